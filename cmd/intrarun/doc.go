@@ -1,0 +1,11 @@
+// Intrarun runs a program as a job of replicated ranks: it starts the
+// processes, watches them, kills those that act up, forwards their output once
+// per rank, and reports how it ended.
+//
+//	intrarun [flags] PROGRAM [args]
+//
+// PROGRAM is run if it is an executable file, and else built as a Go package
+// with the build tag intra. Exit codes: 0 every rank finished, 1 a rank ended
+// by itself, 2 nothing was started, 3 a rank was lost, 4 replicas differed,
+// 130 and 143 after SIGINT and SIGTERM.
+package main

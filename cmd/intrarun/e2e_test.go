@@ -1,0 +1,405 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// result is what a user sees of a run.
+type result struct {
+	code           int
+	stdout, stderr string
+	report         map[string]any
+}
+
+func (r result) failures() (all []string) {
+	for _, f := range r.report["failures"].([]any) {
+		m := f.(map[string]any)
+		all = append(all, fmt.Sprintf("%v %v", m["process"], m["cause"]))
+	}
+	return all
+}
+
+func (r result) ends() (all []string) {
+	for _, p := range r.report["processes"].([]any) {
+		all = append(all, p.(map[string]any)["end"].(string))
+	}
+	return all
+}
+
+func command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asIntrarun+"=1")
+	return cmd
+}
+
+// start begins a run whose flags are separated by spaces.
+func start(t *testing.T, flags string, program ...string) (*exec.Cmd, func() result) {
+	t.Helper()
+	report := filepath.Join(t.TempDir(), "report.json")
+	args := append([]string{"-report", report}, strings.Fields(flags)...)
+	cmd := command(append(args, program...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Start())
+	watchdog := time.AfterFunc(time.Minute, func() { cmd.Process.Signal(syscall.SIGQUIT) })
+	return cmd, func() result {
+		cmd.Wait()
+		watchdog.Stop()
+		r := result{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
+		if b, err := os.ReadFile(report); err == nil {
+			require.NoError(t, json.Unmarshal(b, &r.report))
+			require.EqualValues(t, r.code, r.report["exit_code"], "%s", r.stderr)
+		}
+		return r
+	}
+}
+
+func steps(s ...string) []string { return append([]string{os.Args[0], asProgram}, s...) }
+
+func runJob(t *testing.T, flags string, program ...string) result {
+	t.Helper()
+	_, wait := start(t, flags, program...)
+	return wait()
+}
+
+func TestHowAJobEnds(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		flags    string
+		steps    []string
+		code     int
+		stdout   string
+		stderr   string // a part of it
+		failures []string
+		ends     []string
+	}{
+		{"all finish", "-n 2 -r 2", []string{"join", "out:x", "finish"}, 0, "x\nx\n", "", nil, []string{"finished", "finished", "finished", "finished"}},
+		{"every link", "-n 2 -r 2 -link tcp", []string{"join", "finish"}, 0, "", "", nil, nil},
+		{"unix", "-n 2 -r 2 -link unix", []string{"join", "finish"}, 0, "", "", nil, nil},
+		{"shm", "-n 2 -r 2 -link shm -ring 4K", []string{"join", "finish"}, 0, "", "", nil, nil},
+		{"degrees", "-degrees 1,3", []string{"join", "0@out:a", "1@sleep:100ms", "1@out:b", "finish"}, 0, "a\nb\n", "", nil, nil},
+		{"one is killed", "-r 2", []string{"join", "0.0@kill:9", "out:x", "finish"}, 0, "x\n", "0.0 is dead (signal: killed by SIGKILL)", []string{"0.0 signal"}, []string{"killed", "finished"}},
+		{"the last is killed", "-r 2", []string{"join", "0.0@sleep:300ms", "kill:9"}, 3, "", "3 replicas of rank 0 would have saved it", []string{"0.1 signal", "0.0 signal"}, nil},
+		{"a rank alone is killed", "-n 2 -r 1", []string{"join", "1@kill:9", "forever"}, 3, "", "rank 1 has lost its last replica 1.0", []string{"1.0 signal"}, []string{"ended", "killed"}},
+		{"one returns an error", "-r 2", []string{"join", "0.1@fail:error:bad luck", "out:x", "finish"}, 0, "x\n", "0.1: error: bad luck", []string{"0.1 exit"}, []string{"finished", "failed"}},
+		{"all return an error", "-r 2", []string{"join", "fail:error:bad luck"}, 1, "", "0.0: error: bad luck", nil, []string{"failed", "failed"}},
+		{"own exit", "-r 1", []string{"join", "exit:7"}, 1, "", "exit status 7", []string{"0.0 exit"}, []string{"exited"}},
+		{"exit 0 without finishing", "-r 1", []string{"join", "exit:0"}, 1, "", "exit status 0", []string{"0.0 exit"}, []string{"exited"}},
+		{"panic of run", "-r 2", []string{"join", "0.0@fail:panic:in task f", "finish"}, 0, "", "0.0: panic: in task f", []string{"0.0 panic"}, []string{"failed", "finished"}},
+		{"crash elsewhere", "-r 2", []string{"join", "err:before", "0.1@sleep:100ms", "0.0@crash", "err:after", "finish"}, 0, "", "0.0: panic: boom", []string{"0.0 panic"}, []string{"exited", "finished"}},
+		{"crash of the last", "-r 1", []string{"join", "crash"}, 1, "", "0.0: panic: boom", []string{"0.0 panic"}, nil},
+		{"the runtime gives up", "-r 1", []string{"join", "fatal"}, 1, "", "0.0: fatal error: concurrent map writes", []string{"0.0 panic"}, nil},
+		{"divergence", "-r 2", []string{"join", "0.1@fail:divergence:section 3 differs", "forever"}, 4, "", "section 3 differs", nil, nil},
+		{"finding", "-r 2 -check", []string{"join", "0.1@fail:finding:x is written", "forever"}, 1, "", "x is written", nil, nil},
+		{"never joined", "-r 2", []string{"out:hello"}, 1, "hello\n", "is it a program that calls intra.Main?", []string{"0.0 exit", "0.1 exit"}, nil},
+		{"untagged", "-r 2", []string{"join-untagged", "finish"}, 0, "", "without the intra tag", nil, nil},
+		{"control connection closed", "-r 2", []string{"join", "0.1@close", "0.1@forever", "sleep:2500ms", "finish"}, 0, "", "closed its control connection", []string{"0.1 exit"}, nil},
+		{"suspicion", "-degrees 1,2", []string{"join", "0@suspect:1.0", "sleep:1s", "finish"}, 0, "", "1.0 is dead (link", []string{"1.0 link"}, []string{"finished", "fenced", "finished"}},
+		{"suspicion of the last ones", "-n 2 -r 1", []string{"join", "0@suspect:1.0", "forever"}, 3, "", "neither has another replica", nil, []string{"ended", "ended"}},
+		{"killed at a time", "-r 2 -kill 0.1@50ms", []string{"join", "0.1@forever", "sleep:500ms", "finish"}, 0, "", "killed on request at 50ms", []string{"0.1 injected"}, nil},
+		{"killed at a point", "-r 2 -kill 0.1@task:3", []string{"join", "0.1@fired:task:3", "finish"}, 0, "", "killed on request at task:3", []string{"0.1 injected"}, nil},
+		{"all killed at a point", "-r 2 -kill 0.1@task:3 -kill 0.0@section:0", []string{"join", "0.0@fired:section:0", "0.1@fired:task:3"}, 3, "", "", nil, nil},
+		{"kill not reached", "-r 2 -kill 0.1@update:9", []string{"join", "finish"}, 0, "", "warning: -kill 0.1@update:9 was never reached", nil, nil},
+		{"environment", "-r 1", []string{"join", "environ", "finish"}, 0, "", "", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := runJob(t, c.flags, steps(c.steps...)...)
+			require.Equal(t, c.code, r.code, "%s", r.stderr)
+			require.Equal(t, c.stdout, r.stdout)
+			require.Contains(t, r.stderr, c.stderr)
+			if c.failures != nil {
+				require.ElementsMatch(t, c.failures, r.failures())
+			} else if c.code == 0 {
+				require.Empty(t, r.failures())
+			}
+			if c.ends != nil {
+				require.Equal(t, c.ends, r.ends())
+			}
+		})
+	}
+}
+
+func TestWrappersKeepTheJobTogether(t *testing.T) {
+	program := strings.Join(steps("join", "out:x", "finish"), " ")
+	for name, script := range map[string]string{
+		"exec":      "exec " + program,
+		"child":     program + "; true",
+		"more work": program + "; sleep 0.1; echo done >&2",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runJob(t, "-n 2 -r 2", "sh", "-c", script)
+			require.Equal(t, 0, r.code, r.stderr)
+			require.Equal(t, "x\nx\n", r.stdout)
+			require.Empty(t, r.failures())
+		})
+	}
+	t.Run("killed under a wrapper that goes on", func(t *testing.T) {
+		p := strings.Join(steps("join", "0.1@kill:9", "finish"), " ")
+		r := runJob(t, "-r 2", "sh", "-c", p+" || sleep 1000")
+		require.Equal(t, []string{"0.1 exit"}, r.failures())
+	})
+	t.Run("killed under a wrapper that tells", func(t *testing.T) {
+		p := strings.Join(steps("join", "0.1@kill:9", "finish"), " ")
+		r := runJob(t, "-r 2", "sh", "-c", p+"; exit $?")
+		require.Equal(t, 0, r.code, r.stderr)
+		require.Equal(t, []string{"0.1 signal"}, r.failures())
+	})
+}
+
+func TestRefusedHandshakes(t *testing.T) {
+	t.Run("wrong secret", func(t *testing.T) {
+		other := filepath.Join(t.TempDir(), "secret")
+		require.NoError(t, os.WriteFile(other, bytes.Repeat([]byte{7}, 32), 0o600))
+		p := strings.Join(steps("join", "finish"), " ")
+		r := runJob(t, "-r 2", "sh", "-c", fmt.Sprintf("if [ $INTRA_PROCESS = 0.1 ]; then exec 4<%s; fi; exec %s", other, p))
+		require.Equal(t, 2, r.code)
+		require.Contains(t, r.stderr, "0.1 cannot join")
+		require.Contains(t, r.stderr, "does not know the secret")
+		require.Contains(t, r.stderr, "program: join the job: handshake refused")
+	})
+	t.Run("other build", func(t *testing.T) {
+		other := filepath.Join(t.TempDir(), "other")
+		b, err := os.ReadFile(os.Args[0])
+		require.NoError(t, err)
+		id := bytes.Index(b, []byte("Go\x00\x00")) + 4 // the build ID stands in the first note of that name
+		require.Greater(t, id, 3)
+		b[id+1]++
+		require.NoError(t, os.WriteFile(other, b, 0o700))
+		r := runJob(t, "-r 2", "sh", "-c", fmt.Sprintf("if [ $INTRA_PROCESS = 0.1 ]; then exec %s %s join finish; fi; exec %s %s join finish", other, asProgram, os.Args[0], asProgram))
+		require.Equal(t, 2, r.code, r.stderr)
+		require.Contains(t, r.stderr, "0.0 and 0.1 do not fit together: different builds of the program")
+		require.Contains(t, r.ends(), "ended")
+	})
+	t.Run("descriptors closed by a wrapper", func(t *testing.T) {
+		r := runJob(t, "-r 1", "sh", "-c", "exec "+strings.Join(steps("join"), " ")+" 3>&-")
+		require.Equal(t, 1, r.code)
+		require.Contains(t, r.stderr, "a wrapper must leave the descriptors")
+	})
+}
+
+func TestOutputIsExactlyOnce(t *testing.T) {
+	const n = 200000
+	var want strings.Builder
+	for i := range n {
+		fmt.Fprintf(&want, "line %d\n", i)
+	}
+	lines := fmt.Sprintf("lines:%d", n)
+	t.Run("killed in the middle", func(t *testing.T) {
+		r := runJob(t, "-r 3 -kill 0.0@20ms -kill 0.1@60ms", steps("join", lines, "finish")...)
+		require.Equal(t, 0, r.code, r.stderr)
+		require.True(t, want.String() == r.stdout, "lines are missing, doubled or torn")
+	})
+	t.Run("a part of a line is not output", func(t *testing.T) {
+		r := runJob(t, "-r 2", steps("join", "out:a", "part:b", "0.0@kill:9", "out:c", "part:d", "finish")...)
+		require.Equal(t, "a\nbc\nd", r.stdout)
+	})
+	t.Run("a peer far ahead is kept", func(t *testing.T) {
+		r := runJob(t, "-r 2", steps("join", "0.0@sleep:300ms", "0.0@kill:9", lines, "finish")...)
+		require.Equal(t, 0, r.code, r.stderr)
+		require.True(t, want.String() == r.stdout)
+	})
+	t.Run("standard error", func(t *testing.T) {
+		r := runJob(t, "-r 2 -quiet", steps("join", "err:one", "sleep:100ms", "0.0@err:gone wrong", "0.0@exit:1", "err:two", "finish")...)
+		require.Equal(t, 0, r.code)
+		require.ElementsMatch(t, []string{"one", "0.0: gone wrong", "two"}, strings.Split(strings.TrimSpace(r.stderr), "\n"))
+	})
+	t.Run("a crash eats no lines", func(t *testing.T) {
+		r := runJob(t, "-r 2 -quiet", steps("join", "err:one", "0.0@crash", "sleep:200ms", "err:two", "err:three", "finish")...)
+		var own []string
+		for line := range strings.Lines(r.stderr) {
+			if !strings.HasPrefix(line, "0.0: ") {
+				own = append(own, line)
+			}
+		}
+		require.Equal(t, []string{"one\n", "two\n", "three\n"}, own)
+		require.Contains(t, r.stderr, "0.0: panic: boom\n")
+	})
+	t.Run("ranks do not mix", func(t *testing.T) {
+		r := runJob(t, "-n 3 -r 1", steps("join", "lines:20000", "part:end", "finish")...)
+		seen := make(map[string]int)
+		for line := range strings.Lines(r.stdout) {
+			seen[strings.TrimSuffix(line, "\n")]++
+		}
+		for i := range 20000 {
+			require.Equal(t, 3, seen[fmt.Sprintf("line %d", i)])
+		}
+		require.Equal(t, 3, seen["end"])
+		require.Len(t, seen, 20001)
+	})
+}
+
+func TestStandardInputGoesToAllReplicasOfRankZero(t *testing.T) {
+	input := strings.Repeat("a line of input\n", 50000)
+	cmd := command(append([]string{"-n", "2", "-r", "2"}, steps("join", "cat", "0.0@kill:9", "finish")...)...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.True(t, input == string(out))
+}
+
+func TestStoppedProcess(t *testing.T) {
+	t.Run("fenced while a peer lives", func(t *testing.T) {
+		r := runJob(t, "-r 2", steps("join", "out:a", fmt.Sprintf("0.0@kill:%d", syscall.SIGSTOP), "out:b", "finish")...)
+		require.Equal(t, 0, r.code, r.stderr)
+		require.Equal(t, "a\nb\n", r.stdout)
+		require.Equal(t, []string{"0.0 fenced"}, r.failures())
+		require.Equal(t, []string{"fenced", "finished"}, r.ends())
+	})
+	t.Run("never the last", func(t *testing.T) {
+		marks := filepath.Join(t.TempDir(), "pids")
+		_, wait := start(t, "-r 1", steps("join", "mark:"+marks, "sleep:200ms", "out:done", "finish")...)
+		pid := pids(t, marks, 1)[0]
+		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+		time.Sleep(2500 * time.Millisecond)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+		r := wait()
+		require.Equal(t, 0, r.code, r.stderr)
+		require.Equal(t, "done\n", r.stdout)
+	})
+}
+
+// pids waits for n processes to have written their numbers.
+func pids(t *testing.T, file string, n int) (all []int) {
+	require.Eventually(t, func() bool {
+		b, _ := os.ReadFile(file)
+		all = nil
+		for _, f := range strings.Fields(string(b)) {
+			pid, _ := strconv.Atoi(f)
+			all = append(all, pid)
+		}
+		return len(all) == n && bytes.HasSuffix(b, []byte("\n"))
+	}, 30*time.Second, 10*time.Millisecond)
+	return all
+}
+
+func requireGone(t *testing.T, all []int) {
+	for _, pid := range all {
+		require.Eventually(t, func() bool {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			return err != nil || bytes.Contains(stat, []byte(") Z")) // a container's init may be slow to reap
+		}, 10*time.Second, 10*time.Millisecond, "process %d is left", pid)
+	}
+}
+
+func TestNothingSurvivesIntrarun(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		wrap    string
+		signal  syscall.Signal
+		code    int
+		stopped bool
+	}{
+		{"SIGKILL", "exec %s", syscall.SIGKILL, -1, false},
+		{"SIGKILL, under a wrapper", "%s; true", syscall.SIGKILL, -1, false},
+		{"SIGKILL, stopped", "exec %s", syscall.SIGKILL, -1, true},
+		{"SIGINT", "%s; true", syscall.SIGINT, 130, false},
+		{"SIGTERM", "exec %s", syscall.SIGTERM, 143, false},
+		{"SIGTERM, stopped", "exec %s", syscall.SIGTERM, 143, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			marks := filepath.Join(t.TempDir(), "pids")
+			p := strings.Join(steps("join", "mark:"+marks, "forever"), " ")
+			cmd, wait := start(t, "-n 1 -r 2", "sh", "-c", fmt.Sprintf(c.wrap, p))
+			all := pids(t, marks, 2)
+			if c.stopped {
+				for _, pid := range all {
+					require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+				}
+			}
+			require.NoError(t, cmd.Process.Signal(c.signal))
+			r := wait()
+			require.Equal(t, c.code, r.code, r.stderr)
+			requireGone(t, all)
+			if c.signal != syscall.SIGKILL {
+				require.Equal(t, []string{"ended", "ended"}, r.ends())
+				require.Empty(t, r.failures())
+			}
+		})
+	}
+}
+
+func TestReport(t *testing.T) {
+	r := runJob(t, "-n 2 -r 2 -kill 1.1@section:5 -kill 0.0@1h", steps("join", "stats:21", "1.1@sleep:50ms", "1.1@fired:section:5", "finish")...)
+	require.Equal(t, 0, r.code, r.stderr)
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	b, err := json.Marshal(r.report["kills"])
+	require.NoError(t, err)
+	require.JSONEq(t, `[{"process":"1.1","when":"section:5","fired":true},{"process":"0.0","when":"1h0m0s","fired":false}]`, string(b))
+	require.EqualValues(t, 84, r.report["sections"])
+	require.EqualValues(t, 168, r.report["tasks_run"])
+	require.Equal(t, []any{2., 2.}, r.report["degrees"])
+	require.Equal(t, true, r.report["intra_tag"])
+	require.Equal(t, "", r.report["error"])
+	for _, p := range r.report["processes"].([]any) {
+		m := p.(map[string]any)
+		require.Equal(t, host, m["host"])
+		require.EqualValues(t, 21, m["sections"])
+		require.Positive(t, m["pid"])
+	}
+	types := r.report["task_types"].(map[string]any)["pkg.f"].(map[string]any)
+	require.EqualValues(t, 168, types["run"])
+	require.Equal(t, "share", types["decision"])
+	for _, field := range []string{"wall_seconds", "tasks_received", "tasks_rerun", "update_bytes"} {
+		require.Contains(t, r.report, field)
+	}
+
+	t.Run("on standard error, arrays never null", func(t *testing.T) {
+		cmd := command(append([]string{"-report", "-", "-quiet"}, steps("join", "finish")...)...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		require.NoError(t, cmd.Run())
+		require.Equal(t, 1, strings.Count(stderr.String(), "\n"))
+		require.Contains(t, stderr.String(), `"failures":[],"kills":[],`)
+	})
+	t.Run("not without a process", func(t *testing.T) {
+		r := runJob(t, "", "no-such-program")
+		require.Equal(t, 2, r.code)
+		require.Nil(t, r.report)
+	})
+}
+
+func TestUsageErrors(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                               "no program given",
+		"-r 0 true":                      "-r 0",
+		"-n 0 true":                      "-n 0",
+		"-degrees 0 true":                "want numbers from 1",
+		"-degrees 2,x true":              "want numbers from 1",
+		"-degrees 2,2 -r 2 true":         "-degrees and -r contradict",
+		"-degrees 2,2 -n 3 true":         "leave -n out",
+		"-link ib true":                  "want auto, shm, unix or tcp",
+		"-sched random true":             "want static, adaptive or replicate",
+		"-kill 0.0 true":                 "RANK.REPLICA@WHEN",
+		"-kill 0.2@1s true":              "no process 0.2",
+		"-kill 0.1@job:3 true":           "unknown kill point",
+		"-ring lots true":                "number of bytes",
+		"-v -quiet true":                 "contradict",
+		"-bogus true":                    "-bogus",
+		"-n 100000 true":                 "open files",
+		"./no/such/program":              "neither",
+		"-- ./no/such/program -r 0":      "neither",
+		"github.com/intrahpc/nosuch/pkg": "neither",
+	} {
+		t.Run(args, func(t *testing.T) {
+			cmd := command(strings.Fields(args)...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			cmd.Run()
+			require.Equal(t, 2, cmd.ProcessState.ExitCode(), stderr.String())
+			require.Contains(t, stderr.String(), want)
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launch"
+)
+
+const usage = `usage: intrarun [flags] PROGRAM [args]
+
+Runs PROGRAM as a job of N ranks with R replicas each. PROGRAM is run if it is
+an executable file (without a slash also in PATH), and else built as a Go
+package with the build tag intra.
+
+`
+
+// defaultRing is the size of a shared-memory ring in bytes.
+const defaultRing = 1 << 20
+
+// parse reads the command line, without the name of the command.
+func parse(args []string, out io.Writer) (*launch.Config, error) {
+	c := &launch.Config{}
+	fs := flag.NewFlagSet("intrarun", flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // our caller says what is wrong, once
+	n := fs.Int("n", 1, "number of logical `ranks`")
+	r := fs.Int("r", 2, "`replicas` of each rank")
+	degrees := fs.String("degrees", "", "replicas of each rank, one number per rank, like `2,1,2`")
+	link := fs.String("link", job.LinkAuto, "`kind` of link between processes of one host: auto, shm, unix or tcp")
+	ring := size(defaultRing)
+	fs.Var(&ring, "ring", "`size` of a shared-memory ring, like 64K or 4M")
+	fs.Func("kill", "kill a process (SIGKILL) at a point of its execution, `RANK.REPLICA@WHEN`;\nWHEN is a duration, section:K, task:K, update:K or message:K; repeatable", func(s string) error {
+		k, err := job.ParseKill(s)
+		c.Kills = append(c.Kills, k)
+		return err
+	})
+	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
+	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and differing replicas")
+	fs.StringVar(&c.Report, "report", "", "write a JSON report to `FILE`, - for standard error")
+	fs.BoolVar(&c.Verbose, "v", false, "tell of events as they happen")
+	fs.BoolVar(&c.Quiet, "quiet", false, "write nothing but the program's output")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(out, usage)
+			fs.SetOutput(out)
+			fs.PrintDefaults()
+		}
+		return nil, err
+	}
+	given := make(map[string]bool)
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+
+	if fs.NArg() == 0 {
+		return nil, errors.New("no program given: usage is intrarun [flags] PROGRAM [args]")
+	}
+	c.Program, c.Ring = fs.Args(), int(ring)
+	if c.Program[0] == "" {
+		return nil, errors.New("the name of the program is empty")
+	}
+	if c.Verbose && c.Quiet {
+		return nil, errors.New("-v and -quiet contradict each other: give one")
+	}
+	var err error
+	if c.Degrees, err = resolveDegrees(given, *n, *r, *degrees); err != nil {
+		return nil, err
+	}
+	switch c.Link = *link; c.Link {
+	case job.LinkAuto:
+		c.Link = job.LinkSHM
+	case job.LinkSHM, job.LinkUnix, job.LinkTCP:
+	default:
+		return nil, fmt.Errorf("-link %q: want auto, shm, unix or tcp", c.Link)
+	}
+	switch c.Sched {
+	case "static", "adaptive", "replicate":
+	case "":
+		if given["sched"] {
+			return nil, errors.New("-sched is empty: want static, adaptive or replicate")
+		}
+	default:
+		return nil, fmt.Errorf("-sched %q: want static, adaptive or replicate", c.Sched)
+	}
+	return c, nil
+}
+
+func resolveDegrees(given map[string]bool, n, r int, list string) ([]int, error) {
+	if !given["degrees"] {
+		switch {
+		case n < 1:
+			return nil, fmt.Errorf("-n %d: want at least 1 rank", n)
+		case r < 1:
+			return nil, fmt.Errorf("-r %d: want at least 1 replica per rank", r)
+		}
+		return job.Spec{Ranks: n, Replicas: r}.Resolve()
+	}
+	if given["r"] {
+		return nil, errors.New("-degrees and -r contradict each other: give one")
+	}
+	var degrees []int
+	for s := range strings.SplitSeq(list, ",") {
+		d, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || d < 1 {
+			return nil, fmt.Errorf("-degrees %s: %q is not a number of replicas, want numbers from 1 like 2,1,2", list, s)
+		}
+		degrees = append(degrees, d)
+	}
+	if given["n"] && n != len(degrees) {
+		return nil, fmt.Errorf("-n %d, but -degrees %s is for %d ranks: leave -n out", n, list, len(degrees))
+	}
+	return degrees, nil
+}
+
+// size is a number of bytes with K, M or G for powers of 1024.
+type size int
+
+func (s *size) String() string { return strconv.Itoa(int(*s)) }
+
+func (s *size) Set(v string) error {
+	number, shift := v, 0
+	if v != "" {
+		if i := strings.IndexByte("KMG", v[len(v)-1]); i >= 0 {
+			number, shift = v[:len(v)-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 32)
+	if err != nil || n < 1 || n<<shift > 1<<40 {
+		return fmt.Errorf("want a number of bytes, like 65536, 64K or 4M")
+	}
+	*s = size(n << shift)
+	return nil
+}

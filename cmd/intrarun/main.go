@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/intrahpc/intra/internal/launch"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	c, err := parse(os.Args[1:], os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return launch.ExitOK
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "intrarun: %v\n(intrarun -h lists the flags)\n", err)
+		return launch.ExitRefused
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	// Output that nobody reads any more must not end the job half way, nor may
+	// a job in the background stop because it would read the terminal.
+	signal.Ignore(syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU)
+	c.Signals = signals
+	c.Stdin, c.Stdout, c.Stderr = stdin(), os.Stdout, os.Stderr
+	c.Progress = !c.Quiet && !c.Verbose && term.IsTerminal(int(os.Stderr.Fd()))
+	return launch.Run(context.Background(), *c)
+}
+
+// stdin is standard input if it is open.
+func stdin() io.Reader {
+	if _, err := os.Stdin.Stat(); err != nil {
+		return nil
+	}
+	return os.Stdin
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// The test binary is three things: the tests, intrarun itself, and the program
+// that intrarun runs.
+const (
+	asIntrarun = "INTRARUN_TEST_COMMAND"
+	asProgram  = "program:" // first argument; the steps follow
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == asProgram {
+		os.Exit(new(script).run(os.Args[2:]))
+	}
+	if os.Getenv(asIntrarun) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// script is a program made of steps, one per argument: NAME, NAME:ARGUMENT, or
+// either of them after RANK.REPLICA@, RANK@ for all replicas of the rank, or
+// !RANK.REPLICA@ for all but one process.
+type script struct {
+	session  *job.Session
+	released chan struct{}
+	stats    job.Stats
+	deaf     atomic.Bool // goes on without its control connection
+}
+
+func (s *script) run(steps []string) int {
+	for _, step := range steps {
+		if who, rest, ok := strings.Cut(step, "@"); ok {
+			if !s.is(who) {
+				continue
+			}
+			step = rest
+		}
+		name, arg, _ := strings.Cut(step, ":")
+		if code := s.step(name, arg); code >= 0 {
+			return code
+		}
+	}
+	return 0
+}
+
+func (s *script) is(who string) bool {
+	self := s.session.Setup().Self
+	if other, not := strings.CutPrefix(who, "!"); not {
+		return self.String() != other
+	}
+	return who == self.String() || who == strconv.Itoa(self.Rank)
+}
+
+// step returns an exit code, or -1 to go on.
+func (s *script) step(name, arg string) int {
+	switch name {
+	case "join", "join-untagged", "join-only":
+		session, err := job.Join(context.Background(), job.Hello{Tag: name != "join-untagged"})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "program:", err)
+			return 2
+		}
+		if session == nil {
+			fmt.Fprintln(os.Stderr, "program: no launcher")
+			return 9
+		}
+		s.session, s.released = session, make(chan struct{})
+		if name == "join-only" {
+			break
+		}
+		links, err := session.Connect(context.Background())
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "program:", err)
+			return 2
+		}
+		if want := len(job.Processes(session.Setup().Degrees)) - 1; arg == "" && len(links) != want {
+			fmt.Fprintf(os.Stderr, "program: %d links, want %d\n", len(links), want)
+			return 8
+		}
+		go s.follow()
+	case "out":
+		fmt.Println(arg)
+	case "part":
+		fmt.Print(arg)
+	case "err":
+		fmt.Fprintln(os.Stderr, arg)
+	case "lines":
+		n, _ := strconv.Atoi(arg)
+		w := bufio.NewWriter(os.Stdout)
+		for i := range n {
+			fmt.Fprintf(w, "line %d\n", i)
+		}
+		w.Flush()
+	case "sleep":
+		d, _ := time.ParseDuration(arg)
+		time.Sleep(d)
+	case "forever":
+		select {}
+	case "stats":
+		n, _ := strconv.ParseInt(arg, 10, 64)
+		s.stats = job.Stats{Sections: n, TasksRun: 2 * n, TaskTypes: map[string]job.TaskStats{"pkg.f": {Run: 2 * n, Decision: "share"}}}
+		s.session.Stats(s.stats)
+	case "fired":
+		k := s.session.Setup().Kills[0]
+		if arg != k.When() {
+			fmt.Fprintln(os.Stderr, "program: kill at", k.When())
+			return 7
+		}
+		s.session.Fired(k, s.stats)
+		s.signal(syscall.SIGKILL)
+	case "kill":
+		n, _ := strconv.Atoi(arg)
+		s.signal(syscall.Signal(n))
+	case "suspect":
+		p, _ := job.ParseProcess(arg)
+		s.session.Suspect(p, io.ErrUnexpectedEOF)
+	case "fail":
+		kind, text, _ := strings.Cut(arg, ":")
+		s.session.Fail(job.Failure{Kind: job.FailureKind(kind), Text: text}, s.stats)
+		return 1
+	case "crash": // in another goroutine, where nobody can recover
+		go func() { panic("boom") }()
+		select {}
+	case "fatal": // not a panic: the runtime gives up
+		m := map[int]int{}
+		for range 8 {
+			go func() {
+				for {
+					m[1]++
+				}
+			}()
+		}
+		select {}
+	case "exit":
+		code, _ := strconv.Atoi(arg)
+		return code
+	case "environ":
+		for _, v := range os.Environ() {
+			if strings.HasPrefix(v, "INTRA_") {
+				fmt.Println("leaked", v)
+			}
+		}
+	case "cat":
+		io.Copy(os.Stdout, os.Stdin)
+	case "close":
+		s.deaf.Store(true)
+		s.session.Close()
+	case "mark": // a file that says which processes there are
+		f, _ := os.OpenFile(arg, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
+		fmt.Fprintln(f, os.Getpid())
+		f.Close()
+	case "finish":
+		if err := s.session.Finish(s.stats); err != nil {
+			return 6
+		}
+		<-s.released
+	default:
+		fmt.Fprintln(os.Stderr, "program: unknown step", name)
+		return 99
+	}
+	return -1
+}
+
+func (s *script) signal(sig syscall.Signal) {
+	syscall.Kill(os.Getpid(), sig)
+	time.Sleep(time.Minute)
+}
+
+// follow does what package runtime does: it ends the process with the job.
+func (s *script) follow() {
+	for {
+		e, err := s.session.Next()
+		if err != nil {
+			if s.deaf.Load() {
+				return
+			}
+			os.Exit(5)
+		}
+		switch e := e.(type) {
+		case job.Release:
+			close(s.released)
+		case job.End:
+			os.Exit(e.Code)
+		}
+	}
+}

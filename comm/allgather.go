@@ -1,0 +1,101 @@
+package comm
+
+import "fmt"
+
+// ringAllgather is the size in bytes of a rank's part from which Allgather
+// goes round a ring instead of doubling what each rank has.
+const ringAllgather = 8 << 10
+
+// Allgather collects the parts of all ranks, all of one length, in rank order
+// in everybody's recv. A nil send says that the part is in its place.
+func Allgather[T any](c *Comm, send, recv []T) error {
+	s, err := planAllgather(c, send, recv)
+	return c.run("allgather", s, err)
+}
+
+// Iallgather begins an Allgather.
+func Iallgather[T any](c *Comm, send, recv []T) *Request {
+	s, err := planAllgather(c, send, recv)
+	return c.begin("allgather", s, err)
+}
+
+// Allgatherv collects the parts of all ranks, of any lengths: that of rank i
+// in everybody's recv[i], which must have its length.
+func Allgatherv[T any](c *Comm, send []T, recv [][]T) error {
+	s, err := planAllgatherv(c, send, recv)
+	return c.run("allgatherv", s, err)
+}
+
+// Iallgatherv begins an Allgatherv.
+func Iallgatherv[T any](c *Comm, send []T, recv [][]T) *Request {
+	s, err := planAllgatherv(c, send, recv)
+	return c.begin("allgatherv", s, err)
+}
+
+func planAllgather[T any](c *Comm, send, recv []T) (*schedule, error) {
+	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+		return nil, err
+	}
+	n, part := c.Size(), len(send)
+	if send == nil {
+		part = len(recv) / n
+	}
+	if len(recv) != n*part {
+		return nil, fmt.Errorf("%w: %d elements from each of %d ranks, room for %d", ErrCount, part, n, len(recv))
+	}
+	s, all := c.newSchedule(), bytesOf(recv)
+	part *= sizeOf[T]()
+	own := all[c.rank*part : (c.rank+1)*part]
+	s.copy(own, bytesOf(send))
+	if part < ringAllgather && n > 2 {
+		s.allgatherDoubling(own, all, part)
+	} else {
+		s.allgatherRing(func(i int) []byte { return all[i*part : (i+1)*part] })
+	}
+	return s, nil
+}
+
+// allgatherDoubling collects in ceil(log2 n) rounds: in the one with distance
+// d each rank passes on the up to d parts that it has, its own first (Bruck).
+func (s *schedule) allgatherDoubling(own, all []byte, part int) {
+	n, rank := s.c.Size(), s.c.rank
+	acc := s.memory(n * part)
+	s.copy(acc, own)
+	for d := 1; d < n; d *= 2 {
+		count := min(d, n-d)
+		s.send((rank-d+n)%n, acc[:count*part])
+		s.recv((rank+d)%n, acc[d*part:(d+count)*part])
+		s.fence()
+	}
+	s.do(func() {
+		k := copy(all[rank*part:], acc)
+		copy(all, acc[k:])
+	})
+}
+
+// allgatherRing passes each part round the ring of ranks.
+func (s *schedule) allgatherRing(part func(i int) []byte) {
+	n, rank := s.c.Size(), s.c.rank
+	s.fence()
+	for k := range n - 1 {
+		s.send((rank+1)%n, part((rank-k+n)%n))
+		s.recv((rank-1+n)%n, part((rank-k-1+n)%n))
+		s.fence()
+	}
+}
+
+func planAllgatherv[T any](c *Comm, send []T, recv [][]T) (*schedule, error) {
+	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+		return nil, err
+	}
+	if err := checkParts(c, recv); err != nil {
+		return nil, err
+	}
+	if send != nil && len(send) != len(recv[c.rank]) {
+		return nil, fmt.Errorf("%w: %d own elements, room for %d", ErrCount, len(send), len(recv[c.rank]))
+	}
+	s := c.newSchedule()
+	s.copy(bytesOf(recv[c.rank]), bytesOf(send))
+	s.allgatherRing(func(i int) []byte { return bytesOf(recv[i]) })
+	return s, nil
+}

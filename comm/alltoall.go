@@ -1,0 +1,82 @@
+package comm
+
+import "fmt"
+
+// alltoallWindow is the number of pairs of messages under way at a time.
+const alltoallWindow = 4
+
+// Alltoall sends part i of send, all of one length, to rank i and receives
+// part i of recv from it.
+func Alltoall[T any](c *Comm, send, recv []T) error {
+	s, err := planAlltoall(c, send, recv)
+	return c.run("alltoall", s, err)
+}
+
+// Ialltoall begins an Alltoall.
+func Ialltoall[T any](c *Comm, send, recv []T) *Request {
+	s, err := planAlltoall(c, send, recv)
+	return c.begin("alltoall", s, err)
+}
+
+// Alltoallv sends send[i] to rank i and receives recv[i] from it, which must
+// have the length that rank i sends.
+func Alltoallv[T any](c *Comm, send, recv [][]T) error {
+	s, err := planAlltoallv(c, send, recv)
+	return c.run("alltoallv", s, err)
+}
+
+// Ialltoallv begins an Alltoallv.
+func Ialltoallv[T any](c *Comm, send, recv [][]T) *Request {
+	s, err := planAlltoallv(c, send, recv)
+	return c.begin("alltoallv", s, err)
+}
+
+func planAlltoall[T any](c *Comm, send, recv []T) (*schedule, error) {
+	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+		return nil, err
+	}
+	n := c.Size()
+	if len(send) != len(recv) || len(send)%n != 0 {
+		return nil, fmt.Errorf("%w: %d elements to send and %d to receive for %d ranks", ErrCount, len(send), len(recv), n)
+	}
+	s, part := c.newSchedule(), len(send)/n*sizeOf[T]()
+	out, in := bytesOf(send), bytesOf(recv)
+	s.exchange(
+		func(i int) []byte { return out[i*part : (i+1)*part] },
+		func(i int) []byte { return in[i*part : (i+1)*part] })
+	return s, nil
+}
+
+func planAlltoallv[T any](c *Comm, send, recv [][]T) (*schedule, error) {
+	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+		return nil, err
+	}
+	if err := checkParts(c, send); err != nil {
+		return nil, err
+	}
+	if err := checkParts(c, recv); err != nil {
+		return nil, err
+	}
+	if len(send[c.rank]) != len(recv[c.rank]) {
+		return nil, fmt.Errorf("%w: %d own elements, room for %d", ErrCount, len(send[c.rank]), len(recv[c.rank]))
+	}
+	s := c.newSchedule()
+	s.exchange(
+		func(i int) []byte { return bytesOf(send[i]) },
+		func(i int) []byte { return bytesOf(recv[i]) })
+	return s, nil
+}
+
+// exchange sends out(i) to every rank i and receives in(i), pair by pair: in
+// step k each rank sends to the one k after it.
+func (s *schedule) exchange(out, in func(i int) []byte) {
+	n, rank := s.c.Size(), s.c.rank
+	s.copy(in(rank), out(rank))
+	for k := 1; k < n; k++ {
+		s.recv((rank-k+n)%n, in((rank-k+n)%n))
+		s.send((rank+k)%n, out((rank+k)%n))
+		if k%alltoallWindow == 0 {
+			s.fence()
+		}
+	}
+}

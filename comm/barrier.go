@@ -1,0 +1,28 @@
+package comm
+
+// Barrier returns when every rank has called it.
+func (c *Comm) Barrier() error {
+	s, err := c.planBarrier()
+	return c.run("barrier", s, err)
+}
+
+// Ibarrier begins a Barrier.
+func (c *Comm) Ibarrier() *Request {
+	s, err := c.planBarrier()
+	return c.begin("barrier", s, err)
+}
+
+// planBarrier disseminates: after the round with distance d each rank has
+// heard, at first or second hand, of 2d ranks.
+func (c *Comm) planBarrier() (*schedule, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
+	s, n := c.newSchedule(), c.Size()
+	for d := 1; d < n; d *= 2 {
+		s.send((c.rank+d)%n, nil)
+		s.recv((c.rank-d+n)%n, nil)
+		s.fence()
+	}
+	return s, nil
+}

@@ -1,0 +1,91 @@
+package comm
+
+// scatterBcast is the size in bytes from which a broadcast is a scatter and an
+// allgather: every rank then sends about twice the buffer in all, instead of
+// log2(n) times.
+const scatterBcast = 128 << 10
+
+// Bcast copies buf of rank root to buf of all ranks.
+func Bcast[T any](c *Comm, buf []T, root int) error {
+	s, err := planBcast(c, buf, root)
+	return c.run("broadcast", s, err)
+}
+
+// Ibcast begins a Bcast.
+func Ibcast[T any](c *Comm, buf []T, root int) *Request {
+	s, err := planBcast(c, buf, root)
+	return c.begin("broadcast", s, err)
+}
+
+func planBcast[T any](c *Comm, buf []T, root int) (*schedule, error) {
+	if err := c.checkCollective(checkElement[T](), root); err != nil {
+		return nil, err
+	}
+	s, b := c.newSchedule(), bytesOf(buf)
+	if len(b) >= scatterBcast && c.Size() > 2 {
+		s.bcastLarge(b, root)
+	} else {
+		s.bcastTree(b, root)
+	}
+	return s, nil
+}
+
+// checkCollective checks what all collectives have in common; elem is what
+// checkElement said.
+func (c *Comm) checkCollective(elem error, root int) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	if elem != nil {
+		return elem
+	}
+	return c.checkRoot(root)
+}
+
+// bcastTree sends b down a binomial tree.
+func (s *schedule) bcastTree(b []byte, root int) {
+	n := s.c.Size()
+	v := (s.c.rank - root + n) % n // rank relative to the root
+	d := 1
+	for ; d < n; d *= 2 {
+		if v&d != 0 {
+			s.recv((v-d+root)%n, b)
+			s.fence()
+			break
+		}
+	}
+	for d /= 2; d > 0; d /= 2 {
+		if v+d < n {
+			s.send((v+d+root)%n, b)
+		}
+	}
+}
+
+// bcastLarge scatters b down a binomial tree and collects the pieces in a
+// ring.
+func (s *schedule) bcastLarge(b []byte, root int) {
+	n := s.c.Size()
+	v := (s.c.rank - root + n) % n
+	piece := func(i, j int) []byte { return b[len(b)*i/n : len(b)*j/n] }
+	d := 1
+	for ; d < n; d *= 2 {
+		if v&d != 0 {
+			s.recv((v-d+root)%n, piece(v, min(v+d, n)))
+			s.fence()
+			break
+		}
+	}
+	for d /= 2; d > 0; d /= 2 {
+		if v+d < n {
+			s.send((v+d+root)%n, piece(v+d, min(v+2*d, n)))
+		}
+	}
+	s.fence()
+	next, prev := (s.c.rank+1)%n, (s.c.rank-1+n)%n
+	for k := range n - 1 {
+		out, in := (v-k+n)%n, (v-k-1+n)%n
+		s.send(next, piece(out, out+1))
+		s.recv(prev, piece(in, in+1))
+		s.fence()
+	}
+}

@@ -1,0 +1,25 @@
+// Package comm passes messages between the ranks of a job: communicators and
+// groups, point-to-point calls, and collective operations, with the meaning
+// that MPI gives them. A program sees ranks only. Their replicas, and the death
+// of some of them, do not show: every call has the results that it would have
+// without replication.
+//
+// Calls with an element type are generic functions, others are methods of
+// Comm. Elements are of any type without pointers, also structs and arrays.
+// Memory given to a non-blocking call belongs to it until Wait or Test has
+// reported its completion.
+//
+// Rules for programs. Each rank must send the same sequence of messages
+// whatever the order in which it receives (so that AnySource, Probe, Test and
+// WaitAny are free to differ between replicas). The members of a communicator
+// call its collective operations, Dup, Split and Create in the same order.
+// Several goroutines of a process may communicate at the same time if each
+// uses a communicator of its own, made by Dup. There are no timeouts: they
+// would be differences between replicas.
+//
+// A message of up to 32 KiB is sent at once and copied as long as the copies
+// for its destination stay within 4 MiB; a longer one is handed over when a
+// receive has matched it, and its Send returns when every live replica of the
+// destination has it. A correct program does not rely on Send to return
+// before that, as in MPI.
+package comm

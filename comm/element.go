@@ -1,0 +1,94 @@
+package comm
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+)
+
+// checked holds for each element type that was used whether it may be: nil or
+// an error.
+var checked sync.Map // reflect.Type -> error
+
+// checkElement refuses types that cannot be copied to another process.
+func checkElement[T any]() error {
+	var zero T
+	switch any(zero).(type) {
+	case float64, float32, int, int64, int32, uint64, uint32, uint8:
+		return nil
+	}
+	t := reflect.TypeFor[T]()
+	v, ok := checked.Load(t)
+	if !ok {
+		v = checkType(t)
+		checked.Store(t, v)
+	}
+	if v == nil {
+		return nil
+	}
+	return v.(error)
+}
+
+func checkType(t reflect.Type) any {
+	if path, bad := pointerIn(t); bad != nil {
+		what := fmt.Errorf("%w: %v holds a pointer (%v%s)", ErrType, t, bad, path)
+		if t.String() == "time.Time" || bad.String() == "*time.Location" {
+			what = fmt.Errorf("%w: %v holds a pointer (%v%s): use UnixNano", ErrType, t, bad, path)
+		}
+		return what
+	}
+	if t.Size() == 0 {
+		return fmt.Errorf("%w: %v has no size", ErrType, t)
+	}
+	return nil
+}
+
+// pointerIn returns the first type inside t that holds a pointer, and where it
+// stands.
+func pointerIn(t reflect.Type) (path string, bad reflect.Type) {
+	switch t.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
+		reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		return "", nil
+	case reflect.Array:
+		if t.Len() == 0 {
+			return "", nil
+		}
+		return pointerIn(t.Elem())
+	case reflect.Struct:
+		for f := range t.NumField() {
+			field := t.Field(f)
+			if path, bad := pointerIn(field.Type); bad != nil {
+				if path == "" {
+					path = " in field "
+				}
+				return path + "." + field.Name, bad
+			}
+		}
+		return "", nil
+	}
+	return "", t
+}
+
+func sizeOf[T any]() int {
+	var zero T
+	return int(unsafe.Sizeof(zero))
+}
+
+// bytesOf is the memory of a slice whose element type has been checked.
+func bytesOf[T any](s []T) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*sizeOf[T]())
+}
+
+// elementsOf is the inverse of bytesOf.
+func elementsOf[T any](b []byte) []T {
+	if len(b) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/sizeOf[T]())
+}

@@ -1,0 +1,29 @@
+package comm
+
+import (
+	"errors"
+
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// Errors, for errors.Is.
+var (
+	// ErrTruncate: the message was longer than the memory for it, which
+	// holds its beginning.
+	ErrTruncate = sdr.ErrTruncate
+	// ErrJobEnded: the job ended while the call waited.
+	ErrJobEnded = sdr.ErrJobEnded
+	// ErrRank: there is no such rank in the communicator or group.
+	ErrRank = errors.New("invalid rank")
+	// ErrTag: tags are 0 to MaxTag.
+	ErrTag = errors.New("invalid tag")
+	// ErrType: the elements hold pointers or have no size, or a message does
+	// not consist of whole elements.
+	ErrType = errors.New("invalid element type")
+	// ErrCount: the lengths of the arguments do not fit together.
+	ErrCount = errors.New("invalid count")
+	// ErrFreed: the communicator was freed, or is nil.
+	ErrFreed = errors.New("communicator is freed")
+	// ErrCancelled: the receive was cancelled before a message came.
+	ErrCancelled = errors.New("receive cancelled")
+)

@@ -1,0 +1,35 @@
+package comm
+
+import "cmp"
+
+// Number is what Sum and Prod work on.
+type Number interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 |
+		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
+		~float32 | ~float64 | ~complex64 | ~complex128
+}
+
+// Sum is the operator +.
+func Sum[T Number](a, b T) T { return a + b }
+
+// Prod is the operator *.
+func Prod[T Number](a, b T) T { return a * b }
+
+// Min is the smaller of a and b; not a number if one of them is not.
+func Min[T cmp.Ordered](a, b T) T { return min(a, b) }
+
+// Max is the larger of a and b; not a number if one of them is not.
+func Max[T cmp.Ordered](a, b T) T { return max(a, b) }
+
+// combiner applies an operator to elements: into[i] = op(low[i], high[i]),
+// where low comes from lower ranks than high. into may be either of them.
+type combiner func(into, low, high []byte)
+
+func combine[T any](op func(a, b T) T) combiner {
+	return func(into, low, high []byte) {
+		r, a, b := elementsOf[T](into), elementsOf[T](low), elementsOf[T](high)
+		for i := range r {
+			r[i] = op(a[i], b[i])
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package comm
+
+import "fmt"
+
+// Status says what a receive got, or a probe saw.
+type Status struct {
+	Source int // rank in the communicator
+	Tag    int
+	Count  int // elements received; of a probe's Status see Comm.Probe
+}
+
+var nullStatus = Status{Source: ProcNull, Tag: AnyTag}
+
+// Send sends buf to rank dst. It returns when buf may be changed, which may be
+// before the message is received, or not until then.
+func Send[T any](c *Comm, buf []T, dst, tag int) error {
+	if err := checkElement[T](); err != nil {
+		return fmt.Errorf("send to rank %d: %w", dst, err)
+	}
+	return c.send(bytesOf(buf), dst, tag, false)
+}
+
+// Ssend is Send that returns only after a receive has matched the message.
+func Ssend[T any](c *Comm, buf []T, dst, tag int) error {
+	if err := checkElement[T](); err != nil {
+		return fmt.Errorf("send to rank %d: %w", dst, err)
+	}
+	return c.send(bytesOf(buf), dst, tag, true)
+}
+
+func (c *Comm) send(b []byte, dst, tag int, sync bool) error {
+	if err := c.checkPeer(dst, tag, false); err != nil {
+		return fmt.Errorf("send to rank %d: %w", dst, err)
+	}
+	if dst == ProcNull {
+		return nil
+	}
+	r := c.engine.Borrow()
+	c.engine.Send(c.p2p, &r.Request, b, c.members[dst], tag, sync)
+	_, err := c.engine.Wait(r)
+	c.engine.Return(r)
+	if err != nil {
+		return fmt.Errorf("send to rank %d: %w", dst, err)
+	}
+	return nil
+}
+
+// Recv receives a message from rank src or AnySource with tag or AnyTag into
+// buf. Messages of one rank match in the order in which they were sent. One
+// that is longer than buf fails with ErrTruncate.
+func Recv[T any](c *Comm, buf []T, src, tag int) (Status, error) {
+	if err := checkElement[T](); err != nil {
+		return Status{}, fmt.Errorf("receive from rank %d: %w", src, err)
+	}
+	return c.recv(bytesOf(buf), sizeOf[T](), src, tag)
+}
+
+func (c *Comm) recv(b []byte, size, src, tag int) (Status, error) {
+	if err := c.checkPeer(src, tag, true); err != nil {
+		return Status{}, fmt.Errorf("receive from rank %d: %w", src, err)
+	}
+	if src == ProcNull {
+		return nullStatus, nil
+	}
+	r := c.engine.Borrow()
+	c.engine.Recv(c.p2p, &r.Request, b, c.job(src), tag)
+	st, err := c.status(r, size)
+	c.engine.Return(r)
+	if err != nil {
+		err = fmt.Errorf("receive from rank %d: %w", src, err)
+	}
+	return st, err
+}
+
+// Sendrecv sends and receives at the same time.
+func Sendrecv[T, U any](c *Comm, send []T, dst, sendTag int, recv []U, src, recvTag int) (Status, error) {
+	r := Irecv(c, recv, src, recvTag)
+	if r.err != nil { // nothing may be under way when an argument is wrong
+		return Status{}, r.err
+	}
+	s := Isend(c, send, dst, sendTag)
+	if s.err != nil {
+		r.Cancel()
+		return Status{}, s.err
+	}
+	st, err := r.Wait()
+	if _, serr := s.Wait(); err == nil {
+		err = serr
+	}
+	return st, err
+}
+
+// Isend begins a Send. Errors come from Wait.
+func Isend[T any](c *Comm, buf []T, peer, tag int) *Request {
+	return beginSend(c, buf, peer, tag, false)
+}
+
+// Issend begins an Ssend. Errors come from Wait.
+func Issend[T any](c *Comm, buf []T, peer, tag int) *Request {
+	return beginSend(c, buf, peer, tag, true)
+}
+
+func beginSend[T any](c *Comm, buf []T, peer, tag int, sync bool) *Request {
+	r := SendInit(c, buf, peer, tag)
+	r.sync = sync
+	r.Start()
+	return r
+}
+
+// Irecv begins a Recv. Errors come from Wait.
+func Irecv[T any](c *Comm, buf []T, peer, tag int) *Request {
+	r := RecvInit(c, buf, peer, tag)
+	r.Start()
+	return r
+}
+
+// SendInit prepares a Send that is begun by Start, any number of times.
+func SendInit[T any](c *Comm, buf []T, dst, tag int) *Request {
+	r := &Request{c: c, kind: sending, peer: dst, tag: tag, size: sizeOf[T]()}
+	if r.err = checkElement[T](); r.err == nil {
+		r.err = c.checkPeer(dst, tag, false)
+	}
+	if r.err != nil {
+		r.err = fmt.Errorf("send to rank %d: %w", dst, r.err)
+		return r
+	}
+	r.buf = bytesOf(buf)
+	return r
+}
+
+// RecvInit prepares a Recv that is begun by Start, any number of times.
+func RecvInit[T any](c *Comm, buf []T, src, tag int) *Request {
+	r := &Request{c: c, kind: receiving, peer: src, tag: tag, size: sizeOf[T]()}
+	if r.err = checkElement[T](); r.err == nil {
+		r.err = c.checkPeer(src, tag, true)
+	}
+	if r.err != nil {
+		r.err = fmt.Errorf("receive from rank %d: %w", src, r.err)
+		return r
+	}
+	r.buf = bytesOf(buf)
+	return r
+}
+
+// Probe waits for a message from rank src or AnySource with tag or AnyTag and
+// returns its status without receiving it; Count is its length in bytes. The
+// next receive that names its source and tag gets this message.
+func (c *Comm) Probe(src, tag int) (Status, error) {
+	err := c.checkPeer(src, tag, true)
+	if err == nil && src == ProcNull {
+		return nullStatus, nil
+	}
+	var st Status
+	found := false
+	if err == nil {
+		err = c.engine.WaitFor(func() bool {
+			if !found {
+				st, found = c.peek(src, tag)
+			}
+			return found
+		})
+	}
+	if err != nil {
+		return Status{}, fmt.Errorf("probe for rank %d: %w", src, err)
+	}
+	return st, nil
+}
+
+// Iprobe is Probe that does not wait: it reports whether there is a message.
+func (c *Comm) Iprobe(src, tag int) (Status, bool, error) {
+	if err := c.checkPeer(src, tag, true); err != nil {
+		return Status{}, false, fmt.Errorf("probe for rank %d: %w", src, err)
+	}
+	if src == ProcNull {
+		return nullStatus, true, nil
+	}
+	c.engine.Progress()
+	st, ok := c.peek(src, tag)
+	return st, ok, nil
+}
+
+func (c *Comm) peek(src, tag int) (Status, bool) {
+	st, ok := c.engine.Probe(c.p2p, c.job(src), tag)
+	if !ok {
+		return Status{}, false
+	}
+	return Status{Source: c.index[st.Source], Tag: st.Tag, Count: st.Size}, true
+}

@@ -1,0 +1,256 @@
+package comm
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// halvingReduce is the size in bytes from which a reduction splits the vector
+// among the ranks instead of sending all of it in every round.
+const halvingReduce = 32 << 10
+
+// Reduce combines the elements of all ranks' send with op, in the order of
+// the ranks, into recv of rank root; recv of other ranks is not used. A nil
+// send stands for recv. op must be associative; its result depends on the
+// number of ranks and the length only, bit for bit.
+func Reduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) error {
+	s, err := planReduce(c, send, recv, op, root)
+	return c.run("reduce", s, err)
+}
+
+// Ireduce begins a Reduce.
+func Ireduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) *Request {
+	s, err := planReduce(c, send, recv, op, root)
+	return c.begin("reduce", s, err)
+}
+
+// Allreduce is Reduce with the result at all ranks.
+func Allreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) error {
+	s, err := planAllreduce(c, send, recv, op)
+	return c.run("allreduce", s, err)
+}
+
+// Iallreduce begins an Allreduce.
+func Iallreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
+	s, err := planAllreduce(c, send, recv, op)
+	return c.begin("allreduce", s, err)
+}
+
+// AllreduceValue is Allreduce of one element.
+func AllreduceValue[T any](c *Comm, v T, op func(a, b T) T) (T, error) {
+	x := [1]T{v}
+	err := Allreduce(c, nil, x[:], op)
+	return x[0], err
+}
+
+func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*schedule, error) {
+	if err := c.checkCollective(checkElement[T](), root); err != nil {
+		return nil, err
+	}
+	if send == nil {
+		send = recv
+	}
+	if c.rank == root && len(recv) != len(send) {
+		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
+	}
+	s, from := c.newSchedule(), bytesOf(send)
+	into := bytesOf(recv)
+	if c.rank != root {
+		into = s.memory(len(from))
+	}
+	s.copy(into, from)
+	if c.splits(len(from), len(send)) {
+		s.reduceLarge(into, sizeOf[T](), combine(op), root)
+	} else {
+		s.reduceTree(into, combine(op), root)
+	}
+	return s, nil
+}
+
+func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule, error) {
+	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+		return nil, err
+	}
+	if send == nil {
+		send = recv
+	}
+	if len(recv) != len(send) {
+		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
+	}
+	s, into := c.newSchedule(), bytesOf(recv)
+	s.copy(into, bytesOf(send))
+	f := s.fold(into, combine(op))
+	switch {
+	case f.member < 0:
+	case c.splits(len(into), len(recv)):
+		s.halve(f, into, sizeOf[T](), combine(op), true)
+	default:
+		s.double(f, into, combine(op))
+	}
+	s.unfold(f, into)
+	return s, nil
+}
+
+// splits reports whether a reduction of so many bytes and elements splits the
+// vector among the ranks.
+func (c *Comm) splits(bytes, elements int) bool {
+	return bytes >= halvingReduce && c.Size() > 2 && elements >= c.Size()
+}
+
+// reduceTree combines up a binomial tree with its root at rank 0, which keeps
+// the order of the ranks, and passes the result on.
+func (s *schedule) reduceTree(acc []byte, op combiner, root int) {
+	n, rank := s.c.Size(), s.c.rank
+	in := s.memory(len(acc))
+	for d := 1; d < n; d *= 2 {
+		if rank&d != 0 {
+			s.send(rank-d, acc)
+			break
+		}
+		if rank+d < n {
+			s.recv(rank+d, in)
+			s.do(func() { op(acc, acc, in) })
+		}
+	}
+	s.fence()
+	s.move(acc, 0, root)
+}
+
+// move passes a result from one rank to another.
+func (s *schedule) move(b []byte, from, to int) {
+	switch {
+	case from == to:
+	case s.c.rank == from:
+		s.send(to, b)
+	case s.c.rank == to:
+		s.recv(from, b)
+	}
+}
+
+// folding is a reduction among a power of two of the ranks.
+type folding struct {
+	members int // the power of two
+	extra   int // ranks too many: the lower 2*extra ranks work in pairs
+	member  int // number of this rank among the members, or -1
+}
+
+// rank returns the rank of a member.
+func (f folding) rank(member int) int {
+	if member < f.extra {
+		return 2*member + 1
+	}
+	return member + f.extra
+}
+
+// fold reduces the number of ranks to a power of two, and keeps their order.
+func (s *schedule) fold(acc []byte, op combiner) folding {
+	n, rank := s.c.Size(), s.c.rank
+	f := folding{members: 1 << (bits.Len(uint(n)) - 1)}
+	f.extra = n - f.members
+	switch {
+	case rank >= 2*f.extra:
+		f.member = rank - f.extra
+	case rank%2 == 0:
+		f.member = -1
+		s.send(rank+1, acc)
+	default:
+		f.member = rank / 2
+		in := s.memory(len(acc))
+		s.recv(rank-1, in)
+		s.do(func() { op(acc, in, acc) })
+	}
+	return f
+}
+
+// unfold gives the result to the ranks that were folded away.
+func (s *schedule) unfold(f folding, acc []byte) {
+	switch rank := s.c.rank; {
+	case rank >= 2*f.extra:
+	case rank%2 == 0:
+		s.fence()
+		s.recv(rank+1, acc)
+	default:
+		s.send(rank-1, acc)
+	}
+}
+
+// double combines by recursive doubling: in the round with distance d each
+// rank has the result of an aligned group of d ranks, and gets that of the
+// group beside it. All ranks apply the operator to the same pairs.
+func (s *schedule) double(f folding, acc []byte, op combiner) {
+	in := s.memory(len(acc))
+	for d := 1; d < f.members; d *= 2 {
+		peer := f.rank(f.member ^ d)
+		s.send(peer, acc)
+		s.recv(peer, in)
+		if f.member&d == 0 {
+			s.do(func() { op(acc, acc, in) })
+		} else {
+			s.do(func() { op(acc, in, acc) })
+		}
+	}
+}
+
+// span is a range of elements.
+type span struct{ lo, hi int }
+
+// halve combines like double, but each round only the half of the vector that
+// the rank keeps. It returns the piece that is complete here; with gather, the
+// pieces are then exchanged the other way round until all have all.
+func (s *schedule) halve(f folding, acc []byte, size int, op combiner, gather bool) {
+	bytes := func(r span) []byte { return acc[r.lo*size : r.hi*size] }
+	have := span{0, len(acc) / size}
+	var before []span
+	in := s.memory((have.hi + 1) / 2 * size)
+	for d := 1; d < f.members; d *= 2 {
+		before = append(before, have)
+		keep, give := f.cut(have, d)
+		peer := f.rank(f.member ^ d)
+		s.send(peer, bytes(give))
+		mine, theirs := bytes(keep), in[:(keep.hi-keep.lo)*size]
+		s.recv(peer, theirs)
+		if f.member&d == 0 {
+			s.do(func() { op(mine, mine, theirs) })
+		} else {
+			s.do(func() { op(mine, theirs, mine) })
+		}
+		have = keep
+	}
+	for d := f.members / 2; gather && d > 0; d /= 2 {
+		all := before[len(before)-1]
+		before = before[:len(before)-1]
+		keep, give := f.cut(all, d)
+		peer := f.rank(f.member ^ d)
+		s.send(peer, bytes(keep))
+		s.recv(peer, bytes(give))
+		s.fence()
+	}
+}
+
+// cut splits a range between this member and the one at distance d.
+func (f folding) cut(r span, d int) (keep, give span) {
+	mid := r.lo + (r.hi-r.lo+1)/2
+	low, high := span{r.lo, mid}, span{mid, r.hi}
+	if f.member&d == 0 {
+		return low, high
+	}
+	return high, low
+}
+
+// reduceLarge combines by halving; the members then send their pieces to the
+// root.
+func (s *schedule) reduceLarge(acc []byte, size int, op combiner, root int) {
+	f := s.fold(acc, op)
+	if f.member >= 0 {
+		s.halve(f, acc, size, op, false)
+	}
+	s.fence()
+	for m := range f.members {
+		g, have := f, span{0, len(acc) / size}
+		g.member = m
+		for d := 1; d < f.members; d *= 2 {
+			have, _ = g.cut(have, d)
+		}
+		s.move(acc[have.lo*size:have.hi*size], f.rank(m), root)
+	}
+}

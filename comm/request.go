@@ -1,0 +1,142 @@
+package comm
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+type requestKind uint8
+
+const (
+	sending requestKind = iota
+	receiving
+	collective
+)
+
+// Request is an operation that was begun, or prepared. Waiting for one that is
+// complete already returns at once. A Request is used by one goroutine at a
+// time.
+type Request struct {
+	c      *Comm
+	kind   requestKind
+	sync   bool
+	peer   int
+	tag    int
+	size   int // of an element
+	buf    []byte
+	call   *sdr.Call
+	plan   *schedule
+	finish func() // local work after completion, before it is reported
+
+	err    error // wrong arguments; it never starts
+	active bool  // begun, completion not reported
+	st     Status
+	result error
+}
+
+// Start begins a prepared operation. It does nothing while it is under way.
+func (r *Request) Start() {
+	if r.active || r.kind == collective {
+		return
+	}
+	r.active = true
+	if r.err != nil || r.peer == ProcNull {
+		return
+	}
+	if err := r.c.usable(); err != nil {
+		r.err = fmt.Errorf("start of a request: %w", err)
+		return
+	}
+	if r.call == nil {
+		r.call = r.c.engine.NewCall()
+	}
+	r.call.Reset()
+	if r.kind == sending {
+		r.c.engine.Send(r.c.p2p, &r.call.Request, r.buf, r.c.members[r.peer], r.tag, r.sync)
+	} else {
+		r.c.engine.Recv(r.c.p2p, &r.call.Request, r.buf, r.c.job(r.peer), r.tag)
+	}
+}
+
+// Wait waits until the operation is complete.
+func (r *Request) Wait() (Status, error) {
+	if r == nil {
+		return Status{}, nil
+	}
+	r.report()
+	return r.st, r.result
+}
+
+// Test reports whether the operation is complete; if so the other results are
+// those of Wait.
+func (r *Request) Test() (st Status, done bool, err error) {
+	if r == nil {
+		return Status{}, true, nil
+	}
+	if r.active && !r.complete() {
+		r.c.engine.Progress()
+		if !r.complete() {
+			return Status{}, false, nil
+		}
+	}
+	r.report()
+	return r.st, true, r.result
+}
+
+// Cancel takes back a receive that no message has matched; Wait then returns
+// ErrCancelled. On all other requests it has no effect.
+func (r *Request) Cancel() {
+	if r != nil && r.active && r.kind == receiving && r.call != nil && r.err == nil {
+		r.c.engine.Cancel(&r.call.Request)
+	}
+}
+
+// complete reports whether Wait would return at once.
+func (r *Request) complete() bool {
+	return !r.active || r.err != nil || r.call == nil || r.call.Done()
+}
+
+// report ends the operation and keeps its result.
+func (r *Request) report() {
+	if !r.active {
+		return
+	}
+	r.active = false
+	switch {
+	case r.err != nil:
+		r.st, r.result = Status{}, r.err
+	case r.kind == collective:
+		r.st, r.result = Status{}, r.c.finishPlan(r.plan)
+		r.plan = nil
+	case r.peer == ProcNull:
+		r.st, r.result = nullStatus, nil
+	case r.kind == sending:
+		if _, r.result = r.c.engine.Wait(r.call); r.result != nil {
+			r.result = fmt.Errorf("send to rank %d: %w", r.peer, r.result)
+		}
+	default:
+		if r.st, r.result = r.c.status(r.call, r.size); r.result != nil {
+			r.result = fmt.Errorf("receive from rank %d: %w", r.peer, r.result)
+		}
+	}
+	if r.finish != nil {
+		r.finish()
+	}
+}
+
+// status waits for a receive and translates what it got.
+func (c *Comm) status(r *sdr.Call, size int) (Status, error) {
+	st, err := c.engine.Wait(r)
+	if st.Cancelled {
+		return Status{Source: Undefined, Tag: AnyTag}, ErrCancelled
+	}
+	if err != nil && !r.Done() {
+		return Status{}, err
+	}
+	out := Status{Source: c.index[st.Source], Tag: st.Tag, Count: st.Size / size}
+	if err == nil && st.Size%size != 0 {
+		err = fmt.Errorf("%w: %d bytes are not whole elements of %d", ErrType, st.Size, size)
+	}
+	return out, err
+}

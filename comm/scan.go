@@ -1,0 +1,77 @@
+package comm
+
+import "fmt"
+
+// Scan combines the elements of the ranks up to and including the caller with
+// op, in rank order. A nil send stands for recv.
+func Scan[T any](c *Comm, send, recv []T, op func(a, b T) T) error {
+	s, err := planScan(c, send, recv, op, true)
+	return c.run("scan", s, err)
+}
+
+// Iscan begins a Scan.
+func Iscan[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
+	s, err := planScan(c, send, recv, op, true)
+	return c.begin("scan", s, err)
+}
+
+// Exscan is Scan without the caller's own elements. It leaves recv of rank 0
+// as it is.
+func Exscan[T any](c *Comm, send, recv []T, op func(a, b T) T) error {
+	s, err := planScan(c, send, recv, op, false)
+	return c.run("exscan", s, err)
+}
+
+// Iexscan begins an Exscan.
+func Iexscan[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
+	s, err := planScan(c, send, recv, op, false)
+	return c.begin("exscan", s, err)
+}
+
+func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool) (*schedule, error) {
+	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+		return nil, err
+	}
+	if send == nil {
+		send = recv
+	}
+	if len(recv) != len(send) {
+		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
+	}
+	s, acc := c.newSchedule(), bytesOf(recv)
+	n, rank := c.Size(), c.rank
+	if inclusive {
+		s.copy(acc, bytesOf(send))
+	} else { // the same scan, of what each rank gets from the one before it
+		own := s.memory(len(acc))
+		s.copy(own, bytesOf(send))
+		if rank+1 < n {
+			s.send(rank+1, own)
+		}
+		if rank == 0 {
+			return s, nil
+		}
+		s.recv(rank-1, acc)
+		s.fence()
+		n, rank = n-1, rank-1
+	}
+	s.scan(acc, combine(op), n, rank, c.rank-rank)
+	return s, nil
+}
+
+// scan gives each of n ranks, which begin at first, the result of the ranks up
+// to it: in the round with distance d it has that of the d ranks ending with
+// it, and gets that of the d ranks before them.
+func (s *schedule) scan(acc []byte, op combiner, n, rank, first int) {
+	in := s.memory(len(acc))
+	for d := 1; d < n; d *= 2 {
+		if rank+d < n {
+			s.send(first+rank+d, acc)
+		}
+		if rank >= d {
+			s.recv(first+rank-d, in)
+			s.do(func() { op(acc, in, acc) })
+		}
+		s.fence()
+	}
+}

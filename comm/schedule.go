@@ -1,0 +1,186 @@
+package comm
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// schedule is the plan of one collective operation at one rank: messages and
+// local work in order. It is a function of the ranks, the sizes and the
+// operation only. Every message gets its number when the plan is made, so
+// that replicas agree on it although they may carry their plans out in
+// different orders.
+type schedule struct {
+	c      *Comm
+	steps  []step
+	at     int
+	posted int // messages posted since the last fence
+	calls  []sdr.Request
+	used   int // of calls, all messages so far
+	script *sdr.Script
+	words  []uint64 // memory for intermediate results
+	taken  int      // of words
+	err    error
+}
+
+type stepKind uint8
+
+const (
+	stepSend stepKind = iota
+	stepRecv
+	stepFence // wait for the messages before it
+	stepDo    // a fence, then local work
+)
+
+type step struct {
+	kind   stepKind
+	peer   int
+	number uint64
+	buf    []byte
+	do     func()
+}
+
+func (c *Comm) newSchedule() *schedule {
+	if n := len(c.plans); n > 0 {
+		s := c.plans[n-1]
+		c.plans = c.plans[:n-1]
+		return s
+	}
+	s := &schedule{c: c}
+	s.script = &sdr.Script{Step: s.step}
+	return s
+}
+
+func (s *schedule) send(peer int, buf []byte) {
+	s.steps = append(s.steps, step{kind: stepSend, peer: peer, number: s.c.sent[peer], buf: buf})
+	s.c.sent[peer]++
+}
+
+func (s *schedule) recv(peer int, buf []byte) {
+	s.steps = append(s.steps, step{kind: stepRecv, peer: peer, number: s.c.received[peer], buf: buf})
+	s.c.received[peer]++
+}
+
+func (s *schedule) fence()      { s.steps = append(s.steps, step{kind: stepFence}) }
+func (s *schedule) do(f func()) { s.steps = append(s.steps, step{kind: stepDo, do: f}) }
+func (s *schedule) copy(dst, src []byte) {
+	if len(dst) > 0 && len(src) > 0 && &dst[0] != &src[0] {
+		s.do(func() { copy(dst, src) })
+	}
+}
+
+// memory returns n bytes, aligned for every element type, that live as long as
+// the operation.
+func (s *schedule) memory(n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	w := (n + 7) / 8
+	if s.taken+w > len(s.words) {
+		s.words = make([]uint64, max(2*len(s.words), w, 64))
+		s.taken = 0
+	}
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&s.words[s.taken])), n)
+	s.taken += w
+	return b
+}
+
+// step posts the messages up to the next fence.
+func (s *schedule) step() bool {
+	s.collect()
+	c := s.c
+	for s.at < len(s.steps) {
+		st := &s.steps[s.at]
+		switch st.kind {
+		case stepSend:
+			r := &s.calls[s.used]
+			s.used, s.posted = s.used+1, s.posted+1
+			c.engine.PostSend(s.script, c.coll, r, st.buf, c.members[st.peer], st.number)
+		case stepRecv:
+			r := &s.calls[s.used]
+			s.used, s.posted = s.used+1, s.posted+1
+			c.engine.PostRecv(s.script, c.coll, r, st.buf, c.members[st.peer], st.number)
+		case stepFence:
+			if s.posted > 0 {
+				s.at++
+				return true
+			}
+		case stepDo:
+			if s.posted > 0 {
+				return true
+			}
+			st.do()
+		}
+		s.at++
+	}
+	return s.posted > 0
+}
+
+// collect looks at the results of the messages of the round before. A failed
+// operation goes on to its end, so that the other ranks are not left waiting.
+func (s *schedule) collect() {
+	for i := s.used - s.posted; i < s.used; i++ {
+		if _, err := s.calls[i].Result(); err != nil && s.err == nil {
+			s.err = err
+		}
+	}
+	s.posted = 0
+}
+
+// startPlan begins a collective operation.
+func (c *Comm) startPlan(s *schedule) {
+	messages := 0
+	for i := range s.steps {
+		if s.steps[i].kind <= stepRecv {
+			messages++
+		}
+	}
+	if messages > len(s.calls) {
+		s.calls = make([]sdr.Request, messages)
+	}
+	for i := range messages {
+		s.calls[i].Reset()
+	}
+	c.engine.Start(s.script)
+}
+
+// finishPlan waits for the end of a collective operation.
+func (c *Comm) finishPlan(s *schedule) error {
+	call := s.script.Call()
+	if _, err := c.engine.Wait(call); err != nil {
+		return err // s is left to the engine
+	}
+	err := s.err
+	clear(s.steps)
+	s.steps, s.at, s.posted, s.used, s.taken, s.err = s.steps[:0], 0, 0, 0, 0, nil
+	if len(c.plans) < 8 {
+		c.plans = append(c.plans, s)
+	}
+	return err
+}
+
+// run carries out a collective operation, or reports why it was not planned.
+func (c *Comm) run(name string, s *schedule, err error) error {
+	if err == nil {
+		c.startPlan(s)
+		err = c.finishPlan(s)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// begin begins a collective operation.
+func (c *Comm) begin(name string, s *schedule, err error) *Request {
+	r := &Request{c: c, kind: collective, active: true}
+	if err != nil {
+		r.err = fmt.Errorf("%s: %w", name, err)
+		return r
+	}
+	c.startPlan(s)
+	r.plan, r.call = s, s.script.Call()
+	return r
+}

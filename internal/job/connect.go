@@ -1,0 +1,180 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// linkTimeout bounds the handshake on one connection, so that a stranger who
+// connects and stays silent holds nothing for long.
+const linkTimeout = 10 * time.Second
+
+// Connect waits until every process has joined and returns a link to each
+// other one, not yet started. A process that was declared dead before its link
+// was made has none; its verdict comes from Next as any other.
+func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, error) {
+	peers, err := s.awaitStart(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("wait until all processes have joined: %w", err)
+	}
+	if s.setup.Link == LinkTCP {
+		return s.connectTCP(ctx, peers)
+	}
+	links := make(map[Process]transport.Link, len(peers))
+	for _, p := range peers {
+		s.mu.Lock()
+		f := s.files[p.Process]
+		delete(s.files, p.Process)
+		s.mu.Unlock()
+		if f == nil {
+			return nil, fmt.Errorf("link to %v: the launcher sent no descriptor", p.Process)
+		}
+		l, err := openLink(s.setup.Link, f, s.setup.Self.Compare(p.Process) > 0)
+		if err != nil {
+			return nil, fmt.Errorf("link to %v: %w", p.Process, err)
+		}
+		links[p.Process] = l
+	}
+	return links, nil
+}
+
+// awaitStart waits for the head's word that all have joined.
+func (s *Session) awaitStart(ctx context.Context) ([]Peer, error) {
+	for {
+		s.mu.Lock()
+		changed, started, peers, err := s.changed, s.started, s.peers, s.err
+		s.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		if started {
+			return peers, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// wire is an authenticated connection to a peer.
+type wire struct {
+	peer Process
+	conn net.Conn
+}
+
+// connectTCP dials the higher processes and is dialled by the lower ones.
+func (s *Session) connectTCP(ctx context.Context, peers []Peer) (map[Process]transport.Link, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	self := Endpoint{s.setup.Self, s.setup.Incarnation}
+	below := make(map[Endpoint]bool)
+	want := make(map[Process]bool)
+	wires := make(chan wire)
+	for _, p := range peers {
+		want[p.Process] = true
+		end := Endpoint{p.Process, p.Incarnation}
+		if p.Process.Compare(self.Process) < 0 {
+			below[end] = true
+			continue
+		}
+		go s.dial(ctx, self, end, p.Address, wires)
+	}
+	go s.accept(ctx, self, below, wires)
+	links := make(map[Process]transport.Link, len(peers))
+	for {
+		s.mu.Lock()
+		changed, ended := s.changed, s.err
+		for p := range want {
+			if s.dead[p] {
+				delete(want, p)
+			}
+		}
+		s.mu.Unlock()
+		if ended == nil && len(want) == 0 {
+			return links, nil
+		}
+		if ended != nil {
+			return nil, closeAll(links, fmt.Errorf("connect the links: %w", ended))
+		}
+		select {
+		case w := <-wires:
+			if !want[w.peer] {
+				w.conn.Close()
+				continue
+			}
+			delete(want, w.peer)
+			links[w.peer] = newStreamLink(w.conn)
+		case <-changed:
+		case <-ctx.Done():
+			return nil, closeAll(links, fmt.Errorf("connect the links: %w", ctx.Err()))
+		}
+	}
+}
+
+func closeAll(links map[Process]transport.Link, err error) error {
+	for _, l := range links {
+		l.Close()
+	}
+	return err
+}
+
+// dial reaches a peer that listens, again and again until it is declared dead
+// or Connect gives up: a refused connection is no verdict.
+func (s *Session) dial(ctx context.Context, self, to Endpoint, address string, wires chan<- wire) {
+	for ctx.Err() == nil {
+		c, err := (&net.Dialer{Timeout: linkTimeout}).DialContext(ctx, "tcp4", address)
+		if err == nil {
+			c.SetDeadline(time.Now().Add(linkTimeout))
+			if err = dialHandshake(c, &s.secret, self, to); err == nil {
+				s.hand(ctx, wire{to.Process, c}, wires)
+				return
+			}
+			c.Close()
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// accept lets the lower processes in, and nobody else.
+func (s *Session) accept(ctx context.Context, self Endpoint, below map[Endpoint]bool, wires chan<- wire) {
+	stop := context.AfterFunc(ctx, func() { s.listener.Close() })
+	defer stop()
+	for {
+		c, err := s.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of descriptors for a moment
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		go func() {
+			c.SetDeadline(time.Now().Add(linkTimeout))
+			from, err := acceptHandshake(c, &s.secret, self, func(e Endpoint) bool { return below[e] })
+			if err != nil {
+				c.Close()
+				return
+			}
+			s.hand(ctx, wire{from.Process, c}, wires)
+		}()
+	}
+}
+
+func (s *Session) hand(ctx context.Context, w wire, wires chan<- wire) {
+	w.conn.SetDeadline(time.Time{})
+	select {
+	case wires <- w:
+	case <-ctx.Done():
+		w.conn.Close()
+	}
+}

@@ -1,0 +1,44 @@
+package job
+
+import "errors"
+
+// Event is what the head tells a process: a Verdict, Release or End.
+type Event interface{ event() }
+
+func (Verdict) event() {}
+func (Release) event() {}
+func (End) event()     {}
+
+// Release: every live process has finished. The process hands over what its
+// links still hold and exits.
+type Release struct{}
+
+// End: the job is over before its end, the process stops now.
+type End struct {
+	Code int    // exit code of the job
+	Text string // why
+}
+
+// FailureKind says how a run of the program failed.
+type FailureKind string
+
+// The ways to fail.
+const (
+	FailError      FailureKind = "error"      // run returned an error
+	FailPanic      FailureKind = "panic"      // run or a task panicked
+	FailDivergence FailureKind = "divergence" // two replicas proved to differ
+	FailFinding    FailureKind = "finding"    // checked mode found a wrong clause
+)
+
+// Failure is the last word of a process whose run failed.
+type Failure struct {
+	Kind FailureKind `json:"kind"`
+	Text string      `json:"text"`
+}
+
+// ErrRefused: the head or the process refused the other in the handshake.
+var ErrRefused = errors.New("handshake refused")
+
+// ErrHeadGone: the control connection has ended, and with it the job. It
+// always comes with io.EOF.
+var ErrHeadGone = errors.New("the launcher is gone")

@@ -1,0 +1,86 @@
+package job
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"golang.org/x/sys/unix"
+)
+
+// Environment variables of a process that a launcher has started. Join removes
+// them, so that what the process starts is not taken for a part of the job.
+const (
+	// EnvControl names three inherited descriptors: "CONTROL,SECRET,CRASH".
+	EnvControl = "INTRA_CONTROL"
+	// EnvProcess is RANK.REPLICA, for wrapper scripts.
+	EnvProcess = "INTRA_PROCESS"
+)
+
+// Inheritance is what a process gets from its launcher by inheritance.
+type Inheritance struct {
+	Control *os.File // its end of the control connection
+	Secret  *os.File // holds the secret of the job
+	Crash   *os.File // pipe for the text of a crash
+}
+
+// Files lists the descriptors in the order of os/exec.Cmd.ExtraFiles.
+func (i Inheritance) Files() []*os.File { return []*os.File{i.Control, i.Secret, i.Crash} }
+
+// Environ returns the variables that announce Files to process p.
+func (i Inheritance) Environ(p Process) []string {
+	const first = 3 // descriptor of the first of ExtraFiles
+	return []string{
+		fmt.Sprintf("%s=%d,%d,%d", EnvControl, first, first+1, first+2),
+		EnvProcess + "=" + p.String(),
+	}
+}
+
+// Close closes this process's copies.
+func (i Inheritance) Close() {
+	for _, f := range i.Files() {
+		f.Close()
+	}
+}
+
+// inherited finds the descriptors that the environment names and takes them
+// out of the reach of child processes. ok is false without a launcher.
+func inherited() (i Inheritance, ok bool, err error) {
+	v, ok := os.LookupEnv(EnvControl)
+	if !ok {
+		return i, false, nil
+	}
+	os.Unsetenv(EnvControl)
+	os.Unsetenv(EnvProcess)
+	var fds [3]int
+	if _, err := fmt.Sscanf(v, "%d,%d,%d", &fds[0], &fds[1], &fds[2]); err != nil {
+		return i, true, fmt.Errorf("environment variable %s=%q is not three descriptors: %w", EnvControl, v, err)
+	}
+	// The Go runtime may have opened something of its own where a wrapper has
+	// closed ours: that must stay as it is.
+	for n, kind := range []uint32{unix.S_IFSOCK, unix.S_IFREG, unix.S_IFIFO} {
+		var st unix.Stat_t
+		if err := unix.Fstat(fds[n], &st); err != nil || fds[n] < 3 || st.Mode&unix.S_IFMT != kind {
+			return i, true, fmt.Errorf("descriptor %d is not the launcher's: a wrapper must leave the descriptors %s open", fds[n], v)
+		}
+	}
+	for _, fd := range fds {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
+			return i, true, fmt.Errorf("keep descriptor %d from child processes: %w", fd, err)
+		}
+	}
+	return Inheritance{
+		Control: os.NewFile(uintptr(fds[0]), "control"),
+		Secret:  os.NewFile(uintptr(fds[1]), "secret"),
+		Crash:   os.NewFile(uintptr(fds[2]), "crash"),
+	}, true, nil
+}
+
+// reportCrashes has the Go runtime copy the text of a crash, in whatever
+// goroutine, to the launcher, which can then tell it from the program's output.
+func reportCrashes(f *os.File) error {
+	if err := debug.SetCrashOutput(f, debug.CrashOptions{}); err != nil {
+		return fmt.Errorf("hand over the pipe for crashes: %w", err)
+	}
+	return nil
+}

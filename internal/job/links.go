@@ -1,0 +1,71 @@
+package job
+
+import (
+	"fmt"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/tcp"
+)
+
+// LinkFiles makes a link between two processes of one host, one descriptor
+// for each: lower is for the process that Compare puts first. ring is the size
+// of a shared-memory ring in bytes. Links over TCP have no descriptors.
+func LinkFiles(kind string, ring int) (lower, higher *os.File, err error) {
+	switch kind {
+	case LinkSHM:
+		s, err := shmCreate(ring)
+		if err != nil {
+			return nil, nil, err
+		}
+		lower = s.File()
+		if higher, err = duplicate(lower); err != nil {
+			lower.Close()
+			return nil, nil, err
+		}
+		return lower, higher, nil
+	case LinkUnix:
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return nil, nil, fmt.Errorf("create a pair of sockets: %w", err)
+		}
+		return os.NewFile(uintptr(fds[0]), "link"), os.NewFile(uintptr(fds[1]), "link"), nil
+	}
+	return nil, nil, fmt.Errorf("link %q has no descriptors", kind)
+}
+
+// duplicate returns a second descriptor of the same file.
+func duplicate(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("duplicate a descriptor: %w", err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// openLink makes a link of a descriptor that came from LinkFiles, and takes it
+// over. higher says that the process at the other end comes first in Compare.
+func openLink(kind string, f *os.File, higher bool) (transport.Link, error) {
+	defer f.Close()
+	switch kind {
+	case LinkSHM:
+		side := 0
+		if higher {
+			side = 1
+		}
+		return shmOpen(f, side)
+	case LinkUnix:
+		c, err := net.FileConn(f)
+		if err != nil {
+			return nil, err
+		}
+		return tcp.New(c), nil
+	}
+	return nil, fmt.Errorf("link %q has no descriptor", kind)
+}
+
+// newStreamLink makes a link of an authenticated connection.
+func newStreamLink(c net.Conn) transport.Link { return tcp.New(c) }

@@ -1,0 +1,145 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// MaxMessage bounds an encoded message, in bytes.
+const MaxMessage = 1 << 20
+
+// Kind names a message of the control connection.
+type Kind string
+
+// The messages in the order of a job's life. P: process to head, H: head to
+// process.
+const (
+	KindOpen      Kind = "open"      // P Version, Nonce
+	KindChallenge Kind = "challenge" // H Version, Nonce, MAC
+	KindJoin      Kind = "join"      // P MAC, Hello
+	KindReject    Kind = "reject"    // P Text: the head has failed the handshake
+	KindRefuse    Kind = "refuse"    // H Text: the process may not join
+	KindSetup     Kind = "setup"     // H Setup
+	KindListen    Kind = "listen"    // P Address, for links over TCP
+	KindLink      Kind = "link"      // H Process and one descriptor: the link to it
+	KindStart     Kind = "start"     // H Peers: all have joined
+	KindVerdict   Kind = "verdict"   // H Verdict
+	KindStats     Kind = "stats"     // P Stats
+	KindFired     Kind = "fired"     // P Kill, Stats: will kill itself now
+	KindSuspect   Kind = "suspect"   // P Process, Text: the link to it has ended
+	KindFinish    Kind = "finish"    // P Stats: run returned nil
+	KindFail      Kind = "fail"      // P Failure, Stats
+	KindRelease   Kind = "release"   // H
+	KindEnd       Kind = "end"       // H Code, Text
+)
+
+// Message is one message of the control connection. Which fields are set
+// depends on Kind.
+type Message struct {
+	Kind    Kind     `json:"kind"`
+	Version int      `json:"version,omitempty"`
+	Nonce   []byte   `json:"nonce,omitempty"`
+	MAC     []byte   `json:"mac,omitempty"`
+	Hello   *Hello   `json:"hello,omitempty"`
+	Setup   *Setup   `json:"setup,omitempty"`
+	Address string   `json:"address,omitempty"`
+	Process *Process `json:"process,omitempty"`
+	Peers   []Peer   `json:"peers,omitempty"`
+	Verdict *Verdict `json:"verdict,omitempty"`
+	Kill    *Kill    `json:"kill,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
+	Stats   *Stats   `json:"stats,omitempty"`
+	Code    int      `json:"code,omitempty"`
+	Text    string   `json:"text,omitempty"`
+	Files   int      `json:"files,omitempty"` // descriptors that travel with it
+}
+
+// Setup is what the head tells a process about its place in the job.
+type Setup struct {
+	Self        Process `json:"self"`
+	Incarnation uint32  `json:"incarnation"` // of this process, from 1
+	Degrees     []int   `json:"degrees"`
+	Check       bool    `json:"check,omitempty"`
+	Sched       string  `json:"sched,omitempty"` // "", static, adaptive, replicate
+	Link        string  `json:"link"`            // shm, unix, tcp
+	Kills       []Kill  `json:"kills,omitempty"` // counted points of this process
+}
+
+// Peer is another process of the job that has joined.
+type Peer struct {
+	Process     Process `json:"process"`
+	Incarnation uint32  `json:"incarnation"`
+	Address     string  `json:"address,omitempty"` // where it listens, for TCP
+}
+
+// ErrMessage marks bytes that are not a message of the control connection.
+var ErrMessage = errors.New("malformed control message")
+
+func (m *Message) encode() ([]byte, error) {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode message %q: %w", m.Kind, err)
+	}
+	if len(b) > MaxMessage {
+		return nil, fmt.Errorf("%w: %q has %d bytes, at most %d are allowed", ErrMessage, m.Kind, len(b), MaxMessage)
+	}
+	return b, nil
+}
+
+// DecodeMessage reads one message and makes sure that what its kind promises
+// is there, so that no reader has to check for nil.
+func DecodeMessage(b []byte) (*Message, error) {
+	m := new(Message)
+	dec := json.NewDecoder(bytes.NewReader(b))
+	if err := dec.Decode(m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
+	}
+	if dec.More() {
+		return nil, fmt.Errorf("%w: bytes behind the end", ErrMessage)
+	}
+	ok := m.Files == 0
+	switch m.Kind {
+	case KindOpen:
+		ok = ok && len(m.Nonce) == secretSize
+	case KindChallenge:
+		ok = ok && len(m.Nonce) == secretSize && len(m.MAC) == secretSize
+	case KindJoin:
+		ok = ok && len(m.MAC) == secretSize && m.Hello != nil
+	case KindSetup:
+		ok = ok && m.Setup != nil && m.Setup.valid()
+	case KindListen:
+		ok = ok && m.Address != ""
+	case KindLink:
+		ok = m.Files == 1 && m.Process != nil
+	case KindVerdict:
+		ok = ok && m.Verdict != nil
+	case KindStats, KindFinish:
+		ok = ok && m.Stats != nil
+	case KindFired:
+		ok = ok && m.Stats != nil && m.Kill != nil
+	case KindFail:
+		ok = ok && m.Stats != nil && m.Failure != nil
+	case KindSuspect:
+		ok = ok && m.Process != nil
+	case KindReject, KindRefuse, KindStart, KindRelease, KindEnd:
+	default:
+		return nil, fmt.Errorf("%w: unknown kind %q", ErrMessage, m.Kind)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%w: incomplete %q", ErrMessage, m.Kind)
+	}
+	return m, nil
+}
+
+// valid: the process is one of the job's, and no degree is absurd.
+func (s *Setup) valid() bool {
+	for _, d := range s.Degrees {
+		if d < 1 {
+			return false
+		}
+	}
+	p := s.Self
+	return p.Rank >= 0 && p.Rank < len(s.Degrees) && p.Replica >= 0 && p.Replica < s.Degrees[p.Rank]
+}

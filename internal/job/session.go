@@ -1,0 +1,259 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// Session is a process's membership in a job: its control connection. Except
+// for Next, its methods may be called by any goroutine.
+type Session struct {
+	conn     *Conn
+	secret   Secret
+	setup    Setup
+	listener net.Listener // links over TCP only
+	latest   chan Stats   // holds the newest that is not sent yet
+	closed   chan struct{}
+	close    sync.Once
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when something below changes
+	events  []Event
+	files   map[Process]*os.File // ends of links, until Connect takes them
+	peers   []Peer
+	started bool
+	dead    map[Process]bool
+	err     error // the connection's end
+}
+
+// Join makes this process a member of the job that its launcher runs. It
+// returns nil, nil in a process that no launcher has started. It must be
+// called before the program starts processes of its own, and once.
+func Join(ctx context.Context, hello Hello) (*Session, error) {
+	in, ok, err := inherited()
+	if !ok {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("join the job: %w", err)
+	}
+	defer in.Close()
+	s, err := newSession(ctx, in, hello)
+	if err != nil {
+		return nil, fmt.Errorf("join the job: %w", err)
+	}
+	return s, nil
+}
+
+func newSession(ctx context.Context, in Inheritance, hello Hello) (*Session, error) {
+	s := &Session{
+		latest:  make(chan Stats, 1),
+		closed:  make(chan struct{}),
+		changed: make(chan struct{}),
+		files:   make(map[Process]*os.File),
+		dead:    make(map[Process]bool),
+	}
+	if err := s.join(ctx, in, hello); err != nil {
+		return nil, err
+	}
+	go s.read()
+	go s.sendStats()
+	return s, nil
+}
+
+func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err error) {
+	if s.secret, err = readSecret(in.Secret); err != nil {
+		return err
+	}
+	if s.conn, err = NewConn(in.Control); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			s.conn.Close()
+		}
+	}()
+	stop := context.AfterFunc(ctx, func() { s.conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if err := hello.describe(); err != nil {
+		return err
+	}
+	setup, err := ask(s.conn, &s.secret, &hello)
+	if err != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	s.setup = *setup
+	if err := reportCrashes(in.Crash); err != nil {
+		return err
+	}
+	if s.setup.Link == LinkTCP {
+		if s.listener, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
+			return fmt.Errorf("listen for links: %w", err)
+		}
+		return s.conn.Write(&Message{Kind: KindListen, Address: s.listener.Addr().String()})
+	}
+	return nil
+}
+
+// Setup returns the process's place in the job.
+func (s *Session) Setup() Setup { return s.setup }
+
+// read takes what the head says until the connection ends.
+func (s *Session) read() {
+	for {
+		m, files, err := s.conn.Read()
+		if err != nil {
+			s.update(func() { s.err = headGone(err) })
+			return
+		}
+		s.update(func() { s.take(m, files) })
+	}
+}
+
+// headGone gives every end of the control connection one meaning: without
+// it there is no job.
+func headGone(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: %w", ErrHeadGone, err)
+	}
+	return fmt.Errorf("%w: %w: %w", ErrHeadGone, err, io.EOF)
+}
+
+// take is called with mu held.
+func (s *Session) take(m *Message, files []*os.File) {
+	switch m.Kind {
+	case KindLink:
+		s.files[*m.Process] = files[0]
+	case KindStart:
+		s.peers, s.started = m.Peers, true
+	case KindVerdict:
+		s.dead[m.Verdict.Process] = true
+		s.events = append(s.events, *m.Verdict)
+	case KindRelease:
+		s.events = append(s.events, Release{})
+	case KindEnd:
+		s.events = append(s.events, End{Code: m.Code, Text: m.Text})
+	case KindRefuse:
+		s.err = fmt.Errorf("%w: %s", ErrRefused, m.Text)
+	}
+}
+
+// update changes the state and wakes who waits for it.
+func (s *Session) update(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil { // the first end is the cause
+		f()
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Next waits for the next event. Events come in the head's order. The error,
+// once nothing more comes, wraps io.EOF, or ErrRefused if the head has refused
+// the job. One goroutine calls it.
+func (s *Session) Next() (Event, error) {
+	for {
+		s.mu.Lock()
+		changed, err := s.changed, s.err
+		if len(s.events) > 0 {
+			e := s.events[0]
+			s.events = s.events[1:]
+			s.mu.Unlock()
+			return e, nil
+		}
+		s.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		<-changed
+	}
+}
+
+// Stats tells the head how far this process is. It never blocks; a later
+// report may take the place of one that is not sent yet.
+func (s *Session) Stats(st Stats) {
+	for {
+		select {
+		case s.latest <- st:
+			return
+		default:
+		}
+		select {
+		case <-s.latest:
+		default:
+		}
+	}
+}
+
+func (s *Session) sendStats() {
+	for {
+		select {
+		case st := <-s.latest:
+			if s.conn.Write(&Message{Kind: KindStats, Stats: &st}) != nil {
+				return // Next reports the end of the connection
+			}
+		case <-s.closed:
+			return
+		}
+	}
+}
+
+// Fired hands to the kernel that this process has reached the kill point k.
+// The caller kills itself next; the head also does so, a while later.
+func (s *Session) Fired(k Kill, st Stats) {
+	// Without a head there is nobody to tell, and the process ends either way.
+	_ = s.conn.Write(&Message{Kind: KindFired, Kill: &k, Stats: &st})
+}
+
+// Finish says that run returned nil. The process goes on serving its peers
+// until Release.
+func (s *Session) Finish(st Stats) error {
+	return s.conn.Write(&Message{Kind: KindFinish, Stats: &st})
+}
+
+// maxText bounds the text of a failure.
+const maxText = 64 << 10
+
+// Fail says that the run of this process has failed. The process exits next.
+func (s *Session) Fail(f Failure, st Stats) error {
+	f.Text = clip(f.Text)
+	return s.conn.Write(&Message{Kind: KindFail, Failure: &f, Stats: &st})
+}
+
+// Suspect says that the link to p has ended with err though no verdict on p
+// has come.
+func (s *Session) Suspect(p Process, err error) {
+	text := "ended"
+	if err != nil {
+		text = clip(err.Error())
+	}
+	// Without a head Next reports it, and the suspicion means nothing.
+	_ = s.conn.Write(&Message{Kind: KindSuspect, Process: &p, Text: text})
+}
+
+func clip(s string) string {
+	if len(s) > maxText {
+		return s[:maxText] + " …"
+	}
+	return s
+}
+
+// Close ends the membership. Links stay as they are.
+func (s *Session) Close() error {
+	err := net.ErrClosed
+	s.close.Do(func() {
+		close(s.closed)
+		if s.listener != nil {
+			s.listener.Close()
+		}
+		err = s.conn.Close()
+	})
+	return err
+}

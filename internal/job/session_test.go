@@ -1,0 +1,169 @@
+package job
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// heads plays the head for one process of a job in this process.
+type heads struct {
+	conn   *Conn
+	secret Secret
+	in     Inheritance
+}
+
+func newHead(t *testing.T, secret Secret) *heads {
+	conn, control, err := Pair()
+	require.NoError(t, err)
+	f, err := secret.File()
+	require.NoError(t, err)
+	_, crash, err := os.Pipe()
+	require.NoError(t, err)
+	h := &heads{conn, secret, Inheritance{control, f, crash}}
+	t.Cleanup(func() { h.conn.Close(); h.in.Close() })
+	return h
+}
+
+// seat lets the process in.
+func (h *heads) seat(t *testing.T, setup Setup) *Session {
+	answered := make(chan error, 1)
+	go func() {
+		_, err := Answer(h.conn, &h.secret)
+		if err == nil {
+			err = h.conn.Write(&Message{Kind: KindSetup, Setup: &setup})
+		}
+		answered <- err
+	}()
+	s, err := newSession(t.Context(), h.in, Hello{})
+	require.NoError(t, err)
+	require.NoError(t, <-answered)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (h *heads) read(t *testing.T, kind Kind) *Message {
+	m, _, err := h.conn.Read()
+	require.NoError(t, err)
+	require.Equal(t, kind, m.Kind)
+	return m
+}
+
+func TestJoinWithoutALauncher(t *testing.T) {
+	s, err := Join(t.Context(), Hello{})
+	require.NoError(t, err)
+	require.Nil(t, s)
+	for _, v := range []string{"", "3", "0,1,2", "900,901,902", "-1,2,3"} {
+		t.Setenv(EnvControl, v)
+		_, err := Join(t.Context(), Hello{})
+		require.ErrorContains(t, err, "join the job", v)
+		_, set := os.LookupEnv(EnvControl)
+		require.False(t, set, "child processes must not inherit it")
+	}
+}
+
+func TestSessionTellsAndIsTold(t *testing.T) {
+	h := newHead(t, NewSecret())
+	s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{2}, Link: LinkUnix})
+
+	v := Verdict{Epoch: 1, Process: Process{0, 1}, Cause: CauseSignal, Detail: "d"}
+	for _, m := range []*Message{{Kind: KindVerdict, Verdict: &v}, {Kind: KindRelease}, {Kind: KindEnd, Code: 3, Text: "t"}} {
+		require.NoError(t, h.conn.Write(m))
+	}
+	for _, want := range []Event{v, Release{}, End{3, "t"}} {
+		e, err := s.Next()
+		require.NoError(t, err)
+		require.Equal(t, want, e)
+	}
+
+	k := Kill{Process: Process{0, 0}, Point: KillTask, Count: 7}
+	s.Stats(Stats{Sections: 1})
+	require.EqualValues(t, 1, h.read(t, KindStats).Stats.Sections)
+	s.Fired(k, Stats{Sections: 2})
+	require.Equal(t, k, *h.read(t, KindFired).Kill)
+	s.Suspect(Process{0, 1}, io.ErrUnexpectedEOF)
+	require.Equal(t, io.ErrUnexpectedEOF.Error(), h.read(t, KindSuspect).Text)
+	require.NoError(t, s.Fail(Failure{FailPanic, string(make([]byte, 2*maxText))}, Stats{}))
+	require.Less(t, len(h.read(t, KindFail).Failure.Text), 2*maxText)
+	require.NoError(t, s.Finish(Stats{Sections: 3}))
+	require.EqualValues(t, 3, h.read(t, KindFinish).Stats.Sections)
+
+	h.conn.Close()
+	_, err := s.Next()
+	require.ErrorIs(t, err, ErrHeadGone)
+	require.ErrorIs(t, err, io.EOF)
+	require.Error(t, s.Finish(Stats{}))
+}
+
+func TestConnectIsRefused(t *testing.T) {
+	h := newHead(t, NewSecret())
+	s := h.seat(t, Setup{Degrees: []int{2}, Link: LinkSHM})
+	require.NoError(t, h.conn.Write(&Message{Kind: KindRefuse, Text: "different builds"}))
+	_, err := s.Connect(t.Context())
+	require.ErrorIs(t, err, ErrRefused)
+	require.ErrorContains(t, err, "different builds")
+}
+
+func TestConnectOverTCP(t *testing.T) {
+	secret := NewSecret()
+	degrees := []int{2, 1, 1}
+	all := Processes(degrees)
+	hs := make([]*heads, len(all))
+	ss := make([]*Session, len(all))
+	peers := make([]Peer, len(all))
+	for i, p := range all {
+		hs[i] = newHead(t, secret)
+		ss[i] = hs[i].seat(t, Setup{Self: p, Incarnation: 1, Degrees: degrees, Link: LinkTCP})
+		peers[i] = Peer{p, 1, hs[i].read(t, KindListen).Address}
+	}
+	// Strangers: one is silent, one talks nonsense, one is of another job.
+	for _, p := range peers {
+		for _, say := range []string{"", "GET / HTTP/1.1\r\n\r\n", string(make([]byte, callSize))} {
+			c, err := net.Dial("tcp4", p.Address)
+			require.NoError(t, err)
+			defer c.Close()
+			io.WriteString(c, say)
+		}
+		c, err := net.Dial("tcp4", p.Address)
+		require.NoError(t, err)
+		defer c.Close()
+		other := NewSecret()
+		go dialHandshake(c, &other, Endpoint{Process{0, 0}, 1}, Endpoint{p.Process, 1})
+	}
+	// The last process is dead before it has dialled or been dialled.
+	ss[3].listener.Close()
+	verdict := Verdict{Epoch: 1, Process: all[3], Cause: CauseSignal}
+	type connected struct {
+		n   int
+		err error
+	}
+	results := make(chan connected)
+	for i := range 3 {
+		var others []Peer
+		for j, p := range peers {
+			if j != i {
+				others = append(others, p)
+			}
+		}
+		require.NoError(t, hs[i].conn.Write(&Message{Kind: KindStart, Peers: others}))
+		go func() {
+			links, err := ss[i].Connect(context.Background())
+			for _, l := range links {
+				defer l.Close()
+			}
+			results <- connected{len(links), err}
+		}()
+	}
+	for i := range 3 {
+		require.NoError(t, hs[i].conn.Write(&Message{Kind: KindVerdict, Verdict: &verdict}))
+	}
+	for range 3 {
+		r := <-results
+		require.NoError(t, r.err)
+		require.Equal(t, 2, r.n)
+	}
+}

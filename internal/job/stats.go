@@ -1,0 +1,36 @@
+package job
+
+import "fmt"
+
+// Stats is what a process counts about its sections. Totals since its start.
+type Stats struct {
+	Sections      int64                `json:"sections"`       // sections left
+	TasksRun      int64                `json:"tasks_run"`      // bodies run here
+	TasksReceived int64                `json:"tasks_received"` // results taken from a peer
+	TasksRerun    int64                `json:"tasks_rerun"`    // run here in place of a dead peer
+	UpdateBytes   int64                `json:"update_bytes"`   // payload of updates sent
+	UpdatesTorn   int64                `json:"updates_torn"`   // updates of a dying peer that broke off here
+	Signature     uint64               `json:"signature"`      // of all sections entered, in order
+	TaskTypes     map[string]TaskStats `json:"task_types,omitempty"`
+}
+
+// Diverged says in what two replicas of a rank differ that have both finished,
+// or returns "".
+func (s *Stats) Diverged(o *Stats) string {
+	switch {
+	case s.Sections != o.Sections:
+		return fmt.Sprintf("one left %d sections, the other %d", s.Sections, o.Sections)
+	case s.Signature != o.Signature:
+		return "their sections had different tasks, shapes or arguments"
+	}
+	return ""
+}
+
+// TaskStats is the part of Stats that concerns the tasks of one type.
+type TaskStats struct {
+	Run         int64   `json:"run"`
+	Received    int64   `json:"received"`
+	Seconds     float64 `json:"seconds"`      // spent in bodies
+	WaitSeconds float64 `json:"wait_seconds"` // spent waiting for updates
+	Decision    string  `json:"decision"`     // share or replicate
+}

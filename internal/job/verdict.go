@@ -1,0 +1,24 @@
+package job
+
+// Cause says why a process was declared dead. The values stand in the report.
+type Cause string
+
+// The causes of a verdict.
+const (
+	CauseInjected Cause = "injected" // killed by -kill
+	CauseSignal   Cause = "signal"   // killed by another signal
+	CauseExit     Cause = "exit"     // ended by itself without finishing
+	CausePanic    Cause = "panic"    // panicked
+	CauseFenced   Cause = "fenced"   // stopped or cut off, then killed by the head
+	CauseHost     Cause = "host"     // its host was lost
+	CauseLink     Cause = "link"     // a link that could not be mended
+)
+
+// Verdict declares one process dead. The head numbers its verdicts by epoch,
+// from 1, and every survivor gets the same list in the same order.
+type Verdict struct {
+	Epoch   uint64
+	Process Process
+	Cause   Cause
+	Detail  string
+}

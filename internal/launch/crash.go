@@ -1,0 +1,79 @@
+package launch
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+)
+
+// maxCrash bounds what is kept of the text of a crash.
+const maxCrash = 1 << 20
+
+// crash collects what the Go runtime of a dying process says. The runtime
+// writes it to standard error first, piece by piece, and a copy here.
+type crash struct {
+	mu    sync.Mutex
+	text  []byte
+	ended chan struct{}
+}
+
+// collect reads until the process is gone; began is called at the first byte.
+func (c *crash) collect(r io.ReadCloser, began func()) {
+	defer close(c.ended)
+	defer r.Close()
+	buf := make([]byte, 4096)
+	for {
+		n, err := r.Read(buf)
+		c.mu.Lock()
+		if n > 0 && len(c.text) == 0 {
+			began()
+		}
+		c.text = append(c.text, buf[:min(n, maxCrash-len(c.text))]...)
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *crash) bytes() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes.Clone(c.text)
+}
+
+// crashLike begins the lines that the Go runtime writes when it gives up. The
+// first of them come before the copy begins.
+func crashLike(line []byte) bool {
+	for _, s := range []string{"panic: ", "fatal error: ", "runtime: ", "unexpected fault address ", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGQUIT", "SIGABRT", "[signal "} {
+		if strings.HasPrefix(string(line[:min(len(line), len(s))]), s) {
+			return true
+		}
+	}
+	return false
+}
+
+// splitCrash divides what is left of a dead replica's standard error into its
+// output and the text of its crash.
+func splitCrash(held, text []byte) (output, crash []byte) {
+	if len(text) == 0 {
+		return held, nil
+	}
+	at := bytes.LastIndex(held, text)
+	if at < 0 { // mixed with other output, or cut off
+		first, _, _ := bytes.Cut(text, []byte{'\n'})
+		if at = bytes.Index(held, first); at < 0 {
+			return held, text
+		}
+	}
+	at = bytes.LastIndexByte(held[:at], '\n') + 1
+	for at > 0 {
+		before := bytes.LastIndexByte(held[:at-1], '\n') + 1
+		if !crashLike(held[before:at]) {
+			break
+		}
+		at = before
+	}
+	return held[:at], held[at:]
+}

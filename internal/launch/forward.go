@@ -1,0 +1,248 @@
+package launch
+
+import (
+	"bytes"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// maxAhead is how much a replica may be ahead of the one that speaks
+	// for its rank, in bytes of one stream, before it has to wait.
+	maxAhead = 16 << 20
+	// maxLine is how long a line may be to be kept together.
+	maxLine = 8 << 20
+	// holdErrors is how long standard error is held back, so that a crash
+	// can be told from output.
+	holdErrors = 30 * time.Millisecond
+	// holdCrash is the same for lines that look like a crash.
+	holdCrash = time.Second
+)
+
+// forwarder merges one stream of the replicas of one rank into one: whole
+// lines by line number, from the lowest live replica, each line once.
+type forwarder struct {
+	kind    streamKind
+	console *console
+
+	mu      sync.Mutex
+	room    *sync.Cond
+	sources []*lines
+	emitted int // whole lines
+	cut     int // bytes of line emitted that are out already, of a very long line
+	timer   *time.Timer
+}
+
+func newForwarder(kind streamKind, c *console, degree int) *forwarder {
+	f := &forwarder{kind: kind, console: c, sources: make([]*lines, degree)}
+	for i := range f.sources {
+		f.sources[i] = new(lines)
+	}
+	f.room = sync.NewCond(&f.mu)
+	return f
+}
+
+// pump takes what a replica writes until its end.
+func (f *forwarder) pump(replica int, r *os.File) {
+	defer r.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		f.mu.Lock()
+		if f.sources[replica].last {
+			r.SetReadDeadline(time.Now().Add(drainTime))
+		}
+		f.mu.Unlock()
+		n, err := r.Read(buf)
+		f.mu.Lock()
+		l := f.sources[replica]
+		if n > 0 && !l.dead {
+			l.add(buf[:n], time.Now())
+		}
+		f.flush()
+		for len(l.buf) > maxAhead && !l.dead && !l.last && err == nil {
+			f.room.Wait()
+		}
+		f.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// release: the process is gone, what is left of its output is little. What it
+// has started may hold the pipe open without writing, for ever.
+func (f *forwarder) release(replica int, r *os.File) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sources[replica].last = true
+	r.SetReadDeadline(time.Now().Add(drainTime))
+	f.room.Broadcast()
+}
+
+// freeze: the replica is crashing.
+func (f *forwarder) freeze(replica int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sources[replica].frozen = true
+}
+
+// speaker is the lowest replica that is not dead, or nil.
+func (f *forwarder) speaker() *lines {
+	for _, l := range f.sources {
+		if !l.dead {
+			return l
+		}
+	}
+	return nil
+}
+
+// flush emits what can be emitted now. It is called with mu held.
+func (f *forwarder) flush() {
+	l := f.speaker()
+	if l == nil {
+		return
+	}
+	if f.settle(l) {
+		n := f.releasable(l, time.Now())
+		whole := l.whole(n)
+		f.put(l, whole, bytes.Count(l.buf[:whole], []byte{'\n'}))
+		switch n -= whole; {
+		case l.done && n == len(l.buf): // the last line has no end
+			f.put(l, n, 0)
+		case n > maxLine:
+			f.put(l, n, 0)
+		}
+	}
+	for _, other := range f.sources {
+		f.settle(other)
+	}
+	f.room.Broadcast()
+}
+
+// settle drops what has been emitted for the rank already, and reports whether
+// what l holds continues there.
+func (f *forwarder) settle(l *lines) bool {
+	l.skipTo(f.emitted)
+	if l.first == f.emitted {
+		l.trimTo(f.cut)
+	}
+	return l.first == f.emitted && l.off == f.cut
+}
+
+// put emits the first n bytes of l, which hold the given number of line ends,
+// and forgets them.
+func (f *forwarder) put(l *lines, n, ends int) {
+	if n == 0 {
+		return
+	}
+	f.console.emit(f.kind, l.buf[:n], f.cut > 0)
+	f.emitted += ends
+	if ends > 0 {
+		f.cut = 0
+	}
+	if l.buf[n-1] != '\n' {
+		f.cut += n
+	}
+	l.drop(n, ends)
+	l.off = f.cut
+}
+
+// releasable returns how many bytes of the speaker are known to be output, not
+// the beginning of a crash: those that another replica wrote as well, and
+// those that have been there for a while.
+func (f *forwarder) releasable(l *lines, now time.Time) int {
+	if f.kind != stderr || l.done {
+		return len(l.buf)
+	}
+	confirmed := 0
+	for _, other := range f.sources {
+		if other != l && !other.dead && !other.frozen && f.settle(other) {
+			confirmed = max(confirmed, l.whole(common(l.buf, other.buf)))
+		}
+	}
+	if l.frozen {
+		return confirmed
+	}
+	n, next := l.ripe(now, holdErrors)
+	late, nextLate := l.ripe(now, holdCrash)
+	for at := max(late, confirmed); at < n; { // whole lines only, from here on
+		end := bytes.IndexByte(l.buf[at:n], '\n')
+		if start := bytes.LastIndexByte(l.buf[:at], '\n') + 1; crashLike(l.buf[start:n]) {
+			n, next = start, nextLate
+			break
+		}
+		if end < 0 {
+			break
+		}
+		at += end + 1
+	}
+	if !next.IsZero() {
+		f.wake(next.Sub(now))
+	}
+	return max(n, confirmed)
+}
+
+func (f *forwarder) wake(after time.Duration) {
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	f.timer = time.AfterFunc(after, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.flush()
+	})
+}
+
+// died ends a replica's part: the next live one speaks from the first line
+// that is not complete. It is called once its pipe has been read to the end.
+// What it returns is not output of the rank: the text of the crash and, when
+// the replica ended by itself and has a substitute, its last lines.
+func (f *forwarder) died(replica int, text []byte, itself bool) (words []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.sources[replica]
+	speaks := l == f.speaker()
+	l.dead = true
+	substitute := f.speaker()
+	var rest []byte
+	if f.settle(l) {
+		rest = l.buf
+	}
+	if f.kind == stderr {
+		rest, words = splitCrash(rest, text)
+		words = bytes.Clone(words)
+	}
+	switch {
+	case substitute == nil && speaks:
+		f.put(l, len(rest), bytes.Count(rest, []byte{'\n'}))
+	case f.kind == stderr && itself && substitute != nil:
+		known := 0
+		if f.settle(substitute) {
+			known = bytes.LastIndexByte(rest[:common(rest, substitute.buf)], '\n') + 1
+		}
+		words = append(bytes.Clone(rest[known:]), words...)
+	}
+	l.buf, l.marks = nil, nil
+	f.flush()
+	return words
+}
+
+// finished: the replica has run to its end and been read to the end, a last
+// line without an end included.
+func (f *forwarder) finished(replica int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sources[replica].done = true
+	f.flush()
+}
+
+func common(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

@@ -1,0 +1,230 @@
+package launch
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// screen records what a console writes.
+type screen struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// give is what pump does with what it has read.
+func (f *forwarder) give(replica int, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l := f.sources[replica]; !l.dead {
+		l.add([]byte(text), time.Now())
+	}
+	f.flush()
+}
+
+func forwarderOn(kind streamKind, degree int) (*forwarder, *screen, *console) {
+	s := new(screen)
+	c := newConsole(s, s)
+	return newForwarder(kind, c, degree), s, c
+}
+
+func TestWholeLinesFromTheLowestLiveReplica(t *testing.T) {
+	f, out, c := forwarderOn(stdout, 3)
+	defer c.close()
+	f.give(1, "a\nb\nc\nd")
+	require.Empty(t, out.String(), "replica 0 speaks")
+	f.give(0, "a\nb")
+	require.Equal(t, "a\n", out.String(), "a part of a line waits for its end")
+	f.died(0, nil, false)
+	require.Equal(t, "a\nb\nc\n", out.String(), "the substitute goes on where the dead one was cut off")
+	f.give(2, "a\n")
+	f.give(1, "d\n")
+	require.Equal(t, "a\nb\nc\ndd\n", out.String())
+	f.died(1, nil, false)
+	f.give(2, "b\nc\ndd\ne\nend")
+	require.Equal(t, "a\nb\nc\ndd\ne\n", out.String())
+	f.finished(2)
+	require.Equal(t, "a\nb\nc\ndd\ne\nend", out.String())
+}
+
+// Whatever is written in whatever pieces, whoever dies when: each line once.
+func TestOutputOverAnySequenceOfDeaths(t *testing.T) {
+	for seed := range uint64(500) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var text strings.Builder
+		for i := range 40 {
+			fmt.Fprintf(&text, "%d%s\n", i, strings.Repeat("x", rng.IntN(5)))
+		}
+		if rng.IntN(2) == 0 {
+			text.WriteString("no end")
+		}
+		want := text.String()
+		f, out, c := forwarderOn(stdout, 4)
+		at := make([]int, 4)
+		alive := []int{0, 1, 2, 3}
+		for len(alive) > 1 || at[alive[0]] < len(want) {
+			i := rng.IntN(len(alive))
+			r := alive[i]
+			if len(alive) > 1 && rng.IntN(8) == 0 {
+				f.died(r, nil, false)
+				alive = append(alive[:i], alive[i+1:]...)
+				continue
+			}
+			n := min(rng.IntN(20), len(want)-at[r])
+			f.give(r, want[at[r]:at[r]+n])
+			at[r] += n
+		}
+		f.finished(alive[0])
+		require.Equal(t, want, out.String(), "seed %d", seed)
+		c.close()
+	}
+}
+
+func TestVeryLongLines(t *testing.T) {
+	f, out, c := forwarderOn(stdout, 2)
+	defer c.close()
+	piece := strings.Repeat("y", maxLine/2+1)
+	line := piece + piece + piece + "\n"
+	f.give(0, piece+piece)
+	require.Len(t, out.String(), len(piece)*2, "too long to wait for its end")
+	f.give(1, piece)
+	f.died(0, nil, false)
+	f.give(1, piece+piece+"\nnext\n")
+	require.True(t, line+"next\n" == out.String())
+}
+
+func TestReplicaAheadHasToWait(t *testing.T) {
+	f, out, c := forwarderOn(stdout, 2)
+	defer c.close()
+	var readers, writers [2]*os.File
+	for i := range readers {
+		var err error
+		readers[i], writers[i], err = os.Pipe()
+		require.NoError(t, err)
+	}
+	var pumps sync.WaitGroup
+	for i, r := range readers {
+		pumps.Go(func() { f.pump(i, r) })
+	}
+	text := bytes.Repeat([]byte("0123456789abcde\n"), 3*maxAhead/16)
+	ahead := make(chan struct{})
+	go func() {
+		writers[1].Write(text)
+		writers[1].Close()
+		close(ahead)
+	}()
+	require.Eventually(t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.sources[1].buf) > maxAhead
+	}, 20*time.Second, time.Millisecond)
+	select {
+	case <-ahead:
+		require.Fail(t, "nothing held replica 1 back")
+	case <-time.After(50 * time.Millisecond):
+	}
+	writers[0].Write(text[:len(text)/2])
+	writers[0].Close()
+	pumps.Go(func() { f.died(0, nil, false) })
+	<-ahead
+	pumps.Wait()
+	f.finished(1)
+	require.True(t, string(text) == out.String())
+}
+
+func TestStandardErrorIsHeldBackUntilItIsNoCrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, out, c := forwarderOn(stderr, 2)
+		defer c.close()
+		f.give(0, "one\n")
+		require.Empty(t, out.String())
+		f.give(1, "one\n")
+		require.Equal(t, "one\n", out.String(), "both replicas say so")
+		f.give(0, "two\n")
+		time.Sleep(holdErrors)
+		synctest.Wait()
+		require.Equal(t, "one\ntwo\n", out.String(), "it has been there for a while")
+		f.give(0, "three\npanic: boom\n\ngoroutine 1:\n")
+		time.Sleep(holdErrors)
+		synctest.Wait()
+		require.Equal(t, "one\ntwo\nthree\n", out.String(), "this looks like a crash")
+		f.freeze(0)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, "one\ntwo\nthree\n", out.String())
+		words := f.died(0, []byte("panic: boom\n\ngoroutine 1:\n"), true)
+		require.Equal(t, "panic: boom\n\ngoroutine 1:\n", string(words))
+		f.give(1, "two\nthree\nfour\n")
+		time.Sleep(holdErrors)
+		synctest.Wait()
+		require.Equal(t, "one\ntwo\nthree\nfour\n", out.String(), "the crash counts no lines")
+	})
+}
+
+func TestLastWords(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		itself       bool
+		degree       int
+		words, shown string
+	}{
+		{"of one that ended by itself", true, 2, "bad input\n", ""},
+		{"of one that was killed come from its peer", false, 2, "", ""},
+		{"of the last one are output", true, 1, "", "bad input\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, out, cons := forwarderOn(stderr, c.degree)
+			defer cons.close()
+			f.give(0, "bad input\n")
+			require.Equal(t, c.words, string(f.died(0, nil, c.itself)))
+			require.Equal(t, c.shown, out.String())
+		})
+	}
+}
+
+func TestSplitCrash(t *testing.T) {
+	for _, c := range []struct{ name, held, text, output, crash string }{
+		{"none", "a\nb\n", "", "a\nb\n", ""},
+		{"panic", "a\npanic: x\n\ngoroutine\n", "panic: x\n\ngoroutine\n", "a\n", "panic: x\n\ngoroutine\n"},
+		{"its first lines are not copied", "a\nruntime: out\nfatal error: y\n\nstack\n", "\nstack\n", "a\n", "runtime: out\nfatal error: y\n\nstack\n"},
+		{"mixed with output", "a\npanic: x\noutput\nstack\n", "panic: x\nstack\n", "a\n", "panic: x\noutput\nstack\n"},
+		{"shown already", "", "panic: x\n", "", "panic: x\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			output, crash := splitCrash([]byte(c.held), []byte(c.text))
+			require.Equal(t, c.output, string(output))
+			require.Equal(t, c.crash, string(crash))
+		})
+	}
+}
+
+func TestProgressLineGivesWay(t *testing.T) {
+	s := new(screen)
+	c := newConsole(s, s)
+	c.setProgress("1 s")
+	c.setProgress("2 s")
+	c.emit(stdout, []byte("x\n"), false)
+	c.notef("note")
+	c.close()
+	require.Equal(t, "1 s\r\x1b[K2 s\r\x1b[Kx\nnote\n", s.String())
+}

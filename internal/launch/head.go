@@ -1,0 +1,362 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Times that the head allows.
+const (
+	fenceAfter   = time.Second            // a replica may be stopped this long while a peer lives
+	lastWords    = 2 * time.Second        // from the announcement of a death to the death
+	settleTime   = 300 * time.Millisecond // from a death until its control connection is read to the end
+	wrapperTime  = 300 * time.Millisecond // from the end of a program to the end of its wrapper
+	suspectAfter = 500 * time.Millisecond // from a lost link to fencing
+	endGrace     = 300 * time.Millisecond // from End to SIGKILL
+	termGrace    = 2 * time.Second        // from SIGTERM to SIGKILL
+	releaseGrace = 10 * time.Second       // from Release to SIGKILL
+	joinWarning  = 10 * time.Second
+)
+
+// phase is how far the job is.
+type phase int
+
+const (
+	joining phase = iota
+	working
+	released // all live processes have finished and may go
+	over     // it has been decided, or a signal has come: all have to go
+)
+
+// head owns the state of the job. All its methods run in the goroutine of
+// loop, except post.
+type head struct {
+	config  *Config
+	console *console
+	agent   agent
+	secret  job.Secret
+	began   time.Time // when it started to start processes
+	joined  time.Time // when all had joined
+
+	phase     phase
+	ledger    *ledger
+	members   map[job.Process]*member
+	order     []*member
+	left      int // members not gone
+	failures  []failure
+	kills     []scheduledKill
+	signalled os.Signal
+	finished  time.Time
+	stdin     stdin
+
+	posts chan func()
+	done  chan struct{}
+}
+
+// post has f run by the head. It gives up when the head has ended.
+func (h *head) post(f func()) {
+	select {
+	case h.posts <- f:
+	case <-h.done:
+	}
+}
+
+func (h *head) after(d time.Duration, f func()) {
+	time.AfterFunc(d, func() { h.post(f) })
+}
+
+// loop runs the job until every process is gone.
+func (h *head) loop() {
+	defer close(h.done)
+	for h.left > 0 {
+		(<-h.posts)()
+	}
+	h.finished = time.Now()
+}
+
+func (h *head) elapsed() float64 {
+	if h.joined.IsZero() {
+		return 0
+	}
+	return time.Since(h.joined).Seconds()
+}
+
+// eventf tells of an event with -v.
+func (h *head) eventf(format string, args ...any) {
+	if h.config.Verbose {
+		h.console.notef("intrarun: %8.3f %s", h.elapsed(), fmt.Sprintf(format, args...))
+	}
+}
+
+// warnf tells of what the user should know of.
+func (h *head) warnf(format string, args ...any) {
+	if !h.config.Quiet {
+		h.console.notef("intrarun: "+format, args...)
+	}
+}
+
+// message handles what a process says.
+func (h *head) message(m *member, msg *job.Message) {
+	switch msg.Kind {
+	case job.KindListen:
+		m.address = msg.Address
+		h.startIfReady()
+	case job.KindStats:
+		m.stats = *msg.Stats
+	case job.KindFired:
+		m.stats = *msg.Stats
+		h.fire(m, *msg.Kill)
+	case job.KindSuspect:
+		h.suspect(m, *msg.Process, msg.Text)
+	case job.KindFinish:
+		m.stats = *msg.Stats
+		h.eventf("%v has finished", m.process)
+		h.ledger.finish(m.process)
+		h.releaseIfComplete()
+	case job.KindFail:
+		m.stats = *msg.Stats
+		h.failed(m, *msg.Failure)
+	}
+}
+
+// failed: run did not end well in m, which exits now.
+func (h *head) failed(m *member, f job.Failure) {
+	h.console.notef("%s", strings.TrimRight(string(prefix(m.process, []byte(fmt.Sprintf("%s: %s", f.Kind, f.Text)))), "\n"))
+	m.end = "failed"
+	m.ending = &ending{job.CauseExit, f.Text}
+	switch f.Kind {
+	case job.FailPanic:
+		m.ending.cause = job.CausePanic
+	case job.FailDivergence:
+		h.ledger.decide(ExitDiverged, fmt.Sprintf("divergence, found by %v: %s", m.process, firstLine(f.Text)))
+		h.settle()
+	case job.FailFinding:
+		h.ledger.decide(ExitFailed, fmt.Sprintf("finding of %v: %s", m.process, firstLine(f.Text)))
+		h.settle()
+	}
+	h.after(lastWords, func() { h.kill(m) })
+}
+
+// kill ends a process that has not gone by itself.
+func (h *head) kill(m *member) {
+	if !m.gone {
+		h.agent.signal(m.process, syscall.SIGKILL)
+	}
+}
+
+// exited, programGone and stopped make the head the observer of its agents.
+func (h *head) exited(p job.Process, state *os.ProcessState) {
+	h.post(func() {
+		m := h.members[p]
+		m.state = state
+		// Its last messages and the text of its crash say why it died.
+		go func() {
+			settled := time.NewTimer(settleTime)
+			defer settled.Stop()
+			select {
+			case <-m.silent:
+			case <-settled.C:
+			}
+			m.conn.Close()
+			crashed := len(m.outputs.crash.bytes()) > 0
+			h.post(func() { h.gone(m, crashed) })
+		}()
+	})
+}
+
+func (h *head) programGone(p job.Process) {
+	h.post(func() {
+		h.after(wrapperTime, func() {
+			m := h.members[p]
+			if m.gone || m.state != nil || m.ending != nil || h.phase == released {
+				return
+			}
+			m.ending = &ending{job.CauseExit, "its program ended under a wrapper that went on"}
+			h.kill(m)
+		})
+	})
+}
+
+func (h *head) stopped(p job.Process, d time.Duration) {
+	h.post(func() {
+		m := h.members[p]
+		m.stopped = time.Now()
+		if d < fenceAfter || m.gone || m.ending != nil || h.phase == over {
+			return
+		}
+		for _, peer := range h.order {
+			if peer.process.Rank == p.Rank && peer != m && !peer.gone && peer.ending == nil && time.Since(peer.stopped) > 3*stopPoll {
+				h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v went on", d.Seconds(), peer.process)})
+				return
+			}
+		}
+	})
+}
+
+// fence kills a process before it is declared dead, so that it never acts
+// again.
+func (h *head) fence(m *member, e ending) {
+	h.eventf("%v is fenced: %s", m.process, e.detail)
+	m.ending, m.end = &e, "fenced"
+	h.kill(m)
+}
+
+// suspect: the link from m to p has ended, and nobody has been declared dead.
+func (h *head) suspect(m *member, p job.Process, text string) {
+	other := h.members[p]
+	if other == nil || other == m {
+		return
+	}
+	h.eventf("%v has lost its link to %v: %s", m.process, p, text)
+	h.after(suspectAfter, func() {
+		if h.phase != working || m.gone || other.gone || m.ending != nil || other.ending != nil {
+			return
+		}
+		v, ok := h.ledger.victim(m.process, p)
+		if !ok {
+			h.ledger.decide(ExitLost, fmt.Sprintf("the link between %v and %v broke (%s), and neither has another replica", m.process, p, text))
+			h.settle()
+			return
+		}
+		h.fence(h.members[v], ending{job.CauseLink, fmt.Sprintf("the link between %v and %v broke: %s", m.process, p, text)})
+	})
+}
+
+// gone: a process is no more, and all that it said is known.
+func (h *head) gone(m *member, crashed bool) {
+	m.gone = true
+	m.mail.close()
+	standing := h.ledger.standing[m.process]
+	clean := h.phase == released && standing == finished && m.ending == nil
+	if clean || h.phase == over && m.ending == nil {
+		if m.end = "ended"; clean {
+			m.end = "finished"
+		}
+		h.settleOutput(m, !clean, false)
+		return
+	}
+	e := m.cause(crashed)
+	if m.end == "" {
+		switch e.cause {
+		case job.CauseExit, job.CausePanic:
+			m.end = "exited"
+		default:
+			m.end = "killed"
+		}
+	}
+	h.declare(m, e)
+	itself := e.cause == job.CauseExit || e.cause == job.CausePanic
+	h.settleOutput(m, true, itself)
+}
+
+// settleOutput lets the output of a process that is gone come to its end. Only
+// then is the process out of the head's hands.
+func (h *head) settleOutput(m *member, died, itself bool) {
+	go func() {
+		words := m.outputs.finish(died, itself)
+		if len(words) > 0 {
+			h.console.notef("%s", prefix(m.process, words))
+		}
+		h.post(func() { h.left-- })
+	}()
+}
+
+// declare makes the verdict on a process that is certainly dead, tells the
+// others, and draws the conclusion.
+func (h *head) declare(m *member, e ending) {
+	v := h.ledger.die(m.process, e.cause, e.detail)
+	h.failures = append(h.failures, failure{Process: m.process, At: h.elapsed(), Cause: e.cause, Detail: e.detail})
+	if left := h.ledger.alive(m.process.Rank); left > 0 { // else the end of the job says it
+		h.warnf("%v is dead (%s: %s), %d of %d replicas of rank %d left", m.process, e.cause, firstLine(e.detail),
+			left, h.ledger.degrees[m.process.Rank], m.process.Rank)
+	}
+	for _, other := range h.order {
+		if !other.gone && other.hello != nil {
+			other.mail.send(&job.Message{Kind: job.KindVerdict, Verdict: &v})
+		}
+	}
+	h.settle()
+	h.startIfReady()
+	h.releaseIfComplete()
+}
+
+// settle ends the job once it is decided.
+func (h *head) settle() {
+	if h.ledger.decided && h.phase != over {
+		h.phase = over
+		h.finish(h.ledger.code, h.ledger.text)
+	}
+}
+
+// finish has every process stop, by word and then by force.
+func (h *head) finish(code int, text string) {
+	h.warnf("%s", text)
+	for _, m := range h.order {
+		if !m.gone {
+			m.mail.send(&job.Message{Kind: job.KindEnd, Code: code, Text: text})
+		}
+	}
+	h.after(endGrace, h.killAll)
+}
+
+func (h *head) killAll() {
+	for _, m := range h.order {
+		h.kill(m)
+	}
+}
+
+// releaseIfComplete lets the processes go when all that live have finished.
+func (h *head) releaseIfComplete() {
+	if h.phase != working || !h.ledger.complete() {
+		return
+	}
+	h.phase = released
+	h.eventf("all have finished")
+	for _, m := range h.order {
+		if !m.gone {
+			m.mail.send(&job.Message{Kind: job.KindRelease})
+		}
+	}
+	h.after(releaseGrace, h.killAll)
+}
+
+// interrupt handles a signal to intrarun.
+func (h *head) interrupt(s os.Signal) {
+	if h.signalled != nil {
+		h.killAll()
+		h.after(termGrace, func() { h.left = 0 }) // the output may have nowhere to go
+		return
+	}
+	h.signalled = s
+	h.ledger.decide(interruptCode(s), fmt.Sprintf("ended by %s", signalName(s.(syscall.Signal))))
+	h.eventf("%s: ending all processes", signalName(s.(syscall.Signal)))
+	h.phase = over
+	for _, m := range h.order {
+		if !m.gone {
+			h.agent.signal(m.process, syscall.SIGTERM)
+		}
+	}
+	h.after(termGrace, h.killAll)
+}
+
+// interruptCode is the exit code after a signal, as shells count.
+func interruptCode(s os.Signal) int {
+	if s == syscall.SIGINT {
+		return 128 + int(syscall.SIGINT)
+	}
+	return 128 + int(syscall.SIGTERM)
+}
+
+func signalName(s syscall.Signal) string {
+	if n := unix.SignalName(s); n != "" {
+		return n
+	}
+	return fmt.Sprintf("signal %d", int(s))
+}

@@ -1,0 +1,157 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Config describes one run of a program as a job.
+type Config struct {
+	Degrees []int
+	Link    string // job.LinkSHM, LinkUnix or LinkTCP
+	Ring    int    // size of a shared-memory ring in bytes
+	Kills   []job.Kill
+	Sched   string
+	Check   bool
+	Program []string // name and arguments; a package is built first
+	Report  string   // file of the report, "-" for standard error, "" for none
+
+	Verbose, Quiet bool
+	Progress       bool // standard error is a terminal
+
+	Stdin          io.Reader // nil: nothing
+	Stdout, Stderr io.Writer
+	Signals        <-chan os.Signal // nil: none
+}
+
+// Run runs the job and returns intrarun's exit code. Everything that there is
+// to say goes to the outputs of c.
+func Run(ctx context.Context, c Config) int {
+	if code, err := c.validate(); err != nil {
+		fmt.Fprintln(c.Stderr, "intrarun:", err)
+		return code
+	}
+	program, err := resolve(ctx, c)
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "intrarun:", err)
+		if s, ok := err.(interrupted); ok {
+			return interruptCode(s.signal)
+		}
+		return ExitRefused
+	}
+	defer program.remove()
+	h := &head{
+		config:  &c,
+		console: newConsole(c.Stdout, c.Stderr),
+		secret:  job.NewSecret(),
+		ledger:  newLedger(c.Degrees),
+		members: make(map[job.Process]*member),
+		posts:   make(chan func()),
+		done:    make(chan struct{}),
+	}
+	for _, k := range c.Kills {
+		h.kills = append(h.kills, scheduledKill{Kill: k})
+	}
+	code := h.run(ctx, program.path)
+	h.console.close()
+	return code
+}
+
+func (c *Config) validate() (int, error) {
+	processes := job.Processes(c.Degrees)
+	for _, k := range c.Kills {
+		if !slices.Contains(processes, k.Process) {
+			return ExitRefused, fmt.Errorf("-kill %v: the job has no process %v, its degrees are %v", k, k.Process, c.Degrees)
+		}
+	}
+	return ExitRefused, enoughDescriptors(len(processes))
+}
+
+func (h *head) run(ctx context.Context, path string) int {
+	agent := newLocal(h)
+	defer agent.close()
+	h.agent, h.began = agent, time.Now()
+	h.startAll(path)
+	if h.config.Stdin != nil {
+		go h.stdin.run(h.config.Stdin)
+	}
+	go h.listen(ctx)
+	if h.config.Progress {
+		go h.showProgress()
+	}
+	h.after(joinWarning, h.warnMissing)
+	h.loop()
+	started := slices.ContainsFunc(h.order, func(m *member) bool { return m.pid != 0 })
+	if started && h.phase == released || h.ledger.decided {
+		h.warnUnfired()
+	}
+	code := h.code()
+	if h.config.Report != "" && started {
+		if err := writeReport(h.config.Report, h.report(code), h.console); err != nil {
+			h.console.notef("intrarun: %v", err)
+			if code == ExitOK {
+				code = ExitFailed
+			}
+		}
+	}
+	return code
+}
+
+// startAll starts all processes, or ends the job if one cannot be started.
+func (h *head) startAll(path string) {
+	for rank, degree := range h.config.Degrees {
+		streams := [2]*forwarder{newForwarder(stdout, h.console, degree), newForwarder(stderr, h.console, degree)}
+		for replica := range degree {
+			p := job.Process{Rank: rank, Replica: replica}
+			if err := h.enlist(p, path, streams); err != nil {
+				h.phase = over
+				h.ledger.decide(ExitRefused, err.Error())
+				h.warnf("%v", err)
+				h.killAll()
+				return
+			}
+		}
+	}
+}
+
+// listen hands signals, and the end of ctx as one, to the head.
+func (h *head) listen(ctx context.Context) {
+	end := ctx.Done()
+	for {
+		select {
+		case s := <-h.config.Signals:
+			h.post(func() { h.interrupt(s) })
+		case <-end:
+			end = nil
+			h.post(func() { h.interrupt(terminate) })
+		case <-h.done:
+			return
+		}
+	}
+}
+
+// warnMissing tells who keeps the job from beginning. It may be a program that
+// takes its time, so it is no reason to end the job.
+func (h *head) warnMissing() {
+	if h.phase != joining {
+		return
+	}
+	for _, m := range h.order {
+		if !m.gone && m.hello == nil {
+			h.warnf("%v has not joined the job after %v: is it a program that calls intra.Main?", m.process, joinWarning)
+		}
+	}
+}
+
+func (h *head) code() int {
+	if h.ledger.decided {
+		return h.ledger.code
+	}
+	return ExitOK
+}

@@ -1,0 +1,136 @@
+package launch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Exit codes of intrarun.
+const (
+	ExitOK       = 0
+	ExitFailed   = 1 // a rank's last replica ended by itself, or checked mode found something
+	ExitRefused  = 2 // nothing was started, or the handshake refused it
+	ExitLost     = 3 // a rank's last replica was killed, fenced or lost with its host
+	ExitDiverged = 4 // replicas proved to differ
+)
+
+// standing is what the head holds of one process.
+type standing int
+
+const (
+	running standing = iota
+	finished
+	dead
+)
+
+// ledger is the ordered list of verdicts and what follows from it: which ranks
+// are left, and how the job ends. The first thing that decides counts.
+type ledger struct {
+	degrees  []int
+	standing map[job.Process]standing
+	through  map[int]bool // ranks that have finished in a replica
+	verdicts []job.Verdict
+
+	decided bool
+	code    int
+	text    string
+}
+
+func newLedger(degrees []int) *ledger {
+	return &ledger{degrees: degrees, standing: make(map[job.Process]standing), through: make(map[int]bool)}
+}
+
+// finish records that run returned nil in p.
+func (l *ledger) finish(p job.Process) {
+	if l.standing[p] == running {
+		l.standing[p] = finished
+		l.through[p.Rank] = true
+	}
+}
+
+// die declares p dead. A rank one of whose replicas has finished is never
+// lost, even if that one dies later.
+func (l *ledger) die(p job.Process, cause job.Cause, detail string) job.Verdict {
+	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Cause: cause, Detail: detail}
+	l.verdicts = append(l.verdicts, v)
+	l.standing[p] = dead
+	if l.alive(p.Rank) == 0 && !l.through[p.Rank] {
+		l.lose(v)
+	}
+	return v
+}
+
+// lose decides the job by the verdict on a rank's last replica.
+func (l *ledger) lose(v job.Verdict) {
+	rank := v.Process.Rank
+	code := ExitLost
+	if v.Cause == job.CauseExit || v.Cause == job.CausePanic {
+		code = ExitFailed
+	}
+	var others []string
+	for _, w := range l.verdicts {
+		if w.Process.Rank == rank && w.Process != v.Process {
+			others = append(others, fmt.Sprintf("%v (%s)", w.Process, w.Cause))
+		}
+	}
+	text := fmt.Sprintf("rank %d has lost its last replica %v (%s: %s)", rank, v.Process, v.Cause, firstLine(v.Detail))
+	if len(others) > 0 {
+		text += ", after " + strings.Join(others, ", ")
+	}
+	if code == ExitLost {
+		text += fmt.Sprintf("; %d replicas of rank %d would have saved it (-r %[1]d or -degrees)", l.degrees[rank]+1, rank)
+	}
+	l.decide(code, text)
+}
+
+// decide ends the job unless something has ended it before.
+func (l *ledger) decide(code int, text string) {
+	if !l.decided {
+		l.decided, l.code, l.text = true, code, text
+	}
+}
+
+// alive counts the replicas of a rank that are not dead.
+func (l *ledger) alive(rank int) int {
+	n := 0
+	for replica := range l.degrees[rank] {
+		if l.standing[job.Process{Rank: rank, Replica: replica}] != dead {
+			n++
+		}
+	}
+	return n
+}
+
+// complete: every process that lives has finished.
+func (l *ledger) complete() bool {
+	for _, p := range job.Processes(l.degrees) {
+		if l.standing[p] == running {
+			return false
+		}
+	}
+	return true
+}
+
+// victim chooses which end of a broken link has to go: the one whose rank has
+// more live replicas, the higher one of two equals. ok is false if both are
+// the last of their ranks, which suspicion never kills.
+func (l *ledger) victim(p, q job.Process) (job.Process, bool) {
+	if p.Compare(q) > 0 {
+		p, q = q, p
+	}
+	a, b := l.alive(p.Rank), l.alive(q.Rank)
+	switch {
+	case a <= 1 && b <= 1:
+		return job.Process{}, false
+	case a > b:
+		return p, true
+	}
+	return q, true
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

@@ -1,0 +1,90 @@
+package launch
+
+import (
+	"bytes"
+	"time"
+)
+
+// lines is what one replica has written to one stream and what is not yet
+// settled: emitted for the rank, or dropped because a peer's was.
+type lines struct {
+	buf    []byte // from the start of line first
+	first  int
+	off    int // bytes of line first that are settled already, of a very long line
+	marks  []mark
+	done   bool // its process has finished, nothing more comes
+	last   bool // its process is gone, what is in the pipe is all
+	dead   bool // another replica speaks for the rank
+	frozen bool // it is crashing: what it writes now is no output
+}
+
+// mark says when the bytes up to end arrived.
+type mark struct {
+	end int
+	at  time.Time
+}
+
+func (l *lines) add(b []byte, now time.Time) {
+	l.buf = append(l.buf, b...)
+	l.marks = append(l.marks, mark{len(l.buf), now})
+}
+
+// drop removes the first n bytes, which hold the given number of line ends.
+func (l *lines) drop(n, ends int) {
+	if l.first += ends; ends > 0 {
+		l.off = 0
+	}
+	l.buf = append(l.buf[:0], l.buf[n:]...)
+	keep := l.marks[:0]
+	for _, m := range l.marks {
+		if m.end > n {
+			keep = append(keep, mark{m.end - n, m.at})
+		}
+	}
+	l.marks = keep
+}
+
+// skipTo drops the whole lines before line n.
+func (l *lines) skipTo(n int) {
+	at, ends := 0, 0
+	for l.first+ends < n {
+		i := bytes.IndexByte(l.buf[at:], '\n')
+		if i < 0 {
+			break
+		}
+		at, ends = at+i+1, ends+1
+	}
+	if at > 0 {
+		l.drop(at, ends)
+	}
+}
+
+// trimTo drops the bytes of line first before byte cut.
+func (l *lines) trimTo(cut int) {
+	if l.off >= cut {
+		return
+	}
+	n := min(cut-l.off, len(l.buf))
+	if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 { // a shorter line than the peer's
+		l.drop(i, 0)
+		l.off = cut
+		return
+	}
+	l.drop(n, 0)
+	l.off += n
+}
+
+// whole returns the length of the whole lines within the first n bytes.
+func (l *lines) whole(n int) int { return bytes.LastIndexByte(l.buf[:n], '\n') + 1 }
+
+// ripe returns how many bytes arrived at least hold ago, and when the next
+// will have.
+func (l *lines) ripe(now time.Time, hold time.Duration) (n int, next time.Time) {
+	for _, m := range l.marks {
+		if t := m.at.Add(hold); t.After(now) {
+			return n, t
+		}
+		n = m.end
+	}
+	return n, time.Time{}
+}

@@ -1,0 +1,84 @@
+package launch
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMergeTags(t *testing.T) {
+	for goflags, want := range map[string]string{
+		"":                                      "intra",
+		"-mod=vendor":                           "intra",
+		"-tags=a,b -race":                       "a,b,intra",
+		"--tags=a":                              "a,intra",
+		"'-tags=a b' \"-ldflags=-X a.b='c d'\"": "a,b,intra",
+		"-tags=a -tags=x,intra":                 "x,intra",
+	} {
+		got, err := mergeTags(goflags)
+		require.NoError(t, err)
+		require.Equal(t, want, got, goflags)
+	}
+	_, err := mergeTags("'-tags=a")
+	require.ErrorContains(t, err, "without its end")
+}
+
+func TestResolve(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write := func(name, text string, mode os.FileMode) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(text), mode))
+	}
+	write("go.mod", "module example.org/m\n\ngo 1.26\n", 0o644)
+	write("tool", "#!/bin/sh\n", 0o755)
+	write("path/inpath", "#!/bin/sh\n", 0o755)
+	write("cmd/plain.go", "//go:build !intra\n\npackage main\n\nfunc main() { undefined() }\n", 0o644)
+	write("cmd/tagged.go", "//go:build intra && extra\n\npackage main\n\nfunc main() {}\n", 0o644)
+	write("lib/lib.go", "package lib\n", 0o644)
+	write("bad/bad.go", "package main\n\nfunc main() { undefined() }\n", 0o644)
+	t.Setenv("PATH", filepath.Join(dir, "path")+":"+os.Getenv("PATH"))
+	t.Setenv("GOFLAGS", "-tags=extra")
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+
+	for name, want := range map[string]string{
+		"tool":   filepath.Join(dir, "tool"),
+		"./tool": filepath.Join(dir, "tool"),
+		"inpath": filepath.Join(dir, "path/inpath"),
+	} {
+		p, err := resolve(t.Context(), Config{Program: []string{name}})
+		require.NoError(t, err)
+		require.Equal(t, want, p.path)
+		p.remove()
+		require.FileExists(t, want)
+	}
+
+	p, err := resolve(t.Context(), Config{Program: []string{"./cmd"}})
+	require.NoError(t, err, "built with both tags")
+	require.FileExists(t, p.path)
+	p.remove()
+	require.NoFileExists(t, p.path)
+
+	for name, want := range map[string]string{
+		"./lib":  "no main packages to build",
+		"./bad":  "undefined: undefined",
+		"./...":  "undefined",
+		"./none": "neither an executable file nor a Go package",
+	} {
+		_, err := resolve(t.Context(), Config{Program: []string{name}})
+		require.ErrorContains(t, err, want)
+	}
+	left, err := filepath.Glob(filepath.Join(tmp, "intrarun-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestProcessState(t *testing.T) {
+	require.Equal(t, byte('T'), processState([]byte("12 (a) b) (c) T 1 2 3")))
+	require.Equal(t, byte('S'), processState([]byte("12 (sh) S 1")))
+	require.Zero(t, processState([]byte("12 (sh)")))
+	require.False(t, isStopped(os.Getpid()))
+}

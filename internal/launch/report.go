@@ -1,0 +1,162 @@
+package launch
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// report is what -report writes. Times are in seconds since all processes had
+// joined.
+type report struct {
+	ExitCode    int       `json:"exit_code"`
+	Error       string    `json:"error"`
+	Ranks       int       `json:"ranks"`
+	Degrees     []int     `json:"degrees"`
+	Link        string    `json:"link"`
+	WallSeconds float64   `json:"wall_seconds"`
+	IntraTag    bool      `json:"intra_tag"`
+	Failures    []failure `json:"failures"`
+	Kills       []kill    `json:"kills"`
+	counts                // sums over all processes
+	Processes   []process `json:"processes"`
+
+	TaskTypes map[string]job.TaskStats `json:"task_types"`
+}
+
+type counts struct {
+	Sections      int64 `json:"sections"`
+	TasksRun      int64 `json:"tasks_run"`
+	TasksReceived int64 `json:"tasks_received"`
+	TasksRerun    int64 `json:"tasks_rerun"`
+	UpdateBytes   int64 `json:"update_bytes"`
+	UpdatesTorn   int64 `json:"updates_torn"`
+}
+
+type failure struct {
+	Process job.Process `json:"process"`
+	At      float64     `json:"at_seconds"`
+	Cause   job.Cause   `json:"cause"`
+	Detail  string      `json:"detail"`
+}
+
+type kill struct {
+	Process job.Process `json:"process"`
+	When    string      `json:"when"`
+	Fired   bool        `json:"fired"`
+}
+
+// process describes the end of one process as one of
+//
+//	finished  run returned nil, and the job came to its end
+//	failed    run returned an error, panicked, or found something wrong
+//	exited    it ended by itself in another way
+//	killed    by -kill or by a signal that was not intrarun's
+//	fenced    killed by intrarun, because it was stopped or cut off
+//	ended     with the job, which had been decided or interrupted
+type process struct {
+	Process job.Process `json:"process"`
+	Host    string      `json:"host"`
+	PID     int         `json:"pid"`
+	End     string      `json:"end"`
+	Status  string      `json:"status"` // of the operating system's process
+	counts
+}
+
+// add sums up counts.
+func (c *counts) add(s job.Stats) {
+	c.Sections += s.Sections
+	c.TasksRun += s.TasksRun
+	c.TasksReceived += s.TasksReceived
+	c.TasksRerun += s.TasksRerun
+	c.UpdateBytes += s.UpdateBytes
+	c.UpdatesTorn += s.UpdatesTorn
+}
+
+func (h *head) report(code int) *report {
+	r := &report{
+		ExitCode: code, Error: h.ledger.text, Ranks: len(h.ledger.degrees), Degrees: h.ledger.degrees,
+		Link:      h.config.Link,
+		Failures:  append([]failure{}, h.failures...),
+		Kills:     []kill{},
+		Processes: []process{},
+		TaskTypes: make(map[string]job.TaskStats),
+	}
+	if !h.joined.IsZero() {
+		r.WallSeconds = h.finished.Sub(h.joined).Seconds()
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	for _, k := range h.kills {
+		r.Kills = append(r.Kills, kill{k.Process, k.When(), k.fired})
+	}
+	for _, m := range h.order {
+		if m.pid == 0 { // it could not be started
+			continue
+		}
+		p := process{Process: m.process, Host: host, PID: m.pid, End: m.end}
+		if m.state != nil {
+			p.Status = m.state.String()
+		}
+		if m.hello != nil {
+			p.Host = m.hello.Host
+			r.IntraTag = m.hello.Tag
+		}
+		p.add(m.stats)
+		r.add(m.stats)
+		r.Processes = append(r.Processes, p)
+		for name, t := range m.stats.TaskTypes {
+			r.TaskTypes[name] = addTask(r.TaskTypes[name], t)
+		}
+	}
+	return r
+}
+
+// addTask sums up one type of task. It counts as shared if a process shares it.
+func addTask(a, b job.TaskStats) job.TaskStats {
+	a.Run += b.Run
+	a.Received += b.Received
+	a.Seconds += b.Seconds
+	a.WaitSeconds += b.WaitSeconds
+	if a.Decision != "share" {
+		a.Decision = b.Decision
+	}
+	return a
+}
+
+// writeReport puts the report into the file name as a whole, or on one line of
+// standard error.
+func writeReport(name string, r *report, c *console) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	if name == "-" {
+		c.notef("%s", b)
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}

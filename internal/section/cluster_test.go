@@ -1,0 +1,332 @@
+package section
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/sched"
+)
+
+// A cluster is a whole rank in one goroutine: replicas with memory, links
+// with delays, and a head that announces deaths, all driven by one seed.
+// Every word that the test checks is computed from the entry state of its
+// section, so that running a task on wrong memory gives a wrong word.
+type cluster struct {
+	rng      *rand.Rand
+	policy   []sched.Policy // of each section
+	tasks    []int          // in each section
+	inPlace  bool           // receive into place
+	inbox    int64
+	nodes    []*node
+	links    [][]*wire // from, to
+	epoch    []int     // the deaths, in the head's order
+	now      time.Duration
+	crashes  int  // still to come
+	unsafely bool // without snapshots
+}
+
+// wire is one direction of a link: what was handed over and not delivered.
+type wire struct {
+	frames []frame
+	closed bool // by the death of the sender
+	inside int  // words of the first frame that were delivered
+	place  Place
+}
+
+type frame struct {
+	update Update
+	claim  bool
+	bye    bool
+	words  []uint64
+	torn   int // > 0: only so many words were handed over before the death
+}
+
+// node is one replica. Its memory is one inout region per task: words that
+// the task increments by a value that depends on all of them.
+type node struct {
+	c        *cluster
+	id       int
+	m        *Machine
+	mem      []uint64
+	snapshot map[int][]uint64
+	running  int // task, -1
+	left     int // steps that the body still takes
+	dead     bool
+	finished bool
+	inside   bool
+	handled  int // of the head's verdicts
+	ran      int
+	err      error
+}
+
+const words = 4
+
+// step is the task body: it must start from the entry state.
+func step(mem []uint64, section uint64) {
+	sum := section + 1
+	for _, w := range mem {
+		sum = sum*0x9e3779b97f4a7c15 + w
+	}
+	for i := range mem {
+		mem[i] += sum + uint64(i)
+	}
+}
+
+func newCluster(seed uint64, replicas int) *cluster {
+	c := &cluster{rng: rand.New(rand.NewPCG(seed, 1)), inbox: 1 << 30}
+	for i := range replicas {
+		n := &node{c: c, id: i, m: New(Config{Replica: i, Replicas: replicas, InboxBytes: c.inbox}), running: -1, snapshot: make(map[int][]uint64)}
+		c.nodes = append(c.nodes, n)
+		c.links = append(c.links, make([]*wire, replicas))
+		for k := range replicas {
+			c.links[i][k] = &wire{}
+		}
+	}
+	return c
+}
+
+// size gives all nodes memory for the largest section.
+func (c *cluster) size() {
+	most := slices.Max(append([]int{1}, c.tasks...))
+	for _, n := range c.nodes {
+		n.mem = make([]uint64, most*words)
+		for i := range n.mem {
+			n.mem[i] = uint64(i)
+		}
+		n.m.inbox.limit = c.inbox
+	}
+}
+
+// serial returns the memory after all sections in a run without replicas.
+func (c *cluster) serial() []uint64 {
+	mem := make([]uint64, len(c.nodes[0].mem))
+	for i := range mem {
+		mem[i] = uint64(i)
+	}
+	for s, n := range c.tasks {
+		for t := range n {
+			step(mem[t*words:(t+1)*words], uint64(s))
+		}
+	}
+	return mem
+}
+
+// run drives the cluster until every live node has finished. It returns an
+// error if nothing can happen any more before that.
+func (c *cluster) run() error {
+	for range 200_000 {
+		var moves []func()
+		for _, n := range c.nodes {
+			if n.err != nil {
+				return n.err
+			}
+			if !n.dead {
+				moves = append(moves, n.moves()...)
+			}
+		}
+		if len(moves) == 0 {
+			if c.done() {
+				return nil
+			}
+			return fmt.Errorf("hang: %s", c.state())
+		}
+		moves[c.rng.IntN(len(moves))]()
+		c.now += time.Duration(c.rng.IntN(1000)) * time.Microsecond
+	}
+	return fmt.Errorf("no end: %s", c.state())
+}
+
+func (c *cluster) done() bool {
+	for _, n := range c.nodes {
+		if !n.dead && !n.finished {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *cluster) state() string {
+	s := ""
+	for _, n := range c.nodes {
+		s += fmt.Sprintf("[%d dead=%v section=%d inside=%v missing=%d finished=%v] ", n.id, n.dead, n.m.Number(), n.inside, n.m.Missing(), n.finished)
+	}
+	return s
+}
+
+// live counts the replicas that have not crashed.
+func (c *cluster) live() int {
+	n := 0
+	for _, x := range c.nodes {
+		if !x.dead {
+			n++
+		}
+	}
+	return n
+}
+
+// crash kills a node; the frame that it is handing over at that moment is
+// torn at a random place.
+func (c *cluster) crash(n *node) {
+	n.dead = true
+	c.crashes--
+	for to, w := range c.links[n.id] {
+		w.closed = true
+		if k := len(w.frames); k > 0 && to != n.id && len(w.frames[k-1].words) > 0 && c.rng.IntN(2) == 0 {
+			w.frames[k-1].torn = 1 + c.rng.IntN(words-1)
+		}
+	}
+	c.epoch = append(c.epoch, n.id)
+}
+
+// moves lists what can happen at a node now.
+func (n *node) moves() []func() {
+	c := n.c
+	var all []func()
+	for from := range c.nodes {
+		w := c.links[from][n.id]
+		if len(w.frames) > 0 {
+			all = append(all, func() { n.deliver(from, w) })
+		}
+	}
+	if n.handled < len(c.epoch) {
+		// A death is handled when the dead one's link was read to the end.
+		if d := c.epoch[n.handled]; len(c.links[d][n.id].frames) == 0 {
+			all = append(all, func() { n.m.Dead(d); n.handled++ })
+		}
+	}
+	if c.crashes > 0 && c.live() > 1 && c.rng.IntN(20) == 0 {
+		all = append(all, func() { c.crash(n) })
+	}
+	switch {
+	case n.finished:
+	case n.running >= 0:
+		all = append(all, n.work)
+	case !n.inside:
+		all = append(all, n.enter)
+	default:
+		if m := n.next(); m != nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+func (n *node) enter() {
+	s := int(n.m.Number())
+	if s == len(n.c.tasks) {
+		n.finished = true
+		for to := range n.c.nodes {
+			n.post(to, frame{bye: true, update: Update{Peer: n.id, Section: n.m.Number()}})
+		}
+		return
+	}
+	n.inside = true
+	acts, err := n.m.Enter(Entry{Policy: n.c.policy[s], Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1,
+		Patience: func(int) time.Duration { return 5 * time.Millisecond }}, n.c.now)
+	n.err = err
+	n.perform(acts)
+}
+
+// next returns the move that the protocol wants, nil if it waits for a peer.
+func (n *node) next() func() {
+	step, acts := n.m.Next(n.c.now)
+	switch step.Kind {
+	case Done:
+		return func() { n.m.Leave(); n.inside = false }
+	case Run:
+		n.perform(acts)
+		n.running, n.left = step.Task, n.c.rng.IntN(3)
+		return n.work
+	}
+	if step.Until > 0 {
+		return func() { n.c.now = max(n.c.now, step.Until) }
+	}
+	return nil
+}
+
+func (n *node) task(t int) []uint64 { return n.mem[t*words : (t+1)*words] }
+
+func (n *node) work() {
+	if n.left--; n.left >= 0 {
+		return
+	}
+	t := n.running
+	n.running = -1
+	n.ran++
+	step(n.task(t), n.m.Number())
+	n.perform(n.m.Ran(t))
+}
+
+func (n *node) perform(acts []Action) {
+	for _, a := range acts {
+		u := Update{Peer: n.id, Section: n.m.Number(), Task: a.Task, Tasks: n.m.shape.Tasks,
+			Signature: n.m.Signature(), Size: words * 8}
+		switch a.Kind {
+		case Apply:
+			copy(n.task(a.Task), a.Token.([]uint64))
+		case Claim:
+			n.post(a.Peer, frame{claim: true, update: u})
+		case Send:
+			n.post(a.Peer, frame{update: u, words: slices.Clone(n.task(a.Task))})
+		}
+	}
+}
+
+func (n *node) post(to int, f frame) {
+	if to != n.id && !n.dead {
+		n.c.links[n.id][to].frames = append(n.c.links[n.id][to].frames, f)
+	}
+}
+
+// deliver hands over the next word or frame of a link.
+func (n *node) deliver(from int, w *wire) {
+	f := &w.frames[0]
+	pop := func() { w.frames, w.inside = w.frames[1:], 0 }
+	var err error
+	switch {
+	case f.claim:
+		err = n.m.Claimed(f.update, n.c.now)
+		pop()
+	case f.bye:
+		err = n.m.Finished(from, f.update.Section)
+		pop()
+	case w.inside == 0:
+		w.place, err = n.m.Announce(f.update, n.c.inPlace)
+		switch {
+		case w.place == Discard:
+			n.m.Refused(f.update)
+		case w.place == Into && !n.c.unsafely:
+			n.snapshot[f.update.Task] = slices.Clone(n.task(f.update.Task))
+		}
+		n.receive(f, w)
+	case f.torn > 0 && w.inside == f.torn:
+		if w.place == Into {
+			if !n.c.unsafely {
+				copy(n.task(f.update.Task), n.snapshot[f.update.Task])
+			}
+			n.m.Torn(f.update)
+		}
+		pop()
+	case w.inside < words:
+		n.receive(f, w)
+	default:
+		if w.place != Discard {
+			var acts []Action
+			acts, err = n.m.Arrive(f.update, f.words, w.place == Into)
+			n.perform(acts)
+		}
+		pop()
+	}
+	if err != nil {
+		n.err = err
+	}
+}
+
+func (n *node) receive(f *frame, w *wire) {
+	if w.place == Into {
+		n.task(f.update.Task)[w.inside] = f.words[w.inside]
+	}
+	w.inside++
+}

@@ -1,0 +1,69 @@
+package section
+
+// inbox keeps frames about sections that this replica has not entered. It is
+// bounded per peer: updates are soft state, and what does not fit is skipped,
+// since this replica can compute the task.
+type inbox struct {
+	limit     int64
+	bytes     []int64            // kept, per peer
+	skippedTo []uint64           // per peer: 1 + the last section of which a frame was skipped
+	early     map[uint64][]early // by section, in order of arrival
+}
+
+// early is a frame that came before its section was entered.
+type early struct {
+	peer  int
+	task  int
+	tasks int
+	sig   uint64
+	size  int64
+	token any
+	claim bool // not an update but a claim
+}
+
+// earlyCost is what keeping a frame costs beside its payload, roughly.
+const earlyCost = 160
+
+func newInbox(replicas int, limit int64) inbox {
+	return inbox{
+		limit:     limit,
+		bytes:     make([]int64, replicas),
+		skippedTo: make([]uint64, replicas),
+		early:     make(map[uint64][]early),
+	}
+}
+
+// room reports whether an update of that size can be kept. One is always
+// kept, however large.
+func (b *inbox) room(p int, size int64) bool {
+	return b.bytes[p] == 0 || b.bytes[p]+size+earlyCost <= b.limit
+}
+
+func (b *inbox) put(section uint64, f early) bool {
+	if !b.room(f.peer, f.size) {
+		b.skip(f.peer, section)
+		return false
+	}
+	b.bytes[f.peer] += f.size + earlyCost
+	b.early[section] = append(b.early[section], f)
+	return true
+}
+
+// skip notes that a frame of p was not kept.
+func (b *inbox) skip(p int, section uint64) {
+	b.skippedTo[p] = max(b.skippedTo[p], section+1)
+}
+
+// skipped reports whether something of p about the section was not kept.
+// (About earlier sections p is known to be ahead.)
+func (b *inbox) skipped(p int, section uint64) bool { return b.skippedTo[p] > section }
+
+// take removes and returns the frames about a section.
+func (b *inbox) take(section uint64) []early {
+	frames := b.early[section]
+	delete(b.early, section)
+	for _, f := range frames {
+		b.bytes[f.peer] -= f.size + earlyCost
+	}
+	return frames
+}

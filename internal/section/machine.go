@@ -1,0 +1,338 @@
+package section
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/sched"
+)
+
+// Machine is the section protocol of one replica. Its methods are not safe
+// for concurrent use.
+type Machine struct {
+	me    int
+	peers []peer
+
+	number   uint64 // of the current or next section, from 0
+	open     bool
+	shape    sched.Shape
+	sig      uint64
+	tasks    []task
+	left     int // tasks neither run nor received
+	patience func(task int) time.Duration
+	now      time.Duration // of the last event that had a time
+	chain    uint64        // signature of all sections entered
+	past     [256]uint64   // signatures of the last sections, for late frames
+	inbox    inbox
+	acts     []Action
+}
+
+// peer is what this replica knows of another one, first-hand.
+type peer struct {
+	dead     bool
+	finished bool
+	sections uint64 // that it went through, once finished
+	ahead    uint64 // the highest section number any frame of it named
+}
+
+// task is one task of the open section.
+type task struct {
+	state    state
+	has      []bool          // per replica: it is known to have the task
+	claims   []time.Duration // per replica: when it claimed the task, 0 = it did not
+	skipped  []bool          // per replica: its update was discarded here
+	reserved int             // peer whose update is being received into place, -1
+}
+
+// state of a task at this replica.
+type state uint8
+
+const (
+	todo state = iota
+	running
+	ranHere
+	received
+)
+
+// Action is something the machine wants done, in order.
+type Action struct {
+	Kind  ActionKind
+	Task  int
+	Peer  int
+	Token any // of the update that Apply or Drop is about
+}
+
+// ActionKind says what to do.
+type ActionKind uint8
+
+// The actions.
+const (
+	Send  ActionKind = iota // send the update of Task to Peer
+	Claim                   // tell Peer that Task has been started
+	Apply                   // copy the update Token into the regions of Task
+	Drop                    // the update Token is not needed
+)
+
+// Divergence says that two replicas of a rank do not do the same.
+type Divergence struct {
+	Section      uint64
+	Task         int // -1: not a single task
+	Replica      int // this one
+	Peer         int
+	Mine, Theirs string
+}
+
+func (d *Divergence) Error() string {
+	at := fmt.Sprintf("section %d", d.Section)
+	if d.Task >= 0 {
+		at += fmt.Sprintf(", task %d", d.Task)
+	}
+	return fmt.Sprintf("replicas %d and %d diverged at %s: here %s, there %s", d.Replica, d.Peer, at, d.Mine, d.Theirs)
+}
+
+// Config describes the group of replicas.
+type Config struct {
+	Replica    int
+	Replicas   int   // at the start of the job
+	InboxBytes int64 // for frames of later sections, per peer
+}
+
+// New returns the machine of one replica before its first section.
+func New(c Config) *Machine {
+	return &Machine{me: c.Replica, peers: make([]peer, c.Replicas), inbox: newInbox(c.Replicas, c.InboxBytes)}
+}
+
+// Number is that of the open section, or of the next one.
+func (m *Machine) Number() uint64 { return m.number }
+
+// Chain is the signature of all sections entered so far, in order. Replicas
+// whose programs have returned must agree on it and on Number.
+func (m *Machine) Chain() uint64 { return m.chain }
+
+// Entry describes a section at its entry: all its tasks have been launched.
+type Entry struct {
+	Policy    sched.Policy
+	Tasks     int
+	Signature uint64
+	// Patience is how long a claim of a task delays this replica.
+	Patience func(task int) time.Duration
+}
+
+// Enter opens the next section and takes in the updates and claims that came
+// for it early.
+func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
+	m.begin(now)
+	m.open = true
+	m.shape = sched.Shape{Policy: e.Policy, Tasks: e.Tasks, Replicas: len(m.peers)}
+	m.sig, m.left, m.patience = e.Signature, e.Tasks, e.Patience
+	m.past[m.number%uint64(len(m.past))] = e.Signature
+	m.chain = m.chain*0x9e3779b97f4a7c15 + e.Signature + uint64(e.Tasks)
+	m.resize(e.Tasks)
+	for p := range m.peers {
+		if err := m.outlasted(p); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range m.inbox.take(m.number) {
+		if err := m.agree(f.peer, f.task, f.tasks, f.sig); err != nil {
+			return m.acts, err
+		}
+		if f.claim {
+			m.claimed(f.peer, f.task)
+		} else {
+			m.arrived(f.peer, f.task, f.token)
+		}
+	}
+	return m.acts, nil
+}
+
+func (m *Machine) begin(now time.Duration) {
+	m.acts = m.acts[:0]
+	m.now = max(m.now, now)
+}
+
+func (m *Machine) resize(n int) {
+	r := len(m.peers)
+	for len(m.tasks) < n {
+		m.tasks = append(m.tasks, task{has: make([]bool, r), claims: make([]time.Duration, r), skipped: make([]bool, r)})
+	}
+	for i := range m.tasks[:n] {
+		t := &m.tasks[i]
+		t.state, t.reserved = todo, -1
+		clear(t.has)
+		clear(t.claims)
+		clear(t.skipped)
+	}
+}
+
+// agree checks that a frame is about the section as it was launched here.
+func (m *Machine) agree(p, t, tasks int, sig uint64) error {
+	if sig == m.sig && tasks == m.shape.Tasks {
+		return nil
+	}
+	d := &Divergence{Section: m.number, Task: t, Replica: m.me, Peer: p}
+	if tasks != m.shape.Tasks {
+		d.Mine, d.Theirs = fmt.Sprintf("%d tasks were launched", m.shape.Tasks), fmt.Sprintf("%d", tasks)
+	} else {
+		d.Mine = fmt.Sprintf("the tasks, shapes and small arguments have signature %016x", m.sig)
+		d.Theirs = fmt.Sprintf("%016x", sig)
+	}
+	return d
+}
+
+// view is the machine as the scheduler sees it.
+type view struct{ *Machine }
+
+func (v view) Todo(t int) bool { return v.tasks[t].state == todo && v.tasks[t].reserved < 0 }
+func (v view) Gone(i int) bool { return v.gone(i) }
+
+// Expected: nobody waits for a task unless a live peer claimed it, or a
+// static schedule assigned it on entry.
+func (v view) Expected(t int) bool {
+	tk := &v.tasks[t]
+	if v.shape.Policy == sched.Static {
+		owner := sched.Owner(v.shape.Tasks, v.shape.Replicas, t)
+		return owner != v.me && !v.gone(owner) && !tk.skipped[owner] && !v.inbox.skipped(owner, v.number)
+	}
+	for p, since := range tk.claims {
+		if since > 0 && !v.gone(p) && since+v.patience(t) > v.now {
+			return true
+		}
+	}
+	return false
+}
+
+// gone: nothing more about the open section will come from p. Frames are in
+// order, so one about a later section says so too.
+func (m *Machine) gone(p int) bool {
+	return m.peers[p].dead || m.peers[p].finished || m.peers[p].ahead > m.number
+}
+
+// Step is what a replica in a section does next.
+type Step struct {
+	Kind  StepKind
+	Task  int           // Run
+	Until time.Duration // Wait: look again then, unless something happens first; 0 = no limit
+}
+
+// StepKind tells the steps apart.
+type StepKind uint8
+
+// The steps.
+const (
+	Run  StepKind = iota // run Task, then call Ran
+	Wait                 // for a peer
+	Done                 // every task is here: Leave when all sends are handed over
+)
+
+// Next decides what to do now. With the adaptive schedule a claim of the task
+// is sent to the peers.
+func (m *Machine) Next(now time.Duration) (Step, []Action) {
+	m.begin(now)
+	if m.left == 0 {
+		return Step{Kind: Done}, nil
+	}
+	t, ok := sched.Next(m.shape, m.me, view{m})
+	if !ok {
+		return Step{Kind: Wait, Until: m.nextExpiry()}, nil
+	}
+	m.tasks[t].state = running
+	if m.shape.Policy == sched.Adaptive {
+		m.toPeersWithout(Claim, t)
+	}
+	return Step{Kind: Run, Task: t}, m.acts
+}
+
+// nextExpiry returns when the first claim that delays this replica ends.
+func (m *Machine) nextExpiry() time.Duration {
+	if m.shape.Policy == sched.Static {
+		return 0
+	}
+	var first time.Duration
+	for i := range m.tasks[:m.shape.Tasks] {
+		t := &m.tasks[i]
+		if t.state != todo || t.reserved >= 0 {
+			continue
+		}
+		var last time.Duration // the task is free when its last claim ends
+		for p, since := range t.claims {
+			if since > 0 && !m.gone(p) {
+				last = max(last, since+m.patience(i))
+			}
+		}
+		if last > 0 && (first == 0 || last < first) {
+			first = last
+		}
+	}
+	return first
+}
+
+// Ran says that the body of t has returned here; its update goes to every
+// live peer that does not have the task.
+func (m *Machine) Ran(t int) []Action {
+	m.begin(m.now)
+	m.tasks[t].state = ranHere
+	m.left--
+	if m.shape.Policy != sched.Replicate {
+		m.toPeersWithout(Send, t)
+	}
+	return m.acts
+}
+
+func (m *Machine) toPeersWithout(kind ActionKind, t int) {
+	for p := range m.peers {
+		if p != m.me && !m.gone(p) && !m.tasks[t].has[p] {
+			m.acts = append(m.acts, Action{Kind: kind, Task: t, Peer: p})
+		}
+	}
+}
+
+// Leave closes the section. Every task must be here and every update sent
+// must have been handed over: the memory is the program's again.
+func (m *Machine) Leave() {
+	m.open = false
+	m.number++
+}
+
+// Dead removes a peer for good, once all its frames have been delivered. Its
+// claims end with it.
+func (m *Machine) Dead(p int) { m.peers[p].dead = true }
+
+// Finished notes that the program of a peer has returned after so many
+// sections: it has sent all its updates.
+func (m *Machine) Finished(p int, sections uint64) error {
+	m.peers[p].finished, m.peers[p].sections = true, sections
+	return m.outlasted(p)
+}
+
+// outlasted reports a divergence if this replica opened more sections than p,
+// whose program has returned.
+func (m *Machine) outlasted(p int) error {
+	if q := &m.peers[p]; q.finished && m.open && q.sections <= m.number {
+		return &Divergence{Section: m.number, Task: -1, Replica: m.me, Peer: p,
+			Mine: "the section was opened", Theirs: fmt.Sprintf("the program returned after %d sections", q.sections)}
+	}
+	return nil
+}
+
+// Missing returns the first task whose result is not here, -1 if there is none.
+func (m *Machine) Missing() int {
+	for i := range m.tasks[:m.shape.Tasks] {
+		if s := m.tasks[i].state; s == todo || s == running {
+			return i
+		}
+	}
+	return -1
+}
+
+// Signature is that of the open section.
+func (m *Machine) Signature() uint64 { return m.sig }
+
+// Adopted reports whether t belonged to a replica that is dead.
+func (m *Machine) Adopted(t int) bool {
+	owner := sched.Owner(m.shape.Tasks, m.shape.Replicas, t)
+	return m.shape.Policy != sched.Replicate && m.peers[owner].dead
+}
+
+// Live reports whether p is not known to be dead.
+func (m *Machine) Live(p int) bool { return !m.peers[p].dead }

@@ -1,0 +1,242 @@
+package section
+
+// Once is the protocol by which one replica of a rank runs a function that
+// reaches into the outside world, and all get its result. The runner is the
+// lowest live replica. Nobody goes on before every live replica holds the
+// result, so that no death can lose a result which somebody has used; and a
+// new runner asks the survivors before it runs the function again.
+type Once struct {
+	me    int
+	peers []oncePeer
+
+	number uint64 // of the current or next call
+	open   bool
+	ran    bool // the runner was told to run the function
+	asked  bool // the survivors were asked since the last death
+	acts   []OnceAction
+
+	results map[uint64]any   // held: of this call, later ones, and the last one
+	queries []onceQuery      // waiting until as many deaths are known here
+	have    map[uint64][]int // early words of peers that hold a result
+}
+
+type oncePeer struct {
+	dead  bool
+	holds bool // the result of the open call
+	none  bool // answered the last query with no
+}
+
+type onceQuery struct {
+	peer           int
+	number, deaths uint64
+}
+
+// OnceAction is something the protocol wants done.
+type OnceAction struct {
+	Kind   OnceActionKind
+	Peer   int
+	Number uint64
+	Deaths uint64 // OnceAsk, OnceSayNone
+	Result any    // OnceSend
+}
+
+// OnceActionKind says what to do.
+type OnceActionKind uint8
+
+// The actions.
+const (
+	OnceRun     OnceActionKind = iota // call the function, then Result with what it returned
+	OnceSend                          // send Result to Peer
+	OnceSayHave                       // tell Peer that this replica holds the result
+	OnceAsk                           // ask Peer whether it holds the result
+	OnceSayNone                       // answer Peer: no
+)
+
+// NewOnce returns the protocol of one of so many replicas.
+func NewOnce(replica, replicas int) *Once {
+	return &Once{me: replica, peers: make([]oncePeer, replicas),
+		results: make(map[uint64]any), have: make(map[uint64][]int)}
+}
+
+// Number is that of the open call, or of the next one.
+func (o *Once) Number() uint64 { return o.number }
+
+// Enter opens the next call.
+func (o *Once) Enter() []OnceAction {
+	o.acts = o.acts[:0]
+	o.open, o.ran, o.asked = true, false, false
+	for p := range o.peers {
+		o.peers[p].holds, o.peers[p].none = false, false
+	}
+	for _, p := range o.have[o.number] {
+		o.peers[p].holds = true
+	}
+	delete(o.have, o.number)
+	if _, ok := o.results[o.number]; ok {
+		o.peers[o.me].holds = true
+	}
+	o.advance()
+	return o.acts
+}
+
+// Done reports whether every live replica holds the result, and returns it.
+func (o *Once) Done() (result any, ok bool) {
+	for p := range o.peers {
+		if !o.peers[p].dead && !o.peers[p].holds {
+			return nil, false
+		}
+	}
+	return o.results[o.number], true
+}
+
+// Leave closes the call. Its result is kept until the next call is left, for
+// a peer that asks late.
+func (o *Once) Leave() {
+	o.open = false
+	if o.number > 0 {
+		delete(o.results, o.number-1)
+	}
+	o.number++
+}
+
+// Result takes in the result of a call, from a peer or from the function run
+// here.
+func (o *Once) Result(from int, number uint64, result any) []OnceAction {
+	o.acts = o.acts[:0]
+	if number < o.number {
+		return nil
+	}
+	o.holder(from, number)
+	if _, ok := o.results[number]; !ok {
+		o.results[number] = result
+		o.holder(o.me, number)
+		o.asked = false // if this is the runner now, those that lack it get it from here
+		for p := range o.peers {
+			if p != o.me && !o.peers[p].dead {
+				o.acts = append(o.acts, OnceAction{Kind: OnceSayHave, Peer: p, Number: number})
+			}
+		}
+	}
+	o.advance()
+	return o.acts
+}
+
+// Have takes in that a peer holds the result of a call.
+func (o *Once) Have(from int, number uint64) { o.holder(from, number) }
+
+func (o *Once) holder(p int, number uint64) {
+	switch {
+	case o.open && number == o.number:
+		o.peers[p].holds = true
+	case number >= o.number && p != o.me:
+		o.have[number] = append(o.have[number], p)
+	}
+}
+
+// Query answers a peer that may have to run the function: at once if as many
+// deaths have been handled here as the peer knows of, later otherwise, since
+// until then a dead runner's result could still arrive.
+func (o *Once) Query(from int, number, deaths uint64) []OnceAction {
+	o.acts = o.acts[:0]
+	o.queries = append(o.queries, onceQuery{from, number, deaths})
+	o.answer()
+	return o.acts
+}
+
+func (o *Once) answer() {
+	kept := o.queries[:0]
+	for _, q := range o.queries {
+		switch result, ok := o.results[q.number]; {
+		case ok:
+			o.acts = append(o.acts, OnceAction{Kind: OnceSend, Peer: q.peer, Number: q.number, Result: result})
+		case o.deaths() >= q.deaths:
+			o.acts = append(o.acts, OnceAction{Kind: OnceSayNone, Peer: q.peer, Number: q.number, Deaths: q.deaths})
+		default:
+			kept = append(kept, q)
+		}
+	}
+	o.queries = kept
+}
+
+// None takes in the answer that a peer does not hold the result. Answers to
+// queries from before another death are void.
+func (o *Once) None(from int, number, deaths uint64) []OnceAction {
+	o.acts = o.acts[:0]
+	if o.open && number == o.number && deaths == o.deaths() {
+		o.peers[from].none = true
+		o.advance()
+	}
+	return o.acts
+}
+
+// Dead removes a peer, once all its frames have been delivered.
+func (o *Once) Dead(p int) []OnceAction {
+	o.acts = o.acts[:0]
+	o.peers[p].dead = true
+	o.asked = false
+	for i := range o.peers {
+		o.peers[i].none = false
+	}
+	o.answer()
+	o.advance()
+	return o.acts
+}
+
+func (o *Once) deaths() uint64 {
+	n := uint64(0)
+	for p := range o.peers {
+		if o.peers[p].dead {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *Once) runner() int {
+	for p := range o.peers {
+		if !o.peers[p].dead {
+			return p
+		}
+	}
+	return o.me
+}
+
+// advance does what is the runner's to do.
+func (o *Once) advance() {
+	if !o.open || o.runner() != o.me {
+		return
+	}
+	me := &o.peers[o.me]
+	if me.holds {
+		// Once a death: those that have said nothing may lack it.
+		if !o.asked {
+			o.asked = true
+			for p := range o.peers {
+				if q := o.peers[p]; p != o.me && !q.dead && !q.holds {
+					o.acts = append(o.acts, OnceAction{Kind: OnceSend, Peer: p, Number: o.number, Result: o.results[o.number]})
+				}
+			}
+		}
+		return
+	}
+	if o.ran {
+		return
+	}
+	if o.me > 0 && !o.asked {
+		// An earlier runner may have left its result with somebody.
+		o.asked = true
+		for p := range o.peers {
+			if p != o.me && !o.peers[p].dead {
+				o.acts = append(o.acts, OnceAction{Kind: OnceAsk, Peer: p, Number: o.number, Deaths: o.deaths()})
+			}
+		}
+	}
+	for p := range o.peers {
+		if q := o.peers[p]; o.me > 0 && p != o.me && !q.dead && !q.none {
+			return
+		}
+	}
+	o.ran = true
+	o.asked = false // the result goes to everybody
+	o.acts = append(o.acts, OnceAction{Kind: OnceRun, Number: o.number})
+}

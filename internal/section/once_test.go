@@ -1,0 +1,159 @@
+package section
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// onceWord is a frame of the Once protocol.
+type onceWord struct {
+	kind   OnceActionKind
+	number uint64
+	deaths uint64
+	result any
+}
+
+// onceGroup drives the replicas of a rank through calls of Once. A function
+// returns a fresh value every time it runs, like a clock, so that two results
+// of one call are seen.
+type onceGroup struct {
+	rng   *rand.Rand
+	nodes []*onceNode
+	links [][][]onceWord
+	epoch []int
+	fresh int
+}
+
+type onceNode struct {
+	g       *onceGroup
+	id      int
+	o       *Once
+	dead    bool
+	open    bool
+	run     bool
+	handled int
+	got     []any
+}
+
+func newOnceGroup(seed uint64, replicas int) *onceGroup {
+	g := &onceGroup{rng: rand.New(rand.NewPCG(seed, 3))}
+	for i := range replicas {
+		g.nodes = append(g.nodes, &onceNode{g: g, id: i, o: NewOnce(i, replicas)})
+		g.links = append(g.links, make([][]onceWord, replicas))
+	}
+	return g
+}
+
+func (n *onceNode) perform(acts []OnceAction) {
+	for _, a := range acts {
+		if a.Kind == OnceRun {
+			n.run = true
+			continue
+		}
+		n.g.links[n.id][a.Peer] = append(n.g.links[n.id][a.Peer], onceWord{a.Kind, a.Number, a.Deaths, a.Result})
+	}
+}
+
+func (n *onceNode) deliver(from int) {
+	q := &n.g.links[from][n.id]
+	w := (*q)[0]
+	*q = (*q)[1:]
+	switch w.kind {
+	case OnceSend:
+		n.perform(n.o.Result(from, w.number, w.result))
+	case OnceSayHave:
+		n.o.Have(from, w.number)
+	case OnceAsk:
+		n.perform(n.o.Query(from, w.number, w.deaths))
+	case OnceSayNone:
+		n.perform(n.o.None(from, w.number, w.deaths))
+	}
+}
+
+// moves lists what can happen at the node, calls the number of calls to make.
+func (n *onceNode) moves(calls int) []func() {
+	g := n.g
+	var all []func()
+	for from := range g.nodes {
+		if len(g.links[from][n.id]) > 0 {
+			all = append(all, func() { n.deliver(from) })
+		}
+	}
+	if n.handled < len(g.epoch) && len(g.links[g.epoch[n.handled]][n.id]) == 0 {
+		all = append(all, func() {
+			n.perform(n.o.Dead(g.epoch[n.handled]))
+			n.handled++
+		})
+	}
+	switch {
+	case n.run:
+		all = append(all, func() {
+			n.run = false
+			g.fresh++
+			n.perform(n.o.Result(n.id, n.o.Number(), fmt.Sprintf("value %d", g.fresh)))
+		})
+	case !n.open && len(n.got) < calls:
+		all = append(all, func() { n.open = true; n.perform(n.o.Enter()) })
+	case n.open:
+		if v, ok := n.o.Done(); ok {
+			all = append(all, func() { n.got = append(n.got, v); n.open = false; n.o.Leave() })
+		}
+	}
+	return all
+}
+
+func (g *onceGroup) live() (live []*onceNode) {
+	for _, n := range g.nodes {
+		if !n.dead {
+			live = append(live, n)
+		}
+	}
+	return live
+}
+
+// TestOnceSchedules: whatever dies when, nobody goes on with a result that
+// another replica does not have, and nobody waits for ever.
+func TestOnceSchedules(t *testing.T) {
+	const calls = 4
+	reruns := 0
+	for seed := range environment(t, "INTRA_SOAK", 20_000) {
+		g := newOnceGroup(seed, 1+int(seed%4))
+		crashes := g.rng.IntN(len(g.nodes))
+		used := make([]any, calls) // by anybody, dead or alive
+		for {
+			var moves []func()
+			for _, n := range g.live() {
+				moves = append(moves, n.moves(calls)...)
+			}
+			if len(moves) == 0 {
+				break
+			}
+			moves[g.rng.IntN(len(moves))]()
+			for _, n := range g.nodes {
+				for i, v := range n.got {
+					require.Contains(t, []any{nil, v}, used[i], "seed %d: call %d gave two results", seed, i)
+					used[i] = v
+				}
+			}
+			if live := g.live(); crashes > 0 && g.rng.IntN(15) == 0 {
+				crashes--
+				n := live[g.rng.IntN(len(live))]
+				n.dead = true
+				g.epoch = append(g.epoch, n.id)
+				for to := range g.links[n.id] { // what was not handed over is lost
+					q := &g.links[n.id][to]
+					*q = (*q)[:g.rng.IntN(len(*q)+1)]
+				}
+			}
+		}
+		for _, n := range g.live() {
+			require.Len(t, n.got, calls, "seed %d: replica %d hangs", seed, n.id)
+			require.NotContains(t, n.got, nil)
+		}
+		reruns += g.fresh - calls
+	}
+	require.Positive(t, reruns, "no runner died between running and telling")
+}

@@ -1,0 +1,166 @@
+package section
+
+import (
+	"fmt"
+	"time"
+)
+
+// Update identifies a frame that carries the results of one task.
+type Update struct {
+	Peer      int
+	Section   uint64
+	Task      int
+	Tasks     int
+	Signature uint64
+	Size      int64
+}
+
+// Place says where the payload of an announced update goes.
+type Place uint8
+
+// The places.
+const (
+	Discard Place = iota // nobody needs it
+	Stage                // into a buffer, applied when it is whole
+	Into                 // straight into the task's memory, which is reserved
+)
+
+// Announce decides where an update goes whose header has arrived. With
+// inPlace the memory of a task of the open section may be reserved for it:
+// until Arrive or Torn the task is not run here, no other copy of it is
+// accepted, and the section is not left.
+func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
+	m.note(u.Peer, u.Section)
+	switch {
+	case m.peers[u.Peer].dead, u.Section < m.number:
+		return Discard, m.late(u)
+	case !m.isOpen(u.Section):
+		if !m.inbox.room(u.Peer, u.Size) {
+			return Discard, nil
+		}
+		return Stage, nil
+	}
+	if err := m.agree(u.Peer, u.Task, u.Tasks, u.Signature); err != nil {
+		return Discard, err
+	}
+	t := &m.tasks[u.Task]
+	if t.state == ranHere || t.state == received || t.reserved >= 0 {
+		return Discard, nil
+	}
+	if inPlace && t.state == todo {
+		t.reserved = u.Peer
+		return Into, nil
+	}
+	return Stage, nil
+}
+
+// Arrive takes in a whole update. token names its bytes in the actions that
+// follow; they are kept if no action names them. placed says that they were
+// received into place.
+func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
+	m.begin(m.now)
+	m.note(u.Peer, u.Section)
+	switch {
+	case placed:
+		t := &m.tasks[u.Task]
+		t.reserved = -1
+		t.state = received
+		t.has[u.Peer] = true
+		m.left--
+		return m.acts, nil
+	case m.peers[u.Peer].dead, u.Section < m.number:
+		m.acts = append(m.acts, Action{Kind: Drop, Token: token})
+		return m.acts, m.late(u)
+	case !m.isOpen(u.Section):
+		if !m.inbox.put(u.Section, early{peer: u.Peer, task: u.Task, tasks: u.Tasks, sig: u.Signature, size: u.Size, token: token}) {
+			m.acts = append(m.acts, Action{Kind: Drop, Token: token})
+		}
+		return m.acts, nil
+	}
+	if err := m.agree(u.Peer, u.Task, u.Tasks, u.Signature); err != nil {
+		return m.acts, err
+	}
+	m.arrived(u.Peer, u.Task, token)
+	return m.acts, nil
+}
+
+// arrived applies an update of the open section if it is still needed. A copy
+// that completes while the task runs here is discarded: the body has begun to
+// write what it would be applied to.
+func (m *Machine) arrived(p, task int, token any) {
+	t := &m.tasks[task]
+	t.has[p] = true
+	t.claims[p] = 0
+	if t.state != todo || t.reserved >= 0 {
+		m.acts = append(m.acts, Action{Kind: Drop, Token: token})
+		return
+	}
+	t.state = received
+	m.left--
+	m.acts = append(m.acts, Action{Kind: Apply, Task: task, Peer: p, Token: token})
+}
+
+// Refused notes that the payload of an announced update was discarded: its
+// sender has the task, but will not send it again.
+func (m *Machine) Refused(u Update) {
+	switch {
+	case u.Section < m.number:
+	case m.isOpen(u.Section):
+		m.tasks[u.Task].has[u.Peer] = true
+		m.tasks[u.Task].claims[u.Peer] = 0
+		m.tasks[u.Task].skipped[u.Peer] = true
+	default:
+		m.inbox.skip(u.Peer, u.Section)
+	}
+}
+
+// Torn ends the reservation of a task whose update broke off; the memory must
+// have been restored before.
+func (m *Machine) Torn(u Update) {
+	if m.isOpen(u.Section) && m.tasks[u.Task].reserved == u.Peer {
+		m.tasks[u.Task].reserved = -1
+	}
+}
+
+// Claimed takes in the hint that a peer has started a task. Its time counts
+// from the entry if the section is not yet open.
+func (m *Machine) Claimed(u Update, now time.Duration) error {
+	m.begin(now)
+	m.note(u.Peer, u.Section)
+	switch {
+	case m.peers[u.Peer].dead || u.Section < m.number:
+		return m.late(u)
+	case !m.isOpen(u.Section):
+		m.inbox.put(u.Section, early{peer: u.Peer, task: u.Task, tasks: u.Tasks, sig: u.Signature, claim: true})
+		return nil
+	}
+	if err := m.agree(u.Peer, u.Task, u.Tasks, u.Signature); err != nil {
+		return err
+	}
+	m.claimed(u.Peer, u.Task)
+	return nil
+}
+
+func (m *Machine) claimed(p, t int) {
+	if !m.tasks[t].has[p] {
+		m.tasks[t].claims[p] = max(m.now, 1)
+	}
+}
+
+func (m *Machine) isOpen(section uint64) bool { return m.open && section == m.number }
+
+func (m *Machine) note(p int, section uint64) {
+	m.peers[p].ahead = max(m.peers[p].ahead, section)
+}
+
+// late compares a frame about a section that was left here with what was
+// launched then, as far back as that is remembered.
+func (m *Machine) late(u Update) error {
+	n := uint64(len(m.past))
+	if u.Section >= m.number || m.number-u.Section >= n || m.past[u.Section%n] == u.Signature {
+		return nil
+	}
+	return &Divergence{Section: u.Section, Task: u.Task, Replica: m.me, Peer: u.Peer,
+		Mine:   fmt.Sprintf("the section left had signature %016x", m.past[u.Section%n]),
+		Theirs: fmt.Sprintf("%016x", u.Signature)}
+}

@@ -1,0 +1,98 @@
+package section
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/sched"
+)
+
+// environment returns a number from the environment: INTRA_SOAK sets how many
+// schedules run, INTRA_SEED replays one.
+func environment(t testing.TB, name string, otherwise uint64) uint64 {
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	require.NoError(t, err, "%s", name)
+	return n
+}
+
+// schedule makes a random cluster from a seed.
+func schedule(seed uint64) *cluster {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	c := newCluster(seed, 1+rng.IntN(4))
+	for range 1 + rng.IntN(6) {
+		c.tasks = append(c.tasks, rng.IntN(9))
+		c.policy = append(c.policy, sched.Policy(rng.IntN(3)))
+	}
+	c.inPlace = rng.IntN(2) == 0
+	c.crashes = rng.IntN(len(c.nodes))
+	if rng.IntN(3) == 0 {
+		c.inbox = int64(rng.IntN(1000))
+	}
+	c.size()
+	return c
+}
+
+// TestSchedules runs many random schedules of whole ranks with delays,
+// crashes, torn updates, replicas that are sections apart and full inboxes:
+// every survivor ends with the bits of the serial run.
+func TestSchedules(t *testing.T) {
+	first, n := uint64(0), environment(t, "INTRA_SOAK", 20_000)
+	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
+		first, n = seed, 1
+	}
+	crashes := 0
+	for seed := first; seed < first+n; seed++ {
+		c := schedule(seed)
+		require.NoError(t, c.run(), "INTRA_SEED=%d", seed)
+		want := c.serial()
+		for _, node := range c.nodes {
+			if !node.dead {
+				require.Equal(t, want, node.mem, "INTRA_SEED=%d replica %d", seed, node.id)
+			}
+		}
+		crashes += len(c.epoch)
+	}
+	if n > 1000 {
+		require.Greater(t, crashes, int(n)/10, "too few crashes to mean anything")
+	}
+}
+
+// TestSnapshotIsNeeded shows that the simulation would see a torn update: the
+// same schedules give wrong words without snapshots.
+func TestSnapshotIsNeeded(t *testing.T) {
+	wrong := 0
+	for seed := range uint64(3000) {
+		c := schedule(seed)
+		c.inPlace, c.unsafely = true, true
+		require.NoError(t, c.run(), "INTRA_SEED=%d", seed)
+		want := c.serial()
+		if slices.ContainsFunc(c.nodes, func(n *node) bool { return !n.dead && !slices.Equal(n.mem, want) }) {
+			wrong++
+		}
+	}
+	require.Positive(t, wrong)
+}
+
+// TestSharing: without failures and with every replica at the same speed, no
+// task of a static section runs twice.
+func TestSharing(t *testing.T) {
+	for replicas := 1; replicas <= 4; replicas++ {
+		c := newCluster(1, replicas)
+		c.tasks, c.policy = []int{16, 16, 16}, []sched.Policy{sched.Static, sched.Static, sched.Static}
+		c.size()
+		require.NoError(t, c.run())
+		for _, n := range c.nodes {
+			lo, hi := sched.Block(16, replicas, n.id)
+			require.Equal(t, 3*(hi-lo), n.ran, "replica %d of %d", n.id, replicas)
+		}
+	}
+}

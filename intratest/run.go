@@ -1,0 +1,89 @@
+package intratest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// Report says what happened in a job.
+type Report struct {
+	Err      error // of the job
+	Deaths   []string
+	Sections int64 // left, by all processes
+	Run      int64 // bodies of tasks run
+	Received int64 // results taken from a peer
+	Rerun    int64 // tasks run in place of a dead peer
+	Torn     int64 // updates that broke off
+}
+
+// Option changes a job.
+type Option func(*testing.T, *Options)
+
+// Options is what an Option changes.
+type Options struct {
+	Local job.Local
+	fails bool
+}
+
+// Kills kills replicas, each at a point written as for the -kill flag of
+// intrarun: RANK.REPLICA@section:K, task:K, update:K or message:K. The test
+// fails if a point is not reached.
+func Kills(kills ...string) Option {
+	return func(t *testing.T, o *Options) {
+		for _, s := range kills {
+			k, err := job.ParseKill(s)
+			require.NoError(t, err)
+			require.NotEqual(t, job.KillAfter, k.Point, "a time is no kill point in a test: %s", s)
+			o.Local.Kills = append(o.Local.Kills, k)
+		}
+	}
+}
+
+// Sched overrides the schedule of every section: static, adaptive, replicate.
+func Sched(policy string) Option {
+	return func(_ *testing.T, o *Options) { o.Local.Sched = policy }
+}
+
+// Capacity bounds the bytes under way between two processes over in-memory
+// links. An update that does not fit can be torn by a death.
+func Capacity(bytes int) Option {
+	return func(_ *testing.T, o *Options) { o.Local.Capacity = bytes }
+}
+
+// Fails lets the job fail; its error is in the report.
+func Fails() Option { return func(_ *testing.T, o *Options) { o.fails = true } }
+
+// Run runs a job in this process and fails the test if the job fails. Each
+// replica of each rank is a goroutine that calls run; what run writes outside
+// of its own memory must be safe for that.
+func Run(t *testing.T, spec intra.Spec, run func(*intra.Process) error, opts ...Option) Report {
+	t.Helper()
+	var o Options
+	for _, opt := range opts {
+		opt(t, &o)
+	}
+	err := intra.Run(job.WithLocal(context.Background(), &o.Local), spec, run)
+	if !o.fails {
+		require.NoError(t, err)
+	}
+	r := Report{Err: err}
+	for i, fired := range o.Local.Fired {
+		require.True(t, fired, "kill %s was not reached", o.Local.Kills[i])
+	}
+	for _, v := range o.Local.Verdicts {
+		r.Deaths = append(r.Deaths, v.Process.String())
+	}
+	for _, s := range o.Local.Stats {
+		r.Sections += s.Sections
+		r.Run += s.TasksRun
+		r.Received += s.TasksReceived
+		r.Rerun += s.TasksRerun
+		r.Torn += s.UpdatesTorn
+	}
+	return r
+}

@@ -1,0 +1,28 @@
+// Package intra is what programs import: it joins a process to its job, and
+// lets the replicas of a rank share the work of sections.
+//
+// A program hands its whole life to [Main]. Between sections every replica of
+// a rank computes the same; in a section each replica runs some of the tasks
+// and gets the results of the others as updates, so that all leave it with
+// the same state. Any replica may die at any moment: the others compute what
+// is missing, with the same bits.
+//
+//	func main() { intra.Main(run) }
+//
+//	func run(p *intra.Process) error {
+//		s := p.Section()
+//		for lo, hi := range intra.Blocks(len(w), p.Tasks()) {
+//			launchWaxpby(s, 2, x[lo:hi], 3, y[lo:hi], w[lo:hi])
+//		}
+//		return s.End()
+//	}
+//
+// Programs are usually not written with Section and Launch but with
+// annotations, from which intragen makes these calls. Started without the
+// launcher intrarun, or with a nil *Process, a program is one rank alone and
+// runs its tasks at once.
+//
+// A Process and its sections are used by one goroutine at a time; the body of
+// a task may use goroutines of its own if their results do not depend on
+// their order.
+package intra

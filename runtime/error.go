@@ -1,0 +1,59 @@
+package intra
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/section"
+)
+
+// Errors that a SectionError wraps.
+var (
+	// ErrJobEnded: the head ended the job.
+	ErrJobEnded = comm.ErrJobEnded
+	// ErrDiverged: the replicas of a rank did not do the same.
+	ErrDiverged = errors.New("replicas diverged")
+	// ErrOpen: a section was opened while another one is open.
+	ErrOpen = errors.New("a section is open already")
+)
+
+// SectionError says why a section could not be completed. Rewritten code
+// panics with it, and Main and Run recover it; End returns it.
+type SectionError struct {
+	Section uint64 // number of the section in its process, from 0
+	Task    string // name of the task's type, "" if it is not about one
+	Pos     string // file:line where the section was opened or the task launched
+	Err     error
+}
+
+func (e *SectionError) Error() string {
+	if e.Task != "" {
+		return fmt.Sprintf("%s: section %d: task %s: %v", e.Pos, e.Section, e.Task, e.Err)
+	}
+	return fmt.Sprintf("%s: section %d: %v", e.Pos, e.Section, e.Err)
+}
+
+func (e *SectionError) Unwrap() error { return e.Err }
+
+// TaskPanic is the panic of a task's body, with its kernel and the place of
+// its launch.
+type TaskPanic struct {
+	Task  string
+	Pos   string // file:line of the launch
+	Value any    // of the original panic
+	Stack []byte
+}
+
+func (p *TaskPanic) Error() string {
+	return fmt.Sprintf("task %s, launched at %s, panicked: %v\n\n%s", p.Task, p.Pos, p.Value, p.Stack)
+}
+
+// diverged turns the finding of the protocol into an error of this package.
+func diverged(err error) error {
+	var d *section.Divergence
+	if errors.As(err, &d) {
+		return fmt.Errorf("%w: %w", ErrDiverged, err)
+	}
+	return err
+}

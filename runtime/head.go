@@ -1,0 +1,37 @@
+package intra
+
+import (
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// head is what a process needs of the head of its job. A job.Session is one;
+// in a job that runs in one process, a seat is.
+type head interface {
+	Setup() job.Setup
+	Next() (job.Event, error)
+	Stats(job.Stats)
+	Fired(job.Kill, job.Stats)
+	Finish(job.Stats) error
+	Fail(job.Failure, job.Stats) error
+	Suspect(job.Process, error)
+}
+
+// statsEvery is how often a process reports what it has counted, so that a
+// dead one counts almost to its end.
+const statsEvery = 100 * time.Millisecond
+
+// report sends the counts until the job ends.
+func (e *engine) report() {
+	tick := time.NewTicker(statsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			e.head.Stats(e.snapshot())
+		case <-e.ctx.Done():
+			return
+		}
+	}
+}

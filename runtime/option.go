@@ -1,0 +1,30 @@
+package intra
+
+import "github.com/intrahpc/intra/sched"
+
+// SectionOption changes one section.
+type SectionOption interface {
+	apply(s *Section)
+}
+
+type policyOption sched.Policy
+
+// Schedules of a section. The -sched flag of intrarun overrides them.
+const (
+	// Adaptive is the default: own block first, then help the others.
+	Adaptive = policyOption(sched.Adaptive)
+	// Static gives each replica a block of the tasks, in launch order.
+	Static = policyOption(sched.Static)
+	// Replicate makes every replica run every task.
+	Replicate = policyOption(sched.Replicate)
+)
+
+func (o policyOption) apply(s *Section) { s.policy = sched.Policy(o) }
+
+type posOption string
+
+func (o posOption) apply(s *Section) { s.pos = string(o) }
+
+// At says where the section stands in the source that the user wrote, as
+// file:line. Generated code uses it.
+func At(pos string) SectionOption { return posOption(pos) }

@@ -1,0 +1,116 @@
+package intra
+
+import (
+	"context"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/update"
+)
+
+// Spec describes a job that Run runs in one process.
+type Spec = job.Spec
+
+// Process is one replica of one rank. A nil *Process is a rank alone: every
+// method works, and tasks run when they are launched.
+type Process struct {
+	self    job.Process
+	degrees []int
+	world   *comm.Comm
+	ctx     context.Context
+	engine  *engine // nil for a process that was started by itself
+
+	section *Section // the open one
+	checker update.Checker
+}
+
+// tasks is the number of tasks that Tasks proposes: enough to overlap updates
+// with computation and to balance replicas of unequal speed, few enough to
+// cost nothing. It is the same everywhere, since results may depend on it.
+const tasks = 16
+
+// Rank is the logical rank of this process, 0 to Size()-1.
+func (p *Process) Rank() int {
+	if p == nil {
+		return 0
+	}
+	return p.self.Rank
+}
+
+// Size is the number of ranks.
+func (p *Process) Size() int {
+	if p == nil {
+		return 1
+	}
+	return len(p.degrees)
+}
+
+// Replica is the number of this replica among those of its rank. Results must
+// not depend on it.
+func (p *Process) Replica() int {
+	if p == nil {
+		return 0
+	}
+	return p.self.Replica
+}
+
+// World is the communicator of all ranks.
+func (p *Process) World() *comm.Comm {
+	if p == nil {
+		return comm.Alone()
+	}
+	return p.world
+}
+
+// Context is cancelled when the job ends.
+func (p *Process) Context() context.Context {
+	if p == nil {
+		return context.Background()
+	}
+	return p.ctx
+}
+
+// Tasks is the number of tasks to cut a section into: the same in every
+// build, job and degree.
+func (p *Process) Tasks() int { return tasks }
+
+// alone: there are no other replicas, so tasks run when they are launched.
+func (p *Process) alone() bool { return p == nil || p.engine == nil || len(p.engine.peers) == 1 }
+
+// runAlone runs task i of s at its launch.
+func (p *Process) runAlone(s *Section, i int) {
+	if p == nil || p.engine == nil {
+		s.run(i)
+		return
+	}
+	p.engine.alone(s, i)
+}
+
+// open makes s the open section of p, and is the kill point section:K.
+func (p *Process) open(s *Section) {
+	if p.section != nil {
+		s.fail(&SectionError{Section: p.section.number, Pos: s.position(),
+			Err: &openError{opened: p.section.position()}})
+		return
+	}
+	p.section = s
+	if p.engine != nil {
+		s.number = p.engine.opened()
+	}
+}
+
+func (p *Process) close(s *Section) {
+	if p == nil || p.section != s {
+		return
+	}
+	p.section = nil
+	if p.engine != nil && s.err == nil {
+		p.engine.closed(s)
+	}
+}
+
+// openError says that a section is open already, and where.
+type openError struct{ opened string }
+
+func (e *openError) Error() string { return ErrOpen.Error() + ": the one opened at " + e.opened }
+func (e *openError) Unwrap() error { return ErrOpen }

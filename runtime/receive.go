@@ -1,0 +1,185 @@
+package intra
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/update"
+)
+
+// receiver takes the frames of one link and hands them to the layer they are
+// for.
+type receiver struct {
+	e    *engine
+	from job.Process
+	msgs transport.Receiver // for the messages between ranks
+
+	// The frame announced by Begin, if it is an update.
+	place    section.Place
+	buf      *buffer
+	snapshot update.Snapshot
+}
+
+// Begin implements transport.Receiver.
+func (r *receiver) Begin(h *transport.Header) []byte {
+	if h.Channel == transport.ChannelMessage {
+		return r.msgs.Begin(h)
+	}
+	e := r.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r.place = section.Discard
+	if m, u, ok := r.parse(h); ok && m.Kind == update.KindUpdate {
+		place, err := e.machine.Announce(u, e.inPlace(u))
+		if err != nil {
+			e.fail(err)
+		}
+		r.place = place
+		switch place {
+		case section.Into:
+			mem, mode, _ := update.InPlace(e.open.tasks[u.Task].regions)
+			if mode == update.InOut && e.place == receiveInPlace {
+				r.snapshot.Take(mem)
+			}
+			return mem
+		case section.Discard:
+			e.machine.Refused(u)
+			defer e.changed()
+		}
+	}
+	r.buf = e.staged.get(int(h.Size))
+	return r.buf.mem
+}
+
+// inPlace reports whether an update may be received straight into the memory
+// of its task: it has one written region, of the right size.
+func (e *engine) inPlace(u section.Update) bool {
+	if e.place == receiveStaged || e.open == nil || u.Section != e.machine.Number() || u.Task >= len(e.open.tasks) {
+		return false
+	}
+	mem, _, ok := update.InPlace(e.open.tasks[u.Task].regions)
+	return ok && int64(len(mem)) == u.Size
+}
+
+func (r *receiver) parse(h *transport.Header) (update.Message, section.Update, bool) {
+	m, err := update.ParseMessage(h)
+	if err != nil {
+		r.e.fail(fmt.Errorf("from %s: %w", r.from, err))
+		return m, section.Update{}, false
+	}
+	return m, section.Update{Peer: r.from.Replica, Section: m.Section, Task: m.Task, Tasks: m.Tasks,
+		Signature: m.Signature, Size: int64(h.Size)}, true
+}
+
+// End implements transport.Receiver.
+func (r *receiver) End(h *transport.Header, payload []byte) {
+	if h.Channel == transport.ChannelMessage {
+		r.msgs.End(h, payload)
+		return
+	}
+	e := r.e
+	e.mu.Lock()
+	m, u, ok := r.parse(h)
+	if ok && m.Kind == update.KindUpdate {
+		r.update(u, payload)
+	} else if ok {
+		r.word(m, u, payload)
+	}
+	if r.buf != nil {
+		e.staged.put(r.buf)
+		r.buf = nil
+	}
+	e.mu.Unlock()
+	e.changed()
+}
+
+// update takes in a whole update. Its bytes lie in the memory of the task, in
+// a buffer of ours, or in the link's memory; those last must be copied if the
+// update is kept for later.
+func (r *receiver) update(u section.Update, payload []byte) {
+	e := r.e
+	b, placed := r.buf, r.buf == nil && u.Size > 0 && r.place == section.Into
+	if b != nil && r.place == section.Discard {
+		return
+	}
+	r.buf, r.place = nil, section.Stage
+	borrowed := b == nil
+	if borrowed {
+		b = &buffer{mem: payload, borrowed: true}
+	}
+	acts, err := e.machine.Arrive(u, b, placed)
+	if err == nil {
+		err = e.perform(acts)
+	}
+	if err != nil {
+		e.fail(err)
+		return
+	}
+	if placed {
+		e.stats.received(e.open.tasks[u.Task].task)
+		return
+	}
+	if borrowed && len(acts) == 0 {
+		*b = *e.staged.get(len(payload))
+		copy(b.mem, payload)
+	}
+}
+
+// word takes in a frame that is not an update.
+func (r *receiver) word(m update.Message, u section.Update, payload []byte) {
+	e, from := r.e, r.from.Replica
+	switch m.Kind {
+	case update.KindClaim:
+		if err := e.machine.Claimed(u, e.now()); err != nil {
+			e.fail(err)
+		}
+	case update.KindBye:
+		if err := e.machine.Finished(from, m.Section); err != nil {
+			e.fail(err)
+		}
+	case update.KindOnceResult:
+		e.performOnce(e.once.Result(from, m.Section, append([]byte(nil), payload...)))
+	case update.KindOnceHave:
+		e.once.Have(from, m.Section)
+	case update.KindOnceQuery:
+		e.performOnce(e.once.Query(from, m.Section, m.Deaths))
+	case update.KindOnceNone:
+		e.performOnce(e.once.None(from, m.Section, m.Deaths))
+	}
+}
+
+// Torn implements transport.Receiver. Nothing of a torn update may be seen:
+// a staged one is dropped, one in place is undone.
+func (r *receiver) Torn(h *transport.Header, n int) {
+	if h.Channel == transport.ChannelMessage {
+		r.msgs.Torn(h, n)
+		return
+	}
+	e := r.e
+	e.mu.Lock()
+	if _, u, ok := r.parse(h); ok && r.place == section.Into {
+		if _, mode, _ := update.InPlace(e.open.tasks[u.Task].regions); mode == update.InOut && e.place == receiveInPlace {
+			r.snapshot.Restore()
+		}
+		e.machine.Torn(u)
+	}
+	e.stats.total.UpdatesTorn++
+	if r.buf != nil {
+		e.staged.put(r.buf)
+		r.buf = nil
+	}
+	e.mu.Unlock()
+	e.changed()
+}
+
+// Closed implements transport.Receiver.
+func (r *receiver) Closed(err error) {
+	r.msgs.Closed(err)
+	r.e.linkClosed(r.from)
+	if err != nil && !errors.Is(err, transport.ErrClosed) {
+		r.e.head.Suspect(r.from, err)
+	}
+}

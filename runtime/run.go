@@ -1,0 +1,140 @@
+package intra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport"
+)
+
+// ErrLost: every replica of a rank was lost.
+var ErrLost = errors.New("a rank has lost all its replicas")
+
+// Run runs a job in this process: each replica of each rank is a goroutine
+// that calls run with a Process of its own. It is for tests and for trying
+// things out; what the replicas share by accident (package variables,
+// captured variables) is not replicated. It returns nil when every rank has
+// finished in at least one replica.
+func Run(ctx context.Context, spec Spec, run func(*Process) error) error {
+	degrees, err := spec.Resolve()
+	if err != nil {
+		return err
+	}
+	l := &local{
+		want:   job.LocalFrom(ctx),
+		seats:  make(map[job.Process]*seat),
+		linkTo: make(map[job.Process]map[job.Process]transport.Link),
+	}
+	l.want.Fired = make([]bool, len(l.want.Kills))
+	l.want.Stats = make(map[job.Process]job.Stats)
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	defer l.cancel(nil)
+	all := job.Processes(degrees)
+	if err := l.connect(spec.Link, all); err != nil {
+		return fmt.Errorf("intra.Run: %w", err)
+	}
+	for _, p := range all {
+		l.seats[p] = newSeat(l, job.Setup{Self: p, Incarnation: 1, Degrees: degrees,
+			Check: spec.Check, Sched: l.want.Sched, Link: spec.Link, Kills: l.killsOf(p)})
+	}
+	defer context.AfterFunc(ctx, func() { l.end(context.Cause(ctx)) })()
+	var wg sync.WaitGroup
+	for _, p := range all {
+		wg.Go(func() { l.seats[p].live(run) })
+	}
+	wg.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.want.Verdicts = l.verdicts
+	if l.err == nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return l.err
+}
+
+// local is the head of a job in one process.
+type local struct {
+	want   *job.Local
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	seats  map[job.Process]*seat
+	linkTo map[job.Process]map[job.Process]transport.Link
+
+	mu       sync.Mutex
+	verdicts []job.Verdict
+	finished int
+	over     bool
+	err      error
+}
+
+func (l *local) killsOf(p job.Process) []job.Kill {
+	var own []job.Kill
+	for _, k := range l.want.Kills {
+		if k.Process == p {
+			own = append(own, k)
+		}
+	}
+	return own
+}
+
+// dead declares a process dead, after the first of what it did to end.
+func (l *local) dead(p job.Process, cause job.Cause, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.seats[p]
+	if s.dead || s.finished {
+		return
+	}
+	s.dead = true
+	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Cause: cause, Detail: fmt.Sprint(why)}
+	l.verdicts = append(l.verdicts, v)
+	alive := false
+	for q, other := range l.seats {
+		other.tell(v)
+		alive = alive || q.Rank == p.Rank && !other.dead
+	}
+	switch {
+	case alive:
+		l.release()
+	case cause == job.CauseInjected:
+		l.endLocked(fmt.Errorf("rank %d: %w; the last one was %v, killed on request: %v", p.Rank, ErrLost, p, why))
+	default:
+		l.endLocked(fmt.Errorf("%v: %w", p, why))
+	}
+}
+
+// release lets every process go once all live ones have finished.
+func (l *local) release() {
+	for _, s := range l.seats {
+		if !s.dead && !s.finished {
+			return
+		}
+	}
+	if l.over {
+		return
+	}
+	l.over = true
+	for _, s := range l.seats {
+		s.tell(job.Release{})
+	}
+}
+
+func (l *local) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endLocked(err)
+}
+
+func (l *local) endLocked(err error) {
+	if l.over {
+		return
+	}
+	l.over, l.err = true, err
+	for _, s := range l.seats {
+		s.tell(job.End{Code: exitFailed, Text: err.Error()})
+	}
+	l.cancel(err)
+}

@@ -1,0 +1,181 @@
+package intra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport"
+)
+
+// seat is one process of a job that runs in this process, and its head.
+type seat struct {
+	job    *local
+	setup  job.Setup
+	links  map[job.Process]transport.Link
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	// Guarded by local.mu. A doomed process has passed its kill point.
+	doomed, dead, finished bool
+	final                  job.Stats // once finished
+
+	mu     sync.Mutex
+	some   *sync.Cond
+	events []job.Event
+	gone   bool
+}
+
+func newSeat(l *local, setup job.Setup) *seat {
+	s := &seat{job: l, setup: setup, links: l.linkTo[setup.Self]}
+	s.some = sync.NewCond(&s.mu)
+	s.ctx, s.cancel = context.WithCancelCause(l.ctx)
+	return s
+}
+
+var errKilled = errors.New("killed on request")
+
+// live runs the program as this process, from joining to the end.
+func (s *seat) live(run func(*Process) error) {
+	released := make(chan struct{})
+	var e *engine
+	e = newEngine(s.ctx, s, s.links, func(k job.Kill) { s.die(k, e) })
+	e.place = receiveMode(s.job.want.Receive)
+	e.begin()
+	var follower sync.WaitGroup
+	follower.Go(func() { e.follow(s.cancel, released) })
+	ended := make(chan struct{})
+	go func() {
+		// A kill point ends the goroutine of the program wherever it is.
+		defer close(ended)
+		if err := e.run(run); err != nil {
+			s.failed(err)
+			return
+		}
+		_ = s.Finish(e.snapshot())
+	}()
+	<-ended
+	select {
+	case <-released:
+		e.shutdown()
+	case <-s.ctx.Done():
+	}
+	s.hangUp()
+	follower.Wait()
+	s.cancel(nil)
+	s.job.mu.Lock()
+	s.job.want.Stats[s.setup.Self] = e.snapshot()
+	s.job.mu.Unlock()
+}
+
+// hangUp breaks all links and ends the conversation with the head.
+func (s *seat) hangUp() {
+	for _, l := range s.links {
+		_ = l.Close()
+	}
+	s.mu.Lock()
+	s.gone = true
+	s.some.Broadcast()
+	s.mu.Unlock()
+}
+
+// die is the death of a process in this process: nothing that it sends
+// leaves it any more, and its program gets no further than to the next call.
+func (s *seat) die(k job.Kill, e *engine) {
+	s.Fired(k, e.snapshot())
+	s.cancel(errKilled)
+	s.job.dead(s.setup.Self, job.CauseInjected, errors.New(k.String()))
+	go s.hangUp() // not from inside a link
+	if k.Point == job.KillSection || k.Point == job.KillTask {
+		runtime.Goexit()
+	}
+}
+
+func (s *seat) tell(e job.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, e)
+	s.some.Broadcast()
+}
+
+// Setup implements head.
+func (s *seat) Setup() job.Setup { return s.setup }
+
+// Next implements head.
+func (s *seat) Next() (job.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		switch {
+		case s.gone:
+			return nil, io.EOF
+		case len(s.events) > 0:
+			e := s.events[0]
+			s.events = s.events[1:]
+			return e, nil
+		}
+		s.some.Wait()
+	}
+}
+
+// Stats implements head. The counts are taken at the end.
+func (s *seat) Stats(job.Stats) {}
+
+// Suspect implements head. Nobody dies here without the head's knowledge.
+func (s *seat) Suspect(job.Process, error) {}
+
+// Fired implements head.
+func (s *seat) Fired(k job.Kill, _ job.Stats) {
+	s.job.mu.Lock()
+	defer s.job.mu.Unlock()
+	s.job.want.Fired[slices.Index(s.job.want.Kills, k)] = true
+	s.doomed = true
+}
+
+// Finish implements head.
+func (s *seat) Finish(st job.Stats) error {
+	s.job.mu.Lock()
+	defer s.job.mu.Unlock()
+	if s.dead || s.doomed {
+		return nil
+	}
+	s.finished, s.final = true, st
+	for p, other := range s.job.seats {
+		if p.Rank == s.setup.Self.Rank && other.finished {
+			if how := s.final.Diverged(&other.final); how != "" {
+				s.job.endLocked(fmt.Errorf("%w: %v and %v: %s", ErrDiverged, s.setup.Self, p, how))
+				return nil
+			}
+		}
+	}
+	s.job.release()
+	return nil
+}
+
+// Fail implements head, for what is found after the program has returned;
+// before, failed is told the error itself.
+func (s *seat) Fail(f job.Failure, _ job.Stats) error {
+	s.job.end(fmt.Errorf("%w: %s", ErrDiverged, f.Text))
+	return nil
+}
+
+// failed ends this process because its program failed.
+func (s *seat) failed(err error) {
+	f := failure(err)
+	if f.Kind == job.FailDivergence {
+		s.job.end(err)
+		return
+	}
+	cause := job.CauseExit
+	if f.Kind == job.FailPanic {
+		cause = job.CausePanic
+	}
+	s.cancel(err)
+	s.hangUp()
+	s.job.dead(s.setup.Self, cause, err)
+}

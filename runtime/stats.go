@@ -1,0 +1,55 @@
+package intra
+
+import (
+	"maps"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// stats counts what a process does, for the report.
+type stats struct {
+	total job.Stats
+	types map[*Task]*job.TaskStats
+}
+
+func newStats() stats { return stats{types: make(map[*Task]*job.TaskStats)} }
+
+func (s *stats) of(t *Task) *job.TaskStats {
+	ts := s.types[t]
+	if ts == nil {
+		ts = &job.TaskStats{Decision: "share"}
+		s.types[t] = ts
+	}
+	return ts
+}
+
+func (s *stats) ran(t *Task, spent time.Duration) {
+	s.total.TasksRun++
+	ts := s.of(t)
+	ts.Run++
+	ts.Seconds += spent.Seconds()
+}
+
+func (s *stats) received(t *Task) {
+	s.total.TasksReceived++
+	s.of(t).Received++
+}
+
+func (s *stats) waited(t *Task, d time.Duration) { s.of(t).WaitSeconds += d.Seconds() }
+
+// snapshot returns a copy for the head.
+func (e *engine) snapshot() job.Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := e.stats.total
+	out.Signature = e.machine.Chain()
+	out.TaskTypes = maps.Collect(func(yield func(string, job.TaskStats) bool) {
+		for t, ts := range e.stats.types {
+			if !yield(t.name, *ts) {
+				return
+			}
+		}
+	})
+	return out
+}

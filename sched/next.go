@@ -1,0 +1,90 @@
+package sched
+
+// View is what a replica knows of a section when it looks for its next task.
+type View interface {
+	// Todo: nobody's result of t is here, and it does not run here.
+	Todo(t int) bool
+	// Expected: a live peer is bound to send t, or has claimed it and its
+	// time has not run out.
+	Expected(t int) bool
+	// Gone: replica i is dead, finished, or known to be past the section.
+	Gone(i int) bool
+}
+
+// Shape is what all replicas agree on: n tasks, r replicas at the start.
+type Shape struct {
+	Policy   Policy
+	Tasks    int
+	Replicas int
+}
+
+// Next returns the task that replica me should run now. None means that every
+// task which is still to do is expected from a peer, or that none is left.
+func Next(s Shape, me int, v View) (task int, ok bool) {
+	lo, hi := Block(s.Tasks, s.Replicas, me)
+	if s.Policy == Replicate {
+		lo, hi = 0, s.Tasks
+	}
+	for t := lo; t < hi; t++ {
+		if v.Todo(t) && !v.Expected(t) {
+			return t, true
+		}
+	}
+	if t, ok := adopt(s, me, v); ok {
+		return t, true
+	}
+	if s.Policy == Adaptive {
+		return help(s, me, v)
+	}
+	return 0, false
+}
+
+// adopt picks a task from the block of a replica that will not run it.
+// Survivors start at different places of the block, so that each has run its
+// part when the parts of the others arrive.
+func adopt(s Shape, me int, v View) (int, bool) {
+	for i := range s.Replicas {
+		if i == me || !v.Gone(i) {
+			continue
+		}
+		lo, hi := Block(s.Tasks, s.Replicas, i)
+		n := hi - lo
+		for k := range n {
+			t := lo + (me*n/s.Replicas+k)%n
+			if v.Todo(t) && !v.Expected(t) {
+				return t, true
+			}
+		}
+	}
+	// Tasks of live replicas that are not expected: skipped updates.
+	if s.Policy == Static {
+		for t := range s.Tasks {
+			if v.Todo(t) && !v.Expected(t) {
+				return t, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// help picks the last open task of the peer with most tasks open: the owner
+// works from the front, so the two meet as late as can be.
+func help(s Shape, me int, v View) (task int, ok bool) {
+	most := 0
+	for i := range s.Replicas {
+		if i == me {
+			continue
+		}
+		lo, hi := Block(s.Tasks, s.Replicas, i)
+		open, last := 0, 0
+		for t := lo; t < hi; t++ {
+			if v.Todo(t) && !v.Expected(t) {
+				open, last = open+1, t
+			}
+		}
+		if open > most {
+			most, task, ok = open, last, true
+		}
+	}
+	return task, ok
+}

@@ -1,0 +1,69 @@
+package transport
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// HeaderSize is the encoded size of a Header in bytes, one cache line.
+const HeaderSize = 64
+
+// MaxPayload bounds Header.Size. A larger value in a received header can only
+// be corruption, and must not make the receiver allocate.
+const MaxPayload = 1 << 40
+
+// Channel names the layer that a frame belongs to.
+type Channel uint8
+
+const (
+	// ChannelSection carries updates, claims and Once between the replicas
+	// of one rank.
+	ChannelSection Channel = 1 + iota
+	// ChannelMessage carries the replicated messages between ranks and
+	// their acknowledgements.
+	ChannelMessage
+)
+
+// Header is the fixed part of every frame. The layer that owns the channel
+// gives Kind, Flags and Args their meaning; a link looks at Size only.
+type Header struct {
+	Channel     Channel
+	Kind        uint8
+	Flags       uint16
+	Incarnation uint32    // of the sending process
+	Size        uint64    // payload bytes that follow
+	Args        [6]uint64 // the layer's own fields
+}
+
+// ErrHeader marks bytes that are not a frame header.
+var ErrHeader = errors.New("malformed frame header")
+
+// Encode writes h in its wire form, little-endian on every machine.
+func (h *Header) Encode(b *[HeaderSize]byte) {
+	b[0], b[1] = byte(h.Channel), h.Kind
+	binary.LittleEndian.PutUint16(b[2:], h.Flags)
+	binary.LittleEndian.PutUint32(b[4:], h.Incarnation)
+	binary.LittleEndian.PutUint64(b[8:], h.Size)
+	for i, a := range h.Args {
+		binary.LittleEndian.PutUint64(b[16+8*i:], a)
+	}
+}
+
+// Decode reads a header and refuses what no sender of ours writes.
+func (h *Header) Decode(b *[HeaderSize]byte) error {
+	h.Channel, h.Kind = Channel(b[0]), b[1]
+	h.Flags = binary.LittleEndian.Uint16(b[2:])
+	h.Incarnation = binary.LittleEndian.Uint32(b[4:])
+	h.Size = binary.LittleEndian.Uint64(b[8:])
+	for i := range h.Args {
+		h.Args[i] = binary.LittleEndian.Uint64(b[16+8*i:])
+	}
+	if h.Channel != ChannelSection && h.Channel != ChannelMessage {
+		return fmt.Errorf("%w: channel %d", ErrHeader, h.Channel)
+	}
+	if h.Size > MaxPayload {
+		return fmt.Errorf("%w: payload of %d bytes", ErrHeader, h.Size)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package inproc
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/internal/queue"
+)
+
+// DefaultCapacity is how many bytes, headers included, are under way in one
+// direction at most.
+const DefaultCapacity = 256 << 10
+
+// Option changes a pair of links.
+type Option func(*options)
+
+type options struct{ capacity int }
+
+// Capacity bounds the bytes under way in each direction. A frame is delivered
+// from one piece if it fits together with its header, else it is streamed in
+// pieces.
+func Capacity(bytes int) Option { return func(o *options) { o.capacity = max(bytes, 1) } }
+
+// Pair returns the two ends of a link.
+func Pair(opts ...Option) (a, b transport.Link) {
+	o := options{capacity: DefaultCapacity}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	ab, ba := &pipe{capacity: o.capacity}, &pipe{capacity: o.capacity}
+	la, lb := newLink(ab, ba), newLink(ba, ab)
+	la.peer, lb.peer = lb, la
+	return la, lb
+}
+
+// link is one end. Two activities run on it, each by one goroutine at a time,
+// whichever comes first: sending (pump) and delivering (deliver). Neither
+// holds a lock while it calls out.
+type link struct {
+	out, in *pipe
+	peer    *link
+	kick    chan struct{} // holds one wake-up for run
+	done    chan struct{} // closed when both directions have ended
+
+	mu        sync.Mutex
+	attended  int
+	started   bool
+	receiver  transport.Receiver
+	queue     queue.Queue
+	pumping   bool
+	ending    bool  // Shutdown was called: nothing more is accepted
+	sendErr   error // why nothing more is sent
+	delivered bool  // a goroutine is delivering
+	closedErr error // what Closed was, or will be, told
+	closed    bool  // this side closed the link
+	received  bool  // Closed was called
+
+	// The frame being sent, owned by the goroutine that pumps.
+	sent    int // payload bytes handed over
+	opened  bool
+	midDone bool
+
+	// The frame being received, owned by the goroutine that delivers.
+	header transport.Header
+	memory []byte
+	got    int
+	inside bool // Begin was called and End was not
+}
+
+func newLink(out, in *pipe) *link {
+	return &link{out: out, in: in, kick: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+func (l *link) Start(r transport.Receiver) {
+	l.mu.Lock()
+	l.receiver, l.started = r, true
+	l.mu.Unlock()
+	go l.run()
+	l.notify()
+}
+
+// run is the progress that the link makes when nobody attends to it.
+func (l *link) run() {
+	for {
+		select {
+		case <-l.done:
+			return
+		case <-l.kick:
+		}
+		l.mu.Lock()
+		// An ended link is brought to its end even if whoever promised to
+		// poll it has turned away.
+		look := l.attended == 0 || l.closed
+		l.mu.Unlock()
+		if look {
+			for l.Progress() {
+			}
+		}
+	}
+}
+
+// notify wakes run.
+func (l *link) notify() {
+	select {
+	case l.kick <- struct{}{}:
+	default:
+	}
+}
+
+// notifyIdle wakes run unless somebody attends to the link.
+func (l *link) notifyIdle() {
+	l.mu.Lock()
+	idle := l.attended == 0 || l.closed
+	l.mu.Unlock()
+	if idle {
+		l.notify()
+	}
+}
+
+func (l *link) Attend(on bool) {
+	l.mu.Lock()
+	if on {
+		l.attended++
+	} else {
+		l.attended--
+	}
+	idle := l.attended == 0
+	l.mu.Unlock()
+	if idle && l.pending() {
+		l.notify()
+	}
+}
+
+// pending reports whether Progress might move something.
+func (l *link) pending() bool {
+	l.mu.Lock()
+	receiving := l.started && !l.received
+	sending := l.queue.Len() > 0
+	l.mu.Unlock()
+	return receiving && l.in.readable() || sending && l.out.writable()
+}
+
+func (l *link) Progress() bool {
+	moved := l.pump()
+	return l.deliver() || moved
+}
+
+// PeerDied implements transport.Link.
+func (l *link) PeerDied() {
+	l.in.finish(endGone)
+	l.out.finish(endGone)
+	l.notify()
+	l.peer.notify()
+}
+
+func (l *link) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	if l.sendErr == nil {
+		l.sendErr = transport.ErrClosed
+	}
+	if !l.started {
+		// Nobody is there to be told, and nothing runs.
+		l.started, l.received = true, true
+		close(l.done)
+	}
+	l.mu.Unlock()
+	l.in.finish(endGone)
+	l.out.finish(endGone)
+	l.notify()
+	l.peer.notify()
+	return nil
+}
+
+func (l *link) Shutdown(ctx context.Context) error {
+	l.mu.Lock()
+	l.ending = true
+	l.mu.Unlock()
+	l.notify()
+	defer l.Close()
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		return fmt.Errorf("shut down link: %w", ctx.Err())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closedErr != nil {
+		return fmt.Errorf("shut down link: %w", l.closedErr)
+	}
+	if l.sendErr != transport.ErrClosed {
+		return fmt.Errorf("shut down link: %w", l.sendErr)
+	}
+	return nil
+}

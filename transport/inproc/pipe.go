@@ -1,0 +1,146 @@
+package inproc
+
+import (
+	"sync"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// end says how a direction ended.
+type end int
+
+const (
+	endOpen end = iota
+	endBye      // the sender's Shutdown: everything it sent is in the pipe
+	endGone     // the sender ended without a word, or the receiver left
+)
+
+// parcel is a piece of a frame on its way: the whole of it if first and last
+// are set.
+type parcel struct {
+	header      transport.Header
+	data        []byte
+	first, last bool
+}
+
+// pipe is one direction: a bounded queue of parcels with one sender and one
+// receiver.
+type pipe struct {
+	capacity int
+
+	mu      sync.Mutex
+	parcels []parcel
+	head    int // parcels before it are taken
+	used    int // bytes in parcels, and those that the sender has reserved
+	wanted  int // room that the last refused reserve asked for
+	end     end
+	free    [][]byte // buffers of taken parcels
+}
+
+// cost is what a parcel with n bytes of payload takes of the capacity.
+func cost(n int) int { return transport.HeaderSize + n }
+
+// reserve makes room for a parcel of want bytes, or for as many as there is
+// room for if part is set, and returns a buffer for them. ok is false when
+// there is no room now; an empty pipe always has room for something. open is
+// false when the pipe has ended.
+func (p *pipe) reserve(want int, part bool) (buf []byte, ok, open bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.end != endOpen {
+		return nil, false, false
+	}
+	room := p.capacity - p.used
+	if part {
+		if p.used == 0 {
+			room = max(room, cost(1))
+		}
+		want = min(want, room-cost(0))
+		if want <= 0 {
+			p.wanted = cost(1)
+			return nil, false, true
+		}
+	} else if cost(want) > room && p.used > 0 {
+		p.wanted = cost(want)
+		return nil, false, true
+	}
+	p.used += cost(want)
+	for i, b := range p.free {
+		if cap(b) >= want {
+			last := len(p.free) - 1
+			p.free[i] = p.free[last]
+			p.free = p.free[:last]
+			return b[:want], true, true
+		}
+	}
+	// A buffer too small for this parcel makes room for one that is not.
+	if n := len(p.free); n > 0 {
+		p.free = p.free[:n-1]
+	}
+	return make([]byte, want), true, true
+}
+
+// put publishes a parcel whose data came from reserve. It reports false when
+// the pipe has ended meanwhile.
+func (p *pipe) put(pc parcel) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.end != endOpen {
+		return false
+	}
+	if p.head > 0 && len(p.parcels) == cap(p.parcels) {
+		n := copy(p.parcels, p.parcels[p.head:])
+		clear(p.parcels[n:])
+		p.parcels, p.head = p.parcels[:n], 0
+	}
+	p.parcels = append(p.parcels, pc)
+	return true
+}
+
+// take returns the next parcel, or how the pipe ended once it is empty.
+func (p *pipe) take() (pc parcel, ok bool, e end) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.head == len(p.parcels) {
+		return parcel{}, false, p.end
+	}
+	pc = p.parcels[p.head]
+	p.parcels[p.head] = parcel{}
+	if p.head++; p.head == len(p.parcels) {
+		p.parcels, p.head = p.parcels[:0], 0
+	}
+	return pc, true, endOpen
+}
+
+// release gives back the room and the buffer of a parcel.
+func (p *pipe) release(data []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used -= cost(len(data))
+	if cap(data) > 0 {
+		p.free = append(p.free, data)
+	}
+}
+
+// finish ends the pipe behind what it holds; the first end stays.
+func (p *pipe) finish(e end) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.end == endOpen {
+		p.end = e
+	}
+}
+
+// readable reports whether take has something to say.
+func (p *pipe) readable() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.head < len(p.parcels) || p.end != endOpen
+}
+
+// writable reports whether what the last reserve refused may succeed now.
+func (p *pipe) writable() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.used == 0 || p.capacity-p.used >= p.wanted || p.end != endOpen
+}

@@ -1,0 +1,92 @@
+package linktest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// crashEnv is set in a child process: how it is to die.
+const crashEnv = "INTRA_LINKTEST_CRASH"
+
+// The ways in which the child of Crash dies, with SIGKILL by its own hand.
+const (
+	crashMid     = "mid"     // in the middle of a long frame
+	crashBetween = "between" // after a frame was handed over
+)
+
+const crashFrames = 4 // whole frames before the death
+
+// Child runs in the TestMain of a package that uses Crash. In a process that
+// Crash has started it sends over the link that open makes of descriptor 3
+// and does not return.
+func Child(open func(f *os.File) (transport.Link, error)) {
+	how := os.Getenv(crashEnv)
+	if how == "" {
+		return
+	}
+	l, err := open(os.NewFile(3, "link"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	r := newRecorder(placeOwn)
+	s := start(l, r)
+	die := func() bool {
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	for n := range crashFrames {
+		s.send(newFrame(1, n, 100*n, 1, nil))
+	}
+	for s.owners.left.Load() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if how == crashMid {
+		f := newFrame(1, crashFrames, streamed, 2, nil)
+		f.Mid = die
+		s.send(f)
+		select {} // Mid comes when the parent has made room
+	}
+	die()
+}
+
+// Crash lets a real process die, inside a frame and between frames, and
+// checks what its peer sees. pair makes a link of which this process has one
+// end, and a child gets the other as a descriptor.
+func Crash(t *testing.T, pair func(t testing.TB) (l transport.Link, child *os.File)) {
+	for _, how := range []string{crashMid, crashBetween} {
+		t.Run(how, func(t *testing.T) {
+			exe, err := os.Executable()
+			require.NoError(t, err)
+			l, file := pair(t)
+			cmd := exec.Command(exe)
+			cmd.Env = append(os.Environ(), crashEnv+"="+how)
+			cmd.ExtraFiles = []*os.File{file}
+			cmd.Stderr = os.Stderr
+			require.NoError(t, cmd.Start())
+			require.NoError(t, file.Close())
+			s := start(l, newRecorder(placeOwn))
+			err = cmd.Wait()
+			var exit *exec.ExitError
+			require.ErrorAs(t, err, &exit)
+			require.Equal(t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
+			s.PeerDied()
+			s.gone(t, transport.ErrPeerGone)
+			require.Equal(t, crashFrames, s.count())
+			if how == crashMid {
+				require.Len(t, s.torn, 1)
+			} else {
+				require.Empty(t, s.torn)
+			}
+			closeBoth(t, s)
+		})
+	}
+}

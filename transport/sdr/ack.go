@@ -1,0 +1,85 @@
+package sdr
+
+import "github.com/intrahpc/intra/transport"
+
+// acknowledge is called when a message has been received completely, whether
+// or not the program has asked for it [SDR, Algorithm 1, line 15: two
+// processes that send to each other would deadlock otherwise]. The replica
+// that serves this one needs no acknowledgement, the others get it at once if
+// they wait for it, and else together with later ones.
+func (c *Core) acknowledge(s *inStream, from, bytes int, offers uint64, atOnce bool) {
+	r := &c.ranks[s.rank]
+	deliverer := uint64(1) << from
+	now := offers & r.live &^ deliverer
+	var targets uint64
+	if !c.mirror {
+		targets = r.live &^ (1 << source(r.live, r.degree, c.replica))
+	} else if atOnce {
+		targets = r.live &^ deliverer
+	}
+	if targets|now == 0 {
+		return
+	}
+	for d := range each(targets) {
+		if c.processes[r.first+d].impatient {
+			now |= 1 << d
+		}
+	}
+	s.unacked++
+	s.unackedB += bytes
+	if atOnce || s.unacked >= ackEvery || s.unackedB >= ackBytes {
+		now |= targets
+	}
+	if now&targets == targets {
+		s.unacked, s.unackedB = 0, 0
+	}
+	for d := range each(now) {
+		c.ackOne(s, d)
+	}
+}
+
+// ackOne tells one replica of the source what has been received.
+func (c *Core) ackOne(s *inStream, replica int) {
+	c.sendAck(s.ctx, c.ranks[s.rank].first+replica, &s.received)
+}
+
+// ackTo tells all live replicas of a rank; without a set, that the context is
+// closed.
+func (c *Core) ackTo(ctx *Context, rank int, set *numbers) {
+	r := &c.ranks[rank]
+	if rank == c.rank {
+		return
+	}
+	for d := range each(r.live) {
+		c.sendAck(ctx, r.first+d, set)
+	}
+}
+
+func (c *Core) sendAck(ctx *Context, p int, set *numbers) {
+	h := transport.Header{Kind: kindAck}
+	h.Args[0] = ctx.id
+	if ctx.exact {
+		h.Flags = flagExact
+	}
+	if set == nil {
+		h.Args[1] = ackAll
+		c.send(p, h, nil)
+		return
+	}
+	payload := encodeAck(&h, set)
+	c.send(p, h, payload)
+}
+
+// wanted: process p says whether it waits for acknowledgements.
+func (c *Core) wanted(p int, on bool) {
+	pr := &c.processes[p]
+	pr.impatient = on
+	if !on {
+		return
+	}
+	for _, ctx := range c.order {
+		if s := ctx.in[pr.rank]; s != nil && s.unacked > 0 {
+			c.ackOne(s, pr.replica)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package sdr
+
+import "github.com/intrahpc/intra/transport"
+
+// ActionKind says what is to be done.
+type ActionKind uint8
+
+// The kinds of actions.
+const (
+	// ActSend: hand a frame to the link to process To. If Message is set, the
+	// payload belongs to it until Core.Sent is called for it.
+	ActSend ActionKind = 1 + iota
+	// ActComplete: Request is complete, its status and error are final.
+	ActComplete
+)
+
+// Action is one thing that a Core wants done. Actions are carried out in the
+// order in which they were appended; only those for one link depend on it.
+type Action struct {
+	Kind    ActionKind
+	First   bool // first transmission of the payload of a message by this process on its own behalf
+	To      int  // process, see Core.Process
+	Header  transport.Header
+	Payload []byte
+	Message *Message
+	Request *Request
+}
+
+// send appends a frame without an owner.
+func (c *Core) send(to int, h transport.Header, payload []byte) {
+	h.Channel, h.Incarnation = transport.ChannelMessage, c.incarnation
+	c.actions = append(c.actions, Action{Kind: ActSend, To: to, Header: h, Payload: payload})
+}
+
+// complete ends a request.
+func (c *Core) complete(r *Request, st Status, err error) {
+	r.status, r.err = st, err
+	c.actions = append(c.actions, Action{Kind: ActComplete, Request: r})
+}
+
+// Actions returns what is to be done and forgets it. The slice is valid until
+// the next call of Actions.
+func (c *Core) Actions() []Action {
+	acts := c.actions
+	c.actions, c.spare = c.spare[:0], acts
+	return acts
+}

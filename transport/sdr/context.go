@@ -1,0 +1,180 @@
+package sdr
+
+// Context is the matching space of one communicator: streams of messages to
+// and from each rank of the job, the receives posted in it and the messages
+// that arrived before their receive.
+type Context struct {
+	id     uint64
+	exact  bool // receives name the number of the message
+	joined bool // the program has it; else only frames spoke of it
+	freed  bool // the program is done with it
+	out    []*outStream
+	in     []*inStream
+	any    queue[*Request] // receives from any source, in posting order
+}
+
+// outStream is what this rank sends to one rank in one context. All replicas
+// of a rank number their messages alike.
+type outStream struct {
+	ctx   *Context
+	rank  int
+	next  uint64
+	kept  []*Message // not yet received by every live replica, in order of posting
+	gaps  int        // nil entries of kept
+	acked []numbers  // per replica of the destination
+}
+
+// inStream is what comes from one rank in one context.
+type inStream struct {
+	ctx        *Context
+	rank       int
+	due        uint64              // next number to be matched; not used by exact contexts
+	received   numbers             // whole messages
+	live       map[uint64]*arrival // known and not whole, or whole and ahead of the due number
+	posted     queue[*Request]     // receives from this source, in posting order
+	unexpected queue[*arrival]     // unmatched, in order of number
+	shown      uint64              // numbers below were seen by a probe, or precede one that was
+	taken      uint64              // numbers below it, or some of them, were completed to a receive
+	unacked    int                 // messages received since the last acknowledgement to all
+	unackedB   int                 // bytes of them
+}
+
+// Join returns the context with this id, which the program has just agreed on
+// with the other members; frames for it may have come before. Exact contexts
+// are those of collectives.
+func (c *Core) Join(id uint64, exact bool) (*Context, error) {
+	ctx := c.context(id, exact)
+	if ctx == nil || ctx.joined {
+		return nil, errContextUsed
+	}
+	if ctx.exact != exact {
+		return nil, errContextUsed
+	}
+	ctx.joined = true
+	return ctx, nil
+}
+
+// context finds or makes the state of a context; nil if it has been closed.
+func (c *Core) context(id uint64, exact bool) *Context {
+	if c.recent != nil && c.recent.id == id {
+		return c.recent
+	}
+	ctx, known := c.contexts[id]
+	if !known {
+		ctx = &Context{id: id, exact: exact, out: make([]*outStream, len(c.ranks)), in: make([]*inStream, len(c.ranks))}
+		c.contexts[id] = ctx
+		c.order = append(c.order, ctx)
+	}
+	if ctx != nil {
+		c.recent = ctx
+	}
+	return ctx
+}
+
+// Free says that the program is done with the context. What is under way in
+// it is still completed.
+func (c *Core) Free(ctx *Context) {
+	ctx.freed = true
+	c.close(ctx)
+}
+
+// close forgets a freed context once nothing is under way in it. Its id stays
+// known, so that late frames are not taken for a new context.
+func (c *Core) close(ctx *Context) {
+	if !ctx.freed || len(ctx.any.all()) > 0 {
+		return
+	}
+	for _, s := range ctx.out {
+		if s != nil && len(s.kept) > 0 {
+			return
+		}
+	}
+	for _, s := range ctx.in {
+		if s == nil {
+			continue
+		}
+		if len(s.posted.all()) > 0 {
+			return
+		}
+		for _, m := range s.live {
+			if m.req != nil {
+				return
+			}
+		}
+	}
+	for rank, s := range ctx.in {
+		if s != nil {
+			for _, m := range s.unexpected.all() {
+				delete(s.live, m.number)
+				c.release(m)
+			}
+			s.unexpected = queue[*arrival]{}
+			for n := s.due; len(s.live) > 0; n++ { // in order, to be the same in every run
+				if m := s.live[n]; m != nil {
+					delete(s.live, n)
+					c.release(m)
+				}
+			}
+			c.ackTo(ctx, rank, nil)
+		}
+	}
+	c.contexts[ctx.id] = nil
+	for i, o := range c.order {
+		if o == ctx {
+			c.order = append(c.order[:i], c.order[i+1:]...)
+			break
+		}
+	}
+	if c.recent == ctx {
+		c.recent = nil
+	}
+}
+
+func (c *Core) outStream(ctx *Context, rank int) *outStream {
+	s := ctx.out[rank]
+	if s == nil {
+		s = &outStream{ctx: ctx, rank: rank, acked: make([]numbers, c.ranks[rank].degree)}
+		ctx.out[rank] = s
+	}
+	return s
+}
+
+func (c *Core) inStream(ctx *Context, rank int) *inStream {
+	s := ctx.in[rank]
+	if s == nil {
+		s = &inStream{ctx: ctx, rank: rank, live: make(map[uint64]*arrival)}
+		ctx.in[rank] = s
+	}
+	return s
+}
+
+func (s *outStream) keep(m *Message) {
+	m.stream, m.at = s, len(s.kept)
+	s.kept = append(s.kept, m)
+}
+
+// drop takes m out of kept, which is compacted when half of it is gaps.
+func (s *outStream) drop(m *Message) {
+	s.kept[m.at] = nil
+	if s.gaps++; s.gaps*2 < len(s.kept) {
+		return
+	}
+	live := s.kept[:0]
+	for _, k := range s.kept {
+		if k != nil {
+			k.at = len(live)
+			live = append(live, k)
+		}
+	}
+	clear(s.kept[len(live):])
+	s.kept, s.gaps = live, 0
+}
+
+func (s *outStream) find(number uint64) *Message {
+	for _, m := range s.kept {
+		if m != nil && m.number == number {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package sdr
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// MaxReplicas bounds the number of replicas of one rank.
+const MaxReplicas = 64
+
+const (
+	maxTag    = 1 << 30
+	maxEager  = 1 << 20 // no process sends more than this without asking
+	frameCost = 128     // what a message counts beside its payload
+	ackEvery  = 16      // messages that may wait for a lazy acknowledgement
+	ackBytes  = 64 << 10
+)
+
+var errContextUsed = errors.New("context in use already")
+
+// Limits bounds the memory that messages take. Zero values mean the defaults.
+type Limits struct {
+	Eager  int // bytes that a message may have to be sent without asking (32 KiB; at most 1 MiB)
+	Window int // bytes of unmatched eager messages at a receiver, per sending process (1 MiB)
+	Retain int // bytes of copies kept per destination rank (4 MiB)
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	set(&l.Eager, 32<<10)
+	set(&l.Window, 1<<20)
+	set(&l.Retain, 4<<20)
+	l.Eager = min(l.Eager, maxEager)
+	return l
+}
+
+// process is what a core knows about one physical process of the job.
+type process struct {
+	rank, replica int
+	alive         bool
+	incarnation   uint32 // the last that was seen
+	dead          uint32 // frames of lower incarnations are refused
+	credit        int    // eager bytes that may still be sent to it
+	owed          int    // eager bytes of its messages consumed and not yet returned
+	impatient     bool   // it waits for acknowledgements
+	wanted        bool   // we told it that we wait for its acknowledgements
+}
+
+// rankState is what a core knows about one rank.
+type rankState struct {
+	first      int    // index of its replica 0 in processes
+	degree     int    // replicas at the start
+	live       uint64 // those that live
+	retained   int    // bytes of copies kept for it
+	unfinished int    // messages to it that are kept
+	waiting    int    // of them small ones whose request waits for acknowledgements
+}
+
+// Core is the protocol of one process. Its methods are called one at a time.
+type Core struct {
+	rank, replica int
+	incarnation   uint32
+	mirror        bool
+	limits        Limits
+	ranks         []rankState
+	processes     []process
+	contexts      map[uint64]*Context // nil value: closed
+	order         []*Context          // the open ones, in order of creation
+	recent        *Context
+	clock         uint64 // numbers receives and arrivals
+	unfinished    int    // messages kept
+	draining      bool
+	buffers       buffers
+	messages      []*Message // for reuse
+	arrivals      []*arrival // for reuse
+	actions       []Action
+	spare         []Action
+}
+
+// NewCore returns the core of process rank.replica in a job with these
+// degrees.
+func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, limits Limits) *Core {
+	c := &Core{
+		rank: rank, replica: replica, incarnation: incarnation, mirror: mirror,
+		limits: limits.withDefaults(), contexts: make(map[uint64]*Context),
+	}
+	for r, d := range degrees {
+		d = min(max(d, 1), MaxReplicas)
+		c.ranks = append(c.ranks, rankState{first: len(c.processes), degree: d, live: 1<<d - 1})
+		for k := range d {
+			c.processes = append(c.processes, process{rank: r, replica: k, alive: true, credit: c.limits.Window})
+		}
+	}
+	return c
+}
+
+// Process returns the index by which events and actions name a process, or
+// -1.
+func (c *Core) Process(rank, replica int) int {
+	if rank < 0 || rank >= len(c.ranks) || replica < 0 || replica >= c.ranks[rank].degree {
+		return -1
+	}
+	return c.ranks[rank].first + replica
+}
+
+// source is the replica of rank that sends to the replicas numbered replica
+// of other ranks, or -1: that one itself if it lives, else the next in cyclic
+// order that does. It changes only by the death of the one it was [SDR,
+// Algorithm 1, line 19].
+func source(live uint64, degree, replica int) int {
+	if live == 0 {
+		return -1
+	}
+	at := replica % degree
+	if up := live >> at; up != 0 {
+		return at + bits.TrailingZeros64(up)
+	}
+	return bits.TrailingZeros64(live)
+}
+
+// serves reports whether this process sends to replicas numbered replica of
+// other ranks.
+func (c *Core) serves(replica int) bool {
+	me := &c.ranks[c.rank]
+	return c.mirror || source(me.live, me.degree, replica) == c.replica
+}
+
+// each yields the replicas of a set in ascending order.
+func each(set uint64) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		for ; set != 0; set &= set - 1 {
+			if !yield(bits.TrailingZeros64(set)) {
+				return
+			}
+		}
+	}
+}
+
+// Drain says that the program has returned: from now on acknowledgements are
+// asked for whenever something is kept.
+func (c *Core) Drain() {
+	c.draining = true
+	for rank := range c.ranks {
+		c.updateWant(rank)
+	}
+}
+
+// Drained reports whether nothing is kept: every live destination has all
+// that this process sent or would have to send for another.
+func (c *Core) Drained() bool { return c.unfinished == 0 }
+
+// Retained returns how many messages are kept, and the bytes of their copies.
+func (c *Core) Retained() (messages, bytes int) {
+	for i := range c.ranks {
+		bytes += c.ranks[i].retained
+	}
+	return c.unfinished, bytes
+}
+
+// refused reports whether a frame must not be looked at because the process
+// that sent it has been declared dead. Nothing else is held against a frame:
+// whoever lives may know of more or of fewer deaths than this process.
+func (c *Core) refused(p int, h *transport.Header) bool {
+	pr := &c.processes[p]
+	pr.incarnation = max(pr.incarnation, h.Incarnation)
+	return h.Incarnation < pr.dead
+}
+
+func violation(p *process, h *transport.Header, what string) error {
+	return fmt.Errorf("%w from %d.%d: %s (kind %d, context %x, number %d)", ErrProtocol, p.rank, p.replica, what, h.Kind, h.Args[0], h.Args[1])
+}

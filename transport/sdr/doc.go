@@ -1,0 +1,14 @@
+// Package sdr delivers messages between logical ranks whose replicas may die.
+//
+// Replica k of a rank sends to replica k of the destination; every receiver
+// acknowledges to the other replicas of the sender, which keep each message
+// until all live replicas of the destination have it, and one of which sends
+// in place of a replica that died [SDR, Algorithm 1]. Ranks may have different
+// numbers of replicas: one that does not exist counts as one that died before
+// its first message. No replica leads: programs are send-deterministic, so a
+// wildcard receive may match in another order on every replica.
+//
+// Core is the protocol as a pure state machine: its methods are the events,
+// and each appends the actions to be carried out. Engine runs a Core over the
+// links of one process. Programs do not import this package: they use comm.
+package sdr

@@ -1,0 +1,258 @@
+package sdr
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// Waiter is how an engine waits; *transport.Poller is one.
+type Waiter interface {
+	// Wait drives the links until done reports true, or ctx is done, and
+	// returns its error.
+	Wait(ctx context.Context, done func() bool) error
+	// Wake makes sleeping waiters look again.
+	Wake()
+}
+
+// Config describes the process that an engine works for.
+type Config struct {
+	Rank, Replica int
+	Incarnation   uint32
+	Degrees       []int // replicas of each rank at the start, 1 to MaxReplicas
+	// Link returns the started link to another process. It is called when
+	// something is sent there for the first time; nil drops the frames, for
+	// a process that never came.
+	Link func(rank, replica int) transport.Link
+	// Poller drives those links. nil is enough for a rank alone.
+	Poller Waiter
+	// Context is cancelled with a cause when the job ends; blocked calls then
+	// return an error that wraps ErrJobEnded and the cause. nil never ends.
+	Context context.Context
+	// Mirror selects the protocol in which every replica sends to every
+	// replica, instead of the parallel one.
+	Mirror bool
+	// Mid, if set, is called once for each first transmission of the payload
+	// of a message to a process of another rank; the result goes into
+	// transport.Frame.Mid.
+	Mid    func() func() bool
+	Limits Limits
+}
+
+// Engine runs the protocol over the links of one process. Its methods may be
+// called by any goroutine.
+type Engine struct {
+	cfg  Config
+	core *Core
+
+	mu       sync.Mutex // guards what follows, and core
+	links    []transport.Link
+	flushing bool      // a goroutine carries out actions
+	err      error     // the protocol was violated
+	due      []*Script // rounds that can be posted
+	ready    atomic.Int32
+	broken   atomic.Bool // err is set
+	frames   sync.Pool
+	requests sync.Pool
+}
+
+// NewEngine returns the engine of a process.
+func NewEngine(cfg Config) *Engine {
+	if cfg.Context == nil {
+		cfg.Context = context.Background()
+	}
+	if cfg.Poller == nil {
+		cfg.Poller = newBell()
+	}
+	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
+	e.links = make([]transport.Link, len(e.core.processes))
+	e.frames.New = func() any { return &outFrame{engine: e} }
+	e.requests.New = func() any { return e.NewCall() }
+	return e
+}
+
+// Rank returns the rank that the engine works for, Size the number of ranks.
+func (e *Engine) Rank() int { return e.cfg.Rank }
+
+// Size returns the number of ranks of the job.
+func (e *Engine) Size() int { return len(e.core.ranks) }
+
+// outFrame is a frame on its way; it tells the core when its payload is free.
+type outFrame struct {
+	frame   transport.Frame
+	pieces  [1][]byte
+	engine  *Engine
+	message *Message
+	to      int
+}
+
+// Sent implements transport.Owner.
+func (f *outFrame) Sent(_ *transport.Frame, err error) {
+	e := f.engine
+	if m := f.message; m != nil {
+		e.mu.Lock()
+		e.core.Sent(m, f.to, err)
+		e.unlock()
+	}
+	f.message, f.pieces[0], f.frame.Mid = nil, nil, nil
+	e.frames.Put(f)
+}
+
+// unlock carries out the actions that the core wants and releases the lock.
+// One goroutine at a time does so, without the lock, so that the frames of a
+// link keep their order and a link may call back.
+func (e *Engine) unlock() {
+	if e.flushing {
+		e.mu.Unlock()
+		return
+	}
+	for len(e.core.actions) > 0 {
+		e.flushing = true
+		completed := false
+		acts := e.core.Actions()
+		for i := range acts {
+			if a := &acts[i]; a.Kind == ActComplete {
+				completed = true
+				r := a.Request
+				script := r.script
+				r.script = nil
+				r.done.Store(true)
+				if script != nil {
+					e.stepDone(script)
+				}
+			}
+		}
+		e.mu.Unlock()
+		if completed {
+			e.cfg.Poller.Wake()
+		}
+		for i := range acts {
+			if a := &acts[i]; a.Kind == ActSend {
+				e.transmit(a)
+			}
+		}
+		clear(acts)
+		e.mu.Lock()
+		e.flushing = false
+	}
+	drained := e.core.draining && e.core.Drained()
+	e.mu.Unlock()
+	if drained {
+		e.cfg.Poller.Wake()
+	}
+}
+
+// transmit hands one frame to its link.
+func (e *Engine) transmit(a *Action) {
+	f := e.frames.Get().(*outFrame)
+	f.frame.Header, f.message, f.to = a.Header, a.Message, a.To
+	f.frame.Owner = f
+	f.frame.Payload = nil
+	if len(a.Payload) > 0 {
+		f.pieces[0] = a.Payload
+		f.frame.Payload = f.pieces[:]
+	}
+	if a.First && e.cfg.Mid != nil {
+		f.frame.Mid = e.cfg.Mid()
+	}
+	if e.links[a.To] == nil {
+		p := &e.core.processes[a.To] // rank and replica never change
+		if e.links[a.To] = e.cfg.Link(p.rank, p.replica); e.links[a.To] == nil {
+			f.Sent(&f.frame, transport.ErrPeerGone)
+			return
+		}
+	}
+	e.links[a.To].Send(&f.frame)
+}
+
+// Receiver returns what takes the frames of transport.ChannelMessage that
+// come from a process.
+func (e *Engine) Receiver(rank, replica int) transport.Receiver {
+	return receiver{e, e.core.Process(rank, replica)}
+}
+
+type receiver struct {
+	e *Engine
+	p int
+}
+
+func (r receiver) Begin(h *transport.Header) []byte {
+	r.e.mu.Lock()
+	defer r.e.unlock()
+	return r.e.core.Begin(r.p, h)
+}
+
+func (r receiver) End(h *transport.Header, payload []byte) {
+	r.e.mu.Lock()
+	err := r.e.core.End(r.p, h, payload)
+	if err != nil && r.e.err == nil {
+		r.e.err = err
+		r.e.broken.Store(true)
+	}
+	r.e.unlock()
+	if err != nil {
+		r.e.cfg.Poller.Wake()
+	}
+}
+
+func (r receiver) Torn(h *transport.Header, _ int) {
+	r.e.mu.Lock()
+	r.e.core.Torn(r.p, h)
+	r.e.unlock()
+}
+
+// Closed does nothing: a lost link is no verdict, and a verdict comes with
+// Dead.
+func (r receiver) Closed(error) {}
+
+// Dead tells the engine that a process has been declared dead. It is called
+// in the order of the verdicts, after the link's last byte was delivered.
+func (e *Engine) Dead(rank, replica int) {
+	p := e.core.Process(rank, replica)
+	if p < 0 {
+		return
+	}
+	e.mu.Lock()
+	e.core.Dead(p)
+	e.unlock()
+	e.cfg.Poller.Wake()
+}
+
+// Drained returns when the process may leave: when every live destination has
+// all that is kept for it. It is called after the program has returned; until
+// the process leaves, it goes on serving what its links deliver.
+func (e *Engine) Drained(ctx context.Context) error {
+	e.mu.Lock()
+	e.core.Drain()
+	e.unlock()
+	err := e.waitUntil(ctx, func() bool {
+		e.Advance()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.err != nil || e.core.Drained()
+	})
+	if err != nil {
+		return fmt.Errorf("hand over the last messages: %w", err)
+	}
+	return e.failure()
+}
+
+// Retained returns how many messages are kept for destinations that may lack
+// them, and the bytes of their copies.
+func (e *Engine) Retained() (messages, bytes int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.core.Retained()
+}
+
+func (e *Engine) failure() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err != nil {
+		return fmt.Errorf("%w: %w", ErrJobEnded, e.err)
+	}
+	return nil
+}

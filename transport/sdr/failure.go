@@ -1,0 +1,155 @@
+package sdr
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Dead: process p has been declared dead, and what it had handed to its link
+// has been delivered [SDR, Algorithm 1, line 18]. Frames of its incarnation
+// are refused from now on.
+func (c *Core) Dead(p int) {
+	pr := &c.processes[p]
+	if !pr.alive {
+		return
+	}
+	r := &c.ranks[pr.rank]
+	before := r.live
+	pr.alive, pr.impatient, pr.dead = false, false, pr.incarnation+1
+	r.live &^= 1 << pr.replica
+	if pr.rank == c.rank {
+		c.substitute(before)
+		return
+	}
+	for _, ctx := range slices.Clone(c.order) {
+		if s := ctx.out[pr.rank]; s != nil { // lines 31 to 33: nothing is owed to it any more
+			d := uint64(1) << pr.replica
+			c.sweep(s, func(m *Message) {
+				m.lacking &^= d
+				m.first &^= d
+			})
+		}
+		if s := ctx.in[pr.rank]; s != nil {
+			c.lose(s, p)
+		}
+	}
+}
+
+// substitute resends what the replicas may lack that this process serves from
+// now on [lines 21 to 25].
+func (c *Core) substitute(before uint64) {
+	me := &c.ranks[c.rank]
+	if c.mirror {
+		return
+	}
+	for _, ctx := range c.order {
+		for rank, s := range ctx.out {
+			if s == nil {
+				continue
+			}
+			for d := range each(c.ranks[rank].live) {
+				if !c.serves(d) || source(before, me.degree, d) == c.replica {
+					continue
+				}
+				for _, m := range s.kept {
+					if m != nil && m.lacking>>d&1 != 0 {
+						c.transmit(m, d)
+					}
+				}
+			}
+		}
+	}
+	for rank := range c.ranks {
+		c.updateWant(rank)
+	}
+}
+
+// lose deals with the messages of one stream of which process p offered the
+// payload, or had sent a part [lines 34 and 35]. Another replica that offers
+// one is asked instead. Of the others, a receive from any source must not
+// wait for a message that its substitute may send only after a message of
+// ours: it returns to its old place in posting order, and the message and its
+// successors are matched when it comes again. Not so if the program has seen
+// the message through a probe, or if a later one of the same source has been
+// matched, which this one would then overtake.
+func (c *Core) lose(s *inStream, p int) {
+	replica := c.processes[p].replica
+	var lost []*arrival
+	for _, m := range s.live {
+		if m.whole || m.offers>>replica&1 == 0 {
+			continue
+		}
+		lost = append(lost, m)
+	}
+	slices.SortFunc(lost, func(a, b *arrival) int { return cmp.Compare(b.number, a.number) })
+	rewind := s.due
+	var repost []*Request
+	for _, m := range lost {
+		m.offers &^= 1 << replica
+		if m.granted == replica {
+			c.torn(m, p)
+			if m.whole || m.stream == nil || s.received.has(m.number) {
+				continue
+			}
+			m.granted = -1
+		}
+		switch {
+		case m.offers != 0:
+			if m.req != nil && m.granted < 0 {
+				c.ask(m)
+			}
+		case s.ctx.exact || m.number < s.shown || m.number >= s.due:
+			// It stays where it is: matched by its number, shown to the
+			// program, or not matched yet.
+		case m.req != nil:
+			if m.req.source != Any || s.later(m.number) {
+				continue
+			}
+			repost = append(repost, m.req)
+			m.req.bound = nil
+			m.req = nil
+			rewind = m.number
+			delete(s.live, m.number)
+			c.release(m)
+		default:
+			rewind = m.number
+			delete(s.live, m.number)
+			s.unexpected.remove(slices.Index(s.unexpected.all(), m))
+			c.release(m)
+		}
+	}
+	c.rewind(s, rewind)
+	slices.SortFunc(repost, func(a, b *Request) int { return cmp.Compare(a.order, b.order) })
+	for _, req := range repost {
+		c.postRecv(req)
+	}
+}
+
+// later reports whether a message after number has been matched.
+func (s *inStream) later(number uint64) bool {
+	if s.taken > number+1 {
+		return true
+	}
+	for n, m := range s.live {
+		if n > number && m.req != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// rewind makes number the next one to be matched. Unmatched messages after it
+// wait for it.
+func (c *Core) rewind(s *inStream, number uint64) {
+	if number == s.due {
+		return
+	}
+	s.due = number
+	for i := len(s.unexpected.all()) - 1; i >= 0; i-- {
+		if m := s.unexpected.all()[i]; m.number > number {
+			s.unexpected.remove(i)
+			m.queued = false
+			s.live[m.number] = m
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package sdr
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// Kinds of frames on transport.ChannelMessage. Args[0] is the context and
+// Args[1] the number of the message in its stream, unless said otherwise.
+const (
+	// kindEager is a message with its payload. Args[2] is the tag.
+	kindEager uint8 = 1 + iota
+	// kindOffer announces a message of Args[3] bytes; Args[2] is the tag.
+	// The receiver asks for the payload when a receive is bound to it.
+	kindOffer
+	// kindGrant asks the sender of an offer for the payload.
+	kindGrant
+	// kindData is the payload of a granted message.
+	kindData
+	// kindAck tells a replica of the sender what has been received: all
+	// numbers below Args[1], the bits of Args[2] from number Args[1]&^63 on,
+	// and those of the payload's words after them.
+	kindAck
+	// kindWant says in Args[0] whether the sender waits for acknowledgements
+	// (1) or not (0): it then gets them at once.
+	kindWant
+	// kindCredit returns Args[0] bytes of the receiver's room for eager
+	// messages to the sender.
+	kindCredit
+)
+
+// flagExact marks the frames of a context whose receives name the message
+// they want by its number: that of collectives.
+const flagExact uint16 = 1
+
+// ackAll in place of a lowest missing number says that the context is closed
+// at the receiver: whatever was or will be sent in it counts as received.
+const ackAll = ^uint64(0)
+
+// ErrProtocol marks a frame that no process of this build sends.
+var ErrProtocol = errors.New("malformed message frame")
+
+// checkHeader refuses what cannot be meant. It looks at the header only, so
+// that the links can be asked for memory afterwards.
+func checkHeader(h *transport.Header) error {
+	switch h.Kind {
+	case kindEager:
+		if h.Args[2] > maxTag || h.Size > maxEager {
+			return fmt.Errorf("%w: message with tag %d and %d bytes", ErrProtocol, h.Args[2], h.Size)
+		}
+	case kindOffer:
+		if h.Args[2] > maxTag || h.Args[3] > transport.MaxPayload || h.Size != 0 {
+			return fmt.Errorf("%w: offer with tag %d of %d bytes", ErrProtocol, h.Args[2], h.Args[3])
+		}
+	case kindGrant, kindWant, kindCredit:
+		if h.Size != 0 {
+			return fmt.Errorf("%w: %d bytes of payload with kind %d", ErrProtocol, h.Size, h.Kind)
+		}
+	case kindData:
+	case kindAck:
+		if h.Size%8 != 0 || h.Size > maxAhead/8 {
+			return fmt.Errorf("%w: acknowledgement with %d bytes", ErrProtocol, h.Size)
+		}
+	default:
+		return fmt.Errorf("%w: kind %d", ErrProtocol, h.Kind)
+	}
+	return nil
+}
+
+// encodeAck fills in the set that an acknowledgement carries.
+func encodeAck(h *transport.Header, s *numbers) (payload []byte) {
+	h.Args[1] = s.low
+	words := s.beyond()
+	if len(words) == 0 {
+		return nil
+	}
+	h.Args[2] = words[0]
+	for _, w := range words[1:] {
+		payload = binary.LittleEndian.AppendUint64(payload, w)
+	}
+	return payload
+}
+
+// decodeAck adds what an acknowledgement says to s.
+func decodeAck(h *transport.Header, payload []byte, s *numbers) {
+	low := h.Args[1]
+	s.merge(low, low&^63, h.Args[2:3])
+	var word [1]uint64
+	for i := 0; i+8 <= len(payload); i += 8 {
+		word[0] = binary.LittleEndian.Uint64(payload[i:])
+		s.merge(low, low&^63+64+8*uint64(i), word[:])
+	}
+}

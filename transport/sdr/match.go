@@ -1,0 +1,230 @@
+package sdr
+
+// Recv posts a receive of a message from rank src of the job, or Any, with
+// tag, or Any [SDR, Algorithm 1, line 10]. Messages of one source match in the
+// order in which they were sent. buf belongs to the core until req is
+// complete.
+func (c *Core) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
+	c.clock++
+	req.ctx, req.buf, req.source, req.tag, req.order = ctx, buf, src, tag, c.clock
+	c.postRecv(req)
+}
+
+// RecvExact posts a receive of the message with this number, in an exact
+// context.
+func (c *Core) RecvExact(ctx *Context, req *Request, buf []byte, src int, number uint64) {
+	c.clock++
+	req.ctx, req.buf, req.source, req.number, req.order = ctx, buf, src, number, c.clock
+	c.postRecv(req)
+}
+
+// postRecv matches req with what is there, or puts it into its place among
+// the posted receives.
+func (c *Core) postRecv(req *Request) {
+	if s, i := c.unexpected(req); i >= 0 {
+		m := s.unexpected.all()[i]
+		s.unexpected.remove(i)
+		c.bind(m, req)
+		return
+	}
+	q := &req.ctx.any
+	if req.source != Any {
+		q = &c.inStream(req.ctx, req.source).posted
+	}
+	at := len(q.all())
+	for at > 0 && q.all()[at-1].order > req.order {
+		at-- // a receive that lost its message returns to its old place
+	}
+	if at == len(q.all()) {
+		q.push(req)
+	} else {
+		q.insert(at, req)
+	}
+}
+
+// unexpected finds the first unmatched message that req accepts, as an index
+// into the queue of its stream.
+func (c *Core) unexpected(req *Request) (*inStream, int) {
+	if req.source != Any {
+		s := req.ctx.in[req.source]
+		return s, s.first(req)
+	}
+	var best *inStream
+	at := -1
+	for _, s := range req.ctx.in {
+		if s == nil {
+			continue
+		}
+		if i := s.first(req); i >= 0 && (best == nil || s.unexpected.all()[i].order < best.unexpected.all()[at].order) {
+			best, at = s, i
+		}
+	}
+	return best, at
+}
+
+// takePosted takes the receive out of its queue that a message matches: the
+// one posted first.
+func (s *inStream) takePosted(number uint64, tag int) *Request {
+	q, at := &s.posted, -1
+	for i, r := range s.posted.all() {
+		if r.accepts(number, tag) {
+			at = i
+			break
+		}
+	}
+	for i, r := range s.ctx.any.all() {
+		if at >= 0 && r.order > s.posted.all()[at].order {
+			break
+		}
+		if r.accepts(number, tag) {
+			q, at = &s.ctx.any, i
+			break
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	r := q.all()[at]
+	q.remove(at)
+	return r
+}
+
+// bind gives a message to a receive. What is not here yet is asked for.
+func (c *Core) bind(m *arrival, req *Request) {
+	m.queued = false
+	switch {
+	case m.local != nil:
+		out := m.local
+		c.fill(req, m.stream, m.number, m.tag, out.data)
+		c.endLocal(out)
+		c.release(m)
+	case m.whole:
+		c.fill(req, m.stream, m.number, m.tag, m.data)
+		c.release(m)
+	default:
+		m.req, req.bound = req, m
+		if m.offers != 0 {
+			c.ask(m)
+		}
+	}
+}
+
+// fill completes a receive with a whole message.
+func (c *Core) fill(req *Request, s *inStream, number uint64, tag int, payload []byte) {
+	n := len(payload)
+	var err error
+	if n > len(req.buf) {
+		n, err = len(req.buf), ErrTruncate
+	}
+	if n > 0 && &req.buf[0] != &payload[0] {
+		copy(req.buf[:n], payload)
+	}
+	s.taken = max(s.taken, number+1)
+	req.bound, req.buf = nil, nil
+	c.complete(req, Status{Source: s.rank, Tag: tag, Size: n}, err)
+	if s.ctx.freed {
+		c.close(s.ctx)
+	}
+}
+
+// Probe looks for a message that a receive with this source and tag would
+// match, and leaves it where it is. What a probe has shown is what the next
+// such receive gets, whoever dies.
+func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
+	req := Request{ctx: ctx, source: src, tag: tag}
+	s, i := c.unexpected(&req)
+	if i < 0 {
+		return Status{}, false
+	}
+	m := s.unexpected.all()[i]
+	s.shown = max(s.shown, m.number+1)
+	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
+}
+
+// Cancel takes back a receive that no message has matched, and reports
+// whether it could.
+func (c *Core) Cancel(req *Request) bool {
+	if req.ctx == nil || req.bound != nil {
+		return false
+	}
+	q := &req.ctx.any
+	if req.source != Any {
+		q = &c.inStream(req.ctx, req.source).posted
+	}
+	for i, r := range q.all() {
+		if r == req {
+			q.remove(i)
+			c.complete(req, Status{Source: Any, Tag: Any, Cancelled: true}, nil)
+			if req.ctx.freed {
+				c.close(req.ctx)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// postLocal delivers a message of this rank to itself. It crosses no link and
+// concerns no other replica.
+func (c *Core) postLocal(m *Message) {
+	ctx := m.stream.ctx
+	s := c.inStream(ctx, c.rank)
+	if req := s.takePosted(m.number, m.tag); req != nil {
+		c.fill(req, s, m.number, m.tag, m.data)
+		c.endLocal(m)
+		return
+	}
+	if !m.sync && len(m.data) <= c.limits.Eager && c.ranks[c.rank].retained+len(m.data)+frameCost <= c.limits.Retain {
+		c.copyOut(m)
+	}
+	a := c.newArrival(s, m.number, m.tag, len(m.data))
+	a.local, a.queued = m, true
+	s.unexpected.push(a)
+}
+
+func (c *Core) endLocal(m *Message) {
+	if m.copied {
+		c.ranks[c.rank].retained -= len(m.data) + frameCost
+		c.buffers.put(m.data)
+	} else {
+		c.complete(m.req, Status{}, nil)
+	}
+	c.reuseMessage(m)
+}
+
+func (s *inStream) first(req *Request) int {
+	if s == nil {
+		return -1
+	}
+	for i, m := range s.unexpected.all() {
+		if req.accepts(m.number, m.tag) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *Core) newArrival(s *inStream, number uint64, tag, size int) *arrival {
+	m := new(arrival)
+	if n := len(c.arrivals); n > 0 {
+		m = c.arrivals[n-1]
+		c.arrivals = c.arrivals[:n-1]
+	}
+	c.clock++
+	*m = arrival{stream: s, number: number, tag: tag, size: size, granted: -1, eager: -1, order: c.clock}
+	return m
+}
+
+// release ends the life of an arrival.
+func (c *Core) release(m *arrival) {
+	if m.hasData {
+		c.buffers.put(m.data)
+	}
+	if m.eager >= 0 {
+		c.consumed(m.eager, m.size+frameCost)
+	}
+	if len(c.arrivals) < 256 {
+		*m = arrival{}
+		c.arrivals = append(c.arrivals, m)
+	}
+}

@@ -1,0 +1,97 @@
+package sdr
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// maxAhead bounds how far a number may lie beyond the lowest missing one: no
+// program of ours has more messages under way in one stream, and a corrupt
+// number must not make the receiver allocate.
+const maxAhead = 1 << 22
+
+// numbers is a set of message numbers that is filled from 0 upwards: all
+// below low, and some beyond it.
+type numbers struct {
+	low   uint64   // every number below is in the set, low is not
+	base  uint64   // number of bit 0 of words[0], a multiple of 64
+	words []uint64 // empty, or covers [base, base+64*len(words)), base <= low
+}
+
+func (s *numbers) has(n uint64) bool {
+	if n < s.low {
+		return true
+	}
+	w := (n - s.base) / 64
+	return w < uint64(len(s.words)) && s.words[w]>>(n%64)&1 != 0
+}
+
+// far reports whether n lies too far ahead to be believed.
+func (s *numbers) far(n uint64) bool { return n >= s.low && n-s.low >= maxAhead }
+
+// add puts n, which must not be far, into the set.
+func (s *numbers) add(n uint64) {
+	if n < s.low {
+		return
+	}
+	if n == s.low && len(s.words) == 0 {
+		s.low++
+		return
+	}
+	s.cover(n)
+	s.words[(n-s.base)/64] |= 1 << (n % 64)
+	s.settle()
+}
+
+// cover makes room for n.
+func (s *numbers) cover(n uint64) {
+	if len(s.words) == 0 {
+		s.base = s.low &^ 63
+	}
+	if w := int((n - s.base) / 64); w >= len(s.words) {
+		s.words = append(s.words, make([]uint64, w+1-len(s.words))...)
+	}
+}
+
+// settle moves low over what has become contiguous and forgets words below.
+func (s *numbers) settle() {
+	for len(s.words) > 0 {
+		at := s.low - s.base
+		w := at / 64
+		if w > 0 {
+			s.words = slices.Delete(s.words, 0, int(min(w, uint64(len(s.words)))))
+			s.base += 64 * w
+			continue
+		}
+		run := uint64(bits.TrailingZeros64(^(s.words[0] >> (at % 64))))
+		if run == 0 {
+			return
+		}
+		s.low += min(run, 64-at%64)
+	}
+}
+
+// merge adds the set of which all below low and the bits of words, the first
+// of them number base (a multiple of 64), are known.
+func (s *numbers) merge(low, base uint64, words []uint64) {
+	if low > s.low {
+		s.low = low
+		s.settle()
+	}
+	for i, w := range words {
+		for ; w != 0; w &= w - 1 {
+			n := base + 64*uint64(i) + uint64(bits.TrailingZeros64(w))
+			if !s.has(n) && !s.far(n) {
+				s.add(n)
+			}
+		}
+	}
+}
+
+// beyond returns the words for merge, from base low&^63 on.
+func (s *numbers) beyond() []uint64 {
+	if len(s.words) == 0 {
+		return nil
+	}
+	return s.words[(s.low-s.base)/64:]
+}

@@ -1,0 +1,63 @@
+package sdr
+
+// Join enters the context with this id, on which the members of a
+// communicator have agreed. An exact context is one whose receives name the
+// number of the message: that of collectives.
+func (e *Engine) Join(id uint64, exact bool) (*Context, error) {
+	e.mu.Lock()
+	defer e.unlock()
+	return e.core.Join(id, exact)
+}
+
+// Free leaves a context; operations under way in it are still completed.
+func (e *Engine) Free(ctx *Context) {
+	e.mu.Lock()
+	e.core.Free(ctx)
+	e.unlock()
+}
+
+// Send posts a message, see Core.Send.
+func (e *Engine) Send(ctx *Context, r *Request, data []byte, dst, tag int, sync bool) {
+	e.mu.Lock()
+	e.core.Send(ctx, r, data, dst, tag, sync)
+	e.unlock()
+}
+
+// Recv posts a receive, see Core.Recv.
+func (e *Engine) Recv(ctx *Context, r *Request, buf []byte, src, tag int) {
+	e.mu.Lock()
+	e.core.Recv(ctx, r, buf, src, tag)
+	e.unlock()
+}
+
+// PostSend posts a message of a script, within its Step.
+func (e *Engine) PostSend(s *Script, ctx *Context, r *Request, data []byte, dst int, number uint64) {
+	e.mu.Lock()
+	s.pending++
+	r.script = s
+	e.core.SendExact(ctx, r, data, dst, number)
+	e.unlock()
+}
+
+// PostRecv posts a receive of a script, within its Step.
+func (e *Engine) PostRecv(s *Script, ctx *Context, r *Request, buf []byte, src int, number uint64) {
+	e.mu.Lock()
+	s.pending++
+	r.script = s
+	e.core.RecvExact(ctx, r, buf, src, number)
+	e.unlock()
+}
+
+// Probe looks for a message without taking it, see Core.Probe.
+func (e *Engine) Probe(ctx *Context, src, tag int) (Status, bool) {
+	e.mu.Lock()
+	defer e.unlock()
+	return e.core.Probe(ctx, src, tag)
+}
+
+// Cancel takes back a receive that no message has matched.
+func (e *Engine) Cancel(r *Request) bool {
+	e.mu.Lock()
+	defer e.unlock()
+	return e.core.Cancel(r)
+}

@@ -1,0 +1,293 @@
+package sdr
+
+import "github.com/intrahpc/intra/transport"
+
+// Begin: the header of a frame from process p has arrived. The result is the
+// memory for its payload, or nil.
+func (c *Core) Begin(p int, h *transport.Header) []byte {
+	if h.Kind != kindData || c.refused(p, h) {
+		return nil
+	}
+	m := c.expected(p, h)
+	if m == nil || m.size != int(h.Size) || len(m.req.buf) < m.size {
+		return nil // End copies what fits
+	}
+	m.filling = true
+	return m.req.buf[:m.size]
+}
+
+// expected finds the bound message whose payload process p was asked for.
+func (c *Core) expected(p int, h *transport.Header) *arrival {
+	pr := &c.processes[p]
+	ctx := c.contexts[h.Args[0]]
+	if ctx == nil || ctx.in[pr.rank] == nil {
+		return nil
+	}
+	m := ctx.in[pr.rank].live[h.Args[1]]
+	if m == nil || m.req == nil || m.granted != pr.replica {
+		return nil
+	}
+	return m
+}
+
+// End: a whole frame from process p has arrived. An error says that it cannot
+// come from a process that works.
+func (c *Core) End(p int, h *transport.Header, payload []byte) error {
+	if c.refused(p, h) {
+		return nil
+	}
+	pr := &c.processes[p]
+	if err := checkHeader(h); err != nil {
+		return err
+	}
+	if !pr.alive {
+		return violation(pr, h, "process of a life that was not announced")
+	}
+	switch h.Kind {
+	case kindWant:
+		c.wanted(p, h.Args[0] != 0)
+		return nil
+	case kindCredit:
+		pr.credit += int(min(h.Args[0], uint64(c.limits.Window-pr.credit)))
+		return nil
+	}
+	if pr.rank == c.rank {
+		return violation(pr, h, "message from the own rank")
+	}
+	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
+	if ctx != nil && ctx.exact != (h.Flags&flagExact != 0) {
+		return violation(pr, h, "wrong kind of context")
+	}
+	switch h.Kind {
+	case kindAck:
+		c.acknowledged(p, h, payload)
+		return nil
+	case kindGrant:
+		c.grant(p, h)
+		return nil
+	}
+	if ctx == nil { // closed: nobody will ever receive it
+		if h.Kind == kindEager {
+			c.consumed(p, len(payload)+frameCost)
+		}
+		c.ackTo(&Context{id: h.Args[0], exact: h.Flags&flagExact != 0}, pr.rank, nil)
+		return nil
+	}
+	s := c.inStream(ctx, pr.rank)
+	if s.received.far(h.Args[1]) {
+		return violation(pr, h, "number too far ahead")
+	}
+	switch h.Kind {
+	case kindEager:
+		return c.eager(p, s, h, payload)
+	case kindOffer:
+		return c.offer(p, s, h)
+	default:
+		return c.data(p, s, h, payload)
+	}
+}
+
+// eager takes a message that came with its payload.
+func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte) error {
+	n, tag := h.Args[1], int(h.Args[2])
+	replica := c.processes[p].replica
+	cost := len(payload) + frameCost
+	if s.received.has(n) {
+		c.consumed(p, cost)
+		return nil
+	}
+	if m := s.live[n]; m != nil { // another replica offered it before
+		if m.size != len(payload) || m.tag != tag {
+			return violation(&c.processes[p], h, "differs from what another replica sent")
+		}
+		if !m.filling {
+			c.whole(m, p, payload)
+			return nil
+		}
+		if !m.hasData { // keep it in case the other one dies in the middle
+			m.keepCopy(c, payload)
+		}
+		c.consumed(p, cost)
+		return nil
+	}
+	s.received.add(n)
+	c.acknowledge(s, replica, cost, 0, false)
+	if !s.ctx.exact && n != s.due {
+		m := c.newArrival(s, n, tag, len(payload))
+		m.whole, m.eager = true, p
+		m.keepCopy(c, payload)
+		s.live[n] = m
+		return nil
+	}
+	s.due++
+	if req := s.takePosted(n, tag); req != nil {
+		c.fill(req, s, n, tag, payload)
+		c.consumed(p, cost)
+	} else {
+		m := c.newArrival(s, n, tag, len(payload))
+		m.whole, m.eager = true, p
+		m.keepCopy(c, payload)
+		c.enqueue(m)
+	}
+	c.advance(s)
+	return nil
+}
+
+func (m *arrival) keepCopy(c *Core, payload []byte) {
+	m.data, m.hasData = c.buffers.get(len(payload)), true
+	copy(m.data, payload)
+}
+
+// enqueue puts an unmatched message into its place in the unexpected queue.
+func (c *Core) enqueue(m *arrival) {
+	m.queued = true
+	m.stream.unexpected.push(m)
+}
+
+// offer takes the announcement of a message.
+func (c *Core) offer(p int, s *inStream, h *transport.Header) error {
+	n, tag, size := h.Args[1], int(h.Args[2]), int(h.Args[3])
+	replica := c.processes[p].replica
+	if s.received.has(n) {
+		c.ackOne(s, replica)
+		return nil
+	}
+	if m := s.live[n]; m != nil {
+		if m.size != size || m.tag != tag {
+			return violation(&c.processes[p], h, "differs from what another replica sent")
+		}
+		m.offers |= 1 << replica
+		if m.req != nil && m.granted < 0 {
+			c.ask(m)
+		}
+		return nil
+	}
+	m := c.newArrival(s, n, tag, size)
+	m.offers = 1 << replica
+	s.live[n] = m
+	if s.ctx.exact || n == s.due {
+		s.due++
+		c.deliver(m)
+		c.advance(s)
+	}
+	return nil
+}
+
+// deliver matches a message whose turn it is.
+func (c *Core) deliver(m *arrival) {
+	if req := m.stream.takePosted(m.number, m.tag); req != nil {
+		c.bind(m, req)
+	} else {
+		c.enqueue(m)
+	}
+}
+
+// advance matches the messages that came ahead of one that has come now.
+func (c *Core) advance(s *inStream) {
+	if s.ctx.exact {
+		return
+	}
+	for {
+		m := s.live[s.due]
+		switch {
+		case m == nil && !s.received.has(s.due):
+			return
+		case m == nil || m.req != nil || m.queued: // matched, or in its turn, before
+			s.due++
+		default:
+			s.due++
+			if m.whole {
+				delete(s.live, m.number)
+			}
+			c.deliver(m)
+		}
+	}
+}
+
+// ask asks one of the replicas that offer a bound message for its payload:
+// the one that serves this replica if it is among them.
+func (c *Core) ask(m *arrival) {
+	r := &c.ranks[m.stream.rank]
+	m.granted = source(m.offers, r.degree, c.replica)
+	h := transport.Header{Kind: kindGrant}
+	h.Args[0], h.Args[1] = m.stream.ctx.id, m.number
+	if m.stream.ctx.exact {
+		h.Flags = flagExact
+	}
+	c.send(r.first+m.granted, h, nil)
+}
+
+// data takes a payload that was asked for.
+func (c *Core) data(p int, s *inStream, h *transport.Header, payload []byte) error {
+	if s.received.has(h.Args[1]) {
+		return nil // an eager copy came meanwhile
+	}
+	m := c.expected(p, h)
+	if m == nil || m.size != len(payload) {
+		return violation(&c.processes[p], h, "payload that was not asked for")
+	}
+	if m.hasData { // kept for the case that this one broke
+		c.buffers.put(m.data)
+		m.data, m.hasData = nil, false
+	}
+	m.filling = false
+	c.whole(m, p, payload)
+	return nil
+}
+
+// whole completes the reception of a message that was known before.
+func (c *Core) whole(m *arrival, p int, payload []byte) {
+	s := m.stream
+	s.received.add(m.number)
+	replica := c.processes[p].replica
+	c.acknowledge(s, replica, m.size, m.offers, true)
+	switch {
+	case m.req != nil:
+		delete(s.live, m.number)
+		c.fill(m.req, s, m.number, m.tag, payload)
+		c.release(m)
+		return
+	case m.queued:
+		delete(s.live, m.number)
+	}
+	m.whole, m.eager = true, p
+	m.keepCopy(c, payload)
+}
+
+// Torn: the link from process p broke inside the payload of a frame whose
+// Begin returned memory.
+func (c *Core) Torn(p int, h *transport.Header) {
+	if h.Kind != kindData {
+		return
+	}
+	if m := c.expected(p, h); m != nil {
+		c.torn(m, p)
+	}
+}
+
+func (c *Core) torn(m *arrival, p int) {
+	if !m.filling {
+		return
+	}
+	m.filling = false
+	if m.hasData { // an eager copy came while this one was being written
+		data := m.data
+		m.data, m.hasData = nil, false
+		c.whole(m, p, data)
+		c.buffers.put(data)
+	}
+}
+
+// consumed returns the room that an eager message of process p took.
+func (c *Core) consumed(p, bytes int) {
+	pr := &c.processes[p]
+	if !pr.alive {
+		return
+	}
+	if pr.owed += bytes; pr.owed >= c.limits.Window/4 {
+		h := transport.Header{Kind: kindCredit}
+		h.Args[0] = uint64(pr.owed)
+		pr.owed = 0
+		c.send(p, h, nil)
+	}
+}

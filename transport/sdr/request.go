@@ -1,0 +1,97 @@
+package sdr
+
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// Any matches every source, or every tag.
+const Any = -1
+
+// Errors of requests.
+var (
+	// ErrTruncate: the message was longer than the memory for it, which
+	// holds its beginning.
+	ErrTruncate = errors.New("message longer than the receive buffer")
+	// ErrJobEnded: the job ended while the call waited.
+	ErrJobEnded = errors.New("job ended")
+)
+
+// Status says what a receive got.
+type Status struct {
+	Source    int // rank in the job
+	Tag       int
+	Size      int  // bytes of the message, not more than fitted
+	Cancelled bool // the receive was cancelled before a message came
+}
+
+// Request is one send or receive under way. Its zero value is ready for use,
+// and again after completion. It must not be copied while in use.
+type Request struct {
+	done   atomic.Bool
+	status Status
+	err    error
+	script *Script // the script that this request is a step of
+
+	// Receives.
+	ctx    *Context
+	buf    []byte
+	source int
+	tag    int
+	number uint64 // what an exact receive wants
+	order  uint64 // place in posting order
+	bound  *arrival
+}
+
+// Done reports whether the request is complete.
+func (r *Request) Done() bool { return r.done.Load() }
+
+// Reset makes a complete request ready for its next use.
+func (r *Request) Reset() { r.done.Store(false) }
+
+// Result returns what the request came to. It must be Done.
+func (r *Request) Result() (Status, error) { return r.status, r.err }
+
+// accepts reports whether a receive matches a message of its source.
+func (r *Request) accepts(number uint64, tag int) bool {
+	if r.ctx.exact {
+		return r.number == number
+	}
+	return r.tag == Any || r.tag == tag
+}
+
+// Message is a message on its way out. It is kept until every live replica of
+// its destination has it.
+type Message struct {
+	stream   *outStream
+	number   uint64
+	tag      int
+	data     []byte
+	copied   bool     // data is the core's own
+	sync     bool     // offered whatever its size
+	req      *Request // nil when it was complete from the start
+	lacking  uint64   // live replicas of the destination that may lack it
+	inflight int      // frames with its payload that links still hold
+	first    uint64   // replicas this process has to serve on its own behalf, not yet sent to
+	at       int      // position in stream.kept
+}
+
+// arrival is a message on its way in that is known, but not yet complete or
+// not yet matched.
+type arrival struct {
+	stream  *inStream
+	number  uint64
+	tag     int
+	size    int
+	whole   bool
+	data    []byte   // copy of the payload of a whole message, or of one that came while another copy was being written
+	hasData bool     // data is set (it may be empty)
+	offers  uint64   // live replicas of the source that offer it
+	granted int      // replica that was asked for the payload, or -1
+	filling bool     // a link writes into the receive's buffer
+	req     *Request // the receive it is bound to
+	queued  bool     // in the unexpected queue
+	order   uint64   // place in order of arrival
+	eager   int      // process whose credit it holds, or -1
+	local   *Message // a message from this rank to itself, not copied
+}

@@ -1,0 +1,71 @@
+package sdr
+
+// Script is a series of rounds of messages, each posted when the one before
+// it is complete: a collective operation. Rounds are posted by goroutines that
+// wait for something or test something on the engine, never by a link.
+type Script struct {
+	// Step does the local work that follows the round before, posts the next
+	// one with PostSend and PostRecv, and reports whether it did: false ends the script.
+	// It is called without any lock, by one goroutine at a time.
+	Step func() (more bool)
+
+	done    *Call
+	pending int // requests of the round under way, and one while Step posts it
+}
+
+// Call completes when the script has ended.
+func (s *Script) Call() *Call { return s.done }
+
+// Start begins a script, for the first time or after it has ended.
+func (e *Engine) Start(s *Script) {
+	if s.done == nil {
+		s.done = e.NewCall()
+	}
+	s.done.Reset()
+	e.mu.Lock()
+	s.pending = 1
+	e.mu.Unlock()
+	e.run(s)
+}
+
+// run posts rounds of s until one is not complete at once.
+func (e *Engine) run(s *Script) {
+	for s.Step() {
+		e.mu.Lock()
+		s.pending--
+		if s.pending > 0 {
+			e.unlock()
+			return
+		}
+		s.pending = 1
+		e.unlock()
+	}
+	e.mu.Lock()
+	e.core.complete(&s.done.Request, Status{}, nil)
+	e.unlock()
+}
+
+// Advance posts the rounds that have become due.
+func (e *Engine) Advance() {
+	for e.ready.Load() > 0 {
+		e.mu.Lock()
+		if len(e.due) == 0 {
+			e.mu.Unlock()
+			return
+		}
+		s := e.due[0]
+		e.due = append(e.due[:0], e.due[1:]...)
+		e.ready.Add(-1)
+		s.pending = 1
+		e.mu.Unlock()
+		e.run(s)
+	}
+}
+
+// stepDone counts the completion of a request of a script. The lock is held.
+func (e *Engine) stepDone(s *Script) {
+	if s.pending--; s.pending == 0 {
+		e.due = append(e.due, s)
+		e.ready.Add(1)
+	}
+}

@@ -1,0 +1,210 @@
+package sdrtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// Job describes a run.
+type Job struct {
+	Degrees []int
+	Mirror  bool
+	Limits  sdr.Limits
+	Seed    uint64
+	Kills   []Kill
+	// Steps bounds the run; 0 means a million.
+	Steps int
+}
+
+// Point is a kind of place where a process dies.
+type Point uint8
+
+// The points of death. A kill that would leave a rank without a replica does
+// not happen.
+const (
+	AtStep    Point = iota // at any step of the run
+	AtFrame                // when it sends its Count-th frame, of which nothing leaves
+	AtMessage              // in the middle of its Count-th first transmission of a payload
+)
+
+// Kill is the death of one process.
+type Kill struct {
+	Rank, Replica int
+	Point         Point
+	Count         int
+}
+
+func (k Kill) String() string {
+	return fmt.Sprintf("%d.%d@%s:%d", k.Rank, k.Replica, [...]string{"step", "frame", "message"}[k.Point], k.Count)
+}
+
+// Process is one replica in a run.
+type Process struct {
+	Rank, Replica int
+	Engine        *sdr.Engine
+	Killed        bool
+	Err           error // what its program returned
+
+	job      *run
+	resume   func() (struct{}, bool)
+	stop     func()
+	yield    func(struct{}) bool
+	woken    bool
+	finished bool
+	frames   int
+	messages int
+	verdicts int // heard of so far
+}
+
+// Result is how a run ended.
+type Result struct {
+	Processes []*Process
+	Steps     int
+	Fired     int // kills that happened
+}
+
+var errKilled = errors.New("killed")
+
+// Run runs program in every process until all that live have returned from it
+// and handed over what they kept. An error says why the run did not get there:
+// it names the seed.
+func (j Job) Run(program func(p *Process) error) (*Result, error) {
+	r := &run{job: j, random: rand.New(rand.NewPCG(j.Seed, 0x5d2))}
+	if r.job.Steps == 0 {
+		r.job.Steps = 1_000_000
+	}
+	for rank, d := range j.Degrees {
+		for k := range d {
+			p := &Process{Rank: rank, Replica: k, job: r, woken: true}
+			r.processes = append(r.processes, p)
+		}
+	}
+	r.links = make(map[pair]*link)
+	for _, p := range r.processes {
+		p.Engine = sdr.NewEngine(sdr.Config{
+			Rank: p.Rank, Replica: p.Replica, Degrees: j.Degrees, Link: p.link, Poller: p,
+			Context: context.Background(), Mirror: j.Mirror, Mid: p.mid, Limits: j.Limits,
+		})
+		p.start(program)
+	}
+	defer func() {
+		for _, p := range r.processes {
+			p.stop()
+		}
+	}()
+	err := r.loop()
+	res := &Result{Processes: r.processes, Steps: r.steps, Fired: len(r.dead)}
+	if err != nil {
+		err = fmt.Errorf("seed %d, degrees %v, kills %v, step %d: %w", j.Seed, j.Degrees, j.Kills, r.steps, err)
+	}
+	return res, err
+}
+
+// run is the state of a simulated job.
+type run struct {
+	job       Job
+	random    *rand.Rand
+	processes []*Process
+	links     map[pair]*link
+	order     []*link // in order of creation
+	dead      []*Process
+	steps     int
+	choices   []func()
+}
+
+// loop takes one of the possible steps after the other.
+func (r *run) loop() error {
+	for ; ; r.steps++ {
+		if r.steps >= r.job.Steps {
+			return fmt.Errorf("no end: %s", r.state())
+		}
+		for _, k := range r.job.Kills {
+			if k.Point == AtStep && k.Count == r.steps {
+				r.kill(r.process(k.Rank, k.Replica))
+			}
+		}
+		r.choices = r.choices[:0]
+		running := false
+		for _, p := range r.processes {
+			if !p.Killed && !p.finished {
+				running = true
+				if p.woken {
+					r.choices = append(r.choices, p.run)
+				}
+			}
+			if !p.Killed && p.verdicts < len(r.dead) {
+				r.choices = append(r.choices, p.hear)
+			}
+		}
+		if !running {
+			return r.check()
+		}
+		for _, l := range r.order {
+			if l.canMove() {
+				r.choices = append(r.choices, l.move)
+			}
+		}
+		if len(r.choices) == 0 {
+			return fmt.Errorf("hang: %s", r.state())
+		}
+		r.choices[r.random.IntN(len(r.choices))]()
+	}
+}
+
+func (r *run) process(rank, replica int) *Process {
+	for _, p := range r.processes {
+		if p.Rank == rank && p.Replica == replica {
+			return p
+		}
+	}
+	return nil
+}
+
+// kill ends a process where it stands.
+func (r *run) kill(p *Process) {
+	if p.Killed {
+		return
+	}
+	others := 0
+	for _, q := range r.processes {
+		if q != p && q.Rank == p.Rank && !q.Killed {
+			others++
+		}
+	}
+	if others == 0 {
+		return
+	}
+	p.Killed = true
+	r.dead = append(r.dead, p)
+	for _, l := range r.order {
+		if l.from == p {
+			l.cut()
+		}
+	}
+}
+
+// check looks at what a finished job must have left.
+func (r *run) check() error {
+	for _, p := range r.processes {
+		if p.Killed {
+			continue
+		}
+		if n, bytes := p.Engine.Retained(); n != 0 {
+			return fmt.Errorf("%d.%d still keeps %d messages, %d bytes", p.Rank, p.Replica, n, bytes)
+		}
+	}
+	return nil
+}
+
+func (r *run) state() string {
+	var b strings.Builder
+	for _, p := range r.processes {
+		fmt.Fprintf(&b, "\n%v killed=%v finished=%v verdicts=%d/%d\n%s", p, p.Killed, p.finished, p.verdicts, len(r.dead), p.Engine.Describe())
+	}
+	return b.String()
+}

@@ -1,0 +1,102 @@
+package sdrtest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime/debug"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+func (p *Process) start(program func(p *Process) error) {
+	p.resume, p.stop = iter.Pull(func(yield func(struct{}) bool) {
+		p.yield = yield
+		defer func() { // a coroutine's panic would lose its stack
+			if r := recover(); r != nil {
+				panic(fmt.Sprintf("seed %d, %v: %v\n%s", p.job.job.Seed, p, r, debug.Stack()))
+			}
+		}()
+		p.Err = program(p)
+		if p.Err == nil {
+			p.Err = p.Engine.Drained(context.Background())
+		}
+		if !p.Killed {
+			p.finished = true
+		}
+	})
+}
+
+func (p *Process) run() {
+	p.woken = false
+	p.resume()
+}
+
+// Wait implements sdr.Waiter.
+func (p *Process) Wait(_ context.Context, done func() bool) error {
+	for {
+		if p.Killed {
+			return errKilled
+		}
+		if done() {
+			return nil
+		}
+		if !p.yield(struct{}{}) {
+			return errKilled
+		}
+	}
+}
+
+// Wake implements sdr.Waiter.
+func (p *Process) Wake() { p.woken = true }
+
+// Poll lets the others run, so that a program may poll in a loop.
+func (p *Process) Poll() bool {
+	p.woken = true
+	p.yield(struct{}{})
+	return true
+}
+
+func (p *Process) link(rank, replica int) transport.Link {
+	to := p.job.process(rank, replica)
+	key := pair{p, to}
+	l := p.job.links[key]
+	if l == nil {
+		l = &link{job: p.job, from: p, to: to, receiver: to.Engine.Receiver(p.Rank, p.Replica)}
+		p.job.links[key] = l
+		p.job.order = append(p.job.order, l)
+	}
+	return l
+}
+
+// mid counts the messages that this process sends, and is its death inside one.
+func (p *Process) mid() func() bool {
+	n := p.messages
+	p.messages++
+	for _, k := range p.job.job.Kills {
+		if k.Rank == p.Rank && k.Replica == p.Replica && k.Point == AtMessage && k.Count == n {
+			return func() bool {
+				p.job.kill(p)
+				return !p.Killed
+			}
+		}
+	}
+	return nil
+}
+
+// hear delivers the next verdict, after what the dead process had handed over.
+func (p *Process) hear() {
+	q := p.job.dead[p.verdicts]
+	if l := p.job.links[pair{q, p}]; l != nil && !l.ended() {
+		l.move()
+		return
+	}
+	p.verdicts++
+	if l := p.job.links[pair{p, q}]; l != nil {
+		l.peerDied()
+	}
+	p.Engine.Dead(q.Rank, q.Replica)
+	p.woken = true
+}
+
+func (p *Process) String() string { return fmt.Sprintf("%d.%d", p.Rank, p.Replica) }

@@ -1,0 +1,239 @@
+package sdr
+
+import "github.com/intrahpc/intra/transport"
+
+// Send posts a message with the next number of its stream [SDR, Algorithm 1,
+// line 4]. dst is a rank of the job. A small message is copied and req is
+// complete at once, as long as the copies kept for dst stay within their
+// limit; else data belongs to the core until req is complete, which is when
+// every live replica of dst has the message. With sync that is not before a
+// receive has matched it.
+func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync bool) {
+	s := c.outStream(ctx, dst)
+	n := s.next
+	s.next++
+	c.post(s, req, data, n, tag, sync)
+}
+
+// SendExact posts the message with this number, in an exact context. Every
+// replica uses the same numbers, each once, but may post them in any order.
+func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, number uint64) {
+	c.post(c.outStream(ctx, dst), req, data, number, 0, false)
+}
+
+func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag int, sync bool) {
+	m := c.newMessage()
+	m.stream, m.number, m.tag, m.data, m.sync, m.req = s, number, tag, data, sync, req
+	r := &c.ranks[s.rank]
+	if s.rank == c.rank {
+		c.postLocal(m)
+		return
+	}
+	m.lacking = r.live
+	for d := range each(r.live) {
+		if s.acked[d].has(number) { // this replica is behind the others of its rank
+			m.lacking &^= 1 << d
+		}
+	}
+	if m.lacking == 0 {
+		c.reuseMessage(m)
+		c.complete(req, Status{}, nil)
+		return
+	}
+	small := !sync && len(data) <= c.limits.Eager
+	if small && r.retained+len(data)+frameCost <= c.limits.Retain {
+		c.copyOut(m)
+	} else if small {
+		r.waiting++
+	}
+	s.keep(m)
+	r.unfinished++
+	c.unfinished++
+	for d := range each(m.lacking) {
+		if c.serves(d) {
+			m.first |= 1 << d
+		}
+	}
+	for d := range each(m.first) {
+		c.transmit(m, d)
+	}
+	c.updateWant(s.rank)
+}
+
+// copyOut completes the request of m with a copy of its data.
+func (c *Core) copyOut(m *Message) {
+	data := c.buffers.get(len(m.data))
+	copy(data, m.data)
+	m.data, m.copied = data, true
+	c.ranks[m.stream.rank].retained += len(data) + frameCost
+	c.complete(m.req, Status{}, nil)
+	m.req = nil
+}
+
+// transmit sends m to replica d of its destination, or offers it if it is
+// large or the receiver's room for unmatched messages is used up.
+func (c *Core) transmit(m *Message, d int) {
+	p := c.ranks[m.stream.rank].first + d
+	h := c.header(m, kindOffer)
+	h.Args[2] = uint64(m.tag)
+	pr := &c.processes[p]
+	if cost := len(m.data) + frameCost; !m.sync && len(m.data) <= c.limits.Eager && pr.credit >= cost {
+		pr.credit -= cost
+		h.Kind = kindEager
+		c.sendPayload(m, p, h)
+		return
+	}
+	h.Args[3] = uint64(len(m.data))
+	c.send(p, h, nil)
+}
+
+func (c *Core) header(m *Message, kind uint8) transport.Header {
+	h := transport.Header{Kind: kind}
+	h.Args[0], h.Args[1] = m.stream.ctx.id, m.number
+	if m.stream.ctx.exact {
+		h.Flags = flagExact
+	}
+	return h
+}
+
+func (c *Core) sendPayload(m *Message, p int, h transport.Header) {
+	m.inflight++
+	c.send(p, h, m.data)
+	a := &c.actions[len(c.actions)-1]
+	d := uint64(1) << c.processes[p].replica
+	a.Message, a.First = m, m.first&d != 0
+	m.first &^= d
+}
+
+// grant: process p asks for the payload of a message offered to it.
+func (c *Core) grant(p int, h *transport.Header) {
+	pr := &c.processes[p]
+	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
+	if ctx == nil || ctx.out[pr.rank] == nil {
+		return
+	}
+	m := ctx.out[pr.rank].find(h.Args[1])
+	if m == nil || m.lacking>>pr.replica&1 == 0 {
+		return // it got the message from another replica meanwhile
+	}
+	c.sendPayload(m, p, c.header(m, kindData))
+}
+
+// Sent: the link to process p holds the payload of m no longer. Without an
+// error it has been handed over in full, and reaches p if both live.
+func (c *Core) Sent(m *Message, p int, err error) {
+	m.inflight--
+	if err == nil {
+		m.lacking &^= 1 << c.processes[p].replica
+	}
+	c.finish(m)
+}
+
+// finish forgets m if every live replica of its destination has it.
+func (c *Core) finish(m *Message) {
+	if m.lacking != 0 || m.inflight != 0 {
+		return
+	}
+	s := m.stream
+	s.drop(m)
+	r := &c.ranks[s.rank]
+	r.unfinished--
+	c.unfinished--
+	switch {
+	case m.copied:
+		r.retained -= len(m.data) + frameCost
+		c.buffers.put(m.data)
+	default:
+		if !m.sync && len(m.data) <= c.limits.Eager {
+			r.waiting--
+		}
+		c.complete(m.req, Status{}, nil)
+	}
+	c.reuseMessage(m)
+	c.updateWant(s.rank)
+	if s.ctx.freed {
+		c.close(s.ctx)
+	}
+}
+
+// acknowledged: process p has told what it has received.
+func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) {
+	pr := &c.processes[p]
+	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
+	if ctx == nil {
+		return
+	}
+	s := c.outStream(ctx, pr.rank)
+	set := &s.acked[pr.replica]
+	decodeAck(h, payload, set)
+	d := uint64(1) << pr.replica
+	c.sweep(s, func(m *Message) {
+		if m.lacking&d != 0 && set.has(m.number) {
+			m.lacking &^= d
+		}
+	})
+}
+
+// sweep calls f for the messages kept in s and forgets those that are done.
+func (c *Core) sweep(s *outStream, f func(m *Message)) {
+	var done [32]*Message
+	for {
+		n := 0
+		for _, m := range s.kept {
+			if m == nil {
+				continue
+			}
+			if f(m); m.lacking == 0 && m.inflight == 0 {
+				if done[n] = m; n == len(done)-1 {
+					n++
+					break
+				}
+				n++
+			}
+		}
+		for _, m := range done[:n] {
+			c.finish(m)
+		}
+		if n < len(done) {
+			return
+		}
+	}
+}
+
+// updateWant tells the replicas of a rank whose acknowledgements we depend on
+// whether we wait for them.
+func (c *Core) updateWant(rank int) {
+	r := &c.ranks[rank]
+	if rank == c.rank {
+		return
+	}
+	want := r.waiting > 0 || c.draining && r.unfinished > 0
+	for d := range each(r.live) {
+		pr := &c.processes[r.first+d]
+		if pr.wanted == want || want && c.serves(d) {
+			continue
+		}
+		pr.wanted = want
+		h := transport.Header{Kind: kindWant}
+		if want {
+			h.Args[0] = 1
+		}
+		c.send(r.first+d, h, nil)
+	}
+}
+
+func (c *Core) newMessage() *Message {
+	if n := len(c.messages); n > 0 {
+		m := c.messages[n-1]
+		c.messages = c.messages[:n-1]
+		return m
+	}
+	return new(Message)
+}
+
+func (c *Core) reuseMessage(m *Message) {
+	*m = Message{}
+	if len(c.messages) < 256 {
+		c.messages = append(c.messages, m)
+	}
+}

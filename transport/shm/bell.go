@@ -1,0 +1,59 @@
+package shm
+
+import (
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// x/sys has no names for these.
+const (
+	futexWait = 0
+	futexWake = 1
+)
+
+// A sleeper looks around that often even if nobody wakes it: what a peer that
+// died left undone must not matter.
+const safetyNet = 500 * time.Millisecond
+
+// bell is the futex word of one side. Its lowest bit says that the side
+// sleeps and wants to be woken by its peer; the others count what the side
+// tells itself.
+type bell struct{ word *atomic.Uint32 }
+
+const (
+	asleep = 1
+	told   = 2
+)
+
+// arm asks the peer for a wake-up. The caller looks for work once more
+// afterwards: either that look sees what the peer did, or the peer sees the
+// bell.
+func (b bell) arm() { b.word.Or(asleep) }
+
+func (b bell) disarm() { b.word.And(^uint32(asleep)) }
+
+// wait sleeps as long as the word is v, which was read before the last look.
+func (b bell) wait(v uint32) {
+	timeout := unix.NsecToTimespec(int64(safetyNet))
+	unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(b.word)), futexWait, uintptr(v), uintptr(unsafe.Pointer(&timeout)), 0, 0)
+}
+
+// ring wakes the other side if it is asleep. It costs one load otherwise.
+func (b bell) ring() {
+	if b.word.Load()&asleep != 0 && b.word.And(^uint32(asleep))&asleep != 0 {
+		b.wake()
+	}
+}
+
+// tell wakes this side's own sleeper, or keeps it from falling asleep.
+func (b bell) tell() {
+	b.word.Add(told)
+	b.wake()
+}
+
+func (b bell) wake() {
+	unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(b.word)), futexWake, 1, 0, 0, 0)
+}

@@ -1,0 +1,4 @@
+// Package shm links two processes of one host through shared memory: one byte
+// ring per direction in a segment without a name, which both inherit. Sending
+// and receiving cost no system call while the receiver is awake.
+package shm

@@ -1,0 +1,254 @@
+package shm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/internal/queue"
+)
+
+// link is one side of a segment. It sends with write, under tx, and receives
+// with receive, under rx; whoever finds them free does it. Only run waits for
+// them, so a Receiver, an Owner or Mid may call every method but Shutdown.
+// The memory is used under tx, rx or mu, and unmapped under all three.
+type link struct {
+	memory   *mapping
+	own      bell
+	peer     bell
+	done     chan struct{} // closed when both directions have ended
+	closed   atomic.Bool   // by this side
+	peerDead atomic.Bool
+	busy     atomic.Bool // there may be something to send
+
+	mu       sync.Mutex
+	mapped   bool
+	receiver transport.Receiver
+	attended int
+	queue    queue.Queue
+	sendErr  error // why nothing more is accepted or sent
+	ending   bool  // Shutdown: nothing more is accepted
+	received bool  // Closed was called
+	closeErr error // what it was told
+	failure  error // why not everything was sent
+
+	tx  sync.Mutex
+	out sender
+
+	rx sync.Mutex
+	in receiver
+}
+
+// Open maps a segment and returns the link of one side, 0 or 1. The file is
+// not needed afterwards. Memory does not tell of the death of a process: the
+// owner of the link has to call PeerDied.
+func Open(f *os.File, side int) (transport.Link, error) {
+	if side != 0 && side != 1 {
+		return nil, fmt.Errorf("open shared memory: side %d, want 0 or 1", side)
+	}
+	m, err := mapSegment(f)
+	if err != nil {
+		return nil, fmt.Errorf("open shared memory: %w", err)
+	}
+	l := &link{memory: m, mapped: true, own: m.bell(side), peer: m.bell(1 - side), done: make(chan struct{})}
+	l.out.ring = m.words(side)
+	l.in.ring = m.words(1 - side)
+	l.out.need.Store(noNeed)
+	return l, nil
+}
+
+func (l *link) Start(r transport.Receiver) {
+	l.mu.Lock()
+	l.receiver = r
+	mapped := l.mapped
+	l.mu.Unlock()
+	if !mapped {
+		go r.Closed(transport.ErrClosed)
+		return
+	}
+	go l.run()
+}
+
+// run moves what nobody else does, and ends the link.
+func (l *link) run() {
+	for {
+		l.own.disarm()
+		for idle := 0; idle < lingers; idle++ {
+			if l.mine() && l.work() {
+				idle = 0
+			}
+			runtime.Gosched()
+		}
+		v := l.arm()
+		if l.mine() && l.work() {
+			continue
+		}
+		if l.unmapIfEnded() {
+			return
+		}
+		l.own.wait(v)
+	}
+}
+
+// lingers is how often run looks in vain before it sleeps: a peer that is
+// still sending is spared the wake-up.
+const lingers = 3
+
+// mine reports whether run has to move the link: nobody attends to it, or it
+// is about to end, which nobody may put off.
+func (l *link) mine() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.attended == 0 || l.ending || l.closed.Load() || l.peerDead.Load()
+}
+
+// arm makes the peer wake run, if nobody attends, and returns the value of
+// the bell to sleep on.
+func (l *link) arm() uint32 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.attended == 0 {
+		l.own.arm()
+	}
+	return l.own.word.Load()
+}
+
+// work is Progress that waits for whoever is at it: what woke run may have
+// come after their last look.
+func (l *link) work() bool {
+	l.tx.Lock()
+	moved, _ := l.write()
+	l.tx.Unlock()
+	l.rx.Lock()
+	defer l.rx.Unlock()
+	return l.receive() || moved
+}
+
+func (l *link) unmapIfEnded() bool {
+	l.tx.Lock()
+	defer l.tx.Unlock()
+	l.rx.Lock()
+	defer l.rx.Unlock()
+	if !l.out.ended || !l.in.ended {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mapped {
+		l.mapped = false
+		l.memory.unmap()
+		close(l.done)
+	}
+	return true
+}
+
+// tell makes run look.
+func (l *link) tell() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mapped {
+		l.own.tell()
+	}
+}
+
+func (l *link) Attend(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.attended
+	if on {
+		l.attended++
+	} else {
+		l.attended--
+	}
+	switch {
+	case !l.mapped:
+	case before == 0:
+		l.own.disarm()
+	case l.attended == 0:
+		l.own.arm()
+		if l.pending() {
+			l.own.disarm()
+			l.own.tell()
+		}
+	}
+}
+
+// pending reports whether there may be something to move. The caller holds mu.
+func (l *link) pending() bool {
+	if l.queue.Len() > 0 && (l.out.need.Load() <= l.out.head.Load() || l.out.need.Load() == noNeed || l.out.reader.Load() != endOpen) {
+		return true
+	}
+	return l.in.tail.Load() != l.in.head.Load() || l.in.sender.Load() != endOpen && !l.received
+}
+
+func (l *link) Progress() bool {
+	moved := l.pump()
+	if l.rx.TryLock() {
+		moved = l.receive() || moved
+		l.rx.Unlock()
+	}
+	return moved
+}
+
+// fail ends sending. The first reason stays.
+func (l *link) fail(err error) {
+	l.mu.Lock()
+	if l.sendErr == nil {
+		l.sendErr = err
+	}
+	l.mu.Unlock()
+	l.busy.Store(true)
+}
+
+func (l *link) PeerDied() {
+	l.peerDead.Store(true)
+	l.fail(transport.ErrPeerGone)
+	l.tell()
+}
+
+func (l *link) Close() error {
+	l.closed.Store(true)
+	l.fail(transport.ErrClosed)
+	l.mu.Lock()
+	started := l.receiver != nil
+	l.mu.Unlock()
+	if started {
+		l.tell()
+		return nil
+	}
+	l.tx.Lock()
+	l.write()
+	l.tx.Unlock()
+	l.rx.Lock()
+	if !l.in.ended {
+		l.leave()
+	}
+	l.rx.Unlock()
+	l.unmapIfEnded()
+	return nil
+}
+
+func (l *link) Shutdown(ctx context.Context) error {
+	l.mu.Lock()
+	l.ending = true
+	l.mu.Unlock()
+	l.busy.Store(true)
+	l.tell()
+	defer l.Close()
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		return fmt.Errorf("shut down link: %w", ctx.Err())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := errors.Join(l.closeErr, l.failure); err != nil {
+		return fmt.Errorf("shut down link: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package shm
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// budget is how many bytes one receive delivers, so that a goroutine that
+// waits for a condition gets to look at it.
+const budget = 1 << 20
+
+// A long payload that the Receiver leaves to the link goes to memory that
+// grows with what has come, because a header may lie about the size.
+const growStep = 1 << 20
+
+// receiver is the state of receiving, guarded by rx.
+type receiver struct {
+	reading
+	header transport.Header
+	inside bool   // Begin was called and End was not
+	place  []byte // where the payload goes; shorter than it while own memory grows
+	own    bool   // place is the link's
+	got    uint64
+	spare  []byte // own memory of the frame before
+	ended  bool
+}
+
+// receive delivers what has arrived, and reports whether anything had. The
+// caller holds rx.
+func (l *link) receive() (moved bool) {
+	r := &l.in
+	for left := int64(budget); left > 0 && !r.ended; {
+		if l.closed.Load() {
+			l.finish(transport.ErrClosed)
+			return true
+		}
+		// Read before tail: what an ended sender has published is all in
+		// front of the tail that is read next.
+		end, dead := r.sender.Load(), l.peerDead.Load()
+		n, err := r.available()
+		switch {
+		case err != nil:
+		case n > 0:
+			moved = true
+			var took uint64
+			if took, err = l.accept(n); err == nil {
+				left -= int64(took)
+				continue
+			}
+		case end == endBye && !r.inside:
+			l.finish(nil)
+			return true
+		case end != endOpen || dead:
+			l.finish(transport.ErrPeerGone)
+			return true
+		default:
+			return moved
+		}
+		l.finish(fmt.Errorf("%w: %w", transport.ErrPeerGone, err))
+		return true
+	}
+	return moved
+}
+
+// accept delivers the next frame, or the next piece of one, from n bytes that
+// are there, and returns how many that took.
+func (l *link) accept(n uint64) (took uint64, err error) {
+	r := &l.in
+	if !r.inside {
+		if n < transport.HeaderSize {
+			return 0, errCorrupt
+		}
+		// Decoded from a copy: the other process could still change it.
+		head := [transport.HeaderSize]byte(r.at(r.pos, transport.HeaderSize))
+		if err := r.header.Decode(&head); err != nil {
+			return 0, err
+		}
+		size := r.header.Size
+		if r.whole(size) {
+			if took = record(size); took > n {
+				return 0, errCorrupt
+			}
+			l.receiver.End(&r.header, r.at(r.pos+transport.HeaderSize, size))
+			l.release(took)
+			return took, nil
+		}
+		l.release(transport.HeaderSize)
+		r.inside, r.got = true, 0
+		r.place = l.receiver.Begin(&r.header)
+		if r.own = r.place == nil; r.own {
+			r.place, r.spare = r.spare[:min(uint64(cap(r.spare)), size)], nil
+		} else {
+			r.place = r.place[:size:size]
+		}
+		return transport.HeaderSize, nil
+	}
+	size := r.header.Size
+	last := n >= align(size)-r.got
+	piece := min(n, chunk)
+	if left := size - r.got; left < piece || left == piece && !last {
+		// Everything up to the end is there, or somebody forgot the padding.
+		if !last {
+			return 0, errCorrupt
+		}
+		piece = left
+	}
+	if r.own {
+		r.grow(r.got + piece)
+	}
+	copy(r.place[r.got:], r.at(r.pos, piece))
+	r.got += piece
+	took = piece
+	if r.got == size {
+		took += align(size) - size
+	}
+	l.release(took)
+	if r.got == size {
+		payload := r.place[:size]
+		if r.own {
+			r.spare = r.place
+		}
+		r.inside, r.place = false, nil
+		l.receiver.End(&r.header, payload)
+	}
+	return took, nil
+}
+
+// grow makes the link's own place at least n bytes long.
+func (r *receiver) grow(n uint64) {
+	if n <= uint64(len(r.place)) {
+		return
+	}
+	place := make([]byte, min(max(n, 2*uint64(len(r.place)), growStep), r.header.Size))
+	copy(place, r.place[:r.got])
+	r.place = place
+}
+
+// release gives n bytes back to the peer.
+func (l *link) release(n uint64) {
+	if l.in.reading.release(n) {
+		l.peer.ring()
+	}
+}
+
+// finish makes the last calls of the Receiver.
+func (l *link) finish(err error) {
+	r := &l.in
+	if r.inside {
+		r.inside, r.place = false, nil
+		l.receiver.Torn(&r.header, int(r.got))
+	}
+	l.mu.Lock()
+	l.closeErr, l.received = err, true
+	l.mu.Unlock()
+	if err != nil {
+		l.fail(err)
+	}
+	l.leave()
+	l.receiver.Closed(err)
+	l.tell()
+}
+
+// leave tells the peer that nobody reads any more.
+func (l *link) leave() {
+	l.in.ended = true
+	l.in.reader.Store(endGone)
+	l.peer.ring()
+}

@@ -1,0 +1,207 @@
+package shm
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/internal/queue"
+)
+
+// chunk is how much of a long frame is published at a time, so that the
+// reader copies one piece out while the next is copied in.
+const chunk = 64 << 10
+
+// sender is the state of sending, guarded by tx.
+type sender struct {
+	sending
+	offset  uint64 // payload bytes of the frame in front that are published
+	opened  bool   // its header is
+	midDone bool   // its Mid was called
+	waiting bool   // need is set
+	ended   bool
+}
+
+func (l *link) Send(f *transport.Frame) {
+	f.Header.Size = transport.Size(f.Payload)
+	l.mu.Lock()
+	err := l.sendErr
+	if err == nil && l.ending {
+		err = transport.ErrClosed
+	}
+	if err != nil {
+		l.mu.Unlock()
+		queue.Sent(f, err)
+		return
+	}
+	l.queue.Push(f)
+	l.mu.Unlock()
+	l.busy.Store(true)
+	l.pump()
+}
+
+// pump hands over what fits, unless another goroutine is at it.
+func (l *link) pump() (moved bool) {
+	for l.busy.Load() && l.tx.TryLock() {
+		m, blocked := l.write()
+		l.tx.Unlock()
+		moved = moved || m
+		if blocked {
+			break
+		}
+		// What came while tx was held is this goroutine's to send.
+	}
+	return moved
+}
+
+// write hands over frames until the queue is empty or the ring full. The
+// caller holds tx.
+func (l *link) write() (moved, blocked bool) {
+	s := &l.out
+	for !s.ended {
+		l.mu.Lock()
+		if l.sendErr != nil {
+			failed, err := l.queue.Take(), l.sendErr
+			if err != transport.ErrClosed {
+				l.failure = err
+			}
+			l.mu.Unlock()
+			l.endSending(endGone)
+			queue.Fail(failed, err)
+			return true, false
+		}
+		if l.queue.Len() == 0 {
+			l.busy.Store(false)
+			if !l.ending {
+				l.mu.Unlock()
+				return moved, false
+			}
+			l.sendErr = transport.ErrClosed
+			l.mu.Unlock()
+			l.endSending(endBye)
+			return true, false
+		}
+		f := l.queue.At(0)
+		l.mu.Unlock()
+		if s.reader.Load() != endOpen {
+			l.fail(transport.ErrPeerGone)
+			continue
+		}
+		m, done, err := l.transfer(f)
+		moved = moved || m
+		switch {
+		case err != nil:
+			l.fail(fmt.Errorf("%w: %w", transport.ErrPeerGone, err))
+		case done:
+			s.offset, s.opened, s.midDone = 0, false, false
+			l.mu.Lock()
+			l.queue.Pop()
+			l.mu.Unlock()
+			queue.Sent(f, nil)
+		case !l.closed.Load():
+			return moved, true
+		}
+	}
+	l.busy.Store(false)
+	return moved, false
+}
+
+// endSending says for good what this side's end of the ring is.
+func (l *link) endSending(end uint32) {
+	l.busy.Store(false)
+	l.out.ended = true
+	l.out.sender.Store(end)
+	l.peer.ring()
+	l.tell()
+}
+
+// free reports whether want bytes are free, and if not asks to be woken when
+// they are.
+func (s *sender) free(want uint64) (n uint64, ok bool, err error) {
+	if n, err = s.room(want); err == nil && n < want && !s.waiting {
+		s.waiting = true
+		s.await(want)
+		n, err = s.room(want)
+	}
+	if err == nil && n >= want && s.waiting {
+		s.waiting = false
+		s.need.Store(noNeed)
+	}
+	return n, n >= want, err
+}
+
+// transfer hands over what fits of f, and reports whether that was something
+// and whether it was the end of it.
+func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
+	s := &l.out
+	size := f.Header.Size
+	if s.whole(size) {
+		if _, ok, err := s.free(record(size)); !ok {
+			return false, false, err
+		}
+		f.Header.Encode((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize)))
+		payload := s.at(s.pos+transport.HeaderSize, size)
+		if f.Mid == nil {
+			transport.Gather(payload, f.Payload, 0)
+		} else {
+			transport.Gather(payload[:size/2], f.Payload, 0)
+			if !f.Mid() {
+				l.Close()
+				return false, false, nil
+			}
+			transport.Gather(payload[size/2:], f.Payload, int(size/2))
+		}
+		s.pos += record(size)
+		s.publish()
+		l.peer.ring()
+		return true, true, nil
+	}
+	if !s.opened {
+		if _, ok, err := s.free(transport.HeaderSize); !ok {
+			return false, false, err
+		}
+		f.Header.Encode((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize)))
+		s.pos += transport.HeaderSize
+		s.opened = true
+	}
+	for s.offset < size {
+		if l.closed.Load() || l.peerDead.Load() {
+			return moved, false, nil
+		}
+		limit := size
+		if f.Mid != nil && !s.midDone {
+			if limit = size / 2; s.offset == limit {
+				s.midDone = true
+				if !f.Mid() {
+					l.Close()
+					return moved, false, nil
+				}
+				continue
+			}
+		}
+		// The padding behind the last byte is published with it.
+		left := limit - s.offset
+		pad := uint64(0)
+		if limit == size {
+			pad = align(size) - size
+		}
+		want := min(left+pad, s.size/4)
+		room, ok, err := s.free(want)
+		if !ok {
+			return moved, false, err
+		}
+		n := min(left, chunk, room)
+		if n == left && n+pad > room {
+			n = room - pad
+		}
+		transport.Gather(s.at(s.pos, n), f.Payload, int(s.offset))
+		s.offset += n
+		s.pos += n
+		if s.offset == size {
+			s.pos += pad
+		}
+		s.publish()
+		l.peer.ring()
+		moved = true
+	}
+	return moved, true, nil
+}

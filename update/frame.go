@@ -1,0 +1,65 @@
+package update
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// Kind tells the frames of the section channel apart.
+type Kind uint8
+
+// The kinds of frames between the replicas of a rank.
+const (
+	KindUpdate     Kind = 1 + iota // the results of a task
+	KindClaim                      // "I have started this task"
+	KindBye                        // "my run has returned"
+	KindOnceResult                 // the result of a Once
+	KindOnceHave                   // "I hold the result of this Once"
+	KindOnceQuery                  // "do you hold it? I know of so many deaths"
+	KindOnceNone                   // the answer "no" to a query
+)
+
+// Message is the meaning of a frame on the section channel.
+type Message struct {
+	Kind      Kind
+	Section   uint64 // number of the section, or of the Once
+	Task      int    // KindUpdate, KindClaim
+	Tasks     int    // in the section
+	Signature uint64 // of the section, or of all sections (KindBye)
+	Deaths    uint64 // of this rank, KindOnceQuery and KindOnceNone
+}
+
+// ErrMessage marks a frame that no replica of ours sends.
+var ErrMessage = errors.New("malformed section frame")
+
+// Header puts m into a frame header.
+func (m Message) Header(incarnation uint32) transport.Header {
+	return transport.Header{
+		Channel:     transport.ChannelSection,
+		Kind:        uint8(m.Kind),
+		Incarnation: incarnation,
+		Args:        [6]uint64{m.Section, uint64(m.Task), uint64(m.Tasks), m.Signature, m.Deaths},
+	}
+}
+
+// ParseMessage reads the meaning of a frame of the section channel.
+func ParseMessage(h *transport.Header) (Message, error) {
+	m := Message{
+		Kind:      Kind(h.Kind),
+		Section:   h.Args[0],
+		Task:      int(h.Args[1]),
+		Tasks:     int(h.Args[2]),
+		Signature: h.Args[3],
+		Deaths:    h.Args[4],
+	}
+	const most = 1 << 40
+	switch {
+	case h.Channel != transport.ChannelSection || m.Kind < KindUpdate || m.Kind > KindOnceNone:
+		return m, fmt.Errorf("%w: channel %d, kind %d", ErrMessage, h.Channel, h.Kind)
+	case h.Args[1] > most || h.Args[2] > most || (m.Kind <= KindClaim && m.Task >= m.Tasks):
+		return m, fmt.Errorf("%w: task %d of %d", ErrMessage, h.Args[1], h.Args[2])
+	}
+	return m, nil
+}

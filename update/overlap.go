@@ -1,0 +1,113 @@
+package update
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Overlap tells of two tasks whose memory is not independent.
+type Overlap struct {
+	TaskA, TaskB     int
+	RegionA, RegionB *Region
+	Bytes            int // shared
+}
+
+func (o *Overlap) Error() string {
+	return fmt.Sprintf("tasks %d and %d are not independent: %s(%s) of one and %s(%s) of the other share %d bytes; make their blocks disjoint",
+		o.TaskA, o.TaskB, o.RegionA.Mode, o.RegionA.Name, o.RegionB.Mode, o.RegionB.Name, o.Bytes)
+}
+
+// Checker finds overlaps between the tasks of a section. Its buffers are kept
+// from one section to the next.
+type Checker struct {
+	spans []span
+}
+
+type span struct {
+	lo, hi uintptr
+	task   int
+	region *Region
+}
+
+// reach is the span that extends furthest, and the one that extends furthest
+// among those of other tasks: enough to tell whether any earlier span of
+// another task covers an address.
+type reach struct {
+	first, second span
+}
+
+func (r *reach) add(s span) {
+	switch {
+	case s.task == r.first.task && r.first.region != nil:
+		if s.hi > r.first.hi {
+			r.first = s
+		}
+	case s.hi > r.first.hi:
+		r.first, r.second = s, r.first
+	case s.hi > r.second.hi:
+		r.second = s
+	}
+}
+
+// other returns the furthest span that is not of the task.
+func (r *reach) other(task int) span {
+	if r.first.region != nil && r.first.task == task {
+		return r.second
+	}
+	return r.first
+}
+
+// Check applies the rule of independence: what a task writes (out, inout,
+// reduce, scratch) may not overlap what another task names. tasks(i) returns
+// the regions of task i.
+func (c *Checker) Check(n int, tasks func(i int) []Region) error {
+	c.spans = c.spans[:0]
+	for i := range n {
+		regions := tasks(i)
+		for k := range regions {
+			if r := &regions[k]; len(r.Mem) > 0 {
+				lo, hi := r.span()
+				c.spans = append(c.spans, span{lo, hi, i, r})
+			}
+		}
+	}
+	slices.SortFunc(c.spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.task, b.task))
+	})
+	var all, written reach
+	for _, s := range c.spans {
+		earlier := &written // a read conflicts with writes only
+		if s.region.Mode != In {
+			earlier = &all
+		}
+		if o := earlier.other(s.task); o.hi > s.lo {
+			a, b := o, s
+			if b.task < a.task {
+				a, b = b, a
+			}
+			return &Overlap{a.task, b.task, a.region, b.region, int(min(o.hi, s.hi) - s.lo)}
+		}
+		all.add(s)
+		if s.region.Mode != In {
+			written.add(s)
+		}
+	}
+	return nil
+}
+
+// Aliased turns an out region that overlaps an in region of the same task
+// into an inout: the task reads what it writes, as in p = r + beta*p.
+func Aliased(regions []Region) {
+	for i := range regions {
+		if regions[i].Mode != Out {
+			continue
+		}
+		lo, hi := regions[i].span()
+		for k := range regions {
+			if l, h := regions[k].span(); regions[k].Mode == In && l < hi && lo < h {
+				regions[i].Mode = InOut
+			}
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package update
+
+import "fmt"
+
+// Size returns the bytes of a task's update: all its written regions.
+func Size(regions []Region) int {
+	n := 0
+	for i := range regions {
+		if regions[i].Mode.Written() {
+			n += len(regions[i].Mem)
+		}
+	}
+	return n
+}
+
+// Payload appends the memory that makes up the update of a task, in the order
+// of its regions.
+func Payload(pieces [][]byte, regions []Region) [][]byte {
+	for i := range regions {
+		if regions[i].Mode.Written() && len(regions[i].Mem) > 0 {
+			pieces = append(pieces, regions[i].Mem)
+		}
+	}
+	return pieces
+}
+
+// Apply copies a whole update into the regions it was made from at a peer.
+func Apply(regions []Region, payload []byte) error {
+	if want := Size(regions); len(payload) != want {
+		return fmt.Errorf("an update of %d bytes for a task that writes %d", len(payload), want)
+	}
+	for i := range regions {
+		if regions[i].Mode.Written() {
+			payload = payload[copy(regions[i].Mem, payload):]
+		}
+	}
+	return nil
+}
+
+// InPlace returns the memory into which the update of a task can be received
+// directly: that of its only written region. Several regions need a buffer.
+func InPlace(regions []Region) (mem []byte, mode Mode, ok bool) {
+	n := 0
+	for i := range regions {
+		if regions[i].Mode.Written() && len(regions[i].Mem) > 0 {
+			mem, mode = regions[i].Mem, regions[i].Mode
+			n++
+		}
+	}
+	return mem, mode, n == 1
+}

@@ -1,0 +1,70 @@
+package update
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+)
+
+// Mode says what a task does with a region.
+type Mode uint8
+
+const (
+	In      Mode = iota // read
+	Out                 // written, not read before; may be written in part
+	InOut               // read and written
+	Reduce              // a private cell, written; folded after the section
+	Scratch             // work space: its contents mean nothing, and are never sent
+)
+
+func (m Mode) String() string {
+	return [...]string{"in", "out", "inout", "reduce", "scratch"}[m]
+}
+
+// Written reports whether a region of this mode is part of the update.
+func (m Mode) Written() bool { return m == Out || m == InOut || m == Reduce }
+
+// Region is a named piece of memory of one task. Its bytes are those of a
+// slice or variable of a pointer-free type.
+type Region struct {
+	Name string
+	Mode Mode
+	Mem  []byte
+	Type reflect.Type // of an element
+	Err  error        // why the memory cannot be a region
+}
+
+// Slice makes a region of the elements of s.
+func Slice[T any](mode Mode, name string, s []T) Region {
+	r := Region{Name: name, Mode: mode, Type: reflect.TypeFor[T]()}
+	if r.Err = PointerFree(r.Type); r.Err != nil {
+		r.Err = fmt.Errorf("%s(%s): %w", mode, name, r.Err)
+		return r
+	}
+	var zero T
+	r.Mem = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
+	return r
+}
+
+// Var makes a region of the variable at v.
+func Var[T any](mode Mode, name string, v *T) Region {
+	if v == nil {
+		return Region{Name: name, Mode: mode, Type: reflect.TypeFor[T](),
+			Err: fmt.Errorf("%s(%s): nil *%s", mode, name, reflect.TypeFor[T]())}
+	}
+	return Slice(mode, name, unsafe.Slice(v, 1))
+}
+
+// Len returns the number of elements.
+func (r *Region) Len() int {
+	if size := int(r.Type.Size()); size > 0 {
+		return len(r.Mem) / size
+	}
+	return 0
+}
+
+// span returns the addresses [lo, hi) of the region.
+func (r *Region) span() (lo, hi uintptr) {
+	lo = uintptr(unsafe.Pointer(unsafe.SliceData(r.Mem)))
+	return lo, lo + uintptr(len(r.Mem))
+}

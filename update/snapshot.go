@@ -1,0 +1,18 @@
+package update
+
+// Snapshot is a copy of memory from the start of a section, so that a task
+// can run again after a torn update [INTRA, Algorithm 1, lines 31 and 38].
+// Its buffer is kept when it is taken again.
+type Snapshot struct {
+	of   []byte
+	copy []byte
+}
+
+// Take copies mem.
+func (s *Snapshot) Take(mem []byte) {
+	s.of = mem
+	s.copy = append(s.copy[:0], mem...)
+}
+
+// Restore writes the copy back to where it was taken.
+func (s *Snapshot) Restore() { copy(s.of, s.copy) }
