@@ -24,6 +24,7 @@ const (
 type Comm struct {
 	engine  *sdr.Engine
 	id      uint64
+	line    uint64 // communicators with the same line are used by one goroutine
 	rank    int
 	members []int // rank in the job of each member
 	index   []int // member of each rank of the job, or Undefined
@@ -44,7 +45,8 @@ func World(e *sdr.Engine) (*Comm, error) {
 	for i := range members {
 		members[i] = i
 	}
-	return newComm(e, contextID(0, "world", members, 0), members)
+	id := contextID(0, "world", members, 0)
+	return newComm(e, id, id, members)
 }
 
 // Alone returns a world of one rank, for a program that was started without a
@@ -73,9 +75,9 @@ func contextID(parent uint64, operation string, members []int, count uint64) uin
 }
 
 // newComm joins the contexts of a communicator of which this rank is a member.
-func newComm(e *sdr.Engine, id uint64, members []int) (*Comm, error) {
+func newComm(e *sdr.Engine, id, line uint64, members []int) (*Comm, error) {
 	c := &Comm{
-		engine: e, id: id, members: members, index: make([]int, e.Size()),
+		engine: e, id: id, line: line, members: members, index: make([]int, e.Size()),
 		sent: make([]uint64, len(members)), received: make([]uint64, len(members)),
 		made: make(map[string]uint64),
 	}
@@ -87,10 +89,10 @@ func newComm(e *sdr.Engine, id uint64, members []int) (*Comm, error) {
 	}
 	c.rank = c.index[e.Rank()]
 	var err error
-	if c.p2p, err = e.Join(id, false); err != nil {
+	if c.p2p, err = e.Join(id, line, false); err != nil {
 		return nil, fmt.Errorf("new communicator: %w", err)
 	}
-	if c.coll, err = e.Join(contextID(id, "collectives", nil, 0), true); err != nil {
+	if c.coll, err = e.Join(contextID(id, "collectives", nil, 0), line, true); err != nil {
 		return nil, fmt.Errorf("new communicator: %w", err)
 	}
 	return c, nil

@@ -93,5 +93,9 @@ func (c *Comm) checkGroup(g *Group) error {
 func (c *Comm) derive(operation, counter string, members []int) (*Comm, error) {
 	count := c.made[counter]
 	c.made[counter]++
-	return newComm(c.engine, contextID(c.id, operation, members, count), members)
+	id, line := contextID(c.id, operation, members, count), c.line
+	if operation == "dup" {
+		line = id
+	}
+	return newComm(c.engine, id, line, members)
 }

@@ -143,7 +143,7 @@ func (c *Comm) startPlan(s *schedule) {
 	for i := range messages {
 		s.calls[i].Reset()
 	}
-	c.engine.Start(s.script)
+	c.engine.Start(c.coll, s.script)
 }
 
 // finishPlan waits for the end of a collective operation.

@@ -225,11 +225,10 @@ func flood(w *world) error {
 
 // isendSsend is legal: the second message can be received before the first.
 func isendSsend(w *world) error {
-	n, me := w.c.Size(), w.c.Rank()
+	n, me, size := w.c.Size(), w.c.Rank(), w.size()
 	if n < 2 || me > 1 {
 		return nil
 	}
-	size := w.size()
 	buf := make([]uint32, size+2)
 	if me == 0 {
 		first := comm.Issend(w.c, payload(0, 0, size), 1, 1)

@@ -41,7 +41,7 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 		switch place {
 		case section.Into:
 			mem, mode, _ := update.InPlace(e.open.tasks[u.Task].regions)
-			if mode == update.InOut && e.place == receiveInPlace {
+			if mode == update.InOut && e.place != receiveTorn {
 				r.snapshot.Take(mem)
 			}
 			return mem
@@ -161,7 +161,7 @@ func (r *receiver) Torn(h *transport.Header, n int) {
 	e := r.e
 	e.mu.Lock()
 	if _, u, ok := r.parse(h); ok && r.place == section.Into {
-		if _, mode, _ := update.InPlace(e.open.tasks[u.Task].regions); mode == update.InOut && e.place == receiveInPlace {
+		if _, mode, _ := update.InPlace(e.open.tasks[u.Task].regions); mode == update.InOut && e.place != receiveTorn {
 			r.snapshot.Restore()
 		}
 		e.machine.Torn(u)

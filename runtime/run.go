@@ -65,7 +65,6 @@ type local struct {
 
 	mu       sync.Mutex
 	verdicts []job.Verdict
-	finished int
 	over     bool
 	err      error
 }

@@ -20,9 +20,6 @@ package with the build tag intra.
 
 `
 
-// defaultRing is the size of a shared-memory ring in bytes.
-const defaultRing = 1 << 20
-
 // parse reads the command line, without the name of the command.
 func parse(args []string, out io.Writer) (*launch.Config, error) {
 	c := &launch.Config{}
@@ -32,7 +29,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	r := fs.Int("r", 2, "`replicas` of each rank")
 	degrees := fs.String("degrees", "", "replicas of each rank, one number per rank, like `2,1,2`")
 	link := fs.String("link", job.LinkAuto, "`kind` of link between processes of one host: auto, shm, unix or tcp")
-	ring := size(defaultRing)
+	ring := size(job.DefaultRing)
 	fs.Var(&ring, "ring", "`size` of a shared-memory ring, like 64K or 4M")
 	fs.Func("kill", "kill a process (SIGKILL) at a point of its execution, `RANK.REPLICA@WHEN`;\nWHEN is a duration, section:K, task:K, update:K or message:K; repeatable", func(s string) error {
 		k, err := job.ParseKill(s)

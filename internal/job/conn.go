@@ -137,7 +137,7 @@ func (c *Conn) fill() error {
 		}
 	}
 	if err != nil {
-		if errors.Is(err, unix.ECONNRESET) { // it ended with unread messages
+		if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) { // reset: it ended with unread messages
 			return io.EOF
 		}
 		return err

@@ -63,7 +63,7 @@ func Answer(c *Conn, secret *Secret) (*Hello, error) {
 		return fmt.Errorf("%w: %w", ErrRefused, cause)
 	}
 	if m.Version != Version {
-		return nil, refuse(versionMismatch(Version, m.Version))
+		return nil, refuse(versionMismatch(m.Version, Version))
 	}
 	theirs, mine := [secretSize]byte(m.Nonce), newNonce()
 	err = c.Write(&Message{Kind: KindChallenge, Version: Version, Nonce: mine[:], MAC: secret.mac("head", theirs, mine, nil)})

@@ -8,8 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/shm"
 	"github.com/intrahpc/intra/transport/tcp"
 )
+
+// DefaultRing is the size of a shared-memory ring that suits most programs, in
+// bytes.
+const DefaultRing = shm.DefaultSize
 
 // LinkFiles makes a link between two processes of one host, one descriptor
 // for each: lower is for the process that Compare puts first. ring is the size
@@ -17,7 +22,7 @@ import (
 func LinkFiles(kind string, ring int) (lower, higher *os.File, err error) {
 	switch kind {
 	case LinkSHM:
-		s, err := shmCreate(ring)
+		s, err := shm.Create(ring)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -56,7 +61,7 @@ func openLink(kind string, f *os.File, higher bool) (transport.Link, error) {
 		if higher {
 			side = 1
 		}
-		return shmOpen(f, side)
+		return shm.Open(f, side)
 	case LinkUnix:
 		c, err := net.FileConn(f)
 		if err != nil {

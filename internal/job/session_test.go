@@ -87,8 +87,10 @@ func TestSessionTellsAndIsTold(t *testing.T) {
 	require.Equal(t, k, *h.read(t, KindFired).Kill)
 	s.Suspect(Process{0, 1}, io.ErrUnexpectedEOF)
 	require.Equal(t, io.ErrUnexpectedEOF.Error(), h.read(t, KindSuspect).Text)
-	require.NoError(t, s.Fail(Failure{FailPanic, string(make([]byte, 2*maxText))}, Stats{}))
+	failed := make(chan error)
+	go func() { failed <- s.Fail(Failure{FailPanic, string(make([]byte, 2*maxText))}, Stats{}) }()
 	require.Less(t, len(h.read(t, KindFail).Failure.Text), 2*maxText)
+	require.NoError(t, <-failed)
 	require.NoError(t, s.Finish(Stats{Sections: 3}))
 	require.EqualValues(t, 3, h.read(t, KindFinish).Stats.Sections)
 

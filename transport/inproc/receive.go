@@ -43,7 +43,8 @@ func (l *link) deliver() (moved bool) {
 // accept delivers one parcel.
 func (l *link) accept(pc parcel) {
 	if pc.first && pc.last {
-		l.receiver.End(&pc.header, pc.data)
+		l.header = pc.header
+		l.receiver.End(&l.header, pc.data)
 		return
 	}
 	if pc.first {

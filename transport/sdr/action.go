@@ -22,6 +22,7 @@ type Action struct {
 	To      int  // process, see Core.Process
 	Header  transport.Header
 	Payload []byte
+	Past    []byte // causal past of the message, follows the payload
 	Message *Message
 	Request *Request
 }

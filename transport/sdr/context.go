@@ -10,6 +10,7 @@ type Context struct {
 	freed  bool // the program is done with it
 	out    []*outStream
 	in     []*inStream
+	line   *line
 	any    queue[*Request] // receives from any source, in posting order
 }
 
@@ -41,8 +42,9 @@ type inStream struct {
 
 // Join returns the context with this id, which the program has just agreed on
 // with the other members; frames for it may have come before. Exact contexts
-// are those of collectives.
-func (c *Core) Join(id uint64, exact bool) (*Context, error) {
+// are those of collectives. line names the line of operations to which it
+// belongs.
+func (c *Core) Join(id, line uint64, exact bool) (*Context, error) {
 	ctx := c.context(id, exact)
 	if ctx == nil || ctx.joined {
 		return nil, errContextUsed
@@ -51,6 +53,7 @@ func (c *Core) Join(id uint64, exact bool) (*Context, error) {
 		return nil, errContextUsed
 	}
 	ctx.joined = true
+	c.enterLine(ctx, line)
 	return ctx, nil
 }
 
@@ -119,6 +122,7 @@ func (c *Core) close(ctx *Context) {
 		}
 	}
 	c.contexts[ctx.id] = nil
+	c.leaveLine(ctx.line)
 	for i, o := range c.order {
 		if o == ctx {
 			c.order = append(c.order[:i], c.order[i+1:]...)

@@ -74,9 +74,14 @@ type Core struct {
 	contexts      map[uint64]*Context // nil value: closed
 	order         []*Context          // the open ones, in order of creation
 	recent        *Context
-	clock         uint64 // numbers receives and arrivals
-	unfinished    int    // messages kept
+	replicated    bool
+	lines         []*line          // in order of creation
+	lineOf        map[uint64]*line // nil value: closed
+	unripe        int              // unmatched messages that a receive from any source had to leave
+	clock         uint64           // numbers receives and arrivals
+	unfinished    int              // messages kept
 	draining      bool
+	news          bool // there is something new for probes to see
 	buffers       buffers
 	messages      []*Message // for reuse
 	arrivals      []*arrival // for reuse
@@ -89,10 +94,11 @@ type Core struct {
 func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, limits Limits) *Core {
 	c := &Core{
 		rank: rank, replica: replica, incarnation: incarnation, mirror: mirror,
-		limits: limits.withDefaults(), contexts: make(map[uint64]*Context),
+		limits: limits.withDefaults(), contexts: make(map[uint64]*Context), lineOf: make(map[uint64]*line),
 	}
 	for r, d := range degrees {
 		d = min(max(d, 1), MaxReplicas)
+		c.replicated = c.replicated || d > 1
 		c.ranks = append(c.ranks, rankState{first: len(c.processes), degree: d, live: 1<<d - 1})
 		for k := range d {
 			c.processes = append(c.processes, process{rank: r, replica: k, alive: true, credit: c.limits.Window})

@@ -83,7 +83,7 @@ func (e *Engine) Size() int { return len(e.core.ranks) }
 // outFrame is a frame on its way; it tells the core when its payload is free.
 type outFrame struct {
 	frame   transport.Frame
-	pieces  [1][]byte
+	pieces  [2][]byte
 	engine  *Engine
 	message *Message
 	to      int
@@ -97,7 +97,7 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 		e.core.Sent(m, f.to, err)
 		e.unlock()
 	}
-	f.message, f.pieces[0], f.frame.Mid = nil, nil, nil
+	f.message, f.pieces, f.frame.Mid = nil, [2][]byte{}, nil
 	e.frames.Put(f)
 }
 
@@ -138,9 +138,10 @@ func (e *Engine) unlock() {
 		e.mu.Lock()
 		e.flushing = false
 	}
-	drained := e.core.draining && e.core.Drained()
+	news := e.core.news || e.core.draining && e.core.Drained()
+	e.core.news = false
 	e.mu.Unlock()
-	if drained {
+	if news {
 		e.cfg.Poller.Wake()
 	}
 }
@@ -151,9 +152,15 @@ func (e *Engine) transmit(a *Action) {
 	f.frame.Header, f.message, f.to = a.Header, a.Message, a.To
 	f.frame.Owner = f
 	f.frame.Payload = nil
+	pieces := f.pieces[:0]
 	if len(a.Payload) > 0 {
-		f.pieces[0] = a.Payload
-		f.frame.Payload = f.pieces[:]
+		pieces = append(pieces, a.Payload)
+	}
+	if len(a.Past) > 0 {
+		pieces = append(pieces, a.Past)
+	}
+	if len(pieces) > 0 {
+		f.frame.Payload = pieces
 	}
 	if a.First && e.cfg.Mid != nil {
 		f.frame.Mid = e.cfg.Mid()

@@ -11,9 +11,11 @@ import (
 // Kinds of frames on transport.ChannelMessage. Args[0] is the context and
 // Args[1] the number of the message in its stream, unless said otherwise.
 const (
-	// kindEager is a message with its payload. Args[2] is the tag.
+	// kindEager is a message with its payload. Args[2] is the tag, Args[4] the
+	// length of the causal past that follows the payload.
 	kindEager uint8 = 1 + iota
-	// kindOffer announces a message of Args[3] bytes; Args[2] is the tag.
+	// kindOffer announces a message of Args[3] bytes; Args[2] is the tag. Its
+	// payload is the causal past, of length Args[4].
 	// The receiver asks for the payload when a receive is bound to it.
 	kindOffer
 	// kindGrant asks the sender of an offer for the payload.
@@ -48,11 +50,11 @@ var ErrProtocol = errors.New("malformed message frame")
 func checkHeader(h *transport.Header) error {
 	switch h.Kind {
 	case kindEager:
-		if h.Args[2] > maxTag || h.Size > maxEager {
+		if h.Args[2] > maxTag || h.Size > maxEager+h.Args[4] || h.Args[4] > h.Size {
 			return fmt.Errorf("%w: message with tag %d and %d bytes", ErrProtocol, h.Args[2], h.Size)
 		}
 	case kindOffer:
-		if h.Args[2] > maxTag || h.Args[3] > transport.MaxPayload || h.Size != 0 {
+		if h.Args[2] > maxTag || h.Args[3] > transport.MaxPayload || h.Size != h.Args[4] {
 			return fmt.Errorf("%w: offer with tag %d of %d bytes", ErrProtocol, h.Args[2], h.Args[3])
 		}
 	case kindGrant, kindWant, kindCredit:

@@ -40,6 +40,15 @@ func (c *Core) postRecv(req *Request) {
 	} else {
 		q.insert(at, req)
 	}
+	if req.source == Any {
+		for _, s := range req.ctx.in {
+			if s != nil {
+				for _, m := range s.unexpected.all() {
+					c.leave(m)
+				}
+			}
+		}
+	}
 }
 
 // unexpected finds the first unmatched message that req accepts, as an index
@@ -47,7 +56,7 @@ func (c *Core) postRecv(req *Request) {
 func (c *Core) unexpected(req *Request) (*inStream, int) {
 	if req.source != Any {
 		s := req.ctx.in[req.source]
-		return s, s.first(req)
+		return s, c.first(s, req)
 	}
 	var best *inStream
 	at := -1
@@ -55,7 +64,7 @@ func (c *Core) unexpected(req *Request) (*inStream, int) {
 		if s == nil {
 			continue
 		}
-		if i := s.first(req); i >= 0 && (best == nil || s.unexpected.all()[i].order < best.unexpected.all()[at].order) {
+		if i := c.first(s, req); i >= 0 && (best == nil || s.unexpected.all()[i].order < best.unexpected.all()[at].order) {
 			best, at = s, i
 		}
 	}
@@ -63,8 +72,9 @@ func (c *Core) unexpected(req *Request) (*inStream, int) {
 }
 
 // takePosted takes the receive out of its queue that a message matches: the
-// one posted first.
-func (s *inStream) takePosted(number uint64, tag int) *Request {
+// one posted first. Receives from any source are left out if the message
+// depends on what comes after them.
+func (c *Core) takePosted(s *inStream, number uint64, tag int, past []byte) *Request {
 	q, at := &s.posted, -1
 	for i, r := range s.posted.all() {
 		if r.accepts(number, tag) {
@@ -77,7 +87,9 @@ func (s *inStream) takePosted(number uint64, tag int) *Request {
 			break
 		}
 		if r.accepts(number, tag) {
-			q, at = &s.ctx.any, i
+			if c.ripe(past) {
+				q, at = &s.ctx.any, i
+			}
 			break
 		}
 	}
@@ -95,11 +107,11 @@ func (c *Core) bind(m *arrival, req *Request) {
 	switch {
 	case m.local != nil:
 		out := m.local
-		c.fill(req, m.stream, m.number, m.tag, out.data)
+		c.fill(req, m.stream, m.number, m.tag, out.data, nil)
 		c.endLocal(out)
 		c.release(m)
 	case m.whole:
-		c.fill(req, m.stream, m.number, m.tag, m.data)
+		c.fill(req, m.stream, m.number, m.tag, m.data, m.past)
 		c.release(m)
 	default:
 		m.req, req.bound = req, m
@@ -110,7 +122,8 @@ func (c *Core) bind(m *arrival, req *Request) {
 }
 
 // fill completes a receive with a whole message.
-func (c *Core) fill(req *Request, s *inStream, number uint64, tag int, payload []byte) {
+func (c *Core) fill(req *Request, s *inStream, number uint64, tag int, payload, past []byte) {
+	c.absorb(past)
 	n := len(payload)
 	var err error
 	if n > len(req.buf) {
@@ -169,8 +182,8 @@ func (c *Core) Cancel(req *Request) bool {
 func (c *Core) postLocal(m *Message) {
 	ctx := m.stream.ctx
 	s := c.inStream(ctx, c.rank)
-	if req := s.takePosted(m.number, m.tag); req != nil {
-		c.fill(req, s, m.number, m.tag, m.data)
+	if req := c.takePosted(s, m.number, m.tag, nil); req != nil {
+		c.fill(req, s, m.number, m.tag, m.data, nil)
 		c.endLocal(m)
 		return
 	}
@@ -178,8 +191,8 @@ func (c *Core) postLocal(m *Message) {
 		c.copyOut(m)
 	}
 	a := c.newArrival(s, m.number, m.tag, len(m.data))
-	a.local, a.queued = m, true
-	s.unexpected.push(a)
+	a.local = m
+	c.enqueue(a)
 }
 
 func (c *Core) endLocal(m *Message) {
@@ -192,12 +205,16 @@ func (c *Core) endLocal(m *Message) {
 	c.reuseMessage(m)
 }
 
-func (s *inStream) first(req *Request) int {
+// first finds the first message of a stream that req accepts and may have.
+func (c *Core) first(s *inStream, req *Request) int {
 	if s == nil {
 		return -1
 	}
 	for i, m := range s.unexpected.all() {
 		if req.accepts(m.number, m.tag) {
+			if req.source == Any && !c.ripe(m.past) {
+				return -1 // nor what comes after it
+			}
 			return i
 		}
 	}
@@ -219,6 +236,10 @@ func (c *Core) newArrival(s *inStream, number uint64, tag, size int) *arrival {
 func (c *Core) release(m *arrival) {
 	if m.hasData {
 		c.buffers.put(m.data)
+	}
+	c.buffers.put(m.past)
+	if m.unripe {
+		c.unripe--
 	}
 	if m.eager >= 0 {
 		c.consumed(m.eager, m.size+frameCost)

@@ -1,12 +1,11 @@
 package sdr
 
 // Join enters the context with this id, on which the members of a
-// communicator have agreed. An exact context is one whose receives name the
-// number of the message: that of collectives.
-func (e *Engine) Join(id uint64, exact bool) (*Context, error) {
+// communicator have agreed, see Core.Join.
+func (e *Engine) Join(id, line uint64, exact bool) (*Context, error) {
 	e.mu.Lock()
 	defer e.unlock()
-	return e.core.Join(id, exact)
+	return e.core.Join(id, line, exact)
 }
 
 // Free leaves a context; operations under way in it are still completed.

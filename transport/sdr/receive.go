@@ -68,7 +68,7 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	}
 	if ctx == nil { // closed: nobody will ever receive it
 		if h.Kind == kindEager {
-			c.consumed(p, len(payload)+frameCost)
+			c.consumed(p, len(payload)-int(h.Args[4])+frameCost)
 		}
 		c.ackTo(&Context{id: h.Args[0], exact: h.Flags&flagExact != 0}, pr.rank, nil)
 		return nil
@@ -77,18 +77,21 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	if s.received.far(h.Args[1]) {
 		return violation(pr, h, "number too far ahead")
 	}
-	switch h.Kind {
-	case kindEager:
-		return c.eager(p, s, h, payload)
-	case kindOffer:
-		return c.offer(p, s, h)
-	default:
+	if h.Kind == kindData {
 		return c.data(p, s, h, payload)
 	}
+	payload, past, err := c.splitPast(p, h, payload)
+	if err != nil {
+		return err
+	}
+	if h.Kind == kindOffer {
+		return c.offer(p, s, h, past)
+	}
+	return c.eager(p, s, h, payload, past)
 }
 
 // eager takes a message that came with its payload.
-func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte) error {
+func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []byte) error {
 	n, tag := h.Args[1], int(h.Args[2])
 	replica := c.processes[p].replica
 	cost := len(payload) + frameCost
@@ -116,17 +119,19 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte) er
 		m := c.newArrival(s, n, tag, len(payload))
 		m.whole, m.eager = true, p
 		m.keepCopy(c, payload)
+		m.keepPast(c, past)
 		s.live[n] = m
 		return nil
 	}
 	s.due++
-	if req := s.takePosted(n, tag); req != nil {
-		c.fill(req, s, n, tag, payload)
+	if req := c.takePosted(s, n, tag, past); req != nil {
+		c.fill(req, s, n, tag, payload, past)
 		c.consumed(p, cost)
 	} else {
 		m := c.newArrival(s, n, tag, len(payload))
 		m.whole, m.eager = true, p
 		m.keepCopy(c, payload)
+		m.keepPast(c, past)
 		c.enqueue(m)
 	}
 	c.advance(s)
@@ -138,14 +143,31 @@ func (m *arrival) keepCopy(c *Core, payload []byte) {
 	copy(m.data, payload)
 }
 
+func (m *arrival) keepPast(c *Core, past []byte) {
+	if len(past) > 0 {
+		m.past = append(c.buffers.get(len(past))[:0], past...)
+	}
+}
+
 // enqueue puts an unmatched message into its place in the unexpected queue.
 func (c *Core) enqueue(m *arrival) {
 	m.queued = true
 	m.stream.unexpected.push(m)
+	c.news = true
+	c.leave(m)
+}
+
+// leave notes that a message has to wait for an operation of this replica if
+// that is so.
+func (c *Core) leave(m *arrival) {
+	if !m.unripe && len(m.stream.ctx.any.all()) > 0 && !c.ripe(m.past) {
+		m.unripe = true
+		c.unripe++
+	}
 }
 
 // offer takes the announcement of a message.
-func (c *Core) offer(p int, s *inStream, h *transport.Header) error {
+func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error {
 	n, tag, size := h.Args[1], int(h.Args[2]), int(h.Args[3])
 	replica := c.processes[p].replica
 	if s.received.has(n) {
@@ -164,6 +186,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header) error {
 	}
 	m := c.newArrival(s, n, tag, size)
 	m.offers = 1 << replica
+	m.keepPast(c, past)
 	s.live[n] = m
 	if s.ctx.exact || n == s.due {
 		s.due++
@@ -175,7 +198,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header) error {
 
 // deliver matches a message whose turn it is.
 func (c *Core) deliver(m *arrival) {
-	if req := m.stream.takePosted(m.number, m.tag); req != nil {
+	if req := c.takePosted(m.stream, m.number, m.tag, m.past); req != nil {
 		c.bind(m, req)
 	} else {
 		c.enqueue(m)
@@ -244,7 +267,7 @@ func (c *Core) whole(m *arrival, p int, payload []byte) {
 	switch {
 	case m.req != nil:
 		delete(s.live, m.number)
-		c.fill(m.req, s, m.number, m.tag, payload)
+		c.fill(m.req, s, m.number, m.tag, payload, m.past)
 		c.release(m)
 		return
 	case m.queued:

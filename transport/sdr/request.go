@@ -67,6 +67,7 @@ type Message struct {
 	number   uint64
 	tag      int
 	data     []byte
+	past     []byte
 	copied   bool     // data is the core's own
 	sync     bool     // offered whatever its size
 	req      *Request // nil when it was complete from the start
@@ -84,8 +85,10 @@ type arrival struct {
 	tag     int
 	size    int
 	whole   bool
-	data    []byte   // copy of the payload of a whole message, or of one that came while another copy was being written
-	hasData bool     // data is set (it may be empty)
+	data    []byte // copy of the payload of a whole message, or of one that came while another copy was being written
+	hasData bool   // data is set (it may be empty)
+	past    []byte
+	unripe  bool     // a receive from any source had to leave it
 	offers  uint64   // live replicas of the source that offer it
 	granted int      // replica that was asked for the payload, or -1
 	filling bool     // a link writes into the receive's buffer

@@ -16,15 +16,17 @@ type Script struct {
 // Call completes when the script has ended.
 func (s *Script) Call() *Call { return s.done }
 
-// Start begins a script, for the first time or after it has ended.
-func (e *Engine) Start(s *Script) {
+// Start begins a script of messages in ctx, for the first time or after it has
+// ended.
+func (e *Engine) Start(ctx *Context, s *Script) {
 	if s.done == nil {
 		s.done = e.NewCall()
 	}
 	s.done.Reset()
 	e.mu.Lock()
+	e.core.Operate(ctx)
 	s.pending = 1
-	e.mu.Unlock()
+	e.unlock()
 	e.run(s)
 }
 

@@ -9,6 +9,7 @@ import "github.com/intrahpc/intra/transport"
 // every live replica of dst has the message. With sync that is not before a
 // receive has matched it.
 func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync bool) {
+	c.Operate(ctx)
 	s := c.outStream(ctx, dst)
 	n := s.next
 	s.next++
@@ -46,6 +47,7 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 	} else if small {
 		r.waiting++
 	}
+	m.past = c.past()
 	s.keep(m)
 	r.unfinished++
 	c.unfinished++
@@ -84,7 +86,9 @@ func (c *Core) transmit(m *Message, d int) {
 		return
 	}
 	h.Args[3] = uint64(len(m.data))
-	c.send(p, h, nil)
+	// The past is copied: an offer is not waited for.
+	h.Args[4] = uint64(len(m.past))
+	c.send(p, h, append([]byte(nil), m.past...))
 }
 
 func (c *Core) header(m *Message, kind uint8) transport.Header {
@@ -98,8 +102,15 @@ func (c *Core) header(m *Message, kind uint8) transport.Header {
 
 func (c *Core) sendPayload(m *Message, p int, h transport.Header) {
 	m.inflight++
+	eager := h.Kind == kindEager
+	if eager {
+		h.Args[4] = uint64(len(m.past))
+	}
 	c.send(p, h, m.data)
 	a := &c.actions[len(c.actions)-1]
+	if eager {
+		a.Past = m.past
+	}
 	d := uint64(1) << c.processes[p].replica
 	a.Message, a.First = m, m.first&d != 0
 	m.first &^= d
@@ -149,6 +160,7 @@ func (c *Core) finish(m *Message) {
 		}
 		c.complete(m.req, Status{}, nil)
 	}
+	c.buffers.put(m.past)
 	c.reuseMessage(m)
 	c.updateWant(s.rank)
 	if s.ctx.freed {

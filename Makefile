@@ -1,0 +1,52 @@
+# The two commands a newcomer needs, run and test, do all the set-up on a
+# machine with only Go. `make help` lists the rest.
+
+GO        ?= go
+BIN       := bin
+PACKAGES  := ./...
+SOAK      ?= 1000000
+FUZZTIME  ?= 5m
+# The linter is a tool of the project, not a dependency of its users.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help run test race check generate bench soak fuzz clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(BIN)/intrarun: FORCE
+	$(GO) build -o $@ ./cmd/intrarun
+FORCE:
+
+run: $(BIN)/intrarun ## the main job: HPCCG on a replica pair, one replica killed halfway
+	$(BIN)/intrarun -n 1 -r 2 -v -kill 0.1@task:6000 ./examples/hpccg -nx 64 -ny 64 -nz 64
+
+test: ## build everything both ways and run all tests
+	$(GO) build $(PACKAGES)
+	$(GO) build -tags intra $(PACKAGES)
+	$(GO) test $(PACKAGES)
+
+race: ## all tests under the race detector
+	$(GO) test -race -timeout 30m $(PACKAGES)
+
+check: ## gofmt, vet with and without the tag, staticcheck, generated files up to date
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v testdata)); \
+	 if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
+	$(GO) vet $(PACKAGES)
+	$(GO) vet -tags intra $(PACKAGES)
+	$(GO) run $(STATICCHECK) $(PACKAGES)
+	$(GO) run $(STATICCHECK) -tags intra $(PACKAGES)
+	$(GO) tool intragen -check ./examples/...
+
+generate: ## run every generator
+	$(GO) generate $(PACKAGES)
+
+bench: ## kernels, links and work sharing on this machine
+	$(GO) run ./cmd/intrabench kernels
+	$(GO) run ./cmd/intrabench pingpong
+
+soak: ## a million random schedules of every protocol
+	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h ./internal/section ./transport/sdr ./comm
+
+clean: ## remove what was built
+	rm -rf $(BIN)

@@ -1,0 +1,44 @@
+package main
+
+import "github.com/intrahpc/intra/kernels"
+
+// arithmetic says how the kernels add up. Replicas of one job use the same.
+type arithmetic int
+
+const (
+	simd       arithmetic = iota // package kernels: fixed lanes, one result on every CPU
+	sequential                   // plain loops in order, as the original's
+)
+
+// waxpby computes w = alpha·x + beta·y.
+//
+//intra:task in(how, alpha, x, beta, y) out(w)
+func waxpby(how arithmetic, alpha float64, x []float64, beta float64, y, w []float64) {
+	if how == simd {
+		kernels.Waxpby(alpha, x, beta, y, w)
+		return
+	}
+	for i := range w {
+		w[i] = float64(alpha*x[i]) + float64(beta*y[i])
+	}
+}
+
+// ddot returns the inner product of x and y.
+//
+//intra:task in(how, x, y) reduce(+: sum)
+func ddot(how arithmetic, x, y []float64) (sum float64) {
+	if how == simd {
+		return kernels.Dot(x, y)
+	}
+	for i := range x {
+		sum += float64(x[i] * y[i])
+	}
+	return sum
+}
+
+// sparsemv computes rows lo to lo+len(y) of y = A·x.
+//
+//intra:task in(a, lo, x) out(y)
+func sparsemv(a *kernels.Sliced[float64], lo int, x, y []float64) {
+	a.MulRows(lo, x, y)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// settings are the flags.
+type settings struct {
+	nx, ny, nz int
+	iters      int
+	tolerance  float64
+	tasks      int
+	how        arithmetic
+	json       bool
+}
+
+func parse() (settings, error) {
+	var s settings
+	flag.IntVar(&s.nx, "nx", 64, "points in x")
+	flag.IntVar(&s.ny, "ny", 64, "points in y")
+	flag.IntVar(&s.nz, "nz", 64, "points in z, of each rank")
+	flag.IntVar(&s.iters, "iters", 150, "one more than the most passes, as the original counts")
+	flag.Float64Var(&s.tolerance, "tol", 0, "stop when the residual norm is not above this")
+	flag.IntVar(&s.tasks, "tasks", (*intra.Process)(nil).Tasks(), "tasks of each section; the result depends on it")
+	how := flag.String("kernels", "simd", "simd, or sequential: plain loops that add in order, as the original")
+	flag.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
+	flag.Parse()
+	switch *how {
+	case "simd":
+		s.how = simd
+	case "sequential":
+		s.how = sequential
+	default:
+		return s, fmt.Errorf("-kernels %s: want simd or sequential", *how)
+	}
+	switch {
+	case flag.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	case s.nx < 1 || s.ny < 1 || s.nz < 1:
+		return s, errors.New("-nx, -ny and -nz must be at least 1")
+	case s.nx*s.ny*(s.nz+2) > 1<<31-1:
+		return s, fmt.Errorf("%d × %d × %d points are too many for one rank: use more ranks", s.nx, s.ny, s.nz)
+	case s.tasks < 1:
+		return s, errors.New("-tasks must be at least 1")
+	}
+	return s, nil
+}
+
+func main() {
+	intra.Main(func(p *intra.Process) error {
+		s, err := parse()
+		if err != nil {
+			return err
+		}
+		return run(p, s)
+	})
+}
+
+func run(p *intra.Process, set settings) error {
+	b := box{nx: set.nx, ny: set.ny, nz: set.nz, rank: p.Rank(), size: p.Size()}
+	s, err := newSolver(p, b, set.tasks, set.how)
+	if err != nil {
+		return err
+	}
+	talks := p.Rank() == 0 && !set.json
+	if talks {
+		fmt.Printf("HPCCG on %d × %d × %d points for each of %d ranks, %d tasks a section\n", set.nx, set.ny, set.nz, p.Size(), set.tasks)
+		s.progress = func(pass int, residual float64) {
+			if every := max(1, (set.iters-1)/10); pass%every == 0 || pass == 1 {
+				fmt.Printf("pass %3d  residual %.6e\n", pass, residual)
+			}
+		}
+	}
+	history, first, err := s.solve(set.iters, set.tolerance)
+	if err != nil {
+		return err
+	}
+	r := result{Ranks: p.Size(), NX: set.nx, NY: set.ny, NZ: set.nz, Iterations: len(history), Residual: number(first), History: []number{}}
+	for _, h := range history {
+		r.History, r.Residual = append(r.History, number(h)), number(h)
+	}
+	worst, err := s.largestError()
+	if err != nil {
+		return fmt.Errorf("compare with the exact solution: %w", err)
+	}
+	r.Error = number(worst)
+	if r.XSHA256, err = digest(p.World(), s.x); err != nil {
+		return err
+	}
+	// Replicas measure different times, but print the same ones.
+	if r.Seconds, err = intra.Once(p, func() (seconds, error) { return s.seconds, nil }); err != nil {
+		return fmt.Errorf("agree on the times: %w", err)
+	}
+	if p.Rank() > 0 {
+		return nil
+	}
+	for _, w := range r.warnings() {
+		fmt.Fprintln(os.Stderr, "hpccg:", w)
+	}
+	if set.json {
+		return json.NewEncoder(os.Stdout).Encode(r)
+	}
+	r.print(os.Stdout)
+	return nil
+}

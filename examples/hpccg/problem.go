@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/kernels"
+)
+
+// box is the part of the grid that one rank owns. Ranks stack along z.
+type box struct {
+	nx, ny, nz int
+	rank, size int
+}
+
+// plane is the number of points in a plane of constant z, the unit in which
+// neighbours exchange values.
+func (b box) plane() int { return b.nx * b.ny }
+
+// rows is the number of points that the rank owns.
+func (b box) rows() int { return b.plane() * b.nz }
+
+func (b box) hasBelow() bool { return b.rank > 0 }
+func (b box) hasAbove() bool { return b.rank < b.size-1 }
+
+// Vectors that a matrix is applied to hold the rank's own points, then the
+// plane of the rank below, then that of the rank above.
+func (b box) below() int { return b.rows() }
+
+func (b box) above() int {
+	if b.hasBelow() {
+		return b.rows() + b.plane()
+	}
+	return b.rows()
+}
+
+func (b box) cols() int {
+	n := b.above()
+	if b.hasAbove() {
+		n += b.plane()
+	}
+	return n
+}
+
+// column returns the index of point (x, y, z) in such a vector, and whether
+// there is such a point.
+func (b box) column(x, y, z int) (int, bool) {
+	if x < 0 || x >= b.nx || y < 0 || y >= b.ny {
+		return 0, false
+	}
+	in := y*b.nx + x
+	switch {
+	case z >= 0 && z < b.nz:
+		return z*b.plane() + in, true
+	case z < 0 && b.hasBelow():
+		return b.below() + in, true
+	case z >= b.nz && b.hasAbove():
+		return b.above() + in, true
+	}
+	return 0, false
+}
+
+// generate makes the rank's rows of the matrix, 27 on the diagonal and -1 for
+// each neighbour among the 26 around a point, and its part of the right-hand
+// side for the solution of all ones. Entries of a row are in ascending order
+// of their global column.
+func (b box) generate() (*kernels.Sliced[float64], []float64, error) {
+	m := kernels.NewBuilder[float64](b.cols(), b.rows(), 27*b.rows())
+	rhs := kernels.Alloc[float64](b.rows())
+	columns, values := make([]int32, 0, 27), make([]float64, 0, 27)
+	for row := range b.rows() {
+		x, y, z := row%b.nx, row/b.nx%b.ny, row/b.plane()
+		columns, values = columns[:0], values[:0]
+		for k := range 27 {
+			c, ok := b.column(x+k%3-1, y+k/3%3-1, z+k/9-1)
+			if !ok {
+				continue
+			}
+			v := -1.0
+			if c == row {
+				v = 27
+			}
+			columns, values = append(columns, int32(c)), append(values, v)
+		}
+		if err := m.Row(columns, values); err != nil {
+			return nil, nil, fmt.Errorf("row %d: %w", row, err)
+		}
+		rhs[row] = 27 - float64(len(columns)-1)
+	}
+	return m.Matrix(), rhs, nil
+}

@@ -1,0 +1,182 @@
+package main
+
+import "github.com/mmcloughlin/avo/operand"
+
+// reduction is a kernel with one result: 256 bytes of lanes, combined by
+// halves.
+type reduction struct {
+	name, params string
+	wide         operation // computed and stored first, its square is the term
+}
+
+var (
+	dot       = reduction{name: "dot", params: "x, y []E"}
+	sum       = reduction{name: "sum", params: "x []E"}
+	absMax    = reduction{name: "absMax", params: "x []E"}
+	waxpbyDot = reduction{"waxpbyDot", "alpha E, x []E, beta E, y, w []E", waxpby}
+	xpbyDot   = reduction{"xpbyDot", "x []E, beta E, y, w []E", xpby}
+)
+
+func (g *gen) reduce(r reduction) {
+	g.begin(r.name, "("+r.params+") E")
+	accs := make([]vec, 256/g.isa.bytes)
+	var ts *terms
+	var w, yb, xb gp
+	var magnitude vec
+	switch {
+	case r.wide != operation{}:
+		ts, w = g.loadTerms(r.wide), g.base("w")
+		xb, yb = ts.x, ts.y
+	case r == dot:
+		xb, yb = g.base("x"), g.base("y")
+	case r == absMax && g.elem.size == 8:
+		xb, magnitude = g.base("x"), g.all("magnitude", 1<<63-1)
+	case r == absMax:
+		xb, magnitude = g.base("x"), g.all("magnitude", 1<<31-1)
+	default:
+		xb = g.base("x")
+	}
+	n, i := g.length("x"), g.GP64()
+	g.XORQ(i, i)
+	for k := range accs {
+		accs[k] = g.vec()
+		g.zero(accs[k])
+	}
+
+	// term adds the vector at element i+shift to an accumulator.
+	term := func(shift int, mask op, acc vec) {
+		v := g.vec()
+		load := func(b gp, v vec) {
+			if m := g.elemAt(b, i, shift); mask != nil {
+				g.loadMasked(m, mask, v)
+			} else {
+				g.move(m, v)
+			}
+		}
+		switch {
+		case r == absMax:
+			load(xb, v)
+			g.and(magnitude, v, v)
+		case r == sum && mask == nil:
+			g.add(g.elemAt(xb, i, shift), acc, acc)
+			return
+		case r == sum:
+			load(xb, v)
+		case r == dot:
+			load(xb, v)
+			if mask == nil {
+				g.mul(g.elemAt(yb, i, shift), v, v)
+			} else {
+				other := g.vec()
+				load(yb, other)
+				g.mul(other, v, v)
+			}
+		default:
+			ts.compute(i, shift, mask, v)
+			if m := g.elemAt(w, i, shift); mask != nil {
+				g.clearUnmasked(v, mask) // Inf*0 in lanes that are not there
+				g.storeMasked(v, mask, m)
+			} else {
+				g.move(v, m)
+			}
+			g.mul(v, v, v)
+		}
+		g.combine(r, v, acc)
+	}
+
+	lanes := len(accs) * g.width()
+	loop, tail := g.label("loop"), g.label("tail")
+	g.CMPQ(n, operand.U32(lanes))
+	g.JB(to(tail))
+	g.Label(loop)
+	for k, acc := range accs {
+		g.prefetch(i, k*g.width(), xb, yb)
+		term(k*g.width(), nil, acc)
+	}
+	g.ADDQ(operand.U32(lanes), i)
+	g.SUBQ(operand.U32(lanes), n)
+	g.CMPQ(n, operand.U32(lanes))
+	g.JAE(to(loop))
+
+	// Fewer than all lanes are left: whole vectors, then a part of one.
+	g.Label(tail)
+	done := g.label("done")
+	for _, acc := range accs {
+		part, next := g.label("part"), g.label("next")
+		g.CMPQ(n, operand.U32(g.width()))
+		g.JB(to(part))
+		term(0, nil, acc)
+		g.ADDQ(operand.U32(g.width()), i)
+		g.SUBQ(operand.U32(g.width()), n)
+		g.JMP(to(next))
+		g.Label(part)
+		g.TESTQ(n, n)
+		g.JZ(to(done))
+		term(0, g.tailMask(n), acc)
+		g.JMP(to(done))
+		g.Label(next)
+	}
+	g.Label(done)
+
+	v := g.halve(r, accs)
+	if ts == nil {
+		g.setNaN()
+	}
+	g.canonical(v)
+	g.Store(v, g.ReturnIndex(0))
+	g.end()
+}
+
+// combine sets acc to the sum or maximum of v and acc.
+func (g *gen) combine(r reduction, v, acc vec) {
+	switch {
+	case r != absMax:
+		g.add(v, acc, acc)
+	// Without their signs, floating-point numbers are ordered as integers are,
+	// NaNs last.
+	case g.elem.size == 4:
+		g.VPMAXSD(v, acc, acc)
+	case g.isa.masks:
+		g.VPMAXSQ(v, acc, acc)
+	default:
+		greater := like(v, g.vec())
+		g.VPCMPGTQ(acc, v, greater)
+		g.VBLENDVPD(greater, v, acc, acc)
+	}
+}
+
+// halve combines the upper half of the lanes with the lower, until one is left.
+func (g *gen) halve(r reduction, accs []vec) vec {
+	for h := len(accs) / 2; h > 0; h /= 2 {
+		for k := range h {
+			g.combine(r, accs[k+h], accs[k])
+		}
+	}
+	v := accs[0]
+	if g.isa.masks {
+		upper := g.YMM()
+		g.VEXTRACTF64X4(operand.U8(1), v, upper)
+		g.combine(r, upper, y(v))
+	}
+	upper := g.XMM()
+	g.VEXTRACTF128(operand.U8(1), y(v), upper)
+	g.combine(r, upper, x(v))
+	v = x(v)
+	if g.elem.size == 4 {
+		g.VPERMILPS(operand.U8(0b1110), v, upper)
+		g.combine(r, upper, v)
+		g.VPERMILPS(operand.U8(1), v, upper)
+	} else {
+		g.VPERMILPD(operand.U8(1), v, upper)
+	}
+	g.combine(r, upper, v)
+	return v
+}
+
+func (g *gen) and(ops ...op) {
+	if g.isa.masks {
+		g.VPANDQ(ops...)
+	} else {
+		g.VANDPD(ops...)
+	}
+}

@@ -1,0 +1,73 @@
+package bench_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/kernels/bench"
+	"github.com/intrahpc/intra/kernels/internal/simd"
+	"github.com/intrahpc/intra/kernels/matrix"
+)
+
+func TestVectors(t *testing.T) {
+	results, err := bench.Vectors(t.Context(), bench.Options{Rounds: 3, Sizes: []string{"l1"}, Kernels: []string{"dot", "waxpby", "WaxpbyNT"}})
+	require.NoError(t, err)
+	// Two element types; two kernels with a plain loop, one without.
+	require.Len(t, results, 2*(2+3*len(simd.Paths())))
+	for _, r := range results {
+		require.Len(t, r.Seconds, 3)
+		require.True(t, r.Q1 <= r.Median && r.Median <= r.Q3 && r.Q1 > 0, "%+v", r)
+		require.InEpsilon(t, float64(r.Bytes)/r.Median/1e9, r.GBps, 1e-9)
+		require.Positive(t, r.OfLimit)
+		require.Positive(t, r.Speedup)
+		if r.Path == bench.Plain {
+			require.Equal(t, 1.0, r.Speedup)
+		}
+	}
+	require.Equal(t, int64(2*results[0].N*8), find(t, results, "Dot", "go").Bytes)
+	require.Equal(t, int64(3*results[0].N*8), find(t, results, "WaxpbyNT", "go").Bytes)
+
+	var table, lines bytes.Buffer
+	require.NoError(t, bench.Table(&table, results))
+	require.Equal(t, 1+len(results), strings.Count(table.String(), "\n"))
+	require.NoError(t, bench.Benchstat(&lines, results))
+	require.Equal(t, 3*len(results), strings.Count(lines.String(), "\n"))
+	require.Regexp(t, `(?m)^BenchmarkDot/elem=float64/size=L1/path=go 1 [0-9.]+ ns/op [0-9.]+ MB/s$`, lines.String())
+	_, err = json.Marshal(results)
+	require.NoError(t, err)
+}
+
+func find(t *testing.T, results []bench.Result, kernel, path string) bench.Result {
+	for _, r := range results {
+		if r.Kernel == kernel && r.Path == path {
+			return r
+		}
+	}
+	require.Fail(t, "no result", "%s %s", kernel, path)
+	return bench.Result{}
+}
+
+func TestSpMV(t *testing.T) {
+	a := matrix.Stencil27(16, 16, 16)
+	results, err := bench.SpMV(t.Context(), "small", a, bench.Options{Rounds: 2, Paths: []string{"go"}})
+	require.NoError(t, err)
+	require.Len(t, results, 4) // the plain loop, two formats, reading
+	csr, sliced := find(t, results, "SpMV/CSR", "go"), find(t, results, "SpMV/Sliced", "go")
+	require.Equal(t, a.Bytes()+2*8*4096, csr.Bytes)
+	require.Less(t, sliced.Bytes, csr.Bytes)
+	require.Positive(t, csr.Speedup)
+	require.Positive(t, sliced.OfLimit)
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := bench.Vectors(ctx, bench.Options{Rounds: 1, Sizes: []string{"L1"}})
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "measuring L1")
+}

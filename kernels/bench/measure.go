@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Plain is the name of the path of the plain Go loops.
+const Plain = "plain"
+
+// Variant is one thing to measure.
+type Variant struct {
+	Kernel string `json:"kernel"`
+	Elem   string `json:"elem"` // element type
+	Path   string `json:"path"`
+	Size   string `json:"size"`
+	N      int    `json:"n"`     // elements, or rows
+	Bytes  int64  `json:"bytes"` // that a call has to read and write
+
+	limit func(ref reference) float64 // seconds the memory needs for a call
+	run   func()
+}
+
+// Result is what was measured. Ratios are 0 where there is nothing to compare
+// with.
+type Result struct {
+	Variant
+	Seconds []float64 `json:"seconds"` // per call, one per round
+	Median  float64   `json:"median"`
+	Q1      float64   `json:"q1"`
+	Q3      float64   `json:"q3"`
+	GBps    float64   `json:"gb_per_second"`
+	// Speedup is the speed relative to the plain Go loop.
+	Speedup float64 `json:"speedup"`
+	// OfLimit is the speed relative to what reading and copying at this size
+	// reached in this run.
+	OfLimit float64 `json:"of_limit"`
+}
+
+// reference is what the memory can do: seconds per byte.
+type reference struct{ read, copy float64 }
+
+// measure runs the variants in turn, rounds times. Each turn lasts long enough
+// for the clock.
+func measure(ctx context.Context, variants []Variant, rounds int) ([]Result, error) {
+	const turn = 300 * time.Microsecond
+	calls := make([]int, len(variants))
+	results := make([]Result, len(variants))
+	for i, v := range variants {
+		v.run() // caches, pages, clock frequency
+		calls[i] = 1
+		for {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if t := timed(v.run, calls[i]); t >= turn {
+				break
+			}
+			calls[i] *= 2
+		}
+		results[i].Variant = v
+	}
+	for range rounds {
+		for i, v := range variants {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			t := timed(v.run, calls[i]).Seconds() / float64(calls[i])
+			results[i].Seconds = append(results[i].Seconds, t)
+		}
+	}
+	for i := range results {
+		r := &results[i]
+		r.Median, r.Q1, r.Q3 = quantile(r.Seconds, 0.5), quantile(r.Seconds, 0.25), quantile(r.Seconds, 0.75)
+		r.GBps = float64(r.Bytes) / r.Median / 1e9
+	}
+	return results, nil
+}
+
+func timed(run func(), calls int) time.Duration {
+	start := time.Now()
+	for range calls {
+		run()
+	}
+	return time.Since(start)
+}
+
+func quantile(s []float64, q float64) float64 {
+	s = slices.Sorted(slices.Values(s))
+	at := q * float64(len(s)-1)
+	i := int(at)
+	if i+1 == len(s) {
+		return s[i]
+	}
+	return s[i] + (at-float64(i))*(s[i+1]-s[i])
+}
+
+// compare fills in the ratios. Results with the same kernel, element and size
+// are compared.
+func compare(results []Result, ref reference) {
+	for i := range results {
+		r := &results[i]
+		for _, p := range results {
+			if p.Path == Plain && p.Elem == r.Elem && p.Size == r.Size && plainOf(r.Kernel) == p.Kernel {
+				r.Speedup = p.Median / r.Median
+			}
+		}
+		if r.limit != nil {
+			r.OfLimit = r.limit(ref) / r.Median
+		}
+	}
+}
+
+// Table writes the results as a table.
+func Table(w io.Writer, results []Result) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "kernel\telem\tsize\tn\tpath\ttime\tspread\tGB/s\tx plain\t% limit\t")
+	for _, r := range results {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%v\t±%.0f%%\t%.1f\t%s\t%s\t\n", r.Kernel, r.Elem, r.Size, r.N, r.Path,
+			time.Duration(r.Median*1e9).Round(10*time.Nanosecond), 50*(r.Q3-r.Q1)/r.Median, r.GBps,
+			ratio(r.Speedup, 1, 2), ratio(r.OfLimit, 100, 0))
+	}
+	return t.Flush()
+}
+
+func ratio(v, scale float64, digits int) string {
+	if v == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.*f", digits, v*scale)
+}
+
+// Benchstat writes every sample as a line of go test -bench, for benchstat.
+func Benchstat(w io.Writer, results []Result) error {
+	for _, r := range results {
+		for _, s := range r.Seconds {
+			if _, err := fmt.Fprintf(w, "Benchmark%s/elem=%s/size=%s/path=%s 1 %.1f ns/op %.1f MB/s\n",
+				r.Kernel, r.Elem, r.Size, r.Path, s*1e9, float64(r.Bytes)/s/1e6); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// plainOf returns the kernel whose plain Go loop a kernel is compared with.
+func plainOf(kernel string) string {
+	kernel, _, _ = strings.Cut(kernel, "/")
+	kernel, _ = strings.CutSuffix(kernel, "NT")
+	return kernel
+}

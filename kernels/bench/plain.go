@@ -1,0 +1,89 @@
+package bench
+
+import "github.com/intrahpc/intra/kernels"
+
+// The loops a Go program would hold without the kernels.
+
+func plainWaxpby[T kernels.Float](v *vectorSet[T]) {
+	alpha, x, beta, y, w := v.alpha, v.x, v.beta, v.y, v.w
+	for i := range w {
+		w[i] = T(alpha*x[i]) + T(beta*y[i])
+	}
+}
+
+func plainXpby[T kernels.Float](v *vectorSet[T]) {
+	x, beta, y, w := v.x, v.beta, v.y, v.w
+	for i := range w {
+		w[i] = x[i] + T(beta*y[i])
+	}
+}
+
+func plainAxpy[T kernels.Float](v *vectorSet[T]) {
+	alpha, x, w := v.alpha, v.x, v.w
+	for i := range w {
+		w[i] += T(alpha * x[i])
+	}
+}
+
+// plainWaxpbyTo makes a second pass, as a program with a message buffer does.
+func plainWaxpbyTo[T kernels.Float](v *vectorSet[T]) {
+	plainWaxpby(v)
+	copy(v.c, v.w)
+}
+
+func plainWaxpbyDot[T kernels.Float](v *vectorSet[T]) {
+	plainWaxpby(v)
+	var sum T
+	for _, e := range v.w {
+		sum += T(e * e)
+	}
+	v.sink += sum
+}
+
+func plainScale[T kernels.Float](v *vectorSet[T]) {
+	alpha, x, w := v.alpha, v.x, v.w
+	for i := range w {
+		w[i] = T(alpha * x[i])
+	}
+}
+
+func plainCopy[T kernels.Float](v *vectorSet[T]) { copy(v.w, v.x) }
+
+func plainDot[T kernels.Float](v *vectorSet[T]) {
+	x, y := v.x, v.y
+	var sum T
+	for i := range x {
+		sum += T(x[i] * y[i])
+	}
+	v.sink += sum
+}
+
+func plainSum[T kernels.Float](v *vectorSet[T]) {
+	var sum T
+	for _, e := range v.x {
+		sum += e
+	}
+	v.sink += sum
+}
+
+func plainAbsMax[T kernels.Float](v *vectorSet[T]) {
+	var m T
+	for _, e := range v.x {
+		if e < 0 {
+			e = -e
+		}
+		m = max(m, e)
+	}
+	v.sink += m
+}
+
+// plainCSR is the product with compressed sparse rows.
+func plainCSR(ptr []int64, col []int32, val, x, y []float64) {
+	for i := range y {
+		var sum float64
+		for k := ptr[i]; k < ptr[i+1]; k++ {
+			sum += float64(val[k] * x[col[k]])
+		}
+		y[i] = sum
+	}
+}

@@ -1,0 +1,57 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/intrahpc/intra/kernels"
+	"github.com/intrahpc/intra/kernels/internal/simd"
+	"github.com/intrahpc/intra/kernels/matrix"
+)
+
+// SpMV measures the product of a matrix in every format, on every path.
+func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result, error) {
+	rows, cols := a.Dims()
+	ptr, col, val := a.Arrays()
+	sliced, err := kernels.Slice(a)
+	if err != nil {
+		return nil, fmt.Errorf("slicing %s: %w", name, err)
+	}
+	x, y := kernels.Alloc[float64](cols), kernels.Alloc[float64](rows)
+	for i := range x {
+		x[i] = float64(i%31) / 7
+	}
+	big := kernels.Alloc[float64](int(min(a.Bytes(), 512<<20) / 8)) // to read for comparison
+	for i := range big {
+		big[i] = 1
+	}
+	var variants []Variant
+	add := func(kernel, path string, bytes int64, run func()) {
+		bytes += 8 * int64(rows+cols)
+		variants = append(variants, Variant{
+			Kernel: kernel, Elem: "float64", Path: path, Size: name, N: rows, Bytes: bytes,
+			limit: func(ref reference) float64 { return float64(bytes) * ref.read },
+			run:   run,
+		})
+	}
+	add("SpMV", Plain, a.Bytes(), func() { plainCSR(ptr, col, val, x, y) })
+	for _, p := range simd.Paths() {
+		if !chosen(o.Paths, p.Name) {
+			continue
+		}
+		k := &p.F64
+		add("SpMV/CSR", p.Name, a.Bytes(), func() { k.CSR32(ptr, col, val, x, y) })
+		add("SpMV/Sliced", p.Name, sliced.Bytes(), func() { kernels.MulRowsOn[float64](p, sliced, 0, x, y) })
+	}
+	best := &simd.Paths()[0].F64
+	var sink float64
+	variants = append(variants, Variant{Kernel: "read", Path: simd.Paths()[0].Name, Elem: "float64", Size: name,
+		N: len(big), Bytes: int64(8 * len(big)), run: func() { sink += best.Sum(big) }})
+	results, err := measure(ctx, variants, o.Rounds)
+	if err != nil {
+		return nil, err
+	}
+	read := results[len(results)-1]
+	compare(results, reference{read: read.Median / float64(read.Bytes)})
+	return results, nil
+}

@@ -1,0 +1,260 @@
+package kernels
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/intrahpc/intra/kernels/internal/simd"
+)
+
+// Builder makes a Sliced matrix row by row: at no time is there a second copy
+// of the matrix.
+type Builder[T Float] struct {
+	a        *Sliced[T]
+	nnzHint  int
+	patterns map[string]int32
+	key      []byte
+
+	// The slice in the making.
+	n   int
+	col [simd.SliceRows][]int32
+	val [simd.SliceRows][]T
+	off []int32
+	msk []uint8
+}
+
+// NewBuilder starts a matrix of cols columns. rows and nnz are how many rows
+// and entries are expected; they only save copying.
+func NewBuilder[T Float](cols, rows, nnz int) *Builder[T] {
+	slices := max(rows, 0)/simd.SliceRows + 1
+	return &Builder[T]{
+		a: &Sliced[T]{
+			cols: cols, ptr: []int32{0}, restPtr: []int64{0},
+			at: make([]int64, 0, slices), aux: make([]int32, 0, slices),
+		},
+		nnzHint:  nnz,
+		patterns: map[string]int32{},
+	}
+}
+
+// Row appends a row with the given columns and values. Columns count from 0,
+// in any order; the same column may come twice. The slices are copied.
+func (b *Builder[T]) Row(col []int32, val []T) error {
+	row := b.a.rows
+	if len(col) != len(val) {
+		return fmt.Errorf("kernels: row %d has %d columns and %d values", row, len(col), len(val))
+	}
+	for _, c := range col {
+		if c < 0 || int(c) >= b.a.cols {
+			return fmt.Errorf("kernels: row %d has an entry in column %d of %d", row, c, b.a.cols)
+		}
+	}
+	b.col[b.n] = append(b.col[b.n][:0], col...)
+	b.val[b.n] = append(b.val[b.n][:0], val...)
+	b.n++
+	b.a.rows++
+	b.a.nnz += len(col)
+	if b.n == simd.SliceRows {
+		b.flush()
+	}
+	return nil
+}
+
+// Matrix returns the matrix of all rows so far. The builder is of no use
+// afterwards.
+func (b *Builder[T]) Matrix() *Sliced[T] {
+	if b.n > 0 {
+		b.flush()
+	}
+	a := b.a
+	b.a = nil
+	return a
+}
+
+// flush appends the slice in the making.
+func (b *Builder[T]) flush() {
+	nnz, short := 0, len(b.col[0])
+	for l := range b.n {
+		nnz += len(b.col[l])
+		short = min(short, len(b.col[l]))
+	}
+	if b.n < simd.SliceRows {
+		short = 0 // a short last slice, always multiplied row by row
+	}
+	switch {
+	case b.diagonals(maxDiagonals(nnz)):
+		b.addDiagonals()
+	case short*simd.SliceRows == nnz:
+		b.addColumns(byColumn, short)
+	default:
+		if short < 4 {
+			short = 0 // not worth two passes
+		}
+		b.addColumns(ragged, short)
+		b.addRest(short)
+	}
+	b.n = 0
+	for l := range b.col {
+		b.col[l], b.val[l] = b.col[l][:0], b.val[l][:0]
+	}
+}
+
+// maxDiagonals returns up to how many diagonals a slice with nnz entries is
+// stored by diagonals. Below 5 entries of 8 the zeros to read cost more than the
+// columns and the single loads that they save.
+func maxDiagonals(nnz int) int { return nnz / 5 }
+
+// diagonals finds the diagonals of the slice, in off and msk, and reports
+// whether it can be stored so: no more than limit, columns ascending.
+func (b *Builder[T]) diagonals(limit int) bool {
+	row := b.a.rows - b.n
+	for l := range b.n {
+		c := b.col[l]
+		for k := 1; k < len(c); k++ {
+			if c[k] <= c[k-1] {
+				return false
+			}
+		}
+	}
+	b.off, b.msk = b.off[:0], b.msk[:0]
+	var pos [simd.SliceRows]int
+	for {
+		d := math.MaxInt
+		var m uint8
+		for l := range b.n {
+			if pos[l] == len(b.col[l]) {
+				continue
+			}
+			switch at := int(b.col[l][pos[l]]) - row - l; {
+			case at < d:
+				d, m = at, 1<<l
+			case at == d:
+				m |= 1 << l
+			}
+		}
+		if m == 0 {
+			return true
+		}
+		if len(b.off) == limit || d != int(int32(d)) {
+			return false
+		}
+		for l := range b.n {
+			pos[l] += int(m >> l & 1)
+		}
+		b.off, b.msk = append(b.off, int32(d)), append(b.msk, m)
+	}
+}
+
+func (b *Builder[T]) addDiagonals() {
+	a := b.a
+	b.addSlice(byDiagonal, len(a.diag), b.pattern())
+	a.diag = grow(a.diag, len(b.off)*simd.SliceRows, b.nnzHint+b.nnzHint/32)
+	v := a.diag[a.at[len(a.at)-1]:]
+	var pos [simd.SliceRows]int
+	for d, m := range b.msk {
+		for l := range simd.SliceRows {
+			if m>>l&1 != 0 {
+				v[d*simd.SliceRows+l] = b.val[l][pos[l]]
+				pos[l]++
+			}
+		}
+	}
+}
+
+// pattern returns the number of the pattern in off and msk.
+func (b *Builder[T]) pattern() int32 {
+	b.key = b.key[:0]
+	for d, o := range b.off {
+		b.key = binary.LittleEndian.AppendUint32(b.key, uint32(o))
+		b.key = append(b.key, b.msk[d])
+	}
+	if p, ok := b.patterns[string(b.key)]; ok {
+		return p
+	}
+	a := b.a
+	p := int32(len(a.ptr) - 1)
+	b.patterns[string(b.key)] = p
+	a.off, a.mask = append(a.off, b.off...), append(a.mask, b.msk...)
+	a.ptr = append(a.ptr, int32(len(a.off)))
+	return p
+}
+
+func (b *Builder[T]) addColumns(k kind, width int) {
+	a := b.a
+	at := len(a.even)
+	b.addSlice(k, at, int32(width))
+	a.even = grow(a.even, width*simd.SliceRows, b.nnzHint-len(a.diag))
+	a.evenCol = grow(a.evenCol, width*simd.SliceRows, b.nnzHint-len(a.diag))
+	for e := range width {
+		for l := range simd.SliceRows {
+			a.even[at], a.evenCol[at] = b.val[l][e], b.col[l][e]
+			at++
+		}
+	}
+}
+
+func (b *Builder[T]) addRest(from int) {
+	a := b.a
+	for l := range b.n {
+		n := len(b.col[l]) - from
+		a.rest = grow(a.rest, n, 0)
+		a.restCol = grow(a.restCol, n, 0)
+		copy(a.rest[len(a.rest)-n:], b.val[l][from:])
+		copy(a.restCol[len(a.restCol)-n:], b.col[l][from:])
+		a.restPtr = append(a.restPtr, int64(len(a.rest)))
+	}
+}
+
+// addSlice appends what all kinds of slices have.
+func (b *Builder[T]) addSlice(k kind, at int, aux int32) {
+	a := b.a
+	if n := len(a.runs); n == 0 || a.runs[n-1].kind != k {
+		a.runs = append(a.runs, run{len(a.at), k, len(a.restPtr) - 1})
+	}
+	a.at, a.aux = append(a.at, int64(at)), append(a.aux, aux)
+}
+
+// grow appends n zeros to s. The first growth takes room for hint elements.
+func grow[E int32 | Float](s []E, n, hint int) []E {
+	if len(s)+n > cap(s) {
+		to := max(len(s)+n, 2*cap(s))
+		if cap(s) == 0 {
+			to = max(to, hint)
+		}
+		s = append(Alloc[E](to)[:0], s...)
+	}
+	return s[:len(s)+n]
+}
+
+// Slice returns the matrix in slices. It is an error if a column does not fit
+// int32.
+func Slice[T Float, I Index](a *CSR[T, I]) (*Sliced[T], error) {
+	rows, cols := a.Dims()
+	b := NewBuilder[T](cols, rows, a.NNZ())
+	var narrow []int32
+	for i := range rows {
+		col, val := a.Row(i)
+		narrow = narrow[:0]
+		for _, c := range col {
+			if int64(c) > math.MaxInt32 {
+				return nil, fmt.Errorf("kernels: row %d has an entry in column %d, too far for slices", i, c)
+			}
+			narrow = append(narrow, int32(c))
+		}
+		if err := b.Row(narrow, val); err != nil {
+			return nil, err
+		}
+	}
+	return b.Matrix(), nil
+}
+
+// Choose returns the matrix in the form whose products are fastest: Sliced, or
+// a itself where slices would be plain rows again or cannot be had.
+func Choose[T Float, I Index](a *CSR[T, I]) Matrix[T] {
+	s, err := Slice(a)
+	if err != nil || len(s.rest) > s.nnz/2 {
+		return a
+	}
+	return s
+}

@@ -1,0 +1,118 @@
+package kernels
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/intrahpc/intra/kernels/internal/simd"
+)
+
+// Index are the column types of a CSR matrix.
+type Index interface{ int32 | int64 }
+
+// Matrix is a sparse matrix ready for products.
+type Matrix[T Float] interface {
+	Dims() (rows, cols int)
+	NNZ() int // stored entries
+	// MulRows sets y to the rows lo to lo+len(y) of the product with x. x may
+	// be longer than the matrix is wide.
+	MulRows(lo int, x, y []T)
+	// Bytes returns the memory the matrix takes, which is what a full product
+	// reads besides x.
+	Bytes() int64
+	// Format describes the form in words.
+	Format() string
+
+	mulRows(k *simd.Ops[T], lo int, x, y []T)
+}
+
+// MulRowsOn is m.MulRows on a path of the caller's choice, for the tests and
+// measurements of this module.
+func MulRowsOn[T Float](p *simd.Path, m Matrix[T], lo int, x, y []T) {
+	m.mulRows(simd.Of[T](p), lo, x, y)
+}
+
+// CSR is a matrix of compressed sparse rows.
+type CSR[T Float, I Index] struct {
+	cols int
+	ptr  []int64
+	col  []I
+	val  []T
+}
+
+// NewCSR returns the matrix with the entries ptr[i] to ptr[i+1] of col and val
+// in row i, hence len(ptr)-1 rows. Columns count from 0, in any order within a
+// row; the same column may come twice. The slices belong to the matrix from
+// then on: they were checked, and the products do not check again.
+func NewCSR[T Float, I Index](cols int, ptr []int64, col []I, val []T) (*CSR[T, I], error) {
+	if len(col) != len(val) {
+		return nil, fmt.Errorf("kernels: matrix of %d columns and %d values", len(col), len(val))
+	}
+	if len(ptr) == 0 || ptr[0] != 0 || ptr[len(ptr)-1] != int64(len(col)) {
+		return nil, fmt.Errorf("kernels: row pointers must go from 0 to %d", len(col))
+	}
+	for i, p := range ptr[1:] {
+		if p < ptr[i] {
+			return nil, fmt.Errorf("kernels: row %d ends before it starts", i)
+		}
+	}
+	for k, c := range col {
+		if int64(c) < 0 || int64(c) >= int64(cols) {
+			return nil, fmt.Errorf("kernels: entry %d lies in column %d of %d", k, c, cols)
+		}
+	}
+	return &CSR[T, I]{cols, ptr, col, val}, nil
+}
+
+// Dims returns the numbers of rows and columns.
+func (a *CSR[T, I]) Dims() (rows, cols int) { return len(a.ptr) - 1, a.cols }
+
+// NNZ returns the number of stored entries.
+func (a *CSR[T, I]) NNZ() int { return len(a.val) }
+
+// Row returns the columns and values of row i. They must not be changed.
+func (a *CSR[T, I]) Row(i int) ([]I, []T) {
+	lo, hi := a.ptr[i], a.ptr[i+1]
+	return a.col[lo:hi:hi], a.val[lo:hi:hi]
+}
+
+// Arrays returns the slices the matrix was made of. They must not be changed.
+func (a *CSR[T, I]) Arrays() (ptr []int64, col []I, val []T) { return a.ptr, a.col, a.val }
+
+// Bytes returns the memory the matrix takes.
+func (a *CSR[T, I]) Bytes() int64 { return bytesOf(a.ptr) + bytesOf(a.col) + bytesOf(a.val) }
+
+// Format describes the matrix.
+func (a *CSR[T, I]) Format() string {
+	var i I
+	return fmt.Sprintf("CSR, %d-bit columns", 8*unsafe.Sizeof(i))
+}
+
+// MulRows sets y to the rows lo to lo+len(y) of the product with x.
+func (a *CSR[T, I]) MulRows(lo int, x, y []T) { a.mulRows(active[T](), lo, x, y) }
+
+func (a *CSR[T, I]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
+	rows, cols := a.Dims()
+	checkProduct(rows, cols, lo, len(x), len(y))
+	ptr := a.ptr[lo : lo+len(y)+1]
+	switch col := any(a.col).(type) {
+	case []int32:
+		k.CSR32(ptr, col, a.val, x, y)
+	case []int64:
+		k.CSR64(ptr, col, a.val, x, y)
+	}
+}
+
+func checkProduct(rows, cols, lo, x, y int) {
+	if lo < 0 || y > rows-lo {
+		panic(fmt.Sprintf("kernels: rows %d to %d of a matrix of %d rows", lo, lo+y, rows))
+	}
+	if x < cols {
+		panic(fmt.Sprintf("kernels: vector of %d elements for a matrix of %d columns", x, cols))
+	}
+}
+
+func bytesOf[E any](s []E) int64 {
+	var e E
+	return int64(len(s)) * int64(unsafe.Sizeof(e))
+}

@@ -1,0 +1,66 @@
+// Package kernels holds the numeric kernels that memory-bound codes live on,
+// with one result, bit for bit, on every CPU: replicas on unlike machines stay
+// equal. It stands alone; any Go program can import it.
+//
+// # What is computed
+//
+// The results are defined here, not by an instruction set. Every product and
+// every sum is rounded to the element type; nothing is fused. For vectors:
+//
+//   - Waxpby, Axpy, Scale work element by element.
+//   - Dot and Sum have L partial sums, L = 32 for float64 and 64 for float32,
+//     each from +0. Element i, counted from the start of the slice, is added
+//     to partial sum i mod L, in ascending order of i. Then the upper half of
+//     the partial sums is added to the lower half, L/2 sums to L/2 sums, until
+//     one is left. Norm2 is the square root of Dot(x, x).
+//   - AbsMax does not depend on any order.
+//   - A row of a sparse product is summed in stored order, in one sum from +0,
+//     whatever the format.
+//   - A NaN that a kernel computes is always the same one, whichever operands
+//     it came from: 0xfff8000000000000, or 0xffc00000 for float32. Copies
+//     keep their bits.
+//
+// So results depend neither on the CPU nor on the address of a slice, and
+// infinities, signed zeros and denormals are those of IEEE 754. (A program that
+// links C code which changes the rounding mode or flushes denormals is on its
+// own.)
+//
+// Dot and Sum do depend on where a vector is cut. [DotBlocks] and its siblings
+// do not: they give one partial result per [BlockLen] elements, counted from
+// the start of the whole vector. Cut a vector with [BlocksAligned], let every
+// task fill in its part of the partial results, and combine all of them with
+// [SumTree]: the sum is the same for any number of tasks.
+//
+// # Sparse matrices
+//
+// [CSR] is compressed sparse rows as programs build it. [Sliced] is the faster
+// form, in which each slice of 8 rows chooses for itself: by diagonals, where
+// the 8 rows look alike (stencils, bands, blocks); by columns, where they are
+// merely of like length; as plain rows, where they are not. [Builder] makes it
+// row by row, without a CSR matrix in between, [Choose] from a CSR matrix.
+// [CSR.MulRows] and [Sliced.MulRows] multiply any range of rows:
+//
+//	b := kernels.NewBuilder[float64](cols, rows, entries)
+//	for … {
+//		err := b.Row(columns, values) // []int32, []float64
+//	}
+//	a := b.Matrix()
+//	a.MulRows(lo, x, y[lo:hi]) // rows lo to hi of the product
+//
+// # Paths
+//
+// The kernels are there in AVX-512 and AVX2 for amd64 and in plain Go for
+// every machine. The best one the CPU can run is chosen when the program
+// starts; the environment variable INTRA_KERNELS=avx512, avx2 or go chooses
+// another, and ends the program with exit code 2 if it cannot be had. The build
+// tag purego leaves the assembly out.
+//
+// # Calls
+//
+// The kernels do not allocate, may run concurrently on memory that is not
+// written by another call, and panic if lengths do not match, as an index out
+// of range does. The destination may be one of the sources, element for
+// element; other overlaps give no defined result.
+package kernels
+
+//go:generate go run ./asm -dir internal/simd

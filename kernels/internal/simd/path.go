@@ -1,0 +1,122 @@
+package simd
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// Float are the element types of the kernels.
+type Float interface{ float32 | float64 }
+
+// Lanes returns the number of partial sums of a reduction over T: 256 bytes
+// of them, 32 for float64 and 64 for float32.
+func Lanes[T Float]() int {
+	if is64[T]() {
+		return 32
+	}
+	return 64
+}
+
+// Ops are the kernels of one path for one element type. The comments give
+// the result of element i; the length is that of the last slice.
+type Ops[T Float] struct {
+	Waxpby     func(alpha T, x []T, beta T, y, w []T)    // w = alpha*x + beta*y
+	Xpby       func(x []T, beta T, y, w []T)             // w = x + beta*y
+	WaxpbyNT   func(alpha T, x []T, beta T, y, w []T)    // Waxpby, non-temporal stores
+	XpbyNT     func(x []T, beta T, y, w []T)             // Xpby, non-temporal stores
+	WaxpbyTo   func(alpha T, x []T, beta T, y, w, c []T) // Waxpby, result also to c
+	XpbyTo     func(x []T, beta T, y, w, c []T)          // Xpby, result also to c
+	WaxpbyToNT func(alpha T, x []T, beta T, y, w, c []T) // WaxpbyTo, w by non-temporal stores
+	XpbyToNT   func(x []T, beta T, y, w, c []T)          // XpbyTo, w by non-temporal stores
+	Scale      func(alpha T, x, w []T)                   // w = alpha*x
+	CopyNT     func(x, w []T)                            // w = x, non-temporal stores
+
+	Dot       func(x, y []T) T                         // sum of x*y
+	Sum       func(x []T) T                            // sum of x
+	AbsMax    func(x []T) T                            // largest |x|, NaN if there is one
+	WaxpbyDot func(alpha T, x []T, beta T, y, w []T) T // Waxpby, returns Dot(w, w)
+	XpbyDot   func(x []T, beta T, y, w []T) T          // Xpby, returns Dot(w, w)
+
+	// CSR32 and CSR64: y[i] = the row ptr[i]:ptr[i+1] of col and val times x.
+	CSR32 func(ptr []int64, col []int32, val, x, y []T)
+	CSR64 func(ptr []int64, col []int64, val, x, y []T)
+	// CSRAdd32 is CSR32 with sums that start from y[i].
+	CSRAdd32 func(ptr []int64, col []int32, val, x, y []T)
+	// Diag multiplies slices of 8 rows, the first of which is row; slice s has
+	// the diagonals d of ptr[pat[s]]:ptr[pat[s]+1]: lanes mask[d] of the 8
+	// values times x[row + 8s + off[d] + lane]. val starts at the first slice.
+	Diag func(pat, ptr, off []int32, mask []uint8, val, x []T, row int, y []T)
+	// Sell multiplies slices of 8 rows with width[s] entries each, stored
+	// entry by entry, 8 rows at a time. col and val start at the first slice.
+	Sell func(width, col []int32, val, x, y []T)
+}
+
+// Path is one implementation of all kernels.
+type Path struct {
+	Name string
+	F64  Ops[float64]
+	F32  Ops[float32]
+}
+
+// Of returns the table of p for T.
+func Of[T Float](p *Path) *Ops[T] {
+	if ops, ok := any(&p.F64).(*Ops[T]); ok {
+		return ops
+	}
+	return any(&p.F32).(*Ops[T])
+}
+
+// Paths returns the paths this program can use on this CPU, fastest first.
+func Paths() []*Path { return append(native(), &goPath) }
+
+// Active returns the path in use.
+func Active() *Path { return active }
+
+// Env is the environment variable that selects a path.
+const Env = "INTRA_KERNELS"
+
+// active never changes: a path that changed in mid-run could only hide a
+// difference between paths.
+var active = mustSelect(os.Getenv(Env))
+
+// mustSelect ends the program if the path asked for cannot be had: a run that
+// was meant to test a path must not silently test another.
+func mustSelect(name string) *Path {
+	p, err := selectPath(name, Paths())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "kernels:", err)
+		os.Exit(2)
+	}
+	return p
+}
+
+// StreamBytes is the size from which on a vector is more than half of what the
+// last-level cache holds: with its operands it will not stay there.
+var StreamBytes = streamBytes(cpuid.CPU.Cache.L3)
+
+// streamBytes returns StreamBytes for a cache of the given size, -1 if the CPU
+// does not say.
+func streamBytes(cache int) int64 {
+	if cache <= 0 {
+		cache = 32 << 20
+	}
+	return int64(cache) / 2
+}
+
+func selectPath(name string, usable []*Path) (*Path, error) {
+	if name == "" {
+		return usable[0], nil
+	}
+	var names []string
+	for _, p := range usable {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return nil, fmt.Errorf("%s=%s: no such path here; this program on this CPU has %s",
+		Env, name, strings.Join(names, ", "))
+}

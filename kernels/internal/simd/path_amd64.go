@@ -1,0 +1,70 @@
+//go:build amd64 && !purego
+
+package simd
+
+import "github.com/klauspost/cpuid/v2"
+
+// native returns the assembly paths that this CPU and its operating system
+// can run, fastest first.
+func native() []*Path {
+	var paths []*Path
+	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX2, cpuid.BMI2) {
+		paths = append(paths, &avx512Path)
+	}
+	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.BMI2) {
+		paths = append(paths, &avx2Path)
+	}
+	return paths
+}
+
+var avx512Path = Path{
+	Name: "avx512",
+	F64: Ops[float64]{
+		Waxpby: waxpby64AVX512, Xpby: xpby64AVX512,
+		WaxpbyNT: waxpbyNT64AVX512, XpbyNT: xpbyNT64AVX512,
+		WaxpbyTo: waxpbyTo64AVX512, XpbyTo: xpbyTo64AVX512,
+		WaxpbyToNT: waxpbyToNT64AVX512, XpbyToNT: xpbyToNT64AVX512,
+		Scale: scale64AVX512, CopyNT: copyNT64AVX512,
+		Dot: dot64AVX512, Sum: sum64AVX512, AbsMax: absMax64AVX512,
+		WaxpbyDot: waxpbyDot64AVX512, XpbyDot: xpbyDot64AVX512,
+		CSR32: csrInt32Float64AVX2, CSR64: csrInt64Float64AVX2, CSRAdd32: csrAddInt32Float64AVX2,
+		Diag: diag64AVX512, Sell: sell64AVX2,
+	},
+	F32: Ops[float32]{
+		Waxpby: waxpby32AVX512, Xpby: xpby32AVX512,
+		WaxpbyNT: waxpbyNT32AVX512, XpbyNT: xpbyNT32AVX512,
+		WaxpbyTo: waxpbyTo32AVX512, XpbyTo: xpbyTo32AVX512,
+		WaxpbyToNT: waxpbyToNT32AVX512, XpbyToNT: xpbyToNT32AVX512,
+		Scale: scale32AVX512, CopyNT: copyNT32AVX512,
+		Dot: dot32AVX512, Sum: sum32AVX512, AbsMax: absMax32AVX512,
+		WaxpbyDot: waxpbyDot32AVX512, XpbyDot: xpbyDot32AVX512,
+		CSR32: csrInt32Float32AVX2, CSR64: csrInt64Float32AVX2, CSRAdd32: csrAddInt32Float32AVX2,
+		Diag: diag32AVX512, Sell: sell32AVX2,
+	},
+}
+
+var avx2Path = Path{
+	Name: "avx2",
+	F64: Ops[float64]{
+		Waxpby: waxpby64AVX2, Xpby: xpby64AVX2,
+		WaxpbyNT: waxpbyNT64AVX2, XpbyNT: xpbyNT64AVX2,
+		WaxpbyTo: waxpbyTo64AVX2, XpbyTo: xpbyTo64AVX2,
+		WaxpbyToNT: waxpbyToNT64AVX2, XpbyToNT: xpbyToNT64AVX2,
+		Scale: scale64AVX2, CopyNT: copyNT64AVX2,
+		Dot: dot64AVX2, Sum: sum64AVX2, AbsMax: absMax64AVX2,
+		WaxpbyDot: waxpbyDot64AVX2, XpbyDot: xpbyDot64AVX2,
+		CSR32: csrInt32Float64AVX2, CSR64: csrInt64Float64AVX2, CSRAdd32: csrAddInt32Float64AVX2,
+		Diag: diag64AVX2, Sell: sell64AVX2,
+	},
+	F32: Ops[float32]{
+		Waxpby: waxpby32AVX2, Xpby: xpby32AVX2,
+		WaxpbyNT: waxpbyNT32AVX2, XpbyNT: xpbyNT32AVX2,
+		WaxpbyTo: waxpbyTo32AVX2, XpbyTo: xpbyTo32AVX2,
+		WaxpbyToNT: waxpbyToNT32AVX2, XpbyToNT: xpbyToNT32AVX2,
+		Scale: scale32AVX2, CopyNT: copyNT32AVX2,
+		Dot: dot32AVX2, Sum: sum32AVX2, AbsMax: absMax32AVX2,
+		WaxpbyDot: waxpbyDot32AVX2, XpbyDot: xpbyDot32AVX2,
+		CSR32: csrInt32Float32AVX2, CSR64: csrInt64Float32AVX2, CSRAdd32: csrAddInt32Float32AVX2,
+		Diag: diag32AVX2, Sell: sell32AVX2,
+	},
+}

@@ -1,0 +1,76 @@
+package simd
+
+// SliceRows is the number of rows of a slice in the sliced formats.
+const SliceRows = 8
+
+func csr[T Float, I int32 | int64](ptr []int64, col []I, val, x, y []T) {
+	clear(y)
+	csrAdd(ptr, col, val, x, y)
+}
+
+func csrAdd[T Float, I int32 | int64](ptr []int64, col []I, val, x, y []T) {
+	ptr = ptr[:len(y)+1]
+	for i, s := range y {
+		v := val[ptr[i]:ptr[i+1]]
+		c := col[ptr[i]:ptr[i+1]][:len(v)]
+		for k := range v {
+			s += T(v[k] * x[c[k]])
+		}
+		y[i] = Canonical(s)
+	}
+}
+
+func diag[T Float](pat, ptr, off []int32, mask []uint8, val, x []T, row int, y []T) {
+	for s, p := range pat {
+		var sum [SliceRows]T
+		base := row + s*SliceRows
+		for d := ptr[p]; d < ptr[p+1]; d++ {
+			v := (*[SliceRows]T)(val)
+			at := base + int(off[d])
+			if m := mask[d]; m == 0xff {
+				xs := (*[SliceRows]T)(x[at:])
+				sum[0] += T(v[0] * xs[0])
+				sum[1] += T(v[1] * xs[1])
+				sum[2] += T(v[2] * xs[2])
+				sum[3] += T(v[3] * xs[3])
+				sum[4] += T(v[4] * xs[4])
+				sum[5] += T(v[5] * xs[5])
+				sum[6] += T(v[6] * xs[6])
+				sum[7] += T(v[7] * xs[7])
+			} else {
+				for l := range SliceRows {
+					if m>>l&1 != 0 {
+						sum[l] += T(v[l] * x[at+l])
+					}
+				}
+			}
+			val = val[SliceRows:]
+		}
+		store(y[s*SliceRows:], &sum)
+	}
+}
+
+func sell[T Float](width, col []int32, val, x, y []T) {
+	for s, n := range width {
+		var sum [SliceRows]T
+		for range n {
+			v, c := (*[SliceRows]T)(val), (*[SliceRows]int32)(col)
+			sum[0] += T(v[0] * x[c[0]])
+			sum[1] += T(v[1] * x[c[1]])
+			sum[2] += T(v[2] * x[c[2]])
+			sum[3] += T(v[3] * x[c[3]])
+			sum[4] += T(v[4] * x[c[4]])
+			sum[5] += T(v[5] * x[c[5]])
+			sum[6] += T(v[6] * x[c[6]])
+			sum[7] += T(v[7] * x[c[7]])
+			val, col = val[SliceRows:], col[SliceRows:]
+		}
+		store(y[s*SliceRows:], &sum)
+	}
+}
+
+func store[T Float](y []T, sum *[SliceRows]T) {
+	for l, v := range sum {
+		y[l] = Canonical(v)
+	}
+}

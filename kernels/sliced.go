@@ -1,0 +1,161 @@
+package kernels
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/intrahpc/intra/kernels/internal/simd"
+)
+
+// Sliced is a matrix in slices of 8 rows, each in the form that suits it. It
+// holds every matrix whose columns fit int32, and takes at most a few bytes per
+// row more than CSR. Make it with a Builder.
+type Sliced[T Float] struct {
+	rows, cols, nnz int
+
+	runs []run   // slices of one kind in a row
+	at   []int64 // per slice: its first value in diag or even
+	aux  []int32 // per slice: its pattern, or its number of columns in even
+
+	// By diagonals: the entries (i, j) with one j-i. A pattern lists the
+	// diagonals of a slice and the rows that have them; slices share patterns.
+	// A row without the diagonal has a 0 there, which is never multiplied.
+	ptr, off []int32
+	mask     []uint8
+	diag     []T
+
+	// By columns: the k-th entries of the 8 rows side by side.
+	evenCol []int32
+	even    []T
+
+	// As rows: what is left of slices whose rows differ in length.
+	restPtr []int64
+	restCol []int32
+	rest    []T
+}
+
+type kind uint8
+
+const (
+	byDiagonal kind = iota
+	byColumn        // all entries in even
+	ragged          // even as far as the shortest row goes, then rest
+)
+
+type run struct {
+	first int // slice
+	kind  kind
+	rest  int // of a ragged run: the row in restPtr of its first row
+}
+
+// Dims returns the numbers of rows and columns.
+func (a *Sliced[T]) Dims() (rows, cols int) { return a.rows, a.cols }
+
+// NNZ returns the number of entries, without filling.
+func (a *Sliced[T]) NNZ() int { return a.nnz }
+
+// Bytes returns the memory the matrix takes.
+func (a *Sliced[T]) Bytes() int64 {
+	return bytesOf(a.runs) + bytesOf(a.at) + bytesOf(a.aux) +
+		bytesOf(a.ptr) + bytesOf(a.off) + bytesOf(a.mask) + bytesOf(a.diag) +
+		bytesOf(a.evenCol) + bytesOf(a.even) +
+		bytesOf(a.restPtr) + bytesOf(a.restCol) + bytesOf(a.rest)
+}
+
+// Format describes the matrix: which share of the stored values is in which
+// form.
+func (a *Sliced[T]) Format() string {
+	d, e, r := float64(len(a.diag)), float64(len(a.even)), float64(len(a.rest))
+	all := max(d+e+r, 1)
+	return fmt.Sprintf("slices of 8 rows: %.0f%% by diagonal, %.0f%% by column, %.0f%% as rows",
+		100*d/all, 100*e/all, 100*r/all)
+}
+
+// MulRows sets y to the rows lo to lo+len(y) of the product with x. Ranges
+// that start and end at multiples of 8 are fastest.
+func (a *Sliced[T]) MulRows(lo int, x, y []T) { a.mulRows(active[T](), lo, x, y) }
+
+func (a *Sliced[T]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
+	checkProduct(a.rows, a.cols, lo, len(x), len(y))
+	hi := lo + len(y)
+	const S = simd.SliceRows
+	first, end := (lo+S-1)/S, hi/S // whole slices
+	if first > end {
+		first = end
+	}
+	// Rows of slices that are cut by the range, and of a last slice that has
+	// fewer than 8 rows.
+	for i := lo; i < min(first*S, hi); i++ {
+		y[i-lo] = a.row(i, x)
+	}
+	for i := max(end*S, lo); i < hi; i++ {
+		y[i-lo] = a.row(i, x)
+	}
+	if first == end {
+		return
+	}
+	for r := a.runOf(first); first < end; r++ {
+		stop := end
+		if r+1 < len(a.runs) {
+			stop = min(end, a.runs[r+1].first)
+		}
+		a.mulRun(k, a.runs[r], first, stop, x, y[first*S-lo:stop*S-lo])
+		first = stop
+	}
+}
+
+// mulRun multiplies the slices first to stop, which are in r.
+func (a *Sliced[T]) mulRun(k *simd.Ops[T], r run, first, stop int, x, y []T) {
+	const S = simd.SliceRows
+	at, aux := a.at[first], a.aux[first:stop]
+	if r.kind == byDiagonal {
+		k.Diag(aux, a.ptr, a.off, a.mask, a.diag[at:], x, first*S, y)
+		return
+	}
+	k.Sell(aux, a.evenCol[at:], a.even[at:], x, y)
+	if r.kind == ragged {
+		row := r.rest + (first-r.first)*S
+		k.CSRAdd32(a.restPtr[row:row+len(y)+1], a.restCol, a.rest, x, y)
+	}
+}
+
+// runOf returns the number of the run that slice s is in.
+func (a *Sliced[T]) runOf(s int) int {
+	return sort.Search(len(a.runs), func(r int) bool { return a.runs[r].first > s }) - 1
+}
+
+// row returns row i of the product.
+func (a *Sliced[T]) row(i int, x []T) T {
+	var sum T
+	a.entries(i, func(col int, val T) { sum += T(val * x[col]) })
+	return canonical(sum)
+}
+
+// entries calls f for the entries of row i, in stored order.
+func (a *Sliced[T]) entries(i int, f func(col int, val T)) {
+	const S = simd.SliceRows
+	s, lane := i/S, i%S
+	r := a.runs[a.runOf(s)]
+	at, aux := int(a.at[s])+lane, int(a.aux[s])
+	if r.kind == byDiagonal {
+		for d := a.ptr[aux]; d < a.ptr[aux+1]; d++ {
+			if a.mask[d]>>lane&1 != 0 {
+				f(i+int(a.off[d]), a.diag[at])
+			}
+			at += S
+		}
+		return
+	}
+	for range aux {
+		f(int(a.evenCol[at]), a.even[at])
+		at += S
+	}
+	if r.kind == ragged {
+		row := r.rest + i - r.first*S
+		for e := a.restPtr[row]; e < a.restPtr[row+1]; e++ {
+			f(int(a.restCol[e]), a.rest[e])
+		}
+	}
+}
+
+func canonical[T Float](v T) T { return simd.Canonical(v) }

@@ -1,0 +1,185 @@
+package transport_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// plainLink counts what a poller does with it.
+type plainLink struct {
+	transport.Link // nil: the poller uses no other method
+	attended       atomic.Int32
+	polls          atomic.Int32
+	moves          atomic.Int32 // polls that still report movement
+	onMove         func()
+}
+
+func (l *plainLink) Attend(on bool) {
+	if on {
+		l.attended.Add(1)
+	} else {
+		l.attended.Add(-1)
+	}
+}
+
+func (l *plainLink) Progress() bool {
+	l.polls.Add(1)
+	if l.moves.Load() <= 0 {
+		return false
+	}
+	l.moves.Add(-1)
+	if l.onMove != nil {
+		l.onMove()
+	}
+	return true
+}
+
+func TestPollerPollsEveryLink(t *testing.T) {
+	p := transport.NewPoller()
+	require.False(t, p.Poll())
+	a, b := new(plainLink), new(plainLink)
+	p.Add(a)
+	p.Add(b)
+	require.False(t, p.Poll())
+	a.moves.Store(1)
+	require.True(t, p.Poll())
+	require.EqualValues(t, 2, b.polls.Load())
+	p.Remove(a)
+	p.Remove(a) // no longer there
+	p.Poll()
+	require.EqualValues(t, 2, a.polls.Load())
+	require.EqualValues(t, 3, b.polls.Load())
+}
+
+func TestPollerConditionTrueAtOnce(t *testing.T) {
+	p := transport.NewPoller()
+	l := new(plainLink)
+	p.Add(l)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, p.Wait(ctx, func() bool { return true }), "a condition that holds comes before the context")
+	require.Zero(t, l.polls.Load())
+}
+
+// What one round of polling brings ends the wait, without a Wake.
+func TestPollerSeesWhatItMoved(t *testing.T) {
+	for _, moves := range []int32{1, 2, 1000} {
+		p := transport.NewPoller()
+		var moved atomic.Int32
+		l := &plainLink{onMove: func() { moved.Add(1) }}
+		l.moves.Store(moves)
+		p.Add(l)
+		require.NoError(t, p.Wait(t.Context(), func() bool { return moved.Load() == moves }))
+		require.Zero(t, l.attended.Load())
+	}
+}
+
+func TestPollerDeadlineAndContext(t *testing.T) {
+	p := transport.NewPoller()
+	l := new(plainLink)
+	p.Add(l)
+	never := func() bool { return false }
+	require.NoError(t, p.WaitUntil(t.Context(), time.Now().Add(-time.Second), never))
+	require.NoError(t, p.WaitUntil(t.Context(), time.Now().Add(time.Millisecond), never))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, p.Wait(ctx, never), context.DeadlineExceeded)
+	require.ErrorIs(t, p.WaitUntil(ctx, time.Now().Add(time.Hour), never), context.DeadlineExceeded)
+	require.Zero(t, l.attended.Load(), "attention ends with the wait")
+}
+
+// In a bubble of its own the test knows when all waiters sleep.
+func TestPollerWakeReachesEverySleeper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := transport.NewPoller()
+		p.Wake() // of nobody
+		l := new(plainLink)
+		var state atomic.Int32
+		var wg sync.WaitGroup
+		var through atomic.Int32
+		for i := range int32(5) {
+			wg.Go(func() {
+				err := p.Wait(t.Context(), func() bool { return state.Load() > i })
+				if err != nil {
+					t.Errorf("waiter %d: %v", i, err)
+				}
+				through.Add(1)
+			})
+		}
+		p.Add(l)
+		for i := range int32(5) {
+			// The fake clock moves only when all goroutines are blocked, so
+			// the time that waiters spend looking has to be let pass.
+			time.Sleep(time.Second)
+			synctest.Wait()
+			require.Equal(t, i, through.Load())
+			require.Zero(t, l.attended.Load(), "sleepers do not attend")
+			state.Store(i + 1)
+			p.Wake()
+		}
+		wg.Wait()
+	})
+}
+
+// No wake-up is lost, whatever the moment at which the state changes.
+func TestPollerLosesNoWake(t *testing.T) {
+	const rounds = 20000
+	ping, pong := transport.NewPoller(), transport.NewPoller()
+	var a, b atomic.Int64
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range int64(rounds) {
+			if err := pong.Wait(t.Context(), func() bool { return a.Load() > i }); err != nil {
+				t.Error(err)
+			}
+			b.Add(1)
+			ping.Wake()
+		}
+	})
+	for i := range int64(rounds) {
+		a.Add(1)
+		pong.Wake()
+		require.NoError(t, ping.Wait(t.Context(), func() bool { return b.Load() > i }))
+	}
+	wg.Wait()
+}
+
+// Links that come and go while others wait end up attended exactly as long as
+// somebody polls.
+func TestPollerLinksComeAndGo(t *testing.T) {
+	p := transport.NewPoller()
+	links := make([]*plainLink, 20)
+	var stop atomic.Bool
+	var waiters, changers sync.WaitGroup
+	for range 2 {
+		waiters.Go(func() {
+			for !stop.Load() {
+				p.WaitUntil(t.Context(), time.Now().Add(50*time.Microsecond), func() bool { return false })
+			}
+		})
+	}
+	for i := range links {
+		links[i] = new(plainLink)
+		changers.Go(func() {
+			for range 200 {
+				p.Add(links[i])
+				p.Poll()
+				p.Remove(links[i])
+			}
+		})
+	}
+	changers.Wait()
+	stop.Store(true)
+	waiters.Wait()
+	for _, l := range links {
+		require.Zero(t, l.attended.Load())
+	}
+}

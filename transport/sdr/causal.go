@@ -1,0 +1,156 @@
+package sdr
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// A process may send to replicas that are behind the ones it hears from: when
+// it serves several of them because ranks differ in degree or replicas have
+// died. A receive from any source of such a replica could then match a message
+// that exists only because another replica of the same rank has completed that
+// receive already; no run without replicas does that. So every message of a
+// replicated job carries its causal past, as the number of operations (sends
+// posted, collectives begun) of each rank on which it depends, and a receive
+// from any source matches only what does not depend on operations that its
+// own replica has yet to begin. Receives from one source need no such care:
+// they match in the order of the stream.
+
+// line counts operations. Communicators that one goroutine uses share a line;
+// Dup begins a new one, since the operations of different goroutines come in
+// another order at every replica.
+type line struct {
+	id     uint64
+	counts []uint64 // per rank: operations in the causal past of this process
+	users  int      // contexts of this process that belong to it
+}
+
+// enterLine makes ctx one of the contexts of a line.
+func (c *Core) enterLine(ctx *Context, id uint64) {
+	ctx.line = c.findLine(id)
+	if ctx.line == nil { // the line was closed: only a program that uses a freed communicator gets here
+		ctx.line = &line{id: id, counts: make([]uint64, len(c.ranks))}
+	}
+	ctx.line.users++
+}
+
+// leaveLine closes the line when its last context is closed.
+func (c *Core) leaveLine(l *line) {
+	if l == nil {
+		return
+	}
+	if l.users--; l.users > 0 {
+		return
+	}
+	c.lineOf[l.id] = nil
+	for i, o := range c.lines {
+		if o == l {
+			c.lines = append(c.lines[:i], c.lines[i+1:]...)
+			return
+		}
+	}
+}
+
+// findLine returns the line with this id, which may be new; nil if it was
+// closed.
+func (c *Core) findLine(id uint64) *line {
+	l, known := c.lineOf[id]
+	if !known {
+		l = &line{id: id, counts: make([]uint64, len(c.ranks))}
+		c.lineOf[id] = l
+		c.lines = append(c.lines, l)
+	}
+	return l
+}
+
+// Operate counts an operation that the program begins in ctx: a send, or a
+// collective. Receives from any source may match what waited for it.
+func (c *Core) Operate(ctx *Context) {
+	if !c.replicated || ctx.line == nil {
+		return
+	}
+	ctx.line.counts[c.rank]++
+	if c.unripe == 0 {
+		return
+	}
+	for _, o := range c.order {
+		c.ripen(o)
+	}
+}
+
+// ripen matches the receives from any source of a context with messages that
+// may be matched by now.
+func (c *Core) ripen(ctx *Context) {
+	for i := 0; i < len(ctx.any.all()); {
+		req := ctx.any.all()[i]
+		s, at := c.unexpected(req)
+		if at < 0 {
+			i++
+			continue
+		}
+		ctx.any.remove(i)
+		m := s.unexpected.all()[at]
+		s.unexpected.remove(at)
+		c.bind(m, req)
+	}
+}
+
+// past encodes the causal past of a message that is posted now.
+func (c *Core) past() []byte {
+	if !c.replicated {
+		return nil
+	}
+	b := c.buffers.get(len(c.lines) * c.lineSize())[:0]
+	for _, l := range c.lines {
+		b = binary.LittleEndian.AppendUint64(b, l.id)
+		for _, n := range l.counts {
+			b = binary.LittleEndian.AppendUint64(b, n)
+		}
+	}
+	return b
+}
+
+func (c *Core) lineSize() int { return 8 + 8*len(c.ranks) }
+
+// ripe reports whether a message with this past depends on nothing that this
+// replica has yet to begin.
+func (c *Core) ripe(past []byte) bool {
+	for size := c.lineSize(); len(past) >= size; past = past[size:] {
+		needs := binary.LittleEndian.Uint64(past[8+8*c.rank:])
+		if needs == 0 {
+			continue
+		}
+		l, known := c.lineOf[binary.LittleEndian.Uint64(past)]
+		if !known || l != nil && needs > l.counts[c.rank] {
+			return false
+		}
+	}
+	return true
+}
+
+// absorb adds the past of a message that was received to that of this process.
+func (c *Core) absorb(past []byte) {
+	for size := c.lineSize(); len(past) >= size; past = past[size:] {
+		l := c.findLine(binary.LittleEndian.Uint64(past))
+		if l == nil {
+			continue
+		}
+		for r := range l.counts {
+			if r != c.rank {
+				l.counts[r] = max(l.counts[r], binary.LittleEndian.Uint64(past[8+8*r:]))
+			}
+		}
+	}
+}
+
+// splitPast separates what a frame carries into payload and past.
+func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload, past []byte, err error) {
+	n := h.Args[4]
+	if n > uint64(len(b)) || n%uint64(c.lineSize()) != 0 || (n > 0) != c.replicated {
+		return nil, nil, fmt.Errorf("%w: %d bytes of causal past in a frame of %d", violation(&c.processes[p], h, "causal past"), n, len(b))
+	}
+	cut := len(b) - int(n)
+	return b[:cut], b[cut:], nil
+}
