@@ -25,6 +25,7 @@ test: ## build everything both ways and run all tests
 	$(GO) build $(PACKAGES)
 	$(GO) build -tags intra $(PACKAGES)
 	$(GO) test $(PACKAGES)
+	$(GO) test -tags intra ./examples/...
 
 race: ## all tests under the race detector
 	$(GO) test -race -timeout 30m $(PACKAGES)

@@ -2,10 +2,12 @@ package comm_test
 
 import (
 	"fmt"
-	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,9 +35,32 @@ type world struct {
 }
 
 func (w *world) observe(vs ...any) {
-	h := fnv.New64a()
-	fmt.Fprint(h, w.sum, vs)
-	w.sum = h.Sum64()
+	mix := func(x uint64) { w.sum = (w.sum ^ x) * 0x9e3779b97f4a7c15; w.sum ^= w.sum >> 29 }
+	for _, v := range vs {
+		switch v := v.(type) {
+		case []uint32:
+			for _, x := range v {
+				mix(uint64(x))
+			}
+		case []int:
+			for _, x := range v {
+				mix(uint64(x))
+			}
+		case []affine:
+			for _, x := range v {
+				mix(x.A)
+				mix(x.B)
+			}
+		case []float64:
+			for _, x := range v {
+				mix(math.Float64bits(x))
+			}
+		case comm.Status:
+			w.observe([]int{v.Source, v.Tag, v.Count})
+		default:
+			panic(fmt.Sprintf("cannot observe a %T", v))
+		}
+	}
 }
 
 // payload is what rank src sends as its i-th message of a step.
@@ -60,7 +85,6 @@ func check(p []uint32, src, i int) error {
 	return nil
 }
 
-var debugStep func(w *world, f func(*world) error)
 var sizes = []int{0, 1, 5, 20, 100, 700}
 
 func (w *world) size() int { return sizes[w.plan.IntN(len(sizes))] }
@@ -349,14 +373,11 @@ func split(w *world) error {
 	in := &world{c: sub, plan: rand.New(rand.NewPCG(w.plan.Uint64(), 1)), sum: w.sum}
 	for range 2 {
 		step := steps[in.plan.IntN(len(steps))]
-		if debugStep != nil {
-			debugStep(in, step)
-		}
 		if err := step(in); err != nil {
 			return err
 		}
 	}
-	w.observe(in.sum)
+	w.observe([]int{int(in.sum)})
 	return sub.Free()
 }
 
@@ -369,20 +390,27 @@ func program(seed uint64, length int, sums func(p *sdrtest.Process, sum uint64))
 		if err != nil {
 			return err
 		}
-		w := &world{c: c, plan: rand.New(rand.NewPCG(seed, 77))}
-		for range length {
-			step := split
-			if k := w.plan.IntN(len(steps) + 1); k < len(steps) {
-				step = steps[k]
-			}
-			if debugStep != nil { debugStep(w, step) }
-			if err := step(w); err != nil {
-				return err
-			}
+		sum, err := randomProgram(c, seed, length)
+		if err == nil {
+			sums(p, sum)
 		}
-		sums(p, w.sum)
-		return nil
+		return err
 	}
+}
+
+// randomProgram takes random steps and returns what the rank observed.
+func randomProgram(c *comm.Comm, seed uint64, length int) (uint64, error) {
+	w := &world{c: c, plan: rand.New(rand.NewPCG(seed, 77))}
+	for range length {
+		step := split
+		if k := w.plan.IntN(len(steps) + 1); k < len(steps) {
+			step = steps[k]
+		}
+		if err := step(w); err != nil {
+			return 0, err
+		}
+	}
+	return w.sum, nil
 }
 
 func simulate(seed uint64) error {
@@ -454,7 +482,19 @@ func TestSimulation(t *testing.T) {
 		n, err = strconv.Atoi(s)
 		require.NoError(t, err)
 	}
-	for seed := range n {
-		require.NoError(t, simulate(uint64(seed)), "replay with INTRA_SEED=%d", seed)
+	// Two workers, so that the other core of a small machine is used.
+	var next atomic.Uint64
+	var failed atomic.Bool
+	var wait sync.WaitGroup
+	for range 2 {
+		wait.Go(func() {
+			for seed := next.Add(1) - 1; seed < uint64(n) && !failed.Load(); seed = next.Add(1) - 1 {
+				if err := simulate(seed); err != nil {
+					failed.Store(true)
+					t.Errorf("%v\nreplay with INTRA_SEED=%d go test -run TestSimulation ./comm", err, seed)
+				}
+			}
+		})
 	}
+	wait.Wait()
 }

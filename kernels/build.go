@@ -87,10 +87,10 @@ func (b *Builder[T]) flush() {
 		b.addDiagonals()
 	case short*simd.SliceRows == nnz:
 		b.addColumns(byColumn, short)
+	case short < 4: // not worth two passes
+		b.addSlice(asRows, len(b.a.even), 0)
+		b.addRest(0)
 	default:
-		if short < 4 {
-			short = 0 // not worth two passes
-		}
 		b.addColumns(ragged, short)
 		b.addRest(short)
 	}

@@ -40,12 +40,13 @@ const (
 	byDiagonal kind = iota
 	byColumn        // all entries in even
 	ragged          // even as far as the shortest row goes, then rest
+	asRows          // all entries in rest
 )
 
 type run struct {
 	first int // slice
 	kind  kind
-	rest  int // of a ragged run: the row in restPtr of its first row
+	rest  int // the row in restPtr of its first row, if it has entries in rest
 }
 
 // Dims returns the numbers of rows and columns.
@@ -108,14 +109,20 @@ func (a *Sliced[T]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
 func (a *Sliced[T]) mulRun(k *simd.Ops[T], r run, first, stop int, x, y []T) {
 	const S = simd.SliceRows
 	at, aux := a.at[first], a.aux[first:stop]
-	if r.kind == byDiagonal {
-		k.Diag(aux, a.ptr, a.off, a.mask, a.diag[at:], x, first*S, y)
-		return
-	}
-	k.Sell(aux, a.evenCol[at:], a.even[at:], x, y)
-	if r.kind == ragged {
+	rest := func() []int64 {
 		row := r.rest + (first-r.first)*S
-		k.CSRAdd32(a.restPtr[row:row+len(y)+1], a.restCol, a.rest, x, y)
+		return a.restPtr[row : row+len(y)+1]
+	}
+	switch r.kind {
+	case byDiagonal:
+		k.Diag(aux, a.ptr, a.off, a.mask, a.diag[at:], x, first*S, y)
+	case byColumn:
+		k.Sell(aux, a.evenCol[at:], a.even[at:], x, y)
+	case ragged:
+		k.Sell(aux, a.evenCol[at:], a.even[at:], x, y)
+		k.CSRAdd32(rest(), a.restCol, a.rest, x, y)
+	case asRows:
+		k.CSR32(rest(), a.restCol, a.rest, x, y)
 	}
 }
 
@@ -150,7 +157,7 @@ func (a *Sliced[T]) entries(i int, f func(col int, val T)) {
 		f(int(a.evenCol[at]), a.even[at])
 		at += S
 	}
-	if r.kind == ragged {
+	if r.kind == ragged || r.kind == asRows {
 		row := r.rest + i - r.first*S
 		for e := a.restPtr[row]; e < a.restPtr[row+1]; e++ {
 			f(int(a.restCol[e]), a.rest[e])

@@ -35,16 +35,17 @@ type engine struct {
 	pending atomic.Int64  // frames whose memory is the program's, not yet handed over
 	changes atomic.Uint64 // counts what a waiting section should look at
 
-	mu       sync.Mutex
-	machine  *section.Machine
-	once     *section.Once
-	onceRun  bool // the protocol wants the function run here
-	open     *Section
-	staged   buffers
-	err      error // a divergence: every section fails from now on
-	finished bool  // the program has returned
-	stats    stats
-	average  map[*Task]time.Duration // of a body run here, for claims
+	mu        sync.Mutex
+	machine   *section.Machine
+	once      *section.Once
+	onceRun   bool // the protocol wants the function run here
+	open      *Section
+	staged    buffers
+	err       error // a divergence: every section fails from now on
+	finished  bool  // the program has returned
+	stats     stats
+	average   map[*Task]time.Duration // of a body run here, for claims
+	decisions decisions
 
 	deaths deaths
 }
@@ -68,15 +69,16 @@ func newEngine(ctx context.Context, h head, links map[job.Process]transport.Link
 	replicas := setup.Degrees[setup.Self.Rank]
 	e := &engine{
 		setup: setup, ctx: ctx, head: h, links: links,
-		poller:  transport.NewPoller(),
-		peers:   make([]transport.Link, replicas),
-		kills:   newKills(setup.Kills, die),
-		start:   time.Now(),
-		machine: section.New(section.Config{Replica: setup.Self.Replica, Replicas: replicas, InboxBytes: inboxBytes}),
-		once:    section.NewOnce(setup.Self.Replica, replicas),
-		stats:   newStats(),
-		average: make(map[*Task]time.Duration),
-		deaths:  newDeaths(),
+		poller:    transport.NewPoller(),
+		peers:     make([]transport.Link, replicas),
+		kills:     newKills(setup.Kills, die),
+		start:     time.Now(),
+		machine:   section.New(section.Config{Replica: setup.Self.Replica, Replicas: replicas, InboxBytes: inboxBytes}),
+		once:      section.NewOnce(setup.Self.Replica, replicas),
+		stats:     newStats(),
+		average:   make(map[*Task]time.Duration),
+		decisions: newDecisions(),
+		deaths:    newDeaths(),
 	}
 	for p, l := range links {
 		if p.Rank == setup.Self.Rank {
@@ -131,6 +133,14 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 			return nil, err
 		}
 	}
+	if s.check != nil {
+		policy = sched.Replicate
+	}
+	if policy == sched.Adaptive {
+		s.decision = e.decisions.about(s)
+		policy = s.decision.policy()
+	}
+	s.policy = policy
 	return e.machine.Enter(section.Entry{
 		Policy: policy, Tasks: len(s.tasks), Signature: sig.Sum(),
 		Patience: func(t int) time.Duration { return e.patience(&s.tasks[t]) },
@@ -155,6 +165,9 @@ func (e *engine) patience(l *launched) time.Duration {
 func (e *engine) share(s *Section) error {
 	e.mu.Lock()
 	e.open = s
+	begun := e.now()
+	var inBodies time.Duration
+	ran := 0
 	acts, err := e.enter(s)
 	if err == nil {
 		err = e.perform(acts)
@@ -182,10 +195,8 @@ func (e *engine) share(s *Section) error {
 		e.mu.Lock()
 		t := s.tasks[step.Task].task
 		e.stats.ran(t, spent)
-		if old, ok := e.average[t]; ok {
-			spent = (3*old + spent) / 4
-		}
-		e.average[t] = spent
+		e.average[t] = average(e.average[t], spent)
+		inBodies, ran = inBodies+spent, ran+1
 		sends = e.frames(s, e.machine.Ran(step.Task))
 		e.mu.Unlock()
 		e.send(sends)
@@ -199,6 +210,9 @@ func (e *engine) share(s *Section) error {
 	if err == nil {
 		err = e.handedOver()
 	}
+	if err == nil && s.check != nil {
+		err = e.agree(s)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err != nil {
@@ -207,6 +221,10 @@ func (e *engine) share(s *Section) error {
 	}
 	e.open = nil
 	e.machine.Leave()
+	if s.decision != nil && len(s.tasks) > 0 {
+		s.decision.learn(s.policy, e.now()-begun, inBodies, ran, len(s.tasks))
+		e.stats.of(s.tasks[0].task).Decision = s.decision.word()
+	}
 	return nil
 }
 

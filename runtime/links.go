@@ -2,10 +2,12 @@ package intra
 
 import (
 	"fmt"
+	"net"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/inproc"
+	"github.com/intrahpc/intra/transport/tcp"
 )
 
 // connect makes a link between every two processes of a job that runs in
@@ -36,6 +38,51 @@ func (l *local) pair(kind string) (a, b transport.Link, err error) {
 		}
 		a, b = inproc.Pair(opts...)
 		return a, b, nil
+	case job.LinkSHM, job.LinkUnix:
+		ring := l.want.Capacity
+		if ring == 0 {
+			ring = job.DefaultRing
+		}
+		lower, higher, err := job.LinkFiles(kind, ring)
+		if err != nil {
+			return nil, nil, err
+		}
+		if a, err = job.OpenLink(kind, lower, false); err != nil {
+			higher.Close()
+			return nil, nil, err
+		}
+		b, err = job.OpenLink(kind, higher, true)
+		return a, b, err
+	case job.LinkTCP:
+		return pairTCP()
 	}
-	return nil, nil, fmt.Errorf("unknown kind of link %q", kind)
+	return nil, nil, fmt.Errorf("unknown kind of link %q: want inproc, shm, unix or tcp", kind)
+}
+
+// pairTCP connects two ends over the loopback.
+func pairTCP() (a, b transport.Link, err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer listener.Close()
+	type accepted struct {
+		conn net.Conn
+		err  error
+	}
+	other := make(chan accepted, 1)
+	go func() {
+		c, err := listener.Accept()
+		other <- accepted{c, err}
+	}()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		return nil, nil, err
+	}
+	acc := <-other
+	if acc.err != nil {
+		conn.Close()
+		return nil, nil, acc.err
+	}
+	return tcp.New(conn), tcp.New(acc.conn), nil
 }

@@ -60,7 +60,9 @@ func enter(run func(*Process) error) int {
 	released := make(chan struct{})
 	e.begin()
 	go func() {
-		os.Exit(e.follow(cancel, released))
+		if code, over := e.follow(cancel, released); over {
+			os.Exit(code)
+		}
 	}()
 	if err := e.run(run); err != nil {
 		f := failure(err)
@@ -126,37 +128,40 @@ func failure(err error) job.Failure {
 	f := job.Failure{Kind: job.FailError, Text: err.Error()}
 	var task *TaskPanic
 	var other *programPanic
+	var found *CheckError
 	switch {
 	case errors.Is(err, ErrDiverged):
 		f.Kind = job.FailDivergence
+	case errors.As(err, &found):
+		f.Kind = job.FailFinding
 	case errors.As(err, &task), errors.As(err, &other):
 		f.Kind = job.FailPanic
 	}
 	return f
 }
 
-// follow does what the head says until the job is over, and returns the exit
-// code of the process then.
-func (e *engine) follow(cancel context.CancelCauseFunc, released chan<- struct{}) int {
+// follow does what the head says. It returns the exit code of the process when
+// the job is over before its end, or false when the process was released.
+func (e *engine) follow(cancel context.CancelCauseFunc, released chan<- struct{}) (code int, over bool) {
 	for {
 		event, err := e.head.Next()
 		if err != nil {
 			cancel(err)
-			return exitFailed
+			return exitFailed, true
 		}
 		switch event := event.(type) {
 		case job.Verdict:
 			if event.Process == e.setup.Self {
 				cancel(fmt.Errorf("%v was declared dead: %s", event.Process, event.Detail))
-				return exitFailed
+				return exitFailed, true
 			}
 			e.verdict(event)
 		case job.Release:
 			close(released)
-			// The main goroutine exits; keep handling late verdicts.
+			return 0, false
 		case job.End:
 			cancel(fmt.Errorf("the job has ended: %s", event.Text))
-			return event.Code
+			return event.Code, true
 		}
 	}
 }

@@ -60,6 +60,10 @@ func (e *engine) runOnce(f func() ([]byte, error)) ([]byte, error) {
 			e.mu.Unlock()
 			return decodeOnce(result.([]byte))
 		}
+		if e.err != nil { // the others may never come here
+			defer e.mu.Unlock()
+			return nil, diverged(e.err)
+		}
 		run := e.onceRun
 		e.onceRun = false
 		number := e.once.Number()

@@ -96,6 +96,9 @@ func (p *Process) open(s *Section) {
 	p.section = s
 	if p.engine != nil {
 		s.number = p.engine.opened()
+		if p.engine.setup.Check {
+			s.check = newCheck(s)
+		}
 	}
 }
 

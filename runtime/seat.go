@@ -167,7 +167,7 @@ func (s *seat) Fail(f job.Failure, _ job.Stats) error {
 // failed ends this process because its program failed.
 func (s *seat) failed(err error) {
 	f := failure(err)
-	if f.Kind == job.FailDivergence {
+	if f.Kind == job.FailDivergence || f.Kind == job.FailFinding {
 		s.job.end(err)
 		return
 	}

@@ -16,15 +16,19 @@ import (
 // From a launch to the end the program must not write what the task reads,
 // nor touch what it writes.
 type Section struct {
-	p      *Process
-	number uint64
-	policy sched.Policy
-	pos    string
-	pc     [1]uintptr
-	tasks  []launched
-	folds  []func()
-	err    *SectionError // the first one
-	ended  bool
+	p        *Process
+	number   uint64
+	policy   sched.Policy
+	decision *decision // to share or not, with the adaptive policy
+	pos      string
+	pc       [1]uintptr
+	tasks    []launched
+	folds    []func()
+	err      *SectionError // the first one
+	ended    bool
+
+	check   *check // in checked mode
+	watched []Region
 }
 
 // launched is one task of a section.
@@ -66,7 +70,11 @@ func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 		}
 	}
 	s.tasks = append(s.tasks, l)
-	if s.err == nil && s.p.alone() {
+	switch {
+	case s.err != nil:
+	case s.check != nil:
+		s.check.launched()
+	case s.p.alone():
 		s.p.runAlone(s, len(s.tasks)-1)
 	}
 }
@@ -82,16 +90,27 @@ func (s *Section) End() error {
 	if s.err == nil {
 		s.independent()
 	}
-	if s.err == nil && !s.p.alone() {
-		if err := s.p.engine.share(s); err != nil {
-			s.fail(err)
-		}
+	if err := s.complete(); err != nil {
+		s.fail(err)
 	}
 	if s.err != nil {
 		return s.err
 	}
 	for _, fold := range s.folds {
 		fold()
+	}
+	return nil
+}
+
+// complete has the tasks done that have not run at their launch.
+func (s *Section) complete() error {
+	switch {
+	case s.err != nil:
+		return nil
+	case s.check != nil:
+		return s.p.engine.checked(s)
+	case !s.p.alone():
+		return s.p.engine.share(s)
 	}
 	return nil
 }
@@ -127,9 +146,17 @@ func (s *Section) fail(err error) {
 	s.err = se
 }
 
-// run runs the body of task i here.
+// run runs task i here.
 func (s *Section) run(i int) {
-	l := &s.tasks[i]
+	if s.check != nil {
+		s.check.run(i)
+		return
+	}
+	s.tasks[i].run()
+}
+
+// run runs the body once.
+func (l *launched) run() {
 	defer func() {
 		if v := recover(); v != nil {
 			panic(&TaskPanic{Task: l.task.name, Pos: l.pos(), Value: v, Stack: debug.Stack()})

@@ -145,6 +145,24 @@ func TestSectionsHaveSerialMeaning(t *testing.T) {
 	}
 }
 
+func TestEveryLink(t *testing.T) {
+	want := newState()
+	want.serial(3)
+	for _, link := range []string{"inproc", "shm", "unix", "tcp"} {
+		t.Run(link, func(t *testing.T) {
+			for _, kills := range [][]string{nil, {"0.0@update:11"}, {"0.2@update:11", "0.1@task:20"}} {
+				got, report := survivors(t, intra.Spec{Replicas: 3, Link: link}, 3,
+					intratest.Kills(kills...), intratest.Sched("static"))
+				require.Len(t, report.Deaths, len(kills))
+				require.Len(t, got, 3-len(kills))
+				for _, s := range got {
+					require.Equal(t, want, s)
+				}
+			}
+		})
+	}
+}
+
 func TestKilledReplicas(t *testing.T) {
 	const rounds = 4
 	want := newState()

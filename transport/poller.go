@@ -16,6 +16,8 @@ const (
 	spinTime   = 40 * time.Microsecond
 	spinTimeUP = 2 * time.Microsecond
 	clockEvery = 16 // polls between two looks at the clock
+	// The clock of a test may stand still while anybody runs.
+	spinPolls = 1 << 14
 )
 
 // Poller drives the links of one process for the goroutines that wait for
@@ -160,7 +162,8 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bo
 	p.attend()
 	defer p.leave()
 	end := time.Now().Add(p.spin)
-	for i := 1; ; i++ {
+	idle := 0
+	for i := 1; idle < spinPolls; i++ {
 		if p.Poll() {
 			// While data flows the waiter stays: sleeping in the middle of
 			// a long transfer would cost a wake-up per piece.
@@ -172,9 +175,10 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bo
 					return false
 				}
 			}
-			end = time.Time{}
+			end, idle = time.Time{}, 0
 			continue
 		}
+		idle++
 		if done() {
 			return true
 		}
@@ -193,6 +197,7 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bo
 		}
 		runtime.Gosched()
 	}
+	return false
 }
 
 func (p *Poller) attend() {

@@ -85,6 +85,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	return c, nil
 }
 
+// maxProcesses is far beyond what one host can run, and small enough to count.
+const maxProcesses = 1 << 16
+
 func resolveDegrees(given map[string]bool, n, r int, list string) ([]int, error) {
 	if !given["degrees"] {
 		switch {
@@ -92,6 +95,8 @@ func resolveDegrees(given map[string]bool, n, r int, list string) ([]int, error)
 			return nil, fmt.Errorf("-n %d: want at least 1 rank", n)
 		case r < 1:
 			return nil, fmt.Errorf("-r %d: want at least 1 replica per rank", r)
+		case n > maxProcesses/r:
+			return nil, fmt.Errorf("-n %d with %d replicas each: more than %d processes", n, r, maxProcesses)
 		}
 		return job.Spec{Ranks: n, Replicas: r}.Resolve()
 	}
@@ -99,10 +104,14 @@ func resolveDegrees(given map[string]bool, n, r int, list string) ([]int, error)
 		return nil, errors.New("-degrees and -r contradict each other: give one")
 	}
 	var degrees []int
+	sum := 0
 	for s := range strings.SplitSeq(list, ",") {
 		d, err := strconv.Atoi(strings.TrimSpace(s))
 		if err != nil || d < 1 {
 			return nil, fmt.Errorf("-degrees %s: %q is not a number of replicas, want numbers from 1 like 2,1,2", list, s)
+		}
+		if sum += min(d, maxProcesses+1); sum > maxProcesses {
+			return nil, fmt.Errorf("-degrees %s: more than %d processes", list, maxProcesses)
 		}
 		degrees = append(degrees, d)
 	}

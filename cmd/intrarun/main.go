@@ -18,6 +18,10 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
+	if os.Getenv(launch.GuardVariable) != "" {
+		launch.Guard(os.Stdin)
+		return launch.ExitOK
+	}
 	c, err := parse(os.Args[1:], os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -34,7 +38,7 @@ func run() int {
 	// Output that nobody reads any more must not end the job half way, nor may
 	// a job in the background stop because it would read the terminal.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU)
-	c.Signals = signals
+	c.Signals, c.Guard = signals, []string{"/proc/self/exe"}
 	c.Stdin, c.Stdout, c.Stderr = stdin(), os.Stdout, os.Stderr
 	c.Progress = !c.Quiet && !c.Verbose && term.IsTerminal(int(os.Stderr.Fd()))
 	return launch.Run(context.Background(), *c)

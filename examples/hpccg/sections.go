@@ -1,36 +1,37 @@
+//go:build !intra
+
 package main
 
 import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// waxpby computes w = alpha·x + beta·y, shared.
+//go:generate go tool intragen
+
+// waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	defer s.clock(&s.seconds.Waxpby)()
-	sec := s.p.Section()
+	//intra:section on(s.p)
 	for lo, hi := range intra.Blocks(len(w), s.tasks) {
-		launchWaxpby(sec, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
+		waxpby(s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 	}
-	sec.MustEnd()
 }
 
-// ddot returns the part of this rank of the inner product of x and y, shared.
+// ddot returns the part of this rank of the inner product of x and y.
 func (s *solver) ddot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Ddot)()
-	sec := s.p.Section()
+	//intra:section on(s.p)
 	for lo, hi := range intra.Blocks(len(x), s.tasks) {
-		launchDdot(sec, s.how, x[lo:hi], y[lo:hi], &sum)
+		sum += ddot(s.how, x[lo:hi], y[lo:hi])
 	}
-	sec.MustEnd()
 	return sum
 }
 
-// sparsemv computes y = A·x, shared.
+// sparsemv computes y = A·x.
 func (s *solver) sparsemv(x, y []float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
-	sec := s.p.Section()
+	//intra:section on(s.p)
 	for lo, hi := range intra.Blocks(len(y), s.tasks) {
-		launchSparsemv(sec, s.a, lo, x, y[lo:hi])
+		sparsemv(s.a, lo, x, y[lo:hi])
 	}
-	sec.MustEnd()
 }

@@ -34,7 +34,7 @@ func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, erro
 		if f == nil {
 			return nil, fmt.Errorf("link to %v: the launcher sent no descriptor", p.Process)
 		}
-		l, err := openLink(s.setup.Link, f, s.setup.Self.Compare(p.Process) > 0)
+		l, err := OpenLink(s.setup.Link, f, s.setup.Self.Compare(p.Process) > 0)
 		if err != nil {
 			return nil, fmt.Errorf("link to %v: %w", p.Process, err)
 		}

@@ -51,9 +51,9 @@ func duplicate(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// openLink makes a link of a descriptor that came from LinkFiles, and takes it
+// OpenLink makes a link of a descriptor that came from LinkFiles, and takes it
 // over. higher says that the process at the other end comes first in Compare.
-func openLink(kind string, f *os.File, higher bool) (transport.Link, error) {
+func OpenLink(kind string, f *os.File, higher bool) (transport.Link, error) {
 	defer f.Close()
 	switch kind {
 	case LinkSHM:

@@ -53,6 +53,7 @@ type observer interface {
 // local is the agent of intrarun's own host.
 type local struct {
 	observer observer
+	guard    *guard      // nil if there is none
 	starts   chan func() // run by the thread that is the processes' parent
 	quit     chan struct{}
 
@@ -66,9 +67,10 @@ type child struct {
 	since   time.Time
 }
 
-func newLocal(o observer) *local {
+func newLocal(o observer, g *guard) *local {
 	a := &local{
 		observer: o,
+		guard:    g,
 		starts:   make(chan func()),
 		quit:     make(chan struct{}),
 		children: make(map[job.Process]*child),
@@ -106,6 +108,7 @@ func (a *local) start(p job.Process, c command) (int, error) {
 	if err := <-result; err != nil {
 		return 0, fmt.Errorf("start %v: %w", p, err)
 	}
+	a.guard.watch(cmd.Process.Pid)
 	a.mu.Lock()
 	a.children[p] = &child{cmd: cmd}
 	a.mu.Unlock()
@@ -121,6 +124,7 @@ func (a *local) reap(p job.Process, cmd *exec.Cmd) {
 		_ = cmd.Wait()
 	}
 	killGroup(pid, syscall.SIGKILL)
+	a.guard.forget(pid)
 	a.mu.Lock()
 	c := a.children[p]
 	delete(a.children, p)

@@ -56,10 +56,7 @@ func (f *forwarder) pump(replica int, r *os.File) {
 		n, err := r.Read(buf)
 		f.mu.Lock()
 		l := f.sources[replica]
-		if n > 0 && !l.dead {
-			l.add(buf[:n], time.Now())
-		}
-		f.flush()
+		f.take(l, buf[:n])
 		for len(l.buf) > maxAhead && !l.dead && !l.last && err == nil {
 			f.room.Wait()
 		}
@@ -68,6 +65,17 @@ func (f *forwarder) pump(replica int, r *os.File) {
 			return
 		}
 	}
+}
+
+// take adds what a replica has written. It is called with mu held.
+func (f *forwarder) take(l *lines, b []byte) {
+	if len(b) > 0 && !l.dead {
+		l.add(b)
+		if f.kind == stderr {
+			l.mark(time.Now())
+		}
+	}
+	f.flush()
 }
 
 // release: the process is gone, what is left of its output is little. What it

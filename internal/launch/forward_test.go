@@ -36,10 +36,7 @@ func (s *screen) String() string {
 func (f *forwarder) give(replica int, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if l := f.sources[replica]; !l.dead {
-		l.add([]byte(text), time.Now())
-	}
-	f.flush()
+	f.take(f.sources[replica], []byte(text))
 }
 
 func forwarderOn(kind streamKind, degree int) (*forwarder, *screen, *console) {

@@ -81,17 +81,18 @@ func (h *head) loop() {
 	h.finished = time.Now()
 }
 
-func (h *head) elapsed() float64 {
+// elapsed is the time since all had joined.
+func (h *head) elapsed() time.Duration {
 	if h.joined.IsZero() {
 		return 0
 	}
-	return time.Since(h.joined).Seconds()
+	return time.Since(h.joined)
 }
 
 // eventf tells of an event with -v.
 func (h *head) eventf(format string, args ...any) {
 	if h.config.Verbose {
-		h.console.notef("intrarun: %8.3f %s", h.elapsed(), fmt.Sprintf(format, args...))
+		h.console.notef("intrarun: %8.3f %s", h.elapsed().Seconds(), fmt.Sprintf(format, args...))
 	}
 }
 
@@ -119,10 +120,26 @@ func (h *head) message(m *member, msg *job.Message) {
 		m.stats = *msg.Stats
 		h.eventf("%v has finished", m.process)
 		h.ledger.finish(m.process)
+		h.compare(m)
 		h.releaseIfComplete()
 	case job.KindFail:
 		m.stats = *msg.Stats
 		h.failed(m, *msg.Failure)
+	}
+}
+
+// compare looks whether m, which has finished, went through the same sections
+// as the other replicas of its rank that have.
+func (h *head) compare(m *member) {
+	for p, other := range h.members {
+		if p.Rank != m.process.Rank || h.ledger.standing[p] != finished {
+			continue
+		}
+		if how := m.stats.Diverged(&other.stats); how != "" {
+			h.ledger.decide(ExitDiverged, fmt.Sprintf("divergence of %v and %v: %s", m.process, p, how))
+			h.settle()
+			return
+		}
 	}
 }
 
@@ -271,8 +288,9 @@ func (h *head) settleOutput(m *member, died, itself bool) {
 // declare makes the verdict on a process that is certainly dead, tells the
 // others, and draws the conclusion.
 func (h *head) declare(m *member, e ending) {
-	v := h.ledger.die(m.process, e.cause, e.detail)
-	h.failures = append(h.failures, failure{Process: m.process, At: h.elapsed(), Cause: e.cause, Detail: e.detail})
+	at := h.elapsed()
+	v := h.ledger.die(m.process, e.cause, e.detail, at)
+	h.failures = append(h.failures, failure{Process: m.process, At: at.Seconds(), Cause: e.cause, Detail: e.detail})
 	if left := h.ledger.alive(m.process.Rank); left > 0 { // else the end of the job says it
 		h.warnf("%v is dead (%s: %s), %d of %d replicas of rank %d left", m.process, e.cause, firstLine(e.detail),
 			left, h.ledger.degrees[m.process.Rank], m.process.Rank)

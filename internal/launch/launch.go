@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -22,6 +23,11 @@ type Config struct {
 	Program []string // name and arguments; a package is built first
 	Report  string   // file of the report, "-" for standard error, "" for none
 
+	// Guard is the command that, with GuardVariable in its environment,
+	// calls Guard; without one, what wrapper scripts have started may
+	// survive a SIGKILL of this process.
+	Guard []string
+
 	Verbose, Quiet bool
 	Progress       bool // standard error is a terminal
 
@@ -33,15 +39,24 @@ type Config struct {
 // Run runs the job and returns intrarun's exit code. Everything that there is
 // to say goes to the outputs of c.
 func Run(ctx context.Context, c Config) int {
-	if code, err := c.validate(); err != nil {
+	if err := c.validate(); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
-		return code
+		return ExitRefused
 	}
-	program, err := resolve(ctx, c)
+	var g *guard
+	if len(c.Guard) > 0 {
+		var err error
+		if g, err = startGuard(c.Guard); err != nil {
+			fmt.Fprintln(c.Stderr, "intrarun:", err)
+			return ExitRefused
+		}
+		defer g.close()
+	}
+	program, err := resolve(ctx, c, g)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
-		if s, ok := err.(interrupted); ok {
-			return interruptCode(s.signal)
+		if i, ok := err.(interrupted); ok {
+			return interruptCode(i.signal)
 		}
 		return ExitRefused
 	}
@@ -58,23 +73,31 @@ func Run(ctx context.Context, c Config) int {
 	for _, k := range c.Kills {
 		h.kills = append(h.kills, scheduledKill{Kill: k})
 	}
-	code := h.run(ctx, program.path)
+	code := h.run(ctx, program.path, g)
 	h.console.close()
 	return code
 }
 
-func (c *Config) validate() (int, error) {
+// validate finds what is wrong before anything is started.
+func (c *Config) validate() error {
 	processes := job.Processes(c.Degrees)
 	for _, k := range c.Kills {
 		if !slices.Contains(processes, k.Process) {
-			return ExitRefused, fmt.Errorf("-kill %v: the job has no process %v, its degrees are %v", k, k.Process, c.Degrees)
+			return fmt.Errorf("-kill %v: the job has no process %v, its degrees are %v", k, k.Process, c.Degrees)
 		}
 	}
-	return ExitRefused, enoughDescriptors(len(processes))
+	if c.Report != "" && c.Report != "-" { // not to be found out at the end of a long run
+		if st, err := os.Stat(filepath.Dir(c.Report)); err != nil {
+			return fmt.Errorf("-report %s: %w", c.Report, err)
+		} else if !st.IsDir() {
+			return fmt.Errorf("-report %s: %s is not a folder", c.Report, filepath.Dir(c.Report))
+		}
+	}
+	return enoughDescriptors(len(processes))
 }
 
-func (h *head) run(ctx context.Context, path string) int {
-	agent := newLocal(h)
+func (h *head) run(ctx context.Context, path string, g *guard) int {
+	agent := newLocal(h, g)
 	defer agent.close()
 	h.agent, h.began = agent, time.Now()
 	h.startAll(path)

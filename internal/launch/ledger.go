@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -51,19 +52,19 @@ func (l *ledger) finish(p job.Process) {
 }
 
 // die declares p dead. A rank one of whose replicas has finished is never
-// lost, even if that one dies later.
-func (l *ledger) die(p job.Process, cause job.Cause, detail string) job.Verdict {
+// lost, even if that one dies later. at is the time since all had joined.
+func (l *ledger) die(p job.Process, cause job.Cause, detail string, at time.Duration) job.Verdict {
 	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Cause: cause, Detail: detail}
 	l.verdicts = append(l.verdicts, v)
 	l.standing[p] = dead
 	if l.alive(p.Rank) == 0 && !l.through[p.Rank] {
-		l.lose(v)
+		l.lose(v, at)
 	}
 	return v
 }
 
 // lose decides the job by the verdict on a rank's last replica.
-func (l *ledger) lose(v job.Verdict) {
+func (l *ledger) lose(v job.Verdict, at time.Duration) {
 	rank := v.Process.Rank
 	code := ExitLost
 	if v.Cause == job.CauseExit || v.Cause == job.CausePanic {
@@ -75,7 +76,7 @@ func (l *ledger) lose(v job.Verdict) {
 			others = append(others, fmt.Sprintf("%v (%s)", w.Process, w.Cause))
 		}
 	}
-	text := fmt.Sprintf("rank %d has lost its last replica %v (%s: %s)", rank, v.Process, v.Cause, firstLine(v.Detail))
+	text := fmt.Sprintf("rank %d has lost its last replica %v at %.3f s (%s: %s)", rank, v.Process, at.Seconds(), v.Cause, firstLine(v.Detail))
 	if len(others) > 0 {
 		text += ", after " + strings.Join(others, ", ")
 	}

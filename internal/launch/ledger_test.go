@@ -2,6 +2,7 @@ package launch
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,11 +45,16 @@ func TestLedgerDecides(t *testing.T) {
 					continue
 				}
 				deaths++
-				require.Equal(t, job.Verdict{Epoch: deaths, Process: p, Cause: s.cause, Detail: "why"}, l.die(p, s.cause, "why"))
+				require.Equal(t, job.Verdict{Epoch: deaths, Process: p, Cause: s.cause, Detail: "why"}, l.die(p, s.cause, "why", 1500*time.Millisecond))
 			}
 			require.Equal(t, c.decided, l.decided)
 			require.Equal(t, c.code, l.code)
 			require.Equal(t, c.complete, l.complete())
+			if c.code == ExitLost { // which rank, since when, and what could have saved it
+				require.Contains(t, l.text, "has lost its last replica")
+				require.Contains(t, l.text, "at 1.500 s")
+				require.Contains(t, l.text, "would have saved it")
+			}
 		})
 	}
 }

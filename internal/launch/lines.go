@@ -24,8 +24,15 @@ type mark struct {
 	at  time.Time
 }
 
-func (l *lines) add(b []byte, now time.Time) {
-	l.buf = append(l.buf, b...)
+func (l *lines) add(b []byte) { l.buf = append(l.buf, b...) }
+
+// mark notes when the last bytes came; those within a few milliseconds share a
+// mark.
+func (l *lines) mark(now time.Time) {
+	if n := len(l.marks); n > 0 && now.Sub(l.marks[n-1].at) < holdErrors/8 {
+		l.marks[n-1].end = len(l.buf)
+		return
+	}
 	l.marks = append(l.marks, mark{len(l.buf), now})
 }
 
@@ -34,7 +41,11 @@ func (l *lines) drop(n, ends int) {
 	if l.first += ends; ends > 0 {
 		l.off = 0
 	}
-	l.buf = append(l.buf[:0], l.buf[n:]...)
+	if n == len(l.buf) {
+		l.buf = l.buf[:0]
+	} else {
+		l.buf = l.buf[n:] // a later append leaves the front behind
+	}
 	keep := l.marks[:0]
 	for _, m := range l.marks {
 		if m.end > n {

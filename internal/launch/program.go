@@ -36,7 +36,7 @@ func (i interrupted) Error() string { return "interrupted while building the pro
 // resolve finds the executable of the job: a regular executable file, without
 // a slash in its name also one in PATH, or else the Go package of that name,
 // which it builds with the intra tag.
-func resolve(ctx context.Context, c Config) (*program, error) {
+func resolve(ctx context.Context, c Config, g *guard) (*program, error) {
 	name := c.Program[0]
 	if executable(name) {
 		path, err := filepath.Abs(name)
@@ -50,7 +50,7 @@ func resolve(ctx context.Context, c Config) (*program, error) {
 			return &program{path: path}, nil
 		}
 	}
-	return build(ctx, c, name)
+	return build(ctx, c, g, name)
 }
 
 func executable(path string) bool {
@@ -58,7 +58,7 @@ func executable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-func build(ctx context.Context, c Config, name string) (*program, error) {
+func build(ctx context.Context, c Config, g *guard, name string) (*program, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return nil, fmt.Errorf("%s is no executable file, and to build a Go package the go command is needed: %w", name, err)
 	}
@@ -66,6 +66,7 @@ func build(ctx context.Context, c Config, name string) (*program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make room for the program: %w", err)
 	}
+	g.folder(dir)
 	p := &program{dir: dir}
 	if err := p.build(ctx, c, name); err != nil {
 		p.remove()

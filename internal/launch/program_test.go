@@ -49,14 +49,14 @@ func TestResolve(t *testing.T) {
 		"./tool": filepath.Join(dir, "tool"),
 		"inpath": filepath.Join(dir, "path/inpath"),
 	} {
-		p, err := resolve(t.Context(), Config{Program: []string{name}})
+		p, err := resolve(t.Context(), Config{Program: []string{name}}, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, p.path)
 		p.remove()
 		require.FileExists(t, want)
 	}
 
-	p, err := resolve(t.Context(), Config{Program: []string{"./cmd"}})
+	p, err := resolve(t.Context(), Config{Program: []string{"./cmd"}}, nil)
 	require.NoError(t, err, "built with both tags")
 	require.FileExists(t, p.path)
 	p.remove()
@@ -68,7 +68,7 @@ func TestResolve(t *testing.T) {
 		"./...":  "undefined",
 		"./none": "neither an executable file nor a Go package",
 	} {
-		_, err := resolve(t.Context(), Config{Program: []string{name}})
+		_, err := resolve(t.Context(), Config{Program: []string{name}}, nil)
 		require.ErrorContains(t, err, want)
 	}
 	left, err := filepath.Glob(filepath.Join(tmp, "intrarun-*"))

@@ -223,7 +223,11 @@ func (n *node) enter() {
 		return
 	}
 	n.inside = true
-	acts, err := n.m.Enter(Entry{Policy: n.c.policy[s], Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1,
+	policy := n.c.policy[s]
+	if policy == sched.Adaptive && n.c.rng.IntN(4) == 0 {
+		policy = sched.Replicate // a decision of this replica alone
+	}
+	acts, err := n.m.Enter(Entry{Policy: policy, Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1,
 		Patience: func(int) time.Duration { return 5 * time.Millisecond }}, n.c.now)
 	n.err = err
 	n.perform(acts)

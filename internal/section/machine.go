@@ -190,6 +190,9 @@ func (v view) Gone(i int) bool { return v.gone(i) }
 // static schedule assigned it on entry.
 func (v view) Expected(t int) bool {
 	tk := &v.tasks[t]
+	if v.shape.Policy == sched.Replicate {
+		return false
+	}
 	if v.shape.Policy == sched.Static {
 		owner := sched.Owner(v.shape.Tasks, v.shape.Replicas, t)
 		return owner != v.me && !v.gone(owner) && !tk.skipped[owner] && !v.inbox.skipped(owner, v.number)

@@ -7,7 +7,7 @@ import (
 // sparsePrefetch is how many bytes ahead the values of a matrix are asked
 // for: they are read once, in order, and much faster than the hardware
 // expects.
-const sparsePrefetch = 4096
+const sparsePrefetch = 8192
 
 // csr writes the product of compressed sparse rows. The sum of a row runs
 // through its entries one by one: that is its definition.
@@ -85,14 +85,10 @@ func (g *gen) csr(name string, colSize int, accumulate bool) {
 
 // halves are the vectors that hold the 8 lanes of a slice.
 func (g *gen) halves() []vec {
-	switch {
-	case g.elem.size == 4:
+	if g.elem.size == 4 {
 		return []vec{g.YMM()}
-	case g.isa.masks:
-		return []vec{g.ZMM()}
-	default:
-		return []vec{g.YMM(), g.YMM()}
 	}
+	return []vec{g.YMM(), g.YMM()}
 }
 
 // sell writes the product of slices stored by columns. The 8 elements of x are
@@ -200,10 +196,15 @@ func (g *gen) diag() {
 	if g.isa.masks {
 		k := g.K()
 		g.KMOVB(mem{Base: masks, Index: d, Scale: 1}, k)
-		v := like(acc[0], g.ZMM())
-		g.moveZ(g.elemAt(xb, at, 0), k, v)
-		g.mul(mem{Base: val}, v, v)
-		g.add(v, acc[0], acc[0])
+		for h, a := range acc {
+			if h == 1 {
+				g.KSHIFTRB(operand.U8(4), k, k)
+			}
+			v := g.YMM()
+			g.moveZ(g.elemAt(xb, at, h*4), k, v)
+			g.mul(mem{Base: val, Disp: h * 32}, v, v)
+			g.add(v, a, a)
+		}
 	} else {
 		g.maskedDiagonal(masks, d, xb, at, val, acc, laneBits)
 	}

@@ -100,20 +100,30 @@ func quantile(s []float64, q float64) float64 {
 	return s[i] + (at-float64(i))*(s[i+1]-s[i])
 }
 
-// compare fills in the ratios. Results with the same kernel, element and size
-// are compared.
-func compare(results []Result, ref reference) {
+// compare fills in the ratios. They are taken round by round and their medians
+// reported: what disturbs the machine for a while disturbs both sides of a
+// ratio. ref gives the reference of a round.
+func compare(results []Result, ref func(round int) reference) {
 	for i := range results {
 		r := &results[i]
 		for _, p := range results {
 			if p.Path == Plain && p.Elem == r.Elem && p.Size == r.Size && plainOf(r.Kernel) == p.Kernel {
-				r.Speedup = p.Median / r.Median
+				r.Speedup = medianRatio(r.Seconds, func(round int) float64 { return p.Seconds[round] })
 			}
 		}
 		if r.limit != nil {
-			r.OfLimit = r.limit(ref) / r.Median
+			r.OfLimit = medianRatio(r.Seconds, func(round int) float64 { return r.limit(ref(round)) })
 		}
 	}
+}
+
+// medianRatio returns the median of of(round) to the seconds of the round.
+func medianRatio(seconds []float64, of func(round int) float64) float64 {
+	var ratios []float64
+	for round, s := range seconds {
+		ratios = append(ratios, of(round)/s)
+	}
+	return quantile(ratios, 0.5)
 }
 
 // Table writes the results as a table.

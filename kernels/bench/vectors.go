@@ -28,7 +28,7 @@ func chosen(list []string, name string) bool {
 // Sizes lists the names of the sizes.
 func Sizes() []string { return []string{"L1", "L2", "L3", "DRAM"} }
 
-// bytesOf returns how long a vector of the size is, so that four of them fit
+// vectorBytes returns how long a vector of the size is, so that four of them fit
 // the cache and do not fit the one below.
 func vectorBytes(size string) int {
 	l1, l2, l3 := cpuid.CPU.Cache.L1D, cpuid.CPU.Cache.L2, cpuid.CPU.Cache.L3
@@ -153,9 +153,11 @@ func vectors[T kernels.Float](ctx context.Context, o Options, size string) ([]Re
 		return nil, err
 	}
 	refs := results[chosenOnes:]
-	compare(results[:chosenOnes], reference{
-		read: refs[0].Median / float64(bytes),
-		copy: min(refs[1].Median, refs[2].Median) / float64(2*bytes),
+	compare(results[:chosenOnes], func(round int) reference {
+		return reference{
+			read: refs[0].Seconds[round] / float64(bytes),
+			copy: min(refs[1].Seconds[round], refs[2].Seconds[round]) / float64(2*bytes),
+		}
 	})
 	return results[:chosenOnes], nil
 }

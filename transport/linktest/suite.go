@@ -22,7 +22,7 @@ type Pair func(t testing.TB) (a, b transport.Link)
 const streamed = 5 << 20
 
 // patience bounds waiting for what has to come; only a hang reaches it.
-const patience = 60 * time.Second
+const patience = 10 * time.Second
 
 // Run tests links made by pair.
 func Run(t *testing.T, pair Pair) {
@@ -46,6 +46,7 @@ func Run(t *testing.T, pair Pair) {
 		{"ShutdownOneSideFirst", testShutdownOneSideFirst},
 		{"ShutdownGivesUp", testShutdownGivesUp},
 		{"AttentionComesAndGoes", testAttentionComesAndGoes},
+		{"LoneFrames", testLoneFrames},
 		{"Poller", testPoller},
 		{"CloseWithoutStart", testCloseWithoutStart},
 	} {
@@ -557,6 +558,24 @@ func testAttentionComesAndGoes(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
+// Every frame gets across by itself, however its Send meets what the link does
+// at that moment: no later frame and no Progress pushes it along.
+func testLoneFrames(t *testing.T, pair Pair) {
+	const rounds, senders = 500, 3
+	a, b := startBoth(t, pair, placeLink)
+	for n := range rounds {
+		var wg sync.WaitGroup
+		for id := range senders {
+			wg.Go(func() { a.send(newFrame(id, n, n%100, 1, nil)) })
+			wg.Go(func() { b.send(newFrame(id, n, n%70, 1, nil)) })
+		}
+		wg.Wait()
+		want := (n + 1) * senders
+		eventually(t, "the frames", func() bool { return a.count() == want && b.count() == want })
+	}
+	closeBoth(t, a, b)
+}
+
 // A ping-pong of two processes that wait with a Poller, now awake, now asleep.
 func testPoller(t *testing.T, pair Pair) {
 	const rounds = 200
@@ -571,6 +590,7 @@ func testPoller(t *testing.T, pair Pair) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var wg sync.WaitGroup
+	defer wg.Wait()
 	wg.Go(func() {
 		for n := range rounds {
 			if err := pb.Wait(ctx, func() bool { return b.count() > n }); err != nil {

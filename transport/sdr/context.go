@@ -1,5 +1,10 @@
 package sdr
 
+import (
+	"maps"
+	"slices"
+)
+
 // Context is the matching space of one communicator: streams of messages to
 // and from each rank of the job, the receives posted in it and the messages
 // that arrived before their receive.
@@ -112,12 +117,10 @@ func (c *Core) close(ctx *Context) {
 				c.release(m)
 			}
 			s.unexpected = queue[*arrival]{}
-			for n := s.due; len(s.live) > 0; n++ { // in order, to be the same in every run
-				if m := s.live[n]; m != nil {
-					delete(s.live, n)
-					c.release(m)
-				}
+			for _, n := range slices.Sorted(maps.Keys(s.live)) { // in order, to be the same in every run
+				c.release(s.live[n])
 			}
+			clear(s.live)
 			c.ackTo(ctx, rank, nil)
 		}
 	}

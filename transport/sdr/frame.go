@@ -89,6 +89,10 @@ func encodeAck(h *transport.Header, s *numbers) (payload []byte) {
 // decodeAck adds what an acknowledgement says to s.
 func decodeAck(h *transport.Header, payload []byte, s *numbers) {
 	low := h.Args[1]
+	if low == ackAll {
+		s.merge(low, 0, nil)
+		return
+	}
 	s.merge(low, low&^63, h.Args[2:3])
 	var word [1]uint64
 	for i := 0; i+8 <= len(payload); i += 8 {

@@ -27,7 +27,7 @@ func (s *numbers) has(n uint64) bool {
 }
 
 // far reports whether n lies too far ahead to be believed.
-func (s *numbers) far(n uint64) bool { return n >= s.low && n-s.low >= maxAhead }
+func (s *numbers) far(n uint64) bool { return n >= s.low && n-s.low >= maxAhead || n == ackAll }
 
 // add puts n, which must not be far, into the set.
 func (s *numbers) add(n uint64) {

@@ -21,7 +21,10 @@ const safetyNet = 500 * time.Millisecond
 // bell is the futex word of one side. Its lowest bit says that the side
 // sleeps and wants to be woken by its peer; the others count what the side
 // tells itself.
-type bell struct{ word *atomic.Uint32 }
+type bell struct {
+	word *atomic.Uint32
+	net  time.Duration // safetyNet, except in tests
+}
 
 const (
 	asleep = 1
@@ -37,7 +40,7 @@ func (b bell) disarm() { b.word.And(^uint32(asleep)) }
 
 // wait sleeps as long as the word is v, which was read before the last look.
 func (b bell) wait(v uint32) {
-	timeout := unix.NsecToTimespec(int64(safetyNet))
+	timeout := unix.NsecToTimespec(int64(b.net))
 	unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(b.word)), futexWait, uintptr(v), uintptr(unsafe.Pointer(&timeout)), 0, 0)
 }
 

@@ -122,8 +122,13 @@ func (l *link) arm() uint32 {
 // come after their last look.
 func (l *link) work() bool {
 	l.tx.Lock()
-	moved, _ := l.write()
+	moved, blocked := l.write()
 	l.tx.Unlock()
+	// A Send that found tx taken left its frame to this goroutine, maybe
+	// after write had looked at the queue for the last time.
+	if !blocked && l.pump() {
+		moved = true
+	}
 	l.rx.Lock()
 	defer l.rx.Unlock()
 	return l.receive() || moved

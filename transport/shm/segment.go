@@ -168,7 +168,7 @@ func (m *mapping) word32(off int) *atomic.Uint32 { return (*atomic.Uint32)(unsaf
 func (m *mapping) word64(off int) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Add(m.base, off)) }
 
 // bell is the word on which the given side sleeps.
-func (m *mapping) bell(side int) bell { return bell{m.word32(offBell + side*lineGap)} }
+func (m *mapping) bell(side int) bell { return bell{m.word32(offBell + side*lineGap), safetyNet} }
 
 // words returns the ring from the given side to the other.
 func (m *mapping) words(side int) ring {

@@ -17,9 +17,9 @@ func pairOf(size int) linktest.Pair {
 		s, err := shm.Create(size)
 		require.NoError(t, err)
 		defer s.File().Close()
-		a, err = shm.Open(s.File(), 0)
+		a, err = shm.OpenWithoutNet(s.File(), 0)
 		require.NoError(t, err)
-		b, err = shm.Open(s.File(), 1)
+		b, err = shm.OpenWithoutNet(s.File(), 1)
 		require.NoError(t, err)
 		return a, b
 	}

@@ -84,7 +84,12 @@ func (l *link) runWriter() {
 				return
 			}
 			if !blocked {
-				break
+				// A Send that found tx taken left its frame to this
+				// goroutine, maybe after write had looked for the last time.
+				if l.idle() {
+					break
+				}
+				continue
 			}
 			w.waiting = false
 			if err := l.raw.Write(w.ready); err != nil {
@@ -94,14 +99,18 @@ func (l *link) runWriter() {
 	}
 }
 
+// idle reports whether there is nothing to send.
+func (l *link) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queue.Len() == 0 && !l.ending
+}
+
 // pump hands over what the socket takes now, unless another goroutine is at
 // it.
 func (l *link) pump() (moved bool) {
 	for {
-		l.mu.Lock()
-		idle := l.queue.Len() == 0 && !l.ending
-		l.mu.Unlock()
-		if idle || !l.tx.TryLock() {
+		if l.idle() || !l.tx.TryLock() {
 			return moved
 		}
 		m, blocked := l.write()

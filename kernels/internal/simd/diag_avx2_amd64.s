@@ -34,7 +34,7 @@ slice1:
 
 loop2:
 	MOVLQSX    (DX)(R10*4), R12
-	PREFETCHT0 4096(SI)
+	PREFETCHT0 8192(SI)
 	CMPB       (BX)(R10*1), $0xff
 	JNE        part5
 	VMOVUPD    (DI)(R12*8), Y5
@@ -126,7 +126,7 @@ slice1:
 
 loop2:
 	MOVLQSX    (DX)(R10*4), R12
-	PREFETCHT0 4096(SI)
+	PREFETCHT0 8192(SI)
 	CMPB       (BX)(R10*1), $0xff
 	JNE        part5
 	VMOVUPS    (DI)(R12*4), Y3

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func diag64AVX512(pat []int32, ptr []int32, off []int32, mask []uint8, val []float64, x []float64, row int, y []float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·diag64AVX512(SB), NOSPLIT, $0-176
 	MOVQ         pat_base+0(FP), AX
 	MOVQ         ptr_base+24(FP), CX
@@ -25,25 +25,32 @@ slice1:
 	MOVLQSX (AX), R11
 	MOVLQSX (CX)(R11*4), R10
 	MOVLQSX 4(CX)(R11*4), R11
-	VPXORQ  Z1, Z1, Z1
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
 	CMPQ    R10, R11
 	JGE     sliceDone3
 
 loop2:
 	MOVLQSX    (DX)(R10*4), R12
-	PREFETCHT0 4096(SI)
+	PREFETCHT0 8192(SI)
 	KMOVB      (BX)(R10*1), K1
-	VMOVUPD.Z  (DI)(R12*8), K1, Z2
-	VMULPD     (SI), Z2, Z2
-	VADDPD     Z2, Z1, Z1
+	VMOVUPD.Z  (DI)(R12*8), K1, Y3
+	VMULPD     (SI), Y3, Y3
+	VADDPD     Y3, Y1, Y1
+	KSHIFTRB   $0x04, K1, K1
+	VMOVUPD.Z  32(DI)(R12*8), K1, Y3
+	VMULPD     32(SI), Y3, Y3
+	VADDPD     Y3, Y2, Y2
 	ADDQ       $0x00000040, SI
 	INCQ       R10
 	CMPQ       R10, R11
 	JL         loop2
 
 sliceDone3:
-	VFIXUPIMMPD $0x00, Z0, Z1, Z1
-	VMOVUPD     Z1, (R8)
+	VFIXUPIMMPD $0x00, Y0, Y1, Y1
+	VMOVUPD     Y1, (R8)
+	VFIXUPIMMPD $0x00, Y0, Y2, Y2
+	VMOVUPD     Y2, 32(R8)
 	ADDQ        $0x00000004, AX
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
@@ -84,7 +91,7 @@ slice1:
 
 loop2:
 	MOVLQSX    (DX)(R10*4), R12
-	PREFETCHT0 4096(SI)
+	PREFETCHT0 8192(SI)
 	KMOVB      (BX)(R10*1), K1
 	VMOVUPS.Z  (DI)(R12*4), K1, Y2
 	VMULPS     (SI), Y2, Y2

@@ -78,6 +78,9 @@ func (l *link) handOver() {
 // cut loses a part of what a dead process had not handed over to the end.
 func (l *link) cut() {
 	l.waiting = nil
+	if len(l.underway) == 0 {
+		return
+	}
 	keep := l.job.random.IntN(len(l.underway) + 1)
 	if l.begun {
 		keep = max(keep, 1)
@@ -104,7 +107,7 @@ func (l *link) move() {
 		return
 	}
 	if l.to.Killed {
-		l.underway = nil
+		l.underway, l.begun = nil, false
 		return
 	}
 	f := &l.underway[0]
@@ -132,7 +135,7 @@ func (l *link) move() {
 // peerDied returns the frames that were not handed over.
 func (l *link) peerDied() {
 	waiting := l.waiting
-	l.waiting, l.underway = nil, nil
+	l.waiting, l.underway, l.begun = nil, nil, false
 	for _, f := range waiting {
 		f.Owner.Sent(f, transport.ErrPeerGone)
 	}

@@ -13,7 +13,7 @@ func (p *Process) start(program func(p *Process) error) {
 	p.resume, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		p.yield = yield
 		defer func() { // a coroutine's panic would lose its stack
-			if r := recover(); r != nil {
+			if r := recover(); r != nil && r != error(errKilled) {
 				panic(fmt.Sprintf("seed %d, %v: %v\n%s", p.job.job.Seed, p, r, debug.Stack()))
 			}
 		}()
@@ -53,7 +53,9 @@ func (p *Process) Wake() { p.woken = true }
 // Poll lets the others run, so that a program may poll in a loop.
 func (p *Process) Poll() bool {
 	p.woken = true
-	p.yield(struct{}{})
+	if p.Killed || !p.yield(struct{}{}) {
+		panic(errKilled) // leaves a loop that polls; start recovers it
+	}
 	return true
 }
 

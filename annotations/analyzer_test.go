@@ -1,0 +1,23 @@
+package annotations_test
+
+import (
+	"testing"
+
+	"golang.org/x/tools/go/analysis/analysistest"
+
+	"github.com/intrahpc/intra/annotations"
+)
+
+func TestAnalyzer(t *testing.T) {
+	for _, pkg := range []string{"good", "wrong", "sections"} {
+		t.Run(pkg, func(t *testing.T) { analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, pkg) })
+	}
+}
+
+func TestSuggestedFixes(t *testing.T) {
+	for _, pkg := range []string{"infer", "notag"} {
+		t.Run(pkg, func(t *testing.T) {
+			analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), annotations.Analyzer, pkg)
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package annotations
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build/constraint"
+	"path/filepath"
+	"strings"
+)
+
+// Tag is the build tag of the programs that intragen rewrites.
+const Tag = "intra"
+
+// Constraint returns the file's own //go:build expression, or nil.
+func Constraint(f *ast.File) constraint.Expr {
+	for _, g := range f.Comments {
+		if g.Pos() > f.Package {
+			break
+		}
+		for _, c := range g.List {
+			if constraint.IsGoBuild(c.Text) {
+				if x, err := constraint.Parse(c.Text); err == nil {
+					return x
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// ConstraintLine returns the //go:build line of the file made from a source,
+// or nothing if it needs none. It holds what the source's own line says, with
+// !intra turned into intra in a twin, and what the source's name implies,
+// since the name of the output implies it no more.
+func ConstraintLine(own constraint.Expr, name string, twin bool) string {
+	if twin {
+		own = flipTag(own)
+	}
+	for _, tag := range impliedTags(name) {
+		t := constraint.Expr(&constraint.TagExpr{Tag: tag})
+		if own == nil {
+			own = t
+		} else if !hasConjunct(own, t.String()) {
+			own = &constraint.AndExpr{X: t, Y: own}
+		}
+	}
+	if own == nil {
+		return ""
+	}
+	return "//go:build " + own.String()
+}
+
+func flipTag(x constraint.Expr) constraint.Expr {
+	switch x := x.(type) {
+	case *constraint.AndExpr:
+		return &constraint.AndExpr{X: flipTag(x.X), Y: flipTag(x.Y)}
+	case *constraint.NotExpr:
+		if t, ok := x.X.(*constraint.TagExpr); ok && t.Tag == Tag {
+			return t
+		}
+	}
+	return x
+}
+
+func hasConjunct(x constraint.Expr, want string) bool {
+	if and, ok := x.(*constraint.AndExpr); ok {
+		return hasConjunct(and.X, want) || hasConjunct(and.Y, want)
+	}
+	return x != nil && x.String() == want
+}
+
+// withoutTag tells whether the constraint leaves the file out under the tag.
+func withoutTag(x constraint.Expr) bool { return hasConjunct(x, "!"+Tag) }
+
+// mentionsTag tells whether the constraint depends on the tag at all.
+func mentionsTag(x constraint.Expr) bool {
+	switch x := x.(type) {
+	case *constraint.TagExpr:
+		return x.Tag == Tag
+	case *constraint.NotExpr:
+		return mentionsTag(x.X)
+	case *constraint.AndExpr:
+		return mentionsTag(x.X) || mentionsTag(x.Y)
+	case *constraint.OrExpr:
+		return mentionsTag(x.X) || mentionsTag(x.Y)
+	}
+	return false
+}
+
+// OutputName is the name of the file generated from a source.
+func OutputName(source string) string {
+	if base, ok := strings.CutSuffix(source, "_test.go"); ok {
+		return base + "_intra_test.go"
+	}
+	return strings.TrimSuffix(source, ".go") + "_intra.go"
+}
+
+// IsOutputName tells whether a file of that name may be an output.
+func IsOutputName(name string) bool {
+	return strings.HasSuffix(name, "_intra.go") || strings.HasSuffix(name, "_intra_test.go")
+}
+
+// impliedTags are the operating system and architecture in a file's name.
+func impliedTags(name string) []string {
+	name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".go"), "_test")
+	parts := strings.Split(name, "_")
+	if len(parts) < 2 {
+		return nil
+	}
+	last := parts[len(parts)-1]
+	switch {
+	case knownOS[last]:
+		return []string{last}
+	case knownArch[last]:
+		if len(parts) >= 3 && knownOS[parts[len(parts)-2]] {
+			return []string{last, parts[len(parts)-2]} // each is put in front
+		}
+		return []string{last}
+	}
+	return nil
+}
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// The names that the go command knows in file names.
+var (
+	knownOS = set("aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris wasip1 windows zos")
+
+	knownArch = set("386 amd64 amd64p32 arm armbe arm64 arm64be loong64 mips mipsle mips64 mips64le mips64p32 mips64p32le ppc ppc64 ppc64le riscv riscv64 s390 s390x sparc sparc64 wasm")
+)
+
+// tagErrors checks that a section file is one half of a tagged pair, and that
+// kernels stand outside of tagged files.
+func tagErrors(f *ast.File, d *Directives, kernels []*Kernel) []*Error {
+	own := Constraint(f)
+	var errs []*Error
+	if len(d.Order) > 0 && !withoutTag(own) {
+		first := d.Sections[d.Order[0]]
+		errs = append(errs, &Error{first.Pos, fmt.Sprintf("a file with //intra:section needs the line //go:build !%s at its top, followed by a blank line: under the tag %[1]s its generated twin takes its place", Tag)})
+	}
+	for _, k := range kernels {
+		switch {
+		case len(d.Order) > 0:
+			errs = append(errs, &Error{k.Dir.Pos, fmt.Sprintf("kernel %s stands in a file with //intra:section; move it to a file without sections, so that edits of its body take effect in every build", k.Func.Name())})
+		case mentionsTag(own):
+			errs = append(errs, &Error{k.Dir.Pos, fmt.Sprintf("kernel %s stands in a file whose //go:build line mentions the tag %s; kernels belong in files of every build", k.Func.Name(), Tag)})
+		}
+	}
+	return errs
+}

@@ -1,0 +1,362 @@
+package annotations
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// finding is a diagnostic about a kernel, with the clauses that would cure it.
+type finding struct {
+	pos   token.Pos
+	msg   string
+	cured []*ItemInfo // nil: no fix is offered
+}
+
+// checkKernel compares what a kernel does with what its clauses say. b is nil
+// if there is no body to look at.
+func checkKernel(r *resolved, b *body) []finding {
+	k := r.kernel
+	c := &kernelCheck{k: k, name: k.Func.Name(), starts: starts(k.Decl), reported: map[string]bool{}}
+	if b != nil {
+		c.events = slices.Clone(b.events)
+		slices.SortStableFunc(c.events, func(x, y event) int { return cmp.Compare(x.pos, y.pos) })
+	}
+	c.missing(r, b != nil)
+	if b == nil {
+		return c.findings
+	}
+	for _, imp := range b.impure {
+		via := ""
+		if imp.Chain != "" {
+			via = " (in " + imp.Chain + ")"
+		}
+		c.report(imp.pos, nil, "task %s %s%s", c.name, imp.What, via)
+	}
+	for i := range c.events {
+		c.event(r, &c.events[i])
+	}
+	c.neverWritten()
+	return c.findings
+}
+
+type kernelCheck struct {
+	k        *Kernel
+	name     string
+	events   []event
+	starts   map[token.Pos]token.Pos
+	findings []finding
+	reported map[string]bool
+}
+
+func (c *kernelCheck) report(pos token.Pos, cured []*ItemInfo, format string, args ...any) {
+	if p, ok := c.starts[pos]; ok {
+		pos = p
+	}
+	c.findings = append(c.findings, finding{pos, fmt.Sprintf(format, args...), cured})
+}
+
+// once tells whether the class of finding about a name is new.
+func (c *kernelCheck) once(class, name string) bool {
+	id := class + " " + name
+	if c.reported[id] {
+		return false
+	}
+	c.reported[id] = true
+	return true
+}
+
+// starts maps the positions that instructions carry, of a bracket or a
+// selected name, to where the expression begins.
+func starts(decl *ast.FuncDecl) map[token.Pos]token.Pos {
+	m := map[token.Pos]token.Pos{}
+	ast.Inspect(decl, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IndexExpr:
+			m[n.Lbrack] = n.Pos()
+		case *ast.SelectorExpr:
+			m[n.Sel.Pos()] = n.Pos()
+		case *ast.CallExpr:
+			m[n.Lparen] = n.Pos()
+		}
+		return true
+	})
+	return m
+}
+
+// match finds the item that covers a path: the one that names most of it.
+func (k *Kernel) match(param int, path string) *ItemInfo {
+	var best *ItemInfo
+	for _, it := range k.Items {
+		if it.Param != k.Params[param] || !strings.HasPrefix(path, it.path) {
+			continue
+		}
+		if rest := path[len(it.path):]; rest != "" && rest[0] != '*' && rest[0] != '.' {
+			continue
+		}
+		if best == nil || len(it.path) > len(best.path) {
+			best = it
+		}
+	}
+	return best
+}
+
+func (c *kernelCheck) event(r *resolved, ev *event) {
+	via := ""
+	if ev.via != "" {
+		via = " in " + ev.via
+	}
+	switch {
+	case ev.unknown:
+		return
+	case ev.root.kind == globalRoot:
+		if name := globalName(ev.root.v); ev.write && c.once("global", name) {
+			c.report(ev.pos, nil, "task %s writes the package variable %s%s; the other replicas do not get it: pass it as a pointer and name it in a clause", c.name, strings.TrimPrefix(name, c.k.Func.Pkg().Name()+"."), via)
+		}
+		return
+	case ev.root.kind != paramRoot:
+		return
+	}
+	p := c.k.Params[ev.root.n]
+	name := p.Var.Name()
+	if slices.ContainsFunc(r.missing, func(m missing) bool { return m.param == p }) || r.broken {
+		return
+	}
+	it := c.k.match(ev.root.n, ev.path)
+	shown := displayPath(name, ev.path)
+	if it == nil {
+		c.uncovered(ev, p, shown, via)
+		return
+	}
+	item := it.Item.Path()
+	switch {
+	case ev.write && it.Kind == In && slices.ContainsFunc(c.k.Items, func(o *ItemInfo) bool { return o.Param == p && o.path == ev.path+"*" }):
+		if c.once("header", shown) {
+			c.report(ev.pos, nil, "task %s assigns %s itself%s, but its clause names the elements only; work on a copy of the slice, as in v := %[2]s", c.name, shown, via)
+		}
+	case ev.write && it.Kind == In && ev.path != it.path && shown != item && holdsPointerAt(c.k, it):
+		if c.once("field", shown) {
+			c.report(ev.pos, nil, "task %s writes %s%s, but no clause but in(%s) names it; add out(%s), or inout(%[2]s) if it is also read", c.name, shown, via, item, shown)
+		}
+	case ev.write && it.Kind == In:
+		if c.once("in", item) {
+			want := Out
+			if c.anyExposed(ev.root.n, it) {
+				want = InOut
+			}
+			c.report(ev.pos, c.moved(it, want), "task %s writes %s%s, but %s is in in; want %s(%s)", c.name, shown, via, item, want, item)
+		}
+	case !ev.write && ev.exposed && it.Kind == Out:
+		if c.once("out", item) {
+			c.report(ev.pos, c.moved(it, InOut), "task %s reads %s%s before it is written, but %s is in out; want inout(%s)", c.name, shown, via, item, it.Item.Text)
+		}
+	case !ev.write && ev.exposed && it.Kind == Scratch:
+		if c.once("scratch", item) {
+			c.report(ev.pos, c.moved(it, InOut), "task %s reads %s%s before it is written, but scratch memory means nothing on entry; want in or inout(%s)", c.name, shown, via, it.Item.Text)
+		}
+	}
+}
+
+// holdsPointerAt tells whether the item is memory that in may name and out may
+// not, so that a field of it has to be named.
+func holdsPointerAt(k *Kernel, it *ItemInfo) bool { return it.Form == NoRegion }
+
+// uncovered is an access to a part of a parameter that no clause names.
+func (c *kernelCheck) uncovered(ev *event, p *Param, shown, via string) {
+	for _, it := range c.k.Items {
+		if it.Param == p && !ev.write && strings.HasPrefix(it.path, ev.path) {
+			return // on the way to what is named
+		}
+	}
+	class, clause := "reads", "in"
+	if ev.write {
+		class, clause = "writes", "out"
+	}
+	if c.once(class, shown) {
+		c.report(ev.pos, nil, "task %s %s %s%s, which no clause names; add %s(%s)", c.name, class, shown, via, clause, shown)
+	}
+}
+
+func (c *kernelCheck) anyExposed(param int, it *ItemInfo) bool {
+	return slices.ContainsFunc(c.events, func(ev event) bool {
+		return ev.root.kind == paramRoot && ev.root.n == param && !ev.write && ev.exposed && c.k.match(param, ev.path) == it
+	})
+}
+
+// neverWritten reports out and inout memory that is certainly not written.
+func (c *kernelCheck) neverWritten() {
+	for _, it := range c.k.Items {
+		if it.Kind != Out && it.Kind != InOut || it.Param == c.k.Result {
+			continue
+		}
+		i := slices.Index(c.k.Params, it.Param)
+		touched := slices.ContainsFunc(c.events, func(ev event) bool {
+			return ev.root.kind == paramRoot && ev.root.n == i && (ev.write || ev.unknown) && overlap(ev.path, it.path)
+		})
+		if !touched && c.readable(i, it) {
+			c.report(it.Item.Pos(), c.moved(it, In), "%s is in %s, but %s never writes it; want in(%s)", it.Item.Path(), it.Kind, c.name, it.Item.Path())
+		}
+	}
+}
+
+// readable tells whether the body can be trusted to show every write: it does
+// not when pointers come from places that are not followed.
+func (c *kernelCheck) readable(param int, it *ItemInfo) bool {
+	return !slices.ContainsFunc(c.events, func(ev event) bool { return ev.unknown }) && c.k.Decl.Body != nil
+}
+
+// missing reports parameters in no clause, with the clause that fits.
+func (c *kernelCheck) missing(r *resolved, seen bool) {
+	if len(r.missing) == 0 || r.broken {
+		return
+	}
+	cured := slices.Clone(c.k.Items)
+	var inferred []*ItemInfo
+	for _, m := range r.missing {
+		inferred = append(inferred, c.infer(m, seen)...)
+	}
+	cured = append(cured, inferred...)
+	order := func(it *ItemInfo) int {
+		if i := slices.Index(c.k.Params, it.Param); i >= 0 {
+			return i
+		}
+		return len(c.k.Params)
+	}
+	slices.SortStableFunc(cured, func(a, b *ItemInfo) int { return order(a) - order(b) })
+	for i, m := range r.missing {
+		fix := cured
+		if i > 0 {
+			fix = nil
+		}
+		cure := "; name it in in, out, inout, reduce or scratch"
+		if seen {
+			cure = "; by its body the kernel needs " + renderClauses("", inferred)
+		}
+		if m.param == c.k.Result {
+			cure += fmt.Sprintf("; a partial result of a sum is reduce(+: %s)", m.name)
+		}
+		c.report(r.kernel.Dir.Pos, fix, "%s of kernel %s is in no clause%s", m.name, c.name, cure)
+	}
+}
+
+// infer finds the clauses of a parameter in the body.
+func (c *kernelCheck) infer(m missing, seen bool) []*ItemInfo {
+	item := func(kind Kind, text string) *ItemInfo {
+		return &ItemInfo{Kind: kind, Param: m.param, Item: Item{Root: Ident{Name: m.name}, Text: text}}
+	}
+	if m.param.Index < 0 {
+		return []*ItemInfo{item(Out, m.name)}
+	}
+	if !seen {
+		return []*ItemInfo{item(In, m.name)}
+	}
+	n := slices.Index(c.k.Params, m.param)
+	type use struct{ write, exposed bool }
+	uses := map[string]*use{}
+	for _, ev := range c.events {
+		if ev.root.kind != paramRoot || ev.root.n != n || ev.unknown {
+			continue
+		}
+		u := uses[ev.path]
+		if u == nil {
+			u = &use{}
+			uses[ev.path] = u
+		}
+		u.write = u.write || ev.write
+		u.exposed = u.exposed || !ev.write && ev.exposed
+	}
+	// One clause for the whole of it, if its type can be sent.
+	probe := &resolved{kernel: c.k}
+	whole := &ItemInfo{Kind: Out, Param: m.param, Item: Item{Root: Ident{Name: m.name}, Text: m.name}}
+	sendable := probe.memory(Clause{Kind: Out}, whole, m.param.Var.Type(), "")
+	var write, exposed bool
+	for _, u := range uses {
+		write = write || u.write
+		exposed = exposed || u.exposed
+	}
+	kind := func(write, exposed bool) Kind {
+		switch {
+		case write && exposed:
+			return InOut
+		case write:
+			return Out
+		}
+		return In
+	}
+	if !write || sendable {
+		return []*ItemInfo{item(kind(write, exposed), m.name)}
+	}
+	items := []*ItemInfo{item(In, m.name)}
+	var written []string
+	for path, u := range uses {
+		if u.write {
+			written = append(written, path)
+		}
+	}
+	slices.Sort(written)
+	for _, path := range written {
+		items = append(items, item(kind(true, uses[path].exposed), displayPath(m.name, path)))
+	}
+	return items
+}
+
+// moved returns the items with one of them in another clause.
+func (c *kernelCheck) moved(it *ItemInfo, to Kind) []*ItemInfo {
+	items := slices.Clone(c.k.Items)
+	for i, old := range items {
+		if old == it {
+			moved := *old
+			moved.Kind = to
+			items[i] = &moved
+		}
+	}
+	return items
+}
+
+// fix rewrites the clauses of a kernel. A kernel with several directives gets
+// no fix: which line should change is for its author to say.
+func fix(k *Kernel, dirs []Directive, items []*ItemInfo) []analysis.SuggestedFix {
+	if items == nil || len(dirs) != 1 {
+		return nil
+	}
+	text := renderClauses(k.Op, items)
+	end := dirs[0].ArgsPos + token.Pos(len(dirs[0].Args))
+	if _, comment, ok := strings.Cut(dirs[0].Args, "//"); ok {
+		text += " //" + comment
+	}
+	pos := dirs[0].ArgsPos
+	if dirs[0].Args == "" {
+		pos = dirs[0].Pos + token.Pos(len("//intra:task"))
+		end, text = pos, " "+text
+	}
+	return []analysis.SuggestedFix{{
+		Message:   "write " + strings.TrimSpace(text),
+		TextEdits: []analysis.TextEdit{{Pos: pos, End: end, NewText: []byte(text)}},
+	}}
+}
+
+func renderClauses(op string, items []*ItemInfo) string {
+	var clauses []string
+	for _, kind := range []Kind{In, Out, InOut, Reduce, Scratch} {
+		var names []string
+		for _, it := range items {
+			if it.Kind == kind {
+				names = append(names, it.Item.Text)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		list := strings.Join(names, ", ")
+		if kind == Reduce {
+			list = op + ": " + list
+		}
+		clauses = append(clauses, fmt.Sprintf("%s(%s)", kind, list))
+	}
+	return strings.Join(clauses, " ")
+}

@@ -1,0 +1,445 @@
+package annotations
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"strings"
+)
+
+// Kind says what a clause promises about the memory it names.
+type Kind uint8
+
+// The clauses of a task directive.
+const (
+	In      Kind = iota + 1 // read
+	Out                     // written, not read before it is written
+	InOut                   // read and written
+	Reduce                  // the result, folded into a variable when the section ends
+	Scratch                 // work space without meaning before and after
+)
+
+var kindNames = []string{In: "in", Out: "out", InOut: "inout", Reduce: "reduce", Scratch: "scratch"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+func kindOf(name string) Kind {
+	for k, n := range kindNames {
+		if n != "" && n == name {
+			return Kind(k)
+		}
+	}
+	return 0
+}
+
+// Ident is a name and where it stands.
+type Ident struct {
+	Name string
+	Pos  token.Pos
+}
+
+// Item is one entry of a clause: a parameter, receiver or result, a path of
+// fields of it, and at most one slice expression.
+type Item struct {
+	Root   Ident
+	Fields []Ident
+	Slice  *Bounds // nil: the whole of it
+	Text   string  // as written, without blanks around it
+}
+
+// Pos is the position of the item's first character.
+func (it *Item) Pos() token.Pos { return it.Root.Pos }
+
+// Path is the item without its slice expression, e.g. "g.z".
+func (it *Item) Path() string {
+	var b strings.Builder
+	b.WriteString(it.Root.Name)
+	for _, f := range it.Fields {
+		b.WriteByte('.')
+		b.WriteString(f.Name)
+	}
+	return b.String()
+}
+
+// Bounds is the slice expression of an item; nil bounds are left out.
+type Bounds struct {
+	Lo, Hi *Bound
+}
+
+// Bound is one bound of a slice expression.
+type Bound struct {
+	Expr ast.Expr  // its positions count from 1
+	Base token.Pos // position of the first character
+	Text string
+}
+
+// PosOf returns the position in the source of a node of the bound.
+func (b *Bound) PosOf(n ast.Node) token.Pos { return b.Base + n.Pos() - 1 }
+
+// Clause is one clause of a task directive.
+type Clause struct {
+	Kind  Kind
+	Pos   token.Pos
+	Op    Ident // of a reduce: + * min max, or a function
+	Items []Item
+}
+
+// Error is a mistake in a directive: where, what, and the cure.
+type Error struct {
+	Pos token.Pos
+	Msg string
+}
+
+func (e *Error) Error() string { return e.Msg }
+
+// ParseTask parses what follows "//intra:task", whose first character stands
+// at pos. What is wrong is left out of the clauses returned.
+func ParseTask(text string, pos token.Pos) ([]Clause, []*Error) {
+	p := newClauseParser(text, pos)
+	var clauses []Clause
+	for p.tok != token.EOF && len(p.errs) == 0 {
+		if c, ok := p.clause(); ok {
+			clauses = append(clauses, c)
+		}
+	}
+	return clauses, p.errs
+}
+
+// SectionArgs is what follows "//intra:section".
+type SectionArgs struct {
+	On    []Ident // identifier or selector; nil: the only process in sight
+	Sched string  // "", static, adaptive or replicate
+}
+
+// Schedules are the arguments of the sched clause.
+var Schedules = []string{"static", "adaptive", "replicate"}
+
+// ParseSection parses what follows "//intra:section".
+func ParseSection(text string, pos token.Pos) (SectionArgs, []*Error) {
+	p := newClauseParser(text, pos)
+	var args SectionArgs
+	for p.tok != token.EOF && len(p.errs) == 0 {
+		p.sectionClause(&args)
+	}
+	return args, p.errs
+}
+
+// clauseParser is a recursive descent parser over Go tokens. It stops at its
+// first error: what follows one is seldom worth reading.
+type clauseParser struct {
+	text string
+	base token.Pos
+	scan scanner.Scanner
+	file *token.File
+	tok  token.Token
+	lit  string
+	off  int // of the token
+	end  int // of the token before
+	errs []*Error
+}
+
+func newClauseParser(text string, pos token.Pos) *clauseParser {
+	p := &clauseParser{text: text, base: pos}
+	fset := token.NewFileSet()
+	p.file = fset.AddFile("", fset.Base(), len(text))
+	p.scan.Init(p.file, []byte(text), func(at token.Position, msg string) {
+		if len(p.errs) == 0 {
+			p.errorf(at.Offset, "%s", msg)
+		}
+	}, 0)
+	p.next()
+	return p
+}
+
+func (p *clauseParser) next() {
+	if p.tok != token.ILLEGAL {
+		p.end = p.off + len(p.spelling())
+	}
+	for {
+		var pos token.Pos
+		pos, p.tok, p.lit = p.scan.Scan()
+		p.off = p.file.Offset(pos)
+		if p.tok != token.SEMICOLON || p.lit == ";" {
+			return
+		}
+	}
+}
+
+func (p *clauseParser) spelling() string {
+	switch {
+	case p.lit != "":
+		return p.lit
+	case p.tok == token.EOF:
+		return ""
+	}
+	return p.tok.String()
+}
+
+// found names the token that is there for an error.
+func (p *clauseParser) found() string {
+	if p.tok == token.EOF {
+		return "the end of the line"
+	}
+	return p.spelling()
+}
+
+func (p *clauseParser) errorf(off int, format string, args ...any) {
+	p.errs = append(p.errs, &Error{Pos: p.base + token.Pos(off), Msg: fmt.Sprintf(format, args...)})
+}
+
+func (p *clauseParser) expect(tok token.Token, where string) bool {
+	if p.tok != tok {
+		p.errorf(p.off, "found %s, want %s %s", p.found(), tok, where)
+		return false
+	}
+	p.next()
+	return true
+}
+
+// word is a clause's name; keywords are words here.
+func (p *clauseParser) word() (string, bool) {
+	return p.lit, p.tok == token.IDENT || p.tok.IsKeyword()
+}
+
+// clause = kind "(" [ op ":" ] item { "," item } ")" .
+func (p *clauseParser) clause() (Clause, bool) {
+	if p.tok == token.COMMA || p.tok == token.SEMICOLON {
+		p.errorf(p.off, "found %s between clauses; clauses are separated by blanks, as in in(x) out(w)", p.found())
+		return Clause{}, false
+	}
+	name, ok := p.word()
+	if !ok {
+		p.errorf(p.off, "found %s, want a clause: in, out, inout, reduce or scratch", p.found())
+		return Clause{}, false
+	}
+	c := Clause{Kind: kindOf(name), Pos: p.base + token.Pos(p.off)}
+	if c.Kind == 0 {
+		p.errorf(p.off, "unknown clause %q of //intra:task%s (want in, out, inout, reduce or scratch)", name, didYouMean(name, kindNames[1:]))
+		return Clause{}, false
+	}
+	p.next()
+	if !p.expect(token.LPAREN, "after "+name) {
+		return Clause{}, false
+	}
+	if c.Kind == Reduce && !p.operator(&c) {
+		return Clause{}, false
+	}
+	if p.tok == token.RPAREN {
+		p.errorf(p.off, "clause %s is empty: name what it is about, or leave it out", name)
+		return Clause{}, false
+	}
+	for {
+		it, ok := p.item()
+		if !ok {
+			return Clause{}, false
+		}
+		c.Items = append(c.Items, it)
+		if p.tok == token.RPAREN {
+			p.next()
+			return c, true
+		}
+		if p.tok != token.COMMA {
+			p.errorf(p.off, "found %s, want , or ) in clause %s", p.found(), name)
+			return Clause{}, false
+		}
+		p.next()
+	}
+}
+
+// operator = ( "+" | "*" | name ) ":" .
+func (p *clauseParser) operator(c *Clause) bool {
+	at := p.base + token.Pos(p.off)
+	switch p.tok {
+	case token.ADD, token.MUL:
+		c.Op = Ident{p.tok.String(), at}
+	case token.IDENT:
+		c.Op = Ident{p.lit, at}
+	default:
+		p.errorf(p.off, "found %s, want an operator of reduce: +, *, min, max or a function of the package, as in reduce(+: sum)", p.found())
+		return false
+	}
+	p.next()
+	if p.tok != token.COLON {
+		p.errorf(p.off, "found %s, want : after the operator, as in reduce(+: sum)", p.found())
+		return false
+	}
+	p.next()
+	return true
+}
+
+// item = name { "." name } [ "[" [ bound ] ":" [ bound ] "]" ] .
+func (p *clauseParser) item() (Item, bool) {
+	start := p.off
+	root, ok := p.ident("of a parameter, receiver or result")
+	if !ok {
+		return Item{}, false
+	}
+	it := Item{Root: root}
+	for p.tok == token.PERIOD {
+		p.next()
+		f, ok := p.ident("of a field")
+		if !ok {
+			return Item{}, false
+		}
+		it.Fields = append(it.Fields, f)
+	}
+	if p.tok == token.LBRACK {
+		if it.Slice, ok = p.bounds(); !ok {
+			return Item{}, false
+		}
+	}
+	it.Text = p.text[start:p.end]
+	if p.tok == token.PERIOD || p.tok == token.LBRACK {
+		p.errorf(p.off, "an item takes one slice expression, and it comes last: %s%s", it.Text, p.found())
+		return Item{}, false
+	}
+	return it, true
+}
+
+func (p *clauseParser) ident(what string) (Ident, bool) {
+	id := Ident{p.lit, p.base + token.Pos(p.off)}
+	switch p.tok {
+	case token.IDENT:
+		p.next()
+		return id, true
+	case token.MUL, token.AND:
+		p.errorf(p.off, "found %s, want the name %s: write the bare name, without * or &", p.found(), what)
+	default:
+		p.errorf(p.off, "found %s, want the name %s", p.found(), what)
+	}
+	return Ident{}, false
+}
+
+// bounds parses a slice expression; its bounds are Go expressions.
+func (p *clauseParser) bounds() (*Bounds, bool) {
+	open := p.off
+	p.next()
+	lo, ok := p.bound()
+	if !ok {
+		return nil, false
+	}
+	switch p.tok {
+	case token.RBRACK:
+		if lo == nil {
+			p.errorf(p.off, "empty brackets: write x for the whole of it, or x[lo:hi]")
+		} else {
+			p.errorf(open, "an item takes a slice expression, not an index: [%s:%s+1] names one element", lo.Text, lo.Text)
+		}
+		return nil, false
+	case token.SEMICOLON:
+		p.errorf(p.off, "found ;, want : (a slice is x[lo:hi], with the end, not the length)")
+		return nil, false
+	case token.COLON:
+		p.next()
+	default:
+		p.errorf(p.off, "found %s, want : in a slice expression", p.found())
+		return nil, false
+	}
+	hi, ok := p.bound()
+	if !ok {
+		return nil, false
+	}
+	if p.tok != token.RBRACK {
+		p.errorf(p.off, "found %s, want ] at the end of the slice expression [lo:hi]", p.found())
+		return nil, false
+	}
+	p.next()
+	return &Bounds{lo, hi}, true
+}
+
+// bound collects the tokens up to ":" or "]" and parses them as an expression.
+func (p *clauseParser) bound() (*Bound, bool) {
+	start, depth := p.off, 0
+	for {
+		switch p.tok {
+		case token.LPAREN, token.LBRACK:
+			depth++
+		case token.RPAREN, token.RBRACK:
+			if depth == 0 {
+				return p.parseBound(start)
+			}
+			depth--
+		case token.COLON, token.SEMICOLON:
+			if depth == 0 {
+				return p.parseBound(start)
+			}
+		case token.EOF:
+			p.errorf(p.off, "found the end of the line, want ] at the end of a slice expression")
+			return nil, false
+		}
+		p.next()
+	}
+}
+
+func (p *clauseParser) parseBound(start int) (*Bound, bool) {
+	if p.off == start {
+		return nil, true
+	}
+	text := p.text[start:p.end]
+	expr, err := parser.ParseExpr(text)
+	if err != nil {
+		p.errorf(start, "%q is not an expression", text)
+		return nil, false
+	}
+	return &Bound{Expr: expr, Base: p.base + token.Pos(start), Text: text}, true
+}
+
+// sectionClause = "on" "(" name { "." name } ")" | "sched" "(" schedule ")" .
+func (p *clauseParser) sectionClause(args *SectionArgs) {
+	name, ok := p.word()
+	if !ok {
+		p.errorf(p.off, "found %s, want on(process) or sched(static|adaptive|replicate)", p.found())
+		return
+	}
+	at := p.off
+	switch name {
+	case "on":
+		if args.On != nil {
+			p.errorf(at, "clause on is there twice")
+			return
+		}
+	case "sched":
+		if args.Sched != "" {
+			p.errorf(at, "clause sched is there twice")
+			return
+		}
+	default:
+		p.errorf(at, "unknown clause %q of //intra:section%s (want on or sched)", name, didYouMean(name, []string{"on", "sched"}))
+		return
+	}
+	p.next()
+	if !p.expect(token.LPAREN, "after "+name) {
+		return
+	}
+	if name == "sched" {
+		p.schedule(args)
+		return
+	}
+	for {
+		id, ok := p.ident("of an *intra.Process")
+		if !ok {
+			return
+		}
+		args.On = append(args.On, id)
+		if p.tok != token.PERIOD {
+			break
+		}
+		p.next()
+	}
+	p.expect(token.RPAREN, "after the process: on takes a name or a selector such as on(sim.p)")
+}
+
+func (p *clauseParser) schedule(args *SectionArgs) {
+	name, ok := p.word()
+	for _, s := range Schedules {
+		if ok && s == name {
+			args.Sched = s
+			p.next()
+			p.expect(token.RPAREN, "after the schedule")
+			return
+		}
+	}
+	p.errorf(p.off, "unknown schedule %s%s (want static, adaptive or replicate)", p.found(), didYouMean(name, Schedules))
+}

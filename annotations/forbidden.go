@@ -1,0 +1,103 @@
+package annotations
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// The packages of this module that the checks know.
+const (
+	RuntimePath = "github.com/intrahpc/intra/runtime"
+	commPath    = "github.com/intrahpc/intra/comm"
+)
+
+// forbiddenCall says what is wrong with calling f in a task, or nothing.
+func forbiddenCall(f *types.Func) (what string, message bool) {
+	if f.Pkg() == nil {
+		return "", false
+	}
+	path, name := f.Pkg().Path(), f.Name()
+	method := f.Signature().Recv() != nil
+	call := "calls " + f.Pkg().Name() + "." + LocalName(f)
+	switch path {
+	case commPath:
+		return call + ", which passes messages", true
+	case RuntimePath:
+		if name == "Blocks" || method && slices.Contains([]string{"Rank", "Size", "Tasks", "Context"}, name) {
+			return "", false
+		}
+		if method && name == "World" {
+			return "", false
+		}
+		if method && name == "Replica" {
+			return call + ", so that its result would differ between replicas", false
+		}
+		return call + ", which belongs outside of tasks", false
+	case "fmt":
+		if strings.HasPrefix(name, "Print") || strings.HasPrefix(name, "Fprint") || strings.Contains(name, "can") {
+			return call + ", which does input or output", false
+		}
+	case "os", "bufio", "io", "io/ioutil", "os/exec", "os/signal", "os/user", "syscall", "log", "log/slog", "net", "net/http", "testing":
+		return call + ", which does input or output", false
+	case "time":
+		switch name {
+		case "Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker":
+			return call + ", whose result differs between replicas; pass the time as a parameter", false
+		case "Reset", "Stop":
+			return call + ", a timer", false
+		}
+	case "math/rand", "math/rand/v2":
+		if !method && !strings.HasPrefix(name, "New") {
+			return call + ", the process-wide random source; make a generator in the task: rand.New(rand.NewPCG(seed, number))", false
+		}
+	case "crypto/rand":
+		return call + ", which differs between replicas", false
+	case "runtime":
+		switch name {
+		case "NumCPU", "NumGoroutine", "GOMAXPROCS", "ReadMemStats", "Caller", "Callers", "Stack":
+			return call + ", whose result differs between hosts", false
+		}
+	}
+	return "", false
+}
+
+// standardCall records what functions of the standard library do to their
+// arguments, where that is worth knowing.
+func standardCall(b *body, instr ssa.Instruction, f *types.Func, args []ssa.Value, pos token.Pos) bool {
+	if f.Pkg() == nil {
+		return false
+	}
+	name := f.Name()
+	switch f.Pkg().Path() {
+	case "math", "math/bits", "math/cmplx", "cmp", "strings", "strconv", "unicode", "errors", "fmt", "unicode/utf8":
+		return true
+	case "sort":
+		switch name {
+		case "Float64s", "Ints", "Strings", "Slice", "SliceStable", "Sort", "Stable":
+			b.access(instr, nil, b.value(args[0]), false, pos)
+			b.access(instr, nil, b.value(args[0]), true, pos)
+			return true
+		}
+	case "slices":
+		if len(args) == 0 {
+			return true
+		}
+		for _, p := range []string{"Sort", "Reverse", "Delete", "Insert", "Replace", "Compact"} {
+			if strings.HasPrefix(name, p) && name != "Sorted" && !strings.HasPrefix(name, "SortedFunc") {
+				b.access(instr, nil, b.value(args[0]), false, pos)
+				b.access(instr, nil, b.value(args[0]), true, pos)
+				return true
+			}
+		}
+		switch name {
+		case "Max", "Min", "MaxFunc", "MinFunc", "Contains", "ContainsFunc", "Index", "IndexFunc", "Clone", "IsSorted", "BinarySearch", "BinarySearchFunc":
+			b.access(instr, nil, b.value(args[0]), false, pos)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,139 @@
+package annotations
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Package is what the directives of one package say.
+type Package struct {
+	Types *types.Package
+	Files []*File // those that have directives, in order
+}
+
+// File is one source with directives.
+type File struct {
+	Syntax   *ast.File
+	Name     string // with its folder
+	Kernels  []*Kernel
+	Sections []*Section
+
+	directives *Directives
+}
+
+// scan finds and resolves the kernels of a package; the sections come later,
+// since they need the kernels of other packages.
+type scan struct {
+	pkg     *Package
+	kernels map[string]*Kernel // by local name
+	open    []*resolved        // kernels with what is missing in their clauses
+	errs    []*Error
+}
+
+// ScanKernels returns the kernels of a package by their names within it.
+func ScanKernels(fset *token.FileSet, pkg *types.Package, files []*ast.File, info *types.Info) map[string]*Kernel {
+	return scanPackage(fset, pkg, files, info).kernels
+}
+
+func scanPackage(fset *token.FileSet, pkg *types.Package, files []*ast.File, info *types.Info) *scan {
+	s := &scan{pkg: &Package{Types: pkg}, kernels: map[string]*Kernel{}}
+	generated := map[*token.File]bool{}
+	for _, f := range files {
+		generated[fset.File(f.Package)] = IsGenerated(f)
+	}
+	taken := map[string]*Kernel{}
+	for _, f := range files {
+		if generated[fset.File(f.Package)] {
+			continue
+		}
+		d := FindDirectives(fset, f)
+		s.errs = append(s.errs, d.Errors...)
+		if len(d.Tasks) == 0 && len(d.Order) == 0 {
+			continue
+		}
+		file := &File{Syntax: f, Name: fset.File(f.Package).Name(), directives: d}
+		for _, decl := range f.Decls {
+			fd, ok := decl.(*ast.FuncDecl)
+			if !ok || d.Tasks[fd] == nil {
+				continue
+			}
+			r := resolve(info, fd, d.Tasks[fd])
+			s.errs = append(s.errs, r.errs...)
+			if r.kernel == nil {
+				continue
+			}
+			s.open = append(s.open, r)
+			s.kernels[LocalName(r.kernel.Func)] = r.kernel
+			file.Kernels = append(file.Kernels, r.kernel)
+			s.nameTaken(fset, generated, taken, r.kernel)
+		}
+		s.errs = append(s.errs, tagErrors(f, d, file.Kernels)...)
+		s.pkg.Files = append(s.pkg.Files, file)
+	}
+	return s
+}
+
+// nameTaken refuses kernels whose launcher cannot have its name.
+func (s *scan) nameTaken(fset *token.FileSet, generated map[*token.File]bool, taken map[string]*Kernel, k *Kernel) {
+	for _, name := range []string{LauncherName(k.Func), TaskVarName(k.Func)} {
+		if old := taken[name]; old != nil {
+			s.errs = append(s.errs, &Error{k.Decl.Name.Pos(), fmt.Sprintf("kernels %s and %s both need the name %s; rename one", LocalName(old.Func), LocalName(k.Func), name)})
+			continue
+		}
+		taken[name] = k
+		if obj := k.Func.Pkg().Scope().Lookup(name); obj != nil && !generated[fset.File(obj.Pos())] {
+			p := fset.Position(obj.Pos())
+			s.errs = append(s.errs, &Error{k.Decl.Name.Pos(), fmt.Sprintf("kernel %s needs the name %s, which is declared at %s:%d; rename one", LocalName(k.Func), name, filepath.Base(p.Filename), p.Line)})
+		}
+	}
+}
+
+// sections resolves the sections of all files.
+func (s *scan) sections(sc *sectionScope) {
+	for _, file := range s.pkg.Files {
+		d := file.directives
+		for _, st := range d.Order {
+			var fn *ast.FuncDecl
+			for _, decl := range file.Syntax.Decls {
+				if fd, ok := decl.(*ast.FuncDecl); ok && fd.Pos() <= st.Pos() && st.End() <= fd.End() {
+					fn = fd
+				}
+			}
+			sec, errs := sc.resolve(d, fn, st)
+			s.errs = append(s.errs, errs...)
+			file.Sections = append(file.Sections, sec)
+		}
+	}
+}
+
+// callee is what sections see of a kernel.
+func (k *Kernel) callee() *Callee {
+	c := &Callee{Func: k.Func, Result: k.ResultKind(), Op: k.Op}
+	c.Whole, c.Writes = k.written(true), k.written(false)
+	return c
+}
+
+// written lists the parameters whose memory is written, or that are written
+// as a whole.
+func (k *Kernel) written(asWhole bool) []int {
+	var whole []int
+	for _, it := range k.Items {
+		if (it.Kind == Out || it.Kind == InOut) && (it.Item.Slice == nil || !asWhole) && it.Param != k.Result {
+			if i := slices.Index(k.Params, it.Param); i >= 0 && !slices.Contains(whole, i) {
+				whole = append(whole, i)
+			}
+		}
+	}
+	slices.Sort(whole)
+	return whole
+}
+
+// displayPath shows memory as the user would write it.
+func displayPath(name, path string) string {
+	return name + strings.ReplaceAll(path, "*", "")
+}

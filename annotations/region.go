@@ -1,0 +1,77 @@
+package annotations
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// Region is memory that a launcher passes to the runtime.
+type Region struct {
+	Kind   Kind
+	Form   Form
+	Name   string   // as the clause names it
+	Param  *Param   // the root of the expression
+	Fields []string // from the root
+	Slice  *Bounds
+}
+
+// Regions lists the regions of a kernel's tasks, in the order of the clauses.
+// The result's region is among them. An item whose fields stand in other
+// clauses is taken apart into the fields that are left to it.
+func (k *Kernel) Regions() []Region {
+	var regions []Region
+	for _, it := range k.Items {
+		if it.Form == NoRegion {
+			continue
+		}
+		var fields []string
+		for _, f := range it.Item.Fields {
+			fields = append(fields, f.Name)
+		}
+		r := Region{Kind: it.Kind, Form: it.Form, Name: it.Item.Text, Param: it.Param, Fields: fields, Slice: it.Item.Slice}
+		inner := k.inside(it)
+		if len(inner) == 0 {
+			regions = append(regions, r)
+			continue
+		}
+		regions = append(regions, k.split(r, it.typ, it.Item.Path(), inner)...)
+	}
+	return regions
+}
+
+// inside lists the paths of the items that are fields of it.
+func (k *Kernel) inside(it *ItemInfo) []string {
+	var paths []string
+	for _, other := range k.Items {
+		if other != it && other.Param == it.Param && strings.HasPrefix(other.Item.Path(), it.Item.Path()+".") {
+			paths = append(paths, other.Item.Path())
+		}
+	}
+	return paths
+}
+
+// split makes regions of the fields of r that are not named elsewhere.
+func (k *Kernel) split(r Region, t types.Type, path string, named []string) []Region {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	st, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return nil
+	}
+	var regions []Region
+	for f := range st.Fields() {
+		at := path + "." + f.Name()
+		if f.Name() == "_" || slices.Contains(named, at) || !f.Exported() && f.Pkg() != k.Func.Pkg() {
+			continue
+		}
+		field := Region{Kind: r.Kind, Form: VarForm, Name: at, Param: r.Param, Fields: append(slices.Clip(r.Fields), f.Name())}
+		if slices.ContainsFunc(named, func(n string) bool { return strings.HasPrefix(n, at+".") }) {
+			regions = append(regions, k.split(field, f.Type(), at, named)...)
+			continue
+		}
+		regions = append(regions, field)
+	}
+	return regions
+}

@@ -1,0 +1,11 @@
+// Package comm stands for message passing: only its names matter here.
+package comm
+
+type Comm struct{}
+
+func (c *Comm) Rank() int      { return 0 }
+func (c *Comm) Barrier() error { return nil }
+
+func Send[T any](c *Comm, buf []T, dst, tag int) error { return nil }
+
+func Sum[T ~float64 | ~int](a, b T) T { return a + b }

@@ -1,0 +1,18 @@
+// Package intra stands for the runtime: only its names matter here.
+package intra
+
+import (
+	"iter"
+
+	"github.com/intrahpc/intra/comm"
+)
+
+type Process struct{ replica int }
+
+func (p *Process) Tasks() int        { return 16 }
+func (p *Process) Replica() int      { return p.replica }
+func (p *Process) World() *comm.Comm { return nil }
+
+func Blocks(n, parts int) iter.Seq2[int, int] { return func(func(int, int) bool) {} }
+
+func Once[T any](p *Process, f func() (T, error)) (T, error) { return f() }

@@ -1,0 +1,9 @@
+package notag // want package:"effects"
+
+import intra "github.com/intrahpc/intra/runtime"
+
+func step(p *intra.Process) {
+	//intra:section on(p) // want `a file with //intra:section needs the line //go:build !intra at its top`
+	{
+	}
+}

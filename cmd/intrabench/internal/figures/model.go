@@ -1,0 +1,60 @@
+package figures
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/transport/limit"
+)
+
+// Model is what sharing a kernel would give at a bandwidth, if no transfer
+// were hidden behind computation: E = T / (T + V/B). T is the time of all its
+// sections when they are not shared, V the size of all their updates, B the
+// bandwidth of the link in each direction. Native needs T/2; two replicas that
+// share need T/2 and the time V/2B in which each gets what the other computed.
+type Model struct {
+	Kernel  string  `json:"kernel"`
+	Seconds float64 `json:"seconds"` // T
+	Bytes   float64 `json:"bytes"`   // V
+}
+
+// E returns the efficiency at a bandwidth in bytes per second.
+func (m Model) E(bandwidth float64) float64 {
+	return m.Seconds / (m.Seconds + m.Bytes/bandwidth)
+}
+
+// Flip returns the bandwidth at which sharing is worth as much as none: E is
+// a half.
+func (m Model) Flip() float64 { return m.Bytes / m.Seconds }
+
+// models makes the model of each kernel from the median of the replicated
+// runs and the updates of the static ones, which always send all of them.
+func (m *Measurement) models() []Model {
+	limited := false
+	for _, c := range m.Configs {
+		limited = limited || c.Limit > 0
+	}
+	if !limited {
+		return nil
+	}
+	var all []Model
+	for _, k := range append([]string{Total}, Kernels...) {
+		r, ok := m.Row(k, Replicated.Name)
+		if !ok {
+			return nil
+		}
+		var bytes []float64
+		for _, s := range m.series(k, Static.Name) {
+			bytes = append(bytes, s.UpdateBytes)
+		}
+		all = append(all, Model{Kernel: k, Seconds: r.Seconds.Median, Bytes: SpreadOf(bytes).Median})
+	}
+	return all
+}
+
+func parseRate(s string) (float64, error) {
+	r, err := limit.ParseRate(s)
+	if err != nil {
+		return 0, fmt.Errorf("-limits: %w", err)
+	}
+	return float64(r), nil
+}

@@ -1,0 +1,219 @@
+package figures
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Problem is the size of what is solved. NZ is the number of points in z of
+// one native rank; a replicated rank has twice as many.
+type Problem struct {
+	NX    int `json:"nx"`
+	NY    int `json:"ny"`
+	NZ    int `json:"nz"`
+	Iters int `json:"iters"`
+	Tasks int `json:"tasks"` // per section, 0 = what HPCCG takes by itself
+}
+
+// Config is one way to run the problem on two cores.
+type Config struct {
+	Name     string   `json:"name"`
+	Ranks    int      `json:"ranks"`
+	Replicas int      `json:"replicas"`
+	Flags    []string `json:"flags,omitempty"` // further ones of intrarun
+	Limit    float64  `json:"limit,omitempty"` // bandwidth of a link in bytes per second
+}
+
+// The configurations of the paper's figure, and the static schedule that the
+// paper shares with.
+var (
+	Native     = Config{Name: "native", Ranks: 2, Replicas: 1}
+	Replicated = Config{Name: "replicated", Ranks: 1, Replicas: 2, Flags: []string{"-sched", "replicate"}}
+	Static     = Config{Name: "static", Ranks: 1, Replicas: 2, Flags: []string{"-sched", "static"}}
+	Shared     = Config{Name: "shared", Ranks: 1, Replicas: 2}
+)
+
+// Limited is Shared over links of that bandwidth, as intrarun's -limit takes
+// it.
+func Limited(limit string) (Config, error) {
+	bytes, err := parseRate(limit)
+	if err != nil {
+		return Config{}, err
+	}
+	return Config{Name: "shared at " + limit, Ranks: 1, Replicas: 2, Flags: []string{"-limit", limit}, Limit: bytes}, nil
+}
+
+// Kernels are the parts of HPCCG that share work, in the paper's order; Total
+// is the whole solver, which also exchanges and adds up over all ranks.
+var Kernels = []string{"waxpby", "ddot", "sparsemv"}
+
+// Total names the whole solver among the samples of a trial.
+const Total = "total"
+
+// Trial is one run.
+type Trial struct {
+	Config   string            `json:"config"`
+	Round    int               `json:"round"`
+	Samples  map[string]Sample `json:"samples"` // by kernel, and Total
+	Passes   int               `json:"passes"`
+	Residual float64           `json:"residual"`
+	XSHA256  string            `json:"x_sha256"`
+}
+
+// Sample is what one kernel took in one run, on one process.
+type Sample struct {
+	Seconds     float64 `json:"seconds"`
+	WaitSeconds float64 `json:"wait_seconds"`       // of them, waiting for updates: average of the processes
+	UpdateBytes float64 `json:"update_bytes"`       // sent by all processes
+	Decision    string  `json:"decision,omitempty"` // share or replicate, at the end
+}
+
+// Programs are the executables that trials run.
+type Programs struct {
+	Intrarun, HPCCG string
+	dir             string
+}
+
+// Build builds both from the module that this program was built from.
+func Build(ctx context.Context) (*Programs, error) {
+	dir, err := os.MkdirTemp("", "intrabench-")
+	if err != nil {
+		return nil, fmt.Errorf("make room for the programs: %w", err)
+	}
+	p := &Programs{Intrarun: filepath.Join(dir, "intrarun"), HPCCG: filepath.Join(dir, "hpccg"), dir: dir}
+	const module = "github.com/intrahpc/intra"
+	for out, args := range map[string][]string{
+		p.Intrarun: {module + "/cmd/intrarun"},
+		p.HPCCG:    {"-tags=intra", module + "/examples/hpccg"},
+	} {
+		cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", out}, args...)...)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			p.Remove()
+			return nil, fmt.Errorf("go build %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(text))
+		}
+	}
+	return p, nil
+}
+
+// Remove removes what Build has built.
+func (p *Programs) Remove() { os.RemoveAll(p.dir) }
+
+// HPCCGCommand is the command line of intrarun for a run of the problem.
+func (p *Programs) HPCCGCommand(c Config, pr Problem, report string) []string {
+	nz := pr.NZ
+	if c.Replicas > 1 {
+		nz *= c.Replicas
+	}
+	args := []string{p.Intrarun, "-quiet", "-report", report, "-n", strconv.Itoa(c.Ranks), "-r", strconv.Itoa(c.Replicas)}
+	args = append(args, c.Flags...)
+	args = append(args, p.HPCCG, "-json", "-nx", strconv.Itoa(pr.NX), "-ny", strconv.Itoa(pr.NY),
+		"-nz", strconv.Itoa(nz), "-iters", strconv.Itoa(pr.Iters))
+	if pr.Tasks > 0 {
+		args = append(args, "-tasks", strconv.Itoa(pr.Tasks))
+	}
+	return args
+}
+
+// Run makes one trial.
+func (p *Programs) Run(ctx context.Context, c Config, pr Problem) (Trial, error) {
+	report := filepath.Join(p.dir, "report.json")
+	out, err := output(ctx, p.HPCCGCommand(c, pr, report))
+	if err != nil {
+		return Trial{}, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	b, err := os.ReadFile(report)
+	if err != nil {
+		return Trial{}, fmt.Errorf("%s: read the report: %w", c.Name, err)
+	}
+	t, err := parseTrial(out, b)
+	if err != nil {
+		return Trial{}, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	t.Config = c.Name
+	return t, nil
+}
+
+// output runs a command and returns its standard output. When ctx is done it
+// gets a SIGTERM first, so that intrarun can take its processes with it.
+func output(ctx context.Context, args []string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return stdout.Bytes(), nil
+}
+
+// errTrial marks output of a run that makes no sense.
+var errTrial = errors.New("output of a run that cannot be used")
+
+// parseTrial reads the line that HPCCG prints with -json, and intrarun's
+// report.
+func parseTrial(out, report []byte) (Trial, error) {
+	var line struct {
+		Iterations int                `json:"iterations"`
+		Residual   *float64           `json:"residual"`
+		XSHA256    string             `json:"x_sha256"`
+		Seconds    map[string]float64 `json:"seconds"`
+	}
+	if err := json.Unmarshal(out, &line); err != nil {
+		return Trial{}, fmt.Errorf("%w: HPCCG printed %q: %w", errTrial, clip(out), err)
+	}
+	if line.Residual == nil {
+		return Trial{}, fmt.Errorf("%w: the residual is not a number after %d passes: fewer would do", errTrial, line.Iterations)
+	}
+	var rep struct {
+		Processes []json.RawMessage `json:"processes"`
+		TaskTypes map[string]struct {
+			WaitSeconds float64 `json:"wait_seconds"`
+			UpdateBytes float64 `json:"update_bytes"`
+			Decision    string  `json:"decision"`
+		} `json:"task_types"`
+	}
+	if err := json.Unmarshal(report, &rep); err != nil {
+		return Trial{}, fmt.Errorf("%w: the report of intrarun: %w", errTrial, err)
+	}
+	if len(rep.Processes) == 0 {
+		return Trial{}, fmt.Errorf("%w: the report of intrarun names no process", errTrial)
+	}
+	t := Trial{Passes: line.Iterations, Residual: *line.Residual, XSHA256: line.XSHA256, Samples: make(map[string]Sample)}
+	total := Sample{Seconds: line.Seconds[Total]}
+	for _, k := range Kernels {
+		s := Sample{Seconds: line.Seconds[k]}
+		if s.Seconds <= 0 {
+			return Trial{}, fmt.Errorf("%w: HPCCG spent %g seconds in %s", errTrial, s.Seconds, k)
+		}
+		for name, tt := range rep.TaskTypes {
+			if name[strings.LastIndexByte(name, '.')+1:] == k {
+				s.WaitSeconds += tt.WaitSeconds / float64(len(rep.Processes))
+				s.UpdateBytes += tt.UpdateBytes
+				s.Decision = tt.Decision
+			}
+		}
+		total.WaitSeconds += s.WaitSeconds
+		total.UpdateBytes += s.UpdateBytes
+		t.Samples[k] = s
+	}
+	t.Samples[Total] = total
+	return t, nil
+}
+
+func clip(b []byte) []byte {
+	if len(b) > 200 {
+		return append(b[:200:200], "…"...)
+	}
+	return b
+}

@@ -1,0 +1,78 @@
+// Command intrabench measures what this module is made of, in ratios that
+// hold from machine to machine: everything that is compared is measured in
+// alternation, in one run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+)
+
+// command is a subcommand: run gets the arguments after its name.
+type command struct {
+	name, about string
+	run         func(ctx context.Context, args []string, out io.Writer) error
+}
+
+var commands = []command{
+	{"kernels", "vector kernels, on every path and at every size", runKernels},
+	{"spmv", "sparse matrix-vector products, in every format", runSpMV},
+}
+
+// errUsage says that the command line was wrong and has been explained.
+var errUsage = errors.New("usage")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, errUsage):
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "intrabench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out, diag io.Writer) error {
+	if len(args) > 0 {
+		for _, c := range commands {
+			if c.name == args[0] {
+				return c.run(ctx, args[1:], out)
+			}
+		}
+	}
+	fmt.Fprintln(diag, "usage: intrabench COMMAND [flags]")
+	for _, c := range commands {
+		fmt.Fprintf(diag, "  %-12s %s\n", c.name, c.about)
+	}
+	return errUsage
+}
+
+// newFlags returns a flag set for a subcommand that explains itself.
+func newFlags(name string) *flag.FlagSet {
+	return flag.NewFlagSet("intrabench "+name, flag.ContinueOnError)
+}
+
+// parse parses the flags; what is left on the line is an error.
+func parse(fs *flag.FlagSet, args []string) error {
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return errUsage // flag has said why
+	}
+	if fs.NArg() > 0 {
+		fmt.Fprintf(fs.Output(), "%s: unexpected argument %q\n", fs.Name(), fs.Arg(0))
+		fs.Usage()
+		return errUsage
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{nil, {"nothing"}} {
+		var diag bytes.Buffer
+		require.ErrorIs(t, run(t.Context(), args, nil, &diag), errUsage)
+		require.Contains(t, diag.String(), "usage: intrabench COMMAND [flags]\n  kernels")
+	}
+}
+
+func TestKernels(t *testing.T) {
+	var out bytes.Buffer
+	args := []string{"kernels", "-rounds", "2", "-size", "L1", "-elem", "float32", "-kernel", "dot,sum", "-path", "go"}
+	require.NoError(t, run(t.Context(), args, &out, nil))
+	require.Regexp(t, `(?m)^ +Dot  float32 +L1 +\d+ +go `, out.String())
+
+	out.Reset()
+	require.NoError(t, run(t.Context(), append(args, "-json"), &out, nil))
+	var doc struct {
+		CPU, Go, Path string
+		Results       []struct {
+			Kernel, Path string
+			Seconds      []float64
+		}
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
+	require.Len(t, doc.Results, 4)
+	require.Len(t, doc.Results[3].Seconds, 2)
+
+	out.Reset()
+	require.NoError(t, run(t.Context(), append(args, "-benchstat"), &out, nil))
+	require.Regexp(t, `(?m)\Agoos: .*\ngoarch: .*\npkg: .*\ncpu: .*\nBenchmarkDot/elem=float32/size=L1/path=plain 1 `, out.String())
+}
+
+func TestSpMV(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "two.mtx")
+	require.NoError(t, os.WriteFile(file, []byte("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 3\n2 1 4\n"), 0o666))
+	for _, args := range [][]string{
+		{"-matrix", file}, {"-n", "8"}, {"-n", "8", "-generate", "banded"}, {"-n", "8", "-generate", "random"},
+		{"-n", "8", "-generate", "powerlaw"}, {"-n", "8", "-generate", "irregular"},
+	} {
+		var out bytes.Buffer
+		require.NoError(t, run(t.Context(), append([]string{"spmv", "-rounds", "1"}, args...), &out, nil))
+		require.Contains(t, out.String(), "SpMV/Sliced")
+	}
+	require.EqualError(t, run(t.Context(), []string{"spmv", "-n", "0"}, nil, nil), "-n must be 1 to 512")
+	require.EqualError(t, run(t.Context(), []string{"spmv", "-n", "2", "-perrow", "9"}, nil, nil), "-perrow must be 1 to 8")
+	require.EqualError(t, run(t.Context(), []string{"spmv", "-generate", "magic"}, nil, nil), `no kind of matrix is called "magic"`)
+	require.ErrorIs(t, run(t.Context(), []string{"spmv", "-matrix", file + "x"}, nil, nil), os.ErrNotExist)
+}

@@ -1,0 +1,184 @@
+package generate
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/intrahpc/intra/annotations"
+)
+
+// Diagnostic is one thing that is wrong with the sources.
+type Diagnostic struct {
+	Pos token.Position
+	Msg string
+}
+
+// checked is a program with its directives resolved.
+type checked struct {
+	*program
+	packages map[*packages.Package]*annotations.Package
+	diags    []Diagnostic
+}
+
+func check(p *program) (*checked, error) {
+	c := &checked{program: p, packages: map[*packages.Package]*annotations.Package{}}
+	graph, err := checker.Analyze([]*analysis.Analyzer{annotations.Analyzer}, p.roots, nil)
+	if err != nil {
+		return nil, fmt.Errorf("analyse packages: %w", err)
+	}
+	for _, act := range graph.Roots {
+		if act.Err != nil {
+			return nil, fmt.Errorf("analyse %s: %w", act.Package.ID, act.Err)
+		}
+		for _, d := range act.Diagnostics {
+			c.diags = append(c.diags, Diagnostic{p.fset.Position(d.Pos), d.Message})
+		}
+		if pkg, ok := act.Result.(*annotations.Package); ok {
+			c.packages[act.Package] = pkg
+		}
+	}
+	for _, pkg := range p.roots {
+		c.compileErrors(pkg)
+		c.cgo(pkg)
+	}
+	c.sort()
+	return c, nil
+}
+
+// undefined is the compiler's word about names that only the outputs declare.
+var undefined = regexp.MustCompile(`^undefined: (?:(\w+)\.)?((?:[lL]aunch|task)\w+)$`)
+
+// compileErrors reports what does not compile, except for uses of launchers
+// that are about to be written.
+func (c *checked) compileErrors(pkg *packages.Package) {
+	for _, e := range pkg.Errors {
+		if m := undefined.FindStringSubmatch(e.Msg); m != nil && e.Kind == packages.TypeError && c.declares(pkg, m[1], m[2]) {
+			continue
+		}
+		c.diags = append(c.diags, Diagnostic{parsePosition(e.Pos), e.Msg})
+	}
+}
+
+// declares tells whether an output of pkg, or of the package that it imports
+// under that name, declares name.
+func (c *checked) declares(pkg *packages.Package, qualifier, name string) bool {
+	candidates := []*packages.Package{pkg}
+	if qualifier != "" {
+		candidates = nil
+		for _, imp := range pkg.Imports {
+			candidates = append(candidates, imp)
+		}
+	} else if pkg.ForTest != "" {
+		candidates = append(candidates, c.byPath(pkg.PkgPath)...)
+	}
+	for _, cand := range candidates {
+		for _, k := range annotations.ScanKernels(c.fset, cand.Types, cand.Syntax, cand.TypesInfo) {
+			if annotations.LauncherName(k.Func) == name || annotations.TaskVarName(k.Func) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *checked) byPath(path string) []*packages.Package {
+	var found []*packages.Package
+	for _, pkg := range c.roots {
+		if pkg.PkgPath == path {
+			found = append(found, pkg)
+		}
+	}
+	return found
+}
+
+// cgo refuses directives in files that import C: what the compiler sees of
+// them is not what is on disk.
+func (c *checked) cgo(pkg *packages.Package) {
+	ap := c.packages[pkg]
+	if ap == nil {
+		return
+	}
+	for _, f := range ap.Files {
+		if !slices.Contains(pkg.GoFiles, f.Name) {
+			c.diags = append(c.diags, Diagnostic{c.fset.Position(f.Syntax.Package), `a file that imports "C" cannot hold //intra: directives; move them to another file`})
+		}
+	}
+}
+
+func parsePosition(s string) token.Position {
+	var p token.Position
+	rest := s
+	for _, n := range []*int{&p.Column, &p.Line} {
+		i := strings.LastIndexByte(rest, ':')
+		if i < 0 {
+			break
+		}
+		v, err := strconv.Atoi(rest[i+1:])
+		if err != nil {
+			break
+		}
+		*n, rest = v, rest[:i]
+	}
+	if p.Line == 0 { // file:line
+		p.Line, p.Column = p.Column, 0
+	}
+	p.Filename = rest
+	return p
+}
+
+// sort orders the diagnostics and drops what was found twice, in a package and
+// in its test variant.
+func (c *checked) sort() {
+	slices.SortFunc(c.diags, func(a, b Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Pos.Filename, b.Pos.Filename), cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Msg, b.Msg))
+	})
+	c.diags = slices.CompactFunc(c.diags, func(a, b Diagnostic) bool {
+		return a.Pos.Filename == b.Pos.Filename && a.Pos.Line == b.Pos.Line && a.Pos.Column == b.Pos.Column && a.Msg == b.Msg
+	})
+}
+
+// kernelOf finds the kernel that a function of any loaded package is.
+func (c *checked) kernelOf(fn *types.Func) (*annotations.Kernel, *packages.Package) {
+	var kernel *annotations.Kernel
+	var owner *packages.Package
+	packages.Visit(c.roots, func(pkg *packages.Package) bool {
+		if pkg.Types == fn.Pkg() && kernel == nil {
+			if k := annotations.ScanKernels(c.fset, pkg.Types, pkg.Syntax, pkg.TypesInfo)[annotations.LocalName(fn)]; k != nil {
+				kernel, owner = k, pkg
+			}
+		}
+		return kernel == nil
+	}, nil)
+	return kernel, owner
+}
+
+// Show writes a position as people and editors read it, relative to dir.
+func (d Diagnostic) Show(dir string) string {
+	name := relative(dir, d.Pos.Filename)
+	switch {
+	case name == "":
+		return d.Msg
+	case d.Pos.Line == 0:
+		return fmt.Sprintf("%s: %s", name, d.Msg)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", name, d.Pos.Line, max(d.Pos.Column, 1), d.Msg)
+}
+
+func relative(dir, name string) string {
+	if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsAbs(name) && !strings.HasPrefix(rel, ".."+string(filepath.Separator)+".."+string(filepath.Separator)+"..") {
+		return rel
+	}
+	return name
+}

@@ -1,0 +1,120 @@
+package generate
+
+import (
+	"go/ast"
+	"go/types"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/intrahpc/intra/annotations"
+)
+
+// imports gives packages the names they have in the source, and collects those
+// that an output needs.
+type imports struct {
+	pkg   *types.Package
+	names map[string]string // by path, of the source file
+	used  map[string]string // by path
+	taken map[string]bool   // names that mean something else
+}
+
+func newImports(pkg *types.Package, f *ast.File, taken map[string]bool) *imports {
+	im := &imports{pkg: pkg, names: map[string]string{}, used: map[string]string{}, taken: taken}
+	for _, spec := range f.Imports {
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue
+		}
+		switch {
+		case spec.Name == nil:
+			for _, dep := range pkg.Imports() {
+				if dep.Path() == p {
+					im.names[p] = dep.Name()
+				}
+			}
+		case spec.Name.Name != "_" && spec.Name.Name != ".":
+			im.names[p] = spec.Name.Name
+		}
+	}
+	return im
+}
+
+// name returns the name of a package in the output.
+func (im *imports) name(pkgPath, pkgName string) string {
+	if n, ok := im.used[pkgPath]; ok {
+		return n
+	}
+	n, ok := im.names[pkgPath]
+	if !ok {
+		n = pkgName
+		for im.taken[n] || im.pkg.Scope().Lookup(n) != nil || im.nameUsed(n) {
+			n += "0"
+		}
+	}
+	im.used[pkgPath] = n
+	return n
+}
+
+func (im *imports) nameUsed(n string) bool {
+	for _, u := range im.used {
+		if u == n {
+			return true
+		}
+	}
+	for _, u := range im.names {
+		if u == n {
+			return true
+		}
+	}
+	return false
+}
+
+// runtime is the name of package intra in the output.
+func (im *imports) runtime() string { return im.name(annotations.RuntimePath, "intra") }
+
+func (im *imports) qualifier(p *types.Package) string {
+	if p == im.pkg {
+		return ""
+	}
+	return im.name(p.Path(), p.Name())
+}
+
+func (im *imports) typeString(t types.Type) string { return types.TypeString(t, im.qualifier) }
+
+// block returns the import declaration of what is used and not in have.
+func (im *imports) block(have map[string]bool) string {
+	var std, other []string
+	for p, n := range im.used {
+		if have[p] {
+			continue
+		}
+		spec := strconv.Quote(p)
+		if n != path.Base(p) {
+			spec = n + " " + spec
+		}
+		if first, _, _ := strings.Cut(p, "/"); strings.Contains(first, ".") {
+			other = append(other, p+"\x00"+spec)
+		} else {
+			std = append(std, p+"\x00"+spec)
+		}
+	}
+	if len(std)+len(other) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("import (\n")
+	for i, group := range [][]string{std, other} {
+		slices.Sort(group)
+		if i == 1 && len(std) > 0 && len(other) > 0 {
+			b.WriteByte('\n')
+		}
+		for _, s := range group {
+			_, spec, _ := strings.Cut(s, "\x00")
+			b.WriteString("\t" + spec + "\n")
+		}
+	}
+	b.WriteString(")\n")
+	return b.String()
+}

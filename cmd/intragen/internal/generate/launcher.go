@@ -1,0 +1,293 @@
+package generate
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/intrahpc/intra/annotations"
+)
+
+// launcherFile prints the registrations and launchers of one file's kernels.
+func launcherFile(pkg *types.Package, f *annotations.File, source string) ([]byte, error) {
+	im := newImports(pkg, f.Syntax, nil)
+	var body bytes.Buffer
+	for _, k := range f.Kernels {
+		l := newLauncher(im, k)
+		l.print(&body)
+	}
+	var b bytes.Buffer
+	fmt.Fprintln(&b, annotations.Header(source))
+	b.WriteByte('\n')
+	if line := annotations.ConstraintLine(annotations.Constraint(f.Syntax), source, false); line != "" {
+		fmt.Fprintf(&b, "%s\n\n", line)
+	}
+	fmt.Fprintf(&b, "package %s\n\n%s", pkg.Name(), im.block(nil))
+	b.Write(body.Bytes())
+	text, err := format.Source(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("print launchers of %s: %w", source, err)
+	}
+	return text, nil
+}
+
+// launcher prints one launcher.
+type launcher struct {
+	im      *imports
+	k       *annotations.Kernel
+	name    string            // of the function
+	taskVar string            // of the registration
+	task    string            // registered name
+	local   map[string]string // names of parameters in the launcher
+	section string
+	cell    string
+	region  string
+}
+
+func newLauncher(im *imports, k *annotations.Kernel) *launcher {
+	l := &launcher{
+		im: im, k: k,
+		name:    annotations.LauncherName(k.Func),
+		taskVar: annotations.TaskVarName(k.Func),
+		task:    k.Name(),
+		local:   map[string]string{},
+	}
+	l.names()
+	return l
+}
+
+// names gives the parameters names that do not hide what the body needs.
+func (l *launcher) names() {
+	k := l.k
+	reserved := map[string]bool{k.Func.Name(): true, l.taskVar: true, l.im.runtime(): true}
+	all := k.Params
+	if k.Result != nil {
+		all = append(slices.Clip(all), k.Result)
+		reserved[k.Op] = true
+		for _, word := range strings.FieldsFunc(l.im.typeString(k.Result.Var.Type()), notWord) {
+			reserved[word] = true
+		}
+	}
+	if k.Func.Pkg() != l.im.pkg {
+		reserved[l.im.qualifier(k.Func.Pkg())] = true
+	}
+	if l.hasRecv() {
+		delete(reserved, k.Func.Name())
+	}
+	taken := map[string]bool{}
+	for _, p := range all {
+		taken[p.Var.Name()] = true
+	}
+	for _, p := range all {
+		name := p.Var.Name()
+		for reserved[name] || name != p.Var.Name() && taken[name] {
+			name += "_"
+		}
+		taken[name] = true
+		l.local[p.Var.Name()] = name
+	}
+	pick := func(candidates ...string) string {
+		for _, c := range candidates {
+			if !taken[c] && !reserved[c] {
+				taken[c] = true
+				return c
+			}
+		}
+		c := candidates[len(candidates)-1]
+		for taken[c] || reserved[c] {
+			c += "_"
+		}
+		taken[c] = true
+		return c
+	}
+	l.section = pick("s", "sec", "section")
+	l.cell = pick("cell")
+	l.region = pick("region")
+}
+
+func notWord(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
+func (l *launcher) hasRecv() bool { return l.k.Func.Signature().Recv() != nil }
+
+func (l *launcher) print(b *bytes.Buffer) {
+	k, intra := l.k, l.im.runtime()
+	fmt.Fprintf(b, "\nvar %s = %s.Register(%q)\n\n", l.taskVar, intra, l.task)
+	fmt.Fprintf(b, "// %s launches %s as a task of %s.\n", l.name, annotations.LocalName(k.Func), l.section)
+	fmt.Fprintf(b, "func %s%s(%s) {\n", l.name, l.typeParams(), l.params())
+	if k.ResultKind() == annotations.Reduce {
+		fmt.Fprintf(b, "\t%s, %s := %s.Reduce(%s, %q, %s, %s)\n", l.cell, l.region, intra, l.section,
+			k.Result.Var.Name(), l.local[k.Result.Var.Name()], l.op())
+	}
+	regions := l.regions()
+	fmt.Fprintf(b, "\t%s.Launch(%s, func() { %s }", l.section, l.taskVar, l.call())
+	for _, r := range regions {
+		fmt.Fprintf(b, ",\n\t\t%s", r)
+	}
+	if len(regions) > 0 {
+		b.WriteString(",\n\t")
+	}
+	b.WriteString(")\n}\n")
+}
+
+// typeParams are those of the function, or of its receiver's type.
+func (l *launcher) typeParams() string {
+	sig := l.k.Func.Signature()
+	list := sig.TypeParams()
+	if sig.RecvTypeParams().Len() > 0 {
+		list = sig.RecvTypeParams()
+	}
+	if list.Len() == 0 {
+		return ""
+	}
+	var parts []string
+	for tp := range list.TypeParams() {
+		parts = append(parts, tp.Obj().Name()+" "+l.im.typeString(tp.Constraint()))
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// params are the section, the receiver, the parameters, and a pointer for the
+// result; neighbours of one type share it.
+func (l *launcher) params() string {
+	type param struct{ name, typ string }
+	list := []param{{l.section, "*" + l.im.runtime() + ".Section"}}
+	for _, p := range l.k.Params {
+		list = append(list, param{l.local[p.Var.Name()], l.im.typeString(p.Var.Type())})
+	}
+	if r := l.k.Result; r != nil {
+		list = append(list, param{l.local[r.Var.Name()], "*" + l.im.typeString(r.Var.Type())})
+	}
+	var b strings.Builder
+	for i, p := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(p.name)
+		if i+1 == len(list) || list[i+1].typ != p.typ {
+			b.WriteString(" " + p.typ)
+		}
+	}
+	return b.String()
+}
+
+// op is the operator of a reduction as a function.
+func (l *launcher) op() string {
+	k := l.k
+	t := l.im.typeString(k.Result.Var.Type())
+	switch k.Op {
+	case "+", "*":
+		return fmt.Sprintf("func(a, b %s) %[1]s { return a %s b }", t, k.Op)
+	}
+	if k.Func.Pkg().Scope().Lookup(k.Op) == nil { // the builtins min and max
+		return fmt.Sprintf("func(a, b %s) %[1]s { return %s(a, b) }", t, k.Op)
+	}
+	if k.Func.Pkg() != l.im.pkg {
+		return l.im.qualifier(k.Func.Pkg()) + "." + k.Op
+	}
+	return k.Op
+}
+
+func (l *launcher) call() string {
+	k := l.k
+	var args []string
+	fun := k.Func.Name()
+	if k.Func.Pkg() != l.im.pkg && !l.hasRecv() {
+		fun = l.im.qualifier(k.Func.Pkg()) + "." + fun
+	}
+	for i, p := range k.Params {
+		name := l.local[p.Var.Name()]
+		switch {
+		case p.Recv:
+			fun = name + "." + fun
+			continue
+		case i == len(k.Params)-1 && k.Func.Signature().Variadic():
+			name += "..."
+		}
+		args = append(args, name)
+	}
+	// Type arguments are not inferred from results alone.
+	if tps := k.Func.Signature().TypeParams(); tps.Len() > 0 {
+		var names []string
+		for tp := range tps.TypeParams() {
+			names = append(names, tp.Obj().Name())
+		}
+		fun += "[" + strings.Join(names, ", ") + "]"
+	}
+	call := fmt.Sprintf("%s(%s)", fun, strings.Join(args, ", "))
+	switch k.ResultKind() {
+	case annotations.Reduce:
+		return fmt.Sprintf("*%s = %s", l.cell, call)
+	case annotations.Out:
+		return fmt.Sprintf("*%s = %s", l.local[k.Result.Var.Name()], call)
+	}
+	return call
+}
+
+var regionFuncs = map[annotations.Kind]string{annotations.In: "In", annotations.Out: "Out", annotations.InOut: "InOut", annotations.Scratch: "Scratch"}
+
+func (l *launcher) regions() []string {
+	var list []string
+	for _, r := range l.k.Regions() {
+		if r.Kind == annotations.Reduce {
+			list = append(list, l.region)
+			continue
+		}
+		fun := regionFuncs[r.Kind]
+		expr := l.local[r.Param.Var.Name()]
+		for _, f := range r.Fields {
+			expr += "." + f
+		}
+		if r.Slice != nil {
+			expr += "[" + l.bound(r.Slice.Lo) + ":" + l.bound(r.Slice.Hi) + "]"
+		}
+		switch r.Form {
+		case annotations.VarForm:
+			fun, expr = fun+"Var", "&"+expr
+		case annotations.PtrForm, annotations.ResultForm:
+			fun += "Var"
+		}
+		list = append(list, fmt.Sprintf("%s.%s(%q, %s)", l.im.runtime(), fun, r.Name, expr))
+	}
+	return list
+}
+
+// bound prints a bound with the launcher's names for the parameters.
+func (l *launcher) bound(b *annotations.Bound) string {
+	if b == nil {
+		return ""
+	}
+	var edits []*ast.Ident
+	ast.Inspect(b.Expr, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			ast.Inspect(n.X, func(m ast.Node) bool {
+				if id, ok := m.(*ast.Ident); ok {
+					edits = append(edits, id)
+				}
+				return true
+			})
+			return false
+		case *ast.Ident:
+			edits = append(edits, n)
+		}
+		return true
+	})
+	text := b.Text
+	slices.SortFunc(edits, func(x, y *ast.Ident) int { return int(y.Pos() - x.Pos()) })
+	for _, id := range edits {
+		name := id.Name
+		if local, ok := l.local[name]; ok {
+			name = local
+		} else if l.k.Func.Pkg() != l.im.pkg && l.k.Func.Pkg().Scope().Lookup(name) != nil {
+			name = l.im.qualifier(l.k.Func.Pkg()) + "." + name
+		}
+		text = text[:id.Pos()-1] + name + text[id.End()-1:]
+	}
+	return text
+}

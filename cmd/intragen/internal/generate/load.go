@@ -1,0 +1,178 @@
+package generate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/intrahpc/intra/annotations"
+)
+
+// program is what is loaded.
+type program struct {
+	fset  *token.FileSet
+	roots []*packages.Package
+	dirs  []string // folders of the packages that were asked for
+}
+
+// load type-checks the packages that the patterns name, as the plain build
+// sees them. Files of our own making count as empty, so that a stale or broken
+// one never blocks its own regeneration.
+func load(ctx context.Context, dir string, patterns []string) (*program, error) {
+	goroot, err := goOutput(ctx, dir, "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	flags, err := goOutput(ctx, dir, "env", "GOFLAGS")
+	if err != nil {
+		return nil, err
+	}
+	overlay, err := emptyOutputs(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &program{fset: token.NewFileSet()}
+	std := filepath.Join(goroot, "src") + string(filepath.Separator)
+	cfg := &packages.Config{
+		Context: ctx,
+		Dir:     dir,
+		Fset:    p.fset,
+		Mode:    packages.LoadAllSyntax | packages.NeedModule | packages.NeedForTest,
+		Tests:   true,
+		Env:     append(os.Environ(), "GOFLAGS="+withoutTag(flags)),
+		Overlay: overlay,
+		ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+			if !strings.HasPrefix(name, std) {
+				return parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
+			}
+			// What the standard library does is known by name: its types
+			// are enough.
+			f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
+			if f != nil {
+				for _, d := range f.Decls {
+					if fd, ok := d.(*ast.FuncDecl); ok {
+						fd.Body = nil
+					}
+				}
+			}
+			return f, err
+		},
+	}
+	loaded, err := packages.Load(cfg, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("load packages: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, pkg := range loaded {
+		if strings.HasSuffix(pkg.ID, ".test") {
+			continue // the main package that go test makes
+		}
+		p.roots = append(p.roots, pkg)
+		for _, f := range pkg.GoFiles {
+			if d := filepath.Dir(f); !seen[d] {
+				seen[d] = true
+				p.dirs = append(p.dirs, d)
+			}
+		}
+	}
+	if len(p.roots) == 0 {
+		return nil, fmt.Errorf("no packages match %s", strings.Join(patterns, " "))
+	}
+	return p, nil
+}
+
+// withoutTag takes our tag out of the -tags of GOFLAGS: with it, the files that
+// hold the sections would not be there.
+func withoutTag(goflags string) string {
+	fields := strings.Fields(goflags)
+	for i, f := range fields {
+		name, list, ok := strings.Cut(f, "=")
+		if !ok || strings.TrimLeft(name, "-") != "tags" {
+			continue
+		}
+		tags := slices.DeleteFunc(strings.Split(list, ","), func(t string) bool { return t == annotations.Tag })
+		fields[i] = name + "=" + strings.Join(tags, ",")
+	}
+	return strings.Join(fields, " ")
+}
+
+func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+			return "", fmt.Errorf("go %s: %s", strings.Join(args, " "), bytes.TrimSpace(exit.Stderr))
+		}
+		return "", fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+var packageClause = regexp.MustCompile(`(?m)^package\s+(\w+)`)
+
+// emptyOutputs overlays every output of ours in the main modules by an empty
+// file of its package.
+func emptyOutputs(ctx context.Context, dir string) (map[string][]byte, error) {
+	list, err := goOutput(ctx, dir, "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return nil, err
+	}
+	overlay := map[string][]byte{}
+	for root := range strings.SplitSeq(list, "\n") {
+		if root == "" {
+			continue // a package outside of modules
+		}
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() {
+				if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || isModule(path)) {
+					return filepath.SkipDir
+				}
+				return nil
+			}
+			if !annotations.IsOutputName(d.Name()) {
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if m := packageClause.FindSubmatch(text); m != nil && isOurs(text) {
+				overlay[path] = fmt.Appendf(nil, "package %s\n", m[1])
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for generated files: %w", err)
+		}
+	}
+	return overlay, nil
+}
+
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+// isOurs tells whether intragen wrote a file with this text.
+func isOurs(text []byte) bool {
+	_, ok := annotations.GeneratedFrom(text[:min(len(text), 1024)])
+	return ok
+}

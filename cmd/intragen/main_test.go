@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// repository is the folder of go.mod.
+func repository(t testing.TB) string {
+	dir, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	return dir
+}
+
+// intragen runs the command in a folder.
+func intragen(t testing.TB, dir string, args ...string) (code int, stdout, stderr string) {
+	t.Chdir(dir)
+	var out, errs bytes.Buffer
+	code = run(context.Background(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// TestGolden wants the outputs of the cases to be what they are: the files
+// beside the sources are the golden files.
+func TestGolden(t *testing.T) {
+	dir := filepath.Join(repository(t), "testdata", "generate")
+	if *update {
+		code, _, stderr := intragen(t, dir, "./...")
+		require.Zero(t, code, stderr)
+	}
+	code, stdout, stderr := intragen(t, dir, "-check", "-v", "./...")
+	require.Empty(t, stdout)
+	require.Zero(t, code, stderr)
+	for _, name := range []string{"forms/kernels_intra.go", "forms/steps_intra.go", "hpccg/cg_intra.go", "names/names_intra_test.go"} {
+		require.Contains(t, stderr, name+": current\n")
+	}
+}
+
+// TestErrors compares what is said about wrong sources, with its places.
+func TestErrors(t *testing.T) {
+	for _, name := range []string{"kernels", "sections", "compile", "taken"} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(repository(t), "testdata", "errors", name)
+			code, stdout, stderr := intragen(t, dir)
+			require.Equal(t, 1, code)
+			require.Empty(t, stdout)
+			golden := filepath.Join(dir, "errors.txt")
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(stderr), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), stderr)
+			outputs, err := filepath.Glob(filepath.Join(dir, "*_intra*.go"))
+			require.NoError(t, err)
+			require.Empty(t, outputs, "nothing is written when anything is wrong")
+		})
+	}
+}
+
+func TestUsage(t *testing.T) {
+	code, _, stderr := intragen(t, t.TempDir(), "-wrong")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "usage: go tool intragen [-check] [-diff] [-v] [packages]")
+	code, _, stderr = intragen(t, repository(t), "./nothing/here")
+	require.Equal(t, 1, code)
+	require.True(t, strings.Contains(stderr, "nothing/here"), stderr)
+}

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newModule makes a module of a user, which requires this one, and moves into
+// its folder.
+func newModule(t testing.TB, files map[string]string) string {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOWORK", "off")
+	sums, err := os.ReadFile(filepath.Join(repository(t), "go.sum"))
+	require.NoError(t, err)
+	writeFiles(t, dir, map[string]string{
+		"go.mod": fmt.Sprintf("module example.org/user\n\ngo 1.26\n\nrequire github.com/intrahpc/intra v0.0.0\n\nreplace github.com/intrahpc/intra => %s\n", repository(t)),
+		"go.sum": string(sums),
+	})
+	writeFiles(t, dir, files)
+	t.Chdir(dir)
+	return dir
+}
+
+func writeFiles(t testing.TB, dir string, files map[string]string) {
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+}
+
+func readFile(t testing.TB, dir, name string) string {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// command runs a program and returns all that it prints.
+func command(t testing.TB, dir, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func mustRun(t testing.TB, dir, name string, args ...string) string {
+	out, err := command(t, dir, name, args...)
+	require.NoError(t, err, "%s %s\n%s", name, strings.Join(args, " "), out)
+	return out
+}
+
+const (
+	userKernels = `package main
+
+//intra:task in(a, x) out(y)
+func scale(a float64, x, y []float64) {
+	for i, v := range x {
+		y[i] = a * v
+	}
+}
+`
+	userMain = `//go:build !intra
+
+package main
+
+import (
+	"fmt"
+
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+func main() {
+	intra.Main(func(p *intra.Process) error {
+		x, y := make([]float64, 10), make([]float64, 10)
+		for i := range x {
+			x[i] = float64(i)
+		}
+		//intra:section on(p)
+		for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
+			scale(3, x[lo:hi], y[lo:hi])
+		}
+		fmt.Println(y)
+		return nil
+	})
+}
+`
+	userOutput = "[0 3 6 9 12 15 18 21 24 27]\n"
+)
+
+// TestLife follows the outputs through the life of a program.
+func TestLife(t *testing.T) {
+	dir := newModule(t, map[string]string{"kernels.go": userKernels, "main.go": userMain})
+
+	code, stdout, stderr := intragen(t, dir, "-check")
+	require.Equal(t, 1, code, stderr)
+	require.Equal(t, "kernels_intra.go: missing\nmain_intra.go: missing\n", stdout)
+	require.NoFileExists(t, "kernels_intra.go")
+
+	code, _, stderr = intragen(t, dir, "-v")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "kernels_intra.go: written\nmain_intra.go: written\n", stderr)
+	kernels, twin := readFile(t, dir, "kernels_intra.go"), readFile(t, dir, "main_intra.go")
+
+	before, err := os.Stat("main_intra.go")
+	require.NoError(t, err)
+	code, _, stderr = intragen(t, dir, "-v", "./...")
+	require.Zero(t, code)
+	require.Equal(t, "kernels_intra.go: current\nmain_intra.go: current\n", stderr)
+	after, err := os.Stat("main_intra.go")
+	require.NoError(t, err)
+	require.Equal(t, before.ModTime(), after.ModTime(), "what would not change is not written")
+
+	require.Equal(t, userOutput, mustRun(t, dir, "go", "run", "."))
+	mustRun(t, dir, "go", "build", "-o", "user", "-tags", "intra", ".")
+	require.Equal(t, userOutput, mustRun(t, dir, "./user"))
+
+	t.Run("the tag in GOFLAGS does not hide the sections", func(t *testing.T) {
+		t.Setenv("GOFLAGS", "-tags=intra,other -mod=mod")
+		code, stdout, stderr := intragen(t, dir, "-check")
+		require.Zero(t, code, stdout+stderr)
+	})
+
+	t.Run("an edited body takes effect in both builds", func(t *testing.T) {
+		writeFiles(t, dir, map[string]string{"kernels.go": strings.Replace(userKernels, "a * v", "a*v + 1", 1)})
+		code, stdout, _ := intragen(t, dir, "-check")
+		require.Zero(t, code, stdout)
+		want := "[1 4 7 10 13 16 19 22 25 28]\n"
+		require.Equal(t, want, mustRun(t, dir, "go", "run", "."))
+		require.Equal(t, want, mustRun(t, dir, "go", "run", "-tags", "intra", "."))
+	})
+
+	t.Run("an edited clause is found by -check and shown by -diff", func(t *testing.T) {
+		writeFiles(t, dir, map[string]string{"kernels.go": strings.Replace(strings.Replace(userKernels, "out(y)", "inout(y)", 1), "y[i] = a", "y[i] += a", 1)})
+		code, stdout, _ := intragen(t, dir, "-check")
+		require.Equal(t, 1, code)
+		require.Equal(t, "kernels_intra.go: stale\n", stdout)
+		code, stdout, _ = intragen(t, dir, "-diff")
+		require.Equal(t, 1, code)
+		require.Contains(t, stdout, "--- a/kernels_intra.go\n+++ b/kernels_intra.go\n@@ -")
+		require.Contains(t, stdout, "\n-\t\tintra.Out(\"y\", y),\n+\t\tintra.InOut(\"y\", y),\n")
+		require.Equal(t, kernels, readFile(t, dir, "kernels_intra.go"))
+	})
+
+	t.Run("an edited signature does not compile until it is generated again", func(t *testing.T) {
+		text := strings.Replace(userKernels, "a float64, x, y", "x, y", 1)
+		text = strings.Replace(strings.Replace(text, "in(a, x)", "in(x)", 1), "a * v", "2 * v", 1)
+		writeFiles(t, dir, map[string]string{"kernels.go": text, "main.go": strings.Replace(userMain, "scale(3, x", "scale(x", 1)})
+		out, err := command(t, dir, "go", "build", ".")
+		require.Error(t, err)
+		require.Contains(t, out, "kernels_intra.go:")
+		code, _, stderr := intragen(t, dir)
+		require.Zero(t, code, stderr)
+		require.Equal(t, "[0 2 4 6 8 10 12 14 16 18]\n", mustRun(t, dir, "go", "run", "-tags", "intra", "."))
+	})
+
+	t.Run("a stale twin ends the program at its start", func(t *testing.T) {
+		writeFiles(t, dir, map[string]string{"main.go": readFile(t, dir, "main.go") + "\n// edited\n"})
+		out, err := command(t, dir, "go", "run", "-tags", "intra", ".")
+		require.Error(t, err)
+		require.Contains(t, out, "main_intra.go is out of date: run go generate")
+	})
+
+	t.Run("a broken output does not block its own making", func(t *testing.T) {
+		writeFiles(t, dir, map[string]string{
+			"kernels.go":       userKernels,
+			"main.go":          userMain,
+			"kernels_intra.go": strings.Replace(kernels, "import (", "<<<<<<< ours\nimport (\n\t\"no/such/package\"", 1),
+			"main_intra.go":    strings.Replace(twin, "func main", "func man(", 1),
+		})
+		code, _, stderr := intragen(t, dir)
+		require.Zero(t, code, stderr)
+		require.Equal(t, kernels, readFile(t, dir, "kernels_intra.go"))
+		require.Equal(t, twin, readFile(t, dir, "main_intra.go"))
+	})
+
+	t.Run("gofmt changes nothing", func(t *testing.T) {
+		require.Empty(t, mustRun(t, dir, "gofmt", "-l", "."))
+	})
+
+	t.Run("a new kernel leaves the others as they are", func(t *testing.T) {
+		writeFiles(t, dir, map[string]string{"kernels.go": userKernels + "\n//intra:task out(x)\nfunc zero(x []float64) { clear(x) }\n"})
+		code, _, stderr := intragen(t, dir)
+		require.Zero(t, code, stderr)
+		require.True(t, strings.HasPrefix(readFile(t, dir, "kernels_intra.go"), kernels))
+		require.Equal(t, twin, readFile(t, dir, "main_intra.go"))
+	})
+
+	t.Run("orphans are removed, files of others are not touched", func(t *testing.T) {
+		require.NoError(t, os.Rename("kernels.go", "tasks.go"))
+		code, stdout, _ := intragen(t, dir, "-check")
+		require.Equal(t, 1, code)
+		require.Equal(t, "kernels_intra.go: orphan\ntasks_intra.go: missing\n", stdout)
+		code, _, stderr := intragen(t, dir)
+		require.Zero(t, code, stderr)
+		require.NoFileExists(t, "kernels_intra.go")
+		require.FileExists(t, "tasks_intra.go")
+
+		writeFiles(t, dir, map[string]string{"tasks_intra.go": "package main\n\n// mine\n"})
+		code, _, stderr = intragen(t, dir)
+		require.Equal(t, 1, code)
+		require.Equal(t, "tasks_intra.go:1:1: this file was not written by intragen, which needs its name for what it makes of tasks.go; rename one\n", stderr)
+		require.Equal(t, "package main\n\n// mine\n", readFile(t, dir, "tasks_intra.go"))
+	})
+}
+
+// TestHandwrittenLaunches has calls of launchers that are not there yet, in
+// two packages, and a kernel of a module that was never generated.
+func TestHandwrittenLaunches(t *testing.T) {
+	dir := newModule(t, map[string]string{
+		"other/go.mod": "module example.org/other\n\ngo 1.26\n",
+		"other/other.go": `package other
+
+//intra:task inout(x)
+func Double(x []float64) {
+	for i := range x {
+		x[i] *= 2
+	}
+}
+`,
+		"kern/kern.go": `package kern
+
+//intra:task inout(x)
+func Add(x []float64) {
+	for i := range x {
+		x[i]++
+	}
+}
+`,
+		"main.go": `package main
+
+import (
+	"fmt"
+
+	intra "github.com/intrahpc/intra/runtime"
+
+	"example.org/user/kern"
+)
+
+//intra:task in(x) reduce(+: sum)
+func total(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
+func main() {
+	intra.Main(func(p *intra.Process) error {
+		x, sum := make([]float64, 8), 0.0
+		s := p.Section()
+		for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
+			kern.LaunchAdd(s, x[lo:hi])
+		}
+		if err := s.End(); err != nil {
+			return err
+		}
+		s = p.Section()
+		launchTotal(s, x, &sum)
+		if err := s.End(); err != nil {
+			return err
+		}
+		twice(p, x)
+		fmt.Println(sum, x[0])
+		return nil
+	})
+}
+`,
+		"twice.go": `//go:build !intra
+
+package main
+
+import (
+	"example.org/other"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+func twice(p *intra.Process, x []float64) {
+	//intra:section on(p)
+	for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
+		other.Double(x[lo:hi])
+	}
+}
+`,
+	})
+	mustRun(t, dir, "go", "mod", "edit", "-require=example.org/other@v0.0.0", "-replace=example.org/other=./other")
+	code, _, stderr := intragen(t, dir, "./...")
+	require.Zero(t, code, stderr)
+	require.Contains(t, readFile(t, dir, "twice_intra.go"), `intra.Register("example.org/other.Double [example.org/user/twice.go]")`)
+	require.NoFileExists(t, "other/other_intra.go")
+	for _, tags := range []string{"", "intra"} {
+		require.Equal(t, "8 2\n", mustRun(t, dir, "go", "run", "-tags", tags, "."))
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTutorial does what the tutorial says, in a module of its own.
+func TestTutorial(t *testing.T) {
+	source := filepath.Join(repository(t), "testdata", "tutorial")
+	dir := newModule(t, map[string]string{
+		"kernels.go": readFile(t, source, "kernels.go"),
+		"main.go":    readFile(t, source, "main.go"),
+	})
+	// A proxy that has what this module needs and says "not found" to the rest,
+	// so that nothing is asked of the network.
+	cache := strings.TrimSpace(mustRun(t, dir, "go", "env", "GOMODCACHE"))
+	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download")))
+	mustRun(t, dir, "go", "get", "-tool", "github.com/intrahpc/intra/cmd/intragen", "github.com/intrahpc/intra/cmd/intrarun")
+	require.Contains(t, readFile(t, dir, "go.mod"), "github.com/intrahpc/intra/cmd/intragen")
+	mustRun(t, dir, "go", "generate", "./...")
+	require.Empty(t, mustRun(t, dir, "go", "tool", "intragen", "-check", "./..."))
+	mustRun(t, dir, "go", "vet", "-tags", "intra", ".")
+
+	mustRun(t, dir, "go", "build", "-o", "plain", ".")
+	mustRun(t, dir, "go", "build", "-o", "shared", "-tags", "intra", ".")
+	want := mustRun(t, dir, "./plain")
+	require.Equal(t, want, mustRun(t, dir, "./shared"))
+	for _, args := range [][]string{
+		{"-quiet", "-r", "2", "./shared"},
+		{"-quiet", "-r", "2", "-kill", "0.1@task:40", "./shared"},
+		{"-quiet", "-r", "3", "-kill", "0.0@section:50", "-kill", "0.2@section:100", "./shared"},
+		{"-quiet", "-r", "2", "-kill", "0.0@section:7", "."},
+	} {
+		require.Equal(t, want, mustRun(t, dir, "go", append([]string{"tool", "intrarun"}, args...)...), "%v", args)
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOutputIsExactlyOnce(t *testing.T) {
+	const n = 200000
+	var want strings.Builder
+	for i := range n {
+		fmt.Fprintf(&want, "line %d\n", i)
+	}
+	lines := fmt.Sprintf("lines:%d", n)
+	t.Run("killed in the middle", func(t *testing.T) {
+		r := runJob(t, "-r 3 -kill 0.0@20ms -kill 0.1@60ms", steps("join", lines, "finish")...)
+		require.Equal(t, 0, r.code, r.stderr)
+		require.True(t, want.String() == r.stdout, "lines are missing, doubled or torn")
+	})
+	t.Run("a part of a line is not output", func(t *testing.T) {
+		r := runJob(t, "-r 2", steps("join", "out:a", "part:b", "0.0@kill:9", "out:c", "part:d", "finish")...)
+		require.Equal(t, "a\nbc\nd", r.stdout)
+	})
+	t.Run("a peer far ahead is kept", func(t *testing.T) {
+		r := runJob(t, "-r 2", steps("join", "0.0@sleep:300ms", "0.0@kill:9", lines, "finish")...)
+		require.Equal(t, 0, r.code, r.stderr)
+		require.True(t, want.String() == r.stdout)
+	})
+	t.Run("standard error", func(t *testing.T) {
+		r := runJob(t, "-r 2 -quiet", steps("join", "err:one", "sleep:100ms", "0.0@err:gone wrong", "0.0@exit:1", "err:two", "finish")...)
+		require.Equal(t, 0, r.code)
+		require.ElementsMatch(t, []string{"one", "0.0: gone wrong", "two"}, strings.Split(strings.TrimSpace(r.stderr), "\n"))
+	})
+	t.Run("a crash eats no lines", func(t *testing.T) {
+		r := runJob(t, "-r 2 -quiet", steps("join", "err:one", "0.0@crash", "sleep:200ms", "err:two", "err:three", "finish")...)
+		var own []string
+		for line := range strings.Lines(r.stderr) {
+			if !strings.HasPrefix(line, "0.0: ") {
+				own = append(own, line)
+			}
+		}
+		require.Equal(t, []string{"one\n", "two\n", "three\n"}, own)
+		require.Contains(t, r.stderr, "0.0: panic: boom\n")
+	})
+	t.Run("ranks do not mix", func(t *testing.T) {
+		r := runJob(t, "-n 3 -r 1", steps("join", "lines:20000", "part:end", "finish")...)
+		seen := make(map[string]int)
+		for line := range strings.Lines(r.stdout) {
+			seen[strings.TrimSuffix(line, "\n")]++
+		}
+		for i := range 20000 {
+			require.Equal(t, 3, seen[fmt.Sprintf("line %d", i)])
+		}
+		require.Equal(t, 3, seen["end"])
+		require.Len(t, seen, 20001)
+	})
+}
+
+func TestStandardInputGoesToAllReplicasOfRankZero(t *testing.T) {
+	input := strings.Repeat("a line of input\n", 50000)
+	cmd := command(append([]string{"-n", "2", "-r", "2"}, steps("join", "cat", "0.0@kill:9", "finish")...)...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.True(t, input == string(out))
+}

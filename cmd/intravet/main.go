@@ -1,0 +1,16 @@
+// Command intravet checks the //intra: directives of Go packages. It runs
+// alone, with package patterns as arguments, and under the go command:
+//
+//	go vet -vettool=$(which intravet) ./...
+//
+// Alone it takes -fix to apply the suggested fixes, which include writing the
+// clauses that a kernel lacks.
+package main
+
+import (
+	"golang.org/x/tools/go/analysis/singlechecker"
+
+	"github.com/intrahpc/intra/annotations"
+)
+
+func main() { singlechecker.Main(annotations.Analyzer) }

@@ -1,0 +1,270 @@
+package comm_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/inproc"
+	"github.com/intrahpc/intra/transport/sdr"
+	"github.com/intrahpc/intra/transport/shm"
+	"github.com/intrahpc/intra/transport/tcp"
+)
+
+// pairOf makes the two ends of a link of each kind.
+var pairOf = map[string]func(t testing.TB) (a, b transport.Link){
+	"inproc": func(testing.TB) (a, b transport.Link) { return inproc.Pair() },
+	"unix": func(t testing.TB) (a, b transport.Link) {
+		x, y, err := tcp.PairUnix()
+		require.NoError(t, err)
+		open := func(f *os.File) transport.Link {
+			conn, err := net.FileConn(f)
+			require.NoError(t, err)
+			require.NoError(t, f.Close())
+			return tcp.New(conn)
+		}
+		return open(x), open(y)
+	},
+	"shm": func(t testing.TB) (a, b transport.Link) {
+		s, err := shm.Create(1 << 20)
+		require.NoError(t, err)
+		defer s.File().Close()
+		a, err = shm.Open(s.File(), 0)
+		require.NoError(t, err)
+		b, err = shm.Open(s.File(), 1)
+		require.NoError(t, err)
+		return a, b
+	},
+}
+
+// cluster is a job of goroutines over real links, with a head that announces
+// deaths.
+type cluster struct {
+	t       testing.TB
+	degrees []int
+	members []*member
+	ctx     context.Context
+	end     context.CancelCauseFunc
+	mu      sync.Mutex
+	deaths  []*member // in the order of the verdicts
+}
+
+type member struct {
+	rank, replica int
+	cluster       *cluster
+	engine        *sdr.Engine
+	poller        *transport.Poller
+	links         map[*member]transport.Link
+	ended         map[*member]chan struct{} // closed when the link from there is read to its end
+	killed        chan struct{}
+	messages      int
+	killAt        int
+	verdicts      chan *member
+}
+
+// watch passes frames to the engine, and notes the end of the link.
+type watch struct {
+	transport.Receiver
+	ended chan struct{}
+}
+
+func (w watch) Closed(err error) {
+	w.Receiver.Closed(err)
+	close(w.ended)
+}
+
+func newCluster(t testing.TB, kind string, degrees []int, mirror bool, limits sdr.Limits) *cluster {
+	c := &cluster{t: t, degrees: degrees}
+	c.ctx, c.end = context.WithCancelCause(t.Context())
+	for rank, d := range degrees {
+		for k := range d {
+			m := &member{rank: rank, replica: k, cluster: c, poller: transport.NewPoller(), killAt: -1,
+				links: make(map[*member]transport.Link), ended: make(map[*member]chan struct{}), killed: make(chan struct{}), verdicts: make(chan *member, 64)}
+			m.engine = sdr.NewEngine(sdr.Config{
+				Rank: rank, Replica: k, Degrees: degrees, Poller: m.poller, Context: c.ctx, Mirror: mirror, Limits: limits,
+				Link: func(rank, replica int) transport.Link { return m.links[c.find(rank, replica)] },
+				Mid:  m.mid,
+			})
+			c.members = append(c.members, m)
+		}
+	}
+	for i, a := range c.members {
+		for _, b := range c.members[:i] {
+			la, lb := pairOf[kind](t)
+			a.connect(b, la)
+			b.connect(a, lb)
+		}
+	}
+	return c
+}
+
+func (c *cluster) find(rank, replica int) *member {
+	for _, m := range c.members {
+		if m.rank == rank && m.replica == replica {
+			return m
+		}
+	}
+	return nil
+}
+
+func (m *member) connect(peer *member, l transport.Link) {
+	m.links[peer], m.ended[peer] = l, make(chan struct{})
+	l.Start(watch{m.engine.Receiver(peer.rank, peer.replica), m.ended[peer]})
+	m.poller.Add(l)
+}
+
+// mid is the death of the process inside its killAt-th message.
+func (m *member) mid() func() bool {
+	n := m.messages
+	m.messages++
+	if n != m.killAt {
+		return nil
+	}
+	return func() bool {
+		go m.die()
+		<-m.killed
+		return false
+	}
+}
+
+// die closes all links of a process, then announces its death to the others in
+// the order of all deaths.
+func (m *member) die() {
+	c := m.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaths = append(c.deaths, m)
+	close(m.killed)
+	for _, l := range m.links {
+		l.Close()
+	}
+	for _, p := range c.members {
+		if p != m {
+			p.verdicts <- m
+		}
+	}
+}
+
+// follow tells the engine of a process about deaths, each after the link was
+// read to its end.
+func (m *member) follow(stop chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-m.killed:
+			return
+		case dead := <-m.verdicts:
+			m.links[dead].PeerDied()
+			<-m.ended[dead]
+			m.engine.Dead(dead.rank, dead.replica)
+		}
+	}
+}
+
+// run runs the program in every process and returns what each came to; a
+// killed one returns nil.
+func (c *cluster) run(program func(w *comm.Comm, m *member) error) error {
+	var all, released sync.WaitGroup
+	stop := make(chan struct{})
+	errs := make(chan error, len(c.members))
+	var followers sync.WaitGroup
+	for _, m := range c.members {
+		followers.Go(func() { m.follow(stop) })
+		released.Add(1)
+		all.Go(func() {
+			done := make(chan error, 1)
+			go func() {
+				w, err := comm.World(m.engine)
+				if err == nil {
+					err = program(w, m)
+				}
+				if err == nil {
+					err = m.engine.Drained(c.ctx)
+				}
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				if err != nil {
+					errs <- fmt.Errorf("%d.%d: %w", m.rank, m.replica, err)
+					c.end(err)
+				}
+			case <-m.killed:
+			}
+			released.Done()
+		})
+	}
+	released.Wait()
+	close(stop)
+	followers.Wait()
+	c.end(fmt.Errorf("the test is over"))
+	for _, m := range c.members {
+		for _, l := range m.links {
+			l.Close()
+		}
+	}
+	all.Wait()
+	close(errs)
+	return <-errs
+}
+
+// TestConformanceOverLinks runs the suite over real links, replicated and not.
+func TestConformanceOverLinks(t *testing.T) {
+	for kind := range pairOf {
+		for _, degrees := range [][]int{{1, 1, 1}, {2, 1, 2}} {
+			t.Run(fmt.Sprint(kind, degrees), func(t *testing.T) {
+				c := newCluster(t, kind, degrees, false, sdr.Limits{})
+				require.NoError(t, c.run(func(w *comm.Comm, _ *member) error {
+					return suite(w, []int{0, 3, 20_000})
+				}))
+			})
+		}
+	}
+}
+
+// TestKillsOverLinks runs random programs over real links while a replica dies
+// inside one of its messages.
+func TestKillsOverLinks(t *testing.T) {
+	for kind := range pairOf {
+		for seed := range uint64(6) {
+			t.Run(fmt.Sprint(kind, seed), func(t *testing.T) {
+				results := func(degrees []int, victim int) []uint64 {
+					c := newCluster(t, kind, degrees, false, sdr.Limits{Eager: 512, Window: 4000, Retain: 4000})
+					if victim >= 0 {
+						c.members[victim].killAt = int(seed)
+					}
+					var mu sync.Mutex
+					sums := make([]uint64, len(degrees))
+					require.NoError(t, c.run(func(w *comm.Comm, m *member) error {
+						sum, err := randomProgram(w, seed, 12)
+						if err != nil { // or it was killed
+							return err
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						if sums[m.rank] != 0 && sums[m.rank] != sum {
+							return fmt.Errorf("replicas of rank %d differ", m.rank)
+						}
+						sums[m.rank] = sum
+						return nil
+					}))
+					if victim >= 0 {
+						require.Len(t, c.deaths, 1)
+					}
+					return sums
+				}
+				want := results([]int{1, 1, 1}, -1)
+				require.Equal(t, want, results([]int{2, 1, 2}, 0))
+				require.Equal(t, want, results([]int{2, 2, 2}, 3))
+			})
+		}
+	}
+}

@@ -1,0 +1,52 @@
+//go:build intra
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/intratest"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// Whatever the degrees, links and deaths, every survivor has the bits of the
+// run without replicas.
+func TestReplicasAgree(t *testing.T) {
+	set := settings{nx: 6, ny: 5, nz: 4, iters: 12, tasks: 16}
+	serial := map[int]map[int][]outcome{}
+	for ranks := 1; ranks <= 3; ranks++ {
+		serial[ranks], _ = solveOn(t, intra.Spec{Ranks: ranks}, set)
+	}
+	check := func(t *testing.T, ranks int, all map[int][]outcome) {
+		for rank := range ranks {
+			require.NotEmpty(t, all[rank])
+			for _, o := range all[rank] {
+				require.Equal(t, serial[ranks][rank][0], o)
+			}
+		}
+	}
+	for _, degrees := range [][]int{{2}, {3}, {2, 2}, {1, 2, 3}, {2, 1, 2}} {
+		t.Run(fmt.Sprint("degrees ", degrees), func(t *testing.T) {
+			all, _ := solveOn(t, intra.Spec{Degrees: degrees}, set)
+			check(t, len(degrees), all)
+		})
+	}
+	points := []string{"section", "task", "update", "message"}
+	rng := rand.New(rand.NewPCG(2, 15))
+	for range 60 {
+		ranks := 1 + rng.IntN(3)
+		point := points[rng.IntN(3+min(ranks-1, 1))]
+		most := map[string]int{"section": 60, "task": 400, "update": 400, "message": 20}[point]
+		kill := fmt.Sprintf("%d.%d@%s:%d", rng.IntN(ranks), rng.IntN(2), point, rng.IntN(most))
+		t.Run(fmt.Sprint(ranks, " ", kill), func(t *testing.T) {
+			all, report := solveOn(t, intra.Spec{Ranks: ranks, Replicas: 2}, set,
+				intratest.Kills(kill), intratest.Sched("static"), intratest.Capacity(100))
+			require.Len(t, report.Deaths, 1)
+			check(t, ranks, all)
+		})
+	}
+}

@@ -1,0 +1,253 @@
+package intra
+
+import (
+	"github.com/intrahpc/intra/update"
+)
+
+// check is checked mode in one section. Every replica runs every task itself,
+// at the end of the section, and several times from the entry state: once as
+// it is and twice with other contents of the out and scratch regions. The
+// memory that tasks name is copied when they are launched; a task may change
+// only what it names as out, inout, reduce or scratch.
+type check struct {
+	s       *Section
+	shadow  shadow
+	layouts layouts
+	clean   []outcome // of each task, from the entry state as it was
+	digest  *digest   // nil for a rank with one replica
+	guilty  map[*Task]int
+
+	findings []Finding
+	trace    string // of a write nobody was blamed for yet
+	a, b     outcome
+}
+
+// guiltyTasks is the number of tasks of one kernel that are looked into when
+// they go wrong: the others will have the same fault.
+const guiltyTasks = 2
+
+func newCheck(s *Section) *check {
+	return &check{s: s, layouts: make(layouts), guilty: make(map[*Task]int)}
+}
+
+// outcome is what one run of a task left in its regions.
+type outcome struct {
+	initial  [][]byte // of each region, before the run; empty for in
+	results  [][]byte // after it; empty for in and scratch
+	panicked *TaskPanic
+}
+
+// launched takes in the task launched last.
+func (c *check) launched() {
+	i := len(c.s.tasks) - 1
+	for k, r := range c.s.tasks[i].regions {
+		c.shadow.add(owner{i, k}, r.Mem)
+	}
+}
+
+// enter begins the end of the section: until here nobody may have written
+// what the tasks name.
+func (c *check) enter(replicated bool) error {
+	for d := range c.shadow.changes() {
+		c.writtenByControl(d)
+	}
+	if len(c.findings) > 0 {
+		return &CheckError{c.findings}
+	}
+	for k, r := range c.s.watched {
+		if r.Err != nil {
+			return r.Err
+		}
+		c.shadow.add(owner{watched, k}, r.Mem)
+	}
+	c.clean = make([]outcome, len(c.s.tasks))
+	if replicated {
+		c.digest = newDigest(c)
+	}
+	return nil
+}
+
+// run runs task i, in every way. The memory stays as it was at the entry.
+func (c *check) run(i int) {
+	clean := &c.clean[i]
+	c.attempt(i, clean, nil)
+	if clean.panicked != nil {
+		panic(clean.panicked) // as it does without checks
+	}
+	if t := c.s.tasks[i].task; c.guilty[t] < guiltyTasks {
+		if d, differs := c.repeat(i); differs {
+			c.guilty[t]++
+			c.blame(i, d)
+		}
+	}
+	clean.initial = nil // only the results are needed from here on
+}
+
+// leave ends the section: nothing but the results of the tasks may have
+// changed, and these are put in their places.
+func (c *check) leave() error {
+	for d := range c.shadow.changes() {
+		c.trace = c.describe(d)
+	}
+	if c.trace != "" {
+		for i := range c.s.tasks {
+			c.trespass(i)
+		}
+		if len(c.findings) == 0 {
+			c.writtenBySomeone()
+		}
+	}
+	if len(c.findings) > 0 {
+		return &CheckError{c.findings}
+	}
+	for i := range c.s.tasks {
+		for k, result := range c.clean[i].results {
+			copy(c.s.tasks[i].regions[k].Mem, result)
+		}
+	}
+	return nil
+}
+
+// filling changes the contents of region k of a task before a run.
+type filling func(k int, r *Region)
+
+// attempt runs task i from the entry state, with out and scratch regions
+// filled as given, and goes back to the entry state.
+func (c *check) attempt(i int, o *outcome, fill filling) {
+	l := &c.s.tasks[i]
+	n := len(l.regions)
+	if len(o.initial) < n {
+		o.initial, o.results = make([][]byte, n), make([][]byte, n)
+	}
+	o.panicked = nil
+	for k := range l.regions {
+		o.initial[k], o.results[k] = o.initial[k][:0], o.results[k][:0]
+		if l.regions[k].Mode == update.In {
+			continue
+		}
+		if d, ok := c.shadow.change(l.regions[k].Mem); ok {
+			c.trace = c.describe(d)
+			c.shadow.restore(l.regions[k].Mem)
+		}
+	}
+	for k := range l.regions {
+		if fill != nil && c.fillable(l, k) {
+			fill(k, &l.regions[k])
+		}
+	}
+	for k, r := range l.regions {
+		if r.Mode != update.In {
+			o.initial[k] = append(o.initial[k], r.Mem...)
+		}
+	}
+	o.panicked = caught(l)
+	for k, r := range l.regions {
+		if r.Mode.Written() {
+			o.results[k] = append(o.results[k], r.Mem...)
+		}
+	}
+	for _, r := range l.regions {
+		if r.Mode != update.In {
+			c.shadow.restore(r.Mem)
+		}
+	}
+}
+
+// caught runs the body of l and returns its panic.
+func caught(l *launched) (p *TaskPanic) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *TaskPanic:
+			p = v
+		default:
+			panic(v)
+		}
+	}()
+	l.run()
+	return nil
+}
+
+// fillable: what region k of l holds at the entry means nothing to the task.
+// A region that shares memory with another one of the task is as an inout.
+func (c *check) fillable(l *launched, k int) bool {
+	r := &l.regions[k]
+	if r.Mode != update.Out && r.Mode != update.Scratch || len(r.Mem) == 0 {
+		return false
+	}
+	lo, hi := bounds(r.Mem)
+	for j := range l.regions {
+		if from, to := bounds(l.regions[j].Mem); j != k && from < hi && lo < to {
+			return false
+		}
+	}
+	return true
+}
+
+// poisons fills every region that may be filled.
+func (c *check) poisons(p poison) filling {
+	return func(k int, r *Region) { c.layouts.of(r.Type).fill(r.Mem, p, k, r.Len()) }
+}
+
+// repeat runs task i again and reports whether it does something else: what
+// it writes must not depend on what out and scratch regions held.
+func (c *check) repeat(i int) (difference, bool) {
+	l := &c.s.tasks[i]
+	runs := []*outcome{&c.a}
+	fillable := false
+	for k := range l.regions {
+		fillable = fillable || c.fillable(l, k)
+	}
+	if fillable {
+		runs = append(runs, &c.b)
+		c.attempt(i, &c.a, c.poisons(poisonA))
+		c.attempt(i, &c.b, c.poisons(poisonB))
+	} else {
+		c.attempt(i, &c.a, nil)
+	}
+	return c.compare(i, runs...)
+}
+
+// difference is an element of a region, or a field of it, that runs of a task
+// wrote in different ways. If the body panicked it is none.
+type difference struct {
+	region   int
+	element  int
+	path     string
+	panicked *TaskPanic
+}
+
+// compare looks for something that other runs of task i did not write as
+// the clean run did. A part of an element is in order if all runs wrote the
+// same there, or if all left alone what was there before. Bytes are compared,
+// so a NaN equals itself.
+func (c *check) compare(i int, others ...*outcome) (difference, bool) {
+	clean := &c.clean[i]
+	for _, o := range others {
+		if o.panicked != nil {
+			return difference{panicked: o.panicked}, true
+		}
+	}
+	for k, result := range clean.results {
+		equal := true
+		for _, o := range others {
+			equal = equal && string(o.results[k]) == string(result)
+		}
+		if equal {
+			continue
+		}
+		lay := c.layouts.of(c.s.tasks[i].regions[k].Type)
+		if e, path, ok := lay.search(len(result), func(at, n int) bool {
+			same, left := true, string(result[at:at+n]) == string(clean.initial[k][at:at+n])
+			for _, o := range others {
+				now := string(o.results[k][at : at+n])
+				same = same && now == string(result[at:at+n])
+				left = left && now == string(o.initial[k][at:at+n])
+			}
+			return !same && !left
+		}); ok {
+			return difference{region: k, element: e, path: path}, true
+		}
+	}
+	return difference{}, false
+}

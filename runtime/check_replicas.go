@@ -1,0 +1,229 @@
+package intra
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/update"
+)
+
+// checked completes s in checked mode.
+func (e *engine) checked(s *Section) error {
+	e.mu.Lock()
+	err := e.err
+	e.mu.Unlock()
+	if err == nil {
+		err = s.check.enter(len(e.peers) > 1)
+	}
+	if err == nil && len(e.peers) > 1 {
+		return e.share(s) // with every task run here
+	}
+	if err == nil {
+		for i := range s.tasks {
+			e.alone(s, i)
+		}
+		err = s.check.leave()
+	}
+	if err != nil {
+		e.mu.Lock()
+		e.fail(err)
+		e.mu.Unlock()
+	}
+	return diverged(err)
+}
+
+// agree ends the checks of s, and compares what its tasks read and wrote with
+// the other replicas. It waits for them, so that a difference is found in the
+// section in which it arises.
+func (e *engine) agree(s *Section) error {
+	if err := s.check.leave(); err != nil {
+		return err
+	}
+	mine, err := s.check.digest.encode(s.check)
+	if err != nil {
+		return err
+	}
+	self := binary.LittleEndian.AppendUint32(nil, uint32(e.setup.Self.Replica))
+	theirs, err := e.runOnce(func() ([]byte, error) { return append(self, mine...), nil })
+	if err != nil {
+		return err
+	}
+	if len(theirs) >= len(self) && bytes.Equal(theirs[len(self):], mine) {
+		return nil
+	}
+	d := &section.Divergence{Section: s.number, Task: -1, Replica: e.setup.Self.Replica}
+	var other digest
+	if len(theirs) < len(self) || json.Unmarshal(theirs[len(self):], &other) != nil {
+		d.Mine, d.Theirs = "the section was completed", "Once was called"
+		return d
+	}
+	d.Peer = int(binary.LittleEndian.Uint32(theirs))
+	s.check.digest.compare(s.check, &other, d)
+	return d
+}
+
+// digest is what replicas compare of a section.
+type digest struct {
+	Section uint64       `json:"section"`
+	Tasks   []taskDigest `json:"tasks"`
+
+	known map[span][]uint64 // of whole regions at the entry: tasks often read the same
+	buf   []byte
+}
+
+type taskDigest struct {
+	Name    string         `json:"name"`
+	Regions []regionDigest `json:"regions"`
+}
+
+// regionDigest holds hashes of blocks of elements of a region, at the entry
+// if the task reads it and at the end if it writes it.
+type regionDigest struct {
+	Elements int      `json:"elements"`
+	Entry    []uint64 `json:"entry,omitempty"`
+	Exit     []uint64 `json:"exit,omitempty"`
+}
+
+type span struct {
+	start *byte
+	bytes int
+	of    reflect.Type
+}
+
+// digestBlocks is the number of blocks by which a difference is placed.
+const digestBlocks = 16
+
+// newDigest takes the hashes of the entry state.
+func newDigest(c *check) *digest {
+	d := &digest{Section: c.s.number, known: make(map[span][]uint64)}
+	for i := range c.s.tasks {
+		l := &c.s.tasks[i]
+		t := taskDigest{Name: l.task.name, Regions: make([]regionDigest, len(l.regions))}
+		for k := range l.regions {
+			r := &l.regions[k]
+			t.Regions[k].Elements = r.Len()
+			if r.Mode != update.In && r.Mode != update.InOut {
+				continue
+			}
+			at := span{unsafe.SliceData(r.Mem), len(r.Mem), r.Type}
+			h, ok := d.known[at]
+			if !ok {
+				h = d.hash(c, r)
+				d.known[at] = h
+			}
+			t.Regions[k].Entry = h
+		}
+		d.Tasks = append(d.Tasks, t)
+	}
+	return d
+}
+
+// encode adds the hashes of the results.
+func (d *digest) encode(c *check) ([]byte, error) {
+	for i := range c.s.tasks {
+		for k := range c.s.tasks[i].regions {
+			if r := &c.s.tasks[i].regions[k]; r.Mode.Written() {
+				d.Tasks[i].Regions[k].Exit = d.hash(c, r)
+			}
+		}
+	}
+	b, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("encode the digest of section %d: %w", d.Section, err)
+	}
+	return b, nil
+}
+
+// hash returns a hash of each block of r, padding left out.
+func (d *digest) hash(c *check, r *Region) []uint64 {
+	lay := c.layouts.of(r.Type)
+	all := make([]uint64, 0, digestBlocks)
+	for lo, hi := range Blocks(r.Len(), digestBlocks) {
+		mem := r.Mem[lo*lay.size : hi*lay.size]
+		if !lay.solid {
+			d.buf = lay.values(d.buf[:0], mem)
+			mem = d.buf
+		}
+		all = append(all, xxh3.Hash(mem))
+	}
+	return all
+}
+
+// compare writes the first difference between d and other into v. What went
+// in comes before what came out.
+func (d *digest) compare(c *check, other *digest, v *section.Divergence) {
+	if d.Section != other.Section || len(d.Tasks) != len(other.Tasks) {
+		v.Mine, v.Theirs = fmt.Sprintf("section %d with %d tasks", d.Section, len(d.Tasks)), fmt.Sprintf("section %d with %d tasks", other.Section, len(other.Tasks))
+		return
+	}
+	for i := range d.Tasks {
+		a, b := &d.Tasks[i], &other.Tasks[i]
+		if a.Name != b.Name || len(a.Regions) != len(b.Regions) {
+			v.Task, v.Mine, v.Theirs = i, a.shape(), b.shape()
+			return
+		}
+		for k := range a.Regions {
+			if n, m := a.Regions[k].Elements, b.Regions[k].Elements; n != m {
+				v.Task, v.Mine, v.Theirs = i, fmt.Sprintf("%s of %s has %d elements", clause(&c.s.tasks[i].regions[k]), a.Name, n), fmt.Sprint(m)
+				return
+			}
+		}
+	}
+	for _, when := range []struct {
+		text   string
+		hashes func(*regionDigest) []uint64
+	}{
+		{"at the entry of the section", func(r *regionDigest) []uint64 { return r.Entry }},
+		{"at its end", func(r *regionDigest) []uint64 { return r.Exit }},
+	} {
+		for i := range d.Tasks {
+			for k := range d.Tasks[i].Regions {
+				a, b := when.hashes(&d.Tasks[i].Regions[k]), when.hashes(&other.Tasks[i].Regions[k])
+				if block := differentBlock(a, b); block >= 0 {
+					v.Task = i
+					v.Mine = fmt.Sprintf("%s, %s of %s, launched at %s, has %s with hash %016x", when.text, clause(&c.s.tasks[i].regions[k]),
+						d.Tasks[i].Name, c.s.tasks[i].pos(), elements(d.Tasks[i].Regions[k].Elements, block), a[block])
+					v.Theirs = fmt.Sprintf("%016x", b[block])
+					return
+				}
+			}
+		}
+	}
+	v.Mine, v.Theirs = "the section was completed", "another word about it was sent" // same hashes, other text
+}
+
+func (t *taskDigest) shape() string {
+	return fmt.Sprintf("task %s with %d regions", t.Name, len(t.Regions))
+}
+
+// differentBlock returns the first index at which a and b differ, -1 if none.
+func differentBlock(a, b []uint64) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// elements names those of a block.
+func elements(n, block int) string {
+	i := 0
+	for lo, hi := range Blocks(n, digestBlocks) {
+		if i == block {
+			if hi == lo+1 {
+				return fmt.Sprintf("element %d", lo)
+			}
+			return fmt.Sprintf("elements %d to %d", lo, hi-1)
+		}
+		i++
+	}
+	return fmt.Sprintf("block %d", block)
+}

@@ -1,0 +1,16 @@
+package forms
+
+import (
+	"testing"
+
+	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra/testdata/generate/same"
+)
+
+func TestSteps(t *testing.T) {
+	kills := []string{"0.0@section:1", "0.1@section:3", "0.0@task:2", "0.1@task:9", "0.1@update:0", "0.0@update:5"}
+	same.Everywhere(t, "3a0b955b90549997", kills, func(p *intra.Process) []float64 {
+		s := &Simulation{P: p}
+		return s.Steps(53)
+	})
+}

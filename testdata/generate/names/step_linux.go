@@ -1,0 +1,13 @@
+//go:build !intra && (amd64 || arm64) && !race
+
+package names
+
+import intra "github.com/intrahpc/intra/runtime"
+
+func step(p *intra.Process, x, y, z []int) {
+	//intra:section on(p)
+	{
+		double(x, y)
+		triple(x, z)
+	}
+}

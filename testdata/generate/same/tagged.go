@@ -1,0 +1,5 @@
+//go:build intra
+
+package same
+
+const tagged = true

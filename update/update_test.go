@@ -1,0 +1,182 @@
+package update_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/update"
+)
+
+func TestPointerFree(t *testing.T) {
+	type plain struct {
+		A [3]float64
+		B struct{ C uint8 }
+	}
+	type holder struct {
+		A int
+		B struct{ Names []string }
+	}
+	require.NoError(t, update.Slice(update.Out, "x", []plain{{}}).Err)
+	require.NoError(t, update.Slice(update.Out, "x", []complex128{1}).Err)
+	require.NoError(t, update.Slice(update.Out, "x", [][0]*int{{}}).Err)
+	for want, r := range map[string]update.Region{
+		"out(x): type update_test.holder holds pointers: update_test.holder.B.Names is a slice": update.Slice(update.Out, "x", []holder{{}}),
+		"inout(x): type *int holds pointers: *int is a ptr":                                     update.Slice(update.InOut, "x", []*int{nil}),
+		"in(f): type func() holds pointers: func() is a func":                                   update.Slice(update.In, "f", []func(){nil}),
+		"in(x): type map[int]int holds pointers: map[int]int is a map":                          update.Slice(update.In, "x", []map[int]int{}),
+		"in(x): type interface {} holds pointers: interface {} is a interface":                  update.Slice(update.In, "x", []any{1}),
+	} {
+		require.EqualError(t, r.Err, want)
+		require.ErrorIs(t, r.Err, update.ErrPointers)
+	}
+	require.ErrorContains(t, update.Var(update.Out, "now", &time.Time{}).Err, "use UnixNano")
+	require.EqualError(t, update.Var[int](update.Out, "n", nil).Err, "out(n): nil *int")
+}
+
+// The checker agrees with a comparison of all pairs.
+func TestOverlapAgainstAllPairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	memory := make([]byte, 60)
+	var c update.Checker
+	found := 0
+	for range 20_000 {
+		tasks := make([][]update.Region, 1+rng.IntN(5))
+		for i := range tasks {
+			for range 1 + rng.IntN(3) {
+				lo := rng.IntN(len(memory))
+				hi := lo + rng.IntN(min(9, len(memory)-lo+1))
+				tasks[i] = append(tasks[i], update.Slice(update.Mode(rng.IntN(5)), "m", memory[lo:hi]))
+			}
+		}
+		err := c.Check(len(tasks), func(i int) []update.Region { return tasks[i] })
+		if overlapping(tasks) {
+			require.Error(t, err)
+			found++
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	require.Greater(t, found, 1000)
+}
+
+func overlapping(tasks [][]update.Region) bool {
+	for i, a := range tasks {
+		for _, b := range tasks[i+1:] {
+			for _, ra := range a {
+				for _, rb := range b {
+					if (ra.Mode != update.In || rb.Mode != update.In) && shared(ra.Mem, rb.Mem) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+func shared(a, b []byte) bool {
+	for i := range a {
+		for k := range b {
+			if &a[i] == &b[k] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestAliased(t *testing.T) {
+	p, r := make([]float64, 8), make([]float64, 8)
+	regions := []update.Region{
+		update.Slice(update.In, "r", r), update.Slice(update.In, "p", p[:5]),
+		update.Slice(update.Out, "w", p[4:]), update.Slice(update.Out, "z", make([]float64, 2)),
+	}
+	update.Aliased(regions)
+	require.Equal(t, update.InOut, regions[2].Mode, "it shares an element with an in")
+	require.Equal(t, update.Out, regions[3].Mode)
+}
+
+func TestPayloadAndApply(t *testing.T) {
+	regions := func() []update.Region {
+		return []update.Region{
+			update.Slice(update.Out, "a", []int32{1, 2, 3}), update.Slice(update.In, "b", []int32{4}),
+			update.Slice(update.InOut, "c", []uint8{5, 6}), update.Slice(update.Scratch, "d", []int32{7}),
+			update.Slice(update.Reduce, "e", []float32{8}),
+		}
+	}
+	from, to := regions(), regions()
+	for _, r := range to {
+		clear(r.Mem)
+	}
+	var payload []byte
+	for _, piece := range update.Payload(nil, from) {
+		payload = append(payload, piece...)
+	}
+	require.Len(t, payload, update.Size(from))
+	require.NoError(t, update.Apply(to, payload))
+	for i, r := range to {
+		if r.Mode.Written() {
+			require.Equal(t, from[i].Mem, r.Mem)
+		} else {
+			require.Equal(t, make([]byte, len(r.Mem)), r.Mem, "%s is not part of an update", r.Name)
+		}
+	}
+	require.EqualError(t, update.Apply(to, payload[1:]), "an update of 17 bytes for a task that writes 18")
+}
+
+func TestSignature(t *testing.T) {
+	sum := func(task string, regions ...update.Region) uint64 {
+		var s update.Signature
+		s.Add(task, regions)
+		return s.Sum()
+	}
+	x, small := make([]float64, 100), []float64{1, 2}
+	base := sum("k", update.Slice(update.In, "x", x), update.Slice(update.In, "s", small))
+	require.Equal(t, base, sum("k", update.Slice(update.In, "x", make([]float64, 100)), update.Slice(update.In, "s", []float64{1, 2})), "addresses do not matter")
+	x[7] = 1
+	require.Equal(t, base, sum("k", update.Slice(update.In, "x", x), update.Slice(update.In, "s", small)), "nor values of arrays")
+	require.NotEqual(t, base, sum("l", update.Slice(update.In, "x", x), update.Slice(update.In, "s", small)))
+	require.NotEqual(t, base, sum("k", update.Slice(update.In, "x", x[:99]), update.Slice(update.In, "s", small)))
+	require.NotEqual(t, base, sum("k", update.Slice(update.In, "x", x), update.Slice(update.In, "s", []float64{1, 3})))
+	require.NotEqual(t, base, sum("k", update.Slice(update.InOut, "x", x), update.Slice(update.In, "s", small)))
+}
+
+func TestSnapshot(t *testing.T) {
+	mem := []byte{1, 2, 3}
+	var s update.Snapshot
+	s.Take(mem)
+	copy(mem, "torn")
+	s.Restore()
+	require.Equal(t, []byte{1, 2, 3}, mem)
+}
+
+func FuzzParseMessage(f *testing.F) {
+	m := update.Message{Kind: update.KindUpdate, Section: 7, Task: 3, Tasks: 16, Signature: 9}
+	h := m.Header(1)
+	var b [transport.HeaderSize]byte
+	h.Encode(&b)
+	f.Add(b[:])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var b [transport.HeaderSize]byte
+		copy(b[:], data)
+		var h transport.Header
+		if h.Decode(&b) != nil {
+			return
+		}
+		m, err := update.ParseMessage(&h)
+		if err != nil {
+			require.ErrorIs(t, err, update.ErrMessage)
+			return
+		}
+		if m.Kind == update.KindUpdate || m.Kind == update.KindClaim {
+			require.Less(t, m.Task, m.Tasks)
+			require.GreaterOrEqual(t, m.Task, 0)
+		}
+		again := m.Header(h.Incarnation)
+		require.Equal(t, h.Args[:5], again.Args[:5])
+	})
+}
