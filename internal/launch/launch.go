@@ -115,8 +115,13 @@ func (h *head) run(ctx context.Context, path string, g *guard) int {
 		h.warnUnfired()
 	}
 	code := h.code()
-	if h.config.Report != "" && started {
-		if err := writeReport(h.config.Report, h.report(code), h.console); err != nil {
+	if !started {
+		return code
+	}
+	report := h.report(code)
+	h.summarize(report)
+	if h.config.Report != "" {
+		if err := writeReport(h.config.Report, report, h.console); err != nil {
 			h.console.notef("intrarun: %v", err)
 			if code == ExitOK {
 				code = ExitFailed
