@@ -2,6 +2,7 @@ package intra
 
 import (
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/sched"
@@ -24,25 +25,46 @@ type decisionKey struct {
 	bytes int // of all updates, as a power of two
 }
 
+const (
+	// samples is how many sections a time is the median of: a single one
+	// says little on a busy machine.
+	samples = 5
+	// warmUp sections are not measured: they touch memory for the first time.
+	warmUp = 2
+	// A decision changes only for a gain of a tenth, so that noise does not
+	// turn it back and forth.
+	hysteresis = 10
+	// longestPause between trials of sharing. Before, the pauses double.
+	longestPause = 1024
+)
+
 // decision is what is known of one kind of section.
 type decision struct {
 	runs      uint64
-	shared    time.Duration // of a whole section when it was shared, average
-	alone     time.Duration // of all its bodies, one after the other, average
-	measured  int           // shared sections in the average
+	shared    window // durations of whole sections that were shared
+	alone     window // what all bodies take, one after the other
 	replicate bool
 }
 
-const (
-	// enough measured sections before a decision is made.
-	enough = 4
-	// A decision changes only for a gain of an eighth, so that noise does
-	// not turn it back and forth.
-	hysteresis = 8
-	// longestPause between two sections that are shared to see whether it
-	// pays now. Before, the pauses double.
-	longestPause = 1024
-)
+// window holds the last few of a series of durations.
+type window struct {
+	last [samples]time.Duration
+	n    int
+}
+
+func (w *window) add(d time.Duration) {
+	w.last[w.n%samples] = d
+	w.n++
+}
+
+func (w *window) full() bool { return w.n >= samples }
+
+func (w *window) median() time.Duration {
+	s := w.last
+	n := min(w.n, samples)
+	slices.Sort(s[:n])
+	return s[n/2]
+}
 
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
 
@@ -61,44 +83,45 @@ func (d *decisions) about(s *Section) *decision {
 	return d.of[key]
 }
 
-// policy returns how to run the next section of this kind. The sections that
-// try sharing again are counted, not timed, so that all replicas try at once.
+// policy returns how to run the next section of this kind.
 func (d *decision) policy() sched.Policy {
 	d.runs++
-	again := d.runs&(d.runs-1) == 0 || d.runs%longestPause == 0
-	if d.replicate && !again {
+	if d.replicate && !d.trial() {
 		return sched.Replicate
 	}
 	return sched.Adaptive
 }
 
+// trial reports whether this section tries sharing again, to see whether it
+// pays now. Trials are counted, not timed, so that all replicas try at once;
+// one takes as many sections as a median needs.
+func (d *decision) trial() bool {
+	pause := uint64(1) << (bits.Len64(d.runs) - 1)
+	return d.runs%min(pause, longestPause) < samples && d.runs >= 4*samples
+}
+
 // learn takes in a section that ran with that policy and took that long; of
 // its n bodies this replica ran some, in the time spent.
 func (d *decision) learn(p sched.Policy, took, spent time.Duration, ran, n int) {
-	if ran == 0 {
+	if d.runs <= warmUp || ran == 0 {
 		return
 	}
-	alone := spent * time.Duration(n) / time.Duration(ran)
-	d.alone = average(d.alone, alone)
+	d.alone.add(spent * time.Duration(n) / time.Duration(ran))
 	if p == sched.Replicate {
+		d.shared = window{} // the next trial stands for itself
 		return
 	}
-	if d.replicate { // a trial: what was measured long ago means nothing
-		d.replicate = took > d.alone-d.alone/hysteresis
-		d.shared, d.measured = took, enough/2
+	d.shared.add(took)
+	if !d.shared.full() {
 		return
 	}
-	d.shared = average(d.shared, took)
-	d.measured++
-	d.replicate = d.measured >= enough && d.shared > d.alone+d.alone/hysteresis
-}
-
-// average weighs the newest of a series by a quarter.
-func average(old, now time.Duration) time.Duration {
-	if old == 0 {
-		return now
+	shared, alone := d.shared.median(), d.alone.median()
+	switch {
+	case shared > alone+alone/hysteresis:
+		d.replicate = true
+	case shared < alone-alone/hysteresis:
+		d.replicate = false
 	}
-	return (3*old + now) / 4
 }
 
 // word is the decision as the report names it.
@@ -107,4 +130,12 @@ func (d *decision) word() string {
 		return "replicate"
 	}
 	return "share"
+}
+
+// average weighs the newest of a series by a quarter.
+func average(old, now time.Duration) time.Duration {
+	if old == 0 {
+		return now
+	}
+	return (3*old + now) / 4
 }

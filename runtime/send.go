@@ -35,7 +35,7 @@ func (e *engine) frames(s *Section, acts []section.Action) []outgoing {
 			f.Payload = update.Payload(f.Payload[:0], s.tasks[a.Task].regions)
 			f.Mid = e.kills.mid(job.KillUpdate)
 			e.pending.Add(1)
-			e.stats.total.UpdateBytes += int64(update.Size(s.tasks[a.Task].regions))
+			e.stats.sent(s.tasks[a.Task].task, update.Size(s.tasks[a.Task].regions))
 		}
 		f.Header = m.Header(e.setup.Incarnation)
 		f.Owner = e

@@ -36,6 +36,11 @@ func (s *stats) received(t *Task) {
 	s.of(t).Received++
 }
 
+func (s *stats) sent(t *Task, bytes int) {
+	s.total.UpdateBytes += int64(bytes)
+	s.of(t).UpdateBytes += int64(bytes)
+}
+
 func (s *stats) waited(t *Task, d time.Duration) { s.of(t).WaitSeconds += d.Seconds() }
 
 // snapshot returns a copy for the head.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/limit"
 )
 
 // linkTimeout bounds the handshake on one connection, so that a stranger who
@@ -18,6 +19,16 @@ const linkTimeout = 10 * time.Second
 // other one, not yet started. A process that was declared dead before its link
 // was made has none; its verdict comes from Next as any other.
 func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, error) {
+	links, err := s.connect(ctx)
+	if err == nil && s.setup.Limit > 0 {
+		for p, l := range links {
+			links[p] = limit.New(l, limit.Rate(s.setup.Limit))
+		}
+	}
+	return links, err
+}
+
+func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, error) {
 	peers, err := s.awaitStart(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("wait until all processes have joined: %w", err)

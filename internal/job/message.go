@@ -64,6 +64,7 @@ type Setup struct {
 	Check       bool    `json:"check,omitempty"`
 	Sched       string  `json:"sched,omitempty"` // "", static, adaptive, replicate
 	Link        string  `json:"link"`            // shm, unix, tcp
+	Limit       float64 `json:"limit,omitempty"` // of a link, in bytes per second; 0 = none
 	Kills       []Kill  `json:"kills,omitempty"` // counted points of this process
 }
 

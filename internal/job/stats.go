@@ -32,5 +32,9 @@ type TaskStats struct {
 	Received    int64   `json:"received"`
 	Seconds     float64 `json:"seconds"`      // spent in bodies
 	WaitSeconds float64 `json:"wait_seconds"` // spent waiting for updates
-	Decision    string  `json:"decision"`     // share or replicate
+	// SectionSeconds is the time in sections that were completed together with
+	// other replicas and whose first task is of this type.
+	SectionSeconds float64 `json:"section_seconds"`
+	UpdateBytes    int64   `json:"update_bytes"` // payload of updates sent
+	Decision       string  `json:"decision"`     // share or replicate
 }

@@ -57,6 +57,7 @@ func (h *head) welcome(m *member, hello *job.Hello, pid int) {
 		Check:       h.config.Check,
 		Sched:       h.config.Sched,
 		Link:        h.config.Link,
+		Limit:       h.config.Limit,
 	}
 	for _, k := range h.kills {
 		if k.Process == m.process && k.Point != job.KillAfter {

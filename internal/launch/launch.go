@@ -15,8 +15,9 @@ import (
 // Config describes one run of a program as a job.
 type Config struct {
 	Degrees []int
-	Link    string // job.LinkSHM, LinkUnix or LinkTCP
-	Ring    int    // size of a shared-memory ring in bytes
+	Link    string  // job.LinkSHM, LinkUnix or LinkTCP
+	Ring    int     // size of a shared-memory ring in bytes
+	Limit   float64 // bandwidth of a link in bytes per second; 0: as fast as it is
 	Kills   []job.Kill
 	Sched   string
 	Check   bool

@@ -17,6 +17,7 @@ type report struct {
 	Ranks       int       `json:"ranks"`
 	Degrees     []int     `json:"degrees"`
 	Link        string    `json:"link"`
+	Limit       float64   `json:"limit,omitempty"` // of a link, in bytes per second
 	WallSeconds float64   `json:"wall_seconds"`
 	IntraTag    bool      `json:"intra_tag"`
 	Failures    []failure `json:"failures"`
@@ -24,7 +25,7 @@ type report struct {
 	counts                // sums over all processes
 	Processes   []process `json:"processes"`
 
-	TaskTypes map[string]job.TaskStats `json:"task_types"`
+	TaskTypes map[string]taskType `json:"task_types"`
 }
 
 type counts struct {
@@ -80,10 +81,11 @@ func (h *head) report(code int) *report {
 	r := &report{
 		ExitCode: code, Error: h.ledger.text, Ranks: len(h.ledger.degrees), Degrees: h.ledger.degrees,
 		Link:      h.config.Link,
+		Limit:     h.config.Limit,
 		Failures:  append([]failure{}, h.failures...),
 		Kills:     []kill{},
 		Processes: []process{},
-		TaskTypes: make(map[string]job.TaskStats),
+		TaskTypes: make(map[string]taskType),
 	}
 	if !h.joined.IsZero() {
 		r.WallSeconds = h.finished.Sub(h.joined).Seconds()
@@ -111,22 +113,37 @@ func (h *head) report(code int) *report {
 		r.add(m.stats)
 		r.Processes = append(r.Processes, p)
 		for name, t := range m.stats.TaskTypes {
-			r.TaskTypes[name] = addTask(r.TaskTypes[name], t)
+			tt := r.TaskTypes[name]
+			tt.add(t)
+			r.TaskTypes[name] = tt
 		}
 	}
 	return r
 }
 
-// addTask sums up one type of task. It counts as shared if a process shares it.
-func addTask(a, b job.TaskStats) job.TaskStats {
+// taskType is all that the processes did with one type of task.
+type taskType struct {
+	job.TaskStats
+	// Overlap is the share of the time in shared sections that was not spent
+	// waiting: 1 if all transfers were hidden behind computation, 0 if there
+	// were none of these sections.
+	Overlap float64 `json:"overlap"`
+}
+
+// add sums up. A type counts as shared if a process shares it.
+func (a *taskType) add(b job.TaskStats) {
 	a.Run += b.Run
 	a.Received += b.Received
 	a.Seconds += b.Seconds
 	a.WaitSeconds += b.WaitSeconds
+	a.SectionSeconds += b.SectionSeconds
+	a.UpdateBytes += b.UpdateBytes
+	if a.SectionSeconds > 0 {
+		a.Overlap = 1 - min(a.WaitSeconds/a.SectionSeconds, 1)
+	}
 	if a.Decision != "share" {
 		a.Decision = b.Decision
 	}
-	return a
 }
 
 // writeReport puts the report into the file name as a whole, or on one line of
