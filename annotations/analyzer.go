@@ -2,6 +2,7 @@ package annotations
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/build"
 	"go/token"
@@ -50,7 +51,7 @@ func (*packageFact) AFact() {}
 
 func (f *packageFact) String() string { return "effects" }
 
-func run(pass *analysis.Pass) (any, error) {
+func run(pass *analysis.Pass) (result any, err error) {
 	if standard(pass) {
 		return &Package{Types: pass.Pkg}, nil
 	}
@@ -81,6 +82,13 @@ func run(pass *analysis.Pass) (any, error) {
 		}
 		return &f.Funcs[i]
 	}
+	// The SSA builder wants types that are whole, and says so by a panic. What
+	// a dependency lacks is not among the errors of this package.
+	defer func() {
+		if v := recover(); v != nil {
+			result, err = nil, fmt.Errorf("package %s or what it imports does not compile: %v", pass.Pkg.Path(), v)
+		}
+	}()
 	eff := buildEffects(pass, known)
 
 	byDecl := map[*ast.FuncDecl][]Directive{}

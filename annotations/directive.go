@@ -59,6 +59,18 @@ func IsGenerated(f *ast.File) bool {
 	return false
 }
 
+// Mentions tells whether a file holds a directive or what may be meant as one.
+func Mentions(f *ast.File) bool {
+	for _, g := range f.Comments {
+		for _, c := range g.List {
+			if dir, err := parseDirective(c); err != nil || dir.Name != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // FindDirectives finds the directives of a file parsed with comments. Those
 // that are misspelt or stand where they mean nothing are errors.
 func FindDirectives(fset *token.FileSet, f *ast.File) *Directives {

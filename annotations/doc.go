@@ -20,6 +20,36 @@
 //		waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 //	}
 //
+// # Grammar
+//
+// A directive takes one line; several lines of a kernel add up.
+//
+//	task      = "//intra:task" { clause } .
+//	clause    = ( "in" | "out" | "inout" | "scratch" ) "(" item { "," item } ")"
+//	          | "reduce" "(" ( "+" | "*" | name ) ":" name ")" .
+//	item      = name { "." name } [ "[" [ bound ] ":" [ bound ] "]" ] .
+//	section   = "//intra:section" [ "on" "(" name { "." name } ")" ]
+//	            [ "sched" "(" ( "static" | "adaptive" | "replicate" ) ")" ] .
+//
+// An item is a parameter, the receiver or the named result, or a path of
+// fields of one. A bound is integer arithmetic over parameters, their fields,
+// constants and lengths. Every parameter, receiver and result stands in
+// exactly one clause, or its fields do; a path takes only its field out of the
+// clause of what it belongs to.
+//
+//	in       read
+//	out      written, in part or as a whole, and not read before
+//	inout    read and written
+//	reduce   the result, folded into a variable of the caller with + * min max
+//	         or a function of the package, in launch order
+//	scratch  work space: its contents mean nothing before and after
+//
+// In a section kernels are called in these forms, each as a statement of its
+// own: f(…) without a result; v = f(…) for a result in out; v += f(…),
+// v *= f(…), v = min(v, f(…)), v = max(v, f(…)) and v = op(v, f(…)) for one in
+// reduce. Everything else in a section is control code, which every replica
+// runs.
+//
 // # What the checks see
 //
 // The effects of a kernel and of the functions it calls are found in SSA form:

@@ -63,10 +63,19 @@ func (f *flow) before(x, y ssa.Instruction, back bool) bool {
 	return f.reach(x.Block(), back)[y.Block()]
 }
 
+// dominates tells whether x runs before y on every way to y.
+func (f *flow) dominates(x, y ssa.Instruction) bool {
+	if x.Block() == y.Block() {
+		return f.index[x] < f.index[y]
+	}
+	return x.Block().Dominates(y.Block())
+}
+
 // exposedRead tells whether a read certainly may come before what it reads is
 // written. A write counts as coming first if it can run before the read,
-// unless it is the write of the same element in an earlier turn of a loop
-// (w[i] += …), or of an element that the loop has not reached yet (w[i+1]).
+// unless every such write comes after a read of the same turn of the loop, and
+// is of the same element (w[i] += …) or of one that the loop reaches earlier
+// (w[i] = w[i+1]).
 func (b *body) exposedRead(r *event) bool {
 	for i := range b.events {
 		w := &b.events[i]
@@ -76,7 +85,7 @@ func (b *body) exposedRead(r *event) bool {
 		if b.flow.before(w.instr, r.instr, false) {
 			return false
 		}
-		if b.flow.before(w.instr, r.instr, true) && !sameOrAhead(w.addr, r.addr) {
+		if b.flow.before(w.instr, r.instr, true) && !(b.flow.dominates(r.instr, w.instr) && sameOrAhead(w.addr, r.addr)) {
 			return false
 		}
 	}

@@ -75,6 +75,11 @@ func standardCall(b *body, instr ssa.Instruction, f *types.Func, args []ssa.Valu
 	switch f.Pkg().Path() {
 	case "math", "math/bits", "math/cmplx", "cmp", "strings", "strconv", "unicode", "errors", "fmt", "unicode/utf8":
 		return true
+	case "sync/atomic":
+		if len(args) > 0 && !strings.HasPrefix(name, "Load") {
+			b.access(instr, nil, b.value(args[0]), true, pos)
+			return true
+		}
 	case "sort":
 		switch name {
 		case "Float64s", "Ints", "Strings", "Slice", "SliceStable", "Sort", "Stable":

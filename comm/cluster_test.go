@@ -18,6 +18,8 @@ import (
 	"github.com/intrahpc/intra/transport/tcp"
 )
 
+var zeroLimits sdr.Limits
+
 // pairOf makes the two ends of a link of each kind.
 var pairOf = map[string]func(t testing.TB) (a, b transport.Link){
 	"inproc": func(testing.TB) (a, b transport.Link) { return inproc.Pair() },

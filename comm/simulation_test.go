@@ -364,9 +364,56 @@ func overlapped(w *world) error {
 	return nil
 }
 
+// halo is what HPCCG does: receives from any source for the messages of the
+// neighbours, stored by their source, and a reduction before the next round.
+func halo(w *world) error {
+	n, me, size := w.c.Size(), w.c.Rank(), w.size()
+	var neighbours []int
+	for _, r := range []int{me - 1, me + 1} {
+		if r >= 0 && r < n {
+			neighbours = append(neighbours, r)
+		}
+	}
+	for round := range 3 {
+		var reqs []*comm.Request
+		bufs := make([][]uint32, len(neighbours))
+		for i := range neighbours {
+			bufs[i] = make([]uint32, size+2)
+			reqs = append(reqs, comm.Irecv(w.c, bufs[i], comm.AnySource, 99))
+		}
+		for _, r := range neighbours {
+			if err := comm.Send(w.c, payload(me, round, size), r, 99); err != nil {
+				return err
+			}
+		}
+		seen := make([]int, n)
+		for i, r := range reqs {
+			st, err := r.Wait()
+			if err == nil {
+				err = check(bufs[i], st.Source, round)
+			}
+			if err != nil {
+				return err
+			}
+			seen[st.Source]++
+		}
+		sum, err := comm.AllreduceValue(w.c, me+round, comm.Sum)
+		if err != nil {
+			return err
+		}
+		w.observe(seen, []int{sum})
+	}
+	return nil
+}
+
 func split(w *world) error {
-	color := w.c.Rank() % (1 + w.plan.IntN(2))
-	sub, err := w.c.Split(color, -w.c.Rank())
+	var sub *comm.Comm
+	var err error
+	if k := w.plan.IntN(3); k == 0 {
+		sub, err = w.c.Dup()
+	} else {
+		sub, err = w.c.Split(w.c.Rank()%k, -w.c.Rank())
+	}
 	if err != nil {
 		return err
 	}
@@ -381,7 +428,7 @@ func split(w *world) error {
 	return sub.Free()
 }
 
-var steps = []func(*world) error{ring, scatterShot, fanIn, flood, isendSsend, eachWay, collectives, collectives, overlapped}
+var steps = []func(*world) error{ring, scatterShot, fanIn, flood, isendSsend, eachWay, collectives, collectives, overlapped, halo}
 
 // program is one random program: what it does depends on the seed alone.
 func program(seed uint64, length int, sums func(p *sdrtest.Process, sum uint64)) func(p *sdrtest.Process) error {

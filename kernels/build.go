@@ -162,18 +162,24 @@ func (b *Builder[T]) addDiagonals() {
 	}
 }
 
-// pattern returns the number of the pattern in off and msk.
+// pattern returns the number of the pattern in off and msk, or its complement
+// if every row has every diagonal.
 func (b *Builder[T]) pattern() int32 {
 	b.key = b.key[:0]
+	full := uint8(0xff)
 	for d, o := range b.off {
 		b.key = binary.LittleEndian.AppendUint32(b.key, uint32(o))
 		b.key = append(b.key, b.msk[d])
+		full &= b.msk[d]
 	}
 	if p, ok := b.patterns[string(b.key)]; ok {
 		return p
 	}
 	a := b.a
 	p := int32(len(a.ptr) - 1)
+	if full == 0xff {
+		p = ^p
+	}
 	b.patterns[string(b.key)] = p
 	a.off, a.mask = append(a.off, b.off...), append(a.mask, b.msk...)
 	a.ptr = append(a.ptr, int32(len(a.off)))

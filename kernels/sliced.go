@@ -15,7 +15,7 @@ type Sliced[T Float] struct {
 
 	runs []run   // slices of one kind in a row
 	at   []int64 // per slice: its first value in diag or even
-	aux  []int32 // per slice: its pattern, or its number of columns in even
+	aux  []int32 // per slice: its pattern as simd takes it, or its number of columns in even
 
 	// By diagonals: the entries (i, j) with one j-i. A pattern lists the
 	// diagonals of a slice and the rows that have them; slices share patterns.
@@ -145,6 +145,9 @@ func (a *Sliced[T]) entries(i int, f func(col int, val T)) {
 	r := a.runs[a.runOf(s)]
 	at, aux := int(a.at[s])+lane, int(a.aux[s])
 	if r.kind == byDiagonal {
+		if aux < 0 {
+			aux = ^aux
+		}
 		for d := a.ptr[aux]; d < a.ptr[aux+1]; d++ {
 			if a.mask[d]>>lane&1 != 0 {
 				f(i+int(a.off[d]), a.diag[at])

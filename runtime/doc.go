@@ -22,6 +22,15 @@
 // launcher intrarun, or with a nil *Process, a program is one rank alone and
 // runs its tasks at once.
 //
+// # Checked mode
+//
+// With intrarun -check, Spec.Check or package intratest every section is run
+// in a way that finds wrong clauses: each task more than once, with poison in
+// what it may not read, all named memory compared before and after, and the
+// results of all replicas compared with each other. A finding names the
+// kernel, the argument, the element and the clause to change. It sees only
+// memory that a clause names, or that [Watch] does.
+//
 // A Process and its sections are used by one goroutine at a time; the body of
 // a task may use goroutines of its own if their results do not depend on
 // their order.

@@ -46,6 +46,7 @@ type engine struct {
 	stats     stats
 	average   map[*Task]time.Duration // of a body run here, for claims
 	decisions decisions
+	trace     *tracer // nil: not asked for
 
 	deaths deaths
 }
@@ -80,6 +81,7 @@ func newEngine(ctx context.Context, h head, links map[job.Process]transport.Link
 		decisions: newDecisions(),
 		deaths:    newDeaths(),
 	}
+	e.trace = newTracer(setup, e.start)
 	for p, l := range links {
 		if p.Rank == setup.Self.Rank {
 			e.peers[p.Replica] = l
@@ -114,9 +116,11 @@ func (e *engine) alone(s *Section, i int) {
 	from := e.now()
 	s.run(i)
 	e.kills.at(job.KillTask)
+	to := e.now()
 	e.mu.Lock()
-	e.stats.ran(s.tasks[i].task, e.now()-from)
+	e.stats.ran(s.tasks[i].task, to-from)
 	e.mu.Unlock()
+	e.trace.task(s, i, from, to)
 }
 
 // enter tells the machine of a section whose tasks have all been launched.
@@ -191,7 +195,9 @@ func (e *engine) share(s *Section) error {
 		from := e.now()
 		s.run(step.Task)
 		e.kills.at(job.KillTask)
-		spent := e.now() - from
+		to := e.now()
+		spent := to - from
+		e.trace.task(s, step.Task, from, to)
 		e.mu.Lock()
 		t := s.tasks[step.Task].task
 		e.stats.ran(t, spent)
@@ -208,7 +214,7 @@ func (e *engine) share(s *Section) error {
 	}
 	e.mu.Unlock()
 	if err == nil {
-		err = e.handedOver()
+		err = e.handedOver(s)
 	}
 	if err == nil && s.check != nil {
 		err = e.agree(s)
@@ -221,6 +227,7 @@ func (e *engine) share(s *Section) error {
 	}
 	e.open = nil
 	e.machine.Leave()
+	e.completed(s, begun)
 	if s.decision != nil && len(s.tasks) > 0 {
 		s.decision.learn(s.policy, e.now()-begun, inBodies, ran, len(s.tasks))
 		e.stats.of(s.tasks[0].task).Decision = s.decision.word()
@@ -243,17 +250,22 @@ func (e *engine) await(s *Section, seen uint64, until time.Duration) error {
 	}
 	e.mu.Lock()
 	if missing >= 0 {
-		e.stats.waited(s.tasks[missing].task, e.now()-from)
+		e.waited(s, missing, from)
 	}
 	return e.ended(err)
 }
 
 // handedOver waits until the memory of this section is no link's any more.
-func (e *engine) handedOver() error {
+func (e *engine) handedOver(s *Section) error {
 	if e.pending.Load() == 0 {
 		return nil
 	}
-	return e.ended(e.poller.Wait(e.ctx, func() bool { return e.pending.Load() == 0 }))
+	from := e.now()
+	err := e.poller.Wait(e.ctx, func() bool { return e.pending.Load() == 0 })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waited(s, 0, from)
+	return e.ended(err)
 }
 
 // ended puts the reason why the job ended into the error of a wait.
@@ -275,6 +287,7 @@ func (e *engine) perform(acts []section.Action) error {
 				return fmt.Errorf("%w: task %d (%s): replica %d sent %w", ErrDiverged, a.Task, l.task.name, a.Peer, err)
 			}
 			e.stats.received(l.task)
+			e.trace.update(job.TraceReceive, e.open, a.Task, a.Peer, e.now())
 			e.staged.put(b)
 		case section.Drop:
 			e.staged.put(a.Token.(*buffer))

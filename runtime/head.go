@@ -12,6 +12,7 @@ type head interface {
 	Setup() job.Setup
 	Next() (job.Event, error)
 	Stats(job.Stats)
+	Trace([]job.TraceEvent)
 	Fired(job.Kill, job.Stats)
 	Finish(job.Stats) error
 	Fail(job.Failure, job.Stats) error
@@ -30,6 +31,7 @@ func (e *engine) report() {
 		select {
 		case <-tick.C:
 			e.head.Stats(e.snapshot())
+			e.trace.flush(e.head)
 		case <-e.ctx.Done():
 			return
 		}

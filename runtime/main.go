@@ -51,6 +51,7 @@ func enter(run func(*Process) error) int {
 	}
 	var e *engine
 	e = newEngine(ctx, session, links, func(k job.Kill) {
+		e.trace.flush(session)
 		session.Fired(k, e.snapshot())
 		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 			panic(fmt.Errorf("kill this process at %s: %w", k, err))
@@ -64,7 +65,9 @@ func enter(run func(*Process) error) int {
 			os.Exit(code)
 		}
 	}()
-	if err := e.run(run); err != nil {
+	err = e.run(run)
+	e.trace.flush(session)
+	if err != nil {
 		f := failure(err)
 		if session.Fail(f, e.snapshot()) != nil {
 			fmt.Fprintf(os.Stderr, "intra: %s: %s\n", f.Kind, f.Text)

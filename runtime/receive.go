@@ -120,6 +120,7 @@ func (r *receiver) update(u section.Update, payload []byte) {
 	}
 	if placed {
 		e.stats.received(e.open.tasks[u.Task].task)
+		e.trace.update(job.TraceReceive, e.open, u.Task, u.Peer, e.now())
 		return
 	}
 	if borrowed && len(acts) == 0 {

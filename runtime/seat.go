@@ -126,6 +126,9 @@ func (s *seat) Next() (job.Event, error) {
 // Stats implements head. The counts are taken at the end.
 func (s *seat) Stats(job.Stats) {}
 
+// Trace implements head. Nothing here asks for a trace.
+func (s *seat) Trace([]job.TraceEvent) {}
+
 // Suspect implements head. Nobody dies here without the head's knowledge.
 func (s *seat) Suspect(job.Process, error) {}
 

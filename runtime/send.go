@@ -36,6 +36,7 @@ func (e *engine) frames(s *Section, acts []section.Action) []outgoing {
 			f.Mid = e.kills.mid(job.KillUpdate)
 			e.pending.Add(1)
 			e.stats.sent(s.tasks[a.Task].task, update.Size(s.tasks[a.Task].regions))
+			e.trace.update(job.TraceSend, s, a.Task, a.Peer, e.now())
 		}
 		f.Header = m.Header(e.setup.Incarnation)
 		f.Owner = e

@@ -41,7 +41,23 @@ func (s *stats) sent(t *Task, bytes int) {
 	s.of(t).UpdateBytes += int64(bytes)
 }
 
-func (s *stats) waited(t *Task, d time.Duration) { s.of(t).WaitSeconds += d.Seconds() }
+// waited notes, under the lock, that this process has waited since from for
+// the update of a task, or to be rid of its own ones.
+func (e *engine) waited(s *Section, task int, from time.Duration) {
+	to := e.now()
+	e.stats.of(s.tasks[task].task).WaitSeconds += (to - from).Seconds()
+	e.trace.wait(s, task, from, to)
+}
+
+// completed notes, under the lock, that s is complete, which began to be
+// shared at from.
+func (e *engine) completed(s *Section, from time.Duration) {
+	to := e.now()
+	if len(s.tasks) > 0 {
+		e.stats.of(s.tasks[0].task).SectionSeconds += (to - from).Seconds()
+	}
+	e.trace.section(s, from, to)
+}
 
 // snapshot returns a copy for the head.
 func (e *engine) snapshot() job.Stats {

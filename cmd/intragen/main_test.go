@@ -14,11 +14,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// repository is the folder of go.mod.
+// root is the folder of go.mod, found before any test changes the folder.
+var root, rootErr = filepath.Abs("../..")
+
 func repository(t testing.TB) string {
-	dir, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	return dir
+	require.NoError(t, rootErr)
+	return root
 }
 
 // intragen runs the command in a folder.
@@ -47,7 +48,7 @@ func TestGolden(t *testing.T) {
 
 // TestErrors compares what is said about wrong sources, with its places.
 func TestErrors(t *testing.T) {
-	for _, name := range []string{"kernels", "sections", "compile", "taken"} {
+	for _, name := range []string{"kernels", "sections", "compile", "taken", "twin"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(repository(t), "testdata", "errors", name)
 			code, stdout, stderr := intragen(t, dir)

@@ -16,7 +16,7 @@ import (
 func newModule(t testing.TB, files map[string]string) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOFLAGS", "-mod=mod -ldflags=-w") // linking is most of the time
 	t.Setenv("GOWORK", "off")
 	sums, err := os.ReadFile(filepath.Join(repository(t), "go.sum"))
 	require.NoError(t, err)
@@ -298,4 +298,35 @@ func twice(p *intra.Process, x []float64) {
 	for _, tags := range []string{"", "intra"} {
 		require.Equal(t, "8 2\n", mustRun(t, dir, "go", "run", "-tags", tags, "."))
 	}
+}
+
+// TestBrokenDependency wants the errors where they are, not their traces.
+func TestBrokenDependency(t *testing.T) {
+	dir := newModule(t, map[string]string{
+		"kern/kern.go": "package kern\n\nvar X missing\n\nfunc F() unknown { return 1 }\n",
+		"main.go": `package main
+
+import "example.org/user/kern"
+
+//intra:task out(y)
+func f(y []float64) {
+	z := kern.F()
+	y[0] = kern.X.a + z.b
+}
+
+func main() {}
+`,
+	})
+	code, _, stderr := intragen(t, dir)
+	require.Equal(t, 1, code)
+	require.Equal(t, "kern/kern.go:3:7: undefined: missing\nkern/kern.go:5:10: undefined: unknown\n", stderr)
+
+	writeFiles(t, dir, map[string]string{"main.go": "package main\n\n//intra:task out(y)\nfunc f(y []float64) { clear(y) }\n\nfunc main() {}\n"})
+	code, _, stderr = intragen(t, dir, "./...")
+	require.Zero(t, code, "a package that has nothing to do with it is not in the way: %s", stderr)
+
+	writeFiles(t, dir, map[string]string{"kern/kern.go": "package kern\n\nfunc {\n"})
+	code, _, stderr = intragen(t, dir, "./...")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "kern/kern.go:3:6: ")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/transport/limit"
 )
 
 const usage = `usage: intrarun [flags] PROGRAM [args]
@@ -31,6 +32,11 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	link := fs.String("link", job.LinkAuto, "`kind` of link between processes of one host: auto, shm, unix or tcp")
 	ring := size(job.DefaultRing)
 	fs.Var(&ring, "ring", "`size` of a shared-memory ring, like 64K or 4M")
+	fs.Func("limit", "let each link carry no more than `BANDWIDTH` in each direction, like 2.5GB/s", func(s string) error {
+		r, err := limit.ParseRate(s)
+		c.Limit = float64(r)
+		return err
+	})
 	fs.Func("kill", "kill a process (SIGKILL) at a point of its execution, `RANK.REPLICA@WHEN`;\nWHEN is a duration, section:K, task:K, update:K or message:K; repeatable", func(s string) error {
 		k, err := job.ParseKill(s)
 		c.Kills = append(c.Kills, k)
@@ -39,6 +45,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and differing replicas")
 	fs.StringVar(&c.Report, "report", "", "write a JSON report to `FILE`, - for standard error")
+	fs.StringVar(&c.Trace, "trace", "", "write a timeline to `FILE`, in the trace format of Chrome, which ui.perfetto.dev opens")
 	fs.BoolVar(&c.Verbose, "v", false, "tell of events as they happen")
 	fs.BoolVar(&c.Quiet, "quiet", false, "write nothing but the program's output")
 	if err := fs.Parse(args); err != nil {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/cpuid/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -344,5 +345,33 @@ func TestBadFlags(t *testing.T) {
 		require.NoError(t, err)
 		require.Error(t, cmd.Wait())
 		require.Contains(t, string(text), want)
+	}
+}
+
+// Replicas on unlike CPUs stay equal: each of three replicas uses another path
+// of the kernels, and checked mode compares all bits after every section.
+func TestEveryKernelPathAgrees(t *testing.T) {
+	paths := []string{"go"}
+	if cpuid.CPU.Has(cpuid.AVX2) {
+		paths = append(paths, "avx2")
+	}
+	if cpuid.CPU.Has(cpuid.AVX512F) && cpuid.CPU.Has(cpuid.AVX512DQ) {
+		paths = append(paths, "avx512")
+	}
+	if len(paths) == 1 {
+		t.Skip("this CPU has neither AVX2 nor AVX-512: there is one path only")
+	}
+	script := filepath.Join(t.TempDir(), "each-its-path")
+	text := "#!/bin/sh\ncase $INTRA_PROCESS in\n"
+	for i, p := range paths {
+		text += fmt.Sprintf("0.%d) export INTRA_KERNELS=%s;;\n", i, p)
+	}
+	text += "esac\nexec \"$@\"\n"
+	require.NoError(t, os.WriteFile(script, []byte(text), 0o755))
+	_, want := plain(t, small...).sum(t)
+	for _, check := range []string{"", "-check "} {
+		_, wait := start(t, strings.Fields(check+fmt.Sprintf("-r %d", len(paths))), append([]string{script, bin.hpccg}, small...))
+		_, got := wait().sum(t)
+		require.Equal(t, want, got)
 	}
 }

@@ -27,6 +27,7 @@ const (
 	KindStart     Kind = "start"     // H Peers: all have joined
 	KindVerdict   Kind = "verdict"   // H Verdict
 	KindStats     Kind = "stats"     // P Stats
+	KindTrace     Kind = "trace"     // P Trace
 	KindFired     Kind = "fired"     // P Kill, Stats: will kill itself now
 	KindSuspect   Kind = "suspect"   // P Process, Text: the link to it has ended
 	KindFinish    Kind = "finish"    // P Stats: run returned nil
@@ -38,22 +39,23 @@ const (
 // Message is one message of the control connection. Which fields are set
 // depends on Kind.
 type Message struct {
-	Kind    Kind     `json:"kind"`
-	Version int      `json:"version,omitempty"`
-	Nonce   []byte   `json:"nonce,omitempty"`
-	MAC     []byte   `json:"mac,omitempty"`
-	Hello   *Hello   `json:"hello,omitempty"`
-	Setup   *Setup   `json:"setup,omitempty"`
-	Address string   `json:"address,omitempty"`
-	Process *Process `json:"process,omitempty"`
-	Peers   []Peer   `json:"peers,omitempty"`
-	Verdict *Verdict `json:"verdict,omitempty"`
-	Kill    *Kill    `json:"kill,omitempty"`
-	Failure *Failure `json:"failure,omitempty"`
-	Stats   *Stats   `json:"stats,omitempty"`
-	Code    int      `json:"code,omitempty"`
-	Text    string   `json:"text,omitempty"`
-	Files   int      `json:"files,omitempty"` // descriptors that travel with it
+	Kind    Kind         `json:"kind"`
+	Version int          `json:"version,omitempty"`
+	Nonce   []byte       `json:"nonce,omitempty"`
+	MAC     []byte       `json:"mac,omitempty"`
+	Hello   *Hello       `json:"hello,omitempty"`
+	Setup   *Setup       `json:"setup,omitempty"`
+	Address string       `json:"address,omitempty"`
+	Process *Process     `json:"process,omitempty"`
+	Peers   []Peer       `json:"peers,omitempty"`
+	Verdict *Verdict     `json:"verdict,omitempty"`
+	Kill    *Kill        `json:"kill,omitempty"`
+	Failure *Failure     `json:"failure,omitempty"`
+	Stats   *Stats       `json:"stats,omitempty"`
+	Trace   []TraceEvent `json:"trace,omitempty"`
+	Code    int          `json:"code,omitempty"`
+	Text    string       `json:"text,omitempty"`
+	Files   int          `json:"files,omitempty"` // descriptors that travel with it
 }
 
 // Setup is what the head tells a process about its place in the job.
@@ -65,6 +67,7 @@ type Setup struct {
 	Sched       string  `json:"sched,omitempty"` // "", static, adaptive, replicate
 	Link        string  `json:"link"`            // shm, unix, tcp
 	Limit       float64 `json:"limit,omitempty"` // of a link, in bytes per second; 0 = none
+	Trace       bool    `json:"trace,omitempty"`
 	Kills       []Kill  `json:"kills,omitempty"` // counted points of this process
 }
 
@@ -124,7 +127,7 @@ func DecodeMessage(b []byte) (*Message, error) {
 		ok = ok && m.Stats != nil && m.Failure != nil
 	case KindSuspect:
 		ok = ok && m.Process != nil
-	case KindReject, KindRefuse, KindStart, KindRelease, KindEnd:
+	case KindTrace, KindReject, KindRefuse, KindStart, KindRelease, KindEnd:
 	default:
 		return nil, fmt.Errorf("%w: unknown kind %q", ErrMessage, m.Kind)
 	}

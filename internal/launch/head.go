@@ -40,6 +40,7 @@ const (
 type head struct {
 	config  *Config
 	console *console
+	trace   *trace // nil if there is none
 	agent   agent
 	secret  job.Secret
 	began   time.Time // when it started to start processes
@@ -291,6 +292,7 @@ func (h *head) declare(m *member, e ending) {
 	at := h.elapsed()
 	v := h.ledger.die(m.process, e.cause, e.detail, at)
 	h.failures = append(h.failures, failure{Process: m.process, At: at.Seconds(), Cause: e.cause, Detail: e.detail})
+	h.trace.failure(m.process, e.cause, e.detail)
 	if left := h.ledger.alive(m.process.Rank); left > 0 { // else the end of the job says it
 		h.warnf("%v is dead (%s: %s), %d of %d replicas of rank %d left", m.process, e.cause, firstLine(e.detail),
 			left, h.ledger.degrees[m.process.Rank], m.process.Rank)

@@ -32,6 +32,10 @@ func (h *head) converse(m *member) {
 			h.post(func() { h.after(lastWords, func() { h.unheard(m) }) })
 			return
 		}
+		if msg.Kind == job.KindTrace { // too many for the head, and none of its business
+			h.trace.add(m.process, msg.Trace)
+			continue
+		}
 		h.post(func() { h.message(m, msg) })
 	}
 }
@@ -58,6 +62,7 @@ func (h *head) welcome(m *member, hello *job.Hello, pid int) {
 		Sched:       h.config.Sched,
 		Link:        h.config.Link,
 		Limit:       h.config.Limit,
+		Trace:       h.config.Trace != "",
 	}
 	for _, k := range h.kills {
 		if k.Process == m.process && k.Point != job.KillAfter {

@@ -23,6 +23,7 @@ type Config struct {
 	Check   bool
 	Program []string // name and arguments; a package is built first
 	Report  string   // file of the report, "-" for standard error, "" for none
+	Trace   string   // file of the timeline, "" for none
 
 	// Guard is the command that, with GuardVariable in its environment,
 	// calls Guard; without one, what wrapper scripts have started may
@@ -74,6 +75,10 @@ func Run(ctx context.Context, c Config) int {
 	for _, k := range c.Kills {
 		h.kills = append(h.kills, scheduledKill{Kill: k})
 	}
+	if h.trace, err = createTrace(c.Trace, c.Degrees); err != nil {
+		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
+		return ExitRefused
+	}
 	code := h.run(ctx, program.path, g)
 	h.console.close()
 	return code
@@ -116,6 +121,12 @@ func (h *head) run(ctx context.Context, path string, g *guard) int {
 		h.warnUnfired()
 	}
 	code := h.code()
+	if err := h.trace.close(started); err != nil {
+		h.console.notef("intrarun: %v", err)
+		if code == ExitOK {
+			code = ExitFailed
+		}
+	}
 	if !started {
 		return code
 	}

@@ -162,6 +162,10 @@ func (g *gen) gather(cols, xb gp, first, lanes int) vec {
 // diag writes the product of slices stored by diagonals. What a diagonal
 // needs of x lies in one piece; lanes that do not have the diagonal are not read
 // but taken as 0. Their product, +0, changes no sum, as no sum is -0.
+//
+// Slices whose diagonals are all complete, the inside of a stencil, have a loop
+// of their own without masks. The other loop has no branch that depends on a
+// mask: where masks vary, a wrong guess costs more than masking.
 func (g *gen) diag() {
 	g.begin("diag", "(pat, ptr, off []int32, mask []uint8, val, x []E, row int, y []E)")
 	pat, ptr, off, masks := g.base("pat"), g.base("ptr"), g.base("off"), g.base("mask")
@@ -170,53 +174,69 @@ func (g *gen) diag() {
 	row := g.Load(g.Param("row"), g.GP64())
 	g.LEAQ(g.elemAt(xb, row, 0), xb)
 	g.setNaN()
-	acc := g.halves()
-	var laneBits []vec
-	if !g.isa.masks {
-		laneBits = g.laneBits(len(acc))
+	d, end, p := g.GP64(), g.GP64(), g.GP64()
+	slice, partial, next, done := g.label("slice"), g.label("partial"), g.label("next"), g.label("done")
+
+	// loop multiplies the slice with what diagonal does to one of its diagonals.
+	loop := func(acc []vec, diagonal func(at gp)) {
+		again, store := g.label("diagonal"), g.label("store")
+		g.MOVLQSX(mem{Base: ptr, Index: p, Scale: 4}, d)
+		g.MOVLQSX(mem{Base: ptr, Index: p, Scale: 4, Disp: 4}, end)
+		for _, a := range acc {
+			g.zero(a)
+		}
+		g.CMPQ(d, end)
+		g.JGE(to(store))
+		g.Label(again)
+		at := g.GP64()
+		g.MOVLQSX(mem{Base: off, Index: d, Scale: 4}, at)
+		g.PREFETCHT0(mem{Base: val, Disp: sparsePrefetch})
+		diagonal(at)
+		g.ADDQ(operand.U32(8*g.elem.size), val)
+		g.INCQ(d)
+		g.CMPQ(d, end)
+		g.JL(to(again))
+		g.Label(store)
+		for h, a := range acc {
+			g.canonical(a)
+			g.move(a, mem{Base: yb, Disp: h * 32})
+		}
 	}
-	d, end := g.GP64(), g.GP64()
-	slice, loop, sliceDone, done := g.label("slice"), g.label("loop"), g.label("sliceDone"), g.label("done")
+
 	g.TESTQ(n, n)
 	g.JZ(to(done))
 	g.Label(slice)
-	p := g.GP64()
 	g.MOVLQSX(mem{Base: pat}, p)
-	g.MOVLQSX(mem{Base: ptr, Index: p, Scale: 4}, d)
-	g.MOVLQSX(mem{Base: ptr, Index: p, Scale: 4, Disp: 4}, end)
-	for _, a := range acc {
-		g.zero(a)
-	}
-	g.CMPQ(d, end)
-	g.JGE(to(sliceDone))
-	g.Label(loop)
-	at := g.GP64()
-	g.MOVLQSX(mem{Base: off, Index: d, Scale: 4}, at)
-	g.PREFETCHT0(mem{Base: val, Disp: sparsePrefetch})
-	if g.isa.masks {
-		k := g.K()
-		g.KMOVB(mem{Base: masks, Index: d, Scale: 1}, k)
-		for h, a := range acc {
-			if h == 1 {
-				g.KSHIFTRB(operand.U8(4), k, k)
-			}
+	g.TESTQ(p, p)
+	g.JGE(to(partial))
+	g.NOTQ(p)
+	halves := g.halves()
+	loop(halves, func(at gp) {
+		for h, a := range halves {
 			v := g.YMM()
-			g.moveZ(g.elemAt(xb, at, h*4), k, v)
+			g.move(g.elemAt(xb, at, h*8/len(halves)), v)
 			g.mul(mem{Base: val, Disp: h * 32}, v, v)
 			g.add(v, a, a)
 		}
-	} else {
-		g.maskedDiagonal(masks, d, xb, at, val, acc, laneBits)
-	}
-	g.ADDQ(operand.U32(8*g.elem.size), val)
-	g.INCQ(d)
-	g.CMPQ(d, end)
-	g.JL(to(loop))
-	g.Label(sliceDone)
-	for h, a := range acc {
-		g.canonical(a)
-		g.move(a, mem{Base: yb, Disp: h * 32})
-	}
+	})
+	g.JMP(to(next))
+	g.Label(partial)
+	laneBits := g.laneBits(len(halves))
+	loop(halves, func(at gp) {
+		bits, all := g.GP64(), g.YMM()
+		g.MOVBQZX(mem{Base: masks, Index: d, Scale: 1}, bits)
+		g.VMOVQ(bits, x(all))
+		g.pick(g.VPBROADCASTQ, g.VPBROADCASTD, x(all), all)
+		for h, a := range halves {
+			m, v := g.YMM(), g.YMM()
+			g.VPAND(laneBits[h], all, m)
+			g.pick(g.VPCMPEQQ, g.VPCMPEQD, laneBits[h], m, m)
+			g.loadMasked(g.elemAt(xb, at, h*8/len(halves)), m, v)
+			g.mul(mem{Base: val, Disp: h * 32}, v, v)
+			g.add(v, a, a)
+		}
+	})
+	g.Label(next)
 	g.ADDQ(operand.U32(4), pat)
 	g.ADDQ(operand.U32(8*g.elem.size), xb)
 	g.ADDQ(operand.U32(8*g.elem.size), yb)
@@ -237,33 +257,4 @@ func (g *gen) laneBits(vectors int) []vec {
 	g.VMOVUPD(g.constant("laneBitsLow", 1, 2, 4, 8), lo)
 	g.VMOVUPD(g.constant("laneBitsHigh", 16, 32, 64, 128), hi)
 	return []vec{lo, hi}
-}
-
-// maskedDiagonal adds a diagonal without mask registers.
-func (g *gen) maskedDiagonal(masks, d, xb, at, val gp, acc, laneBits []vec) {
-	part, next := g.label("part"), g.label("next")
-	g.CMPB(mem{Base: masks, Index: d, Scale: 1}, operand.U8(0xff))
-	g.JNE(to(part))
-	lanes := 8 / len(acc)
-	for h, a := range acc {
-		v := g.YMM()
-		g.move(g.elemAt(xb, at, h*lanes), v)
-		g.mul(mem{Base: val, Disp: h * 32}, v, v)
-		g.add(v, a, a)
-	}
-	g.JMP(to(next))
-	g.Label(part)
-	bits, all := g.GP64(), g.YMM()
-	g.MOVBQZX(mem{Base: masks, Index: d, Scale: 1}, bits)
-	g.VMOVQ(bits, x(all))
-	g.pick(g.VPBROADCASTQ, g.VPBROADCASTD, x(all), all)
-	for h, a := range acc {
-		m, v := g.YMM(), g.YMM()
-		g.VPAND(laneBits[h], all, m)
-		g.pick(g.VPCMPEQQ, g.VPCMPEQD, laneBits[h], m, m)
-		g.loadMasked(g.elemAt(xb, at, h*lanes), m, v)
-		g.mul(mem{Base: val, Disp: h * 32}, v, v)
-		g.add(v, a, a)
-	}
-	g.Label(next)
 }

@@ -19,8 +19,9 @@ type Variant struct {
 	Elem   string `json:"elem"` // element type
 	Path   string `json:"path"`
 	Size   string `json:"size"`
-	N      int    `json:"n"`     // elements, or rows
-	Bytes  int64  `json:"bytes"` // that a call has to read and write
+	N      int    `json:"n"`                // elements, or rows
+	Bytes  int64  `json:"bytes"`            // that a call has to read and write
+	Format string `json:"format,omitempty"` // of a matrix, and its memory
 
 	limit func(ref reference) float64 // seconds the memory needs for a call
 	run   func()
@@ -135,7 +136,20 @@ func Table(w io.Writer, results []Result) error {
 			time.Duration(r.Median*1e9).Round(10*time.Nanosecond), 50*(r.Q3-r.Q1)/r.Median, r.GBps,
 			ratio(r.Speedup, 1, 2), ratio(r.OfLimit, 100, 0))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	seen := map[string]bool{"": true}
+	for _, r := range results {
+		if seen[r.Format] {
+			continue
+		}
+		seen[r.Format] = true
+		if _, err := fmt.Fprintf(w, "%s: %s\n", r.Kernel, r.Format); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func ratio(v, scale float64, digits int) string {

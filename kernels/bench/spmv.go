@@ -26,22 +26,23 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 		big[i] = 1
 	}
 	var variants []Variant
-	add := func(kernel, path string, bytes int64, run func()) {
-		bytes += 8 * int64(rows+cols)
+	add := func(kernel, path string, m kernels.Matrix[float64], run func()) {
+		bytes := m.Bytes() + 8*int64(rows+cols)
 		variants = append(variants, Variant{
 			Kernel: kernel, Elem: "float64", Path: path, Size: name, N: rows, Bytes: bytes,
-			limit: func(ref reference) float64 { return float64(bytes) * ref.read },
-			run:   run,
+			Format: fmt.Sprintf("%s, %.1f MB", m.Format(), float64(m.Bytes())/1e6),
+			limit:  func(ref reference) float64 { return float64(bytes) * ref.read },
+			run:    run,
 		})
 	}
-	add("SpMV", Plain, a.Bytes(), func() { plainCSR(ptr, col, val, x, y) })
+	add("SpMV", Plain, a, func() { plainCSR(ptr, col, val, x, y) })
 	for _, p := range simd.Paths() {
 		if !chosen(o.Paths, p.Name) {
 			continue
 		}
 		k := &p.F64
-		add("SpMV/CSR", p.Name, a.Bytes(), func() { k.CSR32(ptr, col, val, x, y) })
-		add("SpMV/Sliced", p.Name, sliced.Bytes(), func() { kernels.MulRowsOn[float64](p, sliced, 0, x, y) })
+		add("SpMV/CSR", p.Name, a, func() { k.CSR32(ptr, col, val, x, y) })
+		add("SpMV/Sliced", p.Name, sliced, func() { kernels.MulRowsOn[float64](p, sliced, 0, x, y) })
 	}
 	best := &simd.Paths()[0].F64
 	var sink float64

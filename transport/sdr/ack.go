@@ -7,17 +7,16 @@ import "github.com/intrahpc/intra/transport"
 // processes that send to each other would deadlock otherwise]. The replica
 // that serves this one needs no acknowledgement, the others get it at once if
 // they wait for it, and else together with later ones.
-func (c *Core) acknowledge(s *inStream, from, bytes int, offers uint64, atOnce bool) {
+func (c *Core) acknowledge(s *inStream, from, bytes int, atOnce bool) {
 	r := &c.ranks[s.rank]
-	deliverer := uint64(1) << from
-	now := offers & r.live &^ deliverer
-	var targets uint64
-	if !c.mirror {
+	var targets, now uint64
+	switch {
+	case !c.mirror:
 		targets = r.live &^ (1 << source(r.live, r.degree, c.replica))
-	} else if atOnce {
-		targets = r.live &^ deliverer
+	case atOnce: // the others have only offered the message
+		targets = r.live &^ (1 << from)
 	}
-	if targets|now == 0 {
+	if targets == 0 {
 		return
 	}
 	for d := range each(targets) {
@@ -28,9 +27,9 @@ func (c *Core) acknowledge(s *inStream, from, bytes int, offers uint64, atOnce b
 	s.unacked++
 	s.unackedB += bytes
 	if atOnce || s.unacked >= ackEvery || s.unackedB >= ackBytes {
-		now |= targets
+		now = targets
 	}
-	if now&targets == targets {
+	if now == targets {
 		s.unacked, s.unackedB = 0, 0
 	}
 	for d := range each(now) {

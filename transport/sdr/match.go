@@ -222,10 +222,12 @@ func (c *Core) first(s *inStream, req *Request) int {
 }
 
 func (c *Core) newArrival(s *inStream, number uint64, tag, size int) *arrival {
-	m := new(arrival)
+	var m *arrival
 	if n := len(c.arrivals); n > 0 {
 		m = c.arrivals[n-1]
 		c.arrivals = c.arrivals[:n-1]
+	} else {
+		m = new(arrival)
 	}
 	c.clock++
 	*m = arrival{stream: s, number: number, tag: tag, size: size, granted: -1, eager: -1, order: c.clock}

@@ -114,7 +114,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 		return nil
 	}
 	s.received.add(n)
-	c.acknowledge(s, replica, cost, 0, false)
+	c.acknowledge(s, replica, cost, false)
 	if !s.ctx.exact && n != s.due {
 		m := c.newArrival(s, n, tag, len(payload))
 		m.whole, m.eager = true, p
@@ -263,7 +263,7 @@ func (c *Core) whole(m *arrival, p int, payload []byte) {
 	s := m.stream
 	s.received.add(m.number)
 	replica := c.processes[p].replica
-	c.acknowledge(s, replica, m.size, m.offers, true)
+	c.acknowledge(s, replica, m.size, true)
 	switch {
 	case m.req != nil:
 		delete(s.live, m.number)

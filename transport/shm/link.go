@@ -36,6 +36,7 @@ type link struct {
 	received bool  // Closed was called
 	closeErr error // what it was told
 	failure  error // why not everything was sent
+	endings  int   // directions that have ended
 
 	tx  sync.Mutex
 	out sender
@@ -134,14 +135,19 @@ func (l *link) work() bool {
 	return l.receive() || moved
 }
 
+// unmapIfEnded ends the link when both directions have ended. It takes tx only
+// then: a Send that finds tx taken relies on the holder to look at the queue.
 func (l *link) unmapIfEnded() bool {
+	l.mu.Lock()
+	ended := l.endings == 2
+	l.mu.Unlock()
+	if !ended {
+		return false
+	}
 	l.tx.Lock()
 	defer l.tx.Unlock()
 	l.rx.Lock()
 	defer l.rx.Unlock()
-	if !l.out.ended || !l.in.ended {
-		return false
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mapped {
@@ -150,6 +156,13 @@ func (l *link) unmapIfEnded() bool {
 		close(l.done)
 	}
 	return true
+}
+
+// endOne notes that one direction has ended.
+func (l *link) endOne() {
+	l.mu.Lock()
+	l.endings++
+	l.mu.Unlock()
 }
 
 // tell makes run look.
@@ -232,6 +245,7 @@ func (l *link) Close() error {
 	l.rx.Lock()
 	if !l.in.ended {
 		l.leave()
+		l.endOne()
 	}
 	l.rx.Unlock()
 	l.unmapIfEnded()

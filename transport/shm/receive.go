@@ -158,12 +158,13 @@ func (l *link) finish(err error) {
 	}
 	l.leave()
 	l.receiver.Closed(err)
+	l.endOne()
 	l.tell()
 }
 
 // leave tells the peer that nobody reads any more.
 func (l *link) leave() {
 	l.in.ended = true
-	l.in.reader.Store(endGone)
+	l.in.reader.Swap(endGone)
 	l.peer.ring()
 }

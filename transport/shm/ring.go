@@ -24,6 +24,11 @@ var errCorrupt = errors.New("corrupt ring")
 // ring is one direction: bytes at positions head to tail, which only grow, in
 // memory that is mapped twice in a row.
 //
+// A side that changes a word and then looks whether the other sleeps relies on
+// this order, as the other does when it goes to sleep and then looks at the
+// word. Such words are changed by Swap: under the race detector a Store to
+// memory outside of the Go heap only releases, and lets the look overtake it.
+//
 // A frame begins at a multiple of 64 with its header. One that takes up to
 // half of the ring is published as a whole; a longer one as its header, then
 // its payload as it comes.
@@ -76,10 +81,10 @@ func (s *sending) room(want uint64) (uint64, error) {
 
 // await asks to be woken when want bytes are free. The caller looks once more
 // afterwards.
-func (s *sending) await(want uint64) { s.need.Store(s.pos + want - s.size) }
+func (s *sending) await(want uint64) { s.need.Swap(s.pos + want - s.size) }
 
 // publish makes everything up to pos visible.
-func (s *sending) publish() { s.tail.Store(s.pos) }
+func (s *sending) publish() { s.tail.Swap(s.pos) }
 
 // reading is the reader's own knowledge of a ring.
 type reading struct {
@@ -102,6 +107,6 @@ func (r *reading) available() (uint64, error) {
 // that.
 func (r *reading) release(n uint64) bool {
 	r.pos += n
-	r.head.Store(r.pos)
+	r.head.Swap(r.pos)
 	return r.need.Load() <= r.pos
 }

@@ -109,8 +109,9 @@ func (l *link) write() (moved, blocked bool) {
 func (l *link) endSending(end uint32) {
 	l.busy.Store(false)
 	l.out.ended = true
-	l.out.sender.Store(end)
+	l.out.sender.Swap(end)
 	l.peer.ring()
+	l.endOne()
 	l.tell()
 }
 

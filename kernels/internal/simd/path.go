@@ -46,8 +46,9 @@ type Ops[T Float] struct {
 	// CSRAdd32 is CSR32 with sums that start from y[i].
 	CSRAdd32 func(ptr []int64, col []int32, val, x, y []T)
 	// Diag multiplies slices of 8 rows, the first of which is row; slice s has
-	// the diagonals d of ptr[pat[s]]:ptr[pat[s]+1]: lanes mask[d] of the 8
+	// the diagonals d of ptr[p]:ptr[p+1], p = pat[s]: lanes mask[d] of the 8
 	// values times x[row + 8s + off[d] + lane]. val starts at the first slice.
+	// If pat[s] is negative, p is ^pat[s], and all masks are 0xff.
 	Diag func(pat, ptr, off []int32, mask []uint8, val, x []T, row int, y []T)
 	// Sell multiplies slices of 8 rows with width[s] entries each, stored
 	// entry by entry, 8 rows at a time. col and val start at the first slice.

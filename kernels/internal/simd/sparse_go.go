@@ -24,6 +24,9 @@ func diag[T Float](pat, ptr, off []int32, mask []uint8, val, x []T, row int, y [
 	for s, p := range pat {
 		var sum [SliceRows]T
 		base := row + s*SliceRows
+		if p < 0 {
+			p = ^p
+		}
 		for d := ptr[p]; d < ptr[p+1]; d++ {
 			v := (*[SliceRows]T)(val)
 			at := base + int(off[d])

@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/intrahpc/intra/comm"
@@ -47,6 +48,32 @@ func ahead(u []float64) {
 	for i := 0; i < len(u)-1; i++ {
 		u[i] = u[i+1]
 	}
+}
+
+//intra:task out(u)
+func repeated(u []float64) {
+	for range 3 {
+		for i := range u {
+			u[i] *= 2
+		}
+	}
+}
+
+//intra:task inout(u)
+func fine(u []float64) {
+	copy(u[1:], u)
+}
+
+//intra:task out(u)
+func shift(u []float64) {
+	copy(u[1:], u)
+}
+
+var counter atomic.Int64
+
+//intra:task in(x)
+func atomically(x []float64) {
+	counter.Add(int64(len(x)))
 }
 
 //intra:task in(a, x) out(y)

@@ -100,6 +100,17 @@ func refused(p *intra.Process, c *comm.Comm, x, w []float64, m map[int]float64, 
 		r += sum(x)
 		x[0] = r
 	}
+	//intra:section on(p)
+	for lo := range 4 {
+		w[lo] = 1 // of a block that no task has yet
+		copyTo(x[lo:lo+1], w[lo:lo+1])
+		w[lo] = 0
+		r = w[lo]
+		r = x[lo] // tasks may share what they read
+		x[lo] += 1
+		r = w[lo+1]  // not of this task
+		_ = w[lo+1:] // a slice touches nothing
+	}
 	for range 3 {
 		//intra:section on(p)
 		{

@@ -1,8 +1,6 @@
 // Package taken has names that generated code needs.
 package taken
 
-var intraSourceStep int
-
 type ions struct{ psi []float64 }
 
 //intra:task in(i) out(i.psi)

@@ -16,14 +16,14 @@ import _ "embed"
 //go:embed section_test.go
 var intraSourceSectionTest string
 
-var _ = intra.Embedded("section_intra_test.go", intraSourceSectionTest, "6d1d0f7f245578906983e637222e85077d365064ce2e3fc46c1e1b921e4cc50b")
+var _ = intra.Embedded("section_intra_test.go", intraSourceSectionTest, "8373eb296ff4fc2a6fb0c5dc23a86e68632c3b91b941567bb1c517b6a9e2f788")
 
 func TestSection(t *testing.T) {
 	same.Everywhere(t, "fe555d486cc83792", []string{"0.0@task:0", "0.1@section:1"}, func(p *intra.Process) []float64 {
 		x := make([]int, 100)
-		//intra:section on(p)
+		//intra:section on(p) sched(static)
 		{
-			section := p.Section(intra.At("section_test.go:16"))
+			section := p.Section(intra.At("section_test.go:16"), intra.Static)
 			for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
 				launchCount(section, lo, x[lo:hi])
 			}

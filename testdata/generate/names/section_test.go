@@ -12,7 +12,7 @@ import (
 func TestSection(t *testing.T) {
 	same.Everywhere(t, "fe555d486cc83792", []string{"0.0@task:0", "0.1@section:1"}, func(p *intra.Process) []float64 {
 		x := make([]int, 100)
-		//intra:section on(p)
+		//intra:section on(p) sched(static)
 		for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
 			count(lo, x[lo:hi])
 		}

@@ -207,6 +207,47 @@ type Particle struct {
 	cell [4]int32
 }
 
+// firstTurn sets w in the first turn of the outer loop.
+//
+//intra:task in(x) out(w)
+func firstTurn(x [][]float64, w []float64) {
+	for k, row := range x {
+		for i, v := range row {
+			if k == 0 {
+				w[i] = v
+			} else {
+				w[i] += v
+			}
+		}
+	}
+}
+
+// rows cuts what it writes into rows.
+//
+//intra:task in(x, n) out(w)
+func rows(x, w []float64, n int) {
+	for i := 0; i < len(w); i += n {
+		row := w[i : i+n]
+		for j := range row {
+			row[j] = 0
+		}
+		for j := range row {
+			row[j] += x[i+j]
+		}
+	}
+}
+
+// backwards substitutes from the end.
+//
+//intra:task in(x) out(w)
+func backwards(x, w []float64) {
+	n := len(w) - 1
+	w[n] = x[n]
+	for i := n - 1; i >= 0; i-- {
+		w[i] = x[i] - w[i+1]
+	}
+}
+
 // closures and iterators are followed.
 //
 //intra:task in(x) out(w)

@@ -98,7 +98,7 @@ func refused(p *intra.Process, c *comm.Comm, x, w []float64, m map[int]float64, 
 	//intra:section on(p)
 	for range 2 {
 		r += sum(x)
-		x[0] = r // want `r is used inside the section, but gets its value from the tasks when the section ends`
+		x[0] = r // want `x\[0\] is written here after a task of kernel sum that uses it was launched` `r is used inside the section, but gets its value from the tasks when the section ends`
 	}
 	//intra:section on(p)
 	for lo := range 4 {

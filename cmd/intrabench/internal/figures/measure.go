@@ -23,7 +23,7 @@ type Row struct {
 	Seconds  Spread         `json:"seconds"`
 	E        Spread         `json:"efficiency"` // of the quotients of each round
 	Wait     float64        `json:"wait_share"` // of the time, waiting for updates; median
-	Decision map[string]int `json:"decisions"`  // how often each was the last one
+	Decision map[string]int `json:"decisions"`  // how often each was the last one, if there was a choice
 }
 
 // Spread is a median with its quartiles and extremes.
@@ -74,8 +74,11 @@ func Measure(ctx context.Context, run Runner, pr Problem, rounds int, configs []
 // bit for equal numbers of ranks, and everywhere as many passes.
 func (m *Measurement) sameResult() error {
 	hash := make(map[int]Trial)
+	first := m.Trials[0]
 	for _, t := range m.Trials {
-		first := m.Trials[0]
+		if t.Config == PeerConfig.Name { // its results are its own
+			continue
+		}
 		if t.Passes != first.Passes {
 			return fmt.Errorf("%s made %d passes, %s made %d: choose fewer iterations, so that none converges before", t.Config, t.Passes, first.Config, first.Passes)
 		}
@@ -111,7 +114,7 @@ func (m *Measurement) row(kernel, config string) Row {
 		seconds = append(seconds, s.Seconds)
 		e = append(e, base[i].Seconds/s.Seconds)
 		wait = append(wait, s.WaitSeconds/s.Seconds)
-		if s.Decision != "" {
+		if s.Decision != "" && m.config(config).decides() {
 			r.Decision[s.Decision]++
 		}
 	}

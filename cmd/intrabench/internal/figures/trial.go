@@ -34,6 +34,9 @@ type Config struct {
 	Limit    float64  `json:"limit,omitempty"` // bandwidth of a link in bytes per second
 }
 
+// decides reports whether the replicas decide by themselves what to share.
+func (c Config) decides() bool { return c.Replicas > 1 && (len(c.Flags) == 0 || c.Limit > 0) }
+
 // The configurations of the paper's figure, and the static schedule that the
 // paper shares with.
 var (

@@ -33,13 +33,22 @@ type checked struct {
 
 func check(p *program) (*checked, error) {
 	c := &checked{program: p, packages: map[*packages.Package]*annotations.Package{}}
-	graph, err := checker.Analyze([]*analysis.Analyzer{annotations.Analyzer}, p.roots, nil)
+	// What has no directives is only looked at as far as the others import it.
+	var concerned []*packages.Package
+	for _, pkg := range p.roots {
+		if slices.ContainsFunc(pkg.Syntax, annotations.Mentions) {
+			concerned = append(concerned, pkg)
+		}
+	}
+	graph, err := checker.Analyze([]*analysis.Analyzer{annotations.Analyzer}, concerned, nil)
 	if err != nil {
 		return nil, fmt.Errorf("analyse packages: %w", err)
 	}
+	var failed []Diagnostic
 	for _, act := range graph.Roots {
 		if act.Err != nil {
-			return nil, fmt.Errorf("analyse %s: %w", act.Package.ID, act.Err)
+			failed = append(failed, Diagnostic{Msg: act.Err.Error()})
+			continue
 		}
 		for _, d := range act.Diagnostics {
 			c.diags = append(c.diags, Diagnostic{p.fset.Position(d.Pos), d.Message})
@@ -49,8 +58,20 @@ func check(p *program) (*checked, error) {
 		}
 	}
 	for _, pkg := range p.roots {
-		c.compileErrors(pkg)
+		if slices.Contains(concerned, pkg) || slices.ContainsFunc(pkg.Errors, func(e packages.Error) bool { return e.Kind != packages.TypeError }) {
+			c.compileErrors(pkg)
+		}
 		c.cgo(pkg)
+	}
+	if len(failed) > 0 { // most likely since a dependency does not compile
+		packages.Visit(p.roots, nil, func(pkg *packages.Package) {
+			if pkg.Module != nil && pkg.Module.Main {
+				c.compileErrors(pkg)
+			}
+		})
+		if len(c.diags) == 0 {
+			c.diags = failed
+		}
 	}
 	c.sort()
 	return c, nil

@@ -17,6 +17,9 @@ func csrAddInt32Float64AVX2(ptr []int64, col []int32, val []float64, x []float64
 func sell64AVX2(width []int32, col []int32, val []float64, x []float64, y []float64)
 
 //go:noescape
+func diag64AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, val []float64, x []float64, row int, y []float64)
+
+//go:noescape
 func csrInt32Float32AVX2(ptr []int64, col []int32, val []float32, x []float32, y []float32)
 
 //go:noescape
@@ -27,3 +30,6 @@ func csrAddInt32Float32AVX2(ptr []int64, col []int32, val []float32, x []float32
 
 //go:noescape
 func sell32AVX2(width []int32, col []int32, val []float32, x []float32, y []float32)
+
+//go:noescape
+func diag32AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, val []float32, x []float32, row int, y []float32)

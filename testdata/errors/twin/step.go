@@ -1,6 +1,6 @@
 //go:build !intra
 
-package taken
+package twin
 
 import intra "github.com/intrahpc/intra/runtime"
 
@@ -12,10 +12,10 @@ func step(p *intra.Process, x []float64) {
 	}
 	{
 		intra := p
-		//intra:section on(p)
-		{
-			zero( /* here */ x)
-		}
 		_ = intra
+		//intra:section on(intra)
+		{
+			zero(x)
+		}
 	}
 }

@@ -340,6 +340,120 @@ done4:
 	VZEROUPPER
 	RET
 
+// func diag64AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, val []float64, x []float64, row int, y []float64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·diag64AVX2(SB), NOSPLIT, $0-176
+	MOVQ         pat_base+0(FP), AX
+	MOVQ         ptr_base+24(FP), CX
+	MOVQ         off_base+48(FP), DX
+	MOVQ         mask_base+72(FP), BX
+	MOVQ         val_base+96(FP), SI
+	MOVQ         x_base+120(FP), DI
+	MOVQ         y_base+152(FP), R8
+	MOVQ         pat_len+8(FP), R9
+	MOVQ         row+144(FP), R10
+	LEAQ         (DI)(R10*8), DI
+	VBROADCASTSD nan64AVX2<>+0(SB), Y0
+	TESTQ        R9, R9
+	JZ           done4
+
+slice1:
+	MOVLQSX (AX), R11
+	TESTQ   R11, R11
+	JGE     partial2
+	NOTQ    R11
+	MOVLQSX (CX)(R11*4), R10
+	MOVLQSX 4(CX)(R11*4), R11
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	CMPQ    R10, R11
+	JGE     store6
+
+diagonal5:
+	MOVLQSX    (DX)(R10*4), R12
+	PREFETCHT0 8192(SI)
+	VMOVUPD    (DI)(R12*8), Y3
+	VMULPD     (SI), Y3, Y3
+	VADDPD     Y3, Y1, Y1
+	VMOVUPD    32(DI)(R12*8), Y3
+	VMULPD     32(SI), Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	ADDQ       $0x00000040, SI
+	INCQ       R10
+	CMPQ       R10, R11
+	JL         diagonal5
+
+store6:
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y0, Y1, Y1
+	VMOVUPD   Y1, (R8)
+	VCMPPD    $0x03, Y2, Y2, Y1
+	VBLENDVPD Y1, Y0, Y2, Y2
+	VMOVUPD   Y2, 32(R8)
+	JMP       next3
+
+partial2:
+	VMOVUPD laneBitsLowAVX2<>+0(SB), Y3
+	VMOVUPD laneBitsHighAVX2<>+0(SB), Y4
+	MOVLQSX (CX)(R11*4), R10
+	MOVLQSX 4(CX)(R11*4), R11
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	CMPQ    R10, R11
+	JGE     store8
+
+diagonal7:
+	MOVLQSX      (DX)(R10*4), R12
+	PREFETCHT0   8192(SI)
+	MOVBQZX      (BX)(R10*1), R13
+	VMOVQ        R13, X5
+	VPBROADCASTQ X5, Y5
+	VPAND        Y3, Y5, Y6
+	VPCMPEQQ     Y3, Y6, Y6
+	VMASKMOVPD   (DI)(R12*8), Y6, Y6
+	VMULPD       (SI), Y6, Y6
+	VADDPD       Y6, Y1, Y1
+	VPAND        Y4, Y5, Y5
+	VPCMPEQQ     Y4, Y5, Y5
+	VMASKMOVPD   32(DI)(R12*8), Y5, Y5
+	VMULPD       32(SI), Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	ADDQ         $0x00000040, SI
+	INCQ         R10
+	CMPQ         R10, R11
+	JL           diagonal7
+
+store8:
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y0, Y1, Y1
+	VMOVUPD   Y1, (R8)
+	VCMPPD    $0x03, Y2, Y2, Y1
+	VBLENDVPD Y1, Y0, Y2, Y2
+	VMOVUPD   Y2, 32(R8)
+
+next3:
+	ADDQ $0x00000004, AX
+	ADDQ $0x00000040, DI
+	ADDQ $0x00000040, R8
+	DECQ R9
+	JNZ  slice1
+
+done4:
+	VZEROUPPER
+	RET
+
+DATA laneBitsLowAVX2<>+0(SB)/8, $0x0000000000000001
+DATA laneBitsLowAVX2<>+8(SB)/8, $0x0000000000000002
+DATA laneBitsLowAVX2<>+16(SB)/8, $0x0000000000000004
+DATA laneBitsLowAVX2<>+24(SB)/8, $0x0000000000000008
+GLOBL laneBitsLowAVX2<>(SB), RODATA|NOPTR, $32
+
+DATA laneBitsHighAVX2<>+0(SB)/8, $0x0000000000000010
+DATA laneBitsHighAVX2<>+8(SB)/8, $0x0000000000000020
+DATA laneBitsHighAVX2<>+16(SB)/8, $0x0000000000000040
+DATA laneBitsHighAVX2<>+24(SB)/8, $0x0000000000000080
+GLOBL laneBitsHighAVX2<>(SB), RODATA|NOPTR, $32
+
 // func csrInt32Float32AVX2(ptr []int64, col []int32, val []float32, x []float32, y []float32)
 // Requires: AVX, MMX+
 TEXT ·csrInt32Float32AVX2(SB), NOSPLIT, $0-120
@@ -668,3 +782,94 @@ sliceDone3:
 done4:
 	VZEROUPPER
 	RET
+
+// func diag32AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, val []float32, x []float32, row int, y []float32)
+// Requires: AVX, AVX2, MMX+
+TEXT ·diag32AVX2(SB), NOSPLIT, $0-176
+	MOVQ         pat_base+0(FP), AX
+	MOVQ         ptr_base+24(FP), CX
+	MOVQ         off_base+48(FP), DX
+	MOVQ         mask_base+72(FP), BX
+	MOVQ         val_base+96(FP), SI
+	MOVQ         x_base+120(FP), DI
+	MOVQ         y_base+152(FP), R8
+	MOVQ         pat_len+8(FP), R9
+	MOVQ         row+144(FP), R10
+	LEAQ         (DI)(R10*4), DI
+	VBROADCASTSS nan32AVX2<>+0(SB), Y0
+	TESTQ        R9, R9
+	JZ           done4
+
+slice1:
+	MOVLQSX (AX), R11
+	TESTQ   R11, R11
+	JGE     partial2
+	NOTQ    R11
+	MOVLQSX (CX)(R11*4), R10
+	MOVLQSX 4(CX)(R11*4), R11
+	VXORPD  Y1, Y1, Y1
+	CMPQ    R10, R11
+	JGE     store6
+
+diagonal5:
+	MOVLQSX    (DX)(R10*4), R12
+	PREFETCHT0 8192(SI)
+	VMOVUPS    (DI)(R12*4), Y2
+	VMULPS     (SI), Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	ADDQ       $0x00000020, SI
+	INCQ       R10
+	CMPQ       R10, R11
+	JL         diagonal5
+
+store6:
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, Y0, Y1, Y1
+	VMOVUPS   Y1, (R8)
+	JMP       next3
+
+partial2:
+	VMOVUPD laneBits32AVX2<>+0(SB), Y2
+	MOVLQSX (CX)(R11*4), R10
+	MOVLQSX 4(CX)(R11*4), R11
+	VXORPD  Y1, Y1, Y1
+	CMPQ    R10, R11
+	JGE     store8
+
+diagonal7:
+	MOVLQSX      (DX)(R10*4), R12
+	PREFETCHT0   8192(SI)
+	MOVBQZX      (BX)(R10*1), R13
+	VMOVQ        R13, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y2, Y3, Y3
+	VPCMPEQD     Y2, Y3, Y3
+	VMASKMOVPS   (DI)(R12*4), Y3, Y3
+	VMULPS       (SI), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	ADDQ         $0x00000020, SI
+	INCQ         R10
+	CMPQ         R10, R11
+	JL           diagonal7
+
+store8:
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, Y0, Y1, Y1
+	VMOVUPS   Y1, (R8)
+
+next3:
+	ADDQ $0x00000004, AX
+	ADDQ $0x00000020, DI
+	ADDQ $0x00000020, R8
+	DECQ R9
+	JNZ  slice1
+
+done4:
+	VZEROUPPER
+	RET
+
+DATA laneBits32AVX2<>+0(SB)/8, $0x0000000200000001
+DATA laneBits32AVX2<>+8(SB)/8, $0x0000000800000004
+DATA laneBits32AVX2<>+16(SB)/8, $0x0000002000000010
+DATA laneBits32AVX2<>+24(SB)/8, $0x0000008000000040
+GLOBL laneBits32AVX2<>(SB), RODATA|NOPTR, $32

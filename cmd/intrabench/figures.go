@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
+	"github.com/intrahpc/intra/kernels"
+)
+
+// problemFlags defines the flags that say what HPCCG solves and how often.
+func problemFlags(fs *flag.FlagSet, pr *figures.Problem, rounds *int) {
+	fs.IntVar(&pr.NX, "nx", 128, "points in x")
+	fs.IntVar(&pr.NY, "ny", 128, "points in y")
+	fs.IntVar(&pr.NZ, "nz", 128, "points in z of one rank that is not replicated; a replicated one has twice as many")
+	fs.IntVar(&pr.Iters, "iters", 50, "one more than the passes of the solver")
+	fs.IntVar(&pr.Tasks, "tasks", 0, "tasks of each section (default: HPCCG's own)")
+	fs.IntVar(rounds, "rounds", 7, "how often every configuration runs, in turn")
+}
+
+func checkProblem(pr figures.Problem, rounds int) error {
+	switch {
+	case pr.NX < 1 || pr.NY < 1 || pr.NZ < 1:
+		return errors.New("-nx, -ny and -nz must be at least 1")
+	case pr.Iters < 2:
+		return errors.New("-iters must be at least 2, for one pass")
+	case pr.Tasks < 0:
+		return errors.New("-tasks must not be negative")
+	case rounds < 1:
+		return errors.New("-rounds must be at least 1")
+	}
+	return nil
+}
+
+func runFigures(ctx context.Context, args []string, out io.Writer) error {
+	fs := newFlags("figures")
+	var pr figures.Problem
+	var rounds int
+	problemFlags(fs, &pr, &rounds)
+	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model")
+	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
+	plotFile := fs.String("plot", "", "draw the figures to `FILE`, .svg, .png or .pdf")
+	quiet := fs.Bool("quiet", false, "do not tell on standard error what runs now")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	if err := checkProblem(pr, rounds); err != nil {
+		return err
+	}
+	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Shared}
+	for _, l := range splitLimits(*limits) {
+		c, err := figures.Limited(l)
+		if err != nil {
+			return err
+		}
+		configs = append(configs, c)
+	}
+	if *plotFile != "" {
+		if err := figures.CheckPlotName(*plotFile); err != nil {
+			return err
+		}
+	}
+	programs, err := figures.Build(ctx)
+	if err != nil {
+		return err
+	}
+	defer programs.Remove()
+	m, err := figures.Measure(ctx, programs.Run, pr, rounds, configs, progress(*quiet, rounds))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s, %d cores, %s; kernels: %s\n", cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), kernels.Path())
+	if err := m.Table(out); err != nil {
+		return err
+	}
+	if *plotFile != "" {
+		if err := m.Plot(*plotFile); err != nil {
+			return err
+		}
+	}
+	if *jsonFile != "" {
+		return writeJSON(*jsonFile, m)
+	}
+	return nil
+}
+
+// progress tells on standard error what runs now: a call takes minutes.
+func progress(quiet bool, rounds int) func(int, figures.Config) {
+	if quiet {
+		return nil
+	}
+	return func(round int, c figures.Config) {
+		fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, rounds, c.Name)
+	}
+}
+
+// splitLimits splits a list of bandwidths, in which the unit of the last one
+// holds for those without.
+func splitLimits(list string) []string {
+	if list == "" {
+		return nil
+	}
+	all := strings.Split(list, ",")
+	last := strings.TrimSpace(all[len(all)-1])
+	unit := strings.TrimLeft(last, "0123456789.")
+	for i, s := range all {
+		all[i] = strings.TrimSpace(s)
+		if strings.Trim(all[i], "0123456789.") == "" {
+			all[i] += unit
+		}
+	}
+	return all
+}
+
+func writeJSON(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		err = os.WriteFile(name, append(b, '\n'), 0o666)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}

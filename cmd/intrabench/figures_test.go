@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A whole call, of real jobs: small ones, whose times mean nothing.
+func TestFigures(t *testing.T) {
+	dir := t.TempDir()
+	var out bytes.Buffer
+	args := strings.Fields("figures -nx 6 -ny 6 -nz 6 -iters 5 -tasks 4 -rounds 2 -quiet -limits 200,1000MB/s")
+	require.NoError(t, run(t.Context(), append(args, "-json", dir+"/f.json", "-plot", dir+"/f.svg"), &out, nil))
+	for _, part := range []string{"Figure 5a, waxpby", "Figure 5b", "shared at 200MB/s", "shared at 1000MB/s", "< 0.50", "V/T, GB/s"} {
+		require.Contains(t, out.String(), part)
+	}
+	b, err := os.ReadFile(dir + "/f.json")
+	require.NoError(t, err)
+	var m struct {
+		Rows   []struct{ Kernel, Config string }
+		Models []struct{ Bytes float64 }
+		Trials []struct {
+			Config, XSHA256 string
+			Samples         map[string]struct {
+				Seconds     float64
+				UpdateBytes float64 `json:"update_bytes"`
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(b, &m))
+	require.Len(t, m.Trials, 12)
+	require.Len(t, m.Rows, 24)
+	// 4 passes on 6 x 6 x 12 points: each update of waxpby is sent once.
+	const waxpby, sparsemv, bytes = 2 + 3*4, 1 + 4, 8 * 6 * 6 * 12
+	require.Len(t, m.Models, 4)
+	require.EqualValues(t, waxpby*bytes, m.Models[1].Bytes)
+	require.EqualValues(t, sparsemv*bytes, m.Models[3].Bytes)
+	for _, trial := range m.Trials {
+		if trial.Config == "replicated" || trial.Config == "native" {
+			require.Zero(t, trial.Samples["waxpby"].UpdateBytes)
+		}
+	}
+	require.FileExists(t, filepath.Join(dir, "f.svg"))
+}
+
+func TestHPCCGBesideAPeer(t *testing.T) {
+	var out bytes.Buffer
+	args := strings.Fields("hpccg -nx 6 -ny 6 -nz 6 -iters 5 -rounds 1 -quiet")
+	require.NoError(t, run(t.Context(), append(args, "-peer", "echo Time: 3", "-peer-time", "Time: ([0-9.]+)"), &out, nil))
+	require.Regexp(t, `(?m)^  peer +3\.0000 .* 1\.000 +\[1\.000 1\.000\]$`, out.String())
+	require.Regexp(t, `(?m)^  shared +0\.`, out.String())
+}
+
+func TestFiguresUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"figures -nx 0":                   "-nx, -ny and -nz must be at least 1",
+		"figures -iters 1":                "-iters must be at least 2",
+		"figures -rounds 0":               "-rounds must be at least 1",
+		"figures -tasks -1":               "-tasks must not be negative",
+		"figures -limits 1,2":             `"1" is not a bandwidth`,
+		"figures -limits 1,,2GB/s":        `"GB/s" is not a bandwidth`,
+		"figures -plot f.gif":             "-plot f.gif",
+		"hpccg -peer-time x":              "-peer-time needs -peer",
+		"hpccg -peer true -peer-time x":   "want a group",
+		"hpccg -peer true -peer-time (x":  "missing closing )",
+		"hpccg -rounds 1 -peer false -nz": "usage",
+	} {
+		t.Run(args, func(t *testing.T) {
+			require.ErrorContains(t, run(t.Context(), strings.Fields(args), nil, nil), want)
+		})
+	}
+}
+
+func TestSplitLimits(t *testing.T) {
+	for list, want := range map[string][]string{
+		"":                  nil,
+		"1GB/s":             {"1GB/s"},
+		"0.5, 1,2.5GB/s":    {"0.5GB/s", "1GB/s", "2.5GB/s"},
+		"800MB/s,2GB/s":     {"800MB/s", "2GB/s"},
+		"100,200MB/s,3,4GB": {"100GB", "200MB/s", "3GB", "4GB"},
+	} {
+		require.Equal(t, want, splitLimits(list), list)
+	}
+}

@@ -1,0 +1,243 @@
+package figures
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const goodLine = `{"ranks":1,"iterations":9,"residual":0.5,"x_sha256":"ab","seconds":{"total":10,"waxpby":2,"ddot":1,"sparsemv":4,"exchange":0,"allreduce":0}}`
+
+const goodReport = `{"processes":[{},{}],"task_types":{
+	"example.com/x.waxpby":{"wait_seconds":1,"update_bytes":80,"decision":"replicate"},
+	"example.com/x.Grid.sparsemv":{"wait_seconds":0.5,"update_bytes":20,"decision":"share"},
+	"example.com/x.other":{"wait_seconds":9,"update_bytes":9,"decision":"share"}}}`
+
+func TestParseTrial(t *testing.T) {
+	got, err := parseTrial([]byte(goodLine), []byte(goodReport))
+	require.NoError(t, err)
+	require.Equal(t, Trial{Passes: 9, Residual: 0.5, XSHA256: "ab", Samples: map[string]Sample{
+		"waxpby":   {Seconds: 2, WaitSeconds: 0.5, UpdateBytes: 80, Decision: "replicate"},
+		"ddot":     {Seconds: 1},
+		"sparsemv": {Seconds: 4, WaitSeconds: 0.25, UpdateBytes: 20, Decision: "share"},
+		Total:      {Seconds: 10, WaitSeconds: 0.75, UpdateBytes: 100},
+	}}, got)
+	for _, c := range []struct{ name, line, report, want string }{
+		{"no JSON", "pass 1", goodReport, `HPCCG printed "pass 1"`},
+		{"much of no JSON", strings.Repeat("x", 999), goodReport, "x…"},
+		{"0/0", strings.Replace(goodLine, "0.5", "null", 1), goodReport, "not a number after 9 passes"},
+		{"a kernel is missing", strings.Replace(goodLine, "ddot", "dot", 1), goodReport, "0 seconds in ddot"},
+		{"no report", goodLine, "", "the report of intrarun"},
+		{"no process", goodLine, "{}", "names no process"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := parseTrial([]byte(c.line), []byte(c.report))
+			require.ErrorIs(t, err, errTrial)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestSpreadOf(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   Spread
+	}{
+		{nil, Spread{}},
+		{[]float64{3}, Spread{3, 3, 3, 3, 3}},
+		{[]float64{4, 2}, Spread{3, 2.5, 3.5, 2, 4}},
+		{[]float64{5, 1, 2, 4, 3}, Spread{3, 2, 4, 1, 5}},
+		{[]float64{8, 1, 1, 1}, Spread{1, 1, 2.75, 1, 8}},
+	} {
+		require.Equal(t, c.want, SpreadOf(c.values), "%v", c.values)
+	}
+}
+
+// fake stands for intrarun: native takes 1 s of everything in round 0, 2 s in
+// round 1 and so on, the others a fixed multiple of that. It notes the order.
+func fake(order *[]string) Runner {
+	runs := make(map[string]int)
+	factor := map[string]float64{"native": 1, "replicated": 2, "static": 1.25, "shared": 1.25}
+	return func(_ context.Context, c Config, pr Problem) (Trial, error) {
+		*order = append(*order, c.Name)
+		runs[c.Name]++
+		f := factor[c.Name]
+		if c.Limit > 0 {
+			f = 2
+		}
+		seconds := f * float64(runs[c.Name])
+		t := Trial{Passes: pr.Iters - 1, XSHA256: fmt.Sprint("hash", c.Ranks), Samples: make(map[string]Sample)}
+		for i, k := range append([]string{Total}, Kernels...) {
+			s := Sample{Seconds: seconds, WaitSeconds: seconds / 4, Decision: "share"}
+			if c.Replicas == 1 || c.Name == "replicated" {
+				s.WaitSeconds = 0
+			}
+			if c.Name == "static" {
+				s.UpdateBytes = float64(i) * 1e9
+			}
+			if c.Limit > 0 && i%2 == 1 {
+				s.Decision = "replicate"
+			}
+			t.Samples[k] = s
+		}
+		return t, nil
+	}
+}
+
+func measured(t *testing.T, limits ...string) (*Measurement, []string) {
+	configs := []Config{Native, Replicated, Static, Shared}
+	for _, l := range limits {
+		c, err := Limited(l)
+		require.NoError(t, err)
+		configs = append(configs, c)
+	}
+	var order []string
+	m, err := Measure(t.Context(), fake(&order), Problem{NX: 4, NY: 5, NZ: 6, Iters: 10}, 3, configs, nil)
+	require.NoError(t, err)
+	return m, order
+}
+
+func TestMeasureAlternates(t *testing.T) {
+	m, order := measured(t)
+	require.Equal(t, strings.Fields("native replicated static shared replicated static shared native static shared native replicated"), order)
+	r, ok := m.Row("ddot", "shared")
+	require.True(t, ok)
+	// The drift of the machine, 1 to 3, cancels in E.
+	require.Equal(t, Spread{0.8, 0.8, 0.8, 0.8, 0.8}, r.E)
+	require.Equal(t, Spread{2.5, 1.875, 3.125, 1.25, 3.75}, r.Seconds)
+	require.Equal(t, 0.25, r.Wait)
+	require.Equal(t, map[string]int{"share": 3}, r.Decision)
+	r, _ = m.Row(Total, "replicated")
+	require.Equal(t, 0.5, r.E.Median)
+	require.Empty(t, r.Decision, "it has no choice")
+	_, ok = m.Row("ddot", "nothing")
+	require.False(t, ok)
+	require.Empty(t, m.Models)
+}
+
+func TestMeasureRefusesDifferentResults(t *testing.T) {
+	for name, change := range map[string]func(*Trial){
+		"hash":    func(t *Trial) { t.XSHA256 = "other" },
+		"passes":  func(t *Trial) { t.Passes++ },
+		"failure": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var order []string
+			run := fake(&order)
+			_, err := Measure(t.Context(), func(ctx context.Context, c Config, pr Problem) (Trial, error) {
+				tr, err := run(ctx, c, pr)
+				if c.Name == "shared" {
+					if change == nil {
+						return tr, errors.New("exit status 3")
+					}
+					change(&tr)
+				}
+				return tr, err
+			}, Problem{Iters: 10}, 2, []Config{Native, Replicated, Shared}, nil)
+			want := map[string]string{"hash": "must not differ", "passes": "passes", "failure": "round 1: exit status 3"}[name]
+			require.ErrorContains(t, err, want)
+		})
+	}
+}
+
+func TestModel(t *testing.T) {
+	m := Model{Seconds: 2, Bytes: 4e9}
+	require.Equal(t, 2e9, m.Flip())
+	require.Equal(t, 0.5, m.E(m.Flip()))
+	require.Equal(t, 0.75, m.E(6e9))
+
+	got, _ := measured(t, "1GB/s")
+	require.Equal(t, []Model{{Total, 4, 0}, {"waxpby", 4, 1e9}, {"ddot", 4, 2e9}, {"sparsemv", 4, 3e9}}, got.Models)
+	_, err := Limited("fast")
+	require.ErrorContains(t, err, `"fast" is not a bandwidth`)
+}
+
+func TestTable(t *testing.T) {
+	m, _ := measured(t, "0.5GB/s", "2GB/s")
+	var out bytes.Buffer
+	require.NoError(t, m.Table(&out))
+	golden := filepath.Join("testdata", "table.txt")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, out.Bytes(), 0o666))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), out.String())
+}
+
+func TestPlot(t *testing.T) {
+	for name, magic := range map[string]string{"f.svg": "<?xml", "f.png": "\x89PNG", "f.pdf": "%PDF"} {
+		for _, limits := range [][]string{nil, {"0.5GB/s", "2GB/s"}} {
+			m, _ := measured(t, limits...)
+			file := filepath.Join(t.TempDir(), name)
+			require.NoError(t, m.Plot(file))
+			b, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.True(t, bytes.HasPrefix(b, []byte(magic)), "%.20q", b)
+			if name == "f.svg" {
+				require.Equal(t, len(limits) > 0, bytes.Contains(b, []byte("sparsemv, measured and model")))
+				require.Contains(t, string(b), ">0.80<", "efficiency on top of a bar")
+			}
+		}
+	}
+	require.ErrorContains(t, CheckPlotName("figure.gif"), ".svg, .png or .pdf")
+}
+
+func TestPeer(t *testing.T) {
+	re := regexp.MustCompile(`Time: *(\S+)`)
+	for _, c := range []struct {
+		command, err string
+		time         *regexp.Regexp
+		want         float64
+	}{
+		{command: "echo Time: 7; echo Time: 2.5", time: re, want: 2.5},
+		{command: "echo nothing", time: re, err: "nothing that matches"},
+		{command: "echo Time: soon", time: re, err: "not a number of seconds"},
+		{command: "echo Time: -1", time: re, err: "not a number of seconds"},
+		{command: "echo gone wrong >&2; exit 3", time: re, err: "exit status 3\ngone wrong"},
+		{command: "sleep 0.01"},
+	} {
+		got, err := Peer{Command: c.command, Time: c.time}.Run(t.Context())
+		switch {
+		case c.err != "":
+			require.ErrorContains(t, err, c.err)
+		case c.time == nil:
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, got, 0.01)
+		default:
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		}
+	}
+	var order []string
+	peer := Peer{Command: "echo Time: 5", Time: re}
+	m, err := Measure(t.Context(), peer.Beside(fake(&order)), Problem{Iters: 10}, 3, []Config{Native, Shared, PeerConfig}, nil)
+	require.NoError(t, err)
+	require.Len(t, order, 6)
+	var out bytes.Buffer
+	require.NoError(t, m.PeerTable(&out))
+	// 5 s beside 1.25, 2.5 and 3.75 s.
+	require.Regexp(t, `shared +2\.5000 .* 2\.000 +\[1\.667 3\.000\]`, out.String())
+}
+
+// What is written is read back by others: every number must be one.
+func TestJSON(t *testing.T) {
+	m, _ := measured(t, "1GB/s")
+	b, err := json.Marshal(m)
+	require.NoError(t, err)
+	var back Measurement
+	require.NoError(t, json.Unmarshal(b, &back))
+	require.Equal(t, *m, back)
+}

@@ -1,0 +1,69 @@
+package comm_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/intrahpc/intra/comm"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// Every rank sends its number to the next one; messages are received by
+// wildcard and stored by source.
+func Example() {
+	spec := intra.Spec{Ranks: 3, Replicas: 2}
+	err := intra.Run(context.Background(), spec, func(p *intra.Process) error {
+		c := p.World()
+		in := make([]int, 1)
+		r := comm.Irecv(c, in, comm.AnySource, 0)
+		if err := comm.Send(c, []int{c.Rank()}, (c.Rank()+1)%c.Size(), 0); err != nil {
+			return err
+		}
+		if _, err := r.Wait(); err != nil {
+			return err
+		}
+		all := make([]int, c.Size())
+		if err := comm.Allgather(c, in, all); err != nil {
+			return err
+		}
+		if c.Rank() == 0 && p.Replica() == 0 {
+			fmt.Println(all)
+		}
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// [2 0 1]
+	// <nil>
+}
+
+func ExampleAllreduce() {
+	c := comm.Alone()
+	v := []float64{1, 2}
+	err := comm.Allreduce(c, nil, v, comm.Sum)
+	fmt.Println(v, err)
+	// Output: [1 2] <nil>
+}
+
+func ExampleComm_Split() {
+	c := comm.Alone()
+	half, err := c.Split(c.Rank()%2, c.Rank())
+	fmt.Println(half.Size(), err)
+	// Output: 1 <nil>
+}
+
+func ExampleView() {
+	c := comm.Alone()
+	matrix := []int{
+		1, 2, 3,
+		4, 5, 6,
+	}
+	column := comm.View[int]{Data: matrix[2:], Count: 2, Block: 1, Stride: 3}
+	if err := comm.SendView(c, column, 0, 0); err != nil {
+		fmt.Println(err)
+	}
+	got := make([]int, 2)
+	st, err := comm.Recv(c, got, 0, 0)
+	fmt.Println(got, st.Count, err)
+	// Output: [3 6] 2 <nil>
+}

@@ -1,0 +1,187 @@
+package launch
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// trace writes a timeline in the trace event format of Chrome, which Perfetto
+// opens: a group for each rank, in it a row for each replica, arrows for the
+// updates between them. The file takes its name when it is whole.
+type trace struct {
+	name  string
+	began time.Time // the moment 0, before any process has started
+
+	mu    sync.Mutex
+	f     *os.File // nil once closed
+	w     *bufio.Writer
+	wrote bool  // an event, so that a comma is due
+	err   error // the first one
+}
+
+// chromeEvent is one event of the file. Times are in microseconds, as the
+// format wants them.
+type chromeEvent struct {
+	Name  string         `json:"name"`
+	Cat   string         `json:"cat,omitempty"`
+	Phase string         `json:"ph"`
+	TS    float64        `json:"ts"`
+	Dur   *float64       `json:"dur,omitempty"`
+	PID   int            `json:"pid"` // rank
+	TID   int            `json:"tid"` // replica
+	ID    string         `json:"id,omitempty"`
+	Bind  string         `json:"bp,omitempty"`
+	Scope string         `json:"s,omitempty"`
+	Args  map[string]any `json:"args,omitempty"`
+}
+
+// The phases of the format.
+const (
+	phaseSlice    = "X"
+	phaseInstant  = "i"
+	phaseArrow    = "s"
+	phaseArrowEnd = "f"
+	phaseMetadata = "M"
+)
+
+// createTrace begins the file. A nil trace, for no name, takes everything and
+// writes nothing.
+func createTrace(name string, degrees []int) (*trace, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return nil, fmt.Errorf("write the trace: %w", err)
+	}
+	t := &trace{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16), began: time.Now()}
+	_, t.err = t.w.WriteString(`{"displayTimeUnit":"ms","traceEvents":[` + "\n")
+	for _, p := range job.Processes(degrees) {
+		if p.Replica == 0 {
+			t.write(chromeEvent{Name: "process_name", Phase: phaseMetadata, PID: p.Rank, Args: map[string]any{"name": fmt.Sprintf("rank %d", p.Rank)}})
+		}
+		t.write(chromeEvent{Name: "thread_name", Phase: phaseMetadata, PID: p.Rank, TID: p.Replica, Args: map[string]any{"name": "replica " + p.String()}})
+		t.write(chromeEvent{Name: "thread_sort_index", Phase: phaseMetadata, PID: p.Rank, TID: p.Replica, Args: map[string]any{"sort_index": p.Replica}})
+	}
+	return t, nil
+}
+
+// add takes in events of one process.
+func (t *trace) add(p job.Process, events []job.TraceEvent) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range events {
+		t.event(p, &events[i])
+	}
+}
+
+func (t *trace) event(p job.Process, e *job.TraceEvent) {
+	c := chromeEvent{
+		Name: e.Name[strings.LastIndexByte(e.Name, '/')+1:], Cat: string(e.Kind), Phase: phaseSlice,
+		TS: micro(e.At - t.began.UnixNano()), PID: p.Rank, TID: p.Replica,
+		Args: map[string]any{"section": e.Section, "task": e.Task},
+	}
+	lasted := micro(e.Lasted)
+	switch e.Kind {
+	case job.TraceSection:
+		c.Name, c.Dur, c.Args = "section", &lasted, map[string]any{"section": e.Section}
+	case job.TraceTask:
+		c.Dur = &lasted
+	case job.TraceWait:
+		c.Name, c.Dur = "wait", &lasted
+		c.Args["for"] = e.Name
+	case job.TraceSend, job.TraceReceive:
+		c.Phase, c.Scope = phaseInstant, "t"
+		arrow := chromeEvent{Name: "update", Cat: "update", TS: c.TS, PID: c.PID, TID: c.TID, Phase: phaseArrow}
+		from, to := p.Replica, e.Peer
+		if e.Kind == job.TraceSend {
+			c.Name = "send " + c.Name
+			c.Args["to"] = job.Process{Rank: p.Rank, Replica: e.Peer}
+		} else {
+			c.Name = "receive " + c.Name
+			c.Args["from"] = job.Process{Rank: p.Rank, Replica: e.Peer}
+			from, to = to, from
+			arrow.Phase, arrow.Bind = phaseArrowEnd, "e"
+		}
+		c.Args["bytes"] = e.Bytes
+		arrow.ID = fmt.Sprintf("%d.%d.%d.%d.%d", p.Rank, e.Section, e.Task, from, to)
+		t.write(arrow)
+	case job.TraceOverflow:
+		c.Name, c.Phase, c.Scope, c.Args = "events lost", phaseInstant, "t", map[string]any{"events": e.Bytes}
+	default: // of a newer runtime
+		return
+	}
+	t.write(c)
+}
+
+// failure marks the death of a process.
+func (t *trace) failure(p job.Process, cause job.Cause, detail string) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.write(chromeEvent{Name: "dead: " + string(cause), Cat: "failure", Phase: phaseInstant, Scope: "p",
+		TS: micro(int64(time.Since(t.began))), PID: p.Rank, TID: p.Replica, Args: map[string]any{"process": p, "detail": detail}})
+}
+
+func micro(ns int64) float64 { return float64(ns) / 1e3 }
+
+// write is called with mu held, or before anybody else knows t.
+func (t *trace) write(c chromeEvent) {
+	if t.err != nil || t.f == nil {
+		return
+	}
+	b, err := json.Marshal(c)
+	if err == nil && t.wrote {
+		_, err = t.w.WriteString(",\n")
+	}
+	if err == nil {
+		_, err = t.w.Write(b)
+	}
+	t.wrote, t.err = true, err
+}
+
+// close completes the file and gives it its name, if keep, or removes it.
+func (t *trace) close(keep bool) error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := t.err
+	if err == nil {
+		_, err = t.w.WriteString("\n]}\n")
+	}
+	if err == nil {
+		err = t.w.Flush()
+	}
+	if err == nil {
+		err = t.f.Chmod(0o644)
+	}
+	if e := t.f.Close(); err == nil {
+		err = e
+	}
+	if err == nil && keep {
+		err = os.Rename(t.f.Name(), t.name)
+	}
+	if err != nil || !keep {
+		os.Remove(t.f.Name())
+	}
+	t.f = nil
+	if err != nil {
+		return fmt.Errorf("write the trace: %w", err)
+	}
+	return nil
+}

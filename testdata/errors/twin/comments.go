@@ -1,0 +1,14 @@
+//go:build !intra
+
+package twin
+
+import intra "github.com/intrahpc/intra/runtime"
+
+func comments(p *intra.Process, x []float64) {
+	//intra:section on(p)
+	{
+		zero( /* kept */ x)
+		(zero)(x[1:]) // kept
+		(zero /* lost */)(x[2:])
+	}
+}

@@ -1,0 +1,84 @@
+package sdr
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// direct is a link that delivers within Send.
+type direct struct {
+	transport.Link
+	to      transport.Receiver
+	payload []byte
+}
+
+func (d *direct) Send(f *transport.Frame) {
+	d.payload = d.payload[:0]
+	for _, p := range f.Payload {
+		d.payload = append(d.payload, p...)
+	}
+	f.Header.Size = uint64(len(d.payload))
+	d.to.End(&f.Header, d.payload)
+	f.Owner.Sent(f, nil)
+}
+
+// never is a Waiter for what never has to be waited for.
+type never struct{}
+
+func (never) Wait(context.Context, func() bool) error { return context.DeadlineExceeded }
+func (never) Wake()                                   {}
+
+// BenchmarkMessage is the work of the protocol for one message from rank 0 to
+// rank 1 and its receive, at both ends and for all replicas together, without
+// any link.
+func BenchmarkMessage(b *testing.B) {
+	for _, degrees := range [][]int{{1, 1}, {2, 1}, {2, 2}} {
+		for _, size := range []int{1, 1024, 64 << 10} {
+			b.Run(fmt.Sprint(degrees, "/", size), func(b *testing.B) {
+				var engines []*Engine
+				var contexts []*Context
+				index := func(rank, replica int) int { return rank*degrees[0] + replica }
+				for rank, d := range degrees {
+					for k := range d {
+						e := NewEngine(Config{Rank: rank, Replica: k, Degrees: degrees, Context: context.Background(), Poller: never{},
+							Link: func(r, c int) transport.Link {
+								return &direct{to: engines[index(r, c)].Receiver(rank, k)}
+							}})
+						engines = append(engines, e)
+						ctx, err := e.Join(1, 1, false)
+						if err != nil {
+							b.Fatal(err)
+						}
+						contexts = append(contexts, ctx)
+					}
+				}
+				data, room := make([]byte, size), make([]byte, size)
+				calls := make([]*Call, len(engines))
+				b.ReportAllocs()
+				for b.Loop() {
+					for i, e := range engines {
+						calls[i] = e.Borrow()
+						if e.Rank() == 0 {
+							e.Send(contexts[i], &calls[i].Request, data, 1, 0, false)
+						}
+					}
+					for i, e := range engines {
+						if e.Rank() == 1 {
+							e.Recv(contexts[i], &calls[i].Request, room, 0, 0)
+						}
+					}
+					for i, e := range engines {
+						if _, err := e.Wait(calls[i]); err != nil {
+							b.Fatal(err)
+						}
+						e.Return(calls[i])
+					}
+				}
+				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(len(engines)), "ns/process")
+			})
+		}
+	}
+}
