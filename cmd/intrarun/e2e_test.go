@@ -371,6 +371,8 @@ func TestUsageErrors(t *testing.T) {
 		"-kill 0.2@1s true":              "no process 0.2",
 		"-kill 0.1@job:3 true":           "unknown kill point",
 		"-ring lots true":                "number of bytes",
+		"-limit 3 true":                  "is not a bandwidth",
+		"-trace /no/such/folder/t true":  "no such file",
 		"-v -quiet true":                 "contradict",
 		"-report /no/such/folder/r true": "no such file",
 		"-bogus true":                    "-bogus",

@@ -75,6 +75,13 @@ type report struct {
 	UpdatesTorn int64 `json:"updates_torn"`
 	TasksRun    int64 `json:"tasks_run"`
 	TasksRerun  int64 `json:"tasks_rerun"`
+	UpdateBytes int64 `json:"update_bytes"`
+	TaskTypes   map[string]struct {
+		WaitSeconds    float64 `json:"wait_seconds"`
+		SectionSeconds float64 `json:"section_seconds"`
+		Overlap        float64 `json:"overlap"`
+		UpdateBytes    int64   `json:"update_bytes"`
+	} `json:"task_types"`
 }
 
 // start starts intrarun; the function returned waits for its end.

@@ -26,8 +26,9 @@ type TraceEvent struct {
 	Bytes   int64     `json:"b,omitempty"`
 }
 
-// traceBatch events fit one message, however long their names are.
-const traceBatch = 1000
+// traceBatch events fit one message: each may take 2 KiB, and takes about 100
+// bytes and its name.
+const traceBatch = MaxMessage / (2 << 10)
 
 // Trace hands events to the head. It blocks until they are in the kernel's
 // hands, so they survive this process.

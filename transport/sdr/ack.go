@@ -12,7 +12,7 @@ func (c *Core) acknowledge(s *inStream, from, bytes int, atOnce bool) {
 	var targets, now uint64
 	switch {
 	case !c.mirror:
-		targets = r.live &^ (1 << source(r.live, r.degree, c.replica))
+		targets = r.live &^ (1 << c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact))
 	case atOnce: // the others have only offered the message
 		targets = r.live &^ (1 << from)
 	}

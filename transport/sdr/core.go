@@ -116,10 +116,9 @@ func (c *Core) Process(rank, replica int) int {
 	return c.ranks[rank].first + replica
 }
 
-// source is the replica of rank that sends to the replicas numbered replica
-// of other ranks, or -1: that one itself if it lives, else the next in cyclic
-// order that does. It changes only by the death of the one it was [SDR,
-// Algorithm 1, line 19].
+// source returns the replica that acts for the one numbered replica: that one
+// itself if it lives, else the next in cyclic order that does, or -1. It
+// changes only by the death of the one it was [SDR, Algorithm 1, line 19].
 func source(live uint64, degree, replica int) int {
 	if live == 0 {
 		return -1
@@ -131,11 +130,25 @@ func source(live uint64, degree, replica int) int {
 	return bits.TrailingZeros64(live)
 }
 
-// serves reports whether this process sends to replicas numbered replica of
-// other ranks.
-func (c *Core) serves(replica int) bool {
-	me := &c.ranks[c.rank]
-	return c.mirror || source(me.live, me.degree, replica) == c.replica
+// server returns the replica among live ones of rank that sends to replica k of
+// rank dst in contexts of one kind: replica k. Where the sender has more
+// replicas than the destination, those beyond take a share.
+func (c *Core) server(live uint64, rank, dst, k int, exact bool) int {
+	degree, to := c.ranks[rank].degree, c.ranks[dst].degree
+	if k < degree && to < degree {
+		share := (degree-1-k)/to + 1 // the replicas k, k+to, k+2*to ...
+		turn := dst
+		if exact {
+			turn++
+		}
+		k += to * (turn % share)
+	}
+	return source(live, degree, k)
+}
+
+// serves reports whether this process sends to replica k of rank dst.
+func (c *Core) serves(dst, k int, exact bool) bool {
+	return c.mirror || c.server(c.ranks[c.rank].live, c.rank, dst, k, exact) == c.replica
 }
 
 // each yields the replicas of a set in ascending order.

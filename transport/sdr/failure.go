@@ -38,7 +38,6 @@ func (c *Core) Dead(p int) {
 // substitute resends what the replicas may lack that this process serves from
 // now on [lines 21 to 25].
 func (c *Core) substitute(before uint64) {
-	me := &c.ranks[c.rank]
 	if c.mirror {
 		return
 	}
@@ -48,7 +47,7 @@ func (c *Core) substitute(before uint64) {
 				continue
 			}
 			for d := range each(c.ranks[rank].live) {
-				if !c.serves(d) || source(before, me.degree, d) == c.replica {
+				if !c.serves(rank, d, ctx.exact) || c.server(before, c.rank, rank, d, ctx.exact) == c.replica {
 					continue
 				}
 				for _, m := range s.kept {

@@ -129,6 +129,18 @@ func TestElection(t *testing.T) {
 	require.Equal(t, 0, source(0b001, 3, 1), "the substitute of the substitute")
 	require.Equal(t, 1, source(0b010, 2, 4), "a replica number that the rank never had")
 	require.Equal(t, -1, source(0, 2, 0))
+	c := NewCore(0, 0, 0, []int{3, 2, 1, 3}, false, Limits{})
+	serving := make(map[int]bool)
+	for dst := 1; dst < 3; dst++ {
+		for k := range c.ranks[dst].degree {
+			serving[c.server(0b111, 0, dst, k, false)] = true
+			serving[c.server(0b111, 0, dst, k, true)] = true
+		}
+	}
+	require.Len(t, serving, 3, "replicas beyond those of the destination take a share")
+	for k := range 3 {
+		require.Equal(t, k, c.server(0b111, 0, 3, k, true), "equal degrees: replica k to replica k")
+	}
 	for live := uint64(1); live < 16; live++ { // changes only if the source died
 		for k := range 6 {
 			s := source(live, 4, k)

@@ -231,7 +231,7 @@ func (c *Core) advance(s *inStream) {
 // the one that serves this replica if it is among them.
 func (c *Core) ask(m *arrival) {
 	r := &c.ranks[m.stream.rank]
-	m.granted = source(m.offers, r.degree, c.replica)
+	m.granted = c.server(m.offers, m.stream.rank, c.rank, c.replica, m.stream.ctx.exact)
 	h := transport.Header{Kind: kindGrant}
 	h.Args[0], h.Args[1] = m.stream.ctx.id, m.number
 	if m.stream.ctx.exact {

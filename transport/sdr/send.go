@@ -52,7 +52,7 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 	r.unfinished++
 	c.unfinished++
 	for d := range each(m.lacking) {
-		if c.serves(d) {
+		if c.serves(s.rank, d, s.ctx.exact) {
 			m.first |= 1 << d
 		}
 	}
@@ -222,7 +222,7 @@ func (c *Core) updateWant(rank int) {
 	want := r.waiting > 0 || c.draining && r.unfinished > 0
 	for d := range each(r.live) {
 		pr := &c.processes[r.first+d]
-		if pr.wanted == want || want && c.serves(d) {
+		if pr.wanted == want || want && c.serves(rank, d, false) && c.serves(rank, d, true) {
 			continue
 		}
 		pr.wanted = want

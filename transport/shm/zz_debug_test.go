@@ -12,10 +12,18 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-type cnt struct{ n atomic.Int64 }
+type cnt struct {
+	n atomic.Int64
+	p *transport.Poller
+}
 
 func (c *cnt) Begin(*transport.Header) []byte    { return nil }
-func (c *cnt) End(h *transport.Header, p []byte) { c.n.Add(1) }
+func (c *cnt) End(h *transport.Header, p []byte) {
+	c.n.Add(1)
+	if c.p != nil {
+		c.p.Wake()
+	}
+}
 func (c *cnt) Torn(*transport.Header, int)       {}
 func (c *cnt) Closed(error)                      {}
 
@@ -55,4 +63,60 @@ func TestZZHang(t *testing.T) {
 	}
 	a.Close()
 	b.Close()
+}
+
+func TestZZPoller(t *testing.T) {
+	for rep := range 60 {
+		s, _ := Create(4096)
+		x, _ := OpenWithoutNet(s.File(), 0)
+		y, _ := OpenWithoutNet(s.File(), 1)
+		s.File().Close()
+		a, b := x.(*link), y.(*link)
+		ca, cb := &cnt{p: transport.NewPoller()}, &cnt{p: transport.NewPoller()}
+		a.Start(ca)
+		b.Start(cb)
+		ca.p.Add(a)
+		cb.p.Add(b)
+		var ra, rb atomic.Int64
+		fin := make(chan bool, 2)
+		go func() {
+			for n := range int64(200) {
+				rb.Store(n)
+				cb.p.Wait(t.Context(), func() bool { return cb.n.Load() > n })
+				if n%5 == 0 {
+					time.Sleep(300 * time.Microsecond)
+				}
+				b.Send(&transport.Frame{Header: transport.Header{Channel: 1}})
+			}
+			fin <- true
+		}()
+		go func() {
+			for n := range int64(200) {
+				ra.Store(n)
+				a.Send(&transport.Frame{Header: transport.Header{Channel: 1}})
+				ca.p.Wait(t.Context(), func() bool { return ca.n.Load() > n })
+				if n%7 == 0 {
+					time.Sleep(300 * time.Microsecond)
+				}
+			}
+			fin <- true
+		}()
+		for range 2 {
+			select {
+			case <-fin:
+			case <-time.After(8 * time.Second):
+				buf := make([]byte, 1<<20)
+				for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+					if strings.Contains(g, "shm.") {
+						t.Log(g)
+					}
+				}
+				t.Fatalf("rep %d: a round %d has %d; b round %d has %d\n%s%s", rep, ra.Load(), ca.n.Load(), rb.Load(), cb.n.Load(), state("a", a), state("b", b))
+			}
+		}
+		a.Close()
+		b.Close()
+		<-a.done
+		<-b.done
+	}
 }

@@ -71,9 +71,8 @@ func (l *link) runReader() {
 	for {
 		l.rx.Lock()
 		more := true
-		var err error
 		for more && !r.ended {
-			more, err = l.receive()
+			more, _ = l.receive() // an error ends the reader, which says so
 		}
 		ended := r.ended
 		l.rx.Unlock()
@@ -81,7 +80,8 @@ func (l *link) runReader() {
 			return
 		}
 		r.waiting = false
-		if err = l.raw.Read(r.ready); err == nil {
+		err := l.raw.Read(r.ready)
+		if err == nil {
 			continue
 		}
 		l.rx.Lock()

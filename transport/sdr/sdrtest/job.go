@@ -204,7 +204,7 @@ func (r *run) check() error {
 func (r *run) state() string {
 	var b strings.Builder
 	for _, p := range r.processes {
-		fmt.Fprintf(&b, "\n%v killed=%v finished=%v verdicts=%d/%d\n%s", p, p.Killed, p.finished, p.verdicts, len(r.dead), p.Engine.Describe())
+		fmt.Fprintf(&b, "\n%v killed=%v finished=%v error=%v verdicts=%d/%d\n%s", p, p.Killed, p.finished, p.Err, p.verdicts, len(r.dead), p.Engine.Describe())
 	}
 	return b.String()
 }

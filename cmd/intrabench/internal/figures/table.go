@@ -82,7 +82,7 @@ func (m *Measurement) modelTable(w io.Writer) error {
 func (m *Measurement) PeerTable(w io.Writer) error {
 	p := m.Problem
 	fmt.Fprintf(w, "HPCCG, %d x %d x %d points on each of two ranks, %d rounds in alternation\n", p.NX, p.NY, p.NZ, m.Rounds)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newColumns(w)
 	_, withPeer := m.Row(Total, PeerConfig.Name)
 	fmt.Fprintf(t, "\tseconds\t\tE")
 	if withPeer {
