@@ -23,7 +23,7 @@ func (o policyOption) apply(s *Section) { s.policy = sched.Policy(o) }
 
 type posOption string
 
-func (o posOption) apply(s *Section) { s.pos = string(o) }
+func (o posOption) apply(s *Section) { s.at, s.pos = string(o), string(o) }
 
 // At says where the section stands in the source that the user wrote, as
 // file:line. Generated code uses it.

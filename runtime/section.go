@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/update"
@@ -19,7 +20,10 @@ type Section struct {
 	p        *Process
 	number   uint64
 	policy   sched.Policy
-	decision *decision // to share or not, with the adaptive policy
+	decision *decision     // to share or not, with the adaptive policy
+	inBodies time.Duration // spent in bodies here
+	ran      int           // bodies run here
+	at       string        // place in the source that the user wrote, from At
 	pos      string
 	pc       [1]uintptr
 	tasks    []launched
@@ -36,6 +40,7 @@ type launched struct {
 	task    *Task
 	body    func()
 	regions []Region
+	at      string     // place of the section in the user's source, if that is known
 	pcs     [4]uintptr // of the launch
 }
 
@@ -59,8 +64,10 @@ func (p *Process) Section(opts ...SectionOption) *Section {
 // section ends, on any replica, possibly more than once; it touches only the
 // regions, plus what it reads of memory that nobody writes.
 func (s *Section) Launch(t *Task, body func(), regions ...Region) {
-	l := launched{task: t, body: body, regions: regions}
-	runtime.Callers(2, l.pcs[:])
+	l := launched{task: t, body: body, regions: regions, at: s.at}
+	if l.at == "" {
+		runtime.Callers(2, l.pcs[:])
+	}
 	if s.ended {
 		panic(fmt.Sprintf("intra: task %s is launched at %s in a section that has ended", t.name, l.pos()))
 	}
@@ -172,7 +179,14 @@ func (s *Section) position() string {
 	return s.pos
 }
 
-func (l *launched) pos() string { return position(l.pcs[:]) }
+// pos is where the task was launched. In generated code that is in its
+// section, and where that stands in the user's source is known.
+func (l *launched) pos() string {
+	if l.at != "" {
+		return l.at
+	}
+	return position(l.pcs[:])
+}
 
 // position returns file:line of the first caller that a user wrote.
 func position(pcs []uintptr) string {

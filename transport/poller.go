@@ -159,8 +159,8 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, done func() bool)
 
 // pollFor attends the links and polls until done, for the spin time at most.
 func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bool) bool {
-	p.attend()
-	defer p.leave()
+	p.Attend(true)
+	defer p.Attend(false)
 	end := time.Now().Add(p.spin)
 	idle := 0
 	for i := 1; idle < spinPolls; i++ {
@@ -200,22 +200,21 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bo
 	return false
 }
 
-func (p *Poller) attend() {
+// Attend(true) promises that the caller polls again and again until
+// Attend(false), so that peers need not pay for waking this process. Calls
+// nest.
+func (p *Poller) Attend(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.attending++; p.attending == 1 {
-		for _, l := range *p.links.Load() {
-			l.Attend(true)
-		}
+	was := p.attending > 0
+	if on {
+		p.attending++
+	} else {
+		p.attending--
 	}
-}
-
-func (p *Poller) leave() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.attending--; p.attending == 0 {
+	if is := p.attending > 0; is != was {
 		for _, l := range *p.links.Load() {
-			l.Attend(false)
+			l.Attend(is)
 		}
 	}
 }

@@ -58,9 +58,32 @@ func (r *reach) other(task int) span {
 	return r.first
 }
 
-// Check applies the rule of independence: what a task writes (out, inout,
-// reduce, scratch) may not overlap what another task names. tasks(i) returns
-// the regions of task i.
+// class groups the modes that conflict with the same others.
+type class uint8
+
+const (
+	reads class = iota
+	scratches
+	writes
+	classes
+)
+
+func classOf(m Mode) class {
+	switch m {
+	case In:
+		return reads
+	case Scratch:
+		return scratches
+	}
+	return writes
+}
+
+// conflicts: tasks may read the same memory, and may use the same scratch
+// space one after the other; all else is an overlap.
+func (c class) conflicts(o class) bool { return c != o || c == writes }
+
+// Check applies the rule of independence: what a task writes may not overlap
+// what another task names. tasks(i) returns the regions of task i.
 func (c *Checker) Check(n int, tasks func(i int) []Region) error {
 	c.spans = c.spans[:0]
 	for i := range n {
@@ -75,25 +98,25 @@ func (c *Checker) Check(n int, tasks func(i int) []Region) error {
 	slices.SortFunc(c.spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.task, b.task))
 	})
-	var all, written reach
+	var earlier [classes]reach
 	for _, s := range c.spans {
-		earlier := &written // a read conflicts with writes only
-		if s.region.Mode != In {
-			earlier = &all
-		}
-		if o := earlier.other(s.task); o.hi > s.lo {
-			a, b := o, s
-			if b.task < a.task {
-				a, b = b, a
+		own := classOf(s.region.Mode)
+		for other := range classes {
+			if o := earlier[other].other(s.task); own.conflicts(other) && o.hi > s.lo {
+				return overlap(o, s)
 			}
-			return &Overlap{a.task, b.task, a.region, b.region, int(min(o.hi, s.hi) - s.lo)}
 		}
-		all.add(s)
-		if s.region.Mode != In {
-			written.add(s)
-		}
+		earlier[own].add(s)
 	}
 	return nil
+}
+
+func overlap(a, b span) error {
+	shared := int(min(a.hi, b.hi) - b.lo)
+	if b.task < a.task {
+		a, b = b, a
+	}
+	return &Overlap{a.task, b.task, a.region, b.region, shared}
 }
 
 // Aliased turns an out region that overlaps an in region of the same task

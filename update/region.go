@@ -48,6 +48,9 @@ func Slice[T any](mode Mode, name string, s []T) Region {
 
 // Var makes a region of the variable at v.
 func Var[T any](mode Mode, name string, v *T) Region {
+	if v == nil && mode == In {
+		return Slice(mode, name, []T(nil)) // an argument that is optional
+	}
 	if v == nil {
 		return Region{Name: name, Mode: mode, Type: reflect.TypeFor[T](),
 			Err: fmt.Errorf("%s(%s): nil *%s", mode, name, reflect.TypeFor[T]())}

@@ -68,7 +68,8 @@ func overlapping(tasks [][]update.Region) bool {
 		for _, b := range tasks[i+1:] {
 			for _, ra := range a {
 				for _, rb := range b {
-					if (ra.Mode != update.In || rb.Mode != update.In) && shared(ra.Mem, rb.Mem) {
+					same := ra.Mode == rb.Mode && (ra.Mode == update.In || ra.Mode == update.Scratch)
+					if !same && shared(ra.Mem, rb.Mem) {
 						return true
 					}
 				}

@@ -44,17 +44,18 @@ func TestTrace(t *testing.T) {
 	r.sum(t)
 	require.True(t, r.report.Kills[0].Fired)
 	f := readTrace(t, name)
-	type row struct{ rank, replica int }
-	rows := make(map[row]string)
+	type row string // as it is labelled
+	type place struct{ pid, tid int }
+	rows := make(map[place]row)
 	tasks := make(map[row]int64)
 	sections := make(map[row]map[int64]traceEvent)
 	arrows := make(map[string]int)
 	var deaths []traceEvent
 	for _, e := range f.TraceEvents {
-		at := row{e.PID, e.TID}
+		at := rows[place{e.PID, e.TID}]
 		switch {
 		case e.Ph == "M" && e.Name == "thread_name":
-			rows[at] = e.Args.Name
+			rows[place{e.PID, e.TID}] = row(e.Args.Name)
 		case e.Cat == "section":
 			if sections[at] == nil {
 				sections[at] = make(map[int64]traceEvent)
@@ -69,19 +70,20 @@ func TestTrace(t *testing.T) {
 			arrows[e.ID]++
 		}
 	}
-	require.Equal(t, map[row]string{{0, 0}: "replica 0.0", {0, 1}: "replica 0.1", {1, 0}: "replica 1.0", {1, 1}: "replica 1.1"}, rows)
+	// Viewers take 0 for the idle thread.
+	require.Equal(t, map[place]row{{1, 1}: "replica 0.0", {1, 2}: "replica 0.1", {2, 3}: "replica 1.0", {2, 4}: "replica 1.1"}, rows)
 	var all int64
 	for _, n := range tasks {
 		all += n
 	}
 	// The task in which 1.1 was killed never ended.
-	require.EqualValues(t, 40, tasks[row{1, 1}])
+	require.EqualValues(t, 40, tasks["replica 1.1"])
 	require.Equal(t, r.report.TasksRun, all)
 	received := 0
 	for _, e := range f.TraceEvents {
-		at := row{e.PID, e.TID}
+		at := rows[place{e.PID, e.TID}]
 		switch {
-		case e.Cat == "task" && at != row{1, 1}, e.Cat == "wait" && at != row{1, 1}:
+		case (e.Cat == "task" || e.Cat == "wait") && at != "replica 1.1":
 			s, ok := sections[at][e.Args.Section]
 			require.True(t, ok)
 			require.LessOrEqual(t, s.TS, e.TS+1e-3)
@@ -94,7 +96,7 @@ func TestTrace(t *testing.T) {
 	}
 	require.Positive(t, received)
 	require.Len(t, deaths, 1)
-	require.Equal(t, row{1, 1}, row{deaths[0].PID, deaths[0].TID})
+	require.Equal(t, place{2, 4}, place{deaths[0].PID, deaths[0].TID})
 	require.Equal(t, "dead: injected", deaths[0].Name)
 	require.Contains(t, deaths[0].Args.Detail, "task:40")
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(name), ".trace.json.*"))

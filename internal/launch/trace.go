@@ -18,7 +18,8 @@ import (
 // updates between them. The file takes its name when it is whole.
 type trace struct {
 	name  string
-	began time.Time // the moment 0, before any process has started
+	began time.Time           // the moment 0, before any process has started
+	rows  map[job.Process]int // where each process is drawn; 0 means the idle thread to viewers
 
 	mu    sync.Mutex
 	f     *os.File // nil once closed
@@ -35,8 +36,8 @@ type chromeEvent struct {
 	Phase string         `json:"ph"`
 	TS    float64        `json:"ts"`
 	Dur   *float64       `json:"dur,omitempty"`
-	PID   int            `json:"pid"` // rank
-	TID   int            `json:"tid"` // replica
+	PID   int            `json:"pid"` // rank, from 1
+	TID   int            `json:"tid"` // row of the replica, from 1
 	ID    string         `json:"id,omitempty"`
 	Bind  string         `json:"bp,omitempty"`
 	Scope string         `json:"s,omitempty"`
@@ -62,16 +63,31 @@ func createTrace(name string, degrees []int) (*trace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the trace: %w", err)
 	}
-	t := &trace{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16), began: time.Now()}
+	t := &trace{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16), began: time.Now(), rows: make(map[job.Process]int)}
 	_, t.err = t.w.WriteString(`{"displayTimeUnit":"ms","traceEvents":[` + "\n")
-	for _, p := range job.Processes(degrees) {
-		if p.Replica == 0 {
-			t.write(chromeEvent{Name: "process_name", Phase: phaseMetadata, PID: p.Rank, Args: map[string]any{"name": fmt.Sprintf("rank %d", p.Rank)}})
+	for i, p := range job.Processes(degrees) {
+		t.rows[p] = i + 1
+		meta := t.at(p, 0)
+		meta.Phase = phaseMetadata
+		for _, m := range []struct {
+			name, key string
+			value     any
+		}{
+			{"process_name", "name", fmt.Sprintf("rank %d", p.Rank)},
+			{"process_sort_index", "sort_index", p.Rank},
+			{"thread_name", "name", "replica " + p.String()},
+			{"thread_sort_index", "sort_index", p.Replica},
+		} {
+			meta.Name, meta.Args = m.name, map[string]any{m.key: m.value}
+			t.write(meta)
 		}
-		t.write(chromeEvent{Name: "thread_name", Phase: phaseMetadata, PID: p.Rank, TID: p.Replica, Args: map[string]any{"name": "replica " + p.String()}})
-		t.write(chromeEvent{Name: "thread_sort_index", Phase: phaseMetadata, PID: p.Rank, TID: p.Replica, Args: map[string]any{"sort_index": p.Replica}})
 	}
 	return t, nil
+}
+
+// at returns an event of a process, so many nanoseconds after the moment 0.
+func (t *trace) at(p job.Process, ns int64) chromeEvent {
+	return chromeEvent{PID: p.Rank + 1, TID: t.rows[p], TS: micro(ns)}
 }
 
 // add takes in events of one process.
@@ -87,11 +103,9 @@ func (t *trace) add(p job.Process, events []job.TraceEvent) {
 }
 
 func (t *trace) event(p job.Process, e *job.TraceEvent) {
-	c := chromeEvent{
-		Name: e.Name[strings.LastIndexByte(e.Name, '/')+1:], Cat: string(e.Kind), Phase: phaseSlice,
-		TS: micro(e.At - t.began.UnixNano()), PID: p.Rank, TID: p.Replica,
-		Args: map[string]any{"section": e.Section, "task": e.Task},
-	}
+	c := t.at(p, e.At-t.began.UnixNano())
+	c.Name, c.Cat, c.Phase = e.Name[strings.LastIndexByte(e.Name, '/')+1:], string(e.Kind), phaseSlice
+	c.Args = map[string]any{"section": e.Section, "task": e.Task}
 	lasted := micro(e.Lasted)
 	switch e.Kind {
 	case job.TraceSection:
@@ -132,8 +146,10 @@ func (t *trace) failure(p job.Process, cause job.Cause, detail string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.write(chromeEvent{Name: "dead: " + string(cause), Cat: "failure", Phase: phaseInstant, Scope: "p",
-		TS: micro(int64(time.Since(t.began))), PID: p.Rank, TID: p.Replica, Args: map[string]any{"process": p, "detail": detail}})
+	c := t.at(p, int64(time.Since(t.began)))
+	c.Name, c.Cat, c.Phase, c.Scope = "dead: "+string(cause), "failure", phaseInstant, "p"
+	c.Args = map[string]any{"process": p, "detail": detail}
+	t.write(c)
 }
 
 func micro(ns int64) float64 { return float64(ns) / 1e3 }

@@ -22,7 +22,7 @@ type Pair func(t testing.TB) (a, b transport.Link)
 const streamed = 5 << 20
 
 // patience bounds waiting for what has to come; only a hang reaches it.
-const patience = 10 * time.Second
+const patience = 60 * time.Second
 
 // Run tests links made by pair.
 func Run(t *testing.T, pair Pair) {

@@ -41,6 +41,7 @@ type inStream struct {
 	unexpected queue[*arrival]     // unmatched, in order of number
 	shown      uint64              // numbers below were seen by a probe, or precede one that was
 	taken      uint64              // numbers below it, or some of them, were completed to a receive
+	newest     uint64              // place in posting order of the newest receive completed by one of them
 	unacked    int                 // messages received since the last acknowledgement to all
 	unackedB   int                 // bytes of them
 }

@@ -105,7 +105,7 @@ func (c *Core) lose(s *inStream, p int) {
 				continue
 			}
 			repost = append(repost, m.req)
-			m.req.bound = nil
+			m.req.bound, m.req.back = nil, true
 			m.req = nil
 			rewind = m.number
 			delete(s.live, m.number)
@@ -122,6 +122,24 @@ func (c *Core) lose(s *inStream, p int) {
 	for _, req := range repost {
 		c.postRecv(req)
 	}
+}
+
+// passed reports whether a receive that has returned to its old place must
+// not take a message of this stream, because a receive posted after it has
+// taken an earlier one meanwhile.
+func (s *inStream) passed(r *Request) bool {
+	if !r.back {
+		return false
+	}
+	if s.newest > r.order {
+		return true
+	}
+	for _, m := range s.live {
+		if m.req != nil && m.req.order > r.order {
+			return true
+		}
+	}
+	return false
 }
 
 // later reports whether a message after number has been matched.

@@ -6,7 +6,7 @@ package sdr
 // complete.
 func (c *Core) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
 	c.clock++
-	req.ctx, req.buf, req.source, req.tag, req.order = ctx, buf, src, tag, c.clock
+	req.ctx, req.buf, req.source, req.tag, req.order, req.back = ctx, buf, src, tag, c.clock, false
 	c.postRecv(req)
 }
 
@@ -86,7 +86,7 @@ func (c *Core) takePosted(s *inStream, number uint64, tag int, past []byte) *Req
 		if at >= 0 && r.order > s.posted.all()[at].order {
 			break
 		}
-		if r.accepts(number, tag) {
+		if r.accepts(number, tag) && !s.passed(r) {
 			if c.ripe(past) {
 				q, at = &s.ctx.any, i
 			}
@@ -132,7 +132,7 @@ func (c *Core) fill(req *Request, s *inStream, number uint64, tag int, payload, 
 	if n > 0 && &req.buf[0] != &payload[0] {
 		copy(req.buf[:n], payload)
 	}
-	s.taken = max(s.taken, number+1)
+	s.taken, s.newest = max(s.taken, number+1), max(s.newest, req.order)
 	req.bound, req.buf = nil, nil
 	c.complete(req, Status{Source: s.rank, Tag: tag, Size: n}, err)
 	if s.ctx.freed {
@@ -207,7 +207,7 @@ func (c *Core) endLocal(m *Message) {
 
 // first finds the first message of a stream that req accepts and may have.
 func (c *Core) first(s *inStream, req *Request) int {
-	if s == nil {
+	if s == nil || s.passed(req) {
 		return -1
 	}
 	for i, m := range s.unexpected.all() {

@@ -40,6 +40,7 @@ type Request struct {
 	tag    int
 	number uint64 // what an exact receive wants
 	order  uint64 // place in posting order
+	back   bool   // it was bound to a message that was lost
 	bound  *arrival
 }
 

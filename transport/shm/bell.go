@@ -36,6 +36,14 @@ const (
 // bell.
 func (b bell) arm() { b.word.Or(asleep) }
 
+// rearm is arm by another goroutine than the sleeper's. It changes the count as
+// well: the sleeper may be about to wait for the unarmed value, which the peer
+// would restore by ringing, and then nobody would wake it.
+func (b bell) rearm() {
+	b.word.Add(told)
+	b.word.Or(asleep)
+}
+
 func (b bell) disarm() { b.word.And(^uint32(asleep)) }
 
 // wait sleeps as long as the word is v, which was read before the last look.

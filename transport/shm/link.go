@@ -24,7 +24,7 @@ type link struct {
 	done     chan struct{} // closed when both directions have ended
 	closed   atomic.Bool   // by this side
 	peerDead atomic.Bool
-	busy     atomic.Bool // there may be something to send
+	busy     atomic.Bool // there may be something to send; changed under mu
 
 	mu       sync.Mutex
 	mapped   bool
@@ -188,7 +188,7 @@ func (l *link) Attend(on bool) {
 	case before == 0:
 		l.own.disarm()
 	case l.attended == 0:
-		l.own.arm()
+		l.own.rearm()
 		if l.pending() {
 			l.own.disarm()
 			l.own.tell()
@@ -219,8 +219,8 @@ func (l *link) fail(err error) {
 	if l.sendErr == nil {
 		l.sendErr = err
 	}
-	l.mu.Unlock()
 	l.busy.Store(true)
+	l.mu.Unlock()
 }
 
 func (l *link) PeerDied() {
@@ -255,8 +255,8 @@ func (l *link) Close() error {
 func (l *link) Shutdown(ctx context.Context) error {
 	l.mu.Lock()
 	l.ending = true
-	l.mu.Unlock()
 	l.busy.Store(true)
+	l.mu.Unlock()
 	l.tell()
 	defer l.Close()
 	select {

@@ -34,8 +34,8 @@ func (l *link) Send(f *transport.Frame) {
 		return
 	}
 	l.queue.Push(f)
-	l.mu.Unlock()
 	l.busy.Store(true)
+	l.mu.Unlock()
 	l.pump()
 }
 
@@ -101,13 +101,14 @@ func (l *link) write() (moved, blocked bool) {
 			return moved, true
 		}
 	}
-	l.busy.Store(false)
+	l.mu.Lock()
+	l.busy.Store(false) // nothing is accepted any more
+	l.mu.Unlock()
 	return moved, false
 }
 
 // endSending says for good what this side's end of the ring is.
 func (l *link) endSending(end uint32) {
-	l.busy.Store(false)
 	l.out.ended = true
 	l.out.sender.Swap(end)
 	l.peer.ring()

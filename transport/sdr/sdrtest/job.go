@@ -133,6 +133,9 @@ func (r *run) loop() error {
 		for _, p := range r.processes {
 			if !p.Killed && !p.finished {
 				running = true
+				if err := r.bounded(p); err != nil {
+					return err
+				}
 				if p.woken {
 					r.choices = append(r.choices, p.run)
 				}
@@ -186,6 +189,15 @@ func (r *run) kill(p *Process) {
 			l.cut()
 		}
 	}
+}
+
+// bounded checks that a process keeps no more copies than its limits allow.
+func (r *run) bounded(p *Process) error {
+	limit := r.job.Limits.Retain * len(r.job.Degrees)
+	if _, bytes := p.Engine.Retained(); limit > 0 && bytes > limit {
+		return fmt.Errorf("%v keeps %d bytes, more than %d", p, bytes, limit)
+	}
+	return nil
 }
 
 // check looks at what a finished job must have left.

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -47,21 +49,6 @@ func TestParseTrial(t *testing.T) {
 			require.ErrorIs(t, err, errTrial)
 			require.ErrorContains(t, err, c.want)
 		})
-	}
-}
-
-func TestSpreadOf(t *testing.T) {
-	for _, c := range []struct {
-		values []float64
-		want   Spread
-	}{
-		{nil, Spread{}},
-		{[]float64{3}, Spread{3, 3, 3, 3, 3}},
-		{[]float64{4, 2}, Spread{3, 2.5, 3.5, 2, 4}},
-		{[]float64{5, 1, 2, 4, 3}, Spread{3, 2, 4, 1, 5}},
-		{[]float64{8, 1, 1, 1}, Spread{1, 1, 2.75, 1, 8}},
-	} {
-		require.Equal(t, c.want, SpreadOf(c.values), "%v", c.values)
 	}
 }
 
@@ -115,8 +102,8 @@ func TestMeasureAlternates(t *testing.T) {
 	r, ok := m.Row("ddot", "shared")
 	require.True(t, ok)
 	// The drift of the machine, 1 to 3, cancels in E.
-	require.Equal(t, Spread{0.8, 0.8, 0.8, 0.8, 0.8}, r.E)
-	require.Equal(t, Spread{2.5, 1.875, 3.125, 1.25, 3.75}, r.Seconds)
+	require.Equal(t, spread.Of([]float64{0.8}), r.E)
+	require.Equal(t, spread.Of([]float64{1.25, 2.5, 3.75}), r.Seconds)
 	require.Equal(t, 0.25, r.Wait)
 	require.Equal(t, map[string]int{"share": 3}, r.Decision)
 	r, _ = m.Row(Total, "replicated")

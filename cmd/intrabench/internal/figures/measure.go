@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
 // Measurement is what a call of Measure has found.
@@ -20,19 +22,10 @@ type Measurement struct {
 type Row struct {
 	Kernel   string         `json:"kernel"` // or Total
 	Config   string         `json:"config"`
-	Seconds  Spread         `json:"seconds"`
-	E        Spread         `json:"efficiency"` // of the quotients of each round
+	Seconds  spread.Spread  `json:"seconds"`
+	E        spread.Spread  `json:"efficiency"` // of the quotients of each round
 	Wait     float64        `json:"wait_share"` // of the time, waiting for updates; median
 	Decision map[string]int `json:"decisions"`  // how often each was the last one, if there was a choice
-}
-
-// Spread is a median with its quartiles and extremes.
-type Spread struct {
-	Median float64 `json:"median"`
-	Q1     float64 `json:"q1"`
-	Q3     float64 `json:"q3"`
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
 }
 
 // Runner makes one trial. Programs.Run is one.
@@ -118,7 +111,7 @@ func (m *Measurement) row(kernel, config string) Row {
 			r.Decision[s.Decision]++
 		}
 	}
-	r.Seconds, r.E, r.Wait = SpreadOf(seconds), SpreadOf(e), SpreadOf(wait).Median
+	r.Seconds, r.E, r.Wait = spread.Of(seconds), spread.Of(e), spread.Of(wait).Median
 	return r
 }
 
@@ -129,24 +122,4 @@ func (m *Measurement) Row(kernel, config string) (Row, bool) {
 		return Row{}, false
 	}
 	return m.Rows[i], true
-}
-
-// SpreadOf sums up values; of none it is zero.
-func SpreadOf(values []float64) Spread {
-	if len(values) == 0 {
-		return Spread{}
-	}
-	v := slices.Sorted(slices.Values(values))
-	return Spread{Median: quantile(v, 0.5), Q1: quantile(v, 0.25), Q3: quantile(v, 0.75), Min: v[0], Max: v[len(v)-1]}
-}
-
-// quantile interpolates between the values beside the place q of a sorted
-// list.
-func quantile(v []float64, q float64) float64 {
-	at := q * float64(len(v)-1)
-	i := int(at)
-	if i+1 == len(v) {
-		return v[i]
-	}
-	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }

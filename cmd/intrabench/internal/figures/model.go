@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 	"github.com/intrahpc/intra/transport/limit"
 )
 
@@ -46,7 +47,7 @@ func (m *Measurement) models() []Model {
 		for _, s := range m.series(k, Static.Name) {
 			bytes = append(bytes, s.UpdateBytes)
 		}
-		all = append(all, Model{Kernel: k, Seconds: r.Seconds.Median, Bytes: SpreadOf(bytes).Median})
+		all = append(all, Model{Kernel: k, Seconds: r.Seconds.Median, Bytes: spread.Of(bytes).Median})
 	}
 	return all
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
 // paper is what the paper says of each kernel: efficiency with active
@@ -98,7 +100,7 @@ func (m *Measurement) PeerTable(w io.Writer) error {
 			for i, s := range m.series(Total, c.Name) {
 				ratio = append(ratio, peer[i].Seconds/s.Seconds)
 			}
-			s := SpreadOf(ratio)
+			s := spread.Of(ratio)
 			fmt.Fprintf(t, "\t%.3f\t%s", s.Median, brackets(s, 3))
 		}
 		fmt.Fprintln(t)
@@ -133,7 +135,7 @@ func (c *columns) Flush() error {
 	return nil
 }
 
-func brackets(s Spread, digits int) string {
+func brackets(s spread.Spread, digits int) string {
 	return fmt.Sprintf("[%.*f %.*f]", digits, s.Q1, digits, s.Q3)
 }
 

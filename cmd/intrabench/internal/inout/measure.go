@@ -1,0 +1,163 @@
+package inout
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+	"github.com/intrahpc/intra/internal/job"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// The ways of package runtime to receive an update that does not lie whole in
+// the link's memory, by number.
+const (
+	staged      = 0
+	inPlace     = 1
+	unprotected = 2 // in place without a snapshot: wrong if a replica dies
+)
+
+// Way is one way to protect inout memory.
+type Way struct {
+	Name    string
+	receive int
+	whole   bool // the link holds a whole update
+	out     bool // no inout at all: old values in one array, new ones in another
+}
+
+// Ways are measured in alternation; the first is what the others cost more
+// than.
+var Ways = []Way{
+	{Name: "in place, without protection", receive: unprotected},
+	{Name: "in place, with a snapshot", receive: inPlace},
+	{Name: "staged, applied when whole", receive: staged},
+	{Name: "whole in the link's memory", receive: staged, whole: true},
+	{Name: "out, to a second array; in place", receive: inPlace, out: true},
+}
+
+// Options say how much is measured.
+type Options struct {
+	Particles int
+	Sections  int // per round
+	Rounds    int
+}
+
+// Result is the time of a section in one way.
+type Result struct {
+	Way     string    `json:"way"`
+	Seconds []float64 `json:"seconds"` // median section of each round, on the slower replica
+}
+
+var pushTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/inout.push")
+
+// Measure runs a job of two replicas in this process, in every way in each
+// round. Both cores are busy, as with two processes; what is compared is how
+// updates are received, not the link.
+func Measure(ctx context.Context, o Options) ([]Result, error) {
+	results := make([]Result, len(Ways))
+	initial := start(o.Particles)
+	var want []particle
+	for round := range o.Rounds {
+		for i := range Ways {
+			i = (i + round) % len(Ways)
+			seconds, last, err := run(ctx, Ways[i], o, initial)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", Ways[i].Name, err)
+			}
+			if want == nil {
+				want = last
+			}
+			if !slices.Equal(want, last) {
+				return nil, fmt.Errorf("%s: the particles are not where they were before", Ways[i].Name)
+			}
+			results[i].Way = Ways[i].Name
+			results[i].Seconds = append(results[i].Seconds, seconds)
+		}
+	}
+	return results, nil
+}
+
+// run runs one job and returns its median section and the particles at its
+// end.
+func run(ctx context.Context, way Way, o Options, initial []particle) (seconds float64, last []particle, err error) {
+	const replicas = 2
+	update := o.Particles / (*intra.Process)(nil).Tasks() * 48
+	local := &job.Local{Sched: "static", Receive: way.receive, Capacity: max(update/4, 4096)}
+	if way.whole {
+		local.Capacity = 2*update + 4096
+	}
+	var mu sync.Mutex
+	times := make([]time.Duration, o.Sections) // of the slower replica
+	err = intra.Run(job.WithLocal(ctx, local), intra.Spec{Ranks: 1, Replicas: replicas}, func(p *intra.Process) error {
+		from := slices.Clone(initial)
+		to := from
+		if way.out {
+			to = make([]particle, o.Particles)
+		}
+		for k := range o.Sections {
+			if err := p.World().Barrier(); err != nil {
+				return err
+			}
+			began := time.Now()
+			if err := section(p, from, to); err != nil {
+				return err
+			}
+			d := time.Since(began)
+			mu.Lock()
+			times[k] = max(times[k], d)
+			mu.Unlock()
+			from, to = to, from
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		last = from
+		return nil
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	slices.Sort(times)
+	return times[len(times)/2].Seconds(), last, nil
+}
+
+// section moves all particles by one step.
+func section(p *intra.Process, from, to []particle) error {
+	s := p.Section()
+	for lo, hi := range intra.Blocks(len(from), p.Tasks()) {
+		body := func() { push(from[lo:hi], to[lo:hi], 0.01) }
+		if &from[0] == &to[0] {
+			s.Launch(pushTask, body, intra.InOut("from", from[lo:hi]))
+		} else {
+			s.Launch(pushTask, body, intra.In("from", from[lo:hi]), intra.Out("to", to[lo:hi]))
+		}
+	}
+	return s.End()
+}
+
+// Overhead sums up by how much a way takes longer than the first one, round by
+// round.
+func Overhead(first, r Result) spread.Spread {
+	var over []float64
+	for round, s := range r.Seconds {
+		over = append(over, s/first.Seconds[round]-1)
+	}
+	return spread.Of(over)
+}
+
+// Table writes the results as text.
+func Table(w io.Writer, o Options, results []Result) error {
+	fmt.Fprintf(w, "pushing %d particles, %d sections, %d rounds in alternation; extra time: median [quartiles]\n", o.Particles, o.Sections, o.Rounds)
+	for _, r := range results {
+		over := Overhead(results[0], r)
+		if _, err := fmt.Fprintf(w, "  %-34s %8.3f ms  %+6.1f%% [%+.1f%% %+.1f%%]\n", r.Way, 1e3*spread.Of(r.Seconds).Median,
+			100*over.Median, 100*over.Q1, 100*over.Q3); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(w, "the paper: 6% for the copies of inout variables [INTRA, V-D]")
+	return err
+}
