@@ -37,7 +37,9 @@ check: ## gofmt, vet with and without the tag, staticcheck, generated files up t
 	$(GO) vet -tags intra $(PACKAGES)
 	$(GO) run $(STATICCHECK) $(PACKAGES)
 	$(GO) run $(STATICCHECK) -tags intra $(PACKAGES)
-	$(GO) tool intragen -check ./examples/...
+	$(GO) tool intragen -check ./...
+	$(GO) build -o $(BIN)/intravet ./cmd/intravet
+	$(GO) vet -vettool=$(BIN)/intravet ./examples/...
 
 generate: ## run every generator
 	$(GO) generate $(PACKAGES)
@@ -47,7 +49,17 @@ bench: ## kernels, links and work sharing on this machine
 	$(GO) run ./cmd/intrabench pingpong
 
 soak: ## a million random schedules of every protocol
-	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h ./internal/section ./transport/sdr ./comm
+	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -run 'Schedules|Simulation' ./internal/section ./comm
+	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
+
+fuzz: ## every fuzz target for FUZZTIME
+	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzRing:./transport/shm \
+	    FuzzFrames:./transport/sdr FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
+	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./runtime \
+	    FuzzDecodeMessage:./internal/job FuzzAcceptHandshake:./internal/job FuzzDecodeCall:./internal/job \
+	    FuzzFindDirectives:./annotations FuzzParseTask:./annotations FuzzParseSection:./annotations; do \
+	  $(GO) test -run XXX -fuzz "^$${target%%:*}$$" -fuzztime $(FUZZTIME) "$${target#*:}" || exit 1; \
+	done
 
 clean: ## remove what was built
 	rm -rf $(BIN)

@@ -34,6 +34,22 @@ var pairOf = map[string]func(t testing.TB) (a, b transport.Link){
 		}
 		return open(x), open(y)
 	},
+	"tcp": func(t testing.TB) (a, b transport.Link) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer listener.Close()
+		dialled := make(chan net.Conn, 1)
+		go func() {
+			c, err := net.Dial("tcp", listener.Addr().String())
+			if err != nil {
+				t.Error(err)
+			}
+			dialled <- c
+		}()
+		c, err := listener.Accept()
+		require.NoError(t, err)
+		return tcp.New(c), tcp.New(<-dialled)
+	},
 	"shm": func(t testing.TB) (a, b transport.Link) {
 		s, err := shm.Create(1 << 20)
 		require.NoError(t, err)

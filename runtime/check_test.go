@@ -141,7 +141,7 @@ func TestCheckedReplicasThatDiverge(t *testing.T) {
 			s := p.Section()
 			s.Launch(taskBad, func() {})
 			return s.End()
-		}, []string{"the section was completed, there Once was called"}},
+		}, []string{"diverged"}},
 	}
 	for _, tt := range tests {
 		for _, replicas := range []int{2, 3} {

@@ -40,6 +40,7 @@ type engine struct {
 	once      *section.Once
 	onceRun   bool // the protocol wants the function run here
 	open      *Section
+	out       []outgoing // what frames returned last
 	staged    buffers
 	err       error // a divergence: every section fails from now on
 	finished  bool  // the program has returned

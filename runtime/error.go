@@ -52,7 +52,7 @@ func (p *TaskPanic) Error() string {
 // diverged turns the finding of the protocol into an error of this package.
 func diverged(err error) error {
 	var d *section.Divergence
-	if errors.As(err, &d) {
+	if errors.As(err, &d) && !errors.Is(err, ErrDiverged) {
 		return fmt.Errorf("%w: %w", ErrDiverged, err)
 	}
 	return err

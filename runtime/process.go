@@ -21,6 +21,7 @@ type Process struct {
 	engine  *engine // nil for a process that was started by itself
 
 	section *Section // the open one
+	spare   []launched
 	checker update.Checker
 }
 
@@ -94,6 +95,7 @@ func (p *Process) open(s *Section) {
 		return
 	}
 	p.section = s
+	s.tasks, p.spare = p.spare[:0], nil
 	if p.engine != nil {
 		s.number = p.engine.opened()
 		if p.engine.setup.Check {
@@ -107,9 +109,14 @@ func (p *Process) close(s *Section) {
 		return
 	}
 	p.section = nil
-	if p.engine != nil && s.err == nil {
+	if s.err != nil {
+		return // updates may still arrive for its tasks
+	}
+	if p.engine != nil {
 		p.engine.closed(s)
 	}
+	clear(s.tasks)
+	p.spare, s.tasks = s.tasks, nil
 }
 
 // openError says that a section is open already, and where.

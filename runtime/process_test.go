@@ -108,7 +108,7 @@ func TestOnceErrors(t *testing.T) {
 func TestRunRefusesNonsense(t *testing.T) {
 	run := func(*intra.Process) error { return nil }
 	for want, spec := range map[string]intra.Spec{
-		"invalid job: rank 1 has degree 0, want at least 1":                                                 {Degrees: []int{2, 0}},
+		"invalid job: rank 1 has degree 0, want 1 to 64":                                                    {Degrees: []int{2, 0}},
 		"invalid job: both degrees and a number of replicas are given":                                      {Degrees: []int{2}, Replicas: 2},
 		"invalid job: 1 degrees for 2 ranks":                                                                {Degrees: []int{2}, Ranks: 2},
 		"invalid job: -1 ranks with 0 replicas each, want at least 1 of both":                               {Ranks: -1},

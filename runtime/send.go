@@ -21,7 +21,7 @@ var framePool = sync.Pool{New: func() any { return new(transport.Frame) }}
 // frames makes the frames that the machine wants sent. They are sent without
 // the lock, since a link may call back.
 func (e *engine) frames(s *Section, acts []section.Action) []outgoing {
-	out := make([]outgoing, 0, len(acts))
+	out := e.out[:0] // used by the goroutine of the program only
 	for _, a := range acts {
 		link := e.peers[a.Peer]
 		if link == nil {
@@ -42,6 +42,7 @@ func (e *engine) frames(s *Section, acts []section.Action) []outgoing {
 		f.Owner = e
 		out = append(out, outgoing{link, f})
 	}
+	e.out = out
 	return out
 }
 

@@ -125,7 +125,7 @@ func resolveDegrees(given map[string]bool, n, r int, list string) ([]int, error)
 	if given["n"] && n != len(degrees) {
 		return nil, fmt.Errorf("-n %d, but -degrees %s is for %d ranks: leave -n out", n, list, len(degrees))
 	}
-	return degrees, nil
+	return job.Spec{Degrees: degrees}.Resolve()
 }
 
 // size is a number of bytes with K, M or G for powers of 1024.

@@ -26,6 +26,10 @@ const (
 	LinkTCP  = "tcp"  // TCP over the loopback interface
 )
 
+// MaxDegree bounds the replicas of a rank: the sets of replicas that messages
+// carry are words of 64 bits.
+const MaxDegree = 64
+
 // ErrSpec marks a description of a job that makes no sense.
 var ErrSpec = errors.New("invalid job")
 
@@ -41,8 +45,8 @@ func (s Spec) Resolve() ([]int, error) {
 			return nil, fmt.Errorf("%w: no rank", ErrSpec)
 		}
 		for rank, d := range s.Degrees {
-			if d < 1 {
-				return nil, fmt.Errorf("%w: rank %d has degree %d, want at least 1", ErrSpec, rank, d)
+			if d < 1 || d > MaxDegree {
+				return nil, fmt.Errorf("%w: rank %d has degree %d, want 1 to %d", ErrSpec, rank, d, MaxDegree)
 			}
 		}
 		return slices.Clone(s.Degrees), nil
@@ -56,6 +60,9 @@ func (s Spec) Resolve() ([]int, error) {
 	}
 	if ranks < 1 || replicas < 1 {
 		return nil, fmt.Errorf("%w: %d ranks with %d replicas each, want at least 1 of both", ErrSpec, s.Ranks, s.Replicas)
+	}
+	if replicas > MaxDegree {
+		return nil, fmt.Errorf("%w: %d replicas of each rank, want at most %d", ErrSpec, replicas, MaxDegree)
 	}
 	return slices.Repeat([]int{replicas}, ranks), nil
 }

@@ -22,7 +22,8 @@ func New(inner transport.Link, rate Rate) transport.Link {
 }
 
 // link holds frames until they are due. One goroutine at a time hands them to
-// inner, whichever comes first: a sender, Progress or the timer.
+// inner, whichever comes first: a sender, Progress or one that naps until the
+// next frame is due.
 type link struct {
 	inner   transport.Link
 	perByte float64 // nanoseconds
@@ -32,9 +33,9 @@ type link struct {
 	held      []heldFrame
 	free      time.Duration // when the line has sent everything accepted so far
 	releasing bool
-	flush     bool // the link has ended: inner gives all frames back
-	ending    bool // Shutdown: nothing more is accepted
-	timer     *time.Timer
+	flush     bool          // the link has ended: inner gives all frames back
+	ending    bool          // Shutdown: nothing more is accepted
+	napping   bool          // a goroutine will look at what is held
 	empty     chan struct{} // closed when nothing is held; set while Shutdown waits
 }
 
@@ -94,7 +95,7 @@ func (l *link) release(now time.Duration) (moved bool) {
 	l.releasing = false
 	switch {
 	case len(l.held) > 0:
-		l.wakeAt(l.held[0].due - now)
+		l.wakeAfter(l.held[0].due - now)
 	case l.empty != nil:
 		close(l.empty)
 		l.empty = nil
@@ -102,16 +103,22 @@ func (l *link) release(now time.Duration) (moved bool) {
 	return moved
 }
 
-// wakeAt has the timer release what is held, for when nobody polls.
-func (l *link) wakeAt(d time.Duration) {
-	if l.timer == nil {
-		l.timer = time.AfterFunc(d, func() {
-			l.mu.Lock()
-			l.release(l.now())
-		})
+// longestNap bounds how long the goroutine of a link outlives it.
+const longestNap = 5 * time.Millisecond
+
+// wakeAfter has what is held looked at, for when nobody polls. Frames become
+// due in their order, so one that naps already wakes early enough.
+func (l *link) wakeAfter(d time.Duration) {
+	if l.napping {
 		return
 	}
-	l.timer.Reset(d)
+	l.napping = true
+	go func() {
+		nap(min(d, longestNap))
+		l.mu.Lock()
+		l.napping = false
+		l.release(l.now())
+	}()
 }
 
 func (l *link) Progress() bool {
