@@ -237,7 +237,7 @@ func (r *resolved) fields(c Clause, it *ItemInfo) (types.Type, string, bool) {
 			r.errorf(f.Pos, "clause %s: %s has no field %s%s", c.Kind, r.typeString(t), f.Name, didYouMean(f.Name, fieldNames(t)))
 			return nil, "", false
 		}
-		t, path = stepFields(t, path, index)
+		_, path = stepFields(t, path, index)
 		t = v.Type()
 	}
 	return t, path, true

@@ -21,16 +21,16 @@ const inboxBytes = 64 << 20
 // engine drives the protocols of one process: it carries out what the state
 // machines ask for, over the links to the other replicas of its rank.
 type engine struct {
-	setup  job.Setup
-	ctx    context.Context // done when the job ends
-	head   head
-	poller *transport.Poller
-	links  map[job.Process]transport.Link
-	peers  []transport.Link // to the replicas of this rank; nil for itself
-	msgs   *sdr.Engine      // messages between ranks
-	place  receiveMode
-	kills  *kills
-	start  time.Time
+	setup   job.Setup
+	ctx     context.Context // done when the job ends
+	head    head
+	poller  *transport.Poller
+	links   map[job.Process]transport.Link
+	peers   []transport.Link // to the replicas of this rank; nil for itself
+	msgs    *sdr.Engine      // messages between ranks
+	receive job.Receive
+	kills   *kills
+	start   time.Time
 
 	pending atomic.Int64  // frames whose memory is the program's, not yet handed over
 	changes atomic.Uint64 // counts what a waiting section should look at
@@ -51,20 +51,6 @@ type engine struct {
 
 	deaths deaths
 }
-
-// receiveMode says where updates are received that do not lie whole in the
-// memory of a link.
-type receiveMode uint8
-
-const (
-	// receiveStaged: into a buffer, applied when whole.
-	receiveStaged receiveMode = iota
-	// receiveInPlace: into the task's memory, with a snapshot of inout.
-	receiveInPlace
-	// receiveTorn is receiveInPlace without the snapshot. It is wrong, and
-	// the tests show that it is.
-	receiveTorn
-)
 
 func newEngine(ctx context.Context, h head, links map[job.Process]transport.Link, die func(job.Kill)) *engine {
 	setup := h.Setup()

@@ -41,7 +41,7 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 		switch place {
 		case section.Into:
 			mem, mode, _ := update.InPlace(e.open.tasks[u.Task].regions)
-			if mode == update.InOut && e.place == receiveInPlace {
+			if mode == update.InOut && e.receive == job.ReceiveInPlace {
 				r.snapshot.Take(mem)
 			}
 			return mem
@@ -57,8 +57,7 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 // inPlace reports whether an update may be received straight into the memory
 // of its task: it has one written region, of the right size.
 func (e *engine) inPlace(u section.Update) bool {
-	direct := e.place == receiveInPlace || e.place == receiveTorn
-	if !direct || e.open == nil || u.Section != e.machine.Number() || u.Task >= len(e.open.tasks) {
+	if e.receive == job.ReceiveStaged || e.open == nil || u.Section != e.machine.Number() || u.Task >= len(e.open.tasks) {
 		return false
 	}
 	mem, _, ok := update.InPlace(e.open.tasks[u.Task].regions)
@@ -163,7 +162,7 @@ func (r *receiver) Torn(h *transport.Header, n int) {
 	e := r.e
 	e.mu.Lock()
 	if _, u, ok := r.parse(h); ok && r.place == section.Into {
-		if _, mode, _ := update.InPlace(e.open.tasks[u.Task].regions); mode == update.InOut && e.place == receiveInPlace {
+		if _, mode, _ := update.InPlace(e.open.tasks[u.Task].regions); mode == update.InOut && e.receive == job.ReceiveInPlace {
 			r.snapshot.Restore()
 		}
 		e.machine.Torn(u)

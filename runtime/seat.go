@@ -45,7 +45,7 @@ func (s *seat) live(run func(*Process) error) {
 	released := make(chan struct{})
 	var e *engine
 	e = newEngine(s.ctx, s, s.links, func(k job.Kill) { s.die(k, e) })
-	e.place = receiveMode(s.job.want.Receive)
+	e.receive = s.job.want.Receive
 	e.begin()
 	var follower sync.WaitGroup
 	follower.Go(func() { e.follow(s.cancel, released) })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/intratest"
 	intra "github.com/intrahpc/intra/runtime"
 )
@@ -201,10 +202,10 @@ func TestKilledReplicas(t *testing.T) {
 // Without the snapshot some survivor computes a push from a half-pushed
 // state, which shows that these tests would see it.
 func TestTornUpdates(t *testing.T) {
-	const rounds, staged, inPlace, torn = 1, 0, 1, 2
+	const rounds = 1
 	want := newState()
 	want.serial(rounds)
-	for _, receive := range []int{staged, inPlace, torn} {
+	for _, receive := range []job.Receive{job.ReceiveStaged, job.ReceiveInPlace, job.ReceiveTorn} {
 		t.Run([]string{"staged", "in place", "without snapshots"}[receive], func(t *testing.T) {
 			wrong, tornUpdates := 0, int64(0)
 			for k := range 32 {
@@ -219,7 +220,7 @@ func TestTornUpdates(t *testing.T) {
 				}
 			}
 			require.GreaterOrEqual(t, tornUpdates, int64(24), "all but the 8-byte updates are torn")
-			if receive == torn {
+			if receive == job.ReceiveTorn {
 				require.Positive(t, wrong)
 			} else {
 				require.Zero(t, wrong)

@@ -8,13 +8,27 @@ type Local struct {
 	Sched    string // overrides the schedule of every section
 	Kills    []Kill
 	Capacity int // bytes under way in each direction of an in-memory link; 0 means its default
-	Receive  int // how updates are received, a number of package runtime
+	Receive  Receive
 
 	// What happened, filled in before Run returns.
 	Fired    []bool // for each of Kills
 	Verdicts []Verdict
 	Stats    map[Process]Stats
 }
+
+// Receive says where updates are received that do not lie whole in the memory
+// of a link.
+type Receive int
+
+const (
+	// ReceiveStaged: into a buffer, applied when whole.
+	ReceiveStaged Receive = iota
+	// ReceiveInPlace: into the task's memory, with a snapshot of inout.
+	ReceiveInPlace
+	// ReceiveTorn is ReceiveInPlace without the snapshot. It is wrong, and
+	// tests show that it is.
+	ReceiveTorn
+)
 
 type localKey struct{}
 

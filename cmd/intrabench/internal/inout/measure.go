@@ -13,18 +13,10 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// The ways of package runtime to receive an update that does not lie whole in
-// the link's memory, by number.
-const (
-	staged      = 0
-	inPlace     = 1
-	unprotected = 2 // in place without a snapshot: wrong if a replica dies
-)
-
 // Way is one way to protect inout memory.
 type Way struct {
 	Name    string
-	receive int
+	receive job.Receive
 	whole   bool // the link holds a whole update
 	out     bool // no inout at all: old values in one array, new ones in another
 }
@@ -32,11 +24,11 @@ type Way struct {
 // Ways are measured in alternation; the first is what the others cost more
 // than.
 var Ways = []Way{
-	{Name: "in place, without protection", receive: unprotected},
-	{Name: "in place, with a snapshot", receive: inPlace},
-	{Name: "staged, applied when whole", receive: staged},
-	{Name: "whole in the link's memory", receive: staged, whole: true},
-	{Name: "out, to a second array; in place", receive: inPlace, out: true},
+	{Name: "in place, without protection", receive: job.ReceiveTorn},
+	{Name: "in place, with a snapshot", receive: job.ReceiveInPlace},
+	{Name: "staged, applied when whole", receive: job.ReceiveStaged},
+	{Name: "whole in the link's memory", receive: job.ReceiveStaged, whole: true},
+	{Name: "out, to a second array; in place", receive: job.ReceiveInPlace, out: true},
 }
 
 // Options say how much is measured.
