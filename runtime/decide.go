@@ -34,8 +34,12 @@ const (
 	// A decision changes only for a gain of a tenth, so that noise does not
 	// turn it back and forth.
 	hysteresis = 10
-	// longestPause between trials of sharing. Before, the pauses double.
-	longestPause = 1024
+	// trialCost is the part of the time that trials of sharing may cost, as
+	// its inverse.
+	trialCost = 50
+	// hopeless sections take so many times longer when shared that one
+	// sample is enough.
+	hopeless = 3
 )
 
 // decision is what is known of one kind of section.
@@ -44,6 +48,7 @@ type decision struct {
 	shared    window // durations of whole sections that were shared
 	alone     window // what all bodies take, one after the other
 	replicate bool
+	pause     uint64 // sections from one trial of sharing to the next
 }
 
 // window holds the last few of a series of durations.
@@ -95,9 +100,15 @@ func (d *decision) policy() sched.Policy {
 // trial reports whether this section tries sharing again, to see whether it
 // pays now. Trials are counted, not timed, so that all replicas try at once;
 // one takes as many sections as a median needs.
-func (d *decision) trial() bool {
-	pause := uint64(1) << (bits.Len64(d.runs) - 1)
-	return d.runs%min(pause, longestPause) < samples && d.runs >= 4*samples
+func (d *decision) trial() bool { return d.runs%d.pause < samples && d.runs >= d.pause }
+
+// giveUp decides to replicate, and when to try again: the worse sharing was,
+// the later. A power of two, so that replicas which measure slightly different
+// times still try together.
+func (d *decision) giveUp(shared, alone time.Duration) {
+	loss := uint64(max(shared-alone, 0)) * samples * trialCost / uint64(max(alone, 1))
+	d.pause = uint64(1) << min(max(bits.Len64(loss), 5), 40)
+	d.replicate = true
 }
 
 // learn takes in a section that ran with that policy and took that long; of
@@ -112,13 +123,13 @@ func (d *decision) learn(p sched.Policy, took, spent time.Duration, ran, n int) 
 		return
 	}
 	d.shared.add(took)
-	if !d.shared.full() {
-		return
-	}
 	shared, alone := d.shared.median(), d.alone.median()
 	switch {
+	case shared > hopeless*alone:
+		d.giveUp(shared, alone)
+	case !d.shared.full():
 	case shared > alone+alone/hysteresis:
-		d.replicate = true
+		d.giveUp(shared, alone)
 	case shared < alone-alone/hysteresis:
 		d.replicate = false
 	}

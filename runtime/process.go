@@ -109,7 +109,7 @@ func (p *Process) close(s *Section) {
 		return
 	}
 	p.section = nil
-	if s.err != nil {
+	if !s.completed {
 		return // updates may still arrive for its tasks
 	}
 	if p.engine != nil {

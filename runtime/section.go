@@ -17,19 +17,20 @@ import (
 // From a launch to the end the program must not write what the task reads,
 // nor touch what it writes.
 type Section struct {
-	p        *Process
-	number   uint64
-	policy   sched.Policy
-	decision *decision     // to share or not, with the adaptive policy
-	inBodies time.Duration // spent in bodies here
-	ran      int           // bodies run here
-	at       string        // place in the source that the user wrote, from At
-	pos      string
-	pc       [1]uintptr
-	tasks    []launched
-	folds    []func()
-	err      *SectionError // the first one
-	ended    bool
+	p         *Process
+	number    uint64
+	policy    sched.Policy
+	decision  *decision     // to share or not, with the adaptive policy
+	inBodies  time.Duration // spent in bodies here
+	ran       int           // bodies run here
+	at        string        // place in the source that the user wrote, from At
+	pos       string
+	pc        [1]uintptr
+	tasks     []launched
+	folds     []func()
+	err       *SectionError // the first one
+	ended     bool
+	completed bool // with every task done here
 
 	check   *check // in checked mode
 	watched []Region
@@ -106,6 +107,7 @@ func (s *Section) End() error {
 	for _, fold := range s.folds {
 		fold()
 	}
+	s.completed = true
 	return nil
 }
 

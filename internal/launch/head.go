@@ -178,9 +178,12 @@ func (h *head) exited(p job.Process, state *os.ProcessState) {
 		go func() {
 			settled := time.NewTimer(settleTime)
 			defer settled.Stop()
-			select {
-			case <-m.silent:
-			case <-settled.C:
+			for _, end := range []chan struct{}{m.silent, m.outputs.crash.ended} {
+				select {
+				case <-end:
+				case <-settled.C:
+					settled.Reset(0) // the other is given no time of its own
+				}
 			}
 			m.conn.Close()
 			crashed := len(m.outputs.crash.bytes()) > 0

@@ -20,10 +20,9 @@ func pairAt(rate limit.Rate) linktest.Pair {
 	}
 }
 
-// The whole contract holds, whether frames are held for long, shortly or
-// hardly ever.
+// The whole contract holds, whether frames are held for long or hardly ever.
 func TestLink(t *testing.T) {
-	for _, rate := range []string{"300MB/s", "3GB/s", "100GB/s"} {
+	for _, rate := range []string{"300MB/s", "10GB/s"} {
 		t.Run(rate, func(t *testing.T) {
 			r, err := limit.ParseRate(rate)
 			require.NoError(t, err)

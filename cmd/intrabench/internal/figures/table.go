@@ -66,15 +66,16 @@ func (m *Measurement) modelTable(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "\nE over the bandwidth of the link, measured beside the model E = T/(T + V/B) without overlap;\nsharing is worth as much as none at B = V/T\n")
 	t := newColumns(w)
-	fmt.Fprintf(t, "\tV/T, GB/s\tB, GB/s\tE\t\tmodel\tdecision\n")
+	fmt.Fprintf(t, "\tV/T, GB/s\tB, GB/s\tE\t\tmodel\treplicated\tdecision\n")
 	for _, model := range m.Models {
+		plain, _ := m.Row(model.Kernel, Replicated.Name)
 		for _, c := range m.Configs {
 			if c.Limit == 0 {
 				continue
 			}
 			r, _ := m.Row(model.Kernel, c.Name)
-			fmt.Fprintf(t, "  %s\t%.3g\t%.3g\t%.3f\t%s\t%.3f\t%s\n", model.Kernel, model.Flip()/1e9, c.Limit/1e9,
-				r.E.Median, brackets(r.E, 3), model.E(c.Limit), decisions(r.Decision))
+			fmt.Fprintf(t, "  %s\t%.3g\t%.3g\t%.3f\t%s\t%.3f\t%.3f\t%s\n", model.Kernel, model.Flip()/1e9, c.Limit/1e9,
+				r.E.Median, brackets(r.E, 3), model.E(c.Limit), plain.E.Median, decisions(r.Decision))
 		}
 	}
 	return t.Flush()
