@@ -1,0 +1,80 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"math"
+
+	"github.com/intrahpc/intra/comm"
+)
+
+const digestTag = 100
+
+// digest returns, on rank 0, the SHA-256 of the state of all ranks in the
+// order of ranks: coordinates of the ions, array by array, and the potential,
+// 8 little-endian bytes each. The state of the hash travels from rank to rank.
+func (s *simulation) digest() (string, error) {
+	c, h := s.p.World(), sha256.New()
+	if c.Rank() > 0 {
+		if err := receiveHash(c, h, c.Rank()-1); err != nil {
+			return "", err
+		}
+	}
+	now := &s.ions.Now
+	for _, a := range [][]float64{now.Psi, now.Theta, now.Zeta, now.Rho, now.Weight, s.ions.Mu, s.fields.Potential} {
+		write(h, a)
+	}
+	if c.Size() == 1 {
+		return hex.EncodeToString(h.Sum(nil)), nil
+	}
+	if err := sendHash(c, h, (c.Rank()+1)%c.Size()); err != nil {
+		return "", err
+	}
+	if c.Rank() > 0 {
+		return "", nil
+	}
+	if err := receiveHash(c, h, c.Size()-1); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func write(h hash.Hash, x []float64) {
+	buf := make([]byte, 0, 8<<10)
+	for len(x) > 0 {
+		n := min(len(x), cap(buf)/8)
+		buf = buf[:0]
+		for _, v := range x[:n] {
+			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
+		}
+		h.Write(buf)
+		x = x[n:]
+	}
+}
+
+func sendHash(c *comm.Comm, h hash.Hash, to int) error {
+	state, err := h.(encoding.BinaryMarshaler).MarshalBinary()
+	if err != nil {
+		return fmt.Errorf("pack the digest: %w", err)
+	}
+	if err := comm.Send(c, state, to, digestTag); err != nil {
+		return fmt.Errorf("pass on the digest: %w", err)
+	}
+	return nil
+}
+
+func receiveHash(c *comm.Comm, h hash.Hash, from int) error {
+	state := make([]byte, 1<<10)
+	status, err := comm.Recv(c, state, from, digestTag)
+	if err != nil {
+		return fmt.Errorf("receive the digest: %w", err)
+	}
+	if err := h.(encoding.BinaryUnmarshaler).UnmarshalBinary(state[:status.Count]); err != nil {
+		return fmt.Errorf("unpack the digest: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+//go:build intra
+
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	intra "github.com/intrahpc/intra/runtime"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/intratest"
+)
+
+// A replica dies at every kind of point, at many places in the program. The
+// static schedule makes every replica run its own tasks, so each number is
+// another place.
+func TestKills(t *testing.T) {
+	set := small(2)
+	want := state(t, set)
+	for kind, last := range map[string]int{"section": 28, "task": 56, "update": 56, "message": 60} {
+		for k := 0; k < last; k += 3 {
+			rank, replica := k%2, k/2%2
+			kill := fmt.Sprintf("%d.%d@%s:%d", rank, replica, kind, k)
+			t.Run(kill, func(t *testing.T) {
+				all, report := results(t, intra.Spec{Ranks: 2, Replicas: 2}, set,
+					intratest.Sched("static"), intratest.Kills(kill), intratest.Capacity(256))
+				require.Len(t, report.Deaths, 1)
+				require.Len(t, all, 1+rank, "replicas of rank 0 left")
+				for _, r := range all {
+					require.Equal(t, want, r.StateSHA256)
+				}
+			})
+		}
+	}
+}
+
+func TestSeveralKills(t *testing.T) {
+	set := small(2)
+	want := state(t, set)
+	for _, kills := range [][]string{
+		{"0.1@update:9", "1.0@update:21"},
+		{"0.0@task:12", "0.2@update:14"},
+		{"0.0@update:20", "0.1@update:21", "1.2@message:12"},
+	} {
+		all, report := results(t, intra.Spec{Ranks: 2, Replicas: 3}, set,
+			intratest.Sched("static"), intratest.Kills(kills...), intratest.Capacity(256))
+		require.Len(t, report.Deaths, len(kills))
+		require.NotEmpty(t, all)
+		for _, r := range all {
+			require.Equal(t, want, r.StateSHA256)
+		}
+	}
+}
+
+// Each update of a step is torn in turn, and received in each way the runtime
+// knows. Received in place without a snapshot of what was there, an update of
+// the weights that breaks off leaves weights that are corrected twice: the
+// digest shows it, so the tests above would too.
+func TestTornUpdatesNeedSnapshots(t *testing.T) {
+	set := small(1)
+	want := state(t, set)
+	for _, receive := range []job.Receive{job.ReceiveStaged, job.ReceiveInPlace, job.ReceiveTorn} {
+		t.Run([]string{"staged", "in place", "without snapshots"}[receive], func(t *testing.T) {
+			wrong, torn := 0, int64(0)
+			for k := range 30 {
+				all, report := results(t, intra.Spec{Ranks: 2, Replicas: 2}, set, intratest.Sched("static"),
+					intratest.Kills(fmt.Sprintf("0.1@update:%d", k)), intratest.Capacity(256),
+					func(_ *testing.T, o *intratest.Options) { o.Local.Receive = receive })
+				torn += report.Torn
+				require.NotEmpty(t, all)
+				for _, r := range all {
+					if r.StateSHA256 != want {
+						wrong++
+					}
+				}
+			}
+			require.GreaterOrEqual(t, torn, int64(24))
+			if receive == job.ReceiveTorn {
+				require.Positive(t, wrong)
+			} else {
+				require.Zero(t, wrong)
+			}
+		})
+	}
+}

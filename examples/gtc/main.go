@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/intrahpc/intra/examples/gtc/internal/grid"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+//go:generate go tool intragen
+
+// settings are the flags.
+type settings struct {
+	size  grid.Size
+	steps int
+	tasks int
+	json  bool
+	plot  string
+}
+
+func defaults() settings {
+	return settings{
+		size: grid.Size{
+			IonsPerCell: 2, Surfaces: 90, MaxTheta: 640, MaxZeta: 2,
+			ParticleDomains: 1, DiagnosisInterval: 1,
+		},
+		steps: 4, tasks: (*intra.Process)(nil).Tasks(),
+	}
+}
+
+func parse() (settings, error) {
+	s := defaults()
+	flag.IntVar(&s.size.IonsPerCell, "micell", s.size.IonsPerCell, "ions for each point of the grid")
+	flag.IntVar(&s.size.Surfaces, "mpsi", s.size.Surfaces, "radial cells; even")
+	flag.IntVar(&s.size.MaxTheta, "mthetamax", s.size.MaxTheta, "most poloidal points")
+	flag.IntVar(&s.size.MaxZeta, "mzetamax", s.size.MaxZeta, "toroidal planes, a multiple of the wedges")
+	flag.IntVar(&s.size.ParticleDomains, "npartdom", s.size.ParticleDomains, "ranks that share the ions of one wedge")
+	flag.IntVar(&s.steps, "steps", s.steps, "time steps")
+	flag.IntVar(&s.size.DiagnosisInterval, "ndiag", s.size.DiagnosisInterval, "steps from one diagnosis to the next")
+	flag.IntVar(&s.tasks, "tasks", s.tasks, "most tasks of a section; the last digits of the result depend on it")
+	flag.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
+	flag.StringVar(&s.plot, "plot", "", "write a picture of the potential in one poloidal plane to this PNG `FILE`")
+	flag.Parse()
+	switch {
+	case flag.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	case s.steps < 1:
+		return s, errors.New("-steps must be at least 1")
+	case s.tasks < 1:
+		return s, errors.New("-tasks must be at least 1")
+	}
+	return s, nil
+}
+
+func main() {
+	intra.Main(func(p *intra.Process) error {
+		set, err := parse()
+		if err != nil {
+			return err
+		}
+		return run(p, set)
+	})
+}
+
+func run(p *intra.Process, set settings) error {
+	talks := p.Rank() == 0 && !set.json
+	progress := func(d diagnosis) {}
+	if talks {
+		progress = func(d diagnosis) { d.print(os.Stdout) }
+	}
+	s, r, err := simulate(p, set, progress)
+	if err != nil {
+		return err
+	}
+	if set.plot != "" && p.Rank() == 0 {
+		if err := s.plot(set.plot); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.Rank() > 0:
+		return nil
+	case set.json:
+		return json.NewEncoder(os.Stdout).Encode(r)
+	}
+	r.print(os.Stdout)
+	return nil
+}
+
+// simulate runs the whole simulation. The result is complete on rank 0.
+func simulate(p *intra.Process, set settings, progress func(diagnosis)) (*simulation, result, error) {
+	r := result{Ranks: p.Size(), Steps: []diagnosis{}}
+	s, err := newSimulation(p, set)
+	if err != nil {
+		return nil, r, err
+	}
+	for step := 1; step <= set.steps; step++ {
+		d, err := s.step(step)
+		if err != nil {
+			return nil, r, fmt.Errorf("step %d: %w", step, err)
+		}
+		if d != nil {
+			r.Steps = append(r.Steps, *d)
+			progress(*d)
+		}
+	}
+	s.stopTotal()
+	if r.StateSHA256, err = s.digest(); err != nil {
+		return nil, r, err
+	}
+	// Replicas measure different times, but print the same ones.
+	if r.Seconds, err = intra.Once(p, func() (seconds, error) { return s.seconds, nil }); err != nil {
+		return nil, r, fmt.Errorf("agree on the times: %w", err)
+	}
+	return s, r, nil
+}

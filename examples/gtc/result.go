@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// number is a float64 that JSON can hold: NaN and infinities are null.
+type number float64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	if f := float64(n); math.IsNaN(f) || math.IsInf(f, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// result is what a run prints, as JSON one line.
+type result struct {
+	Ranks       int         `json:"ranks"`
+	Steps       []diagnosis `json:"steps"`
+	Seconds     seconds     `json:"seconds"`
+	StateSHA256 string      `json:"state_sha256"`
+}
+
+// print writes one line about a step.
+func (d *diagnosis) print(w io.Writer) {
+	fmt.Fprintf(w, "step %4d  potential %.6e  zonal %.6e  heat flux %+.4e  field energy %.4e\n",
+		d.Step, float64(d.RMS), float64(d.Eradial), float64(d.HeatFlux), float64(d.FieldEnergy[1]))
+}
+
+// print writes the result for people.
+func (r *result) print(w io.Writer) {
+	if n := len(r.Steps); n > 0 {
+		ions := 0
+		for _, m := range r.Steps[n-1].Markers {
+			ions += m
+		}
+		fmt.Fprintf(w, "%d ions, ", ions)
+	}
+	fmt.Fprintf(w, "state %s…\n", r.StateSHA256[:16])
+	t := &r.Seconds
+	for _, line := range []struct {
+		name    string
+		seconds float64
+	}{
+		{"total", t.Total}, {"push", t.Push}, {"charge", t.Charge}, {"shift", t.Shift}, {"poisson", t.Poisson},
+		{"smooth", t.Smooth}, {"field", t.Field}, {"load", t.Load},
+	} {
+		share := 100 * line.seconds / max(t.Total, 1e-300)
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%-10s %10.4f s %6.1f%%", line.name, line.seconds, share), " "))
+	}
+}

@@ -1,0 +1,74 @@
+//go:build !intra
+
+package main
+
+import (
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// load makes plasma of random numbers, shared.
+func (s *simulation) load() {
+	//intra:section on(s.p)
+	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
+		s.ions.Load(s.grid, lo, hi)
+	}
+}
+
+// predict moves the ions half a step on, shared.
+func (s *simulation) predict(dt float64) {
+	defer clock(&s.seconds.Push)()
+	clear(s.sums)
+	task := 0
+	//intra:section on(s.p)
+	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
+		s.ions.Predict(&s.field, dt, lo, hi, &s.sums[task])
+		task++
+	}
+}
+
+// correct moves the ions the whole step, in place, shared.
+func (s *simulation) correct(dt float64) {
+	defer clock(&s.seconds.Push)()
+	//intra:section on(s.p)
+	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
+		s.ions.Correct(&s.field, dt, lo, hi)
+	}
+}
+
+// charge adds up the charge of the ions on the grid, shared: each
+// task in a field of its own.
+func (s *simulation) charge() {
+	task := 0
+	//intra:section on(s.p)
+	for lo, hi := range intra.Blocks(s.ions.Len(), len(s.parts)) {
+		s.ions.Charge(s.grid, lo, hi, s.parts[task])
+		task++
+	}
+}
+
+// average applies the Poisson operator to a plane, shared.
+func (s *simulation) average(plane int) {
+	//intra:section on(s.p)
+	for lo, hi := range intra.Blocks(s.grid.Points, s.tasks) {
+		s.poisson.Average(plane, lo, hi)
+	}
+}
+
+// measureHeat measures the heat of the ions, shared; it returns the number of
+// tasks.
+func (s *simulation) measureHeat() (tasks int) {
+	//intra:section on(s.p)
+	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
+		s.ions.Heat(s.grid, lo, hi, &s.heat[tasks])
+		tasks++
+	}
+	return tasks
+}
+
+// restore takes the excess of temperature out of the weights, shared.
+func (s *simulation) restore() {
+	//intra:section on(s.p)
+	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
+		s.ions.Restore(s.grid, s.excess, lo, hi)
+	}
+}
