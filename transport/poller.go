@@ -161,7 +161,7 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, done func() bool)
 func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bool) bool {
 	p.Attend(true)
 	defer p.Attend(false)
-	end := time.Now().Add(p.spin)
+	var end time.Time // the clock is not looked at before the first idle polls
 	idle := 0
 	for i := 1; idle < spinPolls; i++ {
 		if p.Poll() {
