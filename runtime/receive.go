@@ -32,10 +32,15 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r.place = section.Discard
-	if m, u, ok := r.parse(h); ok && m.Kind == update.KindUpdate {
+	m, u, ok := r.parse(h)
+	if !ok {
+		return nil // its size is not to be believed either
+	}
+	if m.Kind == update.KindUpdate {
 		place, err := e.machine.Announce(u, e.inPlace(u))
 		if err != nil {
 			e.fail(err)
+			return nil
 		}
 		r.place = place
 		switch place {

@@ -302,8 +302,8 @@ func TestReplicasThatDiverge(t *testing.T) {
 	for name, run := range map[string]func(p *intra.Process) error{
 		"a task of one replica only": func(p *intra.Process) error {
 			s := p.Section()
-			for i := range 4 + p.Replica() {
-				w := make([]float64, 1)
+			for i := range 4 + 4*p.Replica() {
+				w := make([]float64, 9)
 				s.Launch(taskBad, func() {}, intra.Out("w", w), intra.InVar("i", &i))
 			}
 			return s.End()
@@ -328,8 +328,10 @@ func TestReplicasThatDiverge(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := intratest.Run(t, intra.Spec{Replicas: 2}, run, intratest.Fails())
-			require.ErrorIs(t, r.Err, intra.ErrDiverged)
+			for _, capacity := range []int{0, 16} { // whole frames, and pieces
+				r := intratest.Run(t, intra.Spec{Replicas: 2}, run, intratest.Fails(), intratest.Capacity(capacity))
+				require.ErrorIs(t, r.Err, intra.ErrDiverged)
+			}
 		})
 	}
 }
