@@ -271,7 +271,7 @@ func TestAllReplicasKilled(t *testing.T) {
 
 // A stopped replica is fenced, and the job ends right.
 func TestStoppedReplica(t *testing.T) {
-	args := strings.Fields("-nx 32 -ny 32 -nz 32 -json")
+	args := strings.Fields("-nx 80 -ny 80 -nz 80 -json") // a second or more
 	_, want := plain(t, args...).sum(t)
 	cmd, wait := start(t, strings.Fields("-r 2 -sched static"), append([]string{bin.hpccg}, args...))
 	var children []int
@@ -315,7 +315,7 @@ func childrenOf(t *testing.T, pid int) []int {
 func TestNothingIsLeftBehind(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
-			cmd, wait := start(t, strings.Fields("-n 2 -r 2"), []string{bin.hpccg, "-nx", "32", "-ny", "32", "-nz", "32", "-json"})
+			cmd, wait := start(t, strings.Fields("-n 2 -r 2"), []string{bin.hpccg, "-nx", "80", "-ny", "80", "-nz", "80", "-json"})
 			var children []int
 			require.Eventually(t, func() bool {
 				children = childrenOf(t, cmd.Process.Pid)
