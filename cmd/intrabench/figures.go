@@ -23,7 +23,7 @@ func problemFlags(fs *flag.FlagSet, pr *figures.Problem, rounds *int) {
 	fs.IntVar(&pr.NY, "ny", 128, "points in y")
 	fs.IntVar(&pr.NZ, "nz", 128, "points in z of one rank that is not replicated; a replicated one has twice as many")
 	fs.IntVar(&pr.Iters, "iters", 50, "one more than the passes of the solver")
-	fs.IntVar(&pr.Tasks, "tasks", 0, "tasks of each section (default: HPCCG's own)")
+	fs.IntVar(&pr.Tasks, "tasks", 0, "tasks of each section (default: the program's own)")
 	fs.IntVar(rounds, "rounds", 7, "how often every configuration runs, in turn")
 }
 
@@ -46,6 +46,9 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	var pr figures.Problem
 	var rounds int
 	problemFlags(fs, &pr, &rounds)
+	app := fs.String("app", figures.HPCCG, "`program` to run: hpccg, figure 5, or gtc, figure 6c")
+	var gtc figures.GTCProblem
+	doubled := gtcFlags(fs, &gtc)
 	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model")
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
 	plotFile := fs.String("plot", "", "draw the figures to `FILE`, .svg, .png or .pdf")
@@ -53,8 +56,16 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	if err := parse(fs, args); err != nil {
 		return err
 	}
+	if err := checkApp(fs, *app); err != nil {
+		return err
+	}
 	if err := checkProblem(pr, rounds); err != nil {
 		return err
+	}
+	if *app == figures.GTC {
+		gtc.Tasks = pr.Tasks
+		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, json: *jsonFile, plot: *plotFile, quiet: *quiet}
+		return runGTC(ctx, o, out)
 	}
 	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Shared}
 	for _, l := range splitLimits(*limits) {
@@ -69,7 +80,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
-	programs, err := figures.Build(ctx)
+	programs, err := figures.Build(ctx, figures.HPCCG)
 	if err != nil {
 		return err
 	}
@@ -78,7 +89,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s, %d cores, %s; kernels: %s\n", cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), kernels.Path())
+	printMachine(out)
 	if err := m.Table(out); err != nil {
 		return err
 	}
@@ -91,6 +102,10 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 		return writeJSON(*jsonFile, m)
 	}
 	return nil
+}
+
+func printMachine(out io.Writer) {
+	fmt.Fprintf(out, "%s, %d cores, %s; kernels: %s\n", cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), kernels.Path())
 }
 
 // progress tells on standard error what runs now: a call takes minutes.

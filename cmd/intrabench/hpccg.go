@@ -25,7 +25,7 @@ func runHPCCG(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	configs := []figures.Config{figures.Native, figures.Replicated, figures.Shared}
-	programs, err := figures.Build(ctx)
+	programs, err := figures.Build(ctx, figures.HPCCG)
 	if err != nil {
 		return err
 	}

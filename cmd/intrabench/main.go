@@ -22,7 +22,7 @@ type command struct {
 var commands = []command{
 	{"kernels", "vector kernels, on every path and at every size", runKernels},
 	{"spmv", "sparse matrix-vector products, in every format", runSpMV},
-	{"figures", "HPCCG native, replicated and shared: the paper's figure 5, and E over bandwidth", runFigures},
+	{"figures", "HPCCG or GTC native, replicated and shared: the paper's figures 5 and 6c, and E over bandwidth", runFigures},
 	{"inout", "what it costs that a task changes its memory in place", runInOut},
 	{"hpccg", "HPCCG as a whole, beside an outside program", runHPCCG},
 	{"pingpong", "messages between two ranks, replicated and not", runPingpong},

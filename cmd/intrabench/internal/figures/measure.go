@@ -10,11 +10,16 @@ import (
 
 // Measurement is what a call of Measure has found.
 type Measurement struct {
-	Problem Problem  `json:"problem"`
+	Problem Problem `json:"problem"`
+	Series
+	Models []Model `json:"models,omitempty"` // of the kernels, if links were limited
+}
+
+// Series is all trials of some configurations and what they sum up to.
+type Series struct {
 	Rounds  int      `json:"rounds"`
 	Configs []Config `json:"configs"`
 	Rows    []Row    `json:"rows"`
-	Models  []Model  `json:"models,omitempty"` // of the kernels, if links were limited
 	Trials  []Trial  `json:"trials"`
 }
 
@@ -35,7 +40,23 @@ type Runner func(ctx context.Context, c Config, pr Problem) (Trial, error)
 // the same drift of the machine. The first configuration is what the others
 // are compared with. before is called before each trial and may be nil.
 func Measure(ctx context.Context, run Runner, pr Problem, rounds int, configs []Config, before func(round int, c Config)) (*Measurement, error) {
-	m := &Measurement{Problem: pr, Rounds: rounds, Configs: configs}
+	m := &Measurement{Problem: pr}
+	var err error
+	m.Series, err = alternate(ctx, rounds, configs, before, func(ctx context.Context, c Config) (Trial, error) { return run(ctx, c, pr) })
+	if err != nil {
+		return nil, err
+	}
+	if err := m.sameResult(); err != nil {
+		return nil, err
+	}
+	m.sumUp(Kernels)
+	m.Models = m.models()
+	return m, nil
+}
+
+// alternate makes the trials of all rounds.
+func alternate(ctx context.Context, rounds int, configs []Config, before func(round int, c Config), run func(context.Context, Config) (Trial, error)) (Series, error) {
+	m := Series{Rounds: rounds, Configs: configs}
 	for round := range rounds {
 		for i := range configs {
 			// The order turns, so that none always follows the same one.
@@ -43,24 +64,24 @@ func Measure(ctx context.Context, run Runner, pr Problem, rounds int, configs []
 			if before != nil {
 				before(round, c)
 			}
-			t, err := run(ctx, c, pr)
+			t, err := run(ctx, c)
 			if err != nil {
-				return nil, fmt.Errorf("round %d: %w", round+1, err)
+				return Series{}, fmt.Errorf("round %d: %w", round+1, err)
 			}
 			t.Config, t.Round = c.Name, round
 			m.Trials = append(m.Trials, t)
 		}
 	}
-	if err := m.sameResult(); err != nil {
-		return nil, err
-	}
-	for _, k := range append([]string{Total}, Kernels...) {
-		for _, c := range configs {
+	return m, nil
+}
+
+// sumUp fills Rows: the whole first, then the kernels.
+func (m *Series) sumUp(kernels []string) {
+	for _, k := range append([]string{Total}, kernels...) {
+		for _, c := range m.Configs {
 			m.Rows = append(m.Rows, m.row(k, c.Name))
 		}
 	}
-	m.Models = m.models()
-	return m, nil
 }
 
 // sameResult makes sure that what is compared has computed the same: bit by
@@ -84,12 +105,12 @@ func (m *Measurement) sameResult() error {
 	return nil
 }
 
-func (m *Measurement) config(name string) Config {
+func (m *Series) config(name string) Config {
 	return m.Configs[slices.IndexFunc(m.Configs, func(c Config) bool { return c.Name == name })]
 }
 
 // series returns the samples of a kernel in a configuration, round by round.
-func (m *Measurement) series(kernel, config string) []Sample {
+func (m *Series) series(kernel, config string) []Sample {
 	s := make([]Sample, m.Rounds)
 	for _, t := range m.Trials {
 		if t.Config == config {
@@ -99,13 +120,14 @@ func (m *Measurement) series(kernel, config string) []Sample {
 	return s
 }
 
-func (m *Measurement) row(kernel, config string) Row {
+func (m *Series) row(kernel, config string) Row {
 	base, own := m.series(kernel, m.Configs[0].Name), m.series(kernel, config)
 	r := Row{Kernel: kernel, Config: config, Decision: make(map[string]int)}
+	resources := m.config(config).processes() / m.Configs[0].processes()
 	var seconds, e, wait []float64
 	for i, s := range own {
 		seconds = append(seconds, s.Seconds)
-		e = append(e, base[i].Seconds/s.Seconds)
+		e = append(e, base[i].Seconds/(resources*s.Seconds))
 		wait = append(wait, s.WaitSeconds/s.Seconds)
 		if s.Decision != "" && m.config(config).decides() {
 			r.Decision[s.Decision]++
@@ -116,7 +138,7 @@ func (m *Measurement) row(kernel, config string) Row {
 }
 
 // Row returns the row of a kernel in a configuration.
-func (m *Measurement) Row(kernel, config string) (Row, bool) {
+func (m *Series) Row(kernel, config string) (Row, bool) {
 	i := slices.IndexFunc(m.Rows, func(r Row) bool { return r.Kernel == kernel && r.Config == config })
 	if i < 0 {
 		return Row{}, false

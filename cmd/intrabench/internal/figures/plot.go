@@ -44,7 +44,7 @@ func (m *Measurement) Plot(name string) error {
 	if err := CheckPlotName(name); err != nil {
 		return err
 	}
-	bars, err := m.barPlot()
+	bars, err := m.barPlot("HPCCG", Kernels)
 	if err != nil {
 		return fmt.Errorf("draw figure 5: %w", err)
 	}
@@ -56,6 +56,11 @@ func (m *Measurement) Plot(name string) error {
 		}
 		panels = append(panels, curves)
 	}
+	return writePanels(name, panels)
+}
+
+// writePanels draws plots side by side in one file.
+func writePanels(name string, panels []*plot.Plot) error {
 	canvas, err := draw.NewFormattedCanvas(panelWidth*vg.Length(len(panels)), panelHeight, plotFormat(name))
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", name, err)
@@ -78,15 +83,15 @@ func (m *Measurement) Plot(name string) error {
 	return nil
 }
 
-// barPlot is figure 5: times divided by the native ones, with quartiles, the
+// barPlot is figure 5 or 6c: times divided by the native ones, with quartiles, the
 // efficiency on top of each bar and the waiting time shaded at its head.
-func (m *Measurement) barPlot() (*plot.Plot, error) {
+func (m *Series) barPlot(app string, kernels []string) (*plot.Plot, error) {
 	p := plot.New()
-	p.Title.Text = "HPCCG: time in each kernel and as a whole"
+	p.Title.Text = app + ": time in each kernel and as a whole"
 	p.Y.Label.Text = "time / native time"
 	p.Y.Min = 0
 	p.Add(plotter.NewGrid())
-	parts := append(slices.Clone(Kernels), Total)
+	parts := append(slices.Clone(kernels), Total)
 	var configs []Config
 	for _, c := range m.Configs {
 		if c.Limit == 0 && c.Name != PeerConfig.Name {
@@ -143,7 +148,7 @@ func (m *Measurement) barPlot() (*plot.Plot, error) {
 		}
 	}
 	names := slices.Clone(parts)
-	names[len(names)-1] = "HPCCG"
+	names[len(names)-1] = app
 	p.NominalX(names...)
 	p.Y.Max = 1.35 * highest // the legend stands above the bars
 	legend(p)

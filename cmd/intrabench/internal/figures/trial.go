@@ -37,6 +37,15 @@ type Config struct {
 // decides reports whether the replicas decide by themselves what to share.
 func (c Config) decides() bool { return c.Replicas > 1 && (len(c.Flags) == 0 || c.Limit > 0) }
 
+// processes is the number of cores that the configuration takes. The peer
+// takes as many as the native run.
+func (c Config) processes() float64 {
+	if c.Name == PeerConfig.Name {
+		return float64(Native.Ranks)
+	}
+	return float64(c.Ranks * c.Replicas)
+}
+
 // The configurations of the paper's figure, and the static schedule that the
 // paper shares with.
 var (
@@ -68,9 +77,11 @@ type Trial struct {
 	Config   string            `json:"config"`
 	Round    int               `json:"round"`
 	Samples  map[string]Sample `json:"samples"` // by kernel, and Total
-	Passes   int               `json:"passes"`
-	Residual float64           `json:"residual"`
-	XSHA256  string            `json:"x_sha256"`
+	Passes   int               `json:"passes,omitempty"`
+	Residual float64           `json:"residual,omitempty"`
+	XSHA256  string            `json:"x_sha256,omitempty"`
+	// StateSHA256 is GTC's result; HPCCG has the three before.
+	StateSHA256 string `json:"state_sha256,omitempty"`
 }
 
 // Sample is what one kernel took in one run, on one process.
@@ -83,21 +94,28 @@ type Sample struct {
 
 // Programs are the executables that trials run.
 type Programs struct {
-	Intrarun, HPCCG string
-	dir             string
+	Intrarun, App string
+	dir           string
 }
 
-// Build builds both from the module that this program was built from.
-func Build(ctx context.Context) (*Programs, error) {
+// The programs that are measured, among the examples of this module.
+const (
+	HPCCG = "hpccg"
+	GTC   = "gtc"
+)
+
+// Build builds intrarun and app, HPCCG or GTC, from the module that this
+// program was built from.
+func Build(ctx context.Context, app string) (*Programs, error) {
 	dir, err := os.MkdirTemp("", "intrabench-")
 	if err != nil {
 		return nil, fmt.Errorf("make room for the programs: %w", err)
 	}
-	p := &Programs{Intrarun: filepath.Join(dir, "intrarun"), HPCCG: filepath.Join(dir, "hpccg"), dir: dir}
+	p := &Programs{Intrarun: filepath.Join(dir, "intrarun"), App: filepath.Join(dir, app), dir: dir}
 	const module = "github.com/intrahpc/intra"
 	for out, args := range map[string][]string{
 		p.Intrarun: {module + "/cmd/intrarun"},
-		p.HPCCG:    {"-tags=intra", module + "/examples/hpccg"},
+		p.App:      {"-tags=intra", module + "/examples/" + app},
 	} {
 		cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", out}, args...)...)
 		if text, err := cmd.CombinedOutput(); err != nil {
@@ -119,7 +137,7 @@ func (p *Programs) HPCCGCommand(c Config, pr Problem, report string) []string {
 	}
 	args := []string{p.Intrarun, "-quiet", "-report", report, "-n", strconv.Itoa(c.Ranks), "-r", strconv.Itoa(c.Replicas)}
 	args = append(args, c.Flags...)
-	args = append(args, p.HPCCG, "-json", "-nx", strconv.Itoa(pr.NX), "-ny", strconv.Itoa(pr.NY),
+	args = append(args, p.App, "-json", "-nx", strconv.Itoa(pr.NX), "-ny", strconv.Itoa(pr.NY),
 		"-nz", strconv.Itoa(nz), "-iters", strconv.Itoa(pr.Iters))
 	if pr.Tasks > 0 {
 		args = append(args, "-tasks", strconv.Itoa(pr.Tasks))
@@ -129,8 +147,15 @@ func (p *Programs) HPCCGCommand(c Config, pr Problem, report string) []string {
 
 // Run makes one trial.
 func (p *Programs) Run(ctx context.Context, c Config, pr Problem) (Trial, error) {
-	report := filepath.Join(p.dir, "report.json")
-	out, err := output(ctx, p.HPCCGCommand(c, pr, report))
+	report := p.reportFile()
+	return p.trial(ctx, c, p.HPCCGCommand(c, pr, report), report, parseTrial)
+}
+
+func (p *Programs) reportFile() string { return filepath.Join(p.dir, "report.json") }
+
+// trial runs a command line that writes a report, and has both outputs parsed.
+func (p *Programs) trial(ctx context.Context, c Config, args []string, report string, parse func(out, report []byte) (Trial, error)) (Trial, error) {
+	out, err := output(ctx, args)
 	if err != nil {
 		return Trial{}, fmt.Errorf("%s: %w", c.Name, err)
 	}
@@ -138,7 +163,7 @@ func (p *Programs) Run(ctx context.Context, c Config, pr Problem) (Trial, error)
 	if err != nil {
 		return Trial{}, fmt.Errorf("%s: read the report: %w", c.Name, err)
 	}
-	t, err := parseTrial(out, b)
+	t, err := parse(out, b)
 	if err != nil {
 		return Trial{}, fmt.Errorf("%s: %w", c.Name, err)
 	}
@@ -178,19 +203,9 @@ func parseTrial(out, report []byte) (Trial, error) {
 	if line.Residual == nil {
 		return Trial{}, fmt.Errorf("%w: the residual is not a number after %d passes: fewer would do", errTrial, line.Iterations)
 	}
-	var rep struct {
-		Processes []json.RawMessage `json:"processes"`
-		TaskTypes map[string]struct {
-			WaitSeconds float64 `json:"wait_seconds"`
-			UpdateBytes float64 `json:"update_bytes"`
-			Decision    string  `json:"decision"`
-		} `json:"task_types"`
-	}
-	if err := json.Unmarshal(report, &rep); err != nil {
-		return Trial{}, fmt.Errorf("%w: the report of intrarun: %w", errTrial, err)
-	}
-	if len(rep.Processes) == 0 {
-		return Trial{}, fmt.Errorf("%w: the report of intrarun names no process", errTrial)
+	rep, err := parseReport(report)
+	if err != nil {
+		return Trial{}, err
 	}
 	t := Trial{Passes: line.Iterations, Residual: *line.Residual, XSHA256: line.XSHA256, Samples: make(map[string]Sample)}
 	total := Sample{Seconds: line.Seconds[Total]}
@@ -212,6 +227,27 @@ func parseTrial(out, report []byte) (Trial, error) {
 	}
 	t.Samples[Total] = total
 	return t, nil
+}
+
+// runReport is what is used of intrarun's report.
+type runReport struct {
+	Processes []json.RawMessage `json:"processes"`
+	TaskTypes map[string]struct {
+		WaitSeconds float64 `json:"wait_seconds"`
+		UpdateBytes float64 `json:"update_bytes"`
+		Decision    string  `json:"decision"`
+	} `json:"task_types"`
+}
+
+func parseReport(report []byte) (runReport, error) {
+	var rep runReport
+	if err := json.Unmarshal(report, &rep); err != nil {
+		return rep, fmt.Errorf("%w: the report of intrarun: %w", errTrial, err)
+	}
+	if len(rep.Processes) == 0 {
+		return rep, fmt.Errorf("%w: the report of intrarun names no process", errTrial)
+	}
+	return rep, nil
 }
 
 func clip(b []byte) []byte {

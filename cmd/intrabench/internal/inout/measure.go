@@ -21,6 +21,9 @@ type Way struct {
 	out     bool // no inout at all: old values in one array, new ones in another
 }
 
+// Out reports whether the way does without inout variables.
+func (w Way) Out() bool { return w.out }
+
 // Ways are measured in alternation; the first is what the others cost more
 // than.
 var Ways = []Way{

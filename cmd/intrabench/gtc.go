@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
+	"github.com/intrahpc/intra/cmd/intrabench/internal/inout"
+)
+
+// Flags of figures that only one of the programs has.
+var (
+	hpccgOnly = []string{"nx", "ny", "nz", "iters", "limits"}
+	gtcOnly   = []string{"micell", "mpsi", "mthetamax", "mzetamax", "steps", "double"}
+)
+
+// gtcOptions say what runGTC measures and where it writes.
+type gtcOptions struct {
+	problem    figures.GTCProblem
+	rounds     int
+	doubled    bool
+	json, plot string
+	quiet      bool
+}
+
+// gtcFlags defines the flags that say what GTC follows and on which resources.
+func gtcFlags(fs *flag.FlagSet, pr *figures.GTCProblem) (doubled *bool) {
+	fs.IntVar(&pr.IonsPerCell, "micell", 10, "gtc: ions for each point of the grid")
+	fs.IntVar(&pr.Surfaces, "mpsi", 90, "gtc: radial cells; even")
+	fs.IntVar(&pr.MaxTheta, "mthetamax", 640, "gtc: most poloidal points")
+	fs.IntVar(&pr.MaxZeta, "mzetamax", 2, "gtc: toroidal planes; even")
+	fs.IntVar(&pr.Steps, "steps", 4, "gtc: time steps")
+	return fs.Bool("double", false, "gtc: replicate on twice the cores of the native run, as the paper does, and not on the same ones")
+}
+
+// checkApp refuses flags that the program does not have: they would say
+// nothing.
+func checkApp(fs *flag.FlagSet, app string) (err error) {
+	others := gtcOnly
+	switch app {
+	case figures.HPCCG:
+	case figures.GTC:
+		others = hpccgOnly
+	default:
+		return fmt.Errorf("-app %s: want hpccg or gtc", app)
+	}
+	fs.Visit(func(f *flag.Flag) {
+		if slices.Contains(others, f.Name) {
+			err = fmt.Errorf("-%s is not for -app %s", f.Name, app)
+		}
+	})
+	return err
+}
+
+func checkGTC(pr figures.GTCProblem) error {
+	switch {
+	case pr.IonsPerCell < 1 || pr.MaxTheta < 1 || pr.Steps < 1:
+		return errors.New("-micell, -mthetamax and -steps must be at least 1")
+	case pr.Surfaces < 10 || pr.Surfaces%2 != 0:
+		return errors.New("-mpsi must be even and at least 10")
+	case pr.MaxZeta < 2 || pr.MaxZeta%2 != 0:
+		return errors.New("-mzetamax must be even and at least 2, for two ranks")
+	}
+	return nil
+}
+
+// runGTC measures figure 6c, and the copies of inout variables by themselves:
+// in GTC they cannot be told from the rest of the receiving.
+func runGTC(ctx context.Context, o gtcOptions, out io.Writer) error {
+	if err := checkGTC(o.problem); err != nil {
+		return err
+	}
+	if o.plot != "" {
+		if err := figures.CheckPlotName(o.plot); err != nil {
+			return err
+		}
+	}
+	programs, err := figures.Build(ctx, figures.GTC)
+	if err != nil {
+		return err
+	}
+	defer programs.Remove()
+	m, err := figures.MeasureGTC(ctx, programs.RunGTC, o.problem, o.rounds, o.doubled, progress(o.quiet, o.rounds))
+	if err != nil {
+		return err
+	}
+	if m.InOut, err = inout.Measure(ctx, inout.Options{Particles: 1 << 18, Sections: 6, Rounds: o.rounds}); err != nil {
+		return fmt.Errorf("measure the copies of inout variables: %w", err)
+	}
+	printMachine(out)
+	if err := m.Table(out, runtime.NumCPU()); err != nil {
+		return err
+	}
+	if o.plot != "" {
+		if err := m.Plot(o.plot); err != nil {
+			return err
+		}
+	}
+	if o.json != "" {
+		return writeJSON(o.json, m)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A whole call, of real jobs: small ones, whose times mean nothing.
+func TestFiguresGTC(t *testing.T) {
+	for _, double := range []string{"", " -double"} {
+		t.Run(strings.TrimSpace(double), func(t *testing.T) {
+			dir := t.TempDir()
+			var out bytes.Buffer
+			args := strings.Fields("figures -app gtc -micell 2 -mpsi 10 -mthetamax 24 -steps 1 -tasks 4 -rounds 1 -quiet" + double)
+			require.NoError(t, run(t.Context(), append(args, "-json", dir+"/f.json", "-plot", dir+"/f.svg"), &out, nil))
+			for _, part := range []string{"Figure 6c, push", "Figure 6c, charge", "Figure 6c, total", "> 0.70", "copies of inout variables"} {
+				require.Contains(t, out.String(), part)
+			}
+			b, err := os.ReadFile(dir + "/f.json")
+			require.NoError(t, err)
+			var m struct {
+				Doubled bool
+				Rows    []struct{ Kernel, Config string }
+				Trials  []struct {
+					Config  string
+					State   string `json:"state_sha256"`
+					Samples map[string]struct {
+						UpdateBytes float64 `json:"update_bytes"`
+					}
+				}
+				InOut []struct{ Way string }
+			}
+			require.NoError(t, json.Unmarshal(b, &m))
+			require.Equal(t, double != "", m.Doubled)
+			require.Len(t, m.Trials, 4)
+			require.Len(t, m.Rows, 12)
+			require.NotEmpty(t, m.InOut)
+			for _, trial := range m.Trials {
+				require.Len(t, trial.State, 64)
+				if trial.Config == "static" {
+					require.Positive(t, trial.Samples["push"].UpdateBytes, trial.Config)
+					require.Positive(t, trial.Samples["charge"].UpdateBytes, trial.Config)
+				} else if trial.Config != "shared" {
+					require.Zero(t, trial.Samples["push"].UpdateBytes, trial.Config)
+				}
+			}
+			require.FileExists(t, dir+"/f.svg")
+		})
+	}
+}
