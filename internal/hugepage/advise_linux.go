@@ -1,0 +1,23 @@
+package hugepage
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const size = 2 << 20
+
+// Advise asks for huge pages for the whole ones within a slice that holds no
+// pointers. It is advice: a kernel that has none to give changes nothing, so
+// its answer does not matter.
+func Advise[E any](s []E) {
+	var e E
+	p, bytes := unsafe.Pointer(unsafe.SliceData(s)), uintptr(len(s))*unsafe.Sizeof(e)
+	head := -uintptr(p) % size
+	if bytes < head+size {
+		return
+	}
+	whole := (bytes - head) &^ (size - 1)
+	_ = unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(p, head)), whole), unix.MADV_HUGEPAGE)
+}

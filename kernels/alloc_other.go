@@ -1,7 +1,0 @@
-//go:build !linux
-
-package kernels
-
-import "unsafe"
-
-func adviseHuge(unsafe.Pointer, uintptr) {}
