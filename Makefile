@@ -49,7 +49,7 @@ bench: ## kernels, links and work sharing on this machine
 	$(GO) run ./cmd/intrabench pingpong
 
 soak: ## a million random schedules of every protocol
-	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -run 'Schedules|Simulation' ./internal/section ./comm
+	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -run 'Schedules|Simulation' ./internal/section ./internal/simulation
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 fuzz: ## every fuzz target for FUZZTIME

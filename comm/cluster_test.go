@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/comm/commtest"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/inproc"
 	"github.com/intrahpc/intra/transport/sdr"
@@ -262,7 +263,7 @@ func TestKillsOverLinks(t *testing.T) {
 					var mu sync.Mutex
 					sums := make([]uint64, len(degrees))
 					require.NoError(t, c.run(func(w *comm.Comm, m *member) error {
-						sum, err := randomProgram(w, seed, 12)
+						sum, err := commtest.Run(w, seed, 12)
 						if err != nil { // or it was killed
 							return err
 						}

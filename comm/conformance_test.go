@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/comm/commtest"
 	"github.com/intrahpc/intra/transport/sdr"
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
@@ -265,7 +266,7 @@ var (
 	int32s = class[int32]{"int32 prod", func(r, i int) int32 { return int32(r*5 + i + 3) }, comm.Prod[int32]}
 	bytes  = class[uint8]{"uint8 sum", func(r, i int) uint8 { return uint8(r*50 + i) }, comm.Sum[uint8]}
 	cplx   = class[complex128]{"complex128 sum", func(r, i int) complex128 { return complex(float64(r), float64(i)) }, comm.Sum[complex128]}
-	maps   = class[affine]{"maps, not commutative", func(r, i int) affine { return affine{uint64(r + 2), uint64(i*3 + r)} }, compose}
+	maps   = class[commtest.Affine]{"maps, not commutative", func(r, i int) commtest.Affine { return commtest.Affine{A: uint64(r + 2), B: uint64(i*3 + r)} }, commtest.Compose}
 	pixels = class[pixel]{"pixels", func(r, i int) pixel { return pixel{int16(r), int16(i), 7} }, func(a, b pixel) pixel { return pixel{a[0] + b[0], max(a[1], b[1]), b[2]} }}
 	bools  = class[bool]{"bool and", func(r, i int) bool { return (r+i)%3 != 0 }, func(a, b bool) bool { return a && b }}
 )
@@ -362,7 +363,7 @@ func TestConformance(t *testing.T) {
 				return err
 			})
 			require.NoError(t, err)
-			require.NoError(t, errOf(res))
+			require.NoError(t, res.Err())
 			require.Equal(t, len(test.kills), res.Fired)
 		})
 	}
@@ -413,7 +414,7 @@ func TestReductionBits(t *testing.T) {
 			return nil
 		})
 		require.NoError(t, err)
-		require.NoError(t, errOf(res))
+		require.NoError(t, res.Err())
 		return out
 	}
 	want := run([]int{1, 1, 1, 1})

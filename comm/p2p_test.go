@@ -33,7 +33,7 @@ func spmd(t *testing.T, n int, program func(c *comm.Comm) error) {
 				return program(c)
 			})
 			require.NoError(t, err)
-			require.NoError(t, errOf(res))
+			require.NoError(t, res.Err())
 		}
 	}
 }

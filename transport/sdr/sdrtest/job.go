@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/intrahpc/intra/transport/sdr"
 )
@@ -17,6 +18,8 @@ type Job struct {
 	Limits  sdr.Limits
 	Seed    uint64
 	Kills   []Kill
+	// Layer makes what a process runs beside the messages; nil: nothing.
+	Layer func(p *Process) Layer
 	// Steps bounds the run; 0 means a million.
 	Steps int
 }
@@ -30,7 +33,15 @@ const (
 	AtStep    Point = iota // at any step of the run
 	AtFrame                // when it sends its Count-th frame, of which nothing leaves
 	AtMessage              // in the middle of its Count-th first transmission of a payload
+	AtSection              // when it opens its Count-th section
+	AtTask                 // after the body of its Count-th task
+	AtUpdate               // in the middle of its Count-th update
+	points
 )
+
+func (pt Point) String() string {
+	return [points]string{"step", "frame", "message", "section", "task", "update"}[pt]
+}
 
 // Kill is the death of one process.
 type Kill struct {
@@ -40,7 +51,7 @@ type Kill struct {
 }
 
 func (k Kill) String() string {
-	return fmt.Sprintf("%d.%d@%s:%d", k.Rank, k.Replica, [...]string{"step", "frame", "message"}[k.Point], k.Count)
+	return fmt.Sprintf("%d.%d@%s:%d", k.Rank, k.Replica, k.Point, k.Count)
 }
 
 // Process is one replica in a run.
@@ -56,16 +67,35 @@ type Process struct {
 	yield    func(struct{}) bool
 	woken    bool
 	finished bool
-	frames   int
-	messages int
-	verdicts int // heard of so far
+	layer    Layer
+	deadline time.Duration // it waits until then at most; 0 = for ever
+	reached  [points]int   // how often it has passed each point
+	verdicts int           // heard of so far
+	steps    [3]func()     // what it can do
 }
+
+const (
+	stepRun = iota
+	stepHear
+	stepExpire
+)
 
 // Result is how a run ended.
 type Result struct {
 	Processes []*Process
 	Steps     int
-	Fired     int // kills that happened
+	Fired     int         // kills that happened
+	FiredAt   [points]int // at each point
+}
+
+// Err returns the first error that a program returned in a process that lives.
+func (r *Result) Err() error {
+	for _, p := range r.Processes {
+		if !p.Killed && p.Err != nil {
+			return fmt.Errorf("%v: %w", p, p.Err)
+		}
+	}
+	return nil
 }
 
 var errKilled = errors.New("killed")
@@ -81,14 +111,20 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 	for rank, d := range j.Degrees {
 		for k := range d {
 			p := &Process{Rank: rank, Replica: k, job: r, woken: true}
+			p.steps = [...]func(){stepRun: p.run, stepHear: p.hear, stepExpire: p.expire}
 			r.processes = append(r.processes, p)
 		}
 	}
 	r.links = make(map[pair]*link)
+	if j.Layer != nil {
+		for _, p := range r.processes {
+			p.layer = j.Layer(p)
+		}
+	}
 	for _, p := range r.processes {
 		p.Engine = sdr.NewEngine(sdr.Config{
-			Rank: p.Rank, Replica: p.Replica, Degrees: j.Degrees, Link: p.link, Poller: p,
-			Context: context.Background(), Mirror: j.Mirror, Mid: p.mid, Limits: j.Limits,
+			Rank: p.Rank, Replica: p.Replica, Degrees: j.Degrees, Link: p.Link, Poller: p,
+			Context: context.Background(), Mirror: j.Mirror, Mid: func() func() bool { return p.Mid(AtMessage) }, Limits: j.Limits,
 		})
 		p.start(program)
 	}
@@ -98,7 +134,7 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 		}
 	}()
 	err := r.loop()
-	res := &Result{Processes: r.processes, Steps: r.steps, Fired: len(r.dead)}
+	res := &Result{Processes: r.processes, Steps: r.steps, Fired: len(r.dead), FiredAt: r.fired}
 	if err != nil {
 		err = fmt.Errorf("seed %d, degrees %v, kills %v, step %d: %w", j.Seed, j.Degrees, j.Kills, r.steps, err)
 	}
@@ -113,7 +149,9 @@ type run struct {
 	links     map[pair]*link
 	order     []*link // in order of creation
 	dead      []*Process
+	fired     [points]int
 	steps     int
+	now       time.Duration
 	choices   []func()
 }
 
@@ -125,11 +163,11 @@ func (r *run) loop() error {
 		}
 		for _, k := range r.job.Kills {
 			if k.Point == AtStep && k.Count == r.steps {
-				r.kill(r.process(k.Rank, k.Replica))
+				r.kill(r.process(k.Rank, k.Replica), AtStep)
 			}
 		}
 		r.choices = r.choices[:0]
-		running := false
+		running, first := false, (*Process)(nil)
 		for _, p := range r.processes {
 			if !p.Killed && !p.finished {
 				running = true
@@ -137,11 +175,13 @@ func (r *run) loop() error {
 					return err
 				}
 				if p.woken {
-					r.choices = append(r.choices, p.run)
+					r.choices = append(r.choices, p.steps[stepRun])
+				} else if p.deadline > 0 && (first == nil || p.deadline < first.deadline) {
+					first = p
 				}
 			}
 			if !p.Killed && p.verdicts < len(r.dead) {
-				r.choices = append(r.choices, p.hear)
+				r.choices = append(r.choices, p.steps[stepHear])
 			}
 		}
 		if !running {
@@ -149,8 +189,11 @@ func (r *run) loop() error {
 		}
 		for _, l := range r.order {
 			if l.canMove() {
-				r.choices = append(r.choices, l.move)
+				r.choices = append(r.choices, l.step)
 			}
+		}
+		if first != nil && (len(r.choices) == 0 || r.random.IntN(8) == 0) {
+			r.choices = append(r.choices, first.steps[stepExpire])
 		}
 		if len(r.choices) == 0 {
 			return fmt.Errorf("hang: %s", r.state())
@@ -169,7 +212,7 @@ func (r *run) process(rank, replica int) *Process {
 }
 
 // kill ends a process where it stands.
-func (r *run) kill(p *Process) {
+func (r *run) kill(p *Process, at Point) {
 	if p.Killed {
 		return
 	}
@@ -183,6 +226,7 @@ func (r *run) kill(p *Process) {
 		return
 	}
 	p.Killed = true
+	r.fired[at]++
 	r.dead = append(r.dead, p)
 	for _, l := range r.order {
 		if l.from == p {

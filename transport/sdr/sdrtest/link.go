@@ -20,6 +20,7 @@ type link struct {
 	begun    bool // Begin was called for underway[0]
 	place    []byte
 	torn     bool // the last of underway is incomplete
+	step     func()
 }
 
 type flight struct {
@@ -36,13 +37,9 @@ func (l *link) Send(f *transport.Frame) {
 		f.Owner.Sent(f, transport.ErrPeerGone)
 		return
 	}
-	n := l.from.frames
-	l.from.frames++
-	for _, k := range l.job.job.Kills {
-		if k.Rank == l.from.Rank && k.Replica == l.from.Replica && k.Point == AtFrame && k.Count == n {
-			if l.job.kill(l.from); l.from.Killed {
-				return
-			}
+	if l.from.pass(AtFrame) {
+		if l.job.kill(l.from, AtFrame); l.from.Killed {
+			return
 		}
 	}
 	l.waiting = append(l.waiting, f)

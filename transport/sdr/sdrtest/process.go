@@ -59,31 +59,21 @@ func (p *Process) Poll() bool {
 	return true
 }
 
-func (p *Process) link(rank, replica int) transport.Link {
+// Link returns the link to another process.
+func (p *Process) Link(rank, replica int) transport.Link {
 	to := p.job.process(rank, replica)
 	key := pair{p, to}
 	l := p.job.links[key]
 	if l == nil {
 		l = &link{job: p.job, from: p, to: to, receiver: to.Engine.Receiver(p.Rank, p.Replica)}
+		if to.layer != nil {
+			l.receiver = &channels{messages: l.receiver, layer: to.layer.Receiver(p)}
+		}
+		l.step = l.move
 		p.job.links[key] = l
 		p.job.order = append(p.job.order, l)
 	}
 	return l
-}
-
-// mid counts the messages that this process sends, and is its death inside one.
-func (p *Process) mid() func() bool {
-	n := p.messages
-	p.messages++
-	for _, k := range p.job.job.Kills {
-		if k.Rank == p.Rank && k.Replica == p.Replica && k.Point == AtMessage && k.Count == n {
-			return func() bool {
-				p.job.kill(p)
-				return !p.Killed
-			}
-		}
-	}
-	return nil
 }
 
 // hear delivers the next verdict, after what the dead process had handed over.
@@ -96,6 +86,9 @@ func (p *Process) hear() {
 	p.verdicts++
 	if l := p.job.links[pair{p, q}]; l != nil {
 		l.peerDied()
+	}
+	if p.layer != nil {
+		p.layer.Dead(q)
 	}
 	p.Engine.Dead(q.Rank, q.Replica)
 	p.woken = true

@@ -1,0 +1,225 @@
+package simulation
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/comm/commtest"
+	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/update"
+)
+
+// rank is the state of a rank, as one of its replicas has it: what sections
+// compute is sent, and what is received goes into the next section.
+type rank struct {
+	*replica
+	state []uint64
+}
+
+const words = 24
+
+func newRank(r *replica) *rank {
+	k := &rank{replica: r, state: make([]uint64, words)}
+	for i := range k.state {
+		k.state[i] = uint64(r.p.Rank*words + i)
+	}
+	return k
+}
+
+// steps are what the programs do beside messages for their own sake.
+func (k *rank) steps() []commtest.Step {
+	return []commtest.Step{k.work, k.work, k.work, k.workBetween, k.pass, k.collect, k.total}
+}
+
+// mix spreads every bit of the arguments over the result.
+func mix(x, y uint64) uint64 {
+	x = (x ^ y) * 0x9e3779b97f4a7c15
+	return x ^ x>>29
+}
+
+// Each kind of section is a way in which tasks write memory. What a task
+// computes depends on all that it reads, so that running one on anything but
+// the memory of the entry shows in the result.
+const (
+	inout    = iota // its block of the state
+	out             // a block of another array, in part
+	twice           // two regions: its update has two pieces
+	reduce          // a cell
+	aliasing        // an out region that is also read
+	kinds
+)
+
+// work is a section.
+func (k *rank) work(w *commtest.World) error {
+	tasks, kind, policy := w.Plan.IntN(8), w.Plan.IntN(kinds), sched.Policy(w.Plan.IntN(3))
+	entry := w.Sum // differs if anything that was observed does
+	other := append([]uint64(nil), k.state...)
+	cells := make([]uint64, tasks)
+	list := make([]task, tasks)
+	for t := range list {
+		lo, hi := sched.Block(words, tasks, t)
+		block, apart, cell := k.state[lo:hi], other[lo:hi], &cells[t]
+		regions := []update.Region{update.Var(update.In, "entry", &entry)}
+		slice := func(mode update.Mode, mem []uint64) { regions = append(regions, update.Slice(mode, "mem", mem)) }
+		var body func()
+		switch kind {
+		case inout:
+			slice(update.InOut, block)
+			body = func() { k.fill(entry, block, block, 1) }
+		case out:
+			slice(update.In, block)
+			slice(update.Out, apart)
+			body = func() { k.fill(entry, block, apart, 2) }
+		case twice:
+			slice(update.InOut, block)
+			slice(update.Out, apart)
+			body = func() {
+				k.fill(entry, block, apart, 1)
+				k.fill(entry+1, block, block, 1)
+			}
+		case reduce:
+			slice(update.In, block)
+			regions = append(regions, update.Var(update.Reduce, "cell", cell))
+			body = func() {
+				v := [1]uint64{}
+				k.fill(entry, block, v[:], 1)
+				*cell = v[0]
+			}
+		case aliasing:
+			slice(update.In, block)
+			slice(update.Out, block)
+			body = func() { k.fill(entry, block, block, 1) }
+		}
+		list[t] = task{body, regions}
+	}
+	if err := k.section(policy, list); err != nil {
+		return fmt.Errorf("section: %w", err)
+	}
+	for i, v := range other {
+		k.state[i] = mix(k.state[i], v)
+	}
+	w.Observe(k.state, cells)
+	return nil
+}
+
+// fill writes every step-th word of to from all words of from. It takes its
+// time, during which the memory is neither what it was nor what it will be.
+func (k *rank) fill(entry uint64, from, to []uint64, step int) {
+	sum := entry
+	for _, v := range from {
+		sum = mix(sum, v)
+	}
+	k.pause()
+	for i := 0; i < len(to); i += step {
+		to[i] = mix(sum, uint64(i))
+		if i == 1 {
+			k.pause()
+		}
+	}
+}
+
+// workBetween is a section while messages are under way.
+func (k *rank) workBetween(w *commtest.World) error {
+	n, me := w.Comm.Size(), w.Comm.Rank()
+	mine, theirs := append([]uint64(nil), k.state...), make([]uint64, words)
+	r := comm.Irecv(w.Comm, theirs, (me-1+n)%n, 11)
+	s := comm.Isend(w.Comm, mine, (me+1)%n, 11)
+	if err := k.work(w); err != nil {
+		return err
+	}
+	if err := comm.WaitAll(r, s); err != nil {
+		return err
+	}
+	k.take(w, theirs)
+	return nil
+}
+
+// take makes what was received a part of the state.
+func (k *rank) take(w *commtest.World, words []uint64) {
+	for i, v := range words {
+		k.state[i] = mix(k.state[i], v)
+	}
+	w.Observe(k.state)
+}
+
+// pass sends the state to both neighbours, which receive it from any source
+// and take it in order of the sources.
+func (k *rank) pass(w *commtest.World) error {
+	n, me := w.Comm.Size(), w.Comm.Rank()
+	var neighbours []int
+	for _, r := range []int{me - 1, me + 1} {
+		if r >= 0 && r < n {
+			neighbours = append(neighbours, r)
+		}
+	}
+	bufs, reqs := make([][]uint64, len(neighbours)), make([]*comm.Request, len(neighbours))
+	for i := range neighbours {
+		bufs[i] = make([]uint64, words)
+		reqs[i] = comm.Irecv(w.Comm, bufs[i], comm.AnySource, 12)
+	}
+	for _, r := range neighbours {
+		if err := comm.Send(w.Comm, k.state, r, 12); err != nil {
+			return err
+		}
+	}
+	from := make(map[int][]uint64)
+	for i, r := range reqs {
+		st, err := r.Wait()
+		if err != nil {
+			return err
+		}
+		from[st.Source] = bufs[i]
+	}
+	for _, r := range neighbours {
+		k.take(w, from[r])
+	}
+	return w.Comm.Barrier() // the next messages with this tag are not for these receives
+}
+
+// collect brings a part of every state to one rank, which takes whatever
+// comes first and sends back what it made of all.
+func (k *rank) collect(w *commtest.World) error {
+	n, me, root := w.Comm.Size(), w.Comm.Rank(), w.Plan.IntN(w.Comm.Size())
+	back := make([]uint64, 4)
+	if me != root {
+		if err := comm.Send(w.Comm, k.state[:4], root, 13); err != nil {
+			return err
+		}
+		if _, err := comm.Recv(w.Comm, back, root, 14); err != nil {
+			return err
+		}
+		k.take(w, back)
+		return nil
+	}
+	parts := make([][]uint64, n)
+	for range n - 1 {
+		buf := make([]uint64, 4)
+		st, err := comm.Recv(w.Comm, buf, comm.AnySource, 13)
+		if err != nil {
+			return err
+		}
+		parts[st.Source] = buf
+	}
+	for _, p := range parts {
+		k.take(w, p)
+	}
+	copy(back, k.state)
+	for r := range n {
+		if r != me {
+			if err := comm.Send(w.Comm, back, r, 14); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// total is a reduction over the states.
+func (k *rank) total(w *commtest.World) error {
+	sums := make([]uint64, words)
+	if err := comm.Allreduce(w.Comm, k.state, sums, comm.Sum); err != nil {
+		return err
+	}
+	k.take(w, sums)
+	return nil
+}

@@ -1,0 +1,125 @@
+package sdr
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestAckSet: an acknowledgement says what was received beyond the first gap.
+// A bare highest contiguous number deadlocks a program that begins one send,
+// completes a second, and whose receiver takes the second first.
+func TestAckSet(t *testing.T) {
+	n := newNet(t, Limits{Eager: 1}, 2, 2)
+	var first, second []*Request
+	for k := range 2 {
+		first = append(first, n.send(n.p(0, k), "first, offered only", 1, 1))
+		second = append(second, n.ssend(n.p(0, k), "second", 1, 2))
+	}
+	n.deliverAll()
+	for k := range 2 {
+		require.False(t, second[k].Done(), "matched by no receive yet")
+		n.recv(n.p(1, k), 0, 2)
+	}
+	n.deliverAll()
+	for k := range 2 {
+		require.True(t, second[k].Done(), "number 1 is acknowledged although 0 is not")
+		require.False(t, first[k].Done())
+	}
+}
+
+// TestLazyAcks: small messages are acknowledged together, at once to those
+// that wait.
+func TestLazyAcks(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 2)
+	for i := range 3 * ackEvery {
+		for k := range 2 {
+			require.True(t, n.send(n.p(0, k), "m", 1, i).Done(), "copied")
+		}
+	}
+	n.deliverAll()
+	acks := strings.Count(strings.Join(n.sent(), "\n"), "ack")
+	require.Equal(t, 2*3, acks)
+
+	n.send(n.p(0, 0), "m", 1, 0)
+	n.send(n.p(0, 1), "m", 1, 0)
+	n.deliverAll()
+	require.False(t, n.cores[0].Drained())
+	n.sent()
+	n.cores[0].Drain() // it is about to leave, and waits
+	n.carry(0)
+	n.deliverAll()
+	require.True(t, n.cores[0].Drained())
+	require.Equal(t, []string{"0.0->1.1 want", "1.1->0.0 ack", "0.0->1.1 want"}, n.sent())
+	require.False(t, n.cores[1].Drained(), "the other replica has not asked")
+}
+
+// TestDrainedServes: a process whose program has returned resends for a
+// replica that dies then.
+func TestDrainedServes(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 2)
+	r := n.recv(n.p(1, 1), 0, 0)
+	n.send(n.p(0, 0), "m", 1, 0)
+	n.cores[0].Drain()
+	n.carry(0)
+	n.deliverAll()
+	require.False(t, n.cores[0].Drained(), "1.1 has nothing yet")
+	n.die(n.p(0, 1)) // before it sent
+	n.deliverAll()
+	require.Equal(t, "0:m", r.text(t))
+	require.True(t, n.cores[0].Drained())
+}
+
+// TestRetentionIsBounded: copies for one destination stay within the limit;
+// beyond it a send waits, and goes on when acknowledgements come.
+func TestRetentionIsBounded(t *testing.T) {
+	limits := Limits{Retain: 10 * (frameCost + 8)}
+	n := newNet(t, limits, 2, 2)
+	var sends []*Request
+	for i := range 25 {
+		sends = append(sends, n.send(n.p(0, 0), "12345678", 1, i))
+		_, bytes := n.cores[0].Retained()
+		require.LessOrEqual(t, bytes, limits.Retain)
+	}
+	require.True(t, sends[9].Done())
+	require.False(t, sends[10].Done())
+	n.deliverAll()
+	require.False(t, sends[10].Done(), "1.1 lacks them")
+	for i := range 25 {
+		n.send(n.p(0, 1), "12345678", 1, i)
+	}
+	n.deliverAll()
+	for i, s := range sends {
+		require.True(t, s.Done(), "send %d", i)
+	}
+	_, bytes := n.cores[0].Retained()
+	require.LessOrEqual(t, bytes, limits.Retain)
+}
+
+// TestUnexpectedIsBounded: messages that no receive has matched take no more
+// than the window at a receiver; the rest are offered, and arrive when they
+// are wanted.
+func TestUnexpectedIsBounded(t *testing.T) {
+	limits := Limits{Window: 10 * (frameCost + 8)}
+	n := newNet(t, limits, 1, 1)
+	for i := range 50 {
+		n.send(0, "12345678", 1, i)
+	}
+	n.deliverAll()
+	held := 0
+	for _, m := range n.ctxs[1].in[0].unexpected.all() {
+		held += len(m.data)
+	}
+	require.Equal(t, 80, held)
+	require.Equal(t, 40, strings.Count(strings.Join(n.sent(), "\n"), "offer"))
+	for i := 49; i >= 0; i-- { // the last first
+		r := n.recv(1, 0, i)
+		n.deliverAll()
+		require.Equal(t, "0:12345678", r.text(t))
+	}
+	require.Equal(t, 0, len(n.ctxs[1].in[0].live))
+	n.sent()
+	n.send(0, "12345678", 1, 0)
+	require.Equal(t, []string{"0.0->1.0 eager"}, n.sent(), "the room was returned")
+}
