@@ -11,7 +11,10 @@
 //
 // Rules for programs. Each rank must send the same sequence of messages
 // whatever the order in which it receives (so that AnySource, Probe, Test and
-// WaitAny are free to differ between replicas). The members of a communicator
+// WaitAny are free to differ between replicas). A rank that answers whoever
+// asked first breaks the rule, even if every answer is the same in every run:
+// its replicas may wait for each other for ever. It takes the requests in any
+// order and answers them in order of rank. The members of a communicator
 // call its collective operations, Dup, Split and Create in the same order.
 // Several goroutines of a process may communicate at the same time if each
 // uses a communicator of its own, made by Dup. There are no timeouts: they
