@@ -20,11 +20,11 @@ func BenchmarkSection(b *testing.B) {
 				b.Run(fmt.Sprintf("%dB/%s/%s", bytes, link, policy), func(b *testing.B) {
 					b.SetBytes(int64(bytes))
 					b.ReportAllocs()
-					ctx := job.WithLocal(b.Context(), &job.Local{Sched: policy})
+					ctx := job.WithLocal(b.Context(), &job.Local{Sched: policy, Share: true})
 					err := intra.Run(ctx, intra.Spec{Replicas: 2, Link: link}, func(p *intra.Process) error {
 						w, x := make([]float64, bytes/8), make([]float64, bytes/8)
 						for range b.N {
-							s := p.Section()
+							s := p.Section(intra.At("bench.go:1"))
 							for lo, hi := range intra.Blocks(len(w), p.Tasks()) {
 								w, x := w[lo:hi], x[lo:hi]
 								s.Launch(taskWaxpby, func() { waxpby(2, x, 3, x, w) }, intra.In("x", x), intra.Out("w", w))

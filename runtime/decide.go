@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/sched"
-	"github.com/intrahpc/intra/update"
 )
 
 // Sharing pays only if a section takes less time with it than without: the
@@ -15,7 +14,8 @@ import (
 // by itself. A replica that does not share runs every task and sends nothing;
 // since nobody waits for what nobody has claimed, its peers need not agree.
 type decisions struct {
-	of map[decisionKey]*decision
+	of    map[decisionKey]*decision
+	never bool // replicate
 }
 
 // decisionKey tells sections apart whose times cannot be compared.
@@ -74,12 +74,12 @@ func (w *window) median() time.Duration {
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
 
 func (d *decisions) about(s *Section) *decision {
-	if len(s.tasks) == 0 {
+	if len(s.tasks) == 0 || d.never {
 		return new(decision)
 	}
 	bytes := 0
 	for i := range s.tasks {
-		bytes += update.Size(s.tasks[i].regions)
+		bytes += s.tasks[i].bytes
 	}
 	key := decisionKey{s.tasks[0].task, len(s.tasks), bits.Len(uint(bytes))}
 	if d.of[key] == nil {

@@ -40,12 +40,11 @@ type engine struct {
 	once      *section.Once
 	onceRun   bool // the protocol wants the function run here
 	open      *Section
-	out       []outgoing // what frames returned last
+	out       []outgoing // frames to send next
 	staged    buffers
 	err       error // a divergence: every section fails from now on
 	finished  bool  // the program has returned
 	stats     stats
-	average   map[*Task]time.Duration // of a body run here, for claims
 	decisions decisions
 	trace     *tracer // nil: not asked for
 
@@ -64,7 +63,6 @@ func newEngine(ctx context.Context, h head, links map[job.Process]transport.Link
 		machine:   section.New(section.Config{Replica: setup.Self.Replica, Replicas: replicas, InboxBytes: inboxBytes}),
 		once:      section.NewOnce(setup.Self.Replica, replicas),
 		stats:     newStats(),
-		average:   make(map[*Task]time.Duration),
 		decisions: newDecisions(),
 		deaths:    newDeaths(),
 	}
@@ -105,7 +103,7 @@ func (e *engine) alone(s *Section, i int) {
 	e.kills.at(job.KillTask)
 	to := e.now()
 	e.mu.Lock()
-	e.stats.ran(s.tasks[i].task, to-from)
+	e.stats.ran(e.stats.of(s.tasks[i].task), to-from)
 	e.mu.Unlock()
 	e.trace.task(s, i, from, to)
 }
@@ -114,8 +112,10 @@ func (e *engine) alone(s *Section, i int) {
 func (e *engine) enter(s *Section) ([]section.Action, error) {
 	var sig update.Signature
 	for i := range s.tasks {
-		sig.Add(s.tasks[i].task.name, s.tasks[i].regions)
-		update.Aliased(s.tasks[i].regions)
+		l := &s.tasks[i]
+		sig.Add(l.task.name, l.regions)
+		update.Aliased(l.regions)
+		l.known, l.bytes = e.stats.of(l.task), update.Size(l.regions)
 	}
 	policy := s.policy
 	if e.setup.Sched != "" {
@@ -143,12 +143,11 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 // nothing is known it is long: a peer that has stopped is fenced before.
 func (e *engine) patience(l *launched) time.Duration {
 	const unknown, slack, bytesPerMicrosecond = 100 * time.Millisecond, 200 * time.Microsecond, 1000
-	spent, ok := e.average[l.task]
-	if !ok {
+	if l.known.average == 0 {
 		return unknown
 	}
-	transfer := time.Duration(update.Size(l.regions)/bytesPerMicrosecond) * time.Microsecond
-	return 2*spent + transfer + slack
+	transfer := time.Duration(l.bytes/bytesPerMicrosecond) * time.Microsecond
+	return 2*l.known.average + transfer + slack
 }
 
 // perform carries out what a received frame led to, under the lock.
@@ -161,8 +160,8 @@ func (e *engine) perform(acts []section.Action) error {
 			if err := update.Apply(l.regions, b.mem); err != nil {
 				return fmt.Errorf("%w: task %d (%s): replica %d sent %w", ErrDiverged, a.Task, l.task.name, a.Peer, err)
 			}
-			e.stats.received(l.task)
-			e.trace.update(job.TraceReceive, e.open, a.Task, a.Peer, e.now())
+			e.stats.received(l.known)
+			e.traceUpdate(job.TraceReceive, e.open, a.Task, a.Peer)
 			e.staged.put(b)
 		case section.Drop:
 			e.staged.put(a.Token.(*buffer))

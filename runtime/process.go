@@ -2,6 +2,7 @@ package intra
 
 import (
 	"context"
+	"slices"
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/job"
@@ -22,6 +23,7 @@ type Process struct {
 
 	section *Section // the open one
 	spare   []launched
+	regions []Region // of the tasks of the open section; each task has a part of it
 	checker update.Checker
 }
 
@@ -96,6 +98,7 @@ func (p *Process) open(s *Section) {
 	}
 	p.section = s
 	s.tasks, p.spare = p.spare[:0], nil
+	p.regions = p.regions[:0]
 	if p.engine != nil {
 		s.number = p.engine.opened()
 		if p.engine.setup.Check {
@@ -110,13 +113,26 @@ func (p *Process) close(s *Section) {
 	}
 	p.section = nil
 	if !s.completed {
+		p.regions = nil
 		return // updates may still arrive for its tasks
 	}
 	if p.engine != nil {
 		p.engine.closed(s)
 	}
 	clear(s.tasks)
+	clear(p.regions)
 	p.spare, s.tasks = s.tasks, nil
+}
+
+// keep copies the regions of a launch to where they may stay until the section
+// ends, so that the caller's need not be allocated for each task.
+func (p *Process) keep(regions []Region) []Region {
+	if p == nil {
+		return slices.Clone(regions)
+	}
+	from := len(p.regions)
+	p.regions = append(p.regions, regions...)
+	return p.regions[from:len(p.regions):len(p.regions)]
 }
 
 // openError says that a section is open already, and where.

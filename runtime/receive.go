@@ -90,6 +90,12 @@ func (r *receiver) End(h *transport.Header, payload []byte) {
 	m, u, ok := r.parse(h)
 	if ok && m.Kind == update.KindUpdate {
 		r.update(u, payload)
+		if m.Next > 0 {
+			u.Task = m.Next - 1
+			if err := e.machine.Claimed(u, e.now()); err != nil {
+				e.fail(err)
+			}
+		}
 	} else if ok {
 		r.word(m, u, payload)
 	}
@@ -113,7 +119,7 @@ func (r *receiver) update(u section.Update, payload []byte) {
 	r.buf, r.place = nil, section.Stage
 	borrowed := b == nil
 	if borrowed {
-		b = &buffer{mem: payload, borrowed: true}
+		b = e.staged.lend(payload)
 	}
 	acts, err := e.machine.Arrive(u, b, placed)
 	if err == nil {
@@ -124,13 +130,12 @@ func (r *receiver) update(u section.Update, payload []byte) {
 		return
 	}
 	if placed {
-		e.stats.received(e.open.tasks[u.Task].task)
-		e.trace.update(job.TraceReceive, e.open, u.Task, u.Peer, e.now())
+		e.stats.received(e.open.tasks[u.Task].known)
+		e.traceUpdate(job.TraceReceive, e.open, u.Task, u.Peer)
 		return
 	}
 	if borrowed && len(acts) == 0 {
-		*b = *e.staged.get(len(payload))
-		copy(b.mem, payload)
+		e.staged.own(b)
 	}
 }
 

@@ -36,7 +36,36 @@ func ScratchVar[T any](name string, v *T) Region { return update.Var(update.Scra
 // section ends, the cells of v are folded into it in launch order:
 // *v = op(*v, cell). The body writes *cell.
 func Reduce[T any](s *Section, name string, v *T, op func(a, b T) T) (cell *T, r Region) {
-	cell = new(T)
-	s.folds = append(s.folds, func() { *v = op(*v, *cell) })
-	return cell, update.Var(update.Reduce, name, cell)
+	var c *cells[T]
+	if n := len(s.folds); n > 0 {
+		c, _ = s.folds[n-1].(*cells[T])
+	}
+	if c == nil || c.v != v || c.n == len(c.all) {
+		c = &cells[T]{v: v}
+		s.folds = append(s.folds, c)
+	}
+	next := &c.all[c.n]
+	c.n++
+	next.op = op
+	return &next.partial, update.Var(update.Reduce, name, &next.partial)
+}
+
+// folder folds partial results at the end of a section.
+type folder interface{ fold() }
+
+// cells are those of tasks, launched one after the other, that reduce into
+// the same variable.
+type cells[T any] struct {
+	v   *T
+	n   int
+	all [tasks]struct {
+		partial T
+		op      func(a, b T) T
+	}
+}
+
+func (c *cells[T]) fold() {
+	for i := range c.n {
+		*c.v = c.all[i].op(*c.v, c.all[i].partial)
+	}
 }

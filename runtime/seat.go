@@ -45,7 +45,7 @@ func (s *seat) live(run func(*Process) error) {
 	released := make(chan struct{})
 	var e *engine
 	e = newEngine(s.ctx, s, s.links, func(k job.Kill) { s.die(k, e) })
-	e.receive = s.job.want.Receive
+	e.receive, e.decisions.never = s.job.want.Receive, s.job.want.Share
 	e.begin()
 	var follower sync.WaitGroup
 	follower.Go(func() { e.follow(s.cancel, released) })

@@ -27,7 +27,7 @@ type Section struct {
 	pos       string
 	pc        [1]uintptr
 	tasks     []launched
-	folds     []func()
+	folds     []folder
 	err       *SectionError // the first one
 	ended     bool
 	completed bool // with every task done here
@@ -42,7 +42,10 @@ type launched struct {
 	body    func()
 	regions []Region
 	at      string     // place of the section in the user's source, if that is known
-	pcs     [4]uintptr // of the launch
+	pcs     [3]uintptr // of the launch
+
+	known *known // what this process knows of tasks of this type; set by enter
+	bytes int    // of its update; set by enter
 }
 
 // Section opens a section. All its tasks are launched before End. An error in
@@ -65,19 +68,20 @@ func (p *Process) Section(opts ...SectionOption) *Section {
 // section ends, on any replica, possibly more than once; it touches only the
 // regions, plus what it reads of memory that nobody writes.
 func (s *Section) Launch(t *Task, body func(), regions ...Region) {
-	l := launched{task: t, body: body, regions: regions, at: s.at}
+	s.tasks = append(s.tasks, launched{task: t, body: body, at: s.at})
+	l := &s.tasks[len(s.tasks)-1]
 	if l.at == "" {
 		runtime.Callers(2, l.pcs[:])
 	}
 	if s.ended {
 		panic(fmt.Sprintf("intra: task %s is launched at %s in a section that has ended", t.name, l.pos()))
 	}
-	for i := range regions {
-		if err := regions[i].Err; err != nil && s.err == nil {
+	l.regions = s.p.keep(regions)
+	for i := range l.regions {
+		if err := l.regions[i].Err; err != nil && s.err == nil {
 			s.err = &SectionError{Section: s.number, Task: t.name, Pos: l.pos(), Err: err}
 		}
 	}
-	s.tasks = append(s.tasks, l)
 	switch {
 	case s.err != nil:
 	case s.check != nil:
@@ -104,8 +108,8 @@ func (s *Section) End() error {
 	if s.err != nil {
 		return s.err
 	}
-	for _, fold := range s.folds {
-		fold()
+	for _, f := range s.folds {
+		f.fold()
 	}
 	s.completed = true
 	return nil

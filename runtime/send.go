@@ -18,13 +18,13 @@ type outgoing struct {
 // framePool keeps frames, which are needed for every claim and update.
 var framePool = sync.Pool{New: func() any { return new(transport.Frame) }}
 
-// frames makes the frames that the machine wants sent. They are sent without
-// the lock, since a link may call back.
-func (e *engine) frames(s *Section, acts []section.Action) []outgoing {
-	out := e.out[:0] // used by the goroutine of the program only
+// frames adds the frames that the machine wants sent to e.out. They are sent
+// without the lock, since a link may call back. The claim of a task that is
+// started right after another one goes with the update of that.
+func (e *engine) frames(s *Section, acts []section.Action) {
 	for _, a := range acts {
 		link := e.peers[a.Peer]
-		if link == nil {
+		if link == nil || a.Kind == section.Claim && e.claimWith(link, a.Task) {
 			continue
 		}
 		m := update.Message{Kind: update.KindClaim, Section: e.machine.Number(), Task: a.Task,
@@ -32,24 +32,37 @@ func (e *engine) frames(s *Section, acts []section.Action) []outgoing {
 		f := framePool.Get().(*transport.Frame)
 		if a.Kind == section.Send {
 			m.Kind = update.KindUpdate
-			f.Payload = update.Payload(f.Payload[:0], s.tasks[a.Task].regions)
+			l := &s.tasks[a.Task]
+			f.Payload = update.Payload(f.Payload[:0], l.regions)
 			f.Mid = e.kills.mid(job.KillUpdate)
 			e.pending.Add(1)
-			e.stats.sent(s.tasks[a.Task].task, update.Size(s.tasks[a.Task].regions))
-			e.trace.update(job.TraceSend, s, a.Task, a.Peer, e.now())
+			e.stats.sent(l.known, l.bytes)
+			e.traceUpdate(job.TraceSend, s, a.Task, a.Peer)
 		}
 		f.Header = m.Header(e.setup.Incarnation)
 		f.Owner = e
-		out = append(out, outgoing{link, f})
+		e.out = append(e.out, outgoing{link, f})
 	}
-	e.out = out
-	return out
 }
 
-func (e *engine) send(out []outgoing) {
-	for _, o := range out {
+// claimWith puts the claim of a task into an update that has not left yet.
+func (e *engine) claimWith(link transport.Link, task int) bool {
+	for i := range e.out {
+		if o := &e.out[i]; o.link == link && update.Kind(o.frame.Header.Kind) == update.KindUpdate {
+			update.Claim(&o.frame.Header, task)
+			return true
+		}
+	}
+	return false
+}
+
+// flush sends e.out, which the goroutine of the program alone uses. It is
+// called without the lock.
+func (e *engine) flush() {
+	for _, o := range e.out {
 		o.link.Send(o.frame)
 	}
+	e.out = e.out[:0]
 }
 
 // notify sends a frame without memory of the program.

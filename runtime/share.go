@@ -13,10 +13,7 @@ import (
 // lines 20 to 28].
 func (e *engine) share(s *Section) error {
 	begun := e.now()
-	err := e.work(s)
-	if err == nil {
-		err = e.handedOver(s)
-	}
+	err := e.exchange(s)
 	if err == nil && s.check != nil {
 		err = e.agree(s)
 	}
@@ -36,12 +33,20 @@ func (e *engine) share(s *Section) error {
 	return nil
 }
 
+// exchange runs tasks and exchanges updates until all of both is done.
+func (e *engine) exchange(s *Section) error {
+	// This goroutine polls after every task, so that the peers need not wake
+	// a sleeping one with every update; except while it sleeps.
+	e.poller.Attend(true)
+	defer e.poller.Linger()
+	if err := e.work(s); err != nil {
+		return err
+	}
+	return e.handedOver(s)
+}
+
 // work runs tasks and takes in updates until every task of s is here.
 func (e *engine) work(s *Section) error {
-	// This goroutine polls after every task, so that the peers need not wake
-	// a sleeping one with every update; except while it waits.
-	e.poller.Attend(true)
-	defer e.poller.Attend(false)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.open = s
@@ -52,65 +57,85 @@ func (e *engine) work(s *Section) error {
 	for err == nil && e.err == nil {
 		seen := e.changes.Load()
 		step, acts := e.machine.Next(e.now())
+		e.frames(s, acts)
+		if step.Kind != section.Run && len(e.out) > 0 {
+			e.unlocked(e.flush)
+			continue
+		}
 		switch step.Kind {
 		case section.Done:
 			return nil
 		case section.Wait:
 			err = e.await(s, seen, step.Until)
 		case section.Run:
-			e.runTask(s, step.Task, acts)
+			e.runTask(s, step.Task)
 		}
 	}
 	if err == nil {
 		err = e.err
 	}
+	e.unlocked(e.flush)
 	return err
 }
 
-// runTask runs one task here and sends its update. It is called under the
-// lock, which it gives up meanwhile; acts are what to do before the body runs.
-func (e *engine) runTask(s *Section, task int, acts []section.Action) {
+// unlocked calls f without the lock, which it takes again even if f does not
+// return.
+func (e *engine) unlocked(f func()) {
+	e.mu.Unlock()
+	defer e.mu.Lock()
+	f()
+}
+
+// large updates leave before anything else is done; the claim of the next
+// task waits for nothing then.
+const large = 4 << 10
+
+// runTask runs one task here. It is called under the lock, which it gives up
+// meanwhile, and leaves the updates of the task to be sent with the claim of
+// the next one.
+func (e *engine) runTask(s *Section, task int) {
 	if e.machine.Adopted(task) {
 		e.stats.total.TasksRerun++
 	}
-	claims := e.frames(s, acts)
-	e.mu.Unlock()
-	e.send(claims)
-	from := e.now()
-	func() {
-		defer e.mu.Lock() // also when the body panics, for the caller's sake
+	l := &s.tasks[task]
+	var from, to time.Duration
+	e.unlocked(func() {
+		e.flush()
+		from = e.now()
 		s.run(task)
 		e.kills.at(job.KillTask)
-	}()
-	to := e.now()
+		to = e.now()
+		if l.bytes < large {
+			e.poller.Poll()
+		}
+	})
 	e.trace.task(s, task, from, to)
-	t, spent := s.tasks[task].task, to-from
-	e.stats.ran(t, spent)
-	e.average[t] = average(e.average[t], spent)
+	spent := to - from
+	e.stats.ran(l.known, spent)
+	l.known.average = average(l.known.average, spent)
 	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
-	updates := e.frames(s, e.machine.Ran(task))
-	e.mu.Unlock()
-	e.send(updates)
-	e.poller.Poll()
-	e.mu.Lock()
+	e.frames(s, e.machine.Ran(task))
+	if l.bytes >= large {
+		e.unlocked(func() {
+			e.flush()
+			e.poller.Poll()
+		})
+	}
 }
 
 // await waits until something has changed since seen or the time until has
-// come. It gives up the lock, and the promise to poll: it may sleep.
+// come. It gives up the lock, and the promise to poll while it sleeps.
 func (e *engine) await(s *Section, seen uint64, until time.Duration) error {
 	missing := e.machine.Missing()
-	e.mu.Unlock()
-	e.poller.Attend(false)
-	changed := func() bool { return e.changes.Load() != seen }
+	var deadline time.Time
+	if until > 0 {
+		deadline = e.start.Add(until)
+	}
 	from := e.now()
 	var err error
-	if until > 0 {
-		err = e.poller.WaitUntil(e.ctx, e.start.Add(until), changed)
-	} else {
-		err = e.poller.Wait(e.ctx, changed)
-	}
-	e.poller.Attend(true)
-	e.mu.Lock()
+	e.unlocked(func() {
+		err = e.poller.WaitAttending(e.ctx, deadline, func() bool { return e.changes.Load() != seen })
+	})
 	if missing >= 0 {
 		e.waited(s, missing, from)
 	}
@@ -123,7 +148,7 @@ func (e *engine) handedOver(s *Section) error {
 		return nil
 	}
 	from := e.now()
-	err := e.poller.Wait(e.ctx, func() bool { return e.pending.Load() == 0 })
+	err := e.poller.WaitAttending(e.ctx, time.Time{}, func() bool { return e.pending.Load() == 0 })
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.waited(s, 0, from)

@@ -10,42 +10,53 @@ import (
 // stats counts what a process does, for the report.
 type stats struct {
 	total job.Stats
-	types map[*Task]*job.TaskStats
+	types map[*Task]*known
+	last  *Task // asked for last, and the answer
+	found *known
 }
 
-func newStats() stats { return stats{types: make(map[*Task]*job.TaskStats)} }
+// known is what a process knows of a type of task.
+type known struct {
+	job.TaskStats
+	average time.Duration // of a body run here, for claims
+}
 
-func (s *stats) of(t *Task) *job.TaskStats {
-	ts := s.types[t]
-	if ts == nil {
-		ts = &job.TaskStats{Decision: "share"}
-		s.types[t] = ts
+func newStats() stats { return stats{types: make(map[*Task]*known)} }
+
+func (s *stats) of(t *Task) *known {
+	if s.last == t && t != nil {
+		return s.found
 	}
-	return ts
+	k := s.types[t]
+	if k == nil {
+		k = &known{TaskStats: job.TaskStats{Decision: "share"}}
+		s.types[t] = k
+	}
+	s.last, s.found = t, k
+	return k
 }
 
-func (s *stats) ran(t *Task, spent time.Duration) {
+func (s *stats) ran(k *known, spent time.Duration) {
 	s.total.TasksRun++
-	ts := s.of(t)
-	ts.Run++
-	ts.Seconds += spent.Seconds()
+	k.Run++
+	k.Seconds += spent.Seconds()
 }
 
-func (s *stats) received(t *Task) {
+func (s *stats) received(k *known) {
 	s.total.TasksReceived++
-	s.of(t).Received++
+	k.Received++
 }
 
-func (s *stats) sent(t *Task, bytes int) {
+func (s *stats) sent(k *known, bytes int) {
 	s.total.UpdateBytes += int64(bytes)
-	s.of(t).UpdateBytes += int64(bytes)
+	k.UpdateBytes += int64(bytes)
 }
 
 // waited notes, under the lock, that this process has waited since from for
 // the update of a task, or to be rid of its own ones.
 func (e *engine) waited(s *Section, task int, from time.Duration) {
 	to := e.now()
-	e.stats.of(s.tasks[task].task).WaitSeconds += (to - from).Seconds()
+	s.tasks[task].known.WaitSeconds += (to - from).Seconds()
 	e.trace.wait(s, task, from, to)
 }
 
@@ -54,7 +65,7 @@ func (e *engine) waited(s *Section, task int, from time.Duration) {
 func (e *engine) completed(s *Section, from time.Duration) {
 	to := e.now()
 	if len(s.tasks) > 0 {
-		e.stats.of(s.tasks[0].task).SectionSeconds += (to - from).Seconds()
+		s.tasks[0].known.SectionSeconds += (to - from).Seconds()
 	}
 	e.trace.section(s, from, to)
 }
@@ -67,7 +78,7 @@ func (e *engine) snapshot() job.Stats {
 	out.Signature = e.machine.Chain()
 	out.TaskTypes = maps.Collect(func(yield func(string, job.TaskStats) bool) {
 		for t, ts := range e.stats.types {
-			if !yield(t.name, *ts) {
+			if !yield(t.name, ts.TaskStats) {
 				return
 			}
 		}

@@ -71,6 +71,13 @@ func (t *tracer) update(kind job.TraceKind, s *Section, task, peer int, at time.
 	}
 }
 
+// traceUpdate notes that an update is sent or received now.
+func (e *engine) traceUpdate(kind job.TraceKind, s *Section, task, peer int) {
+	if e.trace != nil {
+		e.trace.update(kind, s, task, peer, e.now())
+	}
+}
+
 // flush hands all events to the head.
 func (t *tracer) flush(h head) {
 	if t == nil {

@@ -27,8 +27,10 @@ type Poller struct {
 	mu        sync.Mutex
 	links     atomic.Pointer[[]Link] // replaced as a whole under mu
 	attending int                    // waiters that poll now
-	sleeping  atomic.Int32           // waiters that sleep, or are about to
-	wake      chan struct{}          // closed and replaced by Wake, under mu
+	attended  bool                   // what the links were told
+	linger    linger
+	sleeping  atomic.Int32  // waiters that sleep, or are about to
+	wake      chan struct{} // closed and replaced by Wake, under mu
 	spin      time.Duration
 }
 
@@ -47,7 +49,7 @@ func (p *Poller) Add(l Link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	links := append(slices.Clone(*p.links.Load()), l)
-	if p.attending > 0 {
+	if p.attended {
 		l.Attend(true)
 	}
 	p.links.Store(&links)
@@ -64,7 +66,7 @@ func (p *Poller) Remove(l Link) {
 	}
 	links := slices.Delete(slices.Clone(old), i, i+1)
 	p.links.Store(&links)
-	if p.attending > 0 {
+	if p.attended {
 		l.Attend(false)
 	}
 }
@@ -100,16 +102,22 @@ func (p *Poller) Wake() {
 // called often, by this goroutine only, and must be safe against what the
 // Receivers do at the same time.
 func (p *Poller) Wait(ctx context.Context, done func() bool) error {
-	return p.wait(ctx, time.Time{}, done)
+	return p.wait(ctx, time.Time{}, false, done)
 }
 
 // WaitUntil is Wait that also returns nil when the deadline has passed; the
 // caller looks which of the two it was.
 func (p *Poller) WaitUntil(ctx context.Context, deadline time.Time, done func() bool) error {
-	return p.wait(ctx, deadline, done)
+	return p.wait(ctx, deadline, false, done)
 }
 
-func (p *Poller) wait(ctx context.Context, deadline time.Time, done func() bool) error {
+// WaitAttending is WaitUntil by a goroutine that has promised to poll: the
+// promise is suspended while it sleeps. A zero deadline never passes.
+func (p *Poller) WaitAttending(ctx context.Context, deadline time.Time, done func() bool) error {
+	return p.wait(ctx, deadline, true, done)
+}
+
+func (p *Poller) wait(ctx context.Context, deadline time.Time, attends bool, done func() bool) error {
 	if done() {
 		return nil
 	}
@@ -145,10 +153,14 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, done func() bool)
 			}
 			timeout = timer.C
 		}
+		p.sleep(attends)
 		select {
 		case <-wake:
 		case <-ctx.Done():
 		case <-timeout:
+		}
+		if attends {
+			p.Attend(true)
 		}
 		p.sleeping.Add(-1)
 		if done() {
@@ -206,16 +218,24 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bo
 func (p *Poller) Attend(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	was := p.attending > 0
 	if on {
 		p.attending++
-	} else {
-		p.attending--
+		p.linger.used = true
+		p.tell(true)
+		return
 	}
-	if is := p.attending > 0; is != was {
-		for _, l := range *p.links.Load() {
-			l.Attend(is)
-		}
+	p.attending--
+	p.tell(p.attending > 0 || p.linger.on)
+}
+
+// tell tells the links of attention that begins or ends. The caller holds mu.
+func (p *Poller) tell(on bool) {
+	if on == p.attended {
+		return
+	}
+	p.attended = on
+	for _, l := range *p.links.Load() {
+		l.Attend(on)
 	}
 }
 

@@ -183,3 +183,57 @@ func TestPollerLinksComeAndGo(t *testing.T) {
 		require.Zero(t, l.attended.Load())
 	}
 }
+
+// Attention that lingers spares the links its end and its beginning, but is
+// withdrawn when nobody takes it up again, or somebody falls asleep.
+func TestPollerLinger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := transport.NewPoller()
+		l := new(plainLink)
+		p.Add(l)
+		for range 10 {
+			p.Attend(true)
+			p.Linger()
+			require.EqualValues(t, 1, l.attended.Load())
+			time.Sleep(100 * time.Microsecond)
+		}
+		time.Sleep(10 * time.Millisecond)
+		require.Zero(t, l.attended.Load(), "nobody has come back")
+
+		p.Attend(true)
+		p.Linger()
+		done := make(chan error)
+		var arrived atomic.Bool
+		go func() { done <- p.Wait(t.Context(), arrived.Load) }()
+		synctest.Wait()
+		require.Zero(t, l.attended.Load(), "the waiter sleeps")
+		p.Attend(true)
+		require.EqualValues(t, 1, l.attended.Load())
+		p.Linger()
+		require.Zero(t, l.attended.Load(), "it still does")
+		arrived.Store(true)
+		p.Wake()
+		require.NoError(t, <-done)
+	})
+}
+
+// A waiter that attends is woken while it sleeps, and attends again then.
+func TestPollerWaitAttending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := transport.NewPoller()
+		l := new(plainLink)
+		p.Add(l)
+		p.Attend(true)
+		var arrived atomic.Bool
+		done := make(chan error)
+		go func() { done <- p.WaitAttending(t.Context(), time.Time{}, arrived.Load) }()
+		synctest.Wait()
+		require.Zero(t, l.attended.Load())
+		arrived.Store(true)
+		p.Wake()
+		require.NoError(t, <-done)
+		require.EqualValues(t, 1, l.attended.Load())
+		p.Attend(false)
+		require.Zero(t, l.attended.Load())
+	})
+}

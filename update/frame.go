@@ -29,6 +29,7 @@ type Message struct {
 	Tasks     int    // in the section
 	Signature uint64 // of the section, or of all sections (KindBye)
 	Deaths    uint64 // of this rank, KindOnceQuery and KindOnceNone
+	Next      int    // KindUpdate: 1 + the task that its sender starts now, a claim; 0 = none
 }
 
 // ErrMessage marks a frame that no replica of ours sends.
@@ -40,9 +41,12 @@ func (m Message) Header(incarnation uint32) transport.Header {
 		Channel:     transport.ChannelSection,
 		Kind:        uint8(m.Kind),
 		Incarnation: incarnation,
-		Args:        [6]uint64{m.Section, uint64(m.Task), uint64(m.Tasks), m.Signature, m.Deaths},
+		Args:        [6]uint64{m.Section, uint64(m.Task), uint64(m.Tasks), m.Signature, m.Deaths, uint64(m.Next)},
 	}
 }
+
+// Claim adds to the header of an update that its sender starts a task now.
+func Claim(h *transport.Header, task int) { h.Args[5] = uint64(task + 1) }
 
 // ParseMessage reads the meaning of a frame of the section channel.
 func ParseMessage(h *transport.Header) (Message, error) {
@@ -53,6 +57,7 @@ func ParseMessage(h *transport.Header) (Message, error) {
 		Tasks:     int(h.Args[2]),
 		Signature: h.Args[3],
 		Deaths:    h.Args[4],
+		Next:      int(h.Args[5]),
 	}
 	const most = 1 << 40
 	switch {
@@ -60,6 +65,8 @@ func ParseMessage(h *transport.Header) (Message, error) {
 		return m, fmt.Errorf("%w: channel %d, kind %d", ErrMessage, h.Channel, h.Kind)
 	case h.Args[1] > most || h.Args[2] > most || (m.Kind <= KindClaim && m.Task >= m.Tasks):
 		return m, fmt.Errorf("%w: task %d of %d", ErrMessage, h.Args[1], h.Args[2])
+	case h.Args[5] > most || (m.Kind == KindUpdate && m.Next > m.Tasks):
+		return m, fmt.Errorf("%w: claim of task %d of %d", ErrMessage, m.Next-1, h.Args[2])
 	}
 	return m, nil
 }

@@ -89,12 +89,14 @@ func (c *Checker) Check(n int, tasks func(i int) []Region) error {
 	for i := range n {
 		regions := tasks(i)
 		for k := range regions {
-			if r := &regions[k]; len(r.Mem) > 0 {
-				lo, hi := r.span()
-				c.spans = append(c.spans, span{lo, hi, i, r})
-			}
+			lo, hi := regions[k].span()
+			c.spans = append(c.spans, span{lo, hi, i, &regions[k]})
 		}
 	}
+	if columnar(c.spans, n) {
+		return nil
+	}
+	c.spans = slices.DeleteFunc(c.spans, func(s span) bool { return s.lo == s.hi })
 	slices.SortFunc(c.spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.task, b.task))
 	})

@@ -14,25 +14,42 @@ const smallIn = 64
 // section. Its zero value is an empty section.
 type Signature struct {
 	sum uint64
-	buf []byte
 }
 
 // Add takes in one task: its type, the shape of its regions and the values of
 // its small in arguments. Modes are those of the clauses, so call it before
 // Aliased, which depends on addresses.
 func (s *Signature) Add(task string, regions []Region) {
-	b := binary.LittleEndian.AppendUint64(s.buf[:0], s.sum)
-	b = append(b, task...)
+	sum := mix(s.sum, xxh3.HashString(task))
+	sum = mix(sum, uint64(len(regions)))
 	for i := range regions {
 		r := &regions[i]
-		b = append(b, 0, byte(r.Mode))
-		b = binary.LittleEndian.AppendUint32(b, uint32(r.Type.Size()))
-		b = binary.LittleEndian.AppendUint64(b, uint64(len(r.Mem)))
+		sum = mix(sum, uint64(r.Mode)|uint64(r.Type.Size())<<8)
+		sum = mix(sum, uint64(len(r.Mem)))
 		if r.Mode == In && len(r.Mem) <= smallIn {
-			b = append(b, r.Mem...)
+			sum = mixBytes(sum, r.Mem)
 		}
 	}
-	s.buf, s.sum = b, xxh3.Hash(b)
+	s.sum = sum
+}
+
+// mix adds a word to a hash. It is a bijection of either of them, and cheap:
+// what is hashed is a few words for each region of each section.
+func mix(sum, word uint64) uint64 {
+	sum = (sum ^ word) * 0x9e3779b97f4a7c15
+	return sum ^ sum>>29
+}
+
+func mixBytes(sum uint64, b []byte) uint64 {
+	for ; len(b) >= 8; b = b[8:] {
+		sum = mix(sum, binary.LittleEndian.Uint64(b))
+	}
+	if len(b) > 0 {
+		var last [8]byte
+		copy(last[:], b)
+		sum = mix(sum, binary.LittleEndian.Uint64(last[:]))
+	}
+	return sum
 }
 
 // Sum returns the signature of the tasks added so far.
