@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/update"
 )
@@ -25,6 +26,11 @@ type Process struct {
 	spare   []launched
 	regions []Region // of the tasks of the open section; each task has a part of it
 	checker update.Checker
+
+	state    checkpoint.State // what the program has registered
+	stateErr error            // the first thing wrong with it
+	restored bool             // it began with saved state
+	safe     safePoints
 }
 
 // tasks is the number of tasks that Tasks proposes: enough to overlap updates
@@ -78,11 +84,14 @@ func (p *Process) Context() context.Context {
 func (p *Process) Tasks() int { return tasks }
 
 // alone: there are no other replicas, so tasks run when they are launched.
-func (p *Process) alone() bool { return p == nil || p.engine == nil || len(p.engine.peers) == 1 }
+func (p *Process) alone() bool { return p.local() || len(p.engine.peers) == 1 }
+
+// local: sections are a matter of this process alone, and nobody counts them.
+func (p *Process) local() bool { return p == nil || p.engine == nil || p.resuming() }
 
 // runAlone runs task i of s at its launch.
 func (p *Process) runAlone(s *Section, i int) {
-	if p == nil || p.engine == nil {
+	if p.local() {
 		s.run(i)
 		return
 	}
@@ -99,7 +108,7 @@ func (p *Process) open(s *Section) {
 	p.section = s
 	s.tasks, p.spare = p.spare[:0], nil
 	p.regions = p.regions[:0]
-	if p.engine != nil {
+	if !p.local() {
 		s.number = p.engine.opened()
 		if p.engine.setup.Check {
 			s.check = newCheck(s)
@@ -116,7 +125,7 @@ func (p *Process) close(s *Section) {
 		p.regions = nil
 		return // updates may still arrive for its tasks
 	}
-	if p.engine != nil {
+	if !p.local() {
 		p.engine.closed(s)
 	}
 	clear(s.tasks)

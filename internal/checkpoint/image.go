@@ -1,0 +1,140 @@
+package checkpoint
+
+import (
+	"iter"
+
+	"github.com/zeebo/xxh3"
+)
+
+// ChunkBytes is the size of the pieces in which a variable is hashed, sent
+// and written; the last one of each may be shorter. It is part of the format.
+const ChunkBytes = 1 << 20
+
+// Image is the state of a process at one moment.
+type Image struct {
+	vars []savedVar
+}
+
+// savedVar is one variable of an image.
+type savedVar struct {
+	name   string
+	kind   Kind
+	typ    string
+	elem   int
+	chunks [][]byte
+}
+
+func (v *savedVar) size() int {
+	n := 0
+	for _, c := range v.chunks {
+		n += len(c)
+	}
+	return n
+}
+
+// Key names a chunk of an image.
+type Key struct {
+	Var   uint32 // in the order of registration
+	Index uint32 // within the variable
+}
+
+// split cuts the contents of a variable into chunks.
+func split(mem []byte) [][]byte {
+	chunks := make([][]byte, 0, (len(mem)+ChunkBytes-1)/ChunkBytes)
+	for len(mem) > ChunkBytes {
+		chunks, mem = append(chunks, mem[:ChunkBytes:ChunkBytes]), mem[ChunkBytes:]
+	}
+	if len(mem) > 0 {
+		chunks = append(chunks, mem)
+	}
+	return chunks
+}
+
+func (im *Image) names() []string {
+	names := make([]string, len(im.vars))
+	for i := range im.vars {
+		names[i] = im.vars[i].name
+	}
+	return names
+}
+
+// Bytes is the size of the contents.
+func (im *Image) Bytes() int {
+	n := 0
+	for i := range im.vars {
+		n += im.vars[i].size()
+	}
+	return n
+}
+
+// Chunks yields every chunk in order.
+func (im *Image) Chunks() iter.Seq2[Key, []byte] {
+	return func(yield func(Key, []byte) bool) {
+		for i := range im.vars {
+			for j, c := range im.vars[i].chunks {
+				if !yield(Key{uint32(i), uint32(j)}, c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Clone copies the image. The memory of reuse, an earlier clone that nobody
+// needs any more, or nil, is used again where it fits.
+func (im *Image) Clone(reuse *Image) *Image {
+	c := &Image{vars: make([]savedVar, len(im.vars))}
+	for i, v := range im.vars {
+		c.vars[i] = v
+		c.vars[i].chunks = make([][]byte, len(v.chunks))
+		for j, b := range v.chunks {
+			var mem []byte
+			if reuse != nil && i < len(reuse.vars) && j < len(reuse.vars[i].chunks) {
+				mem = reuse.vars[i].chunks[j][:0]
+			}
+			c.vars[i].chunks[j] = append(mem, b...)
+		}
+	}
+	return c
+}
+
+// Manifest describes the image: its variables, and the hash of each chunk.
+func (im *Image) Manifest() *Manifest {
+	m := &Manifest{vars: make([]described, len(im.vars))}
+	for i := range im.vars {
+		v := &im.vars[i]
+		d := described{name: v.name, kind: v.kind, typ: v.typ, elem: v.elem, bytes: uint64(v.size()), hashes: make([]uint64, len(v.chunks))}
+		for j, c := range v.chunks {
+			d.hashes[j] = xxh3.Hash(c)
+		}
+		m.vars[i] = d
+	}
+	return m
+}
+
+// Sent remembers which content of each chunk a receiver was sent. Its zero
+// value knows of nothing sent.
+type Sent struct {
+	hashes map[Key]uint64
+}
+
+// Changed yields the chunks of im whose content the receiver was not sent; a
+// chunk that was yielded counts as sent. The loop may be left at any time,
+// when enough was sent for now.
+func (s *Sent) Changed(im *Image) iter.Seq2[Key, []byte] {
+	return func(yield func(Key, []byte) bool) {
+		if s.hashes == nil {
+			s.hashes = make(map[Key]uint64)
+		}
+		for k, c := range im.Chunks() {
+			h := xxh3.Hash(c)
+			if old, ok := s.hashes[k]; ok && old == h {
+				continue
+			}
+			s.hashes[k] = h
+			if !yield(k, c) {
+				return
+			}
+		}
+	}
+}

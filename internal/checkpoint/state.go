@@ -1,0 +1,208 @@
+package checkpoint
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/intrahpc/intra/update"
+)
+
+// ErrMismatch marks a saved state that is not what the program registers.
+var ErrMismatch = errors.New("the saved state does not fit the program")
+
+// State is what a program has registered, in the order in which it did. Every
+// process of a rank registers the same. Its zero value holds nothing. It is
+// used by the goroutine of the program only.
+type State struct {
+	vars []variable
+	from *Image // what new variables are filled from; nil: nothing is restored
+}
+
+// variable is one that the program has registered.
+type variable struct {
+	name string
+	kind Kind
+	typ  string
+	elem int           // bytes of an element
+	v    reflect.Value // the variable itself
+}
+
+// Kind is how the contents of a variable are read and written.
+type Kind uint8
+
+// The kinds of variables.
+const (
+	Value  Kind = 1 + iota // of a pointer-free type
+	Slice                  // of elements of such a type; the length is part of the state
+	Binary                 // what MarshalBinary returns
+)
+
+func (k Kind) String() string {
+	if k < Value || k > Binary {
+		return fmt.Sprintf("kind %d", uint8(k))
+	}
+	return [...]string{"value", "slice", "binary"}[k-Value]
+}
+
+// From makes variables that are added from now on be filled from im.
+func (s *State) From(im *Image) { s.from = im }
+
+// maxName bounds names of variables and types, which files hold.
+const maxName = 1 << 12
+
+// Add registers the variable at x, a pointer, and fills it in if the state is
+// a restored one. A slice of another length than the saved one is allocated
+// anew; otherwise its memory stays where it is.
+func (s *State) Add(name string, x any) error {
+	switch {
+	case name == "" || len(name) > maxName:
+		return fmt.Errorf("a name of %d bytes, want 1 to %d", len(name), maxName)
+	case slices.ContainsFunc(s.vars, func(v variable) bool { return v.name == name }):
+		return errors.New("the name is taken already")
+	}
+	v, err := newVariable(name, reflect.ValueOf(x))
+	if err != nil {
+		return err
+	}
+	if s.from != nil {
+		if err := v.restore(s.from); err != nil {
+			return err
+		}
+	}
+	s.vars = append(s.vars, v)
+	return nil
+}
+
+func newVariable(name string, ptr reflect.Value) (variable, error) {
+	if ptr.Kind() != reflect.Pointer || ptr.IsNil() {
+		return variable{}, errors.New("a nil pointer, want the address of a variable")
+	}
+	v := variable{name: name, kind: Value, v: ptr.Elem()}
+	t := v.v.Type()
+	v.typ = t.String()
+	elem := t
+	switch _, in := ptr.Interface().(encoding.BinaryUnmarshaler); {
+	case in && ptr.Type().Implements(reflect.TypeFor[encoding.BinaryMarshaler]()):
+		v.kind, v.elem = Binary, 1
+		return v, nil
+	case t.Kind() == reflect.Pointer && t.Implements(reflect.TypeFor[encoding.BinaryUnmarshaler]()):
+		return v, fmt.Errorf("the address of a pointer of type %s: hand over the pointer itself", t)
+	case t.Kind() == reflect.Slice:
+		v.kind, elem = Slice, t.Elem()
+	}
+	if err := update.PointerFree(elem); err != nil {
+		return v, fmt.Errorf("%w; register what it is made of, or give *%s the methods MarshalBinary and UnmarshalBinary", err, t)
+	}
+	v.elem = int(elem.Size())
+	switch {
+	case v.elem == 0:
+		return v, fmt.Errorf("type %s has no contents", t)
+	case len(v.typ) > maxName:
+		return v, fmt.Errorf("the name of its type has %d bytes: declare a type for it", len(v.typ))
+	}
+	return v, nil
+}
+
+// memory returns the contents of v: the program's own memory, unless it is
+// binary.
+func (v *variable) memory() ([]byte, error) {
+	switch v.kind {
+	case Binary:
+		b, err := v.v.Addr().Interface().(encoding.BinaryMarshaler).MarshalBinary()
+		if err != nil {
+			return nil, fmt.Errorf("MarshalBinary of %s: %w", v.typ, err)
+		}
+		return b, nil
+	case Slice:
+		return unsafe.Slice((*byte)(v.v.UnsafePointer()), v.v.Len()*v.elem), nil
+	}
+	return unsafe.Slice((*byte)(v.v.Addr().UnsafePointer()), v.elem), nil
+}
+
+// restore fills v in from what was saved under its name.
+func (v *variable) restore(from *Image) error {
+	i := slices.IndexFunc(from.vars, func(o savedVar) bool { return o.name == v.name })
+	if i < 0 {
+		return fmt.Errorf("%w: it was not saved (what was: %s)", ErrMismatch, list(from.names()))
+	}
+	o := &from.vars[i]
+	if o.kind != v.kind || o.typ != v.typ || o.elem != v.elem {
+		return fmt.Errorf("%w: %s %s with elements of %d bytes was saved, %s %s with %d bytes is registered",
+			ErrMismatch, o.kind, o.typ, o.elem, v.kind, v.typ, v.elem)
+	}
+	switch v.kind {
+	case Binary:
+		if err := v.v.Addr().Interface().(encoding.BinaryUnmarshaler).UnmarshalBinary(slices.Concat(o.chunks...)); err != nil {
+			return fmt.Errorf("UnmarshalBinary of %s: %w", v.typ, err)
+		}
+		return nil
+	case Slice:
+		if n := o.size() / o.elem; n != v.v.Len() {
+			v.v.Set(reflect.MakeSlice(v.v.Type(), n, n))
+		}
+	}
+	mem, err := v.memory()
+	if err != nil {
+		return err
+	}
+	for _, c := range o.chunks {
+		mem = mem[copy(mem, c):]
+	}
+	return nil
+}
+
+// Settle ends the filling in of variables: what was saved and not registered
+// is an error.
+func (s *State) Settle() error {
+	if s.from == nil {
+		return nil
+	}
+	var unused []string
+	for _, name := range s.from.names() {
+		if !slices.ContainsFunc(s.vars, func(v variable) bool { return v.name == name }) {
+			unused = append(unused, name)
+		}
+	}
+	s.from = nil
+	if len(unused) > 0 {
+		return fmt.Errorf("%w: saved but not registered: %s", ErrMismatch, list(unused))
+	}
+	return nil
+}
+
+// Image returns the state as it is now. It holds the memory of the program:
+// what is needed later is copied before the program goes on.
+func (s *State) Image() (*Image, error) {
+	im := &Image{vars: make([]savedVar, len(s.vars))}
+	for i := range s.vars {
+		v := &s.vars[i]
+		mem, err := v.memory()
+		if err != nil {
+			return nil, fmt.Errorf("save %q: %w", v.name, err)
+		}
+		im.vars[i] = savedVar{name: v.name, kind: v.kind, typ: v.typ, elem: v.elem, chunks: split(mem)}
+	}
+	return im, nil
+}
+
+// list writes names for people, the first few of many.
+func list(names []string) string {
+	const most = 10
+	if len(names) == 0 {
+		return "nothing"
+	}
+	more := ""
+	if n := len(names) - most; n > 0 {
+		names, more = names[:most], fmt.Sprintf(" and %d more", n)
+	}
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = fmt.Sprintf("%q", n)
+	}
+	return strings.Join(quoted, ", ") + more
+}

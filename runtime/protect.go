@@ -1,0 +1,70 @@
+package intra
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/intrahpc/intra/internal/checkpoint"
+)
+
+// Protect registers the variable at x as state of the program: what a process
+// that takes the place of a lost one, and a job that goes on from a backup,
+// begins with. x is the address of
+//
+//   - a slice of elements without pointers; its length is part of the state,
+//     and the variable may be set to other slices at any time,
+//   - a value of a type without pointers: numbers, arrays and structs of them,
+//   - anything with the methods MarshalBinary and UnmarshalBinary.
+//
+// All state is registered before the first SafePoint, in the same order and
+// with the same names on every replica of a rank. Names are unique within a
+// rank.
+//
+// In a restored process (see [Process.Restored]) Protect fills the variable
+// in before it returns. So the initialisation that a restored process skips
+// may stand before or after it:
+//
+//	intra.Protect(p, "x", &x)
+//	if !p.Restored() {
+//		x = initial(n)
+//	}
+//
+// A slice keeps its memory if the saved one has the same length, else it is
+// allocated anew. Slices that share memory are saved one by one, and share it
+// afterwards only if their lengths have not changed.
+//
+// What is computed from protected state or from the arguments of the program,
+// such as a matrix, need not be protected if a restored process computes it
+// again. An error is kept for the first SafePoint, which returns it. For a nil
+// *Process Protect does nothing.
+func Protect[T any](p *Process, name string, x *T) {
+	if p == nil {
+		return
+	}
+	var pc [4]uintptr
+	runtime.Callers(2, pc[:])
+	p.protect(name, x, pc[:])
+}
+
+func (p *Process) protect(name string, x any, pc []uintptr) {
+	err := errProtectLate
+	if p.safe.points.Load() == p.safe.first {
+		err = p.state.Add(name, x)
+	}
+	if err != nil && p.stateErr == nil {
+		p.stateErr = fmt.Errorf("%s: intra.Protect(%q): %w", position(pc), name, err)
+	}
+}
+
+var errProtectLate = errors.New("all state is registered before the first SafePoint")
+
+// restore makes p a process that begins with a saved state. It is called
+// before the program runs. The first safe point of the program will be the
+// one at which the state was taken, number point, counted from 1.
+func (p *Process) restore(im *checkpoint.Image, point uint64) {
+	p.restored = true
+	p.state.From(im)
+	p.safe.first = point - 1
+	p.safe.points.Store(point - 1)
+}

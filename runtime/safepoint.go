@@ -1,0 +1,87 @@
+package intra
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/intrahpc/intra/internal/checkpoint"
+)
+
+// ErrRollback: the job goes back to its last backup. Every call that blocks
+// returns an error that wraps it, and sections panic with one. The program
+// returns it from run; Main and Run then call run again, with Restored() true
+// and the state of the backup.
+var ErrRollback = errors.New("the job goes back to its last backup")
+
+// safePoints counts the safe points of a process.
+type safePoints struct {
+	first  uint64        // before the first one of this run
+	points atomic.Uint64 // that the program has entered
+	// due is set, by any goroutine, when stop is to be called at the next
+	// safe point. Since a safe point is counted before due is read, whoever
+	// sets due and then reads points knows which safe points pass it by.
+	due  atomic.Bool
+	stop func(point uint64) error
+	// resumed is called at the first safe point, when the state is complete.
+	resumed func() error
+}
+
+// SafePoint says that the registered state is all that this process needs to
+// go on from here: no request is open, and no section. Here replicas join,
+// backups are taken, and a restored process takes up the program. Every
+// replica of every rank calls it equally often, once in each pass of the
+// outermost loop, say; it costs next to nothing as long as nothing is due.
+//
+// The first call ends the registration of state and returns what was wrong
+// with it. An error that wraps ErrRollback is to be returned from run.
+func (p *Process) SafePoint() error {
+	if p == nil {
+		return nil
+	}
+	if p.section != nil {
+		return fmt.Errorf("intra.SafePoint in the section opened at %s: call it before or after", p.section.position())
+	}
+	point := p.safe.points.Add(1)
+	first := point == p.safe.first+1
+	if first && p.stateErr == nil {
+		p.stateErr = p.settle()
+	}
+	switch {
+	case p.stateErr != nil:
+		return p.stateErr
+	case first && p.restored:
+		return nil // the state was taken at this very safe point
+	case p.safe.due.Load():
+		return p.safe.stop(point)
+	}
+	return nil
+}
+
+// settle ends the registration of state.
+func (p *Process) settle() error {
+	if err := p.state.Settle(); err != nil {
+		return fmt.Errorf("intra.SafePoint: %w; register it before the first SafePoint", err)
+	}
+	if p.safe.resumed != nil {
+		return p.safe.resumed()
+	}
+	return nil
+}
+
+// Restored reports whether this process began with saved state: Protect fills
+// variables in, the initialisation they would get otherwise is skipped, and
+// the program goes on from the safe point at which the state was taken.
+// Before its first SafePoint such a process has no peers: sections run all
+// tasks here, communicators that are made are those of the saved state, and
+// other communication and Once are errors.
+func (p *Process) Restored() bool { return p != nil && p.restored }
+
+// resuming: the process is restored, and has not come to its first safe point.
+func (p *Process) resuming() bool {
+	return p != nil && p.restored && p.safe.points.Load() == p.safe.first
+}
+
+// image returns the registered state as it is. It holds the program's memory,
+// and is called at a safe point only.
+func (p *Process) image() (*checkpoint.Image, error) { return p.state.Image() }
