@@ -56,6 +56,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzRing:./transport/shm \
 	    FuzzFrames:./transport/sdr FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
 	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./runtime \
+	    FuzzManifest:./internal/checkpoint FuzzFile:./internal/checkpoint FuzzIndex:./internal/checkpoint \
 	    FuzzDecodeMessage:./internal/job FuzzAcceptHandshake:./internal/job FuzzDecodeCall:./internal/job \
 	    FuzzFindDirectives:./annotations FuzzParseTask:./annotations FuzzParseSection:./annotations; do \
 	  $(GO) test -run XXX -fuzz "^$${target%%:*}$$" -fuzztime $(FUZZTIME) "$${target#*:}" || exit 1; \

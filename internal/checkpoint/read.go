@@ -1,0 +1,199 @@
+package checkpoint
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Errors for errors.Is, beside ErrCorrupt.
+var (
+	// ErrForeign: the file is no checkpoint, or one of another program, job
+	// or set.
+	ErrForeign = errors.New("foreign checkpoint")
+	// ErrVersion: the file was written in a later format.
+	ErrVersion = errors.New("checkpoint of a later version")
+)
+
+// Read reads the state of one rank of a set. It refuses a file with a byte
+// wrong, and one that is not of that set, rank and job.
+func Read(dir string, s *Set, rank int) (position []byte, im *Image, err error) {
+	path := s.path(dir, rank)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read a checkpoint: %w", err)
+	}
+	defer f.Close()
+	a := NewAssembly(nil)
+	d := decoder{keep: func(k Key, b []byte) error { return a.Put(k, append([]byte(nil), b...)) }}
+	if err := d.file(f, s, rank); err != nil {
+		return nil, nil, fmt.Errorf("read a checkpoint: %s: %w", path, err)
+	}
+	if im, err = a.Finish(d.manifest); err != nil {
+		return nil, nil, fmt.Errorf("read a checkpoint: %s: %w", path, err)
+	}
+	return d.position, im, nil
+}
+
+// Verify reads all files of a set to their ends and returns what is wrong
+// with the first bad one.
+func (s *Set) Verify(dir string) error {
+	for rank := range s.Files {
+		path := s.path(dir, rank)
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		d := decoder{keep: func(Key, []byte) error { return nil }}
+		err = d.file(f, s, rank)
+		f.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", filepath.Base(path), err)
+		}
+	}
+	return nil
+}
+
+// decoder reads one file.
+type decoder struct {
+	keep     func(Key, []byte) error // takes a chunk, whose memory is used again
+	header   Header
+	position []byte
+	manifest *Manifest
+
+	r    *bufio.Reader
+	left int64 // bytes of the file not read yet
+	sum  []byte
+}
+
+// file reads the file of a rank of a set.
+func (d *decoder) file(f *os.File, s *Set, rank int) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	sum, err := d.decode(f, st.Size())
+	if err != nil {
+		return err
+	}
+	want := Header{Job: s.Job, Set: s.Number, Cut: s.Cut, Rank: rank}
+	if d.header != want {
+		return fmt.Errorf("%w: it is of %s, not of %s", ErrForeign, d.header, want)
+	}
+	if sum != s.Files[rank].Sum || st.Size() != s.Files[rank].Bytes {
+		return fmt.Errorf("%w: it is whole, but not the file that its set was completed with", ErrForeign)
+	}
+	return nil
+}
+
+func (h Header) String() string {
+	return fmt.Sprintf("rank %d of %d, safe point %d, set %d, build %.12s on %s with %d tasks",
+		h.Rank, h.Job.Ranks, h.Cut, h.Set, h.Job.Build, h.Job.Arch, h.Job.Tasks)
+}
+
+// decode reads a file of so many bytes and checks every one of them.
+func (d *decoder) decode(r io.Reader, size int64) (sum uint64, err error) {
+	d.r, d.left = bufio.NewReader(r), size
+	start, err := d.take(uint64(len(magic) + 4))
+	if err != nil || string(start[:len(magic)]) != magic {
+		return 0, fmt.Errorf("%w: it does not begin as one", ErrForeign)
+	}
+	if v := binary.LittleEndian.Uint32(start[len(magic):]); v != version {
+		return 0, fmt.Errorf("%w: format %d, and this program reads %d", ErrVersion, v, version)
+	}
+	header, err := d.block("header")
+	if err != nil {
+		return 0, err
+	}
+	if d.header, err = parseHeader(header); err != nil {
+		return 0, err
+	}
+	if d.position, err = d.block("position"); err != nil {
+		return 0, err
+	}
+	manifest, err := d.block("manifest")
+	if err != nil {
+		return 0, err
+	}
+	if d.manifest, err = ParseManifest(manifest); err != nil {
+		return 0, err
+	}
+	if err := d.chunks(); err != nil {
+		return 0, err
+	}
+	last, err := d.take(8)
+	if err != nil {
+		return 0, err
+	}
+	if sum = xxh3.Hash(d.sum); sum != binary.LittleEndian.Uint64(last) {
+		return 0, fmt.Errorf("%w: the sum at its end is another", ErrCorrupt)
+	}
+	if d.left > 0 {
+		return 0, fmt.Errorf("%w: %d bytes too many", ErrCorrupt, d.left)
+	}
+	return sum, nil
+}
+
+// chunks reads and checks the contents.
+func (d *decoder) chunks() error {
+	if need := d.manifest.Bytes(); need > uint64(d.left) {
+		return fmt.Errorf("%w: %d bytes of contents where %d are left: it was cut off", ErrCorrupt, need, d.left)
+	}
+	buf := make([]byte, ChunkBytes)
+	for i := range d.manifest.vars {
+		v := &d.manifest.vars[i]
+		for j, h := range v.hashes {
+			b := buf[:chunkSize(v.bytes, j)]
+			if err := d.read(b); err != nil {
+				return err
+			}
+			if xxh3.Hash(b) != h {
+				return fmt.Errorf("%w: chunk %d of %q has other contents than were written", ErrCorrupt, j, v.name)
+			}
+			if err := d.keep(Key{uint32(i), uint32(j)}, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// block reads bytes that stand between their length and their hash.
+func (d *decoder) block(what string) ([]byte, error) {
+	b, err := d.take(8)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = d.take(binary.LittleEndian.Uint64(b)); err != nil {
+		return nil, fmt.Errorf("its %s: %w", what, err)
+	}
+	hash, err := d.take(8)
+	if err != nil {
+		return nil, err
+	}
+	if xxh3.Hash(b) != binary.LittleEndian.Uint64(hash) {
+		return nil, fmt.Errorf("%w: its %s is not as it was written", ErrCorrupt, what)
+	}
+	d.sum = append(d.sum, hash...)
+	return b, nil
+}
+
+func (d *decoder) take(n uint64) ([]byte, error) {
+	if n > uint64(d.left) {
+		return nil, fmt.Errorf("%w: %d bytes wanted where %d are left: it was cut off", ErrCorrupt, n, d.left)
+	}
+	b := make([]byte, n)
+	return b, d.read(b)
+}
+
+func (d *decoder) read(b []byte) error {
+	d.left -= int64(len(b))
+	_, err := io.ReadFull(d.r, b)
+	return err
+}

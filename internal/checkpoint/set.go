@@ -1,0 +1,219 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Set is a complete set: the state of every rank at one cut.
+type Set struct {
+	Format int    `json:"format"`
+	Job    Job    `json:"job"`
+	Number uint64 `json:"set"`
+	Cut    uint64 `json:"cut"`
+	Files  []File `json:"files"` // rank by rank
+}
+
+const (
+	setPrefix = "set-"
+	indexName = "index" // of a set: written last, it makes the set complete
+	kept      = 2       // complete sets
+)
+
+func setName(number uint64) string { return fmt.Sprintf("%s%06d", setPrefix, number) }
+func fileName(rank int) string     { return fmt.Sprintf("rank-%d", rank) }
+
+func (s *Set) path(dir string, rank int) string {
+	return filepath.Join(dir, setName(s.Number), fileName(rank))
+}
+
+// sets returns the numbers of all sets in dir, complete or not, the newest
+// first.
+func sets(dir string) ([]uint64, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []uint64
+	for _, e := range entries {
+		if text, ok := strings.CutPrefix(e.Name(), setPrefix); ok && e.IsDir() {
+			if n, err := strconv.ParseUint(text, 10, 63); err == nil && setName(n) == e.Name() {
+				numbers = append(numbers, n)
+			}
+		}
+	}
+	slices.Sort(numbers)
+	slices.Reverse(numbers)
+	return numbers, nil
+}
+
+// Next returns the number for the next set in dir, which need not exist. A
+// directory with sets of another job is refused, since these would be removed
+// in time.
+func Next(dir string, job Job) (uint64, error) {
+	numbers, err := sets(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("look for checkpoints: %w", err)
+	}
+	for _, n := range numbers {
+		if s, err := readSet(dir, n); err == nil {
+			if err := s.Job.matches(job); err != nil {
+				return 0, fmt.Errorf("%s holds %s: %w; choose another directory", dir, setName(n), err)
+			}
+		}
+	}
+	if len(numbers) == 0 {
+		return 1, nil
+	}
+	return numbers[0] + 1, nil
+}
+
+// Complete makes a set complete, after every rank has written its file, and
+// removes what is older than the last two complete ones.
+func (s *Set) Complete(dir string) error {
+	s.Format = version
+	slices.SortFunc(s.Files, func(a, b File) int { return a.Rank - b.Rank })
+	for rank := range s.Job.Ranks {
+		if rank >= len(s.Files) || s.Files[rank].Rank != rank || len(s.Files) > s.Job.Ranks {
+			return fmt.Errorf("complete checkpoint set %d: it has %d files for %d ranks", s.Number, len(s.Files), s.Job.Ranks)
+		}
+	}
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = replaceFile(filepath.Join(dir, setName(s.Number), indexName), func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s\n%016x\n", text, xxh3.Hash(text))
+			return err
+		})
+	}
+	if err == nil {
+		err = syncDir(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("complete checkpoint set %d: %w", s.Number, err)
+	}
+	return prune(dir)
+}
+
+// prune removes the sets before the oldest that is kept, and those that were
+// left incomplete.
+func prune(dir string) error {
+	numbers, err := sets(dir)
+	if err != nil {
+		return fmt.Errorf("remove old checkpoints: %w", err)
+	}
+	complete := 0
+	for _, n := range numbers {
+		set := filepath.Join(dir, setName(n))
+		_, err := os.Stat(filepath.Join(set, indexName))
+		switch {
+		case err == nil && complete < kept:
+			complete++
+			continue
+		case complete == 0:
+			continue // being written
+		}
+		if err := os.Remove(filepath.Join(set, indexName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove old checkpoints: %w", err)
+		}
+		if err := os.RemoveAll(set); err != nil {
+			return fmt.Errorf("remove old checkpoints: %w", err)
+		}
+	}
+	return nil
+}
+
+// Latest returns the newest complete set in dir of which every byte is as it
+// was written, and what is wrong with each newer one. If there is none, the
+// error says why.
+func Latest(dir string, job Job) (s *Set, refused []error, err error) {
+	numbers, err := sets(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for checkpoints: %w", err)
+	}
+	for _, n := range numbers {
+		s, err := readSet(dir, n)
+		if err == nil {
+			err = s.Job.matches(job)
+		}
+		if err == nil {
+			err = s.Verify(dir)
+		}
+		if err == nil {
+			return s, refused, nil
+		}
+		refused = append(refused, fmt.Errorf("checkpoint %s is not used: %w", setName(n), err))
+	}
+	if len(refused) == 0 {
+		return nil, nil, fmt.Errorf("there is no checkpoint in %s", dir)
+	}
+	return nil, refused, fmt.Errorf("there is no usable checkpoint in %s: %w", dir, errors.Join(refused...))
+}
+
+func (j Job) matches(o Job) error {
+	switch {
+	case j.Build != o.Build:
+		return fmt.Errorf("%w: it was made by another build of the program or another program (%.12s, this one is %.12s)", ErrForeign, j.Build, o.Build)
+	case j.Arch != o.Arch:
+		return fmt.Errorf("%w: it was made on %s, not %s", ErrForeign, j.Arch, o.Arch)
+	case j.Ranks != o.Ranks:
+		return fmt.Errorf("%w: it was made by %d ranks, this job has %d", ErrForeign, j.Ranks, o.Ranks)
+	case j.Tasks != o.Tasks:
+		return fmt.Errorf("%w: it was made with %d tasks, now there are %d", ErrForeign, j.Tasks, o.Tasks)
+	}
+	return nil
+}
+
+// ErrIncomplete: a rank had not written its file when the job ended.
+var ErrIncomplete = errors.New("the set is incomplete")
+
+func readSet(dir string, number uint64) (*Set, error) {
+	b, err := os.ReadFile(filepath.Join(dir, setName(number), indexName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrIncomplete
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := parseSet(b)
+	if err != nil {
+		return nil, fmt.Errorf("its index: %w", err)
+	}
+	if s.Number != number {
+		return nil, fmt.Errorf("%w: its index is that of set %d", ErrForeign, s.Number)
+	}
+	return s, nil
+}
+
+func parseSet(b []byte) (*Set, error) {
+	text, sum, ok := bytes.Cut(b, []byte("\n"))
+	var s Set
+	if !ok || string(sum) != fmt.Sprintf("%016x\n", xxh3.Hash(text)) {
+		return nil, fmt.Errorf("%w: it is not as it was written", ErrCorrupt)
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if s.Format != version {
+		return nil, fmt.Errorf("%w: format %d, and this program reads %d", ErrVersion, s.Format, version)
+	}
+	for i := range s.Files {
+		if s.Files[i].Rank != i {
+			return nil, fmt.Errorf("%w: it names rank %d in place of %d", ErrCorrupt, s.Files[i].Rank, i)
+		}
+	}
+	if s.Job.Ranks < 1 || len(s.Files) != s.Job.Ranks {
+		return nil, fmt.Errorf("%w: it has %d files for %d ranks", ErrCorrupt, len(s.Files), s.Job.Ranks)
+	}
+	return &s, nil
+}

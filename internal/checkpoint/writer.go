@@ -1,0 +1,53 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// ErrBusy: the state before is still being written.
+var ErrBusy = errors.New("the checkpoint before is still being written")
+
+// Writer writes the states of one process to files, beside the program: the
+// program waits only while its memory is copied.
+type Writer struct {
+	ctx  context.Context
+	dir  string
+	done func(Header, File, error)
+
+	mu     sync.Mutex
+	copy   *Image
+	active sync.WaitGroup
+	busy   bool
+}
+
+// NewWriter returns a writer into dir. When a file is written, or could not
+// be, done is called, on a goroutine of the writer. When ctx is cancelled,
+// what is being written is given up.
+func NewWriter(ctx context.Context, dir string, done func(Header, File, error)) *Writer {
+	return &Writer{ctx: ctx, dir: dir, done: done}
+}
+
+// Start copies the state and returns while it is written. Position belongs to
+// the writer from now on.
+func (w *Writer) Start(h Header, position []byte, im *Image) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy {
+		return ErrBusy
+	}
+	w.busy = true
+	w.copy = im.Clone(w.copy)
+	w.active.Go(func() {
+		f, err := Write(w.ctx, w.dir, h, position, w.copy)
+		w.mu.Lock()
+		w.busy = false
+		w.mu.Unlock()
+		w.done(h, f, err)
+	})
+	return nil
+}
+
+// Wait waits until nothing is being written.
+func (w *Writer) Wait() { w.active.Wait() }
