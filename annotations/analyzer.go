@@ -36,6 +36,7 @@ what the kernel and the functions it calls do.`,
 type packageFact struct {
 	Funcs   []Effects
 	Kernels []kernelFact
+	States  []string // types with //intra:state
 }
 
 type kernelFact struct {
@@ -125,6 +126,21 @@ func run(pass *analysis.Pass) (result any, err error) {
 				}
 			}
 			return ""
+		},
+	})
+	s.states(&stateScope{
+		info: pass.TypesInfo, pkg: pass.Pkg,
+		handwritten: func(pos token.Pos) bool { return !s.generated[pass.Fset.File(pos)] },
+		ours: func(path string) bool {
+			return pass.Module != nil && (path == pass.Module.Path || strings.HasPrefix(path, pass.Module.Path+"/"))
+		},
+		foreign: func(t *types.TypeName) bool {
+			f := factOf(t.Pkg())
+			if f == nil {
+				return false
+			}
+			_, found := slices.BinarySearch(f.States, t.Name())
+			return found
 		},
 	})
 	for _, e := range s.errs {
@@ -293,6 +309,12 @@ func (pe *packageEffects) fact(s *scan) *packageFact {
 		f.Kernels = append(f.Kernels, kernelFact{name, k.ResultKind(), k.Op, k.written(true), k.written(false)})
 	}
 	slices.SortFunc(f.Kernels, func(a, b kernelFact) int { return strings.Compare(a.Name, b.Name) })
+	for _, file := range s.pkg.Files {
+		for _, st := range file.States {
+			f.States = append(f.States, st.Type.Name())
+		}
+	}
+	slices.Sort(f.States)
 	return f
 }
 

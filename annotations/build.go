@@ -136,7 +136,7 @@ var (
 )
 
 // tagErrors checks that a section file is one half of a tagged pair, and that
-// kernels stand outside of tagged files.
+// kernels and state types stand outside of tagged files.
 func tagErrors(f *ast.File, d *Directives, kernels []*Kernel) []*Error {
 	own := Constraint(f)
 	var errs []*Error
@@ -150,6 +150,14 @@ func tagErrors(f *ast.File, d *Directives, kernels []*Kernel) []*Error {
 			errs = append(errs, &Error{k.Dir.Pos, fmt.Sprintf("kernel %s stands in a file with //intra:section; move it to a file without sections, so that edits of its body take effect in every build", k.Func.Name())})
 		case mentionsTag(own):
 			errs = append(errs, &Error{k.Dir.Pos, fmt.Sprintf("kernel %s stands in a file whose //go:build line mentions the tag %s; kernels belong in files of every build", k.Func.Name(), Tag)})
+		}
+	}
+	for spec, dirs := range d.States {
+		switch {
+		case len(d.Order) > 0:
+			errs = append(errs, &Error{dirs[0].Pos, fmt.Sprintf("type %s stands in a file with //intra:section; move it to a file without sections, which is part of every build", spec.Name.Name)})
+		case mentionsTag(own):
+			errs = append(errs, &Error{dirs[0].Pos, fmt.Sprintf("type %s stands in a file whose //go:build line mentions the tag %s; state belongs in files of every build", spec.Name.Name, Tag)})
 		}
 	}
 	return errs

@@ -21,9 +21,9 @@ func TestNearMisses(t *testing.T) {
 		"//intra.task in(x)":    `3:1: "//intra.task" is not a directive`,
 		"//intragen:task in(x)": `3:1: "//intragen:task" is not a directive`,
 		"/*intra:task in(x)*/":  `3:1: "/*intra:task" is not a directive`,
-		"//intra:tasks in(x)":   `3:1: unknown directive //intra:tasks (did you mean task?) (want //intra:task or //intra:section)`,
-		"//intra:":              `3:1: unknown directive //intra: (want //intra:task or //intra:section)`,
-		"//intra:kernel":        `3:1: unknown directive //intra:kernel (want //intra:task or //intra:section)`,
+		"//intra:tasks in(x)":   `3:1: unknown directive //intra:tasks (did you mean task?) (want //intra:task, //intra:section or //intra:state)`,
+		"//intra:":              `3:1: unknown directive //intra: (want //intra:task, //intra:section or //intra:state)`,
+		"//intra:kernel":        `3:1: unknown directive //intra:kernel (want //intra:task, //intra:section or //intra:state)`,
 		"//intra:task(in x)":    `3:1: want a blank between //intra:task and (in`,
 		"// intra: the runtime": "",
 		"// Package intra: why": "",
@@ -52,6 +52,7 @@ func FuzzFindDirectives(f *testing.F) {
 		"package p\n\nfunc f() {\n\t//intra:section on(p)\n\tfor {\n\t}\n}\n",
 		"package p\n\nfunc f() { //intra:section\n\t{\n\t}\n}\n//intra:section",
 		"package p\n//intra:task\ntype t int\n//intra:\n",
+		"package p\n\n//intra:state skip(x)\ntype t struct{ x int }\n\ntype (\n\t//intra:state\n\tu struct{}\n)\n",
 	} {
 		f.Add(text)
 	}
@@ -73,8 +74,11 @@ func FuzzFindDirectives(f *testing.F) {
 				}
 			}
 		}
-		tasks := 0
+		tasks := 0 // and states
 		for _, dirs := range d.Tasks {
+			tasks += len(dirs)
+		}
+		for _, dirs := range d.States {
 			tasks += len(dirs)
 		}
 		require.Equal(t, found, tasks+len(d.Sections)+len(d.Errors))

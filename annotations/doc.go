@@ -20,6 +20,17 @@
 //		waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 //	}
 //
+// A state type is a struct whose fields are what a process that takes the
+// place of a lost one begins with. It gets a method Protect that registers
+// them, all but those that are left out:
+//
+//	//intra:state skip(matrix)
+//	type solver struct {
+//		matrix *Matrix
+//		x, r   []float64
+//		iter   int
+//	}
+//
 // # Grammar
 //
 // A directive takes one line; several lines of a kernel add up.
@@ -30,6 +41,7 @@
 //	item      = name { "." name } [ "[" [ bound ] ":" [ bound ] "]" ] .
 //	section   = "//intra:section" [ "on" "(" name { "." name } ")" ]
 //	            [ "sched" "(" ( "static" | "adaptive" | "replicate" ) ")" ] .
+//	state     = "//intra:state" { "skip" "(" name { "," name } ")" } .
 //
 // An item is a parameter, the receiver or the named result, or a path of
 // fields of one. A bound is integer arithmetic over parameters, their fields,
@@ -49,6 +61,11 @@
 // v *= f(…), v = min(v, f(…)), v = max(v, f(…)) and v = op(v, f(…)) for one in
 // reduce. Everything else in a section is control code, which every replica
 // runs.
+//
+// A field of a state type is saved if it is a slice of elements without
+// pointers, a value of a type without pointers, something with the methods
+// MarshalBinary and UnmarshalBinary or a pointer to it, or of a state type or
+// a pointer to one. Any other has to be left out.
 //
 // # What the checks see
 //

@@ -1,10 +1,12 @@
 package annotations
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ type File struct {
 	Name     string // with its folder
 	Kernels  []*Kernel
 	Sections []*Section
+	States   []*State
 
 	directives *Directives
 }
@@ -33,6 +36,8 @@ type scan struct {
 	kernels map[string]*Kernel // by local name
 	open    []*resolved        // kernels with what is missing in their clauses
 	errs    []*Error
+
+	generated map[*token.File]bool // files of our own making
 }
 
 // ScanKernels returns the kernels of a package by their names within it.
@@ -43,6 +48,7 @@ func ScanKernels(fset *token.FileSet, pkg *types.Package, files []*ast.File, inf
 func scanPackage(fset *token.FileSet, pkg *types.Package, files []*ast.File, info *types.Info) *scan {
 	s := &scan{pkg: &Package{Types: pkg}, kernels: map[string]*Kernel{}}
 	generated := map[*token.File]bool{}
+	s.generated = generated
 	for _, f := range files {
 		generated[fset.File(f.Package)] = IsGenerated(f)
 	}
@@ -53,7 +59,7 @@ func scanPackage(fset *token.FileSet, pkg *types.Package, files []*ast.File, inf
 		}
 		d := FindDirectives(fset, f)
 		s.errs = append(s.errs, d.Errors...)
-		if len(d.Tasks) == 0 && len(d.Order) == 0 {
+		if !d.Any() {
 			continue
 		}
 		file := &File{Syntax: f, Name: fset.File(f.Package).Name(), directives: d}
@@ -109,6 +115,27 @@ func (s *scan) sections(sc *sectionScope) {
 			file.Sections = append(file.Sections, sec)
 		}
 	}
+}
+
+// states resolves the state types of all files.
+func (s *scan) states(sc *stateScope) {
+	sc.states = map[*types.TypeName]struct{}{}
+	for _, file := range s.pkg.Files {
+		for spec := range file.directives.States {
+			if obj, ok := sc.info.Defs[spec.Name].(*types.TypeName); ok {
+				sc.states[obj] = struct{}{}
+			}
+		}
+	}
+	for _, file := range s.pkg.Files {
+		specs := slices.SortedFunc(maps.Keys(file.directives.States), func(a, b *ast.TypeSpec) int { return cmp.Compare(a.Pos(), b.Pos()) })
+		for _, spec := range specs {
+			if st := sc.resolve(spec, file.directives.States[spec]); st != nil {
+				file.States = append(file.States, st)
+			}
+		}
+	}
+	s.errs = append(s.errs, sc.errs...)
 }
 
 // callee is what sections see of a kernel.

@@ -42,7 +42,7 @@ func Protect[T any](p *Process, name string, x *T) {
 	if p == nil {
 		return
 	}
-	var pc [4]uintptr
+	var pc [8]uintptr
 	runtime.Callers(2, pc[:])
 	p.protect(name, x, pc[:])
 }

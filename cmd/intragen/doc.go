@@ -7,7 +7,8 @@
 // For every file of the packages (default: the one in the current folder) that
 // holds //intra: directives it writes a file beside it: f_intra.go for f.go,
 // f_intra_test.go for f_test.go. For a file with kernels (//intra:task) that
-// holds a registration and a launcher per kernel; for a file with sections
+// holds a registration and a launcher per kernel, for one with state types
+// (//intra:state) a method Protect per type; for a file with sections
 // (//intra:section) it is the file's twin for builds with the tag intra, in
 // which the calls of kernels are launches. Usually it is run by go generate,
 // with one line per package:

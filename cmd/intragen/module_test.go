@@ -300,6 +300,67 @@ func twice(p *intra.Process, x []float64) {
 	}
 }
 
+// TestState follows state types of two packages, whose methods are called
+// before they are there, and the edit of a struct.
+func TestState(t *testing.T) {
+	files := map[string]string{
+		"mesh/mesh.go": `package mesh
+
+//intra:state
+type Mesh[T ~float64] struct {
+	X []T
+}
+`,
+		"main.go": `package main
+
+import (
+	"fmt"
+
+	"example.org/user/mesh"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+//intra:state
+type sim struct {
+	mesh mesh.Mesh[float64]
+	iter int
+}
+
+func main() {
+	intra.Main(func(p *intra.Process) error {
+		var s sim
+		s.Protect(p, "sim")
+		s.mesh.Protect(p, "again")
+		intra.Protect(p, "sim.mesh.X", &s.iter)
+		fmt.Println(p.SafePoint())
+		return nil
+	})
+}
+`,
+	}
+	dir := newModule(t, files)
+	code, _, stderr := intragen(t, dir, "-v", "./...")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "main_intra.go: written\nmesh/mesh_intra.go: written\n", stderr)
+	const want = "main.go:21: intra.Protect(\"sim.mesh.X\"): the name is taken already\n"
+	for _, tags := range []string{"", "intra"} {
+		require.Equal(t, want, mustRun(t, dir, "go", "run", "-tags", tags, "."))
+	}
+
+	writeFiles(t, dir, map[string]string{"mesh/mesh.go": strings.Replace(files["mesh/mesh.go"], "X []T", "X, Y []T", 1)})
+	out, err := command(t, dir, "go", "build", ".")
+	require.Error(t, err, "a field that would be forgotten does not compile")
+	require.Contains(t, out, "mesh/mesh_intra.go:")
+	code, _, stderr = intragen(t, dir, "./...")
+	require.Zero(t, code, stderr)
+	require.Equal(t, want, mustRun(t, dir, "go", "run", "."))
+
+	writeFiles(t, dir, map[string]string{"mesh/mesh.go": strings.Replace(files["mesh/mesh.go"], "//intra:state\n", "", 1)})
+	code, _, stderr = intragen(t, dir, "./...")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "main.go:12:2: field mesh of sim cannot be saved: its field X has type []float64, which holds pointers; leave it out with //intra:state skip(mesh) if it can be made again, or give example.org/user/mesh.Mesh[float64] //intra:state or the methods")
+}
+
 // TestBrokenDependency wants the errors where they are, not their traces.
 func TestBrokenDependency(t *testing.T) {
 	dir := newModule(t, map[string]string{

@@ -81,14 +81,35 @@ func check(p *program) (*checked, error) {
 var undefined = regexp.MustCompile(`^undefined: (?:(\w+)\.)?((?:[lL]aunch|task)\w+)$`)
 
 // compileErrors reports what does not compile, except for uses of launchers
-// that are about to be written.
+// and methods that are about to be written.
 func (c *checked) compileErrors(pkg *packages.Package) {
 	for _, e := range pkg.Errors {
 		if m := undefined.FindStringSubmatch(e.Msg); m != nil && e.Kind == packages.TypeError && c.declares(pkg, m[1], m[2]) {
 			continue
 		}
+		if m := noProtect.FindStringSubmatch(e.Msg); m != nil && e.Kind == packages.TypeError && c.protects(m[1]) {
+			continue
+		}
 		c.diags = append(c.diags, Diagnostic{parsePosition(e.Pos), e.Msg})
 	}
+}
+
+// noProtect is the compiler's word about a method that only an output declares.
+var noProtect = regexp.MustCompile(`\.` + annotations.ProtectMethod + ` undefined \(type \*?(?:\w+\.)?(\w+)(?:\[.*\])? has no field or method `)
+
+// protects tells whether a type of that name gets the method in any package
+// of the main modules.
+func (c *checked) protects(name string) bool {
+	found := false
+	packages.Visit(c.roots, func(pkg *packages.Package) bool {
+		if pkg.Module != nil && pkg.Module.Main {
+			for _, f := range pkg.Syntax {
+				found = found || slices.Contains(annotations.StateTypes(c.fset, f), name)
+			}
+		}
+		return !found
+	}, nil)
+	return found
 }
 
 // declares tells whether an output of pkg, or of the package that it imports

@@ -12,13 +12,17 @@ import (
 	"github.com/intrahpc/intra/annotations"
 )
 
-// launcherFile prints the registrations and launchers of one file's kernels.
+// launcherFile prints the registrations and launchers of one file's kernels,
+// and the methods of its state types.
 func launcherFile(pkg *types.Package, f *annotations.File, source string) ([]byte, error) {
 	im := newImports(pkg, f.Syntax, nil)
 	var body bytes.Buffer
 	for _, k := range f.Kernels {
 		l := newLauncher(im, k)
 		l.print(&body)
+	}
+	for _, st := range f.States {
+		newProtector(im, st).print(&body)
 	}
 	var b bytes.Buffer
 	fmt.Fprintln(&b, annotations.Header(source))

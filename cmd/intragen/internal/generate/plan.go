@@ -139,6 +139,5 @@ func hasDirectives(path string) bool {
 	if f == nil || err != nil {
 		return true // it cannot be read: say nothing
 	}
-	d := annotations.FindDirectives(fset, f)
-	return len(d.Tasks) > 0 || len(d.Order) > 0
+	return annotations.FindDirectives(fset, f).Any()
 }

@@ -1,0 +1,14 @@
+//go:build !intra
+
+package statetwin
+
+import intra "github.com/intrahpc/intra/runtime"
+
+//intra:state
+type both struct{ x []float64 }
+
+func step(p *intra.Process, b *both) {
+	//intra:section on(p)
+	for range b.x {
+	}
+}
