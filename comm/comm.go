@@ -89,10 +89,10 @@ func newComm(e *sdr.Engine, id, line uint64, members []int) (*Comm, error) {
 	}
 	c.rank = c.index[e.Rank()]
 	var err error
-	if c.p2p, err = e.Join(id, line, false); err != nil {
+	if c.p2p, err = e.Join(id, line, false, members); err != nil {
 		return nil, fmt.Errorf("new communicator: %w", err)
 	}
-	if c.coll, err = e.Join(contextID(id, "collectives", nil, 0), line, true); err != nil {
+	if c.coll, err = e.Join(contextID(id, "collectives", nil, 0), line, true, members); err != nil {
 		return nil, fmt.Errorf("new communicator: %w", err)
 	}
 	return c, nil

@@ -12,6 +12,8 @@ const (
 	ActSend ActionKind = 1 + iota
 	// ActComplete: Request is complete, its status and error are final.
 	ActComplete
+	// ActRenew: process To lives again; its frames go over a new link.
+	ActRenew
 )
 
 // Action is one thing that a Core wants done. Actions are carried out in the
@@ -35,6 +37,9 @@ func (c *Core) send(to int, h transport.Header, payload []byte) {
 
 // complete ends a request.
 func (c *Core) complete(r *Request, st Status, err error) {
+	if r == nil {
+		return // a bookmark
+	}
 	r.status, r.err = st, err
 	c.actions = append(c.actions, Action{Kind: ActComplete, Request: r})
 }

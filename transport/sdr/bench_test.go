@@ -48,7 +48,7 @@ func BenchmarkMessage(b *testing.B) {
 								return &direct{to: engines[index(r, c)].Receiver(rank, k)}
 							}})
 						engines = append(engines, e)
-						ctx, err := e.Join(1, 1, false)
+						ctx, err := e.Join(1, 1, false, nil)
 						if err != nil {
 							b.Fatal(err)
 						}

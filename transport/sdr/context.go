@@ -10,9 +10,10 @@ import (
 // that arrived before their receive.
 type Context struct {
 	id     uint64
-	exact  bool // receives name the number of the message
-	joined bool // the program has it; else only frames spoke of it
-	freed  bool // the program is done with it
+	exact  bool   // receives name the number of the message
+	member []bool // per rank of the job; nil: all
+	joined bool   // the program has it; else only frames spoke of it
+	freed  bool   // the program is done with it
 	out    []*outStream
 	in     []*inStream
 	line   *line
@@ -39,6 +40,7 @@ type inStream struct {
 	live       map[uint64]*arrival // known and not whole, or whole and ahead of the due number
 	posted     queue[*Request]     // receives from this source, in posting order
 	unexpected queue[*arrival]     // unmatched, in order of number
+	before     uint64              // numbers below were sent before the cut that is being passed
 	shown      uint64              // numbers below were seen by a probe, or precede one that was
 	taken      uint64              // numbers below it, or some of them, were completed to a receive
 	newest     uint64              // place in posting order of the newest receive completed by one of them
@@ -49,8 +51,8 @@ type inStream struct {
 // Join returns the context with this id, which the program has just agreed on
 // with the other members; frames for it may have come before. Exact contexts
 // are those of collectives. line names the line of operations to which it
-// belongs.
-func (c *Core) Join(id, line uint64, exact bool) (*Context, error) {
+// belongs. members are the ranks of the communicator; nil means all.
+func (c *Core) Join(id, line uint64, exact bool, members []int) (*Context, error) {
 	ctx := c.context(id, exact)
 	if ctx == nil || ctx.joined {
 		return nil, errContextUsed
@@ -59,6 +61,12 @@ func (c *Core) Join(id, line uint64, exact bool) (*Context, error) {
 		return nil, errContextUsed
 	}
 	ctx.joined = true
+	if len(members) > 0 && len(members) < len(c.ranks) {
+		ctx.member = make([]bool, len(c.ranks))
+		for _, m := range members {
+			ctx.member[m] = true
+		}
+	}
 	c.enterLine(ctx, line)
 	return ctx, nil
 }

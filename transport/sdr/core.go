@@ -45,8 +45,8 @@ func (l Limits) withDefaults() Limits {
 type process struct {
 	rank, replica int
 	alive         bool
-	incarnation   uint32 // the last that was seen
-	dead          uint32 // frames of lower incarnations are refused
+	incarnation   uint32 // of its life, or of its last one
+	early         early  // frames of a life that was not announced yet
 	credit        int    // eager bytes that may still be sent to it
 	owed          int    // eager bytes of its messages consumed and not yet returned
 	impatient     bool   // it waits for acknowledgements
@@ -81,7 +81,10 @@ type Core struct {
 	clock         uint64           // numbers receives and arrivals
 	unfinished    int              // messages kept
 	draining      bool
-	news          bool // there is something new for probes to see
+	news          bool     // there is something new for probes to see
+	cuts          *Context // of the bookmarks
+	cut           *cut     // the one that is being passed, or nil
+	newest        uint64   // cut that was begun last
 	buffers       buffers
 	messages      []*Message // for reuse
 	arrivals      []*arrival // for reuse
@@ -90,7 +93,7 @@ type Core struct {
 }
 
 // NewCore returns the core of process rank.replica in a job with these
-// degrees.
+// degrees, in which all processes live with this incarnation.
 func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, limits Limits) *Core {
 	c := &Core{
 		rank: rank, replica: replica, incarnation: incarnation, mirror: mirror,
@@ -101,9 +104,11 @@ func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, 
 		c.replicated = c.replicated || d > 1
 		c.ranks = append(c.ranks, rankState{first: len(c.processes), degree: d, live: 1<<d - 1})
 		for k := range d {
-			c.processes = append(c.processes, process{rank: r, replica: k, alive: true, credit: c.limits.Window})
+			c.processes = append(c.processes, process{rank: r, replica: k, alive: true, incarnation: incarnation, credit: c.limits.Window})
 		}
 	}
+	c.cuts = c.context(cutContext, true)
+	c.cuts.joined = true
 	return c
 }
 
@@ -183,13 +188,13 @@ func (c *Core) Retained() (messages, bytes int) {
 	return c.unfinished, bytes
 }
 
-// refused reports whether a frame must not be looked at because the process
-// that sent it has been declared dead. Nothing else is held against a frame:
-// whoever lives may know of more or of fewer deaths than this process.
+// refused reports whether a frame must not be looked at because the life of
+// the process in which it was sent has been declared dead. Nothing else is
+// held against a frame: whoever lives may know of more or of fewer deaths than
+// this process.
 func (c *Core) refused(p int, h *transport.Header) bool {
 	pr := &c.processes[p]
-	pr.incarnation = max(pr.incarnation, h.Incarnation)
-	return h.Incarnation < pr.dead
+	return h.Incarnation < pr.incarnation || h.Incarnation == pr.incarnation && !pr.alive
 }
 
 func violation(p *process, h *transport.Header, what string) error {

@@ -23,8 +23,11 @@ type Config struct {
 	Rank, Replica int
 	Incarnation   uint32
 	Degrees       []int // replicas of each rank at the start, 1 to MaxReplicas
+	// Peers tells who lives when the engine is made, and in which life. nil:
+	// all processes, with the same incarnation.
+	Peers func(rank, replica int) (incarnation uint32, alive bool)
 	// Link returns the started link to another process. It is called when
-	// something is sent there for the first time; nil drops the frames, for
+	// something is sent there for the first time in its life; nil drops the frames, for
 	// a process that never came.
 	Link func(rank, replica int) transport.Link
 	// Poller drives those links. nil is enough for a rank alone.
@@ -51,10 +54,16 @@ type Engine struct {
 	mu       sync.Mutex // guards what follows, and core
 	links    []transport.Link
 	flushing bool      // a goroutine carries out actions
-	err      error     // the protocol was violated
+	err      error     // the protocol was violated, or Abort was called
+	aborted  bool
+	lent     []bool // per process: its link writes into memory of the program
+	handed   int    // frames with messages that links hold
+	saved    []byte // of the layer above, in the position that the engine began at
+	attached Attachment
 	due      []*Script // rounds that can be posted
 	ready    atomic.Int32
 	broken   atomic.Bool // err is set
+	restored atomic.Bool // began at a position, Resume was not called
 	frames   sync.Pool
 	requests sync.Pool
 }
@@ -69,6 +78,13 @@ func NewEngine(cfg Config) *Engine {
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
 	e.links = make([]transport.Link, len(e.core.processes))
+	e.lent = make([]bool, len(e.core.processes))
+	for p := range e.core.processes {
+		if pr := &e.core.processes[p]; cfg.Peers != nil && !(pr.rank == cfg.Rank && pr.replica == cfg.Replica) {
+			incarnation, alive := cfg.Peers(pr.rank, pr.replica)
+			e.core.Peer(p, incarnation, alive)
+		}
+	}
 	e.frames.New = func() any { return &outFrame{engine: e} }
 	e.requests.New = func() any { return e.NewCall() }
 	return e
@@ -94,8 +110,13 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	e := f.engine
 	if m := f.message; m != nil {
 		e.mu.Lock()
+		e.handed--
 		e.core.Sent(m, f.to, err)
+		aborted := e.aborted
 		e.unlock()
+		if aborted {
+			e.cfg.Poller.Wake()
+		}
 	}
 	f.message, f.pieces, f.frame.Mid = nil, [2][]byte{}, nil
 	e.frames.Put(f)
@@ -113,8 +134,12 @@ func (e *Engine) unlock() {
 		e.flushing = true
 		completed := false
 		acts := e.core.Actions()
+		if e.aborted {
+			acts = acts[:0]
+		}
 		for i := range acts {
-			if a := &acts[i]; a.Kind == ActComplete {
+			switch a := &acts[i]; {
+			case a.Kind == ActComplete:
 				completed = true
 				r := a.Request
 				script := r.script
@@ -123,6 +148,8 @@ func (e *Engine) unlock() {
 				if script != nil {
 					e.stepDone(script)
 				}
+			case a.Message != nil:
+				e.handed++
 			}
 		}
 		e.mu.Unlock()
@@ -130,15 +157,18 @@ func (e *Engine) unlock() {
 			e.cfg.Poller.Wake()
 		}
 		for i := range acts {
-			if a := &acts[i]; a.Kind == ActSend {
+			switch a := &acts[i]; a.Kind {
+			case ActSend:
 				e.transmit(a)
+			case ActRenew:
+				e.links[a.To] = nil
 			}
 		}
 		clear(acts)
 		e.mu.Lock()
 		e.flushing = false
 	}
-	news := e.core.news || e.core.draining && e.core.Drained()
+	news := e.core.news || e.core.draining && e.core.Drained() || e.core.pulling() && e.core.cut.fresh
 	e.core.news = false
 	e.mu.Unlock()
 	if news {
@@ -189,26 +219,49 @@ type receiver struct {
 func (r receiver) Begin(h *transport.Header) []byte {
 	r.e.mu.Lock()
 	defer r.e.unlock()
-	return r.e.core.Begin(r.p, h)
+	if r.e.aborted {
+		return nil
+	}
+	place := r.e.core.Begin(r.p, h)
+	r.e.lent[r.p] = place != nil
+	return place
 }
 
 func (r receiver) End(h *transport.Header, payload []byte) {
 	r.e.mu.Lock()
-	err := r.e.core.End(r.p, h, payload)
-	if err != nil && r.e.err == nil {
-		r.e.err = err
-		r.e.broken.Store(true)
+	r.e.lent[r.p] = false
+	wake := r.e.aborted
+	if !r.e.aborted {
+		if err := r.e.core.End(r.p, h, payload); err != nil {
+			r.e.fail(fmt.Errorf("%w: %w", ErrJobEnded, err))
+			wake = true
+		}
 	}
 	r.e.unlock()
-	if err != nil {
+	if wake {
 		r.e.cfg.Poller.Wake()
+	}
+}
+
+// fail makes every call return an error from now on. The lock is held.
+func (e *Engine) fail(err error) {
+	if e.err == nil {
+		e.err = err
+		e.broken.Store(true)
 	}
 }
 
 func (r receiver) Torn(h *transport.Header, _ int) {
 	r.e.mu.Lock()
-	r.e.core.Torn(r.p, h)
+	r.e.lent[r.p] = false
+	wake := r.e.aborted
+	if !r.e.aborted {
+		r.e.core.Torn(r.p, h)
+	}
 	r.e.unlock()
+	if wake {
+		r.e.cfg.Poller.Wake()
+	}
 }
 
 // Closed does nothing: a lost link is no verdict, and a verdict comes with
@@ -258,8 +311,14 @@ func (e *Engine) Retained() (messages, bytes int) {
 func (e *Engine) failure() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.err != nil {
-		return fmt.Errorf("%w: %w", ErrJobEnded, e.err)
+	return e.err
+}
+
+// Failure returns the error that every call returns because the engine cannot
+// go on, or nil.
+func (e *Engine) Failure() error {
+	if !e.broken.Load() {
+		return nil
 	}
-	return nil
+	return e.failure()
 }

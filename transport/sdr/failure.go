@@ -10,12 +10,13 @@ import (
 // are refused from now on.
 func (c *Core) Dead(p int) {
 	pr := &c.processes[p]
+	pr.early = early{}
 	if !pr.alive {
 		return
 	}
 	r := &c.ranks[pr.rank]
 	before := r.live
-	pr.alive, pr.impatient, pr.dead = false, false, pr.incarnation+1
+	pr.alive, pr.impatient = false, false
 	r.live &^= 1 << pr.replica
 	if pr.rank == c.rank {
 		c.substitute(before)
@@ -94,7 +95,7 @@ func (c *Core) lose(s *inStream, p int) {
 		}
 		switch {
 		case m.offers != 0:
-			if m.req != nil && m.granted < 0 {
+			if c.wants(m) {
 				c.ask(m)
 			}
 		case s.ctx.exact || m.number < s.shown || m.number >= s.due:

@@ -115,7 +115,7 @@ func (c *Core) bind(m *arrival, req *Request) {
 		c.release(m)
 	default:
 		m.req, req.bound = req, m
-		if m.offers != 0 {
+		if m.offers != 0 && c.wants(m) {
 			c.ask(m)
 		}
 	}

@@ -31,7 +31,7 @@ func newNet(t testing.TB, limits Limits, degrees ...int) *net {
 	for rank, d := range degrees {
 		for k := range d {
 			c := NewCore(rank, k, 0, degrees, false, limits)
-			ctx, err := c.Join(testContext, testContext, false)
+			ctx, err := c.Join(testContext, testContext, false, nil)
 			require.NoError(t, err)
 			n.cores, n.ctxs = append(n.cores, c), append(n.ctxs, ctx)
 		}

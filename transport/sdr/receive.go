@@ -9,14 +9,14 @@ func (c *Core) Begin(p int, h *transport.Header) []byte {
 		return nil
 	}
 	m := c.expected(p, h)
-	if m == nil || m.size != int(h.Size) || len(m.req.buf) < m.size {
+	if m == nil || m.req == nil || m.size != int(h.Size) || len(m.req.buf) < m.size {
 		return nil // End copies what fits
 	}
 	m.filling = true
 	return m.req.buf[:m.size]
 }
 
-// expected finds the bound message whose payload process p was asked for.
+// expected finds the message whose payload process p was asked for.
 func (c *Core) expected(p int, h *transport.Header) *arrival {
 	pr := &c.processes[p]
 	ctx := c.contexts[h.Args[0]]
@@ -24,7 +24,7 @@ func (c *Core) expected(p int, h *transport.Header) *arrival {
 		return nil
 	}
 	m := ctx.in[pr.rank].live[h.Args[1]]
-	if m == nil || m.req == nil || m.granted != pr.replica {
+	if m == nil || m.whole || m.granted != pr.replica {
 		return nil
 	}
 	return m
@@ -40,8 +40,8 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	if err := checkHeader(h); err != nil {
 		return err
 	}
-	if !pr.alive {
-		return violation(pr, h, "process of a life that was not announced")
+	if h.Incarnation > pr.incarnation {
+		return pr.hold(h, payload)
 	}
 	switch h.Kind {
 	case kindWant:
@@ -104,7 +104,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 			return violation(&c.processes[p], h, "differs from what another replica sent")
 		}
 		if !m.filling {
-			c.whole(m, p, payload)
+			c.whole(m, replica, p, payload)
 			return nil
 		}
 		if !m.hasData { // keep it in case the other one dies in the middle
@@ -179,7 +179,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error
 			return violation(&c.processes[p], h, "differs from what another replica sent")
 		}
 		m.offers |= 1 << replica
-		if m.req != nil && m.granted < 0 {
+		if c.wants(m) {
 			c.ask(m)
 		}
 		return nil
@@ -192,6 +192,9 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error
 		s.due++
 		c.deliver(m)
 		c.advance(s)
+	}
+	if c.pulling() && s.live[n] == m {
+		c.ask(m)
 	}
 	return nil
 }
@@ -227,7 +230,10 @@ func (c *Core) advance(s *inStream) {
 	}
 }
 
-// ask asks one of the replicas that offer a bound message for its payload:
+// wants reports whether a message should be asked for that is offered.
+func (c *Core) wants(m *arrival) bool { return m.granted < 0 && (m.req != nil || c.pulling()) }
+
+// ask asks one of the replicas that offer a message for its payload:
 // the one that serves this replica if it is among them.
 func (c *Core) ask(m *arrival) {
 	r := &c.ranks[m.stream.rank]
@@ -254,15 +260,15 @@ func (c *Core) data(p int, s *inStream, h *transport.Header, payload []byte) err
 		m.data, m.hasData = nil, false
 	}
 	m.filling = false
-	c.whole(m, p, payload)
+	c.whole(m, c.processes[p].replica, -1, payload)
 	return nil
 }
 
-// whole completes the reception of a message that was known before.
-func (c *Core) whole(m *arrival, p int, payload []byte) {
+// whole completes the reception of a message that was known before, from a
+// replica of its source. eager is the process whose credit it holds, or -1.
+func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 	s := m.stream
 	s.received.add(m.number)
-	replica := c.processes[p].replica
 	c.acknowledge(s, replica, m.size, true)
 	switch {
 	case m.req != nil:
@@ -273,14 +279,14 @@ func (c *Core) whole(m *arrival, p int, payload []byte) {
 	case m.queued:
 		delete(s.live, m.number)
 	}
-	m.whole, m.eager = true, p
+	m.whole, m.eager = true, eager
 	m.keepCopy(c, payload)
 }
 
 // Torn: the link from process p broke inside the payload of a frame whose
 // Begin returned memory.
 func (c *Core) Torn(p int, h *transport.Header) {
-	if h.Kind != kindData {
+	if h.Kind != kindData || c.refused(p, h) {
 		return
 	}
 	if m := c.expected(p, h); m != nil {
@@ -296,7 +302,7 @@ func (c *Core) torn(m *arrival, p int) {
 	if m.hasData { // an eager copy came while this one was being written
 		data := m.data
 		m.data, m.hasData = nil, false
-		c.whole(m, p, data)
+		c.whole(m, c.processes[p].replica, -1, data)
 		c.buffers.put(data)
 	}
 }

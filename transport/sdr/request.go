@@ -70,6 +70,7 @@ type Message struct {
 	data     []byte
 	past     []byte
 	copied   bool     // data is the core's own
+	bookmark bool     // not the program's: neither counted nor waited for
 	sync     bool     // offered whatever its size
 	req      *Request // nil when it was complete from the start
 	lacking  uint64   // live replicas of the destination that may lack it

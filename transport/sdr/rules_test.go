@@ -47,8 +47,8 @@ func TestClosedContext(t *testing.T) {
 	n.send(n.p(0, 1), "m", 1, 0)
 	n.deliverAll()
 	require.True(t, n.cores[0].Drained() && n.cores[1].Drained())
-	require.Empty(t, n.cores[2].order)
-	_, err := n.cores[2].Join(testContext, testContext, false)
+	require.Equal(t, []*Context{n.cores[2].cuts}, n.cores[2].order)
+	_, err := n.cores[2].Join(testContext, testContext, false, nil)
 	require.Error(t, err, "contexts are not used twice")
 }
 
@@ -56,14 +56,14 @@ func TestClosedContext(t *testing.T) {
 func TestEarlyFrames(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for p := range 2 {
-		ctx, err := n.cores[p].Join(77, 77, false)
+		ctx, err := n.cores[p].Join(77, 77, false, nil)
 		require.NoError(t, err)
 		n.ctxs[p] = ctx
 		n.send(p, "m", 1, 0)
 	}
 	n.deliverAll()
 	for p := 2; p < 4; p++ {
-		ctx, err := n.cores[p].Join(77, 77, false)
+		ctx, err := n.cores[p].Join(77, 77, false, nil)
 		require.NoError(t, err)
 		n.ctxs[p] = ctx
 		require.Equal(t, "0:m", n.recv(p, 0, 0).text(t))

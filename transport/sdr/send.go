@@ -12,7 +12,6 @@ func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync 
 	c.Operate(ctx)
 	s := c.outStream(ctx, dst)
 	n := s.next
-	s.next++
 	c.post(s, req, data, n, tag, sync)
 }
 
@@ -25,18 +24,13 @@ func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, numbe
 func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag int, sync bool) {
 	m := c.newMessage()
 	m.stream, m.number, m.tag, m.data, m.sync, m.req = s, number, tag, data, sync, req
+	s.next = max(s.next, number+1)
 	r := &c.ranks[s.rank]
 	if s.rank == c.rank {
 		c.postLocal(m)
 		return
 	}
-	m.lacking = r.live
-	for d := range each(r.live) {
-		if s.acked[d].has(number) { // this replica is behind the others of its rank
-			m.lacking &^= 1 << d
-		}
-	}
-	if m.lacking == 0 {
+	if m.lacking = s.lacking(r.live, number); m.lacking == 0 {
 		c.reuseMessage(m)
 		c.complete(req, Status{}, nil)
 		return
@@ -47,19 +41,41 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 	} else if small {
 		r.waiting++
 	}
-	m.past = c.past()
-	s.keep(m)
-	r.unfinished++
-	c.unfinished++
-	for d := range each(m.lacking) {
-		if c.serves(s.rank, d, s.ctx.exact) {
-			m.first |= 1 << d
+	c.dispatch(m)
+	c.updateWant(s.rank)
+}
+
+// lacking returns the live replicas that are not known to have a message. Some
+// may have it already if this replica is behind the others of its rank.
+func (s *outStream) lacking(live, number uint64) uint64 {
+	for d := range each(live) {
+		if s.acked[d].has(number) {
+			live &^= 1 << d
 		}
 	}
-	for d := range each(m.first) {
+	return live
+}
+
+// dispatch keeps m until everybody has it, and sends it to those that this
+// process serves.
+func (c *Core) dispatch(m *Message) {
+	s := m.stream
+	m.past = c.past()
+	s.keep(m)
+	c.ranks[s.rank].unfinished++
+	c.unfinished++
+	served := uint64(0)
+	for d := range each(m.lacking) {
+		if c.serves(s.rank, d, s.ctx.exact) {
+			served |= 1 << d
+		}
+	}
+	if !m.bookmark {
+		m.first = served
+	}
+	for d := range each(served) {
 		c.transmit(m, d)
 	}
-	c.updateWant(s.rank)
 }
 
 // copyOut completes the request of m with a copy of its data.
@@ -151,6 +167,7 @@ func (c *Core) finish(m *Message) {
 	r.unfinished--
 	c.unfinished--
 	switch {
+	case m.bookmark:
 	case m.copied:
 		r.retained -= len(m.data) + frameCost
 		c.buffers.put(m.data)

@@ -1,0 +1,376 @@
+package sdr
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// A cut is a place in the program of every rank that no message crosses. At
+// its place each process sends a bookmark to every rank, which says how many
+// messages it has sent there in each context, and draws in what is on its way
+// to it, until it has all that the bookmarks of the others name. When every
+// live process has got there, each rank's position is the numbers of its
+// streams and its unmatched messages, and nothing that was sent before needs
+// to be kept. Bookmarks are messages like others: one of a process that died
+// is sent by its substitute.
+
+// cutContext is the context of the bookmarks. The number of one is that of
+// the cut.
+const cutContext = 0
+
+// Errors of a cut.
+var (
+	// ErrPending: a request is under way that cannot be at a safe point.
+	ErrPending = errors.New("pending across a safe point")
+	// ErrCancelled: the cut was given up.
+	ErrCancelled = errors.New("cut cancelled")
+)
+
+var errNoCut = errors.New("not in a cut")
+
+// cut is the state of the cut that is being passed.
+type cut struct {
+	number  uint64
+	marked  []bool // per rank: its bookmark is here
+	missing int    // bookmarks
+	fresh   bool   // something has come since Arrived looked
+	done    bool   // all is here
+}
+
+// pulling reports whether payloads are asked for that no receive wants yet.
+func (c *Core) pulling() bool { return c.cut != nil && !c.cut.done }
+
+// Pending returns an error that names a request which cannot be pending across
+// a safe point, if there is one: a receive, or a synchronous send. Other sends
+// complete at the cut.
+func (c *Core) Pending() error {
+	for _, ctx := range c.order {
+		for _, r := range ctx.any.all() {
+			return fmt.Errorf("a receive from any rank%s is %w", tagged(r.tag), ErrPending)
+		}
+		for rank, s := range ctx.in {
+			if s == nil {
+				continue
+			}
+			for _, r := range s.posted.all() {
+				return c.pendingRecv(r, rank)
+			}
+			for _, m := range s.live {
+				if m.req != nil {
+					return c.pendingRecv(m.req, rank)
+				}
+			}
+			for _, m := range s.unexpected.all() {
+				if m.local != nil && m.local.sync {
+					return fmt.Errorf("a synchronous send to rank %d%s is %w", rank, tagged(m.tag), ErrPending)
+				}
+			}
+		}
+		for rank, s := range ctx.out {
+			if s == nil {
+				continue
+			}
+			for _, m := range s.kept {
+				if m != nil && m.sync && m.req != nil && m.lacking != 0 {
+					return fmt.Errorf("a synchronous send to rank %d%s is %w", rank, tagged(m.tag), ErrPending)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Core) pendingRecv(r *Request, rank int) error {
+	if r.ctx.exact {
+		return fmt.Errorf("a collective operation with rank %d is %w", rank, ErrPending)
+	}
+	return fmt.Errorf("a receive from rank %d%s is %w", rank, tagged(r.tag), ErrPending)
+}
+
+func tagged(tag int) string {
+	if tag == Any {
+		return ""
+	}
+	return fmt.Sprintf(" with tag %d", tag)
+}
+
+// BeginCut begins the cut with this number, which is higher than those before
+// and the same at all processes.
+func (c *Core) BeginCut(number uint64) error {
+	if c.cut != nil || number <= c.newest {
+		return fmt.Errorf("cut %d is begun after cut %d", number, c.newest)
+	}
+	if err := c.Pending(); err != nil {
+		return err
+	}
+	c.newest = number
+	c.cut = &cut{number: number, marked: make([]bool, len(c.ranks)), missing: len(c.ranks) - 1, fresh: true}
+	for _, ctx := range c.order {
+		for _, s := range ctx.in {
+			if s != nil {
+				s.before = 0
+			}
+		}
+	}
+	c.forgetBookmarks(number)
+	for rank := range c.ranks {
+		if rank == c.rank {
+			continue
+		}
+		s := c.outStream(c.cuts, rank)
+		m := c.newMessage()
+		m.stream, m.number, m.data, m.bookmark = s, number, c.bookmark(rank), true
+		if m.lacking = s.lacking(c.ranks[rank].live, number); m.lacking == 0 {
+			c.reuseMessage(m)
+			continue
+		}
+		c.dispatch(m)
+	}
+	for _, ctx := range c.order {
+		for _, s := range ctx.in {
+			if s == nil {
+				continue
+			}
+			for _, n := range slices.Sorted(maps.Keys(s.live)) {
+				if m := s.live[n]; !m.whole && m.offers != 0 && c.wants(m) {
+					c.ask(m)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// forgetBookmarks forgets those of cuts before number: it keeps none of its
+// own, and drops those of others that come late.
+func (c *Core) forgetBookmarks(number uint64) {
+	for rank := range c.ranks {
+		if rank == c.rank {
+			continue
+		}
+		if s := c.cuts.out[rank]; s != nil {
+			c.abandon(s, number)
+		}
+		s := c.inStream(c.cuts, rank)
+		for i := len(s.unexpected.all()) - 1; i >= 0; i-- {
+			if m := s.unexpected.all()[i]; m.number < number {
+				s.unexpected.remove(i)
+				delete(s.live, m.number)
+				c.release(m)
+			}
+		}
+		s.received.merge(number, 0, nil)
+	}
+}
+
+// abandon says that messages before number need not be kept for anybody.
+func (c *Core) abandon(s *outStream, number uint64) {
+	c.sweep(s, func(m *Message) {
+		if m.number < number {
+			m.lacking, m.first = 0, 0
+		}
+	})
+}
+
+// A bookmark is a list of contexts that both ranks have, in the order of their
+// ids: id, flags, and the number of messages sent before the cut.
+const bookmarkEntry = 24
+
+func (c *Core) bookmark(rank int) []byte {
+	var open []*Context
+	for _, ctx := range c.order {
+		if ctx != c.cuts && ctx.common(rank) {
+			open = append(open, ctx)
+		}
+	}
+	slices.SortFunc(open, func(a, b *Context) int { return cmp.Compare(a.id, b.id) })
+	b := make([]byte, 0, len(open)*bookmarkEntry)
+	for _, ctx := range open {
+		next, flags := uint64(0), uint16(0)
+		if s := ctx.out[rank]; s != nil {
+			next = s.next
+		}
+		if ctx.exact {
+			flags = flagExact
+		}
+		b = binary.LittleEndian.AppendUint64(b, ctx.id)
+		b = binary.LittleEndian.AppendUint64(b, uint64(flags))
+		b = binary.LittleEndian.AppendUint64(b, next)
+	}
+	return b
+}
+
+// common reports whether the program has the context and rank is a member.
+func (ctx *Context) common(rank int) bool {
+	return ctx.joined && !ctx.freed && (ctx.member == nil || ctx.member[rank])
+}
+
+// Arrived reports whether everything that was sent to this process before the
+// cut is here. An error says that the program or a peer is wrong.
+func (c *Core) Arrived() (bool, error) {
+	switch {
+	case c.cut == nil:
+		return false, errNoCut
+	case c.cut.done || !c.cut.fresh:
+		return c.cut.done, nil
+	}
+	c.cut.fresh = false
+	for rank, marked := range c.cut.marked {
+		if rank == c.rank || marked {
+			continue
+		}
+		s := c.cuts.in[rank]
+		at := slices.IndexFunc(s.unexpected.all(), func(m *arrival) bool { return m.number == c.cut.number && m.whole })
+		if at < 0 {
+			continue
+		}
+		m := s.unexpected.all()[at]
+		s.unexpected.remove(at)
+		err := c.mark(rank, m.data)
+		c.release(m)
+		if err != nil {
+			return false, err
+		}
+		c.cut.marked[rank] = true
+		c.cut.missing--
+	}
+	if c.cut.missing > 0 {
+		return false, nil
+	}
+	for _, ctx := range c.order {
+		for rank, s := range ctx.in {
+			if s != nil && rank != c.rank && !ctx.freed && s.received.low < s.before {
+				return false, nil
+			}
+		}
+	}
+	c.cut.done = true
+	return true, nil
+}
+
+// mark takes the bookmark of a rank.
+func (c *Core) mark(rank int, b []byte) error {
+	if len(b)%bookmarkEntry != 0 {
+		return fmt.Errorf("%w: bookmark of %d bytes from rank %d", ErrProtocol, len(b), rank)
+	}
+	listed := make(map[*Context]bool)
+	for ; len(b) > 0; b = b[bookmarkEntry:] {
+		id, flags := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		exact := flags == uint64(flagExact)
+		ctx := c.context(id, exact)
+		if ctx == nil {
+			continue // freed here: the other side has found that out
+		}
+		if ctx.exact != exact || !exact && flags != 0 || ctx == c.cuts {
+			return fmt.Errorf("%w: bookmark from rank %d with flags %x in context %x", ErrProtocol, rank, flags, id)
+		}
+		listed[ctx] = true
+		c.inStream(ctx, rank).before = binary.LittleEndian.Uint64(b[16:])
+	}
+	for _, ctx := range c.order {
+		if ctx != c.cuts && ctx.common(rank) && !listed[ctx] {
+			return fmt.Errorf("rank %d has freed a communicator that rank %d still has, or has not made it yet: all members make and free one on the same side of a safe point", rank, c.rank)
+		}
+	}
+	return nil
+}
+
+// Newcomer is a process that lives again after a cut.
+type Newcomer struct {
+	Rank, Replica int
+	Incarnation   uint32
+}
+
+// Cut ends the cut: every live process has what was sent before it. From now
+// on the newcomers live.
+func (c *Core) Cut(joined []Newcomer) error {
+	if c.cut == nil || !c.cut.done {
+		return fmt.Errorf("end of a cut: %w", errNoCut)
+	}
+	for _, n := range joined {
+		if c.Process(n.Rank, n.Replica) < 0 {
+			return fmt.Errorf("end of a cut: no process %d.%d", n.Rank, n.Replica)
+		}
+	}
+	for _, ctx := range slices.Clone(c.order) {
+		for rank, s := range ctx.out {
+			if s != nil && rank != c.rank {
+				c.abandon(s, s.next)
+			}
+		}
+		if s := ctx.in[c.rank]; s != nil {
+			for _, m := range s.unexpected.all() {
+				if m.local != nil && !m.local.copied {
+					c.copyOut(m.local)
+				}
+			}
+		}
+		for rank, s := range ctx.in {
+			if s != nil && rank != c.rank && ctx != c.cuts {
+				c.settle(s)
+			}
+		}
+	}
+	c.forgetBookmarks(c.cut.number + 1)
+	c.resetLines()
+	c.cut = nil
+	for _, n := range joined {
+		c.revive(n)
+	}
+	for rank := range c.ranks {
+		c.updateWant(rank)
+	}
+	for _, n := range joined {
+		if err := c.replay(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle ends the cut for the messages from one rank. Some that were sent
+// after it may be here already, from processes that were quicker; a replica
+// of theirs that has just come to life may wait for their acknowledgement.
+func (c *Core) settle(s *inStream) {
+	s.unacked, s.unackedB = 0, 0
+	if s.received.low > s.before || len(s.received.words) > 0 {
+		s.unacked = 1
+	}
+	for _, m := range s.unexpected.all() {
+		if m.number >= s.before {
+			continue
+		}
+		c.buffers.put(m.past)
+		m.past = nil
+		if m.unripe {
+			m.unripe = false
+			c.unripe--
+		}
+	}
+}
+
+// resetLines begins counting operations anew: those before the cut have been
+// done by every replica.
+func (c *Core) resetLines() {
+	c.lines = slices.DeleteFunc(c.lines, func(l *line) bool {
+		clear(l.counts)
+		return l.users == 0
+	})
+	clear(c.lineOf)
+	for _, l := range c.lines {
+		c.lineOf[l.id] = l
+	}
+}
+
+// CancelCut gives the cut up. The program goes on as if there had been none.
+func (c *Core) CancelCut() {
+	if c.cut == nil {
+		return
+	}
+	c.forgetBookmarks(c.cut.number + 1)
+	c.cut = nil
+}

@@ -1,0 +1,85 @@
+package sdr
+
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// maxEarly bounds the frames that are kept for a process whose life has not
+// been announced: what it may send without asking is far less.
+const maxEarly = 64 << 20
+
+// early are the frames of a process that passed the cut in which it came to
+// life before this one did.
+type early struct {
+	frames []earlyFrame
+	bytes  int
+}
+
+type earlyFrame struct {
+	header  transport.Header
+	payload []byte
+}
+
+// hold keeps a frame until the life of its sender is announced.
+func (pr *process) hold(h *transport.Header, payload []byte) error {
+	e := &pr.early
+	if e.bytes += len(payload) + frameCost; e.bytes > maxEarly {
+		return violation(pr, h, "process of a life that was not announced")
+	}
+	e.frames = append(e.frames, earlyFrame{*h, slices.Clone(payload)})
+	return nil
+}
+
+// revive makes a process live again: it is where its rank was at the cut, and
+// has all that was sent to the rank before. Who sends for whom is a function
+// of who lives, so from now on it is as if the process had never died.
+func (c *Core) revive(n Newcomer) {
+	p := c.Process(n.Rank, n.Replica)
+	if n.Rank == c.rank && n.Replica == c.replica {
+		return
+	}
+	pr := &c.processes[p]
+	held := pr.early
+	r := &c.ranks[n.Rank]
+	*pr = process{rank: n.Rank, replica: n.Replica, alive: true, incarnation: n.Incarnation, credit: c.limits.Window, early: held}
+	r.live |= 1 << n.Replica
+	for _, ctx := range c.order {
+		if s := ctx.out[n.Rank]; s != nil {
+			s.acked[n.Replica] = numbers{low: s.next}
+		}
+		s := ctx.in[n.Rank]
+		if s == nil {
+			continue
+		}
+		for _, m := range s.unexpected.all() {
+			if m.eager == p { // its sender needs no room any more
+				m.eager = -1
+			}
+		}
+	}
+	c.actions = append(c.actions, Action{Kind: ActRenew, To: p})
+}
+
+// replay takes the frames of a newcomer that came too early.
+func (c *Core) replay(n Newcomer) error {
+	p := c.Process(n.Rank, n.Replica)
+	frames := c.processes[p].early.frames
+	c.processes[p].early = early{}
+	for i := range frames {
+		if err := c.End(p, &frames[i].header, frames[i].payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Peer says whether a process lives, before anything has been sent.
+func (c *Core) Peer(p int, incarnation uint32, alive bool) {
+	pr := &c.processes[p]
+	pr.incarnation, pr.alive = incarnation, alive
+	if !alive {
+		c.ranks[pr.rank].live &^= 1 << pr.replica
+	}
+}

@@ -1,0 +1,170 @@
+package sdr
+
+import (
+	"context"
+	"fmt"
+)
+
+// Attachment is what the layer above adds to a position.
+type Attachment interface {
+	// Pending returns an error if an operation has been begun and not been
+	// completed that cannot be pending across a safe point.
+	Pending() error
+	// AppendPosition appends what a process that begins at this position has
+	// to know.
+	AppendPosition(b []byte) []byte
+}
+
+// Attach makes a a part of the positions of this engine.
+func (e *Engine) Attach(a Attachment) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.attached = a
+}
+
+// Saved returns what the Attachment appended to the position at which the
+// engine began; nil for one that began at the start of the job.
+func (e *Engine) Saved() []byte { return e.saved }
+
+// NewEngineAt returns the engine of a process that begins at a position of its
+// rank. It is inside the cut: it takes what arrives, and sends nothing before
+// Cut.
+func NewEngineAt(cfg Config, at *Position) (*Engine, error) {
+	e := NewEngine(cfg)
+	if err := e.core.Restore(at); err != nil {
+		return nil, err
+	}
+	e.saved = at.program
+	e.restored.Store(true)
+	return e, nil
+}
+
+// Restored reports whether the engine began at a position and the program has
+// not come to a safe point since.
+func (e *Engine) Restored() bool { return e.restored.Load() }
+
+// Resume says that the program of a restored process has come to its first
+// safe point.
+func (e *Engine) Resume() { e.restored.Store(false) }
+
+// Pending returns an error that wraps ErrPending if something is under way
+// that cannot be pending across a safe point.
+func (e *Engine) Pending() error {
+	e.mu.Lock()
+	err, attached := e.core.Pending(), e.attached
+	e.mu.Unlock()
+	if err == nil && attached != nil {
+		err = attached.Pending()
+	}
+	return err
+}
+
+// Drain begins the cut with this number, which grows from cut to cut and is
+// the same at all processes, and returns when everything that was sent to this
+// rank before the cut is here. It is called at the safe point of the cut, and
+// nothing is sent or received by the program until Cut or CancelCut.
+func (e *Engine) Drain(ctx context.Context, cut uint64) error {
+	err := e.Pending()
+	if err == nil {
+		e.mu.Lock()
+		err = e.core.BeginCut(cut)
+		e.unlock()
+	}
+	if err != nil {
+		return fmt.Errorf("safe point: %w", err)
+	}
+	done, wrong := false, error(nil)
+	err = e.waitUntil(ctx, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		switch {
+		case done:
+		case e.err != nil:
+			wrong = e.err
+		case e.core.cut == nil || e.core.cut.number != cut:
+			wrong = ErrCancelled
+		default:
+			done, wrong = e.core.Arrived()
+		}
+		done = done || wrong != nil
+		return done
+	})
+	if err == nil {
+		err = wrong
+	}
+	if err == nil {
+		err = e.Pending()
+	}
+	if err != nil {
+		return fmt.Errorf("safe point: %w", err)
+	}
+	return nil
+}
+
+// Position returns the position of this rank at the cut, after Drain and
+// before Cut.
+func (e *Engine) Position() (*Position, error) {
+	e.mu.Lock()
+	pos, err := e.core.Position()
+	attached := e.attached
+	e.mu.Unlock()
+	if err == nil && attached != nil {
+		pos.program = attached.AppendPosition(nil)
+	}
+	return pos, err
+}
+
+// Cut ends the cut when every live process has drained: what is kept is
+// freed, and the newcomers live. All processes call it with the same list,
+// newcomers too.
+func (e *Engine) Cut(joined ...Newcomer) error {
+	e.mu.Lock()
+	err := e.err
+	if err == nil {
+		if err = e.core.Cut(joined); err != nil {
+			e.fail(err)
+		}
+	}
+	e.unlock()
+	return err
+}
+
+// CancelCut gives a cut up, wherever it stands.
+func (e *Engine) CancelCut() {
+	e.mu.Lock()
+	e.core.CancelCut()
+	e.unlock()
+	e.cfg.Poller.Wake()
+}
+
+// Abort ends the work of the engine: calls that are blocked, and all later
+// ones, return an error that wraps err, and nothing is sent or received any
+// more.
+func (e *Engine) Abort(err error) {
+	e.mu.Lock()
+	if !e.aborted {
+		e.err, e.aborted = err, true
+	}
+	e.broken.Store(true)
+	e.unlock()
+	e.cfg.Poller.Wake()
+}
+
+// Released returns, after Abort, when no link reads from or writes into memory
+// of the program any more.
+func (e *Engine) Released(ctx context.Context) error {
+	err := e.waitUntil(ctx, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for _, lent := range e.lent {
+			if lent {
+				return false
+			}
+		}
+		return e.handed == 0 && !e.flushing
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the links to release memory: %w", err)
+	}
+	return nil
+}
