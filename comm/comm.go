@@ -22,31 +22,43 @@ const (
 // Comm is a communicator: a group of ranks, numbered from 0, and a space of
 // messages of its own. Its methods may be called by one goroutine at a time.
 type Comm struct {
-	engine  *sdr.Engine
-	id      uint64
-	line    uint64 // communicators with the same line are used by one goroutine
-	rank    int
-	members []int // rank in the job of each member
-	index   []int // member of each rank of the job, or Undefined
-	p2p     *sdr.Context
-	coll    *sdr.Context
+	engine *sdr.Engine
+	family *family
+	origin
+	id    uint64
+	line  uint64 // communicators with the same line are used by one goroutine
+	rank  int
+	index []int // member of each rank of the job, or Undefined
+	p2p   *sdr.Context
+	coll  *sdr.Context
 
 	sent     []uint64 // messages of collectives so far, to each member
 	received []uint64 // and from each
 	made     map[string]uint64
-	plans    []*schedule // for reuse
+	recalled map[string]uint64 // like made, since the process was restored
+	plans    []*schedule       // for reuse
 	freed    atomic.Bool
+	children int // communicators made from it that family knows
 }
 
 // World returns the communicator of all ranks of the engine's job. It is
-// called once for an engine.
+// called once for an engine. If the engine began at a position, all
+// communicators of that position exist again.
 func World(e *sdr.Engine) (*Comm, error) {
+	f := &family{engine: e}
+	e.Attach(f)
+	if saved := e.Saved(); saved != nil {
+		if err := f.restore(saved); err != nil {
+			return nil, err
+		}
+		return f.list[0], nil
+	}
 	members := make([]int, e.Size())
 	for i := range members {
 		members[i] = i
 	}
-	id := contextID(0, "world", members, 0)
-	return newComm(e, id, id, members)
+	o := origin{operation: opWorld, members: members}
+	return f.make(o, o.id())
 }
 
 // Alone returns a world of one rank, for a program that was started without a
@@ -74,28 +86,40 @@ func contextID(parent uint64, operation string, members []int, count uint64) uin
 	return binary.LittleEndian.Uint64(h.Sum(nil))
 }
 
-// newComm joins the contexts of a communicator of which this rank is a member.
-func newComm(e *sdr.Engine, id, line uint64, members []int) (*Comm, error) {
+// make returns a new communicator of which this rank is a member.
+func (f *family) make(o origin, line uint64) (*Comm, error) {
+	c := f.newComm(o, line)
+	if err := c.join(); err != nil {
+		return nil, fmt.Errorf("new communicator: %w", err)
+	}
+	f.add(c)
+	return c, nil
+}
+
+func (f *family) newComm(o origin, line uint64) *Comm {
 	c := &Comm{
-		engine: e, id: id, line: line, members: members, index: make([]int, e.Size()),
-		sent: make([]uint64, len(members)), received: make([]uint64, len(members)),
+		engine: f.engine, family: f, origin: o, id: o.id(), line: line, index: make([]int, f.engine.Size()),
+		sent: make([]uint64, len(o.members)), received: make([]uint64, len(o.members)),
 		made: make(map[string]uint64),
 	}
 	for i := range c.index {
 		c.index[i] = Undefined
 	}
-	for i, m := range members {
+	for i, m := range c.members {
 		c.index[m] = i
 	}
-	c.rank = c.index[e.Rank()]
+	c.rank = c.index[f.engine.Rank()]
+	return c
+}
+
+// join enters the contexts of c.
+func (c *Comm) join() error {
 	var err error
-	if c.p2p, err = e.Join(id, line, false, members); err != nil {
-		return nil, fmt.Errorf("new communicator: %w", err)
+	if c.p2p, err = c.engine.Join(c.id, c.line, false, c.members); err != nil {
+		return err
 	}
-	if c.coll, err = e.Join(contextID(id, "collectives", nil, 0), line, true, members); err != nil {
-		return nil, fmt.Errorf("new communicator: %w", err)
-	}
-	return c, nil
+	c.coll, err = c.engine.Join(contextID(c.id, "collectives", nil, 0), c.line, true, c.members)
+	return err
 }
 
 // Rank returns the rank of the caller in c, 0 to Size-1.
@@ -117,26 +141,42 @@ func (c *Comm) Size() int {
 // Free says that the caller is done with c. All members call it; what is under
 // way is completed. Further calls on c fail with ErrFreed.
 func (c *Comm) Free() error {
+	if c != nil && c.freed.Load() && c.engine.Restored() {
+		return nil // as it was before the safe point
+	}
 	if err := c.usable(); err != nil {
 		return fmt.Errorf("free communicator: %w", err)
 	}
 	c.freed.Store(true)
 	c.engine.Free(c.p2p)
 	c.engine.Free(c.coll)
+	c.family.drop(c)
 	return nil
 }
 
-func (c *Comm) usable() error {
-	if c == nil || c.freed.Load() {
+// exists reports why c cannot be the argument of a call.
+func (c *Comm) exists() error {
+	if c == nil || c.freed.Load() && !c.engine.Restored() {
 		return ErrFreed
 	}
-	return nil
+	return c.engine.Failure()
+}
+
+// usable reports why c cannot be used for communication.
+func (c *Comm) usable() error {
+	switch {
+	case c == nil || c.freed.Load():
+		return ErrFreed
+	case c.engine.Restored():
+		return ErrRestored
+	}
+	return c.engine.Failure()
 }
 
 // checkPeer checks the arguments of a point-to-point call. AnySource and
 // AnyTag are for receives.
 func (c *Comm) checkPeer(peer, tag int, receive bool) error {
-	if err := c.usable(); err != nil {
+	if err := c.exists(); err != nil {
 		return err
 	}
 	if (peer < 0 || peer >= len(c.members)) && peer != ProcNull && !(receive && peer == AnySource) {

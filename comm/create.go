@@ -9,25 +9,34 @@ import (
 // Dup returns a communicator with the members of c and messages of its own.
 // All members call it.
 func (c *Comm) Dup() (*Comm, error) {
-	if err := c.usable(); err != nil {
+	if err := c.exists(); err != nil {
 		return nil, fmt.Errorf("dup: %w", err)
 	}
-	return c.derive("dup", "dup", c.members)
+	return c.derive(opDup, c.members)
 }
 
 // Split returns a communicator of the members that pass the same color, in the
 // order of their keys, then of their ranks. All members call it; one that
 // passes Undefined gets nil.
 func (c *Comm) Split(color, key int) (*Comm, error) {
-	if err := c.usable(); err != nil {
+	if err := c.exists(); err != nil {
 		return nil, fmt.Errorf("split: %w", err)
 	}
 	if color < 0 && color != Undefined {
 		return nil, fmt.Errorf("split: %w: color %d", ErrRank, color)
 	}
+	if c.engine.Restored() {
+		if color == Undefined {
+			return c.without(opSplit)
+		}
+		return c.derive(opSplit, nil)
+	}
 	all := make([][2]int, c.Size())
 	if err := Allgather(c, [][2]int{{color, key}}, all); err != nil {
 		return nil, fmt.Errorf("split: %w", err)
+	}
+	if color == Undefined {
+		return c.without(opSplit)
 	}
 	var ranks []int
 	for r, ck := range all {
@@ -40,11 +49,7 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	for i, r := range ranks {
 		members[i] = c.members[r]
 	}
-	if color == Undefined {
-		c.made["split"]++
-		return nil, nil
-	}
-	return c.derive("split", "split", members)
+	return c.derive(opSplit, members)
 }
 
 // Create returns a communicator of the members of g. All members of c call it
@@ -54,10 +59,9 @@ func (c *Comm) Create(g *Group) (*Comm, error) {
 		return nil, fmt.Errorf("create: %w", err)
 	}
 	if g.Rank() == Undefined {
-		c.made["create"]++
-		return nil, nil
+		return c.without(opCreate)
 	}
-	return c.derive("create", "create", g.members)
+	return c.derive(opCreate, g.members)
 }
 
 // CreateGroup is Create that only the members of g call, each with the same
@@ -72,12 +76,11 @@ func (c *Comm) CreateGroup(g *Group, tag int) (*Comm, error) {
 	if g.Rank() == Undefined {
 		return nil, fmt.Errorf("create group: %w: the caller is not in the group", ErrRank)
 	}
-	operation := fmt.Sprintf("group %d", tag)
-	return c.derive(operation, fmt.Sprint(operation, g.members), g.members)
+	return c.derive(fmt.Sprintf("group %d", tag), g.members)
 }
 
 func (c *Comm) checkGroup(g *Group) error {
-	if err := c.usable(); err != nil {
+	if err := c.exists(); err != nil {
 		return err
 	}
 	for _, m := range g.members {
@@ -89,13 +92,33 @@ func (c *Comm) checkGroup(g *Group) error {
 }
 
 // derive makes a communicator whose context follows from c, the operation and
-// how often it was done; counter names what is counted.
-func (c *Comm) derive(operation, counter string, members []int) (*Comm, error) {
-	count := c.made[counter]
-	c.made[counter]++
-	id, line := contextID(c.id, operation, members, count), c.line
-	if operation == "dup" {
-		line = id
+// how often it was done. In a restored process it is the one that was made so
+// before the safe point.
+func (c *Comm) derive(operation string, members []int) (*Comm, error) {
+	o := origin{parent: c, operation: operation, members: members}
+	counter := o.counter()
+	if c.engine.Restored() {
+		sub, err := c.recall(o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", operation, err)
+		}
+		return sub, nil
 	}
-	return newComm(c.engine, id, line, members)
+	o.count = c.made[counter]
+	c.made[counter]++
+	line := c.line
+	if operation == opDup {
+		line = o.id()
+	}
+	return c.family.make(o, line)
+}
+
+// without counts an operation that made no communicator here.
+func (c *Comm) without(operation string) (*Comm, error) {
+	if c.engine.Restored() {
+		c.recalled[operation]++
+	} else {
+		c.made[operation]++
+	}
+	return nil, nil
 }

@@ -13,6 +13,12 @@ var (
 	ErrTruncate = sdr.ErrTruncate
 	// ErrJobEnded: the job ended while the call waited.
 	ErrJobEnded = sdr.ErrJobEnded
+	// ErrPending: at a safe point, a receive, a synchronous send or a
+	// collective operation has not been waited for.
+	ErrPending = sdr.ErrPending
+	// ErrRestored: a restored process communicates before its first safe
+	// point, although the others have done so long ago.
+	ErrRestored = errors.New("communication before the first safe point of a restored process: do it only if the process is not restored")
 	// ErrRank: there is no such rank in the communicator or group.
 	ErrRank = errors.New("invalid rank")
 	// ErrTag: tags are 0 to MaxTag.

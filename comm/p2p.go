@@ -35,6 +35,9 @@ func (c *Comm) send(b []byte, dst, tag int, sync bool) error {
 	if dst == ProcNull {
 		return nil
 	}
+	if err := c.usable(); err != nil {
+		return fmt.Errorf("send to rank %d: %w", dst, err)
+	}
 	r := c.engine.Borrow()
 	c.engine.Send(c.p2p, &r.Request, b, c.members[dst], tag, sync)
 	_, err := c.engine.Wait(r)
@@ -61,6 +64,9 @@ func (c *Comm) recv(b []byte, size, src, tag int) (Status, error) {
 	}
 	if src == ProcNull {
 		return nullStatus, nil
+	}
+	if err := c.usable(); err != nil {
+		return Status{}, fmt.Errorf("receive from rank %d: %w", src, err)
 	}
 	r := c.engine.Borrow()
 	c.engine.Recv(c.p2p, &r.Request, b, c.job(src), tag)
@@ -150,6 +156,9 @@ func (c *Comm) Probe(src, tag int) (Status, error) {
 	if err == nil && src == ProcNull {
 		return nullStatus, nil
 	}
+	if err == nil {
+		err = c.usable()
+	}
 	var st Status
 	found := false
 	if err == nil {
@@ -173,6 +182,9 @@ func (c *Comm) Iprobe(src, tag int) (Status, bool, error) {
 	}
 	if src == ProcNull {
 		return nullStatus, true, nil
+	}
+	if err := c.usable(); err != nil {
+		return Status{}, false, fmt.Errorf("probe for rank %d: %w", src, err)
 	}
 	c.engine.Progress()
 	st, ok := c.peek(src, tag)

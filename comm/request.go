@@ -31,6 +31,7 @@ type Request struct {
 
 	err    error // wrong arguments; it never starts
 	active bool  // begun, completion not reported
+	open   bool  // counted among those that cannot be pending across a safe point
 	st     Status
 	result error
 }
@@ -52,6 +53,9 @@ func (r *Request) Start() {
 		r.call = r.c.engine.NewCall()
 	}
 	r.call.Reset()
+	if r.kind == receiving || r.sync {
+		r.hold()
+	}
 	if r.kind == sending {
 		r.c.engine.Send(r.c.p2p, &r.call.Request, r.buf, r.c.members[r.peer], r.tag, r.sync)
 	} else {
@@ -94,7 +98,20 @@ func (r *Request) Cancel() {
 
 // complete reports whether Wait would return at once.
 func (r *Request) complete() bool {
-	return !r.active || r.err != nil || r.call == nil || r.call.Done()
+	return !r.active || r.err != nil || r.call == nil || r.call.Done() || r.c.engine.Failure() != nil
+}
+
+// hold and release count r among what is open at a safe point.
+func (r *Request) hold() {
+	r.open = true
+	r.c.family.open.Add(1)
+}
+
+func (r *Request) release() {
+	if r.open {
+		r.open = false
+		r.c.family.open.Add(-1)
+	}
 }
 
 // report ends the operation and keeps its result.
@@ -103,6 +120,7 @@ func (r *Request) report() {
 		return
 	}
 	r.active = false
+	r.release()
 	switch {
 	case r.err != nil:
 		r.st, r.result = Status{}, r.err

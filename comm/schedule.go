@@ -182,5 +182,6 @@ func (c *Comm) begin(name string, s *schedule, err error) *Request {
 	}
 	c.startPlan(s)
 	r.plan, r.call = s, s.script.Call()
+	r.hold()
 	return r
 }

@@ -1,6 +1,7 @@
 package sdr
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -65,6 +66,7 @@ func (c *Core) Position() (*Position, error) {
 		at.messages = ctx.unmatched(at.received)
 		pos.contexts = append(pos.contexts, at)
 	}
+	slices.SortFunc(pos.contexts, func(a, b contextPosition) int { return cmp.Compare(a.id, b.id) })
 	return pos, nil
 }
 
