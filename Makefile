@@ -57,7 +57,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	    FuzzFrames:./transport/sdr FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
 	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./runtime \
 	    FuzzManifest:./internal/checkpoint FuzzFile:./internal/checkpoint FuzzIndex:./internal/checkpoint \
-	    FuzzDecodeMessage:./internal/job FuzzAcceptHandshake:./internal/job FuzzDecodeCall:./internal/job \
+	    FuzzDecodeMessage:./internal/job FuzzAcceptHandshake:./internal/job FuzzReadCall:./internal/job FuzzDialHandshake:./internal/job \
 	    FuzzFindDirectives:./annotations FuzzParseTask:./annotations FuzzParseSection:./annotations FuzzParseState:./annotations; do \
 	  $(GO) test -run XXX -fuzz "^$${target%%:*}$$" -fuzztime $(FUZZTIME) "$${target#*:}" || exit 1; \
 	done

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -10,10 +9,6 @@ import (
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/limit"
 )
-
-// linkTimeout bounds the handshake on one connection, so that a stranger who
-// connects and stays silent holds nothing for long.
-const linkTimeout = 10 * time.Second
 
 // Connect waits until every process has joined and returns a link to each
 // other one, not yet started. A process that was declared dead before its link
@@ -85,19 +80,24 @@ func (s *Session) connectTCP(ctx context.Context, peers []Peer) (map[Process]tra
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	self := Endpoint{s.setup.Self, s.setup.Incarnation}
-	below := make(map[Endpoint]bool)
+	secure, err := NewSecure(&s.secret, self.String(), false)
+	if err != nil {
+		return nil, err
+	}
+	below := make(map[string]Process)
 	want := make(map[Process]bool)
 	wires := make(chan wire)
 	for _, p := range peers {
 		want[p.Process] = true
 		end := Endpoint{p.Process, p.Incarnation}
 		if p.Process.Compare(self.Process) < 0 {
-			below[end] = true
+			below[end.String()] = p.Process
 			continue
 		}
-		go s.dial(ctx, self, end, p.Address, wires)
+		go s.dial(ctx, secure, end, p.Address, wires)
 	}
-	go s.accept(ctx, self, below, wires)
+	go secure.Serve(ctx, s.listener, func(peer string) bool { _, ok := below[peer]; return ok },
+		func(c net.Conn, peer string) { s.hand(ctx, wire{below[peer], c}, wires) })
 	links := make(map[Process]transport.Link, len(peers))
 	for {
 		s.mu.Lock()
@@ -138,16 +138,14 @@ func closeAll(links map[Process]transport.Link, err error) error {
 
 // dial reaches a peer that listens, again and again until it is declared dead
 // or Connect gives up: a refused connection is no verdict.
-func (s *Session) dial(ctx context.Context, self, to Endpoint, address string, wires chan<- wire) {
+func (s *Session) dial(ctx context.Context, secure *Secure, to Endpoint, address string, wires chan<- wire) {
 	for ctx.Err() == nil {
-		c, err := (&net.Dialer{Timeout: linkTimeout}).DialContext(ctx, "tcp4", address)
+		c, err := (&net.Dialer{Timeout: handshakeTime}).DialContext(ctx, "tcp", address)
 		if err == nil {
-			c.SetDeadline(time.Now().Add(linkTimeout))
-			if err = dialHandshake(c, &s.secret, self, to); err == nil {
+			if c, err = secure.Client(ctx, c, to.String()); err == nil {
 				s.hand(ctx, wire{to.Process, c}, wires)
 				return
 			}
-			c.Close()
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
@@ -156,33 +154,7 @@ func (s *Session) dial(ctx context.Context, self, to Endpoint, address string, w
 	}
 }
 
-// accept lets the lower processes in, and nobody else.
-func (s *Session) accept(ctx context.Context, self Endpoint, below map[Endpoint]bool, wires chan<- wire) {
-	stop := context.AfterFunc(ctx, func() { s.listener.Close() })
-	defer stop()
-	for {
-		c, err := s.listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil { // out of descriptors for a moment
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		go func() {
-			c.SetDeadline(time.Now().Add(linkTimeout))
-			from, err := acceptHandshake(c, &s.secret, self, func(e Endpoint) bool { return below[e] })
-			if err != nil {
-				c.Close()
-				return
-			}
-			s.hand(ctx, wire{from.Process, c}, wires)
-		}()
-	}
-}
-
 func (s *Session) hand(ctx context.Context, w wire, wires chan<- wire) {
-	w.conn.SetDeadline(time.Time{})
 	select {
 	case wires <- w:
 	case <-ctx.Done():

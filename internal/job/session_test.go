@@ -124,17 +124,17 @@ func TestConnectOverTCP(t *testing.T) {
 	}
 	// Strangers: one is silent, one talks nonsense, one is of another job.
 	for _, p := range peers {
-		for _, say := range []string{"", "GET / HTTP/1.1\r\n\r\n", string(make([]byte, callSize))} {
-			c, err := net.Dial("tcp4", p.Address)
+		for _, say := range []string{"", "GET / HTTP/1.1\r\n\r\n", string(make([]byte, maxCall))} {
+			c, err := net.Dial("tcp", p.Address)
 			require.NoError(t, err)
 			defer c.Close()
 			io.WriteString(c, say)
 		}
-		c, err := net.Dial("tcp4", p.Address)
+		c, err := net.Dial("tcp", p.Address)
 		require.NoError(t, err)
 		defer c.Close()
 		other := NewSecret()
-		go dialHandshake(c, &other, Endpoint{Process{0, 0}, 1}, Endpoint{p.Process, 1})
+		go dialHandshake(c, &other, Endpoint{Process{0, 0}, 1}.String(), Endpoint{p.Process, 1}.String(), 0)
 	}
 	// The last process is dead before it has dialled or been dialled.
 	ss[3].listener.Close()

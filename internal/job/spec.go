@@ -113,3 +113,11 @@ func Processes(degrees []int) []Process {
 	}
 	return all
 }
+
+// Endpoint is one life of a process.
+type Endpoint struct {
+	Process     Process
+	Incarnation uint32
+}
+
+func (e Endpoint) String() string { return fmt.Sprintf("%v#%d", e.Process, e.Incarnation) }

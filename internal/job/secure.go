@@ -1,0 +1,195 @@
+package job
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"sync"
+	"time"
+)
+
+// Secure makes the network connections of one member of a job: both ends of a
+// connection have proved that they know the secret of the job, and who they
+// are. Its methods may be called by any goroutine.
+//
+// Without encryption the bytes after the handshake are plain TCP: who can
+// change packets on their way can change them. With it they are protected by
+// TLS 1.3. Its keys are made for the job and certified by nobody; instead both
+// ends prove with the secret that they see the same keys, so that nobody
+// without it stands in the middle.
+type Secure struct {
+	secret Secret
+	self   string
+	cert   *tls.Certificate // nil: not encrypted
+}
+
+// NewSecure returns the means of the member of that name to connect. Names are
+// of 1 to 255 bytes and unique in the job, such as "head", "agent h1" or
+// Endpoint.String.
+func NewSecure(secret *Secret, self string, encrypt bool) (*Secure, error) {
+	if self == "" || len(self) > maxName {
+		return nil, fmt.Errorf("name of a member of the job: %q has %d bytes, want 1 to %d", self, len(self), maxName)
+	}
+	s := &Secure{secret: *secret, self: self}
+	if encrypt {
+		var err error
+		if s.cert, err = ephemeral(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Secure) flags() byte {
+	if s.cert != nil {
+		return flagTLS
+	}
+	return 0
+}
+
+// Client turns a connection that this member has dialled into a secured one to
+// the member of that name. It takes c over, and closes it if it fails.
+func (s *Secure) Client(ctx context.Context, c net.Conn, peer string) (net.Conn, error) {
+	if peer == "" || len(peer) > maxName {
+		c.Close()
+		return nil, fmt.Errorf("connect to %q: not the name of a member of the job", peer)
+	}
+	return s.bounded(ctx, c, func() (net.Conn, error) {
+		ses, err := dialHandshake(c, &s.secret, s.self, peer, s.flags())
+		if err != nil || s.cert == nil {
+			return c, err
+		}
+		// No name is verified, since none is certified: bind does it.
+		t := tls.Client(c, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, DynamicRecordSizingDisabled: true})
+		return t, s.bind(ctx, t, ses, "tls dialler", "tls listener")
+	})
+}
+
+// Server turns a connection that this member has accepted into a secured one
+// from a member whose name expected accepts, and returns that name. It takes c
+// over, and closes it if it fails. A stranger is sent nothing.
+func (s *Secure) Server(ctx context.Context, c net.Conn, expected func(peer string) bool) (net.Conn, string, error) {
+	var peer string
+	sc, err := s.bounded(ctx, c, func() (net.Conn, error) {
+		ses, err := acceptHandshake(c, &s.secret, s.self, s.flags(), expected)
+		if err != nil {
+			return nil, err
+		}
+		if peer = ses.call.from; s.cert == nil {
+			return c, nil
+		}
+		t := tls.Server(c, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*s.cert},
+			SessionTicketsDisabled: true, DynamicRecordSizingDisabled: true})
+		return t, s.bind(ctx, t, ses, "tls listener", "tls dialler")
+	})
+	return sc, peer, err
+}
+
+// bounded runs a handshake within its time, which ends also with ctx.
+func (s *Secure) bounded(ctx context.Context, c net.Conn, handshake func() (net.Conn, error)) (net.Conn, error) {
+	c.SetDeadline(time.Now().Add(handshakeTime))
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+	sc, err := handshake()
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = c.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("handshake: %w", err)
+	}
+	return sc, nil
+}
+
+// bind runs the TLS handshake and makes sure that both ends know the secret
+// and see the same keys.
+func (s *Secure) bind(ctx context.Context, t *tls.Conn, ses *session, mine, theirs string) error {
+	if err := t.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	state := t.ConnectionState()
+	keys, err := state.ExportKeyingMaterial("EXPORTER-intra-job", nil, secretSize)
+	if err != nil {
+		return fmt.Errorf("export keying material: %w", err)
+	}
+	if _, err := t.Write(ses.mac(&s.secret, mine, keys)); err != nil {
+		return err
+	}
+	var proof [secretSize]byte
+	if _, err := io.ReadFull(t, proof[:]); err != nil {
+		return err
+	}
+	if !hmac.Equal(proof[:], ses.mac(&s.secret, theirs, keys)) {
+		return fmt.Errorf("%w, or somebody stands in the middle", ErrSecret)
+	}
+	return nil
+}
+
+// ephemeral makes a key and a certificate that nobody has to trust.
+func ephemeral() (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a key for the job: %w", err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().AddDate(10, 0, 0)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate for the job: %w", err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+// maxPending bounds the accepted connections that have proved nothing yet.
+const maxPending = 128
+
+// Serve accepts connections until ctx is done or the listener is closed, and
+// hands those of members to handle, each in a goroutine of its own. It closes
+// the listener. However many strangers connect, at most maxPending hold a
+// descriptor, for handshakeTime at most: one of those, whichever, makes room
+// for the next, and members try again.
+func (s *Secure) Serve(ctx context.Context, l net.Listener, expected func(peer string) bool, handle func(c net.Conn, peer string)) error {
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	defer l.Close()
+	var mu sync.Mutex
+	pending := make(map[net.Conn]struct{})
+	for {
+		c, err := l.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return ctx.Err()
+		case err != nil: // out of descriptors for a moment, or the stranger has gone
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		mu.Lock()
+		if len(pending) >= maxPending {
+			for other := range pending { // in no order
+				delete(pending, other)
+				other.Close()
+				break
+			}
+		}
+		pending[c] = struct{}{}
+		mu.Unlock()
+		go func() {
+			sc, peer, err := s.Server(ctx, c, expected)
+			mu.Lock()
+			delete(pending, c)
+			mu.Unlock()
+			if err == nil { // else a stranger: nobody's business
+				handle(sc, peer)
+			}
+		}()
+	}
+}
