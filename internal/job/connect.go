@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"time"
 
@@ -28,24 +29,34 @@ func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, erro
 	if err != nil {
 		return nil, fmt.Errorf("wait until all processes have joined: %w", err)
 	}
-	if s.setup.Link == LinkTCP {
-		return s.connectTCP(ctx, peers)
-	}
+	var remote []Peer
 	links := make(map[Process]transport.Link, len(peers))
 	for _, p := range peers {
+		if p.Link == LinkTCP {
+			remote = append(remote, p)
+			continue
+		}
 		s.mu.Lock()
 		f := s.files[p.Process]
 		delete(s.files, p.Process)
 		s.mu.Unlock()
 		if f == nil {
-			return nil, fmt.Errorf("link to %v: the launcher sent no descriptor", p.Process)
+			return nil, closeAll(links, fmt.Errorf("link to %v: the launcher sent no descriptor", p.Process))
 		}
-		l, err := OpenLink(s.setup.Link, f, s.setup.Self.Compare(p.Process) > 0)
+		l, err := OpenLink(p.Link, f, s.setup.Self.Compare(p.Process) > 0)
 		if err != nil {
-			return nil, fmt.Errorf("link to %v: %w", p.Process, err)
+			return nil, closeAll(links, fmt.Errorf("link to %v: %w", p.Process, err))
 		}
 		links[p.Process] = l
 	}
+	if len(remote) == 0 {
+		return links, nil
+	}
+	far, err := s.connectTCP(ctx, remote)
+	if err != nil {
+		return nil, closeAll(links, err)
+	}
+	maps.Copy(links, far)
 	return links, nil
 }
 
@@ -80,7 +91,7 @@ func (s *Session) connectTCP(ctx context.Context, peers []Peer) (map[Process]tra
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	self := Endpoint{s.setup.Self, s.setup.Incarnation}
-	secure, err := NewSecure(&s.secret, self.String(), false)
+	secure, err := NewSecure(&s.secret, self.String(), s.setup.TLS)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ const (
 	KindRefuse    Kind = "refuse"    // H Text: the process may not join
 	KindSetup     Kind = "setup"     // H Setup
 	KindListen    Kind = "listen"    // P Address, for links over TCP
-	KindLink      Kind = "link"      // H Process and one descriptor: the link to it
+	KindLink      Kind = "link"      // H Process and one descriptor: the link to it, on the same host
 	KindStart     Kind = "start"     // H Peers: all have joined
 	KindVerdict   Kind = "verdict"   // H Verdict
 	KindStats     Kind = "stats"     // P Stats
@@ -65,7 +65,8 @@ type Setup struct {
 	Degrees     []int   `json:"degrees"`
 	Check       bool    `json:"check,omitempty"`
 	Sched       string  `json:"sched,omitempty"` // "", static, adaptive, replicate
-	Link        string  `json:"link"`            // shm, unix, tcp
+	Listen      string  `json:"listen,omitempty"` // address for links over TCP, "" if it needs none
+	TLS         bool    `json:"tls,omitempty"`    // links over TCP are encrypted
 	Limit       float64 `json:"limit,omitempty"` // of a link, in bytes per second; 0 = none
 	Trace       bool    `json:"trace,omitempty"`
 	Kills       []Kill  `json:"kills,omitempty"` // counted points of this process
@@ -75,6 +76,7 @@ type Setup struct {
 type Peer struct {
 	Process     Process `json:"process"`
 	Incarnation uint32  `json:"incarnation"`
+	Link        string  `json:"link"`              // kind of the link to it: shm, unix, tcp
 	Address     string  `json:"address,omitempty"` // where it listens, for TCP
 }
 

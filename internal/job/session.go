@@ -92,8 +92,8 @@ func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err er
 	if err := reportCrashes(in.Crash); err != nil {
 		return err
 	}
-	if s.setup.Link == LinkTCP {
-		if s.listener, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
+	if s.setup.Listen != "" {
+		if s.listener, err = net.Listen("tcp", s.setup.Listen); err != nil {
 			return fmt.Errorf("listen for links: %w", err)
 		}
 		return s.conn.Write(&Message{Kind: KindListen, Address: s.listener.Addr().String()})

@@ -68,7 +68,7 @@ func TestJoinWithoutALauncher(t *testing.T) {
 
 func TestSessionTellsAndIsTold(t *testing.T) {
 	h := newHead(t, NewSecret())
-	s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{2}, Link: LinkUnix})
+	s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{2}})
 
 	v := Verdict{Epoch: 1, Process: Process{0, 1}, Cause: CauseSignal, Detail: "d"}
 	for _, m := range []*Message{{Kind: KindVerdict, Verdict: &v}, {Kind: KindRelease}, {Kind: KindEnd, Code: 3, Text: "t"}} {
@@ -103,7 +103,7 @@ func TestSessionTellsAndIsTold(t *testing.T) {
 
 func TestConnectIsRefused(t *testing.T) {
 	h := newHead(t, NewSecret())
-	s := h.seat(t, Setup{Degrees: []int{2}, Link: LinkSHM})
+	s := h.seat(t, Setup{Degrees: []int{2}})
 	require.NoError(t, h.conn.Write(&Message{Kind: KindRefuse, Text: "different builds"}))
 	_, err := s.Connect(t.Context())
 	require.ErrorIs(t, err, ErrRefused)
@@ -119,8 +119,8 @@ func TestConnectOverTCP(t *testing.T) {
 	peers := make([]Peer, len(all))
 	for i, p := range all {
 		hs[i] = newHead(t, secret)
-		ss[i] = hs[i].seat(t, Setup{Self: p, Incarnation: 1, Degrees: degrees, Link: LinkTCP})
-		peers[i] = Peer{p, 1, hs[i].read(t, KindListen).Address}
+		ss[i] = hs[i].seat(t, Setup{Self: p, Incarnation: 1, Degrees: degrees, Listen: "127.0.0.1:0"})
+		peers[i] = Peer{p, 1, LinkTCP, hs[i].read(t, KindListen).Address}
 	}
 	// Strangers: one is silent, one talks nonsense, one is of another job.
 	for _, p := range peers {

@@ -1,239 +1,107 @@
 package launch
 
 import (
-	"errors"
-	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
-	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// agent starts, watches and ends processes of one host on behalf of the head.
-// Its methods do not block for long; what it sees it tells through observer.
+// agent starts, watches and ends the processes of one host on behalf of the
+// head, and holds the near ends of all that is theirs: control connections,
+// pipes, links within the host. Except for feed its methods do not block for
+// long; what it sees it tells through an observer.
 type agent interface {
-	// start starts a process. The files stay the caller's.
-	start(p job.Process, c command) (pid int, err error)
-	// joined says that the program of p runs as process pid, which differs
-	// from the one started under a wrapper.
-	joined(p job.Process, pid int)
+	// start starts a process; observer.started says how that went.
+	start(p job.Process)
+	// send hands a message to a process, if there still is one.
+	send(p job.Process, m *job.Message)
+	// link gives two processes of this host the two ends of a link.
+	link(l hostLink)
 	// signal sends a signal to the process and all that it has started.
 	signal(p job.Process, s syscall.Signal)
+	// feed gives p standard input, nothing at its end. It blocks until there is
+	// room for it.
+	feed(p job.Process, b []byte)
 	// close gives back what the agent holds, once all processes are gone.
 	close()
 }
 
-// command is what an agent starts.
-type command struct {
-	path    string
-	args    []string // with the name in front
-	environ []string
-	stdin   *os.File // nil: nothing to read
-	stdout  *os.File
-	stderr  *os.File
-	extra   []*os.File // from descriptor 3
-}
-
-// observer is told what the agent sees, from goroutines of the agent.
+// observer is told what an agent sees, from goroutines of the agent. What one
+// process does comes in its order, except that output may lag behind: nothing
+// but output comes after exited.
 type observer interface {
-	// exited: the process started for p is gone, and its group with it.
-	exited(p job.Process, state *os.ProcessState)
-	// programGone: the program under the wrapper is gone.
-	programGone(p job.Process)
+	// started: the process runs as pid, or could not be started.
+	started(p job.Process, pid int, err error)
+	// hello: the process has proved itself and waits for its Setup.
+	hello(p job.Process, h *job.Hello)
+	// message: the process, which has joined, says something.
+	message(p job.Process, m *job.Message)
+	// unheard: nothing more comes on its control connection.
+	unheard(p job.Process, s silence)
+	// output: the process has written, or will write no more if there are no
+	// bytes. It blocks until there is room; the bytes stay the agent's.
+	output(p job.Process, s stream, b []byte)
 	// stopped: the process has been stopped for d now.
 	stopped(p job.Process, d time.Duration)
+	// programGone: the program is gone, and the wrapper it was started by goes
+	// on.
+	programGone(p job.Process)
+	// exited: the process is gone, and its group with it.
+	exited(p job.Process, e exit)
+	// failed: the agent cannot do what is needed for the job.
+	failed(err error)
 }
 
-// local is the agent of intrarun's own host.
-type local struct {
-	observer observer
-	guard    *guard      // nil if there is none
-	starts   chan func() // run by the thread that is the processes' parent
-	quit     chan struct{}
-
-	mu       sync.Mutex
-	children map[job.Process]*child
+// plan is what the processes of a job have in common.
+type plan struct {
+	Path    string   `json:"path"` // of the executable
+	Args    []string `json:"args"` // with the name in front
+	Environ []string `json:"environ"`
+	Dir     string   `json:"dir"`   // "" for the agent's own
+	Stdin   bool     `json:"stdin"` // rank 0 has standard input
 }
 
-type child struct {
-	cmd     *exec.Cmd
-	program int // pid of the program under a wrapper, 0 if there is none
-	since   time.Time
+// hostLink is a link between two processes of one host; lower comes first in
+// Compare.
+type hostLink struct {
+	Lower  job.Process `json:"lower"`
+	Higher job.Process `json:"higher"`
+	Kind   string      `json:"kind"`
+	Ring   int         `json:"ring"` // size of a shared-memory ring in bytes
 }
 
-func newLocal(o observer, g *guard) *local {
-	a := &local{
-		observer: o,
-		guard:    g,
-		starts:   make(chan func()),
-		quit:     make(chan struct{}),
-		children: make(map[job.Process]*child),
-	}
-	go a.parent()
-	go a.watchStops()
-	return a
+// stream numbers what a process writes.
+type stream int
+
+const (
+	stdout  stream = iota
+	stderr         // what a Go program says when it crashes too,
+	crashes        // of which this is a copy
+	streams
+)
+
+// silence says why nothing more comes from a process.
+type silence struct {
+	Why  silenceCause `json:"why"`
+	Text string       `json:"text"`
 }
 
-// parent starts all processes from one thread, since the kernel sends their
-// parent-death signal when that thread ends. It lives as long as the agent.
-func (a *local) parent() {
-	runtime.LockOSThread()
-	for {
-		select {
-		case f := <-a.starts:
-			f()
-		case <-a.quit:
-			return
-		}
-	}
+type silenceCause string
+
+const (
+	silenceEnd      silenceCause = "end"      // the connection has ended
+	silenceRefused  silenceCause = "refused"  // by one side in the handshake
+	silenceNonsense silenceCause = "nonsense" // what it sent is no message
+)
+
+// exit is how a process ended.
+type exit struct {
+	Status syscall.WaitStatus `json:"status"`
+	Text   string             `json:"text"`
 }
 
-func (a *local) start(p job.Process, c command) (int, error) {
-	cmd := &exec.Cmd{
-		Path: c.path, Args: c.args, Env: c.environ,
-		Stdout: c.stdout, Stderr: c.stderr, ExtraFiles: c.extra,
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
-	}
-	if c.stdin != nil {
-		cmd.Stdin = c.stdin
-	}
-	result := make(chan error)
-	a.starts <- func() { result <- cmd.Start() }
-	if err := <-result; err != nil {
-		return 0, fmt.Errorf("start %v: %w", p, err)
-	}
-	a.guard.watch(cmd.Process.Pid)
-	a.mu.Lock()
-	a.children[p] = &child{cmd: cmd}
-	a.mu.Unlock()
-	go a.reap(p, cmd)
-	return cmd.Process.Pid, nil
+func exitOf(s *os.ProcessState) exit {
+	return exit{Status: s.Sys().(syscall.WaitStatus), Text: s.String()}
 }
-
-// reap waits for the end of a process. Its group is killed before its number
-// is free again.
-func (a *local) reap(p job.Process, cmd *exec.Cmd) {
-	pid := cmd.Process.Pid
-	if err := awaitExit(pid); err != nil { // a kernel without pidfds
-		_ = cmd.Wait()
-	}
-	killGroup(pid, syscall.SIGKILL)
-	a.guard.forget(pid)
-	a.mu.Lock()
-	c := a.children[p]
-	delete(a.children, p)
-	if c.program != 0 {
-		signalPID(c.program, syscall.SIGKILL)
-	}
-	a.mu.Unlock()
-	_ = cmd.Wait() // the state says it all
-	a.observer.exited(p, cmd.ProcessState)
-}
-
-func (a *local) joined(p job.Process, pid int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c := a.children[p]
-	if c == nil || pid == 0 || pid == c.cmd.Process.Pid {
-		return
-	}
-	c.program = pid
-	go func() {
-		if err := awaitExit(pid); err != nil && !errors.Is(err, unix.ESRCH) {
-			return // a kernel without pidfds: the wrapper's end has to do
-		}
-		a.mu.Lock()
-		c.program = 0
-		a.mu.Unlock()
-		a.observer.programGone(p)
-	}()
-}
-
-func (a *local) signal(p job.Process, s syscall.Signal) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c := a.children[p]
-	if c == nil {
-		return
-	}
-	killGroup(c.cmd.Process.Pid, s)
-	if c.program != 0 {
-		signalPID(c.program, s)
-	}
-}
-
-func (a *local) close() { close(a.quit) }
-
-// stopPoll is how often the agent looks for stopped processes.
-const stopPoll = 100 * time.Millisecond
-
-// watchStops tells of processes that are stopped, by a signal and not by a
-// debugger. A process that is merely slow is none of its business.
-func (a *local) watchStops() {
-	tick := time.NewTicker(stopPoll)
-	defer tick.Stop()
-	last := time.Now()
-	for {
-		select {
-		case <-a.quit:
-			return
-		case <-tick.C:
-		}
-		now := time.Now()
-		pause := now.Sub(last) > 5*stopPoll // we were stopped ourselves
-		last = now
-		for p, d := range a.findStopped(now, pause) {
-			a.observer.stopped(p, d)
-		}
-	}
-}
-
-func (a *local) findStopped(now time.Time, pause bool) map[job.Process]time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var found map[job.Process]time.Duration
-	for p, c := range a.children {
-		if !isStopped(c.cmd.Process.Pid) && (c.program == 0 || !isStopped(c.program)) {
-			c.since = time.Time{}
-			continue
-		}
-		if c.since.IsZero() || pause {
-			c.since = now
-		}
-		if found == nil {
-			found = make(map[job.Process]time.Duration)
-		}
-		found[p] = now.Sub(c.since)
-	}
-	return found
-}
-
-// awaitExit waits until the process has ended, without reaping it.
-func awaitExit(pid int) error {
-	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
-	if err != nil {
-		return fmt.Errorf("watch process %d: %w", pid, err)
-	}
-	f := os.NewFile(uintptr(fd), "pidfd")
-	defer f.Close()
-	rc, err := f.SyscallConn()
-	if err != nil {
-		return fmt.Errorf("watch process %d: %w", pid, err)
-	}
-	return rc.Read(func(fd uintptr) bool {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-		return n > 0 || err != nil && err != unix.EINTR
-	})
-}
-
-// killGroup signals a process group; that it is empty by now is no error.
-func killGroup(pid int, s syscall.Signal) { _ = syscall.Kill(-pid, s) }
-
-// signalPID signals a process that may be gone by now.
-func signalPID(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }

@@ -7,14 +7,6 @@ import (
 	"time"
 )
 
-// streamKind numbers the program's output streams.
-type streamKind int
-
-const (
-	stdout streamKind = iota
-	stderr
-)
-
 // console writes to the user: the program's output, the head's own lines and
 // the progress line, never one inside the other.
 type console struct {
@@ -42,7 +34,7 @@ func newConsole(out, err io.Writer) *console {
 
 // emit writes output of the program. It blocks as long as the user's end does.
 // Output that does not continue a line begins a new one.
-func (c *console) emit(kind streamKind, b []byte, continues bool) {
+func (c *console) emit(kind stream, b []byte, continues bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clear()
@@ -54,7 +46,7 @@ func (c *console) emit(kind streamKind, b []byte, continues bool) {
 }
 
 // write drops output nobody can take any more: the job goes on without it.
-func (c *console) write(kind streamKind, b []byte) {
+func (c *console) write(kind stream, b []byte) {
 	if c.failed[kind] {
 		return
 	}

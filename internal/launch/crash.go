@@ -2,7 +2,6 @@ package launch
 
 import (
 	"bytes"
-	"io"
 	"strings"
 	"sync"
 )
@@ -18,23 +17,17 @@ type crash struct {
 	ended chan struct{}
 }
 
-// collect reads until the process is gone; began is called at the first byte.
-func (c *crash) collect(r io.ReadCloser, began func()) {
-	defer close(c.ended)
-	defer r.Close()
-	buf := make([]byte, 4096)
-	for {
-		n, err := r.Read(buf)
-		c.mu.Lock()
-		if n > 0 && len(c.text) == 0 {
-			began()
-		}
-		c.text = append(c.text, buf[:min(n, maxCrash-len(c.text))]...)
-		c.mu.Unlock()
-		if err != nil {
-			return
-		}
+// add takes in a piece, nothing at the end. It reports whether it is the first.
+func (c *crash) add(b []byte) (first bool) {
+	if len(b) == 0 {
+		close(c.ended)
+		return false
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first = len(c.text) == 0
+	c.text = append(c.text, b[:min(len(b), maxCrash-len(c.text))]...)
+	return first
 }
 
 func (c *crash) bytes() []byte {

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"bytes"
-	"os"
 	"sync"
 	"time"
 )
@@ -23,7 +22,7 @@ const (
 // forwarder merges one stream of the replicas of one rank into one: whole
 // lines by line number, from the lowest live replica, each line once.
 type forwarder struct {
-	kind    streamKind
+	kind    stream
 	console *console
 
 	mu      sync.Mutex
@@ -34,7 +33,7 @@ type forwarder struct {
 	timer   *time.Timer
 }
 
-func newForwarder(kind streamKind, c *console, degree int) *forwarder {
+func newForwarder(kind stream, c *console, degree int) *forwarder {
 	f := &forwarder{kind: kind, console: c, sources: make([]*lines, degree)}
 	for i := range f.sources {
 		f.sources[i] = new(lines)
@@ -43,27 +42,15 @@ func newForwarder(kind streamKind, c *console, degree int) *forwarder {
 	return f
 }
 
-// pump takes what a replica writes until its end.
-func (f *forwarder) pump(replica int, r *os.File) {
-	defer r.Close()
-	buf := make([]byte, 32<<10)
-	for {
-		f.mu.Lock()
-		if f.sources[replica].last {
-			r.SetReadDeadline(time.Now().Add(drainTime))
-		}
-		f.mu.Unlock()
-		n, err := r.Read(buf)
-		f.mu.Lock()
-		l := f.sources[replica]
-		f.take(l, buf[:n])
-		for len(l.buf) > maxAhead && !l.dead && !l.last && err == nil {
-			f.room.Wait()
-		}
-		f.mu.Unlock()
-		if err != nil {
-			return
-		}
+// write takes what a replica writes. It blocks while the replica is too far
+// ahead of the one that speaks.
+func (f *forwarder) write(replica int, b []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.sources[replica]
+	f.take(l, b)
+	for len(l.buf) > maxAhead && !l.dead && !l.last {
+		f.room.Wait()
 	}
 }
 
@@ -78,13 +65,11 @@ func (f *forwarder) take(l *lines, b []byte) {
 	f.flush()
 }
 
-// release: the process is gone, what is left of its output is little. What it
-// has started may hold the pipe open without writing, for ever.
-func (f *forwarder) release(replica int, r *os.File) {
+// release: the process is gone, what is left of its output is little.
+func (f *forwarder) release(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sources[replica].last = true
-	r.SetReadDeadline(time.Now().Add(drainTime))
 	f.room.Broadcast()
 }
 

@@ -32,14 +32,14 @@ func (s *screen) String() string {
 	return s.b.String()
 }
 
-// give is what pump does with what it has read.
+// give is what write does, without waiting.
 func (f *forwarder) give(replica int, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.take(f.sources[replica], []byte(text))
 }
 
-func forwarderOn(kind streamKind, degree int) (*forwarder, *screen, *console) {
+func forwarderOn(kind stream, degree int) (*forwarder, *screen, *console) {
 	s := new(screen)
 	c := newConsole(s, s)
 	return newForwarder(kind, c, degree), s, c
@@ -121,7 +121,16 @@ func TestReplicaAheadHasToWait(t *testing.T) {
 	}
 	var pumps sync.WaitGroup
 	for i, r := range readers {
-		pumps.Go(func() { f.pump(i, r) })
+		pumps.Go(func() {
+			buf := make([]byte, 32<<10)
+			for {
+				n, err := r.Read(buf)
+				if err != nil {
+					return
+				}
+				f.write(i, buf[:n])
+			}
+		})
 	}
 	text := bytes.Repeat([]byte("0123456789abcde\n"), 3*maxAhead/16)
 	ahead := make(chan struct{})

@@ -41,7 +41,7 @@ type head struct {
 	config  *Config
 	console *console
 	trace   *trace // nil if there is none
-	agent   agent
+	agents  []agent
 	secret  job.Secret
 	began   time.Time // when it started to start processes
 	joined  time.Time // when all had joined
@@ -104,8 +104,8 @@ func (h *head) warnf(format string, args ...any) {
 	}
 }
 
-// message handles what a process says.
-func (h *head) message(m *member, msg *job.Message) {
+// handle does what a process says.
+func (h *head) handle(m *member, msg *job.Message) {
 	switch msg.Kind {
 	case job.KindListen:
 		m.address = msg.Address
@@ -125,7 +125,7 @@ func (h *head) message(m *member, msg *job.Message) {
 		h.releaseIfComplete()
 	case job.KindFail:
 		m.stats = *msg.Stats
-		h.failed(m, *msg.Failure)
+		h.runFailed(m, *msg.Failure)
 	}
 }
 
@@ -144,8 +144,8 @@ func (h *head) compare(m *member) {
 	}
 }
 
-// failed: run did not end well in m, which exits now.
-func (h *head) failed(m *member, f job.Failure) {
+// runFailed: run did not end well in m, which exits now.
+func (h *head) runFailed(m *member, f job.Failure) {
 	h.console.notef("%s", strings.TrimRight(string(prefix(m.process, []byte(fmt.Sprintf("%s: %s", f.Kind, f.Text)))), "\n"))
 	m.end = "failed"
 	m.ending = &ending{job.CauseExit, f.Text}
@@ -165,60 +165,8 @@ func (h *head) failed(m *member, f job.Failure) {
 // kill ends a process that has not gone by itself.
 func (h *head) kill(m *member) {
 	if !m.gone {
-		h.agent.signal(m.process, syscall.SIGKILL)
+		m.agent.signal(m.process, syscall.SIGKILL)
 	}
-}
-
-// exited, programGone and stopped make the head the observer of its agents.
-func (h *head) exited(p job.Process, state *os.ProcessState) {
-	h.post(func() {
-		m := h.members[p]
-		m.state = state
-		// Its last messages and the text of its crash say why it died.
-		go func() {
-			settled := time.NewTimer(settleTime)
-			defer settled.Stop()
-			for _, end := range []chan struct{}{m.silent, m.outputs.crash.ended} {
-				select {
-				case <-end:
-				case <-settled.C:
-					settled.Reset(0) // the other is given no time of its own
-				}
-			}
-			m.conn.Close()
-			crashed := len(m.outputs.crash.bytes()) > 0
-			h.post(func() { h.gone(m, crashed) })
-		}()
-	})
-}
-
-func (h *head) programGone(p job.Process) {
-	h.post(func() {
-		h.after(wrapperTime, func() {
-			m := h.members[p]
-			if m.gone || m.state != nil || m.ending != nil || h.phase == released {
-				return
-			}
-			m.ending = &ending{job.CauseExit, "its program ended under a wrapper that went on"}
-			h.kill(m)
-		})
-	})
-}
-
-func (h *head) stopped(p job.Process, d time.Duration) {
-	h.post(func() {
-		m := h.members[p]
-		m.stopped = time.Now()
-		if d < fenceAfter || m.gone || m.ending != nil || h.phase == over {
-			return
-		}
-		for _, peer := range h.order {
-			if peer.process.Rank == p.Rank && peer != m && !peer.gone && peer.ending == nil && time.Since(peer.stopped) > 3*stopPoll {
-				h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v went on", d.Seconds(), peer.process)})
-				return
-			}
-		}
-	})
 }
 
 // fence kills a process before it is declared dead, so that it never acts
@@ -250,10 +198,12 @@ func (h *head) suspect(m *member, p job.Process, text string) {
 	})
 }
 
+// send hands a message to a process.
+func (h *head) send(m *member, msg *job.Message) { m.agent.send(m.process, msg) }
+
 // gone: a process is no more, and all that it said is known.
-func (h *head) gone(m *member, crashed bool) {
+func (h *head) gone(m *member) {
 	m.gone = true
-	m.mail.close()
 	standing := h.ledger.standing[m.process]
 	clean := h.phase == released && standing == finished && m.ending == nil
 	if clean || h.phase == over && m.ending == nil {
@@ -263,7 +213,7 @@ func (h *head) gone(m *member, crashed bool) {
 		h.settleOutput(m, !clean, false)
 		return
 	}
-	e := m.cause(crashed)
+	e := m.cause()
 	if m.end == "" {
 		switch e.cause {
 		case job.CauseExit, job.CausePanic:
@@ -302,7 +252,7 @@ func (h *head) declare(m *member, e ending) {
 	}
 	for _, other := range h.order {
 		if !other.gone && other.hello != nil {
-			other.mail.send(&job.Message{Kind: job.KindVerdict, Verdict: &v})
+			h.send(other, &job.Message{Kind: job.KindVerdict, Verdict: &v})
 		}
 	}
 	h.settle()
@@ -323,7 +273,7 @@ func (h *head) finish(code int, text string) {
 	h.warnf("%s", text)
 	for _, m := range h.order {
 		if !m.gone {
-			m.mail.send(&job.Message{Kind: job.KindEnd, Code: code, Text: text})
+			h.send(m, &job.Message{Kind: job.KindEnd, Code: code, Text: text})
 		}
 	}
 	h.after(endGrace, h.killAll)
@@ -344,7 +294,7 @@ func (h *head) releaseIfComplete() {
 	h.eventf("all have finished")
 	for _, m := range h.order {
 		if !m.gone {
-			m.mail.send(&job.Message{Kind: job.KindRelease})
+			h.send(m, &job.Message{Kind: job.KindRelease})
 		}
 	}
 	h.after(releaseGrace, h.killAll)
@@ -363,7 +313,7 @@ func (h *head) interrupt(s os.Signal) {
 	h.phase = over
 	for _, m := range h.order {
 		if !m.gone {
-			h.agent.signal(m.process, syscall.SIGTERM)
+			m.agent.signal(m.process, syscall.SIGTERM)
 		}
 	}
 	h.after(termGrace, h.killAll)

@@ -1,48 +1,15 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// converse is the head's end of one control connection: the handshake, then
-// all that the process says. It posts what it learns.
-func (h *head) converse(m *member) {
-	defer close(m.silent)
-	hello, err := job.Answer(m.conn, &h.secret)
-	if err != nil {
-		if errors.Is(err, job.ErrRefused) || errors.Is(err, job.ErrMessage) {
-			h.post(func() { h.refuse(fmt.Sprintf("%v cannot join: %v", m.process, err)) })
-		}
-		return // it is gone, or will be; its agent sees that
-	}
-	pid := m.conn.PID()
-	h.post(func() { h.welcome(m, hello, pid) })
-	for {
-		msg, files, err := m.conn.Read()
-		closeFiles(files)
-		if err != nil {
-			if errors.Is(err, job.ErrMessage) {
-				h.post(func() { h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it sent nonsense: %v", err)}) })
-			}
-			h.post(func() { h.after(lastWords, func() { h.unheard(m) }) })
-			return
-		}
-		if msg.Kind == job.KindTrace { // too many for the head, and none of its business
-			h.trace.add(m.process, msg.Trace)
-			continue
-		}
-		h.post(func() { h.message(m, msg) })
-	}
-}
-
-// unheard: a process lives on without its control connection, and would wait
+// deaf: a process lives on without its control connection, and would wait
 // for events that cannot reach it.
-func (h *head) unheard(m *member) {
+func (h *head) deaf(m *member) {
 	if !m.gone && m.ending == nil && h.phase != released {
 		m.ending = &ending{job.CauseExit, "it closed its control connection"}
 		h.kill(m)
@@ -50,17 +17,17 @@ func (h *head) unheard(m *member) {
 }
 
 // welcome gives a process that has proved itself its place.
-func (h *head) welcome(m *member, hello *job.Hello, pid int) {
+func (h *head) welcome(m *member, hello *job.Hello) {
 	m.hello = hello
-	h.agent.joined(m.process, pid)
-	h.eventf("%v has joined: process %d on %s", m.process, pid, hello.Host)
+	h.eventf("%v has joined: process %d on %s", m.process, m.pid, m.hostName())
 	setup := &job.Setup{
 		Self:        m.process,
 		Incarnation: firstIncarnation,
 		Degrees:     h.ledger.degrees,
 		Check:       h.config.Check,
 		Sched:       h.config.Sched,
-		Link:        h.config.Link,
+		Listen:      m.listen,
+		TLS:         h.config.TLS,
 		Limit:       h.config.Limit,
 		Trace:       h.config.Trace != "",
 	}
@@ -69,9 +36,9 @@ func (h *head) welcome(m *member, hello *job.Hello, pid int) {
 			setup.Kills = append(setup.Kills, k.Kill)
 		}
 	}
-	m.mail.send(&job.Message{Kind: job.KindSetup, Setup: setup})
+	h.send(m, &job.Message{Kind: job.KindSetup, Setup: setup})
 	for _, v := range h.ledger.verdicts {
-		m.mail.send(&job.Message{Kind: job.KindVerdict, Verdict: &v})
+		h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v})
 	}
 	h.startIfReady()
 }
@@ -89,7 +56,7 @@ func (h *head) startIfReady() {
 		if m.gone {
 			continue
 		}
-		if !m.ready(h.config.Link) {
+		if !m.ready() {
 			return
 		}
 		if first == nil {
@@ -103,10 +70,7 @@ func (h *head) startIfReady() {
 	if first == nil {
 		return
 	}
-	if err := h.link(); err != nil {
-		h.refuse(err.Error())
-		return
-	}
+	h.link()
 	if !first.hello.Tag {
 		h.warnf("warning: the program was built without the intra tag, so its sections are not shared: build it with -tags intra")
 	}
@@ -117,36 +81,33 @@ func (h *head) startIfReady() {
 
 // link gives each pair of processes its link and each process its list of
 // peers.
-func (h *head) link() error {
+func (h *head) link() {
 	peers := make(map[job.Process][]job.Peer)
 	for i, a := range h.order {
 		for _, b := range h.order[i+1:] {
 			if a.gone || b.gone {
 				continue
 			}
-			peers[a.process] = append(peers[a.process], b.peer())
-			peers[b.process] = append(peers[b.process], a.peer())
-			if h.config.Link == job.LinkTCP {
-				continue
+			kind := job.LinkTCP
+			if a.agent == b.agent {
+				kind = h.config.Link
 			}
-			lower, higher, err := job.LinkFiles(h.config.Link, h.config.Ring)
-			if err != nil {
-				return fmt.Errorf("make the link between %v and %v: %w", a.process, b.process, err)
+			peers[a.process] = append(peers[a.process], b.peer(kind))
+			peers[b.process] = append(peers[b.process], a.peer(kind))
+			if kind != job.LinkTCP {
+				a.agent.link(hostLink{Lower: a.process, Higher: b.process, Kind: kind, Ring: h.config.Ring})
 			}
-			a.mail.send(&job.Message{Kind: job.KindLink, Process: &b.process}, lower)
-			b.mail.send(&job.Message{Kind: job.KindLink, Process: &a.process}, higher)
 		}
 	}
 	for _, m := range h.order {
 		if !m.gone {
-			m.mail.send(&job.Message{Kind: job.KindStart, Peers: peers[m.process]})
+			h.send(m, &job.Message{Kind: job.KindStart, Peers: peers[m.process]})
 		}
 	}
-	return nil
 }
 
-func (m *member) peer() job.Peer {
-	return job.Peer{Process: m.process, Incarnation: firstIncarnation, Address: m.address}
+func (m *member) peer(kind string) job.Peer {
+	return job.Peer{Process: m.process, Incarnation: firstIncarnation, Link: kind, Address: m.address}
 }
 
 // refuse ends a job whose processes do not belong together.
@@ -157,55 +118,8 @@ func (h *head) refuse(why string) {
 	h.ledger.decide(ExitRefused, "the job is refused: "+why)
 	for _, m := range h.order {
 		if !m.gone {
-			m.mail.send(&job.Message{Kind: job.KindRefuse, Text: why})
+			h.send(m, &job.Message{Kind: job.KindRefuse, Text: why})
 		}
 	}
 	h.settle()
-}
-
-// enlist starts one process and its conversation.
-func (h *head) enlist(p job.Process, path string, streams [2]*forwarder) error {
-	conn, control, err := job.Pair()
-	if err != nil {
-		return err
-	}
-	secret, err := h.secret.File()
-	if err != nil {
-		control.Close()
-		conn.Close()
-		return err
-	}
-	outputs, w, err := openOutputs(p, streams)
-	if err != nil {
-		control.Close()
-		conn.Close()
-		secret.Close()
-		return err
-	}
-	in := job.Inheritance{Control: control, Secret: secret, Crash: w[2]}
-	defer in.Close()
-	defer closeFiles(w[:2])
-	c := command{
-		path: path, args: h.config.Program, environ: append(os.Environ(), in.Environ(p)...),
-		stdout: w[0], stderr: w[1], extra: in.Files(),
-	}
-	if p.Rank == 0 && h.config.Stdin != nil {
-		r, feed, err := os.Pipe()
-		if err != nil {
-			return fmt.Errorf("create a pipe: %w", err)
-		}
-		defer r.Close()
-		h.stdin.add(feed)
-		c.stdin = r
-	}
-	m := &member{process: p, conn: conn, mail: newMailbox(conn), outputs: outputs, silent: make(chan struct{})}
-	// The head's loop does not run yet: what the agent sees waits for it.
-	h.members[p] = m
-	h.order = append(h.order, m)
-	if m.pid, err = h.agent.start(p, c); err != nil {
-		return err
-	}
-	h.left++
-	go h.converse(m)
-	return nil
 }

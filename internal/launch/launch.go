@@ -33,6 +33,8 @@ type Config struct {
 	Verbose, Quiet bool
 	Progress       bool // standard error is a terminal
 
+	TLS bool // encrypt the connections between hosts
+
 	Stdin          io.Reader // nil: nothing
 	Stdout, Stderr io.Writer
 	Signals        <-chan os.Signal // nil: none
@@ -103,10 +105,11 @@ func (c *Config) validate() error {
 }
 
 func (h *head) run(ctx context.Context, path string, g *guard) int {
-	agent := newLocal(h, g)
-	defer agent.close()
-	h.agent, h.began = agent, time.Now()
-	h.startAll(path)
+	h.began = time.Now()
+	here := newLocal(h, h.secret, h.plan(path), g)
+	defer here.close()
+	h.enlist(func(job.Process) (agent, *job.Host) { return here, nil })
+	h.startAll()
 	if h.config.Stdin != nil {
 		go h.stdin.run(h.config.Stdin)
 	}
@@ -143,19 +146,35 @@ func (h *head) run(ctx context.Context, path string, g *guard) int {
 	return code
 }
 
-// startAll starts all processes, or ends the job if one cannot be started.
-func (h *head) startAll(path string) {
+// plan is what the agents start.
+func (h *head) plan(path string) plan {
+	return plan{Path: path, Args: h.config.Program, Environ: os.Environ(), Stdin: h.config.Stdin != nil}
+}
+
+// enlist makes the list of all processes, each with its place.
+func (h *head) enlist(place func(job.Process) (agent, *job.Host)) {
 	for rank, degree := range h.config.Degrees {
 		streams := [2]*forwarder{newForwarder(stdout, h.console, degree), newForwarder(stderr, h.console, degree)}
 		for replica := range degree {
 			p := job.Process{Rank: rank, Replica: replica}
-			if err := h.enlist(p, path, streams); err != nil {
-				h.phase = over
-				h.ledger.decide(ExitRefused, err.Error())
-				h.warnf("%v", err)
-				h.killAll()
-				return
+			m := &member{process: p, outputs: newOutputs(p, streams)}
+			m.agent, m.host = place(p)
+			if h.config.Link == job.LinkTCP {
+				m.listen = "127.0.0.1:0"
 			}
+			h.members[p] = m
+			h.order = append(h.order, m)
+		}
+	}
+	h.left = len(h.order)
+}
+
+// startAll starts all processes.
+func (h *head) startAll() {
+	for _, m := range h.order {
+		m.agent.start(m.process)
+		if h.config.Stdin != nil && m.process.Rank == 0 {
+			h.stdin.add(func(b []byte) { m.agent.feed(m.process, b) })
 		}
 	}
 }

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
@@ -12,21 +11,21 @@ import (
 // member is what the head knows of one process.
 type member struct {
 	process job.Process
-	pid     int
-	conn    *job.Conn
-	silent  chan struct{} // closed when nothing more comes from it
-	mail    *mailbox
+	host    *job.Host // nil in a job on this host only
+	agent   agent     // of its host
+	listen  string    // where it is to listen for links over TCP, "" if it need not
 	outputs *outputs
 
+	pid     int        // once it is started
 	hello   *job.Hello // once it has joined
 	address string     // where it listens for links over TCP
 	stats   job.Stats
 	ending  *ending   // why it is going to die, if the head knows
 	stopped time.Time // when it was last seen stopped
 
-	gone  bool             // it is no more, and all it said is known
-	state *os.ProcessState // set when it is no more
-	end   string           // for the report: how it ended
+	gone bool   // it is no more, and all it said is known
+	exit *exit  // how it ended, unless it was lost with its host
+	end  string // for the report: how it ended
 }
 
 // ending is a cause of death that is known before the death.
@@ -36,21 +35,35 @@ type ending struct {
 }
 
 // ready: the process can get its links.
-func (m *member) ready(link string) bool {
-	return m.hello != nil && (link != job.LinkTCP || m.address != "")
+func (m *member) ready() bool { return m.hello != nil && (m.listen == "" || m.address != "") }
+
+// hostName names the host as the user did.
+func (m *member) hostName() string {
+	switch {
+	case m.host != nil:
+		return m.host.Name
+	case m.hello != nil:
+		return m.hello.Host
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
 }
 
 // cause finds out, after the death, why the process died.
-func (m *member) cause(crashed bool) ending {
+func (m *member) cause() ending {
 	if m.ending != nil {
 		return *m.ending
 	}
-	ws := m.state.Sys().(syscall.WaitStatus)
+	ws := m.exit.Status
+	crashed := len(m.outputs.crash.bytes()) > 0
 	wrapped := m.hello != nil && m.hello.PID != m.pid
-	e := ending{job.CauseExit, m.state.String()}
+	e := ending{job.CauseExit, m.exit.Text}
 	switch {
 	case crashed:
-		e = ending{job.CausePanic, "crashed, " + m.state.String()}
+		e = ending{job.CausePanic, "crashed, " + m.exit.Text}
 	case ws.Signaled():
 		e = ending{job.CauseSignal, "killed by " + signalName(ws.Signal())}
 	case wrapped && ws.ExitStatus() > 128 && ws.ExitStatus() < 128+65: // a shell's way to say it
@@ -60,73 +73,4 @@ func (m *member) cause(crashed bool) ending {
 		e.detail += "; it never joined the job: is it a program that calls intra.Main?"
 	}
 	return e
-}
-
-// mailbox sends messages to one process. The head never waits for a process:
-// one that is stopped does not read.
-type mailbox struct {
-	mu     sync.Mutex
-	some   *sync.Cond
-	queue  []letter
-	closed bool
-}
-
-type letter struct {
-	m     *job.Message
-	files []*os.File // closed once sent
-}
-
-func newMailbox(c *job.Conn) *mailbox {
-	b := new(mailbox)
-	b.some = sync.NewCond(&b.mu)
-	go b.run(c)
-	return b
-}
-
-func (b *mailbox) send(m *job.Message, files ...*os.File) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	l := letter{m, files}
-	if b.closed {
-		l.close()
-		return
-	}
-	b.queue = append(b.queue, l)
-	b.some.Signal()
-}
-
-func (b *mailbox) run(c *job.Conn) {
-	for {
-		b.mu.Lock()
-		for len(b.queue) == 0 && !b.closed {
-			b.some.Wait()
-		}
-		queue, closed := b.queue, b.closed
-		b.queue = nil
-		b.mu.Unlock()
-		for _, l := range queue {
-			if !closed {
-				// A process that is gone is seen by its agent.
-				_ = c.Write(l.m, l.files...)
-			}
-			l.close()
-		}
-		if closed {
-			return
-		}
-	}
-}
-
-// close drops what is not sent yet.
-func (b *mailbox) close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closed = true
-	b.some.Signal()
-}
-
-func (l letter) close() {
-	for _, f := range l.files {
-		f.Close()
-	}
 }

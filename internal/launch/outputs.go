@@ -14,49 +14,43 @@ import (
 // that it started may hold them open.
 const drainTime = time.Second
 
-// outputs are the pipes from one process.
+// outputs are what one process writes.
 type outputs struct {
 	process job.Process
 	streams [2]*forwarder
 	crash   crash
-	pipes   [3]*os.File // read ends
-	read    chan struct{}
+	open    sync.WaitGroup // of streams
 }
 
-// openOutputs starts to read; the files returned are for the process:
-// standard output, standard error, crash.
-func openOutputs(p job.Process, streams [2]*forwarder) (*outputs, [3]*os.File, error) {
-	o := &outputs{process: p, streams: streams, read: make(chan struct{})}
+func newOutputs(p job.Process, streams [2]*forwarder) *outputs {
+	o := &outputs{process: p, streams: streams}
 	o.crash.ended = make(chan struct{})
-	var w [3]*os.File
-	for i := range w {
-		var err error
-		if o.pipes[i], w[i], err = os.Pipe(); err != nil {
-			closeFiles(o.pipes[:i])
-			closeFiles(w[:i])
-			return nil, w, fmt.Errorf("create a pipe: %w", err)
+	o.open.Add(len(streams))
+	return o
+}
+
+// write takes in bytes of a stream, or its end. It blocks until there is room.
+func (o *outputs) write(s stream, b []byte) {
+	switch {
+	case s == crashes:
+		if o.crash.add(b) {
+			o.streams[stderr].freeze(o.process.Replica)
 		}
+	case len(b) == 0:
+		o.open.Done()
+	default:
+		o.streams[s].write(o.process.Replica, b)
 	}
-	var pumps sync.WaitGroup
-	pumps.Go(func() { streams[stdout].pump(p.Replica, o.pipes[0]) })
-	pumps.Go(func() { streams[stderr].pump(p.Replica, o.pipes[1]) })
-	go o.crash.collect(o.pipes[2], func() { streams[stderr].freeze(p.Replica) })
-	go func() {
-		pumps.Wait()
-		close(o.read)
-	}()
-	return o, w, nil
 }
 
 // finish settles the output of a process that is gone. It returns what the
 // process said of its own death. It blocks until the rest has been read.
 func (o *outputs) finish(died, itself bool) (words []byte) {
-	o.pipes[2].SetReadDeadline(time.Now().Add(drainTime))
-	<-o.crash.ended
-	for i, f := range o.streams {
-		f.release(o.process.Replica, o.pipes[i])
+	for _, f := range o.streams {
+		f.release(o.process.Replica)
 	}
-	<-o.read
+	<-o.crash.ended
+	o.open.Wait()
 	if !died {
 		o.streams[stdout].finished(o.process.Replica)
 		o.streams[stderr].finished(o.process.Replica)

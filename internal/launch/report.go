@@ -90,10 +90,6 @@ func (h *head) report(code int) *report {
 	if !h.joined.IsZero() {
 		r.WallSeconds = h.finished.Sub(h.joined).Seconds()
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
 	for _, k := range h.kills {
 		r.Kills = append(r.Kills, kill{k.Process, k.When(), k.fired})
 	}
@@ -101,12 +97,11 @@ func (h *head) report(code int) *report {
 		if m.pid == 0 { // it could not be started
 			continue
 		}
-		p := process{Process: m.process, Host: host, PID: m.pid, End: m.end}
-		if m.state != nil {
-			p.Status = m.state.String()
+		p := process{Process: m.process, Host: m.hostName(), PID: m.pid, End: m.end}
+		if m.exit != nil {
+			p.Status = m.exit.Text
 		}
 		if m.hello != nil {
-			p.Host = m.hello.Host
 			r.IntraTag = m.hello.Tag
 		}
 		p.add(m.stats)

@@ -2,7 +2,7 @@ package launch
 
 import (
 	"io"
-	"os"
+	"slices"
 )
 
 // maxStdin is how many chunks of standard input one replica of rank 0 may lag
@@ -14,19 +14,16 @@ type stdin struct {
 	sinks []chan []byte
 }
 
-// add gives the input to w as well, which it closes at the end. It is called
-// before run.
-func (s *stdin) add(w *os.File) {
+// add gives the input to feed as well, nothing at its end. It is called before
+// run.
+func (s *stdin) add(feed func([]byte)) {
 	sink := make(chan []byte, maxStdin)
 	s.sinks = append(s.sinks, sink)
 	go func() {
-		var failed error
 		for b := range sink {
-			if failed == nil { // a process that does not read any more must not stop the others
-				_, failed = w.Write(b)
-			}
+			feed(b)
 		}
-		w.Close()
+		feed(nil)
 	}()
 }
 
@@ -37,7 +34,7 @@ func (s *stdin) run(r io.Reader) {
 		n, err := r.Read(buf)
 		for _, sink := range s.sinks {
 			if n > 0 {
-				sink <- buf[:n]
+				sink <- slices.Clip(buf[:n])
 			}
 			if err != nil {
 				close(sink)

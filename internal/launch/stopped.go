@@ -4,7 +4,54 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
 )
+
+// stopPoll is how often the agent looks for stopped processes.
+const stopPoll = 100 * time.Millisecond
+
+// watchStops tells of processes that are stopped, by a signal and not by a
+// debugger. A process that is merely slow is none of its business.
+func (a *local) watchStops() {
+	tick := time.NewTicker(stopPoll)
+	defer tick.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-a.quit:
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		pause := now.Sub(last) > 5*stopPoll // we were stopped ourselves
+		last = now
+		for p, d := range a.findStopped(now, pause) {
+			a.observer.stopped(p, d)
+		}
+	}
+}
+
+func (a *local) findStopped(now time.Time, pause bool) map[job.Process]time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var found map[job.Process]time.Duration
+	for p, c := range a.children {
+		if !isStopped(c.cmd.Process.Pid) && (c.program == 0 || !isStopped(c.program)) {
+			c.since = time.Time{}
+			continue
+		}
+		if c.since.IsZero() || pause {
+			c.since = now
+		}
+		if found == nil {
+			found = make(map[job.Process]time.Duration)
+		}
+		found[p] = now.Sub(c.since)
+	}
+	return found
+}
 
 // isStopped reports whether a process is stopped by a signal. A process under
 // a debugger ("t") is not.

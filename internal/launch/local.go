@@ -1,0 +1,345 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// local is the agent of the host that it runs on.
+type local struct {
+	observer observer
+	secret   job.Secret
+	plan     plan
+	guard    *guard      // nil if there is none
+	starts   chan func() // run by the thread that is the processes' parent
+	quit     chan struct{}
+
+	mu       sync.Mutex
+	children map[job.Process]*child // those that are not gone
+}
+
+// child is one process and the agent's ends of what it has.
+type child struct {
+	process job.Process
+	cmd     *exec.Cmd
+	conn    *job.Conn
+	mail    *mailbox
+	stdin   *os.File          // nil if it has none
+	pipes   [streams]*os.File // read ends
+	last    atomic.Bool       // it is gone: what is in the pipes is all
+	silent  chan struct{}     // closed when its control connection is read to the end
+	crashed chan struct{}     // closed when the pipe for crashes is
+	program int               // pid of the program under a wrapper, 0 if there is none
+	since   time.Time         // when it was stopped
+}
+
+func newLocal(o observer, secret job.Secret, p plan, g *guard) *local {
+	a := &local{
+		observer: o,
+		secret:   secret,
+		plan:     p,
+		guard:    g,
+		starts:   make(chan func()),
+		quit:     make(chan struct{}),
+		children: make(map[job.Process]*child),
+	}
+	go a.parent()
+	go a.watchStops()
+	return a
+}
+
+// parent starts all processes from one thread, since the kernel sends their
+// parent-death signal when that thread ends. It lives as long as the agent.
+func (a *local) parent() {
+	runtime.LockOSThread()
+	for {
+		select {
+		case f := <-a.starts:
+			f()
+		case <-a.quit:
+			return
+		}
+	}
+}
+
+func (a *local) start(p job.Process) {
+	c, err := a.launch(p)
+	if err != nil {
+		go a.observer.started(p, 0, fmt.Errorf("start %v: %w", p, err))
+		return
+	}
+	go func() {
+		a.observer.started(p, c.cmd.Process.Pid, nil)
+		for s := range streams {
+			go a.pump(c, s)
+		}
+		go a.converse(c)
+		a.reap(c)
+	}()
+}
+
+// launch starts a process with its ends of everything.
+func (a *local) launch(p job.Process) (*child, error) {
+	c := &child{process: p, silent: make(chan struct{}), crashed: make(chan struct{})}
+	var theirs []*os.File
+	ok := false
+	defer func() {
+		closeFiles(theirs)
+		if !ok {
+			c.release()
+		}
+	}()
+	var err error
+	var in job.Inheritance
+	if c.conn, in.Control, err = job.Pair(); err != nil {
+		return nil, err
+	}
+	theirs = append(theirs, in.Control)
+	if in.Secret, err = a.secret.File(); err != nil {
+		return nil, err
+	}
+	theirs = append(theirs, in.Secret)
+	var w [streams]*os.File
+	for s := range streams {
+		if c.pipes[s], w[s], err = os.Pipe(); err != nil {
+			return nil, fmt.Errorf("create a pipe: %w", err)
+		}
+		theirs = append(theirs, w[s])
+	}
+	in.Crash = w[crashes]
+	c.cmd = &exec.Cmd{
+		Path: a.plan.Path, Args: a.plan.Args, Dir: a.plan.Dir,
+		Env:    append(a.plan.Environ[:len(a.plan.Environ):len(a.plan.Environ)], in.Environ(p)...),
+		Stdout: w[stdout], Stderr: w[stderr], ExtraFiles: in.Files(),
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	}
+	if a.plan.Stdin && p.Rank == 0 {
+		var r *os.File
+		if r, c.stdin, err = os.Pipe(); err != nil {
+			return nil, fmt.Errorf("create a pipe: %w", err)
+		}
+		theirs = append(theirs, r)
+		c.cmd.Stdin = r
+	}
+	result := make(chan error)
+	a.starts <- func() { result <- c.cmd.Start() }
+	if err := <-result; err != nil {
+		return nil, err
+	}
+	ok = true
+	a.guard.watch(c.cmd.Process.Pid)
+	c.mail = newMailbox(c.conn)
+	a.mu.Lock()
+	a.children[p] = c
+	a.mu.Unlock()
+	return c, nil
+}
+
+// release closes what a process that was not started would have had.
+func (c *child) release() {
+	if c.conn != nil {
+		c.conn.Close()
+	}
+	closeFiles(c.pipes[:])
+	closeFiles([]*os.File{c.stdin})
+}
+
+// pump takes what a process writes until its end. Something that it started
+// may hold the pipe open without writing, for ever: then it is over a while
+// after the process.
+func (a *local) pump(c *child, s stream) {
+	r, taken := c.pipes[s], 0
+	buf := make([]byte, 32<<10)
+	for {
+		if c.last.Load() {
+			r.SetReadDeadline(time.Now().Add(drainTime))
+		}
+		n, err := r.Read(buf)
+		if taken += n; n > 0 && (s != crashes || taken <= maxCrash) {
+			a.observer.output(c.process, s, buf[:n])
+		}
+		if err != nil {
+			break
+		}
+	}
+	r.Close()
+	if s == crashes {
+		close(c.crashed)
+	}
+	a.observer.output(c.process, s, nil)
+}
+
+// converse is the end of one control connection: the handshake, then all that
+// the process says.
+func (a *local) converse(c *child) {
+	defer close(c.silent)
+	hello, err := job.Answer(c.conn, &a.secret)
+	if err == nil {
+		a.follow(c, c.conn.PID())
+		a.observer.hello(c.process, hello)
+		for {
+			msg, files, e := c.conn.Read()
+			closeFiles(files)
+			if err = e; err != nil {
+				break
+			}
+			a.observer.message(c.process, msg)
+		}
+	}
+	s := silence{silenceEnd, err.Error()}
+	switch {
+	case errors.Is(err, job.ErrRefused):
+		s.Why = silenceRefused
+	case errors.Is(err, job.ErrMessage):
+		s.Why = silenceNonsense
+	}
+	a.observer.unheard(c.process, s)
+}
+
+// reap waits for the end of a process. Its group is killed before its number
+// is free again.
+func (a *local) reap(c *child) {
+	pid := c.cmd.Process.Pid
+	if err := awaitExit(pid); err != nil { // a kernel without pidfds
+		_ = c.cmd.Wait()
+	}
+	killGroup(pid, syscall.SIGKILL)
+	a.guard.forget(pid)
+	a.mu.Lock()
+	delete(a.children, c.process)
+	if c.program != 0 {
+		signalPID(c.program, syscall.SIGKILL)
+	}
+	a.mu.Unlock()
+	_ = c.cmd.Wait() // the state says it all
+	c.last.Store(true)
+	for _, r := range c.pipes {
+		_ = r.SetReadDeadline(time.Now().Add(drainTime)) // it may be closed
+	}
+	// Its last messages and the text of its crash say why it died.
+	settled := time.NewTimer(settleTime)
+	defer settled.Stop()
+	for _, end := range []chan struct{}{c.silent, c.crashed} {
+		select {
+		case <-end:
+		case <-settled.C:
+			settled.Reset(0) // the other is given no time of its own
+		}
+	}
+	c.mail.close()
+	c.conn.Close()
+	<-c.silent
+	closeFiles([]*os.File{c.stdin})
+	a.observer.exited(c.process, exitOf(c.cmd.ProcessState))
+}
+
+// follow watches the program of a process that was started as a wrapper.
+func (a *local) follow(c *child, pid int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.children[c.process] == nil || pid == 0 || pid == c.cmd.Process.Pid {
+		return
+	}
+	c.program = pid
+	go func() {
+		if err := awaitExit(pid); err != nil && !errors.Is(err, unix.ESRCH) {
+			return // a kernel without pidfds: the wrapper's end has to do
+		}
+		a.mu.Lock()
+		c.program = 0
+		a.mu.Unlock()
+		time.AfterFunc(wrapperTime, func() {
+			if a.child(c.process) == c {
+				a.observer.programGone(c.process)
+			}
+		})
+	}()
+}
+
+// child returns the process if it is not gone.
+func (a *local) child(p job.Process) *child {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.children[p]
+}
+
+func (a *local) send(p job.Process, m *job.Message) { a.mail(p, m) }
+
+func (a *local) mail(p job.Process, m *job.Message, files ...*os.File) {
+	if c := a.child(p); c != nil {
+		c.mail.send(m, files...)
+		return
+	}
+	closeFiles(files)
+}
+
+func (a *local) link(l hostLink) {
+	lower, higher, err := job.LinkFiles(l.Kind, l.Ring)
+	if err != nil {
+		go a.observer.failed(fmt.Errorf("make the link between %v and %v: %w", l.Lower, l.Higher, err))
+		return
+	}
+	a.mail(l.Lower, &job.Message{Kind: job.KindLink, Process: &l.Higher}, lower)
+	a.mail(l.Higher, &job.Message{Kind: job.KindLink, Process: &l.Lower}, higher)
+}
+
+func (a *local) feed(p job.Process, b []byte) {
+	c := a.child(p)
+	switch {
+	case c == nil || c.stdin == nil:
+	case len(b) == 0:
+		c.stdin.Close()
+	default:
+		_, _ = c.stdin.Write(b) // a process that does not read any more must not stop the others
+	}
+}
+
+func (a *local) signal(p job.Process, s syscall.Signal) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := a.children[p]
+	if c == nil {
+		return
+	}
+	killGroup(c.cmd.Process.Pid, s)
+	if c.program != 0 {
+		signalPID(c.program, s)
+	}
+}
+
+func (a *local) close() { close(a.quit) }
+
+// awaitExit waits until the process has ended, without reaping it.
+func awaitExit(pid int) error {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return fmt.Errorf("watch process %d: %w", pid, err)
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	defer f.Close()
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("watch process %d: %w", pid, err)
+	}
+	return rc.Read(func(fd uintptr) bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		return n > 0 || err != nil && err != unix.EINTR
+	})
+}
+
+// killGroup signals a process group; that it is empty by now is no error.
+func killGroup(pid int, s syscall.Signal) { _ = syscall.Kill(-pid, s) }
+
+// signalPID signals a process that may be gone by now.
+func signalPID(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }

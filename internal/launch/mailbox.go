@@ -1,0 +1,77 @@
+package launch
+
+import (
+	"os"
+	"sync"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// mailbox sends messages to one process. Nobody waits for a process: one that
+// is stopped does not read.
+type mailbox struct {
+	mu     sync.Mutex
+	some   *sync.Cond
+	queue  []letter
+	closed bool
+}
+
+type letter struct {
+	m     *job.Message
+	files []*os.File // closed once sent
+}
+
+func newMailbox(c *job.Conn) *mailbox {
+	b := new(mailbox)
+	b.some = sync.NewCond(&b.mu)
+	go b.run(c)
+	return b
+}
+
+func (b *mailbox) send(m *job.Message, files ...*os.File) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := letter{m, files}
+	if b.closed {
+		l.close()
+		return
+	}
+	b.queue = append(b.queue, l)
+	b.some.Signal()
+}
+
+func (b *mailbox) run(c *job.Conn) {
+	for {
+		b.mu.Lock()
+		for len(b.queue) == 0 && !b.closed {
+			b.some.Wait()
+		}
+		queue, closed := b.queue, b.closed
+		b.queue = nil
+		b.mu.Unlock()
+		for _, l := range queue {
+			if !closed {
+				// That a process is gone is seen otherwise.
+				_ = c.Write(l.m, l.files...)
+			}
+			l.close()
+		}
+		if closed {
+			return
+		}
+	}
+}
+
+// close drops what is not sent yet.
+func (b *mailbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.some.Signal()
+}
+
+func (l letter) close() {
+	for _, f := range l.files {
+		f.Close()
+	}
+}

@@ -1,0 +1,98 @@
+package launch
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// The methods in this file make the head the observer of its agents. They are
+// called from the agents' goroutines.
+
+func (h *head) started(p job.Process, pid int, err error) {
+	h.post(func() {
+		m := h.members[p]
+		if m.pid = pid; err == nil {
+			return
+		}
+		m.gone = true
+		h.left--
+		if h.phase == over {
+			return
+		}
+		h.phase = over
+		h.ledger.decide(ExitRefused, err.Error())
+		h.warnf("%v", err)
+		h.killAll()
+	})
+}
+
+func (h *head) hello(p job.Process, hello *job.Hello) {
+	h.post(func() { h.welcome(h.members[p], hello) })
+}
+
+func (h *head) message(p job.Process, msg *job.Message) {
+	if msg.Kind == job.KindTrace { // too many for the head, and none of its business
+		h.trace.add(p, msg.Trace)
+		return
+	}
+	h.post(func() { h.handle(h.members[p], msg) })
+}
+
+func (h *head) unheard(p job.Process, s silence) {
+	h.post(func() {
+		m := h.members[p]
+		switch {
+		case m.hello == nil && s.Why != silenceEnd:
+			h.refuse(fmt.Sprintf("%v cannot join: %s", p, s.Text))
+		case m.hello == nil: // it is gone, or will be; its agent sees that
+			return
+		case s.Why == silenceNonsense:
+			h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it sent nonsense: %s", s.Text)})
+		}
+		h.after(lastWords, func() { h.deaf(m) })
+	})
+}
+
+func (h *head) output(p job.Process, s stream, b []byte) { h.members[p].outputs.write(s, b) }
+
+func (h *head) exited(p job.Process, e exit) {
+	h.post(func() {
+		m := h.members[p]
+		if m.gone {
+			return
+		}
+		m.exit = &e
+		h.gone(m)
+	})
+}
+
+func (h *head) programGone(p job.Process) {
+	h.post(func() {
+		m := h.members[p]
+		if m.gone || m.ending != nil || h.phase == released {
+			return
+		}
+		m.ending = &ending{job.CauseExit, "its program ended under a wrapper that went on"}
+		h.kill(m)
+	})
+}
+
+func (h *head) stopped(p job.Process, d time.Duration) {
+	h.post(func() {
+		m := h.members[p]
+		m.stopped = time.Now()
+		if d < fenceAfter || m.gone || m.ending != nil || h.phase == over {
+			return
+		}
+		for _, peer := range h.order {
+			if peer.process.Rank == p.Rank && peer != m && !peer.gone && peer.ending == nil && time.Since(peer.stopped) > 3*stopPoll {
+				h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v went on", d.Seconds(), peer.process)})
+				return
+			}
+		}
+	})
+}
+
+func (h *head) failed(err error) { h.post(func() { h.refuse(err.Error()) }) }
