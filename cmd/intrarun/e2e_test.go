@@ -48,9 +48,15 @@ func command(args ...string) *exec.Cmd {
 // start begins a run whose flags are separated by spaces.
 func start(t *testing.T, flags string, program ...string) (*exec.Cmd, func() result) {
 	t.Helper()
+	return startAs(t, command, flags, program...)
+}
+
+// startAs begins a run of the command that make makes of arguments.
+func startAs(t *testing.T, make func(args ...string) *exec.Cmd, flags string, program ...string) (*exec.Cmd, func() result) {
+	t.Helper()
 	report := filepath.Join(t.TempDir(), "report.json")
 	args := append([]string{"-report", report}, strings.Fields(flags)...)
-	cmd := command(append(args, program...)...)
+	cmd := make(append(args, program...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	require.NoError(t, cmd.Start())
@@ -358,30 +364,37 @@ func TestProgramThatCannotBeStarted(t *testing.T) {
 
 func TestUsageErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                               "no program given",
-		"-r 0 true":                      "-r 0",
-		"-n 0 true":                      "-n 0",
-		"-degrees 0 true":                "want numbers from 1",
-		"-degrees 2,x true":              "want numbers from 1",
-		"-degrees 2,2 -r 2 true":         "-degrees and -r contradict",
-		"-degrees 2,2 -n 3 true":         "leave -n out",
-		"-link ib true":                  "want auto, shm, unix or tcp",
-		"-sched random true":             "want static, adaptive or replicate",
-		"-kill 0.0 true":                 "RANK.REPLICA@WHEN",
-		"-kill 0.2@1s true":              "no process 0.2",
-		"-kill 0.1@job:3 true":           "unknown kill point",
-		"-ring lots true":                "number of bytes",
-		"-limit 3 true":                  "is not a bandwidth",
-		"-trace /no/such/folder/t true":  "no such file",
-		"-v -quiet true":                 "contradict",
-		"-report /no/such/folder/r true": "no such file",
-		"-bogus true":                    "-bogus",
-		"-n 2000000000 true":             "more than 65536 processes",
-		"-degrees 2000000000 true":       "more than 65536 processes",
-		"-n 30000 true":                  "open files",
-		"./no/such/program":              "neither",
-		"-- ./no/such/program -r 0":      "neither",
-		"github.com/intrahpc/nosuch/pkg": "neither",
+		"":                                  "no program given",
+		"-r 0 true":                         "-r 0",
+		"-n 0 true":                         "-n 0",
+		"-degrees 0 true":                   "want numbers from 1",
+		"-degrees 2,x true":                 "want numbers from 1",
+		"-degrees 2,2 -r 2 true":            "-degrees and -r contradict",
+		"-degrees 2,2 -n 3 true":            "leave -n out",
+		"-link ib true":                     "want auto, shm, unix or tcp",
+		"-sched random true":                "want static, adaptive or replicate",
+		"-kill 0.0 true":                    "RANK.REPLICA@WHEN",
+		"-kill 0.2@1s true":                 "no process 0.2",
+		"-kill 0.1@job:3 true":              "unknown kill point",
+		"-ring lots true":                   "number of bytes",
+		"-limit 3 true":                     "is not a bandwidth",
+		"-trace /no/such/folder/t true":     "no such file",
+		"-tls true":                         "for jobs on several hosts",
+		"-hosts a -hostfile b true":         "contradict",
+		"-hosts a:2 -n 2 true":              "4 processes for 2 slots",
+		"-hosts a:0 true":                   "number of slots",
+		"-hostfile /no/such/file true":      "no such file",
+		"-hosts a:2 -rsh ssh true":          "want a command with {host}",
+		"-strict-placement -hosts a:2 true": "share a host",
+		"-v -quiet true":                    "contradict",
+		"-report /no/such/folder/r true":    "no such file",
+		"-bogus true":                       "-bogus",
+		"-n 2000000000 true":                "more than 65536 processes",
+		"-degrees 2000000000 true":          "more than 65536 processes",
+		"-n 30000 true":                     "open files",
+		"./no/such/program":                 "neither",
+		"-- ./no/such/program -r 0":         "neither",
+		"github.com/intrahpc/nosuch/pkg":    "neither",
 	} {
 		t.Run(args, func(t *testing.T) {
 			cmd := command(strings.Fields(args)...)

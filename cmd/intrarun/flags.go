@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,14 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and differing replicas")
 	fs.StringVar(&c.Report, "report", "", "write a JSON report to `FILE`, - for standard error")
 	fs.StringVar(&c.Trace, "trace", "", "write a timeline to `FILE`, in the trace format of Chrome, which ui.perfetto.dev opens")
+	hosts := fs.String("hosts", "", "run on these `hosts`, each with a number of slots, like h1:2,h2:2 or n[01-04]:2;\nlocalhost is this one")
+	hostfile := fs.String("hostfile", "", "run on the hosts of `FILE`: one per line, h1 slots=2 rack=a addr=10.0.0.1")
+	fs.StringVar(&c.RemoteShell, "rsh", "ssh {host}", "`command` that starts another one on {host}")
+	fs.StringVar(&c.HeadAddress, "head", "", "`address` of this host that the others use (default: each of them)")
+	fs.BoolVar(&c.TLS, "tls", false, "encrypt the connections between hosts")
+	oversubscribe := fs.Bool("oversubscribe", false, "allow more processes on a host than it has slots")
+	strict := fs.Bool("strict-placement", false, "refuse to run replicas of a rank on one host")
+	dry := fs.Bool("dry-run", false, "show where the processes would run, and exit")
 	fs.BoolVar(&c.Verbose, "v", false, "tell of events as they happen")
 	fs.BoolVar(&c.Quiet, "quiet", false, "write nothing but the program's output")
 	if err := fs.Parse(args); err != nil {
@@ -73,6 +82,20 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if c.Degrees, err = resolveDegrees(given, *n, *r, *degrees); err != nil {
 		return nil, err
 	}
+	if c.Placement, err = place(c.Degrees, *hosts, *hostfile, *oversubscribe); err != nil {
+		return nil, err
+	}
+	switch p := c.Placement; {
+	case p == nil:
+		for _, name := range []string{"rsh", "head", "tls", "oversubscribe", "strict-placement", "dry-run"} {
+			if given[name] {
+				return nil, fmt.Errorf("-%s is for jobs on several hosts: give -hosts or -hostfile", name)
+			}
+		}
+	case *strict && len(p.Together) > 0:
+		return nil, fmt.Errorf("-strict-placement: %s", p.Warning())
+	}
+	c.DryRun = *dry
 	switch c.Link = *link; c.Link {
 	case job.LinkAuto:
 		c.Link = job.LinkSHM
@@ -90,6 +113,32 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return nil, fmt.Errorf("-sched %q: want static, adaptive or replicate", c.Sched)
 	}
 	return c, nil
+}
+
+// place says where the processes run, nil if only this host is there.
+func place(degrees []int, list, file string, oversubscribe bool) (*job.Placement, error) {
+	var hosts []job.Host
+	var err error
+	switch {
+	case list != "" && file != "":
+		return nil, errors.New("-hosts and -hostfile contradict each other: give one")
+	case list != "":
+		if hosts, err = job.ParseHosts(list); err != nil {
+			return nil, fmt.Errorf("-hosts: %w", err)
+		}
+	case file != "":
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("-hostfile: %w", err)
+		}
+		defer f.Close()
+		if hosts, err = job.ParseHostfile(file, f); err != nil {
+			return nil, fmt.Errorf("-hostfile: %w", err)
+		}
+	default:
+		return nil, nil
+	}
+	return job.Place(degrees, hosts, oversubscribe)
 }
 
 // maxProcesses is far beyond what one host can run, and small enough to count.

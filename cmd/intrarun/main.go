@@ -22,6 +22,9 @@ func run() int {
 		launch.Guard(os.Stdin)
 		return launch.ExitOK
 	}
+	if len(os.Args) == 2 && os.Args[1] == asAgent {
+		return serve()
+	}
 	c, err := parse(os.Args[1:], os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -38,10 +41,33 @@ func run() int {
 	// Output that nobody reads any more must not end the job half way, nor may
 	// a job in the background stop because it would read the terminal.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU)
+	if c.Placement != nil {
+		// The agents would take a stopped head for a lost one.
+		signal.Ignore(syscall.SIGTSTP)
+		self, err := os.Executable()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "intrarun: find the executable of the agents:", err)
+			return launch.ExitRefused
+		}
+		c.Agent = []string{self, asAgent}
+	}
 	c.Signals, c.Guard = signals, []string{"/proc/self/exe"}
 	c.Stdin, c.Stdout, c.Stderr = stdin(), os.Stdout, os.Stderr
 	c.Progress = !c.Quiet && !c.Verbose && term.IsTerminal(int(os.Stderr.Fd()))
 	return launch.Run(context.Background(), *c)
+}
+
+// asAgent makes intrarun the agent of a host: a head has started it.
+const asAgent = "-agent"
+
+func serve() int {
+	// They are the head's business. Where it is gone nobody reads what we say.
+	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	if err := launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}); err != nil {
+		fmt.Fprintln(os.Stderr, "intrarun: agent:", err)
+		return launch.ExitFailed
+	}
+	return launch.ExitOK
 }
 
 // stdin is standard input if it is open.

@@ -64,10 +64,10 @@ type Setup struct {
 	Incarnation uint32  `json:"incarnation"` // of this process, from 1
 	Degrees     []int   `json:"degrees"`
 	Check       bool    `json:"check,omitempty"`
-	Sched       string  `json:"sched,omitempty"` // "", static, adaptive, replicate
+	Sched       string  `json:"sched,omitempty"`  // "", static, adaptive, replicate
 	Listen      string  `json:"listen,omitempty"` // address for links over TCP, "" if it needs none
 	TLS         bool    `json:"tls,omitempty"`    // links over TCP are encrypted
-	Limit       float64 `json:"limit,omitempty"` // of a link, in bytes per second; 0 = none
+	Limit       float64 `json:"limit,omitempty"`  // of a link, in bytes per second; 0 = none
 	Trace       bool    `json:"trace,omitempty"`
 	Kills       []Kill  `json:"kills,omitempty"` // counted points of this process
 }

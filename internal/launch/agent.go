@@ -24,6 +24,8 @@ type agent interface {
 	// feed gives p standard input, nothing at its end. It blocks until there is
 	// room for it.
 	feed(p job.Process, b []byte)
+	// doubtful: the host may be about to be declared lost.
+	doubtful() bool
 	// close gives back what the agent holds, once all processes are gone.
 	close()
 }

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // GuardVariable, in the environment, makes the intrarun command a guard: it
@@ -64,13 +66,34 @@ func (g *guard) close() {
 	}
 }
 
-// Guard reads what to clear away until in ends, and does it.
+// lease says until when, on the clock of monotonic, the caller may be silent.
+func (g *guard) lease(until int64) { g.tell("lease", strconv.FormatInt(until, 10)) }
+
+// Guard reads what to clear away until in ends, and does it. A caller with a
+// lease that lets it pass is cleared away as well.
 func Guard(in io.Reader) {
 	groups := make(map[int]bool)
 	var folders []string
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		what, arg, _ := strings.Cut(lines.Text(), " ")
+	caller := os.Getppid()
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	expiry := time.NewTimer(math.MaxInt64)
+	for open := true; open; {
+		var line string
+		select {
+		case line, open = <-lines:
+		case <-expiry.C:
+			if os.Getppid() == caller { // else that number may be somebody else's
+				_ = syscall.Kill(caller, syscall.SIGKILL)
+			}
+			open = false
+		}
+		what, arg, _ := strings.Cut(line, " ")
 		group, _ := strconv.Atoi(arg)
 		switch what {
 		case "watch":
@@ -79,6 +102,8 @@ func Guard(in io.Reader) {
 			delete(groups, group)
 		case "folder":
 			folders = append(folders, arg)
+		case "lease":
+			expiry.Reset(time.Duration(int64(group) - monotonic()))
 		}
 	}
 	for group, valid := range groups {

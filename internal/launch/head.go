@@ -41,7 +41,6 @@ type head struct {
 	config  *Config
 	console *console
 	trace   *trace // nil if there is none
-	agents  []agent
 	secret  job.Secret
 	began   time.Time // when it started to start processes
 	joined  time.Time // when all had joined
@@ -184,18 +183,27 @@ func (h *head) suspect(m *member, p job.Process, text string) {
 		return
 	}
 	h.eventf("%v has lost its link to %v: %s", m.process, p, text)
-	h.after(suspectAfter, func() {
-		if h.phase != working || m.gone || other.gone || m.ending != nil || other.ending != nil {
-			return
-		}
-		v, ok := h.ledger.victim(m.process, p)
-		if !ok {
-			h.ledger.decide(ExitLost, fmt.Sprintf("the link between %v and %v broke (%s), and neither has another replica", m.process, p, text))
-			h.settle()
-			return
-		}
-		h.fence(h.members[v], ending{job.CauseLink, fmt.Sprintf("the link between %v and %v broke: %s", m.process, p, text)})
-	})
+	h.after(suspectAfter, func() { h.judge(m, other, text) })
+}
+
+// judge makes an end of the link that broke go, unless that end is dead anyway.
+// Which one is the wrong one to kill if a host is being lost, so that has to be
+// certain first.
+func (h *head) judge(m, other *member, text string) {
+	if h.phase != working || m.gone || other.gone || m.ending != nil || other.ending != nil {
+		return
+	}
+	if m.agent.doubtful() || other.agent.doubtful() {
+		h.after(suspectAfter, func() { h.judge(m, other, text) })
+		return
+	}
+	v, ok := h.ledger.victim(m.process, other.process)
+	if !ok {
+		h.ledger.decide(ExitLost, fmt.Sprintf("the link between %v and %v broke (%s), and neither has another replica", m.process, other.process, text))
+		h.settle()
+		return
+	}
+	h.fence(h.members[v], ending{job.CauseLink, fmt.Sprintf("the link between %v and %v broke: %s", m.process, other.process, text)})
 }
 
 // send hands a message to a process.

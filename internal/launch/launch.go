@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,12 @@ type Config struct {
 	Verbose, Quiet bool
 	Progress       bool // standard error is a terminal
 
-	TLS bool // encrypt the connections between hosts
+	Placement   *job.Placement // on several hosts; nil: all on this one
+	RemoteShell string         // starts a command on {host}
+	HeadAddress string         // where agents reach the head; "": at any address of this host
+	Agent       []string       // the command that calls Serve, at the same path on all hosts
+	TLS         bool           // encrypt the connections between hosts
+	DryRun      bool           // show the placement, start nothing
 
 	Stdin          io.Reader // nil: nothing
 	Stdout, Stderr io.Writer
@@ -46,6 +52,15 @@ func Run(ctx context.Context, c Config) int {
 	if err := c.validate(); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		return ExitRefused
+	}
+	if p := c.Placement; p != nil {
+		if w := p.Warning(); w != "" && !c.Quiet {
+			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
+		}
+		if c.DryRun {
+			fmt.Fprint(c.Stdout, p)
+			return ExitOK
+		}
 	}
 	var g *guard
 	if len(c.Guard) > 0 {
@@ -81,7 +96,7 @@ func Run(ctx context.Context, c Config) int {
 		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
 		return ExitRefused
 	}
-	code := h.run(ctx, program.path, g)
+	code := h.run(ctx, program, g)
 	h.console.close()
 	return code
 }
@@ -101,14 +116,38 @@ func (c *Config) validate() error {
 			return fmt.Errorf("-report %s: %s is not a folder", c.Report, filepath.Dir(c.Report))
 		}
 	}
+	if c.Placement != nil {
+		return nil // their agents see to that
+	}
 	return enoughDescriptors(len(processes))
 }
 
-func (h *head) run(ctx context.Context, path string, g *guard) int {
+func (h *head) run(ctx context.Context, program *program, g *guard) int {
 	h.began = time.Now()
-	here := newLocal(h, h.secret, h.plan(path), g)
-	defer here.close()
-	h.enlist(func(job.Process) (agent, *job.Host) { return here, nil })
+	if h.config.Placement == nil {
+		here := newLocal(h, h.secret, h.plan(program), g)
+		defer here.close()
+		h.enlist(func(job.Process) (agent, *job.Host) { return here, nil })
+	} else {
+		a := h.agents(program)
+		defer a.close()
+		remotes, err := a.connect(ctx)
+		if err != nil {
+			h.console.notef("intrarun: %v", err)
+			if i, ok := err.(interrupted); ok {
+				return interruptCode(i.signal)
+			}
+			return ExitRefused
+		}
+		h.enlist(func(p job.Process) (agent, *job.Host) {
+			r := remotes[h.config.Placement.Of[p]]
+			return r, r.host
+		})
+		for _, r := range remotes {
+			defer r.close()
+			r.serve(h, func(why string) { h.hostLost(r, why) })
+		}
+	}
 	h.startAll()
 	if h.config.Stdin != nil {
 		go h.stdin.run(h.config.Stdin)
@@ -147,8 +186,22 @@ func (h *head) run(ctx context.Context, path string, g *guard) int {
 }
 
 // plan is what the agents start.
-func (h *head) plan(path string) plan {
-	return plan{Path: path, Args: h.config.Program, Environ: os.Environ(), Stdin: h.config.Stdin != nil}
+func (h *head) plan(p *program) plan {
+	return plan{Path: p.path, Args: h.config.Program, Environ: os.Environ(), Stdin: h.config.Stdin != nil}
+}
+
+// agents are those of the hosts that the job is placed on.
+func (h *head) agents(p *program) *agents {
+	a := &agents{config: h.config, console: h.console, secret: h.secret, hosts: h.config.Placement.Hosts}
+	pl, hash := h.plan(p), ""
+	if dir, err := os.Getwd(); err == nil { // else it was removed, and the agents' own has to do
+		pl.Dir = dir
+	}
+	if p.dir != "" { // made for this run, so perhaps only here
+		a.program, hash = p.path, hashOf(p.path)
+	}
+	a.order = func(i int) order { return order{Plan: pl, Processes: len(h.config.Placement.On(i)), Hash: hash} }
+	return a
 }
 
 // enlist makes the list of all processes, each with its place.
@@ -159,7 +212,10 @@ func (h *head) enlist(place func(job.Process) (agent, *job.Host)) {
 			p := job.Process{Rank: rank, Replica: replica}
 			m := &member{process: p, outputs: newOutputs(p, streams)}
 			m.agent, m.host = place(p)
-			if h.config.Link == job.LinkTCP {
+			switch far := h.config.Placement; {
+			case far != nil && (h.config.Link == job.LinkTCP || len(far.Hosts) > 1):
+				m.listen = net.JoinHostPort(m.agent.(*remote).listen, "0")
+			case h.config.Link == job.LinkTCP:
 				m.listen = "127.0.0.1:0"
 			}
 			h.members[p] = m

@@ -318,6 +318,27 @@ func (a *local) signal(p job.Process, s syscall.Signal) {
 	}
 }
 
+// killAll kills every process and waits for their end, not for long.
+func (a *local) killAll() {
+	for deadline := time.Now().Add(guardTime); ; time.Sleep(time.Millisecond) {
+		a.mu.Lock()
+		for _, c := range a.children {
+			killGroup(c.cmd.Process.Pid, syscall.SIGKILL)
+			if c.program != 0 {
+				signalPID(c.program, syscall.SIGKILL)
+			}
+		}
+		left := len(a.children)
+		a.mu.Unlock()
+		if left == 0 || time.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+// doubtful: this host is lost only together with the head.
+func (a *local) doubtful() bool { return false }
+
 func (a *local) close() { close(a.quit) }
 
 // awaitExit waits until the process has ended, without reaping it.

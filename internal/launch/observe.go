@@ -13,7 +13,7 @@ import (
 func (h *head) started(p job.Process, pid int, err error) {
 	h.post(func() {
 		m := h.members[p]
-		if m.pid = pid; err == nil {
+		if m.pid = pid; err == nil || m.gone {
 			return
 		}
 		m.gone = true
@@ -29,7 +29,11 @@ func (h *head) started(p job.Process, pid int, err error) {
 }
 
 func (h *head) hello(p job.Process, hello *job.Hello) {
-	h.post(func() { h.welcome(h.members[p], hello) })
+	h.post(func() {
+		if m := h.members[p]; !m.gone {
+			h.welcome(m, hello)
+		}
+	})
 }
 
 func (h *head) message(p job.Process, msg *job.Message) {
@@ -91,6 +95,22 @@ func (h *head) stopped(p job.Process, d time.Duration) {
 				h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v went on", d.Seconds(), peer.process)})
 				return
 			}
+		}
+	})
+}
+
+// hostLost: the agent is gone and all its processes with it.
+func (h *head) hostLost(a agent, why string) {
+	h.post(func() {
+		h.warnf("%s", why)
+		for _, m := range h.order {
+			if m.agent != a || m.gone {
+				continue
+			}
+			if m.ending == nil {
+				m.ending, m.end = &ending{job.CauseHost, why}, "lost"
+			}
+			h.gone(m)
 		}
 	})
 }

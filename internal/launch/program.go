@@ -28,10 +28,13 @@ func (p *program) remove() {
 	}
 }
 
-// interrupted: a signal came while the program was built.
-type interrupted struct{ signal os.Signal }
+// interrupted: a signal came before the job began.
+type interrupted struct {
+	signal os.Signal
+	while  string
+}
 
-func (i interrupted) Error() string { return "interrupted while building the program" }
+func (i interrupted) Error() string { return "interrupted while " + i.while }
 
 // resolve finds the executable of the job: a regular executable file, without
 // a slash in its name also one in PATH, or else the Go package of that name,
@@ -83,7 +86,7 @@ func (p *program) build(ctx context.Context, c Config, name string) error {
 	go func() {
 		select {
 		case s := <-c.Signals:
-			cancel(interrupted{s})
+			cancel(interrupted{s, "building the program"})
 		case <-stop:
 		}
 	}()
@@ -120,7 +123,7 @@ func buildError(ctx context.Context, name string, out []byte, err error) error {
 		return i
 	}
 	if ctx.Err() != nil {
-		return interrupted{terminate}
+		return interrupted{terminate, "building the program"}
 	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(out) == 0 {
 		out = exit.Stderr

@@ -57,6 +57,7 @@ type kill struct {
 //	exited    it ended by itself in another way
 //	killed    by -kill or by a signal that was not intrarun's
 //	fenced    killed by intrarun, because it was stopped or cut off
+//	lost      with its host
 //	ended     with the job, which had been decided or interrupted
 type process struct {
 	Process job.Process `json:"process"`

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/netns"
+)
+
+// cluster runs jobs on hosts of which the first runs intrarun as well.
+type cluster struct {
+	*netns.Net
+	t *testing.T
+}
+
+func newCluster(t *testing.T, n int) *cluster {
+	t.Parallel()
+	return &cluster{netns.Test(t, n), t}
+}
+
+// list names hosts, with so many slots each, for -hosts.
+func (c *cluster) list(slots int, hosts ...int) string {
+	var names []string
+	for _, i := range hosts {
+		names = append(names, fmt.Sprintf("%s:%d", c.Hosts[i].Name, slots))
+	}
+	return strings.Join(names, ",")
+}
+
+// start begins a run by intrarun on host 0.
+func (c *cluster) start(hosts, flags string, program ...string) (*exec.Cmd, func() result) {
+	c.t.Helper()
+	args := []string{"-rsh", "ip netns exec {host}", "-hosts", hosts}
+	return startAs(c.t, func(more ...string) *exec.Cmd {
+		cmd := command(append(args, more...)...)
+		wrapped := c.Hosts[0].Command(cmd.Path, cmd.Args[1:]...)
+		wrapped.Env = cmd.Env
+		return wrapped
+	}, flags, program...)
+}
+
+func (c *cluster) run(hosts, flags string, program ...string) result {
+	c.t.Helper()
+	_, wait := c.start(hosts, flags, program...)
+	return wait()
+}
+
+// requireEmpty: nothing is left on any host, soon.
+func (c *cluster) requireEmpty() {
+	c.t.Helper()
+	for _, h := range c.Hosts {
+		require.Eventually(c.t, func() bool {
+			all, err := h.Processes()
+			return err == nil && len(all) == 0
+		}, 10*time.Second, 20*time.Millisecond, "something is left on %s", h.Name)
+	}
+}
+
+func (r result) hosts() (all []string) {
+	for _, p := range r.report["processes"].([]any) {
+		all = append(all, p.(map[string]any)["host"].(string))
+	}
+	return all
+}
+
+// agent finds the agent of a host: the one of its processes that is intrarun's.
+func (c *cluster) agent(host int) (pid int) {
+	c.t.Helper()
+	require.Eventually(c.t, func() bool {
+		all, _ := c.Hosts[host].Processes()
+		for _, p := range all {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p))
+			if bytes.HasSuffix(line, []byte("\x00"+asAgent+"\x00")) {
+				pid = p
+			}
+		}
+		return pid != 0
+	}, 20*time.Second, 10*time.Millisecond)
+	return pid
+}
+
+func TestHostsRunAJobAsOneHostDoes(t *testing.T) {
+	c := newCluster(t, 2)
+	all := c.list(4, 0, 1)
+	a, b := c.Hosts[0].Name, c.Hosts[1].Name
+	for _, s := range []struct {
+		name     string
+		flags    string
+		steps    []string
+		code     int
+		stdout   string
+		stderr   string
+		failures []string
+	}{
+		{"all finish", "-n 2 -r 2", []string{"join", "out:x", "finish"}, 0, "x\nx\n", "", nil},
+		{"unix within a host", "-n 2 -r 2 -link unix", []string{"join", "finish"}, 0, "", "", nil},
+		{"TCP within a host", "-n 2 -r 2 -link tcp", []string{"join", "finish"}, 0, "", "", nil},
+		{"encrypted", "-n 2 -r 2 -tls", []string{"join", "out:x", "finish"}, 0, "x\nx\n", "", nil},
+		{"many lines", "-r 2", []string{"join", "lines:100000", "finish"}, 0, numbered(100000), "", nil},
+		{"killed", "-r 2", []string{"join", "0.0@kill:9", "out:x", "finish"}, 0, "x\n", "0.0 is dead (signal: killed by SIGKILL)", []string{"0.0 signal"}},
+		{"killed at a time", "-r 2 -kill 0.1@50ms", []string{"join", "0.1@forever", "sleep:500ms", "finish"}, 0, "", "killed on request", []string{"0.1 injected"}},
+		{"killed at a point", "-r 2 -kill 0.1@task:3", []string{"join", "0.1@fired:task:3", "finish"}, 0, "", "killed on request at task:3", []string{"0.1 injected"}},
+		{"stopped", "-r 2", []string{"join", "0.0@kill:19", "out:b", "finish"}, 0, "b\n", "", []string{"0.0 fenced"}},
+		{"the last is killed", "-n 2 -r 1", []string{"join", "1@kill:9", "forever"}, 3, "", "rank 1 has lost its last replica", []string{"1.0 signal"}},
+		{"error of all", "-r 2", []string{"join", "fail:error:bad luck"}, 1, "", "0.0: error: bad luck", nil},
+		{"own exit", "-r 1", []string{"join", "exit:7"}, 1, "", "exit status 7", []string{"0.0 exit"}},
+		{"crash", "-r 2", []string{"join", "err:before", "0.1@sleep:100ms", "0.0@crash", "finish"}, 0, "", "0.0: panic: boom", []string{"0.0 panic"}},
+		{"divergence", "-r 2", []string{"join", "0.1@fail:divergence:section 3 differs", "forever"}, 4, "", "section 3 differs", nil},
+		{"never joined", "-r 1", []string{"out:hello"}, 1, "hello\n", "never joined the job", nil},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			c.t = t
+			r := c.run(all, s.flags, steps(s.steps...)...)
+			require.Equal(t, s.code, r.code, r.stderr)
+			require.Equal(t, s.stdout, r.stdout)
+			require.Contains(t, r.stderr, s.stderr)
+			if s.failures != nil {
+				require.ElementsMatch(t, s.failures, r.failures())
+			} else if s.code == 0 {
+				require.Empty(t, r.failures())
+				require.NotContains(t, r.stderr, "intrarun:")
+			}
+			for _, h := range r.hosts() {
+				require.Contains(t, []string{a, b}, h)
+			}
+		})
+	}
+	c.t = t
+	t.Run("standard input", func(t *testing.T) {
+		text := strings.Repeat("0123456789abcde\n", 1<<16)
+		c.t = t
+		cmd, wait := startAs(t, func(more ...string) *exec.Cmd {
+			cmd := command(append([]string{"-rsh", "ip netns exec {host}", "-hosts", all}, more...)...)
+			w := c.Hosts[0].Command(cmd.Path, cmd.Args[1:]...)
+			w.Env, w.Stdin = cmd.Env, strings.NewReader(text)
+			return w
+		}, "-n 2 -r 2", steps("join", "0@cat", "finish")...)
+		_ = cmd
+		r := wait()
+		require.Equal(t, 0, r.code, r.stderr)
+		require.True(t, text == r.stdout)
+	})
+	c.t = t
+	t.Run("a program that is not there", func(t *testing.T) {
+		c.t = t
+		garbage := filepath.Join(t.TempDir(), "garbage")
+		require.NoError(t, os.WriteFile(garbage, []byte("garbage"), 0o755))
+		r := c.run(all, "-n 2", garbage)
+		require.Equal(t, 2, r.code)
+		require.Regexp(t, `host intra\S+: start 0.[01]: .*garbage`, r.stderr)
+		require.Nil(t, r.report)
+	})
+	c.t = t
+	t.Run("an agent that cannot be started", func(t *testing.T) {
+		c.t = t
+		r := c.run(a+":2,nosuchhost:2", "-n 2 -r 2", steps("join")...)
+		require.Equal(t, 2, r.code)
+		require.Contains(t, r.stderr, "host nosuchhost: ip ended with exit status")
+		require.Contains(t, r.stderr, "nosuchhost")
+	})
+	c.t = t
+	c.requireEmpty()
+}
+
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	return b.String()
+}
+
+func TestNothingSurvivesOnAnyHost(t *testing.T) {
+	c := newCluster(t, 2)
+	for _, s := range []struct {
+		name   string
+		wrap   string
+		signal syscall.Signal
+		code   int
+	}{
+		{"SIGKILL of intrarun", "exec %s", syscall.SIGKILL, -1},
+		{"SIGKILL of intrarun, under wrappers", "%s; true", syscall.SIGKILL, -1},
+		{"SIGTERM", "%s; true", syscall.SIGTERM, 143},
+		{"SIGINT", "exec %s", syscall.SIGINT, 130},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			c.t = t
+			marks := filepath.Join(t.TempDir(), "pids")
+			p := strings.Join(steps("join", "mark:"+marks, "forever"), " ")
+			cmd, wait := c.start(c.list(2, 0, 1), "-n 2 -r 2", "sh", "-c", fmt.Sprintf(s.wrap, p))
+			all := pids(t, marks, 4)
+			require.NoError(t, cmd.Process.Signal(s.signal))
+			r := wait()
+			require.Equal(t, s.code, r.code, r.stderr)
+			requireGone(t, all)
+			c.requireEmpty()
+		})
+	}
+}
+
+// Hosts 1 and 2 run the processes. The second of them is lost in all ways.
+func TestLossOfAHost(t *testing.T) {
+	c := newCluster(t, 3)
+	for _, s := range []struct {
+		name string
+		lose func(t *testing.T)
+		left bool // the processes there may outlive the verdict, cut off from all
+	}{
+		{"its agent is killed", func(t *testing.T) { require.NoError(t, syscall.Kill(c.agent(2), syscall.SIGKILL)) }, false},
+		{"its agent is stopped", func(t *testing.T) { require.NoError(t, syscall.Kill(c.agent(2), syscall.SIGSTOP)) }, false},
+		{"everything there is killed", func(t *testing.T) {
+			require.NoError(t, c.Hosts[2].Kill())
+			require.NoError(t, c.Hosts[2].Up())
+		}, false},
+		{"its link is down", func(t *testing.T) {
+			require.NoError(t, c.Hosts[2].Down())
+			t.Cleanup(func() { require.NoError(t, c.Hosts[2].Up()) })
+		}, false},
+		{"it hears nothing", func(t *testing.T) {
+			c.Set(0, 2, netns.Conditions{Cut: true})
+			t.Cleanup(func() { c.All(netns.Conditions{}) })
+		}, false},
+		{"nothing is heard from it", func(t *testing.T) {
+			c.Set(2, 0, netns.Conditions{Cut: true})
+			t.Cleanup(func() { c.All(netns.Conditions{}) })
+		}, false},
+	} {
+		for r, want := range map[int]int{2: 0, 1: 3} {
+			t.Run(s.name+", with -r "+strconv.Itoa(r), func(t *testing.T) {
+				c.t = t
+				marks := filepath.Join(t.TempDir(), "pids")
+				// A line that only the lost replicas have written is not output yet.
+				_, wait := c.start(c.list(r, 1, 2), fmt.Sprintf("-n 2 -r %d", r),
+					"sh", "-c", strings.Join(steps("join", "out:one", "mark:"+marks, "sleep:3s", "out:two", "finish"), " ")+"; true")
+				all := pids(t, marks, 2*r)
+				s.lose(t)
+				lost := time.Now()
+				res := wait()
+				require.Equal(t, want, res.code, res.stderr)
+				require.Contains(t, res.stderr, "host "+c.Hosts[2].Name+" has not been heard of for")
+				if r == 2 {
+					require.Equal(t, "one\none\ntwo\ntwo\n", sorted(res.stdout))
+					require.ElementsMatch(t, []string{"0.1 host", "1.1 host"}, res.failures())
+					require.Contains(t, res.ends(), "lost")
+				} else {
+					require.Contains(t, res.stderr, "rank 1 has lost its last replica")
+				}
+				t.Log("over after", time.Since(lost))
+				requireGone(t, all)
+				c.requireEmpty()
+			})
+		}
+	}
+}
+
+func sorted(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+func TestDryRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "hosts")
+	require.NoError(t, os.WriteFile(file, []byte("a slots=2 rack=x\nb slots=2 rack=y # the other\n"), 0o644))
+	for args, want := range map[string]string{
+		"-dry-run -hostfile " + file + " -n 2 -r 2 true":       "a (rack x), 2 of 2 slots: 0.0 1.0\nb (rack y), 2 of 2 slots: 0.1 1.1\n",
+		"-dry-run -hosts h1:2,h2:2 -n 2 no-such-program":       "h1, 2 of 2 slots: 0.0 1.0\nh2, 2 of 2 slots: 0.1 1.1\n",
+		"-dry-run -hosts h1:9 -n 2 true":                       "h1, 4 of 9 slots: 0.0 0.1 1.0 1.1\n",
+		"-dry-run -oversubscribe -hosts h[1-2] -n 2 -r 2 true": "h1, 2 of 1 slots: 0.0 1.0\nh2, 2 of 1 slots: 0.1 1.1\n",
+	} {
+		cmd := command(strings.Fields(args)...)
+		var stdout bytes.Buffer
+		cmd.Stdout = &stdout
+		require.NoError(t, cmd.Run(), args)
+		require.Equal(t, want, stdout.String(), args)
+	}
+}

@@ -1,0 +1,329 @@
+package launch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// hostPlace is what a template of a remote command has for the name of a host.
+const hostPlace = "{host}"
+
+// thisHost is a host that needs no remote command.
+const thisHost = "localhost"
+
+// agentsTime bounds how long the head waits for its agents to connect.
+const agentsTime = 30 * time.Second
+
+// agents starts one agent per host and connects to them.
+type agents struct {
+	config  *Config
+	console *console
+	secret  job.Secret
+	hosts   []job.Host
+	order   func(host int) order
+	program string // to be sent to hosts that lack it, "" if it is not
+
+	listener net.Listener
+	commands []*exec.Cmd
+	ended    []chan struct{} // closed when the command of that host has ended
+	results  chan agentResult
+}
+
+type agentResult struct {
+	host  int
+	agent *remote
+	err   error
+}
+
+// connect starts all agents and returns them, in the order of the hosts, once
+// all are ready.
+func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
+	ctx, cancel := context.WithTimeout(ctx, agentsTime)
+	defer cancel()
+	secure, err := job.NewSecure(&a.secret, headName, a.config.TLS)
+	if err != nil {
+		return nil, err
+	}
+	if a.listener, err = net.Listen("tcp", net.JoinHostPort(a.config.HeadAddress, "0")); err != nil {
+		return nil, fmt.Errorf("listen for agents: %w", err)
+	}
+	addresses, err := a.addresses()
+	if err != nil {
+		return nil, err
+	}
+	index := make(map[string]int)
+	for i, h := range a.hosts {
+		index[agentName(h.Name)] = i
+	}
+	a.results = make(chan agentResult)
+	tell := func(r agentResult) {
+		select {
+		case a.results <- r:
+		case <-ctx.Done():
+			if r.agent != nil {
+				r.agent.mux.close()
+			}
+		}
+	}
+	go secure.Serve(ctx, a.listener, func(peer string) bool { _, ok := index[peer]; return ok }, func(c net.Conn, peer string) {
+		i := index[peer]
+		r, err := a.prepare(i, c)
+		tell(agentResult{i, r, err})
+	})
+	for i := range a.hosts {
+		if err := a.start(i, addresses, tell); err != nil {
+			return nil, err
+		}
+	}
+	all = make([]*remote, len(a.hosts))
+	defer func() {
+		if err != nil {
+			for _, r := range all {
+				if r != nil {
+					r.mux.close()
+				}
+			}
+		}
+	}()
+	for left := len(all); left > 0; {
+		select {
+		case r := <-a.results:
+			if r.err != nil {
+				return nil, fmt.Errorf("host %s: %w", a.hosts[r.host].Name, r.err)
+			}
+			if all[r.host] != nil { // only a copy of ours knows the secret
+				r.agent.mux.close()
+				continue
+			}
+			all[r.host] = r.agent
+			left--
+		case s := <-a.config.Signals:
+			return nil, interrupted{s, "waiting for the agents"}
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return nil, interrupted{terminate, "waiting for the agents"}
+			}
+			var missing []string
+			for i, r := range all {
+				if r == nil {
+					missing = append(missing, a.hosts[i].Name)
+				}
+			}
+			return nil, fmt.Errorf("no agent of %s has connected within %v: is the head reachable from there at one of %s (-head ADDRESS)?",
+				strings.Join(missing, ", "), agentsTime, strings.Join(addresses, ", "))
+		}
+	}
+	return all, nil
+}
+
+// addresses are those under which the head can be reached, IPv4 first.
+func (a *agents) addresses() ([]string, error) {
+	_, port, err := net.SplitHostPort(a.listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	if a.config.HeadAddress != "" {
+		return []string{net.JoinHostPort(a.config.HeadAddress, port)}, nil
+	}
+	interfaces, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, fmt.Errorf("find the addresses of this host: %w", err)
+	}
+	var v4, v6 []string
+	for _, i := range interfaces {
+		n, ok := i.(*net.IPNet)
+		switch {
+		case !ok || !n.IP.IsGlobalUnicast():
+		case n.IP.To4() != nil:
+			v4 = append(v4, net.JoinHostPort(n.IP.String(), port))
+		default:
+			v6 = append(v6, net.JoinHostPort(n.IP.String(), port))
+		}
+	}
+	if all := append(v4, v6...); len(all) > 0 {
+		return all, nil
+	}
+	return []string{net.JoinHostPort("127.0.0.1", port)}, nil // a host without a network
+}
+
+// start runs the command that starts the agent of host i.
+func (a *agents) start(i int, addresses []string, tell func(agentResult)) error {
+	h := a.hosts[i]
+	args, err := a.command(h.Name)
+	if err != nil {
+		return err
+	}
+	in, err := json.Marshal(summons{Version: job.Version, Secret: a.secret, Name: h.Name, Addresses: addresses, TLS: a.config.TLS})
+	if err != nil {
+		return fmt.Errorf("start an agent: %w", err)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdin = bytes.NewReader(in)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are the head's business
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start an agent: %w", err)
+	}
+	cmd.Stdout, cmd.Stderr = w, w
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		r.Close()
+		return fmt.Errorf("host %s: start its agent: %w", h.Name, err)
+	}
+	said := make(chan string, 1)
+	go func() { said <- a.relay(h.Name, r) }()
+	ended := make(chan struct{})
+	a.commands, a.ended = append(a.commands, cmd), append(a.ended, ended)
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+		last := ""
+		select {
+		case last = <-said:
+		case <-time.After(settleTime): // what it has started may hold the pipe
+		}
+		tell(agentResult{i, nil, fmt.Errorf("%s ended with %v before its agent had connected%s", args[0], cmd.ProcessState, last)})
+	}()
+	return nil
+}
+
+// command is what starts an agent on a host: directly on this one, through the
+// template on others.
+func (a *agents) command(host string) ([]string, error) {
+	self, err := filepath.Abs(a.config.Agent[0])
+	if err != nil {
+		return nil, fmt.Errorf("find the executable of the agents: %w", err)
+	}
+	agent := append([]string{self}, a.config.Agent[1:]...)
+	if host == thisHost {
+		return agent, nil
+	}
+	words, err := splitQuoted(a.config.RemoteShell)
+	if err != nil {
+		return nil, fmt.Errorf("-rsh: %w", err)
+	}
+	if len(words) == 0 || !strings.Contains(a.config.RemoteShell, hostPlace) {
+		return nil, fmt.Errorf("-rsh %q: want a command with %s in it, like ssh %[2]s", a.config.RemoteShell, hostPlace)
+	}
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], hostPlace, host)
+	}
+	if filepath.Base(words[0]) == "ssh" { // the remote shell takes the words apart
+		agent[0] = "'" + strings.ReplaceAll(agent[0], "'", `'\''`) + "'"
+	}
+	return append(words, agent...), nil
+}
+
+// relay shows what the command of a host says and returns it for an error.
+func (a *agents) relay(host string, r io.ReadCloser) string {
+	defer r.Close()
+	var text strings.Builder
+	for s := bufio.NewScanner(r); s.Scan(); {
+		if a.config.Verbose {
+			a.console.notef("intrarun: %s: %s", host, s.Text())
+		}
+		if text.Len() < 4096 {
+			text.WriteString(": " + s.Text())
+		}
+	}
+	return text.String()
+}
+
+// prepare gives an agent its order, and the program if it lacks it.
+func (a *agents) prepare(i int, c net.Conn) (_ *remote, err error) {
+	m := newMux(c)
+	defer func() {
+		if err != nil {
+			m.close()
+		}
+	}()
+	c.SetDeadline(time.Now().Add(prepareTime))
+	m.sendJSON(framePlan, job.Process{}, a.order(i))
+	for {
+		f, err := m.read()
+		if err != nil {
+			return nil, fmt.Errorf("wait for its agent: %w", err)
+		}
+		var r readiness
+		if f.kind != frameReady {
+			return nil, errFrame
+		}
+		if err := f.decode(&r); err != nil {
+			return nil, err
+		}
+		switch {
+		case r.Error != "":
+			return nil, errors.New(r.Error)
+		case !r.Lacks:
+			c.SetDeadline(time.Time{})
+			h := &a.hosts[i]
+			if h.Addr != "" {
+				r.Address = h.Addr
+			}
+			return newRemote(h, m, r.Address), nil
+		}
+		if err := a.sendProgram(m); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// sendProgram sends the executable piece by piece.
+func (a *agents) sendProgram(m *mux) error {
+	f, err := os.Open(a.program)
+	if err != nil {
+		return fmt.Errorf("send the program: %w", err)
+	}
+	defer f.Close()
+	for {
+		buf := make([]byte, maxWindow)
+		n, err := f.Read(buf)
+		if n > 0 {
+			m.send(frameProgram, job.Process{}, buf[:n])
+		}
+		if err == io.EOF {
+			m.send(frameProgram, job.Process{}, nil)
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("send the program: %w", err)
+		}
+	}
+}
+
+// close waits until the commands have ended that started the agents, and ends
+// those that do not.
+func (a *agents) close() {
+	if a.listener != nil {
+		a.listener.Close()
+	}
+	deadline := time.Now().Add(termGrace)
+	var all sync.WaitGroup
+	for i, cmd := range a.commands {
+		all.Go(func() {
+			select {
+			case <-a.ended[i]:
+			case <-time.After(time.Until(deadline)):
+				killGroup(cmd.Process.Pid, syscall.SIGKILL)
+				<-a.ended[i]
+			}
+		})
+	}
+	all.Wait()
+}

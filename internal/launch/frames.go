@@ -1,0 +1,214 @@
+package launch
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// frameKind tells the frames apart that head and agent exchange. H: head to
+// agent, A: agent to head.
+type frameKind byte
+
+const (
+	framePlan    frameKind = iota + 1 // H order: what to start
+	frameReady                        // A readiness
+	frameProgram                      // H a piece of the program, nothing at its end
+	frameStart                        // H
+	frameStarted                      // A startResult
+	frameHello                        // A job.Hello
+	frameMessage                      // H A job.Message
+	frameUnheard                      // A silence
+	frameLink                         // H hostLink
+	frameSignal                       // H number of the signal
+	frameOutput                       // A stream and bytes, none at its end
+	frameInput                        // H bytes, none at the end
+	frameRoom                         // H A stream and number of bytes that have been taken
+	frameStopped                      // A nanoseconds
+	frameGone                         // A the program under a wrapper is gone
+	frameExited                       // A exit
+	frameFailed                       // A text
+	frameBeat                         // A number
+	frameAnswer                       // H number of a beat
+	frameBye                          // H the job is over
+)
+
+// frame is a message between head and agent, most of them about one process.
+type frame struct {
+	kind    frameKind
+	process job.Process
+	body    []byte
+}
+
+const (
+	frameHeader = 13      // length of what follows it, kind, rank, replica
+	maxFrame    = 8 << 20 // of the body, in bytes
+)
+
+var errFrame = errors.New("malformed frame")
+
+func (f *frame) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(len(f.body)))
+	b = append(b, byte(f.kind))
+	b = binary.BigEndian.AppendUint32(b, uint32(f.process.Rank))
+	b = binary.BigEndian.AppendUint32(b, uint32(f.process.Replica))
+	return append(b, f.body...)
+}
+
+func readFrame(r io.Reader) (f frame, err error) {
+	var h [frameHeader]byte
+	if _, err := io.ReadFull(r, h[:]); err != nil {
+		return f, err
+	}
+	n, rank, replica := binary.BigEndian.Uint32(h[:]), binary.BigEndian.Uint32(h[5:]), binary.BigEndian.Uint32(h[9:])
+	f.kind = frameKind(h[4])
+	if n > maxFrame || f.kind < framePlan || f.kind > frameBye || rank>>31 != 0 || replica>>31 != 0 {
+		return f, errFrame
+	}
+	f.process = job.Process{Rank: int(rank), Replica: int(replica)}
+	f.body = make([]byte, n)
+	if _, err := io.ReadFull(r, f.body); err != nil {
+		return f, fmt.Errorf("%w: %w", errFrame, io.ErrUnexpectedEOF)
+	}
+	return f, nil
+}
+
+// decode reads a body in JSON.
+func (f *frame) decode(v any) error {
+	if err := json.Unmarshal(f.body, v); err != nil {
+		return fmt.Errorf("%w: %w", errFrame, err)
+	}
+	return nil
+}
+
+// number reads a body of 8 bytes.
+func (f *frame) number() (uint64, error) {
+	if len(f.body) != 8 {
+		return 0, errFrame
+	}
+	return binary.BigEndian.Uint64(f.body), nil
+}
+
+func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// room reads the body of a frameRoom.
+func (f *frame) room() (stream, int, error) {
+	if len(f.body) != 5 {
+		return 0, 0, errFrame
+	}
+	return stream(f.body[0]), int(binary.BigEndian.Uint32(f.body[1:])), nil
+}
+
+func room(s stream, n int) []byte {
+	return binary.BigEndian.AppendUint32([]byte{byte(s)}, uint32(n))
+}
+
+// mux carries frames over a connection. Frames are sent by any goroutine, which
+// never waits; one goroutine reads.
+type mux struct {
+	conn net.Conn
+	r    *bufio.Reader
+
+	mu     sync.Mutex
+	some   *sync.Cond
+	urgent [][]byte // beats do not queue behind output
+	queue  [][]byte
+	closed bool
+	sent   chan struct{} // closed when nothing more is sent
+}
+
+func newMux(c net.Conn) *mux {
+	m := &mux{conn: c, r: bufio.NewReaderSize(c, 64<<10), sent: make(chan struct{})}
+	m.some = sync.NewCond(&m.mu)
+	go m.write()
+	return m
+}
+
+func (m *mux) read() (frame, error) { return readFrame(m.r) }
+
+func (m *mux) send(kind frameKind, p job.Process, body []byte) {
+	m.put(&m.queue, frame{kind, p, body})
+}
+
+// beat sends a frame before all others that wait.
+func (m *mux) beat(kind frameKind, n uint64) {
+	m.put(&m.urgent, frame{kind: kind, body: number(n)})
+}
+
+// sendJSON sends what always can be encoded.
+func (m *mux) sendJSON(kind frameKind, p job.Process, v any) { m.send(kind, p, encode(v)) }
+
+// ready sends an agent's readiness, which the first beat must not overtake.
+func (m *mux) ready(r readiness) { m.put(&m.urgent, frame{kind: frameReady, body: encode(r)}) }
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Errorf("encode %T: %w", v, err))
+	}
+	return b
+}
+
+func (m *mux) put(queue *[][]byte, f frame) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed {
+		*queue = append(*queue, f.append(make([]byte, 0, frameHeader+len(f.body))))
+		m.some.Signal()
+	}
+}
+
+func (m *mux) write() {
+	defer close(m.sent)
+	for {
+		m.mu.Lock()
+		for len(m.urgent)+len(m.queue) == 0 && !m.closed {
+			m.some.Wait()
+		}
+		queue := &m.queue
+		if len(m.urgent) > 0 {
+			queue = &m.urgent
+		}
+		if len(*queue) == 0 {
+			m.mu.Unlock()
+			return
+		}
+		b := (*queue)[0]
+		*queue = (*queue)[1:]
+		m.mu.Unlock()
+		if _, err := m.conn.Write(b); err != nil {
+			m.drop() // the reader finds out
+			return
+		}
+	}
+}
+
+func (m *mux) drop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed, m.urgent, m.queue = true, nil, nil
+	m.some.Signal()
+}
+
+// finish takes no more frames and waits until those are sent that it has, or
+// the connection has ended.
+func (m *mux) finish() {
+	m.mu.Lock()
+	m.closed = true
+	m.some.Signal()
+	m.mu.Unlock()
+	<-m.sent
+}
+
+// close ends the connection at once.
+func (m *mux) close() {
+	m.drop()
+	m.conn.Close()
+}

@@ -1,0 +1,283 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// remote is the agent of another host as the head sees it: its end of the
+// connection to it.
+type remote struct {
+	host     *job.Host
+	listen   string // address for links over TCP, without a port
+	observer observer
+	lost     func(why string) // called once if the agent is gone, or has to be
+	mux      *mux
+	quit     chan struct{}
+
+	mu      sync.Mutex
+	heard   time.Time // when the last beat came
+	ended   string    // why the connection has ended, "" if it has not
+	over    bool      // closed or lost: nothing is said or heard any more
+	sources map[job.Process]*source
+}
+
+// source is what comes from, and goes to, one process byte by byte.
+type source struct {
+	outputs [crashes]*inbox
+	crashed bool // its pipe for crashes has ended
+	stdin   *window
+}
+
+// startResult says how the start of a process went.
+type startResult struct {
+	PID   int    `json:"pid"`
+	Error string `json:"error,omitempty"`
+}
+
+// newRemote takes over the connection to an agent that is ready.
+func newRemote(h *job.Host, m *mux, listen string) *remote {
+	return &remote{host: h, listen: listen, mux: m, quit: make(chan struct{}), heard: time.Now(),
+		sources: make(map[job.Process]*source)}
+}
+
+// serve begins to listen to the agent.
+func (r *remote) serve(o observer, lost func(why string)) {
+	r.observer, r.lost = o, lost
+	r.mu.Lock()
+	r.heard = time.Now()
+	r.mu.Unlock()
+	go r.read()
+	go r.watch()
+}
+
+func (r *remote) start(p job.Process) {
+	src := &source{stdin: newWindow()}
+	for s := range crashes {
+		src.outputs[s] = newInbox(func(b []byte) {
+			r.observer.output(p, s, b)
+			r.mux.send(frameRoom, p, room(s, len(b)))
+		})
+	}
+	r.mu.Lock()
+	r.sources[p] = src
+	r.mu.Unlock()
+	r.mux.send(frameStart, p, nil)
+}
+
+func (r *remote) send(p job.Process, m *job.Message) { r.mux.sendJSON(frameMessage, p, m) }
+
+func (r *remote) link(l hostLink) { r.mux.sendJSON(frameLink, l.Lower, l) }
+
+func (r *remote) signal(p job.Process, s syscall.Signal) {
+	r.mux.send(frameSignal, p, number(uint64(s)))
+}
+
+func (r *remote) feed(p job.Process, b []byte) {
+	r.mu.Lock()
+	w := r.sources[p].stdin
+	r.mu.Unlock()
+	if w.take(len(b)) {
+		r.mux.send(frameInput, p, b)
+	}
+}
+
+// doubtful: the host may be lost, so it is too early to judge by what its
+// processes, or others of them, say.
+func (r *remote) doubtful() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.over || r.ended != "" || time.Since(r.heard) > doubtTime
+}
+
+// close tells the agent that the job is over.
+func (r *remote) close() {
+	if !r.finish() {
+		return
+	}
+	r.mux.send(frameBye, job.Process{}, nil)
+	r.mux.conn.SetDeadline(time.Now().Add(silenceTime))
+	r.mux.finish()
+	r.mux.close()
+}
+
+// finish reports whether it is the first to end the conversation.
+func (r *remote) finish() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return false
+	}
+	r.over = true
+	close(r.quit)
+	return true
+}
+
+// watch declares the host lost after a long silence.
+func (r *remote) watch() {
+	tick := time.NewTicker(beatEvery / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.quit:
+			return
+		case <-tick.C:
+		}
+		r.mu.Lock()
+		silent, ended := time.Since(r.heard), r.ended
+		r.mu.Unlock()
+		if silent < silenceTime {
+			continue
+		}
+		why := fmt.Sprintf("host %s has not been heard of for %.1f s", r.host.Name, silent.Seconds())
+		if ended != "" {
+			why += ", after its connection ended: " + ended
+		}
+		r.declare(why)
+		return
+	}
+}
+
+// declare ends the conversation for good, and with it all output.
+func (r *remote) declare(why string) {
+	if !r.finish() {
+		return
+	}
+	r.mux.close()
+	r.mu.Lock()
+	for p, src := range r.sources {
+		src.stdin.close()
+		for _, box := range src.outputs {
+			box.put(nil)
+		}
+		r.crash(p, src, nil)
+	}
+	r.mu.Unlock()
+	r.lost(why)
+}
+
+// crash takes in the text of a crash, which never blocks. It is called with mu
+// held.
+func (r *remote) crash(p job.Process, src *source, b []byte) {
+	if !src.crashed {
+		src.crashed = len(b) == 0
+		r.observer.output(p, crashes, b)
+	}
+}
+
+// read takes what the agent says until the connection ends.
+func (r *remote) read() {
+	for {
+		f, err := r.mux.read()
+		if err == nil {
+			err = r.take(&f)
+		}
+		if err != nil {
+			if errors.Is(err, errFrame) {
+				r.mux.close() // without answers it has to end
+			}
+			r.mu.Lock()
+			r.ended = err.Error()
+			r.mu.Unlock()
+			return
+		}
+	}
+}
+
+func (r *remote) take(f *frame) error {
+	p := f.process
+	if f.kind == frameBeat {
+		n, err := f.number()
+		if err != nil {
+			return err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.over {
+			r.heard = time.Now()
+			r.mux.beat(frameAnswer, n)
+		}
+		return nil
+	}
+	if f.kind == frameFailed {
+		r.observer.failed(fmt.Errorf("host %s: %s", r.host.Name, f.body))
+		return nil
+	}
+	r.mu.Lock()
+	src := r.sources[p]
+	r.mu.Unlock()
+	if src == nil {
+		return fmt.Errorf("%w: about %v, which is not there", errFrame, p)
+	}
+	switch f.kind {
+	case frameStarted:
+		var s startResult
+		if err := f.decode(&s); err != nil {
+			return err
+		}
+		var err error
+		if s.Error != "" {
+			err = fmt.Errorf("host %s: %s", r.host.Name, s.Error)
+		}
+		r.observer.started(p, s.PID, err)
+	case frameHello:
+		h := new(job.Hello)
+		if err := f.decode(h); err != nil {
+			return err
+		}
+		h.Host = r.host.Name
+		r.observer.hello(p, h)
+	case frameMessage:
+		m, err := job.DecodeMessage(f.body)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errFrame, err)
+		}
+		r.observer.message(p, m)
+	case frameUnheard:
+		var s silence
+		if err := f.decode(&s); err != nil {
+			return err
+		}
+		r.observer.unheard(p, s)
+	case frameOutput:
+		if len(f.body) == 0 || stream(f.body[0]) >= streams {
+			return errFrame
+		}
+		if s := stream(f.body[0]); s < crashes {
+			src.outputs[s].put(f.body[1:])
+			break
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.crash(p, src, f.body[1:])
+	case frameRoom:
+		_, n, err := f.room()
+		if err != nil {
+			return err
+		}
+		src.stdin.give(n)
+	case frameStopped:
+		n, err := f.number()
+		if err != nil {
+			return err
+		}
+		r.observer.stopped(p, time.Duration(n))
+	case frameGone:
+		r.observer.programGone(p)
+	case frameExited:
+		var e exit
+		if err := f.decode(&e); err != nil {
+			return err
+		}
+		src.stdin.close()
+		r.observer.exited(p, e)
+	default:
+		return errFrame
+	}
+	return nil
+}

@@ -1,0 +1,431 @@
+package launch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// summons is what an agent reads from its standard input, in JSON: to whom it
+// belongs.
+type summons struct {
+	Version   int        `json:"version"`
+	Secret    job.Secret `json:"secret"`
+	Name      string     `json:"name"`      // of its host
+	Addresses []string   `json:"addresses"` // of the head; one of them is reachable
+	TLS       bool       `json:"tls"`
+}
+
+// order is the head's first frame.
+type order struct {
+	Plan      plan   `json:"plan"`
+	Processes int    `json:"processes"`      // how many this agent will start
+	Hash      string `json:"hash,omitempty"` // of the program, if the head sends it to who lacks it
+}
+
+// readiness is the agent's answer, and once more when it has got the program.
+type readiness struct {
+	Address string `json:"address"` // of this host, as the head reaches it
+	Lacks   bool   `json:"lacks"`   // the program has to be sent
+	Error   string `json:"error,omitempty"`
+}
+
+// connectTime bounds how long an agent tries to reach the head.
+const connectTime = 15 * time.Second
+
+// agentName is the name of an agent for its connection.
+func agentName(host string) string { return "agent " + host }
+
+// headName is the head's.
+const headName = "head"
+
+// Serve is the life of an agent: it reads from in to which head it belongs,
+// connects, and does what the head says until the job is over. The error says
+// why it ended otherwise; by then its processes are dead.
+func Serve(ctx context.Context, in io.Reader, guardCommand []string) error {
+	var s summons
+	if err := json.NewDecoder(in).Decode(&s); err != nil {
+		return fmt.Errorf("read from standard input which job this agent belongs to: %w", err)
+	}
+	if s.Version != job.Version {
+		return fmt.Errorf("protocol version %d here, %d at the head: use the same intrarun on all hosts", job.Version, s.Version)
+	}
+	g, err := startGuard(guardCommand)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the head: %w", err)
+	}
+	m := newMux(conn)
+	defer m.close()
+	conn.SetDeadline(time.Now().Add(prepareTime))
+	a, err := prepare(m, s.Secret, g)
+	if err != nil {
+		return err
+	}
+	conn.SetDeadline(time.Time{})
+	defer a.close()
+	return a.run()
+}
+
+// connect reaches the head at one of its addresses, the first ones first.
+func (s *summons) connect(ctx context.Context) (net.Conn, error) {
+	secure, err := job.NewSecure(&s.Secret, agentName(s.Name), s.TLS)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	results := make(chan result)
+	var tries sync.WaitGroup
+	for i, address := range s.Addresses {
+		tries.Go(func() {
+			select {
+			case <-time.After(time.Duration(i) * addressDelay):
+			case <-ctx.Done():
+				return
+			}
+			for {
+				c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+				if err == nil {
+					c, err = secure.Client(ctx, c, headName)
+				}
+				select {
+				case results <- result{c, err}:
+				case <-ctx.Done():
+					if err == nil {
+						c.Close()
+					}
+					return
+				}
+				if err == nil {
+					return
+				}
+				select {
+				case <-time.After(addressDelay):
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	defer tries.Wait()
+	last := errors.New("it has no address")
+	for {
+		select {
+		case r := <-results:
+			if r.err == nil {
+				cancel()
+				return r.conn, nil
+			}
+			last = r.err
+		case <-ctx.Done():
+			return nil, last
+		}
+	}
+}
+
+// addressDelay is the time between tries, and by which one address of the head
+// is preferred to the next.
+const addressDelay = 300 * time.Millisecond
+
+// prepareTime bounds the time until an agent has all that it needs.
+const prepareTime = 2 * time.Minute
+
+// prepare takes the head's order and the program if this host lacks it.
+func prepare(m *mux, secret job.Secret, g *guard) (*server, error) {
+	f, err := m.read()
+	if err != nil || f.kind != framePlan {
+		return nil, fmt.Errorf("wait for the head's order: %w", errors.Join(err, errFrame))
+	}
+	var o order
+	if err := f.decode(&o); err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(m.conn.LocalAddr().String())
+	if err != nil {
+		return nil, err
+	}
+	ready := readiness{Address: host}
+	if err := enoughDescriptors(o.Processes); err != nil {
+		ready.Error = err.Error()
+	} else if o.Hash != "" && hashOf(o.Plan.Path) != o.Hash {
+		ready.Lacks = true
+		m.ready(ready)
+		ready.Lacks = false
+		if o.Plan.Path, err = receive(m, o, g); err != nil {
+			ready.Error = err.Error()
+		}
+	}
+	m.ready(ready)
+	if ready.Error != "" {
+		m.finish()
+		return nil, errors.New(ready.Error)
+	}
+	s := &server{mux: m, guard: g, windows: make(map[job.Process]*[crashes]*window), stdin: make(map[job.Process]*inbox), beats: make(map[uint64]time.Time)}
+	s.local = newLocal(s, secret, o.Plan, g)
+	return s, nil
+}
+
+// hashOf returns the hash of a file, "" if it cannot be run or read.
+func hashOf(path string) string {
+	if !executable(path) {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// receive writes the program that the head sends to a folder that goes away
+// with the agent.
+func receive(m *mux, o order, g *guard) (string, error) {
+	dir, err := os.MkdirTemp("", "intrarun-")
+	if err != nil {
+		return "", fmt.Errorf("make room for the program: %w", err)
+	}
+	g.folder(dir)
+	path := filepath.Join(dir, filepath.Base(o.Plan.Path))
+	w, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
+	if err != nil {
+		return "", fmt.Errorf("make room for the program: %w", err)
+	}
+	var failed error
+	for { // to the end also if there is no room, so that the head hears of it
+		f, err := m.read()
+		if err != nil || f.kind != frameProgram {
+			w.Close()
+			return "", fmt.Errorf("receive the program: %w", errors.Join(err, errFrame))
+		}
+		if len(f.body) == 0 {
+			break
+		}
+		if failed == nil {
+			_, failed = w.Write(f.body)
+		}
+	}
+	if err := errors.Join(failed, w.Close()); err != nil {
+		return "", fmt.Errorf("write the program: %w", err)
+	}
+	if hashOf(path) != o.Hash {
+		return "", errors.New("the program did not arrive as it was sent")
+	}
+	return path, nil
+}
+
+// server is an agent's end of its connection to the head. It passes on what the
+// head says to the agent of this host, and what that sees to the head.
+type server struct {
+	mux   *mux
+	local *local
+	guard *guard
+
+	mu      sync.Mutex
+	windows map[job.Process]*[crashes]*window
+	stdin   map[job.Process]*inbox
+	beats   map[uint64]time.Time // when those were sent that have no answer yet
+	lease   *time.Timer
+}
+
+// run serves until the head says that the job is over, or the lease is.
+func (s *server) run() error {
+	quit := make(chan struct{})
+	defer close(quit)
+	ended := make(chan error, 2)
+	s.lease = time.AfterFunc(leaseTime, func() {
+		ended <- fmt.Errorf("no word from the head for %v", leaseTime)
+	})
+	defer s.lease.Stop()
+	s.guard.lease(monotonic() + int64(leaseTime+guardTime))
+	go s.beat(quit)
+	go func() { ended <- s.read() }()
+	err := <-ended
+	s.mux.drop()
+	s.local.killAll()
+	return err
+}
+
+// beat asks the head again and again to prolong the lease.
+func (s *server) beat(quit chan struct{}) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for n := uint64(1); ; n++ {
+		s.mu.Lock()
+		s.beats[n] = time.Now()
+		s.mu.Unlock()
+		s.mux.beat(frameBeat, n)
+		select {
+		case <-tick.C:
+		case <-quit:
+			return
+		}
+	}
+}
+
+// answered prolongs the lease from when beat n was sent.
+func (s *server) answered(n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.beats[n]
+	if !ok {
+		return
+	}
+	for k := range s.beats {
+		if k <= n {
+			delete(s.beats, k)
+		}
+	}
+	left := leaseTime - time.Since(at)
+	if left > 0 && s.lease.Stop() {
+		s.lease.Reset(left)
+		s.guard.lease(monotonic() + int64(left+guardTime))
+	}
+}
+
+// read does what the head says. It returns nil when the job is over.
+func (s *server) read() error {
+	for {
+		f, err := s.mux.read()
+		if err != nil {
+			return fmt.Errorf("the connection to the head has ended: %w", err)
+		}
+		if f.kind == frameBye {
+			return nil
+		}
+		if err := s.take(&f); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *server) take(f *frame) error {
+	p := f.process
+	switch f.kind {
+	case frameAnswer:
+		n, err := f.number()
+		if err != nil {
+			return err
+		}
+		s.answered(n)
+	case frameStart:
+		s.mu.Lock()
+		s.windows[p] = &[crashes]*window{newWindow(), newWindow()}
+		s.stdin[p] = newInbox(func(b []byte) {
+			s.local.feed(p, b)
+			s.mux.send(frameRoom, p, room(0, len(b)))
+		})
+		s.mu.Unlock()
+		s.local.start(p)
+	case frameMessage:
+		m, err := job.DecodeMessage(f.body)
+		if err != nil {
+			return err
+		}
+		s.local.send(p, m)
+	case frameLink:
+		var l hostLink
+		if err := f.decode(&l); err != nil {
+			return err
+		}
+		s.local.link(l)
+	case frameSignal:
+		n, err := f.number()
+		if err != nil {
+			return err
+		}
+		s.local.signal(p, syscall.Signal(n))
+	case frameInput:
+		if i := s.input(p); i != nil {
+			i.put(f.body)
+		}
+	case frameRoom:
+		st, n, err := f.room()
+		if err != nil || st >= crashes {
+			return errFrame
+		}
+		if w := s.window(p, st); w != nil {
+			w.give(n)
+		}
+	default:
+		return errFrame
+	}
+	return nil
+}
+
+func (s *server) input(p job.Process) *inbox {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stdin[p]
+}
+
+func (s *server) window(p job.Process, st stream) *window {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.windows[p]; w != nil {
+		return w[st]
+	}
+	return nil
+}
+
+func (s *server) close() { s.local.close() }
+
+// The methods below make the server the observer of the agent of this host.
+
+func (s *server) started(p job.Process, pid int, err error) {
+	r := startResult{PID: pid}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	s.mux.sendJSON(frameStarted, p, r)
+}
+
+func (s *server) hello(p job.Process, h *job.Hello) { s.mux.sendJSON(frameHello, p, h) }
+
+func (s *server) message(p job.Process, m *job.Message) { s.mux.sendJSON(frameMessage, p, m) }
+
+func (s *server) unheard(p job.Process, why silence) { s.mux.sendJSON(frameUnheard, p, why) }
+
+func (s *server) output(p job.Process, st stream, b []byte) {
+	if st < crashes {
+		s.window(p, st).take(len(b))
+	}
+	s.mux.send(frameOutput, p, append([]byte{byte(st)}, b...))
+}
+
+func (s *server) stopped(p job.Process, d time.Duration) {
+	s.mux.send(frameStopped, p, number(uint64(d)))
+}
+
+func (s *server) programGone(p job.Process) { s.mux.send(frameGone, p, nil) }
+
+func (s *server) exited(p job.Process, e exit) { s.mux.sendJSON(frameExited, p, e) }
+
+func (s *server) failed(err error) {
+	s.mux.send(frameFailed, job.Process{}, []byte(err.Error()))
+}

@@ -1,0 +1,89 @@
+package launch
+
+import "sync"
+
+// maxWindow bounds the bytes of one stream that are on their way between head
+// and agent, so that one stream that nobody takes holds up no other.
+const maxWindow = 256 << 10
+
+// window is the sender's side of that bound.
+type window struct {
+	mu     sync.Mutex
+	more   *sync.Cond
+	used   int
+	closed bool
+}
+
+func newWindow() *window {
+	w := new(window)
+	w.more = sync.NewCond(&w.mu)
+	return w
+}
+
+// take waits for room for n bytes. It returns false if the other side is gone.
+func (w *window) take(n int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.used > 0 && w.used+n > maxWindow && !w.closed {
+		w.more.Wait()
+	}
+	w.used += n
+	return !w.closed
+}
+
+// give: the other side has taken n bytes.
+func (w *window) give(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.used -= n
+	w.more.Broadcast()
+}
+
+func (w *window) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.more.Broadcast()
+}
+
+// inbox is the receiver's side: it hands pieces to a function that may block,
+// one after another, an empty one at the end.
+type inbox struct {
+	mu    sync.Mutex
+	some  *sync.Cond
+	queue [][]byte
+	ended bool
+}
+
+func newInbox(take func([]byte)) *inbox {
+	i := new(inbox)
+	i.some = sync.NewCond(&i.mu)
+	go func() {
+		for {
+			i.mu.Lock()
+			for len(i.queue) == 0 {
+				i.some.Wait()
+			}
+			b := i.queue[0]
+			i.queue = i.queue[1:]
+			i.mu.Unlock()
+			take(b)
+			if len(b) == 0 {
+				return
+			}
+		}
+	}()
+	return i
+}
+
+// put adds a piece; after an empty one nothing is added.
+func (i *inbox) put(b []byte) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.ended {
+		return
+	}
+	i.ended = len(b) == 0
+	i.queue = append(i.queue, b)
+	i.some.Signal()
+}
