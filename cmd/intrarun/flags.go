@@ -49,7 +49,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.StringVar(&c.Trace, "trace", "", "write a timeline to `FILE`, in the trace format of Chrome, which ui.perfetto.dev opens")
 	hosts := fs.String("hosts", "", "run on these `hosts`, each with a number of slots, like h1:2,h2:2 or n[01-04]:2;\nlocalhost is this one")
 	hostfile := fs.String("hostfile", "", "run on the hosts of `FILE`: one per line, h1 slots=2 rack=a addr=10.0.0.1")
-	fs.StringVar(&c.RemoteShell, "rsh", "ssh {host}", "`command` that starts another one on {host}")
+	fs.StringVar(&c.RemoteShell, "rsh", "", "`command` that starts another one on {host} (default: ssh {host}, in a Slurm allocation srun)")
 	fs.StringVar(&c.HeadAddress, "head", "", "`address` of this host that the others use (default: each of them)")
 	fs.BoolVar(&c.TLS, "tls", false, "encrypt the connections between hosts")
 	oversubscribe := fs.Bool("oversubscribe", false, "allow more processes on a host than it has slots")
@@ -82,8 +82,17 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if c.Degrees, err = resolveDegrees(given, *n, *r, *degrees); err != nil {
 		return nil, err
 	}
-	if c.Placement, err = place(c.Degrees, *hosts, *hostfile, *oversubscribe); err != nil {
+	around, err := findHosts(*hosts, *hostfile)
+	if err != nil {
 		return nil, err
+	}
+	if c.RemoteShell == "" {
+		c.RemoteShell = around.rsh
+	}
+	if around.hosts != nil {
+		if c.Placement, err = job.Place(c.Degrees, around.hosts, *oversubscribe); err != nil {
+			return nil, err
+		}
 	}
 	switch p := c.Placement; {
 	case p == nil:
@@ -115,30 +124,37 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	return c, nil
 }
 
-// place says where the processes run, nil if only this host is there.
-func place(degrees []int, list, file string, oversubscribe bool) (*job.Placement, error) {
-	var hosts []job.Host
-	var err error
+// surroundings are the hosts that the command line or the environment names.
+type surroundings struct {
+	hosts []job.Host // nil: only this one
+	rsh   string     // what starts a command on one of them
+}
+
+func findHosts(list, file string) (s surroundings, err error) {
+	s.rsh = "ssh {host}"
 	switch {
 	case list != "" && file != "":
-		return nil, errors.New("-hosts and -hostfile contradict each other: give one")
+		return s, errors.New("-hosts and -hostfile contradict each other: give one")
 	case list != "":
-		if hosts, err = job.ParseHosts(list); err != nil {
-			return nil, fmt.Errorf("-hosts: %w", err)
+		if s.hosts, err = job.ParseHosts(list); err != nil {
+			return s, fmt.Errorf("-hosts: %w", err)
 		}
 	case file != "":
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, fmt.Errorf("-hostfile: %w", err)
+			return s, fmt.Errorf("-hostfile: %w", err)
 		}
 		defer f.Close()
-		if hosts, err = job.ParseHostfile(file, f); err != nil {
-			return nil, fmt.Errorf("-hostfile: %w", err)
+		if s.hosts, err = job.ParseHostfile(file, f); err != nil {
+			return s, fmt.Errorf("-hostfile: %w", err)
 		}
 	default:
-		return nil, nil
+		if s.hosts, err = job.SlurmHosts(os.Getenv); err != nil {
+			return s, fmt.Errorf("inside a Slurm allocation: %w", err)
+		}
+		s.rsh = job.SlurmShell
 	}
-	return job.Place(degrees, hosts, oversubscribe)
+	return s, nil
 }
 
 // maxProcesses is far beyond what one host can run, and small enough to count.
