@@ -69,8 +69,10 @@ func run(p *intra.Process, set settings) error {
 		return err
 	}
 	talks := p.Rank() == 0 && !set.json
-	if talks {
+	if talks && !p.Restored() {
 		fmt.Printf("HPCCG on %d × %d × %d points for each of %d ranks, %d tasks a section\n", set.nx, set.ny, set.nz, p.Size(), set.tasks)
+	}
+	if talks {
 		s.progress = func(pass int, residual float64) {
 			if every := max(1, (set.iters-1)/10); pass%every == 0 || pass == 1 {
 				fmt.Printf("pass %3d  residual %.6e\n", pass, residual)

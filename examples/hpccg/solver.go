@@ -10,7 +10,11 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// solver is the state of the method of conjugate gradients on one rank.
+// solver is the method of conjugate gradients on one rank. A process that
+// goes on from saved state makes the matrix and the right-hand side again;
+// what else is left out means nothing between two passes.
+//
+//intra:state skip(p, box, tasks, how, a, b, ap, arrived, progress)
 type solver struct {
 	p     *intra.Process
 	box   box
@@ -22,8 +26,14 @@ type solver struct {
 	r, p2    []float64 // residual, direction with the neighbours' planes
 	ap       []float64
 	arrived  [][]float64
-	seconds  seconds
 	progress func(pass int, residual float64)
+
+	pass    int       // the next one, from 1
+	rho     float64   // r·r of the pass before, or at the start
+	norm    float64   // its root
+	first   float64   // norm at the start
+	history []float64 // norm as tested in each pass
+	seconds seconds
 }
 
 // seconds is the time spent in each part, on one replica.
@@ -52,6 +62,12 @@ func newSolver(p *intra.Process, b box, tasks int, how arithmetic) (*solver, err
 	s.x, s.r, s.ap = kernels.Alloc[float64](n), kernels.Alloc[float64](n), kernels.Alloc[float64](n)
 	s.p2 = kernels.Alloc[float64](b.cols())
 	s.arrived = [][]float64{make([]float64, b.plane()), make([]float64, b.plane())}
+	s.Protect(p, "cg")
+	of := [5]int{b.nx, b.ny, b.nz, tasks, int(how)}
+	was := of
+	if intra.Protect(p, "problem", &was); was != of {
+		return nil, fmt.Errorf("the saved state is of -nx %d -ny %d -nz %d -tasks %d, arithmetic %d; go on with the same", was[0], was[1], was[2], was[3], was[4])
+	}
 	return s, nil
 }
 
@@ -83,44 +99,68 @@ func (s *solver) multiply() error {
 // norm as tested at the start of each pass, and the first one.
 func (s *solver) solve(maxIter int, tolerance float64) (history []float64, first float64, err error) {
 	defer s.clock(&s.seconds.Total)()
-	n := s.box.rows()
-	dir := s.p2[:n]
-	s.waxpby(1, s.x, 0, s.x, dir)
+	if !s.p.Restored() {
+		if err := s.begin(); err != nil {
+			return nil, 0, err
+		}
+	}
+	for s.pass < maxIter && s.norm > tolerance {
+		if err := s.p.SafePoint(); err != nil {
+			return nil, 0, err
+		}
+		if err := s.iterate(); err != nil {
+			return nil, 0, err
+		}
+		s.pass++
+	}
+	return s.history, s.first, nil
+}
+
+// direction returns the rank's own part of the search direction.
+func (s *solver) direction() []float64 { return s.p2[:s.box.rows()] }
+
+// begin finds the residual of the first guess.
+func (s *solver) begin() error {
+	s.waxpby(1, s.x, 0, s.x, s.direction())
 	if err := s.multiply(); err != nil {
-		return nil, 0, err
+		return err
 	}
 	s.waxpby(1, s.b, -1, s.ap, s.r)
 	rho, err := s.dot(s.r, s.r)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	norm := math.Sqrt(rho)
-	first = norm
-	for k := 1; k < maxIter && norm > tolerance; k++ {
-		if k == 1 {
-			s.waxpby(1, s.r, 0, s.r, dir)
-		} else {
-			old := rho
-			if rho, err = s.dot(s.r, s.r); err != nil {
-				return nil, 0, err
-			}
-			s.waxpby(1, s.r, rho/old, dir, dir)
+	s.pass, s.rho, s.norm = 1, rho, math.Sqrt(rho)
+	s.first = s.norm
+	return nil
+}
+
+// iterate runs one pass.
+func (s *solver) iterate() (err error) {
+	dir := s.direction()
+	if s.pass == 1 {
+		s.waxpby(1, s.r, 0, s.r, dir)
+	} else {
+		old := s.rho
+		if s.rho, err = s.dot(s.r, s.r); err != nil {
+			return err
 		}
-		norm = math.Sqrt(rho)
-		history = append(history, norm)
-		s.progress(k, norm)
-		if err := s.multiply(); err != nil {
-			return nil, 0, err
-		}
-		pap, err := s.dot(dir, s.ap)
-		if err != nil {
-			return nil, 0, err
-		}
-		alpha := rho / pap
-		s.waxpby(1, s.x, alpha, dir, s.x)
-		s.waxpby(1, s.r, -alpha, s.ap, s.r)
+		s.waxpby(1, s.r, s.rho/old, dir, dir)
 	}
-	return history, first, nil
+	s.norm = math.Sqrt(s.rho)
+	s.history = append(s.history, s.norm)
+	s.progress(s.pass, s.norm)
+	if err := s.multiply(); err != nil {
+		return err
+	}
+	pap, err := s.dot(dir, s.ap)
+	if err != nil {
+		return err
+	}
+	alpha := s.rho / pap
+	s.waxpby(1, s.x, alpha, dir, s.x)
+	s.waxpby(1, s.r, -alpha, s.ap, s.r)
+	return nil
 }
 
 // largestError returns the largest distance of an element of x from 1 over
