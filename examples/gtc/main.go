@@ -98,16 +98,21 @@ func simulate(p *intra.Process, set settings, progress func(diagnosis)) (*simula
 	if err != nil {
 		return nil, r, err
 	}
-	for step := 1; step <= set.steps; step++ {
-		d, err := s.step(step)
+	for s.done < set.steps {
+		if err := p.SafePoint(); err != nil {
+			return nil, r, err
+		}
+		d, err := s.step(s.done + 1)
 		if err != nil {
-			return nil, r, fmt.Errorf("step %d: %w", step, err)
+			return nil, r, fmt.Errorf("step %d: %w", s.done+1, err)
 		}
 		if d != nil {
-			r.Steps = append(r.Steps, *d)
+			s.past = append(s.past, *d)
 			progress(*d)
 		}
+		s.done++
 	}
+	r.Steps = append(r.Steps, s.past...)
 	s.stopTotal()
 	if r.StateSHA256, err = s.digest(); err != nil {
 		return nil, r, err

@@ -11,7 +11,10 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// simulation is the state of the simulation on one rank.
+// simulation is the simulation on one rank. A process that goes on from saved
+// state makes the grid and the Poisson operator again.
+//
+//intra:state skip(p, tasks, grid, poisson, parts, sums, heat, stopTotal)
 type simulation struct {
 	p     *intra.Process
 	tasks int
@@ -26,6 +29,8 @@ type simulation struct {
 	sums   []ions.Sums
 	heat   []ions.Heat
 	excess [grid.Bins]float64 // of temperature, over time
+	done   int                // steps
+	past   []diagnosis
 
 	seconds   seconds
 	stopTotal func()
@@ -70,9 +75,24 @@ func newSimulation(p *intra.Process, set settings) (*simulation, error) {
 	for range deposits(s.grid, set.tasks) {
 		s.parts = append(s.parts, s.grid.Field())
 	}
-	s.ions = ions.Draw(s.grid)
-	s.load()
+	s.ions = &ions.Ions{}
+	s.Protect(p, "gtc")
+	what := problem{set.size, set.tasks}
+	was := what
+	if intra.Protect(p, "problem", &was); was != what {
+		return nil, fmt.Errorf("the saved state is of %+v, not of %+v: go on with the same", was, what)
+	}
+	if !p.Restored() {
+		*s.ions = *ions.Draw(s.grid)
+		s.load()
+	}
 	return s, nil
+}
+
+// problem is what may not change when a simulation goes on from saved state.
+type problem struct {
+	grid.Size
+	Tasks int
 }
 
 // deposits returns into how many tasks the charge is cut: each costs a field

@@ -8,7 +8,10 @@ import (
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 )
 
-// Fields are the fields of one rank. See grid.Field for the layout.
+// Fields are the fields of one rank. See grid.Field for the layout. From one
+// step to the next the potential goes over, and what drives the zonal flow.
+//
+//intra:state skip(g, Density, Gradient, Zonal, plane, arrived, work, rim)
 type Fields struct {
 	g *grid.Grid
 

@@ -3,6 +3,8 @@ package ions
 //go:generate go tool intragen
 
 // Phase is what changes of ions, an array for each coordinate.
+//
+//intra:state
 type Phase struct {
 	Psi    []float64 // poloidal flux: half the square of the radius
 	Theta  []float64 // poloidal angle, 0 ≤ θ < 2π
@@ -12,6 +14,8 @@ type Phase struct {
 }
 
 // Ions are those of one rank.
+//
+//intra:state skip(Old)
 type Ions struct {
 	Now Phase
 	Old Phase     // at the beginning of the step
@@ -54,5 +58,9 @@ func resized[T any](s []T, n int) []T {
 	return larger
 }
 
-// Begin starts a step: what is now becomes what was.
-func (z *Ions) Begin() { z.Now, z.Old = z.Old, z.Now }
+// Begin starts a step: what is now becomes what was. What was before means
+// nothing any more, and need not even be there.
+func (z *Ions) Begin() {
+	z.resize(z.Len())
+	z.Now, z.Old = z.Old, z.Now
+}

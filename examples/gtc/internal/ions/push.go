@@ -7,6 +7,8 @@ import (
 )
 
 // Field is what the ions move in.
+//
+//intra:state skip(Grid, Gradient)
 type Field struct {
 	Grid *grid.Grid
 	// Gradient of the potential: the derivatives by poloidal flux, poloidal

@@ -3,6 +3,7 @@
 package ions
 
 import (
+	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
@@ -37,4 +38,14 @@ func LaunchIonsCorrect(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi i
 		intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi]),
 		intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi]),
 	)
+}
+
+// Protect registers the fields of s as state of p; the names begin with name.
+func (s *Field) Protect(p *intra.Process, name string) {
+	_ = (*struct {
+		Grid     *grid.Grid
+		Gradient []float64
+		Flow     [5]float64
+	})(s) // other fields do not compile: run go generate
+	intra.Protect(p, name+".Flow", &s.Flow)
 }
