@@ -103,6 +103,15 @@ func (f *family) Pending() error {
 	return nil
 }
 
+// Recall implements sdr.Attachment.
+func (f *family) Recall() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.list {
+		c.recalled = make(map[string]uint64)
+	}
+}
+
 // AppendPosition implements sdr.Attachment.
 func (f *family) AppendPosition(b []byte) []byte {
 	f.mu.Lock()

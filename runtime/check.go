@@ -61,10 +61,11 @@ func (c *check) enter(replicated bool) error {
 		c.shadow.add(owner{watched, k}, r.Mem)
 	}
 	c.clean = make([]outcome, len(c.s.tasks))
-	if replicated {
+	t := c.s.p.trial
+	if replicated || t.watches() {
 		c.digest = newDigest(c)
 	}
-	return nil
+	return t.section(c)
 }
 
 // run runs task i, in every way. The memory stays as it was at the entry.

@@ -10,14 +10,19 @@ import (
 // Finding is a fault of one kernel, or of the code around its launch, that
 // checked mode has seen.
 type Finding struct {
-	Task     string // name of the task's type
+	Task     string // name of the task's type, "" if it is not about one
 	Pos      string // file:line of the launch
 	Argument string // as in the clause, like out(w); "" if it is not about one
 	Element  int    // of the argument, -1 if it is not about one
 	Text     string // what was seen, and the clause to change
 }
 
-func (f Finding) String() string { return fmt.Sprintf("%s: task %s: %s", f.Pos, f.Task, f.Text) }
+func (f Finding) String() string {
+	if f.Task == "" {
+		return fmt.Sprintf("%s: %s", f.Pos, f.Text)
+	}
+	return fmt.Sprintf("%s: task %s: %s", f.Pos, f.Task, f.Text)
+}
 
 // CheckError holds what checked mode found in one section. End returns it
 // inside a SectionError, and the job ends.
@@ -29,6 +34,12 @@ func (f Finding) String() string { return fmt.Sprintf("%s: task %s: %s", f.Pos, 
 // out, inout, reduce or scratch. Then the replicas compare, region by region,
 // what the tasks have read and written; a difference is a divergence. The
 // times in the report are those of all runs.
+//
+// At some safe points the program is run a second time from its start, with
+// Restored() true and the state registered there, up to the next safe point.
+// Then it goes on, and what the tasks of the following sections read is
+// compared with that run: a difference means that they depend on something
+// that is not registered.
 //
 // It sees the memory that clauses and Watch name, not what an in argument
 // reaches through pointers, and the paths that the kernels take.

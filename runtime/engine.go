@@ -29,6 +29,7 @@ type engine struct {
 	peers   []transport.Link // to the replicas of this rank; nil for itself
 	msgs    *sdr.Engine      // messages between ranks
 	receive job.Receive
+	silence func() (speak func(), err error) // drops what the program prints; nil: nothing is dropped
 	kills   *kills
 	start   time.Time
 

@@ -58,6 +58,7 @@ func enter(run func(*Process) error) int {
 		}
 		select {} // until the signal is delivered
 	})
+	e.silence = silenceOutput
 	released := make(chan struct{})
 	e.begin()
 	go func() {

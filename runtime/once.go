@@ -39,6 +39,13 @@ func bytesOf[T any](v *T) []byte {
 
 // OnceBytes is Once for a result of any length.
 func OnceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
+	if p != nil && p.trial != nil && p.section == nil {
+		return p.trial.once(func() ([]byte, error) { return onceBytes(p, f) })
+	}
+	return onceBytes(p, f)
+}
+
+func onceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
 	if p.resuming() {
 		return nil, errors.New("intra.Once before the first SafePoint of a restored process: protect its result, and call it only if !p.Restored()")
 	}

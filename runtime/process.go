@@ -31,6 +31,7 @@ type Process struct {
 	stateErr error            // the first thing wrong with it
 	restored bool             // it began with saved state
 	safe     safePoints
+	trial    *trial // in checked mode
 }
 
 // tasks is the number of tasks that Tasks proposes: enough to overlap updates

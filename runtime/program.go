@@ -49,7 +49,13 @@ func (e *engine) process() (*Process, error) {
 func (e *engine) run(program func(*Process) error) error {
 	p, err := e.process()
 	if err == nil {
+		if e.setup.Check {
+			p.trial = &trial{program: program}
+		}
 		err = guard(p, program)
+	}
+	if err == nil {
+		err = p.trial.compared()
 	}
 	if err != nil {
 		return err

@@ -52,7 +52,12 @@ func (p *Process) SafePoint() error {
 		return p.stateErr
 	case first && p.restored:
 		return nil // the state was taken at this very safe point
-	case p.safe.due.Load():
+	case p.trial != nil && !p.trial.running:
+		if err := p.tryRestore(point); err != nil {
+			return err
+		}
+	}
+	if p.safe.due.Load() {
 		return p.safe.stop(point)
 	}
 	return nil

@@ -32,22 +32,24 @@ func defaults() settings {
 	}
 }
 
+// parse reads the flags; it is called again when the job goes back to a backup.
 func parse() (settings, error) {
 	s := defaults()
-	flag.IntVar(&s.size.IonsPerCell, "micell", s.size.IonsPerCell, "ions for each point of the grid")
-	flag.IntVar(&s.size.Surfaces, "mpsi", s.size.Surfaces, "radial cells; even")
-	flag.IntVar(&s.size.MaxTheta, "mthetamax", s.size.MaxTheta, "most poloidal points")
-	flag.IntVar(&s.size.MaxZeta, "mzetamax", s.size.MaxZeta, "toroidal planes, a multiple of the wedges")
-	flag.IntVar(&s.size.ParticleDomains, "npartdom", s.size.ParticleDomains, "ranks that share the ions of one wedge")
-	flag.IntVar(&s.steps, "steps", s.steps, "time steps")
-	flag.IntVar(&s.size.DiagnosisInterval, "ndiag", s.size.DiagnosisInterval, "steps from one diagnosis to the next")
-	flag.IntVar(&s.tasks, "tasks", s.tasks, "most tasks of a section; the last digits of the result depend on it")
-	flag.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
-	flag.StringVar(&s.plot, "plot", "", "write a picture of the potential in one poloidal plane to this PNG `FILE`")
-	flag.Parse()
+	f := flag.NewFlagSet(os.Args[0], flag.ExitOnError)
+	f.IntVar(&s.size.IonsPerCell, "micell", s.size.IonsPerCell, "ions for each point of the grid")
+	f.IntVar(&s.size.Surfaces, "mpsi", s.size.Surfaces, "radial cells; even")
+	f.IntVar(&s.size.MaxTheta, "mthetamax", s.size.MaxTheta, "most poloidal points")
+	f.IntVar(&s.size.MaxZeta, "mzetamax", s.size.MaxZeta, "toroidal planes, a multiple of the wedges")
+	f.IntVar(&s.size.ParticleDomains, "npartdom", s.size.ParticleDomains, "ranks that share the ions of one wedge")
+	f.IntVar(&s.steps, "steps", s.steps, "time steps")
+	f.IntVar(&s.size.DiagnosisInterval, "ndiag", s.size.DiagnosisInterval, "steps from one diagnosis to the next")
+	f.IntVar(&s.tasks, "tasks", s.tasks, "most tasks of a section; the last digits of the result depend on it")
+	f.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
+	f.StringVar(&s.plot, "plot", "", "write a picture of the potential in one poloidal plane to this PNG `FILE`")
+	_ = f.Parse(os.Args[1:]) // ends the process if it fails
 	switch {
-	case flag.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	case f.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case s.steps < 1:
 		return s, errors.New("-steps must be at least 1")
 	case s.tasks < 1:

@@ -20,17 +20,19 @@ type settings struct {
 	json       bool
 }
 
+// parse reads the flags; it is called again when the job goes back to a backup.
 func parse() (settings, error) {
 	var s settings
-	flag.IntVar(&s.nx, "nx", 64, "points in x")
-	flag.IntVar(&s.ny, "ny", 64, "points in y")
-	flag.IntVar(&s.nz, "nz", 64, "points in z, of each rank")
-	flag.IntVar(&s.iters, "iters", 150, "one more than the most passes, as the original counts")
-	flag.Float64Var(&s.tolerance, "tol", 0, "stop when the residual norm is not above this")
-	flag.IntVar(&s.tasks, "tasks", (*intra.Process)(nil).Tasks(), "tasks of each section; the result depends on it")
-	how := flag.String("kernels", "simd", "simd, or sequential: plain loops that add in order, as the original")
-	flag.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
-	flag.Parse()
+	f := flag.NewFlagSet(os.Args[0], flag.ExitOnError)
+	f.IntVar(&s.nx, "nx", 64, "points in x")
+	f.IntVar(&s.ny, "ny", 64, "points in y")
+	f.IntVar(&s.nz, "nz", 64, "points in z, of each rank")
+	f.IntVar(&s.iters, "iters", 150, "one more than the most passes, as the original counts")
+	f.Float64Var(&s.tolerance, "tol", 0, "stop when the residual norm is not above this")
+	f.IntVar(&s.tasks, "tasks", (*intra.Process)(nil).Tasks(), "tasks of each section; the result depends on it")
+	how := f.String("kernels", "simd", "simd, or sequential: plain loops that add in order, as the original")
+	f.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
+	_ = f.Parse(os.Args[1:]) // ends the process if it fails
 	switch *how {
 	case "simd":
 		s.how = simd
@@ -40,8 +42,8 @@ func parse() (settings, error) {
 		return s, fmt.Errorf("-kernels %s: want simd or sequential", *how)
 	}
 	switch {
-	case flag.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	case f.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case s.nx < 1 || s.ny < 1 || s.nz < 1:
 		return s, errors.New("-nx, -ny and -nz must be at least 1")
 	case s.nx*s.ny*(s.nz+2) > 1<<31-1:

@@ -13,6 +13,9 @@ type Attachment interface {
 	// AppendPosition appends what a process that begins at this position has
 	// to know.
 	AppendPosition(b []byte) []byte
+	// Recall makes what was begun before be found again, by a program that is
+	// run once more from its start.
+	Recall()
 }
 
 // Attach makes a a part of the positions of this engine.
@@ -46,6 +49,18 @@ func (e *Engine) Restored() bool { return e.restored.Load() }
 // Resume says that the program of a restored process has come to its first
 // safe point.
 func (e *Engine) Resume() { e.restored.Store(false) }
+
+// Recall makes the engine that of a restored process, until Resume: the
+// program is run again from its start, to see whether it can be restored.
+func (e *Engine) Recall() {
+	e.mu.Lock()
+	attached := e.attached
+	e.mu.Unlock()
+	if attached != nil {
+		attached.Recall()
+	}
+	e.restored.Store(true)
+}
 
 // Pending returns an error that wraps ErrPending if something is under way
 // that cannot be pending across a safe point.
