@@ -1,0 +1,124 @@
+package detect
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const ms = time.Millisecond
+
+// walk lets an observer run from a time to another in steps, and hear host 1
+// at each step if it is told so.
+func walk(o *Observer, from, to, step time.Duration, hears bool) time.Duration {
+	for now := from; now <= to; now += step {
+		if hears {
+			o.Heard(1, now)
+		}
+		o.Wake(now)
+	}
+	return to
+}
+
+func sighting(t *testing.T, o *Observer, now time.Duration) Sighting {
+	s, ok := o.Sighting(1, now)
+	require.True(t, ok)
+	return s
+}
+
+func TestSilence(t *testing.T) {
+	o := NewObserver(DefaultConfig, 0)
+	_, ok := o.Sighting(1, 0)
+	require.False(t, ok, "nobody is watched yet")
+	o.Watch(1, 0)
+	now := walk(o, 0, 10*time.Second, 50*ms, true)
+	require.Zero(t, sighting(t, o, now).Level())
+	now = walk(o, now, now+650*ms, 50*ms, false)
+	require.False(t, sighting(t, o, now).Suspect())
+	now = walk(o, now, now+50*ms, 50*ms, false)
+	s := sighting(t, o, now)
+	require.True(t, s.Suspect())
+	require.Equal(t, Sighting{Host: 1, Age: 700 * ms, Silence: 700 * ms, Limit: 700 * ms}, s)
+	o.Heard(1, now)
+	require.False(t, sighting(t, o, now).Suspect(), "a suspicion is no verdict")
+	o.Forget(1)
+	_, ok = o.Sighting(1, now)
+	require.False(t, ok)
+}
+
+// TestOwnLateness: what an observer has slept through is not held against the
+// host, whether it is one long sleep or it is always late.
+func TestOwnLateness(t *testing.T) {
+	o := NewObserver(DefaultConfig, 0)
+	o.Watch(1, 0)
+	now := walk(o, 0, time.Second, 50*ms, true)
+	now += 20 * time.Second
+	o.Wake(now)
+	s := sighting(t, o, now)
+	require.False(t, s.Suspect())
+	require.Equal(t, 20*time.Second, s.Age)
+	require.Equal(t, 100*ms, s.Silence)
+	require.Equal(t, 20*time.Second-100*ms, o.Late())
+
+	o = NewObserver(DefaultConfig, 0)
+	o.Watch(1, 0)
+	now = walk(o, 0, 2*time.Second, 400*ms, false) // runs, but late each time
+	require.False(t, sighting(t, o, now).Suspect())
+	now = walk(o, now, now+2*time.Second, 400*ms, false)
+	require.True(t, sighting(t, o, now).Suspect(), "it is only slower, not blind")
+}
+
+// TestAdapts: a host that was silent for long and lived is given longer, until
+// that is forgotten; there is an end to patience.
+func TestAdapts(t *testing.T) {
+	o := NewObserver(DefaultConfig, 0)
+	o.Watch(1, 0)
+	now := walk(o, 0, 600*ms, 50*ms, false)
+	now = walk(o, now, now+ms, 50*ms, true)
+	require.InDelta(t, 1500, sighting(t, o, now).Limit.Milliseconds(), 10)
+	now = walk(o, now, now+2*time.Minute, 50*ms, true)
+	require.InDelta(t, 750, sighting(t, o, now).Limit.Milliseconds(), 10)
+	now = walk(o, now, now+2*time.Minute, 50*ms, true)
+	require.Equal(t, DefaultConfig.Floor, sighting(t, o, now).Limit)
+	now = walk(o, now, now+8*time.Second, 50*ms, false)
+	now = walk(o, now, now+ms, 50*ms, true)
+	require.Equal(t, DefaultConfig.Ceiling, sighting(t, o, now).Limit)
+}
+
+func TestConvict(t *testing.T) {
+	lost := func(o ID) Testimony {
+		return Testimony{o, Sighting{Host: 4, Age: 800*ms + time.Duration(o)*ms, Silence: 800 * ms, Limit: 700 * ms}}
+	}
+	hears := Testimony{3, Sighting{Host: 4, Age: 10 * ms, Silence: 10 * ms, Limit: 700 * ms}}
+	for _, c := range []struct {
+		name    string
+		own     Testimony
+		others  []Testimony
+		unheard int
+		want    bool
+	}{
+		{"all agree", lost(1), []Testimony{lost(2), lost(3)}, 0, true},
+		{"nobody else is there", lost(1), nil, 0, true},
+		{"one hears it", lost(1), []Testimony{lost(2), hears}, 0, false},
+		{"only the judge hears it", hears, []Testimony{lost(1), lost(2)}, 0, false},
+		{"one has not spoken", lost(1), []Testimony{lost(2)}, 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, got := Convict(c.own, c.others, c.unheard)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func ExampleEvidence() {
+	own := Testimony{1, Sighting{Host: 4, Age: 740 * ms, Silence: 740 * ms, Limit: 700 * ms}}
+	other := Testimony{3, Sighting{Host: 4, Age: 710 * ms, Silence: 705 * ms, Limit: 700 * ms}}
+	evidence, lost := Convict(own, []Testimony{other}, 0)
+	fmt.Println(lost)
+	fmt.Println(evidence)
+	// Output:
+	// true
+	// last heard 710ms ago by 3 (1: 740ms silent, limit 700ms; 3: 710ms silent, limit 700ms)
+}

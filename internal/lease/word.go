@@ -1,0 +1,139 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// size of the file of a word, in bytes.
+const size = 8
+
+// ErrOver: the lease has ended and was not renewed in time.
+var ErrOver = errors.New("the lease of this host is over")
+
+// Word is the agent's end: a word of memory that its processes can read and
+// nobody but the agent can write. Its methods may be called by any goroutine.
+type Word struct {
+	file  *os.File
+	until *atomic.Int64
+	page  []byte
+}
+
+// NewWord makes the word of an agent. Its lease is over until it is published.
+func NewWord() (*Word, error) {
+	fd, err := unix.MemfdCreate("intra-lease", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("create the file of the lease: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "intra-lease")
+	if err := f.Truncate(size); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("size the file of the lease: %w", err)
+	}
+	page, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("map the lease: %w", err)
+	}
+	// From now on this mapping is the only one that can write.
+	const seals = unix.F_SEAL_FUTURE_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != nil {
+		unix.Munmap(page)
+		f.Close()
+		return nil, fmt.Errorf("seal the lease: %w", err)
+	}
+	return &Word{file: f, page: page, until: word(page)}, nil
+}
+
+func word(page []byte) *atomic.Int64 { return (*atomic.Int64)(unsafe.Pointer(&page[0])) }
+
+// File is what processes inherit. It stays the word's.
+func (w *Word) File() *os.File { return w.file }
+
+// Publish lets the processes act until the given time of Now. A time before
+// now ends the lease at once.
+func (w *Word) Publish(until time.Duration) { w.until.Store(int64(until)) }
+
+// Held reports whether the lease is good now.
+func (w *Word) Held() bool { return int64(Now()) < w.until.Load() }
+
+// Close gives the memory back. The lease ends for the processes first.
+func (w *Word) Close() error {
+	w.until.Store(0)
+	return errors.Join(unix.Munmap(w.page), w.file.Close())
+}
+
+// Lease is a process's view of the word of its agent. A nil *Lease, of a
+// process without an agent, is always held. Its methods may be called by any
+// goroutine, Close after all others.
+type Lease struct {
+	until *atomic.Int64
+	page  []byte
+	close sync.Once
+}
+
+// Open maps the word that f holds, which may be closed afterwards.
+func Open(f *os.File) (*Lease, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("open the lease: %w", err)
+	}
+	if info.Size() != size { // reading behind the end of a file is a fault
+		return nil, fmt.Errorf("open the lease: a file of %d bytes is not a lease", info.Size())
+	}
+	page, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map the lease: %w", err)
+	}
+	return &Lease{page: page, until: word(page)}, nil
+}
+
+// Until is the time of Now at which the lease ends.
+func (l *Lease) Until() time.Duration { return time.Duration(l.until.Load()) }
+
+// Held reports whether the lease is good now. It is a load and a look at the
+// clock: cheap beside any effect on the outside world.
+func (l *Lease) Held() bool { return l == nil || Now() < l.Until() }
+
+// poll is how often Await looks again: far below the length of a lease.
+const poll = 2 * time.Millisecond
+
+// Await returns nil at once if the lease is held, and else when it has been
+// renewed. An error wraps ErrOver and the cause of ctx.
+//
+// Between Await and the effect that follows, a process can be stopped for any
+// time. Whoever takes the effect in, like an agent that forwards output, has
+// to look at the lease itself.
+func (l *Lease) Await(ctx context.Context) error {
+	if l.Held() {
+		return nil
+	}
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for !l.Held() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrOver, context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+// Close gives the memory back.
+func (l *Lease) Close() error {
+	if l == nil {
+		return nil
+	}
+	var err error
+	l.close.Do(func() { err = unix.Munmap(l.page) })
+	return err
+}
