@@ -26,7 +26,7 @@ type Config struct {
 // and leaves a slow one in peace.
 var DefaultConfig = Config{
 	Interval: 50 * time.Millisecond,
-	Floor:    700 * time.Millisecond,
+	Floor:    650 * time.Millisecond,
 	Spread:   2.5,
 	HalfLife: 2 * time.Minute,
 	Ceiling:  10 * time.Second,

@@ -35,12 +35,12 @@ func TestSilence(t *testing.T) {
 	o.Watch(1, 0)
 	now := walk(o, 0, 10*time.Second, 50*ms, true)
 	require.Zero(t, sighting(t, o, now).Level())
-	now = walk(o, now, now+650*ms, 50*ms, false)
+	now = walk(o, now, now+600*ms, 50*ms, false)
 	require.False(t, sighting(t, o, now).Suspect())
 	now = walk(o, now, now+50*ms, 50*ms, false)
 	s := sighting(t, o, now)
 	require.True(t, s.Suspect())
-	require.Equal(t, Sighting{Host: 1, Age: 700 * ms, Silence: 700 * ms, Limit: 700 * ms}, s)
+	require.Equal(t, Sighting{Host: 1, Age: 650 * ms, Silence: 650 * ms, Limit: 650 * ms}, s)
 	o.Heard(1, now)
 	require.False(t, sighting(t, o, now).Suspect(), "a suspicion is no verdict")
 	o.Forget(1)
@@ -89,9 +89,9 @@ func TestAdapts(t *testing.T) {
 
 func TestConvict(t *testing.T) {
 	lost := func(o ID) Testimony {
-		return Testimony{o, Sighting{Host: 4, Age: 800*ms + time.Duration(o)*ms, Silence: 800 * ms, Limit: 700 * ms}}
+		return Testimony{o, Sighting{Host: 4, Age: 800*ms + time.Duration(o)*ms, Silence: 800 * ms, Limit: 650 * ms}}
 	}
-	hears := Testimony{3, Sighting{Host: 4, Age: 10 * ms, Silence: 10 * ms, Limit: 700 * ms}}
+	hears := Testimony{3, Sighting{Host: 4, Age: 10 * ms, Silence: 10 * ms, Limit: 650 * ms}}
 	for _, c := range []struct {
 		name    string
 		own     Testimony
@@ -113,12 +113,12 @@ func TestConvict(t *testing.T) {
 }
 
 func ExampleEvidence() {
-	own := Testimony{1, Sighting{Host: 4, Age: 740 * ms, Silence: 740 * ms, Limit: 700 * ms}}
-	other := Testimony{3, Sighting{Host: 4, Age: 710 * ms, Silence: 705 * ms, Limit: 700 * ms}}
+	own := Testimony{1, Sighting{Host: 4, Age: 740 * ms, Silence: 740 * ms, Limit: 650 * ms}}
+	other := Testimony{3, Sighting{Host: 4, Age: 710 * ms, Silence: 705 * ms, Limit: 650 * ms}}
 	evidence, lost := Convict(own, []Testimony{other}, 0)
 	fmt.Println(lost)
 	fmt.Println(evidence)
 	// Output:
 	// true
-	// last heard 710ms ago by 3 (1: 740ms silent, limit 700ms; 3: 710ms silent, limit 700ms)
+	// last heard 710ms ago by 3 (1: 740ms silent, limit 650ms; 3: 710ms silent, limit 650ms)
 }

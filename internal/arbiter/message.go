@@ -1,0 +1,109 @@
+package arbiter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Message is what nodes send each other. It may get lost, come twice and
+// overtake others.
+type Message struct {
+	From ID `json:"f"`
+	To   ID `json:"t"`           // if that is not the receiver, it passes the message on
+	Via  ID `json:"y,omitempty"` // who has passed it on
+
+	// Seq numbers the sender's beats; Echo is the highest Seq that it has had
+	// from To, Direct the highest that came without a detour. A message between
+	// beats has Seq 0.
+	Seq    uint64 `json:"s,omitempty"`
+	Echo   uint64 `json:"e,omitempty"`
+	Direct uint64 `json:"d,omitempty"`
+
+	// Term is the highest in which the sender knows of a head, Leader that head.
+	Term   uint64 `json:"n,omitempty"`
+	Leader ID     `json:"l,omitempty"`
+	// Promised is the latest beat of To, as the head of Term, by which the
+	// sender, a member, has promised to elect nobody else for a while.
+	Promised uint64 `json:"p,omitempty"`
+	// Grant, from the head, leases To the right to act until so long after To
+	// sent the beat that Echo names.
+	Grant time.Duration `json:"g,omitempty"`
+
+	// Epoch is how many verdicts the sender knows, Verdicts the next ones that
+	// To does not.
+	Epoch    uint64        `json:"v,omitempty"`
+	Verdicts []job.Verdict `json:"w,omitempty"`
+	// Lost tells To that it has been declared lost, and why.
+	Lost string `json:"x,omitempty"`
+
+	Sightings []detect.Sighting `json:"o,omitempty"` // to members
+	Raft      []*raftpb.Message `json:"r,omitempty"` // between members
+}
+
+// ErrMessage marks bytes that are not a message between nodes.
+var ErrMessage = errors.New("malformed message between nodes")
+
+// maxMessage bounds an encoded message, in bytes.
+const maxMessage = 4 << 20
+
+func (m *Message) encode() ([]byte, error) {
+	b, err := json.Marshal(m)
+	if err == nil && len(b) > maxMessage {
+		err = fmt.Errorf("%d bytes, at most %d are allowed", len(b), maxMessage)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode a message between nodes: %w", err)
+	}
+	return b, nil
+}
+
+// spoken are the messages of Raft that members send each other here. There is
+// no hand-over of leadership, which would go past the leases, no change of
+// members, and no proposal by others.
+var spoken = []raftpb.MessageType{
+	raftpb.MsgApp, raftpb.MsgAppResp, raftpb.MsgVote, raftpb.MsgVoteResp, raftpb.MsgPreVote, raftpb.MsgPreVoteResp,
+	raftpb.MsgSnap, raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp,
+}
+
+func decodeMessage(b []byte) (*Message, error) {
+	m := new(Message)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
+	}
+	return m, m.check()
+}
+
+func (m *Message) check() error {
+	if m.From == 0 || m.To == 0 || m.From == m.To || m.Grant < 0 {
+		return fmt.Errorf("%w: from %d to %d, lease %v", ErrMessage, m.From, m.To, m.Grant)
+	}
+	for i, v := range m.Verdicts {
+		if v.Epoch == 0 || i > 0 && v.Epoch != m.Verdicts[i-1].Epoch+1 {
+			return fmt.Errorf("%w: verdicts out of order", ErrMessage)
+		}
+	}
+	for _, s := range m.Sightings {
+		if s.Limit <= 0 || s.Age < 0 || s.Silence < 0 {
+			return fmt.Errorf("%w: impossible sighting of %d", ErrMessage, s.Host)
+		}
+	}
+	for _, r := range m.Raft {
+		if r == nil || r.GetFrom() != uint64(m.From) || r.GetTo() != uint64(m.To) || r.GetTerm() == 0 || !slices.Contains(spoken, r.GetType()) {
+			return fmt.Errorf("%w: not a word between members", ErrMessage)
+		}
+		for _, e := range r.Entries {
+			if e == nil || e.GetType() != raftpb.EntryNormal {
+				return fmt.Errorf("%w: not a decision", ErrMessage)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package arbiter
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// environment returns a number from the environment: INTRA_SOAK sets how many
+// schedules run, INTRA_SEED replays one.
+func environment(t testing.TB, name string, otherwise uint64) uint64 {
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	require.NoError(t, err, "%s", name)
+	return n
+}
+
+// inTime is what a lost host may take to be found, the head's too, by true time
+// on machines and networks that are not late.
+const inTime = time.Second
+
+// schedule plays one random run with one fault. It returns the cluster and the
+// first thing that was wrong.
+func schedule(seed uint64, sabotage func(*cluster)) (*cluster, error) {
+	c := newCluster(seed, 2+int(seed%4), int(seed/4%2), DefaultTiming)
+	if sabotage != nil {
+		sabotage(c)
+	}
+	c.busy = c.rng.IntN(3) == 0
+	c.delay = []time.Duration{200 * us, 5 * ms, 20 * ms}[c.rng.IntN(3)]
+	if c.rng.IntN(2) == 0 {
+		c.loss = 0.2 * c.rng.Float64()
+	}
+	const end = 16 * time.Second
+	c.work(end - 3*time.Second)
+	at := 2*time.Second + time.Duration(c.rng.Int64N(int64(time.Second)))
+	lost := c.fault(at)
+	if err := c.run(end); err != nil {
+		return c, err
+	}
+	return c, c.finish(at, lost)
+}
+
+// fault schedules what goes wrong, and returns who has to be found lost.
+func (c *cluster) fault(at time.Duration) (lost []ID) {
+	members := c.nodes[Head].members
+	victim := c.ids[c.rng.IntN(len(c.ids))]
+	if c.rng.IntN(3) == 0 {
+		victim = Head
+	}
+	if len(members) == 1 && victim == Head { // without whom nothing goes on
+		victim = 2
+	}
+	heal := at + time.Duration(c.rng.Int64N(int64(4*time.Second)))
+	forever := c.rng.IntN(3) == 0
+	// One node more may go with it unless two members would.
+	group := []ID{victim}
+	if other := c.ids[c.rng.IntN(len(c.ids))]; len(c.ids) > 3 && other != victim && other != Head &&
+		!(slices.Contains(members, other) && slices.Contains(members, victim)) {
+		group = append(group, other)
+	}
+	switch kind := c.rng.IntN(6); kind {
+	case 0: // nothing
+	case 1: // hosts are lost
+		c.at(at, func() {
+			for _, id := range group {
+				c.kill(id)
+			}
+		})
+		return group
+	case 2: // a partition, with the majority of the members on one side
+		for _, id := range group {
+			c.excused[id] = true
+		}
+		c.at(at, func() { c.split(group) })
+		if !forever {
+			c.at(heal, c.heal)
+		}
+	case 3, 4: // one node hears nobody, or nobody hears it
+		c.excused[victim] = true
+		c.at(at, func() {
+			for _, id := range c.ids {
+				if kind == 3 {
+					c.cut[[2]ID{id, victim}] = true
+				} else {
+					c.cut[[2]ID{victim, id}] = true
+				}
+			}
+			c.logf("%d is half cut off", victim)
+		})
+		if !forever {
+			c.at(heal, c.heal)
+		}
+	case 5: // a link is dead, or in one direction: no reason to declare anybody lost
+		other := c.ids[c.rng.IntN(len(c.ids))]
+		both := c.rng.IntN(2) == 0
+		c.at(at, func() {
+			c.cut[[2]ID{victim, other}] = true
+			c.cut[[2]ID{other, victim}] = both
+			c.logf("the link from %d to %d is cut, both ways: %v", victim, other, both)
+		})
+		if !forever {
+			c.at(heal, c.heal)
+		}
+	}
+	return nil
+}
+
+// finish checks how a run has ended.
+func (c *cluster) finish(at time.Duration, lost []ID) error {
+	head := c.head()
+	if head == 0 {
+		return fmt.Errorf("nobody leads in the end")
+	}
+	state := c.nodes[head].log.state
+	for _, id := range lost {
+		if _, ok := state.Lost[id]; !ok {
+			return fmt.Errorf("%d was never found lost", id)
+		}
+		took := c.nodes[head].lost[id] - at
+		if took > inTime && !c.busy && c.loss == 0 && c.delay <= 5*ms {
+			return fmt.Errorf("it took %v to find %d lost", took, id)
+		}
+	}
+	for id := range state.Lost {
+		if s := c.nodes[id]; s.killed == 0 && s.clock(c.now) < s.word {
+			return fmt.Errorf("%d is lost and may act", id)
+		}
+	}
+	// Every verdict that was announced is known to who leads now, and so to all
+	// that it reaches.
+	if !slices.Equal(c.verdicts, state.Verdicts) {
+		return fmt.Errorf("%d verdicts were announced, the head %d knows %d", len(c.verdicts), head, len(state.Verdicts))
+	}
+	for _, id := range c.survivors() {
+		s := c.nodes[id]
+		if _, gone := state.Lost[id]; gone || c.cutOff(id) {
+			continue
+		}
+		switch {
+		case s.clock(c.now) >= s.word:
+			return fmt.Errorf("%d has no lease", id)
+		case s.leader != head || s.term != c.nodes[head].term:
+			return fmt.Errorf("%d follows %d in term %d, not the head %d", id, s.leader, s.term, head)
+		case !slices.Equal(s.verdicts, state.Verdicts):
+			return fmt.Errorf("%d knows %d verdicts of %d", id, len(s.verdicts), len(state.Verdicts))
+		case s.log != nil && s.log.state.Applied == state.Applied && string(s.log.state.snapshot()) != string(state.snapshot()):
+			return fmt.Errorf("the states of %d and %d differ", id, head)
+		}
+	}
+	return nil
+}
+
+func (c *cluster) cutOff(id ID) bool {
+	for _, other := range c.ids {
+		if c.cut[[2]ID{id, other}] || c.cut[[2]ID{other, id}] {
+			return true
+		}
+	}
+	return false
+}
+
+// TestSchedules plays many random runs of whole jobs with a lost host, a
+// partition, half-dead links, losses, delays, busy machines and clocks that
+// differ by all that the timing allows.
+func TestSchedules(t *testing.T) {
+	first, n := uint64(0), environment(t, "INTRA_SOAK", 300)
+	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
+		first, n = seed, 1
+	}
+	for seed := first; seed < first+n; seed++ {
+		c, err := schedule(seed, nil)
+		require.NoError(t, err, "INTRA_SEED=%d\n%s", seed, strings.Join(c.events, "\n"))
+	}
+}

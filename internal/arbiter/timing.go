@@ -1,0 +1,51 @@
+package arbiter
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/lease"
+)
+
+// Timing says how long everything takes. All nodes of a job have the same.
+type Timing struct {
+	// Detect says when a node is suspect. Its Interval is that of the beats.
+	Detect detect.Config
+	// Lease is how long a head may act after a beat that a majority echoes.
+	Lease time.Duration
+	// Drift bounds how much the rate of any clock differs from true time.
+	Drift float64
+	// Stagger keeps members apart that see the head lost at the same time.
+	Stagger time.Duration
+	// Abandon is how long an agent lives on without a lease.
+	Abandon time.Duration
+	// Join is how long nodes wait for the first word of others.
+	Join time.Duration
+}
+
+// DefaultTiming finds a lost host, the head's too, within a second: suspicion
+// takes 0.65 s since the last round trip, a few beats go by until all
+// observers have said so, and a lease with its margin is over by then.
+var DefaultTiming = Timing{
+	Detect:  detect.DefaultConfig,
+	Lease:   550 * time.Millisecond,
+	Drift:   0.05,
+	Stagger: 50 * time.Millisecond,
+	Abandon: 5 * time.Second,
+	Join:    30 * time.Second,
+}
+
+// promise is how long a member that echoes a beat of the head elects nobody
+// else: until the lease that the head may derive from it is certainly over.
+func (t *Timing) promise() time.Duration { return lease.Wait(t.Lease, t.Drift) }
+
+func (t *Timing) check() error {
+	switch {
+	case t.Detect.Interval <= 0 || t.Lease < 2*t.Detect.Interval:
+		return fmt.Errorf("a lease of %v cannot be renewed by beats every %v", t.Lease, t.Detect.Interval)
+	case t.Drift < 0 || t.Drift >= 1:
+		return fmt.Errorf("clocks that drift by %v of their rate measure nothing", t.Drift)
+	}
+	return nil
+}
