@@ -54,6 +54,7 @@ type simNode struct {
 	leads  []time.Duration
 	lost   map[ID]time.Duration // when it committed the loss of others
 	shut   bool
+	term   uint64 // the highest it has obeyed
 }
 
 func (s *simNode) clock(t time.Duration) time.Duration {
@@ -239,6 +240,10 @@ func (c *cluster) send(from *simNode, to ID, m *Message) {
 
 // do carries out the actions of a node.
 func (c *cluster) do(s *simNode, actions []Action) {
+	if s.Node.term < s.term {
+		c.failf("%d went back from term %d to %d", s.self, s.term, s.Node.term)
+	}
+	s.term = s.Node.term
 	for _, a := range actions {
 		switch a := a.(type) {
 		case Send:
@@ -310,7 +315,7 @@ func (c *cluster) check() {
 			continue
 		}
 		if head != 0 {
-			c.failf("both %d and %d lead, in terms %d and %d", head, id, c.nodes[head].term, s.term)
+			c.failf("both %d and %d lead, in terms %d and %d", head, id, c.nodes[head].Node.term, s.Node.term)
 		}
 		head = id
 	}

@@ -149,8 +149,8 @@ func (c *cluster) finish(at time.Duration, lost []ID) error {
 		switch {
 		case s.clock(c.now) >= s.word:
 			return fmt.Errorf("%d has no lease", id)
-		case s.leader != head || s.term != c.nodes[head].term:
-			return fmt.Errorf("%d follows %d in term %d, not the head %d", id, s.leader, s.term, head)
+		case s.leader != head || s.Node.term != c.nodes[head].Node.term:
+			return fmt.Errorf("%d follows %d in term %d, not the head %d", id, s.leader, s.Node.term, head)
 		case !slices.Equal(s.verdicts, state.Verdicts):
 			return fmt.Errorf("%d knows %d verdicts of %d", id, len(s.verdicts), len(state.Verdicts))
 		case s.log != nil && s.log.state.Applied == state.Applied && string(s.log.state.snapshot()) != string(state.snapshot()):
