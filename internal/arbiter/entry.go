@@ -42,7 +42,7 @@ type Entry struct {
 
 // MaxEntry bounds an encoded entry, in bytes. What is longer, like a big
 // configuration, is proposed as several notes.
-const MaxEntry = 256 << 10
+const MaxEntry = 32 << 10
 
 // ErrEntry marks an entry that makes no sense or is too long.
 var ErrEntry = errors.New("invalid decision")

@@ -45,7 +45,7 @@ func (n *Node) checkLead(now time.Duration) {
 	}
 	if !n.lead.announced && n.Leads(now) {
 		n.lead.announced = true
-		n.act(Lead{n.lead.term})
+		n.act(Lead{n.lead.term, n.log.state.Clone()})
 	}
 }
 

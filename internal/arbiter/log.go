@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
+	"go.etcd.io/raft/v3/tracker"
 )
 
 // replica is one member's copy of the log: Raft without its clock. Node
@@ -20,14 +21,17 @@ type replica struct {
 	state   *State
 	index   uint64 // of the last entry applied
 	term    uint64 // of that entry
+	ticks   int
+	keep    uint64 // entries kept for members that are behind
 	broken  error
 }
 
-// The log is cut when it is this much longer than what is applied; a member
-// that is further behind gets a snapshot.
 const (
-	cutAfter = 1024
-	keepTail = 256
+	// keepEntries: a member that is further behind than this gets a snapshot.
+	keepEntries = 1024
+	// resend is after how many ticks a snapshot that has had no answer is taken
+	// for lost.
+	resend = 20
 )
 
 func newReplica(self ID, members []ID) (*replica, error) {
@@ -53,7 +57,7 @@ func newReplica(self ID, members []ID) (*replica, error) {
 		HeartbeatTick:             1,
 		Storage:                   storage,
 		Applied:                   1,
-		MaxSizePerMsg:             64 << 10,
+		MaxSizePerMsg:             16 << 10,
 		MaxInflightMsgs:           64,
 		PreVote:                   true,
 		DisableProposalForwarding: true,
@@ -62,7 +66,7 @@ func newReplica(self ID, members []ID) (*replica, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin the log of decisions: %w", err)
 	}
-	return &replica{self: self, members: members, node: node, storage: storage, state: NewState(), index: 1, term: 1}, nil
+	return &replica{self: self, members: members, node: node, storage: storage, state: NewState(), index: 1, term: 1, keep: keepEntries}, nil
 }
 
 // guarded runs a call into Raft. Raft panics when its rules are broken, which
@@ -100,7 +104,24 @@ func (r *replica) step(m *raftpb.Message) error {
 
 func (r *replica) campaign() { _ = r.guarded(r.node.Campaign) } // a member that may not yet tries again
 
-func (r *replica) tick() { _ = r.guarded(func() error { r.node.Tick(); return nil }) } // broken is seen by leads
+// tick lets a leader say that it is there, and send again what got lost.
+func (r *replica) tick() {
+	_ = r.guarded(func() error { // broken is seen by leads
+		if r.ticks++; r.ticks%resend == 0 {
+			var waiting []uint64
+			r.node.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
+				if p.State == tracker.StateSnapshot {
+					waiting = append(waiting, id)
+				}
+			})
+			for _, id := range waiting {
+				r.node.ReportSnapshot(id, raft.SnapshotFailure)
+			}
+		}
+		r.node.Tick()
+		return nil
+	})
+}
 
 func (r *replica) propose(data []byte) error {
 	return r.guarded(func() error { return r.node.Propose(data) })
@@ -169,13 +190,13 @@ func (r *replica) restore(s *raftpb.Snapshot) error {
 // cut forgets old entries.
 func (r *replica) cut() error {
 	first, err := r.storage.FirstIndex()
-	if err != nil || r.index < first+cutAfter {
+	if err != nil || r.index < first+2*r.keep {
 		return err
 	}
 	if _, err := r.storage.CreateSnapshot(r.index, nil, r.state.snapshot()); err != nil {
 		return fmt.Errorf("make a snapshot of the decisions: %w", err)
 	}
-	if err := r.storage.Compact(r.index - keepTail); err != nil {
+	if err := r.storage.Compact(r.index - r.keep); err != nil {
 		return fmt.Errorf("cut the log of decisions: %w", err)
 	}
 	return nil

@@ -78,8 +78,12 @@ type (
 		To      ID
 		Message *Message
 	}
-	// Lead: this node is the head now. State says what has been decided.
-	Lead struct{ Term uint64 }
+	// Lead: this node is the head now, and State is what has been decided. What
+	// is Committed after this is not in it.
+	Lead struct {
+		Term  uint64
+		State *State
+	}
 	// Yield: this node is no longer the head.
 	Yield struct{ Term uint64 }
 	// Leader: another node is the head now.
