@@ -173,12 +173,51 @@ func (c *cluster) cutOff(id ID) bool {
 // partition, half-dead links, losses, delays, busy machines and clocks that
 // differ by all that the timing allows.
 func TestSchedules(t *testing.T) {
-	first, n := uint64(0), environment(t, "INTRA_SOAK", 300)
+	first, n := uint64(0), environment(t, "INTRA_SOAK", 200)
 	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
 		first, n = seed, 1
 	}
 	for seed := first; seed < first+n; seed++ {
 		c, err := schedule(seed, nil)
 		require.NoError(t, err, "INTRA_SEED=%d\n%s", seed, strings.Join(c.events, "\n"))
+	}
+}
+
+// TestBusyHours: machines that are busy four times over, a network that loses
+// and delays, and pauses of half a second now and then are no reason to declare
+// anybody lost, to change the head, or to keep anybody from acting for long.
+// INTRA_HOURS is how many simulated hours it runs.
+func TestBusyHours(t *testing.T) {
+	minutes := 60 * environment(t, "INTRA_HOURS", 0)
+	if minutes == 0 {
+		minutes = 10
+	}
+	for seed := range uint64(2) {
+		c := newCluster(seed, 4, 1, DefaultTiming)
+		c.busy, c.loss, c.delay = true, 0.05*float64(seed), 2*ms
+		c.work(20 * time.Second)
+		var held, looked int
+		end := time.Duration(minutes) * time.Minute / 2
+		for at := 5 * time.Second; at < end; at += 100 * ms {
+			c.at(at, func() {
+				for _, id := range c.ids {
+					s := c.nodes[id]
+					looked++
+					if s.clock(c.now) < s.word {
+						held++
+					}
+				}
+			})
+		}
+		for at := 10 * time.Second; at < end; at += 5*time.Second + time.Duration(c.rng.Int64N(int64(20*time.Second))) {
+			s := c.nodes[c.ids[c.rng.IntN(len(c.ids))]]
+			pause := time.Duration(c.rng.Int64N(int64(500 * ms)))
+			c.at(at, func() { s.stall = max(s.stall, c.now+pause) })
+		}
+		require.NoError(t, c.run(end), "seed %d\n%s", seed, strings.Join(c.events, "\n"))
+		require.Len(t, c.nodes[Head].leads, 1, "the head has not changed\n%s", strings.Join(c.events, "\n"))
+		share := float64(held) / float64(looked)
+		t.Logf("leases held %.4f %% of the time", 100*share)
+		require.Greater(t, share, 0.99)
 	}
 }
