@@ -23,10 +23,11 @@ func (p *Poller) Linger() {
 	defer p.mu.Unlock()
 	p.attending--
 	switch {
-	case p.linger.on:
-		return
 	case p.sleeping.Load() > 0: // somebody whom the links have to wake
+		p.linger.on = false
 		p.tell(p.attending > 0)
+		return
+	case p.linger.on:
 		return
 	case p.linger.timer == nil:
 		p.linger.timer = time.AfterFunc(lingers, p.look)
@@ -61,8 +62,6 @@ func (p *Poller) sleep(attends bool) {
 	if attends {
 		p.attending--
 	}
-	if p.attending == 0 {
-		p.linger.on = false
-		p.tell(false)
-	}
+	p.linger.on = false
+	p.tell(p.attending > 0)
 }

@@ -128,18 +128,9 @@ func (l *link) Attend(on bool) {
 	}
 	idle := l.attended == 0
 	l.mu.Unlock()
-	if idle && l.pending() {
+	if idle { // run has looked away, also from an end of the link
 		l.notify()
 	}
-}
-
-// pending reports whether Progress might move something.
-func (l *link) pending() bool {
-	l.mu.Lock()
-	receiving := l.started && !l.received
-	sending := l.queue.Len() > 0
-	l.mu.Unlock()
-	return receiving && l.in.readable() || sending && l.out.writable()
 }
 
 func (l *link) Progress() bool {
