@@ -37,10 +37,21 @@ const (
 	// trialCost is the part of the time that trials of sharing may cost, as
 	// its inverse.
 	trialCost = 50
-	// hopeless sections take so many times longer when shared that one
-	// sample is enough.
-	hopeless = 3
+	// Transfers that take less are no reason not to try sharing. Those that
+	// take more than the second are a reason to see first what the bodies
+	// take, in a section that is not shared.
+	negligible, forbidding = 100 * time.Microsecond, 5 * time.Millisecond
 )
+
+// lossy says of how many samples of sharing each must be how much longer than
+// the time alone, in percent, for sharing to be given up before the window is
+// full. A single sample may be the fault of a busy machine; unless the updates
+// explain it, it has to be beyond that.
+var lossy = []struct {
+	samples   int
+	percent   time.Duration
+	explained bool
+}{{1, 3000, false}, {1, 300, true}, {2, 150, true}, {3, 125, true}}
 
 // decision is what is known of one kind of section.
 type decision struct {
@@ -48,7 +59,8 @@ type decision struct {
 	shared    window // durations of whole sections that were shared
 	alone     window // what all bodies take, one after the other
 	replicate bool
-	pause     uint64 // sections from one trial of sharing to the next
+	pause     uint64        // sections from one trial of sharing to the next
+	transfer  time.Duration // of the updates, 0 if that is not known
 }
 
 // window holds the last few of a series of durations.
@@ -73,11 +85,11 @@ func (w *window) median() time.Duration {
 
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
 
-func (d *decisions) about(s *Section) *decision {
+// about returns what is known of sections like s, and the size of its updates.
+func (d *decisions) about(s *Section) (_ *decision, bytes int) {
 	if len(s.tasks) == 0 || d.never {
-		return new(decision)
+		return new(decision), 0
 	}
-	bytes := 0
 	for i := range s.tasks {
 		bytes += s.tasks[i].bytes
 	}
@@ -85,13 +97,27 @@ func (d *decisions) about(s *Section) *decision {
 	if d.of[key] == nil {
 		d.of[key] = new(decision)
 	}
-	return d.of[key]
+	return d.of[key], bytes
 }
 
-// policy returns how to run the next section of this kind.
-func (d *decision) policy() sched.Policy {
+// policy returns how to run the next section of this kind, whose updates take
+// at least that long to be sent, if that is known and not 0. Where that alone
+// is no shorter than the computation, sharing is not even tried.
+func (d *decision) policy(transfer time.Duration) sched.Policy {
 	d.runs++
-	if d.replicate && !d.trial() {
+	d.transfer = transfer
+	switch {
+	case d.replicate && !d.trial():
+		return sched.Replicate
+	case d.replicate || d.shared.n > 0 || transfer < negligible:
+		return sched.Adaptive
+	case d.alone.n == 0 && transfer < forbidding:
+		return sched.Adaptive
+	case d.alone.n == 0:
+		return sched.Replicate // see first what it takes
+	}
+	if alone := d.alone.median(); transfer >= alone {
+		d.giveUp(alone/2+transfer, alone)
 		return sched.Replicate
 	}
 	return sched.Adaptive
@@ -114,10 +140,14 @@ func (d *decision) giveUp(shared, alone time.Duration) {
 // learn takes in a section that ran with that policy and took that long; of
 // its n bodies this replica ran some, in the time spent.
 func (d *decision) learn(p sched.Policy, took, spent time.Duration, ran, n int) {
-	if d.runs <= warmUp || ran == 0 {
+	warming := d.runs <= warmUp
+	if ran == 0 || warming && d.alone.n > 0 {
 		return
 	}
 	d.alone.add(spent * time.Duration(n) / time.Duration(ran))
+	if warming {
+		return
+	}
 	if p == sched.Replicate {
 		d.shared = window{} // the next trial stands for itself
 		return
@@ -125,9 +155,14 @@ func (d *decision) learn(p sched.Policy, took, spent time.Duration, ran, n int) 
 	d.shared.add(took)
 	shared, alone := d.shared.median(), d.alone.median()
 	switch {
-	case shared > hopeless*alone:
-		d.giveUp(shared, alone)
 	case !d.shared.full():
+		least := slices.Min(d.shared.last[:d.shared.n])
+		explained := d.transfer > alone/8
+		for _, l := range lossy {
+			if d.shared.n == l.samples && least > alone*l.percent/100 && (explained || !l.explained) {
+				d.giveUp(shared, alone)
+			}
+		}
 	case shared > alone+alone/hysteresis:
 		d.giveUp(shared, alone)
 	case shared < alone-alone/hysteresis:

@@ -13,11 +13,12 @@ import (
 type kind struct {
 	decision
 	shared, alone time.Duration
+	transfer      time.Duration // known beforehand
 }
 
 // section runs one and returns how.
 func (k *kind) section() sched.Policy {
-	p := k.policy()
+	p := k.policy(k.transfer)
 	if p == sched.Replicate {
 		k.learn(p, k.alone, k.alone, 16, 16)
 	} else {
@@ -60,6 +61,18 @@ func TestDecision(t *testing.T) {
 	}
 }
 
+// Updates of a few bytes do not make a section slow: what does is the machine.
+func TestDecisionIsNotMadeByASlowMoment(t *testing.T) {
+	const ms = time.Millisecond
+	for transfer, want := range map[time.Duration]string{0: "share", 4 * ms: "replicate"} {
+		k := kind{shared: 5 * ms, alone: 10 * ms, transfer: transfer}
+		k.count(warmUp)
+		k.shared = 40 * ms
+		k.count(1)
+		require.Equal(t, want, k.word())
+	}
+}
+
 // What trials cost stays a small part of the time.
 func TestTrialsAreCheap(t *testing.T) {
 	for _, shared := range []time.Duration{12, 20, 50, 1000, 100_000} {
@@ -85,4 +98,56 @@ func TestDecisionFollowsTheTimes(t *testing.T) {
 	k.shared = 6 * time.Millisecond
 	k.section()
 	require.False(t, k.replicate)
+}
+
+// Updates that take as long as the computation are known to be no use before
+// any is sent, or after the first section has measured the link.
+func TestDecisionBeforeLoss(t *testing.T) {
+	const ms = time.Millisecond
+	tests := []struct {
+		name                     string
+		transfer, shared, alone  time.Duration
+		word                     string
+		sharedOf1000, atLeastOf1 int
+	}{
+		{"forbidding", 16 * ms, 20 * ms, 5 * ms, "replicate", 0, 0},
+		{"slow", 4 * ms, 6 * ms, 3 * ms, "replicate", 60, 1}, // the computation is not known at first
+		{"long, but overlapped", 16 * ms, 18 * ms, 30 * ms, "share", 999, 999},
+		{"negligible", ms / 100, ms / 2, ms, "share", 1000, 1000},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k := kind{shared: tt.shared, alone: tt.alone, transfer: tt.transfer}
+			first := k.count(20)
+			require.LessOrEqual(t, first, max(1, tt.sharedOf1000))
+			shared := first + k.count(980)
+			require.Equal(t, tt.word, k.word())
+			require.LessOrEqual(t, shared, tt.sharedOf1000)
+			require.GreaterOrEqual(t, shared, tt.atLeastOf1)
+		})
+	}
+}
+
+func TestBandwidth(t *testing.T) {
+	const ms = time.Millisecond
+	var b bandwidth
+	require.Zero(t, b.time(1<<20))
+	b.sent(100, 0, 50*ms) // too short to tell
+	require.Zero(t, b.time(1<<20))
+	// Queued at once, handed over one after the other: 1 MB/ms.
+	for i := range 10 {
+		b.sent(1e6, 50*ms, time.Duration(51+i)*ms)
+	}
+	require.Equal(t, 3*ms, b.time(3e6))
+	// It becomes slower by half.
+	for i := range 100 {
+		b.sent(1e6, 100*ms, time.Duration(102+2*i)*ms)
+	}
+	require.InDelta(t, float64(2*ms), float64(b.time(1e6)), float64(ms)/100)
+
+	b = bandwidth{}
+	b.limit(0.5e9)
+	require.Equal(t, 2*ms, b.time(1e6))
+	b.sent(1e6, 0, ms/10) // the burst of the token bucket
+	require.Equal(t, 2*ms, b.time(1e6))
 }

@@ -47,6 +47,7 @@ type engine struct {
 	finished  bool  // the program has returned
 	stats     stats
 	decisions decisions
+	bandwidth bandwidth
 	trace     *tracer // nil: not asked for
 
 	deaths deaths
@@ -66,6 +67,9 @@ func newEngine(ctx context.Context, h head, links map[job.Process]transport.Link
 		stats:     newStats(),
 		decisions: newDecisions(),
 		deaths:    newDeaths(),
+	}
+	if setup.Limit > 0 {
+		e.bandwidth.limit(setup.Limit)
 	}
 	e.trace = newTracer(setup, e.start)
 	for p, l := range links {
@@ -129,8 +133,9 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 		policy = sched.Replicate
 	}
 	if policy == sched.Adaptive {
-		s.decision = e.decisions.about(s)
-		policy = s.decision.policy()
+		var bytes int
+		s.decision, bytes = e.decisions.about(s)
+		policy = s.decision.policy(e.bandwidth.time(bytes * (len(e.peers) - 1) / len(e.peers)))
 	}
 	s.policy = policy
 	return e.machine.Enter(section.Entry{
@@ -140,15 +145,18 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 }
 
 // patience is how long a claim of a task is believed: twice the time that
-// such a task takes here, and the time of its update over a slow link. While
-// nothing is known it is long: a peer that has stopped is fenced before.
+// such a task takes here, and the time of its update. While nothing is known
+// it is long: a peer that has stopped is fenced before.
 func (e *engine) patience(l *launched) time.Duration {
-	const unknown, slack, bytesPerMicrosecond = 100 * time.Millisecond, 200 * time.Microsecond, 1000
+	const unknown, slack = 100 * time.Millisecond, 200 * time.Microsecond
 	if l.known.average == 0 {
 		return unknown
 	}
-	transfer := time.Duration(l.bytes/bytesPerMicrosecond) * time.Microsecond
-	return 2*l.known.average + transfer + slack
+	transfer := e.bandwidth.time(l.bytes)
+	if transfer == 0 {
+		transfer = time.Duration(l.bytes) // as over a link of 1 GB/s
+	}
+	return 2*(l.known.average+transfer) + slack
 }
 
 // perform carries out what a received frame led to, under the lock.

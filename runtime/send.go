@@ -2,6 +2,7 @@ package intra
 
 import (
 	"sync"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
@@ -15,8 +16,25 @@ type outgoing struct {
 	frame *transport.Frame
 }
 
-// framePool keeps frames, which are needed for every claim and update.
-var framePool = sync.Pool{New: func() any { return new(transport.Frame) }}
+// parcel is a frame of ours on its way.
+type parcel struct {
+	frame  transport.Frame
+	e      *engine
+	queued time.Duration
+}
+
+// parcels keeps those that have arrived: one is needed for every claim and
+// update.
+var parcels = sync.Pool{New: func() any { return new(parcel) }}
+
+// parcel returns a frame with m as its header.
+func (e *engine) parcel(m update.Message) *transport.Frame {
+	p := parcels.Get().(*parcel)
+	p.e = e
+	p.frame.Header = m.Header(e.setup.Incarnation)
+	p.frame.Owner = p
+	return &p.frame
+}
 
 // frames adds the frames that the machine wants sent to e.out. They are sent
 // without the lock, since a link may call back. The claim of a task that is
@@ -29,9 +47,11 @@ func (e *engine) frames(s *Section, acts []section.Action) {
 		}
 		m := update.Message{Kind: update.KindClaim, Section: e.machine.Number(), Task: a.Task,
 			Tasks: len(s.tasks), Signature: e.machine.Signature()}
-		f := framePool.Get().(*transport.Frame)
 		if a.Kind == section.Send {
 			m.Kind = update.KindUpdate
+		}
+		f := e.parcel(m)
+		if a.Kind == section.Send {
 			l := &s.tasks[a.Task]
 			f.Payload = update.Payload(f.Payload[:0], l.regions)
 			f.Mid = e.kills.mid(job.KillUpdate)
@@ -39,8 +59,6 @@ func (e *engine) frames(s *Section, acts []section.Action) {
 			e.stats.sent(l.known, l.bytes)
 			e.traceUpdate(job.TraceSend, s, a.Task, a.Peer)
 		}
-		f.Header = m.Header(e.setup.Incarnation)
-		f.Owner = e
 		e.out = append(e.out, outgoing{link, f})
 	}
 }
@@ -60,6 +78,9 @@ func (e *engine) claimWith(link transport.Link, task int) bool {
 // called without the lock.
 func (e *engine) flush() {
 	for _, o := range e.out {
+		if p := o.frame.Owner.(*parcel); update.Kind(p.frame.Header.Kind) == update.KindUpdate {
+			p.queued = e.now()
+		}
 		o.link.Send(o.frame)
 	}
 	e.out = e.out[:0]
@@ -71,20 +92,22 @@ func (e *engine) notify(replica int, m update.Message, payload ...[]byte) {
 	if link == nil {
 		return
 	}
-	f := framePool.Get().(*transport.Frame)
-	f.Header = m.Header(e.setup.Incarnation)
+	f := e.parcel(m)
 	f.Payload = append(f.Payload[:0], payload...)
-	f.Owner = e
 	link.Send(f)
 }
 
 // Sent implements transport.Owner. A frame that could not be handed over is
 // forgotten: its peer is dead, or this process is.
-func (e *engine) Sent(f *transport.Frame, _ error) {
+func (p *parcel) Sent(f *transport.Frame, err error) {
+	e := p.e
 	isUpdate := update.Kind(f.Header.Kind) == update.KindUpdate
+	if isUpdate && err == nil && f.Header.Size >= measurable {
+		e.bandwidth.sent(int(f.Header.Size), p.queued, e.now())
+	}
 	clear(f.Payload)
-	*f = transport.Frame{Payload: f.Payload[:0]}
-	framePool.Put(f)
+	*p = parcel{frame: transport.Frame{Payload: f.Payload[:0]}}
+	parcels.Put(p)
 	if isUpdate && e.pending.Add(-1) == 0 {
 		e.poller.Wake()
 	}
