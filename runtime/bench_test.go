@@ -2,11 +2,13 @@ package intra_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/kernels"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
@@ -38,6 +40,73 @@ func BenchmarkSection(b *testing.B) {
 					require.NoError(b, err)
 				})
 			}
+		}
+	}
+}
+
+// BenchmarkWaxpby is a kernel whose updates are as long as what it reads: the
+// worst case of sharing. Two replicas work on vectors that no cache holds;
+// native is the half of the work that each would have without replication.
+func BenchmarkWaxpby(b *testing.B) {
+	const n, sets = 2 << 20, 4
+	launch := map[string]func(s *intra.Section, x, y, w []float64){
+		"shared": func(s *intra.Section, x, y, w []float64) {
+			s.Launch(taskWaxpby, func() { kernels.Waxpby(2, x, 3, y, w) }, intra.In("x", x), intra.In("y", y), intra.Out("w", w))
+		},
+		"fused": func(s *intra.Section, x, y, w []float64) {
+			s.Launch(taskWaxpby, func() { kernels.Waxpby(2, x, 3, y, w) }, intra.In("x", x), intra.In("y", y),
+				intra.OutFused("w", w, func(second []float64) { kernels.WaxpbyToNT(2, x, 3, y, w, second) }))
+		},
+		"native": nil,
+	}
+	launch["replicated"] = launch["shared"]
+	for _, ring := range []int{2 << 20, 4 << 20, 8 << 20} {
+		for _, way := range []string{"native", "replicated", "shared", "fused"} {
+			b.Run(fmt.Sprintf("ring=%dMiB/%s", ring>>20, way), func(b *testing.B) {
+				local := &job.Local{Sched: "static", Share: true, Capacity: ring}
+				if way == "replicated" {
+					local.Sched = "replicate"
+				}
+				var ready sync.WaitGroup
+				ready.Add(2)
+				err := intra.Run(job.WithLocal(b.Context(), local), intra.Spec{Replicas: 2, Link: "shm"}, func(p *intra.Process) error {
+					var v [sets][3][]float64
+					for i := range v {
+						for k := range v[i] {
+							v[i][k] = kernels.Alloc[float64](n)
+							for j := range v[i][k] {
+								v[i][k][j] = float64(j + k)
+							}
+						}
+					}
+					ready.Done()
+					ready.Wait()
+					if p.Replica() == 0 {
+						b.ResetTimer()
+					}
+					for k := range b.N {
+						x, y, w := v[k%sets][0], v[k%sets][1], v[k%sets][2]
+						if launch[way] == nil {
+							for lo, hi := range intra.Blocks(n/2, p.Tasks()/2) {
+								kernels.Waxpby(2, x[lo:hi], 3, y[lo:hi], w[lo:hi])
+							}
+							if err := p.World().Barrier(); err != nil {
+								return err
+							}
+							continue
+						}
+						s := p.Section(intra.At("bench.go:1"))
+						for lo, hi := range intra.Blocks(n, p.Tasks()) {
+							launch[way](s, x[lo:hi], y[lo:hi], w[lo:hi])
+						}
+						if err := s.End(); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				require.NoError(b, err)
+			})
 		}
 	}
 }

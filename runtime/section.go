@@ -169,13 +169,16 @@ func (s *Section) run(i int) {
 }
 
 // run runs the body once.
-func (l *launched) run() {
+func (l *launched) run() { l.guard(l.body) }
+
+// guard runs a body of the task and names the task if it panics.
+func (l *launched) guard(body func()) {
 	defer func() {
 		if v := recover(); v != nil {
 			panic(&TaskPanic{Task: l.task.name, Pos: l.pos(), Value: v, Stack: debug.Stack()})
 		}
 	}()
-	l.body()
+	body()
 }
 
 func (s *Section) position() string {

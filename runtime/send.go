@@ -14,6 +14,7 @@ import (
 type outgoing struct {
 	link  transport.Link
 	frame *transport.Frame
+	room  transport.Reserver // the link, if it has the payload already
 }
 
 // parcel is a frame of ours on its way.
@@ -59,7 +60,7 @@ func (e *engine) frames(s *Section, acts []section.Action) {
 			e.stats.sent(l.known, l.bytes)
 			e.traceUpdate(job.TraceSend, s, a.Task, a.Peer)
 		}
-		e.out = append(e.out, outgoing{link, f})
+		e.out = append(e.out, outgoing{link: link, frame: f})
 	}
 }
 
@@ -80,6 +81,10 @@ func (e *engine) flush() {
 	for _, o := range e.out {
 		if p := o.frame.Owner.(*parcel); update.Kind(p.frame.Header.Kind) == update.KindUpdate {
 			p.queued = e.now()
+		}
+		if o.room != nil {
+			o.room.Commit(o.frame)
+			continue
 		}
 		o.link.Send(o.frame)
 	}

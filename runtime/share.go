@@ -99,10 +99,22 @@ func (e *engine) runTask(s *Section, task int) {
 	}
 	l := &s.tasks[task]
 	var from, to time.Duration
+	var lent room
 	e.unlocked(func() {
 		e.flush()
+		defer func() {
+			if to == 0 { // the body has not returned
+				lent.cancel()
+			}
+		}()
+		var fused func([]byte)
+		lent, fused = e.reserve(s, l)
 		from = e.now()
-		s.run(task)
+		if fused != nil {
+			l.guard(func() { fused(lent.mem) })
+		} else {
+			s.run(task)
+		}
 		e.kills.at(job.KillTask)
 		to = e.now()
 		if l.bytes < large {
@@ -115,8 +127,10 @@ func (e *engine) runTask(s *Section, task int) {
 	l.known.average = average(l.known.average, spent)
 	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
 	e.frames(s, e.machine.Ran(task))
+	e.commit(&lent)
 	if l.bytes >= large {
 		e.unlocked(func() {
+			lent.cancel()
 			e.flush()
 			e.poller.Poll()
 		})

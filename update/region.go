@@ -32,6 +32,11 @@ type Region struct {
 	Mem  []byte
 	Type reflect.Type // of an element
 	Err  error        // why the memory cannot be a region
+
+	// Fused, if set, may be called instead of the body of the task, whose
+	// only output the region is: it stores what it stores there to second
+	// as well.
+	Fused func(second []byte)
 }
 
 // Slice makes a region of the elements of s.

@@ -15,7 +15,7 @@ import (
 // DefaultSize is the size of a ring that suits most programs: small enough to
 // stay in the caches, large enough for the updates of a few tasks. Memory is
 // used only as far as it is touched.
-const DefaultSize = 2 << 20
+const DefaultSize = 4 << 20
 
 // maxSize keeps a ring and its second mapping well inside the address space.
 const maxSize = 1 << 36

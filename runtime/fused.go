@@ -1,0 +1,81 @@
+package intra
+
+import (
+	"unsafe"
+
+	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/update"
+)
+
+// OutFused is [Out] for the only output of a task that can store its result
+// twice in one pass, to s and to another place, such as the memory that the
+// update is sent from: that saves reading it again. The runtime may call body
+// instead of the task's own. body does what that one does and besides stores
+// all of s to second, as long as s, which it does not read.
+//
+//	s.Launch(task, func() { kernels.Waxpby(alpha, x, beta, y, w) },
+//		intra.In("x", x), intra.In("y", y),
+//		intra.OutFused("w", w, func(second []float64) {
+//			kernels.WaxpbyTo(alpha, x, beta, y, w, second)
+//		}))
+func OutFused[T any](name string, s []T, body func(second []T)) Region {
+	r := Out(name, s)
+	if r.Err == nil && len(r.Mem) > 0 && unsafe.Alignof(*new(T)) <= reserveAlign {
+		r.Fused = func(mem []byte) { body(unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), len(s))) }
+	}
+	return r
+}
+
+// reserveAlign divides the addresses that a transport.Reserver lends.
+const reserveAlign = 64
+
+// room is memory of a link in which a task's update is made.
+type room struct {
+	link transport.Reserver
+	mem  []byte
+}
+
+// reserve borrows room for the update of a task from the link to a peer that
+// will want it. It returns none for a task that cannot use it. It is called
+// without the lock, after all frames before have been sent.
+func (e *engine) reserve(s *Section, l *launched) (r room, fused func([]byte)) {
+	if s.check != nil || s.policy == sched.Replicate || l.bytes < large {
+		return room{}, nil
+	}
+	for i := range l.regions {
+		if g := &l.regions[i]; g.Fused != nil && len(g.Mem) == l.bytes {
+			fused = g.Fused
+		}
+	}
+	if fused == nil {
+		return room{}, nil
+	}
+	for _, link := range e.peers {
+		if lender, ok := link.(transport.Reserver); ok {
+			if mem := lender.Reserve(l.bytes); mem != nil {
+				return room{lender, mem}, fused
+			}
+		}
+	}
+	return room{}, nil
+}
+
+// commit has the update that was made in a room sent from there by the next
+// flush, if its peer still wants it.
+func (e *engine) commit(r *room) {
+	for i := range e.out {
+		if o := &e.out[i]; r.link != nil && o.link == r.link.(transport.Link) && update.Kind(o.frame.Header.Kind) == update.KindUpdate {
+			o.room = r.link
+			*r = room{}
+		}
+	}
+}
+
+// cancel gives the room back unless it has been used.
+func (r *room) cancel() {
+	if r.link != nil {
+		r.link.Cancel()
+		*r = room{}
+	}
+}

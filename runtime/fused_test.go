@@ -1,0 +1,114 @@
+package intra_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/intratest"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+var taskFused = intra.Register("test.fused")
+
+// fusedProgram runs sections whose tasks can store their result twice, and
+// counts which body runs.
+func fusedProgram(p *intra.Process, n, sections int, plain, fused *atomic.Int64) ([]float64, error) {
+	x, w := make([]float64, n), make([]float64, n)
+	for i := range x {
+		x[i] = float64(i)
+	}
+	for k := range sections {
+		s := p.Section()
+		for lo, hi := range intra.Blocks(n, p.Tasks()) {
+			x, w, a := x[lo:hi], w[lo:hi], float64(k)
+			body := func(second []float64) {
+				for i := range w {
+					w[i] = float64(a*x[i]) + w[i] // it reads what it writes
+					if second != nil {
+						second[i] = w[i]
+					}
+				}
+			}
+			s.Launch(taskFused,
+				func() { plain.Add(1); body(nil) },
+				intra.In("x", x), intra.In("old", w),
+				intra.OutFused("w", w, func(second []float64) { fused.Add(1); body(second) }))
+		}
+		if err := s.End(); err != nil {
+			return nil, err
+		}
+		x, w = w, x
+	}
+	return append(x, w...), nil
+}
+
+func TestFusedStores(t *testing.T) {
+	const n, sections = 16 << 10, 6 // updates of 8 KiB
+	var plain, fused atomic.Int64
+	want, err := fusedProgram(nil, n, sections, &plain, &fused)
+	require.NoError(t, err)
+	require.Zero(t, fused.Load(), "there is nowhere to store it twice")
+	for _, link := range []string{"shm", "unix"} {
+		for replicas := 2; replicas <= 3; replicas++ {
+			plain.Store(0)
+			fused.Store(0)
+			intratest.Run(t, intra.Spec{Replicas: replicas, Link: link}, func(p *intra.Process) error {
+				got, err := fusedProgram(p, n, sections, &plain, &fused)
+				require.Equal(t, want, got)
+				return err
+			}, intratest.Sched("static"))
+			require.EqualValues(t, sections*16, plain.Load()+fused.Load())
+			if link == "shm" {
+				require.Positive(t, fused.Load())
+			} else {
+				require.Zero(t, fused.Load())
+			}
+		}
+	}
+}
+
+// A replica that dies in a body that stores into the ring, or in the middle of
+// the update, leaves nothing of it to be seen.
+func TestFusedStoresOfTheDead(t *testing.T) {
+	const n, sections = 16 << 10, 4
+	var plain, fused atomic.Int64
+	want, err := fusedProgram(nil, n, sections, &plain, &fused)
+	require.NoError(t, err)
+	for _, capacity := range []int{0, 64 << 10} { // rings with room for all, or a few updates
+		for _, replicas := range []int{2, 3} {
+			for i := range 8 {
+				for _, point := range []string{"task", "update"} {
+					kill := fmt.Sprintf("0.%d@%s:%d", i%replicas, point, i*3/2)
+					finished := atomic.Int64{}
+					intratest.Run(t, intra.Spec{Replicas: replicas, Link: "shm"}, func(p *intra.Process) error {
+						got, err := fusedProgram(p, n, sections, &plain, &fused)
+						if err == nil {
+							require.Equal(t, want, got, kill)
+							finished.Add(1)
+						}
+						return err
+					}, intratest.Kills(kill), intratest.Sched("static"), intratest.Capacity(capacity))
+					require.GreaterOrEqual(t, finished.Load(), int64(replicas-1), kill)
+				}
+			}
+		}
+	}
+}
+
+func TestFusedBodyThatPanics(t *testing.T) {
+	r := intratest.Run(t, intra.Spec{Replicas: 2, Link: "shm"}, func(p *intra.Process) error {
+		s := p.Section()
+		for range 4 {
+			w := make([]float64, 1024)
+			s.Launch(taskFused, func() { panic("plain") },
+				intra.OutFused("w", w, func([]float64) { panic("out of plasma") }))
+		}
+		return s.End()
+	}, intratest.Fails())
+	require.ErrorContains(t, r.Err, "out of plasma")
+	var tp *intra.TaskPanic
+	require.ErrorAs(t, r.Err, &tp)
+}

@@ -1,0 +1,122 @@
+package shm_test
+
+import (
+	"bytes"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// inbox keeps what arrives.
+type inbox struct {
+	kinds  []uint8
+	bytes  [][]byte
+	n      atomic.Int64
+	closed chan error
+}
+
+func (b *inbox) Begin(*transport.Header) []byte { return nil }
+func (b *inbox) End(h *transport.Header, p []byte) {
+	b.kinds, b.bytes = append(b.kinds, h.Kind), append(b.bytes, bytes.Clone(p))
+	b.n.Add(1)
+}
+func (b *inbox) Torn(*transport.Header, int) {}
+func (b *inbox) Closed(err error)            { b.closed <- err }
+
+func frame(kind uint8, payload []byte) *transport.Frame {
+	return &transport.Frame{Header: transport.Header{Channel: transport.ChannelMessage, Kind: kind}, Payload: [][]byte{payload}}
+}
+
+func reserving(t *testing.T, size int) (a transport.Link, r transport.Reserver, in *inbox, end func()) {
+	a, b := pairOf(size)(t)
+	in = &inbox{closed: make(chan error, 1)}
+	a.Start(&inbox{closed: make(chan error, 1)})
+	b.Start(in)
+	return a, a.(transport.Reserver), in, func() {
+		require.NoError(t, a.Close())
+		<-in.closed
+		require.NoError(t, b.Close())
+	}
+}
+
+// What is sent while room is lent leaves after it, whether it is used or not.
+func TestReserve(t *testing.T) {
+	a, r, in, end := reserving(t, 64<<10)
+	for i := range 200 {
+		payload := bytes.Repeat([]byte{byte(i)}, 1000+i)
+		a.Send(frame(1, []byte{byte(i)}))
+		mem := r.Reserve(len(payload))
+		for mem == nil { // the ring is full
+			mem = r.Reserve(len(payload))
+		}
+		require.Len(t, mem, len(payload))
+		copy(mem, payload)
+		a.Send(frame(3, []byte{byte(i)}))
+		if i%3 == 0 {
+			r.Cancel()
+		} else {
+			r.Commit(frame(2, payload))
+		}
+	}
+	const want = 200*3 - 67
+	require.Eventually(t, func() bool { return in.n.Load() == want }, 20*time.Second, time.Millisecond)
+	end()
+	k := 0
+	for i := range 200 {
+		kinds := []uint8{1, 2, 3}
+		if i%3 == 0 {
+			kinds = []uint8{1, 3}
+		}
+		for _, kind := range kinds {
+			require.Equal(t, kind, in.kinds[k])
+			payload := []byte{byte(i)}
+			if kind == 2 {
+				payload = bytes.Repeat(payload, 1000+i)
+			}
+			require.Equal(t, payload, in.bytes[k])
+			k++
+		}
+	}
+}
+
+func TestReserveWhatDoesNotFit(t *testing.T) {
+	a, r, _, end := reserving(t, 64<<10)
+	require.Nil(t, r.Reserve(0))
+	require.Nil(t, r.Reserve(32<<10), "it would not be sent as a whole")
+	require.NotNil(t, r.Reserve(31<<10))
+	require.Nil(t, r.Reserve(1), "one at a time")
+	r.Cancel()
+	end()
+	require.Nil(t, r.Reserve(100), "the link has ended")
+	_ = a
+}
+
+// A link that ends while room is lent keeps it until it is given back; the
+// peer sees nothing.
+func TestReserveOnALinkThatEnds(t *testing.T) {
+	for name, finish := range map[string]func(transport.Reserver, *transport.Frame){
+		"commit": func(r transport.Reserver, f *transport.Frame) { r.Commit(f) },
+		"cancel": func(r transport.Reserver, _ *transport.Frame) { r.Cancel() },
+		"killed": func(r transport.Reserver, f *transport.Frame) {
+			f.Mid = func() bool { return false }
+			r.Commit(f)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, r, in, end := reserving(t, 64<<10)
+			mem := r.Reserve(1000)
+			if name != "killed" {
+				require.NoError(t, a.Close())
+				time.Sleep(time.Millisecond) // whatever ends it gets so far as it can
+			}
+			copy(mem, bytes.Repeat([]byte{1}, 1000))
+			finish(r, frame(1, make([]byte, 1000)))
+			end()
+			require.Zero(t, in.n.Load())
+		})
+	}
+}
