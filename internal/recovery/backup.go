@@ -1,0 +1,217 @@
+package recovery
+
+import (
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// backup is the state of all ranks at one cut, and who holds it.
+type backup struct {
+	number uint64
+	copies [][]holder // per rank
+}
+
+// holder is a process that holds the state of a rank, or is about to.
+type holder struct {
+	process job.Process
+	birth   uint32
+	stored  bool
+	source  bool // it copies the state of its own rank: nobody sends it
+}
+
+// holders is how many processes hold each copy, if there are so many.
+const holders = 2
+
+// stored returns who can give a copy away.
+func (b *backup) stored(rank int) (all []holder) {
+	for _, k := range b.copies[rank] {
+		if k.stored {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// missing returns a rank whose copy is nowhere, -1 if there is none.
+func (b *backup) missing() int {
+	for rank, copies := range b.copies {
+		if len(copies) == 0 {
+			return rank
+		}
+	}
+	return -1
+}
+
+// has reports whether a process is among the holders of a copy.
+func (b *backup) has(rank int, s *seat) bool {
+	for _, k := range b.copies[rank] {
+		if k.process == s.process && k.birth == s.birth {
+			return true
+		}
+	}
+	return false
+}
+
+// backup plans a backup at the cut that is being left, nil if the one before
+// is still on its way: there are two slots, and one holds what a rollback
+// needs now.
+func (h *Head) backup(number uint64) []job.Copy {
+	if h.attempt != nil {
+		return nil
+	}
+	b := &backup{number: number, copies: make([][]holder, len(h.config.Degrees))}
+	var plan []job.Copy
+	for rank := range h.config.Degrees {
+		source := h.source(rank)
+		partner := h.partner(b, rank, source)
+		if source == nil || partner == nil {
+			return nil
+		}
+		b.copies[rank] = []holder{
+			{process: source.process, birth: source.birth, source: true},
+			{process: partner.process, birth: partner.birth},
+		}
+		plan = append(plan, job.Copy{Source: source.process, Holder: partner.process})
+	}
+	h.attempt = b
+	return plan
+}
+
+// source is the lowest live replica of the rank that did not join in this very
+// cut: it has nothing to copy yet.
+func (h *Head) source(rank int) *seat {
+	for _, s := range h.seats {
+		if s.process.Rank == rank && s.alive() && s.drained {
+			return s
+		}
+	}
+	return nil
+}
+
+// partner finds a process of another rank to hold a copy: on another host than
+// the source if there is one, and as few copies each as can be. Ranks are
+// searched from the next one on, so that they hold each other's.
+func (h *Head) partner(b *backup, rank int, source *seat) *seat {
+	var best *seat
+	worst := 1 << 30
+	for i := 1; i < len(h.config.Degrees); i++ {
+		r := (rank + i) % len(h.config.Degrees)
+		for _, s := range h.seats {
+			if s.process.Rank != r || !s.alive() || b.has(rank, s) {
+				continue
+			}
+			cost := 0
+			for _, copies := range b.copies {
+				for _, k := range copies {
+					if k.process == s.process && !k.source {
+						cost += 2
+					}
+				}
+			}
+			if source != nil && h.config.Host(s.process) == h.config.Host(source.process) {
+				cost += 1000
+			}
+			if cost < worst {
+				best, worst = s, cost
+			}
+		}
+	}
+	return best
+}
+
+// stored: process s holds a copy now.
+func (h *Head) stored(s *seat, r job.Reply) {
+	for _, b := range []*backup{h.attempt, h.complete} {
+		if b == nil || b.number != r.Number || r.Rank < 0 || r.Rank >= len(b.copies) {
+			continue
+		}
+		h.rate.cost = max(h.rate.cost/2, time.Duration(r.Seconds*float64(time.Second)))
+		if !b.has(r.Rank, s) { // the holder that was meant died, and this one came in its place
+			if s.alive() {
+				b.copies[r.Rank] = append(b.copies[r.Rank], holder{process: s.process, birth: s.birth, stored: true})
+			}
+			continue
+		}
+		for i := range b.copies[r.Rank] {
+			if k := &b.copies[r.Rank][i]; k.process == s.process && k.birth == s.birth {
+				k.stored = true
+			}
+		}
+	}
+}
+
+// storing announces a backup that is stored everywhere, and has copies renewed
+// that are held by one process only.
+func (h *Head) storing() {
+	if b := h.attempt; b != nil {
+		h.renew(b)
+		done := true
+		for rank := range b.copies {
+			for _, k := range b.copies[rank] {
+				done = done && k.stored
+			}
+			done = done && (len(b.copies[rank]) >= holders || h.partner(b, rank, nil) == nil)
+		}
+		if done {
+			h.complete, h.attempt = b, nil
+			h.tell(live, job.Order{Kind: job.OrderComplete, Number: b.number})
+		}
+	}
+	if h.complete != nil {
+		h.renew(h.complete)
+	}
+}
+
+// renew finds new holders in place of dead ones.
+func (h *Head) renew(b *backup) {
+	for rank := range b.copies {
+		from := b.stored(rank)
+		if len(b.copies[rank]) >= holders || len(from) == 0 {
+			continue
+		}
+		giver := h.of[from[0].process]
+		to := h.partner(b, rank, giver)
+		if to == nil {
+			continue
+		}
+		b.copies[rank] = append(b.copies[rank], holder{process: to.process, birth: to.birth})
+		h.send(giver, job.Order{Kind: job.OrderRenew, Number: b.number, Rank: rank, Process: to.process})
+	}
+}
+
+// backupDeath takes a dead process out of the holders. What it was sending is
+// not coming any more, so its receivers are none.
+func (h *Head) backupDeath(p job.Process, birth uint32) {
+	for _, b := range []*backup{h.attempt, h.complete} {
+		if b == nil {
+			continue
+		}
+		for rank, copies := range b.copies {
+			died := false
+			kept := copies[:0]
+			for _, k := range copies {
+				if k.process == p && k.birth == birth {
+					died = true
+					continue
+				}
+				kept = append(kept, k)
+			}
+			if died { // a copy that is not stored may have come from it
+				copies, kept = kept, kept[:0]
+				for _, k := range copies {
+					if k.stored || k.source {
+						kept = append(kept, k)
+					}
+				}
+			}
+			b.copies[rank] = kept
+		}
+	}
+	if h.attempt != nil && h.attempt.missing() >= 0 {
+		h.attempt = nil
+	}
+	if h.complete != nil && h.complete.missing() >= 0 {
+		h.void, h.complete = h.complete.missing(), nil
+	}
+}

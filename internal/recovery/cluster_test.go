@@ -1,0 +1,414 @@
+package recovery
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// A cluster is a whole job in one goroutine: the head and processes with
+// their state, driven by one seed. Messages between ranks are modelled by
+// what they have to give: in the pass after safe point k every process needs
+// the value that the rank before it had at k. It was sent before k, so it is on
+// its way in a cut at k, and gets lost unless the cut drains it. A process can
+// send a value again until it frees what is retained, which it does when it
+// leaves a cut.
+type cluster struct {
+	rng     *rand.Rand
+	head    *Head
+	steps   uint64
+	procs   []*proc // all that ever were
+	data    []*packet
+	want    [][]uint64          // state of each rank at each safe point
+	left    map[string][]string // per cut: who joined in it, as each process saw it
+	crashes int                 // still to come
+	now     time.Duration
+	lost    string
+	seen    map[string]int // what happened, for coverage
+	bad     error
+	spares  int
+	broken  rule
+
+	complete uint64 // the last backup that was announced
+	rolling  bool
+}
+
+// rule names a rule that is broken to see that the checks notice.
+type rule int
+
+const (
+	keepAll rule = iota
+	oneSlot
+	ignoreAsk
+	noDrain
+	overtake
+)
+
+type slot struct {
+	number uint64
+	value  uint64
+	got    map[uint64]uint64
+}
+
+// proc is one process.
+type proc struct {
+	c        *cluster
+	p        job.Process
+	birth    uint32
+	dead     bool // killed; declared once the head says so
+	declared bool
+	m        *Member
+	gen      uint32 // the life it is in
+	orders   []any  // from the head, not handled yet: job.Order, connected, died
+	says     []any  // to the head: job.Reply, or finished
+
+	waits  bool    // a newcomer without its state
+	joiner *Member // of a newcomer with its state, not yet admitted
+	inPt   bool    // inside a safe point
+	begun  bool    // its first safe point was seen
+	point  uint64
+	value  uint64
+	got    map[uint64]uint64 // values of the rank before it, by safe point
+	made   map[uint64]uint64 // own values that it can send
+	known  map[*proc]bool    // that it takes messages from
+	gone   map[*proc]bool    // that it was told are dead
+	slots  Slots[slot]
+	done   bool
+
+	member bool           // it was live once, as the head sees it
+	told   map[int]uint64 // the last backup of each rank that the head knows it to hold
+
+	back    *job.Order // the rollback it is in
+	has     bool       // its state is there
+	ready   bool
+	pending *packet // of its own copy, to be sent
+}
+
+type connected struct{ q *proc }
+type died struct{ q *proc }
+type finishedWord struct{}
+
+// packet is state on its way between two processes.
+type packet struct {
+	from, to *proc
+	kind     string // state, slot, deal
+	gen      uint32
+	rank     int
+	full     uint64 // the last backup that the sender knows to be complete
+	slot     slot
+	known    map[*proc]bool
+}
+
+func mix(a, b, k uint64) uint64 {
+	x := (a ^ b*0x9e3779b97f4a7c15 + k) * 0xbf58476d1ce4e5b9
+	return x ^ x>>29
+}
+
+func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
+	c.Degrees = degrees
+	cl := &cluster{rng: rand.New(rand.NewPCG(seed, 3)), steps: steps, left: make(map[string][]string), seen: make(map[string]int), spares: c.Spares}
+	cl.head = NewHead(c)
+	n := len(degrees)
+	for r := range degrees {
+		cl.want = append(cl.want, []uint64{uint64(r + 1)})
+	}
+	for k := uint64(1); k <= steps; k++ {
+		for r := range degrees {
+			in := uint64(0)
+			if k > 1 && n > 1 {
+				in = cl.want[(r+n-1)%n][k-1]
+			}
+			cl.want[r] = append(cl.want[r], mix(cl.want[r][k-1], in, k))
+		}
+	}
+	for _, p := range job.Processes(degrees) {
+		q := cl.newProc(p, 1)
+		q.value, q.member = uint64(p.Rank+1), true
+		q.m = NewMember(p, 0, cl.head.Next())
+	}
+	for _, q := range cl.procs {
+		for _, o := range cl.procs {
+			q.known[o] = true
+		}
+	}
+	return cl
+}
+
+func (c *cluster) newProc(p job.Process, birth uint32) *proc {
+	q := &proc{c: c, p: p, birth: birth, got: map[uint64]uint64{}, made: map[uint64]uint64{},
+		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[int]uint64{}, gen: c.head.Generation()}
+	c.procs = append(c.procs, q)
+	return q
+}
+
+func (c *cluster) find(p job.Process, birth uint32) *proc {
+	for _, q := range c.procs {
+		if q.p == p && q.birth == birth {
+			return q
+		}
+	}
+	return nil
+}
+
+// current is the process in a seat that is not declared dead.
+func (c *cluster) current(p job.Process) *proc {
+	for i := len(c.procs) - 1; i >= 0; i-- {
+		if q := c.procs[i]; q.p == p && !q.declared {
+			return q
+		}
+	}
+	return nil
+}
+
+func (c *cluster) apply(acts []Action) {
+	for _, a := range acts {
+		q := c.find(a.To, a.Birth)
+
+		switch a.Kind {
+		case Send:
+			c.seen["order "+string(a.Order.Kind)]++
+			q.orders = append(q.orders, a.Order)
+			switch a.Order.Kind {
+			case job.OrderComplete:
+				c.complete = a.Order.Number
+			case job.OrderAdmit:
+				q.member = true
+			case job.OrderRollback:
+				q.member, c.rolling = true, true
+			case job.OrderResume:
+				c.rolling = false
+			}
+		case Start:
+			n := c.newProc(a.To, a.Birth)
+			n.waits = true
+			n.m = NewMember(a.To, 0, 0)
+		case Connect:
+			for _, p := range a.Peers {
+				o := c.current(p)
+				o.orders = append(o.orders, connected{q})
+			}
+			q.begun = true
+		case Dismiss:
+			q.dead, q.declared = true, true
+			c.seen["dismissed"]++
+		case Lose:
+			c.lost = fmt.Sprintf("rank %d: %s", a.To.Rank, a.Why)
+			if c.possible() && !c.noProcess() {
+				c.fail("gave up (%s) although every rank has a live replica or a complete backup", a.Why)
+			}
+		}
+	}
+}
+
+func (c *cluster) noProcess() bool {
+	if c.head.config.Start {
+		for _, s := range c.head.seats {
+			if s.attempts >= attempts {
+				return true
+			}
+		}
+		return false
+	}
+	return c.head.spares <= 0
+}
+
+// possible is an oracle for the end of a job: every rank has a live replica
+// and nobody has left its life for a rollback, or there is a number which was
+// announced as complete, and for each rank a live process with its state at
+// that number in a slot, which the head knows of.
+func (c *cluster) possible() bool {
+	alive, held := true, c.complete > 0
+	for rank := range c.want {
+		one, copies := false, false
+		for _, q := range c.procs {
+			if q.declared {
+				continue
+			}
+			one = one || q.p.Rank == rank && q.member && !c.rolling
+			copies = copies || q.member && q.told[rank] == c.complete &&
+				q.holds(rank, c.complete)
+		}
+		alive, held = alive && one, held && copies
+	}
+	return alive || held
+}
+
+func (c *cluster) fail(format string, args ...any) {
+	if c.bad == nil {
+		c.bad = fmt.Errorf(format, args...)
+	}
+}
+
+// run drives the cluster to its end.
+func (c *cluster) run() error {
+	for range 400_000 {
+		if c.bad != nil || c.lost != "" {
+			return c.bad
+		}
+		if c.finished() {
+			return c.check()
+		}
+		if c.crashes > 0 && c.rng.IntN(60) == 0 {
+			c.crash()
+		}
+		var moves []func()
+		for _, q := range c.procs {
+			moves = append(moves, q.moves()...)
+		}
+		for i, d := range c.data {
+			if !slices.ContainsFunc(c.data[:i], func(e *packet) bool { return e.from == d.from && e.to == d.to }) {
+				if d.gen <= d.to.gen || d.kind == "state" { // else it is kept until the order to go back has come
+					moves = append(moves, func() { c.deliver(i) })
+				}
+			}
+		}
+		if len(moves) == 0 {
+			return fmt.Errorf("hang: %s", c.state())
+		}
+		moves[c.rng.IntN(len(moves))]()
+		c.now += time.Duration(c.rng.IntN(1000)) * time.Microsecond
+	}
+	return fmt.Errorf("no end: %s", c.state())
+}
+
+func (c *cluster) finished() bool {
+	for _, q := range c.procs {
+		if !q.declared && !q.done {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *cluster) check() error {
+	for _, q := range c.procs {
+		if !q.dead && !q.waits && q.value != c.want[q.p.Rank][c.steps] {
+			return fmt.Errorf("%v ends with the wrong state", q.p)
+		}
+	}
+	return nil
+}
+
+func (c *cluster) state() string {
+	s := c.head.String()
+	for _, q := range c.procs {
+		if !q.declared {
+			s += fmt.Sprintf("\n%v#%d dead %v waits %v in %v point %d done %v back %v has %v ready %v orders %v member %+v", q.p, q.birth, q.dead, q.waits, q.inPt, q.point, q.done, q.back != nil, q.has, q.ready, q.orders, q.m)
+		}
+	}
+	return s
+}
+
+// crash kills a process; what it was sending is lost from some point on.
+func (c *cluster) crash() {
+	var all []*proc
+	for _, q := range c.procs {
+		if !q.dead && !q.done {
+			all = append(all, q)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	q := all[c.rng.IntN(len(all))]
+	c.crashes--
+	q.dead = true
+	where := "running"
+	switch {
+	case q.waits:
+		where = "newcomer"
+	case q.back != nil:
+		where = "rollback"
+	case q.inPt && q.m.drained:
+		where = "drained"
+	case q.inPt:
+		where = "safe point"
+	}
+	c.seen["death "+where]++
+	c.data = slices.DeleteFunc(c.data, func(d *packet) bool { return d.to == q || d.from == q && c.rng.IntN(2) == 0 })
+	q.says = q.says[:c.rng.IntN(len(q.says)+1)]
+}
+
+func (c *cluster) declare(q *proc) {
+	q.declared = true
+
+	for _, o := range c.procs {
+		if !o.declared {
+			o.orders = append(o.orders, died{q})
+		}
+	}
+	c.apply(c.head.Died(q.p, q.birth, false, c.now))
+}
+
+func (c *cluster) deliver(i int) {
+	d := c.data[i]
+	c.data = slices.Delete(c.data, i, i+1)
+	q := d.to
+	switch d.kind {
+	case "state":
+		// A newcomer that was not admitted, since its donor died, is given a
+		// newer state by the next one.
+		if !q.waits && (q.joiner == nil || q.joiner != q.m || q.m.admit != nil || q.m.left) || q.back != nil {
+			return
+		}
+		if d.slot.value != c.want[q.p.Rank][d.slot.number] {
+			c.fail("%v joins at %d with the wrong state", q.p, d.slot.number)
+		}
+		q.waits = false
+		q.set(d.slot)
+		q.gen, q.inPt = d.gen, true
+		q.known = maps.Clone(d.known)
+		for g := range q.gone {
+			delete(q.known, g)
+		}
+		q.m = NewJoiner(q.p, d.gen, d.slot.number)
+		q.joiner = q.m
+		q.say(q.m.Joined())
+	case "slot":
+		if d.gen < q.gen {
+			return
+		}
+		if c.broken != overtake {
+			q.slots.Complete(d.full)
+		}
+		if !q.store(d.rank, d.slot) {
+			return
+		}
+		q.says = append(q.says, job.Reply{Kind: job.ReplyStored, Generation: q.gen, Number: d.slot.number, Rank: d.rank})
+	case "deal":
+		if q.back != nil && q.back.Generation == d.gen && !q.has {
+			q.set(d.slot)
+			q.store(q.p.Rank, d.slot)
+			q.has = true
+		}
+	}
+}
+
+func (q *proc) set(s slot) {
+	q.point, q.value, q.got, q.made = s.number, s.value, maps.Clone(s.got), map[uint64]uint64{}
+}
+
+func (q *proc) now() slot { return slot{q.point, q.value, maps.Clone(q.got)} }
+
+// store keeps a copy.
+func (q *proc) store(rank int, s slot) bool {
+	if q.c.broken == oneSlot {
+		q.slots.ranks = nil
+	}
+	return q.slots.Put(rank, s.number, s)
+}
+
+func (q *proc) holds(rank int, number uint64) bool {
+	_, ok := q.slots.Get(rank, number)
+	return ok
+}
+
+func (q *proc) say(rs []job.Reply) {
+	for _, r := range rs {
+		q.says = append(q.says, r)
+	}
+}

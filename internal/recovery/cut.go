@@ -1,0 +1,192 @@
+package recovery
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// cut is the one under way.
+type cut struct {
+	phase  cutPhase
+	number uint64 // once it is known
+	most   uint64 // safe points that any process has entered, while asking
+}
+
+// cutPhase is how far a cut is.
+type cutPhase uint8
+
+const (
+	idle      cutPhase = iota // none, but one may be planned
+	asking                    // all were asked how far they are
+	draining                  // at its safe point each process stops and drains
+	admitting                 // everything is quiet, the newcomers are made known
+)
+
+// donate has the lowest live replica of each newcomer's rank copy state to it
+// ahead of the cut, beside the computation.
+func (h *Head) donate() {
+	for _, s := range h.seats {
+		if s.standing != arrived || !h.connected(s) {
+			continue
+		}
+		donor := h.lowest(s.process.Rank)
+		if !s.asked {
+			s.donor, s.asked = donor.process, true
+			h.send(donor, job.Order{Kind: job.OrderDonate, Process: s.process})
+		}
+	}
+}
+
+// plan asks for a cut when a newcomer is ready for it.
+func (h *Head) plan() {
+	if h.cut.phase != idle || h.rest {
+		return
+	}
+	ready := false
+	for _, s := range h.seats {
+		ready = ready || s.standing == arrived && s.copied
+	}
+	if !ready {
+		return
+	}
+	h.open(asking)
+	h.round++
+	h.tell(live, job.Order{Kind: job.OrderAsk, Round: h.round})
+}
+
+func (h *Head) open(phase cutPhase) {
+	h.cut = cut{phase: phase}
+	for _, s := range h.seats {
+		s.counted, s.drained, s.admitted, s.moving, s.joined = false, false, false, false, false
+	}
+}
+
+// counted: process s has entered so many safe points, and goes no further
+// than to the next one.
+func (h *Head) counted(s *seat, n uint64) {
+	if h.cut.phase == asking && s.alive() {
+		s.counted = true
+		h.cut.most = max(h.cut.most, n)
+	}
+}
+
+// drained: process s is in the cut, and has all that was sent before it.
+func (h *Head) drained(s *seat, number uint64) {
+	if h.rest || !s.alive() {
+		return
+	}
+	// The planned cut comes without a question, and perhaps before the answer
+	// to one.
+	if number == h.next && (h.cut.phase == idle || h.cut.phase == asking) {
+		h.rate.reached(number, h.now)
+		asked := h.cut.phase == asking
+		h.open(draining)
+		h.cut.number = number
+		if asked {
+			h.tell(live, job.Order{Kind: job.OrderCutAt, Number: number})
+		}
+	}
+	if h.cut.phase == draining && number == h.cut.number {
+		h.rate.reached(number, h.now)
+		s.drained = true
+	}
+}
+
+// all reports whether something holds for every live process.
+func (h *Head) all(holds func(*seat) bool) bool {
+	for s := range h.each(live) {
+		if !holds(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// progress moves the cut on.
+func (h *Head) progress() {
+	if h.rest {
+		return
+	}
+	if h.cut.phase == asking && h.all(func(s *seat) bool { return s.counted }) {
+		n := h.cut.most + 1
+		if h.next > 0 {
+			n = min(n, h.next)
+		}
+		h.cut.phase, h.cut.number = draining, n
+		h.tell(live, job.Order{Kind: job.OrderCutAt, Number: n})
+	}
+	if h.cut.phase == draining {
+		h.transfer()
+		if h.all(func(s *seat) bool { return s.drained }) && h.transferred() {
+			h.admit()
+		}
+	}
+	if h.cut.phase == admitting && h.all(func(s *seat) bool { return s.admitted }) {
+		h.leave()
+	}
+}
+
+// transfer has the donors that are drained give the newcomers all that has
+// changed. A newcomer whose donor dies is left to a later cut and to the next
+// donor.
+func (h *Head) transfer() {
+	for _, s := range h.seats {
+		if s.standing != arrived || s.moving || !s.copied || !h.connected(s) {
+			continue
+		}
+		if donor := h.of[s.donor]; donor.drained {
+			s.moving = true
+			h.send(donor, job.Order{Kind: job.OrderTransfer, Number: h.cut.number, Process: s.process})
+		}
+	}
+}
+
+// transferred reports whether every newcomer that takes part has its state.
+func (h *Head) transferred() bool {
+	for _, s := range h.seats {
+		if s.moving && !s.joined {
+			return false
+		}
+	}
+	return true
+}
+
+// admit makes the newcomers known to everybody. They are live from here on.
+func (h *Head) admit() {
+	var joined []job.Process
+	for _, s := range h.seats {
+		if s.joined {
+			joined = append(joined, s.process)
+		}
+	}
+	if len(joined) == 0 {
+		h.leave()
+		return
+	}
+	h.cut.phase = admitting
+	for _, p := range joined {
+		s := h.of[p]
+		s.standing, s.attempts, s.safe = live, 0, true
+		s.moving, s.joined, s.asked, s.copied, s.linked = false, false, false, false, nil
+		s.to(ReplaceRecover)
+		s.to(Running)
+	}
+	h.tell(live, job.Order{Kind: job.OrderAdmit, Number: h.cut.number, Joined: joined})
+}
+
+// leave ends the cut. If it is a planned one, a backup is taken in it.
+func (h *Head) leave() {
+	number := h.cut.number
+	o := job.Order{Kind: job.OrderGo, Number: number}
+	if number == h.next {
+		o.Plan = h.backup(number)
+		h.next = number + h.interval()
+	}
+	o.Next = h.next
+	h.rate.left(number, h.now)
+	h.cut = cut{}
+	h.tell(live, o)
+}
+
+func (c cut) String() string { return fmt.Sprintf("%d at %d", c.phase, c.number) }

@@ -1,0 +1,11 @@
+// Package recovery decides how a job comes back from failures: Head is the
+// part of the head of the job, Member that of a process, both pure state
+// machines without a clock, goroutine, link or randomness inside.
+//
+// Everything rests on the cut: safe point N of every rank, at which all
+// processes stop and wait until nothing that was sent before it is on its way.
+// There lost replicas join with the state of a live one, and backups are
+// copied. When a rank has lost all its replicas, every process goes back to
+// the cut of the last backup that is complete; the states of the processes on
+// that way are those of [NR, tables 1 and 2].
+package recovery

@@ -1,0 +1,424 @@
+package recovery
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Config says what a job does about failures.
+type Config struct {
+	Degrees []int
+	Start   bool   // new processes may be started for lost ones
+	Spares  int    // processes that wait without a rank
+	Backup  Policy // when backups are taken
+	// Host tells hosts apart, so that a backup does not die with its rank. The
+	// zero value puts every process on one host.
+	Host func(job.Process) string
+}
+
+// attempts bounds how often in a row the replacement of a process may die
+// before it has joined.
+const attempts = 3
+
+// Head decides what is done about failures. Its events are methods; each
+// returns what is to be done, in order. It does not decide who is dead.
+type Head struct {
+	config     Config
+	seats      []*seat
+	of         map[job.Process]*seat
+	births     uint32 // numbers the processes of a seat, and their lives
+	generation uint32 // counts rollbacks
+	spares     int
+	now        time.Duration
+	deaths     int
+	processes  time.Duration // process-seconds until seen
+	seen       time.Duration
+	rest       bool // a rank has finished: no cut until a rollback
+	over       bool
+
+	cut      cut
+	round    uint64 // of asking
+	next     uint64 // the planned cut, 0 if there is none
+	rate     rate
+	complete *backup // that a rollback can go to
+	attempt  *backup // being stored
+	void     int     // the rank whose copy was lost with the last complete backup
+	back     rollback
+	acts     []Action
+}
+
+// standing is what there is of a seat.
+type standing uint8
+
+const (
+	empty    standing = iota // nobody
+	starting                 // a process was asked for
+	arrived                  // a process waits for its state
+	live
+	finished // live, and its program has returned
+)
+
+// seat is the place of one replica of one rank, and the process in it.
+type seat struct {
+	process  job.Process
+	standing standing
+	state    State
+	birth    uint32 // of the process in it
+	life     uint32 // incarnation of its frames: its birth, or that of the last rollback
+	attempts int    // replacements in a row that have not come to live
+	itself   bool   // the last one ended by itself: another would do the same
+	safe     bool   // has reached a safe point
+
+	// A newcomer.
+	linked map[job.Process]bool
+	donor  job.Process
+	asked  bool // the donor was told to copy ahead
+	copied bool // and has done so
+	moving bool // in the cut: the donor was told to give it all
+	joined bool // in the cut: it has all
+
+	// In a cut or a rollback.
+	counted, drained, admitted, ready bool
+}
+
+// ActionKind says what is to be done.
+type ActionKind uint8
+
+// The actions.
+const (
+	Send    ActionKind = iota // give Order to process To
+	Start                     // get a process for seat To with this Birth: a spare if there is one
+	Connect                   // make links between the newcomer To and all Peers, which answer Linked
+	Dismiss                   // the newcomer To is not needed any more
+	Lose                      // give up: rank To.Rank is lost, Why says why nothing could save it
+)
+
+// Action is one thing to be done.
+type Action struct {
+	Kind  ActionKind
+	To    job.Process
+	Birth uint32
+	Order job.Order
+	Peers []job.Process
+	Why   string
+}
+
+// NewHead returns the decisions for a job whose processes all start anew.
+func NewHead(c Config) *Head {
+	h := &Head{config: c, of: make(map[job.Process]*seat), births: 1, spares: c.Spares}
+	if h.config.Host == nil {
+		h.config.Host = func(job.Process) string { return "" }
+	}
+	for _, p := range job.Processes(c.Degrees) {
+		s := &seat{process: p, standing: live, birth: 1, life: 1}
+		s.to(Running)
+		h.seats, h.of[p] = append(h.seats, s), s
+	}
+	h.next = c.Backup.first(len(c.Degrees))
+	return h
+}
+
+// Next is the first planned cut, for the processes' setup.
+func (h *Head) Next() uint64 { return h.next }
+
+// Generation counts the rollbacks so far.
+func (h *Head) Generation() uint32 { return h.generation }
+
+// State returns the state of the process in a seat, Abort if nobody is in it.
+func (h *Head) State(p job.Process) State {
+	if s := h.of[p]; s.standing != empty {
+		return s.state
+	}
+	return Abort
+}
+
+// Failed returns the ranks that have no live process.
+func (h *Head) Failed() []int {
+	var ranks []int
+	for rank := range h.config.Degrees {
+		if h.alive(rank) == 0 {
+			ranks = append(ranks, rank)
+		}
+	}
+	return ranks
+}
+
+func (s *seat) alive() bool { return s.standing >= live }
+
+func (h *Head) alive(rank int) int {
+	n := 0
+	for _, s := range h.seats {
+		if s.process.Rank == rank && s.alive() {
+			n++
+		}
+	}
+	return n
+}
+
+// lowest returns the seat of the lowest live replica of a rank, or nil.
+func (h *Head) lowest(rank int) *seat {
+	for _, s := range h.seats {
+		if s.process.Rank == rank && s.alive() {
+			return s
+		}
+	}
+	return nil
+}
+
+// each yields the seats that have a process of at least this standing.
+func (h *Head) each(least standing) func(yield func(*seat) bool) {
+	return func(yield func(*seat) bool) {
+		for _, s := range h.seats {
+			if s.standing >= least && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+func (h *Head) begin(now time.Duration) {
+	h.acts = nil
+	h.now = max(h.now, now)
+	n := 0
+	for range h.each(live) {
+		n++
+	}
+	h.processes += time.Duration(n) * (h.now - h.seen)
+	h.seen = h.now
+}
+
+func (h *Head) send(to *seat, o job.Order) {
+	o.Generation = h.generation
+	h.acts = append(h.acts, Action{Kind: Send, To: to.process, Birth: to.birth, Order: o})
+}
+
+func (h *Head) tell(least standing, o job.Order) {
+	for s := range h.each(least) {
+		h.send(s, o)
+	}
+}
+
+// Arrived says that the process asked for is there and waits for its state.
+func (h *Head) Arrived(p job.Process, birth uint32, now time.Duration) []Action {
+	h.begin(now)
+	s := h.of[p]
+	if s.standing != starting || s.birth != birth {
+		return nil
+	}
+	s.standing, s.linked = arrived, make(map[job.Process]bool)
+	var peers []job.Process
+	for q := range h.each(arrived) {
+		if q != s {
+			peers = append(peers, q.process)
+		}
+	}
+	h.acts = append(h.acts, Action{Kind: Connect, To: p, Birth: birth, Peers: peers})
+	return h.advance()
+}
+
+// SpareReady says that one more process waits without a rank, SpareGone that
+// one has died.
+func (h *Head) SpareReady(now time.Duration) []Action {
+	h.begin(now)
+	h.spares++
+	return h.advance()
+}
+
+// SpareGone says that a process without a rank has died.
+func (h *Head) SpareGone(now time.Duration) []Action {
+	h.begin(now)
+	h.spares--
+	return h.advance()
+}
+
+// Died says that a process was declared dead. itself: it ended without being
+// killed, so another one in its place would do the same.
+func (h *Head) Died(p job.Process, birth uint32, itself bool, now time.Duration) []Action {
+	h.begin(now)
+	s := h.of[p]
+	if s.standing == empty || s.birth != birth || h.over {
+		return nil
+	}
+	alive := s.alive()
+	if alive {
+		h.deaths++
+	}
+	*s = seat{process: s.process, birth: s.birth, attempts: s.attempts, itself: itself && alive}
+	for q := range h.each(starting) {
+		if q.linked != nil {
+			delete(q.linked, p)
+		}
+		if q.standing == arrived && q.donor == p { // the next donor begins anew
+			q.donor, q.asked, q.copied, q.moving = job.Process{}, false, false, false
+		}
+	}
+	h.backupDeath(p, birth)
+	h.failure(alive)
+	return h.advance()
+}
+
+// Finished says that the program has returned in a process.
+func (h *Head) Finished(p job.Process, birth uint32, now time.Duration) []Action {
+	h.begin(now)
+	s := h.of[p]
+	if s.standing != live || s.birth != birth || s.state != Running {
+		return nil
+	}
+	s.standing = finished
+	s.to(Finish)
+	if !h.rest {
+		h.rest, h.cut, h.next = true, cut{}, 0
+		h.tell(live, job.Order{Kind: job.OrderCancel})
+	}
+	return h.advance()
+}
+
+// Over says that the job has ended, so nothing is to be done any more.
+func (h *Head) Over() { h.over = true }
+
+// Reply takes in what a process says.
+func (h *Head) Reply(p job.Process, birth uint32, r job.Reply, now time.Duration) []Action {
+	h.begin(now)
+	s := h.of[p]
+	if s == nil || s.standing < arrived || s.birth != birth || h.over {
+		return nil
+	}
+	if r.Kind == job.ReplyLinked { // holds in every generation
+		if q := h.of[r.Process]; q != nil && q.standing == arrived && q.birth == r.Incarnation {
+			q.linked[p] = true
+			if s.standing == arrived { // a link has two ends
+				s.linked[q.process] = true
+			}
+		}
+		return h.advance()
+	}
+	if r.Generation != h.generation {
+		return nil // from before a rollback
+	}
+	switch r.Kind {
+	case job.ReplyCount, job.ReplyDrained, job.ReplyJoined, job.ReplyAdmitted:
+		if h.back.phase != none {
+			return nil // the cut is void
+		}
+	}
+	switch r.Kind {
+	case job.ReplyFirst:
+		s.safe = true
+		h.rate.first(h.now)
+	case job.ReplyCopied:
+		if q := h.of[r.Process]; q != nil && q.standing == arrived && q.donor == p {
+			q.copied = true
+		}
+	case job.ReplyCount:
+		if r.Round == h.round {
+			h.counted(s, r.Number)
+		}
+	case job.ReplyDrained:
+		h.drained(s, r.Number)
+	case job.ReplyJoined:
+		s.joined = s.standing == arrived && r.Number == h.cut.number && h.cut.phase == draining
+	case job.ReplyAdmitted:
+		s.admitted = r.Number == h.cut.number
+	case job.ReplyStored:
+		h.stored(s, r)
+	case job.ReplyReady:
+		h.isBack(s)
+	}
+	return h.advance()
+}
+
+// advance does all that is due.
+func (h *Head) advance() []Action {
+	if h.over {
+		return h.acts
+	}
+	h.refill()
+	h.recover()
+	if len(h.Failed()) == 0 && h.back.phase == none {
+		h.donate()
+		h.plan()
+		h.progress()
+		h.storing()
+	}
+	return h.acts
+}
+
+// lose gives the job up.
+func (h *Head) lose(rank int, why string) {
+	for s := range h.each(starting) {
+		s.to(Abort)
+	}
+	h.over = true
+	h.acts = append(h.acts, Action{Kind: Lose, To: job.Process{Rank: rank}, Why: why})
+}
+
+// usable reports whether a process can still be had for a lost one.
+func (h *Head) usable() bool { return h.config.Start || h.spares > 0 }
+
+// refill gets processes for the empty seats: at once for a rank that is lost,
+// else when the program is known to have safe points to join at.
+func (h *Head) refill() {
+	for _, s := range h.seats {
+		if s.standing != empty || s.itself || s.attempts >= attempts || !h.usable() {
+			continue
+		}
+		lost := h.alive(s.process.Rank) == 0
+		if lost {
+			if h.complete == nil || h.coming(s.process.Rank) {
+				continue
+			}
+		} else if h.rest || !h.reached(s.process.Rank) {
+			continue
+		}
+		h.births++
+		*s = seat{process: s.process, standing: starting, birth: h.births, life: h.births, attempts: s.attempts + 1}
+		if h.spares > 0 {
+			h.spares--
+		}
+		h.acts = append(h.acts, Action{Kind: Start, To: s.process, Birth: s.birth})
+	}
+	if h.rest && h.back.phase == none && len(h.Failed()) == 0 {
+		for _, s := range h.seats {
+			if s.standing == starting || s.standing == arrived { // it could never join
+				s.to(Finish)
+				h.acts = append(h.acts, Action{Kind: Dismiss, To: s.process, Birth: s.birth})
+				*s = seat{process: s.process, birth: s.birth, itself: true}
+			}
+		}
+	}
+}
+
+// coming reports whether a process for a rank is on its way.
+func (h *Head) coming(rank int) bool {
+	return slices.ContainsFunc(h.seats, func(s *seat) bool {
+		return s.process.Rank == rank && (s.standing == starting || s.standing == arrived)
+	})
+}
+
+// reached reports whether a live replica of the rank has come to a safe point.
+func (h *Head) reached(rank int) bool {
+	return slices.ContainsFunc(h.seats, func(s *seat) bool { return s.process.Rank == rank && s.alive() && s.safe })
+}
+
+// connected reports whether everybody has its link to a newcomer.
+func (h *Head) connected(s *seat) bool {
+	for q := range h.each(arrived) {
+		if q != s && !s.linked[q.process] {
+			return false
+		}
+	}
+	return true
+}
+
+// String shows where everybody is, for logs and tests.
+func (h *Head) String() string {
+	out := fmt.Sprintf("generation %d cut %+v next %d rest %v back %v:", h.generation, h.cut, h.next, h.rest, h.back)
+	for _, s := range h.seats {
+		out += fmt.Sprintf(" [%v#%d standing %d %v drained %v joined %v admitted %v ready %v linked %d]",
+			s.process, s.birth, s.standing, s.state, s.drained, s.joined, s.admitted, s.ready, len(s.linked))
+	}
+	return out
+}

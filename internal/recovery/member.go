@@ -1,0 +1,230 @@
+package recovery
+
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Member is the part of a process in recovery: it says at each safe point what
+// the program's goroutine is to do there. Orders may come at any time.
+type Member struct {
+	self       job.Process
+	generation uint32
+	rest       bool   // no cut is planned any more
+	next       uint64 // the planned cut, 0 if there is none
+	number     uint64 // the cut that was announced, 0 if there is none
+	asked      bool   // no further than the next safe point
+	told       uint64 // safe points that were entered when it was asked
+
+	point    uint64 // the safe point that the program is in, 0 outside
+	at       uint64 // the cut that it is in, 0 if it is in none
+	drained  bool
+	admit    []job.Process
+	admitted bool
+	left     bool // Go was heard
+	plan     []job.Copy
+	copied   bool
+	copying  bool          // something was copied ahead at this safe point
+	donate   []job.Process // newcomers to copy to ahead of the cut
+	transfer []job.Process // newcomers to give all to in it
+	rolled   bool          // this life is over
+}
+
+// NewMember returns the part of a process that starts anew.
+func NewMember(self job.Process, generation uint32, next uint64) *Member {
+	return &Member{self: self, generation: generation, next: next}
+}
+
+// NewJoiner returns the part of a newcomer that has been given its state in
+// cut number: it is in the cut as all the others are.
+func NewJoiner(self job.Process, generation uint32, number uint64) *Member {
+	return &Member{self: self, generation: generation, number: number, point: number, at: number, drained: true}
+}
+
+// StepKind says what the program's goroutine does next in a safe point.
+type StepKind uint8
+
+// The steps.
+const (
+	Pass     StepKind = iota // go on with the program
+	Wait                     // until an order comes
+	Drain                    // get all messages from before the cut, then call Drained
+	Donate                   // copy some state to the newcomer Process, then call Donated
+	Transfer                 // give it what it lacks and the position, then call Transferred
+	Admit                    // make Joined live, then call Admitted
+	Copy                     // copy the state for the backup of cut Number, to be sent to Process
+	Leave                    // the cut is over
+	GiveUp                   // the cut is cancelled, after Drain or in the middle of it
+	Back                     // the job goes back: return the error that says so
+)
+
+// Step is one thing to do in a safe point.
+type Step struct {
+	Kind    StepKind
+	Number  uint64
+	Process job.Process
+	Joined  []job.Process
+}
+
+// Order takes in what the head wants. points is how many safe points the
+// program has entered, read after it was made sure that the next one calls
+// Enter.
+func (m *Member) Order(o job.Order, points uint64) []job.Reply {
+	switch o.Kind {
+	case job.OrderDonate:
+		m.donate = append(m.donate, o.Process)
+	case job.OrderAsk:
+		m.asked, m.told = true, points
+		r := m.reply(job.ReplyCount, points)
+		r.Round = o.Round
+		return []job.Reply{r}
+	case job.OrderCutAt:
+		m.number = o.Number
+	case job.OrderCancel:
+		m.rest, m.asked, m.next, m.number = true, false, 0, 0
+		m.donate, m.transfer = nil, nil
+	case job.OrderTransfer:
+		m.transfer = append(m.transfer, o.Process)
+		m.Forget(o.Process)
+	case job.OrderAdmit:
+		m.admit = o.Joined
+	case job.OrderGo:
+		m.left, m.plan, m.next = true, o.Plan, o.Next
+		m.asked, m.number = false, 0 // what comes now is about a later cut
+	case job.OrderRollback:
+		m.generation, m.rolled = o.Generation, true
+	case job.OrderResume:
+		m.next = o.Next
+	}
+	return nil
+}
+
+func (m *Member) reply(kind job.ReplyKind, number uint64) job.Reply {
+	return job.Reply{Kind: kind, Generation: m.generation, Number: number}
+}
+
+// Due reports whether the next safe point has to call Enter.
+func (m *Member) Due() bool {
+	return m.asked || m.number > 0 || m.next > 0 || len(m.donate) > 0 || m.rolled
+}
+
+// Generation is that of this life.
+func (m *Member) Generation() uint32 { return m.generation }
+
+// Enter says that the program has entered a safe point.
+func (m *Member) Enter(point uint64) {
+	m.point, m.copying = point, false
+}
+
+// cut returns the number of the next cut, if it is known.
+func (m *Member) cut() uint64 {
+	if m.number > 0 {
+		return m.number
+	}
+	return m.next
+}
+
+// Next says what to do now.
+func (m *Member) Next() Step {
+	switch {
+	case m.rolled:
+		return Step{Kind: Back}
+	case m.point == 0:
+		return Step{}
+	case m.rest:
+		if m.drained {
+			m.drained, m.at = false, 0
+			return Step{Kind: GiveUp}
+		}
+		return m.pass()
+	case m.point == m.at, m.point == m.cut():
+		return m.inCut()
+	case m.asked && m.number == 0 && m.point > m.told:
+		return Step{Kind: Wait}
+	case len(m.donate) > 0 && !m.copying:
+		m.copying = true
+		return Step{Kind: Donate, Process: m.donate[0]}
+	}
+	return m.pass()
+}
+
+func (m *Member) pass() Step {
+	m.point = 0
+	return Step{}
+}
+
+func (m *Member) inCut() Step {
+	m.at = m.point // Go names the next planned one
+	switch {
+	case !m.drained:
+		return Step{Kind: Drain, Number: m.point}
+	case len(m.transfer) > 0:
+		return Step{Kind: Transfer, Number: m.point, Process: m.transfer[0]}
+	case len(m.admit) > 0 && !m.admitted:
+		return Step{Kind: Admit, Number: m.point, Joined: m.admit}
+	case !m.left:
+		return Step{Kind: Wait}
+	}
+	if i := slices.IndexFunc(m.plan, func(c job.Copy) bool { return c.Source == m.self }); i >= 0 && !m.copied {
+		m.copied = true
+		return Step{Kind: Copy, Number: m.point, Process: m.plan[i].Holder}
+	}
+	s := Step{Kind: Leave, Number: m.point, Joined: m.admit}
+	m.point, m.at = 0, 0
+	m.drained, m.admitted, m.left, m.copied = false, false, false, false
+	m.admit, m.plan, m.transfer = nil, nil, nil
+	return s
+}
+
+// Cancelled reports whether a Drain under way is to be given up.
+func (m *Member) Cancelled() bool { return m.rest || m.rolled }
+
+// Drained says that Drain is done.
+func (m *Member) Drained() []job.Reply {
+	m.drained = true
+	if m.Cancelled() {
+		return nil
+	}
+	return []job.Reply{m.reply(job.ReplyDrained, m.point)}
+}
+
+// Donated says that the newcomer was given some state; all: every part of it
+// was sent at least once.
+func (m *Member) Donated(p job.Process, all bool) []job.Reply {
+	if !all || m.rolled || !slices.Contains(m.donate, p) {
+		return nil
+	}
+	m.Forget(p)
+	r := m.reply(job.ReplyCopied, 0)
+	r.Process = p
+	return []job.Reply{r}
+}
+
+// Transferred says that the newcomer was given all.
+func (m *Member) Transferred(p job.Process) {
+	m.transfer = slices.DeleteFunc(m.transfer, func(q job.Process) bool { return q == p })
+}
+
+// Forget ends the copying ahead to a newcomer.
+func (m *Member) Forget(p job.Process) {
+	m.donate = slices.DeleteFunc(m.donate, func(q job.Process) bool { return q == p })
+}
+
+// Died says that a process is dead.
+func (m *Member) Died(p job.Process) {
+	m.Forget(p)
+	m.Transferred(p)
+}
+
+// Joined is what a newcomer says that was given its state.
+func (m *Member) Joined() []job.Reply { return []job.Reply{m.reply(job.ReplyJoined, m.at)} }
+
+// Admitted says that the newcomers were made live.
+func (m *Member) Admitted() []job.Reply {
+	m.admitted = true
+	if m.rolled {
+		return nil
+	}
+	return []job.Reply{m.reply(job.ReplyAdmitted, m.point)}
+}

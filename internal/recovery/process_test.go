@@ -1,0 +1,281 @@
+package recovery
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// moves lists what can happen at a process now.
+func (q *proc) moves() []func() {
+	c := q.c
+	var all []func()
+	if len(q.says) > 0 {
+		all = append(all, q.heard)
+	} else if q.dead && !q.declared {
+		all = append(all, func() { c.declare(q) })
+	}
+	if q.dead {
+		return all
+	}
+	if len(q.orders) > 0 {
+		all = append(all, q.order)
+	}
+	if q.waits && !q.begun && q.back == nil {
+		all = append(all, func() { q.begun = true; c.apply(c.head.Arrived(q.p, q.birth, c.now)) })
+	}
+	switch {
+	case q.back != nil:
+		if f := q.goBack(); f != nil {
+			all = append(all, f)
+		}
+	case q.waits, q.done:
+	case q.inPt:
+		if f := q.safePoint(); f != nil {
+			all = append(all, f)
+		}
+	default:
+		if f := q.pass(); f != nil {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// heard: the head gets the next word of q.
+func (q *proc) heard() {
+	c := q.c
+	w := q.says[0]
+	q.says = q.says[1:]
+	switch w := w.(type) {
+	case job.Reply:
+		switch {
+		case w.Generation != c.head.Generation():
+		case w.Kind == job.ReplyStored && q.member:
+			q.told[w.Rank] = w.Number
+		case w.Kind == job.ReplyReady:
+			q.told[q.p.Rank] = c.complete
+		}
+		c.apply(c.head.Reply(q.p, q.birth, w, c.now))
+	case finishedWord:
+		c.apply(c.head.Finished(q.p, q.birth, c.now))
+	}
+}
+
+// order handles the next word of the head.
+func (q *proc) order() {
+	o := q.orders[0]
+	q.orders = q.orders[1:]
+	switch o := o.(type) {
+	case connected:
+		q.says = append(q.says, job.Reply{Kind: job.ReplyLinked, Process: o.q.p, Incarnation: o.q.birth})
+	case died:
+		q.gone[o.q] = true
+		delete(q.known, o.q)
+		if q.m != nil && q.c.current(o.q.p) == nil || q.m != nil {
+			q.m.Died(o.q.p)
+		}
+	case job.Order:
+		q.obey(o)
+	}
+}
+
+func (q *proc) obey(o job.Order) {
+	c := q.c
+	q.say(q.m.Order(o, q.point))
+	switch o.Kind {
+	case job.OrderComplete:
+		q.slots.Complete(o.Number)
+	case job.OrderRenew:
+		if s, ok := q.slots.Get(o.Rank, o.Number); ok {
+			if to := c.current(o.Process); to != nil {
+				c.data = append(c.data, &packet{from: q, to: to, kind: "slot", gen: q.gen, full: q.slots.Full(), rank: o.Rank, slot: s})
+			}
+			return
+		}
+		c.fail("%v does not hold the backup %d of rank %d that it is to give away", q.p, o.Number, o.Rank)
+	case job.OrderRollback:
+		q.back, q.has, q.ready, q.done, q.waits, q.gen = &o, false, false, false, false, o.Generation
+		q.slots.Back(o.Number)
+		q.pending = nil
+		for _, d := range o.Deals {
+			if d.From != q.p {
+				continue
+			}
+			to := c.current(d.To)
+			s, ok := q.slots.Get(d.To.Rank, o.Number)
+			if !ok {
+				c.fail("%v does not hold the backup %d of rank %d", q.p, o.Number, d.To.Rank)
+				return
+			}
+			if to == q {
+				q.set(s)
+				q.has = true
+			} else if to != nil {
+				c.data = append(c.data, &packet{from: q, to: to, kind: "deal", gen: o.Generation, rank: d.To.Rank, slot: s})
+			}
+		}
+	case job.OrderResume:
+		q.back, q.inPt = nil, false
+		next := o.Next
+		q.m = NewMember(q.p, q.gen, next)
+	}
+}
+
+// goBack is what a process does in a rollback.
+func (q *proc) goBack() func() {
+	if !q.has || q.ready {
+		return nil
+	}
+	return func() {
+		q.ready = true
+		q.known = make(map[*proc]bool)
+		for _, peer := range q.back.Peers {
+			if o := q.c.current(peer.Process); o != nil && !q.gone[o] {
+				q.known[o] = true
+			}
+		}
+		q.says = append(q.says, job.Reply{Kind: job.ReplyReady, Generation: q.gen})
+	}
+}
+
+// value finds what the rank before this one had at safe point k, if somebody
+// can send it.
+func (q *proc) input(k uint64) (uint64, bool) {
+	c := q.c
+	n := len(c.want)
+	if n == 1 || k == 0 {
+		return 0, true
+	}
+	if v, ok := q.got[k]; ok {
+		return v, true
+	}
+	for o := range q.known {
+		if o.p.Rank == (q.p.Rank+n-1)%n && !o.declared && o.gen == q.gen && o.back == nil {
+			if v, ok := o.made[k]; ok {
+				return v, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// pass goes from one safe point to the next, or to the end.
+func (q *proc) pass() func() {
+	c := q.c
+	if q.point == c.steps {
+		return func() {
+			q.done = true
+			q.says = append(q.says, finishedWord{})
+		}
+	}
+	in, ok := q.input(q.point)
+	if !ok {
+		return nil
+	}
+	return func() {
+		delete(q.got, q.point)
+		q.point++
+		q.value = mix(q.value, in, q.point)
+		q.made[q.point] = q.value
+		if q.value != c.want[q.p.Rank][q.point] {
+			c.fail("%v#%d has the wrong state at %d", q.p, q.birth, q.point)
+		}
+		if q.point == 1 {
+			q.says = append(q.says, job.Reply{Kind: job.ReplyFirst, Generation: q.gen})
+		}
+		if c.broken == ignoreAsk {
+			q.m.asked = false
+		}
+		if q.m.Due() {
+			q.m.Enter(q.point)
+			q.inPt = true
+		}
+	}
+}
+
+// safePoint does the next thing in a safe point, or nothing.
+func (q *proc) safePoint() func() {
+	c := q.c
+	before := *q.m
+	s := q.m.Next()
+	*q.m = before // it is asked again when the move is made
+	switch s.Kind {
+	case Wait:
+		return nil
+	case Back:
+		return func() { q.inPt = false } // the order was handled already
+	case Drain:
+		if !q.m.Cancelled() && !q.quiet(s.Number) && c.broken != noDrain {
+			return nil
+		}
+	}
+	return func() { q.step(q.m.Next()) }
+}
+
+// quiet reports whether all that was sent to q before the cut can be had.
+func (q *proc) quiet(number uint64) bool {
+	for r := range q.c.want {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(q.known)), func(o *proc) bool {
+			return o.p.Rank == r && !o.declared && o.gen == q.gen && o.back == nil && o.point >= number
+		}) {
+			return false
+		}
+	}
+	_, ok := q.input(number)
+	return ok
+}
+
+func (q *proc) step(s Step) {
+	c := q.c
+	switch s.Kind {
+	case Pass, GiveUp:
+		q.inPt = false
+	case Drain:
+		if !q.m.Cancelled() {
+			if v, ok := q.input(s.Number); ok && len(c.want) > 1 {
+				q.got[s.Number] = v
+			}
+		}
+		q.say(q.m.Drained())
+	case Donate:
+		q.say(q.m.Donated(s.Process, c.rng.IntN(2) == 0))
+	case Transfer:
+		q.m.Transferred(s.Process)
+		if to := c.current(s.Process); to != nil {
+			c.data = append(c.data, &packet{from: q, to: to, kind: "state", gen: q.gen, slot: q.now(), known: maps.Clone(q.known)})
+		}
+		c.seen["transfer"]++
+	case Admit:
+		for _, p := range s.Joined {
+			if o := c.current(p); o != nil && !q.gone[o] {
+				q.known[o] = true
+			}
+		}
+		clear(q.made)
+		q.joiner = nil
+		q.say(q.m.Admitted())
+	case Copy:
+		q.store(q.p.Rank, q.now())
+		q.says = append(q.says, job.Reply{Kind: job.ReplyStored, Generation: q.gen, Number: s.Number, Rank: q.p.Rank, Seconds: 0.001})
+		if to := c.current(s.Process); to != nil {
+			c.data = append(c.data, &packet{from: q, to: to, kind: "slot", gen: q.gen, full: q.slots.Full(), rank: q.p.Rank, slot: q.now()})
+		}
+	case Leave:
+		clear(q.made) // what is retained from before the cut is freed
+		key := fmt.Sprint(q.gen, " ", s.Number)
+		joined := fmt.Sprint(s.Joined)
+		if !slices.Contains(c.left[key], joined) {
+			c.left[key] = append(c.left[key], joined)
+		}
+		if len(c.left[key]) > 1 {
+			c.fail("processes left cut %s with different newcomers: %v", key, c.left[key])
+		}
+		if len(s.Joined) > 0 {
+			c.seen["join"]++
+		}
+		q.inPt = false
+	}
+}

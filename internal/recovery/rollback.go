@@ -1,0 +1,171 @@
+package recovery
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// rollback is the way back to the last complete backup.
+type rollback struct {
+	phase  backPhase
+	number uint64
+}
+
+// backPhase is how far a rollback is.
+type backPhase uint8
+
+const (
+	none      backPhase = iota
+	replacing           // a rank is lost, its replacement is on its way
+	restoring           // everybody goes back
+)
+
+// failure is called after each death. While a rank has no replica, and while a
+// rollback is under way, a death sends everybody to the state in which
+// replacements are waited for.
+func (h *Head) failure(alive bool) {
+	if !alive || len(h.Failed()) == 0 && h.back.phase != restoring {
+		return
+	}
+	for s := range h.each(arrived) {
+		switch s.state {
+		case Running, Finish, Failure, Recover:
+			s.to(Failure)
+		case ReplaceRecover, ReplaceFailure:
+			s.to(ReplaceFailure)
+		}
+	}
+	h.back.phase = replacing
+	h.cut, h.attempt = cut{}, nil
+}
+
+// recover moves a rollback on.
+func (h *Head) recover() {
+	if h.back.phase == none {
+		return
+	}
+	for _, rank := range h.Failed() {
+		if h.coming(rank) {
+			continue
+		}
+		why := ""
+		switch {
+		case h.complete == nil && !h.config.Backup.on():
+			why = "no backup was asked for"
+		case h.complete == nil && len(h.config.Degrees) == 1:
+			why = "a job of one rank has nobody else to hold its backup"
+		case h.complete == nil:
+			why = "there is no complete backup"
+		case !h.usable():
+			why = "no process is left to take its place"
+		default:
+			why = "its replacements died too, or it ended by itself"
+		}
+		h.lose(rank, why)
+		return
+	}
+	if h.back.phase == replacing && h.complete == nil {
+		// A rollback was under way, and the backup went with a holder: those
+		// that have left their old life cannot go on.
+		h.lose(h.void, "the last process that held its backup died while the job went back to it")
+		return
+	}
+	switch h.back.phase {
+	case replacing:
+		for _, rank := range h.Failed() {
+			if h.replacement(rank) == nil {
+				return
+			}
+		}
+		h.restore()
+	case restoring:
+		if h.all(func(s *seat) bool { return s.ready }) {
+			h.resume()
+		}
+	}
+}
+
+// replacement returns a newcomer of the rank that has all its links.
+func (h *Head) replacement(rank int) *seat {
+	for _, s := range h.seats {
+		if s.process.Rank == rank && s.standing == arrived && h.connected(s) {
+			return s
+		}
+	}
+	return nil
+}
+
+// restore sends everybody back, with all newcomers that are there.
+func (h *Head) restore() {
+	var ready []*seat
+	for _, s := range h.seats {
+		if s.standing == arrived && h.connected(s) {
+			ready = append(ready, s)
+		}
+		s.moving, s.joined, s.asked, s.copied = false, false, false, false
+	}
+	for _, s := range ready {
+		if s.state != ReplaceRecover {
+			s.to(ReplaceRecover)
+		}
+		s.standing, s.linked = live, nil
+	}
+	h.generation++
+	h.births++
+	h.back = rollback{phase: restoring, number: h.complete.number}
+	o := job.Order{Kind: job.OrderRollback, Number: h.complete.number}
+	for s := range h.each(live) {
+		switch s.state {
+		case Running, Finish:
+			s.to(Failure)
+			s.to(Recover)
+		case Failure:
+			s.to(Recover)
+		case ReplaceFailure:
+			s.to(ReplaceRecover)
+		}
+		s.standing, s.life, s.ready = live, h.births, false
+		o.Peers = append(o.Peers, job.Peer{Process: s.process, Incarnation: s.life})
+		o.Deals = append(o.Deals, job.Deal{From: h.giver(s), To: s.process})
+	}
+	h.rest = false
+	h.tell(live, o)
+}
+
+// giver returns who gives process s its state: itself if it can, else a
+// holder.
+func (h *Head) giver(s *seat) job.Process {
+	all := h.complete.stored(s.process.Rank)
+	for _, k := range all {
+		if k.process == s.process && k.birth == s.birth {
+			return s.process
+		}
+	}
+	return all[0].process
+}
+
+// isBack notes that a process is back at the cut, and so holds its state.
+func (h *Head) isBack(s *seat) {
+	s.ready = h.back.phase == restoring
+	if h.back.phase != none && h.complete != nil && !h.complete.has(s.process.Rank, s) {
+		copies := &h.complete.copies[s.process.Rank]
+		*copies = append(*copies, holder{process: s.process, birth: s.birth, stored: true, source: true})
+	}
+}
+
+// resume ends the rollback.
+func (h *Head) resume() {
+	for s := range h.each(live) {
+		s.to(Running)
+		s.attempts, s.safe = 0, true
+	}
+	if h.config.Backup.on() {
+		h.next = h.back.number + h.interval()
+	}
+	h.rate.left(h.back.number, h.now)
+	h.back = rollback{}
+	h.tell(live, job.Order{Kind: job.OrderResume, Next: h.next})
+}
+
+func (r rollback) String() string { return fmt.Sprintf("%d to %d", r.phase, r.number) }

@@ -1,0 +1,97 @@
+package recovery
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// environment returns a number from the environment: INTRA_SOAK sets how many
+// schedules run, INTRA_SEED replays one.
+func environment(t testing.TB, name string, otherwise uint64) uint64 {
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	require.NoError(t, err, "%s", name)
+	return n
+}
+
+// schedule makes a random cluster from a seed.
+func schedule(seed uint64) *cluster {
+	rng := rand.New(rand.NewPCG(seed, 4))
+	degrees := make([]int, 1+rng.IntN(4))
+	for r := range degrees {
+		degrees[r] = 1 + rng.IntN(3)
+	}
+	config := Config{Start: rng.IntN(3) > 0, Spares: rng.IntN(4)}
+	switch rng.IntN(4) {
+	case 0:
+		config.Backup.Auto = true
+	case 1, 2:
+		config.Backup.Every = 1 + uint64(rng.IntN(4))
+	}
+	c := newCluster(seed, degrees, config, 3+uint64(rng.IntN(25)))
+	c.crashes = rng.IntN(7)
+	return c
+}
+
+// TestSchedules runs whole jobs with random delays and deaths, in the middle
+// of joins, backups and rollbacks too: each ends with the state of the run
+// without failures, or is given up when neither a live replica nor a complete
+// backup of a rank exists.
+func TestSchedules(t *testing.T) {
+	first, n := uint64(0), environment(t, "INTRA_SOAK", 6000)
+	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
+		first, n = seed, 1
+	}
+	seen := make(map[string]int)
+	for seed := first; seed < first+n; seed++ {
+		c := schedule(seed)
+		require.NoError(t, c.run(), "INTRA_SEED=%d", seed)
+		for k, v := range c.seen {
+			seen[k] += v
+		}
+		if c.lost != "" {
+			_, why, _ := strings.Cut(c.lost, ": ")
+			seen["lost: "+why]++
+		}
+	}
+	if n < 1000 {
+		return
+	}
+	t.Log(seen)
+	for _, what := range []string{
+		"join", "transfer", "dismissed", "order renew", "order resume", "order cancel", "order complete",
+		"death newcomer", "death rollback", "death drained", "death safe point", "death running",
+		"lost: there is no complete backup", "lost: no backup was asked for", "lost: no process is left to take its place",
+	} {
+		require.Greater(t, seen[what], int(n)/1000, "too few of %q to mean anything", what)
+	}
+}
+
+// TestRulesAreNeeded shows that the simulation notices when a rule is broken.
+func TestRulesAreNeeded(t *testing.T) {
+	for name, broken := range map[string]rule{
+		"a slot is reused before the newer backup is complete":      oneSlot,
+		"a process that was asked goes on past its next safe point": ignoreAsk,
+		"a copy does not say which backup is complete":              overtake,
+		"a cut does not drain":                                      noDrain,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(30_000) {
+				c := schedule(seed)
+				c.broken = broken
+				if c.run() != nil {
+					return
+				}
+			}
+			t.Fatal("no schedule shows that it is needed")
+		})
+	}
+}
