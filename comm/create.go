@@ -92,8 +92,8 @@ func (c *Comm) checkGroup(g *Group) error {
 }
 
 // derive makes a communicator whose context follows from c, the operation and
-// how often it was done. In a restored process it is the one that was made so
-// before the safe point.
+// how often it was done. In a restored process it is one that was made before
+// the safe point.
 func (c *Comm) derive(operation string, members []int) (*Comm, error) {
 	o := origin{parent: c, operation: operation, members: members}
 	counter := o.counter()
@@ -115,9 +115,7 @@ func (c *Comm) derive(operation string, members []int) (*Comm, error) {
 
 // without counts an operation that made no communicator here.
 func (c *Comm) without(operation string) (*Comm, error) {
-	if c.engine.Restored() {
-		c.recalled[operation]++
-	} else {
+	if !c.engine.Restored() {
 		c.made[operation]++
 	}
 	return nil, nil

@@ -77,7 +77,8 @@ func (f *family) drop(c *Comm) {
 	}
 }
 
-// recall returns the communicator that this call made before the safe point.
+// recall returns the next of the communicators that were made from c in this
+// way and were in use at the safe point, in the order in which they were made.
 // The members of a split are not known without communication: nil.
 func (c *Comm) recall(o origin) (*Comm, error) {
 	f := c.family
@@ -85,14 +86,17 @@ func (c *Comm) recall(o origin) (*Comm, error) {
 	defer f.mu.Unlock()
 	counter := o.counter()
 	n := c.recalled[counter]
-	c.recalled[counter]++
 	for _, m := range f.list {
-		if m.parent == c && m.operation == o.operation && m.count == n &&
-			(o.members == nil || slices.Equal(m.members, o.members)) {
+		if m.parent != c || m.operation != o.operation || o.members != nil && !slices.Equal(m.members, o.members) {
+			continue
+		}
+		if n == 0 {
+			c.recalled[counter]++
 			return m, nil
 		}
+		n--
 	}
-	return nil, fmt.Errorf("%w: call number %d of this kind made no communicator that was in use at the safe point", ErrRestored, n+1)
+	return nil, fmt.Errorf("%w: %d communicators that were made in this way were in use at the safe point", ErrRestored, c.recalled[counter])
 }
 
 // Pending implements sdr.Attachment.

@@ -147,8 +147,8 @@ func TestSimulation(t *testing.T) {
 					return
 				}
 				mu.Lock()
-				for at, d := range res.FiredAt {
-					deaths[at] += d
+				for at := range deaths {
+					deaths[at] += res.FiredAt[at]
 				}
 				mu.Unlock()
 			}

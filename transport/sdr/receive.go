@@ -43,6 +43,9 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	if h.Incarnation > pr.incarnation {
 		return pr.hold(h, payload)
 	}
+	if c.pulling() {
+		c.cut.fresh = true
+	}
 	switch h.Kind {
 	case kindWant:
 		c.wanted(p, h.Args[0] != 0)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,8 @@ type Job struct {
 	Kills   []Kill
 	// Layer makes what a process runs beside the messages; nil: nothing.
 	Layer func(p *Process) Layer
+	// Recovery makes the job take cuts; nil: it takes none.
+	Recovery *Recovery
 	// Steps bounds the run; 0 means a million.
 	Steps int
 }
@@ -28,7 +32,7 @@ type Job struct {
 type Point uint8
 
 // The points of death. A kill that would leave a rank without a replica does
-// not happen.
+// not happen, unless there is a cut to go back to.
 const (
 	AtStep    Point = iota // at any step of the run
 	AtFrame                // when it sends its Count-th frame, of which nothing leaves
@@ -36,11 +40,12 @@ const (
 	AtSection              // when it opens its Count-th section
 	AtTask                 // after the body of its Count-th task
 	AtUpdate               // in the middle of its Count-th update
+	AtCut                  // at its Count-th step through a cut
 	points
 )
 
 func (pt Point) String() string {
-	return [points]string{"step", "frame", "message", "section", "task", "update"}[pt]
+	return [points]string{"step", "frame", "message", "section", "task", "update", "cut"}[pt]
 }
 
 // Kill is the death of one process.
@@ -72,6 +77,7 @@ type Process struct {
 	reached  [points]int   // how often it has passed each point
 	verdicts int           // heard of so far
 	steps    [3]func()     // what it can do
+	seat     seat
 }
 
 const (
@@ -86,6 +92,8 @@ type Result struct {
 	Steps     int
 	Fired     int         // kills that happened
 	FiredAt   [points]int // at each point
+
+	Cuts, Cancelled, Joined, Rollbacks int
 }
 
 // Err returns the first error that a program returned in a process that lives.
@@ -104,7 +112,7 @@ var errKilled = errors.New("killed")
 // and handed over what they kept. An error says why the run did not get there:
 // it names the seed.
 func (j Job) Run(program func(p *Process) error) (*Result, error) {
-	r := &run{job: j, random: rand.New(rand.NewPCG(j.Seed, 0x5d2))}
+	r := &run{job: j, program: program, spent: make(map[int]bool), random: rand.New(rand.NewPCG(j.Seed, 0x5d2))}
 	if r.job.Steps == 0 {
 		r.job.Steps = 1_000_000
 	}
@@ -122,11 +130,11 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 		}
 	}
 	for _, p := range r.processes {
-		p.Engine = sdr.NewEngine(sdr.Config{
-			Rank: p.Rank, Replica: p.Replica, Degrees: j.Degrees, Link: p.Link, Poller: p,
-			Context: context.Background(), Mirror: j.Mirror, Mid: func() func() bool { return p.Mid(AtMessage) }, Limits: j.Limits,
-		})
+		p.Engine = sdr.NewEngine(p.config())
 		p.start(program)
+	}
+	if j.Recovery != nil {
+		r.head = newHead(r)
 	}
 	defer func() {
 		for _, p := range r.processes {
@@ -135,15 +143,29 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 	}()
 	err := r.loop()
 	res := &Result{Processes: r.processes, Steps: r.steps, Fired: len(r.dead), FiredAt: r.fired}
+	if h := r.head; h != nil {
+		res.Cuts, res.Cancelled, res.Joined, res.Rollbacks = h.completed, h.cancelled, h.joins, h.rollbacks
+	}
 	if err != nil {
 		err = fmt.Errorf("seed %d, degrees %v, kills %v, step %d: %w", j.Seed, j.Degrees, j.Kills, r.steps, err)
 	}
 	return res, err
 }
 
+func (p *Process) config() sdr.Config {
+	j := &p.job.job
+	return sdr.Config{
+		Rank: p.Rank, Replica: p.Replica, Incarnation: p.seat.incarnation, Degrees: j.Degrees, Link: p.Link, Poller: p,
+		Context: context.Background(), Mirror: j.Mirror, Mid: func() func() bool { return p.Mid(AtMessage) }, Limits: j.Limits,
+	}
+}
+
 // run is the state of a simulated job.
 type run struct {
 	job       Job
+	program   func(p *Process) error
+	head      *head        // nil: no cuts
+	spent     map[int]bool // kills that have happened
 	random    *rand.Rand
 	processes []*Process
 	links     map[pair]*link
@@ -180,12 +202,18 @@ func (r *run) loop() error {
 					first = p
 				}
 			}
-			if !p.Killed && p.verdicts < len(r.dead) {
+			if !p.Killed && p.verdicts < len(r.dead) && !p.ordered() {
 				r.choices = append(r.choices, p.steps[stepHear])
 			}
 		}
-		if !running {
+		if !running && (r.head == nil || r.head.quiet()) {
 			return r.check()
+		}
+		if r.head != nil {
+			if r.head.err != nil {
+				return r.head.err
+			}
+			r.choices = r.head.choices(r.choices)
 		}
 		for _, l := range r.order {
 			if l.canMove() {
@@ -202,8 +230,9 @@ func (r *run) loop() error {
 	}
 }
 
+// process returns the last life of a process.
 func (r *run) process(rank, replica int) *Process {
-	for _, p := range r.processes {
+	for _, p := range slices.Backward(r.processes) {
 		if p.Rank == rank && p.Replica == replica {
 			return p
 		}
@@ -222,7 +251,7 @@ func (r *run) kill(p *Process, at Point) {
 			others++
 		}
 	}
-	if others == 0 {
+	if others == 0 && !r.head.mayLose() {
 		return
 	}
 	p.Killed = true
@@ -233,6 +262,7 @@ func (r *run) kill(p *Process, at Point) {
 			l.cut()
 		}
 	}
+	r.head.died(p)
 }
 
 // bounded checks that a process keeps no more copies than its limits allow.
@@ -261,6 +291,12 @@ func (r *run) state() string {
 	var b strings.Builder
 	for _, p := range r.processes {
 		fmt.Fprintf(&b, "\n%v killed=%v finished=%v error=%v verdicts=%d/%d\n%s", p, p.Killed, p.finished, p.Err, p.verdicts, len(r.dead), p.Engine.Describe())
+		if r.head != nil {
+			fmt.Fprintf(&b, "safe points %d, asked %d, cut %d at %d, passed %v, %d orders\n", p.seat.safe, p.seat.asked, p.seat.cut, p.seat.at, p.seat.passed, len(p.seat.orders))
+		}
+	}
+	if h := r.head; h != nil {
+		fmt.Fprintf(&b, "head in phase %d of cut %d waits for %v\n", h.phase, h.cut, slices.Collect(maps.Keys(h.waiting)))
 	}
 	return b.String()
 }

@@ -77,8 +77,9 @@ func (p *Process) Mid(at Point) func() bool {
 func (p *Process) pass(at Point) bool {
 	n := p.reached[at]
 	p.reached[at]++
-	for _, k := range p.job.job.Kills {
-		if k.Rank == p.Rank && k.Replica == p.Replica && k.Point == at && k.Count == n {
+	for i, k := range p.job.job.Kills {
+		if k.Rank == p.Rank && k.Replica == p.Replica && k.Point == at && k.Count == n && !p.job.spent[i] {
+			p.job.spent[i] = true // not in the next life
 			return true
 		}
 	}

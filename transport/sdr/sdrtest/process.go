@@ -17,6 +17,10 @@ func (p *Process) start(program func(p *Process) error) {
 				panic(fmt.Sprintf("seed %d, %v: %v\n%s", p.job.job.Seed, p, r, debug.Stack()))
 			}
 		}()
+		if p.job.job.Recovery != nil {
+			p.serve(program)
+			return
+		}
 		p.Err = program(p)
 		if p.Err == nil {
 			p.Err = p.Engine.Drained(context.Background())
@@ -65,7 +69,7 @@ func (p *Process) Link(rank, replica int) transport.Link {
 	key := pair{p, to}
 	l := p.job.links[key]
 	if l == nil {
-		l = &link{job: p.job, from: p, to: to, receiver: to.Engine.Receiver(p.Rank, p.Replica)}
+		l = &link{job: p.job, from: p, to: to, receiver: &inbox{to, p.Rank, p.Replica}}
 		if to.layer != nil {
 			l.receiver = &channels{messages: l.receiver, layer: to.layer.Receiver(p)}
 		}

@@ -1,0 +1,335 @@
+package sdrtest
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// Recovery makes a job take cuts at times that the seed chooses, bring back
+// replicas that died, and go back to the last complete cut when a rank has
+// lost all of them.
+type Recovery struct {
+	Cuts int // begun at most
+	Rare int // in the mean, so many steps lie between two
+}
+
+// head is the oracle that plans the cuts. It hears what the processes say, and
+// they hear what it says, in order and at any time.
+type head struct {
+	run         *run
+	phase       phase
+	cut         uint64
+	begun       int
+	at          int // safe point of the cut
+	closed      bool
+	incarnation uint32
+	waiting     map[*Process]bool // for a word of theirs
+	taken       []*snapshot       // per rank, at this cut
+	backup      []*snapshot       // per rank, at the last complete cut
+	newcomers   []*Process
+	joins       int
+	rollbacks   int
+	cancelled   int
+	completed   int
+	err         error
+}
+
+type phase uint8
+
+const (
+	idle     phase = iota
+	counting       // the processes say how many safe points they have entered
+	draining       // they come to the cut
+	joining        // newcomers start
+	rolling        // everybody goes back to a cut
+)
+
+// snapshot is what a process needs to begin at a cut.
+type snapshot struct {
+	safe     int
+	position []byte
+	state    []byte // of the program
+}
+
+type orderKind uint8
+
+const (
+	ask orderKind = iota
+	cutAt
+	cancel
+	goOn
+	rollBack
+)
+
+// order is what the head tells a process.
+type order struct {
+	kind     orderKind
+	verdicts int // that precede it
+	cut      uint64
+	at       int
+	joined   []sdr.Newcomer
+	back     *start
+}
+
+// start is the beginning of a process at a cut.
+type start struct {
+	incarnation uint32
+	from        *snapshot  // of its rank
+	roster      []*Process // that live: with this incarnation
+	join        bool       // or, when it joins those that have lived on, with theirs
+}
+
+// word is what a process tells the head.
+type word struct {
+	kind  orderKind // ask: the count; cutAt: drained; goOn: ready; cancel: the program has returned
+	cut   uint64
+	count int
+	taken *snapshot
+	back  *start
+}
+
+func newHead(r *run) *head {
+	h := &head{run: r, waiting: make(map[*Process]bool), taken: make([]*snapshot, len(r.job.Degrees))}
+	for _, p := range r.processes {
+		p.seat.member = true
+	}
+	return h
+}
+
+// live yields the processes that live; with members those that communicate.
+func (h *head) live(members bool) []*Process {
+	var list []*Process
+	for _, p := range h.run.processes {
+		if !p.Killed && (p.seat.member || !members) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func (h *head) tell(p *Process, o order) {
+	o.verdicts = len(h.run.dead)
+	p.seat.orders = append(p.seat.orders, o)
+}
+
+// expect says to all of list, and waits for their words.
+func (h *head) expect(list []*Process, o order) {
+	clear(h.waiting)
+	for _, p := range list {
+		h.waiting[p] = true
+		h.tell(p, o)
+	}
+}
+
+// quiet reports whether nothing is under way.
+func (h *head) quiet() bool {
+	if h.phase != idle {
+		return false
+	}
+	for _, p := range h.run.processes {
+		if !p.Killed && len(p.seat.orders)+len(p.seat.words) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// choices are what can happen between the head and the processes now.
+func (h *head) choices(list []func()) []func() {
+	rec := h.run.job.Recovery
+	if h.phase == idle && !h.closed && h.begun < rec.Cuts && h.run.random.IntN(rec.Rare) == 0 {
+		list = append(list, h.begin)
+	}
+	if (h.phase == counting || h.phase == draining) && h.run.random.IntN(40*rec.Rare) == 0 {
+		list = append(list, h.cancel)
+	}
+	for _, p := range h.run.processes {
+		if p.Killed {
+			continue
+		}
+		if p.ordered() {
+			list = append(list, p.obey)
+		}
+		if len(p.seat.words) > 0 {
+			list = append(list, func() { h.hear(p) })
+		}
+	}
+	return list
+}
+
+func (h *head) begin() {
+	h.begun++
+	h.cut++
+	h.phase, h.at = counting, 0
+	clear(h.taken)
+	h.expect(h.live(true), order{kind: ask, cut: h.cut})
+}
+
+func (h *head) cancel() {
+	h.cancelled++
+	h.phase = idle
+	clear(h.waiting)
+	for _, p := range h.live(true) {
+		h.tell(p, order{kind: cancel, cut: h.cut})
+	}
+}
+
+// hear takes a word of p.
+func (h *head) hear(p *Process) {
+	w := p.seat.words[0]
+	p.seat.words = p.seat.words[1:]
+	switch {
+	case w.kind == cancel:
+		h.closed = true
+		if h.phase == counting || h.phase == draining {
+			h.cancel()
+		}
+		return
+	case w.kind == goOn:
+		if !h.waiting[p] || w.back != p.seat.latest {
+			return
+		}
+	case w.cut != h.cut || !h.waiting[p]:
+		return
+	case w.kind == ask:
+		h.at = max(h.at, w.count+1)
+	case w.kind == cutAt:
+		h.take(p, w.taken)
+	}
+	delete(h.waiting, p)
+	h.advance()
+}
+
+// take keeps what p has at the cut. All replicas of a rank have the same.
+func (h *head) take(p *Process, s *snapshot) {
+	other := h.taken[p.Rank]
+	if other != nil && (!bytes.Equal(other.position, s.position) || !bytes.Equal(other.state, s.state)) && h.err == nil {
+		h.err = fmt.Errorf("cut %d: %v has another position than a replica of its rank", h.cut, p)
+	}
+	h.taken[p.Rank] = s
+}
+
+// advance goes on when nobody is waited for any more.
+func (h *head) advance() {
+	if len(h.waiting) > 0 {
+		return
+	}
+	switch h.phase {
+	case counting:
+		h.phase = draining
+		h.expect(h.live(true), order{kind: cutAt, cut: h.cut, at: h.at})
+	case draining:
+		h.phase = joining
+		h.completed++
+		if h.backup == nil || h.run.random.IntN(2) == 0 {
+			h.backup = append([]*snapshot(nil), h.taken...)
+		}
+		h.newcomers = nil
+		h.incarnation++
+		for _, slot := range h.vacant() {
+			if h.run.random.IntN(4) > 0 {
+				p := h.run.newcomer(slot[0], slot[1], &start{incarnation: h.incarnation, from: h.taken[slot[0]], roster: h.live(true), join: true})
+				p.board(p.seat.latest)
+				h.newcomers = append(h.newcomers, p)
+				h.waiting[p] = true
+			}
+		}
+		h.advance()
+	case joining:
+		h.phase = idle
+		var joined []sdr.Newcomer
+		for _, p := range h.newcomers {
+			if !p.Killed {
+				p.seat.member = true
+				h.joins++
+				joined = append(joined, sdr.Newcomer{Rank: p.Rank, Replica: p.Replica, Incarnation: p.seat.incarnation})
+			}
+		}
+		for _, p := range h.live(true) {
+			h.tell(p, order{kind: goOn, cut: h.cut, joined: joined})
+		}
+	case rolling:
+		h.phase = idle
+		for _, p := range h.live(false) {
+			p.seat.member = true
+			h.tell(p, order{kind: goOn})
+		}
+	}
+}
+
+// vacant lists the replicas that are dead.
+func (h *head) vacant() (slots [][2]int) {
+	for rank, d := range h.run.job.Degrees {
+		for k := range d {
+			if h.run.process(rank, k).Killed {
+				slots = append(slots, [2]int{rank, k})
+			}
+		}
+	}
+	return slots
+}
+
+// mayLose reports whether a rank may lose its last replica.
+func (h *head) mayLose() bool { return h != nil && h.backup != nil }
+
+// died is the verdict on p.
+func (h *head) died(p *Process) {
+	if h == nil {
+		return
+	}
+	p.seat.orders, p.seat.words = nil, nil
+	delete(h.waiting, p)
+	left := make([]bool, len(h.run.job.Degrees))
+	for _, q := range h.live(h.phase != rolling) {
+		left[q.Rank] = true
+	}
+	for _, ok := range left {
+		if !ok {
+			h.rollBack()
+			return
+		}
+	}
+	if h.phase != idle {
+		h.advance()
+	}
+}
+
+// rollBack sends everybody back to the last complete cut.
+func (h *head) rollBack() {
+	h.rollbacks++
+	h.phase, h.closed = rolling, false
+	h.cut++ // what is said about the last one is void
+	h.incarnation++
+	clear(h.waiting)
+	back := func(rank int) *start { return &start{incarnation: h.incarnation, from: h.backup[rank]} }
+	roster := h.live(false)
+	survivors := len(roster)
+	var all []*start
+	left := make([]bool, len(h.run.job.Degrees))
+	for _, p := range roster {
+		left[p.Rank] = true
+		b := back(p.Rank)
+		all = append(all, b)
+		p.seat.latest = b
+		h.tell(p, order{kind: rollBack, back: b})
+	}
+	slots := h.vacant()
+	h.run.random.Shuffle(len(slots), func(i, j int) { slots[i], slots[j] = slots[j], slots[i] })
+	for _, slot := range slots {
+		if rank := slot[0]; !left[rank] || h.run.random.IntN(2) == 0 {
+			left[rank] = true
+			b := back(rank)
+			all = append(all, b)
+			roster = append(roster, h.run.newcomer(rank, slot[1], b))
+		}
+	}
+	for i, p := range roster {
+		all[i].roster = roster
+		h.waiting[p] = true
+	}
+	for _, p := range roster[survivors:] {
+		p.board(p.seat.latest)
+	}
+}

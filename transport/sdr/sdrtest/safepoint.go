@@ -1,0 +1,259 @@
+package sdrtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// seat is the side of a process in the protocol of the cuts.
+type seat struct {
+	member      bool // communicates; a newcomer does not yet
+	incarnation uint32
+	orders      []order
+	words       []word
+	safe        int       // safe points entered
+	asked       uint64    // cut whose place has to be awaited
+	cut         uint64    // planned, or 0
+	at          int       // its safe point
+	passed      bool      // the cut is complete
+	latest      *start    // the head's last word on how to begin
+	back        *start    // the rollback that p has heard of
+	boarded     *start    // the head does not know yet that the engine is made
+	taken       *snapshot // at the cut, by the program
+	restored    []byte
+}
+
+var errRollback = errors.New("back to a cut")
+
+// ordered reports whether p can hear an order now: after the verdicts that
+// precede it.
+func (p *Process) ordered() bool {
+	return len(p.seat.orders) > 0 && p.seat.orders[0].verdicts <= p.verdicts
+}
+
+func (p *Process) tell(w word) { p.seat.words = append(p.seat.words, w) }
+
+// obey hears the next order.
+func (p *Process) obey() {
+	s := &p.seat
+	o := s.orders[0]
+	s.orders = s.orders[1:]
+	p.woken = true
+	switch o.kind {
+	case ask:
+		s.asked = o.cut
+		p.tell(word{kind: ask, cut: o.cut, count: s.safe})
+	case cutAt:
+		s.asked, s.cut, s.at = 0, o.cut, o.at
+	case cancel:
+		if s.cut == o.cut {
+			p.Engine.CancelCut()
+		}
+		s.asked, s.cut = 0, 0
+	case goOn:
+		p.passCut(o.joined)
+	case rollBack:
+		p.Engine.Abort(fmt.Errorf("incarnation %d: %w", o.back.incarnation, errRollback))
+		s.asked, s.cut, s.passed, s.back = 0, 0, false, o.back
+		p.finished = false
+	}
+}
+
+// SafePoint is a place where cuts are taken. save returns the state that the
+// program needs to go on from here.
+func (p *Process) SafePoint(save func() []byte) error {
+	s := &p.seat
+	if p.Engine.Restored() {
+		p.Engine.Resume()
+	}
+	s.safe++
+	if err := p.Engine.WaitFor(func() bool { return s.asked == 0 }); err != nil {
+		return err
+	}
+	switch {
+	case s.cut == 0 || s.at > s.safe:
+		return nil
+	case s.at < s.safe:
+		return fmt.Errorf("%v is past safe point %d of cut %d", p, s.at, s.cut)
+	}
+	cut := s.cut
+	p.Reach(AtCut)
+	err := p.Engine.Drain(context.Background(), cut)
+	if errors.Is(err, sdr.ErrCancelled) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.Reach(AtCut)
+	taken, err := p.snapshot(save)
+	if err != nil {
+		return err
+	}
+	p.tell(word{kind: cutAt, cut: cut, taken: taken})
+	p.Reach(AtCut)
+	s.taken = taken
+	return p.leave(cut)
+}
+
+// leave waits until the cut is complete, or given up.
+func (p *Process) leave(cut uint64) error {
+	s := &p.seat
+	err := p.Engine.WaitFor(func() bool { return s.passed || s.cut != cut })
+	if err == nil && s.passed {
+		s.passed = false
+		p.Reach(AtCut)
+	}
+	return err
+}
+
+func (p *Process) snapshot(save func() []byte) (*snapshot, error) {
+	pos, err := p.Engine.Position()
+	if err != nil {
+		return nil, err
+	}
+	b, err := pos.MarshalBinary()
+	return &snapshot{safe: p.seat.safe, position: b, state: save()}, err
+}
+
+// passCut ends the cut, in order with the verdicts before and after it. The
+// position has not changed since the process had everything, and what is kept
+// afterwards is what links have not handed over yet.
+func (p *Process) passCut(joined []sdr.Newcomer) {
+	s, wrong := &p.seat, &p.job.head.err
+	if p.pass(AtCut) {
+		if p.job.kill(p, AtCut); p.Killed {
+			return
+		}
+	}
+	if taken := s.taken; taken != nil {
+		again, err := p.snapshot(func() []byte { return nil })
+		if err != nil || !bytes.Equal(taken.position, again.position) {
+			*wrong = fmt.Errorf("the position of %v at cut %d changed before the end of the cut: %v", p, s.cut, err)
+		}
+	}
+	s.passed, s.cut, s.taken = true, 0, nil
+	if err := p.Engine.Cut(joined...); err != nil {
+		*wrong = fmt.Errorf("%v: %w", p, err)
+		return
+	}
+	kept, _ := p.Engine.Retained()
+	for _, l := range p.job.order {
+		if l.from == p {
+			kept -= len(l.waiting)
+		}
+	}
+	if kept > 0 {
+		*wrong = fmt.Errorf("%v keeps %d messages of before the cut:\n%s", p, kept, p.Engine.Describe())
+	}
+}
+
+// State returns what save returned at the safe point at which p begins, and
+// nil in a process that begins at the start.
+func (p *Process) State() []byte { return p.seat.restored }
+
+// serve runs the program, again after every rollback.
+func (p *Process) serve(program func(p *Process) error) {
+	for {
+		err := p.enter()
+		if err == nil {
+			err = program(p)
+		}
+		if err == nil {
+			p.tell(word{kind: cancel})
+			err = p.Engine.Drained(context.Background())
+		}
+		if err == nil {
+			p.finished = true
+			if p.Wait(context.Background(), func() bool { return p.seat.back != nil }) != nil {
+				return // the run is over
+			}
+		}
+		if p.Killed {
+			return
+		}
+		if p.seat.back != nil && (err == nil || errors.Is(err, errRollback)) {
+			continue
+		}
+		p.Err, p.finished = err, true
+		return
+	}
+}
+
+// enter waits, in a process that begins at a cut, for the word to go on. One
+// that lived before makes its new engine first.
+func (p *Process) enter() error {
+	s := &p.seat
+	if s.back != nil {
+		if err := p.Engine.Released(context.Background()); err != nil {
+			return err
+		}
+		p.board(s.back)
+	}
+	if s.boarded == nil {
+		return nil
+	}
+	begin := s.boarded
+	s.boarded = nil
+	p.Reach(AtCut)
+	p.tell(word{kind: goOn, back: begin})
+	return p.leave(s.cut)
+}
+
+// board makes the engine of a process that begins at a cut.
+func (p *Process) board(at *start) {
+	var pos sdr.Position
+	if err := pos.UnmarshalBinary(at.from.position); err != nil {
+		panic(err)
+	}
+	s := &p.seat
+	s.back, s.boarded, s.taken = nil, at, nil
+	s.incarnation, s.safe, s.restored = at.incarnation, at.from.safe-1, at.from.state
+	cfg := p.config()
+	cfg.Peers = func(rank, replica int) (uint32, bool) {
+		for _, q := range at.roster {
+			if q.Rank != rank || q.Replica != replica {
+				continue
+			}
+			alive := !slices.Contains(p.job.dead[:p.verdicts], q)
+			if at.join {
+				return q.seat.incarnation, alive
+			}
+			return at.incarnation, alive
+		}
+		return 0, false
+	}
+	var err error
+	if p.Engine, err = sdr.NewEngineAt(cfg, &pos); err != nil {
+		panic(err)
+	}
+}
+
+// newcomer starts a process that begins at a cut, once it is boarded.
+func (r *run) newcomer(rank, replica int, at *start) *Process {
+	p := &Process{Rank: rank, Replica: replica, job: r, woken: true, verdicts: len(r.dead)}
+	p.steps = [...]func(){stepRun: p.run, stepHear: p.hear, stepExpire: p.expire}
+	p.seat.latest = at
+	r.processes = append(r.processes, p)
+	p.start(r.program)
+	return p
+}
+
+// inbox takes the frames of a link for the engine that a process has at the
+// time.
+type inbox struct {
+	to            *Process
+	rank, replica int
+}
+
+func (i *inbox) receiver() transport.Receiver      { return i.to.Engine.Receiver(i.rank, i.replica) }
+func (i *inbox) Begin(h *transport.Header) []byte  { return i.receiver().Begin(h) }
+func (i *inbox) End(h *transport.Header, b []byte) { i.receiver().End(h, b) }
+func (i *inbox) Torn(h *transport.Header, n int)   { i.receiver().Torn(h, n) }
+func (i *inbox) Closed(err error)                  { i.receiver().Closed(err) }
