@@ -96,7 +96,7 @@ func (l *loop) messages(iteration int) (list []message) {
 	n := l.world.Size()
 	for range plan.IntN(4 * n) {
 		list = append(list, message{
-			from: plan.IntN(n), to: plan.IntN(n), size: []int{1, 3, 40, 300, 900}[plan.IntN(5)],
+			from: plan.IntN(n), to: plan.IntN(n), size: []int{1, 3, 40, 200, 400}[plan.IntN(5)],
 			tag: 2*iteration + plan.IntN(2),
 		})
 	}
@@ -146,7 +146,7 @@ func (l *loop) receive(iteration, late int) error {
 			}
 			src = st.Source
 		}
-		buf := make([]uint64, 900)
+		buf := make([]uint64, 400)
 		st, err := comm.Recv(l.traffic, buf, src, tag)
 		if err != nil {
 			return err
@@ -246,8 +246,8 @@ type trial struct {
 func newTrial(seed uint64) trial {
 	random := rand.New(rand.NewPCG(seed, 3))
 	ranks := 1 + random.IntN(5)
-	t := trial{iterations: 3 + random.IntN(8)}
-	t.job = sdrtest.Job{Seed: seed, Mirror: random.IntN(10) == 0, Recovery: &sdrtest.Recovery{Cuts: 10, Rare: []int{20, 100, 400}[random.IntN(3)]}}
+	t := trial{iterations: 4 + random.IntN(9)}
+	t.job = sdrtest.Job{Seed: seed, Mirror: random.IntN(10) == 0, Recovery: &sdrtest.Recovery{Cuts: 10, Rare: []int{5, 30, 150}[random.IntN(3)]}}
 	limits := []sdr.Limits{{Eager: 256, Window: 4000, Retain: 20000}, {Eager: 1024, Window: 2000, Retain: 40000}, {}}
 	t.job.Limits = limits[random.IntN(len(limits))]
 	for range ranks {
@@ -303,7 +303,7 @@ func (t trial) check() (*sdrtest.Result, error) {
 	return res, nil
 }
 
-// TestRecovery runs 3,000 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the
+// TestRecovery runs 2,000 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the
 // one with seed S.
 func TestRecovery(t *testing.T) {
 	if s := os.Getenv("INTRA_SEED"); s != "" {
@@ -313,9 +313,9 @@ func TestRecovery(t *testing.T) {
 		require.NoError(t, err)
 		return
 	}
-	n := uint64(3000)
+	n := uint64(2000)
 	if testing.Short() {
-		n = 500
+		n = 300
 	}
 	if s := os.Getenv("INTRA_SOAK"); s != "" {
 		var err error
@@ -348,7 +348,7 @@ func TestRecovery(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if !failed.Load() && n >= 500 {
+	if !failed.Load() && n >= 300 {
 		t.Logf("%d deaths, %d cuts, %d cancelled, %d replicas back, %d rollbacks", total.Fired, total.Cuts, total.Cancelled, total.Joined, total.Rollbacks)
 		for _, happened := range []int{total.Fired, total.Cuts, total.Joined, total.Cancelled, total.Rollbacks} {
 			require.Greater(t, happened, int(n)/20, "too few of them to mean anything")
