@@ -20,6 +20,7 @@ type trial struct {
 	running bool   // this is the trial, not the run it is compared with
 	point   uint64 // 0: none was made yet, or it was compared to its end
 	at      string // file:line of the safe point
+	ended   bool   // the trial has returned, and not come to another safe point
 
 	sections []*digest
 	results  [][]byte // of Once, which may differ from call to call
@@ -40,7 +41,7 @@ func trialDue(point uint64) bool {
 
 // tryRestore is called at every safe point in checked mode.
 func (p *Process) tryRestore(point uint64) error {
-	if err := p.trial.compared(); err != nil {
+	if err := p.trial.compared(false); err != nil {
 		return err
 	}
 	if err := p.engine.msgs.Pending(); err != nil {
@@ -83,25 +84,25 @@ func (e *engine) try(p *Process, t *trial, im *checkpoint.Image) error {
 		}
 		defer speak()
 	}
-	ended, killed := make(chan error, 1), make(chan struct{})
+	over := make(chan struct{})
+	var err error
+	stopped := false
 	q.safe.stop = func(uint64) error {
-		ended <- nil
+		stopped = true
 		runtime.Goexit() // the program need not know how to stop here
 		return nil
 	}
 	q.safe.due.Store(true)
 	go func() {
-		defer close(killed)
-		ended <- guard(q, t.program)
+		defer close(over)
+		err = guard(q, t.program)
+		t.ended = true
 	}()
-	<-killed
-	select {
-	case err := <-ended:
-		return t.failed(e, err)
-	default:
+	<-over
+	if !stopped && !t.ended {
 		runtime.Goexit() // as the trial did, at a kill point
-		return nil
 	}
+	return t.failed(e, err)
 }
 
 // failed says what it means that the trial ended with err.
@@ -169,15 +170,21 @@ func equal(a, b *digest) bool {
 	return true
 }
 
-// compared ends the comparison with the trial.
-func (t *trial) compared() error {
+// compared ends the comparison with the trial, at the next safe point or
+// when the program has returned.
+func (t *trial) compared(returned bool) error {
 	if !t.watches() {
 		return nil
 	}
 	did := t.compares
-	if did < len(t.sections) {
+	switch {
+	case did < len(t.sections):
 		return t.found("", "a process that is restored at this safe point, the %s, does %d sections up to the next one, and without that it does %d; what decides about it is not registered (intra.Protect)",
 			ordinal(t.point), len(t.sections), did)
+	case t.ended != returned:
+		what := map[bool]string{true: "ends without another safe point", false: "comes to another safe point"}
+		return t.found("", "a process that is restored at this safe point, the %s, %s, and without that it %s; what decides about it is not registered (intra.Protect)",
+			ordinal(t.point), what[t.ended], what[returned])
 	}
 	t.point, t.sections, t.results = 0, nil, nil
 	return nil

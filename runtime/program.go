@@ -55,7 +55,7 @@ func (e *engine) run(program func(*Process) error) error {
 		err = guard(p, program)
 	}
 	if err == nil {
-		err = p.trial.compared()
+		err = p.trial.compared(true)
 	}
 	if err != nil {
 		return err
