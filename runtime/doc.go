@@ -22,6 +22,28 @@
 // launcher intrarun, or with a nil *Process, a program is one rank alone and
 // runs its tasks at once.
 //
+// # State
+//
+// A program that registers its state and says where it is complete can be
+// restored: a process that takes the place of a lost one begins there, and so
+// does a job that goes back.
+//
+//	intra.Protect(p, "x", &x)
+//	intra.Protect(p, "pass", &pass)
+//	if !p.Restored() {
+//		… // initialise x
+//	}
+//	for ; pass < passes; pass++ {
+//		if err := p.SafePoint(); err != nil {
+//			return err
+//		}
+//		…
+//	}
+//
+// For a struct with //intra:state intragen writes a method that registers all
+// of its fields. Checked mode restores the program at safe points, too, and
+// finds state that was forgotten.
+//
 // # Checked mode
 //
 // With intrarun -check, Spec.Check or package intratest every section is run

@@ -23,7 +23,9 @@ const (
 
 // Main joins the job that started this process, runs the program in it, and
 // exits; it does not return. The process counts as finished when run returns
-// nil. Without a launcher the program is one rank with one replica.
+// nil. Without a launcher the program is one rank with one replica. In a job
+// that goes back to a backup run is called again in the same process, with
+// another *Process: what it needs, flags for example, it can get twice.
 func Main(run func(*Process) error) {
 	os.Exit(enter(run))
 }

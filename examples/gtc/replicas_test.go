@@ -37,3 +37,13 @@ func TestReplicasComputeTheSame(t *testing.T) {
 	set.tasks = 5
 	require.NotEqual(t, want, state(t, set), "more tasks add up in another order, so the digest sees the last bit")
 }
+
+// Everything that a step depends on is registered, or computed again.
+func TestStateIsComplete(t *testing.T) {
+	set := small(3)
+	want := state(t, set)
+	for _, degrees := range [][]int{{1, 1}, {2, 1}} {
+		all, _ := results(t, intra.Spec{Degrees: degrees, Check: true}, set)
+		require.Equal(t, want, all[0].StateSHA256)
+	}
+}

@@ -50,3 +50,15 @@ func TestReplicasAgree(t *testing.T) {
 		})
 	}
 }
+
+// Everything that a pass depends on is registered, or computed again.
+func TestStateIsComplete(t *testing.T) {
+	set := settings{nx: 5, ny: 4, nz: 3, iters: 12, tasks: 4}
+	for _, degrees := range [][]int{{1}, {2, 1}} {
+		serial, _ := solveOn(t, intra.Spec{Ranks: len(degrees)}, set)
+		checked, _ := solveOn(t, intra.Spec{Degrees: degrees, Check: true}, set)
+		for rank := range degrees {
+			require.Equal(t, serial[rank][0], checked[rank][0])
+		}
+	}
+}
