@@ -32,7 +32,7 @@ func (g growth) run(p *intra.Process) error {
 		}
 		vector = g.global
 	}
-	row, err := p.World().Split(p.Rank()%2, p.Rank())
+	row, err := p.World().Split(p.Rank()/2, p.Rank())
 	if err != nil {
 		return err
 	}
@@ -117,4 +117,15 @@ func TestCheckedModeRestoresCompletePrograms(t *testing.T) {
 	}
 	var shared []float64
 	intratest.Run(t, intra.Spec{Check: true}, growth{passes: 10, global: &shared, calls: new(atomic.Int64)}.run)
+}
+
+// Deaths in a trial are deaths like others: who is left does it again.
+func TestDeathsWhileCheckedModeRestores(t *testing.T) {
+	for _, kill := range []string{"0.1@section:1", "0.1@section:2", "0.0@section:2", "1.0@task:30", "0.0@message:3", "1.1@message:6"} {
+		t.Run(kill, func(t *testing.T) {
+			report := intratest.Run(t, intra.Spec{Degrees: []int{2, 2}, Check: true},
+				growth{passes: 10, calls: new(atomic.Int64)}.run, intratest.Kills(kill))
+			require.Len(t, report.Deaths, 1)
+		})
+	}
 }

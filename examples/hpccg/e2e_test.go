@@ -382,3 +382,23 @@ func TestEveryKernelPathAgrees(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 }
+
+// What the program prints while checked mode tries to restore it is not seen;
+// here the last trial goes on to the end of the program.
+func TestTrialsPrintNothing(t *testing.T) {
+	lines := func(r jobRun) (list []string) {
+		for l := range strings.Lines(r.stdout) {
+			if strings.HasPrefix(l, "HPCCG") || strings.HasPrefix(l, "pass") || strings.Contains(l, "largest error") {
+				list = append(list, l)
+			}
+		}
+		return list
+	}
+	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 9")
+	want := intrarun(t, "-n 2 -r 1", args...)
+	require.Zero(t, want.code, want.stderr)
+	require.Len(t, lines(want), 10)
+	got := intrarun(t, "-n 2 -r 2 -check", args...)
+	require.Zero(t, got.code, got.stderr)
+	require.Equal(t, lines(want), lines(got))
+}
