@@ -24,6 +24,7 @@ func (i *inbox) End(_ *transport.Header, payload []byte) {
 	i.poller.Wake()
 }
 func (i *inbox) Torn(*transport.Header, int) {}
+func (i *inbox) Lost(*transport.Header)      {}
 func (i *inbox) Closed(error)                { i.ended.Store(true); i.poller.Wake() }
 
 func ExamplePoller() {

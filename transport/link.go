@@ -11,6 +11,9 @@ var (
 	ErrClosed = errors.New("link closed")
 	// ErrPeerGone: the other side ended, or was declared dead.
 	ErrPeerGone = errors.New("peer gone")
+	// ErrLost: a soft frame was given up with the connection it was on. The
+	// peer is told with Receiver.Lost.
+	ErrLost = errors.New("frame lost with a connection")
 )
 
 // Frame is one unit of transfer. From Send until Owner.Sent it and its
@@ -19,6 +22,11 @@ type Frame struct {
 	Header  Header   // Send sets Size
 	Payload [][]byte // pieces, sent one after the other
 
+	// Soft says that the frame need not be kept. A link that outlives its
+	// connections keeps the others until they have arrived, and sends them
+	// again, in order and each once; of a soft one it tells the receiver that
+	// it is lost. Links that cannot lose anything do not look at it.
+	Soft bool
 	// Owner, if set, is told once when the frame has been handed over.
 	Owner Owner
 	// Mid, if set, is called once when the header and half of the payload
@@ -33,7 +41,9 @@ type Frame struct {
 type Owner interface {
 	// Sent is called exactly once for each frame, from any goroutine, with
 	// no lock of the link held. A nil error says that the frame was handed
-	// over in full, not that the peer has seen it.
+	// over in full, not that the peer has seen it: the link has a copy if it
+	// may have to send the frame again, or has kept the frame until the peer
+	// had it.
 	Sent(f *Frame, err error)
 }
 
@@ -71,7 +81,8 @@ type Link interface {
 	Shutdown(ctx context.Context) error
 
 	// Close ends the link at once; frames still queued come back with
-	// ErrClosed. The peer sees it as a death: Torn, then Closed.
+	// ErrClosed. The peer sees it as a death: Torn, then Closed; a link that
+	// outlives its connections waits for the verdict, PeerDied, first.
 	Close() error
 }
 
@@ -89,9 +100,16 @@ type Receiver interface {
 	// memory that Begin returned, or the link's own, valid during the call.
 	End(h *Header, payload []byte)
 
-	// Torn: the link ended inside the frame whose Begin was called; the
-	// first n bytes of its payload may have been written.
+	// Torn: the link ended inside the frame whose Begin was called, or has
+	// lost the connection inside a soft one, which then is Lost when there is
+	// another connection; the first n bytes of its payload may have been
+	// written.
 	Torn(h *Header, n int)
+
+	// Lost: the soft frame with this header will not come. The call stands
+	// where its End would have stood in the order of frames. If its Begin was
+	// called, Torn was too.
+	Lost(h *Header)
 
 	// Closed: nothing more comes. The error is nil after the peer's
 	// Shutdown, ErrClosed after our own Close, and wraps ErrPeerGone

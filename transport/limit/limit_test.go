@@ -45,6 +45,7 @@ func (s *sink) End(_ *transport.Header, p []byte) {
 	}
 }
 func (s *sink) Torn(*transport.Header, int) {}
+func (s *sink) Lost(*transport.Header)      {}
 func (s *sink) Closed(error)                {}
 
 // A link never carries more than its rate and the burst: that is true on a

@@ -37,6 +37,7 @@ func (t *target) End(h *transport.Header, payload []byte) {
 }
 
 func (t *target) Torn(*transport.Header, int) {}
+func (t *target) Lost(*transport.Header)      {}
 func (t *target) Closed(error)                { close(t.done) }
 
 // handed is an Owner that counts.

@@ -15,6 +15,7 @@ const (
 	argSender = iota
 	argNumber // per sender, from 0
 	argSeed   // of the payload's bytes
+	argSoft   // 1: the frame is
 )
 
 // fill writes the bytes that belong to a seed.
@@ -100,6 +101,7 @@ type recorder struct {
 	inside   bool
 	torn     []transport.Header
 	tornAt   int
+	lost     int
 	closeErr error
 	isClosed bool
 }
@@ -187,8 +189,25 @@ func (r *recorder) Torn(h *transport.Header, n int) {
 			r.fault("the first %d bytes of a torn frame are wrong", n)
 		}
 	}
-	r.inside = false
+	r.inside, r.memory = false, nil
 	r.torn, r.tornAt = append(r.torn, *h), n
+}
+
+// Lost takes the place of the End of a soft frame.
+func (r *recorder) Lost(h *transport.Header) {
+	r.enter("Lost")
+	defer r.leave()
+	if r.inside {
+		r.fault("Lost inside of a frame, without Torn")
+	}
+	if h.Args[argSoft] != 1 {
+		r.fault("frame %d of sender %d is lost and was not soft", h.Args[argNumber], h.Args[argSender])
+	}
+	if want := r.next[h.Args[argSender]]; h.Args[argNumber] != want {
+		r.fault("sender %d: frame %d lost, want %d", h.Args[argSender], h.Args[argNumber], want)
+	}
+	r.next[h.Args[argSender]]++
+	r.lost++
 }
 
 func (r *recorder) Closed(err error) {
@@ -206,6 +225,13 @@ func (r *recorder) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ends
+}
+
+// accounted returns how many frames have come whole or are lost.
+func (r *recorder) accounted() (whole, lost int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ends, r.lost
 }
 
 // began returns how many frames have been announced by Begin.

@@ -264,6 +264,9 @@ func (r receiver) Torn(h *transport.Header, _ int) {
 	}
 }
 
+// Lost does nothing: no frame of this channel is soft.
+func (r receiver) Lost(*transport.Header) {}
+
 // Closed does nothing: a lost link is no verdict, and a verdict comes with
 // Dead.
 func (r receiver) Closed(error) {}

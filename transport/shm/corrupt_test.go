@@ -29,6 +29,7 @@ func (c *counter) End(h *transport.Header, payload []byte) {
 	c.ends++
 }
 func (c *counter) Torn(*transport.Header, int) { c.torn++ }
+func (c *counter) Lost(*transport.Header)      { panic("lost") }
 func (c *counter) Closed(err error)            { c.closed <- err }
 
 const fuzzRing = 4096

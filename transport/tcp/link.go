@@ -7,7 +7,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/intrahpc/intra/transport"
@@ -19,31 +18,24 @@ import (
 // stream at once; only a host that died with it never does.
 const drainGrace = 100 * time.Millisecond
 
-// bufferSize is asked for in both directions of a Unix socket. TCP sizes its
-// buffers by itself, and better.
-const bufferSize = 4 << 20
-
-var errNotSocket = errors.New("connection is not a socket")
-
 // link sends with write, under tx, and receives with receive, under rx. Both
 // only make system calls that do not block; the goroutines runReader and
-// runWriter wait for the socket to become ready when nobody else makes the
-// link move. Neither tx nor rx is ever waited for by Send, Progress or Close,
-// so a Receiver, an Owner or Mid may call those.
+// runWriter of a connection wait for the socket to become ready when nobody
+// else makes the link move. Neither tx nor rx is ever waited for by Send,
+// Progress or Close, so a Receiver, an Owner or Mid may call those.
 type link struct {
-	conn   net.Conn
-	raw    syscall.RawConn
-	broken error         // why conn cannot be used
+	broken error         // why the connection given to New cannot be used
 	kick   chan struct{} // holds one wake-up for runWriter
 	done   chan struct{} // closed when both directions have ended
 
 	mu       sync.Mutex
 	receiver transport.Receiver
-	queue    queue.Queue
+	outbox   outbox
 	sendErr  error // why nothing more is accepted or sent
+	failure  error // why not everything was sent
 	ending   bool  // Shutdown: nothing more is accepted
 	closeErr error // what Closed was told
-	ended    int   // directions that have ended
+	conn     *connection
 
 	closed   atomic.Bool // by this side
 	peerDead atomic.Bool
@@ -53,28 +45,48 @@ type link struct {
 
 	rx     sync.Mutex
 	reader reader
+
+	lasting *lasting // nil: the link ends with its connection
 }
 
-// New makes a link of a connected *net.TCPConn or *net.UnixConn, which then
-// belongs to the link. Any other connection gives a link that is closed with
-// an error as soon as it is started.
+// connection is one connection of a link.
+type connection struct {
+	stream
+	once  sync.Once
+	down  chan struct{} // closed when it is broken
+	cause atomic.Pointer[error]
+}
+
+func newConnection(s stream) *connection { return &connection{stream: s, down: make(chan struct{})} }
+
+// fail breaks the connection. The first reason stays.
+func (c *connection) fail(err error) {
+	c.once.Do(func() {
+		c.cause.CompareAndSwap(nil, &err)
+		close(c.down)
+		c.close()
+	})
+}
+
+func newLink() *link {
+	l := &link{kick: make(chan struct{}, 1), done: make(chan struct{})}
+	l.reader.buf = make([]byte, readBuffer)
+	return l
+}
+
+// New makes a link of a connected *net.TCPConn or *net.UnixConn, or of a
+// *tls.Conn over a Socket. The connection then belongs to the link, which ends
+// with it. Any other connection gives a link that is closed with an error as
+// soon as it is started.
 func New(conn net.Conn) transport.Link {
-	l := &link{conn: conn, kick: make(chan struct{}, 1), done: make(chan struct{})}
-	switch c := conn.(type) {
-	case *net.TCPConn:
-		l.broken = c.SetNoDelay(true)
-	case *net.UnixConn:
-		l.broken = errors.Join(c.SetReadBuffer(bufferSize), c.SetWriteBuffer(bufferSize))
-	}
-	if sc, ok := conn.(syscall.Conn); !ok {
-		l.broken = errNotSocket
-	} else if raw, err := sc.SyscallConn(); err != nil {
+	l := newLink()
+	s, err := newStream(conn)
+	if err != nil {
 		l.broken = err
-	} else {
-		l.raw = raw
+		s = &unusable{conn}
 	}
-	l.writer.init()
-	l.reader.init()
+	c := newConnection(s)
+	l.conn, l.writer.conn, l.reader.conn = c, c, c
 	return l
 }
 
@@ -84,9 +96,19 @@ func (l *link) Start(r transport.Receiver) {
 	if l.broken != nil && l.sendErr == nil {
 		l.sendErr = fmt.Errorf("%w: %w", transport.ErrPeerGone, l.broken)
 	}
+	c := l.conn
 	l.mu.Unlock()
-	go l.runReader()
-	go l.runWriter()
+	if l.lasting != nil {
+		l.lasting.start()
+		return
+	}
+	go func() {
+		defer close(l.done)
+		var both sync.WaitGroup
+		both.Go(func() { l.runReader(c) })
+		both.Go(func() { l.runWriter(c) })
+		both.Wait()
+	}()
 }
 
 // Attend has nothing to do: the kernel wakes this process in any case, and
@@ -111,12 +133,16 @@ func (l *link) Send(f *transport.Frame) {
 	if err == nil && l.ending {
 		err = transport.ErrClosed
 	}
+	if err == nil && f.Soft && l.lasting != nil && l.conn == nil && l.outbox.len() < maxLost {
+		l.outbox.push(entry{header: f.Header, soft: true, lost: true})
+		err = transport.ErrLost
+	}
 	if err != nil {
 		l.mu.Unlock()
 		queue.Sent(f, err)
 		return
 	}
-	l.queue.Push(f)
+	l.outbox.push(entry{frame: f, header: f.Header, soft: f.Soft && l.lasting != nil})
 	l.mu.Unlock()
 	l.pump()
 }
@@ -141,22 +167,39 @@ func (l *link) wakeWriter() {
 func (l *link) PeerDied() {
 	l.peerDead.Store(true)
 	l.fail(transport.ErrPeerGone)
-	// An expired deadline brings runReader to drain what is there and end.
-	l.conn.SetReadDeadline(time.Now().Add(drainGrace))
+	l.lasting.end()
+	l.mu.Lock()
+	c := l.conn
+	l.mu.Unlock()
+	if c != nil {
+		// An expired deadline brings runReader to drain what is there and end.
+		c.setReadDeadline(time.Now().Add(drainGrace))
+	}
 }
 
 func (l *link) Close() error {
 	l.closed.Store(true)
 	l.fail(transport.ErrClosed)
-	// The descriptor is closed once no system call uses it; the reader then
-	// makes the last calls of the Receiver.
-	l.conn.Close()
+	l.lasting.end()
+	l.mu.Lock()
+	c := l.conn
+	l.mu.Unlock()
+	if c != nil {
+		// The descriptor is closed once no system call uses it; the reader
+		// then makes the last calls of the Receiver.
+		c.fail(transport.ErrClosed)
+	}
 	return nil
 }
 
 func (l *link) Shutdown(ctx context.Context) error {
 	l.mu.Lock()
-	l.ending = true
+	if !l.ending {
+		l.ending = true
+		if l.sendErr == nil {
+			l.outbox.push(entry{bye: true})
+		}
+	}
 	l.mu.Unlock()
 	l.wakeWriter()
 	defer l.Close()
@@ -167,17 +210,20 @@ func (l *link) Shutdown(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := errors.Join(l.closeErr, l.writer.failure); err != nil {
+	if err := errors.Join(l.closeErr, l.failure); err != nil {
 		return fmt.Errorf("shut down link: %w", err)
 	}
 	return nil
 }
 
-// endOne ends one direction, and the link with the second.
-func (l *link) endOne() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended++; l.ended == 2 {
-		close(l.done)
-	}
-}
+// unusable is the stream of what is not a socket.
+type unusable struct{ net.Conn }
+
+func (*unusable) setReadDeadline(time.Time)    {}
+func (*unusable) receive([]iovec) (int, error) { return 0, errNotSocket }
+func (*unusable) send([]iovec) (int, error)    { return 0, errNotSocket }
+func (*unusable) flush() error                 { return errNotSocket }
+func (*unusable) awaitReceive() error          { return errNotSocket }
+func (*unusable) awaitSend() error             { return errNotSocket }
+func (*unusable) closeWrite()                  {}
+func (u *unusable) close()                     { _ = u.Close() }

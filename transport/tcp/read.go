@@ -1,12 +1,11 @@
 package tcp
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -21,117 +20,114 @@ const (
 	growStep = 1 << 20
 )
 
+var errNoGoodbye = errors.New("stream ended without goodbye")
+
 // reader is the state of receiving, guarded by rx.
 type reader struct {
+	conn       *connection // nil: none now
 	buf        []byte
 	head, tail int // buf[head:tail] is not looked at yet
 
 	header transport.Header
+	soft   bool   // the frame of header is
 	inside bool   // Begin was called and End was not
 	place  []byte // where the payload goes; shorter than it while own memory grows
 	own    bool   // place is the link's
 	got    int
 	spare  []byte // own memory of the frame before
-	bye    bool
-	ended  bool
+	bye    bool   // the peer has said goodbye
+	ended  bool   // Closed was called
 
-	iov     [2]unix.Iovec
-	pieces  int
-	n       int
-	errno   unix.Errno
-	call    func(fd uintptr) // readv
-	waiting bool
-	ready   func(fd uintptr) bool
+	iov    [2]iovec
+	pieces int
 }
 
-func (r *reader) init() {
-	r.buf = make([]byte, readBuffer)
-	r.call = func(fd uintptr) {
-		for {
-			n, _, errno := unix.Syscall(unix.SYS_READV, fd, uintptr(unsafe.Pointer(&r.iov[0])), uintptr(r.pieces))
-			if errno != unix.EINTR {
-				r.n, r.errno = int(n), errno
-				return
-			}
-		}
-	}
-	r.ready = func(fd uintptr) bool {
-		if r.waiting {
-			return true
-		}
-		r.waiting = true
-		return pollNow(fd, unix.POLLIN)
-	}
-}
-
-// runReader receives when nobody else does, and ends the receiving side.
-func (l *link) runReader() {
+// runReader receives when nobody else does, and ends the receiving side or
+// breaks the connection.
+func (l *link) runReader(c *connection) {
 	r := &l.reader
-	defer l.endOne()
 	for {
 		l.rx.Lock()
-		more := true
-		for more && !r.ended {
-			more, _ = l.receive() // an error ends the reader, which says so
+		more, err := true, error(nil)
+		for more && err == nil && !l.readAll() {
+			more, err = l.receive()
 		}
-		ended := r.ended
+		ended := l.readAll() || r.conn != c
 		l.rx.Unlock()
 		if ended {
 			return
 		}
-		r.waiting = false
-		err := l.raw.Read(r.ready)
-		if err == nil {
+		if err = c.awaitReceive(); err == nil {
 			continue
 		}
 		l.rx.Lock()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			// The peer is dead: what is there now is all there will be.
-			for more = true; more && !r.ended; {
+			// What is there now is all there will be.
+			for more := true; more && !l.readAll(); {
 				more, _ = l.receive()
 			}
 		}
-		l.finish(err)
+		if r.conn == c {
+			l.receiveEnded(c, err)
+		}
 		l.rx.Unlock()
 		return
 	}
 }
 
+// readAll reports whether nothing more is to be read. A link that outlives its
+// connections reads on after the peer's goodbye, for its acknowledgements.
+func (l *link) readAll() bool { return l.reader.ended && (l.lasting == nil || !l.reader.bye) }
+
+// receiveEnded: nothing more comes on the connection. The caller holds rx.
+func (l *link) receiveEnded(c *connection, cause error) {
+	if l.lasting == nil || l.closed.Load() || l.peerDead.Load() {
+		l.finish(cause)
+	}
+	if l.lasting == nil {
+		return
+	}
+	l.reader.conn = nil
+	if l.lasting.through() && cause == errNoGoodbye {
+		l.wakeWriter() // to say its last word
+		return
+	}
+	c.fail(cause)
+}
+
 // receive makes one read of what has arrived, delivers it, and reports
 // whether anything had. The caller holds rx.
 func (l *link) receive() (bool, error) {
-	r := &l.reader
-	if r.ended {
+	r, c := &l.reader, l.reader.conn
+	if c == nil || l.receiver == nil || l.readAll() {
 		return false, nil
-	}
-	if l.receiver == nil {
-		return false, nil
-	}
-	if l.broken != nil {
-		l.finish(l.broken)
-		return false, l.broken
 	}
 	r.aim()
-	r.errno = 0
-	err := l.raw.Control(r.call)
+	n, err := c.receive(r.iov[:r.pieces])
 	switch {
-	case err != nil: // closed
-		l.finish(err)
-		return false, err
-	case r.errno == unix.EAGAIN:
+	case errors.Is(err, errAgain):
 		return false, nil
-	case r.errno != 0:
-		l.finish(r.errno)
-		return false, r.errno
-	case r.n == 0:
-		l.finish(errNoGoodbye)
-		return false, errNoGoodbye
+	case err == io.EOF:
+		err = errNoGoodbye
+		fallthrough
+	case err != nil:
+		l.receiveEnded(c, err)
+		return false, err
 	}
-	l.accept(r.n)
+	l.lasting.hear()
+	l.accept(n)
 	if err := l.parse(); err != nil {
-		l.finish(err)
-	} else if r.bye || l.closed.Load() {
+		l.receiveEnded(c, err)
+		return true, err
+	}
+	switch {
+	case l.closed.Load():
+		l.receiveEnded(c, transport.ErrClosed)
+	case r.bye:
 		l.finish(nil)
+	}
+	if l.lasting.due() {
+		l.pump()
 	}
 	return true, nil
 }
@@ -140,16 +136,11 @@ func (l *link) receive() (bool, error) {
 // to the buffer.
 func (r *reader) aim() {
 	r.pieces = 0
-	add := func(b []byte) {
-		r.iov[r.pieces] = unix.Iovec{Base: &b[0]}
-		r.iov[r.pieces].SetLen(len(b))
-		r.pieces++
-	}
 	if r.inside {
 		if r.own && r.got == len(r.place) {
 			r.grow()
 		}
-		add(r.place[r.got:])
+		r.iov[0], r.pieces = piece(r.place[r.got:]), 1
 		if uint64(len(r.place)) < r.header.Size {
 			return
 		}
@@ -160,7 +151,8 @@ func (r *reader) aim() {
 		r.tail = copy(r.buf, r.buf[r.head:r.tail])
 		r.head = 0
 	}
-	add(r.buf[r.tail:])
+	r.iov[r.pieces] = piece(r.buf[r.tail:])
+	r.pieces++
 }
 
 // grow makes the link's own place larger, up to the size of the payload.
@@ -199,6 +191,7 @@ func (l *link) endIfWhole() {
 	}
 	r.inside, r.place = false, nil
 	l.receiver.End(&r.header, payload)
+	l.lasting.took(&r.header, r.soft)
 }
 
 // parse delivers what the buffer holds.
@@ -206,21 +199,36 @@ func (l *link) parse() error {
 	r := &l.reader
 	for !r.inside && r.tail-r.head >= transport.HeaderSize && !l.closed.Load() {
 		head := (*[transport.HeaderSize]byte)(r.buf[r.head:])
-		if *head == goodbye {
-			r.bye = true
-			if extra := r.tail - r.head - transport.HeaderSize; extra > 0 {
-				return fmt.Errorf("%w: %d bytes after goodbye", transport.ErrHeader, extra)
+		if head[0] == 0 {
+			r.head += transport.HeaderSize
+			if err := l.word(head); err != nil {
+				return err
 			}
-			return nil
+			continue
 		}
-		if err := r.header.Decode(head); err != nil {
+		if r.bye {
+			return fmt.Errorf("%w: a frame after goodbye", transport.ErrHeader)
+		}
+		plain, lost := *head, false
+		if l.lasting != nil {
+			r.soft, lost = head[0]&bitSoft != 0, head[0]&bitLost != 0
+			plain[0] &^= bitSoft | bitLost
+		}
+		if err := r.header.Decode(&plain); err != nil {
 			return err
+		}
+		if lost {
+			r.head += transport.HeaderSize
+			l.receiver.Lost(&r.header)
+			l.lasting.took(&r.header, true)
+			continue
 		}
 		have := uint64(r.tail - r.head - transport.HeaderSize)
 		body := r.buf[r.head+transport.HeaderSize : r.tail]
 		if r.header.Size <= have {
 			r.head += transport.HeaderSize + int(r.header.Size)
 			l.receiver.End(&r.header, body[:r.header.Size:r.header.Size])
+			l.lasting.took(&r.header, r.soft)
 			continue
 		}
 		if r.header.Size <= smallPayload {
@@ -243,6 +251,26 @@ func (l *link) parse() error {
 		r.head, r.tail = 0, 0
 	}
 	return nil
+}
+
+// word takes in what the peer's link says.
+func (l *link) word(head *[transport.HeaderSize]byte) error {
+	r := &l.reader
+	switch {
+	case *head == goodbye && !r.bye:
+		r.bye = true
+		if extra := r.tail - r.head; extra > 0 && l.lasting == nil {
+			return fmt.Errorf("%w: %d bytes after goodbye", transport.ErrHeader, extra)
+		}
+		l.lasting.tookGoodbye()
+		return nil
+	case l.lasting != nil && *head == farewell:
+		l.lasting.peerEnd.Store(true)
+		return nil
+	case l.lasting != nil && [4]byte(head[:4]) == acknowledge:
+		return l.acknowledged(binary.LittleEndian.Uint64(head[8:]))
+	}
+	return fmt.Errorf("%w: channel 0", transport.ErrHeader)
 }
 
 // finish makes the last calls of the Receiver. cause says why the stream
@@ -272,7 +300,9 @@ func (l *link) finish(cause error) {
 	l.mu.Unlock()
 	if err != nil {
 		l.fail(err)
-		l.conn.Close()
+		if l.reader.conn != nil {
+			l.reader.conn.fail(err)
+		}
 	}
 	l.receiver.Closed(err)
 }

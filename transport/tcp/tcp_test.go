@@ -1,6 +1,13 @@
 package tcp_test
 
 import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
 	"net"
 	"os"
 	"slices"
@@ -50,6 +57,49 @@ func tcpPair(t testing.TB) (a, b transport.Link) {
 func TestUnix(t *testing.T) { linktest.Run(t, unixPair) }
 
 func TestTCP(t *testing.T) { linktest.Run(t, tcpPair) }
+
+func lastingPair(t testing.TB, dial linktest.Dial) (a, b linktest.LastingLink, adopt func(net.Conn)) {
+	dials, dialled := tcp.NewLasting(tcp.Options{Dial: dial}), tcp.NewLasting(tcp.Options{})
+	return dials, dialled, func(c net.Conn) { _ = dialled.Adopt(c) }
+}
+
+func TestLasting(t *testing.T) { linktest.RunLasting(t, lastingPair) }
+
+// lastingTLS is lastingPair with every connection encrypted.
+func lastingTLS(t testing.TB, dial linktest.Dial) (a, b linktest.LastingLink, adopt func(net.Conn)) {
+	cert := certificate(t)
+	dials, dialled, bare := lastingPair(t, func(ctx context.Context) (net.Conn, error) {
+		c, err := dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return handshake(tls.Client(tcp.NewSocket(c), &tls.Config{InsecureSkipVerify: true}))
+	})
+	return dials, dialled, func(c net.Conn) {
+		if c, err := handshake(tls.Server(tcp.NewSocket(c), &tls.Config{Certificates: []tls.Certificate{cert}})); err == nil {
+			bare(c)
+		}
+	}
+}
+
+func handshake(c *tls.Conn) (net.Conn, error) {
+	if err := c.Handshake(); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func certificate(t testing.TB) tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func TestLastingTLS(t *testing.T) { linktest.RunLasting(t, lastingTLS) }
 
 func TestMain(m *testing.M) {
 	linktest.Child(func(f *os.File) (transport.Link, error) {
@@ -157,6 +207,7 @@ func (c *counter) End(h *transport.Header, payload []byte) {
 	c.ends++
 }
 func (c *counter) Torn(*transport.Header, int) { c.inside = true }
+func (c *counter) Lost(*transport.Header)      { panic("lost") }
 func (c *counter) Closed(err error)            { c.closed <- err }
 
 func BenchmarkUnix(b *testing.B) { linktest.Benchmark(b, unixPair) }

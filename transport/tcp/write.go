@@ -3,9 +3,7 @@ package tcp
 import (
 	"errors"
 	"fmt"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
+	"time"
 
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/internal/queue"
@@ -18,69 +16,46 @@ const (
 
 // writer is the state of sending, guarded by tx.
 type writer struct {
-	offset  int  // bytes of the frame in front that are handed over
-	midDone bool // Mid of the frame in front was called
-	bye     int  // bytes of the goodbye handed over
-	ended   bool
+	conn   *connection // nil: none now
+	offset int         // bytes of the first frame not handed over that are
+	ended  bool
 
-	heads   [batchFrames][transport.HeaderSize]byte
-	iov     [batchPieces]unix.Iovec
-	pieces  int // used elements of iov
-	message unix.Msghdr
-	n       int
-	errno   unix.Errno
-	call    func(fd uintptr) // sendmsg, made once so that it does not allocate
-	waiting bool
-	ready   func(fd uintptr) bool
+	control   [transport.HeaderSize]byte // a word of the link itself
+	controlAt int                        // bytes of it handed over, if it is under way
+	saying    bool                       // it is under way
 
-	failure error // guarded by the link's mu: why sending ended badly
-}
-
-func (w *writer) init() {
-	w.call = func(fd uintptr) {
-		w.message = unix.Msghdr{Iov: &w.iov[0]}
-		w.message.SetIovlen(w.pieces)
-		for {
-			n, _, errno := unix.Syscall(unix.SYS_SENDMSG, fd, uintptr(unsafe.Pointer(&w.message)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
-			if errno != unix.EINTR {
-				w.n, w.errno = int(n), errno
-				return
-			}
-		}
-	}
-	// The runtime forgets a readiness that came before it begins to wait, so
-	// the first call, made when it has begun, has to look for itself.
-	w.ready = func(fd uintptr) bool {
-		if w.waiting {
-			return true
-		}
-		w.waiting = true
-		return pollNow(fd, unix.POLLOUT)
-	}
-}
-
-// pollNow reports whether a socket is ready without waiting for it.
-func pollNow(fd uintptr, events int16) bool {
-	p := [1]unix.PollFd{{Fd: int32(fd), Events: events}}
-	n, err := unix.Poll(p[:], 0)
-	return n != 0 || err != nil
+	heads  [batchFrames][transport.HeaderSize]byte
+	ones   [batchFrames][1][]byte
+	iov    [batchPieces]iovec
+	pieces int // used elements of iov
 }
 
 // goodbye is the link's own frame: nothing more comes, and the sender ends in
 // good order. No layer's header begins like it.
 var goodbye = [transport.HeaderSize]byte{0, 'b', 'y', 'e'}
 
+// farewell is the last word of a link that outlives its connections: it knows
+// that both sides have everything. Who has heard it need not wait for another
+// connection, in case the other side still lacks something.
+var farewell = [transport.HeaderSize]byte{0, 'e', 'n', 'd'}
+
 // runWriter goes on with what would have blocked its sender.
-func (l *link) runWriter() {
+func (l *link) runWriter(c *connection) {
 	w := &l.writer
-	for range l.kick {
+	for {
+		select {
+		case <-l.kick:
+		case <-c.down:
+			if l.lasting != nil {
+				return
+			}
+		}
 		for {
 			l.tx.Lock()
 			_, blocked := l.write()
-			ended := w.ended
+			ended := w.ended || w.conn != c
 			l.tx.Unlock()
 			if ended {
-				l.endOne()
 				return
 			}
 			if !blocked {
@@ -91,8 +66,10 @@ func (l *link) runWriter() {
 				}
 				continue
 			}
-			w.waiting = false
-			if err := l.raw.Write(w.ready); err != nil {
+			if err := c.awaitSend(); err != nil {
+				if l.lasting != nil {
+					return // the reader finds the end
+				}
 				l.fail(fmt.Errorf("%w: %w", transport.ErrPeerGone, err))
 			}
 		}
@@ -103,7 +80,7 @@ func (l *link) runWriter() {
 func (l *link) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.queue.Len() == 0 && !l.ending
+	return l.outbox.waiting() == 0 && l.sendErr == nil && !l.lasting.due()
 }
 
 // pump hands over what the socket takes now, unless another goroutine is at
@@ -125,70 +102,99 @@ func (l *link) pump() (moved bool) {
 	}
 }
 
-// write hands over frames until the queue is empty or the socket full. The
-// caller holds tx.
+// write hands over frames until the outbox is empty or the socket full, or the
+// connection fails. The caller holds tx.
 func (l *link) write() (moved, blocked bool) {
 	w := &l.writer
 	for !w.ended {
 		l.mu.Lock()
 		if l.sendErr != nil {
-			failed, err := l.queue.Take(), l.sendErr
-			if w.bye < len(goodbye) && err != transport.ErrClosed {
-				w.failure = err
+			failed, err := l.outbox.take(), l.sendErr
+			if err != transport.ErrClosed {
+				l.failure = err
 			}
 			l.mu.Unlock()
 			w.ended = true
-			queue.Fail(failed, err)
+			for _, f := range failed {
+				queue.Sent(f, err)
+			}
 			return true, false
 		}
-		w.gather(&l.queue, l.ending)
-		l.mu.Unlock()
-		if w.pieces == 0 {
-			return moved, false
+		c := w.conn
+		if c == nil {
+			l.mu.Unlock()
+			return moved, true // until there is another connection
 		}
-		w.errno = 0
-		if err := l.raw.Control(w.call); err != nil || w.errno != 0 {
-			if w.errno == unix.EAGAIN {
-				return moved, true
-			}
-			if err == nil {
-				err = w.errno
-			}
+		w.gather(&l.outbox, l.lasting)
+		l.mu.Unlock()
+		n, err := 0, error(nil)
+		if w.pieces == 0 {
+			err = c.flush()
+		} else {
+			n, err = c.send(w.iov[:w.pieces])
+		}
+		switch {
+		case errors.Is(err, errAgain):
+			return moved, true
+		case err != nil && l.lasting != nil:
+			// What the peer has sent before is still to be read.
+			w.conn = nil
+			c.cause.CompareAndSwap(nil, &err)
+			c.setReadDeadline(time.Now().Add(drainGrace))
+			return moved, true
+		case err != nil:
 			l.fail(fmt.Errorf("%w: %w", transport.ErrPeerGone, err))
 			continue
+		case w.pieces == 0:
+			if l.lasting.said() {
+				w.ended = true
+				c.closeWrite()
+				c.setReadDeadline(time.Now().Add(lingerTime))
+				return true, false
+			}
+			return moved, false
 		}
-		moved = moved || w.n > 0
-		l.advance(w.n)
+		moved = moved || n > 0
+		l.advance(n)
 	}
 	return moved, false
 }
 
-// middle is the offset in the stream of f at which its Mid is called. A frame
-// without payload has it inside the header, which is seen only when whole.
-func middle(f *transport.Frame) int {
-	if f.Header.Size == 0 {
+// middle is the offset in the stream of a frame with so much payload at which
+// its Mid is called. A frame without payload has it inside the header, which
+// is seen only when whole.
+func middle(size uint64) int {
+	if size == 0 {
 		return transport.HeaderSize / 2
 	}
-	return transport.HeaderSize + int(f.Header.Size/2)
+	return transport.HeaderSize + int(size/2)
 }
 
 // gather collects what comes next in the stream.
-func (w *writer) gather(q *queue.Queue, ending bool) {
+func (w *writer) gather(o *outbox, lasting *lasting) {
 	w.pieces = 0
-	from, midDone := w.offset, w.midDone
-	for i := range min(q.Len(), batchFrames) {
-		f := q.At(i)
-		limit := transport.HeaderSize + int(f.Header.Size)
-		stop := f.Mid != nil && !midDone
+	if w.offset == 0 && !w.saying && lasting.due() {
+		w.control, w.controlAt, w.saying = lasting.word(), 0, true
+	}
+	if w.saying {
+		w.add(w.control[w.controlAt:])
+	}
+	from := w.offset
+	for i := range min(o.waiting(), batchFrames) {
+		e := o.at(o.next + i)
+		limit, stop := e.size(), e.mid() != nil
 		if stop {
-			limit = middle(f)
+			limit = middle(e.header.Size)
 		}
 		if from < transport.HeaderSize {
-			f.Header.Encode(&w.heads[i])
+			if w.pieces == len(w.iov) {
+				return
+			}
+			e.encode(&w.heads[i])
 			w.add(w.heads[i][from:min(transport.HeaderSize, limit)])
 		}
 		at := transport.HeaderSize
-		for _, p := range f.Payload {
+		for _, p := range e.payload(&w.ones[i]) {
 			if lo, hi := max(from-at, 0), min(limit-at, len(p)); lo < hi && !w.add(p[lo:hi]) {
 				return
 			}
@@ -197,10 +203,27 @@ func (w *writer) gather(q *queue.Queue, ending bool) {
 		if stop || w.pieces == len(w.iov) {
 			return
 		}
-		from, midDone = 0, false
+		from = 0
 	}
-	if ending && q.Len() <= batchFrames && w.bye < len(goodbye) {
-		w.add(goodbye[w.bye:])
+}
+
+// Bits beside the channel in the first byte of a header on the wire.
+const (
+	bitSoft = 0x80
+	bitLost = 0x40
+)
+
+func (e *entry) encode(b *[transport.HeaderSize]byte) {
+	if e.bye {
+		*b = goodbye
+		return
+	}
+	e.header.Encode(b)
+	if e.soft {
+		b[0] |= bitSoft
+	}
+	if e.lost {
+		b[0] |= bitLost
 	}
 }
 
@@ -208,9 +231,10 @@ func (w *writer) add(b []byte) bool {
 	if w.pieces == len(w.iov) {
 		return false
 	}
-	w.iov[w.pieces] = unix.Iovec{Base: &b[0]}
-	w.iov[w.pieces].SetLen(len(b))
-	w.pieces++
+	if len(b) > 0 {
+		w.iov[w.pieces] = piece(b)
+		w.pieces++
+	}
 	return true
 }
 
@@ -218,46 +242,81 @@ func (w *writer) add(b []byte) bool {
 func (l *link) advance(n int) {
 	w := &l.writer
 	clear(w.iov[:w.pieces])
+	if w.saying {
+		took := min(n, len(w.control)-w.controlAt)
+		n -= took
+		w.controlAt += took
+		w.saying = w.controlAt < len(w.control)
+	}
 	for {
 		l.mu.Lock()
-		if l.queue.Len() == 0 {
+		if l.outbox.waiting() == 0 {
 			l.mu.Unlock()
-			break
+			return
 		}
-		f := l.queue.At(0)
-		l.mu.Unlock()
-		total := transport.HeaderSize + int(f.Header.Size)
+		e := l.outbox.at(l.outbox.next)
+		total, mid := e.size(), e.mid()
 		limit := total
-		if f.Mid != nil && !w.midDone {
-			limit = middle(f)
+		if mid != nil {
+			limit = middle(e.header.Size)
 		}
 		took := min(n, limit-w.offset)
 		n -= took
 		w.offset += took
 		if w.offset < limit {
+			l.mu.Unlock()
 			return
 		}
-		if limit < total || f.Mid != nil && !w.midDone {
-			w.midDone = true
-			if !f.Mid() {
+		if mid != nil {
+			e.midDone = true
+			l.mu.Unlock()
+			if !mid() {
 				l.Close()
 				return
 			}
 			continue
 		}
-		l.mu.Lock()
-		l.queue.Pop()
+		back := l.handedOver(e)
 		l.mu.Unlock()
-		w.offset, w.midDone = 0, false
-		queue.Sent(f, nil)
-		if n == 0 {
+		w.offset = 0
+		if back != nil {
+			queue.Sent(back, nil)
+		}
+		if w.ended || n == 0 {
 			return
 		}
 	}
-	if w.bye += n; w.bye == len(goodbye) {
-		w.ended = true
-		l.fail(transport.ErrClosed)
-	}
 }
 
-var errNoGoodbye = errors.New("stream ended without goodbye")
+// handedOver notes that the next entry is, and returns the frame if its owner
+// has it back now. It is called with mu held.
+func (l *link) handedOver(e *entry) (back *transport.Frame) {
+	o := &l.outbox
+	back = e.frame
+	if l.lasting == nil {
+		if e.bye {
+			l.writer.ended = true
+			if l.sendErr == nil {
+				l.sendErr = transport.ErrClosed
+			}
+		}
+		o.next++
+		o.pop()
+		return back
+	}
+	switch {
+	case e.frame == nil || e.soft || e.header.Size == 0:
+	case e.held:
+		back = nil
+	default:
+		e.copied, e.copyEnd = o.copies.copyOf(e.frame.Payload, int(e.header.Size))
+		if e.held = e.copied == nil; e.held {
+			back = nil
+		}
+	}
+	if back != nil {
+		e.frame = nil
+	}
+	o.next++
+	return back
+}

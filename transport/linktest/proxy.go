@@ -1,0 +1,137 @@
+package linktest
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// proxy passes connections on and cuts them after some bytes.
+type proxy struct {
+	listener net.Listener
+	target   string
+	pipes    sync.WaitGroup
+
+	mu     sync.Mutex
+	budget func(connection int) int64 // bytes until the cut, < 0: none
+	count  int                        // connections so far
+	cuts   int
+	open   map[net.Conn]struct{}
+	hard   *rand.Rand // decides between RST and FIN
+}
+
+// startProxy runs a proxy to target. budget is asked for each connection.
+func startProxy(t testing.TB, target string, seed uint64, budget func(connection int) int64) *proxy {
+	l, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	p := &proxy{listener: l, target: target, budget: budget, open: map[net.Conn]struct{}{}, hard: rand.New(rand.NewPCG(seed, 7))}
+	p.pipes.Go(p.accept)
+	return p
+}
+
+func (p *proxy) dial(ctx context.Context) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, "tcp", p.listener.Addr().String())
+}
+
+func (p *proxy) accept() {
+	for {
+		a, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		b, err := net.Dial("tcp", p.target)
+		if err != nil {
+			a.Close()
+			continue
+		}
+		p.mu.Lock()
+		left := p.budget(p.count)
+		p.count++
+		hard := p.hard.IntN(2) == 0
+		p.open[a], p.open[b] = struct{}{}, struct{}{}
+		p.mu.Unlock()
+		// Both directions spend the same budget.
+		var spent sync.Mutex
+		allow := func(n int) int {
+			spent.Lock()
+			defer spent.Unlock()
+			if left >= 0 {
+				n = int(min(int64(n), left))
+				left -= int64(n)
+			}
+			return n
+		}
+		end := sync.OnceFunc(func() {
+			p.mu.Lock()
+			delete(p.open, a)
+			delete(p.open, b)
+			p.mu.Unlock()
+			for _, c := range []net.Conn{a, b} {
+				if hard {
+					c.(*net.TCPConn).SetLinger(0)
+				}
+				c.Close()
+			}
+		})
+		p.pipes.Go(func() { p.pipe(a, b, allow, end) })
+		p.pipes.Go(func() { p.pipe(b, a, allow, end) })
+	}
+}
+
+// pipe passes one direction on until it ends or the budget is spent. The end
+// of one direction is passed on as such.
+func (p *proxy) pipe(to, from net.Conn, allow func(int) int, end func()) {
+	b := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(b)
+		ok := allow(n)
+		if ok > 0 {
+			if _, err := to.Write(b[:ok]); err != nil {
+				end()
+				return
+			}
+		}
+		if ok < n {
+			p.mu.Lock()
+			p.cuts++
+			p.mu.Unlock()
+			end()
+			return
+		}
+		if err != nil {
+			to.(*net.TCPConn).CloseWrite()
+			return
+		}
+	}
+}
+
+// cut breaks what is open.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.open {
+		c.(*net.TCPConn).SetLinger(0)
+		c.Close()
+	}
+	p.cuts++
+}
+
+func (p *proxy) cutsSoFar() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cuts
+}
+
+func (p *proxy) close() {
+	p.listener.Close()
+	p.mu.Lock()
+	for c := range p.open {
+		c.Close()
+	}
+	p.mu.Unlock()
+	p.pipes.Wait()
+}

@@ -1,0 +1,362 @@
+package tcp
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/internal/queue"
+)
+
+// Times of a link that outlives its connections, where Options says nothing.
+const (
+	defaultHeartbeat    = 500 * time.Millisecond
+	defaultSuspectAfter = time.Second
+	silentBeats         = 10               // without a byte: the connection is broken
+	firstConnection     = 10 * time.Second // until a link that never had one is suspected
+	lingerTime          = time.Second      // for a peer that may not know that both sides have everything
+)
+
+// Acknowledgements go out after so many frames or bytes, at once for a frame
+// that its sender holds, and with each heartbeat.
+const (
+	ackFrames = 32
+	ackBytes  = 64 << 10
+)
+
+// maxLost bounds the soft frames that are given up at once while there is no
+// connection. Beyond it they wait as others do.
+const maxLost = 1 << 14
+
+var (
+	errSilent   = errors.New("nothing was heard for several heartbeats")
+	errReplaced = errors.New("the peer has made another connection")
+	errNever    = errors.New("no connection was made")
+	errResume   = errors.New("the peer remembers another past of this link")
+)
+
+// Options says where a link gets its connections from.
+type Options struct {
+	// Dial makes another connection to the same life of the peer, and to
+	// nobody else, until the context is done. It is nil on the side that is
+	// dialled: there every connection is handed to Adopt.
+	Dial func(ctx context.Context) (net.Conn, error)
+	// Suspect, if set, is told when there has been no connection for a while,
+	// and why, and with nil when there is one again. It is no verdict.
+	Suspect func(err error)
+	// SuspectAfter is that while; 0 means a second.
+	SuspectAfter time.Duration
+	// Heartbeat is how often the link says that it is there, so that the
+	// peer finds a silent connection; 0 means half a second.
+	Heartbeat time.Duration
+}
+
+// Lasting is a link that outlives its connections. What is not soft is kept
+// until the peer has acknowledged it, and sent again over another connection,
+// so that every frame arrives once and in order for as long as neither side
+// has closed the link and nobody has declared the peer dead.
+type Lasting struct {
+	transport.Link
+	s *lasting
+}
+
+// NewLasting makes a link that has no connection yet.
+func NewLasting(o Options) *Lasting {
+	if o.SuspectAfter <= 0 {
+		o.SuspectAfter = defaultSuspectAfter
+	}
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = defaultHeartbeat
+	}
+	l := newLink()
+	s := &lasting{link: l, options: o, started: make(chan struct{}), connected: make(chan struct{}), offered: make(chan struct{}, 1)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	l.lasting = s
+	go s.run()
+	return &Lasting{l, s}
+}
+
+// Connected is closed when the link has had its first connection.
+func (l *Lasting) Connected() <-chan struct{} { return l.s.connected }
+
+// lasting is what a link that outlives its connections has beside others. The
+// methods that every link calls do nothing, or say no, on nil.
+type lasting struct {
+	link    *link
+	options Options
+	ctx     context.Context // done when the link is over
+	cancel  context.CancelFunc
+
+	started   chan struct{}
+	connected chan struct{}
+	gone      bool // nobody else will make the last calls; guarded by link.mu
+
+	received   atomic.Uint64 // frames delivered or lost, the goodbye too; changed under rx
+	unanswered struct{ frames, bytes int }
+	ackDue     atomic.Bool
+	heard      atomic.Bool
+	sentAll    atomic.Bool // the peer has acknowledged the goodbye
+	peerBye    atomic.Bool
+	farewell   atomic.Bool // the last word was said on this connection
+	peerEnd    atomic.Bool // the peer has said it
+
+	mu      sync.Mutex
+	attempt uint64 // the last one, of the dialling side
+	offer   *offer // a connection to adopt
+	offered chan struct{}
+
+	doubt   sync.Mutex
+	timer   *time.Timer
+	waiting uint64 // counts the times without a connection
+	told    bool
+	why     error
+}
+
+// offer is a connection on which both sides have said how far they are.
+type offer struct {
+	conn net.Conn
+	peer position
+}
+
+func (s *lasting) end() {
+	if s != nil {
+		s.cancel()
+	}
+}
+
+// due reports whether the link has to say a word of its own.
+func (s *lasting) due() bool {
+	return s != nil && (s.ackDue.Load() || s.through() && !s.farewell.Load())
+}
+
+func (s *lasting) hear() {
+	if s != nil && !s.heard.Load() {
+		s.heard.Store(true)
+	}
+}
+
+// through: both sides have said goodbye, and know it.
+func (s *lasting) through() bool { return s != nil && s.sentAll.Load() && s.peerBye.Load() }
+
+// said: through, and the peer was told on this connection.
+func (s *lasting) said() bool { return s.through() && s.farewell.Load() }
+
+// took counts a frame that was delivered, or is lost. The caller holds rx.
+func (s *lasting) took(h *transport.Header, soft bool) {
+	if s == nil {
+		return
+	}
+	s.received.Add(1)
+	s.unanswered.frames++
+	s.unanswered.bytes += transport.HeaderSize
+	if !soft {
+		s.unanswered.bytes += int(min(h.Size, ackBytes))
+	}
+	if s.unanswered.frames >= ackFrames || s.unanswered.bytes >= ackBytes || !soft && h.Size > copyLimit {
+		s.answer()
+	}
+}
+
+func (s *lasting) tookGoodbye() {
+	if s == nil {
+		return
+	}
+	s.received.Add(1)
+	s.peerBye.Store(true)
+	s.answer()
+}
+
+func (s *lasting) answer() {
+	s.unanswered.frames, s.unanswered.bytes = 0, 0
+	s.ackDue.Store(true)
+}
+
+// acknowledge begins the word by which a link says how many frames it has.
+var acknowledge = [4]byte{0, 'a', 'c', 'k'}
+
+// word is what the link has to say.
+func (s *lasting) word() (b [transport.HeaderSize]byte) {
+	if !s.ackDue.Swap(false) {
+		s.farewell.Store(true)
+		return farewell
+	}
+	copy(b[:], acknowledge[:])
+	binary.LittleEndian.PutUint64(b[8:], s.received.Load())
+	return b
+}
+
+// acknowledged: the peer has the first n frames.
+func (l *link) acknowledged(n uint64) error {
+	o := &l.outbox
+	l.mu.Lock()
+	if n > o.acked+uint64(o.next) {
+		defer l.mu.Unlock()
+		return fmt.Errorf("%w: %d frames acknowledged, %d sent", transport.ErrHeader, n, o.acked+uint64(o.next))
+	}
+	for o.next > 0 && o.acked < n {
+		e := o.pop()
+		if e.bye {
+			l.lasting.sentAll.Store(true)
+			l.wakeWriter()
+		}
+		if e.frame != nil {
+			l.mu.Unlock()
+			queue.Sent(e.frame, nil)
+			l.mu.Lock()
+		}
+	}
+	l.mu.Unlock()
+	return nil
+}
+
+func (s *lasting) start() {
+	l := s.link
+	l.mu.Lock()
+	gone := s.gone
+	l.mu.Unlock()
+	close(s.started)
+	if gone {
+		go s.last()
+	}
+}
+
+// run gives the link one connection after the other.
+func (s *lasting) run() {
+	l := s.link
+	defer close(l.done)
+	s.doubts(errNever, max(firstConnection, s.options.SuspectAfter))
+	for lingers := false; ; {
+		c := s.reach()
+		if c == nil {
+			break
+		}
+		s.trust()
+		s.serve(c)
+		l.detach()
+		if s.ctx.Err() != nil || s.through() && s.peerEnd.Load() {
+			break
+		}
+		if s.through() && !lingers {
+			lingers = true
+			time.AfterFunc(lingerTime, s.end)
+		}
+		s.doubts(*c.cause.Load(), s.options.SuspectAfter)
+	}
+	s.trustNobody()
+	s.end()
+	s.mu.Lock()
+	if s.offer != nil {
+		s.offer.conn.Close()
+	}
+	s.mu.Unlock()
+	l.mu.Lock()
+	s.gone = true
+	started := l.receiver != nil
+	l.mu.Unlock()
+	l.tx.Lock()
+	l.write() // what could not be sent goes back
+	l.tx.Unlock()
+	if started {
+		s.last()
+	}
+}
+
+// last makes the last calls of the Receiver.
+func (s *lasting) last() {
+	s.link.rx.Lock()
+	defer s.link.rx.Unlock()
+	var cause error
+	if !s.through() {
+		cause = errNever // it is closed, or the peer is dead: that is said instead
+	}
+	s.link.finish(cause)
+}
+
+// serve has a connection used until it breaks.
+func (s *lasting) serve(c *connection) {
+	l := s.link
+	select {
+	case <-s.started:
+	case <-c.down:
+		return
+	case <-s.ctx.Done():
+		c.fail(transport.ErrClosed)
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() { l.runReader(c) })
+	both.Go(func() { l.runWriter(c) })
+	l.wakeWriter()
+	ended := make(chan struct{})
+	go func() { both.Wait(); close(ended) }()
+	beat := time.NewTicker(s.options.Heartbeat)
+	defer beat.Stop()
+	for silent := 0; ; {
+		select {
+		case <-ended:
+			c.fail(errNoGoodbye) // unless it is known better
+			return
+		case <-beat.C:
+		}
+		// Beats are counted, not time: this process may itself have stood
+		// still meanwhile.
+		if silent++; s.heard.Swap(false) {
+			silent = 0
+		}
+		if silent >= silentBeats {
+			c.fail(errSilent)
+		}
+		s.ackDue.Store(true)
+		l.pump()
+	}
+}
+
+// doubts has the absence of a connection reported if it lasts.
+func (s *lasting) doubts(why error, after time.Duration) {
+	s.doubt.Lock()
+	defer s.doubt.Unlock()
+	s.why = why
+	s.waiting++
+	n := s.waiting
+	s.timer = time.AfterFunc(after, func() {
+		s.doubt.Lock()
+		defer s.doubt.Unlock()
+		if s.waiting == n && s.options.Suspect != nil {
+			s.told = true
+			s.options.Suspect(s.why)
+		}
+	})
+}
+
+// because gives the reason why there is still no connection.
+func (s *lasting) because(err error) {
+	s.doubt.Lock()
+	defer s.doubt.Unlock()
+	s.why = err
+}
+
+// trust: there is a connection.
+func (s *lasting) trust() {
+	s.doubt.Lock()
+	defer s.doubt.Unlock()
+	s.waiting++
+	s.timer.Stop()
+	if s.told {
+		s.told = false
+		s.options.Suspect(nil)
+	}
+}
+
+// trustNobody: the link is over, and nothing more is said about the peer.
+func (s *lasting) trustNobody() {
+	s.doubt.Lock()
+	defer s.doubt.Unlock()
+	s.waiting++
+	s.timer.Stop()
+}

@@ -1,0 +1,154 @@
+package tcp
+
+import (
+	"github.com/intrahpc/intra/transport"
+)
+
+// entry is one frame in an outbox: on its way, or handed over and kept until
+// the peer has it.
+type entry struct {
+	frame   *transport.Frame // nil once its owner has it back
+	header  transport.Header
+	copied  []byte // the payload, once the owner has the frame back
+	copyEnd int    // where it ends in the arena
+	held    bool   // handed over, and kept as it is until it has arrived
+	soft    bool
+	lost    bool // only its header goes, to say that it will not come
+	bye     bool // the goodbye of the link
+	midDone bool // its Mid was called
+}
+
+// size is the length of the entry on the wire.
+func (e *entry) size() int {
+	if e.lost || e.bye {
+		return transport.HeaderSize
+	}
+	return transport.HeaderSize + int(e.header.Size)
+}
+
+// mid is the kill point that is still to come.
+func (e *entry) mid() func() bool {
+	if e.frame == nil || e.midDone {
+		return nil
+	}
+	return e.frame.Mid
+}
+
+// payload returns the pieces of the payload; one is where a single one goes.
+func (e *entry) payload(one *[1][]byte) [][]byte {
+	switch {
+	case e.lost || e.bye:
+		return nil
+	case e.frame != nil:
+		return e.frame.Payload
+	case e.copied != nil:
+		one[0] = e.copied
+		return one[:]
+	}
+	return nil
+}
+
+// outbox is what a link has to send, in order. The entries before next are
+// handed over; a link that outlives its connections keeps them until they are
+// acknowledged. It reuses its memory, so that a link in a steady state does
+// not allocate; its user provides the locking.
+type outbox struct {
+	entries []entry
+	head    int    // entries before it are gone
+	next    int    // entries from head on that are handed over
+	acked   uint64 // how many are gone
+	copies  arena
+}
+
+func (o *outbox) len() int        { return len(o.entries) - o.head }
+func (o *outbox) waiting() int    { return o.len() - o.next }
+func (o *outbox) at(i int) *entry { return &o.entries[o.head+i] }
+
+func (o *outbox) push(e entry) {
+	if o.head > 0 && len(o.entries) == cap(o.entries) {
+		n := copy(o.entries, o.entries[o.head:])
+		clear(o.entries[n:])
+		o.entries, o.head = o.entries[:n], 0
+	}
+	o.entries = append(o.entries, e)
+}
+
+// pop removes the first entry, which is handed over.
+func (o *outbox) pop() entry {
+	e := *o.at(0)
+	*o.at(0) = entry{}
+	if e.copied != nil {
+		o.copies.free(e.copyEnd)
+	}
+	o.head++
+	o.next--
+	o.acked++
+	if o.head == len(o.entries) {
+		o.entries, o.head = o.entries[:0], 0
+	}
+	return e
+}
+
+// take empties the outbox and returns the frames in it.
+func (o *outbox) take() (frames []*transport.Frame) {
+	for i := range o.len() {
+		if f := o.at(i).frame; f != nil {
+			frames = append(frames, f)
+		}
+	}
+	o.entries, o.head, o.next, o.copies = nil, 0, 0, arena{}
+	return frames
+}
+
+const (
+	arenaSize = 256 << 10
+	// Payloads up to copyLimit are copied until they are acknowledged, and
+	// their owners have them back at once.
+	copyLimit = 16 << 10
+)
+
+// arena is memory for copies that are made and freed in the same order. When
+// it is full there are no copies: the owners of frames then wait for the peer.
+type arena struct {
+	memory []byte
+	first  int // of the bytes in use
+	end    int // behind the bytes in use
+	used   int // copies
+}
+
+// copyOf returns a copy of a payload of n bytes and where it ends, nil if there
+// is no room for it.
+func (a *arena) copyOf(payload [][]byte, n int) (b []byte, end int) {
+	if n > copyLimit {
+		return nil, 0
+	}
+	if a.memory == nil {
+		a.memory = make([]byte, arenaSize)
+	}
+	if a.used == 0 {
+		a.first, a.end = 0, 0
+	}
+	at := a.end
+	switch {
+	case a.end < a.first || a.used > 0 && a.end == a.first: // in use around the end
+		if a.first-a.end < n {
+			return nil, 0
+		}
+	case len(a.memory)-a.end < n:
+		if a.first < n {
+			return nil, 0
+		}
+		at = 0
+	}
+	b = a.memory[at : at+n : at+n]
+	transport.Gather(b, payload, 0)
+	a.end = at + n
+	a.used++
+	return b, a.end
+}
+
+// free gives back the copy that was made first and ends at end.
+func (a *arena) free(end int) {
+	a.used--
+	a.first = end
+}
