@@ -178,9 +178,34 @@ func (r *receiver) Torn(h *transport.Header, n int) {
 		e.machine.Torn(u)
 	}
 	e.stats.total.UpdatesTorn++
+	r.place = section.Stage
 	if r.buf != nil {
 		e.staged.put(r.buf)
 		r.buf = nil
+	}
+	e.mu.Unlock()
+	e.changed()
+}
+
+// Lost implements transport.Receiver: an update that a broken connection took
+// with it.
+func (r *receiver) Lost(h *transport.Header) {
+	if h.Channel == transport.ChannelMessage {
+		r.msgs.Lost(h)
+		return
+	}
+	e := r.e
+	e.mu.Lock()
+	if m, u, ok := r.parse(h); ok && m.Kind == update.KindUpdate {
+		err := e.machine.Lost(u)
+		if err == nil && m.Next > 0 { // the claim that went with it is not lost
+			u.Task = m.Next - 1
+			err = e.machine.Claimed(u, e.now())
+		}
+		if err != nil {
+			e.fail(err)
+		}
+		e.stats.total.UpdatesLost++
 	}
 	e.mu.Unlock()
 	e.changed()

@@ -55,6 +55,7 @@ func (e *engine) frames(s *Section, acts []section.Action) {
 		if a.Kind == section.Send {
 			l := &s.tasks[a.Task]
 			f.Payload = update.Payload(f.Payload[:0], l.regions)
+			f.Soft = true // the peer can run the task itself
 			f.Mid = e.kills.mid(job.KillUpdate)
 			e.pending.Add(1)
 			e.stats.sent(l.known, l.bytes)

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/limit"
+	"github.com/intrahpc/intra/transport/tcp"
 )
 
 // Connect waits until every process has joined and returns a link to each
@@ -80,62 +82,76 @@ func (s *Session) awaitStart(ctx context.Context) ([]Peer, error) {
 	}
 }
 
-// wire is an authenticated connection to a peer.
-type wire struct {
-	peer Process
-	conn net.Conn
-}
+// linkDoubt is how long a link may be without a connection before the head
+// hears of it.
+const linkDoubt = 3 * time.Second
 
-// connectTCP dials the higher processes and is dialled by the lower ones.
+// connectTCP makes links to other hosts, and waits until each has its first
+// connection or its peer was declared dead. The higher processes are dialled,
+// the lower ones dial: then, and whenever a connection is lost.
 func (s *Session) connectTCP(ctx context.Context, peers []Peer) (map[Process]transport.Link, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	self := Endpoint{s.setup.Self, s.setup.Incarnation}
 	secure, err := NewSecure(&s.secret, self.String(), s.setup.TLS)
 	if err != nil {
 		return nil, err
 	}
+	// The address that peers reach is also the one that reaches them.
+	from := &net.TCPAddr{}
+	if a, ok := s.listener.Addr().(*net.TCPAddr); ok && !a.IP.IsUnspecified() {
+		from = &net.TCPAddr{IP: a.IP, Zone: a.Zone}
+	}
+	links := make(map[Process]transport.Link, len(peers))
+	lasting := make(map[Process]*tcp.Lasting, len(peers))
 	below := make(map[string]Process)
-	want := make(map[Process]bool)
-	wires := make(chan wire)
 	for _, p := range peers {
-		want[p.Process] = true
 		end := Endpoint{p.Process, p.Incarnation}
+		o := tcp.Options{SuspectAfter: linkDoubt, Suspect: func(err error) { s.doubt(p.Process, err) }}
 		if p.Process.Compare(self.Process) < 0 {
 			below[end.String()] = p.Process
-			continue
+		} else {
+			o.Dial = func(ctx context.Context) (net.Conn, error) { return s.dial(ctx, secure, from, end, p.Address) }
 		}
-		go s.dial(ctx, secure, end, p.Address, wires)
+		l := tcp.NewLasting(o)
+		lasting[p.Process], links[p.Process] = l, l
 	}
-	go secure.Serve(ctx, s.listener, func(peer string) bool { _, ok := below[peer]; return ok },
-		func(c net.Conn, peer string) { s.hand(ctx, wire{below[peer], c}, wires) })
-	links := make(map[Process]transport.Link, len(peers))
+	expected := func(peer string) bool {
+		p, ok := below[peer]
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return ok && !s.dead[p]
+	}
+	go secure.Serve(s.serving, s.listener, expected, func(c net.Conn, peer string) {
+		// A connection that comes to nothing is dialled again.
+		_ = lasting[below[peer]].Adopt(c)
+	})
+	for p, l := range lasting {
+		ok, err := s.awaitLink(ctx, p, l)
+		if err != nil {
+			return nil, closeAll(links, fmt.Errorf("connect the link to %v: %w", p, err))
+		}
+		if !ok {
+			l.Close()
+			delete(links, p)
+		}
+	}
+	return links, nil
+}
+
+// awaitLink waits until a link has a connection, or its peer is dead: false.
+func (s *Session) awaitLink(ctx context.Context, p Process, l *tcp.Lasting) (bool, error) {
 	for {
 		s.mu.Lock()
-		changed, ended := s.changed, s.err
-		for p := range want {
-			if s.dead[p] {
-				delete(want, p)
-			}
-		}
+		changed, ended, dead := s.changed, s.err, s.dead[p]
 		s.mu.Unlock()
-		if ended == nil && len(want) == 0 {
-			return links, nil
-		}
-		if ended != nil {
-			return nil, closeAll(links, fmt.Errorf("connect the links: %w", ended))
+		if ended != nil || dead {
+			return false, ended
 		}
 		select {
-		case w := <-wires:
-			if !want[w.peer] {
-				w.conn.Close()
-				continue
-			}
-			delete(want, w.peer)
-			links[w.peer] = newStreamLink(w.conn)
+		case <-l.Connected():
+			return true, nil
 		case <-changed:
 		case <-ctx.Done():
-			return nil, closeAll(links, fmt.Errorf("connect the links: %w", ctx.Err()))
+			return false, ctx.Err()
 		}
 	}
 }
@@ -147,28 +163,19 @@ func closeAll(links map[Process]transport.Link, err error) error {
 	return err
 }
 
-// dial reaches a peer that listens, again and again until it is declared dead
-// or Connect gives up: a refused connection is no verdict.
-func (s *Session) dial(ctx context.Context, secure *Secure, to Endpoint, address string, wires chan<- wire) {
-	for ctx.Err() == nil {
-		c, err := (&net.Dialer{Timeout: handshakeTime}).DialContext(ctx, "tcp", address)
-		if err == nil {
-			if c, err = secure.Client(ctx, c, to.String()); err == nil {
-				s.hand(ctx, wire{to.Process, c}, wires)
-				return
-			}
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-		}
-	}
-}
+// dialTime bounds one attempt to connect: the first packet of a lost attempt
+// is sent again only after a second or more, so a new attempt is faster.
+const dialTime = time.Second
 
-func (s *Session) hand(ctx context.Context, w wire, wires chan<- wire) {
-	select {
-	case wires <- w:
-	case <-ctx.Done():
-		w.conn.Close()
+// dial makes one attempt to reach a peer.
+func (s *Session) dial(ctx context.Context, secure *Secure, from *net.TCPAddr, to Endpoint, address string) (net.Conn, error) {
+	d := &net.Dialer{Timeout: dialTime, LocalAddr: from}
+	if to, err := netip.ParseAddrPort(address); err != nil || to.Addr().Unmap().Is4() != (from.IP.To4() != nil) {
+		d.LocalAddr = nil
 	}
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return secure.Client(ctx, c, to.String())
 }

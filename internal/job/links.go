@@ -71,6 +71,3 @@ func OpenLink(kind string, f *os.File, higher bool) (transport.Link, error) {
 	}
 	return nil, fmt.Errorf("link %q has no descriptor", kind)
 }
-
-// newStreamLink makes a link of an authenticated connection.
-func newStreamLink(c net.Conn) transport.Link { return tcp.New(c) }

@@ -30,6 +30,7 @@ const (
 	KindTrace     Kind = "trace"     // P Trace
 	KindFired     Kind = "fired"     // P Kill, Stats: will kill itself now
 	KindSuspect   Kind = "suspect"   // P Process, Text: the link to it has ended
+	KindMended    Kind = "mended"    // P Process: the link to it works again
 	KindFinish    Kind = "finish"    // P Stats: run returned nil
 	KindFail      Kind = "fail"      // P Failure, Stats
 	KindRelease   Kind = "release"   // H
@@ -127,7 +128,7 @@ func DecodeMessage(b []byte) (*Message, error) {
 		ok = ok && m.Stats != nil && m.Kill != nil
 	case KindFail:
 		ok = ok && m.Stats != nil && m.Failure != nil
-	case KindSuspect:
+	case KindSuspect, KindMended:
 		ok = ok && m.Process != nil
 	case KindTrace, KindReject, KindRefuse, KindStart, KindRelease, KindEnd:
 	default:

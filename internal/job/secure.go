@@ -15,6 +15,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/intrahpc/intra/transport/tcp"
 )
 
 // Secure makes the network connections of one member of a job: both ends of a
@@ -69,7 +71,7 @@ func (s *Secure) Client(ctx context.Context, c net.Conn, peer string) (net.Conn,
 			return c, err
 		}
 		// No name is verified, since none is certified: bind does it.
-		t := tls.Client(c, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, DynamicRecordSizingDisabled: true})
+		t := tls.Client(tcp.NewSocket(c), &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, DynamicRecordSizingDisabled: true})
 		return t, s.bind(ctx, t, ses, "tls dialler", "tls listener")
 	})
 }
@@ -87,7 +89,7 @@ func (s *Secure) Server(ctx context.Context, c net.Conn, expected func(peer stri
 		if peer = ses.call.from; s.cert == nil {
 			return c, nil
 		}
-		t := tls.Server(c, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*s.cert},
+		t := tls.Server(tcp.NewSocket(c), &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*s.cert},
 			SessionTicketsDisabled: true, DynamicRecordSizingDisabled: true})
 		return t, s.bind(ctx, t, ses, "tls listener", "tls dialler")
 	})

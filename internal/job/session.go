@@ -18,6 +18,8 @@ type Session struct {
 	secret   Secret
 	setup    Setup
 	listener net.Listener // links over TCP only
+	serving  context.Context
+	stop     context.CancelFunc // ends serving
 	latest   chan Stats   // holds the newest that is not sent yet
 	closed   chan struct{}
 	close    sync.Once
@@ -59,7 +61,9 @@ func newSession(ctx context.Context, in Inheritance, hello Hello) (*Session, err
 		files:   make(map[Process]*os.File),
 		dead:    make(map[Process]bool),
 	}
+	s.serving, s.stop = context.WithCancel(context.Background())
 	if err := s.join(ctx, in, hello); err != nil {
+		s.stop()
 		return nil, err
 	}
 	go s.read()
@@ -93,8 +97,8 @@ func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err er
 		return err
 	}
 	if s.setup.Listen != "" {
-		if s.listener, err = net.Listen("tcp", s.setup.Listen); err != nil {
-			return fmt.Errorf("listen for links: %w", err)
+		if s.listener, err = listenOn(s.setup.Listen); err != nil {
+			return err
 		}
 		return s.conn.Write(&Message{Kind: KindListen, Address: s.listener.Addr().String()})
 	}
@@ -238,6 +242,16 @@ func (s *Session) Suspect(p Process, err error) {
 	_ = s.conn.Write(&Message{Kind: KindSuspect, Process: &p, Text: text})
 }
 
+// doubt is how a link says that it has had no connection for a while, and
+// with nil that it has one again.
+func (s *Session) doubt(p Process, err error) {
+	if err != nil {
+		s.Suspect(p, err)
+		return
+	}
+	_ = s.conn.Write(&Message{Kind: KindMended, Process: &p})
+}
+
 func clip(s string) string {
 	if len(s) > maxText {
 		return s[:maxText] + " …"
@@ -250,6 +264,7 @@ func (s *Session) Close() error {
 	err := net.ErrClosed
 	s.close.Do(func() {
 		close(s.closed)
+		s.stop()
 		if s.listener != nil {
 			s.listener.Close()
 		}

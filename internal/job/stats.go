@@ -9,7 +9,8 @@ type Stats struct {
 	TasksReceived int64                `json:"tasks_received"` // results taken from a peer
 	TasksRerun    int64                `json:"tasks_rerun"`    // run here in place of a dead peer
 	UpdateBytes   int64                `json:"update_bytes"`   // payload of updates sent
-	UpdatesTorn   int64                `json:"updates_torn"`   // updates of a dying peer that broke off here
+	UpdatesTorn   int64                `json:"updates_torn"`   // updates that broke off here
+	UpdatesLost   int64                `json:"updates_lost"`   // updates that a connection took with it
 	Signature     uint64               `json:"signature"`      // of all sections entered, in order
 	TaskTypes     map[string]TaskStats `json:"task_types,omitempty"`
 }

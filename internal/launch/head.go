@@ -48,6 +48,7 @@ type head struct {
 	phase     phase
 	ledger    *ledger
 	members   map[job.Process]*member
+	doubts    map[doubt]bool // links that are reported to be without a connection
 	order     []*member
 	left      int // members not gone
 	failures  []failure
@@ -116,6 +117,8 @@ func (h *head) handle(m *member, msg *job.Message) {
 		h.fire(m, *msg.Kill)
 	case job.KindSuspect:
 		h.suspect(m, *msg.Process, msg.Text)
+	case job.KindMended:
+		h.mended(m, *msg.Process)
 	case job.KindFinish:
 		m.stats = *msg.Stats
 		h.eventf("%v has finished", m.process)
@@ -183,7 +186,17 @@ func (h *head) suspect(m *member, p job.Process, text string) {
 		return
 	}
 	h.eventf("%v has lost its link to %v: %s", m.process, p, text)
+	h.doubts[doubt{m.process, p}] = true
 	h.after(suspectAfter, func() { h.judge(m, other, text) })
+}
+
+// doubt is the suspicion of a process about its link to another one.
+type doubt struct{ of, about job.Process }
+
+// mended: the link from m to p has a connection again.
+func (h *head) mended(m *member, p job.Process) {
+	h.eventf("%v has its link to %v again", m.process, p)
+	delete(h.doubts, doubt{m.process, p})
 }
 
 // judge makes an end of the link that broke go, unless that end is dead anyway.
@@ -193,7 +206,11 @@ func (h *head) judge(m, other *member, text string) {
 	if h.phase != working || m.gone || other.gone || m.ending != nil || other.ending != nil {
 		return
 	}
-	if m.agent.doubtful() || other.agent.doubtful() {
+	if !h.doubts[doubt{m.process, other.process}] {
+		return
+	}
+	// One that is stopped does not answer on its links, and is judged for that.
+	if m.agent.doubtful() || other.agent.doubtful() || m.stoppedNow() || other.stoppedNow() {
 		h.after(suspectAfter, func() { h.judge(m, other, text) })
 		return
 	}

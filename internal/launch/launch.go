@@ -86,6 +86,7 @@ func Run(ctx context.Context, c Config) int {
 		secret:  job.NewSecret(),
 		ledger:  newLedger(c.Degrees),
 		members: make(map[job.Process]*member),
+		doubts:  make(map[doubt]bool),
 		posts:   make(chan func()),
 		done:    make(chan struct{}),
 	}

@@ -34,6 +34,9 @@ type ending struct {
 	detail string
 }
 
+// stoppedNow: the process was seen stopped just now.
+func (m *member) stoppedNow() bool { return time.Since(m.stopped) < 3*stopPoll }
+
 // ready: the process can get its links.
 func (m *member) ready() bool { return m.hello != nil && (m.listen == "" || m.address != "") }
 

@@ -35,6 +35,7 @@ type counts struct {
 	TasksRerun    int64 `json:"tasks_rerun"`
 	UpdateBytes   int64 `json:"update_bytes"`
 	UpdatesTorn   int64 `json:"updates_torn"`
+	UpdatesLost   int64 `json:"updates_lost"`
 }
 
 type failure struct {
@@ -76,6 +77,7 @@ func (c *counts) add(s job.Stats) {
 	c.TasksRerun += s.TasksRerun
 	c.UpdateBytes += s.UpdateBytes
 	c.UpdatesTorn += s.UpdatesTorn
+	c.UpdatesLost += s.UpdatesLost
 }
 
 func (h *head) report(code int) *report {

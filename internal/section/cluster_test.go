@@ -25,6 +25,9 @@ type cluster struct {
 	now      time.Duration
 	crashes  int  // still to come
 	unsafely bool // without snapshots
+	cuts     int  // of connections, still to come
+	lost     int  // updates so far
+	deaf     bool // nobody hears what was lost
 }
 
 // wire is one direction of a link: what was handed over and not delivered.
@@ -40,7 +43,8 @@ type frame struct {
 	claim  bool
 	bye    bool
 	words  []uint64
-	torn   int // > 0: only so many words were handed over before the death
+	torn   int  // > 0: only so many words were handed over before the death
+	lost   bool // an update that a broken connection took
 }
 
 // node is one replica. Its memory is one inout region per task: words that
@@ -173,6 +177,10 @@ func (c *cluster) crash(n *node) {
 	c.crashes--
 	for to, w := range c.links[n.id] {
 		w.closed = true
+		// There may have been no connection to say any more what was lost.
+		if at := slices.IndexFunc(w.frames, func(f frame) bool { return f.lost }); at >= 0 && c.rng.IntN(2) == 0 {
+			w.frames = w.frames[:at]
+		}
 		if k := len(w.frames); k > 0 && to != n.id && len(w.frames[k-1].words) > 0 && c.rng.IntN(2) == 0 {
 			w.frames[k-1].torn = 1 + c.rng.IntN(words-1)
 		}
@@ -189,6 +197,10 @@ func (n *node) moves() []func() {
 		if len(w.frames) > 0 {
 			all = append(all, func() { n.deliver(from, w) })
 		}
+	}
+	if c.cuts > 0 && c.rng.IntN(10) == 0 {
+		from := c.rng.IntN(len(c.nodes))
+		all = append(all, func() { n.cut(c.links[from][n.id]) })
 	}
 	if n.handled < len(c.epoch) {
 		// A death is handled when the dead one's link was read to the end.
@@ -284,12 +296,46 @@ func (n *node) post(to int, f frame) {
 	}
 }
 
+// cut breaks the connection of a link: from some frame on, updates that are
+// under way are lost, and the other frames come over the next connection.
+func (n *node) cut(w *wire) {
+	if w.closed {
+		return
+	}
+	n.c.cuts--
+	k := n.c.rng.IntN(len(w.frames) + 1)
+	for i := k; i < len(w.frames); i++ {
+		f := &w.frames[i]
+		if f.lost = f.lost || f.words != nil; f.lost {
+			n.c.lost++
+		}
+	}
+	if k == 0 && w.inside > 0 {
+		n.torn(&w.frames[0], w)
+	}
+}
+
+func (n *node) torn(f *frame, w *wire) {
+	if w.place == Into {
+		if !n.c.unsafely {
+			copy(n.task(f.update.Task), n.snapshot[f.update.Task])
+		}
+		n.m.Torn(f.update)
+	}
+	w.inside = 0
+}
+
 // deliver hands over the next word or frame of a link.
 func (n *node) deliver(from int, w *wire) {
 	f := &w.frames[0]
 	pop := func() { w.frames, w.inside = w.frames[1:], 0 }
 	var err error
 	switch {
+	case f.lost:
+		if !n.c.deaf {
+			err = n.m.Lost(f.update)
+		}
+		pop()
 	case f.claim:
 		err = n.m.Claimed(f.update, n.c.now)
 		pop()
@@ -306,12 +352,7 @@ func (n *node) deliver(from int, w *wire) {
 		}
 		n.receive(f, w)
 	case f.torn > 0 && w.inside == f.torn:
-		if w.place == Into {
-			if !n.c.unsafely {
-				copy(n.task(f.update.Task), n.snapshot[f.update.Task])
-			}
-			n.m.Torn(f.update)
-		}
+		n.torn(f, w)
 		pop()
 	case w.inside < words:
 		n.receive(f, w)

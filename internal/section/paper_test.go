@@ -171,6 +171,7 @@ func TestAClaimEnds(t *testing.T) {
 	}
 	t.Run("death", func(t *testing.T) { free(t, func(r *replica) { r.Dead(1) }) })
 	t.Run("discarded update", func(t *testing.T) { free(t, func(r *replica) { r.Refused(about(1, 1, 2)) }) })
+	t.Run("lost update", func(t *testing.T) { free(t, func(r *replica) { require.NoError(t, r.Lost(about(1, 1, 2))) }) })
 	t.Run("peer past the section", func(t *testing.T) {
 		free(t, func(r *replica) {
 			require.NoError(t, r.Claimed(Update{Peer: 1, Section: 1, Tasks: 1}, claimedAt))
@@ -213,6 +214,52 @@ func TestSkippedUpdateIsRunHere(t *testing.T) {
 	ran, last := r.runAll(0)
 	require.Equal(t, []int{2, 3, 1}, ran)
 	require.Equal(t, Done, last.Kind)
+}
+
+// An update that a broken connection took is to do here, also where a static
+// schedule says that nobody else does it; the other tasks of its sender are
+// still awaited.
+func TestLostUpdateIsRunHere(t *testing.T) {
+	for _, replicas := range []int{2, 3, 4} {
+		tasks := 2 * replicas
+		r := enter(t, 0, replicas, sched.Static, tasks)
+		// Half of it had come, into place.
+		place, err := r.Announce(about(1, 2, tasks), true)
+		require.NoError(t, err)
+		require.Equal(t, Into, place)
+		r.Torn(about(1, 2, tasks))
+		ran, last := r.runAll(0)
+		require.Equal(t, []int{0, 1}, ran)
+		require.Equal(t, Wait, last.Kind, "it may still come")
+		require.NoError(t, r.Lost(about(1, 2, tasks)))
+		ran, last = r.runAll(0)
+		require.Equal(t, []int{2}, ran)
+		require.Equal(t, Wait, last.Kind)
+		require.NotContains(t, r.sent[2], 1, "its sender has it")
+		for task := 3; task < tasks; task++ {
+			r.arrive(task/2, task, tasks)
+		}
+		_, last = r.runAll(0)
+		require.Equal(t, Done, last.Kind)
+	}
+}
+
+// The same before the section is entered.
+func TestLostEarlyUpdateIsRunHere(t *testing.T) {
+	r := enter(t, 1, 2, sched.Static, 0)
+	u := Update{Peer: 0, Section: 1, Task: 0, Tasks: 4, Signature: signature, Size: 100}
+	require.NoError(t, r.Lost(u))
+	r.Next(0)
+	r.Leave()
+	_, err := r.Enter(Entry{Policy: sched.Static, Tasks: 4, Signature: signature}, 0)
+	require.NoError(t, err)
+	ran, last := r.runAll(0)
+	require.ElementsMatch(t, []int{0, 1, 2, 3}, ran)
+	require.Equal(t, Done, last.Kind)
+	u.Signature++
+	r.Leave()
+	var d *Divergence
+	require.ErrorAs(t, r.Lost(u), &d, "what is lost is still compared")
 }
 
 // Replicas learn of a death at different times. If blocks depended on who is

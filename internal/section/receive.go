@@ -114,6 +114,25 @@ func (m *Machine) Refused(u Update) {
 	}
 }
 
+// Lost notes that an update will not come: a broken connection took it, or
+// what was left of it after Torn. Its sender has the task, and will not send
+// it again, so nobody waits for it: the claim is void, and the task is to do
+// here also where a static schedule assigned it to the sender. Updates of
+// other tasks come as if nothing had happened.
+func (m *Machine) Lost(u Update) error {
+	m.note(u.Peer, u.Section)
+	switch {
+	case m.peers[u.Peer].dead || u.Section < m.number:
+		return m.late(u)
+	case m.isOpen(u.Section):
+		if err := m.agree(u.Peer, u.Task, u.Tasks, u.Signature); err != nil {
+			return err
+		}
+	}
+	m.Refused(u)
+	return nil
+}
+
 // Torn ends the reservation of a task whose update broke off; the memory must
 // have been restored before.
 func (m *Machine) Torn(u Update) {

@@ -34,6 +34,9 @@ func schedule(seed uint64) *cluster {
 	}
 	c.inPlace = rng.IntN(2) == 0
 	c.crashes = rng.IntN(len(c.nodes))
+	if rng.IntN(2) == 0 {
+		c.cuts = rng.IntN(20)
+	}
 	if rng.IntN(3) == 0 {
 		c.inbox = int64(rng.IntN(1000))
 	}
@@ -80,6 +83,29 @@ func TestSnapshotIsNeeded(t *testing.T) {
 		}
 	}
 	require.Positive(t, wrong)
+}
+
+// TestLostUpdatesMustBeSaid shows that the simulation would see a replica that
+// does not hear which updates were lost: it waits for ever.
+func TestLostUpdatesMustBeSaid(t *testing.T) {
+	hung, lost := 0, 0
+	for seed := range uint64(1000) {
+		for _, deaf := range []bool{false, true} {
+			c := schedule(seed)
+			c.cuts, c.crashes, c.deaf = 20, 0, deaf
+			for i := range c.policy {
+				c.policy[i] = sched.Static
+			}
+			if err := c.run(); deaf && err != nil {
+				hung++
+			} else {
+				require.NoError(t, err, "INTRA_SEED=%d", seed)
+			}
+			lost += c.lost
+		}
+	}
+	require.Positive(t, lost)
+	require.Positive(t, hung)
 }
 
 // TestSharing: without failures and with every replica at the same speed, no

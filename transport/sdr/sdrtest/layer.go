@@ -31,6 +31,7 @@ func (c *channels) of(h *transport.Header) transport.Receiver {
 func (c *channels) Begin(h *transport.Header) []byte  { return c.of(h).Begin(h) }
 func (c *channels) End(h *transport.Header, b []byte) { c.of(h).End(h, b) }
 func (c *channels) Torn(h *transport.Header, n int)   { c.of(h).Torn(h, n) }
+func (c *channels) Lost(h *transport.Header)          { c.of(h).Lost(h) }
 func (c *channels) Closed(err error)                  { c.messages.Closed(err); c.layer.Closed(err) }
 
 // Now is the time of the run. It passes with every step, and jumps when
