@@ -86,6 +86,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Indexed = around.indexed
 	if c.RemoteShell == "" {
 		c.RemoteShell = around.rsh
 	}
@@ -126,8 +127,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 
 // surroundings are the hosts that the command line or the environment names.
 type surroundings struct {
-	hosts []job.Host // nil: only this one
-	rsh   string     // what starts a command on one of them
+	hosts   []job.Host      // nil: only this one
+	rsh     string          // what starts a command on one of them
+	indexed *launch.Indexed // they come by themselves
 }
 
 func findHosts(list, file string) (s surroundings, err error) {
@@ -149,6 +151,13 @@ func findHosts(list, file string) (s surroundings, err error) {
 			return s, fmt.Errorf("-hostfile: %w", err)
 		}
 	default:
+		if s.indexed, err = launch.FindIndexed(os.Getenv); err != nil {
+			return s, fmt.Errorf("inside an indexed job: %w", err)
+		}
+		if s.indexed != nil {
+			s.hosts = s.indexed.Hosts
+			return s, nil
+		}
 		if s.hosts, err = job.SlurmHosts(os.Getenv); err != nil {
 			return s, fmt.Errorf("inside a Slurm allocation: %w", err)
 		}

@@ -286,3 +286,37 @@ func TestDryRun(t *testing.T) {
 		require.Equal(t, want, stdout.String(), args)
 	}
 }
+
+// Every host runs the same command, as under Kubernetes.
+func TestIndexedJob(t *testing.T) {
+	c := newCluster(t, 3)
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, bytes.Repeat([]byte("secret"), 8), 0o600))
+	runAll := func(program ...string) (codes []int, stdout, stderr string) {
+		var out, errs bytes.Buffer
+		var all []*exec.Cmd
+		for i, h := range c.Hosts {
+			cmd := command(append([]string{"-n", "3", "-r", "1"}, program...)...)
+			w := h.Command(cmd.Path, cmd.Args[1:]...)
+			w.Env = append(cmd.Env, fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), "INTRA_HOSTS=pod-[0-2]",
+				fmt.Sprintf("INTRA_HEAD=%v:7700", c.Hosts[0].Addr), "INTRA_SECRET_FILE="+secret)
+			if i == 0 {
+				w.Stdout, w.Stderr = &out, &errs
+				time.Sleep(100 * time.Millisecond) // it need not be the first
+			}
+			require.NoError(t, w.Start())
+			all = append(all, w)
+		}
+		for _, w := range all {
+			w.Wait()
+			codes = append(codes, w.ProcessState.ExitCode())
+		}
+		return codes, out.String(), errs.String()
+	}
+	codes, stdout, stderr := runAll(steps("join", "out:x", "finish")...)
+	require.Equal(t, []int{0, 0, 0}, codes, stderr)
+	require.Equal(t, "x\nx\nx\n", stdout)
+	codes, _, stderr = runAll(steps("join", "1@kill:9", "forever")...)
+	require.Equal(t, []int{3, 0, 0}, codes, stderr)
+	c.requireEmpty()
+}

@@ -23,7 +23,7 @@ func run() int {
 		return launch.ExitOK
 	}
 	if len(os.Args) == 2 && os.Args[1] == asAgent {
-		return serve()
+		return serve(func() error { return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}) })
 	}
 	c, err := parse(os.Args[1:], os.Stderr)
 	switch {
@@ -32,6 +32,10 @@ func run() int {
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "intrarun: %v\n(intrarun -h lists the flags)\n", err)
 		return launch.ExitRefused
+	}
+	c.Guard = []string{"/proc/self/exe"}
+	if c.Indexed != nil && c.Indexed.Index > 0 && !c.DryRun {
+		return serve(func() error { return c.Indexed.Serve(context.Background(), *c) })
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -51,7 +55,7 @@ func run() int {
 		}
 		c.Agent = []string{self, asAgent}
 	}
-	c.Signals, c.Guard = signals, []string{"/proc/self/exe"}
+	c.Signals = signals
 	c.Stdin, c.Stdout, c.Stderr = stdin(), os.Stdout, os.Stderr
 	c.Progress = !c.Quiet && !c.Verbose && term.IsTerminal(int(os.Stderr.Fd()))
 	return launch.Run(context.Background(), *c)
@@ -60,10 +64,10 @@ func run() int {
 // asAgent makes intrarun the agent of a host: a head has started it.
 const asAgent = "-agent"
 
-func serve() int {
+func serve(life func() error) int {
 	// They are the head's business. Where it is gone nobody reads what we say.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
-	if err := launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}); err != nil {
+	if err := life(); err != nil {
 		fmt.Fprintln(os.Stderr, "intrarun: agent:", err)
 		return launch.ExitFailed
 	}

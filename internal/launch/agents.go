@@ -26,7 +26,8 @@ const hostPlace = "{host}"
 // thisHost is a host that needs no remote command.
 const thisHost = "localhost"
 
-// agentsTime bounds how long the head waits for its agents to connect.
+// agentsTime bounds how long the head waits for its agents to connect, and
+// they try.
 const agentsTime = 30 * time.Second
 
 // agents starts one agent per host and connects to them.
@@ -53,13 +54,18 @@ type agentResult struct {
 // connect starts all agents and returns them, in the order of the hosts, once
 // all are ready.
 func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
-	ctx, cancel := context.WithTimeout(ctx, agentsTime)
+	patience, port := agentsTime, "0"
+	if x := a.config.Indexed; x != nil {
+		patience = indexedTime
+		_, port, _ = net.SplitHostPort(x.Head)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	secure, err := job.NewSecure(&a.secret, headName, a.config.TLS)
 	if err != nil {
 		return nil, err
 	}
-	if a.listener, err = net.Listen("tcp", net.JoinHostPort(a.config.HeadAddress, "0")); err != nil {
+	if a.listener, err = net.Listen("tcp", net.JoinHostPort(a.config.HeadAddress, port)); err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
 	addresses, err := a.addresses()
@@ -85,7 +91,10 @@ func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
 		r, err := a.prepare(i, c)
 		tell(agentResult{i, r, err})
 	})
-	for i := range a.hosts {
+	for i, h := range a.hosts {
+		if x := a.config.Indexed; x != nil && h.Name != x.Hosts[0].Name {
+			continue // it comes by itself
+		}
 		if err := a.start(i, addresses, tell); err != nil {
 			return nil, err
 		}
@@ -125,7 +134,7 @@ func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
 				}
 			}
 			return nil, fmt.Errorf("no agent of %s has connected within %v: is the head reachable from there at one of %s (-head ADDRESS)?",
-				strings.Join(missing, ", "), agentsTime, strings.Join(addresses, ", "))
+				strings.Join(missing, ", "), patience, strings.Join(addresses, ", "))
 		}
 	}
 	return all, nil
@@ -168,7 +177,7 @@ func (a *agents) start(i int, addresses []string, tell func(agentResult)) error 
 	if err != nil {
 		return err
 	}
-	in, err := json.Marshal(summons{Version: job.Version, Secret: a.secret, Name: h.Name, Addresses: addresses, TLS: a.config.TLS})
+	in, err := json.Marshal(summons{Version: job.Version, Secret: a.secret, Name: h.Name, Addresses: addresses, TLS: a.config.TLS, Patience: agentsTime})
 	if err != nil {
 		return fmt.Errorf("start an agent: %w", err)
 	}
@@ -211,7 +220,7 @@ func (a *agents) command(host string) ([]string, error) {
 		return nil, fmt.Errorf("find the executable of the agents: %w", err)
 	}
 	agent := append([]string{self}, a.config.Agent[1:]...)
-	if host == thisHost {
+	if host == thisHost || a.config.Indexed != nil {
 		return agent, nil
 	}
 	words, err := splitQuoted(a.config.RemoteShell)

@@ -39,6 +39,7 @@ type Config struct {
 	HeadAddress string         // where agents reach the head; "": at any address of this host
 	Agent       []string       // the command that calls Serve, at the same path on all hosts
 	TLS         bool           // encrypt the connections between hosts
+	Indexed     *Indexed       // the hosts come by themselves; nil: they are started through RemoteShell
 	DryRun      bool           // show the placement, start nothing
 
 	Stdin          io.Reader // nil: nothing
@@ -89,6 +90,9 @@ func Run(ctx context.Context, c Config) int {
 		doubts:  make(map[doubt]bool),
 		posts:   make(chan func()),
 		done:    make(chan struct{}),
+	}
+	if c.Indexed != nil {
+		h.secret = c.Indexed.Secret
 	}
 	for _, k := range c.Kills {
 		h.kills = append(h.kills, scheduledKill{Kill: k})

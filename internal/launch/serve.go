@@ -26,6 +26,8 @@ type summons struct {
 	Name      string     `json:"name"`      // of its host
 	Addresses []string   `json:"addresses"` // of the head; one of them is reachable
 	TLS       bool       `json:"tls"`
+	// Patience is how long to try.
+	Patience time.Duration `json:"patience"`
 }
 
 // order is the head's first frame.
@@ -41,9 +43,6 @@ type readiness struct {
 	Lacks   bool   `json:"lacks"`   // the program has to be sent
 	Error   string `json:"error,omitempty"`
 }
-
-// connectTime bounds how long an agent tries to reach the head.
-const connectTime = 15 * time.Second
 
 // agentName is the name of an agent for its connection.
 func agentName(host string) string { return "agent " + host }
@@ -62,6 +61,10 @@ func Serve(ctx context.Context, in io.Reader, guardCommand []string) error {
 	if s.Version != job.Version {
 		return fmt.Errorf("protocol version %d here, %d at the head: use the same intrarun on all hosts", job.Version, s.Version)
 	}
+	return s.serve(ctx, guardCommand)
+}
+
+func (s *summons) serve(ctx context.Context, guardCommand []string) error {
 	g, err := startGuard(guardCommand)
 	if err != nil {
 		return err
@@ -89,7 +92,7 @@ func (s *summons) connect(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
 	type result struct {
 		conn net.Conn
