@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -211,52 +210,41 @@ func TestNothingSurvivesOnAnyHost(t *testing.T) {
 
 // Hosts 1 and 2 run the processes. The second of them is lost in all ways.
 func TestLossOfAHost(t *testing.T) {
-	c := newCluster(t, 3)
 	for _, s := range []struct {
 		name string
-		lose func(t *testing.T)
-		left bool // the processes there may outlive the verdict, cut off from all
+		lose func(c *cluster) error
 	}{
-		{"its agent is killed", func(t *testing.T) { require.NoError(t, syscall.Kill(c.agent(2), syscall.SIGKILL)) }, false},
-		{"its agent is stopped", func(t *testing.T) { require.NoError(t, syscall.Kill(c.agent(2), syscall.SIGSTOP)) }, false},
-		{"everything there is killed", func(t *testing.T) {
-			require.NoError(t, c.Hosts[2].Kill())
-			require.NoError(t, c.Hosts[2].Up())
-		}, false},
-		{"its link is down", func(t *testing.T) {
-			require.NoError(t, c.Hosts[2].Down())
-			t.Cleanup(func() { require.NoError(t, c.Hosts[2].Up()) })
-		}, false},
-		{"it hears nothing", func(t *testing.T) {
+		{"its agent is killed", func(c *cluster) error { return syscall.Kill(c.agent(2), syscall.SIGKILL) }},
+		{"its agent is stopped", func(c *cluster) error { return syscall.Kill(c.agent(2), syscall.SIGSTOP) }},
+		{"everything there is killed", func(c *cluster) error { return c.Hosts[2].Kill() }},
+		{"its link is down", func(c *cluster) error { return c.Hosts[2].Down() }},
+		{"it hears nothing", func(c *cluster) error {
 			c.Set(0, 2, netns.Conditions{Cut: true})
-			t.Cleanup(func() { c.All(netns.Conditions{}) })
-		}, false},
-		{"nothing is heard from it", func(t *testing.T) {
+			return nil
+		}},
+		{"nothing is heard from it", func(c *cluster) error {
 			c.Set(2, 0, netns.Conditions{Cut: true})
-			t.Cleanup(func() { c.All(netns.Conditions{}) })
-		}, false},
+			return nil
+		}},
 	} {
-		for r, want := range map[int]int{2: 0, 1: 3} {
-			t.Run(s.name+", with -r "+strconv.Itoa(r), func(t *testing.T) {
-				c.t = t
+		for replicas, want := range map[int]int{2: 0, 1: 3} {
+			t.Run(fmt.Sprintf("%s, -r %d", s.name, replicas), func(t *testing.T) {
+				c := newCluster(t, 3)
 				marks := filepath.Join(t.TempDir(), "pids")
-				// A line that only the lost replicas have written is not output yet.
-				_, wait := c.start(c.list(r, 1, 2), fmt.Sprintf("-n 2 -r %d", r),
-					"sh", "-c", strings.Join(steps("join", "out:one", "mark:"+marks, "sleep:3s", "out:two", "finish"), " ")+"; true")
-				all := pids(t, marks, 2*r)
-				s.lose(t)
-				lost := time.Now()
-				res := wait()
-				require.Equal(t, want, res.code, res.stderr)
-				require.Contains(t, res.stderr, "host "+c.Hosts[2].Name+" has not been heard of for")
-				if r == 2 {
-					require.Equal(t, "one\none\ntwo\ntwo\n", sorted(res.stdout))
-					require.ElementsMatch(t, []string{"0.1 host", "1.1 host"}, res.failures())
-					require.Contains(t, res.ends(), "lost")
+				_, wait := c.start(c.list(replicas, 1, 2), fmt.Sprintf("-n 2 -r %d", replicas),
+					"sh", "-c", strings.Join(steps("join", "out:one", "mark:"+marks, "sleep:2s", "out:two", "finish"), " ")+"; true")
+				all := pids(t, marks, 2*replicas)
+				require.NoError(t, s.lose(c))
+				r := wait()
+				require.Equal(t, want, r.code, r.stderr)
+				require.Contains(t, r.stderr, "host "+c.Hosts[2].Name+" has not been heard of for")
+				if replicas == 2 {
+					require.Equal(t, "one\none\ntwo\ntwo\n", sorted(r.stdout))
+					require.ElementsMatch(t, []string{"0.1 host", "1.1 host"}, r.failures())
+					require.Contains(t, r.ends(), "lost")
 				} else {
-					require.Contains(t, res.stderr, "rank 1 has lost its last replica")
+					require.Contains(t, r.stderr, "rank 1 has lost its last replica")
 				}
-				t.Log("over after", time.Since(lost))
 				requireGone(t, all)
 				c.requireEmpty()
 			})

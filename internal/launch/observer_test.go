@@ -1,0 +1,20 @@
+package launch
+
+import (
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// deafObserver takes everything and does nothing.
+type deafObserver struct{}
+
+func (deafObserver) started(job.Process, int, error)    {}
+func (deafObserver) hello(job.Process, *job.Hello)      {}
+func (deafObserver) message(job.Process, *job.Message)  {}
+func (deafObserver) unheard(job.Process, silence)       {}
+func (deafObserver) output(job.Process, stream, []byte) {}
+func (deafObserver) stopped(job.Process, time.Duration) {}
+func (deafObserver) programGone(job.Process)            {}
+func (deafObserver) exited(job.Process, exit)           {}
+func (deafObserver) failed(error)                       {}
