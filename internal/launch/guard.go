@@ -20,10 +20,11 @@ const GuardVariable = "INTRARUN_GUARD"
 // guard is a process that outlives intrarun, by a moment. The kernel kills the
 // children of intrarun with it, but not what a wrapper script has started, nor
 // does it remove the folder of a program built for the run. The guard holds a
-// pipe from intrarun, and does both when the pipe ends.
+// pipe from intrarun, and does both when the pipe ends. It also keeps a lease.
 type guard struct {
-	cmd  *exec.Cmd
-	pipe io.WriteCloser
+	cmd   *exec.Cmd
+	pipe  io.WriteCloser
+	ended chan struct{}
 }
 
 // startGuard starts command as a guard. It has a group of its own, so that the
@@ -39,7 +40,12 @@ func startGuard(command []string) (*guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the guard of the processes: %w", err)
 	}
-	return &guard{cmd, pipe}, nil
+	g := &guard{cmd, pipe, make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(g.ended)
+	}()
+	return g, nil
 }
 
 // tell never fails in a way that matters: without a guard the job runs as well.
@@ -62,18 +68,27 @@ func (g *guard) folder(path string) { g.tell("folder", path) }
 func (g *guard) close() {
 	if g != nil {
 		g.pipe.Close()
-		_ = g.cmd.Wait()
+		<-g.ended
 	}
 }
 
-// lease says until when, on the clock of monotonic, the caller may be silent.
-func (g *guard) lease(until int64) { g.tell("lease", strconv.FormatInt(until, 10)) }
+// lease says, on the clock of monotonic, until when the processes may run, and
+// from when on the caller must be gone.
+func (g *guard) lease(until, abandoned int64) { g.tell("lease", fmt.Sprint(until, " ", abandoned)) }
 
-// Guard reads what to clear away until in ends, and does it. A caller with a
-// lease that lets it pass is cleared away as well.
+// keeper is the guard's state.
+type keeper struct {
+	groups    map[int]bool
+	folders   []string
+	abandoned int64 // when the caller must be gone, 0 if it has no lease
+	paused    bool
+}
+
+// Guard reads what to clear away until in ends, and does it. While a lease is
+// over the processes are stopped; a caller that is then silent for long is
+// cleared away as well.
 func Guard(in io.Reader) {
-	groups := make(map[int]bool)
-	var folders []string
+	k := &keeper{groups: make(map[int]bool)}
 	caller := os.Getppid()
 	lines := make(chan string)
 	go func() {
@@ -87,31 +102,62 @@ func Guard(in io.Reader) {
 		var line string
 		select {
 		case line, open = <-lines:
+			if wait, leased := k.take(line); leased {
+				expiry.Reset(wait)
+			}
 		case <-expiry.C:
+			left := time.Duration(k.abandoned - monotonic())
+			if left > 0 {
+				k.signal(syscall.SIGSTOP)
+				k.paused = true
+				expiry.Reset(left)
+				continue
+			}
 			if os.Getppid() == caller { // else that number may be somebody else's
 				_ = syscall.Kill(caller, syscall.SIGKILL)
 			}
 			open = false
 		}
-		what, arg, _ := strings.Cut(line, " ")
-		group, _ := strconv.Atoi(arg)
-		switch what {
-		case "watch":
-			groups[group] = group > 1
-		case "forget":
-			delete(groups, group)
-		case "folder":
-			folders = append(folders, arg)
-		case "lease":
-			expiry.Reset(time.Duration(int64(group) - monotonic()))
-		}
 	}
-	for group, valid := range groups {
-		if valid {
-			killGroup(group, syscall.SIGKILL)
-		}
-	}
-	for _, f := range folders {
+	k.signal(syscall.SIGKILL)
+	for _, f := range k.folders {
 		_ = os.RemoveAll(f) // nobody is left to hear of it
+	}
+}
+
+// take does what a line says. It returns how long a new lease lasts.
+func (k *keeper) take(line string) (wait time.Duration, leased bool) {
+	what, arg, _ := strings.Cut(line, " ")
+	group, _ := strconv.Atoi(arg)
+	switch what {
+	case "watch":
+		if group > 1 {
+			k.groups[group] = true
+		}
+		if k.paused {
+			killGroup(group, syscall.SIGSTOP)
+		}
+	case "forget":
+		delete(k.groups, group)
+	case "folder":
+		k.folders = append(k.folders, arg)
+	case "lease":
+		var until int64
+		if _, err := fmt.Sscan(arg, &until, &k.abandoned); err != nil {
+			return 0, false
+		}
+		wait = time.Duration(until - monotonic())
+		if k.paused && wait > 0 {
+			k.paused = false
+			k.signal(syscall.SIGCONT)
+		}
+		return wait, true
+	}
+	return 0, false
+}
+
+func (k *keeper) signal(s syscall.Signal) {
+	for group := range k.groups {
+		killGroup(group, s)
 	}
 }

@@ -131,6 +131,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 	h.began = time.Now()
 	if h.config.Placement == nil {
 		here := newLocal(h, h.secret, h.plan(program), g)
+		here.watch(func() bool { return false })
 		defer here.close()
 		h.enlist(func(job.Process) (agent, *job.Host) { return here, nil })
 	} else {

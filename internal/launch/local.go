@@ -55,9 +55,12 @@ func newLocal(o observer, secret job.Secret, p plan, g *guard) *local {
 		children: make(map[job.Process]*child),
 	}
 	go a.parent()
-	go a.watchStops()
 	return a
 }
+
+// watch begins to look for processes that are stopped. While paused returns
+// true that is none of their own doing.
+func (a *local) watch(paused func() bool) { go a.watchStops(paused) }
 
 // parent starts all processes from one thread, since the kernel sends their
 // parent-death signal when that thread ends. It lives as long as the agent.
@@ -318,9 +321,13 @@ func (a *local) signal(p job.Process, s syscall.Signal) {
 	}
 }
 
+// killTime is how long the agent watches its processes die; what takes longer
+// dies without it.
+const killTime = 50 * time.Millisecond
+
 // killAll kills every process and waits for their end, not for long.
 func (a *local) killAll() {
-	for deadline := time.Now().Add(guardTime); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(killTime); ; time.Sleep(time.Millisecond) {
 		a.mu.Lock()
 		for _, c := range a.children {
 			killGroup(c.cmd.Process.Pid, syscall.SIGKILL)

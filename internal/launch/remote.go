@@ -21,9 +21,9 @@ type remote struct {
 	quit     chan struct{}
 
 	mu      sync.Mutex
-	heard   time.Time // when the last beat came
-	ended   string    // why the connection has ended, "" if it has not
-	over    bool      // closed or lost: nothing is said or heard any more
+	quiet   quiet
+	ended   string // why the connection has ended, "" if it has not
+	over    bool   // closed or lost: nothing is said or heard any more
 	sources map[job.Process]*source
 }
 
@@ -42,16 +42,13 @@ type startResult struct {
 
 // newRemote takes over the connection to an agent that is ready.
 func newRemote(h *job.Host, m *mux, listen string) *remote {
-	return &remote{host: h, listen: listen, mux: m, quit: make(chan struct{}), heard: time.Now(),
+	return &remote{host: h, listen: listen, mux: m, quit: make(chan struct{}),
 		sources: make(map[job.Process]*source)}
 }
 
 // serve begins to listen to the agent.
 func (r *remote) serve(o observer, lost func(why string)) {
 	r.observer, r.lost = o, lost
-	r.mu.Lock()
-	r.heard = time.Now()
-	r.mu.Unlock()
 	go r.read()
 	go r.watch()
 }
@@ -92,7 +89,7 @@ func (r *remote) feed(p job.Process, b []byte) {
 func (r *remote) doubtful() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.over || r.ended != "" || time.Since(r.heard) > doubtTime
+	return r.over || r.ended != "" || r.quiet.silent > doubtTime
 }
 
 // close tells the agent that the job is over.
@@ -120,7 +117,8 @@ func (r *remote) finish() bool {
 
 // watch declares the host lost after a long silence.
 func (r *remote) watch() {
-	tick := time.NewTicker(beatEvery / 4)
+	const step = beatEvery / 4
+	tick := time.NewTicker(step)
 	defer tick.Stop()
 	for {
 		select {
@@ -129,17 +127,16 @@ func (r *remote) watch() {
 		case <-tick.C:
 		}
 		r.mu.Lock()
-		silent, ended := time.Since(r.heard), r.ended
+		lost := r.quiet.look(time.Now(), 2*step)
+		why := fmt.Sprintf("host %s has not been heard of for %.1f s", r.host.Name, r.quiet.silent.Seconds())
+		if r.ended != "" {
+			why += ", after its connection ended: " + r.ended
+		}
 		r.mu.Unlock()
-		if silent < silenceTime {
-			continue
+		if lost {
+			r.declare(why)
+			return
 		}
-		why := fmt.Sprintf("host %s has not been heard of for %.1f s", r.host.Name, silent.Seconds())
-		if ended != "" {
-			why += ", after its connection ended: " + ended
-		}
-		r.declare(why)
-		return
 	}
 }
 
@@ -199,7 +196,7 @@ func (r *remote) take(f *frame) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if !r.over {
-			r.heard = time.Now()
+			r.quiet.beat()
 			r.mux.beat(frameAnswer, n)
 		}
 		return nil

@@ -184,8 +184,9 @@ func prepare(m *mux, secret job.Secret, g *guard) (*server, error) {
 		m.finish()
 		return nil, errors.New(ready.Error)
 	}
-	s := &server{mux: m, guard: g, windows: make(map[job.Process]*[crashes]*window), stdin: make(map[job.Process]*inbox), beats: make(map[uint64]time.Time)}
+	s := &server{mux: m, guard: g, windows: make(map[job.Process]*[crashes]*window), stdin: make(map[job.Process]*inbox), beats: make(map[uint64]int64)}
 	s.local = newLocal(s, secret, o.Plan, g)
+	s.local.watch(s.paused)
 	return s, nil
 }
 
@@ -252,41 +253,52 @@ type server struct {
 	mu      sync.Mutex
 	windows map[job.Process]*[crashes]*window
 	stdin   map[job.Process]*inbox
-	beats   map[uint64]time.Time // when those were sent that have no answer yet
-	lease   *time.Timer
+	beats   map[uint64]int64 // when those were sent that have no answer yet, by monotonic
+	last    uint64           // the last beat sent
+	until   int64            // when the lease is over
 }
 
-// run serves until the head says that the job is over, or the lease is.
+// run serves until the head says that the job is over, or is gone.
 func (s *server) run() error {
 	quit := make(chan struct{})
 	defer close(quit)
-	ended := make(chan error, 2)
-	s.lease = time.AfterFunc(leaseTime, func() {
-		ended <- fmt.Errorf("no word from the head for %v", leaseTime)
-	})
-	defer s.lease.Stop()
-	s.guard.lease(monotonic() + int64(leaseTime+guardTime))
-	go s.beat(quit)
+	ended := make(chan error, 3)
+	s.prolong(monotonic())
+	go func() { ended <- s.beat(quit) }()
 	go func() { ended <- s.read() }()
+	go func() {
+		select {
+		case <-s.guard.ended:
+			ended <- errors.New("its guard is gone")
+		case <-quit:
+		}
+	}()
 	err := <-ended
 	s.mux.drop()
 	s.local.killAll()
 	return err
 }
 
-// beat asks the head again and again to prolong the lease.
-func (s *server) beat(quit chan struct{}) {
+// beat asks the head again and again to prolong the lease, until the head does
+// not answer any more.
+func (s *server) beat(quit chan struct{}) error {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
-	for n := uint64(1); ; n++ {
+	for {
 		s.mu.Lock()
-		s.beats[n] = time.Now()
+		if len(s.beats) >= abandonBeats {
+			s.mu.Unlock()
+			return fmt.Errorf("%d beats without an answer from the head", abandonBeats)
+		}
+		s.last++
+		n := s.last
+		s.beats[n] = monotonic()
 		s.mu.Unlock()
 		s.mux.beat(frameBeat, n)
 		select {
 		case <-tick.C:
 		case <-quit:
-			return
+			return nil
 		}
 	}
 }
@@ -294,21 +306,31 @@ func (s *server) beat(quit chan struct{}) {
 // answered prolongs the lease from when beat n was sent.
 func (s *server) answered(n uint64) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	at, ok := s.beats[n]
-	if !ok {
-		return
-	}
 	for k := range s.beats {
-		if k <= n {
+		if ok && k <= n {
 			delete(s.beats, k)
 		}
 	}
-	left := leaseTime - time.Since(at)
-	if left > 0 && s.lease.Stop() {
-		s.lease.Reset(left)
-		s.guard.lease(monotonic() + int64(left+guardTime))
+	s.mu.Unlock()
+	if ok {
+		s.prolong(at)
 	}
+}
+
+// prolong begins a lease at the moment of that name.
+func (s *server) prolong(at int64) {
+	s.mu.Lock()
+	s.until = at + int64(leaseTime)
+	s.mu.Unlock()
+	s.guard.lease(at+int64(leaseTime), at+int64(abandonTime))
+}
+
+// paused: the guard has, or may have, stopped the processes.
+func (s *server) paused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return monotonic() > s.until-int64(doubtTime)
 }
 
 // read does what the head says. It returns nil when the job is over.

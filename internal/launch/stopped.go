@@ -14,7 +14,7 @@ const stopPoll = 100 * time.Millisecond
 
 // watchStops tells of processes that are stopped, by a signal and not by a
 // debugger. A process that is merely slow is none of its business.
-func (a *local) watchStops() {
+func (a *local) watchStops(paused func() bool) {
 	tick := time.NewTicker(stopPoll)
 	defer tick.Stop()
 	last := time.Now()
@@ -25,7 +25,7 @@ func (a *local) watchStops() {
 		case <-tick.C:
 		}
 		now := time.Now()
-		pause := now.Sub(last) > 5*stopPoll // we were stopped ourselves
+		pause := now.Sub(last) > 5*stopPoll || paused() // we were stopped ourselves, or have stopped them
 		last = now
 		for p, d := range a.findStopped(now, pause) {
 			a.observer.stopped(p, d)
