@@ -47,7 +47,7 @@ func (n *Node) stand(now time.Duration) {
 	if n.ready == 0 {
 		n.ready = now
 	}
-	rank := time.Duration(slices.Index(n.members, n.self))
+	rank := time.Duration(max(slices.Index(n.members, n.self)-1, 0)) // of the two that may follow the head
 	if now < n.ready+rank*n.timing.Stagger || now < n.next {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 type lead struct {
 	term      uint64 // 0: it is not the head
 	announced bool
+	fresh     bool                 // announced, and nobody judged yet
 	until     time.Duration        // its lease
 	leased    map[ID]time.Duration // until when, by our clock, others may hold one
 	condemned map[ID]bool          // those whose loss has been proposed get no more
@@ -44,7 +45,7 @@ func (n *Node) checkLead(now time.Duration) {
 		n.renew(now)
 	}
 	if !n.lead.announced && n.Leads(now) {
-		n.lead.announced = true
+		n.lead.announced, n.lead.fresh = true, true
 		n.act(Lead{n.lead.term, n.log.state.Clone()})
 	}
 }

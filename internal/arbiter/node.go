@@ -216,6 +216,10 @@ func (n *Node) Receive(m *Message, now time.Duration) []Action {
 		n.hearRaft(r, now)
 	}
 	n.drain(now)
+	if n.lead.fresh { // it may know at once who is lost
+		n.lead.fresh = false
+		n.judge(now)
+	}
 	return n.take()
 }
 
@@ -311,7 +315,7 @@ func (n *Node) drain(now time.Duration) {
 		return
 	}
 	words := make(map[ID][]*raftpb.Message)
-	broken := n.log.broken != nil
+	broken, known := n.log.broken != nil, len(n.verdicts)
 	err := n.log.drain(func(m *raftpb.Message) {
 		words[ID(m.GetTo())] = append(words[ID(m.GetTo())], m)
 	}, func(e Entry) {
@@ -329,6 +333,9 @@ func (n *Node) drain(now time.Duration) {
 		n.act(Broken{err})
 	}
 	n.checkLead(now)
+	if len(n.verdicts) > known && n.Leads(now) {
+		n.beat(now) // nobody should wait for a verdict
+	}
 }
 
 // announce learns the verdicts of the log.
