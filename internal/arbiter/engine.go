@@ -53,6 +53,9 @@ type Config struct {
 	Secret job.Secret
 	Timing Timing
 	Word   *lease.Word // of this host's processes; nil if there are none
+	// Renewed, if not nil, is told each new end of this host's lease, 0 when it
+	// is over for good. It must not block.
+	Renewed func(until time.Duration)
 }
 
 // Engine drives a Node: it keeps the time, and sends and receives. Its methods
@@ -173,9 +176,7 @@ func (e *Engine) do(actions []Action) {
 		case Send:
 			e.send(a)
 		case Lease:
-			if e.config.Word != nil {
-				e.config.Word.Publish(a.Until)
-			}
+			e.publish(a.Until)
 		default:
 			news = append(news, a)
 		}
@@ -187,6 +188,15 @@ func (e *Engine) do(actions []Action) {
 	e.events = append(e.events, news...)
 	e.mu.Unlock()
 	e.some.Broadcast()
+}
+
+func (e *Engine) publish(until time.Duration) {
+	if e.config.Word != nil {
+		e.config.Word.Publish(until)
+	}
+	if e.config.Renewed != nil {
+		e.config.Renewed(until)
+	}
 }
 
 func (e *Engine) send(a Send) {
@@ -218,7 +228,7 @@ func (e *Engine) ask(f func()) error {
 }
 
 // Next waits for the next thing that happens: a Lead, Yield, Leader, Committed,
-// Verdict, Suspected, Fence or Broken. ok is false after Close. Nothing is
+// Verdict, Handled, Suspected, Fence or Broken. ok is false after Close. Nothing is
 // dropped; one goroutine calls it.
 func (e *Engine) Next() (a Action, ok bool) {
 	e.mu.Lock()
@@ -270,9 +280,7 @@ func (e *Engine) Close() error {
 }
 
 func (e *Engine) end() {
-	if e.config.Word != nil {
-		e.config.Word.Publish(0)
-	}
+	e.publish(0)
 	e.mu.Lock()
 	e.ended = true
 	e.mu.Unlock()

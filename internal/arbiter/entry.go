@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -17,7 +18,7 @@ const (
 	Placed   Kind = "placed"   // Process, Incarnation, Node, PID: it has been started there
 	Started  Kind = "started"  // all have joined
 	Died     Kind = "died"     // Process, Incarnation, Cause, Text
-	Lost     Kind = "lost"     // Node, Text: with all that runs there
+	Lost     Kind = "lost"     // Node, Text, Testimonies: with all that runs there
 	Finished Kind = "finished" // Process, Incarnation: run returned nil
 	Decided  Kind = "decided"  // Code, Text: the end of the job
 	Released Kind = "released" // all that live have finished and may go
@@ -38,6 +39,8 @@ type Entry struct {
 	Key         string      `json:"key,omitempty"`
 	Value       []byte      `json:"value,omitempty"`
 	Text        string      `json:"text,omitempty"`
+
+	Testimonies []detect.Testimony `json:"testimonies,omitempty"`
 }
 
 // MaxEntry bounds an encoded entry, in bytes. What is longer, like a big

@@ -134,7 +134,7 @@ func (n *Node) judge(now time.Duration) {
 			continue
 		}
 		n.lead.condemned[id] = true
-		if err := n.propose(Entry{Kind: Lost, Node: id, Text: evidence.String()}); err != nil {
+		if err := n.propose(Entry{Kind: Lost, Node: id, Text: evidence.String(), Testimonies: evidence.Testimonies}); err != nil {
 			n.act(Broken{err})
 		}
 	}

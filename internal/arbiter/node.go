@@ -96,6 +96,11 @@ type (
 	Committed struct{ Entry Entry }
 	// Verdict: the next verdict, in the same order everywhere.
 	Verdict struct{ job.Verdict }
+	// Handled tells the head that a node knows the verdicts up to an epoch.
+	Handled struct {
+		Node  ID
+		Epoch uint64
+	}
 	// Lease: processes of this host may act until then.
 	Lease struct{ Until time.Duration }
 	// Suspected: the head has begun to suspect a node.
@@ -112,6 +117,7 @@ func (Yield) action()     {}
 func (Leader) action()    {}
 func (Committed) action() {}
 func (Verdict) action()   {}
+func (Handled) action()   {}
 func (Lease) action()     {}
 func (Suspected) action() {}
 func (Fence) action()     {}
@@ -204,8 +210,8 @@ func (n *Node) Receive(m *Message, now time.Duration) []Action {
 		return n.take()
 	}
 	if n.log != nil {
-		if why, lost := n.log.state.Lost[m.From]; lost {
-			n.act(Send{m.From, &Message{From: n.self, To: m.From, Lost: why}})
+		if loss, lost := n.log.state.Lost[m.From]; lost {
+			n.act(Send{m.From, &Message{From: n.self, To: m.From, Lost: loss.Text}})
 			return n.take()
 		}
 	}
@@ -272,7 +278,12 @@ func (n *Node) hear(p *peer, m *Message, now time.Duration) {
 		return // late or twice
 	}
 	p.seq, p.came = m.Seq, now
-	p.epoch = max(p.epoch, m.Epoch)
+	if m.Epoch > p.epoch {
+		p.epoch = m.Epoch
+		if n.lead.announced {
+			n.act(Handled{m.From, m.Epoch})
+		}
+	}
 	for _, s := range m.Sightings {
 		p.sightings[s.Host] = report{s, now}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -25,6 +26,13 @@ type Place struct {
 	Node        ID       `json:"node"`
 	PID         int      `json:"pid,omitempty"`
 	Standing    Standing `json:"standing"`
+}
+
+// Loss is why a node was declared lost: who had heard it last and when, as of
+// the verdict.
+type Loss struct {
+	Text        string             `json:"text"`
+	Testimonies []detect.Testimony `json:"testimonies"`
 }
 
 // Output names a stream of a rank.
@@ -53,7 +61,7 @@ type State struct {
 	Places   map[job.Process]Place `json:"places"`
 	Through  map[int]bool          `json:"through"`  // ranks that have finished in a replica
 	Verdicts []job.Verdict         `json:"verdicts"` // epoch i+1 at index i
-	Lost     map[ID]string         `json:"lost"`     // nodes, with the evidence
+	Lost     map[ID]Loss           `json:"lost"`     // nodes
 	Lines    map[Output]uint64     `json:"lines"`    // written, at least
 	Started  bool                  `json:"started"`
 	Released bool                  `json:"released"`
@@ -68,7 +76,7 @@ func NewState() *State {
 		Notes:   make(map[string][]byte),
 		Places:  make(map[job.Process]Place),
 		Through: make(map[int]bool),
-		Lost:    make(map[ID]string),
+		Lost:    make(map[ID]Loss),
 		Lines:   make(map[Output]uint64),
 	}
 }
@@ -96,7 +104,7 @@ func (s *State) Apply(e Entry) []job.Verdict {
 		}
 	case Lost:
 		if _, lost := s.Lost[e.Node]; !lost {
-			s.Lost[e.Node] = e.Text
+			s.Lost[e.Node] = Loss{e.Text, e.Testimonies}
 			return s.loseNode(e)
 		}
 	case Finished:

@@ -9,7 +9,7 @@ import (
 
 // Testimony is a sighting with who made it.
 type Testimony struct {
-	Observer ID
+	Observer ID `json:"observer"`
 	Sighting
 }
 

@@ -104,13 +104,13 @@ func (m *monitor) remembered(c *Config, now time.Duration) time.Duration {
 
 // Sighting is what an observer can say of one host.
 type Sighting struct {
-	Host ID
+	Host ID `json:"host"`
 	// Age is the time since the last round trip.
-	Age time.Duration
+	Age time.Duration `json:"age"`
 	// Silence is the part of Age in which the observer was awake.
-	Silence time.Duration
+	Silence time.Duration `json:"silence"`
 	// Limit is how much silence is too much.
-	Limit time.Duration
+	Limit time.Duration `json:"limit"`
 }
 
 // Suspect: the observer thinks that the host is lost.
