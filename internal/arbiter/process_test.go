@@ -126,10 +126,13 @@ func (p *process) find(what string, match func(told) bool) (t told, ok bool) {
 
 func (p *process) wait(t *testing.T, what string, match func(told) bool) (got told) {
 	t.Helper()
-	require.Eventually(t, func() (ok bool) {
-		got, ok = p.find(what, match)
+	require.Eventually(t, func() bool {
+		line, ok := p.find(what, match)
+		if ok {
+			got = line
+		}
 		return ok
-	}, 60*time.Second, 2*time.Millisecond, "%s: %v", what, p.lines)
+	}, 60*time.Second, 2*time.Millisecond, what)
 	return got
 }
 

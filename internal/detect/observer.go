@@ -29,7 +29,7 @@ var DefaultConfig = Config{
 	Floor:    650 * time.Millisecond,
 	Spread:   2.5,
 	HalfLife: 2 * time.Minute,
-	Ceiling:  10 * time.Second,
+	Ceiling:  5 * time.Second,
 }
 
 // attention is how much of the time between two calls of Wake can count as
@@ -49,6 +49,7 @@ type Observer struct {
 
 // monitor is the memory of one watched host.
 type monitor struct {
+	met   bool          // it has been heard at all
 	heard time.Duration // time of the last round trip
 	awake time.Duration // the observer's time awake then
 	peak  time.Duration // longest silence that it has lived through,
@@ -91,10 +92,11 @@ func (o *Observer) Heard(h ID, now time.Duration) {
 		return
 	}
 	o.Wake(now)
-	if silence := now - m.heard; silence > m.remembered(&o.config, now) {
+	// How long it took to appear says nothing of how it is when it is there.
+	if silence := now - m.heard; m.met && silence > m.remembered(&o.config, now) {
 		m.peak, m.since = silence, now
 	}
-	m.heard, m.awake = now, o.awake
+	m.met, m.heard, m.awake = true, now, o.awake
 }
 
 // remembered is the longest silence of late, which fades.

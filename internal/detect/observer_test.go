@@ -75,14 +75,17 @@ func TestOwnLateness(t *testing.T) {
 func TestAdapts(t *testing.T) {
 	o := NewObserver(DefaultConfig, 0)
 	o.Watch(1, 0)
-	now := walk(o, 0, 600*ms, 50*ms, false)
-	now = walk(o, now, now+ms, 50*ms, true)
+	now := walk(o, 0, 3*time.Second, 50*ms, false) // it is not there yet
+	now = walk(o, now, now+time.Second, 50*ms, true)
+	require.Equal(t, DefaultConfig.Floor, sighting(t, o, now).Limit)
+	now = walk(o, now, now+550*ms, 50*ms, false)
+	now = walk(o, now+50*ms, now+51*ms, 50*ms, true)
 	require.InDelta(t, 1500, sighting(t, o, now).Limit.Milliseconds(), 10)
 	now = walk(o, now, now+2*time.Minute, 50*ms, true)
 	require.InDelta(t, 750, sighting(t, o, now).Limit.Milliseconds(), 10)
 	now = walk(o, now, now+2*time.Minute, 50*ms, true)
 	require.Equal(t, DefaultConfig.Floor, sighting(t, o, now).Limit)
-	now = walk(o, now, now+8*time.Second, 50*ms, false)
+	now = walk(o, now, now+4*time.Second, 50*ms, false)
 	now = walk(o, now, now+ms, 50*ms, true)
 	require.Equal(t, DefaultConfig.Ceiling, sighting(t, o, now).Limit)
 }
