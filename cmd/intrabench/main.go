@@ -24,6 +24,7 @@ var commands = []command{
 	{"spmv", "sparse matrix-vector products, in every format", runSpMV},
 	{"figures", "HPCCG or GTC native, replicated and shared: the paper's figures 5 and 6c, and E over bandwidth", runFigures},
 	{"inout", "what it costs that a task changes its memory in place", runInOut},
+	{"slow", "a section that is shared with a slower replica", runSlow},
 	{"hpccg", "HPCCG as a whole, beside an outside program", runHPCCG},
 	{"pingpong", "messages between two ranks, replicated and not", runPingpong},
 	{"collectives", "collective operations, replicated and not", runCollectives},
