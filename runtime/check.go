@@ -80,6 +80,7 @@ func (c *check) run(i int) {
 			c.guilty[t]++
 			c.blame(i, d)
 		}
+		c.fused(i)
 	}
 	clean.initial = nil // only the results are needed from here on
 }

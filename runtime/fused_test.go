@@ -112,3 +112,42 @@ func TestFusedBodyThatPanics(t *testing.T) {
 	var tp *intra.TaskPanic
 	require.ErrorAs(t, r.Err, &tp)
 }
+
+func TestCheckedModeRunsFusedBodies(t *testing.T) {
+	for want, fused := range map[string]func(w, second []float64){
+		"": func(w, second []float64) {
+			for i := range w {
+				w[i], second[i] = 3, 3
+			}
+		},
+		"writes something else than the body of the task": func(w, second []float64) {
+			for i := range w {
+				w[i], second[i] = 4, 4
+			}
+		},
+		"stores something else to its second place": func(w, second []float64) {
+			for i := range w {
+				w[i] = 3
+			}
+			second[0] = 3
+		},
+		"panics: out of plasma": func(w, second []float64) { panic("out of plasma") },
+	} {
+		findings, err := intratest.Findings(func(s *intra.Section) {
+			w := make([]float64, 8)
+			s.Launch(taskFused, func() {
+				for i := range w {
+					w[i] = 3
+				}
+			}, intra.OutFused("w", w, func(second []float64) { fused(w, second) }))
+		})
+		require.NoError(t, err)
+		if want == "" {
+			require.Empty(t, findings)
+			continue
+		}
+		require.Len(t, findings, 1)
+		require.Contains(t, findings[0].Text, want)
+		require.Equal(t, "out(w)", findings[0].Argument)
+	}
+}
