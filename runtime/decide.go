@@ -41,6 +41,9 @@ const (
 	// take more than the second are a reason to see first what the bodies
 	// take, in a section that is not shared.
 	negligible, forbidding = 100 * time.Microsecond, 5 * time.Millisecond
+	// foresight is how many sections that takes: the first one may touch its
+	// memory for the first time.
+	foresight = 2
 )
 
 // lossy says of how many samples of sharing each must be how much longer than
@@ -83,6 +86,8 @@ func (w *window) median() time.Duration {
 	return s[n/2]
 }
 
+func (w *window) least() time.Duration { return slices.Min(w.last[:min(w.n, samples)]) }
+
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
 
 // about returns what is known of sections like s, and the size of its updates.
@@ -113,10 +118,10 @@ func (d *decision) policy(transfer time.Duration) sched.Policy {
 		return sched.Adaptive
 	case d.alone.n == 0 && transfer < forbidding:
 		return sched.Adaptive
-	case d.alone.n == 0:
+	case d.alone.n < foresight && transfer >= forbidding:
 		return sched.Replicate // see first what it takes
 	}
-	if alone := d.alone.median(); transfer >= alone {
+	if alone := d.alone.least(); transfer >= alone-alone/hysteresis {
 		d.giveUp(alone/2+transfer, alone)
 		return sched.Replicate
 	}
@@ -141,7 +146,7 @@ func (d *decision) giveUp(shared, alone time.Duration) {
 // its n bodies this replica ran some, in the time spent.
 func (d *decision) learn(p sched.Policy, took, spent time.Duration, ran, n int) {
 	warming := d.runs <= warmUp
-	if ran == 0 || warming && d.alone.n > 0 {
+	if ran == 0 || warming && d.alone.n >= foresight {
 		return
 	}
 	d.alone.add(spent * time.Duration(n) / time.Duration(ran))
@@ -156,7 +161,7 @@ func (d *decision) learn(p sched.Policy, took, spent time.Duration, ran, n int) 
 	shared, alone := d.shared.median(), d.alone.median()
 	switch {
 	case !d.shared.full():
-		least := slices.Min(d.shared.last[:d.shared.n])
+		least := d.shared.least()
 		explained := d.transfer > alone/8
 		for _, l := range lossy {
 			if d.shared.n == l.samples && least > alone*l.percent/100 && (explained || !l.explained) {

@@ -112,7 +112,7 @@ func TestDecisionBeforeLoss(t *testing.T) {
 	}{
 		{"forbidding", 16 * ms, 20 * ms, 5 * ms, "replicate", 0, 0},
 		{"slow", 4 * ms, 6 * ms, 3 * ms, "replicate", 60, 1}, // the computation is not known at first
-		{"long, but overlapped", 16 * ms, 18 * ms, 30 * ms, "share", 999, 999},
+		{"long, but overlapped", 16 * ms, 18 * ms, 30 * ms, "share", 998, 998},
 		{"negligible", ms / 100, ms / 2, ms, "share", 1000, 1000},
 	}
 	for _, tt := range tests {
