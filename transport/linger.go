@@ -2,17 +2,13 @@ package transport
 
 import "time"
 
-// linger is attention that outlives its last promise for a while: who has
-// just stopped polling mostly starts again soon, and telling the peers of both
-// would cost more than what they send in between.
-type linger struct {
-	on    bool
-	used  bool // somebody attended since the last look
-	timer *time.Timer
-}
+// Attention outlives its last promise, and a wait that succeeded, for a while:
+// who has just stopped polling mostly starts again soon, and telling the peers
+// of both would cost more than what they send in between.
 
 // lingers is how often somebody looks whether the attention is still of use.
-// What peers send meanwhile may have to wait for two of these.
+// What peers send meanwhile may have to wait for two of these, unless they go
+// to sleep over it, which wakes this process.
 const lingers = time.Millisecond
 
 // Linger is Attend(false) by a caller that expects to attend again soon: until
@@ -21,36 +17,65 @@ const lingers = time.Millisecond
 func (p *Poller) Linger() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.attending--
-	switch {
+	switch p.promises--; {
 	case p.sleeping.Load() > 0: // somebody whom the links have to wake
-		p.linger.on = false
-		p.tell(p.attending > 0)
-		return
-	case p.linger.on:
-		return
-	case p.linger.timer == nil:
-		p.linger.timer = time.AfterFunc(lingers, p.look)
-	default:
-		p.linger.timer.Reset(lingers)
+		p.lapse()
+	case p.promises == 0:
+		p.keep()
 	}
-	p.linger.on, p.linger.used = true, false
 }
 
-// look ends lingering attention if nobody has attended since the last look.
-func (p *Poller) look() {
+// lingerOn gives the links attention that outlasts the wait which calls it.
+func (p *Poller) lingerOn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.linger.on {
+	p.attend()
+	p.keep()
+}
+
+// keep lets the attention that there is linger. The caller holds mu.
+func (p *Poller) keep() {
+	p.lingering = true
+	if !p.watched {
+		p.watched = true
+		p.watch()
+	}
+}
+
+// watch ends attention when nobody has made use of it for a while.
+func (p *Poller) watch() {
+	seen := p.waits.Load()
+	time.AfterFunc(lingers, func() {
+		if now := p.waits.Load(); now != seen || now&waitsPoll != 0 {
+			p.watch()
+			return
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.lapse()
+		if p.watched = p.lingering; p.watched {
+			p.watch()
+		}
+	})
+}
+
+// lapse ends attention unless somebody has promised it, or polls. A waiter
+// counts itself before it looks whether there is attention: either it is seen
+// here, or it sees that there is none and comes for it. The caller holds mu.
+func (p *Poller) lapse() {
+	p.lingering = false
+	if p.promises > 0 || !p.attended.Load() {
 		return
 	}
-	if p.linger.used || p.attending > 0 {
-		p.linger.used = false
-		p.linger.timer.Reset(lingers)
+	p.attended.Store(false)
+	if p.waits.Load()&waitsPoll != 0 {
+		p.attended.Store(true)
+		p.keep()
 		return
 	}
-	p.linger.on = false
-	p.tell(false)
+	for _, l := range *p.links.Load() {
+		l.Attend(false)
+	}
 }
 
 // sleep is called by a waiter that falls asleep, and wakes by Attend(true) if
@@ -60,8 +85,7 @@ func (p *Poller) sleep(attends bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if attends {
-		p.attending--
+		p.promises--
 	}
-	p.linger.on = false
-	p.tell(p.attending > 0)
+	p.lapse()
 }

@@ -66,7 +66,10 @@ type Link interface {
 	// Attend(true) promises that somebody calls Progress again and again
 	// until Attend(false), so that the peer need not pay for waking this
 	// process. Calls nest. Without attention the link makes progress by
-	// itself, in both directions, a wake-up later.
+	// itself, in both directions, a wake-up later. A promise may be broken
+	// for a while: when the other side gives up its own attention, what it
+	// has handed over is looked at once, promise or not; and a link that is
+	// shut down, or whose peer died, ends by itself.
 	Attend(on bool)
 
 	// PeerDied tells the link that the peer is dead for certain (declared

@@ -15,7 +15,8 @@ import (
 const (
 	spinTime   = 40 * time.Microsecond
 	spinTimeUP = 2 * time.Microsecond
-	clockEvery = 16 // polls between two looks at the clock
+	clockEvery = 16 // polls between two looks at the clock, until it is known how long they take
+	clockStep  = time.Microsecond
 	// The clock of a test may stand still while anybody runs.
 	spinPolls = 1 << 14
 )
@@ -26,13 +27,22 @@ const (
 type Poller struct {
 	mu        sync.Mutex
 	links     atomic.Pointer[[]Link] // replaced as a whole under mu
-	attending int                    // waiters that poll now
-	attended  bool                   // what the links were told
-	linger    linger
-	sleeping  atomic.Int32  // waiters that sleep, or are about to
-	wake      chan struct{} // closed and replaced by Wake, under mu
+	promises  int                    // by Attend, under mu
+	lingering bool                   // attention outlasts a wait, under mu
+	watched   bool                   // a timer runs that ends this, under mu
+	attended  atomic.Bool            // the links are; changed under mu
+	waits     atomic.Uint64          // waits that poll now, and above them those that ever did
+	sleeping  atomic.Int32           // waiters that sleep, or are about to
+	wake      chan struct{}          // closed and replaced by Wake, under mu
 	spin      time.Duration
+	stride    atomic.Int32 // polls between two looks at the clock
 }
+
+// The parts of Poller.waits.
+const (
+	oneWait   = 1 << 20
+	waitsPoll = oneWait - 1
+)
 
 // NewPoller returns a poller without links.
 func NewPoller() *Poller {
@@ -41,6 +51,7 @@ func NewPoller() *Poller {
 		p.spin = spinTimeUP
 	}
 	p.links.Store(new([]Link))
+	p.stride.Store(clockEvery)
 	return p
 }
 
@@ -49,7 +60,7 @@ func (p *Poller) Add(l Link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	links := append(slices.Clone(*p.links.Load()), l)
-	if p.attended {
+	if p.attended.Load() {
 		l.Attend(true)
 	}
 	p.links.Store(&links)
@@ -66,7 +77,7 @@ func (p *Poller) Remove(l Link) {
 	}
 	links := slices.Delete(slices.Clone(old), i, i+1)
 	p.links.Store(&links)
-	if p.attended {
+	if p.attended.Load() {
 		l.Attend(false)
 	}
 }
@@ -171,10 +182,24 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, attends bool, don
 
 // pollFor attends the links and polls until done, for the spin time at most.
 func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bool) bool {
-	p.Attend(true)
-	defer p.Attend(false)
-	var end time.Time // the clock is not looked at before the first idle polls
-	idle := 0
+	p.waits.Add(oneWait + 1)
+	if !p.attended.Load() {
+		p.lingerOn()
+	}
+	ok := p.look(ctx, deadline, done)
+	p.waits.Add(^uint64(0))
+	if !ok || p.sleeping.Load() > 0 { // a sleeper depends on what the links do by themselves
+		p.mu.Lock()
+		p.lapse()
+		p.mu.Unlock()
+	}
+	return ok
+}
+
+// look polls until done, for the spin time at most.
+func (p *Poller) look(ctx context.Context, deadline time.Time, done func() bool) bool {
+	var end, last time.Time // the clock is not looked at before the first idle polls
+	idle, left := 0, int(p.stride.Load())
 	for i := 1; idle < spinPolls; i++ {
 		if p.Poll() {
 			// While data flows the waiter stays: sleeping in the middle of
@@ -182,34 +207,43 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bo
 			if done() {
 				return true
 			}
-			if i%clockEvery == 0 {
-				if ctx.Err() != nil || passed(deadline) {
-					return false
-				}
+			if i%clockEvery == 0 && (ctx.Err() != nil || passed(deadline)) {
+				return false
 			}
-			end, idle = time.Time{}, 0
+			end, last, idle = time.Time{}, time.Time{}, 0
 			continue
 		}
 		idle++
 		if done() {
 			return true
 		}
-		if i%clockEvery != 0 {
+		if left--; left > 0 {
 			continue
 		}
 		now := time.Now()
+		left = int(p.stride.Load())
 		switch {
 		case end.IsZero():
 			end = now.Add(p.spin)
 		case now.After(end):
 			return false
+		default:
+			p.pace(now.Sub(last) / time.Duration(left))
 		}
+		last = now
 		if ctx.Err() != nil || (!deadline.IsZero() && !now.Before(deadline)) {
 			return false
 		}
 		runtime.Gosched()
 	}
 	return false
+}
+
+// pace takes in how long an idle poll takes: some links cost a system call.
+func (p *Poller) pace(poll time.Duration) {
+	if stride := min(max(int32(clockStep/max(poll, 1)), 4), 64); stride != p.stride.Load() {
+		p.stride.Store(stride)
+	}
 }
 
 // Attend(true) promises that the caller polls again and again until
@@ -219,24 +253,25 @@ func (p *Poller) Attend(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if on {
-		p.attending++
-		p.linger.used = true
-		p.tell(true)
+		p.promises++
+		p.waits.Add(oneWait) // attention is of use
+		p.attend()
 		return
 	}
-	p.attending--
-	p.tell(p.attending > 0 || p.linger.on)
+	if p.promises--; p.promises == 0 && !p.lingering {
+		p.lapse()
+	}
 }
 
-// tell tells the links of attention that begins or ends. The caller holds mu.
-func (p *Poller) tell(on bool) {
-	if on == p.attended {
+// attend gives the links attention if they have none. The caller holds mu.
+func (p *Poller) attend() {
+	if p.attended.Load() {
 		return
 	}
-	p.attended = on
 	for _, l := range *p.links.Load() {
-		l.Attend(on)
+		l.Attend(true)
 	}
+	p.attended.Store(true)
 }
 
 func passed(deadline time.Time) bool {

@@ -17,6 +17,7 @@ import (
 type plainLink struct {
 	transport.Link // nil: the poller uses no other method
 	attended       atomic.Int32
+	changes        atomic.Int32 // calls of Attend(true)
 	polls          atomic.Int32
 	moves          atomic.Int32 // polls that still report movement
 	onMove         func()
@@ -25,6 +26,7 @@ type plainLink struct {
 func (l *plainLink) Attend(on bool) {
 	if on {
 		l.attended.Add(1)
+		l.changes.Add(1)
 	} else {
 		l.attended.Add(-1)
 	}
@@ -78,8 +80,76 @@ func TestPollerSeesWhatItMoved(t *testing.T) {
 		l.moves.Store(moves)
 		p.Add(l)
 		require.NoError(t, p.Wait(t.Context(), func() bool { return moved.Load() == moves }))
-		require.Zero(t, l.attended.Load())
 	}
+}
+
+// arrivals lets n waits succeed, each in its second poll.
+func arrivals(t *testing.T, p *transport.Poller, l *plainLink, n int) {
+	for range n {
+		polls := l.polls.Load()
+		require.NoError(t, p.Wait(t.Context(), func() bool { return l.polls.Load() >= polls+2 }))
+	}
+}
+
+// Attention outlasts a wait that succeeded, and is not given anew by the next
+// one; it ends some time after the last.
+func TestPollerAttentionLingers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, l := transport.NewPoller(), new(plainLink)
+		p.Add(l)
+		for range 3 {
+			before := l.changes.Load()
+			arrivals(t, p, l, 1000)
+			require.EqualValues(t, 1, l.attended.Load())
+			require.Equal(t, before+1, l.changes.Load())
+			time.Sleep(2 * time.Millisecond) // it computes
+			require.Zero(t, l.attended.Load())
+		}
+	})
+}
+
+// Whoever sleeps depends on the links' own progress, whatever others waited
+// for with success.
+func TestPollerSleeperEndsAttention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, l := transport.NewPoller(), new(plainLink)
+		p.Add(l)
+		var done atomic.Bool
+		var wg sync.WaitGroup
+		wg.Go(func() { p.Wait(t.Context(), done.Load) })
+		time.Sleep(time.Millisecond)
+		synctest.Wait() // it sleeps
+		arrivals(t, p, l, 10)
+		require.Zero(t, l.attended.Load())
+		done.Store(true)
+		p.Wake()
+		wg.Wait()
+	})
+}
+
+// A promise and a wait overlap in any order.
+func TestPollerPromiseBesideWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, l := transport.NewPoller(), new(plainLink)
+		p.Add(l)
+		p.Attend(true)
+		arrivals(t, p, l, 10)
+		time.Sleep(10 * time.Millisecond)
+		require.EqualValues(t, 1, l.attended.Load(), "promised")
+		p.Attend(false)
+		require.Zero(t, l.attended.Load(), "nobody waited for long")
+		p.Attend(true)
+		polls := l.polls.Load()
+		require.NoError(t, p.Wait(t.Context(), func() bool {
+			if l.polls.Load() == polls+2 {
+				p.Attend(false) // by somebody else
+			}
+			return l.polls.Load() > polls+2
+		}))
+		require.EqualValues(t, 1, l.attended.Load(), "somebody polled")
+		time.Sleep(10 * time.Millisecond)
+		require.Zero(t, l.attended.Load())
+	})
 }
 
 func TestPollerDeadlineAndContext(t *testing.T) {

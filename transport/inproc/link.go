@@ -46,6 +46,8 @@ type link struct {
 
 	mu        sync.Mutex
 	attended  int
+	urged     bool // by the peer, to look although somebody attends
+	peerDead  bool
 	started   bool
 	receiver  transport.Receiver
 	queue     queue.Queue
@@ -90,9 +92,8 @@ func (l *link) run() {
 		case <-l.kick:
 		}
 		l.mu.Lock()
-		// An ended link is brought to its end even if whoever promised to
-		// poll it has turned away.
-		look := l.attended == 0 || l.closed
+		look := l.mine() || l.urged
+		l.urged = false
 		l.mu.Unlock()
 		if look {
 			for l.Progress() {
@@ -100,6 +101,11 @@ func (l *link) run() {
 		}
 	}
 }
+
+// mine reports whether run has to move the link: nobody attends to it, or it
+// is brought to its end, which whoever promised to poll must not put off. The
+// caller holds mu.
+func (l *link) mine() bool { return l.attended == 0 || l.closed || l.ending || l.peerDead }
 
 // notify wakes run.
 func (l *link) notify() {
@@ -112,11 +118,19 @@ func (l *link) notify() {
 // notifyIdle wakes run unless somebody attends to the link.
 func (l *link) notifyIdle() {
 	l.mu.Lock()
-	idle := l.attended == 0 || l.closed
+	mine := l.mine()
 	l.mu.Unlock()
-	if idle {
+	if mine {
 		l.notify()
 	}
+}
+
+// urge makes run look, whoever attends.
+func (l *link) urge() {
+	l.mu.Lock()
+	l.urged = true
+	l.mu.Unlock()
+	l.notify()
 }
 
 func (l *link) Attend(on bool) {
@@ -128,8 +142,12 @@ func (l *link) Attend(on bool) {
 	}
 	idle := l.attended == 0
 	l.mu.Unlock()
-	if idle { // run has looked away, also from an end of the link
-		l.notify()
+	if !idle {
+		return
+	}
+	l.notify() // run has looked away, also from an end of the link
+	if l.out.readable() {
+		l.peer.urge()
 	}
 }
 
@@ -140,6 +158,9 @@ func (l *link) Progress() bool {
 
 // PeerDied implements transport.Link.
 func (l *link) PeerDied() {
+	l.mu.Lock()
+	l.peerDead = true
+	l.mu.Unlock()
 	l.in.finish(endGone)
 	l.out.finish(endGone)
 	l.notify()

@@ -53,8 +53,8 @@ type Engine struct {
 
 	mu       sync.Mutex // guards what follows, and core
 	links    []transport.Link
-	flushing bool      // a goroutine carries out actions
-	err      error     // the protocol was violated, or Abort was called
+	flushing bool  // a goroutine carries out actions
+	err      error // the protocol was violated, or Abort was called
 	aborted  bool
 	lent     []bool // per process: its link writes into memory of the program
 	handed   int    // frames with messages that links hold
@@ -130,45 +130,52 @@ func (e *Engine) unlock() {
 		e.mu.Unlock()
 		return
 	}
+	news := false
 	for len(e.core.actions) > 0 {
-		e.flushing = true
-		completed := false
+		carry := false // something is to be done without the lock
 		acts := e.core.Actions()
 		if e.aborted {
 			acts = acts[:0]
 		}
 		for i := range acts {
-			switch a := &acts[i]; {
-			case a.Kind == ActComplete:
-				completed = true
-				r := a.Request
-				script := r.script
-				r.script = nil
-				r.done.Store(true)
-				if script != nil {
-					e.stepDone(script)
+			a := &acts[i]
+			if a.Kind != ActComplete {
+				carry = true
+				if a.Message != nil {
+					e.handed++
 				}
-			case a.Message != nil:
-				e.handed++
+				continue
+			}
+			news = true
+			r := a.Request
+			script := r.script
+			r.script = nil
+			r.done.Store(true)
+			if script != nil {
+				e.stepDone(script)
 			}
 		}
-		e.mu.Unlock()
-		if completed {
-			e.cfg.Poller.Wake()
-		}
-		for i := range acts {
-			switch a := &acts[i]; a.Kind {
-			case ActSend:
-				e.transmit(a)
-			case ActRenew:
-				e.links[a.To] = nil
+		if carry {
+			e.flushing = true
+			e.mu.Unlock()
+			if news {
+				e.cfg.Poller.Wake()
+				news = false
 			}
+			for i := range acts {
+				switch a := &acts[i]; a.Kind {
+				case ActSend:
+					e.transmit(a)
+				case ActRenew:
+					e.links[a.To] = nil
+				}
+			}
+			e.mu.Lock()
+			e.flushing = false
 		}
 		clear(acts)
-		e.mu.Lock()
-		e.flushing = false
 	}
-	news := e.core.news || e.core.draining && e.core.Drained() || e.core.pulling() && e.core.cut.fresh
+	news = news || e.core.news || e.core.draining && e.core.Drained() || e.core.pulling() && e.core.cut.fresh
 	e.core.news = false
 	e.mu.Unlock()
 	if news {

@@ -19,8 +19,9 @@ const (
 const safetyNet = 500 * time.Millisecond
 
 // bell is the futex word of one side. Its lowest bit says that the side
-// sleeps and wants to be woken by its peer; the others count what the side
-// tells itself.
+// sleeps and wants to be woken by its peer, the next one that the peer wants it
+// to look although somebody attends; the others count what the side tells
+// itself.
 type bell struct {
 	word *atomic.Uint32
 	net  time.Duration // safetyNet, except in tests
@@ -28,7 +29,8 @@ type bell struct {
 
 const (
 	asleep = 1
-	told   = 2
+	urgent = 2
+	told   = 4
 )
 
 // arm asks the peer for a wake-up. The caller looks for work once more
@@ -44,7 +46,16 @@ func (b bell) rearm() {
 	b.word.Or(asleep)
 }
 
-func (b bell) disarm() { b.word.And(^uint32(asleep)) }
+func (b bell) unarm() { b.word.And(^uint32(asleep)) }
+
+// disarm says that the sleeper is awake, and reports whether it was urged.
+func (b bell) disarm() bool { return b.word.And(^uint32(asleep|urgent))&urgent != 0 }
+
+// urge makes the other side look, whoever attends there.
+func (b bell) urge() {
+	b.word.Or(urgent)
+	b.wake()
+}
 
 // wait sleeps as long as the word is v, which was read before the last look.
 func (b bell) wait(v uint32) {

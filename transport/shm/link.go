@@ -16,7 +16,9 @@ import (
 // link is one side of a segment. It sends with write, under tx, and receives
 // with receive, under rx; whoever finds them free does it. Only run waits for
 // them, so a Receiver, an Owner or Mid may call every method but Shutdown.
-// The memory is used under tx, rx or mu, and unmapped under all three.
+// The memory is used under tx, rx or mu, and given up under all three; but
+// idle looks at the control words without a lock, so what remains in their
+// place is given up when nobody has the link any more.
 type link struct {
 	memory   *mapping
 	own      bell
@@ -60,6 +62,9 @@ func Open(f *os.File, side int) (transport.Link, error) {
 	l.out.ring = m.words(side)
 	l.in.ring = m.words(1 - side)
 	l.out.need.Store(noNeed)
+	runtime.AddCleanup(l, func(m *mapping) {
+		m.release()
+	}, m)
 	return l, nil
 }
 
@@ -78,15 +83,15 @@ func (l *link) Start(r transport.Receiver) {
 // run moves what nobody else does, and ends the link.
 func (l *link) run() {
 	for {
-		l.own.disarm()
+		urged := l.own.disarm()
 		for idle := 0; idle < lingers; idle++ {
-			if l.mine() && l.work() {
+			if (urged || l.mine()) && l.work() {
 				idle = 0
 			}
 			runtime.Gosched()
 		}
 		v := l.arm()
-		if l.mine() && l.work() {
+		if v&urgent != 0 || l.mine() && l.work() {
 			continue
 		}
 		if l.unmapIfEnded() {
@@ -152,7 +157,7 @@ func (l *link) unmapIfEnded() bool {
 	defer l.mu.Unlock()
 	if l.mapped {
 		l.mapped = false
-		l.memory.unmap()
+		l.memory.detach()
 		close(l.done)
 	}
 	return true
@@ -186,12 +191,17 @@ func (l *link) Attend(on bool) {
 	switch {
 	case !l.mapped:
 	case before == 0:
-		l.own.disarm()
+		l.own.unarm()
 	case l.attended == 0:
 		l.own.rearm()
 		if l.pending() {
-			l.own.disarm()
+			l.own.unarm()
 			l.own.tell()
+		}
+		// Who attended may have waited for an answer. The peer's attention
+		// may be a promise that is not kept at this moment.
+		if l.out.tail.Load() != l.out.head.Load() {
+			l.peer.urge()
 		}
 	}
 }
@@ -204,7 +214,19 @@ func (l *link) pending() bool {
 	return l.in.tail.Load() != l.in.head.Load() || l.in.sender.Load() != endOpen && !l.received
 }
 
+// idle reports that there is nothing to move, without a lock. Ends are the
+// business of run.
+func (l *link) idle() bool {
+	in := &l.in.ring
+	idle := !l.busy.Load() && in.tail.Load() == in.head.Load()
+	runtime.KeepAlive(l)
+	return idle
+}
+
 func (l *link) Progress() bool {
+	if l.idle() {
+		return false
+	}
 	moved := l.pump()
 	if l.rx.TryLock() {
 		moved = l.receive() || moved

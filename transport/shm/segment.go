@@ -163,7 +163,20 @@ func ringSize(fd int) (int, error) {
 	return int(ring), nil
 }
 
-func (m *mapping) unmap() error { return unix.MunmapPtr(m.base, uintptr(m.total)) }
+func (m *mapping) unmap() { unix.MunmapPtr(m.base, uintptr(m.total)) }
+
+// detach gives the segment up. Where the control words were, zeros remain,
+// which say that both ends are open and nothing is there, until release.
+func (m *mapping) detach() error {
+	control := controlPages()
+	if _, err := unix.MmapPtr(-1, 0, m.base, uintptr(control), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED); err != nil {
+		return err
+	}
+	return unix.MunmapPtr(unsafe.Add(m.base, control), uintptr(m.total-control))
+}
+
+// release gives up what detach has left.
+func (m *mapping) release() { unix.MunmapPtr(m.base, uintptr(controlPages())) }
 
 func (m *mapping) word32(off int) *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Add(m.base, off)) }
 func (m *mapping) word64(off int) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Add(m.base, off)) }

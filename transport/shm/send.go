@@ -23,6 +23,13 @@ type sender struct {
 
 func (l *link) Send(f *transport.Frame) {
 	f.Header.Size = transport.Size(f.Payload)
+	if l.sendNow(f) {
+		if l.busy.Load() { // somebody found tx taken meanwhile
+			l.pump()
+		}
+		queue.Sent(f, nil)
+		return
+	}
 	l.mu.Lock()
 	err := l.sendErr
 	if err == nil && l.ending {
@@ -37,6 +44,36 @@ func (l *link) Send(f *transport.Frame) {
 	l.busy.Store(true)
 	l.mu.Unlock()
 	l.pump()
+}
+
+// sendNow hands f over if it fits as a whole into the room that is known, and
+// nothing is queued before it. Where the link ends, and why, is for write.
+func (l *link) sendNow(f *transport.Frame) bool {
+	s := &l.out
+	size := f.Header.Size
+	if f.Mid != nil || !s.whole(size) || l.busy.Load() || !l.tx.TryLock() {
+		return false
+	}
+	ok := !l.busy.Load() && !s.ended && s.size-(s.pos-s.seen) >= record(size)
+	if ok {
+		l.put(f)
+		transport.Gather(s.at(s.pos+transport.HeaderSize, size), f.Payload, 0)
+		l.publish(record(size))
+	}
+	l.tx.Unlock()
+	return ok
+}
+
+// put writes the header of f at the end of the ring.
+func (l *link) put(f *transport.Frame) {
+	f.Header.Encode((*[transport.HeaderSize]byte)(l.out.at(l.out.pos, transport.HeaderSize)))
+}
+
+// publish makes n more bytes visible.
+func (l *link) publish(n uint64) {
+	l.out.pos += n
+	l.out.publish()
+	l.peer.ring()
 }
 
 // pump hands over what fits, unless another goroutine is at it.
@@ -140,7 +177,7 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 		if _, ok, err := s.free(record(size)); !ok {
 			return false, false, err
 		}
-		f.Header.Encode((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize)))
+		l.put(f)
 		payload := s.at(s.pos+transport.HeaderSize, size)
 		if f.Mid == nil {
 			transport.Gather(payload, f.Payload, 0)
@@ -152,16 +189,14 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 			}
 			transport.Gather(payload[size/2:], f.Payload, int(size/2))
 		}
-		s.pos += record(size)
-		s.publish()
-		l.peer.ring()
+		l.publish(record(size))
 		return true, true, nil
 	}
 	if !s.opened {
 		if _, ok, err := s.free(transport.HeaderSize); !ok {
 			return false, false, err
 		}
-		f.Header.Encode((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize)))
+		l.put(f)
 		s.pos += transport.HeaderSize
 		s.opened = true
 	}
@@ -197,12 +232,10 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 		}
 		transport.Gather(s.at(s.pos, n), f.Payload, int(s.offset))
 		s.offset += n
-		s.pos += n
 		if s.offset == size {
-			s.pos += pad
+			n += pad
 		}
-		s.publish()
-		l.peer.ring()
+		l.publish(n)
 		moved = true
 	}
 	return moved, true, nil

@@ -1,0 +1,66 @@
+package linktest
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// What somebody waited for, and then sleeps over, arrives although the other
+// side promised to poll and does not.
+func testBrokenPromise(t *testing.T, pair Pair) {
+	a, b := startBoth(t, pair, placeEither)
+	b.Attend(true)
+	for n := range 200 {
+		a.Attend(true)
+		a.send(newFrame(1, n, n%3*100, 1, nil))
+		a.Progress()
+		a.Attend(false)
+		eventually(t, "the frame", func() bool { return b.count() == n+1 })
+	}
+	b.Attend(false)
+	closeBoth(t, a, b)
+}
+
+// Links whose users promised to poll and have gone end all the same.
+func testShutdownUnderAttention(t *testing.T, pair Pair) {
+	const frames = 10
+	a, b := startBoth(t, pair, placeEither)
+	var wg sync.WaitGroup
+	for _, s := range []*side{a, b} {
+		s.Attend(true)
+		for n := range frames {
+			s.send(newFrame(1, n, 100*n, 1, nil))
+		}
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if err := s.Shutdown(ctx); err != nil {
+				t.Errorf("Shutdown: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range []*side{a, b} {
+		s.gone(t, nil)
+		require.Equal(t, frames, s.count())
+		s.Attend(false)
+	}
+	closeBoth(t, a, b)
+}
+
+func testDeathUnderAttention(t *testing.T, pair Pair) {
+	a, b := startBoth(t, pair, placeEither)
+	b.Attend(true)
+	a.send(newFrame(1, 0, 100, 1, nil))
+	a.settled(t)
+	b.PeerDied()
+	b.gone(t, transport.ErrPeerGone)
+	require.Equal(t, 1, b.count())
+	b.Attend(false)
+	closeBoth(t, a, b)
+}
