@@ -64,3 +64,33 @@ func testDeathUnderAttention(t *testing.T, pair Pair) {
 	b.Attend(false)
 	closeBoth(t, a, b)
 }
+
+// A process that has waited with success, and then computes without polling,
+// goes on serving its links.
+func testServedWhileComputing(t *testing.T, pair Pair) {
+	la, lb := pair(t)
+	pa, pb := transport.NewPoller(), transport.NewPoller()
+	ra, rb := newRecorder(placeLink), newRecorder(placeLink)
+	ra.onEnd = func(*transport.Header, []byte) { pa.Wake() }
+	a, b := start(la, ra), &side{}
+	answers := 0
+	rb.onEnd = func(*transport.Header, []byte) {
+		b.send(newFrame(1, answers, 8, 1, nil))
+		answers++
+	}
+	*b = *start(lb, rb)
+	pa.Add(a.Link)
+	pb.Add(b.Link)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for n := range 100 {
+		polls := 0
+		require.NoError(t, pb.Wait(ctx, func() bool { polls++; return polls > 3 }))
+		// From here on nobody polls for b.
+		a.send(newFrame(1, n, 100, 1, nil))
+		require.NoError(t, pa.Wait(ctx, func() bool { return a.count() == n+1 }))
+	}
+	pa.Remove(a.Link)
+	pb.Remove(b.Link)
+	closeBoth(t, a, b)
+}

@@ -47,6 +47,7 @@ func Run(t *testing.T, pair Pair) {
 		{"ShutdownGivesUp", testShutdownGivesUp},
 		{"AttentionComesAndGoes", testAttentionComesAndGoes},
 		{"BrokenPromise", testBrokenPromise},
+		{"ServedWhileComputing", testServedWhileComputing},
 		{"ShutdownUnderAttention", testShutdownUnderAttention},
 		{"DeathUnderAttention", testDeathUnderAttention},
 		{"LoneFrames", testLoneFrames},

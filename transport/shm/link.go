@@ -110,15 +110,18 @@ const lingers = 3
 func (l *link) mine() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.attended == 0 || l.ending || l.closed.Load() || l.peerDead.Load()
+	return l.attended == 0 || l.ends()
 }
 
-// arm makes the peer wake run, if nobody attends, and returns the value of
-// the bell to sleep on.
+// ends reports whether the link is about to end. The caller holds mu.
+func (l *link) ends() bool { return l.ending || l.closed.Load() || l.peerDead.Load() }
+
+// arm makes the peer wake run, if that has to move the link, and returns the
+// value of the bell to sleep on.
 func (l *link) arm() uint32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.attended == 0 {
+	if l.attended == 0 || l.ends() {
 		l.own.arm()
 	}
 	return l.own.word.Load()
@@ -191,7 +194,9 @@ func (l *link) Attend(on bool) {
 	switch {
 	case !l.mapped:
 	case before == 0:
-		l.own.unarm()
+		if !l.ends() {
+			l.own.unarm()
+		}
 	case l.attended == 0:
 		l.own.rearm()
 		if l.pending() {
