@@ -33,8 +33,8 @@ type loop struct {
 	iterations int
 
 	world, traffic *comm.Comm
-	teams          []*comm.Comm // iterations use them in turn; a rank may have nil
-	extra          *comm.Comm   // lives in the iterations from extraFrom to extraTo only
+	teams          []*comm.Comm            // iterations use them in turn; a rank may have nil
+	extra          *comm.Comm              // lives in the iterations from extraFrom to extraTo only
 	pending        map[int][]*comm.Request // sends of each iteration
 	sum            uint64
 }

@@ -20,7 +20,7 @@ type Session struct {
 	listener net.Listener // links over TCP only
 	serving  context.Context
 	stop     context.CancelFunc // ends serving
-	latest   chan Stats   // holds the newest that is not sent yet
+	latest   chan Stats         // holds the newest that is not sent yet
 	closed   chan struct{}
 	close    sync.Once
 

@@ -102,5 +102,13 @@ func (c *receiver) Torn(h *transport.Header, _ int) {
 	r.changed()
 }
 
+// Lost implements transport.Receiver.
+func (c *receiver) Lost(h *transport.Header) {
+	if _, u, ok := c.parse(h); ok {
+		c.fail(c.r.m.Lost(u))
+	}
+	c.r.changed()
+}
+
 // Closed implements transport.Receiver.
 func (c *receiver) Closed(error) {}

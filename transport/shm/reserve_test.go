@@ -25,6 +25,7 @@ func (b *inbox) End(h *transport.Header, p []byte) {
 	b.n.Add(1)
 }
 func (b *inbox) Torn(*transport.Header, int) {}
+func (b *inbox) Lost(*transport.Header)      {}
 func (b *inbox) Closed(err error)            { b.closed <- err }
 
 func frame(kind uint8, payload []byte) *transport.Frame {

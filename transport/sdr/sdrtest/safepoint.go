@@ -256,4 +256,5 @@ func (i *inbox) receiver() transport.Receiver      { return i.to.Engine.Receiver
 func (i *inbox) Begin(h *transport.Header) []byte  { return i.receiver().Begin(h) }
 func (i *inbox) End(h *transport.Header, b []byte) { i.receiver().End(h, b) }
 func (i *inbox) Torn(h *transport.Header, n int)   { i.receiver().Torn(h, n) }
+func (i *inbox) Lost(h *transport.Header)          { i.receiver().Lost(h) }
 func (i *inbox) Closed(err error)                  { i.receiver().Closed(err) }
