@@ -102,7 +102,7 @@ func TestPollerAttentionLingers(t *testing.T) {
 			arrivals(t, p, l, 1000)
 			require.EqualValues(t, 1, l.attended.Load())
 			require.Equal(t, before+1, l.changes.Load())
-			time.Sleep(2 * time.Millisecond) // it computes
+			time.Sleep(3 * time.Millisecond) // it computes
 			require.Zero(t, l.attended.Load())
 		}
 	})
