@@ -66,7 +66,10 @@ func (e *Engine) Recall() {
 // that cannot be pending across a safe point.
 func (e *Engine) Pending() error {
 	e.mu.Lock()
-	err, attached := e.core.Pending(), e.attached
+	err, attached := e.err, e.attached
+	if err == nil {
+		err = e.core.Pending()
+	}
 	e.mu.Unlock()
 	if err == nil && attached != nil {
 		err = attached.Pending()

@@ -1,0 +1,184 @@
+package comm_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// restored takes a cut of a job with one rank and returns its world in a
+// process that begins there.
+func restored(t *testing.T, before func(world *comm.Comm)) (*comm.Comm, *sdr.Engine) {
+	cfg := sdr.Config{Degrees: []int{1}}
+	e := sdr.NewEngine(cfg)
+	w, err := comm.World(e)
+	require.NoError(t, err)
+	before(w)
+	require.NoError(t, e.Drain(t.Context(), 1))
+	pos, err := e.Position()
+	require.NoError(t, err)
+	again, err := sdr.NewEngineAt(cfg, pos)
+	require.NoError(t, err)
+	world, err := comm.World(again)
+	require.NoError(t, err)
+	require.NoError(t, again.Cut())
+	return world, again
+}
+
+// TestRestored: constructors return the communicators in use at the safe point
+// with what is in them; other communication has to wait for the first safe
+// point.
+func TestRestored(t *testing.T) {
+	world, e := restored(t, func(w *comm.Comm) {
+		gone, err := w.Dup()
+		require.NoError(t, err)
+		require.NoError(t, gone.Free())
+		kept, err := w.Dup()
+		require.NoError(t, err)
+		_, err = w.Split(comm.Undefined, 0)
+		require.NoError(t, err)
+		sub, err := kept.Split(0, 0)
+		require.NoError(t, err)
+		require.NoError(t, kept.Free()) // sub lives on
+		require.NoError(t, comm.Send(sub, []int{7}, 0, 3))
+		require.NoError(t, comm.Send(w, []int{8}, 0, 3))
+	})
+	for name, call := range map[string]func() error{
+		"send":      func() error { return comm.Send(world, []int{1}, 0, 0) },
+		"receive":   func() error { _, err := comm.Recv(world, []int{1}, 0, 3); return err },
+		"begin":     func() error { _, err := comm.Irecv(world, []int{1}, 0, 3).Wait(); return err },
+		"probe":     func() error { _, err := world.Probe(0, 3); return err },
+		"poll":      func() error { _, _, err := world.Iprobe(0, 3); return err },
+		"barrier":   world.Barrier,
+		"broadcast": func() error { return comm.Bcast(world, []int{1}, 0) },
+		"free":      world.Free,
+	} {
+		err := call()
+		require.ErrorIs(t, err, comm.ErrRestored, name)
+		require.ErrorContains(t, err, "communication before the first safe point of a restored process: ", name)
+	}
+	prepared := comm.SendInit(world, []int{9}, 0, 4) // is no communication
+	none, err := world.Split(comm.Undefined, 0)
+	require.NoError(t, err)
+	require.Nil(t, none)
+	kept, err := world.Dup()
+	require.NoError(t, err)
+	sub, err := kept.Split(0, 0)
+	require.NoError(t, err)
+	require.NoError(t, kept.Free(), "as it was")
+	_, err = world.Dup()
+	require.ErrorIs(t, err, comm.ErrRestored)
+	require.ErrorContains(t, err, "1 communicators that were made in this way were in use at the safe point")
+
+	e.Resume()
+	buf := make([]int, 1)
+	_, err = comm.Recv(sub, buf, 0, 3)
+	require.NoError(t, err)
+	require.Equal(t, 7, buf[0])
+	_, err = comm.Recv(world, buf, 0, 3)
+	require.NoError(t, err)
+	require.Equal(t, 8, buf[0])
+	require.ErrorIs(t, kept.Barrier(), comm.ErrFreed)
+	prepared.Start()
+	_, err = prepared.Wait()
+	require.NoError(t, err)
+	more, err := world.Dup()
+	require.NoError(t, err, "another context than those of the communicators before")
+	require.NoError(t, more.Barrier())
+}
+
+// TestPendingRequests: what has been begun and not been waited for is found at
+// a safe point whether or not it is complete.
+func TestPendingRequests(t *testing.T) {
+	e := sdr.NewEngine(sdr.Config{Degrees: []int{1}})
+	w, err := comm.World(e)
+	require.NoError(t, err)
+	require.NoError(t, e.Pending())
+	for name, begin := range map[string]func() *comm.Request{
+		"receive": func() *comm.Request {
+			require.NoError(t, comm.Send(w, []int{1}, 0, 0))
+			return comm.Irecv(w, []int{0}, 0, 0)
+		},
+		"synchronous send": func() *comm.Request {
+			r := comm.Issend(w, []int{1}, 0, 0)
+			_, err := comm.Recv(w, []int{0}, 0, 0)
+			require.NoError(t, err)
+			return r
+		},
+		"collective": w.Ibarrier,
+	} {
+		r := begin()
+		require.ErrorIs(t, e.Pending(), comm.ErrPending, name)
+		require.ErrorIs(t, e.Drain(t.Context(), 1), comm.ErrPending, name)
+		_, err := r.Wait()
+		require.NoError(t, err)
+		require.NoError(t, e.Pending(), name)
+	}
+	send := comm.Isend(w, []int{1}, 0, 0)
+	require.NoError(t, e.Pending(), "an ordinary send may be pending")
+	require.NoError(t, e.Drain(t.Context(), 1))
+	require.NoError(t, e.Cut())
+	_, err = send.Wait()
+	require.NoError(t, err)
+}
+
+var errBack = errors.New("back")
+
+// TestAbort: calls that are blocked over real links, and all later ones,
+// return the error of Abort, and no link holds memory of the program then.
+func TestAbort(t *testing.T) {
+	for _, kind := range []string{"inproc", "tcp", "shm"} {
+		t.Run(kind, func(t *testing.T) {
+			c := newCluster(t, kind, []int{1, 2}, false, sdr.Limits{Eager: 64})
+			worlds := make([]*comm.Comm, len(c.members))
+			for i, m := range c.members {
+				var err error
+				worlds[i], err = comm.World(m.engine)
+				require.NoError(t, err)
+			}
+			large := make([]byte, 8<<20)
+			calls := []func(w *comm.Comm) error{
+				func(w *comm.Comm) error { _, err := comm.Recv(w, large, 1, 5); return err },
+				func(w *comm.Comm) error { return comm.Send(w, make([]byte, 1<<20), 0, 6) },
+				func(w *comm.Comm) error {
+					for r := comm.Irecv(w, make([]byte, 1), 0, 7); ; {
+						if _, done, err := r.Test(); done {
+							return err
+						}
+					}
+				},
+			}
+			errs := make(chan error, len(calls))
+			for i, call := range calls {
+				go func() { errs <- call(worlds[i]) }()
+			}
+			time.Sleep(10 * time.Millisecond) // most are blocked by now; the result is the same if not
+			for _, m := range c.members {
+				m.engine.Abort(errBack)
+			}
+			for range calls {
+				require.ErrorIs(t, <-errs, errBack)
+			}
+			for i, m := range c.members {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				require.NoError(t, m.engine.Released(ctx))
+				cancel()
+				require.ErrorIs(t, worlds[i].Barrier(), errBack)
+				require.ErrorIs(t, m.engine.Drain(t.Context(), 1), errBack)
+				_, _, err := worlds[i].Iprobe(0, 0)
+				require.ErrorIs(t, err, errBack)
+			}
+			for _, m := range c.members {
+				for _, l := range m.links {
+					require.NoError(t, l.Close())
+				}
+			}
+		})
+	}
+}

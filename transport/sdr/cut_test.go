@@ -1,0 +1,310 @@
+package sdr
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// begin begins a cut at processes, whose bookmarks stay on the wire.
+func (n *net) begin(cut uint64, ps ...int) {
+	for _, p := range ps {
+		require.NoError(n.t, n.cores[p].BeginCut(cut))
+		n.carry(p)
+	}
+}
+
+func (n *net) arrived(p int) bool {
+	done, err := n.cores[p].Arrived()
+	require.NoError(n.t, err)
+	n.carry(p)
+	return done
+}
+
+func (n *net) end(joined []Newcomer, ps ...int) {
+	for _, p := range ps {
+		require.NoError(n.t, n.cores[p].Cut(joined))
+		n.carry(p)
+	}
+}
+
+// restore makes process p anew, in another life, at a position.
+func (n *net) restore(p int, incarnation uint32, limits Limits, degrees []int, b []byte) *Core {
+	var pos Position
+	require.NoError(n.t, pos.UnmarshalBinary(b))
+	old := n.cores[p]
+	c := NewCore(old.rank, old.replica, 0, degrees, false, limits)
+	c.incarnation = incarnation
+	require.NoError(n.t, c.Restore(&pos))
+	ctx, err := c.Join(testContext, testContext, false, nil)
+	require.NoError(n.t, err)
+	n.cores[p], n.ctxs[p] = c, ctx
+	return c
+}
+
+func (n *net) position(p int) []byte {
+	pos, err := n.cores[p].Position()
+	require.NoError(n.t, err)
+	b, err := pos.MarshalBinary()
+	require.NoError(n.t, err)
+	return b
+}
+
+// TestDrain: a message that no receive has asked for, of any size, is drawn in
+// before the cut; its send completes at the cut, and nothing is kept.
+func TestDrain(t *testing.T) {
+	limits := Limits{Eager: 8}
+	n := newNet(t, limits, 1, 1)
+	large := n.send(0, "larger than eight bytes", 1, 5)
+	small := n.send(0, "small", 1, 6)
+	n.begin(1, 0)
+	require.False(t, n.arrived(0), "1.0 may have sent something")
+	n.deliver(0, 1) // the offer
+	n.deliver(0, 1) // the small one
+	require.False(t, large.Done())
+	require.True(t, small.Done())
+	n.begin(1, 1)
+	require.False(t, n.arrived(1))
+	n.deliver(1, 0) // 1.0 asks for the large one
+	n.deliver(0, 1) // the bookmark
+	require.False(t, n.arrived(1), "the payload is on its way")
+	n.deliverAll()
+	require.True(t, n.arrived(0) && n.arrived(1))
+	taken := n.position(1)
+
+	n.end(nil, 0, 1)
+	require.True(t, large.Done())
+	kept, bytes := n.cores[0].Retained()
+	require.Zero(t, kept+bytes)
+	require.Equal(t, "0:larger than eight bytes", n.recv(1, 0, 5).text(t))
+
+	// A process that begins at the position has both messages, and goes on
+	// with the numbers.
+	n.restore(1, 1, limits, []int{1, 1}, taken)
+	n.end(nil, 1)
+	n.cores[0].processes[1].incarnation = 1
+	require.Equal(t, "0:small", n.recv(1, 0, 6).text(t))
+	require.Equal(t, "0:larger than eight bytes", n.recv(1, 0, 5).text(t))
+	next := n.recv(1, 0, Any)
+	n.send(0, "next", 1, 7)
+	n.deliverAll()
+	require.Equal(t, "0:next", next.text(t))
+}
+
+// TestBookmarkOfTheDead: the substitute of a process that dies in the cut
+// sends its bookmark, and what it had not sent before.
+func TestBookmarkOfTheDead(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 2)
+	all := []int{0, 1, 2, 3}
+	for p := range 2 {
+		n.send(p, "m", 1, 0)
+	}
+	n.begin(1, all...)
+	n.die(n.p(0, 1)) // with all that it had on the wire
+	n.deliverAll()
+	for _, p := range []int{0, 2, 3} {
+		require.True(t, n.arrived(p), n.name(p))
+	}
+	n.end(nil, 0, 2, 3)
+	require.Equal(t, "0:m", n.recv(n.p(1, 1), 0, 0).text(t))
+}
+
+// TestLivesAgain: after the cut a replica sends and receives as if it had not
+// died, and frames of its first life are refused.
+func TestLivesAgain(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 3)
+	p01 := n.p(0, 1)
+	n.send(p01, "of the first life", 1, 0)
+	late := n.wire[[2]int{p01, n.p(1, 1)}][0]
+	n.die(p01)
+	n.send(n.p(0, 0), "before", 1, 0)
+	live := []int{n.p(0, 0), n.p(1, 0), n.p(1, 1), n.p(1, 2)}
+	n.begin(1, live...)
+	n.deliverAll()
+	for _, p := range live {
+		require.True(t, n.arrived(p))
+	}
+	n.restore(p01, 7, Limits{}, []int{2, 3}, n.position(n.p(0, 0)))
+	joined := []Newcomer{{0, 1, 7}}
+	n.sent()
+
+	// The newcomer and 0.0 are quicker than rank 1.
+	n.end(joined, p01, n.p(0, 0))
+	n.send(p01, "after", 1, 0)
+	n.send(n.p(0, 0), "after", 1, 0)
+	require.Equal(t, []string{"0.1->1.1 eager", "0.0->1.0 eager", "0.0->1.2 eager"}, n.sent(), "each serves its own column")
+	n.deliverAll()
+	c := n.cores[n.p(1, 1)]
+	require.NoError(t, c.End(p01, &late.header, late.payload))
+	n.end(joined, n.p(1, 0), n.p(1, 1), n.p(1, 2))
+	n.deliverAll()
+	for k := range 3 {
+		require.Equal(t, "0:before", n.recv(n.p(1, k), 0, 0).text(t))
+		require.Equal(t, "0:after", n.recv(n.p(1, k), 0, 0).text(t))
+	}
+	require.NoError(t, c.End(p01, &late.header, late.payload), "refused, silently")
+	require.Empty(t, c.processes[p01].early.frames)
+
+	// It dies again; 0.0 serves in its place again.
+	n.die(p01)
+	n.sent()
+	n.send(n.p(0, 0), "last", 1, 0)
+	require.Contains(t, n.sent(), "0.0->1.1 eager")
+}
+
+// TestUnannouncedLife: what a process sends whose life nobody announces is
+// kept up to a bound.
+func TestUnannouncedLife(t *testing.T) {
+	n := newNet(t, Limits{}, 1, 1)
+	h := transport.Header{Channel: transport.ChannelMessage, Kind: kindEager, Incarnation: 3, Size: 1 << 20}
+	h.Args[0] = testContext
+	payload := make([]byte, 1<<20)
+	for range maxEarly>>20 - 1 {
+		require.NoError(t, n.cores[0].End(1, &h, payload))
+	}
+	require.ErrorIs(t, n.cores[0].End(1, &h, payload), ErrProtocol)
+}
+
+func TestPending(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin func(n *net) (cancel func())
+		want  string
+	}{
+		"receive": {func(n *net) func() {
+			r := n.recv(0, 1, 4)
+			return func() { n.cores[0].Cancel(&r.Request) }
+		}, "a receive from rank 1 with tag 4 is pending across a safe point"},
+		"receive from any": {func(n *net) func() {
+			r := n.recv(0, Any, Any)
+			return func() { n.cores[0].Cancel(&r.Request) }
+		}, "a receive from any rank is pending across a safe point"},
+		"synchronous send": {func(n *net) func() {
+			n.ssend(0, "x", 1, 9)
+			return func() { n.recv(1, 0, 9); n.deliverAll() }
+		}, "a synchronous send to rank 1 with tag 9 is pending across a safe point"},
+		"synchronous send to itself": {func(n *net) func() {
+			n.ssend(0, "x", 0, 9)
+			return func() { n.recv(0, 0, 9) }
+		}, "a synchronous send to rank 0 with tag 9 is pending across a safe point"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNet(t, Limits{}, 1, 1)
+			require.NoError(t, n.cores[0].Pending())
+			cancel := c.begin(n)
+			err := n.cores[0].BeginCut(1)
+			require.ErrorIs(t, err, ErrPending)
+			require.Equal(t, c.want, err.Error())
+			cancel()
+			require.NoError(t, n.cores[0].BeginCut(1))
+		})
+	}
+}
+
+// TestCancelCut: after a cut that was given up, in which only some had begun,
+// the next one is taken.
+func TestCancelCut(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 1)
+	n.begin(1, n.p(0, 0), n.p(1, 0))
+	n.deliverAll()
+	for p := range n.cores {
+		n.cores[p].CancelCut()
+		n.carry(p)
+	}
+	_, err := n.cores[0].Arrived()
+	require.Error(t, err)
+	require.Error(t, n.cores[0].Cut(nil))
+	kept, _ := n.cores[0].Retained()
+	require.Zero(t, kept)
+	require.Error(t, n.cores[0].BeginCut(1), "cuts are numbered upwards")
+	n.send(0, "m", 1, 0)
+	n.send(1, "m", 1, 0)
+	n.begin(2, 0, 1, 2)
+	n.deliverAll()
+	for p := range n.cores {
+		require.True(t, n.arrived(p))
+		n.end(nil, p)
+	}
+	require.Equal(t, "0:m", n.recv(2, 0, 0).text(t))
+}
+
+// TestFreedOnOneSide: a rank that freed a communicator before the cut which
+// another still has is an error that says so.
+func TestFreedOnOneSide(t *testing.T) {
+	n := newNet(t, Limits{}, 1, 1)
+	n.cores[0].Free(n.ctxs[0])
+	n.begin(1, 0, 1)
+	n.deliverAll()
+	require.True(t, n.arrived(0))
+	_, err := n.cores[1].Arrived()
+	require.ErrorContains(t, err, "rank 0 has freed a communicator that rank 1 still has")
+}
+
+// samplePosition is the position of rank 0 with messages of both ranks.
+func samplePosition(t testing.TB) *Position {
+	n := newNet(t, Limits{}, 1, 1)
+	n.send(0, "to itself", 0, 3)
+	n.send(1, "a", 0, 1)
+	n.send(1, strings.Repeat("b", 100), 0, 2)
+	n.send(0, "c", 1, 1)
+	n.begin(1, 0, 1)
+	n.deliverAll()
+	require.True(t, n.arrived(0))
+	pos, err := n.cores[0].Position()
+	require.NoError(t, err)
+	pos.program = []byte("more")
+	return pos
+}
+
+func TestPosition(t *testing.T) {
+	pos := samplePosition(t)
+	require.Equal(t, 0, pos.Rank())
+	require.Equal(t, 2, pos.Size())
+	b, err := pos.MarshalBinary()
+	require.NoError(t, err)
+	var again Position
+	require.NoError(t, again.UnmarshalBinary(b))
+	require.Equal(t, *pos, again)
+
+	for end := range b {
+		require.ErrorIs(t, new(Position).UnmarshalBinary(b[:end]), ErrPosition)
+	}
+	require.ErrorIs(t, new(Position).UnmarshalBinary(append(b, 0)), ErrPosition)
+	future := append([]byte(nil), b...)
+	future[4] = 9
+	require.ErrorContains(t, new(Position).UnmarshalBinary(future), "version 9")
+	require.Error(t, NewCore(1, 0, 0, []int{1, 1}, false, Limits{}).Restore(pos), "of another rank")
+	require.Error(t, NewCore(0, 0, 0, []int{1, 1, 1}, false, Limits{}).Restore(pos), "of another job")
+	_, err = NewCore(0, 0, 0, []int{1}, false, Limits{}).Position()
+	require.Error(t, err, "not in a cut")
+}
+
+// FuzzPosition: bytes are refused, or are a position at which a core can begin
+// and that is written as it was read.
+func FuzzPosition(f *testing.F) {
+	b, err := samplePosition(f).MarshalBinary()
+	require.NoError(f, err)
+	f.Add(b)
+	f.Add([]byte(positionMagic))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var pos Position
+		if err := pos.UnmarshalBinary(b); err != nil {
+			require.True(t, errors.Is(err, ErrPosition))
+			return
+		}
+		again, err := pos.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, b, again)
+		if pos.size > 16 {
+			return
+		}
+		degrees := make([]int, pos.size)
+		c := NewCore(pos.rank, 0, 0, degrees, false, Limits{})
+		require.NoError(t, c.Restore(&pos))
+		require.NoError(t, c.Cut(nil))
+		require.NoError(t, c.BeginCut(1))
+	})
+}
