@@ -29,9 +29,15 @@ type safePoints struct {
 
 // SafePoint says that the registered state is all that this process needs to
 // go on from here: no request is open, and no section. Here replicas join,
-// backups are taken, and a restored process takes up the program. Every
-// replica of every rank calls it equally often, once in each pass of the
-// outermost loop, say; it costs next to nothing as long as nothing is due.
+// backups are taken, and a restored process takes up the program. It costs
+// next to nothing as long as nothing is due.
+//
+// Every replica of every rank calls it equally often, at the same place: once
+// in each pass of the outermost loop, say. A message that is sent behind a
+// safe point is not received before the same one; receives, synchronous sends
+// and collective requests are waited for in front of it; communicators are
+// made and freed on the same side of it by all members; and no other goroutine
+// communicates meanwhile.
 //
 // The first call ends the registration of state and returns what was wrong
 // with it. An error that wraps ErrRollback is to be returned from run.
