@@ -4,6 +4,10 @@
 //
 //	intrarun [flags] PROGRAM [args]
 //
+// With -hosts or -hostfile, in a Slurm allocation, or as an indexed job of a
+// cluster manager, the processes run on several hosts, under an agent on each:
+// intrarun itself, started through -rsh.
+//
 // PROGRAM is run if it is an executable file, and else built as a Go package
 // with the build tag intra. Exit codes: 0 every rank finished, 1 a rank ended
 // by itself, 2 nothing was started, 3 a rank was lost, 4 replicas differed,

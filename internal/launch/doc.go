@@ -3,7 +3,14 @@
 // ended.
 //
 // The head is one goroutine that owns the state of the job; everything else
-// (the agent that starts and watches the processes of this host, the control
-// connections, the timers, the signals) posts to it and never waits for it.
-// What the head decides is in ledger, which has no clock and no I/O.
+// (agents, the timers, the signals) posts to it and never waits for it. What
+// the head decides is in ledger, which has no clock and no I/O.
+//
+// Processes are the business of agents, one for each host. An agent holds what
+// the kernel gives for a process, so that it sees its death at once: it is its
+// parent, reads its pipes and its control connection, and makes its links
+// within the host. A job on one host has an agent in the head's process
+// (local). On several hosts the same agent runs in a process of its own there
+// (server), which the head commands over one connection (remote); lease.go says
+// when such a host is lost.
 package launch
