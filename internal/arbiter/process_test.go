@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -20,6 +21,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("INTRA_TEST_SPIN") != "" {
+		spin()
+	}
 	if os.Getenv("INTRA_TEST_NODE") != "" {
 		if err := serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -52,7 +56,7 @@ type summons struct {
 // serve is a node in a process of its own. Node 1 places a process on each of
 // the others.
 func serve(in io.Reader, out io.Writer) error {
-	socket, err := Listen("127.0.0.1:0")
+	socket, err := Listen(os.Getenv("INTRA_TEST_NODE"))
 	if err != nil {
 		return err
 	}
@@ -138,12 +142,18 @@ func (p *process) wait(t *testing.T, what string, match func(told) bool) (got to
 
 func any1(told) bool { return true }
 
+// startProcesses starts nodes on this machine.
 func startProcesses(t *testing.T, n int) []*process {
+	return startAt(t, slices.Repeat([]string{"127.0.0.1"}, n), func(int) *exec.Cmd { return exec.Command(os.Args[0]) })
+}
+
+// startAt starts nodes by commands, each at an address.
+func startAt(t *testing.T, addresses []string, command func(i int) *exec.Cmd) []*process {
 	var all []*process
 	var roster []Peer
-	for i := range n {
-		p := &process{cmd: exec.Command(os.Args[0])}
-		p.cmd.Env = append(os.Environ(), "INTRA_TEST_NODE=1")
+	for i, address := range addresses {
+		p := &process{cmd: command(i)}
+		p.cmd.Env = append(os.Environ(), "INTRA_TEST_NODE="+net.JoinHostPort(address, "0"))
 		p.cmd.Stderr = os.Stderr
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		var err error
@@ -157,7 +167,7 @@ func startProcesses(t *testing.T, n int) []*process {
 		require.True(t, lines.Scan())
 		var first told
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &first))
-		roster = append(roster, Peer{ID: ID(i + 1), Host: fmt.Sprint("host", i), Address: fmt.Sprintf("127.0.0.1:%d", first.Port)})
+		roster = append(roster, Peer{ID: ID(i + 1), Host: fmt.Sprint("host", i), Address: net.JoinHostPort(address, fmt.Sprint(first.Port))})
 		go func() {
 			for lines.Scan() {
 				var l told

@@ -173,7 +173,7 @@ func (c *cluster) cutOff(id ID) bool {
 // partition, half-dead links, losses, delays, busy machines and clocks that
 // differ by all that the timing allows.
 func TestSchedules(t *testing.T) {
-	first, n := uint64(0), environment(t, "INTRA_SOAK", 200)
+	first, n := uint64(0), environment(t, "INTRA_SOAK", 150)
 	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
 		first, n = seed, 1
 	}

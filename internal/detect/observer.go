@@ -34,7 +34,7 @@ var DefaultConfig = Config{
 
 // attention is how much of the time between two calls of Wake can count as
 // awake, in intervals.
-const attention = 2
+const attention = 3
 
 // Observer is what one host knows first-hand of those that it watches. Its
 // methods are not safe for concurrent use; times are of one clock of the host

@@ -59,12 +59,12 @@ func TestOwnLateness(t *testing.T) {
 	s := sighting(t, o, now)
 	require.False(t, s.Suspect())
 	require.Equal(t, 20*time.Second, s.Age)
-	require.Equal(t, 100*ms, s.Silence)
-	require.Equal(t, 20*time.Second-100*ms, o.Late())
+	require.Equal(t, 150*ms, s.Silence)
+	require.Equal(t, 20*time.Second-150*ms, o.Late())
 
 	o = NewObserver(DefaultConfig, 0)
 	o.Watch(1, 0)
-	now = walk(o, 0, 2*time.Second, 400*ms, false) // runs, but late each time
+	now = walk(o, 0, 1600*ms, 400*ms, false) // runs, but late each time
 	require.False(t, sighting(t, o, now).Suspect())
 	now = walk(o, now, now+2*time.Second, 400*ms, false)
 	require.True(t, sighting(t, o, now).Suspect(), "it is only slower, not blind")
