@@ -99,16 +99,16 @@ func (n *Node) hearRaft(m *raftpb.Message, now time.Duration) {
 // one has declared this host lost, or is lost itself.
 func (n *Node) abandon(now time.Duration) {
 	awake := now - n.observer.Late()
-	patience := n.timing.Abandon
-	if !n.leased {
-		patience = max(patience, n.timing.Join)
-	}
 	if now < n.until {
 		n.held = awake
 		return
 	}
-	if silent := awake - n.held; silent > patience {
+	silent := awake - n.held
+	switch {
+	case n.leased && silent > n.timing.Abandon:
 		n.fence(fmt.Sprintf("no head of the job has been heard for %.1f s: it is lost, or this host is cut off", silent.Seconds()))
+	case !n.leased && silent > n.timing.Join:
+		n.fence(fmt.Sprintf("no head has been found within %v: can the hosts send each other UDP datagrams?", n.timing.Join))
 	}
 }
 

@@ -51,4 +51,3 @@ func quantile(u float64, at, value []float64) float64 {
 	}
 	return value[i-1] + (value[i]-value[i-1])*(u-at[i-1])/(at[i]-at[i-1])
 }
-
