@@ -28,7 +28,7 @@ func BenchmarkBeat(b *testing.B) {
 	s, o := newSealer(aead, 2), newOpener(aead, to.order)
 	beats := 0
 	for b.Loop() {
-		now += time.Millisecond
+		now += time.Microsecond
 		for _, a := range from.Tick(now) {
 			if a, ok := a.(Send); ok && a.To == 1 {
 				text, err := a.Message.encode()

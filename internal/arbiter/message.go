@@ -1,8 +1,6 @@
 package arbiter
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,53 +14,36 @@ import (
 // Message is what nodes send each other. It may get lost, come twice and
 // overtake others.
 type Message struct {
-	From ID `json:"f"`
-	To   ID `json:"t"`           // if that is not the receiver, it passes the message on
-	Via  ID `json:"y,omitempty"` // who has passed it on
+	From ID
+	To   ID // if that is not the receiver, it passes the message on
+	Via  ID // who has passed it on
 
 	// Seq numbers the sender's beats; Echo is the highest Seq that it has had
 	// from To, Direct the highest that came without a detour. A message between
 	// beats has Seq 0.
-	Seq    uint64 `json:"s,omitempty"`
-	Echo   uint64 `json:"e,omitempty"`
-	Direct uint64 `json:"d,omitempty"`
+	Seq    uint64
+	Echo   uint64
+	Direct uint64
 
 	// Term is the highest in which the sender knows of a head, Leader that head.
-	Term   uint64 `json:"n,omitempty"`
-	Leader ID     `json:"l,omitempty"`
+	Term   uint64
+	Leader ID
 	// Promised is the latest beat of To, as the head of Term, by which the
 	// sender, a member, has promised to elect nobody else for a while.
-	Promised uint64 `json:"p,omitempty"`
+	Promised uint64
 	// Grant, from the head, leases To the right to act until so long after To
 	// sent the beat that Echo names.
-	Grant time.Duration `json:"g,omitempty"`
+	Grant time.Duration
 
 	// Epoch is how many verdicts the sender knows, Verdicts the next ones that
 	// To does not.
-	Epoch    uint64        `json:"v,omitempty"`
-	Verdicts []job.Verdict `json:"w,omitempty"`
+	Epoch    uint64
+	Verdicts []job.Verdict
 	// Lost tells To that it has been declared lost, and why.
-	Lost string `json:"x,omitempty"`
+	Lost string
 
-	Sightings []detect.Sighting `json:"o,omitempty"` // to members
-	Raft      []*raftpb.Message `json:"r,omitempty"` // between members
-}
-
-// ErrMessage marks bytes that are not a message between nodes.
-var ErrMessage = errors.New("malformed message between nodes")
-
-// maxMessage bounds an encoded message, in bytes.
-const maxMessage = 4 << 20
-
-func (m *Message) encode() ([]byte, error) {
-	b, err := json.Marshal(m)
-	if err == nil && len(b) > maxMessage {
-		err = fmt.Errorf("%d bytes, at most %d are allowed", len(b), maxMessage)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("encode a message between nodes: %w", err)
-	}
-	return b, nil
+	Sightings []detect.Sighting // to members
+	Raft      []*raftpb.Message // between members
 }
 
 // spoken are the messages of Raft that members send each other here. There is
@@ -71,14 +52,6 @@ func (m *Message) encode() ([]byte, error) {
 var spoken = []raftpb.MessageType{
 	raftpb.MsgApp, raftpb.MsgAppResp, raftpb.MsgVote, raftpb.MsgVoteResp, raftpb.MsgPreVote, raftpb.MsgPreVoteResp,
 	raftpb.MsgSnap, raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp,
-}
-
-func decodeMessage(b []byte) (*Message, error) {
-	m := new(Message)
-	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
-	}
-	return m, m.check()
 }
 
 func (m *Message) check() error {

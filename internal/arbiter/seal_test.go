@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/raft/v3/raftpb"
 
+	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -87,8 +89,15 @@ func FuzzOpen(f *testing.F) {
 	aead, err := newAEAD(&other)
 	require.NoError(f, err)
 	s := newSealer(aead, 2)
-	f.Add(s.seal([]byte("message"))[0], []byte(`{"f":1,"t":2,"s":1,"n":2,"l":1}`))
-	f.Add([]byte{}, []byte(`{"f":2,"t":1,"r":[{"type":3,"to":1,"from":2,"term":2,"index":9,"entries":[{}]}]}`))
+	seed := func(m *Message) {
+		text, err := m.encode()
+		require.NoError(f, err)
+		f.Add(s.seal(text)[0], text)
+	}
+	seed(&Message{From: 1, To: 2, Seq: 1, Term: 2, Leader: 1, Grant: ms, Sightings: []detect.Sighting{{Host: 4, Age: 1, Silence: 1, Limit: 1}}})
+	seed(&Message{From: 2, To: 1, Raft: []*raftpb.Message{{Type: raftpb.MsgApp.Enum(), From: new(uint64(2)), To: new(uint64(1)), Term: new(uint64(2)), Entries: []*raftpb.Entry{{}}}}})
+	seed(&Message{From: 1, To: 4, Seq: 1, Term: 2, Leader: 1, Lost: "why", Verdicts: []job.Verdict{{Epoch: 1}}})
+	f.Add([]byte{}, []byte{})
 	f.Fuzz(func(t *testing.T, datagram, message []byte) {
 		s, o := sealing(t)
 		if b, _, err := o.open(datagram); err == nil && b != nil {
@@ -103,6 +112,13 @@ func FuzzOpen(f *testing.F) {
 			require.ErrorIs(t, err, ErrMessage)
 			return
 		}
+		again, err := m.encode()
+		require.NoError(t, err)
+		same, err := decodeMessage(again)
+		require.NoError(t, err)
+		require.Equal(t, m.numbers(), same.numbers())
+		require.Equal(t, m.Sightings, same.Sightings)
+		require.Equal(t, m.Verdicts, same.Verdicts)
 		for _, id := range []ID{1, 2, 4} { // two members and an agent
 			n, err := NewNode(id, []Peer{{ID: 1, Host: "a"}, {ID: 2, Host: "b"}, {ID: 3, Host: "c"}, {ID: 4, Host: "d"}}, DefaultTiming, 0)
 			require.NoError(t, err)
