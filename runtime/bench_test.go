@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/kernels"
@@ -23,6 +25,7 @@ func BenchmarkSection(b *testing.B) {
 					b.SetBytes(int64(bytes))
 					b.ReportAllocs()
 					ctx := job.WithLocal(b.Context(), &job.Local{Sched: policy, Share: true})
+					before := processorTime(b)
 					err := intra.Run(ctx, intra.Spec{Replicas: 2, Link: link}, func(p *intra.Process) error {
 						w, x := make([]float64, bytes/8), make([]float64, bytes/8)
 						for range b.N {
@@ -38,10 +41,19 @@ func BenchmarkSection(b *testing.B) {
 						return nil
 					})
 					require.NoError(b, err)
+					b.ReportMetric(float64(processorTime(b)-before)/float64(2*b.N), "cpu-ns/replica")
 				})
 			}
 		}
 	}
+}
+
+// processorTime is what this process has taken, which hardly depends on what
+// else the machine does.
+func processorTime(b *testing.B) time.Duration {
+	var u unix.Rusage
+	require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkWaxpby is a kernel whose updates are as long as what it reads: the

@@ -33,10 +33,12 @@ func TestMeasure(t *testing.T) {
 		require.Equal(t, Ways[i].Name, r.Way)
 		require.Len(t, r.Seconds, 2)
 		require.Positive(t, r.Seconds[0])
+		require.Len(t, r.CPU, 2)
+		require.Positive(t, r.CPU[0])
 	}
 	var out bytes.Buffer
 	require.NoError(t, Table(&out, o, results))
-	require.Regexp(t, `(?m)^  in place, without protection +\d+\.\d{3} ms +\+0\.0% \[\+0\.0% \+0\.0%\]$`, out.String())
+	require.Regexp(t, `(?m)^  in place, without protection +\d+\.\d{3} ms +\+0\.0% \[\+0\.0% \+0\.0%\]  cpu +\+0\.0% \[\+0\.0% \+0\.0%\]$`, out.String())
 }
 
 func TestOverhead(t *testing.T) {

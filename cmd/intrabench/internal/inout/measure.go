@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 	"github.com/intrahpc/intra/internal/job"
 	intra "github.com/intrahpc/intra/runtime"
@@ -45,6 +47,9 @@ type Options struct {
 type Result struct {
 	Way     string    `json:"way"`
 	Seconds []float64 `json:"seconds"` // median section of each round, on the slower replica
+	// CPU is the processor time of a section on both replicas, average of
+	// each round: on a machine that others use too it says more.
+	CPU []float64 `json:"cpu_seconds"`
 }
 
 var pushTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/inout.push")
@@ -59,7 +64,7 @@ func Measure(ctx context.Context, o Options) ([]Result, error) {
 	for round := range o.Rounds {
 		for i := range Ways {
 			i = (i + round) % len(Ways)
-			seconds, last, err := run(ctx, Ways[i], o, initial)
+			seconds, cpu, last, err := run(ctx, Ways[i], o, initial)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", Ways[i].Name, err)
 			}
@@ -71,14 +76,28 @@ func Measure(ctx context.Context, o Options) ([]Result, error) {
 			}
 			results[i].Way = Ways[i].Name
 			results[i].Seconds = append(results[i].Seconds, seconds)
+			results[i].CPU = append(results[i].CPU, cpu)
 		}
 	}
 	return results, nil
 }
 
-// run runs one job and returns its median section and the particles at its
-// end.
-func run(ctx context.Context, way Way, o Options, initial []particle) (seconds float64, last []particle, err error) {
+// processor returns the processor time that this process has taken.
+func processor() (time.Duration, error) {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0, fmt.Errorf("read the processor time: %w", err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
+}
+
+// together returns the processor time at a moment when no replica is before or
+// behind this call.
+func together(p *intra.Process) (time.Duration, error) { return intra.Once(p, processor) }
+
+// run runs one job and returns its median section, the processor time of one,
+// and the particles at the end.
+func run(ctx context.Context, way Way, o Options, initial []particle) (seconds, cpu float64, last []particle, err error) {
 	const replicas = 2
 	update := o.Particles / (*intra.Process)(nil).Tasks() * 48
 	local := &job.Local{Sched: "static", Receive: way.receive, Capacity: max(update/4, 4096)}
@@ -92,6 +111,10 @@ func run(ctx context.Context, way Way, o Options, initial []particle) (seconds f
 		to := from
 		if way.out {
 			to = make([]particle, o.Particles)
+		}
+		started, err := together(p)
+		if err != nil {
+			return err
 		}
 		for k := range o.Sections {
 			if err := p.World().Barrier(); err != nil {
@@ -107,16 +130,20 @@ func run(ctx context.Context, way Way, o Options, initial []particle) (seconds f
 			mu.Unlock()
 			from, to = to, from
 		}
+		ended, err := together(p)
+		if err != nil {
+			return err
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		last = from
+		last, cpu = from, (ended-started).Seconds()/float64(o.Sections)
 		return nil
 	})
 	if err != nil {
-		return 0, nil, err
+		return 0, 0, nil, err
 	}
 	slices.Sort(times)
-	return times[len(times)/2].Seconds(), last, nil
+	return times[len(times)/2].Seconds(), cpu, last, nil
 }
 
 // section moves all particles by one step.
@@ -135,21 +162,26 @@ func section(p *intra.Process, from, to []particle) error {
 
 // Overhead sums up by how much a way takes longer than the first one, round by
 // round.
-func Overhead(first, r Result) spread.Spread {
+func Overhead(first, r Result) spread.Spread { return excess(first.Seconds, r.Seconds) }
+
+// CPUOverhead is Overhead in processor time.
+func CPUOverhead(first, r Result) spread.Spread { return excess(first.CPU, r.CPU) }
+
+func excess(first, other []float64) spread.Spread {
 	var over []float64
-	for round, s := range r.Seconds {
-		over = append(over, s/first.Seconds[round]-1)
+	for round, s := range other {
+		over = append(over, s/first[round]-1)
 	}
 	return spread.Of(over)
 }
 
 // Table writes the results as text.
 func Table(w io.Writer, o Options, results []Result) error {
-	fmt.Fprintf(w, "pushing %d particles, %d sections, %d rounds in alternation; extra time: median [quartiles]\n", o.Particles, o.Sections, o.Rounds)
+	fmt.Fprintf(w, "pushing %d particles, %d sections, %d rounds in alternation; extra time and processor time: median [quartiles]\n", o.Particles, o.Sections, o.Rounds)
 	for _, r := range results {
-		over := Overhead(results[0], r)
-		if _, err := fmt.Fprintf(w, "  %-34s %8.3f ms  %+6.1f%% [%+.1f%% %+.1f%%]\n", r.Way, 1e3*spread.Of(r.Seconds).Median,
-			100*over.Median, 100*over.Q1, 100*over.Q3); err != nil {
+		over, cpu := Overhead(results[0], r), CPUOverhead(results[0], r)
+		if _, err := fmt.Fprintf(w, "  %-34s %8.3f ms  %+6.1f%% [%+.1f%% %+.1f%%]  cpu %+6.1f%% [%+.1f%% %+.1f%%]\n", r.Way, 1e3*spread.Of(r.Seconds).Median,
+			100*over.Median, 100*over.Q1, 100*over.Q3, 100*cpu.Median, 100*cpu.Q1, 100*cpu.Q3); err != nil {
 			return err
 		}
 	}
