@@ -20,6 +20,14 @@
 // uses a communicator of its own, made by Dup. There are no timeouts: they
 // would be differences between replicas.
 //
+// At a safe point, receives, synchronous sends and collective operations have
+// been waited for (an ordinary Isend may be pending), and all members make and
+// free a communicator on the same side of it. In a process that begins at one,
+// because it replaces another or the job went back to it, Dup, Split, Create
+// and CreateGroup return the communicators that were in use there, those made
+// in one way in the order in which they were made, until the program comes to
+// its first safe point; all other communication before fails with ErrRestored.
+//
 // A message of up to 32 KiB is sent at once and copied as long as the copies
 // for its destination stay within 4 MiB; a longer one is handed over when a
 // receive has matched it, and its Send returns when every live replica of the

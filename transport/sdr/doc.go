@@ -8,6 +8,13 @@
 // its first message. No replica leads: programs are send-deterministic, so a
 // wildcard receive may match in another order on every replica.
 //
+// At a cut, which every process takes at the same place of its program, nothing
+// is on its way: bookmarks say what has been sent, and everybody waits until
+// it has all of it. There a rank's place in the messages is a Position, at
+// which other processes can begin: replicas that take the place of dead ones,
+// or the whole job once more. Each life of a process has an incarnation, and
+// frames of earlier ones are refused.
+//
 // Core is the protocol as a pure state machine: its methods are the events,
 // and each appends the actions to be carried out. Engine runs a Core over the
 // links of one process. Programs do not import this package: they use comm.
