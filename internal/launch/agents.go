@@ -2,7 +2,6 @@ package launch
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +40,7 @@ type agents struct {
 
 	listener net.Listener
 	commands []*exec.Cmd
+	inputs   []io.Closer     // standard input of each
 	ended    []chan struct{} // closed when the command of that host has ended
 	results  chan agentResult
 }
@@ -182,7 +182,10 @@ func (a *agents) start(i int, addresses []string, tell func(agentResult)) error 
 		return fmt.Errorf("start an agent: %w", err)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Stdin = bytes.NewReader(in)
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return fmt.Errorf("start an agent: %w", err)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are the head's business
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -195,10 +198,15 @@ func (a *agents) start(i int, addresses []string, tell func(agentResult)) error 
 		r.Close()
 		return fmt.Errorf("host %s: start its agent: %w", h.Name, err)
 	}
+	// The pipe stays open as long as this process lives: its end tells an agent
+	// that is still trying to connect that nobody waits for it.
+	if _, err := pipe.Write(in); err != nil {
+		a.console.notef("intrarun: host %s: its agent does not read its orders: %v", h.Name, err)
+	}
 	said := make(chan string, 1)
 	go func() { said <- a.relay(h.Name, r) }()
 	ended := make(chan struct{})
-	a.commands, a.ended = append(a.commands, cmd), append(a.ended, ended)
+	a.commands, a.inputs, a.ended = append(a.commands, cmd), append(a.inputs, pipe), append(a.ended, ended)
 	go func() {
 		_ = cmd.Wait()
 		close(ended)
@@ -321,6 +329,9 @@ func (a *agents) sendProgram(m *mux) error {
 func (a *agents) close() {
 	if a.listener != nil {
 		a.listener.Close()
+	}
+	for _, in := range a.inputs {
+		in.Close()
 	}
 	deadline := time.Now().Add(termGrace)
 	var all sync.WaitGroup

@@ -61,9 +61,17 @@ func Serve(ctx context.Context, in io.Reader, guardCommand []string) error {
 	if s.Version != job.Version {
 		return fmt.Errorf("protocol version %d here, %d at the head: use the same intrarun on all hosts", job.Version, s.Version)
 	}
+	// The end of the input tells that nobody waits for this agent.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		cancel()
+	}()
 	return s.serve(ctx, guardCommand)
 }
 
+// serve is the life of an agent. ctx bounds the time until it has connected.
 func (s *summons) serve(ctx context.Context, guardCommand []string) error {
 	g, err := startGuard(guardCommand)
 	if err != nil {
@@ -86,7 +94,8 @@ func (s *summons) serve(ctx context.Context, guardCommand []string) error {
 	return a.run()
 }
 
-// connect reaches the head at one of its addresses, the first ones first.
+// connect reaches the head at one of its addresses, the first ones first. It
+// gives up when ctx ends.
 func (s *summons) connect(ctx context.Context) (net.Conn, error) {
 	secure, err := job.NewSecure(&s.Secret, agentName(s.Name), s.TLS)
 	if err != nil {
