@@ -104,6 +104,12 @@ func TestHPCCGOnSeveralHosts(t *testing.T) {
 		causes []string
 	}{
 		{"nobody dies", "-n 4 -r 2", nil, nil},
+		{"encrypted", "-n 4 -r 2 -tls", nil, nil},
+		{"a short cut", "-n 4 -r 2", func() {
+			n.Around(2, netns.Conditions{Cut: true})
+			time.Sleep(400 * time.Millisecond)
+			n.Around(2, netns.Conditions{})
+		}, nil},
 		{"in the middle of an update and of a message", "-n 4 -r 2 -kill 1.0@update:40 -kill 2.1@message:60", nil, []string{"1.0 injected", "2.1 injected"}},
 		{"a host is lost", "-n 4 -r 2", func() { require.NoError(t, n.Hosts[3].Kill()) }, []string{"2.1 host", "3.1 host"}},
 		{"a link goes down", "-n 4 -r 2", func() { require.NoError(t, n.Hosts[1].Down()) }, []string{"2.0 host", "3.0 host"}},
