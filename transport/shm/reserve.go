@@ -36,16 +36,13 @@ func (l *link) free(size uint64) bool {
 
 // Commit implements transport.Reserver.
 func (l *link) Commit(f *transport.Frame) {
-	s := &l.out
 	f.Header.Size = transport.Size(f.Payload)
 	l.mu.Lock()
 	err := l.sendErr // it may have ended meanwhile
 	l.mu.Unlock()
 	if err == nil && (f.Mid == nil || f.Mid()) {
-		f.Header.Encode((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize)))
-		s.pos += record(f.Header.Size)
-		s.publish()
-		l.peer.ring()
+		l.put(f)
+		l.publish(record(f.Header.Size))
 	} else if err == nil {
 		err = transport.ErrClosed
 		l.Close()
