@@ -10,7 +10,7 @@ import (
 
 func TestAlloc(t *testing.T) {
 	type cell struct {
-		at   [3]float64
+		_    [3]float64
 		kind uint8
 	}
 	big := intra.Alloc[cell](1 << 18) // spans whole huge pages

@@ -92,7 +92,7 @@ func TestHandshakeCannotBeReplayed(t *testing.T) {
 	c, d := net.Pipe()
 	go func() {
 		call := call{from: dialler, to: dialler, nonce: newNonce()}
-		io.WriteString(d, string(call.encode(&secret)))
+		d.Write(call.encode(&secret))
 		var proof [2 * secretSize]byte
 		io.ReadFull(d, proof[:])
 		d.Write(proof[secretSize:])

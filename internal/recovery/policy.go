@@ -33,7 +33,7 @@ func (p Policy) first(ranks int) uint64 {
 // rate measures how fast the program passes its safe points, and what backups
 // hold it up.
 type rate struct {
-	at, from   uint64
+	from       uint64
 	since      time.Duration // when safe point from was left
 	perPoint   time.Duration
 	cost       time.Duration // of the last backup

@@ -109,17 +109,6 @@ func (p *proxy) pipe(to, from net.Conn, allow func(int) int, end func()) {
 	}
 }
 
-// cut breaks what is open.
-func (p *proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.open {
-		c.(*net.TCPConn).SetLinger(0)
-		c.Close()
-	}
-	p.cuts++
-}
-
 func (p *proxy) cutsSoFar() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
