@@ -46,7 +46,7 @@ func (c *Core) pulling() bool { return c.cut != nil && !c.cut.done }
 
 // Pending returns an error that names a request which cannot be pending across
 // a safe point, if there is one: a receive, or a synchronous send. Other sends
-// complete at the cut.
+// to other ranks complete at the cut.
 func (c *Core) Pending() error {
 	for _, ctx := range c.order {
 		for _, r := range ctx.any.all() {
@@ -300,13 +300,6 @@ func (c *Core) Cut(joined []Newcomer) error {
 		for rank, s := range ctx.out {
 			if s != nil && rank != c.rank {
 				c.abandon(s, s.next)
-			}
-		}
-		if s := ctx.in[c.rank]; s != nil {
-			for _, m := range s.unexpected.all() {
-				if m.local != nil && !m.local.copied {
-					c.copyOut(m.local)
-				}
 			}
 		}
 		for rank, s := range ctx.in {

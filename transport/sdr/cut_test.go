@@ -156,6 +156,62 @@ func TestLivesAgain(t *testing.T) {
 	require.Contains(t, n.sent(), "0.0->1.1 eager")
 }
 
+// TestQuickerThanTheCut: a message that was sent after the cut to a replica
+// that has not passed it depends on what comes after the cut there, and one of
+// before depends on nothing.
+func TestQuickerThanTheCut(t *testing.T) {
+	n := newNet(t, Limits{}, 1, 2)
+	a0, a1, b := n.p(1, 0), n.p(1, 1), n.p(0, 0) // 1.0 sends to 0.0
+	for _, a := range []int{a0, a1} {
+		n.send(a, "q", 0, 0)
+	}
+	n.deliverAll()
+	n.recv(b, 1, 0)
+	n.send(b, "old", 1, 0)
+	n.begin(1, a0, a1, b)
+	n.deliverAll()
+	for p := range n.cores {
+		require.True(t, n.arrived(p))
+	}
+	n.end(nil, a0, b)
+	n.send(a0, "question", 0, 0)
+	n.deliverAll()
+	n.recv(b, 1, 0)
+	n.send(b, "answer", 1, 0)
+	n.deliverAll()
+
+	n.end(nil, a1)
+	require.Equal(t, "0:old", n.recv(a1, Any, Any).text(t))
+	answer := n.recv(a1, Any, Any)
+	require.False(t, answer.Done(), "1.1 has not asked yet")
+	n.send(a1, "question", 0, 0)
+	require.Equal(t, "0:answer", answer.text(t))
+}
+
+// TestRoomOfTheFirstLife: what a process sent before it died takes none of the
+// room that it has in its next life.
+func TestRoomOfTheFirstLife(t *testing.T) {
+	limits := Limits{Window: 1000}
+	n := newNet(t, limits, 2, 2)
+	p01, c := n.p(0, 1), n.cores[n.p(1, 1)]
+	n.send(n.p(0, 0), strings.Repeat("x", 400), 1, 0)
+	n.send(p01, strings.Repeat("x", 400), 1, 0)
+	n.deliverAll()
+	n.die(p01)
+	live := []int{n.p(0, 0), n.p(1, 0), n.p(1, 1)}
+	n.begin(1, live...)
+	n.deliverAll()
+	for _, p := range live {
+		require.True(t, n.arrived(p))
+		n.end([]Newcomer{{0, 1, 2}}, p)
+	}
+	n.sent()
+	c.Recv(n.ctxs[n.p(1, 1)], new(Request), make([]byte, 400), 0, 0)
+	n.carry(n.p(1, 1))
+	require.Empty(t, n.sent(), "no room is returned")
+	require.Zero(t, c.processes[p01].owed)
+}
+
 // TestUnannouncedLife: what a process sends whose life nobody announces is
 // kept up to a bound.
 func TestUnannouncedLife(t *testing.T) {
@@ -227,6 +283,9 @@ func TestCancelCut(t *testing.T) {
 	for p := range n.cores {
 		require.True(t, n.arrived(p))
 		n.end(nil, p)
+		for _, s := range n.cores[p].cuts.in {
+			require.True(t, s == nil || len(s.unexpected.all()) == 0, "bookmarks are forgotten")
+		}
 	}
 	require.Equal(t, "0:m", n.recv(2, 0, 0).text(t))
 }

@@ -46,9 +46,6 @@ func (c *Core) revive(n Newcomer) {
 	*pr = process{rank: n.Rank, replica: n.Replica, alive: true, incarnation: n.Incarnation, credit: c.limits.Window, early: held}
 	r.live |= 1 << n.Replica
 	for _, ctx := range c.order {
-		if s := ctx.out[n.Rank]; s != nil {
-			s.acked[n.Replica] = numbers{low: s.next}
-		}
 		s := ctx.in[n.Rank]
 		if s == nil {
 			continue
