@@ -188,6 +188,20 @@ func TestQuickerThanTheCut(t *testing.T) {
 	require.Equal(t, "0:answer", answer.text(t))
 }
 
+// TestEarlyFramesOutliveTheVerdict: the verdict on the first life may be heard
+// after the first frames of the second, which it does not concern; the verdict
+// on a second life that was never announced is the end of them.
+func TestEarlyFramesOutliveTheVerdict(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 2)
+	p01, c := n.p(0, 1), n.cores[n.p(1, 1)]
+	h := transport.Header{Channel: transport.ChannelMessage, Kind: kindWant, Incarnation: 2}
+	require.NoError(t, c.End(p01, &h, nil))
+	c.Dead(p01)
+	require.Len(t, c.processes[p01].early.frames, 1)
+	c.Dead(p01)
+	require.Empty(t, c.processes[p01].early.frames)
+}
+
 // TestRoomOfTheFirstLife: what a process sent before it died takes none of the
 // room that it has in its next life.
 func TestRoomOfTheFirstLife(t *testing.T) {

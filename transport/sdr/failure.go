@@ -10,8 +10,8 @@ import (
 // are refused from now on.
 func (c *Core) Dead(p int) {
 	pr := &c.processes[p]
-	pr.early = early{}
-	if !pr.alive {
+	if !pr.alive { // a newcomer that died before its life was announced
+		pr.early = early{}
 		return
 	}
 	r := &c.ranks[pr.rank]
