@@ -59,6 +59,12 @@ func Sched(policy string) Option {
 	return func(_ *testing.T, o *Options) { o.Local.Sched = policy }
 }
 
+// Threads has each replica run tasks on n workers, as with the -threads flag
+// of intrarun.
+func Threads(n int) Option {
+	return func(_ *testing.T, o *Options) { o.Local.Threads = n }
+}
+
 // Capacity bounds the bytes under way between two processes over in-memory
 // links. An update that does not fit can be torn by a death.
 func Capacity(bytes int) Option {

@@ -60,7 +60,7 @@ var lossy = []struct {
 type decision struct {
 	runs      uint64
 	shared    window // durations of whole sections that were shared
-	alone     window // what all bodies take, one after the other
+	alone     window // what all bodies take here, without sharing
 	replicate bool
 	pause     uint64        // sections from one trial of sharing to the next
 	transfer  time.Duration // of the updates, 0 if that is not known
@@ -143,13 +143,15 @@ func (d *decision) giveUp(shared, alone time.Duration) {
 }
 
 // learn takes in a section that ran with that policy and took that long; of
-// its n bodies this replica ran some, in the time spent.
-func (d *decision) learn(p sched.Policy, took, spent time.Duration, ran, n int) {
+// its n bodies this replica ran some, in the time spent, on so many workers:
+// alone it would take as many rounds of them as that needs.
+func (d *decision) learn(p sched.Policy, took, spent time.Duration, ran, n, workers int) {
 	warming := d.runs <= warmUp
 	if ran == 0 || warming && d.alone.n >= foresight {
 		return
 	}
-	d.alone.add(spent * time.Duration(n) / time.Duration(ran))
+	rounds := (n + workers - 1) / workers
+	d.alone.add(spent * time.Duration(rounds) / time.Duration(ran))
 	if warming {
 		return
 	}

@@ -20,9 +20,9 @@ type kind struct {
 func (k *kind) section() sched.Policy {
 	p := k.policy(k.transfer)
 	if p == sched.Replicate {
-		k.learn(p, k.alone, k.alone, 16, 16)
+		k.learn(p, k.alone, k.alone, 16, 16, 1)
 	} else {
-		k.learn(p, k.shared, k.alone/2, 8, 16)
+		k.learn(p, k.shared, k.alone/2, 8, 16, 1)
 	}
 	return p
 }
@@ -150,4 +150,14 @@ func TestBandwidth(t *testing.T) {
 	require.Equal(t, 2*ms, b.time(1e6))
 	b.sent(1e6, 0, ms/10) // the burst of the token bucket
 	require.Equal(t, 2*ms, b.time(1e6))
+}
+
+// What a replica would take alone is counted in rounds of all its workers.
+func TestDecisionWithWorkers(t *testing.T) {
+	const ms = time.Millisecond
+	for workers, want := range map[int]time.Duration{1: 16 * ms, 2: 8 * ms, 3: 6 * ms, 4: 4 * ms, 16: ms, 20: ms} {
+		var d decision
+		d.learn(sched.Replicate, 100*ms, 8*ms, 8, 16, workers)
+		require.Equal(t, want, d.alone.median(), "%d workers", workers)
+	}
 }

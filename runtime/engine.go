@@ -41,7 +41,7 @@ type engine struct {
 	once      *section.Once
 	onceRun   bool // the protocol wants the function run here
 	open      *Section
-	out       []outgoing // frames to send next
+	workers   []worker // of which the first is the goroutine of the program
 	staged    buffers
 	err       error // a divergence: every section fails from now on
 	finished  bool  // the program has returned
@@ -68,6 +68,7 @@ func newEngine(ctx context.Context, h head, links map[job.Process]transport.Link
 		decisions: newDecisions(),
 		deaths:    newDeaths(),
 	}
+	e.workers = newWorkers(e, threads(setup))
 	if setup.Limit > 0 {
 		e.bandwidth.limit(setup.Limit)
 	}
@@ -95,13 +96,13 @@ func (e *engine) closed(s *Section) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.stats.total.Sections++
-	if len(e.peers) == 1 { // its tasks ran when they were launched
+	if e.serial() { // its tasks ran when they were launched
 		e.enter(s)
 		e.machine.Leave()
 	}
 }
 
-// alone runs task i of s at its launch, for a rank with one replica.
+// alone runs task i of s at its launch, where sections are serial.
 func (e *engine) alone(s *Section, i int) {
 	from := e.now()
 	s.run(i)
@@ -110,7 +111,7 @@ func (e *engine) alone(s *Section, i int) {
 	e.mu.Lock()
 	e.stats.ran(e.stats.of(s.tasks[i].task), to-from)
 	e.mu.Unlock()
-	e.trace.task(s, i, from, to)
+	e.trace.task(s, i, 0, from, to)
 }
 
 // enter tells the machine of a section whose tasks have all been launched.
@@ -129,7 +130,7 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 			return nil, err
 		}
 	}
-	if s.check != nil {
+	if s.check != nil || len(e.peers) == 1 && !e.serial() {
 		policy = sched.Replicate
 	}
 	if policy == sched.Adaptive {
@@ -145,7 +146,8 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 }
 
 // patience is how long a claim of a task is believed: twice the time that
-// such a task takes here, and the time of its update. While nothing is known
+// such a task takes here, and the time of its update, which those of all
+// workers may go before. While nothing is known
 // it is long: a peer that has stopped is fenced before.
 func (e *engine) patience(l *launched) time.Duration {
 	const unknown, slack = 100 * time.Millisecond, 200 * time.Microsecond
@@ -156,7 +158,7 @@ func (e *engine) patience(l *launched) time.Duration {
 	if transfer == 0 {
 		transfer = time.Duration(l.bytes) // as over a link of 1 GB/s
 	}
-	return 2*(l.known.average+transfer) + slack
+	return 2*(l.known.average+transfer*time.Duration(len(e.workers))) + slack
 }
 
 // perform carries out what a received frame led to, under the lock.

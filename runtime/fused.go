@@ -37,10 +37,11 @@ type room struct {
 }
 
 // reserve borrows room for the update of a task from the link to a peer that
-// will want it. It returns none for a task that cannot use it. It is called
-// without the lock, after all frames before have been sent.
+// will want it. It returns none for a task that cannot use it, nor where
+// several workers run: what the others have to say would wait for the body. It
+// is called without the lock, after all frames before have been sent.
 func (e *engine) reserve(s *Section, l *launched) (r room, fused func([]byte)) {
-	if s.check != nil || s.policy == sched.Replicate || l.bytes < large {
+	if s.check != nil || s.policy == sched.Replicate || l.bytes < large || len(e.workers) > 1 {
 		return room{}, nil
 	}
 	for i := range l.regions {
@@ -63,9 +64,9 @@ func (e *engine) reserve(s *Section, l *launched) (r room, fused func([]byte)) {
 
 // commit has the update that was made in a room sent from there by the next
 // flush, if its peer still wants it.
-func (e *engine) commit(r *room) {
-	for i := range e.out {
-		if o := &e.out[i]; r.link != nil && o.link == r.link.(transport.Link) && update.Kind(o.frame.Header.Kind) == update.KindUpdate {
+func (w *worker) commit(r *room) {
+	for i := range w.out {
+		if o := &w.out[i]; r.link != nil && o.link == r.link.(transport.Link) && update.Kind(o.frame.Header.Kind) == update.KindUpdate {
 			o.room = r.link
 			*r = room{}
 		}

@@ -46,6 +46,10 @@ func enter(run func(*Process) error) int {
 		return runAlone(run)
 	}
 	defer session.Close()
+	// The workers may all be in long kernels, too.
+	if n := threads(session.Setup()) + 1; runtime.GOMAXPROCS(0) < n {
+		runtime.GOMAXPROCS(n)
+	}
 	links, err := session.Connect(ctx)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "intra:", err)

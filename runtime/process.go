@@ -84,8 +84,9 @@ func (p *Process) Context() context.Context {
 // build, job and degree.
 func (p *Process) Tasks() int { return tasks }
 
-// alone: there are no other replicas, so tasks run when they are launched.
-func (p *Process) alone() bool { return p.local() || len(p.engine.peers) == 1 }
+// alone: there are neither other replicas nor other workers, so tasks run when
+// they are launched.
+func (p *Process) alone() bool { return p.local() || p.engine.serial() }
 
 // local: sections are a matter of this process alone, and nobody counts them.
 func (p *Process) local() bool { return p == nil || p.engine == nil || p.resuming() }

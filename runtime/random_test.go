@@ -85,8 +85,8 @@ func exchangeWithAll(c *comm.Comm, x []float64, tag int) error {
 	return comm.WaitAll(sends...)
 }
 
-// TestRandomPrograms: whatever the program, the degrees, the schedule and the
-// deaths, every rank's state is that of the run without replicas.
+// TestRandomPrograms: whatever the program, the degrees, the schedule, the
+// threads and the deaths, every rank's state is that of the run without replicas.
 func TestRandomPrograms(t *testing.T) {
 	programs := 150
 	if testing.Short() {
@@ -122,8 +122,9 @@ func TestRandomPrograms(t *testing.T) {
 		point := []string{"section", "task", "update", "message"}[rng.IntN(4)]
 		kill := fmt.Sprintf("%d.%d@%s:%d", victim, rng.IntN(degrees[victim]), point, rng.IntN(6))
 		policy := []string{"static", "adaptive"}[rng.IntN(2)]
-		what := fmt.Sprintf("seed %d, degrees %v, %s, kill %s", seed, degrees, policy, kill)
-		got := run(intra.Spec{Degrees: degrees}, intratest.MayKill(kill), intratest.Sched(policy), intratest.Capacity(64+rng.IntN(500)))
+		threads := 1 + rng.IntN(4)
+		what := fmt.Sprintf("seed %d, degrees %v, %s, %d threads, kill %s", seed, degrees, policy, threads, kill)
+		got := run(intra.Spec{Degrees: degrees}, intratest.MayKill(kill), intratest.Sched(policy), intratest.Threads(threads), intratest.Capacity(64+rng.IntN(500)))
 		for rank := range ranks {
 			require.NotEmpty(t, got[rank], what)
 			for _, x := range got[rank] {

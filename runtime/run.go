@@ -38,7 +38,7 @@ func Run(ctx context.Context, spec Spec, run func(*Process) error) error {
 	}
 	for _, p := range all {
 		l.seats[p] = newSeat(l, job.Setup{Self: p, Incarnation: 1, Degrees: degrees,
-			Check: spec.Check, Sched: l.want.Sched, Kills: l.killsOf(p)})
+			Check: spec.Check, Sched: l.want.Sched, Threads: l.want.Threads, Kills: l.killsOf(p)})
 	}
 	defer context.AfterFunc(ctx, func() { l.end(context.Cause(ctx)) })()
 	var wg sync.WaitGroup

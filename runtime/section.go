@@ -23,6 +23,7 @@ type Section struct {
 	decision  *decision     // to share or not, with the adaptive policy
 	inBodies  time.Duration // spent in bodies here
 	ran       int           // bodies run here
+	crew      crew          // who helps to run them
 	at        string        // place in the source that the user wrote, from At
 	pos       string
 	pc        [1]uintptr

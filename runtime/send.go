@@ -37,13 +37,14 @@ func (e *engine) parcel(m update.Message) *transport.Frame {
 	return &p.frame
 }
 
-// frames adds the frames that the machine wants sent to e.out. They are sent
+// frames adds the frames that the machine wants sent to w.out. They are sent
 // without the lock, since a link may call back. The claim of a task that is
 // started right after another one goes with the update of that.
-func (e *engine) frames(s *Section, acts []section.Action) {
+func (w *worker) frames(s *Section, acts []section.Action) {
+	e := w.e
 	for _, a := range acts {
 		link := e.peers[a.Peer]
-		if link == nil || a.Kind == section.Claim && e.claimWith(link, a.Task) {
+		if link == nil || a.Kind == section.Claim && w.claimWith(link, a.Task) {
 			continue
 		}
 		m := update.Message{Kind: update.KindClaim, Section: e.machine.Number(), Task: a.Task,
@@ -61,14 +62,14 @@ func (e *engine) frames(s *Section, acts []section.Action) {
 			e.stats.sent(l.known, l.bytes)
 			e.traceUpdate(job.TraceSend, s, a.Task, a.Peer)
 		}
-		e.out = append(e.out, outgoing{link: link, frame: f})
+		w.out = append(w.out, outgoing{link: link, frame: f})
 	}
 }
 
 // claimWith puts the claim of a task into an update that has not left yet.
-func (e *engine) claimWith(link transport.Link, task int) bool {
-	for i := range e.out {
-		if o := &e.out[i]; o.link == link && update.Kind(o.frame.Header.Kind) == update.KindUpdate {
+func (w *worker) claimWith(link transport.Link, task int) bool {
+	for i := range w.out {
+		if o := &w.out[i]; o.link == link && update.Kind(o.frame.Header.Kind) == update.KindUpdate {
 			update.Claim(&o.frame.Header, task)
 			return true
 		}
@@ -76,12 +77,11 @@ func (e *engine) claimWith(link transport.Link, task int) bool {
 	return false
 }
 
-// flush sends e.out, which the goroutine of the program alone uses. It is
-// called without the lock.
-func (e *engine) flush() {
-	for _, o := range e.out {
+// flush sends w.out. It is called by the worker's goroutine, without the lock.
+func (w *worker) flush() {
+	for _, o := range w.out {
 		if p := o.frame.Owner.(*parcel); update.Kind(p.frame.Header.Kind) == update.KindUpdate {
-			p.queued = e.now()
+			p.queued = w.e.now()
 		}
 		if o.room != nil {
 			o.room.Commit(o.frame)
@@ -89,7 +89,7 @@ func (e *engine) flush() {
 		}
 		o.link.Send(o.frame)
 	}
-	e.out = e.out[:0]
+	w.out = w.out[:0]
 }
 
 // notify sends a frame without memory of the program.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
 )
 
@@ -27,7 +26,7 @@ func (e *engine) share(s *Section) error {
 	e.machine.Leave()
 	e.completed(s, begun)
 	if s.decision != nil && len(s.tasks) > 0 {
-		s.decision.learn(s.policy, e.now()-begun, s.inBodies, s.ran, len(s.tasks))
+		s.decision.learn(s.policy, e.now()-begun, s.inBodies, s.ran, len(s.tasks), len(e.workers))
 		e.stats.of(s.tasks[0].task).Decision = s.decision.word()
 	}
 	return nil
@@ -45,21 +44,23 @@ func (e *engine) exchange(s *Section) error {
 	return e.handedOver(s)
 }
 
-// work runs tasks and takes in updates until every task of s is here.
+// work runs tasks and takes in updates until every task of s is here, and no
+// worker has to do with s any more.
 func (e *engine) work(s *Section) error {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.dismiss(s)
 	e.open = s
 	acts, err := e.enter(s)
 	if err == nil {
 		err = e.perform(acts)
 	}
-	for err == nil && e.err == nil {
+	w := &e.workers[0]
+	for err == nil && e.err == nil && s.crew.end == nil {
 		seen := e.changes.Load()
 		step, acts := e.machine.Next(e.now())
-		e.frames(s, acts)
-		if step.Kind != section.Run && len(e.out) > 0 {
-			e.unlocked(e.flush)
+		w.frames(s, acts)
+		if step.Kind != section.Run && len(w.out) > 0 {
+			e.unlocked(w.flush)
 			continue
 		}
 		switch step.Kind {
@@ -68,13 +69,17 @@ func (e *engine) work(s *Section) error {
 		case section.Wait:
 			err = e.await(s, seen, step.Until)
 		case section.Run:
-			e.runTask(s, step.Task)
+			e.recruit(s)
+			w.run(s, step.Task)
 		}
+	}
+	if s.crew.end != nil {
+		s.crew.end()
 	}
 	if err == nil {
 		err = e.err
 	}
-	e.unlocked(e.flush)
+	e.unlocked(w.flush)
 	return err
 }
 
@@ -84,57 +89,6 @@ func (e *engine) unlocked(f func()) {
 	e.mu.Unlock()
 	defer e.mu.Lock()
 	f()
-}
-
-// large updates leave before anything else is done; the claim of the next
-// task waits for nothing then.
-const large = 4 << 10
-
-// runTask runs one task here. It is called under the lock, which it gives up
-// meanwhile, and leaves the updates of the task to be sent with the claim of
-// the next one.
-func (e *engine) runTask(s *Section, task int) {
-	if e.machine.Adopted(task) {
-		e.stats.total.TasksRerun++
-	}
-	l := &s.tasks[task]
-	var from, to time.Duration
-	var lent room
-	e.unlocked(func() {
-		e.flush()
-		defer func() {
-			if to == 0 { // the body has not returned
-				lent.cancel()
-			}
-		}()
-		var fused func([]byte)
-		lent, fused = e.reserve(s, l)
-		from = e.now()
-		if fused != nil {
-			l.guard(func() { fused(lent.mem) })
-		} else {
-			s.run(task)
-		}
-		e.kills.at(job.KillTask)
-		to = e.now()
-		if l.bytes < large {
-			e.poller.Poll()
-		}
-	})
-	e.trace.task(s, task, from, to)
-	spent := to - from
-	e.stats.ran(l.known, spent)
-	l.known.average = average(l.known.average, spent)
-	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
-	e.frames(s, e.machine.Ran(task))
-	e.commit(&lent)
-	if l.bytes >= large {
-		e.unlocked(func() {
-			lent.cancel()
-			e.flush()
-			e.poller.Poll()
-		})
-	}
 }
 
 // await waits until something has changed since seen or the time until has

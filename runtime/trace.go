@@ -51,9 +51,9 @@ func (t *tracer) section(s *Section, from, to time.Duration) {
 	}
 }
 
-func (t *tracer) task(s *Section, task int, from, to time.Duration) {
+func (t *tracer) task(s *Section, task, worker int, from, to time.Duration) {
 	if t != nil {
-		t.add(job.TraceEvent{Kind: job.TraceTask, Section: s.number, Task: task, Name: s.tasks[task].task.name}, from, to)
+		t.add(job.TraceEvent{Kind: job.TraceTask, Worker: worker, Section: s.number, Task: task, Name: s.tasks[task].task.name}, from, to)
 	}
 }
 

@@ -23,11 +23,11 @@ func TestTracerIsBounded(t *testing.T) {
 	tr := newTracer(job.Setup{Trace: true}, start)
 	s := &Section{number: 3, tasks: []launched{{task: &Task{name: "a.f"}}}}
 	for i := range traceEvents + 7 {
-		tr.task(s, 0, time.Duration(i), time.Duration(i+2))
+		tr.task(s, 0, 1, time.Duration(i), time.Duration(i+2))
 	}
 	tr.flush(&l)
 	require.Len(t, l.got, traceEvents+1)
-	require.Equal(t, job.TraceEvent{Kind: job.TraceTask, At: 5e9 + 1, Lasted: 2, Section: 3, Name: "a.f"}, l.got[1])
+	require.Equal(t, job.TraceEvent{Kind: job.TraceTask, At: 5e9 + 1, Lasted: 2, Section: 3, Name: "a.f", Worker: 1}, l.got[1])
 	last := l.got[traceEvents]
 	require.Equal(t, job.TraceOverflow, last.Kind)
 	require.EqualValues(t, 7, last.Bytes)
@@ -47,7 +47,7 @@ func TestTracerThatIsOff(t *testing.T) {
 	require.Nil(t, tr)
 	s := &Section{tasks: []launched{{task: &Task{name: "a.f"}}}}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		tr.task(s, 0, 1, 2)
+		tr.task(s, 0, 0, 1, 2)
 		tr.wait(s, 0, 1, 2)
 		tr.section(s, 1, 2)
 		tr.update(job.TraceSend, s, 0, 1, 2)

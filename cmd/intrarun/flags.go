@@ -43,6 +43,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Kills = append(c.Kills, k)
 		return err
 	})
+	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, on which its tasks run side by side")
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and differing replicas")
 	fs.StringVar(&c.Report, "report", "", "write a JSON report to `FILE`, - for standard error")
@@ -70,6 +71,12 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 
 	if fs.NArg() == 0 {
 		return nil, errors.New("no program given: usage is intrarun [flags] PROGRAM [args]")
+	}
+	if c.Threads < 1 || c.Threads > maxThreads {
+		return nil, fmt.Errorf("-threads %d: want 1 to %d workers of each process", c.Threads, maxThreads)
+	}
+	if c.Check && c.Threads > 1 {
+		return nil, errors.New("-check runs one task after the other: leave -threads out")
 	}
 	c.Program, c.Ring = fs.Args(), int(ring)
 	if c.Program[0] == "" {
@@ -165,6 +172,9 @@ func findHosts(list, file string) (s surroundings, err error) {
 	}
 	return s, nil
 }
+
+// maxThreads is more than the cores of any host.
+const maxThreads = 4096
 
 // maxProcesses is far beyond what one host can run, and small enough to count.
 const maxProcesses = 1 << 16

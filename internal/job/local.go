@@ -10,6 +10,7 @@ type Local struct {
 	Capacity int // bytes under way in each direction of an in-memory link; 0 means its default
 	Receive  Receive
 	Share    bool // never decide to replicate
+	Threads  int  // workers of each replica; 0 means 1
 
 	// What happened, filled in before Run returns.
 	Fired    []bool // for each of Kills

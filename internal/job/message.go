@@ -70,7 +70,8 @@ type Setup struct {
 	TLS         bool    `json:"tls,omitempty"`    // links over TCP are encrypted
 	Limit       float64 `json:"limit,omitempty"`  // of a link, in bytes per second; 0 = none
 	Trace       bool    `json:"trace,omitempty"`
-	Kills       []Kill  `json:"kills,omitempty"` // counted points of this process
+	Threads     int     `json:"threads,omitempty"` // workers that run tasks; 0 means 1
+	Kills       []Kill  `json:"kills,omitempty"`   // counted points of this process
 }
 
 // Peer is another process of the job that has joined.
@@ -140,7 +141,7 @@ func DecodeMessage(b []byte) (*Message, error) {
 	return m, nil
 }
 
-// valid: the process is one of the job's, and no degree is absurd.
+// valid: the process is one of the job's, and no number is absurd.
 func (s *Setup) valid() bool {
 	for _, d := range s.Degrees {
 		if d < 1 {
@@ -148,5 +149,5 @@ func (s *Setup) valid() bool {
 		}
 	}
 	p := s.Self
-	return p.Rank >= 0 && p.Rank < len(s.Degrees) && p.Replica >= 0 && p.Replica < s.Degrees[p.Rank]
+	return s.Threads >= 0 && p.Rank >= 0 && p.Rank < len(s.Degrees) && p.Replica >= 0 && p.Replica < s.Degrees[p.Rank]
 }

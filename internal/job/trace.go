@@ -23,6 +23,7 @@ type TraceEvent struct {
 	Task    int       `json:"i"`
 	Name    string    `json:"n,omitempty"` // of the type of task
 	Peer    int       `json:"p,omitempty"` // replica
+	Worker  int       `json:"w,omitempty"` // that ran the body; 0 is the program's goroutine
 	Bytes   int64     `json:"b,omitempty"`
 }
 

@@ -30,6 +30,7 @@ func (h *head) welcome(m *member, hello *job.Hello) {
 		TLS:         h.config.TLS,
 		Limit:       h.config.Limit,
 		Trace:       h.config.Trace != "",
+		Threads:     h.config.Threads,
 	}
 	for _, k := range h.kills {
 		if k.Process == m.process && k.Point != job.KillAfter {

@@ -22,6 +22,7 @@ type Config struct {
 	Kills   []job.Kill
 	Sched   string
 	Check   bool
+	Threads int      // workers that run the tasks of a process; 0 means 1
 	Program []string // name and arguments; a package is built first
 	Report  string   // file of the report, "-" for standard error, "" for none
 	Trace   string   // file of the timeline, "" for none
@@ -97,7 +98,7 @@ func Run(ctx context.Context, c Config) int {
 	for _, k := range c.Kills {
 		h.kills = append(h.kills, scheduledKill{Kill: k})
 	}
-	if h.trace, err = createTrace(c.Trace, c.Degrees); err != nil {
+	if h.trace, err = createTrace(c.Trace, c.Degrees, c.Threads); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
 		return ExitRefused
 	}

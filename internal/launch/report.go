@@ -18,6 +18,7 @@ type report struct {
 	Degrees     []int     `json:"degrees"`
 	Link        string    `json:"link"`
 	Limit       float64   `json:"limit,omitempty"` // of a link, in bytes per second
+	Threads     int       `json:"threads"`         // workers of each process
 	WallSeconds float64   `json:"wall_seconds"`
 	IntraTag    bool      `json:"intra_tag"`
 	Failures    []failure `json:"failures"`
@@ -85,6 +86,7 @@ func (h *head) report(code int) *report {
 		ExitCode: code, Error: h.ledger.text, Ranks: len(h.ledger.degrees), Degrees: h.ledger.degrees,
 		Link:      h.config.Link,
 		Limit:     h.config.Limit,
+		Threads:   max(h.config.Threads, 1),
 		Failures:  append([]failure{}, h.failures...),
 		Kills:     []kill{},
 		Processes: []process{},

@@ -14,12 +14,12 @@ import (
 )
 
 // trace writes a timeline in the trace event format of Chrome, which Perfetto
-// opens: a group for each rank, in it a row for each replica, arrows for the
-// updates between them. The file takes its name when it is whole.
+// opens: a group for each rank, in it a row for each worker of each replica,
+// arrows for the updates between them. The file takes its name when it is whole.
 type trace struct {
 	name  string
 	began time.Time           // the moment 0, before any process has started
-	rows  map[job.Process]int // where each process is drawn; 0 means the idle thread to viewers
+	rows  map[job.Process]int // where the first worker of each process is drawn; 0 means the idle thread to viewers
 
 	mu    sync.Mutex
 	f     *os.File // nil once closed
@@ -37,7 +37,7 @@ type chromeEvent struct {
 	TS    float64        `json:"ts"`
 	Dur   *float64       `json:"dur,omitempty"`
 	PID   int            `json:"pid"` // rank, from 1
-	TID   int            `json:"tid"` // row of the replica, from 1
+	TID   int            `json:"tid"` // row of the worker, from 1
 	ID    string         `json:"id,omitempty"`
 	Bind  string         `json:"bp,omitempty"`
 	Scope string         `json:"s,omitempty"`
@@ -55,7 +55,7 @@ const (
 
 // createTrace begins the file. A nil trace, for no name, takes everything and
 // writes nothing.
-func createTrace(name string, degrees []int) (*trace, error) {
+func createTrace(name string, degrees []int, threads int) (*trace, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -65,24 +65,37 @@ func createTrace(name string, degrees []int) (*trace, error) {
 	}
 	t := &trace{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16), began: time.Now(), rows: make(map[job.Process]int)}
 	_, t.err = t.w.WriteString(`{"displayTimeUnit":"ms","traceEvents":[` + "\n")
+	threads = max(threads, 1)
 	for i, p := range job.Processes(degrees) {
-		t.rows[p] = i + 1
-		meta := t.at(p, 0)
-		meta.Phase = phaseMetadata
-		for _, m := range []struct {
-			name, key string
-			value     any
-		}{
-			{"process_name", "name", fmt.Sprintf("rank %d", p.Rank)},
-			{"process_sort_index", "sort_index", p.Rank},
-			{"thread_name", "name", "replica " + p.String()},
-			{"thread_sort_index", "sort_index", p.Replica},
-		} {
-			meta.Name, meta.Args = m.name, map[string]any{m.key: m.value}
-			t.write(meta)
+		t.rows[p] = i*threads + 1
+		for worker := range threads {
+			t.row(p, worker, threads)
 		}
 	}
 	return t, nil
+}
+
+// row names the row of a worker and puts it behind those before it.
+func (t *trace) row(p job.Process, worker, threads int) {
+	meta := t.at(p, 0)
+	meta.Phase = phaseMetadata
+	meta.TID += worker
+	name := "replica " + p.String()
+	if worker > 0 {
+		name += fmt.Sprintf(" worker %d", worker)
+	}
+	for _, m := range []struct {
+		name, key string
+		value     any
+	}{
+		{"process_name", "name", fmt.Sprintf("rank %d", p.Rank)},
+		{"process_sort_index", "sort_index", p.Rank},
+		{"thread_name", "name", name},
+		{"thread_sort_index", "sort_index", p.Replica*threads + worker},
+	} {
+		meta.Name, meta.Args = m.name, map[string]any{m.key: m.value}
+		t.write(meta)
+	}
 }
 
 // at returns an event of a process, so many nanoseconds after the moment 0.
@@ -112,6 +125,7 @@ func (t *trace) event(p job.Process, e *job.TraceEvent) {
 		c.Name, c.Dur, c.Args = "section", &lasted, map[string]any{"section": e.Section}
 	case job.TraceTask:
 		c.Dur = &lasted
+		c.TID += e.Worker
 	case job.TraceWait:
 		c.Name, c.Dur = "wait", &lasted
 		c.Args["for"] = e.Name

@@ -17,6 +17,7 @@ type cluster struct {
 	rng      *rand.Rand
 	policy   []sched.Policy // of each section
 	tasks    []int          // in each section
+	cores    int            // of each replica
 	inPlace  bool           // receive into place
 	inbox    int64
 	nodes    []*node
@@ -28,6 +29,7 @@ type cluster struct {
 	cuts     int  // of connections, still to come
 	lost     int  // updates so far
 	deaf     bool // nobody hears what was lost
+	most     int  // tasks that a replica ran at once
 }
 
 // wire is one direction of a link: what was handed over and not delivered.
@@ -55,8 +57,7 @@ type node struct {
 	m        *Machine
 	mem      []uint64
 	snapshot map[int][]uint64
-	running  int // task, -1
-	left     int // steps that the body still takes
+	running  []body // on its cores
 	dead     bool
 	finished bool
 	inside   bool
@@ -66,6 +67,9 @@ type node struct {
 }
 
 const words = 4
+
+// body is a task that runs, and the steps it still takes.
+type body struct{ task, left int }
 
 // step is the task body: it must start from the entry state.
 func step(mem []uint64, section uint64) {
@@ -79,9 +83,9 @@ func step(mem []uint64, section uint64) {
 }
 
 func newCluster(seed uint64, replicas int) *cluster {
-	c := &cluster{rng: rand.New(rand.NewPCG(seed, 1)), inbox: 1 << 30}
+	c := &cluster{rng: rand.New(rand.NewPCG(seed, 1)), cores: 1, inbox: 1 << 30}
 	for i := range replicas {
-		n := &node{c: c, id: i, m: New(Config{Replica: i, Replicas: replicas, InboxBytes: c.inbox}), running: -1, snapshot: make(map[int][]uint64)}
+		n := &node{c: c, id: i, m: New(Config{Replica: i, Replicas: replicas, InboxBytes: c.inbox}), snapshot: make(map[int][]uint64)}
 		c.nodes = append(c.nodes, n)
 		c.links = append(c.links, make([]*wire, replicas))
 		for k := range replicas {
@@ -213,13 +217,17 @@ func (n *node) moves() []func() {
 	}
 	switch {
 	case n.finished:
-	case n.running >= 0:
-		all = append(all, n.work)
 	case !n.inside:
 		all = append(all, n.enter)
 	default:
-		if m := n.next(); m != nil {
-			all = append(all, m)
+		for i := range n.running {
+			all = append(all, func() { n.work(i) })
+		}
+		// Next claims what it returns, so it is asked by who runs it.
+		if len(n.running) == 0 || len(n.running) < c.cores && c.rng.IntN(2) == 0 {
+			if m := n.next(); m != nil {
+				all = append(all, m)
+			}
 		}
 	}
 	return all
@@ -253,10 +261,12 @@ func (n *node) next() func() {
 		return func() { n.m.Leave(); n.inside = false }
 	case Run:
 		n.perform(acts)
-		n.running, n.left = step.Task, n.c.rng.IntN(3)
-		return n.work
+		n.running = append(n.running, body{step.Task, n.c.rng.IntN(3)})
+		last := len(n.running) - 1
+		n.c.most = max(n.c.most, last+1)
+		return func() { n.work(last) }
 	}
-	if step.Until > 0 {
+	if step.Until > 0 && len(n.running) == 0 {
 		return func() { n.c.now = max(n.c.now, step.Until) }
 	}
 	return nil
@@ -264,12 +274,12 @@ func (n *node) next() func() {
 
 func (n *node) task(t int) []uint64 { return n.mem[t*words : (t+1)*words] }
 
-func (n *node) work() {
-	if n.left--; n.left >= 0 {
+func (n *node) work(i int) {
+	if n.running[i].left--; n.running[i].left >= 0 {
 		return
 	}
-	t := n.running
-	n.running = -1
+	t := n.running[i].task
+	n.running = slices.Delete(n.running, i, i+1)
 	n.ran++
 	step(n.task(t), n.m.Number())
 	n.perform(n.m.Ran(t))

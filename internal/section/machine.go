@@ -229,7 +229,9 @@ const (
 )
 
 // Next decides what to do now. With the adaptive schedule a claim of the task
-// is sent to the peers.
+// is sent to the peers. Any number of tasks may run here at once: a replica
+// with several cores asks again while others run, and Wait then means that
+// nothing is left to start.
 func (m *Machine) Next(now time.Duration) (Step, []Action) {
 	m.begin(now)
 	if m.left == 0 {
@@ -318,10 +320,11 @@ func (m *Machine) outlasted(p int) error {
 	return nil
 }
 
-// Missing returns the first task whose result is not here, -1 if there is none.
+// Missing returns the first task whose result a peer has to send, or this
+// replica to start, -1 if there is none.
 func (m *Machine) Missing() int {
 	for i := range m.tasks[:m.shape.Tasks] {
-		if s := m.tasks[i].state; s == todo || s == running {
+		if m.tasks[i].state == todo {
 			return i
 		}
 	}

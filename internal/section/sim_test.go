@@ -40,6 +40,9 @@ func schedule(seed uint64) *cluster {
 	if rng.IntN(3) == 0 {
 		c.inbox = int64(rng.IntN(1000))
 	}
+	if rng.IntN(2) == 0 {
+		c.cores = 1 + rng.IntN(4)
+	}
 	c.size()
 	return c
 }
@@ -52,7 +55,7 @@ func TestSchedules(t *testing.T) {
 	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
 		first, n = seed, 1
 	}
-	crashes := 0
+	crashes, together := 0, 0
 	for seed := first; seed < first+n; seed++ {
 		c := schedule(seed)
 		require.NoError(t, c.run(), "INTRA_SEED=%d", seed)
@@ -63,9 +66,13 @@ func TestSchedules(t *testing.T) {
 			}
 		}
 		crashes += len(c.epoch)
+		if c.most > 1 {
+			together++
+		}
 	}
 	if n > 1000 {
 		require.Greater(t, crashes, int(n)/10, "too few crashes to mean anything")
+		require.Greater(t, together, int(n)/10, "too few replicas ran several tasks at once")
 	}
 }
 
@@ -109,16 +116,20 @@ func TestLostUpdatesMustBeSaid(t *testing.T) {
 }
 
 // TestSharing: without failures and with every replica at the same speed, no
-// task of a static section runs twice.
+// task of a static section runs twice, on however many cores.
 func TestSharing(t *testing.T) {
 	for replicas := 1; replicas <= 4; replicas++ {
-		c := newCluster(1, replicas)
-		c.tasks, c.policy = []int{16, 16, 16}, []sched.Policy{sched.Static, sched.Static, sched.Static}
-		c.size()
-		require.NoError(t, c.run())
-		for _, n := range c.nodes {
-			lo, hi := sched.Block(16, replicas, n.id)
-			require.Equal(t, 3*(hi-lo), n.ran, "replica %d of %d", n.id, replicas)
+		for cores := 1; cores <= 4; cores++ {
+			c := newCluster(1, replicas)
+			c.cores = cores
+			c.tasks, c.policy = []int{16, 16, 16}, []sched.Policy{sched.Static, sched.Static, sched.Static}
+			c.size()
+			require.NoError(t, c.run())
+			for _, n := range c.nodes {
+				lo, hi := sched.Block(16, replicas, n.id)
+				require.Equal(t, 3*(hi-lo), n.ran, "replica %d of %d", n.id, replicas)
+			}
+			require.Equal(t, cores, c.most)
 		}
 	}
 }

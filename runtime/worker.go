@@ -1,0 +1,156 @@
+package intra
+
+import (
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/section"
+)
+
+// worker is a goroutine that runs tasks: the program's own, which is number 0
+// and besides waits, or one that helps it in a section. Each asks the protocol
+// for a task, runs it, and sends what it has to say about it.
+type worker struct {
+	e      *engine
+	number int
+	out    []outgoing // frames to send next
+	busy   bool       // in a section
+}
+
+func newWorkers(e *engine, n int) []worker {
+	all := make([]worker, n)
+	for i := range all {
+		all[i].e, all[i].number = e, i
+	}
+	return all
+}
+
+// threads is on how many workers tasks run. Checked mode compares the memory
+// before and after each task, so there they run one after the other.
+func threads(setup job.Setup) int {
+	if setup.Check {
+		return 1
+	}
+	return max(setup.Threads, 1)
+}
+
+// serial: tasks run when they are launched, since nobody shares them, and
+// there is nobody else here to run them.
+func (e *engine) serial() bool { return len(e.peers) == 1 && len(e.workers) == 1 }
+
+// crew are the workers that help the program's goroutine in one section.
+type crew struct {
+	sync.WaitGroup
+	dismissed bool
+	end       func() // ends the program's goroutine as a body ended a worker's
+}
+
+// recruit has one more worker look for tasks of s, unless all do. It is called
+// under the lock whenever a task was found, so that workers come as long as
+// there is something to do.
+func (e *engine) recruit(s *Section) {
+	for i := 1; i < min(len(e.workers), len(s.tasks)); i++ {
+		if w := &e.workers[i]; !w.busy {
+			w.busy = true
+			s.crew.Go(func() { w.help(s) })
+			return
+		}
+	}
+}
+
+// dismiss gives up the lock and waits until the workers have left s.
+func (e *engine) dismiss(s *Section) {
+	s.crew.dismissed = true
+	e.mu.Unlock()
+	s.crew.Wait()
+}
+
+// help runs tasks of s until there is none to start. Tasks that become free
+// later, since a peer has died, are found by the program's goroutine, which
+// then recruits again.
+func (w *worker) help(s *Section) {
+	e := w.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	returned := false
+	defer func() {
+		w.busy = false
+		e.changed()
+		if returned || s.crew.end != nil {
+			return
+		}
+		switch v := recover().(type) {
+		case *TaskPanic:
+			s.crew.end = func() { panic(v) }
+		case nil:
+			s.crew.end = runtime.Goexit
+		default:
+			panic(v)
+		}
+	}()
+	for e.err == nil && !s.crew.dismissed && s.crew.end == nil {
+		step, acts := e.machine.Next(e.now())
+		w.frames(s, acts)
+		if step.Kind != section.Run {
+			break
+		}
+		e.recruit(s)
+		w.run(s, step.Task)
+	}
+	e.unlocked(w.flush)
+	returned = true
+}
+
+// large updates leave before anything else is done; the claim of the next
+// task waits for nothing then.
+const large = 4 << 10
+
+// run runs one task here. It is called under the lock, which it gives up
+// meanwhile, and leaves the updates of the task to be sent with the claim of
+// the next one.
+func (w *worker) run(s *Section, task int) {
+	e := w.e
+	if e.machine.Adopted(task) {
+		e.stats.total.TasksRerun++
+	}
+	l := &s.tasks[task]
+	var from, to time.Duration
+	var lent room
+	e.unlocked(func() {
+		w.flush()
+		defer func() {
+			if to == 0 { // the body has not returned
+				lent.cancel()
+			}
+		}()
+		var fused func([]byte)
+		lent, fused = e.reserve(s, l)
+		from = e.now()
+		if fused != nil {
+			l.guard(func() { fused(lent.mem) })
+		} else {
+			s.run(task)
+		}
+		e.kills.at(job.KillTask)
+		to = e.now()
+		if l.bytes < large {
+			e.poller.Poll()
+		}
+	})
+	e.trace.task(s, task, w.number, from, to)
+	spent := to - from
+	e.stats.ran(l.known, spent)
+	l.known.average = average(l.known.average, spent)
+	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
+	w.frames(s, e.machine.Ran(task))
+	w.commit(&lent)
+	if l.bytes >= large {
+		e.unlocked(func() {
+			lent.cancel()
+			w.flush()
+			e.poller.Poll()
+		})
+	}
+}

@@ -1,0 +1,234 @@
+package intra_test
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/intratest"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// The bits are the same on any number of workers, and the counts too.
+func TestThreadsHaveSerialMeaning(t *testing.T) {
+	const rounds = 4
+	want := newState()
+	want.serial(rounds)
+	for _, threads := range []int{1, 2, 4} {
+		for replicas := 1; replicas <= 3; replicas++ {
+			for _, policy := range []string{"static", "adaptive", "replicate", ""} {
+				t.Run(fmt.Sprintf("%d on %d %s", replicas, threads, policy), func(t *testing.T) {
+					got, report := survivors(t, intra.Spec{Replicas: replicas}, rounds,
+						intratest.Sched(policy), intratest.Threads(threads))
+					require.Len(t, got, replicas)
+					for _, s := range got {
+						require.Equal(t, want, s)
+					}
+					require.Equal(t, int64(4*rounds*replicas), report.Sections)
+					require.Equal(t, int64(4*rounds*16*replicas), report.Run+report.Received)
+					if policy == "static" {
+						require.Equal(t, int64(4*rounds*16), report.Run, "every task runs once")
+					}
+				})
+			}
+		}
+	}
+}
+
+// Replicas with several workers are killed at every kind of point.
+func TestThreadsKilled(t *testing.T) {
+	const rounds = 3
+	want := newState()
+	want.serial(rounds)
+	for _, threads := range []int{1, 2, 4} {
+		for _, kills := range [][]string{
+			{"0.0@section:0"}, {"0.1@section:7"},
+			{"0.0@task:0"}, {"0.1@task:1"}, {"0.1@task:7"}, {"0.0@task:20"},
+			{"0.0@update:0"}, {"0.1@update:7"}, {"0.0@update:18"}, {"0.1@update:25"},
+			{"0.0@update:10", "0.1@update:30"},
+			{"0.0@section:5", "0.2@section:5"},
+			{"0.1@task:16", "0.2@update:33"},
+		} {
+			for _, policy := range []string{"static", "adaptive"} {
+				t.Run(fmt.Sprint(threads, kills, policy), func(t *testing.T) {
+					replicas := 2
+					if len(kills) > 1 {
+						replicas = 3
+					}
+					may := intratest.Kills
+					if policy == "adaptive" {
+						may = intratest.MayKill // the peers may have done it all
+					}
+					got, report := survivors(t, intra.Spec{Replicas: replicas}, rounds, may(kills...),
+						intratest.Sched(policy), intratest.Threads(threads), intratest.Capacity(700))
+					// A replica killed within an update may go on by itself in this
+					// process, where nobody hears of it.
+					require.GreaterOrEqual(t, len(got), replicas-len(report.Deaths))
+					for _, s := range got {
+						require.Equal(t, want, s)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Updates that are torn while several tasks run are seen by nobody, whichever
+// way they are received.
+func TestThreadsTornUpdates(t *testing.T) {
+	want := newState()
+	want.serial(1)
+	for _, receive := range []job.Receive{job.ReceiveStaged, job.ReceiveInPlace} {
+		torn := int64(0)
+		for k := range 32 {
+			got, report := survivors(t, intra.Spec{Replicas: 2}, 1, intratest.Sched("static"), intratest.Threads(2),
+				intratest.Kills(fmt.Sprintf("0.1@update:%d", k)), intratest.Capacity(256),
+				func(_ *testing.T, o *intratest.Options) { o.Local.Receive = receive })
+			torn += report.Torn
+			for _, s := range got {
+				require.Equal(t, want, s, "update %d", k)
+			}
+		}
+		require.GreaterOrEqual(t, torn, int64(20))
+	}
+}
+
+func TestThreadsOnEveryLink(t *testing.T) {
+	want := newState()
+	want.serial(2)
+	for _, link := range []string{"shm", "unix", "tcp"} {
+		for _, kills := range [][]string{nil, {"0.1@update:11"}} {
+			got, report := survivors(t, intra.Spec{Replicas: 2, Link: link}, 2,
+				intratest.Kills(kills...), intratest.Sched("static"), intratest.Threads(3))
+			require.Len(t, report.Deaths, len(kills), link)
+			require.Len(t, got, 2-len(kills), link)
+			for _, s := range got {
+				require.Equal(t, want, s, link)
+			}
+		}
+	}
+}
+
+// meeting is a body that returns when so many of them run at the same time.
+func meeting(n int) func() {
+	var all sync.WaitGroup
+	all.Add(n)
+	return func() {
+		all.Done()
+		all.Wait()
+	}
+}
+
+// Tasks run on all workers at once: each waits until all of them run.
+func TestThreadsRunTogether(t *testing.T) {
+	for _, threads := range []int{2, 5} {
+		for _, spec := range []intra.Spec{{}, {Ranks: 2}, {Replicas: 2}} {
+			t.Run(fmt.Sprint(threads, spec), func(t *testing.T) {
+				intratest.Run(t, spec, func(p *intra.Process) error {
+					for range 3 {
+						met := meeting(threads)
+						var launched atomic.Bool
+						s := p.Section()
+						for range threads {
+							s.Launch(taskBad, func() {
+								if !launched.Load() {
+									t.Error("a task with several workers runs before the end of the section")
+								}
+								met()
+							})
+						}
+						launched.Store(true)
+						if err := s.End(); err != nil {
+							return err
+						}
+					}
+					return nil
+				}, intratest.Threads(threads), intratest.Sched("replicate"))
+			})
+		}
+	}
+}
+
+// No task runs beside another in checked mode.
+func TestCheckedModeHasOneThread(t *testing.T) {
+	var running atomic.Int32
+	intratest.Run(t, intra.Spec{Check: true}, func(p *intra.Process) error {
+		s := p.Section()
+		for range 8 {
+			s.Launch(taskBad, func() {
+				if running.Add(1) > 1 {
+					t.Error("two bodies run at once")
+				}
+				time.Sleep(time.Millisecond)
+				running.Add(-1)
+			})
+		}
+		return s.End()
+	}, intratest.Threads(4))
+}
+
+// A panic in a task is the program's, on whichever worker the task runs.
+func TestThreadsPanic(t *testing.T) {
+	for bad := range 3 {
+		for replicas := 1; replicas <= 2; replicas++ {
+			t.Run(fmt.Sprint(bad, replicas), func(t *testing.T) {
+				report := intratest.Run(t, intra.Spec{Replicas: replicas}, func(p *intra.Process) error {
+					met := meeting(3) // so that no two of them are on one worker
+					s := p.Section()
+					for i := range 3 {
+						s.Launch(taskBad, func() {
+							met()
+							if i == bad {
+								panic("out of cheese")
+							}
+						})
+					}
+					s.MustEnd()
+					return nil
+				}, intratest.Threads(3), intratest.Sched("replicate"), intratest.Fails())
+				require.ErrorContains(t, report.Err, "out of cheese")
+				var panicked *intra.TaskPanic
+				require.ErrorAs(t, report.Err, &panicked)
+				require.Equal(t, "test.bad", panicked.Task)
+				require.Contains(t, panicked.Pos, "worker_test.go:")
+			})
+		}
+	}
+}
+
+// The workers of a section that ends early are gone with it.
+func TestThreadsEndWithTheirSection(t *testing.T) {
+	var running atomic.Int32
+	report := intratest.Run(t, intra.Spec{Replicas: 1}, func(p *intra.Process) (err error) {
+		defer func() {
+			require.NotNil(t, recover())
+			require.Zero(t, running.Load(), "a body runs on after the section has failed")
+			err = fmt.Errorf("as expected")
+		}()
+		met := meeting(2)
+		s := p.Section()
+		for i := range 16 {
+			s.Launch(taskBad, func() {
+				running.Add(1)
+				defer running.Add(-1)
+				if i < 2 {
+					met()
+				}
+				if i == 0 {
+					panic("stop")
+				}
+				for range 100 {
+					runtime.Gosched()
+				}
+			})
+		}
+		return s.End()
+	}, intratest.Threads(4), intratest.Fails())
+	require.ErrorContains(t, report.Err, "as expected")
+}
