@@ -123,6 +123,7 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 		update.Aliased(l.regions)
 		l.known, l.bytes = e.stats.of(l.task), update.Size(l.regions)
 	}
+	s.crew.size = e.crewSize(s)
 	policy := s.policy
 	if e.setup.Sched != "" {
 		var err error

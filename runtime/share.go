@@ -26,7 +26,7 @@ func (e *engine) share(s *Section) error {
 	e.machine.Leave()
 	e.completed(s, begun)
 	if s.decision != nil && len(s.tasks) > 0 {
-		s.decision.learn(s.policy, e.now()-begun, s.inBodies, s.ran, len(s.tasks), len(e.workers))
+		s.decision.learn(s.policy, e.now()-begun, s.inBodies, s.ran, len(s.tasks), s.crew.size)
 		e.stats.of(s.tasks[0].task).Decision = s.decision.word()
 	}
 	return nil

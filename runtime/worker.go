@@ -43,15 +43,26 @@ func (e *engine) serial() bool { return len(e.peers) == 1 && len(e.workers) == 1
 // crew are the workers that help the program's goroutine in one section.
 type crew struct {
 	sync.WaitGroup
+	size      int // with the program's goroutine
 	dismissed bool
 	end       func() // ends the program's goroutine as a body ended a worker's
+}
+
+// crewSize is how many tasks of s may run at once: as many as there are
+// workers, unless they use the same scratch space.
+func (e *engine) crewSize(s *Section) int {
+	n := min(len(e.workers), len(s.tasks))
+	if n > 1 && s.p.checker.Scratched(len(s.tasks), func(i int) []Region { return s.tasks[i].regions }) {
+		return 1
+	}
+	return n
 }
 
 // recruit has one more worker look for tasks of s, unless all do. It is called
 // under the lock whenever a task was found, so that workers come as long as
 // there is something to do.
 func (e *engine) recruit(s *Section) {
-	for i := 1; i < min(len(e.workers), len(s.tasks)); i++ {
+	for i := 1; i < s.crew.size; i++ {
 		if w := &e.workers[i]; !w.busy {
 			w.busy = true
 			s.crew.Go(func() { w.help(s) })

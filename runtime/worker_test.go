@@ -155,6 +155,51 @@ func TestThreadsRunTogether(t *testing.T) {
 	}
 }
 
+// Tasks may have one work space for all of them: then they run one after the
+// other.
+func TestThreadsWithSharedScratch(t *testing.T) {
+	for _, replicas := range []int{1, 2} {
+		for _, common := range []bool{false, true} {
+			together := make([]atomic.Int32, replicas)
+			intratest.Run(t, intra.Spec{Replicas: replicas}, func(p *intra.Process) error {
+				const n = 64
+				var running atomic.Int32
+				space, w := make([]int, n*n), make([]int, n)
+				s := p.Section()
+				for i := range w {
+					tmp, out := space[:n], w[i:i+1]
+					if !common {
+						tmp = space[i*n : (i+1)*n]
+					}
+					s.Launch(taskBad, func() {
+						if running.Add(1) > 1 {
+							together[p.Replica()].Store(1)
+						}
+						for k := range tmp {
+							tmp[k] = i
+							runtime.Gosched()
+						}
+						for _, v := range tmp {
+							out[0] += v
+						}
+						running.Add(-1)
+					}, intra.Out("w", out), intra.Scratch("tmp", tmp))
+				}
+				if err := s.End(); err != nil {
+					return err
+				}
+				for i := range w {
+					require.Equal(t, i*n, w[i])
+				}
+				return nil
+			}, intratest.Threads(3), intratest.Sched("replicate"))
+			for i := range together {
+				require.Equal(t, !common, together[i].Load() == 1)
+			}
+		}
+	}
+}
+
 // No task runs beside another in checked mode.
 func TestCheckedModeHasOneThread(t *testing.T) {
 	var running atomic.Int32

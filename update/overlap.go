@@ -113,6 +113,29 @@ func (c *Checker) Check(n int, tasks func(i int) []Region) error {
 	return nil
 }
 
+// Scratched reports whether two tasks use the same scratch space: they are
+// independent, but cannot run at the same time.
+func (c *Checker) Scratched(n int, tasks func(i int) []Region) bool {
+	c.spans = c.spans[:0]
+	for i := range n {
+		regions := tasks(i)
+		for k := range regions {
+			if lo, hi := regions[k].span(); regions[k].Mode == Scratch && lo < hi {
+				c.spans = append(c.spans, span{lo, hi, i, &regions[k]})
+			}
+		}
+	}
+	slices.SortFunc(c.spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	var earlier reach
+	for _, s := range c.spans {
+		if earlier.other(s.task).hi > s.lo {
+			return true
+		}
+		earlier.add(s)
+	}
+	return false
+}
+
 func overlap(a, b span) error {
 	shared := int(min(a.hi, b.hi) - b.lo)
 	if b.task < a.task {

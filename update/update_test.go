@@ -87,6 +87,7 @@ func TestOverlapOfLoopsAgainstAllPairs(t *testing.T) {
 			}
 		}
 		err := c.Check(len(tasks), func(i int) []update.Region { return tasks[i] })
+		require.Equal(t, scratched(tasks), c.Scratched(len(tasks), func(i int) []update.Region { return tasks[i] }))
 		if overlapping(tasks) {
 			require.Error(t, err)
 			overlap++
@@ -106,6 +107,21 @@ func overlapping(tasks [][]update.Region) bool {
 				for _, rb := range b {
 					same := ra.Mode == rb.Mode && (ra.Mode == update.In || ra.Mode == update.Scratch)
 					if !same && shared(ra.Mem, rb.Mem) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+func scratched(tasks [][]update.Region) bool {
+	for i, a := range tasks {
+		for _, b := range tasks[i+1:] {
+			for _, ra := range a {
+				for _, rb := range b {
+					if ra.Mode == update.Scratch && rb.Mode == update.Scratch && shared(ra.Mem, rb.Mem) {
 						return true
 					}
 				}

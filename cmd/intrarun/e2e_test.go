@@ -372,6 +372,7 @@ func TestUsageErrors(t *testing.T) {
 		"-degrees 2,2 -r 2 true":            "-degrees and -r contradict",
 		"-degrees 2,2 -n 3 true":            "leave -n out",
 		"-link ib true":                     "want auto, shm, unix or tcp",
+		"-threads 0 true":                   "want 1 to 4096",
 		"-sched random true":                "want static, adaptive or replicate",
 		"-kill 0.0 true":                    "RANK.REPLICA@WHEN",
 		"-kill 0.2@1s true":                 "no process 0.2",

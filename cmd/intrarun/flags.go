@@ -43,7 +43,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Kills = append(c.Kills, k)
 		return err
 	})
-	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, on which its tasks run side by side")
+	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, on which its tasks run side by side (with -check\nthey run one after the other)")
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and differing replicas")
 	fs.StringVar(&c.Report, "report", "", "write a JSON report to `FILE`, - for standard error")
@@ -75,8 +75,8 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if c.Threads < 1 || c.Threads > maxThreads {
 		return nil, fmt.Errorf("-threads %d: want 1 to %d workers of each process", c.Threads, maxThreads)
 	}
-	if c.Check && c.Threads > 1 {
-		return nil, errors.New("-check runs one task after the other: leave -threads out")
+	if c.Check {
+		c.Threads = 1
 	}
 	c.Program, c.Ring = fs.Args(), int(ring)
 	if c.Program[0] == "" {

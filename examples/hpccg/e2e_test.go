@@ -72,11 +72,13 @@ type report struct {
 		When    string      `json:"when"`
 		Fired   bool        `json:"fired"`
 	} `json:"kills"`
-	UpdatesTorn int64 `json:"updates_torn"`
-	TasksRun    int64 `json:"tasks_run"`
-	TasksRerun  int64 `json:"tasks_rerun"`
-	UpdateBytes int64 `json:"update_bytes"`
-	TaskTypes   map[string]struct {
+	Threads       int   `json:"threads"`
+	UpdatesTorn   int64 `json:"updates_torn"`
+	TasksRun      int64 `json:"tasks_run"`
+	TasksReceived int64 `json:"tasks_received"`
+	TasksRerun    int64 `json:"tasks_rerun"`
+	UpdateBytes   int64 `json:"update_bytes"`
+	TaskTypes     map[string]struct {
 		WaitSeconds    float64 `json:"wait_seconds"`
 		SectionSeconds float64 `json:"section_seconds"`
 		Overlap        float64 `json:"overlap"`

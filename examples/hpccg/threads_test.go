@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Several workers in each process change no bit, whoever dies where.
+func TestThreads(t *testing.T) {
+	_, want := plain(t, small...).sum(t)
+	var each int64 // tasks that a replica has to get done
+	for _, threads := range []int{1, 2, 4} {
+		for replicas := 1; replicas <= 3; replicas++ {
+			flags := fmt.Sprintf("-threads %d -r %d", threads, replicas)
+			t.Run(flags, func(t *testing.T) {
+				r := intrarun(t, flags, small...)
+				_, got := r.sum(t)
+				require.Equal(t, want, got)
+				require.EqualValues(t, threads, r.report.Threads)
+				done := r.report.TasksRun + r.report.TasksReceived
+				if each == 0 {
+					each = done
+				}
+				require.Equal(t, each*int64(replicas), done)
+				if replicas == 1 || threads == 1 {
+					return
+				}
+				for i, link := range []string{"shm", "unix", "tcp"} {
+					flags := flags + " -sched static -link " + link
+					most := 58 * 5 * (i + 1) / 4
+					for _, point := range []string{"section:11", "task:" + fmt.Sprint(most), "update:" + fmt.Sprint(most)} {
+						if replicas == 2 {
+							kills(t, want, flags, "0.1@"+point)
+						} else {
+							kills(t, want, flags, "0.0@"+point, "0.2@"+point)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// Workers have rows of their own in a timeline: tasks of one row follow each
+// other.
+func TestTraceOfThreads(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "trace.json")
+	args := strings.Fields("-nx 32 -ny 32 -nz 32 -iters 12 -json")
+	r := intrarun(t, "-r 2 -threads 2 -sched static -trace "+name, args...)
+	r.sum(t)
+	rows, tasks, end := make(map[int]string), make(map[int]int64), make(map[int]float64)
+	for _, e := range readTrace(t, name).TraceEvents {
+		switch {
+		case e.Ph == "M" && e.Name == "thread_name":
+			rows[e.TID] = e.Args.Name
+		case e.Cat == "task":
+			require.LessOrEqual(t, end[e.TID], e.TS+1e-3, "%s: a task begins before the last one has ended", rows[e.TID])
+			end[e.TID] = e.end()
+			tasks[e.TID]++
+		}
+	}
+	require.Equal(t, map[int]string{1: "replica 0.0", 2: "replica 0.0 worker 1", 3: "replica 0.1", 4: "replica 0.1 worker 1"}, rows)
+	require.Equal(t, r.report.TasksRun, tasks[1]+tasks[2]+tasks[3]+tasks[4])
+	for row := range rows {
+		require.Positive(t, tasks[row], rows[row])
+	}
+}
