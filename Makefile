@@ -5,11 +5,12 @@ GO        ?= go
 BIN       := bin
 PACKAGES  := ./...
 SOAK      ?= 1000000
+CHAOS     ?= 200
 FUZZTIME  ?= 5m
 # The linter is a tool of the project, not a dependency of its users.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help run test race check generate bench soak fuzz clean
+.PHONY: help run test race check generate bench soak chaos fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,8 +53,11 @@ soak: ## a million random schedules of every protocol
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -run 'Schedules|Simulation' ./internal/section ./internal/simulation
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
+chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one
+	INTRA_CHAOS=$(CHAOS) $(GO) test -timeout 24h -count 1 -v -run '^TestChaos$$' ./examples/hpccg
+
 fuzz: ## every fuzz target for FUZZTIME
-	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzRing:./transport/shm \
+	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzLasting:./transport/tcp FuzzRing:./transport/shm \
 	    FuzzFrames:./transport/sdr FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
 	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./runtime \
 	    FuzzManifest:./internal/checkpoint FuzzFile:./internal/checkpoint FuzzIndex:./internal/checkpoint \

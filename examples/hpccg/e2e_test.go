@@ -60,13 +60,20 @@ type jobRun struct {
 	report         report
 }
 
+type failureReport struct {
+	Process job.Process `json:"process"`
+	Cause   job.Cause   `json:"cause"`
+	Detail  string      `json:"detail"`
+}
+
 type report struct {
-	ExitCode int    `json:"exit_code"`
-	Error    string `json:"error"`
-	Failures []struct {
+	ExitCode  int             `json:"exit_code"`
+	Error     string          `json:"error"`
+	Failures  []failureReport `json:"failures"`
+	Processes []struct {
 		Process job.Process `json:"process"`
-		Cause   job.Cause   `json:"cause"`
-	} `json:"failures"`
+		End     string      `json:"end"`
+	} `json:"processes"`
 	Kills []struct {
 		Process job.Process `json:"process"`
 		When    string      `json:"when"`
@@ -84,6 +91,16 @@ type report struct {
 		Overlap        float64 `json:"overlap"`
 		UpdateBytes    int64   `json:"update_bytes"`
 	} `json:"task_types"`
+}
+
+// end says how a process ended, "" if it was never started.
+func (r *report) end(p job.Process) string {
+	for _, one := range r.Processes {
+		if one.Process == p {
+			return one.End
+		}
+	}
+	return ""
 }
 
 // start starts intrarun; the function returned waits for its end.

@@ -1,0 +1,195 @@
+//go:build !intra
+
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// done is what was really done to a run.
+type done struct {
+	hostOf  map[job.Process]int
+	killed  map[job.Process]bool
+	stopped map[job.Process]bool
+	hosts   map[int]bool // that were lost, or whose agents were
+	// cuts tells how long nothing passed, in one direction between two hosts.
+	cuts map[[2]int]time.Duration
+	// pauses is the longest time for which the machine held up the network
+	// itself, which cuts everything.
+	pauses time.Duration
+}
+
+// What a host must bear: shorter cuts than this lose nobody.
+const bearable = 400 * time.Millisecond
+
+// cut reports whether hosts a and b may have taken each other for lost.
+func (d *done) cut(a, b int) bool {
+	return a != b && max(d.cuts[[2]int{a, b}], d.cuts[[2]int{b, a}])+d.pauses > bearable
+}
+
+var (
+	lostReplica = regexp.MustCompile(`^rank (\d+) has lost its last replica (\d+)\.(\d+) `)
+	brokenLink  = regexp.MustCompile(`^the link between (\d+)\.(\d+) and (\d+)\.(\d+) broke`)
+	oneLink     = regexp.MustCompile(`^the link between (\d+\.\d+) and (\d+\.\d+) broke`)
+)
+
+// judge says what is wrong with the end of a run: "" if nothing is. want is
+// the hash of a run without failures.
+func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
+	dead := make(map[job.Process]bool)
+	alive := make([]int, ranks)
+	for i := range alive {
+		alive[i] = chaosReplicas
+	}
+	for _, f := range r.report.Failures {
+		if dead[f.Process] {
+			return fmt.Sprintf("two verdicts on %v", f.Process)
+		}
+		dead[f.Process] = true
+		alive[f.Process.Rank]--
+		if why := d.unfounded(f.Process, f.Cause, f.Detail); why != "" {
+			return fmt.Sprintf("false alarm: %v was declared dead (%s: %s), but %s", f.Process, f.Cause, f.Detail, why)
+		}
+	}
+	for p := range d.killed {
+		if end := r.report.end(p); !dead[p] && end != "finished" && end != "ended" {
+			return fmt.Sprintf("%v was killed, and its end is reported as %q without a verdict", p, end)
+		}
+	}
+	switch r.code {
+	case 0:
+		if hash != want {
+			return fmt.Sprintf("x has the hash %q, want %q", hash, want)
+		}
+		for rank, n := range alive {
+			if n == 0 && !strings.Contains(r.stderr, fmt.Sprintf(" %d.0 has finished\n", rank)) && !strings.Contains(r.stderr, fmt.Sprintf(" %d.1 has finished\n", rank)) {
+				return fmt.Sprintf("exit code 0, though rank %d lost all replicas before it had finished", rank)
+			}
+		}
+		return ""
+	case 3:
+		text := r.report.Error
+		if !strings.Contains(r.stderr, text) {
+			return fmt.Sprintf("standard error does not say %q", text)
+		}
+		if m := lostReplica.FindStringSubmatch(text); m != nil {
+			rank, _ := strconv.Atoi(m[1])
+			if m[2] != m[1] || rank >= ranks || alive[rank] != 0 {
+				return fmt.Sprintf("it says %q, but rank %d has %d replicas", text, rank, alive[rank])
+			}
+			return ""
+		}
+		if m := brokenLink.FindStringSubmatch(text); m != nil {
+			var ends []job.Process
+			for i := 1; i < len(m); i += 2 {
+				rank, _ := strconv.Atoi(m[i])
+				replica, _ := strconv.Atoi(m[i+1])
+				ends = append(ends, job.Process{Rank: rank, Replica: replica})
+			}
+			if ends[0].Rank == ends[1].Rank || alive[ends[0].Rank] != 1 || alive[ends[1].Rank] != 1 || !d.cut(d.hostOf[ends[0]], d.hostOf[ends[1]]) {
+				return fmt.Sprintf("it says %q, and that is not so", text)
+			}
+			return ""
+		}
+		return fmt.Sprintf("exit code 3, but no rank is named in %q", text)
+	}
+	return fmt.Sprintf("exit code %d: %s", r.code, r.report.Error)
+}
+
+// unfounded says why nothing that was done explains a verdict, "" if something
+// does.
+func (d *done) unfounded(p job.Process, cause job.Cause, detail string) string {
+	host := d.hostOf[p]
+	switch cause {
+	case job.CauseInjected: // the launcher's own
+		return ""
+	case job.CauseSignal:
+		if d.killed[p] {
+			return ""
+		}
+		return "nobody has killed it"
+	case job.CauseFenced:
+		if d.stopped[p] {
+			return ""
+		}
+		return "nobody has stopped it"
+	case job.CauseHost:
+		if d.hosts[host] || d.cut(0, host) || host == 0 && d.pauses > bearable {
+			return ""
+		}
+		return fmt.Sprintf("host %d was there and could be reached", host)
+	case job.CauseLink:
+		if m := oneLink.FindStringSubmatch(detail); m != nil {
+			var ends []int
+			for q, h := range d.hostOf {
+				if q.String() == m[1] || q.String() == m[2] {
+					ends = append(ends, h)
+				}
+			}
+			if len(ends) == 2 && d.cut(ends[0], ends[1]) {
+				return ""
+			}
+		}
+		return "nothing was cut there"
+	}
+	return "processes do not end like this by themselves"
+}
+
+// The judge of chaos lets nothing pass that is wrong.
+func TestChaosJudge(t *testing.T) {
+	proc := func(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
+	hosts := map[job.Process]int{proc(0, 0): 0, proc(1, 0): 1, proc(0, 1): 2, proc(1, 1): 3}
+	lost := "rank 1 has lost its last replica 1.1 at 0.1 s (host: x)"
+	link := "the link between 0.1 and 1.1 broke: x"
+	for _, c := range []struct {
+		name     string
+		done     done
+		failures []failureReport
+		code     int
+		text     string
+		hash     string
+		want     string
+	}{
+		{"nothing happens", done{}, nil, 0, "", "same", ""},
+		{"another result", done{}, nil, 0, "", "other", "x has the hash"},
+		{"killed", done{killed: map[job.Process]bool{proc(1, 0): true}}, []failureReport{{proc(1, 0), job.CauseSignal, ""}}, 0, "", "same", ""},
+		{"killed without a verdict", done{killed: map[job.Process]bool{proc(1, 0): true}}, nil, 0, "", "same", "without a verdict"},
+		{"not killed", done{}, []failureReport{{proc(1, 0), job.CauseSignal, ""}}, 0, "", "same", "nobody has killed it"},
+		{"not stopped", done{}, []failureReport{{proc(1, 0), job.CauseFenced, ""}}, 0, "", "same", "nobody has stopped it"},
+		{"ended by itself", done{}, []failureReport{{proc(1, 0), job.CauseExit, ""}}, 0, "", "same", "by themselves"},
+		{"twice", done{hosts: map[int]bool{1: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}, {proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "two verdicts"},
+		{"host lost", done{hosts: map[int]bool{1: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", ""},
+		{"another host lost", done{hosts: map[int]bool{2: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "host 1 was there"},
+		{"long cut from the head", done{cuts: map[[2]int]time.Duration{{1, 0}: time.Second}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", ""},
+		{"short cut from the head", done{cuts: map[[2]int]time.Duration{{1, 0}: bearable / 2}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "host 1 was there"},
+		{"cut from another host", done{cuts: map[[2]int]time.Duration{{1, 2}: time.Second}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "host 1 was there"},
+		{"link cut", done{cuts: map[[2]int]time.Duration{{3, 2}: time.Hour}}, []failureReport{{proc(1, 1), job.CauseLink, link}}, 0, "", "same", ""},
+		{"other link cut", done{cuts: map[[2]int]time.Duration{{3, 1}: time.Hour}}, []failureReport{{proc(1, 1), job.CauseLink, link}}, 0, "", "same", "nothing was cut"},
+		{"rank lost", done{hosts: map[int]bool{1: true, 3: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}, {proc(1, 1), job.CauseHost, ""}}, 3, lost, "", ""},
+		{"rank lost and not seen", done{hosts: map[int]bool{1: true, 3: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}, {proc(1, 1), job.CauseHost, ""}}, 0, "", "same", "lost all replicas"},
+		{"rank not lost", done{hosts: map[int]bool{1: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 3, lost, "", "rank 1 has 1 replicas"},
+		{"nothing said", done{hosts: map[int]bool{1: true}}, nil, 3, "oops", "", "no rank is named"},
+		{"link between the last", done{hosts: map[int]bool{0: true, 1: true}, cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, []failureReport{{proc(0, 0), job.CauseHost, ""}, {proc(1, 0), job.CauseHost, ""}}, 3, link, "", ""},
+		{"link between others", done{cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, nil, 3, link, "", "that is not so"},
+		{"program failed", done{}, nil, 1, "x", "", "exit code 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.done.hostOf = hosts
+			got := c.done.judge(2, &jobRun{code: c.code, stderr: c.text, report: report{Error: c.text, Failures: c.failures}}, c.hash, "same")
+			if c.want == "" {
+				require.Empty(t, got)
+			} else {
+				require.Contains(t, got, c.want)
+			}
+		})
+	}
+}

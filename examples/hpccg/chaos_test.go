@@ -1,0 +1,360 @@
+//go:build !intra
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/netns"
+)
+
+// chaosProblem takes some seconds on the hosts, and less on others.
+var chaosProblem = strings.Fields("-nx 20 -ny 20 -nz 20 -iters 150 -json")
+
+// hangTime only protects the test: runs take seconds.
+const hangTime = 3 * time.Minute
+
+// TestChaos runs HPCCG while its processes, hosts and network fail as a seed
+// says. Whatever happens, a run ends with the bits of one without failures, or
+// says which rank was lost; nobody is declared dead to whom nothing was done;
+// and nothing stays behind. INTRA_CHAOS=N tries N seeds, INTRA_SEED=S only S.
+func TestChaos(t *testing.T) {
+	first, n := 1, 4
+	if s := os.Getenv("INTRA_SEED"); s != "" {
+		var err error
+		first, err = strconv.Atoi(s)
+		require.NoError(t, err, "INTRA_SEED")
+		n = 1
+	} else if s := os.Getenv("INTRA_CHAOS"); s != "" {
+		var err error
+		n, err = strconv.Atoi(s)
+		require.NoError(t, err, "INTRA_CHAOS")
+	}
+	net := netns.Test(t, chaosHosts)
+	want := make(map[int]string)
+	quiet := make(map[int]time.Duration)
+	for _, ranks := range []int{2, 4} {
+		c := &chaos{t: t, net: net, schedule: schedule{ranks: ranks}}
+		began := time.Now()
+		r, hash := c.run()
+		require.Zero(t, r.code, r.stderr)
+		require.Empty(t, r.report.Failures, r.stderr)
+		want[ranks], quiet[ranks] = hash, time.Since(began)
+	}
+	ends := make(map[string]int)
+	var worst time.Duration
+	for seed := first; seed < first+n; seed++ {
+		s := newSchedule(uint64(seed))
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			c := &chaos{t: t, net: net, schedule: s, quiet: quiet[s.ranks]}
+			r, hash := c.run()
+			for _, f := range r.report.Failures {
+				ends[string(f.Cause)]++
+			}
+			ends[fmt.Sprintf("exit %d", r.code)]++
+			worst = max(worst, c.done.pauses)
+			if wrong := c.done.judge(s.ranks, r, hash, want[s.ranks]); wrong != "" {
+				t.Errorf("%s\n%v\nthe machine paused for up to %v\nreplay with INTRA_SEED=%d go test -run TestChaos/%[4]d ./examples/hpccg\n%s",
+					wrong, s, c.done.pauses, seed, r.stderr)
+			}
+		})
+	}
+	t.Logf("%d schedules, with verdicts and ends: %v; the machine paused for up to %v", n, ends, worst)
+}
+
+// chaos is one run under a schedule.
+type chaos struct {
+	t        *testing.T
+	net      *netns.Net
+	schedule schedule
+	quiet    time.Duration // of a run without failures
+
+	mu     sync.Mutex
+	done   done
+	pids   map[job.Process]int
+	since  map[[2]int]time.Time // when the cuts of now began
+	undo   sync.WaitGroup
+	ended  chan struct{}
+	agents map[int]int // pids
+}
+
+var joinedAs = regexp.MustCompile(`(\d+\.\d+) has joined: process (\d+) on (\S+)`)
+
+func (c *chaos) run() (*jobRun, string) {
+	t := c.t
+	t.Helper()
+	var hosts []string
+	for _, h := range c.net.Hosts {
+		hosts = append(hosts, fmt.Sprintf("%s:%d", h.Name, c.schedule.ranks*chaosReplicas/chaosHosts))
+	}
+	temp, file := t.TempDir(), filepath.Join(t.TempDir(), "report.json")
+	args := []string{"-v", "-rsh", "ip netns exec {host}", "-hosts", strings.Join(hosts, ","), "-report", file,
+		"-n", fmt.Sprint(c.schedule.ranks), "-r", fmt.Sprint(chaosReplicas)}
+	args = append(args, strings.Fields(c.schedule.flags)...)
+	args = append(append(args, bin.hpccg), chaosProblem...)
+	cmd := c.net.Hosts[0].Command(bin.intrarun, args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
+	var stdout bytes.Buffer
+	w := &watched{text: "all have joined", seen: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &stdout, w
+	require.NoError(t, cmd.Start())
+	c.ended = make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // the exit code tells
+		close(c.ended)
+	}()
+	hang := time.AfterFunc(hangTime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	c.done = done{killed: make(map[job.Process]bool), stopped: make(map[job.Process]bool), hosts: make(map[int]bool), cuts: make(map[[2]int]time.Duration)}
+	c.since = make(map[[2]int]time.Time)
+	pauses := c.watchPauses()
+	select {
+	case <-w.seen:
+		c.meet(w.String())
+		for _, a := range c.schedule.acts {
+			if !c.sleep(time.Duration(a.wait * float64(c.quiet))) {
+				break
+			}
+			c.act(a)
+		}
+	case <-c.ended:
+	}
+	<-c.ended
+	require.True(t, hang.Stop(), "it hung\n%v\n%s", c.schedule, w)
+	c.done.pauses = <-pauses
+	c.undo.Wait()
+	c.mend()
+	c.requireNothingLeft(temp, w)
+
+	r := &jobRun{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: w.String()}
+	b, err := os.ReadFile(file)
+	require.NoError(t, err, "%v\n%s", c.schedule, w)
+	require.NoError(t, json.Unmarshal(b, &r.report))
+	require.Equal(t, r.code, r.report.ExitCode)
+	if r.code != 0 {
+		return r, ""
+	}
+	_, hash := r.sum(t)
+	return r, hash
+}
+
+// watchPauses measures how late this process, which is the network, gets to
+// run while the job does.
+func (c *chaos) watchPauses() chan time.Duration {
+	result := make(chan time.Duration, 1)
+	go func() {
+		const step = 5 * time.Millisecond
+		var worst time.Duration
+		for {
+			before := time.Now()
+			time.Sleep(step)
+			worst = max(worst, time.Since(before)-step)
+			select {
+			case <-c.ended:
+				result <- worst
+				return
+			default:
+			}
+		}
+	}()
+	return result
+}
+
+// meet learns who is where.
+func (c *chaos) meet(text string) {
+	c.pids, c.agents = make(map[job.Process]int), make(map[int]int)
+	c.done.hostOf = make(map[job.Process]int)
+	for _, m := range joinedAs.FindAllStringSubmatch(text, -1) {
+		var p job.Process
+		require.NoError(c.t, p.UnmarshalText([]byte(m[1])))
+		pid, err := strconv.Atoi(m[2])
+		require.NoError(c.t, err)
+		c.pids[p] = pid
+		for i, h := range c.net.Hosts {
+			if h.Name == m[3] {
+				c.done.hostOf[p] = i
+			}
+		}
+	}
+	require.Len(c.t, c.done.hostOf, c.schedule.ranks*chaosReplicas, text)
+	for i, h := range c.net.Hosts {
+		all, err := h.Processes()
+		require.NoError(c.t, err)
+		for _, pid := range all {
+			if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.HasSuffix(line, []byte("\x00-agent\x00")) {
+				c.agents[i] = pid
+			}
+		}
+	}
+}
+
+// sleep reports whether the job still runs.
+func (c *chaos) sleep(d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-c.ended:
+		return false
+	}
+}
+
+// act does what a says. What is done is noted before it may have an effect.
+func (c *chaos) act(a act) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var err error
+	var undo func() error
+	host := c.net.Hosts[a.a]
+	switch a.what {
+	case killProcess:
+		if err = c.signal(c.pids[a.on], bin.hpccg, syscall.SIGKILL); err == nil {
+			c.done.killed[a.on] = true
+		}
+	case stopProcess:
+		c.done.stopped[a.on] = true
+		err = c.signal(c.pids[a.on], bin.hpccg, syscall.SIGSTOP)
+		undo = func() error { return c.signal(c.pids[a.on], bin.hpccg, syscall.SIGCONT) }
+	case killHost:
+		c.done.hosts[a.a] = true
+		err = host.Kill()
+	case killAgent:
+		c.done.hosts[a.a] = true
+		err = c.signal(c.agents[a.a], bin.intrarun, syscall.SIGKILL)
+	case stopAgent:
+		c.done.hosts[a.a] = true
+		err = c.signal(c.agents[a.a], bin.intrarun, syscall.SIGSTOP)
+		undo = func() error { return c.signal(c.agents[a.a], bin.intrarun, syscall.SIGCONT) }
+	case linkDown:
+		c.cut(a, true)
+		err = host.Down()
+		undo = func() error {
+			c.cut(a, false)
+			return host.Up()
+		}
+	default:
+		c.cut(a, a.how.Cut)
+		c.set(a, a.how)
+		undo = func() error {
+			c.set(a, netns.Conditions{})
+			c.cut(a, false)
+			return nil
+		}
+	}
+	require.NoError(c.t, ignoreGone(err), "%v", a)
+	if undo == nil || a.hold == 0 {
+		return
+	}
+	c.undo.Go(func() {
+		c.sleep(a.hold)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if err := ignoreGone(undo()); err != nil {
+			c.t.Errorf("end of %v: %v", a, err)
+		}
+	})
+}
+
+// signal signals a process if it still is one of that program.
+func (c *chaos) signal(pid int, program string, s syscall.Signal) error {
+	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil || exe != program {
+		return syscall.ESRCH
+	}
+	return syscall.Kill(pid, s)
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// wires are the directions that a deed is about.
+func (a act) wires() (all [][2]int) {
+	switch a.what {
+	case oneWay:
+		return [][2]int{{a.a, a.b}}
+	case bothWays:
+		return [][2]int{{a.a, a.b}, {a.b, a.a}}
+	}
+	for i := range chaosHosts {
+		if i != a.a {
+			all = append(all, [2]int{a.a, i}, [2]int{i, a.a})
+		}
+	}
+	return all
+}
+
+func (c *chaos) set(a act, how netns.Conditions) {
+	for _, w := range a.wires() {
+		c.net.Set(w[0], w[1], how)
+	}
+}
+
+// cut notes the beginning or the end of a cut. One that goes on when the job
+// ends is as good as one without an end.
+func (c *chaos) cut(a act, begins bool) {
+	for _, w := range a.wires() {
+		since, is := c.since[w]
+		switch {
+		case begins && !is:
+			c.since[w] = time.Now()
+			if a.hold == 0 {
+				c.done.cuts[w] = hangTime
+			}
+		case !begins && is:
+			c.done.cuts[w] = max(c.done.cuts[w], time.Since(since))
+			delete(c.since, w)
+		}
+	}
+}
+
+// mend makes all hosts and their network as new.
+func (c *chaos) mend() {
+	c.net.All(netns.Conditions{})
+	for _, h := range c.net.Hosts {
+		require.NoError(c.t, h.Up())
+	}
+	now := time.Now()
+	for w, since := range c.since {
+		c.done.cuts[w] = max(c.done.cuts[w], now.Sub(since))
+	}
+}
+
+// requireNothingLeft: no process on any host, soon, and no file. With the
+// processes go their sockets.
+func (c *chaos) requireNothingLeft(temp string, w *watched) {
+	for _, h := range c.net.Hosts {
+		var all []int
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			var err error
+			all, err = h.Processes()
+			require.NoError(c.t, err)
+			if len(all) == 0 || time.Now().After(end) {
+				break
+			}
+		}
+		if len(all) > 0 {
+			out, _ := exec.Command("ps", append([]string{"-o", "pid,stat,etime,args", "-p"}, strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]"))...).Output()
+			require.Empty(c.t, all, "left on host %s\n%v\n%s\n%s", h.Name, c.schedule, out, w)
+		}
+	}
+	left, err := os.ReadDir(temp)
+	require.NoError(c.t, err)
+	require.Empty(c.t, left, "left in the folder for temporary files\n%v\n%s", c.schedule, w)
+}
