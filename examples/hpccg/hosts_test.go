@@ -110,6 +110,16 @@ func TestHPCCGOnSeveralHosts(t *testing.T) {
 			time.Sleep(400 * time.Millisecond)
 			n.Around(2, netns.Conditions{})
 		}, nil},
+		{"a short cut of one direction between two hosts", "-n 4 -r 2", func() {
+			n.Set(2, 3, netns.Conditions{Cut: true})
+			time.Sleep(300 * time.Millisecond)
+			n.Set(2, 3, netns.Conditions{})
+		}, nil},
+		{"a link goes down and comes up again", "-n 4 -r 2", func() {
+			require.NoError(t, n.Hosts[3].Down())
+			time.Sleep(300 * time.Millisecond)
+			require.NoError(t, n.Hosts[3].Up())
+		}, nil},
 		{"in the middle of an update and of a message", "-n 4 -r 2 -kill 1.0@update:40 -kill 2.1@message:60", nil, []string{"1.0 injected", "2.1 injected"}},
 		{"a host is lost", "-n 4 -r 2", func() { require.NoError(t, n.Hosts[3].Kill()) }, []string{"2.1 host", "3.1 host"}},
 		{"a link goes down", "-n 4 -r 2", func() { require.NoError(t, n.Hosts[1].Down()) }, []string{"2.0 host", "3.0 host"}},

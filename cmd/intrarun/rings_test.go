@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rings finds the shared-memory rings of a process, as paths to its
+// descriptors.
+func rings(t *testing.T, pid int) (all []string) {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if to, err := os.Readlink(path); err == nil && strings.HasPrefix(to, "/memfd:") {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// A process of another user cannot attach to the rings, nor see them.
+func TestRingsAreClosedToOthers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can play another user")
+	}
+	const nobody = 65534
+	marks := filepath.Join(t.TempDir(), "pids")
+	cmd, wait := start(t, "-r 2 -link shm", steps("join", "mark:"+marks, "forever")...)
+	open := func(path string, user uint32) error {
+		shell := exec.Command("sh", "-c", `: <"$1" && : <>"$1"`, "sh", path)
+		shell.Dir = "/"
+		shell.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		out, err := shell.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	}
+	found := 0
+	for _, pid := range pids(t, marks, 2) {
+		for _, path := range append(rings(t, pid), maps(t, pid)...) {
+			if open(path, 0) != nil { // root may be without this right, in a container
+				continue
+			}
+			found++
+			require.ErrorContains(t, open(path, nobody), "Permission denied", path)
+		}
+	}
+	require.Positive(t, found, "no ring that even root can open")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 143, wait().code)
+}
+
+// maps finds the mappings of rings, which stay when the descriptors are closed.
+func maps(t *testing.T, pid int) (all []string) {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) < 6 || !strings.HasPrefix(f[5], "/memfd:") {
+			continue
+		}
+		all = append(all, fmt.Sprintf("/proc/%d/map_files/%s", pid, f[0]))
+	}
+	return all
+}
