@@ -53,6 +53,13 @@
 // kernel, the argument, the element and the clause to change. It sees only
 // memory that a clause names, or that [Watch] does.
 //
+// # Threads
+//
+// With intrarun -threads T each replica runs up to T tasks of a section side
+// by side, a rank with one replica too: at the end of the section instead of
+// at the launch. Results are the same for every T. Tasks that use the same
+// scratch space run one after the other, and so do all in checked mode.
+//
 // A Process and its sections are used by one goroutine at a time; the body of
 // a task may use goroutines of its own if their results do not depend on
 // their order.
