@@ -131,6 +131,9 @@ func TestSimulation(t *testing.T) {
 	}
 	// A job is small and short-lived: most of the time would go into collecting.
 	defer debug.SetGCPercent(debug.SetGCPercent(800))
+	// On a busy machine a collection takes so long that what is allocated
+	// meanwhile would push the next one further and further away.
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(512 << 20))
 	// Two workers, so that the other core of a small machine is used.
 	var next atomic.Uint64
 	var failed atomic.Bool
