@@ -103,6 +103,11 @@ func run(pass *analysis.Pass) (result any, err error) {
 		for _, f := range checkKernel(r, eff.body(r.kernel.Func)) {
 			diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg, SuggestedFixes: fix(r.kernel, byDecl[r.kernel.Decl], f.cured)})
 		}
+		if second := r.kernel.Second; second != nil && second.Func != nil && len(r.missing) == 0 {
+			for _, f := range checkSecond(r.kernel, eff.body(second.Func)) {
+				diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg})
+			}
+		}
 	}
 	s.sections(&sectionScope{
 		fset: pass.Fset, pkg: pass.Pkg, info: pass.TypesInfo,

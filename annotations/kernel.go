@@ -16,7 +16,8 @@ type Kernel struct {
 	Params []*Param  // the receiver, then the parameters in order
 	Result *Param    // nil without one
 	Items  []*ItemInfo
-	Op     string // of the reduce clause
+	Op     string  // of the reduce clause
+	Second *Second // of the fused clause; nil without one
 }
 
 // Param is a receiver, parameter or result of a kernel.

@@ -69,10 +69,12 @@ func scanPackage(fset *token.FileSet, pkg *types.Package, files []*ast.File, inf
 				continue
 			}
 			r := resolve(info, fd, d.Tasks[fd])
-			s.errs = append(s.errs, r.errs...)
 			if r.kernel == nil {
+				s.errs = append(s.errs, r.errs...)
 				continue
 			}
+			r.resolveSecond(info, files)
+			s.errs = append(s.errs, r.errs...)
 			s.open = append(s.open, r)
 			s.kernels[LocalName(r.kernel.Func)] = r.kernel
 			file.Kernels = append(file.Kernels, r.kernel)

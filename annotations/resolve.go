@@ -129,6 +129,10 @@ func (r *resolved) clause(c Clause) {
 		}
 		k.Op = c.Op.Name
 	}
+	if c.Kind == Fused {
+		r.second(c)
+		return
+	}
 	for _, item := range c.Items {
 		info := &ItemInfo{Kind: c.Kind, Item: item}
 		if r.item(c, info) {

@@ -24,7 +24,7 @@ func Everywhere(t *testing.T, want string, kills []string, program func(*intra.P
 	t.Run("nil", func(t *testing.T) { require.Equal(t, want, Sum(program(nil))) })
 	for _, replicas := range []int{1, 2, 3} {
 		for _, kill := range append([]string{""}, kills...) {
-			if kill != "" && (replicas == 1 || !tagged) {
+			if kill != "" && (replicas == 1 || !Tagged) {
 				continue // nobody would be left, or no task runs
 			}
 			t.Run(fmt.Sprintf("%d replicas %s", replicas, kill), func(t *testing.T) {

@@ -2,4 +2,5 @@
 
 package same
 
-const tagged = true
+// Tagged tells whether sections are rewritten in this build.
+const Tagged = true

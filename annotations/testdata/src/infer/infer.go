@@ -41,3 +41,17 @@ func scale(a float64, x []float64) {
 		x[i] *= a // want `task scale writes x, but x is in in; want inout\(x\)`
 	}
 }
+
+//intra:task in(a, x) out(y) fused(timesTo) // twice
+func times(a float64, x, y []float64) {
+	for i, v := range x {
+		y[i] += a * v // want `task times reads y before it is written, but y is in out; want inout\(y\)`
+	}
+}
+
+func timesTo(a float64, x, y, y2 []float64) {
+	for i, v := range x {
+		y[i] = a * v
+		y2[i] = y[i]
+	}
+}

@@ -50,6 +50,7 @@ type launcher struct {
 	section string
 	cell    string
 	region  string
+	second  string // the second body's last parameter; "" without such a body
 }
 
 func newLauncher(im *imports, k *annotations.Kernel) *launcher {
@@ -76,11 +77,20 @@ func (l *launcher) names() {
 			reserved[word] = true
 		}
 	}
+	fused := l.hasSecond()
+	if fused {
+		for _, word := range append(strings.FieldsFunc(l.im.typeString(k.Second.Elem), notWord), k.Second.Func.Name()) {
+			reserved[word] = true
+		}
+	}
 	if k.Func.Pkg() != l.im.pkg {
 		reserved[l.im.qualifier(k.Func.Pkg())] = true
 	}
 	if l.hasRecv() {
 		delete(reserved, k.Func.Name())
+		if fused {
+			delete(reserved, k.Second.Func.Name())
+		}
 	}
 	taken := map[string]bool{}
 	for _, p := range all {
@@ -111,10 +121,21 @@ func (l *launcher) names() {
 	l.section = pick("s", "sec", "section")
 	l.cell = pick("cell")
 	l.region = pick("region")
+	if fused {
+		l.second = pick("second")
+	}
 }
 
 func notWord(r rune) bool {
 	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
+// hasSecond tells whether there is a second body that can be called here. A
+// twin that launches a kernel of another package may not see it, and then has
+// the update copied.
+func (l *launcher) hasSecond() bool {
+	s := l.k.Second
+	return s != nil && s.Func != nil && (l.k.Func.Pkg() == l.im.pkg || s.Func.Exported())
 }
 
 func (l *launcher) hasRecv() bool { return l.k.Func.Signature().Recv() != nil }
@@ -199,8 +220,22 @@ func (l *launcher) op() string {
 
 func (l *launcher) call() string {
 	k := l.k
+	call := l.callOf(k.Func)
+	switch k.ResultKind() {
+	case annotations.Reduce:
+		return fmt.Sprintf("*%s = %s", l.cell, call)
+	case annotations.Out:
+		return fmt.Sprintf("*%s = %s", l.local[k.Result.Var.Name()], call)
+	}
+	return call
+}
+
+// callOf calls the kernel or its second body with the launcher's parameters
+// and what more is given.
+func (l *launcher) callOf(f *types.Func, more ...string) string {
+	k := l.k
 	var args []string
-	fun := k.Func.Name()
+	fun := f.Name()
 	if k.Func.Pkg() != l.im.pkg && !l.hasRecv() {
 		fun = l.im.qualifier(k.Func.Pkg()) + "." + fun
 	}
@@ -210,11 +245,12 @@ func (l *launcher) call() string {
 		case p.Recv:
 			fun = name + "." + fun
 			continue
-		case i == len(k.Params)-1 && k.Func.Signature().Variadic():
+		case i == len(k.Params)-1 && f.Signature().Variadic():
 			name += "..."
 		}
 		args = append(args, name)
 	}
+	args = append(args, more...)
 	// Type arguments are not inferred from results alone.
 	if tps := k.Func.Signature().TypeParams(); tps.Len() > 0 {
 		var names []string
@@ -223,14 +259,7 @@ func (l *launcher) call() string {
 		}
 		fun += "[" + strings.Join(names, ", ") + "]"
 	}
-	call := fmt.Sprintf("%s(%s)", fun, strings.Join(args, ", "))
-	switch k.ResultKind() {
-	case annotations.Reduce:
-		return fmt.Sprintf("*%s = %s", l.cell, call)
-	case annotations.Out:
-		return fmt.Sprintf("*%s = %s", l.local[k.Result.Var.Name()], call)
-	}
-	return call
+	return fmt.Sprintf("%s(%s)", fun, strings.Join(args, ", "))
 }
 
 var regionFuncs = map[annotations.Kind]string{annotations.In: "In", annotations.Out: "Out", annotations.InOut: "InOut", annotations.Scratch: "Scratch"}
@@ -255,6 +284,11 @@ func (l *launcher) regions() []string {
 			fun, expr = fun+"Var", "&"+expr
 		case annotations.PtrForm, annotations.ResultForm:
 			fun += "Var"
+		}
+		if r.Kind == annotations.Out && l.second != "" {
+			list = append(list, fmt.Sprintf("%s.OutFused(%q, %s, func(%s []%s) { %s })", l.im.runtime(), r.Name, expr,
+				l.second, l.im.typeString(l.k.Second.Elem), l.callOf(l.k.Second.Func, l.second)))
+			continue
 		}
 		list = append(list, fmt.Sprintf("%s.%s(%q, %s)", l.im.runtime(), fun, r.Name, expr))
 	}
