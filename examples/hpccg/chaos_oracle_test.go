@@ -21,7 +21,8 @@ type done struct {
 	killed  map[job.Process]bool
 	stopped map[job.Process]bool
 	hosts   map[int]bool // that were lost, or whose agents were
-	// cuts tells how long nothing passed, in one direction between two hosts.
+	// cuts tells how long two hosts, the lower first, did not reach each other
+	// in at least one direction.
 	cuts map[[2]int]time.Duration
 	// pauses is the longest time for which the machine held up the network
 	// itself, which cuts everything.
@@ -33,7 +34,7 @@ const bearable = 400 * time.Millisecond
 
 // cut reports whether hosts a and b may have taken each other for lost.
 func (d *done) cut(a, b int) bool {
-	return a != b && max(d.cuts[[2]int{a, b}], d.cuts[[2]int{b, a}])+d.pauses > bearable
+	return a != b && d.cuts[[2]int{min(a, b), max(a, b)}]+d.pauses > bearable
 }
 
 var (
@@ -169,11 +170,11 @@ func TestChaosJudge(t *testing.T) {
 		{"twice", done{hosts: map[int]bool{1: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}, {proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "two verdicts"},
 		{"host lost", done{hosts: map[int]bool{1: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", ""},
 		{"another host lost", done{hosts: map[int]bool{2: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "host 1 was there"},
-		{"long cut from the head", done{cuts: map[[2]int]time.Duration{{1, 0}: time.Second}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", ""},
-		{"short cut from the head", done{cuts: map[[2]int]time.Duration{{1, 0}: bearable / 2}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "host 1 was there"},
+		{"long cut from the head", done{cuts: map[[2]int]time.Duration{{0, 1}: time.Second}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", ""},
+		{"short cut from the head", done{cuts: map[[2]int]time.Duration{{0, 1}: bearable / 2}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "host 1 was there"},
 		{"cut from another host", done{cuts: map[[2]int]time.Duration{{1, 2}: time.Second}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "host 1 was there"},
-		{"link cut", done{cuts: map[[2]int]time.Duration{{3, 2}: time.Hour}}, []failureReport{{proc(1, 1), job.CauseLink, link}}, 0, "", "same", ""},
-		{"other link cut", done{cuts: map[[2]int]time.Duration{{3, 1}: time.Hour}}, []failureReport{{proc(1, 1), job.CauseLink, link}}, 0, "", "same", "nothing was cut"},
+		{"link cut", done{cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, []failureReport{{proc(1, 1), job.CauseLink, link}}, 0, "", "same", ""},
+		{"other link cut", done{cuts: map[[2]int]time.Duration{{1, 3}: time.Hour}}, []failureReport{{proc(1, 1), job.CauseLink, link}}, 0, "", "same", "nothing was cut"},
 		{"rank lost", done{hosts: map[int]bool{1: true, 3: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}, {proc(1, 1), job.CauseHost, ""}}, 3, lost, "", ""},
 		{"rank lost and not seen", done{hosts: map[int]bool{1: true, 3: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}, {proc(1, 1), job.CauseHost, ""}}, 0, "", "same", "lost all replicas"},
 		{"rank not lost", done{hosts: map[int]bool{1: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 3, lost, "", "rank 1 has 1 replicas"},

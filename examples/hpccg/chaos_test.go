@@ -88,10 +88,11 @@ type chaos struct {
 	mu     sync.Mutex
 	done   done
 	pids   map[job.Process]int
-	since  map[[2]int]time.Time // when the cuts of now began
+	agents map[int]int // pids
 	undo   sync.WaitGroup
 	ended  chan struct{}
-	agents map[int]int // pids
+
+	outages map[[2]int]*outage // by the lower and the higher host
 }
 
 var joinedAs = regexp.MustCompile(`(\d+\.\d+) has joined: process (\d+) on (\S+)`)
@@ -121,7 +122,7 @@ func (c *chaos) run() (*jobRun, string) {
 	}()
 	hang := time.AfterFunc(hangTime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	c.done = done{killed: make(map[job.Process]bool), stopped: make(map[job.Process]bool), hosts: make(map[int]bool), cuts: make(map[[2]int]time.Duration)}
-	c.since = make(map[[2]int]time.Time)
+	c.outages = make(map[[2]int]*outage)
 	pauses := c.watchPauses()
 	select {
 	case <-w.seen:
@@ -247,11 +248,15 @@ func (c *chaos) act(a act) {
 			return host.Up()
 		}
 	default:
-		c.cut(a, a.how.Cut)
+		if a.how.Cut {
+			c.cut(a, true)
+		}
 		c.set(a, a.how)
 		undo = func() error {
 			c.set(a, netns.Conditions{})
-			c.cut(a, false)
+			if a.how.Cut {
+				c.cut(a, false)
+			}
 			return nil
 		}
 	}
@@ -306,21 +311,39 @@ func (c *chaos) set(a act, how netns.Conditions) {
 	}
 }
 
+// outage is a time in which two hosts did not always reach each other.
+type outage struct {
+	open         int // cuts, of either direction
+	began, ended time.Time
+}
+
+// recovery is what a connection may need after a cut to carry anything again:
+// it tries less and less often. A cut that comes earlier prolongs the outage.
+const recovery = time.Second
+
 // cut notes the beginning or the end of a cut. One that goes on when the job
 // ends is as good as one without an end.
 func (c *chaos) cut(a act, begins bool) {
+	now := time.Now()
 	for _, w := range a.wires() {
-		since, is := c.since[w]
-		switch {
-		case begins && !is:
-			c.since[w] = time.Now()
-			if a.hold == 0 {
-				c.done.cuts[w] = hangTime
-			}
-		case !begins && is:
-			c.done.cuts[w] = max(c.done.cuts[w], time.Since(since))
-			delete(c.since, w)
+		pair := [2]int{min(w[0], w[1]), max(w[0], w[1])}
+		o := c.outages[pair]
+		if o == nil {
+			o = new(outage)
+			c.outages[pair] = o
 		}
+		if begins {
+			if o.open == 0 && now.Sub(o.ended) > recovery {
+				o.began = now
+			}
+			o.open++
+			if a.hold == 0 {
+				c.done.cuts[pair] = hangTime
+			}
+			continue
+		}
+		o.open, o.ended = o.open-1, now
+		c.done.cuts[pair] = max(c.done.cuts[pair], now.Sub(o.began))
 	}
 }
 
@@ -329,10 +352,6 @@ func (c *chaos) mend() {
 	c.net.All(netns.Conditions{})
 	for _, h := range c.net.Hosts {
 		require.NoError(c.t, h.Up())
-	}
-	now := time.Now()
-	for w, since := range c.since {
-		c.done.cuts[w] = max(c.done.cuts[w], now.Sub(since))
 	}
 }
 
