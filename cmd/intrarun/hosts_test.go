@@ -128,7 +128,7 @@ func TestHostsRunAJobAsOneHostDoes(t *testing.T) {
 				require.ElementsMatch(t, s.failures, r.failures())
 			} else if s.code == 0 {
 				require.Empty(t, r.failures())
-				require.NotContains(t, r.stderr, "intrarun:")
+				require.Regexp(t, `^intrarun: the job ends if the head on \S+ is lost: .*\n$`, r.stderr, "and nothing else")
 			}
 			for _, h := range r.hosts() {
 				require.Contains(t, []string{a, b}, h)
@@ -212,17 +212,19 @@ func TestNothingSurvivesOnAnyHost(t *testing.T) {
 func TestLossOfAHost(t *testing.T) {
 	for _, s := range []struct {
 		name string
+		time string // that the job takes
 		lose func(c *cluster) error
 	}{
-		{"its agent is killed", func(c *cluster) error { return syscall.Kill(c.agent(2), syscall.SIGKILL) }},
-		{"its agent is stopped", func(c *cluster) error { return syscall.Kill(c.agent(2), syscall.SIGSTOP) }},
-		{"everything there is killed", func(c *cluster) error { return c.Hosts[2].Kill() }},
-		{"its link is down", func(c *cluster) error { return c.Hosts[2].Down() }},
-		{"it hears nothing", func(c *cluster) error {
+		{"its agent is killed", "2s", func(c *cluster) error { return syscall.Kill(c.agent(2), syscall.SIGKILL) }},
+		{"its agent is stopped", "2s", func(c *cluster) error { return syscall.Kill(c.agent(2), syscall.SIGSTOP) }},
+		{"everything there is killed", "2s", func(c *cluster) error { return c.Hosts[2].Kill() }},
+		{"its link is down", "2s", func(c *cluster) error { return c.Hosts[2].Down() }},
+		// Beats find a way around a link that is half dead; a connection does not.
+		{"it hears nothing from the head", "8s", func(c *cluster) error {
 			c.Set(0, 2, netns.Conditions{Cut: true})
 			return nil
 		}},
-		{"nothing is heard from it", func(c *cluster) error {
+		{"the head hears nothing from it", "8s", func(c *cluster) error {
 			c.Set(2, 0, netns.Conditions{Cut: true})
 			return nil
 		}},
@@ -232,12 +234,24 @@ func TestLossOfAHost(t *testing.T) {
 				c := newCluster(t, 3)
 				marks := filepath.Join(t.TempDir(), "pids")
 				_, wait := c.start(c.list(replicas, 1, 2), fmt.Sprintf("-n 2 -r %d", replicas),
-					"sh", "-c", strings.Join(steps("join", "out:one", "mark:"+marks, "sleep:2s", "out:two", "finish"), " ")+"; true")
+					"sh", "-c", strings.Join(steps("join", "out:one", "mark:"+marks, "sleep:"+s.time, "out:two", "finish"), " ")+"; true")
 				all := pids(t, marks, 2*replicas)
 				require.NoError(t, s.lose(c))
 				r := wait()
 				require.Equal(t, want, r.code, r.stderr)
 				require.Contains(t, r.stderr, "host "+c.Hosts[2].Name+" has not been heard of for")
+				for _, f := range r.report["failures"].([]any) {
+					e := f.(map[string]any)["evidence"].(map[string]any)
+					require.Less(t, e["last_heard_seconds"], e["suspected_seconds"])
+					require.LessOrEqual(t, e["suspected_seconds"], e["declared_seconds"])
+					var observers []any
+					for _, o := range e["observers"].([]any) {
+						seen := o.(map[string]any)
+						observers = append(observers, seen["observer"])
+						require.GreaterOrEqual(t, seen["silent_seconds"], seen["limit_seconds"])
+					}
+					require.Equal(t, []any{"the head", c.Hosts[1].Name}, observers)
+				}
 				if replicas == 2 {
 					require.Equal(t, "one\none\ntwo\ntwo\n", sorted(r.stdout))
 					require.ElementsMatch(t, []string{"0.1 host", "1.1 host"}, r.failures())

@@ -264,6 +264,16 @@ func (e *Engine) Leads() (leads bool) {
 	return leads
 }
 
+// Silent is how long ago the last round trip with a node was, 0 for one that
+// this node does not watch.
+func (e *Engine) Silent(id ID) (d time.Duration) {
+	_ = e.ask(func() {
+		s, _ := e.node.observer.Sighting(id, lease.Now())
+		d = s.Age
+	})
+	return d
+}
+
 // Members lists the nodes that keep the decisions.
 func (e *Engine) Members() []ID { return slices.Clone(e.node.members) }
 

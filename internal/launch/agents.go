@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,7 +66,8 @@ func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.listener, err = net.Listen("tcp", net.JoinHostPort(a.config.HeadAddress, port)); err != nil {
+	lc := net.ListenConfig{KeepAliveConfig: keepAlive, Control: bound}
+	if a.listener, err = lc.Listen(ctx, "tcp", net.JoinHostPort(a.config.HeadAddress, port)); err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
 	addresses, err := a.addresses()
@@ -289,11 +291,9 @@ func (a *agents) prepare(i int, c net.Conn) (_ *remote, err error) {
 			return nil, errors.New(r.Error)
 		case !r.Lacks:
 			c.SetDeadline(time.Time{})
-			h := &a.hosts[i]
-			if h.Addr != "" {
-				r.Address = h.Addr
-			}
-			return newRemote(h, m, r.Address), nil
+			agent := newRemote(&a.hosts[i], m)
+			agent.listen, agent.port = cmp.Or(a.hosts[i].Addr, r.Address), r.Port
+			return agent, nil
 		}
 		if err := a.sendProgram(m); err != nil {
 			return nil, err

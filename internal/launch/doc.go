@@ -11,6 +11,6 @@
 // parent, reads its pipes and its control connection, and makes its links
 // within the host. A job on one host has an agent in the head's process
 // (local). On several hosts the same agent runs in a process of its own there
-// (server), which the head commands over one connection (remote); lease.go says
-// when such a host is lost.
+// (server), which the head commands over one connection (remote); an arbiter
+// beside each says when such a host is lost (hosts.go, lease.go).
 package launch

@@ -35,8 +35,7 @@ const (
 	frameGone                         // A the program under a wrapper is gone
 	frameExited                       // A exit
 	frameFailed                       // A text
-	frameBeat                         // A number
-	frameAnswer                       // H number of a beat
+	frameRoster                       // H place
 	frameBye                          // H the job is over
 )
 
@@ -118,7 +117,6 @@ type mux struct {
 
 	mu     sync.Mutex
 	some   *sync.Cond
-	urgent [][]byte // beats do not queue behind output
 	queue  [][]byte
 	closed bool
 	sent   chan struct{} // closed when nothing more is sent
@@ -134,19 +132,17 @@ func newMux(c net.Conn) *mux {
 func (m *mux) read() (frame, error) { return readFrame(m.r) }
 
 func (m *mux) send(kind frameKind, p job.Process, body []byte) {
-	m.put(&m.queue, frame{kind, p, body})
-}
-
-// beat sends a frame before all others that wait.
-func (m *mux) beat(kind frameKind, n uint64) {
-	m.put(&m.urgent, frame{kind: kind, body: number(n)})
+	f := frame{kind, p, body}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed {
+		m.queue = append(m.queue, f.append(make([]byte, 0, frameHeader+len(body))))
+		m.some.Signal()
+	}
 }
 
 // sendJSON sends what always can be encoded.
 func (m *mux) sendJSON(kind frameKind, p job.Process, v any) { m.send(kind, p, encode(v)) }
-
-// ready sends an agent's readiness, which the first beat must not overtake.
-func (m *mux) ready(r readiness) { m.put(&m.urgent, frame{kind: frameReady, body: encode(r)}) }
 
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
@@ -156,32 +152,19 @@ func encode(v any) []byte {
 	return b
 }
 
-func (m *mux) put(queue *[][]byte, f frame) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.closed {
-		*queue = append(*queue, f.append(make([]byte, 0, frameHeader+len(f.body))))
-		m.some.Signal()
-	}
-}
-
 func (m *mux) write() {
 	defer close(m.sent)
 	for {
 		m.mu.Lock()
-		for len(m.urgent)+len(m.queue) == 0 && !m.closed {
+		for len(m.queue) == 0 && !m.closed {
 			m.some.Wait()
 		}
-		queue := &m.queue
-		if len(m.urgent) > 0 {
-			queue = &m.urgent
-		}
-		if len(*queue) == 0 {
+		if len(m.queue) == 0 {
 			m.mu.Unlock()
 			return
 		}
-		b := (*queue)[0]
-		*queue = (*queue)[1:]
+		b := m.queue[0]
+		m.queue = m.queue[1:]
 		m.mu.Unlock()
 		if _, err := m.conn.Write(b); err != nil {
 			m.drop() // the reader finds out
@@ -193,7 +176,7 @@ func (m *mux) write() {
 func (m *mux) drop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.closed, m.urgent, m.queue = true, nil, nil
+	m.closed, m.queue = true, nil
 	m.some.Signal()
 }
 

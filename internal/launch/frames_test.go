@@ -37,27 +37,6 @@ func TestFramesArriveAsTheyWereSent(t *testing.T) {
 	to.close()
 }
 
-func TestBeatsOvertakeOutput(t *testing.T) {
-	a, b := net.Pipe()
-	from, to := newMux(a), newMux(b)
-	for range 3 {
-		from.send(frameOutput, job.Process{}, []byte("x"))
-	}
-	from.beat(frameBeat, 7)
-	at := -1
-	for i := range 4 {
-		f, err := to.read()
-		require.NoError(t, err)
-		if f.kind == frameBeat {
-			at = i
-		}
-	}
-	require.Less(t, at, 2, "only what was being written comes first")
-	require.GreaterOrEqual(t, at, 0)
-	from.close()
-	to.close()
-}
-
 func TestWindow(t *testing.T) {
 	w := newWindow()
 	require.True(t, w.take(2*maxWindow), "a piece that is too large goes alone")
@@ -77,7 +56,7 @@ func TestWindow(t *testing.T) {
 
 func FuzzReadFrame(f *testing.F) {
 	f.Add((&frame{frameOutput, job.Process{Rank: 1}, []byte("x")}).append(nil))
-	f.Add((&frame{frameBeat, job.Process{}, number(3)}).append(nil))
+	f.Add((&frame{frameStopped, job.Process{}, number(3)}).append(nil))
 	f.Add(bytes.Repeat([]byte{0xff}, 20))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 4 && b[0] != 0 {
@@ -101,11 +80,11 @@ func FuzzRemote(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind byte, rank, replica int, body []byte) {
 		a, b := net.Pipe()
 		go io.Copy(io.Discard, b)
-		r := newRemote(&job.Host{Name: "h"}, newMux(a), "")
-		r.observer, r.lost = deafObserver{}, func(string) {}
+		r := newRemote(&job.Host{Name: "h"}, newMux(a))
+		r.observer, r.lost = deafObserver{}, func(string, *evidence) {}
 		r.start(job.Process{})
 		_ = r.take(&frame{frameKind(kind), job.Process{Rank: rank, Replica: replica}, body})
-		r.declare("over")
+		r.declare("over", nil)
 		b.Close()
 	})
 }

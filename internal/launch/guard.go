@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/intrahpc/intra/internal/lease"
 )
 
 // GuardVariable, in the environment, makes the intrarun command a guard: it
@@ -72,15 +74,17 @@ func (g *guard) close() {
 	}
 }
 
-// lease says, on the clock of monotonic, until when the processes may run, and
+// lease says, on the clock of package lease, until when the processes may run, and
 // from when on the caller must be gone.
-func (g *guard) lease(until, abandoned int64) { g.tell("lease", fmt.Sprint(until, " ", abandoned)) }
+func (g *guard) lease(until, abandoned time.Duration) {
+	g.tell("lease", fmt.Sprint(int64(until), " ", int64(abandoned)))
+}
 
 // keeper is the guard's state.
 type keeper struct {
 	groups    map[int]bool
 	folders   []string
-	abandoned int64 // when the caller must be gone, 0 if it has no lease
+	abandoned time.Duration // when the caller must be gone, 0 if it has no lease
 	paused    bool
 }
 
@@ -106,7 +110,7 @@ func Guard(in io.Reader) {
 				expiry.Reset(wait)
 			}
 		case <-expiry.C:
-			left := time.Duration(k.abandoned - monotonic())
+			left := k.abandoned - lease.Now()
 			if left > 0 {
 				k.signal(syscall.SIGSTOP)
 				k.paused = true
@@ -142,11 +146,12 @@ func (k *keeper) take(line string) (wait time.Duration, leased bool) {
 	case "folder":
 		k.folders = append(k.folders, arg)
 	case "lease":
-		var until int64
-		if _, err := fmt.Sscan(arg, &until, &k.abandoned); err != nil {
+		var until, abandoned int64
+		if _, err := fmt.Sscan(arg, &until, &abandoned); err != nil {
 			return 0, false
 		}
-		wait = time.Duration(until - monotonic())
+		k.abandoned = time.Duration(abandoned)
+		wait = time.Duration(until) - lease.Now()
 		if k.paused && wait > 0 {
 			k.paused = false
 			k.signal(syscall.SIGCONT)

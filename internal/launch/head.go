@@ -269,7 +269,7 @@ func (h *head) settleOutput(m *member, died, itself bool) {
 func (h *head) declare(m *member, e ending) {
 	at := h.elapsed()
 	v := h.ledger.die(m.process, e.cause, e.detail, at)
-	h.failures = append(h.failures, failure{Process: m.process, At: at.Seconds(), Cause: e.cause, Detail: e.detail})
+	h.failures = append(h.failures, failure{Process: m.process, At: at.Seconds(), Cause: e.cause, Detail: e.detail, Evidence: m.evidence})
 	h.trace.failure(m.process, e.cause, e.detail)
 	if left := h.ledger.alive(m.process.Rank); left > 0 { // else the end of the job says it
 		h.warnf("%v is dead (%s: %s), %d of %d replicas of rank %d left", m.process, e.cause, firstLine(e.detail),

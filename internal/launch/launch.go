@@ -150,9 +150,14 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 			r := remotes[h.config.Placement.Of[p]]
 			return r, r.host
 		})
+		hosts, err := h.arbitrate(remotes)
+		if err != nil {
+			h.console.notef("intrarun: %v", err)
+			return ExitRefused
+		}
+		defer hosts.close()
 		for _, r := range remotes {
 			defer r.close()
-			r.serve(h, func(why string) { h.hostLost(r, why) })
 		}
 	}
 	h.startAll()

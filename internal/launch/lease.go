@@ -1,74 +1,179 @@
 package launch
 
 import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/lease"
 )
 
-// A host is declared lost when nothing has been heard from its agent for at
-// least silenceTime. By then none of its processes acts any more:
+// When a host is lost is the arbiter's to say. Its part here is that none of
+// the processes of a host act any more by then: while the lease of the host is
+// over its guard keeps them stopped. That is a pause, no death: a host that was
+// merely slow goes on with the next lease. Where none comes, the agent kills
+// its processes and ends, after Timing.Abandon or when it hears that the host
+// has been declared lost; and the guard does so for an agent that cannot, at
+// abandonTime.
 //
-// The agent sends a beat every beatEvery, the head answers each. A beat that
-// was answered gives the agent a lease of leaseTime from the moment at which it
-// was sent. When that is over the guard of the host stops its processes. The
-// head answers no beat once it has declared the host lost, so the last one that
-// it can have answered was sent before it was heard, and that lease is over
-// within leaseTime of hearing it. The rest is for clocks that run at different
-// speeds, and for a guard that is late:
-//
-//	silenceTime = leaseTime + marginTime < 1 s
-//
-// A connection that ends proves nothing, and waits for the same time. A lease
-// that is over is a pause, no death: a host that was merely slow goes on with
-// the next answer. Where none comes, the agent kills its processes and ends
-// after abandonBeats beats of its own, or when the head has ended the
-// connection; and the guard does so for an agent that cannot, at abandonTime.
+// A control connection that ends proves nothing about the host, but its agent
+// kills its processes and ends then, so that the host falls silent. The kernel
+// ends a connection that carries nothing in one direction within
+// connectionTime or little more; beats find a way around, so the arbiter alone
+// would not notice.
 const (
-	beatEvery   = 100 * time.Millisecond
-	leaseTime   = 650 * time.Millisecond
-	marginTime  = 250 * time.Millisecond
-	silenceTime = leaseTime + marginTime
+	abandonTime    = 8 * time.Second
+	connectionTime = 2 * time.Second
 
-	abandonBeats = 40
-	abandonTime  = 2 * abandonBeats * beatEvery
-
-	// doubtTime of silence is enough not to trust what others say of the host.
-	doubtTime = 3 * beatEvery
-
-	// A host whose beats have come irregularly is allowed patience times the
-	// longest of its late pauses, up to maxSilence.
-	patience   = 4
-	maxSilence = 4 * time.Second
+	// doubtTime of silence is enough not to trust what others say of a host, and
+	// what is left of a lease when a pause is near.
+	doubtTime = 300 * time.Millisecond
 )
 
-// quiet measures how long nothing has been heard of a host. Time in which the
-// observer itself did not run does not count.
-type quiet struct {
-	last    time.Time     // when it was looked at
-	silent  time.Duration // counted since the last beat
-	longest time.Duration // silence before a beat, forgotten slowly
+// leaseTime bounds the wait of an agent for its first lease. The head waits
+// longer, so that it hears what the agent says of it.
+const leaseTime = 10 * time.Second
+
+// timing is that of the arbiter's nodes, which wait for each other's first word
+// for the given time.
+func timing(join time.Duration) arbiter.Timing {
+	t := arbiter.DefaultTiming
+	t.Join = join
+	return t
 }
 
-// beat: the host has been heard.
-func (q *quiet) beat() {
-	q.longest = max(q.silent, q.longest-q.longest/100)
-	q.silent = 0
-}
+// keepAlive has the kernel try an idle connection.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: int(connectionTime / time.Second)}
 
-// look counts the time since the last look, of which at most step is believed.
-// It reports whether the silence is too long.
-func (q *quiet) look(now time.Time, step time.Duration) bool {
-	if !q.last.IsZero() {
-		q.silent += min(now.Sub(q.last), step)
+// bound sets how long what a control connection sends may stay unacknowledged.
+// Accepted connections have it from the listening socket.
+func bound(_, _ string, c syscall.RawConn) error {
+	var set error
+	err := c.Control(func(fd uintptr) {
+		set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(connectionTime.Milliseconds()))
+	})
+	if err = errors.Join(err, set); err != nil {
+		return fmt.Errorf("bound how long data may stay unacknowledged: %w", err)
 	}
-	q.last = now
-	return q.silent > min(max(silenceTime, patience*q.longest), maxSilence)
+	return nil
 }
 
-// monotonic is a clock that all processes of a host share, in nanoseconds.
-func monotonic() int64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // never fails
-	return t.Nano()
+// place tells an agent which node of the arbiter it is, and of whom.
+type place struct {
+	Self   arbiter.ID     `json:"self"`
+	Roster []arbiter.Peer `json:"roster"`
+}
+
+// tenant holds the lease of this host.
+type tenant struct {
+	sock    *arbiter.Socket
+	secret  job.Secret
+	guard   *guard
+	evicted chan error    // why the processes must go
+	leased  chan struct{} // closed with the first lease
+	renewed chan struct{} // until has changed
+	quit    chan struct{}
+	engine  *arbiter.Engine // once it has entered
+
+	mu    sync.Mutex
+	until time.Duration // when the lease is over
+}
+
+func newTenant(sock *arbiter.Socket, secret job.Secret, g *guard) *tenant {
+	return &tenant{sock: sock, secret: secret, guard: g, evicted: make(chan error, 1),
+		leased: make(chan struct{}), renewed: make(chan struct{}, 1), quit: make(chan struct{})}
+}
+
+// enter joins the arbiter and returns once there is a lease.
+func (t *tenant) enter(at place) error {
+	if t.engine != nil {
+		return errFrame
+	}
+	var err error
+	t.engine, err = arbiter.Start(t.sock, arbiter.Config{
+		Self: at.Self, Roster: at.Roster, Secret: t.secret, Timing: timing(leaseTime), Renewed: t.renew,
+	})
+	if err != nil {
+		return err
+	}
+	go t.instruct()
+	go t.obey()
+	select {
+	case <-t.leased:
+		return nil
+	case err := <-t.evicted:
+		return err
+	}
+}
+
+// renew takes in a new end of the lease. It does not block, as the engine
+// calls it.
+func (t *tenant) renew(until time.Duration) {
+	t.mu.Lock()
+	first := t.until == 0 && until > 0
+	t.until = max(t.until, until)
+	t.mu.Unlock()
+	if first {
+		close(t.leased)
+	}
+	select {
+	case t.renewed <- struct{}{}:
+	default: // it is to be told anyway
+	}
+}
+
+// instruct tells the guard how long the lease is.
+func (t *tenant) instruct() {
+	for {
+		select {
+		case <-t.renewed:
+			if until := t.end(); until > 0 {
+				t.guard.lease(until, until+abandonTime)
+			}
+		case <-t.quit:
+			return
+		}
+	}
+}
+
+// obey waits for the arbiter to put an end to it.
+func (t *tenant) obey() {
+	for {
+		a, ok := t.engine.Next()
+		if !ok {
+			return
+		}
+		switch a := a.(type) {
+		case arbiter.Fence:
+			t.evicted <- errors.New(a.Why)
+			return
+		case arbiter.Broken:
+			t.evicted <- a.Err
+			return
+		}
+	}
+}
+
+func (t *tenant) end() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.until
+}
+
+// paused: the guard has, or may have, stopped the processes.
+func (t *tenant) paused() bool { return lease.Now() > t.end()-doubtTime }
+
+// close ends this host's part in the arbiter, when its processes are gone.
+func (t *tenant) close() {
+	close(t.quit)
+	if t.engine != nil {
+		_ = t.engine.Close() // nobody has closed it before
+	}
 }

@@ -23,9 +23,11 @@ type member struct {
 	ending  *ending   // why it is going to die, if the head knows
 	stopped time.Time // when it was last seen stopped
 
-	gone bool   // it is no more, and all it said is known
-	exit *exit  // how it ended, unless it was lost with its host
-	end  string // for the report: how it ended
+	gone bool  // it is no more, and all it said is known
+	exit *exit // how it ended, unless it was lost with its host
+
+	evidence *evidence // of the loss of its host
+	end      string    // for the report: how it ended
 }
 
 // ending is a cause of death that is known before the death.

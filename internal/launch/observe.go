@@ -100,15 +100,16 @@ func (h *head) stopped(p job.Process, d time.Duration) {
 }
 
 // hostLost: the agent is gone and all its processes with it.
-func (h *head) hostLost(a agent, why string) {
+func (h *head) hostLost(a agent, why string, e *evidence) {
 	h.post(func() {
+		e.complete(h)
 		h.warnf("%s", why)
 		for _, m := range h.order {
 			if m.agent != a || m.gone {
 				continue
 			}
 			if m.ending == nil {
-				m.ending, m.end = &ending{job.CauseHost, why}, "lost"
+				m.ending, m.end, m.evidence = &ending{job.CauseHost, why}, "lost", e
 			}
 			h.gone(m)
 		}

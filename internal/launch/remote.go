@@ -15,13 +15,13 @@ import (
 type remote struct {
 	host     *job.Host
 	listen   string // address for links over TCP, without a port
+	port     int    // of its socket for beats
 	observer observer
-	lost     func(why string) // called once if the agent is gone, or has to be
+	lost     func(why string, e *evidence) // called once if the host is lost
+	silent   func() time.Duration          // how long nothing has been heard of it
 	mux      *mux
-	quit     chan struct{}
 
 	mu      sync.Mutex
-	quiet   quiet
 	ended   string // why the connection has ended, "" if it has not
 	over    bool   // closed or lost: nothing is said or heard any more
 	sources map[job.Process]*source
@@ -41,16 +41,14 @@ type startResult struct {
 }
 
 // newRemote takes over the connection to an agent that is ready.
-func newRemote(h *job.Host, m *mux, listen string) *remote {
-	return &remote{host: h, listen: listen, mux: m, quit: make(chan struct{}),
-		sources: make(map[job.Process]*source)}
+func newRemote(h *job.Host, m *mux) *remote {
+	return &remote{host: h, mux: m, sources: make(map[job.Process]*source)}
 }
 
 // serve begins to listen to the agent.
-func (r *remote) serve(o observer, lost func(why string)) {
-	r.observer, r.lost = o, lost
+func (r *remote) serve(o observer, silent func() time.Duration, lost func(why string, e *evidence)) {
+	r.observer, r.silent, r.lost = o, silent, lost
 	go r.read()
-	go r.watch()
 }
 
 func (r *remote) start(p job.Process) {
@@ -88,8 +86,16 @@ func (r *remote) feed(p job.Process, b []byte) {
 // processes, or others of them, say.
 func (r *remote) doubtful() bool {
 	r.mu.Lock()
+	doubtful := r.over || r.ended != ""
+	r.mu.Unlock()
+	return doubtful || r.silent() > doubtTime
+}
+
+// ending is why the connection has ended, "" if it has not.
+func (r *remote) ending() string {
+	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.over || r.ended != "" || r.quiet.silent > doubtTime
+	return r.ended
 }
 
 // close tells the agent that the job is over.
@@ -98,7 +104,7 @@ func (r *remote) close() {
 		return
 	}
 	r.mux.send(frameBye, job.Process{}, nil)
-	r.mux.conn.SetDeadline(time.Now().Add(silenceTime))
+	r.mux.conn.SetDeadline(time.Now().Add(byeTime))
 	r.mux.finish()
 	r.mux.close()
 }
@@ -111,37 +117,14 @@ func (r *remote) finish() bool {
 		return false
 	}
 	r.over = true
-	close(r.quit)
 	return true
 }
 
-// watch declares the host lost after a long silence.
-func (r *remote) watch() {
-	const step = beatEvery / 4
-	tick := time.NewTicker(step)
-	defer tick.Stop()
-	for {
-		select {
-		case <-r.quit:
-			return
-		case <-tick.C:
-		}
-		r.mu.Lock()
-		lost := r.quiet.look(time.Now(), 2*step)
-		why := fmt.Sprintf("host %s has not been heard of for %.1f s", r.host.Name, r.quiet.silent.Seconds())
-		if r.ended != "" {
-			why += ", after its connection ended: " + r.ended
-		}
-		r.mu.Unlock()
-		if lost {
-			r.declare(why)
-			return
-		}
-	}
-}
+// byeTime bounds how long an agent is told that the job is over.
+const byeTime = time.Second
 
 // declare ends the conversation for good, and with it all output.
-func (r *remote) declare(why string) {
+func (r *remote) declare(why string, e *evidence) {
 	if !r.finish() {
 		return
 	}
@@ -155,7 +138,7 @@ func (r *remote) declare(why string) {
 		r.crash(p, src, nil)
 	}
 	r.mu.Unlock()
-	r.lost(why)
+	r.lost(why, e)
 }
 
 // crash takes in the text of a crash, which never blocks. It is called with mu
@@ -176,7 +159,7 @@ func (r *remote) read() {
 		}
 		if err != nil {
 			if errors.Is(err, errFrame) {
-				r.mux.close() // without answers it has to end
+				r.mux.close() // the agent ends with it
 			}
 			r.mu.Lock()
 			r.ended = err.Error()
@@ -188,19 +171,6 @@ func (r *remote) read() {
 
 func (r *remote) take(f *frame) error {
 	p := f.process
-	if f.kind == frameBeat {
-		n, err := f.number()
-		if err != nil {
-			return err
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if !r.over {
-			r.quiet.beat()
-			r.mux.beat(frameAnswer, n)
-		}
-		return nil
-	}
 	if f.kind == frameFailed {
 		r.observer.failed(fmt.Errorf("host %s: %s", r.host.Name, f.body))
 		return nil

@@ -44,6 +44,8 @@ type failure struct {
 	At      float64     `json:"at_seconds"`
 	Cause   job.Cause   `json:"cause"`
 	Detail  string      `json:"detail"`
+
+	Evidence *evidence `json:"evidence,omitempty"` // of the loss of a host
 }
 
 type kill struct {

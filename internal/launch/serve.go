@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -40,6 +41,7 @@ type order struct {
 // readiness is the agent's answer, and once more when it has got the program.
 type readiness struct {
 	Address string `json:"address"` // of this host, as the head reaches it
+	Port    int    `json:"port"`    // of the socket for beats
 	Lacks   bool   `json:"lacks"`   // the program has to be sent
 	Error   string `json:"error,omitempty"`
 }
@@ -84,8 +86,13 @@ func (s *summons) serve(ctx context.Context, guardCommand []string) error {
 	}
 	m := newMux(conn)
 	defer m.close()
+	sock, err := arbiter.Listen("")
+	if err != nil {
+		return err
+	}
+	defer sock.Close() // whether or not it is an engine's by then
 	conn.SetDeadline(time.Now().Add(prepareTime))
-	a, err := prepare(m, s.Secret, g)
+	a, err := prepare(m, s.Secret, g, sock)
 	if err != nil {
 		return err
 	}
@@ -117,7 +124,7 @@ func (s *summons) connect(ctx context.Context) (net.Conn, error) {
 				return
 			}
 			for {
-				c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+				c, err := (&net.Dialer{KeepAliveConfig: keepAlive, Control: bound}).DialContext(ctx, "tcp", address)
 				if err == nil {
 					c, err = secure.Client(ctx, c, headName)
 				}
@@ -164,7 +171,7 @@ const addressDelay = 300 * time.Millisecond
 const prepareTime = 2 * time.Minute
 
 // prepare takes the head's order and the program if this host lacks it.
-func prepare(m *mux, secret job.Secret, g *guard) (*server, error) {
+func prepare(m *mux, secret job.Secret, g *guard, sock *arbiter.Socket) (*server, error) {
 	f, err := m.read()
 	if err != nil || f.kind != framePlan {
 		return nil, fmt.Errorf("wait for the head's order: %w", errors.Join(err, errFrame))
@@ -177,25 +184,26 @@ func prepare(m *mux, secret job.Secret, g *guard) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ready := readiness{Address: host}
+	ready := readiness{Address: host, Port: sock.Port()}
 	if err := enoughDescriptors(o.Processes); err != nil {
 		ready.Error = err.Error()
 	} else if o.Hash != "" && hashOf(o.Plan.Path) != o.Hash {
 		ready.Lacks = true
-		m.ready(ready)
+		m.sendJSON(frameReady, job.Process{}, ready)
 		ready.Lacks = false
 		if o.Plan.Path, err = receive(m, o, g); err != nil {
 			ready.Error = err.Error()
 		}
 	}
-	m.ready(ready)
+	m.sendJSON(frameReady, job.Process{}, ready)
 	if ready.Error != "" {
 		m.finish()
 		return nil, errors.New(ready.Error)
 	}
-	s := &server{mux: m, guard: g, windows: make(map[job.Process]*[crashes]*window), stdin: make(map[job.Process]*inbox), beats: make(map[uint64]int64)}
+	s := &server{mux: m, tenant: newTenant(sock, secret, g), guard: g,
+		windows: make(map[job.Process]*[crashes]*window), stdin: make(map[job.Process]*inbox)}
 	s.local = newLocal(s, secret, o.Plan, g)
-	s.local.watch(s.paused)
+	s.local.watch(s.tenant.paused)
 	return s, nil
 }
 
@@ -255,16 +263,14 @@ func receive(m *mux, o order, g *guard) (string, error) {
 // server is an agent's end of its connection to the head. It passes on what the
 // head says to the agent of this host, and what that sees to the head.
 type server struct {
-	mux   *mux
-	local *local
-	guard *guard
+	mux    *mux
+	tenant *tenant
+	local  *local
+	guard  *guard
 
 	mu      sync.Mutex
 	windows map[job.Process]*[crashes]*window
 	stdin   map[job.Process]*inbox
-	beats   map[uint64]int64 // when those were sent that have no answer yet, by monotonic
-	last    uint64           // the last beat sent
-	until   int64            // when the lease is over
 }
 
 // run serves until the head says that the job is over, or is gone.
@@ -272,9 +278,14 @@ func (s *server) run() error {
 	quit := make(chan struct{})
 	defer close(quit)
 	ended := make(chan error, 3)
-	s.prolong(monotonic())
-	go func() { ended <- s.beat(quit) }()
 	go func() { ended <- s.read() }()
+	go func() {
+		select {
+		case err := <-s.tenant.evicted:
+			ended <- err
+		case <-quit:
+		}
+	}()
 	go func() {
 		select {
 		case <-s.guard.ended:
@@ -285,61 +296,8 @@ func (s *server) run() error {
 	err := <-ended
 	s.mux.drop()
 	s.local.killAll()
+	s.tenant.close()
 	return err
-}
-
-// beat asks the head again and again to prolong the lease, until the head does
-// not answer any more.
-func (s *server) beat(quit chan struct{}) error {
-	tick := time.NewTicker(beatEvery)
-	defer tick.Stop()
-	for {
-		s.mu.Lock()
-		if len(s.beats) >= abandonBeats {
-			s.mu.Unlock()
-			return fmt.Errorf("%d beats without an answer from the head", abandonBeats)
-		}
-		s.last++
-		n := s.last
-		s.beats[n] = monotonic()
-		s.mu.Unlock()
-		s.mux.beat(frameBeat, n)
-		select {
-		case <-tick.C:
-		case <-quit:
-			return nil
-		}
-	}
-}
-
-// answered prolongs the lease from when beat n was sent.
-func (s *server) answered(n uint64) {
-	s.mu.Lock()
-	at, ok := s.beats[n]
-	for k := range s.beats {
-		if ok && k <= n {
-			delete(s.beats, k)
-		}
-	}
-	s.mu.Unlock()
-	if ok {
-		s.prolong(at)
-	}
-}
-
-// prolong begins a lease at the moment of that name.
-func (s *server) prolong(at int64) {
-	s.mu.Lock()
-	s.until = at + int64(leaseTime)
-	s.mu.Unlock()
-	s.guard.lease(at+int64(leaseTime), at+int64(abandonTime))
-}
-
-// paused: the guard has, or may have, stopped the processes.
-func (s *server) paused() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return monotonic() > s.until-int64(doubtTime)
 }
 
 // read does what the head says. It returns nil when the job is over.
@@ -361,12 +319,16 @@ func (s *server) read() error {
 func (s *server) take(f *frame) error {
 	p := f.process
 	switch f.kind {
-	case frameAnswer:
-		n, err := f.number()
-		if err != nil {
+	case frameRoster:
+		var at place
+		if err := f.decode(&at); err != nil {
 			return err
 		}
-		s.answered(n)
+		if err := s.tenant.enter(at); err != nil { // nothing is started before there is a lease
+			s.failed(err)
+			s.mux.finish()
+			return err
+		}
 	case frameStart:
 		s.mu.Lock()
 		s.windows[p] = &[crashes]*window{newWindow(), newWindow()}

@@ -1,0 +1,198 @@
+package launch
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// hosts is the head's part in the arbiter, which says which hosts are lost.
+type hosts struct {
+	head   *head
+	engine *arbiter.Engine
+	agents []*remote // agent i is node i+firstAgent
+	name   string    // of the head's host
+
+	suspected map[arbiter.ID]time.Duration // since when; of the head's goroutine
+}
+
+// firstAgent is the node of the first agent.
+const firstAgent = 2
+
+// arbitrate has the head and its agents watch each other, and begins to listen
+// to the agents.
+func (h *head) arbitrate(agents []*remote) (*hosts, error) {
+	sock, err := arbiter.Listen(net.JoinHostPort(h.config.HeadAddress, "0"))
+	if err != nil {
+		return nil, err
+	}
+	roster := roster(agents)
+	w := &hosts{head: h, agents: agents, name: roster[0].Host, suspected: make(map[arbiter.ID]time.Duration)}
+	w.engine, err = arbiter.Start(sock, arbiter.Config{
+		Self: arbiter.Head, Roster: roster, Secret: h.secret, Timing: timing(3 * leaseTime / 2),
+	})
+	if err != nil {
+		sock.Close()
+		return nil, err
+	}
+	for i, r := range agents {
+		id := arbiter.ID(firstAgent + i)
+		r.serve(h, func() time.Duration { return w.engine.Silent(id) }, func(why string, e *evidence) { h.hostLost(r, why, e) })
+		theirs := slices.Clone(roster) // the head may have another address for each
+		theirs[0].Address = net.JoinHostPort(address(r.mux.conn.LocalAddr()), strconv.Itoa(sock.Port()))
+		r.mux.sendJSON(frameRoster, job.Process{}, place{Self: id, Roster: theirs})
+	}
+	_, note := arbiter.Plan(roster)
+	h.warnf("%s", note)
+	go w.follow()
+	return w, nil
+}
+
+// roster lists the nodes. A machine is known by the address that it connects
+// from: whoever connects to the head from the head's own address is beside it.
+func roster(agents []*remote) []arbiter.Peer {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "this host"
+	}
+	all := []arbiter.Peer{{ID: arbiter.Head, Host: name}}
+	machines := make(map[string]string)
+	for i, r := range agents {
+		from := address(r.mux.conn.RemoteAddr())
+		if machines[from] == "" {
+			machines[from] = r.host.Name
+			if from == address(r.mux.conn.LocalAddr()) {
+				all[0].Host = r.host.Name
+			}
+		}
+		all = append(all, arbiter.Peer{ID: arbiter.ID(firstAgent + i), Host: machines[from],
+			Address: net.JoinHostPort(r.listen, strconv.Itoa(r.port)), Follower: true})
+	}
+	return all
+}
+
+// address is that of one end of a connection, without the port.
+func address(a net.Addr) string {
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
+}
+
+// follow does what the arbiter says until it is closed.
+func (w *hosts) follow() {
+	for {
+		a, ok := w.engine.Next()
+		if !ok {
+			return
+		}
+		switch a := a.(type) {
+		case arbiter.Suspected:
+			w.head.post(func() { w.suspect(a.Evidence) })
+		case arbiter.Committed:
+			if a.Entry.Kind == arbiter.Lost {
+				w.lose(a.Entry)
+			}
+		case arbiter.Fence:
+			w.head.post(func() { w.giveUp(a.Why) })
+		case arbiter.Broken:
+			w.head.post(func() { w.giveUp(a.Err.Error()) })
+		}
+	}
+}
+
+// suspect notes that a host may be lost.
+func (w *hosts) suspect(e detect.Evidence) {
+	w.suspected[e.Host] = w.head.elapsed()
+	w.head.eventf("host %s may be lost: %s", w.hostName(e.Host), w.sightings(e.Testimonies))
+}
+
+// lose carries out that a host has been declared lost.
+func (w *hosts) lose(e arbiter.Entry) {
+	i := int(e.Node) - firstAgent
+	if i < 0 || i >= len(w.agents) || len(e.Testimonies) == 0 {
+		return // the head itself, which then is told so
+	}
+	r := w.agents[i]
+	ev := &evidence{Connection: r.ending(), hosts: w, node: e.Node}
+	last := slices.MinFunc(e.Testimonies, func(a, b detect.Testimony) int { return int(a.Age - b.Age) })
+	ev.LastHeardBy, ev.age = w.nodeName(last.Observer), last.Age
+	for _, t := range e.Testimonies {
+		ev.Observers = append(ev.Observers, observation{w.nodeName(t.Observer), t.Age.Seconds(), t.Limit.Seconds()})
+	}
+	why := fmt.Sprintf("host %s has not been heard of for %.1f s (%s)", r.host.Name, last.Age.Seconds(), w.sightings(e.Testimonies))
+	if ev.Connection != "" {
+		why += ", after its connection ended: " + ev.Connection
+	}
+	r.declare(why, ev)
+}
+
+// giveUp ends a job whose head may not act any more.
+func (w *hosts) giveUp(why string) {
+	w.head.ledger.decide(ExitLost, "the head gives up: "+why)
+	w.head.settle()
+}
+
+func (w *hosts) close() { _ = w.engine.Close() } // nobody has closed it before
+
+// sightings tells who has not heard a host for how long.
+func (w *hosts) sightings(all []detect.Testimony) string {
+	var s []string
+	for _, t := range all {
+		s = append(s, fmt.Sprintf("%.2f s by %s", t.Age.Seconds(), w.nodeName(t.Observer)))
+	}
+	return strings.Join(s, ", ")
+}
+
+func (w *hosts) hostName(id arbiter.ID) string {
+	if i := int(id) - firstAgent; i >= 0 && i < len(w.agents) {
+		return w.agents[i].host.Name
+	}
+	return w.name
+}
+
+// nodeName names an observer.
+func (w *hosts) nodeName(id arbiter.ID) string {
+	if id == arbiter.Head {
+		return "the head"
+	}
+	return w.hostName(id)
+}
+
+// evidence is what the verdict on a host rests on. Times are in seconds since
+// all had joined.
+type evidence struct {
+	LastHeard   float64       `json:"last_heard_seconds"`
+	LastHeardBy string        `json:"last_heard_by"`
+	Suspected   float64       `json:"suspected_seconds"`
+	Declared    float64       `json:"declared_seconds"`
+	Observers   []observation `json:"observers"`            // as of the verdict, the head first
+	Connection  string        `json:"connection,omitempty"` // why the one to its agent had ended
+
+	hosts *hosts
+	node  arbiter.ID
+	age   time.Duration
+}
+
+// observation is what one observer has seen of a host.
+type observation struct {
+	Observer string  `json:"observer"`
+	Silent   float64 `json:"silent_seconds"` // since its last round trip
+	Limit    float64 `json:"limit_seconds"`  // how much is too much for it
+}
+
+// complete fills in when it all happened. It is called in the head's goroutine,
+// at the verdict.
+func (e *evidence) complete(h *head) {
+	at := h.elapsed()
+	e.Declared, e.Suspected, e.LastHeard = at.Seconds(), e.hosts.suspected[e.node].Seconds(), (at - e.age).Seconds()
+}
