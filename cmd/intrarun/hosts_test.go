@@ -322,3 +322,15 @@ func TestIndexedJob(t *testing.T) {
 	require.Equal(t, []int{3, 0, 0}, codes, stderr)
 	c.requireEmpty()
 }
+
+// A firewall that lets connections through, and no datagrams, is found at the
+// start.
+func TestHostsWithoutDatagrams(t *testing.T) {
+	c := newCluster(t, 2)
+	c.Around(1, netns.Conditions{NoUDP: true})
+	r := c.run(c.list(2, 0, 1), "-n 2 -r 2", steps("join", "out:x", "finish")...)
+	require.Equal(t, 2, r.code, r.stderr)
+	require.Contains(t, r.stderr, "host "+c.Hosts[1].Name+": no head has been found within 10s: can the hosts send each other UDP datagrams?")
+	require.Empty(t, r.stdout)
+	c.requireEmpty()
+}

@@ -2,6 +2,7 @@ package netns
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -16,6 +17,7 @@ type Conditions struct {
 	Jitter time.Duration // up to so much more, without changing the order
 	Loss   float64       // share of frames that are lost, 0 to 1
 	Rate   float64       // bytes per second; 0: as fast as it is
+	NoUDP  bool          // datagrams are dropped, as a firewall does
 }
 
 // Set sets the conditions from one host to another, both by index.
@@ -78,13 +80,29 @@ func (w *wire) set(c Conditions) {
 	}
 }
 
+// isUDP reports whether a frame holds a datagram over IPv4 or IPv6.
+func isUDP(frame []byte) bool {
+	const udp = 17
+	if len(frame) < headerSize+34 {
+		return false
+	}
+	frame = frame[headerSize:]
+	switch binary.BigEndian.Uint16(frame[12:]) {
+	case 0x0800:
+		return frame[23] == udp
+	case 0x86dd:
+		return frame[20] == udp
+	}
+	return false
+}
+
 // carry delivers a frame at its time, or drops it. The frame stays the
 // caller's.
 func (w *wire) carry(frame []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.c.Cut, w.c.Loss > 0 && w.random.Float64() < w.c.Loss, w.queued > maxQueued:
+	case w.c.Cut, w.c.NoUDP && isUDP(frame), w.c.Loss > 0 && w.random.Float64() < w.c.Loss, w.queued > maxQueued:
 		return
 	case w.c == Conditions{} && len(w.queue) == 0:
 		w.deliver(frame)
