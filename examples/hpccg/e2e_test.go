@@ -236,28 +236,6 @@ func TestKillAtEveryPoint(t *testing.T) {
 	})
 }
 
-// Updates of waxpby that are big enough are stored into the shared memory of
-// the link by the kernel's second body, which can die at it.
-func TestResultsStoredTwice(t *testing.T) {
-	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 12 -json") // updates of 6.75 KiB
-	for _, how := range []string{"simd", "sequential"} {
-		args := append(args, "-kernels", how)
-		_, want := plain(t, args...).sum(t)
-		for i, kill := range []string{"", "0.0@section:4", "0.0@task:0", "0.1@task:33", "0.0@task:90", "0.1@update:1", "0.0@update:25", "0.1@update:90"} {
-			flags := fmt.Sprintf("-r %d -link shm -sched static", 2+i%2)
-			if kill != "" {
-				flags += " -kill " + kill
-			}
-			r := intrarun(t, flags, args...)
-			_, got := r.sum(t)
-			require.Equal(t, want, got, flags)
-			for _, k := range r.report.Kills {
-				require.True(t, k.Fired, "%s: %v", flags, k)
-			}
-		}
-	}
-}
-
 // Where an update can be torn, one is seen to be.
 func TestTornUpdatesOfRealProcesses(t *testing.T) {
 	args := strings.Fields("-nx 64 -ny 64 -nz 32 -iters 6 -json")
