@@ -12,7 +12,7 @@ const (
 
 // waxpby computes w = alpha·x + beta·y.
 //
-//intra:task in(how, alpha, x, beta, y) out(w) fused(waxpbyTo)
+//intra:task in(how, alpha, x, beta, y) out(w)
 func waxpby(how arithmetic, alpha float64, x []float64, beta float64, y, w []float64) {
 	if how == simd {
 		kernels.Waxpby(alpha, x, beta, y, w)
@@ -20,19 +20,6 @@ func waxpby(how arithmetic, alpha float64, x []float64, beta float64, y, w []flo
 	}
 	for i := range w {
 		w[i] = float64(alpha*x[i]) + float64(beta*y[i])
-	}
-}
-
-// waxpbyTo is waxpby that stores its result in w2, too: w2 is memory that the
-// update is sent from, which saves reading w again.
-func waxpbyTo(how arithmetic, alpha float64, x []float64, beta float64, y, w, w2 []float64) {
-	if how == simd {
-		kernels.WaxpbyTo(alpha, x, beta, y, w, w2)
-		return
-	}
-	for i := range w {
-		v := float64(alpha*x[i]) + float64(beta*y[i])
-		w[i], w2[i] = v, v
 	}
 }
 

@@ -17,7 +17,7 @@ func launchWaxpby(s *intra.Section, how arithmetic, alpha float64, x []float64, 
 		intra.In("x", x),
 		intra.InVar("beta", &beta),
 		intra.In("y", y),
-		intra.OutFused("w", w, func(second []float64) { waxpbyTo(how, alpha, x, beta, y, w, second) }),
+		intra.Out("w", w),
 	)
 }
 
