@@ -1,3 +1,5 @@
+//go:build !intra
+
 package main
 
 import (
