@@ -281,6 +281,11 @@ func (s *server) run() error {
 	go func() { ended <- s.read() }()
 	go func() {
 		select {
+		case <-s.tenant.leased: // before that, enter hears of it and tells the head
+		case <-quit:
+			return
+		}
+		select {
 		case err := <-s.tenant.evicted:
 			ended <- err
 		case <-quit:
