@@ -51,6 +51,7 @@ bench: ## kernels, links and work sharing on this machine
 
 soak: ## a million random schedules of every protocol
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -run 'Schedules|Simulation' ./internal/section ./internal/simulation
+	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -run 'Recovery' ./comm
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one
@@ -58,7 +59,7 @@ chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays on
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzLasting:./transport/tcp FuzzRing:./transport/shm \
-	    FuzzFrames:./transport/sdr FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
+	    FuzzFrames:./transport/sdr FuzzPosition:./transport/sdr FuzzRecord:./comm FuzzOpen:./internal/arbiter FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
 	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./runtime \
 	    FuzzManifest:./internal/checkpoint FuzzFile:./internal/checkpoint FuzzIndex:./internal/checkpoint \
 	    FuzzDecodeMessage:./internal/job FuzzAcceptHandshake:./internal/job FuzzReadCall:./internal/job FuzzDialHandshake:./internal/job \
