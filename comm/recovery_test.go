@@ -4,18 +4,15 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/comm/commtest"
+	"github.com/intrahpc/intra/internal/seeds"
 	"github.com/intrahpc/intra/transport/sdr"
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
@@ -306,52 +303,27 @@ func (t trial) check() (*sdrtest.Result, error) {
 // TestRecovery runs 2,000 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the
 // one with seed S.
 func TestRecovery(t *testing.T) {
-	if s := os.Getenv("INTRA_SEED"); s != "" {
-		seed, err := strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-		_, err = newTrial(seed).check()
-		require.NoError(t, err)
-		return
-	}
-	n := uint64(2000)
+	usual := uint64(2000)
 	if testing.Short() {
-		n = 300
+		usual = 300
 	}
-	if s := os.Getenv("INTRA_SOAK"); s != "" {
-		var err error
-		n, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(800))
-	// On a busy machine a collection takes so long that what is allocated
-	// meanwhile would push the next one further and further away.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(512 << 20))
-	var next atomic.Uint64
-	var failed atomic.Bool
 	var mu sync.Mutex
 	var total sdrtest.Result
-	var wait sync.WaitGroup
-	for range 2 {
-		wait.Go(func() {
-			for seed := next.Add(1) - 1; seed < n && !failed.Load(); seed = next.Add(1) - 1 {
-				res, err := newTrial(seed).check()
-				if err != nil {
-					failed.Store(true)
-					t.Errorf("%v\nreplay with INTRA_SEED=%d go test -run TestRecovery ./comm", err, seed)
-					return
-				}
-				mu.Lock()
-				total.Fired += res.Fired
-				total.Cuts += res.Cuts
-				total.Cancelled += res.Cancelled
-				total.Joined += res.Joined
-				total.Rollbacks += res.Rollbacks
-				mu.Unlock()
-			}
-		})
-	}
-	wait.Wait()
-	if !failed.Load() && n >= 300 {
+	n := seeds.Search(t, usual, func(seed uint64) error {
+		res, err := newTrial(seed).check()
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		total.Fired += res.Fired
+		total.Cuts += res.Cuts
+		total.Cancelled += res.Cancelled
+		total.Joined += res.Joined
+		total.Rollbacks += res.Rollbacks
+		return nil
+	})
+	if n >= 300 {
 		t.Logf("%d deaths, %d cuts, %d cancelled, %d replicas back, %d rollbacks", total.Fired, total.Cuts, total.Cancelled, total.Joined, total.Rollbacks)
 		for _, happened := range []int{total.Fired, total.Cuts, total.Joined, total.Cancelled, total.Rollbacks} {
 			require.Greater(t, happened, int(n)/20, "too few of them to mean anything")

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/seeds"
 )
 
 // spin keeps a processor busy; its process is killed.
@@ -23,7 +25,7 @@ func spin() {
 // TestBusyMachine runs nodes on a machine that has four times as much to do as
 // it can, for INTRA_BUSY seconds: nobody is declared lost or loses the lead.
 func TestBusyMachine(t *testing.T) {
-	seconds := environment(t, "INTRA_BUSY", 0)
+	seconds := seeds.Environment(t, "INTRA_BUSY", 0)
 	if seconds == 0 {
 		t.Skip("it keeps the whole machine busy: INTRA_BUSY is for how many seconds")
 	}

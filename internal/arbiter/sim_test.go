@@ -2,27 +2,15 @@ package arbiter
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-// environment returns a number from the environment: INTRA_SOAK sets how many
-// schedules run, INTRA_SEED replays one.
-func environment(t testing.TB, name string, otherwise uint64) uint64 {
-	s := os.Getenv(name)
-	if s == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(s, 10, 64)
-	require.NoError(t, err, "%s", name)
-	return n
-}
+	"github.com/intrahpc/intra/internal/seeds"
+)
 
 // inTime is what a lost host may take to be found, the head's too, by true time
 // on machines and networks that are not late.
@@ -173,10 +161,7 @@ func (c *cluster) cutOff(id ID) bool {
 // partition, half-dead links, losses, delays, busy machines and clocks that
 // differ by all that the timing allows.
 func TestSchedules(t *testing.T) {
-	first, n := uint64(0), environment(t, "INTRA_SOAK", 150)
-	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
-		first, n = seed, 1
-	}
+	first, n := seeds.Range(t, 150)
 	for seed := first; seed < first+n; seed++ {
 		c, err := schedule(seed, nil)
 		require.NoError(t, err, "INTRA_SEED=%d\n%s", seed, strings.Join(c.events, "\n"))
@@ -188,7 +173,7 @@ func TestSchedules(t *testing.T) {
 // anybody lost, to change the head, or to keep anybody from acting for long.
 // INTRA_HOURS is how many simulated hours it runs.
 func TestBusyHours(t *testing.T) {
-	minutes := 60 * environment(t, "INTRA_HOURS", 0)
+	minutes := 60 * seeds.Environment(t, "INTRA_HOURS", 0)
 	if minutes == 0 {
 		minutes = 10
 	}

@@ -2,25 +2,13 @@ package recovery
 
 import (
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// environment returns a number from the environment: INTRA_SOAK sets how many
-// schedules run, INTRA_SEED replays one.
-func environment(t testing.TB, name string, otherwise uint64) uint64 {
-	s := os.Getenv(name)
-	if s == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(s, 10, 64)
-	require.NoError(t, err, "%s", name)
-	return n
-}
+	"github.com/intrahpc/intra/internal/seeds"
+)
 
 // schedule makes a random cluster from a seed.
 func schedule(seed uint64) *cluster {
@@ -46,10 +34,7 @@ func schedule(seed uint64) *cluster {
 // without failures, or is given up when neither a live replica nor a complete
 // backup of a rank exists.
 func TestSchedules(t *testing.T) {
-	first, n := uint64(0), environment(t, "INTRA_SOAK", 6000)
-	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
-		first, n = seed, 1
-	}
+	first, n := seeds.Range(t, 6000)
 	seen := make(map[string]int)
 	for seed := first; seed < first+n; seed++ {
 		c := schedule(seed)

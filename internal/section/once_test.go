@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/seeds"
 )
 
 // onceWord is a frame of the Once protocol.
@@ -119,7 +121,8 @@ func (g *onceGroup) live() (live []*onceNode) {
 func TestOnceSchedules(t *testing.T) {
 	const calls = 4
 	reruns := 0
-	for seed := range environment(t, "INTRA_SOAK", 20_000) {
+	first, n := seeds.Range(t, 20_000)
+	for seed := first; seed < first+n; seed++ {
 		g := newOnceGroup(seed, 1+int(seed%4))
 		crashes := g.rng.IntN(len(g.nodes))
 		used := make([]any, calls) // by anybody, dead or alive
@@ -155,5 +158,7 @@ func TestOnceSchedules(t *testing.T) {
 		}
 		reruns += g.fresh - calls
 	}
-	require.Positive(t, reruns, "no runner died between running and telling")
+	if n > 1000 {
+		require.Positive(t, reruns, "no runner died between running and telling")
+	}
 }

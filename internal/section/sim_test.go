@@ -2,27 +2,14 @@ package section
 
 import (
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/seeds"
 	"github.com/intrahpc/intra/sched"
 )
-
-// environment returns a number from the environment: INTRA_SOAK sets how many
-// schedules run, INTRA_SEED replays one.
-func environment(t testing.TB, name string, otherwise uint64) uint64 {
-	s := os.Getenv(name)
-	if s == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(s, 10, 64)
-	require.NoError(t, err, "%s", name)
-	return n
-}
 
 // schedule makes a random cluster from a seed.
 func schedule(seed uint64) *cluster {
@@ -51,10 +38,7 @@ func schedule(seed uint64) *cluster {
 // crashes, torn updates, replicas that are sections apart and full inboxes:
 // every survivor ends with the bits of the serial run.
 func TestSchedules(t *testing.T) {
-	first, n := uint64(0), environment(t, "INTRA_SOAK", 20_000)
-	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
-		first, n = seed, 1
-	}
+	first, n := seeds.Range(t, 20_000)
 	crashes, together := 0, 0
 	for seed := first; seed < first+n; seed++ {
 		c := schedule(seed)

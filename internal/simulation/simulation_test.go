@@ -3,12 +3,8 @@ package simulation
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +12,7 @@ import (
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/comm/commtest"
+	"github.com/intrahpc/intra/internal/seeds"
 	"github.com/intrahpc/intra/transport/sdr"
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
@@ -113,52 +110,25 @@ func (s schedule) check() (*sdrtest.Result, error) {
 // TestSimulation runs 10,000 schedules. INTRA_SOAK=N runs N, INTRA_SEED=S only
 // the one with seed S.
 func TestSimulation(t *testing.T) {
-	if s := os.Getenv("INTRA_SEED"); s != "" {
-		seed, err := strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-		_, err = newSchedule(seed).check()
-		require.NoError(t, err)
-		return
-	}
-	n := uint64(10_000)
+	usual := uint64(10_000)
 	if testing.Short() {
-		n = 500
+		usual = 500
 	}
-	if s := os.Getenv("INTRA_SOAK"); s != "" {
-		var err error
-		n, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
-	// A job is small and short-lived: most of the time would go into collecting.
-	defer debug.SetGCPercent(debug.SetGCPercent(800))
-	// On a busy machine a collection takes so long that what is allocated
-	// meanwhile would push the next one further and further away.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(512 << 20))
-	// Two workers, so that the other core of a small machine is used.
-	var next atomic.Uint64
-	var failed atomic.Bool
 	var mu sync.Mutex
 	deaths := make([]int, len(counts))
-	var wait sync.WaitGroup
-	for range 2 {
-		wait.Go(func() {
-			for seed := next.Add(1) - 1; seed < n && !failed.Load(); seed = next.Add(1) - 1 {
-				res, err := newSchedule(seed).check()
-				if err != nil {
-					failed.Store(true)
-					t.Errorf("%v\nreplay with INTRA_SEED=%d go test ./internal/simulation", err, seed)
-					return
-				}
-				mu.Lock()
-				for at := range deaths {
-					deaths[at] += res.FiredAt[at]
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wait.Wait()
-	if !failed.Load() && n >= 500 {
+	n := seeds.Search(t, usual, func(seed uint64) error {
+		res, err := newSchedule(seed).check()
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for at := range deaths {
+			deaths[at] += res.FiredAt[at]
+		}
+		return nil
+	})
+	if n >= 500 {
 		for at, d := range deaths {
 			t.Logf("deaths at %v: %d", sdrtest.Point(at), d)
 			require.Greater(t, d, int(n)/50, "too few deaths at %v to mean anything", sdrtest.Point(at))

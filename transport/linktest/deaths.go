@@ -39,6 +39,9 @@ func testMidBreaks(t *testing.T, pair Pair) {
 		for n := range 5 {
 			a.send(newFrame(1, n, 1000*n, 1, nil))
 		}
+		// A link may gather what is queued, and the death in the middle would
+		// take all of it.
+		eventually(t, "the frames before", func() bool { return b.count() == 5 })
 		f := newFrame(1, 5, streamed, 3, nil)
 		f.Mid = func() bool { return false }
 		a.send(f)
@@ -64,6 +67,7 @@ func testMidBreaksSmall(t *testing.T, pair Pair) {
 	for _, size := range []int{0, 1, 100, 70000} {
 		a, b := startBoth(t, pair, placeOwn)
 		a.send(newFrame(1, 0, 10, 1, nil))
+		eventually(t, "the frame before", func() bool { return b.count() == 1 })
 		f := newFrame(1, 1, size, 1, nil)
 		f.Mid = func() bool { return false }
 		a.send(f)

@@ -19,7 +19,7 @@ type proxy struct {
 	mu     sync.Mutex
 	budget func(connection int) int64 // bytes until the cut, < 0: none
 	count  int                        // connections so far
-	cuts   int
+	cuts   int                        // connections cut so far
 	open   map[net.Conn]struct{}
 	hard   *rand.Rand // decides between RST and FIN
 }
@@ -54,6 +54,11 @@ func (p *proxy) accept() {
 		hard := p.hard.IntN(2) == 0
 		p.open[a], p.open[b] = struct{}{}, struct{}{}
 		p.mu.Unlock()
+		cut := sync.OnceFunc(func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.cuts++
+		})
 		// Both directions spend the same budget.
 		var spent sync.Mutex
 		allow := func(n int) int {
@@ -77,14 +82,14 @@ func (p *proxy) accept() {
 				c.Close()
 			}
 		})
-		p.pipes.Go(func() { p.pipe(a, b, allow, end) })
-		p.pipes.Go(func() { p.pipe(b, a, allow, end) })
+		p.pipes.Go(func() { p.pipe(a, b, allow, cut, end) })
+		p.pipes.Go(func() { p.pipe(b, a, allow, cut, end) })
 	}
 }
 
 // pipe passes one direction on until it ends or the budget is spent. The end
 // of one direction is passed on as such.
-func (p *proxy) pipe(to, from net.Conn, allow func(int) int, end func()) {
+func (p *proxy) pipe(to, from net.Conn, allow func(int) int, cut, end func()) {
 	b := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(b)
@@ -96,9 +101,7 @@ func (p *proxy) pipe(to, from net.Conn, allow func(int) int, end func()) {
 			}
 		}
 		if ok < n {
-			p.mu.Lock()
-			p.cuts++
-			p.mu.Unlock()
+			cut()
 			end()
 			return
 		}
