@@ -12,6 +12,7 @@ type Stats struct {
 	UpdatesTorn   int64                `json:"updates_torn"`   // updates that broke off here
 	UpdatesLost   int64                `json:"updates_lost"`   // updates that a connection took with it
 	Signature     uint64               `json:"signature"`      // of all sections entered, in order
+	Position      uint64               `json:"position"`       // number of the next section; more than Sections in a process that joined later
 	TaskTypes     map[string]TaskStats `json:"task_types,omitempty"`
 }
 
@@ -19,8 +20,8 @@ type Stats struct {
 // or returns "".
 func (s *Stats) Diverged(o *Stats) string {
 	switch {
-	case s.Sections != o.Sections:
-		return fmt.Sprintf("one left %d sections, the other %d", s.Sections, o.Sections)
+	case s.Position != o.Position:
+		return fmt.Sprintf("one left %d sections, the other %d", s.Position, o.Position)
 	case s.Signature != o.Signature:
 		return "their sections had different tasks, shapes or arguments"
 	}
