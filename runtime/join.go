@@ -199,6 +199,7 @@ func (e *engine) resumeAt(at *rankPosition) error {
 	self := e.setup.Self
 	replicas := len(e.peers)
 	e.machine = section.NewAt(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}, at.Section)
+	e.stats.total.Before = int64(at.Section.Number) - e.stats.total.Sections
 	e.once = section.NewOnceAt(self.Replica, replicas, at.Section)
 	e.decisions = decisions{of: newDecisions().of, never: e.decisions.never}
 	e.open, e.onceRun, e.err, e.finished = nil, false, nil, false

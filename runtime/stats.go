@@ -75,7 +75,7 @@ func (e *engine) snapshot() job.Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	out := e.stats.total
-	out.Signature, out.Position = e.machine.Chain(), e.machine.Number()
+	out.Signature = e.machine.Chain()
 	out.TaskTypes = maps.Collect(func(yield func(string, job.TaskStats) bool) {
 		for t, ts := range e.stats.types {
 			if !yield(t.name, ts.TaskStats) {
