@@ -2,6 +2,8 @@ package intratest
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +21,13 @@ type Report struct {
 	Received int64 // results taken from a peer
 	Rerun    int64 // tasks run in place of a dead peer
 	Torn     int64 // updates that broke off
+	// Replaced lists the processes that took the place of dead ones, in the
+	// order in which they joined; Rollbacks counts how often the job went back
+	// to a backup.
+	Replaced  []string
+	Rollbacks int
+	// Tasks counts the bodies run by the last process in each place.
+	Tasks map[string]int64
 }
 
 // Option changes a job.
@@ -33,8 +42,8 @@ type Options struct {
 }
 
 // Kills kills replicas, each at a point written as for the -kill flag of
-// intrarun: RANK.REPLICA@section:K, task:K, update:K or message:K. The test
-// fails if a point is not reached.
+// intrarun: RANK.REPLICA@section:K, task:K, update:K, message:K, join:STEP or
+// backup:STEP. The test fails if a point is not reached.
 func Kills(kills ...string) Option {
 	return func(t *testing.T, o *Options) {
 		for _, s := range kills {
@@ -71,6 +80,17 @@ func Capacity(bytes int) Option {
 	return func(_ *testing.T, o *Options) { o.Local.Capacity = bytes }
 }
 
+// Replace lets new processes take the place of killed ones: at safe points,
+// with the state of a live replica.
+func Replace() Option { return func(_ *testing.T, o *Options) { o.Local.Replace = true } }
+
+// Backup takes a backup every so many safe points, to which the job goes back
+// when a rank has lost all its replicas; with Replace, since somebody has to
+// take their place.
+func Backup(every uint64) Option {
+	return func(_ *testing.T, o *Options) { o.Local.Backup = every }
+}
+
 // Fails lets the job fail; its error is in the report.
 func Fails() Option { return func(_ *testing.T, o *Options) { o.fails = true } }
 
@@ -94,7 +114,15 @@ func Run(t *testing.T, spec intra.Spec, run func(*intra.Process) error, opts ...
 	for _, v := range o.Local.Verdicts {
 		r.Deaths = append(r.Deaths, v.Process.String())
 	}
-	for _, s := range o.Local.Stats {
+	for _, p := range o.Local.Joined {
+		r.Replaced = append(r.Replaced, p.String())
+	}
+	r.Rollbacks = o.Local.Rollbacks
+	r.Tasks = make(map[string]int64)
+	for p, s := range o.Local.Stats {
+		r.Tasks[p.String()] = s.TasksRun
+	}
+	for _, s := range slices.AppendSeq(o.Local.Former, maps.Values(o.Local.Stats)) {
 		r.Sections += s.Sections
 		r.Run += s.TasksRun
 		r.Received += s.TasksReceived

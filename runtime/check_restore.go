@@ -44,7 +44,7 @@ func (p *Process) tryRestore(point uint64) error {
 	if err := p.trial.compared(false); err != nil {
 		return err
 	}
-	if err := p.engine.msgs.Pending(); err != nil {
+	if err := p.engine.msgs.Load().Pending(); err != nil {
 		return fmt.Errorf("intra.SafePoint: %w", err)
 	}
 	if !trialDue(point) {
@@ -74,9 +74,9 @@ func (p *Process) tryRestore(point uint64) error {
 func (e *engine) try(p *Process, t *trial, im *checkpoint.Image) error {
 	q := &Process{self: p.self, degrees: p.degrees, world: p.world, ctx: p.ctx, engine: e, trial: t}
 	q.restore(im, t.point)
-	q.safe.resumed = func() error { e.msgs.Resume(); return nil }
-	e.msgs.Recall()
-	defer e.msgs.Resume()
+	q.safe.resumed = func() error { e.msgs.Load().Resume(); return nil }
+	e.msgs.Load().Recall()
+	defer e.msgs.Load().Resume()
 	if e.silence != nil {
 		speak, err := e.silence()
 		if err != nil {

@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/transport"
@@ -22,18 +24,20 @@ const inboxBytes = 64 << 20
 // machines ask for, over the links to the other replicas of its rank.
 type engine struct {
 	setup   job.Setup
+	birth   uint32          // incarnation in which this process began
 	ctx     context.Context // done when the job ends
 	head    head
 	poller  *transport.Poller
-	links   map[job.Process]transport.Link
-	peers   []transport.Link // to the replicas of this rank; nil for itself
-	msgs    *sdr.Engine      // messages between ranks
+	wires   wires
+	peers   []transport.Link           // to the replicas of this rank; nil for itself and the dead
+	msgs    atomic.Pointer[sdr.Engine] // messages between ranks; nil for a newcomer that has no place yet
 	receive job.Receive
 	silence func() (speak func(), err error) // drops what the program prints; nil: nothing is dropped
 	kills   *kills
 	start   time.Time
 
 	pending atomic.Int64  // frames whose memory is the program's, not yet handed over
+	filling atomic.Int64  // updates that are being received into it
 	changes atomic.Uint64 // counts what a waiting section should look at
 
 	mu        sync.Mutex
@@ -50,6 +54,22 @@ type engine struct {
 	bandwidth bandwidth
 	trace     *tracer // nil: not asked for
 
+	// Recovery. A life ends when the job goes back.
+	life      context.Context
+	endLife   context.CancelCauseFunc
+	lives     map[job.Process]uint32 // incarnations of the processes that live
+	member    *recovery.Member
+	program   *Process          // nil before the program runs, and after it has to go back
+	image     *checkpoint.Image // that this life begins with
+	startAt   *rankPosition     // where this life began; nil: at the beginning of the job
+	outbound  map[job.Process]*outbound
+	stopDrain context.CancelFunc
+	cutAt     *rankPosition // of the cut in which newcomers were admitted
+	slots     recovery.Slots[stateCopy]
+	back      *job.Order // the rollback under way
+	given     []given
+	resumed   uint32 // generation
+
 	deaths deaths
 }
 
@@ -57,7 +77,7 @@ func newEngine(ctx context.Context, h head, links map[job.Process]transport.Link
 	setup := h.Setup()
 	replicas := setup.Degrees[setup.Self.Rank]
 	e := &engine{
-		setup: setup, ctx: ctx, head: h, links: links,
+		setup: setup, birth: setup.Incarnation, ctx: ctx, head: h,
 		poller:    transport.NewPoller(),
 		peers:     make([]transport.Link, replicas),
 		kills:     newKills(setup.Kills, die),
@@ -66,20 +86,32 @@ func newEngine(ctx context.Context, h head, links map[job.Process]transport.Link
 		once:      section.NewOnce(setup.Self.Replica, replicas),
 		stats:     newStats(),
 		decisions: newDecisions(),
-		deaths:    newDeaths(),
+		lives:     make(map[job.Process]uint32),
+		member:    recovery.NewMember(setup.Self, 0, setup.Next),
+		outbound:  make(map[job.Process]*outbound),
 	}
 	e.workers = newWorkers(e, threads(setup))
 	if setup.Limit > 0 {
 		e.bandwidth.limit(setup.Limit)
 	}
+	e.life, e.endLife = context.WithCancelCause(ctx)
 	e.trace = newTracer(setup, e.start)
 	for p, l := range links {
-		if p.Rank == setup.Self.Rank {
+		e.wires.set(p, &wire{link: l, birth: firstLife})
+		if p.Rank == setup.Self.Rank && !setup.Newcomer {
 			e.peers[p.Replica] = l
+		}
+	}
+	if !setup.Newcomer {
+		for _, p := range job.Processes(setup.Degrees) {
+			e.lives[p] = firstLife
 		}
 	}
 	return e
 }
+
+// firstLife is the incarnation of the processes that start with the job.
+const firstLife = 1
 
 func (e *engine) now() time.Duration { return time.Since(e.start) }
 

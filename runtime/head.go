@@ -17,6 +17,7 @@ type head interface {
 	Finish(job.Stats) error
 	Fail(job.Failure, job.Stats) error
 	Suspect(job.Process, error)
+	Reply(job.Reply)
 }
 
 // statsEvery is how often a process reports what it has counted, so that a

@@ -1,6 +1,7 @@
 package intra
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 
@@ -10,10 +11,11 @@ import (
 // kills counts the points at which this process may be killed on purpose,
 // and kills it there.
 type kills struct {
-	mu    sync.Mutex
-	count map[job.KillPoint]int64
-	due   []job.Kill
-	die   func(job.Kill) // does not return in a process of its own
+	mu      sync.Mutex
+	count   map[job.KillPoint]int64
+	stepped []int // of due, kills at steps that have been
+	due     []job.Kill
+	die     func(job.Kill) // does not return in a process of its own
 }
 
 func newKills(due []job.Kill, die func(job.Kill)) *kills {
@@ -30,7 +32,7 @@ func (k *kills) next(point job.KillPoint) (job.Kill, bool) {
 	n := k.count[point]
 	k.count[point]++
 	for _, d := range k.due {
-		if d.Point == point && d.Count == n {
+		if d.Point == point && d.Count == n && d.Step == "" {
 			return d, true
 		}
 	}
@@ -41,6 +43,30 @@ func (k *kills) next(point job.KillPoint) (job.Kill, bool) {
 func (k *kills) at(point job.KillPoint) {
 	if d, ok := k.next(point); ok {
 		k.die(d)
+	}
+}
+
+// step is a kill point in recovery, which counts once.
+func (k *kills) step(point job.KillPoint, step string) bool {
+	i := slices.IndexFunc(k.due, func(d job.Kill) bool { return d.Point == point && d.Step == step })
+	if i < 0 {
+		return false
+	}
+	k.mu.Lock()
+	first := !slices.Contains(k.stepped, i)
+	k.stepped = append(k.stepped, i)
+	k.mu.Unlock()
+	if first {
+		k.die(k.due[i])
+	}
+	return first
+}
+
+// stepHere is step in the goroutine of the program, which ends there in a job
+// that runs in one process.
+func (k *kills) stepHere(point job.KillPoint, step string) {
+	if k.step(point, step) {
+		runtime.Goexit()
 	}
 }
 

@@ -72,7 +72,7 @@ func enter(run func(*Process) error) int {
 			os.Exit(code)
 		}
 	}()
-	err = e.run(run)
+	err = e.live(run, released)
 	e.trace.flush(session)
 	if err != nil {
 		f := failure(err)
@@ -84,11 +84,6 @@ func enter(run func(*Process) error) int {
 		}
 		return exitFailed
 	}
-	if err := session.Finish(e.snapshot()); err != nil {
-		fmt.Fprintln(os.Stderr, "intra: report the end:", err)
-		return exitFailed
-	}
-	<-released // until then the peers may need this process
 	e.shutdown()
 	return 0
 }
@@ -161,13 +156,16 @@ func (e *engine) follow(cancel context.CancelCauseFunc, released chan<- struct{}
 		}
 		switch event := event.(type) {
 		case job.Verdict:
-			if event.Process == e.setup.Self {
+			if event.Process == e.setup.Self && birthOf(event) == e.birth {
 				cancel(fmt.Errorf("%v was declared dead: %s", event.Process, event.Detail))
 				return exitFailed, true
 			}
-			e.verdict(event)
+			e.heard(event)
+		case job.Connected, job.Order:
+			e.heard(event)
 		case job.Release:
 			close(released)
+			e.changed()
 			return 0, false
 		case job.End:
 			cancel(fmt.Errorf("the job has ended: %s", event.Text))
@@ -185,13 +183,14 @@ func (e *engine) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	done := make(chan struct{})
-	for _, l := range e.links {
+	links := e.wires.links()
+	for _, l := range links {
 		go func() {
 			_ = l.Shutdown(ctx) // all have finished: what is lost now nobody needs
 			done <- struct{}{}
 		}()
 	}
-	for range e.links {
+	for range links {
 		<-done
 	}
 }

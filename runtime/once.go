@@ -84,7 +84,7 @@ func (e *engine) runOnce(f func() ([]byte, error)) ([]byte, error) {
 			e.performOnce(e.once.Result(e.setup.Self.Replica, number, result))
 			continue
 		}
-		if err := e.ended(e.poller.Wait(e.ctx, func() bool { return e.changes.Load() != seen })); err != nil {
+		if err := e.ended(e.poller.Wait(e.life, func() bool { return e.changes.Load() != seen })); err != nil {
 			return nil, err
 		}
 		e.mu.Lock()

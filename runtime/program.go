@@ -1,6 +1,7 @@
 package intra
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/intrahpc/intra/comm"
@@ -10,38 +11,108 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// begin starts the links and the messaging engine.
-func (e *engine) begin() {
-	self := e.setup.Self
-	e.msgs = sdr.NewEngine(sdr.Config{
-		Rank: self.Rank, Replica: self.Replica,
+// messaging describes this process to its messaging engine.
+func (e *engine) messaging() sdr.Config {
+	return sdr.Config{
+		Rank: e.setup.Self.Rank, Replica: e.setup.Self.Replica,
 		Incarnation: e.setup.Incarnation,
 		Degrees:     e.setup.Degrees,
-		Link:        func(rank, replica int) transport.Link { return e.links[job.Process{Rank: rank, Replica: replica}] },
+		Link:        func(rank, replica int) transport.Link { return e.linkTo(job.Process{Rank: rank, Replica: replica}) },
 		Poller:      e.poller,
 		Context:     e.ctx,
 		Mid:         func() func() bool { return e.kills.mid(job.KillMessage) },
-	})
-	for p, l := range e.links {
-		l.Start(&receiver{e: e, from: p, msgs: e.msgs.Receiver(p.Rank, p.Replica)})
-		e.poller.Add(l)
+	}
+}
+
+// begin starts the links and, unless this process is given its place later,
+// the messaging engine.
+func (e *engine) begin() {
+	if !e.setup.Newcomer {
+		e.msgs.Store(sdr.NewEngine(e.messaging()))
+	}
+	e.wires.mu.Lock()
+	defer e.wires.mu.Unlock()
+	for p, w := range e.wires.to {
+		w.link.Start(&receiver{e: e, from: p, birth: w.birth})
+		e.poller.Add(w.link)
 	}
 	go e.report()
 }
 
+// live is the life of the process in the job: it runs the program, again if
+// the job goes back, and serves the others until it is released.
+func (e *engine) live(program func(*Process) error, released <-chan struct{}) error {
+	var err error
+	if e.setup.Newcomer {
+		if err = e.join(released); errors.Is(err, errDismissed) {
+			return nil
+		}
+	}
+	for {
+		if err == nil {
+			err = e.run(program)
+		}
+		if err == nil {
+			e.trace.flush(e.head)
+			if err = e.head.Finish(e.snapshot()); err != nil {
+				return fmt.Errorf("report the end: %w", err)
+			}
+			err = e.linger(released)
+		}
+		if !e.goesBack() {
+			return err
+		}
+		if err = e.goBack(); err != nil {
+			return err
+		}
+	}
+}
+
+// linger serves the others after the program has returned, until the head
+// releases this process or the job goes back.
+func (e *engine) linger(released <-chan struct{}) error {
+	for {
+		seen := e.changes.Load()
+		select {
+		case <-released:
+			return nil
+		default:
+		}
+		if e.goesBack() {
+			return errBack
+		}
+		if err := e.poller.Wait(e.ctx, func() bool { return e.changes.Load() != seen }); err != nil {
+			return e.ended(err)
+		}
+	}
+}
+
 // process makes what the program sees of the engine.
 func (e *engine) process() (*Process, error) {
-	world, err := comm.World(e.msgs)
+	world, err := comm.World(e.msgs.Load())
 	if err != nil {
 		return nil, fmt.Errorf("make the world communicator: %w", err)
 	}
-	return &Process{
+	p := &Process{
 		self:    e.setup.Self,
 		degrees: e.setup.Degrees,
 		world:   world,
-		ctx:     e.ctx,
+		ctx:     e.life,
 		engine:  e,
-	}, nil
+	}
+	p.safe.stop, p.safe.resumed = e.safePoint, e.reached
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.startAt != nil {
+		p.restore(e.image, e.startAt.Point)
+		e.image = nil
+	}
+	if e.back != nil {
+		return nil, errBack
+	}
+	e.program = p
+	p.safe.due.Store(e.member.Due())
+	return p, nil
 }
 
 // run runs the program and, when it has returned, tells the other replicas of
@@ -62,6 +133,9 @@ func (e *engine) run(program func(*Process) error) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.back != nil {
+		return errBack
+	}
 	if e.err != nil {
 		return diverged(e.err)
 	}

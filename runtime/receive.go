@@ -7,15 +7,21 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/sdr"
 	"github.com/intrahpc/intra/update"
 )
 
 // receiver takes the frames of one link and hands them to the layer they are
 // for.
 type receiver struct {
-	e    *engine
-	from job.Process
-	msgs transport.Receiver // for the messages between ranks
+	e     *engine
+	from  job.Process
+	birth uint32 // incarnation in which that process began
+
+	of     *sdr.Engine        // that msgs belongs to
+	msgs   transport.Receiver // for the messages between ranks
+	begun  transport.Receiver // of the frame announced by Begin
+	states map[[2]int]*inbound
 
 	// The frame announced by Begin, if it is an update.
 	place    section.Place
@@ -25,13 +31,22 @@ type receiver struct {
 
 // Begin implements transport.Receiver.
 func (r *receiver) Begin(h *transport.Header) []byte {
-	if h.Channel == transport.ChannelMessage {
-		return r.msgs.Begin(h)
+	switch h.Channel {
+	case transport.ChannelMessage:
+		if r.begun = r.messages(); r.begun == nil {
+			return nil
+		}
+		return r.begun.Begin(h)
+	case transport.ChannelRecovery:
+		return nil
 	}
 	e := r.e
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r.place = section.Discard
+	if e.lives[r.from] != h.Incarnation {
+		return nil // of a life that is over
+	}
 	m, u, ok := r.parse(h)
 	if !ok {
 		return nil // its size is not to be believed either
@@ -45,6 +60,7 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 		r.place = place
 		switch place {
 		case section.Into:
+			e.filling.Add(1)
 			mem, mode, _ := update.InPlace(e.open.tasks[u.Task].regions)
 			if mode == update.InOut && e.receive == job.ReceiveInPlace {
 				r.snapshot.Take(mem)
@@ -57,6 +73,30 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 	}
 	r.buf = e.staged.get(int(h.Size))
 	return r.buf.mem
+}
+
+// messages returns what takes the frames with messages, nil if this process
+// has no place yet.
+func (r *receiver) messages() transport.Receiver {
+	if m := r.e.msgs.Load(); m != r.of {
+		r.of, r.msgs = m, m.Receiver(r.from.Rank, r.from.Replica)
+	}
+	return r.msgs
+}
+
+// filled notes that nothing is written into the program's memory any more.
+func (r *receiver) filled() {
+	if r.place == section.Into {
+		r.e.filling.Add(-1)
+	}
+}
+
+// drop gives the buffer of a frame back.
+func (r *receiver) drop() {
+	if r.place = section.Discard; r.buf != nil {
+		r.e.staged.put(r.buf)
+		r.buf = nil
+	}
 }
 
 // inPlace reports whether an update may be received straight into the memory
@@ -81,12 +121,28 @@ func (r *receiver) parse(h *transport.Header) (update.Message, section.Update, b
 
 // End implements transport.Receiver.
 func (r *receiver) End(h *transport.Header, payload []byte) {
-	if h.Channel == transport.ChannelMessage {
-		r.msgs.End(h, payload)
+	switch h.Channel {
+	case transport.ChannelMessage:
+		to := r.begun
+		if r.begun = nil; to == nil {
+			to = r.messages()
+		}
+		if to != nil {
+			to.End(h, payload)
+		}
+		return
+	case transport.ChannelRecovery:
+		r.recovery(h, payload)
 		return
 	}
 	e := r.e
 	e.mu.Lock()
+	r.filled()
+	if e.lives[r.from] != h.Incarnation {
+		r.drop()
+		e.mu.Unlock()
+		return
+	}
 	m, u, ok := r.parse(h)
 	if ok && m.Kind == update.KindUpdate {
 		r.update(u, payload)
@@ -165,12 +221,23 @@ func (r *receiver) word(m update.Message, u section.Update, payload []byte) {
 // Torn implements transport.Receiver. Nothing of a torn update may be seen:
 // a staged one is dropped, one in place is undone.
 func (r *receiver) Torn(h *transport.Header, n int) {
-	if h.Channel == transport.ChannelMessage {
-		r.msgs.Torn(h, n)
+	switch h.Channel {
+	case transport.ChannelMessage:
+		if r.begun != nil {
+			r.begun.Torn(h, n)
+		}
+		return
+	case transport.ChannelRecovery:
 		return
 	}
 	e := r.e
 	e.mu.Lock()
+	r.filled()
+	if e.lives[r.from] != h.Incarnation {
+		r.drop()
+		e.mu.Unlock()
+		return
+	}
 	if _, u, ok := r.parse(h); ok && r.place == section.Into {
 		if _, mode, _ := update.InPlace(e.open.tasks[u.Task].regions); mode == update.InOut && e.receive == job.ReceiveInPlace {
 			r.snapshot.Restore()
@@ -213,8 +280,7 @@ func (r *receiver) Lost(h *transport.Header) {
 
 // Closed implements transport.Receiver.
 func (r *receiver) Closed(err error) {
-	r.msgs.Closed(err)
-	r.e.linkClosed(r.from)
+	r.e.linkClosed(r.from, r.birth)
 	if err != nil && !errors.Is(err, transport.ErrClosed) {
 		r.e.head.Suspect(r.from, err)
 	}

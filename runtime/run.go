@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/transport"
 )
 
@@ -32,20 +34,25 @@ func Run(ctx context.Context, spec Spec, run func(*Process) error) error {
 	l.want.Stats = make(map[job.Process]job.Stats)
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	defer l.cancel(nil)
+	l.spec, l.degrees, l.program, l.began = spec, degrees, run, time.Now()
+	if l.want.Replace || l.want.Backup > 0 {
+		l.recovery = recovery.NewHead(recovery.Config{Degrees: degrees, Start: l.want.Replace,
+			Backup: recovery.Policy{Every: l.want.Backup}})
+	}
 	all := job.Processes(degrees)
 	if err := l.connect(spec.Link, all); err != nil {
 		return fmt.Errorf("intra.Run: %w", err)
 	}
 	for _, p := range all {
-		l.seats[p] = newSeat(l, job.Setup{Self: p, Incarnation: 1, Degrees: degrees,
-			Check: spec.Check, Sched: l.want.Sched, Threads: l.want.Threads, Kills: l.killsOf(p)})
+		l.seats[p] = newSeat(l, l.setup(p, firstLife), l.linkTo[p])
 	}
 	defer context.AfterFunc(ctx, func() { l.end(context.Cause(ctx)) })()
-	var wg sync.WaitGroup
+	l.mu.Lock()
 	for _, p := range all {
-		wg.Go(func() { l.seats[p].live(run) })
+		l.sit(l.seats[p])
 	}
-	wg.Wait()
+	l.mu.Unlock()
+	l.sitting.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.want.Verdicts = l.verdicts
@@ -63,16 +70,39 @@ type local struct {
 	seats  map[job.Process]*seat
 	linkTo map[job.Process]map[job.Process]transport.Link
 
+	spec    Spec
+	degrees []int
+	program func(*Process) error
+	began   time.Time
+	sitting sync.WaitGroup
+
 	mu       sync.Mutex
+	recovery *recovery.Head // nil: what dies stays dead
+	why      string         // nothing could save the job
 	verdicts []job.Verdict
 	over     bool
 	err      error
 }
 
+// setup describes a process to itself.
+func (l *local) setup(p job.Process, birth uint32) job.Setup {
+	s := job.Setup{Self: p, Incarnation: birth, Degrees: l.degrees,
+		Check: l.spec.Check, Sched: l.want.Sched, Threads: l.want.Threads, Kills: l.killsOf(p)}
+	if l.recovery != nil {
+		s.Recovery, s.Next = true, l.recovery.Next()
+	}
+	return s
+}
+
+// sit lets a process live.
+func (l *local) sit(s *seat) {
+	l.sitting.Go(func() { s.live(l.program) })
+}
+
 func (l *local) killsOf(p job.Process) []job.Kill {
 	var own []job.Kill
-	for _, k := range l.want.Kills {
-		if k.Process == p {
+	for i, k := range l.want.Kills {
+		if k.Process == p && !l.want.Fired[i] {
 			own = append(own, k)
 		}
 	}
@@ -80,26 +110,34 @@ func (l *local) killsOf(p job.Process) []job.Kill {
 }
 
 // dead declares a process dead, after the first of what it did to end.
-func (l *local) dead(p job.Process, cause job.Cause, why error) {
+func (l *local) dead(s *seat, cause job.Cause, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.seats[p]
-	if s.dead || s.finished {
+	if s.dead || s.finished && l.recovery == nil {
 		return
 	}
 	s.dead = true
-	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Cause: cause, Detail: fmt.Sprint(why)}
+	p := s.setup.Self
+	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Incarnation: s.setup.Incarnation, Cause: cause, Detail: fmt.Sprint(why)}
 	l.verdicts = append(l.verdicts, v)
 	alive := false
 	for q, other := range l.seats {
 		other.tell(v)
 		alive = alive || q.Rank == p.Rank && !other.dead
 	}
+	if l.recovery != nil {
+		itself := cause == job.CauseExit || cause == job.CausePanic
+		alive = l.apply(l.recovery.Died(p, s.setup.Incarnation, itself, l.now()))
+	}
 	switch {
 	case alive:
 		l.release()
 	case cause == job.CauseInjected:
-		l.endLocked(fmt.Errorf("rank %d: %w; the last one was %v, killed on request: %v", p.Rank, ErrLost, p, why))
+		err := fmt.Errorf("rank %d: %w; the last one was %v, killed on request: %v", p.Rank, ErrLost, p, why)
+		if l.why != "" {
+			err = fmt.Errorf("%w; %s", err, l.why)
+		}
+		l.endLocked(err)
 	default:
 		l.endLocked(fmt.Errorf("%v: %w", p, why))
 	}
@@ -108,7 +146,7 @@ func (l *local) dead(p job.Process, cause job.Cause, why error) {
 // release lets every process go once all live ones have finished.
 func (l *local) release() {
 	for _, s := range l.seats {
-		if !s.dead && !s.finished {
+		if !s.dead && !s.finished && !s.dismissed {
 			return
 		}
 	}
@@ -132,6 +170,9 @@ func (l *local) endLocked(err error) {
 		return
 	}
 	l.over, l.err = true, err
+	if l.recovery != nil {
+		l.recovery.Over()
+	}
 	for _, s := range l.seats {
 		s.tell(job.End{Code: exitFailed, Text: err.Error()})
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/transport"
 )
 
@@ -22,17 +24,19 @@ type seat struct {
 	cancel context.CancelCauseFunc
 
 	// Guarded by local.mu. A doomed process has passed its kill point.
-	doomed, dead, finished bool
-	final                  job.Stats // once finished
+	doomed, dead, finished, dismissed bool
+	newcomer                          bool      // not admitted yet
+	final                             job.Stats // once finished
 
 	mu     sync.Mutex
+	former []transport.Link // to processes that were replaced
 	some   *sync.Cond
 	events []job.Event
 	gone   bool
 }
 
-func newSeat(l *local, setup job.Setup) *seat {
-	s := &seat{job: l, setup: setup, links: l.linkTo[setup.Self]}
+func newSeat(l *local, setup job.Setup, links map[job.Process]transport.Link) *seat {
+	s := &seat{job: l, setup: setup, links: links}
 	s.some = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancelCause(l.ctx)
 	return s
@@ -44,7 +48,11 @@ var errKilled = errors.New("killed on request")
 func (s *seat) live(run func(*Process) error) {
 	released := make(chan struct{})
 	var e *engine
-	e = newEngine(s.ctx, s, s.links, func(k job.Kill) { s.die(k, e) })
+	links := s.links
+	if s.setup.Newcomer {
+		links = nil // they come with events
+	}
+	e = newEngine(s.ctx, s, links, func(k job.Kill) { s.die(k, e) })
 	e.receive, e.decisions.never = s.job.want.Receive, s.job.want.Share
 	e.begin()
 	var follower sync.WaitGroup
@@ -53,11 +61,9 @@ func (s *seat) live(run func(*Process) error) {
 	go func() {
 		// A kill point ends the goroutine of the program wherever it is.
 		defer close(ended)
-		if err := e.run(run); err != nil {
+		if err := e.live(run, released); err != nil {
 			s.failed(err)
-			return
 		}
-		_ = s.Finish(e.snapshot())
 	}()
 	<-ended
 	select {
@@ -69,13 +75,20 @@ func (s *seat) live(run func(*Process) error) {
 	follower.Wait()
 	s.cancel(nil)
 	s.job.mu.Lock()
-	s.job.want.Stats[s.setup.Self] = e.snapshot()
+	if s.job.seats[s.setup.Self] == s {
+		s.job.want.Stats[s.setup.Self] = e.snapshot()
+	} else {
+		s.job.want.Former = append(s.job.want.Former, e.snapshot())
+	}
 	s.job.mu.Unlock()
 }
 
 // hangUp breaks all links and ends the conversation with the head.
 func (s *seat) hangUp() {
-	for _, l := range s.links {
+	s.mu.Lock()
+	links := slices.AppendSeq(slices.Clone(s.former), maps.Values(s.links))
+	s.mu.Unlock()
+	for _, l := range links {
 		_ = l.Close()
 	}
 	s.mu.Lock()
@@ -89,7 +102,7 @@ func (s *seat) hangUp() {
 func (s *seat) die(k job.Kill, e *engine) {
 	s.Fired(k, e.snapshot())
 	s.cancel(errKilled)
-	s.job.dead(s.setup.Self, job.CauseInjected, errors.New(k.String()))
+	s.job.dead(s, job.CauseInjected, errors.New(k.String()))
 	go s.hangUp() // not from inside a link
 	if k.Point == job.KillSection || k.Point == job.KillTask {
 		runtime.Goexit()
@@ -129,6 +142,15 @@ func (s *seat) Stats(job.Stats) {}
 // Trace implements head. Nothing here asks for a trace.
 func (s *seat) Trace([]job.TraceEvent) {}
 
+// Reply implements head.
+func (s *seat) Reply(r job.Reply) {
+	s.job.mu.Lock()
+	defer s.job.mu.Unlock()
+	if !s.dead && !s.doomed {
+		s.job.apply(s.job.recovery.Reply(s.setup.Self, s.setup.Incarnation, r, s.job.now()))
+	}
+}
+
 // Suspect implements head. Nobody dies here without the head's knowledge.
 func (s *seat) Suspect(job.Process, error) {}
 
@@ -146,6 +168,12 @@ func (s *seat) Finish(st job.Stats) error {
 	defer s.job.mu.Unlock()
 	if s.dead || s.doomed {
 		return nil
+	}
+	if s.job.recovery != nil {
+		if s.job.recovery.State(s.setup.Self) != recovery.Running {
+			return nil // it will hear that the job goes back
+		}
+		s.job.apply(s.job.recovery.Finished(s.setup.Self, s.setup.Incarnation, s.job.now()))
 	}
 	s.finished, s.final = true, st
 	for p, other := range s.job.seats {
@@ -180,5 +208,5 @@ func (s *seat) failed(err error) {
 	}
 	s.cancel(err)
 	s.hangUp()
-	s.job.dead(s.setup.Self, cause, err)
+	s.job.dead(s, cause, err)
 }

@@ -102,7 +102,7 @@ func (e *engine) await(s *Section, seen uint64, until time.Duration) error {
 	from := e.now()
 	var err error
 	e.unlocked(func() {
-		err = e.poller.WaitAttending(e.ctx, deadline, func() bool { return e.changes.Load() != seen })
+		err = e.poller.WaitAttending(e.life, deadline, func() bool { return e.changes.Load() != seen })
 	})
 	if missing >= 0 {
 		e.waited(s, missing, from)
@@ -116,7 +116,7 @@ func (e *engine) handedOver(s *Section) error {
 		return nil
 	}
 	from := e.now()
-	err := e.poller.WaitAttending(e.ctx, time.Time{}, func() bool { return e.pending.Load() == 0 })
+	err := e.poller.WaitAttending(e.life, time.Time{}, func() bool { return e.pending.Load() == 0 })
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.waited(s, 0, from)
@@ -127,6 +127,9 @@ func (e *engine) handedOver(s *Section) error {
 func (e *engine) ended(err error) error {
 	if err == nil {
 		return nil
+	}
+	if e.ctx.Err() == nil {
+		return context.Cause(e.life) // it goes back
 	}
 	return fmt.Errorf("%w: %w", ErrJobEnded, context.Cause(e.ctx))
 }

@@ -23,6 +23,8 @@ const (
 	// ChannelMessage carries the replicated messages between ranks and
 	// their acknowledgements.
 	ChannelMessage
+	// ChannelRecovery carries the state of processes.
+	ChannelRecovery
 )
 
 // Header is the fixed part of every frame. The layer that owns the channel
@@ -59,7 +61,7 @@ func (h *Header) Decode(b *[HeaderSize]byte) error {
 	for i := range h.Args {
 		h.Args[i] = binary.LittleEndian.Uint64(b[16+8*i:])
 	}
-	if h.Channel != ChannelSection && h.Channel != ChannelMessage {
+	if h.Channel < ChannelSection || h.Channel > ChannelRecovery {
 		return fmt.Errorf("%w: channel %d", ErrHeader, h.Channel)
 	}
 	if h.Size > MaxPayload {

@@ -37,7 +37,7 @@ func TestHeaderRefuses(t *testing.T) {
 		change func(h *transport.Header)
 	}{
 		{"channel 0", func(h *transport.Header) { h.Channel = 0 }},
-		{"channel 3", func(h *transport.Header) { h.Channel = 3 }},
+		{"channel 4", func(h *transport.Header) { h.Channel = 4 }},
 		{"payload too large", func(h *transport.Header) { h.Size = transport.MaxPayload + 1 }},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,34 @@ const (
 	KillTask    KillPoint = "task"    // after a body has started, before its update leaves
 	KillUpdate  KillPoint = "update"  // in the middle of the transfer of an update to one peer
 	KillMessage KillPoint = "message" // in the middle of the first transmission of a message's payload
+	KillJoin    KillPoint = "join"    // at a step of the replacement of a process, see JoinSteps
+	KillBackup  KillPoint = "backup"  // at a step of a backup or of the way back to it, see BackupSteps
+)
+
+// The steps of KillJoin and KillBackup, in order. A process is killed when it
+// comes to the step for the first time.
+var (
+	JoinSteps = []string{
+		"ask",     // it was asked for a cut and has not answered
+		"copy",    // donor: some state has been copied ahead of the cut
+		"drain",   // in the cut, all from before it is here, and nobody was told
+		"state",   // donor: in the middle of the transfer in the cut
+		"receive", // newcomer: the first state has arrived
+		"joined",  // newcomer: it has all, and nobody was told
+		"admit",   // the newcomers are live here, and nobody was told
+		"go",      // the cut is over
+	}
+	BackupSteps = []string{
+		"copy",     // half of the state is copied
+		"send",     // half of it is sent
+		"receive",  // holder: the first of it has arrived
+		"stored",   // it is stored, and nobody was told
+		"complete", // the backup is complete
+		"abort",    // the job goes back, the program has not returned yet
+		"fetch",    // holder: half of a copy is sent to whom it belongs
+		"ready",    // it is back, and nobody was told
+		"resume",   // all are back
+	}
 )
 
 // Kill asks for the death of one process at one point.
@@ -26,6 +55,7 @@ type Kill struct {
 	Process Process
 	Point   KillPoint
 	Count   int64         // for the counted points
+	Step    string        // for KillJoin and KillBackup
 	After   time.Duration // for KillAfter
 }
 
@@ -34,13 +64,16 @@ func (k Kill) When() string {
 	if k.Point == KillAfter {
 		return k.After.String()
 	}
+	if k.Step != "" {
+		return fmt.Sprintf("%s:%s", k.Point, k.Step)
+	}
 	return fmt.Sprintf("%s:%d", k.Point, k.Count)
 }
 
 func (k Kill) String() string { return k.Process.String() + "@" + k.When() }
 
 // ParseKill reads RANK.REPLICA@WHEN, where WHEN is a duration or section:K,
-// task:K, update:K, message:K.
+// task:K, update:K, message:K, join:STEP, backup:STEP.
 func ParseKill(s string) (Kill, error) {
 	who, when, ok := strings.Cut(s, "@")
 	if !ok {
@@ -54,11 +87,17 @@ func ParseKill(s string) (Kill, error) {
 	if !counted {
 		d, err := time.ParseDuration(when)
 		if err != nil || d < 0 {
-			return Kill{}, fmt.Errorf("%q is not a time to kill at: want a duration like 1.5s, or section:K, task:K, update:K, message:K", when)
+			return Kill{}, fmt.Errorf("%q is not a time to kill at: want a duration like 1.5s, or section:K, task:K, update:K, message:K, join:STEP, backup:STEP", when)
 		}
 		return Kill{Process: p, Point: KillAfter, After: d}, nil
 	}
+	steps := map[KillPoint][]string{KillJoin: JoinSteps, KillBackup: BackupSteps}
 	switch kp := KillPoint(point); kp {
+	case KillJoin, KillBackup:
+		if !slices.Contains(steps[kp], count) {
+			return Kill{}, fmt.Errorf("%q in %q is not a step of %s: want %s", count, s, kp, strings.Join(steps[kp], ", "))
+		}
+		return Kill{Process: p, Point: kp, Step: count}, nil
 	case KillSection, KillTask, KillUpdate, KillMessage:
 		n, err := strconv.ParseInt(count, 10, 64)
 		if err != nil || n < 0 {
@@ -66,5 +105,5 @@ func ParseKill(s string) (Kill, error) {
 		}
 		return Kill{Process: p, Point: kp, Count: n}, nil
 	}
-	return Kill{}, fmt.Errorf("unknown kill point %q in %q: want section, task, update or message", point, s)
+	return Kill{}, fmt.Errorf("unknown kill point %q in %q: want section, task, update, message, join or backup", point, s)
 }

@@ -9,13 +9,18 @@ type Local struct {
 	Kills    []Kill
 	Capacity int // bytes under way in each direction of an in-memory link; 0 means its default
 	Receive  Receive
-	Share    bool // never decide to replicate
-	Threads  int  // workers of each replica; 0 means 1
+	Share    bool   // never decide to replicate
+	Threads  int    // workers of each replica; 0 means 1
+	Replace  bool   // processes that died are replaced
+	Backup   uint64 // a backup every so many safe points; 0: none
 
 	// What happened, filled in before Run returns.
-	Fired    []bool // for each of Kills
-	Verdicts []Verdict
-	Stats    map[Process]Stats
+	Fired     []bool // for each of Kills
+	Verdicts  []Verdict
+	Stats     map[Process]Stats // of the last process in each place
+	Former    []Stats           // of those that died and were replaced
+	Joined    []Process         // that took the place of a dead one, in order
+	Rollbacks int
 }
 
 // Receive says where updates are received that do not lie whole in the memory

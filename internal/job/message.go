@@ -33,6 +33,8 @@ const (
 	KindMended    Kind = "mended"    // P Process: the link to it works again
 	KindFinish    Kind = "finish"    // P Stats: run returned nil
 	KindFail      Kind = "fail"      // P Failure, Stats
+	KindOrder     Kind = "order"     // H Order
+	KindReply     Kind = "reply"     // P Reply
 	KindRelease   Kind = "release"   // H
 	KindEnd       Kind = "end"       // H Code, Text
 )
@@ -54,6 +56,8 @@ type Message struct {
 	Failure *Failure     `json:"failure,omitempty"`
 	Stats   *Stats       `json:"stats,omitempty"`
 	Trace   []TraceEvent `json:"trace,omitempty"`
+	Order   *Order       `json:"order,omitempty"`
+	Reply   *Reply       `json:"reply,omitempty"`
 	Code    int          `json:"code,omitempty"`
 	Text    string       `json:"text,omitempty"`
 	Files   int          `json:"files,omitempty"` // descriptors that travel with it
@@ -72,6 +76,11 @@ type Setup struct {
 	Trace       bool    `json:"trace,omitempty"`
 	Threads     int     `json:"threads,omitempty"` // workers that run tasks; 0 means 1
 	Kills       []Kill  `json:"kills,omitempty"`   // counted points of this process
+	// Recovery: whether the process is given its state by others, whether it
+	// has to say when it comes to its first safe point, and the first planned cut.
+	Newcomer bool   `json:"newcomer,omitempty"`
+	Recovery bool   `json:"recovery,omitempty"`
+	Next     uint64 `json:"next,omitempty"`
 }
 
 // Peer is another process of the job that has joined.
@@ -129,6 +138,10 @@ func DecodeMessage(b []byte) (*Message, error) {
 		ok = ok && m.Stats != nil && m.Kill != nil
 	case KindFail:
 		ok = ok && m.Stats != nil && m.Failure != nil
+	case KindOrder:
+		ok = ok && m.Order != nil
+	case KindReply:
+		ok = ok && m.Reply != nil
 	case KindSuspect, KindMended:
 		ok = ok && m.Process != nil
 	case KindTrace, KindReject, KindRefuse, KindStart, KindRelease, KindEnd:

@@ -37,7 +37,7 @@ type Order struct {
 	Next       uint64    `json:"next,omitempty"`   // the next planned cut; 0 = none is planned
 	Process    Process   `json:"process"`
 	Rank       int       `json:"rank,omitempty"`
-	Joined     []Process `json:"joined,omitempty"`
+	Joined     []Peer    `json:"joined,omitempty"`
 	Peers      []Peer    `json:"peers,omitempty"` // all that take part in a rollback
 	Plan       []Copy    `json:"plan,omitempty"`  // one per rank
 	Deals      []Deal    `json:"deals,omitempty"`

@@ -139,6 +139,8 @@ func (s *Session) take(m *Message, files []*os.File) {
 	case KindVerdict:
 		s.dead[m.Verdict.Process] = true
 		s.events = append(s.events, *m.Verdict)
+	case KindOrder:
+		s.events = append(s.events, *m.Order)
 	case KindRelease:
 		s.events = append(s.events, Release{})
 	case KindEnd:
@@ -250,6 +252,12 @@ func (s *Session) doubt(p Process, err error) {
 		return
 	}
 	_ = s.conn.Write(&Message{Kind: KindMended, Process: &p})
+}
+
+// Reply tells the head something about recovery.
+func (s *Session) Reply(r Reply) {
+	// Without a head Next reports it, and nobody needs the reply.
+	_ = s.conn.Write(&Message{Kind: KindReply, Reply: &r})
 }
 
 func clip(s string) string {

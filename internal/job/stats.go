@@ -4,23 +4,26 @@ import "fmt"
 
 // Stats is what a process counts about its sections. Totals since its start.
 type Stats struct {
-	Sections      int64                `json:"sections"`       // sections left
-	TasksRun      int64                `json:"tasks_run"`      // bodies run here
-	TasksReceived int64                `json:"tasks_received"` // results taken from a peer
-	TasksRerun    int64                `json:"tasks_rerun"`    // run here in place of a dead peer
-	UpdateBytes   int64                `json:"update_bytes"`   // payload of updates sent
-	UpdatesTorn   int64                `json:"updates_torn"`   // updates that broke off here
-	UpdatesLost   int64                `json:"updates_lost"`   // updates that a connection took with it
-	Signature     uint64               `json:"signature"`      // of all sections entered, in order
-	TaskTypes     map[string]TaskStats `json:"task_types,omitempty"`
+	Sections      int64  `json:"sections"`       // sections left
+	TasksRun      int64  `json:"tasks_run"`      // bodies run here
+	TasksReceived int64  `json:"tasks_received"` // results taken from a peer
+	TasksRerun    int64  `json:"tasks_rerun"`    // run here in place of a dead peer
+	UpdateBytes   int64  `json:"update_bytes"`   // payload of updates sent
+	UpdatesTorn   int64  `json:"updates_torn"`   // updates that broke off here
+	UpdatesLost   int64  `json:"updates_lost"`   // updates that a connection took with it
+	Signature     uint64 `json:"signature"`      // of all sections entered, in order
+	// Before is what Sections lacks of the rank's: those before this process
+	// joined, less those that were left again after a rollback.
+	Before    int64                `json:"before,omitempty"`
+	TaskTypes map[string]TaskStats `json:"task_types,omitempty"`
 }
 
 // Diverged says in what two replicas of a rank differ that have both finished,
 // or returns "".
 func (s *Stats) Diverged(o *Stats) string {
 	switch {
-	case s.Sections != o.Sections:
-		return fmt.Sprintf("one left %d sections, the other %d", s.Sections, o.Sections)
+	case s.Before+s.Sections != o.Before+o.Sections:
+		return fmt.Sprintf("one left %d sections, the other %d", s.Before+s.Sections, o.Before+o.Sections)
 	case s.Signature != o.Signature:
 		return "their sections had different tasks, shapes or arguments"
 	}

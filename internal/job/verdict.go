@@ -19,6 +19,9 @@ const (
 type Verdict struct {
 	Epoch   uint64
 	Process Process
-	Cause   Cause
-	Detail  string
+	// Incarnation is the one in which the process began, 0 meaning 1: a verdict
+	// on a process does not concern its replacement.
+	Incarnation uint32
+	Cause       Cause
+	Detail      string
 }

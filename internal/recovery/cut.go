@@ -154,10 +154,10 @@ func (h *Head) transferred() bool {
 
 // admit makes the newcomers known to everybody. They are live from here on.
 func (h *Head) admit() {
-	var joined []job.Process
+	var joined []job.Peer
 	for _, s := range h.seats {
 		if s.joined {
-			joined = append(joined, s.process)
+			joined = append(joined, job.Peer{Process: s.process, Incarnation: s.birth})
 		}
 	}
 	if len(joined) == 0 {
@@ -166,7 +166,7 @@ func (h *Head) admit() {
 	}
 	h.cut.phase = admitting
 	for _, p := range joined {
-		s := h.of[p]
+		s := h.of[p.Process]
 		s.standing, s.attempts, s.safe = live, 0, true
 		s.moving, s.joined, s.asked, s.copied, s.linked = false, false, false, false, nil
 		s.to(ReplaceRecover)

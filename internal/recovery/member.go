@@ -20,7 +20,7 @@ type Member struct {
 	point    uint64 // the safe point that the program is in, 0 outside
 	at       uint64 // the cut that it is in, 0 if it is in none
 	drained  bool
-	admit    []job.Process
+	admit    []job.Peer
 	admitted bool
 	left     bool // Go was heard
 	plan     []job.Copy
@@ -64,7 +64,7 @@ type Step struct {
 	Kind    StepKind
 	Number  uint64
 	Process job.Process
-	Joined  []job.Process
+	Joined  []job.Peer
 }
 
 // Order takes in what the head wants. points is how many safe points the

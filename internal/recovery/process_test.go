@@ -250,7 +250,9 @@ func (q *proc) step(s Step) {
 		c.seen["transfer"]++
 	case Admit:
 		for _, p := range s.Joined {
-			if o := c.current(p); o != nil && !q.gone[o] {
+			// One that has died since may have been followed by another, which
+			// is not meant.
+			if o := c.find(p.Process, p.Incarnation); !q.gone[o] {
 				q.known[o] = true
 			}
 		}

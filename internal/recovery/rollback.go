@@ -10,6 +10,7 @@ import (
 type rollback struct {
 	phase  backPhase
 	number uint64
+	begun  bool // some have left their old life
 }
 
 // backPhase is how far a rollback is.
@@ -46,11 +47,13 @@ func (h *Head) recover() {
 		return
 	}
 	for _, rank := range h.Failed() {
-		if h.coming(rank) {
+		if h.complete != nil && h.coming(rank) {
 			continue
 		}
 		why := ""
 		switch {
+		case h.complete == nil && h.back.begun:
+			why = "the last process that held the backup died while the job went back to it"
 		case h.complete == nil && !h.config.Backup.on():
 			why = "no backup was asked for"
 		case h.complete == nil && len(h.config.Degrees) == 1:
@@ -65,9 +68,7 @@ func (h *Head) recover() {
 		h.lose(rank, why)
 		return
 	}
-	if h.back.phase == replacing && h.complete == nil {
-		// A rollback was under way, and the backup went with a holder: those
-		// that have left their old life cannot go on.
+	if h.complete == nil { // those that have left their old life cannot go on
 		h.lose(h.void, "the last process that held its backup died while the job went back to it")
 		return
 	}
@@ -113,7 +114,7 @@ func (h *Head) restore() {
 	}
 	h.generation++
 	h.births++
-	h.back = rollback{phase: restoring, number: h.complete.number}
+	h.back = rollback{phase: restoring, number: h.complete.number, begun: true}
 	o := job.Order{Kind: job.OrderRollback, Number: h.complete.number}
 	for s := range h.each(live) {
 		switch s.state {

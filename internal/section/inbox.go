@@ -58,6 +58,22 @@ func (b *inbox) skip(p int, section uint64) {
 // (About earlier sections p is known to be ahead.)
 func (b *inbox) skipped(p int, section uint64) bool { return b.skippedTo[p] > section }
 
+// forget drops what a peer has sent in a life that is over.
+func (b *inbox) forget(p int) {
+	b.skippedTo[p] = 0
+	for n, frames := range b.early {
+		kept := frames[:0]
+		for _, f := range frames {
+			if f.peer == p {
+				b.bytes[p] -= f.size + earlyCost
+				continue
+			}
+			kept = append(kept, f)
+		}
+		b.early[n] = kept
+	}
+}
+
 // take removes and returns the frames about a section.
 func (b *inbox) take(section uint64) []early {
 	frames := b.early[section]

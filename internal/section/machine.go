@@ -14,6 +14,7 @@ type Machine struct {
 	peers []peer
 
 	number   uint64 // of the current or next section, from 0
+	first    uint64 // the first section that this replica takes part in
 	open     bool
 	shape    sched.Shape
 	sig      uint64
@@ -100,6 +101,36 @@ type Config struct {
 // New returns the machine of one replica before its first section.
 func New(c Config) *Machine {
 	return &Machine{me: c.Replica, peers: make([]peer, c.Replicas), inbox: newInbox(c.Replicas, c.InboxBytes)}
+}
+
+// Position is where the replicas of a rank stand between two sections. One
+// that begins there does what the others do from then on.
+type Position struct {
+	Number uint64 `json:"number"` // of the next section
+	Chain  uint64 `json:"chain"`  // signature of those before
+	Once   uint64 `json:"once"`   // number of the next call of Once
+	Deaths uint64 `json:"deaths"` // in the rank so far, as Once counts them
+}
+
+// NewAt returns the machine of a replica whose first section is the next one
+// at a position. All its peers are dead until Alive is called for them.
+func NewAt(c Config, at Position) *Machine {
+	m := New(c)
+	m.number, m.first, m.chain = at.Number, at.Number, at.Chain
+	for p := range m.peers {
+		m.peers[p].dead = p != m.me
+	}
+	return m
+}
+
+// Position is where this replica stands, without what Once adds.
+func (m *Machine) Position() Position { return Position{Number: m.number, Chain: m.chain} }
+
+// Alive makes a peer live that was dead: it takes part from the next section
+// on. It is called between two sections, by all replicas between the same two.
+func (m *Machine) Alive(p int) {
+	m.peers[p] = peer{ahead: m.number}
+	m.inbox.forget(p)
 }
 
 // Number is that of the open section, or of the next one.

@@ -11,8 +11,9 @@ type Once struct {
 
 	number uint64 // of the current or next call
 	open   bool
-	ran    bool // the runner was told to run the function
-	asked  bool // the survivors were asked since the last death
+	ran    bool   // the runner was told to run the function
+	asked  bool   // the survivors were asked since the last death
+	died   uint64 // deaths so far: all replicas count the same ones
 	acts   []OnceAction
 
 	results map[uint64]any   // held: of this call, later ones, and the last one
@@ -57,6 +58,24 @@ func NewOnce(replica, replicas int) *Once {
 	return &Once{me: replica, peers: make([]oncePeer, replicas),
 		results: make(map[uint64]any), have: make(map[uint64][]int)}
 }
+
+// NewOnceAt returns the protocol of a replica whose first call is the next one
+// at a position. All its peers are dead until Alive is called for them.
+func NewOnceAt(replica, replicas int, at Position) *Once {
+	o := NewOnce(replica, replicas)
+	o.number, o.died = at.Once, at.Deaths
+	for p := range o.peers {
+		o.peers[p].dead = p != o.me
+	}
+	return o
+}
+
+// Alive makes a peer live that was dead: it takes part from the next call on.
+// It is called between two calls, by all replicas between the same two.
+func (o *Once) Alive(p int) { o.peers[p] = oncePeer{} }
+
+// Deaths counts the replicas that have died so far.
+func (o *Once) Deaths() uint64 { return o.died }
 
 // Number is that of the open call, or of the next one.
 func (o *Once) Number() uint64 { return o.number }
@@ -149,7 +168,7 @@ func (o *Once) answer() {
 		switch result, ok := o.results[q.number]; {
 		case ok:
 			o.acts = append(o.acts, OnceAction{Kind: OnceSend, Peer: q.peer, Number: q.number, Result: result})
-		case o.deaths() >= q.deaths:
+		case o.died >= q.deaths:
 			o.acts = append(o.acts, OnceAction{Kind: OnceSayNone, Peer: q.peer, Number: q.number, Deaths: q.deaths})
 		default:
 			kept = append(kept, q)
@@ -162,7 +181,7 @@ func (o *Once) answer() {
 // queries from before another death are void.
 func (o *Once) None(from int, number, deaths uint64) []OnceAction {
 	o.acts = o.acts[:0]
-	if o.open && number == o.number && deaths == o.deaths() {
+	if o.open && number == o.number && deaths == o.died {
 		o.peers[from].none = true
 		o.advance()
 	}
@@ -172,6 +191,9 @@ func (o *Once) None(from int, number, deaths uint64) []OnceAction {
 // Dead removes a peer, once all its frames have been delivered.
 func (o *Once) Dead(p int) []OnceAction {
 	o.acts = o.acts[:0]
+	if !o.peers[p].dead {
+		o.died++
+	}
 	o.peers[p].dead = true
 	o.asked = false
 	for i := range o.peers {
@@ -180,16 +202,6 @@ func (o *Once) Dead(p int) []OnceAction {
 	o.answer()
 	o.advance()
 	return o.acts
-}
-
-func (o *Once) deaths() uint64 {
-	n := uint64(0)
-	for p := range o.peers {
-		if o.peers[p].dead {
-			n++
-		}
-	}
-	return n
 }
 
 func (o *Once) runner() int {
@@ -227,7 +239,7 @@ func (o *Once) advance() {
 		o.asked = true
 		for p := range o.peers {
 			if p != o.me && !o.peers[p].dead {
-				o.acts = append(o.acts, OnceAction{Kind: OnceAsk, Peer: p, Number: o.number, Deaths: o.deaths()})
+				o.acts = append(o.acts, OnceAction{Kind: OnceAsk, Peer: p, Number: o.number, Deaths: o.died})
 			}
 		}
 	}

@@ -176,7 +176,7 @@ func (m *Machine) note(p int, section uint64) {
 // launched then, as far back as that is remembered.
 func (m *Machine) late(u Update) error {
 	n := uint64(len(m.past))
-	if u.Section >= m.number || m.number-u.Section >= n || m.past[u.Section%n] == u.Signature {
+	if u.Section < m.first || u.Section >= m.number || m.number-u.Section >= n || m.past[u.Section%n] == u.Signature {
 		return nil
 	}
 	return &Divergence{Section: u.Section, Task: u.Task, Replica: m.me, Peer: u.Peer,

@@ -1,0 +1,103 @@
+package section
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/sched"
+)
+
+// TestJoin: a replica that was dead takes part from the next section on. It is
+// given tasks, its early frames of the life before are forgotten, and late
+// frames of sections before its time mean nothing to it.
+func TestJoin(t *testing.T) {
+	config := Config{Replicas: 2, InboxBytes: 1 << 20}
+	entry := Entry{Policy: sched.Static, Tasks: 4, Signature: 7, Patience: func(int) time.Duration { return time.Second }}
+	old := New(config)
+	update := func(section uint64, task int) Update {
+		return Update{Peer: 1, Section: section, Task: task, Tasks: 4, Signature: 7, Size: 8}
+	}
+	// Its peer had been two sections ahead when it died.
+	for task := 2; task < 4; task++ {
+		_, err := old.Arrive(update(2, task), "old life", false)
+		require.NoError(t, err)
+	}
+	old.Dead(1)
+	for range 2 {
+		require.Equal(t, 4, runAll(t, old, entry), "alone it runs every task")
+	}
+	newcomer := NewAt(Config{Replica: 1, Replicas: 2, InboxBytes: 1 << 20}, old.Position())
+	require.Equal(t, old.Number(), newcomer.Number())
+	require.Equal(t, old.Chain(), newcomer.Chain())
+	old.Alive(1)
+	newcomer.Alive(0)
+	require.Empty(t, old.inbox.early[2], "the old life counts no more")
+
+	late := update(1, 0)
+	late.Peer, late.Signature = 0, 99 // of a section that it was not in
+	_, err := newcomer.Arrive(late, "late", false)
+	require.NoError(t, err)
+
+	_, err = old.Enter(entry, 0)
+	require.NoError(t, err)
+	_, err = newcomer.Enter(entry, 0)
+	require.NoError(t, err)
+	for me, m := range []*Machine{old, newcomer} {
+		for _, want := range []int{2 * me, 2*me + 1} {
+			step, _ := m.Next(0)
+			require.Equal(t, Step{Kind: Run, Task: want}, step, "replica %d", me)
+			require.Equal(t, []Action{{Kind: Send, Task: want, Peer: 1 - me}}, m.Ran(want))
+		}
+		step, _ := m.Next(0)
+		require.Equal(t, Wait, step.Kind, "each relies on the other for its half")
+	}
+}
+
+// runAll has m do a section and returns how many tasks it ran.
+func runAll(t *testing.T, m *Machine, e Entry) (ran int) {
+	_, err := m.Enter(e, 0)
+	require.NoError(t, err)
+	for {
+		step, _ := m.Next(0)
+		if step.Kind != Run {
+			require.Equal(t, Done, step.Kind)
+			m.Leave()
+			return ran
+		}
+		ran++
+		m.Ran(step.Task)
+	}
+}
+
+// TestJoinOnce: after a join all replicas count the same deaths, so that one
+// that asks after a later death is answered.
+func TestJoinOnce(t *testing.T) {
+	a := []*Once{NewOnce(0, 3), NewOnce(1, 3), nil}
+	for i := range 2 {
+		a[i].Dead(2)
+		a[i].Dead(2) // told twice
+		require.EqualValues(t, 1, a[i].Deaths())
+	}
+	a[2] = NewOnceAt(2, 3, Position{Once: 0, Deaths: a[0].Deaths()})
+	for i := range 3 {
+		for p := range 3 {
+			if p != i && (i == 2 || p == 2) {
+				a[i].Alive(p)
+			}
+		}
+	}
+	// The runner, replica 0, dies in the call: 1 asks 2, which has counted the
+	// same deaths and answers, and runs the function.
+	require.Equal(t, OnceRun, a[0].Enter()[0].Kind)
+	require.Empty(t, a[1].Enter())
+	require.Empty(t, a[2].Enter())
+	asked := a[1].Dead(0)
+	require.Equal(t, OnceAsk, asked[0].Kind)
+	require.Equal(t, 2, asked[0].Peer)
+	require.Empty(t, a[2].Query(1, 0, asked[0].Deaths), "it has not heard of the death")
+	answer := a[2].Dead(0)
+	require.Equal(t, OnceSayNone, answer[0].Kind)
+	require.Equal(t, OnceRun, a[1].None(2, 0, answer[0].Deaths)[0].Kind)
+}

@@ -1,0 +1,247 @@
+package intra
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// aheadBytes bounds what a donor copies at one safe point ahead of the cut: the
+// copy holds the program up, the transfer does not.
+const aheadBytes = 64 << 20
+
+// donate copies some state to a newcomer ahead of the cut. What was copied at
+// the safe point before has to have left.
+func (e *engine) donate(p job.Process) error {
+	out := e.outbound[p]
+	if out == nil || out.moving.Load() > 0 {
+		return nil
+	}
+	im, err := e.program.image()
+	if err != nil {
+		return fmt.Errorf("safe point: %w", err)
+	}
+	all, bytes := true, 0
+	e.unlocked(func() {
+		out.begin()
+		for k, c := range out.sent.Changed(im) {
+			out.send(frameChunk, k, slices.Clone(c))
+			e.kills.stepHere(job.KillJoin, "copy")
+			if bytes += len(c); bytes >= aheadBytes {
+				all = false
+				break
+			}
+		}
+	})
+	e.reply(e.member.Donated(p, all))
+	return nil
+}
+
+// transfer gives a newcomer what it lacks, and the position, in the cut.
+func (e *engine) transfer(p job.Process) error {
+	out := e.outbound[p]
+	delete(e.outbound, p)
+	defer e.member.Transferred(p)
+	if out == nil {
+		return nil // it has died
+	}
+	im, err := e.program.image()
+	if err != nil {
+		return fmt.Errorf("safe point: %w", err)
+	}
+	number := e.program.safe.points.Load()
+	at, err := e.position(number)
+	if err != nil {
+		return err
+	}
+	for q, life := range e.lives {
+		at.Live = append(at.Live, job.Peer{Process: q, Incarnation: life})
+	}
+	encoded, err := at.append(nil)
+	if err != nil {
+		return err
+	}
+	out.label.number, out.label.generation = number, e.member.Generation()
+	e.unlocked(func() {
+		out.all(im, encoded, func() { e.kills.stepHere(job.KillJoin, "state") })
+		// The frames hold the program's memory.
+		err = e.ended(e.poller.Wait(e.life, func() bool { return out.moving.Load() == 0 }))
+	})
+	return err
+}
+
+// admit makes newcomers live. One that is known to have died since lives and
+// dies here at once, so that all replicas count the same deaths.
+func (e *engine) admit(joined []job.Peer) error {
+	if e.setup.Next > 0 && e.program != nil { // a backup may be taken in this cut too
+		var err error
+		if e.cutAt, err = e.position(e.program.safe.points.Load()); err != nil {
+			return err
+		}
+	}
+	var newcomers []sdr.Newcomer
+	for _, p := range joined {
+		newcomers = append(newcomers, sdr.Newcomer{Rank: p.Process.Rank, Replica: p.Process.Replica, Incarnation: p.Incarnation})
+		e.lives[p.Process] = p.Incarnation
+		if p.Process.Rank == e.setup.Self.Rank && p.Process != e.setup.Self {
+			e.machine.Alive(p.Process.Replica)
+			e.once.Alive(p.Process.Replica)
+			e.peers[p.Process.Replica] = e.linkTo(p.Process)
+			// Whether sharing pays has to be found out again, by all replicas
+			// at the same time.
+			e.decisions = decisions{of: newDecisions().of, never: e.decisions.never}
+		}
+	}
+	var err error
+	e.unlocked(func() { err = e.msgs.Load().Cut(newcomers...) })
+	if err != nil {
+		return err
+	}
+	for _, p := range joined {
+		if p.Process != e.setup.Self && e.wires.get(p.Process, p.Incarnation) == nil {
+			e.unlocked(func() { e.dead(p.Process, p.Incarnation) })
+		}
+	}
+	e.unlocked(func() { e.kills.stepHere(job.KillJoin, "admit") })
+	e.reply(e.member.Admitted())
+	return nil
+}
+
+// errDismissed: the job ended without need of this newcomer.
+var errDismissed = errors.New("not needed any more")
+
+// join waits until this newcomer has its state and is admitted, or takes part
+// in a rollback, which is told by errBack.
+func (e *engine) join(released <-chan struct{}) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for {
+		seen := e.changes.Load()
+		select {
+		case <-released:
+			return errDismissed
+		default:
+		}
+		if e.err != nil {
+			return e.err
+		}
+		step := e.member.Next()
+		switch step.Kind {
+		case recovery.Pass: // has no state yet
+			step.Kind = recovery.Wait
+		case recovery.Admit:
+			if err := e.takePlace(); err != nil {
+				return err
+			}
+		case recovery.Leave:
+			e.unlocked(func() { e.kills.stepHere(job.KillJoin, "go") })
+			return nil
+		}
+		if err := e.step(step, seen); err != nil {
+			return err
+		}
+	}
+}
+
+// arrived takes a whole state. It is called by the link.
+func (e *engine) arrived(l label, s stateCopy) {
+	at, err := parsePosition(s.at)
+	if err != nil || at.messages.Rank() != l.rank || at.messages.Size() != len(e.setup.Degrees) || at.Point != l.number {
+		e.broken(fmt.Errorf("the state of rank %d at %d: %w", l.rank, l.number, errors.Join(errPosition, err)))
+		return
+	}
+	var replies []job.Reply
+	e.mu.Lock()
+	switch {
+	case l.errand == errandBackup:
+		replies = e.store(l, s)
+	case l.errand == errandBack:
+		e.given = append(e.given, given{l, s})
+	case e.setup.Newcomer && l.rank == e.setup.Self.Rank && e.msgs.Load() == nil:
+		// A donor may have died after it had given all; this is the next one's.
+		e.image, e.startAt = s.image, at
+		e.member = recovery.NewJoiner(e.setup.Self, l.generation, l.number)
+		replies = e.member.Joined()
+	}
+	e.mu.Unlock()
+	if l.errand == errandJoin {
+		e.kills.step(job.KillJoin, "joined")
+	} else if l.errand == errandBackup {
+		e.kills.step(job.KillBackup, "stored")
+	}
+	e.reply(replies)
+	e.changed()
+}
+
+// takePlace makes the engines of this newcomer where its rank stands.
+func (e *engine) takePlace() error {
+	e.lives = make(map[job.Process]uint32)
+	for _, p := range e.startAt.Live {
+		switch {
+		case e.linked(p):
+			e.lives[p.Process] = p.Incarnation
+		case p.Process.Rank == e.setup.Self.Rank: // it has died since the donor looked
+			e.startAt.Section.Deaths++
+		}
+	}
+	return e.resumeAt(e.startAt)
+}
+
+// resumeAt makes the engines stand where the rank stood at a cut, with those
+// peers that e.lives names.
+func (e *engine) resumeAt(at *rankPosition) error {
+	self := e.setup.Self
+	replicas := len(e.peers)
+	e.machine = section.NewAt(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}, at.Section)
+	e.stats.total.Before = int64(at.Section.Number) - e.stats.total.Sections
+	e.once = section.NewOnceAt(self.Replica, replicas, at.Section)
+	e.decisions = decisions{of: newDecisions().of, never: e.decisions.never}
+	e.open, e.onceRun, e.err, e.finished = nil, false, nil, false
+	for replica := range e.peers {
+		p := job.Process{Rank: self.Rank, Replica: replica}
+		e.peers[replica] = nil
+		if _, live := e.lives[p]; live && p != self {
+			_, e.peers[replica] = e.peer(p)
+			e.machine.Alive(replica)
+			e.once.Alive(replica)
+		}
+	}
+	cfg := e.messaging()
+	cfg.Peers = func(rank, replica int) (uint32, bool) {
+		life, ok := e.lives[job.Process{Rank: rank, Replica: replica}]
+		return life, ok
+	}
+	msgs, err := sdr.NewEngineAt(cfg, at.messages)
+	if err != nil {
+		return fmt.Errorf("begin at safe point %d: %w", at.Point, err)
+	}
+	e.msgs.Store(msgs)
+	return nil
+}
+
+// linked reports whether there is a link to the process that lives in that
+// incarnation. One that comes after it begins in a higher one.
+func (e *engine) linked(p job.Peer) bool {
+	birth, link := e.peer(p.Process)
+	return link != nil && birth <= p.Incarnation
+}
+
+// connect takes the link to a newcomer.
+func (e *engine) connect(c job.Connected) {
+	e.wires.set(c.Process, &wire{link: c.Link, birth: c.Incarnation})
+	c.Link.Start(&receiver{e: e, from: c.Process, birth: c.Incarnation})
+	e.poller.Add(c.Link)
+	e.head.Reply(job.Reply{Kind: job.ReplyLinked, Process: c.Process, Incarnation: c.Incarnation})
+}
+
+// linkTo returns the link to a process, nil if it is dead.
+func (e *engine) linkTo(p job.Process) transport.Link {
+	_, link := e.peer(p)
+	return link
+}
