@@ -15,6 +15,7 @@ type head interface {
 	Trace([]job.TraceEvent)
 	Fired(job.Kill, job.Stats)
 	Finish(job.Stats) error
+	Drained() error
 	Fail(job.Failure, job.Stats) error
 	Suspect(job.Process, error)
 	Reply(job.Reply)

@@ -71,6 +71,7 @@ func (e *engine) live(program func(*Process) error, released <-chan struct{}) er
 // linger serves the others after the program has returned, until the head
 // releases this process or the job goes back.
 func (e *engine) linger(released <-chan struct{}) error {
+	msgs, told := e.msgs.Load(), false
 	for {
 		seen := e.changes.Load()
 		select {
@@ -81,7 +82,13 @@ func (e *engine) linger(released <-chan struct{}) error {
 		if e.goesBack() {
 			return errBack
 		}
-		if err := e.poller.Wait(e.ctx, func() bool { return e.changes.Load() != seen }); err != nil {
+		if !told && msgs.HandedOver() {
+			told = true
+			if err := e.head.Drained(); err != nil {
+				return fmt.Errorf("report that all messages are handed over: %w", err)
+			}
+		}
+		if err := e.poller.Wait(e.ctx, func() bool { return e.changes.Load() != seen || !told && msgs.HandedOver() }); err != nil {
 			return e.ended(err)
 		}
 	}

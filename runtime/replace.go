@@ -25,6 +25,7 @@ func (l *local) apply(acts []recovery.Action) bool {
 			switch a.Order.Kind {
 			case job.OrderRollback:
 				s.finished = false
+				delete(l.through, s.setup.Self.Rank)
 				l.joined(s)
 			case job.OrderAdmit:
 				l.joined(s)

@@ -26,9 +26,10 @@ func Run(ctx context.Context, spec Spec, run func(*Process) error) error {
 		return err
 	}
 	l := &local{
-		want:   job.LocalFrom(ctx),
-		seats:  make(map[job.Process]*seat),
-		linkTo: make(map[job.Process]map[job.Process]transport.Link),
+		want:    job.LocalFrom(ctx),
+		seats:   make(map[job.Process]*seat),
+		linkTo:  make(map[job.Process]map[job.Process]transport.Link),
+		through: make(map[int]bool),
 	}
 	l.want.Fired = make([]bool, len(l.want.Kills))
 	l.want.Stats = make(map[job.Process]job.Stats)
@@ -80,6 +81,7 @@ type local struct {
 	recovery *recovery.Head // nil: what dies stays dead
 	why      string         // nothing could save the job
 	verdicts []job.Verdict
+	through  map[int]bool // ranks without which the others can do
 	over     bool
 	err      error
 }
@@ -113,21 +115,22 @@ func (l *local) killsOf(p job.Process) []job.Kill {
 func (l *local) dead(s *seat, cause job.Cause, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s.dead || s.finished && l.recovery == nil {
+	if s.dead || s.finished && l.over {
 		return
 	}
 	s.dead = true
 	p := s.setup.Self
 	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Incarnation: s.setup.Incarnation, Cause: cause, Detail: fmt.Sprint(why)}
 	l.verdicts = append(l.verdicts, v)
-	alive := false
+	alive := l.through[p.Rank]
 	for q, other := range l.seats {
 		other.tell(v)
 		alive = alive || q.Rank == p.Rank && !other.dead
 	}
 	if l.recovery != nil {
 		itself := cause == job.CauseExit || cause == job.CausePanic
-		alive = l.apply(l.recovery.Died(p, s.setup.Incarnation, itself, l.now()))
+		saved := l.apply(l.recovery.Died(p, s.setup.Incarnation, itself, l.now()))
+		alive = saved || l.through[p.Rank] // a newcomer without its state saves nobody
 	}
 	switch {
 	case alive:

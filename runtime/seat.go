@@ -188,6 +188,16 @@ func (s *seat) Finish(st job.Stats) error {
 	return nil
 }
 
+// Drained implements head.
+func (s *seat) Drained() error {
+	s.job.mu.Lock()
+	defer s.job.mu.Unlock()
+	if s.finished && !s.dead && !s.doomed {
+		s.job.through[s.setup.Self.Rank] = true
+	}
+	return nil
+}
+
 // Fail implements head, for what is found after the program has returned;
 // before, failed is told the error itself.
 func (s *seat) Fail(f job.Failure, _ job.Stats) error {

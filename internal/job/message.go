@@ -32,6 +32,7 @@ const (
 	KindSuspect   Kind = "suspect"   // P Process, Text: the link to it has ended
 	KindMended    Kind = "mended"    // P Process: the link to it works again
 	KindFinish    Kind = "finish"    // P Stats: run returned nil
+	KindDrained   Kind = "drained"   // P: and nobody lacks anything that it sent
 	KindFail      Kind = "fail"      // P Failure, Stats
 	KindOrder     Kind = "order"     // H Order
 	KindReply     Kind = "reply"     // P Reply

@@ -224,6 +224,12 @@ func (s *Session) Finish(st Stats) error {
 	return s.conn.Write(&Message{Kind: KindFinish, Stats: &st})
 }
 
+// Drained says, after Finish, that all that this process sent has been received
+// by everybody: the others can do without this rank from now on.
+func (s *Session) Drained() error {
+	return s.conn.Write(&Message{Kind: KindDrained})
+}
+
 // maxText bounds the text of a failure.
 const maxText = 64 << 10
 

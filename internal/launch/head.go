@@ -125,6 +125,8 @@ func (h *head) handle(m *member, msg *job.Message) {
 		h.ledger.finish(m.process)
 		h.compare(m)
 		h.releaseIfComplete()
+	case job.KindDrained:
+		h.ledger.drained(m.process)
 	case job.KindFail:
 		m.stats = *msg.Stats
 		h.runFailed(m, *msg.Failure)

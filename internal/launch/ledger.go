@@ -31,7 +31,7 @@ const (
 type ledger struct {
 	degrees  []int
 	standing map[job.Process]standing
-	through  map[int]bool // ranks that have finished in a replica
+	through  map[int]bool // ranks without which the others can do
 	verdicts []job.Verdict
 
 	decided bool
@@ -47,12 +47,18 @@ func newLedger(degrees []int) *ledger {
 func (l *ledger) finish(p job.Process) {
 	if l.standing[p] == running {
 		l.standing[p] = finished
+	}
+}
+
+// drained records that nobody lacks anything that p, which has finished, sent.
+func (l *ledger) drained(p job.Process) {
+	if l.standing[p] == finished {
 		l.through[p.Rank] = true
 	}
 }
 
-// die declares p dead. A rank one of whose replicas has finished is never
-// lost, even if that one dies later. at is the time since all had joined.
+// die declares p dead. A rank is never lost, even if all its replicas die,
+// once one of them has finished and all that it sent has been received. at is the time since all had joined.
 func (l *ledger) die(p job.Process, cause job.Cause, detail string, at time.Duration) job.Verdict {
 	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Cause: cause, Detail: detail}
 	l.verdicts = append(l.verdicts, v)

@@ -14,6 +14,7 @@ func TestLedgerDecides(t *testing.T) {
 		process string
 		cause   job.Cause // "" when it finishes
 	}
+	const drained = job.Cause("drained")
 	for _, c := range []struct {
 		name     string
 		degrees  []int
@@ -26,9 +27,11 @@ func TestLedgerDecides(t *testing.T) {
 		{"one of two finishes", []int{2}, []step{{"0.1", ""}}, false, 0, false},
 		{"all finish", []int{1, 1}, []step{{"0.0", ""}, {"1.0", ""}}, false, 0, true},
 		{"the survivor finishes", []int{2}, []step{{"0.0", job.CauseSignal}, {"0.1", ""}}, false, 0, true},
-		{"a finished rank is not lost", []int{2}, []step{{"0.1", ""}, {"0.0", job.CauseExit}}, false, 0, true},
-		{"nor when the finished one dies last", []int{2, 1}, []step{{"0.1", ""}, {"0.0", job.CauseExit}, {"0.1", job.CauseSignal}}, false, 0, false},
-		{"nor when the finished one dies first", []int{2, 1}, []step{{"0.1", ""}, {"0.1", job.CauseSignal}, {"0.0", job.CauseSignal}}, false, 0, false},
+		{"a finished rank is not lost", []int{2}, []step{{"0.1", ""}, {"0.1", drained}, {"0.0", job.CauseExit}}, false, 0, true},
+		{"nor when the finished one dies last", []int{2, 1}, []step{{"0.1", ""}, {"0.1", drained}, {"0.0", job.CauseExit}, {"0.1", job.CauseSignal}}, false, 0, false},
+		{"nor when the finished one dies first", []int{2, 1}, []step{{"0.1", ""}, {"0.1", drained}, {"0.1", job.CauseSignal}, {"0.0", job.CauseSignal}}, false, 0, false},
+		{"but with what others lack", []int{2, 1}, []step{{"0.1", ""}, {"0.0", job.CauseSignal}, {"0.1", job.CauseSignal}}, true, ExitLost, false},
+		{"nobody is through before the end", []int{1, 1}, []step{{"0.0", drained}, {"0.0", job.CauseSignal}}, true, ExitLost, false},
 		{"last one killed", []int{2}, []step{{"0.0", job.CauseExit}, {"0.1", job.CauseInjected}}, true, ExitLost, true},
 		{"last one panics", []int{2}, []step{{"0.0", job.CauseSignal}, {"0.1", job.CausePanic}}, true, ExitFailed, true},
 		{"last one fenced", []int{1, 1}, []step{{"1.0", job.CauseFenced}}, true, ExitLost, false},
@@ -40,8 +43,12 @@ func TestLedgerDecides(t *testing.T) {
 			for _, s := range c.steps {
 				p, err := job.ParseProcess(s.process)
 				require.NoError(t, err)
-				if s.cause == "" {
+				switch s.cause {
+				case "":
 					l.finish(p)
+					continue
+				case drained:
+					l.drained(p)
 					continue
 				}
 				deaths++

@@ -291,19 +291,24 @@ func (e *Engine) Dead(rank, replica int) {
 	e.cfg.Poller.Wake()
 }
 
-// Drained returns when the process may leave: when every live destination has
-// all that is kept for it. It is called after the program has returned; until
+// HandedOver reports whether every live destination has all that is kept for
+// it. It is called after the program has returned, and changes what is asked of
+// the peers: from now on acknowledgements without delay. A change to true wakes
+// who waits with the Poller.
+func (e *Engine) HandedOver() bool {
+	e.Advance()
+	e.mu.Lock()
+	defer e.unlock()
+	if !e.core.draining {
+		e.core.Drain()
+	}
+	return e.core.Drained()
+}
+
+// Drained returns when the process may leave: when all is handed over. Until
 // the process leaves, it goes on serving what its links deliver.
 func (e *Engine) Drained(ctx context.Context) error {
-	e.mu.Lock()
-	e.core.Drain()
-	e.unlock()
-	err := e.waitUntil(ctx, func() bool {
-		e.Advance()
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		return e.err != nil || e.core.Drained()
-	})
+	err := e.waitUntil(ctx, func() bool { return e.HandedOver() || e.broken.Load() })
 	if err != nil {
 		return fmt.Errorf("hand over the last messages: %w", err)
 	}
