@@ -49,9 +49,10 @@ bench: ## kernels, links and work sharing on this machine
 	$(GO) run ./cmd/intrabench kernels
 	$(GO) run ./cmd/intrabench pingpong
 
-soak: ## a million random schedules of every protocol
+soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recovery and hosts
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -run 'Schedules|Simulation' ./internal/section ./internal/simulation
-	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -run 'Recovery' ./comm
+	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -run 'Recovery|Schedules' ./comm ./internal/recovery
+	INTRA_SOAK=$$(($(SOAK) / 100)) $(GO) test -timeout 24h -run 'Schedules' ./internal/arbiter
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one

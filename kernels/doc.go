@@ -1,6 +1,6 @@
 // Package kernels holds the numeric kernels that memory-bound codes live on,
 // with one result, bit for bit, on every CPU: replicas on unlike machines stay
-// equal. It stands alone; any Go program can import it.
+// equal. Any Go program can import it.
 //
 // # What is computed
 //
