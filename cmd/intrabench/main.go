@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
 )
 
 // command is a subcommand: run gets the arguments after its name.
@@ -34,6 +36,9 @@ var commands = []command{
 var errUsage = errors.New("usage")
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == asRank {
+		messages.Rank(os.Args[2])
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

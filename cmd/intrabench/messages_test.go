@@ -2,34 +2,90 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
 )
 
-func TestPingpong(t *testing.T) {
-	for _, link := range linkKinds {
-		var out bytes.Buffer
-		args := []string{"pingpong", "-link", link, "-degrees", "1,1 2,1", "-max", "64", "-rounds", "1", "-time", "1ms"}
-		require.NoError(t, run(t.Context(), args, &out, &out))
-		require.Regexp(t, `^ +`+link+` +1,1 µs +MB/s +ratio +2,1 µs +MB/s +ratio\n( +(1|8|64)( +[\d.]+){6}\n){3}protocol, .*: +\[1 1\] \d+ \(ratio 1.00\) +\[2 1\] \d+ `, out.String())
+// The processes that are measured are those of this executable.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asRank {
+		messages.Rank(os.Args[2])
 	}
+	os.Exit(m.Run())
+}
+
+// A whole call, of real jobs: small ones, whose times mean nothing.
+func TestPingpong(t *testing.T) {
+	call := func(t *testing.T, args string) string {
+		var out bytes.Buffer
+		require.NoError(t, run(t.Context(), strings.Fields("pingpong -quiet -max 65536 -rounds 2 -time 100us "+args), &out, nil))
+		return out.String()
+	}
+	for _, link := range []string{"shm", "unix", "tcp"} {
+		t.Run(link, func(t *testing.T) {
+			require.Regexp(t, `2 rounds in alternation: median \[quartiles\]\n\n`+
+				` +`+link+` +1,1\*? µs +MB/s *\n( +(1|8|64|512|4096|32768|65536) +[\d.]+ +\[[\d.]+ [\d.]+\] +[\d.]+\n){7}(\* more .*\n)?`+
+				`\nwhat the protocol does .*:\n +replicas .*\n +1,1 +\d+ +\[\S+ \S+\] +1.00 +0.\d+\n$`, call(t, "-degrees=1,1 -link "+link))
+		})
+	}
+	t.Run("json", func(t *testing.T) {
+		var doc struct {
+			CPU, Go  string
+			Cores    int
+			Results  []messages.Result
+			Protocol []messages.Work
+		}
+		require.NoError(t, json.Unmarshal([]byte(call(t, "-json -link shm,unix")), &doc))
+		require.Positive(t, doc.Cores)
+		require.Len(t, doc.Results, 2*3*7)
+		last := doc.Results[len(doc.Results)-1]
+		require.Equal(t, messages.Case{Op: messages.Pingpong, N: 65536}, last.Case)
+		require.Equal(t, "unix", last.Link)
+		require.Equal(t, []int{2, 2}, last.Degrees)
+		require.Len(t, last.Seconds, 2)
+		require.Positive(t, last.Min)
+		require.Positive(t, last.Ratio.Median)
+		require.Len(t, doc.Protocol, 3+2, "the mirror protocol is another one where there are replicas")
+	})
+	t.Run("benchstat", func(t *testing.T) {
+		require.Regexp(t, `\Agoos: .*\ngoarch: .*\npkg: .*\ncpu: .*\n(BenchmarkPingpong/link=shm/degrees=1,1/bytes=\d+ 1 [\d.]+ ns/op [\d.]+ MB/s\n){14}`+
+			`(BenchmarkProtocol/degrees=1,1/mirror=false 1 [\d.]+ ns/op [\d.]+ allocs/op\n){2}\z`, call(t, "-benchstat -degrees=1,1 -link shm"))
+	})
 }
 
 func TestCollectives(t *testing.T) {
 	var out bytes.Buffer
-	args := []string{"collectives", "-link", "inproc", "-degrees", "1,1 2,1,2", "-rounds", "1", "-count", "2"}
-	require.NoError(t, run(t.Context(), args, &out, &out))
-	for _, op := range operations {
-		require.Regexp(t, `(?m)^ +`+op.name+` +\d+( +[\d.]+){2}$`, out.String())
+	args := []string{"collectives", "-quiet", "-degrees", "1,1,1 2,1,2 1,2", "-rounds", "1", "-time", "100us"}
+	require.NoError(t, run(t.Context(), args, &out, nil))
+	require.Regexp(t, `(?m)^ +shm +float64s +1,1,1\*? µs +2,1,2\*? µs +ratio +1,2\*? µs *$`, out.String())
+	for _, c := range messages.CollectiveCases() {
+		require.Regexp(t, `(?m)^ +`+c.Op+` +\d+( +[\d.]+ +\[[\d.]+ [\d.]+\]){4}$`, out.String())
 	}
 }
 
-func TestWrongDegrees(t *testing.T) {
-	for _, d := range []string{"1", "1,1,1", "0,1", "x", "1,65"} {
-		var out bytes.Buffer
-		require.ErrorContains(t, run(t.Context(), []string{"pingpong", "-degrees", d}, &out, &out), "degrees")
+func TestMessagesUsage(t *testing.T) {
+	for _, c := range []struct{ command, flag, value, want string }{
+		{"pingpong", "-degrees", "1", "-degrees 1: a ping-pong has two ranks"},
+		{"pingpong", "-degrees", "1,1 1,1,1", "-degrees 1,1,1: a ping-pong has two ranks"},
+		{"pingpong", "-max", "0", "-max must be at least 1"},
+		{"pingpong", "-rounds", "0", "-rounds and -time must be positive"},
+		{"collectives", "-time", "0s", "-rounds and -time must be positive"},
+	} {
+		require.EqualError(t, run(t.Context(), []string{c.command, c.flag, c.value}, nil, nil), c.want)
 	}
-	var out bytes.Buffer
-	require.ErrorContains(t, run(t.Context(), []string{"collectives", "-link", "pigeon"}, &out, &out), "unknown link")
+	require.ErrorIs(t, run(t.Context(), []string{"pingpong", "-degrees", "0,1"}, nil, nil), errUsage)
+	for _, s := range []string{"0,1", "x", "1,65", "2,1 1,", " "} {
+		_, err := parseAllDegrees(s)
+		require.ErrorContains(t, err, "like 2,1", s)
+	}
+	for _, s := range []string{"pigeon", "", "shm,"} {
+		_, err := parseLinks(s)
+		require.ErrorContains(t, err, "unknown link", s)
+	}
 }

@@ -1,0 +1,134 @@
+package messages
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launch"
+)
+
+// Options say what is measured and how often.
+type Options struct {
+	Links   []string // kinds, as of intrarun's -link
+	Degrees [][]int
+	Cases   []Case
+	Rounds  int
+	Time    time.Duration // about as long as one case takes in a job
+	// Program starts a process of the job: a command that calls Rank with
+	// the argument that is appended to it.
+	Program []string
+}
+
+// Result is what one case took over one kind of link with the ranks of one
+// job.
+type Result struct {
+	Case
+	Link    string    `json:"link"`
+	Degrees []int     `json:"degrees"`
+	Seconds []float64 `json:"seconds"` // of one message or operation, one per round: the slowest process counts
+	spread.Spread
+	// Ratio is how many times the time of the first job with as many ranks
+	// it is, summed up over the quotients of each round. That job has none.
+	Ratio *spread.Spread `json:"ratio,omitempty"`
+}
+
+// Measure starts every job in every round, in turn, so that all of them see
+// the same drift of the machine. before is called before each round and may be
+// nil. The results of a link follow each other, and in them those of a job.
+func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, error) {
+	var results []Result
+	for _, link := range o.Links {
+		for _, d := range o.Degrees {
+			for _, c := range o.Cases {
+				results = append(results, Result{Case: c, Link: link, Degrees: d})
+			}
+		}
+	}
+	for round := range o.Rounds {
+		if before != nil {
+			before(round)
+		}
+		jobs := len(o.Links) * len(o.Degrees)
+		for i := range jobs {
+			// The order turns, so that none always follows the same one.
+			of := results[(i+round)%jobs*len(o.Cases):][:len(o.Cases)]
+			seconds, err := o.run(ctx, of[0].Link, of[0].Degrees)
+			if err != nil {
+				return nil, fmt.Errorf("ranks with %s replicas over %s: %w", Degrees(of[0].Degrees), of[0].Link, err)
+			}
+			for k, s := range seconds {
+				of[k].Seconds = append(of[k].Seconds, s)
+			}
+		}
+	}
+	for i := range results {
+		r := &results[i]
+		r.Spread = spread.Of(r.Seconds)
+		first := slices.IndexFunc(results, func(b Result) bool {
+			return b.Case == r.Case && b.Link == r.Link && len(b.Degrees) == len(r.Degrees)
+		})
+		if first < i {
+			r.Ratio = new(ratios(r.Seconds, results[first].Seconds))
+		}
+	}
+	return results, nil
+}
+
+// ratios sums up the quotients of each round.
+func ratios(of, to []float64) spread.Spread {
+	var q []float64
+	for i := range of {
+		q = append(q, of[i]/to[i])
+	}
+	return spread.Of(q)
+}
+
+// run runs one job and returns the seconds of each case.
+func (o Options) run(ctx context.Context, link string, degrees []int) ([]float64, error) {
+	dir, err := os.MkdirTemp("", "intrabench-")
+	if err != nil {
+		return nil, fmt.Errorf("make room for what the processes measure: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	orders := order{Cases: o.Cases, Time: o.Time, Dir: dir}
+	arg, err := json.Marshal(orders)
+	if err != nil {
+		return nil, err
+	}
+	var said bytes.Buffer
+	code := launch.Run(ctx, launch.Config{
+		Degrees: degrees, Link: link, Ring: job.DefaultRing, Program: append(slices.Clone(o.Program), string(arg)),
+		Quiet: true, Stdout: &said, Stderr: &said,
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if code != launch.ExitOK {
+		return nil, fmt.Errorf("the job ended with exit code %d: %s", code, bytes.TrimSpace(said.Bytes()))
+	}
+	slowest := make([]float64, len(o.Cases))
+	for _, p := range job.Processes(degrees) {
+		b, err := os.ReadFile(orders.file(p))
+		if err != nil {
+			return nil, fmt.Errorf("what %v has measured: %w", p, err)
+		}
+		var seconds []float64
+		if err := json.Unmarshal(b, &seconds); err != nil {
+			return nil, fmt.Errorf("what %v has measured: %w", p, err)
+		}
+		if len(seconds) != len(slowest) {
+			return nil, fmt.Errorf("%v has measured %d of %d cases", p, len(seconds), len(slowest))
+		}
+		for i, s := range seconds {
+			slowest[i] = max(slowest[i], s)
+		}
+	}
+	return slowest, nil
+}

@@ -1,0 +1,164 @@
+package messages
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+)
+
+// The processes of jobs are those of this executable.
+const asRank = "-rank"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asRank {
+		Rank(os.Args[2])
+	}
+	os.Exit(m.Run())
+}
+
+func options(t *testing.T, cases ...Case) Options {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return Options{
+		Links: []string{"shm", "tcp"}, Degrees: [][]int{{1, 1}, {1, 2}, {1, 1, 1}},
+		Cases: cases, Rounds: 2, Time: time.Microsecond, Program: []string{self, asRank},
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	var rounds []int
+	results, err := Measure(t.Context(), options(t, Case{"allreduce", 3}, Case{"barrier", 0}), func(round int) { rounds = append(rounds, round) })
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, rounds)
+	require.Len(t, results, 2*3*2)
+	for i, r := range results {
+		require.Equal(t, []string{"shm", "tcp"}[i/6], r.Link)
+		require.Equal(t, [][]int{{1, 1}, {1, 2}, {1, 1, 1}}[i/2%3], r.Degrees)
+		require.Equal(t, []string{"allreduce", "barrier"}[i%2], r.Op)
+		require.Len(t, r.Seconds, 2)
+		require.Equal(t, spread.Of(r.Seconds), r.Spread)
+		require.Positive(t, r.Min)
+		if i/2%3 != 1 {
+			require.Nil(t, r.Ratio, "only one job has as many ranks as another before it")
+			continue
+		}
+		first := results[i-2]
+		require.InDelta(t, (r.Seconds[0]/first.Seconds[0]+r.Seconds[1]/first.Seconds[1])/2, r.Ratio.Median, 1e-9)
+	}
+}
+
+func TestMeasureFails(t *testing.T) {
+	_, err := Measure(t.Context(), options(t, Case{"barrier", 0}, Case{"applause", 7}), nil)
+	require.ErrorContains(t, err, "ranks with 1,1 replicas over shm: the job ended with exit code 1: ")
+	require.ErrorContains(t, err, "applause of 7: there is no operation of this name")
+
+	o := options(t, Case{"barrier", 0})
+	o.Program = []string{o.Program[0], "-test.run=^$"} // ends without joining
+	_, err = Measure(t.Context(), o, nil)
+	require.ErrorContains(t, err, "the job ended with exit code")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = Measure(ctx, options(t, Case{"barrier", 0}), func(int) { cancel() })
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestMeasureWork(t *testing.T) {
+	work, err := MeasureWork(t.Context(), [][]int{{1, 1}, {3, 2}}, 2, 100)
+	require.NoError(t, err)
+	require.Len(t, work, 3)
+	require.Equal(t, "1,1", work[0].name())
+	require.Equal(t, "3,2", work[1].name())
+	require.Equal(t, "3,2 mirror", work[2].name())
+	for _, w := range work {
+		require.Len(t, w.Seconds, 2)
+		require.Positive(t, w.Min)
+		require.Equal(t, w.Degrees[0] == 1, w.Ratio == nil)
+	}
+}
+
+// written are results for the tests of what is written.
+func written() (Options, []Result) {
+	o := Options{Degrees: [][]int{{1, 1}, {64, 64}}, Cases: []Case{{Pingpong, 1}, {Pingpong, 8 << 20}}}
+	result := func(link string, d, c int, seconds ...float64) Result {
+		return Result{Case: o.Cases[c], Link: link, Degrees: o.Degrees[d], Seconds: seconds, Spread: spread.Of(seconds)}
+	}
+	results := []Result{
+		result("shm", 0, 0, 2e-7, 4e-7), result("shm", 0, 1, 1e-3, 1.2e-3),
+		result("shm", 1, 0, 6e-7, 4e-7), result("shm", 1, 1, 2e-3, 2.4e-3),
+	}
+	for i := range 2 {
+		results[2+i].Ratio = new(ratios(results[2+i].Seconds, results[i].Seconds))
+	}
+	return o, results
+}
+
+var writtenWork = []Work{
+	{Degrees: []int{1, 1}, Seconds: []float64{1.5e-7, 1.6e-7}, Spread: spread.Of([]float64{1.5e-7, 1.6e-7})},
+	{Degrees: []int{2, 2}, Mirror: true, Seconds: []float64{3e-7}, Spread: spread.Of([]float64{3e-7}), Ratio: &spread.Spread{Median: 2, Q1: 1.5, Q3: 2.5}, Allocations: 0.25},
+}
+
+func TestTable(t *testing.T) {
+	var out bytes.Buffer
+	o, results := written()
+	require.NoError(t, Table(&out, o, results))
+	require.Regexp(t, `^ +shm +1,1\*? µs +MB/s +64,64\* µs +MB/s +ratio *
+ +1 +0.30 +\[0.25 0.35\] +3.33 +0.50 +\[0.45 0.55\] +2.00 +2.00 +\[1.50 2.50\]
+ +8388608 +1100 +\[1050 1150\] +7626 +2200 +\[2100 2300\] +3813 +2.00 +\[2.00 2.00\]
+\* more processes than the \d+ cores: .*\n$`, out.String())
+
+	o = Options{Degrees: [][]int{{1, 1}}, Cases: []Case{{"bcast", 128}}}
+	out.Reset()
+	require.NoError(t, Table(&out, o, []Result{{Case: o.Cases[0], Link: "tcp", Degrees: o.Degrees[0], Spread: spread.Of([]float64{5e-6})}}))
+	require.Regexp(t, `^ +tcp +float64s +1,1\*? µs *\n +bcast +128 +5.00 +\[5.00 5.00\]\n`, out.String())
+
+	out.Reset()
+	require.NoError(t, WorkTable(&out, writtenWork))
+	require.Regexp(t, `^what .*\n +replicas +ns +ratio +allocations
+ +1,1 +155 +\[152 158\] +1.00 +0.00
+ +2,2 mirror +300 +\[300 300\] +2.00 +\[1.50 2.50\] +0.25\n$`, out.String())
+}
+
+func TestBenchstat(t *testing.T) {
+	var out bytes.Buffer
+	_, results := written()
+	require.NoError(t, Benchstat(&out, append(results[1:3:3], Result{Case: Case{"bcast", 128}, Link: "tcp", Degrees: []int{1}, Seconds: []float64{5e-6}})))
+	require.NoError(t, WorkBenchstat(&out, writtenWork))
+	require.Equal(t, `BenchmarkPingpong/link=shm/degrees=1,1/bytes=8388608 1 1000000.0 ns/op 8388.6 MB/s
+BenchmarkPingpong/link=shm/degrees=1,1/bytes=8388608 1 1200000.0 ns/op 6990.5 MB/s
+BenchmarkPingpong/link=shm/degrees=64,64/bytes=1 1 600.0 ns/op 1.7 MB/s
+BenchmarkPingpong/link=shm/degrees=64,64/bytes=1 1 400.0 ns/op 2.5 MB/s
+BenchmarkBcast/link=tcp/degrees=1/float64s=128 1 5000.0 ns/op
+BenchmarkProtocol/degrees=1,1/mirror=false 1 150.0 ns/op 0.00 allocs/op
+BenchmarkProtocol/degrees=1,1/mirror=false 1 160.0 ns/op 0.00 allocs/op
+BenchmarkProtocol/degrees=2,2/mirror=true 1 300.0 ns/op 0.25 allocs/op
+`, out.String())
+}
+
+// full is an output that takes nothing.
+type full struct{}
+
+var errFull = errors.New("full")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWriteFails(t *testing.T) {
+	o, results := written()
+	require.ErrorIs(t, Table(full{}, o, results), errFull)
+	require.ErrorIs(t, WorkTable(full{}, writtenWork), errFull)
+	require.ErrorIs(t, Benchstat(full{}, results), errFull)
+	require.ErrorIs(t, WorkBenchstat(full{}, writtenWork), errFull)
+}
+
+func TestPingpongCases(t *testing.T) {
+	require.Equal(t, []Case{{Pingpong, 1}}, PingpongCases(1))
+	require.Equal(t, []Case{{Pingpong, 1}, {Pingpong, 8}, {Pingpong, 20}}, PingpongCases(20))
+	cases := PingpongCases(8 << 20)
+	require.Equal(t, []Case{{Pingpong, 2 << 20}, {Pingpong, 8 << 20}}, cases[len(cases)-2:])
+}

@@ -1,0 +1,99 @@
+package messages
+
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/comm"
+)
+
+// Pingpong is the operation between two ranks whose time is that of half a
+// round trip.
+const Pingpong = "pingpong"
+
+// Case is one thing to measure.
+type Case struct {
+	Op string `json:"op"`
+	N  int    `json:"n"` // bytes of a ping-pong, float64s of a collective operation
+}
+
+// operation is one that can be measured: start gives what a process of c calls
+// again and again.
+type operation struct {
+	name     string
+	sizes    []int
+	messages float64 // that follow each other in a call, and are counted one by one
+	start    func(c *comm.Comm, n int) func() error
+}
+
+var vectorSizes = []int{1, 128, 16384}
+
+var operations = []operation{
+	{Pingpong, nil, 2, pingpong},
+	{"barrier", []int{0}, 1, func(c *comm.Comm, _ int) func() error { return c.Barrier }},
+	{"bcast", vectorSizes, 1, vectors(func(c *comm.Comm, part, _, _ []float64) error { return comm.Bcast(c, part, 0) })},
+	{"reduce", vectorSizes, 1, vectors(func(c *comm.Comm, part, _, to []float64) error {
+		return comm.Reduce(c, part, to[:len(part)], comm.Sum, 0)
+	})},
+	{"allreduce", vectorSizes, 1, vectors(func(c *comm.Comm, part, _, to []float64) error {
+		return comm.Allreduce(c, part, to[:len(part)], comm.Sum)
+	})},
+	{"allgather", vectorSizes, 1, vectors(func(c *comm.Comm, part, _, to []float64) error { return comm.Allgather(c, part, to) })},
+	{"alltoall", vectorSizes, 1, vectors(func(c *comm.Comm, _, from, to []float64) error { return comm.Alltoall(c, from, to) })},
+}
+
+// operationNamed returns the operation of that name, or false.
+func operationNamed(name string) (operation, bool) {
+	i := slices.IndexFunc(operations, func(o operation) bool { return o.name == name })
+	if i < 0 {
+		return operation{}, false
+	}
+	return operations[i], true
+}
+
+// vectors is an operation on a part of n elements, or on n of each rank.
+func vectors(op func(c *comm.Comm, part, from, to []float64) error) func(*comm.Comm, int) func() error {
+	return func(c *comm.Comm, n int) func() error {
+		part, from, to := make([]float64, n), make([]float64, n*c.Size()), make([]float64, n*c.Size())
+		return func() error { return op(c, part, from, to) }
+	}
+}
+
+// pingpong is a round trip between ranks 0 and 1.
+func pingpong(c *comm.Comm, n int) func() error {
+	buf := make([]byte, n)
+	send := func() error { return comm.Send(c, buf, 1-c.Rank(), 0) }
+	recv := func() error {
+		_, err := comm.Recv(c, buf, 1-c.Rank(), 0)
+		return err
+	}
+	first, then := send, recv
+	if c.Rank() == 1 {
+		first, then = recv, send
+	}
+	return func() error {
+		if err := first(); err != nil {
+			return err
+		}
+		return then()
+	}
+}
+
+// CollectiveCases are all collective operations, with several sizes.
+func CollectiveCases() []Case {
+	var cases []Case
+	for _, o := range operations {
+		for _, n := range o.sizes {
+			cases = append(cases, Case{o.name, n})
+		}
+	}
+	return cases
+}
+
+// PingpongCases are messages of 1 to largest bytes.
+func PingpongCases(largest int) []Case {
+	var cases []Case
+	for n := 1; n < largest; n *= 8 {
+		cases = append(cases, Case{Pingpong, n})
+	}
+	return append(cases, Case{Pingpong, largest})
+}

@@ -1,0 +1,127 @@
+package messages
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/job"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// order says what the processes of a job measure, and where to.
+type order struct {
+	Cases []Case        `json:"cases"`
+	Time  time.Duration `json:"time"` // about as long as one case takes
+	Dir   string        `json:"dir"`  // each process leaves a file there
+}
+
+func (o order) file(p job.Process) string { return filepath.Join(o.Dir, p.String()+".json") }
+
+// Rank is the program of a job that Measure has started; arg is its only
+// argument. It does not return.
+func Rank(arg string) {
+	intra.Main(func(p *intra.Process) error {
+		var o order
+		if err := json.Unmarshal([]byte(arg), &o); err != nil {
+			return fmt.Errorf("what to measure: %w", err)
+		}
+		if err := o.warmUp(p); err != nil {
+			return fmt.Errorf("warm up: %w", err)
+		}
+		var seconds []float64
+		for _, c := range o.Cases {
+			s, err := o.measure(p, c)
+			if err != nil {
+				return fmt.Errorf("%s of %d: %w", c.Op, c.N, err)
+			}
+			seconds = append(seconds, s)
+		}
+		// Replicas differ here: each says what it saw, and the slowest counts.
+		b, err := json.Marshal(seconds)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(o.file(job.Process{Rank: p.Rank(), Replica: p.Replica()}), b, 0o666)
+	})
+}
+
+// warmUp lets the first case run for as long as several take: in the first
+// 100 ms of a job its processes find their cores, and the launcher is busy too.
+func (o order) warmUp(p *intra.Process) error {
+	op, ok := operationNamed(o.Cases[0].Op)
+	if !ok {
+		return nil // to be told when it is measured
+	}
+	_, _, err := calibrate(p, op.start(p.World(), o.Cases[0].N), 5*o.Time)
+	return err
+}
+
+// A case is timed in so many batches, of which the median counts: it does not
+// change when something else gets the core for a moment.
+const (
+	leastBatches = 3
+	mostBatches  = 15
+)
+
+// measure returns the seconds of one operation as this process sees them.
+func (o order) measure(p *intra.Process, c Case) (float64, error) {
+	op, ok := operationNamed(c.Op)
+	if !ok {
+		return 0, fmt.Errorf("there is no operation of this name")
+	}
+	call := op.start(p.World(), c.N)
+	calls, took, err := calibrate(p, call, o.Time/mostBatches)
+	if err != nil {
+		return 0, err
+	}
+	var times []float64
+	for range min(max(leastBatches, o.Time/took), mostBatches) {
+		t, err := batch(p.World(), call, calls)
+		if err != nil {
+			return 0, err
+		}
+		times = append(times, t.Seconds()/(float64(calls)*op.messages))
+	}
+	return spread.Of(times).Median, nil
+}
+
+func batch(c *comm.Comm, call func() error, calls int) (time.Duration, error) {
+	if err := c.Barrier(); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	for range calls {
+		if err := call(); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
+}
+
+// calibrate finds out how many calls take about as long as wanted. All
+// processes have to make as many, so they take the time of one of them.
+func calibrate(p *intra.Process, call func() error, wanted time.Duration) (calls int, took time.Duration, err error) {
+	for calls = 1; ; calls *= 2 {
+		t, err := batch(p.World(), call, calls)
+		if err != nil {
+			return 0, 0, err
+		}
+		if p.Rank() == 0 {
+			if t, err = intra.Once(p, func() (time.Duration, error) { return t, nil }); err != nil {
+				return 0, 0, err
+			}
+		}
+		agreed := []time.Duration{max(t, 1)}
+		if err := comm.Bcast(p.World(), agreed, 0); err != nil {
+			return 0, 0, err
+		}
+		if agreed[0] > wanted*2/3 {
+			return calls, agreed[0], nil
+		}
+	}
+}

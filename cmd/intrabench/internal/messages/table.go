@@ -1,0 +1,145 @@
+package messages
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Table writes the results as text: a table per link, with a line per case and
+// the jobs side by side.
+func Table(w io.Writer, o Options, results []Result) error {
+	crowded := false
+	for link := range slices.Chunk(results, len(o.Degrees)*len(o.Cases)) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		jobs := slices.Collect(slices.Chunk(link, len(o.Cases)))
+		fmt.Fprintf(t, "%s\t", link[0].Link)
+		if !link[0].pingpong() {
+			fmt.Fprint(t, "float64s\t")
+		}
+		for _, j := range jobs {
+			mark := ""
+			if len(job.Processes(j[0].Degrees)) > runtime.NumCPU() {
+				mark, crowded = "*", true
+			}
+			fmt.Fprintf(t, "%s%s µs\t\t", Degrees(j[0].Degrees), mark)
+			if j[0].pingpong() {
+				fmt.Fprint(t, "MB/s\t")
+			}
+			if j[0].Ratio != nil {
+				fmt.Fprint(t, "ratio\t\t")
+			}
+		}
+		fmt.Fprintln(t)
+		for i, c := range o.Cases {
+			if !link[0].pingpong() {
+				fmt.Fprintf(t, "%s\t", c.Op)
+			}
+			fmt.Fprintf(t, "%d\t", c.N)
+			for _, j := range jobs {
+				j[i].cells(t)
+			}
+			fmt.Fprintln(t)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	if crowded {
+		_, err := fmt.Fprintf(w, "* more processes than the %d cores: they take turns, which is most of their time\n", runtime.NumCPU())
+		return err
+	}
+	return nil
+}
+
+// pingpong reports whether the operation has a bandwidth.
+func (r Result) pingpong() bool { return r.Op == Pingpong }
+
+func (r Result) cells(t io.Writer) {
+	fmt.Fprintf(t, "%s\t%s\t", digits(r.Median*1e6), quartiles(r.Spread, 1e6))
+	if r.pingpong() {
+		fmt.Fprintf(t, "%s\t", digits(float64(r.N)/r.Median/1e6))
+	}
+	if r.Ratio != nil {
+		fmt.Fprintf(t, "%.2f\t%s\t", r.Ratio.Median, quartiles(*r.Ratio, 1))
+	}
+}
+
+// WorkTable writes what the protocol costs as text.
+func WorkTable(w io.Writer, results []Work) error {
+	fmt.Fprintln(w, "what the protocol does for a message of 1 byte in each process, without link and waiting:")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "replicas\tns\t\tratio\t\tallocations\t")
+	for _, r := range results {
+		ratio, around := "1.00", ""
+		if r.Ratio != nil {
+			ratio, around = fmt.Sprintf("%.2f", r.Ratio.Median), quartiles(*r.Ratio, 1)
+		}
+		fmt.Fprintf(t, "%s\t%.0f\t%s\t%s\t%s\t%.2f\t\n", r.name(), r.Median*1e9, quartiles(r.Spread, 1e9), ratio, around, r.Allocations)
+	}
+	return t.Flush()
+}
+
+// name tells the protocols from each other.
+func (w Work) name() string {
+	if w.Mirror {
+		return Degrees(w.Degrees) + " mirror"
+	}
+	return Degrees(w.Degrees)
+}
+
+// Benchstat writes every sample as a line of go test -bench, for benchstat.
+func Benchstat(w io.Writer, results []Result) error {
+	for _, r := range results {
+		name := fmt.Sprintf("Benchmark%s%s/link=%s/degrees=%s", strings.ToUpper(r.Op[:1]), r.Op[1:], r.Link, Degrees(r.Degrees))
+		for _, s := range r.Seconds {
+			var err error
+			if r.pingpong() {
+				_, err = fmt.Fprintf(w, "%s/bytes=%d 1 %.1f ns/op %.1f MB/s\n", name, r.N, s*1e9, float64(r.N)/s/1e6)
+			} else {
+				_, err = fmt.Fprintf(w, "%s/float64s=%d 1 %.1f ns/op\n", name, r.N, s*1e9)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// WorkBenchstat is Benchstat for what the protocol costs.
+func WorkBenchstat(w io.Writer, results []Work) error {
+	for _, r := range results {
+		for _, s := range r.Seconds {
+			if _, err := fmt.Fprintf(w, "BenchmarkProtocol/degrees=%s/mirror=%v 1 %.1f ns/op %.2f allocs/op\n",
+				Degrees(r.Degrees), r.Mirror, s*1e9, r.Allocations); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Degrees writes degrees like 2,1.
+func Degrees(d []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(d), "[]"), " ", ",")
+}
+
+// quartiles writes those of a spread.
+func quartiles(s spread.Spread, scale float64) string {
+	return fmt.Sprintf("[%s %s]", digits(s.Q1*scale), digits(s.Q3*scale))
+}
+
+// digits writes a number of any size with digits that mean something.
+func digits(v float64) string {
+	if v < 100 {
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// asRank makes intrabench a process of a job that it has started itself.
+const asRank = "-rank"
+
+// workMessages is how many messages a round passes to find out what the
+// protocol costs.
+const workMessages = 20_000
+
+// messageFlags are those of the measurements of messages.
+type messageFlags struct {
+	messages.Options
+	format
+	quiet bool
+}
+
+// newMessageFlags defines them.
+func newMessageFlags(name string, links, degrees string) (*flag.FlagSet, *messageFlags) {
+	fs, f := newFlags(name), &messageFlags{}
+	f.Links, _ = parseLinks(links)
+	f.Degrees, _ = parseAllDegrees(degrees)
+	fs.Func("link", fmt.Sprintf("`kinds` of links, comma-separated (default %s)", links), func(s string) (err error) {
+		f.Links, err = parseLinks(s)
+		return err
+	})
+	fs.Func("degrees", fmt.Sprintf("`degrees` of the ranks of each job, separated by spaces (default %q)", degrees), func(s string) (err error) {
+		f.Degrees, err = parseAllDegrees(s)
+		return err
+	})
+	fs.IntVar(&f.Rounds, "rounds", 7, "how often every job runs, in turn")
+	fs.DurationVar(&f.Time, "time", 30*time.Millisecond, "about how long a job measures each size")
+	fs.BoolVar(&f.json, "json", false, "write JSON, every sample included")
+	fs.BoolVar(&f.benchstat, "benchstat", false, "write lines for benchstat, one per sample")
+	fs.BoolVar(&f.quiet, "quiet", false, "do not tell on standard error what runs now")
+	return fs, f
+}
+
+// measure starts the jobs.
+func (f *messageFlags) measure(ctx context.Context) ([]messages.Result, error) {
+	if f.Rounds < 1 || f.Time <= 0 {
+		return nil, errors.New("-rounds and -time must be positive")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the executable of the processes: %w", err)
+	}
+	f.Program = []string{self, asRank}
+	var before func(int)
+	if !f.quiet {
+		before = func(round int) { fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, f.Rounds) }
+	}
+	return messages.Measure(ctx, f.Options, before)
+}
+
+// write writes what was measured, and work if there is any.
+func (f *messageFlags) write(out io.Writer, results []messages.Result, work []messages.Work) error {
+	switch {
+	case f.json:
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			CPU      string            `json:"cpu"`
+			Cores    int               `json:"cores"`
+			Go       string            `json:"go"`
+			Results  []messages.Result `json:"results"`
+			Protocol []messages.Work   `json:"protocol,omitempty"`
+		}{cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), results, work})
+	case f.benchstat:
+		fmt.Fprintf(out, "goos: %s\ngoarch: %s\npkg: github.com/intrahpc/intra/comm\ncpu: %s\n",
+			runtime.GOOS, runtime.GOARCH, cpuid.CPU.BrandName)
+		if err := messages.Benchstat(out, results); err != nil {
+			return err
+		}
+		return messages.WorkBenchstat(out, work)
+	}
+	fmt.Fprintf(out, "%s, %d cores, %s; %d rounds in alternation: median [quartiles]\n\n",
+		cpuid.CPU.BrandName, runtime.NumCPU(), runtime.Version(), f.Rounds)
+	if err := messages.Table(out, f.Options, results); err != nil || work == nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	return messages.WorkTable(out, work)
+}
+
+// runPingpong measures half round trips and bandwidth of messages between two
+// ranks, without and with replicas.
+func runPingpong(ctx context.Context, args []string, out io.Writer) error {
+	fs, f := newMessageFlags("pingpong", "shm,unix,tcp", "1,1 2,1 2,2")
+	largest := fs.Int("max", 8<<20, "largest message in `bytes`")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	if *largest < 1 {
+		return errors.New("-max must be at least 1")
+	}
+	for _, d := range f.Degrees {
+		if len(d) != 2 {
+			return fmt.Errorf("-degrees %s: a ping-pong has two ranks", messages.Degrees(d))
+		}
+	}
+	f.Cases = messages.PingpongCases(*largest)
+	results, err := f.measure(ctx)
+	if err != nil {
+		return err
+	}
+	work, err := messages.MeasureWork(ctx, f.Degrees, f.Rounds, workMessages)
+	if err != nil {
+		return err
+	}
+	return f.write(out, results, work)
+}
+
+// runCollectives measures collective operations, without and with replicas.
+func runCollectives(ctx context.Context, args []string, out io.Writer) error {
+	fs, f := newMessageFlags("collectives", "shm", "1,1 2,2 1,1,1,1")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	f.Cases = messages.CollectiveCases()
+	results, err := f.measure(ctx)
+	if err != nil {
+		return err
+	}
+	return f.write(out, results, nil)
+}
+
+// parseLinks reads "shm,unix".
+func parseLinks(s string) ([]string, error) {
+	kinds := []string{job.LinkSHM, job.LinkUnix, job.LinkTCP}
+	links := strings.Split(s, ",")
+	for _, l := range links {
+		if !slices.Contains(kinds, l) {
+			return nil, fmt.Errorf("unknown link %q: want some of %s", l, strings.Join(kinds, ","))
+		}
+	}
+	return links, nil
+}
+
+// parseAllDegrees reads "1,1 2,1".
+func parseAllDegrees(s string) ([][]int, error) {
+	var all [][]int
+	for d := range strings.FieldsSeq(s) {
+		var degrees []int
+		for f := range strings.SplitSeq(d, ",") {
+			n, err := strconv.Atoi(f)
+			if err != nil || n < 1 || n > sdr.MaxReplicas {
+				return nil, fmt.Errorf("degrees %q: want numbers from 1 to %d, like 2,1", d, sdr.MaxReplicas)
+			}
+			degrees = append(degrees, n)
+		}
+		all = append(all, degrees)
+	}
+	if all == nil {
+		return nil, errors.New("want the degrees of at least one job, like 2,1")
+	}
+	return all, nil
+}
