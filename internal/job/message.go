@@ -145,7 +145,7 @@ func DecodeMessage(b []byte) (*Message, error) {
 		ok = ok && m.Reply != nil
 	case KindSuspect, KindMended:
 		ok = ok && m.Process != nil
-	case KindTrace, KindReject, KindRefuse, KindStart, KindRelease, KindEnd:
+	case KindTrace, KindDrained, KindReject, KindRefuse, KindStart, KindRelease, KindEnd:
 	default:
 		return nil, fmt.Errorf("%w: unknown kind %q", ErrMessage, m.Kind)
 	}
