@@ -43,6 +43,11 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Kills = append(c.Kills, k)
 		return err
 	})
+	fs.Func("weibull", "kill processes at random, `shape=S,mtbf=T`: the times between two failures of the\njob have a Weibull distribution of that shape and mean, like shape=0.7,mtbf=20s", func(s string) (err error) {
+		c.Weibull, err = launch.ParseWeibull(s)
+		return err
+	})
+	seed := fs.Uint64("seed", 1, "`number` from which the kills of -weibull follow")
 	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, on which its tasks run side by side (with -check\nthey run one after the other)")
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and differing replicas")
@@ -84,6 +89,12 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	}
 	if c.Verbose && c.Quiet {
 		return nil, errors.New("-v and -quiet contradict each other: give one")
+	}
+	switch {
+	case c.Weibull != nil:
+		c.Weibull.Seed = *seed
+	case given["seed"]:
+		return nil, errors.New("-seed is for -weibull: give both")
 	}
 	var err error
 	if c.Degrees, err = resolveDegrees(given, *n, *r, *degrees); err != nil {

@@ -53,6 +53,7 @@ type head struct {
 	left      int // members not gone
 	failures  []failure
 	kills     []scheduledKill
+	injected  *injection // nil: not asked for
 	signalled os.Signal
 	finished  time.Time
 	stdin     stdin

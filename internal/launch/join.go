@@ -78,6 +78,7 @@ func (h *head) startIfReady() {
 	h.phase, h.joined = working, time.Now()
 	h.eventf("all have joined")
 	h.armKills()
+	h.inject()
 }
 
 // link gives each pair of processes its link and each process its list of

@@ -20,6 +20,7 @@ type Config struct {
 	Ring    int     // size of a shared-memory ring in bytes
 	Limit   float64 // bandwidth of a link in bytes per second; 0: as fast as it is
 	Kills   []job.Kill
+	Weibull *Weibull // kills at random; nil: none
 	Sched   string
 	Check   bool
 	Threads int      // workers that run the tasks of a process; 0 means 1

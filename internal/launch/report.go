@@ -12,19 +12,20 @@ import (
 // report is what -report writes. Times are in seconds since all processes had
 // joined.
 type report struct {
-	ExitCode    int       `json:"exit_code"`
-	Error       string    `json:"error"`
-	Ranks       int       `json:"ranks"`
-	Degrees     []int     `json:"degrees"`
-	Link        string    `json:"link"`
-	Limit       float64   `json:"limit,omitempty"` // of a link, in bytes per second
-	Threads     int       `json:"threads"`         // workers of each process
-	WallSeconds float64   `json:"wall_seconds"`
-	IntraTag    bool      `json:"intra_tag"`
-	Failures    []failure `json:"failures"`
-	Kills       []kill    `json:"kills"`
-	counts                // sums over all processes
-	Processes   []process `json:"processes"`
+	ExitCode    int        `json:"exit_code"`
+	Error       string     `json:"error"`
+	Ranks       int        `json:"ranks"`
+	Degrees     []int      `json:"degrees"`
+	Link        string     `json:"link"`
+	Limit       float64    `json:"limit,omitempty"` // of a link, in bytes per second
+	Threads     int        `json:"threads"`         // workers of each process
+	WallSeconds float64    `json:"wall_seconds"`
+	IntraTag    bool       `json:"intra_tag"`
+	Failures    []failure  `json:"failures"`
+	Kills       []kill     `json:"kills"`
+	Weibull     *injection `json:"weibull,omitempty"`
+	counts                 // sums over all processes
+	Processes   []process  `json:"processes"`
 
 	TaskTypes map[string]taskType `json:"task_types"`
 }
@@ -91,6 +92,7 @@ func (h *head) report(code int) *report {
 		Threads:   max(h.config.Threads, 1),
 		Failures:  append([]failure{}, h.failures...),
 		Kills:     []kill{},
+		Weibull:   h.injected,
 		Processes: []process{},
 		TaskTypes: make(map[string]taskType),
 	}
