@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/transport"
 )
 
@@ -21,7 +22,7 @@ const (
 	OrderCancel   OrderKind = "cancel"   // there will be no cut: a rank has finished
 	OrderTransfer OrderKind = "transfer" // Number, Process: in the cut, give this newcomer state and position
 	OrderAdmit    OrderKind = "admit"    // Number, Joined: these newcomers live from here on; answer Admitted
-	OrderGo       OrderKind = "go"       // Number, Next, Plan: leave the cut
+	OrderGo       OrderKind = "go"       // Number, Next, Plan, Set, Savers: leave the cut
 	OrderComplete OrderKind = "complete" // Number: the backup is at all its holders, older ones are void
 	OrderRenew    OrderKind = "renew"    // Number, Rank, Process: give this process the copy of the rank
 	OrderRollback OrderKind = "rollback" // Generation, Number, Peers, Deals: back to that cut; answer Ready
@@ -41,6 +42,8 @@ type Order struct {
 	Peers      []Peer    `json:"peers,omitempty"` // all that take part in a rollback
 	Plan       []Copy    `json:"plan,omitempty"`  // one per rank
 	Deals      []Deal    `json:"deals,omitempty"`
+	Set        uint64    `json:"set,omitempty"`    // of files to be written; 0 = none
+	Savers     []Process `json:"savers,omitempty"` // who writes them, one per rank
 }
 
 // Copy is the plan for the backup of one rank: the process that copies its
@@ -86,6 +89,7 @@ const (
 	ReplyJoined   ReplyKind = "joined"   // Number: a newcomer has its state
 	ReplyAdmitted ReplyKind = "admitted" // Number: the newcomers are known here
 	ReplyStored   ReplyKind = "stored"   // Number, Rank: holds the copy of this rank
+	ReplySaved    ReplyKind = "saved"    // Set, Number: the File of its rank is written, or not, because of Text
 	ReplyReady    ReplyKind = "ready"    // Generation: back at the cut, nothing of the life before is on its way here
 )
 
@@ -100,4 +104,8 @@ type Reply struct {
 	Rank        int       `json:"rank,omitempty"`
 	Seconds     float64   `json:"seconds,omitempty"` // what a backup has held up the program
 	Bytes       int64     `json:"bytes,omitempty"`   // of state
+
+	Set  uint64           `json:"set,omitempty"`
+	File *checkpoint.File `json:"file,omitempty"`
+	Text string           `json:"text,omitempty"`
 }

@@ -33,6 +33,9 @@ type cluster struct {
 	spares  int
 	broken  rule
 
+	files      map[uint64]map[int]slot // per set: what each rank wrote
+	publishing []uint64                // sets that are being made complete
+
 	complete uint64 // the last backup that was announced
 	rolling  bool
 }
@@ -66,18 +69,19 @@ type proc struct {
 	orders   []any  // from the head, not handled yet: job.Order, connected, died
 	says     []any  // to the head: job.Reply, or finished
 
-	waits  bool    // a newcomer without its state
-	joiner *Member // of a newcomer with its state, not yet admitted
-	inPt   bool    // inside a safe point
-	begun  bool    // its first safe point was seen
-	point  uint64
-	value  uint64
-	got    map[uint64]uint64 // values of the rank before it, by safe point
-	made   map[uint64]uint64 // own values that it can send
-	known  map[*proc]bool    // that it takes messages from
-	gone   map[*proc]bool    // that it was told are dead
-	slots  Slots[slot]
-	done   bool
+	waits   bool    // a newcomer without its state
+	joiner  *Member // of a newcomer with its state, not yet admitted
+	inPt    bool    // inside a safe point
+	begun   bool    // its first safe point was seen
+	point   uint64
+	value   uint64
+	got     map[uint64]uint64 // values of the rank before it, by safe point
+	made    map[uint64]uint64 // own values that it can send
+	known   map[*proc]bool    // that it takes messages from
+	gone    map[*proc]bool    // that it was told are dead
+	slots   Slots[slot]
+	done    bool
+	writing []job.Reply // files that are being written
 
 	member bool           // it was live once, as the head sees it
 	told   map[int]uint64 // the last backup of each rank that the head knows it to hold
@@ -110,7 +114,7 @@ func mix(a, b, k uint64) uint64 {
 
 func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 	c.Degrees = degrees
-	cl := &cluster{rng: rand.New(rand.NewPCG(seed, 3)), steps: steps, left: make(map[string][]string), seen: make(map[string]int), spares: c.Spares}
+	cl := &cluster{rng: rand.New(rand.NewPCG(seed, 3)), steps: steps, left: make(map[string][]string), files: make(map[uint64]map[int]slot), seen: make(map[string]int), spares: c.Spares}
 	cl.head = NewHead(c)
 	n := len(degrees)
 	for r := range degrees {
@@ -195,6 +199,10 @@ func (c *cluster) apply(acts []Action) {
 		case Dismiss:
 			q.dead, q.declared = true, true
 			c.seen["dismissed"]++
+		case Publish:
+			c.publish(a)
+		case Abandon:
+			c.seen["abandoned"]++
 		case Lose:
 			c.lost = fmt.Sprintf("rank %d: %s", a.To.Rank, a.Why)
 			if c.possible() && !c.noProcess() {
@@ -265,6 +273,12 @@ func (c *cluster) run() error {
 					moves = append(moves, func() { c.deliver(i) })
 				}
 			}
+		}
+		if len(c.publishing) > 0 {
+			moves = append(moves, func() {
+				c.head.Published(c.publishing[0])
+				c.publishing = c.publishing[1:]
+			})
 		}
 		if len(moves) == 0 {
 			return fmt.Errorf("hang: %s", c.state())

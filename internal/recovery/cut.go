@@ -175,14 +175,19 @@ func (h *Head) admit() {
 	h.tell(live, job.Order{Kind: job.OrderAdmit, Number: h.cut.number, Joined: joined})
 }
 
-// leave ends the cut. If it is a planned one, a backup is taken in it.
+// leave ends the cut. In a planned one a backup is taken, or files are written.
 func (h *Head) leave() {
 	number := h.cut.number
 	o := job.Order{Kind: job.OrderGo, Number: number}
-	if number == h.next {
+	if number == h.backupAt {
 		o.Plan = h.backup(number)
-		h.next = number + h.interval()
+		h.backupAt = number + h.interval()
 	}
+	if number == h.filesAt {
+		o.Set, o.Savers = h.save(number)
+		h.filesAt = number + h.config.Files.Every
+	}
+	h.next = earlier(h.backupAt, h.filesAt)
 	o.Next = h.next
 	h.rate.left(number, h.now)
 	h.cut = cut{}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -14,6 +15,10 @@ type Config struct {
 	Start   bool   // new processes may be started for lost ones
 	Spares  int    // processes that wait without a rank
 	Backup  Policy // when backups are taken
+	Files   Files
+	// From is the safe point at which all processes begin, in a job that goes
+	// on from files; 0: they begin anew.
+	From uint64
 	// Host tells hosts apart, so that a backup does not die with its rank. The
 	// zero value puts every process on one host.
 	Host func(job.Process) string
@@ -42,6 +47,10 @@ type Head struct {
 	cut      cut
 	round    uint64 // of asking
 	next     uint64 // the planned cut, 0 if there is none
+	backupAt uint64 // the next cut for a backup, 0 if there is none
+	filesAt  uint64 // and for files
+	set      uint64 // the number of the next set of files
+	saving   saving
 	rate     rate
 	complete *backup // that a rollback can go to
 	attempt  *backup // being stored
@@ -94,6 +103,8 @@ const (
 	Connect                   // make links between the newcomer To and all Peers, which answer Linked
 	Dismiss                   // the newcomer To is not needed any more
 	Lose                      // give up: rank To.Rank is lost, Why says why nothing could save it
+	Publish                   // make the Set of Files complete and call Published
+	Abandon                   // the Set will not be complete, Why says why
 )
 
 // Action is one thing to be done.
@@ -104,25 +115,45 @@ type Action struct {
 	Order job.Order
 	Peers []job.Process
 	Why   string
+	Set   uint64
+	Cut   uint64
+	Files []checkpoint.File
 }
 
-// NewHead returns the decisions for a job whose processes all start anew.
+// NewHead returns the decisions for a job whose processes all start together.
 func NewHead(c Config) *Head {
 	h := &Head{config: c, of: make(map[job.Process]*seat), births: 1, spares: c.Spares}
 	if h.config.Host == nil {
 		h.config.Host = func(job.Process) string { return "" }
 	}
 	for _, p := range job.Processes(c.Degrees) {
-		s := &seat{process: p, standing: live, birth: 1, life: 1}
+		s := &seat{process: p, standing: live, birth: 1, life: 1, safe: c.From > 0}
 		s.to(Running)
 		h.seats, h.of[p] = append(h.seats, s), s
 	}
-	h.next = c.Backup.first(len(c.Degrees))
+	if c.From > 0 {
+		h.rate.left(c.From, 0)
+	}
+	if first := c.Backup.first(len(c.Degrees)); first > 0 {
+		h.backupAt = c.From + first
+	}
+	if c.Files.Every > 0 {
+		h.filesAt, h.set = c.From+c.Files.Every, c.Files.First
+	}
+	h.next = earlier(h.backupAt, h.filesAt)
 	return h
 }
 
 // Next is the first planned cut, for the processes' setup.
 func (h *Head) Next() uint64 { return h.next }
+
+// earlier returns the lower of two cuts, of which 0 is none.
+func earlier(a, b uint64) uint64 {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
 
 // Generation counts the rollbacks so far.
 func (h *Head) Generation() uint32 { return h.generation }
@@ -256,6 +287,7 @@ func (h *Head) Died(p job.Process, birth uint32, itself bool, now time.Duration)
 		}
 	}
 	h.backupDeath(p, birth)
+	h.writerDeath(p, birth)
 	h.failure(alive)
 	return h.advance()
 }
@@ -293,6 +325,10 @@ func (h *Head) Reply(p job.Process, birth uint32, r job.Reply, now time.Duration
 				s.linked[q.process] = true
 			}
 		}
+		return h.advance()
+	}
+	if r.Kind == job.ReplySaved { // the state of a cut does not depend on it
+		h.saved(s, r)
 		return h.advance()
 	}
 	if r.Generation != h.generation {

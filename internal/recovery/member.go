@@ -25,6 +25,8 @@ type Member struct {
 	left     bool // Go was heard
 	plan     []job.Copy
 	copied   bool
+	set      uint64        // of the files to be written, 0: none
+	savers   []job.Process // who writes them
 	copying  bool          // something was copied ahead at this safe point
 	donate   []job.Process // newcomers to copy to ahead of the cut
 	transfer []job.Process // newcomers to give all to in it
@@ -54,6 +56,7 @@ const (
 	Transfer                 // give it what it lacks and the position, then call Transferred
 	Admit                    // make Joined live, then call Admitted
 	Copy                     // copy the state for the backup of cut Number, to be sent to Process
+	Save                     // write the state of cut Number to a file of Set
 	Leave                    // the cut is over
 	GiveUp                   // the cut is cancelled, after Drain or in the middle of it
 	Back                     // the job goes back: return the error that says so
@@ -65,6 +68,7 @@ type Step struct {
 	Number  uint64
 	Process job.Process
 	Joined  []job.Peer
+	Set     uint64
 }
 
 // Order takes in what the head wants. points is how many safe points the
@@ -91,6 +95,7 @@ func (m *Member) Order(o job.Order, points uint64) []job.Reply {
 		m.admit = o.Joined
 	case job.OrderGo:
 		m.left, m.plan, m.next = true, o.Plan, o.Next
+		m.set, m.savers = o.Set, o.Savers
 		m.asked, m.number = false, 0 // what comes now is about a later cut
 	case job.OrderRollback:
 		m.generation, m.rolled = o.Generation, true
@@ -170,10 +175,15 @@ func (m *Member) inCut() Step {
 		m.copied = true
 		return Step{Kind: Copy, Number: m.point, Process: m.plan[i].Holder}
 	}
+	if set := m.set; set > 0 && slices.Contains(m.savers, m.self) {
+		m.set = 0
+		return Step{Kind: Save, Number: m.point, Set: set}
+	}
 	s := Step{Kind: Leave, Number: m.point, Joined: m.admit}
 	m.point, m.at = 0, 0
 	m.drained, m.admitted, m.left, m.copied = false, false, false, false
 	m.admit, m.plan, m.transfer = nil, nil, nil
+	m.set, m.savers = 0, nil
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -19,6 +20,9 @@ func (q *proc) moves() []func() {
 	}
 	if q.dead {
 		return all
+	}
+	if len(q.writing) > 0 {
+		all = append(all, q.written)
 	}
 	if len(q.orders) > 0 {
 		all = append(all, q.order)
@@ -62,6 +66,32 @@ func (q *proc) heard() {
 	case finishedWord:
 		c.apply(c.head.Finished(q.p, q.birth, c.now))
 	}
+}
+
+// written: a file is written, or cannot be.
+func (q *proc) written() {
+	r := q.writing[0]
+	q.writing = q.writing[1:]
+	if q.c.rng.IntN(10) == 0 {
+		r.File, r.Text = nil, "no space left on device"
+	}
+	q.says = append(q.says, r)
+}
+
+// publish makes a set complete: all its files are of the same cut, and hold
+// the state of each rank at it.
+func (c *cluster) publish(a Action) {
+	c.seen["publish"]++
+	if len(a.Files) != len(c.want) {
+		c.fail("set %d has %d files", a.Set, len(a.Files))
+	}
+	for rank, f := range a.Files {
+		s, ok := c.files[a.Set][rank]
+		if !ok || f.Rank != rank || s.number != a.Cut || f.Bytes != int64(a.Cut) || s.value != c.want[rank][a.Cut] {
+			c.fail("set %d at %d: rank %d has the file %+v with state of %d", a.Set, a.Cut, rank, f, s.number)
+		}
+	}
+	c.publishing = append(c.publishing, a.Set)
 }
 
 // order handles the next word of the head.
@@ -265,6 +295,16 @@ func (q *proc) step(s Step) {
 		if to := c.current(s.Process); to != nil {
 			c.data = append(c.data, &packet{from: q, to: to, kind: "slot", gen: q.gen, full: q.slots.Full(), rank: q.p.Rank, slot: q.now()})
 		}
+	case Save:
+		if c.files[s.Set] == nil {
+			c.files[s.Set] = make(map[int]slot)
+		}
+		if old, ok := c.files[s.Set][q.p.Rank]; ok {
+			c.fail("rank %d wrote its file of set %d twice: at %d and %d", q.p.Rank, s.Set, old.number, s.Number)
+		}
+		c.files[s.Set][q.p.Rank] = q.now()
+		q.writing = append(q.writing, job.Reply{Kind: job.ReplySaved, Generation: q.gen, Number: s.Number, Set: s.Set,
+			File: &checkpoint.File{Rank: q.p.Rank, Bytes: int64(s.Number)}})
 	case Leave:
 		clear(q.made) // what is retained from before the cut is freed
 		key := fmt.Sprint(q.gen, " ", s.Number)

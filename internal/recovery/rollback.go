@@ -112,6 +112,7 @@ func (h *Head) restore() {
 		}
 		s.standing, s.linked = live, nil
 	}
+	h.abandon("the job goes back to a backup")
 	h.generation++
 	h.births++
 	h.back = rollback{phase: restoring, number: h.complete.number, begun: true}
@@ -161,9 +162,11 @@ func (h *Head) resume() {
 		s.to(Running)
 		s.attempts, s.safe = 0, true
 	}
-	if h.config.Backup.on() {
-		h.next = h.back.number + h.interval()
+	h.backupAt = h.back.number + h.interval()
+	if h.config.Files.Every > 0 {
+		h.filesAt = h.back.number + h.config.Files.Every
 	}
+	h.next = earlier(h.backupAt, h.filesAt)
 	h.rate.left(h.back.number, h.now)
 	h.back = rollback{}
 	h.tell(live, job.Order{Kind: job.OrderResume, Next: h.next})

@@ -24,6 +24,9 @@ func schedule(seed uint64) *cluster {
 	case 1, 2:
 		config.Backup.Every = 1 + uint64(rng.IntN(4))
 	}
+	if rng.IntN(3) == 0 {
+		config.Files = Files{Every: 1 + uint64(rng.IntN(5)), First: 1 + uint64(rng.IntN(3))}
+	}
 	c := newCluster(seed, degrees, config, 3+uint64(rng.IntN(25)))
 	c.crashes = rng.IntN(7)
 	return c
@@ -53,6 +56,7 @@ func TestSchedules(t *testing.T) {
 	t.Log(seen)
 	for _, what := range []string{
 		"join", "transfer", "dismissed", "order renew", "order resume", "order cancel", "order complete",
+		"publish", "abandoned",
 		"death newcomer", "death rollback", "death drained", "death safe point", "death running",
 		"lost: there is no complete backup", "lost: no backup was asked for", "lost: no process is left to take its place",
 	} {
