@@ -26,6 +26,10 @@ type Report struct {
 	// to a backup.
 	Replaced  []string
 	Rollbacks int
+	// Sets are the numbers of the sets of checkpoint files that were completed;
+	// Warnings says which ones were not, or could not be used.
+	Sets     []uint64
+	Warnings []string
 	// Tasks counts the bodies run by the last process in each place.
 	Tasks map[string]int64
 }
@@ -91,6 +95,18 @@ func Backup(every uint64) Option {
 	return func(_ *testing.T, o *Options) { o.Local.Backup = every }
 }
 
+// Checkpoint has the state of the job written to files in dir every so many
+// safe points.
+func Checkpoint(dir string, every uint64) Option {
+	return func(_ *testing.T, o *Options) { o.Local.Files, o.Local.Every = dir, every }
+}
+
+// Restart begins the job with the newest usable files in dir. The degrees need
+// not be those of the job that wrote them.
+func Restart(dir string) Option {
+	return func(_ *testing.T, o *Options) { o.Local.Restart = dir }
+}
+
 // Fails lets the job fail; its error is in the report.
 func Fails() Option { return func(_ *testing.T, o *Options) { o.fails = true } }
 
@@ -117,7 +133,10 @@ func Run(t *testing.T, spec intra.Spec, run func(*intra.Process) error, opts ...
 	for _, p := range o.Local.Joined {
 		r.Replaced = append(r.Replaced, p.String())
 	}
-	r.Rollbacks = o.Local.Rollbacks
+	r.Rollbacks, r.Sets = o.Local.Rollbacks, o.Local.Sets
+	for _, w := range o.Local.Warnings {
+		r.Warnings = append(r.Warnings, w.Error())
+	}
 	r.Tasks = make(map[string]int64)
 	for p, s := range o.Local.Stats {
 		r.Tasks[p.String()] = s.TasksRun

@@ -14,13 +14,7 @@ func (e *engine) copyState(number uint64, holder job.Process) error {
 	if err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
-	at := e.cutAt
-	if at == nil {
-		if at, err = e.position(number); err != nil {
-			return err
-		}
-	}
-	encoded, err := at.append(nil)
+	encoded, err := e.positionInCut(number)
 	if err != nil {
 		return err
 	}

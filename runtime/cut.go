@@ -48,6 +48,8 @@ func (e *engine) step(s recovery.Step, seen uint64) (err error) {
 		return e.admit(s.Joined)
 	case recovery.Copy:
 		return e.copyState(s.Number, s.Process)
+	case recovery.Save:
+		return e.save(s.Number, s.Set)
 	case recovery.Leave:
 		e.unlocked(func() {
 			if len(s.Joined) == 0 { // else it was done when they were admitted

@@ -70,6 +70,9 @@ type engine struct {
 	given     []given
 	resumed   uint32 // generation
 
+	writer *checkpoint.Writer // of files; nil before the first one
+	saving atomic.Int64       // files that are being written
+
 	deaths deaths
 }
 

@@ -37,7 +37,7 @@ func enter(run func(*Process) error) int {
 	if runtime.GOMAXPROCS(0) < 2 {
 		runtime.GOMAXPROCS(2)
 	}
-	session, err := job.Join(ctx, job.Hello{Tag: Tagged})
+	session, err := job.Join(ctx, job.Hello{Tag: Tagged, Tasks: tasks})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "intra:", err)
 		return exitRefused
@@ -66,13 +66,14 @@ func enter(run func(*Process) error) int {
 	})
 	e.silence = silenceOutput
 	released := make(chan struct{})
-	e.begin()
-	go func() {
-		if code, over := e.follow(cancel, released); over {
-			os.Exit(code)
-		}
-	}()
-	err = e.live(run, released)
+	if err = e.begin(); err == nil {
+		go func() {
+			if code, over := e.follow(cancel, released); over {
+				os.Exit(code)
+			}
+		}()
+		err = e.live(run, released)
+	}
 	e.trace.flush(session)
 	if err != nil {
 		f := failure(err)

@@ -26,8 +26,14 @@ func (e *engine) messaging() sdr.Config {
 
 // begin starts the links and, unless this process is given its place later,
 // the messaging engine.
-func (e *engine) begin() {
-	if !e.setup.Newcomer {
+func (e *engine) begin() error {
+	switch {
+	case e.setup.Newcomer:
+	case e.setup.Restart != nil:
+		if err := e.restart(); err != nil {
+			return err
+		}
+	default:
 		e.msgs.Store(sdr.NewEngine(e.messaging()))
 	}
 	e.wires.mu.Lock()
@@ -37,6 +43,7 @@ func (e *engine) begin() {
 		e.poller.Add(w.link)
 	}
 	go e.report()
+	return nil
 }
 
 // live is the life of the process in the job: it runs the program, again if
@@ -54,6 +61,9 @@ func (e *engine) live(program func(*Process) error, released <-chan struct{}) er
 		}
 		if err == nil {
 			e.trace.flush(e.head)
+			if err = e.written(); err != nil {
+				return err
+			}
 			if err = e.head.Finish(e.snapshot()); err != nil {
 				return fmt.Errorf("report the end: %w", err)
 			}

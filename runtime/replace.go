@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/transport"
@@ -35,7 +36,7 @@ func (l *local) apply(acts []recovery.Action) bool {
 			s.tell(a.Order)
 		case recovery.Start:
 			setup := l.setup(a.To, a.Birth)
-			setup.Newcomer = true
+			setup.Newcomer, setup.Restart = true, nil
 			s := newSeat(l, setup, make(map[job.Process]transport.Link))
 			s.newcomer = true
 			l.seats[a.To] = s
@@ -49,6 +50,11 @@ func (l *local) apply(acts []recovery.Action) bool {
 			s := l.seats[a.To]
 			s.dismissed = true
 			s.tell(job.Release{})
+		case recovery.Publish:
+			set := &checkpoint.Set{Job: l.files.Job, Number: a.Set, Cut: a.Cut, Files: a.Files}
+			l.sitting.Go(func() { l.publish(set) }) // the processes wait for their files, and so are still there
+		case recovery.Abandon:
+			l.want.Warnings = append(l.want.Warnings, fmt.Errorf("checkpoint set %d is given up: %s", a.Set, a.Why))
 		case recovery.Lose:
 			l.why = a.Why
 			return false

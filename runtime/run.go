@@ -36,9 +36,12 @@ func Run(ctx context.Context, spec Spec, run func(*Process) error) error {
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	defer l.cancel(nil)
 	l.spec, l.degrees, l.program, l.began = spec, degrees, run, time.Now()
-	if l.want.Replace || l.want.Backup > 0 {
-		l.recovery = recovery.NewHead(recovery.Config{Degrees: degrees, Start: l.want.Replace,
-			Backup: recovery.Policy{Every: l.want.Backup}})
+	if l.want.Replace || l.want.Backup > 0 || l.want.Every > 0 || l.want.Restart != "" {
+		c := recovery.Config{Degrees: degrees, Start: l.want.Replace, Backup: recovery.Policy{Every: l.want.Backup}}
+		if err := l.openFiles(&c); err != nil {
+			return fmt.Errorf("intra.Run: %w", err)
+		}
+		l.recovery = recovery.NewHead(c)
 	}
 	all := job.Processes(degrees)
 	if err := l.connect(spec.Link, all); err != nil {
@@ -80,6 +83,8 @@ type local struct {
 	mu       sync.Mutex
 	recovery *recovery.Head // nil: what dies stays dead
 	why      string         // nothing could save the job
+	files    *job.Files     // nil: none are written
+	restart  *job.Restart   // nil: the program begins anew
 	verdicts []job.Verdict
 	through  map[int]bool // ranks without which the others can do
 	over     bool
@@ -92,6 +97,7 @@ func (l *local) setup(p job.Process, birth uint32) job.Setup {
 		Check: l.spec.Check, Sched: l.want.Sched, Threads: l.want.Threads, Kills: l.killsOf(p)}
 	if l.recovery != nil {
 		s.Recovery, s.Next = true, l.recovery.Next()
+		s.Files, s.Restart = l.files, l.restart
 	}
 	return s
 }

@@ -54,14 +54,18 @@ func (s *seat) live(run func(*Process) error) {
 	}
 	e = newEngine(s.ctx, s, links, func(k job.Kill) { s.die(k, e) })
 	e.receive, e.decisions.never = s.job.want.Receive, s.job.want.Share
-	e.begin()
+	began := e.begin()
 	var follower sync.WaitGroup
 	follower.Go(func() { e.follow(s.cancel, released) })
 	ended := make(chan struct{})
 	go func() {
 		// A kill point ends the goroutine of the program wherever it is.
 		defer close(ended)
-		if err := e.live(run, released); err != nil {
+		err := began
+		if err == nil {
+			err = e.live(run, released)
+		}
+		if err != nil {
 			s.failed(err)
 		}
 	}()

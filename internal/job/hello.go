@@ -18,9 +18,10 @@ import (
 const Version = 1
 
 // Hello is what a process says of itself when it joins. A program fills in
-// Tag; Join fills in the rest.
+// Tag and Tasks; Join fills in the rest.
 type Hello struct {
 	Tag       bool   `json:"tag"`        // the program was built with the intra tag
+	Tasks     int    `json:"tasks"`      // that it cuts a section into
 	Build     string `json:"build"`      // build ID of the executable
 	ByteOrder string `json:"byte_order"` // of memory: little or big
 	Arch      string `json:"arch"`       // GOARCH

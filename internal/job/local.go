@@ -13,6 +13,9 @@ type Local struct {
 	Threads  int    // workers of each replica; 0 means 1
 	Replace  bool   // processes that died are replaced
 	Backup   uint64 // a backup every so many safe points; 0: none
+	Files    string // where checkpoint files are written, "" for nowhere
+	Every    uint64 // safe points from one set of files to the next
+	Restart  string // where the state to begin with is, "" for nowhere
 
 	// What happened, filled in before Run returns.
 	Fired     []bool // for each of Kills
@@ -21,6 +24,8 @@ type Local struct {
 	Former    []Stats           // of those that died and were replaced
 	Joined    []Process         // that took the place of a dead one, in order
 	Rollbacks int
+	Sets      []uint64 // that were completed
+	Warnings  []error  // about sets of files
 }
 
 // Receive says where updates are received that do not lie whole in the memory

@@ -82,6 +82,9 @@ type Setup struct {
 	Newcomer bool   `json:"newcomer,omitempty"`
 	Recovery bool   `json:"recovery,omitempty"`
 	Next     uint64 `json:"next,omitempty"`
+
+	Files   *Files   `json:"files,omitempty"`   // nil: none are written
+	Restart *Restart `json:"restart,omitempty"` // nil: the program begins anew
 }
 
 // Peer is another process of the job that has joined.
@@ -163,5 +166,8 @@ func (s *Setup) valid() bool {
 		}
 	}
 	p := s.Self
+	if s.Restart != nil && len(s.Restart.Set.Files) != len(s.Degrees) {
+		return false
+	}
 	return s.Threads >= 0 && p.Rank >= 0 && p.Rank < len(s.Degrees) && p.Replica >= 0 && p.Replica < s.Degrees[p.Rank]
 }

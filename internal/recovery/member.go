@@ -137,7 +137,7 @@ func (m *Member) Next() Step {
 		return Step{Kind: Back}
 	case m.point == 0:
 		return Step{}
-	case m.rest:
+	case m.rest && !m.left: // a cut that all have left was one
 		if m.drained {
 			m.drained, m.at = false, 0
 			return Step{Kind: GiveUp}

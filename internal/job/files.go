@@ -1,0 +1,33 @@
+package job
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/checkpoint"
+)
+
+// Files says where the processes write the state of their ranks when they are
+// told to, and of which job it is.
+type Files struct {
+	Dir string         `json:"dir"`
+	Job checkpoint.Job `json:"job"`
+}
+
+// Restart says with which files the processes begin.
+type Restart struct {
+	Dir string         `json:"dir"`
+	Set checkpoint.Set `json:"set"`
+}
+
+// Describe returns what this process says of itself when it joins a job. tasks
+// is the number of tasks that the program cuts a section into.
+func Describe(tag bool, tasks int) (Hello, error) {
+	h := Hello{Tag: tag, Tasks: tasks}
+	return h, h.describe()
+}
+
+// Files says of which job the files of the process are, in one of so many
+// ranks.
+func (h *Hello) Files(ranks int) checkpoint.Job {
+	return checkpoint.Job{Build: h.Build, Arch: fmt.Sprintf("%s %s-endian, math %s", h.Arch, h.ByteOrder, h.Math), Ranks: ranks, Tasks: h.Tasks}
+}
