@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -103,15 +104,16 @@ func (o Options) run(ctx context.Context, link string, degrees []int) ([]float64
 		return nil, err
 	}
 	var said bytes.Buffer
+	report := filepath.Join(dir, "report.json")
 	code := launch.Run(ctx, launch.Config{
 		Degrees: degrees, Link: link, Ring: job.DefaultRing, Program: append(slices.Clone(o.Program), string(arg)),
-		Quiet: true, Stdout: &said, Stderr: &said,
+		Quiet: true, Report: report, Stdout: &said, Stderr: &said,
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if code != launch.ExitOK {
-		return nil, fmt.Errorf("the job ended with exit code %d: %s", code, bytes.TrimSpace(said.Bytes()))
+		return nil, fmt.Errorf("the job ended with exit code %d: %s\n%s", code, verdict(report), bytes.TrimSpace(said.Bytes()))
 	}
 	slowest := make([]float64, len(o.Cases))
 	for _, p := range job.Processes(degrees) {
@@ -131,4 +133,17 @@ func (o Options) run(ctx context.Context, link string, degrees []int) ([]float64
 		}
 	}
 	return slowest, nil
+}
+
+// verdict returns what the report of a job says about its end.
+func verdict(report string) string {
+	var doc struct{ Error string }
+	b, err := os.ReadFile(report)
+	if err == nil {
+		err = json.Unmarshal(b, &doc)
+	}
+	if err != nil {
+		return fmt.Sprintf("there is no report (%v)", err)
+	}
+	return doc.Error
 }

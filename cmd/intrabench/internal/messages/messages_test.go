@@ -56,13 +56,15 @@ func TestMeasure(t *testing.T) {
 
 func TestMeasureFails(t *testing.T) {
 	_, err := Measure(t.Context(), options(t, Case{"barrier", 0}, Case{"applause", 7}), nil)
-	require.ErrorContains(t, err, "ranks with 1,1 replicas over shm: the job ended with exit code 1: ")
+	require.ErrorContains(t, err, "ranks with 1,1 replicas over shm: the job ended with exit code 1: rank ")
 	require.ErrorContains(t, err, "applause of 7: there is no operation of this name")
 
 	o := options(t, Case{"barrier", 0})
 	o.Program = []string{o.Program[0], "-test.run=^$"} // ends without joining
 	_, err = Measure(t.Context(), o, nil)
-	require.ErrorContains(t, err, "the job ended with exit code")
+	require.ErrorContains(t, err, "the job ended with exit code 1: rank ")
+	require.ErrorContains(t, err, "it never joined the job")
+	require.Contains(t, verdict("nowhere"), "there is no report (open nowhere: ")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err = Measure(ctx, options(t, Case{"barrier", 0}), func(int) { cancel() })
