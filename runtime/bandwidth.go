@@ -1,6 +1,7 @@
 package intra
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -9,8 +10,10 @@ import (
 // the long ones, one after the other, or given beforehand.
 type bandwidth struct {
 	mu      sync.Mutex
-	perByte float64 // nanoseconds; 0: not known
-	least   float64 // of perByte, for a link with a limit
+	perByte float64     // nanoseconds; 0: not known
+	least   float64     // of perByte, for a link with a limit
+	recent  [16]float64 // measured last
+	n       int
 	last    time.Duration
 }
 
@@ -35,6 +38,8 @@ func (b *bandwidth) sent(bytes int, from, to time.Duration) {
 		return
 	}
 	now := max(took/float64(bytes), b.least)
+	b.recent[b.n%len(b.recent)] = now
+	b.n++
 	if b.perByte == 0 {
 		b.perByte = now
 		return
@@ -47,4 +52,16 @@ func (b *bandwidth) time(bytes int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return time.Duration(b.perByte * float64(bytes))
+}
+
+// atBest is time without what a peer adds that does not read at once, since it
+// computes or has not come yet: as long as the fastest of the last updates
+// took.
+func (b *bandwidth) atBest(bytes int) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.n == 0 {
+		return time.Duration(b.perByte * float64(bytes))
+	}
+	return time.Duration(slices.Min(b.recent[:min(b.n, len(b.recent))]) * float64(bytes))
 }

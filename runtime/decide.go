@@ -27,8 +27,9 @@ type decisionKey struct {
 
 const (
 	// samples is how many sections a time is the median of: a single one
-	// says little on a busy machine.
-	samples = 5
+	// says little on a busy machine. Where the updates do not explain that
+	// sharing took longer, the machine may, and it takes more of them.
+	samples, many = 5, 15
 	// warmUp sections are not measured: they touch memory for the first time.
 	warmUp = 2
 	// A decision changes only for a gain of a tenth, so that noise does not
@@ -49,7 +50,8 @@ const (
 // lossy says of how many samples of sharing each must be how much longer than
 // the time alone, in percent, for sharing to be given up before the window is
 // full. A single sample may be the fault of a busy machine; unless the updates
-// explain it, it has to be beyond that.
+// explain it, it has to be beyond that. They do if they take more than an
+// eighth of the time alone.
 var lossy = []struct {
 	samples   int
 	percent   time.Duration
@@ -59,34 +61,47 @@ var lossy = []struct {
 // decision is what is known of one kind of section.
 type decision struct {
 	runs      uint64
-	shared    window // durations of whole sections that were shared
+	quotients window // of whole sections that were shared and what they take alone, as durations: 1 s is 1
 	alone     window // what all bodies take here, without sharing
 	replicate bool
 	pause     uint64        // sections from one trial of sharing to the next
 	transfer  time.Duration // of the updates, 0 if that is not known
 }
 
+// execution is how a section went on this replica.
+type execution struct {
+	policy  sched.Policy
+	took    time.Duration
+	spent   time.Duration // in bodies
+	ran     int           // bodies
+	tasks   int
+	workers int
+	met     bool // a peer took part
+}
+
 // window holds the last few of a series of durations.
 type window struct {
-	last [samples]time.Duration
+	last [many]time.Duration
 	n    int
 }
 
 func (w *window) add(d time.Duration) {
-	w.last[w.n%samples] = d
+	w.last[w.n%many] = d
 	w.n++
 }
 
-func (w *window) full() bool { return w.n >= samples }
-
-func (w *window) median() time.Duration {
-	s := w.last
-	n := min(w.n, samples)
+// median returns that of the newest, up to so many.
+func (w *window) median(most int) time.Duration {
+	var s [many]time.Duration
+	n := min(w.n, most)
+	for i := range n {
+		s[i] = w.last[(w.n-1-i)%many]
+	}
 	slices.Sort(s[:n])
 	return s[n/2]
 }
 
-func (w *window) least() time.Duration { return slices.Min(w.last[:min(w.n, samples)]) }
+func (w *window) least() time.Duration { return slices.Min(w.last[:min(w.n, many)]) }
 
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
 
@@ -114,7 +129,7 @@ func (d *decision) policy(transfer time.Duration) sched.Policy {
 	switch {
 	case d.replicate && !d.trial():
 		return sched.Replicate
-	case d.replicate || d.shared.n > 0 || transfer < negligible:
+	case d.replicate || d.quotients.n > 0 || transfer < negligible:
 		return sched.Adaptive
 	case d.alone.n == 0 && transfer < forbidding:
 		return sched.Adaptive
@@ -142,38 +157,62 @@ func (d *decision) giveUp(shared, alone time.Duration) {
 	d.replicate = true
 }
 
-// learn takes in a section that ran with that policy and took that long; of
-// its n bodies this replica ran some, in the time spent, on so many workers:
-// alone it would take as many rounds of them as that needs.
-func (d *decision) learn(p sched.Policy, took, spent time.Duration, ran, n, workers int) {
+// learn takes in how a section went. Alone this replica would have taken as
+// many rounds of its workers as the bodies need. Each section is compared with
+// what that one would have taken: those of one kind may differ, and the window
+// must not mix them.
+func (d *decision) learn(o execution) {
 	warming := d.runs <= warmUp
-	if ran == 0 || warming && d.alone.n >= foresight {
+	if warming && d.alone.n >= foresight {
 		return
 	}
-	rounds := (n + workers - 1) / workers
-	d.alone.add(spent * time.Duration(rounds) / time.Duration(ran))
-	if warming {
-		return
-	}
-	if p == sched.Replicate {
-		d.shared = window{} // the next trial stands for itself
-		return
-	}
-	d.shared.add(took)
-	shared, alone := d.shared.median(), d.alone.median()
+	var alone time.Duration
 	switch {
-	case !d.shared.full():
-		least := d.shared.least()
-		explained := d.transfer > alone/8
+	case o.ran > 0:
+		rounds := (o.tasks + o.workers - 1) / o.workers
+		alone = o.spent * time.Duration(rounds) / time.Duration(o.ran)
+		d.alone.add(alone)
+	case d.alone.n > 0: // the peers were here before and have done everything
+		alone = d.alone.median(samples)
+	}
+	if warming || alone == 0 {
+		return
+	}
+	if o.policy == sched.Replicate {
+		d.quotients = window{} // the next trial stands for itself
+		return
+	}
+	took := o.took
+	if o.ran == o.tasks && !o.met {
+		// The peers are far behind or ahead, which is not the fault of
+		// sharing. With them here, half of the bodies would have run, half
+		// of the updates been sent and the other half received.
+		took -= alone / 2
+	}
+	d.quotients.add(time.Duration(float64(took) / float64(alone) * float64(one)))
+	d.judge(d.transfer > alone/8)
+}
+
+// one is a quotient of 1.
+const one = time.Second
+
+// judge decides by the sections that were shared; explained says that it can
+// be the updates that took long.
+func (d *decision) judge(explained bool) {
+	n, q := d.quotients.n, d.quotients.median(samples)
+	switch {
+	case n < samples:
 		for _, l := range lossy {
-			if d.shared.n == l.samples && least > alone*l.percent/100 && (explained || !l.explained) {
-				d.giveUp(shared, alone)
+			if n == l.samples && d.quotients.least() > one*l.percent/100 && (explained || !l.explained) {
+				d.giveUp(q, one)
 			}
 		}
-	case shared > alone+alone/hysteresis:
-		d.giveUp(shared, alone)
-	case shared < alone-alone/hysteresis:
+	case q < one-one/hysteresis:
 		d.replicate = false
+	case !explained && n < many:
+	case !explained && d.quotients.median(many) <= one+one/hysteresis:
+	case q > one+one/hysteresis:
+		d.giveUp(q, one)
 	}
 }
 

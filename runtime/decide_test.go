@@ -19,11 +19,11 @@ type kind struct {
 // section runs one and returns how.
 func (k *kind) section() sched.Policy {
 	p := k.policy(k.transfer)
+	e := execution{policy: p, took: k.shared, spent: k.alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
 	if p == sched.Replicate {
-		k.learn(p, k.alone, k.alone, 16, 16, 1)
-	} else {
-		k.learn(p, k.shared, k.alone/2, 8, 16, 1)
+		e.took, e.spent, e.ran, e.met = k.alone, k.alone, 16, false
 	}
+	k.learn(e)
 	return p
 }
 
@@ -144,12 +144,21 @@ func TestBandwidth(t *testing.T) {
 		b.sent(1e6, 100*ms, time.Duration(102+2*i)*ms)
 	}
 	require.InDelta(t, float64(2*ms), float64(b.time(1e6)), float64(ms)/100)
+	// A peer that does not read makes updates slow, but not the link.
+	b.sent(1e6, 1000*ms, 1001*ms)
+	for i := range 10 {
+		b.sent(1e6, 2000*ms, time.Duration(2100+100*i)*ms)
+	}
+	require.Equal(t, ms, b.atBest(1e6))
+	require.Greater(t, b.time(1e6), 50*ms)
 
 	b = bandwidth{}
 	b.limit(0.5e9)
 	require.Equal(t, 2*ms, b.time(1e6))
+	require.Equal(t, 2*ms, b.atBest(1e6))
 	b.sent(1e6, 0, ms/10) // the burst of the token bucket
 	require.Equal(t, 2*ms, b.time(1e6))
+	require.Equal(t, 2*ms, b.atBest(1e6))
 }
 
 // What a replica would take alone is counted in rounds of all its workers.
@@ -157,7 +166,75 @@ func TestDecisionWithWorkers(t *testing.T) {
 	const ms = time.Millisecond
 	for workers, want := range map[int]time.Duration{1: 16 * ms, 2: 8 * ms, 3: 6 * ms, 4: 4 * ms, 16: ms, 20: ms} {
 		var d decision
-		d.learn(sched.Replicate, 100*ms, 8*ms, 8, 16, workers)
-		require.Equal(t, want, d.alone.median(), "%d workers", workers)
+		d.learn(execution{policy: sched.Replicate, took: 100 * ms, spent: 8 * ms, ran: 8, tasks: 16, workers: workers})
+		require.Equal(t, want, d.alone.median(samples), "%d workers", workers)
+	}
+}
+
+// While a replica is far ahead of its peers or far behind, its sections say
+// little about sharing: ahead, it runs everything and tells peers that are not
+// there; behind, everything is here before it has begun. None of the two may
+// give up what pays as soon as both are there; but what takes much longer than
+// the bodies even so is given up.
+func TestDecisionWithoutPeers(t *testing.T) {
+	const ms = time.Millisecond
+	tests := []struct {
+		name     string
+		e        execution
+		transfer time.Duration
+		word     string
+	}{
+		{"ahead, with small updates", execution{took: 15 * ms, spent: 10 * ms, ran: 16}, 0, "share"},
+		{"ahead, with large ones that pay", execution{took: 14 * ms, spent: 10 * ms, ran: 16}, 2 * ms, "share"},
+		{"ahead, with larger ones", execution{took: 30 * ms, spent: 10 * ms, ran: 16}, 8 * ms, "replicate"},
+		{"behind", execution{took: ms / 10}, 2 * ms, "share"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k := kind{shared: 6 * ms, alone: 10 * ms, transfer: tt.transfer}
+			k.count(warmUp + 1)
+			for range 100 {
+				e := tt.e
+				e.policy, e.tasks, e.workers = k.policy(tt.transfer), 16, 1
+				if e.policy == sched.Replicate {
+					e.took, e.spent, e.ran = 10*ms, 10*ms, 16
+				}
+				k.learn(e)
+			}
+			require.Equal(t, tt.word, k.word())
+		})
+	}
+}
+
+// A machine that others use too makes sections slow now and then, and those
+// without a long update in particular are not the link's fault.
+func TestDecisionOnABusyMachine(t *testing.T) {
+	const ms = time.Millisecond
+	for transfer, want := range map[time.Duration]string{0: "share", 4 * ms: "replicate"} {
+		k := kind{shared: 5 * ms, alone: 10 * ms, transfer: transfer}
+		k.count(warmUp)
+		for range 20 {
+			k.shared = 12 * ms
+			k.count(7)
+			k.shared = 5 * ms
+			k.count(8)
+		}
+		require.Equal(t, want, k.word(), "updates take %v", transfer)
+	}
+	k := kind{shared: 12 * ms, alone: 10 * ms} // always: the many small frames cost that
+	k.count(1000)
+	require.Equal(t, "replicate", k.word())
+}
+
+// Sections of one kind of which every other takes four times as long are
+// compared each with itself.
+func TestDecisionAboutUnequalSections(t *testing.T) {
+	k := kind{transfer: time.Millisecond / 2}
+	for i := range 1000 {
+		k.alone = time.Duration(1+3*(i%2)) * time.Millisecond
+		if k.shared = k.alone * 6 / 10; i%3 == 0 {
+			k.shared = 0 // all was here before
+		}
+		require.Equal(t, sched.Adaptive, k.section(), "section %d", i)
 	}
 }

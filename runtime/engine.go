@@ -172,7 +172,7 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 	if policy == sched.Adaptive {
 		var bytes int
 		s.decision, bytes = e.decisions.about(s)
-		policy = s.decision.policy(e.bandwidth.time(bytes * (len(e.peers) - 1) / len(e.peers)))
+		policy = s.decision.policy(e.bandwidth.atBest(bytes * (len(e.peers) - 1) / len(e.peers)))
 	}
 	s.policy = policy
 	return e.machine.Enter(section.Entry{

@@ -203,6 +203,10 @@ func (r *receiver) word(m update.Message, u section.Update, payload []byte) {
 		if err := e.machine.Claimed(u, e.now()); err != nil {
 			e.fail(err)
 		}
+	case update.KindEntered:
+		if err := e.machine.Entered(u); err != nil {
+			e.fail(err)
+		}
 	case update.KindBye:
 		if err := e.machine.Finished(from, m.Section); err != nil {
 			e.fail(err)

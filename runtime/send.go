@@ -66,6 +66,17 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 	}
 }
 
+// entered tells the peers that this replica has come to s and will send
+// nothing for it: those that are behind need not send it what they run before.
+func (w *worker) entered(s *Section) {
+	for _, link := range w.e.peers {
+		if link != nil {
+			w.out = append(w.out, outgoing{link: link, frame: w.e.parcel(update.Message{Kind: update.KindEntered,
+				Section: w.e.machine.Number(), Tasks: len(s.tasks), Signature: w.e.machine.Signature()})})
+		}
+	}
+}
+
 // claimWith puts the claim of a task into an update that has not left yet.
 func (w *worker) claimWith(link transport.Link, task int) bool {
 	for i := range w.out {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/sched"
 )
 
 // share completes s together with the other replicas [INTRA, Algorithm 1,
@@ -26,7 +27,8 @@ func (e *engine) share(s *Section) error {
 	e.machine.Leave()
 	e.completed(s, begun)
 	if s.decision != nil && len(s.tasks) > 0 {
-		s.decision.learn(s.policy, e.now()-begun, s.inBodies, s.ran, len(s.tasks), s.crew.size)
+		s.decision.learn(execution{policy: s.policy, took: e.now() - begun, spent: s.inBodies,
+			ran: s.ran, tasks: len(s.tasks), workers: s.crew.size, met: e.machine.Met()})
 		e.stats.of(s.tasks[0].task).Decision = s.decision.word()
 	}
 	return nil
@@ -55,6 +57,9 @@ func (e *engine) work(s *Section) error {
 		err = e.perform(acts)
 	}
 	w := &e.workers[0]
+	if s.decision != nil && s.policy == sched.Replicate {
+		w.entered(s)
+	}
 	for err == nil && e.err == nil && s.crew.end == nil {
 		seen := e.changes.Load()
 		step, acts := e.machine.Next(e.now())

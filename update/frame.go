@@ -19,6 +19,7 @@ const (
 	KindOnceHave                   // "I hold the result of this Once"
 	KindOnceQuery                  // "do you hold it? I know of so many deaths"
 	KindOnceNone                   // the answer "no" to a query
+	KindEntered                    // "I am in this section and will send nothing for it"
 )
 
 // Message is the meaning of a frame on the section channel.
@@ -61,7 +62,7 @@ func ParseMessage(h *transport.Header) (Message, error) {
 	}
 	const most = 1 << 40
 	switch {
-	case h.Channel != transport.ChannelSection || m.Kind < KindUpdate || m.Kind > KindOnceNone:
+	case h.Channel != transport.ChannelSection || m.Kind < KindUpdate || m.Kind > KindEntered:
 		return m, fmt.Errorf("%w: channel %d, kind %d", ErrMessage, h.Channel, h.Kind)
 	case h.Args[1] > most || h.Args[2] > most || (m.Kind <= KindClaim && m.Task >= m.Tasks):
 		return m, fmt.Errorf("%w: task %d of %d", ErrMessage, h.Args[1], h.Args[2])

@@ -43,6 +43,7 @@ type wire struct {
 type frame struct {
 	update Update
 	claim  bool
+	in     bool // its sender has entered the section and will send nothing
 	bye    bool
 	words  []uint64
 	torn   int  // > 0: only so many words were handed over before the death
@@ -251,6 +252,11 @@ func (n *node) enter() {
 		Patience: func(int) time.Duration { return 5 * time.Millisecond }}, n.c.now)
 	n.err = err
 	n.perform(acts)
+	if policy == sched.Replicate {
+		for to := range n.c.nodes {
+			n.post(to, frame{in: true, update: Update{Peer: n.id, Section: n.m.Number(), Tasks: n.c.tasks[s], Signature: n.m.Signature()}})
+		}
+	}
 }
 
 // next returns the move that the protocol wants, nil if it waits for a peer.
@@ -348,6 +354,9 @@ func (n *node) deliver(from int, w *wire) {
 		pop()
 	case f.claim:
 		err = n.m.Claimed(f.update, n.c.now)
+		pop()
+	case f.in:
+		err = n.m.Entered(f.update)
 		pop()
 	case f.bye:
 		err = n.m.Finished(from, f.update.Section)

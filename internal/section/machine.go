@@ -20,6 +20,7 @@ type Machine struct {
 	sig      uint64
 	tasks    []task
 	left     int // tasks neither run nor received
+	met      bool
 	patience func(task int) time.Duration
 	now      time.Duration // of the last event that had a time
 	chain    uint64        // signature of all sections entered
@@ -153,7 +154,7 @@ type Entry struct {
 // for it early.
 func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 	m.begin(now)
-	m.open = true
+	m.open, m.met = true, false
 	m.shape = sched.Shape{Policy: e.Policy, Tasks: e.Tasks, Replicas: len(m.peers)}
 	m.sig, m.left, m.patience = e.Signature, e.Tasks, e.Patience
 	m.past[m.number%uint64(len(m.past))] = e.Signature
@@ -350,6 +351,10 @@ func (m *Machine) outlasted(p int) error {
 	}
 	return nil
 }
+
+// Met reports whether a peer has claimed a task of the open section or sent an
+// update.
+func (m *Machine) Met() bool { return m.met }
 
 // Missing returns the first task whose result a peer has to send, or this
 // replica to start, -1 if there is none.

@@ -291,6 +291,7 @@ func TestDivergence(t *testing.T) {
 		{"announced", func(r *replica) error { _, err := r.Announce(other, false); return err }, "signature"},
 		{"arrived", func(r *replica) error { _, err := r.Arrive(other, nil, false); return err }, "signature"},
 		{"claimed", func(r *replica) error { return r.Claimed(other, 0) }, "signature"},
+		{"entered", func(r *replica) error { return r.Entered(other) }, "signature"},
 		{"number of tasks", func(r *replica) error { return r.Claimed(more, 0) }, "here 2 tasks were launched, there 3"},
 		{"late", func(r *replica) error {
 			r.runAll(0)

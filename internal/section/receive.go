@@ -62,6 +62,7 @@ func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 	m.note(u.Peer, u.Section)
 	switch {
 	case placed:
+		m.met = true
 		t := &m.tasks[u.Task]
 		t.reserved = -1
 		t.state = received
@@ -88,6 +89,7 @@ func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 // that completes while the task runs here is discarded: the body has begun to
 // write what it would be applied to.
 func (m *Machine) arrived(p, task int, token any) {
+	m.met = true
 	t := &m.tasks[task]
 	t.has[p] = true
 	t.claims[p] = 0
@@ -160,7 +162,21 @@ func (m *Machine) Claimed(u Update, now time.Duration) error {
 	return nil
 }
 
+// Entered takes in that a peer has entered a section for which it will send
+// nothing. Nothing comes from it about earlier ones either.
+func (m *Machine) Entered(u Update) error {
+	m.note(u.Peer, u.Section)
+	switch {
+	case m.peers[u.Peer].dead || u.Section < m.number:
+		return m.late(u)
+	case m.isOpen(u.Section):
+		return m.agree(u.Peer, u.Task, u.Tasks, u.Signature)
+	}
+	return nil
+}
+
 func (m *Machine) claimed(p, t int) {
+	m.met = true
 	if !m.tasks[t].has[p] {
 		m.tasks[t].claims[p] = max(m.now, 1)
 	}
