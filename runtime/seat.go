@@ -211,6 +211,12 @@ func (s *seat) Fail(f job.Failure, _ job.Stats) error {
 
 // failed ends this process because its program failed.
 func (s *seat) failed(err error) {
+	s.job.mu.Lock()
+	doomed := s.doomed
+	s.job.mu.Unlock()
+	if doomed { // err is what its death looks like from inside, die says the rest
+		return
+	}
 	f := failure(err)
 	if f.Kind == job.FailDivergence || f.Kind == job.FailFinding {
 		s.job.end(err)
