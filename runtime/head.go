@@ -17,7 +17,7 @@ type head interface {
 	Finish(job.Stats) error
 	Drained() error
 	Fail(job.Failure, job.Stats) error
-	Suspect(job.Process, error)
+	Suspect(job.Endpoint, error)
 	Reply(job.Reply)
 }
 

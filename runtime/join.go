@@ -168,6 +168,7 @@ func (e *engine) arrived(l label, s stateCopy) {
 		e.image, e.startAt = s.image, at
 		e.member = recovery.NewJoiner(e.setup.Self, l.generation, l.number)
 		replies = e.member.Joined()
+		replies[0].Bytes = int64(s.image.Bytes())
 	}
 	e.mu.Unlock()
 	if l.errand == errandJoin {

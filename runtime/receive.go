@@ -286,6 +286,6 @@ func (r *receiver) Lost(h *transport.Header) {
 func (r *receiver) Closed(err error) {
 	r.e.linkClosed(r.from, r.birth)
 	if err != nil && !errors.Is(err, transport.ErrClosed) {
-		r.e.head.Suspect(r.from, err)
+		r.e.head.Suspect(job.Endpoint{Process: r.from, Incarnation: r.birth}, err)
 	}
 }

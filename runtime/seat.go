@@ -156,7 +156,7 @@ func (s *seat) Reply(r job.Reply) {
 }
 
 // Suspect implements head. Nobody dies here without the head's knowledge.
-func (s *seat) Suspect(job.Process, error) {}
+func (s *seat) Suspect(job.Endpoint, error) {}
 
 // Fired implements head.
 func (s *seat) Fired(k job.Kill, _ job.Stats) {

@@ -48,6 +48,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return err
 	})
 	seed := fs.Uint64("seed", 1, "`number` from which the kills of -weibull follow")
+	fs.BoolVar(&c.Replace, "replace", false, "start a new process in place of each that is lost; it joins at a safe point of\nthe program, with the state of a live replica")
 	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, on which its tasks run side by side (with -check\nthey run one after the other)")
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and differing replicas")
@@ -82,6 +83,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	}
 	if c.Check {
 		c.Threads = 1
+		if c.Replace {
+			return nil, errors.New("-check runs a program to find its mistakes, and replaces nobody: leave -replace out")
+		}
 	}
 	c.Program, c.Ring = fs.Args(), int(ring)
 	if c.Program[0] == "" {

@@ -130,7 +130,7 @@ func (s *script) step(name, arg string) int {
 		s.signal(syscall.Signal(n))
 	case "suspect":
 		p, _ := job.ParseProcess(arg)
-		s.session.Suspect(p, io.ErrUnexpectedEOF)
+		s.session.Suspect(job.Endpoint{Process: p, Incarnation: 1}, io.ErrUnexpectedEOF)
 	case "fail":
 		kind, text, _ := strings.Cut(arg, ":")
 		s.session.Fail(job.Failure{Kind: job.FailureKind(kind), Text: text}, s.stats)

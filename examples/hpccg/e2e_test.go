@@ -71,9 +71,18 @@ type report struct {
 	Error     string          `json:"error"`
 	Failures  []failureReport `json:"failures"`
 	Processes []struct {
-		Process job.Process `json:"process"`
-		End     string      `json:"end"`
+		Process     job.Process `json:"process"`
+		Incarnation uint32      `json:"incarnation"`
+		End         string      `json:"end"`
+		Sections    int64       `json:"sections"`
+		TasksRun    int64       `json:"tasks_run"`
 	} `json:"processes"`
+	Replacements []struct {
+		Process     job.Process `json:"process"`
+		Incarnation uint32      `json:"incarnation"`
+		Donor       job.Process `json:"donor"`
+		Bytes       int64       `json:"bytes"`
+	} `json:"replacements"`
 	Kills []struct {
 		Process job.Process `json:"process"`
 		When    string      `json:"when"`

@@ -2,10 +2,11 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
+	"os"
 	"time"
 
 	"github.com/intrahpc/intra/transport"
@@ -15,15 +16,27 @@ import (
 
 // Connect waits until every process has joined and returns a link to each
 // other one, not yet started. A process that was declared dead before its link
-// was made has none; its verdict comes from Next as any other.
+// was made has none; its verdict comes from Next as any other. A newcomer gets
+// no links here: they come from Next.
 func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, error) {
+	if s.setup.Newcomer {
+		return nil, nil
+	}
 	links, err := s.connect(ctx)
-	if err == nil && s.setup.Limit > 0 {
+	if err == nil {
 		for p, l := range links {
-			links[p] = limit.New(l, limit.Rate(s.setup.Limit))
+			links[p] = s.limited(l)
 		}
 	}
 	return links, err
+}
+
+// limited bounds the bandwidth of a link, if that was asked for.
+func (s *Session) limited(l transport.Link) transport.Link {
+	if s.setup.Limit > 0 {
+		return limit.New(l, limit.Rate(s.setup.Limit))
+	}
+	return l
 }
 
 func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, error) {
@@ -31,35 +44,62 @@ func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, erro
 	if err != nil {
 		return nil, fmt.Errorf("wait until all processes have joined: %w", err)
 	}
-	var remote []Peer
 	links := make(map[Process]transport.Link, len(peers))
+	far := make(map[Endpoint]*tcp.Lasting)
 	for _, p := range peers {
-		if p.Link == LinkTCP {
-			remote = append(remote, p)
-			continue
-		}
 		s.mu.Lock()
 		f := s.files[p.Process]
 		delete(s.files, p.Process)
+		l, err := s.open(p, f)
 		s.mu.Unlock()
-		if f == nil {
-			return nil, closeAll(links, fmt.Errorf("link to %v: the launcher sent no descriptor", p.Process))
-		}
-		l, err := OpenLink(p.Link, f, s.setup.Self.Compare(p.Process) > 0)
 		if err != nil {
 			return nil, closeAll(links, fmt.Errorf("link to %v: %w", p.Process, err))
 		}
 		links[p.Process] = l
+		if l, ok := l.(*tcp.Lasting); ok {
+			far[Endpoint{p.Process, p.Incarnation}] = l
+		}
 	}
-	if len(remote) == 0 {
-		return links, nil
+	for p, l := range far {
+		ok, err := s.awaitLink(ctx, p, l)
+		if err != nil {
+			return nil, closeAll(links, fmt.Errorf("connect the link to %v: %w", p.Process, err))
+		}
+		if !ok {
+			l.Close()
+			delete(links, p.Process)
+		}
 	}
-	far, err := s.connectTCP(ctx, remote)
-	if err != nil {
-		return nil, closeAll(links, err)
-	}
-	maps.Copy(links, far)
 	return links, nil
+}
+
+// open makes the link to a peer: of the descriptor f on the same host, else
+// over TCP. It is called with mu held.
+func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
+	if p.Link == LinkTCP {
+		return s.openTCP(p)
+	}
+	if f == nil {
+		return nil, errors.New("the launcher sent no descriptor")
+	}
+	return OpenLink(p.Link, f, s.setup.Self.Compare(p.Process) > 0)
+}
+
+// meet makes the link to a process that comes later than this one, or was
+// there before. Over TCP it has no connection yet: what is sent waits for it.
+// It is called with mu held.
+func (s *Session) meet(p Peer, files []*os.File) {
+	var f *os.File
+	if len(files) > 0 {
+		f = files[0]
+	}
+	l, err := s.open(p, f)
+	if err != nil {
+		// Without the link one of the two has to go, as when one breaks.
+		go s.doubt(Endpoint{p.Process, p.Incarnation}, fmt.Errorf("make the link: %w", err))
+		return
+	}
+	s.events = append(s.events, Connected{p.Process, p.Incarnation, s.limited(l)})
 }
 
 // awaitStart waits for the head's word that all have joined.
@@ -86,59 +126,60 @@ func (s *Session) awaitStart(ctx context.Context) ([]Peer, error) {
 // hears of it.
 const linkDoubt = 3 * time.Second
 
-// connectTCP makes links to other hosts, and waits until each has its first
-// connection or its peer was declared dead. The higher processes are dialled,
-// the lower ones dial: then, and whenever a connection is lost.
-func (s *Session) connectTCP(ctx context.Context, peers []Peer) (map[Process]transport.Link, error) {
+// network is a process's part in the links over TCP.
+type network struct {
+	secure *Secure
+	from   *net.TCPAddr            // the address that peers reach also reaches them
+	below  map[string]*tcp.Lasting // by the name of the peer, which dials
+	lower  map[string]Endpoint
+}
+
+// openTCP makes a link that has no connection yet. The higher processes are
+// dialled, the lower ones dial: now, and whenever a connection is lost. It is
+// called with mu held.
+func (s *Session) openTCP(p Peer) (transport.Link, error) {
 	self := Endpoint{s.setup.Self, s.setup.Incarnation}
-	secure, err := NewSecure(&s.secret, self.String(), s.setup.TLS)
-	if err != nil {
-		return nil, err
+	if s.listener == nil {
+		return nil, errors.New("this process was not told to listen")
 	}
-	// The address that peers reach is also the one that reaches them.
-	from := &net.TCPAddr{}
-	if a, ok := s.listener.Addr().(*net.TCPAddr); ok && !a.IP.IsUnspecified() {
-		from = &net.TCPAddr{IP: a.IP, Zone: a.Zone}
-	}
-	links := make(map[Process]transport.Link, len(peers))
-	lasting := make(map[Process]*tcp.Lasting, len(peers))
-	below := make(map[string]Process)
-	for _, p := range peers {
-		end := Endpoint{p.Process, p.Incarnation}
-		o := tcp.Options{SuspectAfter: linkDoubt, Suspect: func(err error) { s.doubt(p.Process, err) }}
-		if p.Process.Compare(self.Process) < 0 {
-			below[end.String()] = p.Process
-		} else {
-			o.Dial = func(ctx context.Context) (net.Conn, error) { return s.dial(ctx, secure, from, end, p.Address) }
-		}
-		l := tcp.NewLasting(o)
-		lasting[p.Process], links[p.Process] = l, l
-	}
-	expected := func(peer string) bool {
-		p, ok := below[peer]
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return ok && !s.dead[p]
-	}
-	go secure.Serve(s.serving, s.listener, expected, func(c net.Conn, peer string) {
-		// A connection that comes to nothing is dialled again.
-		_ = lasting[below[peer]].Adopt(c)
-	})
-	for p, l := range lasting {
-		ok, err := s.awaitLink(ctx, p, l)
+	if s.tcp == nil {
+		secure, err := NewSecure(&s.secret, self.String(), s.setup.TLS)
 		if err != nil {
-			return nil, closeAll(links, fmt.Errorf("connect the link to %v: %w", p, err))
+			return nil, err
 		}
-		if !ok {
-			l.Close()
-			delete(links, p)
+		n := &network{secure: secure, from: &net.TCPAddr{}, below: make(map[string]*tcp.Lasting), lower: make(map[string]Endpoint)}
+		if a, ok := s.listener.Addr().(*net.TCPAddr); ok && !a.IP.IsUnspecified() {
+			n.from = &net.TCPAddr{IP: a.IP, Zone: a.Zone}
 		}
+		s.tcp = n
+		go secure.Serve(s.serving, s.listener, s.expected, func(c net.Conn, peer string) {
+			s.mu.Lock()
+			l := n.below[peer]
+			s.mu.Unlock()
+			_ = l.Adopt(c) // a connection that comes to nothing is dialled again
+		})
 	}
-	return links, nil
+	n, end := s.tcp, Endpoint{p.Process, p.Incarnation}
+	o := tcp.Options{SuspectAfter: linkDoubt, Suspect: func(err error) { s.doubt(end, err) }}
+	if p.Process.Compare(self.Process) > 0 {
+		o.Dial = func(ctx context.Context) (net.Conn, error) { return s.dial(ctx, n.secure, n.from, end, p.Address) }
+		return tcp.NewLasting(o), nil
+	}
+	l := tcp.NewLasting(o)
+	n.below[end.String()], n.lower[end.String()] = l, end
+	return l, nil
+}
+
+// expected reports whether a peer may dial this process.
+func (s *Session) expected(peer string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end, ok := s.tcp.lower[peer]
+	return ok && !s.dead[end]
 }
 
 // awaitLink waits until a link has a connection, or its peer is dead: false.
-func (s *Session) awaitLink(ctx context.Context, p Process, l *tcp.Lasting) (bool, error) {
+func (s *Session) awaitLink(ctx context.Context, p Endpoint, l *tcp.Lasting) (bool, error) {
 	for {
 		s.mu.Lock()
 		changed, ended, dead := s.changed, s.err, s.dead[p]

@@ -2,7 +2,8 @@ package job
 
 import "errors"
 
-// Event is what the head tells a process: a Verdict, Release or End.
+// Event is what the head tells a process: a Verdict, Order, Connected, Release
+// or End.
 type Event interface{ event() }
 
 func (Verdict) event() {}

@@ -222,6 +222,9 @@ func FuzzDecodeMessage(f *testing.F) {
 			require.Greater(t, m.Setup.Degrees[m.Setup.Self.Rank], m.Setup.Self.Replica)
 		case KindLink:
 			require.Equal(t, 1, m.Files)
+		case KindConnect:
+			require.Len(t, m.Peers, 1)
+			require.Equal(t, m.Peers[0].Link != LinkTCP, m.Files == 1)
 		}
 	})
 }

@@ -25,12 +25,13 @@ const (
 	KindListen    Kind = "listen"    // P Address, for links over TCP
 	KindLink      Kind = "link"      // H Process and one descriptor: the link to it, on the same host
 	KindStart     Kind = "start"     // H Peers: all have joined
+	KindConnect   Kind = "connect"   // H Peers: the one that this process gets a link to, with one descriptor unless it is over TCP
 	KindVerdict   Kind = "verdict"   // H Verdict
 	KindStats     Kind = "stats"     // P Stats
 	KindTrace     Kind = "trace"     // P Trace
 	KindFired     Kind = "fired"     // P Kill, Stats: will kill itself now
-	KindSuspect   Kind = "suspect"   // P Process, Text: the link to it has ended
-	KindMended    Kind = "mended"    // P Process: the link to it works again
+	KindSuspect   Kind = "suspect"   // P Process, Incarnation, Text: the link to it has ended
+	KindMended    Kind = "mended"    // P Process, Incarnation: the link to it works again
 	KindFinish    Kind = "finish"    // P Stats: run returned nil
 	KindDrained   Kind = "drained"   // P: and nobody lacks anything that it sent
 	KindFail      Kind = "fail"      // P Failure, Stats
@@ -43,25 +44,26 @@ const (
 // Message is one message of the control connection. Which fields are set
 // depends on Kind.
 type Message struct {
-	Kind    Kind         `json:"kind"`
-	Version int          `json:"version,omitempty"`
-	Nonce   []byte       `json:"nonce,omitempty"`
-	MAC     []byte       `json:"mac,omitempty"`
-	Hello   *Hello       `json:"hello,omitempty"`
-	Setup   *Setup       `json:"setup,omitempty"`
-	Address string       `json:"address,omitempty"`
-	Process *Process     `json:"process,omitempty"`
-	Peers   []Peer       `json:"peers,omitempty"`
-	Verdict *Verdict     `json:"verdict,omitempty"`
-	Kill    *Kill        `json:"kill,omitempty"`
-	Failure *Failure     `json:"failure,omitempty"`
-	Stats   *Stats       `json:"stats,omitempty"`
-	Trace   []TraceEvent `json:"trace,omitempty"`
-	Order   *Order       `json:"order,omitempty"`
-	Reply   *Reply       `json:"reply,omitempty"`
-	Code    int          `json:"code,omitempty"`
-	Text    string       `json:"text,omitempty"`
-	Files   int          `json:"files,omitempty"` // descriptors that travel with it
+	Kind        Kind         `json:"kind"`
+	Version     int          `json:"version,omitempty"`
+	Nonce       []byte       `json:"nonce,omitempty"`
+	MAC         []byte       `json:"mac,omitempty"`
+	Hello       *Hello       `json:"hello,omitempty"`
+	Setup       *Setup       `json:"setup,omitempty"`
+	Address     string       `json:"address,omitempty"`
+	Process     *Process     `json:"process,omitempty"`
+	Incarnation uint32       `json:"incarnation,omitempty"` // in which Process began
+	Peers       []Peer       `json:"peers,omitempty"`
+	Verdict     *Verdict     `json:"verdict,omitempty"`
+	Kill        *Kill        `json:"kill,omitempty"`
+	Failure     *Failure     `json:"failure,omitempty"`
+	Stats       *Stats       `json:"stats,omitempty"`
+	Trace       []TraceEvent `json:"trace,omitempty"`
+	Order       *Order       `json:"order,omitempty"`
+	Reply       *Reply       `json:"reply,omitempty"`
+	Code        int          `json:"code,omitempty"`
+	Text        string       `json:"text,omitempty"`
+	Files       int          `json:"files,omitempty"` // descriptors that travel with it
 }
 
 // Setup is what the head tells a process about its place in the job.
@@ -134,6 +136,8 @@ func DecodeMessage(b []byte) (*Message, error) {
 		ok = ok && m.Address != ""
 	case KindLink:
 		ok = m.Files == 1 && m.Process != nil
+	case KindConnect:
+		ok = len(m.Peers) == 1 && (m.Files == 0) == (m.Peers[0].Link == LinkTCP) && m.Files <= 1
 	case KindVerdict:
 		ok = ok && m.Verdict != nil
 	case KindStats, KindFinish:

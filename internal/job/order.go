@@ -86,7 +86,7 @@ const (
 	ReplyCopied   ReplyKind = "copied"   // Process: this newcomer has a copy of all state, as of some safe points
 	ReplyCount    ReplyKind = "count"    // Round, Number: safe points entered so far
 	ReplyDrained  ReplyKind = "drained"  // Number: in the cut, with everything here that was sent before it
-	ReplyJoined   ReplyKind = "joined"   // Number: a newcomer has its state
+	ReplyJoined   ReplyKind = "joined"   // Number, Bytes: a newcomer has its state
 	ReplyAdmitted ReplyKind = "admitted" // Number: the newcomers are known here
 	ReplyStored   ReplyKind = "stored"   // Number, Rank: holds the copy of this rank
 	ReplySaved    ReplyKind = "saved"    // Set, Number: the File of its rank is written, or not, because of Text

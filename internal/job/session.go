@@ -30,8 +30,9 @@ type Session struct {
 	files   map[Process]*os.File // ends of links, until Connect takes them
 	peers   []Peer
 	started bool
-	dead    map[Process]bool
-	err     error // the connection's end
+	dead    map[Endpoint]bool
+	tcp     *network // nil until there is a link over TCP
+	err     error    // the connection's end
 }
 
 // Join makes this process a member of the job that its launcher runs. It
@@ -59,7 +60,7 @@ func newSession(ctx context.Context, in Inheritance, hello Hello) (*Session, err
 		closed:  make(chan struct{}),
 		changed: make(chan struct{}),
 		files:   make(map[Process]*os.File),
-		dead:    make(map[Process]bool),
+		dead:    make(map[Endpoint]bool),
 	}
 	s.serving, s.stop = context.WithCancel(context.Background())
 	if err := s.join(ctx, in, hello); err != nil {
@@ -137,8 +138,10 @@ func (s *Session) take(m *Message, files []*os.File) {
 	case KindStart:
 		s.peers, s.started = m.Peers, true
 	case KindVerdict:
-		s.dead[m.Verdict.Process] = true
+		s.dead[Endpoint{m.Verdict.Process, max(m.Verdict.Incarnation, 1)}] = true
 		s.events = append(s.events, *m.Verdict)
+	case KindConnect:
+		s.meet(m.Peers[0], files)
 	case KindOrder:
 		s.events = append(s.events, *m.Order)
 	case KindRelease:
@@ -239,25 +242,25 @@ func (s *Session) Fail(f Failure, st Stats) error {
 	return s.conn.Write(&Message{Kind: KindFail, Failure: &f, Stats: &st})
 }
 
-// Suspect says that the link to p has ended with err though no verdict on p
-// has come.
-func (s *Session) Suspect(p Process, err error) {
+// Suspect says that the link to a process has ended with err though no verdict
+// on it has come.
+func (s *Session) Suspect(p Endpoint, err error) {
 	text := "ended"
 	if err != nil {
 		text = clip(err.Error())
 	}
 	// Without a head Next reports it, and the suspicion means nothing.
-	_ = s.conn.Write(&Message{Kind: KindSuspect, Process: &p, Text: text})
+	_ = s.conn.Write(&Message{Kind: KindSuspect, Process: &p.Process, Incarnation: p.Incarnation, Text: text})
 }
 
 // doubt is how a link says that it has had no connection for a while, and
 // with nil that it has one again.
-func (s *Session) doubt(p Process, err error) {
+func (s *Session) doubt(p Endpoint, err error) {
 	if err != nil {
 		s.Suspect(p, err)
 		return
 	}
-	_ = s.conn.Write(&Message{Kind: KindMended, Process: &p})
+	_ = s.conn.Write(&Message{Kind: KindMended, Process: &p.Process, Incarnation: p.Incarnation})
 }
 
 // Reply tells the head something about recovery.

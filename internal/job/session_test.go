@@ -85,7 +85,7 @@ func TestSessionTellsAndIsTold(t *testing.T) {
 	require.EqualValues(t, 1, h.read(t, KindStats).Stats.Sections)
 	s.Fired(k, Stats{Sections: 2})
 	require.Equal(t, k, *h.read(t, KindFired).Kill)
-	s.Suspect(Process{0, 1}, io.ErrUnexpectedEOF)
+	s.Suspect(Endpoint{Process{0, 1}, 1}, io.ErrUnexpectedEOF)
 	require.Equal(t, io.ErrUnexpectedEOF.Error(), h.read(t, KindSuspect).Text)
 	failed := make(chan error)
 	go func() { failed <- s.Fail(Failure{FailPanic, string(make([]byte, 2*maxText))}, Stats{}) }()

@@ -14,7 +14,7 @@ import (
 // long; what it sees it tells through an observer.
 type agent interface {
 	// start starts a process; observer.started says how that went.
-	start(p job.Process)
+	start(p job.Process, r role)
 	// send hands a message to a process, if there still is one.
 	send(p job.Process, m *job.Message)
 	// link gives two processes of this host the two ends of a link.
@@ -24,6 +24,9 @@ type agent interface {
 	// feed gives p standard input, nothing at its end. It blocks until there is
 	// room for it.
 	feed(p job.Process, b []byte)
+	// quiet has observer.quiet called with n once all that p has written so far
+	// was taken. A process that is gone is never quiet.
+	quiet(p job.Process, n uint64)
 	// doubtful: the host may be about to be declared lost.
 	doubtful() bool
 	// close gives back what the agent holds, once all processes are gone.
@@ -45,6 +48,8 @@ type observer interface {
 	// output: the process has written, or will write no more if there are no
 	// bytes. It blocks until there is room; the bytes stay the agent's.
 	output(p job.Process, s stream, b []byte)
+	// quiet answers agent.quiet.
+	quiet(p job.Process, n uint64)
 	// stopped: the process has been stopped for d now.
 	stopped(p job.Process, d time.Duration)
 	// programGone: the program is gone, and the wrapper it was started by goes
@@ -65,6 +70,14 @@ type plan struct {
 	Stdin   bool     `json:"stdin"` // rank 0 has standard input
 }
 
+// role is what a process is started for.
+type role byte
+
+const (
+	first    role = iota // it is there from the beginning
+	newcomer             // it takes the place of another one
+)
+
 // hostLink is a link between two processes of one host; lower comes first in
 // Compare.
 type hostLink struct {
@@ -72,6 +85,8 @@ type hostLink struct {
 	Higher job.Process `json:"higher"`
 	Kind   string      `json:"kind"`
 	Ring   int         `json:"ring"` // size of a shared-memory ring in bytes
+	// Meet describes the two if one of them comes later than the other.
+	Meet *[2]job.Peer `json:"meet,omitempty"`
 }
 
 // stream numbers what a process writes.

@@ -4,7 +4,8 @@
 //
 // The head is one goroutine that owns the state of the job; everything else
 // (agents, the timers, the signals) posts to it and never waits for it. What
-// the head decides is in ledger, which has no clock and no I/O.
+// the head decides is in ledger, which has no clock and no I/O; what it does
+// about lost processes is in package recovery, and carried out in recovery.go.
 //
 // Processes are the business of agents, one for each host. An agent holds what
 // the kernel gives for a process, so that it sees its death at once: it is its

@@ -73,6 +73,22 @@ func (f *forwarder) release(replica int) {
 	f.room.Broadcast()
 }
 
+// stand returns where a replica stands that writes nothing now: another one
+// that takes this for its own continues as this one would.
+func (f *forwarder) stand(replica int) *lines {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sources[replica].clone()
+}
+
+// resume has a replica continue from where another one stood.
+func (f *forwarder) resume(replica int, from *lines) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sources[replica] = from.clone()
+	f.flush()
+}
+
 // freeze: the replica is crashing.
 func (f *forwarder) freeze(replica int) {
 	f.mu.Lock()

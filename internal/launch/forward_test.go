@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
 )
 
 // screen records what a console writes.
@@ -233,4 +235,45 @@ func TestProgressLineGivesWay(t *testing.T) {
 	c.notef("note")
 	c.close()
 	require.Equal(t, "1 s\r\x1b[K2 s\r\x1b[Kx\nnote\n", s.String())
+}
+
+// A replica that takes the place of a dead one continues where its donor
+// stood, in the middle of a line too, and speaks for the rank.
+func TestAReplacementContinuesTheOutput(t *testing.T) {
+	f, out, c := forwarderOn(stdout, 2)
+	defer c.close()
+	f.give(0, "a\nb")
+	f.died(0, nil, false)
+	f.give(1, "a\nb\nc\nd1")
+	at := f.stand(1)
+	f.give(1, "d2\n")
+	f.resume(0, at)
+	require.Equal(t, "a\nb\nc\nd1d2\n", out.String())
+	f.give(0, "d2\ne\nf")
+	require.Equal(t, "a\nb\nc\nd1d2\ne\n", out.String(), "the lower one speaks")
+	f.died(1, nil, false)
+	f.give(0, "\n")
+	require.Equal(t, "a\nb\nc\nd1d2\ne\nf\n", out.String())
+}
+
+// Replicas that go back print lines again, which are not seen twice; what they
+// print while they leave their old life is dropped.
+func TestOutputOfReplicasThatGoBack(t *testing.T) {
+	f, out, c := forwarderOn(stdout, 2)
+	defer c.close()
+	streams := [2]*forwarder{f, newForwarder(stderr, c, 2)}
+	both := []*outputs{newOutputs(job.Process{Rank: 0, Replica: 0}, streams), newOutputs(job.Process{Rank: 0, Replica: 1}, streams)}
+	for _, o := range both {
+		o.write(stdout, []byte("a\nb\npart"))
+	}
+	at := both[0].stand()
+	both[0].write(stdout, []byte(" of c\nd\n"))
+	require.Equal(t, "a\nb\npart of c\nd\n", out.String())
+	for _, o := range both {
+		o.sleep()
+		o.write(stdout, []byte("I was interrupted\n"))
+		o.wake(at)
+		o.write(stdout, []byte(" of c\nd\ne\n"))
+	}
+	require.Equal(t, "a\nb\npart of c\nd\ne\n", out.String())
 }

@@ -21,7 +21,7 @@ const (
 	framePlan    frameKind = iota + 1 // H order: what to start
 	frameReady                        // A readiness
 	frameProgram                      // H a piece of the program, nothing at its end
-	frameStart                        // H
+	frameStart                        // H number of the role
 	frameStarted                      // A startResult
 	frameHello                        // A job.Hello
 	frameMessage                      // H A job.Message
@@ -36,6 +36,7 @@ const (
 	frameExited                       // A exit
 	frameFailed                       // A text
 	frameRoster                       // H place
+	frameQuiet                        // H A number: what was written so far has been taken
 	frameBye                          // H the job is over
 )
 

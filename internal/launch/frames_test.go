@@ -82,7 +82,7 @@ func FuzzRemote(f *testing.F) {
 		go io.Copy(io.Discard, b)
 		r := newRemote(&job.Host{Name: "h"}, newMux(a))
 		r.observer, r.lost = deafObserver{}, func(string, *evidence) {}
-		r.start(job.Process{})
+		r.start(job.Process{}, first)
 		_ = r.take(&frame{frameKind(kind), job.Process{Rank: rank, Replica: replica}, body})
 		r.declare("over", nil)
 		b.Close()

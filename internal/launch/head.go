@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -47,10 +48,14 @@ type head struct {
 
 	phase     phase
 	ledger    *ledger
-	members   map[job.Process]*member
+	members   map[job.Process]*member // who is in each place now
+	ids       map[job.Process]*member // by what their agents know them by
+	writers   sync.Map                // their *outputs, by the same, for all goroutines
+	lost      map[agent]bool
+	recovery  *comeback      // nil: what is lost stays lost
 	doubts    map[doubt]bool // links that are reported to be without a connection
-	order     []*member
-	left      int // members not gone
+	order     []*member      // all that there ever were
+	left      int            // members not gone
 	failures  []failure
 	kills     []scheduledKill
 	injected  *injection // nil: not asked for
@@ -111,17 +116,23 @@ func (h *head) handle(m *member, msg *job.Message) {
 	case job.KindListen:
 		m.address = msg.Address
 		h.startIfReady()
+		h.recovery.arrived(m)
 	case job.KindStats:
 		m.stats = *msg.Stats
 	case job.KindFired:
 		m.stats = *msg.Stats
 		h.fire(m, *msg.Kill)
 	case job.KindSuspect:
-		h.suspect(m, *msg.Process, msg.Text)
+		h.suspect(m, *msg.Process, msg.Incarnation, msg.Text)
 	case job.KindMended:
 		h.mended(m, *msg.Process)
+	case job.KindReply:
+		h.recovery.reply(m, *msg.Reply)
 	case job.KindFinish:
 		m.stats = *msg.Stats
+		if !h.recovery.finished(m) {
+			return
+		}
 		h.eventf("%v has finished", m.process)
 		h.ledger.finish(m.process)
 		h.compare(m)
@@ -170,7 +181,7 @@ func (h *head) runFailed(m *member, f job.Failure) {
 // kill ends a process that has not gone by itself.
 func (h *head) kill(m *member) {
 	if !m.gone {
-		m.agent.signal(m.process, syscall.SIGKILL)
+		m.agent.signal(m.id, syscall.SIGKILL)
 	}
 }
 
@@ -182,10 +193,11 @@ func (h *head) fence(m *member, e ending) {
 	h.kill(m)
 }
 
-// suspect: the link from m to p has ended, and nobody has been declared dead.
-func (h *head) suspect(m *member, p job.Process, text string) {
+// suspect: the link from m to the process that began as p in that incarnation
+// has ended, and nobody has been declared dead.
+func (h *head) suspect(m *member, p job.Process, incarnation uint32, text string) {
 	other := h.members[p]
-	if other == nil || other == m {
+	if other == nil || other == m || other.birth != incarnation {
 		return
 	}
 	h.eventf("%v has lost its link to %v: %s", m.process, p, text)
@@ -227,13 +239,18 @@ func (h *head) judge(m, other *member, text string) {
 }
 
 // send hands a message to a process.
-func (h *head) send(m *member, msg *job.Message) { m.agent.send(m.process, msg) }
+func (h *head) send(m *member, msg *job.Message) { m.agent.send(m.id, msg) }
 
 // gone: a process is no more, and all that it said is known.
 func (h *head) gone(m *member) {
 	m.gone = true
 	standing := h.ledger.standing[m.process]
 	clean := h.phase == released && standing == finished && m.ending == nil
+	if m.dismissed {
+		h.left--
+		h.farewell(m)
+		return
+	}
 	if clean || h.phase == over && m.ending == nil {
 		if m.end = "ended"; clean {
 			m.end = "finished"
@@ -263,7 +280,11 @@ func (h *head) settleOutput(m *member, died, itself bool) {
 		if len(words) > 0 {
 			h.console.notef("%s", prefix(m.process, words))
 		}
-		h.post(func() { h.left-- })
+		h.post(func() {
+			h.left--
+			m.settled = true
+			h.recovery.recruit(m.process)
+		})
 	}()
 }
 
@@ -271,21 +292,31 @@ func (h *head) settleOutput(m *member, died, itself bool) {
 // others, and draws the conclusion.
 func (h *head) declare(m *member, e ending) {
 	at := h.elapsed()
-	v := h.ledger.die(m.process, e.cause, e.detail, at)
+	waited := h.ledger.standing[m.process] == coming
+	v := h.ledger.die(m.process, m.birth, e.cause, e.detail, at)
+	m.died = at
 	h.failures = append(h.failures, failure{Process: m.process, At: at.Seconds(), Cause: e.cause, Detail: e.detail, Evidence: m.evidence})
 	h.trace.failure(m.process, e.cause, e.detail)
-	if left := h.ledger.alive(m.process.Rank); left > 0 { // else the end of the job says it
+	if left := h.ledger.alive(m.process.Rank); waited {
+		h.warnf("the process that was to take the place of %v is dead (%s: %s)", m.process, e.cause, firstLine(e.detail))
+	} else if left > 0 { // else the end of the job says it
 		h.warnf("%v is dead (%s: %s), %d of %d replicas of rank %d left", m.process, e.cause, firstLine(e.detail),
 			left, h.ledger.degrees[m.process.Rank], m.process.Rank)
 	}
-	for _, other := range h.order {
-		if !other.gone && other.hello != nil {
-			h.send(other, &job.Message{Kind: job.KindVerdict, Verdict: &v})
-		}
-	}
+	h.tell(&v)
+	h.recovery.died(m, e.cause)
 	h.settle()
 	h.startIfReady()
 	h.releaseIfComplete()
+}
+
+// tell everybody about a death.
+func (h *head) tell(v *job.Verdict) {
+	for _, other := range h.order {
+		if !other.gone && other.hello != nil {
+			h.send(other, &job.Message{Kind: job.KindVerdict, Verdict: v})
+		}
+	}
 }
 
 // settle ends the job once it is decided.
@@ -341,7 +372,7 @@ func (h *head) interrupt(s os.Signal) {
 	h.phase = over
 	for _, m := range h.order {
 		if !m.gone {
-			m.agent.signal(m.process, syscall.SIGTERM)
+			m.agent.signal(m.id, syscall.SIGTERM)
 		}
 	}
 	h.after(termGrace, h.killAll)

@@ -18,11 +18,20 @@ func (h *head) deaf(m *member) {
 
 // welcome gives a process that has proved itself its place.
 func (h *head) welcome(m *member, hello *job.Hello) {
+	if m.waits {
+		if why := h.mismatch(hello); why != "" {
+			h.fence(m, ending{job.CauseFenced, "it does not fit to the others: " + why})
+			return
+		}
+		if m.dismissed {
+			return // it is being killed
+		}
+	}
 	m.hello = hello
 	h.eventf("%v has joined: process %d on %s", m.process, m.pid, m.hostName())
 	setup := &job.Setup{
 		Self:        m.process,
-		Incarnation: firstIncarnation,
+		Incarnation: m.birth,
 		Degrees:     h.ledger.degrees,
 		Check:       h.config.Check,
 		Sched:       h.config.Sched,
@@ -33,15 +42,30 @@ func (h *head) welcome(m *member, hello *job.Hello) {
 		Threads:     h.config.Threads,
 	}
 	for _, k := range h.kills {
-		if k.Process == m.process && k.Point != job.KillAfter {
+		if k.Process == m.process && k.Point != job.KillAfter && !k.fired {
 			setup.Kills = append(setup.Kills, k.Kill)
 		}
 	}
+	h.recovery.describe(m, setup)
 	h.send(m, &job.Message{Kind: job.KindSetup, Setup: setup})
+	if m.waits { // who died before is nothing to it
+		h.recovery.arrived(m)
+		return
+	}
 	for _, v := range h.ledger.verdicts {
 		h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v})
 	}
 	h.startIfReady()
+}
+
+// mismatch says why a newcomer cannot be one of this job, or "".
+func (h *head) mismatch(hello *job.Hello) string {
+	for _, m := range h.order {
+		if m.hello != nil {
+			return m.hello.Mismatch(hello)
+		}
+	}
+	return ""
 }
 
 // firstIncarnation is that of a process which replaces no other.
@@ -97,7 +121,7 @@ func (h *head) link() {
 			peers[a.process] = append(peers[a.process], b.peer(kind))
 			peers[b.process] = append(peers[b.process], a.peer(kind))
 			if kind != job.LinkTCP {
-				a.agent.link(hostLink{Lower: a.process, Higher: b.process, Kind: kind, Ring: h.config.Ring})
+				a.agent.link(hostLink{Lower: a.id, Higher: b.id, Kind: kind, Ring: h.config.Ring})
 			}
 		}
 	}
@@ -109,7 +133,22 @@ func (h *head) link() {
 }
 
 func (m *member) peer(kind string) job.Peer {
-	return job.Peer{Process: m.process, Incarnation: firstIncarnation, Link: kind, Address: m.address}
+	return job.Peer{Process: m.process, Incarnation: m.birth, Link: kind, Address: m.address}
+}
+
+// farewell: a newcomer has gone without having been needed. Those that had a
+// link to it hear that nothing more comes.
+func (h *head) farewell(m *member) {
+	m.end = "dismissed"
+	if h.phase == working {
+		v := h.ledger.die(m.process, m.birth, job.CauseExit, "not needed any more", h.elapsed())
+		h.tell(&v)
+		h.releaseIfComplete()
+	}
+	go func() {
+		m.outputs.finish(true, false)
+		h.post(func() { m.settled = true })
+	}()
 }
 
 // refuse ends a job whose processes do not belong together.

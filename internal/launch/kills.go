@@ -37,7 +37,7 @@ func (h *head) armKills() {
 func (h *head) fire(m *member, reached job.Kill) {
 	for i := range h.kills {
 		k := &h.kills[i]
-		if k.Process == m.process && k.Point == reached.Point && k.Count == reached.Count && !k.fired {
+		if k.Process == m.process && k.Kill == reached && !k.fired {
 			k.fired = true
 			m.ending = &ending{job.CauseInjected, "killed on request at " + k.When()}
 			h.eventf("%v has reached %s", m.process, k.When())

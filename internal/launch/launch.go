@@ -21,6 +21,7 @@ type Config struct {
 	Limit   float64 // bandwidth of a link in bytes per second; 0: as fast as it is
 	Kills   []job.Kill
 	Weibull *Weibull // kills at random; nil: none
+	Replace bool     // a process that was lost is replaced by a new one
 	Sched   string
 	Check   bool
 	Threads int      // workers that run the tasks of a process; 0 means 1
@@ -89,6 +90,8 @@ func Run(ctx context.Context, c Config) int {
 		secret:  job.NewSecret(),
 		ledger:  newLedger(c.Degrees),
 		members: make(map[job.Process]*member),
+		ids:     make(map[job.Process]*member),
+		lost:    make(map[agent]bool),
 		doubts:  make(map[doubt]bool),
 		posts:   make(chan func()),
 		done:    make(chan struct{}),
@@ -99,6 +102,7 @@ func Run(ctx context.Context, c Config) int {
 	for _, k := range c.Kills {
 		h.kills = append(h.kills, scheduledKill{Kill: k})
 	}
+	h.recovery = h.newComeback()
 	if h.trace, err = createTrace(c.Trace, c.Degrees, c.Threads); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
 		return ExitRefused
@@ -174,6 +178,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 	started := slices.ContainsFunc(h.order, func(m *member) bool { return m.pid != 0 })
 	if started && h.phase == released || h.ledger.decided {
 		h.warnUnfired()
+		h.recovery.warnNone()
 	}
 	code := h.code()
 	if err := h.trace.close(started); err != nil {
@@ -223,7 +228,7 @@ func (h *head) enlist(place func(job.Process) (agent, *job.Host)) {
 		streams := [2]*forwarder{newForwarder(stdout, h.console, degree), newForwarder(stderr, h.console, degree)}
 		for replica := range degree {
 			p := job.Process{Rank: rank, Replica: replica}
-			m := &member{process: p, outputs: newOutputs(p, streams)}
+			m := &member{process: p, id: p, birth: firstIncarnation, outputs: newOutputs(p, streams)}
 			m.agent, m.host = place(p)
 			switch far := h.config.Placement; {
 			case far != nil && (h.config.Link == job.LinkTCP || len(far.Hosts) > 1):
@@ -231,19 +236,25 @@ func (h *head) enlist(place func(job.Process) (agent, *job.Host)) {
 			case h.config.Link == job.LinkTCP:
 				m.listen = "127.0.0.1:0"
 			}
-			h.members[p] = m
-			h.order = append(h.order, m)
+			h.seat(m)
 		}
 	}
-	h.left = len(h.order)
+}
+
+// seat gives a process its place.
+func (h *head) seat(m *member) {
+	h.members[m.process], h.ids[m.id] = m, m
+	h.writers.Store(m.id, m.outputs)
+	h.order = append(h.order, m)
+	h.left++
 }
 
 // startAll starts all processes.
 func (h *head) startAll() {
 	for _, m := range h.order {
-		m.agent.start(m.process)
+		m.agent.start(m.id, first)
 		if h.config.Stdin != nil && m.process.Rank == 0 {
-			h.stdin.add(func(b []byte) { m.agent.feed(m.process, b) })
+			h.stdin.add(func(b []byte) { m.agent.feed(m.id, b) })
 		}
 	}
 }

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type standing int
 const (
 	running standing = iota
 	finished
+	coming // it is to take the place of a dead one, and has no state yet
 	dead
 )
 
@@ -33,6 +35,8 @@ type ledger struct {
 	standing map[job.Process]standing
 	through  map[int]bool // ranks without which the others can do
 	verdicts []job.Verdict
+	last     map[int]job.Verdict // on the last process of each rank that died while it lived
+	returns  bool                // whether a rank is lost is said by whoever can bring it back
 
 	decided bool
 	code    int
@@ -40,7 +44,7 @@ type ledger struct {
 }
 
 func newLedger(degrees []int) *ledger {
-	return &ledger{degrees: degrees, standing: make(map[job.Process]standing), through: make(map[int]bool)}
+	return &ledger{degrees: degrees, standing: make(map[job.Process]standing), through: make(map[int]bool), last: make(map[int]job.Verdict)}
 }
 
 // finish records that run returned nil in p.
@@ -57,16 +61,44 @@ func (l *ledger) drained(p job.Process) {
 	}
 }
 
-// die declares p dead. A rank is never lost, even if all its replicas die,
-// once one of them has finished and all that it sent has been received. at is the time since all had joined.
-func (l *ledger) die(p job.Process, cause job.Cause, detail string, at time.Duration) job.Verdict {
-	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Cause: cause, Detail: detail}
+// die declares dead the process that began as p in that incarnation, 0 meaning
+// the first. A rank is never lost, even if all its replicas die, once one of
+// them has finished and all that it sent has been received. at is the time
+// since all had joined.
+func (l *ledger) die(p job.Process, incarnation uint32, cause job.Cause, detail string, at time.Duration) job.Verdict {
+	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Incarnation: incarnation, Cause: cause, Detail: detail}
 	l.verdicts = append(l.verdicts, v)
+	if s := l.standing[p]; s == running || s == finished {
+		l.last[p.Rank] = v
+	}
 	l.standing[p] = dead
-	if l.alive(p.Rank) == 0 && !l.through[p.Rank] {
+	if l.alive(p.Rank) == 0 && !l.through[p.Rank] && !l.returns {
 		l.lose(v, at)
 	}
 	return v
+}
+
+// beyond decides a job that cannot go back to a state in which the rank lives,
+// and why.
+func (l *ledger) beyond(rank int, why string, at time.Duration) {
+	v, died := l.last[rank]
+	if !died { // another death has taken its backup away
+		v = l.verdicts[len(l.verdicts)-1]
+	}
+	if !l.decided {
+		l.lose(v, at)
+		l.text += "; rank " + strconv.Itoa(rank) + " could not be brought back: " + why
+	}
+}
+
+// back: the job goes back to a time before any rank had finished.
+func (l *ledger) back() {
+	clear(l.through)
+	for p, s := range l.standing {
+		if s == finished {
+			l.standing[p] = running
+		}
+	}
 }
 
 // lose decides the job by the verdict on a rank's last replica.
@@ -103,7 +135,7 @@ func (l *ledger) decide(code int, text string) {
 func (l *ledger) alive(rank int) int {
 	n := 0
 	for replica := range l.degrees[rank] {
-		if l.standing[job.Process{Rank: rank, Replica: replica}] != dead {
+		if s := l.standing[job.Process{Rank: rank, Replica: replica}]; s == running || s == finished {
 			n++
 		}
 	}
@@ -113,7 +145,7 @@ func (l *ledger) alive(rank int) int {
 // complete: every process that lives has finished.
 func (l *ledger) complete() bool {
 	for _, p := range job.Processes(l.degrees) {
-		if l.standing[p] == running {
+		if s := l.standing[p]; s == running || s == coming {
 			return false
 		}
 	}
@@ -122,10 +154,17 @@ func (l *ledger) complete() bool {
 
 // victim chooses which end of a broken link has to go: the one whose rank has
 // more live replicas, the higher one of two equals. ok is false if both are
-// the last of their ranks, which suspicion never kills.
+// the last of their ranks, which suspicion never kills. One that nobody needs
+// yet goes in any case.
 func (l *ledger) victim(p, q job.Process) (job.Process, bool) {
 	if p.Compare(q) > 0 {
 		p, q = q, p
+	}
+	if l.standing[p] == coming {
+		return p, true
+	}
+	if l.standing[q] == coming {
+		return q, true
 	}
 	a, b := l.alive(p.Rank), l.alive(q.Rank)
 	switch {

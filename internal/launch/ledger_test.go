@@ -52,7 +52,7 @@ func TestLedgerDecides(t *testing.T) {
 					continue
 				}
 				deaths++
-				require.Equal(t, job.Verdict{Epoch: deaths, Process: p, Cause: s.cause, Detail: "why"}, l.die(p, s.cause, "why", 1500*time.Millisecond))
+				require.Equal(t, job.Verdict{Epoch: deaths, Process: p, Cause: s.cause, Detail: "why"}, l.die(p, 0, s.cause, "why", 1500*time.Millisecond))
 			}
 			require.Equal(t, c.decided, l.decided)
 			require.Equal(t, c.code, l.code)

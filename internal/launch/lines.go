@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"slices"
 	"time"
 )
 
@@ -22,6 +23,11 @@ type lines struct {
 type mark struct {
 	end int
 	at  time.Time
+}
+
+// clone returns the same lines of a process that goes on.
+func (l *lines) clone() *lines {
+	return &lines{buf: slices.Clone(l.buf), first: l.first, off: l.off, marks: slices.Clone(l.marks)}
 }
 
 func (l *lines) add(b []byte) { l.buf = append(l.buf, b...) }

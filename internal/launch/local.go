@@ -3,6 +3,7 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -32,6 +33,7 @@ type local struct {
 // child is one process and the agent's ends of what it has.
 type child struct {
 	process job.Process
+	taking  [crashes]sync.Mutex // held while bytes of a stream are taken out of its pipe
 	cmd     *exec.Cmd
 	conn    *job.Conn
 	mail    *mailbox
@@ -76,8 +78,8 @@ func (a *local) parent() {
 	}
 }
 
-func (a *local) start(p job.Process) {
-	c, err := a.launch(p)
+func (a *local) start(p job.Process, r role) {
+	c, err := a.launch(p, r)
 	if err != nil {
 		go a.observer.started(p, 0, fmt.Errorf("start %v: %w", p, err))
 		return
@@ -93,7 +95,7 @@ func (a *local) start(p job.Process) {
 }
 
 // launch starts a process with its ends of everything.
-func (a *local) launch(p job.Process) (*child, error) {
+func (a *local) launch(p job.Process, r role) (*child, error) {
 	c := &child{process: p, silent: make(chan struct{}), crashed: make(chan struct{})}
 	var theirs []*os.File
 	ok := false
@@ -127,7 +129,7 @@ func (a *local) launch(p job.Process) (*child, error) {
 		Stdout: w[stdout], Stderr: w[stderr], ExtraFiles: in.Files(),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
-	if a.plan.Stdin && p.Rank == 0 {
+	if a.plan.Stdin && p.Rank == 0 && r == first { // a newcomer's state holds what was read
 		var r *os.File
 		if r, c.stdin, err = os.Pipe(); err != nil {
 			return nil, fmt.Errorf("create a pipe: %w", err)
@@ -168,11 +170,8 @@ func (a *local) pump(c *child, s stream) {
 		if c.last.Load() {
 			r.SetReadDeadline(time.Now().Add(drainTime))
 		}
-		n, err := r.Read(buf)
-		if taken += n; n > 0 && (s != crashes || taken <= maxCrash) {
-			a.observer.output(c.process, s, buf[:n])
-		}
-		if err != nil {
+		n, err := c.take(a.observer, s, buf, taken)
+		if taken += n; err != nil {
 			break
 		}
 	}
@@ -181,6 +180,74 @@ func (a *local) pump(c *child, s stream) {
 		close(c.crashed)
 	}
 	a.observer.output(c.process, s, nil)
+}
+
+// take hands one piece of what a process has written to the observer, once
+// there is some.
+func (c *child) take(o observer, s stream, buf []byte, before int) (n int, err error) {
+	if s == crashes {
+		n, err := c.pipes[s].Read(buf)
+		if n > 0 && before+n <= maxCrash {
+			o.output(c.process, s, buf[:n])
+		}
+		return n, err
+	}
+	pipe, err := c.pipes[s].SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	failed := pipe.Read(func(fd uintptr) bool {
+		c.taking[s].Lock()
+		defer c.taking[s].Unlock()
+		for n, err = unix.Read(int(fd), buf); err == unix.EINTR; {
+			n, err = unix.Read(int(fd), buf)
+		}
+		switch {
+		case err == unix.EAGAIN:
+			return false
+		case n > 0:
+			o.output(c.process, s, buf[:n])
+		case err == nil:
+			err = io.EOF
+		}
+		return true
+	})
+	return max(n, 0), errors.Join(failed, err)
+}
+
+// quiet waits until the pipes are empty: what the process says after it has
+// written comes before this, as what it has written does.
+func (a *local) quiet(p job.Process, n uint64) {
+	c := a.child(p)
+	if c == nil {
+		return
+	}
+	go func() {
+		for s := range crashes {
+			for !c.empty(s) {
+				time.Sleep(quietPoll)
+			}
+		}
+		a.observer.quiet(p, n)
+	}()
+}
+
+// quietPoll is how often the agent looks whether a pipe is empty.
+const quietPoll = 100 * time.Microsecond
+
+// empty: everything that was written to a stream has been taken.
+func (c *child) empty(s stream) bool {
+	pipe, err := c.pipes[s].SyscallConn()
+	if err != nil {
+		return true // it has ended
+	}
+	left := 0
+	err = pipe.Control(func(fd uintptr) {
+		c.taking[s].Lock()
+		defer c.taking[s].Unlock()
+		left, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	})
+	return err != nil || left == 0
 }
 
 // converse is the end of one control connection: the handshake, then all that
@@ -289,12 +356,28 @@ func (a *local) mail(p job.Process, m *job.Message, files ...*os.File) {
 
 func (a *local) link(l hostLink) {
 	lower, higher, err := job.LinkFiles(l.Kind, l.Ring)
+	if l.Meet != nil {
+		a.meet(l, lower, higher, err)
+		return
+	}
 	if err != nil {
 		go a.observer.failed(fmt.Errorf("make the link between %v and %v: %w", l.Lower, l.Higher, err))
 		return
 	}
 	a.mail(l.Lower, &job.Message{Kind: job.KindLink, Process: &l.Higher}, lower)
 	a.mail(l.Higher, &job.Message{Kind: job.KindLink, Process: &l.Lower}, higher)
+}
+
+// meet gives two processes their link of which one comes later. Where there is
+// none, one of them has to go, as when a link breaks.
+func (a *local) meet(l hostLink, lower, higher *os.File, err error) {
+	if err != nil {
+		m := &job.Message{Kind: job.KindSuspect, Process: &l.Meet[1].Process, Incarnation: l.Meet[1].Incarnation, Text: fmt.Sprintf("make it: %v", err)}
+		go a.observer.message(l.Lower, m)
+		return
+	}
+	a.mail(l.Lower, &job.Message{Kind: job.KindConnect, Peers: l.Meet[1:]}, lower)
+	a.mail(l.Higher, &job.Message{Kind: job.KindConnect, Peers: l.Meet[:1]}, higher)
 }
 
 func (a *local) feed(p job.Process, b []byte) {

@@ -11,9 +11,11 @@ import (
 // member is what the head knows of one process.
 type member struct {
 	process job.Process
-	host    *job.Host // nil in a job on this host only
-	agent   agent     // of its host
-	listen  string    // where it is to listen for links over TCP, "" if it need not
+	id      job.Process // by which its agent knows it
+	birth   uint32      // its incarnation
+	host    *job.Host   // nil in a job on this host only
+	agent   agent       // of its host
+	listen  string      // where it is to listen for links over TCP, "" if it need not
 	outputs *outputs
 
 	pid     int        // once it is started
@@ -28,6 +30,17 @@ type member struct {
 
 	evidence *evidence // of the loss of its host
 	end      string    // for the report: how it ended
+
+	// Recovery.
+	before    *member       // whose place it takes
+	waits     bool          // has no state yet
+	dismissed bool          // is not needed any more
+	settled   bool          // it is gone, and all that it wrote was taken
+	died      time.Duration // when it was declared dead
+	stood     spot          // where its output stood at a cut
+	stoodAt   uint64        // which cut
+	donor     *member       // gave it its state
+	bytes     int64         // of which there were so many
 }
 
 // ending is a cause of death that is known before the death.

@@ -12,8 +12,12 @@ import (
 
 func (h *head) started(p job.Process, pid int, err error) {
 	h.post(func() {
-		m := h.members[p]
+		m := h.ids[p]
 		if m.pid = pid; err == nil || m.gone {
+			return
+		}
+		if m.waits {
+			h.recovery.notStarted(m, err)
 			return
 		}
 		m.gone = true
@@ -30,7 +34,7 @@ func (h *head) started(p job.Process, pid int, err error) {
 
 func (h *head) hello(p job.Process, hello *job.Hello) {
 	h.post(func() {
-		if m := h.members[p]; !m.gone {
+		if m := h.ids[p]; !m.gone {
 			h.welcome(m, hello)
 		}
 	})
@@ -41,13 +45,15 @@ func (h *head) message(p job.Process, msg *job.Message) {
 		h.trace.add(p, msg.Trace)
 		return
 	}
-	h.post(func() { h.handle(h.members[p], msg) })
+	h.post(func() { h.handle(h.ids[p], msg) })
 }
 
 func (h *head) unheard(p job.Process, s silence) {
 	h.post(func() {
-		m := h.members[p]
+		m := h.ids[p]
 		switch {
+		case m.hello == nil && s.Why != silenceEnd && m.waits:
+			h.fence(m, ending{job.CauseFenced, "it cannot join: " + s.Text})
 		case m.hello == nil && s.Why != silenceEnd:
 			h.refuse(fmt.Sprintf("%v cannot join: %s", p, s.Text))
 		case m.hello == nil: // it is gone, or will be; its agent sees that
@@ -59,11 +65,16 @@ func (h *head) unheard(p job.Process, s silence) {
 	})
 }
 
-func (h *head) output(p job.Process, s stream, b []byte) { h.members[p].outputs.write(s, b) }
+func (h *head) output(p job.Process, s stream, b []byte) {
+	o, _ := h.writers.Load(p)
+	o.(*outputs).write(s, b)
+}
+
+func (h *head) quiet(_ job.Process, n uint64) { h.post(func() { h.recovery.isQuiet(n) }) }
 
 func (h *head) exited(p job.Process, e exit) {
 	h.post(func() {
-		m := h.members[p]
+		m := h.ids[p]
 		if m.gone {
 			return
 		}
@@ -74,7 +85,7 @@ func (h *head) exited(p job.Process, e exit) {
 
 func (h *head) programGone(p job.Process) {
 	h.post(func() {
-		m := h.members[p]
+		m := h.ids[p]
 		if m.gone || m.ending != nil || h.phase == released {
 			return
 		}
@@ -85,13 +96,13 @@ func (h *head) programGone(p job.Process) {
 
 func (h *head) stopped(p job.Process, d time.Duration) {
 	h.post(func() {
-		m := h.members[p]
+		m := h.ids[p]
 		m.stopped = time.Now()
 		if d < fenceAfter || m.gone || m.ending != nil || h.phase == over {
 			return
 		}
 		for _, peer := range h.order {
-			if peer.process.Rank == p.Rank && peer != m && !peer.gone && peer.ending == nil && time.Since(peer.stopped) > 3*stopPoll {
+			if peer.process.Rank == m.process.Rank && peer != m && !peer.gone && !peer.waits && peer.ending == nil && time.Since(peer.stopped) > 3*stopPoll {
 				h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v went on", d.Seconds(), peer.process)})
 				return
 			}
@@ -104,6 +115,7 @@ func (h *head) hostLost(a agent, why string, e *evidence) {
 	h.post(func() {
 		e.complete(h)
 		h.warnf("%s", why)
+		h.lost[a] = true
 		for _, m := range h.order {
 			if m.agent != a || m.gone {
 				continue

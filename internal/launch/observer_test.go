@@ -14,6 +14,7 @@ func (deafObserver) hello(job.Process, *job.Hello)      {}
 func (deafObserver) message(job.Process, *job.Message)  {}
 func (deafObserver) unheard(job.Process, silence)       {}
 func (deafObserver) output(job.Process, stream, []byte) {}
+func (deafObserver) quiet(job.Process, uint64)          {}
 func (deafObserver) stopped(job.Process, time.Duration) {}
 func (deafObserver) programGone(job.Process)            {}
 func (deafObserver) exited(job.Process, exit)           {}

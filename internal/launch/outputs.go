@@ -20,7 +20,17 @@ type outputs struct {
 	streams [2]*forwarder
 	crash   crash
 	open    sync.WaitGroup // of streams
+
+	mu     sync.Mutex
+	asleep bool   // what it writes now is no output of its rank
+	said   []byte // meanwhile on standard error
 }
+
+// maxSaid bounds what is kept of what a process says before it has its place.
+const maxSaid = 64 << 10
+
+// spot is where the output of a process stands.
+type spot [crashes]*lines
 
 func newOutputs(p job.Process, streams [2]*forwarder) *outputs {
 	o := &outputs{process: p, streams: streams}
@@ -38,9 +48,48 @@ func (o *outputs) write(s stream, b []byte) {
 		}
 	case len(b) == 0:
 		o.open.Done()
+	case o.sleeping(s, b):
 	default:
 		o.streams[s].write(o.process.Replica, b)
 	}
+}
+
+// sleeping keeps bytes that are no output of the rank.
+func (o *outputs) sleeping(s stream, b []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.asleep && s == stderr {
+		o.said = append(o.said, b[:min(len(b), maxSaid-len(o.said))]...)
+	}
+	return o.asleep
+}
+
+// sleep: what comes now is written again later, or was written before.
+func (o *outputs) sleep() {
+	o.mu.Lock()
+	o.asleep = true
+	o.mu.Unlock()
+	for _, f := range o.streams {
+		f.release(o.process.Replica) // one that waits for another
+	}
+}
+
+// stand is where the output stands, of a process that writes nothing now.
+func (o *outputs) stand() (at spot) {
+	for s, f := range o.streams {
+		at[s] = f.stand(o.process.Replica)
+	}
+	return at
+}
+
+// wake: the process writes nothing now, and goes on from there.
+func (o *outputs) wake(at spot) {
+	for s, f := range o.streams {
+		f.resume(o.process.Replica, at[s])
+	}
+	o.mu.Lock()
+	o.asleep, o.said = false, nil
+	o.mu.Unlock()
 }
 
 // finish settles the output of a process that is gone. It returns what the
@@ -57,6 +106,13 @@ func (o *outputs) finish(died, itself bool) (words []byte) {
 		return nil
 	}
 	o.streams[stdout].died(o.process.Replica, nil, itself)
+	o.mu.Lock()
+	said, asleep := o.said, o.asleep
+	o.mu.Unlock()
+	if asleep { // it had no place to write to
+		o.streams[stderr].died(o.process.Replica, nil, false)
+		return said
+	}
 	return o.streams[stderr].died(o.process.Replica, o.crash.bytes(), itself)
 }
 

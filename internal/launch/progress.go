@@ -37,5 +37,5 @@ func (h *head) progressLine() string {
 		since = h.began
 	}
 	return fmt.Sprintf("%v  %d/%d processes  %d sections  %d tasks",
-		time.Since(since).Truncate(100*time.Millisecond), alive, len(h.order), sections, tasks)
+		time.Since(since).Truncate(100*time.Millisecond), alive, len(h.members), sections, tasks)
 }

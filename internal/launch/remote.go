@@ -51,7 +51,7 @@ func (r *remote) serve(o observer, silent func() time.Duration, lost func(why st
 	go r.read()
 }
 
-func (r *remote) start(p job.Process) {
+func (r *remote) start(p job.Process, as role) {
 	src := &source{stdin: newWindow()}
 	for s := range crashes {
 		src.outputs[s] = newInbox(func(b []byte) {
@@ -62,10 +62,12 @@ func (r *remote) start(p job.Process) {
 	r.mu.Lock()
 	r.sources[p] = src
 	r.mu.Unlock()
-	r.mux.send(frameStart, p, nil)
+	r.mux.send(frameStart, p, number(uint64(as)))
 }
 
 func (r *remote) send(p job.Process, m *job.Message) { r.mux.sendJSON(frameMessage, p, m) }
+
+func (r *remote) quiet(p job.Process, n uint64) { r.mux.send(frameQuiet, p, number(n)) }
 
 func (r *remote) link(l hostLink) { r.mux.sendJSON(frameLink, l.Lower, l) }
 
@@ -222,6 +224,15 @@ func (r *remote) take(f *frame) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.crash(p, src, f.body[1:])
+	case frameQuiet:
+		n, err := f.number()
+		if err != nil {
+			return err
+		}
+		// It stands behind the output that is still here.
+		src.outputs[stdout].then(func() {
+			src.outputs[stderr].then(func() { r.observer.quiet(p, n) })
+		})
 	case frameRoom:
 		_, n, err := f.room()
 		if err != nil {

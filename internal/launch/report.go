@@ -24,6 +24,7 @@ type report struct {
 	Failures    []failure  `json:"failures"`
 	Kills       []kill     `json:"kills"`
 	Weibull     *injection `json:"weibull,omitempty"`
+	stories                // of recovery
 	counts                 // sums over all processes
 	Processes   []process  `json:"processes"`
 
@@ -63,13 +64,15 @@ type kill struct {
 //	killed    by -kill or by a signal that was not intrarun's
 //	fenced    killed by intrarun, because it was stopped or cut off
 //	lost      with its host
+//	dismissed it was to take the place of a dead one, and was not needed any more
 //	ended     with the job, which had been decided or interrupted
 type process struct {
-	Process job.Process `json:"process"`
-	Host    string      `json:"host"`
-	PID     int         `json:"pid"`
-	End     string      `json:"end"`
-	Status  string      `json:"status"` // of the operating system's process
+	Process     job.Process `json:"process"`
+	Incarnation uint32      `json:"incarnation"` // above 1 if it took the place of a dead one
+	Host        string      `json:"host"`
+	PID         int         `json:"pid"`
+	End         string      `json:"end"`
+	Status      string      `json:"status"` // of the operating system's process
 	counts
 }
 
@@ -99,6 +102,7 @@ func (h *head) report(code int) *report {
 	if !h.joined.IsZero() {
 		r.WallSeconds = h.finished.Sub(h.joined).Seconds()
 	}
+	r.stories = h.recovery.told()
 	for _, k := range h.kills {
 		r.Kills = append(r.Kills, kill{k.Process, k.When(), k.fired})
 	}
@@ -106,7 +110,7 @@ func (h *head) report(code int) *report {
 		if m.pid == 0 { // it could not be started
 			continue
 		}
-		p := process{Process: m.process, Host: m.hostName(), PID: m.pid, End: m.end}
+		p := process{Process: m.process, Incarnation: m.birth, Host: m.hostName(), PID: m.pid, End: m.end}
 		if m.exit != nil {
 			p.Status = m.exit.Text
 		}

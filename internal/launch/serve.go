@@ -335,14 +335,26 @@ func (s *server) take(f *frame) error {
 			return err
 		}
 	case frameStart:
+		r, err := f.number()
+		if err != nil || role(r) > newcomer {
+			return errFrame
+		}
 		s.mu.Lock()
 		s.windows[p] = &[crashes]*window{newWindow(), newWindow()}
-		s.stdin[p] = newInbox(func(b []byte) {
-			s.local.feed(p, b)
-			s.mux.send(frameRoom, p, room(0, len(b)))
-		})
+		if s.stdin[p] == nil {
+			s.stdin[p] = newInbox(func(b []byte) {
+				s.local.feed(p, b)
+				s.mux.send(frameRoom, p, room(0, len(b)))
+			})
+		}
 		s.mu.Unlock()
-		s.local.start(p)
+		s.local.start(p, role(r))
+	case frameQuiet:
+		n, err := f.number()
+		if err != nil {
+			return err
+		}
+		s.local.quiet(p, n)
 	case frameMessage:
 		m, err := job.DecodeMessage(f.body)
 		if err != nil {
@@ -418,6 +430,8 @@ func (s *server) output(p job.Process, st stream, b []byte) {
 	}
 	s.mux.send(frameOutput, p, append([]byte{byte(st)}, b...))
 }
+
+func (s *server) quiet(p job.Process, n uint64) { s.mux.send(frameQuiet, p, number(n)) }
 
 func (s *server) stopped(p job.Process, d time.Duration) {
 	s.mux.send(frameStopped, p, number(uint64(d)))

@@ -51,8 +51,14 @@ func (w *window) close() {
 type inbox struct {
 	mu    sync.Mutex
 	some  *sync.Cond
-	queue [][]byte
+	queue []piece
 	ended bool
+}
+
+// piece is some bytes, or what is done when those before it were taken.
+type piece struct {
+	b    []byte
+	then func()
 }
 
 func newInbox(take func([]byte)) *inbox {
@@ -64,11 +70,15 @@ func newInbox(take func([]byte)) *inbox {
 			for len(i.queue) == 0 {
 				i.some.Wait()
 			}
-			b := i.queue[0]
+			p := i.queue[0]
 			i.queue = i.queue[1:]
 			i.mu.Unlock()
-			take(b)
-			if len(b) == 0 {
+			if p.then != nil {
+				p.then()
+				continue
+			}
+			take(p.b)
+			if len(p.b) == 0 {
 				return
 			}
 		}
@@ -84,6 +94,17 @@ func (i *inbox) put(b []byte) {
 		return
 	}
 	i.ended = len(b) == 0
-	i.queue = append(i.queue, b)
+	i.queue = append(i.queue, piece{b: b})
 	i.some.Signal()
+}
+
+// then has f called when everything so far was taken. After the end it is not
+// called any more.
+func (i *inbox) then(f func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.ended {
+		i.queue = append(i.queue, piece{then: f})
+		i.some.Signal()
+	}
 }

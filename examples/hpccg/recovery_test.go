@@ -1,0 +1,152 @@
+//go:build !intra
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// The tests in this file kill real processes of jobs that bring them back.
+
+// joined lists who was replaced.
+func (r *report) joined() (all []string) {
+	for _, one := range r.Replacements {
+		all = append(all, one.Process.String())
+	}
+	return all
+}
+
+// fired reports whether all kills came about.
+func (r *report) fired() bool {
+	for _, k := range r.Kills {
+		if !k.Fired {
+			return false
+		}
+	}
+	return true
+}
+
+// lasting runs a job that lasts until enough has happened in it: a machine may
+// be so busy that a small one ends before a process has been started again. It
+// returns the last run, and how to run the same problem without failures.
+func lasting(t *testing.T, flags, args string, enough func(*report) bool) (r jobRun, again func(flags string) jobRun) {
+	t.Helper()
+	for _, size := range []int{10, 20, 40, 60} {
+		problem := strings.Fields(fmt.Sprintf("-nx %d -ny %[1]d -nz %[1]d -iters 211 %s", size, args))
+		again = func(flags string) jobRun { return intrarun(t, flags, problem...) }
+		if r = again(flags); enough(&r.report) {
+			return r, again
+		}
+	}
+	require.Fail(t, "not all that was to happen has happened", "%s\n%s", flags, r.stderr)
+	return r, again
+}
+
+// Whoever is killed is replaced, whatever the others do meanwhile.
+func TestReplacementOfRealProcesses(t *testing.T) {
+	for _, c := range []struct {
+		flags    string
+		replaced []string
+	}{
+		{"-n 2 -r 2 -link shm -kill 0.1@section:20", []string{"0.1"}},
+		{"-n 2 -r 2 -link unix -kill 1.0@task:33", []string{"1.0"}},
+		{"-n 2 -r 2 -link tcp -kill 0.0@update:7 -kill 1.1@section:40", []string{"0.0", "1.1"}},
+		{"-n 2 -r 2 -kill 0.1@section:20 -kill 0.1@section:30", []string{"0.1", "0.1"}}, // and the one in its place
+		{"-degrees 2,1 -link tcp -kill 0.0@section:9", []string{"0.0"}},
+		{"-degrees 2,3 -kill 1.0@message:4 -kill 1.1@section:9", []string{"1.0", "1.1"}},
+		// The newcomer.
+		{"-n 2 -r 2 -kill 0.1@section:9 -kill 0.1@join:receive", []string{"0.1"}},
+		{"-n 2 -r 2 -link tcp -kill 0.1@section:9 -kill 0.1@join:joined", []string{"0.1"}},
+		{"-n 2 -r 2 -kill 0.1@section:9 -kill 0.1@join:admit", []string{"0.1", "0.1"}},
+		// The donor.
+		{"-n 2 -r 3 -kill 0.1@section:9 -kill 0.0@join:copy", []string{"0.0", "0.1"}},
+		{"-n 2 -r 3 -link tcp -kill 0.1@section:9 -kill 0.0@join:drain", []string{"0.0", "0.1"}},
+		{"-n 2 -r 3 -kill 0.1@section:9 -kill 0.0@join:state", []string{"0.0", "0.1"}},
+		{"-n 2 -r 2 -kill 0.1@section:9 -kill 0.0@join:go", []string{"0.0", "0.1"}},
+		// A third process, alone and together with one of the two.
+		{"-degrees 2,2 -kill 0.1@section:9 -kill 1.0@join:ask", []string{"0.1", "1.0"}},
+		{"-degrees 2,3 -kill 0.1@section:9 -kill 1.0@join:admit -kill 0.1@join:admit", []string{"0.1", "0.1", "1.0"}},
+		{"-degrees 3,2 -kill 0.1@section:9 -kill 0.0@join:state -kill 1.1@join:drain", []string{"0.0", "0.1", "1.1"}},
+	} {
+		t.Run(c.flags, func(t *testing.T) {
+			r, again := lasting(t, "-replace "+c.flags, "-json", func(r *report) bool {
+				joined := r.joined()
+				slices.Sort(joined)
+				return r.fired() && slices.Equal(joined, c.replaced)
+			})
+			_, got := r.sum(t)
+			_, want := again("-n 2 -r 1").sum(t)
+			require.Equal(t, want, got, r.stderr)
+			for _, one := range r.report.Replacements {
+				require.Positive(t, one.Bytes)
+				require.Equal(t, one.Process.Rank, one.Donor.Rank)
+				require.Greater(t, one.Incarnation, uint32(1))
+			}
+		})
+	}
+}
+
+// A donor that is the last of its rank cannot be lost.
+func TestTheLastDonorIsKilled(t *testing.T) {
+	for _, step := range []string{"ask", "copy", "drain", "state"} {
+		r, _ := lasting(t, "-n 2 -r 2 -replace -kill 0.1@section:9 -kill 0.0@join:"+step, "-json", (*report).fired)
+		require.Equal(t, 3, r.code, r.stderr)
+		require.Contains(t, r.report.Error, "rank 0 has lost its last replica 0.0")
+		require.Contains(t, r.report.Error, "no backup was asked for")
+		require.Empty(t, r.stdout)
+	}
+}
+
+// After its replacement a replica has half of the work again.
+func TestAReplacementSharesTheWork(t *testing.T) {
+	r, _ := lasting(t, "-n 1 -r 2 -sched static -replace -kill 0.1@section:20", "-json", func(r *report) bool { return len(r.Replacements) == 1 })
+	require.Zero(t, r.code, r.stderr)
+	for _, p := range r.report.Processes {
+		if p.Process == (job.Process{Rank: 0, Replica: 1}) && p.Incarnation > 1 {
+			require.Positive(t, p.Sections)
+			require.InEpsilon(t, p.Sections*8, p.TasksRun, 0.01, "8 of 16 tasks in each of its sections")
+		}
+	}
+}
+
+// Each line of output is seen once, in order, whoever prints it.
+func TestOutputAcrossReplacements(t *testing.T) {
+	passes := func(r jobRun) (list []string) {
+		require.Zero(t, r.code, r.stderr)
+		for l := range strings.Lines(r.stdout) {
+			if strings.HasPrefix(l, "pass") || strings.HasPrefix(l, "HPCCG") {
+				list = append(list, l)
+			}
+		}
+		return list
+	}
+	r, again := lasting(t, "-n 1 -r 2 -replace -kill 0.0@section:100 -kill 0.1@section:500", "", func(r *report) bool { return len(r.Replacements) == 2 })
+	want := passes(again("-n 1 -r 1"))
+	require.Len(t, want, 12, want)
+	require.Equal(t, want, passes(r), r.stderr)
+}
+
+// Nothing is left behind by a job whose processes were replaced.
+func TestReplacementsAreNotLeftBehind(t *testing.T) {
+	cmd, wait := start(t, strings.Fields("-n 2 -r 2 -replace -kill 0.1@section:9"), append([]string{bin.hpccg}, strings.Fields("-nx 40 -ny 40 -nz 40 -iters 100000")...))
+	seen := make(map[int]bool)
+	require.Eventually(t, func() bool {
+		for _, pid := range childrenOf(t, cmd.Process.Pid) {
+			seen[pid] = true
+		}
+		return len(seen) >= 5
+	}, 20*time.Second, 5*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	wait()
+	for pid := range seen {
+		require.Eventually(t, func() bool { return !running(pid) }, 20*time.Second, 5*time.Millisecond)
+	}
+}

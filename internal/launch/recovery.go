@@ -1,0 +1,306 @@
+package launch
+
+import (
+	"fmt"
+	"syscall"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// comeback is the head's part in recovery: it carries out what recovery.Head
+// decides. All its methods run in the head's goroutine.
+type comeback struct {
+	*head
+	decides *recovery.Head
+	due     map[job.Process]uint32 // seats whose next process waits until the output of the one before is settled
+	quiets  map[uint64]func()      // what is done when a process is quiet
+	asked   uint64                 // numbers them
+	saved   map[uint64][]spot      // where the output of each rank stood at a backup
+	goal    uint64                 // the backup that the job goes back to
+	safe    bool                   // somebody has come to a safe point
+	stories
+}
+
+// recovers reports whether anything is done about lost processes.
+func (c *Config) recovers() bool { return c.Replace }
+
+// newComeback begins to decide about lost processes, nil if they stay lost.
+func (h *head) newComeback() *comeback {
+	if !h.config.recovers() {
+		return nil
+	}
+	h.ledger.returns = true
+	return &comeback{
+		head: h,
+		decides: recovery.NewHead(recovery.Config{
+			Degrees: h.config.Degrees, Start: h.config.Replace,
+			Host: func(p job.Process) string { return h.members[p].hostName() },
+		}),
+		due:    make(map[job.Process]uint32),
+		quiets: make(map[uint64]func()),
+		saved:  make(map[uint64][]spot),
+	}
+}
+
+// describe adds to what a process is told of its place.
+func (c *comeback) describe(m *member, s *job.Setup) {
+	if c == nil {
+		return
+	}
+	s.Recovery, s.Newcomer, s.Next = true, m.waits, c.decides.Next()
+}
+
+// died: a process was declared dead.
+func (c *comeback) died(m *member, cause job.Cause) {
+	if c == nil || c.phase > working {
+		return
+	}
+	itself := cause == job.CauseExit || cause == job.CausePanic
+	c.apply(c.decides.Died(m.process, m.birth, itself, c.elapsed()))
+}
+
+// finished reports whether the end of the program in a process counts: it does
+// not if the job goes back meanwhile.
+func (c *comeback) finished(m *member) bool {
+	if c == nil {
+		return true
+	}
+	if c.decides.State(m.process) != recovery.Running {
+		return false
+	}
+	c.apply(c.decides.Finished(m.process, m.birth, c.elapsed()))
+	return true
+}
+
+// arrived: a newcomer can get its links.
+func (c *comeback) arrived(m *member) {
+	if m.waits && m.ready() && !m.gone && m.ending == nil {
+		c.apply(c.decides.Arrived(m.process, m.birth, c.elapsed()))
+	}
+}
+
+// reply takes in what a process says about recovery. One that stands still
+// counts as doing so only once all that it has written before was taken.
+func (c *comeback) reply(m *member, r job.Reply) {
+	if c == nil {
+		return // nobody asked it
+	}
+	tell := func() { c.apply(c.decides.Reply(m.process, m.birth, r, c.elapsed())) }
+	switch r.Kind {
+	case job.ReplyDrained:
+		c.whenQuiet(m, func() {
+			m.stood, m.stoodAt = m.outputs.stand(), r.Number
+			tell()
+		})
+	case job.ReplyJoined:
+		m.bytes = r.Bytes
+		c.whenQuiet(m, tell)
+	case job.ReplyReady:
+		c.whenQuiet(m, func() {
+			if r.Generation == c.decides.Generation() {
+				m.outputs.wake(c.saved[c.goal][m.process.Rank])
+			}
+			tell()
+		})
+	case job.ReplyFirst:
+		c.safe = true
+		tell()
+	default:
+		tell()
+	}
+}
+
+// whenQuiet has f called when all that a process has written is taken.
+func (c *comeback) whenQuiet(m *member, f func()) {
+	c.asked++
+	c.quiets[c.asked] = func() {
+		if !m.gone {
+			f()
+		}
+	}
+	m.agent.quiet(m.id, c.asked)
+}
+
+// isQuiet: the process that was asked about with that number is quiet.
+func (c *comeback) isQuiet(n uint64) {
+	if f := c.quiets[n]; f != nil {
+		delete(c.quiets, n)
+		f()
+	}
+}
+
+// apply does what was decided.
+func (c *comeback) apply(acts []recovery.Action) {
+	for _, a := range acts {
+		m := c.members[a.To]
+		switch a.Kind {
+		case recovery.Start:
+			c.ledger.standing[a.To] = coming
+			c.due[a.To] = a.Birth
+			c.recruit(a.To)
+		case recovery.Send:
+			if m.birth == a.Birth && !m.gone {
+				c.pass(m, a.Order)
+			}
+		case recovery.Connect:
+			for _, p := range a.Peers {
+				c.introduce(m, c.members[p])
+			}
+		case recovery.Dismiss:
+			c.dismiss(a.To)
+		case recovery.Lose:
+			c.lose(a.To.Rank, a.Why)
+		}
+	}
+}
+
+// pass passes an order on, and does the head's part in it.
+func (c *comeback) pass(m *member, o job.Order) {
+	switch o.Kind {
+	case job.OrderTransfer:
+		c.members[o.Process].donor = m
+	case job.OrderAdmit:
+		if m.waits {
+			m.outputs.wake(m.donor.stood)
+			c.joined(m, o.Number)
+		}
+	}
+	c.send(m, &job.Message{Kind: job.KindOrder, Order: &o})
+}
+
+// joined: a newcomer lives from here on.
+func (c *comeback) joined(m *member, at uint64) {
+	m.waits = false
+	c.ledger.standing[m.process] = running
+	c.replaced(m, at)
+}
+
+// recruit gets the process that is due for a seat, once nothing more is to
+// come from the one before.
+func (c *comeback) recruit(p job.Process) {
+	if c == nil {
+		return
+	}
+	birth, due := c.due[p]
+	old := c.members[p]
+	if !due || !old.settled || c.phase > working {
+		return
+	}
+	delete(c.due, p)
+	m := &member{process: p, id: p, birth: birth, waits: true, before: old, outputs: newOutputs(p, old.outputs.streams)}
+	m.outputs.asleep = true
+	why := c.settleOn(m, old)
+	c.seat(m)
+	for d := range c.doubts {
+		if d.of == p || d.about == p {
+			delete(c.doubts, d)
+		}
+	}
+	if why != nil {
+		c.notStarted(m, why)
+		return
+	}
+	c.eventf("%v is started again on %s", p, m.hostName())
+	m.agent.start(m.id, newcomer)
+}
+
+// settleOn chooses the host of a newcomer: that of the one before, or, if it is
+// lost, one with a free slot, away from the other replicas of the rank if that
+// can be.
+func (c *comeback) settleOn(m, old *member) error {
+	m.agent, m.host, m.listen = old.agent, old.host, old.listen
+	if !c.lost[old.agent] {
+		return nil
+	}
+	used, together := make(map[agent]int), make(map[agent]bool)
+	hosts := make(map[agent]*member) // one of its processes, of all that there ever were
+	for _, o := range c.order {
+		hosts[o.agent] = o
+		if !o.gone {
+			used[o.agent]++
+			together[o.agent] = together[o.agent] || o.process.Rank == m.process.Rank
+		}
+	}
+	var best *member
+	for _, o := range c.order {
+		if hosts[o.agent] != o || c.lost[o.agent] || used[o.agent] >= o.host.Slots {
+			continue
+		}
+		if best == nil || together[best.agent] && !together[o.agent] {
+			best = o
+		}
+	}
+	if best == nil {
+		return fmt.Errorf("host %s is lost, and no other one has a free slot", old.hostName())
+	}
+	m.agent, m.host, m.listen = best.agent, best.host, best.listen
+	return nil
+}
+
+// notStarted: there is no process for a newcomer.
+func (c *comeback) notStarted(m *member, err error) {
+	c.warnf("%v cannot be replaced: %v", m.process, err)
+	m.gone, m.settled = true, true
+	c.left--
+	c.ledger.standing[m.process] = dead
+	c.died(m, job.CauseHost)
+}
+
+// introduce makes the link between a newcomer and another process.
+func (c *comeback) introduce(m, other *member) {
+	lower, higher := m, other
+	if lower.process.Compare(higher.process) > 0 {
+		lower, higher = higher, lower
+	}
+	kind := job.LinkTCP
+	if m.agent == other.agent {
+		kind = c.config.Link
+	}
+	if kind != job.LinkTCP {
+		m.agent.link(hostLink{Lower: lower.id, Higher: higher.id, Kind: kind, Ring: c.config.Ring,
+			Meet: &[2]job.Peer{lower.peer(kind), higher.peer(kind)}})
+		return
+	}
+	c.send(lower, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{higher.peer(kind)}})
+	c.send(higher, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{lower.peer(kind)}})
+}
+
+// dismiss lets a newcomer go that the job does not need any more.
+func (c *comeback) dismiss(p job.Process) {
+	c.ledger.standing[p] = dead
+	if _, due := c.due[p]; due {
+		delete(c.due, p)
+		return
+	}
+	m := c.members[p]
+	m.dismissed = true
+	c.eventf("%v need not be replaced any more", p)
+	if m.hello == nil {
+		m.agent.signal(m.id, syscall.SIGKILL)
+		return
+	}
+	c.send(m, &job.Message{Kind: job.KindRelease})
+	c.after(lastWords, func() { c.kill(m) })
+}
+
+// lose ends the job, unless it can end well without the rank.
+func (c *comeback) lose(rank int, why string) {
+	for p, s := range c.ledger.standing {
+		if s == coming {
+			c.dismiss(p)
+		}
+	}
+	if c.ledger.through[rank] {
+		return
+	}
+	c.ledger.beyond(rank, why, c.elapsed())
+}
+
+// warnNone says why nobody was replaced although somebody died.
+func (c *comeback) warnNone() {
+	if c == nil || len(c.failures) == 0 || c.safe {
+		return
+	}
+	c.warnf("warning: nobody could be replaced, since the program came to no safe point (intra.SafePoint)")
+}
