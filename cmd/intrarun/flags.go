@@ -49,6 +49,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	})
 	seed := fs.Uint64("seed", 1, "`number` from which the kills of -weibull follow")
 	fs.BoolVar(&c.Replace, "replace", false, "start a new process in place of each that is lost; it joins at a safe point of\nthe program, with the state of a live replica")
+	dir := fs.String("checkpoint", "", "write the state of the job to files in `DIR`, which all hosts share: at safe points\nof the program, beside the computation; the last two sets are kept")
+	every := fs.Uint64("checkpoint-every", 10, "safe points from one set of files to the next, `K`")
+	fs.StringVar(&c.Restart, "restart", "", "go on from the newest usable set of files in `DIR`, with any degrees")
 	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, on which its tasks run side by side (with -check\nthey run one after the other)")
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and differing replicas")
@@ -99,6 +102,18 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Weibull.Seed = *seed
 	case given["seed"]:
 		return nil, errors.New("-seed is for -weibull: give both")
+	}
+	switch {
+	case given["checkpoint"] && *dir == "":
+		return nil, errors.New("-checkpoint is empty: want a folder")
+	case given["restart"] && c.Restart == "":
+		return nil, errors.New("-restart is empty: want a folder with checkpoint files")
+	case *every == 0:
+		return nil, errors.New("-checkpoint-every 0: want a number of safe points from 1")
+	case given["checkpoint"]:
+		c.Checkpoint = &launch.Checkpoint{Dir: *dir, Every: *every}
+	case given["checkpoint-every"]:
+		return nil, errors.New("-checkpoint-every is for -checkpoint: give both")
 	}
 	var err error
 	if c.Degrees, err = resolveDegrees(given, *n, *r, *degrees); err != nil {

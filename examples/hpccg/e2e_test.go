@@ -88,6 +88,16 @@ type report struct {
 		When    string      `json:"when"`
 		Fired   bool        `json:"fired"`
 	} `json:"kills"`
+	Checkpoint *struct {
+		Sets []struct {
+			Set   uint64 `json:"set"`
+			Point uint64 `json:"safe_point"`
+		} `json:"sets"`
+	} `json:"checkpoint"`
+	Restart *struct {
+		Point   uint64   `json:"safe_point"`
+		Refused []string `json:"refused"`
+	} `json:"restart"`
 	Threads       int   `json:"threads"`
 	UpdatesTorn   int64 `json:"updates_torn"`
 	TasksRun      int64 `json:"tasks_run"`

@@ -91,6 +91,9 @@ func (s *Set) Complete(dir string) error {
 	}
 	text, err := json.Marshal(s)
 	if err == nil {
+		err = s.here(dir)
+	}
+	if err == nil {
 		err = replaceFile(filepath.Join(dir, setName(s.Number), indexName), func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s\n%016x\n", text, xxh3.Hash(text))
 			return err
@@ -103,6 +106,20 @@ func (s *Set) Complete(dir string) error {
 		return fmt.Errorf("complete checkpoint set %d: %w", s.Number, err)
 	}
 	return prune(dir)
+}
+
+// here makes sure that the files are where this process sees them.
+func (s *Set) here(dir string) error {
+	for _, f := range s.Files {
+		st, err := os.Stat(s.path(dir, f.Rank))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && st.Size() != f.Bytes {
+			return fmt.Errorf("%s was written, and is not here: is %s on a file system that all hosts share?", fileName(f.Rank), dir)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prune removes the sets before the oldest that is kept, and those that were

@@ -87,6 +87,22 @@ func TestSetsAreKeptAndRead(t *testing.T) {
 	}
 }
 
+// A set is complete only where its files are.
+func TestFilesElsewhere(t *testing.T) {
+	dir, s := t.TempDir(), checkpoint.Set{Job: ours, Number: 1, Cut: 10}
+	for rank := range ours.Ranks {
+		at := dir
+		if rank == 1 {
+			at = t.TempDir() // of another host
+		}
+		f, err := checkpoint.Write(t.Context(), at, checkpoint.Header{Job: ours, Set: 1, Cut: 10, Rank: rank}, nil, image(t, 1))
+		require.NoError(t, err)
+		s.Files = append(s.Files, f)
+	}
+	require.ErrorContains(t, s.Complete(dir), "rank-1 was written, and is not here: is "+dir+" on a file system that all hosts share?")
+	require.Equal(t, []string{"rank-0"}, names(t, filepath.Join(dir, "set-000001")))
+}
+
 // Whatever happens to a set, it is refused with a reason and the older one
 // is used.
 func TestDamagedSets(t *testing.T) {

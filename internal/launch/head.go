@@ -59,6 +59,7 @@ type head struct {
 	failures  []failure
 	kills     []scheduledKill
 	injected  *injection // nil: not asked for
+	files     *files     // nil: there are none
 	signalled os.Signal
 	finished  time.Time
 	stdin     stdin
@@ -313,7 +314,7 @@ func (h *head) declare(m *member, e ending) {
 // tell everybody about a death.
 func (h *head) tell(v *job.Verdict) {
 	for _, other := range h.order {
-		if !other.gone && other.hello != nil {
+		if !other.gone && other.placed {
 			h.send(other, &job.Message{Kind: job.KindVerdict, Verdict: v})
 		}
 	}

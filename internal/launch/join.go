@@ -16,7 +16,7 @@ func (h *head) deaf(m *member) {
 	}
 }
 
-// welcome gives a process that has proved itself its place.
+// welcome gives a process that has proved itself its place, perhaps later.
 func (h *head) welcome(m *member, hello *job.Hello) {
 	if m.waits {
 		if why := h.mismatch(hello); why != "" {
@@ -29,6 +29,15 @@ func (h *head) welcome(m *member, hello *job.Hello) {
 	}
 	m.hello = hello
 	h.eventf("%v has joined: process %d on %s", m.process, m.pid, m.hostName())
+	if !h.files.wait(m) {
+		h.place(m)
+		h.startIfReady()
+	}
+}
+
+// place tells a process its place.
+func (h *head) place(m *member) {
+	m.placed = true
 	setup := &job.Setup{
 		Self:        m.process,
 		Incarnation: m.birth,
@@ -47,6 +56,7 @@ func (h *head) welcome(m *member, hello *job.Hello) {
 		}
 	}
 	h.recovery.describe(m, setup)
+	h.files.describe(setup)
 	h.send(m, &job.Message{Kind: job.KindSetup, Setup: setup})
 	if m.waits { // who died before is nothing to it
 		h.recovery.arrived(m)
@@ -55,7 +65,6 @@ func (h *head) welcome(m *member, hello *job.Hello) {
 	for _, v := range h.ledger.verdicts {
 		h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v})
 	}
-	h.startIfReady()
 }
 
 // mismatch says why a newcomer cannot be one of this job, or "".
@@ -73,7 +82,7 @@ const firstIncarnation = 1
 
 // startIfReady begins the work when every process that lives has joined.
 func (h *head) startIfReady() {
-	if h.phase != joining {
+	if h.phase != joining || h.files.unknown() {
 		return
 	}
 	var first *member

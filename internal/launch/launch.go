@@ -20,14 +20,17 @@ type Config struct {
 	Ring    int     // size of a shared-memory ring in bytes
 	Limit   float64 // bandwidth of a link in bytes per second; 0: as fast as it is
 	Kills   []job.Kill
-	Weibull *Weibull // kills at random; nil: none
 	Replace bool     // a process that was lost is replaced by a new one
-	Sched   string
-	Check   bool
-	Threads int      // workers that run the tasks of a process; 0 means 1
-	Program []string // name and arguments; a package is built first
-	Report  string   // file of the report, "-" for standard error, "" for none
-	Trace   string   // file of the timeline, "" for none
+	Weibull *Weibull // kills at random; nil: none
+
+	Checkpoint *Checkpoint // nil: no files are written
+	Restart    string      // folder with the files to begin with, "" to begin anew
+	Sched      string
+	Check      bool
+	Threads    int      // workers that run the tasks of a process; 0 means 1
+	Program    []string // name and arguments; a package is built first
+	Report     string   // file of the report, "-" for standard error, "" for none
+	Trace      string   // file of the timeline, "" for none
 
 	// Guard is the command that, with GuardVariable in its environment,
 	// calls Guard; without one, what wrapper scripts have started may
@@ -102,7 +105,9 @@ func Run(ctx context.Context, c Config) int {
 	for _, k := range c.Kills {
 		h.kills = append(h.kills, scheduledKill{Kill: k})
 	}
-	h.recovery = h.newComeback()
+	if h.files = h.newFiles(); h.files == nil { // else it depends on what there is in them
+		h.recovery = h.newComeback()
+	}
 	if h.trace, err = createTrace(c.Trace, c.Degrees, c.Threads); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
 		return ExitRefused
@@ -126,6 +131,9 @@ func (c *Config) validate() error {
 		} else if !st.IsDir() {
 			return fmt.Errorf("-report %s: %s is not a folder", c.Report, filepath.Dir(c.Report))
 		}
+	}
+	if err := c.validateFiles(); err != nil {
+		return err
 	}
 	if c.Placement != nil {
 		return nil // their agents see to that
@@ -181,6 +189,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 		h.recovery.warnNone()
 	}
 	code := h.code()
+	h.files.hint(code)
 	if err := h.trace.close(started); err != nil {
 		h.console.notef("intrarun: %v", err)
 		if code == ExitOK {

@@ -20,6 +20,7 @@ type member struct {
 
 	pid     int        // once it is started
 	hello   *job.Hello // once it has joined
+	placed  bool       // and knows its place
 	address string     // where it listens for links over TCP
 	stats   job.Stats
 	ending  *ending   // why it is going to die, if the head knows

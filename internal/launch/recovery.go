@@ -22,24 +22,28 @@ type comeback struct {
 	stories
 }
 
-// recovers reports whether anything is done about lost processes.
-func (c *Config) recovers() bool { return c.Replace }
+// recovers reports whether anything is done about lost processes, or ahead of
+// losses.
+func (c *Config) recovers() bool { return c.Replace || c.Checkpoint != nil }
 
-// newComeback begins to decide about lost processes, nil if they stay lost.
+// newComeback begins to decide about lost processes and cuts, nil if there is
+// nothing to decide.
 func (h *head) newComeback() *comeback {
 	if !h.config.recovers() {
 		return nil
 	}
-	h.ledger.returns = true
+	h.ledger.returns = h.config.Replace
+	config := recovery.Config{
+		Degrees: h.config.Degrees, Start: h.config.Replace,
+		Host: func(p job.Process) string { return h.members[p].hostName() },
+	}
+	h.files.configure(&config)
 	return &comeback{
-		head: h,
-		decides: recovery.NewHead(recovery.Config{
-			Degrees: h.config.Degrees, Start: h.config.Replace,
-			Host: func(p job.Process) string { return h.members[p].hostName() },
-		}),
-		due:    make(map[job.Process]uint32),
-		quiets: make(map[uint64]func()),
-		saved:  make(map[uint64][]spot),
+		head:    h,
+		decides: recovery.NewHead(config),
+		due:     make(map[job.Process]uint32),
+		quiets:  make(map[uint64]func()),
+		saved:   make(map[uint64][]spot),
 	}
 }
 
@@ -149,6 +153,10 @@ func (c *comeback) apply(acts []recovery.Action) {
 			}
 		case recovery.Dismiss:
 			c.dismiss(a.To)
+		case recovery.Publish:
+			c.files.publish(a)
+		case recovery.Abandon:
+			c.files.abandon(a.Set, a.Why)
 		case recovery.Lose:
 			c.lose(a.To.Rank, a.Why)
 		}
@@ -299,7 +307,7 @@ func (c *comeback) lose(rank int, why string) {
 
 // warnNone says why nobody was replaced although somebody died.
 func (c *comeback) warnNone() {
-	if c == nil || len(c.failures) == 0 || c.safe {
+	if c == nil || !c.config.Replace || len(c.failures) == 0 || c.safe {
 		return
 	}
 	c.warnf("warning: nobody could be replaced, since the program came to no safe point (intra.SafePoint)")

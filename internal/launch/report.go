@@ -12,21 +12,23 @@ import (
 // report is what -report writes. Times are in seconds since all processes had
 // joined.
 type report struct {
-	ExitCode    int        `json:"exit_code"`
-	Error       string     `json:"error"`
-	Ranks       int        `json:"ranks"`
-	Degrees     []int      `json:"degrees"`
-	Link        string     `json:"link"`
-	Limit       float64    `json:"limit,omitempty"` // of a link, in bytes per second
-	Threads     int        `json:"threads"`         // workers of each process
-	WallSeconds float64    `json:"wall_seconds"`
-	IntraTag    bool       `json:"intra_tag"`
-	Failures    []failure  `json:"failures"`
-	Kills       []kill     `json:"kills"`
-	Weibull     *injection `json:"weibull,omitempty"`
-	stories                // of recovery
-	counts                 // sums over all processes
-	Processes   []process  `json:"processes"`
+	ExitCode    int               `json:"exit_code"`
+	Error       string            `json:"error"`
+	Ranks       int               `json:"ranks"`
+	Degrees     []int             `json:"degrees"`
+	Link        string            `json:"link"`
+	Limit       float64           `json:"limit,omitempty"` // of a link, in bytes per second
+	Threads     int               `json:"threads"`         // workers of each process
+	WallSeconds float64           `json:"wall_seconds"`
+	IntraTag    bool              `json:"intra_tag"`
+	Failures    []failure         `json:"failures"`
+	Kills       []kill            `json:"kills"`
+	Weibull     *injection        `json:"weibull,omitempty"`
+	Checkpoint  *checkpointReport `json:"checkpoint,omitempty"`
+	Restart     *restartReport    `json:"restart,omitempty"`
+	stories                       // of recovery
+	counts                        // sums over all processes
+	Processes   []process         `json:"processes"`
 
 	TaskTypes map[string]taskType `json:"task_types"`
 }
@@ -103,6 +105,7 @@ func (h *head) report(code int) *report {
 		r.WallSeconds = h.finished.Sub(h.joined).Seconds()
 	}
 	r.stories = h.recovery.told()
+	r.Checkpoint, r.Restart = h.files.reports()
 	for _, k := range h.kills {
 		r.Kills = append(r.Kills, kill{k.Process, k.When(), k.fired})
 	}

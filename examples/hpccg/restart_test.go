@@ -1,0 +1,147 @@
+//go:build !intra
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newest returns the newest complete set of checkpoint files in dir, "" if
+// there is none.
+func newest(t *testing.T, dir string) string {
+	t.Helper()
+	sets, err := filepath.Glob(filepath.Join(dir, "set-*", "index"))
+	require.NoError(t, err)
+	if len(sets) == 0 {
+		return ""
+	}
+	return filepath.Dir(sets[len(sets)-1])
+}
+
+// TestRestartAfterEverythingDied kills intrarun and with it all processes, at
+// random and so in the middle of writing too, again and again. Each time the
+// job goes on from its files, with other degrees, and it ends with the bits of
+// a run without failures.
+func TestRestartAfterEverythingDied(t *testing.T) {
+	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 1500 -json")
+	_, want := intrarun(t, "-n 2 -r 1", args...).sum(t)
+	dir := filepath.Join(t.TempDir(), "state")
+	rng := rand.New(rand.NewPCG(1, 9))
+	degrees := []string{"2,2", "1,1", "1,3", "2,1"}
+	for life := 0; ; life++ {
+		flags := fmt.Sprintf("-degrees %s -checkpoint %s -checkpoint-every 7", degrees[life%len(degrees)], dir)
+		last := newest(t, dir)
+		if last != "" {
+			flags += " -restart " + dir
+		}
+		kill := life < 4
+		cmd, wait := start(t, strings.Fields(flags), append([]string{bin.hpccg}, args...))
+		ended := make(chan jobRun, 1)
+		go func() { ended <- wait() }()
+		if kill {
+			// Once there is something new on disk, so that the job gets on.
+			for newest(t, dir) == last && len(ended) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(time.Duration(rng.IntN(20_000)) * time.Microsecond)
+			_ = cmd.Process.Signal(syscall.SIGKILL) // it may have ended
+		}
+		r := <-ended
+		if r.code < 0 {
+			require.True(t, kill, "%s", r.stderr)
+			continue
+		}
+		_, got := r.sum(t)
+		require.Equal(t, want, got, flags)
+		require.Positive(t, life, "it ended before it could be killed")
+		require.NotNil(t, r.report.Restart)
+		require.Positive(t, r.report.Restart.Point)
+		return
+	}
+}
+
+// TestRestartAfterALostRank: what intrarun says about a lost rank names the
+// files, and they hold what is needed.
+func TestRestartAfterALostRank(t *testing.T) {
+	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 400 -json")
+	_, want := intrarun(t, "-n 2 -r 1", args...).sum(t)
+	dir := t.TempDir()
+	r := intrarun(t, "-n 2 -r 1 -checkpoint "+dir+" -checkpoint-every 300", args...)
+	require.Zero(t, r.code, "%s", r.stderr)
+	r = intrarun(t, "-degrees 1,2 -restart "+dir+" -checkpoint "+dir+" -checkpoint-every 5 -kill 0.0@section:400", args...)
+	require.Equal(t, 3, r.code, "%s", r.stderr)
+	require.EqualValues(t, 300, r.report.Restart.Point)
+	point := r.report.Restart.Point
+	if sets := r.report.Checkpoint.Sets; len(sets) > 0 { // unless the disk is slow
+		point = sets[len(sets)-1].Point
+		require.Contains(t, r.stderr, fmt.Sprintf("the state at safe point %d is on disk: -restart %s goes on from there", point, dir))
+	}
+	r = intrarun(t, "-n 2 -r 2 -restart "+dir, args...)
+	_, got := r.sum(t)
+	require.Equal(t, want, got)
+	require.GreaterOrEqual(t, r.report.Restart.Point, point)
+	r = intrarun(t, "-n 2 -r 2 -restart "+dir, strings.Fields("-nx 12 -ny 24 -nz 24 -iters 400 -json")...)
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "the saved state is of -nx 24")
+}
+
+// TestDamagedCheckpoints: whatever is wrong with a set, it is refused with the
+// name of the file, and the older one is used; without one nothing is started.
+func TestDamagedCheckpoints(t *testing.T) {
+	args := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 30 -json")
+	_, want := intrarun(t, "-n 2 -r 1", args...).sum(t)
+	dir := t.TempDir()
+	for range 2 { // one set each: the second cut would come too late
+		r := intrarun(t, "-n 2 -r 2 -checkpoint "+dir+" -checkpoint-every 16", args...)
+		require.Zero(t, r.code, "%s", r.stderr)
+		require.Len(t, r.report.Checkpoint.Sets, 1)
+	}
+	name := filepath.Join(newest(t, dir), "rank-1")
+	whole, err := os.ReadFile(name)
+	require.NoError(t, err)
+	change := func(f func(b []byte) []byte) []byte { return f(append([]byte(nil), whole...)) }
+	for what, c := range map[string]struct {
+		contents []byte
+		want     string
+	}{
+		"truncated":   {whole[:len(whole)/2], "it was cut off"},
+		"bit-flipped": {change(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }), "has other contents than were written"},
+		"foreign":     {[]byte(strings.Repeat("no checkpoint\n", 100)), "foreign checkpoint: it does not begin as one"},
+		"later":       {change(func(b []byte) []byte { b[17] = 7; return b }), "format 7, and this program reads 1"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			require.NoError(t, os.WriteFile(name, c.contents, 0o600))
+			r := intrarun(t, "-n 2 -r 2 -restart "+dir, args...)
+			_, got := r.sum(t)
+			require.Equal(t, want, got)
+			require.Contains(t, r.stderr, "warning: checkpoint set-000002 is not used: rank-1: ")
+			require.Contains(t, r.stderr, c.want)
+			require.Len(t, r.report.Restart.Refused, 1)
+		})
+	}
+	t.Run("the older one, too", func(t *testing.T) {
+		require.NoError(t, os.Truncate(filepath.Join(dir, "set-000001", "rank-0"), 100))
+		r := intrarun(t, "-n 2 -r 2 -restart "+dir, args...)
+		require.Equal(t, 2, r.code)
+		require.Contains(t, r.stderr, "there is no usable checkpoint in "+dir)
+		require.Contains(t, r.stderr, "set-000001 is not used: rank-0: ")
+		require.Empty(t, r.stdout)
+	})
+	t.Run("another number of ranks", func(t *testing.T) {
+		r := intrarun(t, "-n 3 -r 1 -restart "+dir, args...)
+		require.Equal(t, 2, r.code)
+		require.Contains(t, r.stderr, "it was made by 2 ranks, this job has 3")
+		r = intrarun(t, "-n 3 -r 1 -checkpoint "+dir, args...)
+		require.Equal(t, 2, r.code)
+		require.Contains(t, r.stderr, "choose another directory")
+	})
+}

@@ -1,0 +1,274 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// Checkpoint says that the state of the job is put into files.
+type Checkpoint struct {
+	Dir   string
+	Every uint64 // safe points from one set of files to the next
+}
+
+// files is the head's part in checkpoint files. Of which job they are is known
+// once the first process has joined; until they are opened, processes wait for
+// their places.
+type files struct {
+	*head
+	asked, known bool
+	waiting      []*member
+
+	write   *job.Files   // nil: none are written
+	first   uint64       // number of the first set
+	restart *job.Restart // nil: the program begins anew
+	refused []string     // sets that were newer
+	sets    []fileSet
+	given   []abandonedSet
+}
+
+// fileSet is a complete set, for the report.
+type fileSet struct {
+	Set   uint64  `json:"set"`
+	Point uint64  `json:"safe_point"`
+	Bytes int64   `json:"bytes"`
+	At    float64 `json:"at_seconds"`
+}
+
+type abandonedSet struct {
+	Set uint64 `json:"set"`
+	Why string `json:"why"`
+}
+
+// checkpointReport is what the report says about files that were written,
+// restartReport about those that the job began with.
+type checkpointReport struct {
+	Dir       string         `json:"dir"`
+	Sets      []fileSet      `json:"sets"`
+	Abandoned []abandonedSet `json:"abandoned"`
+}
+
+type restartReport struct {
+	Dir     string   `json:"dir"`
+	Set     uint64   `json:"set"`
+	Point   uint64   `json:"safe_point"`
+	Refused []string `json:"refused"`
+}
+
+// validateFiles finds what is wrong with the folders before anything is started.
+func (c *Config) validateFiles() error {
+	for _, f := range []struct {
+		flag, dir string
+		needed    bool
+	}{
+		{"restart", c.Restart, true},
+		{"checkpoint", c.Checkpoint.dir(), false},
+	} {
+		if f.dir == "" {
+			continue
+		}
+		switch st, err := os.Stat(f.dir); {
+		case err != nil && (f.needed || !os.IsNotExist(err)):
+			return fmt.Errorf("-%s %s: %w", f.flag, f.dir, err)
+		case err == nil && !st.IsDir():
+			return fmt.Errorf("-%s %s: it is not a folder", f.flag, f.dir)
+		case err != nil:
+			if err := os.MkdirAll(f.dir, 0o777); err != nil {
+				return fmt.Errorf("-%s %s: %w", f.flag, f.dir, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Checkpoint) dir() string {
+	if c == nil {
+		return ""
+	}
+	return c.Dir
+}
+
+// newFiles returns nil if files are neither written nor read.
+func (h *head) newFiles() *files {
+	if h.config.Checkpoint == nil && h.config.Restart == "" {
+		return nil
+	}
+	return &files{head: h, refused: []string{}, sets: []fileSet{}, given: []abandonedSet{}}
+}
+
+// wait keeps a process waiting while it is not known with which files the job
+// begins.
+func (f *files) wait(m *member) bool {
+	if f == nil || f.known {
+		return false
+	}
+	f.waiting = append(f.waiting, m)
+	if !f.asked {
+		f.asked = true
+		of := m.hello.Files(len(f.config.Degrees))
+		go func() {
+			found, err := f.config.open(of)
+			f.post(func() { f.opened(found, err) })
+		}()
+	}
+	return true
+}
+
+// unknown reports whether processes still wait.
+func (f *files) unknown() bool { return f != nil && !f.known }
+
+// found is what there is in the folders.
+type found struct {
+	write   *job.Files
+	first   uint64
+	restart *job.Restart
+	refused []error
+}
+
+// open looks for files. It reads those of a restart to their ends.
+func (c *Config) open(of checkpoint.Job) (x found, err error) {
+	if c.Restart != "" {
+		dir, err := filepath.Abs(c.Restart)
+		if err != nil {
+			return x, fmt.Errorf("-restart: %w", err)
+		}
+		set, refused, err := checkpoint.Latest(dir, of)
+		if err != nil {
+			return x, fmt.Errorf("-restart: %w", err)
+		}
+		x.restart, x.refused = &job.Restart{Dir: dir, Set: *set}, refused
+	}
+	if c.Checkpoint != nil {
+		dir, err := filepath.Abs(c.Checkpoint.Dir)
+		if err == nil {
+			x.first, err = checkpoint.Next(dir, of)
+		}
+		if err != nil {
+			return x, fmt.Errorf("-checkpoint: %w", err)
+		}
+		x.write = &job.Files{Dir: dir, Job: of}
+	}
+	return x, nil
+}
+
+// opened gives the processes that have waited their places.
+func (f *files) opened(x found, err error) {
+	if f.phase != joining {
+		return
+	}
+	if err != nil { // the processes still wait for their places, and are not to blame
+		f.phase = over
+		f.ledger.decide(ExitRefused, "the job is refused: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		f.warnf("%s", f.ledger.text)
+		f.killAll()
+		return
+	}
+	for _, why := range x.refused {
+		f.warnf("warning: %v", why)
+		f.refused = append(f.refused, why.Error())
+	}
+	f.write, f.first, f.restart, f.known = x.write, x.first, x.restart, true
+	if r := f.restart; r != nil {
+		f.eventf("the job goes on from safe point %d, set %d of %s", r.Set.Cut, r.Set.Number, r.Dir)
+	}
+	if f.recovery = f.newComeback(); f.recovery != nil {
+		for _, m := range f.order {
+			if m.gone {
+				f.recovery.died(m, m.cause().cause)
+			}
+		}
+	}
+	for _, m := range f.waiting {
+		if !m.gone {
+			f.place(m)
+		}
+	}
+	f.waiting = nil
+	f.startIfReady()
+}
+
+// configure adds to what recovery is told.
+func (f *files) configure(c *recovery.Config) {
+	if f == nil {
+		return
+	}
+	if f.restart != nil {
+		c.From = f.restart.Set.Cut
+	}
+	if f.write != nil {
+		c.Files = recovery.Files{Every: f.config.Checkpoint.Every, First: f.first}
+	}
+}
+
+// describe adds to what a process is told of its place.
+func (f *files) describe(s *job.Setup) {
+	if f == nil {
+		return
+	}
+	if s.Files = f.write; !s.Newcomer {
+		s.Restart = f.restart
+	}
+}
+
+// publish makes a set complete, beside what the head does otherwise. The job
+// does not end before.
+func (f *files) publish(a recovery.Action) {
+	set := &checkpoint.Set{Job: f.write.Job, Number: a.Set, Cut: a.Cut, Files: a.Files}
+	f.left++
+	go func() {
+		err := set.Complete(f.write.Dir)
+		f.post(func() {
+			f.left--
+			f.published(set, err)
+		})
+	}()
+}
+
+func (f *files) published(set *checkpoint.Set, err error) {
+	if err != nil {
+		f.abandon(set.Number, err.Error())
+	} else {
+		done := fileSet{Set: set.Number, Point: set.Cut, At: f.elapsed().Seconds()}
+		for _, file := range set.Files {
+			done.Bytes += file.Bytes
+		}
+		f.sets = append(f.sets, done)
+		f.eventf("checkpoint set %d is complete: safe point %d, %.1f MB", set.Number, set.Cut, float64(done.Bytes)/1e6)
+	}
+	f.recovery.decides.Published(set.Number)
+}
+
+// abandon notes that a set will not be complete.
+func (f *files) abandon(set uint64, why string) {
+	f.given = append(f.given, abandonedSet{set, why})
+	f.warnf("warning: checkpoint set %d is given up: %s", set, why)
+}
+
+// hint says, at the end of a job that was lost, how it can go on.
+func (f *files) hint(code int) {
+	if f == nil || code == ExitOK || code == ExitDiverged {
+		return
+	}
+	if n := len(f.sets); n > 0 {
+		f.warnf("the state at safe point %d is on disk: -restart %s goes on from there", f.sets[n-1].Point, f.config.Checkpoint.Dir)
+	}
+}
+
+// reports returns the parts of the report.
+func (f *files) reports() (*checkpointReport, *restartReport) {
+	var c *checkpointReport
+	var r *restartReport
+	if f != nil && f.write != nil {
+		c = &checkpointReport{f.write.Dir, f.sets, f.given}
+	}
+	if f != nil && f.restart != nil {
+		r = &restartReport{f.restart.Dir, f.restart.Set.Number, f.restart.Set.Cut, f.refused}
+	}
+	return c, r
+}
