@@ -190,7 +190,7 @@ func TestEveryDegreeAndLink(t *testing.T) {
 
 func TestRanks(t *testing.T) {
 	args := strings.Fields("-nx 16 -ny 16 -nz 16 -json -tasks 1 -kernels sequential")
-	for ranks, last := range map[int]float64{1: 1.430476575833492e-60, 2: 1.3637861204333476e-43} {
+	for ranks, last := range map[int]float64{1: 1.430476575833492e-60, 2: 1.3637861204333476e-43, 4: 6.1842878198936232e-37} {
 		for _, degree := range []int{1, 2} {
 			r, _ := intrarun(t, fmt.Sprintf("-n %d -r %d", ranks, degree), args...).sum(t)
 			require.Equal(t, last, float64(r.History[148]))
