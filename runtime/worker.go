@@ -147,7 +147,7 @@ func (w *worker) run(s *Section, task int) {
 		e.kills.at(job.KillTask)
 		to = e.now()
 		if l.bytes < large {
-			e.poller.Poll()
+			e.takeIn()
 		}
 	})
 	e.trace.task(s, task, w.number, from, to)
@@ -161,7 +161,18 @@ func (w *worker) run(s *Section, task int) {
 		e.unlocked(func() {
 			lent.cancel()
 			w.flush()
-			e.poller.Poll()
+			e.takeIn()
 		})
+	}
+}
+
+// takeIn receives what has arrived. One poll may leave long updates for the
+// next, and with them the claim that keeps this replica from running the task
+// that its peer is at; but tasks do not wait for all that may still come.
+func (e *engine) takeIn() {
+	for range 4 {
+		if !e.poller.Poll() {
+			return
+		}
 	}
 }
