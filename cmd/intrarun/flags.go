@@ -11,6 +11,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/transport/limit"
 )
 
@@ -48,6 +49,11 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return err
 	})
 	seed := fs.Uint64("seed", 1, "`number` from which the kills of -weibull follow")
+	fs.Func("backup", "keep the state of each rank in the memory of another one, taken anew every `K` safe\npoints, or as often as pays with auto; the job goes back to it when a rank has lost all\nits replicas (with -replace or -spares)", func(s string) (err error) {
+		c.Backup, err = recovery.ParsePolicy(s)
+		return err
+	})
+	fs.IntVar(&c.Spares, "spares", 0, "`number` of processes that wait to take the place of lost ones, on hosts with free slots")
 	fs.BoolVar(&c.Replace, "replace", false, "start a new process in place of each that is lost; it joins at a safe point of\nthe program, with the state of a live replica")
 	dir := fs.String("checkpoint", "", "write the state of the job to files in `DIR`, which all hosts share: at safe points\nof the program, beside the computation; the last two sets are kept")
 	every := fs.Uint64("checkpoint-every", 10, "safe points from one set of files to the next, `K`")
@@ -86,9 +92,15 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	}
 	if c.Check {
 		c.Threads = 1
-		if c.Replace {
-			return nil, errors.New("-check runs a program to find its mistakes, and replaces nobody: leave -replace out")
+		if c.Replace || c.Spares > 0 {
+			return nil, errors.New("-check runs a program to find its mistakes, and replaces nobody: leave -replace and -spares out")
 		}
+	}
+	if c.Spares < 0 || c.Spares > maxProcesses {
+		return nil, fmt.Errorf("-spares %d: want a number of processes from 0", c.Spares)
+	}
+	if given["backup"] && !c.Replace && c.Spares == 0 {
+		return nil, errors.New("-backup needs processes that take the place of lost ones: give -replace or -spares N")
 	}
 	c.Program, c.Ring = fs.Args(), int(ring)
 	if c.Program[0] == "" {
@@ -119,6 +131,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if c.Degrees, err = resolveDegrees(given, *n, *r, *degrees); err != nil {
 		return nil, err
 	}
+	if given["backup"] && len(c.Degrees) < 2 {
+		return nil, errors.New("-backup: a job of one rank has nobody else to hold its state: leave -backup out, or give -n")
+	}
 	around, err := findHosts(*hosts, *hostfile)
 	if err != nil {
 		return nil, err
@@ -129,6 +144,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	}
 	if around.hosts != nil {
 		if c.Placement, err = job.Place(c.Degrees, around.hosts, *oversubscribe); err != nil {
+			return nil, err
+		}
+		if err = c.Placement.Reserve(c.Spares, around.hosts, *oversubscribe); err != nil {
 			return nil, err
 		}
 	}

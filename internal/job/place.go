@@ -9,8 +9,9 @@ import (
 
 // Placement says on which host each process runs.
 type Placement struct {
-	Hosts []Host          // those that are used
-	Of    map[Process]int // index in Hosts
+	Hosts  []Host          // those that are used
+	Of     map[Process]int // index in Hosts
+	Spares []int           // and those of the spares
 	// Together lists the ranks that share a host with a replica of their own,
 	// since there are not enough hosts, and SameRack those that share a rack.
 	Together, SameRack []int
@@ -258,11 +259,14 @@ func (p *Placement) String() string {
 		for _, q := range all {
 			names = append(names, q.String())
 		}
+		for range p.SparesOn(i) {
+			names = append(names, "spare")
+		}
 		fmt.Fprintf(&b, "%s", h.Name)
 		if h.Rack != "" {
 			fmt.Fprintf(&b, " (rack %s)", h.Rack)
 		}
-		fmt.Fprintf(&b, ", %d of %d slots: %s\n", len(all), h.Slots, strings.Join(names, " "))
+		fmt.Fprintf(&b, ", %d of %d slots: %s\n", len(names), h.Slots, strings.Join(names, " "))
 	}
 	return b.String()
 }

@@ -76,6 +76,7 @@ type role byte
 const (
 	first    role = iota // it is there from the beginning
 	newcomer             // it takes the place of another one
+	spare                // it waits for a place
 )
 
 // hostLink is a link between two processes of one host; lower comes first in

@@ -179,7 +179,7 @@ func (f *files) opened(x found, err error) {
 	}
 	if f.recovery = f.newComeback(); f.recovery != nil {
 		for _, m := range f.order {
-			if m.gone {
+			if m.gone && !m.spare {
 				f.recovery.died(m, m.cause().cause)
 			}
 		}

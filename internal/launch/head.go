@@ -247,9 +247,14 @@ func (h *head) gone(m *member) {
 	m.gone = true
 	standing := h.ledger.standing[m.process]
 	clean := h.phase == released && standing == finished && m.ending == nil
-	if m.dismissed {
+	switch {
+	case m.dismissed:
 		h.left--
 		h.farewell(m)
+		return
+	case m.spare:
+		h.left--
+		h.spareGone(m)
 		return
 	}
 	if clean || h.phase == over && m.ending == nil {
@@ -331,8 +336,9 @@ func (h *head) settle() {
 // finish has every process stop, by word and then by force.
 func (h *head) finish(code int, text string) {
 	h.warnf("%s", text)
+	h.freeSpares()
 	for _, m := range h.order {
-		if !m.gone {
+		if !m.gone && !m.spare {
 			h.send(m, &job.Message{Kind: job.KindEnd, Code: code, Text: text})
 		}
 	}
@@ -352,8 +358,9 @@ func (h *head) releaseIfComplete() {
 	}
 	h.phase = released
 	h.eventf("all have finished")
+	h.freeSpares()
 	for _, m := range h.order {
-		if !m.gone {
+		if !m.gone && !m.spare {
 			h.send(m, &job.Message{Kind: job.KindRelease})
 		}
 	}

@@ -28,8 +28,12 @@ func (h *head) welcome(m *member, hello *job.Hello) {
 		}
 	}
 	m.hello = hello
-	h.eventf("%v has joined: process %d on %s", m.process, m.pid, m.hostName())
-	if !h.files.wait(m) {
+	h.eventf("%s has joined: process %d on %s", m.name(), m.pid, m.hostName())
+	switch {
+	case m.spare:
+		h.spareReady()
+		h.startIfReady()
+	case !h.files.wait(m):
 		h.place(m)
 		h.startIfReady()
 	}
@@ -97,7 +101,7 @@ func (h *head) startIfReady() {
 			first = m
 		}
 		if why := first.hello.Mismatch(m.hello); why != "" {
-			h.refuse(fmt.Sprintf("%v and %v do not fit together: %s", first.process, m.process, why))
+			h.refuse(fmt.Sprintf("%s and %s do not fit together: %s", first.name(), m.name(), why))
 			return
 		}
 	}
@@ -120,7 +124,7 @@ func (h *head) link() {
 	peers := make(map[job.Process][]job.Peer)
 	for i, a := range h.order {
 		for _, b := range h.order[i+1:] {
-			if a.gone || b.gone {
+			if a.gone || b.gone || a.spare || b.spare {
 				continue
 			}
 			kind := job.LinkTCP
@@ -135,7 +139,7 @@ func (h *head) link() {
 		}
 	}
 	for _, m := range h.order {
-		if !m.gone {
+		if !m.gone && !m.spare {
 			h.send(m, &job.Message{Kind: job.KindStart, Peers: peers[m.process]})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // Config describes one run of a program as a job.
@@ -20,7 +21,9 @@ type Config struct {
 	Ring    int     // size of a shared-memory ring in bytes
 	Limit   float64 // bandwidth of a link in bytes per second; 0: as fast as it is
 	Kills   []job.Kill
-	Replace bool     // a process that was lost is replaced by a new one
+	Replace bool // a process that was lost is replaced by a new one
+	Spares  int  // processes that wait to take the place of lost ones
+	Backup  recovery.Policy
 	Weibull *Weibull // kills at random; nil: none
 
 	Checkpoint *Checkpoint // nil: no files are written
@@ -138,7 +141,7 @@ func (c *Config) validate() error {
 	if c.Placement != nil {
 		return nil // their agents see to that
 	}
-	return enoughDescriptors(len(processes))
+	return enoughDescriptors(len(processes) + c.Spares)
 }
 
 func (h *head) run(ctx context.Context, program *program, g *guard) int {
@@ -148,6 +151,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 		here.watch(func() bool { return false })
 		defer here.close()
 		h.enlist(func(job.Process) (agent, *job.Host) { return here, nil })
+		h.reserve(func(int) (agent, *job.Host) { return here, nil })
 	} else {
 		a := h.agents(program)
 		defer a.close()
@@ -163,6 +167,10 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 			r := remotes[h.config.Placement.Of[p]]
 			return r, r.host
 		})
+		h.reserve(func(i int) (agent, *job.Host) {
+			r := remotes[h.config.Placement.Spares[i]]
+			return r, r.host
+		})
 		hosts, err := h.arbitrate(remotes)
 		if err != nil {
 			h.console.notef("intrarun: %v", err)
@@ -174,6 +182,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 		}
 	}
 	h.startAll()
+	h.startSpares()
 	if h.config.Stdin != nil {
 		go h.stdin.run(h.config.Stdin)
 	}
@@ -227,7 +236,9 @@ func (h *head) agents(p *program) *agents {
 	if p.dir != "" { // made for this run, so perhaps only here
 		a.program, hash = p.path, hashOf(p.path)
 	}
-	a.order = func(i int) order { return order{Plan: pl, Processes: len(h.config.Placement.On(i)), Hash: hash} }
+	a.order = func(i int) order {
+		return order{Plan: pl, Processes: len(h.config.Placement.On(i)) + h.config.Placement.SparesOn(i), Hash: hash}
+	}
 	return a
 }
 
@@ -239,20 +250,28 @@ func (h *head) enlist(place func(job.Process) (agent, *job.Host)) {
 			p := job.Process{Rank: rank, Replica: replica}
 			m := &member{process: p, id: p, birth: firstIncarnation, outputs: newOutputs(p, streams)}
 			m.agent, m.host = place(p)
-			switch far := h.config.Placement; {
-			case far != nil && (h.config.Link == job.LinkTCP || len(far.Hosts) > 1):
-				m.listen = net.JoinHostPort(m.agent.(*remote).listen, "0")
-			case h.config.Link == job.LinkTCP:
-				m.listen = "127.0.0.1:0"
-			}
-			h.seat(m)
+			m.listen = h.listenAt(m.agent)
+			h.members[p] = m
+			h.enroll(m)
 		}
 	}
 }
 
-// seat gives a process its place.
-func (h *head) seat(m *member) {
-	h.members[m.process], h.ids[m.id] = m, m
+// listenAt is where the processes of an agent listen for links over TCP, "" if
+// they need not.
+func (h *head) listenAt(a agent) string {
+	switch far := h.config.Placement; {
+	case far != nil && (h.config.Link == job.LinkTCP || len(far.Hosts) > 1):
+		return net.JoinHostPort(a.(*remote).listen, "0")
+	case h.config.Link == job.LinkTCP:
+		return "127.0.0.1:0"
+	}
+	return ""
+}
+
+// enroll puts a process on the list of all.
+func (h *head) enroll(m *member) {
+	h.ids[m.id] = m
 	h.writers.Store(m.id, m.outputs)
 	h.order = append(h.order, m)
 	h.left++
@@ -261,6 +280,9 @@ func (h *head) seat(m *member) {
 // startAll starts all processes.
 func (h *head) startAll() {
 	for _, m := range h.order {
+		if m.spare {
+			continue
+		}
 		m.agent.start(m.id, first)
 		if h.config.Stdin != nil && m.process.Rank == 0 {
 			h.stdin.add(func(b []byte) { m.agent.feed(m.id, b) })
@@ -292,7 +314,7 @@ func (h *head) warnMissing() {
 	}
 	for _, m := range h.order {
 		if !m.gone && m.hello == nil {
-			h.warnf("%v has not joined the job after %v: is it a program that calls intra.Main?", m.process, joinWarning)
+			h.warnf("%s has not joined the job after %v: is it a program that calls intra.Main?", m.name(), joinWarning)
 		}
 	}
 }

@@ -123,9 +123,13 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 		theirs = append(theirs, w[s])
 	}
 	in.Crash = w[crashes]
+	environ := in.Environ(p)
+	if r == spare {
+		environ = append(environ, job.EnvProcess+"=spare") // the last one counts
+	}
 	c.cmd = &exec.Cmd{
 		Path: a.plan.Path, Args: a.plan.Args, Dir: a.plan.Dir,
-		Env:    append(a.plan.Environ[:len(a.plan.Environ):len(a.plan.Environ)], in.Environ(p)...),
+		Env:    append(a.plan.Environ[:len(a.plan.Environ):len(a.plan.Environ)], environ...),
 		Stdout: w[stdout], Stderr: w[stderr], ExtraFiles: in.Files(),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}

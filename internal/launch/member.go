@@ -33,6 +33,7 @@ type member struct {
 	end      string    // for the report: how it ended
 
 	// Recovery.
+	spare     bool          // has no place yet
 	before    *member       // whose place it takes
 	waits     bool          // has no state yet
 	dismissed bool          // is not needed any more
@@ -50,11 +51,21 @@ type ending struct {
 	detail string
 }
 
+// name is how the user is told of it.
+func (m *member) name() string {
+	if m.spare {
+		return "a spare process on " + m.hostName()
+	}
+	return m.process.String()
+}
+
 // stoppedNow: the process was seen stopped just now.
 func (m *member) stoppedNow() bool { return time.Since(m.stopped) < 3*stopPoll }
 
 // ready: the process can get its links.
-func (m *member) ready() bool { return m.hello != nil && (m.listen == "" || m.address != "") }
+func (m *member) ready() bool {
+	return m.hello != nil && (m.spare || m.listen == "" || m.address != "")
+}
 
 // hostName names the host as the user did.
 func (m *member) hostName() string {

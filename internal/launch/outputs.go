@@ -44,7 +44,10 @@ func (o *outputs) write(s stream, b []byte) {
 	switch {
 	case s == crashes:
 		if o.crash.add(b) {
-			o.streams[stderr].freeze(o.process.Replica)
+			o.mu.Lock()
+			f, replica := o.streams[stderr], o.process.Replica
+			o.mu.Unlock()
+			f.freeze(replica)
 		}
 	case len(b) == 0:
 		o.open.Done()
@@ -62,6 +65,13 @@ func (o *outputs) sleeping(s stream, b []byte) bool {
 		o.said = append(o.said, b[:min(len(b), maxSaid-len(o.said))]...)
 	}
 	return o.asleep
+}
+
+// move gives a process that sleeps another place.
+func (o *outputs) move(p job.Process, streams [2]*forwarder) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.process, o.streams = p, streams
 }
 
 // sleep: what comes now is written again later, or was written before.

@@ -26,7 +26,7 @@ func (h *head) progressLine() string {
 	alive := 0
 	var sections, tasks int64
 	for _, m := range h.order {
-		if !m.gone {
+		if !m.gone && !m.spare {
 			alive++
 		}
 		sections = max(sections, m.stats.Sections)

@@ -1,8 +1,11 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"syscall"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -19,12 +22,17 @@ type comeback struct {
 	saved   map[uint64][]spot      // where the output of each rank stood at a backup
 	goal    uint64                 // the backup that the job goes back to
 	safe    bool                   // somebody has come to a safe point
+	losses  []int                  // ranks that nobody is left of
+	lossAt  time.Duration          // when the first of them was lost
 	stories
 }
 
 // recovers reports whether anything is done about lost processes, or ahead of
 // losses.
-func (c *Config) recovers() bool { return c.Replace || c.Checkpoint != nil }
+func (c *Config) recovers() bool { return c.replaces() || c.Checkpoint != nil }
+
+// replaces reports whether other processes take the place of lost ones.
+func (c *Config) replaces() bool { return c.Replace || c.Spares > 0 }
 
 // newComeback begins to decide about lost processes and cuts, nil if there is
 // nothing to decide.
@@ -32,19 +40,23 @@ func (h *head) newComeback() *comeback {
 	if !h.config.recovers() {
 		return nil
 	}
-	h.ledger.returns = h.config.Replace
+	h.ledger.returns = h.config.replaces()
 	config := recovery.Config{
-		Degrees: h.config.Degrees, Start: h.config.Replace,
+		Degrees: h.config.Degrees, Start: h.config.Replace, Spares: h.spares(), Backup: h.config.Backup,
 		Host: func(p job.Process) string { return h.members[p].hostName() },
 	}
 	h.files.configure(&config)
-	return &comeback{
+	c := &comeback{
 		head:    h,
 		decides: recovery.NewHead(config),
 		due:     make(map[job.Process]uint32),
 		quiets:  make(map[uint64]func()),
 		saved:   make(map[uint64][]spot),
 	}
+	if b := h.config.Backup; b != (recovery.Policy{}) {
+		c.Backup = &backups{Every: b.String(), ranks: len(h.config.Degrees)}
+	}
+	return c
 }
 
 // describe adds to what a process is told of its place.
@@ -62,6 +74,7 @@ func (c *comeback) died(m *member, cause job.Cause) {
 	}
 	itself := cause == job.CauseExit || cause == job.CausePanic
 	c.apply(c.decides.Died(m.process, m.birth, itself, c.elapsed()))
+	c.lostRank(m)
 }
 
 // finished reports whether the end of the program in a process counts: it does
@@ -109,6 +122,9 @@ func (c *comeback) reply(m *member, r job.Reply) {
 		})
 	case job.ReplyFirst:
 		c.safe = true
+		tell()
+	case job.ReplyStored:
+		c.stored(r)
 		tell()
 	default:
 		tell()
@@ -173,8 +189,33 @@ func (c *comeback) pass(m *member, o job.Order) {
 			m.outputs.wake(m.donor.stood)
 			c.joined(m, o.Number)
 		}
+	case job.OrderGo:
+		if o.Plan != nil && c.saved[o.Number] == nil {
+			for _, copied := range o.Plan {
+				c.saved[o.Number] = append(c.saved[o.Number], c.members[copied.Source].stood)
+			}
+		}
+	case job.OrderComplete:
+		c.completed(o.Number)
+	case job.OrderRollback:
+		c.back(m, o)
+	case job.OrderResume:
+		c.resumed()
 	}
 	c.send(m, &job.Message{Kind: job.KindOrder, Order: &o})
+}
+
+// back: the job goes back, and this process with it.
+func (c *comeback) back(m *member, o job.Order) {
+	c.goal = o.Number
+	c.ledger.back()
+	c.rolledBack(o)
+	m.outputs.sleep()
+	if m.waits {
+		i := slices.IndexFunc(o.Deals, func(d job.Deal) bool { return d.To == m.process })
+		m.donor = c.members[o.Deals[i].From]
+		c.joined(m, o.Number)
+	}
 }
 
 // joined: a newcomer lives from here on.
@@ -196,15 +237,24 @@ func (c *comeback) recruit(p job.Process) {
 		return
 	}
 	delete(c.due, p)
-	m := &member{process: p, id: p, birth: birth, waits: true, before: old, outputs: newOutputs(p, old.outputs.streams)}
-	m.outputs.asleep = true
-	why := c.settleOn(m, old)
-	c.seat(m)
 	for d := range c.doubts {
 		if d.of == p || d.about == p {
 			delete(c.doubts, d)
 		}
 	}
+	if m := c.bestSpare(p); m != nil {
+		m.outputs.move(p, old.outputs.streams)
+		m.process, m.birth, m.waits, m.spare, m.before = p, birth, true, false, old
+		c.members[p] = m
+		c.eventf("a spare process on %s takes the place of %v", m.hostName(), p)
+		c.place(m)
+		return
+	}
+	m := &member{process: p, id: p, birth: birth, waits: true, before: old, outputs: newOutputs(p, old.outputs.streams)}
+	m.outputs.asleep = true
+	why := c.settleOn(m, old)
+	c.members[p] = m
+	c.enroll(m)
 	if why != nil {
 		c.notStarted(m, why)
 		return
@@ -218,7 +268,10 @@ func (c *comeback) recruit(p job.Process) {
 // can be.
 func (c *comeback) settleOn(m, old *member) error {
 	m.agent, m.host, m.listen = old.agent, old.host, old.listen
-	if !c.lost[old.agent] {
+	switch {
+	case !c.config.Replace:
+		return errors.New("no spare process is left")
+	case !c.lost[old.agent]:
 		return nil
 	}
 	used, together := make(map[agent]int), make(map[agent]bool)

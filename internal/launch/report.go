@@ -110,7 +110,7 @@ func (h *head) report(code int) *report {
 		r.Kills = append(r.Kills, kill{k.Process, k.When(), k.fired})
 	}
 	for _, m := range h.order {
-		if m.pid == 0 { // it could not be started
+		if m.pid == 0 || m.spare { // it could not be started, or had nothing to do
 			continue
 		}
 		p := process{Process: m.process, Incarnation: m.birth, Host: m.hostName(), PID: m.pid, End: m.end}

@@ -336,7 +336,7 @@ func (s *server) take(f *frame) error {
 		}
 	case frameStart:
 		r, err := f.number()
-		if err != nil || role(r) > newcomer {
+		if err != nil || role(r) > spare {
 			return errFrame
 		}
 		s.mu.Lock()

@@ -119,7 +119,7 @@ func (h *head) await(s *strikes) {
 func (h *head) strike(s strike, seed uint64) {
 	var live []*member
 	for _, m := range h.order {
-		if m.hello != nil && !m.gone && m.ending == nil {
+		if m.hello != nil && !m.gone && !m.spare && m.ending == nil {
 			live = append(live, m)
 		}
 	}

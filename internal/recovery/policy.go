@@ -1,7 +1,9 @@
 package recovery
 
 import (
+	"fmt"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -15,6 +17,25 @@ type Policy struct {
 // The automatic policy measures what a backup costs at the second safe point,
 // before which nothing is known but how long it took to get there.
 const firstAuto = 2
+
+// ParsePolicy reads a number of safe points, from 1, or auto.
+func ParsePolicy(s string) (Policy, error) {
+	if s == "auto" {
+		return Policy{Auto: true}, nil
+	}
+	n, err := strconv.ParseUint(s, 10, 32)
+	if err != nil || n == 0 {
+		return Policy{}, fmt.Errorf("%q: want a number of safe points from 1, or auto", s)
+	}
+	return Policy{Every: n}, nil
+}
+
+func (p Policy) String() string {
+	if p.Auto {
+		return "auto"
+	}
+	return strconv.FormatUint(p.Every, 10)
+}
 
 func (p Policy) on() bool { return p.Auto || p.Every > 0 }
 
