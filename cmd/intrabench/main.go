@@ -29,6 +29,7 @@ var commands = []command{
 	{"slow", "a section that is shared with a slower replica", runSlow},
 	{"hpccg", "HPCCG as a whole, beside an outside program", runHPCCG},
 	{"pingpong", "messages between two ranks, replicated and not", runPingpong},
+	{"recovery", "how lost processes come back, and what backups cost", runRecovery},
 	{"collectives", "collective operations, replicated and not", runCollectives},
 }
 

@@ -1,0 +1,174 @@
+package comeback
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Problem is what HPCCG solves on each rank.
+type Problem struct {
+	NX    int `json:"nx"`
+	NY    int `json:"ny"`
+	NZ    int `json:"nz"`
+	Iters int `json:"iters"`
+}
+
+// Job is one run of intrarun.
+type Job struct {
+	Ranks, Replicas int
+	Flags           []string
+	Traced          bool // the times of all tasks are wanted
+}
+
+// Run is what a job came to.
+type Run struct {
+	Code    int     // of intrarun: 0, or 3 when a rank was lost
+	Wall    float64 // seconds since all had joined
+	Seconds float64 // of the solver, 0 if it did not come to its end
+	XSHA256 string
+
+	Replacements []Replacement
+	Deaths       []float64         // seconds since all had joined
+	Sets         int               // of checkpoint files that were completed
+	Tasks        map[int][]float64 // by replica of rank 0: when each body began, in the same seconds
+}
+
+// Replacement is a process that took the place of a dead one.
+type Replacement struct {
+	Bytes  float64 `json:"bytes"`
+	Died   float64 `json:"died_seconds"`
+	Joined float64 `json:"joined_seconds"`
+}
+
+// Runner runs a job. Programs.Run is one.
+type Runner func(ctx context.Context, j Job, pr Problem) (Run, error)
+
+// Programs are the executables, and a folder for what they write.
+type Programs struct{ Intrarun, HPCCG, Dir string }
+
+// lostRank is intrarun's exit code after the loss of a rank.
+const lostRank = 3
+
+// errRun marks what a run wrote that makes no sense.
+var errRun = errors.New("output of a run that cannot be used")
+
+// Run implements Runner.
+func (p *Programs) Run(ctx context.Context, j Job, pr Problem) (Run, error) {
+	report, trace := filepath.Join(p.Dir, "recovery.json"), filepath.Join(p.Dir, "recovery.trace")
+	args := []string{"-quiet", "-report", report, "-n", strconv.Itoa(j.Ranks), "-r", strconv.Itoa(j.Replicas)}
+	if j.Traced {
+		args = append(args, "-trace", trace)
+	}
+	for _, f := range j.Flags {
+		args = append(args, strings.ReplaceAll(f, dirMark, p.Dir))
+	}
+	args = append(args, p.HPCCG, "-json", "-nx", strconv.Itoa(pr.NX), "-ny", strconv.Itoa(pr.NY), "-nz", strconv.Itoa(pr.NZ), "-iters", strconv.Itoa(pr.Iters))
+	cmd := exec.CommandContext(ctx, p.Intrarun, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); err != nil && code != lostRank || ctx.Err() != nil {
+		return Run{}, fmt.Errorf("intrarun %s: %w\n%s", strings.Join(args, " "), errors.Join(err, ctx.Err()), bytes.TrimSpace(stderr.Bytes()))
+	}
+	b, err := os.ReadFile(report)
+	if err != nil {
+		return Run{}, fmt.Errorf("read the report: %w", err)
+	}
+	r, err := parse(stdout.Bytes(), b)
+	if err != nil || !j.Traced {
+		return r, err
+	}
+	if b, err = os.ReadFile(trace); err != nil {
+		return r, fmt.Errorf("read the trace: %w", err)
+	}
+	return r, r.addTrace(b)
+}
+
+// dirMark stands in flags for the folder of the programs.
+const dirMark = "{dir}"
+
+// parse reads what HPCCG printed, and intrarun's report.
+func parse(out, report []byte) (Run, error) {
+	var rep struct {
+		ExitCode     int           `json:"exit_code"`
+		Wall         float64       `json:"wall_seconds"`
+		Replacements []Replacement `json:"replacements"`
+		Failures     []struct {
+			At float64 `json:"at_seconds"`
+		} `json:"failures"`
+		Checkpoint struct {
+			Sets []json.RawMessage `json:"sets"`
+		} `json:"checkpoint"`
+	}
+	if err := json.Unmarshal(report, &rep); err != nil {
+		return Run{}, fmt.Errorf("%w: the report of intrarun: %w", errRun, err)
+	}
+	r := Run{Code: rep.ExitCode, Wall: rep.Wall, Replacements: rep.Replacements, Sets: len(rep.Checkpoint.Sets)}
+	for _, f := range rep.Failures {
+		r.Deaths = append(r.Deaths, f.At)
+	}
+	if r.Wall <= 0 {
+		return r, fmt.Errorf("%w: it took %g seconds", errRun, r.Wall)
+	}
+	if r.Code == lostRank {
+		return r, nil
+	}
+	var line struct {
+		Seconds map[string]float64 `json:"seconds"`
+		XSHA256 string             `json:"x_sha256"`
+	}
+	if err := json.Unmarshal(out, &line); err != nil {
+		return r, fmt.Errorf("%w: HPCCG printed %.200q: %w", errRun, out, err)
+	}
+	r.Seconds, r.XSHA256 = line.Seconds["total"], line.XSHA256
+	if r.Seconds <= 0 || r.XSHA256 == "" {
+		return r, fmt.Errorf("%w: HPCCG spent %g seconds and has the hash %q", errRun, r.Seconds, r.XSHA256)
+	}
+	return r, nil
+}
+
+// addTrace takes the tasks of rank 0 out of a timeline, whose clock is set by
+// the first death.
+func (r *Run) addTrace(trace []byte) error {
+	var t struct {
+		Events []struct {
+			Name  string  `json:"name"`
+			Cat   string  `json:"cat"`
+			Phase string  `json:"ph"`
+			TS    float64 `json:"ts"` // µs
+			PID   int     `json:"pid"`
+			TID   int     `json:"tid"`
+		} `json:"traceEvents"`
+	}
+	if err := json.Unmarshal(trace, &t); err != nil {
+		return fmt.Errorf("%w: the trace: %w", errRun, err)
+	}
+	offset, set := 0.0, false
+	for _, e := range t.Events {
+		if !set && e.Cat == "failure" && len(r.Deaths) > 0 {
+			offset, set = e.TS/1e6-r.Deaths[0], true
+		}
+	}
+	if !set {
+		return fmt.Errorf("%w: the trace shows no death", errRun)
+	}
+	r.Tasks = make(map[int][]float64)
+	for _, e := range t.Events {
+		if e.Cat == "task" && e.Phase == "X" && e.PID == 1 {
+			r.Tasks[e.TID-1] = append(r.Tasks[e.TID-1], e.TS/1e6-offset)
+		}
+	}
+	return nil
+}
