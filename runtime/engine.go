@@ -42,6 +42,7 @@ type engine struct {
 
 	mu        sync.Mutex
 	machine   *section.Machine
+	gathered  *section.Machine // whose replicas have waited for each other
 	once      *section.Once
 	onceRun   bool // the protocol wants the function run here
 	open      *Section

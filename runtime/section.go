@@ -21,6 +21,7 @@ type Section struct {
 	number    uint64
 	policy    sched.Policy
 	decision  *decision     // to share or not, with the adaptive policy
+	begun     time.Duration // to be shared, with all who came to the first one
 	inBodies  time.Duration // spent in bodies here
 	ran       int           // bodies run here
 	crew      crew          // who helps to run them

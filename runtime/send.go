@@ -66,8 +66,8 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 	}
 }
 
-// entered tells the peers that this replica has come to s and will send
-// nothing for it: those that are behind need not send it what they run before.
+// entered tells the peers that this replica has come to s: those that are
+// behind need not send it what they run before.
 func (w *worker) entered(s *Section) {
 	for _, link := range w.e.peers {
 		if link != nil {

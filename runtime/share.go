@@ -12,7 +12,6 @@ import (
 // share completes s together with the other replicas [INTRA, Algorithm 1,
 // lines 20 to 28].
 func (e *engine) share(s *Section) error {
-	begun := e.now()
 	err := e.exchange(s)
 	if err == nil && s.check != nil {
 		err = e.agree(s)
@@ -25,9 +24,9 @@ func (e *engine) share(s *Section) error {
 	}
 	e.open = nil
 	e.machine.Leave()
-	e.completed(s, begun)
+	e.completed(s, s.begun)
 	if s.decision != nil && len(s.tasks) > 0 {
-		s.decision.learn(execution{policy: s.policy, took: e.now() - begun, spent: s.inBodies,
+		s.decision.learn(execution{policy: s.policy, took: e.now() - s.begun, spent: s.inBodies,
 			ran: s.ran, tasks: len(s.tasks), workers: s.crew.size, met: e.machine.Met()})
 		e.stats.of(s.tasks[0].task).Decision = s.decision.word()
 	}
@@ -57,9 +56,10 @@ func (e *engine) work(s *Section) error {
 		err = e.perform(acts)
 	}
 	w := &e.workers[0]
-	if s.decision != nil && s.policy == sched.Replicate {
-		w.entered(s)
+	if err == nil && s.decision != nil {
+		err = e.gather(s)
 	}
+	s.begun = e.now()
 	for err == nil && e.err == nil && s.crew.end == nil {
 		seen := e.changes.Load()
 		step, acts := e.machine.Next(e.now())
@@ -87,6 +87,44 @@ func (e *engine) work(s *Section) error {
 	e.unlocked(w.flush)
 	return err
 }
+
+// gather tells the peers that this replica is here, if they may not hear of it
+// otherwise, and waits in the first section that is shared until they have come
+// to theirs. What comes before it, such as reading the input, takes each
+// another time, and replicas that begin far apart stay so: updates for a
+// replica that is many sections behind find no room there. A peer may never
+// come, so nobody waits for longer than it has taken to come here.
+func (e *engine) gather(s *Section) error {
+	w, first := &e.workers[0], e.gathered != e.machine
+	if !first && s.policy != sched.Replicate {
+		return nil
+	}
+	e.gathered = e.machine
+	w.entered(s)
+	if !first {
+		return nil
+	}
+	e.unlocked(w.flush)
+	from := e.now()
+	until := from + min(from, longestGathering)
+	for e.err == nil && e.machine.Alone() && e.now() < until {
+		seen := e.changes.Load()
+		var err error
+		e.unlocked(func() {
+			err = e.poller.WaitAttending(e.life, e.start.Add(until), func() bool { return e.changes.Load() != seen })
+		})
+		if err != nil {
+			return e.ended(err)
+		}
+	}
+	if len(s.tasks) > 0 {
+		e.waited(s, 0, from)
+	}
+	return nil
+}
+
+// longestGathering is for a process that has gone back: its clock ran before.
+const longestGathering = time.Minute
 
 // unlocked calls f without the lock, which it takes again even if f does not
 // return.

@@ -19,7 +19,7 @@ const (
 	KindOnceHave                   // "I hold the result of this Once"
 	KindOnceQuery                  // "do you hold it? I know of so many deaths"
 	KindOnceNone                   // the answer "no" to a query
-	KindEntered                    // "I am in this section and will send nothing for it"
+	KindEntered                    // "I have come to this section"
 )
 
 // Message is the meaning of a frame on the section channel.

@@ -98,8 +98,13 @@ func (s *solver) multiply() error {
 // the residual norm has been found not above the tolerance. It returns the
 // norm as tested at the start of each pass, and the first one.
 func (s *solver) solve(maxIter int, tolerance float64) (history []float64, first float64, err error) {
-	defer s.clock(&s.seconds.Total)()
-	if !s.p.Restored() {
+	if s.p.Restored() {
+		defer s.clock(&s.seconds.Total)()
+	} else {
+		if err := s.gather(); err != nil {
+			return nil, 0, err
+		}
+		defer s.clock(&s.seconds.Total)()
 		if err := s.begin(); err != nil {
 			return nil, 0, err
 		}
@@ -114,6 +119,16 @@ func (s *solver) solve(maxIter int, tolerance float64) (history []float64, first
 		s.pass++
 	}
 	return s.history, s.first, nil
+}
+
+// gather waits until all are here, so that no time of the solver is that of
+// somebody else's matrix: the replicas in the first section, though it is
+// empty, and then the ranks.
+func (s *solver) gather() error {
+	if err := s.p.Section().End(); err != nil {
+		return err
+	}
+	return s.p.World().Barrier()
 }
 
 // direction returns the rank's own part of the search direction.

@@ -32,6 +32,7 @@ type Machine struct {
 // peer is what this replica knows of another one, first-hand.
 type peer struct {
 	dead     bool
+	heard    bool // a frame about a section came from it
 	finished bool
 	sections uint64 // that it went through, once finished
 	ahead    uint64 // the highest section number any frame of it named
@@ -355,6 +356,17 @@ func (m *Machine) outlasted(p int) error {
 // Met reports whether a peer has claimed a task of the open section or sent an
 // update.
 func (m *Machine) Met() bool { return m.met }
+
+// Alone reports whether no frame about a section has come yet from a peer that
+// lives.
+func (m *Machine) Alone() bool {
+	for p := range m.peers {
+		if q := &m.peers[p]; p != m.me && !q.dead && !q.finished && !q.heard {
+			return true
+		}
+	}
+	return false
+}
 
 // Missing returns the first task whose result a peer has to send, or this
 // replica to start, -1 if there is none.

@@ -279,6 +279,41 @@ func TestStaticBlocksDoNotDependOnDeaths(t *testing.T) {
 	require.Equal(t, []int{6, 7, 8}, ran)
 }
 
+// A replica is alone until all who live have been heard of; Met is about the
+// open section only.
+func TestAlone(t *testing.T) {
+	r := enter(t, 0, 3, sched.Adaptive, 3)
+	require.True(t, r.Alone())
+	require.NoError(t, r.Entered(about(1, 0, 3)))
+	require.True(t, r.Alone(), "2 may come")
+	require.False(t, r.Met(), "1 has come, but done nothing")
+	require.NoError(t, r.Claimed(about(1, 1, 3), 0))
+	require.True(t, r.Met())
+	r.Dead(2)
+	require.False(t, r.Alone())
+	r.runAll(time.Hour)
+	r.Leave()
+	_, err := r.Enter(Entry{Policy: sched.Adaptive, Tasks: 3, Signature: signature}, 0)
+	require.NoError(t, err)
+	require.False(t, r.Met())
+	require.False(t, r.Alone(), "it has been heard of")
+	r.Alive(2)
+	require.True(t, r.Alone())
+}
+
+// Who hears that a peer has come to a later section sends it nothing for
+// earlier ones.
+func TestEnteredLaterSection(t *testing.T) {
+	r := enter(t, 0, 2, sched.Adaptive, 4)
+	later := about(1, 0, 2)
+	later.Section = 5
+	require.NoError(t, r.Entered(later))
+	ran, last := r.runAll(0)
+	require.Len(t, ran, 4)
+	require.Equal(t, Done, last.Kind)
+	require.Empty(t, r.sent[1])
+}
+
 func TestDivergence(t *testing.T) {
 	other := about(1, 1, 2)
 	other.Signature++

@@ -162,8 +162,8 @@ func (m *Machine) Claimed(u Update, now time.Duration) error {
 	return nil
 }
 
-// Entered takes in that a peer has entered a section for which it will send
-// nothing. Nothing comes from it about earlier ones either.
+// Entered takes in that a peer has come to a section. Nothing more comes from
+// it about earlier ones.
 func (m *Machine) Entered(u Update) error {
 	m.note(u.Peer, u.Section)
 	switch {
@@ -186,6 +186,7 @@ func (m *Machine) isOpen(section uint64) bool { return m.open && section == m.nu
 
 func (m *Machine) note(p int, section uint64) {
 	m.peers[p].ahead = max(m.peers[p].ahead, section)
+	m.peers[p].heard = true
 }
 
 // late compares a frame about a section that was left here with what was
