@@ -69,6 +69,9 @@ func serve(life func() error) int {
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if err := life(); err != nil {
 		fmt.Fprintln(os.Stderr, "intrarun: agent:", err)
+		if end, ok := errors.AsType[*launch.JobError](err); ok {
+			return end.Code
+		}
 		return launch.ExitFailed
 	}
 	return launch.ExitOK

@@ -108,6 +108,12 @@ func (s *script) step(name, arg string) int {
 			fmt.Fprintf(w, "line %d\n", i)
 		}
 		w.Flush()
+	case "slowly": // as many lines, 2 ms apart
+		n, _ := strconv.Atoi(arg)
+		for i := range n {
+			fmt.Println("line", i)
+			time.Sleep(2 * time.Millisecond)
+		}
 	case "sleep":
 		d, _ := time.ParseDuration(arg)
 		time.Sleep(d)

@@ -110,7 +110,7 @@ func (c *chaos) run() (*jobRun, string) {
 	args = append(args, strings.Fields(c.schedule.flags)...)
 	args = append(append(args, bin.hpccg), chaosProblem...)
 	cmd := c.net.Hosts[0].Command(bin.intrarun, args...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
+	cmd.Env, cmd.Dir = append(os.Environ(), "TMPDIR="+temp), filepath.Dir(file)
 	var stdout bytes.Buffer
 	w := &watched{text: "all have joined", seen: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &stdout, w
@@ -146,6 +146,13 @@ func (c *chaos) run() (*jobRun, string) {
 	b, err := os.ReadFile(file)
 	require.NoError(t, err, "%v\n%s", c.schedule, w)
 	require.NoError(t, json.Unmarshal(b, &r.report))
+	if errs := successor(cmd.Dir, cmd.Process.Pid, ".err"); errs != "" {
+		require.Equal(t, 3, r.code, r.stderr)
+		require.Contains(t, r.stderr, "this head gives up")
+		c.done.succeeded = true
+		r.stderr += errs
+		r.stdout, r.code = successor(cmd.Dir, cmd.Process.Pid, ".out"), r.report.ExitCode
+	}
 	require.Equal(t, r.code, r.report.ExitCode)
 	if r.code != 0 {
 		return r, ""

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -90,8 +91,9 @@ func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
 	}
 	go secure.Serve(ctx, a.listener, func(peer string) bool { _, ok := index[peer]; return ok }, func(c net.Conn, peer string) {
 		i := index[peer]
-		r, err := a.prepare(i, c)
-		tell(agentResult{i, r, err})
+		if r, err := a.prepare(i, c); !errors.Is(err, errUnused) {
+			tell(agentResult{i, r, err})
+		}
 	})
 	for i, h := range a.hosts {
 		if x := a.config.Indexed; x != nil && h.Name != x.Hosts[0].Name {
@@ -264,6 +266,11 @@ func (a *agents) relay(host string, r io.ReadCloser) string {
 	return text.String()
 }
 
+// errUnused: the agent has closed the connection before it has said anything. It
+// tries several addresses at once and keeps the first that works; if it has died,
+// its command tells.
+var errUnused = errors.New("a connection that its agent does not use")
+
 // prepare gives an agent its order, and the program if it lacks it.
 func (a *agents) prepare(i int, c net.Conn) (_ *remote, err error) {
 	m := newMux(c)
@@ -274,11 +281,15 @@ func (a *agents) prepare(i int, c net.Conn) (_ *remote, err error) {
 	}()
 	c.SetDeadline(time.Now().Add(prepareTime))
 	m.sendJSON(framePlan, job.Process{}, a.order(i))
-	for {
+	for heard := false; ; {
 		f, err := m.read()
+		if err != nil && !heard {
+			return nil, errUnused
+		}
 		if err != nil {
 			return nil, fmt.Errorf("wait for its agent: %w", err)
 		}
+		heard = true
 		var r readiness
 		if f.kind != frameReady {
 			return nil, errFrame
@@ -293,6 +304,7 @@ func (a *agents) prepare(i int, c net.Conn) (_ *remote, err error) {
 			c.SetDeadline(time.Time{})
 			agent := newRemote(&a.hosts[i], m)
 			agent.listen, agent.port = cmp.Or(a.hosts[i].Addr, r.Address), r.Port
+			agent.door = net.JoinHostPort(agent.listen, strconv.Itoa(r.Door))
 			return agent, nil
 		}
 		if err := a.sendProgram(m); err != nil {
@@ -325,13 +337,16 @@ func (a *agents) sendProgram(m *mux) error {
 }
 
 // close waits until the commands have ended that started the agents, and ends
-// those that do not.
-func (a *agents) close() {
+// those that do not, unless the job goes on without this head.
+func (a *agents) close(goesOn bool) {
 	if a.listener != nil {
 		a.listener.Close()
 	}
 	for _, in := range a.inputs {
 		in.Close()
+	}
+	if goesOn {
+		return
 	}
 	deadline := time.Now().Add(termGrace)
 	var all sync.WaitGroup

@@ -255,3 +255,28 @@ func common(a, b []byte) int {
 	}
 	return n
 }
+
+// written says how much is out.
+func (f *forwarder) written(s stream) written {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return written{Stream: s, Lines: f.emitted, Cut: f.cut}
+}
+
+// begin begins where a replica is going to, or further if that is out.
+func (f *forwarder) begin(replica int, from written) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.sources[replica]
+	l.first, l.off = from.Lines, from.Cut
+	if (written{Lines: f.emitted, Cut: f.cut}).before(from) {
+		f.emitted, f.cut = from.Lines, from.Cut
+	}
+}
+
+// abandon: nothing comes from the replica.
+func (f *forwarder) abandon(replica int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sources[replica].dead = true
+}

@@ -37,6 +37,8 @@ const (
 	frameFailed                       // A text
 	frameRoster                       // H place
 	frameQuiet                        // H A number: what was written so far has been taken
+	frameAccount                      // A account, to a head that takes over
+	frameWritten                      // H written
 	frameBye                          // H the job is over
 )
 
@@ -133,7 +135,7 @@ func newMux(c net.Conn) *mux {
 func (m *mux) read() (frame, error) { return readFrame(m.r) }
 
 func (m *mux) send(kind frameKind, p job.Process, body []byte) {
-	f := frame{kind, p, body}
+	f := frame{kind: kind, process: p, body: body}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.closed {

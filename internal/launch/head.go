@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -63,6 +64,8 @@ type head struct {
 	signalled os.Signal
 	finished  time.Time
 	stdin     stdin
+	record    *record // of what is decided; nil if nobody could take the head's place
+	retired   bool    // another head carries on, or may
 
 	posts chan func()
 	done  chan struct{}
@@ -83,7 +86,7 @@ func (h *head) after(d time.Duration, f func()) {
 // loop runs the job until every process is gone.
 func (h *head) loop() {
 	defer close(h.done)
-	for h.left > 0 {
+	for h.left > 0 || h.record.waits() {
 		(<-h.posts)()
 	}
 	h.finished = time.Now()
@@ -135,11 +138,15 @@ func (h *head) handle(m *member, msg *job.Message) {
 			return
 		}
 		h.eventf("%v has finished", m.process)
-		h.ledger.finish(m.process)
-		h.compare(m)
-		h.releaseIfComplete()
+		h.decide(arbiter.Entry{Kind: arbiter.Finished, Process: m.process}, func() {
+			h.ledger.finish(m.process)
+			h.compare(m)
+			h.releaseIfComplete()
+		})
 	case job.KindDrained:
-		h.ledger.drained(m.process)
+		h.decide(arbiter.Entry{Kind: arbiter.Note, Key: drainedNote(m.process), Value: []byte("drained")}, func() {
+			h.ledger.drained(m.process)
+		})
 	case job.KindFail:
 		m.stats = *msg.Stats
 		h.runFailed(m, *msg.Failure)
@@ -294,10 +301,24 @@ func (h *head) settleOutput(m *member, died, itself bool) {
 	}()
 }
 
-// declare makes the verdict on a process that is certainly dead, tells the
-// others, and draws the conclusion.
+// declare has a process declared dead that certainly is.
 func (h *head) declare(m *member, e ending) {
-	at := h.elapsed()
+	m.dying = &e
+	if m.lost { // the verdict is part of that on its host
+		h.condemn(m)
+		return
+	}
+	h.decide(arbiter.Entry{Kind: arbiter.Died, Process: m.process, Cause: e.cause, Text: e.detail}, func() { h.condemn(m) })
+}
+
+// condemn makes the verdict on a dying process, tells the others, and draws the
+// conclusion.
+func (h *head) condemn(m *member) {
+	if m.condemned {
+		return // its host was declared lost before that
+	}
+	m.condemned = true
+	at, e := h.elapsed(), *m.dying
 	waited := h.ledger.standing[m.process] == coming
 	v := h.ledger.die(m.process, m.birth, e.cause, e.detail, at)
 	m.died = at
@@ -329,7 +350,9 @@ func (h *head) tell(v *job.Verdict) {
 func (h *head) settle() {
 	if h.ledger.decided && h.phase != over {
 		h.phase = over
-		h.finish(h.ledger.code, h.ledger.text)
+		h.decide(arbiter.Entry{Kind: arbiter.Decided, Code: h.ledger.code, Text: h.ledger.text}, func() {
+			h.finish(h.ledger.code, h.ledger.text)
+		})
 	}
 }
 
@@ -359,6 +382,11 @@ func (h *head) releaseIfComplete() {
 	h.phase = released
 	h.eventf("all have finished")
 	h.freeSpares()
+	h.decide(arbiter.Entry{Kind: arbiter.Released}, h.release)
+}
+
+// release lets the processes go.
+func (h *head) release() {
 	for _, m := range h.order {
 		if !m.gone && !m.spare {
 			h.send(m, &job.Message{Kind: job.KindRelease})
@@ -371,13 +399,14 @@ func (h *head) releaseIfComplete() {
 func (h *head) interrupt(s os.Signal) {
 	if h.signalled != nil {
 		h.killAll()
-		h.after(termGrace, func() { h.left = 0 }) // the output may have nowhere to go
+		h.after(termGrace, func() { h.left, h.record = 0, nil }) // the output may have nowhere to go
 		return
 	}
 	h.signalled = s
 	h.ledger.decide(interruptCode(s), fmt.Sprintf("ended by %s", signalName(s.(syscall.Signal))))
 	h.eventf("%s: ending all processes", signalName(s.(syscall.Signal)))
 	h.phase = over
+	h.decide(arbiter.Entry{Kind: arbiter.Decided, Code: h.ledger.code, Text: h.ledger.text}, func() {})
 	for _, m := range h.order {
 		if !m.gone {
 			m.agent.signal(m.id, syscall.SIGTERM)

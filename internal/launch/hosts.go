@@ -19,7 +19,8 @@ type hosts struct {
 	head   *head
 	engine *arbiter.Engine
 	agents []*remote // agent i is node i+firstAgent
-	name   string    // of the head's host
+	self   arbiter.ID
+	name   string // of the host of the first head
 
 	suspected map[arbiter.ID]time.Duration // since when; of the head's goroutine
 }
@@ -35,7 +36,10 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 		return nil, err
 	}
 	roster := roster(agents)
-	w := &hosts{head: h, agents: agents, name: roster[0].Host, suspected: make(map[arbiter.ID]time.Duration)}
+	for i := range roster[1:] {
+		roster[1+i].Follower = !h.config.inherits()
+	}
+	w := &hosts{head: h, agents: agents, self: arbiter.Head, name: roster[0].Host, suspected: make(map[arbiter.ID]time.Duration)}
 	w.engine, err = arbiter.Start(sock, arbiter.Config{
 		Self: arbiter.Head, Roster: roster, Secret: h.secret, Timing: timing(3 * leaseTime / 2),
 	})
@@ -43,17 +47,44 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 		sock.Close()
 		return nil, err
 	}
+	members, note := arbiter.Plan(roster)
+	var will *will
+	if len(members) > 1 {
+		will = h.will(agents, members)
+		note += ", and then its output goes on there in " + will.Output + ".out and .err"
+		h.record = &record{propose: w.engine.Propose}
+	}
+	w.listen()
 	for i, r := range agents {
 		id := arbiter.ID(firstAgent + i)
-		r.serve(h, func() time.Duration { return w.engine.Silent(id) }, func(why string, e *evidence) { h.hostLost(r, why, e) })
 		theirs := slices.Clone(roster) // the head may have another address for each
 		theirs[0].Address = net.JoinHostPort(address(r.mux.conn.LocalAddr()), strconv.Itoa(sock.Port()))
-		r.mux.sendJSON(frameRoster, job.Process{}, place{Self: id, Roster: theirs})
+		r.mux.sendJSON(frameRoster, job.Process{}, place{Self: id, Roster: theirs, Will: will})
 	}
-	_, note := arbiter.Plan(roster)
 	h.warnf("%s", note)
 	go w.follow()
+	if h.record != nil {
+		go h.confirm()
+	}
 	return w, nil
+}
+
+// listen begins to listen to the agents.
+func (w *hosts) listen() {
+	for _, m := range w.head.order {
+		for i, r := range w.agents {
+			if m.agent == agent(r) {
+				m.node = arbiter.ID(firstAgent + i)
+			}
+		}
+	}
+	for i, r := range w.agents {
+		if r.over {
+			continue // it was lost before
+		}
+		id := arbiter.ID(firstAgent + i)
+		r.serve(w.head, func() time.Duration { return w.engine.Silent(id) }, func(why string, e *evidence) { w.head.hostLost(r, why, e) })
+	}
 }
 
 // roster lists the nodes. A machine is known by the address that it connects
@@ -74,7 +105,7 @@ func roster(agents []*remote) []arbiter.Peer {
 			}
 		}
 		all = append(all, arbiter.Peer{ID: arbiter.ID(firstAgent + i), Host: machines[from],
-			Address: net.JoinHostPort(r.listen, strconv.Itoa(r.port)), Follower: true})
+			Address: net.JoinHostPort(r.listen, strconv.Itoa(r.port))})
 	}
 	return all
 }
@@ -95,18 +126,32 @@ func (w *hosts) follow() {
 		if !ok {
 			return
 		}
-		switch a := a.(type) {
-		case arbiter.Suspected:
-			w.head.post(func() { w.suspect(a.Evidence) })
-		case arbiter.Committed:
-			if a.Entry.Kind == arbiter.Lost {
-				w.lose(a.Entry)
-			}
-		case arbiter.Fence:
-			w.head.post(func() { w.giveUp(a.Why) })
-		case arbiter.Broken:
-			w.head.post(func() { w.giveUp(a.Err.Error()) })
+		w.take(a)
+	}
+}
+
+// take does what the arbiter says.
+func (w *hosts) take(a arbiter.Action) {
+	switch a := a.(type) {
+	case arbiter.Suspected:
+		w.head.post(func() { w.suspect(a.Evidence) })
+	case arbiter.Committed:
+		if a.Entry.Kind == arbiter.Lost {
+			w.lose(a.Entry)
+		} else {
+			w.head.post(w.head.kept)
 		}
+	case arbiter.Yield:
+		w.head.post(func() { w.giveUp("another one has taken its place") })
+	case arbiter.Fence:
+		w.head.post(func() {
+			if w.head.record != nil {
+				a.Why = "most of the hosts that keep its decisions cannot be reached, or have given it up (" + a.Why + ")"
+			}
+			w.giveUp(a.Why)
+		})
+	case arbiter.Broken:
+		w.head.post(func() { w.giveUp(a.Err.Error()) })
 	}
 }
 
@@ -123,6 +168,11 @@ func (w *hosts) lose(e arbiter.Entry) {
 		return // the head itself, which then is told so
 	}
 	r := w.agents[i]
+	r.declare(w.why(r, e))
+}
+
+// why tells why the host of r is lost.
+func (w *hosts) why(r *remote, e arbiter.Entry) (string, *evidence) {
 	ev := &evidence{Connection: r.ending(), hosts: w, node: e.Node}
 	last := slices.MinFunc(e.Testimonies, func(a, b detect.Testimony) int { return int(a.Age - b.Age) })
 	ev.LastHeardBy, ev.age = w.nodeName(last.Observer), last.Age
@@ -133,11 +183,15 @@ func (w *hosts) lose(e arbiter.Entry) {
 	if ev.Connection != "" {
 		why += ", after its connection ended: " + ev.Connection
 	}
-	r.declare(why, ev)
+	return why, ev
 }
 
 // giveUp ends a job whose head may not act any more.
 func (w *hosts) giveUp(why string) {
+	if w.head.record != nil {
+		w.head.retire(why)
+		return
+	}
 	w.head.ledger.decide(ExitLost, "the head gives up: "+why)
 	w.head.settle()
 }
@@ -162,8 +216,11 @@ func (w *hosts) hostName(id arbiter.ID) string {
 
 // nodeName names an observer.
 func (w *hosts) nodeName(id arbiter.ID) string {
-	if id == arbiter.Head {
+	switch id {
+	case w.self:
 		return "the head"
+	case arbiter.Head:
+		return "the first head"
 	}
 	return w.hostName(id)
 }
@@ -193,6 +250,10 @@ type observation struct {
 // complete fills in when it all happened. It is called in the head's goroutine,
 // at the verdict.
 func (e *evidence) complete(h *head) {
-	at := h.elapsed()
+	e.date(h.elapsed())
+}
+
+// date is complete for a verdict at that time since all had joined.
+func (e *evidence) date(at time.Duration) {
 	e.Declared, e.Suspected, e.LastHeard = at.Seconds(), e.hosts.suspected[e.node].Seconds(), (at - e.age).Seconds()
 }

@@ -35,15 +35,15 @@ func TestRosterKnowsMachinesByTheirAddresses(t *testing.T) {
 	})
 	require.Equal(t, []arbiter.Peer{
 		{ID: 1, Host: "b"},
-		{ID: 2, Host: "a", Address: "10.0.0.2:9", Follower: true},
-		{ID: 3, Host: "b", Address: "[fd00::1]:9", Follower: true},
-		{ID: 4, Host: "a", Address: "10.0.0.2:9", Follower: true},
+		{ID: 2, Host: "a", Address: "10.0.0.2:9"},
+		{ID: 3, Host: "b", Address: "[fd00::1]:9"},
+		{ID: 4, Host: "a", Address: "10.0.0.2:9"},
 	}, all)
 }
 
 func TestEvidence(t *testing.T) {
 	h := &head{config: &Config{}, joined: time.Now().Add(-time.Minute)}
-	w := &hosts{head: h, name: "x", suspected: map[arbiter.ID]time.Duration{3: 59 * time.Second},
+	w := &hosts{head: h, self: arbiter.Head, name: "x", suspected: map[arbiter.ID]time.Duration{3: 59 * time.Second},
 		agents: []*remote{agentAt("a", "", ""), agentAt("b", "", "")}}
 	w.agents[1].ended = "reset"
 	var why string

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -28,6 +29,9 @@ func (h *head) welcome(m *member, hello *job.Hello) {
 		}
 	}
 	m.hello = hello
+	if m.old {
+		return // it has its place
+	}
 	h.eventf("%s has joined: process %d on %s", m.name(), m.pid, m.hostName())
 	switch {
 	case m.spare:
@@ -113,6 +117,7 @@ func (h *head) startIfReady() {
 		h.warnf("warning: the program was built without the intra tag, so its sections are not shared: build it with -tags intra")
 	}
 	h.phase, h.joined = working, time.Now()
+	h.decide(arbiter.Entry{Kind: arbiter.Started}, func() {})
 	h.eventf("all have joined")
 	h.armKills()
 	h.inject()

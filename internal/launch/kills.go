@@ -17,15 +17,15 @@ type scheduledKill struct {
 func (h *head) armKills() {
 	for i := range h.kills {
 		k := &h.kills[i]
-		if k.Point != job.KillAfter {
+		if k.Point != job.KillAfter || k.fired {
 			continue
 		}
-		h.after(k.After, func() {
+		h.after(k.After-h.elapsed(), func() {
 			m := h.members[k.Process]
 			if m.gone || m.ending != nil || h.phase != working {
 				return
 			}
-			k.fired = true
+			h.markFired(i)
 			m.ending = &ending{job.CauseInjected, "killed on request at " + k.When()}
 			h.eventf("%v is killed on request", m.process)
 			h.kill(m)
@@ -38,7 +38,7 @@ func (h *head) fire(m *member, reached job.Kill) {
 	for i := range h.kills {
 		k := &h.kills[i]
 		if k.Process == m.process && k.Kill == reached && !k.fired {
-			k.fired = true
+			h.markFired(i)
 			m.ending = &ending{job.CauseInjected, "killed on request at " + k.When()}
 			h.eventf("%v has reached %s", m.process, k.When())
 			h.after(lastWords, func() { h.kill(m) })

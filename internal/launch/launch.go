@@ -38,22 +38,22 @@ type Config struct {
 	// Guard is the command that, with GuardVariable in its environment,
 	// calls Guard; without one, what wrapper scripts have started may
 	// survive a SIGKILL of this process.
-	Guard []string
+	Guard []string `json:"-"`
 
 	Verbose, Quiet bool
-	Progress       bool // standard error is a terminal
+	Progress       bool `json:"-"` // standard error is a terminal
 
 	Placement   *job.Placement // on several hosts; nil: all on this one
-	RemoteShell string         // starts a command on {host}
+	RemoteShell string         `json:"-"` // starts a command on {host}
 	HeadAddress string         // where agents reach the head; "": at any address of this host
-	Agent       []string       // the command that calls Serve, at the same path on all hosts
+	Agent       []string       `json:"-"` // the command that calls Serve, at the same path on all hosts
 	TLS         bool           // encrypt the connections between hosts
-	Indexed     *Indexed       // the hosts come by themselves; nil: they are started through RemoteShell
+	Indexed     *Indexed       `json:"-"` // the hosts come by themselves; nil: they are started through RemoteShell
 	DryRun      bool           // show the placement, start nothing
 
-	Stdin          io.Reader // nil: nothing
-	Stdout, Stderr io.Writer
-	Signals        <-chan os.Signal // nil: none
+	Stdin          io.Reader        `json:"-"` // nil: nothing
+	Stdout, Stderr io.Writer        `json:"-"`
+	Signals        <-chan os.Signal `json:"-"` // nil: none
 }
 
 // Run runs the job and returns intrarun's exit code. Everything that there is
@@ -90,24 +90,11 @@ func Run(ctx context.Context, c Config) int {
 		return ExitRefused
 	}
 	defer program.remove()
-	h := &head{
-		config:  &c,
-		console: newConsole(c.Stdout, c.Stderr),
-		secret:  job.NewSecret(),
-		ledger:  newLedger(c.Degrees),
-		members: make(map[job.Process]*member),
-		ids:     make(map[job.Process]*member),
-		lost:    make(map[agent]bool),
-		doubts:  make(map[doubt]bool),
-		posts:   make(chan func()),
-		done:    make(chan struct{}),
-	}
+	secret := job.NewSecret()
 	if c.Indexed != nil {
-		h.secret = c.Indexed.Secret
+		secret = c.Indexed.Secret
 	}
-	for _, k := range c.Kills {
-		h.kills = append(h.kills, scheduledKill{Kill: k})
-	}
+	h := newHead(&c, secret)
 	if h.files = h.newFiles(); h.files == nil { // else it depends on what there is in them
 		h.recovery = h.newComeback()
 	}
@@ -118,6 +105,25 @@ func Run(ctx context.Context, c Config) int {
 	code := h.run(ctx, program, g)
 	h.console.close()
 	return code
+}
+
+func newHead(c *Config, secret job.Secret) *head {
+	h := &head{
+		config:  c,
+		console: newConsole(c.Stdout, c.Stderr),
+		secret:  secret,
+		ledger:  newLedger(c.Degrees),
+		members: make(map[job.Process]*member),
+		ids:     make(map[job.Process]*member),
+		lost:    make(map[agent]bool),
+		doubts:  make(map[doubt]bool),
+		posts:   make(chan func()),
+		done:    make(chan struct{}),
+	}
+	for _, k := range c.Kills {
+		h.kills = append(h.kills, scheduledKill{Kill: k})
+	}
+	return h
 }
 
 // validate finds what is wrong before anything is started.
@@ -154,7 +160,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 		h.reserve(func(int) (agent, *job.Host) { return here, nil })
 	} else {
 		a := h.agents(program)
-		defer a.close()
+		defer func() { a.close(h.retired) }()
 		remotes, err := a.connect(ctx)
 		if err != nil {
 			h.console.notef("intrarun: %v", err)
@@ -177,9 +183,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 			return ExitRefused
 		}
 		defer hosts.close()
-		for _, r := range remotes {
-			defer r.close()
-		}
+		defer func() { h.dismiss(remotes) }()
 	}
 	h.startAll()
 	h.startSpares()
@@ -192,6 +196,22 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 	}
 	h.after(joinWarning, h.warnMissing)
 	h.loop()
+	return h.conclude()
+}
+
+// dismiss tells the agents that the job is over, or leaves them to another head.
+func (h *head) dismiss(agents []*remote) {
+	for _, r := range agents {
+		if h.retired {
+			r.leave()
+		} else {
+			r.close()
+		}
+	}
+}
+
+// conclude says how the job ended, and returns the exit code.
+func (h *head) conclude() int {
 	started := slices.ContainsFunc(h.order, func(m *member) bool { return m.pid != 0 })
 	if started && h.phase == released || h.ledger.decided {
 		h.warnUnfired()
@@ -210,7 +230,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 	}
 	report := h.report(code)
 	h.summarize(report)
-	if h.config.Report != "" {
+	if h.config.Report != "" && !h.reported() {
 		if err := writeReport(h.config.Report, report, h.console); err != nil {
 			h.console.notef("intrarun: %v", err)
 			if code == ExitOK {
@@ -317,6 +337,12 @@ func (h *head) warnMissing() {
 			h.warnf("%s has not joined the job after %v: is it a program that calls intra.Main?", m.name(), joinWarning)
 		}
 	}
+}
+
+// reported: this head has retired, and another one has written the report.
+func (h *head) reported() bool {
+	st, err := os.Stat(h.config.Report)
+	return h.retired && err == nil && st.ModTime().After(h.began)
 }
 
 func (h *head) code() int {

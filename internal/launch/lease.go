@@ -69,6 +69,7 @@ func bound(_, _ string, c syscall.RawConn) error {
 type place struct {
 	Self   arbiter.ID     `json:"self"`
 	Roster []arbiter.Peer `json:"roster"`
+	Will   *will          `json:"will,omitempty"` // nil if the job ends with the head
 }
 
 // tenant holds the lease of this host.
@@ -81,6 +82,7 @@ type tenant struct {
 	renewed chan struct{} // until has changed
 	quit    chan struct{}
 	engine  *arbiter.Engine // once it has entered
+	heir    *heir           // is told all that the arbiter says; nil if there is none
 
 	mu    sync.Mutex
 	until time.Duration // when the lease is over
@@ -150,6 +152,7 @@ func (t *tenant) obey() {
 		if !ok {
 			return
 		}
+		t.heir.take(a)
 		switch a := a.(type) {
 		case arbiter.Fence:
 			t.evicted <- errors.New(a.Why)

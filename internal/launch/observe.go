@@ -13,7 +13,12 @@ import (
 func (h *head) started(p job.Process, pid int, err error) {
 	h.post(func() {
 		m := h.ids[p]
-		if m.pid = pid; err == nil || m.gone {
+		m.pid = pid
+		if err == nil {
+			h.notePlace(m)
+			return
+		}
+		if m.gone {
 			return
 		}
 		if m.waits {
@@ -117,13 +122,17 @@ func (h *head) hostLost(a agent, why string, e *evidence) {
 		h.warnf("%s", why)
 		h.lost[a] = true
 		for _, m := range h.order {
-			if m.agent != a || m.gone {
-				continue
+			switch {
+			case m.agent != a:
+			case m.dying != nil: // and that is not yet decided, unlike this
+				h.condemn(m)
+			case !m.gone:
+				m.lost = true
+				if m.ending == nil {
+					m.ending, m.end, m.evidence = &ending{job.CauseHost, why}, "lost", e
+				}
+				h.gone(m)
 			}
-			if m.ending == nil {
-				m.ending, m.end, m.evidence = &ending{job.CauseHost, why}, "lost", e
-			}
-			h.gone(m)
 		}
 	})
 }

@@ -142,3 +142,17 @@ func closeFiles(files []*os.File) {
 		}
 	}
 }
+
+// begin begins where an agent says that it does.
+func (o *outputs) begin(from [crashes]written) {
+	for s, f := range o.streams {
+		f.begin(o.process.Replica, from[s])
+	}
+}
+
+// abandon: the process was lost with its host before this head was.
+func (o *outputs) abandon() {
+	for _, f := range o.streams {
+		f.abandon(o.process.Replica)
+	}
+}

@@ -16,6 +16,7 @@ type remote struct {
 	host     *job.Host
 	listen   string // address for links over TCP, without a port
 	port     int    // of its socket for beats
+	door     string // where it listens in case it becomes the head
 	observer observer
 	lost     func(why string, e *evidence) // called once if the host is lost
 	silent   func() time.Duration          // how long nothing has been heard of it
@@ -52,6 +53,12 @@ func (r *remote) serve(o observer, silent func() time.Duration, lost func(why st
 }
 
 func (r *remote) start(p job.Process, as role) {
+	r.adopt(p)
+	r.mux.send(frameStart, p, number(uint64(as)))
+}
+
+// adopt expects to hear of a process.
+func (r *remote) adopt(p job.Process) {
 	src := &source{stdin: newWindow()}
 	for s := range crashes {
 		src.outputs[s] = newInbox(func(b []byte) {
@@ -62,7 +69,6 @@ func (r *remote) start(p job.Process, as role) {
 	r.mu.Lock()
 	r.sources[p] = src
 	r.mu.Unlock()
-	r.mux.send(frameStart, p, number(uint64(as)))
 }
 
 func (r *remote) send(p job.Process, m *job.Message) { r.mux.sendJSON(frameMessage, p, m) }
@@ -98,6 +104,17 @@ func (r *remote) ending() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ended
+}
+
+// written tells the agent what of the output of a process is out: so many lines
+// of its rank, and of the next one so many bytes.
+func (r *remote) written(p job.Process, w written) { r.mux.sendJSON(frameWritten, p, w) }
+
+// leave leaves the agent to another head.
+func (r *remote) leave() {
+	if r.finish() {
+		r.mux.close()
+	}
 }
 
 // close tells the agent that the job is over.

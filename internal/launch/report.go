@@ -68,6 +68,7 @@ type kill struct {
 //	lost      with its host
 //	dismissed it was to take the place of a dead one, and was not needed any more
 //	ended     with the job, which had been decided or interrupted
+//	left      by a head that gave up, maybe to another one
 type process struct {
 	Process     job.Process `json:"process"`
 	Incarnation uint32      `json:"incarnation"` // above 1 if it took the place of a dead one

@@ -42,6 +42,7 @@ type order struct {
 type readiness struct {
 	Address string `json:"address"` // of this host, as the head reaches it
 	Port    int    `json:"port"`    // of the socket for beats
+	Door    int    `json:"door"`    // the port for the case that it becomes the head
 	Lacks   bool   `json:"lacks"`   // the program has to be sent
 	Error   string `json:"error,omitempty"`
 }
@@ -91,8 +92,13 @@ func (s *summons) serve(ctx context.Context, guardCommand []string) error {
 		return err
 	}
 	defer sock.Close() // whether or not it is an engine's by then
+	door, err := openDoor(s)
+	if err != nil {
+		return err
+	}
+	defer door.close()
 	conn.SetDeadline(time.Now().Add(prepareTime))
-	a, err := prepare(m, s.Secret, g, sock)
+	a, err := prepare(m, s.Secret, g, sock, door)
 	if err != nil {
 		return err
 	}
@@ -171,7 +177,7 @@ const addressDelay = 300 * time.Millisecond
 const prepareTime = 2 * time.Minute
 
 // prepare takes the head's order and the program if this host lacks it.
-func prepare(m *mux, secret job.Secret, g *guard, sock *arbiter.Socket) (*server, error) {
+func prepare(m *mux, secret job.Secret, g *guard, sock *arbiter.Socket, d *door) (*server, error) {
 	f, err := m.read()
 	if err != nil || f.kind != framePlan {
 		return nil, fmt.Errorf("wait for the head's order: %w", errors.Join(err, errFrame))
@@ -184,7 +190,7 @@ func prepare(m *mux, secret job.Secret, g *guard, sock *arbiter.Socket) (*server
 	if err != nil {
 		return nil, err
 	}
-	ready := readiness{Address: host, Port: sock.Port()}
+	ready := readiness{Address: host, Port: sock.Port(), Door: d.port()}
 	if err := enoughDescriptors(o.Processes); err != nil {
 		ready.Error = err.Error()
 	} else if o.Hash != "" && hashOf(o.Plan.Path) != o.Hash {
@@ -200,8 +206,7 @@ func prepare(m *mux, secret job.Secret, g *guard, sock *arbiter.Socket) (*server
 		m.finish()
 		return nil, errors.New(ready.Error)
 	}
-	s := &server{mux: m, tenant: newTenant(sock, secret, g), guard: g,
-		windows: make(map[job.Process]*[crashes]*window), stdin: make(map[job.Process]*inbox)}
+	s := &server{mux: m, tenant: newTenant(sock, secret, g), guard: g, door: d, seats: make(map[job.Process]*seat)}
 	s.local = newLocal(s, secret, o.Plan, g)
 	s.local.watch(s.tenant.paused)
 	return s, nil
@@ -263,14 +268,17 @@ func receive(m *mux, o order, g *guard) (string, error) {
 // server is an agent's end of its connection to the head. It passes on what the
 // head says to the agent of this host, and what that sees to the head.
 type server struct {
-	mux    *mux
 	tenant *tenant
 	local  *local
 	guard  *guard
 
-	mu      sync.Mutex
-	windows map[job.Process]*[crashes]*window
-	stdin   map[job.Process]*inbox
+	door *door
+	heir *heir // nil if the job ends with the head
+
+	mu    sync.Mutex
+	mux   *mux   // of the head that it obeys
+	term  uint64 // in which that became the head, 0 for the first
+	seats map[job.Process]*seat
 }
 
 // run serves until the head says that the job is over, or is gone.
@@ -278,7 +286,7 @@ func (s *server) run() error {
 	quit := make(chan struct{})
 	defer close(quit)
 	ended := make(chan error, 3)
-	go func() { ended <- s.read() }()
+	go func() { ended <- s.obey() }()
 	go func() {
 		select {
 		case <-s.tenant.leased: // before that, enter hears of it and tells the head
@@ -299,16 +307,41 @@ func (s *server) run() error {
 		}
 	}()
 	err := <-ended
-	s.mux.drop()
+	s.mu.Lock()
+	h := s.heir
+	s.mu.Unlock()
+	err = h.outcome(err)
+	s.out().drop()
 	s.local.killAll()
 	s.tenant.close()
 	return err
 }
 
+// out is the way to the head.
+func (s *server) out() *mux {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mux
+}
+
+// obey does what the head says, and the heads after it, until the job is over.
+func (s *server) obey() error {
+	for {
+		err := s.read()
+		if err == nil || s.heir == nil || errors.Is(err, errFrame) {
+			return err
+		}
+		if err = s.turn(err); err != nil {
+			return err
+		}
+	}
+}
+
 // read does what the head says. It returns nil when the job is over.
 func (s *server) read() error {
+	m := s.out()
 	for {
-		f, err := s.mux.read()
+		f, err := m.read()
 		if err != nil {
 			return fmt.Errorf("the connection to the head has ended: %w", err)
 		}
@@ -329,9 +362,9 @@ func (s *server) take(f *frame) error {
 		if err := f.decode(&at); err != nil {
 			return err
 		}
-		if err := s.tenant.enter(at); err != nil { // nothing is started before there is a lease
+		if err := s.enter(at); err != nil { // nothing is started before there is a lease
 			s.failed(err)
-			s.mux.finish()
+			s.out().finish()
 			return err
 		}
 	case frameStart:
@@ -340,13 +373,17 @@ func (s *server) take(f *frame) error {
 			return errFrame
 		}
 		s.mu.Lock()
-		s.windows[p] = &[crashes]*window{newWindow(), newWindow()}
-		if s.stdin[p] == nil {
-			s.stdin[p] = newInbox(func(b []byte) {
+		keep := s.heir != nil
+		at := &seat{tapes: [crashes]*tape{newTape(p, stdout, s.mux, keep), newTape(p, stderr, s.mux, keep)}}
+		if before := s.seats[p]; before != nil {
+			at.stdin = before.stdin
+		} else {
+			at.stdin = newInbox(func(b []byte) {
 				s.local.feed(p, b)
-				s.mux.send(frameRoom, p, room(0, len(b)))
+				s.out().send(frameRoom, p, room(0, len(b)))
 			})
 		}
+		s.seats[p] = at
 		s.mu.Unlock()
 		s.local.start(p, role(r))
 	case frameQuiet:
@@ -360,7 +397,9 @@ func (s *server) take(f *frame) error {
 		if err != nil {
 			return err
 		}
-		s.local.send(p, m)
+		if at := s.seat(p); at != nil && at.pass(m) {
+			s.local.send(p, m)
+		}
 	case frameLink:
 		var l hostLink
 		if err := f.decode(&l); err != nil {
@@ -374,16 +413,24 @@ func (s *server) take(f *frame) error {
 		}
 		s.local.signal(p, syscall.Signal(n))
 	case frameInput:
-		if i := s.input(p); i != nil {
-			i.put(f.body)
+		if at := s.seat(p); at != nil {
+			at.stdin.put(f.body)
 		}
 	case frameRoom:
 		st, n, err := f.room()
 		if err != nil || st >= crashes {
 			return errFrame
 		}
-		if w := s.window(p, st); w != nil {
-			w.give(n)
+		if at := s.seat(p); at != nil {
+			at.tapes[st].room(n)
+		}
+	case frameWritten:
+		var w written
+		if err := f.decode(&w); err != nil || w.Stream < 0 || w.Stream >= crashes {
+			return errFrame
+		}
+		if at := s.seat(p); at != nil {
+			at.tapes[w.Stream].confirm(w)
 		}
 	default:
 		return errFrame
@@ -391,19 +438,21 @@ func (s *server) take(f *frame) error {
 	return nil
 }
 
-func (s *server) input(p job.Process) *inbox {
+func (s *server) seat(p job.Process) *seat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stdin[p]
+	return s.seats[p]
 }
 
-func (s *server) window(p job.Process, st stream) *window {
+// say tells the head something about a process, and keeps it for another one.
+// m is the message if it is one.
+func (s *server) say(kind frameKind, p job.Process, body []byte, m *job.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := s.windows[p]; w != nil {
-		return w[st]
+	if at := s.seats[p]; at != nil && s.heir != nil {
+		at.note(told{kind: kind, body: body}, m)
 	}
-	return nil
+	s.mux.send(kind, p, body)
 }
 
 func (s *server) close() { s.local.close() }
@@ -415,32 +464,38 @@ func (s *server) started(p job.Process, pid int, err error) {
 	if err != nil {
 		r.Error = err.Error()
 	}
-	s.mux.sendJSON(frameStarted, p, r)
+	s.say(frameStarted, p, encode(r), nil)
 }
 
-func (s *server) hello(p job.Process, h *job.Hello) { s.mux.sendJSON(frameHello, p, h) }
+func (s *server) hello(p job.Process, h *job.Hello) { s.say(frameHello, p, encode(h), nil) }
 
-func (s *server) message(p job.Process, m *job.Message) { s.mux.sendJSON(frameMessage, p, m) }
+func (s *server) message(p job.Process, m *job.Message) { s.say(frameMessage, p, encode(m), m) }
 
-func (s *server) unheard(p job.Process, why silence) { s.mux.sendJSON(frameUnheard, p, why) }
+func (s *server) unheard(p job.Process, why silence) { s.say(frameUnheard, p, encode(why), nil) }
 
 func (s *server) output(p job.Process, st stream, b []byte) {
 	if st < crashes {
-		s.window(p, st).take(len(b))
+		s.seat(p).tapes[st].write(b)
+		return
 	}
-	s.mux.send(frameOutput, p, append([]byte{byte(st)}, b...))
+	s.say(frameOutput, p, append([]byte{byte(st)}, b...), nil)
 }
 
-func (s *server) quiet(p job.Process, n uint64) { s.mux.send(frameQuiet, p, number(n)) }
+func (s *server) quiet(p job.Process, n uint64) {
+	for _, t := range s.seat(p).tapes {
+		t.drain()
+	}
+	s.out().send(frameQuiet, p, number(n))
+}
 
 func (s *server) stopped(p job.Process, d time.Duration) {
-	s.mux.send(frameStopped, p, number(uint64(d)))
+	s.out().send(frameStopped, p, number(uint64(d)))
 }
 
-func (s *server) programGone(p job.Process) { s.mux.send(frameGone, p, nil) }
+func (s *server) programGone(p job.Process) { s.say(frameGone, p, nil, nil) }
 
-func (s *server) exited(p job.Process, e exit) { s.mux.sendJSON(frameExited, p, e) }
+func (s *server) exited(p job.Process, e exit) { s.say(frameExited, p, encode(e), nil) }
 
 func (s *server) failed(err error) {
-	s.mux.send(frameFailed, job.Process{}, []byte(err.Error()))
+	s.out().send(frameFailed, job.Process{}, []byte(err.Error()))
 }

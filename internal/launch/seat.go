@@ -1,0 +1,81 @@
+package launch
+
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// seat is what an agent holds of one process for the head, and so that another
+// head can be told all that this one was.
+type seat struct {
+	tapes   [crashes]*tape
+	stdin   *inbox
+	history []told // what the head was told, but for output; only the latest of what replaces earlier ones
+	epoch   uint64 // verdicts that the process was told
+	begun   bool   // it has its links
+	freed   bool   // it may go
+}
+
+// told is a frame that the head was sent.
+type told struct {
+	kind  frameKind
+	body  []byte
+	about string // what a later one replaces
+}
+
+// note adds to the history. m is the message in the frame if it is one.
+func (s *seat) note(f told, m *job.Message) {
+	if m != nil {
+		switch m.Kind {
+		case job.KindTrace:
+			return
+		case job.KindStats:
+			s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.about == statsAbout })
+			f.about = statsAbout
+		case job.KindSuspect, job.KindMended:
+			about := "link to " + m.Process.String()
+			s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.about == about })
+			if f.about = about; m.Kind == job.KindMended {
+				return
+			}
+		}
+	}
+	s.history = append(s.history, f)
+}
+
+// statsAbout marks how far a process is.
+const statsAbout = "stats"
+
+// pass reports whether the process is to get m. What it has heard from an
+// earlier head it is not told again.
+func (s *seat) pass(m *job.Message) bool {
+	switch m.Kind {
+	case job.KindStart:
+		s.begun = true
+	case job.KindVerdict:
+		if m.Verdict.Epoch <= s.epoch {
+			return false
+		}
+		s.epoch = m.Verdict.Epoch
+	case job.KindRelease:
+		if s.freed {
+			return false
+		}
+		s.freed = true
+	}
+	return true
+}
+
+// account is what an agent tells a head that takes over, before all that it has
+// told the one before.
+type account struct {
+	Term  uint64        `json:"term"` // in which it takes the other for the head
+	Seats []seatAccount `json:"seats"`
+}
+
+type seatAccount struct {
+	Process job.Process      `json:"process"`
+	Begun   bool             `json:"begun"`
+	From    [crashes]written `json:"from"` // where its output begins that is told
+}

@@ -1,0 +1,259 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// standIn is an agent as the head, after the one before it was lost. It waits
+// until every agent has come that is not lost, and makes a head of what has been
+// decided and of what they tell.
+type standIn struct {
+	heir   *heir
+	term   uint64
+	state  *arbiter.State
+	came   map[string]*arrival // by host
+	events chan arbiter.Action
+	done   chan struct{}
+	code   int // how the job has ended, once done
+}
+
+func newStandIn(h *heir, a arbiter.Lead) *standIn {
+	return &standIn{heir: h, term: a.Term, state: a.State, came: make(map[string]*arrival),
+		events: make(chan arbiter.Action), done: make(chan struct{})}
+}
+
+// run is the life of the head.
+func (s *standIn) run() {
+	defer close(s.done)
+	defer func() {
+		for _, a := range s.came {
+			a.mux.close()
+		}
+	}()
+	if !s.gather() {
+		s.code = ExitLost
+		return
+	}
+	c := s.heir.will.Config
+	failed := s.open(&c)
+	h := newHead(&c, s.heir.server.door.summons.Secret)
+	w := s.restore(h)
+	over := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case a := <-s.events:
+				w.take(a)
+			case <-over:
+				return
+			}
+		}
+	}()
+	s.begin(h, w, failed)
+	h.loop()
+	s.code = h.conclude()
+	h.dismiss(w.agents)
+	h.warnf("exit code %d", s.code)
+	h.console.close()
+	for _, f := range []any{c.Stdout, c.Stderr} {
+		if f, ok := f.(*os.File); ok && f != os.Stdout && f != os.Stderr {
+			_ = f.Close() // a write that failed was told
+		}
+	}
+	close(over)
+}
+
+// gather waits for the agents. It returns false if this is not to be the head.
+func (s *standIn) gather() bool {
+	for {
+		for _, a := range s.heir.server.door.admit(s.term) {
+			s.came[a.host] = a
+		}
+		if s.complete() {
+			return true
+		}
+		select {
+		case a := <-s.events:
+			switch a := a.(type) {
+			case arbiter.Committed:
+				s.state.Apply(a.Entry)
+			case arbiter.Yield, arbiter.Fence, arbiter.Broken:
+				return false
+			}
+		case <-s.heir.server.door.knock:
+		case <-s.heir.over:
+			return false
+		}
+	}
+}
+
+// complete: every host is there or lost.
+func (s *standIn) complete() bool {
+	for i, h := range s.heir.will.Config.Placement.Hosts {
+		if _, lost := s.state.Lost[arbiter.ID(firstAgent+i)]; !lost && s.came[h.Name] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// open opens the files for output.
+func (s *standIn) open(c *Config) error {
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	name := s.heir.will.Output
+	if name == "" {
+		return nil
+	}
+	out, err := os.OpenFile(name+".out", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("open the file for output: %w", err)
+	}
+	errs, err := os.OpenFile(name+".err", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		out.Close()
+		return fmt.Errorf("open the file for output: %w", err)
+	}
+	c.Stdout, c.Stderr = out, errs
+	return nil
+}
+
+// restore gives h what its predecessors knew.
+func (s *standIn) restore(h *head) *hosts {
+	engine := s.heir.server.tenant.engine
+	w := &hosts{head: h, engine: engine, self: s.heir.self, name: s.heir.roster[0].Host, suspected: make(map[arbiter.ID]time.Duration)}
+	seats := make(map[job.Process]seatAccount)
+	for i := range h.config.Placement.Hosts {
+		host := &h.config.Placement.Hosts[i]
+		a := s.came[host.Name]
+		_, lost := s.state.Lost[arbiter.ID(firstAgent+i)]
+		if a == nil || lost {
+			w.agents = append(w.agents, absent(host))
+			continue
+		}
+		r := newRemote(host, a.mux)
+		for _, x := range a.account.Seats {
+			r.adopt(x.Process)
+			seats[x.Process] = x
+		}
+		w.agents = append(w.agents, r)
+		delete(s.came, host.Name)
+	}
+	h.record = &record{propose: engine.Propose}
+	h.enlist(func(p job.Process) (agent, *job.Host) {
+		r := w.agents[h.config.Placement.Of[p]]
+		return r, r.host
+	})
+	for i := range h.kills {
+		h.kills[i].fired = s.state.Notes[firedNote(i)] != nil
+	}
+	s.heir.mu.Lock()
+	h.began, h.joined = s.heir.entered, s.heir.began
+	times := s.heir.times
+	s.heir.mu.Unlock()
+	if h.joined.IsZero() {
+		h.joined = time.Now()
+	}
+	h.phase = working
+	for _, m := range h.order {
+		at := s.state.Places[m.process]
+		m.old, m.placed, m.pid = true, true, at.PID
+		if at.Standing == arbiter.Done {
+			h.ledger.standing[m.process] = finished
+		}
+		if s.state.Notes[drainedNote(m.process)] != nil {
+			h.ledger.through[m.process.Rank] = true
+		}
+	}
+	for i, v := range s.state.Verdicts {
+		at := h.elapsed()
+		if i < len(times) {
+			at = max(times[i].Sub(h.joined), 0)
+		}
+		s.repeat(h, w, v, at)
+	}
+	if s.state.Decided {
+		h.ledger.decided, h.ledger.code, h.ledger.text = true, s.state.Code, s.state.Text
+	}
+	begun := s.state.Started
+	for _, m := range h.order {
+		x, there := seats[m.process]
+		m.outputs.begin(x.From)
+		if !there {
+			m.gone = true
+			m.outputs.abandon()
+			h.left--
+		} else if h.ledger.standing[m.process] != dead {
+			begun = begun && x.Begun
+		}
+	}
+	if !begun {
+		h.ledger.decide(ExitLost, fmt.Sprintf("the head on %s was lost before all processes had begun", w.name))
+	}
+	return w
+}
+
+// absent is the agent of a host that is lost.
+func absent(h *job.Host) *remote {
+	r := newRemote(h, &mux{closed: true})
+	r.over = true
+	return r
+}
+
+// repeat repeats a verdict.
+func (s *standIn) repeat(h *head, w *hosts, v job.Verdict, at time.Duration) {
+	h.ledger.die(v.Process, v.Incarnation, v.Cause, v.Detail, at)
+	m := h.members[v.Process]
+	m.condemned, m.died = true, at
+	f := failure{Process: v.Process, At: at.Seconds(), Cause: v.Cause, Detail: v.Detail}
+	if v.Cause == job.CauseHost {
+		m.lost, m.end = true, "lost"
+		node := arbiter.ID(firstAgent + h.config.Placement.Of[v.Process])
+		if loss := s.state.Lost[node]; len(loss.Testimonies) > 0 {
+			f.Detail, f.Evidence = w.why(m.agent.(*remote), arbiter.Entry{Node: node, Testimonies: loss.Testimonies})
+			f.Evidence.date(at)
+		}
+	}
+	h.failures = append(h.failures, f)
+}
+
+// begin goes on where the job was. failed is why there is no place for output.
+func (s *standIn) begin(h *head, w *hosts, failed error) {
+	why := ""
+	if loss, lost := s.state.Lost[arbiter.Head]; lost {
+		why = fmt.Sprintf(": it has not been heard of (%s)", w.sightings(loss.Testimonies))
+	}
+	h.warnf("%s is the head now, in place of that on %s%s", s.heir.host(s.heir.self), w.name, why)
+	if h.config.Trace != "" {
+		h.warnf("warning: the timeline of -trace was lost with the head")
+	}
+	w.listen()
+	if failed != nil {
+		h.ledger.decide(ExitLost, failed.Error())
+	}
+	go h.post(func() {
+		for _, m := range h.order {
+			if m.gone {
+				continue
+			}
+			for _, v := range h.ledger.verdicts {
+				h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v})
+			}
+		}
+		switch {
+		case h.ledger.decided:
+			h.settle()
+		case s.state.Released:
+			h.phase = released
+			h.release()
+		default:
+			h.armKills()
+			h.releaseIfComplete()
+		}
+	})
+	go h.confirm()
+}
