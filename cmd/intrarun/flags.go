@@ -149,6 +149,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		if err = c.Placement.Reserve(c.Spares, around.hosts, *oversubscribe); err != nil {
 			return nil, err
 		}
+		if c.Replace {
+			c.Placement.Keep(around.hosts)
+		}
 	}
 	switch p := c.Placement; {
 	case p == nil:

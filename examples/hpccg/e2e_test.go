@@ -83,6 +83,13 @@ type report struct {
 		Donor       job.Process `json:"donor"`
 		Bytes       int64       `json:"bytes"`
 	} `json:"replacements"`
+	Rollbacks []struct {
+		Lost      []int  `json:"lost"`
+		SafePoint uint64 `json:"safe_point"`
+	} `json:"rollbacks"`
+	Backup *struct {
+		Complete int `json:"complete"`
+	} `json:"backup"`
 	Kills []struct {
 		Process job.Process `json:"process"`
 		When    string      `json:"when"`

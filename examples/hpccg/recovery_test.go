@@ -150,3 +150,103 @@ func TestReplacementsAreNotLeftBehind(t *testing.T) {
 		require.Eventually(t, func() bool { return !running(pid) }, 20*time.Second, 5*time.Millisecond)
 	}
 }
+
+// A rank without any replica is brought back from its backup.
+func TestRollbackOfRealProcesses(t *testing.T) {
+	for _, c := range []struct {
+		flags string
+		lost  []int // the ranks that the job goes back for, one time after the other
+	}{
+		{"-n 2 -r 1 -replace -backup 5 -kill 1.0@section:150", []int{1}},
+		{"-n 2 -r 1 -spares 1 -backup auto -link tcp -kill 0.0@task:3000", []int{0}},
+		{"-n 2 -r 1 -spares 2 -backup 5 -link unix -kill 1.0@section:150 -kill 0.0@section:700", []int{1, 0}},
+		{"-n 2 -r 2 -spares 1 -replace -backup 5 -kill 1.0@backup:complete -kill 1.1@backup:complete", []int{1}},
+		{"-degrees 2,1,1 -replace -backup 3 -kill 1.0@section:150 -kill 0.1@backup:abort", []int{1}},
+		{"-degrees 1,2 -replace -backup 3 -kill 0.0@section:150 -kill 1.1@backup:ready", []int{0}},
+		{"-degrees 1,2 -replace -backup 3 -kill 0.0@section:150 -kill 1.1@backup:resume", []int{0}},
+		{"-degrees 1,2 -replace -backup 3 -link tcp -kill 0.0@section:150 -kill 0.0@backup:ready", []int{0, 0}}, // its replacement
+		{"-n 2 -r 2 -replace -backup 3 -kill 0.0@backup:send -kill 1.0@backup:receive", nil},
+		{"-n 2 -r 2 -replace -backup 3 -kill 0.0@backup:stored -kill 1.0@backup:copy", nil},
+	} {
+		t.Run(c.flags, func(t *testing.T) {
+			r, again := lasting(t, c.flags, "-json", func(r *report) bool {
+				joined := map[string]bool{}
+				for _, p := range r.joined() {
+					joined[p] = true
+				}
+				all := true
+				for _, k := range r.Kills {
+					all = all && (joined[k.Process.String()] || len(c.lost) == 0 || !k.Fired)
+				}
+				return r.Kills[0].Fired && len(r.Rollbacks) >= min(1, len(c.lost)) && all
+			})
+			_, got := r.sum(t)
+			ranks := "-n 2 -r 1"
+			if strings.Contains(c.flags, "2,1,1") {
+				ranks = "-n 3 -r 1"
+			}
+			_, want := again(ranks).sum(t)
+			require.Equal(t, want, got, r.stderr)
+			require.NotNil(t, r.report.Backup)
+			require.Positive(t, r.report.Backup.Complete)
+			for _, b := range r.report.Rollbacks {
+				require.Positive(t, b.SafePoint)
+				require.NotEmpty(t, b.Lost)
+				require.Subset(t, c.lost, b.Lost)
+			}
+		})
+	}
+}
+
+// Where there is nobody to go back with, or nothing to go back to, the job ends
+// and says why.
+func TestNoWayBack(t *testing.T) {
+	for flags, why := range map[string]string{
+		"-n 2 -r 1 -replace -backup 5 -kill 1.0@section:5":                              "there is no complete backup",
+		"-n 2 -r 1 -replace -kill 1.0@section:150":                                      "no backup was asked for",
+		"-n 2 -r 1 -spares 1 -backup 3 -kill 1.0@section:150 -kill 0.0@section:500":     "no process is left to take its place",
+		"-n 2 -r 1 -replace -backup 3 -kill 1.0@section:150 -kill 0.0@backup:fetch":     "the last process that held the backup died",
+		"-degrees 1,1 -spares 1 -backup 3 -kill 0.0@section:150 -kill 1.0@backup:abort": "rank 1 could not be brought back",
+	} {
+		r, _ := lasting(t, flags, "-json", (*report).fired)
+		require.Equal(t, 3, r.code, "%s\n%s", flags, r.stderr)
+		require.Contains(t, r.report.Error, why, flags)
+		require.Empty(t, r.stdout)
+	}
+}
+
+// Lines that are printed again after a rollback are seen once.
+func TestOutputAcrossRollbacks(t *testing.T) {
+	passes := func(r jobRun) (list []string) {
+		require.Zero(t, r.code, r.stderr)
+		for l := range strings.Lines(r.stdout) {
+			if strings.HasPrefix(l, "pass") || strings.HasPrefix(l, "HPCCG") {
+				list = append(list, l)
+			}
+		}
+		return list
+	}
+	for _, flags := range []string{
+		"-n 2 -r 1 -spares 2 -backup 30 -kill 0.0@section:400 -kill 1.0@section:900",
+		"-n 2 -r 2 -replace -backup 30 -kill 1.0@section:400 -kill 1.1@section:400",
+	} {
+		r, again := lasting(t, flags, "", func(r *report) bool { return r.fired() && len(r.Rollbacks) > 0 })
+		require.Equal(t, passes(again("-n 2 -r 1")), passes(r), r.stderr)
+	}
+}
+
+func TestBadFlagsOfRecovery(t *testing.T) {
+	for flags, want := range map[string]string{
+		"-n 2 -backup 5":                    "-backup needs processes that take the place of lost ones: give -replace or -spares N",
+		"-n 2 -replace -backup 0":           "want a number of safe points from 1, or auto",
+		"-n 2 -replace -backup often":       "want a number of safe points from 1, or auto",
+		"-n 1 -replace -backup 5":           "a job of one rank has nobody else to hold its state",
+		"-n 2 -spares -1":                   "want a number of processes from 0",
+		"-check -replace":                   "leave -replace and -spares out",
+		"-n 2 -hosts localhost:4 -spares 1": "no slot is free for 1 of 1 spares",
+	} {
+		r := intrarun(t, flags, "-json")
+		require.Equal(t, 2, r.code, flags)
+		require.Contains(t, r.stderr, want, flags)
+	}
+}

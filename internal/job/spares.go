@@ -29,6 +29,14 @@ func (p *Placement) Reserve(spares int, hosts []Host, oversubscribe bool) error 
 	return nil
 }
 
+// Keep adds the hosts that are not used, so that what is lost can be replaced
+// there.
+func (p *Placement) Keep(hosts []Host) {
+	for _, h := range hosts {
+		p.use(h)
+	}
+}
+
 // use returns the index of a host among those that are used.
 func (p *Placement) use(h Host) int {
 	for i, used := range p.Hosts {

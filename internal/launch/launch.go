@@ -169,6 +169,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 			}
 			return ExitRefused
 		}
+		h.remotes = remotes
 		h.enlist(func(p job.Process) (agent, *job.Host) {
 			r := remotes[h.config.Placement.Of[p]]
 			return r, r.host

@@ -21,6 +21,7 @@ type comeback struct {
 	asked   uint64                 // numbers them
 	saved   map[uint64][]spot      // where the output of each rank stood at a backup
 	goal    uint64                 // the backup that the job goes back to
+	said    string                 // why somebody could not be replaced
 	safe    bool                   // somebody has come to a safe point
 	losses  []int                  // ranks that nobody is left of
 	lossAt  time.Duration          // when the first of them was lost
@@ -73,8 +74,11 @@ func (c *comeback) died(m *member, cause job.Cause) {
 		return
 	}
 	itself := cause == job.CauseExit || cause == job.CausePanic
+	lost := c.lostRank(m)
 	c.apply(c.decides.Died(m.process, m.birth, itself, c.elapsed()))
-	c.lostRank(m)
+	if lost && !c.ledger.decided && c.ledger.alive(m.process.Rank) == 0 {
+		c.warnf("rank %d has lost its last replica %v: the job goes back to its last backup once there is another process", m.process.Rank, m.process)
+	}
 }
 
 // finished reports whether the end of the program in a process counts: it does
@@ -275,33 +279,31 @@ func (c *comeback) settleOn(m, old *member) error {
 		return nil
 	}
 	used, together := make(map[agent]int), make(map[agent]bool)
-	hosts := make(map[agent]*member) // one of its processes, of all that there ever were
 	for _, o := range c.order {
-		hosts[o.agent] = o
 		if !o.gone {
 			used[o.agent]++
 			together[o.agent] = together[o.agent] || o.process.Rank == m.process.Rank
 		}
 	}
-	var best *member
-	for _, o := range c.order {
-		if hosts[o.agent] != o || c.lost[o.agent] || used[o.agent] >= o.host.Slots {
-			continue
-		}
-		if best == nil || together[best.agent] && !together[o.agent] {
-			best = o
+	var best *remote
+	for _, r := range c.remotes {
+		if !c.lost[r] && used[r] < r.host.Slots && (best == nil || together[best] && !together[r]) {
+			best = r
 		}
 	}
 	if best == nil {
 		return fmt.Errorf("host %s is lost, and no other one has a free slot", old.hostName())
 	}
-	m.agent, m.host, m.listen = best.agent, best.host, best.listen
+	m.agent, m.host, m.listen = best, best.host, c.listenAt(best)
 	return nil
 }
 
 // notStarted: there is no process for a newcomer.
 func (c *comeback) notStarted(m *member, err error) {
-	c.warnf("%v cannot be replaced: %v", m.process, err)
+	if text := fmt.Sprintf("%v cannot be replaced: %v", m.process, err); text != c.said {
+		c.said = text // it is tried several times
+		c.warnf("%s", text)
+	}
 	m.gone, m.settled = true, true
 	c.left--
 	c.ledger.standing[m.process] = dead

@@ -93,18 +93,16 @@ func (c *comeback) completed(number uint64) {
 	}
 }
 
-// lostRank tells that a rank has nobody left, if the job can go on.
-func (c *comeback) lostRank(m *member) {
-	if c.ledger.decided || c.ledger.alive(m.process.Rank) > 0 || c.ledger.through[m.process.Rank] {
-		return
+// lostRank notes that a rank has nobody left, and reports whether that is so.
+func (c *comeback) lostRank(m *member) bool {
+	rank := m.process.Rank
+	if c.ledger.decided || c.ledger.alive(rank) > 0 || c.ledger.through[rank] || slices.Contains(c.losses, rank) {
+		return false
 	}
-	if c.lossAt == 0 {
+	if c.losses = append(c.losses, rank); len(c.losses) == 1 {
 		c.lossAt = m.died
 	}
-	if !slices.Contains(c.losses, m.process.Rank) {
-		c.losses = append(c.losses, m.process.Rank)
-		c.warnf("rank %d has lost its last replica %v: the job goes back to its last backup once there is another process", m.process.Rank, m.process)
-	}
+	return true
 }
 
 // rolledBack: the order to go back is given, to everybody.
