@@ -169,7 +169,8 @@ func (e *engine) follow(cancel context.CancelCauseFunc, released chan<- struct{}
 			e.changed()
 			return 0, false
 		case job.End:
-			cancel(fmt.Errorf("the job has ended: %s", event.Text))
+			// Without a word to the program: the error that it would return is
+			// no failure of its own.
 			return event.Code, true
 		}
 	}

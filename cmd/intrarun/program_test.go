@@ -14,18 +14,23 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	intra "github.com/intrahpc/intra/runtime"
 )
 
-// The test binary is three things: the tests, intrarun itself, and the program
-// that intrarun runs.
+// The test binary is four things: the tests, intrarun itself, and the programs
+// that intrarun runs: one made of steps, and one that passes messages.
 const (
 	asIntrarun = "INTRARUN_TEST_COMMAND"
 	asProgram  = "program:" // first argument; the steps follow
+	asSender   = "sender:"
 )
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == asProgram {
 		os.Exit(new(script).run(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == asSender {
+		intra.Main(sendAndReturn)
 	}
 	if os.Getenv(asIntrarun) != "" {
 		main()
