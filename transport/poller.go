@@ -47,7 +47,7 @@ const (
 // NewPoller returns a poller without links.
 func NewPoller() *Poller {
 	p := &Poller{wake: make(chan struct{}), spin: spinTime}
-	if runtime.NumCPU() == 1 || runtime.GOMAXPROCS(0) == 1 {
+	if processors() == 1 || runtime.GOMAXPROCS(0) == 1 {
 		p.spin = spinTimeUP
 	}
 	p.links.Store(new([]Link))

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -59,6 +60,12 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	every := fs.Uint64("checkpoint-every", 10, "safe points from one set of files to the next, `K`")
 	fs.StringVar(&c.Restart, "restart", "", "go on from the newest usable set of files in `DIR`, with any degrees")
 	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, on which its tasks run side by side (with -check\nthey run one after the other)")
+	c.Bind = cores.Auto
+	fs.Func("bind", "bind the processes of a host to its cores, `HOW`: auto, each to a share of its own\nif there are as many cores as processes; core, also if cores have to be shared, but\nnot by replicas of one rank; none (default auto)", func(s string) error {
+		m, err := cores.ParseMode(s)
+		c.Bind = m
+		return err
+	})
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and differing replicas")
 	fs.StringVar(&c.Report, "report", "", "write a JSON report to `FILE`, - for standard error")

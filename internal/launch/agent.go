@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -68,6 +69,9 @@ type plan struct {
 	Environ []string `json:"environ"`
 	Dir     string   `json:"dir"`   // "" for the agent's own
 	Stdin   bool     `json:"stdin"` // rank 0 has standard input
+
+	Bind      cores.Mode    `json:"bind,omitempty"` // "": cores.None
+	Processes []job.Process `json:"processes"`      // of this host, in order
 }
 
 // role is what a process is started for.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 )
@@ -30,10 +31,11 @@ type Config struct {
 	Restart    string      // folder with the files to begin with, "" to begin anew
 	Sched      string
 	Check      bool
-	Threads    int      // workers that run the tasks of a process; 0 means 1
-	Program    []string // name and arguments; a package is built first
-	Report     string   // file of the report, "-" for standard error, "" for none
-	Trace      string   // file of the timeline, "" for none
+	Threads    int        // workers that run the tasks of a process; 0 means 1
+	Bind       cores.Mode // which cores each process gets; "": all
+	Program    []string   // name and arguments; a package is built first
+	Report     string     // file of the report, "-" for standard error, "" for none
+	Trace      string     // file of the timeline, "" for none
 
 	// Guard is the command that, with GuardVariable in its environment,
 	// calls Guard; without one, what wrapper scripts have started may
@@ -153,7 +155,7 @@ func (c *Config) validate() error {
 func (h *head) run(ctx context.Context, program *program, g *guard) int {
 	h.began = time.Now()
 	if h.config.Placement == nil {
-		here := newLocal(h, h.secret, h.plan(program), g)
+		here := newLocal(h, h.secret, h.plan(program, job.Processes(h.config.Degrees)), g)
 		here.watch(func() bool { return false })
 		defer here.close()
 		h.enlist(func(job.Process) (agent, *job.Host) { return here, nil })
@@ -242,15 +244,16 @@ func (h *head) conclude() int {
 	return code
 }
 
-// plan is what the agents start.
-func (h *head) plan(p *program) plan {
-	return plan{Path: p.path, Args: h.config.Program, Environ: os.Environ(), Stdin: h.config.Stdin != nil}
+// plan is what the agent of these processes starts.
+func (h *head) plan(p *program, processes []job.Process) plan {
+	return plan{Path: p.path, Args: h.config.Program, Environ: os.Environ(), Stdin: h.config.Stdin != nil,
+		Bind: h.config.Bind, Processes: processes}
 }
 
 // agents are those of the hosts that the job is placed on.
 func (h *head) agents(p *program) *agents {
 	a := &agents{config: h.config, console: h.console, secret: h.secret, hosts: h.config.Placement.Hosts}
-	pl, hash := h.plan(p), ""
+	pl, hash := h.plan(p, nil), ""
 	if dir, err := os.Getwd(); err == nil { // else it was removed, and the agents' own has to do
 		pl.Dir = dir
 	}
@@ -258,7 +261,9 @@ func (h *head) agents(p *program) *agents {
 		a.program, hash = p.path, hashOf(p.path)
 	}
 	a.order = func(i int) order {
-		return order{Plan: pl, Processes: len(h.config.Placement.On(i)) + h.config.Placement.SparesOn(i), Hash: hash}
+		of := pl
+		of.Processes = h.config.Placement.On(i)
+		return order{Plan: of, Processes: len(of.Processes) + h.config.Placement.SparesOn(i), Hash: hash}
 	}
 	return a
 }

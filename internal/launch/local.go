@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -22,8 +23,9 @@ type local struct {
 	observer observer
 	secret   job.Secret
 	plan     plan
-	guard    *guard      // nil if there is none
-	starts   chan func() // run by the thread that is the processes' parent
+	cpus     map[job.Process][]int // that a process is bound to; none: it is not
+	guard    *guard                // nil if there is none
+	starts   chan func()           // run by the thread that is the processes' parent
 	quit     chan struct{}
 
 	mu       sync.Mutex
@@ -51,6 +53,7 @@ func newLocal(o observer, secret job.Secret, p plan, g *guard) *local {
 		observer: o,
 		secret:   secret,
 		plan:     p,
+		cpus:     p.cpus(),
 		guard:    g,
 		starts:   make(chan func()),
 		quit:     make(chan struct{}),
@@ -58,6 +61,23 @@ func newLocal(o observer, secret job.Secret, p plan, g *guard) *local {
 	}
 	go a.parent()
 	return a
+}
+
+// cpus gives the processes of this host their processors. Where the kernel
+// does not say what there is, nothing is bound.
+func (p *plan) cpus() map[job.Process][]int {
+	if p.Bind == "" || p.Bind == cores.None {
+		return nil
+	}
+	usable, err := cores.Usable()
+	if err != nil {
+		return nil
+	}
+	all := make(map[job.Process][]int)
+	for i, share := range cores.Spread(p.Bind, usable, len(p.Processes)) {
+		all[p.Processes[i]] = share
+	}
+	return all
 }
 
 // watch begins to look for processes that are stopped. While paused returns
@@ -142,7 +162,7 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 		c.cmd.Stdin = r
 	}
 	result := make(chan error)
-	a.starts <- func() { result <- c.cmd.Start() }
+	a.starts <- func() { result <- cores.During(a.cpus[p], c.cmd.Start) }
 	if err := <-result; err != nil {
 		return nil, err
 	}

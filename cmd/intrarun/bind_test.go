@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/cores"
+)
+
+// bindings returns on which processors a process may run, by what the kernel
+// says of each of its threads.
+func bindings(t *testing.T, pid int) string {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	require.NoError(t, err)
+	found := make(map[string]bool)
+	for _, name := range threads {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread has ended
+		}
+		_, rest, ok := strings.Cut(string(b), "\nCpus_allowed_list:")
+		require.True(t, ok)
+		list, _, _ := strings.Cut(rest, "\n")
+		found[strings.TrimSpace(list)] = true
+	}
+	require.Len(t, found, 1, "threads of process %d are bound differently", pid)
+	for list := range found {
+		return list
+	}
+	return ""
+}
+
+// Replicas of a rank run on cores of their own, unless told otherwise; what
+// starts them is not bound.
+func TestBind(t *testing.T) {
+	usable, err := cores.Usable()
+	require.NoError(t, err)
+	if len(usable) < 2 {
+		t.Skip("one core: nothing to choose")
+	}
+	self := bindings(t, os.Getpid())
+	for _, tt := range []struct {
+		flags   string
+		n       int
+		own     bool // no two of them share a core
+		neither bool // is bound
+	}{
+		{"-r 2", 2, true, false},
+		{"-r 2 -bind core", 2, true, false},
+		{"-r 2 -bind none", 2, false, true},
+		{"-r 1", 1, false, true},
+		{fmt.Sprintf("-n %d -r 2", len(usable)), 2 * len(usable), false, true},
+	} {
+		t.Run(tt.flags, func(t *testing.T) {
+			marks := filepath.Join(t.TempDir(), "pids")
+			cmd, wait := start(t, tt.flags, steps("join", "mark:"+marks, "forever")...)
+			count := make(map[string]int)
+			for _, pid := range pids(t, marks, tt.n) {
+				count[bindings(t, pid)]++
+			}
+			require.Equal(t, self, bindings(t, cmd.Process.Pid), "intrarun itself")
+			switch {
+			case tt.neither:
+				require.Equal(t, map[string]int{self: tt.n}, count)
+			case tt.own:
+				require.Len(t, count, tt.n, "%v", count)
+				require.NotContains(t, count, self)
+			}
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			wait()
+		})
+	}
+	t.Run("more processes than cores", func(t *testing.T) {
+		marks := filepath.Join(t.TempDir(), "pids")
+		cmd, wait := start(t, fmt.Sprintf("-n %d -r 2 -bind core", len(usable)), steps("join", "mark:"+marks, "forever")...)
+		count := make(map[string]int)
+		for _, pid := range pids(t, marks, 2*len(usable)) {
+			count[bindings(t, pid)]++
+		}
+		require.Len(t, count, len(usable))
+		for cpus, n := range count {
+			require.Equal(t, 2, n, "on %s", cpus)
+		}
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		wait()
+	})
+}
+
+func TestBindUsage(t *testing.T) {
+	r := runJob(t, "-bind socket", steps("join")...)
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.stderr, `want auto, core or none`)
+}

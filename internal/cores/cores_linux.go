@@ -1,0 +1,90 @@
+package cores
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Usable returns the cores that this thread may run on, neighbours one after
+// the other: by memory node, package and core.
+func Usable() ([]Core, error) {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		return nil, fmt.Errorf("read on which processors this process may run: %w", err)
+	}
+	return group("/sys/devices/system/cpu", allowed.IsSet, len(allowed)*64), nil
+}
+
+// place is where a processor is in the machine.
+type place struct{ node, pack, core, cpu int }
+
+// group reads the places of the processors below limit that are allowed. What
+// a kernel does not tell is 0, a core that it does not name is one by itself.
+func group(dir string, allowed func(cpu int) bool, limit int) []Core {
+	var all []place
+	for cpu := range limit {
+		if !allowed(cpu) {
+			continue
+		}
+		at := filepath.Join(dir, "cpu"+strconv.Itoa(cpu))
+		p := place{cpu: cpu, pack: number(at, "physical_package_id", 0), core: number(at, "core_id", cpu)}
+		if nodes, _ := filepath.Glob(filepath.Join(at, "node[0-9]*")); len(nodes) > 0 {
+			p.node, _ = strconv.Atoi(strings.TrimPrefix(filepath.Base(nodes[0]), "node"))
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b place) int {
+		return slices.Compare([]int{a.node, a.pack, a.core, a.cpu}, []int{b.node, b.pack, b.core, b.cpu})
+	})
+	var cores []Core
+	for i, p := range all {
+		if i > 0 && all[i-1].node == p.node && all[i-1].pack == p.pack && all[i-1].core == p.core {
+			cores[len(cores)-1] = append(cores[len(cores)-1], p.cpu)
+			continue
+		}
+		cores = append(cores, Core{p.cpu})
+	}
+	return cores
+}
+
+func number(cpu, name string, unknown int) int {
+	b, err := os.ReadFile(filepath.Join(cpu, "topology", name))
+	if err != nil {
+		return unknown
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || n < 0 {
+		return unknown
+	}
+	return n
+}
+
+// During calls f while this thread, to which its goroutine must be locked, may
+// run on those processors only: what f starts inherits that. With none it just
+// calls f.
+func During(cpus []int, f func() error) error {
+	if len(cpus) == 0 {
+		return f()
+	}
+	var before, bound unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return fmt.Errorf("read on which processors this thread may run: %w", err)
+	}
+	for _, cpu := range cpus {
+		bound.Set(cpu)
+	}
+	if err := unix.SchedSetaffinity(0, &bound); err != nil {
+		return fmt.Errorf("bind to processors %v: %w", cpus, err)
+	}
+	err := f()
+	if e := unix.SchedSetaffinity(0, &before); e != nil && err == nil {
+		err = fmt.Errorf("be bound to no processor again: %w", e)
+	}
+	return err
+}
