@@ -33,6 +33,9 @@ var commands = []command{
 	{"collectives", "collective operations, replicated and not", runCollectives},
 }
 
+// jobs are the commands that intrarun runs for others of them.
+var jobs = []command{slowJob}
+
 // errUsage says that the command line was wrong and has been explained.
 var errUsage = errors.New("usage")
 
@@ -55,7 +58,7 @@ func main() {
 
 func run(ctx context.Context, args []string, out, diag io.Writer) error {
 	if len(args) > 0 {
-		for _, c := range commands {
+		for _, c := range append(jobs, commands...) {
 			if c.name == args[0] {
 				return c.run(ctx, args[1:], out)
 			}

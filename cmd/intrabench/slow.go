@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 	"time"
 
+	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/slow"
+	intra "github.com/intrahpc/intra/runtime"
 )
 
 func runSlow(ctx context.Context, args []string, out io.Writer) error {
@@ -23,7 +28,17 @@ func runSlow(ctx context.Context, args []string, out io.Writer) error {
 	if o.Factor < 1 || o.Sections < 1 || o.Rounds < 1 || o.Task <= 0 {
 		return errors.New("-factor, -task, -sections and -rounds must be positive")
 	}
-	results, err := slow.Measure(ctx, o)
+	programs, err := figures.BuildLauncher(ctx)
+	if err != nil {
+		return err
+	}
+	defer programs.Remove()
+	run := func(ctx context.Context, w slow.Way, o slow.Options, repeat int) (got slow.Outcome, err error) {
+		return got, programs.Self(ctx, []string{"-r", strconv.Itoa(w.Replicas)}, &got, slowJob.name,
+			fmt.Sprintf("-static=%t", w.Static), "-factor", strconv.Itoa(o.Factor),
+			"-sections", strconv.Itoa(o.Sections), "-repeat", strconv.Itoa(repeat))
+	}
+	results, err := slow.Measure(ctx, run, o)
 	if err != nil {
 		return err
 	}
@@ -34,4 +49,30 @@ func runSlow(ctx context.Context, args []string, out io.Writer) error {
 		return writeJSON(*jsonFile, results)
 	}
 	return nil
+}
+
+// slowJob is what intrarun runs for slow.
+var slowJob = command{name: "slow-job", run: func(_ context.Context, args []string, out io.Writer) error {
+	fs := newFlags("slow-job")
+	var o slow.Options
+	fs.IntVar(&o.Factor, "factor", 2, "how many times as long one replica takes for a task")
+	fs.IntVar(&o.Sections, "sections", 5, "sections")
+	static := fs.Bool("static", false, "share them by the static schedule")
+	repeat := fs.Int("repeat", 1, "inner products of a task")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	return inJob(out, func(p *intra.Process) (any, error) { return slow.Program(p, *static, o, *repeat) })
+}}
+
+// inJob runs f as a process of a job and has replica 0 print its result.
+func inJob(out io.Writer, f func(p *intra.Process) (any, error)) error {
+	intra.Main(func(p *intra.Process) error {
+		v, err := f(p)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(v)
+	})
+	return nil // not reached
 }

@@ -112,18 +112,51 @@ func Build(ctx context.Context, app string) (*Programs, error) {
 		return nil, fmt.Errorf("make room for the programs: %w", err)
 	}
 	p := &Programs{Intrarun: filepath.Join(dir, "intrarun"), App: filepath.Join(dir, app), dir: dir}
-	const module = "github.com/intrahpc/intra"
-	for out, args := range map[string][]string{
+	return p, p.build(ctx, map[string][]string{
 		p.Intrarun: {module + "/cmd/intrarun"},
 		p.App:      {"-tags=intra", module + "/examples/" + app},
-	} {
+	})
+}
+
+// BuildLauncher builds intrarun only. The program that it runs is this one.
+func BuildLauncher(ctx context.Context) (*Programs, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "intrabench-")
+	if err != nil {
+		return nil, fmt.Errorf("make room for the programs: %w", err)
+	}
+	p := &Programs{Intrarun: filepath.Join(dir, "intrarun"), App: self, dir: dir}
+	return p, p.build(ctx, map[string][]string{p.Intrarun: {module + "/cmd/intrarun"}})
+}
+
+const module = "github.com/intrahpc/intra"
+
+// build builds programs, each from its arguments of go build; if that fails it
+// removes everything.
+func (p *Programs) build(ctx context.Context, programs map[string][]string) error {
+	for out, args := range programs {
 		cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", out}, args...)...)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			p.Remove()
-			return nil, fmt.Errorf("go build %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(text))
+			return fmt.Errorf("go build %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(text))
 		}
 	}
-	return p, nil
+	return nil
+}
+
+// Self runs App as a job and decodes the line that it prints into out.
+func (p *Programs) Self(ctx context.Context, flags []string, out any, args ...string) error {
+	line, err := output(ctx, append(append([]string{p.Intrarun, "-quiet"}, flags...), append([]string{p.App}, args...)...))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(line, out); err != nil {
+		return fmt.Errorf("%w: %q: %w", errTrial, clip(line), err)
+	}
+	return nil
 }
 
 // Remove removes what Build has built.

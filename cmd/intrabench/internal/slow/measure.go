@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
@@ -26,33 +25,43 @@ type Options struct {
 // Way is one way to run the section.
 type Way struct {
 	Name     string
-	replicas int
-	sched    string
+	Replicas int
+	Static   bool // schedule of the section; else adaptive
 }
 
 // Ways are measured in alternation; the first tells the least that the others
 // could take.
 var Ways = []Way{
-	{Name: "one replica, at full speed", replicas: 1},
-	{Name: "static", replicas: 2, sched: "static"},
-	{Name: "adaptive", replicas: 2, sched: "adaptive"},
+	{Name: "one replica, at full speed", Replicas: 1},
+	{Name: "static", Replicas: 2, Static: true},
+	{Name: "adaptive", Replicas: 2},
 }
 
 // Result is the time of a section in one way.
 type Result struct {
 	Way     string    `json:"way"`
-	Seconds []float64 `json:"seconds"` // median section of each round, on the slower replica
+	Seconds []float64 `json:"seconds"` // median section of each round
 }
 
 var dotTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/slow.dot")
+var hereTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/slow.together")
 
 // elements of each task's vector: it stays in the cache nearest to the core,
 // so that tasks of both replicas do not compete for memory.
 const elements = 1 << 10
 
-// Measure runs jobs in this process, in every way in each round. Replica 1 is
-// slow because it computes each task Factor times.
-func Measure(ctx context.Context, o Options) ([]Result, error) {
+// Outcome is what one job printed.
+type Outcome struct {
+	Seconds float64 `json:"seconds"` // median section
+	Sum     float64 `json:"sum"`     // what the sections computed
+}
+
+// Runner runs one job in one way.
+type Runner func(ctx context.Context, w Way, o Options, repeat int) (Outcome, error)
+
+// Measure runs jobs in every way in each round. Replica 1 is slow because it
+// computes each task Factor times.
+func Measure(ctx context.Context, run Runner, o Options) ([]Result, error) {
 	results := make([]Result, len(Ways))
 	repeat := calibrate(o.Task)
 	var want float64
@@ -60,18 +69,18 @@ func Measure(ctx context.Context, o Options) ([]Result, error) {
 		for i := range Ways {
 			i = (i + round) % len(Ways)
 			w := Ways[i]
-			seconds, sum, err := run(ctx, w, o, repeat)
+			got, err := run(ctx, w, o, repeat)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", w.Name, err)
 			}
 			if want == 0 {
-				want = sum
+				want = got.Sum
 			}
-			if sum != want {
-				return nil, fmt.Errorf("%s: the result is %v and was %v before", w.Name, sum, want)
+			if got.Sum != want {
+				return nil, fmt.Errorf("%s: the result is %v and was %v before", w.Name, got.Sum, want)
 			}
 			results[i].Way = w.Name
-			results[i].Seconds = append(results[i].Seconds, seconds)
+			results[i].Seconds = append(results[i].Seconds, got.Seconds)
 		}
 	}
 	return results, nil
@@ -98,54 +107,68 @@ func calibrate(d time.Duration) int {
 	return max(1, int(some*d/least))
 }
 
-// run runs one job and returns its median section and what it computed.
-func run(ctx context.Context, w Way, o Options, repeat int) (seconds, sum float64, err error) {
-	var mu sync.Mutex
-	times := make([]time.Duration, o.Sections) // of the slower replica
-	ctx = job.WithLocal(ctx, &job.Local{Sched: w.sched, Share: true})
-	err = intra.Run(ctx, intra.Spec{Replicas: w.replicas, Link: "shm"}, func(p *intra.Process) error {
-		speed := 1
-		if p.Replica() == 1 {
-			speed = o.Factor
-		}
-		x := make([]float64, p.Tasks()*elements)
-		for i := range x {
-			x[i] = float64(i%7) + 1
-		}
-		total := 0.0
-		for k := range o.Sections {
-			// No replica passes this before the others have come.
-			if _, err := intra.Once(p, func() (int, error) { return k, nil }); err != nil {
-				return err
-			}
-			began := time.Now()
-			s := p.Section()
-			for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
-				cell, region := intra.Reduce(s, "total", &total, func(a, b float64) float64 { return a + b })
-				s.Launch(dotTask, func() {
-					for range speed {
-						*cell = work(x[lo:hi], repeat)
-					}
-				}, intra.In("x", x[lo:hi]), region)
-			}
-			if err := s.End(); err != nil {
-				return err
-			}
-			took := time.Since(began)
-			mu.Lock()
-			times[k] = max(times[k], took)
-			mu.Unlock()
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		sum = total
-		return nil
-	})
-	if err != nil {
-		return 0, 0, err
+// Program is what each replica runs. The time of a section is that of replica
+// 0, from when both have come; it leaves the section with all results.
+func Program(p *intra.Process, static bool, o Options, repeat int) (Outcome, error) {
+	schedule := intra.Adaptive
+	if static {
+		schedule = intra.Static
 	}
-	slices.Sort(times)
-	return times[len(times)/2].Seconds(), sum, nil
+	speed := 1
+	if p.Replica() == 1 {
+		speed = o.Factor
+	}
+	x := make([]float64, p.Tasks()*elements)
+	for i := range x {
+		x[i] = float64(i%7) + 1
+	}
+	total := 0.0
+	took := make([]float64, o.Sections)
+	for k := range took {
+		if err := together(p); err != nil {
+			return Outcome{}, err
+		}
+		began := time.Now()
+		s := p.Section(schedule)
+		for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
+			cell, region := intra.Reduce(s, "total", &total, func(a, b float64) float64 { return a + b })
+			s.Launch(dotTask, func() {
+				for range speed {
+					*cell = work(x[lo:hi], repeat)
+				}
+			}, intra.In("x", x[lo:hi]), region)
+		}
+		if err := s.End(); err != nil {
+			return Outcome{}, err
+		}
+		took[k] = time.Since(began).Seconds()
+	}
+	slices.Sort(took)
+	return intra.Once(p, func() (Outcome, error) { return Outcome{Seconds: took[len(took)/2], Sum: total}, nil })
+}
+
+// together has a static section of a task for each replica, which none leaves
+// before all have come.
+func together(p *intra.Process) error {
+	var here [2]int64
+	s := p.Section(intra.Static)
+	for i := range here {
+		s.Launch(hereTask, func() { here[i] = 1 }, intra.OutVar("here", &here[i]))
+	}
+	return s.End()
+}
+
+// InProcess is a Runner of jobs in this process.
+func InProcess(ctx context.Context, w Way, o Options, repeat int) (out Outcome, err error) {
+	ctx = job.WithLocal(ctx, &job.Local{Share: true})
+	err = intra.Run(ctx, intra.Spec{Replicas: w.Replicas, Link: "shm"}, func(p *intra.Process) error {
+		got, err := Program(p, w.Static, o, repeat)
+		if p.Replica() == 0 {
+			out = got
+		}
+		return err
+	})
+	return out, err
 }
 
 // Ideal is the least that the section could take in each round: two replicas

@@ -12,7 +12,7 @@ import (
 
 func TestMeasure(t *testing.T) {
 	o := Options{Factor: 2, Task: 10 * time.Microsecond, Sections: 3, Rounds: 2}
-	results, err := Measure(t.Context(), o)
+	results, err := Measure(t.Context(), InProcess, o)
 	require.NoError(t, err)
 	require.Len(t, results, len(Ways))
 	for i, r := range results {
