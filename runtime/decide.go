@@ -76,7 +76,7 @@ type execution struct {
 	ran     int           // bodies
 	tasks   int
 	workers int
-	met     bool // a peer took part
+	met     bool // a peer was there
 }
 
 // window holds the last few of a series of durations.

@@ -187,6 +187,7 @@ func TestDecisionWithoutPeers(t *testing.T) {
 		{"ahead, with small updates", execution{took: 15 * ms, spent: 10 * ms, ran: 16}, 0, "share"},
 		{"ahead, with large ones that pay", execution{took: 14 * ms, spent: 10 * ms, ran: 16}, 2 * ms, "share"},
 		{"ahead, with larger ones", execution{took: 30 * ms, spent: 10 * ms, ran: 16}, 8 * ms, "replicate"},
+		{"beside one that replicates", execution{took: 14 * ms, spent: 10 * ms, ran: 16, met: true}, 2 * ms, "replicate"},
 		{"behind", execution{took: ms / 10}, 2 * ms, "share"},
 	}
 	for _, tt := range tests {

@@ -353,9 +353,16 @@ func (m *Machine) outlasted(p int) error {
 	return nil
 }
 
-// Met reports whether a peer has claimed a task of the open section or sent an
-// update.
-func (m *Machine) Met() bool { return m.met }
+// Met reports whether a peer has claimed a task of the open section, sent an
+// update, or come at least as far without.
+func (m *Machine) Met() bool {
+	for p := range m.peers {
+		if q := &m.peers[p]; p != m.me && q.heard && !q.dead && q.ahead >= m.number {
+			return true
+		}
+	}
+	return m.met
+}
 
 // Alone reports whether no frame about a section has come yet from a peer that
 // lives.
