@@ -29,7 +29,7 @@ var commands = []command{
 	{"slow", "a section that is shared with a slower replica", runSlow},
 	{"hpccg", "HPCCG as a whole, beside an outside program", runHPCCG},
 	{"pingpong", "messages between two ranks, replicated and not", runPingpong},
-	{"recovery", "how lost processes come back, and what backups cost", runRecovery},
+	{"recovery", "how lost processes come back, what backups and files cost, what failures leave of E", runRecovery},
 	{"collectives", "collective operations, replicated and not", runCollectives},
 }
 

@@ -199,6 +199,10 @@ func (o *Options) costs(ctx context.Context, run Runner) ([]Cost, error) {
 	}
 	ways := []way{{"none", nil}, {"replacement only", []string{"-replace"}}}
 	for _, k := range o.Every {
+		ways = append(ways, way{fmt.Sprintf("backup, k = %d", k), []string{"-replace", "-backup", strconv.FormatUint(k, 10)}})
+	}
+	ways = append(ways, way{"backup, auto", []string{"-replace", "-backup", "auto"}})
+	for _, k := range o.Every {
 		ways = append(ways, way{fmt.Sprintf("files, k = %d", k), []string{"-checkpoint", dirMark + "/state", "-checkpoint-every", strconv.FormatUint(k, 10)}})
 	}
 	pr, err := o.calibrate(ctx, run, Job{Ranks: 2, Replicas: 1}, o.NZ[0])
