@@ -3,6 +3,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -32,4 +34,35 @@ func TestWeibull(t *testing.T) {
 		require.Equal(t, want, got, "seed %s", seed)
 	}
 	require.Positive(t, deaths)
+}
+
+// TestWeibullAgainstRecovery: processes die at random and are replaced, the job
+// goes back to backups, and when nothing of that saves it, it goes on from its
+// files. It ends with the bits of a run without failures.
+func TestWeibullAgainstRecovery(t *testing.T) {
+	args := strings.Fields("-nx 32 -ny 32 -nz 32 -iters 700 -json")
+	_, want := intrarun(t, "-n 2 -r 1", args...).sum(t)
+	dir := t.TempDir()
+	for life := 0; ; life++ {
+		flags := "-n 2 -r 2 -replace -backup 3 -checkpoint-every 10 -checkpoint " + dir
+		if life < 2 {
+			flags += fmt.Sprintf(" -weibull shape=0.7,mtbf=250ms -seed %d", life+1)
+		}
+		if newest(t, dir) != "" {
+			flags += " -restart " + dir
+		}
+		r := intrarun(t, flags, args...)
+		if r.code == 3 {
+			require.Less(t, life, 2, "%s", r.stderr)
+			require.Contains(t, r.stderr, "could not be brought back")
+			continue
+		}
+		_, got := r.sum(t)
+		require.Equal(t, want, got, flags)
+		if life > 0 || len(r.report.Failures) > 0 {
+			return
+		}
+		require.NoError(t, os.RemoveAll(dir)) // too quick to be hit
+		require.Less(t, life, 2, "nobody died")
+	}
 }
