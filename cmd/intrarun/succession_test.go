@@ -96,7 +96,7 @@ func requireLines(t *testing.T, n int, text string) {
 }
 
 func TestLossOfTheHead(t *testing.T) {
-	const n = 1500 // lines, of rank 1
+	const n = 900 // lines, of rank 1
 	for _, s := range []struct {
 		name     string
 		lose     func(c *cluster, h *headless) error
@@ -108,17 +108,17 @@ func TestLossOfTheHead(t *testing.T) {
 		{"intrarun is killed", func(c *cluster, h *headless) error { return h.cmd.Process.Kill() }, nil, -1, nil},
 		{"its host is cut off", func(c *cluster, h *headless) error { return c.Hosts[0].Down() }, nil, 3, []string{"0.0 host"}},
 		{"intrarun stops for a while", func(c *cluster, h *headless) error {
-			time.AfterFunc(3*time.Second, func() { _ = h.cmd.Process.Signal(syscall.SIGCONT) })
+			time.AfterFunc(2*time.Second, func() { _ = h.cmd.Process.Signal(syscall.SIGCONT) })
 			return h.cmd.Process.Signal(syscall.SIGSTOP)
 		}, nil, 3, nil},
 		{"a process dies later", func(c *cluster, h *headless) error { return h.cmd.Process.Kill() },
-			[]string{"1.0@sleep:2500ms", "1.0@kill:9"}, -1, []string{"1.0 signal"}},
+			[]string{"1.0@sleep:1800ms", "1.0@kill:9"}, -1, []string{"1.0 signal"}},
 		{"a process had died before", func(c *cluster, h *headless) error { return c.Hosts[0].Kill() },
 			[]string{"1.1@kill:9"}, -1, []string{"0.0 host", "1.1 signal"}},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			c := newCluster(t, 4)
-			program := append(append([]string{"join", "mark:pids"}, s.steps...), fmt.Sprintf("1@slowly:%d", n), "0@sleep:4s", "finish")
+			program := append(append([]string{"join", "mark:pids"}, s.steps...), fmt.Sprintf("1@slowly:%d", n), "0@sleep:2500ms", "finish")
 			h := startHeadless(c, 4, "", steps(program...)...)
 			time.Sleep(300 * time.Millisecond) // some lines
 			require.NoError(t, s.lose(c, h))

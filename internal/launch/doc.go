@@ -14,4 +14,10 @@
 // (local). On several hosts the same agent runs in a process of its own there
 // (server), which the head commands over one connection (remote); an arbiter
 // beside each says when such a host is lost (hosts.go, lease.go).
+//
+// On three or more hosts the head acts only on what is kept on two of them
+// (record.go). When it is lost all agents turn to the one of them that the
+// arbiter elects (heir.go), tell it all that they had told the one before, and
+// write the output again that was not out (seat.go, tape.go). It makes a head of
+// that and of what was decided (standin.go).
 package launch

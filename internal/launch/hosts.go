@@ -51,7 +51,9 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 	var will *will
 	if len(members) > 1 {
 		will = h.will(agents, members)
-		note += ", and then its output goes on there in " + will.Output + ".out and .err"
+		if will.Output != "" {
+			note += ", and then its output goes on there in " + will.Output + ".out and .err"
+		}
 		h.record = &record{propose: w.engine.Propose}
 	}
 	w.listen()

@@ -23,8 +23,9 @@ import (
 // has been declared lost; and the guard does so for an agent that cannot, at
 // abandonTime.
 //
-// A control connection that ends proves nothing about the host, but its agent
-// kills its processes and ends then, so that the host falls silent. The kernel
+// A control connection that ends proves nothing about the host, but unless there
+// is another head soon (heir.go) its agent kills its processes and ends then, so
+// that the host falls silent. The kernel
 // ends a connection that carries nothing in one direction within
 // connectionTime or little more; beats find a way around, so the arbiter alone
 // would not notice.
