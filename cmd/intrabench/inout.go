@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 
+	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/inout"
+	intra "github.com/intrahpc/intra/runtime"
 )
 
 func runInOut(ctx context.Context, args []string, out io.Writer) error {
@@ -21,6 +25,25 @@ func runInOut(ctx context.Context, args []string, out io.Writer) error {
 	if o.Particles < 1 || o.Sections < 1 || o.Rounds < 1 {
 		return errors.New("-particles, -sections and -rounds must be at least 1")
 	}
+	programs, err := figures.BuildLauncher(ctx)
+	if err != nil {
+		return err
+	}
+	defer programs.Remove()
+	processes, err := inout.MeasureProcesses(ctx, func(ctx context.Context, c inout.Case, o inout.Options) (got inout.Outcome, err error) {
+		flags := []string{"-r", "2"}
+		if c.Ring != "" {
+			flags = append(flags, "-ring", c.Ring)
+		}
+		return got, programs.Self(ctx, flags, &got, inoutJob.name, fmt.Sprintf("-out=%t", c.Out),
+			"-particles", strconv.Itoa(o.Particles), "-sections", strconv.Itoa(o.Sections))
+	}, o)
+	if err != nil {
+		return err
+	}
+	if err := inout.ProcessTable(out, o, processes); err != nil {
+		return err
+	}
 	results, err := inout.Measure(ctx, o)
 	if err != nil {
 		return err
@@ -29,7 +52,20 @@ func runInOut(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if *jsonFile != "" {
-		return writeJSON(*jsonFile, results)
+		return writeJSON(*jsonFile, map[string][]inout.Result{"processes": processes, "in_process": results})
 	}
 	return nil
 }
+
+// inoutJob is what intrarun runs for inout.
+var inoutJob = command{name: "inout-job", run: func(_ context.Context, args []string, out io.Writer) error {
+	fs := newFlags("inout-job")
+	var o inout.Options
+	fs.IntVar(&o.Particles, "particles", 1<<18, "particles of the rank")
+	fs.IntVar(&o.Sections, "sections", 6, "sections")
+	second := fs.Bool("out", false, "push to a second array")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	return inJob(out, func(p *intra.Process) (any, error) { return inout.Program(p, *second, o) })
+}}

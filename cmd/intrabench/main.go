@@ -34,7 +34,7 @@ var commands = []command{
 }
 
 // jobs are the commands that intrarun runs for others of them.
-var jobs = []command{slowJob}
+var jobs = []command{slowJob, inoutJob}
 
 // errUsage says that the command line was wrong and has been explained.
 var errUsage = errors.New("usage")

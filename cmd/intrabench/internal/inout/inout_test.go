@@ -2,12 +2,14 @@ package inout
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+	intra "github.com/intrahpc/intra/runtime"
 )
 
 // In place or from one array to another, the particles go the same way; none
@@ -39,6 +41,33 @@ func TestMeasure(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, Table(&out, o, results))
 	require.Regexp(t, `(?m)^  in place, without protection +\d+\.\d{3} ms +\+0\.0% \[\+0\.0% \+0\.0%\]  cpu +\+0\.0% \[\+0\.0% \+0\.0%\]$`, out.String())
+}
+
+// Whichever way the particles are received, they are the same in the end.
+func TestMeasureProcesses(t *testing.T) {
+	o := Options{Particles: 4000, Sections: 3, Rounds: 2}
+	results, err := MeasureProcesses(t.Context(), func(ctx context.Context, c Case, o Options) (out Outcome, err error) {
+		err = intra.Run(ctx, intra.Spec{Ranks: 1, Replicas: 2}, func(p *intra.Process) error {
+			got, err := Program(p, c.Out, o)
+			if p.Replica() == 0 {
+				out = got
+			}
+			return err
+		})
+		return out, err
+	}, o)
+	require.NoError(t, err)
+	require.Len(t, results, len(Cases))
+	var out bytes.Buffer
+	require.NoError(t, ProcessTable(&out, o, results))
+	require.Regexp(t, `(?m)^  out, to a second array +\d+\.\d{3} ms\n  inout +\d+\.\d{3} ms +[+-]\d+\.\d% \[`, out.String())
+
+	n := uint64(0)
+	_, err = MeasureProcesses(t.Context(), func(context.Context, Case, Options) (Outcome, error) {
+		n++
+		return Outcome{Seconds: 1, Hash: n}, nil
+	}, o)
+	require.ErrorContains(t, err, "inout: the particles are not where they were before")
 }
 
 func TestOverhead(t *testing.T) {

@@ -49,7 +49,7 @@ type Result struct {
 	Seconds []float64 `json:"seconds"` // median section of each round, on the slower replica
 	// CPU is the processor time of a section on both replicas, average of
 	// each round: on a machine that others use too it says more.
-	CPU []float64 `json:"cpu_seconds"`
+	CPU []float64 `json:"cpu_seconds,omitempty"`
 }
 
 var pushTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/inout.push")
@@ -147,8 +147,8 @@ func run(ctx context.Context, way Way, o Options, initial []particle) (seconds, 
 }
 
 // section moves all particles by one step.
-func section(p *intra.Process, from, to []particle) error {
-	s := p.Section()
+func section(p *intra.Process, from, to []particle, opts ...intra.SectionOption) error {
+	s := p.Section(opts...)
 	for lo, hi := range intra.Blocks(len(from), p.Tasks()) {
 		body := func() { push(from[lo:hi], to[lo:hi], 0.01) }
 		if &from[0] == &to[0] {
@@ -177,7 +177,7 @@ func excess(first, other []float64) spread.Spread {
 
 // Table writes the results as text.
 func Table(w io.Writer, o Options, results []Result) error {
-	fmt.Fprintf(w, "pushing %d particles, %d sections, %d rounds in alternation; extra time and processor time: median [quartiles]\n", o.Particles, o.Sections, o.Rounds)
+	fmt.Fprintf(w, "two replicas in one process push %d particles, %d sections, %d rounds in alternation; extra time and processor time: median [quartiles]\n", o.Particles, o.Sections, o.Rounds)
 	for _, r := range results {
 		over, cpu := Overhead(results[0], r), CPUOverhead(results[0], r)
 		if _, err := fmt.Fprintf(w, "  %-34s %8.3f ms  %+6.1f%% [%+.1f%% %+.1f%%]  cpu %+6.1f%% [%+.1f%% %+.1f%%]\n", r.Way, 1e3*spread.Of(r.Seconds).Median,
