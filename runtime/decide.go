@@ -126,6 +126,12 @@ func (d *decisions) about(s *Section) (_ *decision, bytes int) {
 func (d *decision) policy(transfer time.Duration) sched.Policy {
 	d.runs++
 	d.transfer = transfer
+	// What looked like computation in the first sections may have been memory
+	// touched for the first time.
+	if transfer >= forbidding && d.alone.n > foresight && transfer >= d.alone.least() {
+		d.giveUp(transfer+d.alone.least()/2, d.alone.least())
+		return sched.Replicate
+	}
 	switch {
 	case d.replicate && !d.trial():
 		return sched.Replicate

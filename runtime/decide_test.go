@@ -128,6 +128,17 @@ func TestDecisionBeforeLoss(t *testing.T) {
 	}
 }
 
+// The first sections of a kind take long, since they touch their memory: then
+// updates over a slow link seem to pay, but for a moment only.
+func TestDecisionAfterSlowBeginning(t *testing.T) {
+	const ms = time.Millisecond
+	k := kind{shared: 20 * ms, alone: 40 * ms, transfer: 16 * ms}
+	k.count(foresight)
+	k.alone = 2 * ms
+	require.LessOrEqual(t, k.count(1000), 1)
+	require.Equal(t, "replicate", k.word())
+}
+
 func TestBandwidth(t *testing.T) {
 	const ms = time.Millisecond
 	var b bandwidth
