@@ -261,12 +261,15 @@ func (r *receiver) Torn(h *transport.Header, n int) {
 // Lost implements transport.Receiver: an update that a broken connection took
 // with it.
 func (r *receiver) Lost(h *transport.Header) {
-	if h.Channel == transport.ChannelMessage {
-		r.msgs.Lost(h)
+	if h.Channel != transport.ChannelSection { // no other frame is soft
 		return
 	}
 	e := r.e
 	e.mu.Lock()
+	if e.lives[r.from] != h.Incarnation {
+		e.mu.Unlock()
+		return // of a life that is over
+	}
 	if m, u, ok := r.parse(h); ok && m.Kind == update.KindUpdate {
 		err := e.machine.Lost(u)
 		if err == nil && m.Next > 0 { // the claim that went with it is not lost
