@@ -2,11 +2,13 @@ package launch
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,7 +35,7 @@ type guard struct {
 // terminal's signals do not reach it, and none of our descriptors.
 func startGuard(command []string) (*guard, error) {
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), GuardVariable+"=1")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", GuardVariable, os.Getpid()))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	pipe, err := cmd.StdinPipe()
 	if err == nil {
@@ -56,6 +58,15 @@ func (g *guard) tell(what, arg string) {
 		fmt.Fprintf(g.pipe, "%s %s\n", what, arg)
 	}
 }
+
+// startedBy, in the environment of a process, names the one that started it,
+// for the moment in which its guard does not know its number.
+const startedBy = "INTRARUN_STARTED_BY"
+
+// starting comes before the start of a process, and then watch or notStarted.
+func (g *guard) starting() { g.tell("starting", "") }
+
+func (g *guard) notStarted() { g.tell("failed", "") }
 
 // watch names a process group that must not survive.
 func (g *guard) watch(group int) { g.tell("watch", strconv.Itoa(group)) }
@@ -83,6 +94,7 @@ func (g *guard) lease(until, abandoned time.Duration) {
 // keeper is the guard's state.
 type keeper struct {
 	groups    map[int]bool
+	starting  int // processes whose groups are not known yet
 	folders   []string
 	abandoned time.Duration // when the caller must be gone, 0 if it has no lease
 	paused    bool
@@ -93,7 +105,7 @@ type keeper struct {
 // cleared away as well.
 func Guard(in io.Reader) {
 	k := &keeper{groups: make(map[int]bool)}
-	caller := os.Getppid()
+	caller, _ := strconv.Atoi(os.Getenv(GuardVariable))
 	lines := make(chan string)
 	go func() {
 		defer close(lines)
@@ -124,6 +136,9 @@ func Guard(in io.Reader) {
 		}
 	}
 	k.signal(syscall.SIGKILL)
+	if k.starting > 0 {
+		killStartedBy(caller)
+	}
 	for _, f := range k.folders {
 		_ = os.RemoveAll(f) // nobody is left to hear of it
 	}
@@ -134,7 +149,12 @@ func (k *keeper) take(line string) (wait time.Duration, leased bool) {
 	what, arg, _ := strings.Cut(line, " ")
 	group, _ := strconv.Atoi(arg)
 	switch what {
+	case "starting":
+		k.starting++
+	case "failed":
+		k.starting--
 	case "watch":
+		k.starting--
 		if group > 1 {
 			k.groups[group] = true
 		}
@@ -164,5 +184,20 @@ func (k *keeper) take(line string) (wait time.Duration, leased bool) {
 func (k *keeper) signal(s syscall.Signal) {
 	for group := range k.groups {
 		killGroup(group, s)
+	}
+}
+
+// killStartedBy kills what has the mark of a process that started it, and what
+// that has started. A process that is not done yet has no mark, and dies with
+// its parent.
+func killStartedBy(parent int) {
+	mark := fmt.Appendf(nil, "%s=%d\x00", startedBy, parent)
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, p := range all {
+		// A process that is gone or somebody else's has no environment to read.
+		if environ, err := os.ReadFile(filepath.Join(p, "environ")); err == nil && bytes.Contains(environ, mark) {
+			pid, _ := strconv.Atoi(filepath.Base(p))
+			signalPID(pid, syscall.SIGKILL)
+		}
 	}
 }

@@ -143,7 +143,7 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 		theirs = append(theirs, w[s])
 	}
 	in.Crash = w[crashes]
-	environ := in.Environ(p)
+	environ := append(in.Environ(p), fmt.Sprintf("%s=%d", startedBy, os.Getpid()))
 	if r == spare {
 		environ = append(environ, job.EnvProcess+"=spare") // the last one counts
 	}
@@ -162,8 +162,10 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 		c.cmd.Stdin = r
 	}
 	result := make(chan error)
+	a.guard.starting()
 	a.starts <- func() { result <- cores.During(a.cpus[p], c.cmd.Start) }
 	if err := <-result; err != nil {
+		a.guard.notStarted()
 		return nil, err
 	}
 	ok = true

@@ -1,0 +1,48 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A process that is started in the moment in which its parent dies has no
+// number that the guard knows, and may have started others by then.
+func TestGuardFindsWhatIsBeingStarted(t *testing.T) {
+	const parent = 1 << 30 // nobody's number
+	for _, c := range []struct {
+		name, words string
+		left        bool
+	}{
+		{"being started", "watch 0\nstarting\nstarting\n", false},
+		{"not started", "starting\nfailed\n", true},
+		{"known", "starting\nwatch 0\n", true}, // by another number: it is none of ours
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cmd := exec.Command("sleep", "1000")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", startedBy, parent))
+			require.NoError(t, cmd.Start())
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			t.Setenv(GuardVariable, fmt.Sprint(parent))
+			Guard(strings.NewReader(c.words))
+			if c.left {
+				require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+				require.ErrorContains(t, <-ended, "terminated")
+				return
+			}
+			select {
+			case <-ended:
+			case <-time.After(30 * time.Second):
+				_ = cmd.Process.Kill()
+				t.Fatal("it was left")
+			}
+		})
+	}
+}
