@@ -41,6 +41,8 @@ func (e *engine) give(s stateCopy, to job.Process, l label, step string) {
 	if link == nil {
 		return // it has died, and the head will know what to do
 	}
+	e.streams++
+	l.stream = e.streams
 	l.generation, l.full = e.member.Generation(), e.slots.Full()
 	s.use.Add(1)
 	out := &outbound{label: l, link: link, use: s.use, poller: e.poller}

@@ -142,8 +142,9 @@ func (e *engine) order(o job.Order) {
 	}
 	switch o.Kind {
 	case job.OrderDonate:
+		e.streams++
 		e.outbound[o.Process] = &outbound{
-			label: label{errand: errandJoin, generation: e.member.Generation(), rank: e.setup.Self.Rank},
+			label: label{errand: errandJoin, stream: e.streams, generation: e.member.Generation(), rank: e.setup.Self.Rank},
 			link:  e.linkTo(o.Process), poller: e.poller,
 		}
 	case job.OrderCancel:

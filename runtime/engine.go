@@ -67,6 +67,7 @@ type engine struct {
 	stopDrain context.CancelFunc
 	cutAt     *rankPosition // of the cut in which newcomers were admitted
 	slots     recovery.Slots[stateCopy]
+	streams   uint32     // states sent so far
 	back      *job.Order // the rollback under way
 	given     []given
 	resumed   uint32 // generation

@@ -18,10 +18,10 @@ type receiver struct {
 	from  job.Process
 	birth uint32 // incarnation in which that process began
 
-	of     *sdr.Engine        // that msgs belongs to
-	msgs   transport.Receiver // for the messages between ranks
-	begun  transport.Receiver // of the frame announced by Begin
-	states map[[2]int]*inbound
+	of     *sdr.Engine         // that msgs belongs to
+	msgs   transport.Receiver  // for the messages between ranks
+	begun  transport.Receiver  // of the frame announced by Begin
+	states map[uint32]*inbound // that come, by stream
 
 	// The frame announced by Begin, if it is an update.
 	place    section.Place

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -35,10 +36,11 @@ const (
 	frameEnd
 )
 
-// label names a state on its way. Every frame carries it, except that Number
-// and Full are known at the end only.
+// label names a state on its way. Every frame carries it, except that the
+// number and the generation of a newcomer's are known at the end only.
 type label struct {
 	errand     errand
+	stream     uint32 // numbers what a process sends: several may be on their way to one other
 	generation uint32
 	rank       int
 	number     uint64 // of the cut
@@ -47,11 +49,11 @@ type label struct {
 
 func (l label) header(kind uint8, key checkpoint.Key) transport.Header {
 	return transport.Header{Channel: transport.ChannelRecovery, Kind: kind, Flags: uint16(l.errand),
-		Args: [6]uint64{uint64(l.rank), uint64(l.generation), l.number, l.full, uint64(key.Var), uint64(key.Index)}}
+		Args: [6]uint64{uint64(l.stream)<<32 | uint64(l.rank), uint64(l.generation), l.number, l.full, uint64(key.Var), uint64(key.Index)}}
 }
 
 func labelOf(h *transport.Header) label {
-	return label{errand: errand(h.Flags), rank: int(h.Args[0] & 0x7fffffff), generation: uint32(h.Args[1]), number: h.Args[2], full: h.Args[3]}
+	return label{errand: errand(h.Flags), stream: uint32(h.Args[0] >> 32), rank: int(h.Args[0] & 0x7fffffff), generation: uint32(h.Args[1]), number: h.Args[2], full: h.Args[3]}
 }
 
 // rankPosition is where a rank stands at a cut, beside its state.
@@ -199,21 +201,22 @@ func (r *receiver) recovery(h *transport.Header, payload []byte) {
 		e.broken(fmt.Errorf("from %v: %w: a frame with state for %d of rank %d", r.from, errPosition, l.errand, l.rank))
 		return
 	}
-	key := [2]int{int(l.errand), l.rank}
 	switch h.Kind {
 	case frameBegin:
 		if r.states == nil {
-			r.states = make(map[[2]int]*inbound)
+			r.states = make(map[uint32]*inbound)
 		}
-		r.states[key] = &inbound{label: l, assembly: checkpoint.NewAssembly(nil)}
+		// Every other state comes to its end, unless its sender dies.
+		maps.DeleteFunc(r.states, func(_ uint32, in *inbound) bool { return l.errand == errandJoin && in.label.errand == errandJoin })
+		r.states[l.stream] = &inbound{label: l, assembly: checkpoint.NewAssembly(nil)}
 		return
 	case frameChunk, frameEnd:
 	default:
 		e.broken(fmt.Errorf("from %v: %w: kind %d", r.from, errPosition, h.Kind))
 		return
 	}
-	in := r.states[key]
-	if in == nil {
+	in := r.states[l.stream]
+	if in == nil || in.label.errand != l.errand || in.label.rank != l.rank {
 		e.broken(fmt.Errorf("from %v: %w: state without a beginning", r.from, errPosition))
 		return
 	}
@@ -230,7 +233,7 @@ func (r *receiver) recovery(h *transport.Header, payload []byte) {
 		}
 		return
 	}
-	delete(r.states, key)
+	delete(r.states, l.stream)
 	s, err := finish(in.assembly, payload)
 	if err != nil {
 		e.broken(fmt.Errorf("from %v: the state of rank %d: %w", r.from, l.rank, err))
