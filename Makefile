@@ -6,11 +6,12 @@ BIN       := bin
 PACKAGES  := ./...
 SOAK      ?= 1000000
 CHAOS     ?= 200
+WEIBULL   ?= 5
 FUZZTIME  ?= 5m
 # The linter is a tool of the project, not a dependency of its users.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help run test race check generate bench soak chaos fuzz clean
+.PHONY: help run test race check generate bench soak chaos weibull fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +55,9 @@ soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recove
 	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -run 'Recovery|Schedules' ./comm ./internal/recovery
 	INTRA_SOAK=$$(($(SOAK) / 100)) $(GO) test -timeout 24h -run 'Schedules' ./internal/arbiter
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
+
+weibull: ## HPCCG on hosts whose processes die at random for minutes and come back (root)
+	INTRA_WEIBULL=$(WEIBULL) $(GO) test -timeout 24h -count 1 -v -run '^TestWeibullOnHosts$$' ./examples/hpccg
 
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one
 	INTRA_CHAOS=$(CHAOS) $(GO) test -timeout 24h -count 1 -v -run '^TestChaos$$' ./examples/hpccg
