@@ -85,7 +85,10 @@ func (p *Process) settle() error {
 // the program goes on from the safe point at which the state was taken.
 // Before its first SafePoint such a process has no peers: sections run all
 // tasks here, communicators that are made are those of the saved state, and
-// other communication and Once are errors.
+// other communication and Once are errors. It is what NR_Get_state is in [NR],
+// and SafePoint, which ends that time, is NR_Set_state. Which ranks were lost a
+// program does not ask, since their state comes back too and replicas may not
+// differ: the report says it.
 func (p *Process) Restored() bool { return p != nil && p.restored }
 
 // resuming: the process is restored, and has not come to its first safe point.
