@@ -189,15 +189,41 @@ func (k *keeper) signal(s syscall.Signal) {
 
 // killStartedBy kills what has the mark of a process that started it, and what
 // that has started. A process that is not done yet has no mark, and dies with
-// its parent.
+// its parent. Who is killed may just have started another one, and who is in the
+// middle of an exec shows no environment: it looks again until there is neither.
 func killStartedBy(parent int) {
 	mark := fmt.Appendf(nil, "%s=%d\x00", startedBy, parent)
-	all, _ := filepath.Glob("/proc/[0-9]*")
-	for _, p := range all {
-		// A process that is gone or somebody else's has no environment to read.
-		if environ, err := os.ReadFile(filepath.Join(p, "environ")); err == nil && bytes.Contains(environ, mark) {
-			pid, _ := strconv.Atoi(filepath.Base(p))
-			signalPID(pid, syscall.SIGKILL)
+	killed := make(map[string]bool)
+	for again, end := true, time.Now().Add(5*time.Second); again && time.Now().Before(end); {
+		again = false
+		all, _ := filepath.Glob("/proc/[0-9]*")
+		for _, p := range all {
+			// A process that is gone or somebody else's has no environment to read.
+			environ, err := os.ReadFile(filepath.Join(p, "environ"))
+			switch {
+			case err != nil || killed[p]:
+			case bytes.Contains(environ, mark):
+				pid, _ := strconv.Atoi(filepath.Base(p))
+				signalPID(pid, syscall.SIGKILL)
+				killed[p], again = true, true
+			case len(environ) == 0 && amidExec(p):
+				again = true
+			}
+		}
+		if again {
+			time.Sleep(time.Millisecond)
 		}
 	}
+}
+
+// amidExec says whether the process of a folder in /proc has the memory of a new
+// program (field vsize) in which its environment is not laid out yet (env_end).
+func amidExec(folder string) bool {
+	stat, err := os.ReadFile(filepath.Join(folder, "stat"))
+	if err != nil {
+		return false
+	}
+	const vsize, envEnd, state = 23, 51, 3 // numbered from 1; proc(5)
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	return len(fields) > envEnd-state && fields[vsize-state] != "0" && fields[envEnd-state] == "0"
 }
