@@ -109,29 +109,35 @@ func TestTheLastDonorIsKilled(t *testing.T) {
 func TestAReplacementSharesTheWork(t *testing.T) {
 	r, _ := lasting(t, "-n 1 -r 2 -sched static -replace -kill 0.1@section:20", "-json", func(r *report) bool { return len(r.Replacements) == 1 })
 	require.Zero(t, r.code, r.stderr)
+	seen := false
 	for _, p := range r.report.Processes {
 		if p.Process == (job.Process{Rank: 0, Replica: 1}) && p.Incarnation > 1 {
+			seen = true
 			require.Positive(t, p.Sections)
 			require.InEpsilon(t, p.Sections*8, p.TasksRun, 0.01, "8 of 16 tasks in each of its sections")
 		}
 	}
+	require.True(t, seen, "the replacement is in the report")
+}
+
+// passes returns the lines about the passes of a job that ended well.
+func passes(t *testing.T, r jobRun) (list []string) {
+	t.Helper()
+	require.Zero(t, r.code, r.stderr)
+	for l := range strings.Lines(r.stdout) {
+		if strings.HasPrefix(l, "pass") || strings.HasPrefix(l, "HPCCG") {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 // Each line of output is seen once, in order, whoever prints it.
 func TestOutputAcrossReplacements(t *testing.T) {
-	passes := func(r jobRun) (list []string) {
-		require.Zero(t, r.code, r.stderr)
-		for l := range strings.Lines(r.stdout) {
-			if strings.HasPrefix(l, "pass") || strings.HasPrefix(l, "HPCCG") {
-				list = append(list, l)
-			}
-		}
-		return list
-	}
 	r, again := lasting(t, "-n 1 -r 2 -replace -kill 0.0@section:100 -kill 0.1@section:500", "", func(r *report) bool { return len(r.Replacements) == 2 })
-	want := passes(again("-n 1 -r 1"))
+	want := passes(t, again("-n 1 -r 1"))
 	require.Len(t, want, 12, want)
-	require.Equal(t, want, passes(r), r.stderr)
+	require.Equal(t, want, passes(t, r), r.stderr)
 }
 
 // Nothing is left behind by a job whose processes were replaced.
@@ -217,21 +223,12 @@ func TestNoWayBack(t *testing.T) {
 
 // Lines that are printed again after a rollback are seen once.
 func TestOutputAcrossRollbacks(t *testing.T) {
-	passes := func(r jobRun) (list []string) {
-		require.Zero(t, r.code, r.stderr)
-		for l := range strings.Lines(r.stdout) {
-			if strings.HasPrefix(l, "pass") || strings.HasPrefix(l, "HPCCG") {
-				list = append(list, l)
-			}
-		}
-		return list
-	}
 	for _, flags := range []string{
 		"-n 2 -r 1 -spares 2 -backup 30 -kill 0.0@section:400 -kill 1.0@section:900",
 		"-n 2 -r 2 -replace -backup 30 -kill 1.0@section:400 -kill 1.1@section:400",
 	} {
 		r, again := lasting(t, flags, "", func(r *report) bool { return r.fired() && len(r.Rollbacks) > 0 })
-		require.Equal(t, passes(again("-n 2 -r 1")), passes(r), r.stderr)
+		require.Equal(t, passes(t, again("-n 2 -r 1")), passes(t, r), r.stderr)
 	}
 }
 

@@ -1,0 +1,246 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// server is an agent's end of its connection to the head. It passes on what the
+// head says to the agent of this host, and what that sees to the head.
+type server struct {
+	tenant *tenant
+	local  *local
+	guard  *guard
+
+	door *door
+	heir *heir // nil if the job ends with the head
+
+	mu    sync.Mutex
+	mux   *mux   // of the head that it obeys
+	term  uint64 // in which that became the head, 0 for the first
+	seats map[job.Process]*seat
+}
+
+// run serves until the head says that the job is over, or is gone.
+func (s *server) run() error {
+	quit := make(chan struct{})
+	defer close(quit)
+	ended := make(chan error, 3)
+	go func() { ended <- s.obey() }()
+	go func() {
+		select {
+		case <-s.tenant.leased: // before that, enter hears of it and tells the head
+		case <-quit:
+			return
+		}
+		select {
+		case err := <-s.tenant.evicted:
+			ended <- err
+		case <-quit:
+		}
+	}()
+	go func() {
+		select {
+		case <-s.guard.ended:
+			ended <- errors.New("its guard is gone")
+		case <-quit:
+		}
+	}()
+	err := <-ended
+	s.mu.Lock()
+	h := s.heir
+	s.mu.Unlock()
+	err = h.outcome(err)
+	s.out().drop()
+	s.local.killAll()
+	s.tenant.close()
+	return err
+}
+
+// out is the way to the head.
+func (s *server) out() *mux {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mux
+}
+
+// obey does what the head says, and the heads after it, until the job is over.
+func (s *server) obey() error {
+	for {
+		err := s.read()
+		if err == nil || s.heir == nil || errors.Is(err, errFrame) {
+			return err
+		}
+		if err = s.turn(err); err != nil {
+			return err
+		}
+	}
+}
+
+// read does what the head says. It returns nil when the job is over.
+func (s *server) read() error {
+	m := s.out()
+	for {
+		f, err := m.read()
+		if err != nil {
+			return fmt.Errorf("the connection to the head has ended: %w", err)
+		}
+		if f.kind == frameBye {
+			return nil
+		}
+		if err := s.take(&f); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *server) take(f *frame) error {
+	p := f.process
+	switch f.kind {
+	case frameRoster:
+		var at place
+		if err := f.decode(&at); err != nil {
+			return err
+		}
+		if err := s.enter(at); err != nil { // nothing is started before there is a lease
+			s.failed(err)
+			s.out().finish()
+			return err
+		}
+	case frameStart:
+		r, err := f.number()
+		if err != nil || role(r) > spare {
+			return errFrame
+		}
+		s.mu.Lock()
+		keep := s.heir != nil
+		at := &seat{tapes: [crashes]*tape{newTape(p, stdout, s.mux, keep), newTape(p, stderr, s.mux, keep)}}
+		if before := s.seats[p]; before != nil {
+			at.stdin = before.stdin
+		} else {
+			at.stdin = newInbox(func(b []byte) {
+				s.local.feed(p, b)
+				s.out().send(frameRoom, p, room(0, len(b)))
+			})
+		}
+		s.seats[p] = at
+		s.mu.Unlock()
+		s.local.start(p, role(r))
+	case frameQuiet:
+		n, err := f.number()
+		if err != nil {
+			return err
+		}
+		s.local.quiet(p, n)
+	case frameMessage:
+		m, err := job.DecodeMessage(f.body)
+		if err != nil {
+			return err
+		}
+		if at := s.seat(p); at != nil && at.pass(m) {
+			s.local.send(p, m)
+		}
+	case frameLink:
+		var l hostLink
+		if err := f.decode(&l); err != nil {
+			return err
+		}
+		s.local.link(l)
+	case frameSignal:
+		n, err := f.number()
+		if err != nil {
+			return err
+		}
+		s.local.signal(p, syscall.Signal(n))
+	case frameInput:
+		if at := s.seat(p); at != nil {
+			at.stdin.put(f.body)
+		}
+	case frameRoom:
+		st, n, err := f.room()
+		if err != nil || st >= crashes {
+			return errFrame
+		}
+		if at := s.seat(p); at != nil {
+			at.tapes[st].room(n)
+		}
+	case frameWritten:
+		var w written
+		if err := f.decode(&w); err != nil || w.Stream < 0 || w.Stream >= crashes {
+			return errFrame
+		}
+		if at := s.seat(p); at != nil {
+			at.tapes[w.Stream].confirm(w)
+		}
+	default:
+		return errFrame
+	}
+	return nil
+}
+
+func (s *server) seat(p job.Process) *seat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seats[p]
+}
+
+// say tells the head something about a process, and keeps it for another one.
+// m is the message if it is one.
+func (s *server) say(kind frameKind, p job.Process, body []byte, m *job.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at := s.seats[p]; at != nil && s.heir != nil {
+		at.note(told{kind: kind, body: body}, m)
+	}
+	s.mux.send(kind, p, body)
+}
+
+func (s *server) close() { s.local.close() }
+
+// The methods below make the server the observer of the agent of this host.
+
+func (s *server) started(p job.Process, pid int, err error) {
+	r := startResult{PID: pid}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	s.say(frameStarted, p, encode(r), nil)
+}
+
+func (s *server) hello(p job.Process, h *job.Hello) { s.say(frameHello, p, encode(h), nil) }
+
+func (s *server) message(p job.Process, m *job.Message) { s.say(frameMessage, p, encode(m), m) }
+
+func (s *server) unheard(p job.Process, why silence) { s.say(frameUnheard, p, encode(why), nil) }
+
+func (s *server) output(p job.Process, st stream, b []byte) {
+	if st < crashes {
+		s.seat(p).tapes[st].write(b)
+		return
+	}
+	s.say(frameOutput, p, append([]byte{byte(st)}, b...), nil)
+}
+
+func (s *server) quiet(p job.Process, n uint64) {
+	for _, t := range s.seat(p).tapes {
+		t.drain()
+	}
+	s.out().send(frameQuiet, p, number(n))
+}
+
+func (s *server) stopped(p job.Process, d time.Duration) {
+	s.out().send(frameStopped, p, number(uint64(d)))
+}
+
+func (s *server) programGone(p job.Process) { s.say(frameGone, p, nil, nil) }
+
+func (s *server) exited(p job.Process, e exit) { s.say(frameExited, p, encode(e), nil) }
+
+func (s *server) failed(err error) {
+	s.out().send(frameFailed, job.Process{}, []byte(err.Error()))
+}
