@@ -7,11 +7,12 @@ PACKAGES  := ./...
 SOAK      ?= 1000000
 CHAOS     ?= 200
 WEIBULL   ?= 5
+WATCH     ?= 3600
 FUZZTIME  ?= 5m
 # The linter is a tool of the project, not a dependency of its users.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help run test race check generate bench soak chaos weibull fuzz clean
+.PHONY: help run test race check generate bench soak chaos weibull watch fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +62,9 @@ weibull: ## HPCCG on hosts whose processes die at random for minutes and come ba
 
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one
 	INTRA_CHAOS=$(CHAOS) $(GO) test -timeout 24h -count 1 -v -run '^TestChaos$$' ./examples/hpccg
+
+watch: ## WATCH seconds of jobs on hosts of an overloaded machine: no false alarm (root)
+	INTRA_WATCH=$(WATCH) $(GO) test -timeout 24h -count 1 -v -run '^TestWatch$$' ./examples/hpccg
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzLasting:./transport/tcp FuzzRing:./transport/shm \

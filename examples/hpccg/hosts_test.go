@@ -44,6 +44,9 @@ func (w *watched) String() string {
 	return w.b.String()
 }
 
+// patience is after how long a job on hosts is taken to hang.
+const patience = 5 * time.Minute
+
 // onHosts runs HPCCG on the hosts, each with a number of slots, by intrarun on
 // the first of them. during is called a while after all have joined.
 func onHosts(t *testing.T, n *netns.Net, slots int, flags string, program string, during func()) (code int, hash, stderr string, rep map[string]any) {
@@ -60,7 +63,7 @@ func onHosts(t *testing.T, n *netns.Net, slots int, flags string, program string
 	w := &watched{text: "all have joined", seen: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &stdout, w
 	require.NoError(t, cmd.Start())
-	watchdog := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	watchdog := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 	ended := make(chan struct{})
 	go func() {
 		cmd.Wait()
