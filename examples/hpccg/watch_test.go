@@ -19,8 +19,7 @@ import (
 
 // TestWatch runs jobs of eight processes on four hosts, one after the other for
 // INTRA_WATCH seconds, while the machine has at least four times as much to do
-// as it can: nobody is declared dead, no host is suspected to be lost for long,
-// and nobody takes the head's place.
+// as it can: nobody is declared dead, and nobody takes the head's place.
 func TestWatch(t *testing.T) {
 	seconds := seeds.Environment(t, "INTRA_WATCH", 0)
 	if seconds == 0 {
