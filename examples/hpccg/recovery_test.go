@@ -208,7 +208,7 @@ func TestRollbackOfRealProcesses(t *testing.T) {
 // and says why.
 func TestNoWayBack(t *testing.T) {
 	for flags, why := range map[string]string{
-		"-n 2 -r 1 -replace -backup 5 -kill 1.0@section:5":                              "there is no complete backup",
+		"-n 2 -r 1 -replace -backup 5 -kill 1.0@section:5":                              "no backup was complete yet",
 		"-n 2 -r 1 -replace -kill 1.0@section:150":                                      "no backup was asked for",
 		"-n 2 -r 1 -spares 1 -backup 3 -kill 1.0@section:150 -kill 0.0@section:500":     "no process is left to take its place",
 		"-n 2 -r 1 -replace -backup 3 -kill 1.0@section:150 -kill 0.0@backup:fetch":     "the last process that held the backup died",

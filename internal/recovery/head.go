@@ -54,7 +54,7 @@ type Head struct {
 	rate     rate
 	complete *backup // that a rollback can go to
 	attempt  *backup // being stored
-	void     int     // the rank whose copy was lost with the last complete backup
+	void     int     // the rank of which all copies were lost, -1 if no complete backup was lost that way
 	back     rollback
 	acts     []Action
 }
@@ -122,7 +122,7 @@ type Action struct {
 
 // NewHead returns the decisions for a job whose processes all start together.
 func NewHead(c Config) *Head {
-	h := &Head{config: c, of: make(map[job.Process]*seat), births: 1, spares: c.Spares}
+	h := &Head{config: c, of: make(map[job.Process]*seat), births: 1, spares: c.Spares, void: -1}
 	if h.config.Host == nil {
 		h.config.Host = func(job.Process) string { return "" }
 	}

@@ -58,8 +58,10 @@ func (h *Head) recover() {
 			why = "no backup was asked for"
 		case h.complete == nil && len(h.config.Degrees) == 1:
 			why = "a job of one rank has nobody else to hold its backup"
+		case h.complete == nil && h.void >= 0:
+			why = fmt.Sprintf("all processes that held the last backup of rank %d are dead", h.void)
 		case h.complete == nil:
-			why = "there is no complete backup"
+			why = "no backup was complete yet"
 		case !h.usable():
 			why = "no process is left to take its place"
 		default:

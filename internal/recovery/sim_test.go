@@ -58,7 +58,8 @@ func TestSchedules(t *testing.T) {
 		"join", "transfer", "dismissed", "order renew", "order resume", "order cancel", "order complete",
 		"publish", "abandoned",
 		"death newcomer", "death rollback", "death drained", "death safe point", "death running",
-		"lost: there is no complete backup", "lost: no backup was asked for", "lost: no process is left to take its place",
+		"lost: no backup was complete yet", "lost: all processes that held the last backup of rank 0 are dead",
+		"lost: no backup was asked for", "lost: no process is left to take its place",
 	} {
 		require.Greater(t, seen[what], int(n)/1000, "too few of %q to mean anything", what)
 	}
