@@ -79,7 +79,7 @@ var (
 )
 
 // judge says what is wrong with the end of a run: "" if nothing is. want is
-// the hash of a run without failures.
+// the bits of a run without failures.
 func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 	dead := make(map[job.Process]bool)
 	alive := make([]int, ranks)
@@ -104,7 +104,7 @@ func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 	switch r.code {
 	case 0:
 		if hash != want {
-			return fmt.Sprintf("x has the hash %q, want %q", hash, want)
+			return fmt.Sprintf("the result is %q, want %q", hash, want)
 		}
 		for rank, n := range alive {
 			if n == 0 && !strings.Contains(r.stderr, fmt.Sprintf(" %d.0 has finished\n", rank)) && !strings.Contains(r.stderr, fmt.Sprintf(" %d.1 has finished\n", rank)) {
@@ -203,7 +203,7 @@ func TestChaosJudge(t *testing.T) {
 		want     string
 	}{
 		{"nothing happens", done{}, nil, 0, "", "same", ""},
-		{"another result", done{}, nil, 0, "", "other", "x has the hash"},
+		{"another result", done{}, nil, 0, "", "other", "the result is"},
 		{"killed", done{killed: map[job.Process]bool{proc(1, 0): true}}, []failureReport{{proc(1, 0), job.CauseSignal, ""}}, 0, "", "same", ""},
 		{"killed without a verdict", done{killed: map[job.Process]bool{proc(1, 0): true}}, nil, 0, "", "same", "without a verdict"},
 		{"not killed", done{}, []failureReport{{proc(1, 0), job.CauseSignal, ""}}, 0, "", "same", "nobody has killed it"},

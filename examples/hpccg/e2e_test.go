@@ -162,14 +162,23 @@ func (r jobRun) sum(t *testing.T) (result, string) {
 	t.Helper()
 	require.Zero(t, r.code, "%s", r.stderr)
 	require.Equal(t, 1, strings.Count(r.stdout, "\n"), "%s", r.stdout)
+	return bits(t, r.stdout)
+}
+
+// bits reads what HPCCG printed, and a text that tells all its bits: x does not
+// change any more once it has converged, the residuals go on to do so.
+func bits(t *testing.T, stdout string) (result, string) {
+	t.Helper()
 	var out struct {
 		result
 		Residual *float64 `json:"residual"`
 		Error    *float64 `json:"error"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(r.stdout), &out))
+	require.NoError(t, json.Unmarshal([]byte(stdout), &out))
 	require.Len(t, out.XSHA256, 64)
-	return out.result, out.XSHA256
+	residual, err := json.Marshal(out.Residual)
+	require.NoError(t, err)
+	return out.result, fmt.Sprint(out.XSHA256, " ", string(residual), " ", out.History)
 }
 
 func plain(t *testing.T, args ...string) jobRun {

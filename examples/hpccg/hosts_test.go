@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -78,28 +77,19 @@ func onHosts(t *testing.T, n *netns.Net, slots int, flags string, program string
 	}
 	<-ended
 	require.True(t, watchdog.Stop(), "it hung:\n%s", w)
-	var r struct {
-		Hash string `json:"x_sha256"`
-	}
 	if stdout.Len() > 0 {
-		require.NoError(t, json.Unmarshal(stdout.Bytes(), &r), stdout.String())
+		_, hash = bits(t, stdout.String())
 	}
 	b, err := os.ReadFile(file)
 	require.NoError(t, err, w.String())
 	require.NoError(t, json.Unmarshal(b, &rep))
-	return cmd.ProcessState.ExitCode(), r.Hash, w.String(), rep
+	return cmd.ProcessState.ExitCode(), hash, w.String(), rep
 }
 
 func TestHPCCGOnSeveralHosts(t *testing.T) {
 	const problem = "-nx 24 -ny 24 -nz 24"
 	n := netns.Test(t, 4)
-	out, err := exec.Command(bin.intrarun, append([]string{"-n", "4", "-r", "1", bin.hpccg, "-json"}, strings.Fields(problem)...)...).Output()
-	require.NoError(t, err)
-	var want struct {
-		Hash string `json:"x_sha256"`
-	}
-	require.NoError(t, json.Unmarshal(out, &want))
-
+	_, want := intrarun(t, "-n 4 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
 	for _, c := range []struct {
 		name   string
 		flags  string
@@ -133,7 +123,7 @@ func TestHPCCGOnSeveralHosts(t *testing.T) {
 				require.NoError(t, h.Up())
 			}
 			require.Equal(t, 0, code, stderr)
-			require.Equal(t, want.Hash, hash, stderr)
+			require.Equal(t, want, hash, stderr)
 			var causes []string
 			for _, f := range rep["failures"].([]any) {
 				m := f.(map[string]any)
