@@ -60,7 +60,7 @@ func startAs(t *testing.T, make func(args ...string) *exec.Cmd, flags string, pr
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	require.NoError(t, cmd.Start())
-	watchdog := time.AfterFunc(time.Minute, func() { cmd.Process.Signal(syscall.SIGQUIT) })
+	watchdog := time.AfterFunc(2*time.Minute, func() { cmd.Process.Signal(syscall.SIGQUIT) })
 	return cmd, func() result {
 		cmd.Wait()
 		watchdog.Stop()
@@ -229,7 +229,7 @@ func pids(t *testing.T, file string, n int) (all []int) {
 			all = append(all, pid)
 		}
 		return len(all) == n && bytes.HasSuffix(b, []byte("\n"))
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	return all
 }
 

@@ -73,6 +73,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	hosts := fs.String("hosts", "", "run on these `hosts`, each with a number of slots, like h1:2,h2:2 or n[01-04]:2;\nlocalhost is this one")
 	hostfile := fs.String("hostfile", "", "run on the hosts of `FILE`: one per line, h1 slots=2 rack=a addr=10.0.0.1")
 	fs.StringVar(&c.RemoteShell, "rsh", "", "`command` that starts another one on {host} (default: ssh {host}, in a Slurm allocation srun)")
+	fs.IntVar(&c.Fanout, "fanout", launch.DefaultFanout, "`number` of hosts on which this one starts a command; with more, each of them starts\nas many others, and so on")
 	fs.StringVar(&c.HeadAddress, "head", "", "`address` of this host that the others use (default: each of them)")
 	fs.BoolVar(&c.TLS, "tls", false, "encrypt the connections between hosts")
 	oversubscribe := fs.Bool("oversubscribe", false, "allow more processes on a host than it has slots")
@@ -160,9 +161,14 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 			c.Placement.Keep(around.hosts)
 		}
 	}
+	if given["fanout"] && c.Placement != nil {
+		if err := c.CheckFanout(); err != nil {
+			return nil, err
+		}
+	}
 	switch p := c.Placement; {
 	case p == nil:
-		for _, name := range []string{"rsh", "head", "tls", "oversubscribe", "strict-placement", "dry-run"} {
+		for _, name := range []string{"rsh", "fanout", "head", "tls", "oversubscribe", "strict-placement", "dry-run"} {
 			if given[name] {
 				return nil, fmt.Errorf("-%s is for jobs on several hosts: give -hosts or -hostfile", name)
 			}

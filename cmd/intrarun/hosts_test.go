@@ -62,7 +62,7 @@ func (c *cluster) requireEmpty() {
 		require.Eventually(c.t, func() bool {
 			all, err := h.Processes()
 			return err == nil && len(all) == 0
-		}, 10*time.Second, 20*time.Millisecond, "something is left on %s", h.Name)
+		}, 30*time.Second, 20*time.Millisecond, "something is left on %s", h.Name)
 	}
 }
 

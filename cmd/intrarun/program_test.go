@@ -123,6 +123,10 @@ func (s *script) step(name, arg string) int {
 	case "sleep":
 		d, _ := time.ParseDuration(arg)
 		time.Sleep(d)
+	case "await": // a file
+		for _, err := os.Stat(arg); err != nil; _, err = os.Stat(arg) {
+			time.Sleep(10 * time.Millisecond)
+		}
 	case "forever":
 		select {}
 	case "stats":

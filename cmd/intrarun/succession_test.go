@@ -103,23 +103,25 @@ func TestLossOfTheHead(t *testing.T) {
 		steps    []string
 		code     int // of intrarun
 		failures []string
+		flags    string
 	}{
-		{"its host is killed", func(c *cluster, h *headless) error { return c.Hosts[0].Kill() }, nil, -1, []string{"0.0 host"}},
-		{"intrarun is killed", func(c *cluster, h *headless) error { return h.cmd.Process.Kill() }, nil, -1, nil},
-		{"its host is cut off", func(c *cluster, h *headless) error { return c.Hosts[0].Down() }, nil, 3, []string{"0.0 host"}},
+		{"its host is killed", func(c *cluster, h *headless) error { return c.Hosts[0].Kill() }, nil, -1, []string{"0.0 host"}, ""},
+		{"intrarun is killed", func(c *cluster, h *headless) error { return h.cmd.Process.Kill() }, nil, -1, nil, ""},
+		{"its host is cut off", func(c *cluster, h *headless) error { return c.Hosts[0].Down() }, nil, 3, []string{"0.0 host"}, ""},
 		{"intrarun stops for a while", func(c *cluster, h *headless) error {
 			time.AfterFunc(2*time.Second, func() { _ = h.cmd.Process.Signal(syscall.SIGCONT) })
 			return h.cmd.Process.Signal(syscall.SIGSTOP)
-		}, nil, 3, nil},
+		}, nil, 3, nil, ""},
 		{"a process dies later", func(c *cluster, h *headless) error { return h.cmd.Process.Kill() },
-			[]string{"1.0@sleep:1800ms", "1.0@kill:9"}, -1, []string{"1.0 signal"}},
+			[]string{"1.0@sleep:1800ms", "1.0@kill:9"}, -1, []string{"1.0 signal"}, ""},
 		{"a process had died before", func(c *cluster, h *headless) error { return c.Hosts[0].Kill() },
-			[]string{"1.1@kill:9"}, -1, []string{"0.0 host", "1.1 signal"}},
+			[]string{"1.1@kill:9"}, -1, []string{"0.0 host", "1.1 signal"}, ""},
+		{"its host is killed, from which the others were started", func(c *cluster, h *headless) error { return c.Hosts[0].Kill() }, nil, -1, []string{"0.0 host"}, "-fanout 1"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			c := newCluster(t, 4)
 			program := append(append([]string{"join", "mark:pids"}, s.steps...), fmt.Sprintf("1@slowly:%d", n), "0@sleep:2500ms", "finish")
-			h := startHeadless(c, 4, "", steps(program...)...)
+			h := startHeadless(c, 4, s.flags, steps(program...)...)
 			time.Sleep(300 * time.Millisecond) // some lines
 			require.NoError(t, s.lose(c, h))
 			r, out, errs := h.wait()

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,6 +139,38 @@ func TestHPCCGOnSeveralHosts(t *testing.T) {
 			all, err := h.Processes()
 			return err == nil && len(all) == 0
 		}, 10*time.Second, 20*time.Millisecond, "something is left on %s", h.Name)
+	}
+}
+
+// Agents start each other along a tree. The loss of one that has started others
+// is the loss of its host and no other.
+func TestHPCCGOnATreeOfHosts(t *testing.T) {
+	const problem = "-nx 16 -ny 16 -nz 16 -iters 400"
+	n := netns.Test(t, 7)
+	want := intrarun(t, "-n 4 -r 1", append(strings.Fields(problem), "-json")...)
+	_, hash := want.sum(t)
+	kill := func() {
+		all, err := n.Hosts[3].Processes()
+		require.NoError(t, err)
+		for _, pid := range all {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if bytes.HasSuffix(line, []byte("\x00-agent\x00")) {
+				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+			}
+		}
+	}
+	code, got, stderr, rep := onHosts(t, n, 1, "-degrees 2,2,2,1 -fanout 2", problem, kill)
+	require.Zero(t, code, stderr)
+	require.Equal(t, hash, got, stderr)
+	require.Contains(t, stderr, fmt.Sprintf("%s starts %s\n", n.Hosts[5].Name, n.Hosts[6].Name), "three levels")
+	failures := rep["failures"].([]any)
+	require.Len(t, failures, 1, stderr)
+	require.Equal(t, "host", failures[0].(map[string]any)["cause"], stderr)
+	for _, h := range n.Hosts {
+		require.Eventually(t, func() bool {
+			all, err := h.Processes()
+			return err == nil && len(all) == 0
+		}, 30*time.Second, 20*time.Millisecond, "something is left on %s", h.Name)
 	}
 }
 

@@ -1,21 +1,17 @@
 package launch
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -31,25 +27,28 @@ const thisHost = "localhost"
 // they try.
 const agentsTime = 30 * time.Second
 
-// agents starts one agent per host and connects to them.
+// agents has one agent per host started and connects to them.
 type agents struct {
 	config  *Config
 	console *console
+	guard   *guard
 	secret  job.Secret
 	hosts   []job.Host
 	order   func(host int) order
 	program string // to be sent to hosts that lack it, "" if it is not
 
 	listener net.Listener
-	commands []*exec.Cmd
-	inputs   []io.Closer     // standard input of each
-	ended    []chan struct{} // closed when the command of that host has ended
+	tree     *tree
+	branch   *branch // nil until anything is started
 	results  chan agentResult
 }
 
+// agentResult is an agent that is ready, or a failure that has to do with it:
+// news of its command, or an error.
 type agentResult struct {
 	host  int
 	agent *remote
+	news  *news
 	err   error
 }
 
@@ -79,7 +78,7 @@ func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
 	for i, h := range a.hosts {
 		index[agentName(h.Name)] = i
 	}
-	a.results = make(chan agentResult)
+	a.tree, a.results = a.config.tree(), make(chan agentResult)
 	tell := func(r agentResult) {
 		select {
 		case a.results <- r:
@@ -91,18 +90,20 @@ func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
 	}
 	go secure.Serve(ctx, a.listener, func(peer string) bool { _, ok := index[peer]; return ok }, func(c net.Conn, peer string) {
 		i := index[peer]
-		if r, err := a.prepare(i, c); !errors.Is(err, errUnused) {
-			tell(agentResult{i, r, err})
+		if r, err := a.prepare(i, c, tell); !errors.Is(err, errUnused) {
+			tell(agentResult{host: i, agent: r, err: err})
 		}
 	})
-	for i, h := range a.hosts {
-		if x := a.config.Indexed; x != nil && h.Name != x.Hosts[0].Name {
-			continue // it comes by itself
-		}
-		if err := a.start(i, addresses, tell); err != nil {
-			return nil, err
+	roots, err := a.summons(addresses)
+	if err != nil {
+		return nil, err
+	}
+	if a.config.Verbose {
+		for line := range strings.Lines(a.tree.String()) {
+			a.console.notef("intrarun: %s", strings.TrimSuffix(line, "\n"))
 		}
 	}
+	a.branch = startBranch(roots, a.guard, func(n news) { a.heed(n, tell) })
 	all = make([]*remote, len(a.hosts))
 	defer func() {
 		if err != nil {
@@ -113,18 +114,30 @@ func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
 			}
 		}
 	}()
-	for left := len(all); left > 0; {
+	var failed *agentResult
+	var soon <-chan time.Time // then all that failed with it is known
+	for left := len(all); left > 0 || failed != nil; {
 		select {
 		case r := <-a.results:
-			if r.err != nil {
-				return nil, fmt.Errorf("host %s: %w", a.hosts[r.host].Name, r.err)
+			if r.agent == nil {
+				if failed == nil {
+					failed, soon = &r, time.After(settleTime)
+				} else if a.explains(&r, failed) {
+					failed = &r
+				}
+				continue
 			}
 			if all[r.host] != nil { // only a copy of ours knows the secret
 				r.agent.mux.close()
 				continue
 			}
 			all[r.host] = r.agent
+			r.agent.wait(func(n news) { a.heed(n, tell) }, func(err error) {
+				tell(agentResult{host: r.host, err: fmt.Errorf("the connection to its agent has ended: %w", err)})
+			})
 			left--
+		case <-soon:
+			return nil, a.blame(failed, all)
 		case s := <-a.config.Signals:
 			return nil, interrupted{s, "waiting for the agents"}
 		case <-ctx.Done():
@@ -134,14 +147,84 @@ func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
 			var missing []string
 			for i, r := range all {
 				if r == nil {
-					missing = append(missing, a.hosts[i].Name)
+					missing = append(missing, a.hosts[i].Name+a.by(i))
 				}
 			}
 			return nil, fmt.Errorf("no agent of %s has connected within %v: is the head reachable from there at one of %s (-head ADDRESS)?",
 				strings.Join(missing, ", "), patience, strings.Join(addresses, ", "))
 		}
 	}
+	a.branch.settle()
 	return all, nil
+}
+
+// summons is what the head's branch starts from. The root of the tree has no
+// host.
+func (a *agents) summons(addresses []string) (*summons, error) {
+	self, err := filepath.Abs(a.config.Agent[0])
+	if err != nil {
+		return nil, fmt.Errorf("find the executable of the agents: %w", err)
+	}
+	s := &summons{Version: job.Version, Secret: a.secret, Addresses: addresses, TLS: a.config.TLS, Patience: agentsTime,
+		Below: a.tree.hosts, Fanout: a.tree.fanout, Shell: a.config.RemoteShell,
+		Agent: append([]string{self}, a.config.Agent[1:]...), Verbose: a.config.Verbose}
+	if a.config.Indexed != nil {
+		s.Shell = "" // the only one is that of this host
+	}
+	for _, h := range a.tree.hosts {
+		if _, err := s.command(h); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// heed takes in what is said of an agent that is being started.
+func (a *agents) heed(n news, tell func(agentResult)) {
+	switch i := named(a.hosts, n.Host); {
+	case i < 0: // only a copy of ours knows the secret
+	case n.Line != "":
+		a.console.notef("intrarun: %s: %s", n.Host, n.Line)
+	default:
+		tell(agentResult{host: i, news: &n})
+	}
+}
+
+// explains: the failure r may be why s came about. Those below a host fail with
+// it, and how a command ended says more than the end of a connection.
+func (a *agents) explains(r, s *agentResult) bool {
+	depth := make(map[string]int)
+	a.tree.walk(func(starter string, hosts []string) {
+		for _, h := range hosts {
+			depth[h] = depth[starter] + 1
+		}
+	})
+	return depth[a.hosts[r.host].Name] < depth[a.hosts[s.host].Name] || r.host == s.host && r.news != nil
+}
+
+// blame says what has failed; all are the agents that had connected by then.
+func (a *agents) blame(r *agentResult, all []*remote) error {
+	name := a.hosts[r.host].Name + a.by(r.host)
+	switch n := r.news; {
+	case n == nil:
+		return fmt.Errorf("host %s: %w", name, r.err)
+	case n.Error != "":
+		return fmt.Errorf("host %s: %s", name, n.Error)
+	case all[r.host] == nil:
+		return fmt.Errorf("host %s: %s before its agent had connected%s", name, n.End, n.Said)
+	default:
+		return fmt.Errorf("host %s: %s while other agents were starting%s", name, n.End, n.Said)
+	}
+}
+
+// by tells who had to start the agent of host i, if that was not the head.
+func (a *agents) by(i int) (text string) {
+	a.tree.walk(func(starter string, hosts []string) {
+		if starter != "" && slices.Contains(hosts, a.hosts[i].Name) {
+			text = fmt.Sprintf(" (started from %s)", starter)
+		}
+	})
+	return text
 }
 
 // addresses are those under which the head can be reached, IPv4 first.
@@ -174,105 +257,13 @@ func (a *agents) addresses() ([]string, error) {
 	return []string{net.JoinHostPort("127.0.0.1", port)}, nil // a host without a network
 }
 
-// start runs the command that starts the agent of host i.
-func (a *agents) start(i int, addresses []string, tell func(agentResult)) error {
-	h := a.hosts[i]
-	args, err := a.command(h.Name)
-	if err != nil {
-		return err
-	}
-	in, err := json.Marshal(summons{Version: job.Version, Secret: a.secret, Name: h.Name, Addresses: addresses, TLS: a.config.TLS, Patience: agentsTime})
-	if err != nil {
-		return fmt.Errorf("start an agent: %w", err)
-	}
-	cmd := exec.Command(args[0], args[1:]...)
-	pipe, err := cmd.StdinPipe()
-	if err != nil {
-		return fmt.Errorf("start an agent: %w", err)
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are the head's business
-	r, w, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("start an agent: %w", err)
-	}
-	cmd.Stdout, cmd.Stderr = w, w
-	err = cmd.Start()
-	w.Close()
-	if err != nil {
-		r.Close()
-		return fmt.Errorf("host %s: start its agent: %w", h.Name, err)
-	}
-	// The pipe stays open as long as this process lives: its end tells an agent
-	// that is still trying to connect that nobody waits for it.
-	if _, err := pipe.Write(in); err != nil {
-		a.console.notef("intrarun: host %s: its agent does not read its orders: %v", h.Name, err)
-	}
-	said := make(chan string, 1)
-	go func() { said <- a.relay(h.Name, r) }()
-	ended := make(chan struct{})
-	a.commands, a.inputs, a.ended = append(a.commands, cmd), append(a.inputs, pipe), append(a.ended, ended)
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-		last := ""
-		select {
-		case last = <-said:
-		case <-time.After(settleTime): // what it has started may hold the pipe
-		}
-		tell(agentResult{i, nil, fmt.Errorf("%s ended with %v before its agent had connected%s", args[0], cmd.ProcessState, last)})
-	}()
-	return nil
-}
-
-// command is what starts an agent on a host: directly on this one, through the
-// template on others.
-func (a *agents) command(host string) ([]string, error) {
-	self, err := filepath.Abs(a.config.Agent[0])
-	if err != nil {
-		return nil, fmt.Errorf("find the executable of the agents: %w", err)
-	}
-	agent := append([]string{self}, a.config.Agent[1:]...)
-	if host == thisHost || a.config.Indexed != nil {
-		return agent, nil
-	}
-	words, err := splitQuoted(a.config.RemoteShell)
-	if err != nil {
-		return nil, fmt.Errorf("-rsh: %w", err)
-	}
-	if len(words) == 0 || !strings.Contains(a.config.RemoteShell, hostPlace) {
-		return nil, fmt.Errorf("-rsh %q: want a command with %s in it, like ssh %[2]s", a.config.RemoteShell, hostPlace)
-	}
-	for i := range words {
-		words[i] = strings.ReplaceAll(words[i], hostPlace, host)
-	}
-	if filepath.Base(words[0]) == "ssh" { // the remote shell takes the words apart
-		agent[0] = "'" + strings.ReplaceAll(agent[0], "'", `'\''`) + "'"
-	}
-	return append(words, agent...), nil
-}
-
-// relay shows what the command of a host says and returns it for an error.
-func (a *agents) relay(host string, r io.ReadCloser) string {
-	defer r.Close()
-	var text strings.Builder
-	for s := bufio.NewScanner(r); s.Scan(); {
-		if a.config.Verbose {
-			a.console.notef("intrarun: %s: %s", host, s.Text())
-		}
-		if text.Len() < 4096 {
-			text.WriteString(": " + s.Text())
-		}
-	}
-	return text.String()
-}
-
 // errUnused: the agent has closed the connection before it has said anything. It
 // tries several addresses at once and keeps the first that works; if it has died,
 // its command tells.
 var errUnused = errors.New("a connection that its agent does not use")
 
 // prepare gives an agent its order, and the program if it lacks it.
-func (a *agents) prepare(i int, c net.Conn) (_ *remote, err error) {
+func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, err error) {
 	m := newMux(c)
 	defer func() {
 		if err != nil {
@@ -290,6 +281,14 @@ func (a *agents) prepare(i int, c net.Conn) (_ *remote, err error) {
 			return nil, fmt.Errorf("wait for its agent: %w", err)
 		}
 		heard = true
+		if f.kind == frameNews {
+			var n news
+			if err := f.decode(&n); err != nil {
+				return nil, err
+			}
+			a.heed(n, tell)
+			continue
+		}
 		var r readiness
 		if f.kind != frameReady {
 			return nil, errFrame
@@ -336,29 +335,16 @@ func (a *agents) sendProgram(m *mux) error {
 	}
 }
 
-// close waits until the commands have ended that started the agents, and ends
-// those that do not, unless the job goes on without this head.
+// close ends what starts the agents, unless the job goes on without this head.
 func (a *agents) close(goesOn bool) {
 	if a.listener != nil {
 		a.listener.Close()
 	}
-	for _, in := range a.inputs {
-		in.Close()
-	}
-	if goesOn {
+	if a.branch == nil {
 		return
 	}
-	deadline := time.Now().Add(termGrace)
-	var all sync.WaitGroup
-	for i, cmd := range a.commands {
-		all.Go(func() {
-			select {
-			case <-a.ended[i]:
-			case <-time.After(time.Until(deadline)):
-				killGroup(cmd.Process.Pid, syscall.SIGKILL)
-				<-a.ended[i]
-			}
-		})
+	if !goesOn {
+		a.branch.finish()
 	}
-	all.Wait()
+	a.branch.close()
 }

@@ -40,6 +40,7 @@ const (
 	frameAccount                      // A account, to a head that takes over
 	frameWritten                      // H written
 	frameBye                          // H the job is over
+	frameNews                         // A news
 )
 
 // frame is a message between head and agent, most of them about one process.
@@ -71,7 +72,7 @@ func readFrame(r io.Reader) (f frame, err error) {
 	}
 	n, rank, replica := binary.BigEndian.Uint32(h[:]), binary.BigEndian.Uint32(h[5:]), binary.BigEndian.Uint32(h[9:])
 	f.kind = frameKind(h[4])
-	if n > maxFrame || f.kind < framePlan || f.kind > frameBye || rank>>31 != 0 || replica>>31 != 0 {
+	if n > maxFrame || f.kind < framePlan || f.kind > frameNews || rank>>31 != 0 || replica>>31 != 0 {
 		return f, errFrame
 	}
 	f.process = job.Process{Rank: int(rank), Replica: int(replica)}

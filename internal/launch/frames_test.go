@@ -71,7 +71,7 @@ func FuzzReadFrame(f *testing.F) {
 
 // Whatever an agent says, the head does not panic.
 func FuzzRemote(f *testing.F) {
-	for k := framePlan; k <= frameBye; k++ {
+	for k := framePlan; k <= frameNews; k++ {
 		f.Add(byte(k), 0, 0, []byte(`{}`))
 		f.Add(byte(k), 0, 0, number(1))
 		f.Add(byte(k), 1, 0, []byte{0})
@@ -81,7 +81,8 @@ func FuzzRemote(f *testing.F) {
 		a, b := net.Pipe()
 		go io.Copy(io.Discard, b)
 		r := newRemote(&job.Host{Name: "h"}, newMux(a))
-		r.observer, r.lost = deafObserver{}, func(string, *evidence) {}
+		r.observer, r.lost, r.news = deafObserver{}, func(string, *evidence) {}, func(news) {}
+		close(r.serving)
 		r.start(job.Process{}, first)
 		_ = r.take(&frame{frameKind(kind), job.Process{Rank: rank, Replica: replica}, body})
 		r.declare("over", nil)

@@ -47,6 +47,7 @@ type Config struct {
 
 	Placement   *job.Placement // on several hosts; nil: all on this one
 	RemoteShell string         `json:"-"` // starts a command on {host}
+	Fanout      int            // how many agents the head, and each agent, starts; 0: DefaultFanout
 	HeadAddress string         // where agents reach the head; "": at any address of this host
 	Agent       []string       `json:"-"` // the command that calls Serve, at the same path on all hosts
 	TLS         bool           // encrypt the connections between hosts
@@ -70,7 +71,7 @@ func Run(ctx context.Context, c Config) int {
 			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 		}
 		if c.DryRun {
-			fmt.Fprint(c.Stdout, p)
+			fmt.Fprintf(c.Stdout, "%v%v", p, c.tree())
 			return ExitOK
 		}
 	}
@@ -161,7 +162,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 		h.enlist(func(job.Process) (agent, *job.Host) { return here, nil })
 		h.reserve(func(int) (agent, *job.Host) { return here, nil })
 	} else {
-		a := h.agents(program)
+		a := h.agents(program, g)
 		defer func() { a.close(h.retired) }()
 		remotes, err := a.connect(ctx)
 		if err != nil {
@@ -251,8 +252,8 @@ func (h *head) plan(p *program, processes []job.Process) plan {
 }
 
 // agents are those of the hosts that the job is placed on.
-func (h *head) agents(p *program) *agents {
-	a := &agents{config: h.config, console: h.console, secret: h.secret, hosts: h.config.Placement.Hosts}
+func (h *head) agents(p *program, g *guard) *agents {
+	a := &agents{config: h.config, console: h.console, guard: g, secret: h.secret, hosts: h.config.Placement.Hosts}
 	pl, hash := h.plan(p, nil), ""
 	if dir, err := os.Getwd(); err == nil { // else it was removed, and the agents' own has to do
 		pl.Dir = dir

@@ -21,6 +21,9 @@ type remote struct {
 	lost     func(why string, e *evidence) // called once if the host is lost
 	silent   func() time.Duration          // how long nothing has been heard of it
 	mux      *mux
+	serving  chan struct{} // closed by serve
+	news     func(news)    // is told of agents that it starts
+	early    func(error)   // is told that the connection has ended; nil: serve comes first
 
 	mu      sync.Mutex
 	ended   string // why the connection has ended, "" if it has not
@@ -43,13 +46,23 @@ type startResult struct {
 
 // newRemote takes over the connection to an agent that is ready.
 func newRemote(h *job.Host, m *mux) *remote {
-	return &remote{host: h, mux: m, sources: make(map[job.Process]*source)}
+	return &remote{host: h, mux: m, serving: make(chan struct{}), sources: make(map[job.Process]*source)}
 }
 
-// serve begins to listen to the agent.
+// wait begins to listen to the agent, which has nothing to say until serve but
+// what becomes of the agents that it starts.
+func (r *remote) wait(hear func(news), ended func(error)) {
+	r.news, r.early = hear, ended
+	go r.read()
+}
+
+// serve begins to listen to the agent about processes.
 func (r *remote) serve(o observer, silent func() time.Duration, lost func(why string, e *evidence)) {
 	r.observer, r.silent, r.lost = o, silent, lost
-	go r.read()
+	close(r.serving)
+	if r.early == nil {
+		go r.read()
+	}
 }
 
 func (r *remote) start(p job.Process, as role) {
@@ -183,6 +196,9 @@ func (r *remote) read() {
 			r.mu.Lock()
 			r.ended = err.Error()
 			r.mu.Unlock()
+			if r.early != nil {
+				r.early(err)
+			}
 			return
 		}
 	}
@@ -190,6 +206,15 @@ func (r *remote) read() {
 
 func (r *remote) take(f *frame) error {
 	p := f.process
+	if f.kind == frameNews && r.news != nil {
+		var n news
+		if err := f.decode(&n); err != nil {
+			return err
+		}
+		r.news(n)
+		return nil
+	}
+	<-r.serving
 	if f.kind == frameFailed {
 		r.observer.failed(fmt.Errorf("host %s: %s", r.host.Name, f.body))
 		return nil

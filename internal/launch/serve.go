@@ -28,6 +28,14 @@ type summons struct {
 	TLS       bool       `json:"tls"`
 	// Patience is how long to try.
 	Patience time.Duration `json:"patience"`
+
+	// The hosts whose agents this one starts: the first ones, which start the
+	// others.
+	Below   []string `json:"below,omitempty"`
+	Fanout  int      `json:"fanout,omitempty"`
+	Shell   string   `json:"shell,omitempty"` // template of a command on another host, "" if there is none
+	Agent   []string `json:"agent,omitempty"` // command of an agent
+	Verbose bool     `json:"verbose,omitempty"`
 }
 
 // order is the head's first frame.
@@ -86,6 +94,9 @@ func (s *summons) serve(ctx context.Context, guardCommand []string) error {
 	}
 	m := newMux(conn)
 	defer m.close()
+	// An agent that does not reach the head starts none.
+	b := startBranch(s, g, func(n news) { m.sendJSON(frameNews, job.Process{}, n) })
+	defer b.close()
 	sock, err := arbiter.Listen("")
 	if err != nil {
 		return err
@@ -102,6 +113,7 @@ func (s *summons) serve(ctx context.Context, guardCommand []string) error {
 		return err
 	}
 	conn.SetDeadline(time.Time{})
+	a.branch = b
 	defer a.close()
 	return a.run()
 }

@@ -16,6 +16,7 @@ type server struct {
 	tenant *tenant
 	local  *local
 	guard  *guard
+	branch *branch
 
 	door *door
 	heir *heir // nil if the job ends with the head
@@ -91,6 +92,7 @@ func (s *server) read() error {
 			return fmt.Errorf("the connection to the head has ended: %w", err)
 		}
 		if f.kind == frameBye {
+			s.branch.finish()
 			return nil
 		}
 		if err := s.take(&f); err != nil {
@@ -107,6 +109,7 @@ func (s *server) take(f *frame) error {
 		if err := f.decode(&at); err != nil {
 			return err
 		}
+		s.branch.settle()
 		if err := s.enter(at); err != nil { // nothing is started before there is a lease
 			s.failed(err)
 			s.out().finish()

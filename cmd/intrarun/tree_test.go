@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Seven hosts, each of which starts two others: intrarun starts 0 and 3, host 0
+// starts 1 and 2, host 3 starts 4 and 5, and that 6.
+var starters = [...]int{-1, 0, 0, -1, 3, 3, 5}
+
+// leaf is the last host, inner the one that starts it.
+const leaf, inner = 6, 5
+
+func newTree(t *testing.T) *cluster { return newCluster(t, len(starters)) }
+
+// treeFlags are those of a job with a process on each host. instead is what is
+// run in place of the command that starts the agent of the leaf.
+func (c *cluster) treeFlags(instead string) string {
+	dir := c.t.TempDir()
+	for i, h := range c.Hosts {
+		command := "exec ip netns exec " + h.Name + ` "$@"`
+		if i == leaf {
+			command = instead
+		}
+		require.NoError(c.t, os.WriteFile(filepath.Join(dir, h.Name), []byte("#!/bin/sh\n"+command+"\n"), 0o755))
+	}
+	return "-degrees 2,2,3 -fanout 2 -rsh " + dir + "/{host}"
+}
+
+func (c *cluster) all() string { return c.list(1, 0, 1, 2, 3, 4, 5, 6) }
+
+func parent(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(t, err)
+	var ppid int
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	_, err = fmt.Sscanf(rest[2:], "%d", &ppid)
+	require.NoError(t, err)
+	return ppid
+}
+
+// requireTree: the agents have started each other.
+func (c *cluster) requireTree() {
+	c.t.Helper()
+	for host, starter := range starters {
+		if starter >= 0 {
+			require.Equal(c.t, c.agent(starter), parent(c.t, c.agent(host)), "who started the agent of host %d", host)
+		}
+	}
+}
+
+func TestAgentsStartEachOther(t *testing.T) {
+	c := newTree(t)
+	name := func(i int) string { return c.Hosts[i].Name }
+	for _, s := range []struct {
+		name  string
+		flags string
+		do    func(intrarun *os.Process) error
+		code  int
+		lost  int // host, 0 for none
+	}{
+		{name: "nothing happens"},
+		{name: "the agent of a host that has started others is killed", do: func(*os.Process) error { return syscall.Kill(c.agent(3), syscall.SIGKILL) }, lost: 3},
+		{name: "everything there is killed", do: func(*os.Process) error { return c.Hosts[3].Kill() }, lost: 3},
+		{name: "SIGINT", do: func(p *os.Process) error { return p.Signal(syscall.SIGINT) }, code: 130},
+		{name: "SIGKILL of a head without successors", flags: " -replace", do: func(p *os.Process) error { return p.Kill() }, code: -1},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			c.t = t
+			require.NoError(t, c.Hosts[3].Up())
+			marks, goOn := filepath.Join(t.TempDir(), "pids"), filepath.Join(t.TempDir(), "go")
+			cmd, wait := c.start(c.all(), "-degrees 2,2,3 -fanout 2 -v"+s.flags, steps("join", "mark:"+marks, "await:"+goOn, "out:x", "finish")...)
+			all := pids(t, marks, len(starters))
+			c.requireTree()
+			if s.do != nil {
+				require.NoError(t, s.do(cmd.Process))
+			}
+			if s.code == 0 {
+				require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+			}
+			r := wait()
+			require.Equal(t, s.code, r.code, r.stderr)
+			require.Contains(t, r.stderr, fmt.Sprintf("intrarun: %s starts %s %s\n", name(3), name(4), name(5)))
+			if s.code == 0 {
+				require.Equal(t, "x\nx\nx\n", r.stdout)
+			}
+			if s.lost > 0 {
+				require.Len(t, r.failures(), 1, "the processes of that host and no others: %s", r.stderr)
+				require.Contains(t, r.stderr, "host "+name(s.lost)+" has not been heard of")
+			} else if s.code == 0 {
+				require.Empty(t, r.failures(), r.stderr)
+			}
+			requireGone(t, all)
+			c.requireEmpty()
+		})
+	}
+}
+
+func TestAgentsThatCannotStart(t *testing.T) {
+	c := newTree(t)
+	by := fmt.Sprintf("host %s \\(started from %s\\): ", c.Hosts[leaf].Name, c.Hosts[inner].Name)
+	byInner := fmt.Sprintf("host %s \\(started from %s\\): ", c.Hosts[inner].Name, c.Hosts[3].Name)
+	for _, s := range []struct {
+		name    string
+		instead string // of starting the agent of the leaf
+		do      func(intrarun *os.Process) error
+		code    int
+		stderr  string
+	}{
+		{"the command fails", "echo no room >&2; exit 7", nil, 2, by + `\S+ ended with exit status 7 before its agent had connected: no room\n`},
+		{"another program is there", "exec echo hello", nil, 2, by + `\S+ ended with exit status 0 before its agent had connected: hello\n`},
+		{"the one that starts it dies", "", func(*os.Process) error { return syscall.Kill(c.agent(inner), syscall.SIGKILL) }, 2, byInner},
+		{"SIGINT meanwhile", "", func(p *os.Process) error { return p.Signal(syscall.SIGINT) }, 130, "interrupted"},
+		{"SIGKILL meanwhile", "", func(p *os.Process) error { return p.Kill() }, -1, ""},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			c.t = t
+			marks := filepath.Join(t.TempDir(), "pids")
+			if s.instead == "" {
+				s.instead = "echo $$ >>" + marks + "; exec sleep 1000"
+			}
+			cmd, wait := c.start(c.all(), c.treeFlags(s.instead), steps("join", "finish")...)
+			var hangs []int
+			if s.do != nil {
+				hangs = pids(t, marks, 1)
+				require.NoError(t, s.do(cmd.Process))
+			}
+			r := wait()
+			require.Equal(t, s.code, r.code, r.stderr)
+			require.Regexp(t, s.stderr, r.stderr)
+			require.Nil(t, r.report)
+			requireGone(t, hangs)
+			c.requireEmpty()
+		})
+	}
+}
