@@ -54,7 +54,7 @@ type agentResult struct {
 
 // connect starts all agents and returns them, in the order of the hosts, once
 // all are ready.
-func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
+func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	patience, port := agentsTime, "0"
 	if x := a.config.Indexed; x != nil {
 		patience = indexedTime
@@ -104,7 +104,7 @@ func (a *agents) connect(ctx context.Context) (all []*remote, err error) {
 		}
 	}
 	a.branch = startBranch(roots, a.guard, func(n news) { a.heed(n, tell) })
-	all = make([]*remote, len(a.hosts))
+	all := make([]*remote, len(a.hosts))
 	defer func() {
 		if err != nil {
 			for _, r := range all {
