@@ -136,6 +136,7 @@ func (e *engine) settle() {
 		switch event := event.(type) {
 		case job.Verdict:
 			e.dead(event.Process, birthOf(event))
+			e.head.Handled(event.Epoch)
 		case job.Connected:
 			e.connect(event)
 		case job.Order:

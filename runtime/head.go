@@ -19,6 +19,7 @@ type head interface {
 	Fail(job.Failure, job.Stats) error
 	Suspect(job.Endpoint, error)
 	Reply(job.Reply)
+	Handled(epoch uint64)
 }
 
 // statsEvery is how often a process reports what it has counted, so that a

@@ -155,6 +155,9 @@ func (s *seat) Reply(r job.Reply) {
 	}
 }
 
+// Handled implements head. Nothing here asks for a report.
+func (s *seat) Handled(uint64) {}
+
 // Suspect implements head. Nobody dies here without the head's knowledge.
 func (s *seat) Suspect(job.Endpoint, error) {}
 

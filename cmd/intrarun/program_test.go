@@ -17,12 +17,13 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// The test binary is four things: the tests, intrarun itself, and the programs
-// that intrarun runs: one made of steps, and one that passes messages.
+// The test binary is five things: the tests, intrarun itself, and the programs
+// that intrarun runs: one made of steps, and two that pass messages.
 const (
 	asIntrarun = "INTRARUN_TEST_COMMAND"
 	asProgram  = "program:" // first argument; the steps follow
 	asSender   = "sender:"
+	asWorker   = "worker:"
 )
 
 func TestMain(m *testing.M) {
@@ -31,6 +32,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && os.Args[1] == asSender {
 		intra.Main(sendAndReturn)
+	}
+	if len(os.Args) > 3 && os.Args[1] == asWorker {
+		intra.Main(func(p *intra.Process) error { return workUntil(p, os.Args[2], os.Args[3]) })
 	}
 	if os.Getenv(asIntrarun) != "" {
 		main()

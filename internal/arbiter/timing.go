@@ -36,6 +36,15 @@ var DefaultTiming = Timing{
 	Join:    30 * time.Second,
 }
 
+// Rarer is the timing for a measurement of what beats cost: they are n times
+// rarer, and all that hangs on them takes as many times as long.
+func (t Timing) Rarer(n int) Timing {
+	for _, d := range []*time.Duration{&t.Detect.Interval, &t.Detect.Floor, &t.Detect.Ceiling, &t.Lease, &t.Stagger, &t.Abandon} {
+		*d *= time.Duration(n)
+	}
+	return t
+}
+
 // promise is how long a member that echoes a beat of the head elects nobody
 // else: until the lease that the head may derive from it is certainly over.
 func (t *Timing) promise() time.Duration { return lease.Wait(t.Lease, t.Drift) }

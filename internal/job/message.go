@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // MaxMessage bounds an encoded message, in bytes.
@@ -27,6 +28,7 @@ const (
 	KindStart     Kind = "start"     // H Peers: all have joined
 	KindConnect   Kind = "connect"   // H Peers: the one that this process gets a link to, with one descriptor unless it is over TCP
 	KindVerdict   Kind = "verdict"   // H Verdict
+	KindHandled   Kind = "handled"   // P Epoch: what this verdict asks of the process is done
 	KindStats     Kind = "stats"     // P Stats
 	KindTrace     Kind = "trace"     // P Trace
 	KindFired     Kind = "fired"     // P Kill, Stats: will kill itself now
@@ -55,6 +57,7 @@ type Message struct {
 	Incarnation uint32       `json:"incarnation,omitempty"` // in which Process began
 	Peers       []Peer       `json:"peers,omitempty"`
 	Verdict     *Verdict     `json:"verdict,omitempty"`
+	Epoch       uint64       `json:"epoch,omitempty"` // of a verdict
 	Kill        *Kill        `json:"kill,omitempty"`
 	Failure     *Failure     `json:"failure,omitempty"`
 	Stats       *Stats       `json:"stats,omitempty"`
@@ -64,6 +67,9 @@ type Message struct {
 	Code        int          `json:"code,omitempty"`
 	Text        string       `json:"text,omitempty"`
 	Files       int          `json:"files,omitempty"` // descriptors that travel with it
+	// Ago is how long ago a message was sent that is told again, to another
+	// head. The agent knows, by one clock.
+	Ago time.Duration `json:"ago,omitempty"`
 }
 
 // Setup is what the head tells a process about its place in the job.
@@ -140,6 +146,8 @@ func DecodeMessage(b []byte) (*Message, error) {
 		ok = len(m.Peers) == 1 && (m.Files == 0) == (m.Peers[0].Link == LinkTCP) && m.Files <= 1
 	case KindVerdict:
 		ok = ok && m.Verdict != nil
+	case KindHandled:
+		ok = ok && m.Epoch > 0
 	case KindStats, KindFinish:
 		ok = ok && m.Stats != nil
 	case KindFired:

@@ -233,6 +233,13 @@ func (s *Session) Drained() error {
 	return s.conn.Write(&Message{Kind: KindDrained})
 }
 
+// Handled says that this process has done what the verdict with that epoch asks
+// of it.
+func (s *Session) Handled(epoch uint64) {
+	// Without a head nobody counts the survivors.
+	_ = s.conn.Write(&Message{Kind: KindHandled, Epoch: epoch})
+}
+
 // maxText bounds the text of a failure.
 const maxText = 64 << 10
 

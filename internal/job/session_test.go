@@ -93,6 +93,8 @@ func TestSessionTellsAndIsTold(t *testing.T) {
 	require.NoError(t, <-failed)
 	require.NoError(t, s.Finish(Stats{Sections: 3}))
 	require.EqualValues(t, 3, h.read(t, KindFinish).Stats.Sections)
+	s.Handled(1)
+	require.EqualValues(t, 1, h.read(t, KindHandled).Epoch)
 	require.NoError(t, s.Drained())
 	h.read(t, KindDrained)
 

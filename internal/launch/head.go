@@ -129,6 +129,8 @@ func (h *head) handle(m *member, msg *job.Message) {
 		h.fire(m, *msg.Kill)
 	case job.KindSuspect:
 		h.suspect(m, *msg.Process, msg.Incarnation, msg.Text)
+	case job.KindHandled:
+		h.handled(m, msg.Epoch, msg.Ago)
 	case job.KindMended:
 		h.mended(m, *msg.Process)
 	case job.KindReply:
@@ -198,7 +200,7 @@ func (h *head) kill(m *member) {
 // again.
 func (h *head) fence(m *member, e ending) {
 	h.eventf("%v is fenced: %s", m.process, e.detail)
-	m.ending, m.end = &e, "fenced"
+	m.ending, m.end, m.fenced = &e, "fenced", h.elapsed()
 	h.kill(m)
 }
 
@@ -323,7 +325,9 @@ func (h *head) condemn(m *member) {
 	waited := h.ledger.standing[m.process] == coming
 	v := h.ledger.die(m.process, m.birth, e.cause, e.detail, at)
 	m.died = at
-	h.failures = append(h.failures, failure{Process: m.process, At: at.Seconds(), Cause: e.cause, Detail: e.detail, Evidence: m.evidence})
+	f := newFailure(v, at)
+	f.Fenced, f.Evidence = m.fenced.Seconds(), m.evidence
+	h.failures = append(h.failures, f)
 	h.trace.failure(m.process, e.cause, e.detail)
 	if left := h.ledger.alive(m.process.Rank); waited {
 		h.warnf("the process that was to take the place of %v is dead (%s: %s)", m.process, e.cause, firstLine(e.detail))

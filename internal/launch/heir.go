@@ -331,7 +331,7 @@ func (s *server) attach(conn net.Conn, term uint64) {
 	s.mux, s.term = m, term
 	for _, x := range a.Seats {
 		for _, f := range seats[x.Process].history {
-			m.send(f.kind, x.Process, f.body)
+			m.send(f.kind, x.Process, f.again(lease.Now()))
 		}
 	}
 	s.mu.Unlock()

@@ -41,7 +41,7 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 	}
 	w := &hosts{head: h, agents: agents, self: arbiter.Head, name: roster[0].Host, suspected: make(map[arbiter.ID]time.Duration)}
 	w.engine, err = arbiter.Start(sock, arbiter.Config{
-		Self: arbiter.Head, Roster: roster, Secret: h.secret, Timing: timing(3 * leaseTime / 2),
+		Self: arbiter.Head, Roster: roster, Secret: h.secret, Timing: timing(3*leaseTime/2, h.config.Rarer),
 	})
 	if err != nil {
 		sock.Close()
@@ -61,7 +61,7 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 		id := arbiter.ID(firstAgent + i)
 		theirs := slices.Clone(roster) // the head may have another address for each
 		theirs[0].Address = net.JoinHostPort(address(r.mux.conn.LocalAddr()), strconv.Itoa(sock.Port()))
-		r.mux.sendJSON(frameRoster, job.Process{}, place{Self: id, Roster: theirs, Will: will})
+		r.mux.sendJSON(frameRoster, job.Process{}, place{Self: id, Roster: theirs, Will: will, Rarer: h.config.Rarer})
 	}
 	h.warnf("%s", note)
 	go w.follow()

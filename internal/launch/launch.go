@@ -53,6 +53,10 @@ type Config struct {
 	TLS         bool           // encrypt the connections between hosts
 	Indexed     *Indexed       `json:"-"` // the hosts come by themselves; nil: they are started through RemoteShell
 	DryRun      bool           // show the placement, start nothing
+	// Rarer is for measurements of what beats between hosts cost: they are so
+	// many times rarer, and the loss of a host is found so much later. 0: they
+	// are as they should be.
+	Rarer int `json:"-"`
 
 	Stdin          io.Reader        `json:"-"` // nil: nothing
 	Stdout, Stderr io.Writer        `json:"-"`

@@ -43,9 +43,12 @@ const (
 const leaseTime = 10 * time.Second
 
 // timing is that of the arbiter's nodes, which wait for each other's first word
-// for the given time.
-func timing(join time.Duration) arbiter.Timing {
+// for the given time. rarer is as in Config.
+func timing(join time.Duration, rarer int) arbiter.Timing {
 	t := arbiter.DefaultTiming
+	if rarer > 1 {
+		t = t.Rarer(rarer)
+	}
 	t.Join = join
 	return t
 }
@@ -71,6 +74,7 @@ type place struct {
 	Self   arbiter.ID     `json:"self"`
 	Roster []arbiter.Peer `json:"roster"`
 	Will   *will          `json:"will,omitempty"` // nil if the job ends with the head
+	Rarer  int            `json:"rarer,omitempty"`
 }
 
 // tenant holds the lease of this host.
@@ -101,7 +105,7 @@ func (t *tenant) enter(at place) error {
 	}
 	var err error
 	t.engine, err = arbiter.Start(t.sock, arbiter.Config{
-		Self: at.Self, Roster: at.Roster, Secret: t.secret, Timing: timing(leaseTime), Renewed: t.renew,
+		Self: at.Self, Roster: at.Roster, Secret: t.secret, Timing: timing(leaseTime, at.Rarer), Renewed: t.renew,
 	})
 	if err != nil {
 		return err

@@ -35,8 +35,9 @@ type member struct {
 	exit *exit // how it ended, unless it was lost with its host
 	lost bool  // with its host
 
-	evidence *evidence // of the loss of its host
-	end      string    // for the report: how it ended
+	evidence *evidence     // of the loss of its host
+	fenced   time.Duration // when it was killed for what it did, 0 if it was not
+	end      string        // for the report: how it ended
 
 	// Recovery.
 	spare     bool          // has no place yet

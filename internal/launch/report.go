@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -21,6 +22,7 @@ type report struct {
 	Threads     int               `json:"threads"`         // workers of each process
 	WallSeconds float64           `json:"wall_seconds"`
 	IntraTag    bool              `json:"intra_tag"`
+	Joined      time.Time         `json:"joined,omitzero"` // by the clock of the head's host
 	Failures    []failure         `json:"failures"`
 	Kills       []kill            `json:"kills"`
 	Weibull     *injection        `json:"weibull,omitempty"`
@@ -41,15 +43,6 @@ type counts struct {
 	UpdateBytes   int64 `json:"update_bytes"`
 	UpdatesTorn   int64 `json:"updates_torn"`
 	UpdatesLost   int64 `json:"updates_lost"`
-}
-
-type failure struct {
-	Process job.Process `json:"process"`
-	At      float64     `json:"at_seconds"`
-	Cause   job.Cause   `json:"cause"`
-	Detail  string      `json:"detail"`
-
-	Evidence *evidence `json:"evidence,omitempty"` // of the loss of a host
 }
 
 type kill struct {
@@ -96,6 +89,7 @@ func (h *head) report(code int) *report {
 		Link:      h.config.Link,
 		Limit:     h.config.Limit,
 		Threads:   max(h.config.Threads, 1),
+		Joined:    h.joined,
 		Failures:  append([]failure{}, h.failures...),
 		Kills:     []kill{},
 		Weibull:   h.injected,

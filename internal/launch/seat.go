@@ -2,6 +2,7 @@ package launch
 
 import (
 	"slices"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -22,10 +23,25 @@ type told struct {
 	kind  frameKind
 	body  []byte
 	about string // what a later one replaces
+
+	// A message whose time counts, and when it came.
+	dated *job.Message
+	at    time.Duration
 }
 
-// note adds to the history. m is the message in the frame if it is one.
-func (s *seat) note(f told, m *job.Message) {
+// again is the body for another head, at a later time of the same clock.
+func (f *told) again(now time.Duration) []byte {
+	if f.dated == nil {
+		return f.body
+	}
+	m := *f.dated
+	m.Ago = now - f.at
+	return encode(m)
+}
+
+// note adds to the history what the head is told now. m is the message in the
+// frame if it is one.
+func (s *seat) note(f told, m *job.Message, now time.Duration) {
 	if m != nil {
 		switch m.Kind {
 		case job.KindTrace:
@@ -33,6 +49,8 @@ func (s *seat) note(f told, m *job.Message) {
 		case job.KindStats:
 			s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.about == statsAbout })
 			f.about = statsAbout
+		case job.KindHandled:
+			f.dated, f.at = m, now
 		case job.KindSuspect, job.KindMended:
 			about := "link to " + m.Process.String()
 			s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.about == about })

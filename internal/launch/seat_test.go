@@ -2,6 +2,7 @@ package launch
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,10 +11,10 @@ import (
 
 func TestSeatKeepsWhatAnotherHeadHasToKnow(t *testing.T) {
 	s := new(seat)
-	say := func(m job.Message) { s.note(told{kind: frameMessage, body: encode(m)}, &m) }
+	say := func(m job.Message) { s.note(told{kind: frameMessage, body: encode(m)}, &m, 0) }
 	p, q := job.Process{Rank: 1}, job.Process{Rank: 2}
-	s.note(told{kind: frameStarted}, nil)
-	s.note(told{kind: frameHello}, nil)
+	s.note(told{kind: frameStarted}, nil, 0)
+	s.note(told{kind: frameHello}, nil, 0)
 	for i := range int64(1000) {
 		say(job.Message{Kind: job.KindStats, Stats: &job.Stats{Sections: i}})
 		say(job.Message{Kind: job.KindTrace})
@@ -22,7 +23,7 @@ func TestSeatKeepsWhatAnotherHeadHasToKnow(t *testing.T) {
 		say(job.Message{Kind: job.KindMended, Process: &p})
 	}
 	say(job.Message{Kind: job.KindFinish, Stats: &job.Stats{Sections: 1000}})
-	s.note(told{kind: frameExited}, nil)
+	s.note(told{kind: frameExited}, nil, 0)
 	var kinds []frameKind
 	var said []job.Kind
 	for _, f := range s.history {
@@ -53,4 +54,19 @@ func TestSeatTellsAProcessNothingTwice(t *testing.T) {
 	require.False(t, s.pass(&job.Message{Kind: job.KindRelease}))
 	require.True(t, s.pass(&job.Message{Kind: job.KindEnd}))
 	require.True(t, s.pass(&job.Message{Kind: job.KindEnd}), "whoever obeys is gone")
+}
+
+// How long ago a verdict was handled is told by the agent's clock, whenever
+// another head asks, and as often.
+func TestSeatDatesWhatWasHandled(t *testing.T) {
+	s := new(seat)
+	m := job.Message{Kind: job.KindHandled, Epoch: 7}
+	s.note(told{kind: frameMessage, body: encode(m)}, &m, 40*time.Second)
+	s.note(told{kind: frameExited, body: []byte("x")}, nil, 41*time.Second)
+	for now, want := range map[time.Duration]time.Duration{40 * time.Second: 0, 42 * time.Second: 2 * time.Second, time.Minute: 20 * time.Second} {
+		again, err := job.DecodeMessage(s.history[0].again(now))
+		require.NoError(t, err)
+		require.Equal(t, &job.Message{Kind: job.KindHandled, Epoch: 7, Ago: want}, again)
+		require.Equal(t, []byte("x"), s.history[1].again(now))
+	}
 }

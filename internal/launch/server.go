@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/lease"
 )
 
 // server is an agent's end of its connection to the head. It passes on what the
@@ -198,7 +199,7 @@ func (s *server) say(kind frameKind, p job.Process, body []byte, m *job.Message)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at := s.seats[p]; at != nil && s.heir != nil {
-		at.note(told{kind: kind, body: body}, m)
+		at.note(told{kind: kind, body: body}, m, lease.Now())
 	}
 	s.mux.send(kind, p, body)
 }

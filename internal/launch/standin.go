@@ -206,10 +206,10 @@ func absent(h *job.Host) *remote {
 
 // repeat repeats a verdict.
 func (s *standIn) repeat(h *head, w *hosts, v job.Verdict, at time.Duration) {
-	h.ledger.die(v.Process, v.Incarnation, v.Cause, v.Detail, at)
+	v = h.ledger.die(v.Process, v.Incarnation, v.Cause, v.Detail, at)
 	m := h.members[v.Process]
 	m.condemned, m.died = true, at
-	f := failure{Process: v.Process, At: at.Seconds(), Cause: v.Cause, Detail: v.Detail}
+	f := newFailure(v, at)
 	if v.Cause == job.CauseHost {
 		m.lost, m.end = true, "lost"
 		node := arbiter.ID(firstAgent + h.config.Placement.Of[v.Process])

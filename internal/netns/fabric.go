@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,6 +14,8 @@ import (
 type fabric struct {
 	ports []*os.File
 	wires [][]*wire // by sender and receiver
+
+	datagrams, bytes atomic.Int64
 }
 
 // maxFrame is the largest frame with its header, in bytes.
@@ -86,6 +89,10 @@ func (f *fabric) forward(i int) {
 		frame := buf[:n]
 		if n < headerSize+14 {
 			continue
+		}
+		if isUDP(frame) {
+			f.datagrams.Add(1)
+			f.bytes.Add(int64(n - headerSize))
 		}
 		to := frame[headerSize : headerSize+6]
 		if to[0]&1 == 0 { // not for several

@@ -156,6 +156,12 @@ func (n *Net) plug(i int, h *Host) error {
 		"link set eth0 up")
 }
 
+// Datagrams counts the UDP datagrams that the hosts have sent so far, and the
+// bytes of their frames.
+func (n *Net) Datagrams() (count, bytes int64) {
+	return n.fabric.datagrams.Load(), n.fabric.bytes.Load()
+}
+
 // Close kills every process on the hosts and removes them.
 func (n *Net) Close() {
 	n.pipe.Close()
