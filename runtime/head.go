@@ -1,6 +1,7 @@
 package intra
 
 import (
+	"context"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -14,6 +15,7 @@ type head interface {
 	Stats(job.Stats)
 	Trace([]job.TraceEvent)
 	Fired(job.Kill, job.Stats)
+	Leased(context.Context) error
 	Finish(job.Stats) error
 	Drained() error
 	Fail(job.Failure, job.Stats) error
@@ -21,6 +23,11 @@ type head interface {
 	Reply(job.Reply)
 	Handled(epoch uint64)
 }
+
+// leased comes right before an effect on the outside world: it waits while this
+// host may be taken for lost, in which case another replica may do the same. The
+// error says that the job, or this life of the process, has ended.
+func (e *engine) leased(ctx context.Context) error { return e.ended(e.head.Leased(ctx)) }
 
 // statsEvery is how often a process reports what it has counted, so that a
 // dead one counts almost to its end.

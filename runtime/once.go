@@ -50,6 +50,11 @@ func onceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
 		return nil, errors.New("intra.Once before the first SafePoint of a restored process: protect its result, and call it only if !p.Restored()")
 	}
 	if p.alone() {
+		if !p.local() {
+			if err := p.engine.leased(p.engine.life); err != nil {
+				return nil, err
+			}
+		}
 		return decodeOnce(encodeOnce(f()))
 	}
 	if p.section != nil {
@@ -79,6 +84,9 @@ func (e *engine) runOnce(f func() ([]byte, error)) ([]byte, error) {
 		number := e.once.Number()
 		e.mu.Unlock()
 		if run {
+			if err := e.leased(e.life); err != nil {
+				return nil, err
+			}
 			result := encodeOnce(f())
 			e.mu.Lock()
 			e.performOnce(e.once.Result(e.setup.Self.Replica, number, result))

@@ -64,6 +64,9 @@ func (e *engine) live(program func(*Process) error, released <-chan struct{}) er
 			if err = e.written(); err != nil {
 				return err
 			}
+			if err = e.leased(e.ctx); err != nil {
+				return err
+			}
 			if err = e.head.Finish(e.snapshot()); err != nil {
 				return fmt.Errorf("report the end: %w", err)
 			}

@@ -20,7 +20,7 @@ func (e *engine) save(number, set uint64) error {
 		return err
 	}
 	if e.writer == nil {
-		e.writer = checkpoint.NewWriter(e.ctx, e.setup.Files.Dir, e.saved)
+		e.writer = checkpoint.NewWriter(e.ctx, e.setup.Files.Dir, e.leased, e.saved)
 	}
 	h := checkpoint.Header{Job: e.setup.Files.Job, Set: set, Cut: number, Rank: e.setup.Self.Rank}
 	e.saving.Add(1)

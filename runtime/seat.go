@@ -169,6 +169,9 @@ func (s *seat) Fired(k job.Kill, _ job.Stats) {
 	s.doomed = true
 }
 
+// Leased implements head. There is one host.
+func (s *seat) Leased(context.Context) error { return nil }
+
 // Finish implements head.
 func (s *seat) Finish(st job.Stats) error {
 	s.job.mu.Lock()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/netns"
 )
 
@@ -264,6 +265,67 @@ func TestLossOfAHost(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Processes that nobody stops see for themselves that the lease of their host
+// is over, by the time at which the others hear of their death.
+func TestNoEffectsWithoutALease(t *testing.T) {
+	c := newCluster(t, 3)
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	size := func(name string) int64 {
+		st, err := os.Stat(file(name))
+		if err != nil {
+			return 0
+		}
+		return st.Size()
+	}
+	cmd, wait := c.start(c.list(1, 1, 2), "-n 1 -r 2",
+		steps("join", "mark:"+file("pids"), "verdicts:"+file("verdicts"), "0.1@leased:"+file("effects"), "forever")...)
+	all := pids(t, file("pids"), 2)
+	require.Eventually(t, func() bool { return size("effects") > 0 }, 20*time.Second, time.Millisecond)
+	agent := c.agent(2)
+	guard := c.guard(2, agent)
+	for _, pid := range []int{guard, agent} {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	}
+	require.Eventually(t, func() bool { return size("verdicts") > 0 }, 30*time.Second, time.Millisecond)
+	// What was about to happen when the lease ended may still happen.
+	require.Eventually(t, func() bool {
+		before := size("effects")
+		time.Sleep(200 * time.Millisecond)
+		return size("effects") == before
+	}, 30*time.Second, time.Millisecond, "it goes on though it has been declared dead")
+	for _, pid := range all {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		require.NoError(t, err, "%d is gone", pid)
+		require.NotRegexp(t, `^\d+ \(.*\) T`, string(stat), "%d is stopped", pid)
+	}
+	for _, pid := range []int{agent, guard} {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	r := wait()
+	require.Equal(t, 143, r.code, r.stderr)
+	requireGone(t, all)
+	c.requireEmpty()
+}
+
+// guard finds the guard of an agent.
+func (c *cluster) guard(host, agent int) (pid int) {
+	c.t.Helper()
+	mark := fmt.Appendf(nil, "%s=%d\x00", launch.GuardVariable, agent)
+	require.Eventually(c.t, func() bool {
+		all, _ := c.Hosts[host].Processes()
+		for _, p := range all {
+			environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p))
+			if bytes.Contains(environ, mark) {
+				pid = p
+			}
+		}
+		return pid != 0
+	}, 20*time.Second, 10*time.Millisecond)
+	return pid
 }
 
 func sorted(text string) string {

@@ -133,6 +133,13 @@ func (s *script) step(name, arg string) int {
 		}
 	case "forever":
 		select {}
+	case "until": // there is a file
+		for {
+			if _, err := os.Stat(arg); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 	case "stats":
 		n, _ := strconv.ParseInt(arg, 10, 64)
 		s.stats = job.Stats{Sections: n, TasksRun: 2 * n, TaskTypes: map[string]job.TaskStats{"pkg.f": {Run: 2 * n, Decision: "share"}}}
@@ -186,6 +193,13 @@ func (s *script) step(name, arg string) int {
 		f, _ := os.OpenFile(arg, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
 		fmt.Fprintln(f, os.Getpid())
 		f.Close()
+	case "leased": // a file that grows while the host has a lease
+		for s.session.Leased(context.Background()) == nil {
+			f, _ := os.OpenFile(arg, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
+			fmt.Fprintln(f, "effect")
+			f.Close()
+			time.Sleep(time.Millisecond)
+		}
 	case "verdicts": // a file that says who has heard of one when
 		s.heard.Store(&arg)
 	case "finish":

@@ -53,30 +53,35 @@ type File struct {
 // Write writes the state of one rank into its set in dir. The file has its
 // name once it is whole and on disk.
 func Write(ctx context.Context, dir string, h Header, position []byte, im *Image) (File, error) {
-	path := filepath.Join(dir, setName(h.Set), fileName(h.Rank))
-	f, err := write(ctx, path, h, position, im)
-	if err != nil {
-		return f, fmt.Errorf("write the checkpoint of rank %d at safe point %d: %w", h.Rank, h.Cut, err)
-	}
-	return f, nil
+	return write(ctx, dir, h, position, im, nil)
 }
 
-func write(ctx context.Context, path string, h Header, position []byte, im *Image) (File, error) {
+// write is Write, with what has to be asked before the file gets its name.
+func write(ctx context.Context, dir string, h Header, position []byte, im *Image, may func(context.Context) error) (File, error) {
 	result := File{Rank: h.Rank}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return result, err
+	path := filepath.Join(dir, setName(h.Set), fileName(h.Rank))
+	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	if err == nil {
+		err = replaceFile(path, func(w io.Writer) (err error) {
+			result.Bytes, result.Sum, err = encode(ctx, w, h, position, im)
+			return err
+		}, func() error {
+			if may == nil {
+				return nil
+			}
+			return may(ctx)
+		})
 	}
-	err := replaceFile(path, func(w io.Writer) error {
-		var err error
-		result.Bytes, result.Sum, err = encode(ctx, w, h, position, im)
-		return err
-	})
-	return result, err
+	if err != nil {
+		return result, fmt.Errorf("write the checkpoint of rank %d at safe point %d: %w", h.Rank, h.Cut, err)
+	}
+	return result, nil
 }
 
 // replaceFile puts a file in place of what has its name, once its contents
-// are on disk. The name itself is on disk when replaceFile returns.
-func replaceFile(path string, fill func(io.Writer) error) error {
+// are on disk and may, if it is not nil, agrees. The name itself is on disk when
+// replaceFile returns.
+func replaceFile(path string, fill func(io.Writer) error, may func() error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
@@ -95,6 +100,11 @@ func replaceFile(path string, fill func(io.Writer) error) error {
 	}
 	if err := f.Close(); err != nil {
 		return err
+	}
+	if may != nil {
+		if err := may(); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err

@@ -97,7 +97,7 @@ func (s *Set) Complete(dir string) error {
 		err = replaceFile(filepath.Join(dir, setName(s.Number), indexName), func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s\n%016x\n", text, xxh3.Hash(text))
 			return err
-		})
+		}, nil)
 	}
 	if err == nil {
 		err = syncDir(dir)

@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -243,7 +244,7 @@ func TestWriterWritesACopy(t *testing.T) {
 		err error
 	}
 	done := make(chan result)
-	w := checkpoint.NewWriter(t.Context(), dir, func(h checkpoint.Header, f checkpoint.File, err error) { done <- result{h, f, err} })
+	w := checkpoint.NewWriter(t.Context(), dir, nil, func(h checkpoint.Header, f checkpoint.File, err error) { done <- result{h, f, err} })
 	x := make([]float64, 3*checkpoint.ChunkBytes/8)
 	var st checkpoint.State
 	require.NoError(t, st.Add("x", &x))
@@ -275,7 +276,7 @@ func TestWriterFails(t *testing.T) {
 	errs := make(chan error)
 	done := func(_ checkpoint.Header, _ checkpoint.File, err error) { errs <- err }
 	h := checkpoint.Header{Job: ours, Set: 1, Cut: 7, Rank: 1}
-	w := checkpoint.NewWriter(ctx, filepath.Join(file, "below"), done)
+	w := checkpoint.NewWriter(ctx, filepath.Join(file, "below"), nil, done)
 	require.NoError(t, w.Start(h, nil, image(t, 1)))
 	err := <-errs
 	require.ErrorContains(t, err, "write the checkpoint of rank 1 at safe point 7: ")
@@ -283,10 +284,37 @@ func TestWriterFails(t *testing.T) {
 	w.Wait()
 
 	dir := t.TempDir()
-	w = checkpoint.NewWriter(ctx, dir, done)
+	w = checkpoint.NewWriter(ctx, dir, nil, done)
 	cancel(fmt.Errorf("the job has ended"))
 	require.NoError(t, w.Start(h, nil, image(t, 1)))
 	require.ErrorContains(t, <-errs, "the job has ended")
 	w.Wait()
 	require.Empty(t, names(t, filepath.Join(dir, "set-000001")), "nothing is left of it")
+}
+
+// A file has its name only when that may be, and its contents are on disk by
+// then.
+func TestWriterAsksBeforeTheName(t *testing.T) {
+	dir := t.TempDir()
+	h := checkpoint.Header{Job: ours, Set: 1, Cut: 7, Rank: 1}
+	asked, answer, errs := make(chan []string), make(chan error), make(chan error)
+	w := checkpoint.NewWriter(t.Context(), dir, func(context.Context) error {
+		asked <- names(t, filepath.Join(dir, "set-000001"))
+		return <-answer
+	}, func(_ checkpoint.Header, _ checkpoint.File, err error) { errs <- err })
+	for _, no := range []error{errors.New("not now"), nil} {
+		require.NoError(t, w.Start(h, nil, image(t, 1)))
+		there := <-asked
+		require.Len(t, there, 1)
+		require.NotEqual(t, "rank-1", there[0])
+		answer <- no
+		err := <-errs
+		require.ErrorIs(t, err, no)
+		w.Wait()
+		if no == nil {
+			require.Equal(t, []string{"rank-1"}, names(t, filepath.Join(dir, "set-000001")))
+		} else {
+			require.Empty(t, names(t, filepath.Join(dir, "set-000001")))
+		}
+	}
 }

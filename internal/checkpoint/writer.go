@@ -14,6 +14,7 @@ var ErrBusy = errors.New("the checkpoint before is still being written")
 type Writer struct {
 	ctx  context.Context
 	dir  string
+	may  func(context.Context) error
 	done func(Header, File, error)
 
 	mu     sync.Mutex
@@ -22,11 +23,13 @@ type Writer struct {
 	busy   bool
 }
 
-// NewWriter returns a writer into dir. When a file is written, or could not
-// be, done is called, on a goroutine of the writer. When ctx is cancelled,
-// what is being written is given up.
-func NewWriter(ctx context.Context, dir string, done func(Header, File, error)) *Writer {
-	return &Writer{ctx: ctx, dir: dir, done: done}
+// NewWriter returns a writer into dir. When a file is on disk and only lacks
+// its name, may is called, if it is not nil: the file is given up if it returns
+// an error. When a file is written, or could not be, done is called. Both are
+// called on a goroutine of the writer. When ctx is cancelled, what is being
+// written is given up.
+func NewWriter(ctx context.Context, dir string, may func(context.Context) error, done func(Header, File, error)) *Writer {
+	return &Writer{ctx: ctx, dir: dir, may: may, done: done}
 }
 
 // Start copies the state and returns while it is written. Position belongs to
@@ -40,7 +43,7 @@ func (w *Writer) Start(h Header, position []byte, im *Image) error {
 	w.busy = true
 	w.copy = im.Clone(w.copy)
 	w.active.Go(func() {
-		f, err := Write(w.ctx, w.dir, h, position, w.copy)
+		f, err := write(w.ctx, w.dir, h, position, w.copy, w.may)
 		w.mu.Lock()
 		w.busy = false
 		w.mu.Unlock()

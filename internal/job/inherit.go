@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,7 +13,8 @@ import (
 // Environment variables of a process that a launcher has started. Join removes
 // them, so that what the process starts is not taken for a part of the job.
 const (
-	// EnvControl names three inherited descriptors: "CONTROL,SECRET,CRASH".
+	// EnvControl names inherited descriptors: "CONTROL,SECRET,CRASH", and after
+	// them ",LEASE" if the processes of this host run by a lease.
 	EnvControl = "INTRA_CONTROL"
 	// EnvProcess is RANK.REPLICA, for wrapper scripts.
 	EnvProcess = "INTRA_PROCESS"
@@ -22,18 +25,26 @@ type Inheritance struct {
 	Control *os.File // its end of the control connection
 	Secret  *os.File // holds the secret of the job
 	Crash   *os.File // pipe for the text of a crash
+	Lease   *os.File // of a lease.Word; nil if the host has no lease
 }
 
 // Files lists the descriptors in the order of os/exec.Cmd.ExtraFiles.
-func (i Inheritance) Files() []*os.File { return []*os.File{i.Control, i.Secret, i.Crash} }
+func (i Inheritance) Files() []*os.File {
+	all := []*os.File{i.Control, i.Secret, i.Crash}
+	if i.Lease != nil {
+		all = append(all, i.Lease)
+	}
+	return all
+}
 
 // Environ returns the variables that announce Files to process p.
 func (i Inheritance) Environ(p Process) []string {
 	const first = 3 // descriptor of the first of ExtraFiles
-	return []string{
-		fmt.Sprintf("%s=%d,%d,%d", EnvControl, first, first+1, first+2),
-		EnvProcess + "=" + p.String(),
+	var fds []string
+	for n := range i.Files() {
+		fds = append(fds, strconv.Itoa(first+n))
 	}
+	return []string{EnvControl + "=" + strings.Join(fds, ","), EnvProcess + "=" + p.String()}
 }
 
 // Close closes this process's copies.
@@ -52,28 +63,39 @@ func inherited() (i Inheritance, ok bool, err error) {
 	}
 	os.Unsetenv(EnvControl)
 	os.Unsetenv(EnvProcess)
-	var fds [3]int
-	if _, err := fmt.Sscanf(v, "%d,%d,%d", &fds[0], &fds[1], &fds[2]); err != nil {
-		return i, true, fmt.Errorf("environment variable %s=%q is not three descriptors: %w", EnvControl, v, err)
+	kinds := []uint32{unix.S_IFSOCK, unix.S_IFREG, unix.S_IFIFO, unix.S_IFREG}
+	names := strings.Split(v, ",")
+	if len(names) < len(kinds)-1 || len(names) > len(kinds) {
+		return i, true, fmt.Errorf("environment variable %s=%q is not three or four descriptors", EnvControl, v)
 	}
 	// The Go runtime may have opened something of its own where a wrapper has
 	// closed ours: that must stay as it is.
-	for n, kind := range []uint32{unix.S_IFSOCK, unix.S_IFREG, unix.S_IFIFO} {
-		var st unix.Stat_t
-		if err := unix.Fstat(fds[n], &st); err != nil || fds[n] < 3 || st.Mode&unix.S_IFMT != kind {
-			return i, true, fmt.Errorf("descriptor %d is not the launcher's: a wrapper must leave the descriptors %s open", fds[n], v)
+	var fds []int
+	for n, name := range names {
+		fd, err := strconv.Atoi(name)
+		if err != nil {
+			return i, true, fmt.Errorf("environment variable %s=%q is not three or four descriptors: %w", EnvControl, v, err)
 		}
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil || fd < 3 || st.Mode&unix.S_IFMT != kinds[n] {
+			return i, true, fmt.Errorf("descriptor %d is not the launcher's: a wrapper must leave the descriptors %s open", fd, v)
+		}
+		fds = append(fds, fd)
 	}
 	for _, fd := range fds {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
 			return i, true, fmt.Errorf("keep descriptor %d from child processes: %w", fd, err)
 		}
 	}
-	return Inheritance{
+	i = Inheritance{
 		Control: os.NewFile(uintptr(fds[0]), "control"),
 		Secret:  os.NewFile(uintptr(fds[1]), "secret"),
 		Crash:   os.NewFile(uintptr(fds[2]), "crash"),
-	}, true, nil
+	}
+	if len(fds) > 3 {
+		i.Lease = os.NewFile(uintptr(fds[3]), "lease")
+	}
+	return i, true, nil
 }
 
 // reportCrashes has the Go runtime copy the text of a crash, in whatever

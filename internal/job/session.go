@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/intrahpc/intra/internal/lease"
 )
 
 // Session is a process's membership in a job: its control connection. Except
@@ -17,6 +19,7 @@ type Session struct {
 	conn     *Conn
 	secret   Secret
 	setup    Setup
+	lease    *lease.Lease // of this host; nil if it has none
 	listener net.Listener // links over TCP only
 	serving  context.Context
 	stop     context.CancelFunc // ends serving
@@ -84,6 +87,11 @@ func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err er
 			s.conn.Close()
 		}
 	}()
+	if in.Lease != nil {
+		if s.lease, err = lease.Open(in.Lease); err != nil {
+			return err
+		}
+	}
 	stop := context.AfterFunc(ctx, func() { s.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if err := hello.describe(); err != nil {
@@ -220,6 +228,12 @@ func (s *Session) Fired(k Kill, st Stats) {
 	// Without a head there is nobody to tell, and the process ends either way.
 	_ = s.conn.Write(&Message{Kind: KindFired, Kill: &k, Stats: &st})
 }
+
+// Leased waits until the processes of this host may act on the outside world,
+// which is at once unless the host may be lost: until a lease is over nobody
+// declares it lost and does the same in its place. The error is ctx's. What
+// follows is not held up, so this comes right before it.
+func (s *Session) Leased(ctx context.Context) error { return s.lease.Await(ctx) }
 
 // Finish says that run returned nil. The process goes on serving its peers
 // until Release.

@@ -6,8 +6,11 @@ import (
 	"net"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/lease"
 )
 
 // heads plays the head for one process of a job in this process.
@@ -24,7 +27,7 @@ func newHead(t *testing.T, secret Secret) *heads {
 	require.NoError(t, err)
 	_, crash, err := os.Pipe()
 	require.NoError(t, err)
-	h := &heads{conn, secret, Inheritance{control, f, crash}}
+	h := &heads{conn, secret, Inheritance{Control: control, Secret: f, Crash: crash}}
 	t.Cleanup(func() { h.conn.Close(); h.in.Close() })
 	return h
 }
@@ -172,4 +175,25 @@ func TestConnectOverTCP(t *testing.T) {
 		require.NoError(t, r.err)
 		require.Equal(t, 2, r.n)
 	}
+}
+
+// A process sees the lease of its host, and that of a host without one never
+// ends.
+func TestSessionHasTheLeaseOfItsHost(t *testing.T) {
+	word, err := lease.NewWord()
+	require.NoError(t, err)
+	defer word.Close()
+	h := newHead(t, NewSecret())
+	h.in.Lease = word.File()
+	require.Equal(t, EnvControl+"=3,4,5,6", h.in.Environ(Process{})[0])
+	setup := Setup{Incarnation: 1, Degrees: []int{1}}
+	s := h.seat(t, setup)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(io.ErrClosedPipe)
+	require.ErrorIs(t, s.Leased(ctx), io.ErrClosedPipe, "there has been no lease yet")
+	word.Publish(lease.Now() + time.Hour)
+	require.NoError(t, s.Leased(ctx))
+	word.Publish(lease.Now())
+	require.ErrorIs(t, s.Leased(ctx), lease.ErrOver)
+	require.NoError(t, newHead(t, NewSecret()).seat(t, setup).Leased(ctx))
 }

@@ -16,8 +16,9 @@ import (
 )
 
 // When a host is lost is the arbiter's to say. Its part here is that none of
-// the processes of a host act any more by then: while the lease of the host is
-// over its guard keeps them stopped. That is a pause, no death: a host that was
+// the processes of a host act any more by then: they look at a word of memory
+// before they act on the outside world, and while the lease of the host is over
+// its guard keeps them stopped. That is a pause, no death: a host that was
 // merely slow goes on with the next lease. Where none comes, the agent kills
 // its processes and ends, after Timing.Abandon or when it hears that the host
 // has been declared lost; and the guard does so for an agent that cannot, at
@@ -82,6 +83,7 @@ type tenant struct {
 	sock    *arbiter.Socket
 	secret  job.Secret
 	guard   *guard
+	word    *lease.Word   // what the processes see of it
 	evicted chan error    // why the processes must go
 	leased  chan struct{} // closed with the first lease
 	renewed chan struct{} // until has changed
@@ -93,9 +95,13 @@ type tenant struct {
 	until time.Duration // when the lease is over
 }
 
-func newTenant(sock *arbiter.Socket, secret job.Secret, g *guard) *tenant {
-	return &tenant{sock: sock, secret: secret, guard: g, evicted: make(chan error, 1),
-		leased: make(chan struct{}), renewed: make(chan struct{}, 1), quit: make(chan struct{})}
+func newTenant(sock *arbiter.Socket, secret job.Secret, g *guard) (*tenant, error) {
+	word, err := lease.NewWord()
+	if err != nil {
+		return nil, err
+	}
+	return &tenant{sock: sock, secret: secret, guard: g, word: word, evicted: make(chan error, 1),
+		leased: make(chan struct{}), renewed: make(chan struct{}, 1), quit: make(chan struct{})}, nil
 }
 
 // enter joins the arbiter and returns once there is a lease.
@@ -105,7 +111,7 @@ func (t *tenant) enter(at place) error {
 	}
 	var err error
 	t.engine, err = arbiter.Start(t.sock, arbiter.Config{
-		Self: at.Self, Roster: at.Roster, Secret: t.secret, Timing: timing(leaseTime, at.Rarer), Renewed: t.renew,
+		Self: at.Self, Roster: at.Roster, Secret: t.secret, Timing: timing(leaseTime, at.Rarer), Word: t.word, Renewed: t.renew,
 	})
 	if err != nil {
 		return err
@@ -184,4 +190,5 @@ func (t *tenant) close() {
 	if t.engine != nil {
 		_ = t.engine.Close() // nobody has closed it before
 	}
+	_ = t.word.Close() // it is only memory
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/lease"
 )
 
 // local is the agent of the host that it runs on.
@@ -25,6 +26,7 @@ type local struct {
 	plan     plan
 	cpus     map[job.Process][]int // that a process is bound to; none: it is not
 	guard    *guard                // nil if there is none
+	word     *lease.Word           // until when the processes may act; nil if this host has no lease
 	starts   chan func()           // run by the thread that is the processes' parent
 	quit     chan struct{}
 
@@ -143,6 +145,9 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 		theirs = append(theirs, w[s])
 	}
 	in.Crash = w[crashes]
+	if a.word != nil {
+		in.Lease = a.word.File() // which stays the word's
+	}
 	environ := append(in.Environ(p), fmt.Sprintf("%s=%d", startedBy, os.Getpid()))
 	if r == spare {
 		environ = append(environ, job.EnvProcess+"=spare") // the last one counts

@@ -217,8 +217,13 @@ func prepare(m *mux, secret job.Secret, g *guard, sock *arbiter.Socket, d *door)
 		m.finish()
 		return nil, errors.New(ready.Error)
 	}
-	s := &server{mux: m, tenant: newTenant(sock, secret, g), guard: g, door: d, seats: make(map[job.Process]*seat)}
+	t, err := newTenant(sock, secret, g)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{mux: m, tenant: t, guard: g, door: d, seats: make(map[job.Process]*seat)}
 	s.local = newLocal(s, secret, o.Plan, g)
+	s.local.word = t.word
 	s.local.watch(s.tenant.paused)
 	return s, nil
 }
