@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -15,21 +16,46 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// headless is a job on four hosts, of which host 0 runs intrarun as well and is
+// headless is a job on several hosts, of which host 0 runs intrarun as well and is
 // going to be lost.
 type headless struct {
 	*cluster
-	dir            string // where it runs
-	cmd            *exec.Cmd
-	stdout, stderr bytes.Buffer
-	ended          chan struct{} // closed when intrarun has
+	dir    string // where it runs
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	stderr text
+	ended  chan struct{} // closed when intrarun has
 }
 
-// startHeadless begins the steps as a job of 2 ranks with 2 replicas, and waits
-// until n processes have written their numbers to the file "pids".
+// text is what is written while it is read.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (t *text) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(b)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
+
+// startHeadless begins the steps as a job on all hosts, of 2 ranks with 2
+// replicas unless the flags say something else, and waits until n processes have
+// written their numbers to the file "pids".
 func startHeadless(c *cluster, n int, flags string, program ...string) *headless {
 	h := &headless{cluster: c, dir: c.t.TempDir(), ended: make(chan struct{})}
-	args := append([]string{"-v", "-rsh", "ip netns exec {host}", "-hosts", c.list(1, 0, 1, 2, 3), "-n", "2", "-r", "2", "-report", "report.json"},
+	var all []int
+	for i := range c.Hosts {
+		all = append(all, i)
+	}
+	slots := (n + len(all) - 1) / len(all)
+	args := append([]string{"-v", "-rsh", "ip netns exec {host}", "-hosts", c.list(slots, all...), "-n", "2", "-report", "report.json"},
 		strings.Fields(flags)...)
 	cmd := command(append(args, program...)...)
 	h.cmd = c.Hosts[0].Command(cmd.Path, cmd.Args[1:]...)
@@ -39,6 +65,11 @@ func startHeadless(c *cluster, n int, flags string, program ...string) *headless
 		_ = h.cmd.Wait() // the exit code tells
 		close(h.ended)
 	}()
+	c.t.Cleanup(func() {
+		if c.t.Failed() {
+			c.t.Logf("intrarun said:\n%s\nits successors:\n%s", h.stderr.String(), h.left(".err"))
+		}
+	})
 	pids(c.t, filepath.Join(h.dir, "pids"), n)
 	return h
 }
@@ -47,15 +78,6 @@ func startHeadless(c *cluster, n int, flags string, program ...string) *headless
 func (h *headless) wait() (r result, out, errs string) {
 	t := h.t
 	t.Helper()
-	defer func() {
-		if t.Failed() {
-			t.Logf("intrarun said:\n%s\nits successor:\n%s", h.stderr.String(), errs)
-		}
-	}()
-	read := func(suffix string) string {
-		b, _ := os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("intrarun-%d%s", h.cmd.Process.Pid, suffix)))
-		return string(b)
-	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		left := 0
 		for _, host := range h.Hosts {
@@ -66,16 +88,21 @@ func (h *headless) wait() (r result, out, errs string) {
 		if left == 0 {
 			break
 		}
-		errs = read(".err")
 		require.True(t, time.Now().Before(end), "%d processes are left", left)
 	}
 	<-h.ended
-	out, errs = read(".out"), read(".err")
+	out, errs = h.left(".out"), h.left(".err")
 	r = result{code: h.cmd.ProcessState.ExitCode(), stdout: h.stdout.String(), stderr: h.stderr.String()}
 	if b, err := os.ReadFile(filepath.Join(h.dir, "report.json")); err == nil {
 		require.NoError(t, json.Unmarshal(b, &r.report))
 	}
 	return r, out, errs
+}
+
+// left is what successors of the head have written so far.
+func (h *headless) left(suffix string) string {
+	b, _ := os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("intrarun-%d%s", h.cmd.Process.Pid, suffix)))
+	return string(b)
 }
 
 // requireLines: every line is there, and nothing else.
@@ -155,6 +182,40 @@ func TestLossOfMostDeciders(t *testing.T) {
 			require.Equal(t, 3, r.code, r.stderr)
 			require.Contains(t, r.stderr, "this head gives up: most of the hosts that keep its decisions cannot be reached")
 			require.EqualValues(t, 3, r.report["exit_code"])
+		})
+	}
+}
+
+// Others take the places of those that keep the decisions, one after the other,
+// so that the head can be lost after them. In the end two hosts are left, of
+// which the one with the head keeps them alone.
+func TestLossesOneAfterTheOther(t *testing.T) {
+	for name, flags := range map[string]string{"in the clear": "-r 5", "encrypted": "-r 5 -tls"} {
+		t.Run(name, func(t *testing.T) {
+			const n = 2000 // lines, of rank 1
+			c := newCluster(t, 5)
+			h := startHeadless(c, 10, flags, steps("join", "mark:pids", fmt.Sprintf("1@slowly:%d", n), "until:lost", "finish")...)
+			name := func(i int) string { return c.Hosts[i].Name }
+			for _, s := range []struct {
+				lost int
+				kept []int
+			}{{1, []int{0, 2, 3}}, {2, []int{0, 3, 4}}} {
+				require.NoError(t, c.Hosts[s.lost].Kill())
+				want := fmt.Sprintf("the decisions of the head are kept on %s, %s and %s now", name(s.kept[0]), name(s.kept[1]), name(s.kept[2]))
+				require.Eventually(t, func() bool { return strings.Contains(h.stderr.String(), want) }, 30*time.Second, time.Millisecond)
+			}
+			require.NoError(t, c.Hosts[0].Kill())
+			for _, want := range []string{" is the head now, in place of that on " + name(0), "there is no third host any more"} {
+				require.Eventually(t, func() bool { return strings.Contains(h.left(".err"), want) }, 30*time.Second, time.Millisecond)
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(h.dir, "lost"), nil, 0o600))
+			r, out, errs := h.wait()
+			require.Contains(t, errs, "intrarun: exit code 0\n")
+			require.EqualValues(t, 0, r.report["exit_code"], errs)
+			for _, f := range r.failures() {
+				require.True(t, strings.HasSuffix(f, " host"), f)
+			}
+			requireLines(t, n, r.stdout+out)
 		})
 	}
 }

@@ -51,6 +51,7 @@ type simNode struct {
 	killed time.Duration // 0: alive
 	word   time.Duration // what its processes see, by its clock
 	seen   int           // verdicts
+	told   []string      // who keeps the decisions
 	leads  []time.Duration
 	lost   map[ID]time.Duration // when it committed the loss of others
 	shut   bool
@@ -221,6 +222,9 @@ func (c *cluster) do(s *simNode, actions []Action) {
 				c.logf("%d has it that %d is lost: %s", s.self, a.Entry.Node, a.Entry.Text)
 				c.lostNode(a.Entry.Node)
 			}
+		case Deciders:
+			s.told = append(s.told, a.Text)
+			c.logf("%d: %s", s.self, a.Text)
 		case Suspected:
 			c.logf("%d suspects %v", s.self, a.Evidence)
 		case Fence:

@@ -16,8 +16,9 @@ import (
 // A message is its numbers, the text of a loss, the sightings, and in JSON what
 // is rare: beats are many and should cost little.
 //
-//	numbers    11 uvarint, in the order of Message.numbers
+//	numbers    12 uvarint, in the order of Message.numbers
 //	loss       length uvarint, bytes
+//	members    count uvarint, a uvarint each
 //	sightings  count uvarint, 4 uvarint each
 //	rest       JSON, or nothing
 
@@ -36,10 +37,10 @@ const maxMessage = 4 << 20
 // sightingSize is the least that a sighting takes, in bytes.
 const sightingSize = 4
 
-func (m *Message) numbers() [11]uint64 {
+func (m *Message) numbers() [12]uint64 {
 	return [...]uint64{
 		uint64(m.From), uint64(m.To), uint64(m.Via), m.Seq, m.Echo, m.Direct,
-		m.Term, uint64(m.Leader), m.Promised, uint64(m.Grant), m.Epoch,
+		m.Term, uint64(m.Leader), m.Promised, uint64(m.Grant), m.Epoch, m.Changes,
 	}
 }
 
@@ -49,6 +50,10 @@ func (m *Message) encode() ([]byte, error) {
 		b = binary.AppendUvarint(b, v)
 	}
 	b = append(binary.AppendUvarint(b, uint64(len(m.Lost))), m.Lost...)
+	b = binary.AppendUvarint(b, uint64(len(m.Members)))
+	for _, id := range m.Members {
+		b = binary.AppendUvarint(b, uint64(id))
+	}
 	b = binary.AppendUvarint(b, uint64(len(m.Sightings)))
 	for _, s := range m.Sightings {
 		for _, v := range [...]uint64{uint64(s.Host), uint64(s.Age), uint64(s.Silence), uint64(s.Limit)} {
@@ -118,9 +123,17 @@ func decodeMessage(b []byte) (*Message, error) {
 	m := &Message{
 		From: c.id(), To: c.id(), Via: c.id(), Seq: c.number(), Echo: c.number(), Direct: c.number(),
 		Term: c.number(), Leader: c.id(), Promised: c.number(), Grant: c.duration(), Epoch: c.number(),
+		Changes: c.number(),
 	}
 	m.Lost = string(c.take(c.number()))
 	n := c.number()
+	if c.bad || n > uint64(len(c.b)) {
+		return nil, fmt.Errorf("%w: it is cut off", ErrMessage)
+	}
+	for range n {
+		m.Members = append(m.Members, c.id())
+	}
+	n = c.number()
 	if c.bad || n > uint64(len(c.b))/sightingSize {
 		return nil, fmt.Errorf("%w: it is cut off", ErrMessage)
 	}

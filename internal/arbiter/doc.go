@@ -4,7 +4,8 @@
 // Every process of the launcher, the head and one agent per host, is a node.
 // The head and two agents on other hosts are members: they hold the log of
 // decisions together, by Raft, and a decision counts once two of the three
-// have it. Whatever is decided is an Entry; State is what the entries add up
+// have it. When one of them is lost an agent on another host takes its place
+// (mend.go). Whatever is decided is an Entry; State is what the entries add up
 // to, and needs nothing but them.
 //
 // Nodes beat. One message carries all: the echo by which round trips are

@@ -99,7 +99,7 @@ func Start(s *Socket, c Config) (*Engine, error) {
 	}
 	e.some = sync.NewCond(&e.mu)
 	for _, p := range c.Roster {
-		if p.ID == c.Self || !node.meet(c.Self, p.ID) {
+		if p.ID == c.Self {
 			continue
 		}
 		a, err := net.ResolveUDPAddr("udp", p.Address)
@@ -111,7 +111,13 @@ func Start(s *Socket, c Config) (*Engine, error) {
 		}
 		e.addresses[p.ID] = a.AddrPort()
 	}
-	e.done.Go(func() { e.read(newOpener(aead, node.order)) })
+	var others []ID
+	for _, p := range c.Roster {
+		if p.ID != c.Self {
+			others = append(others, p.ID)
+		}
+	}
+	e.done.Go(func() { e.read(newOpener(aead, others)) })
 	e.done.Go(e.loop)
 	return e, nil
 }
@@ -228,7 +234,7 @@ func (e *Engine) ask(f func()) error {
 }
 
 // Next waits for the next thing that happens: a Lead, Yield, Leader, Committed,
-// Verdict, Handled, Suspected, Fence or Broken. ok is false after Close. Nothing is
+// Deciders, Verdict, Handled, Suspected, Fence or Broken. ok is false after Close. Nothing is
 // dropped; one goroutine calls it.
 func (e *Engine) Next() (a Action, ok bool) {
 	e.mu.Lock()
@@ -275,7 +281,10 @@ func (e *Engine) Silent(id ID) (d time.Duration) {
 }
 
 // Members lists the nodes that keep the decisions.
-func (e *Engine) Members() []ID { return slices.Clone(e.node.members) }
+func (e *Engine) Members() (all []ID) {
+	_ = e.ask(func() { all = slices.Clone(e.node.members) }) // closed: nobody does here
+	return all
+}
 
 // Close ends the node's part. Others will find it lost unless they are closed
 // too. The lease of its processes ends now.

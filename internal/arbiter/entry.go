@@ -23,6 +23,8 @@ const (
 	Decided  Kind = "decided"  // Code, Text: the end of the job
 	Released Kind = "released" // all that live have finished and may go
 	Lines    Kind = "lines"    // Process (its rank), Stream, Count: lines written, may lag
+	Added    Kind = "added"    // Node: it is a member from now on
+	Removed  Kind = "removed"  // Node: it is one no more
 )
 
 // Entry is one decision. Which fields are set depends on Kind.
@@ -57,7 +59,7 @@ func (e *Entry) check() error {
 		ok = e.Key != ""
 	case Placed:
 		ok = e.Node != 0
-	case Lost:
+	case Lost, Added, Removed:
 		ok = e.Node != 0
 	case Died:
 		ok = e.Cause != ""

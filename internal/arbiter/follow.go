@@ -2,7 +2,6 @@ package arbiter
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
@@ -47,12 +46,26 @@ func (n *Node) stand(now time.Duration) {
 	if n.ready == 0 {
 		n.ready = now
 	}
-	rank := time.Duration(max(slices.Index(n.members, n.self)-1, 0)) // of the two that may follow the head
+	rank := time.Duration(n.rank())
 	if now < n.ready+rank*n.timing.Stagger || now < n.next {
 		return
 	}
 	n.next = now + (1+rank)*n.timing.Detect.Interval
 	n.log.campaign()
+}
+
+// rank is the place of this member among those that may follow the head.
+func (n *Node) rank() (rank int) {
+	head := n.leader
+	if n.term == 0 {
+		head = Head
+	}
+	for _, id := range n.members {
+		if id < n.self && id != head {
+			rank++
+		}
+	}
+	return rank
 }
 
 // free: this member may elect another head than the one it has.
@@ -74,9 +87,11 @@ func (n *Node) free(now time.Duration) bool {
 }
 
 // hearRaft hands a word of another member to the log, unless it asks for a
-// vote, or brings one, that this member may not use now.
+// vote, or brings one, that this member may not use now. Who is told decisions
+// by its head begins to keep them, though it may not know yet that it is a
+// member; nor do those always who are asked for a vote know who is one.
 func (n *Node) hearRaft(m *raftpb.Message, now time.Duration) {
-	if n.log == nil || !n.isMember(ID(m.GetFrom())) {
+	if n.log == nil && !n.begin(m) {
 		return
 	}
 	switch m.GetType() {
@@ -127,7 +142,10 @@ func (n *Node) beat(now time.Duration) {
 		}
 		m := &Message{
 			From: n.self, To: id, Seq: n.seq, Echo: p.seq, Direct: p.seqDirect,
-			Term: n.term, Leader: n.leader, Epoch: uint64(len(n.verdicts)),
+			Term: n.term, Leader: n.leader, Epoch: uint64(len(n.verdicts)), Changes: n.changes,
+		}
+		if p.changes < n.changes {
+			m.Members = n.members
 		}
 		if id == n.leader {
 			m.Promised = n.headSeq

@@ -16,6 +16,10 @@ type lead struct {
 	announced bool
 	fresh     bool                 // announced, and nobody judged yet
 	until     time.Duration        // its lease
+	longest   time.Duration        // until when it may have given leases, with other members too
+	changing  bool                 // a change of members has been proposed,
+	next      []ID                 // which leads to these
+	told      uint64               // changes of members that were told
 	leased    map[ID]time.Duration // until when, by our clock, others may hold one
 	condemned map[ID]bool          // those whose loss has been proposed get no more
 	suspected map[ID]bool
@@ -62,24 +66,39 @@ func (n *Node) renew(now time.Duration) {
 	if n.lead.term == 0 {
 		return
 	}
-	start := now
-	if len(n.members) > 1 {
-		var since []time.Duration
-		for _, m := range n.members {
-			if m != n.self && n.peers[m].promised > 0 {
-				since = append(since, n.peers[m].since)
-			}
-		}
-		others := len(n.members) / 2 // that make a majority with this one
-		if len(since) < others {
-			return
-		}
-		slices.Sort(since)
-		start = since[len(since)-others]
+	start, ok := n.backed(n.log.state.Members, now)
+	if ok && n.lead.changing {
+		var then time.Duration
+		then, ok = n.backed(n.lead.next, now)
+		start = min(start, then)
+	}
+	if !ok {
+		return
 	}
 	n.lead.until = start + n.timing.Lease
+	n.lead.longest = max(n.lead.longest, n.lead.until)
 	n.promised = max(n.promised, start+n.timing.promise()) // it votes for nobody else before that either
 	n.extend(n.lead.until)
+}
+
+// backed returns when the head sent the latest beat by which a majority of the
+// given members, itself included, has promised.
+func (n *Node) backed(members []ID, now time.Duration) (start time.Duration, ok bool) {
+	if len(members) == 1 {
+		return now, members[0] == n.self
+	}
+	var since []time.Duration
+	for _, m := range members {
+		if p := n.peers[m]; p != nil && p.promised > 0 {
+			since = append(since, p.since)
+		}
+	}
+	others := len(members) / 2 // that make a majority with this one
+	if len(since) < others {
+		return 0, false
+	}
+	slices.Sort(since)
+	return since[len(since)-others], true
 }
 
 // grant leases a peer the right to act, from when it sent the beat we had last

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
@@ -15,7 +16,6 @@ import (
 // here never pass.
 type replica struct {
 	self    ID
-	members []ID
 	node    *raft.RawNode
 	storage *raft.MemoryStorage
 	state   *State
@@ -36,13 +36,15 @@ const (
 
 func newReplica(self ID, members []ID) (*replica, error) {
 	storage := raft.NewMemoryStorage()
+	state := NewState()
+	state.Members = slices.Clone(members)
 	conf := new(raftpb.ConfState)
 	for _, m := range members {
 		conf.Voters = append(conf.Voters, uint64(m))
 	}
 	// All begin with the same empty snapshot, as if they had agreed before.
 	first := &raftpb.Snapshot{
-		Data:     NewState().snapshot(),
+		Data:     state.snapshot(),
 		Metadata: &raftpb.SnapshotMetadata{ConfState: conf, Index: new(uint64(1)), Term: new(uint64(1))},
 	}
 	if err := storage.ApplySnapshot(first); err != nil {
@@ -66,7 +68,7 @@ func newReplica(self ID, members []ID) (*replica, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin the log of decisions: %w", err)
 	}
-	return &replica{self: self, members: members, node: node, storage: storage, state: NewState(), index: 1, term: 1, keep: keepEntries}, nil
+	return &replica{self: self, node: node, storage: storage, state: state, index: 1, term: 1, keep: keepEntries}, nil
 }
 
 // guarded runs a call into Raft. Raft panics when its rules are broken, which
@@ -86,6 +88,17 @@ func (r *replica) guarded(f func() error) error {
 func (r *replica) status() raft.BasicStatus { return r.node.BasicStatus() }
 
 func (r *replica) leads() bool { return r.broken == nil && r.status().RaftState == raft.StateLeader }
+
+// behind reports whether a member lacks decisions that this leader has applied.
+func (r *replica) behind(id ID) bool {
+	behind := true
+	r.node.WithProgress(func(p uint64, _ raft.ProgressType, at tracker.Progress) {
+		if p == uint64(id) {
+			behind = at.Match < r.index
+		}
+	})
+	return behind
+}
 
 // settled: this leader has applied an entry of its own term, and with it all
 // that its predecessors may have decided.
@@ -172,7 +185,25 @@ func (r *replica) apply(e *raftpb.Entry, applied func(Entry)) error {
 		r.broken = err
 		return err
 	}
+	before := r.state.Changes
 	applied(entry)
+	if r.state.Changes == before {
+		return nil
+	}
+	return r.reform(entry)
+}
+
+// reform has Raft count with other members. Who has none of the log gets a
+// snapshot that names it among them.
+func (r *replica) reform(e Entry) error {
+	kind := raftpb.ConfChangeAddNode
+	if e.Kind == Removed {
+		kind = raftpb.ConfChangeRemoveNode
+	}
+	conf := r.node.ApplyConfChange(&raftpb.ConfChange{Type: kind.Enum(), NodeId: new(uint64(e.Node))})
+	if _, err := r.storage.CreateSnapshot(r.index, conf, r.state.snapshot()); err != nil {
+		return fmt.Errorf("make a snapshot of the decisions: %w", err)
+	}
 	return nil
 }
 
@@ -193,7 +224,7 @@ func (r *replica) cut() error {
 	if err != nil || r.index < first+2*r.keep {
 		return err
 	}
-	if _, err := r.storage.CreateSnapshot(r.index, nil, r.state.snapshot()); err != nil {
+	if _, err := r.storage.CreateSnapshot(r.index, nil, r.state.snapshot()); err != nil && !errors.Is(err, raft.ErrSnapOutOfDate) {
 		return fmt.Errorf("make a snapshot of the decisions: %w", err)
 	}
 	if err := r.storage.Compact(r.index - r.keep); err != nil {

@@ -42,13 +42,18 @@ type Message struct {
 	// Lost tells To that it has been declared lost, and why.
 	Lost string
 
+	// Changes is how many changes of the members the sender knows, Members what
+	// they have led to if To knows fewer.
+	Changes uint64
+	Members []ID
+
 	Sightings []detect.Sighting // to members
 	Raft      []*raftpb.Message // between members
 }
 
 // spoken are the messages of Raft that members send each other here. There is
 // no hand-over of leadership, which would go past the leases, no change of
-// members, and no proposal by others.
+// members but by decisions, and no proposal by others.
 var spoken = []raftpb.MessageType{
 	raftpb.MsgApp, raftpb.MsgAppResp, raftpb.MsgVote, raftpb.MsgVoteResp, raftpb.MsgPreVote, raftpb.MsgPreVoteResp,
 	raftpb.MsgSnap, raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp,
@@ -62,6 +67,9 @@ func (m *Message) check() error {
 		if v.Epoch == 0 || i > 0 && v.Epoch != m.Verdicts[i-1].Epoch+1 {
 			return fmt.Errorf("%w: verdicts out of order", ErrMessage)
 		}
+	}
+	if len(m.Members) > 0 && m.Changes == 0 || slices.Contains(m.Members, 0) {
+		return fmt.Errorf("%w: members %v after %d changes", ErrMessage, m.Members, m.Changes)
 	}
 	for _, s := range m.Sightings {
 		if s.Limit <= 0 || s.Age < 0 || s.Silence < 0 {

@@ -20,6 +20,8 @@ var ErrNotHead = errors.New("this node is not the head")
 type Node struct {
 	*ring
 	self   ID
+	roster []Peer
+	first  []ID // the members in the beginning
 	timing Timing
 
 	observer *detect.Observer
@@ -42,6 +44,7 @@ type Node struct {
 	ready    time.Duration // when we first wanted to stand for election, 0 = we do not
 	next     time.Duration // when we stand again
 	lead     lead
+	changes  uint64        // of the members, known here
 	verdicts []job.Verdict // known here
 	actions  []Action
 }
@@ -60,6 +63,7 @@ type peer struct {
 	promised   uint64        // our highest beat, as the head, by which it has promised,
 	since      time.Duration // and when we sent that
 	epoch      uint64        // verdicts that it knows
+	changes    uint64        // of the members that it knows
 	sightings  map[ID]report // what it has seen of others
 }
 
@@ -94,6 +98,12 @@ type (
 	// Committed: a decision is kept by a majority of the members. The head acts
 	// on it now.
 	Committed struct{ Entry Entry }
+	// Deciders: those who keep the decisions have changed, and will not change
+	// again before another one is lost. The head says so.
+	Deciders struct {
+		Members []ID
+		Text    string
+	}
 	// Verdict: the next verdict, in the same order everywhere.
 	Verdict struct{ job.Verdict }
 	// Handled tells the head that a node knows the verdicts up to an epoch.
@@ -116,6 +126,7 @@ func (Lead) action()      {}
 func (Yield) action()     {}
 func (Leader) action()    {}
 func (Committed) action() {}
+func (Deciders) action()  {}
 func (Verdict) action()   {}
 func (Handled) action()   {}
 func (Lease) action()     {}
@@ -133,19 +144,13 @@ func NewNode(self ID, roster []Peer, timing Timing, now time.Duration) (*Node, e
 	}
 	members, _ := Plan(roster)
 	n := &Node{
-		ring: newRing(roster, members), self: self, timing: timing,
+		ring: newRing(roster, members), self: self, roster: roster, first: members, timing: timing,
 		observer: detect.NewObserver(timing.Detect, now),
 		peers:    make(map[ID]*peer),
 		began:    now,
 		held:     now,
 	}
-	for _, p := range roster {
-		if n.meet(self, p.ID) {
-			n.order = append(n.order, p.ID)
-			n.peers[p.ID] = &peer{direct: now, sightings: make(map[ID]report)}
-			n.observer.Watch(p.ID, now)
-		}
-	}
+	n.greet(now)
 	if n.isMember(self) {
 		var err error
 		if n.log, err = newReplica(self, members); err != nil {
@@ -185,6 +190,7 @@ func (n *Node) Tick(now time.Duration) []Action {
 		}
 		n.drain(now)
 		n.judge(now)
+		n.mend(now)
 	}
 	n.abandon(now)
 	n.beat(now)
@@ -196,9 +202,12 @@ func (n *Node) Receive(m *Message, now time.Duration) []Action {
 	if n.fenced || m.check() != nil {
 		return nil
 	}
+	if m.To == n.self {
+		n.reform(m.Changes, m.Members, now)
+	}
 	p := n.peers[m.From]
 	if p == nil {
-		return nil
+		return n.take()
 	}
 	if m.To != n.self {
 		n.passOn(m)
@@ -291,10 +300,9 @@ func (n *Node) hear(p *peer, m *Message, now time.Duration) {
 		p.promised, p.since = m.Promised, n.sent[m.Promised%history]
 		n.renew(now)
 	}
-	if n.log == nil {
-		for _, v := range m.Verdicts {
-			n.learn(v)
-		}
+	p.changes = max(p.changes, m.Changes)
+	for _, v := range m.Verdicts {
+		n.learn(v)
 	}
 }
 
@@ -331,10 +339,14 @@ func (n *Node) drain(now time.Duration) {
 		words[ID(m.GetTo())] = append(words[ID(m.GetTo())], m)
 	}, func(e Entry) {
 		n.log.state.Apply(e)
+		if e.Kind == Added || e.Kind == Removed {
+			return
+		}
 		n.act(Committed{e})
 		n.announce()
 	})
 	n.announce() // after a snapshot
+	n.reform(n.log.state.Changes, n.log.state.Members, now)
 	for _, p := range n.order {
 		for _, w := range words[p] {
 			n.post(&Message{From: n.self, To: p, Raft: []*raftpb.Message{w}}, now)
@@ -351,7 +363,8 @@ func (n *Node) drain(now time.Duration) {
 
 // announce learns the verdicts of the log.
 func (n *Node) announce() {
-	for _, v := range n.log.state.Verdicts[len(n.verdicts):] {
+	all := n.log.state.Verdicts
+	for _, v := range all[min(len(n.verdicts), len(all)):] { // a new member has heard of some before
 		n.learn(v)
 	}
 }

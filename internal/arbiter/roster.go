@@ -78,16 +78,17 @@ func Plan(roster []Peer) (members []ID, text string) {
 // watch it beside the members.
 const neighbours = 1
 
-// ring is who exchanges beats with whom: members with all, others with the
-// members and their neighbours.
+// ring is who exchanges beats with whom: members with all, also when they are
+// members no more, others with the members and their neighbours.
 type ring struct {
 	size    int
 	place   map[ID]int
 	members []ID
+	former  []ID
 }
 
 func newRing(roster []Peer, members []ID) *ring {
-	r := &ring{size: len(roster), place: make(map[ID]int, len(roster)), members: members}
+	r := &ring{size: len(roster), place: make(map[ID]int, len(roster)), members: slices.Clone(members)}
 	for i, p := range roster {
 		r.place[p.ID] = i
 	}
@@ -95,6 +96,18 @@ func newRing(roster []Peer, members []ID) *ring {
 }
 
 func (r *ring) isMember(id ID) bool { return slices.Contains(r.members, id) }
+
+func (r *ring) known(id ID) bool { return r.isMember(id) || slices.Contains(r.former, id) }
+
+// reform takes in who the members are now.
+func (r *ring) reform(members []ID) {
+	for _, id := range r.members {
+		if !slices.Contains(members, id) && !slices.Contains(r.former, id) {
+			r.former = append(r.former, id)
+		}
+	}
+	r.members = slices.Clone(members)
+}
 
 // meet reports whether two nodes exchange beats, and so watch each other.
 func (r *ring) meet(a, b ID) bool {
@@ -104,5 +117,5 @@ func (r *ring) meet(a, b ID) bool {
 		return false
 	}
 	d := (i - j + r.size) % r.size
-	return r.isMember(a) || r.isMember(b) || d <= neighbours || r.size-d <= neighbours
+	return r.known(a) || r.known(b) || d <= neighbours || r.size-d <= neighbours
 }

@@ -87,7 +87,7 @@ func TestRulesAreNeeded(t *testing.T) {
 			alone, err := newReplica(Head, []ID{Head})
 			require.NoError(t, err)
 			if head.isMember(2) || head.isMember(3) {
-				head.log = alone
+				head.log, head.first = alone, []ID{Head} // who finds nobody else
 			}
 		}, []string{"verdicts were announced", "another had announced"}},
 	} {

@@ -68,6 +68,8 @@ type State struct {
 	Decided  bool                  `json:"decided"`
 	Code     int                   `json:"code"`
 	Text     string                `json:"text"`
+	Members  []ID                  `json:"members"` // who keeps the decisions, in order
+	Changes  uint64                `json:"changes"` // of Members so far
 }
 
 // NewState returns the state before the first decision.
@@ -122,8 +124,24 @@ func (s *State) Apply(e Entry) []job.Verdict {
 	case Lines:
 		o := Output{e.Process.Rank, e.Stream}
 		s.Lines[o] = max(s.Lines[o], e.Count)
+	case Added, Removed:
+		s.change(e)
 	}
 	return nil
+}
+
+// change adds or removes a member.
+func (s *State) change(e Entry) {
+	at, is := slices.BinarySearch(s.Members, e.Node)
+	switch {
+	case is == (e.Kind == Added):
+		return
+	case is:
+		s.Members = slices.Delete(s.Members, at, at+1)
+	default:
+		s.Members = slices.Insert(s.Members, at, e.Node)
+	}
+	s.Changes++
 }
 
 // loseNode declares all that runs on a lost node dead, in order of rank.

@@ -143,7 +143,7 @@ func TestSnapshot(t *testing.T) {
 }
 
 func TestEntryIsChecked(t *testing.T) {
-	for _, e := range []Entry{{}, {Kind: "x"}, {Kind: Note}, {Kind: Placed}, {Kind: Lost}, {Kind: Died}, {Kind: Lines, Stream: -1},
+	for _, e := range []Entry{{}, {Kind: "x"}, {Kind: Note}, {Kind: Placed}, {Kind: Lost}, {Kind: Added}, {Kind: Removed}, {Kind: Died}, {Kind: Lines, Stream: -1},
 		{Kind: Note, Key: "k", Value: []byte(strings.Repeat("v", MaxEntry))}} {
 		_, err := e.encode()
 		require.ErrorIs(t, err, ErrEntry, "%+v", e.Kind)

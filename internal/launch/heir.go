@@ -20,7 +20,7 @@ import (
 // has been decided. Every agent has it.
 type will struct {
 	Config Config                `json:"config"`
-	Doors  map[arbiter.ID]string `json:"doors"`  // where the nodes that may become the head are reached
+	Doors  map[arbiter.ID]string `json:"doors"`  // where each agent is reached as the head
 	Output string                `json:"output"` // the beginning of the names of the files for output, "" for the agent's own
 }
 
@@ -29,12 +29,10 @@ type will struct {
 func (c *Config) inherits() bool { return !c.recovers() && c.Restart == "" }
 
 // will is that of this head.
-func (h *head) will(agents []*remote, members []arbiter.ID) *will {
+func (h *head) will(agents []*remote) *will {
 	w := &will{Config: *h.config, Doors: make(map[arbiter.ID]string)}
-	for _, id := range members {
-		if i := int(id) - firstAgent; i >= 0 {
-			w.Doors[id] = agents[i].door
-		}
+	for i, r := range agents { // whoever is alive may be a member one day
+		w.Doors[arbiter.ID(firstAgent+i)] = r.door
 	}
 	dir, err := os.Getwd()
 	if err != nil {
@@ -186,10 +184,8 @@ func (s *server) enter(at place) error {
 		s.mu.Lock()
 		s.heir = h
 		s.mu.Unlock()
-		if at.Will.Doors[at.Self] != "" {
-			if err := s.door.serve(at.Will.Config.Placement.Hosts); err != nil {
-				return err
-			}
+		if err := s.door.serve(at.Will.Config.Placement.Hosts); err != nil {
+			return err
 		}
 	}
 	s.tenant.heir = s.heir
@@ -215,7 +211,7 @@ func (h *heir) take(a arbiter.Action) {
 		h.times = append(h.times, time.Now())
 	case arbiter.Committed:
 		if a.Entry.Kind == arbiter.Started {
-			h.began = time.Now()
+			h.start()
 		}
 	}
 	h.mu.Unlock()
@@ -224,6 +220,22 @@ func (h *heir) take(a arbiter.Action) {
 		case stand.events <- a:
 		case <-stand.done:
 		}
+	}
+}
+
+// start notes that all have joined. It is called with mu held.
+func (h *heir) start() {
+	if h.began.IsZero() { // who begins to keep the decisions hears of it once more
+		h.began = time.Now()
+	}
+}
+
+// started: this host's processes begin, as all have joined.
+func (h *heir) started() {
+	if h != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.start()
 	}
 }
 

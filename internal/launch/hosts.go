@@ -50,7 +50,7 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 	members, note := arbiter.Plan(roster)
 	var will *will
 	if len(members) > 1 {
-		will = h.will(agents, members)
+		will = h.will(agents)
 		if will.Output != "" {
 			note += ", and then its output goes on there in " + will.Output + ".out and .err"
 		}
@@ -143,6 +143,8 @@ func (w *hosts) take(a arbiter.Action) {
 		} else {
 			w.head.post(w.head.kept)
 		}
+	case arbiter.Deciders:
+		w.head.post(func() { w.head.deciders(a) })
 	case arbiter.Yield:
 		w.head.post(func() { w.giveUp("another one has taken its place") })
 	case arbiter.Fence:

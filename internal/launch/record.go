@@ -100,6 +100,16 @@ func (h *head) retire(why string) {
 	h.phase, h.left, h.record = over, 0, nil
 }
 
+// deciders says who keeps the decisions after one of those was lost. That the
+// job now ends with this head is not only for those who want to hear everything.
+func (h *head) deciders(d arbiter.Deciders) {
+	if len(d.Members) == 1 {
+		h.warnf("%s", d.Text)
+		return
+	}
+	h.eventf("%s", d.Text)
+}
+
 // notePlace notes where a process runs.
 func (h *head) notePlace(m *member) {
 	if m.old || m.node == 0 {

@@ -146,6 +146,9 @@ func (s *server) take(f *frame) error {
 		if err != nil {
 			return err
 		}
+		if m.Kind == job.KindStart {
+			s.heir.started()
+		}
 		if at := s.seat(p); at != nil && at.pass(m) {
 			s.local.send(p, m)
 		}
