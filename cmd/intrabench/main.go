@@ -13,6 +13,7 @@ import (
 	"os/signal"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
+	"github.com/intrahpc/intra/internal/launch"
 )
 
 // command is a subcommand: run gets the arguments after its name.
@@ -30,11 +31,12 @@ var commands = []command{
 	{"hpccg", "HPCCG as a whole, beside an outside program", runHPCCG},
 	{"pingpong", "messages between two ranks, replicated and not", runPingpong},
 	{"recovery", "how lost processes come back, what backups and files cost, what failures leave of E", runRecovery},
+	{"detect", "how soon all survivors have handled the loss of a process or a host, and what it costs to watch for it", runDetect},
 	{"collectives", "collective operations, replicated and not", runCollectives},
 }
 
 // jobs are the commands that intrarun runs for others of them.
-var jobs = []command{slowJob, inoutJob}
+var jobs = []command{slowJob, inoutJob, detectHead, detectAgent, detectJob}
 
 // errUsage says that the command line was wrong and has been explained.
 var errUsage = errors.New("usage")
@@ -42,6 +44,10 @@ var errUsage = errors.New("usage")
 func main() {
 	if len(os.Args) == 3 && os.Args[1] == asRank {
 		messages.Rank(os.Args[2])
+	}
+	if os.Getenv(launch.GuardVariable) != "" {
+		launch.Guard(os.Stdin)
+		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/detection"
+	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/netns"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// runDetect measures how soon losses are handled, and what detection costs.
+func runDetect(ctx context.Context, args []string, out io.Writer) error {
+	fs := newFlags("detect")
+	var o detection.Options
+	fs.IntVar(&o.Rounds, "rounds", 10, "how often each loss happens, in turn")
+	fs.IntVar(&o.Runs, "runs", 5, "how often the job runs without a loss, each way in turn; 0: it does not")
+	fs.DurationVar(&o.Time, "time", 5*time.Second, "about how long such a run takes")
+	fs.IntVar(&o.Rarer, "rarer", 10, "how many `times` rarer beats are in the runs to compare with, 2 to 20")
+	jsonOut := fs.Bool("json", false, "write JSON, every time included")
+	quiet := fs.Bool("quiet", false, "do not tell on standard error what runs now")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	switch {
+	case o.Rounds < 1 || o.Runs < 0 || o.Time <= 0:
+		return errors.New("-rounds and -time must be positive, -runs not negative")
+	case o.Rarer < 2 || o.Rarer > 20: // nodes wait 10 s for their first lease
+		return fmt.Errorf("-rarer %d: want 2 to 20", o.Rarer)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	lab, err := detection.NewLab(self)
+	if errors.Is(err, netns.ErrUnsupported) {
+		return fmt.Errorf("%w: run intrabench detect as root on Linux with iproute2", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer lab.Close()
+	if !*quiet {
+		o.Before = func(what string) { fmt.Fprintln(os.Stderr, what) }
+	}
+	m, err := detection.Measure(ctx, lab, o)
+	if err != nil {
+		return err
+	}
+	if *jsonOut {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(m)
+	}
+	printMachine(out)
+	fmt.Fprintln(out)
+	return m.Table(out)
+}
+
+// detectHead runs the jobs of detect: a launcher with one more knob.
+var detectHead = command{name: detection.HeadCommand, run: func(ctx context.Context, args []string, _ io.Writer) error {
+	fs := newFlags(detection.HeadCommand)
+	var h detection.Head
+	fs.StringVar(&h.Hosts, "hosts", "", "where the processes run")
+	fs.StringVar(&h.Report, "report", "", "file for the report")
+	fs.IntVar(&h.Rarer, "rarer", 1, "how many times rarer beats are")
+	if err := fs.Parse(args); err != nil {
+		return errUsage
+	}
+	h.Program = fs.Args()
+	code, err := h.Run(ctx)
+	if err == nil {
+		os.Exit(code)
+	}
+	return err
+}}
+
+// detectAgent is an agent of one of them.
+var detectAgent = command{name: detection.AgentCommand, run: func(context.Context, []string, io.Writer) error {
+	return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"})
+}}
+
+// detectJob is their program.
+var detectJob = command{name: detection.ProgramCommand, run: func(_ context.Context, args []string, out io.Writer) error {
+	fs := newFlags(detection.ProgramCommand)
+	passes := fs.Int("passes", 0, "how many; 0: it does not end by itself")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	intra.Main(func(p *intra.Process) error {
+		o, err := detection.Program(p, *passes)
+		if err == nil && p.Rank() == 0 {
+			err = json.NewEncoder(out).Encode(o)
+		}
+		return err
+	})
+	return nil // not reached
+}}

@@ -1,0 +1,278 @@
+package detection
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/netns"
+)
+
+// Lab runs real jobs, on hosts made of network namespaces.
+type Lab struct {
+	Program []string // the command that understands HeadCommand, AgentCommand and ProgramCommand
+	net     *netns.Net
+	dir     string
+	jobs    int
+}
+
+// NewLab makes the hosts. The error wraps netns.ErrUnsupported where that is
+// not allowed.
+func NewLab(program ...string) (*Lab, error) {
+	n, err := netns.New(hosts, 1)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "intrabench-")
+	if err != nil {
+		n.Close()
+		return nil, fmt.Errorf("make room for reports: %w", err)
+	}
+	return &Lab{Program: program, net: n, dir: dir}, nil
+}
+
+// Close removes the hosts and all that there is on them.
+func (l *Lab) Close() {
+	l.net.Close()
+	os.RemoveAll(l.dir)
+}
+
+// run is a job that was started.
+type run struct {
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	said   *said // on standard error
+	report string
+	ended  chan struct{}
+}
+
+// start starts the program over the hosts, or on this one.
+func (l *Lab) start(ctx context.Context, far bool, rarer, passes int) (*run, error) {
+	l.jobs++
+	r := &run{said: newSaid(), ended: make(chan struct{}), report: filepath.Join(l.dir, strconv.Itoa(l.jobs)+".json")}
+	args := append(l.Program[1:len(l.Program):len(l.Program)], HeadCommand, "-report", r.report, "-rarer", strconv.Itoa(rarer))
+	if far {
+		var names []string
+		for _, h := range l.net.Hosts {
+			names = append(names, h.Name)
+		}
+		args = append(args, "-hosts", strings.Join(names, ","))
+	}
+	args = append(append(args, "--"), append(l.Program, ProgramCommand, "-passes", strconv.Itoa(passes))...)
+	r.cmd = exec.Command(l.Program[0], args...)
+	if far {
+		r.cmd = l.net.Hosts[0].Command(l.Program[0], args...)
+	}
+	r.cmd.Stdout, r.cmd.Stderr, r.cmd.Dir, r.cmd.WaitDelay = &r.stdout, r.said, l.dir, time.Second
+	if err := r.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start a job: %w", err)
+	}
+	go func() {
+		_ = r.cmd.Wait() // the exit code tells
+		close(r.ended)
+	}()
+	return r, r.await(ctx, "all have joined")
+}
+
+// runTime bounds how long anything takes in a job.
+const runTime = time.Minute
+
+// await waits until the launcher has said all that.
+func (r *run) await(ctx context.Context, parts ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, runTime)
+	defer cancel()
+	for _, part := range parts {
+		if err := r.said.await(ctx, part, r.ended); err != nil {
+			return fmt.Errorf("wait for %q: %w\n%s", part, err, r.said)
+		}
+	}
+	return nil
+}
+
+// end waits for the end of the job, and reads its report.
+func (r *run) end(ctx context.Context, want int) (*report, error) {
+	ctx, cancel := context.WithTimeout(ctx, runTime)
+	defer cancel()
+	select {
+	case <-r.ended:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the end of the job: %w\n%s", ctx.Err(), r.said)
+	}
+	if code := r.cmd.ProcessState.ExitCode(); code != want {
+		return nil, fmt.Errorf("%w: the job ended with exit code %d instead of %d\n%s", errRun, code, want, r.said)
+	}
+	b, err := os.ReadFile(r.report)
+	if err != nil {
+		return nil, fmt.Errorf("read the report: %w", err)
+	}
+	rep := new(report)
+	if err := json.Unmarshal(b, rep); err != nil {
+		return nil, fmt.Errorf("%w: its report: %w", errRun, err)
+	}
+	return rep, nil
+}
+
+// stop ends a job in any case.
+func (r *run) stop() {
+	_ = r.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-r.ended:
+	case <-time.After(runTime):
+		_ = r.cmd.Process.Kill()
+		<-r.ended
+	}
+}
+
+// The victim of every loss, its host, and who survives it.
+const (
+	victim     = "1.1"
+	victimHost = hosts - 1
+)
+
+var survivors = []string{"0.0", "0.1", "1.0"}
+
+// terminated is the exit code after SIGTERM.
+const terminated = 128 + int(syscall.SIGTERM)
+
+// Lose implements Runner.
+func (l *Lab) Lose(ctx context.Context, k Kind) (float64, error) {
+	r, err := l.start(ctx, k != ProcessHere, 1, 0)
+	if r == nil {
+		return 0, err
+	}
+	defer l.tidy()
+	defer r.stop()
+	if err != nil {
+		return 0, err
+	}
+	pid, err := r.said.pid(victim)
+	if err != nil {
+		return 0, err
+	}
+	// A loss may come at any time between two beats.
+	time.Sleep(500*time.Millisecond + rand.N(100*time.Millisecond))
+	began := time.Now()
+	if err := l.lose(k, pid); err != nil {
+		return 0, err
+	}
+	var all []string
+	for _, s := range survivors {
+		all = append(all, fmt.Sprintf("%s has handled the death of %s\n", s, victim))
+	}
+	if err := r.await(ctx, all...); err != nil {
+		return 0, err
+	}
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return 0, fmt.Errorf("end the job: %w", err)
+	}
+	rep, err := r.end(ctx, terminated)
+	if err != nil {
+		return 0, err
+	}
+	// The report has a time of day, which somebody may set.
+	const most = time.Millisecond
+	if now := time.Now(); (now.Round(0).Sub(began.Round(0)) - now.Sub(began)).Abs() > most {
+		return 0, fmt.Errorf("%w: this machine's clock was set meanwhile", errRun)
+	}
+	return rep.handled(began)
+}
+
+// lose makes it happen. Times are counted from before it.
+func (l *Lab) lose(k Kind, pid int) error {
+	switch k {
+	case Host:
+		return l.net.Hosts[victimHost].Kill()
+	case Link:
+		l.net.Around(victimHost, netns.Conditions{Cut: true})
+		return nil
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill a process: %w", err)
+	}
+	return nil
+}
+
+// tidy makes the hosts as they were.
+func (l *Lab) tidy() {
+	for _, h := range l.net.Hosts {
+		_ = h.Kill() // the next job fails where nothing works
+		_ = h.Up()
+	}
+	l.net.All(netns.Conditions{})
+}
+
+// report is what counts of intrarun's.
+type report struct {
+	Joined   time.Time `json:"joined"`
+	Failures []struct {
+		Process string             `json:"process"`
+		Handled map[string]float64 `json:"handled_seconds"`
+	} `json:"failures"`
+}
+
+// handled is how many seconds after a moment the last survivor had handled the
+// death of the victim.
+func (r *report) handled(since time.Time) (float64, error) {
+	if len(r.Failures) != 1 || r.Failures[0].Process != victim {
+		return 0, fmt.Errorf("%w: its failures are %v, not that of %s", errRun, r.Failures, victim)
+	}
+	last := 0.0
+	for _, s := range survivors {
+		at, ok := r.Failures[0].Handled[s]
+		if !ok {
+			return 0, fmt.Errorf("%w: %s has not handled the death of %s", errRun, s, victim)
+		}
+		last = max(last, at)
+	}
+	return r.Joined.Sub(since.Round(0)).Seconds() + last, nil
+}
+
+// Work implements Runner. What is used is read in the middle of the time that
+// it takes, about; 0 means that nobody wants to know.
+func (l *Lab) Work(ctx context.Context, passes, rarer int, about time.Duration) (w Work, err error) {
+	r, err := l.start(ctx, true, rarer, passes)
+	if r == nil {
+		return w, err
+	}
+	defer l.tidy()
+	defer r.stop()
+	if err != nil {
+		return w, err
+	}
+	if about > 0 {
+		time.Sleep(about / 4)
+		before, err := use(l.net)
+		if err != nil {
+			return w, errors.Join(errRun, err)
+		}
+		time.Sleep(about / 2)
+		after, err := use(l.net)
+		if err != nil {
+			return w, errors.Join(errRun, err)
+		}
+		if err := after.since(before, &w); err != nil {
+			return w, err
+		}
+	}
+	rep, err := r.end(ctx, 0)
+	if err != nil {
+		return w, err
+	}
+	if len(rep.Failures) > 0 {
+		return w, fmt.Errorf("%w: somebody died: %v", errRun, rep.Failures)
+	}
+	if err := json.Unmarshal(r.stdout.Bytes(), &w.Outcome); err != nil || w.Seconds <= 0 {
+		return w, fmt.Errorf("%w: it printed %.200q", errors.Join(errRun, err), r.stdout.Bytes())
+	}
+	return w, nil
+}

@@ -1,0 +1,63 @@
+package detection
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launch"
+)
+
+// The commands by which intrabench is a launcher of its own, with the one knob
+// that intrarun does not have, its agents, and the program.
+const (
+	HeadCommand    = "detect-head"
+	AgentCommand   = "detect-agent"
+	ProgramCommand = "detect-job"
+)
+
+// Head is the job that a head command runs.
+type Head struct {
+	Hosts   string // of its processes, as for intrarun; "" is this one
+	Rarer   int    // beats are so many times rarer
+	Report  string
+	Program []string
+}
+
+// Ranks and replicas of the job. Every process is alone on its host.
+const (
+	ranks    = 2
+	replicas = 2
+	hosts    = ranks * replicas
+)
+
+// Run runs the job as intrarun -v does, and returns its exit code.
+func (h *Head) Run(ctx context.Context) (int, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, fmt.Errorf("find this program: %w", err)
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	c := launch.Config{
+		Link: job.LinkSHM, Ring: job.DefaultRing, Program: h.Program, Report: h.Report, Verbose: true, Rarer: h.Rarer,
+		Guard: []string{"/proc/self/exe"}, Agent: []string{self, AgentCommand}, RemoteShell: "ip netns exec {host}",
+		Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals,
+	}
+	if c.Degrees, err = (job.Spec{Ranks: ranks, Replicas: replicas}).Resolve(); err != nil {
+		return 0, err
+	}
+	if h.Hosts != "" {
+		all, err := job.ParseHosts(h.Hosts)
+		if err != nil {
+			return 0, err
+		}
+		if c.Placement, err = job.Place(c.Degrees, all, false); err != nil {
+			return 0, err
+		}
+	}
+	return launch.Run(ctx, c), nil
+}

@@ -1,0 +1,55 @@
+package detection
+
+import (
+	"math"
+	"time"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/kernels"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// Outcome is what the program says at its end.
+type Outcome struct {
+	Seconds float64 `json:"seconds"` // of all passes
+	Sum     float64 `json:"sum"`
+}
+
+var dotTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/detection.dot")
+
+// elements of the vector of each rank: 4 MiB.
+const elements = 1 << 19
+
+// Program is the job that is measured: in each pass an inner product, shared by
+// the replicas of a rank, is added up over all ranks. After 0 passes it does
+// not end by itself.
+func Program(p *intra.Process, passes int) (Outcome, error) {
+	x := make([]float64, elements)
+	for i := range x {
+		x[i] = float64(i%7) + 1
+	}
+	if passes == 0 {
+		passes = math.MaxInt
+	}
+	began := time.Now()
+	var o Outcome
+	for range passes {
+		part := 0.0
+		s := p.Section()
+		for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
+			cell, region := intra.Reduce(s, "part", &part, func(a, b float64) float64 { return a + b })
+			s.Launch(dotTask, func() { *cell = kernels.Dot(x[lo:hi], x[lo:hi]) }, intra.In("x", x[lo:hi]), region)
+		}
+		if err := s.End(); err != nil {
+			return o, err
+		}
+		sum, err := comm.AllreduceValue(p.World(), part, comm.Sum)
+		if err != nil {
+			return o, err
+		}
+		o.Sum = sum
+		x[0] = 1 + 1/sum // so that no pass computes what the one before did
+	}
+	o.Seconds = time.Since(began).Seconds()
+	return intra.Once(p, func() (Outcome, error) { return o, nil })
+}
