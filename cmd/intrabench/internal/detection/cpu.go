@@ -2,6 +2,7 @@ package detection
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -22,50 +23,97 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// used is what the processes of a job have used so far.
-type used struct {
-	at               time.Time
-	watch, job       time.Duration
-	processes        int // of the job
-	datagrams, bytes int64
+// crew is who takes part in a job on hosts.
+type crew struct {
+	net        *netns.Net
+	watch, job []int // head, agents and their guards; processes of the job
 }
 
-// use reads what those on all hosts have used.
-func use(n *netns.Net) (u used, err error) {
-	u.at = time.Now()
-	u.datagrams, u.bytes = n.Datagrams()
+// findCrew finds out who is on all hosts.
+func findCrew(n *netns.Net) (*crew, error) {
+	c := &crew{net: n}
 	for _, h := range n.Hosts {
 		all, err := h.Processes()
 		if err != nil {
-			return u, err
+			return nil, err
 		}
 		for _, pid := range all {
-			t, err := cpuTime(pid)
-			if err != nil {
-				return u, err
-			}
 			line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 			if err != nil {
-				return u, fmt.Errorf("find out what process %d is: %w", pid, err)
+				return nil, fmt.Errorf("find out what process %d is: %w", pid, err)
 			}
 			if words := bytes.Split(line, []byte{0}); len(words) > 1 && string(words[1]) == ProgramCommand {
-				u.job += t
-				u.processes++
+				c.job = append(c.job, pid)
 			} else {
-				u.watch += t
+				c.watch = append(c.watch, pid)
 			}
 		}
 	}
-	return u, nil
+	if len(c.job) != hosts {
+		return nil, fmt.Errorf("%d of %d processes of the job are there: give a longer -time", len(c.job), hosts)
+	}
+	return c, nil
+}
+
+// used is what they have used so far.
+type used struct {
+	at               time.Time
+	watch, job       time.Duration
+	datagrams, bytes int64
+}
+
+// used fails once one of them is gone.
+func (c *crew) used() (u used, err error) {
+	u.at = time.Now()
+	u.datagrams, u.bytes = c.net.Datagrams()
+	if u.watch, err = cpuTimes(c.watch); err == nil {
+		u.job, err = cpuTimes(c.job)
+	}
+	return u, err
+}
+
+func cpuTimes(pids []int) (sum time.Duration, err error) {
+	for _, pid := range pids {
+		t, err := cpuTime(pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += t
+	}
+	return sum, nil
+}
+
+// usage is what the job uses per second in the middle of the time that it
+// takes, about. It waits that long.
+func (w *Work) usage(n *netns.Net, about time.Duration) error {
+	time.Sleep(about / 4)
+	c, err := findCrew(n)
+	if err != nil {
+		return err
+	}
+	from, err := c.used()
+	if err != nil {
+		return err
+	}
+	to := from
+	for to.at.Sub(from.at) < about/2 {
+		time.Sleep(about / 20)
+		next, err := c.used()
+		if err != nil {
+			break // it was faster
+		}
+		to = next
+	}
+	if to.at == from.at {
+		return errors.New("it ended early: give a longer -time")
+	}
+	to.since(from, w)
+	return nil
 }
 
 // since puts what was used from one moment to another into w, per second.
-func (u used) since(from used, w *Work) error {
-	if u.processes != hosts || from.processes != hosts {
-		return fmt.Errorf("%w: %d and then %d processes of the job were there: give a longer -time", errRun, from.processes, u.processes)
-	}
+func (u used) since(from used, w *Work) {
 	s := u.at.Sub(from.at).Seconds()
 	w.WatchCPU, w.JobCPU = (u.watch-from.watch).Seconds()/s, (u.job-from.job).Seconds()/s
 	w.Datagrams, w.Bytes = float64(u.datagrams-from.datagrams)/s, float64(u.bytes-from.bytes)/s
-	return nil
 }

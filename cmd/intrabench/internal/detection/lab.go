@@ -250,18 +250,8 @@ func (l *Lab) Work(ctx context.Context, passes, rarer int, about time.Duration) 
 		return w, err
 	}
 	if about > 0 {
-		time.Sleep(about / 4)
-		before, err := use(l.net)
-		if err != nil {
+		if err := w.usage(l.net, about); err != nil {
 			return w, errors.Join(errRun, err)
-		}
-		time.Sleep(about / 2)
-		after, err := use(l.net)
-		if err != nil {
-			return w, errors.Join(errRun, err)
-		}
-		if err := after.since(before, &w); err != nil {
-			return w, err
 		}
 	}
 	rep, err := r.end(ctx, 0)
