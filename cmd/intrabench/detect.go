@@ -19,7 +19,7 @@ import (
 func runDetect(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("detect")
 	var o detection.Options
-	fs.IntVar(&o.Rounds, "rounds", 10, "how often each loss happens, in turn")
+	fs.IntVar(&o.Rounds, "rounds", 10, "how often each loss happens, in turn; 0: nothing is lost")
 	fs.IntVar(&o.Runs, "runs", 5, "how often the job runs without a loss, each way in turn; 0: it does not")
 	fs.DurationVar(&o.Time, "time", 5*time.Second, "about how long such a run takes")
 	fs.IntVar(&o.Rarer, "rarer", 10, "how many `times` rarer beats are in the runs to compare with, 2 to 20")
@@ -29,8 +29,10 @@ func runDetect(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	switch {
-	case o.Rounds < 1 || o.Runs < 0 || o.Time <= 0:
-		return errors.New("-rounds and -time must be positive, -runs not negative")
+	case o.Rounds < 0 || o.Runs < 0 || o.Time <= 0:
+		return errors.New("-rounds and -runs must not be negative, -time must be positive")
+	case o.Rounds+o.Runs == 0:
+		return errors.New("-rounds 0 and -runs 0: there is nothing to measure")
 	case o.Rarer < 2 || o.Rarer > 20: // nodes wait 10 s for their first lease
 		return fmt.Errorf("-rarer %d: want 2 to 20", o.Rarer)
 	}

@@ -63,6 +63,10 @@ func TestMeasureAlternates(t *testing.T) {
 	m, err = Measure(t.Context(), new(made), Options{Rounds: 1})
 	require.NoError(t, err)
 	require.Nil(t, m.Cost)
+	m, err = Measure(t.Context(), new(made), Options{Runs: 1, Rarer: 2, Time: time.Second})
+	require.NoError(t, err)
+	require.Empty(t, m.Losses)
+	require.NotNil(t, m.Cost)
 }
 
 func TestTable(t *testing.T) {

@@ -89,7 +89,10 @@ var errRun = errors.New("a run that cannot be used")
 
 // Measure measures everything that is asked for.
 func Measure(ctx context.Context, lab Runner, o Options) (*Measurement, error) {
-	m := &Measurement{Losses: make([]Loss, kinds)}
+	m := &Measurement{Losses: []Loss{}}
+	if o.Rounds > 0 {
+		m.Losses = make([]Loss, kinds)
+	}
 	for round := range o.Rounds {
 		o.tell("round %d of %d: losses", round+1, o.Rounds)
 		for i := range kinds {
@@ -104,8 +107,8 @@ func Measure(ctx context.Context, lab Runner, o Options) (*Measurement, error) {
 			m.Losses[k].Seconds = append(m.Losses[k].Seconds, s)
 		}
 	}
-	for k := range kinds {
-		m.Losses[k].Loss, m.Losses[k].Spread = k.String(), spread.Of(m.Losses[k].Seconds)
+	for k := range m.Losses {
+		m.Losses[k].Loss, m.Losses[k].Spread = Kind(k).String(), spread.Of(m.Losses[k].Seconds)
 	}
 	var err error
 	if o.Runs > 0 {
@@ -121,7 +124,7 @@ func (o *Options) tell(format string, args ...any) {
 }
 
 // somePasses are enough to find out how long a pass takes.
-const somePasses = 300
+const somePasses = 50
 
 // cost runs the job in both ways in turn.
 func (o *Options) cost(ctx context.Context, lab Runner) (*Cost, error) {

@@ -17,11 +17,16 @@ type Outcome struct {
 
 var dotTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/detection.dot")
 
-// elements of the vector of each rank: 4 MiB.
-const elements = 1 << 19
+// elements of the vector of each rank, 4 MiB, and how often it is gone through
+// in a pass: long enough for the processors to count, not how long messages
+// take between processes that share them.
+const (
+	elements = 1 << 19
+	repeat   = 16
+)
 
-// Program is the job that is measured: in each pass an inner product, shared by
-// the replicas of a rank, is added up over all ranks. After 0 passes it does
+// Program is the job that is measured: in each pass inner products, shared by
+// the replicas of a rank, are added up over all ranks. After 0 passes it does
 // not end by itself.
 func Program(p *intra.Process, passes int) (Outcome, error) {
 	x := make([]float64, elements)
@@ -38,7 +43,11 @@ func Program(p *intra.Process, passes int) (Outcome, error) {
 		s := p.Section()
 		for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
 			cell, region := intra.Reduce(s, "part", &part, func(a, b float64) float64 { return a + b })
-			s.Launch(dotTask, func() { *cell = kernels.Dot(x[lo:hi], x[lo:hi]) }, intra.In("x", x[lo:hi]), region)
+			s.Launch(dotTask, func() {
+				for range repeat {
+					*cell += kernels.Dot(x[lo:hi], x[lo:hi])
+				}
+			}, intra.In("x", x[lo:hi]), region)
 		}
 		if err := s.End(); err != nil {
 			return o, err

@@ -11,13 +11,15 @@ import (
 // Table writes what was found as text.
 func (m *Measurement) Table(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "a job of %d ranks with %d replicas on %d hosts; from the loss until every survivor had handled it\n", ranks, replicas, hosts)
-	fmt.Fprintf(w, "loss\tmedian\tlongest\ttimes\n")
+	fmt.Fprintf(w, "a job of %d ranks with %d replicas on %d hosts\n", ranks, replicas, hosts)
+	if len(m.Losses) > 0 {
+		fmt.Fprintf(w, "\nuntil every survivor had handled it\tmedian\tlongest\ttimes\n")
+	}
 	for _, l := range m.Losses {
 		fmt.Fprintf(w, "%s\t%.1f ms\t%.1f ms\t%d\n", l.Loss, l.Spread.Median*1e3, l.Spread.Max*1e3, len(l.Seconds))
 	}
 	if c := m.Cost; c != nil {
-		fmt.Fprintf(w, "\nthe same job without a loss, %d passes, median [quartiles]\tbeats as they are\t%d times rarer\n", c.Passes, c.Rarer)
+		fmt.Fprintf(w, "\nwithout a loss, %d passes, median [quartiles]\tbeats as they are\t%d times rarer\n", c.Passes, c.Rarer)
 		for _, row := range []struct {
 			name, format string
 			of           func(Work) float64
