@@ -159,7 +159,7 @@ func TestHPCCGOnATreeOfHosts(t *testing.T) {
 			}
 		}
 	}
-	code, got, stderr, rep := onHosts(t, n, 1, "-degrees 2,2,2,1 -fanout 2", problem, kill)
+	code, got, stderr, rep := onHosts(t, n, 1, "-degrees 1,2,2,2 -fanout 2", problem, kill)
 	require.Zero(t, code, stderr)
 	require.Equal(t, hash, got, stderr)
 	require.Contains(t, stderr, fmt.Sprintf("%s starts %s\n", n.Hosts[5].Name, n.Hosts[6].Name), "three levels")

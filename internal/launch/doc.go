@@ -19,8 +19,8 @@
 // 32, and they the others, with the same command and with the secret on its
 // standard input. Nothing else goes along it: every agent has a connection of
 // its own to the head, since a relay would take the hosts below it along when it
-// is lost. That costs the head a socket and 64 KiB a host, and 20 datagrams a
-// second each way, about 100 bytes each.
+// is lost. With 64 hosts that costs the head 25 MB of memory and, for 1280 beats a
+// second each way of about 90 bytes, 4 % of a core.
 //
 // On three or more hosts the head acts only on what is kept on two of them
 // (record.go). When it is lost all agents turn to the one of them that the
