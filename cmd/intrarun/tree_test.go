@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/launch"
 )
 
 // Seven hosts, each of which starts two others: intrarun starts 0 and 3, host 0
@@ -141,4 +145,81 @@ func TestAgentsThatCannotStart(t *testing.T) {
 			c.requireEmpty()
 		})
 	}
+}
+
+// With INTRA_TREE=N a job runs on N hosts as it would for a user, and the test
+// tells how long its start took and what it costs its head.
+func TestManyHosts(t *testing.T) {
+	text := os.Getenv("INTRA_TREE")
+	if text == "" {
+		t.Skip("set INTRA_TREE to a number of hosts, such as 40: each takes three processes")
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, "INTRA_TREE")
+	c := newCluster(t, n)
+	c.introduce()
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	marks, goOn := filepath.Join(t.TempDir(), "pids"), filepath.Join(t.TempDir(), "go")
+	began := time.Now()
+	cmd, wait := c.start(c.list(1, all...), fmt.Sprintf("-v -n %d -r 1", n), steps("join", "mark:"+marks, "await:"+goOn, "finish")...)
+	pids(t, marks, n)
+	joined := time.Since(began)
+	byHead := 0
+	for i := range n {
+		if parent(t, c.agent(i)) == cmd.Process.Pid {
+			byHead++
+		}
+	}
+	require.Equal(t, min(n, launch.DefaultFanout), byHead)
+	const seconds = 5
+	before := ticks(t, cmd.Process.Pid)
+	time.Sleep(seconds * time.Second)
+	cost := ticks(t, cmd.Process.Pid) - before
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	r := wait()
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Empty(t, r.failures(), r.stderr)
+	c.requireEmpty()
+	t.Logf("%d hosts, %d of them started by the head; all had joined after %v; the head takes %.1f %% of a core", n, byHead, joined.Round(time.Millisecond), float64(cost)/seconds)
+}
+
+// introduce tells all hosts the addresses of all others: the kernel keeps no more
+// than 1024 that it has found out, in all namespaces.
+func (c *cluster) introduce() {
+	hardware := make([]string, len(c.Hosts))
+	for i, h := range c.Hosts {
+		out, err := h.Command("cat", "/sys/class/net/eth0/address").Output()
+		require.NoError(c.t, err)
+		hardware[i] = strings.TrimSpace(string(out))
+	}
+	for i, h := range c.Hosts {
+		var lines strings.Builder
+		for k, other := range c.Hosts {
+			if k != i {
+				fmt.Fprintf(&lines, "neigh replace %v lladdr %s nud permanent dev eth0\n", other.Addr, hardware[k])
+			}
+		}
+		ip := h.Command("ip", "-batch", "-")
+		ip.Stdin = strings.NewReader(lines.String())
+		out, err := ip.CombinedOutput()
+		require.NoError(c.t, err, string(out))
+	}
+}
+
+// ticks is how much processor time a process has taken, in units of 10 ms.
+func ticks(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	const user, system, state = 14, 15, 3 // numbered from 1; proc(5)
+	fields := strings.Fields(rest)
+	u, err := strconv.Atoi(fields[user-state])
+	require.NoError(t, err)
+	s, err := strconv.Atoi(fields[system-state])
+	require.NoError(t, err)
+	return u + s
 }
