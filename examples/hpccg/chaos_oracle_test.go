@@ -31,7 +31,8 @@ type done struct {
 	succeeded bool
 }
 
-// deciders are the hosts that keep the head's decisions: the first ones.
+// deciders are the hosts that keep the head's decisions in the beginning: the
+// first ones. The fourth is among them only after one of these was lost.
 const deciders = 3
 
 // undecided reports whether a head may have found itself without a majority of
@@ -56,7 +57,7 @@ func (d *done) unreachable(host int) bool {
 	if d.hosts[host] || d.cut(0, host) || host == 0 && d.pauses > bearable {
 		return true
 	}
-	for head := range deciders {
+	for head := range chaosHosts { // the fourth takes the place of one of the others
 		if d.succeeded && d.cut(head, host) {
 			return true
 		}

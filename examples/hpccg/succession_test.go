@@ -94,6 +94,67 @@ func loseHead(t *testing.T, net *netns.Net, after time.Duration, lose func() err
 	return true
 }
 
+// Two hosts that keep the head's decisions are lost, each when the place of the
+// one before has been taken, and then the head's.
+func TestLossesOneAfterTheOther(t *testing.T) {
+	net := netns.Test(t, 5)
+	for iters := 600; ; iters *= 2 {
+		require.Less(t, iters, 40000, "the job has always ended before the last loss")
+		problem := strings.Fields(fmt.Sprintf("-nx 20 -ny 20 -nz 20 -iters %d -json", iters))
+		code, want, stderr, _ := onHosts(t, net, 1, "-n 2 -r 1", strings.Join(problem[:len(problem)-1], " "), nil)
+		require.Zero(t, code, stderr)
+		if loseThree(t, net, problem, want) {
+			return
+		}
+	}
+}
+
+// loseThree loses hosts 1, 2 and 0. It returns false if the job has ended
+// before.
+func loseThree(t *testing.T, net *netns.Net, problem []string, want string) bool {
+	dir := t.TempDir()
+	var hosts []string
+	for _, h := range net.Hosts {
+		hosts = append(hosts, h.Name+":2")
+	}
+	cmd := net.Hosts[0].Command(bin.intrarun, append([]string{"-v", "-rsh", "ip netns exec {host}", "-hosts", strings.Join(hosts, ","),
+		"-report", "report.json", "-n", "2", "-r", "5", bin.hpccg}, problem...)...)
+	var stdout bytes.Buffer
+	w := &watched{text: "all have joined", seen: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr, cmd.Dir = &stdout, w, dir
+	require.NoError(t, cmd.Start())
+	<-w.seen
+	for _, host := range []int{1, 2} {
+		changes := strings.Count(w.String(), "the decisions of the head are kept on ")
+		require.NoError(t, net.Hosts[host].Kill())
+		require.Eventually(t, func() bool {
+			text := w.String()
+			return strings.Count(text, "the decisions of the head are kept on ") > changes || strings.Contains(text, "all have finished")
+		}, time.Minute, time.Millisecond, "%s", w)
+	}
+	require.NoError(t, net.Hosts[0].Kill())
+	_ = cmd.Wait() // it is killed
+	read := func(suffix string) string { return successor(dir, cmd.Process.Pid, suffix) }
+	require.Eventually(t, func() bool {
+		left := 0
+		for _, h := range net.Hosts {
+			all, err := h.Processes()
+			require.NoError(t, err)
+			left += len(all)
+		}
+		return left == 0
+	}, patience, 20*time.Millisecond, "something is left: %s", read(".err"))
+	if strings.Contains(w.String(), "all have finished") {
+		return false
+	}
+	require.Contains(t, read(".err"), " is the head now, in place of that on "+net.Hosts[0].Name, "%s", w)
+	require.Contains(t, read(".err"), "intrarun: exit code 0\n")
+	r := jobRun{stdout: read(".out")}
+	_, hash := r.sum(t)
+	require.Equal(t, want, hash)
+	return true
+}
+
 // successor reads what the successor of the head has written.
 func successor(dir string, head int, suffix string) string {
 	b, _ := os.ReadFile(filepath.Join(dir, fmt.Sprintf("intrarun-%d%s", head, suffix)))
