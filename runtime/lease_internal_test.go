@@ -32,6 +32,8 @@ func (l *landlord) Leased(ctx context.Context) error {
 	}
 }
 
+func (l *landlord) Stats(job.Stats) {}
+
 func (l *landlord) Finish(job.Stats) error {
 	l.finished = true
 	return errors.New("that is all")
@@ -74,7 +76,11 @@ func TestEffectsWaitForTheLease(t *testing.T) {
 				var done bool
 				ended := make(chan error, 1)
 				go func() { ended <- effect(e, func() { done = true }) }()
-				<-h.asked
+				select {
+				case <-h.asked:
+				case err := <-ended:
+					require.Fail(t, "nobody was asked", "done: %v, %v", done, err)
+				}
 				if lost {
 					cancel(errors.New("declared dead"))
 					require.ErrorContains(t, <-ended, "declared dead")
