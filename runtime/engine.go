@@ -159,6 +159,8 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 		sig.Add(l.task.name, l.regions)
 		update.Aliased(l.regions)
 		l.known, l.bytes = e.stats.of(l.task), update.Size(l.regions)
+		l.times = l.known.timesOf(l)
+		l.times.Transfer = e.delivery(l)
 	}
 	s.crew.size = e.crewSize(s)
 	policy := s.policy
@@ -180,6 +182,7 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 	return e.machine.Enter(section.Entry{
 		Policy: policy, Tasks: len(s.tasks), Signature: sig.Sum(),
 		Patience: func(t int) time.Duration { return e.patience(&s.tasks[t]) },
+		Times:    func(t int) *section.Times { return s.tasks[t].times },
 	}, e.now())
 }
 
@@ -192,11 +195,15 @@ func (e *engine) patience(l *launched) time.Duration {
 	if l.known.average == 0 {
 		return unknown
 	}
-	transfer := e.bandwidth.time(l.bytes)
-	if transfer == 0 {
-		transfer = time.Duration(l.bytes) // as over a link of 1 GB/s
+	return 2*(l.known.average+l.times.Transfer*time.Duration(len(e.workers))) + slack
+}
+
+// delivery is how long the update of a task is under way, roughly.
+func (e *engine) delivery(l *launched) time.Duration {
+	if t := e.bandwidth.time(l.bytes); t > 0 {
+		return t
 	}
-	return 2*(l.known.average+transfer*time.Duration(len(e.workers))) + slack
+	return time.Duration(l.bytes) // as over a link of 1 GB/s
 }
 
 // perform carries out what a received frame led to, under the lock.

@@ -3,6 +3,7 @@ package intra
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
@@ -116,7 +117,7 @@ func (r *receiver) parse(h *transport.Header) (update.Message, section.Update, b
 		return m, section.Update{}, false
 	}
 	return m, section.Update{Peer: r.from.Replica, Section: m.Section, Task: m.Task, Tasks: m.Tasks,
-		Signature: m.Signature, Size: int64(h.Size)}, true
+		Signature: m.Signature, Size: int64(h.Size), At: time.Duration(m.At), Came: r.e.now()}, true
 }
 
 // End implements transport.Receiver.

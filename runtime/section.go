@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/update"
 )
@@ -46,8 +47,9 @@ type launched struct {
 	at      string     // place of the section in the user's source, if that is known
 	pcs     [3]uintptr // of the launch
 
-	known *known // what this process knows of tasks of this type; set by enter
-	bytes int    // of its update; set by enter
+	known *known         // what this process knows of tasks of this type; set by enter
+	times *section.Times // and of those that take as long as this one; set by enter
+	bytes int            // of its update; set by enter
 }
 
 // Section opens a section. All its tasks are launched before End. An error in

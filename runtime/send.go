@@ -42,13 +42,17 @@ func (e *engine) parcel(m update.Message) *transport.Frame {
 // started right after another one goes with the update of that.
 func (w *worker) frames(s *Section, acts []section.Action) {
 	e := w.e
+	if len(acts) == 0 {
+		return
+	}
+	now := e.now()
 	for _, a := range acts {
 		link := e.peers[a.Peer]
 		if link == nil || a.Kind == section.Claim && w.claimWith(link, a.Task) {
 			continue
 		}
 		m := update.Message{Kind: update.KindClaim, Section: e.machine.Number(), Task: a.Task,
-			Tasks: len(s.tasks), Signature: e.machine.Signature()}
+			Tasks: len(s.tasks), Signature: e.machine.Signature(), At: int64(now)}
 		if a.Kind == section.Send {
 			m.Kind = update.KindUpdate
 		}
@@ -72,7 +76,7 @@ func (w *worker) entered(s *Section) {
 	for _, link := range w.e.peers {
 		if link != nil {
 			w.out = append(w.out, outgoing{link: link, frame: w.e.parcel(update.Message{Kind: update.KindEntered,
-				Section: w.e.machine.Number(), Tasks: len(s.tasks), Signature: w.e.machine.Signature()})})
+				Section: w.e.machine.Number(), Tasks: len(s.tasks), Signature: w.e.machine.Signature(), At: int64(w.e.now())})})
 		}
 	}
 }

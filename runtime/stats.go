@@ -2,9 +2,11 @@ package intra
 
 import (
 	"maps"
+	"math/bits"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/section"
 )
 
 // stats counts what a process does, for the report.
@@ -18,7 +20,26 @@ type stats struct {
 // known is what a process knows of a type of task.
 type known struct {
 	job.TaskStats
-	average time.Duration // of a body run here, for claims
+	average time.Duration          // of a body run here, for claims
+	times   map[int]*section.Times // by the memory that a task names, as a power of two
+}
+
+// timesOf is what is known of how long tasks like l take.
+func (k *known) timesOf(l *launched) *section.Times {
+	size := 0
+	for i := range l.regions {
+		size += len(l.regions[i].Mem)
+	}
+	size = bits.Len(uint(size))
+	t := k.times[size]
+	if t == nil {
+		if k.times == nil {
+			k.times = make(map[int]*section.Times)
+		}
+		t = new(section.Times)
+		k.times[size] = t
+	}
+	return t
 }
 
 func newStats() stats { return stats{types: make(map[*Task]*known)} }

@@ -154,6 +154,7 @@ func (w *worker) run(s *Section, task int) {
 	spent := to - from
 	e.stats.ran(l.known, spent)
 	l.known.average = average(l.known.average, spent)
+	l.times.Took(e.setup.Self.Replica, spent)
 	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
 	w.frames(s, e.machine.Ran(task))
 	w.commit(&lent)

@@ -9,6 +9,9 @@ type View interface {
 	Expected(t int) bool
 	// Gone: replica i is dead, finished, or known to be past the section.
 	Gone(i int) bool
+	// Sooner: the peers that are at work will have run so many tasks like t,
+	// which are all that are open, before this replica could have run one.
+	Sooner(t, open int) bool
 }
 
 // Shape is what all replicas agree on: n tasks, r replicas at the start.
@@ -19,8 +22,27 @@ type Shape struct {
 }
 
 // Next returns the task that replica me should run now. None means that every
-// task which is still to do is expected from a peer, or that none is left.
+// task which is still to do is expected from a peer or better left to one, or
+// that none is left.
 func Next(s Shape, me int, v View) (task int, ok bool) {
+	task, ok = next(s, me, v)
+	if ok && s.Policy == Adaptive && s.Replicas > 1 && v.Sooner(task, open(s, v)) {
+		return 0, false
+	}
+	return task, ok
+}
+
+// open counts the tasks that nobody has started.
+func open(s Shape, v View) (n int) {
+	for t := range s.Tasks {
+		if v.Todo(t) && !v.Expected(t) {
+			n++
+		}
+	}
+	return n
+}
+
+func next(s Shape, me int, v View) (task int, ok bool) {
 	lo, hi := Block(s.Tasks, s.Replicas, me)
 	if s.Policy == Replicate {
 		lo, hi = 0, s.Tasks

@@ -43,11 +43,14 @@ func TestBlocks(t *testing.T) {
 type knowledge struct {
 	done, expected map[int]bool
 	gone           map[int]bool
+	slow           int // the peers are sooner with so many tasks
 }
 
 func (k knowledge) Todo(t int) bool     { return !k.done[t] }
 func (k knowledge) Expected(t int) bool { return k.expected[t] }
 func (k knowledge) Gone(i int) bool     { return k.gone[i] }
+
+func (k knowledge) Sooner(_, open int) bool { return open <= k.slow }
 
 func set(members ...int) map[int]bool {
 	s := make(map[int]bool)
@@ -75,6 +78,12 @@ func TestNext(t *testing.T) {
 			knowledge{done: set(0, 1, 2, 3)}, 8},
 		{"all claimed: wait", sched.Shape{Policy: sched.Adaptive, Tasks: 2, Replicas: 2}, 0,
 			knowledge{done: set(0), expected: set(1)}, none},
+		{"the last is left to a faster one", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2}, 1,
+			knowledge{done: set(0, 1, 4, 5, 6), expected: set(2, 3), slow: 1}, none},
+		{"but not the last but one", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2}, 1,
+			knowledge{done: set(0, 1, 4, 5), expected: set(2, 3), slow: 1}, 6},
+		{"nor with a static schedule", sched.Shape{Policy: sched.Static, Tasks: 8, Replicas: 2}, 1,
+			knowledge{done: set(0, 1, 4, 5, 6), expected: set(2, 3), slow: 1}, 7},
 		{"static waits for the owner", sched.Shape{Policy: sched.Static, Tasks: 8, Replicas: 2}, 0,
 			knowledge{done: set(0, 1, 2, 3), expected: set(4, 5, 6, 7)}, none},
 		{"static takes over from the dead", sched.Shape{Policy: sched.Static, Tasks: 8, Replicas: 2}, 0,

@@ -31,18 +31,26 @@ type Message struct {
 	Signature uint64 // of the section, or of all sections (KindBye)
 	Deaths    uint64 // of this rank, KindOnceQuery and KindOnceNone
 	Next      int    // KindUpdate: 1 + the task that its sender starts now, a claim; 0 = none
+	At        int64  // KindUpdate, KindClaim, KindEntered: nanoseconds by the sender's clock, which means nothing elsewhere
 }
+
+// timed frames say when they were made.
+func (k Kind) timed() bool { return k == KindUpdate || k == KindClaim || k == KindEntered }
 
 // ErrMessage marks a frame that no replica of ours sends.
 var ErrMessage = errors.New("malformed section frame")
 
 // Header puts m into a frame header.
 func (m Message) Header(incarnation uint32) transport.Header {
+	further := m.Deaths
+	if m.Kind.timed() {
+		further = uint64(m.At)
+	}
 	return transport.Header{
 		Channel:     transport.ChannelSection,
 		Kind:        uint8(m.Kind),
 		Incarnation: incarnation,
-		Args:        [6]uint64{m.Section, uint64(m.Task), uint64(m.Tasks), m.Signature, m.Deaths, uint64(m.Next)},
+		Args:        [6]uint64{m.Section, uint64(m.Task), uint64(m.Tasks), m.Signature, further, uint64(m.Next)},
 	}
 }
 
@@ -57,15 +65,21 @@ func ParseMessage(h *transport.Header) (Message, error) {
 		Task:      int(h.Args[1]),
 		Tasks:     int(h.Args[2]),
 		Signature: h.Args[3],
-		Deaths:    h.Args[4],
 		Next:      int(h.Args[5]),
 	}
-	const most = 1 << 40
+	if m.Kind.timed() {
+		m.At = int64(h.Args[4])
+	} else {
+		m.Deaths = h.Args[4]
+	}
+	const most, latest = 1 << 40, 1 << 62
 	switch {
 	case h.Channel != transport.ChannelSection || m.Kind < KindUpdate || m.Kind > KindEntered:
 		return m, fmt.Errorf("%w: channel %d, kind %d", ErrMessage, h.Channel, h.Kind)
 	case h.Args[1] > most || h.Args[2] > most || (m.Kind <= KindClaim && m.Task >= m.Tasks):
 		return m, fmt.Errorf("%w: task %d of %d", ErrMessage, h.Args[1], h.Args[2])
+	case m.At < 0 || m.At > latest:
+		return m, fmt.Errorf("%w: made at %d", ErrMessage, h.Args[4])
 	case h.Args[5] > most || (m.Kind == KindUpdate && m.Next > m.Tasks):
 		return m, fmt.Errorf("%w: claim of task %d of %d", ErrMessage, m.Next-1, h.Args[2])
 	}

@@ -19,6 +19,8 @@ type cluster struct {
 	tasks    []int          // in each section
 	cores    int            // of each replica
 	inPlace  bool           // receive into place
+	timed    bool           // replicas know how long the others take
+	held     int            // how often one left tasks to others
 	inbox    int64
 	nodes    []*node
 	links    [][]*wire // from, to
@@ -62,6 +64,7 @@ type node struct {
 	dead     bool
 	finished bool
 	inside   bool
+	times    Times
 	handled  int // of the head's verdicts
 	ran      int
 	err      error
@@ -248,8 +251,14 @@ func (n *node) enter() {
 	if policy == sched.Adaptive && n.c.rng.IntN(4) == 0 {
 		policy = sched.Replicate // a decision of this replica alone
 	}
-	acts, err := n.m.Enter(Entry{Policy: policy, Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1,
-		Patience: func(int) time.Duration { return 5 * time.Millisecond }}, n.c.now)
+	patience := 5 * time.Millisecond
+	e := Entry{Policy: policy, Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1,
+		Patience: func(int) time.Duration { return patience }}
+	if n.c.timed {
+		patience *= 10
+		e.Times = func(int) *Times { return &n.times }
+	}
+	acts, err := n.m.Enter(e, n.c.now)
 	n.err = err
 	n.perform(acts)
 	if policy == sched.Replicate {
@@ -262,6 +271,9 @@ func (n *node) enter() {
 // next returns the move that the protocol wants, nil if it waits for a peer.
 func (n *node) next() func() {
 	step, acts := n.m.Next(n.c.now)
+	if n.m.held > 0 {
+		n.c.held++
+	}
 	switch step.Kind {
 	case Done:
 		return func() { n.m.Leave(); n.inside = false }
@@ -287,6 +299,8 @@ func (n *node) work(i int) {
 	t := n.running[i].task
 	n.running = slices.Delete(n.running, i, i+1)
 	n.ran++
+	// Times that have nothing to do with the truth: they may cost time only.
+	n.times.Took(n.id, time.Duration(n.c.rng.IntN(2)*200+1)*time.Millisecond)
 	step(n.task(t), n.m.Number())
 	n.perform(n.m.Ran(t))
 }
@@ -308,6 +322,7 @@ func (n *node) perform(acts []Action) {
 
 func (n *node) post(to int, f frame) {
 	if to != n.id && !n.dead {
+		f.update.At = n.c.now
 		n.c.links[n.id][to].frames = append(n.c.links[n.id][to].frames, f)
 	}
 }
@@ -344,6 +359,7 @@ func (n *node) torn(f *frame, w *wire) {
 // deliver hands over the next word or frame of a link.
 func (n *node) deliver(from int, w *wire) {
 	f := &w.frames[0]
+	f.update.Came = n.c.now
 	pop := func() { w.frames, w.inside = w.frames[1:], 0 }
 	var err error
 	switch {

@@ -1,5 +1,7 @@
 package section
 
+import "time"
+
 // inbox keeps frames about sections that this replica has not entered. It is
 // bounded per peer: updates are soft state, and what does not fit is skipped,
 // since this replica can compute the task.
@@ -16,6 +18,7 @@ type early struct {
 	task  int
 	tasks int
 	sig   uint64
+	at    time.Duration // by the clock of the peer
 	size  int64
 	token any
 	claim bool // not an update but a claim

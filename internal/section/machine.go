@@ -22,9 +22,12 @@ type Machine struct {
 	left     int // tasks neither run nor received
 	met      bool
 	patience func(task int) time.Duration
-	now      time.Duration // of the last event that had a time
-	chain    uint64        // signature of all sections entered
-	past     [256]uint64   // signatures of the last sections, for late frames
+	times    func(task int) *Times // may be nil
+	now      time.Duration         // of the last event that had a time
+	held     time.Duration         // 0, or until when open tasks are left to a peer
+	free     []worker              // scratch of sooner
+	chain    uint64                // signature of all sections entered
+	past     [256]uint64           // signatures of the last sections, for late frames
 	inbox    inbox
 	acts     []Action
 }
@@ -36,16 +39,21 @@ type peer struct {
 	finished bool
 	sections uint64 // that it went through, once finished
 	ahead    uint64 // the highest section number any frame of it named
+	clock    clock
 }
 
 // task is one task of the open section.
 type task struct {
 	state    state
-	has      []bool          // per replica: it is known to have the task
-	claims   []time.Duration // per replica: when it claimed the task, 0 = it did not
-	skipped  []bool          // per replica: its update was discarded here
-	reserved int             // peer whose update is being received into place, -1
+	has      []bool  // per replica: it is known to have the task
+	claims   []claim // per replica
+	skipped  []bool  // per replica: its update was discarded here
+	reserved int     // peer whose update is being received into place, -1
 }
+
+// claim is when a peer claimed a task: since by the clock here, 0 if it did
+// not; at by its own, 0 if that is not known.
+type claim struct{ since, at time.Duration }
 
 // state of a task at this replica.
 type state uint8
@@ -147,8 +155,12 @@ type Entry struct {
 	Policy    sched.Policy
 	Tasks     int
 	Signature uint64
-	// Patience is how long a claim of a task delays this replica.
+	// Patience is how long a claim of a task delays this replica, if its
+	// peer is not known to be slower.
 	Patience func(task int) time.Duration
+	// Times returns what is known of the type of a task, and is told more. If
+	// it is nil, nothing is known.
+	Times func(task int) *Times
 }
 
 // Enter opens the next section and takes in the updates and claims that came
@@ -158,6 +170,7 @@ func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 	m.open, m.met = true, false
 	m.shape = sched.Shape{Policy: e.Policy, Tasks: e.Tasks, Replicas: len(m.peers)}
 	m.sig, m.left, m.patience = e.Signature, e.Tasks, e.Patience
+	m.times = e.Times
 	m.past[m.number%uint64(len(m.past))] = e.Signature
 	m.chain = m.chain*0x9e3779b97f4a7c15 + e.Signature + uint64(e.Tasks)
 	m.resize(e.Tasks)
@@ -171,9 +184,9 @@ func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 			return m.acts, err
 		}
 		if f.claim {
-			m.claimed(f.peer, f.task)
+			m.claimed(f.peer, f.task, claim{since: m.now, at: f.at})
 		} else {
-			m.arrived(f.peer, f.task, f.token)
+			m.arrived(f.peer, f.task, f.at, f.token)
 		}
 	}
 	return m.acts, nil
@@ -187,7 +200,7 @@ func (m *Machine) begin(now time.Duration) {
 func (m *Machine) resize(n int) {
 	r := len(m.peers)
 	for len(m.tasks) < n {
-		m.tasks = append(m.tasks, task{has: make([]bool, r), claims: make([]time.Duration, r), skipped: make([]bool, r)})
+		m.tasks = append(m.tasks, task{has: make([]bool, r), claims: make([]claim, r), skipped: make([]bool, r)})
 	}
 	for i := range m.tasks[:n] {
 		t := &m.tasks[i]
@@ -230,12 +243,18 @@ func (v view) Expected(t int) bool {
 		owner := sched.Owner(v.shape.Tasks, v.shape.Replicas, t)
 		return owner != v.me && !v.gone(owner) && !tk.skipped[owner] && !v.inbox.skipped(owner, v.number)
 	}
-	for p, since := range tk.claims {
-		if since > 0 && !v.gone(p) && since+v.patience(t) > v.now {
+	for p := range tk.claims {
+		if v.believed(t, p) && !v.slower(t, p) {
 			return true
 		}
 	}
 	return false
+}
+
+// Sooner notes until when this replica leaves the open tasks to its peers.
+func (v view) Sooner(t, open int) (ok bool) {
+	v.held, ok = v.sooner(t, open)
+	return ok
 }
 
 // gone: nothing more about the open section will come from p. Frames are in
@@ -270,6 +289,7 @@ func (m *Machine) Next(now time.Duration) (Step, []Action) {
 	if m.left == 0 {
 		return Step{Kind: Done}, nil
 	}
+	m.held = 0
 	t, ok := sched.Next(m.shape, m.me, view{m})
 	if !ok {
 		return Step{Kind: Wait, Until: m.nextExpiry()}, nil
@@ -281,21 +301,21 @@ func (m *Machine) Next(now time.Duration) (Step, []Action) {
 	return Step{Kind: Run, Task: t}, m.acts
 }
 
-// nextExpiry returns when the first claim that delays this replica ends.
+// nextExpiry returns when the first claim ends that delays this replica.
 func (m *Machine) nextExpiry() time.Duration {
 	if m.shape.Policy == sched.Static {
 		return 0
 	}
-	var first time.Duration
+	first := m.held
 	for i := range m.tasks[:m.shape.Tasks] {
 		t := &m.tasks[i]
 		if t.state != todo || t.reserved >= 0 {
 			continue
 		}
 		var last time.Duration // the task is free when its last claim ends
-		for p, since := range t.claims {
-			if since > 0 && !m.gone(p) {
-				last = max(last, since+m.patience(i))
+		for p := range t.claims {
+			if m.believed(i, p) {
+				last = max(last, m.until(i, p))
 			}
 		}
 		if last > 0 && (first == 0 || last < first) {

@@ -13,6 +13,9 @@ type Update struct {
 	Tasks     int
 	Signature uint64
 	Size      int64
+	// At is when the frame was made, by the clock of the peer, and Came when it
+	// was seen, by the clock here; 0: not known.
+	At, Came time.Duration
 }
 
 // Place says where the payload of an announced update goes.
@@ -30,7 +33,7 @@ const (
 // until Arrive or Torn the task is not run here, no other copy of it is
 // accepted, and the section is not left.
 func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
-	m.note(u.Peer, u.Section)
+	m.note(u)
 	switch {
 	case m.peers[u.Peer].dead, u.Section < m.number:
 		return Discard, m.late(u)
@@ -59,10 +62,11 @@ func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
 // received into place.
 func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 	m.begin(m.now)
-	m.note(u.Peer, u.Section)
+	m.note(u)
 	switch {
 	case placed:
 		m.met = true
+		m.took(u.Peer, u.Task, u.At)
 		t := &m.tasks[u.Task]
 		t.reserved = -1
 		t.state = received
@@ -73,7 +77,7 @@ func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 		m.acts = append(m.acts, Action{Kind: Drop, Token: token})
 		return m.acts, m.late(u)
 	case !m.isOpen(u.Section):
-		if !m.inbox.put(u.Section, early{peer: u.Peer, task: u.Task, tasks: u.Tasks, sig: u.Signature, size: u.Size, token: token}) {
+		if !m.inbox.put(u.Section, early{peer: u.Peer, task: u.Task, tasks: u.Tasks, sig: u.Signature, at: u.At, size: u.Size, token: token}) {
 			m.acts = append(m.acts, Action{Kind: Drop, Token: token})
 		}
 		return m.acts, nil
@@ -81,18 +85,18 @@ func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 	if err := m.agree(u.Peer, u.Task, u.Tasks, u.Signature); err != nil {
 		return m.acts, err
 	}
-	m.arrived(u.Peer, u.Task, token)
+	m.arrived(u.Peer, u.Task, u.At, token)
 	return m.acts, nil
 }
 
 // arrived applies an update of the open section if it is still needed. A copy
 // that completes while the task runs here is discarded: the body has begun to
 // write what it would be applied to.
-func (m *Machine) arrived(p, task int, token any) {
+func (m *Machine) arrived(p, task int, at time.Duration, token any) {
 	m.met = true
+	m.took(p, task, at)
 	t := &m.tasks[task]
 	t.has[p] = true
-	t.claims[p] = 0
 	if t.state != todo || t.reserved >= 0 {
 		m.acts = append(m.acts, Action{Kind: Drop, Token: token})
 		return
@@ -109,7 +113,7 @@ func (m *Machine) Refused(u Update) {
 	case u.Section < m.number:
 	case m.isOpen(u.Section):
 		m.tasks[u.Task].has[u.Peer] = true
-		m.tasks[u.Task].claims[u.Peer] = 0
+		m.tasks[u.Task].claims[u.Peer] = claim{}
 		m.tasks[u.Task].skipped[u.Peer] = true
 	default:
 		m.inbox.skip(u.Peer, u.Section)
@@ -122,7 +126,7 @@ func (m *Machine) Refused(u Update) {
 // here also where a static schedule assigned it to the sender. Updates of
 // other tasks come as if nothing had happened.
 func (m *Machine) Lost(u Update) error {
-	m.note(u.Peer, u.Section)
+	m.note(u)
 	switch {
 	case m.peers[u.Peer].dead || u.Section < m.number:
 		return m.late(u)
@@ -147,25 +151,25 @@ func (m *Machine) Torn(u Update) {
 // from the entry if the section is not yet open.
 func (m *Machine) Claimed(u Update, now time.Duration) error {
 	m.begin(now)
-	m.note(u.Peer, u.Section)
+	m.note(u)
 	switch {
 	case m.peers[u.Peer].dead || u.Section < m.number:
 		return m.late(u)
 	case !m.isOpen(u.Section):
-		m.inbox.put(u.Section, early{peer: u.Peer, task: u.Task, tasks: u.Tasks, sig: u.Signature, claim: true})
+		m.inbox.put(u.Section, early{peer: u.Peer, task: u.Task, tasks: u.Tasks, sig: u.Signature, at: u.At, claim: true})
 		return nil
 	}
 	if err := m.agree(u.Peer, u.Task, u.Tasks, u.Signature); err != nil {
 		return err
 	}
-	m.claimed(u.Peer, u.Task)
+	m.claimed(u.Peer, u.Task, claim{since: m.peers[u.Peer].clock.here(u.At, m.now), at: u.At})
 	return nil
 }
 
 // Entered takes in that a peer has come to a section. Nothing more comes from
 // it about earlier ones.
 func (m *Machine) Entered(u Update) error {
-	m.note(u.Peer, u.Section)
+	m.note(u)
 	switch {
 	case m.peers[u.Peer].dead || u.Section < m.number:
 		return m.late(u)
@@ -175,18 +179,34 @@ func (m *Machine) Entered(u Update) error {
 	return nil
 }
 
-func (m *Machine) claimed(p, t int) {
+func (m *Machine) claimed(p, t int, c claim) {
 	m.met = true
 	if !m.tasks[t].has[p] {
-		m.tasks[t].claims[p] = max(m.now, 1)
+		c.since = max(c.since, 1)
+		m.tasks[t].claims[p] = c
 	}
+}
+
+// took ends the claim of a task whose update p has made at that time.
+func (m *Machine) took(p, t int, at time.Duration) {
+	c := &m.tasks[t].claims[p]
+	if c.at > 0 && at >= c.at {
+		if times := m.timesOf(t); times != nil {
+			times.Took(p, at-c.at)
+		}
+	}
+	*c = claim{}
 }
 
 func (m *Machine) isOpen(section uint64) bool { return m.open && section == m.number }
 
-func (m *Machine) note(p int, section uint64) {
-	m.peers[p].ahead = max(m.peers[p].ahead, section)
-	m.peers[p].heard = true
+func (m *Machine) note(u Update) {
+	p := &m.peers[u.Peer]
+	p.ahead = max(p.ahead, u.Section)
+	p.heard = true
+	if u.At > 0 && u.Came > 0 {
+		p.clock.compare(u.At, u.Came)
+	}
 }
 
 // late compares a frame about a section that was left here with what was

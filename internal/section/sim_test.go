@@ -30,6 +30,7 @@ func schedule(seed uint64) *cluster {
 	if rng.IntN(2) == 0 {
 		c.cores = 1 + rng.IntN(4)
 	}
+	c.timed = rng.IntN(2) == 0
 	c.size()
 	return c
 }
@@ -39,7 +40,7 @@ func schedule(seed uint64) *cluster {
 // every survivor ends with the bits of the serial run.
 func TestSchedules(t *testing.T) {
 	first, n := seeds.Range(t, 20_000)
-	crashes, together := 0, 0
+	crashes, together, held := 0, 0, 0
 	for seed := first; seed < first+n; seed++ {
 		c := schedule(seed)
 		require.NoError(t, c.run(), "INTRA_SEED=%d", seed)
@@ -53,10 +54,14 @@ func TestSchedules(t *testing.T) {
 		if c.most > 1 {
 			together++
 		}
+		if c.held > 0 {
+			held++
+		}
 	}
 	if n > 1000 {
 		require.Greater(t, crashes, int(n)/10, "too few crashes to mean anything")
 		require.Greater(t, together, int(n)/10, "too few replicas ran several tasks at once")
+		require.Greater(t, held, int(n)/50, "too few replicas left tasks to others")
 	}
 }
 
