@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"time"
@@ -19,8 +18,8 @@ func runSlow(ctx context.Context, args []string, out io.Writer) error {
 	var o slow.Options
 	fs.IntVar(&o.Factor, "factor", 2, "how many times as long one replica takes for a task")
 	fs.DurationVar(&o.Task, "task", time.Millisecond, "what a task takes at full speed")
-	fs.IntVar(&o.Sections, "sections", 5, "sections of each round")
-	fs.IntVar(&o.Rounds, "rounds", 15, "how often every way is measured, in turn")
+	fs.IntVar(&o.Sections, "sections", 15, "sections of each kind in each round")
+	fs.IntVar(&o.Rounds, "rounds", 15, "how many jobs are run")
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
 	if err := parse(fs, args); err != nil {
 		return err
@@ -33,9 +32,8 @@ func runSlow(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer programs.Remove()
-	run := func(ctx context.Context, w slow.Way, o slow.Options, repeat int) (got slow.Outcome, err error) {
-		return got, programs.Self(ctx, []string{"-r", strconv.Itoa(w.Replicas)}, &got, slowJob.name,
-			fmt.Sprintf("-static=%t", w.Static), "-factor", strconv.Itoa(o.Factor),
+	run := func(ctx context.Context, o slow.Options, repeat int) (got slow.Outcome, err error) {
+		return got, programs.Self(ctx, []string{"-r", "2"}, &got, slowJob.name, "-factor", strconv.Itoa(o.Factor),
 			"-sections", strconv.Itoa(o.Sections), "-repeat", strconv.Itoa(repeat))
 	}
 	results, err := slow.Measure(ctx, run, o)
@@ -56,13 +54,12 @@ var slowJob = command{name: "slow-job", run: func(_ context.Context, args []stri
 	fs := newFlags("slow-job")
 	var o slow.Options
 	fs.IntVar(&o.Factor, "factor", 2, "how many times as long one replica takes for a task")
-	fs.IntVar(&o.Sections, "sections", 5, "sections")
-	static := fs.Bool("static", false, "share them by the static schedule")
+	fs.IntVar(&o.Sections, "sections", 15, "sections of each kind")
 	repeat := fs.Int("repeat", 1, "inner products of a task")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
-	return inJob(out, func(p *intra.Process) (any, error) { return slow.Program(p, *static, o, *repeat) })
+	return inJob(out, func(p *intra.Process) (any, error) { return slow.Program(p, o, *repeat) })
 }}
 
 // inJob runs f as a process of a job and has replica 0 print its result.

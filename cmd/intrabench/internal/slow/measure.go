@@ -18,29 +18,31 @@ import (
 type Options struct {
 	Factor   int           // replica 1 takes so many times as long for a task
 	Task     time.Duration // what a task takes at full speed, roughly
-	Sections int           // per round
+	Sections int           // of each way in each round
 	Rounds   int
 }
 
 // Way is one way to run the section.
 type Way struct {
 	Name     string
-	Replicas int
-	Static   bool // schedule of the section; else adaptive
+	Schedule intra.SectionOption
 }
 
-// Ways are measured in alternation; the first tells the least that the others
-// could take.
+// Ways are measured in turn, section by section. The first tells how fast
+// replica 0 is while the other one is at work too, and so the least that the
+// others could take.
 var Ways = []Way{
-	{Name: "one replica, at full speed", Replicas: 1},
-	{Name: "static", Replicas: 2, Static: true},
-	{Name: "adaptive", Replicas: 2},
+	{"each runs every task", intra.Replicate},
+	{"static", intra.Static},
+	{"adaptive", intra.Adaptive},
 }
 
 // Result is the time of a section in one way.
 type Result struct {
-	Way     string    `json:"way"`
-	Seconds []float64 `json:"seconds"` // median section of each round
+	Way string `json:"way"`
+	// Seconds is the median section of each round, until the last replica has
+	// left it; where each runs every task, until the fast one has.
+	Seconds []float64 `json:"seconds"`
 }
 
 var dotTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/slow.dot")
@@ -52,35 +54,33 @@ const elements = 1 << 10
 
 // Outcome is what one job printed.
 type Outcome struct {
-	Seconds float64 `json:"seconds"` // median section
-	Sum     float64 `json:"sum"`     // what the sections computed
+	Seconds []float64 `json:"seconds"` // median section of each way
+	Sum     float64   `json:"sum"`     // what the sections computed
 }
 
-// Runner runs one job in one way.
-type Runner func(ctx context.Context, w Way, o Options, repeat int) (Outcome, error)
+// Runner runs one job.
+type Runner func(ctx context.Context, o Options, repeat int) (Outcome, error)
 
-// Measure runs jobs in every way in each round. Replica 1 is slow because it
-// computes each task Factor times.
+// Measure runs a job in each round. Replica 1 is slow because it computes each
+// task Factor times.
 func Measure(ctx context.Context, run Runner, o Options) ([]Result, error) {
 	results := make([]Result, len(Ways))
 	repeat := calibrate(o.Task)
 	var want float64
-	for round := range o.Rounds {
-		for i := range Ways {
-			i = (i + round) % len(Ways)
-			w := Ways[i]
-			got, err := run(ctx, w, o, repeat)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", w.Name, err)
-			}
-			if want == 0 {
-				want = got.Sum
-			}
-			if got.Sum != want {
-				return nil, fmt.Errorf("%s: the result is %v and was %v before", w.Name, got.Sum, want)
-			}
+	for range o.Rounds {
+		got, err := run(ctx, o, repeat)
+		if err != nil {
+			return nil, err
+		}
+		if want == 0 {
+			want = got.Sum
+		}
+		if got.Sum != want {
+			return nil, fmt.Errorf("the result is %v and was %v before", got.Sum, want)
+		}
+		for i, w := range Ways {
 			results[i].Way = w.Name
-			results[i].Seconds = append(results[i].Seconds, got.Seconds)
+			results[i].Seconds = append(results[i].Seconds, got.Seconds[i])
 		}
 	}
 	return results, nil
@@ -107,13 +107,8 @@ func calibrate(d time.Duration) int {
 	return max(1, int(some*d/least))
 }
 
-// Program is what each replica runs. The time of a section is that of replica
-// 0, from when both have come; it leaves the section with all results.
-func Program(p *intra.Process, static bool, o Options, repeat int) (Outcome, error) {
-	schedule := intra.Adaptive
-	if static {
-		schedule = intra.Static
-	}
+// Program is what each replica runs.
+func Program(p *intra.Process, o Options, repeat int) (Outcome, error) {
 	speed := 1
 	if p.Replica() == 1 {
 		speed = o.Factor
@@ -123,13 +118,12 @@ func Program(p *intra.Process, static bool, o Options, repeat int) (Outcome, err
 		x[i] = float64(i%7) + 1
 	}
 	total := 0.0
-	took := make([]float64, o.Sections)
-	for k := range took {
-		if err := together(p); err != nil {
-			return Outcome{}, err
-		}
+	took := make([][]float64, len(Ways))
+	here, err := together(p, 0)
+	for k := 0; err == nil && k < o.Sections*len(Ways); k++ {
+		w := k % len(Ways)
 		began := time.Now()
-		s := p.Section(schedule)
+		s := p.Section(Ways[w].Schedule)
 		for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
 			cell, region := intra.Reduce(s, "total", &total, func(a, b float64) float64 { return a + b })
 			s.Launch(dotTask, func() {
@@ -138,31 +132,41 @@ func Program(p *intra.Process, static bool, o Options, repeat int) (Outcome, err
 				}
 			}, intra.In("x", x[lo:hi]), region)
 		}
-		if err := s.End(); err != nil {
-			return Outcome{}, err
+		if err = s.End(); err != nil {
+			break
 		}
-		took[k] = time.Since(began).Seconds()
+		if here, err = together(p, time.Since(began)); w == 0 {
+			took[w] = append(took[w], here[0].Seconds())
+		} else {
+			took[w] = append(took[w], slices.Max(here[:]).Seconds())
+		}
 	}
-	slices.Sort(took)
-	return intra.Once(p, func() (Outcome, error) { return Outcome{Seconds: took[len(took)/2], Sum: total}, nil })
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{Sum: total}
+	for _, t := range took {
+		out.Seconds = append(out.Seconds, spread.Of(t).Median)
+	}
+	return out, nil
 }
 
 // together has a static section of a task for each replica, which none leaves
-// before all have come.
-func together(p *intra.Process) error {
-	var here [2]int64
+// before all have come, and returns what each has taken for the section before.
+func together(p *intra.Process, took time.Duration) (all [2]time.Duration, err error) {
 	s := p.Section(intra.Static)
-	for i := range here {
-		s.Launch(hereTask, func() { here[i] = 1 }, intra.OutVar("here", &here[i]))
+	for i := range all {
+		s.Launch(hereTask, func() { all[i] = took }, intra.OutVar("took", &all[i]))
 	}
-	return s.End()
+	err = s.End()
+	return all, err
 }
 
 // InProcess is a Runner of jobs in this process.
-func InProcess(ctx context.Context, w Way, o Options, repeat int) (out Outcome, err error) {
+func InProcess(ctx context.Context, o Options, repeat int) (out Outcome, err error) {
 	ctx = job.WithLocal(ctx, &job.Local{Share: true})
-	err = intra.Run(ctx, intra.Spec{Replicas: w.Replicas, Link: "shm"}, func(p *intra.Process) error {
-		got, err := Program(p, w.Static, o, repeat)
+	err = intra.Run(ctx, intra.Spec{Replicas: 2, Link: "shm"}, func(p *intra.Process) error {
+		got, err := Program(p, o, repeat)
 		if p.Replica() == 0 {
 			out = got
 		}
@@ -173,18 +177,18 @@ func InProcess(ctx context.Context, w Way, o Options, repeat int) (out Outcome, 
 
 // Ideal is the least that the section could take in each round: two replicas
 // of which one is slower together have the speed of 1 + 1/Factor replicas.
-func (o Options) Ideal(alone Result) []float64 {
+func (o Options) Ideal(every Result) []float64 {
 	var ideal []float64
-	for _, s := range alone.Seconds {
+	for _, s := range every.Seconds {
 		ideal = append(ideal, s/(1+1/float64(o.Factor)))
 	}
 	return ideal
 }
 
 // Quotients sums up how many times the ideal a way takes, round by round.
-func (o Options) Quotients(alone, r Result) spread.Spread {
+func (o Options) Quotients(every, r Result) spread.Spread {
 	var q []float64
-	for round, ideal := range o.Ideal(alone) {
+	for round, ideal := range o.Ideal(every) {
 		q = append(q, r.Seconds[round]/ideal)
 	}
 	return spread.Of(q)
@@ -193,9 +197,9 @@ func (o Options) Quotients(alone, r Result) spread.Spread {
 // Table writes the results as text.
 func Table(w io.Writer, o Options, results []Result) error {
 	tasks := (*intra.Process)(nil).Tasks()
-	fmt.Fprintf(w, "%d tasks of %v, replica 1 at 1/%d of the speed; %d sections, %d rounds in alternation\n",
-		tasks, o.Task, o.Factor, o.Sections, o.Rounds)
-	fmt.Fprintf(w, "times the ideal for the two speeds: median [quartiles]\n")
+	fmt.Fprintf(w, "%d tasks of %v, replica 1 at 1/%d of the speed; %d rounds of %d sections of each, in turn\n",
+		tasks, o.Task, o.Factor, o.Rounds, o.Sections)
+	fmt.Fprintf(w, "times the ideal for the two speeds, as they are with both at work: median [quartiles]\n")
 	for _, r := range results {
 		q := o.Quotients(results[0], r)
 		if _, err := fmt.Fprintf(w, "  %-28s %8.3f ms  %5.2f [%.2f %.2f]\n", r.Way, 1e3*spread.Of(r.Seconds).Median, q.Median, q.Q1, q.Q3); err != nil {

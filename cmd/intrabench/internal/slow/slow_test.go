@@ -22,7 +22,7 @@ func TestMeasure(t *testing.T) {
 	}
 	var out bytes.Buffer
 	require.NoError(t, Table(&out, o, results))
-	require.Regexp(t, `(?m)^  one replica, at full speed +\d+\.\d{3} ms +1\.50 \[1\.50 1\.50\]$`, out.String())
+	require.Regexp(t, `(?m)^  each runs every task +\d+\.\d{3} ms +1\.50 \[1\.50 1\.50\]$`, out.String())
 	require.Contains(t, out.String(), "below 1.03")
 }
 
