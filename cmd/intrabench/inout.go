@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 
@@ -16,8 +15,8 @@ func runInOut(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("inout")
 	var o inout.Options
 	fs.IntVar(&o.Particles, "particles", 1<<18, "particles of the rank")
-	fs.IntVar(&o.Sections, "sections", 6, "sections of each round")
-	fs.IntVar(&o.Rounds, "rounds", 31, "how often every way is measured, in turn")
+	fs.IntVar(&o.Sections, "sections", 15, "sections of each kind in each round")
+	fs.IntVar(&o.Rounds, "rounds", 15, "how often every way is measured, in turn")
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
 	if err := parse(fs, args); err != nil {
 		return err
@@ -35,7 +34,7 @@ func runInOut(ctx context.Context, args []string, out io.Writer) error {
 		if c.Ring != "" {
 			flags = append(flags, "-ring", c.Ring)
 		}
-		return got, programs.Self(ctx, flags, &got, inoutJob.name, fmt.Sprintf("-out=%t", c.Out),
+		return got, programs.Self(ctx, flags, &got, inoutJob.name,
 			"-particles", strconv.Itoa(o.Particles), "-sections", strconv.Itoa(o.Sections))
 	}, o)
 	if err != nil {
@@ -52,7 +51,7 @@ func runInOut(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if *jsonFile != "" {
-		return writeJSON(*jsonFile, map[string][]inout.Result{"processes": processes, "in_process": results})
+		return writeJSON(*jsonFile, map[string]any{"processes": processes, "in_process": results})
 	}
 	return nil
 }
@@ -62,10 +61,9 @@ var inoutJob = command{name: "inout-job", run: func(_ context.Context, args []st
 	fs := newFlags("inout-job")
 	var o inout.Options
 	fs.IntVar(&o.Particles, "particles", 1<<18, "particles of the rank")
-	fs.IntVar(&o.Sections, "sections", 6, "sections")
-	second := fs.Bool("out", false, "push to a second array")
+	fs.IntVar(&o.Sections, "sections", 15, "sections of each kind")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
-	return inJob(out, func(p *intra.Process) (any, error) { return inout.Program(p, *second, o) })
+	return inJob(out, func(p *intra.Process) (any, error) { return inout.Program(p, o) })
 }}

@@ -3,6 +3,7 @@ package inout
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
 	"testing"
 
@@ -43,12 +44,13 @@ func TestMeasure(t *testing.T) {
 	require.Regexp(t, `(?m)^  in place, without protection +\d+\.\d{3} ms +\+0\.0% \[\+0\.0% \+0\.0%\]  cpu +\+0\.0% \[\+0\.0% \+0\.0%\]$`, out.String())
 }
 
-// Whichever way the particles are received, they are the same in the end.
+// Whichever way the particles are pushed and received, they are the same in
+// the end: the program compares them.
 func TestMeasureProcesses(t *testing.T) {
 	o := Options{Particles: 4000, Sections: 3, Rounds: 2}
 	results, err := MeasureProcesses(t.Context(), func(ctx context.Context, c Case, o Options) (out Outcome, err error) {
 		err = intra.Run(ctx, intra.Spec{Ranks: 1, Replicas: 2}, func(p *intra.Process) error {
-			got, err := Program(p, c.Out, o)
+			got, err := Program(p, o)
 			if p.Replica() == 0 {
 				out = got
 			}
@@ -58,16 +60,21 @@ func TestMeasureProcesses(t *testing.T) {
 	}, o)
 	require.NoError(t, err)
 	require.Len(t, results, len(Cases))
+	for _, r := range results {
+		require.Len(t, r.Rounds, 2)
+		require.Positive(t, r.Rounds[1].Out)
+		require.Positive(t, r.Rounds[1].InOut)
+	}
 	var out bytes.Buffer
 	require.NoError(t, ProcessTable(&out, o, results))
-	require.Regexp(t, `(?m)^  out, to a second array +\d+\.\d{3} ms\n  inout +\d+\.\d{3} ms +[+-]\d+\.\d% \[`, out.String())
+	require.Regexp(t, `(?m)^  updates that fit the ring +out +\d+\.\d{3} ms  inout +\d+\.\d{3} ms +[+-]\d+\.\d% \[`, out.String())
 
-	n := uint64(0)
 	_, err = MeasureProcesses(t.Context(), func(context.Context, Case, Options) (Outcome, error) {
-		n++
-		return Outcome{Seconds: 1, Hash: n}, nil
+		return Outcome{}, errors.New("no room")
 	}, o)
-	require.ErrorContains(t, err, "inout: the particles are not where they were before")
+	require.EqualError(t, err, "updates that fit the ring: no room")
+	got := Pairs{Rounds: []Outcome{{Overhead: 0.01}, {Overhead: 0.03}, {Overhead: 0.02}}}.Overhead()
+	require.Equal(t, 0.02, got.Median)
 }
 
 func TestOverhead(t *testing.T) {

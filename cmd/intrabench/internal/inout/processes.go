@@ -2,10 +2,9 @@ package inout
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
-	"math"
 	"slices"
 	"time"
 
@@ -13,69 +12,96 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// Case is one way to push particles in a job of two processes, which receive
-// as all jobs do: what fits a ring as a whole is applied from there, the rest
-// is staged.
+// Case is one way to receive the updates of a job of two processes. What fits
+// a ring as a whole is applied from there, the rest is staged.
 type Case struct {
-	Name string
-	Out  bool   // old values in one array, new ones in another: nothing to protect
-	Ring string // size of the rings, "" for intrarun's own
+	Name string `json:"name"`
+	Ring string `json:"ring"` // size of the rings, "" for intrarun's own
 }
 
-// Cases are measured in alternation, each inout after the out that it is
-// compared with.
+// Cases are measured in alternation.
 var Cases = []Case{
-	{Name: "out, to a second array", Out: true},
-	{Name: "inout"},
-	{Name: "out, updates longer than the ring", Out: true, Ring: "64K"},
-	{Name: "inout, updates longer than the ring", Ring: "64K"},
+	{"updates that fit the ring", ""},
+	{"updates longer than the ring", "64K"},
 }
 
-// Outcome is what one job printed.
+// Outcome is what one job printed: the median sections, and the median of the
+// quotients of two that came one after the other.
 type Outcome struct {
-	Seconds float64 `json:"seconds"` // median section, on replica 0
-	Hash    uint64  `json:"hash"`    // of all particles at the end
+	Out      float64 `json:"out_seconds"` // to a second array: nothing to protect
+	InOut    float64 `json:"inout_seconds"`
+	Overhead float64 `json:"overhead"` // the quotient, less 1
+}
+
+// Pairs are the outcomes of a case, round by round.
+type Pairs struct {
+	Case
+	Rounds []Outcome `json:"rounds"`
 }
 
 // Runner runs one job.
 type Runner func(ctx context.Context, c Case, o Options) (Outcome, error)
 
-// Program is what each replica runs, with the static schedule: what is
-// compared is how updates are received, and neither who runs what nor whether
-// it pays. The replicas keep step by their updates.
-func Program(p *intra.Process, out bool, o Options) (Outcome, error) {
-	from := start(o.Particles)
-	to := from
-	if out {
-		to = make([]particle, o.Particles)
-	}
+var tookTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/inout.took")
+
+// Program is what each replica runs: the same push of the same particles, by
+// turns in place and from one array to another, so that both see the same
+// machine. The schedule is static: what is compared is how updates are
+// received, and neither who runs what nor whether it pays. A section takes
+// from when both have come to when the last has left.
+func Program(p *intra.Process, o Options) (Outcome, error) {
+	at := start(o.Particles)
+	from := slices.Clone(at)
+	to := slices.Clone(at)
 	// The first sections touch the memory.
 	const warmUp = 2
-	var took []float64
+	var in, out, over []float64
+	if _, err := meet(p, 0); err != nil {
+		return Outcome{}, err
+	}
 	for k := range warmUp + o.Sections {
-		began := time.Now()
-		if err := section(p, from, to, intra.Static); err != nil {
-			return Outcome{}, err
-		}
-		if k >= warmUp {
-			took = append(took, time.Since(began).Seconds())
+		var took [2]float64 // out, inout
+		for i := range took {
+			i = (i + k) % len(took)
+			a, b := at, at
+			if i == 0 {
+				a, b = from, to
+			}
+			began := time.Now()
+			err := section(p, a, b, intra.Static)
+			if err == nil {
+				took[i], err = meet(p, time.Since(began))
+			}
+			if err != nil {
+				return Outcome{}, err
+			}
 		}
 		from, to = to, from
-	}
-	slices.Sort(took)
-	h := fnv.New64a()
-	for i := range from {
-		for _, v := range []float64{from[i].x, from[i].y, from[i].z, from[i].u, from[i].v, from[i].w} {
-			fmt.Fprintf(h, "%x ", math.Float64bits(v))
+		if k >= warmUp {
+			out, in, over = append(out, took[0]), append(in, took[1]), append(over, took[1]/took[0]-1)
 		}
 	}
-	return intra.Once(p, func() (Outcome, error) { return Outcome{Seconds: took[len(took)/2], Hash: h.Sum64()}, nil })
+	if !slices.Equal(at, from) {
+		return Outcome{}, errors.New("the particles pushed in place are not where the others are")
+	}
+	return Outcome{Out: spread.Of(out).Median, InOut: spread.Of(in).Median, Overhead: spread.Of(over).Median}, nil
 }
 
-// MeasureProcesses runs jobs in every case in each round.
-func MeasureProcesses(ctx context.Context, run Runner, o Options) ([]Result, error) {
-	results := make([]Result, len(Cases))
-	var want *Outcome
+// meet has both replicas wait for each other, and returns the longer of the
+// times that they bring.
+func meet(p *intra.Process, d time.Duration) (seconds float64, err error) {
+	var took [2]time.Duration
+	s := p.Section(intra.Static)
+	for i := range took {
+		s.Launch(tookTask, func() { took[i] = d }, intra.OutVar("took", &took[i]))
+	}
+	err = s.End()
+	return max(took[0], took[1]).Seconds(), err
+}
+
+// MeasureProcesses runs a job of each case in each round.
+func MeasureProcesses(ctx context.Context, run Runner, o Options) ([]Pairs, error) {
+	results := make([]Pairs, len(Cases))
 	for round := range o.Rounds {
 		for i := range Cases {
 			i = (i + round) % len(Cases)
@@ -83,29 +109,33 @@ func MeasureProcesses(ctx context.Context, run Runner, o Options) ([]Result, err
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", Cases[i].Name, err)
 			}
-			if want == nil {
-				want = &got
-			}
-			if got.Hash != want.Hash {
-				return nil, fmt.Errorf("%s: the particles are not where they were before", Cases[i].Name)
-			}
-			results[i].Way = Cases[i].Name
-			results[i].Seconds = append(results[i].Seconds, got.Seconds)
+			results[i].Case = Cases[i]
+			results[i].Rounds = append(results[i].Rounds, got)
 		}
 	}
 	return results, nil
 }
 
+// Overhead sums up by how much inout takes longer than out.
+func (p Pairs) Overhead() spread.Spread {
+	var over []float64
+	for _, r := range p.Rounds {
+		over = append(over, r.Overhead)
+	}
+	return spread.Of(over)
+}
+
 // ProcessTable writes the results as text.
-func ProcessTable(w io.Writer, o Options, results []Result) error {
-	fmt.Fprintf(w, "two processes push %d particles, %d sections, %d rounds in alternation; inout beside out: median [quartiles]\n", o.Particles, o.Sections, o.Rounds)
-	for i, r := range results {
-		fmt.Fprintf(w, "  %-37s %8.3f ms", r.Way, 1e3*spread.Of(r.Seconds).Median)
-		if !Cases[i].Out {
-			over := Overhead(results[i-1], r)
-			fmt.Fprintf(w, "  %+6.1f%% [%+.1f%% %+.1f%%]", 100*over.Median, 100*over.Q1, 100*over.Q3)
+func ProcessTable(w io.Writer, o Options, results []Pairs) error {
+	fmt.Fprintf(w, "two processes push %d particles to a second array (out) and in place (inout), %d sections of each in turn, %d rounds; inout beside out: median [quartiles]\n", o.Particles, o.Sections, o.Rounds)
+	for _, r := range results {
+		var out, in []float64
+		for _, o := range r.Rounds {
+			out, in = append(out, o.Out), append(in, o.InOut)
 		}
-		if _, err := fmt.Fprintln(w); err != nil {
+		over := r.Overhead()
+		if _, err := fmt.Fprintf(w, "  %-30s out %8.3f ms  inout %8.3f ms  %+6.1f%% [%+.1f%% %+.1f%%]\n", r.Name,
+			1e3*spread.Of(out).Median, 1e3*spread.Of(in).Median, 100*over.Median, 100*over.Q1, 100*over.Q3); err != nil {
 			return err
 		}
 	}
