@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-const goodLine = `{"ranks":1,"iterations":9,"residual":0.5,"x_sha256":"ab","seconds":{"total":10,"waxpby":2,"ddot":1,"sparsemv":4,"exchange":0,"allreduce":0}}`
+const goodLine = `{"ranks":1,"iterations":9,"residual":0.5,"x_sha256":"ab","seconds":{"total":10,"waxpby":2,"ddot":1,"sparsemv":4,"exchange":0,"allreduce":0.25}}`
 
 const goodReport = `{"processes":[{},{}],"task_types":{
 	"example.com/x.waxpby":{"wait_seconds":1,"update_bytes":80,"decision":"replicate"},
@@ -33,6 +34,7 @@ func TestParseTrial(t *testing.T) {
 	require.Equal(t, Trial{Passes: 9, Residual: 0.5, XSHA256: "ab", Samples: map[string]Sample{
 		"waxpby":   {Seconds: 2, WaitSeconds: 0.5, UpdateBytes: 80, Decision: "replicate"},
 		"ddot":     {Seconds: 1},
+		Summed:     {Seconds: 1.25},
 		"sparsemv": {Seconds: 4, WaitSeconds: 0.25, UpdateBytes: 20, Decision: "share"},
 		Total:      {Seconds: 10, WaitSeconds: 0.75, UpdateBytes: 100},
 	}}, got)
@@ -66,7 +68,7 @@ func fake(order *[]string) Runner {
 		}
 		seconds := f * float64(runs[c.Name])
 		t := Trial{Passes: pr.Iters - 1, XSHA256: fmt.Sprint("hash", c.Ranks), Samples: make(map[string]Sample)}
-		for i, k := range append([]string{Total}, Kernels...) {
+		for i, k := range append([]string{Total}, append(slices.Clone(Kernels), Summed)...) {
 			s := Sample{Seconds: seconds, WaitSeconds: seconds / 4, Decision: "share"}
 			if c.Replicas == 1 || c.Name == "replicated" {
 				s.WaitSeconds = 0

@@ -25,7 +25,7 @@ type Series struct {
 
 // Row sums up one kernel in one configuration.
 type Row struct {
-	Kernel   string         `json:"kernel"` // or Total
+	Kernel   string         `json:"kernel"` // Summed or Total
 	Config   string         `json:"config"`
 	Seconds  spread.Spread  `json:"seconds"`
 	E        spread.Spread  `json:"efficiency"` // of the quotients of each round
@@ -49,7 +49,7 @@ func Measure(ctx context.Context, run Runner, pr Problem, rounds int, configs []
 	if err := m.sameResult(); err != nil {
 		return nil, err
 	}
-	m.sumUp(Kernels)
+	m.sumUp(append(slices.Clone(Kernels), Summed))
 	m.Models = m.models()
 	return m, nil
 }
