@@ -18,6 +18,7 @@ type settings struct {
 	tasks      int
 	how        arithmetic
 	json       bool
+	times      string
 }
 
 // parse reads the flags; it is called again when the job goes back to a backup.
@@ -32,6 +33,7 @@ func parse() (settings, error) {
 	f.IntVar(&s.tasks, "tasks", (*intra.Process)(nil).Tasks(), "tasks of each section; the result depends on it")
 	how := f.String("kernels", "simd", "simd, or sequential: plain loops that add in order, as the original")
 	f.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
+	f.StringVar(&s.times, "times", "", "have every process write the times by its own clock to a file in this `folder`")
 	_ = f.Parse(os.Args[1:]) // ends the process if it fails
 	switch *how {
 	case "simd":
@@ -100,6 +102,9 @@ func run(p *intra.Process, set settings) error {
 	// Replicas measure different times, but print the same ones.
 	if r.Seconds, err = intra.Once(p, func() (seconds, error) { return s.seconds, nil }); err != nil {
 		return fmt.Errorf("agree on the times: %w", err)
+	}
+	if err := s.seconds.write(set.times, p); err != nil {
+		return fmt.Errorf("write the times of this process: %w", err)
 	}
 	if p.Rank() > 0 {
 		return nil

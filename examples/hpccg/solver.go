@@ -1,8 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/intrahpc/intra/comm"
@@ -44,6 +47,19 @@ type seconds struct {
 	Sparsemv  float64 `json:"sparsemv"`
 	Exchange  float64 `json:"exchange"`
 	Allreduce float64 `json:"allreduce"`
+}
+
+// write writes the times of a process to a file of its own, unless dir is "".
+// Replicas measure different ones: who lags behind finds the work done.
+func (s *seconds) write(dir string, p *intra.Process) error {
+	if dir == "" {
+		return nil
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.%d.json", p.Rank(), p.Replica())), b, 0o666)
 }
 
 // clock starts a stop-watch; calling what it returns adds the time to sum.

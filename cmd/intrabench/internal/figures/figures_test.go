@@ -21,7 +21,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-const goodLine = `{"ranks":1,"iterations":9,"residual":0.5,"x_sha256":"ab","seconds":{"total":10,"waxpby":2,"ddot":1,"sparsemv":4,"exchange":0,"allreduce":0.25}}`
+const goodLine = `{"ranks":1,"iterations":9,"residual":0.5,"x_sha256":"ab"}`
+
+var goodClocks = []clock{
+	{"total": 10, "waxpby": 1.5, "ddot": 0.5, "sparsemv": 5, "exchange": 0, "allreduce": 0.25},
+	{"total": 9, "waxpby": 2.5, "ddot": 1.5, "sparsemv": 3, "exchange": 0, "allreduce": 0.25},
+}
 
 const goodReport = `{"processes":[{},{}],"task_types":{
 	"example.com/x.waxpby":{"wait_seconds":1,"update_bytes":80,"decision":"replicate"},
@@ -29,7 +34,7 @@ const goodReport = `{"processes":[{},{}],"task_types":{
 	"example.com/x.other":{"wait_seconds":9,"update_bytes":9,"decision":"share"}}}`
 
 func TestParseTrial(t *testing.T) {
-	got, err := parseTrial([]byte(goodLine), []byte(goodReport))
+	got, err := parseTrial([]byte(goodLine), []byte(goodReport), goodClocks)
 	require.NoError(t, err)
 	require.Equal(t, Trial{Passes: 9, Residual: 0.5, XSHA256: "ab", Samples: map[string]Sample{
 		"waxpby":   {Seconds: 2, WaitSeconds: 0.5, UpdateBytes: 80, Decision: "replicate"},
@@ -38,16 +43,21 @@ func TestParseTrial(t *testing.T) {
 		"sparsemv": {Seconds: 4, WaitSeconds: 0.25, UpdateBytes: 20, Decision: "share"},
 		Total:      {Seconds: 10, WaitSeconds: 0.75, UpdateBytes: 100},
 	}}, got)
-	for _, c := range []struct{ name, line, report, want string }{
-		{"no JSON", "pass 1", goodReport, `HPCCG printed "pass 1"`},
-		{"much of no JSON", strings.Repeat("x", 999), goodReport, "x…"},
-		{"0/0", strings.Replace(goodLine, "0.5", "null", 1), goodReport, "not a number after 9 passes"},
-		{"a kernel is missing", strings.Replace(goodLine, "ddot", "dot", 1), goodReport, "0 seconds in ddot"},
-		{"no report", goodLine, "", "the report of intrarun"},
-		{"no process", goodLine, "{}", "names no process"},
+	for _, c := range []struct {
+		name, line, report string
+		clocks             []clock
+		want               string
+	}{
+		{"no JSON", "pass 1", goodReport, goodClocks, `HPCCG printed "pass 1"`},
+		{"much of no JSON", strings.Repeat("x", 999), goodReport, goodClocks, "x…"},
+		{"0/0", strings.Replace(goodLine, "0.5", "null", 1), goodReport, goodClocks, "not a number after 9 passes"},
+		{"a kernel is missing", goodLine, goodReport, []clock{{"total": 1}, {"total": 1, "waxpby": 1, "sparsemv": 1}}, "0 seconds in ddot"},
+		{"no report", goodLine, "", goodClocks, "the report of intrarun"},
+		{"no process", goodLine, "{}", goodClocks, "names no process"},
+		{"a process has left none", goodLine, goodReport, goodClocks[:1], "the times of 1 processes of 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := parseTrial([]byte(c.line), []byte(c.report))
+			_, err := parseTrial([]byte(c.line), []byte(c.report), c.clocks)
 			require.ErrorIs(t, err, errTrial)
 			require.ErrorContains(t, err, c.want)
 		})

@@ -27,8 +27,7 @@ of each round. wait: share of the time spent waiting for updates. paper: Ropars,
 "Efficient Process Replication for MPI Applications: Sharing Work Between Replicas", IPDPS 2015, V-C and
 Figure 5, on 512 cores with InfiniBand 20G. (a) with waxpby left out of the sharing, by hand.
 Native ranks wait for each other only in the sum over ranks, replicas also in ddot: hence both together.
-All times are by the clock of replica 0 of rank 0. If it lags behind its peer it finds tasks done, if it
-leads it does more of them: the E of one kernel, unlike that of the whole, may then be far too high or low.
+Times of a kernel are the average over all processes, that of the whole is that of the last one.
 `
 
 // Table writes the figures as text.

@@ -185,8 +185,51 @@ func (p *Programs) HPCCGCommand(c Config, pr Problem, report string) []string {
 
 // Run makes one trial.
 func (p *Programs) Run(ctx context.Context, c Config, pr Problem) (Trial, error) {
+	dir, err := os.MkdirTemp(p.dir, "times-")
+	if err != nil {
+		return Trial{}, fmt.Errorf("%s: make room for the times: %w", c.Name, err)
+	}
+	defer os.RemoveAll(dir)
 	report := p.reportFile()
-	return p.trial(ctx, c, p.HPCCGCommand(c, pr, report), report, parseTrial)
+	return p.trial(ctx, c, append(p.HPCCGCommand(c, pr, report), "-times", dir), report, func(out, report []byte) (Trial, error) {
+		clocks, err := readTimes(dir)
+		if err != nil {
+			return Trial{}, err
+		}
+		return parseTrial(out, report, clocks)
+	})
+}
+
+// clock is what a process of HPCCG says its parts took, in seconds.
+type clock map[string]float64
+
+// readTimes reads the times that the processes of HPCCG have left in a folder.
+func readTimes(dir string) (all []clock, err error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the times of a process: %w", err)
+		}
+		var c clock
+		if err := json.Unmarshal(b, &c); err != nil {
+			return nil, fmt.Errorf("%w: times %q: %w", errTrial, clip(b), err)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// mean is the average over all processes: replicas share the work of a section
+// unequally if one of them is behind, and only all of them together took so long.
+func mean(clocks []clock, part string) (sum float64) {
+	for _, c := range clocks {
+		sum += c[part] / float64(len(clocks))
+	}
+	return sum
 }
 
 func (p *Programs) reportFile() string { return filepath.Join(p.dir, "report.json") }
@@ -227,13 +270,12 @@ func output(ctx context.Context, args []string) ([]byte, error) {
 var errTrial = errors.New("output of a run that cannot be used")
 
 // parseTrial reads the line that HPCCG prints with -json, and intrarun's
-// report.
-func parseTrial(out, report []byte) (Trial, error) {
+// report. clocks are the times of all processes.
+func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
 	var line struct {
-		Iterations int                `json:"iterations"`
-		Residual   *float64           `json:"residual"`
-		XSHA256    string             `json:"x_sha256"`
-		Seconds    map[string]float64 `json:"seconds"`
+		Iterations int      `json:"iterations"`
+		Residual   *float64 `json:"residual"`
+		XSHA256    string   `json:"x_sha256"`
 	}
 	if err := json.Unmarshal(out, &line); err != nil {
 		return Trial{}, fmt.Errorf("%w: HPCCG printed %q: %w", errTrial, clip(out), err)
@@ -245,10 +287,16 @@ func parseTrial(out, report []byte) (Trial, error) {
 	if err != nil {
 		return Trial{}, err
 	}
+	if len(clocks) != len(rep.Processes) {
+		return Trial{}, fmt.Errorf("%w: the times of %d processes of %d", errTrial, len(clocks), len(rep.Processes))
+	}
 	t := Trial{Passes: line.Iterations, Residual: *line.Residual, XSHA256: line.XSHA256, Samples: make(map[string]Sample)}
-	total := Sample{Seconds: line.Seconds[Total]}
+	var total Sample
+	for _, c := range clocks {
+		total.Seconds = max(total.Seconds, c[Total]) // the job ends with the last
+	}
 	for _, k := range Kernels {
-		s := Sample{Seconds: line.Seconds[k]}
+		s := Sample{Seconds: mean(clocks, k)}
 		if s.Seconds <= 0 {
 			return Trial{}, fmt.Errorf("%w: HPCCG spent %g seconds in %s", errTrial, s.Seconds, k)
 		}
@@ -265,7 +313,7 @@ func parseTrial(out, report []byte) (Trial, error) {
 	}
 	t.Samples[Total] = total
 	summed := t.Samples["ddot"]
-	summed.Seconds += line.Seconds["allreduce"]
+	summed.Seconds += mean(clocks, "allreduce")
 	t.Samples[Summed] = summed
 	return t, nil
 }
