@@ -94,7 +94,7 @@ func TestMeasureRefuses(t *testing.T) {
 }
 
 // tooEarly has losses handled before they happen.
-type tooEarly struct{ made }
+type tooEarly struct{}
 
 func (tooEarly) Lose(context.Context, Kind) (float64, error) { return -0.001, nil }
 
