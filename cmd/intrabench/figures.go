@@ -24,6 +24,7 @@ func problemFlags(fs *flag.FlagSet, pr *figures.Problem, rounds *int) {
 	fs.IntVar(&pr.NZ, "nz", 128, "points in z of one rank that is not replicated; a replicated one has twice as many")
 	fs.IntVar(&pr.Iters, "iters", 50, "one more than the passes of the solver")
 	fs.IntVar(&pr.Tasks, "tasks", 0, "tasks of each section (default: the program's own)")
+	fs.StringVar(&pr.Matrix, "matrix", "", "the `form` in which HPCCG holds the matrix, like csr (default: the program's own)")
 	fs.IntVar(rounds, "rounds", 7, "how often every configuration runs, in turn")
 }
 

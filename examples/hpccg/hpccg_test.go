@@ -26,7 +26,7 @@ func solveOn(t *testing.T, spec intra.Spec, set settings, opts ...intratest.Opti
 	all := make(map[int][]outcome)
 	report := intratest.Run(t, spec, func(p *intra.Process) error {
 		b := box{nx: set.nx, ny: set.ny, nz: set.nz, rank: p.Rank(), size: p.Size()}
-		s, err := newSolver(p, b, set.tasks, set.how)
+		s, err := newSolver(p, b, set.tasks, set.how, set.format)
 		if err != nil {
 			return err
 		}
@@ -79,6 +79,11 @@ func TestReferenceValues(t *testing.T) {
 				require.Len(t, h, tt.passes)
 				requireClose(t, tt.first, tt.end, h[len(h)-1], 1e-6)
 			}
+
+			// The form of the matrix makes no difference.
+			set.format = csr
+			all, _ = solveOn(t, intra.Spec{Ranks: tt.ranks}, set)
+			require.Equal(t, h, all[0][0].history)
 		})
 	}
 }
@@ -97,9 +102,15 @@ func requireClose(t *testing.T, first, want, got, epsilon float64) {
 // The rows are those of a 27-point stencil whose solution is all ones, also
 // across the seam between two ranks.
 func TestGenerate(t *testing.T) {
+	for _, f := range []format{sliced, csr} {
+		testGenerate(t, f)
+	}
+}
+
+func testGenerate(t *testing.T, f format) {
 	for rank := range 3 {
 		b := box{nx: 3, ny: 4, nz: 2, rank: rank, size: 3}
-		a, rhs, err := b.generate()
+		a, rhs, err := b.generate(f)
 		require.NoError(t, err)
 		ones, y := make([]float64, b.cols()), make([]float64, b.rows())
 		for i := range ones {
@@ -109,11 +120,11 @@ func TestGenerate(t *testing.T) {
 		require.Equal(t, rhs, y)
 		require.Equal(t, b.rows()+b.plane()*map[int]int{0: 1, 1: 2, 2: 1}[rank], b.cols())
 	}
-	whole, _, err := box{nx: 3, ny: 4, nz: 6, size: 1}.generate()
+	whole, _, err := box{nx: 3, ny: 4, nz: 6, size: 1}.generate(f)
 	require.NoError(t, err)
 	parts := 0
 	for rank := range 3 {
-		a, _, err := box{nx: 3, ny: 4, nz: 2, rank: rank, size: 3}.generate()
+		a, _, err := box{nx: 3, ny: 4, nz: 2, rank: rank, size: 3}.generate(f)
 		require.NoError(t, err)
 		parts += a.NNZ()
 	}

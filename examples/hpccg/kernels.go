@@ -39,6 +39,6 @@ func ddot(how arithmetic, x, y []float64) (sum float64) {
 // sparsemv computes rows lo to lo+len(y) of y = A·x.
 //
 //intra:task in(a, lo, x) out(y)
-func sparsemv(a *kernels.Sliced[float64], lo int, x, y []float64) {
+func sparsemv(a kernels.Matrix[float64], lo int, x, y []float64) {
 	a.MulRows(lo, x, y)
 }

@@ -37,7 +37,7 @@ func launchDdot(s *intra.Section, how arithmetic, x, y []float64, sum *float64) 
 var taskSparsemv = intra.Register("github.com/intrahpc/intra/examples/hpccg.sparsemv")
 
 // launchSparsemv launches sparsemv as a task of s.
-func launchSparsemv(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y []float64) {
+func launchSparsemv(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []float64) {
 	s.Launch(taskSparsemv, func() { sparsemv(a, lo, x, y) },
 		intra.InVar("lo", &lo),
 		intra.In("x", x),

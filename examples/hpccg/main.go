@@ -17,6 +17,7 @@ type settings struct {
 	tolerance  float64
 	tasks      int
 	how        arithmetic
+	format     format
 	json       bool
 	times      string
 }
@@ -32,6 +33,7 @@ func parse() (settings, error) {
 	f.Float64Var(&s.tolerance, "tol", 0, "stop when the residual norm is not above this")
 	f.IntVar(&s.tasks, "tasks", (*intra.Process)(nil).Tasks(), "tasks of each section; the result depends on it")
 	how := f.String("kernels", "simd", "simd, or sequential: plain loops that add in order, as the original")
+	form := f.String("matrix", "sliced", "sliced, or csr: the form that the matrix is held in; the result is the same")
 	f.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
 	f.StringVar(&s.times, "times", "", "have every process write the times by its own clock to a file in this `folder`")
 	_ = f.Parse(os.Args[1:]) // ends the process if it fails
@@ -42,6 +44,14 @@ func parse() (settings, error) {
 		s.how = sequential
 	default:
 		return s, fmt.Errorf("-kernels %s: want simd or sequential", *how)
+	}
+	switch *form {
+	case "sliced":
+		s.format = sliced
+	case "csr":
+		s.format = csr
+	default:
+		return s, fmt.Errorf("-matrix %s: want sliced or csr", *form)
 	}
 	switch {
 	case f.NArg() > 0:
@@ -68,7 +78,7 @@ func main() {
 
 func run(p *intra.Process, set settings) error {
 	b := box{nx: set.nx, ny: set.ny, nz: set.nz, rank: p.Rank(), size: p.Size()}
-	s, err := newSolver(p, b, set.tasks, set.how)
+	s, err := newSolver(p, b, set.tasks, set.how, set.format)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type solver struct {
 	tasks int
 	how   arithmetic
 
-	a        *kernels.Sliced[float64]
+	a        kernels.Matrix[float64]
 	b, x     []float64 // right-hand side, solution
 	r, p2    []float64 // residual, direction with the neighbours' planes
 	ap       []float64
@@ -68,10 +68,10 @@ func (s *solver) clock(sum *float64) func() {
 	return func() { *sum += time.Since(from).Seconds() }
 }
 
-func newSolver(p *intra.Process, b box, tasks int, how arithmetic) (*solver, error) {
+func newSolver(p *intra.Process, b box, tasks int, how arithmetic, f format) (*solver, error) {
 	s := &solver{p: p, box: b, tasks: tasks, how: how, progress: func(int, float64) {}}
 	var err error
-	if s.a, s.b, err = b.generate(); err != nil {
+	if s.a, s.b, err = b.generate(f); err != nil {
 		return nil, fmt.Errorf("generate the matrix: %w", err)
 	}
 	n := b.rows()

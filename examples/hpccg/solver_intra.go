@@ -14,7 +14,7 @@ func (s *solver) Protect(p *intra.Process, name string) {
 		box      box
 		tasks    int
 		how      arithmetic
-		a        *kernels.Sliced[float64]
+		a        kernels.Matrix[float64]
 		b        []float64
 		x        []float64
 		r        []float64

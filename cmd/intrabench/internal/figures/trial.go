@@ -23,6 +23,8 @@ type Problem struct {
 	NZ    int `json:"nz"`
 	Iters int `json:"iters"`
 	Tasks int `json:"tasks"` // per section, 0 = what HPCCG takes by itself
+
+	Matrix string `json:"matrix"` // the form that it is held in, "" = what HPCCG takes by itself
 }
 
 // Config is one way to run the problem on two cores.
@@ -179,6 +181,9 @@ func (p *Programs) HPCCGCommand(c Config, pr Problem, report string) []string {
 		"-nz", strconv.Itoa(nz), "-iters", strconv.Itoa(pr.Iters))
 	if pr.Tasks > 0 {
 		args = append(args, "-tasks", strconv.Itoa(pr.Tasks))
+	}
+	if pr.Matrix != "" {
+		args = append(args, "-matrix", pr.Matrix)
 	}
 	return args
 }
