@@ -3,20 +3,47 @@ package intra
 import (
 	"fmt"
 	"reflect"
+	"sync/atomic"
+	"unsafe"
 
+	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/hugepage"
 	"github.com/intrahpc/intra/update"
 )
 
 // Alloc is make([]T, n) for the big arrays of a program, those that regions
 // are made of: it asks the system for huge pages, which saves address
-// translation. The slice is an ordinary one. T holds no pointers: Alloc panics
-// if it does, as it does for a negative n.
-func Alloc[T any](n int) []T {
+// translation. T holds no pointers: Alloc panics if it does, as it does for a
+// negative n.
+//
+// With intrarun -direct the replicas of a rank share the memory of these
+// arrays, and store results straight into each other's. Such memory is not
+// given back before the program ends, and all replicas have to allocate the
+// same arrays in the same order: call Alloc from one goroutine. Otherwise the
+// slice is an ordinary one.
+func Alloc[T any](n int) []T { return allocate[T](shared.Load(), n) }
+
+// shared is where the arrays of this process come from; nil: from the heap.
+// The process entry sets it.
+var shared atomic.Pointer[arena.Arena]
+
+// leastShared is from what size on arrays are shared, in bytes: the updates of
+// smaller ones cost nothing that is worth it.
+const leastShared = 16 << 10
+
+func allocate[T any](a *arena.Arena, n int) []T {
 	if err := update.PointerFree(reflect.TypeFor[T]()); err != nil {
 		panic(fmt.Sprintf("intra.Alloc: %v", err))
 	}
-	s := make([]T, n)
+	var s []T
+	if size := int(unsafe.Sizeof(*new(T))); a != nil && size > 0 && n >= (leastShared+size-1)/size && n <= a.Size()/size {
+		if mem := a.Alloc(n * size); mem != nil {
+			s = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), n)
+		}
+	}
+	if s == nil {
+		s = make([]T, n)
+	}
 	hugepage.Advise(s)
 	return s
 }

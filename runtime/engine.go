@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/direct"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/section"
@@ -53,6 +54,7 @@ type engine struct {
 	stats     stats
 	decisions decisions
 	bandwidth bandwidth
+	stores    *stores // nil: there are none
 	trace     *tracer // nil: not asked for
 
 	// Recovery. A life ends when the job goes back.
@@ -173,14 +175,26 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 	if s.check != nil || len(e.peers) == 1 && !e.serial() {
 		policy = sched.Replicate
 	}
+	var bytes int
+	var places uint64
 	if policy == sched.Adaptive {
-		var bytes int
 		s.decision, bytes = e.decisions.about(s)
-		policy = s.decision.policy(e.bandwidth.atBest(bytes * (len(e.peers) - 1) / len(e.peers)))
+		var transfer time.Duration // stores are part of what sharing takes
+		if places, s.stored = e.storable(s); !s.stored {
+			transfer = e.bandwidth.atBest(bytes * (len(e.peers) - 1) / len(e.peers))
+		}
+		policy = s.decision.policy(transfer)
+		s.stored = s.stored && policy == sched.Adaptive
 	}
 	s.policy = policy
+	if s.stored {
+		policy = sched.Replicate // as far as updates go
+		s.past = bytes >= past
+		e.stores.board.Enter(direct.Section{Number: e.machine.Number(), Tasks: len(s.tasks),
+			Signature: sig.Sum() + uint64(len(s.tasks)), Places: places})
+	}
 	return e.machine.Enter(section.Entry{
-		Policy: policy, Tasks: len(s.tasks), Signature: sig.Sum(),
+		Policy: policy, Refuse: s.stored, Tasks: len(s.tasks), Signature: sig.Sum(),
 		Patience: func(t int) time.Duration { return e.patience(&s.tasks[t]) },
 		Times:    func(t int) *section.Times { return s.tasks[t].times },
 	}, e.now())

@@ -41,7 +41,7 @@ type room struct {
 // several workers run: what the others have to say would wait for the body. It
 // is called without the lock, after all frames before have been sent.
 func (e *engine) reserve(s *Section, l *launched) (r room, fused func([]byte)) {
-	if s.check != nil || s.policy == sched.Replicate || l.bytes < large || len(e.workers) > 1 {
+	if s.check != nil || s.stored || s.policy == sched.Replicate || l.bytes < large || len(e.workers) > 1 {
 		return room{}, nil
 	}
 	for i := range l.regions {

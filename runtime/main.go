@@ -65,6 +65,15 @@ func enter(run func(*Process) error) int {
 		select {} // until the signal is delivered
 	})
 	e.silence = silenceOutput
+	arrays, err := session.Arena()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "intra:", err)
+		return exitRefused
+	}
+	if arrays != nil {
+		shared.Store(arrays)
+		e.storeInto(arrays, func() { shared.Store(nil) })
+	}
 	released := make(chan struct{})
 	if err = e.begin(); err == nil {
 		go func() {

@@ -72,7 +72,9 @@ func (e *engine) quiet() error {
 			return err
 		}
 	}
-	err := e.poller.Wait(e.ctx, func() bool { return e.pending.Load() == 0 && e.filling.Load() == 0 })
+	err := e.poller.Wait(e.ctx, func() bool {
+		return e.pending.Load() == 0 && e.filling.Load() == 0 && e.storeNoMore()
+	})
 	return e.ended(err)
 }
 

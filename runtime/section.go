@@ -26,6 +26,8 @@ type Section struct {
 	inBodies  time.Duration // spent in bodies here
 	ran       int           // bodies run here
 	crew      crew          // who helps to run them
+	stored    bool          // results are stored into the arrays of the peers
+	past      bool          // and go past the caches
 	at        string        // place in the source that the user wrote, from At
 	pos       string
 	pc        [1]uintptr

@@ -75,10 +75,15 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 func (w *worker) entered(s *Section) {
 	for _, link := range w.e.peers {
 		if link != nil {
-			w.out = append(w.out, outgoing{link: link, frame: w.e.parcel(update.Message{Kind: update.KindEntered,
-				Section: w.e.machine.Number(), Tasks: len(s.tasks), Signature: w.e.machine.Signature(), At: int64(w.e.now())})})
+			w.out = append(w.out, outgoing{link: link, frame: w.e.parcel(w.entry(s))})
 		}
 	}
+}
+
+// entry says that this replica is in s.
+func (w *worker) entry(s *Section) update.Message {
+	return update.Message{Kind: update.KindEntered, Section: w.e.machine.Number(), Tasks: len(s.tasks),
+		Signature: w.e.machine.Signature(), At: int64(w.e.now())}
 }
 
 // claimWith puts the claim of a task into an update that has not left yet.

@@ -26,6 +26,9 @@ func (e *engine) share(s *Section) error {
 	e.machine.Leave()
 	e.completed(s, s.begun)
 	if s.decision != nil && len(s.tasks) > 0 {
+		if s.stored {
+			e.stats.stored(s, e.stores.board.Received())
+		}
 		s.decision.learn(execution{policy: s.policy, took: e.now() - s.begun, spent: s.inBodies,
 			ran: s.ran, tasks: len(s.tasks), workers: s.crew.size, met: e.machine.Met()})
 		e.stats.of(s.tasks[0].task).Decision = s.decision.word()
@@ -59,11 +62,16 @@ func (e *engine) work(s *Section) error {
 	if err == nil && s.decision != nil {
 		err = e.gather(s)
 	}
+	if err == nil && s.stored {
+		err = e.meet(s)
+	}
 	s.begun = e.now()
 	for err == nil && e.err == nil && s.crew.end == nil {
 		seen := e.changes.Load()
-		step, acts := e.machine.Next(e.now())
-		w.frames(s, acts)
+		var step section.Step
+		if step, err = w.next(s); err != nil {
+			break
+		}
 		if step.Kind != section.Run && len(w.out) > 0 {
 			e.unlocked(w.flush)
 			continue
@@ -96,15 +104,18 @@ func (e *engine) work(s *Section) error {
 // come, so nobody waits for longer than it has taken to come here.
 func (e *engine) gather(s *Section) error {
 	w, first := &e.workers[0], e.gathered != e.machine
-	if !first && s.policy != sched.Replicate {
+	if !first && s.policy != sched.Replicate && !s.stored {
 		return nil
 	}
 	e.gathered = e.machine
 	w.entered(s)
-	if !first {
+	if !first && !s.stored {
 		return nil
 	}
 	e.unlocked(w.flush)
+	if !first {
+		return nil
+	}
 	from := e.now()
 	until := from + min(from, longestGathering)
 	for e.err == nil && e.machine.Alone() && e.now() < until {

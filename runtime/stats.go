@@ -68,6 +68,13 @@ func (s *stats) received(k *known) {
 	k.Received++
 }
 
+// stored counts the tasks of a section whose results peers have stored here.
+func (s *stats) stored(sec *Section, n int) {
+	for range n {
+		s.received(sec.tasks[0].known)
+	}
+}
+
 func (s *stats) sent(k *known, bytes int) {
 	s.total.UpdateBytes += int64(bytes)
 	k.UpdateBytes += int64(bytes)

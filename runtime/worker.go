@@ -16,6 +16,7 @@ type worker struct {
 	e      *engine
 	number int
 	out    []outgoing // frames to send next
+	peers  []int      // to be given the results of a task
 	busy   bool       // in a section
 }
 
@@ -102,9 +103,11 @@ func (w *worker) help(s *Section) {
 		}
 	}()
 	for e.err == nil && !s.crew.dismissed && s.crew.end == nil {
-		step, acts := e.machine.Next(e.now())
-		w.frames(s, acts)
-		if step.Kind != section.Run {
+		step, err := w.next(s)
+		if err != nil {
+			e.fail(err)
+		}
+		if err != nil || step.Kind != section.Run {
 			break
 		}
 		e.recruit(s)
@@ -123,7 +126,7 @@ const large = 4 << 10
 // the next one.
 func (w *worker) run(s *Section, task int) {
 	e := w.e
-	if e.machine.Adopted(task) {
+	if e.adopted(s, task) {
 		e.stats.total.TasksRerun++
 	}
 	l := &s.tasks[task]
@@ -146,7 +149,7 @@ func (w *worker) run(s *Section, task int) {
 		}
 		e.kills.at(job.KillTask)
 		to = e.now()
-		if l.bytes < large {
+		if l.bytes < large && !s.stored {
 			e.takeIn()
 		}
 	})
@@ -156,6 +159,10 @@ func (w *worker) run(s *Section, task int) {
 	l.known.average = average(l.known.average, spent)
 	l.times.Took(e.setup.Self.Replica, spent)
 	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
+	if s.stored {
+		w.made(s, task)
+		return
+	}
 	w.frames(s, e.machine.Ran(task))
 	w.commit(&lent)
 	if l.bytes >= large {

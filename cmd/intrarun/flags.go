@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
@@ -59,6 +61,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	dir := fs.String("checkpoint", "", "write the state of the job to files in `DIR`, which all hosts share: at safe points\nof the program, beside the computation; the last two sets are kept")
 	every := fs.Uint64("checkpoint-every", 10, "safe points from one set of files to the next, `K`")
 	fs.StringVar(&c.Restart, "restart", "", "go on from the newest usable set of files in `DIR`, with any degrees")
+	fs.BoolVar(&c.Direct, "direct", false, "let replicas of one host store their results straight into each other's arrays,\nthose that intra.Alloc has made, instead of sending them")
 	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, on which its tasks run side by side (with -check\nthey run one after the other)")
 	c.Bind = cores.Auto
 	fs.Func("bind", "bind the processes of a host to its cores, `HOW`: auto, each to a share of its own\nif there are as many cores as processes; core, also if cores have to be shared, but\nnot by replicas of one rank; none (default auto)", func(s string) error {
@@ -192,6 +195,20 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		}
 	default:
 		return nil, fmt.Errorf("-sched %q: want static, adaptive or replicate", c.Sched)
+	}
+	if c.Direct {
+		switch {
+		case c.Check:
+			return nil, errors.New("-check compares what replicas compute by themselves: leave -direct out")
+		case slices.Max(c.Degrees) > arena.MaxReplicas:
+			return nil, fmt.Errorf("-direct: a rank has %d replicas, at most %d can share memory", slices.Max(c.Degrees), arena.MaxReplicas)
+		case c.Limit > 0:
+			return nil, errors.New("-direct stores past the links that -limit slows down: leave one of them out")
+		case c.Sched == "static" || c.Sched == "replicate":
+			return nil, fmt.Errorf("-direct is for the adaptive schedule: leave it or -sched %s out", c.Sched)
+		case c.Link == job.LinkTCP:
+			return nil, errors.New("-direct is for replicas of one host, whose links are not made with -link tcp: leave one of them out")
+		}
 	}
 	return c, nil
 }

@@ -75,8 +75,8 @@ func newSolver(p *intra.Process, b box, tasks int, how arithmetic, f format) (*s
 		return nil, fmt.Errorf("generate the matrix: %w", err)
 	}
 	n := b.rows()
-	s.x, s.r, s.ap = kernels.Alloc[float64](n), kernels.Alloc[float64](n), kernels.Alloc[float64](n)
-	s.p2 = kernels.Alloc[float64](b.cols())
+	s.x, s.r, s.ap = intra.Alloc[float64](n), intra.Alloc[float64](n), intra.Alloc[float64](n)
+	s.p2 = intra.Alloc[float64](b.cols())
 	s.arrived = [][]float64{make([]float64, b.plane()), make([]float64, b.plane())}
 	s.Protect(p, "cg")
 	of := [5]int{b.nx, b.ny, b.nz, tasks, int(how)}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/limit"
 	"github.com/intrahpc/intra/transport/tcp"
@@ -29,6 +30,20 @@ func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, erro
 		}
 	}
 	return links, err
+}
+
+// Arena returns the memory that the replicas of this rank share, nil if there
+// is none. It is called once, after Connect.
+func (s *Session) Arena() (*arena.Arena, error) {
+	s.mu.Lock()
+	f := s.arena
+	s.arena = nil
+	s.mu.Unlock()
+	if f == nil {
+		return nil, nil
+	}
+	defer f.Close()
+	return arena.Open(f, s.setup.Self.Replica)
 }
 
 // limited bounds the bandwidth of a link, if that was asked for.

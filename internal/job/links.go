@@ -27,7 +27,7 @@ func LinkFiles(kind string, ring int) (lower, higher *os.File, err error) {
 			return nil, nil, err
 		}
 		lower = s.File()
-		if higher, err = duplicate(lower); err != nil {
+		if higher, err = Duplicate(lower); err != nil {
 			lower.Close()
 			return nil, nil, err
 		}
@@ -42,8 +42,8 @@ func LinkFiles(kind string, ring int) (lower, higher *os.File, err error) {
 	return nil, nil, fmt.Errorf("link %q has no descriptors", kind)
 }
 
-// duplicate returns a second descriptor of the same file.
-func duplicate(f *os.File) (*os.File, error) {
+// Duplicate returns a second descriptor of the same file.
+func Duplicate(f *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("duplicate a descriptor: %w", err)

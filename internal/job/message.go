@@ -25,6 +25,7 @@ const (
 	KindSetup     Kind = "setup"     // H Setup
 	KindListen    Kind = "listen"    // P Address, for links over TCP
 	KindLink      Kind = "link"      // H Process and one descriptor: the link to it, on the same host
+	KindArena     Kind = "arena"     // H one descriptor: the memory that all replicas of the rank, on the same host, share
 	KindStart     Kind = "start"     // H Peers: all have joined
 	KindConnect   Kind = "connect"   // H Peers: the one that this process gets a link to, with one descriptor unless it is over TCP
 	KindVerdict   Kind = "verdict"   // H Verdict
@@ -142,6 +143,8 @@ func DecodeMessage(b []byte) (*Message, error) {
 		ok = ok && m.Address != ""
 	case KindLink:
 		ok = m.Files == 1 && m.Process != nil
+	case KindArena:
+		ok = m.Files == 1
 	case KindConnect:
 		ok = len(m.Peers) == 1 && (m.Files == 0) == (m.Peers[0].Link == LinkTCP) && m.Files <= 1
 	case KindVerdict:

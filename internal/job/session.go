@@ -31,6 +31,7 @@ type Session struct {
 	changed chan struct{} // closed and replaced when something below changes
 	events  []Event
 	files   map[Process]*os.File // ends of links, until Connect takes them
+	arena   *os.File             // until Arena takes it; nil: there is none
 	peers   []Peer
 	started bool
 	dead    map[Endpoint]bool
@@ -143,6 +144,11 @@ func (s *Session) take(m *Message, files []*os.File) {
 	switch m.Kind {
 	case KindLink:
 		s.files[*m.Process] = files[0]
+	case KindArena:
+		if s.arena != nil {
+			s.arena.Close()
+		}
+		s.arena = files[0]
 	case KindStart:
 		s.peers, s.started = m.Peers, true
 	case KindVerdict:

@@ -39,6 +39,9 @@ type TaskStats struct {
 	// SectionSeconds is the time in sections that were completed together with
 	// other replicas and whose first task is of this type.
 	SectionSeconds float64 `json:"section_seconds"`
-	UpdateBytes    int64   `json:"update_bytes"` // payload of updates sent
-	Decision       string  `json:"decision"`     // share or replicate
+	UpdateBytes    int64   `json:"update_bytes"` // payload of updates sent, or stored
+	// Stored is how often the results of a task were stored straight into the
+	// arrays of another replica.
+	Stored   int64  `json:"stored,omitempty"`
+	Decision string `json:"decision"` // share or replicate
 }

@@ -90,6 +90,9 @@ type hostLink struct {
 	Higher job.Process `json:"higher"`
 	Kind   string      `json:"kind"`
 	Ring   int         `json:"ring"` // size of a shared-memory ring in bytes
+	// Arena: so many replicas of the rank, all on this host, share memory,
+	// these two among them. 0: none do.
+	Arena int `json:"arena,omitempty"`
 	// Meet describes the two if one of them comes later than the other.
 	Meet *[2]job.Peer `json:"meet,omitempty"`
 }

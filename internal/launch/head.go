@@ -57,6 +57,7 @@ type head struct {
 	recovery  *comeback      // nil: what is lost stays lost
 	doubts    map[doubt]bool // links that are reported to be without a connection
 	order     []*member      // all that there ever were
+	direct    []int          // ranks whose replicas store into each other's arrays
 	left      int            // members not gone
 	failures  []failure
 	kills     []scheduledKill

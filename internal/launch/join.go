@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/arbiter"
@@ -123,9 +124,29 @@ func (h *head) startIfReady() {
 	h.inject()
 }
 
+// shareMemory says of which ranks the replicas can store into each other's
+// arrays, if they were asked to, and warns of the others.
+func (h *head) shareMemory() {
+	if !h.config.Direct {
+		return
+	}
+	for i, a := range h.order {
+		for _, b := range h.order[i+1:] {
+			switch {
+			case a.gone || b.gone || a.spare || b.spare || a.process.Rank != b.process.Rank || slices.Contains(h.direct, a.process.Rank):
+			case h.arena(a, b) > 0:
+				h.direct = append(h.direct, a.process.Rank)
+			default:
+				h.warnf("warning: -direct: %s and %s are not on the same host, so rank %d sends its updates", a.name(), b.name(), a.process.Rank)
+			}
+		}
+	}
+}
+
 // link gives each pair of processes its link and each process its list of
 // peers.
 func (h *head) link() {
+	h.shareMemory()
 	peers := make(map[job.Process][]job.Peer)
 	for i, a := range h.order {
 		for _, b := range h.order[i+1:] {
@@ -139,7 +160,7 @@ func (h *head) link() {
 			peers[a.process] = append(peers[a.process], b.peer(kind))
 			peers[b.process] = append(peers[b.process], a.peer(kind))
 			if kind != job.LinkTCP {
-				a.agent.link(hostLink{Lower: a.id, Higher: b.id, Kind: kind, Ring: h.config.Ring})
+				a.agent.link(hostLink{Lower: a.id, Higher: b.id, Kind: kind, Ring: h.config.Ring, Arena: h.arena(a, b)})
 			}
 		}
 	}
@@ -148,6 +169,21 @@ func (h *head) link() {
 			h.send(m, &job.Message{Kind: job.KindStart, Peers: peers[m.process]})
 		}
 	}
+}
+
+// arena returns how many replicas share memory, these two among them; 0 if
+// they do not.
+func (h *head) arena(a, b *member) int {
+	rank := a.process.Rank
+	if !h.config.Direct || b.process.Rank != rank {
+		return 0
+	}
+	for _, m := range h.order {
+		if m.process.Rank == rank && !m.spare && m.agent != a.agent {
+			return 0
+		}
+	}
+	return h.ledger.degrees[rank]
 }
 
 func (m *member) peer(kind string) job.Peer {

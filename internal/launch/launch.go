@@ -31,6 +31,7 @@ type Config struct {
 	Restart    string      // folder with the files to begin with, "" to begin anew
 	Sched      string
 	Check      bool
+	Direct     bool       // replicas on one host store their results into each other's arrays
 	Threads    int        // workers that run the tasks of a process; 0 means 1
 	Bind       cores.Mode // which cores each process gets; "": all
 	Program    []string   // name and arguments; a package is built first

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
@@ -32,6 +33,8 @@ type local struct {
 
 	mu       sync.Mutex
 	children map[job.Process]*child // those that are not gone
+	arenas   map[int]*os.File       // by rank
+	sharing  map[job.Process]bool   // that have their arena
 }
 
 // child is one process and the agent's ends of what it has.
@@ -60,6 +63,8 @@ func newLocal(o observer, secret job.Secret, p plan, g *guard) *local {
 		starts:   make(chan func()),
 		quit:     make(chan struct{}),
 		children: make(map[job.Process]*child),
+		arenas:   make(map[int]*os.File),
+		sharing:  make(map[job.Process]bool),
 	}
 	go a.parent()
 	return a
@@ -395,8 +400,43 @@ func (a *local) link(l hostLink) {
 		go a.observer.failed(fmt.Errorf("make the link between %v and %v: %w", l.Lower, l.Higher, err))
 		return
 	}
+	if l.Arena > 0 {
+		for _, p := range []job.Process{l.Lower, l.Higher} {
+			if err := a.share(p, l.Arena); err != nil {
+				go a.observer.failed(fmt.Errorf("make the memory that the replicas of rank %d share: %w", p.Rank, err))
+			}
+		}
+	}
 	a.mail(l.Lower, &job.Message{Kind: job.KindLink, Process: &l.Higher}, lower)
 	a.mail(l.Higher, &job.Message{Kind: job.KindLink, Process: &l.Lower}, higher)
+}
+
+// share gives a process the memory that the replicas of its rank share, once.
+func (a *local) share(p job.Process, replicas int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sharing[p] {
+		return nil
+	}
+	f := a.arenas[p.Rank]
+	if f == nil {
+		var err error
+		if f, err = arena.Create(replicas); err != nil {
+			return err
+		}
+		a.arenas[p.Rank] = f
+	}
+	own, err := job.Duplicate(f)
+	if err != nil {
+		return err
+	}
+	a.sharing[p] = true
+	if c := a.children[p]; c != nil {
+		c.mail.send(&job.Message{Kind: job.KindArena}, own)
+		return nil
+	}
+	own.Close()
+	return nil
 }
 
 // meet gives two processes their link of which one comes later. Where there is
@@ -460,7 +500,14 @@ func (a *local) killAll() {
 // doubtful: this host is lost only together with the head.
 func (a *local) doubtful() bool { return false }
 
-func (a *local) close() { close(a.quit) }
+func (a *local) close() {
+	close(a.quit)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, f := range a.arenas {
+		f.Close()
+	}
+}
 
 // awaitExit waits until the process has ended, without reaping it.
 func awaitExit(pid int) error {

@@ -18,8 +18,9 @@ type report struct {
 	Ranks       int               `json:"ranks"`
 	Degrees     []int             `json:"degrees"`
 	Link        string            `json:"link"`
-	Limit       float64           `json:"limit,omitempty"` // of a link, in bytes per second
-	Threads     int               `json:"threads"`         // workers of each process
+	Limit       float64           `json:"limit,omitempty"`  // of a link, in bytes per second
+	Threads     int               `json:"threads"`          // workers of each process
+	Direct      []int             `json:"direct,omitempty"` // ranks whose replicas store into each other's arrays
 	WallSeconds float64           `json:"wall_seconds"`
 	IntraTag    bool              `json:"intra_tag"`
 	Joined      time.Time         `json:"joined,omitzero"` // by the clock of the head's host
@@ -89,6 +90,7 @@ func (h *head) report(code int) *report {
 		Link:      h.config.Link,
 		Limit:     h.config.Limit,
 		Threads:   max(h.config.Threads, 1),
+		Direct:    h.direct,
 		Joined:    h.joined,
 		Failures:  append([]failure{}, h.failures...),
 		Kills:     []kill{},
@@ -144,6 +146,7 @@ func (a *taskType) add(b job.TaskStats) {
 	a.WaitSeconds += b.WaitSeconds
 	a.SectionSeconds += b.SectionSeconds
 	a.UpdateBytes += b.UpdateBytes
+	a.Stored += b.Stored
 	if a.SectionSeconds > 0 {
 		a.Overlap = 1 - min(a.WaitSeconds/a.SectionSeconds, 1)
 	}

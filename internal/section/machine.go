@@ -18,6 +18,7 @@ type Machine struct {
 	open     bool
 	shape    sched.Shape
 	sig      uint64
+	refuse   bool // updates of the open section
 	tasks    []task
 	left     int // tasks neither run nor received
 	met      bool
@@ -155,6 +156,9 @@ type Entry struct {
 	Policy    sched.Policy
 	Tasks     int
 	Signature uint64
+	// Refuse: the section is completed in another way, so that no update may
+	// be applied here and none is sent. Its policy is Replicate.
+	Refuse bool
 	// Patience is how long a claim of a task delays this replica, if its
 	// peer is not known to be slower.
 	Patience func(task int) time.Duration
@@ -170,7 +174,7 @@ func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 	m.open, m.met = true, false
 	m.shape = sched.Shape{Policy: e.Policy, Tasks: e.Tasks, Replicas: len(m.peers)}
 	m.sig, m.left, m.patience = e.Signature, e.Tasks, e.Patience
-	m.times = e.Times
+	m.times, m.refuse = e.Times, e.Refuse
 	m.past[m.number%uint64(len(m.past))] = e.Signature
 	m.chain = m.chain*0x9e3779b97f4a7c15 + e.Signature + uint64(e.Tasks)
 	m.resize(e.Tasks)
@@ -393,6 +397,17 @@ func (m *Machine) Alone() bool {
 		}
 	}
 	return false
+}
+
+// Behind returns the section up to which the last of the peers has been heard
+// of that live and have not come to the open one.
+func (m *Machine) Behind() (section uint64, ok bool) {
+	for p := range m.peers {
+		if q := &m.peers[p]; p != m.me && !q.dead && !q.finished && q.ahead < m.number && (!ok || q.ahead < section) {
+			section, ok = q.ahead, true
+		}
+	}
+	return section, ok
 }
 
 // Missing returns the first task whose result a peer has to send, or this

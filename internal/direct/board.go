@@ -1,0 +1,288 @@
+package direct
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/sched"
+)
+
+// Board is the protocol as one replica follows it. Its methods are not safe
+// for concurrent use; other replicas have boards of their own on the same
+// words.
+type Board struct {
+	words    Words
+	me       int
+	replicas int
+	live     func(replica int) bool
+
+	section Section
+	shape   sched.Shape
+	own     []word // this replica's, as seen when Next was called
+	mine    []int  // tasks whose result was made here
+	given   []bool // per replica and task: nothing to store there any more
+	started []bool // per task: claimed by this replica for itself
+}
+
+// New returns the board of replica me of so many, none of which has entered a
+// section. live reports whether a replica is not known to be dead; of one that
+// is, no store comes any more, and it stays dead.
+func New(words Words, me, replicas int, live func(replica int) bool) *Board {
+	return &Board{words: words, me: me, replicas: replicas, live: live}
+}
+
+// Section is what a replica says of a section at its entry.
+type Section struct {
+	Number    uint64
+	Tasks     int
+	Signature uint64 // of what was launched
+	Places    uint64 // of where the memory lies that the tasks write
+}
+
+// Mismatch says that a peer has launched something else in this section.
+type Mismatch struct {
+	Peer         int
+	Mine, Theirs uint64 // signatures
+	Places       bool   // what differs is only where the memory lies
+}
+
+func (m *Mismatch) Error() string {
+	if m.Places {
+		return fmt.Sprintf("its arrays lie elsewhere than those of replica %d: all replicas have to make their arrays in the same order", m.Peer)
+	}
+	return fmt.Sprintf("the tasks, shapes and small arguments have signature %016x, with replica %d %016x", m.Mine, m.Peer, m.Theirs)
+}
+
+// Step is what a replica does next.
+type Step struct {
+	Kind StepKind
+	Task int
+	Peer int // of Give and Take
+}
+
+// StepKind tells the steps apart.
+type StepKind uint8
+
+// The steps.
+const (
+	Run  StepKind = iota // run Task on the arrays here, then call Ran
+	Give                 // copy the results of Task to the arrays of Peer, then call Gave
+	Take                 // copy the results of Task from the arrays of Peer, which is dead, then call Took
+	Wait                 // for a peer
+	Done                 // the results of all tasks are here
+)
+
+// Enter opens a section: from now on peers may store into the arrays here what
+// its tasks write.
+func (b *Board) Enter(s Section) {
+	b.section = s
+	b.shape = sched.Shape{Policy: sched.Adaptive, Tasks: s.Tasks, Replicas: b.replicas}
+	b.own, b.mine = b.own[:0], b.mine[:0]
+	b.given = resize(b.given, s.Tasks*b.replicas)
+	b.started = resize(b.started, s.Tasks)
+	b.words.Store(b.me, wordSignature, s.Signature)
+	b.words.Store(b.me, wordPlaces, s.Places)
+	for t := range s.Tasks {
+		b.words.Store(b.me, first+t, b.as(b.me, free))
+	}
+}
+
+func resize(s []bool, n int) []bool {
+	if cap(s) < n {
+		return make([]bool, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// Close keeps peers from claiming anything more here, for a section that will
+// not be completed. It reports whether nobody stores into the arrays here any
+// more; until then it is to be called again.
+func (b *Board) Close() (quiet bool) {
+	quiet = true
+	for t := range b.section.Tasks {
+		if w := b.word(b.me, t); w.state == free {
+			b.words.CompareAndSwap(b.me, first+t, b.as(b.me, free), b.as(b.me, done))
+		}
+		if w := b.word(b.me, t); w.state == claimed && w.owner != b.me && b.live(w.owner) {
+			quiet = false
+		}
+	}
+	return quiet
+}
+
+// as packs the word of a task of this section.
+func (b *Board) as(owner int, s state) uint64 {
+	return word{b.section.Number + 1, owner, s}.pack()
+}
+
+func (b *Board) word(replica, task int) word { return unpack(b.words.Load(replica, first+task)) }
+
+// here is whether a word is about the section that this replica is in.
+func (b *Board) here(w word) bool { return w.section == b.section.Number+1 }
+
+// Next decides what to do now. Several steps may be under way here at once;
+// Wait and Done then mean that there is nothing to begin.
+func (b *Board) Next() (Step, error) {
+	b.own = b.own[:0]
+	for t := range b.section.Tasks {
+		w := b.word(b.me, t)
+		if w.state == claimed && w.owner != b.me && !b.live(w.owner) {
+			if b.inherit(t, w) {
+				return Step{Take, t, w.owner}, nil
+			}
+			w = b.word(b.me, t)
+		}
+		b.own = append(b.own, w)
+	}
+	if s, ok, err := b.give(); ok || err != nil {
+		return s, err
+	}
+	for {
+		t, ok := sched.Next(b.shape, b.me, view{b})
+		if !ok {
+			break
+		}
+		if ok, err := b.claim(t); ok || err != nil {
+			return Step{Kind: Run, Task: t}, err
+		}
+		b.own[t] = b.word(b.me, t)
+	}
+	for _, w := range b.own {
+		if w.state != computed && w.state != done {
+			return Step{Kind: Wait}, nil
+		}
+	}
+	return Step{Kind: Done}, nil
+}
+
+// inherit takes over a task that a dead replica had claimed here. If that one
+// has its result the results are to be taken, from arrays that nobody writes
+// any more; they may have been stored here in part. If not nothing was, and
+// the task is free again.
+func (b *Board) inherit(t int, w word) (take bool) {
+	old := w.pack()
+	if b.word(w.owner, t) == (word{w.section, w.owner, computed}) {
+		return b.words.CompareAndSwap(b.me, first+t, old, b.as(b.me, claimed))
+	}
+	b.words.CompareAndSwap(b.me, first+t, old, b.as(b.me, free))
+	return false
+}
+
+// give finds something that was done here, and that a peer lacks which has
+// come since.
+func (b *Board) give() (Step, bool, error) {
+	for _, t := range b.mine {
+		for p := range b.replicas {
+			if g := &b.given[p*b.section.Tasks+t]; p != b.me && !*g && b.live(p) {
+				w := b.word(p, t)
+				switch {
+				case w.section <= b.section.Number:
+					continue // it comes later
+				case b.here(w) && w.state == free:
+					ok, err := b.claimAt(p, t)
+					if err != nil {
+						return Step{}, false, err
+					}
+					if ok {
+						*g = true
+						return Step{Give, t, p}, true, nil
+					}
+				case b.here(w) && w.state == claimed && !b.live(w.owner):
+					continue // it may become free again
+				}
+				*g = true
+			}
+		}
+	}
+	return Step{}, false, nil
+}
+
+// claim claims a task for this replica and for all that are in the section.
+// All replicas do that in the same order, so of two that want a task one gets
+// it wherever both could.
+func (b *Board) claim(t int) (ok bool, err error) {
+	for p := range b.replicas {
+		switch {
+		case p == b.me:
+			ok = b.words.CompareAndSwap(p, first+t, b.as(p, free), b.as(b.me, claimed))
+			b.started[t] = ok
+		case b.live(p):
+			var won bool
+			won, err = b.claimAt(p, t)
+			b.given[p*b.section.Tasks+t] = won
+		}
+		if err != nil || p == b.me && !ok {
+			b.release(t)
+			return false, err
+		}
+	}
+	return ok, nil
+}
+
+// claimAt claims a task in the arrays of a peer, and makes sure that it is the
+// same task there.
+func (b *Board) claimAt(p, t int) (bool, error) {
+	if !b.words.CompareAndSwap(p, first+t, b.as(p, free), b.as(b.me, claimed)) {
+		return false, nil
+	}
+	m := &Mismatch{Peer: p, Mine: b.section.Signature, Theirs: b.words.Load(p, wordSignature)}
+	m.Places = m.Mine == m.Theirs
+	if !m.Places || b.words.Load(p, wordPlaces) != b.section.Places {
+		b.words.Store(p, first+t, b.as(p, free))
+		return false, m
+	}
+	return true, nil
+}
+
+// release gives claims back of which nothing was made.
+func (b *Board) release(t int) {
+	for p := range b.replicas {
+		if g := &b.given[p*b.section.Tasks+t]; *g {
+			*g = false
+			b.words.Store(p, first+t, b.as(p, free))
+		}
+	}
+	if b.started[t] {
+		b.started[t] = false
+		b.words.Store(b.me, first+t, b.as(b.me, free))
+	}
+}
+
+// Ran says that the body of a task has returned, and returns the peers that
+// its results are to be copied to now, each followed by Gave. They are
+// appended to peers.
+func (b *Board) Ran(t int, peers []int) []int {
+	b.words.Store(b.me, first+t, b.as(b.me, computed))
+	b.mine = append(b.mine, t)
+	for p := range b.replicas {
+		if b.given[p*b.section.Tasks+t] && b.live(p) {
+			peers = append(peers, p)
+		}
+	}
+	return peers
+}
+
+// Gave says that the results of a task are in the arrays of a peer.
+func (b *Board) Gave(t, peer int) { b.words.Store(peer, first+t, b.as(b.me, done)) }
+
+// Took says that the results of a task are here, from those of a dead peer.
+func (b *Board) Took(t int) {
+	b.words.Store(b.me, first+t, b.as(b.me, computed))
+	b.mine = append(b.mine, t)
+}
+
+// Received is how many tasks of the section others have stored here.
+func (b *Board) Received() int { return b.section.Tasks - len(b.mine) }
+
+// view is the board as the scheduler sees it: what is claimed is not open, and
+// nobody waits for anything else.
+type view struct{ *Board }
+
+func (v view) Todo(t int) bool { return v.own[t].state == free }
+
+func (v view) Expected(int) bool { return false }
+
+func (v view) Gone(p int) bool { return !v.live(p) }
+
+func (v view) Sooner(int, int) bool { return false }

@@ -1,0 +1,18 @@
+// Package direct is the protocol by which replicas on one host store the
+// results of tasks straight into each other's arrays. It holds no memory and
+// runs nothing: it works on words that the replicas share, and says which task
+// to run and whose arrays to store into.
+//
+// Each replica has a word for every task of the section that it is in. It says
+// who may write what that task writes in the arrays of this replica: nobody
+// yet, or the one replica that has claimed it. Only the words of the section
+// that a replica has entered can be claimed, so nobody stores into arrays whose
+// replica still computes with them as they were before, or has moved on. A
+// claim binds: it is taken over only when its owner is dead.
+//
+// A task may read what it writes. So its owner runs it on its own arrays
+// first, says so in its own word, and only then stores into those of others. If
+// it dies before that, the arrays of the others are as they were at the entry,
+// and they run the task; if it dies later its own arrays hold the whole result,
+// and outlive it.
+package direct
