@@ -12,7 +12,7 @@ import (
 type head interface {
 	Setup() job.Setup
 	Next() (job.Event, error)
-	Stats(job.Stats)
+	Stats(count func() job.Stats)
 	Trace([]job.TraceEvent)
 	Fired(job.Kill, job.Stats)
 	Leased(context.Context) error
@@ -40,7 +40,7 @@ func (e *engine) report() {
 	for {
 		select {
 		case <-tick.C:
-			e.head.Stats(e.snapshot())
+			e.head.Stats(e.snapshot)
 			e.trace.flush(e.head)
 		case <-e.ctx.Done():
 			return

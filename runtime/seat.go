@@ -141,7 +141,7 @@ func (s *seat) Next() (job.Event, error) {
 }
 
 // Stats implements head. The counts are taken at the end.
-func (s *seat) Stats(job.Stats) {}
+func (s *seat) Stats(func() job.Stats) {}
 
 // Trace implements head. Nothing here asks for a trace.
 func (s *seat) Trace([]job.TraceEvent) {}

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
@@ -200,8 +198,6 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		switch {
 		case c.Check:
 			return nil, errors.New("-check compares what replicas compute by themselves: leave -direct out")
-		case slices.Max(c.Degrees) > arena.MaxReplicas:
-			return nil, fmt.Errorf("-direct: a rank has %d replicas, at most %d can share memory", slices.Max(c.Degrees), arena.MaxReplicas)
 		case c.Limit > 0:
 			return nil, errors.New("-direct stores past the links that -limit slows down: leave one of them out")
 		case c.Sched == "static" || c.Sched == "replicate":

@@ -17,13 +17,15 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// The test binary is five things: the tests, intrarun itself, and the programs
-// that intrarun runs: one made of steps, and two that pass messages.
+// The test binary is six things: the tests, intrarun itself, and the programs
+// that intrarun runs: one made of steps, two that pass messages, and one that
+// shares work.
 const (
 	asIntrarun = "INTRARUN_TEST_COMMAND"
 	asProgram  = "program:" // first argument; the steps follow
 	asSender   = "sender:"
 	asWorker   = "worker:"
+	asStorer   = "storer:"
 )
 
 func TestMain(m *testing.M) {
@@ -35,6 +37,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 3 && os.Args[1] == asWorker {
 		intra.Main(func(p *intra.Process) error { return workUntil(p, os.Args[2], os.Args[3]) })
+	}
+	if len(os.Args) > 2 && os.Args[1] == asStorer {
+		intra.Main(func(p *intra.Process) error { return drift(p, os.Args[2]) })
 	}
 	if os.Getenv(asIntrarun) != "" {
 		main()
@@ -143,7 +148,8 @@ func (s *script) step(name, arg string) int {
 	case "stats":
 		n, _ := strconv.ParseInt(arg, 10, 64)
 		s.stats = job.Stats{Sections: n, TasksRun: 2 * n, TaskTypes: map[string]job.TaskStats{"pkg.f": {Run: 2 * n, Decision: "share"}}}
-		s.session.Stats(s.stats)
+		st := s.stats
+		s.session.Stats(func() job.Stats { return st })
 	case "fired":
 		k := s.session.Setup().Kills[0]
 		if arg != k.When() {

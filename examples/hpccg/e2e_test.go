@@ -106,6 +106,7 @@ type report struct {
 		Refused []string `json:"refused"`
 	} `json:"restart"`
 	Threads       int   `json:"threads"`
+	Direct        []int `json:"direct"`
 	UpdatesTorn   int64 `json:"updates_torn"`
 	TasksRun      int64 `json:"tasks_run"`
 	TasksReceived int64 `json:"tasks_received"`
@@ -116,6 +117,7 @@ type report struct {
 		SectionSeconds float64 `json:"section_seconds"`
 		Overlap        float64 `json:"overlap"`
 		UpdateBytes    int64   `json:"update_bytes"`
+		Stored         int64   `json:"stored"`
 	} `json:"task_types"`
 }
 

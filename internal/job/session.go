@@ -23,7 +23,8 @@ type Session struct {
 	listener net.Listener // links over TCP only
 	serving  context.Context
 	stop     context.CancelFunc // ends serving
-	latest   chan Stats         // holds the newest that is not sent yet
+	latest   chan func() Stats  // counts for the next report, if one is due
+	counting sync.Mutex         // held while counts are taken and sent, so that they only grow
 	closed   chan struct{}
 	close    sync.Once
 
@@ -60,7 +61,7 @@ func Join(ctx context.Context, hello Hello) (*Session, error) {
 
 func newSession(ctx context.Context, in Inheritance, hello Hello) (*Session, error) {
 	s := &Session{
-		latest:  make(chan Stats, 1),
+		latest:  make(chan func() Stats, 1),
 		closed:  make(chan struct{}),
 		changed: make(chan struct{}),
 		files:   make(map[Process]*os.File),
@@ -199,33 +200,33 @@ func (s *Session) Next() (Event, error) {
 	}
 }
 
-// Stats tells the head how far this process is. It never blocks; a later
-// report may take the place of one that is not sent yet.
-func (s *Session) Stats(st Stats) {
-	for {
-		select {
-		case s.latest <- st:
-			return
-		default:
-		}
-		select {
-		case <-s.latest:
-		default:
-		}
+// Stats tells the head how far this process is, as count says when it comes to
+// that. It never blocks; a report that is due already is enough.
+func (s *Session) Stats(count func() Stats) {
+	select {
+	case s.latest <- count:
+	default:
 	}
 }
 
 func (s *Session) sendStats() {
 	for {
 		select {
-		case st := <-s.latest:
-			if s.conn.Write(&Message{Kind: KindStats, Stats: &st}) != nil {
+		case count := <-s.latest:
+			if s.tell(count) != nil {
 				return // Next reports the end of the connection
 			}
 		case <-s.closed:
 			return
 		}
 	}
+}
+
+func (s *Session) tell(count func() Stats) error {
+	s.counting.Lock()
+	defer s.counting.Unlock()
+	st := count()
+	return s.conn.Write(&Message{Kind: KindStats, Stats: &st})
 }
 
 // Fired hands to the kernel that this process has reached the kill point k.
@@ -244,6 +245,8 @@ func (s *Session) Leased(ctx context.Context) error { return s.lease.Await(ctx) 
 // Finish says that run returned nil. The process goes on serving its peers
 // until Release.
 func (s *Session) Finish(st Stats) error {
+	s.counting.Lock() // what was counted before does not come after this
+	defer s.counting.Unlock()
 	return s.conn.Write(&Message{Kind: KindFinish, Stats: &st})
 }
 

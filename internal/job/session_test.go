@@ -69,6 +69,24 @@ func TestJoinWithoutALauncher(t *testing.T) {
 	}
 }
 
+// Counts that were taken before a process has finished do not reach the head
+// after that: it would compare them with those of other replicas.
+func TestCountsDoNotComeLate(t *testing.T) {
+	h := newHead(t, NewSecret())
+	s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
+	taken, finish := make(chan struct{}), make(chan error, 1)
+	s.Stats(func() Stats {
+		close(taken)
+		go func() { finish <- s.Finish(Stats{Sections: 2}) }()
+		time.Sleep(10 * time.Millisecond) // Finish has every chance to be first
+		return Stats{Sections: 1}
+	})
+	<-taken
+	require.EqualValues(t, 1, h.read(t, KindStats).Stats.Sections)
+	require.EqualValues(t, 2, h.read(t, KindFinish).Stats.Sections)
+	require.NoError(t, <-finish)
+}
+
 func TestSessionTellsAndIsTold(t *testing.T) {
 	h := newHead(t, NewSecret())
 	s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{2}})
@@ -84,7 +102,7 @@ func TestSessionTellsAndIsTold(t *testing.T) {
 	}
 
 	k := Kill{Process: Process{0, 0}, Point: KillTask, Count: 7}
-	s.Stats(Stats{Sections: 1})
+	s.Stats(func() Stats { return Stats{Sections: 1} })
 	require.EqualValues(t, 1, h.read(t, KindStats).Stats.Sections)
 	s.Fired(k, Stats{Sections: 2})
 	require.Equal(t, k, *h.read(t, KindFired).Kill)

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+var (
+	taskDrift = intra.Register("direct.drift")
+	taskLater = intra.Register("direct.later")
+	taskMixed = intra.Register("direct.mixed")
+)
+
+const drifting = 1 << 14 // particles
+
+// drift is a program whose sections push particles in place, in arrays of
+// intra.Alloc, and print a hash of them. What is how it goes wrong: "order"
+// makes one replica allocate in another order, "late" lets one fall behind by
+// far more than a section.
+func drift(p *intra.Process, what string) error {
+	var x, v []float64
+	if what == "order" && p.Replica() == 1 {
+		v, x = intra.Alloc[float64](drifting), intra.Alloc[float64](drifting)
+	} else {
+		x, v = intra.Alloc[float64](drifting), intra.Alloc[float64](drifting)
+	}
+	heap := make([]float64, drifting)
+	for i := range x {
+		x[i], v[i] = float64(i), 1/float64(i+3)
+	}
+	rounds := 16
+	if what == "late" {
+		rounds = 60 // which take longer than the delay
+	}
+	for round := range rounds {
+		task, second := taskDrift, v
+		switch {
+		case round == 8 && what == "late" && p.Replica() == 1:
+			time.Sleep(100 * time.Millisecond)
+		case round == 5:
+			task, second = taskMixed, heap // not all in shared memory
+		}
+		if round > 8 {
+			task = taskLater
+		}
+		s := p.Section()
+		for lo, hi := range intra.Blocks(drifting, p.Tasks()) {
+			x, v := x[lo:hi], second[lo:hi]
+			s.Launch(task, func() {
+				time.Sleep(500 * time.Microsecond) // so that others get on, however busy the machine is
+				for i := range x {
+					v[i] = float64(v[i]*0.75) + float64(x[i]*0.125)
+					x[i] = float64(x[i]*0.875) - float64(v[i]*0.5) + 1/float64(i+1)
+				}
+			}, intra.InOut("x", x), intra.InOut("v", v))
+		}
+		if err := s.End(); err != nil {
+			return err
+		}
+	}
+	h := fnv.New64a()
+	for _, a := range [][]float64{x, v, heap} {
+		h.Write(unsafe.Slice((*byte)(unsafe.Pointer(&a[0])), 8*len(a)))
+	}
+	fmt.Printf("%016x\n", h.Sum64())
+	return nil
+}
+
+func storer(t *testing.T, flags, what string) result {
+	t.Helper()
+	_, wait := start(t, flags, command().Path, asStorer, what)
+	return wait()
+}
+
+// stored returns how often results of a type of task were stored into the
+// arrays of a peer.
+func (r result) stored(task string) float64 {
+	n, _ := r.report["task_types"].(map[string]any)["direct."+task].(map[string]any)["stored"].(float64)
+	return n
+}
+
+func TestDirect(t *testing.T) {
+	want := storer(t, "-r 1", "")
+	require.Zero(t, want.code, want.stderr)
+	for _, flags := range []string{"-r 1", "-r 2", "-r 3", "-r 4", "-r 2 -threads 3", "-r 2 -link unix", "-degrees 2,1,3"} {
+		r := storer(t, "-direct "+flags, "")
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, strings.Repeat(want.stdout, 1+strings.Count(flags, ",")), r.stdout, flags)
+		require.Zero(t, r.stored("mixed"), flags)
+		if flags != "-r 1" {
+			require.Positive(t, r.stored("drift"), flags)
+		}
+	}
+	require.Zero(t, storer(t, "-r 2", "").stored("drift"), "nobody has asked for it")
+}
+
+func TestKillsAmongStores(t *testing.T) {
+	want := storer(t, "-r 1", "").stdout
+	for _, c := range []struct {
+		degree int
+		kills  []string
+	}{
+		{2, []string{"0.0@section:0"}}, {2, []string{"0.1@section:12"}},
+		{2, []string{"0.0@task:0"}}, {2, []string{"0.1@task:0"}}, {2, []string{"0.0@task:7"}}, {2, []string{"0.1@task:20"}},
+		{2, []string{"0.0@update:0"}}, {2, []string{"0.1@update:0"}}, {2, []string{"0.0@update:5"}}, {2, []string{"0.1@update:11"}},
+		{3, []string{"0.0@update:2", "0.2@update:3"}}, {3, []string{"0.1@task:3", "0.2@update:2"}},
+		{3, []string{"0.0@section:3", "0.1@update:1"}}, {4, []string{"0.0@task:2", "0.2@update:4", "0.3@section:6"}},
+	} {
+		flags := fmt.Sprintf("-direct -r %d -kill %s", c.degree, strings.Join(c.kills, " -kill "))
+		r := storer(t, flags, "")
+		require.Zero(t, r.code, "%s: %s", flags, r.stderr)
+		require.Equal(t, want, r.stdout, flags)
+		for _, k := range r.report["kills"].([]any) {
+			require.Equal(t, true, k.(map[string]any)["fired"], "%s: %v", flags, k)
+		}
+	}
+}
+
+// A replica that has fallen behind is waited for, and shares again.
+func TestStoresAfterALag(t *testing.T) {
+	r := storer(t, "-direct -r 2", "late")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, storer(t, "-r 1", "late").stdout, r.stdout)
+	require.Positive(t, r.stored("later"))
+}
+
+// Arrays that lie at different places in different replicas are found before
+// anything is stored.
+func TestArraysInAnotherOrder(t *testing.T) {
+	r := storer(t, "-direct -r 2", "order")
+	require.Equal(t, 4, r.code, r.stderr)
+	require.Contains(t, r.stderr, "all replicas have to call Alloc in the same order")
+}
