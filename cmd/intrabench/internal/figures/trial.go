@@ -37,7 +37,9 @@ type Config struct {
 }
 
 // decides reports whether the replicas decide by themselves what to share.
-func (c Config) decides() bool { return c.Replicas > 1 && (len(c.Flags) == 0 || c.Limit > 0) }
+func (c Config) decides() bool {
+	return c.Replicas > 1 && (len(c.Flags) == 0 || c.Limit > 0 || c.Name == Direct.Name)
+}
 
 // processes is the number of cores that the configuration takes. The peer
 // takes as many as the native run.
@@ -48,13 +50,14 @@ func (c Config) processes() float64 {
 	return float64(c.Ranks * c.Replicas)
 }
 
-// The configurations of the paper's figure, and the static schedule that the
-// paper shares with.
+// The configurations of the paper's figure, the static schedule that the paper
+// shares with, and results that are stored instead of sent.
 var (
 	Native     = Config{Name: "native", Ranks: 2, Replicas: 1}
 	Replicated = Config{Name: "replicated", Ranks: 1, Replicas: 2, Flags: []string{"-sched", "replicate"}}
 	Static     = Config{Name: "static", Ranks: 1, Replicas: 2, Flags: []string{"-sched", "static"}}
 	Shared     = Config{Name: "shared", Ranks: 1, Replicas: 2}
+	Direct     = Config{Name: "direct", Ranks: 1, Replicas: 2, Flags: []string{"-direct"}}
 )
 
 // Limited is Shared over links of that bandwidth, as intrarun's -limit takes
