@@ -3,13 +3,12 @@ package intra
 import (
 	"fmt"
 	"time"
-	"unsafe"
 
 	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/direct"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
-	"github.com/intrahpc/intra/kernels"
+	"github.com/intrahpc/intra/internal/stream"
 	"github.com/intrahpc/intra/sched"
 )
 
@@ -147,10 +146,6 @@ func (w *worker) give(s *Section, task, peer int) {
 	}
 }
 
-// past is from what size on the results of a section go past the caches: they
-// would not stay there until they are used.
-const past = 4 << 20
-
 // copyTo copies the results of a task into the arrays of a peer.
 func (e *engine) copyTo(s *Section, task, peer int) {
 	mid := e.kills.mid(job.KillUpdate)
@@ -184,15 +179,11 @@ func (e *engine) copyFrom(s *Section, task, peer int) {
 // move copies memory that does not overlap, past the caches if that is asked
 // for.
 func move(to, from []byte, past bool) {
-	const word = 8
-	t, f := unsafe.Pointer(unsafe.SliceData(to)), unsafe.Pointer(unsafe.SliceData(from))
-	if !past || (uintptr(t)|uintptr(f))%word != 0 {
-		copy(to, from)
+	if past {
+		stream.Copy(to, from)
 		return
 	}
-	n := len(to) / word
-	kernels.CopyNT(unsafe.Slice((*float64)(f), n), unsafe.Slice((*float64)(t), n))
-	copy(to[n*word:], from[n*word:])
+	copy(to, from)
 }
 
 // leastPatience is how long a peer may be at the same section at least before

@@ -19,6 +19,19 @@ type Shape struct {
 	Policy   Policy
 	Tasks    int
 	Replicas int
+	// Backward: blocks are run from their last task to the first, except with a
+	// static schedule. Sections that take turns in this find in the caches what
+	// the one before has used last.
+	Backward bool
+}
+
+// order returns the k-th of the tasks lo to hi-1 in the order in which they are
+// run.
+func (s Shape) order(lo, hi, k int) int {
+	if s.Backward && s.Policy != Static {
+		return hi - 1 - k
+	}
+	return lo + k
 }
 
 // Next returns the task that replica me should run now. None means that every
@@ -47,8 +60,8 @@ func next(s Shape, me int, v View) (task int, ok bool) {
 	if s.Policy == Replicate {
 		lo, hi = 0, s.Tasks
 	}
-	for t := lo; t < hi; t++ {
-		if v.Todo(t) && !v.Expected(t) {
+	for k := range hi - lo {
+		if t := s.order(lo, hi, k); v.Todo(t) && !v.Expected(t) {
 			return t, true
 		}
 	}
@@ -89,8 +102,8 @@ func adopt(s Shape, me int, v View) (int, bool) {
 	return 0, false
 }
 
-// help picks the last open task of the peer with most tasks open: the owner
-// works from the front, so the two meet as late as can be.
+// help picks the open task that the peer with most tasks open would run last,
+// so that the two meet as late as can be.
 func help(s Shape, me int, v View) (task int, ok bool) {
 	most := 0
 	for i := range s.Replicas {
@@ -99,8 +112,8 @@ func help(s Shape, me int, v View) (task int, ok bool) {
 		}
 		lo, hi := Block(s.Tasks, s.Replicas, i)
 		open, last := 0, 0
-		for t := lo; t < hi; t++ {
-			if v.Todo(t) && !v.Expected(t) {
+		for k := range hi - lo {
+			if t := s.order(lo, hi, k); v.Todo(t) && !v.Expected(t) {
 				open, last = open+1, t
 			}
 		}

@@ -93,6 +93,11 @@ func TestNext(t *testing.T) {
 		{"static runs what was skipped", sched.Shape{Policy: sched.Static, Tasks: 4, Replicas: 2}, 0,
 			knowledge{done: set(0, 1), expected: set(2)}, 3},
 		{"replicate runs all", sched.Shape{Policy: sched.Replicate, Tasks: 4, Replicas: 2}, 1, knowledge{}, 0},
+		{"own block from the back", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2, Backward: true}, 0, knowledge{done: set(3)}, 2},
+		{"then help from the front", sched.Shape{Policy: sched.Adaptive, Tasks: 8, Replicas: 2, Backward: true}, 0,
+			knowledge{done: set(0, 1, 2, 3)}, 4},
+		{"replicate from the back", sched.Shape{Policy: sched.Replicate, Tasks: 4, Replicas: 2, Backward: true}, 1, knowledge{}, 3},
+		{"static always from the front", sched.Shape{Policy: sched.Static, Tasks: 8, Replicas: 2, Backward: true}, 1, knowledge{}, 4},
 		{"nothing left", sched.Shape{Policy: sched.Adaptive, Tasks: 2, Replicas: 2}, 0, knowledge{done: set(0, 1)}, none},
 	}
 	for _, tt := range tests {

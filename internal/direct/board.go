@@ -75,7 +75,7 @@ const (
 // its tasks write.
 func (b *Board) Enter(s Section) {
 	b.section = s
-	b.shape = sched.Shape{Policy: sched.Adaptive, Tasks: s.Tasks, Replicas: b.replicas}
+	b.shape = sched.Shape{Policy: sched.Adaptive, Tasks: s.Tasks, Replicas: b.replicas, Backward: s.Number%2 == 1}
 	b.own, b.mine = b.own[:0], b.mine[:0]
 	b.given = resize(b.given, s.Tasks*b.replicas)
 	b.started = resize(b.started, s.Tasks)

@@ -324,10 +324,14 @@ func (a *local) reap(c *child) {
 	a.guard.forget(pid)
 	a.mu.Lock()
 	delete(a.children, c.process)
-	if c.program != 0 {
-		signalPID(c.program, syscall.SIGKILL)
+	program := c.program
+	if program != 0 {
+		signalPID(program, syscall.SIGKILL)
 	}
 	a.mu.Unlock()
+	if program != 0 { // until it is gone it may write what others share with it
+		_ = awaitExit(program) // a kernel without pidfds: it is as good as gone
+	}
 	_ = c.cmd.Wait() // the state says it all
 	c.last.Store(true)
 	for _, r := range c.pipes {

@@ -172,7 +172,7 @@ type Entry struct {
 func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 	m.begin(now)
 	m.open, m.met = true, false
-	m.shape = sched.Shape{Policy: e.Policy, Tasks: e.Tasks, Replicas: len(m.peers)}
+	m.shape = sched.Shape{Policy: e.Policy, Tasks: e.Tasks, Replicas: len(m.peers), Backward: m.number%2 == 1}
 	m.sig, m.left, m.patience = e.Signature, e.Tasks, e.Patience
 	m.times, m.refuse = e.Times, e.Refuse
 	m.past[m.number%uint64(len(m.past))] = e.Signature

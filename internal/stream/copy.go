@@ -1,0 +1,25 @@
+package stream
+
+import (
+	"unsafe"
+
+	"github.com/intrahpc/intra/kernels"
+)
+
+// From is the size of an array in bytes from which on it pays to write it past
+// the caches: a part of what the cores of a machine share.
+const From = 4 << 20
+
+// Copy copies len(from) bytes, which must not overlap, and at most as many as
+// to has. Others that see what the caller writes next see them.
+func Copy(to, from []byte) {
+	const word = 8
+	t, f := unsafe.Pointer(unsafe.SliceData(to)), unsafe.Pointer(unsafe.SliceData(from))
+	if (uintptr(t)|uintptr(f))%word != 0 {
+		copy(to, from)
+		return
+	}
+	n := min(len(to), len(from)) / word
+	kernels.CopyNT(unsafe.Slice((*float64)(f), n), unsafe.Slice((*float64)(t), n))
+	copy(to[n*word:], from[n*word:])
+}
