@@ -53,6 +53,16 @@
 // kernel, the argument, the element and the clause to change. It sees only
 // memory that a clause names, or that [Watch] does.
 //
+// # Direct stores
+//
+// With intrarun -direct the replicas of a rank that are on one host share the
+// memory of the arrays that [Alloc] makes, and store the results of tasks that
+// write nothing else straight into each other's arrays. Nobody stores into
+// arrays whose replica has not come to the section, and a replica has its
+// result as a whole in its own arrays before it stores it elsewhere: whoever
+// dies at any moment, the others find either what was there at the entry of the
+// section, or the whole result.
+//
 // # Threads
 //
 // With intrarun -threads T each replica runs up to T tasks of a section side
