@@ -152,7 +152,7 @@ func (c *cluster) over(left []ID) error {
 	for _, id := range left {
 		c.excused[id] = true
 	}
-	if err := c.run(c.now + 10*time.Second); err != nil {
+	if err := c.run(c.now + 2*c.timing.Abandon); err != nil {
 		return err
 	}
 	for _, id := range left {

@@ -148,6 +148,29 @@ func (c *cluster) finish(at time.Duration, lost []ID) error {
 	return nil
 }
 
+// TestLossOfTheHeadAfterSilence: where all have been silent for long and lived,
+// it takes long until the head is suspected. Nobody gives up before that, though
+// the head may have been too slow for leases for a while.
+func TestLossOfTheHeadAfterSilence(t *testing.T) {
+	for seed := range uint64(20) {
+		c := newCluster(seed, 3, 1, DefaultTiming)
+		c.busy = true
+		c.at(2*time.Second, func() { // as on machines that are much too busy
+			for _, id := range c.ids {
+				s := c.nodes[id]
+				s.stall = c.now + 2*time.Second + time.Duration(c.rng.Int64N(int64(200*ms)))
+			}
+		})
+		c.at(6500*ms, func() { c.delay = 700 * ms })
+		c.at(8*time.Second, func() {
+			c.kill(Head)
+			c.delay = ms
+		})
+		require.NoError(t, c.run(25*time.Second), "seed %d\n%s", seed, strings.Join(c.events, "\n"))
+		require.NoError(t, c.finish(8*time.Second, []ID{Head}), "seed %d\n%s", seed, strings.Join(c.events, "\n"))
+	}
+}
+
 func (c *cluster) cutOff(id ID) bool {
 	for _, other := range c.ids {
 		if c.cut[[2]ID{id, other}] || c.cut[[2]ID{other, id}] {

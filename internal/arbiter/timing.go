@@ -18,7 +18,9 @@ type Timing struct {
 	Drift float64
 	// Stagger keeps members apart that see the head lost at the same time.
 	Stagger time.Duration
-	// Abandon is how long an agent lives on without a lease.
+	// Abandon is how long an agent lives on without a lease. Where hosts have
+	// been silent for long and lived, so much silence of the head is needed
+	// before another one is elected that this has to be longer still.
 	Abandon time.Duration
 	// Join is how long nodes wait for the first word of others.
 	Join time.Duration
@@ -32,7 +34,7 @@ var DefaultTiming = Timing{
 	Lease:   550 * time.Millisecond,
 	Drift:   0.05,
 	Stagger: 50 * time.Millisecond,
-	Abandon: 5 * time.Second,
+	Abandon: 12 * time.Second,
 	Join:    30 * time.Second,
 }
 
@@ -49,12 +51,20 @@ func (t Timing) Rarer(n int) Timing {
 // else: until the lease that the head may derive from it is certainly over.
 func (t *Timing) promise() time.Duration { return lease.Wait(t.Lease, t.Drift) }
 
+// succession bounds the time, on machines that are not late, from the end of the
+// last lease until a member stands for election.
+func (t *Timing) succession() time.Duration {
+	return t.promise() + t.Detect.Ceiling
+}
+
 func (t *Timing) check() error {
 	switch {
 	case t.Detect.Interval <= 0 || t.Lease < 2*t.Detect.Interval:
 		return fmt.Errorf("a lease of %v cannot be renewed by beats every %v", t.Lease, t.Detect.Interval)
 	case t.Drift < 0 || t.Drift >= 1:
 		return fmt.Errorf("clocks that drift by %v of their rate measure nothing", t.Drift)
+	case t.Abandon < 2*t.succession():
+		return fmt.Errorf("agents that give up after %v may not wait for the next head, which takes up to %v", t.Abandon, t.succession())
 	}
 	return nil
 }

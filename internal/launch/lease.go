@@ -31,7 +31,7 @@ import (
 // connectionTime or little more; beats find a way around, so the arbiter alone
 // would not notice.
 const (
-	abandonTime    = 8 * time.Second
+	abandonTime    = 15 * time.Second
 	connectionTime = 2 * time.Second
 
 	// doubtTime of silence is enough not to trust what others say of a host, and
