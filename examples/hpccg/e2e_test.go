@@ -100,6 +100,10 @@ type report struct {
 			Set   uint64 `json:"set"`
 			Point uint64 `json:"safe_point"`
 		} `json:"sets"`
+		Abandoned []struct {
+			Set uint64 `json:"set"`
+			Why string `json:"why"`
+		} `json:"abandoned"`
 	} `json:"checkpoint"`
 	Restart *struct {
 		Point   uint64   `json:"safe_point"`

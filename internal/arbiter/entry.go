@@ -14,7 +14,7 @@ type Kind string
 
 // The decisions.
 const (
-	Note     Kind = "note"     // Key, Value: of the launcher's own
+	Note     Kind = "note"     // Key, Value: of the launcher's own; without a value the key is forgotten
 	Placed   Kind = "placed"   // Process, Incarnation, Node, PID: it has been started there
 	Started  Kind = "started"  // all have joined
 	Died     Kind = "died"     // Process, Incarnation, Cause, Text

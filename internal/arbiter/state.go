@@ -93,7 +93,9 @@ func (s *State) Apply(e Entry) []job.Verdict {
 	current := p.Standing == Running && (e.Incarnation == 0 || e.Incarnation == p.Incarnation)
 	switch e.Kind {
 	case Note:
-		s.Notes[e.Key] = e.Value
+		if s.Notes[e.Key] = e.Value; len(e.Value) == 0 {
+			delete(s.Notes, e.Key)
+		}
 	case Placed:
 		if _, lost := s.Lost[e.Node]; !lost && e.Incarnation > p.Incarnation {
 			s.Places[e.Process] = Place{e.Incarnation, e.Node, e.PID, Running}

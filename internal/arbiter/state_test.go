@@ -182,3 +182,17 @@ func TestPlan(t *testing.T) {
 	require.Equal(t, []ID{1}, members)
 	require.Equal(t, "the job ends if the head on a is lost: nobody can take its place", text)
 }
+
+// TestNotes: the latest of a key counts, and one without a value is none.
+func TestNotes(t *testing.T) {
+	s := NewState()
+	for _, value := range []string{"a", "b", "", "c"} {
+		s.Apply(Entry{Kind: Note, Key: "k", Value: []byte(value)})
+		if value == "" {
+			require.NotContains(t, s.Notes, "k")
+		} else {
+			require.Equal(t, value, string(s.Notes["k"]))
+		}
+		require.Equal(t, s, s.Clone())
+	}
+}

@@ -174,6 +174,7 @@ func (f *files) opened(x found, err error) {
 		f.refused = append(f.refused, why.Error())
 	}
 	f.write, f.first, f.restart, f.known = x.write, x.first, x.restart, true
+	f.inherited().keep(f.head)
 	if r := f.restart; r != nil {
 		f.eventf("the job goes on from safe point %d, set %d of %s", r.Set.Cut, r.Set.Number, r.Dir)
 	}
@@ -221,13 +222,15 @@ func (f *files) describe(s *job.Setup) {
 func (f *files) publish(a recovery.Action) {
 	set := &checkpoint.Set{Job: f.write.Job, Number: a.Set, Cut: a.Cut, Files: a.Files}
 	f.left++
-	go func() {
-		err := set.Complete(f.write.Dir)
-		f.post(func() {
-			f.left--
-			f.published(set, err)
-		})
-	}()
+	f.keepSet(a.Set, &setNote{Whole: wholeSet(a.Files)}, func() {
+		go func() {
+			err := set.Complete(f.write.Dir)
+			f.post(func() {
+				f.left--
+				f.published(set, err)
+			})
+		}()
+	})
 }
 
 func (f *files) published(set *checkpoint.Set, err error) {
@@ -238,16 +241,21 @@ func (f *files) published(set *checkpoint.Set, err error) {
 		for _, file := range set.Files {
 			done.Bytes += file.Bytes
 		}
-		f.sets = append(f.sets, done)
-		f.eventf("checkpoint set %d is complete: safe point %d, %.1f MB", set.Number, set.Cut, float64(done.Bytes)/1e6)
+		f.keepSet(set.Number, &setNote{Complete: &done}, func() {
+			f.sets = append(f.sets, done)
+			f.eventf("checkpoint set %d is complete: safe point %d, %.1f MB", set.Number, set.Cut, float64(done.Bytes)/1e6)
+		})
 	}
 	f.recovery.decides.Published(set.Number)
 }
 
 // abandon notes that a set will not be complete.
 func (f *files) abandon(set uint64, why string) {
-	f.given = append(f.given, abandonedSet{set, why})
-	f.warnf("warning: checkpoint set %d is given up: %s", set, why)
+	gone := abandonedSet{set, why[:min(len(why), maxDecision)]}
+	f.keepSet(set, &setNote{Abandoned: &gone}, func() {
+		f.given = append(f.given, gone)
+		f.warnf("warning: checkpoint set %d is given up: %s", set, why)
+	})
 }
 
 // hint says, at the end of a job that was lost, how it can go on.

@@ -138,11 +138,12 @@ func (h *head) handle(m *member, msg *job.Message) {
 		h.recovery.reply(m, *msg.Reply)
 	case job.KindFinish:
 		m.stats = *msg.Stats
-		if !h.recovery.finished(m) {
+		if !h.recovery.counts(m) {
 			return
 		}
 		h.eventf("%v has finished", m.process)
 		h.decide(arbiter.Entry{Kind: arbiter.Finished, Process: m.process}, func() {
+			h.recovery.finished(m)
 			h.ledger.finish(m.process)
 			h.compare(m)
 			h.releaseIfComplete()

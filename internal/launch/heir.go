@@ -14,6 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // will is what the first head leaves to one that takes its place, beside what
@@ -24,9 +25,9 @@ type will struct {
 	Output string                `json:"output"` // the beginning of the names of the files for output, "" for the agent's own
 }
 
-// inherits reports whether another head could carry on: what recovery has
-// decided is not kept anywhere else.
-func (c *Config) inherits() bool { return !c.recovers() && c.Restart == "" }
+// inherits reports whether another head could carry on: what is decided about
+// who takes the place of whom, and about backups, is not kept anywhere else.
+func (c *Config) inherits() bool { return !c.replaces() && c.Backup == (recovery.Policy{}) }
 
 // will is that of this head.
 func (h *head) will(agents []*remote) *will {

@@ -30,8 +30,9 @@ func (h *head) welcome(m *member, hello *job.Hello) {
 		}
 	}
 	m.hello = hello
-	if m.old {
-		return // it has its place
+	if m.old { // it has its place
+		h.startIfReady()
+		return
 	}
 	h.eventf("%s has joined: process %d on %s", m.name(), m.pid, m.hostName())
 	switch {
@@ -96,10 +97,12 @@ func (h *head) startIfReady() {
 	}
 	var first *member
 	for _, m := range h.order {
-		if m.gone {
+		switch {
+		case m.condemned, m.spare && m.gone:
 			continue
-		}
-		if !m.ready() {
+		case m.gone: // and everybody has yet to hear of it
+			return
+		case !m.ready():
 			return
 		}
 		if first == nil {
@@ -113,15 +116,23 @@ func (h *head) startIfReady() {
 	if first == nil {
 		return
 	}
-	h.link()
-	if !first.hello.Tag {
+	if !first.hello.Tag && !first.old {
 		h.warnf("warning: the program was built without the intra tag, so its sections are not shared: build it with -tags intra")
 	}
-	h.phase, h.joined = working, time.Now()
-	h.decide(arbiter.Entry{Kind: arbiter.Started}, func() {})
+	h.phase = working
+	h.decide(arbiter.Entry{Kind: arbiter.Started}, h.start)
+}
+
+// start lets the processes begin.
+func (h *head) start() {
+	if h.joined.IsZero() {
+		h.joined = time.Now()
+	}
+	h.link()
 	h.eventf("all have joined")
 	h.armKills()
 	h.inject()
+	h.releaseIfComplete() // they may have begun under another head
 }
 
 // shareMemory says of which ranks the replicas can store into each other's
@@ -150,7 +161,7 @@ func (h *head) link() {
 	peers := make(map[job.Process][]job.Peer)
 	for i, a := range h.order {
 		for _, b := range h.order[i+1:] {
-			if a.gone || b.gone || a.spare || b.spare {
+			if a.condemned || b.condemned || a.spare || b.spare {
 				continue
 			}
 			kind := job.LinkTCP

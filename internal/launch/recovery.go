@@ -41,18 +41,38 @@ func (h *head) newComeback() *comeback {
 	if !h.config.recovers() {
 		return nil
 	}
-	h.ledger.returns = h.config.replaces()
+	c := h.comeback()
+	c.decides = recovery.NewHead(c.plan())
+	return c
+}
+
+// resumeComeback goes on with the decisions of a head before, and returns what
+// is to be done at once.
+func (h *head) resumeComeback(p recovery.Past, dead []job.Process, rest bool) (*comeback, []recovery.Action) {
+	c := h.comeback()
+	var acts []recovery.Action
+	c.decides, acts = recovery.Resume(c.plan(), p, dead, rest, h.elapsed())
+	return c, acts
+}
+
+// plan is what recovery is told of the job.
+func (c *comeback) plan() recovery.Config {
 	config := recovery.Config{
-		Degrees: h.config.Degrees, Start: h.config.Replace, Spares: h.spares(), Backup: h.config.Backup,
-		Host: func(p job.Process) string { return h.members[p].hostName() },
+		Degrees: c.config.Degrees, Start: c.config.Replace, Spares: c.spares(), Backup: c.config.Backup,
+		Host: func(p job.Process) string { return c.members[p].hostName() },
 	}
-	h.files.configure(&config)
+	c.files.configure(&config)
+	return config
+}
+
+// comeback is the head's part in recovery without its decisions.
+func (h *head) comeback() *comeback {
+	h.ledger.returns = h.config.replaces()
 	c := &comeback{
-		head:    h,
-		decides: recovery.NewHead(config),
-		due:     make(map[job.Process]uint32),
-		quiets:  make(map[uint64]func()),
-		saved:   make(map[uint64][]spot),
+		head:   h,
+		due:    make(map[job.Process]uint32),
+		quiets: make(map[uint64]func()),
+		saved:  make(map[uint64][]spot),
 	}
 	if b := h.config.Backup; b != (recovery.Policy{}) {
 		c.Backup = &backups{Every: b.String(), ranks: len(h.config.Degrees)}
@@ -81,17 +101,17 @@ func (c *comeback) died(m *member, cause job.Cause) {
 	}
 }
 
-// finished reports whether the end of the program in a process counts: it does
+// counts reports whether the end of the program in a process counts: it does
 // not if the job goes back meanwhile.
-func (c *comeback) finished(m *member) bool {
-	if c == nil {
-		return true
+func (c *comeback) counts(m *member) bool {
+	return c == nil || c.decides.State(m.process) == recovery.Running
+}
+
+// finished: the program has ended in a process, which counts.
+func (c *comeback) finished(m *member) {
+	if c != nil {
+		c.apply(c.decides.Finished(m.process, m.birth, c.elapsed()))
 	}
-	if c.decides.State(m.process) != recovery.Running {
-		return false
-	}
-	c.apply(c.decides.Finished(m.process, m.birth, c.elapsed()))
-	return true
 }
 
 // arrived: a newcomer can get its links.
@@ -156,9 +176,12 @@ func (c *comeback) isQuiet(n uint64) {
 
 // apply does what was decided.
 func (c *comeback) apply(acts []recovery.Action) {
-	for _, a := range acts {
+	for i, a := range acts {
 		m := c.members[a.To]
 		switch a.Kind {
+		case recovery.Keep:
+			c.keep(cutNote, encode(a.Past), func() { c.apply(acts[i+1:]) })
+			return
 		case recovery.Start:
 			c.ledger.standing[a.To] = coming
 			c.due[a.To] = a.Birth

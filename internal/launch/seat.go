@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -12,10 +13,11 @@ import (
 type seat struct {
 	tapes   [crashes]*tape
 	stdin   *inbox
-	history []told // what the head was told, but for output; only the latest of what replaces earlier ones
-	epoch   uint64 // verdicts that the process was told
-	begun   bool   // it has its links
-	freed   bool   // it may go
+	history []told    // what the head was told, but for output; only the latest of what replaces earlier ones
+	epoch   uint64    // verdicts that the process was told
+	begun   bool      // it has its links
+	left    job.Order // cut that it was told to leave last
+	freed   bool      // it may go
 }
 
 // told is a frame that the head was sent.
@@ -23,6 +25,7 @@ type told struct {
 	kind  frameKind
 	body  []byte
 	about string // what a later one replaces
+	set   uint64 // of files, if it is about one
 
 	// A message whose time counts, and when it came.
 	dated *job.Message
@@ -57,20 +60,44 @@ func (s *seat) note(f told, m *job.Message, now time.Duration) {
 			if f.about = about; m.Kind == job.KindMended {
 				return
 			}
+		case job.KindReply:
+			switch r := m.Reply; r.Kind {
+			case job.ReplyDrained:
+				f.about = drainedAbout
+				s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.about == drainedAbout })
+			case job.ReplySaved: // that one could not be written may be said before the one before it is
+				f.set = r.Set
+				s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.set > 0 && g.set+1 < r.Set })
+			}
 		}
 	}
 	s.history = append(s.history, f)
 }
 
-// statsAbout marks how far a process is.
-const statsAbout = "stats"
+// statsAbout marks how far a process is, drainedAbout that it waits in a cut.
+const (
+	statsAbout   = "stats"
+	drainedAbout = "drained"
+)
 
 // pass reports whether the process is to get m. What it has heard from an
 // earlier head it is not told again.
 func (s *seat) pass(m *job.Message) bool {
 	switch m.Kind {
 	case job.KindStart:
+		if s.begun {
+			return false
+		}
 		s.begun = true
+	case job.KindOrder:
+		o := m.Order
+		if o.Kind != job.OrderGo {
+			break
+		}
+		if cmp.Or(cmp.Compare(o.Generation, s.left.Generation), cmp.Compare(o.Number, s.left.Number)) <= 0 {
+			return false
+		}
+		s.left = *o
 	case job.KindVerdict:
 		if m.Verdict.Epoch <= s.epoch {
 			return false

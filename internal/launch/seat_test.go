@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -45,6 +46,19 @@ func TestSeatTellsAProcessNothingTwice(t *testing.T) {
 	require.False(t, s.begun)
 	require.True(t, s.pass(&job.Message{Kind: job.KindStart}))
 	require.True(t, s.begun)
+	require.False(t, s.pass(&job.Message{Kind: job.KindStart}))
+	leave := func(generation uint32, number uint64) bool {
+		return s.pass(&job.Message{Kind: job.KindOrder, Order: &job.Order{Kind: job.OrderGo, Generation: generation, Number: number}})
+	}
+	require.True(t, leave(0, 3))
+	require.True(t, leave(0, 6))
+	require.False(t, leave(0, 3))
+	require.False(t, leave(0, 6))
+	require.True(t, leave(1, 3), "the job has gone back")
+	require.False(t, leave(0, 9))
+	for range 2 {
+		require.True(t, s.pass(&job.Message{Kind: job.KindOrder, Order: &job.Order{Kind: job.OrderCancel}}))
+	}
 	require.True(t, verdict(1))
 	require.True(t, verdict(2))
 	require.False(t, verdict(1))
@@ -54,6 +68,31 @@ func TestSeatTellsAProcessNothingTwice(t *testing.T) {
 	require.False(t, s.pass(&job.Message{Kind: job.KindRelease}))
 	require.True(t, s.pass(&job.Message{Kind: job.KindEnd}))
 	require.True(t, s.pass(&job.Message{Kind: job.KindEnd}), "whoever obeys is gone")
+}
+
+// Of what a process says about cuts another head has to hear in which one it
+// waits, and what became of its last files: that one could not be written may be
+// said before the one before it is.
+func TestSeatKeepsTheLastRepliesAboutCuts(t *testing.T) {
+	s := new(seat)
+	say := func(r job.Reply) {
+		m := job.Message{Kind: job.KindReply, Reply: &r}
+		s.note(told{kind: frameMessage, body: encode(m)}, &m, 0)
+	}
+	say(job.Reply{Kind: job.ReplyFirst})
+	for n := uint64(1); n <= 100; n++ {
+		say(job.Reply{Kind: job.ReplyDrained, Number: n})
+		say(job.Reply{Kind: job.ReplySaved, Set: n})
+	}
+	say(job.Reply{Kind: job.ReplySaved, Set: 102, Text: "the one before is still being written"})
+	say(job.Reply{Kind: job.ReplySaved, Set: 101})
+	var said []string
+	for _, f := range s.history {
+		m, err := job.DecodeMessage(f.body)
+		require.NoError(t, err)
+		said = append(said, fmt.Sprint(m.Reply.Kind, " ", max(m.Reply.Number, m.Reply.Set)))
+	}
+	require.Equal(t, []string{"first 0", "drained 100", "saved 102", "saved 101"}, said)
 }
 
 // How long ago a verdict was handled is told by the agent's clock, whenever

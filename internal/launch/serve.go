@@ -221,7 +221,7 @@ func prepare(m *mux, secret job.Secret, g *guard, sock *arbiter.Socket, d *door)
 	if err != nil {
 		return nil, err
 	}
-	s := &server{mux: m, tenant: t, guard: g, door: d, seats: make(map[job.Process]*seat)}
+	s := &server{mux: m, tenant: t, guard: g, door: d, seats: make(map[job.Process]*seat), links: make(map[[2]job.Process]bool)}
 	s.local = newLocal(s, secret, o.Plan, g)
 	s.local.word = t.word
 	s.local.watch(s.tenant.paused)

@@ -26,6 +26,7 @@ type server struct {
 	mux   *mux   // of the head that it obeys
 	term  uint64 // in which that became the head, 0 for the first
 	seats map[job.Process]*seat
+	links map[[2]job.Process]bool // between processes that begin together, which are made once
 }
 
 // run serves until the head says that the job is over, or is gone.
@@ -156,6 +157,12 @@ func (s *server) take(f *frame) error {
 		var l hostLink
 		if err := f.decode(&l); err != nil {
 			return err
+		}
+		if pair := [2]job.Process{l.Lower, l.Higher}; l.Meet == nil {
+			if s.links[pair] {
+				break
+			}
+			s.links[pair] = true
 		}
 		s.local.link(l)
 	case frameSignal:

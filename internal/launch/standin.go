@@ -1,12 +1,14 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // standIn is an agent as the head, after the one before it was lost. It waits
@@ -179,7 +181,6 @@ func (s *standIn) restore(h *head) *hosts {
 	if s.state.Decided {
 		h.ledger.decided, h.ledger.code, h.ledger.text = true, s.state.Code, s.state.Text
 	}
-	begun := s.state.Started
 	for _, m := range h.order {
 		x, there := seats[m.process]
 		m.outputs.begin(x.From)
@@ -187,14 +188,34 @@ func (s *standIn) restore(h *head) *hosts {
 			m.gone = true
 			m.outputs.abandon()
 			h.left--
-		} else if h.ledger.standing[m.process] != dead {
-			begun = begun && x.Begun
+		} else if h.ledger.standing[m.process] != dead && !x.Begun {
+			h.phase = joining // once all are known here they are to begin, again
 		}
 	}
-	if !begun {
-		h.ledger.decide(ExitLost, fmt.Sprintf("the head on %s was lost before all processes had begun", w.name))
+	if !s.state.Started {
+		h.ledger.decide(ExitLost, fmt.Sprintf("the head on %s was lost before all processes had joined", w.name))
 	}
 	return w
+}
+
+// revive gives h what its predecessors knew of checkpoint files, and returns
+// what is to be done about cuts.
+func (s *standIn) revive(h *head) ([]recovery.Action, error) {
+	if h.files = h.newFiles(); h.files == nil {
+		return nil, nil
+	}
+	past, err := h.files.inherit(s.state)
+	if err != nil || h.config.Checkpoint == nil || h.files.write == nil {
+		return nil, err
+	}
+	var dead []job.Process
+	for _, v := range s.state.Verdicts {
+		dead = append(dead, v.Process)
+	}
+	var acts []recovery.Action
+	h.recovery, acts = h.resumeComeback(past, dead, len(s.state.Through) > 0)
+	h.recovery.asked = s.term << 32 // not to be taken for what a head before has asked
+	return acts, nil
 }
 
 // absent is the agent of a host that is lost.
@@ -221,7 +242,8 @@ func (s *standIn) repeat(h *head, w *hosts, v job.Verdict, at time.Duration) {
 	h.failures = append(h.failures, f)
 }
 
-// begin goes on where the job was. failed is why there is no place for output.
+// begin goes on where the job was, before anything is heard of processes. failed
+// is why there is no place for output.
 func (s *standIn) begin(h *head, w *hosts, failed error) {
 	why := ""
 	if loss, lost := s.state.Lost[arbiter.Head]; lost {
@@ -231,29 +253,31 @@ func (s *standIn) begin(h *head, w *hosts, failed error) {
 	if h.config.Trace != "" {
 		h.warnf("warning: the timeline of -trace was lost with the head")
 	}
-	w.listen()
-	if failed != nil {
-		h.ledger.decide(ExitLost, failed.Error())
+	acts, err := s.revive(h)
+	if err = errors.Join(failed, err); err != nil {
+		h.ledger.decide(ExitLost, err.Error())
 	}
-	go h.post(func() {
-		for _, m := range h.order {
-			if m.gone {
-				continue
-			}
-			for _, v := range h.ledger.verdicts {
-				h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v})
-			}
+	w.listen()
+	for _, m := range h.order {
+		if m.gone {
+			continue
 		}
-		switch {
-		case h.ledger.decided:
-			h.settle()
-		case s.state.Released:
-			h.phase = released
-			h.release()
-		default:
+		for _, v := range h.ledger.verdicts {
+			h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v})
+		}
+	}
+	switch {
+	case h.ledger.decided:
+		h.settle()
+	case s.state.Released:
+		h.phase = released
+		h.release()
+	default:
+		h.recovery.apply(acts)
+		if h.phase == working {
 			h.armKills()
 			h.releaseIfComplete()
 		}
-	})
+	}
 	go h.confirm()
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -35,6 +36,7 @@ type cluster struct {
 
 	files      map[uint64]map[int]slot // per set: what each rank wrote
 	publishing []uint64                // sets that are being made complete
+	heirs
 
 	complete uint64 // the last backup that was announced
 	rolling  bool
@@ -86,6 +88,10 @@ type proc struct {
 	member bool           // it was live once, as the head sees it
 	told   map[int]uint64 // the last backup of each rank that the head knows it to hold
 
+	said   []any  // to any head
+	left   uint64 // the last cut that it was told to leave, as its agent knows,
+	obeyed uint64 // and as it has heard
+
 	back    *job.Order // the rollback it is in
 	has     bool       // its state is there
 	ready   bool
@@ -114,7 +120,8 @@ func mix(a, b, k uint64) uint64 {
 
 func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 	c.Degrees = degrees
-	cl := &cluster{rng: rand.New(rand.NewPCG(seed, 3)), steps: steps, left: make(map[string][]string), files: make(map[uint64]map[int]slot), seen: make(map[string]int), spares: c.Spares}
+	cl := &cluster{rng: rand.New(rand.NewPCG(seed, 3)), steps: steps, left: make(map[string][]string), files: make(map[uint64]map[int]slot), seen: make(map[string]int), spares: c.Spares,
+		heirs: heirs{whole: make(map[uint64][]checkpoint.File), ended: make(map[uint64]string)}}
 	cl.head = NewHead(c)
 	n := len(degrees)
 	for r := range degrees {
@@ -169,11 +176,14 @@ func (c *cluster) current(p job.Process) *proc {
 }
 
 func (c *cluster) apply(acts []Action) {
-	for _, a := range acts {
+	for i, a := range acts {
 		q := c.find(a.To, a.Birth)
 
 		switch a.Kind {
 		case Send:
+			if !q.passes(a.Order) {
+				continue
+			}
 			c.seen["order "+string(a.Order.Kind)]++
 			q.orders = append(q.orders, a.Order)
 			switch a.Order.Kind {
@@ -199,9 +209,13 @@ func (c *cluster) apply(acts []Action) {
 		case Dismiss:
 			q.dead, q.declared = true, true
 			c.seen["dismissed"]++
+		case Keep:
+			c.keep(func() { c.past = *a.Past }, func() { c.apply(acts[i+1:]) })
+			return
 		case Publish:
-			c.publish(a)
+			c.keep(func() { c.whole[a.Set] = a.Files }, func() { c.publish(a) })
 		case Abandon:
+			c.ended[a.Set] = "given up"
 			c.seen["abandoned"]++
 		case Lose:
 			c.lost = fmt.Sprintf("rank %d: %s", a.To.Rank, a.Why)
@@ -263,7 +277,10 @@ func (c *cluster) run() error {
 		if c.crashes > 0 && c.rng.IntN(60) == 0 {
 			c.crash()
 		}
-		var moves []func()
+		if c.heads > 0 && c.rng.IntN(100) == 0 {
+			c.succeed()
+		}
+		moves := c.kept()
 		for _, q := range c.procs {
 			moves = append(moves, q.moves()...)
 		}
@@ -276,6 +293,7 @@ func (c *cluster) run() error {
 		}
 		if len(c.publishing) > 0 {
 			moves = append(moves, func() {
+				c.ended[c.publishing[0]] = "complete"
 				c.head.Published(c.publishing[0])
 				c.publishing = c.publishing[1:]
 			})
@@ -290,6 +308,9 @@ func (c *cluster) run() error {
 }
 
 func (c *cluster) finished() bool {
+	if len(c.keeping)+len(c.publishing) > 0 {
+		return false
+	}
 	for _, q := range c.procs {
 		if !q.declared && !q.done {
 			return false
@@ -302,6 +323,11 @@ func (c *cluster) check() error {
 	for _, q := range c.procs {
 		if !q.dead && !q.waits && q.value != c.want[q.p.Rank][c.steps] {
 			return fmt.Errorf("%v ends with the wrong state", q.p)
+		}
+	}
+	for set := range c.whole {
+		if c.ended[set] == "" {
+			return fmt.Errorf("every rank has its file of set %d, which is neither complete nor given up", set)
 		}
 	}
 	return nil
@@ -321,7 +347,7 @@ func (c *cluster) state() string {
 func (c *cluster) crash() {
 	var all []*proc
 	for _, q := range c.procs {
-		if !q.dead && !q.done {
+		if !q.dead && (!q.done || c.heads > 0) {
 			all = append(all, q)
 		}
 	}

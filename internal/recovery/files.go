@@ -63,8 +63,12 @@ func (h *Head) saved(s *seat, r job.Reply) {
 			}
 		}
 		h.saving.whole = true
-		h.acts = append(h.acts, Action{Kind: Publish, Set: h.saving.set, Cut: h.saving.cut, Files: h.saving.files})
+		h.acts = append(h.acts, h.saving.publish())
 	}
+}
+
+func (s *saving) publish() Action {
+	return Action{Kind: Publish, Set: s.set, Cut: s.cut, Files: s.files}
 }
 
 // abandon gives up the set that is being written.

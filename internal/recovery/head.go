@@ -105,6 +105,7 @@ const (
 	Lose                      // give up: rank To.Rank is lost, Why says why nothing could save it
 	Publish                   // make the Set of Files complete and call Published
 	Abandon                   // the Set will not be complete, Why says why
+	Keep                      // keep the Past where another head finds it; what follows has to wait for that
 )
 
 // Action is one thing to be done.
@@ -118,6 +119,7 @@ type Action struct {
 	Set   uint64
 	Cut   uint64
 	Files []checkpoint.File
+	Past  *Past
 }
 
 // NewHead returns the decisions for a job whose processes all start together.
@@ -302,10 +304,15 @@ func (h *Head) Finished(p job.Process, birth uint32, now time.Duration) []Action
 	s.standing = finished
 	s.to(Finish)
 	if !h.rest {
-		h.rest, h.cut, h.next = true, cut{}, 0
-		h.tell(live, job.Order{Kind: job.OrderCancel})
+		h.cease()
 	}
 	return h.advance()
+}
+
+// cease: there is no cut any more, since a rank will not come to another one.
+func (h *Head) cease() {
+	h.rest, h.cut, h.next = true, cut{}, 0
+	h.tell(live, job.Order{Kind: job.OrderCancel})
 }
 
 // Over says that the job has ended, so nothing is to be done any more.

@@ -53,6 +53,7 @@ func (q *proc) heard() {
 	c := q.c
 	w := q.says[0]
 	q.says = q.says[1:]
+	q.said = append(q.said, w)
 	switch w := w.(type) {
 	case job.Reply:
 		switch {
@@ -64,6 +65,7 @@ func (q *proc) heard() {
 		}
 		c.apply(c.head.Reply(q.p, q.birth, w, c.now))
 	case finishedWord:
+		c.rest = true
 		c.apply(c.head.Finished(q.p, q.birth, c.now))
 	}
 }
@@ -82,6 +84,9 @@ func (q *proc) written() {
 // the state of each rank at it.
 func (c *cluster) publish(a Action) {
 	c.seen["publish"]++
+	if was := c.ended[a.Set]; was == "given up" {
+		c.fail("set %d was %s", a.Set, was)
+	}
 	if len(a.Files) != len(c.want) {
 		c.fail("set %d has %d files", a.Set, len(a.Files))
 	}
@@ -114,6 +119,9 @@ func (q *proc) order() {
 
 func (q *proc) obey(o job.Order) {
 	c := q.c
+	if o.Kind == job.OrderGo {
+		q.obeyed = o.Number
+	}
 	q.say(q.m.Order(o, q.point))
 	switch o.Kind {
 	case job.OrderComplete:

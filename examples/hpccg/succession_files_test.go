@@ -1,0 +1,133 @@
+//go:build !intra
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/netns"
+)
+
+// The host of the head is lost right before, while and after a set of
+// checkpoint files is written, in a job that has begun with files itself. It
+// ends with the bits of a run without failures, its successor goes on to write
+// sets, and another job goes on from the last of them.
+func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
+	net := netns.Test(t, 4)
+	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 1500 -json")
+	base := filepath.Join(t.TempDir(), "base")
+	_, want := intrarun(t, "-n 2 -r 2 -checkpoint "+base+" -checkpoint-every 800", args...).sum(t)
+	require.NotEmpty(t, newest(t, base))
+
+	sets := func(dir, pattern string) int {
+		all, err := filepath.Glob(filepath.Join(dir, "set-*", pattern))
+		require.NoError(t, err)
+		return len(all)
+	}
+	for name, due := range map[string]func(dir string) bool{
+		"before the first one": func(string) bool { return true },
+		"while it is begun":    func(dir string) bool { return sets(dir, "") > sets(dir, "index") && sets(dir, "index") > 1 },
+		"when a rank has written its file": func(dir string) bool {
+			return sets(dir, "rank-?") > 2*sets(dir, "index") && sets(dir, "index") > 1
+		},
+		"when it is complete": func(dir string) bool { return newest(t, dir) >= filepath.Join(dir, "set-000003") },
+		"at any time": func(dir string) bool {
+			if newest(t, dir) == "" {
+				return false
+			}
+			time.Sleep(time.Duration(rand.IntN(30_000)) * time.Microsecond)
+			return true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "state")
+			r, stderr, last := loseHeadWithFiles(t, net, base, dir, args, due)
+			_, got := r.sum(t)
+			require.Equal(t, want, got)
+			require.EqualValues(t, 800, r.report.Restart.Point)
+			require.Len(t, r.report.Failures, 1, stderr)
+			require.Equal(t, job.Process{}, r.report.Failures[0].Process)
+
+			// Each set has come to one end, and is there with its safe point.
+			ended := make(map[uint64]bool)
+			point := r.report.Restart.Point
+			for _, s := range r.report.Checkpoint.Sets {
+				require.False(t, ended[s.Set], "set %d twice: %+v", s.Set, r.report.Checkpoint)
+				require.Greater(t, s.Point, point)
+				require.Zero(t, (s.Point-800)%7)
+				ended[s.Set], point = true, s.Point
+			}
+			for _, s := range r.report.Checkpoint.Abandoned {
+				require.False(t, ended[s.Set], "set %d twice: %+v", s.Set, r.report.Checkpoint)
+				ended[s.Set] = true
+			}
+			for set := range uint64(len(ended)) {
+				require.True(t, ended[1+set], "nothing is known of set %d: %+v", 1+set, r.report.Checkpoint)
+			}
+			require.NotEmpty(t, r.report.Checkpoint.Sets)
+			final := r.report.Checkpoint.Sets[len(r.report.Checkpoint.Sets)-1].Set
+			require.Equal(t, filepath.Join(dir, fmt.Sprintf("set-%06d", final)), newest(t, dir))
+			require.Greater(t, newest(t, dir), last, "the successor has written none")
+
+			after := intrarun(t, "-n 2 -r 1 -restart "+dir, args...)
+			_, got = after.sum(t)
+			require.Equal(t, want, got)
+			require.Equal(t, point, after.report.Restart.Point)
+			require.Empty(t, after.report.Restart.Refused)
+		})
+	}
+}
+
+// loseHeadWithFiles loses the host of the head when that is due, and returns
+// what its successor has left, what it has said, and the newest set of the time
+// when the host was lost.
+func loseHeadWithFiles(t *testing.T, net *netns.Net, base, dir string, args []string, due func(dir string) bool) (r jobRun, errs, last string) {
+	work := t.TempDir()
+	var hosts []string
+	for _, h := range net.Hosts {
+		hosts = append(hosts, h.Name+":1")
+	}
+	cmd := net.Hosts[0].Command(bin.intrarun, append([]string{"-v", "-rsh", "ip netns exec {host}", "-hosts", strings.Join(hosts, ","),
+		"-report", "report.json", "-n", "2", "-r", "2", "-restart", base, "-checkpoint", dir, "-checkpoint-every", "7", bin.hpccg}, args...)...)
+	var stdout bytes.Buffer
+	w := &watched{text: "all have joined", seen: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr, cmd.Dir = &stdout, w, work
+	require.NoError(t, cmd.Start())
+	<-w.seen
+	for end := time.Now().Add(time.Minute); !due(dir) && time.Now().Before(end); {
+		time.Sleep(100 * time.Microsecond)
+	}
+	require.NoError(t, net.Hosts[0].Kill())
+	last = newest(t, dir)
+	_ = cmd.Wait() // it is killed
+	errs = successor(work, cmd.Process.Pid, ".err")
+	require.Eventually(t, func() bool {
+		left := 0
+		for _, h := range net.Hosts {
+			all, err := h.Processes()
+			require.NoError(t, err)
+			left += len(all)
+		}
+		errs = successor(work, cmd.Process.Pid, ".err")
+		return left == 0
+	}, patience, 20*time.Millisecond, "something is left: %s\n%s", w, errs)
+	require.NoError(t, net.Hosts[0].Up())
+	require.Contains(t, errs, " is the head now, in place of that on "+net.Hosts[0].Name, "%s", w)
+	require.Contains(t, errs, "intrarun: exit code 0\n")
+	r.stdout = successor(work, cmd.Process.Pid, ".out")
+	b, err := os.ReadFile(filepath.Join(work, "report.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, &r.report))
+	return r, errs, last
+}

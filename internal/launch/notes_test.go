@@ -1,0 +1,125 @@
+package launch
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// decider is a head whose decisions are kept at once.
+func decider(t *testing.T, degrees []int) (*head, *arbiter.State) {
+	c := &Config{Degrees: degrees, Checkpoint: &Checkpoint{Dir: "state", Every: 7}, Restart: "before", Quiet: true,
+		Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)}
+	h, s := newHead(c, job.NewSecret()), arbiter.NewState()
+	t.Cleanup(h.console.close)
+	h.record = &record{propose: func(e arbiter.Entry) error {
+		require.LessOrEqual(t, len(encode(e)), arbiter.MaxEntry)
+		s.Apply(e)
+		return nil
+	}}
+	h.files = h.newFiles()
+	return h, s
+}
+
+// keepAll has everything happen that waits for its entry.
+func (h *head) keepAll() {
+	for h.record.waits() {
+		h.kept()
+	}
+}
+
+// However many ranks there are, a successor knows of all sets that have come to
+// an end, and of the files of the last one.
+func TestFilesAreInherited(t *testing.T) {
+	for _, ranks := range []int{1, 3, 5000} {
+		t.Run(fmt.Sprint(ranks), func(t *testing.T) {
+			degrees := make([]int, ranks)
+			savers := make([]int, ranks)
+			for r := range degrees {
+				degrees[r], savers[r] = 2, r%2
+			}
+			h, s := decider(t, degrees)
+			h.files.write, h.files.first = &job.Files{Dir: "/state", Job: checkpoint.Job{Build: "b", Ranks: ranks}}, 5
+			h.files.restart = &job.Restart{Dir: "/before", Set: checkpoint.Set{Number: 3, Cut: 40, Files: make([]checkpoint.File, ranks)}}
+			h.files.refused = []string{strings.Repeat("it is damaged ", 5000)}
+			h.files.inherited().keep(h)
+			h.recovery = h.newComeback()
+			var all []checkpoint.File
+			for r := range ranks {
+				all = append(all, checkpoint.File{Rank: r, Bytes: rand.Int64(), Sum: rand.Uint64()})
+			}
+			whole := func(set uint64) { h.files.keepSet(set, &setNote{Whole: wholeSet(all)}, func() {}) }
+			whole(5)
+			h.files.keepSet(5, &setNote{Complete: &fileSet{Set: 5, Point: 47, Bytes: 9}}, func() {})
+			h.files.abandon(6, strings.Repeat("no space left ", 5000))
+			h.keep(cutNote, encode(&recovery.Past{Cut: 61, Next: 68, Number: 8, Set: 7, At: 61, Savers: savers}), func() {})
+			h.keepAll()
+
+			inherit := func() (*files, recovery.Past) {
+				f := &files{head: h}
+				past, err := f.inherit(s)
+				require.NoError(t, err)
+				return f, past
+			}
+			f, past := inherit()
+			require.Equal(t, recovery.Past{Cut: 61, Next: 68, Number: 8, Set: 7, At: 61, Savers: savers}, past)
+			require.Equal(t, h.files.write, f.write)
+			var c recovery.Config
+			f.configure(&c)
+			require.Equal(t, recovery.Config{From: 40, Files: recovery.Files{Every: 7, First: 5}}, c)
+			written, restarted := f.reports()
+			require.Equal(t, &restartReport{"/before", 3, 40, h.files.refused}, restarted)
+			require.Equal(t, []fileSet{{Set: 5, Point: 47, Bytes: 9}}, written.Sets)
+			require.Equal(t, uint64(6), written.Abandoned[0].Set)
+
+			whole(7)
+			h.keepAll()
+			_, past = inherit()
+			require.Equal(t, all, past.Whole)
+			h.files.keepSet(7, &setNote{Complete: &fileSet{Set: 7, Point: 61}}, func() {})
+			h.keepAll()
+			f, past = inherit()
+			require.Equal(t, recovery.Past{Cut: 61, Next: 68, Number: 8}, past)
+			require.Len(t, f.sets, 2)
+			require.Less(t, len(s.Notes), 12, "what is complete takes no pieces")
+		})
+	}
+}
+
+// What is kept does not grow without end.
+func TestOldSetsAreForgotten(t *testing.T) {
+	h, s := decider(t, []int{1, 1})
+	h.files.write = new(job.Files)
+	h.recovery = h.newComeback()
+	for set := uint64(1); set <= 2*keptSets; set++ {
+		h.files.keepSet(set, &setNote{Whole: make([]byte, 2*wholeSize)}, func() {})
+		h.files.keepSet(set, &setNote{Complete: &fileSet{Set: set}}, func() {})
+		h.keepAll()
+	}
+	f := &files{head: h}
+	_, err := f.inherit(s)
+	require.NoError(t, err)
+	require.Len(t, f.sets, keptSets)
+	require.EqualValues(t, keptSets+1, f.sets[0].Set)
+	require.Len(t, s.Notes, keptSets)
+}
+
+func TestNotesOfAnotherJob(t *testing.T) {
+	h, s := decider(t, []int{1, 1})
+	h.keep(cutNote, encode(&recovery.Past{Cut: 3, Set: 1, At: 3, Savers: []int{0, 1}}), func() {})
+	h.keepAll()
+	_, err := (&files{head: h}).inherit(s)
+	require.ErrorContains(t, err, "it is of another job")
+	s.Notes[cutNote] = []byte("\x00{")
+	_, err = (&files{head: h}).inherit(s)
+	require.ErrorContains(t, err, `read the note "cut" of the lost head`)
+}

@@ -1,0 +1,108 @@
+package launch
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// listener is an agent that notes what processes are told.
+type listener struct {
+	agent
+	told map[job.Process][]job.Kind
+}
+
+func (l *listener) send(p job.Process, m *job.Message) { l.told[p] = append(l.told[p], m.Kind) }
+func (l *listener) link(hostLink)                      {}
+
+// No process begins before it is kept that all have joined: who takes the
+// head's place would end the job otherwise.
+func TestNobodyBeginsBeforeThatIsKept(t *testing.T) {
+	h := newHead(&Config{Degrees: []int{2}, Stdout: io.Discard, Stderr: io.Discard}, job.NewSecret())
+	var log []arbiter.Kind
+	h.record = &record{propose: func(e arbiter.Entry) error {
+		log = append(log, e.Kind)
+		return nil
+	}}
+	l := &listener{told: make(map[job.Process][]job.Kind)}
+	h.enlist(func(job.Process) (agent, *job.Host) { return l, nil })
+	for _, m := range h.order {
+		m.hello, m.placed = new(job.Hello), true
+	}
+	h.startIfReady()
+	require.Equal(t, []arbiter.Kind{arbiter.Started}, log)
+	require.Empty(t, l.told)
+	h.kept()
+	p, q := job.Process{}, job.Process{Replica: 1}
+	require.Equal(t, map[job.Process][]job.Kind{p: {job.KindStart}, q: {job.KindStart}}, l.told)
+}
+
+// A process that dies before all have joined is not waited for, once everybody
+// was told.
+func TestDeathBeforeTheBeginning(t *testing.T) {
+	h := newHead(&Config{Degrees: []int{2}, Stdout: io.Discard, Stderr: io.Discard}, job.NewSecret())
+	h.record = &record{propose: func(arbiter.Entry) error { return nil }}
+	l := &listener{told: make(map[job.Process][]job.Kind)}
+	h.enlist(func(job.Process) (agent, *job.Host) { return l, nil })
+	p, q := job.Process{}, job.Process{Replica: 1}
+	h.members[q].hello, h.members[q].placed = new(job.Hello), true
+	h.members[p].gone = true
+	h.declare(h.members[p], ending{job.CauseSignal, "killed"})
+	h.startIfReady()
+	require.Empty(t, l.told)
+	for h.record.waits() {
+		h.kept()
+	}
+	require.Equal(t, map[job.Process][]job.Kind{q: {job.KindVerdict, job.KindStart}}, l.told)
+}
+
+// The head was lost when it had told some processes to begin. The next one has
+// all begin, once it knows of each where it listens; who has done so hears it
+// from its agent no second time.
+func TestSuccessorHasTheOthersBegin(t *testing.T) {
+	hosts := []job.Host{{Name: "a"}, {Name: "b"}}
+	p, q := job.Process{}, job.Process{Replica: 1}
+	config := &Config{Degrees: []int{2}, Link: job.LinkSHM, Stdout: io.Discard, Stderr: io.Discard,
+		Placement: &job.Placement{Hosts: hosts, Of: map[job.Process]int{p: 0, q: 1}}}
+	s := &standIn{term: 3, state: arbiter.NewState(), came: make(map[string]*arrival), heir: &heir{
+		server: &server{tenant: &tenant{}}, self: firstAgent + 1, roster: []arbiter.Peer{{ID: arbiter.Head, Host: "head"}}, entered: time.Now()}}
+	ends := make(map[job.Process]*mux)
+	for i, process := range []job.Process{p, q} {
+		s.state.Apply(arbiter.Entry{Kind: arbiter.Placed, Process: process, Incarnation: 1, Node: arbiter.ID(firstAgent + i), PID: 100})
+		here, there := net.Pipe()
+		t.Cleanup(func() { there.Close() })
+		s.came[hosts[i].Name] = &arrival{host: hosts[i].Name, mux: newMux(here), account: account{Term: 3,
+			Seats: []seatAccount{{Process: process, Begun: process == p}}}}
+		ends[process] = newMux(there)
+	}
+	s.state.Apply(arbiter.Entry{Kind: arbiter.Started})
+	h := newHead(config, job.NewSecret())
+	s.restore(h)
+	require.False(t, h.ledger.decided, h.ledger.text)
+	require.Equal(t, joining, h.phase)
+	h.record = &record{propose: func(arbiter.Entry) error { return nil }}
+	for _, process := range []job.Process{p, q} { // as its agent repeats it
+		require.Equal(t, joining, h.phase)
+		h.members[process].hello = new(job.Hello)
+		h.handle(h.members[process], &job.Message{Kind: job.KindListen, Address: "10.0.0.1:" + process.String()})
+	}
+	require.Equal(t, working, h.phase)
+	h.kept()
+	for process, end := range ends {
+		f, err := end.read()
+		require.NoError(t, err)
+		require.Equal(t, frameMessage, f.kind)
+		m, err := job.DecodeMessage(f.body)
+		require.NoError(t, err)
+		require.Equal(t, job.KindStart, m.Kind)
+		require.Len(t, m.Peers, 1)
+		require.NotEqual(t, process, m.Peers[0].Process)
+		require.Equal(t, "10.0.0.1:"+m.Peers[0].Process.String(), m.Peers[0].Address)
+	}
+}
