@@ -330,6 +330,7 @@ func (c *cluster) work(until time.Duration) {
 			})
 		}
 	}
+	c.at(600*ms, func() { c.propose(Entry{Kind: Started}) })
 	for t := time.Second; t < until; t += time.Duration(c.rng.Int64N(int64(400 * ms))) {
 		switch c.rng.IntN(8) {
 		case 0:

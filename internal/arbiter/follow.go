@@ -83,6 +83,9 @@ func (n *Node) free(now time.Duration) bool {
 		return true
 	}
 	s, _ := n.observer.Sighting(head, now)
+	if !n.log.state.Started { // another one could do no more than end the job
+		return s.Silence >= n.timing.Detect.Ceiling
+	}
 	return s.Suspect()
 }
 

@@ -155,6 +155,7 @@ func TestLossOfTheHeadAfterSilence(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newCluster(seed, 3, 1, DefaultTiming)
 		c.busy = true
+		c.at(600*ms, func() { c.propose(Entry{Kind: Started}) })
 		c.at(2*time.Second, func() { // as on machines that are much too busy
 			for _, id := range c.ids {
 				s := c.nodes[id]
@@ -168,6 +169,32 @@ func TestLossOfTheHeadAfterSilence(t *testing.T) {
 		})
 		require.NoError(t, c.run(25*time.Second), "seed %d\n%s", seed, strings.Join(c.events, "\n"))
 		require.NoError(t, c.finish(8*time.Second, []ID{Head}), "seed %d\n%s", seed, strings.Join(c.events, "\n"))
+	}
+}
+
+// TestPatienceBeforeTheStart: until all have joined, a head that is slow stays.
+// One that is lost is followed by another all the same, which says so.
+func TestPatienceBeforeTheStart(t *testing.T) {
+	for seed := range uint64(20) {
+		for started, heads := range map[bool]int{false: 1, true: 2} {
+			c := newCluster(seed, 3, 1, DefaultTiming)
+			if started {
+				c.at(600*ms, func() { c.propose(Entry{Kind: Started}) })
+			}
+			c.at(time.Second, func() { c.nodes[Head].stall = c.now + 2*time.Second })
+			c.excused[Head] = true
+			require.NoError(t, c.run(8*time.Second), "seed %d\n%s", seed, strings.Join(c.events, "\n"))
+			led := 0
+			for _, s := range c.nodes {
+				led += len(s.leads)
+			}
+			require.Equal(t, heads, led, "seed %d\n%s", seed, strings.Join(c.events, "\n"))
+			if !started {
+				c.kill(Head)
+				require.NoError(t, c.run(20*time.Second), "seed %d\n%s", seed, strings.Join(c.events, "\n"))
+				require.NotZero(t, c.head())
+			}
+		}
 	}
 }
 
