@@ -29,6 +29,7 @@ type done struct {
 	pauses time.Duration
 	// succeeded: another host has taken the head's place.
 	succeeded bool
+	headless  bool // nothing was done to the first head's host, but to the head
 }
 
 // deciders are the hosts that keep the head's decisions in the beginning: the
@@ -41,7 +42,7 @@ func (d *done) undecided() bool {
 	for head := range deciders {
 		reached := 0
 		for other := range deciders {
-			if other != head && !d.hosts[head] && !d.hosts[other] && !d.cut(head, other) {
+			if other != head && !d.gone(head) && !d.gone(other) && !d.cut(head, other) {
 				reached++
 			}
 		}
@@ -51,6 +52,9 @@ func (d *done) undecided() bool {
 	}
 	return false
 }
+
+// gone reports whether a host may not have kept decisions any more.
+func (d *done) gone(host int) bool { return d.hosts[host] || host == 0 && d.headless }
 
 // unreachable reports whether a head may have taken a host for lost.
 func (d *done) unreachable(host int) bool {
@@ -115,10 +119,10 @@ func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 		return ""
 	case 3:
 		text := r.report.Error
-		if !strings.Contains(r.stderr, text) {
+		if !strings.Contains(r.stderr, text) && !strings.HasPrefix(text, "nobody") {
 			return fmt.Sprintf("standard error does not say %q", text)
 		}
-		if strings.HasPrefix(text, "this head gives up: ") {
+		if strings.HasPrefix(text, "this head gives up: ") || text == "nobody has taken the head's place" {
 			if d.undecided() {
 				return ""
 			}

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,8 @@ type schedule struct {
 	seed  uint64
 	ranks int
 	flags string
+	every uint64 // safe points from one set of checkpoint files to the next, 0: there are none
+	head  bool   // the head is lost
 	acts  []act
 }
 
@@ -48,6 +51,8 @@ const (
 	oneWay      deed = "change from host"
 	bothWays    deed = "change between host"
 	aroundHost  deed = "change around host"
+	killHead    deed = "kill intrarun on host"
+	stopHead    deed = "stop intrarun on host"
 )
 
 func (a act) String() string {
@@ -72,6 +77,9 @@ func (a act) String() string {
 func (s schedule) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d ranks %s", s.seed, s.ranks, s.flags)
+	if s.every > 0 {
+		fmt.Fprintf(&b, " -checkpoint-every %d", s.every)
+	}
 	for _, a := range s.acts {
 		fmt.Fprintf(&b, "; %v", a)
 	}
@@ -130,6 +138,27 @@ func newSchedule(seed uint64) schedule {
 			a.hold = pick(200*ms, 1500*ms)
 		}
 		s.acts = append(s.acts, a)
+	}
+	return s
+}
+
+// newHeadSchedule is a schedule in which the head is lost, before or after what
+// else happens, and which writes checkpoint files half of the time.
+func newHeadSchedule(seed uint64) schedule {
+	s := newSchedule(seed)
+	rng := rand.New(rand.NewPCG(seed, 8))
+	a := act{wait: 0.7 * rng.Float64() * rng.Float64(), what: killHost}
+	switch rng.IntN(5) {
+	case 0:
+		a.what = killHead
+	case 1:
+		a.what, a.hold = stopHead, time.Duration(1500+rng.IntN(3000))*time.Millisecond
+	case 2:
+		a.what = linkDown
+	}
+	s.head, s.acts = true, slices.Insert(s.acts, rng.IntN(len(s.acts)+1), a)
+	if rng.IntN(2) == 0 {
+		s.every = 1 + uint64(rng.IntN(20))
 	}
 	return s
 }

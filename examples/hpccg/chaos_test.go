@@ -34,8 +34,14 @@ const hangTime = 3 * time.Minute
 // says. Whatever happens, a run ends with the bits of one without failures, or
 // says which rank was lost; nobody is declared dead to whom nothing was done;
 // and nothing stays behind. INTRA_CHAOS=N tries N seeds, INTRA_SEED=S only S.
-func TestChaos(t *testing.T) {
-	first, n := 1, 4
+func TestChaos(t *testing.T) { testChaos(t, 4, newSchedule) }
+
+// TestChaosOfTheHead does so with the head among what is lost, and with
+// checkpoint files, from which another run goes on then.
+func TestChaosOfTheHead(t *testing.T) { testChaos(t, 2, newHeadSchedule) }
+
+func testChaos(t *testing.T, n int, newSchedule func(seed uint64) schedule) {
+	first := 1
 	if s := os.Getenv("INTRA_SEED"); s != "" {
 		var err error
 		first, err = strconv.Atoi(s)
@@ -59,6 +65,7 @@ func TestChaos(t *testing.T) {
 	}
 	ends := make(map[string]int)
 	var worst time.Duration
+	name := t.Name()
 	for seed := first; seed < first+n; seed++ {
 		s := newSchedule(uint64(seed))
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -68,10 +75,14 @@ func TestChaos(t *testing.T) {
 				ends[string(f.Cause)]++
 			}
 			ends[fmt.Sprintf("exit %d", r.code)]++
+			if c.done.succeeded {
+				ends["another head"]++
+			}
 			worst = max(worst, c.done.pauses)
+			c.goOn(want[s.ranks], ends)
 			if wrong := c.done.judge(s.ranks, r, hash, want[s.ranks]); wrong != "" {
-				t.Errorf("%s\n%v\nthe machine paused for up to %v\nreplay with INTRA_SEED=%d go test -run TestChaos/%[4]d ./examples/hpccg\n%s",
-					wrong, s, c.done.pauses, seed, r.stderr)
+				t.Errorf("%s\n%v\nthe machine paused for up to %v\nreplay with INTRA_SEED=%d go test -run '%s$/%[4]d' ./examples/hpccg\n%s",
+					wrong, s, c.done.pauses, seed, name, r.stderr)
 			}
 		})
 	}
@@ -89,6 +100,8 @@ type chaos struct {
 	done   done
 	pids   map[job.Process]int
 	agents map[int]int // pids
+	head   int         // pid
+	files  string      // where checkpoint files are
 	undo   sync.WaitGroup
 	ended  chan struct{}
 
@@ -108,6 +121,10 @@ func (c *chaos) run() (*jobRun, string) {
 	args := []string{"-v", "-rsh", "ip netns exec {host}", "-hosts", strings.Join(hosts, ","), "-report", file,
 		"-n", fmt.Sprint(c.schedule.ranks), "-r", fmt.Sprint(chaosReplicas)}
 	args = append(args, strings.Fields(c.schedule.flags)...)
+	if every := c.schedule.every; every > 0 {
+		c.files = filepath.Join(t.TempDir(), "state")
+		args = append(args, "-checkpoint", c.files, "-checkpoint-every", fmt.Sprint(every))
+	}
 	args = append(append(args, bin.hpccg), chaosProblem...)
 	cmd := c.net.Hosts[0].Command(bin.intrarun, args...)
 	cmd.Env, cmd.Dir = append(os.Environ(), "TMPDIR="+temp), filepath.Dir(file)
@@ -115,9 +132,10 @@ func (c *chaos) run() (*jobRun, string) {
 	w := &watched{text: "all have joined", seen: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &stdout, w
 	require.NoError(t, cmd.Start())
-	c.ended = make(chan struct{})
+	c.ended, c.head = make(chan struct{}), cmd.Process.Pid
 	go func() {
 		_ = cmd.Wait() // the exit code tells
+		c.awaitSuccessor()
 		close(c.ended)
 	}()
 	hang := time.AfterFunc(hangTime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
@@ -143,15 +161,23 @@ func (c *chaos) run() (*jobRun, string) {
 	c.requireNothingLeft(temp, w)
 
 	r := &jobRun{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: w.String()}
+	errs := successor(cmd.Dir, cmd.Process.Pid, ".err")
 	b, err := os.ReadFile(file)
-	require.NoError(t, err, "%v\n%s", c.schedule, w)
+	if os.IsNotExist(err) && c.schedule.head && errs == "" && r.code < 0 { // killed, and nobody took its place
+		require.True(t, c.done.undecided(), "%v\n%s", c.schedule, w)
+		r.code, r.report.Error = 3, "nobody has taken the head's place"
+		return r, ""
+	}
+	require.NoError(t, err, "%v\n%s\n%s", c.schedule, w, errs)
 	require.NoError(t, json.Unmarshal(b, &r.report))
-	if errs := successor(cmd.Dir, cmd.Process.Pid, ".err"); errs != "" {
-		require.Equal(t, 3, r.code, r.stderr)
-		require.Contains(t, r.stderr, "this head gives up")
+	if errs != "" {
 		c.done.succeeded = true
 		r.stderr += errs
-		r.stdout, r.code = successor(cmd.Dir, cmd.Process.Pid, ".out"), r.report.ExitCode
+		if r.code >= 0 {
+			require.Equal(t, 3, r.code, r.stderr)
+			require.Contains(t, r.stderr, "this head gives up")
+		}
+		r.stdout, r.code = merged(r.stdout, successor(cmd.Dir, cmd.Process.Pid, ".out")), r.report.ExitCode
 	}
 	require.Equal(t, r.code, r.report.ExitCode)
 	if r.code != 0 {
@@ -159,6 +185,41 @@ func (c *chaos) run() (*jobRun, string) {
 	}
 	_, hash := r.sum(t)
 	return r, hash
+}
+
+// merged is the output of a job of two heads: lines around the loss of the first
+// may come twice.
+func merged(first, second string) string {
+	if first == second {
+		return first
+	}
+	return first + second
+}
+
+// awaitSuccessor waits until nothing runs any more, if the head is lost.
+func (c *chaos) awaitSuccessor() {
+	for end := time.Now().Add(hangTime / 2); c.schedule.head && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		left := 0
+		for _, h := range c.net.Hosts {
+			all, _ := h.Processes()
+			left += len(all)
+		}
+		if left == 0 {
+			return
+		}
+	}
+}
+
+// goOn has another job go on from the files of this one, if there are any.
+func (c *chaos) goOn(want string, ends map[string]int) {
+	if c.files == "" || newest(c.t, c.files) == "" {
+		return
+	}
+	r := intrarun(c.t, fmt.Sprintf("-n %d -r 1 -restart %s", c.schedule.ranks, c.files), chaosProblem...)
+	_, got := r.sum(c.t)
+	require.Equal(c.t, want, got, "%v", c.schedule)
+	require.Empty(c.t, r.report.Restart.Refused, "%v", c.schedule)
+	ends["gone on"]++
 }
 
 // watchPauses measures how late this process, which is the network, gets to
@@ -240,6 +301,13 @@ func (c *chaos) act(a act) {
 	case killHost:
 		c.done.hosts[a.a] = true
 		err = host.Kill()
+	case killHead:
+		c.done.headless = true
+		err = c.signal(c.head, bin.intrarun, syscall.SIGKILL)
+	case stopHead:
+		c.done.headless = true
+		err = c.signal(c.head, bin.intrarun, syscall.SIGSTOP)
+		undo = func() error { return c.signal(c.head, bin.intrarun, syscall.SIGCONT) }
 	case killAgent:
 		c.done.hosts[a.a] = true
 		err = c.signal(c.agents[a.a], bin.intrarun, syscall.SIGKILL)
