@@ -218,7 +218,9 @@ func (c *chaos) goOn(want string, ends map[string]int) {
 	r := intrarun(c.t, fmt.Sprintf("-n %d -r 1 -restart %s", c.schedule.ranks, c.files), chaosProblem...)
 	_, got := r.sum(c.t)
 	require.Equal(c.t, want, got, "%v", c.schedule)
-	require.Empty(c.t, r.report.Restart.Refused, "%v", c.schedule)
+	for _, why := range r.report.Restart.Refused { // the job has ended before it was complete, or it was given up
+		require.Contains(c.t, why, "the set is incomplete", "%v", c.schedule)
+	}
 	ends["gone on"]++
 }
 
