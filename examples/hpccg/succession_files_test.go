@@ -52,7 +52,8 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "state")
-			r, stderr, last := loseHeadWithFiles(t, net, base, dir, args, due)
+			r, stderr, last := loseHeadWithFiles(t, net, "-restart "+base+" -checkpoint "+dir+" -checkpoint-every 7", args,
+				func() bool { return due(dir) }, func() string { return newest(t, dir) })
 			_, got := r.sum(t)
 			require.Equal(t, want, got)
 			require.EqualValues(t, 800, r.report.Restart.Point)
@@ -89,29 +90,37 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 			}
 		})
 	}
+	t.Run("no more are written", func(t *testing.T) {
+		r, _, _ := loseHeadWithFiles(t, net, "-restart "+base, args, func() bool { return true }, func() string { return "" })
+		_, got := r.sum(t)
+		require.Equal(t, want, got)
+		require.EqualValues(t, 800, r.report.Restart.Point)
+		require.Nil(t, r.report.Checkpoint)
+	})
 }
 
 // loseHeadWithFiles loses the host of the head when that is due, and returns
 // what its successor has left, what it has said, and the newest set of the time
 // when the host was lost.
-func loseHeadWithFiles(t *testing.T, net *netns.Net, base, dir string, args []string, due func(dir string) bool) (r jobRun, errs, last string) {
+func loseHeadWithFiles(t *testing.T, net *netns.Net, flags string, args []string, due func() bool, newest func() string) (r jobRun, errs, last string) {
 	work := t.TempDir()
 	var hosts []string
 	for _, h := range net.Hosts {
 		hosts = append(hosts, h.Name+":1")
 	}
-	cmd := net.Hosts[0].Command(bin.intrarun, append([]string{"-v", "-rsh", "ip netns exec {host}", "-hosts", strings.Join(hosts, ","),
-		"-report", "report.json", "-n", "2", "-r", "2", "-restart", base, "-checkpoint", dir, "-checkpoint-every", "7", bin.hpccg}, args...)...)
+	all := append([]string{"-v", "-rsh", "ip netns exec {host}", "-hosts", strings.Join(hosts, ","), "-report", "report.json", "-n", "2", "-r", "2"},
+		strings.Fields(flags)...)
+	cmd := net.Hosts[0].Command(bin.intrarun, append(append(all, bin.hpccg), args...)...)
 	var stdout bytes.Buffer
 	w := &watched{text: "all have joined", seen: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &stdout, w, work
 	require.NoError(t, cmd.Start())
 	<-w.seen
-	for end := time.Now().Add(time.Minute); !due(dir) && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); !due() && time.Now().Before(end); {
 		time.Sleep(100 * time.Microsecond)
 	}
 	require.NoError(t, net.Hosts[0].Kill())
-	last = newest(t, dir)
+	last = newest()
 	_ = cmd.Wait() // it is killed
 	errs = successor(work, cmd.Process.Pid, ".err")
 	require.Eventually(t, func() bool {

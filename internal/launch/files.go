@@ -260,7 +260,7 @@ func (f *files) abandon(set uint64, why string) {
 
 // hint says, at the end of a job that was lost, how it can go on.
 func (f *files) hint(code int) {
-	if f == nil || code == ExitOK || code == ExitDiverged {
+	if f == nil || f.retired || code == ExitOK || code == ExitDiverged {
 		return
 	}
 	if n := len(f.sets); n > 0 {

@@ -45,6 +45,9 @@ func (h *head) will(agents []*remote) *will {
 	if r := h.config.Report; r != "" && r != "-" && !filepath.IsAbs(r) {
 		w.Config.Report = filepath.Join(dir, r)
 	}
+	if c := h.config.Checkpoint; c != nil && !filepath.IsAbs(c.Dir) {
+		w.Config.Checkpoint = &Checkpoint{Dir: filepath.Join(dir, c.Dir), Every: c.Every}
+	}
 	return w
 }
 

@@ -266,18 +266,16 @@ func (s *standIn) begin(h *head, w *hosts, failed error) {
 			h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v})
 		}
 	}
+	h.recovery.apply(acts) // whatever has become of the job, a set may lack only its index
 	switch {
 	case h.ledger.decided:
 		h.settle()
 	case s.state.Released:
 		h.phase = released
 		h.release()
-	default:
-		h.recovery.apply(acts)
-		if h.phase == working {
-			h.armKills()
-			h.releaseIfComplete()
-		}
+	case h.phase == working:
+		h.armKills()
+		h.releaseIfComplete()
 	}
 	go h.confirm()
 }
