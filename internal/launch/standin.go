@@ -253,6 +253,10 @@ func (s *standIn) begin(h *head, w *hosts, failed error) {
 	if h.config.Trace != "" {
 		h.warnf("warning: the timeline of -trace was lost with the head")
 	}
+	if h.config.Weibull != nil {
+		h.config.Weibull = nil
+		h.warnf("warning: nobody is struck by -weibull any more, since its head was lost")
+	}
 	acts, err := s.revive(h)
 	if err = errors.Join(failed, err); err != nil {
 		h.ledger.decide(ExitLost, err.Error())
