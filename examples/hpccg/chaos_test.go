@@ -81,7 +81,7 @@ func testChaos(t *testing.T, n int, newSchedule func(seed uint64) schedule) {
 			worst = max(worst, c.done.pauses)
 			c.goOn(want[s.ranks], ends)
 			if wrong := c.done.judge(s.ranks, r, hash, want[s.ranks]); wrong != "" {
-				t.Errorf("%s\n%v\nthe machine paused for up to %v\nreplay with INTRA_SEED=%d go test -run '%s$/%[4]d' ./examples/hpccg\n%s",
+				t.Errorf("%s\n%v\nthe machine paused for up to %v\nreplay with INTRA_SEED=%d go test -run '%[5]s$/%[4]d' ./examples/hpccg\n%[6]s",
 					wrong, s, c.done.pauses, seed, name, r.stderr)
 			}
 		})
