@@ -14,7 +14,6 @@ import (
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
-	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // will is what the first head leaves to one that takes its place, beside what
@@ -25,9 +24,9 @@ type will struct {
 	Output string                `json:"output"` // the beginning of the names of the files for output, "" for the agent's own
 }
 
-// inherits reports whether another head could carry on: what is decided about
-// who takes the place of whom, and about backups, is not kept anywhere else.
-func (c *Config) inherits() bool { return !c.replaces() && c.Backup == (recovery.Policy{}) }
+// inherits reports whether another head could carry on, at least until a process
+// is replaced: who takes the place of whom is not kept anywhere else.
+func (c *Config) inherits() bool { return c.Spares == 0 }
 
 // will is that of this head.
 func (h *head) will(agents []*remote) *will {

@@ -54,6 +54,9 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 		if will.Output != "" {
 			note += ", and then its output goes on there in " + will.Output + ".out and .err"
 		}
+		if h.config.replaces() {
+			note += "; that is so until a process is replaced"
+		}
 		h.record = &record{propose: w.engine.Propose}
 	}
 	w.listen()
@@ -66,7 +69,7 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 	h.warnf("%s", note)
 	go w.follow()
 	if h.record != nil {
-		go h.confirm()
+		go h.confirm(slices.Clone(h.order))
 	}
 	return w, nil
 }

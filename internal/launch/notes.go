@@ -61,11 +61,14 @@ func recall(s *arbiter.State, key string, v any) (bool, error) {
 	return true, nil
 }
 
-// cutNote is the key of the recovery.Past, filesNote that of the inheritance.
+// Keys: cutNote is that of the recovery.Past, filesNote that of the inheritance.
 const (
 	cutNote   = "cut"
 	filesNote = "files"
 	setPrefix = "set "
+
+	// replacedNote says that processes are replaced.
+	replacedNote = "replaced"
 )
 
 // inheritance is what the first head has found in the folders.
@@ -117,6 +120,7 @@ const keptSets = 1000
 // keepSet notes what has become of a set, and calls act then.
 func (f *files) keepSet(set uint64, n *setNote, act func()) {
 	key := fmt.Sprint(setPrefix, set)
+	f.keep(key, encode(n), act)
 	if f.record != nil && n.Whole == nil { // it takes one piece only
 		for i := range len(encode(&setNote{Whole: make([]byte, wholeSize*len(f.config.Degrees))})) / maxNote {
 			f.forget(pieceKey(key, i))
@@ -125,26 +129,33 @@ func (f *files) keepSet(set uint64, n *setNote, act func()) {
 			f.forget(fmt.Sprint(setPrefix, set-keptSets))
 		}
 	}
-	f.keep(key, encode(n), act)
 }
 
 // inherit takes over what the heads before have noted. It returns what recovery
 // goes on with.
-func (f *files) inherit(s *arbiter.State) (past recovery.Past, err error) {
+func (h *head) inherit(s *arbiter.State) (past recovery.Past, err error) {
+	if _, err := recall(s, cutNote, &past); err != nil {
+		return past, err
+	}
+	if !past.Fits(h.config.Degrees) {
+		return past, fmt.Errorf("read the note %q of the lost head: it is of another job", cutNote)
+	}
+	if h.files != nil {
+		err = h.files.inherit(s, &past)
+	}
+	return past, err
+}
+
+// inherit takes over what the heads before have noted of files.
+func (f *files) inherit(s *arbiter.State, past *recovery.Past) error {
 	var i inheritance
 	if _, err := recall(s, filesNote, &i); err != nil {
-		return past, err
+		return err
 	}
 	f.asked, f.known, f.write, f.first = true, true, i.Write, i.First
 	if r := i.Restart; r != nil {
 		f.restart = &job.Restart{Dir: r.Dir, Set: checkpoint.Set{Number: r.Set, Cut: r.Point}}
 		f.refused = r.Refused
-	}
-	if _, err := recall(s, cutNote, &past); err != nil {
-		return past, err
-	}
-	if !past.Fits(f.config.Degrees) {
-		return past, fmt.Errorf("read the note %q of the lost head: it is of another job", cutNote)
 	}
 	for key := range s.Notes {
 		text, ok := strings.CutPrefix(key, setPrefix)
@@ -153,7 +164,7 @@ func (f *files) inherit(s *arbiter.State) (past recovery.Past, err error) {
 		}
 		var n setNote
 		if _, err := recall(s, key, &n); err != nil {
-			return past, err
+			return err
 		}
 		switch is := text == fmt.Sprint(past.Set); {
 		case n.Complete != nil:
@@ -168,5 +179,5 @@ func (f *files) inherit(s *arbiter.State) (past recovery.Past, err error) {
 	}
 	slices.SortFunc(f.sets, func(a, b fileSet) int { return int(a.Set) - int(b.Set) })
 	slices.SortFunc(f.given, func(a, b abandonedSet) int { return int(a.Set) - int(b.Set) })
-	return past, nil
+	return nil
 }

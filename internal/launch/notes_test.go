@@ -61,17 +61,17 @@ func TestFilesAreInherited(t *testing.T) {
 			whole(5)
 			h.files.keepSet(5, &setNote{Complete: &fileSet{Set: 5, Point: 47, Bytes: 9}}, func() {})
 			h.files.abandon(6, strings.Repeat("no space left ", 5000))
-			h.keep(cutNote, encode(&recovery.Past{Cut: 61, Next: 68, Number: 8, Set: 7, At: 61, Savers: savers}), func() {})
+			h.keep(cutNote, encode(&recovery.Past{Cut: 61, Files: 68, Number: 8, Set: 7, At: 61, Savers: savers}), func() {})
 			h.keepAll()
 
 			inherit := func() (*files, recovery.Past) {
-				f := &files{head: h}
-				past, err := f.inherit(s)
+				heir, _ := decider(t, degrees)
+				past, err := heir.inherit(s)
 				require.NoError(t, err)
-				return f, past
+				return heir.files, past
 			}
 			f, past := inherit()
-			require.Equal(t, recovery.Past{Cut: 61, Next: 68, Number: 8, Set: 7, At: 61, Savers: savers}, past)
+			require.Equal(t, recovery.Past{Cut: 61, Files: 68, Number: 8, Set: 7, At: 61, Savers: savers}, past)
 			require.Equal(t, h.files.write, f.write)
 			var c recovery.Config
 			f.configure(&c)
@@ -88,7 +88,7 @@ func TestFilesAreInherited(t *testing.T) {
 			h.files.keepSet(7, &setNote{Complete: &fileSet{Set: 7, Point: 61}}, func() {})
 			h.keepAll()
 			f, past = inherit()
-			require.Equal(t, recovery.Past{Cut: 61, Next: 68, Number: 8}, past)
+			require.Equal(t, recovery.Past{Cut: 61, Files: 68, Number: 8}, past)
 			require.Len(t, f.sets, 2)
 			require.Less(t, len(s.Notes), 12, "what is complete takes no pieces")
 		})
@@ -105,9 +105,10 @@ func TestOldSetsAreForgotten(t *testing.T) {
 		h.files.keepSet(set, &setNote{Complete: &fileSet{Set: set}}, func() {})
 		h.keepAll()
 	}
-	f := &files{head: h}
-	_, err := f.inherit(s)
+	heir, _ := decider(t, h.config.Degrees)
+	_, err := heir.inherit(s)
 	require.NoError(t, err)
+	f := heir.files
 	require.Len(t, f.sets, keptSets)
 	require.EqualValues(t, keptSets+1, f.sets[0].Set)
 	require.Len(t, s.Notes, keptSets)
@@ -117,9 +118,9 @@ func TestNotesOfAnotherJob(t *testing.T) {
 	h, s := decider(t, []int{1, 1})
 	h.keep(cutNote, encode(&recovery.Past{Cut: 3, Set: 1, At: 3, Savers: []int{0, 1}}), func() {})
 	h.keepAll()
-	_, err := (&files{head: h}).inherit(s)
+	_, err := h.inherit(s)
 	require.ErrorContains(t, err, "it is of another job")
 	s.Notes[cutNote] = []byte("\x00{")
-	_, err = (&files{head: h}).inherit(s)
+	_, err = h.inherit(s)
 	require.ErrorContains(t, err, `read the note "cut" of the lost head`)
 }

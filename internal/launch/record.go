@@ -136,27 +136,34 @@ const confirmEvery = 100 * time.Millisecond
 
 // confirm tells the agents what of the output is out, so that they need not
 // keep it, until the head ends.
-func (h *head) confirm() {
+func (h *head) confirm(all []*member) {
 	tick := time.NewTicker(confirmEvery)
 	defer tick.Stop()
 	told := make(map[*forwarder]written)
+	type output struct {
+		rank    int
+		streams [2]*forwarder
+	}
+	var outputs []output
+	for _, m := range all {
+		if m.process.Replica == 0 { // they share the forwarders
+			outputs = append(outputs, output{m.process.Rank, m.outputs.streams})
+		}
+	}
 	for {
 		select {
 		case <-h.done:
 			return
 		case <-tick.C:
 		}
-		for _, m := range h.order { // the list does not change
-			for st, f := range m.outputs.streams {
-				if m.process.Replica > 0 {
-					break // they share the forwarders
-				}
+		for _, o := range outputs {
+			for st, f := range o.streams {
 				w := f.written(stream(st))
 				if w == told[f] {
 					continue
 				}
 				told[f] = w
-				h.post(func() { h.tellWritten(m.process.Rank, w) })
+				h.post(func() { h.tellWritten(o.rank, w) })
 			}
 		}
 	}

@@ -3,10 +3,12 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 )
@@ -17,6 +19,8 @@ type comeback struct {
 	*head
 	decides *recovery.Head
 	due     map[job.Process]uint32 // seats whose next process waits until the output of the one before is settled
+	may     bool                   // it is kept that processes are replaced
+	asks    bool                   // that is to be kept
 	quiets  map[uint64]func()      // what is done when a process is quiet
 	asked   uint64                 // numbers them
 	saved   map[uint64][]spot      // where the output of each rank stood at a backup
@@ -185,6 +189,7 @@ func (c *comeback) apply(acts []recovery.Action) {
 		case recovery.Start:
 			c.ledger.standing[a.To] = coming
 			c.due[a.To] = a.Birth
+			c.enlarge()
 			c.recruit(a.To)
 		case recovery.Send:
 			if m.birth == a.Birth && !m.gone {
@@ -252,6 +257,23 @@ func (c *comeback) joined(m *member, at uint64) {
 	c.replaced(m, at)
 }
 
+// enlarge has it kept that processes are replaced: a head that comes after that
+// knows that it does not know who they are.
+func (c *comeback) enlarge() {
+	if c.asks {
+		return
+	}
+	c.asks = true
+	c.decide(arbiter.Entry{Kind: arbiter.Note, Key: replacedNote, Value: []byte("replaced")}, func() {
+		if c.may = true; c.record != nil {
+			c.warnf("from now on the job ends if its head is lost, since a process is replaced")
+		}
+		for _, p := range slices.SortedFunc(maps.Keys(c.due), job.Process.Compare) {
+			c.recruit(p)
+		}
+	})
+}
+
 // recruit gets the process that is due for a seat, once nothing more is to
 // come from the one before.
 func (c *comeback) recruit(p job.Process) {
@@ -260,7 +282,7 @@ func (c *comeback) recruit(p job.Process) {
 	}
 	birth, due := c.due[p]
 	old := c.members[p]
-	if !due || !old.settled || c.phase > working {
+	if !due || !c.may || !old.settled || c.phase > working {
 		return
 	}
 	delete(c.due, p)

@@ -62,12 +62,15 @@ func (s *seat) note(f told, m *job.Message, now time.Duration) {
 			}
 		case job.KindReply:
 			switch r := m.Reply; r.Kind {
+			case job.ReplyFirst:
 			case job.ReplyDrained:
 				f.about = drainedAbout
 				s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.about == drainedAbout })
 			case job.ReplySaved: // that one could not be written may be said before the one before it is
 				f.set = r.Set
 				s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.set > 0 && g.set+1 < r.Set })
+			default: // about processes and backups of which only that head knows
+				return
 			}
 		}
 	}

@@ -3,7 +3,9 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/arbiter"
@@ -132,12 +134,15 @@ func (s *standIn) restore(h *head) *hosts {
 	for i := range h.config.Placement.Hosts {
 		host := &h.config.Placement.Hosts[i]
 		a := s.came[host.Name]
-		_, lost := s.state.Lost[arbiter.ID(firstAgent+i)]
+		id := arbiter.ID(firstAgent + i)
+		_, lost := s.state.Lost[id]
 		if a == nil || lost {
 			w.agents = append(w.agents, absent(host))
+			h.lost[w.agents[i]] = true
 			continue
 		}
 		r := newRemote(host, a.mux)
+		r.listen, _, _ = net.SplitHostPort(s.heir.will.Doors[id]) // it has come through there
 		for _, x := range a.account.Seats {
 			r.adopt(x.Process)
 			seats[x.Process] = x
@@ -145,6 +150,7 @@ func (s *standIn) restore(h *head) *hosts {
 		w.agents = append(w.agents, r)
 		delete(s.came, host.Name)
 	}
+	h.remotes, h.ledger.returns = w.agents, h.config.replaces()
 	h.record = &record{propose: engine.Propose}
 	h.enlist(func(p job.Process) (agent, *job.Host) {
 		r := w.agents[h.config.Placement.Of[p]]
@@ -185,7 +191,7 @@ func (s *standIn) restore(h *head) *hosts {
 		x, there := seats[m.process]
 		m.outputs.begin(x.From)
 		if !there {
-			m.gone = true
+			m.gone, m.settled = true, true
 			m.outputs.abandon()
 			h.left--
 		} else if h.ledger.standing[m.process] != dead && !x.Begun {
@@ -195,17 +201,18 @@ func (s *standIn) restore(h *head) *hosts {
 	if !s.state.Started {
 		h.ledger.decide(ExitLost, fmt.Sprintf("the head on %s was lost before all processes had joined", w.name))
 	}
+	if s.state.Notes[replacedNote] != nil {
+		h.ledger.decide(ExitLost, fmt.Sprintf("the head on %s was lost after it had begun to replace processes, and who takes whose place is known to it alone", w.name))
+	}
 	return w
 }
 
 // revive gives h what its predecessors knew of checkpoint files, and returns
 // what is to be done about cuts.
 func (s *standIn) revive(h *head) ([]recovery.Action, error) {
-	if h.files = h.newFiles(); h.files == nil {
-		return nil, nil
-	}
-	past, err := h.files.inherit(s.state)
-	if err != nil || h.config.Checkpoint == nil || h.files.write == nil {
+	h.files = h.newFiles()
+	past, err := h.inherit(s.state)
+	if err != nil || !h.config.recovers() || s.state.Notes[replacedNote] != nil {
 		return nil, err
 	}
 	var dead []job.Process
@@ -281,5 +288,5 @@ func (s *standIn) begin(h *head, w *hosts, failed error) {
 		h.armKills()
 		h.releaseIfComplete()
 	}
-	go h.confirm()
+	go h.confirm(slices.Clone(h.order))
 }

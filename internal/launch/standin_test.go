@@ -71,7 +71,7 @@ func TestSuccessorHasTheOthersBegin(t *testing.T) {
 	config := &Config{Degrees: []int{2}, Link: job.LinkSHM, Stdout: io.Discard, Stderr: io.Discard,
 		Placement: &job.Placement{Hosts: hosts, Of: map[job.Process]int{p: 0, q: 1}}}
 	s := &standIn{term: 3, state: arbiter.NewState(), came: make(map[string]*arrival), heir: &heir{
-		server: &server{tenant: &tenant{}}, self: firstAgent + 1, roster: []arbiter.Peer{{ID: arbiter.Head, Host: "head"}}, entered: time.Now()}}
+		will: &will{}, server: &server{tenant: &tenant{}}, self: firstAgent + 1, roster: []arbiter.Peer{{ID: arbiter.Head, Host: "head"}}, entered: time.Now()}}
 	ends := make(map[job.Process]*mux)
 	for i, process := range []job.Process{p, q} {
 		s.state.Apply(arbiter.Entry{Kind: arbiter.Placed, Process: process, Incarnation: 1, Node: arbiter.ID(firstAgent + i), PID: 100})

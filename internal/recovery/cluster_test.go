@@ -197,6 +197,13 @@ func (c *cluster) apply(acts []Action) {
 				c.rolling = false
 			}
 		case Start:
+			if c.heads > 0 {
+				c.heads = 0 // with the next one the job would be lost
+				c.seen["nobody may follow"]++
+			}
+			if c.head.heir {
+				c.seen["replaced under a successor"]++
+			}
 			n := c.newProc(a.To, a.Birth)
 			n.waits = true
 			n.m = NewMember(a.To, 0, 0)

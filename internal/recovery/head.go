@@ -43,6 +43,7 @@ type Head struct {
 	seen       time.Duration
 	rest       bool // a rank has finished: no cut until a rollback
 	over       bool
+	heir       bool // another head was lost
 
 	cut      cut
 	round    uint64 // of asking

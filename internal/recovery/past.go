@@ -10,10 +10,11 @@ import (
 
 // Past is what a Head has decided that another one needs which takes its
 // place, beside the deaths and who has finished. It is for jobs in which nobody
-// is replaced.
+// was replaced so far and that have no spares.
 type Past struct {
 	Cut    uint64 `json:"cut"`              // the last one that all were to leave
-	Next   uint64 `json:"next"`             // the planned one
+	Backup uint64 `json:"backup,omitempty"` // the planned one for a backup, 0: none
+	Files  uint64 `json:"files,omitempty"`  // and for files
 	Number uint64 `json:"number"`           // of the next set of files
 	Set    uint64 `json:"set,omitempty"`    // that is being written, 0: none
 	At     uint64 `json:"at,omitempty"`     // the cut of that set
@@ -23,12 +24,9 @@ type Past struct {
 	Whole []checkpoint.File `json:"-"`
 }
 
-// inherits reports whether another Head could go on.
-func (c *Config) inherits() bool { return !c.Start && c.Spares == 0 && !c.Backup.on() }
-
 // past is that of this head.
 func (h *Head) past(cut uint64) *Past {
-	p := &Past{Cut: cut, Next: h.next, Number: h.set, Set: h.saving.set, At: h.saving.cut}
+	p := &Past{Cut: cut, Backup: h.backupAt, Files: h.filesAt, Number: h.set, Set: h.saving.set, At: h.saving.cut}
 	for _, w := range h.saving.writers {
 		p.Savers = append(p.Savers, w.process.Replica)
 	}
@@ -40,12 +38,15 @@ func (h *Head) past(cut uint64) *Past {
 // program has returned in some process. What processes have told the lost head
 // they say again after this; what they hear again they have to ignore. Whether a
 // process has written its file that has died since is not known, so that set is
-// given up.
+// given up; nor is who holds backups, so the job goes back to none of them.
 func Resume(c Config, p Past, dead []job.Process, rest bool, now time.Duration) (*Head, []Action) {
 	h := NewHead(c)
+	h.heir = true
 	h.begin(now)
 	if p.Cut > 0 {
-		h.next, h.filesAt, h.set = p.Next, p.Next, p.Number
+		h.backupAt, h.filesAt, h.set = p.Backup, p.Files, p.Number
+		h.next = earlier(h.backupAt, h.filesAt)
+		h.rate.left(p.Cut, h.now)
 		for s := range h.each(live) {
 			s.safe = true
 		}
@@ -75,7 +76,7 @@ func Resume(c Config, p Past, dead []job.Process, rest bool, now time.Duration) 
 	}
 	h.begin(now)
 	if p.Cut > 0 {
-		o := job.Order{Kind: job.OrderGo, Number: p.Cut, Next: p.Next}
+		o := job.Order{Kind: job.OrderGo, Number: p.Cut, Next: h.next}
 		if p.At == p.Cut {
 			o.Set = p.Set
 			for rank, replica := range p.Savers {

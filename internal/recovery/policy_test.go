@@ -52,9 +52,10 @@ func TestPlannedCuts(t *testing.T) {
 			require.Equal(t, Step{Kind: Drain, Number: n}, m.Next())
 			acts := h.Reply(job.Process{Rank: rank}, 1, m.Drained()[0], time.Second)
 			if rank == 1 {
-				require.Equal(t, job.OrderGo, acts[0].Order.Kind)
-				require.Len(t, acts[0].Order.Plan, 2)
-				next = append(next, acts[0].Order.Next)
+				require.Equal(t, Keep, acts[0].Kind)
+				require.Equal(t, job.OrderGo, acts[1].Order.Kind)
+				require.Len(t, acts[1].Order.Plan, 2)
+				next = append(next, acts[1].Order.Next)
 			}
 		}
 		for rank := range 2 {

@@ -60,6 +60,8 @@ func (h *Head) recover() {
 			why = "a job of one rank has nobody else to hold its backup"
 		case h.complete == nil && h.void >= 0:
 			why = fmt.Sprintf("all processes that held the last backup of rank %d are dead", h.void)
+		case h.complete == nil && h.heir:
+			why = "who held backups was known to the head that was lost, and none was complete since"
 		case h.complete == nil:
 			why = "no backup was complete yet"
 		case !h.usable():

@@ -48,8 +48,8 @@ func (c *cluster) kept() (all []func()) {
 
 // passes reports whether a process has yet to hear that, as its agent knows.
 func (q *proc) passes(o job.Order) bool {
-	if o.Kind == job.OrderGo && q.c.head.config.inherits() {
-		if o.Number <= q.left {
+	if o.Kind == job.OrderGo {
+		if o.Generation == 0 && o.Number <= q.left {
 			return false
 		}
 		q.left = o.Number
@@ -66,7 +66,7 @@ func (c *cluster) succeed() {
 	if c.head.saving.set > 0 {
 		c.seen["lost while files are written"]++
 	}
-	c.keeping, c.publishing = nil, nil
+	c.keeping, c.publishing, c.complete = nil, nil, 0
 	var dead []job.Process
 	for _, q := range c.procs {
 		if q.declared {
@@ -81,6 +81,7 @@ func (c *cluster) succeed() {
 			}
 		}
 		q.says, q.said = append(q.said, q.says...), nil
+		clear(q.told)
 		if q.dead && c.rng.IntN(2) == 0 { // with its host
 			q.says = nil
 		}
@@ -106,14 +107,25 @@ func (c *cluster) succeed() {
 	c.apply(acts)
 }
 
-// heirless is a random cluster from a seed that may lose its heads.
+// heirless is a random cluster from a seed that may lose its heads until somebody
+// is replaced.
 func heirless(seed uint64) *cluster {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	degrees := make([]int, 1+rng.IntN(4))
 	for r := range degrees {
 		degrees[r] = 1 + rng.IntN(3)
 	}
-	c := newCluster(seed, degrees, Config{Files: Files{Every: 1 + uint64(rng.IntN(5)), First: 1 + uint64(rng.IntN(3))}}, 3+uint64(rng.IntN(25)))
+	config := Config{Start: rng.IntN(3) == 0}
+	if rng.IntN(4) > 0 {
+		config.Files = Files{Every: 1 + uint64(rng.IntN(5)), First: 1 + uint64(rng.IntN(3))}
+	}
+	switch rng.IntN(6) {
+	case 0:
+		config.Backup.Auto = true
+	case 1:
+		config.Backup.Every = 1 + uint64(rng.IntN(4))
+	}
+	c := newCluster(seed, degrees, config, 3+uint64(rng.IntN(25)))
 	c.crashes, c.heads = rng.IntN(4), 1+rng.IntN(3)
 	return c
 }
@@ -139,7 +151,7 @@ func TestHeadsAreLost(t *testing.T) {
 		return
 	}
 	t.Log(seen)
-	for _, what := range []string{"publish", "abandoned", "order cancel", "a decision is lost", "lost while files are written", "lost"} {
+	for _, what := range []string{"publish", "abandoned", "order cancel", "a decision is lost", "lost while files are written", "lost", "replaced under a successor"} {
 		require.Greater(t, seen[what], int(n)/100, "too few of %q to mean anything", what)
 	}
 }
@@ -147,7 +159,7 @@ func TestHeadsAreLost(t *testing.T) {
 // TestResume: who may still wait in the cut that was left last is told to leave
 // it before it hears that there is no other one. The dead hear nothing.
 func TestResume(t *testing.T) {
-	p := Past{Cut: 4, Next: 6, Number: 3, Set: 2, At: 4, Savers: []int{1, 0}}
+	p := Past{Cut: 4, Files: 6, Number: 3, Set: 2, At: 4, Savers: []int{1, 0}}
 	c := Config{Degrees: []int{2, 1}, Files: Files{Every: 2, First: 1}}
 	h, acts := Resume(c, p, []job.Process{{Rank: 0, Replica: 0}}, true, 0)
 	require.True(t, h.rest)
