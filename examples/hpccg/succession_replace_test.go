@@ -36,6 +36,7 @@ func TestLossOfTheHeadBeforeAReplacement(t *testing.T) {
 	}{
 		{"a host, with files", "-n 2 -r 2 -replace -checkpoint {state} -checkpoint-every 9", 2, nil, nil, 0, nil, []string{"0.0", "1.0"}},
 		{"a process then", "-n 2 -r 2 -replace", 2, []string{"0.0 " + replaced, "1.0 " + replaced}, [][]string{nil, {"0.1"}}, 0, nil, []string{"0.0", "0.1", "1.0"}},
+		{"a process then, with a spare", "-n 2 -r 2 -spares 4", 3, []string{"0.0 " + replaced, "1.0 " + replaced}, [][]string{nil, {"0.1"}}, 0, nil, []string{"0.0", "0.1", "1.0"}},
 		{"a rank then", "-n 2 -r 2 -replace -backup 5", 2, []string{"0.0 " + replaced, "1.0 " + replaced}, [][]string{nil, {"1.1", "1.0"}}, 0,
 			[]string{"rank 1 has lost its last replica"}, nil},
 		{"the only replica of a rank", "-n 3 -r 1 -replace -backup 5", 2, nil, nil, 3,

@@ -87,7 +87,7 @@ func (n *Node) candidate(now time.Duration) (id ID, hosts int) {
 	}
 	var others []string
 	for _, p := range n.roster {
-		if p.Follower || p.ID == n.self || n.isLost(p.ID) || slices.Contains(taken, p.Host) {
+		if p.ID == n.self || n.isLost(p.ID) || slices.Contains(taken, p.Host) {
 			continue
 		}
 		if !slices.Contains(others, p.Host) {

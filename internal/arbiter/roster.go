@@ -20,8 +20,6 @@ type Peer struct {
 	ID      ID     `json:"id"`
 	Host    string `json:"host"`              // the machine: the same for the head and an agent beside it
 	Address string `json:"address,omitempty"` // host:port of its socket
-	// Follower: it cannot take the head's place, so it keeps no decisions.
-	Follower bool `json:"follower,omitempty"`
 }
 
 // ErrRoster marks a list of nodes that makes no sense.
@@ -54,17 +52,10 @@ func Plan(roster []Peer) (members []ID, text string) {
 	}
 	hosts := []string{roster[0].Host}
 	members = []ID{roster[0].ID}
-	followers := false
 	for _, p := range roster[1:] {
-		switch {
-		case p.Follower:
-			followers = true
-		case len(members) < 3 && !slices.Contains(hosts, p.Host):
+		if len(members) < 3 && !slices.Contains(hosts, p.Host) {
 			hosts, members = append(hosts, p.Host), append(members, p.ID)
 		}
-	}
-	if len(members) < 3 && followers {
-		return members[:1], fmt.Sprintf("the job ends if the head on %s is lost: nobody can take its place", hosts[0])
 	}
 	if len(members) < 3 {
 		return members[:1], fmt.Sprintf("the job ends if the head on %s is lost: its decisions are kept on one host, "+

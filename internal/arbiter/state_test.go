@@ -173,14 +173,6 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, c.members, members)
 		require.Contains(t, text, c.says)
 	}
-	all := roster("a", "b", "c", "d")
-	all[1].Follower = true
-	members, _ := Plan(all)
-	require.Equal(t, []ID{1, 3, 4}, members)
-	all[2].Follower = true
-	members, text := Plan(all)
-	require.Equal(t, []ID{1}, members)
-	require.Equal(t, "the job ends if the head on a is lost: nobody can take its place", text)
 }
 
 // TestNotes: the latest of a key counts, and one without a value is none.

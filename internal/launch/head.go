@@ -138,11 +138,15 @@ func (h *head) handle(m *member, msg *job.Message) {
 		h.recovery.reply(m, *msg.Reply)
 	case job.KindFinish:
 		m.stats = *msg.Stats
-		if !h.recovery.counts(m) {
+		life, counts := h.recovery.life(m)
+		if !counts {
 			return
 		}
 		h.eventf("%v has finished", m.process)
 		h.decide(arbiter.Entry{Kind: arbiter.Finished, Process: m.process}, func() {
+			if now, counts := h.recovery.life(m); now != life || !counts {
+				return
+			}
 			h.recovery.finished(m)
 			h.ledger.finish(m.process)
 			h.compare(m)

@@ -24,10 +24,6 @@ type will struct {
 	Output string                `json:"output"` // the beginning of the names of the files for output, "" for the agent's own
 }
 
-// inherits reports whether another head could carry on, at least until a process
-// is replaced: who takes the place of whom is not kept anywhere else.
-func (c *Config) inherits() bool { return c.Spares == 0 }
-
 // will is that of this head.
 func (h *head) will(agents []*remote) *will {
 	w := &will{Config: *h.config, Doors: make(map[arbiter.ID]string)}

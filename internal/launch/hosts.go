@@ -36,9 +36,6 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 		return nil, err
 	}
 	roster := roster(agents)
-	for i := range roster[1:] {
-		roster[1+i].Follower = !h.config.inherits()
-	}
 	w := &hosts{head: h, agents: agents, self: arbiter.Head, name: roster[0].Host, suspected: make(map[arbiter.ID]time.Duration)}
 	w.engine, err = arbiter.Start(sock, arbiter.Config{
 		Self: arbiter.Head, Roster: roster, Secret: h.secret, Timing: timing(3*leaseTime/2, h.config.Rarer),

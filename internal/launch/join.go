@@ -30,7 +30,10 @@ func (h *head) welcome(m *member, hello *job.Hello) {
 		}
 	}
 	m.hello = hello
-	if m.old { // it has its place
+	if m.old {
+		if m.spare {
+			h.spareReady()
+		}
 		h.startIfReady()
 		return
 	}
@@ -144,10 +147,10 @@ func (h *head) shareMemory() {
 	for i, a := range h.order {
 		for _, b := range h.order[i+1:] {
 			switch {
-			case a.gone || b.gone || a.spare || b.spare || a.process.Rank != b.process.Rank || slices.Contains(h.direct, a.process.Rank):
+			case (a.gone || b.gone) && !a.old, a.spare || b.spare || a.process.Rank != b.process.Rank || slices.Contains(h.direct, a.process.Rank):
 			case h.arena(a, b) > 0:
 				h.direct = append(h.direct, a.process.Rank)
-			default:
+			case !a.old:
 				h.warnf("warning: -direct: %s and %s are not on the same host, so rank %d sends its updates", a.name(), b.name(), a.process.Rank)
 			}
 		}

@@ -112,7 +112,7 @@ func (h *head) deciders(d arbiter.Deciders) {
 
 // notePlace notes where a process runs.
 func (h *head) notePlace(m *member) {
-	if m.old || m.node == 0 {
+	if m.old || m.spare || m.node == 0 {
 		return
 	}
 	h.decide(arbiter.Entry{Kind: arbiter.Placed, Process: m.process, Incarnation: m.birth, Node: m.node, PID: m.pid}, func() {})
@@ -146,7 +146,7 @@ func (h *head) confirm(all []*member) {
 	}
 	var outputs []output
 	for _, m := range all {
-		if m.process.Replica == 0 { // they share the forwarders
+		if m.process.Replica == 0 && !m.spare { // they share the forwarders
 			outputs = append(outputs, output{m.process.Rank, m.outputs.streams})
 		}
 	}
@@ -172,7 +172,7 @@ func (h *head) confirm(all []*member) {
 func (h *head) tellWritten(rank int, w written) {
 	for _, m := range h.order {
 		if r, ok := m.agent.(*remote); ok && m.process.Rank == rank {
-			r.written(m.process, w)
+			r.written(m.id, w)
 		}
 	}
 }

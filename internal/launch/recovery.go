@@ -21,14 +21,16 @@ type comeback struct {
 	due     map[job.Process]uint32 // seats whose next process waits until the output of the one before is settled
 	may     bool                   // it is kept that processes are replaced
 	asks    bool                   // that is to be kept
-	quiets  map[uint64]func()      // what is done when a process is quiet
-	asked   uint64                 // numbers them
-	saved   map[uint64][]spot      // where the output of each rank stood at a backup
-	goal    uint64                 // the backup that the job goes back to
-	said    string                 // why somebody could not be replaced
-	safe    bool                   // somebody has come to a safe point
-	losses  []int                  // ranks that nobody is left of
-	lossAt  time.Duration          // when the first of them was lost
+	keeping bool                   // something is to be kept before anything else happens:
+	events  []func() []recovery.Action
+	quiets  map[uint64]func() // what is done when a process is quiet
+	asked   uint64            // numbers them
+	saved   map[uint64][]spot // where the output of each rank stood at a backup
+	goal    uint64            // the backup that the job goes back to
+	said    string            // why somebody could not be replaced
+	safe    bool              // somebody has come to a safe point
+	losses  []int             // ranks that nobody is left of
+	lossAt  time.Duration     // when the first of them was lost
 	stories
 }
 
@@ -99,29 +101,32 @@ func (c *comeback) died(m *member, cause job.Cause) {
 	}
 	itself := cause == job.CauseExit || cause == job.CausePanic
 	lost := c.lostRank(m)
-	c.apply(c.decides.Died(m.process, m.birth, itself, c.elapsed()))
+	c.tell(func() []recovery.Action { return c.decides.Died(m.process, m.birth, itself, c.elapsed()) })
 	if lost && !c.ledger.decided && c.ledger.alive(m.process.Rank) == 0 {
 		c.warnf("rank %d has lost its last replica %v: the job goes back to its last backup once there is another process", m.process.Rank, m.process)
 	}
 }
 
-// counts reports whether the end of the program in a process counts: it does
-// not if the job goes back meanwhile.
-func (c *comeback) counts(m *member) bool {
-	return c == nil || c.decides.State(m.process) == recovery.Running
+// life is that of all processes now, counted by the times that the job has gone
+// back. The end of the program in a process counts unless it is just doing so.
+func (c *comeback) life(m *member) (n uint32, counts bool) {
+	if c == nil {
+		return 0, true
+	}
+	return c.decides.Generation(), c.decides.State(m.process) == recovery.Running
 }
 
 // finished: the program has ended in a process, which counts.
 func (c *comeback) finished(m *member) {
 	if c != nil {
-		c.apply(c.decides.Finished(m.process, m.birth, c.elapsed()))
+		c.tell(func() []recovery.Action { return c.decides.Finished(m.process, m.birth, c.elapsed()) })
 	}
 }
 
 // arrived: a newcomer can get its links.
 func (c *comeback) arrived(m *member) {
 	if m.waits && m.ready() && !m.gone && m.ending == nil {
-		c.apply(c.decides.Arrived(m.process, m.birth, c.elapsed()))
+		c.tell(func() []recovery.Action { return c.decides.Arrived(m.process, m.birth, c.elapsed()) })
 	}
 }
 
@@ -131,7 +136,9 @@ func (c *comeback) reply(m *member, r job.Reply) {
 	if c == nil {
 		return // nobody asked it
 	}
-	tell := func() { c.apply(c.decides.Reply(m.process, m.birth, r, c.elapsed())) }
+	tell := func() {
+		c.tell(func() []recovery.Action { return c.decides.Reply(m.process, m.birth, r, c.elapsed()) })
+	}
 	switch r.Kind {
 	case job.ReplyDrained:
 		c.whenQuiet(m, func() {
@@ -178,13 +185,41 @@ func (c *comeback) isQuiet(n uint64) {
 	}
 }
 
+// tell tells those who decide of an event, and does what they want.
+func (c *comeback) tell(event func() []recovery.Action) {
+	if c.keeping {
+		c.events = append(c.events, event)
+		return
+	}
+	c.apply(event())
+}
+
+// catchUp tells of the events that had to wait.
+func (c *comeback) catchUp() {
+	if len(c.events) == 0 {
+		return
+	}
+	for !c.keeping && len(c.events) > 0 {
+		event := c.events[0]
+		c.events = c.events[1:]
+		c.apply(event())
+	}
+	c.settle()
+	c.releaseIfComplete()
+}
+
 // apply does what was decided.
 func (c *comeback) apply(acts []recovery.Action) {
 	for i, a := range acts {
 		m := c.members[a.To]
 		switch a.Kind {
 		case recovery.Keep:
-			c.keep(cutNote, encode(a.Past), func() { c.apply(acts[i+1:]) })
+			c.keeping = true
+			c.keep(cutNote, encode(a.Past), func() {
+				c.keeping = false
+				c.apply(acts[i+1:])
+				c.catchUp()
+			})
 			return
 		case recovery.Start:
 			c.ledger.standing[a.To] = coming

@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // A spare is a process that has joined the job and waits to hear what its place
@@ -34,7 +35,7 @@ func (h *head) startSpares() {
 // spareReady: one more spare can be given a place.
 func (h *head) spareReady() {
 	if r := h.recovery; r != nil {
-		r.apply(r.decides.SpareReady(h.elapsed()))
+		r.tell(func() []recovery.Action { return r.decides.SpareReady(h.elapsed()) })
 	}
 }
 
@@ -53,7 +54,7 @@ func (h *head) spareGone(m *member) {
 	if h.phase <= working {
 		h.warnf("%s is dead (%s)", m.name(), firstLine(m.cause().detail))
 		if r := h.recovery; r != nil && m.hello != nil {
-			r.apply(r.decides.SpareGone(h.elapsed()))
+			r.tell(func() []recovery.Action { return r.decides.SpareGone(h.elapsed()) })
 		}
 		h.startIfReady()
 	}

@@ -156,6 +156,10 @@ func (s *standIn) restore(h *head) *hosts {
 		r := w.agents[h.config.Placement.Of[p]]
 		return r, r.host
 	})
+	h.reserve(func(i int) (agent, *job.Host) {
+		r := w.agents[h.config.Placement.Spares[i]]
+		return r, r.host
+	})
 	for i := range h.kills {
 		h.kills[i].fired = s.state.Notes[firedNote(i)] != nil
 	}
@@ -168,8 +172,11 @@ func (s *standIn) restore(h *head) *hosts {
 	}
 	h.phase = working
 	for _, m := range h.order {
+		if m.old = true; m.spare {
+			continue
+		}
 		at := s.state.Places[m.process]
-		m.old, m.placed, m.pid = true, true, at.PID
+		m.placed, m.pid = true, at.PID
 		if at.Standing == arbiter.Done {
 			h.ledger.standing[m.process] = finished
 		}
@@ -194,7 +201,7 @@ func (s *standIn) restore(h *head) *hosts {
 			m.gone, m.settled = true, true
 			m.outputs.abandon()
 			h.left--
-		} else if h.ledger.standing[m.process] != dead && !x.Begun {
+		} else if h.ledger.standing[m.process] != dead && !x.Begun && !m.spare {
 			h.phase = joining // once all are known here they are to begin, again
 		}
 	}
@@ -269,8 +276,9 @@ func (s *standIn) begin(h *head, w *hosts, failed error) {
 		h.ledger.decide(ExitLost, err.Error())
 	}
 	w.listen()
+	h.shareMemory()
 	for _, m := range h.order {
-		if m.gone {
+		if m.gone || m.spare {
 			continue
 		}
 		for _, v := range h.ledger.verdicts {

@@ -217,7 +217,11 @@ func (c *cluster) apply(acts []Action) {
 			q.dead, q.declared = true, true
 			c.seen["dismissed"]++
 		case Keep:
-			c.keep(func() { c.past = *a.Past }, func() { c.apply(acts[i+1:]) })
+			c.waits = true
+			c.keep(func() { c.past = *a.Past }, func() {
+				c.waits = false
+				c.apply(acts[i+1:])
+			})
 			return
 		case Publish:
 			c.keep(func() { c.whole[a.Set] = a.Files }, func() { c.publish(a) })

@@ -191,9 +191,7 @@ func (h *Head) leave() {
 	o.Next = h.next
 	h.rate.left(number, h.now)
 	h.cut = cut{}
-	if h.config.Spares == 0 {
-		h.acts = append(h.acts, Action{Kind: Keep, Past: h.past(number)})
-	}
+	h.acts = append(h.acts, Action{Kind: Keep, Past: h.past(number)})
 	h.tell(live, o)
 }
 

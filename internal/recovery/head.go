@@ -106,7 +106,7 @@ const (
 	Lose                      // give up: rank To.Rank is lost, Why says why nothing could save it
 	Publish                   // make the Set of Files complete and call Published
 	Abandon                   // the Set will not be complete, Why says why
-	Keep                      // keep the Past where another head finds it; what follows has to wait for that
+	Keep                      // keep the Past where another head finds it; what follows, and all events, have to wait for that
 )
 
 // Action is one thing to be done.

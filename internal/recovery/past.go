@@ -10,7 +10,7 @@ import (
 
 // Past is what a Head has decided that another one needs which takes its
 // place, beside the deaths and who has finished. It is for jobs in which nobody
-// was replaced so far and that have no spares.
+// was replaced so far.
 type Past struct {
 	Cut    uint64 `json:"cut"`              // the last one that all were to leave
 	Backup uint64 `json:"backup,omitempty"` // the planned one for a backup, 0: none

@@ -13,9 +13,11 @@ import (
 func (q *proc) moves() []func() {
 	c := q.c
 	var all []func()
-	if len(q.says) > 0 {
+	switch {
+	case c.waits:
+	case len(q.says) > 0:
 		all = append(all, q.heard)
-	} else if q.dead && !q.declared {
+	case q.dead && !q.declared:
 		all = append(all, func() { c.declare(q) })
 	}
 	if q.dead {
@@ -27,7 +29,7 @@ func (q *proc) moves() []func() {
 	if len(q.orders) > 0 {
 		all = append(all, q.order)
 	}
-	if q.waits && !q.begun && q.back == nil {
+	if q.waits && !q.begun && q.back == nil && !c.waits {
 		all = append(all, func() { q.begun = true; c.apply(c.head.Arrived(q.p, q.birth, c.now)) })
 	}
 	switch {

@@ -16,6 +16,7 @@ import (
 type heirs struct {
 	heads   int        // still to be lost
 	keeping []decision // not kept yet, in order
+	waits   bool       // the head hears nothing before something is kept
 	past    Past
 	whole   map[uint64][]checkpoint.File
 	ended   map[uint64]string // sets
@@ -67,6 +68,7 @@ func (c *cluster) succeed() {
 		c.seen["lost while files are written"]++
 	}
 	c.keeping, c.publishing, c.complete = nil, nil, 0
+	c.waits = false
 	var dead []job.Process
 	for _, q := range c.procs {
 		if q.declared {
@@ -115,7 +117,7 @@ func heirless(seed uint64) *cluster {
 	for r := range degrees {
 		degrees[r] = 1 + rng.IntN(3)
 	}
-	config := Config{Start: rng.IntN(3) == 0}
+	config := Config{Start: rng.IntN(3) == 0, Spares: max(0, rng.IntN(5)-2)}
 	if rng.IntN(4) > 0 {
 		config.Files = Files{Every: 1 + uint64(rng.IntN(5)), First: 1 + uint64(rng.IntN(3))}
 	}
