@@ -54,7 +54,7 @@ func (h *head) newComeback() *comeback {
 
 // resumeComeback goes on with the decisions of a head before, and returns what
 // is to be done at once.
-func (h *head) resumeComeback(p recovery.Past, dead []job.Process, rest bool) (*comeback, []recovery.Action) {
+func (h *head) resumeComeback(p recovery.Past, dead []recovery.Death, rest bool) (*comeback, []recovery.Action) {
 	c := h.comeback()
 	var acts []recovery.Action
 	c.decides, acts = recovery.Resume(c.plan(), p, dead, rest, h.elapsed())

@@ -83,6 +83,7 @@ func TestSeatKeepsTheLastRepliesAboutCuts(t *testing.T) {
 	for n := uint64(1); n <= 100; n++ {
 		say(job.Reply{Kind: job.ReplyDrained, Number: n})
 		say(job.Reply{Kind: job.ReplySaved, Set: n})
+		say(job.Reply{Kind: job.ReplyStored, Number: n})
 	}
 	say(job.Reply{Kind: job.ReplySaved, Set: 102, Text: "the one before is still being written"})
 	say(job.Reply{Kind: job.ReplySaved, Set: 101})

@@ -222,9 +222,9 @@ func (s *standIn) revive(h *head) ([]recovery.Action, error) {
 	if err != nil || !h.config.recovers() || s.state.Notes[replacedNote] != nil {
 		return nil, err
 	}
-	var dead []job.Process
+	var dead []recovery.Death
 	for _, v := range s.state.Verdicts {
-		dead = append(dead, v.Process)
+		dead = append(dead, recovery.Death{Process: v.Process, Itself: v.Cause == job.CauseExit || v.Cause == job.CausePanic})
 	}
 	var acts []recovery.Action
 	h.recovery, acts = h.resumeComeback(past, dead, len(s.state.Through) > 0)

@@ -24,6 +24,12 @@ type Past struct {
 	Whole []checkpoint.File `json:"-"`
 }
 
+// Death is that of a process which was there from the beginning.
+type Death struct {
+	Process job.Process
+	Itself  bool // it ended without being killed, so another one in its place would do the same
+}
+
 // past is that of this head.
 func (h *Head) past(cut uint64) *Past {
 	p := &Past{Cut: cut, Backup: h.backupAt, Files: h.filesAt, Number: h.set, Set: h.saving.set, At: h.saving.cut}
@@ -39,7 +45,7 @@ func (h *Head) past(cut uint64) *Past {
 // they say again after this; what they hear again they have to ignore. Whether a
 // process has written its file that has died since is not known, so that set is
 // given up; nor is who holds backups, so the job goes back to none of them.
-func Resume(c Config, p Past, dead []job.Process, rest bool, now time.Duration) (*Head, []Action) {
+func Resume(c Config, p Past, dead []Death, rest bool, now time.Duration) (*Head, []Action) {
 	h := NewHead(c)
 	h.heir = true
 	h.begin(now)
@@ -62,17 +68,17 @@ func Resume(c Config, p Past, dead []job.Process, rest bool, now time.Duration) 
 			h.acts = append(h.acts, h.saving.publish())
 		}
 	}
-	for _, q := range dead {
+	for _, d := range dead {
 		for _, w := range h.saving.writers {
-			if w.process == q {
-				h.abandon(fmt.Sprintf("%v has died, and whether its file was written is lost with the head", q))
+			if w.process == d.Process {
+				h.abandon(fmt.Sprintf("%v has died, and whether its file was written is lost with the head", d.Process))
 				break
 			}
 		}
 	}
 	acts := h.acts
-	for _, q := range dead {
-		acts = append(acts, h.Died(q, h.of[q].birth, false, now)...)
+	for _, d := range dead {
+		acts = append(acts, h.Died(d.Process, h.of[d.Process].birth, d.Itself, now)...)
 	}
 	h.begin(now)
 	if p.Cut > 0 {
