@@ -26,5 +26,6 @@
 // (record.go). When it is lost all agents turn to the one of them that the
 // arbiter elects (heir.go), tell it all that they had told the one before, and
 // write the output again that was not out (seat.go, tape.go). It makes a head of
-// that and of what was decided (standin.go).
+// that and of what was decided (standin.go), about cuts and checkpoint files too
+// (notes.go); who takes the place of whom is not among that (succession.go).
 package launch
