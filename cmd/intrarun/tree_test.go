@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,23 +66,22 @@ func TestAgentsStartEachOther(t *testing.T) {
 	c := newTree(t)
 	name := func(i int) string { return c.Hosts[i].Name }
 	for _, s := range []struct {
-		name  string
-		flags string
-		do    func(intrarun *os.Process) error
-		code  int
-		lost  int // host, 0 for none
+		name string
+		do   func(intrarun *os.Process) error
+		code int
+		lost int // host, 0 for none
 	}{
 		{name: "nothing happens"},
 		{name: "the agent of a host that has started others is killed", do: func(*os.Process) error { return syscall.Kill(c.agent(3), syscall.SIGKILL) }, lost: 3},
 		{name: "everything there is killed", do: func(*os.Process) error { return c.Hosts[3].Kill() }, lost: 3},
 		{name: "SIGINT", do: func(p *os.Process) error { return p.Signal(syscall.SIGINT) }, code: 130},
-		{name: "SIGKILL of a head without successors", flags: " -replace", do: func(p *os.Process) error { return p.Kill() }, code: -1},
+		{name: "SIGKILL of a head without successors", do: func(p *os.Process) error { return errors.Join(c.Hosts[1].Kill(), p.Kill()) }, code: -1},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			c.t = t
 			require.NoError(t, c.Hosts[3].Up())
 			marks, goOn := filepath.Join(t.TempDir(), "pids"), filepath.Join(t.TempDir(), "go")
-			cmd, wait := c.start(c.all(), "-degrees 2,2,3 -fanout 2 -v"+s.flags, steps("join", "mark:"+marks, "await:"+goOn, "out:x", "finish")...)
+			cmd, wait := c.start(c.all(), "-degrees 2,2,3 -fanout 2 -v", steps("join", "mark:"+marks, "await:"+goOn, "out:x", "finish")...)
 			all := pids(t, marks, len(starters))
 			c.requireTree()
 			if s.do != nil {
@@ -102,8 +102,8 @@ func TestAgentsStartEachOther(t *testing.T) {
 			} else if s.code == 0 {
 				require.Empty(t, r.failures(), r.stderr)
 			}
-			requireGone(t, all)
 			c.requireEmpty()
+			requireGone(t, all)
 		})
 	}
 }
