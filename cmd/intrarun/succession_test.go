@@ -147,7 +147,7 @@ func TestLossOfTheHead(t *testing.T) {
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			c := newCluster(t, 4)
-			program := append(append([]string{"join", "mark:pids"}, s.steps...), fmt.Sprintf("1@slowly:%d", n), "0@sleep:2500ms", "finish")
+			program := append(append([]string{"join:any", "mark:pids"}, s.steps...), fmt.Sprintf("1@slowly:%d", n), "0@sleep:2500ms", "finish")
 			h := startHeadless(c, 4, s.flags, steps(program...)...)
 			time.Sleep(300 * time.Millisecond) // some lines
 			require.NoError(t, s.lose(c, h))
