@@ -101,6 +101,9 @@ func TestWrongArguments(t *testing.T) {
 	one(c.Free(), comm.ErrFreed)
 	_, err = c.Dup()
 	one(err, comm.ErrFreed)
+	v, err := comm.AllreduceValue(c, 7, comm.Sum)
+	one(err, comm.ErrFreed)
+	require.Equal(t, 7, v, "what is received when a job ends may come at any time")
 	var none *comm.Comm
 	one(comm.Send(none, x, 0, 0), comm.ErrFreed)
 	one(none.Barrier(), comm.ErrFreed)

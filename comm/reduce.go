@@ -36,11 +36,13 @@ func Iallreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
 	return c.begin("allreduce", s, err)
 }
 
-// AllreduceValue is Allreduce of one element.
+// AllreduceValue is Allreduce of one element. With an error it returns v.
 func AllreduceValue[T any](c *Comm, v T, op func(a, b T) T) (T, error) {
 	x := [1]T{v}
-	err := Allreduce(c, nil, x[:], op)
-	return x[0], err
+	if err := Allreduce(c, nil, x[:], op); err != nil {
+		return v, err // x may still be received into
+	}
+	return x[0], nil
 }
 
 func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*schedule, error) {
