@@ -329,24 +329,29 @@ func TestAllReplicasKilled(t *testing.T) {
 	require.Empty(t, r.stdout)
 }
 
-// A stopped replica is fenced, and the job ends right.
+// A stopped replica is fenced, and the job ends right, though the other one
+// waits for what it has begun.
 func TestStoppedReplica(t *testing.T) {
 	args := strings.Fields("-nx 80 -ny 80 -nz 80 -json") // a second or more
 	_, want := plain(t, args...).sum(t)
-	cmd, wait := start(t, strings.Fields("-r 2 -sched static"), append([]string{bin.hpccg}, args...))
-	var children []int
-	require.Eventually(t, func() bool {
-		children = childrenOf(t, cmd.Process.Pid)
-		return len(children) == 2
-	}, 10*time.Second, 5*time.Millisecond)
-	time.Sleep(100 * time.Millisecond) // into the run, wherever that is
-	require.NoError(t, syscall.Kill(children[1], syscall.SIGSTOP))
-	r := wait()
-	_, got := r.sum(t)
-	require.Equal(t, want, got)
-	require.Len(t, r.report.Failures, 1)
-	require.Equal(t, job.CauseFenced, r.report.Failures[0].Cause)
-	require.Error(t, syscall.Kill(children[1], 0), "it is still there")
+	for _, flags := range []string{"-r 2 -sched static", "-r 2 -direct"} {
+		t.Run(flags, func(t *testing.T) {
+			cmd, wait := start(t, strings.Fields(flags), append([]string{bin.hpccg}, args...))
+			var children []int
+			require.Eventually(t, func() bool {
+				children = childrenOf(t, cmd.Process.Pid)
+				return len(children) == 2
+			}, 10*time.Second, 5*time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // into the run, wherever that is
+			require.NoError(t, syscall.Kill(children[1], syscall.SIGSTOP))
+			r := wait()
+			_, got := r.sum(t)
+			require.Equal(t, want, got)
+			require.Len(t, r.report.Failures, 1)
+			require.Equal(t, job.CauseFenced, r.report.Failures[0].Cause)
+			require.Error(t, syscall.Kill(children[1], 0), "it is still there")
+		})
+	}
 }
 
 // childrenOf lists the processes of the program whose parent is pid.
