@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/hugepage"
 )
 
 // Arena is the shared memory of a rank as one replica sees it. It is safe for
@@ -50,6 +52,7 @@ func open(fd, me int) (*Arena, error) {
 	if err != nil {
 		return nil, err
 	}
+	hugepage.Advise(unsafe.Slice((*byte)(base), l.size()))
 	return &Arena{layout: l, me: me, base: base}, nil
 }
 

@@ -24,7 +24,7 @@ const (
 	magic      = 0x3161_6e65_7261_6e69 // "inarena1"
 	headSize   = 4096
 	wordsSize  = Words * 8
-	pageSize   = 2 << 20 // the largest page that an area may be made of
+	pageSize   = 2 << 20 // the largest page that an area is made of, where the system gives such
 	offMagic   = 0
 	offCount   = 8
 	offArea    = 16
