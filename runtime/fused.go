@@ -40,7 +40,8 @@ type room struct {
 // will want it. It returns none for a task that cannot use it, nor where
 // several workers run: what the others have to say would wait for the body. It
 // is called without the lock, after all frames before have been sent.
-func (e *engine) reserve(s *Section, l *launched) (r room, fused func([]byte)) {
+func (w *worker) reserve(s *Section, l *launched) (r room, fused func([]byte)) {
+	e := w.e
 	if s.check != nil || s.stored || s.policy == sched.Replicate || l.bytes < large || len(e.workers) > 1 {
 		return room{}, nil
 	}
@@ -52,7 +53,10 @@ func (e *engine) reserve(s *Section, l *launched) (r room, fused func([]byte)) {
 	if fused == nil {
 		return room{}, nil
 	}
-	for _, link := range e.peers {
+	e.mu.Lock()
+	w.links = append(w.links[:0], e.peers...) // one may die meanwhile
+	e.mu.Unlock()
+	for _, link := range w.links {
 		if lender, ok := link.(transport.Reserver); ok {
 			if mem := lender.Reserve(l.bytes); mem != nil {
 				return room{lender, mem}, fused

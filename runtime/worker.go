@@ -7,6 +7,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/transport"
 )
 
 // worker is a goroutine that runs tasks: the program's own, which is number 0
@@ -17,7 +18,8 @@ type worker struct {
 	number int
 	out    []outgoing // frames to send next
 	peers  []int      // to be given the results of a task
-	busy   bool       // in a section
+	links  []transport.Link
+	busy   bool // in a section
 }
 
 func newWorkers(e *engine, n int) []worker {
@@ -140,7 +142,7 @@ func (w *worker) run(s *Section, task int) {
 			}
 		}()
 		var fused func([]byte)
-		lent, fused = e.reserve(s, l)
+		lent, fused = w.reserve(s, l)
 		from = e.now()
 		if fused != nil {
 			l.guard(func() { fused(lent.mem) })
