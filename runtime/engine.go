@@ -231,7 +231,7 @@ func (e *engine) perform(acts []section.Action) error {
 			if err := update.Apply(l.regions, b.mem); err != nil {
 				return fmt.Errorf("%w: task %d (%s): replica %d sent %w", ErrDiverged, a.Task, l.task.name, a.Peer, err)
 			}
-			e.stats.received(l.known)
+			e.stats.received(l.known, 1)
 			e.traceUpdate(job.TraceReceive, e.open, a.Task, a.Peer)
 			e.staged.put(b)
 		case section.Drop:

@@ -187,7 +187,7 @@ func (r *receiver) update(u section.Update, payload []byte) {
 		return
 	}
 	if placed {
-		e.stats.received(e.open.tasks[u.Task].known)
+		e.stats.received(e.open.tasks[u.Task].known, 1)
 		e.traceUpdate(job.TraceReceive, e.open, u.Task, u.Peer)
 		return
 	}

@@ -27,7 +27,7 @@ func (e *engine) share(s *Section) error {
 	e.completed(s, s.begun)
 	if s.decision != nil && len(s.tasks) > 0 {
 		if s.stored {
-			e.stats.stored(s, e.stores.board.Received())
+			e.stats.received(s.tasks[0].known, e.stores.board.Received())
 		}
 		s.decision.learn(execution{policy: s.policy, took: e.now() - s.begun, spent: s.inBodies,
 			ran: s.ran, tasks: len(s.tasks), workers: s.crew.size, met: e.machine.Met()})

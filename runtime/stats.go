@@ -63,16 +63,9 @@ func (s *stats) ran(k *known, spent time.Duration) {
 	k.Seconds += spent.Seconds()
 }
 
-func (s *stats) received(k *known) {
-	s.total.TasksReceived++
-	k.Received++
-}
-
-// stored counts the tasks of a section whose results peers have stored here.
-func (s *stats) stored(sec *Section, n int) {
-	for range n {
-		s.received(sec.tasks[0].known)
-	}
+func (s *stats) received(k *known, tasks int) {
+	s.total.TasksReceived += int64(tasks)
+	k.Received += int64(tasks)
 }
 
 func (s *stats) sent(k *known, bytes int) {

@@ -108,7 +108,7 @@ func (w *worker) next(s *Section) (section.Step, error) {
 		case direct.Take:
 			e.unlocked(func() { e.copyFrom(s, step.Task, step.Peer) })
 			e.stores.board.Took(step.Task)
-			e.stats.received(s.tasks[step.Task].known)
+			e.stats.received(s.tasks[step.Task].known, 1)
 		}
 	}
 }

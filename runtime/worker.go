@@ -16,10 +16,10 @@ import (
 type worker struct {
 	e      *engine
 	number int
-	out    []outgoing // frames to send next
-	peers  []int      // to be given the results of a task
-	links  []transport.Link
-	busy   bool // in a section
+	out    []outgoing       // frames to send next
+	peers  []int            // to be given the results of a task
+	links  []transport.Link // to the peers, for reserve
+	busy   bool             // in a section
 }
 
 func newWorkers(e *engine, n int) []worker {

@@ -3,11 +3,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,17 +49,17 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r jobRun
-			var dir, stderr, last string
+			var dir, last string
 			for try, lost := 0, false; !lost; try++ { // it may have ended before
 				require.Less(t, try, 5)
 				dir = filepath.Join(t.TempDir(), "state")
-				r, stderr, last, lost = loseHeadWithFiles(t, net, "-restart "+base+" -checkpoint "+dir+" -checkpoint-every 7", args,
+				r, last, lost = loseHeadWithFiles(t, net, "-restart "+base+" -checkpoint "+dir+" -checkpoint-every 7", args,
 					func() bool { return due(dir) }, func() string { return newest(t, dir) })
 			}
 			_, got := r.sum(t)
 			require.Equal(t, want, got)
 			require.EqualValues(t, 800, r.report.Restart.Point)
-			require.Len(t, r.report.Failures, 1, stderr)
+			require.Len(t, r.report.Failures, 1, r.stderr)
 			require.Equal(t, job.Process{}, r.report.Failures[0].Process)
 
 			// Each set has come to one end, and is there with its safe point.
@@ -99,7 +96,7 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 		var r jobRun
 		for try, lost := 0, false; !lost; try++ {
 			require.Less(t, try, 5)
-			r, _, _, lost = loseHeadWithFiles(t, net, "-restart "+base, args, func() bool { return true }, func() string { return "" })
+			r, _, lost = loseHeadWithFiles(t, net, "-restart "+base, args, func() bool { return true }, func() string { return "" })
 		}
 		_, got := r.sum(t)
 		require.Equal(t, want, got)
@@ -109,48 +106,16 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 }
 
 // loseHeadWithFiles loses the host of the head when that is due, and returns
-// what its successor has left, what it has said, and the newest set of the time
-// when the host was lost. lost is false if the job had come to its end before.
-func loseHeadWithFiles(t *testing.T, net *netns.Net, flags string, args []string, due func() bool, newest func() string) (r jobRun, errs, last string, lost bool) {
-	work := t.TempDir()
-	var hosts []string
-	for _, h := range net.Hosts {
-		hosts = append(hosts, h.Name+":1")
-	}
-	all := append([]string{"-v", "-rsh", "ip netns exec {host}", "-hosts", strings.Join(hosts, ","), "-report", "report.json", "-n", "2", "-r", "2"},
-		strings.Fields(flags)...)
-	cmd := net.Hosts[0].Command(bin.intrarun, append(append(all, bin.hpccg), args...)...)
-	var stdout bytes.Buffer
-	w := &watched{text: "all have joined", seen: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr, cmd.Dir = &stdout, w, work
-	require.NoError(t, cmd.Start())
-	<-w.seen
-	for end := time.Now().Add(time.Minute); !due() && !strings.Contains(w.String(), "all have finished") && time.Now().Before(end); {
+// what its successor has left of the job, and the newest set of the time when
+// the host was lost. lost is false if the job had come to its end before.
+func loseHeadWithFiles(t *testing.T, net *netns.Net, flags string, args []string, due func() bool, newest func() string) (r jobRun, last string, lost bool) {
+	j := startHosted(t, net, 1, "-n 2 -r 2 "+flags, args, joined)
+	for end := time.Now().Add(time.Minute); !due() && !j.finished() && time.Now().Before(end); {
 		time.Sleep(100 * time.Microsecond)
 	}
 	require.NoError(t, net.Hosts[0].Kill())
 	last = newest()
-	_ = cmd.Wait() // it is killed
-	errs = successor(work, cmd.Process.Pid, ".err")
-	require.Eventually(t, func() bool {
-		left := 0
-		for _, h := range net.Hosts {
-			all, err := h.Processes()
-			require.NoError(t, err)
-			left += len(all)
-		}
-		errs = successor(work, cmd.Process.Pid, ".err")
-		return left == 0
-	}, patience, 20*time.Millisecond, "something is left: %s\n%s", w, errs)
-	require.NoError(t, net.Hosts[0].Up())
-	if strings.Contains(w.String(), "all have finished") {
-		return r, errs, last, false
-	}
-	require.Contains(t, errs, " is the head now, in place of that on "+net.Hosts[0].Name, "%s", w)
-	require.Contains(t, errs, "intrarun: exit code 0\n")
-	r.stdout = successor(work, cmd.Process.Pid, ".out")
-	b, err := os.ReadFile(filepath.Join(work, "report.json"))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(b, &r.report))
-	return r, errs, last, true
+	<-j.ended
+	r, lost = j.end()
+	return r, last, lost
 }

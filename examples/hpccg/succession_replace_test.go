@@ -3,13 +3,9 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -48,7 +44,12 @@ func TestLossOfTheHeadBeforeAReplacement(t *testing.T) {
 			for iters := 1000; ; iters *= 3 {
 				require.Less(t, iters, 200000, "it has always ended too early")
 				problem := strings.Fields(fmt.Sprintf("-nx 16 -ny 16 -nz 16 -iters %d -json", iters))
-				j := loseHeadOf(t, net, c.slots, strings.ReplaceAll(c.flags, "{state}", filepath.Join(t.TempDir(), "state")), problem, strings.Contains(c.flags, "-kill"))
+				until := joined
+				if strings.Contains(c.flags, "-kill") {
+					until = "from now on the job ends if its head is lost"
+				}
+				j := startHosted(t, net, c.slots, strings.ReplaceAll(c.flags, "{state}", filepath.Join(t.TempDir(), "state")), problem, until)
+				j.lose(net.Hosts[0].Kill)
 				for i, text := range c.steps {
 					j.await(text)
 					if c.then[i] != nil {
@@ -59,6 +60,7 @@ func TestLossOfTheHeadBeforeAReplacement(t *testing.T) {
 					}
 				}
 				r, lost := j.end()
+				require.NotContains(t, fmt.Sprint(r.report.Failures), job.CauseFenced)
 				if !lost || r.code == 0 && c.replaced != nil && len(r.report.Replacements) < len(c.replaced) || r.code == 0 && c.code != 0 {
 					continue // it has ended before all were replaced
 				}
@@ -84,100 +86,4 @@ func TestLossOfTheHeadBeforeAReplacement(t *testing.T) {
 			}
 		})
 	}
-}
-
-// headlessJob is a job whose head was lost.
-type headlessJob struct {
-	t      *testing.T
-	net    *netns.Net
-	dir    string
-	pid    int // of the first head
-	said   *watched
-	stdout *bytes.Buffer
-}
-
-// loseHeadOf starts HPCCG on the hosts and loses that of the head once all have
-// joined, or once it has begun to replace somebody.
-func loseHeadOf(t *testing.T, net *netns.Net, slots int, flags string, problem []string, replacing bool) *headlessJob {
-	j := &headlessJob{t: t, net: net, dir: t.TempDir(), stdout: new(bytes.Buffer)}
-	var hosts []string
-	for _, h := range net.Hosts {
-		hosts = append(hosts, fmt.Sprintf("%s:%d", h.Name, slots))
-	}
-	args := append([]string{"-v", "-rsh", "ip netns exec {host}", "-hosts", strings.Join(hosts, ","), "-report", "report.json"}, strings.Fields(flags)...)
-	cmd := net.Hosts[0].Command(bin.intrarun, append(append(args, bin.hpccg), problem...)...)
-	j.said = &watched{text: "all have joined", seen: make(chan struct{})}
-	if replacing {
-		j.said.text = "from now on the job ends if its head is lost"
-	}
-	cmd.Stdout, cmd.Stderr, cmd.Dir = j.stdout, j.said, j.dir
-	require.NoError(t, cmd.Start())
-	j.pid = cmd.Process.Pid
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait() // it is killed
-		close(ended)
-	}()
-	select {
-	case <-j.said.seen:
-	case <-ended:
-		require.Fail(t, "it has ended", "%s", j.said)
-	}
-	require.NoError(t, net.Hosts[0].Kill())
-	<-ended
-	return j
-}
-
-func (j *headlessJob) errs() string { return successor(j.dir, j.pid, ".err") }
-
-// await waits until the successor has said that, or has ended.
-func (j *headlessJob) await(text string) {
-	j.t.Helper()
-	require.Eventually(j.t, func() bool {
-		errs := j.errs()
-		return strings.Contains(errs, text) || strings.Contains(errs, "intrarun: exit code") || strings.Contains(j.said.String(), "all have finished")
-	}, patience, time.Millisecond, "%s", j.said)
-}
-
-// kill kills a process, wherever it runs now.
-func (j *headlessJob) kill(process string) {
-	pid := 0
-	for _, m := range joinedAs.FindAllStringSubmatch(j.said.String()+j.errs(), -1) {
-		if m[1] == process {
-			_, _ = fmt.Sscan(m[2], &pid) // it is a number
-		}
-	}
-	if pid == 0 {
-		return // the job has ended
-	}
-	require.NoError(j.t, ignoreGone(syscall.Kill(pid, syscall.SIGKILL)))
-}
-
-// end waits until nothing is left, and returns what there is of the job. lost is
-// false if it had come to its end before the head was lost.
-func (j *headlessJob) end() (r jobRun, lost bool) {
-	t := j.t
-	require.Eventually(t, func() bool {
-		left := 0
-		for _, h := range j.net.Hosts {
-			all, err := h.Processes()
-			require.NoError(t, err)
-			left += len(all)
-		}
-		return left == 0
-	}, patience, 20*time.Millisecond, "something is left: %s\n", j.said)
-	require.NoError(t, j.net.Hosts[0].Up())
-	r.stderr = j.said.String() + j.errs()
-	if strings.Contains(j.said.String(), "all have finished") {
-		return r, false
-	}
-	require.Contains(t, r.stderr, " is the head now, in place of that on "+j.net.Hosts[0].Name)
-	b, err := os.ReadFile(filepath.Join(j.dir, "report.json"))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(b, &r.report))
-	r.code = r.report.ExitCode
-	require.Contains(t, r.stderr, fmt.Sprintf("intrarun: exit code %d\n", r.code))
-	r.stdout = j.stdout.String() + successor(j.dir, j.pid, ".out")
-	require.NotContains(t, fmt.Sprint(r.report.Failures), job.CauseFenced)
-	return r, true
 }

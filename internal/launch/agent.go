@@ -83,20 +83,6 @@ const (
 	spare                // it waits for a place
 )
 
-// hostLink is a link between two processes of one host; lower comes first in
-// Compare.
-type hostLink struct {
-	Lower  job.Process `json:"lower"`
-	Higher job.Process `json:"higher"`
-	Kind   string      `json:"kind"`
-	Ring   int         `json:"ring"` // size of a shared-memory ring in bytes
-	// Arena: so many replicas of the rank, all on this host, share memory,
-	// these two among them. 0: none do.
-	Arena int `json:"arena,omitempty"`
-	// Meet describes the two if one of them comes later than the other.
-	Meet *[2]job.Peer `json:"meet,omitempty"`
-}
-
 // stream numbers what a process writes.
 type stream int
 

@@ -3,7 +3,6 @@ package launch
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -14,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
@@ -196,96 +194,6 @@ func (c *child) release() {
 	closeFiles([]*os.File{c.stdin})
 }
 
-// pump takes what a process writes until its end. Something that it started
-// may hold the pipe open without writing, for ever: then it is over a while
-// after the process.
-func (a *local) pump(c *child, s stream) {
-	r, taken := c.pipes[s], 0
-	buf := make([]byte, 32<<10)
-	for {
-		if c.last.Load() {
-			r.SetReadDeadline(time.Now().Add(drainTime))
-		}
-		n, err := c.take(a.observer, s, buf, taken)
-		if taken += n; err != nil {
-			break
-		}
-	}
-	r.Close()
-	if s == crashes {
-		close(c.crashed)
-	}
-	a.observer.output(c.process, s, nil)
-}
-
-// take hands one piece of what a process has written to the observer, once
-// there is some.
-func (c *child) take(o observer, s stream, buf []byte, before int) (n int, err error) {
-	if s == crashes {
-		n, err := c.pipes[s].Read(buf)
-		if n > 0 && before+n <= maxCrash {
-			o.output(c.process, s, buf[:n])
-		}
-		return n, err
-	}
-	pipe, err := c.pipes[s].SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	failed := pipe.Read(func(fd uintptr) bool {
-		c.taking[s].Lock()
-		defer c.taking[s].Unlock()
-		for n, err = unix.Read(int(fd), buf); err == unix.EINTR; {
-			n, err = unix.Read(int(fd), buf)
-		}
-		switch {
-		case err == unix.EAGAIN:
-			return false
-		case n > 0:
-			o.output(c.process, s, buf[:n])
-		case err == nil:
-			err = io.EOF
-		}
-		return true
-	})
-	return max(n, 0), errors.Join(failed, err)
-}
-
-// quiet waits until the pipes are empty: what the process says after it has
-// written comes before this, as what it has written does.
-func (a *local) quiet(p job.Process, n uint64) {
-	c := a.child(p)
-	if c == nil {
-		return
-	}
-	go func() {
-		for s := range crashes {
-			for !c.empty(s) {
-				time.Sleep(quietPoll)
-			}
-		}
-		a.observer.quiet(p, n)
-	}()
-}
-
-// quietPoll is how often the agent looks whether a pipe is empty.
-const quietPoll = 100 * time.Microsecond
-
-// empty: everything that was written to a stream has been taken.
-func (c *child) empty(s stream) bool {
-	pipe, err := c.pipes[s].SyscallConn()
-	if err != nil {
-		return true // it has ended
-	}
-	left := 0
-	err = pipe.Control(func(fd uintptr) {
-		c.taking[s].Lock()
-		defer c.taking[s].Unlock()
-		left, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
-	})
-	return err != nil || left == 0
-}
-
 // converse is the end of one control connection: the handshake, then all that
 // the process says.
 func (a *local) converse(c *child) {
@@ -392,67 +300,6 @@ func (a *local) mail(p job.Process, m *job.Message, files ...*os.File) {
 		return
 	}
 	closeFiles(files)
-}
-
-func (a *local) link(l hostLink) {
-	lower, higher, err := job.LinkFiles(l.Kind, l.Ring)
-	if l.Meet != nil {
-		a.meet(l, lower, higher, err)
-		return
-	}
-	if err != nil {
-		go a.observer.failed(fmt.Errorf("make the link between %v and %v: %w", l.Lower, l.Higher, err))
-		return
-	}
-	if l.Arena > 0 {
-		for _, p := range []job.Process{l.Lower, l.Higher} {
-			if err := a.share(p, l.Arena); err != nil {
-				go a.observer.failed(fmt.Errorf("make the memory that the replicas of rank %d share: %w", p.Rank, err))
-			}
-		}
-	}
-	a.mail(l.Lower, &job.Message{Kind: job.KindLink, Process: &l.Higher}, lower)
-	a.mail(l.Higher, &job.Message{Kind: job.KindLink, Process: &l.Lower}, higher)
-}
-
-// share gives a process the memory that the replicas of its rank share, once.
-func (a *local) share(p job.Process, replicas int) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.sharing[p] {
-		return nil
-	}
-	f := a.arenas[p.Rank]
-	if f == nil {
-		var err error
-		if f, err = arena.Create(replicas); err != nil {
-			return err
-		}
-		a.arenas[p.Rank] = f
-	}
-	own, err := job.Duplicate(f)
-	if err != nil {
-		return err
-	}
-	a.sharing[p] = true
-	if c := a.children[p]; c != nil {
-		c.mail.send(&job.Message{Kind: job.KindArena}, own)
-		return nil
-	}
-	own.Close()
-	return nil
-}
-
-// meet gives two processes their link of which one comes later. Where there is
-// none, one of them has to go, as when a link breaks.
-func (a *local) meet(l hostLink, lower, higher *os.File, err error) {
-	if err != nil {
-		m := &job.Message{Kind: job.KindSuspect, Process: &l.Meet[1].Process, Incarnation: l.Meet[1].Incarnation, Text: fmt.Sprintf("make it: %v", err)}
-		go a.observer.message(l.Lower, m)
-		return
-	}
-	a.mail(l.Lower, &job.Message{Kind: job.KindConnect, Peers: l.Meet[1:]}, lower)
-	a.mail(l.Higher, &job.Message{Kind: job.KindConnect, Peers: l.Meet[:1]}, higher)
 }
 
 func (a *local) feed(p job.Process, b []byte) {

@@ -1,0 +1,101 @@
+package launch
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// pump takes what a process writes until its end. Something that it started
+// may hold the pipe open without writing, for ever: then it is over a while
+// after the process.
+func (a *local) pump(c *child, s stream) {
+	r, taken := c.pipes[s], 0
+	buf := make([]byte, 32<<10)
+	for {
+		if c.last.Load() {
+			r.SetReadDeadline(time.Now().Add(drainTime))
+		}
+		n, err := c.take(a.observer, s, buf, taken)
+		if taken += n; err != nil {
+			break
+		}
+	}
+	r.Close()
+	if s == crashes {
+		close(c.crashed)
+	}
+	a.observer.output(c.process, s, nil)
+}
+
+// take hands one piece of what a process has written to the observer, once
+// there is some.
+func (c *child) take(o observer, s stream, buf []byte, before int) (n int, err error) {
+	if s == crashes {
+		n, err := c.pipes[s].Read(buf)
+		if n > 0 && before+n <= maxCrash {
+			o.output(c.process, s, buf[:n])
+		}
+		return n, err
+	}
+	pipe, err := c.pipes[s].SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	failed := pipe.Read(func(fd uintptr) bool {
+		c.taking[s].Lock()
+		defer c.taking[s].Unlock()
+		for n, err = unix.Read(int(fd), buf); err == unix.EINTR; {
+			n, err = unix.Read(int(fd), buf)
+		}
+		switch {
+		case err == unix.EAGAIN:
+			return false
+		case n > 0:
+			o.output(c.process, s, buf[:n])
+		case err == nil:
+			err = io.EOF
+		}
+		return true
+	})
+	return max(n, 0), errors.Join(failed, err)
+}
+
+// quiet waits until the pipes are empty: what the process says after it has
+// written comes before this, as what it has written does.
+func (a *local) quiet(p job.Process, n uint64) {
+	c := a.child(p)
+	if c == nil {
+		return
+	}
+	go func() {
+		for s := range crashes {
+			for !c.empty(s) {
+				time.Sleep(quietPoll)
+			}
+		}
+		a.observer.quiet(p, n)
+	}()
+}
+
+// quietPoll is how often the agent looks whether a pipe is empty.
+const quietPoll = 100 * time.Microsecond
+
+// empty: everything that was written to a stream has been taken.
+func (c *child) empty(s stream) bool {
+	pipe, err := c.pipes[s].SyscallConn()
+	if err != nil {
+		return true // it has ended
+	}
+	left := 0
+	err = pipe.Control(func(fd uintptr) {
+		c.taking[s].Lock()
+		defer c.taking[s].Unlock()
+		left, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	})
+	return err != nil || left == 0
+}
