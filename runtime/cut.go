@@ -140,6 +140,7 @@ func (e *engine) order(o job.Order) {
 	if p := e.program; p != nil {
 		p.safe.due.Store(e.member.Due())
 	}
+	e.back.Order(o)
 	switch o.Kind {
 	case job.OrderDonate:
 		e.streams++
@@ -158,7 +159,6 @@ func (e *engine) order(o job.Order) {
 	case job.OrderRollback:
 		e.rollback(o)
 	case job.OrderResume:
-		e.resumed = o.Generation
 		e.newMember(o)
 	}
 	e.mu.Unlock()

@@ -70,10 +70,8 @@ type engine struct {
 	stopDrain context.CancelFunc
 	cutAt     *rankPosition // of the cut in which newcomers were admitted
 	slots     recovery.Slots[stateCopy]
-	streams   uint32     // states sent so far
-	back      *job.Order // the rollback under way
-	given     []given
-	resumed   uint32 // generation
+	streams   uint32 // states sent so far
+	back      recovery.Return[stateCopy]
 
 	writer *checkpoint.Writer // of files; nil before the first one
 	saving atomic.Int64       // files that are being written

@@ -162,9 +162,8 @@ func (e *engine) arrived(l label, s stateCopy) {
 	case l.errand == errandBackup:
 		replies = e.store(l, s)
 	case l.errand == errandBack:
-		e.given = append(e.given, given{l, s})
-	case e.setup.Newcomer && l.rank == e.setup.Self.Rank && e.msgs.Load() == nil:
-		// A donor may have died after it had given all; this is the next one's.
+		e.back.Given(l.generation, s)
+	case e.setup.Newcomer && l.rank == e.setup.Self.Rank && e.msgs.Load() == nil && e.member.Takes(l.generation, l.number):
 		e.image, e.startAt = s.image, at
 		e.member = recovery.NewJoiner(e.setup.Self, l.generation, l.number)
 		replies = e.member.Joined()

@@ -127,7 +127,7 @@ func (e *engine) process() (*Process, error) {
 		p.restore(e.image, e.startAt.Point)
 		e.image = nil
 	}
-	if e.back != nil {
+	if e.back.Pending() {
 		return nil, errBack
 	}
 	e.program = p
@@ -153,7 +153,7 @@ func (e *engine) run(program func(*Process) error) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.back != nil {
+	if e.back.Pending() {
 		return errBack
 	}
 	if e.err != nil {

@@ -56,7 +56,13 @@ func (l *local) apply(acts []recovery.Action) bool {
 		case recovery.Abandon:
 			l.want.Warnings = append(l.want.Warnings, fmt.Errorf("checkpoint set %d is given up: %s", a.Set, a.Why))
 		case recovery.Lose:
-			l.why = a.Why
+			l.loss = a.Loss
+			for _, s := range l.seats {
+				if s.newcomer && !s.dead { // it gets no state any more
+					s.dismissed = true
+					s.tell(job.Release{})
+				}
+			}
 			return false
 		}
 	}

@@ -2,8 +2,8 @@ package intra
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -12,18 +12,10 @@ import (
 // errBack ends the program's life for a rollback.
 var errBack = fmt.Errorf("safe point: %w", ErrRollback)
 
-// given is the state of this rank that another process has sent for a
-// rollback.
-type given struct {
-	label label
-	state stateCopy
-}
-
 // rollback begins to go back: whatever the program waits for ends with
 // ErrRollback, and so does what it calls from now on. It is called under the
 // lock.
 func (e *engine) rollback(o job.Order) {
-	e.back = &o
 	e.slots.Back(o.Number)
 	e.program = nil
 	e.outbound = make(map[job.Process]*outbound)
@@ -40,27 +32,50 @@ func (e *engine) rollback(o job.Order) {
 func (e *engine) goesBack() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.back != nil
+	return e.back.Pending()
 }
 
 // goBack takes this process back to the backup, in the goroutine of the
 // program, which has returned.
 func (e *engine) goBack() error {
 	e.kills.stepHere(job.KillBackup, "abort")
+	if err := e.stepsBack(); err != nil {
+		return err
+	}
+	e.kills.stepHere(job.KillBackup, "resume")
+	return nil
+}
+
+// stepsBack does one step after the other until the program can go on. Steps
+// give up the lock, so each one begins with what is true by then.
+func (e *engine) stepsBack() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for {
-		e.mu.Lock()
-		o := *e.back
-		e.mu.Unlock()
-		if err := e.quiet(); err != nil {
-			return err
+		seen := e.changes.Load()
+		var err error
+		switch s := e.back.Next(e.setup.Self); s.Kind {
+		case recovery.Forward:
+			return e.msgs.Load().Cut()
+		case recovery.Await:
+			e.unlocked(func() {
+				err = e.ended(e.poller.Wait(e.ctx, func() bool { return e.changes.Load() != seen }))
+			})
+		case recovery.Give:
+			err = e.giveBack(s.Order)
+			e.back.Did(s)
+		case recovery.Stop:
+			e.unlocked(func() { err = e.quiet() })
+			e.back.Did(s)
+		case recovery.Restore:
+			err = e.restoreFor(s)
+			e.back.Did(s)
+		case recovery.Tell:
+			e.unlocked(func() { e.kills.stepHere(job.KillBackup, "ready") })
+			e.reply(e.back.Did(s))
 		}
-		again, err := e.restoreFor(o)
 		if err != nil {
 			return err
-		}
-		if !again {
-			e.kills.stepHere(job.KillBackup, "resume")
-			return nil
 		}
 	}
 }
@@ -78,42 +93,40 @@ func (e *engine) quiet() error {
 	return e.ended(err)
 }
 
-// restoreFor does what one order to go back asks for. It reports whether
-// another one has come meanwhile.
-func (e *engine) restoreFor(o job.Order) (again bool, err error) {
+// errNoCopy: the head takes this process for a holder of a copy that it has
+// not got.
+var errNoCopy = errors.New("the copy of the backup is not here")
+
+// giveBack sends the others the states that they lack.
+func (e *engine) giveBack(o job.Order) error {
 	self := e.setup.Self
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.back.Generation != o.Generation {
-		return true, nil
-	}
-	own := false
 	for _, d := range o.Deals {
-		switch {
-		case d.From == self && d.To == self:
-			own = true
-		case d.From == self:
-			if s, ok := e.slots.Get(d.To.Rank, o.Number); ok {
-				e.give(s, d.To, label{errand: errandBack, rank: d.To.Rank, number: o.Number}, "fetch")
-			}
+		if d.From != self || d.To == self {
+			continue
 		}
+		s, ok := e.slots.Get(d.To.Rank, o.Number)
+		if !ok {
+			return fmt.Errorf("give %v the state of safe point %d: %w", d.To, o.Number, errNoCopy)
+		}
+		e.give(s, d.To, label{errand: errandBack, rank: d.To.Rank, number: o.Number}, "fetch")
 	}
-	s, ok := e.slots.Get(self.Rank, o.Number)
-	for !own || !ok {
-		i := slices.IndexFunc(e.given, func(g given) bool { return g.label.generation == o.Generation })
-		if i >= 0 {
-			s = e.given[i].state
-			e.slots.Put(self.Rank, o.Number, s)
-			break
+	return nil
+}
+
+// restoreFor makes this process stand where the state of a step was taken.
+func (e *engine) restoreFor(step recovery.ReturnStep[stateCopy]) error {
+	self, o, s := e.setup.Self, step.Order, step.State
+	if step.Own {
+		var ok bool
+		if s, ok = e.slots.Get(self.Rank, o.Number); !ok {
+			return fmt.Errorf("go back to safe point %d: %w", o.Number, errNoCopy)
 		}
-		if again, err := e.awaitBack(o); again || err != nil {
-			return again, err
-		}
+	} else {
+		e.slots.Put(self.Rank, o.Number, s)
 	}
-	e.given = nil
 	at, err := parsePosition(s.at)
 	if err != nil {
-		return false, err
+		return err
 	}
 	e.lives = make(map[job.Process]uint32)
 	for _, p := range o.Peers {
@@ -125,29 +138,11 @@ func (e *engine) restoreFor(o job.Order) (again bool, err error) {
 		e.lives[p.Process] = p.Incarnation
 	}
 	if err := e.resumeAt(at); err != nil {
-		return false, err
+		return err
 	}
 	e.image, e.startAt = s.image, at
 	e.life, e.endLife = context.WithCancelCause(e.ctx)
-	ready := job.Reply{Kind: job.ReplyReady, Generation: o.Generation}
-	e.unlocked(func() { e.kills.stepHere(job.KillBackup, "ready") })
-	e.reply([]job.Reply{ready})
-	for e.resumed != o.Generation {
-		if again, err := e.awaitBack(o); again || err != nil {
-			return again, err
-		}
-	}
-	e.back = nil
-	return false, e.msgs.Load().Cut()
-}
-
-// awaitBack waits for something to change while going back.
-func (e *engine) awaitBack(o job.Order) (again bool, err error) {
-	seen := e.changes.Load()
-	e.unlocked(func() {
-		err = e.ended(e.poller.Wait(e.ctx, func() bool { return e.changes.Load() != seen }))
-	})
-	return err == nil && e.back.Generation != o.Generation, err
+	return nil
 }
 
 // newMember is the part of a process in the life after a rollback.

@@ -82,7 +82,7 @@ type local struct {
 
 	mu       sync.Mutex
 	recovery *recovery.Head // nil: what dies stays dead
-	why      string         // nothing could save the job
+	loss     *recovery.Loss // nothing brings a rank back any more
 	files    *job.Files     // nil: none are written
 	restart  *job.Restart   // nil: the program begins anew
 	verdicts []job.Verdict
@@ -131,20 +131,22 @@ func (l *local) dead(s *seat, cause job.Cause, why error) {
 	alive := l.through[p.Rank]
 	for q, other := range l.seats {
 		other.tell(v)
-		alive = alive || q.Rank == p.Rank && !other.dead
+		alive = alive || q.Rank == p.Rank && !other.dead && !other.newcomer
 	}
-	if l.recovery != nil {
+	if l.recovery != nil && l.loss == nil {
 		itself := cause == job.CauseExit || cause == job.CausePanic
 		saved := l.apply(l.recovery.Died(p, s.setup.Incarnation, itself, l.now()))
-		alive = saved || l.through[p.Rank] // a newcomer without its state saves nobody
+		alive = saved || l.loss != nil && !l.loss.Back && l.through[l.loss.Rank]
 	}
 	switch {
 	case alive:
 		l.release()
+	case l.loss != nil && l.loss.Back:
+		l.endLocked(fmt.Errorf("rank %d: %w; %w: %v (%v)", l.loss.Since, ErrLost, l.loss, p, why))
 	case cause == job.CauseInjected:
 		err := fmt.Errorf("rank %d: %w; the last one was %v, killed on request: %v", p.Rank, ErrLost, p, why)
-		if l.why != "" {
-			err = fmt.Errorf("%w; %s", err, l.why)
+		if l.loss != nil {
+			err = fmt.Errorf("%w; %w", err, l.loss)
 		}
 		l.endLocked(err)
 	default:

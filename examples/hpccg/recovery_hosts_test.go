@@ -75,3 +75,20 @@ func TestRecoveryOnSeveralHosts(t *testing.T) {
 		}, 10*time.Second, 20*time.Millisecond, "something is left on %s", h.Name)
 	}
 }
+
+// A link that breaks between the only replicas of two ranks, both alive, costs
+// one of them its life, and the job goes back to its last backup.
+func TestLinkBetweenLastReplicas(t *testing.T) {
+	n := netns.Test(t, 4)
+	cut := func() {
+		time.Sleep(time.Second) // for the first backup
+		n.Between(1, 2, netns.Conditions{Loss: 1})
+	}
+	problem := "-nx 24 -ny 24 -nz 24 -iters 800"
+	code, hash, stderr, rep := onHosts(t, n, 1, "-n 3 -r 1 -replace -backup 2", problem, cut)
+	require.Equal(t, 0, code, stderr)
+	_, want := intrarun(t, "-n 3 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
+	require.Equal(t, want, hash, stderr)
+	require.NotEmpty(t, rep["rollbacks"], stderr)
+	require.Equal(t, "link", rep["failures"].([]any)[0].(map[string]any)["cause"], stderr)
+}

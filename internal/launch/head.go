@@ -21,6 +21,7 @@ const (
 	settleTime   = 300 * time.Millisecond // from a death until its control connection is read to the end
 	wrapperTime  = 300 * time.Millisecond // from the end of a program to the end of its wrapper
 	suspectAfter = 500 * time.Millisecond // from a lost link to fencing
+	replaceTime  = 10 * time.Second       // from a lost link between last replicas to the end, while one is being replaced
 	endGrace     = 300 * time.Millisecond // from End to SIGKILL
 	termGrace    = 2 * time.Second        // from SIGTERM to SIGKILL
 	releaseGrace = 10 * time.Second       // from Release to SIGKILL
@@ -219,7 +220,8 @@ func (h *head) suspect(m *member, p job.Process, incarnation uint32, text string
 	}
 	h.eventf("%v has lost its link to %v: %s", m.process, p, text)
 	h.doubts[doubt{m.process, p}] = true
-	h.after(suspectAfter, func() { h.judge(m, other, text) })
+	until := time.Now().Add(replaceTime)
+	h.after(suspectAfter, func() { h.judge(m, other, text, until) })
 }
 
 // doubt is the suspicion of a process about its link to another one.
@@ -233,8 +235,9 @@ func (h *head) mended(m *member, p job.Process) {
 
 // judge makes an end of the link that broke go, unless that end is dead anyway.
 // Which one is the wrong one to kill if a host is being lost, so that has to be
-// certain first.
-func (h *head) judge(m, other *member, text string) {
+// certain first. Of two last replicas one goes that the job can come back
+// without; if both will have a second one soon, that is waited for.
+func (h *head) judge(m, other *member, text string, until time.Time) {
 	if h.phase != working || m.gone || other.gone || m.ending != nil || other.ending != nil {
 		return
 	}
@@ -242,11 +245,15 @@ func (h *head) judge(m, other *member, text string) {
 		return
 	}
 	// One that is stopped does not answer on its links, and is judged for that.
-	if m.agent.doubtful() || other.agent.doubtful() || m.stoppedNow() || other.stoppedNow() {
-		h.after(suspectAfter, func() { h.judge(m, other, text) })
+	v, ok := h.ledger.victim(m.process, other.process)
+	if !ok {
+		v, ok = h.recovery.expendable(m.process, other.process)
+	}
+	if m.agent.doubtful() || other.agent.doubtful() || m.stoppedNow() || other.stoppedNow() ||
+		!ok && h.ledger.filling(m.process.Rank, other.process.Rank) && time.Now().Before(until) {
+		h.after(suspectAfter, func() { h.judge(m, other, text, until) })
 		return
 	}
-	v, ok := h.ledger.victim(m.process, other.process)
 	if !ok {
 		h.ledger.decide(ExitLost, fmt.Sprintf("the link between %v and %v broke (%s), and neither has another replica", m.process, other.process, text))
 		h.settle()

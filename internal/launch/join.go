@@ -215,7 +215,10 @@ func (h *head) farewell(m *member) {
 	}
 	go func() {
 		m.outputs.finish(true, false)
-		h.post(func() { m.settled = true })
+		h.post(func() {
+			m.settled = true
+			h.recovery.recruit(m.process)
+		})
 	}()
 }
 

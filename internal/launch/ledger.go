@@ -2,11 +2,12 @@ package launch
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // Exit codes of intrarun.
@@ -78,17 +79,44 @@ func (l *ledger) die(p job.Process, incarnation uint32, cause job.Cause, detail 
 	return v
 }
 
-// beyond decides a job that cannot go back to a state in which the rank lives,
-// and why.
-func (l *ledger) beyond(rank int, why string, at time.Duration) {
-	v, died := l.last[rank]
-	if !died { // another death has taken its backup away
-		v = l.verdicts[len(l.verdicts)-1]
+// beyond decides a job in which nothing is brought back any more: by that
+// loss, or else by every later one of a rank that the others cannot do without.
+func (l *ledger) beyond(loss *recovery.Loss, at time.Duration) {
+	l.returns = false
+	if l.decided {
+		return
 	}
-	if !l.decided {
-		l.lose(v, at)
-		l.text += "; rank " + strconv.Itoa(rank) + " could not be brought back: " + why
+	if loss.Back {
+		v := l.of(loss.By)
+		l.decide(exitBy(v), fmt.Sprintf("%v: %v, at %.3f s (%s: %s)", loss, v.Process, at.Seconds(), v.Cause, firstLine(v.Detail)))
+		return
 	}
+	for rank := range l.degrees {
+		if v, died := l.last[rank]; died && l.alive(rank) == 0 && !l.through[rank] && !l.decided {
+			l.lose(v, at)
+			if rank == loss.Rank {
+				l.text += "; " + loss.Error()
+			}
+		}
+	}
+}
+
+// of returns the last verdict on a process.
+func (l *ledger) of(p job.Process) (last job.Verdict) {
+	for _, v := range l.verdicts {
+		if v.Process == p {
+			last = v
+		}
+	}
+	return last
+}
+
+// exitBy is the exit code of a job that ends with that death.
+func exitBy(v job.Verdict) int {
+	if v.Cause == job.CauseExit || v.Cause == job.CausePanic {
+		return ExitFailed
+	}
+	return ExitLost
 }
 
 // back: the job goes back to a time before any rank had finished.
@@ -103,11 +131,7 @@ func (l *ledger) back() {
 
 // lose decides the job by the verdict on a rank's last replica.
 func (l *ledger) lose(v job.Verdict, at time.Duration) {
-	rank := v.Process.Rank
-	code := ExitLost
-	if v.Cause == job.CauseExit || v.Cause == job.CausePanic {
-		code = ExitFailed
-	}
+	rank, code := v.Process.Rank, exitBy(v)
 	var others []string
 	for _, w := range l.verdicts {
 		if w.Process.Rank == rank && w.Process != v.Process {
@@ -174,6 +198,16 @@ func (l *ledger) victim(p, q job.Process) (job.Process, bool) {
 		return p, true
 	}
 	return q, true
+}
+
+// filling reports whether one of these ranks is to get another replica.
+func (l *ledger) filling(ranks ...int) bool {
+	for p, s := range l.standing {
+		if s == coming && slices.Contains(ranks, p.Rank) {
+			return true
+		}
+	}
+	return false
 }
 
 func firstLine(s string) string {

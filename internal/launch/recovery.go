@@ -16,19 +16,20 @@ import (
 type comeback struct {
 	*head
 	decides *recovery.Head
-	due     map[job.Process]uint32 // seats whose next process waits until the output of the one before is settled
-	may     bool                   // it is kept that processes are replaced
-	asks    bool                   // that is to be kept
-	keeping bool                   // something is to be kept before anything else happens:
-	events  []func() []recovery.Action
-	quiets  map[uint64]func() // what is done when a process is quiet
-	asked   uint64            // numbers them
-	saved   map[uint64][]spot // where the output of each rank stood at a backup
-	goal    uint64            // the backup that the job goes back to
-	said    string            // why somebody could not be replaced
-	safe    bool              // somebody has come to a safe point
-	losses  []int             // ranks that nobody is left of
-	lossAt  time.Duration     // when the first of them was lost
+	due     map[job.Process]uint32     // seats whose next process waits until the output of the one before is settled
+	may     bool                       // it is kept that processes are replaced
+	asks    bool                       // that is to be kept
+	keeping bool                       // something is to be kept before anything else happens
+	acting  bool                       // what an event led to is being done
+	events  []func() []recovery.Action // that wait for that
+	quiets  map[uint64]func()          // what is done when a process is quiet
+	asked   uint64                     // numbers them
+	saved   map[uint64][]spot          // where the output of each rank stood at a backup
+	goal    uint64                     // the backup that the job goes back to
+	said    string                     // why somebody could not be replaced
+	safe    bool                       // somebody has come to a safe point
+	losses  []int                      // ranks that nobody is left of
+	lossAt  time.Duration              // when the first of them was lost
 	stories
 }
 
@@ -183,8 +184,7 @@ func (c *comeback) apply(acts []recovery.Action) {
 			c.keeping = true
 			c.keep(cutNote, encode(a.Past), func() {
 				c.keeping = false
-				c.apply(acts[i+1:])
-				c.catchUp()
+				c.perform(acts[i+1:])
 			})
 			return
 		case recovery.Start:
@@ -207,7 +207,7 @@ func (c *comeback) apply(acts []recovery.Action) {
 		case recovery.Abandon:
 			c.files.abandon(a.Set, a.Why)
 		case recovery.Lose:
-			c.lose(a.To.Rank, a.Why)
+			c.lose(a.Loss)
 		}
 	}
 }
@@ -298,13 +298,13 @@ func (c *comeback) recruit(p job.Process) {
 
 // settleOn chooses the host of a newcomer: that of the one before, or, if it is
 // lost, one with a free slot, away from the other replicas of the rank if that
-// can be.
+// can be. A host whose links break is left too if there is another one.
 func (c *comeback) settleOn(m, old *member) error {
 	m.agent, m.host, m.listen = old.agent, old.host, old.listen
 	switch {
 	case !c.config.Replace:
 		return errors.New("no spare process is left")
-	case !c.lost[old.agent]:
+	case !c.lost[old.agent] && old.cause().cause != job.CauseLink:
 		return nil
 	}
 	used, together := make(map[agent]int), make(map[agent]bool)
@@ -316,12 +316,16 @@ func (c *comeback) settleOn(m, old *member) error {
 	}
 	var best *remote
 	for _, r := range c.remotes {
-		if !c.lost[r] && used[r] < r.host.Slots && (best == nil || together[best] && !together[r]) {
+		if !c.lost[r] && agent(r) != old.agent && used[r] < r.host.Slots && (best == nil || together[best] && !together[r]) {
 			best = r
 		}
 	}
-	if best == nil {
+	switch {
+	case best != nil:
+	case c.lost[old.agent]:
 		return fmt.Errorf("host %s is lost, and no other one has a free slot", old.hostName())
+	default:
+		return nil
 	}
 	m.agent, m.host, m.listen = best, best.host, c.listenAt(best)
 	return nil
@@ -336,7 +340,7 @@ func (c *comeback) notStarted(m *member, err error) {
 	m.gone, m.settled = true, true
 	c.left--
 	c.ledger.standing[m.process] = dead
-	c.died(m, job.CauseHost)
+	c.tell(func() []recovery.Action { return c.decides.Refused(m.process, m.birth, err.Error(), c.elapsed()) })
 }
 
 // introduce makes the link between a newcomer and another process.
@@ -377,16 +381,30 @@ func (c *comeback) dismiss(p job.Process) {
 }
 
 // lose ends the job, unless it can end well without the rank.
-func (c *comeback) lose(rank int, why string) {
+func (c *comeback) lose(loss *recovery.Loss) {
 	for p, s := range c.ledger.standing {
 		if s == coming {
 			c.dismiss(p)
 		}
 	}
-	if c.ledger.through[rank] {
-		return
+	c.ledger.beyond(loss, c.elapsed())
+}
+
+// expendable returns which of two processes, both the last ones of their ranks,
+// the job can come back without: the higher one if it can without either.
+func (c *comeback) expendable(p, q job.Process) (job.Process, bool) {
+	if c == nil || p.Rank == q.Rank {
+		return job.Process{}, false
 	}
-	c.ledger.beyond(rank, why, c.elapsed())
+	if p.Compare(q) < 0 {
+		p, q = q, p
+	}
+	for _, v := range []job.Process{p, q} {
+		if c.decides.Returns(v) {
+			return v, true
+		}
+	}
+	return job.Process{}, false
 }
 
 // warnNone says why nobody was replaced although somebody died.

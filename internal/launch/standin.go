@@ -285,7 +285,7 @@ func (s *standIn) begin(h *head, w *hosts, failed error) {
 			h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v})
 		}
 	}
-	h.recovery.apply(acts) // whatever has become of the job, a set may lack only its index
+	h.recovery.perform(acts) // whatever has become of the job, a set may lack only its index
 	switch {
 	case h.ledger.decided:
 		h.settle()

@@ -21,27 +21,37 @@ func (h *head) resumeComeback(p recovery.Past, dead []recovery.Death, rest bool)
 	return c, acts
 }
 
-// tell tells those who decide of an event, and does what they want.
+// tell tells those who decide of an event, and does what they want: at once,
+// or when something has been kept, or when what an event before it led to has
+// been done, if it is part of that.
 func (c *comeback) tell(event func() []recovery.Action) {
-	if c.keeping {
-		c.events = append(c.events, event)
-		return
-	}
-	c.apply(event())
+	c.events = append(c.events, event)
+	c.catchUp()
 }
 
-// catchUp tells of the events that had to wait.
+// perform does what was decided, all of it before the next event.
+func (c *comeback) perform(acts []recovery.Action) {
+	was := c.acting
+	c.acting = true
+	c.apply(acts)
+	c.acting = was
+	c.catchUp()
+}
+
+// catchUp tells of the events that wait, and draws the conclusions.
 func (c *comeback) catchUp() {
-	if len(c.events) == 0 {
-		return
-	}
-	for !c.keeping && len(c.events) > 0 {
+	for !c.keeping && !c.acting {
+		if len(c.events) == 0 {
+			c.settle()
+			c.releaseIfComplete()
+			return
+		}
 		event := c.events[0]
 		c.events = c.events[1:]
+		c.acting = true
 		c.apply(event())
+		c.acting = false
 	}
-	c.settle()
-	c.releaseIfComplete()
 }
 
 // enlarge has it kept that processes are replaced: a head that comes after that

@@ -212,6 +212,6 @@ func (h *Head) backupDeath(p job.Process, birth uint32) {
 		h.attempt = nil
 	}
 	if h.complete != nil && h.complete.missing() >= 0 {
-		h.void, h.complete = h.complete.missing(), nil
+		h.void, h.voidBy, h.complete = h.complete.missing(), p, nil
 	}
 }

@@ -19,20 +19,21 @@ import (
 // send a value again until it frees what is retained, which it does when it
 // leaves a cut.
 type cluster struct {
-	rng     *rand.Rand
-	head    *Head
-	steps   uint64
-	procs   []*proc // all that ever were
-	data    []*packet
-	want    [][]uint64          // state of each rank at each safe point
-	left    map[string][]string // per cut: who joined in it, as each process saw it
-	crashes int                 // still to come
-	now     time.Duration
-	lost    string
-	seen    map[string]int // what happened, for coverage
-	bad     error
-	spares  int
-	broken  rule
+	rng      *rand.Rand
+	head     *Head
+	steps    uint64
+	procs    []*proc // all that ever were
+	data     []*packet
+	want     [][]uint64          // state of each rank at each safe point
+	left     map[string][]string // per cut: who joined in it, as each process saw it
+	crashes  int                 // still to come
+	refusals int                 // processes that cannot be started, still to come
+	now      time.Duration
+	lost     string
+	seen     map[string]int // what happened, for coverage
+	bad      error
+	spares   int
+	broken   rule
 
 	files      map[uint64]map[int]slot // per set: what each rank wrote
 	publishing []uint64                // sets that are being made complete
@@ -51,6 +52,9 @@ const (
 	ignoreAsk
 	noDrain
 	overtake
+	throwAway
+	anyOrder
+	takeLate
 )
 
 type slot struct {
@@ -71,10 +75,9 @@ type proc struct {
 	orders   []any  // from the head, not handled yet: job.Order, connected, died
 	says     []any  // to the head: job.Reply, or finished
 
-	waits   bool    // a newcomer without its state
-	joiner  *Member // of a newcomer with its state, not yet admitted
-	inPt    bool    // inside a safe point
-	begun   bool    // its first safe point was seen
+	waits   bool // a newcomer without its state
+	inPt    bool // inside a safe point
+	begun   bool // its first safe point was seen
 	point   uint64
 	value   uint64
 	got     map[uint64]uint64 // values of the rank before it, by safe point
@@ -92,10 +95,9 @@ type proc struct {
 	left   uint64 // the last cut that it was told to leave, as its agent knows,
 	obeyed uint64 // and as it has heard
 
-	back    *job.Order // the rollback it is in
-	has     bool       // its state is there
-	ready   bool
-	pending *packet // of its own copy, to be sent
+	ret    Return[slot]
+	doing  func() // the rest of a step back: other things may happen in its middle
+	placed bool   // it was admitted, or is back
 }
 
 type connected struct{ q *proc }
@@ -138,7 +140,7 @@ func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 	}
 	for _, p := range job.Processes(degrees) {
 		q := cl.newProc(p, 1)
-		q.value, q.member = uint64(p.Rank+1), true
+		q.value, q.member, q.placed = uint64(p.Rank+1), true, true
 		q.m = NewMember(p, 0, cl.head.Next())
 	}
 	for _, q := range cl.procs {
@@ -229,9 +231,9 @@ func (c *cluster) apply(acts []Action) {
 			c.ended[a.Set] = "given up"
 			c.seen["abandoned"]++
 		case Lose:
-			c.lost = fmt.Sprintf("rank %d: %s", a.To.Rank, a.Why)
+			c.lost = a.Loss.Why
 			if c.possible() && !c.noProcess() {
-				c.fail("gave up (%s) although every rank has a live replica or a complete backup", a.Why)
+				c.fail("gave up (%v) although every rank has a live replica or a complete backup", a.Loss)
 			}
 		}
 	}
@@ -297,9 +299,7 @@ func (c *cluster) run() error {
 		}
 		for i, d := range c.data {
 			if !slices.ContainsFunc(c.data[:i], func(e *packet) bool { return e.from == d.from && e.to == d.to }) {
-				if d.gen <= d.to.gen || d.kind == "state" { // else it is kept until the order to go back has come
-					moves = append(moves, func() { c.deliver(i) })
-				}
+				moves = append(moves, func() { c.deliver(i) })
 			}
 		}
 		if len(c.publishing) > 0 {
@@ -348,7 +348,7 @@ func (c *cluster) state() string {
 	s := c.head.String()
 	for _, q := range c.procs {
 		if !q.declared {
-			s += fmt.Sprintf("\n%v#%d dead %v waits %v in %v point %d done %v back %v has %v ready %v orders %v member %+v", q.p, q.birth, q.dead, q.waits, q.inPt, q.point, q.done, q.back != nil, q.has, q.ready, q.orders, q.m)
+			s += fmt.Sprintf("\n%v#%d dead %v waits %v in %v point %d done %v %v orders %v member %+v", q.p, q.birth, q.dead, q.waits, q.inPt, q.point, q.done, &q.ret, q.orders, q.m)
 		}
 	}
 	return s
@@ -372,7 +372,7 @@ func (c *cluster) crash() {
 	switch {
 	case q.waits:
 		where = "newcomer"
-	case q.back != nil:
+	case q.ret.Pending():
 		where = "rollback"
 	case q.inPt && q.m.drained:
 		where = "drained"
@@ -403,7 +403,8 @@ func (c *cluster) deliver(i int) {
 	case "state":
 		// A newcomer that was not admitted, since its donor died, is given a
 		// newer state by the next one.
-		if !q.waits && (q.joiner == nil || q.joiner != q.m || q.m.admit != nil || q.m.left) || q.back != nil {
+		if q.placed || !q.m.Takes(d.gen, d.slot.number) && c.broken != takeLate {
+			c.seen["late state"]++
 			return
 		}
 		if d.slot.value != c.want[q.p.Rank][d.slot.number] {
@@ -417,11 +418,13 @@ func (c *cluster) deliver(i int) {
 			delete(q.known, g)
 		}
 		q.m = NewJoiner(q.p, d.gen, d.slot.number)
-		q.joiner = q.m
 		q.say(q.m.Joined())
 	case "slot":
-		if d.gen < q.gen {
+		switch {
+		case d.gen < q.gen:
 			return
+		case d.gen > q.gen:
+			c.fail("%v is sent a copy of rollback %d, of which it has not heard", q.p, d.gen)
 		}
 		if c.broken != overtake {
 			q.slots.Complete(d.full)
@@ -431,11 +434,10 @@ func (c *cluster) deliver(i int) {
 		}
 		q.says = append(q.says, job.Reply{Kind: job.ReplyStored, Generation: q.gen, Number: d.slot.number, Rank: d.rank})
 	case "deal":
-		if q.back != nil && q.back.Generation == d.gen && !q.has {
-			q.set(d.slot)
-			q.store(q.p.Rank, d.slot)
-			q.has = true
+		if d.gen > q.gen {
+			c.seen["a state overtakes its order"]++
 		}
+		q.ret.Given(d.gen, d.slot)
 	}
 }
 

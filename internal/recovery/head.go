@@ -53,9 +53,10 @@ type Head struct {
 	set      uint64 // the number of the next set of files
 	saving   saving
 	rate     rate
-	complete *backup // that a rollback can go to
-	attempt  *backup // being stored
-	void     int     // the rank of which all copies were lost, -1 if no complete backup was lost that way
+	complete *backup     // that a rollback can go to
+	attempt  *backup     // being stored
+	void     int         // the rank of which all copies were lost, -1 if no complete backup was lost that way
+	voidBy   job.Process // whose death took the last one
 	back     rollback
 	acts     []Action
 }
@@ -80,6 +81,7 @@ type seat struct {
 	life     uint32 // incarnation of its frames: its birth, or that of the last rollback
 	attempts int    // replacements in a row that have not come to live
 	itself   bool   // the last one ended by itself: another would do the same
+	refused  string // why no process could be started for it, "" if one was
 	safe     bool   // has reached a safe point
 
 	// A newcomer.
@@ -103,7 +105,7 @@ const (
 	Start                     // get a process for seat To with this Birth: a spare if there is one
 	Connect                   // make links between the newcomer To and all Peers, which answer Linked
 	Dismiss                   // the newcomer To is not needed any more
-	Lose                      // give up: rank To.Rank is lost, Why says why nothing could save it
+	Lose                      // give up: Loss says why
 	Publish                   // make the Set of Files complete and call Published
 	Abandon                   // the Set will not be complete, Why says why
 	Keep                      // keep the Past where another head finds it; what follows, and all events, have to wait for that
@@ -121,6 +123,7 @@ type Action struct {
 	Cut   uint64
 	Files []checkpoint.File
 	Past  *Past
+	Loss  *Loss
 }
 
 // NewHead returns the decisions for a job whose processes all start together.
@@ -295,6 +298,17 @@ func (h *Head) Died(p job.Process, birth uint32, itself bool, now time.Duration)
 	return h.advance()
 }
 
+// Refused says that there is no process to be had for a seat, and why.
+func (h *Head) Refused(p job.Process, birth uint32, why string, now time.Duration) []Action {
+	h.begin(now)
+	s := h.of[p]
+	if s.standing != starting || s.birth != birth || h.over {
+		return nil
+	}
+	*s = seat{process: s.process, birth: s.birth, attempts: s.attempts, refused: why}
+	return h.advance()
+}
+
 // Finished says that the program has returned in a process.
 func (h *Head) Finished(p job.Process, birth uint32, now time.Duration) []Action {
 	h.begin(now)
@@ -391,12 +405,12 @@ func (h *Head) advance() []Action {
 }
 
 // lose gives the job up.
-func (h *Head) lose(rank int, why string) {
+func (h *Head) lose(l *Loss) {
 	for s := range h.each(starting) {
 		s.to(Abort)
 	}
 	h.over = true
-	h.acts = append(h.acts, Action{Kind: Lose, To: job.Process{Rank: rank}, Why: why})
+	h.acts = append(h.acts, Action{Kind: Lose, To: job.Process{Rank: l.Rank}, Loss: l})
 }
 
 // usable reports whether a process can still be had for a lost one.
@@ -418,7 +432,7 @@ func (h *Head) refill() {
 			continue
 		}
 		h.births++
-		*s = seat{process: s.process, standing: starting, birth: h.births, life: h.births, attempts: s.attempts + 1}
+		*s = seat{process: s.process, standing: starting, birth: h.births, life: h.births, attempts: s.attempts + 1, refused: s.refused}
 		if h.spares > 0 {
 			h.spares--
 		}
@@ -429,7 +443,7 @@ func (h *Head) refill() {
 			if s.standing == starting || s.standing == arrived { // it could never join
 				s.to(Finish)
 				h.acts = append(h.acts, Action{Kind: Dismiss, To: s.process, Birth: s.birth})
-				*s = seat{process: s.process, birth: s.birth, itself: true}
+				*s = seat{process: s.process, birth: s.birth}
 			}
 		}
 	}

@@ -227,6 +227,14 @@ func (m *Member) Died(p job.Process) {
 	m.Transferred(p)
 }
 
+// Takes reports whether a newcomer takes the state of cut number that a donor
+// has sent in that generation. It does not once it was admitted with another
+// one or has to go back; of two donors' states, after the death of the first,
+// the later one counts.
+func (m *Member) Takes(generation uint32, number uint64) bool {
+	return !m.rolled && !m.left && len(m.admit) == 0 && generation >= m.generation && number >= m.at
+}
+
 // Joined is what a newcomer says that was given its state.
 func (m *Member) Joined() []job.Reply { return []job.Reply{m.reply(job.ReplyJoined, m.at)} }
 

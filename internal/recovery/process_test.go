@@ -29,11 +29,18 @@ func (q *proc) moves() []func() {
 	if len(q.orders) > 0 {
 		all = append(all, q.order)
 	}
-	if q.waits && !q.begun && q.back == nil && !c.waits {
+	if q.waits && !q.begun && !q.ret.Pending() && !c.waits && c.refusals > 0 {
+		all = append(all, func() {
+			c.refusals--
+			q.dead, q.declared = true, true
+			c.apply(c.head.Refused(q.p, q.birth, "no free slot", c.now))
+		})
+	}
+	if q.waits && !q.begun && !q.ret.Pending() && !c.waits {
 		all = append(all, func() { q.begun = true; c.apply(c.head.Arrived(q.p, q.birth, c.now)) })
 	}
 	switch {
-	case q.back != nil:
+	case q.ret.Pending():
 		if f := q.goBack(); f != nil {
 			all = append(all, f)
 		}
@@ -137,11 +144,46 @@ func (q *proc) obey(o job.Order) {
 		}
 		c.fail("%v does not hold the backup %d of rank %d that it is to give away", q.p, o.Number, o.Rank)
 	case job.OrderRollback:
-		q.back, q.has, q.ready, q.done, q.waits, q.gen = &o, false, false, false, false, o.Generation
+		if q.ret.Pending() {
+			c.seen["a rollback overtakes another one"]++
+		}
+		q.done, q.waits, q.inPt, q.gen = false, false, false, o.Generation
 		q.slots.Back(o.Number)
-		q.pending = nil
+	case job.OrderResume:
+		q.m = NewMember(q.p, q.gen, o.Next)
+	}
+	q.ret.Order(o)
+}
+
+// goBack is what a process does in a rollback.
+func (q *proc) goBack() func() {
+	if f := q.doing; f != nil {
+		return func() {
+			q.doing = nil
+			f()
+		}
+	}
+	before := q.ret
+	s := q.ret.Next(q.p)
+	q.ret = before // it is asked again when the move is made
+	if s.Kind == Await {
+		return nil
+	}
+	return func() { q.stepBack(q.ret.Next(q.p)) }
+}
+
+func (q *proc) stepBack(s ReturnStep[slot]) {
+	c, o := q.c, s.Order
+	did := func() {
+		if c.broken == anyOrder {
+			s.Order = *q.ret.order
+		}
+		q.say(q.ret.Did(s))
+	}
+	switch s.Kind {
+	case Give:
 		for _, d := range o.Deals {
-			if d.From != q.p {
+			if d.From != q.p || d.To == q.p {
 				continue
 			}
 			to := c.current(d.To)
@@ -150,34 +192,36 @@ func (q *proc) obey(o job.Order) {
 				c.fail("%v does not hold the backup %d of rank %d", q.p, o.Number, d.To.Rank)
 				return
 			}
-			if to == q {
-				q.set(s)
-				q.has = true
-			} else if to != nil {
+			if to != nil {
 				c.data = append(c.data, &packet{from: q, to: to, kind: "deal", gen: o.Generation, rank: d.To.Rank, slot: s})
 			}
 		}
-	case job.OrderResume:
-		q.back, q.inPt = nil, false
-		next := o.Next
-		q.m = NewMember(q.p, q.gen, next)
-	}
-}
-
-// goBack is what a process does in a rollback.
-func (q *proc) goBack() func() {
-	if !q.has || q.ready {
-		return nil
-	}
-	return func() {
-		q.ready = true
+		did()
+	case Stop, Tell: // they give up the lock
+		q.doing = did
+	case Restore:
+		state := s.State
+		if s.Own {
+			var ok bool
+			if state, ok = q.slots.Get(q.p.Rank, o.Number); !ok {
+				c.fail("%v does not hold the backup %d of its own rank", q.p, o.Number)
+				return
+			}
+		} else {
+			q.store(q.p.Rank, state)
+		}
+		q.set(state)
+		q.placed, q.begun = true, true
 		q.known = make(map[*proc]bool)
-		for _, peer := range q.back.Peers {
-			if o := q.c.current(peer.Process); o != nil && !q.gone[o] {
-				q.known[o] = true
+		for _, peer := range o.Peers {
+			if p := c.current(peer.Process); p != nil && !q.gone[p] {
+				q.known[p] = true
 			}
 		}
-		q.says = append(q.says, job.Reply{Kind: job.ReplyReady, Generation: q.gen})
+		did()
+		if c.broken == throwAway {
+			q.ret.given = nil
+		}
 	}
 }
 
@@ -193,7 +237,7 @@ func (q *proc) input(k uint64) (uint64, bool) {
 		return v, true
 	}
 	for o := range q.known {
-		if o.p.Rank == (q.p.Rank+n-1)%n && !o.declared && o.gen == q.gen && o.back == nil {
+		if o.p.Rank == (q.p.Rank+n-1)%n && !o.declared && o.gen == q.gen && !o.ret.Pending() {
 			if v, ok := o.made[k]; ok {
 				return v, true
 			}
@@ -259,7 +303,7 @@ func (q *proc) safePoint() func() {
 func (q *proc) quiet(number uint64) bool {
 	for r := range q.c.want {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(q.known)), func(o *proc) bool {
-			return o.p.Rank == r && !o.declared && o.gen == q.gen && o.back == nil && o.point >= number
+			return o.p.Rank == r && !o.declared && o.gen == q.gen && !o.ret.Pending() && o.point >= number
 		}) {
 			return false
 		}
@@ -297,7 +341,7 @@ func (q *proc) step(s Step) {
 			}
 		}
 		clear(q.made)
-		q.joiner = nil
+		q.placed = true
 		q.say(q.m.Admitted())
 	case Copy:
 		q.store(q.p.Rank, q.now())

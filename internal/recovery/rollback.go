@@ -9,8 +9,9 @@ import (
 // rollback is the way back to the last complete backup.
 type rollback struct {
 	phase  backPhase
-	number uint64
-	begun  bool // some have left their old life
+	since  int    // the rank whose loss began it
+	number uint64 // of the safe point, once it is known
+	begun  bool   // some have left their old life
 }
 
 // backPhase is how far a rollback is.
@@ -37,6 +38,9 @@ func (h *Head) failure(alive bool) {
 			s.to(ReplaceFailure)
 		}
 	}
+	if h.back.phase == none {
+		h.back.since = h.Failed()[0]
+	}
 	h.back.phase = replacing
 	h.cut, h.attempt = cut{}, nil
 }
@@ -46,34 +50,8 @@ func (h *Head) recover() {
 	if h.back.phase == none {
 		return
 	}
-	for _, rank := range h.Failed() {
-		if h.complete != nil && h.coming(rank) {
-			continue
-		}
-		why := ""
-		switch {
-		case h.complete == nil && h.back.begun:
-			why = "the last process that held the backup died while the job went back to it"
-		case h.complete == nil && !h.config.Backup.on():
-			why = "no backup was asked for"
-		case h.complete == nil && len(h.config.Degrees) == 1:
-			why = "a job of one rank has nobody else to hold its backup"
-		case h.complete == nil && h.void >= 0:
-			why = fmt.Sprintf("all processes that held the last backup of rank %d are dead", h.void)
-		case h.complete == nil && h.heir:
-			why = "who held backups was known to the head that was lost, and none was complete since"
-		case h.complete == nil:
-			why = "no backup was complete yet"
-		case !h.usable():
-			why = "no process is left to take its place"
-		default:
-			why = "its replacements died too, or it ended by itself"
-		}
-		h.lose(rank, why)
-		return
-	}
-	if h.complete == nil { // those that have left their old life cannot go on
-		h.lose(h.void, "the last process that held its backup died while the job went back to it")
+	if l := h.loss(); l != nil {
+		h.lose(l)
 		return
 	}
 	switch h.back.phase {
@@ -119,7 +97,7 @@ func (h *Head) restore() {
 	h.abandon("the job goes back to a backup")
 	h.generation++
 	h.births++
-	h.back = rollback{phase: restoring, number: h.complete.number, begun: true}
+	h.back = rollback{phase: restoring, since: h.back.since, number: h.complete.number, begun: true}
 	o := job.Order{Kind: job.OrderRollback, Number: h.complete.number}
 	for s := range h.each(live) {
 		switch s.state {

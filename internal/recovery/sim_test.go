@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +28,9 @@ func schedule(seed uint64) *cluster {
 	}
 	c := newCluster(seed, degrees, config, 3+uint64(rng.IntN(25)))
 	c.crashes = rng.IntN(7)
+	if rng.IntN(4) == 0 {
+		c.refusals = rng.IntN(5)
+	}
 	return c
 }
 
@@ -46,8 +48,7 @@ func TestSchedules(t *testing.T) {
 			seen[k] += v
 		}
 		if c.lost != "" {
-			_, why, _ := strings.Cut(c.lost, ": ")
-			seen["lost: "+why]++
+			seen["lost: "+c.lost]++
 		}
 	}
 	if n < 1000 {
@@ -56,10 +57,11 @@ func TestSchedules(t *testing.T) {
 	t.Log(seen)
 	for _, what := range []string{
 		"join", "transfer", "dismissed", "order renew", "order resume", "order cancel", "order complete",
-		"publish", "abandoned",
+		"publish", "abandoned", "a rollback overtakes another one", "a state overtakes its order",
 		"death newcomer", "death rollback", "death drained", "death safe point", "death running",
 		"lost: no backup was complete yet", "lost: all processes that held the last backup of rank 0 are dead",
 		"lost: no backup was asked for", "lost: no process is left to take its place",
+		"lost: no process takes its place: no free slot", "lost: the last process that held the state of rank 0 is dead",
 	} {
 		require.Greater(t, seen[what], int(n)/1000, "too few of %q to mean anything", what)
 	}
@@ -72,6 +74,9 @@ func TestRulesAreNeeded(t *testing.T) {
 		"a process that was asked goes on past its next safe point": ignoreAsk,
 		"a copy does not say which backup is complete":              overtake,
 		"a cut does not drain":                                      noDrain,
+		"a state given for a newer rollback is thrown away":         throwAway,
+		"a step of an older rollback counts for the newer one":      anyOrder,
+		"a newcomer that has to go back takes another state":        takeLate,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(30_000) {

@@ -1,0 +1,111 @@
+package recovery
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Loss is why a job is given up: a rank has no live replica, and nothing
+// brings one back; or the job was going back to its last backup, and the state
+// of a rank in it is lost, whoever of that rank lives.
+type Loss struct {
+	Rank int
+	Why  string
+	// Back: the state of Rank in the backup is lost on the way back to it.
+	// Number is the safe point of that backup, and Since the rank whose loss
+	// sent the job back.
+	Back   bool
+	Number uint64
+	Since  int
+	By     job.Process // whose death took the last copy of that state
+}
+
+// Error says what is lost and why.
+func (l Loss) Error() string {
+	if l.Back {
+		return fmt.Sprintf("the job cannot go back to safe point %d, as it had to since rank %d was lost: %s", l.Number, l.Since, l.Why)
+	}
+	return fmt.Sprintf("rank %d could not be brought back: %s", l.Rank, l.Why)
+}
+
+// loss returns why the job has to be given up, nil if it has not.
+func (h *Head) loss() *Loss {
+	for _, rank := range h.Failed() {
+		if h.complete == nil && h.back.begun {
+			return h.backupLost()
+		}
+		if h.complete == nil {
+			return &Loss{Rank: rank, Why: h.noBackup()}
+		}
+		if !h.coming(rank) {
+			return &Loss{Rank: rank, Why: h.noReplacement(rank)}
+		}
+	}
+	if h.complete == nil { // those that have left their old life cannot go on
+		return h.backupLost()
+	}
+	return nil
+}
+
+func (h *Head) backupLost() *Loss {
+	return &Loss{Rank: h.void, Back: true, Number: h.back.number, Since: h.back.since, By: h.voidBy,
+		Why: fmt.Sprintf("the last process that held the state of rank %d is dead", h.void)}
+}
+
+// noBackup says why there is no backup to go back to.
+func (h *Head) noBackup() string {
+	switch {
+	case !h.config.Backup.on():
+		return "no backup was asked for"
+	case len(h.config.Degrees) == 1:
+		return "a job of one rank has nobody else to hold its backup"
+	case h.void >= 0:
+		return fmt.Sprintf("all processes that held the last backup of rank %d are dead", h.void)
+	case h.heir:
+		return "who held backups was known to the head that was lost, and none was complete since"
+	}
+	return "no backup was complete yet"
+}
+
+// noReplacement says why no process takes the place of a lost rank.
+func (h *Head) noReplacement(rank int) string {
+	refused, itself := "", true
+	for _, s := range h.seats {
+		if s.process.Rank == rank {
+			itself = itself && s.itself
+			if refused == "" {
+				refused = s.refused
+			}
+		}
+	}
+	switch {
+	case refused != "":
+		return "no process takes its place: " + refused
+	case itself:
+		return "its program ended by itself, as it would again"
+	case !h.usable():
+		return "no process is left to take its place"
+	}
+	return "its replacements died too"
+}
+
+// Returns reports whether the job could go on if process p, the last one of its
+// rank, died now: from a backup that does not need it.
+func (h *Head) Returns(p job.Process) bool {
+	if h.over || h.complete == nil || !h.usable() {
+		return false
+	}
+	for rank := range h.complete.copies {
+		left := 0
+		for _, k := range h.complete.stored(rank) {
+			if k.process != p {
+				left++
+			}
+		}
+		if left == 0 {
+			return false
+		}
+	}
+	return true
+}
