@@ -304,7 +304,7 @@ func (c *comeback) settleOn(m, old *member) error {
 	switch {
 	case !c.config.Replace:
 		return errors.New("no spare process is left")
-	case !c.lost[old.agent] && old.cause().cause != job.CauseLink:
+	case !c.lost[old.agent] && (old.dying == nil || old.dying.cause != job.CauseLink):
 		return nil
 	}
 	used, together := make(map[agent]int), make(map[agent]bool)
