@@ -65,6 +65,7 @@ func enter(run func(*Process) error) int {
 		select {} // until the signal is delivered
 	})
 	e.silence = silenceOutput
+	e.explainOnQuit(session.LastWords)
 	arrays, err := session.Arena()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "intra:", err)

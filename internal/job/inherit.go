@@ -100,9 +100,14 @@ func inherited() (i Inheritance, ok bool, err error) {
 
 // reportCrashes has the Go runtime copy the text of a crash, in whatever
 // goroutine, to the launcher, which can then tell it from the program's output.
-func reportCrashes(f *os.File) error {
+// It returns a copy of the pipe.
+func reportCrashes(f *os.File) (*os.File, error) {
 	if err := debug.SetCrashOutput(f, debug.CrashOptions{}); err != nil {
-		return fmt.Errorf("hand over the pipe for crashes: %w", err)
+		return nil, fmt.Errorf("hand over the pipe for crashes: %w", err)
 	}
-	return nil
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("copy the pipe for crashes: %w", err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
 }

@@ -348,7 +348,7 @@ func (c *cluster) state() string {
 	s := c.head.String()
 	for _, q := range c.procs {
 		if !q.declared {
-			s += fmt.Sprintf("\n%v#%d dead %v waits %v in %v point %d done %v %v orders %v member %+v", q.p, q.birth, q.dead, q.waits, q.inPt, q.point, q.done, &q.ret, q.orders, q.m)
+			s += fmt.Sprintf("\n%v#%d dead %v waits %v in %v point %d done %v %v orders %v member %+v", q.p, q.birth, q.dead, q.waits, q.inPt, q.point, q.done, q.ret.Describe(), q.orders, q.m)
 		}
 	}
 	return s

@@ -140,10 +140,11 @@ func (r *Return[S]) Did(s ReturnStep[S]) []job.Reply {
 	return nil
 }
 
-// String says what the process waits for, for reports of jobs that do not end.
-func (r *Return[S]) String() string {
+// Describe says for people what the process does on its way back; it is empty
+// if it goes forward.
+func (r *Return[S]) Describe() string {
 	if r.order == nil {
-		return "goes forward"
+		return ""
 	}
 	doing := [...]string{"gives others their state", "waits for links to let go of its memory", "waits for its state", "is back", "waits for the others to be back"}[r.stage]
 	return fmt.Sprintf("goes back to safe point %d (rollback %d): %s", r.order.Number, r.order.Generation, doing)

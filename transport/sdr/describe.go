@@ -25,14 +25,14 @@ func (e *Engine) Describe() string {
 			}
 		}
 		for _, r := range ctx.any.all() {
-			fmt.Fprintf(&b, "context %x: receive from any rank with tag %d\n", ctx.id, r.tag)
+			fmt.Fprintf(&b, "context %x: receive from any rank with %s\n", ctx.id, r.wants())
 		}
 		for rank, s := range ctx.in {
 			if s == nil {
 				continue
 			}
 			for _, r := range s.posted.all() {
-				fmt.Fprintf(&b, "context %x: receive from rank %d with tag %d or number %d\n", ctx.id, rank, r.tag, r.number)
+				fmt.Fprintf(&b, "context %x: receive from rank %d with %s\n", ctx.id, rank, r.wants())
 			}
 			if s.unacked+len(s.live)+len(s.unexpected.all()) > 0 {
 				fmt.Fprintf(&b, "context %x: from rank %d received below %d, due %d, %d incomplete or ahead, %d unexpected, %d not acknowledged\n",
@@ -41,4 +41,15 @@ func (e *Engine) Describe() string {
 		}
 	}
 	return b.String()
+}
+
+// wants says which message a posted receive takes.
+func (r *Request) wants() string {
+	switch {
+	case r.ctx.exact:
+		return fmt.Sprintf("number %d of a collective", r.number)
+	case r.tag == Any:
+		return "any tag"
+	}
+	return fmt.Sprintf("tag %d", r.tag)
 }

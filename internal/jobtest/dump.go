@@ -1,0 +1,90 @@
+package jobtest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// quitTime bounds how long a process may take to say what it waits for.
+const quitTime = 5 * time.Second
+
+// dump has all processes of a job say what they wait for, which ends them. What
+// the first one says, intrarun itself, goes where all goes that it says.
+func dump(all []Process, first int) string {
+	for _, p := range all {
+		if !p.Rank {
+			p.signal(syscall.SIGSTOP)
+		}
+	}
+	words := make([]string, len(all))
+	var asked sync.WaitGroup
+	for i, p := range all {
+		if p.Rank {
+			asked.Go(func() { words[i] = p.quit() })
+		}
+	}
+	asked.Wait()
+	for i, p := range all {
+		switch {
+		case p.PID == first:
+			words[i] = "(see what intrarun said)\n"
+			p.signal(syscall.SIGQUIT)
+			p.signal(syscall.SIGCONT)
+		case !p.Rank && p.Name != watchdog:
+			asked.Go(func() { words[i] = p.quit() })
+		}
+	}
+	for end := time.Now().Add(quitTime); alive(first) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	asked.Wait()
+	var waits, stacks strings.Builder
+	for i, p := range all {
+		fmt.Fprintf(&stacks, "\n=== %v\n%s", p, words[i])
+		fmt.Fprintf(&waits, "%v\n", p)
+		head, _, _ := strings.Cut(words[i], "\n\n")
+		for line := range strings.Lines(head) {
+			if p.Rank {
+				fmt.Fprintf(&waits, "    %s", line)
+			}
+		}
+		waits.WriteByte('\n')
+	}
+	return "WHO WAITS FOR WHOM\n" + waits.String() + "\nSTACKS" + stacks.String()
+}
+
+// quit has a process write its stacks, and returns what it has written to its
+// standard error if that is a pipe. Whoever else reads from the pipe is stopped.
+func (p Process) quit() string {
+	name := fmt.Sprintf("/proc/%d/fd/2", p.PID)
+	var pipe *os.File
+	if target, err := os.Readlink(name); err == nil && strings.HasPrefix(target, "pipe:") {
+		if pipe, err = os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
+			defer pipe.Close()
+		}
+	}
+	p.signal(syscall.SIGQUIT)
+	p.signal(syscall.SIGCONT)
+	if pipe == nil {
+		return ""
+	}
+	until := time.Now().Add(quitTime)
+	_ = pipe.SetReadDeadline(until) // a pipe has one
+	var text bytes.Buffer
+	if _, err := io.Copy(&text, pipe); err != nil {
+		fmt.Fprintf(&text, "\n(%v after %v)\n", err, quitTime)
+	}
+	return text.String()
+}
+
+// alive reports whether a process has not ended.
+func alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // that of a zombie is empty
+	return err == nil && len(b) > 0
+}

@@ -1,0 +1,78 @@
+package section
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Describe says for people what the open section lacks, and of whom; it is empty
+// if none is open.
+func (m *Machine) Describe() string {
+	if !m.open {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "section %d", m.number)
+	if m.left == 0 {
+		b.WriteString(" has all its tasks")
+		return b.String()
+	}
+	fmt.Fprintf(&b, " lacks %d of %d tasks (%v):", m.left, m.shape.Tasks, m.shape.Policy)
+	for i := range m.tasks[:m.shape.Tasks] {
+		switch t := &m.tasks[i]; {
+		case t.state == running:
+			fmt.Fprintf(&b, " %d runs here,", i)
+		case t.state == todo && t.reserved >= 0:
+			fmt.Fprintf(&b, " %d is being received from replica %d,", i, t.reserved)
+		case t.state == todo:
+			fmt.Fprintf(&b, " %d waits for its update%s,", i, m.claimants(i))
+		}
+	}
+	for p := range m.peers {
+		if p != m.me {
+			fmt.Fprintf(&b, " replica %d %s,", p, m.peers[p].describe())
+		}
+	}
+	return strings.TrimSuffix(b.String(), ",")
+}
+
+func (m *Machine) claimants(t int) string {
+	for p, c := range m.tasks[t].claims {
+		if c.since > 0 && !m.gone(p) {
+			return fmt.Sprintf(" from replica %d", p)
+		}
+	}
+	return ""
+}
+
+func (p *peer) describe() string {
+	switch {
+	case p.dead:
+		return "is dead"
+	case p.finished:
+		return fmt.Sprintf("has returned after %d sections", p.sections)
+	case !p.heard:
+		return "was not heard of"
+	}
+	return fmt.Sprintf("has come to section %d", p.ahead)
+}
+
+// Describe says for people of whom the open call lacks word; it is empty if none
+// is open.
+func (o *Once) Describe() string {
+	if !o.open {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "call %d of Once, which replica %d runs, waits for", o.number, o.runner())
+	for p := range o.peers {
+		switch q := &o.peers[p]; {
+		case q.dead || q.holds:
+		case p == o.me:
+			b.WriteString(" the result,")
+		default:
+			fmt.Fprintf(&b, " replica %d to have the result,", p)
+		}
+	}
+	return strings.TrimSuffix(b.String(), ",")
+}
