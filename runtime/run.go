@@ -136,7 +136,7 @@ func (l *local) dead(s *seat, cause job.Cause, why error) {
 	if l.recovery != nil && l.loss == nil {
 		itself := cause == job.CauseExit || cause == job.CausePanic
 		saved := l.apply(l.recovery.Died(p, s.setup.Incarnation, itself, l.now()))
-		alive = saved || l.loss != nil && !l.loss.Back && l.through[l.loss.Rank]
+		alive = saved // a newcomer without its state saves nobody
 	}
 	switch {
 	case alive:

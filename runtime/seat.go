@@ -204,6 +204,9 @@ func (s *seat) Drained() error {
 	defer s.job.mu.Unlock()
 	if s.finished && !s.dead && !s.doomed {
 		s.job.through[s.setup.Self.Rank] = true
+		if s.job.recovery != nil {
+			s.job.apply(s.job.recovery.Through(s.setup.Self, s.setup.Incarnation, s.job.now()))
+		}
 	}
 	return nil
 }

@@ -154,8 +154,13 @@ func (h *head) handle(m *member, msg *job.Message) {
 			h.releaseIfComplete()
 		})
 	case job.KindDrained:
+		life, _ := h.recovery.life(m)
 		h.decide(arbiter.Entry{Kind: arbiter.Note, Key: drainedNote(m.process), Value: []byte("drained")}, func() {
+			if now, _ := h.recovery.life(m); now != life {
+				return
+			}
 			h.ledger.drained(m.process)
+			h.recovery.through(m)
 		})
 	case job.KindFail:
 		m.stats = *msg.Stats

@@ -79,10 +79,8 @@ func (l *ledger) die(p job.Process, incarnation uint32, cause job.Cause, detail 
 	return v
 }
 
-// beyond decides a job in which nothing is brought back any more: by that
-// loss, or else by every later one of a rank that the others cannot do without.
+// beyond decides a job that cannot be brought back from a loss.
 func (l *ledger) beyond(loss *recovery.Loss, at time.Duration) {
-	l.returns = false
 	if l.decided {
 		return
 	}
@@ -91,14 +89,8 @@ func (l *ledger) beyond(loss *recovery.Loss, at time.Duration) {
 		l.decide(exitBy(v), fmt.Sprintf("%v: %v, at %.3f s (%s: %s)", loss, v.Process, at.Seconds(), v.Cause, firstLine(v.Detail)))
 		return
 	}
-	for rank := range l.degrees {
-		if v, died := l.last[rank]; died && l.alive(rank) == 0 && !l.through[rank] && !l.decided {
-			l.lose(v, at)
-			if rank == loss.Rank {
-				l.text += "; " + loss.Error()
-			}
-		}
-	}
+	l.lose(l.last[loss.Rank], at)
+	l.text += "; " + loss.Error()
 }
 
 // of returns the last verdict on a process.

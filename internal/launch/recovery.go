@@ -113,6 +113,13 @@ func (c *comeback) finished(m *member) {
 	}
 }
 
+// through: nobody lacks anything that a process has sent which has finished.
+func (c *comeback) through(m *member) {
+	if c != nil {
+		c.tell(func() []recovery.Action { return c.decides.Through(m.process, m.birth, c.elapsed()) })
+	}
+}
+
 // arrived: a newcomer can get its links.
 func (c *comeback) arrived(m *member) {
 	if m.waits && m.ready() && !m.gone && m.ending == nil {
@@ -380,7 +387,7 @@ func (c *comeback) dismiss(p job.Process) {
 	c.after(lastWords, func() { c.kill(m) })
 }
 
-// lose ends the job, unless it can end well without the rank.
+// lose ends the job.
 func (c *comeback) lose(loss *recovery.Loss) {
 	for p, s := range c.ledger.standing {
 		if s == coming {

@@ -222,12 +222,20 @@ func (s *standIn) revive(h *head) ([]recovery.Action, error) {
 	if err != nil || !h.config.recovers() || s.state.Notes[replacedNote] != nil {
 		return nil, err
 	}
-	var dead []recovery.Death
+	var fate recovery.Fate
 	for _, v := range s.state.Verdicts {
-		dead = append(dead, recovery.Death{Process: v.Process, Itself: v.Cause == job.CauseExit || v.Cause == job.CausePanic})
+		fate.Dead = append(fate.Dead, recovery.Death{Process: v.Process, Itself: v.Cause == job.CauseExit || v.Cause == job.CausePanic})
+	}
+	for _, p := range job.Processes(h.config.Degrees) {
+		if s.state.Through[p.Rank] {
+			fate.Finished = append(fate.Finished, p)
+		}
+		if s.state.Notes[drainedNote(p)] != nil {
+			fate.Through = append(fate.Through, p)
+		}
 	}
 	var acts []recovery.Action
-	h.recovery, acts = h.resumeComeback(past, dead, len(s.state.Through) > 0)
+	h.recovery, acts = h.resumeComeback(past, fate)
 	h.recovery.asked = s.term << 32 // not to be taken for what a head before has asked
 	return acts, nil
 }
@@ -285,12 +293,14 @@ func (s *standIn) begin(h *head, w *hosts, failed error) {
 			h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: &v})
 		}
 	}
+	if s.state.Released {
+		h.phase = released
+	}
 	h.recovery.perform(acts) // whatever has become of the job, a set may lack only its index
 	switch {
 	case h.ledger.decided:
 		h.settle()
 	case s.state.Released:
-		h.phase = released
 		h.release()
 	case h.phase == working:
 		h.armKills()

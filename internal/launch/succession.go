@@ -14,10 +14,10 @@ import (
 
 // resumeComeback goes on with the decisions of a head before, and returns what
 // is to be done at once.
-func (h *head) resumeComeback(p recovery.Past, dead []recovery.Death, rest bool) (*comeback, []recovery.Action) {
+func (h *head) resumeComeback(p recovery.Past, f recovery.Fate) (*comeback, []recovery.Action) {
 	c := h.comeback()
 	var acts []recovery.Action
-	c.decides, acts = recovery.Resume(c.plan(), p, dead, rest, h.elapsed())
+	c.decides, acts = recovery.Resume(c.plan(), p, f, h.elapsed())
 	return c, acts
 }
 
@@ -31,6 +31,9 @@ func (c *comeback) tell(event func() []recovery.Action) {
 
 // perform does what was decided, all of it before the next event.
 func (c *comeback) perform(acts []recovery.Action) {
+	if c == nil {
+		return
+	}
 	was := c.acting
 	c.acting = true
 	c.apply(acts)

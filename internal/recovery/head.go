@@ -42,6 +42,9 @@ type Head struct {
 	processes  time.Duration // process-seconds until seen
 	seen       time.Duration
 	rest       bool // a rank has finished: no cut until a rollback
+	// through are the ranks that have finished and whose messages all have
+	// been received: the others can do without them, unless the job goes back.
+	through map[int]bool
 	over       bool
 	heir       bool // another head was lost
 
@@ -128,7 +131,7 @@ type Action struct {
 
 // NewHead returns the decisions for a job whose processes all start together.
 func NewHead(c Config) *Head {
-	h := &Head{config: c, of: make(map[job.Process]*seat), births: 1, spares: c.Spares, void: -1}
+	h := &Head{config: c, of: make(map[job.Process]*seat), through: make(map[int]bool), births: 1, spares: c.Spares, void: -1}
 	if h.config.Host == nil {
 		h.config.Host = func(job.Process) string { return "" }
 	}
@@ -172,16 +175,18 @@ func (h *Head) State(p job.Process) State {
 	return Abort
 }
 
-// Failed returns the ranks that have no live process.
+// Failed returns the ranks that have no live process, and are needed.
 func (h *Head) Failed() []int {
 	var ranks []int
 	for rank := range h.config.Degrees {
-		if h.alive(rank) == 0 {
+		if h.failed(rank) {
 			ranks = append(ranks, rank)
 		}
 	}
 	return ranks
 }
+
+func (h *Head) failed(rank int) bool { return h.alive(rank) == 0 && !h.through[rank] }
 
 func (s *seat) alive() bool { return s.standing >= live }
 
@@ -267,7 +272,7 @@ func (h *Head) SpareReady(now time.Duration) []Action {
 // SpareGone says that a process without a rank has died.
 func (h *Head) SpareGone(now time.Duration) []Action {
 	h.begin(now)
-	h.spares--
+	h.spares = max(0, h.spares-1) // one that had died may have been asked for, and refused
 	return h.advance()
 }
 
@@ -320,6 +325,16 @@ func (h *Head) Finished(p job.Process, birth uint32, now time.Duration) []Action
 	s.to(Finish)
 	if !h.rest {
 		h.cease()
+	}
+	return h.advance()
+}
+
+// Through says that nobody lacks anything that a process has sent, in which the
+// program has returned.
+func (h *Head) Through(p job.Process, birth uint32, now time.Duration) []Action {
+	h.begin(now)
+	if s := h.of[p]; s.standing == finished && s.birth == birth && h.back.phase == none {
+		h.through[p.Rank] = true
 	}
 	return h.advance()
 }
@@ -423,8 +438,7 @@ func (h *Head) refill() {
 		if s.standing != empty || s.itself || s.attempts >= attempts || !h.usable() {
 			continue
 		}
-		lost := h.alive(s.process.Rank) == 0
-		if lost {
+		if h.failed(s.process.Rank) {
 			if h.complete == nil || h.coming(s.process.Rank) {
 				continue
 			}

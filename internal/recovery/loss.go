@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -31,7 +32,11 @@ func (l Loss) Error() string {
 
 // loss returns why the job has to be given up, nil if it has not.
 func (h *Head) loss() *Loss {
-	for _, rank := range h.Failed() {
+	failed := h.Failed()
+	if i := slices.Index(failed, h.back.since); i > 0 { // what sent the job back counts first
+		failed[0], failed[i] = failed[i], failed[0]
+	}
+	for _, rank := range failed {
 		if h.complete == nil && h.back.begun {
 			return h.backupLost()
 		}

@@ -30,6 +30,13 @@ type Death struct {
 	Itself  bool // it ended without being killed, so another one in its place would do the same
 }
 
+// Fate is what has become of the processes of a job whose head was lost.
+type Fate struct {
+	Dead     []Death       // in the order of the verdicts
+	Finished []job.Process // in which the program has returned
+	Through  []job.Process // of these, the ones of whose messages nobody lacks any
+}
+
 // past is that of this head.
 func (h *Head) past(cut uint64) *Past {
 	p := &Past{Cut: cut, Backup: h.backupAt, Files: h.filesAt, Number: h.set, Set: h.saving.set, At: h.saving.cut}
@@ -40,12 +47,11 @@ func (h *Head) past(cut uint64) *Past {
 }
 
 // Resume returns the decisions for a job whose head was lost, and what is to be
-// done at once. p is what was kept last, its zero value if nothing was; rest: the
-// program has returned in some process. What processes have told the lost head
+// done at once. p is what was kept last, its zero value if nothing was. What processes have told the lost head
 // they say again after this; what they hear again they have to ignore. Whether a
 // process has written its file that has died since is not known, so that set is
 // given up; nor is who holds backups, so the job goes back to none of them.
-func Resume(c Config, p Past, dead []Death, rest bool, now time.Duration) (*Head, []Action) {
+func Resume(c Config, p Past, f Fate, now time.Duration) (*Head, []Action) {
 	h := NewHead(c)
 	h.heir = true
 	h.begin(now)
@@ -68,7 +74,7 @@ func Resume(c Config, p Past, dead []Death, rest bool, now time.Duration) (*Head
 			h.acts = append(h.acts, h.saving.publish())
 		}
 	}
-	for _, d := range dead {
+	for _, d := range f.Dead {
 		for _, w := range h.saving.writers {
 			if w.process == d.Process {
 				h.abandon(fmt.Sprintf("%v has died, and whether its file was written is lost with the head", d.Process))
@@ -77,7 +83,10 @@ func Resume(c Config, p Past, dead []Death, rest bool, now time.Duration) (*Head
 		}
 	}
 	acts := h.acts
-	for _, d := range dead {
+	for _, t := range f.Through {
+		h.through[t.Rank] = true
+	}
+	for _, d := range f.Dead {
 		acts = append(acts, h.Died(d.Process, h.of[d.Process].birth, d.Itself, now)...)
 	}
 	h.begin(now)
@@ -91,7 +100,7 @@ func Resume(c Config, p Past, dead []Death, rest bool, now time.Duration) (*Head
 		}
 		h.tell(live, o)
 	}
-	if rest { // after that, since some may still have to leave the cut
+	if len(f.Finished) > 0 { // after that, since some may still have to leave the cut
 		h.cease()
 	}
 	return h, append(acts, h.acts...)

@@ -74,7 +74,7 @@ func (q *proc) heard() {
 		}
 		c.apply(c.head.Reply(q.p, q.birth, w, c.now))
 	case finishedWord:
-		c.rest = true
+		c.ends = append(c.ends, q.p)
 		c.apply(c.head.Finished(q.p, q.birth, c.now))
 	}
 }

@@ -40,6 +40,9 @@ func (h *Head) failure(alive bool) {
 	}
 	if h.back.phase == none {
 		h.back.since = h.Failed()[0]
+		if h.complete != nil { // all ranks go back, and everybody is needed again
+			clear(h.through)
+		}
 	}
 	h.back.phase = replacing
 	h.cut, h.attempt = cut{}, nil

@@ -20,7 +20,7 @@ type heirs struct {
 	past    Past
 	whole   map[uint64][]checkpoint.File
 	ended   map[uint64]string // sets
-	rest    bool              // the program has returned somewhere
+	ends    []job.Process     // in which the program has returned
 }
 
 type decision struct{ kept, then func() }
@@ -69,10 +69,10 @@ func (c *cluster) succeed() {
 	}
 	c.keeping, c.publishing, c.complete = nil, nil, 0
 	c.waits = false
-	var dead []Death
+	fate := Fate{Finished: c.ends}
 	for _, q := range c.procs {
 		if q.declared {
-			dead = append(dead, Death{Process: q.p})
+			fate.Dead = append(fate.Dead, Death{Process: q.p})
 			continue
 		}
 		q.orders = q.orders[:c.rng.IntN(len(q.orders)+1)] // the others were on their way
@@ -98,7 +98,7 @@ func (c *cluster) succeed() {
 		return
 	}
 	var acts []Action
-	c.head, acts = Resume(c.head.config, past, dead, c.rest, c.now)
+	c.head, acts = Resume(c.head.config, past, fate, c.now)
 	for _, q := range c.procs {
 		for _, o := range c.procs {
 			if o.declared && !q.declared {
@@ -163,7 +163,7 @@ func TestHeadsAreLost(t *testing.T) {
 func TestResume(t *testing.T) {
 	p := Past{Cut: 4, Files: 6, Number: 3, Set: 2, At: 4, Savers: []int{1, 0}}
 	c := Config{Degrees: []int{2, 1}, Files: Files{Every: 2, First: 1}}
-	h, acts := Resume(c, p, []Death{{Process: job.Process{Rank: 0, Replica: 0}}}, true, 0)
+	h, acts := Resume(c, p, Fate{Dead: []Death{{Process: job.Process{Rank: 0, Replica: 0}}}, Finished: []job.Process{{Rank: 0, Replica: 1}}}, 0)
 	require.True(t, h.rest)
 	var told []string
 	for _, a := range acts {
@@ -183,7 +183,7 @@ func TestResume(t *testing.T) {
 // its rank has come to a safe point, and not who ended by itself.
 func TestSuccessorReplaces(t *testing.T) {
 	p, q := job.Process{Rank: 0}, job.Process{Rank: 0, Replica: 1}
-	h, acts := Resume(Config{Degrees: []int{3}, Start: true}, Past{}, []Death{{Process: p}, {Process: q, Itself: true}}, false, 0)
+	h, acts := Resume(Config{Degrees: []int{3}, Start: true}, Past{}, Fate{Dead: []Death{{Process: p}, {Process: q, Itself: true}}}, 0)
 	require.Empty(t, acts)
 	acts = h.Reply(job.Process{Rank: 0, Replica: 2}, 1, job.Reply{Kind: job.ReplyFirst}, 0)
 	require.Equal(t, []Action{{Kind: Start, To: p, Birth: 2}}, acts)
