@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,9 +18,15 @@ const quitTime = 5 * time.Second
 // dump has all processes of a job say what they wait for, which ends them. What
 // the first one says, intrarun itself, goes where all goes that it says.
 func dump(all []Process, first int) string {
+	// What reads from the ranks would take their words along into its own end.
 	for _, p := range all {
 		if !p.Rank {
 			p.signal(syscall.SIGSTOP)
+		}
+	}
+	for end := time.Now().Add(quitTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if !slices.ContainsFunc(all, func(p Process) bool { return !p.Rank && p.runs() }) {
+			break
 		}
 	}
 	words := make([]string, len(all))

@@ -69,5 +69,17 @@ func describe(pid int, environ map[string]string) Process {
 
 func (p Process) String() string { return fmt.Sprintf("%s (%d)", p.Name, p.PID) }
 
+// runs reports whether a thread of a process has not stopped.
+func (p Process) runs() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.PID))
+	for _, thread := range threads {
+		b, err := os.ReadFile(thread) // it may have ended
+		if i := bytes.LastIndexByte(b, ')'); err == nil && !bytes.HasPrefix(b[i+1:], []byte(" T")) {
+			return true
+		}
+	}
+	return false
+}
+
 // signal signals a process that may have ended.
 func (p Process) signal(s syscall.Signal) { _ = syscall.Kill(p.PID, s) }
