@@ -96,9 +96,11 @@ func (r *Request) Cancel() {
 	}
 }
 
-// complete reports whether Wait would return at once.
+// complete reports whether the operation may be reported as complete. A
+// replica that is behind may have got messages that without replicas cannot
+// be there yet; those are left to Wait.
 func (r *Request) complete() bool {
-	return !r.active || r.err != nil || r.call == nil || r.call.Done() || r.c.engine.Failure() != nil
+	return !r.active || r.err != nil || r.call == nil || r.c.engine.Visible(r.call) || r.c.engine.Failure() != nil
 }
 
 // hold and release count r among what is open at a safe point.

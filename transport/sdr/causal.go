@@ -71,7 +71,13 @@ func (c *Core) Operate(ctx *Context) {
 	if !c.replicated || ctx.line == nil {
 		return
 	}
+	if len(c.ahead) > 0 {
+		c.mature()
+	}
 	ctx.line.counts[c.rank]++
+	if c.hidden {
+		c.hidden, c.news = false, true
+	}
 	if c.unripe == 0 {
 		return
 	}
@@ -97,8 +103,18 @@ func (c *Core) ripen(ctx *Context) {
 	}
 }
 
-// past encodes the causal past of a message that is posted now.
-func (c *Core) past() []byte {
+// pastOf encodes the causal past of a message that req posts now.
+func (c *Core) pastOf(ctx *Context, req *Request) []byte {
+	if s := req.script; s != nil {
+		return append(c.buffers.get(len(s.past))[:0], s.past...)
+	}
+	return c.past(ctx.line)
+}
+
+// past encodes the causal past of the operation that a line has begun last. What
+// was seen before its time belongs to it if that depends on earlier ones of
+// the line only.
+func (c *Core) past(of *line) []byte {
 	if !c.replicated {
 		return nil
 	}
@@ -109,7 +125,21 @@ func (c *Core) past() []byte {
 			b = binary.LittleEndian.AppendUint64(b, n)
 		}
 	}
+	for _, past := range c.ahead {
+		if of != nil && c.needs(past, of) < of.counts[c.rank] {
+			b = c.merge(b, past)
+		}
+	}
 	return b
+}
+
+// needs returns how many operations of this rank in a line a past contains.
+func (c *Core) needs(past []byte, of *line) uint64 {
+	counts := findCounts(past, c.lineSize(), of.id)
+	if counts == nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(counts[8*c.rank:])
 }
 
 func (c *Core) lineSize() int { return 8 + 8*len(c.ranks) }
@@ -130,7 +160,8 @@ func (c *Core) ripe(past []byte) bool {
 	return true
 }
 
-// absorb adds the past of a message that was received to that of this process.
+// absorb adds the past of a message that the program has seen to that of this
+// process.
 func (c *Core) absorb(past []byte) {
 	for size := c.lineSize(); len(past) >= size; past = past[size:] {
 		l := c.findLine(binary.LittleEndian.Uint64(past))

@@ -78,6 +78,9 @@ type Core struct {
 	lines         []*line          // in order of creation
 	lineOf        map[uint64]*line // nil value: closed
 	unripe        int              // unmatched messages that a receive from any source had to leave
+	ahead         [][]byte         // pasts of messages that were seen before their time
+	hidden        bool             // a probe or a test had to leave out a message
+	age           uint64           // how often operations were counted anew
 	clock         uint64           // numbers receives and arrivals
 	unfinished    int              // messages kept
 	draining      bool

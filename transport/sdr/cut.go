@@ -128,6 +128,7 @@ func (c *Core) BeginCut(number uint64) error {
 			c.reuseMessage(m)
 			continue
 		}
+		m.past = c.past(nil)
 		c.dispatch(m)
 	}
 	for _, ctx := range c.order {
@@ -354,6 +355,8 @@ func (c *Core) resetLines() {
 		return l.users == 0
 	})
 	clear(c.lineOf)
+	c.age++
+	c.ahead = nil
 	for _, l := range c.lines {
 		c.lineOf[l.id] = l
 	}

@@ -166,7 +166,7 @@ func TestQuickerThanTheCut(t *testing.T) {
 		n.send(a, "q", 0, 0)
 	}
 	n.deliverAll()
-	n.recv(b, 1, 0)
+	n.see(b, n.recv(b, 1, 0))
 	n.send(b, "old", 1, 0)
 	n.begin(1, a0, a1, b)
 	n.deliverAll()
@@ -176,7 +176,7 @@ func TestQuickerThanTheCut(t *testing.T) {
 	n.end(nil, a0, b)
 	n.send(a0, "question", 0, 0)
 	n.deliverAll()
-	n.recv(b, 1, 0)
+	n.see(b, n.recv(b, 1, 0))
 	n.send(b, "answer", 1, 0)
 	n.deliverAll()
 

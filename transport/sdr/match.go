@@ -6,6 +6,7 @@ package sdr
 // complete.
 func (c *Core) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
 	c.clock++
+	c.forget(req)
 	req.ctx, req.buf, req.source, req.tag, req.order, req.back = ctx, buf, src, tag, c.clock, false
 	c.postRecv(req)
 }
@@ -123,7 +124,7 @@ func (c *Core) bind(m *arrival, req *Request) {
 
 // fill completes a receive with a whole message.
 func (c *Core) fill(req *Request, s *inStream, number uint64, tag int, payload, past []byte) {
-	c.absorb(past)
+	c.keepPast(req, past)
 	n := len(payload)
 	var err error
 	if n > len(req.buf) {
@@ -142,15 +143,16 @@ func (c *Core) fill(req *Request, s *inStream, number uint64, tag int, payload, 
 
 // Probe looks for a message that a receive with this source and tag would
 // match, and leaves it where it is. What a probe has shown is what the next
-// such receive gets, whoever dies.
+// such receive gets, whoever dies. The program sees the message.
 func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
-	req := Request{ctx: ctx, source: src, tag: tag}
+	req := Request{ctx: ctx, source: src, tag: tag, probe: true}
 	s, i := c.unexpected(&req)
 	if i < 0 {
 		return Status{}, false
 	}
 	m := s.unexpected.all()[i]
 	s.shown = max(s.shown, m.number+1)
+	c.absorb(m.past)
 	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
 }
 
@@ -212,7 +214,8 @@ func (c *Core) first(s *inStream, req *Request) int {
 	}
 	for i, m := range s.unexpected.all() {
 		if req.accepts(m.number, m.tag) {
-			if req.source == Any && !c.ripe(m.past) {
+			if (req.source == Any || req.probe) && !c.ripe(m.past) {
+				c.hidden = c.hidden || req.probe
 				return -1 // nor what comes after it
 			}
 			return i

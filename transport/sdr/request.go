@@ -42,6 +42,12 @@ type Request struct {
 	order  uint64 // place in posting order
 	back   bool   // it was bound to a message that was lost
 	bound  *arrival
+
+	// What the program sees of a message, see Core.See.
+	past    []byte // of the message, until the program has seen it
+	age     uint64 // Core.age of past
+	awaited bool   // the program does nothing else until it is complete
+	probe   bool   // it only looks
 }
 
 // Done reports whether the request is complete.

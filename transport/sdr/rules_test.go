@@ -6,33 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCausalOrder: rank 0 has one replica and serves both of rank 1, of which
-// 1.1 is behind. What rank 0 sends after 1.0 has answered it must not match a
-// receive from any source that 1.1 has posted before the answer.
-func TestCausalOrder(t *testing.T) {
-	n := newNet(t, Limits{}, 1, 2, 1)
-	ahead, behind := n.p(1, 0), n.p(1, 1)
-	n.send(n.p(2, 0), "from 2", 1, 0)
-	a := n.recv(ahead, Any, 0)
-	n.deliver(n.p(2, 0), ahead) // not to 1.1 yet
-	require.Equal(t, "2:from 2", a.text(t))
-	n.send(ahead, "answer", 0, 0)
-	n.recv(n.p(0, 0), 1, 0)
-	n.deliver(ahead, n.p(0, 0))
-	n.send(n.p(0, 0), "later", 1, 0)
-	b := n.recv(behind, Any, 0)
-	n.deliver(n.p(0, 0), behind)
-	require.False(t, b.Done(), "it depends on the answer")
-	_, ok := n.cores[behind].Probe(n.ctxs[behind], Any, Any)
-	require.False(t, ok)
-	n.deliver(n.p(2, 0), behind)
-	require.Equal(t, "2:from 2", b.text(t))
-	c := n.recv(behind, Any, 0)
-	require.False(t, c.Done())
-	n.send(behind, "answer", 0, 0)
-	require.Equal(t, "0:later", c.text(t), "the answer was begun")
-}
-
 // TestClosedContext: what comes for a context that was freed is acknowledged,
 // so that nobody waits for it, and not taken for a new one.
 func TestClosedContext(t *testing.T) {

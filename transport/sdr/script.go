@@ -10,7 +10,8 @@ type Script struct {
 	Step func() (more bool)
 
 	done    *Call
-	pending int // requests of the round under way, and one while Step posts it
+	past    []byte // what its messages depend on
+	pending int    // requests of the round under way, and one while Step posts it
 }
 
 // Call completes when the script has ended.
@@ -24,7 +25,7 @@ func (e *Engine) Start(ctx *Context, s *Script) {
 	}
 	s.done.Reset()
 	e.mu.Lock()
-	e.core.Operate(ctx)
+	e.core.BeginCollective(ctx, s)
 	s.pending = 1
 	e.unlock()
 	e.run(s)
@@ -43,7 +44,7 @@ func (e *Engine) run(s *Script) {
 		e.unlock()
 	}
 	e.mu.Lock()
-	e.core.complete(&s.done.Request, Status{}, nil)
+	e.core.EndCollective(s)
 	e.unlock()
 }
 

@@ -41,6 +41,7 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 	} else if small {
 		r.waiting++
 	}
+	m.past = c.pastOf(s.ctx, req)
 	c.dispatch(m)
 	c.updateWant(s.rank)
 }
@@ -60,7 +61,6 @@ func (s *outStream) lacking(live, number uint64) uint64 {
 // process serves.
 func (c *Core) dispatch(m *Message) {
 	s := m.stream
-	m.past = c.past()
 	s.keep(m)
 	c.ranks[s.rank].unfinished++
 	c.unfinished++

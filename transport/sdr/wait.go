@@ -29,6 +29,7 @@ func (e *Engine) NewCall() *Call {
 func (e *Engine) Borrow() *Call {
 	r := e.requests.Get().(*Call)
 	r.done.Store(false)
+	r.awaited = true
 	return r
 }
 
@@ -40,7 +41,22 @@ func (e *Engine) Return(r *Call) {
 	}
 }
 
-// Wait blocks until r is complete and returns what it came to.
+// Visible reports whether r is complete and may be shown to a program that
+// does not wait for it alone, see Core.Visible.
+func (e *Engine) Visible(r *Call) bool {
+	if !r.Done() {
+		return false
+	}
+	if r.past == nil {
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.core.Visible(&r.Request)
+}
+
+// Wait blocks until r is complete and returns what it came to, which the
+// program then sees.
 func (e *Engine) Wait(r *Call) (Status, error) {
 	if !r.Done() {
 		if err := e.waitUntil(e.cfg.Context, r.isDone); err != nil {
@@ -49,6 +65,11 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 		if !r.Done() {
 			return Status{}, e.failure()
 		}
+	}
+	if r.past != nil {
+		e.mu.Lock()
+		e.core.See(&r.Request)
+		e.mu.Unlock()
 	}
 	return r.Result()
 }
