@@ -39,7 +39,7 @@ func Run(c *comm.Comm, seed uint64, length int, others ...Step) (uint64, error) 
 }
 
 // messages are the steps that send messages.
-var messages = []Step{ring, scatterShot, fanIn, flood, isendSsend, eachWay, collectives, collectives, overlapped, halo}
+var messages = []Step{chain, chain, ring, scatterShot, fanIn, flood, isendSsend, eachWay, collectives, collectives, overlapped, halo}
 
 // split takes two steps in a new communicator.
 func split(w *World) error {

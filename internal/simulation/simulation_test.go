@@ -41,6 +41,10 @@ func newSchedule(seed uint64) schedule {
 	for range ranks {
 		s.job.Degrees = append(s.job.Degrees, []int{1, 2, 2, 2, 3, 4}[random.IntN(6)])
 	}
+	if random.IntN(2) == 0 { // one replica of every rank is far behind
+		s.job.Lag = make([]int, 4)
+		s.job.Lag[random.IntN(3)] = 1 << (2 + random.IntN(4))
+	}
 	for range random.IntN(5) {
 		rank := random.IntN(ranks)
 		k := sdrtest.Kill{Rank: rank, Replica: random.IntN(s.job.Degrees[rank]), Point: sdrtest.Point(random.IntN(len(counts)))}

@@ -18,6 +18,7 @@ type Context struct {
 	in     []*inStream
 	line   *line
 	any    queue[*Request] // receives from any source, in posting order
+	bound  int             // receives from any source that were bound to an offer and are not complete
 }
 
 // outStream is what this rank sends to one rank in one context. All replicas
@@ -43,7 +44,7 @@ type inStream struct {
 	before     uint64              // numbers below were sent before the cut that is being passed
 	shown      uint64              // numbers below were seen by a probe, or precede one that was
 	taken      uint64              // numbers below it, or some of them, were completed to a receive
-	newest     uint64              // place in posting order of the newest receive completed by one of them
+	newest     map[int]uint64      // per tag: place in posting order of the newest receive completed while others were bound
 	unacked    int                 // messages received since the last acknowledgement to all
 	unackedB   int                 // bytes of them
 }

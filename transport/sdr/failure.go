@@ -127,16 +127,18 @@ func (c *Core) lose(s *inStream, p int) {
 
 // passed reports whether a receive that has returned to its old place must
 // not take a message of this stream, because a receive posted after it has
-// taken an earlier one meanwhile.
+// taken an earlier one meanwhile that it would have accepted.
 func (s *inStream) passed(r *Request) bool {
 	if !r.back {
 		return false
 	}
-	if s.newest > r.order {
-		return true
+	for tag, order := range s.newest {
+		if order > r.order && (r.tag == Any || r.tag == tag) {
+			return true
+		}
 	}
 	for _, m := range s.live {
-		if m.req != nil && m.req.order > r.order {
+		if m.req != nil && m.req.order > r.order && r.accepts(m.number, m.tag) {
 			return true
 		}
 	}

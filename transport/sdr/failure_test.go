@@ -139,6 +139,27 @@ func TestNoOvertaking(t *testing.T) {
 		n.deliverAll()
 		require.Equal(t, "0:a large message", first.text(t))
 	})
+	t.Run("a later receive has an earlier message with another tag", func(t *testing.T) {
+		for _, bound := range []bool{false, true} {
+			n := newNet(t, Limits{Eager: 4}, 2, 1, 2)
+			from, p := n.p(0, 1), n.p(2, 1)
+			first, second := n.recv(p, Any, 7), n.recv(p, 0, 8)
+			text := "s"
+			if bound {
+				text = "large too"
+			}
+			n.send(from, text, 2, 8)
+			n.send(from, "a large message", 2, 7)
+			n.deliver(from, p)
+			n.deliver(from, p)
+			n.die(from)
+			n.send(n.p(0, 0), text, 2, 8)
+			n.send(n.p(0, 0), "a large message", 2, 7)
+			n.deliverAll()
+			require.Equal(t, "0:a large message", first.text(t))
+			require.Equal(t, "0:"+text, second.text(t))
+		}
+	})
 	t.Run("later one received", func(t *testing.T) {
 		n := lostOffer(t)
 		p := n.p(2, 1)

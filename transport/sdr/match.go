@@ -116,6 +116,9 @@ func (c *Core) bind(m *arrival, req *Request) {
 		c.release(m)
 	default:
 		m.req, req.bound = req, m
+		if req.source == Any && !req.back {
+			req.ctx.bound++
+		}
 		if m.offers != 0 && c.wants(m) {
 			c.ask(m)
 		}
@@ -133,11 +136,26 @@ func (c *Core) fill(req *Request, s *inStream, number uint64, tag int, payload, 
 	if n > 0 && &req.buf[0] != &payload[0] {
 		copy(req.buf[:n], payload)
 	}
-	s.taken, s.newest = max(s.taken, number+1), max(s.newest, req.order)
+	s.taken = max(s.taken, number+1)
+	s.ctx.unbind(req)
+	if s.ctx.bound > 0 {
+		if s.newest == nil {
+			s.newest = make(map[int]uint64)
+		}
+		s.newest[tag] = max(s.newest[tag], req.order)
+	}
 	req.bound, req.buf = nil, nil
 	c.complete(req, Status{Source: s.rank, Tag: tag, Size: n}, err)
 	if s.ctx.freed {
 		c.close(s.ctx)
+	}
+}
+
+// unbind says that a receive ends, whether or not it was bound to an offer.
+func (ctx *Context) unbind(req *Request) {
+	if req.source == Any && (req.bound != nil || req.back) {
+		ctx.bound--
+		req.back = false
 	}
 }
 
@@ -169,6 +187,7 @@ func (c *Core) Cancel(req *Request) bool {
 	for i, r := range q.all() {
 		if r == req {
 			q.remove(i)
+			req.ctx.unbind(req)
 			c.complete(req, Status{Source: Any, Tag: Any, Cancelled: true}, nil)
 			if req.ctx.freed {
 				c.close(req.ctx)

@@ -24,6 +24,9 @@ type Job struct {
 	Layer func(p *Process) Layer
 	// Recovery makes the job take cuts; nil: it takes none.
 	Recovery *Recovery
+	// Lag holds replicas back: those numbered k run Lag[k] times more rarely
+	// than they could, while messages reach them as ever. nil: none.
+	Lag []int
 	// Steps bounds the run; 0 means a million.
 	Steps int
 }
@@ -175,6 +178,7 @@ type run struct {
 	steps     int
 	now       time.Duration
 	choices   []func()
+	behind    []func() // what lagging processes could do now
 }
 
 // loop takes one of the possible steps after the other.
@@ -188,7 +192,7 @@ func (r *run) loop() error {
 				r.kill(r.process(k.Rank, k.Replica), AtStep)
 			}
 		}
-		r.choices = r.choices[:0]
+		r.choices, r.behind = r.choices[:0], r.behind[:0]
 		running, first := false, (*Process)(nil)
 		for _, p := range r.processes {
 			if !p.Killed && !p.finished {
@@ -196,7 +200,9 @@ func (r *run) loop() error {
 				if err := r.bounded(p); err != nil {
 					return err
 				}
-				if p.woken {
+				if p.woken && r.lags(p) {
+					r.behind = append(r.behind, p.steps[stepRun])
+				} else if p.woken {
 					r.choices = append(r.choices, p.steps[stepRun])
 				} else if p.deadline > 0 && (first == nil || p.deadline < first.deadline) {
 					first = p
@@ -220,6 +226,9 @@ func (r *run) loop() error {
 				r.choices = append(r.choices, l.step)
 			}
 		}
+		if len(r.choices) == 0 {
+			r.choices = append(r.choices, r.behind...)
+		}
 		if first != nil && (len(r.choices) == 0 || r.random.IntN(8) == 0) {
 			r.choices = append(r.choices, first.steps[stepExpire])
 		}
@@ -228,6 +237,12 @@ func (r *run) loop() error {
 		}
 		r.choices[r.random.IntN(len(r.choices))]()
 	}
+}
+
+// lags reports whether p, which could run, does not now.
+func (r *run) lags(p *Process) bool {
+	lag := r.job.Lag
+	return p.Replica < len(lag) && lag[p.Replica] > 1 && r.random.IntN(lag[p.Replica]) > 0
 }
 
 // process returns the last life of a process.

@@ -1,0 +1,206 @@
+package commtest
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/comm"
+)
+
+// The ways to take a message of a chain. A message that is taken from any
+// source is told from others by its tag only, so nothing but the order of
+// cause and effect says which visit it belongs to.
+const (
+	wildRecv   = iota // a receive from any source
+	wildIrecv         // the same, not blocking
+	wildProbe         // a probe of any source; the next message is sent before the receive
+	wildPosted        // a receive from any source begun before the chain
+	posted            // a receive from the rank before, begun before the chain
+	postedAny         // the same, reported by WaitAny among all that are left
+	postedSome        // or by WaitSome, which must not report another
+	postedTest        // or by Test, again and again
+	probed            // a probe of the rank before; the next message is sent before the receive
+	polled            // the same with Iprobe
+	ways
+)
+
+// visit is one rank's turn in a chain.
+type visit struct {
+	from, rank int
+	way        int
+	collective bool // begun here
+	req        *comm.Request
+	buf        []uint32
+}
+
+// chain passes a message from rank to rank along a random way, on which ranks
+// come more than once: all its messages depend on each other, and every rank
+// must take them in that order. Ranks also take part in a sum that each begins
+// somewhere on the way.
+func chain(w *World) error {
+	n, me := w.Comm.Size(), w.Comm.Rank()
+	if n < 2 {
+		return nil
+	}
+	size, tags := w.size(), w.Plan.IntN(1<<20)*16 // like no other chain's: nothing separates them
+	path := make([]visit, 2+w.Plan.IntN(12))
+	for i := range path {
+		path[i] = visit{rank: w.Plan.IntN(n), way: w.Plan.IntN(ways), collective: w.Plan.IntN(4) == 0}
+		if i > 0 && path[i].rank == path[i-1].rank {
+			path[i].rank = (path[i].rank + 1) % n
+		}
+		if i > 0 {
+			path[i].from = path[i-1].rank
+		}
+	}
+	c := &chainRun{World: w, tags: tags, size: size, path: path}
+	if w.Plan.IntN(2) == 0 {
+		c.sum = []uint64{uint64(me + 1)}
+	}
+	for i := 1; i < len(path); i++ {
+		if v := &path[i]; v.rank == me && v.way >= wildPosted && v.way <= postedTest {
+			v.buf = make([]uint32, size+2)
+			src := v.from
+			if v.way == wildPosted {
+				src = comm.AnySource
+			}
+			v.req = comm.Irecv(w.Comm, v.buf, src, tags+v.way)
+		}
+	}
+	for i := range path {
+		if path[i].rank != me {
+			continue
+		}
+		if err := c.visit(i); err != nil {
+			return fmt.Errorf("visit %d of %d, way %d: %w", i, len(path), path[i].way, err)
+		}
+	}
+	c.begin()
+	if err := comm.WaitAll(c.sends...); err != nil {
+		return err
+	}
+	if c.all != nil {
+		if _, err := c.all.Wait(); err != nil {
+			return err
+		}
+		w.Observe(c.sum)
+	}
+	return nil
+}
+
+// chainRun is a chain at one rank.
+type chainRun struct {
+	*World
+	tags, size int
+	path       []visit
+	sends      []*comm.Request
+	sum        []uint64 // nil: none
+	all        *comm.Request
+}
+
+// begin begins the sum, once.
+func (c *chainRun) begin() {
+	if c.sum != nil && c.all == nil {
+		c.all = comm.Iallreduce(c.Comm, nil, c.sum, comm.Sum)
+	}
+}
+
+// visit takes the message for visit i and sends the next.
+func (c *chainRun) visit(i int) error {
+	v := &c.path[i]
+	if v.collective {
+		c.begin()
+	}
+	if i == 0 {
+		c.next(i)
+		return nil
+	}
+	src, tag := v.from, c.tags+v.way
+	if v.way <= wildProbe {
+		src = comm.AnySource
+	}
+	if v.buf == nil {
+		v.buf = make([]uint32, c.size+2)
+	}
+	st, ahead, err := comm.Status{}, false, error(nil) // ahead: the next message is sent
+	switch v.way {
+	case wildRecv:
+		st, err = comm.Recv(c.Comm, v.buf, src, tag)
+	case wildIrecv:
+		r := comm.Irecv(c.Comm, v.buf, src, tag)
+		st, err = r.Wait()
+	case wildPosted, posted:
+		st, err = v.req.Wait()
+	case postedAny, postedSome:
+		st, err = c.await(i)
+	case postedTest:
+		for done := false; !done && err == nil; {
+			st, done, err = v.req.Test()
+		}
+	case wildProbe, probed, polled:
+		var seen comm.Status
+		if v.way == polled {
+			for ok := false; !ok && err == nil; {
+				seen, ok, err = c.Comm.Iprobe(src, tag)
+			}
+		} else {
+			seen, err = c.Comm.Probe(src, tag)
+		}
+		if err != nil {
+			return err
+		}
+		if seen.Source != v.from {
+			return fmt.Errorf("probe shows a message of rank %d, want rank %d", seen.Source, v.from)
+		}
+		c.next(i)
+		ahead = true
+		st, err = comm.Recv(c.Comm, v.buf, seen.Source, tag)
+	}
+	if err != nil {
+		return err
+	}
+	if st.Source != v.from {
+		return fmt.Errorf("got a message of rank %d, want rank %d", st.Source, v.from)
+	}
+	if err := check(v.buf, v.from, i); err != nil {
+		return err
+	}
+	if !ahead {
+		c.next(i)
+	}
+	return nil
+}
+
+// next sends the message that follows visit i.
+func (c *chainRun) next(i int) {
+	if i+1 < len(c.path) {
+		v := &c.path[i+1]
+		c.sends = append(c.sends, comm.Isend(c.Comm, payload(c.Comm.Rank(), i+1, c.size), v.rank, c.tags+v.way))
+	}
+}
+
+// await waits for any of the receives that were begun before the chain, of
+// which only that of visit i can be complete.
+func (c *chainRun) await(i int) (comm.Status, error) {
+	var reqs []*comm.Request
+	var visits []int
+	for k := len(c.path) - 1; k > 0; k-- { // the last first
+		if r := c.path[k].req; r != nil && k >= i {
+			reqs, visits = append(reqs, r), append(visits, k)
+		}
+	}
+	if c.path[i].way == postedSome {
+		got, err := comm.WaitSome(reqs...)
+		if err == nil && (len(got) != 1 || visits[got[0]] != i) {
+			err = fmt.Errorf("WaitSome reports %v of visits %v", got, visits)
+		}
+		if err != nil {
+			return comm.Status{}, err
+		}
+		return c.path[i].req.Wait()
+	}
+	k, st, err := comm.WaitAny(reqs...)
+	if err == nil && visits[k] != i {
+		err = fmt.Errorf("WaitAny reports visit %d", visits[k])
+	}
+	return st, err
+}
