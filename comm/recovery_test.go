@@ -250,6 +250,10 @@ func newTrial(seed uint64) trial {
 	for range ranks {
 		t.job.Degrees = append(t.job.Degrees, []int{1, 2, 2, 3, 4}[random.IntN(5)])
 	}
+	if random.IntN(3) == 0 { // one replica of every rank is far behind
+		t.job.Lag = make([]int, 4)
+		t.job.Lag[random.IntN(3)] = 1 << (2 + random.IntN(4))
+	}
 	counts := map[sdrtest.Point]int{sdrtest.AtStep: 4000, sdrtest.AtFrame: 150, sdrtest.AtMessage: 60, sdrtest.AtCut: 14}
 	for range random.IntN(9) {
 		rank := random.IntN(ranks)

@@ -54,6 +54,3 @@ func mixBytes(sum uint64, b []byte) uint64 {
 
 // Sum returns the signature of the tasks added so far.
 func (s *Signature) Sum() uint64 { return s.sum }
-
-// Reset makes s empty again.
-func (s *Signature) Reset() { s.sum = 0 }

@@ -164,8 +164,36 @@ func (c *chainRun) visit(i int) error {
 	if err := check(v.buf, v.from, i); err != nil {
 		return err
 	}
-	if !ahead {
-		c.next(i)
+	if ahead {
+		return nil
+	}
+	if err := c.early(i); err != nil {
+		return err
+	}
+	c.next(i)
+	return nil
+}
+
+// early reports a message for a later visit that shows although what it
+// depends on has not been sent yet.
+func (c *chainRun) early(i int) error {
+	for k := i + 1; k < len(c.path); k++ {
+		v := &c.path[k]
+		if v.rank != c.Comm.Rank() {
+			continue
+		}
+		shows, err := false, error(nil)
+		if v.req != nil {
+			_, shows, err = v.req.Test()
+		} else {
+			_, shows, err = c.Comm.Iprobe(v.from, c.tags+v.way)
+		}
+		if err == nil && shows {
+			err = fmt.Errorf("the message for visit %d is here", k)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

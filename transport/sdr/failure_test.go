@@ -154,6 +154,7 @@ func TestNoOvertaking(t *testing.T) {
 			n.deliver(from, p)
 			n.die(from)
 			n.send(n.p(0, 0), text, 2, 8)
+			n.deliverAll()
 			n.send(n.p(0, 0), "a large message", 2, 7)
 			n.deliverAll()
 			require.Equal(t, "0:a large message", first.text(t))
