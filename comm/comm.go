@@ -41,8 +41,9 @@ type Comm struct {
 	children int // communicators made from it that family knows
 }
 
-// World returns the communicator of all ranks of the engine's job. It is
-// called once for an engine. If the engine began at a position, all
+// World returns the communicator of all ranks of the engine's job, for who
+// connects ranks by other means than package runtime, from whose Process
+// programs get it. It is called once for an engine. If the engine began at a position, all
 // communicators of that position exist again.
 func World(e *sdr.Engine) (*Comm, error) {
 	f := &family{engine: e}

@@ -3,9 +3,13 @@ package comm_test
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/intrahpc/intra/comm"
 	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/inproc"
+	"github.com/intrahpc/intra/transport/sdr"
 )
 
 // Every rank sends its number to the next one; messages are received by
@@ -35,6 +39,38 @@ func Example() {
 	// Output:
 	// [2 0 1]
 	// <nil>
+}
+
+// Two ranks over a link of the caller's. Programs that intrarun starts get
+// their communicator from package runtime.
+func ExampleWorld() {
+	links := [2]transport.Link{}
+	links[0], links[1] = inproc.Pair()
+	var done sync.WaitGroup
+	for rank, link := range links {
+		poller := transport.NewPoller()
+		engine := sdr.NewEngine(sdr.Config{Rank: rank, Degrees: []int{1, 1}, Poller: poller,
+			Link: func(int, int) transport.Link { return link }})
+		link.Start(engine.Receiver(1-rank, 0))
+		poller.Add(link)
+		done.Go(func() {
+			defer link.Close()
+			c, err := comm.World(engine)
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			sum, err := comm.AllreduceValue(c, rank+1, comm.Sum)
+			if err == nil {
+				err = engine.Drained(context.Background())
+			}
+			if rank == 0 {
+				fmt.Println(sum, err)
+			}
+		})
+	}
+	done.Wait()
+	// Output: 3 <nil>
 }
 
 func ExampleAllreduce() {

@@ -35,6 +35,23 @@ func (never) Wake()                                   {}
 // rank 1 and its receive, at both ends and for all replicas together, without
 // any link.
 func BenchmarkMessage(b *testing.B) {
+	benchmarkMessage(b, (*Engine).Borrow, (*Engine).Return)
+}
+
+// BenchmarkNonblocking is the same with requests that the program waits for
+// later.
+func BenchmarkNonblocking(b *testing.B) {
+	calls := make(map[*Engine]*Call)
+	benchmarkMessage(b, func(e *Engine) *Call {
+		if calls[e] == nil {
+			calls[e] = e.NewCall()
+		}
+		calls[e].Reset()
+		return calls[e]
+	}, func(*Engine, *Call) {})
+}
+
+func benchmarkMessage(b *testing.B, take func(*Engine) *Call, give func(*Engine, *Call)) {
 	for _, degrees := range [][]int{{1, 1}, {2, 1}, {2, 2}} {
 		for _, size := range []int{1, 1024, 64 << 10} {
 			b.Run(fmt.Sprint(degrees, "/", size), func(b *testing.B) {
@@ -60,7 +77,7 @@ func BenchmarkMessage(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					for i, e := range engines {
-						calls[i] = e.Borrow()
+						calls[i] = take(e)
 						if e.Rank() == 0 {
 							e.Send(contexts[i], &calls[i].Request, data, 1, 0, false)
 						}
@@ -74,7 +91,7 @@ func BenchmarkMessage(b *testing.B) {
 						if _, err := e.Wait(calls[i]); err != nil {
 							b.Fatal(err)
 						}
-						e.Return(calls[i])
+						give(e, calls[i])
 					}
 				}
 				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(len(engines)), "ns/process")

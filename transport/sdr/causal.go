@@ -56,13 +56,23 @@ func (c *Core) leaveLine(l *line) {
 // findLine returns the line with this id, which may be new; nil if it was
 // closed.
 func (c *Core) findLine(id uint64) *line {
-	l, known := c.lineOf[id]
+	l, known := c.lookUp(id)
 	if !known {
 		l = &line{id: id, counts: make([]uint64, len(c.ranks))}
 		c.lineOf[id] = l
 		c.lines = append(c.lines, l)
 	}
 	return l
+}
+
+// lookUp returns the line with this id, nil if it was closed, and whether
+// there has been one. Most programs have only one.
+func (c *Core) lookUp(id uint64) (l *line, known bool) {
+	if len(c.lines) > 0 && c.lines[0].id == id {
+		return c.lines[0], true
+	}
+	l, known = c.lineOf[id]
+	return l, known
 }
 
 // Operate counts an operation that the program begins in ctx: a send, or a
@@ -152,7 +162,7 @@ func (c *Core) ripe(past []byte) bool {
 		if needs == 0 {
 			continue
 		}
-		l, known := c.lineOf[binary.LittleEndian.Uint64(past)]
+		l, known := c.lookUp(binary.LittleEndian.Uint64(past))
 		if !known || l != nil && needs > l.counts[c.rank] {
 			return false
 		}

@@ -17,5 +17,6 @@
 //
 // Core is the protocol as a pure state machine: its methods are the events,
 // and each appends the actions to be carried out. Engine runs a Core over the
-// links of one process. Programs do not import this package: they use comm.
+// links of one process. Programs use comm, and import this package only if
+// they connect their ranks themselves, see comm.World.
 package sdr
