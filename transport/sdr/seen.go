@@ -44,8 +44,10 @@ func (c *Core) See(req *Request) {
 
 // forget frees the past of what completed req before.
 func (c *Core) forget(req *Request) {
-	c.buffers.put(req.past)
-	req.past = nil
+	if req.past != nil {
+		c.buffers.put(req.past)
+		req.past = nil
+	}
 }
 
 // Visible reports whether the completion of req, which is Done, may be shown to
