@@ -45,8 +45,8 @@ type Head struct {
 	// through are the ranks that have finished and whose messages all have
 	// been received: the others can do without them, unless the job goes back.
 	through map[int]bool
-	over       bool
-	heir       bool // another head was lost
+	over    bool
+	heir    bool // another head was lost
 
 	cut      cut
 	round    uint64 // of asking
