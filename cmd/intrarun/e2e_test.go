@@ -107,6 +107,8 @@ func TestHowAJobEnds(t *testing.T) {
 		{"panic of run", "-r 2", []string{"join", "0.0@fail:panic:in task f", "finish"}, 0, "", "0.0: panic: in task f", []string{"0.0 panic"}, []string{"failed", "finished"}},
 		{"crash elsewhere", "-r 2", []string{"join", "err:before", "0.1@sleep:100ms", "0.0@crash", "err:after", "finish"}, 0, "", "0.0: panic: boom", []string{"0.0 panic"}, []string{"exited", "finished"}},
 		{"crash of the last", "-r 1", []string{"join", "crash"}, 1, "", "0.0: panic: boom", []string{"0.0 panic"}, nil},
+		{"long words of run", "-degrees 1,2", []string{"join", "1.0@fail-at-length:20000000", "finish"}, 0, "", "1.0 is dead (panic", []string{"1.0 panic"}, []string{"finished", "failed", "finished"}},
+		{"long words of a crash", "-degrees 1,2", []string{"join", "0@sleep:100ms", "1.1@sleep:100ms", "1.0@crash-at-length:20000000", "finish"}, 0, "", "1.0 is dead (panic", []string{"1.0 panic"}, []string{"finished", "exited", "finished"}},
 		{"the runtime gives up", "-r 1", []string{"join", "fatal"}, 1, "", "0.0: fatal error: concurrent map", []string{"0.0 panic"}, nil},
 		{"divergence", "-r 2", []string{"join", "0.1@fail:divergence:section 3 differs", "forever"}, 4, "", "section 3 differs", nil, nil},
 		{"other sections", "-r 2", []string{"join", "stats:3", "0.1@stats:4", "finish"}, 4, "", "one left", nil, nil},

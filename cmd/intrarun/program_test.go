@@ -168,6 +168,14 @@ func (s *script) step(name, arg string) int {
 		kind, text, _ := strings.Cut(arg, ":")
 		s.session.Fail(job.Failure{Kind: job.FailureKind(kind), Text: text}, s.stats)
 		return 1
+	case "fail-at-length": // with so many bytes of text
+		n, _ := strconv.Atoi(arg)
+		s.session.Fail(job.Failure{Kind: job.FailPanic, Text: strings.Repeat("\x00", n)}, s.stats)
+		return 1
+	case "crash-at-length":
+		n, _ := strconv.Atoi(arg)
+		go func() { panic(strings.Repeat("x", n)) }()
+		select {}
 	case "crash": // in another goroutine, where nobody can recover
 		go func() { panic("boom") }()
 		select {}

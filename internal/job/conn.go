@@ -69,9 +69,11 @@ func Pair() (*Conn, *os.File, error) {
 
 // Write sends m with the files attached. When it returns nil the kernel has
 // the whole message: it reaches the other side even if this process is killed.
+// The error wraps ErrTooLarge for a message that cannot be sent at all, and
+// Ended tells that the other side is gone from what a live one has missed.
 func (c *Conn) Write(m *Message, files ...*os.File) error {
 	m.Files = len(files)
-	body, err := m.encode()
+	body, err := m.Encode()
 	if err != nil {
 		return err
 	}
@@ -94,6 +96,12 @@ func (c *Conn) Write(m *Message, files ...*os.File) error {
 		return fmt.Errorf("send %q: %w", m.Kind, err)
 	}
 	return nil
+}
+
+// Ended reports whether an error of Write is that the connection has ended, of
+// which its reader hears too.
+func Ended(err error) bool {
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET)
 }
 
 // Read receives a message and the files that came with it, which the caller

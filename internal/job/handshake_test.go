@@ -155,7 +155,7 @@ func TestConnCarriesMessagesAndFiles(t *testing.T) {
 
 	t.Run("too long", func(t *testing.T) {
 		head, _ := pair(t)
-		require.ErrorIs(t, head.Write(&Message{Kind: KindEnd, Text: string(make([]byte, MaxMessage))}), ErrMessage)
+		require.ErrorIs(t, head.Write(&Message{Kind: KindEnd, Text: string(make([]byte, MaxMessage))}), ErrTooLarge)
 	})
 	t.Run("a length that is a lie", func(t *testing.T) {
 		head, process := pair(t)
@@ -206,7 +206,7 @@ func FuzzDecodeMessage(f *testing.F) {
 			require.ErrorIs(t, err, ErrMessage)
 			return
 		}
-		again, err := m.encode()
+		again, err := m.Encode()
 		if err != nil {
 			return
 		}

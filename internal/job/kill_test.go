@@ -30,7 +30,7 @@ func TestOrdersTravel(t *testing.T) {
 		{Kind: KindOrder, Order: &Order{Kind: OrderGo, Number: 7, Next: 9, Plan: []Copy{{Source: Process{0, 1}, Holder: Process{1, 0}}}}},
 		{Kind: KindReply, Reply: &Reply{Kind: ReplyStored, Generation: 1, Number: 4, Rank: 3, Seconds: 0.25, Bytes: 9}},
 	} {
-		b, err := m.encode()
+		b, err := m.Encode()
 		require.NoError(t, err)
 		back, err := DecodeMessage(b)
 		require.NoError(t, err)

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// MaxMessage bounds an encoded message, in bytes.
-const MaxMessage = 1 << 20
+// MaxMessage bounds an encoded message, in bytes. The largest ones name every
+// process of the job, with some 200 bytes each: there is room for 50,000.
+const MaxMessage = 16 << 20
 
 // Kind names a message of the control connection.
 type Kind string
@@ -104,16 +105,23 @@ type Peer struct {
 	Address     string  `json:"address,omitempty"` // where it listens, for TCP
 }
 
-// ErrMessage marks bytes that are not a message of the control connection.
-var ErrMessage = errors.New("malformed control message")
+var (
+	// ErrMessage marks bytes that are not a message of the control connection.
+	ErrMessage = errors.New("malformed control message")
+	// ErrTooLarge marks a message that is not sent since it is longer than
+	// MaxMessage. The connection is as good as before.
+	ErrTooLarge = errors.New("control message too large")
+)
 
-func (m *Message) encode() ([]byte, error) {
+// Encode writes what DecodeMessage reads. The error wraps ErrTooLarge if that is
+// longer than MaxMessage.
+func (m *Message) Encode() ([]byte, error) {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode message %q: %w", m.Kind, err)
 	}
 	if len(b) > MaxMessage {
-		return nil, fmt.Errorf("%w: %q has %d bytes, at most %d are allowed", ErrMessage, m.Kind, len(b), MaxMessage)
+		return nil, fmt.Errorf("%w: %q has %d bytes, at most %d are allowed", ErrTooLarge, m.Kind, len(b), MaxMessage)
 	}
 	return b, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/intrahpc/intra/internal/lease"
 )
@@ -227,14 +228,24 @@ func (s *Session) tell(count func() Stats) error {
 	s.counting.Lock()
 	defer s.counting.Unlock()
 	st := count()
-	return s.conn.Write(&Message{Kind: KindStats, Stats: &st})
+	return s.say(&Message{Kind: KindStats, Stats: &st})
+}
+
+// say sends what the head has to know. If it cannot hear that, Next returns why:
+// a process that went on would have the head wait for ever.
+func (s *Session) say(m *Message) error {
+	err := s.conn.Write(m)
+	if err != nil && !Ended(err) { // else that is what Next returns
+		s.update(func() { s.err = fmt.Errorf("tell the launcher: %w", err) })
+	}
+	return err
 }
 
 // Fired hands to the kernel that this process has reached the kill point k.
 // The caller kills itself next; the head also does so, a while later.
 func (s *Session) Fired(k Kill, st Stats) {
 	// Without a head there is nobody to tell, and the process ends either way.
-	_ = s.conn.Write(&Message{Kind: KindFired, Kill: &k, Stats: &st})
+	_ = s.say(&Message{Kind: KindFired, Kill: &k, Stats: &st})
 }
 
 // Leased waits until the processes of this host may act on the outside world,
@@ -248,29 +259,29 @@ func (s *Session) Leased(ctx context.Context) error { return s.lease.Await(ctx) 
 func (s *Session) Finish(st Stats) error {
 	s.counting.Lock() // what was counted before does not come after this
 	defer s.counting.Unlock()
-	return s.conn.Write(&Message{Kind: KindFinish, Stats: &st})
+	return s.say(&Message{Kind: KindFinish, Stats: &st})
 }
 
 // Drained says, after Finish, that all that this process sent has been received
 // by everybody: the others can do without this rank from now on.
 func (s *Session) Drained() error {
-	return s.conn.Write(&Message{Kind: KindDrained})
+	return s.say(&Message{Kind: KindDrained})
 }
 
 // Handled says that this process has done what the verdict with that epoch asks
 // of it.
 func (s *Session) Handled(epoch uint64) {
 	// Without a head nobody counts the survivors.
-	_ = s.conn.Write(&Message{Kind: KindHandled, Epoch: epoch})
+	_ = s.say(&Message{Kind: KindHandled, Epoch: epoch})
 }
 
-// maxText bounds the text of a failure.
+// maxText bounds the text of a failure, in bytes as it was said.
 const maxText = 64 << 10
 
 // Fail says that the run of this process has failed. The process exits next.
 func (s *Session) Fail(f Failure, st Stats) error {
 	f.Text = clip(f.Text)
-	return s.conn.Write(&Message{Kind: KindFail, Failure: &f, Stats: &st})
+	return s.say(&Message{Kind: KindFail, Failure: &f, Stats: &st})
 }
 
 // Suspect says that the link to a process has ended with err though no verdict
@@ -281,7 +292,7 @@ func (s *Session) Suspect(p Endpoint, err error) {
 		text = clip(err.Error())
 	}
 	// Without a head Next reports it, and the suspicion means nothing.
-	_ = s.conn.Write(&Message{Kind: KindSuspect, Process: &p.Process, Incarnation: p.Incarnation, Text: text})
+	_ = s.say(&Message{Kind: KindSuspect, Process: &p.Process, Incarnation: p.Incarnation, Text: text})
 }
 
 // doubt is how a link says that it has had no connection for a while, and
@@ -291,20 +302,26 @@ func (s *Session) doubt(p Endpoint, err error) {
 		s.Suspect(p, err)
 		return
 	}
-	_ = s.conn.Write(&Message{Kind: KindMended, Process: &p.Process, Incarnation: p.Incarnation})
+	_ = s.say(&Message{Kind: KindMended, Process: &p.Process, Incarnation: p.Incarnation})
 }
 
 // Reply tells the head something about recovery.
 func (s *Session) Reply(r Reply) {
+	r.Text = clip(r.Text)
 	// Without a head Next reports it, and nobody needs the reply.
-	_ = s.conn.Write(&Message{Kind: KindReply, Reply: &r})
+	_ = s.say(&Message{Kind: KindReply, Reply: &r})
 }
 
+// clip cuts a text that is too long, between two characters.
 func clip(s string) string {
-	if len(s) > maxText {
-		return s[:maxText] + " …"
+	if len(s) <= maxText {
+		return s
 	}
-	return s
+	n := maxText
+	for n > maxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + " …"
 }
 
 // Close ends the membership. Links stay as they are.

@@ -27,17 +27,16 @@ type TraceEvent struct {
 	Bytes   int64     `json:"b,omitempty"`
 }
 
-// traceBatch events fit one message: each may take 2 KiB, and takes about 100
+// traceBatch events fit one message: each may take 32 KiB, and takes about 100
 // bytes and its name.
-const traceBatch = MaxMessage / (2 << 10)
+const traceBatch = 512
 
 // Trace hands events to the head. It blocks until they are in the kernel's
 // hands, so they survive this process.
 func (s *Session) Trace(events []TraceEvent) {
 	for len(events) > 0 {
 		n := min(len(events), traceBatch)
-		// Without a head there is no trace.
-		if s.conn.Write(&Message{Kind: KindTrace, Trace: events[:n]}) != nil {
+		if s.say(&Message{Kind: KindTrace, Trace: events[:n]}) != nil {
 			return
 		}
 		events = events[n:]

@@ -44,7 +44,7 @@ type observer interface {
 	hello(p job.Process, h *job.Hello)
 	// message: the process, which has joined, says something.
 	message(p job.Process, m *job.Message)
-	// unheard: nothing more comes on its control connection.
+	// unheard: nothing more comes on its control connection, or gets there.
 	unheard(p job.Process, s silence)
 	// output: the process has written, or will write no more if there are no
 	// bytes. It blocks until there is room; the bytes stay the agent's.
@@ -93,7 +93,7 @@ const (
 	streams
 )
 
-// silence says why nothing more comes from a process.
+// silence says why nothing more comes from a process, or gets to it.
 type silence struct {
 	Why  silenceCause `json:"why"`
 	Text string       `json:"text"`
@@ -105,6 +105,7 @@ const (
 	silenceEnd      silenceCause = "end"      // the connection has ended
 	silenceRefused  silenceCause = "refused"  // by one side in the handshake
 	silenceNonsense silenceCause = "nonsense" // what it sent is no message
+	silenceUntold   silenceCause = "untold"   // what the head has to tell it cannot be sent
 )
 
 // exit is how a process ended.

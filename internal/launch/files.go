@@ -251,7 +251,7 @@ func (f *files) published(set *checkpoint.Set, err error) {
 
 // abandon notes that a set will not be complete.
 func (f *files) abandon(set uint64, why string) {
-	gone := abandonedSet{set, why[:min(len(why), maxDecision)]}
+	gone := abandonedSet{set, shorten(why)}
 	f.keepSet(set, &setNote{Abandoned: &gone}, func() {
 		f.given = append(f.given, gone)
 		f.warnf("warning: checkpoint set %d is given up: %s", set, why)

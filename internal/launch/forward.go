@@ -49,14 +49,14 @@ func (f *forwarder) write(replica int, b []byte) {
 	defer f.mu.Unlock()
 	l := f.sources[replica]
 	f.take(l, b)
-	for len(l.buf) > maxAhead && !l.dead && !l.last {
+	for l.full() && !l.dead && !l.last && !l.frozen {
 		f.room.Wait()
 	}
 }
 
 // take adds what a replica has written. It is called with mu held.
 func (f *forwarder) take(l *lines, b []byte) {
-	if len(b) > 0 && !l.dead {
+	if len(b) > 0 && !l.dead && !(l.frozen && l.full()) {
 		l.add(b)
 		if f.kind == stderr {
 			l.mark(time.Now())
@@ -89,11 +89,13 @@ func (f *forwarder) resume(replica int, from *lines) {
 	f.flush()
 }
 
-// freeze: the replica is crashing.
+// freeze: the replica is crashing. It dies once it has said why, so it never
+// waits from here on.
 func (f *forwarder) freeze(replica int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sources[replica].frozen = true
+	f.room.Broadcast()
 }
 
 // speaker is the lowest replica that is not dead, or nil.

@@ -277,3 +277,46 @@ func TestOutputOfReplicasThatGoBack(t *testing.T) {
 	}
 	require.Equal(t, "a\nb\npart of c\nd\ne\n", out.String())
 }
+
+// A process whose last words are very long comes to their end, and so do those
+// that wait for it to die.
+func TestCrashWithALongText(t *testing.T) {
+	for name, late := range map[string]bool{"known at once": false, "known when it waits": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out, err screen
+				c := newConsole(&out, &err)
+				defer c.close()
+				f := newForwarder(stderr, c, 2)
+				f.write(1, []byte("before\n"))
+				f.write(0, []byte("before\n"))
+				if !late {
+					f.freeze(0)
+				}
+				text := []byte("panic: " + strings.Repeat("x", 2*maxAhead))
+				written := false
+				go func() {
+					for rest := text; len(rest) > 0; rest = rest[min(len(rest), 1<<20):] {
+						f.write(0, rest[:min(len(rest), 1<<20)])
+					}
+					written = true
+				}()
+				synctest.Wait()
+				if late {
+					f.freeze(0)
+					synctest.Wait()
+				}
+				require.True(t, written, "who waits for room never dies")
+				f.release(0)
+				words := f.died(0, text[:maxCrash], true)
+				require.True(t, bytes.HasPrefix(text, words))
+				require.Greater(t, len(words), maxCrash)
+				require.LessOrEqual(t, len(words), maxAhead+1<<20)
+				f.write(1, []byte("after\n"))
+				f.release(1)
+				f.finished(1)
+				require.Equal(t, "before\nafter\n", err.String())
+			})
+		})
+	}
+}

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -51,8 +52,8 @@ type frame struct {
 }
 
 const (
-	frameHeader = 13      // length of what follows it, kind, rank, replica
-	maxFrame    = 8 << 20 // of the body, in bytes
+	frameHeader = 13                 // length of what follows it, kind, rank, replica
+	maxFrame    = 2 * job.MaxMessage // of the body, in bytes: a message may be told again with more in it
 )
 
 var errFrame = errors.New("malformed frame")
@@ -123,6 +124,7 @@ type mux struct {
 	some   *sync.Cond
 	queue  [][]byte
 	closed bool
+	failed error         // why this side has ended the connection, nil if it has not
 	sent   chan struct{} // closed when nothing more is sent
 }
 
@@ -133,12 +135,28 @@ func newMux(c net.Conn) *mux {
 	return m
 }
 
-func (m *mux) read() (frame, error) { return readFrame(m.r) }
+func (m *mux) read() (frame, error) {
+	f, err := readFrame(m.r)
+	if err != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		err = cmp.Or(m.failed, err)
+	}
+	return f, err
+}
 
+// send sends a frame. One that is too large for the other side ends the
+// connection, and read says so.
 func (m *mux) send(kind frameKind, p job.Process, body []byte) {
 	f := frame{kind: kind, process: p, body: body}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(body) > maxFrame && !m.closed {
+		m.failed = fmt.Errorf("%w: a frame of kind %d about %v has %d bytes, at most %d are allowed", errFrame, kind, p, len(body), maxFrame)
+		m.closed, m.queue = true, nil
+		m.some.Signal()
+		m.conn.Close()
+	}
 	if !m.closed {
 		m.queue = append(m.queue, f.append(make([]byte, 0, frameHeader+len(body))))
 		m.some.Signal()

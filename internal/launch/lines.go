@@ -16,7 +16,7 @@ type lines struct {
 	done   bool // its process has finished, nothing more comes
 	last   bool // its process is gone, what is in the pipe is all
 	dead   bool // another replica speaks for the rank
-	frozen bool // it is crashing: what it writes now is no output
+	frozen bool // it is crashing: what it writes now is no output, and only so much is kept
 }
 
 // mark says when the bytes up to end arrived.
@@ -29,6 +29,9 @@ type mark struct {
 func (l *lines) clone() *lines {
 	return &lines{buf: slices.Clone(l.buf), first: l.first, off: l.off, marks: slices.Clone(l.marks)}
 }
+
+// full: there is too much.
+func (l *lines) full() bool { return len(l.buf) > maxAhead }
 
 func (l *lines) add(b []byte) { l.buf = append(l.buf, b...) }
 

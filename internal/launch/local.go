@@ -178,7 +178,7 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 	}
 	ok = true
 	a.guard.watch(c.cmd.Process.Pid)
-	c.mail = newMailbox(c.conn)
+	c.mail = newMailbox(c.conn, func(err error) { a.observer.unheard(p, silence{silenceUntold, err.Error()}) })
 	a.mu.Lock()
 	a.children[p] = c
 	a.mu.Unlock()

@@ -10,6 +10,8 @@ import (
 // mailbox sends messages to one process. Nobody waits for a process: one that
 // is stopped does not read.
 type mailbox struct {
+	refused func(error) // is told, once, why a message cannot be sent; nothing is sent after it
+
 	mu     sync.Mutex
 	some   *sync.Cond
 	queue  []letter
@@ -21,8 +23,8 @@ type letter struct {
 	files []*os.File // closed once sent
 }
 
-func newMailbox(c *job.Conn) *mailbox {
-	b := new(mailbox)
+func newMailbox(c *job.Conn, refused func(error)) *mailbox {
+	b := &mailbox{refused: refused}
 	b.some = sync.NewCond(&b.mu)
 	go b.run(c)
 	return b
@@ -41,6 +43,7 @@ func (b *mailbox) send(m *job.Message, files ...*os.File) {
 }
 
 func (b *mailbox) run(c *job.Conn) {
+	failed := false
 	for {
 		b.mu.Lock()
 		for len(b.queue) == 0 && !b.closed {
@@ -50,9 +53,12 @@ func (b *mailbox) run(c *job.Conn) {
 		b.queue = nil
 		b.mu.Unlock()
 		for _, l := range queue {
-			if !closed {
-				// That a process is gone is seen otherwise.
-				_ = c.Write(l.m, l.files...)
+			if !closed && !failed {
+				if err := c.Write(l.m, l.files...); err != nil {
+					if failed = true; !job.Ended(err) { // that a process is gone is seen otherwise
+						b.refused(err)
+					}
+				}
 			}
 			l.close()
 		}

@@ -57,6 +57,11 @@ func (h *head) unheard(p job.Process, s silence) {
 	h.post(func() {
 		m := h.ids[p]
 		switch {
+		case s.Why == silenceUntold && m.gone:
+			return
+		case s.Why == silenceUntold:
+			h.fence(m, ending{job.CauseFenced, "it cannot be told what it has to know: " + s.Text})
+			return
 		case m.hello == nil && s.Why != silenceEnd && m.waits:
 			h.fence(m, ending{job.CauseFenced, "it cannot join: " + s.Text})
 		case m.hello == nil && s.Why != silenceEnd:

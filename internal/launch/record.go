@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
@@ -29,8 +30,22 @@ func (r *record) waits() bool { return r != nil && len(r.queue) > 0 }
 // proposeAgain is how long a head waits that may not decide for the moment.
 const proposeAgain = 50 * time.Millisecond
 
-// maxDecision bounds the text of a decision, in bytes.
+// maxDecision bounds the text of a decision, in bytes as they are kept.
 const maxDecision = 8 << 10
+
+// shorten cuts a text so that it takes no more than maxDecision bytes in JSON,
+// where one byte may take six.
+func shorten(s string) string {
+	end, size := 0, 0
+	for end < len(s) {
+		_, n := utf8.DecodeRuneInString(s[end:])
+		if size += len(encode(s[end:end+n])) - len(`""`); size > maxDecision {
+			break
+		}
+		end += n
+	}
+	return s[:end]
+}
 
 // decide calls act once e is kept, in the order of the calls; at once where
 // nobody could take the head's place.
@@ -42,7 +57,7 @@ func (h *head) decide(e arbiter.Entry, act func()) {
 		act()
 		return
 	}
-	e.Text = e.Text[:min(len(e.Text), maxDecision)]
+	e.Text = shorten(e.Text)
 	h.record.queue = append(h.record.queue, decision{e, act})
 	h.proposeAll()
 }

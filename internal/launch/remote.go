@@ -84,7 +84,14 @@ func (r *remote) adopt(p job.Process) {
 	r.mu.Unlock()
 }
 
-func (r *remote) send(p job.Process, m *job.Message) { r.mux.sendJSON(frameMessage, p, m) }
+func (r *remote) send(p job.Process, m *job.Message) {
+	b, err := m.Encode()
+	if err != nil {
+		go r.observer.unheard(p, silence{silenceUntold, err.Error()}) // the caller is who hears it
+		return
+	}
+	r.mux.send(frameMessage, p, b)
+}
 
 func (r *remote) quiet(p job.Process, n uint64) { r.mux.send(frameQuiet, p, number(n)) }
 
