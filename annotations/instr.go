@@ -38,7 +38,8 @@ func (e *effects) instr(b *body, instr ssa.Instruction) {
 	case *ssa.MakeChan:
 		b.forbid(i.Pos(), "makes a channel")
 	case *ssa.Go:
-		b.forbid(i.Pos(), "starts a goroutine")
+		b.forbid(i.Pos(), "starts a goroutine with go: start it with Go of a sync.WaitGroup, and call Wait before the task ends")
+		e.call(b, i, &i.Call, i.Pos())
 	case *ssa.Call:
 		e.call(b, i, &i.Call, i.Pos())
 	case *ssa.Defer:
@@ -46,7 +47,8 @@ func (e *effects) instr(b *body, instr ssa.Instruction) {
 	case *ssa.MakeClosure:
 		if !onlyCalled(i) {
 			// Somebody calls it; with what arguments is not known.
-			e.callee(b, i, i.Fn.(*ssa.Function), nil, i.Bindings, i.Pos())
+			fn := i.Fn.(*ssa.Function)
+			e.callee(b, i, fn, nil, i.Bindings, fn.Pos())
 		}
 	}
 }
@@ -142,6 +144,10 @@ func (e *effects) callee(b *body, instr ssa.Instruction, fn *ssa.Function, args,
 	if obj != nil {
 		if what, msg := forbiddenCall(obj); what != "" {
 			b.impure = append(b.impure, Impurity{What: what, Message: msg, pos: pos})
+			return
+		}
+		if method := groupCall(obj); method != "" {
+			e.group(b, instr, method, args, pos)
 			return
 		}
 	}

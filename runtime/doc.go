@@ -70,7 +70,9 @@
 // at the launch. Results are the same for every T. Tasks that use the same
 // scratch space run one after the other, and so do all in checked mode.
 //
-// A Process and its sections are used by one goroutine at a time; the body of
-// a task may use goroutines of its own if their results do not depend on
-// their order.
+// A Process and its sections are used by one goroutine at a time. The body of a
+// task may start goroutines of its own with Go of a [sync.WaitGroup], if it calls
+// Wait before it returns and the result does not depend on their order; intragen
+// and intravet refuse goroutines that may outlive their task. A panic in one of
+// them ends the process, and nothing says in which task it was.
 package intra

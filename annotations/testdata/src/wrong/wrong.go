@@ -161,7 +161,7 @@ func lost(x []float64) (s float64) {
 	fmt.Println(x)          // want `task lost calls fmt.Println, which does input or output`
 	s = rand.Float64()      // want `task lost calls rand.Float64, the process-wide random source; make a generator in the task`
 	t := time.Now()         // want `task lost calls time.Now, whose result differs between replicas`
-	go func() {}()          // want `task lost starts a goroutine`
+	go func() {}()          // want `task lost starts a goroutine with go: start it with Go of a sync.WaitGroup, and call Wait before the task ends`
 	c := make(chan bool, 1) // want `task lost makes a channel`
 	c <- true               // want `task lost sends on a channel`
 	<-c                     // want `task lost receives from a channel`
