@@ -17,15 +17,16 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// The test binary is six things: the tests, intrarun itself, and the programs
-// that intrarun runs: one made of steps, two that pass messages, and one that
-// shares work.
+// The test binary is seven things: the tests, intrarun itself, and the programs
+// that intrarun runs: one made of steps, two that pass messages, one that shares
+// work, and one of safe points.
 const (
 	asIntrarun = "INTRARUN_TEST_COMMAND"
 	asProgram  = "program:" // first argument; the steps follow
 	asSender   = "sender:"
 	asWorker   = "worker:"
 	asStorer   = "storer:"
+	asStepper  = "stepper:"
 )
 
 func TestMain(m *testing.M) {
@@ -41,11 +42,17 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == asStorer {
 		intra.Main(func(p *intra.Process) error { return drift(p, os.Args[2]) })
 	}
+	if len(os.Args) > 1 && os.Args[1] == asStepper {
+		intra.Main(stepThrough)
+	}
 	if os.Getenv(asIntrarun) != "" {
 		main()
 	}
 	os.Exit(m.Run())
 }
+
+// program is a command that the test binary is.
+func program(name string) []string { return []string{os.Args[0], name} }
 
 // script is a program made of steps, one per argument: NAME, NAME:ARGUMENT, or
 // either of them after RANK.REPLICA@, RANK@ for all replicas of the rank, or

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -414,10 +415,40 @@ func (c *comeback) expendable(p, q job.Process) (job.Process, bool) {
 	return job.Process{}, false
 }
 
-// warnNone says why nobody was replaced although somebody died.
+// warnNone says what the program could not be given, since it came to no safe
+// point.
 func (c *comeback) warnNone() {
-	if c == nil || !c.config.Replace || len(c.failures) == 0 || c.safe {
+	if c == nil || c.safe || c.config.Restart != "" { // that begins at one
 		return
 	}
-	c.warnf("warning: nobody could be replaced, since the program came to no safe point (intra.SafePoint)")
+	const why = "since the program came to no safe point (intra.SafePoint)"
+	missed := len(c.failures) > 0 && c.config.replaces()
+	if missed {
+		c.warnf("warning: nobody could be replaced, %s", why)
+	}
+	var idle []string
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"-replace", c.config.Replace && !missed},
+		{"-spares", c.config.Spares > 0 && !missed},
+		{"-backup", c.config.Backup != (recovery.Policy{})},
+		{"-checkpoint", c.config.Checkpoint != nil},
+	} {
+		if f.given {
+			idle = append(idle, f.name)
+		}
+	}
+	if len(idle) > 0 {
+		c.warnf("warning: %s had no effect, %s", enumerate(idle), why)
+	}
+}
+
+// enumerate writes a, b and c.
+func enumerate(all []string) string {
+	if n := len(all) - 1; n > 0 {
+		return strings.Join(all[:n], ", ") + " and " + all[n]
+	}
+	return all[0]
 }
