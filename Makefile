@@ -12,7 +12,7 @@ FUZZTIME  ?= 5m
 # The linter is a tool of the project, not a dependency of its users.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help run test race check generate bench soak chaos weibull watch fuzz clean
+.PHONY: help run test manifest race check generate bench soak chaos weibull watch fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ test: ## build everything both ways and run all tests
 	$(GO) build -tags intra $(PACKAGES)
 	$(GO) test $(PACKAGES)
 	$(GO) test -tags intra ./examples/...
+
+manifest: ## the manifest in the README against the types of the Kubernetes API
+	cd internal/systemtest/kubernetes && $(GO) vet ./... && $(GO) test ./...
 
 race: ## all tests under the race detector
 	$(GO) test -race -timeout 30m $(PACKAGES)

@@ -353,37 +353,54 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// Every host runs the same command, as under Kubernetes.
+// Every host runs the same command, as under Kubernetes. All that are there at
+// the end say how the job has ended, since any of them may be lost.
 func TestIndexedJob(t *testing.T) {
 	c := newCluster(t, 3)
-	secret := filepath.Join(t.TempDir(), "secret")
+	secret, started := filepath.Join(t.TempDir(), "secret"), filepath.Join(t.TempDir(), "pids")
 	require.NoError(t, os.WriteFile(secret, bytes.Repeat([]byte("secret"), 8), 0o600))
-	runAll := func(program ...string) (codes []int, stdout, stderr string) {
-		var out, errs bytes.Buffer
+	runAll := func(flags string, lose int, program ...string) (codes []int, stdout, stderr string) {
+		var out, errs text
 		var all []*exec.Cmd
 		for i, h := range c.Hosts {
-			cmd := command(append([]string{"-n", "3", "-r", "1"}, program...)...)
+			cmd := command(append(strings.Fields(flags), program...)...)
 			w := h.Command(cmd.Path, cmd.Args[1:]...)
 			w.Env = append(cmd.Env, fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), "INTRA_HOSTS=pod-[0-2]",
 				fmt.Sprintf("INTRA_HEAD=%v:7700", c.Hosts[0].Addr), "INTRA_SECRET_FILE="+secret)
 			if i == 0 {
-				w.Stdout, w.Stderr = &out, &errs
+				w.Stdout = &out
 				time.Sleep(100 * time.Millisecond) // it need not be the first
 			}
+			w.Stderr = &errs
 			require.NoError(t, w.Start())
 			all = append(all, w)
+		}
+		if lose >= 0 {
+			pids(t, started, 6)
+			require.NoError(t, c.Hosts[lose].Kill())
 		}
 		for _, w := range all {
 			w.Wait()
 			codes = append(codes, w.ProcessState.ExitCode())
 		}
+		if lose >= 0 {
+			require.NoError(t, c.Hosts[lose].Up())
+		}
 		return codes, out.String(), errs.String()
 	}
-	codes, stdout, stderr := runAll(steps("join", "out:x", "finish")...)
+	codes, stdout, stderr := runAll("-n 3 -r 1", -1, steps("join", "out:x", "finish")...)
 	require.Equal(t, []int{0, 0, 0}, codes, stderr)
 	require.Equal(t, "x\nx\nx\n", stdout)
-	codes, _, stderr = runAll(steps("join", "1@kill:9", "forever")...)
-	require.Equal(t, []int{3, 0, 0}, codes, stderr)
+	codes, _, stderr = runAll("-n 3 -r 1", -1, steps("join", "1@kill:9", "forever")...)
+	require.Equal(t, []int{3, 3, 3}, codes, stderr)
+	codes, _, stderr = runAll("-n 3 -r 2 -oversubscribe", 0, steps("join", "mark:"+started, "sleep:2s", "finish")...)
+	require.Equal(t, []int{-1, 0, 0}, codes, stderr)
+	require.NoError(t, os.Remove(started))
+	codes, _, stderr = runAll("-n 3 -r 2 -oversubscribe", 0, steps("join", "mark:"+started, "sleep:6s", "fail:error:bad luck")...) // by then the loss is known
+	require.Equal(t, []int{-1, 1, 1}, codes, stderr)
+	codes, _, stderr = runAll("-n 1 -r 2", -1, steps("join", "finish")...)
+	require.Equal(t, []int{0, 0, 1}, codes, "a host that is not used does not say that all is well\n%s", stderr)
+	require.Contains(t, stderr, "INTRA_HOSTS names more hosts than the job needs, which runs on 2: pod-2 is left out")
 	c.requireEmpty()
 }
 

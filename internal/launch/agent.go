@@ -30,8 +30,6 @@ type agent interface {
 	quiet(p job.Process, n uint64)
 	// doubtful: the host may be about to be declared lost.
 	doubtful() bool
-	// close gives back what the agent holds, once all processes are gone.
-	close()
 }
 
 // observer is told what an agent sees, from goroutines of the agent. What one

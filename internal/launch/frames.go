@@ -40,7 +40,7 @@ const (
 	frameQuiet                        // H A number: what was written so far has been taken
 	frameAccount                      // A account, to a head that takes over
 	frameWritten                      // H written
-	frameBye                          // H the job is over
+	frameBye                          // H exit code: the job is over
 	frameNews                         // A news
 )
 

@@ -358,11 +358,17 @@ func (s *server) attach(conn net.Conn, term uint64) {
 	}
 }
 
-// JobError is the end of a job whose head this agent has become.
-type JobError struct{ Code int }
+// JobError is the end of an agent's job that did not end well.
+type JobError struct {
+	Code int
+	Head bool // this agent had become the head
+}
 
 func (e *JobError) Error() string {
-	return fmt.Sprintf("the job, whose head this agent had become, ended with exit code %d", e.Code)
+	if e.Head {
+		return fmt.Sprintf("the job, whose head this agent had become, ended with exit code %d", e.Code)
+	}
+	return fmt.Sprintf("the job ended with exit code %d", e.Code)
 }
 
 // outcome ends what h does, and waits for the end of this agent as the head if
@@ -384,7 +390,7 @@ func (h *heir) outcome(err error) error {
 		return errors.Join(err, errors.New("as the head it has not come to an end"))
 	}
 	if err == nil && stand.code != ExitOK {
-		return &JobError{stand.code}
+		return &JobError{stand.code, true}
 	}
 	return err
 }

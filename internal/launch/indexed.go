@@ -66,7 +66,8 @@ func FindIndexed(getenv func(string) string) (*Indexed, error) {
 	return x, nil
 }
 
-// Serve is Serve for the agent of this host.
+// Serve is Serve for the agent of this host. A job that does not end well is a
+// JobError on all hosts: the first one may not be there any more.
 func (x *Indexed) Serve(ctx context.Context, c Config) error {
 	h := x.Hosts[x.Index]
 	used := false
@@ -74,7 +75,7 @@ func (x *Indexed) Serve(ctx context.Context, c Config) error {
 		used = used || p.Name == h.Name
 	}
 	if !used {
-		return nil // more hosts than the job needs
+		return fmt.Errorf("%s names more hosts than the job needs, which runs on %d: %s is left out", EnvHosts, len(c.Placement.Hosts), h.Name)
 	}
 	s := summons{Secret: x.Secret, Name: h.Name, Addresses: []string{x.Head}, TLS: c.TLS, Patience: indexedTime}
 	return s.serve(ctx, c.Guard)

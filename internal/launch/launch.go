@@ -158,7 +158,7 @@ func (c *Config) validate() error {
 	return enoughDescriptors(len(processes) + c.Spares)
 }
 
-func (h *head) run(ctx context.Context, program *program, g *guard) int {
+func (h *head) run(ctx context.Context, program *program, g *guard) (code int) {
 	h.began = time.Now()
 	if h.config.Placement == nil {
 		here := newLocal(h, h.secret, h.plan(program, job.Processes(h.config.Degrees)), g)
@@ -192,7 +192,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 			return ExitRefused
 		}
 		defer hosts.close()
-		defer func() { h.dismiss(remotes) }()
+		defer func() { h.dismiss(remotes, code) }()
 	}
 	h.startAll()
 	h.startSpares()
@@ -208,13 +208,14 @@ func (h *head) run(ctx context.Context, program *program, g *guard) int {
 	return h.conclude()
 }
 
-// dismiss tells the agents that the job is over, or leaves them to another head.
-func (h *head) dismiss(agents []*remote) {
+// dismiss tells the agents that the job is over and how it has ended, or leaves
+// them to another head.
+func (h *head) dismiss(agents []*remote, code int) {
 	for _, r := range agents {
 		if h.retired {
 			r.leave()
 		} else {
-			r.close()
+			r.end(code)
 		}
 	}
 }

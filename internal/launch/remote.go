@@ -137,12 +137,12 @@ func (r *remote) leave() {
 	}
 }
 
-// close tells the agent that the job is over.
-func (r *remote) close() {
+// end tells the agent that the job is over, with that exit code.
+func (r *remote) end(code int) {
 	if !r.finish() {
 		return
 	}
-	r.mux.send(frameBye, job.Process{}, nil)
+	r.mux.send(frameBye, job.Process{}, number(uint64(code)))
 	r.mux.conn.SetDeadline(time.Now().Add(byeTime))
 	r.mux.finish()
 	r.mux.close()

@@ -78,7 +78,11 @@ func Serve(ctx context.Context, in io.Reader, guardCommand []string) error {
 		_, _ = io.Copy(io.Discard, in)
 		cancel()
 	}()
-	return s.serve(ctx, guardCommand)
+	err := s.serve(ctx, guardCommand)
+	if end, ok := errors.AsType[*JobError](err); ok && !end.Head {
+		return nil // the head says it
+	}
+	return err
 }
 
 // serve is the life of an agent. ctx bounds the time until it has connected.

@@ -27,6 +27,7 @@ type server struct {
 	term  uint64 // in which that became the head, 0 for the first
 	seats map[job.Process]*seat
 	links map[[2]job.Process]bool // between processes that begin together, which are made once
+	code  int                     // how the job has ended
 }
 
 // run serves until the head says that the job is over, or is gone.
@@ -62,6 +63,9 @@ func (s *server) run() error {
 	s.out().drop()
 	s.local.killAll()
 	s.tenant.close()
+	if err == nil && s.code != ExitOK {
+		return &JobError{Code: s.code}
+	}
 	return err
 }
 
@@ -94,8 +98,10 @@ func (s *server) read() error {
 			return fmt.Errorf("the connection to the head has ended: %w", err)
 		}
 		if f.kind == frameBye {
+			code, err := f.number()
+			s.code = int(code)
 			s.branch.finish()
-			return nil
+			return err
 		}
 		if err := s.take(&f); err != nil {
 			return err

@@ -61,7 +61,7 @@ func (s *standIn) run() {
 	s.begin(h, w, failed)
 	h.loop()
 	s.code = h.conclude()
-	h.dismiss(w.agents)
+	h.dismiss(w.agents, s.code)
 	h.warnf("exit code %d", s.code)
 	h.console.close()
 	for _, f := range []any{c.Stdout, c.Stderr} {

@@ -1,0 +1,3 @@
+// Package kubernetes tests the manifest in the README against the types of the
+// Kubernetes API.
+package kubernetes
