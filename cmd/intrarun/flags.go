@@ -34,7 +34,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	degrees := fs.String("degrees", "", "replicas of each rank, one number per rank, like `2,1,2`")
 	link := fs.String("link", job.LinkAuto, "`kind` of link between processes of one host: auto, shm, unix or tcp")
 	ring := size(job.DefaultRing)
-	fs.Var(&ring, "ring", "`size` of a shared-memory ring, like 64K or 4M")
+	fs.Var(&ring, "ring", "`size` of a shared-memory ring, 4K to 1G, rounded up to a power of two")
 	fs.Func("limit", "let each link carry no more than `BANDWIDTH` in each direction, like 2.5GB/s", func(s string) error {
 		r, err := limit.ParseRate(s)
 		c.Limit = float64(r)
@@ -98,6 +98,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	}
 	if c.Threads < 1 || c.Threads > maxThreads {
 		return nil, fmt.Errorf("-threads %d: want 1 to %d workers of each process", c.Threads, maxThreads)
+	}
+	if ring < minRing || ring > maxRing {
+		return nil, fmt.Errorf("-ring %v: want 4K to 1G", &ring)
 	}
 	if c.Check {
 		c.Threads = 1
@@ -250,8 +253,12 @@ func findHosts(list, file string) (s surroundings, err error) {
 	return s, nil
 }
 
-// maxThreads is more than the cores of any host.
-const maxThreads = 4096
+// maxThreads is as many as the cores of large hosts.
+const maxThreads = 512
+
+// Rings are whole pages; two of them for each pair of processes of a host have to
+// fit its memory.
+const minRing, maxRing = 4 << 10, 1 << 30
 
 // maxProcesses is far beyond what one host can run, and small enough to count.
 const maxProcesses = 1 << 16
