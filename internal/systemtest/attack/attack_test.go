@@ -1,0 +1,185 @@
+//go:build system
+
+package attack
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/jobtest"
+)
+
+var binaries jobtest.Binaries
+
+func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
+
+// few is how many jobs run if nobody says how many.
+const few = 10
+
+// deadline is how long a job may take that is over in seconds, on a machine that
+// has much else to do.
+const deadline = 90 * time.Second
+
+// TestAttack runs INTRA_ATTACK random jobs, or that of INTRA_SEED and, with both,
+// as many from there on.
+func TestAttack(t *testing.T) {
+	count, first := few, rand.Uint64()%1_000_000_000
+	if s := os.Getenv("INTRA_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		require.NoError(t, err, "INTRA_SEED")
+		count, first = 1, n
+	}
+	if s := os.Getenv("INTRA_ATTACK"); s != "" {
+		n, err := strconv.Atoi(s)
+		require.NoError(t, err, "INTRA_ATTACK")
+		count = n
+	}
+	var done, lost atomic.Int64
+	for i := range count {
+		seed := first + uint64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			code := newPlan(seed).run(t)
+			if code != 0 {
+				lost.Add(1)
+			}
+			if n := done.Add(1); n%20 == 0 || n == int64(count) {
+				fmt.Printf("attack: %d of %d jobs, %d of them ended early\n", n, count, lost.Load())
+			}
+		})
+	}
+}
+
+// run runs the job, and one that goes on from its files.
+func (p *plan) run(t *testing.T) int {
+	args := strings.Fields(p.app.args(len(p.degrees)))
+	program := append([]string{binaries.Program(t, p.app.folder)}, args...)
+	want := reference(t, p.app, len(p.degrees), program)
+	spec := jobtest.Spec{Intrarun: binaries.Intrarun(t), Program: program, Prefix: p.prefix, Deadline: deadline}
+	spec.Flags = append([]string{"-v"}, p.flags...)
+	dir := ""
+	if p.files > 0 {
+		dir = filepath.Join(t.TempDir(), "state")
+		spec.Flags = append(spec.Flags, "-checkpoint", dir, "-checkpoint-every", fmt.Sprint(p.files))
+	}
+	v := &verdict{degrees: p.degrees, replace: p.replace, backup: p.backup, weibull: p.weibull, spares: p.spares, want: want}
+	code := v.run(t, spec, p.seed, p.blows)
+	if sets, _ := filepath.Glob(filepath.Join(dir, "set-*", "index")); dir != "" && len(sets) > 0 {
+		then := strings.Trim(strings.ReplaceAll(fmt.Sprint(p.then), " ", ","), "[]")
+		spec.Flags = []string{"-v", "-degrees", then, "-restart", dir}
+		w := &verdict{degrees: p.then, want: want}
+		w.run(t, spec, p.seed, nil)
+	}
+	return code
+}
+
+// run runs one job and judges it.
+func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, blows []blow) int {
+	t.Helper()
+	j := jobtest.Start(t, spec)
+	v.deed = strike(j, blows)
+	r, err := j.End()
+	if err != nil {
+		require.FailNow(t, "FINDING", "INTRA_SEED=%d blows %v\n%v", seed, blows, err)
+	}
+	if len(r.Report) > 0 {
+		v.report = new(report)
+		r.Decode(t, v.report)
+	}
+	v.code, v.stderr, v.bits = r.Code, r.Stderr, ""
+	if r.Code == 0 {
+		v.bits = bits(r.Stdout)
+	}
+	if wrong := v.judge(); wrong != "" {
+		require.FailNow(t, "FINDING", "INTRA_SEED=%d\n%s\n%v\nblows: %v\nexit code %d\n%s", seed, wrong, spec, blows, r.Code, r.Stderr)
+	}
+	return r.Code
+}
+
+// strike does what is done from outside, until the job has ended.
+func strike(j *jobtest.Job, blows []blow) (d deed) {
+	d.stopped, d.killed = make(map[job.Process]bool), make(map[job.Process]bool)
+	began := time.Now()
+	for _, b := range blows {
+		select {
+		case <-j.Ended():
+			return d
+		case <-time.After(time.Until(began.Add(b.after))):
+		}
+		switch b.signal {
+		case "int":
+			d.interrupted = syscall.Kill(j.PID(), syscall.SIGINT) == nil
+			continue
+		case "gone":
+			d.gone = syscall.Kill(j.PID(), syscall.SIGKILL) == nil
+			continue
+		}
+		for _, p := range j.Processes() {
+			if p.Name != b.victim.String() {
+				continue
+			}
+			switch b.signal {
+			case "kill":
+				d.killed[b.victim] = true
+				_ = syscall.Kill(p.PID, syscall.SIGKILL) // it may have ended
+			default:
+				d.stopped[b.victim] = true
+				_ = syscall.Kill(p.PID, syscall.SIGSTOP)
+				if b.signal == "pause" {
+					time.Sleep(100 * time.Millisecond)
+					_ = syscall.Kill(p.PID, syscall.SIGCONT)
+				}
+			}
+			break
+		}
+	}
+	return d
+}
+
+// bits is what a program printed, without the times.
+func bits(stdout string) string {
+	var all map[string]any
+	if err := json.Unmarshal([]byte(stdout), &all); err != nil {
+		return fmt.Sprintf("%v: %s", err, stdout)
+	}
+	delete(all, "seconds")
+	b, err := json.Marshal(all)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// references are the bits of jobs without failures.
+var references struct {
+	sync.Mutex
+	bits map[string]string
+}
+
+func reference(t *testing.T, a app, ranks int, program []string) string {
+	references.Lock()
+	defer references.Unlock()
+	key := fmt.Sprint(a.folder, a.args(ranks), ranks)
+	if _, ok := references.bits[key]; !ok {
+		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: []string{"-n", fmt.Sprint(ranks), "-r", "1"}, Program: program, Deadline: deadline})
+		require.Zero(t, r.Code, r.Stderr)
+		if references.bits == nil {
+			references.bits = make(map[string]string)
+		}
+		references.bits[key] = bits(r.Stdout)
+	}
+	return references.bits[key]
+}
