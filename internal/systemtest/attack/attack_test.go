@@ -138,10 +138,13 @@ func strike(j *jobtest.Job, blows []blow) (d deed) {
 			default:
 				d.stopped[b.victim] = true
 				_ = syscall.Kill(p.PID, syscall.SIGSTOP)
-				if b.signal == "pause" {
-					time.Sleep(100 * time.Millisecond)
-					_ = syscall.Kill(p.PID, syscall.SIGCONT)
-				}
+				// The last replica of a rank is waited for.
+				rest := map[string]time.Duration{"pause": 100 * time.Millisecond, "stop": 3 * time.Second}[b.signal]
+				goOn := time.AfterFunc(rest, func() { _ = syscall.Kill(p.PID, syscall.SIGCONT) })
+				defer func() {
+					<-j.Ended()
+					goOn.Stop()
+				}()
 			}
 			break
 		}

@@ -152,9 +152,6 @@ func (v *verdict) judge() string {
 	if why := v.rollbacks(); why != "" {
 		return why
 	}
-	if v.report.Error != "" && !strings.Contains(v.stderr, v.report.Error) {
-		return fmt.Sprintf("standard error does not say %q", v.report.Error)
-	}
 	switch v.code {
 	case 0:
 		return v.well(h)
@@ -272,6 +269,9 @@ var (
 // explained judges what is said of a job that was lost.
 func (v *verdict) explained(h *history) string {
 	text := v.report.Error
+	if !strings.Contains(v.stderr, text) {
+		return fmt.Sprintf("standard error does not say %q", text)
+	}
 	m := lostReplica.FindStringSubmatch(text)
 	if m == nil {
 		return fmt.Sprintf("exit code 3, but no rank is named in %q", text)

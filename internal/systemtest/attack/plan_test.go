@@ -160,6 +160,9 @@ func (p *plan) choose(d dice) {
 		k.Process = one(d, all)
 		p.kills = append(p.kills, k)
 	}
+	for p.backup && d.once(2) { // while it goes back, or before
+		p.kills = append(p.kills, job.Kill{Process: one(d, all), Point: job.KillBackup, Step: one(d, job.BackupSteps)})
+	}
 	for _, k := range p.kills {
 		p.flag("-kill", k.String())
 	}
