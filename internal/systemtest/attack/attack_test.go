@@ -68,6 +68,9 @@ func (p *plan) run(t *testing.T) int {
 	args := strings.Fields(p.app.args(len(p.degrees)))
 	program := append([]string{binaries.Program(t, p.app.folder)}, args...)
 	want := reference(t, p.app, len(p.degrees), program)
+	if p.removes() {
+		program[0] = copied(t, program[0])
+	}
 	spec := jobtest.Spec{Intrarun: binaries.Intrarun(t), Program: program, Prefix: p.prefix, Deadline: deadline}
 	spec.Flags = append([]string{"-v"}, p.flags...)
 	dir := ""
@@ -77,6 +80,9 @@ func (p *plan) run(t *testing.T) int {
 	}
 	v := &verdict{degrees: p.degrees, replace: p.replace, backup: p.backup, weibull: p.weibull, spares: p.spares, want: want}
 	code := v.run(t, spec, p.seed, p.blows)
+	if p.removes() {
+		return code
+	}
 	if sets, _ := filepath.Glob(filepath.Join(dir, "set-*", "index")); dir != "" && len(sets) > 0 {
 		then := strings.Trim(strings.ReplaceAll(fmt.Sprint(p.then), " ", ","), "[]")
 		spec.Flags = []string{"-v", "-degrees", then, "-restart", dir}
@@ -90,7 +96,7 @@ func (p *plan) run(t *testing.T) int {
 func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, blows []blow) int {
 	t.Helper()
 	j := jobtest.Start(t, spec)
-	v.deed = strike(j, blows)
+	v.deed = strike(j, spec.Program[0], blows)
 	r, err := j.End()
 	if err != nil {
 		require.FailNow(t, "FINDING", "INTRA_SEED=%d blows %v\n%v", seed, blows, err)
@@ -110,7 +116,7 @@ func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, blows []blow
 }
 
 // strike does what is done from outside, until the job has ended.
-func strike(j *jobtest.Job, blows []blow) (d deed) {
+func strike(j *jobtest.Job, program string, blows []blow) (d deed) {
 	d.stopped, d.killed = make(map[job.Process]bool), make(map[job.Process]bool)
 	began := time.Now()
 	for _, b := range blows {
@@ -120,6 +126,9 @@ func strike(j *jobtest.Job, blows []blow) (d deed) {
 		case <-time.After(time.Until(began.Add(b.after))):
 		}
 		switch b.signal {
+		case "remove":
+			d.removed = os.Remove(program) == nil
+			continue
 		case "int":
 			d.interrupted = syscall.Kill(j.PID(), syscall.SIGINT) == nil
 			continue
@@ -150,6 +159,16 @@ func strike(j *jobtest.Job, blows []blow) (d deed) {
 		}
 	}
 	return d
+}
+
+// copied returns the path of a copy of a file.
+func copied(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), filepath.Base(file))
+	require.NoError(t, os.WriteFile(path, b, 0o755))
+	return path
 }
 
 // bits is what a program printed, without the times.

@@ -38,9 +38,10 @@ type report struct {
 		Joined  float64     `json:"joined_seconds"`
 	} `json:"replacements"`
 	Rollbacks []struct {
-		At      float64 `json:"at_seconds"`
-		Lost    []int   `json:"lost"`
-		Seconds float64 `json:"seconds"`
+		At        float64 `json:"at_seconds"`
+		Lost      []int   `json:"lost"`
+		SafePoint uint64  `json:"safe_point"`
+		Seconds   float64 `json:"seconds"`
 	} `json:"rollbacks"`
 	Backup *struct {
 		Complete int `json:"complete"`
@@ -56,6 +57,7 @@ type deed struct {
 	stopped, killed map[job.Process]bool
 	interrupted     bool // intrarun got SIGINT
 	gone            bool // intrarun was killed
+	removed         bool // there is no program any more to be started
 }
 
 // verdict is what the judge needs of a job.
@@ -264,6 +266,8 @@ func (v *verdict) well(h *history) string {
 var (
 	lostReplica = regexp.MustCompile(`^rank (\d+) has lost its last replica (\d+)\.(\d+) at [\d.]+ s \(([a-z ]+):`)
 	notBack     = regexp.MustCompile(`; rank (\d+) could not be brought back: (.*)$`)
+	cannotGo    = regexp.MustCompile(`^the job cannot go back to safe point (\d+), as it had to since rank (\d+) was lost: ` +
+		`the last process that held the state of rank (\d+) is dead: (\d+)\.(\d+), at [\d.]+ s \(`)
 )
 
 // explained judges what is said of a job that was lost.
@@ -272,35 +276,73 @@ func (v *verdict) explained(h *history) string {
 	if !strings.Contains(v.stderr, text) {
 		return fmt.Sprintf("standard error does not say %q", text)
 	}
-	m := lostReplica.FindStringSubmatch(text)
-	if m == nil {
+	why := ""
+	if m := cannotGo.FindStringSubmatch(text); m != nil {
+		why = v.onTheWay(h, m)
+	} else if m := lostReplica.FindStringSubmatch(text); m != nil {
+		why = v.rankLost(h, m)
+	} else {
 		return fmt.Sprintf("exit code 3, but no rank is named in %q", text)
 	}
+	if why != "" {
+		return fmt.Sprintf("NOT TRUE: it says %q, but %s: %s", text, why, v.tell())
+	}
+	return ""
+}
+
+// onTheWay says what speaks against the loss of a backup on the way back to it.
+func (v *verdict) onTheWay(h *history, m []string) string {
+	n := len(v.report.Rollbacks)
+	if n == 0 {
+		return "the job did not go back"
+	}
+	last, holder := v.report.Rollbacks[n-1], job.Process{Rank: number(m[4]), Replica: number(m[5])}
+	diedAt := -1.0
+	for _, f := range v.report.Failures {
+		if f.Process == holder {
+			diedAt = f.At
+		}
+	}
+	switch {
+	case number(m[3]) >= len(v.degrees):
+		return "there is no such rank"
+	case last.Seconds > 0:
+		return fmt.Sprintf("it had come back from the rollback at %.3f s", last.At)
+	case fmt.Sprint(last.SafePoint) != m[1]:
+		return fmt.Sprintf("it went back to safe point %d", last.SafePoint)
+	case !slices.Contains(last.Lost, number(m[2])):
+		return fmt.Sprintf("it went back for %v", last.Lost)
+	case diedAt < last.At:
+		return fmt.Sprintf("%v died before, at %.3f s", holder, diedAt)
+	case h.alive[holder]:
+		return fmt.Sprintf("%v lives", holder)
+	}
+	return ""
+}
+
+// rankLost says what speaks against the loss of a rank.
+func (v *verdict) rankLost(h *history, m []string) string {
+	text := v.report.Error
 	rank, replica := number(m[2]), number(m[3])
 	if number(m[1]) != rank || rank >= len(v.degrees) {
-		return fmt.Sprintf("it says %q: two ranks", text)
+		return "that are two ranks"
 	}
 	if n := h.left(rank); n > 0 {
-		return fmt.Sprintf("NOT TRUE: it says %q, but %d replicas of rank %d live: %s", text, n, rank, v.tell())
+		return fmt.Sprintf("%d replicas of rank %d live", n, rank)
 	}
 	if last := h.last[rank]; last != (job.Process{Rank: rank, Replica: replica}) && !v.tie(h, rank, replica) {
-		return fmt.Sprintf("NOT TRUE: it says %q, but the last one to die was %v: %s", text, last, v.tell())
+		return fmt.Sprintf("the last one to die was %v", last)
 	}
 	back := notBack.FindStringSubmatch(text)
 	switch {
 	case back == nil && (v.replace || v.spares > 0):
-		return fmt.Sprintf("it does not say why rank %d did not come back: %q", rank, text)
+		return "it does not say why it did not come back"
 	case back == nil:
 		return ""
+	case number(back[1]) != rank:
+		return "that are two ranks"
 	}
-	gone := number(back[1])
-	if gone >= len(v.degrees) || h.left(gone) > 0 && !strings.Contains(back[2], "went back") {
-		return fmt.Sprintf("NOT TRUE: it says %q, but rank %d lives: %s", text, gone, v.tell())
-	}
-	if why := v.reason(back[2], gone, h); why != "" {
-		return fmt.Sprintf("NOT TRUE: it says %q, but %s: %s", text, why, v.tell())
-	}
-	return ""
+	return v.reason(back[2], h)
 }
 
 // tie reports whether another replica died at the same moment as the last.
@@ -314,12 +356,11 @@ func (v *verdict) tie(h *history, rank, replica int) bool {
 }
 
 // reason says what speaks against the reason why a rank did not come back.
-func (v *verdict) reason(why string, rank int, h *history) string {
+func (v *verdict) reason(why string, h *history) string {
 	complete := 0
 	if v.report.Backup != nil {
 		complete = v.report.Backup.Complete
 	}
-	rollbacks := len(v.report.Rollbacks)
 	switch {
 	case strings.HasPrefix(why, "no backup was asked for"):
 		if v.backup {
@@ -337,26 +378,16 @@ func (v *verdict) reason(why string, rank int, h *history) string {
 		if v.replace {
 			return "-replace starts others"
 		}
-		if used := len(v.report.Replacements) + h.newcomer; used < v.spares {
+		if used := strings.Count(v.stderr, " takes the place of "); used < v.spares {
 			return fmt.Sprintf("only %d of %d spares are gone", used, v.spares)
+		}
+	case strings.HasPrefix(why, "no process takes its place: "):
+		if !v.deed.removed {
+			return "there was a program to be started"
 		}
 	case strings.HasPrefix(why, "all processes that held the last backup of rank"):
 		if complete == 0 {
 			return "there was none"
-		}
-	case strings.Contains(why, "died while the job went back to it"):
-		if rollbacks == 0 {
-			return "the job did not go back"
-		}
-		if last := v.report.Rollbacks[rollbacks-1]; last.Seconds > 0 {
-			return fmt.Sprintf("it had come back from the rollback at %.3f s", last.At)
-		}
-		died := false
-		for _, f := range v.report.Failures {
-			died = died || f.At >= v.report.Rollbacks[rollbacks-1].At
-		}
-		if !died {
-			return "nobody died after the job went back"
 		}
 	case strings.HasPrefix(why, "its replacements died too"):
 		if h.newcomer == 0 {

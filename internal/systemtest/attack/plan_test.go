@@ -49,8 +49,13 @@ type plan struct {
 // blow is something done to a process from outside.
 type blow struct {
 	after  time.Duration // since the start of intrarun
-	signal string        // stop, pause, kill; int or gone for intrarun itself
+	signal string        // stop, pause, kill; int or gone for intrarun itself; remove for the program's file
 	victim job.Process
+}
+
+// removes reports whether the program's file is removed while the job runs.
+func (p *plan) removes() bool {
+	return slices.ContainsFunc(p.blows, func(b blow) bool { return b.signal == "remove" })
 }
 
 func newPlan(seed uint64) *plan {
@@ -203,11 +208,14 @@ func (p *plan) outside(d dice) {
 			p.blows = append(p.blows, blow{at(), one(d, []string{"stop", "pause", "pause", "kill"}), one(d, job.Processes(p.degrees))})
 		}
 	}
+	if p.replace && d.once(20) {
+		p.blows = append(p.blows, blow{after: at(), signal: "remove"})
+	}
 	switch d.IntN(30) {
 	case 0:
 		p.blows = append(p.blows, blow{after: at(), signal: "int"})
 	case 1:
 		p.blows = append(p.blows, blow{after: at(), signal: "gone"})
 	}
-	slices.SortFunc(p.blows, func(a, b blow) int { return int(a.after - b.after) })
+	slices.SortStableFunc(p.blows, func(a, b blow) int { return int(a.after - b.after) })
 }
