@@ -6,13 +6,14 @@ BIN       := bin
 PACKAGES  := ./...
 SOAK      ?= 1000000
 CHAOS     ?= 200
+ATTACK    ?= $(if $(INTRA_SEED),1,200)
 WEIBULL   ?= 5
 WATCH     ?= 3600
 FUZZTIME  ?= 5m
 # The linter is a tool of the project, not a dependency of its users.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help run test manifest race check generate bench soak chaos weibull watch fuzz clean
+.PHONY: help run test manifest race check generate bench soak attack chaos weibull watch fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +63,9 @@ soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recove
 
 weibull: ## HPCCG on hosts whose processes die at random for minutes and come back (root)
 	INTRA_WEIBULL=$(WEIBULL) $(GO) test -timeout 24h -count 1 -v -run '^TestWeibullOnHosts$$' ./examples/hpccg
+
+attack: ## ATTACK random jobs of real processes in which anything fails; INTRA_SEED=S replays one
+	INTRA_ATTACK=$(ATTACK) $(GO) test -tags system -timeout 24h -count 1 -v ./internal/systemtest/attack
 
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one
 	INTRA_CHAOS=$(CHAOS) $(GO) test -timeout 24h -count 1 -v -run '^TestChaos(OfTheHead)?$$' ./examples/hpccg

@@ -12,6 +12,6 @@
 //	ATTACK=1000 make attack        # a thousand jobs, of random seeds
 //	INTRA_SEED=17 make attack      # the job of that seed again
 //
-// The judge knows nothing of how the launcher decides. Its rules are in judge.go
-// in the order in which they are applied.
+// The judge knows nothing of how the launcher decides: it reads what was done to
+// the processes, and what the report says came of them.
 package attack

@@ -1,0 +1,145 @@
+//go:build system
+
+package attack
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// The judge lets nothing pass that is wrong, and finds nothing wrong that is
+// right. A history is told in words of a line each: "0.1 injected 0.5" is a death,
+// "0.1 back 0.6" a replacement, "rollback 7 for 1 at 0.5" (or "… over") a way back
+// to safe point 7, "fired 0.1" a kill that came about, "backups 2" so many of them.
+func TestJudge(t *testing.T) {
+	const (
+		lost0   = "rank 0 has lost its last replica 0.1 at 0.500 s (injected: x), after 0.0 (injected)"
+		notBack = lost0 + "; rank 0 could not be brought back: "
+		onWay   = "the job cannot go back to safe point 7, as it had to since rank 0 was lost: the last process that held the state of rank 0 is dead: 1.0, at 0.600 s (injected: x)"
+		rank0   = "fired 0.0, fired 0.1, 0.0 injected 0.4, 0.1 injected 0.5"
+		goBack  = rank0 + ", backups 1, rollback 7 for 0 at 0.5, 0.0 back 0.5, 0.1 back 0.5"
+	)
+	for _, c := range []struct {
+		name    string
+		v       verdict
+		history string
+		want    string
+	}{
+		{"nothing happens", verdict{}, "", ""},
+		{"wrong bits", verdict{bits: "other"}, "", "WRONG BITS"},
+		{"no report", verdict{code: 2}, "none", "no report"},
+		{"killed before it began", verdict{code: -1, deed: deed{gone: true}}, "none", ""},
+		{"another code in the report", verdict{code: 7}, "code 3", "in the report 3"},
+		{"a kill", verdict{}, "fired 0.1, 0.1 injected 0.2", ""},
+		{"a death without a kill", verdict{}, "0.1 injected 0.2", "false alarm"},
+		{"a death by itself", verdict{}, "0.1 exit 0.2", "false alarm"},
+		{"stopped", verdict{deed: deed{stopped: set("0.1")}}, "0.1 fenced 0.2", ""},
+		{"not stopped", verdict{}, "0.1 fenced 0.2", "false alarm"},
+		{"killed from outside", verdict{deed: deed{killed: set("0.1")}}, "0.1 signal 0.2", ""},
+		{"killed, and nobody says so", verdict{deed: deed{killed: set("0.1")}}, "", "nobody says so"},
+		{"two verdicts", verdict{}, "fired 0.1, fired 0.1, 0.1 injected 0.2, 0.1 injected 0.3", "two verdicts"},
+		{"a newcomer dies", verdict{replace: true}, "fired 0.1, fired 0.1, 0.1 injected 0.2, 0.1 injected 0.3", ""},
+		{"replaced alive", verdict{replace: true}, "0.1 back 0.3", "while it lived"},
+		{"a kill that is not said to be missed", verdict{}, "missed 0.1", "never reached"},
+		{"a kill that was missed", verdict{stderr: "warning: -kill 0.1@section:1 was never reached"}, "missed 0.1", ""},
+		{"a rank lost, and not seen", verdict{}, rank0, "lost all replicas"},
+		{"a rank lost after it had finished", verdict{stderr: " 0.1 has finished\n"}, rank0, ""},
+		{"a rank lost", verdict{code: 3}, rank0 + ", says " + lost0, ""},
+		{"a rank lost that lives", verdict{code: 3}, "fired 0.1, 0.1 injected 0.2, says " + lost0, "1 replicas of rank 0 live"},
+		{"another one was the last", verdict{code: 3}, "fired 0.0, fired 0.1, 0.1 injected 0.4, 0.0 injected 0.5, says " + lost0, "the last one to die was 0.0"},
+		{"nothing said", verdict{code: 3}, rank0 + ", says oops", "no rank is named"},
+		{"not said aloud", verdict{code: 3}, rank0 + ", whispers " + lost0, "standard error does not say"},
+		{"not said why it did not come back", verdict{code: 3, replace: true}, rank0 + ", says " + lost0, "does not say why"},
+		{"no backup asked for", verdict{code: 3, replace: true}, rank0 + ", says " + notBack + "no backup was asked for", ""},
+		{"one was asked for", verdict{code: 3, replace: true, backup: true}, rank0 + ", says " + notBack + "no backup was asked for", "one was asked for"},
+		{"no backup yet", verdict{code: 3, replace: true, backup: true}, rank0 + ", says " + notBack + "no backup was complete yet", ""},
+		{"there was one", verdict{code: 3, replace: true, backup: true}, rank0 + ", backups 2, says " + notBack + "no backup was complete yet", "2 were complete"},
+		{"no spare left", verdict{code: 3, spares: 1, backup: true}, rank0 + ", backups 1, takes, says " + notBack + "no process is left to take its place", ""},
+		{"a spare left", verdict{code: 3, spares: 2, backup: true}, rank0 + ", backups 1, takes, says " + notBack + "no process is left to take its place", "1 of 2 spares"},
+		{"no program left", verdict{code: 3, replace: true, backup: true, deed: deed{removed: true}}, rank0 + ", backups 1, says " + notBack + "no process takes its place: x", ""},
+		{"a program left", verdict{code: 3, replace: true, backup: true}, rank0 + ", backups 1, says " + notBack + "no process takes its place: x", "there was a program"},
+		{"another reason", verdict{code: 3, replace: true}, rank0 + ", says " + notBack + "of the weather", "does not know"},
+		{"back", verdict{replace: true, backup: true}, goBack + ", over", ""},
+		{"back without a loss", verdict{replace: true, backup: true}, "fired 0.1, 0.1 injected 0.2, rollback 7 for 0 at 0.5, over", "1 of 2 replicas had died"},
+		{"the backup lost on the way", verdict{code: 3, replace: true, backup: true}, goBack + ", fired 1.0, 1.0 injected 0.6, says " + onWay, ""},
+		{"nobody died on the way", verdict{code: 3, replace: true, backup: true}, goBack + ", fired 1.0, 1.0 injected 0.4, says " + onWay, "died before"},
+		{"the way was over", verdict{code: 3, replace: true, backup: true}, goBack + ", over, fired 1.0, 1.0 injected 0.6, says " + onWay, "had come back"},
+		{"the job did not go back", verdict{code: 3, replace: true, backup: true}, "fired 1.0, 1.0 injected 0.6, says " + onWay, "did not go back"},
+		{"interrupted", verdict{code: 130, deed: deed{interrupted: true}}, "", ""},
+		{"not interrupted", verdict{code: 130}, "", "exit code 130"},
+		{"the program failed", verdict{code: 1}, "", "exit code 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := c.v
+			v.degrees = []int{2, 2}
+			v.want = "same"
+			if v.bits == "" {
+				v.bits = "same"
+			}
+			v.read(t, c.history)
+			if got := v.judge(); c.want == "" {
+				require.Empty(t, got)
+			} else {
+				require.Contains(t, got, c.want)
+			}
+		})
+	}
+}
+
+func set(p string) map[job.Process]bool {
+	one, err := job.ParseProcess(p)
+	if err != nil {
+		panic(err)
+	}
+	return map[job.Process]bool{one: true}
+}
+
+// read makes the report that a history in words tells.
+func (v *verdict) read(t *testing.T, history string) {
+	type object = map[string]any
+	all := map[string][]any{}
+	r := object{"exit_code": v.code}
+	history, text, said := strings.Cut(history, "says ")
+	if !said {
+		history, text, _ = strings.Cut(history, "whispers ")
+	}
+	if r["error"] = text; said {
+		v.stderr += text
+	}
+	for line := range strings.SplitSeq(history, ",") {
+		w := strings.Fields(line)
+		switch {
+		case len(w) == 0:
+		case w[0] == "none":
+			return
+		case w[0] == "code":
+			r["exit_code"] = json.Number(w[1])
+		case w[0] == "fired", w[0] == "missed":
+			all["kills"] = append(all["kills"], object{"process": w[1], "when": "section:1", "fired": w[0] == "fired"})
+		case w[0] == "backups":
+			r["backup"] = object{"complete": json.Number(w[1])}
+		case w[0] == "takes":
+			v.stderr += "a spare process on x takes the place of 0.1\n"
+		case w[0] == "rollback":
+			all["rollbacks"] = append(all["rollbacks"], object{"safe_point": json.Number(w[1]), "lost": []any{json.Number(w[3])}, "at_seconds": json.Number(w[5])})
+		case w[0] == "over":
+			all["rollbacks"][len(all["rollbacks"])-1].(object)["seconds"] = 0.1
+		case w[1] == "back":
+			all["replacements"] = append(all["replacements"], object{"process": w[0], "joined_seconds": json.Number(w[2])})
+		default:
+			all["failures"] = append(all["failures"], object{"process": w[0], "cause": w[1], "at_seconds": json.Number(w[2])})
+		}
+	}
+	for name, list := range all {
+		r[name] = list
+	}
+	b, err := json.Marshal(r)
+	require.NoError(t, err)
+	v.report = new(report)
+	require.NoError(t, json.Unmarshal(b, v.report), "%s", b)
+}
