@@ -84,9 +84,9 @@ func (p *plan) run(t *testing.T) int {
 		return code
 	}
 	if sets, _ := filepath.Glob(filepath.Join(dir, "set-*", "index")); dir != "" && len(sets) > 0 {
-		then := strings.Trim(strings.ReplaceAll(fmt.Sprint(p.then), " ", ","), "[]")
-		spec.Flags = []string{"-v", "-degrees", then, "-restart", dir}
-		w := &verdict{degrees: p.then, want: want}
+		q := p.then
+		spec.Flags, spec.Prefix = append([]string{"-v", "-restart", dir}, q.flags...), nil
+		w := &verdict{degrees: q.degrees, replace: q.replace, backup: q.backup, spares: q.spares, want: want}
 		w.run(t, spec, p.seed, nil)
 	}
 	return code
@@ -127,6 +127,13 @@ func strike(j *jobtest.Job, program string, blows []blow) (d deed) {
 		}
 		switch b.signal {
 		case "remove":
+			for !strings.Contains(j.Stderr(), "all have joined") { // who is to be there from the beginning has been started
+				select {
+				case <-j.Ended():
+					return d
+				case <-time.After(time.Millisecond):
+				}
+			}
 			d.removed = os.Remove(program) == nil
 			continue
 		case "int":

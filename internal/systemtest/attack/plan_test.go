@@ -43,7 +43,7 @@ type plan struct {
 	replace, backup, weibull bool
 	spares                   int
 	files                    int   // safe points from one set to the next, 0: none
-	then                     []int // degrees of the job that goes on from the files
+	then                     *plan // the job that goes on from the files
 }
 
 // blow is something done to a process from outside.
@@ -61,11 +61,17 @@ func (p *plan) removes() bool {
 func newPlan(seed uint64) *plan {
 	d := dice{rand.New(rand.NewPCG(seed, 14))}
 	p := &plan{seed: seed, app: one(d, apps)}
-	for range one(d, []int{1, 2, 2, 2, 2, 3, 3, 4}) {
-		p.degrees = append(p.degrees, one(d, []int{1, 1, 2, 2, 2, 3}))
-	}
-	p.shape(d)
+	p.shape(d, one(d, []int{1, 2, 2, 2, 2, 3, 3, 4, 5}))
 	p.recovery(d)
+	if d.once(5) {
+		p.files = 1 + d.IntN(40)
+		p.then = &plan{app: p.app}
+		p.then.shape(d, len(p.degrees))
+		if d.once(2) {
+			p.then.recovery(d)
+			p.then.choose(d)
+		}
+	}
 	p.choose(d)
 	if d.once(12) {
 		p.weibull = true
@@ -84,8 +90,11 @@ func one[T any](d dice, of []T) T { return of[d.IntN(len(of))] }
 
 func (p *plan) flag(words ...string) { p.flags = append(p.flags, words...) }
 
-// shape chooses links, schedules and cores.
-func (p *plan) shape(d dice) {
+// shape chooses replicas, links, schedules and cores.
+func (p *plan) shape(d dice, ranks int) {
+	for range ranks {
+		p.degrees = append(p.degrees, one(d, []int{1, 1, 2, 2, 2, 3}))
+	}
 	var degrees []string
 	for _, n := range p.degrees {
 		degrees = append(degrees, fmt.Sprint(n))
@@ -139,12 +148,6 @@ func (p *plan) recovery(d dice) {
 		p.backup = true
 		p.flag("-backup", one(d, []string{"1", "2", "3", "5", "5", "10", "30", "auto"}))
 	}
-	if d.once(5) {
-		p.files = 1 + d.IntN(40)
-		for range p.degrees {
-			p.then = append(p.then, 1+d.IntN(2))
-		}
-	}
 }
 
 // choose chooses whom to kill, and when: often all replicas of a rank at the same
@@ -156,6 +159,9 @@ func (p *plan) choose(d dice) {
 		rank := d.IntN(len(p.degrees))
 		at := p.point(d)
 		for replica := range p.degrees[rank] {
+			if d.once(5) {
+				at = p.point(d)
+			}
 			at.Process = job.Process{Rank: rank, Replica: replica}
 			p.kills = append(p.kills, at)
 		}
