@@ -5,11 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/cores"
+	"github.com/intrahpc/intra/internal/jobtest/steps"
 )
 
 // bindings returns on which processors a process may run, by what the kernel
@@ -59,12 +61,12 @@ func TestBind(t *testing.T) {
 	} {
 		t.Run(tt.flags, func(t *testing.T) {
 			marks := filepath.Join(t.TempDir(), "pids")
-			cmd, wait := start(t, tt.flags, steps("join", "mark:"+marks, "forever")...)
+			job, wait := start(t, tt.flags, steps.Program("join", "mark:"+marks, "forever")...)
 			count := make(map[string]int)
-			for _, pid := range pids(t, marks, tt.n) {
+			for _, pid := range steps.PIDs(t, marks, tt.n) {
 				count[bindings(t, pid)]++
 			}
-			require.Equal(t, self, bindings(t, cmd.Process.Pid), "intrarun itself")
+			require.Equal(t, self, bindings(t, job.PID()), "intrarun itself")
 			switch {
 			case tt.neither:
 				require.Equal(t, map[string]int{self: tt.n}, count)
@@ -72,28 +74,28 @@ func TestBind(t *testing.T) {
 				require.Len(t, count, tt.n, "%v", count)
 				require.NotContains(t, count, self)
 			}
-			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			require.NoError(t, syscall.Kill(job.PID(), syscall.SIGINT))
 			wait()
 		})
 	}
 	t.Run("more processes than cores", func(t *testing.T) {
 		marks := filepath.Join(t.TempDir(), "pids")
-		cmd, wait := start(t, fmt.Sprintf("-n %d -r 2 -bind core", len(usable)), steps("join", "mark:"+marks, "forever")...)
+		job, wait := start(t, fmt.Sprintf("-n %d -r 2 -bind core", len(usable)), steps.Program("join", "mark:"+marks, "forever")...)
 		count := make(map[string]int)
-		for _, pid := range pids(t, marks, 2*len(usable)) {
+		for _, pid := range steps.PIDs(t, marks, 2*len(usable)) {
 			count[bindings(t, pid)]++
 		}
 		require.Len(t, count, len(usable))
 		for cpus, n := range count {
 			require.Equal(t, 2, n, "on %s", cpus)
 		}
-		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, syscall.Kill(job.PID(), syscall.SIGINT))
 		wait()
 	})
 }
 
 func TestBindUsage(t *testing.T) {
-	r := runJob(t, "-bind socket", steps("join")...)
+	r := runJob(t, "-bind socket", steps.Program("join")...)
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.stderr, `want auto, core or none`)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"hash/fnv"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -76,16 +77,13 @@ func drift(p *intra.Process, what string) error {
 
 func storer(t *testing.T, flags, what string) result {
 	t.Helper()
-	_, wait := start(t, flags, command().Path, asStorer, what)
+	_, wait := start(t, flags, os.Args[0], asStorer, what)
 	return wait()
 }
 
 // stored returns how often results of a type of task were stored into the
 // arrays of a peer.
-func (r result) stored(task string) float64 {
-	n, _ := r.report["task_types"].(map[string]any)["direct."+task].(map[string]any)["stored"].(float64)
-	return n
-}
+func (r result) stored(task string) int64 { return r.TaskTypes["direct."+task].Stored }
 
 func TestDirect(t *testing.T) {
 	want := storer(t, "-r 1", "")
@@ -118,9 +116,7 @@ func TestKillsAmongStores(t *testing.T) {
 		r := storer(t, flags, "")
 		require.Zero(t, r.code, "%s: %s", flags, r.stderr)
 		require.Equal(t, want, r.stdout, flags)
-		for _, k := range r.report["kills"].([]any) {
-			require.Equal(t, true, k.(map[string]any)["fired"], "%s: %v", flags, k)
-		}
+		r.RequireFired(t)
 	}
 }
 

@@ -4,76 +4,90 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/jobtest"
+	"github.com/intrahpc/intra/internal/jobtest/steps"
+	intra "github.com/intrahpc/intra/runtime"
 )
+
+// The test binary is intrarun as well, and the programs that it runs: one made
+// of steps, one that passes messages, one that shares work, and one of safe
+// points.
+const (
+	asIntrarun = "INTRARUN_TEST_COMMAND"
+	asSender   = "sender:" // first argument
+	asStorer   = "storer:"
+	asStepper  = "stepper:"
+)
+
+func TestMain(m *testing.M) {
+	steps.Main()
+	if len(os.Args) > 1 && os.Args[1] == asSender {
+		intra.Main(sendAndReturn)
+	}
+	if len(os.Args) > 2 && os.Args[1] == asStorer {
+		intra.Main(func(p *intra.Process) error { return drift(p, os.Args[2]) })
+	}
+	if len(os.Args) > 1 && os.Args[1] == asStepper {
+		intra.Main(stepThrough)
+	}
+	if os.Getenv(asIntrarun) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// program is a command that the test binary is.
+func program(name string) []string { return []string{os.Args[0], name} }
+
+// environ makes the test binary intrarun. With the race detector a process
+// would sleep for a second at its exit.
+var environ = []string{asIntrarun + "=1", "GORACE=atexit_sleep_ms=0"}
+
+// command is a call of intrarun that starts no job, or none that could hang.
+func command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), environ...)
+	return cmd
+}
 
 // result is what a user sees of a run.
 type result struct {
 	code           int
 	stdout, stderr string
-	report         map[string]any
-}
-
-func (r result) failures() (all []string) {
-	for _, f := range r.report["failures"].([]any) {
-		m := f.(map[string]any)
-		all = append(all, fmt.Sprintf("%v %v", m["process"], m["cause"]))
-	}
-	return all
-}
-
-func (r result) ends() (all []string) {
-	for _, p := range r.report["processes"].([]any) {
-		all = append(all, p.(map[string]any)["end"].(string))
-	}
-	return all
-}
-
-func command(args ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], args...)
-	// With the race detector a process would sleep for a second at its exit.
-	cmd.Env = append(os.Environ(), asIntrarun+"=1", "GORACE=atexit_sleep_ms=0")
-	return cmd
+	report         map[string]any // nil if there is none
+	*jobtest.Report
 }
 
 // start begins a run whose flags are separated by spaces.
-func start(t *testing.T, flags string, program ...string) (*exec.Cmd, func() result) {
+func start(t *testing.T, flags string, program ...string) (*jobtest.Job, func() result) {
 	t.Helper()
-	return startAs(t, command, flags, program...)
+	return startWith(t, nil, flags, program...)
 }
 
-// startAs begins a run of the command that make makes of arguments.
-func startAs(t *testing.T, make func(args ...string) *exec.Cmd, flags string, program ...string) (*exec.Cmd, func() result) {
+func startWith(t *testing.T, stdin io.Reader, flags string, program ...string) (*jobtest.Job, func() result) {
 	t.Helper()
-	report := filepath.Join(t.TempDir(), "report.json")
-	args := append([]string{"-report", report}, strings.Fields(flags)...)
-	cmd := make(append(args, program...)...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	require.NoError(t, cmd.Start())
-	watchdog := time.AfterFunc(2*time.Minute, func() { cmd.Process.Signal(syscall.SIGQUIT) })
-	return cmd, func() result {
-		cmd.Wait()
-		watchdog.Stop()
-		r := result{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
-		if b, err := os.ReadFile(report); err == nil {
-			require.NoError(t, json.Unmarshal(b, &r.report))
-			require.EqualValues(t, r.code, r.report["exit_code"], "%s", r.stderr)
+	j := jobtest.Start(t, jobtest.Spec{Intrarun: os.Args[0], Flags: strings.Fields(flags), Program: program, Env: environ, Stdin: stdin})
+	return j, func() result {
+		r := j.Wait(t)
+		end := result{code: r.Code, stdout: r.Stdout, stderr: r.Stderr, Report: r.Summary(t)}
+		if len(r.Report) > 0 {
+			r.Decode(t, &end.report)
+			require.Equal(t, r.Code, end.ExitCode, "%s", r.Stderr)
 		}
-		return r
+		return end
 	}
 }
-
-func steps(s ...string) []string { return append([]string{os.Args[0], asProgram}, s...) }
 
 func runJob(t *testing.T, flags string, program ...string) result {
 	t.Helper()
@@ -126,24 +140,24 @@ func TestHowAJobEnds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := runJob(t, c.flags, steps(c.steps...)...)
+			r := runJob(t, c.flags, steps.Program(c.steps...)...)
 			require.Equal(t, c.code, r.code, "%s", r.stderr)
 			require.Equal(t, c.stdout, r.stdout)
 			require.Contains(t, r.stderr, c.stderr)
 			if c.failures != nil {
-				require.ElementsMatch(t, c.failures, r.failures())
+				require.ElementsMatch(t, c.failures, r.Deaths())
 			} else if c.code == 0 {
-				require.Empty(t, r.failures())
+				require.Empty(t, r.Deaths())
 			}
 			if c.ends != nil {
-				require.Equal(t, c.ends, r.ends())
+				require.Equal(t, c.ends, r.Ends())
 			}
 		})
 	}
 }
 
 func TestWrappersKeepTheJobTogether(t *testing.T) {
-	program := strings.Join(steps("join", "out:x", "finish"), " ")
+	program := strings.Join(steps.Program("join", "out:x", "finish"), " ")
 	for name, script := range map[string]string{
 		"exec":      "exec " + program,
 		"child":     program + "; true",
@@ -153,19 +167,19 @@ func TestWrappersKeepTheJobTogether(t *testing.T) {
 			r := runJob(t, "-n 2 -r 2", "sh", "-c", script)
 			require.Equal(t, 0, r.code, r.stderr)
 			require.Equal(t, "x\nx\n", r.stdout)
-			require.Empty(t, r.failures())
+			require.Empty(t, r.Deaths())
 		})
 	}
 	t.Run("killed under a wrapper that goes on", func(t *testing.T) {
-		p := strings.Join(steps("join", "0.1@kill:9", "finish"), " ")
+		p := strings.Join(steps.Program("join", "0.1@kill:9", "finish"), " ")
 		r := runJob(t, "-r 2", "sh", "-c", p+" || sleep 1000")
-		require.Equal(t, []string{"0.1 exit"}, r.failures())
+		require.Equal(t, []string{"0.1 exit"}, r.Deaths())
 	})
 	t.Run("killed under a wrapper that tells", func(t *testing.T) {
-		p := strings.Join(steps("join", "0.1@kill:9", "finish"), " ")
+		p := strings.Join(steps.Program("join", "0.1@kill:9", "finish"), " ")
 		r := runJob(t, "-r 2", "sh", "-c", p+"; exit $?")
 		require.Equal(t, 0, r.code, r.stderr)
-		require.Equal(t, []string{"0.1 signal"}, r.failures())
+		require.Equal(t, []string{"0.1 signal"}, r.Deaths())
 	})
 }
 
@@ -173,7 +187,7 @@ func TestRefusedHandshakes(t *testing.T) {
 	t.Run("wrong secret", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "secret")
 		require.NoError(t, os.WriteFile(other, bytes.Repeat([]byte{7}, 32), 0o600))
-		p := strings.Join(steps("join", "finish"), " ")
+		p := strings.Join(steps.Program("join", "finish"), " ")
 		r := runJob(t, "-r 2", "sh", "-c", fmt.Sprintf("if [ $INTRA_PROCESS = 0.1 ]; then exec 4<%s; fi; exec %s", other, p))
 		require.Equal(t, 2, r.code)
 		require.Contains(t, r.stderr, "0.1 cannot join")
@@ -188,13 +202,13 @@ func TestRefusedHandshakes(t *testing.T) {
 		require.Greater(t, id, 3)
 		b[id+1]++
 		require.NoError(t, os.WriteFile(other, b, 0o700))
-		r := runJob(t, "-r 2", "sh", "-c", fmt.Sprintf("if [ $INTRA_PROCESS = 0.1 ]; then exec %s %s join finish; fi; exec %s %s join finish", other, asProgram, os.Args[0], asProgram))
+		r := runJob(t, "-r 2", "sh", "-c", fmt.Sprintf("if [ $INTRA_PROCESS = 0.1 ]; then exec %s %s join finish; fi; exec %s %s join finish", other, steps.Argument, os.Args[0], steps.Argument))
 		require.Equal(t, 2, r.code, r.stderr)
 		require.Contains(t, r.stderr, "0.0 and 0.1 do not fit together: different builds of the program")
-		require.Contains(t, r.ends(), "ended")
+		require.Contains(t, r.Ends(), "ended")
 	})
 	t.Run("descriptors closed by a wrapper", func(t *testing.T) {
-		r := runJob(t, "-r 1", "sh", "-c", "exec "+strings.Join(steps("join"), " ")+" 3>&-")
+		r := runJob(t, "-r 1", "sh", "-c", "exec "+strings.Join(steps.Program("join"), " ")+" 3>&-")
 		require.Equal(t, 1, r.code)
 		require.Contains(t, r.stderr, "a wrapper must leave the descriptors")
 	})
@@ -202,16 +216,16 @@ func TestRefusedHandshakes(t *testing.T) {
 
 func TestStoppedProcess(t *testing.T) {
 	t.Run("fenced while a peer lives", func(t *testing.T) {
-		r := runJob(t, "-r 2", steps("join", "out:a", fmt.Sprintf("0.0@kill:%d", syscall.SIGSTOP), "out:b", "finish")...)
+		r := runJob(t, "-r 2", steps.Program("join", "out:a", fmt.Sprintf("0.0@kill:%d", syscall.SIGSTOP), "out:b", "finish")...)
 		require.Equal(t, 0, r.code, r.stderr)
 		require.Equal(t, "a\nb\n", r.stdout)
-		require.Equal(t, []string{"0.0 fenced"}, r.failures())
-		require.Equal(t, []string{"fenced", "finished"}, r.ends())
+		require.Equal(t, []string{"0.0 fenced"}, r.Deaths())
+		require.Equal(t, []string{"fenced", "finished"}, r.Ends())
 	})
 	t.Run("never the last", func(t *testing.T) {
 		marks := filepath.Join(t.TempDir(), "pids")
-		_, wait := start(t, "-r 1", steps("join", "mark:"+marks, "sleep:200ms", "out:done", "finish")...)
-		pid := pids(t, marks, 1)[0]
+		_, wait := start(t, "-r 1", steps.Program("join", "mark:"+marks, "sleep:200ms", "out:done", "finish")...)
+		pid := steps.PIDs(t, marks, 1)[0]
 		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 		time.Sleep(2500 * time.Millisecond)
 		require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
@@ -219,29 +233,6 @@ func TestStoppedProcess(t *testing.T) {
 		require.Equal(t, 0, r.code, r.stderr)
 		require.Equal(t, "done\n", r.stdout)
 	})
-}
-
-// pids waits for n processes to have written their numbers.
-func pids(t *testing.T, file string, n int) (all []int) {
-	require.Eventually(t, func() bool {
-		b, _ := os.ReadFile(file)
-		all = nil
-		for _, f := range strings.Fields(string(b)) {
-			pid, _ := strconv.Atoi(f)
-			all = append(all, pid)
-		}
-		return len(all) == n && bytes.HasSuffix(b, []byte("\n"))
-	}, time.Minute, 10*time.Millisecond)
-	return all
-}
-
-func requireGone(t *testing.T, all []int) {
-	for _, pid := range all {
-		require.Eventually(t, func() bool {
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			return err != nil || bytes.Contains(stat, []byte(") Z")) // a container's init may be slow to reap
-		}, 10*time.Second, 10*time.Millisecond, "process %d is left", pid)
-	}
 }
 
 func TestNothingSurvivesIntrarun(t *testing.T) {
@@ -263,21 +254,20 @@ func TestNothingSurvivesIntrarun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			marks := filepath.Join(t.TempDir(), "pids")
-			p := strings.Join(steps("join", "mark:"+marks, "forever"), " ")
-			cmd, wait := start(t, "-n 1 -r 2", "sh", "-c", fmt.Sprintf(c.wrap, p))
-			all := pids(t, marks, 2)
+			p := strings.Join(steps.Program("join", "mark:"+marks, "forever"), " ")
+			job, wait := start(t, "-n 1 -r 2", "sh", "-c", fmt.Sprintf(c.wrap, p))
+			all := steps.PIDs(t, marks, 2)
 			if c.stopped {
 				for _, pid := range all {
 					require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 				}
 			}
-			require.NoError(t, cmd.Process.Signal(c.signal))
+			require.NoError(t, syscall.Kill(job.PID(), c.signal))
 			r := wait()
 			require.Equal(t, c.code, r.code, r.stderr)
-			requireGone(t, all)
 			if c.signal != syscall.SIGKILL {
-				require.Equal(t, []string{"ended", "ended"}, r.ends())
-				require.Empty(t, r.failures())
+				require.Equal(t, []string{"ended", "ended"}, r.Ends())
+				require.Empty(t, r.Deaths())
 			}
 		})
 	}
@@ -285,37 +275,34 @@ func TestNothingSurvivesIntrarun(t *testing.T) {
 
 func TestNothingSurvivesThatNeverJoined(t *testing.T) {
 	marks := filepath.Join(t.TempDir(), "pids")
-	cmd, wait := start(t, "-r 2", "sh", "-c", "sh -c 'echo $$ >>"+marks+"; sleep 1000; true'; true")
-	all := pids(t, marks, 2)
-	require.NoError(t, cmd.Process.Kill())
+	job, wait := start(t, "-r 2", "sh", "-c", "sh -c 'echo $$ >>"+marks+"; sleep 1000; true'; true")
+	steps.PIDs(t, marks, 2)
+	require.NoError(t, syscall.Kill(job.PID(), syscall.SIGKILL))
 	wait()
-	requireGone(t, all)
 }
 
 func TestSecondSignalDoesNotWait(t *testing.T) {
 	marks := filepath.Join(t.TempDir(), "pids")
 	stubborn := "trap '' TERM; echo $$ >>" + marks + "; while :; do sleep 0.1; done"
 	t.Run("one", func(t *testing.T) {
-		cmd, wait := start(t, "-r 1", "sh", "-c", stubborn)
-		all := pids(t, marks, 1)
-		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		job, wait := start(t, "-r 1", "sh", "-c", stubborn)
+		steps.PIDs(t, marks, 1)
+		require.NoError(t, syscall.Kill(job.PID(), syscall.SIGTERM))
 		require.Equal(t, 143, wait().code)
-		requireGone(t, all)
 	})
 	t.Run("two", func(t *testing.T) {
 		require.NoError(t, os.Remove(marks))
-		cmd, wait := start(t, "-r 1 -v", "sh", "-c", stubborn)
-		all := pids(t, marks, 1)
-		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+		job, wait := start(t, "-r 1 -v", "sh", "-c", stubborn)
+		steps.PIDs(t, marks, 1)
+		require.NoError(t, syscall.Kill(job.PID(), syscall.SIGINT))
 		time.Sleep(300 * time.Millisecond) // two at a time have no order
-		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, syscall.Kill(job.PID(), syscall.SIGTERM))
 		require.Equal(t, 130, wait().code)
-		requireGone(t, all)
 	})
 }
 
 func TestReport(t *testing.T) {
-	r := runJob(t, "-n 2 -r 2 -kill 1.1@section:5 -kill 0.0@1h", steps("join", "stats:21", "1.1@sleep:50ms", "1.1@fired:section:5", "finish")...)
+	r := runJob(t, "-n 2 -r 2 -kill 1.1@section:5 -kill 0.0@1h", steps.Program("join", "stats:21", "1.1@sleep:50ms", "1.1@fired:section:5", "finish")...)
 	require.Equal(t, 0, r.code, r.stderr)
 	host, err := os.Hostname()
 	require.NoError(t, err)
@@ -341,7 +328,7 @@ func TestReport(t *testing.T) {
 	}
 
 	t.Run("on standard error, arrays never null", func(t *testing.T) {
-		cmd := command(append([]string{"-report", "-", "-quiet"}, steps("join", "finish")...)...)
+		cmd := command(append([]string{"-report", "-", "-quiet"}, steps.Program("join", "finish")...)...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		require.NoError(t, cmd.Run())

@@ -63,7 +63,7 @@ func TestDeathOfAFinishedProcess(t *testing.T) {
 				if c.code == 0 { // else one replica of rank 1 may have received all
 					require.Equal(t, "all received\n", r.stdout)
 				}
-				require.ElementsMatch(t, c.failures, r.failures())
+				require.ElementsMatch(t, c.failures, r.Deaths())
 				require.Contains(t, r.stderr, c.lost)
 			})
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/jobtest/steps"
 )
 
 func TestOutputIsExactlyOnce(t *testing.T) {
@@ -17,23 +19,23 @@ func TestOutputIsExactlyOnce(t *testing.T) {
 	}
 	lines := fmt.Sprintf("lines:%d", n)
 	t.Run("killed in the middle", func(t *testing.T) {
-		r := runJob(t, "-r 3 -kill 0.0@20ms -kill 0.1@60ms", steps("join", lines, "finish")...)
+		r := runJob(t, "-r 3 -kill 0.0@20ms -kill 0.1@60ms", steps.Program("join", lines, "finish")...)
 		require.Equal(t, 0, r.code, r.stderr)
 		require.True(t, want.String() == r.stdout, "lines are missing, doubled or torn")
 	})
 	t.Run("a part of a line is not output", func(t *testing.T) {
-		r := runJob(t, "-r 2", steps("join", "out:a", "part:b", "0.0@kill:9", "out:c", "part:d", "finish")...)
+		r := runJob(t, "-r 2", steps.Program("join", "out:a", "part:b", "0.0@kill:9", "out:c", "part:d", "finish")...)
 		require.Equal(t, "a\nbc\nd", r.stdout)
 	})
 	t.Run("a peer far ahead is kept", func(t *testing.T) {
-		r := runJob(t, "-r 2", steps("join", "0.0@sleep:300ms", "0.0@kill:9", lines, "finish")...)
+		r := runJob(t, "-r 2", steps.Program("join", "0.0@sleep:300ms", "0.0@kill:9", lines, "finish")...)
 		require.Equal(t, 0, r.code, r.stderr)
 		require.True(t, want.String() == r.stdout)
 	})
 	t.Run("standard error", func(t *testing.T) {
 		want, got := []string{"0.0: gone wrong", "one", "two"}, []string(nil)
 		for range 3 { // on a very busy machine the exit may be seen later than a line is held
-			r := runJob(t, "-r 2 -quiet", steps("join", "err:one", "sleep:100ms", "0.0@err:gone wrong", "0.0@exit:1", "err:two", "finish")...)
+			r := runJob(t, "-r 2 -quiet", steps.Program("join", "err:one", "sleep:100ms", "0.0@err:gone wrong", "0.0@exit:1", "err:two", "finish")...)
 			require.Equal(t, 0, r.code)
 			if got = slices.Sorted(strings.SplitSeq(strings.TrimSpace(r.stderr), "\n")); slices.Equal(want, got) {
 				break
@@ -42,7 +44,7 @@ func TestOutputIsExactlyOnce(t *testing.T) {
 		require.Equal(t, want, got)
 	})
 	t.Run("a crash eats no lines", func(t *testing.T) {
-		r := runJob(t, "-r 2 -quiet", steps("join", "err:one", "0.0@crash", "sleep:200ms", "err:two", "err:three", "finish")...)
+		r := runJob(t, "-r 2 -quiet", steps.Program("join", "err:one", "0.0@crash", "sleep:200ms", "err:two", "err:three", "finish")...)
 		var own []string
 		for line := range strings.Lines(r.stderr) {
 			if !strings.HasPrefix(line, "0.0: ") {
@@ -53,7 +55,7 @@ func TestOutputIsExactlyOnce(t *testing.T) {
 		require.Contains(t, r.stderr, "0.0: panic: boom\n")
 	})
 	t.Run("ranks do not mix", func(t *testing.T) {
-		r := runJob(t, "-n 3 -r 1", steps("join", "lines:20000", "part:end", "finish")...)
+		r := runJob(t, "-n 3 -r 1", steps.Program("join", "lines:20000", "part:end", "finish")...)
 		seen := make(map[string]int)
 		for line := range strings.Lines(r.stdout) {
 			seen[strings.TrimSuffix(line, "\n")]++
@@ -68,9 +70,8 @@ func TestOutputIsExactlyOnce(t *testing.T) {
 
 func TestStandardInputGoesToAllReplicasOfRankZero(t *testing.T) {
 	input := strings.Repeat("a line of input\n", 50000)
-	cmd := command(append([]string{"-n", "2", "-r", "2"}, steps("join", "cat", "0.0@kill:9", "finish")...)...)
-	cmd.Stdin = strings.NewReader(input)
-	out, err := cmd.Output()
-	require.NoError(t, err)
-	require.True(t, input == string(out))
+	_, wait := startWith(t, strings.NewReader(input), "-n 2 -r 2", steps.Program("join", "cat", "0.0@kill:9", "finish")...)
+	r := wait()
+	require.Zero(t, r.code, r.stderr)
+	require.True(t, input == r.stdout)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/jobtest/steps"
 )
 
 // rings finds the shared-memory rings of a process, as paths to its
@@ -35,7 +37,7 @@ func TestRingsAreClosedToOthers(t *testing.T) {
 	}
 	const nobody = 65534
 	marks := filepath.Join(t.TempDir(), "pids")
-	cmd, wait := start(t, "-r 2 -link shm", steps("join", "mark:"+marks, "forever")...)
+	job, wait := start(t, "-r 2 -link shm", steps.Program("join", "mark:"+marks, "forever")...)
 	open := func(path string, user uint32) error {
 		shell := exec.Command("sh", "-c", `: <"$1" && : <>"$1"`, "sh", path)
 		shell.Dir = "/"
@@ -47,7 +49,7 @@ func TestRingsAreClosedToOthers(t *testing.T) {
 		return nil
 	}
 	found := 0
-	for _, pid := range pids(t, marks, 2) {
+	for _, pid := range steps.PIDs(t, marks, 2) {
 		for _, path := range append(rings(t, pid), maps(t, pid)...) {
 			if open(path, 0) != nil { // root may be without this right, in a container
 				continue
@@ -57,7 +59,7 @@ func TestRingsAreClosedToOthers(t *testing.T) {
 		}
 	}
 	require.Positive(t, found, "no ring that even root can open")
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, syscall.Kill(job.PID(), syscall.SIGTERM))
 	require.Equal(t, 143, wait().code)
 }
 

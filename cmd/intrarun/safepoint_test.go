@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/jobtest/steps"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
@@ -49,7 +50,7 @@ func TestFlagsThatNeedSafePoints(t *testing.T) {
 	} {
 		t.Run(c.flags, func(t *testing.T) {
 			t.Parallel()
-			r := runJob(t, inFolder(t, c.flags), steps("join", "sleep:300ms", "finish")...)
+			r := runJob(t, inFolder(t, c.flags), steps.Program("join", "sleep:300ms", "finish")...)
 			require.Equal(t, 0, r.code, r.stderr)
 			for _, text := range c.texts {
 				require.Contains(t, r.stderr, "intrarun: warning: "+text+none)

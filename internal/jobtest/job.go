@@ -35,6 +35,12 @@ type Spec struct {
 	Env      []string      // beside that of the test
 	Stdin    io.Reader
 	Prefix   []string // a command that starts intrarun, such as taskset
+	Dir      string   // where intrarun runs, if not where the test does
+
+	// Outlived: the job may outlive intrarun. Another head takes its place, or a
+	// host that is cut off goes on for a while. It is over when no process is
+	// left.
+	Outlived bool
 }
 
 // String is the command line, to be typed.
@@ -82,6 +88,7 @@ func Start(t testing.TB, s Spec) *Job {
 	j.cmd = exec.Command(args[0], args[1:]...)
 	j.cmd.Env = append(append(os.Environ(), "TMPDIR="+tmp, mark+"="+j.mark), s.Env...)
 	j.cmd.Stdin, j.cmd.Stdout, j.cmd.Stderr = s.Stdin, &j.stdout, &j.stderr
+	j.cmd.Dir = s.Dir
 	j.cmd.WaitDelay = goneTime // something may hold the pipes open
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	require.NoError(t, j.cmd.Start(), s)
@@ -90,6 +97,15 @@ func Start(t testing.TB, s Spec) *Job {
 		_ = j.cmd.Wait() // the exit code tells
 		close(j.ended)
 	}()
+	over := j.ended
+	if s.Outlived {
+		over = make(chan struct{})
+		go func() {
+			defer close(over)
+			for <-j.ended; len(j.Processes()) > 0; time.Sleep(20 * time.Millisecond) {
+			}
+		}()
+	}
 	limit := s.Deadline
 	if limit == 0 {
 		limit = Deadline
@@ -97,7 +113,7 @@ func Start(t testing.TB, s Spec) *Job {
 	go func() {
 		defer close(j.settled)
 		select {
-		case <-j.ended:
+		case <-over:
 		case <-time.After(limit):
 			j.dump = dump(j.Processes(), j.PID())
 			j.kill()

@@ -20,8 +20,9 @@ type Process struct {
 	Rank bool   // it is one of the program's
 }
 
-// mark, in the environment of intrarun and of all that comes of it, names the job.
-const mark = "INTRA_TEST_JOB"
+// mark, in the environment of intrarun and of all that comes of it, names the job. It is
+// none of those of Intra, which programs must not see.
+const mark = "JOBTEST_JOB"
 
 // watchdog is the name of the process that outlives intrarun by a moment.
 const watchdog = "watchdog"

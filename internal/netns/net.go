@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/intrahpc/intra/internal/needs"
 )
 
 // Net is a set of hosts that reach each other and nothing else.
@@ -82,6 +84,9 @@ func New(n int, seed uint64) (_ *Net, err error) {
 // Test is New for a test, which is skipped where hosts cannot be made.
 func Test(t testing.TB, n int) *Net {
 	t.Helper()
+	if os.Geteuid() == 0 {
+		needs.Tool(t, "ip", "iproute2")
+	}
 	net, err := New(n, 1)
 	if errors.Is(err, ErrUnsupported) {
 		t.Skip(err)

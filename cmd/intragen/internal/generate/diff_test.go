@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/needs"
 )
 
 func TestUnified(t *testing.T) {
@@ -36,10 +38,7 @@ func TestUnified(t *testing.T) {
 
 // TestUnifiedPatches hands random differences to patch(1).
 func TestUnifiedPatches(t *testing.T) {
-	patch, err := exec.LookPath("patch")
-	if err != nil {
-		t.Skip("there is no patch command here")
-	}
+	needs.Tool(t, "patch", "patch")
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := func(n int) []byte {
 		var b bytes.Buffer
@@ -55,7 +54,7 @@ func TestUnifiedPatches(t *testing.T) {
 		}
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), old, 0o644))
-		cmd := exec.Command(patch, "-p1", "-s")
+		cmd := exec.Command("patch", "-p1", "-s")
 		cmd.Dir = dir
 		cmd.Stdin = strings.NewReader(unified("f", old, new))
 		out, err := cmd.CombinedOutput()

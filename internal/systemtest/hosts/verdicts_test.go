@@ -1,4 +1,6 @@
-package main
+//go:build system
+
+package hosts
 
 import (
 	"fmt"
@@ -12,18 +14,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/jobtest/steps"
+	"github.com/intrahpc/intra/internal/seeds"
 )
 
 // Every survivor hears of a death, however it came about. With
 // INTRA_VERDICTS=N it happens N times each, and the test tells how long after
 // the death the last survivor had heard of it.
 func TestEverySurvivorHears(t *testing.T) {
-	runs := 1
-	if s := os.Getenv("INTRA_VERDICTS"); s != "" {
-		var err error
-		runs, err = strconv.Atoi(s)
-		require.NoError(t, err, "INTRA_VERDICTS")
-	}
+	runs := seeds.Environment(t, "INTRA_VERDICTS", 1)
 	c := newCluster(t, 4)
 	for _, s := range []struct {
 		name string
@@ -38,8 +38,8 @@ func TestEverySurvivorHears(t *testing.T) {
 			var times []time.Duration
 			for range runs {
 				marks, heard := filepath.Join(t.TempDir(), "pids"), filepath.Join(t.TempDir(), "heard")
-				cmd, wait := c.start(c.list(1, 0, 1, 2, 3), "-n 2 -r 2", steps("join", "verdicts:"+heard, "mark:"+marks, "forever")...)
-				pids(t, marks, 4)
+				job := c.start(c.list(1, 0, 1, 2, 3), "-n 2 -r 2", steps.Program("join", "verdicts:"+heard, "mark:"+marks, "forever")...)
+				steps.PIDs(t, marks, 4)
 				victim := c.program(3)
 				began := time.Now()
 				require.NoError(t, s.lose(victim))
@@ -52,9 +52,10 @@ func TestEverySurvivorHears(t *testing.T) {
 				n, err := strconv.ParseInt(slices.Max(lines), 10, 64)
 				require.NoError(t, err)
 				times = append(times, time.Duration(n-began.UnixNano()))
-				require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-				require.Equal(t, 143, wait().code)
+				require.NoError(t, syscall.Kill(job.PID(), syscall.SIGTERM))
+				<-job.Ended()
 				require.NoError(t, c.Hosts[3].Up())
+				require.Equal(t, 143, job.wait().Code)
 				c.requireEmpty()
 			}
 			slices.Sort(times)
@@ -72,7 +73,7 @@ func (c *cluster) program(host int) (pid int) {
 	require.NoError(c.t, err)
 	for _, p := range all {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p))
-		if strings.Contains(string(line), "\x00"+asProgram+"\x00") {
+		if strings.Contains(string(line), "\x00"+steps.Argument+"\x00") {
 			pid = p
 		}
 	}

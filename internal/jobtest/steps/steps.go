@@ -1,7 +1,8 @@
-package main
+package steps
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -13,46 +14,42 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/intrahpc/intra/internal/job"
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra/internal/jobtest"
 )
 
-// The test binary is seven things: the tests, intrarun itself, and the programs
-// that intrarun runs: one made of steps, two that pass messages, one that shares
-// work, and one of safe points.
-const (
-	asIntrarun = "INTRARUN_TEST_COMMAND"
-	asProgram  = "program:" // first argument; the steps follow
-	asSender   = "sender:"
-	asWorker   = "worker:"
-	asStorer   = "storer:"
-	asStepper  = "stepper:"
-)
+// Argument is the first argument of the program; the steps follow.
+const Argument = "program:"
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == asProgram {
+// Main runs the program, and does not return, if that is what this process was
+// started for. TestMain calls it first.
+func Main() {
+	if len(os.Args) > 1 && os.Args[1] == Argument {
 		os.Exit(new(script).run(os.Args[2:]))
 	}
-	if len(os.Args) > 1 && os.Args[1] == asSender {
-		intra.Main(sendAndReturn)
-	}
-	if len(os.Args) > 3 && os.Args[1] == asWorker {
-		intra.Main(func(p *intra.Process) error { return workUntil(p, os.Args[2], os.Args[3]) })
-	}
-	if len(os.Args) > 2 && os.Args[1] == asStorer {
-		intra.Main(func(p *intra.Process) error { return drift(p, os.Args[2]) })
-	}
-	if len(os.Args) > 1 && os.Args[1] == asStepper {
-		intra.Main(stepThrough)
-	}
-	if os.Getenv(asIntrarun) != "" {
-		main()
-	}
-	os.Exit(m.Run())
 }
 
-// program is a command that the test binary is.
-func program(name string) []string { return []string{os.Args[0], name} }
+// Program returns the command line of this test binary as a program that takes
+// the steps.
+func Program(steps ...string) []string { return append([]string{os.Args[0], Argument}, steps...) }
+
+// PIDs waits for n processes to have written their numbers to a file, by a step
+// "mark".
+func PIDs(t testing.TB, file string, n int) (all []int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		b, _ := os.ReadFile(file)
+		all = nil
+		for _, f := range strings.Fields(string(b)) {
+			pid, _ := strconv.Atoi(f)
+			all = append(all, pid)
+		}
+		return len(all) == n && bytes.HasSuffix(b, []byte("\n"))
+	}, jobtest.Deadline, 10*time.Millisecond, "%d processes want to have come here", n)
+	return all
+}
 
 // script is a program made of steps, one per argument: NAME, NAME:ARGUMENT, or
 // either of them after RANK.REPLICA@, RANK@ for all replicas of the rank, or

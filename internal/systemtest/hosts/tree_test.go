@@ -1,4 +1,6 @@
-package main
+//go:build system
+
+package hosts
 
 import (
 	"errors"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/jobtest/steps"
 	"github.com/intrahpc/intra/internal/launch"
 )
 
@@ -67,43 +70,42 @@ func TestAgentsStartEachOther(t *testing.T) {
 	name := func(i int) string { return c.Hosts[i].Name }
 	for _, s := range []struct {
 		name string
-		do   func(intrarun *os.Process) error
+		do   func(intrarun int) error
 		code int
 		lost int // host, 0 for none
 	}{
 		{name: "nothing happens"},
-		{name: "the agent of a host that has started others is killed", do: func(*os.Process) error { return syscall.Kill(c.agent(3), syscall.SIGKILL) }, lost: 3},
-		{name: "everything there is killed", do: func(*os.Process) error { return c.Hosts[3].Kill() }, lost: 3},
-		{name: "SIGINT", do: func(p *os.Process) error { return p.Signal(syscall.SIGINT) }, code: 130},
-		{name: "SIGKILL of a head without successors", do: func(p *os.Process) error { return errors.Join(c.Hosts[1].Kill(), p.Kill()) }, code: -1},
+		{name: "the agent of a host that has started others is killed", do: func(int) error { return syscall.Kill(c.agent(3), syscall.SIGKILL) }, lost: 3},
+		{name: "everything there is killed", do: func(int) error { return c.Hosts[3].Kill() }, lost: 3},
+		{name: "SIGINT", do: func(pid int) error { return syscall.Kill(pid, syscall.SIGINT) }, code: 130},
+		{name: "SIGKILL of a head without successors", do: func(pid int) error { return errors.Join(c.Hosts[1].Kill(), syscall.Kill(pid, syscall.SIGKILL)) }, code: -1},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			c.t = t
 			require.NoError(t, c.Hosts[3].Up())
 			marks, goOn := filepath.Join(t.TempDir(), "pids"), filepath.Join(t.TempDir(), "go")
-			cmd, wait := c.start(c.all(), "-degrees 2,2,3 -fanout 2 -v", steps("join", "mark:"+marks, "await:"+goOn, "out:x", "finish")...)
-			all := pids(t, marks, len(starters))
+			job := c.start(c.all(), "-degrees 2,2,3 -fanout 2 -v", steps.Program("join", "mark:"+marks, "await:"+goOn, "out:x", "finish")...)
+			steps.PIDs(t, marks, len(starters))
 			c.requireTree()
 			if s.do != nil {
-				require.NoError(t, s.do(cmd.Process))
+				require.NoError(t, s.do(job.PID()))
 			}
 			if s.code == 0 {
 				require.NoError(t, os.WriteFile(goOn, nil, 0o600))
 			}
-			r := wait()
-			require.Equal(t, s.code, r.code, r.stderr)
-			require.Contains(t, r.stderr, fmt.Sprintf("intrarun: %s starts %s %s\n", name(3), name(4), name(5)))
+			r := job.wait()
+			require.Equal(t, s.code, r.Code, r.Stderr)
+			require.Contains(t, r.Stderr, fmt.Sprintf("intrarun: %s starts %s %s\n", name(3), name(4), name(5)))
 			if s.code == 0 {
-				require.Equal(t, "x\nx\nx\n", r.stdout)
+				require.Equal(t, "x\nx\nx\n", r.Stdout)
 			}
 			if s.lost > 0 {
-				require.Len(t, r.failures(), 1, "the processes of that host and no others: %s", r.stderr)
-				require.Contains(t, r.stderr, "host "+name(s.lost)+" has not been heard of")
+				require.Len(t, r.report.Deaths(), 1, "the processes of that host and no others: %s", r.Stderr)
+				require.Contains(t, r.Stderr, "host "+name(s.lost)+" has not been heard of")
 			} else if s.code == 0 {
-				require.Empty(t, r.failures(), r.stderr)
+				require.Empty(t, r.report.Deaths(), r.Stderr)
 			}
 			c.requireEmpty()
-			requireGone(t, all)
 		})
 	}
 }
@@ -115,15 +117,15 @@ func TestAgentsThatCannotStart(t *testing.T) {
 	for _, s := range []struct {
 		name    string
 		instead string // of starting the agent of the leaf
-		do      func(intrarun *os.Process) error
+		do      func(intrarun int) error
 		code    int
 		stderr  string
 	}{
 		{"the command fails", "echo no room >&2; exit 7", nil, 2, by + `\S+ ended with exit status 7 before its agent had connected: no room\n`},
 		{"another program is there", "exec echo hello", nil, 2, by + `\S+ ended with exit status 0 before its agent had connected: hello\n`},
-		{"the one that starts it dies", "", func(*os.Process) error { return syscall.Kill(c.agent(inner), syscall.SIGKILL) }, 2, byInner},
-		{"SIGINT meanwhile", "", func(p *os.Process) error { return p.Signal(syscall.SIGINT) }, 130, "interrupted"},
-		{"SIGKILL meanwhile", "", func(p *os.Process) error { return p.Kill() }, -1, ""},
+		{"the one that starts it dies", "", func(int) error { return syscall.Kill(c.agent(inner), syscall.SIGKILL) }, 2, byInner},
+		{"SIGINT meanwhile", "", func(pid int) error { return syscall.Kill(pid, syscall.SIGINT) }, 130, "interrupted"},
+		{"SIGKILL meanwhile", "", func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }, -1, ""},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			c.t = t
@@ -131,17 +133,15 @@ func TestAgentsThatCannotStart(t *testing.T) {
 			if s.instead == "" {
 				s.instead = "echo $$ >>" + marks + "; exec sleep 1000"
 			}
-			cmd, wait := c.start(c.all(), c.treeFlags(s.instead), steps("join", "finish")...)
-			var hangs []int
+			job := c.start(c.all(), c.treeFlags(s.instead), steps.Program("join", "finish")...)
 			if s.do != nil {
-				hangs = pids(t, marks, 1)
-				require.NoError(t, s.do(cmd.Process))
+				steps.PIDs(t, marks, 1)
+				require.NoError(t, s.do(job.PID()))
 			}
-			r := wait()
-			require.Equal(t, s.code, r.code, r.stderr)
-			require.Regexp(t, s.stderr, r.stderr)
+			r := job.wait()
+			require.Equal(t, s.code, r.Code, r.Stderr)
+			require.Regexp(t, s.stderr, r.Stderr)
 			require.Nil(t, r.report)
-			requireGone(t, hangs)
 			c.requireEmpty()
 		})
 	}
@@ -164,24 +164,24 @@ func TestManyHosts(t *testing.T) {
 	}
 	marks, goOn := filepath.Join(t.TempDir(), "pids"), filepath.Join(t.TempDir(), "go")
 	began := time.Now()
-	cmd, wait := c.start(c.list(1, all...), fmt.Sprintf("-v -n %d -r 1", n), steps("join", "mark:"+marks, "await:"+goOn, "finish")...)
-	pids(t, marks, n)
+	job := c.start(c.list(1, all...), fmt.Sprintf("-v -n %d -r 1", n), steps.Program("join", "mark:"+marks, "await:"+goOn, "finish")...)
+	steps.PIDs(t, marks, n)
 	joined := time.Since(began)
 	byHead := 0
 	for i := range n {
-		if parent(t, c.agent(i)) == cmd.Process.Pid {
+		if parent(t, c.agent(i)) == job.PID() {
 			byHead++
 		}
 	}
 	require.Equal(t, min(n, launch.DefaultFanout), byHead)
 	const seconds = 5
-	before := ticks(t, cmd.Process.Pid)
+	before := ticks(t, job.PID())
 	time.Sleep(seconds * time.Second)
-	cost := ticks(t, cmd.Process.Pid) - before
+	cost := ticks(t, job.PID()) - before
 	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
-	r := wait()
-	require.Equal(t, 0, r.code, r.stderr)
-	require.Empty(t, r.failures(), r.stderr)
+	r := job.wait()
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.Empty(t, r.report.Deaths(), r.Stderr)
 	c.requireEmpty()
 	t.Logf("%d hosts, %d of them started by the head; all had joined after %v; the head takes %.1f %% of a core", n, byHead, joined.Round(time.Millisecond), float64(cost)/seconds)
 }

@@ -1,10 +1,11 @@
-package main
+//go:build system
+
+package hosts
 
 import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,9 +15,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/jobtest"
+	"github.com/intrahpc/intra/internal/jobtest/steps"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/netns"
 )
+
+// binaries are what the tests have built.
+var binaries jobtest.Binaries
+
+// The test binary is also the programs that intrarun runs.
+func TestMain(m *testing.M) {
+	steps.Main()
+	workerMain()
+	os.Exit(binaries.Main(m))
+}
 
 // cluster runs jobs on hosts of which the first runs intrarun as well.
 type cluster struct {
@@ -38,22 +51,47 @@ func (c *cluster) list(slots int, hosts ...int) string {
 	return strings.Join(names, ",")
 }
 
-// start begins a run by intrarun on host 0.
-func (c *cluster) start(hosts, flags string, program ...string) (*exec.Cmd, func() result) {
+// run is a job that runs.
+type run struct {
+	*jobtest.Job
+	t *testing.T
+}
+
+// result is what a user sees of a job.
+type result struct {
+	jobtest.Result
+	report *jobtest.Report // nil if there is none
+}
+
+// spec describes a job whose intrarun is on host 0.
+func (c *cluster) spec(hosts, flags string, program ...string) jobtest.Spec {
+	return jobtest.Spec{
+		Intrarun: binaries.Intrarun(c.t),
+		Flags:    append([]string{"-rsh", "ip netns exec {host}", "-hosts", hosts}, strings.Fields(flags)...),
+		Program:  program,
+		Prefix:   []string{"ip", "netns", "exec", c.Hosts[0].Name},
+		Outlived: true,
+		Deadline: 2 * jobtest.Deadline, // the loss of a host takes its time
+	}
+}
+
+// start begins a job by intrarun on host 0.
+func (c *cluster) start(hosts, flags string, program ...string) run {
 	c.t.Helper()
-	args := []string{"-rsh", "ip netns exec {host}", "-hosts", hosts}
-	return startAs(c.t, func(more ...string) *exec.Cmd {
-		cmd := command(append(args, more...)...)
-		wrapped := c.Hosts[0].Command(cmd.Path, cmd.Args[1:]...)
-		wrapped.Env = cmd.Env
-		return wrapped
-	}, flags, program...)
+	return run{jobtest.Start(c.t, c.spec(hosts, flags, program...)), c.t}
 }
 
 func (c *cluster) run(hosts, flags string, program ...string) result {
 	c.t.Helper()
-	_, wait := c.start(hosts, flags, program...)
-	return wait()
+	return c.start(hosts, flags, program...).wait()
+}
+
+// wait waits until the job is over and nothing is left.
+func (r run) wait() result {
+	r.t.Helper()
+	end := result{Result: r.Wait(r.t)}
+	end.report = end.Summary(r.t)
+	return end
 }
 
 // requireEmpty: nothing is left on any host, soon.
@@ -67,13 +105,6 @@ func (c *cluster) requireEmpty() {
 	}
 }
 
-func (r result) hosts() (all []string) {
-	for _, p := range r.report["processes"].([]any) {
-		all = append(all, p.(map[string]any)["host"].(string))
-	}
-	return all
-}
-
 // agent finds the agent of a host: the one of its processes that is intrarun's.
 func (c *cluster) agent(host int) (pid int) {
 	c.t.Helper()
@@ -81,7 +112,7 @@ func (c *cluster) agent(host int) (pid int) {
 		all, _ := c.Hosts[host].Processes()
 		for _, p := range all {
 			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p))
-			if bytes.HasSuffix(line, []byte("\x00"+asAgent+"\x00")) {
+			if bytes.HasSuffix(line, []byte("\x00"+"-agent"+"\x00")) {
 				pid = p
 			}
 		}
@@ -122,18 +153,18 @@ func TestHostsRunAJobAsOneHostDoes(t *testing.T) {
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			c.t = t
-			r := c.run(all, s.flags, steps(s.steps...)...)
-			require.Equal(t, s.code, r.code, r.stderr)
-			require.Equal(t, s.stdout, r.stdout)
-			require.Contains(t, r.stderr, s.stderr)
+			r := c.run(all, s.flags, steps.Program(s.steps...)...)
+			require.Equal(t, s.code, r.Code, r.Stderr)
+			require.Equal(t, s.stdout, r.Stdout)
+			require.Contains(t, r.Stderr, s.stderr)
 			if s.failures != nil {
-				require.ElementsMatch(t, s.failures, r.failures())
+				require.ElementsMatch(t, s.failures, r.report.Deaths())
 			} else if s.code == 0 {
-				require.Empty(t, r.failures())
-				require.Regexp(t, `^intrarun: the job ends if the head on \S+ is lost: .*\n$`, r.stderr, "and nothing else")
+				require.Empty(t, r.report.Deaths())
+				require.Regexp(t, `^intrarun: the job ends if the head on \S+ is lost: .*\n$`, r.Stderr, "and nothing else")
 			}
-			for _, h := range r.hosts() {
-				require.Contains(t, []string{a, b}, h)
+			for _, p := range r.report.Processes {
+				require.Contains(t, []string{a, b}, p.Host)
 			}
 		})
 	}
@@ -141,16 +172,11 @@ func TestHostsRunAJobAsOneHostDoes(t *testing.T) {
 	t.Run("standard input", func(t *testing.T) {
 		text := strings.Repeat("0123456789abcde\n", 1<<16)
 		c.t = t
-		cmd, wait := startAs(t, func(more ...string) *exec.Cmd {
-			cmd := command(append([]string{"-rsh", "ip netns exec {host}", "-hosts", all}, more...)...)
-			w := c.Hosts[0].Command(cmd.Path, cmd.Args[1:]...)
-			w.Env, w.Stdin = cmd.Env, strings.NewReader(text)
-			return w
-		}, "-n 2 -r 2", steps("join", "0@cat", "finish")...)
-		_ = cmd
-		r := wait()
-		require.Equal(t, 0, r.code, r.stderr)
-		require.True(t, text == r.stdout)
+		spec := c.spec(all, "-n 2 -r 2", steps.Program("join", "0@cat", "finish")...)
+		spec.Stdin = strings.NewReader(text)
+		r := run{jobtest.Start(t, spec), t}.wait()
+		require.Equal(t, 0, r.Code, r.Stderr)
+		require.True(t, text == r.Stdout)
 	})
 	c.t = t
 	t.Run("a program that is not there", func(t *testing.T) {
@@ -158,17 +184,17 @@ func TestHostsRunAJobAsOneHostDoes(t *testing.T) {
 		garbage := filepath.Join(t.TempDir(), "garbage")
 		require.NoError(t, os.WriteFile(garbage, []byte("garbage"), 0o755))
 		r := c.run(all, "-n 2", garbage)
-		require.Equal(t, 2, r.code)
-		require.Regexp(t, `host intra\S+: start [01]\.[01]: .*garbage`, r.stderr)
+		require.Equal(t, 2, r.Code)
+		require.Regexp(t, `host intra\S+: start [01]\.[01]: .*garbage`, r.Stderr)
 		require.Nil(t, r.report)
 	})
 	c.t = t
 	t.Run("an agent that cannot be started", func(t *testing.T) {
 		c.t = t
-		r := c.run(a+":2,nosuchhost:2", "-n 2 -r 2", steps("join")...)
-		require.Equal(t, 2, r.code)
-		require.Contains(t, r.stderr, "host nosuchhost: ip ended with exit status")
-		require.Contains(t, r.stderr, "nosuchhost")
+		r := c.run(a+":2,nosuchhost:2", "-n 2 -r 2", steps.Program("join")...)
+		require.Equal(t, 2, r.Code)
+		require.Contains(t, r.Stderr, "host nosuchhost: ip ended with exit status")
+		require.Contains(t, r.Stderr, "nosuchhost")
 	})
 	c.t = t
 	c.requireEmpty()
@@ -198,13 +224,12 @@ func TestNothingSurvivesOnAnyHost(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			c.t = t
 			marks := filepath.Join(t.TempDir(), "pids")
-			p := strings.Join(steps("join", "mark:"+marks, "forever"), " ")
-			cmd, wait := c.start(c.list(2, 0, 1), "-n 2 -r 2", "sh", "-c", fmt.Sprintf(s.wrap, p))
-			all := pids(t, marks, 4)
-			require.NoError(t, cmd.Process.Signal(s.signal))
-			r := wait()
-			require.Equal(t, s.code, r.code, r.stderr)
-			requireGone(t, all)
+			p := strings.Join(steps.Program("join", "mark:"+marks, "forever"), " ")
+			job := c.start(c.list(2, 0, 1), "-n 2 -r 2", "sh", "-c", fmt.Sprintf(s.wrap, p))
+			steps.PIDs(t, marks, 4)
+			require.NoError(t, syscall.Kill(job.PID(), s.signal))
+			r := job.wait()
+			require.Equal(t, s.code, r.Code, r.Stderr)
 			c.requireEmpty()
 		})
 	}
@@ -235,33 +260,45 @@ func TestLossOfAHost(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, -r %d", s.name, replicas), func(t *testing.T) {
 				c := newCluster(t, 3)
 				marks := filepath.Join(t.TempDir(), "pids")
-				_, wait := c.start(c.list(replicas, 1, 2), fmt.Sprintf("-n 2 -r %d", replicas),
-					"sh", "-c", strings.Join(steps("join", "out:one", "mark:"+marks, "sleep:"+s.time, "out:two", "finish"), " ")+"; true")
-				all := pids(t, marks, 2*replicas)
+				job := c.start(c.list(replicas, 1, 2), fmt.Sprintf("-n 2 -r %d", replicas),
+					"sh", "-c", strings.Join(steps.Program("join", "out:one", "mark:"+marks, "sleep:"+s.time, "out:two", "finish"), " ")+"; true")
+				steps.PIDs(t, marks, 2*replicas)
 				require.NoError(t, s.lose(c))
-				r := wait()
-				require.Equal(t, want, r.code, r.stderr)
-				require.Contains(t, r.stderr, "host "+c.Hosts[2].Name+" has not been heard of for")
-				for _, f := range r.report["failures"].([]any) {
-					e := f.(map[string]any)["evidence"].(map[string]any)
-					require.Less(t, e["last_heard_seconds"], e["suspected_seconds"])
-					require.LessOrEqual(t, e["suspected_seconds"], e["declared_seconds"])
-					var observers []any
-					for _, o := range e["observers"].([]any) {
-						seen := o.(map[string]any)
-						observers = append(observers, seen["observer"])
-						require.GreaterOrEqual(t, seen["silent_seconds"], seen["limit_seconds"])
+				r := job.wait()
+				require.Equal(t, want, r.Code, r.Stderr)
+				require.Contains(t, r.Stderr, "host "+c.Hosts[2].Name+" has not been heard of for")
+				var evidence struct {
+					Failures []struct {
+						Evidence struct {
+							LastHeard float64 `json:"last_heard_seconds"`
+							Suspected float64 `json:"suspected_seconds"`
+							Declared  float64 `json:"declared_seconds"`
+							Observers []struct {
+								Observer string
+								Silent   float64 `json:"silent_seconds"`
+								Limit    float64 `json:"limit_seconds"`
+							}
+						}
 					}
-					require.Equal(t, []any{"the head", c.Hosts[1].Name}, observers)
+				}
+				r.Decode(t, &evidence)
+				for _, f := range evidence.Failures {
+					e := f.Evidence
+					require.Less(t, e.LastHeard, e.Suspected)
+					require.LessOrEqual(t, e.Suspected, e.Declared)
+					require.Len(t, e.Observers, 2)
+					for i, name := range []string{"the head", c.Hosts[1].Name} {
+						require.Equal(t, name, e.Observers[i].Observer)
+						require.GreaterOrEqual(t, e.Observers[i].Silent, e.Observers[i].Limit)
+					}
 				}
 				if replicas == 2 {
-					require.Equal(t, "one\none\ntwo\ntwo\n", sorted(r.stdout))
-					require.ElementsMatch(t, []string{"0.1 host", "1.1 host"}, r.failures())
-					require.Contains(t, r.ends(), "lost")
+					require.Equal(t, "one\none\ntwo\ntwo\n", sorted(r.Stdout))
+					require.ElementsMatch(t, []string{"0.1 host", "1.1 host"}, r.report.Deaths())
+					require.Contains(t, r.report.Ends(), "lost")
 				} else {
-					require.Contains(t, r.stderr, "rank 1 has lost its last replica")
+					require.Contains(t, r.Stderr, "rank 1 has lost its last replica")
 				}
-				requireGone(t, all)
 				c.requireEmpty()
 			})
 		}
@@ -281,9 +318,9 @@ func TestNoEffectsWithoutALease(t *testing.T) {
 		}
 		return st.Size()
 	}
-	cmd, wait := c.start(c.list(1, 1, 2), "-n 1 -r 2",
-		steps("join", "mark:"+file("pids"), "verdicts:"+file("verdicts"), "0.1@leased:"+file("effects"), "forever")...)
-	all := pids(t, file("pids"), 2)
+	job := c.start(c.list(1, 1, 2), "-n 1 -r 2",
+		steps.Program("join", "mark:"+file("pids"), "verdicts:"+file("verdicts"), "0.1@leased:"+file("effects"), "forever")...)
+	all := steps.PIDs(t, file("pids"), 2)
 	require.Eventually(t, func() bool { return size("effects") > 0 }, 20*time.Second, time.Millisecond)
 	agent := c.agent(2)
 	guard := c.guard(2, agent)
@@ -305,10 +342,9 @@ func TestNoEffectsWithoutALease(t *testing.T) {
 	for _, pid := range []int{agent, guard} {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	r := wait()
-	require.Equal(t, 143, r.code, r.stderr)
-	requireGone(t, all)
+	require.NoError(t, syscall.Kill(job.PID(), syscall.SIGTERM))
+	r := job.wait()
+	require.Equal(t, 143, r.Code, r.Stderr)
 	c.requireEmpty()
 }
 
@@ -335,24 +371,6 @@ func sorted(text string) string {
 	return strings.Join(lines, "")
 }
 
-func TestDryRun(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "hosts")
-	require.NoError(t, os.WriteFile(file, []byte("a slots=2 rack=x\nb slots=2 rack=y # the other\n"), 0o644))
-	for args, want := range map[string]string{
-		"-dry-run -hostfile " + file + " -n 2 -r 2 true":       "a (rack x), 2 of 2 slots: 0.0 1.0\nb (rack y), 2 of 2 slots: 0.1 1.1\n",
-		"-dry-run -hosts h1:2,h2:2 -n 2 no-such-program":       "h1, 2 of 2 slots: 0.0 1.0\nh2, 2 of 2 slots: 0.1 1.1\n",
-		"-dry-run -fanout 1 -hosts h[1-2] -n 2 -r 1 true":      "h1, 1 of 1 slots: 0.0\nh2, 1 of 1 slots: 1.0\nintrarun starts h1\nh1 starts h2\n",
-		"-dry-run -hosts h1:9 -n 2 true":                       "h1, 4 of 9 slots: 0.0 0.1 1.0 1.1\n",
-		"-dry-run -oversubscribe -hosts h[1-2] -n 2 -r 2 true": "h1, 2 of 1 slots: 0.0 1.0\nh2, 2 of 1 slots: 0.1 1.1\n",
-	} {
-		cmd := command(strings.Fields(args)...)
-		var stdout bytes.Buffer
-		cmd.Stdout = &stdout
-		require.NoError(t, cmd.Run(), args)
-		require.Equal(t, want, stdout.String(), args)
-	}
-}
-
 // Every host runs the same command, as under Kubernetes. All that are there at
 // the end say how the job has ended, since any of them may be lost.
 func TestIndexedJob(t *testing.T) {
@@ -360,45 +378,45 @@ func TestIndexedJob(t *testing.T) {
 	secret, started := filepath.Join(t.TempDir(), "secret"), filepath.Join(t.TempDir(), "pids")
 	require.NoError(t, os.WriteFile(secret, bytes.Repeat([]byte("secret"), 8), 0o600))
 	runAll := func(flags string, lose int, program ...string) (codes []int, stdout, stderr string) {
-		var out, errs text
-		var all []*exec.Cmd
+		var all []*jobtest.Job
 		for i, h := range c.Hosts {
-			cmd := command(append(strings.Fields(flags), program...)...)
-			w := h.Command(cmd.Path, cmd.Args[1:]...)
-			w.Env = append(cmd.Env, fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), "INTRA_HOSTS=pod-[0-2]",
-				fmt.Sprintf("INTRA_HEAD=%v:7700", c.Hosts[0].Addr), "INTRA_SECRET_FILE="+secret)
-			if i == 0 {
-				w.Stdout = &out
-				time.Sleep(100 * time.Millisecond) // it need not be the first
-			}
-			w.Stderr = &errs
-			require.NoError(t, w.Start())
-			all = append(all, w)
+			all = append(all, jobtest.Start(t, jobtest.Spec{
+				Intrarun: binaries.Intrarun(t),
+				Flags:    strings.Fields(flags),
+				Program:  program,
+				Prefix:   []string{"ip", "netns", "exec", h.Name},
+				Outlived: true,
+				Env: []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), "INTRA_HOSTS=pod-[0-2]",
+					fmt.Sprintf("INTRA_HEAD=%v:7700", c.Hosts[0].Addr), "INTRA_SECRET_FILE=" + secret},
+			}))
 		}
 		if lose >= 0 {
-			pids(t, started, 6)
+			steps.PIDs(t, started, 6)
 			require.NoError(t, c.Hosts[lose].Kill())
 		}
-		for _, w := range all {
-			w.Wait()
-			codes = append(codes, w.ProcessState.ExitCode())
+		for i, one := range all {
+			r := one.Wait(t)
+			codes, stderr = append(codes, r.Code), stderr+r.Stderr
+			if i == 0 {
+				stdout = r.Stdout
+			}
 		}
 		if lose >= 0 {
 			require.NoError(t, c.Hosts[lose].Up())
 		}
-		return codes, out.String(), errs.String()
+		return codes, stdout, stderr
 	}
-	codes, stdout, stderr := runAll("-n 3 -r 1", -1, steps("join", "out:x", "finish")...)
+	codes, stdout, stderr := runAll("-n 3 -r 1", -1, steps.Program("join", "out:x", "finish")...)
 	require.Equal(t, []int{0, 0, 0}, codes, stderr)
 	require.Equal(t, "x\nx\nx\n", stdout)
-	codes, _, stderr = runAll("-n 3 -r 1", -1, steps("join", "1@kill:9", "forever")...)
+	codes, _, stderr = runAll("-n 3 -r 1", -1, steps.Program("join", "1@kill:9", "forever")...)
 	require.Equal(t, []int{3, 3, 3}, codes, stderr)
-	codes, _, stderr = runAll("-n 3 -r 2 -oversubscribe", 0, steps("join", "mark:"+started, "sleep:2s", "finish")...)
+	codes, _, stderr = runAll("-n 3 -r 2 -oversubscribe", 0, steps.Program("join", "mark:"+started, "sleep:2s", "finish")...)
 	require.Equal(t, []int{-1, 0, 0}, codes, stderr)
 	require.NoError(t, os.Remove(started))
-	codes, _, stderr = runAll("-n 3 -r 2 -oversubscribe", 0, steps("join", "mark:"+started, "sleep:6s", "fail:error:bad luck")...) // by then the loss is known
+	codes, _, stderr = runAll("-n 3 -r 2 -oversubscribe", 0, steps.Program("join", "mark:"+started, "sleep:6s", "fail:error:bad luck")...) // by then the loss is known
 	require.Equal(t, []int{-1, 1, 1}, codes, stderr)
-	codes, _, stderr = runAll("-n 1 -r 2", -1, steps("join", "finish")...)
+	codes, _, stderr = runAll("-n 1 -r 2", -1, steps.Program("join", "finish")...)
 	require.Equal(t, []int{0, 0, 1}, codes, "a host that is not used does not say that all is well\n%s", stderr)
 	require.Contains(t, stderr, "INTRA_HOSTS names more hosts than the job needs, which runs on 2: pod-2 is left out")
 	c.requireEmpty()
@@ -409,9 +427,9 @@ func TestIndexedJob(t *testing.T) {
 func TestHostsWithoutDatagrams(t *testing.T) {
 	c := newCluster(t, 2)
 	c.Around(1, netns.Conditions{NoUDP: true})
-	r := c.run(c.list(2, 0, 1), "-n 2 -r 2", steps("join", "out:x", "finish")...)
-	require.Equal(t, 2, r.code, r.stderr)
-	require.Contains(t, r.stderr, "host "+c.Hosts[1].Name+": no head has been found within 10s: can the hosts send each other UDP datagrams?")
-	require.Empty(t, r.stdout)
+	r := c.run(c.list(2, 0, 1), "-n 2 -r 2", steps.Program("join", "out:x", "finish")...)
+	require.Equal(t, 2, r.Code, r.Stderr)
+	require.Contains(t, r.Stderr, "host "+c.Hosts[1].Name+": no head has been found within 10s: can the hosts send each other UDP datagrams?")
+	require.Empty(t, r.Stdout)
 	c.requireEmpty()
 }

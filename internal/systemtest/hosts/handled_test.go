@@ -1,10 +1,10 @@
-package main
+//go:build system
+
+package hosts
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/jobtest"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
@@ -48,46 +49,35 @@ func workUntil(p *intra.Process, how, file string) error {
 	}
 }
 
+// asWorker is the first argument of the program.
+const asWorker = "worker:"
+
+func workerMain() {
+	if len(os.Args) > 3 && os.Args[1] == asWorker {
+		intra.Main(func(p *intra.Process) error { return workUntil(p, os.Args[2], os.Args[3]) })
+	}
+}
+
 // losses is a job of workers, of which some are lost while the test looks on.
 type losses struct {
-	t    *testing.T
-	dir  string // where it runs
-	cmd  *exec.Cmd
-	said []string // names of the files with what the heads say
+	headless
 	pids map[string]int
 }
 
 // startLosses begins the job on this host, or on those of c.
 func startLosses(t *testing.T, c *cluster, flags, how string) *losses {
-	l := &losses{t: t, dir: t.TempDir(), pids: make(map[string]int)}
-	args := append([]string{"-v", "-report", "report.json"}, strings.Fields(flags)...)
-	if c != nil {
-		args = append(args, "-rsh", "ip netns exec {host}", "-hosts", c.list(1, 0, 1, 2, 3))
+	dir := t.TempDir()
+	spec := jobtest.Spec{
+		Intrarun: binaries.Intrarun(t),
+		Flags:    append(strings.Fields(flags), "-v"),
+		Program:  []string{os.Args[0], asWorker, how, filepath.Join(dir, "end")},
 	}
-	l.cmd = command(append(args, os.Args[0], asWorker, how, filepath.Join(l.dir, "end"))...)
 	if c != nil {
-		on := c.Hosts[0].Command(l.cmd.Path, l.cmd.Args[1:]...)
-		on.Env, l.cmd = l.cmd.Env, on
+		spec = c.spec(c.list(1, 0, 1, 2, 3), flags+" -v", spec.Program...)
 	}
-	errs, err := os.Create(filepath.Join(l.dir, "said"))
-	require.NoError(t, err)
-	defer errs.Close()
-	l.cmd.Dir, l.cmd.Stderr, l.cmd.WaitDelay = l.dir, errs, time.Second
-	require.NoError(t, l.cmd.Start())
-	l.said = []string{errs.Name(), filepath.Join(l.dir, fmt.Sprintf("intrarun-%d.err", l.cmd.Process.Pid))}
-	ended := make(chan struct{})
-	go func() {
-		_ = l.cmd.Wait() // the exit code tells
-		close(ended)
-	}()
+	spec.Dir = dir
+	l := &losses{headless{run{jobtest.Start(t, spec), t}, dir}, make(map[string]int)}
 	t.Cleanup(func() {
-		_ = os.WriteFile(filepath.Join(l.dir, "end"), nil, 0o644)
-		select {
-		case <-ended:
-		case <-time.After(time.Minute):
-			_ = l.cmd.Process.Kill()
-			<-ended
-		}
 		if t.Failed() {
 			t.Log(l.text())
 		}
@@ -105,23 +95,7 @@ func startLosses(t *testing.T, c *cluster, flags, how string) *losses {
 }
 
 // text is what the heads have said so far.
-func (l *losses) text() string {
-	var all strings.Builder
-	for _, name := range l.said {
-		b, _ := os.ReadFile(name)
-		all.Write(b)
-	}
-	return all.String()
-}
-
-// await waits until the heads have said all that.
-func (l *losses) await(parts ...string) {
-	l.t.Helper()
-	require.Eventually(l.t, func() bool {
-		text := l.text()
-		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(text, p) })
-	}, 2*time.Minute, 10*time.Millisecond, "want %q", parts)
-}
+func (l *losses) text() string { return l.Stderr() + l.left(".err") }
 
 func (l *losses) kill(processes ...string) {
 	l.t.Helper()
@@ -140,29 +114,21 @@ func (l *losses) awaitHandled(survivors []string, dead ...string) {
 	}
 }
 
-// end lets the workers end, and returns the report once it is there.
-func (l *losses) end() (r struct {
-	Joined   time.Time
-	Failures []struct {
-		Process string
-		At      float64            `json:"at_seconds"`
-		Handled map[string]float64 `json:"handled_seconds"`
-	}
-}) {
-	l.t.Helper()
-	require.NoError(l.t, os.WriteFile(filepath.Join(l.dir, "end"), nil, 0o644))
-	require.Eventually(l.t, func() bool {
-		b, err := os.ReadFile(filepath.Join(l.dir, "report.json"))
-		return err == nil && json.Unmarshal(b, &r) == nil // it is there as a whole or not at all
-	}, time.Minute, 10*time.Millisecond, "there is no report")
-	return r
-}
-
-// requireHandled: the report has every survivor for each of the dead, when it
+// requireHandled lets the workers end: the report has every survivor for each of the dead, when it
 // can have been.
 func (l *losses) requireHandled(survivors []string, dead ...string) {
 	l.t.Helper()
-	r := l.end()
+	require.NoError(l.t, os.WriteFile(filepath.Join(l.dir, "end"), nil, 0o644))
+	end, _, _ := l.wait()
+	var r struct {
+		Joined   time.Time
+		Failures []struct {
+			Process string
+			At      float64            `json:"at_seconds"`
+			Handled map[string]float64 `json:"handled_seconds"`
+		}
+	}
+	end.Decode(l.t, &r)
 	require.NotZero(l.t, r.Joined)
 	var seen []string
 	for _, f := range r.Failures {
@@ -205,27 +171,30 @@ func TestSurvivorsOnOtherHosts(t *testing.T) {
 		name            string
 		lose            func(c *cluster, l *losses)
 		survivors, dead []string // 0.0 is on host 0, 1.1 on host 3
+		lost            int      // the last host, -1: none
 	}{
 		{"a process is killed", func(c *cluster, l *losses) { l.kill("1.1") },
-			[]string{"0.0", "0.1", "1.0"}, []string{"1.1"}},
+			[]string{"0.0", "0.1", "1.0"}, []string{"1.1"}, -1},
 		{"a host is killed", func(c *cluster, l *losses) { require.NoError(l.t, c.Hosts[3].Kill()) },
-			[]string{"0.0", "0.1", "1.0"}, []string{"1.1"}},
+			[]string{"0.0", "0.1", "1.0"}, []string{"1.1"}, 3},
 		{"a host is cut off", func(c *cluster, l *losses) { require.NoError(l.t, c.Hosts[3].Down()) },
-			[]string{"0.0", "0.1", "1.0"}, []string{"1.1"}},
+			[]string{"0.0", "0.1", "1.0"}, []string{"1.1"}, 3},
 		{"and then the head", func(c *cluster, l *losses) {
 			l.kill("1.1")
 			l.awaitHandled([]string{"0.0", "0.1", "1.0"}, "1.1")
 			require.NoError(l.t, c.Hosts[0].Kill())
-		}, []string{"0.1", "1.0"}, []string{"0.0", "1.1"}},
+		}, []string{"0.1", "1.0"}, []string{"0.0", "1.1"}, 0},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			c.t = t
 			l := startLosses(t, c, "-n 2 -r 2", "passing")
 			s.lose(c, l)
 			l.awaitHandled(s.survivors, s.dead...)
+			if s.lost >= 0 {
+				require.NoError(t, c.Hosts[s.lost].Kill()) // one that is cut off lives on for a while
+			}
 			l.requireHandled(s.survivors, s.dead...)
 			for _, h := range c.Hosts {
-				require.NoError(t, h.Kill()) // one that is cut off lives on for a while
 				require.NoError(t, h.Up())
 			}
 		})

@@ -1,0 +1,23 @@
+// Package needs says what tests need of the machine that they run on. It is for
+// tests of this module.
+package needs
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Tool skips a test if there is no such command. With CI=true in the environment
+// the test fails: what .ci/run can install has to be there.
+func Tool(t testing.TB, name, debian string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err == nil {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("there is no %s command: install %s", name, debian)
+		return
+	}
+	t.Skipf("there is no %s command (Debian: %s)", name, debian)
+}
