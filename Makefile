@@ -13,7 +13,10 @@ FUZZTIME  ?= 5m
 # The linter is a tool of the project, not a dependency of its users.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help run test manifest race check generate bench soak attack chaos weibull watch fuzz clean
+# Tests of whole jobs, which have this tag so that `go test ./...` leaves them out.
+SYSTEM    := -tags system ./internal/systemtest
+
+.PHONY: help run test system manifest race check generate bench soak attack chaos weibull watch fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,25 +28,27 @@ FORCE:
 run: $(BIN)/intrarun ## the main job: HPCCG on a replica pair, one replica killed halfway
 	$(BIN)/intrarun -n 1 -r 2 -v -kill 0.1@task:6000 ./examples/hpccg -nx 64 -ny 64 -nz 64
 
-test: ## build everything both ways and run all tests
+test: ## build everything both ways and run the tests, but those of `make system`
 	$(GO) build $(PACKAGES)
 	$(GO) build -tags intra $(PACKAGES)
 	$(GO) test $(PACKAGES)
 	$(GO) test -tags intra ./examples/...
 
-manifest: ## the manifest in the README against the types of the Kubernetes API
-	cd internal/systemtest/kubernetes && $(GO) vet ./... && $(GO) test ./...
+system: ## whole jobs whose processes, hosts and network fail, for minutes (hosts: root)
+	$(GO) test -timeout 1h $(SYSTEM)/...
 
 race: ## all tests under the race detector
 	$(GO) test -race -timeout 30m $(PACKAGES)
 
-check: ## gofmt, vet with and without the tag, staticcheck, generated files up to date
+check: ## gofmt, vet and staticcheck with and without the tags, generated files up to date
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v testdata)); \
 	 if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
 	$(GO) vet -tags intra $(PACKAGES)
+	$(GO) vet $(SYSTEM)/...
 	$(GO) run $(STATICCHECK) $(PACKAGES)
 	$(GO) run $(STATICCHECK) -tags intra $(PACKAGES)
+	$(GO) run $(STATICCHECK) $(SYSTEM)/...
 	$(GO) tool intragen -check ./...
 	$(GO) build -o $(BIN)/intravet ./cmd/intravet
 	$(GO) vet -vettool=$(BIN)/intravet ./examples/...
@@ -62,16 +67,16 @@ soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recove
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 weibull: ## HPCCG on hosts whose processes die at random for minutes and come back (root)
-	INTRA_WEIBULL=$(WEIBULL) $(GO) test -timeout 24h -count 1 -v -run '^TestWeibullOnHosts$$' ./examples/hpccg
+	INTRA_WEIBULL=$(WEIBULL) $(GO) test -timeout 24h -count 1 -v -run '^TestWeibullOnHosts$$' $(SYSTEM)
 
 attack: ## ATTACK random jobs of real processes in which anything fails; INTRA_SEED=S replays one
-	INTRA_ATTACK=$(ATTACK) $(GO) test -tags system -timeout 24h -count 1 -v ./internal/systemtest/attack
+	INTRA_ATTACK=$(ATTACK) $(GO) test -timeout 24h -count 1 -v $(SYSTEM)/attack
 
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one
-	INTRA_CHAOS=$(CHAOS) $(GO) test -timeout 24h -count 1 -v -run '^TestChaos(OfTheHead)?$$' ./examples/hpccg
+	INTRA_CHAOS=$(CHAOS) $(GO) test -timeout 24h -count 1 -v -run '^TestChaos(OfTheHead)?$$' $(SYSTEM)
 
 watch: ## WATCH seconds of jobs on hosts of an overloaded machine: no false alarm (root)
-	INTRA_WATCH=$(WATCH) $(GO) test -timeout 24h -count 1 -v -run '^TestWatch$$' ./examples/hpccg
+	INTRA_WATCH=$(WATCH) $(GO) test -timeout 24h -count 1 -v -run '^TestWatch$$' $(SYSTEM)
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzLasting:./transport/tcp FuzzRing:./transport/shm \

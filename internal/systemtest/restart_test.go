@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func newest(t *testing.T, dir string) string {
 // a run without failures.
 func TestRestartAfterEverythingDied(t *testing.T) {
 	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 1500 -json")
-	_, want := intrarun(t, "-n 2 -r 1", args...).sum(t)
+	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
 	dir := filepath.Join(t.TempDir(), "state")
 	rng := rand.New(rand.NewPCG(1, 9))
 	degrees := []string{"2,2", "1,1", "1,3", "2,1"}
@@ -44,23 +44,21 @@ func TestRestartAfterEverythingDied(t *testing.T) {
 			flags += " -restart " + dir
 		}
 		kill := life < 4
-		cmd, wait := start(t, strings.Fields(flags), append([]string{bin.hpccg}, args...))
-		ended := make(chan jobRun, 1)
-		go func() { ended <- wait() }()
+		j, wait := start(t, flags, append([]string{hpccg(t)}, args...)...)
 		if kill {
 			// Once there is something new on disk, so that the job gets on.
-			for newest(t, dir) == last && len(ended) == 0 {
+			for newest(t, dir) == last && !ended(j) {
 				time.Sleep(time.Millisecond)
 			}
 			time.Sleep(time.Duration(rng.IntN(20_000)) * time.Microsecond)
-			_ = cmd.Process.Signal(syscall.SIGKILL) // it may have ended
+			_ = syscall.Kill(j.PID(), syscall.SIGKILL) // it may have ended
 		}
-		r := <-ended
+		r := wait()
 		if r.code < 0 {
 			require.True(t, kill, "%s", r.stderr)
 			continue
 		}
-		_, got := r.sum(t)
+		got := r.sum(t)
 		require.Equal(t, want, got, flags)
 		require.Positive(t, life, "it ended before it could be killed")
 		require.NotNil(t, r.report.Restart)
@@ -73,7 +71,7 @@ func TestRestartAfterEverythingDied(t *testing.T) {
 // files, and they hold what is needed.
 func TestRestartAfterALostRank(t *testing.T) {
 	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 400 -json")
-	_, want := intrarun(t, "-n 2 -r 1", args...).sum(t)
+	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
 	dir := t.TempDir()
 	r := intrarun(t, "-n 2 -r 1 -checkpoint "+dir+" -checkpoint-every 300", args...)
 	require.Zero(t, r.code, "%s", r.stderr)
@@ -86,7 +84,7 @@ func TestRestartAfterALostRank(t *testing.T) {
 		require.Contains(t, r.stderr, fmt.Sprintf("the state at safe point %d is on disk: -restart %s goes on from there", point, dir))
 	}
 	r = intrarun(t, "-n 2 -r 2 -restart "+dir, args...)
-	_, got := r.sum(t)
+	got := r.sum(t)
 	require.Equal(t, want, got)
 	require.GreaterOrEqual(t, r.report.Restart.Point, point)
 	r = intrarun(t, "-n 2 -r 2 -restart "+dir, strings.Fields("-nx 12 -ny 24 -nz 24 -iters 400 -json")...)
@@ -98,7 +96,7 @@ func TestRestartAfterALostRank(t *testing.T) {
 // name of the file, and the older one is used; without one nothing is started.
 func TestDamagedCheckpoints(t *testing.T) {
 	args := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 30 -json")
-	_, want := intrarun(t, "-n 2 -r 1", args...).sum(t)
+	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
 	dir := t.TempDir()
 	for range 2 { // one set each: the second cut would come too late
 		r := intrarun(t, "-n 2 -r 2 -checkpoint "+dir+" -checkpoint-every 16", args...)
@@ -121,7 +119,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			require.NoError(t, os.WriteFile(name, c.contents, 0o600))
 			r := intrarun(t, "-n 2 -r 2 -restart "+dir, args...)
-			_, got := r.sum(t)
+			got := r.sum(t)
 			require.Equal(t, want, got)
 			require.Contains(t, r.stderr, "warning: checkpoint set-000002 is not used: rank-1: ")
 			require.Contains(t, r.stderr, c.want)

@@ -1,16 +1,13 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,14 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/jobtest"
 	"github.com/intrahpc/intra/internal/netns"
 )
 
 // chaosProblem takes some seconds on the hosts, and less on others.
 var chaosProblem = strings.Fields("-nx 20 -ny 20 -nz 20 -iters 150 -json")
-
-// hangTime only protects the test: runs take seconds.
-const hangTime = 3 * time.Minute
 
 // TestChaos runs HPCCG while its processes, hosts and network fail as a seed
 // says. Whatever happens, a run ends with the bits of one without failures, or
@@ -81,7 +76,7 @@ func testChaos(t *testing.T, n int, newSchedule func(seed uint64) schedule) {
 			worst = max(worst, c.done.pauses)
 			c.goOn(want[s.ranks], ends)
 			if wrong := c.done.judge(s.ranks, r, hash, want[s.ranks]); wrong != "" {
-				t.Errorf("%s\n%v\nthe machine paused for up to %v\nreplay with INTRA_SEED=%d go test -run '%[5]s$/%[4]d' ./examples/hpccg\n%[6]s",
+				t.Errorf("%s\n%v\nthe machine paused for up to %v\nreplay with INTRA_SEED=%d go test -run '%[5]s$/%[4]d' ./internal/systemtest\n%[6]s",
 					wrong, s, c.done.pauses, seed, name, r.stderr)
 			}
 		})
@@ -108,67 +103,53 @@ type chaos struct {
 	outages map[[2]int]*outage // by the lower and the higher host
 }
 
-var joinedAs = regexp.MustCompile(`(\d+\.\d+) has joined: process (\d+) on (\S+)`)
-
 func (c *chaos) run() (*jobRun, string) {
 	t := c.t
 	t.Helper()
-	var hosts []string
-	for _, h := range c.net.Hosts {
-		hosts = append(hosts, fmt.Sprintf("%s:%d", h.Name, c.schedule.ranks*chaosReplicas/chaosHosts))
-	}
-	temp, file := t.TempDir(), filepath.Join(t.TempDir(), "report.json")
-	args := []string{"-v", "-rsh", "ip netns exec {host}", "-hosts", strings.Join(hosts, ","), "-report", file,
-		"-n", fmt.Sprint(c.schedule.ranks), "-r", fmt.Sprint(chaosReplicas)}
-	args = append(args, strings.Fields(c.schedule.flags)...)
+	flags := fmt.Sprintf("-n %d -r %d %s", c.schedule.ranks, chaosReplicas, c.schedule.flags)
 	if every := c.schedule.every; every > 0 {
 		c.files = filepath.Join(t.TempDir(), "state")
-		args = append(args, "-checkpoint", c.files, "-checkpoint-every", fmt.Sprint(every))
+		flags += fmt.Sprintf(" -checkpoint %s -checkpoint-every %d", c.files, every)
 	}
-	args = append(append(args, bin.hpccg), chaosProblem...)
-	cmd := c.net.Hosts[0].Command(bin.intrarun, args...)
-	cmd.Env, cmd.Dir = append(os.Environ(), "TMPDIR="+temp), filepath.Dir(file)
-	var stdout bytes.Buffer
-	w := &watched{text: "all have joined", seen: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = &stdout, w
-	require.NoError(t, cmd.Start())
-	c.ended, c.head = make(chan struct{}), cmd.Process.Pid
+	spec := hostedSpec(t, c.net, c.schedule.ranks*chaosReplicas/chaosHosts, flags, chaosProblem)
+	j := jobtest.Start(t, spec)
+	c.ended, c.head = make(chan struct{}), j.PID()
 	go func() {
-		_ = cmd.Wait() // the exit code tells
-		c.awaitSuccessor()
+		<-j.Ended()
+		for c.schedule.head && len(j.Processes()) > 0 { // another head may go on
+			time.Sleep(20 * time.Millisecond)
+		}
 		close(c.ended)
 	}()
-	hang := time.AfterFunc(hangTime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	c.done = done{killed: make(map[job.Process]bool), stopped: make(map[job.Process]bool), hosts: make(map[int]bool), cuts: make(map[[2]int]time.Duration)}
 	c.outages = make(map[[2]int]*outage)
 	pauses := c.watchPauses()
-	select {
-	case <-w.seen:
-		c.meet(w.String())
+	if await(t, j, joined); strings.Contains(j.Stderr(), joined) {
+		c.meet(j.Stderr())
 		for _, a := range c.schedule.acts {
 			if !c.sleep(time.Duration(a.wait * float64(c.quiet))) {
 				break
 			}
 			c.act(a)
 		}
-	case <-c.ended:
 	}
 	<-c.ended
-	require.True(t, hang.Stop(), "it hung\n%v\n%s", c.schedule, w)
 	c.done.pauses = <-pauses
 	c.undo.Wait()
 	c.mend()
-	c.requireNothingLeft(temp, w)
+	end, err := j.End()
+	require.NoError(t, err, "%v", c.schedule)
 
-	r := &jobRun{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: w.String()}
-	errs := successor(cmd.Dir, cmd.Process.Pid, ".err")
-	b, err := os.ReadFile(file)
-	if os.IsNotExist(err) && c.schedule.head && errs == "" && r.code < 0 { // killed, and nobody took its place
+	r := &jobRun{code: end.Code, stdout: end.Stdout, stderr: end.Stderr}
+	errs := successor(spec.Dir, j.PID(), ".err")
+	if len(end.Report) == 0 && c.schedule.head && errs == "" && r.code < 0 { // killed, and nobody took its place
 		r.code, r.report.Error = 3, headless
 		return r, ""
 	}
-	require.NoError(t, err, "%v\n%s\n%s", c.schedule, w, errs)
-	require.NoError(t, json.Unmarshal(b, &r.report))
+	end.Decode(t, &r.report)
+	if r.code < 0 && errs == "" && c.schedule.head { // lost when nothing was left to do but to exit
+		r.code = r.report.ExitCode
+	}
 	if errs != "" {
 		c.done.succeeded = true
 		r.stderr += errs
@@ -176,13 +157,13 @@ func (c *chaos) run() (*jobRun, string) {
 			require.Equal(t, 3, r.code, r.stderr)
 			require.Contains(t, r.stderr, "this head gives up")
 		}
-		r.stdout, r.code = merged(r.stdout, successor(cmd.Dir, cmd.Process.Pid, ".out")), r.report.ExitCode
+		r.stdout, r.code = merged(r.stdout, successor(spec.Dir, j.PID(), ".out")), r.report.ExitCode
 	}
 	require.Equal(t, r.code, r.report.ExitCode)
 	if r.code != 0 {
 		return r, ""
 	}
-	_, hash := r.sum(t)
+	hash := r.sum(t)
 	return r, hash
 }
 
@@ -195,27 +176,13 @@ func merged(first, second string) string {
 	return first + second
 }
 
-// awaitSuccessor waits until nothing runs any more, if the head is lost.
-func (c *chaos) awaitSuccessor() {
-	for end := time.Now().Add(hangTime / 2); c.schedule.head && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		left := 0
-		for _, h := range c.net.Hosts {
-			all, _ := h.Processes()
-			left += len(all)
-		}
-		if left == 0 {
-			return
-		}
-	}
-}
-
 // goOn has another job go on from the files of this one, if there are any.
 func (c *chaos) goOn(want string, ends map[string]int) {
 	if c.files == "" || newest(c.t, c.files) == "" {
 		return
 	}
 	r := intrarun(c.t, fmt.Sprintf("-n %d -r 1 -restart %s", c.schedule.ranks, c.files), chaosProblem...)
-	_, got := r.sum(c.t)
+	got := r.sum(c.t)
 	require.Equal(c.t, want, got, "%v", c.schedule)
 	for _, why := range r.report.Restart.Refused { // the job has ended before it was complete, or it was given up
 		require.Contains(c.t, why, "the set is incomplete", "%v", c.schedule)
@@ -292,30 +259,30 @@ func (c *chaos) act(a act) {
 	host := c.net.Hosts[a.a]
 	switch a.what {
 	case killProcess:
-		if err = c.signal(c.pids[a.on], bin.hpccg, syscall.SIGKILL); err == nil {
+		if err = c.signal(c.pids[a.on], hpccg(c.t), syscall.SIGKILL); err == nil {
 			c.done.killed[a.on] = true
 		}
 	case stopProcess:
 		c.done.stopped[a.on] = true
-		err = c.signal(c.pids[a.on], bin.hpccg, syscall.SIGSTOP)
-		undo = func() error { return c.signal(c.pids[a.on], bin.hpccg, syscall.SIGCONT) }
+		err = c.signal(c.pids[a.on], hpccg(c.t), syscall.SIGSTOP)
+		undo = func() error { return c.signal(c.pids[a.on], hpccg(c.t), syscall.SIGCONT) }
 	case killHost:
 		c.done.hosts[a.a] = true
 		err = host.Kill()
 	case killHead:
 		c.done.headless = true
-		err = c.signal(c.head, bin.intrarun, syscall.SIGKILL)
+		err = c.signal(c.head, binaries.Intrarun(c.t), syscall.SIGKILL)
 	case stopHead:
 		c.done.headless = true
-		err = c.signal(c.head, bin.intrarun, syscall.SIGSTOP)
-		undo = func() error { return c.signal(c.head, bin.intrarun, syscall.SIGCONT) }
+		err = c.signal(c.head, binaries.Intrarun(c.t), syscall.SIGSTOP)
+		undo = func() error { return c.signal(c.head, binaries.Intrarun(c.t), syscall.SIGCONT) }
 	case killAgent:
 		c.done.hosts[a.a] = true
-		err = c.signal(c.agents[a.a], bin.intrarun, syscall.SIGKILL)
+		err = c.signal(c.agents[a.a], binaries.Intrarun(c.t), syscall.SIGKILL)
 	case stopAgent:
 		c.done.hosts[a.a] = true
-		err = c.signal(c.agents[a.a], bin.intrarun, syscall.SIGSTOP)
-		undo = func() error { return c.signal(c.agents[a.a], bin.intrarun, syscall.SIGCONT) }
+		err = c.signal(c.agents[a.a], binaries.Intrarun(c.t), syscall.SIGSTOP)
+		undo = func() error { return c.signal(c.agents[a.a], binaries.Intrarun(c.t), syscall.SIGCONT) }
 	case linkDown:
 		c.cut(a, true)
 		err = host.Down()
@@ -414,7 +381,7 @@ func (c *chaos) cut(a act, begins bool) {
 			}
 			o.open++
 			if a.hold == 0 {
-				c.done.cuts[pair] = hangTime
+				c.done.cuts[pair] = patience
 			}
 			continue
 		}
@@ -429,27 +396,4 @@ func (c *chaos) mend() {
 	for _, h := range c.net.Hosts {
 		require.NoError(c.t, h.Up())
 	}
-}
-
-// requireNothingLeft: no process on any host, soon, and no file. With the
-// processes go their sockets.
-func (c *chaos) requireNothingLeft(temp string, w *watched) {
-	for _, h := range c.net.Hosts {
-		var all []int
-		for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			var err error
-			all, err = h.Processes()
-			require.NoError(c.t, err)
-			if len(all) == 0 || time.Now().After(end) {
-				break
-			}
-		}
-		if len(all) > 0 {
-			out, _ := exec.Command("ps", append([]string{"-o", "pid,stat,etime,args", "-p"}, strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]"))...).Output()
-			require.Empty(c.t, all, "left on host %s\n%v\n%s\n%s", h.Name, c.schedule, out, w)
-		}
-	}
-	left, err := os.ReadDir(temp)
-	require.NoError(c.t, err)
-	require.Empty(c.t, left, "left in the folder for temporary files\n%v\n%s", c.schedule, w)
 }

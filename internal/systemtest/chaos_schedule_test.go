@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"fmt"

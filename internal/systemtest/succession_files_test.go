@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 	net := netns.Test(t, 4)
 	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 1200 -json")
 	base := filepath.Join(t.TempDir(), "base")
-	_, want := intrarun(t, "-n 2 -r 2 -checkpoint "+base+" -checkpoint-every 800", args...).sum(t)
+	want := intrarun(t, "-n 2 -r 2 -checkpoint "+base+" -checkpoint-every 800", args...).sum(t)
 	require.NotEmpty(t, newest(t, base))
 
 	sets := func(dir, pattern string) int {
@@ -56,7 +56,7 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 				r, last, lost = loseHeadWithFiles(t, net, "-restart "+base+" -checkpoint "+dir+" -checkpoint-every 7", args,
 					func() bool { return due(dir) }, func() string { return newest(t, dir) })
 			}
-			_, got := r.sum(t)
+			got := r.sum(t)
 			require.Equal(t, want, got)
 			require.EqualValues(t, 800, r.report.Restart.Point)
 			require.Len(t, r.report.Failures, 1, r.stderr)
@@ -84,7 +84,7 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 			require.Greater(t, newest(t, dir), last, "the successor has written none")
 
 			after := intrarun(t, "-n 2 -r 1 -restart "+dir, args...)
-			_, got = after.sum(t)
+			got = after.sum(t)
 			require.Equal(t, want, got)
 			require.Equal(t, point, after.report.Restart.Point)
 			for _, why := range after.report.Restart.Refused {
@@ -98,7 +98,7 @@ func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
 			require.Less(t, try, 5)
 			r, _, lost = loseHeadWithFiles(t, net, "-restart "+base, args, func() bool { return true }, func() string { return "" })
 		}
-		_, got := r.sum(t)
+		got := r.sum(t)
 		require.Equal(t, want, got)
 		require.EqualValues(t, 800, r.report.Restart.Point)
 		require.Nil(t, r.report.Checkpoint)
@@ -115,7 +115,7 @@ func loseHeadWithFiles(t *testing.T, net *netns.Net, flags string, args []string
 	}
 	require.NoError(t, net.Hosts[0].Kill())
 	last = newest()
-	<-j.ended
+	<-j.Ended()
 	r, lost = j.end()
 	return r, last, lost
 }

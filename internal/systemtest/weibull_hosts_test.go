@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"fmt"
@@ -24,19 +24,19 @@ func TestWeibullOnHosts(t *testing.T) {
 	}
 	n := netns.Test(t, 4)
 	const problem = "-nx 64 -ny 64 -nz 64 -iters 700"
-	_, want := intrarun(t, "-n 2 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
+	want := intrarun(t, "-n 2 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
 	for seed := uint64(1); seed <= runs; seed++ {
 		for _, degrees := range []string{"2,2", "3,3", "1,3"} {
 			flags := fmt.Sprintf("-degrees %s -replace -backup 10 -weibull shape=0.7,mtbf=1s -seed %d", degrees, seed)
-			code, hash, stderr, rep := onHosts(t, n, 2, flags, problem, nil)
-			t.Logf("degrees %s, seed %d: exit %d, %d failures, %d replaced, %d times back", degrees, seed, code,
-				len(rep["failures"].([]any)), len(rep["replacements"].([]any)), len(rep["rollbacks"].([]any)))
-			if code == 3 {
-				require.Contains(t, stderr, "could not be brought back")
+			r, hash := onHosts(t, n, 2, flags, problem, nil)
+			t.Logf("degrees %s, seed %d: exit %d, %d failures, %d replaced, %d times back", degrees, seed, r.code,
+				len(r.report.Failures), len(r.report.Replacements), len(r.report.Rollbacks))
+			if r.code == 3 {
+				require.Regexp(t, "could not be brought back|cannot go back", r.stderr)
 				continue
 			}
-			require.Equal(t, 0, code, stderr)
-			require.Equal(t, want, hash, stderr)
+			require.Zero(t, r.code, r.stderr)
+			require.Equal(t, want, hash, r.stderr)
 		}
 	}
 }

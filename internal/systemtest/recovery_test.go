@@ -1,43 +1,27 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/jobtest"
 )
 
 // The tests in this file kill real processes of jobs that bring them back.
 
-// joined lists who was replaced.
-func (r *report) joined() (all []string) {
-	for _, one := range r.Replacements {
-		all = append(all, one.Process.String())
-	}
-	return all
-}
-
-// fired reports whether all kills came about.
-func (r *report) fired() bool {
-	for _, k := range r.Kills {
-		if !k.Fired {
-			return false
-		}
-	}
-	return true
-}
-
 // lasting runs a job that lasts until enough has happened in it: a machine may
 // be so busy that a small one ends before a process has been started again. It
 // returns the last run, and how to run the same problem without failures.
-func lasting(t *testing.T, flags, args string, enough func(*report) bool) (r jobRun, again func(flags string) jobRun) {
+func lasting(t *testing.T, flags, args string, enough func(*jobtest.Report) bool) (r jobRun, again func(flags string) jobRun) {
 	t.Helper()
 	for _, size := range []int{10, 20, 40, 60} {
 		problem := strings.Fields(fmt.Sprintf("-nx %d -ny %[1]d -nz %[1]d -iters 211 %s", size, args))
@@ -77,13 +61,13 @@ func TestReplacementOfRealProcesses(t *testing.T) {
 		{"-degrees 3,2 -kill 0.1@section:9 -kill 0.0@join:state -kill 1.1@join:drain", []string{"0.0", "0.1", "1.1"}},
 	} {
 		t.Run(c.flags, func(t *testing.T) {
-			r, again := lasting(t, "-replace "+c.flags, "-json", func(r *report) bool {
-				joined := r.joined()
+			r, again := lasting(t, "-replace "+c.flags, "-json", func(r *jobtest.Report) bool {
+				joined := r.Replaced()
 				slices.Sort(joined)
-				return r.fired() && slices.Equal(joined, c.replaced)
+				return r.Fired() && slices.Equal(joined, c.replaced)
 			})
-			_, got := r.sum(t)
-			_, want := again("-n 2 -r 1").sum(t)
+			got := r.sum(t)
+			want := again("-n 2 -r 1").sum(t)
 			require.Equal(t, want, got, r.stderr)
 			for _, one := range r.report.Replacements {
 				require.Positive(t, one.Bytes)
@@ -97,7 +81,7 @@ func TestReplacementOfRealProcesses(t *testing.T) {
 // A donor that is the last of its rank cannot be lost.
 func TestTheLastDonorIsKilled(t *testing.T) {
 	for _, step := range []string{"ask", "copy", "drain", "state"} {
-		r, _ := lasting(t, "-n 2 -r 2 -replace -kill 0.1@section:9 -kill 0.0@join:"+step, "-json", (*report).fired)
+		r, _ := lasting(t, "-n 2 -r 2 -replace -kill 0.1@section:9 -kill 0.0@join:"+step, "-json", (*jobtest.Report).Fired)
 		require.Equal(t, 3, r.code, r.stderr)
 		require.Contains(t, r.report.Error, "rank 0 has lost its last replica 0.0")
 		require.Contains(t, r.report.Error, "no backup was asked for")
@@ -107,7 +91,7 @@ func TestTheLastDonorIsKilled(t *testing.T) {
 
 // After its replacement a replica has half of the work again.
 func TestAReplacementSharesTheWork(t *testing.T) {
-	r, _ := lasting(t, "-n 1 -r 2 -sched static -replace -kill 0.1@section:20", "-json", func(r *report) bool { return len(r.Replacements) == 1 })
+	r, _ := lasting(t, "-n 1 -r 2 -sched static -replace -kill 0.1@section:20", "-json", func(r *jobtest.Report) bool { return len(r.Replacements) == 1 })
 	require.Zero(t, r.code, r.stderr)
 	seen := false
 	for _, p := range r.report.Processes {
@@ -134,7 +118,7 @@ func passes(t *testing.T, r jobRun) (list []string) {
 
 // Each line of output is seen once, in order, whoever prints it.
 func TestOutputAcrossReplacements(t *testing.T) {
-	r, again := lasting(t, "-n 1 -r 2 -replace -kill 0.0@section:100 -kill 0.1@section:500", "", func(r *report) bool { return len(r.Replacements) == 2 })
+	r, again := lasting(t, "-n 1 -r 2 -replace -kill 0.0@section:100 -kill 0.1@section:500", "", func(r *jobtest.Report) bool { return len(r.Replacements) == 2 })
 	want := passes(t, again("-n 1 -r 1"))
 	require.Len(t, want, 12, want)
 	require.Equal(t, want, passes(t, r), r.stderr)
@@ -142,19 +126,16 @@ func TestOutputAcrossReplacements(t *testing.T) {
 
 // Nothing is left behind by a job whose processes were replaced.
 func TestReplacementsAreNotLeftBehind(t *testing.T) {
-	cmd, wait := start(t, strings.Fields("-n 2 -r 2 -replace -kill 0.1@section:9"), append([]string{bin.hpccg}, strings.Fields("-nx 40 -ny 40 -nz 40 -iters 100000")...))
+	j, wait := start(t, "-n 2 -r 2 -replace -kill 0.1@section:9", append([]string{hpccg(t)}, strings.Fields("-nx 40 -ny 40 -nz 40 -iters 100000")...)...)
 	seen := make(map[int]bool)
 	require.Eventually(t, func() bool {
-		for _, pid := range childrenOf(t, cmd.Process.Pid) {
+		for _, pid := range ranks(j) {
 			seen[pid] = true
 		}
 		return len(seen) >= 5
-	}, 20*time.Second, 5*time.Millisecond)
-	require.NoError(t, cmd.Process.Kill())
-	wait()
-	for pid := range seen {
-		require.Eventually(t, func() bool { return !running(pid) }, 20*time.Second, 5*time.Millisecond)
-	}
+	}, jobtest.Deadline, 5*time.Millisecond)
+	require.NoError(t, syscall.Kill(j.PID(), syscall.SIGKILL))
+	wait() // which looks for what is left
 }
 
 // A rank without any replica is brought back from its backup.
@@ -175,9 +156,9 @@ func TestRollbackOfRealProcesses(t *testing.T) {
 		{"-n 2 -r 2 -replace -backup 3 -kill 0.0@backup:stored -kill 1.0@backup:copy", nil},
 	} {
 		t.Run(c.flags, func(t *testing.T) {
-			r, again := lasting(t, c.flags, "-json", func(r *report) bool {
+			r, again := lasting(t, c.flags, "-json", func(r *jobtest.Report) bool {
 				joined := map[string]bool{}
-				for _, p := range r.joined() {
+				for _, p := range r.Replaced() {
 					joined[p] = true
 				}
 				all := true
@@ -186,12 +167,12 @@ func TestRollbackOfRealProcesses(t *testing.T) {
 				}
 				return r.Kills[0].Fired && len(r.Rollbacks) >= min(1, len(c.lost)) && all
 			})
-			_, got := r.sum(t)
+			got := r.sum(t)
 			ranks := "-n 2 -r 1"
 			if strings.Contains(c.flags, "2,1,1") {
 				ranks = "-n 3 -r 1"
 			}
-			_, want := again(ranks).sum(t)
+			want := again(ranks).sum(t)
 			require.Equal(t, want, got, r.stderr)
 			require.NotNil(t, r.report.Backup)
 			require.Positive(t, r.report.Backup.Complete)
@@ -211,10 +192,10 @@ func TestNoWayBack(t *testing.T) {
 		"-n 2 -r 1 -replace -backup 5 -kill 1.0@section:5":                              "no backup was complete yet",
 		"-n 2 -r 1 -replace -kill 1.0@section:150":                                      "no backup was asked for",
 		"-n 2 -r 1 -spares 1 -backup 3 -kill 1.0@section:150 -kill 0.0@section:500":     "no process is left to take its place",
-		"-n 2 -r 1 -replace -backup 3 -kill 1.0@section:150 -kill 0.0@backup:fetch":     "the last process that held the backup died",
-		"-degrees 1,1 -spares 1 -backup 3 -kill 0.0@section:150 -kill 1.0@backup:abort": "rank 1 could not be brought back",
+		"-n 2 -r 1 -replace -backup 3 -kill 1.0@section:150 -kill 0.0@backup:fetch":     "the last process that held the state of rank 0 is dead",
+		"-degrees 1,1 -spares 1 -backup 3 -kill 0.0@section:150 -kill 1.0@backup:abort": "the last process that held the state of rank 0 is dead",
 	} {
-		r, _ := lasting(t, flags, "-json", (*report).fired)
+		r, _ := lasting(t, flags, "-json", (*jobtest.Report).Fired)
 		require.Equal(t, 3, r.code, "%s\n%s", flags, r.stderr)
 		require.Contains(t, r.report.Error, why, flags)
 		require.Empty(t, r.stdout)
@@ -227,7 +208,7 @@ func TestOutputAcrossRollbacks(t *testing.T) {
 		"-n 2 -r 1 -spares 2 -backup 30 -kill 0.0@section:400 -kill 1.0@section:900",
 		"-n 2 -r 2 -replace -backup 30 -kill 1.0@section:400 -kill 1.1@section:400",
 	} {
-		r, again := lasting(t, flags, "", func(r *report) bool { return r.fired() && len(r.Rollbacks) > 0 })
+		r, again := lasting(t, flags, "", func(r *jobtest.Report) bool { return r.Fired() && len(r.Rollbacks) > 0 })
 		require.Equal(t, passes(t, again("-n 2 -r 1")), passes(t, r), r.stderr)
 	}
 }

@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"fmt"
@@ -13,14 +13,14 @@ import (
 
 // Several workers in each process change no bit, whoever dies where.
 func TestThreads(t *testing.T) {
-	_, want := plain(t, small...).sum(t)
+	want := serial(t, small...).sum(t)
 	var each int64 // tasks that a replica has to get done
 	for _, threads := range []int{1, 2, 4} {
 		for replicas := 1; replicas <= 3; replicas++ {
 			flags := fmt.Sprintf("-threads %d -r %d", threads, replicas)
 			t.Run(flags, func(t *testing.T) {
 				r := intrarun(t, flags, small...)
-				_, got := r.sum(t)
+				got := r.sum(t)
 				require.Equal(t, want, got)
 				require.EqualValues(t, threads, r.report.Threads)
 				done := r.report.TasksRun + r.report.TasksReceived

@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"fmt"
@@ -9,16 +9,18 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/jobtest"
 )
 
 // Vectors that are stored straight into those of the peers have the bits of
 // the run without replicas, whoever dies where, comes back or goes back.
 func TestDirect(t *testing.T) {
 	args := strings.Fields("-nx 24 -ny 24 -nz 16 -iters 30 -json")
-	_, want := intrarun(t, "-n 2 -r 1", args...).sum(t)
-	run := func(t *testing.T, flags string) report {
+	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
+	run := func(t *testing.T, flags string) jobtest.Report {
 		r := intrarun(t, "-direct "+flags, args...)
-		_, got := r.sum(t)
+		got := r.sum(t)
 		require.Equal(t, want, got, flags)
 		require.Equal(t, []int{0, 1}, r.report.Direct, flags)
 		return r.report
@@ -64,15 +66,15 @@ func TestDirect(t *testing.T) {
 			"-degrees 2,1 -replace -backup 5 -kill 1.0@section:200":    "-n 2 -r 1",
 			"-degrees 3,1,2 -spares 2 -backup 5 -kill 1.0@section:200": "-n 3 -r 1",
 		} {
-			r, again := lasting(t, "-direct "+flags, "-json", func(r *report) bool {
+			r, again := lasting(t, "-direct "+flags, "-json", func(r *jobtest.Report) bool {
 				stored := int64(0)
 				for _, k := range r.TaskTypes {
 					stored += k.Stored
 				}
 				return stored > 0 && len(r.Replacements)+len(r.Rollbacks) > 0
 			})
-			_, got := r.sum(t)
-			_, want := again(ranks).sum(t)
+			got := r.sum(t)
+			want := again(ranks).sum(t)
 			require.Equal(t, want, got, flags)
 		}
 	})

@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/jobtest"
 )
 
 // done is what was really done to a run.
@@ -124,7 +125,7 @@ func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 		}
 	}
 	for p := range d.killed {
-		end := r.report.end(p)
+		end := r.report.End(p)
 		if end == "left" && strings.HasPrefix(r.report.Error, "this head gives up: ") {
 			continue // it was cut off from its host by then
 		}
@@ -227,7 +228,7 @@ func TestChaosJudge(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		done     done
-		failures []failureReport
+		failures []jobtest.Failure
 		code     int
 		text     string
 		hash     string
@@ -235,30 +236,30 @@ func TestChaosJudge(t *testing.T) {
 	}{
 		{"nothing happens", done{}, nil, 0, "", "same", ""},
 		{"another result", done{}, nil, 0, "", "other", "the result is"},
-		{"killed", done{killed: map[job.Process]bool{proc(1, 0): true}}, []failureReport{{proc(1, 0), job.CauseSignal, ""}}, 0, "", "same", ""},
+		{"killed", done{killed: map[job.Process]bool{proc(1, 0): true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseSignal}}, 0, "", "same", ""},
 		{"killed without a verdict", done{killed: map[job.Process]bool{proc(1, 0): true}}, nil, 0, "", "same", "without a verdict"},
-		{"not killed", done{}, []failureReport{{proc(1, 0), job.CauseSignal, ""}}, 0, "", "same", "nobody has killed it"},
-		{"not stopped", done{}, []failureReport{{proc(1, 0), job.CauseFenced, ""}}, 0, "", "same", "nobody has stopped it"},
-		{"ended by itself", done{}, []failureReport{{proc(1, 0), job.CauseExit, ""}}, 0, "", "same", "by themselves"},
-		{"twice", done{hosts: map[int]bool{1: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}, {proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "two verdicts"},
-		{"host lost", done{hosts: map[int]bool{1: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", ""},
-		{"another host lost", done{hosts: map[int]bool{2: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "host 1 was there"},
-		{"long cut from the head", done{cuts: map[[2]int]time.Duration{{0, 1}: time.Second}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", ""},
-		{"short cut from the head", done{cuts: map[[2]int]time.Duration{{0, 1}: bearable / 2}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "host 1 was there"},
-		{"cut from another host", done{cuts: map[[2]int]time.Duration{{1, 2}: time.Second}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 0, "", "same", "host 1 was there"},
-		{"link cut", done{cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, []failureReport{{proc(1, 1), job.CauseLink, link}}, 0, "", "same", ""},
-		{"other link cut", done{cuts: map[[2]int]time.Duration{{1, 3}: time.Hour}}, []failureReport{{proc(1, 1), job.CauseLink, link}}, 0, "", "same", "nothing was cut"},
-		{"rank lost", done{hosts: map[int]bool{1: true, 3: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}, {proc(1, 1), job.CauseHost, ""}}, 3, lost, "", ""},
-		{"rank lost and not seen", done{hosts: map[int]bool{1: true, 3: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}, {proc(1, 1), job.CauseHost, ""}}, 0, "", "same", "lost all replicas"},
-		{"rank not lost", done{hosts: map[int]bool{1: true}}, []failureReport{{proc(1, 0), job.CauseHost, ""}}, 3, lost, "", "rank 1 has 1 replicas"},
+		{"not killed", done{}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseSignal}}, 0, "", "same", "nobody has killed it"},
+		{"not stopped", done{}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseFenced}}, 0, "", "same", "nobody has stopped it"},
+		{"ended by itself", done{}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseExit}}, 0, "", "same", "by themselves"},
+		{"twice", done{hosts: map[int]bool{1: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}, {Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", "two verdicts"},
+		{"host lost", done{hosts: map[int]bool{1: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", ""},
+		{"another host lost", done{hosts: map[int]bool{2: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", "host 1 was there"},
+		{"long cut from the head", done{cuts: map[[2]int]time.Duration{{0, 1}: time.Second}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", ""},
+		{"short cut from the head", done{cuts: map[[2]int]time.Duration{{0, 1}: bearable / 2}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", "host 1 was there"},
+		{"cut from another host", done{cuts: map[[2]int]time.Duration{{1, 2}: time.Second}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", "host 1 was there"},
+		{"link cut", done{cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseLink, Detail: link}}, 0, "", "same", ""},
+		{"other link cut", done{cuts: map[[2]int]time.Duration{{1, 3}: time.Hour}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseLink, Detail: link}}, 0, "", "same", "nothing was cut"},
+		{"rank lost", done{hosts: map[int]bool{1: true, 3: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}, {Process: proc(1, 1), Cause: job.CauseHost}}, 3, lost, "", ""},
+		{"rank lost and not seen", done{hosts: map[int]bool{1: true, 3: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}, {Process: proc(1, 1), Cause: job.CauseHost}}, 0, "", "same", "lost all replicas"},
+		{"rank not lost", done{hosts: map[int]bool{1: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 3, lost, "", "rank 1 has 1 replicas"},
 		{"nothing said", done{hosts: map[int]bool{1: true}}, nil, 3, "oops", "", "no rank is named"},
-		{"link between the last", done{hosts: map[int]bool{0: true, 1: true}, cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, []failureReport{{proc(0, 0), job.CauseHost, ""}, {proc(1, 0), job.CauseHost, ""}}, 3, link, "", ""},
+		{"link between the last", done{hosts: map[int]bool{0: true, 1: true}, cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, []jobtest.Failure{{Process: proc(0, 0), Cause: job.CauseHost}, {Process: proc(1, 0), Cause: job.CauseHost}}, 3, link, "", ""},
 		{"link between others", done{cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, nil, 3, link, "", "that is not so"},
 		{"decisions lost", done{hosts: map[int]bool{1: true, 2: true}}, nil, 3, gaveUp, "", ""},
 		{"decisions cut off", done{cuts: map[[2]int]time.Duration{{0, 1}: time.Second, {0, 2}: time.Second}}, nil, 3, gaveUp, "", ""},
 		{"decisions kept", done{hosts: map[int]bool{3: true}, cuts: map[[2]int]time.Duration{{0, 1}: time.Second}}, nil, 3, gaveUp, "", "could reach each other"},
-		{"cut from a later head", done{succeeded: true, cuts: map[[2]int]time.Duration{{1, 3}: time.Second}}, []failureReport{{proc(1, 1), job.CauseHost, ""}}, 0, "", "same", ""},
-		{"cut from a host that was never the head", done{cuts: map[[2]int]time.Duration{{1, 3}: time.Second}}, []failureReport{{proc(1, 1), job.CauseHost, ""}}, 0, "", "same", "host 3 was there"},
+		{"cut from a later head", done{succeeded: true, cuts: map[[2]int]time.Duration{{1, 3}: time.Second}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseHost}}, 0, "", "same", ""},
+		{"cut from a host that was never the head", done{cuts: map[[2]int]time.Duration{{1, 3}: time.Second}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseHost}}, 0, "", "same", "host 3 was there"},
 		{"no other head", done{hosts: map[int]bool{0: true, 2: true}, killed: map[job.Process]bool{proc(0, 1): true}}, nil, 3, headless, "", ""},
 		{"no other head after intrarun", done{headless: true, hosts: map[int]bool{2: true}}, nil, 3, headless, "", ""},
 		{"no other head of two", done{hosts: map[int]bool{0: true}}, nil, 3, headless, "", "could reach each other"},
@@ -266,7 +267,7 @@ func TestChaosJudge(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.done.hostOf = hosts
-			got := c.done.judge(2, &jobRun{code: c.code, stderr: c.text, report: report{Error: c.text, Failures: c.failures}}, c.hash, "same")
+			got := c.done.judge(2, &jobRun{code: c.code, stderr: c.text, report: jobtest.Report{Error: c.text, Failures: c.failures}}, c.hash, "same")
 			if c.want == "" {
 				require.Empty(t, got)
 			} else {

@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"encoding/json"
@@ -127,14 +127,14 @@ func TestTraceOfRanksAlone(t *testing.T) {
 
 // Links of any bandwidth give the same bits, with replicas dying or not.
 func TestLimitedLinks(t *testing.T) {
-	_, want := intrarun(t, "-n 2 -r 1", small...).sum(t)
+	want := intrarun(t, "-n 2 -r 1", small...).sum(t)
 	for _, flags := range []string{
 		"-limit 3MB/s", "-limit 20MB/s -link tcp", "-limit 3MB/s -sched static -kill 0.1@update:30",
 		"-limit 3MB/s -link unix -kill 1.0@task:100", "-limit 100GB/s -kill 1.0@message:7",
 	} {
 		t.Run(flags, func(t *testing.T) {
 			r := intrarun(t, "-n 2 -r 2 "+flags, small...)
-			_, got := r.sum(t)
+			got := r.sum(t)
 			require.Equal(t, want, got)
 			for _, k := range r.report.Kills {
 				require.True(t, k.Fired, k.When)

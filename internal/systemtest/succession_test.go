@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"fmt"
@@ -20,8 +20,8 @@ import (
 func TestLossOfTheHead(t *testing.T) {
 	net := netns.Test(t, 4)
 	began := time.Now()
-	code, want, stderr, _ := onHosts(t, net, 1, "-n 2 -r 2", strings.Join(chaosProblem[:len(chaosProblem)-1], " "), nil)
-	require.Zero(t, code, stderr)
+	r, want := onHosts(t, net, 1, "-n 2 -r 2", strings.Join(chaosProblem[:len(chaosProblem)-1], " "), nil)
+	require.Zero(t, r.code, r.stderr)
 	quiet := time.Since(began)
 	for _, c := range []struct {
 		name string
@@ -51,7 +51,7 @@ func loseHead(t *testing.T, net *netns.Net, after time.Duration, lose func() err
 	if !lost {
 		return false
 	}
-	_, hash := r.sum(t)
+	hash := r.sum(t)
 	require.Equal(t, want, hash)
 	require.Len(t, r.report.Failures, 1, r.stderr)
 	require.Equal(t, job.Process{}, r.report.Failures[0].Process)
@@ -67,8 +67,8 @@ func TestLossesOneAfterTheOther(t *testing.T) {
 	for iters := 600; ; iters *= 2 {
 		require.Less(t, iters, 40000, "the job has always ended before the last loss")
 		problem := strings.Fields(fmt.Sprintf("-nx 20 -ny 20 -nz 20 -iters %d -json", iters))
-		code, want, stderr, _ := onHosts(t, net, 1, "-n 2 -r 1", strings.Join(problem[:len(problem)-1], " "), nil)
-		require.Zero(t, code, stderr)
+		r, want := onHosts(t, net, 1, "-n 2 -r 1", strings.Join(problem[:len(problem)-1], " "), nil)
+		require.Zero(t, r.code, r.stderr)
 		if loseThree(t, net, problem, want) {
 			return
 		}
@@ -81,18 +81,18 @@ func loseThree(t *testing.T, net *netns.Net, problem []string, want string) bool
 	j := startHosted(t, net, 2, "-n 2 -r 5", problem, joined)
 	const kept = "the decisions of the head are kept on "
 	for _, host := range []int{1, 2} {
-		changes := strings.Count(j.said.String(), kept)
+		changes := strings.Count(j.Stderr(), kept)
 		require.NoError(t, net.Hosts[host].Kill())
 		require.Eventually(t, func() bool {
-			return strings.Count(j.said.String(), kept) > changes || j.finished()
-		}, time.Minute, time.Millisecond, "%s", j.said)
+			return strings.Count(j.Stderr(), kept) > changes || j.finished()
+		}, time.Minute, time.Millisecond, "%s", j.Stderr())
 	}
 	j.lose(net.Hosts[0].Kill)
 	r, lost := j.end()
 	if !lost {
 		return false
 	}
-	_, hash := r.sum(t)
+	hash := r.sum(t)
 	require.Equal(t, want, hash)
 	return true
 }

@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"os"
@@ -27,7 +27,7 @@ func TestWatch(t *testing.T) {
 	}
 	n := netns.Test(t, 4)
 	const problem = "-nx 48 -ny 48 -nz 48 -iters 5000"
-	_, want := intrarun(t, "-n 4 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
+	want := intrarun(t, "-n 4 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
 	for range 2 * runtime.NumCPU() { // beside the eight processes
 		spin := exec.Command("sh", "-c", "while :; do :; done")
 		spin.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -37,12 +37,12 @@ func TestWatch(t *testing.T) {
 	end := time.Now().Add(time.Duration(seconds) * time.Second)
 	for jobs := 1; time.Now().Before(end); jobs++ {
 		start := time.Now()
-		code, hash, stderr, rep := onHosts(t, n, 2, "-n 4 -r 2", problem, nil)
+		r, hash := onHosts(t, n, 2, "-n 4 -r 2", problem, nil)
 		load, _ := os.ReadFile("/proc/loadavg")
-		t.Logf("job %d: exit %d after %.0f s, %d failures, load %s", jobs, code, time.Since(start).Seconds(), len(rep["failures"].([]any)), load)
-		require.Zero(t, code, stderr)
-		require.Equal(t, want, hash, stderr)
-		require.Empty(t, rep["failures"], stderr)
-		require.NotContains(t, stderr, "is the head now")
+		t.Logf("job %d: exit %d after %.0f s, %d failures, load %s", jobs, r.code, time.Since(start).Seconds(), len(r.report.Failures), load)
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, want, hash, r.stderr)
+		require.Empty(t, r.report.Failures, r.stderr)
+		require.NotContains(t, r.stderr, "is the head now")
 	}
 }

@@ -1,9 +1,8 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/needs"
 	"github.com/intrahpc/intra/internal/netns"
 )
 
@@ -25,9 +25,7 @@ type cutter struct {
 }
 
 func startCutter(t *testing.T, h *netns.Host, every time.Duration) *cutter {
-	if _, err := exec.LookPath("ss"); err != nil {
-		t.Skip("there is no ss to destroy connections with (Debian: iproute2)")
-	}
+	needs.Tool(t, "ss", "iproute2")
 	c := &cutter{host: h, stop: make(chan struct{})}
 	c.done.Go(func() {
 		for {
@@ -49,7 +47,7 @@ func (c *cutter) cut() {
 	}
 	var filter []string
 	for line := range strings.Lines(string(out)) {
-		if f := strings.Fields(line); len(f) >= 5 && strings.Contains(f[4], `"hpccg"`) {
+		if f := strings.Fields(line); len(f) >= 5 && strings.Contains(f[4], `"hpccg-`) {
 			filter = append(filter, "( src "+f[2]+" and dst "+f[3]+" )")
 		}
 	}
@@ -74,7 +72,7 @@ func TestConnectionsAreCut(t *testing.T) {
 	const problem = "-nx 16 -ny 16 -nz 16 -iters 600"
 	n := netns.Test(t, 2)
 	want := intrarun(t, "-n 2 -r 1", append(strings.Fields(problem), "-json")...)
-	_, hash := want.sum(t)
+	hash := want.sum(t)
 	for _, c := range []struct{ name, flags string }{
 		{"static", "-n 2 -r 2 -sched static"},
 		{"adaptive", "-n 2 -r 2"},
@@ -82,16 +80,16 @@ func TestConnectionsAreCut(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var cut *cutter
-			code, got, stderr, rep := onHosts(t, n, 2, c.flags, problem, func() { cut = startCutter(t, n.Hosts[0], 100*time.Millisecond) })
-			require.NotNil(t, cut, stderr)
+			r, got := onHosts(t, n, 2, c.flags, problem, func() { cut = startCutter(t, n.Hosts[0], 100*time.Millisecond) })
+			require.NotNil(t, cut, r.stderr)
 			cuts := cut.end()
 			if cuts == 0 {
 				t.Skip("this kernel does not let ss -K destroy connections")
 			}
-			require.Zero(t, code, stderr)
-			require.Equal(t, hash, got, stderr)
-			require.Empty(t, rep["failures"])
-			t.Logf("%d ends of connections destroyed, %v updates lost", cuts, rep["updates_lost"])
+			require.Zero(t, r.code, r.stderr)
+			require.Equal(t, hash, got, r.stderr)
+			require.Empty(t, r.report.Failures)
+			t.Logf("%d ends of connections destroyed, %v updates lost", cuts, r.report.UpdatesLost)
 		})
 	}
 }

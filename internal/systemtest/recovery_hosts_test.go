@@ -1,6 +1,6 @@
-//go:build !intra
+//go:build system
 
-package main
+package systemtest
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/netns"
 )
 
@@ -38,41 +39,31 @@ func TestRecoveryOnSeveralHosts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var (
-				code                  int
-				problem, hash, stderr string
-				rep                   map[string]any
+				r             jobRun
+				problem, hash string
 			)
 			for passes := c.passes; passes < 100*c.passes; passes *= 4 { // until it lasts long enough
 				problem = fmt.Sprintf("-nx 24 -ny 24 -nz 24 -iters %d", passes)
-				code, hash, stderr, rep = onHosts(t, n, c.slots, c.flags, problem, c.during)
+				r, hash = onHosts(t, n, c.slots, c.flags, problem, c.during)
 				require.NoError(t, n.Hosts[1].Up())
-				if code != 0 || len(rep["replacements"].([]any)) == len(c.replaced) {
+				if r.code != 0 || len(r.report.Replacements) == len(c.replaced) {
 					break
 				}
 			}
 			if want[problem] == "" {
-				_, want[problem] = intrarun(t, "-n 2 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
+				want[problem] = intrarun(t, "-n 2 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
 			}
-			require.Equal(t, 0, code, stderr)
-			require.Equal(t, want[problem], hash, stderr)
-			require.Len(t, rep["failures"], c.failures, stderr)
-			var replaced []string
-			for _, one := range rep["replacements"].([]any) {
-				m := one.(map[string]any)
-				replaced = append(replaced, fmt.Sprint(m["process"]))
+			require.Zero(t, r.code, r.stderr)
+			require.Equal(t, want[problem], hash, r.stderr)
+			require.Len(t, r.report.Failures, c.failures, r.stderr)
+			for _, one := range r.report.Replacements {
 				if c.during != nil {
-					require.Equal(t, n.Hosts[2].Name, m["host"], stderr)
+					require.Equal(t, n.Hosts[2].Name, one.Host, r.stderr)
 				}
 			}
-			require.ElementsMatch(t, c.replaced, replaced, stderr)
-			require.Len(t, rep["rollbacks"], c.rollbacks, stderr)
+			require.ElementsMatch(t, c.replaced, r.report.Replaced(), r.stderr)
+			require.Len(t, r.report.Rollbacks, c.rollbacks, r.stderr)
 		})
-	}
-	for _, h := range n.Hosts {
-		require.Eventually(t, func() bool {
-			all, err := h.Processes()
-			return err == nil && len(all) == 0
-		}, 10*time.Second, 20*time.Millisecond, "something is left on %s", h.Name)
 	}
 }
 
@@ -85,10 +76,10 @@ func TestLinkBetweenLastReplicas(t *testing.T) {
 		n.Between(1, 2, netns.Conditions{Loss: 1})
 	}
 	problem := "-nx 24 -ny 24 -nz 24 -iters 800"
-	code, hash, stderr, rep := onHosts(t, n, 1, "-n 3 -r 1 -replace -backup 2", problem, cut)
-	require.Equal(t, 0, code, stderr)
-	_, want := intrarun(t, "-n 3 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
-	require.Equal(t, want, hash, stderr)
-	require.NotEmpty(t, rep["rollbacks"], stderr)
-	require.Equal(t, "link", rep["failures"].([]any)[0].(map[string]any)["cause"], stderr)
+	r, hash := onHosts(t, n, 1, "-n 3 -r 1 -replace -backup 2", problem, cut)
+	require.Zero(t, r.code, r.stderr)
+	want := intrarun(t, "-n 3 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
+	require.Equal(t, want, hash, r.stderr)
+	require.NotEmpty(t, r.report.Rollbacks, r.stderr)
+	require.Equal(t, job.CauseLink, r.report.Failures[0].Cause, r.stderr)
 }
