@@ -37,6 +37,9 @@ test: ## build everything both ways and run the tests, but those of `make system
 system: ## whole jobs whose processes, hosts and network fail, for minutes (hosts: root)
 	$(GO) test -timeout 1h $(SYSTEM)/...
 
+manifest: ## the manifest in the README against the types of the Kubernetes API
+	cd internal/systemtest/kubernetes && $(GO) vet ./... && $(GO) test ./...
+
 race: ## all tests under the race detector
 	$(GO) test -race -timeout 30m $(PACKAGES)
 
