@@ -13,8 +13,10 @@ FUZZTIME  ?= 5m
 # The linter is a tool of the project, not a dependency of its users.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# Tests of whole jobs, which have this tag so that `go test ./...` leaves them out.
+# Tests that take long, such as those of whole jobs, have a tag, so that
+# `go test ./...` leaves them out.
 SYSTEM    := -tags system ./internal/systemtest
+LONG      := $(SYSTEM)/... ./internal/arbiter ./cmd/intragen ./cmd/intrabench
 
 .PHONY: help run test system manifest race check generate bench soak attack chaos weibull watch fuzz clean
 
@@ -34,8 +36,8 @@ test: ## build everything both ways and run the tests, but those of `make system
 	$(GO) test $(PACKAGES)
 	$(GO) test -tags intra ./examples/...
 
-system: ## whole jobs whose processes, hosts and network fail, for minutes (hosts: root)
-	$(GO) test -timeout 1h $(SYSTEM)/...
+system: ## whole jobs whose processes, hosts and network fail; programs of users (hosts: root)
+	$(GO) test -timeout 1h $(LONG)
 
 manifest: ## the manifest in the README against the types of the Kubernetes API
 	cd internal/systemtest/kubernetes && $(GO) vet ./... && $(GO) test ./...
@@ -48,10 +50,10 @@ check: ## gofmt, vet and staticcheck with and without the tags, generated files 
 	 if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
 	$(GO) vet -tags intra $(PACKAGES)
-	$(GO) vet $(SYSTEM)/...
+	$(GO) vet $(LONG)
 	$(GO) run $(STATICCHECK) $(PACKAGES)
 	$(GO) run $(STATICCHECK) -tags intra $(PACKAGES)
-	$(GO) run $(STATICCHECK) $(SYSTEM)/...
+	$(GO) run $(STATICCHECK) $(LONG)
 	$(GO) tool intragen -check ./...
 	$(GO) build -o $(BIN)/intravet ./cmd/intravet
 	$(GO) vet -vettool=$(BIN)/intravet ./examples/...

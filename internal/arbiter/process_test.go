@@ -207,19 +207,17 @@ func TestKill(t *testing.T) {
 		t.Logf("node %d knew %v after the kill that node 5 is dead", i+1, v.At-at)
 	}
 	at = kill(1)
-	next := nodes[1]
-	for next != nil {
-		if l, ok := nodes[1].find("lead", any1); ok {
-			t.Logf("node 2 led %v after the kill of the head", l.At-at)
-			break
+	var next *process
+	require.Eventually(t, func() bool {
+		for i, n := range nodes[1:3] {
+			if l, ok := n.find("lead", any1); ok {
+				t.Logf("node %d led %v after the kill of the head", i+2, l.At-at)
+				next = n
+				return true
+			}
 		}
-		if l, ok := nodes[2].find("lead", any1); ok {
-			t.Logf("node 3 led %v after the kill of the head", l.At-at)
-			next = nodes[2]
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return false
+	}, 60*time.Second, time.Millisecond, "nobody leads")
 	l := next.wait(t, string(Lost), func(l told) bool { return l.Node == Head })
 	t.Logf("the head was declared lost %v after its kill", l.At-at)
 	kill(4) // who reports to a head that came later

@@ -1,0 +1,30 @@
+//go:build system
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/detection"
+	"github.com/intrahpc/intra/internal/netns"
+)
+
+// A whole call, of real jobs on hosts, once each: the times mean nothing.
+func TestDetect(t *testing.T) {
+	netns.Test(t, 1).Close()
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), strings.Fields("detect -quiet -json -rounds 1 -runs 1 -time 1s"), &out, nil))
+	var m detection.Measurement
+	require.NoError(t, json.Unmarshal(out.Bytes(), &m))
+	require.Len(t, m.Losses, 4)
+	for _, l := range m.Losses {
+		require.Len(t, l.Seconds, 1, l.Loss)
+	}
+	require.Positive(t, m.Cost.UsualShare.Median)
+	require.Greater(t, m.Cost.Usual[0].Datagrams, m.Cost.Rare[0].Datagrams)
+}
