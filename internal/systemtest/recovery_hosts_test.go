@@ -83,3 +83,16 @@ func TestLinkBetweenLastReplicas(t *testing.T) {
 	require.NotEmpty(t, r.report.Rollbacks, r.stderr)
 	require.Equal(t, job.CauseLink, r.report.Failures[0].Cause, r.stderr)
 }
+
+// When the only host with a free slot is lost, nobody waits for a process on it.
+func TestNoHostIsLeftForAReplacement(t *testing.T) {
+	n := netns.Test(t, 2)
+	lose := func() {
+		time.Sleep(time.Second) // for the first backup
+		require.NoError(t, n.Hosts[1].Kill())
+	}
+	r, _ := onHosts(t, n, 1, "-n 2 -r 1 -replace -backup 2", "-nx 24 -ny 24 -nz 24 -iters 2000", lose)
+	require.Equal(t, 3, r.code, r.stderr)
+	require.Contains(t, r.report.Error, "rank 1 has lost its last replica 1.0")
+	require.Contains(t, r.report.Error, fmt.Sprintf("no process takes its place: host %s is lost, and no other one has a free slot", n.Hosts[1].Name))
+}

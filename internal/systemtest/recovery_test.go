@@ -4,6 +4,8 @@ package systemtest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -200,6 +202,33 @@ func TestNoWayBack(t *testing.T) {
 		require.Contains(t, r.report.Error, why, flags)
 		require.Empty(t, r.stdout)
 	}
+}
+
+// A rank is lost while the job goes back for another one: the newer rollback
+// overtakes the older one wherever a process is on its way.
+func TestRollbacksThatOvertakeEachOther(t *testing.T) {
+	problem := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 211 -json")
+	want := intrarun(t, "-n 2 -r 1", problem...).sum(t)
+	for range 20 {
+		r := intrarun(t, "-degrees 1,2 -replace -backup 3 -kill 0.0@section:150 -kill 1.1@backup:ready", problem...)
+		require.Equal(t, want, r.sum(t), r.stderr)
+		require.NotEmpty(t, r.report.Rollbacks, r.stderr)
+	}
+}
+
+// A process that cannot be started again is not waited for.
+func TestAReplacementThatCannotBeStarted(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "hpccg")
+	b, err := os.ReadFile(hpccg(t))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(program, b, 0o755))
+	j, wait := start(t, "-v -degrees 1,1 -replace -backup 5 -kill 1.0@section:1500", program, "-nx", "20", "-ny", "20", "-nz", "20", "-iters", "1000")
+	await(t, j, "all have joined")
+	require.NoError(t, os.Remove(program))
+	r := wait()
+	require.Equal(t, 3, r.code, r.stderr)
+	require.Contains(t, r.report.Error, "rank 1 has lost its last replica 1.0")
+	require.Contains(t, r.report.Error, "no process takes its place: start 1.0: fork/exec "+program+": no such file or directory")
 }
 
 // Lines that are printed again after a rollback are seen once.
