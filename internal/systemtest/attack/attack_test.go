@@ -47,24 +47,42 @@ func TestAttack(t *testing.T) {
 		require.NoError(t, err, "INTRA_ATTACK")
 		count = n
 	}
-	var done, lost atomic.Int64
+	var all tally
 	for i := range count {
 		seed := first + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			code := newPlan(seed).run(t)
-			if code != 0 {
-				lost.Add(1)
-			}
-			if n := done.Add(1); n%20 == 0 || n == int64(count) {
-				fmt.Printf("attack: %d of %d jobs, %d of them ended early\n", n, count, lost.Load())
+			v := newPlan(seed).run(t)
+			if n := all.add(v); n%20 == 0 || n == int64(count) {
+				fmt.Printf("attack: %d of %d jobs: %v\n", n, count, &all)
 			}
 		})
 	}
 }
 
+// tally is what has happened in all jobs.
+type tally struct{ jobs, deaths, replacements, rollbacks, lost atomic.Int64 }
+
+// add counts a job, and returns the number of jobs.
+func (a *tally) add(v *verdict) int64 {
+	if r := v.report; r != nil {
+		a.deaths.Add(int64(len(r.Failures)))
+		a.replacements.Add(int64(len(r.Replacements)))
+		a.rollbacks.Add(int64(len(r.Rollbacks)))
+	}
+	if v.code != 0 {
+		a.lost.Add(1)
+	}
+	return a.jobs.Add(1)
+}
+
+func (a *tally) String() string {
+	return fmt.Sprintf("%d deaths, %d replacements, %d rollbacks, %d jobs that ended early",
+		a.deaths.Load(), a.replacements.Load(), a.rollbacks.Load(), a.lost.Load())
+}
+
 // run runs the job, and one that goes on from its files.
-func (p *plan) run(t *testing.T) int {
+func (p *plan) run(t *testing.T) *verdict {
 	args := strings.Fields(p.app.args(len(p.degrees)))
 	program := append([]string{binaries.Program(t, p.app.folder)}, args...)
 	want := reference(t, p.app, len(p.degrees), program)
@@ -79,9 +97,9 @@ func (p *plan) run(t *testing.T) int {
 		spec.Flags = append(spec.Flags, "-checkpoint", dir, "-checkpoint-every", fmt.Sprint(p.files))
 	}
 	v := &verdict{degrees: p.degrees, replace: p.replace, backup: p.backup, weibull: p.weibull, spares: p.spares, want: want}
-	code := v.run(t, spec, p.seed, p.blows)
+	v.run(t, spec, p.seed, p.blows)
 	if p.removes() {
-		return code
+		return v
 	}
 	if sets, _ := filepath.Glob(filepath.Join(dir, "set-*", "index")); dir != "" && len(sets) > 0 {
 		q := p.then
@@ -89,11 +107,11 @@ func (p *plan) run(t *testing.T) int {
 		w := &verdict{degrees: q.degrees, replace: q.replace, backup: q.backup, spares: q.spares, want: want}
 		w.run(t, spec, p.seed, nil)
 	}
-	return code
+	return v
 }
 
 // run runs one job and judges it.
-func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, blows []blow) int {
+func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, blows []blow) {
 	t.Helper()
 	j := jobtest.Start(t, spec)
 	v.deed = strike(j, spec.Program[0], blows)
@@ -112,7 +130,6 @@ func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, blows []blow
 	if wrong := v.judge(); wrong != "" {
 		require.FailNow(t, "FINDING", "INTRA_SEED=%d\n%s\n%v\nblows: %v\nexit code %d\n%s", seed, wrong, spec, blows, r.Code, r.Stderr)
 	}
-	return r.Code
 }
 
 // strike does what is done from outside, until the job has ended.
