@@ -61,6 +61,11 @@ func (p *plan) removes() bool {
 func newPlan(seed uint64) *plan {
 	d := dice{rand.New(rand.NewPCG(seed, 14))}
 	p := &plan{seed: seed, app: one(d, apps)}
+	if d.once(4) {
+		p.overtaken(d)
+		p.outside(d)
+		return p
+	}
 	p.shape(d, one(d, []int{1, 2, 2, 2, 2, 3, 3, 4, 5}))
 	p.recovery(d)
 	if d.once(5) {
@@ -173,6 +178,38 @@ func (p *plan) choose(d dice) {
 	}
 	for p.backup && d.once(2) { // while it goes back, or before
 		p.kills = append(p.kills, job.Kill{Process: one(d, all), Point: job.KillBackup, Step: one(d, job.BackupSteps)})
+	}
+	for _, k := range p.kills {
+		p.flag("-kill", k.String())
+	}
+}
+
+// overtaken makes a job that goes back to its backup, while more of it dies.
+func (p *plan) overtaken(d dice) {
+	p.shape(d, 2+d.IntN(2))
+	p.replace, p.backup = true, true
+	p.flag("-replace", "-backup", fmt.Sprint(1+d.IntN(5)))
+	if d.once(4) {
+		p.spares = 1 + d.IntN(3)
+		p.flag("-spares", fmt.Sprint(p.spares))
+	}
+	for range 1 + d.IntN(2) {
+		rank := d.IntN(len(p.degrees))
+		at := job.Kill{Point: job.KillSection, Count: int64(p.app.sections/5 + d.IntN(p.app.sections/2))}
+		for replica := range p.degrees[rank] {
+			at.Process = job.Process{Rank: rank, Replica: replica}
+			p.kills = append(p.kills, at)
+		}
+	}
+	for range 1 + d.IntN(4) {
+		k := job.Kill{Process: one(d, job.Processes(p.degrees)), Point: job.KillBackup, Step: one(d, job.BackupSteps[4:])}
+		switch d.IntN(6) {
+		case 0:
+			k.Point, k.Step = job.KillJoin, one(d, job.JoinSteps)
+		case 1:
+			k.Point, k.Step, k.Count = job.KillMessage, "", int64(d.IntN(p.app.messages))
+		}
+		p.kills = append(p.kills, k)
 	}
 	for _, k := range p.kills {
 		p.flag("-kill", k.String())
