@@ -137,7 +137,7 @@ func (v *verdict) judge() string {
 	switch {
 	case v.deed.gone && v.code == -1:
 		return ""
-	case v.report == nil && v.code == 130 && v.deed.interrupted: // before the job began
+	case v.report == nil && v.deed.interrupted && (v.code == 130 || v.code == -1): // before the job began, or intrarun itself
 		return ""
 	case v.report == nil:
 		return fmt.Sprintf("exit code %d and no report", v.code)
