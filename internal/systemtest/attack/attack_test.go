@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/jobtest"
 )
@@ -89,7 +91,7 @@ func (p *plan) run(t *testing.T) *verdict {
 	if p.removes() {
 		program[0] = copied(t, program[0])
 	}
-	spec := jobtest.Spec{Intrarun: binaries.Intrarun(t), Program: program, Prefix: p.prefix, Deadline: deadline}
+	spec := jobtest.Spec{Intrarun: binaries.Intrarun(t), Program: program, Prefix: p.prefix(), Deadline: deadline}
 	spec.Flags = append([]string{"-v"}, p.flags...)
 	dir := ""
 	if p.files > 0 {
@@ -103,11 +105,20 @@ func (p *plan) run(t *testing.T) *verdict {
 	}
 	if sets, _ := filepath.Glob(filepath.Join(dir, "set-*", "index")); dir != "" && len(sets) > 0 {
 		q := p.then
-		spec.Flags, spec.Prefix = append([]string{"-v", "-restart", dir}, q.flags...), nil
+		spec.Flags, spec.Prefix = append([]string{"-v", "-restart", dir}, q.flags...), q.prefix()
 		w := &verdict{degrees: q.degrees, replace: q.replace, backup: q.backup, spares: q.spares, want: want}
 		w.run(t, spec, p.seed, nil)
 	}
 	return v
+}
+
+// prefix is the command that starts intrarun, if this machine has it.
+func (p *plan) prefix() []string {
+	usable, err := cores.Usable()
+	if _, missing := exec.LookPath("taskset"); !p.pinned || missing != nil || err != nil || len(usable) == 0 {
+		return nil
+	}
+	return []string{"taskset", "-c", fmt.Sprint(usable[p.seed%uint64(len(usable))][0])}
 }
 
 // run runs one job and judges it.

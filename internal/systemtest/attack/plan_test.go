@@ -37,8 +37,8 @@ type plan struct {
 	degrees []int
 	flags   []string // without those that name folders
 	kills   []job.Kill
-	prefix  []string // what starts intrarun
-	blows   []blow   // from outside
+	pinned  bool   // to one core
+	blows   []blow // from outside
 
 	replace, backup, weibull bool
 	spares                   int
@@ -128,9 +128,7 @@ func (p *plan) shape(d dice, ranks int) {
 	if bind := one(d, []string{"", "", "none", "core"}); bind != "" {
 		p.flag("-bind", bind)
 	}
-	if d.once(2) {
-		p.prefix = []string{"taskset", "-c", fmt.Sprint(d.IntN(2))}
-	}
+	p.pinned = d.once(2)
 }
 
 func (p *plan) recovery(d dice) {
