@@ -337,7 +337,7 @@ func (c *cluster) work(until time.Duration) {
 			p := job.Process{Rank: 1 + c.rng.IntN(len(c.ids)), Replica: c.rng.IntN(2)}
 			c.at(t, func() { c.propose(Entry{Kind: Died, Process: p, Cause: job.CauseSignal, Text: "killed"}) })
 		default:
-			c.at(t, func() { c.propose(Entry{Kind: Lines, Process: job.Process{}, Count: uint64(t)}) })
+			c.at(t, func() { c.propose(Entry{Kind: Note, Key: "now", Value: []byte(t.String())}) })
 		}
 	}
 }

@@ -22,7 +22,6 @@ const (
 	Finished Kind = "finished" // Process, Incarnation: run returned nil
 	Decided  Kind = "decided"  // Code, Text: the end of the job
 	Released Kind = "released" // all that live have finished and may go
-	Lines    Kind = "lines"    // Process (its rank), Stream, Count: lines written, may lag
 	Added    Kind = "added"    // Node: it is a member from now on
 	Removed  Kind = "removed"  // Node: it is one no more
 )
@@ -36,8 +35,6 @@ type Entry struct {
 	PID         int         `json:"pid,omitempty"`
 	Cause       job.Cause   `json:"cause,omitempty"`
 	Code        int         `json:"code,omitempty"`
-	Stream      int         `json:"stream,omitempty"`
-	Count       uint64      `json:"count,omitempty"`
 	Key         string      `json:"key,omitempty"`
 	Value       []byte      `json:"value,omitempty"`
 	Text        string      `json:"text,omitempty"`
@@ -63,8 +60,6 @@ func (e *Entry) check() error {
 		ok = e.Node != 0
 	case Died:
 		ok = e.Cause != ""
-	case Lines:
-		ok = e.Stream >= 0
 	case Started, Finished, Decided, Released:
 	default:
 		ok = false

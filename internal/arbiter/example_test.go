@@ -25,8 +25,8 @@ func ExampleState() {
 	for _, v := range s.Apply(arbiter.Entry{Kind: arbiter.Lost, Node: 3, Text: "last heard 0.7 s ago"}) {
 		fmt.Println(v.Epoch, v.Process, v.Cause, v.Detail)
 	}
-	fmt.Println("replicas of rank 0 left:", s.Alive(0))
+	fmt.Println("0.0 is", s.Places[job.Process{}].Standing)
 	// Output:
 	// 1 0.1 host last heard 0.7 s ago
-	// replicas of rank 0 left: 1
+	// 0.0 is running
 }

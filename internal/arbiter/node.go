@@ -172,9 +172,6 @@ func (n *Node) State() *State {
 // Head returns the head that this node obeys and its term, 0 before the first.
 func (n *Node) Head() (ID, uint64) { return n.leader, n.term }
 
-// Until is when the lease of this node ends.
-func (n *Node) Until() time.Duration { return n.until }
-
 // Tick is called once per interval of beats.
 func (n *Node) Tick(now time.Duration) []Action {
 	if n.fenced {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
@@ -35,23 +34,6 @@ type Loss struct {
 	Testimonies []detect.Testimony `json:"testimonies"`
 }
 
-// Output names a stream of a rank.
-type Output struct {
-	Rank   int
-	Stream int
-}
-
-// MarshalText makes an Output a key in JSON.
-func (o Output) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%d/%d", o.Rank, o.Stream), nil
-}
-
-// UnmarshalText reads the form that MarshalText writes.
-func (o *Output) UnmarshalText(b []byte) error {
-	_, err := fmt.Sscanf(string(b), "%d/%d", &o.Rank, &o.Stream)
-	return err
-}
-
 // State is what has been decided: all that a successor of the head knows. It
 // is made by applying entries in the order of the log and by nothing else, so
 // it is the same everywhere.
@@ -62,7 +44,6 @@ type State struct {
 	Through  map[int]bool          `json:"through"`  // ranks that have finished in a replica
 	Verdicts []job.Verdict         `json:"verdicts"` // epoch i+1 at index i
 	Lost     map[ID]Loss           `json:"lost"`     // nodes
-	Lines    map[Output]uint64     `json:"lines"`    // written, at least
 	Started  bool                  `json:"started"`
 	Released bool                  `json:"released"`
 	Decided  bool                  `json:"decided"`
@@ -79,7 +60,6 @@ func NewState() *State {
 		Places:  make(map[job.Process]Place),
 		Through: make(map[int]bool),
 		Lost:    make(map[ID]Loss),
-		Lines:   make(map[Output]uint64),
 	}
 }
 
@@ -123,9 +103,6 @@ func (s *State) Apply(e Entry) []job.Verdict {
 		}
 	case Released:
 		s.Released = true
-	case Lines:
-		o := Output{e.Process.Rank, e.Stream}
-		s.Lines[o] = max(s.Lines[o], e.Count)
 	case Added, Removed:
 		s.change(e)
 	}
@@ -172,86 +149,6 @@ func (s *State) processes() []job.Process {
 	}
 	slices.SortFunc(all, job.Process.Compare)
 	return all
-}
-
-// Alive counts the replicas of a rank that are not dead.
-func (s *State) Alive(rank int) (n int) {
-	for p, at := range s.Places {
-		if p.Rank == rank && at.Standing != Dead {
-			n++
-		}
-	}
-	return n
-}
-
-// LostRank returns the first rank, in order of the verdicts, that has no
-// replica left and has not finished in one. Whether that ends the job or a
-// backup brings it back is the head's to say.
-func (s *State) LostRank() (v job.Verdict, lost bool) {
-	for _, v := range s.Verdicts {
-		if s.Alive(v.Process.Rank) == 0 && !s.Through[v.Process.Rank] {
-			return s.last(v.Process.Rank), true
-		}
-	}
-	return v, false
-}
-
-// last is the latest verdict on a rank.
-func (s *State) last(rank int) (last job.Verdict) {
-	for _, v := range s.Verdicts {
-		if v.Process.Rank == rank {
-			last = v
-		}
-	}
-	return last
-}
-
-// Complete: every process that lives has finished.
-func (s *State) Complete() bool {
-	for _, at := range s.Places {
-		if at.Standing == Running {
-			return false
-		}
-	}
-	return len(s.Places) > 0
-}
-
-// Victim chooses which end of a broken link has to go: the one whose rank has
-// more live replicas, the higher one of two equals. ok is false if both are
-// the last of their ranks, which suspicion never kills.
-func (s *State) Victim(p, q job.Process) (job.Process, bool) {
-	if p.Compare(q) > 0 {
-		p, q = q, p
-	}
-	a, b := s.Alive(p.Rank), s.Alive(q.Rank)
-	switch {
-	case a <= 1 && b <= 1:
-		return job.Process{}, false
-	case a > b:
-		return p, true
-	}
-	return q, true
-}
-
-// On lists the live processes of a node, in order of rank.
-func (s *State) On(node ID) (live []job.Process) {
-	for _, p := range s.processes() {
-		if at := s.Places[p]; at.Node == node && at.Standing != Dead {
-			live = append(live, p)
-		}
-	}
-	return live
-}
-
-// Others says what else a rank has died of, for the text of its loss.
-func (s *State) Others(v job.Verdict) string {
-	var others []string
-	for _, w := range s.Verdicts {
-		if w.Process.Rank == v.Process.Rank && w.Epoch != v.Epoch {
-			others = append(others, fmt.Sprintf("%v (%s)", w.Process, w.Cause))
-		}
-	}
-	return strings.Join(others, ", ")
 }
 
 // snapshot encodes the state. Equal states have equal snapshots.

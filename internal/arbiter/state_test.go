@@ -36,9 +36,8 @@ func TestVerdicts(t *testing.T) {
 	require.Equal(t, []job.Verdict{first}, s.Apply(die(at(0, 1), 1, job.CauseSignal)))
 	require.Empty(t, s.Apply(die(at(0, 1), 1, job.CauseExit)), "one death is enough")
 	require.Empty(t, s.Apply(die(at(7, 0), 1, job.CauseExit)), "nobody")
-	require.Equal(t, 1, s.Alive(0))
-	_, lost := s.LostRank()
-	require.False(t, lost)
+	require.Equal(t, Running, s.Places[at(0, 0)].Standing)
+	require.Equal(t, Dead, s.Places[at(0, 1)].Standing)
 
 	loss := Loss{"last heard 1s ago", []detect.Testimony{{Observer: 1, Sighting: detect.Sighting{Host: 2, Age: 1, Silence: 1, Limit: 1}}}}
 	got := s.Apply(Entry{Kind: Lost, Node: 2, Text: loss.Text, Testimonies: loss.Testimonies})
@@ -48,12 +47,8 @@ func TestVerdicts(t *testing.T) {
 	}, got)
 	require.Equal(t, loss, s.Lost[2])
 	require.Empty(t, s.Apply(Entry{Kind: Lost, Node: 2, Text: "again"}))
-	v, lost := s.LostRank()
-	require.True(t, lost)
-	require.Equal(t, got[0], v)
-	require.Equal(t, "0.1 (signal)", s.Others(v))
-	require.Equal(t, []job.Process{at(1, 1)}, s.On(3))
-	require.Empty(t, s.On(2))
+	require.Equal(t, Running, s.Places[at(1, 1)].Standing)
+	require.Len(t, s.Verdicts, 3)
 }
 
 // TestReplacement: a later life of a process is another one; word of the dead
@@ -62,7 +57,7 @@ func TestReplacement(t *testing.T) {
 	s := placed(t)
 	s.Apply(die(at(0, 1), 1, job.CauseSignal))
 	s.Apply(Entry{Kind: Placed, Process: at(0, 1), Incarnation: 2, Node: 2})
-	require.Equal(t, 2, s.Alive(0))
+	require.Equal(t, Running, s.Places[at(0, 1)].Standing)
 	require.Empty(t, s.Apply(die(at(0, 1), 1, job.CauseSignal)))
 	s.Apply(Entry{Kind: Finished, Process: at(0, 1), Incarnation: 1})
 	require.Equal(t, Place{2, 2, 0, Running}, s.Places[at(0, 1)])
@@ -73,50 +68,34 @@ func TestReplacement(t *testing.T) {
 	require.Equal(t, Dead, s.Places[at(1, 1)].Standing, "nothing starts on a lost node")
 }
 
-// TestFinishing: a rank that has finished in one replica is never lost, and the
-// first decision about the end counts.
+// TestFinishing: what a process has finished stays so when it dies after that,
+// and the first decision about the end counts.
 func TestFinishing(t *testing.T) {
 	s := placed(t)
-	require.False(t, NewState().Complete())
 	for rank := range 2 {
+		require.False(t, s.Through[rank])
 		s.Apply(Entry{Kind: Finished, Process: at(rank, 0), Incarnation: 1})
+		require.True(t, s.Through[rank])
 	}
-	require.False(t, s.Complete())
+	require.Equal(t, Done, s.Places[at(0, 0)].Standing)
 	s.Apply(Entry{Kind: Lost, Node: 3, Text: "lost"})
-	require.True(t, s.Complete())
+	s.Apply(Entry{Kind: Finished, Process: at(0, 1), Incarnation: 1})
+	require.Equal(t, Dead, s.Places[at(0, 1)].Standing, "the dead finish nothing")
 	require.Len(t, s.Apply(die(at(0, 0), 1, job.CauseExit)), 1, "it dies after it has finished")
-	_, lost := s.LostRank()
-	require.False(t, lost)
+	require.True(t, s.Through[0])
 	s.Apply(Entry{Kind: Decided, Code: 3, Text: "first"})
 	s.Apply(Entry{Kind: Decided, Code: 1, Text: "second"})
 	require.Equal(t, "first 3", fmt.Sprint(s.Text, " ", s.Code))
-	s.Apply(Entry{Kind: Lines, Process: at(1, 0), Stream: 1, Count: 7})
-	s.Apply(Entry{Kind: Lines, Process: at(1, 1), Stream: 1, Count: 5})
-	require.Equal(t, uint64(7), s.Lines[Output{1, 1}])
-}
-
-func TestVictim(t *testing.T) {
-	s := placed(t)
-	v, ok := s.Victim(at(1, 0), at(0, 0))
-	require.True(t, ok)
-	require.Equal(t, at(1, 0), v, "the higher of two equals")
-	s.Apply(die(at(1, 1), 1, job.CauseSignal))
-	v, ok = s.Victim(at(1, 0), at(0, 0))
-	require.True(t, ok)
-	require.Equal(t, at(0, 0), v, "whose rank has more left")
-	s.Apply(die(at(0, 1), 1, job.CauseSignal))
-	_, ok = s.Victim(at(0, 0), at(1, 0))
-	require.False(t, ok, "both are the last")
 }
 
 // TestSnapshot: any state is the same after a snapshot, and goes on the same.
 func TestSnapshot(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	random := func() Entry {
-		kinds := []Kind{Note, Placed, Placed, Started, Died, Died, Lost, Finished, Decided, Released, Lines}
+		kinds := []Kind{Note, Placed, Placed, Started, Died, Died, Lost, Finished, Decided, Released}
 		return Entry{
 			Kind: kinds[rng.IntN(len(kinds))], Process: at(rng.IntN(3), rng.IntN(3)), Incarnation: uint32(rng.IntN(3)), Node: ID(2 + rng.IntN(9)),
-			PID: rng.IntN(100), Cause: job.CauseExit, Stream: rng.IntN(2), Count: rng.Uint64N(100), Key: fmt.Sprint(rng.IntN(3)), Value: []byte{byte(rng.IntN(9))},
+			PID: rng.IntN(100), Cause: job.CauseExit, Key: fmt.Sprint(rng.IntN(3)), Value: []byte{byte(rng.IntN(9))},
 		}
 	}
 	for range 200 {
@@ -143,7 +122,7 @@ func TestSnapshot(t *testing.T) {
 }
 
 func TestEntryIsChecked(t *testing.T) {
-	for _, e := range []Entry{{}, {Kind: "x"}, {Kind: Note}, {Kind: Placed}, {Kind: Lost}, {Kind: Added}, {Kind: Removed}, {Kind: Died}, {Kind: Lines, Stream: -1},
+	for _, e := range []Entry{{}, {Kind: "x"}, {Kind: Note}, {Kind: Placed}, {Kind: Lost}, {Kind: Added}, {Kind: Removed}, {Kind: Died},
 		{Kind: Note, Key: "k", Value: []byte(strings.Repeat("v", MaxEntry))}} {
 		_, err := e.encode()
 		require.ErrorIs(t, err, ErrEntry, "%+v", e.Kind)
