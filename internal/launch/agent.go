@@ -7,6 +7,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // agent starts, watches and ends the processes of one host on behalf of the
@@ -46,7 +47,7 @@ type observer interface {
 	unheard(p job.Process, s silence)
 	// output: the process has written, or will write no more if there are no
 	// bytes. It blocks until there is room; the bytes stay the agent's.
-	output(p job.Process, s stream, b []byte)
+	output(p job.Process, s output.Stream, b []byte)
 	// quiet answers agent.quiet.
 	quiet(p job.Process, n uint64)
 	// stopped: the process has been stopped for d now.
@@ -81,16 +82,6 @@ const (
 	spare                // it waits for a place
 )
 
-// stream numbers what a process writes.
-type stream int
-
-const (
-	stdout  stream = iota
-	stderr         // what a Go program says when it crashes too,
-	crashes        // of which this is a copy
-	streams
-)
-
 // silence says why nothing more comes from a process, or gets to it.
 type silence struct {
 	Why  silenceCause `json:"why"`
@@ -114,4 +105,12 @@ type exit struct {
 
 func exitOf(s *os.ProcessState) exit {
 	return exit{Status: s.Sys().(syscall.WaitStatus), Text: s.String()}
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
 }

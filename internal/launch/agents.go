@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // hostPlace is what a template of a remote command has for the name of a host.
@@ -30,7 +31,7 @@ const agentsTime = 30 * time.Second
 // agents has one agent per host started and connects to them.
 type agents struct {
 	config  *Config
-	console *console
+	console *output.Console
 	guard   *guard
 	secret  job.Secret
 	hosts   []job.Host
@@ -100,7 +101,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	}
 	if a.config.Verbose {
 		for line := range strings.Lines(a.tree.String()) {
-			a.console.notef("intrarun: %s", strings.TrimSuffix(line, "\n"))
+			a.console.Notef("intrarun: %s", strings.TrimSuffix(line, "\n"))
 		}
 	}
 	a.branch = startBranch(roots, a.guard, func(n news) { a.heed(n, tell) })
@@ -184,7 +185,7 @@ func (a *agents) heed(n news, tell func(agentResult)) {
 	switch i := named(a.hosts, n.Host); {
 	case i < 0: // only a copy of ours knows the secret
 	case n.Line != "":
-		a.console.notef("intrarun: %s: %s", n.Host, n.Line)
+		a.console.Notef("intrarun: %s: %s", n.Host, n.Line)
 	default:
 		tell(agentResult{host: i, news: &n})
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // frameKind tells the frames apart that head and agent exchange. H: head to
@@ -103,15 +104,23 @@ func (f *frame) number() (uint64, error) {
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // room reads the body of a frameRoom.
-func (f *frame) room() (stream, int, error) {
+func (f *frame) room() (output.Stream, int, error) {
 	if len(f.body) != 5 {
 		return 0, 0, errFrame
 	}
-	return stream(f.body[0]), int(binary.BigEndian.Uint32(f.body[1:])), nil
+	return output.Stream(f.body[0]), int(binary.BigEndian.Uint32(f.body[1:])), nil
 }
 
-func room(s stream, n int) []byte {
+func room(s output.Stream, n int) []byte {
 	return binary.BigEndian.AppendUint32([]byte{byte(s)}, uint32(n))
+}
+
+// outputBody is the body of a frameOutput.
+func outputBody(s output.Stream, b []byte) []byte { return append([]byte{byte(s)}, b...) }
+
+// output returns what sends the output of a process.
+func (m *mux) output(p job.Process, s output.Stream) func([]byte) {
+	return func(b []byte) { m.send(frameOutput, p, outputBody(s, b)) }
 }
 
 // mux carries frames over a connection. Frames are sent by any goroutine, which

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // Times that the head allows.
@@ -42,7 +43,7 @@ const (
 // loop, except post.
 type head struct {
 	config  *Config
-	console *console
+	console *output.Console
 	trace   *trace // nil if there is none
 	secret  job.Secret
 	began   time.Time // when it started to start processes
@@ -66,7 +67,7 @@ type head struct {
 	files     *files     // nil: there are none
 	signalled os.Signal
 	finished  time.Time
-	stdin     stdin
+	stdin     output.Input
 	record    *record // of what is decided; nil if nobody could take the head's place
 	retired   bool    // another head carries on, or may
 
@@ -106,14 +107,14 @@ func (h *head) elapsed() time.Duration {
 // eventf tells of an event with -v.
 func (h *head) eventf(format string, args ...any) {
 	if h.config.Verbose {
-		h.console.notef("intrarun: %8.3f %s", h.elapsed().Seconds(), fmt.Sprintf(format, args...))
+		h.console.Notef("intrarun: %8.3f %s", h.elapsed().Seconds(), fmt.Sprintf(format, args...))
 	}
 }
 
 // warnf tells of what the user should know of.
 func (h *head) warnf(format string, args ...any) {
 	if !h.config.Quiet {
-		h.console.notef("intrarun: "+format, args...)
+		h.console.Notef("intrarun: "+format, args...)
 	}
 }
 
@@ -185,7 +186,7 @@ func (h *head) compare(m *member) {
 
 // runFailed: run did not end well in m, which exits now.
 func (h *head) runFailed(m *member, f job.Failure) {
-	h.console.notef("%s", strings.TrimRight(string(prefix(m.process, []byte(fmt.Sprintf("%s: %s", f.Kind, f.Text)))), "\n"))
+	h.console.Notef("%s", strings.TrimRight(string(output.Prefix(m.process, []byte(fmt.Sprintf("%s: %s", f.Kind, f.Text)))), "\n"))
 	m.end = "failed"
 	m.ending = &ending{job.CauseExit, f.Text}
 	switch f.Kind {
@@ -310,9 +311,9 @@ func (h *head) gone(m *member) {
 // then is the process out of the head's hands.
 func (h *head) settleOutput(m *member, died, itself bool) {
 	go func() {
-		words := m.outputs.finish(died, itself)
+		words := m.outputs.Finish(died, itself)
 		if len(words) > 0 {
-			h.console.notef("%s", prefix(m.process, words))
+			h.console.Notef("%s", output.Prefix(m.process, words))
 		}
 		h.post(func() {
 			h.left--

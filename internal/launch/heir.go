@@ -14,6 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // will is what the first head leaves to one that takes its place, beside what
@@ -333,7 +334,7 @@ func (s *server) attach(conn net.Conn, term uint64) {
 	for i, x := range a.Seats {
 		at := seats[x.Process]
 		for st, t := range at.tapes {
-			a.Seats[i].From[st] = t.rewind()
+			a.Seats[i].From[st] = t.Rewind()
 		}
 		at.stdin.put(nil) // it was the lost head's
 	}
@@ -346,9 +347,9 @@ func (s *server) attach(conn net.Conn, term uint64) {
 		}
 	}
 	s.mu.Unlock()
-	for _, at := range seats {
-		for _, t := range at.tapes {
-			t.play(m)
+	for p, at := range seats {
+		for st, t := range at.tapes {
+			t.Play(m.output(p, output.Stream(st)))
 		}
 	}
 	s.heir.mu.Lock()

@@ -214,7 +214,7 @@ func (h *head) farewell(m *member) {
 		h.releaseIfComplete()
 	}
 	go func() {
-		m.outputs.finish(true, false)
+		m.outputs.Finish(true, false)
 		h.post(func() {
 			m.settled = true
 			h.recovery.recruit(m.process)

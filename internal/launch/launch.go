@@ -12,6 +12,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
@@ -111,14 +112,14 @@ func Run(ctx context.Context, c Config) int {
 		return ExitRefused
 	}
 	code := h.run(ctx, program, g)
-	h.console.close()
+	h.console.Close()
 	return code
 }
 
 func newHead(c *Config, secret job.Secret) *head {
 	h := &head{
 		config:  c,
-		console: newConsole(c.Stdout, c.Stderr),
+		console: output.NewConsole(c.Stdout, c.Stderr),
 		secret:  secret,
 		ledger:  newLedger(c.Degrees),
 		members: make(map[job.Process]*member),
@@ -171,7 +172,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) (code int) {
 		defer func() { a.close(h.retired) }()
 		remotes, err := a.connect(ctx)
 		if err != nil {
-			h.console.notef("intrarun: %v", err)
+			h.console.Notef("intrarun: %v", err)
 			if i, ok := err.(interrupted); ok {
 				return interruptCode(i.signal)
 			}
@@ -188,7 +189,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) (code int) {
 		})
 		hosts, err := h.arbitrate(remotes)
 		if err != nil {
-			h.console.notef("intrarun: %v", err)
+			h.console.Notef("intrarun: %v", err)
 			return ExitRefused
 		}
 		defer hosts.close()
@@ -197,7 +198,7 @@ func (h *head) run(ctx context.Context, program *program, g *guard) (code int) {
 	h.startAll()
 	h.startSpares()
 	if h.config.Stdin != nil {
-		go h.stdin.run(h.config.Stdin)
+		go h.stdin.Run(h.config.Stdin)
 	}
 	go h.listen(ctx)
 	if h.config.Progress {
@@ -230,7 +231,7 @@ func (h *head) conclude() int {
 	code := h.code()
 	h.files.hint(code)
 	if err := h.trace.close(started); err != nil {
-		h.console.notef("intrarun: %v", err)
+		h.console.Notef("intrarun: %v", err)
 		if code == ExitOK {
 			code = ExitFailed
 		}
@@ -242,7 +243,7 @@ func (h *head) conclude() int {
 	h.summarize(report)
 	if h.config.Report != "" && !h.reported() {
 		if err := writeReport(h.config.Report, report, h.console); err != nil {
-			h.console.notef("intrarun: %v", err)
+			h.console.Notef("intrarun: %v", err)
 			if code == ExitOK {
 				code = ExitFailed
 			}
@@ -278,10 +279,10 @@ func (h *head) agents(p *program, g *guard) *agents {
 // enlist makes the list of all processes, each with its place.
 func (h *head) enlist(place func(job.Process) (agent, *job.Host)) {
 	for rank, degree := range h.config.Degrees {
-		streams := [2]*forwarder{newForwarder(stdout, h.console, degree), newForwarder(stderr, h.console, degree)}
+		together := output.NewRank(h.console, degree)
 		for replica := range degree {
 			p := job.Process{Rank: rank, Replica: replica}
-			m := &member{process: p, id: p, birth: firstIncarnation, outputs: newOutputs(p, streams)}
+			m := &member{process: p, id: p, birth: firstIncarnation, outputs: output.NewProcess(p, together)}
 			m.agent, m.host = place(p)
 			m.listen = h.listenAt(m.agent)
 			h.members[p] = m
@@ -318,7 +319,7 @@ func (h *head) startAll() {
 		}
 		m.agent.start(m.id, first)
 		if h.config.Stdin != nil && m.process.Rank == 0 {
-			h.stdin.add(func(b []byte) { m.agent.feed(m.id, b) })
+			h.stdin.Add(func(b []byte) { m.agent.feed(m.id, b) })
 		}
 	}
 }

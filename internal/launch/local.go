@@ -16,6 +16,7 @@ import (
 	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // local is the agent of the host that it runs on.
@@ -38,17 +39,17 @@ type local struct {
 // child is one process and the agent's ends of what it has.
 type child struct {
 	process job.Process
-	taking  [crashes]sync.Mutex // held while bytes of a stream are taken out of its pipe
+	taking  [output.Crashes]sync.Mutex // held while bytes of a stream are taken out of its pipe
 	cmd     *exec.Cmd
 	conn    *job.Conn
 	mail    *mailbox
-	stdin   *os.File          // nil if it has none
-	pipes   [streams]*os.File // read ends
-	last    atomic.Bool       // it is gone: what is in the pipes is all
-	silent  chan struct{}     // closed when its control connection is read to the end
-	crashed chan struct{}     // closed when the pipe for crashes is
-	program int               // pid of the program under a wrapper, 0 if there is none
-	since   time.Time         // when it was stopped
+	stdin   *os.File                 // nil if it has none
+	pipes   [output.Streams]*os.File // read ends
+	last    atomic.Bool              // it is gone: what is in the pipes is all
+	silent  chan struct{}            // closed when its control connection is read to the end
+	crashed chan struct{}            // closed when the pipe for crashes is
+	program int                      // pid of the program under a wrapper, 0 if there is none
+	since   time.Time                // when it was stopped
 }
 
 func newLocal(o observer, secret job.Secret, p plan, g *guard) *local {
@@ -111,7 +112,7 @@ func (a *local) start(p job.Process, r role) {
 	}
 	go func() {
 		a.observer.started(p, c.cmd.Process.Pid, nil)
-		for s := range streams {
+		for s := range output.Streams {
 			go a.pump(c, s)
 		}
 		go a.converse(c)
@@ -140,14 +141,14 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 		return nil, err
 	}
 	theirs = append(theirs, in.Secret)
-	var w [streams]*os.File
-	for s := range streams {
+	var w [output.Streams]*os.File
+	for s := range output.Streams {
 		if c.pipes[s], w[s], err = os.Pipe(); err != nil {
 			return nil, fmt.Errorf("create a pipe: %w", err)
 		}
 		theirs = append(theirs, w[s])
 	}
-	in.Crash = w[crashes]
+	in.Crash = w[output.Crashes]
 	if a.word != nil {
 		in.Lease = a.word.File() // which stays the word's
 	}
@@ -158,7 +159,7 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 	c.cmd = &exec.Cmd{
 		Path: a.plan.Path, Args: a.plan.Args, Dir: a.plan.Dir,
 		Env:    append(a.plan.Environ[:len(a.plan.Environ):len(a.plan.Environ)], environ...),
-		Stdout: w[stdout], Stderr: w[stderr], ExtraFiles: in.Files(),
+		Stdout: w[output.Stdout], Stderr: w[output.Stderr], ExtraFiles: in.Files(),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
 	if a.plan.Stdin && p.Rank == 0 && r == first { // a newcomer's state holds what was read
@@ -243,7 +244,7 @@ func (a *local) reap(c *child) {
 	_ = c.cmd.Wait() // the state says it all
 	c.last.Store(true)
 	for _, r := range c.pipes {
-		_ = r.SetReadDeadline(time.Now().Add(drainTime)) // it may be closed
+		_ = r.SetReadDeadline(time.Now().Add(output.DrainTime)) // it may be closed
 	}
 	// Its last messages and the text of its crash say why it died.
 	settled := time.NewTimer(settleTime)

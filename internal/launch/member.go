@@ -7,6 +7,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // member is what the head knows of one process.
@@ -18,7 +19,7 @@ type member struct {
 	agent   agent       // of its host
 	node    arbiter.ID  // of that agent, 0 in a job on this host only
 	listen  string      // where it is to listen for links over TCP, "" if it need not
-	outputs *outputs
+	outputs *output.Process
 
 	pid       int        // once it is started
 	hello     *job.Hello // once it has joined
@@ -40,16 +41,16 @@ type member struct {
 	end      string        // for the report: how it ended
 
 	// Recovery.
-	spare     bool          // has no place yet
-	before    *member       // whose place it takes
-	waits     bool          // has no state yet
-	dismissed bool          // is not needed any more
-	settled   bool          // it is gone, and all that it wrote was taken
-	died      time.Duration // when it was declared dead
-	stood     spot          // where its output stood at a cut
-	stoodAt   uint64        // which cut
-	donor     *member       // gave it its state
-	bytes     int64         // of which there were so many
+	spare     bool            // has no place yet
+	before    *member         // whose place it takes
+	waits     bool            // has no state yet
+	dismissed bool            // is not needed any more
+	settled   bool            // it is gone, and all that it wrote was taken
+	died      time.Duration   // when it was declared dead
+	stood     output.Position // where its output stood at a cut
+	stoodAt   uint64          // which cut
+	donor     *member         // gave it its state
+	bytes     int64           // of which there were so many
 }
 
 // ending is a cause of death that is known before the death.
@@ -95,7 +96,7 @@ func (m *member) cause() ending {
 		return *m.ending
 	}
 	ws := m.exit.Status
-	crashed := len(m.outputs.crash.bytes()) > 0
+	crashed := m.outputs.Crashed()
 	wrapped := m.hello != nil && m.hello.PID != m.pid
 	e := ending{job.CauseExit, m.exit.Text}
 	switch {

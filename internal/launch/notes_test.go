@@ -20,7 +20,7 @@ func decider(t *testing.T, degrees []int) (*head, *arbiter.State) {
 	c := &Config{Degrees: degrees, Checkpoint: &Checkpoint{Dir: "state", Every: 7}, Restart: "before", Quiet: true,
 		Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)}
 	h, s := newHead(c, job.NewSecret()), arbiter.NewState()
-	t.Cleanup(h.console.close)
+	t.Cleanup(h.console.Close)
 	h.record = &record{propose: func(e arbiter.Entry) error {
 		require.LessOrEqual(t, len(encode(e)), arbiter.MaxEntry)
 		s.Apply(e)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // The methods in this file make the head the observer of its agents. They are
@@ -75,9 +76,9 @@ func (h *head) unheard(p job.Process, s silence) {
 	})
 }
 
-func (h *head) output(p job.Process, s stream, b []byte) {
+func (h *head) output(p job.Process, s output.Stream, b []byte) {
 	o, _ := h.writers.Load(p)
-	o.(*outputs).write(s, b)
+	o.(*output.Process).Write(s, b)
 }
 
 func (h *head) quiet(_ job.Process, n uint64) { h.post(func() { h.recovery.isQuiet(n) }) }

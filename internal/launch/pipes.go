@@ -8,17 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // pump takes what a process writes until its end. Something that it started
 // may hold the pipe open without writing, for ever: then it is over a while
 // after the process.
-func (a *local) pump(c *child, s stream) {
+func (a *local) pump(c *child, s output.Stream) {
 	r, taken := c.pipes[s], 0
 	buf := make([]byte, 32<<10)
 	for {
 		if c.last.Load() {
-			r.SetReadDeadline(time.Now().Add(drainTime))
+			r.SetReadDeadline(time.Now().Add(output.DrainTime))
 		}
 		n, err := c.take(a.observer, s, buf, taken)
 		if taken += n; err != nil {
@@ -26,7 +27,7 @@ func (a *local) pump(c *child, s stream) {
 		}
 	}
 	r.Close()
-	if s == crashes {
+	if s == output.Crashes {
 		close(c.crashed)
 	}
 	a.observer.output(c.process, s, nil)
@@ -34,10 +35,10 @@ func (a *local) pump(c *child, s stream) {
 
 // take hands one piece of what a process has written to the observer, once
 // there is some.
-func (c *child) take(o observer, s stream, buf []byte, before int) (n int, err error) {
-	if s == crashes {
+func (c *child) take(o observer, s output.Stream, buf []byte, before int) (n int, err error) {
+	if s == output.Crashes {
 		n, err := c.pipes[s].Read(buf)
-		if n > 0 && before+n <= maxCrash {
+		if n > 0 && before+n <= output.MaxCrash {
 			o.output(c.process, s, buf[:n])
 		}
 		return n, err
@@ -73,7 +74,7 @@ func (a *local) quiet(p job.Process, n uint64) {
 		return
 	}
 	go func() {
-		for s := range crashes {
+		for s := range output.Crashes {
 			for !c.empty(s) {
 				time.Sleep(quietPoll)
 			}
@@ -86,7 +87,7 @@ func (a *local) quiet(p job.Process, n uint64) {
 const quietPoll = 100 * time.Microsecond
 
 // empty: everything that was written to a stream has been taken.
-func (c *child) empty(s stream) bool {
+func (c *child) empty(s output.Stream) bool {
 	pipe, err := c.pipes[s].SyscallConn()
 	if err != nil {
 		return true // it has ended

@@ -17,7 +17,7 @@ func (h *head) showProgress() {
 		case <-h.done:
 			return
 		case <-tick.C:
-			h.post(func() { h.console.setProgress(h.progressLine()) })
+			h.post(func() { h.console.SetProgress(h.progressLine()) })
 		}
 	}
 }

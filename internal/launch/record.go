@@ -8,6 +8,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // record has what a head decides kept on other hosts before the head acts on
@@ -154,15 +155,15 @@ const confirmEvery = 100 * time.Millisecond
 func (h *head) confirm(all []*member) {
 	tick := time.NewTicker(confirmEvery)
 	defer tick.Stop()
-	told := make(map[*forwarder]written)
-	type output struct {
-		rank    int
-		streams [2]*forwarder
+	type rank struct {
+		number  int
+		outputs *output.Rank
+		told    [2]output.Written
 	}
-	var outputs []output
+	var ranks []*rank
 	for _, m := range all {
-		if m.process.Replica == 0 && !m.spare { // they share the forwarders
-			outputs = append(outputs, output{m.process.Rank, m.outputs.streams})
+		if m.process.Replica == 0 && !m.spare { // they write to the same
+			ranks = append(ranks, &rank{number: m.process.Rank, outputs: m.outputs.Rank()})
 		}
 	}
 	for {
@@ -171,20 +172,18 @@ func (h *head) confirm(all []*member) {
 			return
 		case <-tick.C:
 		}
-		for _, o := range outputs {
-			for st, f := range o.streams {
-				w := f.written(stream(st))
-				if w == told[f] {
-					continue
+		for _, r := range ranks {
+			for st, w := range r.outputs.Written() {
+				if w != r.told[st] {
+					r.told[st] = w
+					h.post(func() { h.tellWritten(r.number, w) })
 				}
-				told[f] = w
-				h.post(func() { h.tellWritten(o.rank, w) })
 			}
 		}
 	}
 }
 
-func (h *head) tellWritten(rank int, w written) {
+func (h *head) tellWritten(rank int, w output.Written) {
 	for _, m := range h.order {
 		if r, ok := m.agent.(*remote); ok && m.process.Rank == rank {
 			r.written(m.id, w)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
@@ -17,20 +18,20 @@ import (
 type comeback struct {
 	*head
 	decides *recovery.Head
-	due     map[job.Process]uint32     // seats whose next process waits until the output of the one before is settled
-	may     bool                       // it is kept that processes are replaced
-	asks    bool                       // that is to be kept
-	keeping bool                       // something is to be kept before anything else happens
-	acting  bool                       // what an event led to is being done
-	events  []func() []recovery.Action // that wait for that
-	quiets  map[uint64]func()          // what is done when a process is quiet
-	asked   uint64                     // numbers them
-	saved   map[uint64][]spot          // where the output of each rank stood at a backup
-	goal    uint64                     // the backup that the job goes back to
-	said    string                     // why somebody could not be replaced
-	safe    bool                       // somebody has come to a safe point
-	losses  []int                      // ranks that nobody is left of
-	lossAt  time.Duration              // when the first of them was lost
+	due     map[job.Process]uint32       // seats whose next process waits until the output of the one before is settled
+	may     bool                         // it is kept that processes are replaced
+	asks    bool                         // that is to be kept
+	keeping bool                         // something is to be kept before anything else happens
+	acting  bool                         // what an event led to is being done
+	events  []func() []recovery.Action   // that wait for that
+	quiets  map[uint64]func()            // what is done when a process is quiet
+	asked   uint64                       // numbers them
+	saved   map[uint64][]output.Position // where the output of each rank stood at a backup
+	goal    uint64                       // the backup that the job goes back to
+	said    string                       // why somebody could not be replaced
+	safe    bool                         // somebody has come to a safe point
+	losses  []int                        // ranks that nobody is left of
+	lossAt  time.Duration                // when the first of them was lost
 	stories
 }
 
@@ -69,7 +70,7 @@ func (h *head) comeback() *comeback {
 		head:   h,
 		due:    make(map[job.Process]uint32),
 		quiets: make(map[uint64]func()),
-		saved:  make(map[uint64][]spot),
+		saved:  make(map[uint64][]output.Position),
 	}
 	if b := h.config.Backup; b != (recovery.Policy{}) {
 		c.Backup = &backups{Every: b.String(), ranks: len(h.config.Degrees)}
@@ -140,7 +141,7 @@ func (c *comeback) reply(m *member, r job.Reply) {
 	switch r.Kind {
 	case job.ReplyDrained:
 		c.whenQuiet(m, func() {
-			m.stood, m.stoodAt = m.outputs.stand(), r.Number
+			m.stood, m.stoodAt = m.outputs.Position(), r.Number
 			tell()
 		})
 	case job.ReplyJoined:
@@ -149,7 +150,7 @@ func (c *comeback) reply(m *member, r job.Reply) {
 	case job.ReplyReady:
 		c.whenQuiet(m, func() {
 			if r.Generation == c.decides.Generation() {
-				m.outputs.wake(c.saved[c.goal][m.process.Rank])
+				m.outputs.Resume(c.saved[c.goal][m.process.Rank])
 			}
 			tell()
 		})
@@ -227,7 +228,7 @@ func (c *comeback) pass(m *member, o job.Order) {
 		c.members[o.Process].donor = m
 	case job.OrderAdmit:
 		if m.waits {
-			m.outputs.wake(m.donor.stood)
+			m.outputs.Resume(m.donor.stood)
 			c.joined(m, o.Number)
 		}
 	case job.OrderGo:
@@ -251,7 +252,7 @@ func (c *comeback) back(m *member, o job.Order) {
 	c.goal = o.Number
 	c.ledger.back()
 	c.rolledBack(o)
-	m.outputs.sleep()
+	m.outputs.Mute()
 	if m.waits {
 		i := slices.IndexFunc(o.Deals, func(d job.Deal) bool { return d.To == m.process })
 		m.donor = c.members[o.Deals[i].From]
@@ -284,15 +285,14 @@ func (c *comeback) recruit(p job.Process) {
 		}
 	}
 	if m := c.bestSpare(p); m != nil {
-		m.outputs.move(p, old.outputs.streams)
+		m.outputs.Move(p, old.outputs.Rank())
 		m.process, m.birth, m.waits, m.spare, m.before = p, birth, true, false, old
 		c.members[p] = m
 		c.eventf("a spare process on %s takes the place of %v", m.hostName(), p)
 		c.place(m)
 		return
 	}
-	m := &member{process: p, id: p, birth: birth, waits: true, before: old, outputs: newOutputs(p, old.outputs.streams)}
-	m.outputs.asleep = true
+	m := &member{process: p, id: p, birth: birth, waits: true, before: old, outputs: output.NewMuted(p, old.outputs.Rank())}
 	why := c.settleOn(m, old)
 	c.members[p] = m
 	c.enroll(m)

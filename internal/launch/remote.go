@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // remote is the agent of another host as the head sees it: its end of the
@@ -33,7 +34,7 @@ type remote struct {
 
 // source is what comes from, and goes to, one process byte by byte.
 type source struct {
-	outputs [crashes]*inbox
+	outputs [output.Crashes]*inbox
 	crashed bool // its pipe for crashes has ended
 	stdin   *window
 }
@@ -73,7 +74,7 @@ func (r *remote) start(p job.Process, as role) {
 // adopt expects to hear of a process.
 func (r *remote) adopt(p job.Process) {
 	src := &source{stdin: newWindow()}
-	for s := range crashes {
+	for s := range output.Crashes {
 		src.outputs[s] = newInbox(func(b []byte) {
 			r.observer.output(p, s, b)
 			r.mux.send(frameRoom, p, room(s, len(b)))
@@ -128,7 +129,7 @@ func (r *remote) ending() string {
 
 // written tells the agent what of the output of a process is out: so many lines
 // of its rank, and of the next one so many bytes.
-func (r *remote) written(p job.Process, w written) { r.mux.sendJSON(frameWritten, p, w) }
+func (r *remote) written(p job.Process, w output.Written) { r.mux.sendJSON(frameWritten, p, w) }
 
 // leave leaves the agent to another head.
 func (r *remote) leave() {
@@ -185,7 +186,7 @@ func (r *remote) declare(why string, e *evidence) {
 func (r *remote) crash(p job.Process, src *source, b []byte) {
 	if !src.crashed {
 		src.crashed = len(b) == 0
-		r.observer.output(p, crashes, b)
+		r.observer.output(p, output.Crashes, b)
 	}
 }
 
@@ -263,10 +264,10 @@ func (r *remote) take(f *frame) error {
 		}
 		r.observer.unheard(p, s)
 	case frameOutput:
-		if len(f.body) == 0 || stream(f.body[0]) >= streams {
+		if len(f.body) == 0 || output.Stream(f.body[0]) >= output.Streams {
 			return errFrame
 		}
-		if s := stream(f.body[0]); s < crashes {
+		if s := output.Stream(f.body[0]); s < output.Crashes {
 			src.outputs[s].put(f.body[1:])
 			break
 		}
@@ -279,8 +280,8 @@ func (r *remote) take(f *frame) error {
 			return err
 		}
 		// It stands behind the output that is still here.
-		src.outputs[stdout].then(func() {
-			src.outputs[stderr].then(func() { r.observer.quiet(p, n) })
+		src.outputs[output.Stdout].then(func() {
+			src.outputs[output.Stderr].then(func() { r.observer.quiet(p, n) })
 		})
 	case frameRoom:
 		_, n, err := f.room()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // report is what -report writes. Times are in seconds since all processes had
@@ -157,13 +158,13 @@ func (a *taskType) add(b job.TaskStats) {
 
 // writeReport puts the report into the file name as a whole, or on one line of
 // standard error.
-func writeReport(name string, r *report, c *console) error {
+func writeReport(name string, r *report, c *output.Console) error {
 	b, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
 	if name == "-" {
-		c.notef("%s", b)
+		c.Notef("%s", b)
 		return nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")

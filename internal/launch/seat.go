@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // seat is what an agent holds of one process for the head, and so that another
 // head can be told all that this one was.
 type seat struct {
-	tapes   [crashes]*tape
+	tapes   [output.Crashes]*output.ReplayBuffer
 	stdin   *inbox
 	history []told    // what the head was told, but for output; only the latest of what replaces earlier ones
 	epoch   uint64    // verdicts that the process was told
@@ -123,7 +124,7 @@ type account struct {
 }
 
 type seatAccount struct {
-	Process job.Process      `json:"process"`
-	Begun   bool             `json:"begun"`
-	From    [crashes]written `json:"from"` // where its output begins that is told
+	Process job.Process                    `json:"process"`
+	Begun   bool                           `json:"begun"`
+	From    [output.Crashes]output.Written `json:"from"` // where its output begins that is told
 }

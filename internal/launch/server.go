@@ -9,6 +9,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/output"
 )
 
 // server is an agent's end of its connection to the head. It passes on what the
@@ -130,7 +131,10 @@ func (s *server) take(f *frame) error {
 		}
 		s.mu.Lock()
 		keep := s.heir != nil
-		at := &seat{tapes: [crashes]*tape{newTape(p, stdout, s.mux, keep), newTape(p, stderr, s.mux, keep)}}
+		at := new(seat)
+		for st := range at.tapes {
+			at.tapes[st] = output.NewReplayBuffer(maxWindow, keep, s.mux.output(p, output.Stream(st)))
+		}
 		if before := s.seats[p]; before != nil {
 			at.stdin = before.stdin
 		} else {
@@ -183,19 +187,19 @@ func (s *server) take(f *frame) error {
 		}
 	case frameRoom:
 		st, n, err := f.room()
-		if err != nil || st >= crashes {
+		if err != nil || st >= output.Crashes {
 			return errFrame
 		}
 		if at := s.seat(p); at != nil {
-			at.tapes[st].room(n)
+			at.tapes[st].Taken(n)
 		}
 	case frameWritten:
-		var w written
-		if err := f.decode(&w); err != nil || w.Stream < 0 || w.Stream >= crashes {
+		var w output.Written
+		if err := f.decode(&w); err != nil || w.Stream < 0 || w.Stream >= output.Crashes {
 			return errFrame
 		}
 		if at := s.seat(p); at != nil {
-			at.tapes[w.Stream].confirm(w)
+			at.tapes[w.Stream].Confirm(w)
 		}
 	default:
 		return errFrame
@@ -238,17 +242,17 @@ func (s *server) message(p job.Process, m *job.Message) { s.say(frameMessage, p,
 
 func (s *server) unheard(p job.Process, why silence) { s.say(frameUnheard, p, encode(why), nil) }
 
-func (s *server) output(p job.Process, st stream, b []byte) {
-	if st < crashes {
-		s.seat(p).tapes[st].write(b)
+func (s *server) output(p job.Process, st output.Stream, b []byte) {
+	if st < output.Crashes {
+		s.seat(p).tapes[st].Write(b)
 		return
 	}
-	s.say(frameOutput, p, append([]byte{byte(st)}, b...), nil)
+	s.say(frameOutput, p, outputBody(st, b), nil)
 }
 
 func (s *server) quiet(p job.Process, n uint64) {
 	for _, t := range s.seat(p).tapes {
-		t.drain()
+		t.Drain()
 	}
 	s.out().send(frameQuiet, p, number(n))
 }

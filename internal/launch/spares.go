@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
@@ -15,9 +16,8 @@ func (h *head) reserve(place func(i int) (agent, *job.Host)) {
 	for i := range h.config.Spares {
 		p := job.Process{Rank: len(h.config.Degrees) + i}
 		// What it says belongs to no rank yet.
-		nowhere := [2]*forwarder{newForwarder(stdout, h.console, 1), newForwarder(stderr, h.console, 1)}
-		m := &member{process: p, id: p, spare: true, outputs: newOutputs(p, nowhere)}
-		m.outputs.asleep = true
+		nowhere := output.NewRank(h.console, 1)
+		m := &member{process: p, id: p, spare: true, outputs: output.NewMuted(p, nowhere)}
 		m.agent, m.host = place(i)
 		m.listen = h.listenAt(m.agent)
 		h.enroll(m)
@@ -58,7 +58,7 @@ func (h *head) spareGone(m *member) {
 		}
 		h.startIfReady()
 	}
-	go m.outputs.finish(true, false)
+	go m.outputs.Finish(true, false)
 }
 
 // bestSpare is the one for a place: on a host without another replica of the

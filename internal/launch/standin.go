@@ -63,7 +63,7 @@ func (s *standIn) run() {
 	s.code = h.conclude()
 	h.dismiss(w.agents, s.code)
 	h.warnf("exit code %d", s.code)
-	h.console.close()
+	h.console.Close()
 	for _, f := range []any{c.Stdout, c.Stderr} {
 		if f, ok := f.(*os.File); ok && f != os.Stdout && f != os.Stderr {
 			_ = f.Close() // a write that failed was told
@@ -196,10 +196,10 @@ func (s *standIn) restore(h *head) *hosts {
 	}
 	for _, m := range h.order {
 		x, there := seats[m.process]
-		m.outputs.begin(x.From)
+		m.outputs.Begin(x.From)
 		if !there {
 			m.gone, m.settled = true, true
-			m.outputs.abandon()
+			m.outputs.Abandon()
 			h.left--
 		} else if h.ledger.standing[m.process] != dead && !x.Begun && !m.spare {
 			h.phase = joining // once all are known here they are to begin, again

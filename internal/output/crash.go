@@ -1,4 +1,4 @@
-package launch
+package output
 
 import (
 	"bytes"
@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// maxCrash bounds what is kept of the text of a crash.
-const maxCrash = 1 << 20
+// MaxCrash bounds what is kept of the text of a crash.
+const MaxCrash = 1 << 20
 
 // crash collects what the Go runtime of a dying process says. The runtime
 // writes it to standard error first, piece by piece, and a copy here.
@@ -26,7 +26,7 @@ func (c *crash) add(b []byte) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first = len(c.text) == 0
-	c.text = append(c.text, b[:min(len(b), maxCrash-len(c.text))]...)
+	c.text = append(c.text, b[:min(len(b), MaxCrash-len(c.text))]...)
 	return first
 }
 

@@ -1,4 +1,4 @@
-package launch
+package output
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// console writes to the user: the program's output, the head's own lines and
+// Console writes to the user: the program's output, the head's own lines and
 // the progress line, never one inside the other.
-type console struct {
+type Console struct {
 	mu       sync.Mutex // one lock: the progress line may share a terminal with both
 	w        [2]io.Writer
 	open     [2]bool // the last line written there has no end yet
@@ -25,8 +25,9 @@ type console struct {
 	written chan struct{} // closed when all notes are
 }
 
-func newConsole(out, err io.Writer) *console {
-	c := &console{w: [2]io.Writer{out, err}, written: make(chan struct{})}
+// NewConsole returns a console on these. It ends with Close.
+func NewConsole(out, err io.Writer) *Console {
+	c := &Console{w: [2]io.Writer{out, err}, written: make(chan struct{})}
 	c.notes.some = sync.NewCond(&c.notes)
 	go c.writeNotes()
 	return c
@@ -34,7 +35,7 @@ func newConsole(out, err io.Writer) *console {
 
 // emit writes output of the program. It blocks as long as the user's end does.
 // Output that does not continue a line begins a new one.
-func (c *console) emit(kind stream, b []byte, continues bool) {
+func (c *Console) emit(kind Stream, b []byte, continues bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clear()
@@ -46,26 +47,25 @@ func (c *console) emit(kind stream, b []byte, continues bool) {
 }
 
 // write drops output nobody can take any more: the job goes on without it.
-func (c *console) write(kind stream, b []byte) {
+func (c *Console) write(kind Stream, b []byte) {
 	if c.failed[kind] {
 		return
 	}
 	if _, err := c.w[kind].Write(b); err != nil {
 		c.failed[kind] = true
-		c.notef("intrarun: the program's output is lost from here: %v", err)
+		c.Notef("intrarun: the program's output is lost from here: %v", err)
 	}
 }
 
-// notef queues a line for standard error. It never blocks, as the head calls
-// it.
-func (c *console) notef(format string, args ...any) {
+// Notef queues a line for standard error. It never blocks, as the head calls it.
+func (c *Console) Notef(format string, args ...any) {
 	c.notes.Lock()
 	defer c.notes.Unlock()
 	c.notes.queue = append(c.notes.queue, fmt.Appendf(nil, format+"\n", args...))
 	c.notes.some.Signal()
 }
 
-func (c *console) writeNotes() {
+func (c *Console) writeNotes() {
 	defer close(c.written)
 	for {
 		c.notes.Lock()
@@ -79,41 +79,41 @@ func (c *console) writeNotes() {
 			return
 		}
 		for _, b := range queue {
-			c.emit(stderr, b, false)
+			c.emit(Stderr, b, false)
 		}
 	}
 }
 
-// setProgress shows a line that the next output replaces.
-func (c *console) setProgress(line string) {
+// SetProgress shows a line that the next output replaces.
+func (c *Console) SetProgress(line string) {
 	if !c.mu.TryLock() {
 		return // output is under way, or the terminal is stopped
 	}
 	defer c.mu.Unlock()
-	if c.open[stdout] || c.open[stderr] {
+	if c.open[Stdout] || c.open[Stderr] {
 		return
 	}
 	c.clear()
 	c.progress = line
-	c.write(stderr, []byte(line))
+	c.write(Stderr, []byte(line))
 }
 
-func (c *console) clear() {
+func (c *Console) clear() {
 	if c.progress != "" {
 		c.progress = ""
-		c.write(stderr, []byte("\r\x1b[K"))
+		c.write(Stderr, []byte("\r\x1b[K"))
 	}
 }
 
-// close writes what is queued and removes the progress line.
-func (c *console) close() {
+// Close writes what is queued and removes the progress line.
+func (c *Console) Close() {
 	c.notes.Lock()
 	c.notes.closed = true
 	c.notes.some.Signal()
 	c.notes.Unlock()
 	select {
 	case <-c.written:
-	case <-time.After(drainTime): // nobody reads it
+	case <-time.After(DrainTime): // nobody reads it
 		return
 	}
 	c.mu.Lock()

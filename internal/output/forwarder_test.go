@@ -1,4 +1,4 @@
-package launch
+package output
 
 import (
 	"bytes"
@@ -41,15 +41,15 @@ func (f *forwarder) give(replica int, text string) {
 	f.take(f.sources[replica], []byte(text))
 }
 
-func forwarderOn(kind stream, degree int) (*forwarder, *screen, *console) {
+func forwarderOn(kind Stream, degree int) (*forwarder, *screen, *Console) {
 	s := new(screen)
-	c := newConsole(s, s)
+	c := NewConsole(s, s)
 	return newForwarder(kind, c, degree), s, c
 }
 
 func TestWholeLinesFromTheLowestLiveReplica(t *testing.T) {
-	f, out, c := forwarderOn(stdout, 3)
-	defer c.close()
+	f, out, c := forwarderOn(Stdout, 3)
+	defer c.Close()
 	f.give(1, "a\nb\nc\nd")
 	require.Empty(t, out.String(), "replica 0 speaks")
 	f.give(0, "a\nb")
@@ -78,7 +78,7 @@ func TestOutputOverAnySequenceOfDeaths(t *testing.T) {
 			text.WriteString("no end")
 		}
 		want := text.String()
-		f, out, c := forwarderOn(stdout, 4)
+		f, out, c := forwarderOn(Stdout, 4)
 		at := make([]int, 4)
 		alive := []int{0, 1, 2, 3}
 		for len(alive) > 1 || at[alive[0]] < len(want) {
@@ -95,13 +95,13 @@ func TestOutputOverAnySequenceOfDeaths(t *testing.T) {
 		}
 		f.finished(alive[0])
 		require.Equal(t, want, out.String(), "seed %d", seed)
-		c.close()
+		c.Close()
 	}
 }
 
 func TestVeryLongLines(t *testing.T) {
-	f, out, c := forwarderOn(stdout, 2)
-	defer c.close()
+	f, out, c := forwarderOn(Stdout, 2)
+	defer c.Close()
 	piece := strings.Repeat("y", maxLine/2+1)
 	line := piece + piece + piece + "\n"
 	f.give(0, piece+piece)
@@ -113,8 +113,8 @@ func TestVeryLongLines(t *testing.T) {
 }
 
 func TestReplicaAheadHasToWait(t *testing.T) {
-	f, out, c := forwarderOn(stdout, 2)
-	defer c.close()
+	f, out, c := forwarderOn(Stdout, 2)
+	defer c.Close()
 	var readers, writers [2]*os.File
 	for i := range readers {
 		var err error
@@ -162,8 +162,8 @@ func TestReplicaAheadHasToWait(t *testing.T) {
 
 func TestStandardErrorIsHeldBackUntilItIsNoCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, out, c := forwarderOn(stderr, 2)
-		defer c.close()
+		f, out, c := forwarderOn(Stderr, 2)
+		defer c.Close()
 		f.give(0, "one\n")
 		require.Empty(t, out.String())
 		f.give(1, "one\n")
@@ -201,8 +201,8 @@ func TestLastWords(t *testing.T) {
 		{"of the last one are output", true, 1, "", "bad input\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, out, cons := forwarderOn(stderr, c.degree)
-			defer cons.close()
+			f, out, cons := forwarderOn(Stderr, c.degree)
+			defer cons.Close()
 			f.give(0, "bad input\n")
 			require.Equal(t, c.words, string(f.died(0, nil, c.itself)))
 			require.Equal(t, c.shown, out.String())
@@ -228,20 +228,20 @@ func TestSplitCrash(t *testing.T) {
 
 func TestProgressLineGivesWay(t *testing.T) {
 	s := new(screen)
-	c := newConsole(s, s)
-	c.setProgress("1 s")
-	c.setProgress("2 s")
-	c.emit(stdout, []byte("x\n"), false)
-	c.notef("note")
-	c.close()
+	c := NewConsole(s, s)
+	c.SetProgress("1 s")
+	c.SetProgress("2 s")
+	c.emit(Stdout, []byte("x\n"), false)
+	c.Notef("note")
+	c.Close()
 	require.Equal(t, "1 s\r\x1b[K2 s\r\x1b[Kx\nnote\n", s.String())
 }
 
 // A replica that takes the place of a dead one continues where its donor
 // stood, in the middle of a line too, and speaks for the rank.
 func TestAReplacementContinuesTheOutput(t *testing.T) {
-	f, out, c := forwarderOn(stdout, 2)
-	defer c.close()
+	f, out, c := forwarderOn(Stdout, 2)
+	defer c.Close()
 	f.give(0, "a\nb")
 	f.died(0, nil, false)
 	f.give(1, "a\nb\nc\nd1")
@@ -259,21 +259,21 @@ func TestAReplacementContinuesTheOutput(t *testing.T) {
 // Replicas that go back print lines again, which are not seen twice; what they
 // print while they leave their old life is dropped.
 func TestOutputOfReplicasThatGoBack(t *testing.T) {
-	f, out, c := forwarderOn(stdout, 2)
-	defer c.close()
-	streams := [2]*forwarder{f, newForwarder(stderr, c, 2)}
-	both := []*outputs{newOutputs(job.Process{Rank: 0, Replica: 0}, streams), newOutputs(job.Process{Rank: 0, Replica: 1}, streams)}
+	f, out, c := forwarderOn(Stdout, 2)
+	defer c.Close()
+	of := &Rank{[2]*forwarder{f, newForwarder(Stderr, c, 2)}}
+	both := []*Process{NewProcess(job.Process{Rank: 0, Replica: 0}, of), NewProcess(job.Process{Rank: 0, Replica: 1}, of)}
 	for _, o := range both {
-		o.write(stdout, []byte("a\nb\npart"))
+		o.Write(Stdout, []byte("a\nb\npart"))
 	}
-	at := both[0].stand()
-	both[0].write(stdout, []byte(" of c\nd\n"))
+	at := both[0].Position()
+	both[0].Write(Stdout, []byte(" of c\nd\n"))
 	require.Equal(t, "a\nb\npart of c\nd\n", out.String())
 	for _, o := range both {
-		o.sleep()
-		o.write(stdout, []byte("I was interrupted\n"))
-		o.wake(at)
-		o.write(stdout, []byte(" of c\nd\ne\n"))
+		o.Mute()
+		o.Write(Stdout, []byte("I was interrupted\n"))
+		o.Resume(at)
+		o.Write(Stdout, []byte(" of c\nd\ne\n"))
 	}
 	require.Equal(t, "a\nb\npart of c\nd\ne\n", out.String())
 }
@@ -285,9 +285,9 @@ func TestCrashWithALongText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out, err screen
-				c := newConsole(&out, &err)
-				defer c.close()
-				f := newForwarder(stderr, c, 2)
+				c := NewConsole(&out, &err)
+				defer c.Close()
+				f := newForwarder(Stderr, c, 2)
 				f.write(1, []byte("before\n"))
 				f.write(0, []byte("before\n"))
 				if !late {
@@ -308,9 +308,9 @@ func TestCrashWithALongText(t *testing.T) {
 				}
 				require.True(t, written, "who waits for room never dies")
 				f.release(0)
-				words := f.died(0, text[:maxCrash], true)
+				words := f.died(0, text[:MaxCrash], true)
 				require.True(t, bytes.HasPrefix(text, words))
-				require.Greater(t, len(words), maxCrash)
+				require.Greater(t, len(words), MaxCrash)
 				require.LessOrEqual(t, len(words), maxAhead+1<<20)
 				f.write(1, []byte("after\n"))
 				f.release(1)

@@ -1,4 +1,4 @@
-package launch
+package output
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ const (
 // forwarder merges one stream of the replicas of one rank into one: whole
 // lines by line number, from the lowest live replica, each line once.
 type forwarder struct {
-	kind    stream
-	console *console
+	kind    Stream
+	console *Console
 
 	mu      sync.Mutex
 	room    *sync.Cond
@@ -33,7 +33,7 @@ type forwarder struct {
 	timer   *time.Timer
 }
 
-func newForwarder(kind stream, c *console, degree int) *forwarder {
+func newForwarder(kind Stream, c *Console, degree int) *forwarder {
 	f := &forwarder{kind: kind, console: c, sources: make([]*lines, degree)}
 	for i := range f.sources {
 		f.sources[i] = new(lines)
@@ -58,7 +58,7 @@ func (f *forwarder) write(replica int, b []byte) {
 func (f *forwarder) take(l *lines, b []byte) {
 	if len(b) > 0 && !l.dead && !(l.frozen && l.full()) {
 		l.add(b)
-		if f.kind == stderr {
+		if f.kind == Stderr {
 			l.mark(time.Now())
 		}
 	}
@@ -163,7 +163,7 @@ func (f *forwarder) put(l *lines, n, ends int) {
 // the beginning of a crash: those that another replica wrote as well, and
 // those that have been there for a while.
 func (f *forwarder) releasable(l *lines, now time.Time) int {
-	if f.kind != stderr || l.done {
+	if f.kind != Stderr || l.done {
 		return len(l.buf)
 	}
 	confirmed := 0
@@ -220,14 +220,14 @@ func (f *forwarder) died(replica int, text []byte, itself bool) (words []byte) {
 	if f.settle(l) {
 		rest = l.buf
 	}
-	if f.kind == stderr {
+	if f.kind == Stderr {
 		rest, words = splitCrash(rest, text)
 		words = bytes.Clone(words)
 	}
 	switch {
 	case substitute == nil && speaks:
 		f.put(l, len(rest), bytes.Count(rest, []byte{'\n'}))
-	case f.kind == stderr && itself && substitute != nil:
+	case f.kind == Stderr && itself && substitute != nil:
 		known := 0
 		if f.settle(substitute) {
 			known = bytes.LastIndexByte(rest[:common(rest, substitute.buf)], '\n') + 1
@@ -259,19 +259,19 @@ func common(a, b []byte) int {
 }
 
 // written says how much is out.
-func (f *forwarder) written(s stream) written {
+func (f *forwarder) written(s Stream) Written {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return written{Stream: s, Lines: f.emitted, Cut: f.cut}
+	return Written{Stream: s, Lines: f.emitted, Cut: f.cut}
 }
 
 // begin begins where a replica is going to, or further if that is out.
-func (f *forwarder) begin(replica int, from written) {
+func (f *forwarder) begin(replica int, from Written) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.sources[replica]
 	l.first, l.off = from.Lines, from.Cut
-	if (written{Lines: f.emitted, Cut: f.cut}).before(from) {
+	if (Written{Lines: f.emitted, Cut: f.cut}).before(from) {
 		f.emitted, f.cut = from.Lines, from.Cut
 	}
 }
