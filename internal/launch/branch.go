@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/intrahpc/intra/internal/proc"
 )
 
 // branch is the commands by which one process starts agents: the head those of
@@ -100,7 +102,7 @@ func (b *branch) start(s *summons, p part, tell func(news)) error {
 	sh := &shoot{cmd, in, make(chan struct{})}
 	b.shoots = append(b.shoots, sh)
 	go func() {
-		_ = awaitExit(cmd.Process.Pid) // on a kernel without pidfds the guard hears of it late
+		_ = proc.AwaitExit(cmd.Process.Pid) // on a kernel without pidfds the guard hears of it late
 		b.guard.forget(cmd.Process.Pid)
 		_ = cmd.Wait() // the state says it all
 		close(sh.ended)
@@ -178,7 +180,7 @@ func (b *branch) close() {
 			select {
 			case <-sh.ended:
 			case <-time.After(time.Until(deadline)):
-				killGroup(sh.cmd.Process.Pid, syscall.SIGKILL)
+				proc.SignalGroup(sh.cmd.Process.Pid, syscall.SIGKILL)
 				<-sh.ended
 			}
 		})

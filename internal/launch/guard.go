@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/proc"
 )
 
 // GuardVariable, in the environment, makes the intrarun command a guard: it
@@ -159,7 +160,7 @@ func (k *keeper) take(line string) (wait time.Duration, leased bool) {
 			k.groups[group] = true
 		}
 		if k.paused {
-			killGroup(group, syscall.SIGSTOP)
+			proc.SignalGroup(group, syscall.SIGSTOP)
 		}
 	case "forget":
 		delete(k.groups, group)
@@ -183,7 +184,7 @@ func (k *keeper) take(line string) (wait time.Duration, leased bool) {
 
 func (k *keeper) signal(s syscall.Signal) {
 	for group := range k.groups {
-		killGroup(group, s)
+		proc.SignalGroup(group, s)
 	}
 }
 
@@ -204,7 +205,7 @@ func killStartedBy(parent int) {
 			case err != nil || killed[p]:
 			case bytes.Contains(environ, mark):
 				pid, _ := strconv.Atoi(filepath.Base(p))
-				signalPID(pid, syscall.SIGKILL)
+				proc.Signal(pid, syscall.SIGKILL)
 				killed[p], again = true, true
 			case len(environ) == 0 && amidExec(p):
 				again = true

@@ -17,6 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/proc"
 )
 
 // local is the agent of the host that it runs on.
@@ -226,20 +227,20 @@ func (a *local) converse(c *child) {
 // is free again.
 func (a *local) reap(c *child) {
 	pid := c.cmd.Process.Pid
-	if err := awaitExit(pid); err != nil { // a kernel without pidfds
+	if err := proc.AwaitExit(pid); err != nil { // a kernel without pidfds
 		_ = c.cmd.Wait()
 	}
-	killGroup(pid, syscall.SIGKILL)
+	proc.SignalGroup(pid, syscall.SIGKILL)
 	a.guard.forget(pid)
 	a.mu.Lock()
 	delete(a.children, c.process)
 	program := c.program
 	if program != 0 {
-		signalPID(program, syscall.SIGKILL)
+		proc.Signal(program, syscall.SIGKILL)
 	}
 	a.mu.Unlock()
 	if program != 0 { // until it is gone it may write what others share with it
-		_ = awaitExit(program) // a kernel without pidfds: it is as good as gone
+		_ = proc.AwaitExit(program) // a kernel without pidfds: it is as good as gone
 	}
 	_ = c.cmd.Wait() // the state says it all
 	c.last.Store(true)
@@ -272,7 +273,7 @@ func (a *local) follow(c *child, pid int) {
 	}
 	c.program = pid
 	go func() {
-		if err := awaitExit(pid); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := proc.AwaitExit(pid); err != nil && !errors.Is(err, unix.ESRCH) {
 			return // a kernel without pidfds: the wrapper's end has to do
 		}
 		a.mu.Lock()
@@ -321,9 +322,9 @@ func (a *local) signal(p job.Process, s syscall.Signal) {
 	if c == nil {
 		return
 	}
-	killGroup(c.cmd.Process.Pid, s)
+	proc.SignalGroup(c.cmd.Process.Pid, s)
 	if c.program != 0 {
-		signalPID(c.program, s)
+		proc.Signal(c.program, s)
 	}
 }
 
@@ -336,9 +337,9 @@ func (a *local) killAll() {
 	for deadline := time.Now().Add(killTime); ; time.Sleep(time.Millisecond) {
 		a.mu.Lock()
 		for _, c := range a.children {
-			killGroup(c.cmd.Process.Pid, syscall.SIGKILL)
+			proc.SignalGroup(c.cmd.Process.Pid, syscall.SIGKILL)
 			if c.program != 0 {
-				signalPID(c.program, syscall.SIGKILL)
+				proc.Signal(c.program, syscall.SIGKILL)
 			}
 		}
 		left := len(a.children)
@@ -360,27 +361,3 @@ func (a *local) close() {
 		f.Close()
 	}
 }
-
-// awaitExit waits until the process has ended, without reaping it.
-func awaitExit(pid int) error {
-	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
-	if err != nil {
-		return fmt.Errorf("watch process %d: %w", pid, err)
-	}
-	f := os.NewFile(uintptr(fd), "pidfd")
-	defer f.Close()
-	rc, err := f.SyscallConn()
-	if err != nil {
-		return fmt.Errorf("watch process %d: %w", pid, err)
-	}
-	return rc.Read(func(fd uintptr) bool {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-		return n > 0 || err != nil && err != unix.EINTR
-	})
-}
-
-// killGroup signals a process group; that it is empty by now is no error.
-func killGroup(pid int, s syscall.Signal) { _ = syscall.Kill(-pid, s) }
-
-// signalPID signals a process that may be gone by now.
-func signalPID(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }

@@ -75,10 +75,3 @@ func TestResolve(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
-
-func TestProcessState(t *testing.T) {
-	require.Equal(t, byte('T'), processState([]byte("12 (a) b) (c) T 1 2 3")))
-	require.Equal(t, byte('S'), processState([]byte("12 (sh) S 1")))
-	require.Zero(t, processState([]byte("12 (sh)")))
-	require.False(t, isStopped(os.Getpid()))
-}

@@ -1,12 +1,10 @@
 package launch
 
 import (
-	"bytes"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/proc"
 )
 
 // stopPoll is how often the agent looks for stopped processes.
@@ -38,7 +36,7 @@ func (a *local) findStopped(now time.Time, pause bool) map[job.Process]time.Dura
 	defer a.mu.Unlock()
 	var found map[job.Process]time.Duration
 	for p, c := range a.children {
-		if !isStopped(c.cmd.Process.Pid) && (c.program == 0 || !isStopped(c.program)) {
+		if !proc.Stopped(c.cmd.Process.Pid) && (c.program == 0 || !proc.Stopped(c.program)) {
 			c.since = time.Time{}
 			continue
 		}
@@ -51,21 +49,4 @@ func (a *local) findStopped(now time.Time, pause bool) map[job.Process]time.Dura
 		found[p] = now.Sub(c.since)
 	}
 	return found
-}
-
-// isStopped reports whether a process is stopped by a signal. A process under
-// a debugger ("t") is not.
-func isStopped(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && processState(b) == 'T'
-}
-
-// processState finds the state in the text of /proc/PID/stat. The name of the
-// program before it may hold anything, parentheses too.
-func processState(stat []byte) byte {
-	i := bytes.LastIndexByte(stat, ')')
-	if i < 0 || i+2 >= len(stat) {
-		return 0
-	}
-	return stat[i+2]
 }

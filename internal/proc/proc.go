@@ -1,0 +1,52 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// AwaitExit waits until a process has ended, without reaping it. It fails on a
+// kernel without pidfds.
+func AwaitExit(pid int) error {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return fmt.Errorf("watch process %d: %w", pid, err)
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	defer f.Close()
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("watch process %d: %w", pid, err)
+	}
+	return rc.Read(func(fd uintptr) bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		return n > 0 || err != nil && err != unix.EINTR
+	})
+}
+
+// SignalGroup signals a process group. That it is empty by now is no error.
+func SignalGroup(pid int, s syscall.Signal) { _ = syscall.Kill(-pid, s) }
+
+// Signal signals a process. That it is gone by now is no error.
+func Signal(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) }
+
+// Stopped reports whether a process is stopped by a signal. One under a debugger
+// ("t") is not.
+func Stopped(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && state(b) == 'T'
+}
+
+// state finds the state in the text of /proc/PID/stat. The name of the
+// program before it may hold anything, parentheses too.
+func state(stat []byte) byte {
+	i := bytes.LastIndexByte(stat, ')')
+	if i < 0 || i+2 >= len(stat) {
+		return 0
+	}
+	return stat[i+2]
+}
