@@ -13,7 +13,7 @@ import (
 	"os/signal"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
-	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // command is a subcommand: run gets the arguments after its name.
@@ -45,8 +45,8 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == asRank {
 		messages.Rank(os.Args[2])
 	}
-	if os.Getenv(launch.GuardVariable) != "" {
-		launch.Guard(os.Stdin)
+	if os.Getenv(watchdog.Variable) != "" {
+		watchdog.Run(os.Stdin)
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
-	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // The processes that are measured are those of this executable.
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == asRank {
 		messages.Rank(os.Args[2])
 	}
-	if os.Getenv(launch.GuardVariable) != "" || len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "detect-") {
+	if os.Getenv(watchdog.Variable) != "" || len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "detect-") {
 		main()
 		os.Exit(0)
 	}

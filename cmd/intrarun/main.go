@@ -13,13 +13,14 @@ import (
 	"golang.org/x/term"
 
 	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 func main() { os.Exit(run()) }
 
 func run() int {
-	if os.Getenv(launch.GuardVariable) != "" {
-		launch.Guard(os.Stdin)
+	if os.Getenv(watchdog.Variable) != "" {
+		watchdog.Run(os.Stdin)
 		return launch.ExitOK
 	}
 	if len(os.Args) == 2 && os.Args[1] == asAgent {

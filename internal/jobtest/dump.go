@@ -43,7 +43,7 @@ func dump(all []Process, first int) string {
 			words[i] = "(see what intrarun said)\n"
 			p.signal(syscall.SIGQUIT)
 			p.signal(syscall.SIGCONT)
-		case !p.Rank && p.Name != watchdog:
+		case !p.Rank && p.Name != watchdogName:
 			asked.Go(func() { words[i] = p.quit() })
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // Process is a running process of a job.
@@ -24,8 +24,8 @@ type Process struct {
 // none of those of Intra, which programs must not see.
 const mark = "JOBTEST_JOB"
 
-// watchdog is the name of the process that outlives intrarun by a moment.
-const watchdog = "watchdog"
+// watchdogName is that of the process that outlives intrarun by a moment.
+const watchdogName = "watchdog"
 
 // marked finds the processes with a mark that have not ended.
 func marked(value string) (all []Process) {
@@ -56,12 +56,12 @@ func marked(value string) (all []Process) {
 
 func describe(pid int, environ map[string]string) Process {
 	name, rank := environ[job.EnvProcess]
-	_, guard := environ[launch.GuardVariable]
+	_, guards := environ[watchdog.Variable]
 	switch {
 	case rank:
 		return Process{pid, name, true}
-	case guard:
-		return Process{pid, watchdog, false}
+	case guards:
+		return Process{pid, watchdogName, false}
 	}
 	command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may have ended
 	args := strings.Split(string(command), "\x00")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // hostPlace is what a template of a remote command has for the name of a host.
@@ -32,7 +33,7 @@ const agentsTime = 30 * time.Second
 type agents struct {
 	config  *Config
 	console *output.Console
-	guard   *guard
+	guard   *watchdog.Watchdog
 	secret  job.Secret
 	hosts   []job.Host
 	order   func(host int) order

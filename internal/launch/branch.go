@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/proc"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // branch is the commands by which one process starts agents: the head those of
@@ -22,7 +23,7 @@ import (
 // guard ends them with this process; from then on they are left alone until the
 // job is over, since the loss of this host is no business of those below it.
 type branch struct {
-	guard *guard
+	guard *watchdog.Watchdog
 	grace time.Duration // the agents below these must have theirs before
 
 	mu      sync.Mutex
@@ -49,7 +50,7 @@ type news struct {
 
 // startBranch starts the agents below the one, or the head, that s is for. It
 // tells what becomes of them, from goroutines of its own.
-func startBranch(s *summons, g *guard, tell func(news)) *branch {
+func startBranch(s *summons, g *watchdog.Watchdog, tell func(news)) *branch {
 	t := &tree{s.Below, s.Fanout}
 	b := &branch{guard: g, grace: time.Duration(t.height()) * termGrace, over: true}
 	for _, p := range t.parts() {
@@ -84,15 +85,15 @@ func (b *branch) start(s *summons, p part, tell func(news)) error {
 	}
 	cmd.Stdout, cmd.Stderr = w, w
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are the head's business
-	b.guard.starting()
+	b.guard.Starting()
 	err = cmd.Start()
 	w.Close()
 	if err != nil {
-		b.guard.notStarted()
+		b.guard.NotStarted()
 		r.Close()
 		return err
 	}
-	b.guard.watch(cmd.Process.Pid)
+	b.guard.Watch(cmd.Process.Pid)
 	// The input stays open as long as this process lives: its end tells an agent
 	// that is still trying to connect that nobody waits for it. What is not read
 	// now never will be, as the end of the command then says.
@@ -103,7 +104,7 @@ func (b *branch) start(s *summons, p part, tell func(news)) error {
 	b.shoots = append(b.shoots, sh)
 	go func() {
 		_ = proc.AwaitExit(cmd.Process.Pid) // on a kernel without pidfds the guard hears of it late
-		b.guard.forget(cmd.Process.Pid)
+		b.guard.Forget(cmd.Process.Pid)
 		_ = cmd.Wait() // the state says it all
 		close(sh.ended)
 		end := news{Host: p.host, End: fmt.Sprintf("%s ended with %v", args[0], cmd.ProcessState)}
@@ -150,7 +151,7 @@ func (b *branch) settle() {
 	defer b.mu.Unlock()
 	b.settled, b.over = true, false
 	for _, sh := range b.shoots {
-		b.guard.forget(sh.cmd.Process.Pid)
+		b.guard.Forget(sh.cmd.Process.Pid)
 	}
 }
 

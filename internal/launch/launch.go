@@ -14,6 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // Config describes one run of a program as a job.
@@ -39,8 +40,8 @@ type Config struct {
 	Report     string     // file of the report, "-" for standard error, "" for none
 	Trace      string     // file of the timeline, "" for none
 
-	// Guard is the command that, with GuardVariable in its environment,
-	// calls Guard; without one, what wrapper scripts have started may
+	// Guard is the command that, with watchdog.Variable in its environment,
+	// calls watchdog.Run; without one, what wrapper scripts have started may
 	// survive a SIGKILL of this process.
 	Guard []string `json:"-"`
 
@@ -81,14 +82,14 @@ func Run(ctx context.Context, c Config) int {
 			return ExitOK
 		}
 	}
-	var g *guard
+	var g *watchdog.Watchdog
 	if len(c.Guard) > 0 {
 		var err error
-		if g, err = startGuard(c.Guard); err != nil {
+		if g, err = watchdog.Start(c.Guard); err != nil {
 			fmt.Fprintln(c.Stderr, "intrarun:", err)
 			return ExitRefused
 		}
-		defer g.close()
+		defer g.Close()
 	}
 	program, err := resolve(ctx, c, g)
 	if err != nil {
@@ -159,7 +160,7 @@ func (c *Config) validate() error {
 	return enoughDescriptors(len(processes) + c.Spares)
 }
 
-func (h *head) run(ctx context.Context, program *program, g *guard) (code int) {
+func (h *head) run(ctx context.Context, program *program, g *watchdog.Watchdog) (code int) {
 	h.began = time.Now()
 	if h.config.Placement == nil {
 		here := newLocal(h, h.secret, h.plan(program, job.Processes(h.config.Degrees)), g)
@@ -259,7 +260,7 @@ func (h *head) plan(p *program, processes []job.Process) plan {
 }
 
 // agents are those of the hosts that the job is placed on.
-func (h *head) agents(p *program, g *guard) *agents {
+func (h *head) agents(p *program, g *watchdog.Watchdog) *agents {
 	a := &agents{config: h.config, console: h.console, guard: g, secret: h.secret, hosts: h.config.Placement.Hosts}
 	pl, hash := h.plan(p, nil), ""
 	if dir, err := os.Getwd(); err == nil { // else it was removed, and the agents' own has to do

@@ -13,6 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // When a host is lost is the arbiter's to say. Its part here is that none of
@@ -82,7 +83,7 @@ type place struct {
 type tenant struct {
 	sock    *arbiter.Socket
 	secret  job.Secret
-	guard   *guard
+	guard   *watchdog.Watchdog
 	word    *lease.Word   // what the processes see of it
 	evicted chan error    // why the processes must go
 	leased  chan struct{} // closed with the first lease
@@ -95,7 +96,7 @@ type tenant struct {
 	until time.Duration // when the lease is over
 }
 
-func newTenant(sock *arbiter.Socket, secret job.Secret, g *guard) (*tenant, error) {
+func newTenant(sock *arbiter.Socket, secret job.Secret, g *watchdog.Watchdog) (*tenant, error) {
 	word, err := lease.NewWord()
 	if err != nil {
 		return nil, err
@@ -148,7 +149,7 @@ func (t *tenant) instruct() {
 		select {
 		case <-t.renewed:
 			if until := t.end(); until > 0 {
-				t.guard.lease(until, until+abandonTime)
+				t.guard.Lease(until, until+abandonTime)
 			}
 		case <-t.quit:
 			return

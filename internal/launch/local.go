@@ -18,6 +18,7 @@ import (
 	"github.com/intrahpc/intra/internal/lease"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/proc"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // local is the agent of the host that it runs on.
@@ -26,7 +27,7 @@ type local struct {
 	secret   job.Secret
 	plan     plan
 	cpus     map[job.Process][]int // that a process is bound to; none: it is not
-	guard    *guard                // nil if there is none
+	guard    *watchdog.Watchdog    // nil if there is none
 	word     *lease.Word           // until when the processes may act; nil if this host has no lease
 	starts   chan func()           // run by the thread that is the processes' parent
 	quit     chan struct{}
@@ -53,7 +54,7 @@ type child struct {
 	since   time.Time                // when it was stopped
 }
 
-func newLocal(o observer, secret job.Secret, p plan, g *guard) *local {
+func newLocal(o observer, secret job.Secret, p plan, g *watchdog.Watchdog) *local {
 	a := &local{
 		observer: o,
 		secret:   secret,
@@ -153,7 +154,7 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 	if a.word != nil {
 		in.Lease = a.word.File() // which stays the word's
 	}
-	environ := append(in.Environ(p), fmt.Sprintf("%s=%d", startedBy, os.Getpid()))
+	environ := append(in.Environ(p), watchdog.Mark())
 	if r == spare {
 		environ = append(environ, job.EnvProcess+"=spare") // the last one counts
 	}
@@ -172,14 +173,14 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 		c.cmd.Stdin = r
 	}
 	result := make(chan error)
-	a.guard.starting()
+	a.guard.Starting()
 	a.starts <- func() { result <- cores.During(a.cpus[p], c.cmd.Start) }
 	if err := <-result; err != nil {
-		a.guard.notStarted()
+		a.guard.NotStarted()
 		return nil, err
 	}
 	ok = true
-	a.guard.watch(c.cmd.Process.Pid)
+	a.guard.Watch(c.cmd.Process.Pid)
 	c.mail = newMailbox(c.conn, func(err error) { a.observer.unheard(p, silence{silenceUntold, err.Error()}) })
 	a.mu.Lock()
 	a.children[p] = c
@@ -231,7 +232,7 @@ func (a *local) reap(c *child) {
 		_ = c.cmd.Wait()
 	}
 	proc.SignalGroup(pid, syscall.SIGKILL)
-	a.guard.forget(pid)
+	a.guard.Forget(pid)
 	a.mu.Lock()
 	delete(a.children, c.process)
 	program := c.program

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // terminate is how the end of a context counts.
@@ -39,7 +41,7 @@ func (i interrupted) Error() string { return "interrupted while " + i.while }
 // resolve finds the executable of the job: a regular executable file, without
 // a slash in its name also one in PATH, or else the Go package of that name,
 // which it builds with the intra tag.
-func resolve(ctx context.Context, c Config, g *guard) (*program, error) {
+func resolve(ctx context.Context, c Config, g *watchdog.Watchdog) (*program, error) {
 	name := c.Program[0]
 	if executable(name) {
 		path, err := filepath.Abs(name)
@@ -61,7 +63,7 @@ func executable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-func build(ctx context.Context, c Config, g *guard, name string) (*program, error) {
+func build(ctx context.Context, c Config, g *watchdog.Watchdog, name string) (*program, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return nil, fmt.Errorf("%s is no executable file, and to build a Go package the go command is needed: %w", name, err)
 	}
@@ -69,7 +71,7 @@ func build(ctx context.Context, c Config, g *guard, name string) (*program, erro
 	if err != nil {
 		return nil, fmt.Errorf("make room for the program: %w", err)
 	}
-	g.folder(dir)
+	g.Folder(dir)
 	p := &program{dir: dir}
 	if err := p.build(ctx, c, name); err != nil {
 		p.remove()

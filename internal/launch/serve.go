@@ -16,6 +16,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // summons is what an agent reads from its standard input, in JSON: to whom it
@@ -87,11 +88,11 @@ func Serve(ctx context.Context, in io.Reader, guardCommand []string) error {
 
 // serve is the life of an agent. ctx bounds the time until it has connected.
 func (s *summons) serve(ctx context.Context, guardCommand []string) error {
-	g, err := startGuard(guardCommand)
+	g, err := watchdog.Start(guardCommand)
 	if err != nil {
 		return err
 	}
-	defer g.close()
+	defer g.Close()
 	conn, err := s.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the head: %w", err)
@@ -192,7 +193,7 @@ const addressDelay = 300 * time.Millisecond
 const prepareTime = 2 * time.Minute
 
 // prepare takes the head's order and the program if this host lacks it.
-func prepare(m *mux, secret job.Secret, g *guard, sock *arbiter.Socket, d *door) (*server, error) {
+func prepare(m *mux, secret job.Secret, g *watchdog.Watchdog, sock *arbiter.Socket, d *door) (*server, error) {
 	f, err := m.read()
 	if err != nil || f.kind != framePlan {
 		return nil, fmt.Errorf("wait for the head's order: %w", errors.Join(err, errFrame))
@@ -251,12 +252,12 @@ func hashOf(path string) string {
 
 // receive writes the program that the head sends to a folder that goes away
 // with the agent.
-func receive(m *mux, o order, g *guard) (string, error) {
+func receive(m *mux, o order, g *watchdog.Watchdog) (string, error) {
 	dir, err := os.MkdirTemp("", "intrarun-")
 	if err != nil {
 		return "", fmt.Errorf("make room for the program: %w", err)
 	}
-	g.folder(dir)
+	g.Folder(dir)
 	path := filepath.Join(dir, filepath.Base(o.Plan.Path))
 	w, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
 	if err != nil {

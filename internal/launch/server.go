@@ -10,6 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // server is an agent's end of its connection to the head. It passes on what the
@@ -17,7 +18,7 @@ import (
 type server struct {
 	tenant *tenant
 	local  *local
-	guard  *guard
+	guard  *watchdog.Watchdog
 	branch *branch
 
 	door *door
@@ -51,7 +52,7 @@ func (s *server) run() error {
 	}()
 	go func() {
 		select {
-		case <-s.guard.ended:
+		case <-s.guard.Gone():
 			ended <- errors.New("its guard is gone")
 		case <-quit:
 		}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/intrahpc/intra/internal/jobtest"
 	"github.com/intrahpc/intra/internal/jobtest/steps"
-	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/netns"
+	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // binaries are what the tests have built.
@@ -351,7 +351,7 @@ func TestNoEffectsWithoutALease(t *testing.T) {
 // guard finds the guard of an agent.
 func (c *cluster) guard(host, agent int) (pid int) {
 	c.t.Helper()
-	mark := fmt.Appendf(nil, "%s=%d\x00", launch.GuardVariable, agent)
+	mark := fmt.Appendf(nil, "%s=%d\x00", watchdog.Variable, agent)
 	require.Eventually(c.t, func() bool {
 		all, _ := c.Hosts[host].Processes()
 		for _, p := range all {

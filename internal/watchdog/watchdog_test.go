@@ -1,4 +1,4 @@
-package launch
+package watchdog
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 )
 
 // A process that is started in the moment in which its parent dies has no
-// number that the guard knows, and may have started others by then.
-func TestGuardFindsWhatIsBeingStarted(t *testing.T) {
+// number that the watchdog knows, and may have started others by then.
+func TestWatchdogFindsWhatIsBeingStarted(t *testing.T) {
 	parent := 1<<30 + os.Getpid() // nobody's number, and no other test's
 	for _, c := range []struct {
 		name, words string
@@ -26,12 +26,12 @@ func TestGuardFindsWhatIsBeingStarted(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := exec.Command("sleep", "1000")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", startedBy, parent))
+			cmd.Env = append(os.Environ(), markOf(parent))
 			require.NoError(t, cmd.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
-			t.Setenv(GuardVariable, fmt.Sprint(parent))
-			Guard(strings.NewReader(c.words))
+			t.Setenv(Variable, fmt.Sprint(parent))
+			Run(strings.NewReader(c.words))
 			if c.left {
 				require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 				require.ErrorContains(t, <-ended, "terminated")

@@ -1,0 +1,94 @@
+package watchdog
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Variable, in the environment, makes a command a watchdog: it calls Run with
+// its standard input and exits.
+const Variable = "INTRARUN_GUARD"
+
+// Watchdog is the end of the pipe that the process which started it holds. A nil
+// one takes everything and does nothing.
+type Watchdog struct {
+	cmd   *exec.Cmd
+	pipe  io.WriteCloser
+	ended chan struct{}
+}
+
+// Start starts command as a watchdog. It has a group of its own, so that the
+// terminal's signals do not reach it, and none of our descriptors.
+func Start(command []string) (*Watchdog, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", Variable, os.Getpid()))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	pipe, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start the guard of the processes: %w", err)
+	}
+	w := &Watchdog{cmd, pipe, make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(w.ended)
+	}()
+	return w, nil
+}
+
+// tell never fails in a way that matters: without a watchdog the job runs as well.
+func (w *Watchdog) tell(what, arg string) {
+	if w != nil {
+		fmt.Fprintf(w.pipe, "%s %s\n", what, arg)
+	}
+}
+
+// startedBy, in the environment of a process, names the one that started it,
+// for the moment in which the watchdog does not know its number.
+const startedBy = "INTRARUN_STARTED_BY"
+
+// Mark returns what the environment of a process has to hold that is to be
+// watched.
+func Mark() string { return markOf(os.Getpid()) }
+
+func markOf(parent int) string { return fmt.Sprintf("%s=%d", startedBy, parent) }
+
+// Gone returns a channel that is closed when the watchdog has ended.
+func (w *Watchdog) Gone() <-chan struct{} { return w.ended }
+
+// Starting announces the start of a process: Watch or NotStarted follows.
+func (w *Watchdog) Starting() { w.tell("starting", "") }
+
+// NotStarted says that the process could not be started.
+func (w *Watchdog) NotStarted() { w.tell("failed", "") }
+
+// Watch names a process group that must not survive.
+func (w *Watchdog) Watch(group int) { w.tell("watch", strconv.Itoa(group)) }
+
+// Forget takes back Watch. It is called while the number of the group cannot be
+// given again.
+func (w *Watchdog) Forget(group int) { w.tell("forget", strconv.Itoa(group)) }
+
+// Folder names a folder that must not stay.
+func (w *Watchdog) Folder(path string) { w.tell("folder", path) }
+
+// Close ends the watchdog, which then clears away what is left.
+func (w *Watchdog) Close() {
+	if w != nil {
+		w.pipe.Close()
+		<-w.ended
+	}
+}
+
+// Lease says, on the clock of package lease, until when the processes may run,
+// and from when on the caller must be gone.
+func (w *Watchdog) Lease(until, abandoned time.Duration) {
+	w.tell("lease", fmt.Sprint(int64(until), " ", int64(abandoned)))
+}
