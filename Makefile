@@ -89,7 +89,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./runtime \
 	    FuzzManifest:./internal/checkpoint FuzzFile:./internal/checkpoint FuzzIndex:./internal/checkpoint \
 	    FuzzDecodeMessage:./internal/job FuzzAcceptHandshake:./internal/job FuzzReadCall:./internal/job FuzzDialHandshake:./internal/job \
-	    FuzzExpandNames:./internal/job FuzzReadFrame:./internal/launch FuzzRemote:./internal/launch \
+	    FuzzExpandNames:./internal/job FuzzReadFrame:./internal/agentwire FuzzRemote:./internal/launch \
 	    FuzzFindDirectives:./annotations FuzzParseTask:./annotations FuzzParseSection:./annotations FuzzParseState:./annotations; do \
 	  $(GO) test -run XXX -fuzz "^$${target%%:*}$$" -fuzztime $(FUZZTIME) "$${target#*:}" || exit 1; \
 	done

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/watchdog"
@@ -86,7 +87,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 		case a.results <- r:
 		case <-ctx.Done():
 			if r.agent != nil {
-				r.agent.mux.close()
+				r.agent.conn.Close()
 			}
 		}
 	}
@@ -111,7 +112,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 		if err != nil {
 			for _, r := range all {
 				if r != nil {
-					r.mux.close()
+					r.conn.Close()
 				}
 			}
 		}
@@ -130,7 +131,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 				continue
 			}
 			if all[r.host] != nil { // only a copy of ours knows the secret
-				r.agent.mux.close()
+				r.agent.conn.Close()
 				continue
 			}
 			all[r.host] = r.agent
@@ -266,16 +267,16 @@ var errUnused = errors.New("a connection that its agent does not use")
 
 // prepare gives an agent its order, and the program if it lacks it.
 func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, err error) {
-	m := newMux(c)
+	m := agentwire.NewConn(c)
 	defer func() {
 		if err != nil {
-			m.close()
+			m.Close()
 		}
 	}()
 	c.SetDeadline(time.Now().Add(prepareTime))
-	m.sendJSON(framePlan, job.Process{}, a.order(i))
+	m.SendJSON(agentwire.KindPlan, job.Process{}, a.order(i))
 	for heard := false; ; {
-		f, err := m.read()
+		f, err := m.Read()
 		if err != nil && !heard {
 			return nil, errUnused
 		}
@@ -283,19 +284,19 @@ func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, 
 			return nil, fmt.Errorf("wait for its agent: %w", err)
 		}
 		heard = true
-		if f.kind == frameNews {
+		if f.Kind == agentwire.KindNews {
 			var n news
-			if err := f.decode(&n); err != nil {
+			if err := f.Decode(&n); err != nil {
 				return nil, err
 			}
 			a.heed(n, tell)
 			continue
 		}
 		var r readiness
-		if f.kind != frameReady {
-			return nil, errFrame
+		if f.Kind != agentwire.KindReady {
+			return nil, agentwire.ErrFrame
 		}
-		if err := f.decode(&r); err != nil {
+		if err := f.Decode(&r); err != nil {
 			return nil, err
 		}
 		switch {
@@ -315,20 +316,20 @@ func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, 
 }
 
 // sendProgram sends the executable piece by piece.
-func (a *agents) sendProgram(m *mux) error {
+func (a *agents) sendProgram(m *agentwire.Conn) error {
 	f, err := os.Open(a.program)
 	if err != nil {
 		return fmt.Errorf("send the program: %w", err)
 	}
 	defer f.Close()
 	for {
-		buf := make([]byte, maxWindow)
+		buf := make([]byte, agentwire.MaxWindow)
 		n, err := f.Read(buf)
 		if n > 0 {
-			m.send(frameProgram, job.Process{}, buf[:n])
+			m.Send(agentwire.KindProgram, job.Process{}, buf[:n])
 		}
 		if err == io.EOF {
-			m.send(frameProgram, job.Process{}, nil)
+			m.Send(agentwire.KindProgram, job.Process{}, nil)
 			return nil
 		}
 		if err != nil {

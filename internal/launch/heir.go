@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
-	"github.com/intrahpc/intra/internal/output"
 )
 
 // will is what the first head leaves to one that takes its place, beside what
@@ -65,7 +65,7 @@ type door struct {
 // arrival is an agent that has come to this one as its head.
 type arrival struct {
 	host    string
-	mux     *mux
+	conn    *agentwire.Conn
 	account account
 }
 
@@ -87,7 +87,7 @@ func (d *door) close() {
 	defer d.mu.Unlock()
 	d.closed = true
 	for _, a := range d.arrivals {
-		a.mux.close()
+		a.conn.Close()
 	}
 }
 
@@ -96,7 +96,7 @@ func (d *door) enter(a *arrival) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		a.mux.close()
+		a.conn.Close()
 		return
 	}
 	d.arrivals = append(d.arrivals, a)
@@ -119,7 +119,7 @@ func (d *door) admit(term uint64) (in []*arrival) {
 		case a.account.Term > term:
 			early = append(early, a)
 		default:
-			a.mux.close()
+			a.conn.Close()
 		}
 	}
 	d.arrivals = early
@@ -140,12 +140,12 @@ func (d *door) serve(hosts []job.Host) error {
 		names[agentName(h.Name)] = h.Name
 	}
 	go secure.Serve(context.Background(), d.listener, func(peer string) bool { return names[peer] != "" }, func(c net.Conn, peer string) {
-		m := newMux(c)
+		m := agentwire.NewConn(c)
 		c.SetDeadline(time.Now().Add(accountTime))
-		f, err := m.read()
-		a := &arrival{host: names[peer], mux: m}
-		if err != nil || f.kind != frameAccount || f.decode(&a.account) != nil {
-			m.close()
+		f, err := m.Read()
+		a := &arrival{host: names[peer], conn: m}
+		if err != nil || f.Kind != agentwire.KindResync || f.Decode(&a.account) != nil {
+			m.Close()
 			return
 		}
 		c.SetDeadline(time.Time{})
@@ -177,7 +177,7 @@ type heir struct {
 func (s *server) enter(at place) error {
 	if at.Will != nil {
 		if s.heir != nil {
-			return errFrame
+			return agentwire.ErrFrame
 		}
 		h := &heir{server: s, self: at.Self, roster: at.Roster, will: at.Will, entered: time.Now(),
 			leader: arbiter.Head, changed: make(chan struct{}), over: make(chan struct{})}
@@ -249,7 +249,7 @@ func (h *heir) elect(id arbiter.ID, term uint64) {
 	}
 	close(h.changed)
 	h.changed = make(chan struct{})
-	h.server.out().close()
+	h.server.out().Close()
 }
 
 // successionTime is how long a head may grant leases to an agent that has no
@@ -321,7 +321,7 @@ func (h *heir) host(id arbiter.ID) string {
 // attach gives the connection to a new head, which is told all that it has to
 // know.
 func (s *server) attach(conn net.Conn, term uint64) {
-	m := newMux(conn)
+	m := agentwire.NewConn(conn)
 	s.mu.Lock()
 	seats := make(map[job.Process]*seat, len(s.seats))
 	a := account{Term: term}
@@ -336,26 +336,26 @@ func (s *server) attach(conn net.Conn, term uint64) {
 		for st, t := range at.tapes {
 			a.Seats[i].From[st] = t.Rewind()
 		}
-		at.stdin.put(nil) // it was the lost head's
+		at.stdin.Put(nil) // it was the lost head's
 	}
-	m.sendJSON(frameAccount, job.Process{}, a)
+	m.SendJSON(agentwire.KindResync, job.Process{}, a)
 	s.mu.Lock()
-	s.mux, s.term = m, term
+	s.conn, s.term = m, term
 	for _, x := range a.Seats {
 		for _, f := range seats[x.Process].history {
-			m.send(f.kind, x.Process, f.again(lease.Now()))
+			m.Send(f.kind, x.Process, f.again(lease.Now()))
 		}
 	}
 	s.mu.Unlock()
 	for p, at := range seats {
 		for st, t := range at.tapes {
-			t.Play(m.output(p, output.Stream(st)))
+			t.Play(outputTo(m, p, st))
 		}
 	}
 	s.heir.mu.Lock()
 	defer s.heir.mu.Unlock()
 	if s.heir.term != term { // meanwhile there is another one
-		m.close()
+		m.Close()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
@@ -60,8 +61,8 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 	for i, r := range agents {
 		id := arbiter.ID(firstAgent + i)
 		theirs := slices.Clone(roster) // the head may have another address for each
-		theirs[0].Address = net.JoinHostPort(address(r.mux.conn.LocalAddr()), strconv.Itoa(sock.Port()))
-		r.mux.sendJSON(frameRoster, job.Process{}, place{Self: id, Roster: theirs, Will: will, Rarer: h.config.Rarer})
+		theirs[0].Address = net.JoinHostPort(address(r.conn.LocalAddr()), strconv.Itoa(sock.Port()))
+		r.conn.SendJSON(agentwire.KindRoster, job.Process{}, place{Self: id, Roster: theirs, Will: will, Rarer: h.config.Rarer})
 	}
 	h.warnf("%s", note)
 	go w.follow()
@@ -99,10 +100,10 @@ func roster(agents []*remote) []arbiter.Peer {
 	all := []arbiter.Peer{{ID: arbiter.Head, Host: name}}
 	machines := make(map[string]string)
 	for i, r := range agents {
-		from := address(r.mux.conn.RemoteAddr())
+		from := address(r.conn.RemoteAddr())
 		if machines[from] == "" {
 			machines[from] = r.host.Name
-			if from == address(r.mux.conn.LocalAddr()) {
+			if from == address(r.conn.LocalAddr()) {
 				all[0].Host = r.host.Name
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
@@ -24,7 +25,7 @@ func (c between) RemoteAddr() net.Addr { return ends(c.remote) }
 func ends(host string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(host), Port: 7} }
 
 func agentAt(name, here, there string) *remote {
-	return &remote{host: &job.Host{Name: name}, listen: there, port: 9, mux: &mux{conn: between{local: here, remote: there}}}
+	return &remote{host: &job.Host{Name: name}, listen: there, port: 9, conn: agentwire.NewConn(between{local: here, remote: there})}
 }
 
 func TestRosterKnowsMachinesByTheirAddresses(t *testing.T) {
@@ -48,8 +49,8 @@ func TestEvidence(t *testing.T) {
 	w.agents[1].ended = "reset"
 	var why string
 	var e *evidence
-	m := newMux(closed{})
-	w.agents[1].mux, w.agents[1].lost = m, func(s string, ev *evidence) { why, e = s, ev }
+	m := agentwire.NewConn(closed{})
+	w.agents[1].conn, w.agents[1].lost = m, func(s string, ev *evidence) { why, e = s, ev }
 	entry := arbiter.Entry{Kind: arbiter.Lost, Node: 3, Testimonies: []detect.Testimony{
 		{Observer: 1, Sighting: detect.Sighting{Host: 3, Age: 800 * time.Millisecond, Limit: 650 * time.Millisecond}},
 		{Observer: 2, Sighting: detect.Sighting{Host: 3, Age: 700 * time.Millisecond, Limit: 660 * time.Millisecond}},

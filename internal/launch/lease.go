@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
@@ -108,7 +109,7 @@ func newTenant(sock *arbiter.Socket, secret job.Secret, g *watchdog.Watchdog) (*
 // enter joins the arbiter and returns once there is a lease.
 func (t *tenant) enter(at place) error {
 	if t.engine != nil {
-		return errFrame
+		return agentwire.ErrFrame
 	}
 	var err error
 	t.engine, err = arbiter.Start(t.sock, arbiter.Config{

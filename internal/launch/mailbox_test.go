@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -86,37 +87,26 @@ func TestMailboxTellsWhatItCannotSend(t *testing.T) {
 func TestLargeMessagesToAnotherHost(t *testing.T) {
 	a, b := net.Pipe()
 	heard := unheardOf{why: make(chan string, 1)}
-	r := newRemote(&job.Host{Name: "h"}, newMux(a))
+	r := newRemote(&job.Host{Name: "h"}, agentwire.NewConn(a))
 	r.observer = heard
 	close(r.serving)
 	p := job.Process{Rank: 3, Replica: 1}
-	there := newMux(b)
-	defer there.close()
+	there := agentwire.NewConn(b)
+	defer there.Close()
 	r.send(p, manyPeers(100_000))
-	f, err := there.read()
+	f, err := there.Read()
 	require.NoError(t, err)
-	m, err := job.DecodeMessage(f.body)
+	m, err := job.DecodeMessage(f.Body)
 	require.NoError(t, err)
 	require.Len(t, m.Peers, 100_000)
 
 	r.send(p, &job.Message{Kind: job.KindEnd, Text: strings.Repeat("x", job.MaxMessage)})
 	require.Regexp(t, `^3\.1 untold: .*"end" has 167\d+ bytes, at most 16777216 are allowed`, <-heard.why)
 	r.send(p, &job.Message{Kind: job.KindRelease})
-	f, err = there.read()
+	f, err = there.Read()
 	require.NoError(t, err)
-	require.Equal(t, frameMessage, f.kind)
-	require.Less(t, len(f.body), 1000, "the connection is as good as before")
-}
-
-// A frame that is too large ends the connection with a reason at both ends.
-func TestTooLargeFrame(t *testing.T) {
-	a, b := net.Pipe()
-	from, to := newMux(a), newMux(b)
-	from.send(frameStarted, job.Process{Rank: 3}, make([]byte, maxFrame+1))
-	_, err := from.read()
-	require.ErrorContains(t, err, fmt.Sprintf("a frame of kind %d about 3.0 has %d bytes, at most %d are allowed", frameStarted, maxFrame+1, maxFrame))
-	_, err = to.read()
-	require.Equal(t, io.EOF, err)
+	require.Equal(t, agentwire.KindMessage, f.Kind)
+	require.Less(t, len(f.Body), 1000, "the connection is as good as before")
 }
 
 // A process that cannot be told what it has to know is ended, which the job

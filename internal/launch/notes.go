@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
@@ -83,7 +84,7 @@ func (f *files) inherited() *inheritance {
 	return &inheritance{f.write, f.first, r}
 }
 
-func (i *inheritance) keep(h *head) { h.keep(filesNote, encode(i), func() {}) }
+func (i *inheritance) keep(h *head) { h.keep(filesNote, agentwire.Encode(i), func() {}) }
 
 // setNote is what has become of a set, as far as it is known: all its files are
 // written, or it is complete, or given up.
@@ -120,9 +121,9 @@ const keptSets = 1000
 // keepSet notes what has become of a set, and calls act then.
 func (f *files) keepSet(set uint64, n *setNote, act func()) {
 	key := fmt.Sprint(setPrefix, set)
-	f.keep(key, encode(n), act)
+	f.keep(key, agentwire.Encode(n), act)
 	if f.record != nil && n.Whole == nil { // it takes one piece only
-		for i := range len(encode(&setNote{Whole: make([]byte, wholeSize*len(f.config.Degrees))})) / maxNote {
+		for i := range len(agentwire.Encode(&setNote{Whole: make([]byte, wholeSize*len(f.config.Degrees))})) / maxNote {
 			f.forget(pieceKey(key, i))
 		}
 		if set > keptSets {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
@@ -22,7 +23,7 @@ func decider(t *testing.T, degrees []int) (*head, *arbiter.State) {
 	h, s := newHead(c, job.NewSecret()), arbiter.NewState()
 	t.Cleanup(h.console.Close)
 	h.record = &record{propose: func(e arbiter.Entry) error {
-		require.LessOrEqual(t, len(encode(e)), arbiter.MaxEntry)
+		require.LessOrEqual(t, len(agentwire.Encode(e)), arbiter.MaxEntry)
 		s.Apply(e)
 		return nil
 	}}
@@ -61,7 +62,7 @@ func TestFilesAreInherited(t *testing.T) {
 			whole(5)
 			h.files.keepSet(5, &setNote{Complete: &fileSet{Set: 5, Point: 47, Bytes: 9}}, func() {})
 			h.files.abandon(6, strings.Repeat("no space left ", 5000))
-			h.keep(cutNote, encode(&recovery.Past{Cut: 61, Files: 68, Number: 8, Set: 7, At: 61, Savers: savers}), func() {})
+			h.keep(cutNote, agentwire.Encode(&recovery.Past{Cut: 61, Files: 68, Number: 8, Set: 7, At: 61, Savers: savers}), func() {})
 			h.keepAll()
 
 			inherit := func() (*files, recovery.Past) {
@@ -116,7 +117,7 @@ func TestOldSetsAreForgotten(t *testing.T) {
 
 func TestNotesOfAnotherJob(t *testing.T) {
 	h, s := decider(t, []int{1, 1})
-	h.keep(cutNote, encode(&recovery.Past{Cut: 3, Set: 1, At: 3, Savers: []int{0, 1}}), func() {})
+	h.keep(cutNote, agentwire.Encode(&recovery.Past{Cut: 3, Set: 1, At: 3, Savers: []int{0, 1}}), func() {})
 	h.keepAll()
 	_, err := h.inherit(s)
 	require.ErrorContains(t, err, "it is of another job")

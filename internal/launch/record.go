@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
@@ -40,7 +41,7 @@ func shorten(s string) string {
 	end, size := 0, 0
 	for end < len(s) {
 		_, n := utf8.DecodeRuneInString(s[end:])
-		if size += len(encode(s[end:end+n])) - len(`""`); size > maxDecision {
+		if size += len(agentwire.Encode(s[end:end+n])) - len(`""`); size > maxDecision {
 			break
 		}
 		end += n

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -191,7 +192,7 @@ func (c *comeback) apply(acts []recovery.Action) {
 		switch a.Kind {
 		case recovery.Keep:
 			c.keeping = true
-			c.keep(cutNote, encode(a.Past), func() {
+			c.keep(cutNote, agentwire.Encode(a.Past), func() {
 				c.keeping = false
 				c.perform(acts[i+1:])
 			})

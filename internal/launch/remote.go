@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
 )
@@ -21,7 +22,7 @@ type remote struct {
 	observer observer
 	lost     func(why string, e *evidence) // called once if the host is lost
 	silent   func() time.Duration          // how long nothing has been heard of it
-	mux      *mux
+	conn     *agentwire.Conn
 	serving  chan struct{} // closed by serve
 	news     func(news)    // is told of agents that it starts
 	early    func(error)   // is told that the connection has ended; nil: serve comes first
@@ -34,9 +35,9 @@ type remote struct {
 
 // source is what comes from, and goes to, one process byte by byte.
 type source struct {
-	outputs [output.Crashes]*inbox
+	outputs [output.Crashes]*agentwire.Inbox
 	crashed bool // its pipe for crashes has ended
-	stdin   *window
+	stdin   *agentwire.Window
 }
 
 // startResult says how the start of a process went.
@@ -46,8 +47,8 @@ type startResult struct {
 }
 
 // newRemote takes over the connection to an agent that is ready.
-func newRemote(h *job.Host, m *mux) *remote {
-	return &remote{host: h, mux: m, serving: make(chan struct{}), sources: make(map[job.Process]*source)}
+func newRemote(h *job.Host, m *agentwire.Conn) *remote {
+	return &remote{host: h, conn: m, serving: make(chan struct{}), sources: make(map[job.Process]*source)}
 }
 
 // wait begins to listen to the agent, which has nothing to say until serve but
@@ -68,16 +69,16 @@ func (r *remote) serve(o observer, silent func() time.Duration, lost func(why st
 
 func (r *remote) start(p job.Process, as role) {
 	r.adopt(p)
-	r.mux.send(frameStart, p, number(uint64(as)))
+	r.conn.Send(agentwire.KindStart, p, agentwire.Number(uint64(as)))
 }
 
 // adopt expects to hear of a process.
 func (r *remote) adopt(p job.Process) {
-	src := &source{stdin: newWindow()}
+	src := &source{stdin: agentwire.NewWindow()}
 	for s := range output.Crashes {
-		src.outputs[s] = newInbox(func(b []byte) {
+		src.outputs[s] = agentwire.NewInbox(func(b []byte) {
 			r.observer.output(p, s, b)
-			r.mux.send(frameRoom, p, room(s, len(b)))
+			r.conn.Send(agentwire.KindRoom, p, agentwire.RoomBody(int(s), len(b)))
 		})
 	}
 	r.mu.Lock()
@@ -91,23 +92,25 @@ func (r *remote) send(p job.Process, m *job.Message) {
 		go r.observer.unheard(p, silence{silenceUntold, err.Error()}) // the caller is who hears it
 		return
 	}
-	r.mux.send(frameMessage, p, b)
+	r.conn.Send(agentwire.KindMessage, p, b)
 }
 
-func (r *remote) quiet(p job.Process, n uint64) { r.mux.send(frameQuiet, p, number(n)) }
+func (r *remote) quiet(p job.Process, n uint64) {
+	r.conn.Send(agentwire.KindQuiet, p, agentwire.Number(n))
+}
 
-func (r *remote) link(l hostLink) { r.mux.sendJSON(frameLink, l.Lower, l) }
+func (r *remote) link(l hostLink) { r.conn.SendJSON(agentwire.KindLink, l.Lower, l) }
 
 func (r *remote) signal(p job.Process, s syscall.Signal) {
-	r.mux.send(frameSignal, p, number(uint64(s)))
+	r.conn.Send(agentwire.KindSignal, p, agentwire.Number(uint64(s)))
 }
 
 func (r *remote) feed(p job.Process, b []byte) {
 	r.mu.Lock()
 	w := r.sources[p].stdin
 	r.mu.Unlock()
-	if w.take(len(b)) {
-		r.mux.send(frameInput, p, b)
+	if w.Take(len(b)) {
+		r.conn.Send(agentwire.KindInput, p, b)
 	}
 }
 
@@ -129,12 +132,14 @@ func (r *remote) ending() string {
 
 // written tells the agent what of the output of a process is out: so many lines
 // of its rank, and of the next one so many bytes.
-func (r *remote) written(p job.Process, w output.Written) { r.mux.sendJSON(frameWritten, p, w) }
+func (r *remote) written(p job.Process, w output.Written) {
+	r.conn.SendJSON(agentwire.KindWritten, p, w)
+}
 
 // leave leaves the agent to another head.
 func (r *remote) leave() {
 	if r.finish() {
-		r.mux.close()
+		r.conn.Close()
 	}
 }
 
@@ -143,10 +148,10 @@ func (r *remote) end(code int) {
 	if !r.finish() {
 		return
 	}
-	r.mux.send(frameBye, job.Process{}, number(uint64(code)))
-	r.mux.conn.SetDeadline(time.Now().Add(byeTime))
-	r.mux.finish()
-	r.mux.close()
+	r.conn.Send(agentwire.KindBye, job.Process{}, agentwire.Number(uint64(code)))
+	r.conn.SetDeadline(time.Now().Add(byeTime))
+	r.conn.Finish()
+	r.conn.Close()
 }
 
 // finish reports whether it is the first to end the conversation.
@@ -168,12 +173,12 @@ func (r *remote) declare(why string, e *evidence) {
 	if !r.finish() {
 		return
 	}
-	r.mux.close()
+	r.conn.Close()
 	r.mu.Lock()
 	for p, src := range r.sources {
-		src.stdin.close()
+		src.stdin.Close()
 		for _, box := range src.outputs {
-			box.put(nil)
+			box.Put(nil)
 		}
 		r.crash(p, src, nil)
 	}
@@ -193,13 +198,13 @@ func (r *remote) crash(p job.Process, src *source, b []byte) {
 // read takes what the agent says until the connection ends.
 func (r *remote) read() {
 	for {
-		f, err := r.mux.read()
+		f, err := r.conn.Read()
 		if err == nil {
 			err = r.take(&f)
 		}
 		if err != nil {
-			if errors.Is(err, errFrame) {
-				r.mux.close() // the agent ends with it
+			if errors.Is(err, agentwire.ErrFrame) {
+				r.conn.Close() // the agent ends with it
 			}
 			r.mu.Lock()
 			r.ended = err.Error()
@@ -212,31 +217,31 @@ func (r *remote) read() {
 	}
 }
 
-func (r *remote) take(f *frame) error {
-	p := f.process
-	if f.kind == frameNews && r.news != nil {
+func (r *remote) take(f *agentwire.Frame) error {
+	p := f.Process
+	if f.Kind == agentwire.KindNews && r.news != nil {
 		var n news
-		if err := f.decode(&n); err != nil {
+		if err := f.Decode(&n); err != nil {
 			return err
 		}
 		r.news(n)
 		return nil
 	}
 	<-r.serving
-	if f.kind == frameFailed {
-		r.observer.failed(fmt.Errorf("host %s: %s", r.host.Name, f.body))
+	if f.Kind == agentwire.KindFailed {
+		r.observer.failed(fmt.Errorf("host %s: %s", r.host.Name, f.Body))
 		return nil
 	}
 	r.mu.Lock()
 	src := r.sources[p]
 	r.mu.Unlock()
 	if src == nil {
-		return fmt.Errorf("%w: about %v, which is not there", errFrame, p)
+		return fmt.Errorf("%w: about %v, which is not there", agentwire.ErrFrame, p)
 	}
-	switch f.kind {
-	case frameStarted:
+	switch f.Kind {
+	case agentwire.KindStarted:
 		var s startResult
-		if err := f.decode(&s); err != nil {
+		if err := f.Decode(&s); err != nil {
 			return err
 		}
 		var err error
@@ -244,68 +249,68 @@ func (r *remote) take(f *frame) error {
 			err = fmt.Errorf("host %s: %s", r.host.Name, s.Error)
 		}
 		r.observer.started(p, s.PID, err)
-	case frameHello:
+	case agentwire.KindHello:
 		h := new(job.Hello)
-		if err := f.decode(h); err != nil {
+		if err := f.Decode(h); err != nil {
 			return err
 		}
 		h.Host = r.host.Name
 		r.observer.hello(p, h)
-	case frameMessage:
-		m, err := job.DecodeMessage(f.body)
+	case agentwire.KindMessage:
+		m, err := job.DecodeMessage(f.Body)
 		if err != nil {
-			return fmt.Errorf("%w: %w", errFrame, err)
+			return fmt.Errorf("%w: %w", agentwire.ErrFrame, err)
 		}
 		r.observer.message(p, m)
-	case frameUnheard:
+	case agentwire.KindUnheard:
 		var s silence
-		if err := f.decode(&s); err != nil {
+		if err := f.Decode(&s); err != nil {
 			return err
 		}
 		r.observer.unheard(p, s)
-	case frameOutput:
-		if len(f.body) == 0 || output.Stream(f.body[0]) >= output.Streams {
-			return errFrame
+	case agentwire.KindOutput:
+		if len(f.Body) == 0 || output.Stream(f.Body[0]) >= output.Streams {
+			return agentwire.ErrFrame
 		}
-		if s := output.Stream(f.body[0]); s < output.Crashes {
-			src.outputs[s].put(f.body[1:])
+		if s := output.Stream(f.Body[0]); s < output.Crashes {
+			src.outputs[s].Put(f.Body[1:])
 			break
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.crash(p, src, f.body[1:])
-	case frameQuiet:
-		n, err := f.number()
+		r.crash(p, src, f.Body[1:])
+	case agentwire.KindQuiet:
+		n, err := f.Number()
 		if err != nil {
 			return err
 		}
 		// It stands behind the output that is still here.
-		src.outputs[output.Stdout].then(func() {
-			src.outputs[output.Stderr].then(func() { r.observer.quiet(p, n) })
+		src.outputs[output.Stdout].Then(func() {
+			src.outputs[output.Stderr].Then(func() { r.observer.quiet(p, n) })
 		})
-	case frameRoom:
-		_, n, err := f.room()
+	case agentwire.KindRoom:
+		_, n, err := f.Room()
 		if err != nil {
 			return err
 		}
-		src.stdin.give(n)
-	case frameStopped:
-		n, err := f.number()
+		src.stdin.Give(n)
+	case agentwire.KindStopped:
+		n, err := f.Number()
 		if err != nil {
 			return err
 		}
 		r.observer.stopped(p, time.Duration(n))
-	case frameGone:
+	case agentwire.KindGone:
 		r.observer.programGone(p)
-	case frameExited:
+	case agentwire.KindExited:
 		var e exit
-		if err := f.decode(&e); err != nil {
+		if err := f.Decode(&e); err != nil {
 			return err
 		}
-		src.stdin.close()
+		src.stdin.Close()
 		r.observer.exited(p, e)
 	default:
-		return errFrame
+		return agentwire.ErrFrame
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
 )
@@ -13,7 +14,7 @@ import (
 // head can be told all that this one was.
 type seat struct {
 	tapes   [output.Crashes]*output.ReplayBuffer
-	stdin   *inbox
+	stdin   *agentwire.Inbox
 	history []told    // what the head was told, but for output; only the latest of what replaces earlier ones
 	epoch   uint64    // verdicts that the process was told
 	begun   bool      // it has its links
@@ -23,7 +24,7 @@ type seat struct {
 
 // told is a frame that the head was sent.
 type told struct {
-	kind  frameKind
+	kind  agentwire.Kind
 	body  []byte
 	about string // what a later one replaces
 	set   uint64 // of files, if it is about one
@@ -40,7 +41,7 @@ func (f *told) again(now time.Duration) []byte {
 	}
 	m := *f.dated
 	m.Ago = now - f.at
-	return encode(m)
+	return agentwire.Encode(m)
 }
 
 // note adds to the history what the head is told now. m is the message in the

@@ -7,15 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 )
 
 func TestSeatKeepsWhatAnotherHeadHasToKnow(t *testing.T) {
 	s := new(seat)
-	say := func(m job.Message) { s.note(told{kind: frameMessage, body: encode(m)}, &m, 0) }
+	say := func(m job.Message) { s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 0) }
 	p, q := job.Process{Rank: 1}, job.Process{Rank: 2}
-	s.note(told{kind: frameStarted}, nil, 0)
-	s.note(told{kind: frameHello}, nil, 0)
+	s.note(told{kind: agentwire.KindStarted}, nil, 0)
+	s.note(told{kind: agentwire.KindHello}, nil, 0)
 	for i := range int64(1000) {
 		say(job.Message{Kind: job.KindStats, Stats: &job.Stats{Sections: i}})
 		say(job.Message{Kind: job.KindTrace})
@@ -24,17 +25,17 @@ func TestSeatKeepsWhatAnotherHeadHasToKnow(t *testing.T) {
 		say(job.Message{Kind: job.KindMended, Process: &p})
 	}
 	say(job.Message{Kind: job.KindFinish, Stats: &job.Stats{Sections: 1000}})
-	s.note(told{kind: frameExited}, nil, 0)
-	var kinds []frameKind
+	s.note(told{kind: agentwire.KindExited}, nil, 0)
+	var kinds []agentwire.Kind
 	var said []job.Kind
 	for _, f := range s.history {
-		if kinds = append(kinds, f.kind); f.kind == frameMessage {
+		if kinds = append(kinds, f.kind); f.kind == agentwire.KindMessage {
 			m, err := job.DecodeMessage(f.body)
 			require.NoError(t, err)
 			said = append(said, m.Kind)
 		}
 	}
-	require.Equal(t, []frameKind{frameStarted, frameHello, frameMessage, frameMessage, frameMessage, frameExited}, kinds)
+	require.Equal(t, []agentwire.Kind{agentwire.KindStarted, agentwire.KindHello, agentwire.KindMessage, agentwire.KindMessage, agentwire.KindMessage, agentwire.KindExited}, kinds)
 	require.Equal(t, []job.Kind{job.KindStats, job.KindSuspect, job.KindFinish}, said)
 }
 
@@ -77,7 +78,7 @@ func TestSeatKeepsTheLastRepliesAboutCuts(t *testing.T) {
 	s := new(seat)
 	say := func(r job.Reply) {
 		m := job.Message{Kind: job.KindReply, Reply: &r}
-		s.note(told{kind: frameMessage, body: encode(m)}, &m, 0)
+		s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 0)
 	}
 	say(job.Reply{Kind: job.ReplyFirst})
 	for n := uint64(1); n <= 100; n++ {
@@ -101,8 +102,8 @@ func TestSeatKeepsTheLastRepliesAboutCuts(t *testing.T) {
 func TestSeatDatesWhatWasHandled(t *testing.T) {
 	s := new(seat)
 	m := job.Message{Kind: job.KindHandled, Epoch: 7}
-	s.note(told{kind: frameMessage, body: encode(m)}, &m, 40*time.Second)
-	s.note(told{kind: frameExited, body: []byte("x")}, nil, 41*time.Second)
+	s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 40*time.Second)
+	s.note(told{kind: agentwire.KindExited, body: []byte("x")}, nil, 41*time.Second)
 	for now, want := range map[time.Duration]time.Duration{40 * time.Second: 0, 42 * time.Second: 2 * time.Second, time.Minute: 20 * time.Second} {
 		again, err := job.DecodeMessage(s.history[0].again(now))
 		require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/watchdog"
@@ -97,10 +98,10 @@ func (s *summons) serve(ctx context.Context, guardCommand []string) error {
 	if err != nil {
 		return fmt.Errorf("connect to the head: %w", err)
 	}
-	m := newMux(conn)
-	defer m.close()
+	m := agentwire.NewConn(conn)
+	defer m.Close()
 	// An agent that does not reach the head starts none.
-	b := startBranch(s, g, func(n news) { m.sendJSON(frameNews, job.Process{}, n) })
+	b := startBranch(s, g, func(n news) { m.SendJSON(agentwire.KindNews, job.Process{}, n) })
 	defer b.close()
 	sock, err := arbiter.Listen("")
 	if err != nil {
@@ -193,16 +194,16 @@ const addressDelay = 300 * time.Millisecond
 const prepareTime = 2 * time.Minute
 
 // prepare takes the head's order and the program if this host lacks it.
-func prepare(m *mux, secret job.Secret, g *watchdog.Watchdog, sock *arbiter.Socket, d *door) (*server, error) {
-	f, err := m.read()
-	if err != nil || f.kind != framePlan {
-		return nil, fmt.Errorf("wait for the head's order: %w", errors.Join(err, errFrame))
+func prepare(m *agentwire.Conn, secret job.Secret, g *watchdog.Watchdog, sock *arbiter.Socket, d *door) (*server, error) {
+	f, err := m.Read()
+	if err != nil || f.Kind != agentwire.KindPlan {
+		return nil, fmt.Errorf("wait for the head's order: %w", errors.Join(err, agentwire.ErrFrame))
 	}
 	var o order
-	if err := f.decode(&o); err != nil {
+	if err := f.Decode(&o); err != nil {
 		return nil, err
 	}
-	host, _, err := net.SplitHostPort(m.conn.LocalAddr().String())
+	host, _, err := net.SplitHostPort(m.LocalAddr().String())
 	if err != nil {
 		return nil, err
 	}
@@ -211,22 +212,22 @@ func prepare(m *mux, secret job.Secret, g *watchdog.Watchdog, sock *arbiter.Sock
 		ready.Error = err.Error()
 	} else if o.Hash != "" && hashOf(o.Plan.Path) != o.Hash {
 		ready.Lacks = true
-		m.sendJSON(frameReady, job.Process{}, ready)
+		m.SendJSON(agentwire.KindReady, job.Process{}, ready)
 		ready.Lacks = false
 		if o.Plan.Path, err = receive(m, o, g); err != nil {
 			ready.Error = err.Error()
 		}
 	}
-	m.sendJSON(frameReady, job.Process{}, ready)
+	m.SendJSON(agentwire.KindReady, job.Process{}, ready)
 	if ready.Error != "" {
-		m.finish()
+		m.Finish()
 		return nil, errors.New(ready.Error)
 	}
 	t, err := newTenant(sock, secret, g)
 	if err != nil {
 		return nil, err
 	}
-	s := &server{mux: m, tenant: t, guard: g, door: d, seats: make(map[job.Process]*seat), links: make(map[[2]job.Process]bool)}
+	s := &server{conn: m, tenant: t, guard: g, door: d, seats: make(map[job.Process]*seat), links: make(map[[2]job.Process]bool)}
 	s.local = newLocal(s, secret, o.Plan, g)
 	s.local.word = t.word
 	s.local.watch(s.tenant.paused)
@@ -252,7 +253,7 @@ func hashOf(path string) string {
 
 // receive writes the program that the head sends to a folder that goes away
 // with the agent.
-func receive(m *mux, o order, g *watchdog.Watchdog) (string, error) {
+func receive(m *agentwire.Conn, o order, g *watchdog.Watchdog) (string, error) {
 	dir, err := os.MkdirTemp("", "intrarun-")
 	if err != nil {
 		return "", fmt.Errorf("make room for the program: %w", err)
@@ -265,16 +266,16 @@ func receive(m *mux, o order, g *watchdog.Watchdog) (string, error) {
 	}
 	var failed error
 	for { // to the end also if there is no room, so that the head hears of it
-		f, err := m.read()
-		if err != nil || f.kind != frameProgram {
+		f, err := m.Read()
+		if err != nil || f.Kind != agentwire.KindProgram {
 			w.Close()
-			return "", fmt.Errorf("receive the program: %w", errors.Join(err, errFrame))
+			return "", fmt.Errorf("receive the program: %w", errors.Join(err, agentwire.ErrFrame))
 		}
-		if len(f.body) == 0 {
+		if len(f.Body) == 0 {
 			break
 		}
 		if failed == nil {
-			_, failed = w.Write(f.body)
+			_, failed = w.Write(f.Body)
 		}
 	}
 	if err := errors.Join(failed, w.Close()); err != nil {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
 	"github.com/intrahpc/intra/internal/output"
@@ -25,8 +26,8 @@ type server struct {
 	heir *heir // nil if the job ends with the head
 
 	mu    sync.Mutex
-	mux   *mux   // of the head that it obeys
-	term  uint64 // in which that became the head, 0 for the first
+	conn  *agentwire.Conn // of the head that it obeys
+	term  uint64          // in which that became the head, 0 for the first
 	seats map[job.Process]*seat
 	links map[[2]job.Process]bool // between processes that begin together, which are made once
 	code  int                     // how the job has ended
@@ -62,7 +63,7 @@ func (s *server) run() error {
 	h := s.heir
 	s.mu.Unlock()
 	err = h.outcome(err)
-	s.out().drop()
+	s.out().Drop()
 	s.local.killAll()
 	s.tenant.close()
 	if err == nil && s.code != ExitOK {
@@ -72,17 +73,17 @@ func (s *server) run() error {
 }
 
 // out is the way to the head.
-func (s *server) out() *mux {
+func (s *server) out() *agentwire.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mux
+	return s.conn
 }
 
 // obey does what the head says, and the heads after it, until the job is over.
 func (s *server) obey() error {
 	for {
 		err := s.read()
-		if err == nil || s.heir == nil || errors.Is(err, errFrame) {
+		if err == nil || s.heir == nil || errors.Is(err, agentwire.ErrFrame) {
 			return err
 		}
 		if err = s.turn(err); err != nil {
@@ -95,12 +96,12 @@ func (s *server) obey() error {
 func (s *server) read() error {
 	m := s.out()
 	for {
-		f, err := m.read()
+		f, err := m.Read()
 		if err != nil {
 			return fmt.Errorf("the connection to the head has ended: %w", err)
 		}
-		if f.kind == frameBye {
-			code, err := f.number()
+		if f.Kind == agentwire.KindBye {
+			code, err := f.Number()
 			s.code = int(code)
 			s.branch.finish()
 			return err
@@ -111,50 +112,50 @@ func (s *server) read() error {
 	}
 }
 
-func (s *server) take(f *frame) error {
-	p := f.process
-	switch f.kind {
-	case frameRoster:
+func (s *server) take(f *agentwire.Frame) error {
+	p := f.Process
+	switch f.Kind {
+	case agentwire.KindRoster:
 		var at place
-		if err := f.decode(&at); err != nil {
+		if err := f.Decode(&at); err != nil {
 			return err
 		}
 		s.branch.settle()
 		if err := s.enter(at); err != nil { // nothing is started before there is a lease
 			s.failed(err)
-			s.out().finish()
+			s.out().Finish()
 			return err
 		}
-	case frameStart:
-		r, err := f.number()
+	case agentwire.KindStart:
+		r, err := f.Number()
 		if err != nil || role(r) > spare {
-			return errFrame
+			return agentwire.ErrFrame
 		}
 		s.mu.Lock()
 		keep := s.heir != nil
 		at := new(seat)
 		for st := range at.tapes {
-			at.tapes[st] = output.NewReplayBuffer(maxWindow, keep, s.mux.output(p, output.Stream(st)))
+			at.tapes[st] = output.NewReplayBuffer(agentwire.MaxWindow, keep, outputTo(s.conn, p, st))
 		}
 		if before := s.seats[p]; before != nil {
 			at.stdin = before.stdin
 		} else {
-			at.stdin = newInbox(func(b []byte) {
+			at.stdin = agentwire.NewInbox(func(b []byte) {
 				s.local.feed(p, b)
-				s.out().send(frameRoom, p, room(0, len(b)))
+				s.out().Send(agentwire.KindRoom, p, agentwire.RoomBody(0, len(b)))
 			})
 		}
 		s.seats[p] = at
 		s.mu.Unlock()
 		s.local.start(p, role(r))
-	case frameQuiet:
-		n, err := f.number()
+	case agentwire.KindQuiet:
+		n, err := f.Number()
 		if err != nil {
 			return err
 		}
 		s.local.quiet(p, n)
-	case frameMessage:
-		m, err := job.DecodeMessage(f.body)
+	case agentwire.KindMessage:
+		m, err := job.DecodeMessage(f.Body)
 		if err != nil {
 			return err
 		}
@@ -164,9 +165,9 @@ func (s *server) take(f *frame) error {
 		if at := s.seat(p); at != nil && at.pass(m) {
 			s.local.send(p, m)
 		}
-	case frameLink:
+	case agentwire.KindLink:
 		var l hostLink
-		if err := f.decode(&l); err != nil {
+		if err := f.Decode(&l); err != nil {
 			return err
 		}
 		if pair := [2]job.Process{l.Lower, l.Higher}; l.Meet == nil {
@@ -176,34 +177,34 @@ func (s *server) take(f *frame) error {
 			s.links[pair] = true
 		}
 		s.local.link(l)
-	case frameSignal:
-		n, err := f.number()
+	case agentwire.KindSignal:
+		n, err := f.Number()
 		if err != nil {
 			return err
 		}
 		s.local.signal(p, syscall.Signal(n))
-	case frameInput:
+	case agentwire.KindInput:
 		if at := s.seat(p); at != nil {
-			at.stdin.put(f.body)
+			at.stdin.Put(f.Body)
 		}
-	case frameRoom:
-		st, n, err := f.room()
-		if err != nil || st >= output.Crashes {
-			return errFrame
+	case agentwire.KindRoom:
+		st, n, err := f.Room()
+		if err != nil || st >= int(output.Crashes) {
+			return agentwire.ErrFrame
 		}
 		if at := s.seat(p); at != nil {
 			at.tapes[st].Taken(n)
 		}
-	case frameWritten:
+	case agentwire.KindWritten:
 		var w output.Written
-		if err := f.decode(&w); err != nil || w.Stream < 0 || w.Stream >= output.Crashes {
-			return errFrame
+		if err := f.Decode(&w); err != nil || w.Stream < 0 || w.Stream >= output.Crashes {
+			return agentwire.ErrFrame
 		}
 		if at := s.seat(p); at != nil {
 			at.tapes[w.Stream].Confirm(w)
 		}
 	default:
-		return errFrame
+		return agentwire.ErrFrame
 	}
 	return nil
 }
@@ -214,15 +215,21 @@ func (s *server) seat(p job.Process) *seat {
 	return s.seats[p]
 }
 
+// outputTo returns what sends a stream of a process over the connection to a
+// head.
+func outputTo(m *agentwire.Conn, p job.Process, stream int) func([]byte) {
+	return func(b []byte) { m.Send(agentwire.KindOutput, p, agentwire.OutputBody(stream, b)) }
+}
+
 // say tells the head something about a process, and keeps it for another one.
 // m is the message if it is one.
-func (s *server) say(kind frameKind, p job.Process, body []byte, m *job.Message) {
+func (s *server) say(kind agentwire.Kind, p job.Process, body []byte, m *job.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at := s.seats[p]; at != nil && s.heir != nil {
 		at.note(told{kind: kind, body: body}, m, lease.Now())
 	}
-	s.mux.send(kind, p, body)
+	s.conn.Send(kind, p, body)
 }
 
 func (s *server) close() { s.local.close() }
@@ -234,38 +241,46 @@ func (s *server) started(p job.Process, pid int, err error) {
 	if err != nil {
 		r.Error = err.Error()
 	}
-	s.say(frameStarted, p, encode(r), nil)
+	s.say(agentwire.KindStarted, p, agentwire.Encode(r), nil)
 }
 
-func (s *server) hello(p job.Process, h *job.Hello) { s.say(frameHello, p, encode(h), nil) }
+func (s *server) hello(p job.Process, h *job.Hello) {
+	s.say(agentwire.KindHello, p, agentwire.Encode(h), nil)
+}
 
-func (s *server) message(p job.Process, m *job.Message) { s.say(frameMessage, p, encode(m), m) }
+func (s *server) message(p job.Process, m *job.Message) {
+	s.say(agentwire.KindMessage, p, agentwire.Encode(m), m)
+}
 
-func (s *server) unheard(p job.Process, why silence) { s.say(frameUnheard, p, encode(why), nil) }
+func (s *server) unheard(p job.Process, why silence) {
+	s.say(agentwire.KindUnheard, p, agentwire.Encode(why), nil)
+}
 
 func (s *server) output(p job.Process, st output.Stream, b []byte) {
 	if st < output.Crashes {
 		s.seat(p).tapes[st].Write(b)
 		return
 	}
-	s.say(frameOutput, p, outputBody(st, b), nil)
+	s.say(agentwire.KindOutput, p, agentwire.OutputBody(int(st), b), nil)
 }
 
 func (s *server) quiet(p job.Process, n uint64) {
 	for _, t := range s.seat(p).tapes {
 		t.Drain()
 	}
-	s.out().send(frameQuiet, p, number(n))
+	s.out().Send(agentwire.KindQuiet, p, agentwire.Number(n))
 }
 
 func (s *server) stopped(p job.Process, d time.Duration) {
-	s.out().send(frameStopped, p, number(uint64(d)))
+	s.out().Send(agentwire.KindStopped, p, agentwire.Number(uint64(d)))
 }
 
-func (s *server) programGone(p job.Process) { s.say(frameGone, p, nil, nil) }
+func (s *server) programGone(p job.Process) { s.say(agentwire.KindGone, p, nil, nil) }
 
-func (s *server) exited(p job.Process, e exit) { s.say(frameExited, p, encode(e), nil) }
+func (s *server) exited(p job.Process, e exit) {
+	s.say(agentwire.KindExited, p, agentwire.Encode(e), nil)
+}
 
 func (s *server) failed(err error) {
-	s.out().send(frameFailed, job.Process{}, []byte(err.Error()))
+	s.out().Send(agentwire.KindFailed, job.Process{}, []byte(err.Error()))
 }

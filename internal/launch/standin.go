@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -36,7 +37,7 @@ func (s *standIn) run() {
 	defer close(s.done)
 	defer func() {
 		for _, a := range s.came {
-			a.mux.close()
+			a.conn.Close()
 		}
 	}()
 	if !s.gather() {
@@ -141,7 +142,7 @@ func (s *standIn) restore(h *head) *hosts {
 			h.lost[w.agents[i]] = true
 			continue
 		}
-		r := newRemote(host, a.mux)
+		r := newRemote(host, a.conn)
 		r.listen, _, _ = net.SplitHostPort(s.heir.will.Doors[id]) // it has come through there
 		for _, x := range a.account.Seats {
 			r.adopt(x.Process)
@@ -242,7 +243,7 @@ func (s *standIn) revive(h *head) ([]recovery.Action, error) {
 
 // absent is the agent of a host that is lost.
 func absent(h *job.Host) *remote {
-	r := newRemote(h, &mux{closed: true})
+	r := newRemote(h, agentwire.Ended())
 	r.over = true
 	return r
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -72,14 +73,14 @@ func TestSuccessorHasTheOthersBegin(t *testing.T) {
 		Placement: &job.Placement{Hosts: hosts, Of: map[job.Process]int{p: 0, q: 1}}}
 	s := &standIn{term: 3, state: arbiter.NewState(), came: make(map[string]*arrival), heir: &heir{
 		will: &will{}, server: &server{tenant: &tenant{}}, self: firstAgent + 1, roster: []arbiter.Peer{{ID: arbiter.Head, Host: "head"}}, entered: time.Now()}}
-	ends := make(map[job.Process]*mux)
+	ends := make(map[job.Process]*agentwire.Conn)
 	for i, process := range []job.Process{p, q} {
 		s.state.Apply(arbiter.Entry{Kind: arbiter.Placed, Process: process, Incarnation: 1, Node: arbiter.ID(firstAgent + i), PID: 100})
 		here, there := net.Pipe()
 		t.Cleanup(func() { there.Close() })
-		s.came[hosts[i].Name] = &arrival{host: hosts[i].Name, mux: newMux(here), account: account{Term: 3,
+		s.came[hosts[i].Name] = &arrival{host: hosts[i].Name, conn: agentwire.NewConn(here), account: account{Term: 3,
 			Seats: []seatAccount{{Process: process, Begun: process == p}}}}
-		ends[process] = newMux(there)
+		ends[process] = agentwire.NewConn(there)
 	}
 	s.state.Apply(arbiter.Entry{Kind: arbiter.Started})
 	h := newHead(config, job.NewSecret())
@@ -95,10 +96,10 @@ func TestSuccessorHasTheOthersBegin(t *testing.T) {
 	require.Equal(t, working, h.phase)
 	h.kept()
 	for process, end := range ends {
-		f, err := end.read()
+		f, err := end.Read()
 		require.NoError(t, err)
-		require.Equal(t, frameMessage, f.kind)
-		m, err := job.DecodeMessage(f.body)
+		require.Equal(t, agentwire.KindMessage, f.Kind)
+		m, err := job.DecodeMessage(f.Body)
 		require.NoError(t, err)
 		require.Equal(t, job.KindStart, m.Kind)
 		require.Len(t, m.Peers, 1)

@@ -1,0 +1,125 @@
+package agentwire
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Conn carries frames over a connection. Frames are sent by any goroutine, which
+// never waits; one goroutine reads.
+type Conn struct {
+	conn net.Conn
+	r    *bufio.Reader
+
+	mu     sync.Mutex
+	some   *sync.Cond
+	queue  [][]byte
+	closed bool
+	failed error         // why this side has ended the connection, nil if it has not
+	sent   chan struct{} // closed when nothing more is sent
+}
+
+// NewConn takes over a connection. Close ends it.
+func NewConn(conn net.Conn) *Conn {
+	c := &Conn{conn: conn, r: bufio.NewReaderSize(conn, 64<<10), sent: make(chan struct{})}
+	c.some = sync.NewCond(&c.mu)
+	go c.write()
+	return c
+}
+
+// Read returns the next frame. One goroutine reads.
+func (c *Conn) Read() (Frame, error) {
+	f, err := readFrame(c.r)
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		err = cmp.Or(c.failed, err)
+	}
+	return f, err
+}
+
+// Send sends a frame. It never waits. One that is too large for the other side
+// ends the connection, and Read says so.
+func (c *Conn) Send(kind Kind, p job.Process, body []byte) {
+	f := Frame{Kind: kind, Process: p, Body: body}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(body) > maxFrame && !c.closed {
+		c.failed = fmt.Errorf("%w: a frame of kind %d about %v has %d bytes, at most %d are allowed", ErrFrame, kind, p, len(body), maxFrame)
+		c.closed, c.queue = true, nil
+		c.some.Signal()
+		c.conn.Close()
+	}
+	if !c.closed {
+		c.queue = append(c.queue, f.append(make([]byte, 0, frameHeader+len(body))))
+		c.some.Signal()
+	}
+}
+
+// SendJSON sends what always can be encoded.
+func (c *Conn) SendJSON(kind Kind, p job.Process, v any) { c.Send(kind, p, Encode(v)) }
+
+func (c *Conn) write() {
+	defer close(c.sent)
+	for {
+		c.mu.Lock()
+		for len(c.queue) == 0 && !c.closed {
+			c.some.Wait()
+		}
+		if len(c.queue) == 0 {
+			c.mu.Unlock()
+			return
+		}
+		b := c.queue[0]
+		c.queue = c.queue[1:]
+		c.mu.Unlock()
+		if _, err := c.conn.Write(b); err != nil {
+			c.Drop() // the reader finds out
+			return
+		}
+	}
+}
+
+// Drop drops what is not sent yet, and takes no more.
+func (c *Conn) Drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed, c.queue = true, nil
+	c.some.Signal()
+}
+
+// Finish takes no more frames and waits until those are sent that it has, or
+// the connection has ended.
+func (c *Conn) Finish() {
+	c.mu.Lock()
+	c.closed = true
+	c.some.Signal()
+	c.mu.Unlock()
+	<-c.sent
+}
+
+// Ended returns what is left of a connection that has ended: it sends nothing.
+func Ended() *Conn { return &Conn{closed: true} }
+
+// LocalAddr returns the address of this end.
+func (c *Conn) LocalAddr() net.Addr { return c.conn.LocalAddr() }
+
+// RemoteAddr returns the address of the other end.
+func (c *Conn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
+
+// SetDeadline bounds reading and sending, as that of a net.Conn does.
+func (c *Conn) SetDeadline(t time.Time) {
+	_ = c.conn.SetDeadline(t) // it fails on a connection that has ended, which is seen otherwise
+}
+
+// Close ends the connection at once.
+func (c *Conn) Close() {
+	c.Drop()
+	c.conn.Close()
+}

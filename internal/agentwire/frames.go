@@ -1,0 +1,127 @@
+package agentwire
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Kind tells the frames apart that head and agent exchange. H: head to
+// agent, A: agent to head.
+type Kind byte
+
+// The kinds, with what the body is.
+const (
+	KindPlan    Kind = iota + 1 // H start plan
+	KindReady                   // A readiness
+	KindProgram                 // H a piece of the program, nothing at its end
+	KindStart                   // H number of the role
+	KindStarted                 // A startResult
+	KindHello                   // A job.Hello
+	KindMessage                 // H A job.Message
+	KindUnheard                 // A silence
+	KindLink                    // H hostLink
+	KindSignal                  // H number of the signal
+	KindOutput                  // A stream and bytes, none at its end
+	KindInput                   // H bytes, none at the end
+	KindRoom                    // H A stream and number of bytes that have been taken
+	KindStopped                 // A nanoseconds
+	KindGone                    // A the program under a wrapper is gone
+	KindExited                  // A exit
+	KindFailed                  // A text
+	KindRoster                  // H node config
+	KindQuiet                   // H A number: what was written so far has been taken
+	KindResync                  // A resync, to a head that takes over
+	KindWritten                 // H written
+	KindBye                     // H exit code: the job is over
+	KindNews                    // A news
+)
+
+// Frame is a message between head and agent, most of them about one process.
+type Frame struct {
+	Kind    Kind
+	Process job.Process
+	Body    []byte
+}
+
+const (
+	frameHeader = 13                 // length of what follows it, kind, rank, replica
+	maxFrame    = 2 * job.MaxMessage // of the body, in bytes: a message may be told again with more in it
+)
+
+// ErrFrame marks a frame that makes no sense.
+var ErrFrame = errors.New("malformed frame")
+
+func (f *Frame) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(len(f.Body)))
+	b = append(b, byte(f.Kind))
+	b = binary.BigEndian.AppendUint32(b, uint32(f.Process.Rank))
+	b = binary.BigEndian.AppendUint32(b, uint32(f.Process.Replica))
+	return append(b, f.Body...)
+}
+
+func readFrame(r io.Reader) (f Frame, err error) {
+	var h [frameHeader]byte
+	if _, err := io.ReadFull(r, h[:]); err != nil {
+		return f, err
+	}
+	n, rank, replica := binary.BigEndian.Uint32(h[:]), binary.BigEndian.Uint32(h[5:]), binary.BigEndian.Uint32(h[9:])
+	f.Kind = Kind(h[4])
+	if n > maxFrame || f.Kind < KindPlan || f.Kind > KindNews || rank>>31 != 0 || replica>>31 != 0 {
+		return f, ErrFrame
+	}
+	f.Process = job.Process{Rank: int(rank), Replica: int(replica)}
+	f.Body = make([]byte, n)
+	if _, err := io.ReadFull(r, f.Body); err != nil {
+		return f, fmt.Errorf("%w: %w", ErrFrame, io.ErrUnexpectedEOF)
+	}
+	return f, nil
+}
+
+// Decode reads a body in JSON.
+func (f *Frame) Decode(v any) error {
+	if err := json.Unmarshal(f.Body, v); err != nil {
+		return fmt.Errorf("%w: %w", ErrFrame, err)
+	}
+	return nil
+}
+
+// Number reads a body of 8 bytes.
+func (f *Frame) Number() (uint64, error) {
+	if len(f.Body) != 8 {
+		return 0, ErrFrame
+	}
+	return binary.BigEndian.Uint64(f.Body), nil
+}
+
+// Number returns the body that holds n.
+func Number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// Room reads the body of a KindRoom: of which stream how many bytes were taken.
+func (f *Frame) Room() (stream, n int, err error) {
+	if len(f.Body) != 5 {
+		return 0, 0, ErrFrame
+	}
+	return int(f.Body[0]), int(binary.BigEndian.Uint32(f.Body[1:])), nil
+}
+
+// RoomBody returns the body of a KindRoom.
+func RoomBody(stream, n int) []byte {
+	return binary.BigEndian.AppendUint32([]byte{byte(stream)}, uint32(n))
+}
+
+// OutputBody returns the body of a KindOutput.
+func OutputBody(stream int, b []byte) []byte { return append([]byte{byte(stream)}, b...) }
+
+// Encode returns the JSON of what always can be encoded.
+func Encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Errorf("encode %T: %w", v, err))
+	}
+	return b
+}

@@ -1,0 +1,82 @@
+package agentwire
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+func TestFramesArriveAsTheyWereSent(t *testing.T) {
+	a, b := net.Pipe()
+	from, to := NewConn(a), NewConn(b)
+	want := []Frame{
+		{KindStart, job.Process{Rank: 3, Replica: 1}, []byte{}},
+		{KindOutput, job.Process{Rank: 1<<31 - 1}, bytes.Repeat([]byte("x"), 1<<20)},
+		{KindBye, job.Process{}, []byte{}},
+	}
+	for _, f := range want {
+		from.Send(f.Kind, f.Process, f.Body)
+	}
+	go func() {
+		from.Finish()
+		from.Close()
+	}()
+	for _, w := range want {
+		f, err := to.Read()
+		require.NoError(t, err)
+		require.Equal(t, w, f)
+	}
+	_, err := to.Read()
+	require.ErrorIs(t, err, io.EOF)
+	from.Send(KindBye, job.Process{}, nil) // goes nowhere, and blocks nobody
+	to.Close()
+}
+
+func TestWindow(t *testing.T) {
+	w := NewWindow()
+	require.True(t, w.Take(2*MaxWindow), "a piece that is too large goes alone")
+	taken := make(chan bool)
+	go func() { taken <- w.Take(1) }()
+	select {
+	case <-taken:
+		require.Fail(t, "there is no room")
+	default:
+	}
+	w.Give(2 * MaxWindow)
+	require.True(t, <-taken)
+	go func() { taken <- w.Take(MaxWindow) }()
+	w.Close()
+	require.False(t, <-taken)
+}
+
+func FuzzReadFrame(f *testing.F) {
+	f.Add((&Frame{KindOutput, job.Process{Rank: 1}, []byte("x")}).append(nil))
+	f.Add((&Frame{KindStopped, job.Process{}, Number(3)}).append(nil))
+	f.Add(bytes.Repeat([]byte{0xff}, 20))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 4 && b[0] != 0 {
+			b[0], b[1] = 0, b[1]&7 // no room for what it announces
+		}
+		got, err := readFrame(bytes.NewReader(b))
+		if err == nil {
+			require.Equal(t, b[:frameHeader+len(got.Body)], got.append(nil))
+		}
+	})
+}
+
+// A frame that is too large ends the connection with a reason at both ends.
+func TestTooLargeFrame(t *testing.T) {
+	a, b := net.Pipe()
+	from, to := NewConn(a), NewConn(b)
+	from.Send(KindStarted, job.Process{Rank: 3}, make([]byte, maxFrame+1))
+	_, err := from.Read()
+	require.ErrorContains(t, err, fmt.Sprintf("a frame of kind %d about 3.0 has %d bytes, at most %d are allowed", KindStarted, maxFrame+1, maxFrame))
+	_, err = to.Read()
+	require.Equal(t, io.EOF, err)
+}

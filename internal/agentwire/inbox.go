@@ -1,0 +1,67 @@
+package agentwire
+
+import "sync"
+
+// Inbox is the receiver's side of a Window: it hands pieces to a function that may block,
+// one after another, an empty one at the end.
+type Inbox struct {
+	mu    sync.Mutex
+	some  *sync.Cond
+	queue []piece
+	ended bool
+}
+
+// piece is some bytes, or what is done when those before it were taken.
+type piece struct {
+	b    []byte
+	then func()
+}
+
+// NewInbox returns an inbox that hands pieces to take.
+func NewInbox(take func([]byte)) *Inbox {
+	i := new(Inbox)
+	i.some = sync.NewCond(&i.mu)
+	go func() {
+		for {
+			i.mu.Lock()
+			for len(i.queue) == 0 {
+				i.some.Wait()
+			}
+			p := i.queue[0]
+			i.queue = i.queue[1:]
+			i.mu.Unlock()
+			if p.then != nil {
+				p.then()
+				continue
+			}
+			take(p.b)
+			if len(p.b) == 0 {
+				return
+			}
+		}
+	}()
+	return i
+}
+
+// Put adds a piece. After an empty one nothing is added.
+func (i *Inbox) Put(b []byte) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.ended {
+		return
+	}
+	i.ended = len(b) == 0
+	i.queue = append(i.queue, piece{b: b})
+	i.some.Signal()
+}
+
+// Then has f called once everything so far has been taken. After the end it is
+// not called any more.
+func (i *Inbox) Then(f func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.ended {
+		i.queue = append(i.queue, piece{then: f})
+		i.some.Signal()
+	}
+}

@@ -1,0 +1,49 @@
+package agentwire
+
+import "sync"
+
+// MaxWindow bounds the bytes of one stream that are on their way between head
+// and agent, so that one stream that nobody takes holds up no other.
+const MaxWindow = 256 << 10
+
+// Window is the sender's side of that bound.
+type Window struct {
+	mu     sync.Mutex
+	more   *sync.Cond
+	used   int
+	closed bool
+}
+
+// NewWindow returns a window with all its room.
+func NewWindow() *Window {
+	w := new(Window)
+	w.more = sync.NewCond(&w.mu)
+	return w
+}
+
+// Take waits for room for n bytes. It returns false if the other side is gone.
+func (w *Window) Take(n int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.used > 0 && w.used+n > MaxWindow && !w.closed {
+		w.more.Wait()
+	}
+	w.used += n
+	return !w.closed
+}
+
+// Give notes that the other side has taken n bytes.
+func (w *Window) Give(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.used -= n
+	w.more.Broadcast()
+}
+
+// Close has Take return false.
+func (w *Window) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.more.Broadcast()
+}
