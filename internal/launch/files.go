@@ -9,6 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // Checkpoint says that the state of the job is put into files.
@@ -29,36 +30,8 @@ type files struct {
 	first   uint64       // number of the first set
 	restart *job.Restart // nil: the program begins anew
 	refused []string     // sets that were newer
-	sets    []fileSet
-	given   []abandonedSet
-}
-
-// fileSet is a complete set, for the report.
-type fileSet struct {
-	Set   uint64  `json:"set"`
-	Point uint64  `json:"safe_point"`
-	Bytes int64   `json:"bytes"`
-	At    float64 `json:"at_seconds"`
-}
-
-type abandonedSet struct {
-	Set uint64 `json:"set"`
-	Why string `json:"why"`
-}
-
-// checkpointReport is what the report says about files that were written,
-// restartReport about those that the job began with.
-type checkpointReport struct {
-	Dir       string         `json:"dir"`
-	Sets      []fileSet      `json:"sets"`
-	Abandoned []abandonedSet `json:"abandoned"`
-}
-
-type restartReport struct {
-	Dir     string   `json:"dir"`
-	Set     uint64   `json:"set"`
-	Point   uint64   `json:"safe_point"`
-	Refused []string `json:"refused"`
+	sets    []runreport.FileSet
+	given   []runreport.AbandonedSet
 }
 
 // validateFiles finds what is wrong with the folders before anything is started.
@@ -99,7 +72,7 @@ func (h *head) newFiles() *files {
 	if h.config.Checkpoint == nil && h.config.Restart == "" {
 		return nil
 	}
-	return &files{head: h, refused: []string{}, sets: []fileSet{}, given: []abandonedSet{}}
+	return &files{head: h, refused: []string{}, sets: []runreport.FileSet{}, given: []runreport.AbandonedSet{}}
 }
 
 // wait keeps a process waiting while it is not known with which files the job
@@ -237,7 +210,7 @@ func (f *files) published(set *checkpoint.Set, err error) {
 	if err != nil {
 		f.abandon(set.Number, err.Error())
 	} else {
-		done := fileSet{Set: set.Number, Point: set.Cut, At: f.elapsed().Seconds()}
+		done := runreport.FileSet{Set: set.Number, Point: set.Cut, At: f.elapsed().Seconds()}
 		for _, file := range set.Files {
 			done.Bytes += file.Bytes
 		}
@@ -251,7 +224,7 @@ func (f *files) published(set *checkpoint.Set, err error) {
 
 // abandon notes that a set will not be complete.
 func (f *files) abandon(set uint64, why string) {
-	gone := abandonedSet{set, shorten(why)}
+	gone := runreport.AbandonedSet{Set: set, Why: shorten(why)}
 	f.keepSet(set, &setNote{Abandoned: &gone}, func() {
 		f.given = append(f.given, gone)
 		f.warnf("warning: checkpoint set %d is given up: %s", set, why)
@@ -269,14 +242,14 @@ func (f *files) hint(code int) {
 }
 
 // reports returns the parts of the report.
-func (f *files) reports() (*checkpointReport, *restartReport) {
-	var c *checkpointReport
-	var r *restartReport
+func (f *files) reports() (*runreport.Checkpoint, *runreport.Restart) {
+	var c *runreport.Checkpoint
+	var r *runreport.Restart
 	if f != nil && f.write != nil {
-		c = &checkpointReport{f.write.Dir, f.sets, f.given}
+		c = &runreport.Checkpoint{Dir: f.write.Dir, Sets: f.sets, Abandoned: f.given}
 	}
 	if f != nil && f.restart != nil {
-		r = &restartReport{f.restart.Dir, f.restart.Set.Number, f.restart.Set.Cut, f.refused}
+		r = &runreport.Restart{Dir: f.restart.Dir, Set: f.restart.Set.Number, Point: f.restart.Set.Cut, Refused: f.refused}
 	}
 	return c, r
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // Times that the head allows.
@@ -44,7 +45,7 @@ const (
 type head struct {
 	config  *Config
 	console *output.Console
-	trace   *trace // nil if there is none
+	trace   *runreport.Timeline // nil if there is none
 	secret  job.Secret
 	began   time.Time // when it started to start processes
 	joined  time.Time // when all had joined
@@ -61,10 +62,10 @@ type head struct {
 	order     []*member      // all that there ever were
 	direct    []int          // ranks whose replicas store into each other's arrays
 	left      int            // members not gone
-	failures  []failure
+	failures  []runreport.Failure
 	kills     []scheduledKill
-	injected  *injection // nil: not asked for
-	files     *files     // nil: there are none
+	injected  *runreport.Injection // nil: not asked for
+	files     *files               // nil: there are none
 	signalled os.Signal
 	finished  time.Time
 	stdin     output.Input
@@ -344,10 +345,10 @@ func (h *head) condemn(m *member) {
 	waited := h.ledger.standing[m.process] == coming
 	v := h.ledger.die(m.process, m.birth, e.cause, e.detail, at)
 	m.died = at
-	f := newFailure(v, at)
-	f.Fenced, f.Evidence = m.fenced.Seconds(), m.evidence
+	f := runreport.NewFailure(v, at)
+	f.Fenced, f.Evidence = m.fenced.Seconds(), m.evidence.reported()
 	h.failures = append(h.failures, f)
-	h.trace.failure(m.process, e.cause, e.detail)
+	h.trace.Dead(m.process, e.cause, e.detail)
 	if left := h.ledger.alive(m.process.Rank); waited {
 		h.warnf("the process that was to take the place of %v is dead (%s: %s)", m.process, e.cause, firstLine(e.detail))
 	} else if left > 0 { // else the end of the job says it

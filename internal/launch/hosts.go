@@ -13,6 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // hosts is the head's part in the arbiter, which says which hosts are lost.
@@ -178,11 +179,11 @@ func (w *hosts) lose(e arbiter.Entry) {
 
 // why tells why the host of r is lost.
 func (w *hosts) why(r *remote, e arbiter.Entry) (string, *evidence) {
-	ev := &evidence{Connection: r.ending(), hosts: w, node: e.Node}
+	ev := &evidence{Evidence: runreport.Evidence{Connection: r.ending()}, hosts: w, node: e.Node}
 	last := slices.MinFunc(e.Testimonies, func(a, b detect.Testimony) int { return int(a.Age - b.Age) })
 	ev.LastHeardBy, ev.age = w.nodeName(last.Observer), last.Age
 	for _, t := range e.Testimonies {
-		ev.Observers = append(ev.Observers, observation{w.nodeName(t.Observer), t.Age.Seconds(), t.Limit.Seconds()})
+		ev.Observers = append(ev.Observers, runreport.Observation{Observer: w.nodeName(t.Observer), Silent: t.Age.Seconds(), Limit: t.Limit.Seconds()})
 	}
 	why := fmt.Sprintf("host %s has not been heard of for %.1f s (%s)", r.host.Name, last.Age.Seconds(), w.sightings(e.Testimonies))
 	if ev.Connection != "" {
@@ -230,26 +231,21 @@ func (w *hosts) nodeName(id arbiter.ID) string {
 	return w.hostName(id)
 }
 
-// evidence is what the verdict on a host rests on. Times are in seconds since
-// all had joined.
+// evidence is what the verdict on a host rests on, and what its times are found
+// by.
 type evidence struct {
-	LastHeard   float64       `json:"last_heard_seconds"`
-	LastHeardBy string        `json:"last_heard_by"`
-	Suspected   float64       `json:"suspected_seconds"`
-	Declared    float64       `json:"declared_seconds"`
-	Observers   []observation `json:"observers"`            // as of the verdict, the head first
-	Connection  string        `json:"connection,omitempty"` // why the one to its agent had ended
-
+	runreport.Evidence
 	hosts *hosts
 	node  arbiter.ID
 	age   time.Duration
 }
 
-// observation is what one observer has seen of a host.
-type observation struct {
-	Observer string  `json:"observer"`
-	Silent   float64 `json:"silent_seconds"` // since its last round trip
-	Limit    float64 `json:"limit_seconds"`  // how much is too much for it
+// reported is what stands of it in the report.
+func (e *evidence) reported() *runreport.Evidence {
+	if e == nil {
+		return nil
+	}
+	return &e.Evidence
 }
 
 // complete fills in when it all happened. It is called in the head's goroutine,

@@ -11,6 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // between is a connection between two addresses.
@@ -59,7 +60,7 @@ func TestEvidence(t *testing.T) {
 	require.Equal(t, "host b has not been heard of for 0.7 s (0.80 s by the head, 0.70 s by a), after its connection ended: reset", why)
 	e.complete(h)
 	require.Equal(t, "a", e.LastHeardBy)
-	require.Equal(t, []observation{{"the head", 0.8, 0.65}, {"a", 0.7, 0.66}}, e.Observers)
+	require.Equal(t, []runreport.Observation{{Observer: "the head", Silent: 0.8, Limit: 0.65}, {Observer: "a", Silent: 0.7, Limit: 0.66}}, e.Observers)
 	require.InDelta(t, 0.7, e.Declared-e.LastHeard, 1e-9)
 	require.Equal(t, 59.0, e.Suspected)
 

@@ -14,6 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/runreport"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
@@ -108,7 +109,7 @@ func Run(ctx context.Context, c Config) int {
 	if h.files = h.newFiles(); h.files == nil { // else it depends on what there is in them
 		h.recovery = h.newComeback()
 	}
-	if h.trace, err = createTrace(c.Trace, c.Degrees, c.Threads); err != nil {
+	if h.trace, err = runreport.CreateTimeline(c.Trace, c.Degrees, c.Threads); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
 		return ExitRefused
 	}
@@ -231,7 +232,7 @@ func (h *head) conclude() int {
 	}
 	code := h.code()
 	h.files.hint(code)
-	if err := h.trace.close(started); err != nil {
+	if err := h.trace.Close(started); err != nil {
 		h.console.Notef("intrarun: %v", err)
 		if code == ExitOK {
 			code = ExitFailed
@@ -241,9 +242,11 @@ func (h *head) conclude() int {
 		return code
 	}
 	report := h.report(code)
-	h.summarize(report)
+	if h.config.Verbose {
+		report.Describe(h.eventf)
+	}
 	if h.config.Report != "" && !h.reported() {
-		if err := writeReport(h.config.Report, report, h.console); err != nil {
+		if err := report.Write(h.config.Report, h.console.Notef); err != nil {
 			h.console.Notef("intrarun: %v", err)
 			if code == ExitOK {
 				code = ExitFailed

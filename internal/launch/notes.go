@@ -12,6 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // The notes in this file are what a successor of the head needs to know of
@@ -74,9 +75,9 @@ const (
 
 // inheritance is what the first head has found in the folders.
 type inheritance struct {
-	Write   *job.Files     `json:"write,omitempty"`
-	First   uint64         `json:"first,omitempty"`
-	Restart *restartReport `json:"restart,omitempty"`
+	Write   *job.Files         `json:"write,omitempty"`
+	First   uint64             `json:"first,omitempty"`
+	Restart *runreport.Restart `json:"restart,omitempty"`
 }
 
 func (f *files) inherited() *inheritance {
@@ -89,9 +90,9 @@ func (i *inheritance) keep(h *head) { h.keep(filesNote, agentwire.Encode(i), fun
 // setNote is what has become of a set, as far as it is known: all its files are
 // written, or it is complete, or given up.
 type setNote struct {
-	Whole     []byte        `json:"whole,omitempty"`
-	Complete  *fileSet      `json:"complete,omitempty"`
-	Abandoned *abandonedSet `json:"abandoned,omitempty"`
+	Whole     []byte                  `json:"whole,omitempty"`
+	Complete  *runreport.FileSet      `json:"complete,omitempty"`
+	Abandoned *runreport.AbandonedSet `json:"abandoned,omitempty"`
 }
 
 // wholeSize is what there is for each rank in setNote.Whole: size and sum of
@@ -178,7 +179,7 @@ func (f *files) inherit(s *arbiter.State, past *recovery.Past) error {
 			past.Whole = n.files()
 		}
 	}
-	slices.SortFunc(f.sets, func(a, b fileSet) int { return int(a.Set) - int(b.Set) })
-	slices.SortFunc(f.given, func(a, b abandonedSet) int { return int(a.Set) - int(b.Set) })
+	slices.SortFunc(f.sets, func(a, b runreport.FileSet) int { return int(a.Set) - int(b.Set) })
+	slices.SortFunc(f.given, func(a, b runreport.AbandonedSet) int { return int(a.Set) - int(b.Set) })
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // decider is a head whose decisions are kept at once.
@@ -60,7 +61,7 @@ func TestFilesAreInherited(t *testing.T) {
 			}
 			whole := func(set uint64) { h.files.keepSet(set, &setNote{Whole: wholeSet(all)}, func() {}) }
 			whole(5)
-			h.files.keepSet(5, &setNote{Complete: &fileSet{Set: 5, Point: 47, Bytes: 9}}, func() {})
+			h.files.keepSet(5, &setNote{Complete: &runreport.FileSet{Set: 5, Point: 47, Bytes: 9}}, func() {})
 			h.files.abandon(6, strings.Repeat("no space left ", 5000))
 			h.keep(cutNote, agentwire.Encode(&recovery.Past{Cut: 61, Files: 68, Number: 8, Set: 7, At: 61, Savers: savers}), func() {})
 			h.keepAll()
@@ -78,15 +79,15 @@ func TestFilesAreInherited(t *testing.T) {
 			f.configure(&c)
 			require.Equal(t, recovery.Config{From: 40, Files: recovery.Files{Every: 7, First: 5}}, c)
 			written, restarted := f.reports()
-			require.Equal(t, &restartReport{"/before", 3, 40, h.files.refused}, restarted)
-			require.Equal(t, []fileSet{{Set: 5, Point: 47, Bytes: 9}}, written.Sets)
+			require.Equal(t, &runreport.Restart{Dir: "/before", Set: 3, Point: 40, Refused: h.files.refused}, restarted)
+			require.Equal(t, []runreport.FileSet{{Set: 5, Point: 47, Bytes: 9}}, written.Sets)
 			require.Equal(t, uint64(6), written.Abandoned[0].Set)
 
 			whole(7)
 			h.keepAll()
 			_, past = inherit()
 			require.Equal(t, all, past.Whole)
-			h.files.keepSet(7, &setNote{Complete: &fileSet{Set: 7, Point: 61}}, func() {})
+			h.files.keepSet(7, &setNote{Complete: &runreport.FileSet{Set: 7, Point: 61}}, func() {})
 			h.keepAll()
 			f, past = inherit()
 			require.Equal(t, recovery.Past{Cut: 61, Files: 68, Number: 8}, past)
@@ -103,7 +104,7 @@ func TestOldSetsAreForgotten(t *testing.T) {
 	h.recovery = h.newComeback()
 	for set := uint64(1); set <= 2*keptSets; set++ {
 		h.files.keepSet(set, &setNote{Whole: make([]byte, 2*wholeSize)}, func() {})
-		h.files.keepSet(set, &setNote{Complete: &fileSet{Set: set}}, func() {})
+		h.files.keepSet(set, &setNote{Complete: &runreport.FileSet{Set: set}}, func() {})
 		h.keepAll()
 	}
 	heir, _ := decider(t, h.config.Degrees)

@@ -48,7 +48,7 @@ func (h *head) hello(p job.Process, hello *job.Hello) {
 
 func (h *head) message(p job.Process, msg *job.Message) {
 	if msg.Kind == job.KindTrace { // too many for the head, and none of its business
-		h.trace.add(p, msg.Trace)
+		h.trace.Add(p, msg.Trace)
 		return
 	}
 	h.post(func() { h.handle(h.ids[p], msg) })

@@ -1,8 +1,9 @@
 package launch
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // progressEvery is how often the progress line changes.
@@ -17,25 +18,25 @@ func (h *head) showProgress() {
 		case <-h.done:
 			return
 		case <-tick.C:
-			h.post(func() { h.console.SetProgress(h.progressLine()) })
+			h.post(func() { h.console.SetProgress(h.progress().String()) })
 		}
 	}
 }
 
-func (h *head) progressLine() string {
-	alive := 0
-	var sections, tasks int64
+// progress is how far the job is now.
+func (h *head) progress() runreport.Progress {
+	p := runreport.Progress{Processes: len(h.members)}
 	for _, m := range h.order {
 		if !m.gone && !m.spare {
-			alive++
+			p.Alive++
 		}
-		sections = max(sections, m.stats.Sections)
-		tasks += m.stats.TasksRun
+		p.Sections = max(p.Sections, m.stats.Sections)
+		p.Tasks += m.stats.TasksRun
 	}
 	since := h.joined
 	if since.IsZero() {
 		since = h.began
 	}
-	return fmt.Sprintf("%v  %d/%d processes  %d sections  %d tasks",
-		time.Since(since).Truncate(100*time.Millisecond), alive, len(h.members), sections, tasks)
+	p.Elapsed = time.Since(since)
+	return p
 }

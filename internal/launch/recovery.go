@@ -12,6 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // comeback is the head's part in recovery: it carries out what recovery.Head
@@ -33,7 +34,7 @@ type comeback struct {
 	safe    bool                         // somebody has come to a safe point
 	losses  []int                        // ranks that nobody is left of
 	lossAt  time.Duration                // when the first of them was lost
-	stories
+	runreport.Recovery
 }
 
 // recovers reports whether anything is done about lost processes, or ahead of
@@ -74,7 +75,7 @@ func (h *head) comeback() *comeback {
 		saved:  make(map[uint64][]output.Position),
 	}
 	if b := h.config.Backup; b != (recovery.Policy{}) {
-		c.Backup = &backups{Every: b.String(), ranks: len(h.config.Degrees)}
+		c.Backup = &runreport.Backups{Every: b.String()}
 	}
 	return c
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // standIn is an agent as the head, after the one before it was lost. It waits
@@ -253,13 +254,14 @@ func (s *standIn) repeat(h *head, w *hosts, v job.Verdict, at time.Duration) {
 	v = h.ledger.die(v.Process, v.Incarnation, v.Cause, v.Detail, at)
 	m := h.members[v.Process]
 	m.condemned, m.died = true, at
-	f := newFailure(v, at)
+	f := runreport.NewFailure(v, at)
 	if v.Cause == job.CauseHost {
 		m.lost, m.end = true, "lost"
 		node := arbiter.ID(firstAgent + h.config.Placement.Of[v.Process])
 		if loss := s.state.Lost[node]; len(loss.Testimonies) > 0 {
-			f.Detail, f.Evidence = w.why(m.agent.(*remote), arbiter.Entry{Node: node, Testimonies: loss.Testimonies})
-			f.Evidence.date(at)
+			why, evidence := w.why(m.agent.(*remote), arbiter.Entry{Node: node, Testimonies: loss.Testimonies})
+			evidence.date(at)
+			f.Detail, f.Evidence = why, evidence.reported()
 		}
 	}
 	h.failures = append(h.failures, f)

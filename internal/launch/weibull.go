@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // Weibull asks for failures at random: the times between two failures of the
@@ -82,23 +83,10 @@ func (s *strikes) next() strike {
 	return strike{at: s.at, pick: s.random.Float64()}
 }
 
-// injection is what came of a schedule, for the report.
-type injection struct {
-	Shape   float64 `json:"shape"`
-	MTBF    float64 `json:"mtbf_seconds"`
-	Seed    uint64  `json:"seed"`
-	Strikes []blow  `json:"strikes"`
-}
-
-type blow struct {
-	Process job.Process `json:"process"`
-	At      float64     `json:"at_seconds"`
-}
-
 // inject begins to kill processes by the schedule.
 func (h *head) inject() {
 	if w := h.config.Weibull; w != nil {
-		h.injected = &injection{Shape: w.Shape, MTBF: w.MTBF.Seconds(), Seed: w.Seed, Strikes: []blow{}}
+		h.injected = &runreport.Injection{Shape: w.Shape, MTBF: w.MTBF.Seconds(), Seed: w.Seed, Strikes: []runreport.Strike{}}
 		h.await(w.schedule())
 	}
 }
@@ -127,7 +115,7 @@ func (h *head) strike(s strike, seed uint64) {
 		return
 	}
 	m := live[int(s.pick*float64(len(live)))]
-	h.injected.Strikes = append(h.injected.Strikes, blow{m.process, h.elapsed().Seconds()})
+	h.injected.Strikes = append(h.injected.Strikes, runreport.Strike{Process: m.process, At: h.elapsed().Seconds()})
 	m.ending = &ending{job.CauseInjected, fmt.Sprintf("killed by -weibull at %.3f s, number %d of seed %d", h.elapsed().Seconds(), len(h.injected.Strikes), seed)}
 	h.eventf("%v is struck by -weibull", m.process)
 	h.kill(m)

@@ -1,4 +1,4 @@
-package launch
+package runreport
 
 import (
 	"fmt"
@@ -6,22 +6,19 @@ import (
 	"slices"
 )
 
-// summarize tells, with -v, who ran how many tasks.
-func (h *head) summarize(r *report) {
-	if !h.config.Verbose {
-		return
-	}
+// Describe says, a line each, who ran how many tasks.
+func (r *Report) Describe(line func(format string, args ...any)) {
 	for _, p := range r.Processes {
 		rerun := ""
 		if p.TasksRerun > 0 {
 			rerun = fmt.Sprintf(", %d of them in place of a dead replica", p.TasksRerun)
 		}
-		h.eventf("%v %s: ran %d tasks%s, received %d, sent %.1f MB of updates, in %d sections",
+		line("%v %s: ran %d tasks%s, received %d, sent %.1f MB of updates, in %d sections",
 			p.Process, p.End, p.TasksRun, rerun, p.TasksReceived, float64(p.UpdateBytes)/1e6, p.Sections)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.TaskTypes)) {
 		t := r.TaskTypes[name]
-		h.eventf("%s (%s): run %d times in %.3f s, received %d times, %.3f s of waiting",
+		line("%s (%s): run %d times in %.3f s, received %d times, %.3f s of waiting",
 			name, t.Decision, t.Run, t.Seconds, t.Received, t.WaitSeconds)
 	}
 }

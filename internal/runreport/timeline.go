@@ -1,4 +1,4 @@
-package launch
+package runreport
 
 import (
 	"bufio"
@@ -13,10 +13,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// trace writes a timeline in the trace event format of Chrome, which Perfetto
+// Timeline writes a timeline in the trace event format of Chrome, which Perfetto
 // opens: a group for each rank, in it a row for each worker of each replica,
 // arrows for the updates between them. The file takes its name when it is whole.
-type trace struct {
+type Timeline struct {
 	name  string
 	began time.Time           // the moment 0, before any process has started
 	rows  map[job.Process]int // where the first worker of each process is drawn; 0 means the idle thread to viewers
@@ -53,9 +53,9 @@ const (
 	phaseMetadata = "M"
 )
 
-// createTrace begins the file. A nil trace, for no name, takes everything and
+// CreateTimeline begins the file. A nil Timeline, for no name, takes everything and
 // writes nothing.
-func createTrace(name string, degrees []int, threads int) (*trace, error) {
+func CreateTimeline(name string, degrees []int, threads int) (*Timeline, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -63,7 +63,7 @@ func createTrace(name string, degrees []int, threads int) (*trace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the trace: %w", err)
 	}
-	t := &trace{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16), began: time.Now(), rows: make(map[job.Process]int)}
+	t := &Timeline{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16), began: time.Now(), rows: make(map[job.Process]int)}
 	_, t.err = t.w.WriteString(`{"displayTimeUnit":"ms","traceEvents":[` + "\n")
 	threads = max(threads, 1)
 	for i, p := range job.Processes(degrees) {
@@ -76,7 +76,7 @@ func createTrace(name string, degrees []int, threads int) (*trace, error) {
 }
 
 // row names the row of a worker and puts it behind those before it.
-func (t *trace) row(p job.Process, worker, threads int) {
+func (t *Timeline) row(p job.Process, worker, threads int) {
 	meta := t.at(p, 0)
 	meta.Phase = phaseMetadata
 	meta.TID += worker
@@ -99,12 +99,12 @@ func (t *trace) row(p job.Process, worker, threads int) {
 }
 
 // at returns an event of a process, so many nanoseconds after the moment 0.
-func (t *trace) at(p job.Process, ns int64) chromeEvent {
+func (t *Timeline) at(p job.Process, ns int64) chromeEvent {
 	return chromeEvent{PID: p.Rank + 1, TID: t.rows[p], TS: micro(ns)}
 }
 
-// add takes in events of one process.
-func (t *trace) add(p job.Process, events []job.TraceEvent) {
+// Add takes in events of one process.
+func (t *Timeline) Add(p job.Process, events []job.TraceEvent) {
 	if t == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (t *trace) add(p job.Process, events []job.TraceEvent) {
 	}
 }
 
-func (t *trace) event(p job.Process, e *job.TraceEvent) {
+func (t *Timeline) event(p job.Process, e *job.TraceEvent) {
 	c := t.at(p, e.At-t.began.UnixNano())
 	c.Name, c.Cat, c.Phase = e.Name[strings.LastIndexByte(e.Name, '/')+1:], string(e.Kind), phaseSlice
 	c.Args = map[string]any{"section": e.Section, "task": e.Task}
@@ -153,8 +153,8 @@ func (t *trace) event(p job.Process, e *job.TraceEvent) {
 	t.write(c)
 }
 
-// failure marks the death of a process.
-func (t *trace) failure(p job.Process, cause job.Cause, detail string) {
+// Dead marks the death of a process.
+func (t *Timeline) Dead(p job.Process, cause job.Cause, detail string) {
 	if t == nil {
 		return
 	}
@@ -169,7 +169,7 @@ func (t *trace) failure(p job.Process, cause job.Cause, detail string) {
 func micro(ns int64) float64 { return float64(ns) / 1e3 }
 
 // write is called with mu held, or before anybody else knows t.
-func (t *trace) write(c chromeEvent) {
+func (t *Timeline) write(c chromeEvent) {
 	if t.err != nil || t.f == nil {
 		return
 	}
@@ -183,8 +183,8 @@ func (t *trace) write(c chromeEvent) {
 	t.wrote, t.err = true, err
 }
 
-// close completes the file and gives it its name, if keep, or removes it.
-func (t *trace) close(keep bool) error {
+// Close completes the file and gives it its name, if keep, or removes it.
+func (t *Timeline) Close(keep bool) error {
 	if t == nil {
 		return nil
 	}

@@ -1,0 +1,51 @@
+package runreport
+
+import "github.com/intrahpc/intra/internal/job"
+
+// Counts are sums of what processes did.
+type Counts struct {
+	Sections      int64 `json:"sections"`
+	TasksRun      int64 `json:"tasks_run"`
+	TasksReceived int64 `json:"tasks_received"`
+	TasksRerun    int64 `json:"tasks_rerun"`
+	UpdateBytes   int64 `json:"update_bytes"`
+	UpdatesTorn   int64 `json:"updates_torn"`
+	UpdatesLost   int64 `json:"updates_lost"`
+}
+
+// add sums up counts.
+func (c *Counts) add(s job.Stats) {
+	c.Sections += s.Sections
+	c.TasksRun += s.TasksRun
+	c.TasksReceived += s.TasksReceived
+	c.TasksRerun += s.TasksRerun
+	c.UpdateBytes += s.UpdateBytes
+	c.UpdatesTorn += s.UpdatesTorn
+	c.UpdatesLost += s.UpdatesLost
+}
+
+// TaskType is all that the processes did with one type of task.
+type TaskType struct {
+	job.TaskStats
+	// Overlap is the share of the time in shared sections that was not spent
+	// waiting: 1 if all transfers were hidden behind computation, 0 if there
+	// were none of these sections.
+	Overlap float64 `json:"overlap"`
+}
+
+// add sums up. A type counts as shared if a process shares it.
+func (a *TaskType) add(b job.TaskStats) {
+	a.Run += b.Run
+	a.Received += b.Received
+	a.Seconds += b.Seconds
+	a.WaitSeconds += b.WaitSeconds
+	a.SectionSeconds += b.SectionSeconds
+	a.UpdateBytes += b.UpdateBytes
+	a.Stored += b.Stored
+	if a.SectionSeconds > 0 {
+		a.Overlap = 1 - min(a.WaitSeconds/a.SectionSeconds, 1)
+	}
+	if a.Decision != "share" {
+		a.Decision = b.Decision
+	}
+}

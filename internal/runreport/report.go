@@ -1,0 +1,109 @@
+package runreport
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Report is what -report writes. Times are in seconds since all processes had
+// joined.
+type Report struct {
+	ExitCode    int         `json:"exit_code"`
+	Error       string      `json:"error"`
+	Ranks       int         `json:"ranks"`
+	Degrees     []int       `json:"degrees"`
+	Link        string      `json:"link"`
+	Limit       float64     `json:"limit,omitempty"`  // of a link, in bytes per second
+	Threads     int         `json:"threads"`          // workers of each process
+	Direct      []int       `json:"direct,omitempty"` // ranks whose replicas store into each other's arrays
+	WallSeconds float64     `json:"wall_seconds"`
+	IntraTag    bool        `json:"intra_tag"`
+	Joined      time.Time   `json:"joined,omitzero"` // by the clock of the head's host
+	Failures    []Failure   `json:"failures"`
+	Kills       []Kill      `json:"kills"`
+	Weibull     *Injection  `json:"weibull,omitempty"`
+	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
+	Restart     *Restart    `json:"restart,omitempty"`
+	Recovery                // of recovery
+	Counts                  // sums over all processes
+	Processes   []Process   `json:"processes"`
+
+	TaskTypes map[string]TaskType `json:"task_types"`
+}
+
+// Kill is a death on request.
+type Kill struct {
+	Process job.Process `json:"process"`
+	When    string      `json:"when"`
+	Fired   bool        `json:"fired"`
+}
+
+// Process describes the end of one process as one of
+//
+//	finished  run returned nil, and the job came to its end
+//	failed    run returned an error, panicked, or found something wrong
+//	exited    it ended by itself in another way
+//	killed    by -kill or by a signal that was not intrarun's
+//	fenced    killed by intrarun, because it was stopped or cut off
+//	lost      with its host
+//	dismissed it was to take the place of a dead one, and was not needed any more
+//	ended     with the job, which had been decided or interrupted
+//	left      by a head that gave up, maybe to another one
+type Process struct {
+	Process     job.Process `json:"process"`
+	Incarnation uint32      `json:"incarnation"` // above 1 if it took the place of a dead one
+	Host        string      `json:"host"`
+	PID         int         `json:"pid"`
+	End         string      `json:"end"`
+	Status      string      `json:"status"` // of the operating system's process
+	Counts
+}
+
+// Add adds one process, which did what the stats say.
+func (r *Report) Add(p Process, s job.Stats) {
+	p.add(s)
+	r.add(s)
+	r.Processes = append(r.Processes, p)
+	for name, t := range s.TaskTypes {
+		all := r.TaskTypes[name]
+		all.add(t)
+		r.TaskTypes[name] = all
+	}
+}
+
+// Write puts the report into the file name as a whole, or, for the name -, on one
+// line of note.
+func (r *Report) Write(name string, note func(format string, args ...any)) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	if name == "-" {
+		note("%s", b)
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
