@@ -20,8 +20,7 @@ import (
 const (
 	fenceAfter   = time.Second            // a replica may be stopped this long while a peer lives
 	lastWords    = 2 * time.Second        // from the announcement of a death to the death
-	settleTime   = 300 * time.Millisecond // from a death until its control connection is read to the end
-	wrapperTime  = 300 * time.Millisecond // from the end of a program to the end of its wrapper
+	settleTime   = 300 * time.Millisecond // from a failure of an agent until what failed with it is known
 	suspectAfter = 500 * time.Millisecond // from a lost link to fencing
 	replaceTime  = 10 * time.Second       // from a lost link between last replicas to the end, while one is being replaced
 	endGrace     = 300 * time.Millisecond // from End to SIGKILL
@@ -206,7 +205,7 @@ func (h *head) runFailed(m *member, f job.Failure) {
 // kill ends a process that has not gone by itself.
 func (h *head) kill(m *member) {
 	if !m.gone {
-		m.agent.signal(m.id, syscall.SIGKILL)
+		m.agent.Signal(m.id, syscall.SIGKILL)
 	}
 }
 
@@ -256,7 +255,7 @@ func (h *head) judge(m, other *member, text string, until time.Time) {
 	if !ok {
 		v, ok = h.recovery.expendable(m.process, other.process)
 	}
-	if m.agent.doubtful() || other.agent.doubtful() || m.stoppedNow() || other.stoppedNow() ||
+	if m.agent.Doubtful() || other.agent.Doubtful() || m.stoppedNow() || other.stoppedNow() ||
 		!ok && h.ledger.filling(m.process.Rank, other.process.Rank) && time.Now().Before(until) {
 		h.after(suspectAfter, func() { h.judge(m, other, text, until) })
 		return
@@ -270,7 +269,7 @@ func (h *head) judge(m, other *member, text string, until time.Time) {
 }
 
 // send hands a message to a process.
-func (h *head) send(m *member, msg *job.Message) { m.agent.send(m.id, msg) }
+func (h *head) send(m *member, msg *job.Message) { m.agent.Send(m.id, msg) }
 
 // gone: a process is no more, and all that it said is known.
 func (h *head) gone(m *member) {
@@ -434,7 +433,7 @@ func (h *head) interrupt(s os.Signal) {
 	h.decide(arbiter.Entry{Kind: arbiter.Decided, Code: h.ledger.code, Text: h.ledger.text}, func() {})
 	for _, m := range h.order {
 		if !m.gone {
-			m.agent.signal(m.id, syscall.SIGTERM)
+			m.agent.Signal(m.id, syscall.SIGTERM)
 		}
 	}
 	h.after(termGrace, h.killAll)

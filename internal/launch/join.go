@@ -7,6 +7,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // deaf: a process lives on without its control connection, and would wait
@@ -174,7 +175,7 @@ func (h *head) link() {
 			peers[a.process] = append(peers[a.process], b.peer(kind))
 			peers[b.process] = append(peers[b.process], a.peer(kind))
 			if kind != job.LinkTCP {
-				a.agent.link(hostLink{Lower: a.id, Higher: b.id, Kind: kind, Ring: h.config.Ring, Arena: h.arena(a, b)})
+				a.agent.Link(supervise.HostLink{Lower: a.id, Higher: b.id, Kind: kind, Ring: h.config.Ring, Arena: h.arena(a, b)})
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
@@ -158,15 +159,15 @@ func (c *Config) validate() error {
 	if c.Placement != nil {
 		return nil // their agents see to that
 	}
-	return enoughDescriptors(len(processes) + c.Spares)
+	return supervise.CheckDescriptors(len(processes) + c.Spares)
 }
 
 func (h *head) run(ctx context.Context, program *program, g *watchdog.Watchdog) (code int) {
 	h.began = time.Now()
 	if h.config.Placement == nil {
-		here := newLocal(h, h.secret, h.plan(program, job.Processes(h.config.Degrees)), g)
-		here.watch(func() bool { return false })
-		defer here.close()
+		here := supervise.New(supervise.Config{Observer: h, Secret: h.secret, Plan: h.plan(program, job.Processes(h.config.Degrees)), Watchdog: g})
+		here.Watch(func() bool { return false })
+		defer here.Close()
 		h.enlist(func(job.Process) (agent, *job.Host) { return here, nil })
 		h.reserve(func(int) (agent, *job.Host) { return here, nil })
 	} else {
@@ -257,8 +258,8 @@ func (h *head) conclude() int {
 }
 
 // plan is what the agent of these processes starts.
-func (h *head) plan(p *program, processes []job.Process) plan {
-	return plan{Path: p.path, Args: h.config.Program, Environ: os.Environ(), Stdin: h.config.Stdin != nil,
+func (h *head) plan(p *program, processes []job.Process) supervise.Plan {
+	return supervise.Plan{Path: p.path, Args: h.config.Program, Environ: os.Environ(), Stdin: h.config.Stdin != nil,
 		Bind: h.config.Bind, Processes: processes}
 }
 
@@ -321,9 +322,9 @@ func (h *head) startAll() {
 		if m.spare {
 			continue
 		}
-		m.agent.start(m.id, first)
+		m.agent.Start(m.id, supervise.First)
 		if h.config.Stdin != nil && m.process.Rank == 0 {
-			h.stdin.Add(func(b []byte) { m.agent.feed(m.id, b) })
+			h.stdin.Add(func(b []byte) { m.agent.Feed(m.id, b) })
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // member is what the head knows of one process.
@@ -32,9 +33,9 @@ type member struct {
 	old       bool      // it has been there before this head was
 	stopped   time.Time // when it was last seen stopped
 
-	gone bool  // it is no more, and all it said is known
-	exit *exit // how it ended, unless it was lost with its host
-	lost bool  // with its host
+	gone bool            // it is no more, and all it said is known
+	exit *supervise.Exit // how it ended, unless it was lost with its host
+	lost bool            // with its host
 
 	evidence *evidence     // of the loss of its host
 	fenced   time.Duration // when it was killed for what it did, 0 if it was not
@@ -68,7 +69,7 @@ func (m *member) name() string {
 }
 
 // stoppedNow: the process was seen stopped just now.
-func (m *member) stoppedNow() bool { return time.Since(m.stopped) < 3*stopPoll }
+func (m *member) stoppedNow() bool { return time.Since(m.stopped) < 3*supervise.StopPoll }
 
 // ready: the process can get its links.
 func (m *member) ready() bool {

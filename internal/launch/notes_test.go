@@ -126,3 +126,25 @@ func TestNotesOfAnotherJob(t *testing.T) {
 	_, err = h.inherit(s)
 	require.ErrorContains(t, err, `read the note "cut" of the lost head`)
 }
+
+// Whatever the text of a death is made of, it can be kept, and so can the reason
+// why a set of files was given up.
+func TestTextsThatGrowWhenTheyAreKept(t *testing.T) {
+	for _, text := range []string{"x", "\x00", "\xff", "é", "<", `"`, "\u2028", "😀"} {
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			long := strings.Repeat(text, 64<<10)
+			h, s := decider(t, []int{1})
+			h.files.write = new(job.Files)
+			h.decide(arbiter.Entry{Kind: arbiter.Died, Cause: job.CausePanic, Text: long}, func() {})
+			h.decide(arbiter.Entry{Kind: arbiter.Decided, Code: 1, Text: long}, func() {})
+			h.files.abandon(1, long)
+			h.keepAll()
+			require.False(t, h.retired, h.ledger.text)
+			require.NotEmpty(t, s.Text)
+			heir, _ := decider(t, []int{1})
+			_, err := heir.inherit(s)
+			require.NoError(t, err)
+			require.Len(t, heir.files.given, 1)
+		})
+	}
+}

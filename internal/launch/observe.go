@@ -6,12 +6,13 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // The methods in this file make the head the observer of its agents. They are
 // called from the agents' goroutines.
 
-func (h *head) started(p job.Process, pid int, err error) {
+func (h *head) Started(p job.Process, pid int, err error) {
 	h.post(func() {
 		m := h.ids[p]
 		m.pid = pid
@@ -38,7 +39,7 @@ func (h *head) started(p job.Process, pid int, err error) {
 	})
 }
 
-func (h *head) hello(p job.Process, hello *job.Hello) {
+func (h *head) Hello(p job.Process, hello *job.Hello) {
 	h.post(func() {
 		if m := h.ids[p]; !m.gone {
 			h.welcome(m, hello)
@@ -46,7 +47,7 @@ func (h *head) hello(p job.Process, hello *job.Hello) {
 	})
 }
 
-func (h *head) message(p job.Process, msg *job.Message) {
+func (h *head) Message(p job.Process, msg *job.Message) {
 	if msg.Kind == job.KindTrace { // too many for the head, and none of its business
 		h.trace.Add(p, msg.Trace)
 		return
@@ -54,36 +55,36 @@ func (h *head) message(p job.Process, msg *job.Message) {
 	h.post(func() { h.handle(h.ids[p], msg) })
 }
 
-func (h *head) unheard(p job.Process, s silence) {
+func (h *head) Unheard(p job.Process, s supervise.Silence) {
 	h.post(func() {
 		m := h.ids[p]
 		switch {
-		case s.Why == silenceUntold && m.gone:
+		case s.Why == supervise.SilenceUntold && m.gone:
 			return
-		case s.Why == silenceUntold:
+		case s.Why == supervise.SilenceUntold:
 			h.fence(m, ending{job.CauseFenced, "it cannot be told what it has to know: " + s.Text})
 			return
-		case m.hello == nil && s.Why != silenceEnd && m.waits:
+		case m.hello == nil && s.Why != supervise.SilenceEnd && m.waits:
 			h.fence(m, ending{job.CauseFenced, "it cannot join: " + s.Text})
-		case m.hello == nil && s.Why != silenceEnd:
+		case m.hello == nil && s.Why != supervise.SilenceEnd:
 			h.refuse(fmt.Sprintf("%v cannot join: %s", p, s.Text))
 		case m.hello == nil: // it is gone, or will be; its agent sees that
 			return
-		case s.Why == silenceNonsense:
+		case s.Why == supervise.SilenceNonsense:
 			h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it sent nonsense: %s", s.Text)})
 		}
 		h.after(lastWords, func() { h.deaf(m) })
 	})
 }
 
-func (h *head) output(p job.Process, s output.Stream, b []byte) {
+func (h *head) Output(p job.Process, s output.Stream, b []byte) {
 	o, _ := h.writers.Load(p)
 	o.(*output.Process).Write(s, b)
 }
 
-func (h *head) quiet(_ job.Process, n uint64) { h.post(func() { h.recovery.isQuiet(n) }) }
+func (h *head) Quiet(_ job.Process, n uint64) { h.post(func() { h.recovery.isQuiet(n) }) }
 
-func (h *head) exited(p job.Process, e exit) {
+func (h *head) Exited(p job.Process, e supervise.Exit) {
 	h.post(func() {
 		m := h.ids[p]
 		if m.gone {
@@ -94,7 +95,7 @@ func (h *head) exited(p job.Process, e exit) {
 	})
 }
 
-func (h *head) programGone(p job.Process) {
+func (h *head) ProgramGone(p job.Process) {
 	h.post(func() {
 		m := h.ids[p]
 		if m.gone || m.ending != nil || h.phase == released {
@@ -105,7 +106,7 @@ func (h *head) programGone(p job.Process) {
 	})
 }
 
-func (h *head) stopped(p job.Process, d time.Duration) {
+func (h *head) Stopped(p job.Process, d time.Duration) {
 	h.post(func() {
 		m := h.ids[p]
 		m.stopped = time.Now()
@@ -113,7 +114,7 @@ func (h *head) stopped(p job.Process, d time.Duration) {
 			return
 		}
 		for _, peer := range h.order {
-			if peer.process.Rank == m.process.Rank && peer != m && !peer.gone && !peer.waits && peer.ending == nil && time.Since(peer.stopped) > 3*stopPoll {
+			if peer.process.Rank == m.process.Rank && peer != m && !peer.gone && !peer.waits && peer.ending == nil && time.Since(peer.stopped) > 3*supervise.StopPoll {
 				h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v went on", d.Seconds(), peer.process)})
 				return
 			}
@@ -143,4 +144,4 @@ func (h *head) hostLost(a agent, why string, e *evidence) {
 	})
 }
 
-func (h *head) failed(err error) { h.post(func() { h.refuse(err.Error()) }) }
+func (h *head) Failed(err error) { h.post(func() { h.refuse(err.Error()) }) }

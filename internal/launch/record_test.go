@@ -11,6 +11,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // A head acts on its decisions in their order and not before they are kept; it
@@ -83,7 +84,7 @@ func TestLossOfAHostOvertakesADeath(t *testing.T) {
 	h.phase = working
 	die := func(rank, replica int) {
 		m := h.members[job.Process{Rank: rank, Replica: replica}]
-		m.exit = new(exit)
+		m.exit = new(supervise.Exit)
 		h.gone(m)
 	}
 	die(0, 1) // on y

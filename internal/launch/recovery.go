@@ -13,6 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // comeback is the head's part in recovery: it carries out what recovery.Head
@@ -175,7 +176,7 @@ func (c *comeback) whenQuiet(m *member, f func()) {
 			f()
 		}
 	}
-	m.agent.quiet(m.id, c.asked)
+	m.agent.Quiet(m.id, c.asked)
 }
 
 // isQuiet: the process that was asked about with that number is quiet.
@@ -303,7 +304,7 @@ func (c *comeback) recruit(p job.Process) {
 		return
 	}
 	c.eventf("%v is started again on %s", p, m.hostName())
-	m.agent.start(m.id, newcomer)
+	m.agent.Start(m.id, supervise.Newcomer)
 }
 
 // settleOn chooses the host of a newcomer: that of the one before, or, if it is
@@ -364,7 +365,7 @@ func (c *comeback) introduce(m, other *member) {
 		kind = c.config.Link
 	}
 	if kind != job.LinkTCP {
-		m.agent.link(hostLink{Lower: lower.id, Higher: higher.id, Kind: kind, Ring: c.config.Ring,
+		m.agent.Link(supervise.HostLink{Lower: lower.id, Higher: higher.id, Kind: kind, Ring: c.config.Ring,
 			Meet: &[2]job.Peer{lower.peer(kind), higher.peer(kind)}})
 		return
 	}
@@ -383,7 +384,7 @@ func (c *comeback) dismiss(p job.Process) {
 	m.dismissed = true
 	c.eventf("%v need not be replaced any more", p)
 	if m.hello == nil {
-		m.agent.signal(m.id, syscall.SIGKILL)
+		m.agent.Signal(m.id, syscall.SIGKILL)
 		return
 	}
 	c.send(m, &job.Message{Kind: job.KindRelease})

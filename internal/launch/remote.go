@@ -10,6 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // remote is the agent of another host as the head sees it: its end of the
@@ -19,7 +20,7 @@ type remote struct {
 	listen   string // address for links over TCP, without a port
 	port     int    // of its socket for beats
 	door     string // where it listens in case it becomes the head
-	observer observer
+	observer supervise.Observer
 	lost     func(why string, e *evidence) // called once if the host is lost
 	silent   func() time.Duration          // how long nothing has been heard of it
 	conn     *agentwire.Conn
@@ -59,7 +60,7 @@ func (r *remote) wait(hear func(news), ended func(error)) {
 }
 
 // serve begins to listen to the agent about processes.
-func (r *remote) serve(o observer, silent func() time.Duration, lost func(why string, e *evidence)) {
+func (r *remote) serve(o supervise.Observer, silent func() time.Duration, lost func(why string, e *evidence)) {
 	r.observer, r.silent, r.lost = o, silent, lost
 	close(r.serving)
 	if r.early == nil {
@@ -67,7 +68,7 @@ func (r *remote) serve(o observer, silent func() time.Duration, lost func(why st
 	}
 }
 
-func (r *remote) start(p job.Process, as role) {
+func (r *remote) Start(p job.Process, as supervise.Role) {
 	r.adopt(p)
 	r.conn.Send(agentwire.KindStart, p, agentwire.Number(uint64(as)))
 }
@@ -77,7 +78,7 @@ func (r *remote) adopt(p job.Process) {
 	src := &source{stdin: agentwire.NewWindow()}
 	for s := range output.Crashes {
 		src.outputs[s] = agentwire.NewInbox(func(b []byte) {
-			r.observer.output(p, s, b)
+			r.observer.Output(p, s, b)
 			r.conn.Send(agentwire.KindRoom, p, agentwire.RoomBody(int(s), len(b)))
 		})
 	}
@@ -86,26 +87,26 @@ func (r *remote) adopt(p job.Process) {
 	r.mu.Unlock()
 }
 
-func (r *remote) send(p job.Process, m *job.Message) {
+func (r *remote) Send(p job.Process, m *job.Message) {
 	b, err := m.Encode()
 	if err != nil {
-		go r.observer.unheard(p, silence{silenceUntold, err.Error()}) // the caller is who hears it
+		go r.observer.Unheard(p, supervise.Silence{Why: supervise.SilenceUntold, Text: err.Error()}) // the caller is who hears it
 		return
 	}
 	r.conn.Send(agentwire.KindMessage, p, b)
 }
 
-func (r *remote) quiet(p job.Process, n uint64) {
+func (r *remote) Quiet(p job.Process, n uint64) {
 	r.conn.Send(agentwire.KindQuiet, p, agentwire.Number(n))
 }
 
-func (r *remote) link(l hostLink) { r.conn.SendJSON(agentwire.KindLink, l.Lower, l) }
+func (r *remote) Link(l supervise.HostLink) { r.conn.SendJSON(agentwire.KindLink, l.Lower, l) }
 
-func (r *remote) signal(p job.Process, s syscall.Signal) {
+func (r *remote) Signal(p job.Process, s syscall.Signal) {
 	r.conn.Send(agentwire.KindSignal, p, agentwire.Number(uint64(s)))
 }
 
-func (r *remote) feed(p job.Process, b []byte) {
+func (r *remote) Feed(p job.Process, b []byte) {
 	r.mu.Lock()
 	w := r.sources[p].stdin
 	r.mu.Unlock()
@@ -114,9 +115,9 @@ func (r *remote) feed(p job.Process, b []byte) {
 	}
 }
 
-// doubtful: the host may be lost, so it is too early to judge by what its
+// Doubtful: the host may be lost, so it is too early to judge by what its
 // processes, or others of them, say.
-func (r *remote) doubtful() bool {
+func (r *remote) Doubtful() bool {
 	r.mu.Lock()
 	doubtful := r.over || r.ended != ""
 	r.mu.Unlock()
@@ -191,7 +192,7 @@ func (r *remote) declare(why string, e *evidence) {
 func (r *remote) crash(p job.Process, src *source, b []byte) {
 	if !src.crashed {
 		src.crashed = len(b) == 0
-		r.observer.output(p, output.Crashes, b)
+		r.observer.Output(p, output.Crashes, b)
 	}
 }
 
@@ -229,7 +230,7 @@ func (r *remote) take(f *agentwire.Frame) error {
 	}
 	<-r.serving
 	if f.Kind == agentwire.KindFailed {
-		r.observer.failed(fmt.Errorf("host %s: %s", r.host.Name, f.Body))
+		r.observer.Failed(fmt.Errorf("host %s: %s", r.host.Name, f.Body))
 		return nil
 	}
 	r.mu.Lock()
@@ -248,26 +249,26 @@ func (r *remote) take(f *agentwire.Frame) error {
 		if s.Error != "" {
 			err = fmt.Errorf("host %s: %s", r.host.Name, s.Error)
 		}
-		r.observer.started(p, s.PID, err)
+		r.observer.Started(p, s.PID, err)
 	case agentwire.KindHello:
 		h := new(job.Hello)
 		if err := f.Decode(h); err != nil {
 			return err
 		}
 		h.Host = r.host.Name
-		r.observer.hello(p, h)
+		r.observer.Hello(p, h)
 	case agentwire.KindMessage:
 		m, err := job.DecodeMessage(f.Body)
 		if err != nil {
 			return fmt.Errorf("%w: %w", agentwire.ErrFrame, err)
 		}
-		r.observer.message(p, m)
+		r.observer.Message(p, m)
 	case agentwire.KindUnheard:
-		var s silence
+		var s supervise.Silence
 		if err := f.Decode(&s); err != nil {
 			return err
 		}
-		r.observer.unheard(p, s)
+		r.observer.Unheard(p, s)
 	case agentwire.KindOutput:
 		if len(f.Body) == 0 || output.Stream(f.Body[0]) >= output.Streams {
 			return agentwire.ErrFrame
@@ -286,7 +287,7 @@ func (r *remote) take(f *agentwire.Frame) error {
 		}
 		// It stands behind the output that is still here.
 		src.outputs[output.Stdout].Then(func() {
-			src.outputs[output.Stderr].Then(func() { r.observer.quiet(p, n) })
+			src.outputs[output.Stderr].Then(func() { r.observer.Quiet(p, n) })
 		})
 	case agentwire.KindRoom:
 		_, n, err := f.Room()
@@ -299,16 +300,16 @@ func (r *remote) take(f *agentwire.Frame) error {
 		if err != nil {
 			return err
 		}
-		r.observer.stopped(p, time.Duration(n))
+		r.observer.Stopped(p, time.Duration(n))
 	case agentwire.KindGone:
-		r.observer.programGone(p)
+		r.observer.ProgramGone(p)
 	case agentwire.KindExited:
-		var e exit
+		var e supervise.Exit
 		if err := f.Decode(&e); err != nil {
 			return err
 		}
 		src.stdin.Close()
-		r.observer.exited(p, e)
+		r.observer.Exited(p, e)
 	default:
 		return agentwire.ErrFrame
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
@@ -42,9 +43,9 @@ type summons struct {
 
 // order is the head's first frame.
 type order struct {
-	Plan      plan   `json:"plan"`
-	Processes int    `json:"processes"`      // how many this agent will start
-	Hash      string `json:"hash,omitempty"` // of the program, if the head sends it to who lacks it
+	Plan      supervise.Plan `json:"plan"`
+	Processes int            `json:"processes"`      // how many this agent will start
+	Hash      string         `json:"hash,omitempty"` // of the program, if the head sends it to who lacks it
 }
 
 // readiness is the agent's answer, and once more when it has got the program.
@@ -208,7 +209,7 @@ func prepare(m *agentwire.Conn, secret job.Secret, g *watchdog.Watchdog, sock *a
 		return nil, err
 	}
 	ready := readiness{Address: host, Port: sock.Port(), Door: d.port()}
-	if err := enoughDescriptors(o.Processes); err != nil {
+	if err := supervise.CheckDescriptors(o.Processes); err != nil {
 		ready.Error = err.Error()
 	} else if o.Hash != "" && hashOf(o.Plan.Path) != o.Hash {
 		ready.Lacks = true
@@ -228,9 +229,8 @@ func prepare(m *agentwire.Conn, secret job.Secret, g *watchdog.Watchdog, sock *a
 		return nil, err
 	}
 	s := &server{conn: m, tenant: t, guard: g, door: d, seats: make(map[job.Process]*seat), links: make(map[[2]job.Process]bool)}
-	s.local = newLocal(s, secret, o.Plan, g)
-	s.local.word = t.word
-	s.local.watch(s.tenant.paused)
+	s.local = supervise.New(supervise.Config{Observer: s, Secret: secret, Plan: o.Plan, Watchdog: g, Lease: t.word})
+	s.local.Watch(s.tenant.paused)
 	return s, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
@@ -18,7 +19,7 @@ import (
 // head says to the agent of this host, and what that sees to the head.
 type server struct {
 	tenant *tenant
-	local  *local
+	local  *supervise.Agent
 	guard  *watchdog.Watchdog
 	branch *branch
 
@@ -64,7 +65,7 @@ func (s *server) run() error {
 	s.mu.Unlock()
 	err = h.outcome(err)
 	s.out().Drop()
-	s.local.killAll()
+	s.local.KillAll()
 	s.tenant.close()
 	if err == nil && s.code != ExitOK {
 		return &JobError{Code: s.code}
@@ -122,13 +123,13 @@ func (s *server) take(f *agentwire.Frame) error {
 		}
 		s.branch.settle()
 		if err := s.enter(at); err != nil { // nothing is started before there is a lease
-			s.failed(err)
+			s.Failed(err)
 			s.out().Finish()
 			return err
 		}
 	case agentwire.KindStart:
 		r, err := f.Number()
-		if err != nil || role(r) > spare {
+		if err != nil || supervise.Role(r) > supervise.Spare {
 			return agentwire.ErrFrame
 		}
 		s.mu.Lock()
@@ -141,19 +142,19 @@ func (s *server) take(f *agentwire.Frame) error {
 			at.stdin = before.stdin
 		} else {
 			at.stdin = agentwire.NewInbox(func(b []byte) {
-				s.local.feed(p, b)
+				s.local.Feed(p, b)
 				s.out().Send(agentwire.KindRoom, p, agentwire.RoomBody(0, len(b)))
 			})
 		}
 		s.seats[p] = at
 		s.mu.Unlock()
-		s.local.start(p, role(r))
+		s.local.Start(p, supervise.Role(r))
 	case agentwire.KindQuiet:
 		n, err := f.Number()
 		if err != nil {
 			return err
 		}
-		s.local.quiet(p, n)
+		s.local.Quiet(p, n)
 	case agentwire.KindMessage:
 		m, err := job.DecodeMessage(f.Body)
 		if err != nil {
@@ -163,10 +164,10 @@ func (s *server) take(f *agentwire.Frame) error {
 			s.heir.started()
 		}
 		if at := s.seat(p); at != nil && at.pass(m) {
-			s.local.send(p, m)
+			s.local.Send(p, m)
 		}
 	case agentwire.KindLink:
-		var l hostLink
+		var l supervise.HostLink
 		if err := f.Decode(&l); err != nil {
 			return err
 		}
@@ -176,13 +177,13 @@ func (s *server) take(f *agentwire.Frame) error {
 			}
 			s.links[pair] = true
 		}
-		s.local.link(l)
+		s.local.Link(l)
 	case agentwire.KindSignal:
 		n, err := f.Number()
 		if err != nil {
 			return err
 		}
-		s.local.signal(p, syscall.Signal(n))
+		s.local.Signal(p, syscall.Signal(n))
 	case agentwire.KindInput:
 		if at := s.seat(p); at != nil {
 			at.stdin.Put(f.Body)
@@ -232,11 +233,11 @@ func (s *server) say(kind agentwire.Kind, p job.Process, body []byte, m *job.Mes
 	s.conn.Send(kind, p, body)
 }
 
-func (s *server) close() { s.local.close() }
+func (s *server) close() { s.local.Close() }
 
 // The methods below make the server the observer of the agent of this host.
 
-func (s *server) started(p job.Process, pid int, err error) {
+func (s *server) Started(p job.Process, pid int, err error) {
 	r := startResult{PID: pid}
 	if err != nil {
 		r.Error = err.Error()
@@ -244,19 +245,19 @@ func (s *server) started(p job.Process, pid int, err error) {
 	s.say(agentwire.KindStarted, p, agentwire.Encode(r), nil)
 }
 
-func (s *server) hello(p job.Process, h *job.Hello) {
+func (s *server) Hello(p job.Process, h *job.Hello) {
 	s.say(agentwire.KindHello, p, agentwire.Encode(h), nil)
 }
 
-func (s *server) message(p job.Process, m *job.Message) {
+func (s *server) Message(p job.Process, m *job.Message) {
 	s.say(agentwire.KindMessage, p, agentwire.Encode(m), m)
 }
 
-func (s *server) unheard(p job.Process, why silence) {
+func (s *server) Unheard(p job.Process, why supervise.Silence) {
 	s.say(agentwire.KindUnheard, p, agentwire.Encode(why), nil)
 }
 
-func (s *server) output(p job.Process, st output.Stream, b []byte) {
+func (s *server) Output(p job.Process, st output.Stream, b []byte) {
 	if st < output.Crashes {
 		s.seat(p).tapes[st].Write(b)
 		return
@@ -264,23 +265,23 @@ func (s *server) output(p job.Process, st output.Stream, b []byte) {
 	s.say(agentwire.KindOutput, p, agentwire.OutputBody(int(st), b), nil)
 }
 
-func (s *server) quiet(p job.Process, n uint64) {
+func (s *server) Quiet(p job.Process, n uint64) {
 	for _, t := range s.seat(p).tapes {
 		t.Drain()
 	}
 	s.out().Send(agentwire.KindQuiet, p, agentwire.Number(n))
 }
 
-func (s *server) stopped(p job.Process, d time.Duration) {
+func (s *server) Stopped(p job.Process, d time.Duration) {
 	s.out().Send(agentwire.KindStopped, p, agentwire.Number(uint64(d)))
 }
 
-func (s *server) programGone(p job.Process) { s.say(agentwire.KindGone, p, nil, nil) }
+func (s *server) ProgramGone(p job.Process) { s.say(agentwire.KindGone, p, nil, nil) }
 
-func (s *server) exited(p job.Process, e exit) {
+func (s *server) Exited(p job.Process, e supervise.Exit) {
 	s.say(agentwire.KindExited, p, agentwire.Encode(e), nil)
 }
 
-func (s *server) failed(err error) {
+func (s *server) Failed(err error) {
 	s.out().Send(agentwire.KindFailed, job.Process{}, []byte(err.Error()))
 }

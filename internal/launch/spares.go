@@ -6,6 +6,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // A spare is a process that has joined the job and waits to hear what its place
@@ -27,7 +28,7 @@ func (h *head) reserve(place func(i int) (agent, *job.Host)) {
 func (h *head) startSpares() {
 	for _, m := range h.order {
 		if m.spare {
-			m.agent.start(m.id, spare)
+			m.agent.Start(m.id, supervise.Spare)
 		}
 	}
 }
@@ -82,7 +83,7 @@ func (c *comeback) bestSpare(p job.Process) (best *member) {
 func (h *head) freeSpares() {
 	for _, m := range h.order {
 		if m.spare && !m.gone {
-			m.agent.signal(m.id, syscall.SIGKILL)
+			m.agent.Signal(m.id, syscall.SIGKILL)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // listener is an agent that notes what processes are told.
@@ -19,8 +20,8 @@ type listener struct {
 	told map[job.Process][]job.Kind
 }
 
-func (l *listener) send(p job.Process, m *job.Message) { l.told[p] = append(l.told[p], m.Kind) }
-func (l *listener) link(hostLink)                      {}
+func (l *listener) Send(p job.Process, m *job.Message) { l.told[p] = append(l.told[p], m.Kind) }
+func (l *listener) Link(supervise.HostLink)            {}
 
 // No process begins before it is kept that all have joined: who takes the
 // head's place would end the job otherwise.

@@ -1,4 +1,4 @@
-package launch
+package supervise
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// hostLink is a link between two processes of one host; lower comes first in
+// HostLink is a link between two processes of one host; lower comes first in
 // Compare.
-type hostLink struct {
+type HostLink struct {
 	Lower  job.Process `json:"lower"`
 	Higher job.Process `json:"higher"`
 	Kind   string      `json:"kind"`
@@ -22,20 +22,21 @@ type hostLink struct {
 	Meet *[2]job.Peer `json:"meet,omitempty"`
 }
 
-func (a *local) link(l hostLink) {
+// Link gives two processes of this host the two ends of a link.
+func (a *Agent) Link(l HostLink) {
 	lower, higher, err := job.LinkFiles(l.Kind, l.Ring)
 	if l.Meet != nil {
 		a.meet(l, lower, higher, err)
 		return
 	}
 	if err != nil {
-		go a.observer.failed(fmt.Errorf("make the link between %v and %v: %w", l.Lower, l.Higher, err))
+		go a.observer.Failed(fmt.Errorf("make the link between %v and %v: %w", l.Lower, l.Higher, err))
 		return
 	}
 	if l.Arena > 0 {
 		for _, p := range []job.Process{l.Lower, l.Higher} {
 			if err := a.share(p, l.Arena); err != nil {
-				go a.observer.failed(fmt.Errorf("make the memory that the replicas of rank %d share: %w", p.Rank, err))
+				go a.observer.Failed(fmt.Errorf("make the memory that the replicas of rank %d share: %w", p.Rank, err))
 			}
 		}
 	}
@@ -44,7 +45,7 @@ func (a *local) link(l hostLink) {
 }
 
 // share gives a process the memory that the replicas of its rank share, once.
-func (a *local) share(p job.Process, replicas int) error {
+func (a *Agent) share(p job.Process, replicas int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sharing[p] {
@@ -73,10 +74,10 @@ func (a *local) share(p job.Process, replicas int) error {
 
 // meet gives two processes their link of which one comes later. Where there is
 // none, one of them has to go, as when a link breaks.
-func (a *local) meet(l hostLink, lower, higher *os.File, err error) {
+func (a *Agent) meet(l HostLink, lower, higher *os.File, err error) {
 	if err != nil {
 		m := &job.Message{Kind: job.KindSuspect, Process: &l.Meet[1].Process, Incarnation: l.Meet[1].Incarnation, Text: fmt.Sprintf("make it: %v", err)}
-		go a.observer.message(l.Lower, m)
+		go a.observer.Message(l.Lower, m)
 		return
 	}
 	a.mail(l.Lower, &job.Message{Kind: job.KindConnect, Peers: l.Meet[1:]}, lower)

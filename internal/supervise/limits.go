@@ -1,4 +1,4 @@
-package launch
+package supervise
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enoughDescriptors makes sure that this process can open what n processes
-// take, and each of them its links.
-func enoughDescriptors(n int) error {
+// CheckDescriptors makes sure, by raising the limit if it has to, that this
+// process can open what n processes take, and each of them its links.
+func CheckDescriptors(n int) error {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
 		return fmt.Errorf("ask for the limit of open files: %w", err)

@@ -1,4 +1,4 @@
-package launch
+package supervise
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // pump takes what a process writes until its end. Something that it started
 // may hold the pipe open without writing, for ever: then it is over a while
 // after the process.
-func (a *local) pump(c *child, s output.Stream) {
+func (a *Agent) pump(c *child, s output.Stream) {
 	r, taken := c.pipes[s], 0
 	buf := make([]byte, 32<<10)
 	for {
@@ -30,16 +30,16 @@ func (a *local) pump(c *child, s output.Stream) {
 	if s == output.Crashes {
 		close(c.crashed)
 	}
-	a.observer.output(c.process, s, nil)
+	a.observer.Output(c.process, s, nil)
 }
 
 // take hands one piece of what a process has written to the observer, once
 // there is some.
-func (c *child) take(o observer, s output.Stream, buf []byte, before int) (n int, err error) {
+func (c *child) take(o Observer, s output.Stream, buf []byte, before int) (n int, err error) {
 	if s == output.Crashes {
 		n, err := c.pipes[s].Read(buf)
 		if n > 0 && before+n <= output.MaxCrash {
-			o.output(c.process, s, buf[:n])
+			o.Output(c.process, s, buf[:n])
 		}
 		return n, err
 	}
@@ -57,7 +57,7 @@ func (c *child) take(o observer, s output.Stream, buf []byte, before int) (n int
 		case err == unix.EAGAIN:
 			return false
 		case n > 0:
-			o.output(c.process, s, buf[:n])
+			o.Output(c.process, s, buf[:n])
 		case err == nil:
 			err = io.EOF
 		}
@@ -66,9 +66,9 @@ func (c *child) take(o observer, s output.Stream, buf []byte, before int) (n int
 	return max(n, 0), errors.Join(failed, err)
 }
 
-// quiet waits until the pipes are empty: what the process says after it has
-// written comes before this, as what it has written does.
-func (a *local) quiet(p job.Process, n uint64) {
+// Quiet has Observer.Quiet called with n once all that p has written so far was
+// taken: the pipes are empty. A process that is gone is never quiet.
+func (a *Agent) Quiet(p job.Process, n uint64) {
 	c := a.child(p)
 	if c == nil {
 		return
@@ -79,7 +79,7 @@ func (a *local) quiet(p job.Process, n uint64) {
 				time.Sleep(quietPoll)
 			}
 		}
-		a.observer.quiet(p, n)
+		a.observer.Quiet(p, n)
 	}()
 }
 

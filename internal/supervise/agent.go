@@ -1,4 +1,4 @@
-package launch
+package supervise
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,14 +20,21 @@ import (
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
-// local is the agent of the host that it runs on.
-type local struct {
-	observer observer
+const (
+	deathTime   = 300 * time.Millisecond // from a death until its control connection is read to the end
+	wrapperTime = 300 * time.Millisecond // from the end of a program to the end of its wrapper
+)
+
+// Agent starts, watches and ends the processes of the host that it runs on, and
+// holds the near ends of all that is theirs: control connections, pipes, links
+// within the host. Except for Feed its methods do not block for long.
+type Agent struct {
+	observer Observer
 	secret   job.Secret
-	plan     plan
+	plan     Plan
+	watchdog *watchdog.Watchdog    // nil if there is none
+	lease    *lease.Word           // until when the processes may act; nil if this host has no lease
 	cpus     map[job.Process][]int // that a process is bound to; none: it is not
-	guard    *watchdog.Watchdog    // nil if there is none
-	word     *lease.Word           // until when the processes may act; nil if this host has no lease
 	starts   chan func()           // run by the thread that is the processes' parent
 	quit     chan struct{}
 
@@ -38,29 +44,24 @@ type local struct {
 	sharing  map[job.Process]bool   // that have their arena
 }
 
-// child is one process and the agent's ends of what it has.
-type child struct {
-	process job.Process
-	taking  [output.Crashes]sync.Mutex // held while bytes of a stream are taken out of its pipe
-	cmd     *exec.Cmd
-	conn    *job.Conn
-	mail    *mailbox
-	stdin   *os.File                 // nil if it has none
-	pipes   [output.Streams]*os.File // read ends
-	last    atomic.Bool              // it is gone: what is in the pipes is all
-	silent  chan struct{}            // closed when its control connection is read to the end
-	crashed chan struct{}            // closed when the pipe for crashes is
-	program int                      // pid of the program under a wrapper, 0 if there is none
-	since   time.Time                // when it was stopped
+// Config is what an Agent works with.
+type Config struct {
+	Observer Observer
+	Secret   job.Secret
+	Plan     Plan
+	Watchdog *watchdog.Watchdog // nil: there is none
+	Lease    *lease.Word        // until when the processes may act; nil: this host has no lease
 }
 
-func newLocal(o observer, secret job.Secret, p plan, g *watchdog.Watchdog) *local {
-	a := &local{
-		observer: o,
-		secret:   secret,
-		plan:     p,
-		cpus:     p.cpus(),
-		guard:    g,
+// New returns an agent without processes. Close ends it.
+func New(c Config) *Agent {
+	a := &Agent{
+		observer: c.Observer,
+		secret:   c.Secret,
+		plan:     c.Plan,
+		watchdog: c.Watchdog,
+		lease:    c.Lease,
+		cpus:     c.Plan.cpus(),
 		starts:   make(chan func()),
 		quit:     make(chan struct{}),
 		children: make(map[job.Process]*child),
@@ -71,30 +72,13 @@ func newLocal(o observer, secret job.Secret, p plan, g *watchdog.Watchdog) *loca
 	return a
 }
 
-// cpus gives the processes of this host their processors. Where the kernel
-// does not say what there is, nothing is bound.
-func (p *plan) cpus() map[job.Process][]int {
-	if p.Bind == "" || p.Bind == cores.None {
-		return nil
-	}
-	usable, err := cores.Usable()
-	if err != nil {
-		return nil
-	}
-	all := make(map[job.Process][]int)
-	for i, share := range cores.Spread(p.Bind, usable, len(p.Processes)) {
-		all[p.Processes[i]] = share
-	}
-	return all
-}
-
-// watch begins to look for processes that are stopped. While paused returns
-// true that is none of their own doing.
-func (a *local) watch(paused func() bool) { go a.watchStops(paused) }
+// Watch begins to look for processes that are stopped. While paused returns true
+// that is none of their own doing.
+func (a *Agent) Watch(paused func() bool) { go a.watchStops(paused) }
 
 // parent starts all processes from one thread, since the kernel sends their
 // parent-death signal when that thread ends. It lives as long as the agent.
-func (a *local) parent() {
+func (a *Agent) parent() {
 	runtime.LockOSThread()
 	for {
 		select {
@@ -106,14 +90,15 @@ func (a *local) parent() {
 	}
 }
 
-func (a *local) start(p job.Process, r role) {
+// Start starts a process; Observer.Started says how that went.
+func (a *Agent) Start(p job.Process, r Role) {
 	c, err := a.launch(p, r)
 	if err != nil {
-		go a.observer.started(p, 0, fmt.Errorf("start %v: %w", p, err))
+		go a.observer.Started(p, 0, fmt.Errorf("start %v: %w", p, err))
 		return
 	}
 	go func() {
-		a.observer.started(p, c.cmd.Process.Pid, nil)
+		a.observer.Started(p, c.cmd.Process.Pid, nil)
 		for s := range output.Streams {
 			go a.pump(c, s)
 		}
@@ -123,7 +108,7 @@ func (a *local) start(p job.Process, r role) {
 }
 
 // launch starts a process with its ends of everything.
-func (a *local) launch(p job.Process, r role) (*child, error) {
+func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	c := &child{process: p, silent: make(chan struct{}), crashed: make(chan struct{})}
 	var theirs []*os.File
 	ok := false
@@ -151,11 +136,11 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 		theirs = append(theirs, w[s])
 	}
 	in.Crash = w[output.Crashes]
-	if a.word != nil {
-		in.Lease = a.word.File() // which stays the word's
+	if a.lease != nil {
+		in.Lease = a.lease.File() // which stays the word's
 	}
 	environ := append(in.Environ(p), watchdog.Mark())
-	if r == spare {
+	if r == Spare {
 		environ = append(environ, job.EnvProcess+"=spare") // the last one counts
 	}
 	c.cmd = &exec.Cmd{
@@ -164,7 +149,7 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 		Stdout: w[output.Stdout], Stderr: w[output.Stderr], ExtraFiles: in.Files(),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
-	if a.plan.Stdin && p.Rank == 0 && r == first { // a newcomer's state holds what was read
+	if a.plan.Stdin && p.Rank == 0 && r == First { // a newcomer's state holds what was read
 		var r *os.File
 		if r, c.stdin, err = os.Pipe(); err != nil {
 			return nil, fmt.Errorf("create a pipe: %w", err)
@@ -173,66 +158,57 @@ func (a *local) launch(p job.Process, r role) (*child, error) {
 		c.cmd.Stdin = r
 	}
 	result := make(chan error)
-	a.guard.Starting()
+	a.watchdog.Starting()
 	a.starts <- func() { result <- cores.During(a.cpus[p], c.cmd.Start) }
 	if err := <-result; err != nil {
-		a.guard.NotStarted()
+		a.watchdog.NotStarted()
 		return nil, err
 	}
 	ok = true
-	a.guard.Watch(c.cmd.Process.Pid)
-	c.mail = newMailbox(c.conn, func(err error) { a.observer.unheard(p, silence{silenceUntold, err.Error()}) })
+	a.watchdog.Watch(c.cmd.Process.Pid)
+	c.mail = newMailbox(c.conn, func(err error) { a.observer.Unheard(p, Silence{SilenceUntold, err.Error()}) })
 	a.mu.Lock()
 	a.children[p] = c
 	a.mu.Unlock()
 	return c, nil
 }
 
-// release closes what a process that was not started would have had.
-func (c *child) release() {
-	if c.conn != nil {
-		c.conn.Close()
-	}
-	closeFiles(c.pipes[:])
-	closeFiles([]*os.File{c.stdin})
-}
-
 // converse is the end of one control connection: the handshake, then all that
 // the process says.
-func (a *local) converse(c *child) {
+func (a *Agent) converse(c *child) {
 	defer close(c.silent)
 	hello, err := job.Answer(c.conn, &a.secret)
 	if err == nil {
 		a.follow(c, c.conn.PID())
-		a.observer.hello(c.process, hello)
+		a.observer.Hello(c.process, hello)
 		for {
 			msg, files, e := c.conn.Read()
 			closeFiles(files)
 			if err = e; err != nil {
 				break
 			}
-			a.observer.message(c.process, msg)
+			a.observer.Message(c.process, msg)
 		}
 	}
-	s := silence{silenceEnd, err.Error()}
+	s := Silence{SilenceEnd, err.Error()}
 	switch {
 	case errors.Is(err, job.ErrRefused):
-		s.Why = silenceRefused
+		s.Why = SilenceRefused
 	case errors.Is(err, job.ErrMessage):
-		s.Why = silenceNonsense
+		s.Why = SilenceNonsense
 	}
-	a.observer.unheard(c.process, s)
+	a.observer.Unheard(c.process, s)
 }
 
 // reap waits for the end of a process. Its group is killed before its number
 // is free again.
-func (a *local) reap(c *child) {
+func (a *Agent) reap(c *child) {
 	pid := c.cmd.Process.Pid
 	if err := proc.AwaitExit(pid); err != nil { // a kernel without pidfds
 		_ = c.cmd.Wait()
 	}
 	proc.SignalGroup(pid, syscall.SIGKILL)
-	a.guard.Forget(pid)
+	a.watchdog.Forget(pid)
 	a.mu.Lock()
 	delete(a.children, c.process)
 	program := c.program
@@ -249,7 +225,7 @@ func (a *local) reap(c *child) {
 		_ = r.SetReadDeadline(time.Now().Add(output.DrainTime)) // it may be closed
 	}
 	// Its last messages and the text of its crash say why it died.
-	settled := time.NewTimer(settleTime)
+	settled := time.NewTimer(deathTime)
 	defer settled.Stop()
 	for _, end := range []chan struct{}{c.silent, c.crashed} {
 		select {
@@ -262,11 +238,11 @@ func (a *local) reap(c *child) {
 	c.conn.Close()
 	<-c.silent
 	closeFiles([]*os.File{c.stdin})
-	a.observer.exited(c.process, exitOf(c.cmd.ProcessState))
+	a.observer.Exited(c.process, exitOf(c.cmd.ProcessState))
 }
 
 // follow watches the program of a process that was started as a wrapper.
-func (a *local) follow(c *child, pid int) {
+func (a *Agent) follow(c *child, pid int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.children[c.process] == nil || pid == 0 || pid == c.cmd.Process.Pid {
@@ -282,22 +258,23 @@ func (a *local) follow(c *child, pid int) {
 		a.mu.Unlock()
 		time.AfterFunc(wrapperTime, func() {
 			if a.child(c.process) == c {
-				a.observer.programGone(c.process)
+				a.observer.ProgramGone(c.process)
 			}
 		})
 	}()
 }
 
 // child returns the process if it is not gone.
-func (a *local) child(p job.Process) *child {
+func (a *Agent) child(p job.Process) *child {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.children[p]
 }
 
-func (a *local) send(p job.Process, m *job.Message) { a.mail(p, m) }
+// Send hands a message to a process, if there still is one.
+func (a *Agent) Send(p job.Process, m *job.Message) { a.mail(p, m) }
 
-func (a *local) mail(p job.Process, m *job.Message, files ...*os.File) {
+func (a *Agent) mail(p job.Process, m *job.Message, files ...*os.File) {
 	if c := a.child(p); c != nil {
 		c.mail.send(m, files...)
 		return
@@ -305,7 +282,9 @@ func (a *local) mail(p job.Process, m *job.Message, files ...*os.File) {
 	closeFiles(files)
 }
 
-func (a *local) feed(p job.Process, b []byte) {
+// Feed gives p standard input, nothing at its end. It blocks until there is room
+// for it.
+func (a *Agent) Feed(p job.Process, b []byte) {
 	c := a.child(p)
 	switch {
 	case c == nil || c.stdin == nil:
@@ -316,7 +295,8 @@ func (a *local) feed(p job.Process, b []byte) {
 	}
 }
 
-func (a *local) signal(p job.Process, s syscall.Signal) {
+// Signal sends a signal to the process and all that it has started.
+func (a *Agent) Signal(p job.Process, s syscall.Signal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := a.children[p]
@@ -333,8 +313,8 @@ func (a *local) signal(p job.Process, s syscall.Signal) {
 // dies without it.
 const killTime = 50 * time.Millisecond
 
-// killAll kills every process and waits for their end, not for long.
-func (a *local) killAll() {
+// KillAll kills every process and waits for their end, but not for long.
+func (a *Agent) KillAll() {
 	for deadline := time.Now().Add(killTime); ; time.Sleep(time.Millisecond) {
 		a.mu.Lock()
 		for _, c := range a.children {
@@ -351,10 +331,11 @@ func (a *local) killAll() {
 	}
 }
 
-// doubtful: this host is lost only together with the head.
-func (a *local) doubtful() bool { return false }
+// Doubtful returns false: this host is lost only together with the head.
+func (a *Agent) Doubtful() bool { return false }
 
-func (a *local) close() {
+// Close gives back what the agent holds, once all processes are gone.
+func (a *Agent) Close() {
 	close(a.quit)
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,4 +1,4 @@
-package launch
+package supervise
 
 import (
 	"time"
@@ -7,13 +7,13 @@ import (
 	"github.com/intrahpc/intra/internal/proc"
 )
 
-// stopPoll is how often the agent looks for stopped processes.
-const stopPoll = 100 * time.Millisecond
+// StopPoll is how often the agent looks for stopped processes.
+const StopPoll = 100 * time.Millisecond
 
 // watchStops tells of processes that are stopped, by a signal and not by a
 // debugger. A process that is merely slow is none of its business.
-func (a *local) watchStops(paused func() bool) {
-	tick := time.NewTicker(stopPoll)
+func (a *Agent) watchStops(paused func() bool) {
+	tick := time.NewTicker(StopPoll)
 	defer tick.Stop()
 	last := time.Now()
 	for {
@@ -23,15 +23,15 @@ func (a *local) watchStops(paused func() bool) {
 		case <-tick.C:
 		}
 		now := time.Now()
-		pause := now.Sub(last) > 5*stopPoll || paused() // we were stopped ourselves, or have stopped them
+		pause := now.Sub(last) > 5*StopPoll || paused() // we were stopped ourselves, or have stopped them
 		last = now
 		for p, d := range a.findStopped(now, pause) {
-			a.observer.stopped(p, d)
+			a.observer.Stopped(p, d)
 		}
 	}
 }
 
-func (a *local) findStopped(now time.Time, pause bool) map[job.Process]time.Duration {
+func (a *Agent) findStopped(now time.Time, pause bool) map[job.Process]time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var found map[job.Process]time.Duration

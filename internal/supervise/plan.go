@@ -1,0 +1,45 @@
+package supervise
+
+import (
+	"github.com/intrahpc/intra/internal/cores"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Plan is what the processes of a job have in common.
+type Plan struct {
+	Path    string   `json:"path"` // of the executable
+	Args    []string `json:"args"` // with the name in front
+	Environ []string `json:"environ"`
+	Dir     string   `json:"dir"`   // "" for the agent's own
+	Stdin   bool     `json:"stdin"` // rank 0 has standard input
+
+	Bind      cores.Mode    `json:"bind,omitempty"` // "": cores.None
+	Processes []job.Process `json:"processes"`      // of this host, in order
+}
+
+// Role is what a process is started for.
+type Role byte
+
+// The roles.
+const (
+	First    Role = iota // it is there from the beginning
+	Newcomer             // it takes the place of another one
+	Spare                // it waits for a place
+)
+
+// cpus gives the processes of this host their processors. Where the kernel
+// does not say what there is, nothing is bound.
+func (p *Plan) cpus() map[job.Process][]int {
+	if p.Bind == "" || p.Bind == cores.None {
+		return nil
+	}
+	usable, err := cores.Usable()
+	if err != nil {
+		return nil
+	}
+	all := make(map[job.Process][]int)
+	for i, share := range cores.Spread(p.Bind, usable, len(p.Processes)) {
+		all[p.Processes[i]] = share
+	}
+	return all
+}
