@@ -13,6 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/transport/limit"
 )
 
@@ -74,7 +75,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	hosts := fs.String("hosts", "", "run on these `hosts`, each with a number of slots, like h1:2,h2:2 or n[01-04]:2;\nlocalhost is this one")
 	hostfile := fs.String("hostfile", "", "run on the hosts of `FILE`: one per line, h1 slots=2 rack=a addr=10.0.0.1")
 	fs.StringVar(&c.RemoteShell, "rsh", "", "`command` that starts another one on {host} (default: ssh {host}, in a Slurm allocation srun)")
-	fs.IntVar(&c.Fanout, "fanout", launch.DefaultFanout, "`number` of hosts on which this one starts a command; with more, each of them starts\nas many others, and so on")
+	fs.IntVar(&c.Fanout, "fanout", spawn.DefaultFanout, "`number` of hosts on which this one starts a command; with more, each of them starts\nas many others, and so on")
 	fs.StringVar(&c.HeadAddress, "head", "", "`address` of this host that the others use (default: each of them)")
 	fs.BoolVar(&c.TLS, "tls", false, "encrypt the connections between hosts")
 	oversubscribe := fs.Bool("oversubscribe", false, "allow more processes on a host than it has slots")
@@ -214,9 +215,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 
 // surroundings are the hosts that the command line or the environment names.
 type surroundings struct {
-	hosts   []job.Host      // nil: only this one
-	rsh     string          // what starts a command on one of them
-	indexed *launch.Indexed // they come by themselves
+	hosts   []job.Host     // nil: only this one
+	rsh     string         // what starts a command on one of them
+	indexed *spawn.Indexed // they come by themselves
 }
 
 func findHosts(list, file string) (s surroundings, err error) {
@@ -238,7 +239,7 @@ func findHosts(list, file string) (s surroundings, err error) {
 			return s, fmt.Errorf("-hostfile: %w", err)
 		}
 	default:
-		if s.indexed, err = launch.FindIndexed(os.Getenv); err != nil {
+		if s.indexed, err = spawn.FindIndexed(os.Getenv); err != nil {
 			return s, fmt.Errorf("inside an indexed job: %w", err)
 		}
 		if s.indexed != nil {

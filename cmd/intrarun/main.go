@@ -36,7 +36,7 @@ func run() int {
 	}
 	c.Guard = []string{"/proc/self/exe"}
 	if c.Indexed != nil && c.Indexed.Index > 0 && !c.DryRun {
-		return serve(func() error { return c.Indexed.Serve(context.Background(), *c) })
+		return serve(func() error { return launch.ServeIndexed(context.Background(), *c) })
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)

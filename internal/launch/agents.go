@@ -17,14 +17,9 @@ import (
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
-
-// hostPlace is what a template of a remote command has for the name of a host.
-const hostPlace = "{host}"
-
-// thisHost is a host that needs no remote command.
-const thisHost = "localhost"
 
 // agentsTime bounds how long the head waits for its agents to connect, and
 // they try.
@@ -41,8 +36,8 @@ type agents struct {
 	program string // to be sent to hosts that lack it, "" if it is not
 
 	listener net.Listener
-	tree     *tree
-	branch   *branch // nil until anything is started
+	tree     *spawn.Tree
+	starter  *spawn.Starter // nil until anything is started
 	results  chan agentResult
 }
 
@@ -51,7 +46,7 @@ type agents struct {
 type agentResult struct {
 	host  int
 	agent *remote
-	news  *news
+	news  *spawn.News
 	err   error
 }
 
@@ -60,7 +55,7 @@ type agentResult struct {
 func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	patience, port := agentsTime, "0"
 	if x := a.config.Indexed; x != nil {
-		patience = indexedTime
+		patience = spawn.IndexedPatience
 		_, port, _ = net.SplitHostPort(x.Head)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -97,7 +92,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 			tell(agentResult{host: i, agent: r, err: err})
 		}
 	})
-	roots, err := a.summons(addresses)
+	roots, err := a.bootstrap(addresses)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +101,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 			a.console.Notef("intrarun: %s", strings.TrimSuffix(line, "\n"))
 		}
 	}
-	a.branch = startBranch(roots, a.guard, func(n news) { a.heed(n, tell) })
+	a.starter = spawn.Start(roots, a.guard, func(n spawn.News) { a.heed(n, tell) })
 	all := make([]*remote, len(a.hosts))
 	defer func() {
 		if err != nil {
@@ -135,17 +130,17 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 				continue
 			}
 			all[r.host] = r.agent
-			r.agent.wait(func(n news) { a.heed(n, tell) }, func(err error) {
+			r.agent.wait(func(n spawn.News) { a.heed(n, tell) }, func(err error) {
 				tell(agentResult{host: r.host, err: fmt.Errorf("the connection to its agent has ended: %w", err)})
 			})
 			left--
 		case <-soon:
 			return nil, a.blame(failed, all)
 		case s := <-a.config.Signals:
-			return nil, interrupted{s, "waiting for the agents"}
+			return nil, spawn.Interrupted{Signal: s, While: "waiting for the agents"}
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
-				return nil, interrupted{terminate, "waiting for the agents"}
+				return nil, spawn.Interrupted{Signal: terminate, While: "waiting for the agents"}
 			}
 			var missing []string
 			for i, r := range all {
@@ -157,25 +152,25 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 				strings.Join(missing, ", "), patience, strings.Join(addresses, ", "))
 		}
 	}
-	a.branch.settle()
+	a.starter.Settle()
 	return all, nil
 }
 
-// summons is what the head's branch starts from. The root of the tree has no
+// bootstrap is what the head's branch starts from. The root of the tree has no
 // host.
-func (a *agents) summons(addresses []string) (*summons, error) {
+func (a *agents) bootstrap(addresses []string) (*spawn.Bootstrap, error) {
 	self, err := filepath.Abs(a.config.Agent[0])
 	if err != nil {
 		return nil, fmt.Errorf("find the executable of the agents: %w", err)
 	}
-	s := &summons{Version: job.Version, Secret: a.secret, Addresses: addresses, TLS: a.config.TLS, Patience: agentsTime,
-		Below: a.tree.hosts, Fanout: a.tree.fanout, Shell: a.config.RemoteShell,
+	s := &spawn.Bootstrap{Version: job.Version, Secret: a.secret, Addresses: addresses, TLS: a.config.TLS, Patience: agentsTime,
+		Below: a.tree.Hosts, Fanout: a.tree.Fanout, Shell: a.config.RemoteShell,
 		Agent: append([]string{self}, a.config.Agent[1:]...), Verbose: a.config.Verbose}
 	if a.config.Indexed != nil {
 		s.Shell = "" // the only one is that of this host
 	}
-	for _, h := range a.tree.hosts {
-		if _, err := s.command(h); err != nil {
+	for _, h := range a.tree.Hosts {
+		if _, err := s.Command(h); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +178,7 @@ func (a *agents) summons(addresses []string) (*summons, error) {
 }
 
 // heed takes in what is said of an agent that is being started.
-func (a *agents) heed(n news, tell func(agentResult)) {
+func (a *agents) heed(n spawn.News, tell func(agentResult)) {
 	switch i := named(a.hosts, n.Host); {
 	case i < 0: // only a copy of ours knows the secret
 	case n.Line != "":
@@ -197,7 +192,7 @@ func (a *agents) heed(n news, tell func(agentResult)) {
 // it, and how a command ended says more than the end of a connection.
 func (a *agents) explains(r, s *agentResult) bool {
 	depth := make(map[string]int)
-	a.tree.walk(func(starter string, hosts []string) {
+	a.tree.Walk(func(starter string, hosts []string) {
 		for _, h := range hosts {
 			depth[h] = depth[starter] + 1
 		}
@@ -222,7 +217,7 @@ func (a *agents) blame(r *agentResult, all []*remote) error {
 
 // by tells who had to start the agent of host i, if that was not the head.
 func (a *agents) by(i int) (text string) {
-	a.tree.walk(func(starter string, hosts []string) {
+	a.tree.Walk(func(starter string, hosts []string) {
 		if starter != "" && slices.Contains(hosts, a.hosts[i].Name) {
 			text = fmt.Sprintf(" (started from %s)", starter)
 		}
@@ -285,7 +280,7 @@ func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, 
 		}
 		heard = true
 		if f.Kind == agentwire.KindNews {
-			var n news
+			var n spawn.News
 			if err := f.Decode(&n); err != nil {
 				return nil, err
 			}
@@ -343,11 +338,16 @@ func (a *agents) close(goesOn bool) {
 	if a.listener != nil {
 		a.listener.Close()
 	}
-	if a.branch == nil {
+	if a.starter == nil {
 		return
 	}
 	if !goesOn {
-		a.branch.finish()
+		a.starter.Finish()
 	}
-	a.branch.close()
+	a.starter.Close()
+}
+
+// named finds the host of that name.
+func named(hosts []job.Host, name string) int {
+	return slices.IndexFunc(hosts, func(h job.Host) bool { return h.Name == name })
 }

@@ -439,6 +439,9 @@ func (h *head) interrupt(s os.Signal) {
 	h.after(termGrace, h.killAll)
 }
 
+// terminate is how the end of a context counts.
+const terminate = syscall.SIGTERM
+
 // interruptCode is the exit code after a signal, as shells count.
 func interruptCode(s os.Signal) int {
 	if s == syscall.SIGINT {

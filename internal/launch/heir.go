@@ -15,6 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/spawn"
 )
 
 // will is what the first head leaves to one that takes its place, beside what
@@ -53,8 +54,8 @@ func standInName(host string) string { return "stand-in " + host }
 
 // door is where an agent is reached if it becomes the head.
 type door struct {
-	summons  *summons
-	listener net.Listener
+	bootstrap *spawn.Bootstrap
+	listener  net.Listener
 
 	mu       sync.Mutex
 	arrivals []*arrival
@@ -69,13 +70,13 @@ type arrival struct {
 	account account
 }
 
-func openDoor(s *summons) (*door, error) {
+func openDoor(s *spawn.Bootstrap) (*door, error) {
 	lc := net.ListenConfig{KeepAliveConfig: keepAlive, Control: bound}
 	l, err := lc.Listen(context.Background(), "tcp", ":0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for other agents: %w", err)
 	}
-	return &door{summons: s, listener: l, knock: make(chan struct{}, 1)}, nil
+	return &door{bootstrap: s, listener: l, knock: make(chan struct{}, 1)}, nil
 }
 
 func (d *door) port() int { return d.listener.Addr().(*net.TCPAddr).Port }
@@ -131,7 +132,7 @@ const accountTime = 10 * time.Second
 
 // serve lets the agents of the given hosts in.
 func (d *door) serve(hosts []job.Host) error {
-	secure, err := job.NewSecure(&d.summons.Secret, standInName(d.summons.Name), d.summons.TLS)
+	secure, err := job.NewSecure(&d.bootstrap.Secret, standInName(d.bootstrap.Name), d.bootstrap.TLS)
 	if err != nil {
 		return err
 	}
@@ -288,7 +289,7 @@ func (s *server) turn(cause error) error {
 
 // dial connects to a head until there is another one.
 func (h *heir) dial(id arbiter.ID, changed <-chan struct{}) (net.Conn, error) {
-	d := h.server.door.summons
+	d := h.server.door.bootstrap
 	secure, err := job.NewSecure(&d.Secret, agentName(d.Name), d.TLS)
 	if err != nil {
 		return nil, err

@@ -2,81 +2,23 @@ package launch
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"net"
-	"os"
-	"strconv"
-	"time"
 
-	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/spawn"
 )
 
-// The environment of an indexed job: a cluster manager, such as Kubernetes,
-// starts the same intrarun command on every host. The first is the head, the
-// others are its agents.
-const (
-	EnvIndex  = "JOB_COMPLETION_INDEX" // which of the hosts this is, from 0
-	EnvHosts  = "INTRA_HOSTS"          // all of them, as for -hosts
-	EnvHead   = "INTRA_HEAD"           // NAME:PORT of the first
-	EnvSecret = "INTRA_SECRET_FILE"    // a file with the same random bytes on all
-)
-
-// minSecret is the least size of that file, in bytes.
-const minSecret = 32
-
-// Indexed is the place of this process in an indexed job.
-type Indexed struct {
-	Index  int
-	Hosts  []job.Host
-	Head   string
-	Secret job.Secret
-}
-
-// indexedTime bounds how long the hosts of an indexed job wait for each other:
-// they are started one by one, when there is room.
-const indexedTime = 5 * time.Minute
-
-// FindIndexed reads the environment. It returns nil, nil outside an indexed
-// job.
-func FindIndexed(getenv func(string) string) (*Indexed, error) {
-	list := getenv(EnvHosts)
-	if list == "" {
-		return nil, nil
-	}
-	x := &Indexed{Head: getenv(EnvHead)}
-	var err error
-	if x.Hosts, err = job.ParseHosts(list); err != nil {
-		return nil, fmt.Errorf("%s: %w", EnvHosts, err)
-	}
-	if x.Index, err = strconv.Atoi(getenv(EnvIndex)); err != nil || x.Index < 0 || x.Index >= len(x.Hosts) {
-		return nil, fmt.Errorf("%s=%q is not the index of one of the %d hosts in %s", EnvIndex, getenv(EnvIndex), len(x.Hosts), EnvHosts)
-	}
-	if _, port, err := net.SplitHostPort(x.Head); err != nil || port == "" {
-		return nil, fmt.Errorf("%s=%q: want NAME:PORT of the first host", EnvHead, x.Head)
-	}
-	b, err := os.ReadFile(getenv(EnvSecret))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", EnvSecret, err)
-	}
-	if len(b) < minSecret {
-		return nil, fmt.Errorf("%s: %s has %d bytes, want at least %d random ones", EnvSecret, getenv(EnvSecret), len(b), minSecret)
-	}
-	x.Secret = sha256.Sum256(b)
-	return x, nil
-}
-
-// Serve is Serve for the agent of this host. A job that does not end well is a
-// JobError on all hosts: the first one may not be there any more.
-func (x *Indexed) Serve(ctx context.Context, c Config) error {
+// ServeIndexed is Serve for the agent of this host in an indexed job. A job that
+// does not end well is a JobError on all hosts: the first one may not be there
+// any more.
+func ServeIndexed(ctx context.Context, c Config) error {
+	x := c.Indexed
 	h := x.Hosts[x.Index]
 	used := false
 	for _, p := range c.Placement.Hosts {
 		used = used || p.Name == h.Name
 	}
 	if !used {
-		return fmt.Errorf("%s names more hosts than the job needs, which runs on %d: %s is left out", EnvHosts, len(c.Placement.Hosts), h.Name)
+		return fmt.Errorf("%s names more hosts than the job needs, which runs on %d: %s is left out", spawn.EnvHosts, len(c.Placement.Hosts), h.Name)
 	}
-	s := summons{Secret: x.Secret, Name: h.Name, Addresses: []string{x.Head}, TLS: c.TLS, Patience: indexedTime}
-	return s.serve(ctx, c.Guard)
+	return serve(ctx, x.Bootstrap(c.TLS), c.Guard)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
@@ -56,7 +57,7 @@ type Config struct {
 	HeadAddress string         // where agents reach the head; "": at any address of this host
 	Agent       []string       `json:"-"` // the command that calls Serve, at the same path on all hosts
 	TLS         bool           // encrypt the connections between hosts
-	Indexed     *Indexed       `json:"-"` // the hosts come by themselves; nil: they are started through RemoteShell
+	Indexed     *spawn.Indexed `json:"-"` // the hosts come by themselves; nil: they are started through RemoteShell
 	DryRun      bool           // show the placement, start nothing
 	// Rarer is for measurements of what beats between hosts cost: they are so
 	// many times rarer, and the loss of a host is found so much later. 0: they
@@ -93,15 +94,15 @@ func Run(ctx context.Context, c Config) int {
 		}
 		defer g.Close()
 	}
-	program, err := resolve(ctx, c, g)
+	program, err := spawn.Resolve(ctx, c.Program[0], c.Signals, g)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
-		if i, ok := err.(interrupted); ok {
-			return interruptCode(i.signal)
+		if i, ok := err.(spawn.Interrupted); ok {
+			return interruptCode(i.Signal)
 		}
 		return ExitRefused
 	}
-	defer program.remove()
+	defer program.Remove()
 	secret := job.NewSecret()
 	if c.Indexed != nil {
 		secret = c.Indexed.Secret
@@ -162,7 +163,7 @@ func (c *Config) validate() error {
 	return supervise.CheckDescriptors(len(processes) + c.Spares)
 }
 
-func (h *head) run(ctx context.Context, program *program, g *watchdog.Watchdog) (code int) {
+func (h *head) run(ctx context.Context, program *spawn.Program, g *watchdog.Watchdog) (code int) {
 	h.began = time.Now()
 	if h.config.Placement == nil {
 		here := supervise.New(supervise.Config{Observer: h, Secret: h.secret, Plan: h.plan(program, job.Processes(h.config.Degrees)), Watchdog: g})
@@ -176,8 +177,8 @@ func (h *head) run(ctx context.Context, program *program, g *watchdog.Watchdog) 
 		remotes, err := a.connect(ctx)
 		if err != nil {
 			h.console.Notef("intrarun: %v", err)
-			if i, ok := err.(interrupted); ok {
-				return interruptCode(i.signal)
+			if i, ok := err.(spawn.Interrupted); ok {
+				return interruptCode(i.Signal)
 			}
 			return ExitRefused
 		}
@@ -258,20 +259,21 @@ func (h *head) conclude() int {
 }
 
 // plan is what the agent of these processes starts.
-func (h *head) plan(p *program, processes []job.Process) supervise.Plan {
-	return supervise.Plan{Path: p.path, Args: h.config.Program, Environ: os.Environ(), Stdin: h.config.Stdin != nil,
+func (h *head) plan(p *spawn.Program, processes []job.Process) supervise.Plan {
+	return supervise.Plan{Path: p.Path(), Args: h.config.Program, Environ: os.Environ(), Stdin: h.config.Stdin != nil,
 		Bind: h.config.Bind, Processes: processes}
 }
 
 // agents are those of the hosts that the job is placed on.
-func (h *head) agents(p *program, g *watchdog.Watchdog) *agents {
+func (h *head) agents(p *spawn.Program, g *watchdog.Watchdog) *agents {
 	a := &agents{config: h.config, console: h.console, guard: g, secret: h.secret, hosts: h.config.Placement.Hosts}
 	pl, hash := h.plan(p, nil), ""
 	if dir, err := os.Getwd(); err == nil { // else it was removed, and the agents' own has to do
 		pl.Dir = dir
 	}
-	if p.dir != "" { // made for this run, so perhaps only here
-		a.program, hash = p.path, hashOf(p.path)
+	if p.Built() {
+		a.program = p.Path()
+		hash = hashOf(a.program)
 	}
 	a.order = func(i int) order {
 		of := pl

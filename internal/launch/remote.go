@@ -10,6 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
 )
 
@@ -24,9 +25,9 @@ type remote struct {
 	lost     func(why string, e *evidence) // called once if the host is lost
 	silent   func() time.Duration          // how long nothing has been heard of it
 	conn     *agentwire.Conn
-	serving  chan struct{} // closed by serve
-	news     func(news)    // is told of agents that it starts
-	early    func(error)   // is told that the connection has ended; nil: serve comes first
+	serving  chan struct{}    // closed by serve
+	news     func(spawn.News) // is told of agents that it starts
+	early    func(error)      // is told that the connection has ended; nil: serve comes first
 
 	mu      sync.Mutex
 	ended   string // why the connection has ended, "" if it has not
@@ -54,7 +55,7 @@ func newRemote(h *job.Host, m *agentwire.Conn) *remote {
 
 // wait begins to listen to the agent, which has nothing to say until serve but
 // what becomes of the agents that it starts.
-func (r *remote) wait(hear func(news), ended func(error)) {
+func (r *remote) wait(hear func(spawn.News), ended func(error)) {
 	r.news, r.early = hear, ended
 	go r.read()
 }
@@ -221,7 +222,7 @@ func (r *remote) read() {
 func (r *remote) take(f *agentwire.Frame) error {
 	p := f.Process
 	if f.Kind == agentwire.KindNews && r.news != nil {
-		var n news
+		var n spawn.News
 		if err := f.Decode(&n); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
 )
 
@@ -27,7 +28,7 @@ func FuzzRemote(f *testing.F) {
 		a, b := net.Pipe()
 		go io.Copy(io.Discard, b)
 		r := newRemote(&job.Host{Name: "h"}, agentwire.NewConn(a))
-		r.observer, r.lost, r.news = deafObserver{}, func(string, *evidence) {}, func(news) {}
+		r.observer, r.lost, r.news = deafObserver{}, func(string, *evidence) {}, func(spawn.News) {}
 		close(r.serving)
 		r.Start(job.Process{}, supervise.First)
 		_ = r.take(&agentwire.Frame{Kind: agentwire.Kind(kind), Process: job.Process{Rank: rank, Replica: replica}, Body: body})

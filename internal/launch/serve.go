@@ -17,29 +17,10 @@ import (
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
-
-// summons is what an agent reads from its standard input, in JSON: to whom it
-// belongs.
-type summons struct {
-	Version   int        `json:"version"`
-	Secret    job.Secret `json:"secret"`
-	Name      string     `json:"name"`      // of its host
-	Addresses []string   `json:"addresses"` // of the head; one of them is reachable
-	TLS       bool       `json:"tls"`
-	// Patience is how long to try.
-	Patience time.Duration `json:"patience"`
-
-	// The hosts whose agents this one starts: the first ones, which start the
-	// others.
-	Below   []string `json:"below,omitempty"`
-	Fanout  int      `json:"fanout,omitempty"`
-	Shell   string   `json:"shell,omitempty"` // template of a command on another host, "" if there is none
-	Agent   []string `json:"agent,omitempty"` // command of an agent
-	Verbose bool     `json:"verbose,omitempty"`
-}
 
 // order is the head's first frame.
 type order struct {
@@ -67,7 +48,7 @@ const headName = "head"
 // connects, and does what the head says until the job is over. The error says
 // why it ended otherwise; by then its processes are dead.
 func Serve(ctx context.Context, in io.Reader, guardCommand []string) error {
-	var s summons
+	var s spawn.Bootstrap
 	if err := json.NewDecoder(in).Decode(&s); err != nil {
 		return fmt.Errorf("read from standard input which job this agent belongs to: %w", err)
 	}
@@ -81,7 +62,7 @@ func Serve(ctx context.Context, in io.Reader, guardCommand []string) error {
 		_, _ = io.Copy(io.Discard, in)
 		cancel()
 	}()
-	err := s.serve(ctx, guardCommand)
+	err := serve(ctx, &s, guardCommand)
 	if end, ok := errors.AsType[*JobError](err); ok && !end.Head {
 		return nil // the head says it
 	}
@@ -89,21 +70,21 @@ func Serve(ctx context.Context, in io.Reader, guardCommand []string) error {
 }
 
 // serve is the life of an agent. ctx bounds the time until it has connected.
-func (s *summons) serve(ctx context.Context, guardCommand []string) error {
+func serve(ctx context.Context, s *spawn.Bootstrap, guardCommand []string) error {
 	g, err := watchdog.Start(guardCommand)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	conn, err := s.connect(ctx)
+	conn, err := connect(ctx, s)
 	if err != nil {
 		return fmt.Errorf("connect to the head: %w", err)
 	}
 	m := agentwire.NewConn(conn)
 	defer m.Close()
 	// An agent that does not reach the head starts none.
-	b := startBranch(s, g, func(n news) { m.SendJSON(agentwire.KindNews, job.Process{}, n) })
-	defer b.close()
+	b := spawn.Start(s, g, func(n spawn.News) { m.SendJSON(agentwire.KindNews, job.Process{}, n) })
+	defer b.Close()
 	sock, err := arbiter.Listen("")
 	if err != nil {
 		return err
@@ -120,14 +101,14 @@ func (s *summons) serve(ctx context.Context, guardCommand []string) error {
 		return err
 	}
 	conn.SetDeadline(time.Time{})
-	a.branch = b
+	a.starter = b
 	defer a.close()
 	return a.run()
 }
 
 // connect reaches the head at one of its addresses, the first ones first. It
 // gives up when ctx ends.
-func (s *summons) connect(ctx context.Context) (net.Conn, error) {
+func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 	secure, err := job.NewSecure(&s.Secret, agentName(s.Name), s.TLS)
 	if err != nil {
 		return nil, err
@@ -236,7 +217,7 @@ func prepare(m *agentwire.Conn, secret job.Secret, g *watchdog.Watchdog, sock *a
 
 // hashOf returns the hash of a file, "" if it cannot be run or read.
 func hashOf(path string) string {
-	if !executable(path) {
+	if !spawn.Executable(path) {
 		return ""
 	}
 	f, err := os.Open(path)

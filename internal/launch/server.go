@@ -11,6 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
@@ -18,10 +19,10 @@ import (
 // server is an agent's end of its connection to the head. It passes on what the
 // head says to the agent of this host, and what that sees to the head.
 type server struct {
-	tenant *tenant
-	local  *supervise.Agent
-	guard  *watchdog.Watchdog
-	branch *branch
+	tenant  *tenant
+	local   *supervise.Agent
+	guard   *watchdog.Watchdog
+	starter *spawn.Starter
 
 	door *door
 	heir *heir // nil if the job ends with the head
@@ -104,7 +105,7 @@ func (s *server) read() error {
 		if f.Kind == agentwire.KindBye {
 			code, err := f.Number()
 			s.code = int(code)
-			s.branch.finish()
+			s.starter.Finish()
 			return err
 		}
 		if err := s.take(&f); err != nil {
@@ -121,7 +122,7 @@ func (s *server) take(f *agentwire.Frame) error {
 		if err := f.Decode(&at); err != nil {
 			return err
 		}
-		s.branch.settle()
+		s.starter.Settle()
 		if err := s.enter(at); err != nil { // nothing is started before there is a lease
 			s.Failed(err)
 			s.out().Finish()

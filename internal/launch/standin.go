@@ -47,7 +47,7 @@ func (s *standIn) run() {
 	}
 	c := s.heir.will.Config
 	failed := s.open(&c)
-	h := newHead(&c, s.heir.server.door.summons.Secret)
+	h := newHead(&c, s.heir.server.door.bootstrap.Secret)
 	w := s.restore(h)
 	over := make(chan struct{})
 	go func() {

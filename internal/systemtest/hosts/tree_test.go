@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/jobtest/steps"
-	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/spawn"
 )
 
 // Seven hosts, each of which starts two others: intrarun starts 0 and 3, host 0
@@ -173,7 +173,7 @@ func TestManyHosts(t *testing.T) {
 			byHead++
 		}
 	}
-	require.Equal(t, min(n, launch.DefaultFanout), byHead)
+	require.Equal(t, min(n, spawn.DefaultFanout), byHead)
 	const seconds = 5
 	before := ticks(t, job.PID())
 	time.Sleep(seconds * time.Second)

@@ -1,4 +1,4 @@
-package launch
+package spawn
 
 import (
 	"bufio"
@@ -16,31 +16,31 @@ import (
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
-// branch is the commands by which one process starts agents: the head those of
-// the first hosts, each agent those of the hosts below it. A command may be all
-// that holds an agent (ip netns exec becomes it), or nothing that it needs (ssh).
-// So as long as the agents are started the job ends with any of them, and a
-// guard ends them with this process; from then on they are left alone until the
-// job is over, since the loss of this host is no business of those below it.
-type branch struct {
-	guard *watchdog.Watchdog
-	grace time.Duration // the agents below these must have theirs before
+// Starter runs the commands by which one process starts agents: the head those
+// of the first hosts, each agent those of the hosts below it. A command may be
+// all that holds an agent (ip netns exec becomes it), or nothing that it needs
+// (ssh). So as long as the agents are started the job ends with any of them, and
+// a watchdog ends them with this process. From then on they are left alone until
+// the job is over, since the loss of this host is no business of those below it.
+type Starter struct {
+	watchdog *watchdog.Watchdog
+	grace    time.Duration // the agents below these must have theirs before
 
-	mu      sync.Mutex
-	shoots  []*shoot
-	settled bool // all agents of the job are there
-	over    bool // the job is, or never began
+	mu       sync.Mutex
+	commands []*remoteCommand
+	settled  bool // all agents of the job are there
+	over     bool // the job is, or never began
 }
 
-// shoot is the command that starts one agent.
-type shoot struct {
+// remoteCommand is the one that starts one agent.
+type remoteCommand struct {
 	cmd   *exec.Cmd
 	input io.Closer
 	ended chan struct{} // closed when it has
 }
 
-// news is what there is to say of an agent that is being started.
-type news struct {
+// News is what there is to say of an agent that is being started.
+type News struct {
 	Host  string `json:"host"`
 	Line  string `json:"line,omitempty"`  // its command has written
 	End   string `json:"end,omitempty"`   // how that has ended,
@@ -48,22 +48,22 @@ type news struct {
 	Error string `json:"error,omitempty"` // why it was not even started
 }
 
-// startBranch starts the agents below the one, or the head, that s is for. It
-// tells what becomes of them, from goroutines of its own.
-func startBranch(s *summons, g *watchdog.Watchdog, tell func(news)) *branch {
-	t := &tree{s.Below, s.Fanout}
-	b := &branch{guard: g, grace: time.Duration(t.height()) * termGrace, over: true}
+// Start starts the agents below the one, or the head, that s is for. It tells
+// what becomes of them, from goroutines of its own.
+func Start(s *Bootstrap, w *watchdog.Watchdog, tell func(News)) *Starter {
+	t := &Tree{s.Below, s.Fanout}
+	b := &Starter{watchdog: w, grace: time.Duration(t.height()) * levelGrace, over: true}
 	for _, p := range t.parts() {
 		if err := b.start(s, p, tell); err != nil {
-			go tell(news{Host: p.host, Error: fmt.Sprintf("start its agent: %v", err)})
+			go tell(News{Host: p.host, Error: fmt.Sprintf("start its agent: %v", err)})
 		}
 	}
 	return b
 }
 
 // start runs the command that starts the agent of one host.
-func (b *branch) start(s *summons, p part, tell func(news)) error {
-	args, err := s.command(p.host)
+func (b *Starter) start(s *Bootstrap, p part, tell func(News)) error {
+	args, err := s.Command(p.host)
 	if err != nil {
 		return err
 	}
@@ -85,32 +85,32 @@ func (b *branch) start(s *summons, p part, tell func(news)) error {
 	}
 	cmd.Stdout, cmd.Stderr = w, w
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are the head's business
-	b.guard.Starting()
+	b.watchdog.Starting()
 	err = cmd.Start()
 	w.Close()
 	if err != nil {
-		b.guard.NotStarted()
+		b.watchdog.NotStarted()
 		r.Close()
 		return err
 	}
-	b.guard.Watch(cmd.Process.Pid)
+	b.watchdog.Watch(cmd.Process.Pid)
 	// The input stays open as long as this process lives: its end tells an agent
 	// that is still trying to connect that nobody waits for it. What is not read
 	// now never will be, as the end of the command then says.
 	go func() { _, _ = in.Write(orders) }()
 	said := make(chan string, 1)
 	go func() { said <- listen(r, p.host, s.Verbose, tell) }()
-	sh := &shoot{cmd, in, make(chan struct{})}
-	b.shoots = append(b.shoots, sh)
+	sh := &remoteCommand{cmd, in, make(chan struct{})}
+	b.commands = append(b.commands, sh)
 	go func() {
-		_ = proc.AwaitExit(cmd.Process.Pid) // on a kernel without pidfds the guard hears of it late
-		b.guard.Forget(cmd.Process.Pid)
+		_ = proc.AwaitExit(cmd.Process.Pid) // on a kernel without pidfds the watchdog hears of it late
+		b.watchdog.Forget(cmd.Process.Pid)
 		_ = cmd.Wait() // the state says it all
 		close(sh.ended)
-		end := news{Host: p.host, End: fmt.Sprintf("%s ended with %v", args[0], cmd.ProcessState)}
+		end := News{Host: p.host, End: fmt.Sprintf("%s ended with %v", args[0], cmd.ProcessState)}
 		select {
 		case end.Said = <-said:
-		case <-time.After(settleTime): // what it has started may hold the pipe
+		case <-time.After(pipeTime): // what it has started may hold the pipe
 		}
 		if !b.isSettled() {
 			tell(end)
@@ -121,12 +121,12 @@ func (b *branch) start(s *summons, p part, tell func(news)) error {
 
 // listen tells what the command of a host writes, if that is wanted, and returns
 // the beginning of it.
-func listen(r io.ReadCloser, host string, verbose bool, tell func(news)) string {
+func listen(r io.ReadCloser, host string, verbose bool, tell func(News)) string {
 	defer r.Close()
 	var text strings.Builder
 	for s := bufio.NewScanner(r); s.Scan(); {
 		if verbose {
-			tell(news{Host: host, Line: s.Text()})
+			tell(News{Host: host, Line: s.Text()})
 		}
 		if text.Len() < maxQuote {
 			text.WriteString(": " + s.Text())
@@ -135,40 +135,45 @@ func listen(r io.ReadCloser, host string, verbose bool, tell func(news)) string 
 	return text.String()
 }
 
+const (
+	levelGrace = 2 * time.Second        // what an agent has to end its processes
+	pipeTime   = 300 * time.Millisecond // from the end of a command until what it has written is read
+)
+
 // maxQuote bounds, but for its last line, how much of what a command has written
 // stands in an error, in bytes.
 const maxQuote = 4096
 
-func (b *branch) isSettled() bool {
+func (b *Starter) isSettled() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.settled
 }
 
-// settle: every agent of the job is there.
-func (b *branch) settle() {
+// Settle notes that every agent of the job is there.
+func (b *Starter) Settle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.settled, b.over = true, false
-	for _, sh := range b.shoots {
-		b.guard.Forget(sh.cmd.Process.Pid)
+	for _, sh := range b.commands {
+		b.watchdog.Forget(sh.cmd.Process.Pid)
 	}
 }
 
-// finish: the job is over, and every agent knows that or will.
-func (b *branch) finish() {
+// Finish notes that the job is over, and that every agent knows that or will.
+func (b *Starter) Finish() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.over = true
 }
 
-// close waits, if the job is over, until the commands have ended, and ends those
+// Close waits, if the job is over, until the commands have ended, and ends those
 // that do not.
-func (b *branch) close() {
+func (b *Starter) Close() {
 	b.mu.Lock()
 	over := b.over
 	b.mu.Unlock()
-	for _, sh := range b.shoots {
+	for _, sh := range b.commands {
 		sh.input.Close()
 	}
 	if !over {
@@ -176,7 +181,7 @@ func (b *branch) close() {
 	}
 	deadline := time.Now().Add(b.grace)
 	var all sync.WaitGroup
-	for _, sh := range b.shoots {
+	for _, sh := range b.commands {
 		all.Go(func() {
 			select {
 			case <-sh.ended:

@@ -1,4 +1,4 @@
-package launch
+package spawn
 
 import (
 	"bytes"
@@ -15,55 +15,60 @@ import (
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
-// terminate is how the end of a context counts.
-const terminate = syscall.SIGTERM
-
-// program is an executable, perhaps one that was built for this run.
-type program struct {
+// Program is an executable, perhaps one that was built for this run.
+type Program struct {
 	path string
 	dir  string // to be removed; "" if there is none
 }
 
-func (p *program) remove() {
+// Path returns where it is.
+func (p *Program) Path() string { return p.path }
+
+// Built reports whether it was built for this run, and so is perhaps only here.
+func (p *Program) Built() bool { return p.dir != "" }
+
+// Remove removes what was built.
+func (p *Program) Remove() {
 	if p.dir != "" {
 		os.RemoveAll(p.dir)
 	}
 }
 
-// interrupted: a signal came before the job began.
-type interrupted struct {
-	signal os.Signal
-	while  string
+// Interrupted says that a signal came before the job began.
+type Interrupted struct {
+	Signal os.Signal
+	While  string
 }
 
-func (i interrupted) Error() string { return "interrupted while " + i.while }
+// Error says what was interrupted.
+func (i Interrupted) Error() string { return "interrupted while " + i.While }
 
-// resolve finds the executable of the job: a regular executable file, without
+// Resolve finds the executable of the job: a regular executable file, without
 // a slash in its name also one in PATH, or else the Go package of that name,
-// which it builds with the intra tag.
-func resolve(ctx context.Context, c Config, g *watchdog.Watchdog) (*program, error) {
-	name := c.Program[0]
-	if executable(name) {
+// which it builds with the intra tag. A signal ends that.
+func Resolve(ctx context.Context, name string, signals <-chan os.Signal, g *watchdog.Watchdog) (*Program, error) {
+	if Executable(name) {
 		path, err := filepath.Abs(name)
 		if err != nil {
 			return nil, fmt.Errorf("find %s: %w", name, err)
 		}
-		return &program{path: path}, nil
+		return &Program{path: path}, nil
 	}
 	if !strings.ContainsRune(name, '/') {
 		if path, err := exec.LookPath(name); err == nil {
-			return &program{path: path}, nil
+			return &Program{path: path}, nil
 		}
 	}
-	return build(ctx, c, g, name)
+	return build(ctx, name, signals, g)
 }
 
-func executable(path string) bool {
+// Executable reports whether a path is a regular file that can be run.
+func Executable(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-func build(ctx context.Context, c Config, g *watchdog.Watchdog, name string) (*program, error) {
+func build(ctx context.Context, name string, signals <-chan os.Signal, g *watchdog.Watchdog) (*Program, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return nil, fmt.Errorf("%s is no executable file, and to build a Go package the go command is needed: %w", name, err)
 	}
@@ -72,23 +77,23 @@ func build(ctx context.Context, c Config, g *watchdog.Watchdog, name string) (*p
 		return nil, fmt.Errorf("make room for the program: %w", err)
 	}
 	g.Folder(dir)
-	p := &program{dir: dir}
-	if err := p.build(ctx, c, name); err != nil {
-		p.remove()
+	p := &Program{dir: dir}
+	if err := p.build(ctx, name, signals); err != nil {
+		p.Remove()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *program) build(ctx context.Context, c Config, name string) error {
+func (p *Program) build(ctx context.Context, name string, signals <-chan os.Signal) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() {
 		select {
-		case s := <-c.Signals:
-			cancel(interrupted{s, "building the program"})
+		case s := <-signals:
+			cancel(Interrupted{s, "building the program"})
 		case <-stop:
 		}
 	}()
@@ -121,11 +126,11 @@ func (p *program) build(ctx context.Context, c Config, name string) error {
 }
 
 func buildError(ctx context.Context, name string, out []byte, err error) error {
-	if i, ok := context.Cause(ctx).(interrupted); ok {
+	if i, ok := context.Cause(ctx).(Interrupted); ok {
 		return i
 	}
 	if ctx.Err() != nil {
-		return interrupted{terminate, "building the program"}
+		return Interrupted{syscall.SIGTERM, "building the program"}
 	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(out) == 0 {
 		out = exit.Stderr
@@ -151,29 +156,4 @@ func mergeTags(goflags string) (string, error) {
 		tags = append(tags, "intra")
 	}
 	return strings.Join(tags, ","), nil
-}
-
-// splitQuoted splits at spaces; a word may stand in quotes as a whole, as the
-// go command reads GOFLAGS.
-func splitQuoted(s string) ([]string, error) {
-	var words []string
-	for {
-		s = strings.TrimLeft(s, " \t\r\n")
-		if s == "" {
-			return words, nil
-		}
-		word, rest := "", ""
-		if q := s[0]; q == '"' || q == '\'' {
-			end := strings.IndexByte(s[1:], q)
-			if end < 0 {
-				return nil, fmt.Errorf("a %c without its end in %q", q, s)
-			}
-			word, rest = s[1:1+end], s[2+end:]
-		} else if end := strings.IndexAny(s, " \t\r\n"); end >= 0 {
-			word, rest = s[:end], s[end:]
-		} else {
-			word = s
-		}
-		words, s = append(words, word), rest
-	}
 }

@@ -1,4 +1,4 @@
-package launch
+package spawn
 
 import (
 	"os"
@@ -49,17 +49,17 @@ func TestResolve(t *testing.T) {
 		"./tool": filepath.Join(dir, "tool"),
 		"inpath": filepath.Join(dir, "path/inpath"),
 	} {
-		p, err := resolve(t.Context(), Config{Program: []string{name}}, nil)
+		p, err := Resolve(t.Context(), name, nil, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, p.path)
-		p.remove()
+		p.Remove()
 		require.FileExists(t, want)
 	}
 
-	p, err := resolve(t.Context(), Config{Program: []string{"./cmd"}}, nil)
+	p, err := Resolve(t.Context(), "./cmd", nil, nil)
 	require.NoError(t, err, "built with both tags")
 	require.FileExists(t, p.path)
-	p.remove()
+	p.Remove()
 	require.NoFileExists(t, p.path)
 
 	for name, want := range map[string]string{
@@ -68,7 +68,7 @@ func TestResolve(t *testing.T) {
 		"./...":  "undefined",
 		"./none": "neither an executable file nor a Go package",
 	} {
-		_, err := resolve(t.Context(), Config{Program: []string{name}}, nil)
+		_, err := Resolve(t.Context(), name, nil, nil)
 		require.ErrorContains(t, err, want)
 	}
 	left, err := filepath.Glob(filepath.Join(tmp, "intrarun-*"))

@@ -1,0 +1,47 @@
+package launch
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/spawn"
+)
+
+// What stands behind -hosts and -rsh, and who starts whom.
+func TestTreeOfAJob(t *testing.T) {
+	var hosts []job.Host
+	for _, name := range []string{"h0", "h1", "h2", "localhost"} {
+		hosts = append(hosts, job.Host{Name: name})
+	}
+	for _, c := range []struct {
+		name   string
+		config Config
+		want   spawn.Tree
+	}{
+		{"this host first", Config{RemoteShell: "ssh {host}", Fanout: 2}, spawn.Tree{Hosts: []string{"localhost", "h0", "h1", "h2"}, Fanout: 2}},
+		{"as many as usual", Config{RemoteShell: "ssh {host}"}, spawn.Tree{Hosts: []string{"localhost", "h0", "h1", "h2"}, Fanout: spawn.DefaultFanout}},
+		{"srun starts all", Config{RemoteShell: "/opt/bin/srun -w {host}", Fanout: 1}, spawn.Tree{Hosts: []string{"localhost", "h0", "h1", "h2"}, Fanout: 4}},
+		{"the others come by themselves", Config{Indexed: &spawn.Indexed{Hosts: hosts}, Fanout: 1}, spawn.Tree{Hosts: []string{"h0"}, Fanout: 1}},
+	} {
+		c.config.Placement = &job.Placement{Hosts: hosts}
+		require.Equal(t, &c.want, c.config.tree(), c.name)
+	}
+}
+
+func TestCheckFanout(t *testing.T) {
+	for text, c := range map[string]Config{
+		"":                   {Fanout: 1, RemoteShell: "ssh {host}"},
+		"want a number":      {Fanout: 0, RemoteShell: "ssh {host}"},
+		"come by themselves": {Fanout: 2, Indexed: &spawn.Indexed{}},
+		"srun starts all":    {Fanout: 2, RemoteShell: job.SlurmShell},
+	} {
+		err := c.CheckFanout()
+		if text == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, text)
+	}
+}
