@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
@@ -70,7 +71,7 @@ func serve(life func() error) int {
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if err := life(); err != nil {
 		fmt.Fprintln(os.Stderr, "intrarun: agent:", err)
-		if end, ok := errors.AsType[*launch.JobError](err); ok {
+		if end, ok := errors.AsType[*agentd.JobError](err); ok {
 			return end.Code
 		}
 		return launch.ExitFailed

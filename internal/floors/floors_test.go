@@ -41,7 +41,7 @@ var floors = []floor{
 		"runtime", "intratest",
 	}},
 	{"the parts of the launcher", []string{
-		"internal/output", "internal/watchdog", "internal/agentwire", "internal/runreport", "internal/supervise", "internal/spawn",
+		"internal/output", "internal/watchdog", "internal/agentwire", "internal/runreport", "internal/supervise", "internal/spawn", "internal/agentd",
 	}},
 	{"the launcher", []string{
 		"internal/launch",

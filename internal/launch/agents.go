@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
@@ -32,7 +33,7 @@ type agents struct {
 	guard   *watchdog.Watchdog
 	secret  job.Secret
 	hosts   []job.Host
-	order   func(host int) order
+	order   func(host int) agentd.StartPlan
 	program string // to be sent to hosts that lack it, "" if it is not
 
 	listener net.Listener
@@ -60,12 +61,11 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	secure, err := job.NewSecure(&a.secret, headName, a.config.TLS)
+	secure, err := job.NewSecure(&a.secret, agentwire.HeadName, a.config.TLS)
 	if err != nil {
 		return nil, err
 	}
-	lc := net.ListenConfig{KeepAliveConfig: keepAlive, Control: bound}
-	if a.listener, err = lc.Listen(ctx, "tcp", net.JoinHostPort(a.config.HeadAddress, port)); err != nil {
+	if a.listener, err = agentwire.ListenConfig().Listen(ctx, "tcp", net.JoinHostPort(a.config.HeadAddress, port)); err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
 	addresses, err := a.addresses()
@@ -74,7 +74,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	}
 	index := make(map[string]int)
 	for i, h := range a.hosts {
-		index[agentName(h.Name)] = i
+		index[agentwire.AgentName(h.Name)] = i
 	}
 	a.tree, a.results = a.config.tree(), make(chan agentResult)
 	tell := func(r agentResult) {
@@ -268,7 +268,7 @@ func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, 
 			m.Close()
 		}
 	}()
-	c.SetDeadline(time.Now().Add(prepareTime))
+	c.SetDeadline(time.Now().Add(agentd.PrepareTime))
 	m.SendJSON(agentwire.KindPlan, job.Process{}, a.order(i))
 	for heard := false; ; {
 		f, err := m.Read()
@@ -287,7 +287,7 @@ func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, 
 			a.heed(n, tell)
 			continue
 		}
-		var r readiness
+		var r agentd.Readiness
 		if f.Kind != agentwire.KindReady {
 			return nil, agentwire.ErrFrame
 		}
@@ -301,7 +301,7 @@ func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, 
 			c.SetDeadline(time.Time{})
 			agent := newRemote(&a.hosts[i], m)
 			agent.listen, agent.port = cmp.Or(a.hosts[i].Addr, r.Address), r.Port
-			agent.door = net.JoinHostPort(agent.listen, strconv.Itoa(r.Door))
+			agent.door = net.JoinHostPort(agent.listen, strconv.Itoa(r.Takeover))
 			return agent, nil
 		}
 		if err := a.sendProgram(m); err != nil {

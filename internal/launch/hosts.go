@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/detect"
@@ -27,9 +28,6 @@ type hosts struct {
 	suspected map[arbiter.ID]time.Duration // since when; of the head's goroutine
 }
 
-// firstAgent is the node of the first agent.
-const firstAgent = 2
-
 // arbitrate has the head and its agents watch each other, and begins to listen
 // to the agents.
 func (h *head) arbitrate(agents []*remote) (*hosts, error) {
@@ -40,18 +38,18 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 	roster := roster(agents)
 	w := &hosts{head: h, agents: agents, self: arbiter.Head, name: roster[0].Host, suspected: make(map[arbiter.ID]time.Duration)}
 	w.engine, err = arbiter.Start(sock, arbiter.Config{
-		Self: arbiter.Head, Roster: roster, Secret: h.secret, Timing: timing(3*leaseTime/2, h.config.Rarer),
+		Self: arbiter.Head, Roster: roster, Secret: h.secret, Timing: agentd.Timing(3*agentd.LeaseTime/2, h.config.Rarer),
 	})
 	if err != nil {
 		sock.Close()
 		return nil, err
 	}
 	members, note := arbiter.Plan(roster)
-	var will *will
+	var info *agentd.TakeoverInfo
 	if len(members) > 1 {
-		will = h.will(agents)
-		if will.Output != "" {
-			note += ", and then its output goes on there in " + will.Output + ".out and .err"
+		info = h.takeoverInfo(agents)
+		if info.Output != "" {
+			note += ", and then its output goes on there in " + info.Output + ".out and .err"
 		}
 		if h.config.replaces() {
 			note += "; that is so until a process is replaced"
@@ -60,10 +58,10 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 	}
 	w.listen()
 	for i, r := range agents {
-		id := arbiter.ID(firstAgent + i)
+		id := arbiter.ID(agentd.FirstAgent + i)
 		theirs := slices.Clone(roster) // the head may have another address for each
 		theirs[0].Address = net.JoinHostPort(address(r.conn.LocalAddr()), strconv.Itoa(sock.Port()))
-		r.conn.SendJSON(agentwire.KindRoster, job.Process{}, place{Self: id, Roster: theirs, Will: will, Rarer: h.config.Rarer})
+		r.conn.SendJSON(agentwire.KindRoster, job.Process{}, agentd.NodeConfig{Self: id, Roster: theirs, Takeover: info, Rarer: h.config.Rarer})
 	}
 	h.warnf("%s", note)
 	go w.follow()
@@ -78,7 +76,7 @@ func (w *hosts) listen() {
 	for _, m := range w.head.order {
 		for i, r := range w.agents {
 			if m.agent == agent(r) {
-				m.node = arbiter.ID(firstAgent + i)
+				m.node = arbiter.ID(agentd.FirstAgent + i)
 			}
 		}
 	}
@@ -86,7 +84,7 @@ func (w *hosts) listen() {
 		if r.over {
 			continue // it was lost before
 		}
-		id := arbiter.ID(firstAgent + i)
+		id := arbiter.ID(agentd.FirstAgent + i)
 		r.serve(w.head, func() time.Duration { return w.engine.Silent(id) }, func(why string, e *evidence) { w.head.hostLost(r, why, e) })
 	}
 }
@@ -108,7 +106,7 @@ func roster(agents []*remote) []arbiter.Peer {
 				all[0].Host = r.host.Name
 			}
 		}
-		all = append(all, arbiter.Peer{ID: arbiter.ID(firstAgent + i), Host: machines[from],
+		all = append(all, arbiter.Peer{ID: arbiter.ID(agentd.FirstAgent + i), Host: machines[from],
 			Address: net.JoinHostPort(r.listen, strconv.Itoa(r.port))})
 	}
 	return all
@@ -169,7 +167,7 @@ func (w *hosts) suspect(e detect.Evidence) {
 
 // lose carries out that a host has been declared lost.
 func (w *hosts) lose(e arbiter.Entry) {
-	i := int(e.Node) - firstAgent
+	i := int(e.Node) - agentd.FirstAgent
 	if i < 0 || i >= len(w.agents) || len(e.Testimonies) == 0 {
 		return // the head itself, which then is told so
 	}
@@ -214,7 +212,7 @@ func (w *hosts) sightings(all []detect.Testimony) string {
 }
 
 func (w *hosts) hostName(id arbiter.ID) string {
-	if i := int(id) - firstAgent; i >= 0 && i < len(w.agents) {
+	if i := int(id) - agentd.FirstAgent; i >= 0 && i < len(w.agents) {
 		return w.agents[i].host.Name
 	}
 	return w.name

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/spawn"
 )
 
@@ -20,5 +21,5 @@ func ServeIndexed(ctx context.Context, c Config) error {
 	if !used {
 		return fmt.Errorf("%s names more hosts than the job needs, which runs on %d: %s is left out", spawn.EnvHosts, len(c.Placement.Hosts), h.Name)
 	}
-	return serve(ctx, x.Bootstrap(c.TLS), c.Guard)
+	return agentd.ServeJob(ctx, x.Bootstrap(c.TLS), agentd.Config{Watchdog: c.Guard, Takeover: takeOver})
 }

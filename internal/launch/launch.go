@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
@@ -273,12 +274,12 @@ func (h *head) agents(p *spawn.Program, g *watchdog.Watchdog) *agents {
 	}
 	if p.Built() {
 		a.program = p.Path()
-		hash = hashOf(a.program)
+		hash = spawn.Hash(a.program)
 	}
-	a.order = func(i int) order {
+	a.order = func(i int) agentd.StartPlan {
 		of := pl
 		of.Processes = h.config.Placement.On(i)
-		return order{Plan: of, Processes: len(of.Processes) + h.config.Placement.SparesOn(i), Hash: hash}
+		return agentd.StartPlan{Plan: of, Processes: len(of.Processes) + h.config.Placement.SparesOn(i), Hash: hash}
 	}
 	return a
 }

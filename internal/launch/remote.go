@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
@@ -40,12 +41,6 @@ type source struct {
 	outputs [output.Crashes]*agentwire.Inbox
 	crashed bool // its pipe for crashes has ended
 	stdin   *agentwire.Window
-}
-
-// startResult says how the start of a process went.
-type startResult struct {
-	PID   int    `json:"pid"`
-	Error string `json:"error,omitempty"`
 }
 
 // newRemote takes over the connection to an agent that is ready.
@@ -122,7 +117,7 @@ func (r *remote) Doubtful() bool {
 	r.mu.Lock()
 	doubtful := r.over || r.ended != ""
 	r.mu.Unlock()
-	return doubtful || r.silent() > doubtTime
+	return doubtful || r.silent() > agentd.DoubtTime
 }
 
 // ending is why the connection has ended, "" if it has not.
@@ -242,7 +237,7 @@ func (r *remote) take(f *agentwire.Frame) error {
 	}
 	switch f.Kind {
 	case agentwire.KindStarted:
-		var s startResult
+		var s agentd.StartResult
 		if err := f.Decode(&s); err != nil {
 			return err
 		}

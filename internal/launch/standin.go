@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
@@ -19,41 +20,31 @@ import (
 // until every agent has come that is not lost, and makes a head of what has been
 // decided and of what they tell.
 type standIn struct {
-	heir   *heir
-	term   uint64
+	lead   *agentd.Lead
+	config Config // that of the first head
 	state  *arbiter.State
-	came   map[string]*arrival // by host
-	events chan arbiter.Action
-	done   chan struct{}
-	code   int // how the job has ended, once done
+	came   map[string]*agentd.Incoming // by host
 }
 
-func newStandIn(h *heir, a arbiter.Lead) *standIn {
-	return &standIn{heir: h, term: a.Term, state: a.State, came: make(map[string]*arrival),
-		events: make(chan arbiter.Action), done: make(chan struct{})}
-}
-
-// run is the life of the head.
-func (s *standIn) run() {
-	defer close(s.done)
+// run is the life of the head. It returns the exit code of the job.
+func (s *standIn) run() int {
 	defer func() {
 		for _, a := range s.came {
-			a.conn.Close()
+			a.Conn.Close()
 		}
 	}()
 	if !s.gather() {
-		s.code = ExitLost
-		return
+		return ExitLost
 	}
-	c := s.heir.will.Config
+	c := s.config
 	failed := s.open(&c)
-	h := newHead(&c, s.heir.server.door.bootstrap.Secret)
+	h := newHead(&c, s.lead.Secret)
 	w := s.restore(h)
 	over := make(chan struct{})
 	go func() {
 		for {
 			select {
-			case a := <-s.events:
+			case a := <-s.lead.Actions:
 				w.take(a)
 			case <-over:
 				return
@@ -62,9 +53,9 @@ func (s *standIn) run() {
 	}()
 	s.begin(h, w, failed)
 	h.loop()
-	s.code = h.conclude()
-	h.dismiss(w.agents, s.code)
-	h.warnf("exit code %d", s.code)
+	code := h.conclude()
+	h.dismiss(w.agents, code)
+	h.warnf("exit code %d", code)
 	h.console.Close()
 	for _, f := range []any{c.Stdout, c.Stderr} {
 		if f, ok := f.(*os.File); ok && f != os.Stdout && f != os.Stderr {
@@ -72,27 +63,28 @@ func (s *standIn) run() {
 		}
 	}
 	close(over)
+	return code
 }
 
 // gather waits for the agents. It returns false if this is not to be the head.
 func (s *standIn) gather() bool {
 	for {
-		for _, a := range s.heir.server.door.admit(s.term) {
-			s.came[a.host] = a
+		for _, a := range s.lead.Arrived() {
+			s.came[a.Host] = a
 		}
 		if s.complete() {
 			return true
 		}
 		select {
-		case a := <-s.events:
+		case a := <-s.lead.Actions:
 			switch a := a.(type) {
 			case arbiter.Committed:
 				s.state.Apply(a.Entry)
 			case arbiter.Yield, arbiter.Fence, arbiter.Broken:
 				return false
 			}
-		case <-s.heir.server.door.knock:
-		case <-s.heir.over:
+		case <-s.lead.Wake():
+		case <-s.lead.Over:
 			return false
 		}
 	}
@@ -100,8 +92,8 @@ func (s *standIn) gather() bool {
 
 // complete: every host is there or lost.
 func (s *standIn) complete() bool {
-	for i, h := range s.heir.will.Config.Placement.Hosts {
-		if _, lost := s.state.Lost[arbiter.ID(firstAgent+i)]; !lost && s.came[h.Name] == nil {
+	for i, h := range s.config.Placement.Hosts {
+		if _, lost := s.state.Lost[arbiter.ID(agentd.FirstAgent+i)]; !lost && s.came[h.Name] == nil {
 			return false
 		}
 	}
@@ -111,7 +103,7 @@ func (s *standIn) complete() bool {
 // open opens the files for output.
 func (s *standIn) open(c *Config) error {
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	name := s.heir.will.Output
+	name := s.lead.Info.Output
 	if name == "" {
 		return nil
 	}
@@ -130,22 +122,22 @@ func (s *standIn) open(c *Config) error {
 
 // restore gives h what its predecessors knew.
 func (s *standIn) restore(h *head) *hosts {
-	engine := s.heir.server.tenant.engine
-	w := &hosts{head: h, engine: engine, self: s.heir.self, name: s.heir.roster[0].Host, suspected: make(map[arbiter.ID]time.Duration)}
-	seats := make(map[job.Process]seatAccount)
+	engine := s.lead.Engine
+	w := &hosts{head: h, engine: engine, self: s.lead.Self, name: s.lead.Roster[0].Host, suspected: make(map[arbiter.ID]time.Duration)}
+	seats := make(map[job.Process]agentd.ProcessResync)
 	for i := range h.config.Placement.Hosts {
 		host := &h.config.Placement.Hosts[i]
 		a := s.came[host.Name]
-		id := arbiter.ID(firstAgent + i)
+		id := arbiter.ID(agentd.FirstAgent + i)
 		_, lost := s.state.Lost[id]
 		if a == nil || lost {
 			w.agents = append(w.agents, absent(host))
 			h.lost[w.agents[i]] = true
 			continue
 		}
-		r := newRemote(host, a.conn)
-		r.listen, _, _ = net.SplitHostPort(s.heir.will.Doors[id]) // it has come through there
-		for _, x := range a.account.Seats {
+		r := newRemote(host, a.Conn)
+		r.listen, _, _ = net.SplitHostPort(s.lead.Info.Addresses[id]) // it has come through there
+		for _, x := range a.Resync.Processes {
 			r.adopt(x.Process)
 			seats[x.Process] = x
 		}
@@ -165,10 +157,8 @@ func (s *standIn) restore(h *head) *hosts {
 	for i := range h.kills {
 		h.kills[i].fired = s.state.Notes[firedNote(i)] != nil
 	}
-	s.heir.mu.Lock()
-	h.began, h.joined = s.heir.entered, s.heir.began
-	times := s.heir.times
-	s.heir.mu.Unlock()
+	h.began, h.joined = s.lead.Entered, s.lead.Times.Began()
+	times := s.lead.Times.Verdicts()
 	if h.joined.IsZero() {
 		h.joined = time.Now()
 	}
@@ -238,7 +228,7 @@ func (s *standIn) revive(h *head) ([]recovery.Action, error) {
 	}
 	var acts []recovery.Action
 	h.recovery, acts = h.resumeComeback(past, fate)
-	h.recovery.asked = s.term << 32 // not to be taken for what a head before has asked
+	h.recovery.asked = s.lead.Term << 32 // not to be taken for what a head before has asked
 	return acts, nil
 }
 
@@ -257,7 +247,7 @@ func (s *standIn) repeat(h *head, w *hosts, v job.Verdict, at time.Duration) {
 	f := runreport.NewFailure(v, at)
 	if v.Cause == job.CauseHost {
 		m.lost, m.end = true, "lost"
-		node := arbiter.ID(firstAgent + h.config.Placement.Of[v.Process])
+		node := arbiter.ID(agentd.FirstAgent + h.config.Placement.Of[v.Process])
 		if loss := s.state.Lost[node]; len(loss.Testimonies) > 0 {
 			why, evidence := w.why(m.agent.(*remote), arbiter.Entry{Node: node, Testimonies: loss.Testimonies})
 			evidence.date(at)
@@ -274,7 +264,7 @@ func (s *standIn) begin(h *head, w *hosts, failed error) {
 	if loss, lost := s.state.Lost[arbiter.Head]; lost {
 		why = fmt.Sprintf(": it has not been heard of (%s)", w.sightings(loss.Testimonies))
 	}
-	h.warnf("%s is the head now, in place of that on %s%s", s.heir.host(s.heir.self), w.name, why)
+	h.warnf("%s is the head now, in place of that on %s%s", s.lead.Host(s.lead.Self), w.name, why)
 	if h.config.Trace != "" {
 		h.warnf("warning: the timeline of -trace was lost with the head")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
@@ -72,15 +73,15 @@ func TestSuccessorHasTheOthersBegin(t *testing.T) {
 	p, q := job.Process{}, job.Process{Replica: 1}
 	config := &Config{Degrees: []int{2}, Link: job.LinkSHM, Stdout: io.Discard, Stderr: io.Discard,
 		Placement: &job.Placement{Hosts: hosts, Of: map[job.Process]int{p: 0, q: 1}}}
-	s := &standIn{term: 3, state: arbiter.NewState(), came: make(map[string]*arrival), heir: &heir{
-		will: &will{}, server: &server{tenant: &tenant{}}, self: firstAgent + 1, roster: []arbiter.Peer{{ID: arbiter.Head, Host: "head"}}, entered: time.Now()}}
+	s := &standIn{state: arbiter.NewState(), came: make(map[string]*agentd.Incoming), lead: &agentd.Lead{
+		Term: 3, Info: new(agentd.TakeoverInfo), Self: agentd.FirstAgent + 1, Roster: []arbiter.Peer{{ID: arbiter.Head, Host: "head"}}, Entered: time.Now(), Times: new(agentd.Times)}}
 	ends := make(map[job.Process]*agentwire.Conn)
 	for i, process := range []job.Process{p, q} {
-		s.state.Apply(arbiter.Entry{Kind: arbiter.Placed, Process: process, Incarnation: 1, Node: arbiter.ID(firstAgent + i), PID: 100})
+		s.state.Apply(arbiter.Entry{Kind: arbiter.Placed, Process: process, Incarnation: 1, Node: arbiter.ID(agentd.FirstAgent + i), PID: 100})
 		here, there := net.Pipe()
 		t.Cleanup(func() { there.Close() })
-		s.came[hosts[i].Name] = &arrival{host: hosts[i].Name, conn: agentwire.NewConn(here), account: account{Term: 3,
-			Seats: []seatAccount{{Process: process, Begun: process == p}}}}
+		s.came[hosts[i].Name] = &agentd.Incoming{Host: hosts[i].Name, Conn: agentwire.NewConn(here), Resync: agentd.Resync{Term: 3,
+			Processes: []agentd.ProcessResync{{Process: process, Begun: process == p}}}}
 		ends[process] = agentwire.NewConn(there)
 	}
 	s.state.Apply(arbiter.Entry{Kind: arbiter.Started})

@@ -1,4 +1,4 @@
-package launch
+package agentd
 
 import (
 	"errors"
@@ -19,18 +19,19 @@ import (
 // server is an agent's end of its connection to the head. It passes on what the
 // head says to the agent of this host, and what that sees to the head.
 type server struct {
-	tenant  *tenant
-	local   *supervise.Agent
-	guard   *watchdog.Watchdog
-	starter *spawn.Starter
+	holder   *leaseHolder
+	local    *supervise.Agent
+	watchdog *watchdog.Watchdog
+	starter  *spawn.Starter
 
-	door *door
-	heir *heir // nil if the job ends with the head
+	listener *takeoverListener
+	follower *follower       // nil if the job ends with the head
+	takeover func(*Lead) int // as in Config
 
 	mu    sync.Mutex
 	conn  *agentwire.Conn // of the head that it obeys
 	term  uint64          // in which that became the head, 0 for the first
-	seats map[job.Process]*seat
+	logs  map[job.Process]*processLog
 	links map[[2]job.Process]bool // between processes that begin together, which are made once
 	code  int                     // how the job has ended
 }
@@ -43,38 +44,38 @@ func (s *server) run() error {
 	go func() { ended <- s.obey() }()
 	go func() {
 		select {
-		case <-s.tenant.leased: // before that, enter hears of it and tells the head
+		case <-s.holder.leased: // before that, enter hears of it and tells the head
 		case <-quit:
 			return
 		}
 		select {
-		case err := <-s.tenant.evicted:
+		case err := <-s.holder.evicted:
 			ended <- err
 		case <-quit:
 		}
 	}()
 	go func() {
 		select {
-		case <-s.guard.Gone():
+		case <-s.watchdog.Gone():
 			ended <- errors.New("its guard is gone")
 		case <-quit:
 		}
 	}()
 	err := <-ended
 	s.mu.Lock()
-	h := s.heir
+	h := s.follower
 	s.mu.Unlock()
 	err = h.outcome(err)
 	s.out().Drop()
 	s.local.KillAll()
-	s.tenant.close()
-	if err == nil && s.code != ExitOK {
+	s.holder.close()
+	if err == nil && s.code != 0 {
 		return &JobError{Code: s.code}
 	}
 	return err
 }
 
-// out is the way to the head.
+// out returns the way to the head.
 func (s *server) out() *agentwire.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +86,7 @@ func (s *server) out() *agentwire.Conn {
 func (s *server) obey() error {
 	for {
 		err := s.read()
-		if err == nil || s.heir == nil || errors.Is(err, agentwire.ErrFrame) {
+		if err == nil || s.follower == nil || errors.Is(err, agentwire.ErrFrame) {
 			return err
 		}
 		if err = s.turn(err); err != nil {
@@ -118,7 +119,7 @@ func (s *server) take(f *agentwire.Frame) error {
 	p := f.Process
 	switch f.Kind {
 	case agentwire.KindRoster:
-		var at place
+		var at NodeConfig
 		if err := f.Decode(&at); err != nil {
 			return err
 		}
@@ -134,12 +135,12 @@ func (s *server) take(f *agentwire.Frame) error {
 			return agentwire.ErrFrame
 		}
 		s.mu.Lock()
-		keep := s.heir != nil
-		at := new(seat)
-		for st := range at.tapes {
-			at.tapes[st] = output.NewReplayBuffer(agentwire.MaxWindow, keep, outputTo(s.conn, p, st))
+		keep := s.follower != nil
+		at := new(processLog)
+		for st := range at.buffers {
+			at.buffers[st] = output.NewReplayBuffer(agentwire.MaxWindow, keep, outputTo(s.conn, p, st))
 		}
-		if before := s.seats[p]; before != nil {
+		if before := s.logs[p]; before != nil {
 			at.stdin = before.stdin
 		} else {
 			at.stdin = agentwire.NewInbox(func(b []byte) {
@@ -147,7 +148,7 @@ func (s *server) take(f *agentwire.Frame) error {
 				s.out().Send(agentwire.KindRoom, p, agentwire.RoomBody(0, len(b)))
 			})
 		}
-		s.seats[p] = at
+		s.logs[p] = at
 		s.mu.Unlock()
 		s.local.Start(p, supervise.Role(r))
 	case agentwire.KindQuiet:
@@ -162,9 +163,9 @@ func (s *server) take(f *agentwire.Frame) error {
 			return err
 		}
 		if m.Kind == job.KindStart {
-			s.heir.started()
+			s.follower.started()
 		}
-		if at := s.seat(p); at != nil && at.pass(m) {
+		if at := s.log(p); at != nil && at.pass(m) {
 			s.local.Send(p, m)
 		}
 	case agentwire.KindLink:
@@ -186,7 +187,7 @@ func (s *server) take(f *agentwire.Frame) error {
 		}
 		s.local.Signal(p, syscall.Signal(n))
 	case agentwire.KindInput:
-		if at := s.seat(p); at != nil {
+		if at := s.log(p); at != nil {
 			at.stdin.Put(f.Body)
 		}
 	case agentwire.KindRoom:
@@ -194,16 +195,16 @@ func (s *server) take(f *agentwire.Frame) error {
 		if err != nil || st >= int(output.Crashes) {
 			return agentwire.ErrFrame
 		}
-		if at := s.seat(p); at != nil {
-			at.tapes[st].Taken(n)
+		if at := s.log(p); at != nil {
+			at.buffers[st].Taken(n)
 		}
 	case agentwire.KindWritten:
 		var w output.Written
 		if err := f.Decode(&w); err != nil || w.Stream < 0 || w.Stream >= output.Crashes {
 			return agentwire.ErrFrame
 		}
-		if at := s.seat(p); at != nil {
-			at.tapes[w.Stream].Confirm(w)
+		if at := s.log(p); at != nil {
+			at.buffers[w.Stream].Confirm(w)
 		}
 	default:
 		return agentwire.ErrFrame
@@ -211,10 +212,11 @@ func (s *server) take(f *agentwire.Frame) error {
 	return nil
 }
 
-func (s *server) seat(p job.Process) *seat {
+// log returns what is held of a process, nil if it was never started.
+func (s *server) log(p job.Process) *processLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.seats[p]
+	return s.logs[p]
 }
 
 // outputTo returns what sends a stream of a process over the connection to a
@@ -228,7 +230,7 @@ func outputTo(m *agentwire.Conn, p job.Process, stream int) func([]byte) {
 func (s *server) say(kind agentwire.Kind, p job.Process, body []byte, m *job.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at := s.seats[p]; at != nil && s.heir != nil {
+	if at := s.logs[p]; at != nil && s.follower != nil {
 		at.note(told{kind: kind, body: body}, m, lease.Now())
 	}
 	s.conn.Send(kind, p, body)
@@ -236,10 +238,10 @@ func (s *server) say(kind agentwire.Kind, p job.Process, body []byte, m *job.Mes
 
 func (s *server) close() { s.local.Close() }
 
-// The methods below make the server the observer of the agent of this host.
+// The methods below make the server the supervise.Observer of this host.
 
 func (s *server) Started(p job.Process, pid int, err error) {
-	r := startResult{PID: pid}
+	r := StartResult{PID: pid}
 	if err != nil {
 		r.Error = err.Error()
 	}
@@ -260,15 +262,15 @@ func (s *server) Unheard(p job.Process, why supervise.Silence) {
 
 func (s *server) Output(p job.Process, st output.Stream, b []byte) {
 	if st < output.Crashes {
-		s.seat(p).tapes[st].Write(b)
+		s.log(p).buffers[st].Write(b)
 		return
 	}
 	s.say(agentwire.KindOutput, p, agentwire.OutputBody(int(st), b), nil)
 }
 
 func (s *server) Quiet(p job.Process, n uint64) {
-	for _, t := range s.seat(p).tapes {
-		t.Drain()
+	for _, b := range s.log(p).buffers {
+		b.Drain()
 	}
 	s.out().Send(agentwire.KindQuiet, p, agentwire.Number(n))
 }

@@ -1,4 +1,4 @@
-package launch
+package agentd
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-func TestSeatKeepsWhatAnotherHeadHasToKnow(t *testing.T) {
-	s := new(seat)
+func TestProcessLogKeepsWhatAnotherHeadHasToKnow(t *testing.T) {
+	s := new(processLog)
 	say := func(m job.Message) { s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 0) }
 	p, q := job.Process{Rank: 1}, job.Process{Rank: 2}
 	s.note(told{kind: agentwire.KindStarted}, nil, 0)
@@ -39,8 +39,8 @@ func TestSeatKeepsWhatAnotherHeadHasToKnow(t *testing.T) {
 	require.Equal(t, []job.Kind{job.KindStats, job.KindSuspect, job.KindFinish}, said)
 }
 
-func TestSeatTellsAProcessNothingTwice(t *testing.T) {
-	s := new(seat)
+func TestProcessLogTellsAProcessNothingTwice(t *testing.T) {
+	s := new(processLog)
 	verdict := func(epoch uint64) bool {
 		return s.pass(&job.Message{Kind: job.KindVerdict, Verdict: &job.Verdict{Epoch: epoch}})
 	}
@@ -74,8 +74,8 @@ func TestSeatTellsAProcessNothingTwice(t *testing.T) {
 // Of what a process says about cuts another head has to hear in which one it
 // waits, and what became of its last files: that one could not be written may be
 // said before the one before it is.
-func TestSeatKeepsTheLastRepliesAboutCuts(t *testing.T) {
-	s := new(seat)
+func TestProcessLogKeepsTheLastRepliesAboutCuts(t *testing.T) {
+	s := new(processLog)
 	say := func(r job.Reply) {
 		m := job.Message{Kind: job.KindReply, Reply: &r}
 		s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 0)
@@ -99,8 +99,8 @@ func TestSeatKeepsTheLastRepliesAboutCuts(t *testing.T) {
 
 // How long ago a verdict was handled is told by the agent's clock, whenever
 // another head asks, and as often.
-func TestSeatDatesWhatWasHandled(t *testing.T) {
-	s := new(seat)
+func TestProcessLogDatesWhatWasHandled(t *testing.T) {
+	s := new(processLog)
 	m := job.Message{Kind: job.KindHandled, Epoch: 7}
 	s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 40*time.Second)
 	s.note(told{kind: agentwire.KindExited, body: []byte("x")}, nil, 41*time.Second)

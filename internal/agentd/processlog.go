@@ -1,4 +1,4 @@
-package launch
+package agentd
 
 import (
 	"cmp"
@@ -10,10 +10,10 @@ import (
 	"github.com/intrahpc/intra/internal/output"
 )
 
-// seat is what an agent holds of one process for the head, and so that another
+// processLog is what an agent holds of one process for the head, and so that another
 // head can be told all that this one was.
-type seat struct {
-	tapes   [output.Crashes]*output.ReplayBuffer
+type processLog struct {
+	buffers [output.Crashes]*output.ReplayBuffer
 	stdin   *agentwire.Inbox
 	history []told    // what the head was told, but for output; only the latest of what replaces earlier ones
 	epoch   uint64    // verdicts that the process was told
@@ -46,19 +46,19 @@ func (f *told) again(now time.Duration) []byte {
 
 // note adds to the history what the head is told now. m is the message in the
 // frame if it is one.
-func (s *seat) note(f told, m *job.Message, now time.Duration) {
+func (l *processLog) note(f told, m *job.Message, now time.Duration) {
 	if m != nil {
 		switch m.Kind {
 		case job.KindTrace:
 			return
 		case job.KindStats:
-			s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.about == statsAbout })
+			l.history = slices.DeleteFunc(l.history, func(g told) bool { return g.about == statsAbout })
 			f.about = statsAbout
 		case job.KindHandled:
 			f.dated, f.at = m, now
 		case job.KindSuspect, job.KindMended:
 			about := "link to " + m.Process.String()
-			s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.about == about })
+			l.history = slices.DeleteFunc(l.history, func(g told) bool { return g.about == about })
 			if f.about = about; m.Kind == job.KindMended {
 				return
 			}
@@ -67,16 +67,16 @@ func (s *seat) note(f told, m *job.Message, now time.Duration) {
 			case job.ReplyFirst:
 			case job.ReplyDrained:
 				f.about = drainedAbout
-				s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.about == drainedAbout })
+				l.history = slices.DeleteFunc(l.history, func(g told) bool { return g.about == drainedAbout })
 			case job.ReplySaved: // that one could not be written may be said before the one before it is
 				f.set = r.Set
-				s.history = slices.DeleteFunc(s.history, func(g told) bool { return g.set > 0 && g.set+1 < r.Set })
+				l.history = slices.DeleteFunc(l.history, func(g told) bool { return g.set > 0 && g.set+1 < r.Set })
 			default: // about processes and backups of which only that head knows
 				return
 			}
 		}
 	}
-	s.history = append(s.history, f)
+	l.history = append(l.history, f)
 }
 
 // statsAbout marks how far a process is, drainedAbout that it waits in a cut.
@@ -87,45 +87,32 @@ const (
 
 // pass reports whether the process is to get m. What it has heard from an
 // earlier head it is not told again.
-func (s *seat) pass(m *job.Message) bool {
+func (l *processLog) pass(m *job.Message) bool {
 	switch m.Kind {
 	case job.KindStart:
-		if s.begun {
+		if l.begun {
 			return false
 		}
-		s.begun = true
+		l.begun = true
 	case job.KindOrder:
 		o := m.Order
 		if o.Kind != job.OrderGo {
 			break
 		}
-		if cmp.Or(cmp.Compare(o.Generation, s.left.Generation), cmp.Compare(o.Number, s.left.Number)) <= 0 {
+		if cmp.Or(cmp.Compare(o.Generation, l.left.Generation), cmp.Compare(o.Number, l.left.Number)) <= 0 {
 			return false
 		}
-		s.left = *o
+		l.left = *o
 	case job.KindVerdict:
-		if m.Verdict.Epoch <= s.epoch {
+		if m.Verdict.Epoch <= l.epoch {
 			return false
 		}
-		s.epoch = m.Verdict.Epoch
+		l.epoch = m.Verdict.Epoch
 	case job.KindRelease:
-		if s.freed {
+		if l.freed {
 			return false
 		}
-		s.freed = true
+		l.freed = true
 	}
 	return true
-}
-
-// account is what an agent tells a head that takes over, before all that it has
-// told the one before.
-type account struct {
-	Term  uint64        `json:"term"` // in which it takes the other for the head
-	Seats []seatAccount `json:"seats"`
-}
-
-type seatAccount struct {
-	Process job.Process                    `json:"process"`
-	Begun   bool                           `json:"begun"`
-	From    [output.Crashes]output.Written `json:"from"` // where its output begins that is told
 }

@@ -1,0 +1,251 @@
+package agentd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/lease"
+)
+
+// follower is the part of an agent that follows the heads of the job, and becomes
+// one if it is elected.
+type follower struct {
+	server  *server
+	self    arbiter.ID
+	roster  []arbiter.Peer
+	info    *TakeoverInfo
+	entered time.Time
+	times   *Times
+	over    chan struct{} // closed when the agent ends
+
+	mu      sync.Mutex
+	leader  arbiter.ID
+	term    uint64
+	changed chan struct{} // closed and replaced when the head does
+	reign   *reign        // this agent as the head; nil until it is
+}
+
+// enter makes the agent a node of the arbiter.
+func (s *server) enter(at NodeConfig) error {
+	if at.Takeover != nil {
+		if s.follower != nil {
+			return agentwire.ErrFrame
+		}
+		f := &follower{server: s, self: at.Self, roster: at.Roster, info: at.Takeover, entered: time.Now(), times: new(Times),
+			leader: arbiter.Head, changed: make(chan struct{}), over: make(chan struct{})}
+		s.mu.Lock()
+		s.follower = f
+		s.mu.Unlock()
+		if err := s.listener.serve(at.Takeover.Hosts); err != nil {
+			return err
+		}
+	}
+	s.holder.follower = s.follower
+	return s.holder.enter(at)
+}
+
+// take follows what the arbiter says.
+func (f *follower) take(a arbiter.Action) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	reign := f.reign
+	switch a := a.(type) {
+	case arbiter.Leader:
+		f.elect(a.ID, a.Term)
+	case arbiter.Lead:
+		reign = nil // if it was the head before, that is over
+		f.reign = f.begin(a)
+		f.elect(f.self, a.Term)
+	case arbiter.Verdict:
+		f.times.verdict()
+	case arbiter.Committed:
+		if a.Entry.Kind == arbiter.Started {
+			f.times.start()
+		}
+	}
+	f.mu.Unlock()
+	if reign != nil {
+		select {
+		case reign.actions <- a:
+		case <-reign.done:
+		}
+	}
+}
+
+// started notes that this host's processes begin, as all have joined.
+func (f *follower) started() {
+	if f != nil {
+		f.times.start()
+	}
+}
+
+// elect turns the agent to another head, unless that is the one that it has
+// begun with. It is called with mu held.
+func (f *follower) elect(id arbiter.ID, term uint64) {
+	first := f.term == 0 && id == arbiter.Head
+	f.leader, f.term = id, term
+	if first {
+		return
+	}
+	close(f.changed)
+	f.changed = make(chan struct{})
+	f.server.out().Close()
+}
+
+// failoverTime is how long a head may grant leases to an agent that has no
+// connection to it. Before that it may not know that it is the head no more, or
+// the agent not yet who is; later it is only the connection that is dead.
+const failoverTime = 3 * time.Second
+
+// turn connects to the next head after the connection to the last one has ended
+// for that reason. That there never is one, the arbiter says.
+func (s *server) turn(cause error) error {
+	f, since := s.follower, lease.Now()
+	for {
+		f.mu.Lock()
+		id, term, changed := f.leader, f.term, f.changed
+		f.mu.Unlock()
+		if term > s.term && f.info.Addresses[id] != "" {
+			conn, err := f.dial(id, changed)
+			if err == nil {
+				s.attach(conn, term)
+				return nil
+			}
+			cause = err
+		}
+		select {
+		case <-changed:
+			since = lease.Now()
+		case <-time.After(addressDelay):
+		case <-f.over:
+			return cause
+		}
+		if s.holder.end() > since+arbiter.DefaultTiming.Lease+failoverTime {
+			return fmt.Errorf("the connection to the head has ended, which is there: %w", cause)
+		}
+	}
+}
+
+// dial connects to a head until there is another one.
+func (f *follower) dial(id arbiter.ID, changed <-chan struct{}) (net.Conn, error) {
+	d := f.server.listener.bootstrap
+	secure, err := job.NewSecure(&d.Secret, agentwire.AgentName(d.Name), d.TLS)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), failoverTime)
+	defer cancel()
+	go func() {
+		select {
+		case <-changed:
+		case <-f.over:
+		case <-ctx.Done():
+		}
+		cancel()
+	}()
+	c, err := agentwire.Dialer().DialContext(ctx, "tcp", f.info.Addresses[id])
+	if err != nil {
+		return nil, fmt.Errorf("connect to the new head: %w", err)
+	}
+	return secure.Client(ctx, c, successorName(f.host(id)))
+}
+
+// host names the host of an agent.
+func (f *follower) host(id arbiter.ID) string {
+	if i := int(id) - FirstAgent; i >= 0 && i < len(f.info.Hosts) {
+		return f.info.Hosts[i].Name
+	}
+	return f.roster[0].Host
+}
+
+// attach gives the connection to a new head, which is told all that it has to
+// know.
+func (s *server) attach(conn net.Conn, term uint64) {
+	m := agentwire.NewConn(conn)
+	s.mu.Lock()
+	logs := make(map[job.Process]*processLog, len(s.logs))
+	a := Resync{Term: term}
+	for p, at := range s.logs {
+		logs[p] = at
+		a.Processes = append(a.Processes, ProcessResync{Process: p, Begun: at.begun})
+	}
+	s.mu.Unlock()
+	slices.SortFunc(a.Processes, func(x, y ProcessResync) int { return x.Process.Compare(y.Process) })
+	for i, x := range a.Processes {
+		at := logs[x.Process]
+		for st, b := range at.buffers {
+			a.Processes[i].From[st] = b.Rewind()
+		}
+		at.stdin.Put(nil) // it was the lost head's
+	}
+	m.SendJSON(agentwire.KindResync, job.Process{}, a)
+	s.mu.Lock()
+	s.conn, s.term = m, term
+	for _, x := range a.Processes {
+		for _, t := range logs[x.Process].history {
+			m.Send(t.kind, x.Process, t.again(lease.Now()))
+		}
+	}
+	s.mu.Unlock()
+	for p, at := range logs {
+		for st, b := range at.buffers {
+			b.Play(outputTo(m, p, st))
+		}
+	}
+	s.follower.mu.Lock()
+	defer s.follower.mu.Unlock()
+	if s.follower.term != term { // meanwhile there is another one
+		m.Close()
+	}
+}
+
+// endTime bounds how long an agent waits for its own end as the head.
+const endTime = time.Second
+
+// JobError is the end of an agent's job that did not end well.
+type JobError struct {
+	Code int
+	Head bool // this agent had become the head
+}
+
+// Error says how the job ended.
+func (e *JobError) Error() string {
+	if e.Head {
+		return fmt.Sprintf("the job, whose head this agent had become, ended with exit code %d", e.Code)
+	}
+	return fmt.Sprintf("the job ended with exit code %d", e.Code)
+}
+
+// outcome ends what f does, and waits for the end of this agent as the head if
+// it is one. err is why the agent ends. It is called once.
+func (f *follower) outcome(err error) error {
+	if f == nil {
+		return err
+	}
+	close(f.over)
+	f.mu.Lock()
+	reign := f.reign
+	f.mu.Unlock()
+	if reign == nil {
+		return err
+	}
+	select {
+	case <-reign.done:
+	case <-time.After(endTime):
+		return errors.Join(err, errors.New("as the head it has not come to an end"))
+	}
+	if err == nil && reign.code != 0 {
+		return &JobError{Code: reign.code, Head: true}
+	}
+	return err
+}

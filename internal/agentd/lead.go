@@ -1,0 +1,96 @@
+package agentd
+
+import (
+	"sync"
+	"time"
+
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Lead is what an agent has when it is elected to be the head.
+type Lead struct {
+	Term    uint64
+	State   *arbiter.State // what has been decided
+	Info    *TakeoverInfo
+	Self    arbiter.ID
+	Roster  []arbiter.Peer
+	Secret  job.Secret
+	Engine  *arbiter.Engine
+	Entered time.Time // when the agent became a node of the arbiter
+	Times   *Times
+
+	// Actions are what the arbiter says from now on. They have to be taken until
+	// the head ends.
+	Actions <-chan arbiter.Action
+	Over    <-chan struct{} // closed when the agent ends
+
+	listener *takeoverListener
+	host     func(arbiter.ID) string
+}
+
+// Arrived returns the agents that have come to this head since the last call.
+func (l *Lead) Arrived() []*Incoming { return l.listener.admit(l.Term) }
+
+// Wake receives when there may be more of them.
+func (l *Lead) Wake() <-chan struct{} { return l.listener.wake }
+
+// Host names the host of a node.
+func (l *Lead) Host(id arbiter.ID) string { return l.host(id) }
+
+// reign is an agent as the head.
+type reign struct {
+	actions chan arbiter.Action
+	done    chan struct{}
+	code    int // how the job has ended, once done
+}
+
+// begin has the agent be the head from here on.
+func (f *follower) begin(a arbiter.Lead) *reign {
+	r := &reign{actions: make(chan arbiter.Action), done: make(chan struct{})}
+	l := &Lead{Term: a.Term, State: a.State, Info: f.info, Self: f.self, Roster: f.roster, Secret: f.server.listener.bootstrap.Secret,
+		Engine: f.server.holder.engine, Entered: f.entered, Times: f.times, Actions: r.actions, Over: f.over,
+		listener: f.server.listener, host: f.host}
+	go func() {
+		defer close(r.done)
+		r.code = f.server.takeover(l)
+	}()
+	return r
+}
+
+// Times is when things have happened, as far as an agent knows.
+type Times struct {
+	mu       sync.Mutex
+	began    time.Time
+	verdicts []time.Time
+}
+
+// Began returns when all had joined, the zero time if they have not.
+func (t *Times) Began() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.began
+}
+
+// Verdicts returns when each verdict was heard of.
+func (t *Times) Verdicts() []time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.verdicts
+}
+
+// start notes that all have joined. Who begins to keep the decisions hears of it
+// once more.
+func (t *Times) start() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.began.IsZero() {
+		t.began = time.Now()
+	}
+}
+
+func (t *Times) verdict() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.verdicts = append(t.verdicts, time.Now())
+}

@@ -1,0 +1,130 @@
+package agentd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/spawn"
+	"github.com/intrahpc/intra/internal/supervise"
+	"github.com/intrahpc/intra/internal/watchdog"
+)
+
+// Config is what an agent works with.
+type Config struct {
+	Watchdog []string        // the command that starts its watchdog
+	Takeover func(*Lead) int // is the head if this agent is elected, and returns the exit code of the job
+}
+
+// Serve is the life of an agent: it reads from in to which head it belongs,
+// connects, and does what the head says until the job is over. The error says
+// why it ended otherwise; by then its processes are dead.
+func Serve(ctx context.Context, in io.Reader, c Config) error {
+	var s spawn.Bootstrap
+	if err := json.NewDecoder(in).Decode(&s); err != nil {
+		return fmt.Errorf("read from standard input which job this agent belongs to: %w", err)
+	}
+	if s.Version != job.Version {
+		return fmt.Errorf("protocol version %d here, %d at the head: use the same intrarun on all hosts", job.Version, s.Version)
+	}
+	// The end of the input tells that nobody waits for this agent.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		cancel()
+	}()
+	err := ServeJob(ctx, &s, c)
+	if end, ok := errors.AsType[*JobError](err); ok && !end.Head {
+		return nil // the head says it
+	}
+	return err
+}
+
+// ServeJob is the life of an agent that has its bootstrap. ctx bounds the time
+// until it has connected.
+func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
+	w, err := watchdog.Start(c.Watchdog)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	conn, err := connect(ctx, s)
+	if err != nil {
+		return fmt.Errorf("connect to the head: %w", err)
+	}
+	m := agentwire.NewConn(conn)
+	defer m.Close()
+	// An agent that does not reach the head starts none.
+	b := spawn.Start(s, w, func(n spawn.News) { m.SendJSON(agentwire.KindNews, job.Process{}, n) })
+	defer b.Close()
+	sock, err := arbiter.Listen("")
+	if err != nil {
+		return err
+	}
+	defer sock.Close() // whether or not it is an engine's by then
+	listener, err := listenForTakeover(s)
+	if err != nil {
+		return err
+	}
+	defer listener.close()
+	conn.SetDeadline(time.Now().Add(PrepareTime))
+	a, err := prepare(m, s.Secret, w, sock, listener)
+	if err != nil {
+		return err
+	}
+	conn.SetDeadline(time.Time{})
+	a.starter, a.takeover = b, c.Takeover
+	defer a.close()
+	return a.run()
+}
+
+// PrepareTime bounds the time until an agent has all that it needs.
+const PrepareTime = 2 * time.Minute
+
+// prepare takes the head's plan and the program if this host lacks it.
+func prepare(m *agentwire.Conn, secret job.Secret, w *watchdog.Watchdog, sock *arbiter.Socket, l *takeoverListener) (*server, error) {
+	f, err := m.Read()
+	if err != nil || f.Kind != agentwire.KindPlan {
+		return nil, fmt.Errorf("wait for the head's order: %w", errors.Join(err, agentwire.ErrFrame))
+	}
+	var o StartPlan
+	if err := f.Decode(&o); err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(m.LocalAddr().String())
+	if err != nil {
+		return nil, err
+	}
+	ready := Readiness{Address: host, Port: sock.Port(), Takeover: l.port()}
+	if err := supervise.CheckDescriptors(o.Processes); err != nil {
+		ready.Error = err.Error()
+	} else if o.Hash != "" && spawn.Hash(o.Plan.Path) != o.Hash {
+		ready.Lacks = true
+		m.SendJSON(agentwire.KindReady, job.Process{}, ready)
+		ready.Lacks = false
+		if o.Plan.Path, err = receive(m, o, w); err != nil {
+			ready.Error = err.Error()
+		}
+	}
+	m.SendJSON(agentwire.KindReady, job.Process{}, ready)
+	if ready.Error != "" {
+		m.Finish()
+		return nil, errors.New(ready.Error)
+	}
+	t, err := newLeaseHolder(sock, secret, w)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{conn: m, holder: t, watchdog: w, listener: l, logs: make(map[job.Process]*processLog), links: make(map[[2]job.Process]bool)}
+	s.local = supervise.New(supervise.Config{Observer: s, Secret: secret, Plan: o.Plan, Watchdog: w, Lease: t.word})
+	s.local.Watch(s.holder.paused)
+	return s, nil
+}

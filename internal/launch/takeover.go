@@ -1,0 +1,55 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/arbiter"
+)
+
+// Serve is the life of an agent that in tells to which head it belongs. The
+// command starts its watchdog.
+func Serve(ctx context.Context, in io.Reader, command []string) error {
+	return agentd.Serve(ctx, in, agentd.Config{Watchdog: command, Takeover: takeOver})
+}
+
+// takeoverInfo returns what this head leaves to one that takes its place.
+func (h *head) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
+	c := *h.config
+	info := &agentd.TakeoverInfo{Hosts: c.Placement.Hosts, Addresses: make(map[arbiter.ID]string)}
+	for i, r := range agents { // whoever is alive may be a member one day
+		info.Addresses[arbiter.ID(agentd.FirstAgent+i)] = r.door
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	if c.Indexed == nil {
+		info.Output = filepath.Join(dir, fmt.Sprintf("intrarun-%d", os.Getpid()))
+	}
+	if c.Report != "" && c.Report != "-" && !filepath.IsAbs(c.Report) {
+		c.Report = filepath.Join(dir, c.Report)
+	}
+	if f := c.Checkpoint; f != nil && !filepath.IsAbs(f.Dir) {
+		c.Checkpoint = &Checkpoint{Dir: filepath.Join(dir, f.Dir), Every: f.Every}
+	}
+	info.Job = agentwire.Encode(c)
+	return info
+}
+
+// takeOver is the head in the place of one that was lost. It returns the exit
+// code of the job.
+func takeOver(l *agentd.Lead) int {
+	s := &standIn{lead: l, state: l.State, came: make(map[string]*agentd.Incoming)}
+	if err := json.Unmarshal(l.Info.Job, &s.config); err != nil {
+		fmt.Fprintln(os.Stderr, "intrarun: read what the lost head has left:", err)
+		return ExitLost
+	}
+	return s.run()
+}
