@@ -28,13 +28,13 @@ const agentsTime = 30 * time.Second
 
 // agents has one agent per host started and connects to them.
 type agents struct {
-	config  *Config
-	console *output.Console
-	guard   *watchdog.Watchdog
-	secret  job.Secret
-	hosts   []job.Host
-	order   func(host int) agentd.StartPlan
-	program string // to be sent to hosts that lack it, "" if it is not
+	config   *Config
+	console  *output.Console
+	watchdog *watchdog.Watchdog
+	secret   job.Secret
+	hosts    []job.Host
+	order    func(host int) agentd.StartPlan
+	program  string // to be sent to hosts that lack it, "" if it is not
 
 	listener net.Listener
 	tree     *spawn.Tree
@@ -101,7 +101,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 			a.console.Notef("intrarun: %s", strings.TrimSuffix(line, "\n"))
 		}
 	}
-	a.starter = spawn.Start(roots, a.guard, func(n spawn.News) { a.heed(n, tell) })
+	a.starter = spawn.Start(roots, a.watchdog, func(n spawn.News) { a.heed(n, tell) })
 	all := make([]*remote, len(a.hosts))
 	defer func() {
 		if err != nil {
@@ -301,7 +301,7 @@ func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, 
 			c.SetDeadline(time.Time{})
 			agent := newRemote(&a.hosts[i], m)
 			agent.listen, agent.port = cmp.Or(a.hosts[i].Addr, r.Address), r.Port
-			agent.door = net.JoinHostPort(agent.listen, strconv.Itoa(r.Takeover))
+			agent.takeover = net.JoinHostPort(agent.listen, strconv.Itoa(r.Takeover))
 			return agent, nil
 		}
 		if err := a.sendProgram(m); err != nil {

@@ -53,7 +53,7 @@ type head struct {
 	ledger    *ledger
 	members   map[job.Process]*member // who is in each place now
 	ids       map[job.Process]*member // by what their agents know them by
-	writers   sync.Map                // their *outputs, by the same, for all goroutines
+	writers   sync.Map                // their *output.Process, by the same, for all goroutines
 	remotes   []*remote               // the agents, in a job on several hosts
 	lost      map[agent]bool
 	recovery  *comeback      // nil: what is lost stays lost

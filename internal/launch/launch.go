@@ -86,16 +86,16 @@ func Run(ctx context.Context, c Config) int {
 			return ExitOK
 		}
 	}
-	var g *watchdog.Watchdog
+	var w *watchdog.Watchdog
 	if len(c.Guard) > 0 {
 		var err error
-		if g, err = watchdog.Start(c.Guard); err != nil {
+		if w, err = watchdog.Start(c.Guard); err != nil {
 			fmt.Fprintln(c.Stderr, "intrarun:", err)
 			return ExitRefused
 		}
-		defer g.Close()
+		defer w.Close()
 	}
-	program, err := spawn.Resolve(ctx, c.Program[0], c.Signals, g)
+	program, err := spawn.Resolve(ctx, c.Program[0], c.Signals, w)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		if i, ok := err.(spawn.Interrupted); ok {
@@ -116,7 +116,7 @@ func Run(ctx context.Context, c Config) int {
 		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
 		return ExitRefused
 	}
-	code := h.run(ctx, program, g)
+	code := h.run(ctx, program, w)
 	h.console.Close()
 	return code
 }
@@ -164,16 +164,16 @@ func (c *Config) validate() error {
 	return supervise.CheckDescriptors(len(processes) + c.Spares)
 }
 
-func (h *head) run(ctx context.Context, program *spawn.Program, g *watchdog.Watchdog) (code int) {
+func (h *head) run(ctx context.Context, program *spawn.Program, w *watchdog.Watchdog) (code int) {
 	h.began = time.Now()
 	if h.config.Placement == nil {
-		here := supervise.New(supervise.Config{Observer: h, Secret: h.secret, Plan: h.plan(program, job.Processes(h.config.Degrees)), Watchdog: g})
+		here := supervise.New(supervise.Config{Observer: h, Secret: h.secret, Plan: h.plan(program, job.Processes(h.config.Degrees)), Watchdog: w})
 		here.Watch(func() bool { return false })
 		defer here.Close()
 		h.enlist(func(job.Process) (agent, *job.Host) { return here, nil })
 		h.reserve(func(int) (agent, *job.Host) { return here, nil })
 	} else {
-		a := h.agents(program, g)
+		a := h.agents(program, w)
 		defer func() { a.close(h.retired) }()
 		remotes, err := a.connect(ctx)
 		if err != nil {
@@ -266,8 +266,8 @@ func (h *head) plan(p *spawn.Program, processes []job.Process) supervise.Plan {
 }
 
 // agents are those of the hosts that the job is placed on.
-func (h *head) agents(p *spawn.Program, g *watchdog.Watchdog) *agents {
-	a := &agents{config: h.config, console: h.console, guard: g, secret: h.secret, hosts: h.config.Placement.Hosts}
+func (h *head) agents(p *spawn.Program, w *watchdog.Watchdog) *agents {
+	a := &agents{config: h.config, console: h.console, watchdog: w, secret: h.secret, hosts: h.config.Placement.Hosts}
 	pl, hash := h.plan(p, nil), ""
 	if dir, err := os.Getwd(); err == nil { // else it was removed, and the agents' own has to do
 		pl.Dir = dir

@@ -270,7 +270,7 @@ func (c *comeback) joined(m *member, at uint64) {
 	c.replaced(m, at)
 }
 
-// recruit gets the process that is due for a seat, once nothing more is to
+// recruit gets the process that is due for a place, once nothing more is to
 // come from the one before.
 func (c *comeback) recruit(p job.Process) {
 	if c == nil {

@@ -21,7 +21,7 @@ type remote struct {
 	host     *job.Host
 	listen   string // address for links over TCP, without a port
 	port     int    // of its socket for beats
-	door     string // where it listens in case it becomes the head
+	takeover string // where it listens in case it becomes the head
 	observer supervise.Observer
 	lost     func(why string, e *evidence) // called once if the host is lost
 	silent   func() time.Duration          // how long nothing has been heard of it

@@ -24,7 +24,7 @@ func (h *head) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 	c := *h.config
 	info := &agentd.TakeoverInfo{Hosts: c.Placement.Hosts, Addresses: make(map[arbiter.ID]string)}
 	for i, r := range agents { // whoever is alive may be a member one day
-		info.Addresses[arbiter.ID(agentd.FirstAgent+i)] = r.door
+		info.Addresses[arbiter.ID(agentd.FirstAgent+i)] = r.takeover
 	}
 	dir, err := os.Getwd()
 	if err != nil {
