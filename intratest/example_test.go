@@ -2,6 +2,7 @@ package intratest_test
 
 import (
 	"fmt"
+	"testing"
 
 	"github.com/intrahpc/intra/intratest"
 	intra "github.com/intrahpc/intra/runtime"
@@ -26,4 +27,26 @@ func ExampleFindings() {
 		fmt.Println(f.Task + ": " + f.Text)
 	}
 	// Output: example.accumulate: out(sum) element 0 is read before it is written: make it inout(sum)
+}
+
+var taskScale = intra.Register("example.scale")
+
+// printed shows what a test would report; a test passes its *testing.T.
+type printed struct{ testing.TB }
+
+func (printed) Helper()           {}
+func (printed) Error(args ...any) { fmt.Println(args...) }
+
+// A kernel that writes more than its clause says.
+func ExampleCheck() {
+	x, y := []float64{1, 2, 3}, make([]float64, 3)
+	intratest.Check(printed{}, func(s *intra.Section) {
+		s.Launch(taskScale, func() {
+			for i := range y {
+				y[i] = 2 * x[i]
+				x[i] = 0
+			}
+		}, intra.In("x", x), intra.Out("y", y))
+	})
+	// Output: example_test.go:44: task example.scale: in(x) element 0 is written by the body: move it to inout(x), or to out(x) if it is not read before
 }
