@@ -39,7 +39,7 @@ test: ## build everything both ways and run the tests, but those of `make system
 system: ## whole jobs whose processes, hosts and network fail; programs of users (hosts: root)
 	$(GO) test -timeout 1h $(LONG)
 
-manifest: ## the manifest in the README against the types of the Kubernetes API
+manifest: ## the manifest in docs/cluster.md against the types of the Kubernetes API
 	cd internal/systemtest/kubernetes && $(GO) vet ./... && $(GO) test ./...
 
 race: ## all tests under the race detector

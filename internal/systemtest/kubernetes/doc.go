@@ -1,3 +1,3 @@
-// Package kubernetes tests the manifest in the README against the types of the
+// Package kubernetes tests the manifest in docs/cluster.md against the types of the
 // Kubernetes API.
 package kubernetes

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest is the only one in the README.
+// manifest is the only one in docs/cluster.md.
 func manifest(t *testing.T) *batch.Job {
-	b, err := os.ReadFile("../../../README.md")
+	b, err := os.ReadFile("../../../docs/cluster.md")
 	require.NoError(t, err)
 	parts := strings.Split(string(b), "```yaml\n")
 	require.Len(t, parts, 2)

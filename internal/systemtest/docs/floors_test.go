@@ -1,0 +1,70 @@
+package docs
+
+import (
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/intrahpc/intra/"
+
+var floorRow = regexp.MustCompile(`^\| (\d+) \| ([^|]+) \|`)
+
+// The table in docs/architecture.md says on which floor each package is, and no
+// package imports one of its own floor or above: imports go downwards.
+func TestFloors(t *testing.T) {
+	floors := make(map[string]int)
+	d := find(t, "docs/architecture.md")
+	for _, line := range d.prose {
+		if m := floorRow.FindStringSubmatch(line); m != nil {
+			n, err := strconv.Atoi(m[1])
+			require.NoError(t, err)
+			for _, name := range spans.FindAllStringSubmatch(m[2], -1) {
+				require.NotContains(t, floors, name[1], "twice")
+				floors[name[1]] = n
+			}
+		}
+	}
+	require.Greater(t, len(floors), 35)
+
+	cmd := exec.Command("go", "list", "-tags", "intra", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./...")
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	named := make(map[string]bool)
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		p := place(floors, words[0])
+		require.NotEmpty(t, p, "%s is on no floor", words[0])
+		named[p] = true
+		for _, imported := range words[1:] {
+			if !strings.HasPrefix(imported, module) {
+				continue
+			}
+			if q := place(floors, imported); q != p {
+				require.Less(t, floors[q], floors[p], "%s imports %s", words[0], imported)
+			}
+		}
+	}
+	for name := range floors {
+		require.Contains(t, named, name, "there is no such package")
+	}
+}
+
+// place is the entry of the table to which a package belongs, "" if there is none.
+func place(floors map[string]int, path string) string {
+	for name := strings.TrimPrefix(path, module); ; {
+		if floors[name] > 0 {
+			return name
+		}
+		i := strings.LastIndexByte(name, '/')
+		if i < 0 {
+			return ""
+		}
+		name = name[:i]
+	}
+}
