@@ -55,6 +55,27 @@ func TestFloors(t *testing.T) {
 	}
 }
 
+// Packages that others use without the rest of this module know nothing of it,
+// but for what is named here.
+func TestPackagesThatStandAlone(t *testing.T) {
+	for name, knows := range map[string][]string{
+		"annotations": nil, "sched": nil, "transport": nil,
+		"kernels": {"kernels/internal/simd", "internal/hugepage"}, // large pages are asked for in one place
+	} {
+		cmd := exec.Command("go", "list", "-f", "{{join .Imports \" \"}}", "./"+name)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		var ours []string
+		for _, p := range strings.Fields(string(out)) {
+			if p, ok := strings.CutPrefix(p, module); ok {
+				ours = append(ours, p)
+			}
+		}
+		require.ElementsMatch(t, knows, ours, name)
+	}
+}
+
 // place is the entry of the table to which a package belongs, "" if there is none.
 func place(floors map[string]int, path string) string {
 	for name := strings.TrimPrefix(path, module); ; {

@@ -1,4 +1,4 @@
-package launch
+package runreport
 
 import (
 	"go/ast"
@@ -106,7 +106,7 @@ func fieldsOf(path string, t reflect.Type, all map[string]bool) {
 // docs/report.md, and there nothing else.
 func TestReportIsDocumented(t *testing.T) {
 	doc, code := readReportDoc(t), make(map[string]bool)
-	fieldsOf("", reflect.TypeFor[report](), code)
+	fieldsOf("", reflect.TypeFor[Report](), code)
 	fieldsOf("traceEvents[]", reflect.TypeFor[chromeEvent](), code)
 	require.Equal(t, slices.Sorted(maps.Keys(code)), slices.Sorted(maps.Keys(doc.fields)))
 	require.Equal(t, code, doc.fields, "which fields may be left out")
@@ -122,7 +122,7 @@ func TestValuesOfTheReportAreDocumented(t *testing.T) {
 	require.ElementsMatch(t, kinds, doc.values["kind"])
 
 	var ends []string
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("../launch/*.go")
 	require.NoError(t, err)
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {

@@ -1,3 +1,0 @@
-// Package floors holds the test that says which package may know which: imports
-// go downwards only.
-package floors
