@@ -1,4 +1,7 @@
-// Package simulation holds nothing but a test: whole jobs of replicated
-// processes that exchange messages, take part in collectives and share
-// sections, with random programs, delays and deaths. One seed replays one job.
+// Package simulation holds nothing but a test: whole jobs, of processes that
+// exchange messages in every form, share sections, pass safe points, die, are
+// replaced and go back to backups, under a head that decides about them. All
+// state machines are the real ones; links, time, the memory of processes and
+// the choice of what happens next belong to the simulation. One seed replays
+// one job.
 package simulation

@@ -2,36 +2,13 @@ package simulation
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/transport"
-	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 	"github.com/intrahpc/intra/update"
 )
-
-// replica drives the section protocol of one simulated process over the links
-// that also carry its messages, as package runtime does it over real ones.
-type replica struct {
-	p       *sdrtest.Process
-	degree  int
-	options *options
-	random  *rand.Rand // of this replica alone
-	m       *section.Machine
-	tasks   []task // of the open section
-	changes int
-	pending int // updates whose memory is the program's, not yet handed over
-	err     error
-}
-
-// options of the sections of a job.
-type options struct {
-	inPlace  bool
-	inbox    int64
-	patience time.Duration
-}
 
 // task is one task of a section.
 type task struct {
@@ -39,22 +16,16 @@ type task struct {
 	regions []update.Region
 }
 
-func newReplica(p *sdrtest.Process, degree int, seed uint64, o *options) *replica {
-	return &replica{p: p, degree: degree, options: o,
-		random: rand.New(rand.NewPCG(seed, uint64(p.Rank*100+p.Replica))),
-		m:      section.New(section.Config{Replica: p.Replica, Replicas: degree, InboxBytes: o.inbox})}
-}
+// opened is the section that is open.
+type opened struct{ tasks []task }
 
-// section runs the tasks of a section, alone or with the other replicas.
-func (r *replica) section(policy sched.Policy, tasks []task) error {
-	r.p.Reach(sdrtest.AtSection)
-	if r.degree == 1 {
-		for _, t := range tasks {
-			t.body()
-		}
-		return nil
+// section runs the tasks of a section, with the other replicas.
+func (p *process) section(policy sched.Policy, tasks []task) error {
+	p.reach("section")
+	if p.err != nil {
+		return p.err
 	}
-	if policy == sched.Adaptive && r.random.IntN(4) == 0 {
+	if policy == sched.Adaptive && p.w.random.IntN(4) == 0 {
 		policy = sched.Replicate // a decision of this replica alone
 	}
 	var sig update.Signature
@@ -62,118 +33,106 @@ func (r *replica) section(policy sched.Policy, tasks []task) error {
 		sig.Add("task", t.regions)
 		update.Aliased(t.regions)
 	}
-	r.tasks = tasks
-	acts, err := r.m.Enter(section.Entry{Policy: policy, Tasks: len(tasks), Signature: sig.Sum(),
-		Patience: func(int) time.Duration { return r.options.patience }}, r.p.Now())
+	p.open = &opened{tasks}
+	acts, err := p.machine.Enter(section.Entry{Policy: policy, Tasks: len(tasks), Signature: sig.Sum(),
+		Patience: func(int) time.Duration { return p.w.spec.patience }}, p.now())
 	if err == nil {
-		err = r.perform(acts)
+		err = p.perform(acts)
 	}
-	for err == nil && r.err == nil {
-		seen := r.changes
-		step, acts := r.m.Next(r.p.Now())
-		switch step.Kind {
-		case section.Done:
-			return r.leave()
-		case section.Wait:
-			err = r.p.WaitUntil(step.Until, func() bool { return r.changes != seen })
-		case section.Run:
-			r.send(acts)
-			tasks[step.Task].body()
-			r.p.Reach(sdrtest.AtTask)
-			r.send(r.m.Ran(step.Task))
-			r.pause()
+	if err != nil {
+		return err
+	}
+	if p.w.random.IntN(2) == 0 {
+		for _, k := range p.replicas() {
+			p.post(k, update.Message{Kind: update.KindEntered, Section: p.machine.Number(), Tasks: len(tasks), Signature: sig.Sum()}, nil)
 		}
 	}
-	if err == nil {
-		err = r.err
+	for {
+		if p.err != nil {
+			return p.err
+		}
+		seen := p.changes
+		step, acts := p.machine.Next(p.now())
+		switch step.Kind {
+		case section.Done:
+			return p.leave()
+		case section.Wait:
+			if err := p.waitUntil(step.Until, func() bool { return p.changes != seen }); err != nil {
+				return err
+			}
+		case section.Run:
+			p.send(acts)
+			tasks[step.Task].body()
+			p.reach("task")
+			p.send(p.machine.Ran(step.Task))
+			p.lull()
+		}
 	}
-	return err
 }
 
 // leave ends a section when its memory is no link's any more.
-func (r *replica) leave() error {
-	if err := r.p.WaitUntil(0, func() bool { return r.pending == 0 }); err != nil {
+func (p *process) leave() error {
+	if err := p.waitUntil(0, func() bool { return p.pending == 0 }); err != nil {
 		return err
 	}
-	r.m.Leave()
-	r.tasks = nil
+	p.machine.Leave()
+	p.open = nil
 	return nil
 }
 
-// pause lets the others run for a while.
-func (r *replica) pause() {
-	for range r.random.IntN(3) {
-		r.p.Poll()
+// lull lets the others run for a while.
+func (p *process) lull() {
+	for range p.w.random.IntN(3) {
+		p.Poll()
 	}
 }
 
-// finish tells the other replicas that the program has returned.
-func (r *replica) finish() error {
-	for k := range r.degree {
-		if k != r.p.Replica {
-			r.post(k, update.Message{Kind: update.KindBye, Section: r.m.Number(), Signature: r.m.Chain()}, nil)
-		}
-	}
-	return r.err
-}
-
-func (r *replica) send(acts []section.Action) {
+func (p *process) send(acts []section.Action) {
 	for _, a := range acts {
-		m := update.Message{Kind: update.KindClaim, Section: r.m.Number(), Task: a.Task,
-			Tasks: len(r.tasks), Signature: r.m.Signature()}
+		m := update.Message{Kind: update.KindClaim, Section: p.machine.Number(), Task: a.Task,
+			Tasks: len(p.open.tasks), Signature: p.machine.Signature()}
 		if a.Kind == section.Send {
 			m.Kind = update.KindUpdate
-			r.pending++
-			r.post(a.Peer, m, update.Payload(nil, r.tasks[a.Task].regions))
+			p.post(a.Peer, m, update.Payload(nil, p.open.tasks[a.Task].regions))
 		} else {
-			r.post(a.Peer, m, nil)
+			p.post(a.Peer, m, nil)
 		}
 	}
 }
 
-func (r *replica) post(peer int, m update.Message, payload [][]byte) {
-	f := &transport.Frame{Header: m.Header(0), Payload: payload, Owner: r}
-	if m.Kind == update.KindUpdate {
-		f.Mid = r.p.Mid(sdrtest.AtUpdate)
+func (p *process) post(replica int, m update.Message, payload [][]byte) {
+	to := p.self
+	to.Replica = replica
+	l := p.linkTo(to)
+	if l == nil {
+		return // it has died
 	}
-	r.p.Link(r.p.Rank, peer).Send(f)
+	f := &transport.Frame{Header: m.Header(p.incarnation), Payload: payload}
+	if m.Kind == update.KindUpdate {
+		p.pending++
+		f.Soft, f.Owner, f.Mid = true, lent{p}, p.mid("update")
+	}
+	l.Send(f)
 }
+
+// lent is the owner of a frame whose memory is the program's.
+type lent struct{ p *process }
 
 // Sent implements transport.Owner.
-func (r *replica) Sent(f *transport.Frame, _ error) {
-	if update.Kind(f.Header.Kind) == update.KindUpdate {
-		if r.pending--; r.pending == 0 {
-			r.p.Wake()
-		}
+func (l lent) Sent(*transport.Frame, error) {
+	if l.p.pending--; l.p.pending == 0 {
+		l.p.Wake()
 	}
 }
 
 // perform takes in updates.
-func (r *replica) perform(acts []section.Action) error {
+func (p *process) perform(acts []section.Action) error {
 	for _, a := range acts {
 		if a.Kind == section.Apply {
-			if err := update.Apply(r.tasks[a.Task].regions, a.Token.([]byte)); err != nil {
+			if err := update.Apply(p.open.tasks[a.Task].regions, a.Token.([]byte)); err != nil {
 				return fmt.Errorf("task %d from replica %d: %w", a.Task, a.Peer, err)
 			}
 		}
 	}
 	return nil
-}
-
-func (r *replica) changed() {
-	r.changes++
-	r.p.Wake()
-}
-
-// Dead implements sdrtest.Layer.
-func (r *replica) Dead(of *sdrtest.Process) {
-	if of.Rank == r.p.Rank {
-		r.m.Dead(of.Replica)
-		r.changed()
-	}
-}
-
-// Receiver implements sdrtest.Layer.
-func (r *replica) Receiver(from *sdrtest.Process) transport.Receiver {
-	return &receiver{r: r, from: from.Replica}
 }

@@ -9,26 +9,14 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// rank is the state of a rank, as one of its replicas has it: what sections
-// compute is sent, and what is received goes into the next section.
-type rank struct {
-	*replica
-	state []uint64
-}
-
-const words = 24
-
-func newRank(r *replica) *rank {
-	k := &rank{replica: r, state: make([]uint64, words)}
-	for i := range k.state {
-		k.state[i] = uint64(r.p.Rank*words + i)
-	}
-	return k
-}
+// rank is what steps work with: what sections compute is sent, and what is
+// received goes into the next section.
+type rank struct{ *program }
 
 // steps are what the programs do beside messages for their own sake.
 func (k *rank) steps() []commtest.Step {
-	return []commtest.Step{k.work, k.work, k.work, k.workBetween, k.pass, k.collect, k.total}
+	return []commtest.Step{k.work, k.work, k.work, k.workBetween, k.pass, k.collect, k.total,
+		k.exchange, k.exchange, k.exchange, k.exchange, k.exchange, k.exchange}
 }
 
 // mix spreads every bit of the arguments over the result.
@@ -53,12 +41,12 @@ const (
 func (k *rank) work(w *commtest.World) error {
 	tasks, kind, policy := w.Plan.IntN(8), w.Plan.IntN(kinds), sched.Policy(w.Plan.IntN(3))
 	entry := w.Sum // differs if anything that was observed does
-	other := append([]uint64(nil), k.state...)
+	other := append([]uint64(nil), k.words...)
 	cells := make([]uint64, tasks)
 	list := make([]task, tasks)
 	for t := range list {
 		lo, hi := sched.Block(words, tasks, t)
-		block, apart, cell := k.state[lo:hi], other[lo:hi], &cells[t]
+		block, apart, cell := k.words[lo:hi], other[lo:hi], &cells[t]
 		regions := []update.Region{update.Var(update.In, "entry", &entry)}
 		slice := func(mode update.Mode, mem []uint64) { regions = append(regions, update.Slice(mode, "mem", mem)) }
 		var body func()
@@ -92,13 +80,13 @@ func (k *rank) work(w *commtest.World) error {
 		}
 		list[t] = task{body, regions}
 	}
-	if err := k.section(policy, list); err != nil {
+	if err := k.p.section(policy, list); err != nil {
 		return fmt.Errorf("section: %w", err)
 	}
 	for i, v := range other {
-		k.state[i] = mix(k.state[i], v)
+		k.words[i] = mix(k.words[i], v)
 	}
-	w.Observe(k.state, cells)
+	w.Observe(k.words, cells)
 	return nil
 }
 
@@ -109,11 +97,11 @@ func (k *rank) fill(entry uint64, from, to []uint64, step int) {
 	for _, v := range from {
 		sum = mix(sum, v)
 	}
-	k.pause()
+	k.p.lull()
 	for i := 0; i < len(to); i += step {
 		to[i] = mix(sum, uint64(i))
 		if i == 1 {
-			k.pause()
+			k.p.lull()
 		}
 	}
 }
@@ -121,7 +109,7 @@ func (k *rank) fill(entry uint64, from, to []uint64, step int) {
 // workBetween is a section while messages are under way.
 func (k *rank) workBetween(w *commtest.World) error {
 	n, me := w.Comm.Size(), w.Comm.Rank()
-	mine, theirs := append([]uint64(nil), k.state...), make([]uint64, words)
+	mine, theirs := append([]uint64(nil), k.words...), make([]uint64, words)
 	r := comm.Irecv(w.Comm, theirs, (me-1+n)%n, 11)
 	s := comm.Isend(w.Comm, mine, (me+1)%n, 11)
 	if err := k.work(w); err != nil {
@@ -137,9 +125,9 @@ func (k *rank) workBetween(w *commtest.World) error {
 // take makes what was received a part of the state.
 func (k *rank) take(w *commtest.World, words []uint64) {
 	for i, v := range words {
-		k.state[i] = mix(k.state[i], v)
+		k.words[i] = mix(k.words[i], v)
 	}
-	w.Observe(k.state)
+	w.Observe(k.words)
 }
 
 // pass sends the state to both neighbours, which receive it from any source
@@ -158,7 +146,7 @@ func (k *rank) pass(w *commtest.World) error {
 		reqs[i] = comm.Irecv(w.Comm, bufs[i], comm.AnySource, 12)
 	}
 	for _, r := range neighbours {
-		if err := comm.Send(w.Comm, k.state, r, 12); err != nil {
+		if err := comm.Send(w.Comm, k.words, r, 12); err != nil {
 			return err
 		}
 	}
@@ -182,7 +170,7 @@ func (k *rank) collect(w *commtest.World) error {
 	n, me, root := w.Comm.Size(), w.Comm.Rank(), w.Plan.IntN(w.Comm.Size())
 	back := make([]uint64, 4)
 	if me != root {
-		if err := comm.Send(w.Comm, k.state[:4], root, 13); err != nil {
+		if err := comm.Send(w.Comm, k.words[:4], root, 13); err != nil {
 			return err
 		}
 		if _, err := comm.Recv(w.Comm, back, root, 14); err != nil {
@@ -203,7 +191,7 @@ func (k *rank) collect(w *commtest.World) error {
 	for _, p := range parts {
 		k.take(w, p)
 	}
-	copy(back, k.state)
+	copy(back, k.words)
 	for r := range n {
 		if r != me {
 			if err := comm.Send(w.Comm, back, r, 14); err != nil {
@@ -217,7 +205,7 @@ func (k *rank) collect(w *commtest.World) error {
 // total is a reduction over the states.
 func (k *rank) total(w *commtest.World) error {
 	sums := make([]uint64, words)
-	if err := comm.Allreduce(w.Comm, k.state, sums, comm.Sum); err != nil {
+	if err := comm.Allreduce(w.Comm, k.words, sums, comm.Sum); err != nil {
 		return err
 	}
 	k.take(w, sums)

@@ -126,7 +126,7 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 			r.processes = append(r.processes, p)
 		}
 	}
-	r.links = make(map[pair]*link)
+	r.links = make(map[pair]*Link)
 	if j.Layer != nil {
 		for _, p := range r.processes {
 			p.layer = j.Layer(p)
@@ -171,8 +171,8 @@ type run struct {
 	spent     map[int]bool // kills that have happened
 	random    *rand.Rand
 	processes []*Process
-	links     map[pair]*link
-	order     []*link // in order of creation
+	links     map[pair]*Link
+	order     []*Link // in order of creation
 	dead      []*Process
 	fired     [points]int
 	steps     int
@@ -222,8 +222,8 @@ func (r *run) loop() error {
 			r.choices = r.head.choices(r.choices)
 		}
 		for _, l := range r.order {
-			if l.canMove() {
-				r.choices = append(r.choices, l.step)
+			if l.CanMove() {
+				r.choices = append(r.choices, l.Step)
 			}
 		}
 		if len(r.choices) == 0 {
@@ -273,8 +273,8 @@ func (r *run) kill(p *Process, at Point) {
 	r.fired[at]++
 	r.dead = append(r.dead, p)
 	for _, l := range r.order {
-		if l.from == p {
-			l.cut()
+		if l.From == End(p) {
+			l.Cut()
 		}
 	}
 	r.head.died(p)

@@ -2,87 +2,105 @@ package sdrtest
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/intrahpc/intra/transport"
 )
 
+// End is a process at one end of a link.
+type End interface {
+	// Gone reports whether the process has been killed.
+	Gone() bool
+	// Sends counts a frame that it sends. It may be killed there: then
+	// nothing of the frame leaves.
+	Sends()
+	// Knows reports whether it has heard that another process is dead.
+	Knows(other End) bool
+}
+
 type pair struct{ from, to *Process }
 
-// link is one direction between two processes. A frame waits, is handed over
+// Link is one direction between two processes. A frame waits, is handed over
 // at some time (its memory is free then), is under way, and is delivered, at
 // once or in two steps.
-type link struct {
-	job      *run
-	from, to *Process
+type Link struct {
+	From, To End
+	Step     func() // Move
+
+	random   *rand.Rand
 	receiver transport.Receiver
 	waiting  []*transport.Frame
 	underway []flight
 	begun    bool // Begin was called for underway[0]
 	place    []byte
 	torn     bool // the last of underway is incomplete
-	step     func()
+	severed  bool // nothing moves any more
 }
 
 type flight struct {
 	header  transport.Header
 	payload []byte
+	soft    bool
+	lost    bool // with a connection
 }
 
-func (l *link) Send(f *transport.Frame) {
+// NewLink returns a link whose frames a receiver takes.
+func NewLink(from, to End, receiver transport.Receiver, random *rand.Rand) *Link {
+	l := &Link{From: from, To: to, receiver: receiver, random: random}
+	l.Step = l.Move
+	return l
+}
+
+// Send implements transport.Link.
+func (l *Link) Send(f *transport.Frame) {
 	f.Header.Size = 0
 	for _, b := range f.Payload {
 		f.Header.Size += uint64(len(b))
 	}
-	if l.from.Killed || l.peerGone() {
-		f.Owner.Sent(f, transport.ErrPeerGone)
+	if l.From.Gone() || l.From.Knows(l.To) {
+		sent(f, transport.ErrPeerGone)
 		return
 	}
-	if l.from.pass(AtFrame) {
-		if l.job.kill(l.from, AtFrame); l.from.Killed {
-			return
-		}
+	if l.From.Sends(); l.From.Gone() {
+		return
 	}
 	l.waiting = append(l.waiting, f)
-	if len(l.waiting) == 1 && l.job.random.IntN(2) == 0 {
+	if len(l.waiting) == 1 && !l.severed && l.random.IntN(2) == 0 {
 		l.handOver()
 	}
 }
 
-// peerGone reports whether the sender has heard that the receiver is dead.
-func (l *link) peerGone() bool {
-	for _, q := range l.job.dead[:l.from.verdicts] {
-		if q == l.to {
-			return true
-		}
+func sent(f *transport.Frame, err error) {
+	if f.Owner != nil {
+		f.Owner.Sent(f, err)
 	}
-	return false
 }
 
-func (l *link) handOver() {
+func (l *Link) handOver() {
 	f := l.waiting[0]
 	l.waiting = l.waiting[1:]
-	var payload []byte
+	payload := make([]byte, 0, f.Header.Size)
 	for _, b := range f.Payload {
 		payload = append(payload, b...)
 	}
-	l.underway = append(l.underway, flight{f.Header, payload})
+	l.underway = append(l.underway, flight{header: f.Header, payload: payload, soft: f.Soft})
 	if f.Mid != nil && !f.Mid() { // the sender has died in the middle of it
 		return
 	}
-	f.Owner.Sent(f, nil)
+	sent(f, nil)
 }
 
-// cut loses a part of what a dead process had not handed over to the end.
-func (l *link) cut() {
+// Cut loses a part of what a dead process had not handed over to the end.
+func (l *Link) Cut() {
 	l.waiting = nil
 	if len(l.underway) == 0 {
 		return
 	}
-	keep := l.job.random.IntN(len(l.underway) + 1)
+	keep := l.random.IntN(len(l.underway) + 1)
 	if l.begun {
 		keep = max(keep, 1)
 	}
-	if l.torn = keep > 0 && (keep < len(l.underway) || l.job.random.IntN(2) == 0); l.torn && len(l.underway[keep-1].payload) == 0 {
+	if l.torn = keep > 0 && (keep < len(l.underway) || l.random.IntN(2) == 0); l.torn && len(l.underway[keep-1].payload) == 0 {
 		l.torn = false
 		if !l.begun || keep > 1 {
 			keep--
@@ -91,56 +109,99 @@ func (l *link) cut() {
 	l.underway = l.underway[:keep]
 }
 
-func (l *link) canMove() bool {
-	return len(l.waiting) > 0 && !l.from.Killed || len(l.underway) > 0 && !l.to.Killed
+// Break ends the connection of a link that outlives it: from some frame on,
+// the soft ones are lost, and the others come over the next connection.
+func (l *Link) Break() {
+	from := l.random.IntN(len(l.underway) + 1)
+	for i := from; i < len(l.underway); i++ {
+		f := &l.underway[i]
+		if i == 0 && l.begun && f.soft {
+			l.begun, l.place = false, nil
+			l.receiver.Torn(&f.header, len(f.payload)/2)
+		}
+		f.lost = f.lost || f.soft
+	}
 }
 
-func (l *link) ended() bool { return len(l.underway) == 0 }
+// Sever ends the link: what is under way is lost, and what is sent waits until
+// its receiver is dead.
+func (l *Link) Sever() {
+	if l.begun {
+		f := l.underway[0]
+		l.receiver.Torn(&f.header, len(f.payload)/2)
+	}
+	l.severed, l.begun, l.place, l.underway = true, false, nil, nil
+}
 
-// move takes one step with the first frame.
-func (l *link) move() {
-	if len(l.waiting) > 0 && !l.from.Killed && (len(l.underway) == 0 || l.to.Killed || l.job.random.IntN(2) == 0) {
+// CanMove reports whether Move has something to do.
+func (l *Link) CanMove() bool {
+	return !l.severed && (len(l.waiting) > 0 && !l.From.Gone() || len(l.underway) > 0 && !l.To.Gone())
+}
+
+// Ended reports whether nothing is under way.
+func (l *Link) Ended() bool { return len(l.underway) == 0 }
+
+// Waiting is how many frames have not been handed over.
+func (l *Link) Waiting() int { return len(l.waiting) }
+
+// Move takes one step with the first frame.
+func (l *Link) Move() {
+	if len(l.waiting) > 0 && !l.From.Gone() && (len(l.underway) == 0 || l.To.Gone() || l.random.IntN(2) == 0) {
 		l.handOver()
 		return
 	}
-	if l.to.Killed {
+	if l.To.Gone() {
 		l.underway, l.begun = nil, false
 		return
 	}
 	f := &l.underway[0]
 	last := l.torn && len(l.underway) == 1
 	half := len(f.payload) / 2
-	if !l.begun && len(f.payload) > 0 && (last || l.job.random.IntN(2) == 0) {
+	if !l.begun && !f.lost && len(f.payload) > 0 && (last || l.random.IntN(2) == 0) {
 		l.place = l.receiver.Begin(&f.header)
 		l.begun = true
 		copy(l.place, f.payload[:half])
 		return
 	}
-	switch {
-	case last:
-		l.receiver.Torn(&f.header, half)
-	case l.begun && l.place != nil:
-		copy(l.place, f.payload)
-		l.receiver.End(&f.header, l.place[:len(f.payload)])
-	default:
-		l.receiver.End(&f.header, f.payload)
-	}
+	first := *f
+	begun, place := l.begun, l.place
 	l.begun, l.place = false, nil
 	l.underway = l.underway[1:]
+	switch {
+	case last && first.lost: // there was no connection to say so
+	case last:
+		l.receiver.Torn(&first.header, half)
+	case first.lost:
+		l.receiver.Lost(&first.header)
+	case begun && place != nil:
+		copy(place, first.payload)
+		l.receiver.End(&first.header, place[:len(first.payload)])
+	default:
+		l.receiver.End(&first.header, first.payload)
+	}
 }
 
-// peerDied returns the frames that were not handed over.
-func (l *link) peerDied() {
+// PeerDied implements transport.Link: it returns the frames that were not
+// handed over.
+func (l *Link) PeerDied() {
 	waiting := l.waiting
 	l.waiting, l.underway, l.begun = nil, nil, false
 	for _, f := range waiting {
-		f.Owner.Sent(f, transport.ErrPeerGone)
+		sent(f, transport.ErrPeerGone)
 	}
 }
 
-func (l *link) Start(transport.Receiver)       {}
-func (l *link) Progress() bool                 { return false }
-func (l *link) Attend(bool)                    {}
-func (l *link) PeerDied()                      { l.peerDied() }
-func (l *link) Shutdown(context.Context) error { return nil }
-func (l *link) Close() error                   { return nil }
+// Start implements transport.Link.
+func (l *Link) Start(transport.Receiver) {}
+
+// Progress implements transport.Link.
+func (l *Link) Progress() bool { return false }
+
+// Attend implements transport.Link.
+func (l *Link) Attend(bool) {}
+
+// Shutdown implements transport.Link.
+func (l *Link) Shutdown(context.Context) error { return nil }
+
+// Close implements transport.Link.
+func (l *Link) Close() error { return nil }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
+	"slices"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -69,11 +70,11 @@ func (p *Process) Link(rank, replica int) transport.Link {
 	key := pair{p, to}
 	l := p.job.links[key]
 	if l == nil {
-		l = &link{job: p.job, from: p, to: to, receiver: &inbox{to, p.Rank, p.Replica}}
+		var r transport.Receiver = &inbox{to, p.Rank, p.Replica}
 		if to.layer != nil {
-			l.receiver = &channels{messages: l.receiver, layer: to.layer.Receiver(p)}
+			r = &channels{messages: r, layer: to.layer.Receiver(p)}
 		}
-		l.step = l.move
+		l = NewLink(p, to, r, p.job.random)
 		p.job.links[key] = l
 		p.job.order = append(p.job.order, l)
 	}
@@ -83,13 +84,13 @@ func (p *Process) Link(rank, replica int) transport.Link {
 // hear delivers the next verdict, after what the dead process had handed over.
 func (p *Process) hear() {
 	q := p.job.dead[p.verdicts]
-	if l := p.job.links[pair{q, p}]; l != nil && !l.ended() {
-		l.move()
+	if l := p.job.links[pair{q, p}]; l != nil && !l.Ended() {
+		l.Move()
 		return
 	}
 	p.verdicts++
 	if l := p.job.links[pair{p, q}]; l != nil {
-		l.peerDied()
+		l.PeerDied()
 	}
 	if p.layer != nil {
 		p.layer.Dead(q)
@@ -98,4 +99,20 @@ func (p *Process) hear() {
 	p.woken = true
 }
 
+// Gone implements End.
+func (p *Process) Gone() bool { return p.Killed }
+
+// Sends implements End.
+func (p *Process) Sends() {
+	if p.pass(AtFrame) {
+		p.job.kill(p, AtFrame)
+	}
+}
+
+// Knows implements End.
+func (p *Process) Knows(other End) bool {
+	return slices.ContainsFunc(p.job.dead[:p.verdicts], func(q *Process) bool { return q == other })
+}
+
+// String names the process.
 func (p *Process) String() string { return fmt.Sprintf("%d.%d", p.Rank, p.Replica) }

@@ -145,8 +145,8 @@ func (p *Process) passCut(joined []sdr.Newcomer) {
 	}
 	kept, _ := p.Engine.Retained()
 	for _, l := range p.job.order {
-		if l.from == p {
-			kept -= len(l.waiting)
+		if l.From == End(p) {
+			kept -= l.Waiting()
 		}
 	}
 	if kept > 0 {

@@ -1,0 +1,163 @@
+package simulation
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// kill is a death that is planned: of whoever is in a seat when it passes a
+// point for the count-th time, or of whoever does so for the count-th time in
+// the job; or at a step of the run.
+type kill struct {
+	process job.Process
+	anybody bool
+	what    loss
+	point   string
+	count   int
+}
+
+// loss is what is lost at a step of the run.
+type loss int
+
+const (
+	aProcess loss = iota
+	aHost
+	aSpare
+	aLink
+)
+
+func (k kill) String() string {
+	if k.what != aProcess {
+		return fmt.Sprintf("%s of %v@%s:%d", [...]string{"", "host", "a spare", "a link"}[k.what], k.process, k.point, k.count)
+	}
+	if k.anybody {
+		return fmt.Sprintf("*@%s:%d", k.point, k.count)
+	}
+	return fmt.Sprintf("%v@%s:%d", k.process, k.point, k.count)
+}
+
+// The points of death that are no place in a process.
+const (
+	atStep  = "step"  // at that step of the run
+	atAfter = "after" // so many steps after the death before
+)
+
+// points are the places in a process where it may die, and how often each is
+// passed before that at most.
+var points = []struct {
+	name string
+	most int
+}{
+	{atStep, 2000}, {atAfter, 50}, {atAfter, 150}, {atAfter, 400}, {atAfter, 1000},
+	{"frame", 120}, {"message", 40}, {"section", 6}, {"task", 15}, {"update", 10},
+	{"ask", 4}, {"copy", 6}, {"state", 2}, {"receive", 6}, {"joined", 2}, {"drain", 6}, {"admit", 4}, {"go", 6},
+	{"backup copy", 5}, {"backup send", 4}, {"backup receive", 8}, {"backup stored", 6}, {"complete", 6},
+	{"fetch", 2}, {"abort", 4}, {"abort", 4}, {"ready", 4}, {"ready", 4}, {"resume", 4}, {"save", 3},
+}
+
+// strike lets processes die that are due at this step.
+func (w *world) strike() {
+	for i, k := range w.spec.kills {
+		switch {
+		case w.spent[i]:
+			continue
+		case k.point == atStep && w.steps < k.count:
+			continue
+		case k.point == atAfter && (w.death == 0 || w.steps < w.death+k.count):
+			continue
+		case k.point != atStep && k.point != atAfter:
+			continue
+		}
+		w.spent[i] = true
+		switch k.what {
+		case aHost:
+			w.strikeHost(k.process)
+			return
+		case aSpare:
+			w.strikeSpare()
+			return
+		case aLink:
+			w.sever()
+			return
+		}
+		p := w.current(k.process)
+		if k.anybody {
+			p = w.processes[w.random.IntN(len(w.processes))]
+		}
+		if !p.dead {
+			w.kill(p, k.point)
+			return
+		}
+	}
+}
+
+// kill ends a process where it stands. What it had not handed over is lost,
+// from some point on, and so is what it had to say.
+func (w *world) kill(p *process, where string) {
+	if p.dead || p.left {
+		return
+	}
+	p.dead = true
+	w.death = max(w.steps, 1)
+	w.seen["death at "+where]++
+	for _, l := range w.order {
+		// What was handed over before it said so outlives a process, in the
+		// buffers of its host.
+		if l.From == p && !p.drained {
+			l.Cut()
+		}
+		if l.From == p || l.To == p {
+			if l.Ended() && l.From == p {
+				l.To.(*process).settle()
+			}
+		}
+	}
+	p.says = p.says[:w.random.IntN(len(p.says)+1)]
+	p.gifts = nil
+}
+
+// passes counts a passage of a point, and reports whether the process is to
+// die there.
+func (p *process) passes(point string) bool {
+	n, all := p.reached[point], p.w.reached[point]
+	p.reached[point]++
+	p.w.reached[point]++
+	for i, k := range p.w.spec.kills {
+		if k.point != point || p.w.spent[i] {
+			continue
+		}
+		if k.anybody && k.count == all || !k.anybody && k.process == p.self && k.count == n {
+			p.w.spent[i] = true
+			return true
+		}
+	}
+	return false
+}
+
+// at is a point of death outside of the program: it reports whether the
+// process lives on.
+func (p *process) at(point string) bool {
+	if p.passes(point) {
+		p.w.kill(p, point)
+	}
+	return !p.dead
+}
+
+// reach is one that the program passes.
+func (p *process) reach(point string) {
+	if !p.at(point) {
+		panic(errKilled) // begin recovers it
+	}
+}
+
+// mid is one inside of a transfer: it goes into transport.Frame.Mid.
+func (p *process) mid(point string) func() bool {
+	if !p.passes(point) {
+		return nil
+	}
+	return func() bool {
+		p.w.kill(p, point)
+		return !p.dead
+	}
+}

@@ -1,0 +1,565 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// head is the head of the job: it carries out what recovery decides, as package
+// launch does. Everything that it does is a step of the simulation.
+type head struct {
+	w        *world
+	decides  *recovery.Head // nil: what is lost stays lost
+	members  map[job.Process]*process
+	standing map[job.Process]standing
+	through  map[int]bool
+	verdicts []job.Verdict
+	spares   int
+
+	state   *arbiter.State             // what has been kept
+	record  []decision                 // what is to be kept, in order
+	keeping bool                       // something is, before anything else happens
+	acting  bool                       // what an event led to is being done
+	events  []func() []recovery.Action // that wait for that
+	due     map[job.Process]uint32     // seats whose next process waits until it is kept that there are others
+	may     bool
+	asks    bool
+
+	truth witness
+
+	publishing []uint64 // sets that are being made complete
+
+	released bool
+	decided  bool // how the job ends
+	lost     bool
+	cut      bool           // because of a broken link between last replicas
+	loss     *recovery.Loss // nil: of a rank whose processes are not replaced
+	rank     int
+}
+
+type standing int
+
+const (
+	running standing = iota
+	finished
+	coming
+	gone
+)
+
+// decision is something that has to be kept before it is done.
+type decision struct {
+	entry arbiter.Entry
+	act   func()
+}
+
+func newHead(w *world) *head {
+	h := &head{w: w, members: make(map[job.Process]*process), standing: make(map[job.Process]standing),
+		through: make(map[int]bool), due: make(map[job.Process]uint32), state: arbiter.NewState(), spares: w.spec.spares,
+		truth: witness{tries: make(map[job.Process]int), holds: make(map[*process][]witnessed)}}
+	for _, p := range job.Processes(w.spec.degrees) {
+		h.state.Apply(arbiter.Entry{Kind: arbiter.Placed, Process: p, Incarnation: firstLife, Node: arbiter.ID(2 + (p.Rank+p.Replica)%w.spec.hosts)})
+	}
+	if w.spec.recovers() {
+		h.decides = recovery.NewHead(h.config())
+	}
+	return h
+}
+
+// config is what recovery is told of the job.
+func (h *head) config() recovery.Config {
+	s := h.w.spec
+	c := recovery.Config{Degrees: s.degrees, Start: s.start, Spares: h.spares, Files: s.files, Host: s.host}
+	if s.replaces() {
+		c.Backup = s.backup
+	}
+	if s.restart != nil {
+		c.From = s.restart.cut
+	}
+	return c
+}
+
+func (h *head) next() uint64 {
+	if h.decides == nil {
+		return 0
+	}
+	return h.decides.Next()
+}
+
+// sit gives a process its seat.
+func (h *head) sit(p *process) { h.members[p.self] = p }
+
+// ended reports whether the job is over.
+func (h *head) ended() bool {
+	if h.lost {
+		return true
+	}
+	if !h.released {
+		return false
+	}
+	for _, p := range h.w.processes {
+		if !p.dead && !p.left {
+			return false
+		}
+	}
+	return true
+}
+
+// moves lists what can happen at the head.
+func (h *head) moves(list []func()) []func() {
+	if len(h.record) > 0 {
+		list = append(list, h.kept)
+	}
+	if h.mayBeLost() && h.w.random.IntN(150) == 0 {
+		list = append(list, h.w.succeed)
+	}
+	for _, p := range h.w.processes {
+		switch {
+		case p.declared:
+		case len(p.says) > 0:
+			list = append(list, func() { h.hear(p) })
+		case p.dead && !p.gone:
+			list = append(list, func() { h.gone(p) })
+		}
+		if !p.dead && len(p.writing) > 0 {
+			list = append(list, p.write)
+		}
+	}
+	if len(h.publishing) > 0 {
+		list = append(list, h.publish)
+	}
+	if len(h.w.rifts) > 0 && h.w.random.IntN(50) == 0 {
+		list = append(list, h.judgeRift)
+	}
+	return list
+}
+
+// decide has act done once the entry is kept; at once where nobody could take
+// the place of the head.
+func (h *head) decide(e arbiter.Entry, act func()) {
+	if h.w.heirs == 0 && len(h.record) == 0 {
+		act()
+		return
+	}
+	h.record = append(h.record, decision{e, act})
+}
+
+func (h *head) kept() {
+	d := h.record[0]
+	h.record = h.record[1:]
+	h.state.Apply(d.entry)
+	if h.mayBeLost() && h.w.random.IntN(6) == 0 { // it is kept, and not done
+		h.w.succeed()
+		return
+	}
+	d.act()
+}
+
+// hear takes the next word of a process.
+func (h *head) hear(p *process) {
+	said := p.says[0]
+	p.says = p.says[1:]
+	if h.w.heirs > 0 {
+		p.said = append(p.said, said)
+	}
+	switch {
+	case said.reply != nil:
+		if h.decides == nil {
+			return
+		}
+		h.tell(func() []recovery.Action {
+			if said.reply.Generation == h.decides.Generation() && h.members[p.self] == p && h.standing[p.self] != coming {
+				h.truth.hears(p, *said.reply)
+			}
+			return h.decides.Reply(p.self, p.birth, *said.reply, h.w.since())
+		})
+	case said.finished:
+		life, counts := h.life(p)
+		if !counts {
+			return
+		}
+		h.decide(arbiter.Entry{Kind: arbiter.Finished, Process: p.self}, func() {
+			if now, counts := h.life(p); now != life || !counts {
+				return
+			}
+			if h.decides != nil {
+				h.tell(func() []recovery.Action { return h.decides.Finished(p.self, p.birth, h.w.since()) })
+			}
+			if h.standing[p.self] == running {
+				h.standing[p.self] = finished
+			}
+			h.releaseIfComplete()
+		})
+	case said.drained:
+		life, _ := h.life(p)
+		h.decide(arbiter.Entry{Kind: arbiter.Note, Key: drainedNote(p.self), Value: []byte("drained")}, func() {
+			if now, _ := h.life(p); now != life {
+				return
+			}
+			if h.standing[p.self] == finished {
+				h.through[p.self.Rank] = true
+			}
+			if h.decides != nil {
+				h.tell(func() []recovery.Action { return h.decides.Through(p.self, p.birth, h.w.since()) })
+			}
+		})
+	}
+}
+
+// life is that of all processes now. The end of the program in a process
+// counts unless it is just going back.
+func (h *head) life(p *process) (n uint32, counts bool) {
+	if h.decides == nil {
+		return 0, true
+	}
+	return h.decides.Generation(), h.decides.State(p.self) == recovery.Running
+}
+
+// gone: a process is no more, and all that it said is known.
+func (h *head) gone(p *process) {
+	p.gone = true
+	h.decide(arbiter.Entry{Kind: arbiter.Died, Process: p.self, Cause: job.CauseSignal}, func() { h.condemn(p) })
+}
+
+// condemn makes the verdict on a dead process.
+func (h *head) condemn(p *process) {
+	p.declared = true
+	if h.standing[p.self] == gone && h.members[p.self] != p || p.dismissed {
+		return
+	}
+	h.standing[p.self] = gone
+	v := job.Verdict{Epoch: uint64(len(h.verdicts) + 1), Process: p.self, Incarnation: p.birth, Cause: job.CauseSignal}
+	h.verdicts = append(h.verdicts, v)
+	if h.alive(p.self.Rank) == 0 && !h.through[p.self.Rank] && !h.w.spec.replaces() {
+		h.lose(p.self.Rank, nil)
+	}
+	for _, q := range h.w.processes {
+		if !q.dead {
+			q.events = append(q.events, v)
+		}
+	}
+	h.died(p)
+	h.settle()
+	h.releaseIfComplete()
+}
+
+// died tells recovery of a death.
+func (h *head) died(p *process) {
+	if h.decides == nil || h.released || h.decided {
+		return
+	}
+	h.tell(func() []recovery.Action { return h.decides.Died(p.self, p.birth, false, h.w.since()) })
+}
+
+// tell tells those who decide of an event, and does what they want: at once,
+// or when something has been kept, or when what an event before it led to has
+// been done, if it is part of that.
+func (h *head) tell(event func() []recovery.Action) {
+	if h.keeping {
+		h.w.seen["an event waits"]++
+	}
+	h.events = append(h.events, event)
+	h.catchUp()
+}
+
+// perform does what was decided, all of it before the next event.
+func (h *head) perform(acts []recovery.Action) {
+	was := h.acting
+	h.acting = true
+	h.apply(acts)
+	h.acting = was
+	h.catchUp()
+}
+
+// catchUp tells of the events that wait, and draws the conclusions.
+func (h *head) catchUp() {
+	for !h.keeping && !h.acting {
+		if len(h.events) == 0 {
+			h.settle()
+			h.releaseIfComplete()
+			return
+		}
+		event := h.events[0]
+		h.events = h.events[1:]
+		h.acting = true
+		h.apply(event())
+		h.acting = false
+	}
+}
+
+// apply does what was decided.
+func (h *head) apply(acts []recovery.Action) {
+	for i, a := range acts {
+		p := h.members[a.To]
+		switch a.Kind {
+		case recovery.Keep:
+			past, err := json.Marshal(a.Past)
+			if err != nil {
+				h.w.fail("keep %+v: %v", a.Past, err)
+			}
+			h.keeping = true
+			h.decide(arbiter.Entry{Kind: arbiter.Note, Key: cutNote, Value: past}, func() {
+				h.keeping = false
+				h.perform(acts[i+1:])
+			})
+			return
+		case recovery.Start:
+			h.standing[a.To] = coming
+			h.truth.tries[a.To]++
+			h.due[a.To] = a.Birth
+			h.enlarge()
+			h.recruit(a.To)
+		case recovery.Send:
+			if p.birth == a.Birth && !p.dead {
+				h.pass(p, a.Order)
+			}
+		case recovery.Connect:
+			for _, q := range a.Peers {
+				h.introduce(p, h.members[q])
+			}
+		case recovery.Dismiss:
+			h.dismiss(a.To)
+		case recovery.Publish:
+			h.check(a)
+			h.keepSet(a.Set, setNote{Whole: a.Files}, func() { h.publishing = append(h.publishing, a.Set) })
+		case recovery.Abandon:
+			h.w.seen["files abandoned"]++
+			h.keepSet(a.Set, setNote{Ended: true}, func() { h.w.disk.given[a.Set] = true })
+		case recovery.Lose:
+			h.give(a.Loss)
+		}
+	}
+}
+
+// pass passes an order on.
+func (h *head) pass(p *process, o job.Order) {
+	if o.Kind == job.OrderGo { // its agent knows what it has heard
+		if o.Generation == 0 && o.Number <= p.told {
+			return
+		}
+		p.told = o.Number
+	}
+	h.truth.sends(o)
+	switch o.Kind {
+	case job.OrderCutAt:
+		h.w.excuse(o)
+	case job.OrderAdmit:
+		h.joined(p)
+	case job.OrderRollback:
+		clear(h.through)
+		for q, s := range h.standing {
+			if s == finished {
+				h.standing[q] = running
+			}
+		}
+		h.joined(p)
+	}
+	p.events = append(p.events, o)
+}
+
+// joined: a newcomer lives from here on.
+func (h *head) joined(p *process) {
+	if h.standing[p.self] == coming {
+		h.standing[p.self] = running
+		delete(h.truth.tries, p.self)
+		h.w.seen["joined"]++
+	}
+}
+
+// enlarge has it kept that processes are replaced.
+func (h *head) enlarge() {
+	if h.asks {
+		return
+	}
+	h.asks = true
+	h.decide(arbiter.Entry{Kind: arbiter.Note, Key: replacedNote, Value: []byte("replaced")}, func() {
+		h.w.heirs = 0
+		h.may = true
+		for _, p := range slices.SortedFunc(maps.Keys(h.due), job.Process.Compare) {
+			h.recruit(p)
+		}
+	})
+}
+
+// recruit gets the process that is due for a seat.
+func (h *head) recruit(seat job.Process) {
+	birth, due := h.due[seat]
+	if !due || !h.may {
+		return
+	}
+	delete(h.due, seat)
+	w := h.w
+	p := w.newProcess(seat, birth, true)
+	h.members[seat] = p
+	switch {
+	case h.spares > 0:
+		h.spares--
+		w.seen["a spare is used"]++
+	case !w.spec.start || w.spec.gone > 0 && w.steps >= w.spec.gone:
+		w.seen["somebody cannot be started"]++
+		h.truth.refused = true
+		p.dead, p.gone, p.declared = true, true, true
+		h.standing[seat] = gone
+		h.tell(func() []recovery.Action {
+			return h.decides.Refused(p.self, p.birth, "it cannot be started", h.w.since())
+		})
+		return
+	}
+	w.seen["started"]++
+	h.tell(func() []recovery.Action { return h.decides.Arrived(p.self, p.birth, h.w.since()) })
+}
+
+// introduce makes the link between a newcomer and another process.
+func (h *head) introduce(p, q *process) {
+	for _, ends := range [][2]*process{{p, q}, {q, p}} {
+		if !ends[0].dead {
+			ends[0].events = append(ends[0].events, connected{to: ends[1]})
+		}
+	}
+}
+
+// dismiss lets a newcomer go that the job does not need any more.
+func (h *head) dismiss(seat job.Process) {
+	h.standing[seat] = gone
+	if _, due := h.due[seat]; due {
+		delete(h.due, seat)
+		return
+	}
+	p := h.members[seat]
+	p.dismissed = true
+	p.events = append(p.events, job.Release{})
+	h.w.seen["dismissed"]++
+}
+
+// publish makes a set of files complete.
+func (h *head) publish() {
+	set := h.publishing[0]
+	h.publishing = h.publishing[1:]
+	h.w.disk.whole[set] = true
+	h.keepSet(set, setNote{Ended: true}, func() {})
+	h.w.seen["files published"]++
+	h.decides.Published(set)
+}
+
+// check looks at the files of a set that is to be made complete.
+func (h *head) check(a recovery.Action) {
+	d := h.w.disk
+	if d.given[a.Set] {
+		h.w.fail("set %d was given up and is made complete", a.Set)
+	}
+	for rank := range h.w.spec.degrees {
+		if f := d.sets[a.Set][rank]; f == nil || f.cut != a.Cut {
+			h.w.fail("set %d of cut %d is made complete, and rank %d has %+v", a.Set, a.Cut, rank, f)
+		}
+	}
+}
+
+// write ends the writing of a file.
+func (p *process) write() {
+	f := p.writing[0]
+	p.writing = p.writing[1:]
+	r := job.Reply{Kind: job.ReplySaved, Number: f.cut, Set: f.set, Rank: f.rank}
+	if p.w.random.IntN(10) == 0 {
+		r.Text = "no space left on device"
+	} else {
+		r.File = &checkpoint.File{Rank: f.rank, Bytes: int64(f.cut)}
+		if p.w.disk.sets[f.set] == nil {
+			p.w.disk.sets[f.set] = make(map[int]*file)
+		}
+		p.w.disk.sets[f.set][f.rank] = f
+	}
+	p.reply(r)
+	p.changed()
+}
+
+// give: recovery has given the job up.
+func (h *head) give(loss *recovery.Loss) {
+	for seat, s := range h.standing {
+		if s == coming {
+			h.dismiss(seat)
+		}
+	}
+	h.lose(loss.Rank, loss)
+}
+
+// lose decides that the job ends without a rank.
+func (h *head) lose(rank int, loss *recovery.Loss) {
+	if !h.decided {
+		h.decided, h.rank, h.loss = true, rank, loss
+	}
+}
+
+// settle ends the job once it is decided.
+func (h *head) settle() {
+	if h.decided && !h.lost {
+		h.lost = true
+		why := "nobody is replaced"
+		switch {
+		case h.cut:
+			h.w.seen["lost: a link"]++
+			return
+		case h.loss != nil:
+			why = h.loss.Why
+		}
+		h.w.seen["lost: "+why]++
+		h.judge()
+	}
+}
+
+func (h *head) alive(rank int) int {
+	n := 0
+	for replica := range h.w.spec.degrees[rank] {
+		if s := h.standing[job.Process{Rank: rank, Replica: replica}]; s == running || s == finished {
+			n++
+		}
+	}
+	return n
+}
+
+// releaseIfComplete lets the processes go when all that live have finished.
+func (h *head) releaseIfComplete() {
+	if h.released || h.decided {
+		return
+	}
+	for _, p := range job.Processes(h.w.spec.degrees) {
+		if s := h.standing[p]; s == running || s == coming {
+			return
+		}
+	}
+	h.released = true
+	h.decide(arbiter.Entry{Kind: arbiter.Released}, func() {
+		for _, p := range h.w.processes {
+			if !p.dead {
+				p.events = append(p.events, job.Release{})
+			}
+		}
+	})
+}
+
+func (h *head) String() string {
+	s := fmt.Sprintf("head: standing %v through %v keeping %v, %d events wait, due %v, decided %v released %v", h.standing, h.through, h.keeping, len(h.events), h.due, h.decided, h.released)
+	if h.decides != nil {
+		s += "\n" + h.decides.String()
+	}
+	return s
+}
+
+// describe says what a process does.
+func (p *process) describe() string {
+	s := fmt.Sprintf("dead %v ended %v left %v woken %v events %v queue %v says %d gifts %d wires %d lives %v back %v pending %d filling %d",
+		p.dead, p.ended, p.left, p.woken, p.events, p.queue, len(p.says), len(p.gifts), len(p.wires), p.lives, p.back.Describe(), p.pending, p.filling)
+	if p.program != nil {
+		s += fmt.Sprintf(" points %d due %v", p.program.points, p.program.due)
+	}
+	s += fmt.Sprintf(" section %d open %v member %+v", p.machine.Number(), p.open != nil, p.member)
+	if p.msgs != nil {
+		s += "\n" + p.msgs.Describe()
+	}
+	return s
+}

@@ -1,0 +1,416 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/comm/commtest"
+)
+
+// A round is a random program of messages. They have an order, in which no
+// rank would ever wait: message i is sent at time 3i+1, received with a receive
+// that was posted at any time before, or by one that comes later, and every
+// rank does what it does in the order of the times. In an execution what has
+// nothing to do with each other comes in any order, and on every replica in
+// another one.
+type round struct {
+	tag      int // the lowest
+	messages []*message
+	classes  []*class
+	waits    []*anyWait
+	plans    [][]action // of each rank
+}
+
+// message is one of a round.
+type message struct {
+	id, from, to int
+	tag, size    int
+	second       bool   // it goes through the second communicator
+	class        *class // that it is received in by wildcards; nil: by its source
+	phase        int    // of the class
+	blocking     bool   // its send may wait for the receive
+	sync         bool
+
+	send, recv *comm.Request
+	buf        []uint64
+	prompt     bool // it is received as soon as it can be
+}
+
+// class are messages to one rank that its receives from any source may take in
+// any order, in phases: those of the second one are sent when all of the first
+// have been received.
+type class struct {
+	members [2][]*message
+	posted  bool // all receives are, before all else
+	recvs   []*comm.Request
+	bufs    [][]uint64
+	taken   int // receives whose end the program has seen
+	shown   *comm.Status
+}
+
+// anyWait waits for one of several receives, and later for the others.
+type anyWait struct {
+	of []*message
+}
+
+// action is one thing that a rank does.
+type action struct {
+	time int
+	do   func(x *execution) error
+}
+
+// execution is how a rank goes through a round.
+type execution struct {
+	w      *commtest.World
+	comms  [2]*comm.Comm
+	r      *round
+	me     int
+	entry  uint64
+	unsent []*comm.Request
+}
+
+// exchange is a round as a step of a program.
+func (k *rank) exchange(w *commtest.World) error {
+	x := &execution{w: w, comms: [2]*comm.Comm{w.Comm, w.Comm}, me: w.Comm.Rank(), entry: w.Sum}
+	switch w.Comm {
+	case k.world:
+		x.comms[1] = k.traffic
+	case k.traffic:
+		x.comms[1] = k.world
+	}
+	x.r = newRound(w.Plan, w.Comm.Size())
+	for _, a := range x.r.plans[x.me] {
+		if err := a.do(x); err != nil {
+			return fmt.Errorf("at time %d of a round: %w", a.time, err)
+		}
+		k.p.lull()
+	}
+	if err := comm.WaitAll(x.unsent...); err != nil {
+		return err
+	}
+	for _, m := range x.r.messages {
+		if m.to == x.me {
+			w.Observe(m.buf)
+		}
+	}
+	return nil
+}
+
+func newRound(plan *rand.Rand, ranks int) *round {
+	r := &round{plans: make([][]action, ranks), tag: 2000 + 64*plan.IntN(1<<16)}
+	for id := range 2 + plan.IntN(8) {
+		m := &message{id: id, from: plan.IntN(ranks), tag: r.tag + id, size: 3 + []int{0, 2, 30, 150}[plan.IntN(4)], second: plan.IntN(2) == 0}
+		if m.to = (m.from + 1 + plan.IntN(max(ranks-1, 1))) % ranks; m.from == m.to {
+			continue // a rank alone
+		}
+		r.messages = append(r.messages, m)
+	}
+	r.classify(plan)
+	for _, m := range r.messages {
+		if m.class == nil {
+			r.receive(plan, m)
+		}
+	}
+	for _, c := range r.classes {
+		r.receiveAny(plan, c)
+	}
+	for _, m := range r.messages {
+		r.at(m.from, 3*m.id+1, func(x *execution) error { return x.send(m) })
+	}
+	for _, p := range r.plans {
+		slices.SortStableFunc(p, func(a, b action) int { return cmp.Compare(a.time, b.time) })
+	}
+	return r
+}
+
+func (r *round) at(rank, time int, do func(x *execution) error) {
+	r.plans[rank] = append(r.plans[rank], action{time, do})
+}
+
+// end is a time at or after that of a message.
+func (r *round) end(plan *rand.Rand, m *message) int {
+	last := r.messages[len(r.messages)-1].id
+	return 3*(m.id+plan.IntN(last-m.id+1)) + 2
+}
+
+// classify puts some messages to one rank into classes. If a message from that
+// rank to the sender of another lies between two, the second may be of a later
+// phase.
+func (r *round) classify(plan *rand.Rand) {
+	of := make(map[[2]int]*class)
+	for _, m := range r.messages {
+		if plan.IntN(2) == 0 {
+			continue
+		}
+		key := [2]int{m.to, 0}
+		if m.second {
+			key[1] = 1
+		}
+		c := of[key]
+		if c == nil {
+			c = &class{posted: plan.IntN(2) == 0}
+			of[key] = c
+			r.classes = append(r.classes, c)
+		}
+		if n := len(c.members[0]); n > 0 && plan.IntN(2) == 0 || len(c.members[1]) > 0 {
+			if !r.follows(c.members[0][n-1], m) {
+				continue
+			}
+			m.phase = 1
+		}
+		c.members[m.phase] = append(c.members[m.phase], m)
+		m.class, m.tag = c, r.tag+20+2*m.to+key[1]
+	}
+}
+
+// follows makes m a message that is sent only after its receiver has got all
+// up to last: there is one from the receiver to the sender between them, which
+// the sender waits for.
+func (r *round) follows(last, m *message) bool {
+	for _, token := range r.messages {
+		if token.id > last.id && token.id < m.id && token.from == m.to && token.to == m.from && token.class == nil {
+			token.prompt = true
+			return true
+		}
+	}
+	return false
+}
+
+// receive has a message received by its source: with a receive posted before
+// it is sent, or later, perhaps after a probe.
+func (r *round) receive(plan *rand.Rand, m *message) {
+	end := r.end(plan, m)
+	if m.prompt {
+		end = 3*m.id + 2
+	}
+	switch how := plan.IntN(6); {
+	case how < 3: // posted before
+		m.blocking, m.sync = plan.IntN(2) == 0, plan.IntN(4) == 0
+		r.at(m.to, 3*plan.IntN(m.id+1), func(x *execution) error { return x.post(m) })
+		if len(r.waits) > 0 && !m.prompt && plan.IntN(2) == 0 {
+			if a := r.waits[len(r.waits)-1]; a.of[0].to == m.to {
+				a.of = append(a.of, m)
+				return
+			}
+		}
+		if !m.prompt && plan.IntN(3) == 0 { // together with others, whichever comes first
+			a := &anyWait{of: []*message{m}}
+			r.waits = append(r.waits, a)
+			r.at(m.to, end, func(x *execution) error { return x.waitAny(a) })
+			last := 3*r.messages[len(r.messages)-1].id + 2
+			r.at(m.to, last, func(x *execution) error { return x.waitRest(a) })
+			return
+		}
+		if how == 0 {
+			r.at(m.to, end, func(x *execution) error { return x.test(m) })
+		} else {
+			r.at(m.to, end, func(x *execution) error { return x.wait(m) })
+		}
+	case how == 3 && !m.prompt: // shown by a probe, received later
+		r.at(m.to, end, func(x *execution) error { return x.probe(m) })
+		r.at(m.to, 3*r.messages[len(r.messages)-1].id+2, func(x *execution) error { return x.take(m) })
+	default:
+		m.blocking = end == 3*m.id+2
+		m.sync = m.blocking && plan.IntN(3) == 0
+		r.at(m.to, end, func(x *execution) error { return x.take(m) })
+	}
+}
+
+// receiveAny has the messages of a class received from any source.
+func (r *round) receiveAny(plan *rand.Rand, c *class) {
+	all := slices.Concat(c.members[0], c.members[1])
+	c.recvs, c.bufs = make([]*comm.Request, len(all)), make([][]uint64, len(all))
+	to := all[0].to
+	if c.posted {
+		r.at(to, 0, func(x *execution) error {
+			for i := range all {
+				x.postAny(c, i)
+			}
+			return nil
+		})
+	}
+	for _, m := range all {
+		end := r.end(plan, m)
+		if len(c.members[1]) > 0 && m.phase == 0 { // before what lets the next phase begin
+			end = 3*m.id + 2
+		}
+		switch {
+		case c.posted:
+			r.at(to, end, func(x *execution) error { return x.waitForAny(c) })
+		case plan.IntN(2) == 0:
+			r.at(to, end, func(x *execution) error { return x.takeAny(c) })
+		default:
+			later := end
+			if m.phase == 1 || m == all[len(c.members[0])-1] { // the next phase may begin when the last one is shown
+				later = max(later, r.end(plan, m))
+			}
+			r.at(to, end, func(x *execution) error { return x.showAny(c) })
+			r.at(to, later, func(x *execution) error { return x.takeAny(c) })
+		}
+	}
+}
+
+func (x *execution) comm(m *message) *comm.Comm {
+	if m.second {
+		return x.comms[1]
+	}
+	return x.comms[0]
+}
+
+func (x *execution) payload(m *message) []uint64 {
+	b := make([]uint64, m.size)
+	b[0], b[1], b[2] = uint64(m.id), uint64(m.phase), x.entry
+	for i := range b[3:] {
+		b[3+i] = mix(x.entry, uint64(m.id*1000+i))
+	}
+	return b
+}
+
+func (x *execution) send(m *message) error {
+	b := x.payload(m)
+	switch {
+	case m.sync && m.blocking:
+		return comm.Ssend(x.comm(m), b, m.to, m.tag)
+	case m.blocking:
+		return comm.Send(x.comm(m), b, m.to, m.tag)
+	case m.sync:
+		x.unsent = append(x.unsent, comm.Issend(x.comm(m), b, m.to, m.tag))
+	default:
+		x.unsent = append(x.unsent, comm.Isend(x.comm(m), b, m.to, m.tag))
+	}
+	return nil
+}
+
+func (x *execution) post(m *message) error {
+	m.buf = make([]uint64, m.size)
+	m.recv = comm.Irecv(x.comm(m), m.buf, m.from, m.tag)
+	return nil
+}
+
+// seen checks what the program has got.
+func (x *execution) seen(m *message) error {
+	if m.buf[0] != uint64(m.id) || m.buf[1] != uint64(m.phase) {
+		return fmt.Errorf("message %d of phase %d has come, want %d of %d", m.buf[0], m.buf[1], m.id, m.phase)
+	}
+	return nil
+}
+
+func (x *execution) wait(m *message) error {
+	if _, err := m.recv.Wait(); err != nil {
+		return err
+	}
+	return x.seen(m)
+}
+
+func (x *execution) test(m *message) error {
+	for {
+		_, done, err := m.recv.Test()
+		if err != nil {
+			return err
+		}
+		if done {
+			return x.seen(m)
+		}
+	}
+}
+
+func (x *execution) waitAny(a *anyWait) error {
+	var all []*comm.Request
+	for _, m := range a.of {
+		if m.recv == nil {
+			return nil // not all are posted
+		}
+		all = append(all, m.recv)
+	}
+	_, _, err := comm.WaitAny(all...)
+	return err
+}
+
+func (x *execution) waitRest(a *anyWait) error {
+	for _, m := range a.of {
+		if err := x.wait(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *execution) probe(m *message) error {
+	st, err := x.comm(m).Probe(m.from, m.tag)
+	if err == nil && st.Count != 8*m.size {
+		err = fmt.Errorf("a probe shows %d bytes of message %d, want %d", st.Count, m.id, 8*m.size)
+	}
+	return err
+}
+
+func (x *execution) take(m *message) error {
+	m.buf = make([]uint64, m.size)
+	if _, err := comm.Recv(x.comm(m), m.buf, m.from, m.tag); err != nil {
+		return err
+	}
+	return x.seen(m)
+}
+
+func (c *class) all() []*message { return slices.Concat(c.members[0], c.members[1]) }
+
+func (x *execution) postAny(c *class, i int) {
+	m := c.all()[0]
+	c.bufs[i] = make([]uint64, 200)
+	c.recvs[i] = comm.Irecv(x.comm(m), c.bufs[i], comm.AnySource, m.tag)
+}
+
+// waitForAny waits for the next receive of a class.
+func (x *execution) waitForAny(c *class) error {
+	i := c.taken
+	if _, err := c.recvs[i].Wait(); err != nil {
+		return err
+	}
+	return x.took(c, c.bufs[i])
+}
+
+// takeAny receives the next message of a class: the one that was shown, which
+// it names then, or any.
+func (x *execution) takeAny(c *class) error {
+	m, b, from := c.all()[0], make([]uint64, 200), comm.AnySource
+	if c.shown != nil {
+		from, c.shown = c.shown.Source, nil
+	}
+	if _, err := comm.Recv(x.comm(m), b, from, m.tag); err != nil {
+		return err
+	}
+	return x.took(c, b)
+}
+
+// showAny looks for the next message of a class.
+func (x *execution) showAny(c *class) error {
+	if c.shown != nil {
+		return nil
+	}
+	m := c.all()[0]
+	st, err := x.comm(m).Probe(comm.AnySource, m.tag)
+	c.shown = &st
+	return err
+}
+
+// took notes a message of a class: one of the phase whose turn it is, and none
+// twice.
+func (x *execution) took(c *class, b []uint64) error {
+	phase := 0
+	if c.taken >= len(c.members[0]) {
+		phase = 1
+	}
+	c.taken++
+	if b[1] != uint64(phase) {
+		return fmt.Errorf("message %d of phase %d has come in phase %d", b[0], b[1], phase)
+	}
+	for _, m := range c.members[phase] {
+		if uint64(m.id) == b[0] && m.buf == nil {
+			m.buf = b[:m.size]
+			return nil
+		}
+	}
+	return fmt.Errorf("message %d has come twice, or to the wrong receive", b[0])
+}

@@ -1,0 +1,136 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// spec describes a random job: all of it follows from the seed.
+type spec struct {
+	seed, plan uint64 // plan: of the program
+	degrees    []int
+	passes     uint64
+	steps      int  // of a pass
+	talks      bool // it does nothing but exchange messages
+	pointless  bool // the program never comes to a safe point
+	mirror     bool
+	limits     sdr.Limits
+	inPlace    bool
+	inbox      int64
+	patience   time.Duration
+	lags       []int
+	breaks     int // one of so many steps breaks a connection; 0: none
+
+	start   bool // processes are started for lost ones
+	spares  int
+	backup  recovery.Policy
+	files   recovery.Files
+	kills   []kill
+	hosts   int
+	gone    int // step at which the program is removed, so that nobody can be started; 0: never
+	heirs   int // heads that are lost
+	restart *restart
+}
+
+// again is a job that goes on from files of another one, with other degrees.
+func (s *spec) again(from *restart) *spec {
+	a := newSpec(s.seed ^ 1<<40)
+	a.plan, a.passes, a.steps, a.talks, a.limits, a.pointless, a.restart = s.plan, s.passes, s.steps, s.talks, s.limits, false, from
+	random := rand.New(rand.NewPCG(s.seed, 2))
+	a.degrees = nil
+	for range s.degrees {
+		a.degrees = append(a.degrees, 1+random.IntN(3))
+	}
+	for i := range a.kills {
+		p := &a.kills[i].process
+		p.Rank = random.IntN(len(a.degrees))
+		p.Replica = random.IntN(a.degrees[p.Rank])
+	}
+	return a
+}
+
+// restart is a set of files that a job goes on from.
+type restart struct {
+	cut   uint64
+	files []*file
+}
+
+func newSpec(seed uint64) *spec {
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := &spec{seed: seed, plan: random.Uint64(), passes: 1 + uint64(random.IntN(9)), steps: 1 + random.IntN(2)}
+	for range 1 + random.IntN(4) {
+		s.degrees = append(s.degrees, []int{1, 1, 2, 2, 2, 3}[random.IntN(6)])
+	}
+	s.mirror = random.IntN(12) == 0
+	limits := []sdr.Limits{{Eager: 256, Window: 4000, Retain: 20000}, {Eager: 1024, Window: 2000, Retain: 40000}, {}}
+	s.limits = limits[random.IntN(len(limits))]
+	s.inPlace = random.IntN(2) == 0
+	s.inbox = []int64{1 << 20, 1000, 0}[random.IntN(3)]
+	s.patience = time.Duration(random.IntN(200)) * time.Microsecond
+	s.lags = [][]int{{0}, {0, 0, 3}, {0, 20}, {0, 4, 60}, {0, 0, 200}}[random.IntN(5)]
+	s.talks = random.IntN(3) == 0
+	if random.IntN(4) == 0 {
+		s.breaks = 20 + random.IntN(300)
+	}
+	s.hosts = 1 + random.IntN(3)
+	if random.IntN(5) > 0 { // else what is lost stays lost
+		s.start = random.IntN(3) > 0
+		if !s.start || random.IntN(3) == 0 {
+			s.spares = random.IntN(4)
+		}
+		switch random.IntN(6) {
+		case 0:
+			s.backup.Auto = true
+		case 1, 2, 3, 4:
+			s.backup.Every = 1 + uint64(random.IntN(3))
+		}
+		if random.IntN(4) == 0 {
+			s.files = recovery.Files{Every: 1 + uint64(random.IntN(4)), First: 1 + uint64(random.IntN(3))}
+		}
+		s.pointless = random.IntN(50) == 0
+	}
+	for range random.IntN(6) {
+		rank := random.IntN(len(s.degrees))
+		pt := points[random.IntN(len(points))]
+		k := kill{process: job.Process{Rank: rank, Replica: random.IntN(s.degrees[rank])}, anybody: random.IntN(2) == 0, point: pt.name, count: random.IntN(pt.most)}
+		if n := random.IntN(12); n < 3 && (k.point == atStep || k.point == atAfter) {
+			k.what = loss(1 + n)
+		}
+		s.kills = append(s.kills, k)
+	}
+	if random.IntN(4) == 0 {
+		s.heirs = 1 + random.IntN(3)
+	}
+	if random.IntN(8) == 0 {
+		s.gone = 1 + random.IntN(4000)
+	}
+	return s
+}
+
+// plain is the same program in a job without replicas and failures.
+func (s *spec) plain() *spec {
+	p := &spec{seed: s.seed, plan: s.plan, passes: s.passes, steps: s.steps, talks: s.talks, pointless: true, limits: s.limits, inbox: 1 << 20, lags: []int{0}, hosts: 1}
+	for range s.degrees {
+		p.degrees = append(p.degrees, 1)
+	}
+	return p
+}
+
+// recovers reports whether anything is done about lost processes, or ahead of
+// losses; replaces, whether others take their places.
+func (s *spec) recovers() bool { return s.replaces() || s.files.Every > 0 }
+func (s *spec) replaces() bool { return s.start || s.spares > 0 }
+
+func (s *spec) host(p job.Process) string {
+	return fmt.Sprint("host", (p.Rank+p.Replica)%s.hosts)
+}
+
+func (s *spec) String() string {
+	return fmt.Sprintf("degrees %v, %d passes, start %v, spares %d, backup %v, files %+v, kills %v, program removed at %d",
+		s.degrees, s.passes, s.start, s.spares, s.backup, s.files, s.kills, s.gone)
+}

@@ -1,0 +1,120 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// witness is what the simulation knows of what can be saved.
+type witness struct {
+	complete uint64                   // the last backup that was announced
+	rolling  bool                     // some have left their lives for a rollback
+	tries    map[job.Process]int      // of a seat that were asked for and have not come to live
+	refused  bool                     // somebody could not be started
+	holds    map[*process][]witnessed // copies of which the head knows
+}
+
+// witnessed is a copy of the state of a rank.
+type witnessed struct {
+	rank   int
+	number uint64
+}
+
+// hears notes what the head learns of copies.
+func (t *witness) hears(p *process, r job.Reply) {
+	switch r.Kind {
+	case job.ReplyStored:
+		t.holds[p] = append(t.holds[p], witnessed{r.Rank, r.Number})
+	case job.ReplyReady:
+		t.holds[p] = append(t.holds[p], witnessed{p.self.Rank, t.complete})
+	}
+}
+
+// sends notes what the head says.
+func (t *witness) sends(o job.Order) {
+	switch o.Kind {
+	case job.OrderComplete:
+		t.complete = o.Number
+	case job.OrderRollback:
+		t.rolling = true
+	case job.OrderResume:
+		t.rolling = false
+		clear(t.tries)
+	}
+}
+
+// copies counts the live processes that hold the state of a rank in the last
+// complete backup, as the head knows.
+func (h *head) copies(rank int) (n int) {
+	for p, list := range h.truth.holds {
+		for _, c := range list {
+			if _, held := p.slots.Get(rank, h.truth.complete); held && !p.declared && c == (witnessed{rank, h.truth.complete}) {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// judge looks whether it is true that the job could not be saved, and for the
+// reason that is given.
+func (h *head) judge() {
+	l, w := h.loss, h.w
+	if l == nil {
+		if h.alive(h.rank) > 0 || h.through[h.rank] {
+			w.fail("rank %d is said to be lost, and is not", h.rank)
+		}
+		return
+	}
+	alive, held := true, h.truth.complete > 0
+	for rank := range w.spec.degrees {
+		alive = alive && (h.alive(rank) > 0 && !h.truth.rolling || h.through[rank])
+		held = held && h.copies(rank) > 0
+	}
+	if alive || held && !h.exhausted() {
+		w.fail("the job was given up (%v) although every rank has a live replica, or all of a backup is held", l)
+	}
+	if l.Back {
+		by := slices.ContainsFunc(w.processes, func(p *process) bool { return p.self == l.By && p.declared })
+		if !h.truth.rolling || l.Number != h.truth.complete || h.copies(l.Rank) > 0 || !by {
+			w.fail("%v: not so (rolling %v, complete %d, %d copies, %v dead %v)", l, h.truth.rolling, h.truth.complete, h.copies(l.Rank), l.By, by)
+		}
+		return
+	}
+	if h.alive(l.Rank) > 0 || h.through[l.Rank] {
+		w.fail("%v: it is not lost", l)
+	}
+	b := w.spec.backup
+	for why, so := range map[string]bool{
+		"no backup was asked for":     b == recovery.Policy{},
+		"a job of one rank":           len(w.spec.degrees) == 1,
+		"no backup was complete yet":  h.truth.complete == 0,
+		"all processes that held":     h.truth.complete > 0 && !held,
+		"who held backups was known":  h.truth.complete == 0,
+		"it cannot be started":        h.truth.refused,
+		"no process is left":          !w.spec.start && h.spares == 0,
+		"its replacements died too":   h.exhausted(),
+		"its program ended by itself": false,
+	} {
+		if strings.Contains(l.Why, why) && !so {
+			w.fail("%v: not so", l)
+		}
+	}
+}
+
+// exhausted reports whether no process can be had for some seat any more.
+func (h *head) exhausted() bool {
+	if h.truth.refused || !h.w.spec.start && h.spares <= 0 {
+		return true
+	}
+	for _, n := range h.truth.tries {
+		if n >= 3 {
+			return true
+		}
+	}
+	return false
+}
