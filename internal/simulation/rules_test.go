@@ -41,45 +41,34 @@ func TestRulesAreNeeded(t *testing.T) {
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) {
-			out, err := r.simulate(t.TempDir())
-			require.Error(t, err, "no job shows that it is needed")
-			found := regexp.MustCompile(`INTRA_SEED=(\d+)|panic: .*`).FindString(out)
-			require.NotEmpty(t, found, "it fails in another way: %s", out)
-			t.Log(found)
+			out, found := r.simulate(t, t.TempDir())
+			require.True(t, found, "no job shows that it is needed")
+			how := regexp.MustCompile(`INTRA_SEED=(\d+)|panic: .*`).FindString(out)
+			require.NotEmpty(t, how, "it fails in another way: %s", out)
+			t.Log(how)
 		})
 	}
 }
 
-// simulate runs the simulation without the rule.
-func (r rule) simulate(dir string) (string, error) {
+// simulate runs the simulation without the rule, and reports whether it fails.
+func (r rule) simulate(t *testing.T, dir string) (out string, failed bool) {
 	text, err := r.without()
-	if err != nil {
-		return "", err
-	}
+	require.NoError(t, err)
 	path, err := filepath.Abs(filepath.Join("../..", r.file))
-	if err != nil {
-		return "", err
-	}
+	require.NoError(t, err)
 	mutant, overlay, binary := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "simulation.test")
-	if err := os.WriteFile(mutant, []byte(text), 0o600); err != nil {
-		return "", err
-	}
+	require.NoError(t, os.WriteFile(mutant, []byte(text), 0o600))
 	b, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutant}})
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(overlay, b, 0o600); err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, b, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build: %w: %s", err, out)
-	}
+	built, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, "build without the rule: %s", built)
 	run := exec.CommandContext(ctx, binary, "-test.run", "^TestSimulation$", "-test.timeout", "9m")
 	run.Env = append(os.Environ(), "INTRA_SOAK=10000", "INTRA_SEED=")
-	out, err := run.CombinedOutput()
-	return string(out), err
+	b, err = run.CombinedOutput()
+	return string(b), err != nil
 }
 
 // without returns the file of a rule without the rule.
