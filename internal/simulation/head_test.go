@@ -348,7 +348,7 @@ func (h *head) pass(p *process, o job.Order) {
 	h.truth.sends(o)
 	switch o.Kind {
 	case job.OrderCutAt:
-		h.w.excuse(o)
+		h.w.noteAhead(o)
 	case job.OrderAdmit:
 		h.joined(p)
 	case job.OrderRollback:

@@ -29,7 +29,6 @@ type world struct {
 	disk      disk
 	choices   []func()
 	bad       error // an invariant that is broken
-	excused   bool
 	rifts     []rift
 	heirs     int // heads that may still be lost
 }
@@ -75,7 +74,7 @@ func (w *world) run() error {
 		switch {
 		case w.bad != nil:
 			return w.bad
-		case w.head.ended() || w.excused:
+		case w.head.ended():
 			return nil
 		case w.steps >= maxSteps:
 			return fmt.Errorf("no end: %s", w.state())
@@ -143,14 +142,12 @@ func (w *world) choose(all bool) {
 	}
 }
 
-// excuse ends a run whose cut lies before what a dead process has sent that had
-// passed by it without one: the causal past of such messages counts from
-// another cut, and receives from any source may wait for them for ever.
-func (w *world) excuse(o job.Order) {
+// noteAhead notes that a cut lies before what a dead process has sent that had
+// passed by it without one.
+func (w *world) noteAhead(o job.Order) {
 	for _, p := range w.processes {
 		if p.dead && p.passed >= o.Number && p.member.Generation() == o.Generation {
-			w.excused = true
-			w.seen["excused"]++
+			w.seen["a dead process was ahead of a cut"]++
 		}
 	}
 }

@@ -31,7 +31,7 @@ type Action struct {
 
 // send appends a frame without an owner.
 func (c *Core) send(to int, h transport.Header, payload []byte) {
-	h.Channel, h.Incarnation = transport.ChannelMessage, c.incarnation
+	h.Channel, h.Incarnation, h.Args[5] = transport.ChannelMessage, c.incarnation, c.passed
 	c.actions = append(c.actions, Action{Kind: ActSend, To: to, Header: h, Payload: payload})
 }
 

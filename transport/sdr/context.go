@@ -30,6 +30,7 @@ type outStream struct {
 	kept  []*Message // not yet received by every live replica, in order of posting
 	gaps  int        // nil entries of kept
 	acked []numbers  // per replica of the destination
+	later []numbers  // and those of replicas that have passed a cut which this process has yet to
 }
 
 // inStream is what comes from one rank in one context.
@@ -150,7 +151,7 @@ func (c *Core) close(ctx *Context) {
 func (c *Core) outStream(ctx *Context, rank int) *outStream {
 	s := ctx.out[rank]
 	if s == nil {
-		s = &outStream{ctx: ctx, rank: rank, acked: make([]numbers, c.ranks[rank].degree)}
+		s = &outStream{ctx: ctx, rank: rank, acked: make([]numbers, c.ranks[rank].degree), later: make([]numbers, c.ranks[rank].degree)}
 		ctx.out[rank] = s
 	}
 	return s

@@ -88,6 +88,7 @@ type Core struct {
 	cuts          *Context // of the bookmarks
 	cut           *cut     // the one that is being passed, or nil
 	newest        uint64   // cut that was begun last
+	passed        uint64   // cut that was passed last
 	buffers       buffers
 	messages      []*Message // for reuse
 	arrivals      []*arrival // for reuse

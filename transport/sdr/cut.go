@@ -301,19 +301,29 @@ func (c *Core) Cut(joined []Newcomer) error {
 		for rank, s := range ctx.out {
 			if s != nil && rank != c.rank {
 				c.abandon(s, s.next)
+				s.forget()
 			}
 		}
 		for rank, s := range ctx.in {
 			if s != nil && rank != c.rank && ctx != c.cuts {
+				c.takeBack(s)
 				c.settle(s)
 			}
 		}
 	}
+	c.passed = c.cut.number
 	c.forgetBookmarks(c.cut.number + 1)
 	c.resetLines()
 	c.cut = nil
 	for _, n := range joined {
 		c.revive(n)
+	}
+	for _, ctx := range c.order {
+		for rank, s := range ctx.in {
+			if s != nil && s.unacked > 0 && ctx != c.cuts { // those that have passed the cut forget what was said before it
+				c.ackTo(ctx, rank, &s.received)
+			}
+		}
 	}
 	for rank := range c.ranks {
 		c.updateWant(rank)

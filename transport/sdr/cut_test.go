@@ -113,6 +113,40 @@ func TestBookmarkOfTheDead(t *testing.T) {
 	require.Equal(t, "0:m", n.recv(n.p(1, 1), 0, 0).text(t))
 }
 
+// TestAheadOfTheCut: 0.1 dies after it has sent what lies behind the cut, with
+// a past that counts from before it. It is as if the message had never come:
+// 0.0 sends it when it gets there, and who waits for any message has it then.
+func TestAheadOfTheCut(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 2)
+	for k := range 2 {
+		n.send(n.p(1, k), "before", 0, 0)
+		r := n.recv(n.p(0, k), 1, 0)
+		n.deliverAll()
+		n.cores[n.p(0, k)].See(&r.Request)
+	}
+	n.send(n.p(0, 1), "behind", 1, 0)
+	n.deliverAll()
+	n.die(n.p(0, 1))
+	live := []int{n.p(0, 0), n.p(1, 0), n.p(1, 1)}
+	n.begin(1, live...)
+	n.deliverAll()
+	for _, p := range live {
+		require.True(t, n.arrived(p), n.name(p))
+	}
+	quick, late := n.p(1, 0), n.p(1, 1)
+	n.end(nil, n.p(0, 0), quick)
+	n.send(n.p(0, 0), "behind", 1, 0)
+	n.deliverAll() // 1.1 is still in the cut
+	n.end(nil, late)
+	for _, p := range []int{quick, late} {
+		require.Equal(t, "0:behind", n.recv(p, Any, 0).text(t), n.name(p))
+	}
+	n.cores[n.p(0, 0)].Drain()
+	n.carry(n.p(0, 0))
+	n.deliverAll()
+	require.True(t, n.cores[n.p(0, 0)].Drained())
+}
+
 // TestLivesAgain: after the cut a replica sends and receives as if it had not
 // died, and frames of its first life are refused.
 func TestLivesAgain(t *testing.T) {
@@ -378,6 +412,6 @@ func FuzzPosition(f *testing.F) {
 		c := NewCore(pos.rank, 0, 0, degrees, false, Limits{})
 		require.NoError(t, c.Restore(&pos))
 		require.NoError(t, c.Cut(nil))
-		require.NoError(t, c.BeginCut(1))
+		require.NoError(t, c.BeginCut(pos.cut+1))
 	})
 }

@@ -16,6 +16,7 @@ var ErrPosition = errors.New("malformed messaging position")
 // every replica, whatever the degrees.
 type Position struct {
 	rank, size int
+	cut        uint64 // its number
 	contexts   []contextPosition
 	program    []byte // of the layer above
 }
@@ -48,7 +49,7 @@ func (c *Core) Position() (*Position, error) {
 	if c.cut == nil || !c.cut.done {
 		return nil, fmt.Errorf("position in the messages: %w", errNoCut)
 	}
-	pos := &Position{rank: c.rank, size: len(c.ranks)}
+	pos := &Position{rank: c.rank, size: len(c.ranks), cut: c.cut.number}
 	for _, ctx := range c.order {
 		if ctx == c.cuts || !ctx.joined || ctx.freed {
 			continue
@@ -114,13 +115,14 @@ func (c *Core) Restore(pos *Position) error {
 			c.enqueue(m)
 		}
 	}
-	c.cut = &cut{marked: make([]bool, len(c.ranks)), done: true}
+	c.cut = &cut{number: pos.cut, marked: make([]bool, len(c.ranks)), done: true}
+	c.newest = pos.cut
 	return nil
 }
 
 const (
 	positionMagic   = "SDRP"
-	positionVersion = 1
+	positionVersion = 2
 )
 
 // MarshalBinary implements encoding.BinaryMarshaler. All numbers are
@@ -128,8 +130,8 @@ const (
 func (p *Position) MarshalBinary() ([]byte, error) {
 	le := binary.LittleEndian
 	b := append([]byte(nil), positionMagic...)
-	for _, v := range []int{positionVersion, p.rank, p.size, len(p.contexts)} {
-		b = le.AppendUint64(b, uint64(v))
+	for _, v := range []uint64{positionVersion, uint64(p.rank), uint64(p.size), p.cut, uint64(len(p.contexts))} {
+		b = le.AppendUint64(b, v)
 	}
 	for _, ctx := range p.contexts {
 		exact := uint64(0)
@@ -168,7 +170,10 @@ func (p *Position) UnmarshalBinary(b []byte) error {
 	if size > uint64(len(b)) || rank >= size {
 		r.fail("rank %d of %d", rank, size)
 	}
-	q := Position{rank: int(rank), size: int(size)}
+	q := Position{rank: int(rank), size: int(size), cut: r.uint()}
+	if q.cut > 1<<62 {
+		r.fail("cut %d", q.cut)
+	}
 	seen := make(map[uint64]bool)
 	for range r.count(24 + 16*size) {
 		ctx := contextPosition{id: r.uint()}

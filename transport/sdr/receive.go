@@ -99,6 +99,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 	replica := c.processes[p].replica
 	cost := len(payload) + frameCost
 	if s.received.has(n) {
+		c.confirm(s, h, past)
 		c.consumed(p, cost)
 		return nil
 	}
@@ -106,6 +107,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 		if m.size != len(payload) || m.tag != tag {
 			return violation(&c.processes[p], h, "differs from what another replica sent")
 		}
+		c.confirm(s, h, past)
 		if !m.filling {
 			c.whole(m, replica, p, payload)
 			return nil
@@ -120,7 +122,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 	c.acknowledge(s, replica, cost, false)
 	if !s.ctx.exact && n != s.due {
 		m := c.newArrival(s, n, tag, len(payload))
-		m.whole, m.eager = true, p
+		m.whole, m.eager, m.cut = true, p, h.Args[5]
 		m.keepCopy(c, payload)
 		m.keepPast(c, past)
 		s.live[n] = m
@@ -132,7 +134,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 		c.consumed(p, cost)
 	} else {
 		m := c.newArrival(s, n, tag, len(payload))
-		m.whole, m.eager = true, p
+		m.whole, m.eager, m.cut = true, p, h.Args[5]
 		m.keepCopy(c, payload)
 		m.keepPast(c, past)
 		c.enqueue(m)
@@ -174,6 +176,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error
 	n, tag, size := h.Args[1], int(h.Args[2]), int(h.Args[3])
 	replica := c.processes[p].replica
 	if s.received.has(n) {
+		c.confirm(s, h, past)
 		c.ackOne(s, replica)
 		return nil
 	}
@@ -181,6 +184,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error
 		if m.size != size || m.tag != tag {
 			return violation(&c.processes[p], h, "differs from what another replica sent")
 		}
+		c.confirm(s, h, past)
 		m.offers |= 1 << replica
 		if c.wants(m) {
 			c.ask(m)
@@ -188,7 +192,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error
 		return nil
 	}
 	m := c.newArrival(s, n, tag, size)
-	m.offers = 1 << replica
+	m.offers, m.cut = 1<<replica, h.Args[5]
 	m.keepPast(c, past)
 	s.live[n] = m
 	if s.ctx.exact || n == s.due {

@@ -103,6 +103,7 @@ type arrival struct {
 	req     *Request // the receive it is bound to
 	queued  bool     // in the unexpected queue
 	order   uint64   // place in order of arrival
+	cut     uint64   // that its sender had passed last
 	eager   int      // process whose credit it holds, or -1
 	local   *Message // a message from this rank to itself, not copied
 }

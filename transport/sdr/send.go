@@ -194,6 +194,12 @@ func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) {
 	}
 	s := c.outStream(ctx, pr.rank)
 	set := &s.acked[pr.replica]
+	switch {
+	case h.Args[5] < c.passed:
+		return // it may have been of a message that was taken back at the cut
+	case h.Args[5] > c.passed:
+		decodeAck(h, payload, &s.later[pr.replica])
+	}
 	decodeAck(h, payload, set)
 	d := uint64(1) << pr.replica
 	c.sweep(s, func(m *Message) {
