@@ -205,6 +205,7 @@ func (h *head) hear(p *process) {
 			if h.standing[p.self] == finished {
 				h.through[p.self.Rank] = true
 			}
+			h.releaseIfComplete()
 			if h.decides != nil {
 				h.tell(func() []recovery.Action { return h.decides.Through(p.self, p.birth, h.w.since()) })
 			}
@@ -316,6 +317,7 @@ func (h *head) apply(acts []recovery.Action) {
 			h.enlarge()
 			h.recruit(a.To)
 		case recovery.Send:
+			h.truth.sends(a.Order)
 			if p.birth == a.Birth && !p.dead {
 				h.pass(p, a.Order)
 			}
@@ -345,7 +347,6 @@ func (h *head) pass(p *process, o job.Order) {
 		}
 		p.told = o.Number
 	}
-	h.truth.sends(o)
 	switch o.Kind {
 	case job.OrderCutAt:
 		h.w.noteAhead(o)
@@ -528,7 +529,7 @@ func (h *head) releaseIfComplete() {
 		return
 	}
 	for _, p := range job.Processes(h.w.spec.degrees) {
-		if s := h.standing[p]; s == running || s == coming {
+		if s := h.standing[p]; s == running || s == coming || s == finished && h.w.spec.patient && !h.members[p].drained {
 			return
 		}
 	}

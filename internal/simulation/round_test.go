@@ -406,8 +406,15 @@ func (x *execution) took(c *class, b []uint64) error {
 	if b[1] != uint64(phase) {
 		return fmt.Errorf("message %d of phase %d has come in phase %d", b[0], b[1], phase)
 	}
+	passed := make(map[int]bool) // sources of which an earlier message has not come
 	for _, m := range c.members[phase] {
-		if uint64(m.id) == b[0] && m.buf == nil {
+		switch {
+		case m.buf != nil:
+		case uint64(m.id) != b[0]:
+			passed[m.from] = true
+		case passed[m.from]:
+			return fmt.Errorf("message %d has overtaken another one from rank %d", m.id, m.from)
+		default:
 			m.buf = b[:m.size]
 			return nil
 		}

@@ -24,7 +24,8 @@ type spec struct {
 	inbox      int64
 	patience   time.Duration
 	lags       []int
-	breaks     int // one of so many steps breaks a connection; 0: none
+	patient    bool // nobody leaves before everybody has handed over what he keeps
+	breaks     int  // one of so many steps breaks a connection; 0: none
 
 	start   bool // processes are started for lost ones
 	spares  int
@@ -67,7 +68,7 @@ func newSpec(seed uint64) *spec {
 		s.degrees = append(s.degrees, []int{1, 1, 2, 2, 2, 3}[random.IntN(6)])
 	}
 	s.mirror = random.IntN(12) == 0
-	limits := []sdr.Limits{{Eager: 256, Window: 4000, Retain: 20000}, {Eager: 1024, Window: 2000, Retain: 40000}, {}}
+	limits := []sdr.Limits{{Eager: 256, Window: 4000, Retain: 3000}, {Eager: 256, Window: 2000, Retain: 20000}, {Eager: 1024, Window: 2000, Retain: 40000}, {}}
 	s.limits = limits[random.IntN(len(limits))]
 	s.inPlace = random.IntN(2) == 0
 	s.inbox = []int64{1 << 20, 1000, 0}[random.IntN(3)]
@@ -104,12 +105,36 @@ func newSpec(seed uint64) *spec {
 		s.kills = append(s.kills, k)
 	}
 	if random.IntN(4) == 0 {
+		s.storm(random)
+	}
+	s.patient = random.IntN(2) == 0
+	if random.IntN(4) == 0 {
 		s.heirs = 1 + random.IntN(3)
 	}
 	if random.IntN(8) == 0 {
 		s.gone = 1 + random.IntN(4000)
 	}
 	return s
+}
+
+// storm makes the job one of replicas that exchange messages and die.
+func (s *spec) storm(random *rand.Rand) {
+	s.talks, s.start, s.spares, s.passes = true, false, 0, 1+uint64(random.IntN(3))
+	s.backup, s.files = recovery.Policy{}, recovery.Files{}
+	s.limits.Eager = 256
+	s.degrees, s.kills = nil, nil
+	for range 2 + random.IntN(3) {
+		s.degrees = append(s.degrees, 1+random.IntN(3))
+	}
+	for rank, degree := range s.degrees {
+		for replica := range degree - 1 {
+			if random.IntN(3) > 0 {
+				pt := []string{atStep, atStep, "frame", "message"}[random.IntN(4)]
+				most := map[string]int{atStep: 1200, "frame": 100, "message": 30}[pt]
+				s.kills = append(s.kills, kill{process: job.Process{Rank: rank, Replica: (replica + int(s.seed)) % degree}, point: pt, count: random.IntN(most)})
+			}
+		}
+	}
 }
 
 // plain is the same program in a job without replicas and failures.
