@@ -258,7 +258,6 @@ type word struct {
 	reply    *job.Reply // or:
 	finished bool       // the program has returned
 	drained  bool       // and nobody lacks anything of it
-	failed   error      // or the process ends by itself
 }
 
 func (p *process) reply(rs ...job.Reply) {

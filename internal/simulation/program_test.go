@@ -138,10 +138,14 @@ func (g *program) pass(pass uint64) error {
 	}
 	team := g.teams[(s.seed+pass)%uint64(len(g.teams))]
 	k := &rank{program: g}
-	if s.talks {
+	if s.does != anything {
 		w := &commtest.World{Comm: team, Plan: rand.New(rand.NewPCG(s.plan, pass)), Sum: g.meta[1]}
+		step := k.exchange
+		if s.does == sections {
+			step = k.work
+		}
 		for range 2 + s.steps {
-			if err := k.exchange(w); err != nil {
+			if err := step(w); err != nil {
 				return err
 			}
 		}

@@ -63,7 +63,7 @@ func (r rule) simulate(t *testing.T, dir string) (out string, failed bool) {
 	require.NoError(t, os.WriteFile(overlay, b, 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	built, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".").CombinedOutput()
+	built, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, "build without the rule: %s", built)
 	run := exec.CommandContext(ctx, binary, "-test.run", "^TestSimulation$", "-test.timeout", "9m")
 	run.Env = append(os.Environ(), "INTRA_SOAK=10000", "INTRA_SEED=")

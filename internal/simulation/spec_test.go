@@ -15,8 +15,8 @@ type spec struct {
 	seed, plan uint64 // plan: of the program
 	degrees    []int
 	passes     uint64
-	steps      int  // of a pass
-	talks      bool // it does nothing but exchange messages
+	steps      int // of a pass
+	does       activity
 	pointless  bool // the program never comes to a safe point
 	mirror     bool
 	limits     sdr.Limits
@@ -41,7 +41,7 @@ type spec struct {
 // again is a job that goes on from files of another one, with other degrees.
 func (s *spec) again(from *restart) *spec {
 	a := newSpec(s.seed ^ 1<<40)
-	a.plan, a.passes, a.steps, a.talks, a.limits, a.pointless, a.restart = s.plan, s.passes, s.steps, s.talks, s.limits, false, from
+	a.plan, a.passes, a.steps, a.does, a.limits, a.pointless, a.restart = s.plan, s.passes, s.steps, s.does, s.limits, false, from
 	random := rand.New(rand.NewPCG(s.seed, 2))
 	a.degrees = nil
 	for range s.degrees {
@@ -74,7 +74,7 @@ func newSpec(seed uint64) *spec {
 	s.inbox = []int64{1 << 20, 1000, 0}[random.IntN(3)]
 	s.patience = time.Duration(random.IntN(200)) * time.Microsecond
 	s.lags = [][]int{{0}, {0, 0, 3}, {0, 20}, {0, 4, 60}, {0, 0, 200}}[random.IntN(5)]
-	s.talks = random.IntN(3) == 0
+	s.does = []activity{anything, anything, anything, messages, messages, sections}[random.IntN(6)]
 	if random.IntN(4) == 0 {
 		s.breaks = 20 + random.IntN(300)
 	}
@@ -117,20 +117,36 @@ func newSpec(seed uint64) *spec {
 	return s
 }
 
-// storm makes the job one of replicas that exchange messages and die.
+// activity is what a program does.
+type activity int
+
+const (
+	anything activity = iota
+	messages          // rounds of them, and nothing else
+	sections
+)
+
+// storm makes the job one of replicas that die, and does nothing about it.
 func (s *spec) storm(random *rand.Rand) {
-	s.talks, s.start, s.spares, s.passes = true, false, 0, 1+uint64(random.IntN(3))
+	s.start, s.spares, s.passes = false, 0, 1+uint64(random.IntN(3))
+	s.does = []activity{messages, messages, sections}[random.IntN(3)]
 	s.backup, s.files = recovery.Policy{}, recovery.Files{}
 	s.limits.Eager = 256
 	s.degrees, s.kills = nil, nil
 	for range 2 + random.IntN(3) {
 		s.degrees = append(s.degrees, 1+random.IntN(3))
 	}
+	if s.does == sections {
+		s.degrees = []int{2 + random.IntN(3), 1 + random.IntN(2)}
+	}
 	for rank, degree := range s.degrees {
 		for replica := range degree - 1 {
 			if random.IntN(3) > 0 {
 				pt := []string{atStep, atStep, "frame", "message"}[random.IntN(4)]
-				most := map[string]int{atStep: 1200, "frame": 100, "message": 30}[pt]
+				if s.does == sections {
+					pt = []string{atStep, "section", "task", "update"}[random.IntN(4)]
+				}
+				most := map[string]int{atStep: 1200, "frame": 100, "message": 30, "section": 6, "task": 15, "update": 15}[pt]
 				s.kills = append(s.kills, kill{process: job.Process{Rank: rank, Replica: (replica + int(s.seed)) % degree}, point: pt, count: random.IntN(most)})
 			}
 		}
@@ -139,7 +155,7 @@ func (s *spec) storm(random *rand.Rand) {
 
 // plain is the same program in a job without replicas and failures.
 func (s *spec) plain() *spec {
-	p := &spec{seed: s.seed, plan: s.plan, passes: s.passes, steps: s.steps, talks: s.talks, pointless: true, limits: s.limits, inbox: 1 << 20, lags: []int{0}, hosts: 1}
+	p := &spec{seed: s.seed, plan: s.plan, passes: s.passes, steps: s.steps, does: s.does, pointless: true, limits: s.limits, inbox: 1 << 20, lags: []int{0}, hosts: 1}
 	for range s.degrees {
 		p.degrees = append(p.degrees, 1)
 	}

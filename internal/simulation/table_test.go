@@ -14,6 +14,10 @@ const (
 	own         = "internal/simulation/"
 )
 
+// rules are those that whole jobs need. What is not here is for programs or
+// callers that are wrong, or keeps only memory and time in bounds, or, as the
+// frames of a life that was not announced (newcomer.go), cannot come about under
+// a head that has all know of newcomers before any of them sends.
 var rules = []rule{
 	{sdrDir + "seen.go", "a message enters the past when the program sees it",
 		"	case req.awaited:\n", "	case true:\n"},
@@ -29,8 +33,6 @@ var rules = []rule{
 		"		clear(l.counts)\n", ""},
 	{sdrDir + "core.go", "frames of lives that are over are refused",
 		"	return h.Incarnation < pr.incarnation || h.Incarnation == pr.incarnation && !pr.alive", "	return false && pr.alive"},
-	{sdrDir + "receive.go", "frames of a life that was not announced are kept",
-		"		return pr.hold(h, payload)", "		return nil"},
 	{sdrDir + "failure.go", "a substitute sends again",
 		"						c.transmit(m, d)\n", ""},
 	{sdrDir + "failure.go", "what a dead process has offered is asked of another one",
@@ -42,7 +44,7 @@ var rules = []rule{
 	{sdrDir + "failure.go", "nothing is owed to the dead",
 		"				m.lacking &^= d\n				m.first &^= d\n", "				_ = d\n"},
 	{sdrDir + "receive.go", "a message is received once",
-		"	if s.received.has(n) {\n		c.consumed(p, cost)\n		return nil\n	}\n", ""},
+		"	if s.received.has(n) {\n		c.confirm(s, h, past)\n		c.consumed(p, cost)\n		return nil\n	}\n", ""},
 	{sdrDir + "receive.go", "messages of a source match in their order",
 		"	if !s.ctx.exact && n != s.due {", "	if false {"},
 	{sdrDir + "ack.go", "other replicas of the source hear what was received",
@@ -65,6 +67,14 @@ var rules = []rule{
 		"		s.unacked = 1\n", ""},
 	{sdrDir + "cut.go", "what came from newcomers too early is taken behind the cut",
 		"		if err := c.replay(n); err != nil {\n			return err\n		}\n", "		_ = n\n"},
+	{sdrDir + "ahead.go", "what a dead process had sent behind the cut is taken back",
+		"		if m.cut < c.cut.number {\n			delete(s.live, n)", "		if false {\n			delete(s.live, n)"},
+	{sdrDir + "ahead.go", "what is heard of a message that was taken back is forgotten",
+		"		s.acked[d], s.later[d] = s.later[d], numbers{}\n", "		s.later[d] = numbers{}\n"},
+	{sdrDir + "ahead.go", "what replicas have said that have passed the cut is kept",
+		"		s.acked[d], s.later[d] = s.later[d], numbers{}\n", "		s.acked[d], s.later[d] = numbers{}, numbers{}\n"},
+	{sdrDir + "ahead.go", "a message that is sent once more behind the cut is not taken back",
+		"	m.cut = h.Args[5]\n", ""},
 	{sdrDir + "newcomer.go", "newcomers live",
 		"	r.live |= 1 << n.Replica\n", "	_ = r\n"},
 	{sdrDir + "newcomer.go", "frames to newcomers go over new links",
@@ -115,8 +125,6 @@ var rules = []rule{
 		"		r.order, r.stage, r.resumed = &o, giving, false\n", "		r.order, r.resumed = &o, false\n"},
 	{recoveryDir + "return.go", "a state that overtakes its order is kept",
 		"	r.given[generation] = state\n", "	if r.order != nil && generation == r.order.Generation {\n		r.given[generation] = state\n	}\n"},
-	{recoveryDir + "return.go", "a state for an older way back is not taken",
-		"			s.State, have = r.given[r.order.Generation]\n", "			for _, s.State = range r.given {\n				have = true\n			}\n"},
 	{recoveryDir + "return.go", "a step of an older order counts for nothing",
 		"	if r.order == nil || r.order.Generation != s.Order.Generation {", "	if r.order == nil {"},
 	{recoveryDir + "return.go", "only what follows the newest order ends the way back",
@@ -185,11 +193,17 @@ var rules = []rule{
 		"		m.asked, m.number = false, 0 // what comes now is about a later cut\n", ""},
 	{recoveryDir + "member.go", "the dead get nothing",
 		"	m.Forget(p)\n	m.Transferred(p)\n", ""},
+	{recoveryDir + "loss.go", "a backup that is lost on the way back to it is said to be so",
+		"		if h.complete == nil && h.back.begun {\n			return h.backupLost()\n		}\n", ""},
+	{recoveryDir + "loss.go", "a job does not go on that has left its life for a backup that is lost",
+		"	if h.complete == nil { // those that have left their old life cannot go on\n		return h.backupLost()\n	}\n", ""},
+	{recoveryDir + "loss.go", "the copies of all but the victim of a broken link are enough",
+		"		if left == 0 {\n			return false\n		}\n", "		_ = left\n"},
 	{recoveryDir + "files.go", "a set whose writer has died is given up",
 		"		if w.process == p && w.birth == birth && !w.stored {", "		if false && !w.stored {"},
 
-	{own + "head_test.go", "a death is handled when all that was sent before is here: events wait for what is kept",
+	{own + "decisions_test.go", "events wait for what is kept",
 		"	for !h.keeping && !h.acting {", "	for !h.acting {"},
-	{own + "head_test.go", "conclusions are drawn after an event that had to wait",
+	{own + "decisions_test.go", "conclusions are drawn after an event that had to wait",
 		"			h.settle()\n			h.releaseIfComplete()\n			return\n", "			return\n"},
 }

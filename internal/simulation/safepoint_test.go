@@ -1,0 +1,203 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// safePoint does what is due at a safe point of the program.
+func (p *process) safePoint(point uint64) error {
+	p.member.Enter(point)
+	for {
+		seen := p.changes
+		if p.err != nil {
+			return p.err
+		}
+		step := p.member.Next()
+		if step.Kind == recovery.Pass {
+			p.program.due = p.member.Due()
+			return nil
+		}
+		if err := p.step(step, seen); err != nil {
+			return err
+		}
+	}
+}
+
+// step does one thing in a safe point.
+func (p *process) step(s recovery.Step, seen uint64) error {
+	switch s.Kind {
+	case recovery.Wait:
+		return p.waitChange(seen)
+	case recovery.Drain:
+		return p.drain(s.Number)
+	case recovery.Donate:
+		return p.donate(s.Process)
+	case recovery.Transfer:
+		return p.transfer(s.Process)
+	case recovery.Admit:
+		return p.admit(s.Joined)
+	case recovery.Copy:
+		return p.copyState(s.Number, s.Process)
+	case recovery.Save:
+		return p.save(s.Number, s.Set)
+	case recovery.Leave:
+		p.pause()
+		if len(s.Joined) == 0 {
+			if err := p.endCut(); err != nil {
+				return err
+			}
+		}
+		p.reach("go")
+		return nil
+	case recovery.GiveUp:
+		p.pause()
+		p.msgs.CancelCut()
+		p.pause()
+		return nil
+	case recovery.Back:
+		return errBack
+	}
+	return fmt.Errorf("unknown step %d", s.Kind)
+}
+
+// endCut ends the cut: nothing of before it may be kept for anybody then.
+func (p *process) endCut(joined ...sdr.Newcomer) error {
+	if err := p.msgs.Cut(joined...); err != nil {
+		return err
+	}
+	kept, _ := p.msgs.Retained()
+	for _, l := range p.w.order {
+		if l.From == p {
+			kept -= l.Waiting()
+		}
+	}
+	if kept > 0 && p.msgs.Failure() == nil {
+		p.w.fail("%v keeps %d messages of before the cut:\n%s", p, kept, p.msgs.Describe())
+	}
+	return nil
+}
+
+// drain gets everything that was sent before the cut.
+func (p *process) drain(number uint64) error {
+	ctx, stop := context.WithCancel(p.life)
+	defer stop()
+	p.stopDrain, p.cutAt = stop, nil
+	p.pause()
+	err := p.msgs.Drain(ctx, number)
+	if err == nil {
+		p.reach("drain")
+	}
+	p.pause()
+	p.stopDrain = nil
+	if err != nil && (!p.member.Cancelled() || !errors.Is(err, context.Canceled) && !errors.Is(err, sdr.ErrCancelled) && !errors.Is(err, errBack)) {
+		return err
+	}
+	p.reply(p.member.Drained()...)
+	return nil
+}
+
+// order does what the head wants.
+func (p *process) order(o job.Order) {
+	w := p.w
+	w.seen["order "+string(o.Kind)]++
+	if o.Kind == job.OrderGo {
+		p.obeyed = o.Number
+	}
+	if o.Kind == job.OrderAsk && !p.at("ask") || o.Kind == job.OrderComplete && !p.at("complete") {
+		return
+	}
+	var points uint64
+	if p.startAt != nil { // its safe point passes the head by
+		points = p.startAt.point
+	}
+	if g := p.program; g != nil {
+		g.due = true
+		points = max(points, g.points)
+	}
+	if o.Kind == job.OrderRollback && p.back.Pending() {
+		w.seen["a rollback overtakes another"]++
+	}
+	replies := p.member.Order(o, points)
+	p.back.Order(o)
+	if g := p.program; g != nil {
+		g.due = p.member.Due()
+	}
+	switch o.Kind {
+	case job.OrderDonate:
+		p.outbound[o.Process] = &outbound{to: p.wires[o.Process], generation: p.member.Generation()}
+	case job.OrderCancel:
+		if p.stopDrain != nil {
+			p.stopDrain()
+		}
+	case job.OrderComplete:
+		p.slots.Complete(o.Number)
+	case job.OrderRenew:
+		s, ok := p.slots.Get(o.Rank, o.Number)
+		if ok {
+			p.giveTo(s, o.Process, label{errand: errandBackup, rank: o.Rank, number: o.Number}, "backup send")
+		} else {
+			w.fail("%v does not hold the backup %d of rank %d that it is to give away", p, o.Number, o.Rank)
+		}
+	case job.OrderRollback:
+		p.rollback(o)
+	case job.OrderResume:
+		p.member = recovery.NewMember(p.self, o.Generation, o.Next)
+	}
+	p.reply(replies...)
+	p.changed()
+}
+
+// position returns where this rank stands at the cut.
+func (p *process) position(number uint64) (*position, error) {
+	at, err := p.msgs.Position()
+	if err != nil {
+		return nil, fmt.Errorf("safe point %d: %w", number, err)
+	}
+	messages, err := at.MarshalBinary()
+	return &position{section: p.machine.Position(), point: number, messages: messages}, err
+}
+
+// positionInCut is that in the cut that p is in.
+func (p *process) positionInCut(number uint64) (*position, error) {
+	if p.cutAt != nil {
+		return p.cutAt, nil
+	}
+	return p.position(number)
+}
+
+// admit makes newcomers live.
+func (p *process) admit(joined []job.Peer) error {
+	if p.program != nil {
+		var err error
+		if p.cutAt, err = p.position(p.program.points); err != nil {
+			return err
+		}
+	}
+	var newcomers []sdr.Newcomer
+	for _, q := range joined {
+		newcomers = append(newcomers, sdr.Newcomer{Rank: q.Process.Rank, Replica: q.Process.Replica, Incarnation: q.Incarnation})
+		p.lives[q.Process] = q.Incarnation
+		if q.Process.Rank == p.self.Rank && q.Process != p.self {
+			p.machine.Alive(q.Process.Replica)
+		}
+	}
+	p.pause()
+	if err := p.endCut(newcomers...); err != nil {
+		return err
+	}
+	for _, q := range joined {
+		if at := p.wires[q.Process]; q.Process != p.self && (at == nil || at.birth != q.Incarnation) {
+			p.died(q.Process, q.Incarnation)
+		}
+	}
+	p.reach("admit")
+	p.pause()
+	p.reply(p.member.Admitted()...)
+	return nil
+}
