@@ -127,8 +127,6 @@ var rules = []rule{
 		"	r.given[generation] = state\n", "	if r.order != nil && generation == r.order.Generation {\n		r.given[generation] = state\n	}\n"},
 	{recoveryDir + "return.go", "a step of an older order counts for nothing",
 		"	if r.order == nil || r.order.Generation != s.Order.Generation {", "	if r.order == nil {"},
-	{recoveryDir + "return.go", "only what follows the newest order ends the way back",
-		"		r.resumed = r.order != nil && r.order.Generation == o.Generation\n", "		r.resumed = true\n"},
 	{recoveryDir + "return.go", "links let go of the memory before it is restored",
 		"		s.Kind = Stop\n", "		s.Kind = Stop\n		r.stage++\n		return r.Next(self)\n"},
 	{recoveryDir + "rollback.go", "a death in a rollback begins it again",
