@@ -10,6 +10,7 @@ ATTACK    ?= $(if $(INTRA_SEED),1,200)
 WEIBULL   ?= 5
 WATCH     ?= 3600
 FUZZTIME  ?= 5m
+RULES     ?= .
 # The linter is a tool of the project, not a dependency of its users.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -18,7 +19,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SYSTEM    := -tags system ./internal/systemtest
 LONG      := $(SYSTEM)/... ./internal/arbiter ./cmd/intragen ./cmd/intrabench
 
-.PHONY: help run test system manifest race check generate bench soak attack chaos weibull watch fuzz clean
+.PHONY: help run test system manifest race check generate bench soak rules attack chaos weibull watch fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +71,9 @@ soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recove
 	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -run 'Recovery|Schedules' ./comm ./internal/recovery
 	INTRA_SOAK=$$(($(SOAK) / 100)) $(GO) test -timeout 24h -run 'Schedules' ./internal/arbiter
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
+
+rules: ## take every rule of the protocols whose file or name matches RULES out in turn: the simulation has to fail
+	INTRA_RULES='$(RULES)' $(GO) test -timeout 24h -count 1 -v -run '^TestRulesAreNeeded$$' ./internal/simulation
 
 weibull: ## HPCCG on hosts whose processes die at random for minutes and come back (root)
 	INTRA_WEIBULL=$(WEIBULL) $(GO) test -timeout 24h -count 1 -v -run '^TestWeibullOnHosts$$' $(SYSTEM)
