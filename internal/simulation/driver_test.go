@@ -40,6 +40,7 @@ type driver struct {
 	outbound  map[job.Process]*outbound
 	inbound   map[*process]*inbound
 	back      recovery.Return[stateCopy]
+	memory    []uint64 // of the program, in all its lives
 	writing   []*file
 	passed    uint64 // safe points
 	drained   bool   // all that it has sent is handed over, and it has said so

@@ -31,7 +31,10 @@ const words = 24
 
 // newProgram makes the program of a life, with the state that it begins with.
 func (p *process) newProgram() (*program, error) {
-	g := &program{p: p, words: make([]uint64, words), pending: make(map[uint64][]*comm.Request)}
+	if p.memory == nil {
+		p.memory = make([]uint64, words)
+	}
+	g := &program{p: p, words: p.memory, pending: make(map[uint64][]*comm.Request)}
 	g.regions = append(g.regions, update.Slice(update.InOut, "meta", g.meta[:]))
 	for i := 0; i < words; i += 8 {
 		g.regions = append(g.regions, update.Slice(update.InOut, "words", g.words[i:i+8]))

@@ -135,8 +135,6 @@ var rules = []rule{
 		"	h.cut, h.attempt = cut{}, nil\n", "	h.attempt = nil\n"},
 	{recoveryDir + "rollback.go", "a backup under way is void in a rollback",
 		"	h.cut, h.attempt = cut{}, nil\n", "	h.cut = cut{}\n"},
-	{recoveryDir + "rollback.go", "who gives himself his state holds it in this life",
-		"		if k.process == s.process && k.birth == s.birth {\n			return s.process", "		if k.process == s.process {\n			return s.process"},
 	{recoveryDir + "rollback.go", "everybody is back before the program goes on",
 		"		if h.all(func(s *seat) bool { return s.ready }) {", "		if true {"},
 	{recoveryDir + "rollback.go", "who is back holds his state",
