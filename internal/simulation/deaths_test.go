@@ -54,6 +54,7 @@ var points = []struct {
 	{"ask", 4}, {"copy", 6}, {"state", 2}, {"receive", 6}, {"joined", 2}, {"drain", 6}, {"admit", 4}, {"go", 6},
 	{"backup copy", 5}, {"backup send", 4}, {"backup receive", 8}, {"backup stored", 6}, {"complete", 6},
 	{"fetch", 2}, {"abort", 4}, {"abort", 4}, {"ready", 4}, {"ready", 4}, {"resume", 4}, {"save", 3},
+	{"finished", 3}, {"through", 4}, {"through", 4},
 }
 
 // strike lets processes die that are due at this step.

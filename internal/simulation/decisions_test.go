@@ -170,11 +170,7 @@ func (h *head) recruit(seat job.Process) {
 
 // introduce makes the link between a newcomer and another process.
 func (h *head) introduce(p, q *process) {
-	for _, ends := range [][2]*process{{p, q}, {q, p}} {
-		if !ends[0].dead {
-			ends[0].events = append(ends[0].events, connected{to: ends[1]})
-		}
-	}
+	q.meets = append(q.meets, p)
 }
 
 // dismiss lets a newcomer go that the job does not need any more.

@@ -151,6 +151,7 @@ func (p *process) runProgram() error {
 // goes back.
 func (p *process) linger() error {
 	msgs, told := p.msgs, false
+	p.reach("finished")
 	for {
 		seen := p.changes
 		if p.released {
@@ -162,6 +163,7 @@ func (p *process) linger() error {
 		if !told && msgs.HandedOver() {
 			told, p.drained = true, true
 			p.say(word{drained: true})
+			p.reach("through")
 		}
 		if err := p.Wait(context.Background(), func() bool { return p.changes != seen || !told && msgs.HandedOver() }); err != nil {
 			return err

@@ -79,7 +79,7 @@ func TestSimulation(t *testing.T) {
 		}
 		return nil
 	})
-	if n < 300 {
+	if n < 2000 {
 		return
 	}
 	t.Log(seen)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -30,7 +31,7 @@ type process struct {
 	yield    func(struct{}) bool
 	woken    bool
 	deadline time.Duration // it waits until then at most; 0: for ever
-	steps    struct{ run, hear, give, expire func() }
+	steps    struct{ run, hear, give, meet, expire func() }
 	lag      int // its program takes one of so many steps that it could
 	deaf     int // and hears one of so many events
 	reached  map[string]int
@@ -44,6 +45,7 @@ type process struct {
 
 	events []job.Event // from the head, on their way
 	queue  []job.Event // that have come and are not due
+	meets  []*process  // newcomers to which links are being made
 	says   []word      // to the head, on their way
 	said   []word      // to any head
 	told   uint64      // the last cut that it was told to leave, as its agent knows,
@@ -59,7 +61,7 @@ var errKilled = errors.New("killed")
 func (w *world) newProcess(self job.Process, birth uint32, newcomer bool) *process {
 	p := &process{w: w, self: self, birth: birth, newcomer: newcomer, woken: true,
 		reached: make(map[string]int), wires: make(map[job.Process]*process)}
-	p.steps.run, p.steps.hear, p.steps.give, p.steps.expire = p.run, p.hear, p.give, p.expire
+	p.steps.run, p.steps.hear, p.steps.give, p.steps.meet, p.steps.expire = p.run, p.hear, p.give, p.meet, p.expire
 	p.lag, p.deaf = w.spec.lags[w.random.IntN(len(w.spec.lags))], w.spec.lags[w.random.IntN(len(w.spec.lags))]
 	p.driver = newDriver(p)
 	w.processes = append(w.processes, p)
@@ -228,10 +230,29 @@ func (p *process) isDue(event job.Event) bool {
 	return l == nil || l.Ended()
 }
 
-// connected is the event that a newcomer, or who was here before it, is there.
+// connected is the event that there is a link to another process. It has its
+// place among what the head says.
 type connected struct {
 	job.Connected
 	to *process
+}
+
+// meet ends the making of a link to a newcomer, at both ends, which have been
+// told of the death of who was there before.
+func (p *process) meet() {
+	n := p.w.random.IntN(len(p.meets))
+	q := p.meets[n]
+	p.meets = slices.Delete(p.meets, n, n+1)
+	if q.dead {
+		return // nobody is there
+	}
+	for _, ends := range [][2]*process{{p, q}, {q, p}} {
+		for slices.ContainsFunc(ends[0].events, func(e job.Event) bool { v, ok := e.(job.Verdict); return ok && v.Process == ends[1].self }) {
+			ends[0].hear()
+		}
+		ends[0].queue = append(ends[0].queue, connected{to: ends[1]})
+		ends[0].settle()
+	}
 }
 
 // died: a process is dead, and all that it sent is here.

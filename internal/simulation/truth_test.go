@@ -88,7 +88,7 @@ func (h *head) judge() {
 	if h.alive(l.Rank) > 0 || h.through[l.Rank] {
 		w.fail("%v: it is not lost", l)
 	}
-	b := w.spec.backup
+	b := h.config().Backup
 	for why, so := range map[string]bool{
 		"no backup was asked for":     b == recovery.Policy{},
 		"a job of one rank":           len(w.spec.degrees) == 1,

@@ -112,6 +112,9 @@ func (w *world) choose(all bool) {
 		if len(p.events) > 0 && (all || p.deaf == 0 || w.random.IntN(p.deaf) == 0) {
 			w.choices = append(w.choices, p.steps.hear)
 		}
+		if len(p.meets) > 0 && !behind {
+			w.choices = append(w.choices, p.steps.meet)
+		}
 		if len(p.gifts) > 0 && !behind {
 			w.choices = append(w.choices, p.steps.give)
 		}
