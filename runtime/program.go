@@ -95,13 +95,13 @@ func (e *engine) linger(released <-chan struct{}) error {
 		if e.goesBack() {
 			return errBack
 		}
-		if !told && msgs.HandedOver() {
+		if !told && msgs.Received() {
 			told = true
 			if err := e.head.Drained(); err != nil {
 				return fmt.Errorf("report that all messages are handed over: %w", err)
 			}
 		}
-		if err := e.poller.Wait(e.ctx, func() bool { return e.changes.Load() != seen || !told && msgs.HandedOver() }); err != nil {
+		if err := e.poller.Wait(e.ctx, func() bool { return e.changes.Load() != seen || !told && msgs.Received() }); err != nil {
 			return e.ended(err)
 		}
 	}

@@ -213,6 +213,7 @@ func (c *cluster) apply(acts []Action) {
 			for _, p := range a.Peers {
 				o := c.current(p)
 				o.orders = append(o.orders, connected{q})
+				q.orders = append(q.orders, connected{o}) // at another time
 			}
 			q.begun = true
 		case Dismiss:

@@ -168,7 +168,7 @@ func (h *Head) admit() {
 	for _, p := range joined {
 		s := h.of[p.Process]
 		s.standing, s.attempts, s.safe = live, 0, true
-		s.moving, s.joined, s.asked, s.copied, s.linked = false, false, false, false, nil
+		s.moving, s.joined, s.asked, s.copied, s.linked, s.links = false, false, false, false, nil, nil
 		s.to(ReplaceRecover)
 		s.to(Running)
 	}

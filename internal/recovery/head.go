@@ -88,7 +88,8 @@ type seat struct {
 	safe     bool   // has reached a safe point
 
 	// A newcomer.
-	linked map[job.Process]bool
+	linked map[job.Process]bool // who has its end of the link to it
+	links  map[job.Process]bool // to whom it has its own end
 	donor  job.Process
 	asked  bool // the donor was told to copy ahead
 	copied bool // and has done so
@@ -250,7 +251,7 @@ func (h *Head) Arrived(p job.Process, birth uint32, now time.Duration) []Action 
 	if s.standing != starting || s.birth != birth {
 		return nil
 	}
-	s.standing, s.linked = arrived, make(map[job.Process]bool)
+	s.standing, s.linked, s.links = arrived, make(map[job.Process]bool), make(map[job.Process]bool)
 	var peers []job.Process
 	for q := range h.each(arrived) {
 		if q != s {
@@ -292,6 +293,7 @@ func (h *Head) Died(p job.Process, birth uint32, itself bool, now time.Duration)
 	for q := range h.each(starting) {
 		if q.linked != nil {
 			delete(q.linked, p)
+			delete(q.links, p)
 		}
 		if q.standing == arrived && q.donor == p { // the next donor begins anew
 			q.donor, q.asked, q.copied, q.moving = job.Process{}, false, false, false
@@ -356,10 +358,12 @@ func (h *Head) Reply(p job.Process, birth uint32, r job.Reply, now time.Duration
 		return nil
 	}
 	if r.Kind == job.ReplyLinked { // holds in every generation
-		if q := h.of[r.Process]; q != nil && q.standing == arrived && q.birth == r.Incarnation {
-			q.linked[p] = true
-			if s.standing == arrived { // a link has two ends
-				s.linked[q.process] = true
+		if q := h.of[r.Process]; q != nil && q.birth == r.Incarnation {
+			if q.standing == arrived {
+				q.linked[p] = true
+			}
+			if s.standing == arrived {
+				s.links[q.process] = true
 			}
 		}
 		return h.advance()
@@ -475,10 +479,11 @@ func (h *Head) reached(rank int) bool {
 	return slices.ContainsFunc(h.seats, func(s *seat) bool { return s.process.Rank == rank && s.alive() && s.safe })
 }
 
-// connected reports whether everybody has its link to a newcomer.
+// connected reports whether all links of a newcomer have both their ends. The
+// one without its own end would take a live process for a dead one.
 func (h *Head) connected(s *seat) bool {
 	for q := range h.each(arrived) {
-		if q != s && !s.linked[q.process] {
+		if q != s && !(s.linked[q.process] && s.links[q.process]) {
 			return false
 		}
 	}

@@ -95,7 +95,7 @@ func (h *Head) restore() {
 		if s.state != ReplaceRecover {
 			s.to(ReplaceRecover)
 		}
-		s.standing, s.linked = live, nil
+		s.standing, s.linked, s.links = live, nil, nil
 	}
 	h.abandon("the job goes back to a backup")
 	h.generation++

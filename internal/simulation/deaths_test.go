@@ -103,9 +103,7 @@ func (w *world) kill(p *process, where string) {
 	w.death = max(w.steps, 1)
 	w.seen["death at "+where]++
 	for _, l := range w.order {
-		// What was handed over before it said so outlives a process, in the
-		// buffers of its host.
-		if l.From == p && !p.drained {
+		if l.From == p { // its host may be lost, with what it had handed over
 			l.Cut()
 		}
 		if l.From == p || l.To == p {

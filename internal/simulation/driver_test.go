@@ -160,12 +160,12 @@ func (p *process) linger() error {
 		if p.back.Pending() {
 			return errBack
 		}
-		if !told && msgs.HandedOver() {
+		if !told && msgs.Received() {
 			told, p.drained = true, true
 			p.say(word{drained: true})
 			p.reach("through")
 		}
-		if err := p.Wait(context.Background(), func() bool { return p.changes != seen || !told && msgs.HandedOver() }); err != nil {
+		if err := p.Wait(context.Background(), func() bool { return p.changes != seen || !told && msgs.Received() }); err != nil {
 			return err
 		}
 	}

@@ -167,7 +167,7 @@ var unshown = []rule{
 	{recoveryDir + "rollback.go", "all ranks are needed again when the job goes back",
 		"			clear(h.through)\n", ""},
 	{recoveryDir + "head.go", "a newcomer has all its links before it joins",
-		"		if q != s && !s.linked[q.process] {", "		if false && q != s {"},
+		"		if q != s && !(s.linked[q.process] && s.links[q.process]) {", "		if false && q != s {"},
 	{recoveryDir + "head.go", "the others can do without a rank that is through",
 		"return h.alive(rank) == 0 && !h.through[rank] }", "return h.alive(rank) == 0 }"},
 	{recoveryDir + "cut.go", "newcomers have their state",

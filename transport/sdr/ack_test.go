@@ -71,6 +71,42 @@ func TestDrainedServes(t *testing.T) {
 	require.True(t, n.cores[0].Drained())
 }
 
+// TestReceived: what is handed over is on its way, and perhaps lost with this
+// host. Who sends again for another one asks again.
+func TestReceived(t *testing.T) {
+	n := newNet(t, Limits{}, 1, 1)
+	require.True(t, n.cores[0].Received(), "nothing was sent")
+	n.send(0, "m", 1, 0)
+	n.cores[0].Drain()
+	n.carry(0)
+	wire := n.wire[[2]int{0, 1}]
+	n.cores[0].Sent(wire[0].message, 1, nil) // the kernel has it
+	wire[0].message = nil
+	require.True(t, n.cores[0].Drained())
+	require.False(t, n.cores[0].Received())
+	n.carry(0)
+	n.deliver(0, 1) // the message
+	require.False(t, n.cores[0].Received())
+	n.carry(0)
+	n.deliverAll()
+	require.True(t, n.cores[0].Received())
+	require.Equal(t, []string{"0.0->1.0 eager", "0.0->1.0 arrived", "1.0->0.0 arrived"}, n.sent())
+
+	n = newNet(t, Limits{}, 2, 1)
+	for k := range 2 {
+		n.send(n.p(0, k), "m", 1, 0)
+		n.cores[n.p(0, k)].Drain()
+	}
+	n.die(0) // its message has not left; the other one sends it
+	n.carry(1)
+	n.deliverAll()
+	require.True(t, n.cores[1].Drained())
+	require.False(t, n.cores[1].Received())
+	n.carry(1)
+	n.deliverAll()
+	require.True(t, n.cores[1].Received())
+}
+
 // TestRetentionIsBounded: copies for one destination stay within the limit;
 // beyond it a send waits, and goes on when acknowledgements come.
 func TestRetentionIsBounded(t *testing.T) {

@@ -51,6 +51,9 @@ type process struct {
 	owed          int    // eager bytes of its messages consumed and not yet returned
 	impatient     bool   // it waits for acknowledgements
 	wanted        bool   // we told it that we wait for its acknowledgements
+	// Payloads that were sent to it, those after which it was asked whether all
+	// have arrived, and those of which it has said so.
+	sent, asked, arrived uint64
 }
 
 // rankState is what a core knows about one rank.

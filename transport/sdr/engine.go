@@ -305,6 +305,18 @@ func (e *Engine) HandedOver() bool {
 	return e.core.Drained()
 }
 
+// Received reports whether every live destination has received all that this
+// process had to send, also if its host is lost now. Otherwise it is as
+// HandedOver; the peers have to stay until it is true.
+func (e *Engine) Received() bool {
+	if !e.HandedOver() {
+		return false
+	}
+	e.mu.Lock()
+	defer e.unlock()
+	return e.core.Received()
+}
+
 // Drained returns when the process may leave: when all is handed over. Until
 // the process leaves, it goes on serving what its links deliver.
 func (e *Engine) Drained(ctx context.Context) error {

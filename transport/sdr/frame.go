@@ -33,6 +33,9 @@ const (
 	// kindCredit returns Args[0] bytes of the receiver's room for eager
 	// messages to the sender.
 	kindCredit
+	// kindArrived asks whether all Args[1] payloads before it have arrived, and
+	// says that they have.
+	kindArrived
 )
 
 // flagExact marks the frames of a context whose receives name the message
@@ -58,7 +61,7 @@ func checkHeader(h *transport.Header) error {
 		if h.Args[2] > maxTag || h.Args[3] > transport.MaxPayload || h.Size != h.Args[4] {
 			return fmt.Errorf("%w: offer with tag %d of %d bytes", ErrProtocol, h.Args[2], h.Args[3])
 		}
-	case kindGrant, kindWant, kindCredit:
+	case kindGrant, kindWant, kindCredit, kindArrived:
 		if h.Size != 0 {
 			return fmt.Errorf("%w: %d bytes of payload with kind %d", ErrProtocol, h.Size, h.Kind)
 		}

@@ -53,6 +53,9 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	case kindCredit:
 		pr.credit += int(min(h.Args[0], uint64(c.limits.Window-pr.credit)))
 		return nil
+	case kindArrived:
+		c.arrived(p, h)
+		return nil
 	}
 	if pr.rank == c.rank {
 		return violation(pr, h, "message from the own rank")

@@ -118,6 +118,7 @@ func (c *Core) header(m *Message, kind uint8) transport.Header {
 
 func (c *Core) sendPayload(m *Message, p int, h transport.Header) {
 	m.inflight++
+	c.processes[p].sent++
 	eager := h.Kind == kindEager
 	if eager {
 		h.Args[4] = uint64(len(m.past))
