@@ -304,10 +304,10 @@ func (t trial) check() (*sdrtest.Result, error) {
 	return res, nil
 }
 
-// TestRecovery runs 2,000 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the
+// TestRecovery runs 600 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the
 // one with seed S.
 func TestRecovery(t *testing.T) {
-	usual := uint64(2000)
+	usual := uint64(600)
 	if testing.Short() {
 		usual = 300
 	}
