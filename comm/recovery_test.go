@@ -12,7 +12,7 @@ import (
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/comm/commtest"
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 	"github.com/intrahpc/intra/transport/sdr"
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
@@ -313,7 +313,7 @@ func TestRecovery(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var total sdrtest.Result
-	n := seeds.Search(t, usual, func(seed uint64) error {
+	n := simseed.Search(t, usual, func(seed uint64) error {
 		res, err := newTrial(seed).check()
 		if err != nil {
 			return err

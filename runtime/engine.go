@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/direct"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/ntcopy"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/section"
-	"github.com/intrahpc/intra/internal/stream"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/sdr"
@@ -188,7 +188,7 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 	s.policy = policy
 	if s.stored {
 		policy = sched.Replicate // as far as updates go
-		s.past = bytes >= stream.From
+		s.past = bytes >= ntcopy.From
 		e.stores.board.Enter(direct.Section{Number: e.machine.Number(), Tasks: len(s.tasks),
 			Signature: sig.Sum() + uint64(len(s.tasks)), Places: places})
 	}

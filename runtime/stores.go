@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/direct"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/ntcopy"
 	"github.com/intrahpc/intra/internal/section"
-	"github.com/intrahpc/intra/internal/stream"
 	"github.com/intrahpc/intra/sched"
 )
 
@@ -180,7 +180,7 @@ func (e *engine) copyFrom(s *Section, task, peer int) {
 // for.
 func move(to, from []byte, past bool) {
 	if past {
-		stream.Copy(to, from)
+		ntcopy.Copy(to, from)
 		return
 	}
 	copy(to, from)

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/intrahpc/intra/cmd/intrabench/internal/comeback"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
+	"github.com/intrahpc/intra/cmd/intrabench/internal/recoverybench"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -22,7 +22,7 @@ import (
 // be prepared for them.
 func runRecovery(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("recovery")
-	o := comeback.Options{NZ: []int{64, 128, 256}, Every: []uint64{1, 5, 10}}
+	o := recoverybench.Options{NZ: []int{64, 128, 256}, Every: []uint64{1, 5, 10}}
 	fs.IntVar(&o.NX, "nx", 64, "points in x")
 	fs.IntVar(&o.NY, "ny", 64, "points in y")
 	fs.Func("nz", "points in z of a rank, one `number` for each size of state (default 64,128,256); costs are\nmeasured with the first", func(s string) (err error) {
@@ -45,12 +45,12 @@ func runRecovery(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer programs.Remove()
-	p := comeback.Programs{Intrarun: programs.Intrarun, HPCCG: programs.App, Dir: filepath.Dir(programs.App)}
+	p := recoverybench.Programs{Intrarun: programs.Intrarun, HPCCG: programs.App, Dir: filepath.Dir(programs.App)}
 	if !*quiet {
 		o.Before = func(what string) { fmt.Fprintln(os.Stderr, what) }
 	}
 	o.Bandwidth = linkBandwidth
-	m, err := comeback.Measure(ctx, p.Run, o)
+	m, err := recoverybench.Measure(ctx, p.Run, o)
 	if err != nil {
 		return err
 	}

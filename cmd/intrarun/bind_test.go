@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/cores"
+	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/jobtest/steps"
 )
 
@@ -41,7 +41,7 @@ func bindings(t *testing.T, pid int) string {
 // Replicas of a rank run on cores of their own, unless told otherwise; what
 // starts them is not bound.
 func TestBind(t *testing.T) {
-	usable, err := cores.Usable()
+	usable, err := affinity.Usable()
 	require.NoError(t, err)
 	if len(usable) < 2 {
 		t.Skip("one core: nothing to choose")

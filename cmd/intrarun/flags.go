@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/intrahpc/intra/internal/cores"
+	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -62,9 +62,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.StringVar(&c.Restart, "restart", "", "go on from the newest usable set of files in `DIR`, with any degrees")
 	fs.BoolVar(&c.Direct, "direct", false, "let replicas of one host store their results straight into each other's arrays,\nthose that intra.Alloc has made, instead of sending them")
 	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, on which its tasks run side by side (with -check\nthey run one after the other)")
-	c.Bind = cores.Auto
+	c.Bind = affinity.Auto
 	fs.Func("bind", "bind the processes of a host to its cores, `HOW`: auto, each to a share of its own\nif there are as many cores as processes; core, also if cores have to be shared, but\nnot by replicas of one rank; none (default auto)", func(s string) error {
-		m, err := cores.ParseMode(s)
+		m, err := affinity.ParseMode(s)
 		c.Bind = m
 		return err
 	})

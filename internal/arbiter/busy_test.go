@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 )
 
 // spin keeps a processor busy; its process is killed.
@@ -25,7 +25,7 @@ func spin() {
 // TestBusyMachine runs nodes on a machine that has four times as much to do as
 // it can, for INTRA_BUSY seconds: nobody is declared lost or loses the lead.
 func TestBusyMachine(t *testing.T) {
-	seconds := seeds.Environment(t, "INTRA_BUSY", 0)
+	seconds := simseed.Environment(t, "INTRA_BUSY", 0)
 	if seconds == 0 {
 		t.Skip("it keeps the whole machine busy: INTRA_BUSY is for how many seconds")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 )
 
 // gone: a node was killed, or is cut off for ever.
@@ -166,7 +166,7 @@ func (c *cluster) over(left []ID) error {
 // TestLossesOneByOne plays many runs in which hosts are lost until one is left,
 // the head's among them.
 func TestLossesOneByOne(t *testing.T) {
-	first, n := seeds.Range(t, 60)
+	first, n := simseed.Range(t, 60)
 	for seed := first; seed < first+n; seed++ {
 		c, err := oneByOne(seed, nil)
 		require.NoError(t, err, "INTRA_SEED=%d\n%s", seed, strings.Join(c.events, "\n"))

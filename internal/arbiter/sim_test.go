@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 )
 
 // inTime is what a lost host may take to be found, the head's too, by true time
@@ -211,7 +211,7 @@ func (c *cluster) cutOff(id ID) bool {
 // partition, half-dead links, losses, delays, busy machines and clocks that
 // differ by all that the timing allows.
 func TestSchedules(t *testing.T) {
-	first, n := seeds.Range(t, 150)
+	first, n := simseed.Range(t, 150)
 	for seed := first; seed < first+n; seed++ {
 		c, err := schedule(seed, nil)
 		require.NoError(t, err, "INTRA_SEED=%d\n%s", seed, strings.Join(c.events, "\n"))
@@ -223,7 +223,7 @@ func TestSchedules(t *testing.T) {
 // anybody lost, to change the head, or to keep anybody from acting for long.
 // INTRA_HOURS is how many simulated hours it runs.
 func TestBusyHours(t *testing.T) {
-	minutes := 60 * seeds.Environment(t, "INTRA_HOURS", 0)
+	minutes := 60 * simseed.Environment(t, "INTRA_HOURS", 0)
 	if minutes == 0 {
 		minutes = 10
 	}

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/agentd"
-	"github.com/intrahpc/intra/internal/cores"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -37,12 +37,12 @@ type Config struct {
 	Restart    string      // folder with the files to begin with, "" to begin anew
 	Sched      string
 	Check      bool
-	Direct     bool       // replicas on one host store their results into each other's arrays
-	Threads    int        // workers that run the tasks of a process; 0 means 1
-	Bind       cores.Mode // which cores each process gets; "": all
-	Program    []string   // name and arguments; a package is built first
-	Report     string     // file of the report, "-" for standard error, "" for none
-	Trace      string     // file of the timeline, "" for none
+	Direct     bool          // replicas on one host store their results into each other's arrays
+	Threads    int           // workers that run the tasks of a process; 0 means 1
+	Bind       affinity.Mode // which cores each process gets; "": all
+	Program    []string      // name and arguments; a package is built first
+	Report     string        // file of the report, "-" for standard error, "" for none
+	Trace      string        // file of the timeline, "" for none
 
 	// Guard is the command that, with watchdog.Variable in its environment,
 	// calls watchdog.Run; without one, what wrapper scripts have started may

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 )
 
 // schedule makes a random cluster from a seed.
@@ -39,7 +39,7 @@ func schedule(seed uint64) *cluster {
 // without failures, or is given up when neither a live replica nor a complete
 // backup of a rank exists.
 func TestSchedules(t *testing.T) {
-	first, n := seeds.Range(t, 6000)
+	first, n := simseed.Range(t, 6000)
 	seen := make(map[string]int)
 	for seed := first; seed < first+n; seed++ {
 		c := schedule(seed)

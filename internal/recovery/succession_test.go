@@ -8,7 +8,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 )
 
 // heirs is what outlives the head of a cluster: what was kept of its decisions.
@@ -137,7 +137,7 @@ func heirless(seed uint64) *cluster {
 // state of the run without failures unless a rank is lost, no set is complete
 // that holds anything else, and none that was given up.
 func TestHeadsAreLost(t *testing.T) {
-	first, n := seeds.Range(t, 3000)
+	first, n := simseed.Range(t, 3000)
 	seen := make(map[string]int)
 	for seed := first; seed < first+n; seed++ {
 		c := heirless(seed)

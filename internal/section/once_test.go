@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 )
 
 // onceWord is a frame of the Once protocol.
@@ -121,7 +121,7 @@ func (g *onceGroup) live() (live []*onceNode) {
 func TestOnceSchedules(t *testing.T) {
 	const calls = 4
 	reruns := 0
-	first, n := seeds.Range(t, 20_000)
+	first, n := simseed.Range(t, 20_000)
 	for seed := first; seed < first+n; seed++ {
 		g := newOnceGroup(seed, 1+int(seed%4))
 		crashes := g.rng.IntN(len(g.nodes))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 	"github.com/intrahpc/intra/sched"
 )
 
@@ -39,7 +39,7 @@ func schedule(seed uint64) *cluster {
 // crashes, torn updates, replicas that are sections apart and full inboxes:
 // every survivor ends with the bits of the serial run.
 func TestSchedules(t *testing.T) {
-	first, n := seeds.Range(t, 20_000)
+	first, n := simseed.Range(t, 20_000)
 	crashes, together, held := 0, 0, 0
 	for seed := first; seed < first+n; seed++ {
 		c := schedule(seed)

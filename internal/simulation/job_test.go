@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 )
 
 // check runs the job of a seed, and compares what every rank ends with and the
@@ -67,7 +67,7 @@ func TestSimulation(t *testing.T) {
 	}
 	var mu sync.Mutex
 	seen := make(map[string]int)
-	n := seeds.Search(t, usual, func(seed uint64) error {
+	n := simseed.Search(t, usual, func(seed uint64) error {
 		w, err := check(seed)
 		if err != nil {
 			return err

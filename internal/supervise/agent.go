@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/intrahpc/intra/internal/cores"
+	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
 	"github.com/intrahpc/intra/internal/output"
@@ -159,7 +159,7 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	}
 	result := make(chan error)
 	a.watchdog.Starting()
-	a.starts <- func() { result <- cores.During(a.cpus[p], c.cmd.Start) }
+	a.starts <- func() { result <- affinity.During(a.cpus[p], c.cmd.Start) }
 	if err := <-result; err != nil {
 		a.watchdog.NotStarted()
 		return nil, err

@@ -1,7 +1,7 @@
 package supervise
 
 import (
-	"github.com/intrahpc/intra/internal/cores"
+	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -13,7 +13,7 @@ type Plan struct {
 	Dir     string   `json:"dir"`   // "" for the agent's own
 	Stdin   bool     `json:"stdin"` // rank 0 has standard input
 
-	Bind      cores.Mode    `json:"bind,omitempty"` // "": cores.None
+	Bind      affinity.Mode `json:"bind,omitempty"` // "": affinity.None
 	Processes []job.Process `json:"processes"`      // of this host, in order
 }
 
@@ -30,15 +30,15 @@ const (
 // cpus gives the processes of this host their processors. Where the kernel
 // does not say what there is, nothing is bound.
 func (p *Plan) cpus() map[job.Process][]int {
-	if p.Bind == "" || p.Bind == cores.None {
+	if p.Bind == "" || p.Bind == affinity.None {
 		return nil
 	}
-	usable, err := cores.Usable()
+	usable, err := affinity.Usable()
 	if err != nil {
 		return nil
 	}
 	all := make(map[job.Process][]int)
-	for i, share := range cores.Spread(p.Bind, usable, len(p.Processes)) {
+	for i, share := range affinity.Spread(p.Bind, usable, len(p.Processes)) {
 		all[p.Processes[i]] = share
 	}
 	return all

@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/netns"
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 )
 
 // TestWatch runs jobs of eight processes on four hosts, one after the other for
 // INTRA_WATCH seconds, while the machine has at least four times as much to do
 // as it can: nobody is declared dead, and nobody takes the head's place.
 func TestWatch(t *testing.T) {
-	seconds := seeds.Environment(t, "INTRA_WATCH", 0)
+	seconds := simseed.Environment(t, "INTRA_WATCH", 0)
 	if seconds == 0 {
 		t.Skip("it keeps the whole machine busy: INTRA_WATCH is for how many seconds")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/netns"
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 )
 
 // TestWeibullOnHosts: on four hosts processes die at random for minutes, and
@@ -18,7 +18,7 @@ import (
 // run for each choice of degrees, about half a minute each. Every run ends with
 // the bits of one without failures, or says which rank nothing could bring back.
 func TestWeibullOnHosts(t *testing.T) {
-	runs := seeds.Environment(t, "INTRA_WEIBULL", 0)
+	runs := simseed.Environment(t, "INTRA_WEIBULL", 0)
 	if runs == 0 {
 		t.Skip("it takes minutes: INTRA_WEIBULL is how many seeds run")
 	}

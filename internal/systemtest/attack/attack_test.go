@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/cores"
+	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/jobtest"
 )
@@ -114,7 +114,7 @@ func (p *plan) run(t *testing.T) *verdict {
 
 // prefix is the command that starts intrarun, if this machine has it.
 func (p *plan) prefix() []string {
-	usable, err := cores.Usable()
+	usable, err := affinity.Usable()
 	if _, missing := exec.LookPath("taskset"); !p.pinned || missing != nil || err != nil || len(usable) == 0 {
 		return nil
 	}

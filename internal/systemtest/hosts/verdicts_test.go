@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/jobtest/steps"
-	"github.com/intrahpc/intra/internal/seeds"
+	"github.com/intrahpc/intra/internal/simseed"
 )
 
 // Every survivor hears of a death, however it came about. With
 // INTRA_VERDICTS=N it happens N times each, and the test tells how long after
 // the death the last survivor had heard of it.
 func TestEverySurvivorHears(t *testing.T) {
-	runs := seeds.Environment(t, "INTRA_VERDICTS", 1)
+	runs := simseed.Environment(t, "INTRA_VERDICTS", 1)
 	c := newCluster(t, 4)
 	for _, s := range []struct {
 		name string

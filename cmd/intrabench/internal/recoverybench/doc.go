@@ -1,5 +1,5 @@
-// Package comeback measures recovery with HPCCG as real processes: how long a
+// Package recoverybench measures recovery with HPCCG as real processes: how long a
 // lost replica is away and what its return costs the others, what backups and
 // checkpoint files cost, and what is left of the efficiency when processes die.
 // Everything that is compared runs in turn, round by round.
-package comeback
+package recoverybench

@@ -1,4 +1,4 @@
-// Package cores says which processor cores each process of a host gets: equal
+// Package affinity says which processor cores each process of a host gets: equal
 // shares of neighbouring cores, so that no two processes compete for one, the
 // replicas of a rank least of all, and that their memory is near.
-package cores
+package affinity

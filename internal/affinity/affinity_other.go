@@ -1,6 +1,6 @@
 //go:build !linux
 
-package cores
+package affinity
 
 // Usable returns no cores: nothing is bound here.
 func Usable() ([]Core, error) { return nil, nil }

@@ -1,4 +1,4 @@
-package comeback
+package recoverybench
 
 import (
 	"fmt"
