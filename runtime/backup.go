@@ -30,13 +30,13 @@ func (e *engine) copyState(number uint64, holder job.Process) error {
 			Seconds: e.since(from), Bytes: int64(im.Bytes())}
 		e.reply([]job.Reply{r})
 	}
-	e.give(s, holder, label{errand: errandBackup, rank: rank, number: number}, "send")
+	e.give(s, holder, transferID{kind: transferBackup, rank: rank, number: number}, "send")
 	return nil
 }
 
 // give sends a copy to another process, beside whatever goes on. step is the
 // kill point in the middle of it.
-func (e *engine) give(s stateCopy, to job.Process, l label, step string) {
+func (e *engine) give(s stateCopy, to job.Process, l transferID, step string) {
 	link := e.linkTo(to)
 	if link == nil {
 		return // it has died, and the head will know what to do
@@ -45,12 +45,12 @@ func (e *engine) give(s stateCopy, to job.Process, l label, step string) {
 	l.stream = e.streams
 	l.generation, l.full = e.member.Generation(), e.slots.Full()
 	s.use.Add(1)
-	out := &outbound{label: l, link: link, use: s.use, poller: e.poller}
+	out := &outbound{id: l, link: link, use: s.use, poller: e.poller}
 	go out.all(s.image, s.at, func() { e.kills.step(job.KillBackup, step) })
 }
 
 // store keeps a copy that has come from another process.
-func (e *engine) store(l label, s stateCopy) []job.Reply {
+func (e *engine) store(l transferID, s stateCopy) []job.Reply {
 	if l.generation < e.member.Generation() {
 		return nil // from before a rollback
 	}
@@ -64,6 +64,6 @@ func (e *engine) store(l label, s stateCopy) []job.Reply {
 // renew gives a copy to a new holder, in place of one that died.
 func (e *engine) renew(o job.Order) {
 	if s, ok := e.slots.Get(o.Rank, o.Number); ok {
-		e.give(s, o.Process, label{errand: errandBackup, rank: o.Rank, number: o.Number}, "send")
+		e.give(s, o.Process, transferID{kind: transferBackup, rank: o.Rank, number: o.Number}, "send")
 	}
 }

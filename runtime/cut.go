@@ -145,8 +145,8 @@ func (e *engine) order(o job.Order) {
 	case job.OrderDonate:
 		e.streams++
 		e.outbound[o.Process] = &outbound{
-			label: label{errand: errandJoin, stream: e.streams, generation: e.member.Generation(), rank: e.setup.Self.Rank},
-			link:  e.linkTo(o.Process), poller: e.poller,
+			id:   transferID{kind: transferJoin, stream: e.streams, generation: e.member.Generation(), rank: e.setup.Self.Rank},
+			link: e.linkTo(o.Process), poller: e.poller,
 		}
 	case job.OrderCancel:
 		if e.stopDrain != nil {

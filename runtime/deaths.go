@@ -9,46 +9,46 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// wire is the link to one process. A process that takes the place of a dead
-// one has a wire of its own.
-type wire struct {
-	link   transport.Link
-	birth  uint32 // incarnation in which the process began
-	closed bool
+// peerLink is the link to one process. A process that takes the place of a dead
+// one has a link of its own.
+type peerLink struct {
+	link        transport.Link
+	incarnation uint32 // incarnation in which the process began
+	closed      bool
 }
 
-// wires are the links of a process, by whom they lead to.
-type wires struct {
+// peerLinks are the links of a process, by whom they lead to.
+type peerLinks struct {
 	mu sync.Mutex
-	to map[job.Process]*wire
+	to map[job.Process]*peerLink
 }
 
-func (w *wires) set(p job.Process, to *wire) {
+func (w *peerLinks) set(p job.Process, to *peerLink) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.to == nil {
-		w.to = make(map[job.Process]*wire)
+		w.to = make(map[job.Process]*peerLink)
 	}
 	w.to[p] = to
 }
 
-// get returns the wire to a process that began in that incarnation; 0 means
+// get returns the link to a process that began in that incarnation; 0 means
 // any. It is nil if there is none.
-func (w *wires) get(p job.Process, birth uint32) *wire {
+func (w *peerLinks) get(p job.Process, incarnation uint32) *peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if to := w.to[p]; to != nil && (birth == 0 || to.birth == birth) {
+	if to := w.to[p]; to != nil && (incarnation == 0 || to.incarnation == incarnation) {
 		return to
 	}
 	return nil
 }
 
-// remove takes a wire away, and reports whether it was there.
-func (w *wires) remove(p job.Process, birth uint32) *wire {
+// remove takes a link away, and reports whether it was there.
+func (w *peerLinks) remove(p job.Process, incarnation uint32) *peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	to := w.to[p]
-	if to == nil || to.birth != birth {
+	if to == nil || to.incarnation != incarnation {
 		return nil
 	}
 	delete(w.to, p)
@@ -56,22 +56,22 @@ func (w *wires) remove(p job.Process, birth uint32) *wire {
 }
 
 // isClosed reports whether nothing more comes from a process.
-func (w *wires) isClosed(p job.Process, birth uint32) bool {
+func (w *peerLinks) isClosed(p job.Process, incarnation uint32) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	to := w.to[p]
-	return to == nil || to.birth != birth || to.closed
+	return to == nil || to.incarnation != incarnation || to.closed
 }
 
-func (w *wires) close(p job.Process, birth uint32) {
+func (w *peerLinks) close(p job.Process, incarnation uint32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if to := w.to[p]; to != nil && to.birth == birth {
+	if to := w.to[p]; to != nil && to.incarnation == incarnation {
 		to.closed = true
 	}
 }
 
-func (w *wires) links() []transport.Link {
+func (w *peerLinks) links() []transport.Link {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []transport.Link
@@ -83,9 +83,9 @@ func (w *wires) links() []transport.Link {
 
 // peer returns in which incarnation a process began and the link to it, nil if
 // it is dead.
-func (e *engine) peer(p job.Process) (birth uint32, link transport.Link) {
-	if w := e.wires.get(p, 0); w != nil {
-		return w.birth, w.link
+func (e *engine) peer(p job.Process) (incarnation uint32, link transport.Link) {
+	if w := e.peerLinks.get(p, 0); w != nil {
+		return w.incarnation, w.link
 	}
 	return 0, nil
 }
@@ -99,8 +99,8 @@ type deaths struct {
 	settling bool // somebody does what is due
 }
 
-// birthOf is the incarnation in which the process of a verdict began.
-func birthOf(v job.Verdict) uint32 { return max(v.Incarnation, firstLife) }
+// incarnationOf is the incarnation in which the process of a verdict began.
+func incarnationOf(v job.Verdict) uint32 { return max(v.Incarnation, firstIncarnation) }
 
 // heard takes in a word of the head that has its place among the deaths.
 func (e *engine) heard(event job.Event) {
@@ -108,15 +108,15 @@ func (e *engine) heard(event job.Event) {
 	e.deaths.queue = append(e.deaths.queue, event)
 	e.deaths.mu.Unlock()
 	if v, ok := event.(job.Verdict); ok {
-		if w := e.wires.get(v.Process, birthOf(v)); w != nil {
+		if w := e.peerLinks.get(v.Process, incarnationOf(v)); w != nil {
 			w.link.PeerDied()
 		}
 	}
 	e.settle()
 }
 
-func (e *engine) linkClosed(p job.Process, birth uint32) {
-	e.wires.close(p, birth)
+func (e *engine) linkClosed(p job.Process, incarnation uint32) {
+	e.peerLinks.close(p, incarnation)
 	e.settle()
 }
 
@@ -135,7 +135,7 @@ func (e *engine) settle() {
 		d.mu.Unlock()
 		switch event := event.(type) {
 		case job.Verdict:
-			e.dead(event.Process, birthOf(event))
+			e.dead(event.Process, incarnationOf(event))
 			e.head.Handled(event.Epoch)
 		case job.Connected:
 			e.connect(event)
@@ -149,19 +149,19 @@ func (e *engine) settle() {
 
 func (e *engine) isDue(event job.Event) bool {
 	v, ok := event.(job.Verdict)
-	return !ok || e.wires.isClosed(v.Process, birthOf(v))
+	return !ok || e.peerLinks.isClosed(v.Process, incarnationOf(v))
 }
 
 // dead: a process is dead, and all that it sent is here.
-func (e *engine) dead(p job.Process, birth uint32) {
-	w := e.wires.remove(p, birth)
+func (e *engine) dead(p job.Process, incarnation uint32) {
+	w := e.peerLinks.remove(p, incarnation)
 	if w != nil {
 		e.poller.Remove(w.link)
 	}
 	e.mu.Lock()
-	_, lived := e.lives[p]
+	_, lived := e.incarnations[p]
 	if lived {
-		delete(e.lives, p)
+		delete(e.incarnations, p)
 		if p.Rank == e.setup.Self.Rank {
 			e.peers[p.Replica] = nil
 			e.machine.Dead(p.Replica)

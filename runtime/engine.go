@@ -25,18 +25,18 @@ const inboxBytes = 64 << 20
 // engine drives the protocols of one process: it carries out what the state
 // machines ask for, over the links to the other replicas of its rank.
 type engine struct {
-	setup   job.Setup
-	birth   uint32          // incarnation in which this process began
-	ctx     context.Context // done when the job ends
-	head    head
-	poller  *transport.Poller
-	wires   wires
-	peers   []transport.Link           // to the replicas of this rank; nil for itself and the dead
-	msgs    atomic.Pointer[sdr.Engine] // messages between ranks; nil for a newcomer that has no place yet
-	receive job.Receive
-	silence func() (speak func(), err error) // drops what the program prints; nil: nothing is dropped
-	kills   *kills
-	start   time.Time
+	setup       job.Setup
+	incarnation uint32          // incarnation in which this process began
+	ctx         context.Context // done when the job ends
+	head        head
+	poller      *transport.Poller
+	peerLinks   peerLinks
+	peers       []transport.Link           // to the replicas of this rank; nil for itself and the dead
+	msgs        atomic.Pointer[sdr.Engine] // messages between ranks; nil for a joiner that has no place yet
+	receive     job.Receive
+	silence     func() (speak func(), err error) // drops what the program prints; nil: nothing is dropped
+	kills       *kills
+	start       time.Time
 
 	pending atomic.Int64  // frames whose memory is the program's, not yet handed over
 	filling atomic.Int64  // updates that are being received into it
@@ -59,19 +59,19 @@ type engine struct {
 	trace     *tracer // nil: not asked for
 
 	// Recovery. A life ends when the job goes back.
-	life      context.Context
-	endLife   context.CancelCauseFunc
-	lives     map[job.Process]uint32 // incarnations of the processes that live
-	member    *recovery.Member
-	program   *Process          // nil before the program runs, and after it has to go back
-	image     *checkpoint.Image // that this life begins with
-	startAt   *rankPosition     // where this life began; nil: at the beginning of the job
-	outbound  map[job.Process]*outbound
-	stopDrain context.CancelFunc
-	cutAt     *rankPosition // of the cut in which newcomers were admitted
-	slots     recovery.Slots[stateCopy]
-	streams   uint32 // states sent so far
-	back      recovery.Return[stateCopy]
+	life         context.Context
+	endLife      context.CancelCauseFunc
+	incarnations map[job.Process]uint32 // incarnations of the processes that live
+	member       *recovery.Member
+	program      *Process          // nil before the program runs, and after it has to go back
+	image        *checkpoint.Image // that this life begins with
+	startAt      *rankPosition     // where this life began; nil: at the beginning of the job
+	outbound     map[job.Process]*outbound
+	stopDrain    context.CancelFunc
+	cutAt        *rankPosition // of the cut in which joiners were admitted
+	slots        recovery.Slots[stateCopy]
+	streams      uint32 // states sent so far
+	back         recovery.Return[stateCopy]
 
 	writer *checkpoint.Writer // of files; nil before the first one
 	saving atomic.Int64       // files that are being written
@@ -83,18 +83,18 @@ func newEngine(ctx context.Context, h head, links map[job.Process]transport.Link
 	setup := h.Setup()
 	replicas := setup.Degrees[setup.Self.Rank]
 	e := &engine{
-		setup: setup, birth: setup.Incarnation, ctx: ctx, head: h,
-		poller:    transport.NewPoller(),
-		peers:     make([]transport.Link, replicas),
-		kills:     newKills(setup.Kills, die),
-		start:     time.Now(),
-		machine:   section.New(section.Config{Replica: setup.Self.Replica, Replicas: replicas, InboxBytes: inboxBytes}),
-		once:      section.NewOnce(setup.Self.Replica, replicas),
-		stats:     newStats(),
-		decisions: newDecisions(),
-		lives:     make(map[job.Process]uint32),
-		member:    recovery.NewMember(setup.Self, 0, setup.Next),
-		outbound:  make(map[job.Process]*outbound),
+		setup: setup, incarnation: setup.Incarnation, ctx: ctx, head: h,
+		poller:       transport.NewPoller(),
+		peers:        make([]transport.Link, replicas),
+		kills:        newKills(setup.Kills, die),
+		start:        time.Now(),
+		machine:      section.New(section.Config{Replica: setup.Self.Replica, Replicas: replicas, InboxBytes: inboxBytes}),
+		once:         section.NewOnce(setup.Self.Replica, replicas),
+		stats:        newStats(),
+		decisions:    newDecisions(),
+		incarnations: make(map[job.Process]uint32),
+		member:       recovery.NewMember(setup.Self, 0, setup.Next),
+		outbound:     make(map[job.Process]*outbound),
 	}
 	e.workers = newWorkers(e, threads(setup))
 	if setup.Limit > 0 {
@@ -103,21 +103,21 @@ func newEngine(ctx context.Context, h head, links map[job.Process]transport.Link
 	e.life, e.endLife = context.WithCancelCause(ctx)
 	e.trace = newTracer(setup, e.start)
 	for p, l := range links {
-		e.wires.set(p, &wire{link: l, birth: firstLife})
-		if p.Rank == setup.Self.Rank && !setup.Newcomer {
+		e.peerLinks.set(p, &peerLink{link: l, incarnation: firstIncarnation})
+		if p.Rank == setup.Self.Rank && !setup.Joiner {
 			e.peers[p.Replica] = l
 		}
 	}
-	if !setup.Newcomer {
+	if !setup.Joiner {
 		for _, p := range job.Processes(setup.Degrees) {
-			e.lives[p] = firstLife
+			e.incarnations[p] = firstIncarnation
 		}
 	}
 	return e
 }
 
-// firstLife is the incarnation of the processes that start with the job.
-const firstLife = 1
+// firstIncarnation is the incarnation of the processes that start with the job.
+const firstIncarnation = 1
 
 func (e *engine) now() time.Duration { return time.Since(e.start) }
 
@@ -163,7 +163,7 @@ func (e *engine) enter(s *Section) ([]section.Action, error) {
 		l.times = l.known.timesOf(l)
 		l.times.Transfer = e.delivery(l)
 	}
-	s.crew.size = e.crewSize(s)
+	s.helpers.size = e.concurrency(s)
 	policy := s.policy
 	if e.setup.Sched != "" {
 		var err error

@@ -8,7 +8,7 @@ import (
 )
 
 // head is what a process needs of the head of its job. A job.Session is one;
-// in a job that runs in one process, a seat is.
+// in a job that runs in one process, a localProc is.
 type head interface {
 	Setup() job.Setup
 	Next() (job.Event, error)

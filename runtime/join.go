@@ -16,7 +16,7 @@ import (
 // copy holds the program up, the transfer does not.
 const aheadBytes = 64 << 20
 
-// donate copies some state to a newcomer ahead of the cut. What was copied at
+// donate copies some state to a joiner ahead of the cut. What was copied at
 // the safe point before has to have left.
 func (e *engine) donate(p job.Process) error {
 	out := e.outbound[p]
@@ -43,7 +43,7 @@ func (e *engine) donate(p job.Process) error {
 	return nil
 }
 
-// transfer gives a newcomer what it lacks, and the position, in the cut.
+// transfer gives a joiner what it lacks, and the position, in the cut.
 func (e *engine) transfer(p job.Process) error {
 	out := e.outbound[p]
 	delete(e.outbound, p)
@@ -60,14 +60,14 @@ func (e *engine) transfer(p job.Process) error {
 	if err != nil {
 		return err
 	}
-	for q, life := range e.lives {
-		at.Live = append(at.Live, job.Peer{Process: q, Incarnation: life})
+	for q, incarnation := range e.incarnations {
+		at.Live = append(at.Live, job.Peer{Process: q, Incarnation: incarnation})
 	}
 	encoded, err := at.append(nil)
 	if err != nil {
 		return err
 	}
-	out.label.number, out.label.generation = number, e.member.Generation()
+	out.id.number, out.id.generation = number, e.member.Generation()
 	e.unlocked(func() {
 		out.all(im, encoded, func() { e.kills.stepHere(job.KillJoin, "state") })
 		// The frames hold the program's memory.
@@ -76,7 +76,7 @@ func (e *engine) transfer(p job.Process) error {
 	return err
 }
 
-// admit makes newcomers live. One that is known to have died since lives and
+// admit makes joiners live. One that is known to have died since lives and
 // dies here at once, so that all replicas count the same deaths.
 func (e *engine) admit(joined []job.Peer) error {
 	if e.setup.Next > 0 && e.program != nil { // a backup may be taken in this cut too
@@ -85,10 +85,10 @@ func (e *engine) admit(joined []job.Peer) error {
 			return err
 		}
 	}
-	var newcomers []sdr.Newcomer
+	var joiners []sdr.Newcomer
 	for _, p := range joined {
-		newcomers = append(newcomers, sdr.Newcomer{Rank: p.Process.Rank, Replica: p.Process.Replica, Incarnation: p.Incarnation})
-		e.lives[p.Process] = p.Incarnation
+		joiners = append(joiners, sdr.Newcomer{Rank: p.Process.Rank, Replica: p.Process.Replica, Incarnation: p.Incarnation})
+		e.incarnations[p.Process] = p.Incarnation
 		if p.Process.Rank == e.setup.Self.Rank && p.Process != e.setup.Self {
 			e.machine.Alive(p.Process.Replica)
 			e.once.Alive(p.Process.Replica)
@@ -99,12 +99,12 @@ func (e *engine) admit(joined []job.Peer) error {
 		}
 	}
 	var err error
-	e.unlocked(func() { err = e.msgs.Load().Cut(newcomers...) })
+	e.unlocked(func() { err = e.msgs.Load().Cut(joiners...) })
 	if err != nil {
 		return err
 	}
 	for _, p := range joined {
-		if p.Process != e.setup.Self && e.wires.get(p.Process, p.Incarnation) == nil {
+		if p.Process != e.setup.Self && e.peerLinks.get(p.Process, p.Incarnation) == nil {
 			e.unlocked(func() { e.dead(p.Process, p.Incarnation) })
 		}
 	}
@@ -113,10 +113,10 @@ func (e *engine) admit(joined []job.Peer) error {
 	return nil
 }
 
-// errDismissed: the job ended without need of this newcomer.
+// errDismissed: the job ended without need of this joiner.
 var errDismissed = errors.New("not needed any more")
 
-// join waits until this newcomer has its state and is admitted, or takes part
+// join waits until this joiner has its state and is admitted, or takes part
 // in a rollback, which is told by errBack.
 func (e *engine) join(released <-chan struct{}) error {
 	e.mu.Lock()
@@ -150,7 +150,7 @@ func (e *engine) join(released <-chan struct{}) error {
 }
 
 // arrived takes a whole state. It is called by the link.
-func (e *engine) arrived(l label, s stateCopy) {
+func (e *engine) arrived(l transferID, s stateCopy) {
 	at, err := parsePosition(s.at)
 	if err != nil || at.messages.Rank() != l.rank || at.messages.Size() != len(e.setup.Degrees) || at.Point != l.number {
 		e.broken(fmt.Errorf("the state of rank %d at %d: %w", l.rank, l.number, errors.Join(errPosition, err)))
@@ -159,33 +159,33 @@ func (e *engine) arrived(l label, s stateCopy) {
 	var replies []job.Reply
 	e.mu.Lock()
 	switch {
-	case l.errand == errandBackup:
+	case l.kind == transferBackup:
 		replies = e.store(l, s)
-	case l.errand == errandBack:
+	case l.kind == transferBack:
 		e.back.Given(l.generation, s)
-	case e.setup.Newcomer && l.rank == e.setup.Self.Rank && e.msgs.Load() == nil && e.member.Takes(l.generation, l.number):
+	case e.setup.Joiner && l.rank == e.setup.Self.Rank && e.msgs.Load() == nil && e.member.Takes(l.generation, l.number):
 		e.image, e.startAt = s.image, at
 		e.member = recovery.NewJoiner(e.setup.Self, l.generation, l.number)
 		replies = e.member.Joined()
 		replies[0].Bytes = int64(s.image.Bytes())
 	}
 	e.mu.Unlock()
-	if l.errand == errandJoin {
+	if l.kind == transferJoin {
 		e.kills.step(job.KillJoin, "joined")
-	} else if l.errand == errandBackup {
+	} else if l.kind == transferBackup {
 		e.kills.step(job.KillBackup, "stored")
 	}
 	e.reply(replies)
 	e.changed()
 }
 
-// takePlace makes the engines of this newcomer where its rank stands.
+// takePlace makes the engines of this joiner where its rank stands.
 func (e *engine) takePlace() error {
-	e.lives = make(map[job.Process]uint32)
+	e.incarnations = make(map[job.Process]uint32)
 	for _, p := range e.startAt.Live {
 		switch {
 		case e.linked(p):
-			e.lives[p.Process] = p.Incarnation
+			e.incarnations[p.Process] = p.Incarnation
 		case p.Process.Rank == e.setup.Self.Rank: // it has died since the donor looked
 			e.startAt.Section.Deaths++
 		}
@@ -194,7 +194,7 @@ func (e *engine) takePlace() error {
 }
 
 // resumeAt makes the engines stand where the rank stood at a cut, with those
-// peers that e.lives names.
+// peers that e.incarnations names.
 func (e *engine) resumeAt(at *rankPosition) error {
 	self := e.setup.Self
 	replicas := len(e.peers)
@@ -206,7 +206,7 @@ func (e *engine) resumeAt(at *rankPosition) error {
 	for replica := range e.peers {
 		p := job.Process{Rank: self.Rank, Replica: replica}
 		e.peers[replica] = nil
-		if _, live := e.lives[p]; live && p != self {
+		if _, live := e.incarnations[p]; live && p != self {
 			_, e.peers[replica] = e.peer(p)
 			e.machine.Alive(replica)
 			e.once.Alive(replica)
@@ -214,8 +214,8 @@ func (e *engine) resumeAt(at *rankPosition) error {
 	}
 	cfg := e.messaging()
 	cfg.Peers = func(rank, replica int) (uint32, bool) {
-		life, ok := e.lives[job.Process{Rank: rank, Replica: replica}]
-		return life, ok
+		incarnation, ok := e.incarnations[job.Process{Rank: rank, Replica: replica}]
+		return incarnation, ok
 	}
 	msgs, err := sdr.NewEngineAt(cfg, at.messages)
 	if err != nil {
@@ -228,14 +228,14 @@ func (e *engine) resumeAt(at *rankPosition) error {
 // linked reports whether there is a link to the process that lives in that
 // incarnation. One that comes after it begins in a higher one.
 func (e *engine) linked(p job.Peer) bool {
-	birth, link := e.peer(p.Process)
-	return link != nil && birth <= p.Incarnation
+	incarnation, link := e.peer(p.Process)
+	return link != nil && incarnation <= p.Incarnation
 }
 
-// connect takes the link to a newcomer.
+// connect takes the link to a joiner.
 func (e *engine) connect(c job.Connected) {
-	e.wires.set(c.Process, &wire{link: c.Link, birth: c.Incarnation})
-	c.Link.Start(&receiver{e: e, from: c.Process, birth: c.Incarnation})
+	e.peerLinks.set(c.Process, &peerLink{link: c.Link, incarnation: c.Incarnation})
+	c.Link.Start(&receiver{e: e, from: c.Process, incarnation: c.Incarnation})
 	e.poller.Add(c.Link)
 	e.head.Reply(job.Reply{Kind: job.ReplyLinked, Process: c.Process, Incarnation: c.Incarnation})
 }

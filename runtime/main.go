@@ -167,7 +167,7 @@ func (e *engine) follow(cancel context.CancelCauseFunc, released chan<- struct{}
 		}
 		switch event := event.(type) {
 		case job.Verdict:
-			if event.Process == e.setup.Self && birthOf(event) == e.birth {
+			if event.Process == e.setup.Self && incarnationOf(event) == e.incarnation {
 				cancel(fmt.Errorf("%v was declared dead: %s", event.Process, event.Detail))
 				return exitFailed, true
 			}
@@ -195,7 +195,7 @@ func (e *engine) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	done := make(chan struct{})
-	links := e.wires.links()
+	links := e.peerLinks.links()
 	for _, l := range links {
 		go func() {
 			_ = l.Shutdown(ctx) // all have finished: what is lost now nobody needs

@@ -43,7 +43,7 @@ func TestFollow(t *testing.T) {
 			if c.event != nil {
 				h.events = append(h.events, c.event)
 			}
-			e := &engine{head: h, setup: job.Setup{Self: self}, birth: birthOf(job.Verdict{})}
+			e := &engine{head: h, setup: job.Setup{Self: self}, incarnation: incarnationOf(job.Verdict{})}
 			failed := ""
 			code, over := e.follow(func(err error) { failed = err.Error() }, nil)
 			require.True(t, over)

@@ -28,7 +28,7 @@ func (e *engine) messaging() sdr.Config {
 // the messaging engine.
 func (e *engine) begin() error {
 	switch {
-	case e.setup.Newcomer:
+	case e.setup.Joiner:
 	case e.setup.Restart != nil:
 		if err := e.restart(); err != nil {
 			return err
@@ -36,10 +36,10 @@ func (e *engine) begin() error {
 	default:
 		e.msgs.Store(sdr.NewEngine(e.messaging()))
 	}
-	e.wires.mu.Lock()
-	defer e.wires.mu.Unlock()
-	for p, w := range e.wires.to {
-		w.link.Start(&receiver{e: e, from: p, birth: w.birth})
+	e.peerLinks.mu.Lock()
+	defer e.peerLinks.mu.Unlock()
+	for p, w := range e.peerLinks.to {
+		w.link.Start(&receiver{e: e, from: p, incarnation: w.incarnation})
 		e.poller.Add(w.link)
 	}
 	go e.report()
@@ -50,7 +50,7 @@ func (e *engine) begin() error {
 // the job goes back, and serves the others until it is released.
 func (e *engine) live(program func(*Process) error, released <-chan struct{}) error {
 	var err error
-	if e.setup.Newcomer {
+	if e.setup.Joiner {
 		if err = e.join(released); errors.Is(err, errDismissed) {
 			return nil
 		}

@@ -71,8 +71,8 @@ func (e *engine) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "incarnation %d, generation %d, sections %d, live:", e.setup.Incarnation, e.member.Generation(), e.machine.Number())
 	for _, p := range job.Processes(e.setup.Degrees) {
-		if life, ok := e.lives[p]; ok {
-			fmt.Fprintf(&b, " %v(%d)", p, life)
+		if incarnation, ok := e.incarnations[p]; ok {
+			fmt.Fprintf(&b, " %v(%d)", p, incarnation)
 		}
 	}
 	b.WriteByte('\n')
@@ -91,7 +91,7 @@ func (e *engine) waits() (all []string) {
 		return append(all, e.back.Describe())
 	}
 	if e.msgs.Load() == nil {
-		return append(all, "a newcomer that has no place yet: "+cmp.Or(e.member.Describe(), "waits for its state"))
+		return append(all, "a joiner that has no place yet: "+cmp.Or(e.member.Describe(), "waits for its state"))
 	}
 	if e.finished {
 		return append(all, fmt.Sprintf("the program has returned: waits to be released; %d files are being written", e.saving.Load()))

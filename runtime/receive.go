@@ -15,9 +15,9 @@ import (
 // receiver takes the frames of one link and hands them to the layer they are
 // for.
 type receiver struct {
-	e     *engine
-	from  job.Process
-	birth uint32 // incarnation in which that process began
+	e           *engine
+	from        job.Process
+	incarnation uint32 // incarnation in which that process began
 
 	of     *sdr.Engine         // that msgs belongs to
 	msgs   transport.Receiver  // for the messages between ranks
@@ -45,8 +45,8 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r.place = section.Discard
-	if e.lives[r.from] != h.Incarnation {
-		return nil // of a life that is over
+	if e.incarnations[r.from] != h.Incarnation {
+		return nil // of an incarnation that is over
 	}
 	m, u, ok := r.parse(h)
 	if !ok {
@@ -139,7 +139,7 @@ func (r *receiver) End(h *transport.Header, payload []byte) {
 	e := r.e
 	e.mu.Lock()
 	r.filled()
-	if e.lives[r.from] != h.Incarnation {
+	if e.incarnations[r.from] != h.Incarnation {
 		r.drop()
 		e.mu.Unlock()
 		return
@@ -238,7 +238,7 @@ func (r *receiver) Torn(h *transport.Header, n int) {
 	e := r.e
 	e.mu.Lock()
 	r.filled()
-	if e.lives[r.from] != h.Incarnation {
+	if e.incarnations[r.from] != h.Incarnation {
 		r.drop()
 		e.mu.Unlock()
 		return
@@ -267,9 +267,9 @@ func (r *receiver) Lost(h *transport.Header) {
 	}
 	e := r.e
 	e.mu.Lock()
-	if e.lives[r.from] != h.Incarnation {
+	if e.incarnations[r.from] != h.Incarnation {
 		e.mu.Unlock()
-		return // of a life that is over
+		return // of an incarnation that is over
 	}
 	if m, u, ok := r.parse(h); ok && m.Kind == update.KindUpdate {
 		err := e.machine.Lost(u)
@@ -288,8 +288,8 @@ func (r *receiver) Lost(h *transport.Header) {
 
 // Closed implements transport.Receiver.
 func (r *receiver) Closed(err error) {
-	r.e.linkClosed(r.from, r.birth)
+	r.e.linkClosed(r.from, r.incarnation)
 	if err != nil && !errors.Is(err, transport.ErrClosed) {
-		r.e.head.Suspect(job.Endpoint{Process: r.from, Incarnation: r.birth}, err)
+		r.e.head.Suspect(job.Endpoint{Process: r.from, Incarnation: r.incarnation}, err)
 	}
 }

@@ -18,15 +18,15 @@ type setUp struct {
 func (h *setUp) Setup() job.Setup { return h.setup }
 
 // An update that a broken connection took with it counts only if it was sent
-// in the life that its sender is in now.
+// in the incarnation that its sender is in now.
 func TestLostUpdateOfAFormerLife(t *testing.T) {
 	peer := job.Process{Rank: 0, Replica: 1}
 	e := newEngine(t.Context(), &setUp{setup: job.Setup{Degrees: []int{2}}}, nil, nil)
-	e.lives[peer] = 2
+	e.incarnations[peer] = 2
 	r := &receiver{e: e, from: peer}
-	for _, life := range []uint32{1, 3, 2} {
-		h := update.Message{Kind: update.KindUpdate, Tasks: 4, Signature: 7}.Header(life)
+	for _, incarnation := range []uint32{1, 3, 2} {
+		h := update.Message{Kind: update.KindUpdate, Tasks: 4, Signature: 7}.Header(incarnation)
 		r.Lost(&h)
-		require.Equal(t, life == 2, e.stats.total.UpdatesLost == 1, "in life %d", life)
+		require.Equal(t, incarnation == 2, e.stats.total.UpdatesLost == 1, "in incarnation %d", incarnation)
 	}
 }

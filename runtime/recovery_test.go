@@ -142,7 +142,7 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// TestKillsInJoins kills the donor, the newcomer, a third process, and two at
+// TestKillsInJoins kills the donor, the joiner, a third process, and two at
 // once at every step of a replacement: the result stays right, and in the end
 // every place is taken again or was lost too late for that.
 func TestKillsInJoins(t *testing.T) {

@@ -19,7 +19,7 @@ func (l *local) apply(acts []recovery.Action) bool {
 	for _, a := range acts {
 		switch a.Kind {
 		case recovery.Send:
-			s := l.seats[a.To]
+			s := l.procs[a.To]
 			if s.setup.Incarnation != a.Birth {
 				continue
 			}
@@ -36,29 +36,29 @@ func (l *local) apply(acts []recovery.Action) bool {
 			s.tell(a.Order)
 		case recovery.Start:
 			setup := l.setup(a.To, a.Birth)
-			setup.Newcomer, setup.Restart = true, nil
-			s := newSeat(l, setup, make(map[job.Process]transport.Link))
-			s.newcomer = true
-			l.seats[a.To] = s
+			setup.Joiner, setup.Restart = true, nil
+			s := newLocalProc(l, setup, make(map[job.Process]transport.Link))
+			s.joiner = true
+			l.procs[a.To] = s
 			go l.arrive(s)
 		case recovery.Connect:
-			if err := l.introduce(l.seats[a.To], a.Peers); err != nil {
+			if err := l.introduce(l.procs[a.To], a.Peers); err != nil {
 				l.endLocked(err)
 				return false
 			}
 		case recovery.Dismiss:
-			s := l.seats[a.To]
+			s := l.procs[a.To]
 			s.dismissed = true
 			s.tell(job.Release{})
 		case recovery.Publish:
 			set := &checkpoint.Set{Job: l.files.Job, Number: a.Set, Cut: a.Cut, Files: a.Files}
-			l.sitting.Go(func() { l.publish(set) }) // the processes wait for their files, and so are still there
+			l.running.Go(func() { l.publish(set) }) // the processes wait for their files, and so are still there
 		case recovery.Abandon:
 			l.want.Warnings = append(l.want.Warnings, fmt.Errorf("checkpoint set %d is given up: %s", a.Set, a.Why))
 		case recovery.Lose:
 			l.loss = a.Loss
-			for _, s := range l.seats {
-				if s.newcomer && !s.dead { // it gets no state any more
+			for _, s := range l.procs {
+				if s.joiner && !s.dead { // it gets no state any more
 					s.dismissed = true
 					s.tell(job.Release{})
 				}
@@ -70,24 +70,24 @@ func (l *local) apply(acts []recovery.Action) bool {
 }
 
 // joined notes that a process lives in the job.
-func (l *local) joined(s *seat) {
-	if s.newcomer {
-		s.newcomer = false
+func (l *local) joined(s *localProc) {
+	if s.joiner {
+		s.joiner = false
 		l.want.Joined = append(l.want.Joined, s.setup.Self)
 	}
 }
 
-// arrive says that a newcomer is there.
-func (l *local) arrive(s *seat) {
+// arrive says that a joiner is there.
+func (l *local) arrive(s *localProc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.apply(l.recovery.Arrived(s.setup.Self, s.setup.Incarnation, l.now()))
 }
 
-// introduce links a newcomer with the others, and lets it live.
-func (l *local) introduce(s *seat, peers []job.Process) error {
+// introduce links a joiner with the others, and lets it live.
+func (l *local) introduce(s *localProc, peers []job.Process) error {
 	for _, p := range peers {
-		other := l.seats[p]
+		other := l.procs[p]
 		a, b, err := l.pair(l.spec.Link)
 		if err != nil {
 			return fmt.Errorf("link %v and %v: %w", s.setup.Self, p, err)
@@ -95,12 +95,12 @@ func (l *local) introduce(s *seat, peers []job.Process) error {
 		s.connect(p, other.setup.Incarnation, a)
 		other.connect(s.setup.Self, s.setup.Incarnation, b)
 	}
-	l.sit(s)
+	l.startProc(s)
 	return nil
 }
 
 // connect gives this process a link to another one.
-func (s *seat) connect(p job.Process, birth uint32, link transport.Link) {
+func (s *localProc) connect(p job.Process, incarnation uint32, link transport.Link) {
 	s.mu.Lock()
 	if old := s.links[p]; old != nil {
 		s.former = append(s.former, old) // what it still holds is read to its end
@@ -112,5 +112,5 @@ func (s *seat) connect(p job.Process, birth uint32, link transport.Link) {
 		_ = link.Close()
 		return
 	}
-	s.tell(job.Connected{Process: p, Incarnation: birth, Link: link})
+	s.tell(job.Connected{Process: p, Incarnation: incarnation, Link: link})
 }

@@ -108,7 +108,7 @@ func (e *engine) giveBack(o job.Order) error {
 		if !ok {
 			return fmt.Errorf("give %v the state of safe point %d: %w", d.To, o.Number, errNoCopy)
 		}
-		e.give(s, d.To, label{errand: errandBack, rank: d.To.Rank, number: o.Number}, "fetch")
+		e.give(s, d.To, transferID{kind: transferBack, rank: d.To.Rank, number: o.Number}, "fetch")
 	}
 	return nil
 }
@@ -128,14 +128,14 @@ func (e *engine) restoreFor(step recovery.ReturnStep[stateCopy]) error {
 	if err != nil {
 		return err
 	}
-	e.lives = make(map[job.Process]uint32)
+	e.incarnations = make(map[job.Process]uint32)
 	for _, p := range o.Peers {
 		if p.Process == self {
 			e.setup.Incarnation = p.Incarnation
 		} else if !e.linked(p) {
 			continue
 		}
-		e.lives[p.Process] = p.Incarnation
+		e.incarnations[p.Process] = p.Incarnation
 	}
 	if err := e.resumeAt(at); err != nil {
 		return err

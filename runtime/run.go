@@ -27,7 +27,7 @@ func Run(ctx context.Context, spec Spec, run func(*Process) error) error {
 	}
 	l := &local{
 		want:    job.LocalFrom(ctx),
-		seats:   make(map[job.Process]*seat),
+		procs:   make(map[job.Process]*localProc),
 		linkTo:  make(map[job.Process]map[job.Process]transport.Link),
 		through: make(map[int]bool),
 	}
@@ -48,15 +48,15 @@ func Run(ctx context.Context, spec Spec, run func(*Process) error) error {
 		return fmt.Errorf("intra.Run: %w", err)
 	}
 	for _, p := range all {
-		l.seats[p] = newSeat(l, l.setup(p, firstLife), l.linkTo[p])
+		l.procs[p] = newLocalProc(l, l.setup(p, firstIncarnation), l.linkTo[p])
 	}
 	defer context.AfterFunc(ctx, func() { l.end(context.Cause(ctx)) })()
 	l.mu.Lock()
 	for _, p := range all {
-		l.sit(l.seats[p])
+		l.startProc(l.procs[p])
 	}
 	l.mu.Unlock()
-	l.sitting.Wait()
+	l.running.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.want.Verdicts = l.verdicts
@@ -71,14 +71,14 @@ type local struct {
 	want   *job.Local
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	seats  map[job.Process]*seat
+	procs  map[job.Process]*localProc
 	linkTo map[job.Process]map[job.Process]transport.Link
 
 	spec    Spec
 	degrees []int
 	program func(*Process) error
 	began   time.Time
-	sitting sync.WaitGroup
+	running sync.WaitGroup
 
 	mu       sync.Mutex
 	recovery *recovery.Head // nil: what dies stays dead
@@ -92,8 +92,8 @@ type local struct {
 }
 
 // setup describes a process to itself.
-func (l *local) setup(p job.Process, birth uint32) job.Setup {
-	s := job.Setup{Self: p, Incarnation: birth, Degrees: l.degrees,
+func (l *local) setup(p job.Process, incarnation uint32) job.Setup {
+	s := job.Setup{Self: p, Incarnation: incarnation, Degrees: l.degrees,
 		Check: l.spec.Check, Sched: l.want.Sched, Threads: l.want.Threads, Kills: l.killsOf(p)}
 	if l.recovery != nil {
 		s.Recovery, s.Next = true, l.recovery.Next()
@@ -102,9 +102,9 @@ func (l *local) setup(p job.Process, birth uint32) job.Setup {
 	return s
 }
 
-// sit lets a process live.
-func (l *local) sit(s *seat) {
-	l.sitting.Go(func() { s.live(l.program) })
+// startProc lets a process live.
+func (l *local) startProc(s *localProc) {
+	l.running.Go(func() { s.live(l.program) })
 }
 
 func (l *local) killsOf(p job.Process) []job.Kill {
@@ -118,7 +118,7 @@ func (l *local) killsOf(p job.Process) []job.Kill {
 }
 
 // dead declares a process dead, after the first of what it did to end.
-func (l *local) dead(s *seat, cause job.Cause, why error) {
+func (l *local) dead(s *localProc, cause job.Cause, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.dead || s.finished && l.over {
@@ -129,14 +129,14 @@ func (l *local) dead(s *seat, cause job.Cause, why error) {
 	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Incarnation: s.setup.Incarnation, Cause: cause, Detail: fmt.Sprint(why)}
 	l.verdicts = append(l.verdicts, v)
 	alive := l.through[p.Rank]
-	for q, other := range l.seats {
+	for q, other := range l.procs {
 		other.tell(v)
-		alive = alive || q.Rank == p.Rank && !other.dead && !other.newcomer
+		alive = alive || q.Rank == p.Rank && !other.dead && !other.joiner
 	}
 	if l.recovery != nil && l.loss == nil {
 		itself := cause == job.CauseExit || cause == job.CausePanic
 		saved := l.apply(l.recovery.Died(p, s.setup.Incarnation, itself, l.now()))
-		alive = saved // a newcomer without its state saves nobody
+		alive = saved // a joiner without its state saves nobody
 	}
 	switch {
 	case alive:
@@ -156,7 +156,7 @@ func (l *local) dead(s *seat, cause job.Cause, why error) {
 
 // release lets every process go once all live ones have finished.
 func (l *local) release() {
-	for _, s := range l.seats {
+	for _, s := range l.procs {
 		if !s.dead && !s.finished && !s.dismissed {
 			return
 		}
@@ -165,7 +165,7 @@ func (l *local) release() {
 		return
 	}
 	l.over = true
-	for _, s := range l.seats {
+	for _, s := range l.procs {
 		s.tell(job.Release{})
 	}
 }
@@ -184,7 +184,7 @@ func (l *local) endLocked(err error) {
 	if l.recovery != nil {
 		l.recovery.Over()
 	}
-	for _, s := range l.seats {
+	for _, s := range l.procs {
 		s.tell(job.End{Code: exitFailed, Text: err.Error()})
 	}
 	l.cancel(err)

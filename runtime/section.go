@@ -25,7 +25,7 @@ type Section struct {
 	begun     time.Duration // to be shared, with all who came to the first one
 	inBodies  time.Duration // spent in bodies here
 	ran       int           // bodies run here
-	crew      crew          // who helps to run them
+	helpers   helpers       // who helps to run them
 	stored    bool          // results are stored into the arrays of the peers
 	past      bool          // and go past the caches
 	at        string        // place in the source that the user wrote, from At

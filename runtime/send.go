@@ -17,20 +17,20 @@ type outgoing struct {
 	room  transport.Reserver // the link, if it has the payload already
 }
 
-// parcel is a frame of ours on its way.
-type parcel struct {
+// outFrame is a frame of ours on its way.
+type outFrame struct {
 	frame  transport.Frame
 	e      *engine
 	queued time.Duration
 }
 
-// parcels keeps those that have arrived: one is needed for every claim and
+// outFrames keeps those that have arrived: one is needed for every claim and
 // update.
-var parcels = sync.Pool{New: func() any { return new(parcel) }}
+var outFrames = sync.Pool{New: func() any { return new(outFrame) }}
 
-// parcel returns a frame with m as its header.
-func (e *engine) parcel(m update.Message) *transport.Frame {
-	p := parcels.Get().(*parcel)
+// outFrame returns a frame with m as its header.
+func (e *engine) outFrame(m update.Message) *transport.Frame {
+	p := outFrames.Get().(*outFrame)
 	p.e = e
 	p.frame.Header = m.Header(e.setup.Incarnation)
 	p.frame.Owner = p
@@ -56,7 +56,7 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 		if a.Kind == section.Send {
 			m.Kind = update.KindUpdate
 		}
-		f := e.parcel(m)
+		f := e.outFrame(m)
 		if a.Kind == section.Send {
 			l := &s.tasks[a.Task]
 			f.Payload = update.Payload(f.Payload[:0], l.regions)
@@ -75,7 +75,7 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 func (w *worker) entered(s *Section) {
 	for _, link := range w.e.peers {
 		if link != nil {
-			w.out = append(w.out, outgoing{link: link, frame: w.e.parcel(w.entry(s))})
+			w.out = append(w.out, outgoing{link: link, frame: w.e.outFrame(w.entry(s))})
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (w *worker) claimWith(link transport.Link, task int) bool {
 // flush sends w.out. It is called by the worker's goroutine, without the lock.
 func (w *worker) flush() {
 	for _, o := range w.out {
-		if p := o.frame.Owner.(*parcel); update.Kind(p.frame.Header.Kind) == update.KindUpdate {
+		if p := o.frame.Owner.(*outFrame); update.Kind(p.frame.Header.Kind) == update.KindUpdate {
 			p.queued = w.e.now()
 		}
 		if o.room != nil {
@@ -118,22 +118,22 @@ func (e *engine) notify(replica int, m update.Message, payload ...[]byte) {
 	if link == nil {
 		return
 	}
-	f := e.parcel(m)
+	f := e.outFrame(m)
 	f.Payload = append(f.Payload[:0], payload...)
 	link.Send(f)
 }
 
 // Sent implements transport.Owner. A frame that could not be handed over is
 // forgotten: its peer is dead, or this process is.
-func (p *parcel) Sent(f *transport.Frame, err error) {
+func (p *outFrame) Sent(f *transport.Frame, err error) {
 	e := p.e
 	isUpdate := update.Kind(f.Header.Kind) == update.KindUpdate
 	if isUpdate && err == nil && f.Header.Size >= measurable {
 		e.bandwidth.sent(int(f.Header.Size), p.queued, e.now())
 	}
 	clear(f.Payload)
-	*p = parcel{frame: transport.Frame{Payload: f.Payload[:0]}}
-	parcels.Put(p)
+	*p = outFrame{frame: transport.Frame{Payload: f.Payload[:0]}}
+	outFrames.Put(p)
 	if isUpdate && e.pending.Add(-1) == 0 {
 		e.poller.Wake()
 	}

@@ -30,7 +30,7 @@ func (e *engine) share(s *Section) error {
 			e.stats.received(s.tasks[0].known, e.stores.board.Received())
 		}
 		s.decision.learn(execution{policy: s.policy, took: e.now() - s.begun, spent: s.inBodies,
-			ran: s.ran, tasks: len(s.tasks), workers: s.crew.size, met: e.machine.Met()})
+			ran: s.ran, tasks: len(s.tasks), workers: s.helpers.size, met: e.machine.Met()})
 		e.stats.of(s.tasks[0].task).Decision = s.decision.word()
 	}
 	return nil
@@ -52,7 +52,7 @@ func (e *engine) exchange(s *Section) error {
 // worker has to do with s any more.
 func (e *engine) work(s *Section) error {
 	e.mu.Lock()
-	defer e.dismiss(s)
+	defer e.joinHelpers(s)
 	e.open = s
 	acts, err := e.enter(s)
 	if err == nil {
@@ -66,7 +66,7 @@ func (e *engine) work(s *Section) error {
 		err = e.meet(s)
 	}
 	s.begun = e.now()
-	for err == nil && e.err == nil && s.crew.end == nil {
+	for err == nil && e.err == nil && s.helpers.end == nil {
 		seen := e.changes.Load()
 		var step section.Step
 		if step, err = w.next(s); err != nil {
@@ -82,12 +82,12 @@ func (e *engine) work(s *Section) error {
 		case section.Wait:
 			err = e.await(s, seen, step.Until)
 		case section.Run:
-			e.recruit(s)
+			e.wakeHelper(s)
 			w.run(s, step.Task)
 		}
 	}
-	if s.crew.end != nil {
-		s.crew.end()
+	if s.helpers.end != nil {
+		s.helpers.end()
 	}
 	if err == nil {
 		err = e.err

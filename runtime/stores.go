@@ -59,7 +59,7 @@ func (e *engine) storable(s *Section) (places uint64, ok bool) {
 		if link == nil {
 			continue
 		}
-		if e.lives[job.Process{Rank: e.setup.Self.Rank, Replica: r}] != firstLife {
+		if e.incarnations[job.Process{Rank: e.setup.Self.Rank, Replica: r}] != firstIncarnation {
 			return 0, false
 		}
 		alone = false
@@ -142,7 +142,7 @@ func (w *worker) give(s *Section, task, peer int) {
 	l.known.Stored++
 	e.traceUpdate(job.TraceSend, s, task, peer)
 	if link := e.peers[peer]; link != nil { // it may sleep
-		w.out = append(w.out, outgoing{link: link, frame: e.parcel(w.entry(s))})
+		w.out = append(w.out, outgoing{link: link, frame: e.outFrame(w.entry(s))})
 	}
 }
 

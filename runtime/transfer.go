@@ -20,13 +20,13 @@ import (
 // that says what follows, the chunks in any order, and one with the manifest,
 // by which they are checked, and the position.
 
-// errand says what a state is sent for.
-type errand uint8
+// transferKind says what a state is sent for.
+type transferKind uint8
 
 const (
-	errandJoin   errand = 1 + iota // to a newcomer: its rank's state
-	errandBackup                   // to a holder
-	errandBack                     // to a process that goes back: its rank's state
+	transferJoin   transferKind = 1 + iota // to a joiner: its rank's state
+	transferBackup                         // to a holder
+	transferBack                           // to a process that goes back: its rank's state
 )
 
 // The kinds of frames of transport.ChannelRecovery.
@@ -36,10 +36,10 @@ const (
 	frameEnd
 )
 
-// label names a state on its way. Every frame carries it, except that the
-// number and the generation of a newcomer's are known at the end only.
-type label struct {
-	errand     errand
+// transferID names a state on its way. Every frame carries it, except that the
+// number and the generation of a joiner's are known at the end only.
+type transferID struct {
+	kind       transferKind
 	stream     uint32 // numbers what a process sends: several may be on their way to one other
 	generation uint32
 	rank       int
@@ -47,20 +47,20 @@ type label struct {
 	full       uint64 // the last backup that the sender knows to be complete
 }
 
-func (l label) header(kind uint8, key checkpoint.Key) transport.Header {
-	return transport.Header{Channel: transport.ChannelRecovery, Kind: kind, Flags: uint16(l.errand),
+func (l transferID) header(kind uint8, key checkpoint.Key) transport.Header {
+	return transport.Header{Channel: transport.ChannelRecovery, Kind: kind, Flags: uint16(l.kind),
 		Args: [6]uint64{uint64(l.stream)<<32 | uint64(l.rank), uint64(l.generation), l.number, l.full, uint64(key.Var), uint64(key.Index)}}
 }
 
-func labelOf(h *transport.Header) label {
-	return label{errand: errand(h.Flags), stream: uint32(h.Args[0] >> 32), rank: int(h.Args[0] & 0x7fffffff), generation: uint32(h.Args[1]), number: h.Args[2], full: h.Args[3]}
+func transferIDOf(h *transport.Header) transferID {
+	return transferID{kind: transferKind(h.Flags), stream: uint32(h.Args[0] >> 32), rank: int(h.Args[0] & 0x7fffffff), generation: uint32(h.Args[1]), number: h.Args[2], full: h.Args[3]}
 }
 
 // rankPosition is where a rank stands at a cut, beside its state.
 type rankPosition struct {
 	Section section.Position `json:"section"`
 	Point   uint64           `json:"point"`
-	// Live are the processes that live, for a newcomer.
+	// Live are the processes that live, for a joiner.
 	Live []job.Peer `json:"live,omitempty"`
 
 	messages *sdr.Position
@@ -127,7 +127,7 @@ func (s stateCopy) memory() *checkpoint.Image {
 
 // outbound is a state on its way to one process.
 type outbound struct {
-	label  label
+	id     transferID
 	link   transport.Link
 	sent   checkpoint.Sent
 	began  bool
@@ -140,7 +140,7 @@ type outbound struct {
 // zero.
 func (o *outbound) send(kind uint8, key checkpoint.Key, payload ...[]byte) {
 	o.moving.Add(1)
-	o.link.Send(&transport.Frame{Header: o.label.header(kind, key), Payload: payload, Owner: o})
+	o.link.Send(&transport.Frame{Header: o.id.header(kind, key), Payload: payload, Owner: o})
 }
 
 // Sent implements transport.Owner.
@@ -189,16 +189,16 @@ func (o *outbound) all(im *checkpoint.Image, at []byte, half func()) {
 
 // inbound puts a state together that comes from one process.
 type inbound struct {
-	label    label
+	id       transferID
 	assembly *checkpoint.Assembly
 }
 
 // recovery takes a frame with state. It is called by the link.
 func (r *receiver) recovery(h *transport.Header, payload []byte) {
 	e := r.e
-	l := labelOf(h)
-	if l.errand < errandJoin || l.errand > errandBack || l.rank >= len(e.setup.Degrees) {
-		e.broken(fmt.Errorf("from %v: %w: a frame with state for %d of rank %d", r.from, errPosition, l.errand, l.rank))
+	l := transferIDOf(h)
+	if l.kind < transferJoin || l.kind > transferBack || l.rank >= len(e.setup.Degrees) {
+		e.broken(fmt.Errorf("from %v: %w: a frame with state for %d of rank %d", r.from, errPosition, l.kind, l.rank))
 		return
 	}
 	switch h.Kind {
@@ -207,8 +207,8 @@ func (r *receiver) recovery(h *transport.Header, payload []byte) {
 			r.states = make(map[uint32]*inbound)
 		}
 		// Every other state comes to its end, unless its sender dies.
-		maps.DeleteFunc(r.states, func(_ uint32, in *inbound) bool { return l.errand == errandJoin && in.label.errand == errandJoin })
-		r.states[l.stream] = &inbound{label: l, assembly: checkpoint.NewAssembly(nil)}
+		maps.DeleteFunc(r.states, func(_ uint32, in *inbound) bool { return l.kind == transferJoin && in.id.kind == transferJoin })
+		r.states[l.stream] = &inbound{id: l, assembly: checkpoint.NewAssembly(nil)}
 		return
 	case frameChunk, frameEnd:
 	default:
@@ -216,7 +216,7 @@ func (r *receiver) recovery(h *transport.Header, payload []byte) {
 		return
 	}
 	in := r.states[l.stream]
-	if in == nil || in.label.errand != l.errand || in.label.rank != l.rank {
+	if in == nil || in.id.kind != l.kind || in.id.rank != l.rank {
 		e.broken(fmt.Errorf("from %v: %w: state without a beginning", r.from, errPosition))
 		return
 	}
@@ -226,9 +226,9 @@ func (r *receiver) recovery(h *transport.Header, payload []byte) {
 			e.broken(fmt.Errorf("from %v: %w", r.from, err))
 			return
 		}
-		if l.errand == errandJoin {
+		if l.kind == transferJoin {
 			e.kills.step(job.KillJoin, "receive")
-		} else if l.errand == errandBackup {
+		} else if l.kind == transferBackup {
 			e.kills.step(job.KillBackup, "receive")
 		}
 		return

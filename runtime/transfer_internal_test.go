@@ -52,7 +52,7 @@ func TestStatesThatComeMixed(t *testing.T) {
 		require.NoError(t, err)
 		source.streams++
 		out := &outbound{link: &sent[i], poller: source.poller,
-			label: label{errand: errandBackup, stream: source.streams, number: uint64(4 + i), full: 4}}
+			id: transferID{kind: transferBackup, stream: source.streams, number: uint64(4 + i), full: 4}}
 		out.all(saved(t), at, nil)
 		require.Greater(t, len(sent[i].frames), 2)
 	}

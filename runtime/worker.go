@@ -43,17 +43,17 @@ func threads(setup job.Setup) int {
 // there is nobody else here to run them.
 func (e *engine) serial() bool { return len(e.peers) == 1 && len(e.workers) == 1 }
 
-// crew are the workers that help the program's goroutine in one section.
-type crew struct {
+// helpers are the workers that help the program's goroutine in one section.
+type helpers struct {
 	sync.WaitGroup
-	size      int // with the program's goroutine
-	dismissed bool
-	end       func() // ends the program's goroutine as a body ended a worker's
+	size    int // with the program's goroutine
+	joining bool
+	end     func() // ends the program's goroutine as a body ended a worker's
 }
 
-// crewSize is how many tasks of s may run at once: as many as there are
+// concurrency is how many tasks of s may run at once: as many as there are
 // workers, unless they use the same scratch space.
-func (e *engine) crewSize(s *Section) int {
+func (e *engine) concurrency(s *Section) int {
 	n := min(len(e.workers), len(s.tasks))
 	if n > 1 && s.p.checker.Scratched(len(s.tasks), func(i int) []Region { return s.tasks[i].regions }) {
 		return 1
@@ -61,29 +61,29 @@ func (e *engine) crewSize(s *Section) int {
 	return n
 }
 
-// recruit has one more worker look for tasks of s, unless all do. It is called
+// wakeHelper has one more worker look for tasks of s, unless all do. It is called
 // under the lock whenever a task was found, so that workers come as long as
 // there is something to do.
-func (e *engine) recruit(s *Section) {
-	for i := 1; i < s.crew.size; i++ {
+func (e *engine) wakeHelper(s *Section) {
+	for i := 1; i < s.helpers.size; i++ {
 		if w := &e.workers[i]; !w.busy {
 			w.busy = true
-			s.crew.Go(func() { w.help(s) })
+			s.helpers.Go(func() { w.help(s) })
 			return
 		}
 	}
 }
 
-// dismiss gives up the lock and waits until the workers have left s.
-func (e *engine) dismiss(s *Section) {
-	s.crew.dismissed = true
+// joinHelpers gives up the lock and waits until the workers have left s.
+func (e *engine) joinHelpers(s *Section) {
+	s.helpers.joining = true
 	e.mu.Unlock()
-	s.crew.Wait()
+	s.helpers.Wait()
 }
 
 // help runs tasks of s until there is none to start. Tasks that become free
 // later, since a peer has died, are found by the program's goroutine, which
-// then recruits again.
+// then wakes helpers again.
 func (w *worker) help(s *Section) {
 	e := w.e
 	e.mu.Lock()
@@ -92,19 +92,19 @@ func (w *worker) help(s *Section) {
 	defer func() {
 		w.busy = false
 		e.changed()
-		if returned || s.crew.end != nil {
+		if returned || s.helpers.end != nil {
 			return
 		}
 		switch v := recover().(type) {
 		case *TaskPanic:
-			s.crew.end = func() { panic(v) }
+			s.helpers.end = func() { panic(v) }
 		case nil:
-			s.crew.end = runtime.Goexit
+			s.helpers.end = runtime.Goexit
 		default:
 			panic(v)
 		}
 	}()
-	for e.err == nil && !s.crew.dismissed && s.crew.end == nil {
+	for e.err == nil && !s.helpers.joining && s.helpers.end == nil {
 		step, err := w.next(s)
 		if err != nil {
 			e.fail(err)
@@ -112,7 +112,7 @@ func (w *worker) help(s *Section) {
 		if err != nil || step.Kind != section.Run {
 			break
 		}
-		e.recruit(s)
+		e.wakeHelper(s)
 		w.run(s, step.Task)
 	}
 	e.unlocked(w.flush)

@@ -35,7 +35,7 @@ func run() int {
 		fmt.Fprintf(os.Stderr, "intrarun: %v\n(intrarun -h lists the flags)\n", err)
 		return launch.ExitRefused
 	}
-	c.Guard = []string{"/proc/self/exe"}
+	c.Watchdog = []string{"/proc/self/exe"}
 	if c.Indexed != nil && c.Indexed.Index > 0 && !c.DryRun {
 		return serve(func() error { return launch.ServeIndexed(context.Background(), *c) })
 	}

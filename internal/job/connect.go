@@ -17,10 +17,10 @@ import (
 
 // Connect waits until every process has joined and returns a link to each
 // other one, not yet started. A process that was declared dead before its link
-// was made has none; its verdict comes from Next as any other. A newcomer gets
+// was made has none; its verdict comes from Next as any other. A joiner gets
 // no links here: they come from Next.
 func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, error) {
-	if s.setup.Newcomer {
+	if s.setup.Joiner {
 		return nil, nil
 	}
 	links, err := s.connect(ctx)

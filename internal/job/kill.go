@@ -32,9 +32,9 @@ var (
 		"copy",    // donor: some state has been copied ahead of the cut
 		"drain",   // in the cut, all from before it is here, and nobody was told
 		"state",   // donor: in the middle of the transfer in the cut
-		"receive", // newcomer: the first state has arrived
-		"joined",  // newcomer: it has all, and nobody was told
-		"admit",   // the newcomers are live here, and nobody was told
+		"receive", // joiner: the first state has arrived
+		"joined",  // joiner: it has all, and nobody was told
+		"admit",   // the joiners are live here, and nobody was told
 		"go",      // the cut is over
 	}
 	BackupSteps = []string{

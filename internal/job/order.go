@@ -16,12 +16,12 @@ type OrderKind string
 
 // The orders.
 const (
-	OrderDonate   OrderKind = "donate"   // Process: copy state to this newcomer ahead of the cut; answer Copied
+	OrderDonate   OrderKind = "donate"   // Process: copy state to this joiner ahead of the cut; answer Copied
 	OrderAsk      OrderKind = "ask"      // Round: answer Count, and wait at the next safe point
 	OrderCutAt    OrderKind = "cut"      // Number: the cut is at that safe point
 	OrderCancel   OrderKind = "cancel"   // there will be no cut: a rank has finished
-	OrderTransfer OrderKind = "transfer" // Number, Process: in the cut, give this newcomer state and position
-	OrderAdmit    OrderKind = "admit"    // Number, Joined: these newcomers live from here on; answer Admitted
+	OrderTransfer OrderKind = "transfer" // Number, Process: in the cut, give this joiner state and position
+	OrderAdmit    OrderKind = "admit"    // Number, Joined: these joiners live from here on; answer Admitted
 	OrderGo       OrderKind = "go"       // Number, Next, Plan, Set, Savers: leave the cut
 	OrderComplete OrderKind = "complete" // Number: the backup is at all its holders, older ones are void
 	OrderRenew    OrderKind = "renew"    // Number, Rank, Process: give this process the copy of the rank
@@ -82,12 +82,12 @@ type ReplyKind string
 // The replies.
 const (
 	ReplyFirst    ReplyKind = "first"    // it has reached its first safe point
-	ReplyLinked   ReplyKind = "linked"   // Process: has its link to this newcomer
-	ReplyCopied   ReplyKind = "copied"   // Process: this newcomer has a copy of all state, as of some safe points
+	ReplyLinked   ReplyKind = "linked"   // Process: has its link to this joiner
+	ReplyCopied   ReplyKind = "copied"   // Process: this joiner has a copy of all state, as of some safe points
 	ReplyCount    ReplyKind = "count"    // Round, Number: safe points entered so far
 	ReplyDrained  ReplyKind = "drained"  // Number: in the cut, with everything here that was sent before it
-	ReplyJoined   ReplyKind = "joined"   // Number, Bytes: a newcomer has its state
-	ReplyAdmitted ReplyKind = "admitted" // Number: the newcomers are known here
+	ReplyJoined   ReplyKind = "joined"   // Number, Bytes: a joiner has its state
+	ReplyAdmitted ReplyKind = "admitted" // Number: the joiners are known here
 	ReplyStored   ReplyKind = "stored"   // Number, Rank: holds the copy of this rank
 	ReplySaved    ReplyKind = "saved"    // Set, Number: the File of its rank is written, or not, because of Text
 	ReplyReady    ReplyKind = "ready"    // Generation: back at the cut, nothing of the life before is on its way here

@@ -151,7 +151,7 @@ func (f *files) opened(x found, err error) {
 	if r := f.restart; r != nil {
 		f.eventf("the job goes on from safe point %d, set %d of %s", r.Set.Cut, r.Set.Number, r.Dir)
 	}
-	if f.recovery = f.newComeback(); f.recovery != nil {
+	if f.recovery = f.newRecoveryDriver(); f.recovery != nil {
 		for _, m := range f.order {
 			if m.gone && !m.spare {
 				f.recovery.died(m, m.cause().cause)
@@ -185,7 +185,7 @@ func (f *files) describe(s *job.Setup) {
 	if f == nil {
 		return
 	}
-	if s.Files = f.write; !s.Newcomer {
+	if s.Files = f.write; !s.Joiner {
 		s.Restart = f.restart
 	}
 }

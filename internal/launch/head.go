@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
@@ -56,11 +54,11 @@ type head struct {
 	writers   sync.Map                // their *output.Process, by the same, for all goroutines
 	remotes   []*remote               // the agents, in a job on several hosts
 	lost      map[agent]bool
-	recovery  *comeback      // nil: what is lost stays lost
-	doubts    map[doubt]bool // links that are reported to be without a connection
-	order     []*member      // all that there ever were
-	direct    []int          // ranks whose replicas store into each other's arrays
-	left      int            // members not gone
+	recovery  *recoveryDriver // nil: what is lost stays lost
+	doubts    map[doubt]bool  // links that are reported to be without a connection
+	order     []*member       // all that there ever were
+	direct    []int           // ranks whose replicas store into each other's arrays
+	left      int             // members not gone
 	failures  []runreport.Failure
 	kills     []scheduledKill
 	injected  *runreport.Injection // nil: not asked for
@@ -140,13 +138,13 @@ func (h *head) handle(m *member, msg *job.Message) {
 		h.recovery.reply(m, *msg.Reply)
 	case job.KindFinish:
 		m.stats = *msg.Stats
-		life, counts := h.recovery.life(m)
+		generation, counts := h.recovery.generation(m)
 		if !counts {
 			return
 		}
 		h.eventf("%v has finished", m.process)
 		h.decide(arbiter.Entry{Kind: arbiter.Finished, Process: m.process}, func() {
-			if now, counts := h.recovery.life(m); now != life || !counts {
+			if now, counts := h.recovery.generation(m); now != generation || !counts {
 				return
 			}
 			h.recovery.finished(m)
@@ -155,13 +153,13 @@ func (h *head) handle(m *member, msg *job.Message) {
 			h.releaseIfComplete()
 		})
 	case job.KindDrained:
-		life, _ := h.recovery.life(m)
+		generation, _ := h.recovery.generation(m)
 		h.decide(arbiter.Entry{Kind: arbiter.Note, Key: drainedNote(m.process), Value: []byte("drained")}, func() {
-			if now, _ := h.recovery.life(m); now != life {
+			if now, _ := h.recovery.generation(m); now != generation {
 				return
 			}
-			h.ledger.drained(m.process)
-			h.recovery.through(m)
+			h.ledger.drain(m.process)
+			h.recovery.drained(m)
 		})
 	case job.KindFail:
 		m.stats = *msg.Stats
@@ -173,7 +171,7 @@ func (h *head) handle(m *member, msg *job.Message) {
 // as the other replicas of its rank that have.
 func (h *head) compare(m *member) {
 	for p, other := range h.members {
-		if p.Rank != m.process.Rank || h.ledger.standing[p] != finished {
+		if p.Rank != m.process.Rank || h.ledger.status[p] != finished {
 			continue
 		}
 		if how := m.stats.Diverged(&other.stats); how != "" {
@@ -217,65 +215,14 @@ func (h *head) fence(m *member, e ending) {
 	h.kill(m)
 }
 
-// suspect: the link from m to the process that began as p in that incarnation
-// has ended, and nobody has been declared dead.
-func (h *head) suspect(m *member, p job.Process, incarnation uint32, text string) {
-	other := h.members[p]
-	if other == nil || other == m || other.birth != incarnation {
-		return
-	}
-	h.eventf("%v has lost its link to %v: %s", m.process, p, text)
-	h.doubts[doubt{m.process, p}] = true
-	until := time.Now().Add(replaceTime)
-	h.after(suspectAfter, func() { h.judge(m, other, text, until) })
-}
-
-// doubt is the suspicion of a process about its link to another one.
-type doubt struct{ of, about job.Process }
-
-// mended: the link from m to p has a connection again.
-func (h *head) mended(m *member, p job.Process) {
-	h.eventf("%v has its link to %v again", m.process, p)
-	delete(h.doubts, doubt{m.process, p})
-}
-
-// judge makes an end of the link that broke go, unless that end is dead anyway.
-// Which one is the wrong one to kill if a host is being lost, so that has to be
-// certain first. Of two last replicas one goes that the job can come back
-// without; if both will have a second one soon, that is waited for.
-func (h *head) judge(m, other *member, text string, until time.Time) {
-	if h.phase != working || m.gone || other.gone || m.ending != nil || other.ending != nil {
-		return
-	}
-	if !h.doubts[doubt{m.process, other.process}] {
-		return
-	}
-	// One that is stopped does not answer on its links, and is judged for that.
-	v, ok := h.ledger.victim(m.process, other.process)
-	if !ok {
-		v, ok = h.recovery.expendable(m.process, other.process)
-	}
-	if m.agent.Doubtful() || other.agent.Doubtful() || m.stoppedNow() || other.stoppedNow() ||
-		!ok && h.ledger.filling(m.process.Rank, other.process.Rank) && time.Now().Before(until) {
-		h.after(suspectAfter, func() { h.judge(m, other, text, until) })
-		return
-	}
-	if !ok {
-		h.ledger.decide(ExitLost, fmt.Sprintf("the link between %v and %v broke (%s), and neither has another replica", m.process, other.process, text))
-		h.settle()
-		return
-	}
-	h.fence(h.members[v], ending{job.CauseLink, fmt.Sprintf("the link between %v and %v broke: %s", m.process, other.process, text)})
-}
-
 // send hands a message to a process.
 func (h *head) send(m *member, msg *job.Message) { m.agent.Send(m.id, msg) }
 
 // gone: a process is no more, and all that it said is known.
 func (h *head) gone(m *member) {
 	m.gone = true
-	standing := h.ledger.standing[m.process]
-	clean := h.phase == released && standing == finished && m.ending == nil
+	status := h.ledger.status[m.process]
+	clean := h.phase == released && status == finished && m.ending == nil
 	switch {
 	case m.dismissed:
 		h.left--
@@ -302,7 +249,7 @@ func (h *head) gone(m *member) {
 			m.end = "killed"
 		}
 	}
-	h.declare(m, e)
+	h.proposeDeath(m, e)
 	itself := e.cause == job.CauseExit || e.cause == job.CausePanic
 	h.settleOutput(m, true, itself)
 }
@@ -323,26 +270,26 @@ func (h *head) settleOutput(m *member, died, itself bool) {
 	}()
 }
 
-// declare has a process declared dead that certainly is.
-func (h *head) declare(m *member, e ending) {
+// proposeDeath has a process declared dead that certainly is.
+func (h *head) proposeDeath(m *member, e ending) {
 	m.dying = &e
 	if m.lost { // the verdict is part of that on its host
-		h.condemn(m)
+		h.markDead(m)
 		return
 	}
-	h.decide(arbiter.Entry{Kind: arbiter.Died, Process: m.process, Cause: e.cause, Text: e.detail}, func() { h.condemn(m) })
+	h.decide(arbiter.Entry{Kind: arbiter.Died, Process: m.process, Cause: e.cause, Text: e.detail}, func() { h.markDead(m) })
 }
 
-// condemn makes the verdict on a dying process, tells the others, and draws the
+// markDead makes the verdict on a dying process, tells the others, and draws the
 // conclusion.
-func (h *head) condemn(m *member) {
-	if m.condemned {
+func (h *head) markDead(m *member) {
+	if m.dead {
 		return // its host was declared lost before that
 	}
-	m.condemned = true
+	m.dead = true
 	at, e := h.elapsed(), *m.dying
-	waited := h.ledger.standing[m.process] == coming
-	v := h.ledger.die(m.process, m.birth, e.cause, e.detail, at)
+	waited := h.ledger.status[m.process] == coming
+	v := h.ledger.die(m.process, m.incarnation, e.cause, e.detail, at)
 	m.died = at
 	f := runreport.NewFailure(v, at)
 	f.Fenced, f.Evidence = m.fenced.Seconds(), m.evidence.reported()
@@ -417,42 +364,4 @@ func (h *head) release() {
 		}
 	}
 	h.after(releaseGrace, h.killAll)
-}
-
-// interrupt handles a signal to intrarun.
-func (h *head) interrupt(s os.Signal) {
-	if h.signalled != nil {
-		h.killAll()
-		h.after(termGrace, func() { h.left, h.record = 0, nil }) // the output may have nowhere to go
-		return
-	}
-	h.signalled = s
-	h.ledger.decide(interruptCode(s), fmt.Sprintf("ended by %s", signalName(s.(syscall.Signal))))
-	h.eventf("%s: ending all processes", signalName(s.(syscall.Signal)))
-	h.phase = over
-	h.decide(arbiter.Entry{Kind: arbiter.Decided, Code: h.ledger.code, Text: h.ledger.text}, func() {})
-	for _, m := range h.order {
-		if !m.gone {
-			m.agent.Signal(m.id, syscall.SIGTERM)
-		}
-	}
-	h.after(termGrace, h.killAll)
-}
-
-// terminate is how the end of a context counts.
-const terminate = syscall.SIGTERM
-
-// interruptCode is the exit code after a signal, as shells count.
-func interruptCode(s os.Signal) int {
-	if s == syscall.SIGINT {
-		return 128 + int(syscall.SIGINT)
-	}
-	return 128 + int(syscall.SIGTERM)
-}
-
-func signalName(s syscall.Signal) string {
-	if n := unix.SignalName(s); n != "" {
-		return n
-	}
-	return fmt.Sprintf("signal %d", int(s))
 }

@@ -172,7 +172,7 @@ func (w *hosts) lose(e arbiter.Entry) {
 		return // the head itself, which then is told so
 	}
 	r := w.agents[i]
-	r.declare(w.why(r, e))
+	r.declareLost(w.why(r, e))
 }
 
 // why tells why the host of r is lost.

@@ -21,5 +21,5 @@ func ServeIndexed(ctx context.Context, c Config) error {
 	if !used {
 		return fmt.Errorf("%s names more hosts than the job needs, which runs on %d: %s is left out", spawn.EnvHosts, len(c.Placement.Hosts), h.Name)
 	}
-	return agentd.ServeJob(ctx, x.Bootstrap(c.TLS), agentd.Config{Watchdog: c.Guard, Takeover: takeOver})
+	return agentd.ServeJob(ctx, x.Bootstrap(c.TLS), agentd.Config{Watchdog: c.Watchdog, Takeover: takeOver})
 }

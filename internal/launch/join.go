@@ -54,7 +54,7 @@ func (h *head) place(m *member) {
 	m.placed = true
 	setup := &job.Setup{
 		Self:        m.process,
-		Incarnation: m.birth,
+		Incarnation: m.incarnation,
 		Degrees:     h.ledger.degrees,
 		Check:       h.config.Check,
 		Sched:       h.config.Sched,
@@ -81,7 +81,7 @@ func (h *head) place(m *member) {
 	}
 }
 
-// mismatch says why a newcomer cannot be one of this job, or "".
+// mismatch says why a joiner cannot be one of this job, or "".
 func (h *head) mismatch(hello *job.Hello) string {
 	for _, m := range h.order {
 		if m.hello != nil {
@@ -102,7 +102,7 @@ func (h *head) startIfReady() {
 	var first *member
 	for _, m := range h.order {
 		switch {
-		case m.condemned, m.spare && m.gone:
+		case m.dead, m.spare && m.gone:
 			continue
 		case m.gone: // and everybody has yet to hear of it
 			return
@@ -165,7 +165,7 @@ func (h *head) link() {
 	peers := make(map[job.Process][]job.Peer)
 	for i, a := range h.order {
 		for _, b := range h.order[i+1:] {
-			if a.condemned || b.condemned || a.spare || b.spare {
+			if a.dead || b.dead || a.spare || b.spare {
 				continue
 			}
 			kind := job.LinkTCP
@@ -202,15 +202,15 @@ func (h *head) arena(a, b *member) int {
 }
 
 func (m *member) peer(kind string) job.Peer {
-	return job.Peer{Process: m.process, Incarnation: m.birth, Link: kind, Address: m.address}
+	return job.Peer{Process: m.process, Incarnation: m.incarnation, Link: kind, Address: m.address}
 }
 
-// farewell: a newcomer has gone without having been needed. Those that had a
+// farewell: a joiner has gone without having been needed. Those that had a
 // link to it hear that nothing more comes.
 func (h *head) farewell(m *member) {
 	m.end = "dismissed"
 	if h.phase == working {
-		v := h.ledger.die(m.process, m.birth, job.CauseExit, "not needed any more", h.elapsed())
+		v := h.ledger.die(m.process, m.incarnation, job.CauseExit, "not needed any more", h.elapsed())
 		h.tell(&v)
 		h.releaseIfComplete()
 	}

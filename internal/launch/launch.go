@@ -44,10 +44,10 @@ type Config struct {
 	Report     string        // file of the report, "-" for standard error, "" for none
 	Trace      string        // file of the timeline, "" for none
 
-	// Guard is the command that, with watchdog.Variable in its environment,
+	// Watchdog is the command that, with watchdog.Variable in its environment,
 	// calls watchdog.Run; without one, what wrapper scripts have started may
 	// survive a SIGKILL of this process.
-	Guard []string `json:"-"`
+	Watchdog []string `json:"-"`
 
 	Verbose, Quiet bool
 	Progress       bool `json:"-"` // standard error is a terminal
@@ -87,9 +87,9 @@ func Run(ctx context.Context, c Config) int {
 		}
 	}
 	var w *watchdog.Watchdog
-	if len(c.Guard) > 0 {
+	if len(c.Watchdog) > 0 {
 		var err error
-		if w, err = watchdog.Start(c.Guard); err != nil {
+		if w, err = watchdog.Start(c.Watchdog); err != nil {
 			fmt.Fprintln(c.Stderr, "intrarun:", err)
 			return ExitRefused
 		}
@@ -110,7 +110,7 @@ func Run(ctx context.Context, c Config) int {
 	}
 	h := newHead(&c, secret)
 	if h.files = h.newFiles(); h.files == nil { // else it depends on what there is in them
-		h.recovery = h.newComeback()
+		h.recovery = h.newRecoveryDriver()
 	}
 	if h.trace, err = runreport.CreateTimeline(c.Trace, c.Degrees, c.Threads); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
@@ -290,7 +290,7 @@ func (h *head) enlist(place func(job.Process) (agent, *job.Host)) {
 		together := output.NewRank(h.console, degree)
 		for replica := range degree {
 			p := job.Process{Rank: rank, Replica: replica}
-			m := &member{process: p, id: p, birth: firstIncarnation, outputs: output.NewProcess(p, together)}
+			m := &member{process: p, id: p, incarnation: firstIncarnation, outputs: output.NewProcess(p, together)}
 			m.agent, m.host = place(p)
 			m.listen = h.listenAt(m.agent)
 			h.members[p] = m

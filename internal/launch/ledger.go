@@ -19,11 +19,11 @@ const (
 	ExitDiverged = 4 // replicas proved to differ
 )
 
-// standing is what the head holds of one process.
-type standing int
+// status is what the head holds of one process.
+type status int
 
 const (
-	running standing = iota
+	running status = iota
 	finished
 	coming // it is to take the place of a dead one, and has no state yet
 	dead
@@ -33,8 +33,8 @@ const (
 // are left, and how the job ends. The first thing that decides counts.
 type ledger struct {
 	degrees  []int
-	standing map[job.Process]standing
-	through  map[int]bool // ranks without which the others can do
+	status   map[job.Process]status
+	drained  map[int]bool // ranks without which the others can do
 	verdicts []job.Verdict
 	last     map[int]job.Verdict // on the last process of each rank that died while it lived
 	returns  bool                // whether a rank is lost is said by whoever can bring it back
@@ -45,20 +45,20 @@ type ledger struct {
 }
 
 func newLedger(degrees []int) *ledger {
-	return &ledger{degrees: degrees, standing: make(map[job.Process]standing), through: make(map[int]bool), last: make(map[int]job.Verdict)}
+	return &ledger{degrees: degrees, status: make(map[job.Process]status), drained: make(map[int]bool), last: make(map[int]job.Verdict)}
 }
 
 // finish records that run returned nil in p.
 func (l *ledger) finish(p job.Process) {
-	if l.standing[p] == running {
-		l.standing[p] = finished
+	if l.status[p] == running {
+		l.status[p] = finished
 	}
 }
 
-// drained records that nobody lacks anything that p, which has finished, sent.
-func (l *ledger) drained(p job.Process) {
-	if l.standing[p] == finished {
-		l.through[p.Rank] = true
+// drain records that nobody lacks anything that p, which has finished, sent.
+func (l *ledger) drain(p job.Process) {
+	if l.status[p] == finished {
+		l.drained[p.Rank] = true
 	}
 }
 
@@ -69,11 +69,11 @@ func (l *ledger) drained(p job.Process) {
 func (l *ledger) die(p job.Process, incarnation uint32, cause job.Cause, detail string, at time.Duration) job.Verdict {
 	v := job.Verdict{Epoch: uint64(len(l.verdicts) + 1), Process: p, Incarnation: incarnation, Cause: cause, Detail: detail}
 	l.verdicts = append(l.verdicts, v)
-	if s := l.standing[p]; s == running || s == finished {
+	if s := l.status[p]; s == running || s == finished {
 		l.last[p.Rank] = v
 	}
-	l.standing[p] = dead
-	if l.alive(p.Rank) == 0 && !l.through[p.Rank] && !l.returns {
+	l.status[p] = dead
+	if l.alive(p.Rank) == 0 && !l.drained[p.Rank] && !l.returns {
 		l.lose(v, at)
 	}
 	return v
@@ -113,10 +113,10 @@ func exitBy(v job.Verdict) int {
 
 // back: the job goes back to a time before any rank had finished.
 func (l *ledger) back() {
-	clear(l.through)
-	for p, s := range l.standing {
+	clear(l.drained)
+	for p, s := range l.status {
 		if s == finished {
-			l.standing[p] = running
+			l.status[p] = running
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (l *ledger) decide(code int, text string) {
 func (l *ledger) alive(rank int) int {
 	n := 0
 	for replica := range l.degrees[rank] {
-		if s := l.standing[job.Process{Rank: rank, Replica: replica}]; s == running || s == finished {
+		if s := l.status[job.Process{Rank: rank, Replica: replica}]; s == running || s == finished {
 			n++
 		}
 	}
@@ -161,7 +161,7 @@ func (l *ledger) alive(rank int) int {
 // complete: every process that lives has finished.
 func (l *ledger) complete() bool {
 	for _, p := range job.Processes(l.degrees) {
-		if s := l.standing[p]; s == running || s == coming {
+		if s := l.status[p]; s == running || s == coming {
 			return false
 		}
 	}
@@ -176,10 +176,10 @@ func (l *ledger) victim(p, q job.Process) (job.Process, bool) {
 	if p.Compare(q) > 0 {
 		p, q = q, p
 	}
-	if l.standing[p] == coming {
+	if l.status[p] == coming {
 		return p, true
 	}
-	if l.standing[q] == coming {
+	if l.status[q] == coming {
 		return q, true
 	}
 	a, b := l.alive(p.Rank), l.alive(q.Rank)
@@ -194,7 +194,7 @@ func (l *ledger) victim(p, q job.Process) (job.Process, bool) {
 
 // filling reports whether one of these ranks is to get another replica.
 func (l *ledger) filling(ranks ...int) bool {
-	for p, s := range l.standing {
+	for p, s := range l.status {
 		if s == coming && slices.Contains(ranks, p.Rank) {
 			return true
 		}

@@ -48,7 +48,7 @@ func TestLedgerDecides(t *testing.T) {
 					l.finish(p)
 					continue
 				case drained:
-					l.drained(p)
+					l.drain(p)
 					continue
 				}
 				deaths++

@@ -13,25 +13,25 @@ import (
 
 // member is what the head knows of one process.
 type member struct {
-	process job.Process
-	id      job.Process // by which its agent knows it
-	birth   uint32      // its incarnation
-	host    *job.Host   // nil in a job on this host only
-	agent   agent       // of its host
-	node    arbiter.ID  // of that agent, 0 in a job on this host only
-	listen  string      // where it is to listen for links over TCP, "" if it need not
-	outputs *output.Process
+	process     job.Process
+	id          job.Process // by which its agent knows it
+	incarnation uint32      // in which it began
+	host        *job.Host   // nil in a job on this host only
+	agent       agent       // of its host
+	node        arbiter.ID  // of that agent, 0 in a job on this host only
+	listen      string      // where it is to listen for links over TCP, "" if it need not
+	outputs     *output.Process
 
-	pid       int        // once it is started
-	hello     *job.Hello // once it has joined
-	placed    bool       // and knows its place
-	address   string     // where it listens for links over TCP
-	stats     job.Stats
-	ending    *ending   // why it is going to die, if the head knows
-	dying     *ending   // why it has died, for the verdict
-	condemned bool      // the verdict is made
-	old       bool      // it has been there before this head was
-	stopped   time.Time // when it was last seen stopped
+	pid     int        // once it is started
+	hello   *job.Hello // once it has joined
+	placed  bool       // and knows its place
+	address string     // where it listens for links over TCP
+	stats   job.Stats
+	ending  *ending   // why it is going to die, if the head knows
+	dying   *ending   // why it has died, for the verdict
+	dead    bool      // the verdict is made
+	old     bool      // it has been there before this head was
+	stopped time.Time // when it was last seen stopped
 
 	gone bool            // it is no more, and all it said is known
 	exit *supervise.Exit // how it ended, unless it was lost with its host

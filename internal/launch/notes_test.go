@@ -54,7 +54,7 @@ func TestFilesAreInherited(t *testing.T) {
 			h.files.restart = &job.Restart{Dir: "/before", Set: checkpoint.Set{Number: 3, Cut: 40, Files: make([]checkpoint.File, ranks)}}
 			h.files.refused = []string{strings.Repeat("it is damaged ", 5000)}
 			h.files.inherited().keep(h)
-			h.recovery = h.newComeback()
+			h.recovery = h.newRecoveryDriver()
 			var all []checkpoint.File
 			for r := range ranks {
 				all = append(all, checkpoint.File{Rank: r, Bytes: rand.Int64(), Sum: rand.Uint64()})
@@ -67,10 +67,10 @@ func TestFilesAreInherited(t *testing.T) {
 			h.keepAll()
 
 			inherit := func() (*files, recovery.Past) {
-				heir, _ := decider(t, degrees)
-				past, err := heir.inherit(s)
+				next, _ := decider(t, degrees)
+				past, err := next.inherit(s)
 				require.NoError(t, err)
-				return heir.files, past
+				return next.files, past
 			}
 			f, past := inherit()
 			require.Equal(t, recovery.Past{Cut: 61, Files: 68, Number: 8, Set: 7, At: 61, Savers: savers}, past)
@@ -101,16 +101,16 @@ func TestFilesAreInherited(t *testing.T) {
 func TestOldSetsAreForgotten(t *testing.T) {
 	h, s := decider(t, []int{1, 1})
 	h.files.write = new(job.Files)
-	h.recovery = h.newComeback()
+	h.recovery = h.newRecoveryDriver()
 	for set := uint64(1); set <= 2*keptSets; set++ {
 		h.files.keepSet(set, &setNote{Whole: make([]byte, 2*wholeSize)}, func() {})
 		h.files.keepSet(set, &setNote{Complete: &runreport.FileSet{Set: set}}, func() {})
 		h.keepAll()
 	}
-	heir, _ := decider(t, h.config.Degrees)
-	_, err := heir.inherit(s)
+	next, _ := decider(t, h.config.Degrees)
+	_, err := next.inherit(s)
 	require.NoError(t, err)
-	f := heir.files
+	f := next.files
 	require.Len(t, f.sets, keptSets)
 	require.EqualValues(t, keptSets+1, f.sets[0].Set)
 	require.Len(t, s.Notes, keptSets)
@@ -141,10 +141,10 @@ func TestTextsThatGrowWhenTheyAreKept(t *testing.T) {
 			h.keepAll()
 			require.False(t, h.retired, h.ledger.text)
 			require.NotEmpty(t, s.Text)
-			heir, _ := decider(t, []int{1})
-			_, err := heir.inherit(s)
+			next, _ := decider(t, []int{1})
+			_, err := next.inherit(s)
 			require.NoError(t, err)
-			require.Len(t, heir.files.given, 1)
+			require.Len(t, next.files.given, 1)
 		})
 	}
 }

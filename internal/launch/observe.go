@@ -132,7 +132,7 @@ func (h *head) hostLost(a agent, why string, e *evidence) {
 			switch {
 			case m.agent != a:
 			case m.dying != nil: // and that is not yet decided, unlike this
-				h.condemn(m)
+				h.markDead(m)
 			case !m.gone:
 				m.lost = true
 				if m.ending == nil {

@@ -132,7 +132,7 @@ func (h *head) notePlace(m *member) {
 	if m.old || m.spare || m.node == 0 {
 		return
 	}
-	h.decide(arbiter.Entry{Kind: arbiter.Placed, Process: m.process, Incarnation: m.birth, Node: m.node, PID: m.pid}, func() {})
+	h.decide(arbiter.Entry{Kind: arbiter.Placed, Process: m.process, Incarnation: m.incarnation, Node: m.node, PID: m.pid}, func() {})
 }
 
 // drainedNote is the key of the note that all that a process has sent was

@@ -165,8 +165,8 @@ func (r *remote) finish() bool {
 // byeTime bounds how long an agent is told that the job is over.
 const byeTime = time.Second
 
-// declare ends the conversation for good, and with it all output.
-func (r *remote) declare(why string, e *evidence) {
+// declareLost ends the conversation for good, and with it all output.
+func (r *remote) declareLost(why string, e *evidence) {
 	if !r.finish() {
 		return
 	}

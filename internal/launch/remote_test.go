@@ -32,7 +32,7 @@ func FuzzRemote(f *testing.F) {
 		close(r.serving)
 		r.Start(job.Process{}, supervise.First)
 		_ = r.take(&agentwire.Frame{Kind: agentwire.Kind(kind), Process: job.Process{Rank: rank, Replica: replica}, Body: body})
-		r.declare("over", nil)
+		r.declareLost("over", nil)
 		b.Close()
 	})
 }

@@ -20,7 +20,7 @@ func (h *head) report(code int) *runreport.Report {
 	if !h.joined.IsZero() {
 		r.WallSeconds = h.finished.Sub(h.joined).Seconds()
 	}
-	r.Recovery = h.recovery.told()
+	r.Recovery = h.recovery.report()
 	r.Checkpoint, r.Restart = h.files.reports()
 	for _, k := range h.kills {
 		r.Kills = append(r.Kills, runreport.Kill{Process: k.Process, When: k.When(), Fired: k.fired})
@@ -29,7 +29,7 @@ func (h *head) report(code int) *runreport.Report {
 		if m.pid == 0 || m.spare { // it could not be started, or had nothing to do
 			continue
 		}
-		p := runreport.Process{Process: m.process, Incarnation: m.birth, Host: m.hostName(), PID: m.pid, End: m.end}
+		p := runreport.Process{Process: m.process, Incarnation: m.incarnation, Host: m.hostName(), PID: m.pid, End: m.end}
 		if m.exit != nil {
 			p.Status = m.exit.Text
 		}

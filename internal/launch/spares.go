@@ -64,7 +64,7 @@ func (h *head) spareGone(m *member) {
 
 // bestSpare is the one for a place: on a host without another replica of the
 // rank, if there is one. It is nil if there is none at all.
-func (c *comeback) bestSpare(p job.Process) (best *member) {
+func (c *recoveryDriver) bestSpare(p job.Process) (best *member) {
 	together := make(map[agent]bool)
 	for _, m := range c.order {
 		if !m.gone && m.process.Rank == p.Rank {

@@ -46,7 +46,7 @@ func (h *head) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 // takeOver is the head in the place of one that was lost. It returns the exit
 // code of the job.
 func takeOver(l *agentd.Lead) int {
-	s := &standIn{lead: l, state: l.State, came: make(map[string]*agentd.Incoming)}
+	s := &successor{lead: l, state: l.State, came: make(map[string]*agentd.Incoming)}
 	if err := json.Unmarshal(l.Info.Job, &s.config); err != nil {
 		fmt.Fprintln(os.Stderr, "intrarun: read what the lost head has left:", err)
 		return ExitLost

@@ -56,31 +56,31 @@ func ParseWeibull(s string) (*Weibull, error) {
 	return w, nil
 }
 
-// strike is one failure of a schedule.
-type strike struct {
+// injection is one failure of a schedule.
+type injection struct {
 	at   time.Duration // since all have joined
 	pick float64       // in [0,1): chooses among those that live then
 }
 
-// strikes is an endless schedule.
-type strikes struct {
+// injections is an endless schedule.
+type injections struct {
 	Weibull
 	random *rand.Rand
 	at     time.Duration
 }
 
-func (w Weibull) schedule() *strikes {
-	return &strikes{Weibull: w, random: rand.New(rand.NewPCG(w.Seed, 0))}
+func (w Weibull) schedule() *injections {
+	return &injections{Weibull: w, random: rand.New(rand.NewPCG(w.Seed, 0))}
 }
 
 // next returns the next failure.
-func (s *strikes) next() strike {
+func (s *injections) next() injection {
 	// Inverse transform; 1-U is never 0.
 	scale := float64(s.MTBF) / math.Gamma(1+1/s.Shape)
 	gap := scale * math.Pow(-math.Log(1-s.random.Float64()), 1/s.Shape)
 	const never = time.Duration(math.MaxInt64 / 4)
 	s.at = min(s.at+time.Duration(min(gap, float64(never))), never)
-	return strike{at: s.at, pick: s.random.Float64()}
+	return injection{at: s.at, pick: s.random.Float64()}
 }
 
 // inject begins to kill processes by the schedule.
@@ -92,19 +92,19 @@ func (h *head) inject() {
 }
 
 // await waits for the next failure.
-func (h *head) await(s *strikes) {
+func (h *head) await(s *injections) {
 	next := s.next()
 	h.after(time.Until(h.joined.Add(next.at)), func() {
 		if h.phase != working {
 			return
 		}
-		h.strike(next, s.Seed)
+		h.injectOne(next, s.Seed)
 		h.await(s)
 	})
 }
 
-// strike kills one of the processes that live.
-func (h *head) strike(s strike, seed uint64) {
+// injectOne kills one of the processes that live.
+func (h *head) injectOne(i injection, seed uint64) {
 	var live []*member
 	for _, m := range h.order {
 		if m.hello != nil && !m.gone && !m.spare && m.ending == nil {
@@ -114,9 +114,9 @@ func (h *head) strike(s strike, seed uint64) {
 	if len(live) == 0 {
 		return
 	}
-	m := live[int(s.pick*float64(len(live)))]
+	m := live[int(i.pick*float64(len(live)))]
 	h.injected.Strikes = append(h.injected.Strikes, runreport.Strike{Process: m.process, At: h.elapsed().Seconds()})
 	m.ending = &ending{job.CauseInjected, fmt.Sprintf("killed by -weibull at %.3f s, number %d of seed %d", h.elapsed().Seconds(), len(h.injected.Strikes), seed)}
-	h.eventf("%v is struck by -weibull", m.process)
+	h.eventf("%v is killed by -weibull", m.process)
 	h.kill(m)
 }

@@ -37,7 +37,7 @@ func TestParseWeibull(t *testing.T) {
 	}
 }
 
-func take(w Weibull, n int) (all []strike) {
+func take(w Weibull, n int) (all []injection) {
 	for s := w.schedule(); len(all) < n; {
 		all = append(all, s.next())
 	}

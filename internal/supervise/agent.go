@@ -149,7 +149,7 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 		Stdout: w[output.Stdout], Stderr: w[output.Stderr], ExtraFiles: in.Files(),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
-	if a.plan.Stdin && p.Rank == 0 && r == First { // a newcomer's state holds what was read
+	if a.plan.Stdin && p.Rank == 0 && r == First { // a joiner's state holds what was read
 		var r *os.File
 		if r, c.stdin, err = os.Pipe(); err != nil {
 			return nil, fmt.Errorf("create a pipe: %w", err)

@@ -22,9 +22,9 @@ type Role byte
 
 // The roles.
 const (
-	First    Role = iota // it is there from the beginning
-	Newcomer             // it takes the place of another one
-	Spare                // it waits for a place
+	First  Role = iota // it is there from the beginning
+	Joiner             // it takes the place of another one
+	Spare              // it waits for a place
 )
 
 // cpus gives the processes of this host their processors. Where the kernel

@@ -44,7 +44,7 @@ func (h *Head) Run(ctx context.Context) (int, error) {
 	signal.Notify(signals, syscall.SIGTERM)
 	c := launch.Config{
 		Link: job.LinkSHM, Ring: job.DefaultRing, Program: h.Program, Report: h.Report, Verbose: true, Rarer: h.Rarer,
-		Guard: []string{"/proc/self/exe"}, Agent: []string{self, AgentCommand}, RemoteShell: "ip netns exec {host}",
+		Watchdog: []string{"/proc/self/exe"}, Agent: []string{self, AgentCommand}, RemoteShell: "ip netns exec {host}",
 		Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals,
 	}
 	if c.Degrees, err = (job.Spec{Ranks: ranks, Replicas: replicas}).Resolve(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/runreport"
 )
 
-// told is what there is for the report.
-func (c *comeback) told() runreport.Recovery {
+// report returns the part of the report on recovery.
+func (c *recoveryDriver) report() runreport.Recovery {
 	s := runreport.Recovery{Replacements: []runreport.Replacement{}, Rollbacks: []runreport.Rollback{}}
 	if c != nil {
 		s.Spares, s.Backup = c.config.Spares, c.Backup
@@ -18,11 +18,11 @@ func (c *comeback) told() runreport.Recovery {
 	return s
 }
 
-// replaced tells of a newcomer that has got its place.
-func (c *comeback) replaced(m *member, at uint64) {
+// replaced tells of a joiner that has got its place.
+func (c *recoveryDriver) replaced(m *member, at uint64) {
 	now := c.elapsed()
 	away := (now - m.before.died).Round(time.Millisecond).Seconds()
-	r := runreport.Replacement{Process: m.process, Incarnation: m.birth, Host: m.hostName(), Donor: m.donor.process, SafePoint: at, Bytes: m.bytes,
+	r := runreport.Replacement{Process: m.process, Incarnation: m.incarnation, Host: m.hostName(), Donor: m.donor.process, SafePoint: at, Bytes: m.bytes,
 		Died: m.before.died.Seconds(), Joined: now.Seconds(), Seconds: (now - m.before.died).Seconds()}
 	c.Replacements = append(c.Replacements, r)
 	c.warnf("%v is replaced by another process on %s: it takes part from safe point %d on, with the state of %v (%.1f MB), %.3f s after the death",
@@ -30,7 +30,7 @@ func (c *comeback) replaced(m *member, at uint64) {
 }
 
 // stored counts the copies that were taken.
-func (c *comeback) stored(r job.Reply) {
+func (c *recoveryDriver) stored(r job.Reply) {
 	if c.Backup != nil && r.Bytes > 0 {
 		c.Backup.Bytes += r.Bytes
 		c.Backup.Seconds += r.Seconds / float64(len(c.config.Degrees))
@@ -38,7 +38,7 @@ func (c *comeback) stored(r job.Reply) {
 }
 
 // completed: everybody hears of a backup that can be gone back to.
-func (c *comeback) completed(number uint64) {
+func (c *recoveryDriver) completed(number uint64) {
 	if c.Backup == nil || c.Backup.Last == number {
 		return
 	}
@@ -52,9 +52,9 @@ func (c *comeback) completed(number uint64) {
 }
 
 // lostRank notes that a rank has nobody left, and reports whether that is so.
-func (c *comeback) lostRank(m *member) bool {
+func (c *recoveryDriver) lostRank(m *member) bool {
 	rank := m.process.Rank
-	if c.ledger.decided || c.ledger.alive(rank) > 0 || c.ledger.through[rank] || slices.Contains(c.losses, rank) {
+	if c.ledger.decided || c.ledger.alive(rank) > 0 || c.ledger.drained[rank] || slices.Contains(c.losses, rank) {
 		return false
 	}
 	if c.losses = append(c.losses, rank); len(c.losses) == 1 {
@@ -64,7 +64,7 @@ func (c *comeback) lostRank(m *member) bool {
 }
 
 // rolledBack: the order to go back is given, to everybody.
-func (c *comeback) rolledBack(o job.Order) {
+func (c *recoveryDriver) rolledBack(o job.Order) {
 	if n := len(c.Rollbacks); n > 0 && c.Rollbacks[n-1].Generation == o.Generation {
 		return
 	}
@@ -75,7 +75,7 @@ func (c *comeback) rolledBack(o job.Order) {
 }
 
 // resumed: all are back, and go on.
-func (c *comeback) resumed() {
+func (c *recoveryDriver) resumed() {
 	if n := len(c.Rollbacks); n > 0 && c.Rollbacks[n-1].Seconds == 0 {
 		last := &c.Rollbacks[n-1]
 		last.Seconds = (c.elapsed() - last.Since).Seconds()

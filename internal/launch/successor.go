@@ -16,10 +16,10 @@ import (
 	"github.com/intrahpc/intra/internal/runreport"
 )
 
-// standIn is an agent as the head, after the one before it was lost. It waits
+// successor is an agent as the head, after the one before it was lost. It waits
 // until every agent has come that is not lost, and makes a head of what has been
 // decided and of what they tell.
-type standIn struct {
+type successor struct {
 	lead   *agentd.Lead
 	config Config // that of the first head
 	state  *arbiter.State
@@ -27,7 +27,7 @@ type standIn struct {
 }
 
 // run is the life of the head. It returns the exit code of the job.
-func (s *standIn) run() int {
+func (s *successor) run() int {
 	defer func() {
 		for _, a := range s.came {
 			a.Conn.Close()
@@ -67,7 +67,7 @@ func (s *standIn) run() int {
 }
 
 // gather waits for the agents. It returns false if this is not to be the head.
-func (s *standIn) gather() bool {
+func (s *successor) gather() bool {
 	for {
 		for _, a := range s.lead.Arrived() {
 			s.came[a.Host] = a
@@ -91,7 +91,7 @@ func (s *standIn) gather() bool {
 }
 
 // complete: every host is there or lost.
-func (s *standIn) complete() bool {
+func (s *successor) complete() bool {
 	for i, h := range s.config.Placement.Hosts {
 		if _, lost := s.state.Lost[arbiter.ID(agentd.FirstAgent+i)]; !lost && s.came[h.Name] == nil {
 			return false
@@ -101,7 +101,7 @@ func (s *standIn) complete() bool {
 }
 
 // open opens the files for output.
-func (s *standIn) open(c *Config) error {
+func (s *successor) open(c *Config) error {
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	name := s.lead.Info.Output
 	if name == "" {
@@ -121,7 +121,7 @@ func (s *standIn) open(c *Config) error {
 }
 
 // restore gives h what its predecessors knew.
-func (s *standIn) restore(h *head) *hosts {
+func (s *successor) restore(h *head) *hosts {
 	engine := s.lead.Engine
 	w := &hosts{head: h, engine: engine, self: s.lead.Self, name: s.lead.Roster[0].Host, suspected: make(map[arbiter.ID]time.Duration)}
 	seats := make(map[job.Process]agentd.ProcessResync)
@@ -170,10 +170,10 @@ func (s *standIn) restore(h *head) *hosts {
 		at := s.state.Places[m.process]
 		m.placed, m.pid = true, at.PID
 		if at.Standing == arbiter.Done {
-			h.ledger.standing[m.process] = finished
+			h.ledger.status[m.process] = finished
 		}
 		if s.state.Notes[drainedNote(m.process)] != nil {
-			h.ledger.through[m.process.Rank] = true
+			h.ledger.drained[m.process.Rank] = true
 		}
 	}
 	for i, v := range s.state.Verdicts {
@@ -193,7 +193,7 @@ func (s *standIn) restore(h *head) *hosts {
 			m.gone, m.settled = true, true
 			m.outputs.Abandon()
 			h.left--
-		} else if h.ledger.standing[m.process] != dead && !x.Begun && !m.spare {
+		} else if h.ledger.status[m.process] != dead && !x.Begun && !m.spare {
 			h.phase = joining // once all are known here they are to begin, again
 		}
 	}
@@ -208,7 +208,7 @@ func (s *standIn) restore(h *head) *hosts {
 
 // revive gives h what its predecessors knew of checkpoint files, and returns
 // what is to be done about cuts.
-func (s *standIn) revive(h *head) ([]recovery.Action, error) {
+func (s *successor) revive(h *head) ([]recovery.Action, error) {
 	h.files = h.newFiles()
 	past, err := h.inherit(s.state)
 	if err != nil || !h.config.recovers() || s.state.Notes[replacedNote] != nil {
@@ -227,7 +227,7 @@ func (s *standIn) revive(h *head) ([]recovery.Action, error) {
 		}
 	}
 	var acts []recovery.Action
-	h.recovery, acts = h.resumeComeback(past, fate)
+	h.recovery, acts = h.resumeRecoveryDriver(past, fate)
 	h.recovery.asked = s.lead.Term << 32 // not to be taken for what a head before has asked
 	return acts, nil
 }
@@ -240,10 +240,10 @@ func absent(h *job.Host) *remote {
 }
 
 // repeat repeats a verdict.
-func (s *standIn) repeat(h *head, w *hosts, v job.Verdict, at time.Duration) {
+func (s *successor) repeat(h *head, w *hosts, v job.Verdict, at time.Duration) {
 	v = h.ledger.die(v.Process, v.Incarnation, v.Cause, v.Detail, at)
 	m := h.members[v.Process]
-	m.condemned, m.died = true, at
+	m.dead, m.died = true, at
 	f := runreport.NewFailure(v, at)
 	if v.Cause == job.CauseHost {
 		m.lost, m.end = true, "lost"
@@ -259,7 +259,7 @@ func (s *standIn) repeat(h *head, w *hosts, v job.Verdict, at time.Duration) {
 
 // begin goes on where the job was, before anything is heard of processes. failed
 // is why there is no place for output.
-func (s *standIn) begin(h *head, w *hosts, failed error) {
+func (s *successor) begin(h *head, w *hosts, failed error) {
 	why := ""
 	if loss, lost := s.state.Lost[arbiter.Head]; lost {
 		why = fmt.Sprintf(": it has not been heard of (%s)", w.sightings(loss.Testimonies))

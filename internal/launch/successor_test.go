@@ -56,7 +56,7 @@ func TestDeathBeforeTheBeginning(t *testing.T) {
 	p, q := job.Process{}, job.Process{Replica: 1}
 	h.members[q].hello, h.members[q].placed = new(job.Hello), true
 	h.members[p].gone = true
-	h.declare(h.members[p], ending{job.CauseSignal, "killed"})
+	h.proposeDeath(h.members[p], ending{job.CauseSignal, "killed"})
 	h.startIfReady()
 	require.Empty(t, l.told)
 	for h.record.waits() {
@@ -73,7 +73,7 @@ func TestSuccessorHasTheOthersBegin(t *testing.T) {
 	p, q := job.Process{}, job.Process{Replica: 1}
 	config := &Config{Degrees: []int{2}, Link: job.LinkSHM, Stdout: io.Discard, Stderr: io.Discard,
 		Placement: &job.Placement{Hosts: hosts, Of: map[job.Process]int{p: 0, q: 1}}}
-	s := &standIn{state: arbiter.NewState(), came: make(map[string]*agentd.Incoming), lead: &agentd.Lead{
+	s := &successor{state: arbiter.NewState(), came: make(map[string]*agentd.Incoming), lead: &agentd.Lead{
 		Term: 3, Info: new(agentd.TakeoverInfo), Self: agentd.FirstAgent + 1, Roster: []arbiter.Peer{{ID: arbiter.Head, Host: "head"}}, Entered: time.Now(), Times: new(agentd.Times)}}
 	ends := make(map[job.Process]*agentwire.Conn)
 	for i, process := range []job.Process{p, q} {

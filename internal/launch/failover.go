@@ -12,10 +12,10 @@ import (
 // What recovery decides is kept for another head before it is done, until
 // processes are replaced.
 
-// resumeComeback goes on with the decisions of a head before, and returns what
+// resumeRecoveryDriver goes on with the decisions of a head before, and returns what
 // is to be done at once.
-func (h *head) resumeComeback(p recovery.Past, f recovery.Fate) (*comeback, []recovery.Action) {
-	c := h.comeback()
+func (h *head) resumeRecoveryDriver(p recovery.Past, f recovery.Fate) (*recoveryDriver, []recovery.Action) {
+	c := h.recoveryDriver()
 	var acts []recovery.Action
 	c.decides, acts = recovery.Resume(c.plan(), p, f, h.elapsed())
 	return c, acts
@@ -24,13 +24,13 @@ func (h *head) resumeComeback(p recovery.Past, f recovery.Fate) (*comeback, []re
 // tell tells those who decide of an event, and does what they want: at once,
 // or when something has been kept, or when what an event before it led to has
 // been done, if it is part of that.
-func (c *comeback) tell(event func() []recovery.Action) {
+func (c *recoveryDriver) tell(event func() []recovery.Action) {
 	c.events = append(c.events, event)
 	c.catchUp()
 }
 
 // perform does what was decided, all of it before the next event.
-func (c *comeback) perform(acts []recovery.Action) {
+func (c *recoveryDriver) perform(acts []recovery.Action) {
 	if c == nil {
 		return
 	}
@@ -42,7 +42,7 @@ func (c *comeback) perform(acts []recovery.Action) {
 }
 
 // catchUp tells of the events that wait, and draws the conclusions.
-func (c *comeback) catchUp() {
+func (c *recoveryDriver) catchUp() {
 	for !c.keeping && !c.acting {
 		if len(c.events) == 0 {
 			c.settle()
@@ -59,7 +59,7 @@ func (c *comeback) catchUp() {
 
 // enlarge has it kept that processes are replaced: a head that comes after that
 // knows that it does not know who they are.
-func (c *comeback) enlarge() {
+func (c *recoveryDriver) enlarge() {
 	if c.asks {
 		return
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// seat is one process of a job that runs in this process, and its head.
-type seat struct {
+// localProc is one process of a job that runs in this process, and its head.
+type localProc struct {
 	job    *local
 	setup  job.Setup
 	links  map[job.Process]transport.Link
@@ -25,7 +25,7 @@ type seat struct {
 
 	// Guarded by local.mu. A doomed process has passed its kill point.
 	doomed, dead, finished, dismissed bool
-	newcomer                          bool      // not admitted yet
+	joiner                            bool      // not admitted yet
 	final                             job.Stats // once finished
 
 	mu     sync.Mutex
@@ -35,8 +35,8 @@ type seat struct {
 	gone   bool
 }
 
-func newSeat(l *local, setup job.Setup, links map[job.Process]transport.Link) *seat {
-	s := &seat{job: l, setup: setup, links: links}
+func newLocalProc(l *local, setup job.Setup, links map[job.Process]transport.Link) *localProc {
+	s := &localProc{job: l, setup: setup, links: links}
 	s.some = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancelCause(l.ctx)
 	return s
@@ -45,11 +45,11 @@ func newSeat(l *local, setup job.Setup, links map[job.Process]transport.Link) *s
 var errKilled = errors.New("killed on request")
 
 // live runs the program as this process, from joining to the end.
-func (s *seat) live(run func(*Process) error) {
+func (s *localProc) live(run func(*Process) error) {
 	released := make(chan struct{})
 	var e *engine
 	links := s.links
-	if s.setup.Newcomer {
+	if s.setup.Joiner {
 		links = nil // they come with events
 	}
 	e = newEngine(s.ctx, s, links, func(k job.Kill) { s.die(k, e) })
@@ -79,7 +79,7 @@ func (s *seat) live(run func(*Process) error) {
 	follower.Wait()
 	s.cancel(nil)
 	s.job.mu.Lock()
-	if s.job.seats[s.setup.Self] == s {
+	if s.job.procs[s.setup.Self] == s {
 		s.job.want.Stats[s.setup.Self] = e.snapshot()
 	} else {
 		s.job.want.Former = append(s.job.want.Former, e.snapshot())
@@ -88,7 +88,7 @@ func (s *seat) live(run func(*Process) error) {
 }
 
 // hangUp breaks all links and ends the conversation with the head.
-func (s *seat) hangUp() {
+func (s *localProc) hangUp() {
 	s.mu.Lock()
 	links := slices.AppendSeq(slices.Clone(s.former), maps.Values(s.links))
 	s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *seat) hangUp() {
 
 // die is the death of a process in this process: nothing that it sends
 // leaves it any more, and its program gets no further than to the next call.
-func (s *seat) die(k job.Kill, e *engine) {
+func (s *localProc) die(k job.Kill, e *engine) {
 	s.Fired(k, e.snapshot())
 	s.cancel(errKilled)
 	s.job.dead(s, job.CauseInjected, errors.New(k.String()))
@@ -113,7 +113,7 @@ func (s *seat) die(k job.Kill, e *engine) {
 	}
 }
 
-func (s *seat) tell(e job.Event) {
+func (s *localProc) tell(e job.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events = append(s.events, e)
@@ -121,10 +121,10 @@ func (s *seat) tell(e job.Event) {
 }
 
 // Setup implements head.
-func (s *seat) Setup() job.Setup { return s.setup }
+func (s *localProc) Setup() job.Setup { return s.setup }
 
 // Next implements head.
-func (s *seat) Next() (job.Event, error) {
+func (s *localProc) Next() (job.Event, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -141,13 +141,13 @@ func (s *seat) Next() (job.Event, error) {
 }
 
 // Stats implements head. The counts are taken at the end.
-func (s *seat) Stats(func() job.Stats) {}
+func (s *localProc) Stats(func() job.Stats) {}
 
 // Trace implements head. Nothing here asks for a trace.
-func (s *seat) Trace([]job.TraceEvent) {}
+func (s *localProc) Trace([]job.TraceEvent) {}
 
 // Reply implements head.
-func (s *seat) Reply(r job.Reply) {
+func (s *localProc) Reply(r job.Reply) {
 	s.job.mu.Lock()
 	defer s.job.mu.Unlock()
 	if !s.dead && !s.doomed {
@@ -156,13 +156,13 @@ func (s *seat) Reply(r job.Reply) {
 }
 
 // Handled implements head. Nothing here asks for a report.
-func (s *seat) Handled(uint64) {}
+func (s *localProc) Handled(uint64) {}
 
 // Suspect implements head. Nobody dies here without the head's knowledge.
-func (s *seat) Suspect(job.Endpoint, error) {}
+func (s *localProc) Suspect(job.Endpoint, error) {}
 
 // Fired implements head.
-func (s *seat) Fired(k job.Kill, _ job.Stats) {
+func (s *localProc) Fired(k job.Kill, _ job.Stats) {
 	s.job.mu.Lock()
 	defer s.job.mu.Unlock()
 	s.job.want.Fired[slices.Index(s.job.want.Kills, k)] = true
@@ -170,10 +170,10 @@ func (s *seat) Fired(k job.Kill, _ job.Stats) {
 }
 
 // Leased implements head. There is one host.
-func (s *seat) Leased(context.Context) error { return nil }
+func (s *localProc) Leased(context.Context) error { return nil }
 
 // Finish implements head.
-func (s *seat) Finish(st job.Stats) error {
+func (s *localProc) Finish(st job.Stats) error {
 	s.job.mu.Lock()
 	defer s.job.mu.Unlock()
 	if s.dead || s.doomed {
@@ -186,7 +186,7 @@ func (s *seat) Finish(st job.Stats) error {
 		s.job.apply(s.job.recovery.Finished(s.setup.Self, s.setup.Incarnation, s.job.now()))
 	}
 	s.finished, s.final = true, st
-	for p, other := range s.job.seats {
+	for p, other := range s.job.procs {
 		if p.Rank == s.setup.Self.Rank && other.finished {
 			if how := s.final.Diverged(&other.final); how != "" {
 				s.job.endLocked(fmt.Errorf("%w: %v and %v: %s", ErrDiverged, s.setup.Self, p, how))
@@ -199,7 +199,7 @@ func (s *seat) Finish(st job.Stats) error {
 }
 
 // Drained implements head.
-func (s *seat) Drained() error {
+func (s *localProc) Drained() error {
 	s.job.mu.Lock()
 	defer s.job.mu.Unlock()
 	if s.finished && !s.dead && !s.doomed {
@@ -213,13 +213,13 @@ func (s *seat) Drained() error {
 
 // Fail implements head, for what is found after the program has returned;
 // before, failed is told the error itself.
-func (s *seat) Fail(f job.Failure, _ job.Stats) error {
+func (s *localProc) Fail(f job.Failure, _ job.Stats) error {
 	s.job.end(fmt.Errorf("%w: %s", ErrDiverged, f.Text))
 	return nil
 }
 
 // failed ends this process because its program failed.
-func (s *seat) failed(err error) {
+func (s *localProc) failed(err error) {
 	s.job.mu.Lock()
 	doomed := s.doomed
 	s.job.mu.Unlock()
