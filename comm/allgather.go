@@ -7,7 +7,7 @@ import "fmt"
 const ringAllgather = 8 << 10
 
 // Allgather collects the parts of all ranks, all of one length, in rank order
-// in everybody's recv. A nil send says that the part is in its place.
+// in recv of every rank. With a nil send the part is in its place already.
 func Allgather[T any](c *Comm, send, recv []T) error {
 	s, err := planAllgather(c, send, recv)
 	return c.run("allgather", s, err)
@@ -19,8 +19,8 @@ func Iallgather[T any](c *Comm, send, recv []T) *Request {
 	return c.begin("allgather", s, err)
 }
 
-// Allgatherv collects the parts of all ranks, of any lengths: that of rank i
-// in everybody's recv[i], which must have its length.
+// Allgatherv collects the parts of all ranks, of any lengths: that of rank i in
+// recv[i] of every rank, which must have its length.
 func Allgatherv[T any](c *Comm, send []T, recv [][]T) error {
 	s, err := planAllgatherv(c, send, recv)
 	return c.run("allgatherv", s, err)

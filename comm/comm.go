@@ -41,10 +41,10 @@ type Comm struct {
 	children int // communicators made from it that family knows
 }
 
-// World returns the communicator of all ranks of the engine's job, for who
-// connects ranks by other means than package runtime, from whose Process
-// programs get it. It is called once for an engine. If the engine began at a position, all
-// communicators of that position exist again.
+// World returns the communicator of all ranks of the engine's job, for code
+// that connects ranks by other means than package runtime, whose Process gives
+// it to programs. It is called once for an engine. If the engine began at a
+// position, all communicators of that position exist again.
 func World(e *sdr.Engine) (*Comm, error) {
 	f := &family{engine: e}
 	e.Attach(f)
@@ -139,8 +139,8 @@ func (c *Comm) Size() int {
 	return len(c.members)
 }
 
-// Free says that the caller is done with c. All members call it; what is under
-// way is completed. Further calls on c fail with ErrFreed.
+// Free releases c. All members call it; operations under way are completed.
+// Further calls on c fail with ErrFreed.
 func (c *Comm) Free() error {
 	if c != nil && c.freed.Load() && c.engine.Restored() {
 		return nil // as it was before the safe point

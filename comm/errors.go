@@ -8,28 +8,28 @@ import (
 
 // Errors, for errors.Is.
 var (
-	// ErrTruncate: the message was longer than the memory for it, which
-	// holds its beginning.
+	// ErrTruncate means that the message was longer than the memory for it,
+	// which holds its beginning.
 	ErrTruncate = sdr.ErrTruncate
-	// ErrJobEnded: the job ended while the call waited.
+	// ErrJobEnded means that the job ended while the call waited.
 	ErrJobEnded = sdr.ErrJobEnded
-	// ErrPending: at a safe point, a receive, a synchronous send or a
+	// ErrPending means that at a safe point a receive, a synchronous send or a
 	// collective operation has not been waited for.
 	ErrPending = sdr.ErrPending
-	// ErrRestored: a restored process communicates before its first safe
-	// point, although the others have done so long ago.
+	// ErrRestored means that a restored process communicates before its first
+	// safe point, although the others have done so long ago.
 	ErrRestored = errors.New("communication before the first safe point of a restored process: do it only if the process is not restored")
-	// ErrRank: there is no such rank in the communicator or group.
+	// ErrRank means that there is no such rank in the communicator or group.
 	ErrRank = errors.New("invalid rank")
-	// ErrTag: tags are 0 to MaxTag.
+	// ErrTag means that a tag is not one of 0 to MaxTag.
 	ErrTag = errors.New("invalid tag")
-	// ErrType: the elements hold pointers or have no size, or a message does
-	// not consist of whole elements.
+	// ErrType means that the elements hold pointers or have no size, or a
+	// message does not consist of whole elements.
 	ErrType = errors.New("invalid element type")
-	// ErrCount: the lengths of the arguments do not fit together.
+	// ErrCount means that the lengths of the arguments do not match.
 	ErrCount = errors.New("invalid count")
-	// ErrFreed: the communicator was freed, or is nil.
+	// ErrFreed means that the communicator was freed, or is nil.
 	ErrFreed = errors.New("communicator is freed")
-	// ErrCancelled: the receive was cancelled before a message came.
+	// ErrCancelled means that the receive was cancelled before a message came.
 	ErrCancelled = errors.New("receive cancelled")
 )

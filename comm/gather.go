@@ -8,8 +8,8 @@ import "fmt"
 const treeGather = 4 << 10
 
 // Gather collects the parts of all ranks, all of one length, in rank order in
-// recv of rank root; recv of other ranks is not used. A nil send of the root
-// says that its part is in its place.
+// recv of rank root; recv of other ranks is not used. With a nil send of the
+// root its part is in its place already.
 func Gather[T any](c *Comm, send, recv []T, root int) error {
 	s, err := planGather(c, send, recv, root)
 	return c.run("gather", s, err)

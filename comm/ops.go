@@ -9,16 +9,16 @@ type Number interface {
 		~float32 | ~float64 | ~complex64 | ~complex128
 }
 
-// Sum is the operator +.
+// Sum returns a+b.
 func Sum[T Number](a, b T) T { return a + b }
 
-// Prod is the operator *.
+// Prod returns a*b.
 func Prod[T Number](a, b T) T { return a * b }
 
-// Min is the smaller of a and b; not a number if one of them is not.
+// Min returns the smaller of a and b, and not a number if one of them is not.
 func Min[T cmp.Ordered](a, b T) T { return min(a, b) }
 
-// Max is the larger of a and b; not a number if one of them is not.
+// Max returns the larger of a and b, and not a number if one of them is not.
 func Max[T cmp.Ordered](a, b T) T { return max(a, b) }
 
 // combiner applies an operator to elements: into[i] = op(low[i], high[i]),

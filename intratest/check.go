@@ -15,14 +15,14 @@ type checkOptions struct {
 	section []intra.SectionOption
 }
 
-// Watch has Check report a kernel that writes the variable at v, such as a
-// package variable, which no clause names. The type of the variable holds no
-// pointers.
+// Watch makes Check report a kernel that writes the variable at v, such as a
+// package variable, which no clause names. The type of the variable must hold
+// no pointers.
 func Watch[T any](name string, v *T) CheckOption {
 	return func(o *checkOptions) { o.section = append(o.section, intra.Watch(intra.InVar(name, v))) }
 }
 
-// WatchSlice is Watch for the elements of a slice.
+// WatchSlice works like Watch, for the elements of a slice.
 func WatchSlice[T any](name string, s []T) CheckOption {
 	return func(o *checkOptions) { o.section = append(o.section, intra.Watch(intra.In(name, s))) }
 }
@@ -52,8 +52,8 @@ func Check(t testing.TB, launch func(s *intra.Section), opts ...CheckOption) {
 	}
 }
 
-// Findings is Check for tests that expect something: it returns what was
-// found. The error is any other reason why the section could not be
+// Findings runs Check and returns what it finds, for tests that expect
+// findings. The error is any other reason why the section could not be
 // completed, such as tasks that are not independent or a panic in a body.
 func Findings(launch func(s *intra.Section), opts ...CheckOption) ([]intra.Finding, error) {
 	var o checkOptions

@@ -59,7 +59,7 @@ func Kills(kills ...string) Option {
 	}
 }
 
-// MayKill is Kills for points that need not be reached.
+// MayKill works like Kills, but the points need not be reached.
 func MayKill(kills ...string) Option {
 	return func(t *testing.T, o *Options) {
 		Kills(kills...)(t, o)
@@ -72,8 +72,8 @@ func Sched(policy string) Option {
 	return func(_ *testing.T, o *Options) { o.Local.Sched = policy }
 }
 
-// Threads has each replica run tasks on n workers, as with the -threads flag
-// of intrarun.
+// Threads runs the tasks of each replica on n workers, as the -threads flag of
+// intrarun does.
 func Threads(n int) Option {
 	return func(_ *testing.T, o *Options) { o.Local.Threads = n }
 }
@@ -84,30 +84,30 @@ func Capacity(bytes int) Option {
 	return func(_ *testing.T, o *Options) { o.Local.Capacity = bytes }
 }
 
-// Replace lets new processes take the place of killed ones: at safe points,
-// with the state of a live replica.
+// Replace lets new processes replace killed ones: at safe points, with the
+// state of a live replica.
 func Replace() Option { return func(_ *testing.T, o *Options) { o.Local.Replace = true } }
 
-// Backup takes a backup every so many safe points, to which the job goes back
-// when a rank has lost all its replicas; with Replace, since somebody has to
-// take their place.
+// Backup takes a backup every so many safe points. The job goes back to it when
+// a rank has lost all its replicas; this needs Replace, since other processes
+// have to take their place.
 func Backup(every uint64) Option {
 	return func(_ *testing.T, o *Options) { o.Local.Backup = every }
 }
 
-// Checkpoint has the state of the job written to files in dir every so many
-// safe points.
+// Checkpoint writes the state of the job to files in dir every so many safe
+// points.
 func Checkpoint(dir string, every uint64) Option {
 	return func(_ *testing.T, o *Options) { o.Local.Files, o.Local.Every = dir, every }
 }
 
-// Restart begins the job with the newest usable files in dir. The degrees need
-// not be those of the job that wrote them.
+// Restart begins the job with the newest usable files in dir. Its degrees may
+// differ from those of the job that wrote them.
 func Restart(dir string) Option {
 	return func(_ *testing.T, o *Options) { o.Local.Restart = dir }
 }
 
-// Fails lets the job fail; its error is in the report.
+// Fails allows the job to fail; its error is in the report.
 func Fails() Option { return func(_ *testing.T, o *Options) { o.fails = true } }
 
 // Run runs a job in this process and fails the test if the job fails. Each

@@ -11,10 +11,10 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Alloc is make([]T, n) for the big arrays of a program, those that regions
-// are made of: it asks the system for huge pages, which saves address
-// translation. T holds no pointers: Alloc panics if it does, as it does for a
-// negative n.
+// Alloc allocates a slice like make([]T, n), for the big arrays of a program
+// that regions are made of: it asks the system for huge pages, which saves
+// address translation. T must hold no pointers: Alloc panics if it does, or if
+// n is negative.
 //
 // With intrarun -direct the replicas of a rank share the memory of these
 // arrays, and store results straight into each other's. Such memory is not

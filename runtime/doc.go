@@ -1,7 +1,7 @@
 // Package intra is what programs import: it joins a process to its job, and
 // lets the replicas of a rank share the work of sections.
 //
-// A program hands its whole life to [Main]. Between sections every replica of
+// A program runs entirely inside [Main]. Between sections every replica of
 // a rank computes the same; in a section each replica runs some of the tasks
 // and gets the results of the others as updates, so that all leave it with
 // the same state. Any replica may die at any moment: the others compute what
@@ -57,11 +57,11 @@
 //
 // With intrarun -direct the replicas of a rank that are on one host share the
 // memory of the arrays that [Alloc] makes, and store the results of tasks that
-// write nothing else straight into each other's arrays. Nobody stores into
-// arrays whose replica has not come to the section, and a replica has its
-// result as a whole in its own arrays before it stores it elsewhere: whoever
-// dies at any moment, the others find either what was there at the entry of the
-// section, or the whole result.
+// write nothing else directly into each other's arrays. A replica stores only
+// into the arrays of replicas that have reached the section, and only results
+// that are complete in its own arrays. So whichever replica dies, and whenever,
+// the others find either what was there at the entry of the section or the
+// complete result.
 //
 // # Threads
 //

@@ -7,10 +7,11 @@ import (
 	"os"
 )
 
-// Embedded is called by generated code when the program starts: twin is the
-// name of a rewritten file, source the text that it should have been made
-// from, and hash the SHA-256 in hexadecimal of the text that it was made
-// from. If they differ, the program would silently run old code, so it ends.
+// Embedded checks that a rewritten file is up to date. Generated code calls it
+// when the program starts: twin is the name of the rewritten file, source the
+// text that it should have been made from, and hash the SHA-256 in hexadecimal
+// of the text that it was made from. If they differ, the program would silently
+// run old code, so Embedded ends it.
 func Embedded(twin, source, hash string) struct{} {
 	sum := sha256.Sum256([]byte(source))
 	if hex.EncodeToString(sum[:]) != hash {

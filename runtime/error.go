@@ -10,11 +10,11 @@ import (
 
 // Errors that a SectionError wraps.
 var (
-	// ErrJobEnded: the head ended the job.
+	// ErrJobEnded means that the head has ended the job.
 	ErrJobEnded = comm.ErrJobEnded
-	// ErrDiverged: the replicas of a rank did not do the same.
+	// ErrDiverged means that the replicas of a rank did different things.
 	ErrDiverged = errors.New("replicas diverged")
-	// ErrOpen: a section was opened while another one is open.
+	// ErrOpen means that a section was opened while another one is open.
 	ErrOpen = errors.New("a section is open already")
 )
 

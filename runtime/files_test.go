@@ -203,7 +203,7 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 	got, report := r.result(t, []int{2, 1}, intratest.Checkpoint(dir, 5))
 	require.Equal(t, want, got)
 	require.NotEmpty(t, report.Warnings)
-	require.Contains(t, report.Warnings[0], "checkpoint set 1 is given up: write the checkpoint of rank")
+	require.Contains(t, report.Warnings[0], "checkpoint set 1 is abandoned: write the checkpoint of rank")
 	require.NotEmpty(t, report.Sets)
 	require.NotContains(t, report.Sets, uint64(1))
 }

@@ -37,7 +37,7 @@ func bytesOf[T any](v *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 }
 
-// OnceBytes is Once for a result of any length.
+// OnceBytes works like Once, for a result of any length.
 func OnceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
 	if p != nil && p.trial != nil && p.section == nil {
 		return p.trial.once(func() ([]byte, error) { return onceBytes(p, f) })

@@ -25,6 +25,6 @@ type posOption string
 
 func (o posOption) apply(s *Section) { s.at, s.pos = string(o), string(o) }
 
-// At says where the section stands in the source that the user wrote, as
+// At gives the position of the section in the source that the user wrote, as
 // file:line. Generated code uses it.
 func At(pos string) SectionOption { return posOption(pos) }

@@ -39,7 +39,7 @@ type Process struct {
 // cost nothing. It is the same everywhere, since results may depend on it.
 const tasks = 16
 
-// Rank is the logical rank of this process, 0 to Size()-1.
+// Rank returns the logical rank of this process, 0 to Size()-1.
 func (p *Process) Rank() int {
 	if p == nil {
 		return 0
@@ -47,7 +47,7 @@ func (p *Process) Rank() int {
 	return p.self.Rank
 }
 
-// Size is the number of ranks.
+// Size returns the number of ranks.
 func (p *Process) Size() int {
 	if p == nil {
 		return 1
@@ -55,8 +55,8 @@ func (p *Process) Size() int {
 	return len(p.degrees)
 }
 
-// Replica is the number of this replica among those of its rank. Results must
-// not depend on it.
+// Replica returns the number of this replica among those of its rank. Results
+// must not depend on it.
 func (p *Process) Replica() int {
 	if p == nil {
 		return 0
@@ -64,7 +64,7 @@ func (p *Process) Replica() int {
 	return p.self.Replica
 }
 
-// World is the communicator of all ranks.
+// World returns the communicator of all ranks.
 func (p *Process) World() *comm.Comm {
 	if p == nil {
 		return comm.Alone()
@@ -72,7 +72,7 @@ func (p *Process) World() *comm.Comm {
 	return p.world
 }
 
-// Context is cancelled when the job ends.
+// Context returns a context that is cancelled when the job ends.
 func (p *Process) Context() context.Context {
 	if p == nil {
 		return context.Background()
@@ -80,7 +80,7 @@ func (p *Process) Context() context.Context {
 	return p.ctx
 }
 
-// Tasks is the number of tasks to cut a section into: the same in every
+// Tasks returns the number of tasks to cut a section into: the same in every
 // build, job and degree.
 func (p *Process) Tasks() int { return tasks }
 

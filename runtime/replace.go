@@ -54,7 +54,7 @@ func (l *local) apply(acts []recovery.Action) bool {
 			set := &checkpoint.Set{Job: l.files.Job, Number: a.Set, Cut: a.Cut, Files: a.Files}
 			l.running.Go(func() { l.publish(set) }) // the processes wait for their files, and so are still there
 		case recovery.Abandon:
-			l.want.Warnings = append(l.want.Warnings, fmt.Errorf("checkpoint set %d is given up: %s", a.Set, a.Why))
+			l.want.Warnings = append(l.want.Warnings, fmt.Errorf("checkpoint set %d is abandoned: %s", a.Set, a.Why))
 		case recovery.Lose:
 			l.loss = a.Loss
 			for _, s := range l.procs {

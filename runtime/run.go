@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// ErrLost: every replica of a rank was lost.
+// ErrLost means that a rank has lost all its replicas.
 var ErrLost = errors.New("a rank has lost all its replicas")
 
 // Run runs a job in this process: each replica of each rank is a goroutine

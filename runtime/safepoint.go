@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/checkpoint"
 )
 
-// ErrRollback: the job goes back to its last backup. Every call that blocks
+// ErrRollback means that the job goes back to its last backup. Every call that blocks
 // returns an error that wraps it, and sections panic with one. The program
 // returns it from run; Main and Run then call run again, with Restored() true
 // and the state of the backup.
@@ -27,10 +27,10 @@ type safePoints struct {
 	resumed func() error
 }
 
-// SafePoint says that the registered state is all that this process needs to
-// go on from here: no request is open, and no section. Here replicas join,
-// backups are taken, and a restored process takes up the program. It costs
-// next to nothing as long as nothing is due.
+// SafePoint declares that the registered state is all that this process needs
+// to continue from here: no request and no section is open. Here replicas join,
+// backups are taken, and a restored process takes up the program. It costs next
+// to nothing while nothing is due.
 //
 // Every replica of every rank calls it equally often, at the same place: once
 // in each pass of the outermost loop, say. A message that is sent behind a

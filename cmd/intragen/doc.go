@@ -1,4 +1,4 @@
-// Command intragen makes tasks of annotated Go kernels.
+// Command intragen turns annotated Go kernels into tasks.
 //
 // Usage:
 //

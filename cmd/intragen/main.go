@@ -28,9 +28,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "usage: go tool intragen [-check] [-diff] [-v] [packages]")
 		flags.PrintDefaults()
 	}
-	flags.BoolVar(&o.Check, "check", false, "write nothing; list outputs that are stale, missing or orphaned, exit 1 if any")
-	flags.BoolVar(&o.Diff, "diff", false, "write nothing; print what would change as a unified diff, exit 1 if anything")
-	flags.BoolVar(&o.Verbose, "v", false, "say what is done with each output")
+	flags.BoolVar(&o.Check, "check", false, "write nothing; list outputs that are stale, missing or orphaned, and exit with 1 if there are any")
+	flags.BoolVar(&o.Diff, "diff", false, "write nothing; print what would change as a unified diff, and exit with 1 if anything would")
+	flags.BoolVar(&o.Verbose, "v", false, "report what is done with each output")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0

@@ -1,5 +1,5 @@
 // Intrarun runs a program as a job of replicated ranks: it starts the
-// processes, watches them, kills those that act up, forwards their output once
+// processes, watches them, kills those that misbehave, forwards their output once
 // per rank, and reports how it ended.
 //
 //	intrarun [flags] PROGRAM [args]
@@ -8,8 +8,8 @@
 // cluster manager, the processes run on several hosts, under an agent on each:
 // intrarun itself, started through -rsh.
 //
-// PROGRAM is run if it is an executable file, and else built as a Go package
-// with the build tag intra. Exit codes: 0 every rank finished, 1 a rank ended
+// If PROGRAM is an executable file, it is run; otherwise it is built as a Go
+// package with the build tag intra. Exit codes: 0 every rank finished, 1 a rank ended
 // by itself, 2 nothing was started, 3 a rank was lost, 4 replicas differed,
 // 130 and 143 after SIGINT and SIGTERM.
 package main

@@ -204,7 +204,7 @@ func TestRefusedHandshakes(t *testing.T) {
 		require.NoError(t, os.WriteFile(other, b, 0o700))
 		r := runJob(t, "-r 2", "sh", "-c", fmt.Sprintf("if [ $INTRA_PROCESS = 0.1 ]; then exec %s %s join finish; fi; exec %s %s join finish", other, steps.Argument, os.Args[0], steps.Argument))
 		require.Equal(t, 2, r.code, r.stderr)
-		require.Contains(t, r.stderr, "0.0 and 0.1 do not fit together: different builds of the program")
+		require.Contains(t, r.stderr, "0.0 and 0.1 are incompatible: different builds of the program")
 		require.Contains(t, r.Ends(), "ended")
 	})
 	t.Run("descriptors closed by a wrapper", func(t *testing.T) {
@@ -375,7 +375,7 @@ func TestUsageErrors(t *testing.T) {
 		"-seed 3 true":                  "-seed is for -weibull",
 		"-seed x -weibull shape=1 true": "-seed",
 		"-checkpoint-every 3 true":      "-checkpoint-every is for -checkpoint",
-		"-checkpoint /tmp -checkpoint-every 0 true": "want a number of safe points",
+		"-checkpoint /tmp -checkpoint-every 0 true": "want at least 1 safe point",
 		"-checkpoint /dev/null true":                "it is not a folder",
 		"-checkpoint /dev/null/x true":              "not a directory",
 		"-restart /no/such/folder true":             "no such file",
@@ -391,10 +391,10 @@ func TestUsageErrors(t *testing.T) {
 		"-hosts a:2 -rsh ssh true":                  "want a command with {host}",
 		"-strict-placement -hosts a:2 true":         "share a host",
 		"-v -quiet true":                            "contradict",
-		"-direct -check true":                       "leave -direct out",
-		"-direct -limit 1GB/s true":                 "leave one of them out",
-		"-direct -sched static true":                "-direct is for the adaptive schedule",
-		"-direct -link tcp true":                    "-direct is for replicas of one host",
+		"-direct -check true":                       "leave out -direct",
+		"-direct -limit 1GB/s true":                 "leave out one of them",
+		"-direct -sched static true":                "-direct needs the adaptive schedule",
+		"-direct -link tcp true":                    "-direct needs replicas on one host",
 		"-report /no/such/folder/r true":            "no such file",
 		"-bogus true":                               "-bogus",
 		"-n 2000000000 true":                        "more than 65536 processes",

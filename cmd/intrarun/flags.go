@@ -19,9 +19,9 @@ import (
 
 const usage = `usage: intrarun [flags] PROGRAM [args]
 
-Runs PROGRAM as a job of N ranks with R replicas each. PROGRAM is run if it is
-an executable file (without a slash also in PATH), and else built as a Go
-package with the build tag intra.
+Runs PROGRAM as a job of N ranks with R replicas each. If PROGRAM is
+an executable file (without a slash also one in PATH), it is run; otherwise it is
+built as a Go package with the build tag intra.
 
 `
 
@@ -46,43 +46,43 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Kills = append(c.Kills, k)
 		return err
 	})
-	fs.Func("weibull", "kill processes at random, `shape=S,mtbf=T`: the times between two failures of the\njob have a Weibull distribution of that shape and mean, like shape=0.7,mtbf=20s", func(s string) (err error) {
+	fs.Func("weibull", "kill processes at random, `shape=S,mtbf=T`: the times between failures of the job follow\na Weibull distribution with that shape and mean, like shape=0.7,mtbf=20s", func(s string) (err error) {
 		c.Weibull, err = launch.ParseWeibull(s)
 		return err
 	})
-	seed := fs.Uint64("seed", 1, "`number` from which the kills of -weibull follow")
-	fs.Func("backup", "keep the state of each rank in the memory of another one, taken anew every `K` safe\npoints, or as often as pays with auto; the job goes back to it when a rank has lost all\nits replicas (with -replace or -spares)", func(s string) (err error) {
+	seed := fs.Uint64("seed", 1, "seed of the kills of -weibull, a `number`")
+	fs.Func("backup", "keep a copy of the state of each rank in the memory of another rank, renewed every `K`\nsafe points, or with auto as often as it pays; the job goes back to it when a rank has\nlost all its replicas (needs -replace or -spares)", func(s string) (err error) {
 		c.Backup, err = recovery.ParsePolicy(s)
 		return err
 	})
-	fs.IntVar(&c.Spares, "spares", 0, "`number` of processes that wait to take the place of lost ones, on hosts with free slots")
-	fs.BoolVar(&c.Replace, "replace", false, "start a new process in place of each that is lost; it joins at a safe point of\nthe program, with the state of a live replica")
-	dir := fs.String("checkpoint", "", "write the state of the job to files in `DIR`, which all hosts share: at safe points\nof the program, beside the computation; the last two sets are kept")
-	every := fs.Uint64("checkpoint-every", 10, "safe points from one set of files to the next, `K`")
-	fs.StringVar(&c.Restart, "restart", "", "go on from the newest usable set of files in `DIR`, with any degrees")
-	fs.BoolVar(&c.Direct, "direct", false, "let replicas of one host store their results straight into each other's arrays,\nthose that intra.Alloc has made, instead of sending them")
-	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, on which its tasks run side by side (with -check\nthey run one after the other)")
+	fs.IntVar(&c.Spares, "spares", 0, "`number` of processes that wait to replace lost ones, on hosts with free slots")
+	fs.BoolVar(&c.Replace, "replace", false, "replace each lost process with a new one, which joins at a safe point of the program\nwith the state of a live replica")
+	dir := fs.String("checkpoint", "", "write the state of the job to files in `DIR`, which all hosts share: at safe points of\nthe program, in the background; the last two sets are kept")
+	every := fs.Uint64("checkpoint-every", 10, "write a set of files every `K` safe points")
+	fs.StringVar(&c.Restart, "restart", "", "continue from the newest usable set of files in `DIR`, with any degrees")
+	fs.BoolVar(&c.Direct, "direct", false, "let replicas on one host store their results directly into each other's arrays (made by\nintra.Alloc) instead of sending them")
+	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, which run its tasks in parallel (one at a time with -check)")
 	c.Bind = affinity.Auto
-	fs.Func("bind", "bind the processes of a host to its cores, `HOW`: auto, each to a share of its own\nif there are as many cores as processes; core, also if cores have to be shared, but\nnot by replicas of one rank; none (default auto)", func(s string) error {
+	fs.Func("bind", "bind the processes of a host to its cores, `HOW`: auto, each to its own share if there\nare enough cores; core, also if cores have to be shared, but not by replicas of one\nrank; none (default auto)", func(s string) error {
 		m, err := affinity.ParseMode(s)
 		c.Bind = m
 		return err
 	})
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
-	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and differing replicas")
+	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and diverging replicas")
 	fs.StringVar(&c.Report, "report", "", "write a JSON report to `FILE`, - for standard error")
-	fs.StringVar(&c.Trace, "trace", "", "write a timeline to `FILE`, in the trace format of Chrome, which ui.perfetto.dev opens")
+	fs.StringVar(&c.Trace, "trace", "", "write a timeline to `FILE` in Chrome's trace format, which ui.perfetto.dev opens")
 	hosts := fs.String("hosts", "", "run on these `hosts`, each with a number of slots, like h1:2,h2:2 or n[01-04]:2;\nlocalhost is this one")
 	hostfile := fs.String("hostfile", "", "run on the hosts of `FILE`: one per line, h1 slots=2 rack=a addr=10.0.0.1")
-	fs.StringVar(&c.RemoteShell, "rsh", "", "`command` that starts another one on {host} (default: ssh {host}, in a Slurm allocation srun)")
-	fs.IntVar(&c.Fanout, "fanout", spawn.DefaultFanout, "`number` of hosts on which this one starts a command; with more, each of them starts\nas many others, and so on")
-	fs.StringVar(&c.HeadAddress, "head", "", "`address` of this host that the others use (default: each of them)")
+	fs.StringVar(&c.RemoteShell, "rsh", "", "`command` that starts another command on {host} (default: ssh {host}, in a Slurm allocation srun)")
+	fs.IntVar(&c.Fanout, "fanout", spawn.DefaultFanout, "`number` of hosts that this one starts; with more hosts, each of those starts as many\nothers, and so on")
+	fs.StringVar(&c.HeadAddress, "head", "", "`address` of this host that the other hosts use (default: any of its addresses)")
 	fs.BoolVar(&c.TLS, "tls", false, "encrypt the connections between hosts")
 	oversubscribe := fs.Bool("oversubscribe", false, "allow more processes on a host than it has slots")
 	strict := fs.Bool("strict-placement", false, "refuse to run replicas of a rank on one host")
 	dry := fs.Bool("dry-run", false, "show where the processes would run, and exit")
-	fs.BoolVar(&c.Verbose, "v", false, "tell of events as they happen")
-	fs.BoolVar(&c.Quiet, "quiet", false, "write nothing but the program's output")
+	fs.BoolVar(&c.Verbose, "v", false, "report events as they happen")
+	fs.BoolVar(&c.Quiet, "quiet", false, "print only the program's output")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(out, usage)
@@ -106,14 +106,14 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if c.Check {
 		c.Threads = 1
 		if c.Replace || c.Spares > 0 {
-			return nil, errors.New("-check runs a program to find its mistakes, and replaces nobody: leave -replace and -spares out")
+			return nil, errors.New("-check replaces no processes: leave out -replace and -spares")
 		}
 	}
 	if c.Spares < 0 || c.Spares > maxProcesses {
-		return nil, fmt.Errorf("-spares %d: want a number of processes from 0", c.Spares)
+		return nil, fmt.Errorf("-spares %d: want 0 or more processes", c.Spares)
 	}
 	if given["backup"] && !c.Replace && c.Spares == 0 {
-		return nil, errors.New("-backup needs processes that take the place of lost ones: give -replace or -spares N")
+		return nil, errors.New("-backup needs replacements for lost processes: give -replace or -spares N")
 	}
 	c.Program, c.Ring = fs.Args(), int(ring)
 	if c.Program[0] == "" {
@@ -134,7 +134,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	case given["restart"] && c.Restart == "":
 		return nil, errors.New("-restart is empty: want a folder with checkpoint files")
 	case *every == 0:
-		return nil, errors.New("-checkpoint-every 0: want a number of safe points from 1")
+		return nil, errors.New("-checkpoint-every 0: want at least 1 safe point")
 	case given["checkpoint"]:
 		c.Checkpoint = &launch.Checkpoint{Dir: *dir, Every: *every}
 	case given["checkpoint-every"]:
@@ -201,13 +201,13 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if c.Direct {
 		switch {
 		case c.Check:
-			return nil, errors.New("-check compares what replicas compute by themselves: leave -direct out")
+			return nil, errors.New("-check compares what each replica computes itself: leave out -direct")
 		case c.Limit > 0:
-			return nil, errors.New("-direct stores past the links that -limit slows down: leave one of them out")
+			return nil, errors.New("-direct bypasses the links that -limit slows down: leave out one of them")
 		case c.Sched == "static" || c.Sched == "replicate":
-			return nil, fmt.Errorf("-direct is for the adaptive schedule: leave it or -sched %s out", c.Sched)
+			return nil, fmt.Errorf("-direct needs the adaptive schedule: leave out -direct or -sched %s", c.Sched)
 		case c.Link == job.LinkTCP:
-			return nil, errors.New("-direct is for replicas of one host, whose links are not made with -link tcp: leave one of them out")
+			return nil, errors.New("-direct needs replicas on one host that do not use -link tcp: leave out one of them")
 		}
 	}
 	return c, nil

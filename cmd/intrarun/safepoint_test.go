@@ -34,7 +34,7 @@ func inFolder(t *testing.T, flags string) string {
 // What needs safe points says at the end that there were none, whether it would
 // have been needed or not.
 func TestFlagsThatNeedSafePoints(t *testing.T) {
-	const none = ", since the program came to no safe point (intra.SafePoint)\n"
+	const none = ", because the program reached no safe point (intra.SafePoint)\n"
 	for _, c := range []struct {
 		flags string
 		texts []string // for a program without safe points
@@ -45,8 +45,8 @@ func TestFlagsThatNeedSafePoints(t *testing.T) {
 		{"-r 2 -checkpoint DIR", []string{"-checkpoint had no effect"}},
 		{"-n 2 -r 1 -replace -backup 2 -checkpoint DIR", []string{"-replace, -backup and -checkpoint had no effect"}},
 		{"-n 2 -r 1 -spares 1 -backup auto", []string{"-spares and -backup had no effect"}},
-		{"-r 2 -replace -kill 0.1@50ms", []string{"nobody could be replaced"}},
-		{"-r 2 -spares 1 -checkpoint DIR -kill 0.1@50ms", []string{"nobody could be replaced", "-checkpoint had no effect"}},
+		{"-r 2 -replace -kill 0.1@50ms", []string{"no process could be replaced"}},
+		{"-r 2 -spares 1 -checkpoint DIR -kill 0.1@50ms", []string{"no process could be replaced", "-checkpoint had no effect"}},
 	} {
 		t.Run(c.flags, func(t *testing.T) {
 			t.Parallel()

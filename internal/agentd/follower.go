@@ -131,7 +131,7 @@ func (s *server) turn(cause error) error {
 			return cause
 		}
 		if s.holder.end() > since+arbiter.DefaultTiming.Lease+failoverTime {
-			return fmt.Errorf("the connection to the head has ended, which is there: %w", cause)
+			return fmt.Errorf("lost the connection to a head that is still alive: %w", cause)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func (f *follower) outcome(err error) error {
 	select {
 	case <-reign.done:
 	case <-time.After(endTime):
-		return errors.Join(err, errors.New("as the head it has not come to an end"))
+		return errors.Join(err, errors.New("as the head it did not finish"))
 	}
 	if err == nil && reign.code != 0 {
 		return &JobError{Code: reign.code, Head: true}

@@ -57,7 +57,7 @@ func (s *server) run() error {
 	go func() {
 		select {
 		case <-s.watchdog.Gone():
-			ended <- errors.New("its guard is gone")
+			ended <- errors.New("its watchdog is gone")
 		case <-quit:
 		}
 	}()
@@ -101,7 +101,7 @@ func (s *server) read() error {
 	for {
 		f, err := m.Read()
 		if err != nil {
-			return fmt.Errorf("the connection to the head has ended: %w", err)
+			return fmt.Errorf("lost the connection to the head: %w", err)
 		}
 		if f.Kind == agentwire.KindBye {
 			code, err := f.Number()

@@ -14,7 +14,7 @@ func ExamplePlan() {
 	fmt.Println(members, text)
 	// Output:
 	// [1 2 3] the job survives the loss of the head: its decisions are kept on login, n1 and n2
-	// [1] the job ends if the head on n1 is lost: its decisions are kept on one host, since the job has 2 and surviving that takes 3
+	// [1] losing the head on n1 ends the job: its decisions are kept on one host, because the job has 2 and surviving the loss takes 3
 }
 
 func ExampleState() {

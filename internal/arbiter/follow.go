@@ -124,7 +124,7 @@ func (n *Node) abandon(now time.Duration) {
 	silent := awake - n.held
 	switch {
 	case n.leased && silent > n.timing.Abandon:
-		n.fence(fmt.Sprintf("no head of the job has been heard for %.1f s: it is lost, or this host is cut off", silent.Seconds()))
+		n.fence(fmt.Sprintf("no head has been heard from for %.1f s: it is lost, or this host is cut off", silent.Seconds()))
 	case !n.leased && silent > n.timing.Join:
 		n.fence(fmt.Sprintf("no head has been found within %v: can the hosts send each other UDP datagrams?", n.timing.Join))
 	}

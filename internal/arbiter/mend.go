@@ -122,7 +122,7 @@ func (n *Node) tellDeciders() {
 	d := Deciders{Members: slices.Clone(state.Members)}
 	switch last := len(hosts) - 1; {
 	case last == 0:
-		d.Text = fmt.Sprintf("the job ends if the head on %s is lost: there is no third host any more that could keep its decisions", hosts[0])
+		d.Text = fmt.Sprintf("losing the head on %s ends the job: there is no third host any more to keep its decisions", hosts[0])
 	default:
 		d.Text = fmt.Sprintf("the decisions of the head are kept on %s and %s now", strings.Join(hosts[:last], ", "), hosts[last])
 	}

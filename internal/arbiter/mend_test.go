@@ -234,7 +234,7 @@ func TestHeadSaysWhoDecides(t *testing.T) {
 	require.Equal(t, []string{
 		"the decisions of the head are kept on h0, h1 and h3 now",
 		"the decisions of the head are kept on h0, h1 and h4 now",
-		"the job ends if the head on h0 is lost: there is no third host any more that could keep its decisions",
+		"losing the head on h0 ends the job: there is no third host any more to keep its decisions",
 	}, told)
 	require.Equal(t, Head, c.head())
 }

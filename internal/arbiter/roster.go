@@ -58,8 +58,8 @@ func Plan(roster []Peer) (members []ID, text string) {
 		}
 	}
 	if len(members) < 3 {
-		return members[:1], fmt.Sprintf("the job ends if the head on %s is lost: its decisions are kept on one host, "+
-			"since the job has %d and surviving that takes 3", hosts[0], len(hosts))
+		return members[:1], fmt.Sprintf("losing the head on %s ends the job: its decisions are kept on one host, "+
+			"because the job has %d and surviving the loss takes 3", hosts[0], len(hosts))
 	}
 	return members, fmt.Sprintf("the job survives the loss of the head: its decisions are kept on %s, %s and %s",
 		hosts[0], hosts[1], hosts[2])

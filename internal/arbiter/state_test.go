@@ -143,8 +143,8 @@ func TestPlan(t *testing.T) {
 		members []ID
 		says    string
 	}{
-		{[]string{"a"}, []ID{1}, "the job ends if the head on a is lost: its decisions are kept on one host, since the job has 1 and surviving that takes 3"},
-		{[]string{"a", "a", "b"}, []ID{1}, "since the job has 2 "},
+		{[]string{"a"}, []ID{1}, "losing the head on a ends the job: its decisions are kept on one host, because the job has 1 and surviving the loss takes 3"},
+		{[]string{"a", "a", "b"}, []ID{1}, "because the job has 2 "},
 		{[]string{"a", "b", "c"}, []ID{1, 2, 3}, "the job survives the loss of the head: its decisions are kept on a, b and c"},
 		{[]string{"a", "a", "b", "b", "c", "d"}, []ID{1, 3, 5}, "kept on a, b and c"},
 	} {

@@ -131,7 +131,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 			}
 			all[r.host] = r.agent
 			r.agent.wait(func(n spawn.News) { a.heed(n, tell) }, func(err error) {
-				tell(agentResult{host: r.host, err: fmt.Errorf("the connection to its agent has ended: %w", err)})
+				tell(agentResult{host: r.host, err: fmt.Errorf("lost the connection to its agent: %w", err)})
 			})
 			left--
 		case <-soon:

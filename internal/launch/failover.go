@@ -66,7 +66,7 @@ func (c *recoveryDriver) enlarge() {
 	c.asks = true
 	c.decide(arbiter.Entry{Kind: arbiter.Note, Key: replacedNote, Value: []byte("replaced")}, func() {
 		if c.may = true; c.record != nil {
-			c.warnf("from now on the job ends if its head is lost, since a process is replaced")
+			c.warnf("from now on losing the head ends the job, because a process is being replaced")
 		}
 		for _, p := range slices.SortedFunc(maps.Keys(c.due), job.Process.Compare) {
 			c.recruit(p)

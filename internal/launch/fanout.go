@@ -22,9 +22,9 @@ func (c *Config) tree() *spawn.Tree {
 func (c *Config) CheckFanout() error {
 	switch {
 	case c.Fanout < 1:
-		return fmt.Errorf("-fanout %d: want a number of hosts from 1", c.Fanout)
+		return fmt.Errorf("-fanout %d: want at least 1 host", c.Fanout)
 	case c.Indexed != nil:
-		return fmt.Errorf("-fanout %d: the hosts of an indexed job come by themselves", c.Fanout)
+		return fmt.Errorf("-fanout %d: the hosts of an indexed job start by themselves", c.Fanout)
 	case spawn.StartsAll(c.RemoteShell):
 		return fmt.Errorf("-fanout %d: srun starts all hosts itself", c.Fanout)
 	}

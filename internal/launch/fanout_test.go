@@ -32,10 +32,10 @@ func TestTreeOfAJob(t *testing.T) {
 
 func TestCheckFanout(t *testing.T) {
 	for text, c := range map[string]Config{
-		"":                   {Fanout: 1, RemoteShell: "ssh {host}"},
-		"want a number":      {Fanout: 0, RemoteShell: "ssh {host}"},
-		"come by themselves": {Fanout: 2, Indexed: &spawn.Indexed{}},
-		"srun starts all":    {Fanout: 2, RemoteShell: job.SlurmShell},
+		"":                    {Fanout: 1, RemoteShell: "ssh {host}"},
+		"want at least 1":     {Fanout: 0, RemoteShell: "ssh {host}"},
+		"start by themselves": {Fanout: 2, Indexed: &spawn.Indexed{}},
+		"srun starts all":     {Fanout: 2, RemoteShell: job.SlurmShell},
 	} {
 		err := c.CheckFanout()
 		if text == "" {

@@ -149,7 +149,7 @@ func (f *files) opened(x found, err error) {
 	f.write, f.first, f.restart, f.known = x.write, x.first, x.restart, true
 	f.inherited().keep(f.head)
 	if r := f.restart; r != nil {
-		f.eventf("the job goes on from safe point %d, set %d of %s", r.Set.Cut, r.Set.Number, r.Dir)
+		f.eventf("the job continues from safe point %d, set %d of %s", r.Set.Cut, r.Set.Number, r.Dir)
 	}
 	if f.recovery = f.newRecoveryDriver(); f.recovery != nil {
 		for _, m := range f.order {
@@ -227,7 +227,7 @@ func (f *files) abandon(set uint64, why string) {
 	gone := runreport.AbandonedSet{Set: set, Why: shorten(why)}
 	f.keepSet(set, &setNote{Abandoned: &gone}, func() {
 		f.given = append(f.given, gone)
-		f.warnf("warning: checkpoint set %d is given up: %s", set, why)
+		f.warnf("warning: checkpoint set %d is abandoned: %s", set, why)
 	})
 }
 
@@ -237,7 +237,7 @@ func (f *files) hint(code int) {
 		return
 	}
 	if n := len(f.sets); n > 0 {
-		f.warnf("the state at safe point %d is on disk: -restart %s goes on from there", f.sets[n-1].Point, f.config.Checkpoint.Dir)
+		f.warnf("the state at safe point %d is on disk: -restart %s continues from there", f.sets[n-1].Point, f.config.Checkpoint.Dir)
 	}
 }
 

@@ -296,7 +296,7 @@ func (h *head) markDead(m *member) {
 	h.failures = append(h.failures, f)
 	h.trace.Dead(m.process, e.cause, e.detail)
 	if left := h.ledger.alive(m.process.Rank); waited {
-		h.warnf("the process that was to take the place of %v is dead (%s: %s)", m.process, e.cause, firstLine(e.detail))
+		h.warnf("the replacement for %v is dead (%s: %s)", m.process, e.cause, firstLine(e.detail))
 	} else if left > 0 { // else the end of the job says it
 		h.warnf("%v is dead (%s: %s), %d of %d replicas of rank %d left", m.process, e.cause, firstLine(e.detail),
 			left, h.ledger.degrees[m.process.Rank], m.process.Rank)

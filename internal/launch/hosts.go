@@ -49,10 +49,10 @@ func (h *head) arbitrate(agents []*remote) (*hosts, error) {
 	if len(members) > 1 {
 		info = h.takeoverInfo(agents)
 		if info.Output != "" {
-			note += ", and then its output goes on there in " + info.Output + ".out and .err"
+			note += ", and its output then continues there in " + info.Output + ".out and .err"
 		}
 		if h.config.replaces() {
-			note += "; that is so until a process is replaced"
+			note += "; this holds until a process is replaced"
 		}
 		h.record = &record{propose: w.engine.Propose}
 	}
@@ -146,7 +146,7 @@ func (w *hosts) take(a arbiter.Action) {
 	case arbiter.Deciders:
 		w.head.post(func() { w.head.deciders(a) })
 	case arbiter.Yield:
-		w.head.post(func() { w.giveUp("another one has taken its place") })
+		w.head.post(func() { w.giveUp("another head has taken its place") })
 	case arbiter.Fence:
 		w.head.post(func() {
 			if w.head.record != nil {
@@ -183,7 +183,7 @@ func (w *hosts) why(r *remote, e arbiter.Entry) (string, *evidence) {
 	for _, t := range e.Testimonies {
 		ev.Observers = append(ev.Observers, runreport.Observation{Observer: w.nodeName(t.Observer), Silent: t.Age.Seconds(), Limit: t.Limit.Seconds()})
 	}
-	why := fmt.Sprintf("host %s has not been heard of for %.1f s (%s)", r.host.Name, last.Age.Seconds(), w.sightings(e.Testimonies))
+	why := fmt.Sprintf("host %s has not been heard from for %.1f s (%s)", r.host.Name, last.Age.Seconds(), w.sightings(e.Testimonies))
 	if ev.Connection != "" {
 		why += ", after its connection ended: " + ev.Connection
 	}

@@ -57,7 +57,7 @@ func TestEvidence(t *testing.T) {
 		{Observer: 2, Sighting: detect.Sighting{Host: 3, Age: 700 * time.Millisecond, Limit: 660 * time.Millisecond}},
 	}}
 	w.lose(entry)
-	require.Equal(t, "host b has not been heard of for 0.7 s (0.80 s by the head, 0.70 s by a), after its connection ended: reset", why)
+	require.Equal(t, "host b has not been heard from for 0.7 s (0.80 s by the head, 0.70 s by a), after its connection ended: reset", why)
 	e.complete(h)
 	require.Equal(t, "a", e.LastHeardBy)
 	require.Equal(t, []runreport.Observation{{Observer: "the head", Silent: 0.8, Limit: 0.65}, {Observer: "a", Silent: 0.7, Limit: 0.66}}, e.Observers)

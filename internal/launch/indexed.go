@@ -19,7 +19,7 @@ func ServeIndexed(ctx context.Context, c Config) error {
 		used = used || p.Name == h.Name
 	}
 	if !used {
-		return fmt.Errorf("%s names more hosts than the job needs, which runs on %d: %s is left out", spawn.EnvHosts, len(c.Placement.Hosts), h.Name)
+		return fmt.Errorf("%s names more hosts than the job needs: it runs on %d, without %s", spawn.EnvHosts, len(c.Placement.Hosts), h.Name)
 	}
 	return agentd.ServeJob(ctx, x.Bootstrap(c.TLS), agentd.Config{Watchdog: c.Watchdog, Takeover: takeOver})
 }

@@ -23,7 +23,7 @@ func (h *head) deaf(m *member) {
 func (h *head) welcome(m *member, hello *job.Hello) {
 	if m.waits {
 		if why := h.mismatch(hello); why != "" {
-			h.fence(m, ending{job.CauseFenced, "it does not fit to the others: " + why})
+			h.fence(m, ending{job.CauseFenced, "it is incompatible with the other processes: " + why})
 			return
 		}
 		if m.dismissed {
@@ -113,7 +113,7 @@ func (h *head) startIfReady() {
 			first = m
 		}
 		if why := first.hello.Mismatch(m.hello); why != "" {
-			h.refuse(fmt.Sprintf("%s and %s do not fit together: %s", first.name(), m.name(), why))
+			h.refuse(fmt.Sprintf("%s and %s are incompatible: %s", first.name(), m.name(), why))
 			return
 		}
 	}

@@ -45,7 +45,7 @@ func (h *head) fire(m *member, reached job.Kill) {
 			return
 		}
 	}
-	h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it reported a kill at %s that nobody asked for", reached.When())})
+	h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it reported a kill at %s that was not requested", reached.When())})
 }
 
 // warnUnfired names the kills that never came about.

@@ -140,7 +140,7 @@ func (h *head) inherit(s *arbiter.State) (past recovery.Past, err error) {
 		return past, err
 	}
 	if !past.Fits(h.config.Degrees) {
-		return past, fmt.Errorf("read the note %q of the lost head: it is of another job", cutNote)
+		return past, fmt.Errorf("read the note %q of the lost head: it belongs to another job", cutNote)
 	}
 	if h.files != nil {
 		err = h.files.inherit(s, &past)

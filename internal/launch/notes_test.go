@@ -121,7 +121,7 @@ func TestNotesOfAnotherJob(t *testing.T) {
 	h.keep(cutNote, agentwire.Encode(&recovery.Past{Cut: 3, Set: 1, At: 3, Savers: []int{0, 1}}), func() {})
 	h.keepAll()
 	_, err := h.inherit(s)
-	require.ErrorContains(t, err, "it is of another job")
+	require.ErrorContains(t, err, "it belongs to another job")
 	s.Notes[cutNote] = []byte("\x00{")
 	_, err = h.inherit(s)
 	require.ErrorContains(t, err, `read the note "cut" of the lost head`)

@@ -62,7 +62,7 @@ func (h *head) Unheard(p job.Process, s supervise.Silence) {
 		case s.Why == supervise.SilenceUntold && m.gone:
 			return
 		case s.Why == supervise.SilenceUntold:
-			h.fence(m, ending{job.CauseFenced, "it cannot be told what it has to know: " + s.Text})
+			h.fence(m, ending{job.CauseFenced, "it cannot be sent a message that it needs: " + s.Text})
 			return
 		case m.hello == nil && s.Why != supervise.SilenceEnd && m.waits:
 			h.fence(m, ending{job.CauseFenced, "it cannot join: " + s.Text})
@@ -71,7 +71,7 @@ func (h *head) Unheard(p job.Process, s supervise.Silence) {
 		case m.hello == nil: // it is gone, or will be; its agent sees that
 			return
 		case s.Why == supervise.SilenceNonsense:
-			h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it sent nonsense: %s", s.Text)})
+			h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it sent a malformed message: %s", s.Text)})
 		}
 		h.after(lastWords, func() { h.deaf(m) })
 	})
@@ -101,7 +101,7 @@ func (h *head) ProgramGone(p job.Process) {
 		if m.gone || m.ending != nil || h.phase == released {
 			return
 		}
-		m.ending = &ending{job.CauseExit, "its program ended under a wrapper that went on"}
+		m.ending = &ending{job.CauseExit, "its program ended, but the wrapper that started it did not"}
 		h.kill(m)
 	})
 }
@@ -115,7 +115,7 @@ func (h *head) Stopped(p job.Process, d time.Duration) {
 		}
 		for _, peer := range h.order {
 			if peer.process.Rank == m.process.Rank && peer != m && !peer.gone && !peer.waits && peer.ending == nil && time.Since(peer.stopped) > 3*supervise.StopPoll {
-				h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v went on", d.Seconds(), peer.process)})
+				h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v was running", d.Seconds(), peer.process)})
 				return
 			}
 		}

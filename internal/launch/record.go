@@ -83,7 +83,7 @@ func (h *head) proposeAll() {
 				h.proposeAll()
 			})
 		default:
-			h.retire(fmt.Sprintf("what it decides cannot be kept: %v", err))
+			h.retire(fmt.Sprintf("its decisions cannot be replicated: %v", err))
 		}
 		return
 	}
@@ -107,7 +107,7 @@ func (h *head) retire(why string) {
 		return
 	}
 	h.retired = true
-	h.ledger.decide(ExitLost, "this head gives up: "+why+"; where most of them are, the job goes on without it")
+	h.ledger.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are")
 	h.warnf("%s", h.ledger.text)
 	for _, m := range h.order {
 		if !m.gone {

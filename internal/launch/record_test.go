@@ -57,7 +57,7 @@ func TestDecisionsAreKeptBeforeTheyAreCarriedOut(t *testing.T) {
 	decide("f")
 	require.Equal(t, []string{"a", "b", "c"}, done)
 	require.Equal(t, ExitLost, h.code())
-	require.Contains(t, h.ledger.text, "this head gives up: what it decides cannot be kept: full")
+	require.Contains(t, h.ledger.text, "this head gives up: its decisions cannot be replicated: full")
 }
 
 // Without others to keep them decisions are carried out at once.

@@ -94,7 +94,7 @@ func (c *recoveryDriver) died(m *member, cause job.Cause) {
 	lost := c.lostRank(m)
 	c.tell(func() []recovery.Action { return c.decides.Died(m.process, m.incarnation, itself, c.elapsed()) })
 	if lost && !c.ledger.decided && c.ledger.alive(m.process.Rank) == 0 {
-		c.warnf("rank %d has lost its last replica %v: the job goes back to its last backup once there is another process", m.process.Rank, m.process)
+		c.warnf("rank %d has lost its last replica %v: the job will go back to its last backup once a replacement has started", m.process.Rank, m.process)
 	}
 }
 
@@ -292,10 +292,10 @@ func (c *recoveryDriver) warnNone() {
 	if c == nil || c.safe || c.config.Restart != "" { // that begins at one
 		return
 	}
-	const why = "since the program came to no safe point (intra.SafePoint)"
+	const why = "because the program reached no safe point (intra.SafePoint)"
 	missed := len(c.failures) > 0 && c.config.replaces()
 	if missed {
-		c.warnf("warning: nobody could be replaced, %s", why)
+		c.warnf("warning: no process could be replaced, %s", why)
 	}
 	var idle []string
 	for _, f := range []struct {

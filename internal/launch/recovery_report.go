@@ -25,7 +25,7 @@ func (c *recoveryDriver) replaced(m *member, at uint64) {
 	r := runreport.Replacement{Process: m.process, Incarnation: m.incarnation, Host: m.hostName(), Donor: m.donor.process, SafePoint: at, Bytes: m.bytes,
 		Died: m.before.died.Seconds(), Joined: now.Seconds(), Seconds: (now - m.before.died).Seconds()}
 	c.Replacements = append(c.Replacements, r)
-	c.warnf("%v is replaced by another process on %s: it takes part from safe point %d on, with the state of %v (%.1f MB), %.3f s after the death",
+	c.warnf("%v is replaced by another process on %s: it joined at safe point %d with the state of %v (%.1f MB), %.3f s after the death",
 		m.process, r.Host, at, r.Donor, float64(r.Bytes)/1e6, away)
 }
 

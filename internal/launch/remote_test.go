@@ -96,7 +96,7 @@ func TestProcessThatCannotBeTold(t *testing.T) {
 	go h.Unheard(p, supervise.Silence{Why: supervise.SilenceUntold, Text: `"start" is too long`})
 	(<-h.posts)()
 	require.Equal(t, []string{"1.1 killed"}, a.sent)
-	require.Equal(t, &ending{job.CauseFenced, `it cannot be told what it has to know: "start" is too long`}, m.ending)
+	require.Equal(t, &ending{job.CauseFenced, `it cannot be sent a message that it needs: "start" is too long`}, m.ending)
 }
 
 // signals notes the signals that processes are sent.

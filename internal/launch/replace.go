@@ -51,7 +51,7 @@ func (c *recoveryDriver) recruit(p job.Process) {
 		c.notStarted(m, why)
 		return
 	}
-	c.eventf("%v is started again on %s", p, m.hostName())
+	c.eventf("%v is restarted on %s", p, m.hostName())
 	m.agent.Start(m.id, supervise.Joiner)
 }
 
@@ -82,7 +82,7 @@ func (c *recoveryDriver) settleOn(m, old *member) error {
 	switch {
 	case best != nil:
 	case c.lost[old.agent]:
-		return fmt.Errorf("host %s is lost, and no other one has a free slot", old.hostName())
+		return fmt.Errorf("host %s is lost, and no other host has a free slot", old.hostName())
 	default:
 		return nil
 	}
@@ -130,7 +130,7 @@ func (c *recoveryDriver) dismiss(p job.Process) {
 	}
 	m := c.members[p]
 	m.dismissed = true
-	c.eventf("%v need not be replaced any more", p)
+	c.eventf("%v no longer needs a replacement", p)
 	if m.hello == nil {
 		m.agent.Signal(m.id, syscall.SIGKILL)
 		return

@@ -201,7 +201,7 @@ func (s *successor) restore(h *head) *hosts {
 		h.ledger.decide(ExitLost, fmt.Sprintf("the head on %s was lost before all processes had joined", w.name))
 	}
 	if s.state.Notes[replacedNote] != nil {
-		h.ledger.decide(ExitLost, fmt.Sprintf("the head on %s was lost after it had begun to replace processes, and who takes whose place is known to it alone", w.name))
+		h.ledger.decide(ExitLost, fmt.Sprintf("the head on %s was lost after it had begun to replace processes, and only it knew which process replaces which", w.name))
 	}
 	return w
 }
@@ -262,15 +262,15 @@ func (s *successor) repeat(h *head, w *hosts, v job.Verdict, at time.Duration) {
 func (s *successor) begin(h *head, w *hosts, failed error) {
 	why := ""
 	if loss, lost := s.state.Lost[arbiter.Head]; lost {
-		why = fmt.Sprintf(": it has not been heard of (%s)", w.sightings(loss.Testimonies))
+		why = fmt.Sprintf(": it has not been heard from (%s)", w.sightings(loss.Testimonies))
 	}
-	h.warnf("%s is the head now, in place of that on %s%s", s.lead.Host(s.lead.Self), w.name, why)
+	h.warnf("%s is the head now, in place of the one on %s%s", s.lead.Host(s.lead.Self), w.name, why)
 	if h.config.Trace != "" {
 		h.warnf("warning: the timeline of -trace was lost with the head")
 	}
 	if h.config.Weibull != nil {
 		h.config.Weibull = nil
-		h.warnf("warning: nobody is struck by -weibull any more, since its head was lost")
+		h.warnf("warning: -weibull is disabled: its schedule was lost with the head")
 	}
 	acts, err := s.revive(h)
 	if err = errors.Join(failed, err); err != nil {

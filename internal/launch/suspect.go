@@ -25,7 +25,7 @@ type doubt struct{ of, about job.Process }
 
 // mended: the link from m to p has a connection again.
 func (h *head) mended(m *member, p job.Process) {
-	h.eventf("%v has its link to %v again", m.process, p)
+	h.eventf("%v has restored its link to %v", m.process, p)
 	delete(h.doubts, doubt{m.process, p})
 }
 

@@ -48,7 +48,7 @@ func (h *head) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 func takeOver(l *agentd.Lead) int {
 	s := &successor{lead: l, state: l.State, came: make(map[string]*agentd.Incoming)}
 	if err := json.Unmarshal(l.Info.Job, &s.config); err != nil {
-		fmt.Fprintln(os.Stderr, "intrarun: read what the lost head has left:", err)
+		fmt.Fprintln(os.Stderr, "intrarun: read what the lost head left behind:", err)
 		return ExitLost
 	}
 	return s.run()

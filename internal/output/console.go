@@ -53,7 +53,7 @@ func (c *Console) write(kind Stream, b []byte) {
 	}
 	if _, err := c.w[kind].Write(b); err != nil {
 		c.failed[kind] = true
-		c.Notef("intrarun: the program's output is lost from here: %v", err)
+		c.Notef("intrarun: the program's output is lost from here on: %v", err)
 	}
 }
 

@@ -70,7 +70,7 @@ func Executable(path string) bool {
 
 func build(ctx context.Context, name string, signals <-chan os.Signal, g *watchdog.Watchdog) (*Program, error) {
 	if _, err := exec.LookPath("go"); err != nil {
-		return nil, fmt.Errorf("%s is no executable file, and to build a Go package the go command is needed: %w", name, err)
+		return nil, fmt.Errorf("%s is not an executable file, and building it as a Go package needs the go command: %w", name, err)
 	}
 	dir, err := os.MkdirTemp("", "intrarun-")
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *Program) build(ctx context.Context, name string, signals <-chan os.Sign
 	case len(made) == 0:
 		return fmt.Errorf("%s is not a main package: intrarun runs programs", name)
 	case len(made) > 1:
-		return fmt.Errorf("%s stands for %d programs: name one", name, len(made))
+		return fmt.Errorf("%s matches %d programs: name one", name, len(made))
 	}
 	p.path = filepath.Join(p.dir, made[0].Name())
 	return nil

@@ -22,7 +22,7 @@ func TestMergeTags(t *testing.T) {
 		require.Equal(t, want, got, goflags)
 	}
 	_, err := mergeTags("'-tags=a")
-	require.ErrorContains(t, err, "without its end")
+	require.ErrorContains(t, err, "unterminated")
 }
 
 func TestResolve(t *testing.T) {

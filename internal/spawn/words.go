@@ -18,7 +18,7 @@ func splitQuoted(s string) ([]string, error) {
 		if q := s[0]; q == '"' || q == '\'' {
 			end := strings.IndexByte(s[1:], q)
 			if end < 0 {
-				return nil, fmt.Errorf("a %c without its end in %q", q, s)
+				return nil, fmt.Errorf("unterminated %c in %q", q, s)
 			}
 			word, rest = s[1:1+end], s[2+end:]
 		} else if end := strings.IndexAny(s, " \t\r\n"); end >= 0 {

@@ -94,5 +94,5 @@ func TestNoHostIsLeftForAReplacement(t *testing.T) {
 	r, _ := onHosts(t, n, 1, "-n 2 -r 1 -replace -backup 2", "-nx 24 -ny 24 -nz 24 -iters 2000", lose)
 	require.Equal(t, 3, r.code, r.stderr)
 	require.Contains(t, r.report.Error, "rank 1 has lost its last replica 1.0")
-	require.Contains(t, r.report.Error, fmt.Sprintf("no process takes its place: host %s is lost, and no other one has a free slot", n.Hosts[1].Name))
+	require.Contains(t, r.report.Error, fmt.Sprintf("no process takes its place: host %s is lost, and no other host has a free slot", n.Hosts[1].Name))
 }

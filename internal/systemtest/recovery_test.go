@@ -244,12 +244,12 @@ func TestOutputAcrossRollbacks(t *testing.T) {
 
 func TestBadFlagsOfRecovery(t *testing.T) {
 	for flags, want := range map[string]string{
-		"-n 2 -backup 5":                    "-backup needs processes that take the place of lost ones: give -replace or -spares N",
+		"-n 2 -backup 5":                    "-backup needs replacements for lost processes: give -replace or -spares N",
 		"-n 2 -replace -backup 0":           "want a number of safe points from 1, or auto",
 		"-n 2 -replace -backup often":       "want a number of safe points from 1, or auto",
 		"-n 1 -replace -backup 5":           "a job of one rank has nobody else to hold its state",
-		"-n 2 -spares -1":                   "want a number of processes from 0",
-		"-check -replace":                   "leave -replace and -spares out",
+		"-n 2 -spares -1":                   "want 0 or more processes",
+		"-check -replace":                   "leave out -replace and -spares",
 		"-n 2 -hosts localhost:4 -spares 1": "no slot is free for 1 of 1 spares",
 	} {
 		r := intrarun(t, flags, "-json")

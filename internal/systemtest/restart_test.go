@@ -81,7 +81,7 @@ func TestRestartAfterALostRank(t *testing.T) {
 	point := r.report.Restart.Point
 	if sets := r.report.Checkpoint.Sets; len(sets) > 0 { // unless the disk is slow
 		point = sets[len(sets)-1].Point
-		require.Contains(t, r.stderr, fmt.Sprintf("the state at safe point %d is on disk: -restart %s goes on from there", point, dir))
+		require.Contains(t, r.stderr, fmt.Sprintf("the state at safe point %d is on disk: -restart %s continues from there", point, dir))
 	}
 	r = intrarun(t, "-n 2 -r 2 -restart "+dir, args...)
 	got := r.sum(t)

@@ -38,7 +38,7 @@ func TestLossOfTheHeadBeforeAReplacement(t *testing.T) {
 		{"the only replica of a rank", "-n 3 -r 1 -replace -backup 5", 2, nil, nil, 3,
 			[]string{"rank 0 could not be brought back: who held backups was known to the head that was lost"}, []string{}},
 		{"a process before", "-n 2 -r 2 -replace -kill 1.1@section:40", 2, nil, nil, 3,
-			[]string{"was lost after it had begun to replace processes, and who takes whose place is known to it alone"}, []string{}},
+			[]string{"was lost after it had begun to replace processes, and only it knew which process replaces which"}, []string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for iters := 1000; ; iters *= 3 {
@@ -46,7 +46,7 @@ func TestLossOfTheHeadBeforeAReplacement(t *testing.T) {
 				problem := strings.Fields(fmt.Sprintf("-nx 16 -ny 16 -nz 16 -iters %d -json", iters))
 				until := joined
 				if strings.Contains(c.flags, "-kill") {
-					until = "from now on the job ends if its head is lost"
+					until = "from now on losing the head ends the job"
 				}
 				j := startHosted(t, net, c.slots, strings.ReplaceAll(c.flags, "{state}", filepath.Join(t.TempDir(), "state")), problem, until)
 				j.lose(net.Hosts[0].Kill)

@@ -33,7 +33,7 @@ func Start(command []string) (*Watchdog, error) {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("start the guard of the processes: %w", err)
+		return nil, fmt.Errorf("start the watchdog of the processes: %w", err)
 	}
 	w := &Watchdog{cmd, pipe, make(chan struct{})}
 	go func() {

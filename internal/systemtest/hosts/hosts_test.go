@@ -161,7 +161,7 @@ func TestHostsRunAJobAsOneHostDoes(t *testing.T) {
 				require.ElementsMatch(t, s.failures, r.report.Deaths())
 			} else if s.code == 0 {
 				require.Empty(t, r.report.Deaths())
-				require.Regexp(t, `^intrarun: the job ends if the head on \S+ is lost: .*\n$`, r.Stderr, "and nothing else")
+				require.Regexp(t, `^intrarun: losing the head on \S+ ends the job: .*\n$`, r.Stderr, "and nothing else")
 			}
 			for _, p := range r.report.Processes {
 				require.Contains(t, []string{a, b}, p.Host)
@@ -266,7 +266,7 @@ func TestLossOfAHost(t *testing.T) {
 				require.NoError(t, s.lose(c))
 				r := job.wait()
 				require.Equal(t, want, r.Code, r.Stderr)
-				require.Contains(t, r.Stderr, "host "+c.Hosts[2].Name+" has not been heard of for")
+				require.Contains(t, r.Stderr, "host "+c.Hosts[2].Name+" has not been heard from for")
 				var evidence struct {
 					Failures []struct {
 						Evidence struct {
@@ -418,7 +418,7 @@ func TestIndexedJob(t *testing.T) {
 	require.Equal(t, []int{-1, 1, 1}, codes, stderr)
 	codes, _, stderr = runAll("-n 1 -r 2", -1, steps.Program("join", "finish")...)
 	require.Equal(t, []int{0, 0, 1}, codes, "a host that is not used does not say that all is well\n%s", stderr)
-	require.Contains(t, stderr, "INTRA_HOSTS names more hosts than the job needs, which runs on 2: pod-2 is left out")
+	require.Contains(t, stderr, "INTRA_HOSTS names more hosts than the job needs: it runs on 2, without pod-2")
 	c.requireEmpty()
 }
 

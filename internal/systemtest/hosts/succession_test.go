@@ -113,7 +113,7 @@ func TestLossOfTheHead(t *testing.T) {
 			require.NoError(t, s.lose(c, h))
 			r, out, errs := h.wait()
 			require.Equal(t, s.code, r.Code, r.Stderr)
-			require.Contains(t, errs, " is the head now, in place of that on "+c.Hosts[0].Name)
+			require.Contains(t, errs, " is the head now, in place of the one on "+c.Hosts[0].Name)
 			require.Contains(t, errs, "intrarun: exit code 0\n")
 			require.NotNil(t, r.report)
 			require.EqualValues(t, 0, r.report.ExitCode, errs)
@@ -165,7 +165,7 @@ func TestLossesOneAfterTheOther(t *testing.T) {
 				h.await(want)
 			}
 			require.NoError(t, c.Hosts[0].Kill())
-			for _, want := range []string{" is the head now, in place of that on " + name(0), "there is no third host any more"} {
+			for _, want := range []string{" is the head now, in place of the one on " + name(0), "there is no third host any more"} {
 				h.await(want)
 			}
 			require.NoError(t, os.WriteFile(filepath.Join(h.dir, "lost"), nil, 0o600))
@@ -189,6 +189,6 @@ func TestLossOfTheHeadOfTwoHosts(t *testing.T) {
 	require.NoError(t, c.Hosts[0].Kill())
 	r := job.wait()
 	require.Equal(t, -1, r.Code, r.Stderr)
-	require.Contains(t, r.Stderr, "the job ends if the head on "+c.Hosts[0].Name+" is lost")
+	require.Contains(t, r.Stderr, "losing the head on "+c.Hosts[0].Name+" ends the job")
 	c.requireEmpty()
 }

@@ -101,7 +101,7 @@ func TestAgentsStartEachOther(t *testing.T) {
 			}
 			if s.lost > 0 {
 				require.Len(t, r.report.Deaths(), 1, "the processes of that host and no others: %s", r.Stderr)
-				require.Contains(t, r.Stderr, "host "+name(s.lost)+" has not been heard of")
+				require.Contains(t, r.Stderr, "host "+name(s.lost)+" has not been heard from")
 			} else if s.code == 0 {
 				require.Empty(t, r.report.Deaths(), r.Stderr)
 			}
