@@ -69,7 +69,7 @@ func (h *head) apply(acts []recovery.Action) {
 			h.enlarge()
 			h.recruit(a.To)
 		case recovery.Send:
-			h.truth.sends(a.Order)
+			h.sends(p, a.Order)
 			if p.birth == a.Birth && !p.dead {
 				h.pass(p, a.Order)
 			}
@@ -84,6 +84,9 @@ func (h *head) apply(acts []recovery.Action) {
 			h.keepSet(a.Set, setNote{Whole: a.Files}, func() { h.publishing = append(h.publishing, a.Set) })
 		case recovery.Abandon:
 			h.w.seen["files abandoned"]++
+			if a.Set == h.truth.set {
+				h.truth.set = 0
+			}
 			h.keepSet(a.Set, setNote{Ended: true}, func() { h.w.disk.given[a.Set] = true })
 		case recovery.Lose:
 			h.give(a.Loss)

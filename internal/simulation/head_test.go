@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
@@ -58,7 +59,7 @@ type decision struct {
 func newHead(w *world) *head {
 	h := &head{w: w, members: make(map[job.Process]*process), standing: make(map[job.Process]standing),
 		through: make(map[int]bool), due: make(map[job.Process]uint32), state: arbiter.NewState(), spares: w.spec.spares,
-		truth: witness{tries: make(map[job.Process]int), holds: make(map[*process][]witnessed)}}
+		truth: newWitness()}
 	for _, p := range job.Processes(w.spec.degrees) {
 		h.state.Apply(arbiter.Entry{Kind: arbiter.Placed, Process: p, Incarnation: firstLife, Node: arbiter.ID(2 + (p.Rank+p.Replica)%w.spec.hosts)})
 	}
@@ -170,6 +171,9 @@ func (h *head) hear(p *process) {
 			return
 		}
 		h.tell(func() []recovery.Action {
+			if said.reply.Kind == job.ReplySaved && said.reply.Set == h.truth.set {
+				delete(h.truth.savers, p)
+			}
 			if said.reply.Generation == h.decides.Generation() && h.members[p.self] == p && h.standing[p.self] != coming {
 				h.truth.hears(p, *said.reply)
 			}
@@ -251,7 +255,14 @@ func (h *head) died(p *process) {
 	if h.decides == nil || h.released || h.decided {
 		return
 	}
-	h.tell(func() []recovery.Action { return h.decides.Died(p.self, p.birth, false, h.w.since()) })
+	h.tell(func() []recovery.Action {
+		acts := h.decides.Died(p.self, p.birth, false, h.w.since())
+		abandoned := func(a recovery.Action) bool { return a.Kind == recovery.Abandon && a.Set == h.truth.set }
+		if h.truth.set > 0 && h.truth.savers[p] && !slices.ContainsFunc(acts, abandoned) {
+			h.w.fail("%v has died before it has written its file, and set %d is not given up", p, h.truth.set)
+		}
+		return acts
+	})
 }
 
 // give: recovery has given the job up.

@@ -79,6 +79,9 @@ func (h *head) judgeRift() {
 		for _, v := range []*process{higher, lower} {
 			if !ok && h.decides.Returns(v.self) {
 				victim, ok = v, true
+				if !h.keeping && len(h.events) == 0 && !h.survives(v) {
+					w.fail("%v has to go because of a broken link, and a backup is lost with it", v)
+				}
 				w.seen["a link between last replicas is broken"]++
 			}
 		}

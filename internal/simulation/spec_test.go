@@ -35,6 +35,7 @@ type spec struct {
 	hosts   int
 	gone    int // step at which the program is removed, so that nobody can be started; 0: never
 	heirs   int // heads that are lost
+	shy     int // links to newcomers are made in one of so many steps that they could be
 	restart *restart
 }
 
@@ -113,6 +114,9 @@ func newSpec(seed uint64) *spec {
 	}
 	if random.IntN(8) == 0 {
 		s.gone = 1 + random.IntN(4000)
+	}
+	if weather := rand.New(rand.NewPCG(seed, 3)); weather.IntN(3) == 0 {
+		storms[weather.IntN(len(storms))](s, weather)
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package simulation
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -102,7 +103,10 @@ func cloneImage(im [][]byte) [][]byte {
 // the safe point before has to have left.
 func (p *process) donate(to job.Process) error {
 	out := p.outbound[to]
-	if out == nil || out.moving > 0 {
+	if out == nil {
+		return fmt.Errorf("%v gives its state to %v, which is dead", p, to)
+	}
+	if out.moving > 0 {
 		return nil
 	}
 	all := true
@@ -308,6 +312,9 @@ func (p *process) store(l label, s stateCopy) []job.Reply {
 	}
 	p.slots.Complete(l.full)
 	if !p.slots.Put(l.rank, l.number, s) {
+		if l.generation == p.w.head.decides.Generation() && l.number == p.w.head.truth.planned {
+			p.w.fail("%v does not keep the state of rank %d for backup %d", p, l.rank, l.number)
+		}
 		return nil
 	}
 	return []job.Reply{{Kind: job.ReplyStored, Generation: p.member.Generation(), Number: l.number, Rank: l.rank}}

@@ -51,7 +51,7 @@ func (w *world) succeed() {
 	}
 	h := &head{w: w, members: old.members, standing: make(map[job.Process]standing), through: make(map[int]bool),
 		due: make(map[job.Process]uint32), state: old.state, spares: w.spec.spares, verdicts: old.state.Verdicts,
-		truth: witness{tries: make(map[job.Process]int), holds: make(map[*process][]witnessed)}}
+		truth: newWitness()}
 	var fate recovery.Fate
 	for _, v := range h.verdicts {
 		fate.Dead = append(fate.Dead, recovery.Death{Process: v.Process})

@@ -15,6 +15,20 @@ type witness struct {
 	tries    map[job.Process]int      // of a seat that were asked for and have not come to live
 	refused  bool                     // somebody could not be started
 	holds    map[*process][]witnessed // copies of which the head knows
+	planned  uint64                   // the last backup that was begun
+	given    map[*process]gave        // newcomers that are given their states in this cut
+	set      uint64                   // of files that is being written
+	savers   map[*process]bool        // who write it and have not said how that went
+}
+
+// gave is a state that is on its way in a cut.
+type gave struct {
+	number uint64
+	by     *process
+}
+
+func newWitness() witness {
+	return witness{tries: make(map[job.Process]int), holds: make(map[*process][]witnessed), given: make(map[*process]gave), savers: make(map[*process]bool)}
 }
 
 // witnessed is a copy of the state of a rank.
@@ -33,13 +47,46 @@ func (t *witness) hears(p *process, r job.Reply) {
 	}
 }
 
-// sends notes what the head says.
-func (t *witness) sends(o job.Order) {
+// sends notes what the head says, and looks whether it may.
+func (h *head) sends(to *process, o job.Order) {
+	t, w := &h.truth, h.w
 	switch o.Kind {
+	case job.OrderTransfer:
+		t.given[h.members[o.Process]] = gave{o.Number, to}
+	case job.OrderAdmit:
+		for _, q := range o.Joined {
+			delete(t.given, h.members[q.Process])
+		}
+	case job.OrderCancel:
+		clear(t.given)
+	case job.OrderGo:
+		for q, g := range t.given {
+			if g.number == o.Number && !q.declared && !g.by.declared {
+				w.fail("%v is given its state by %v in cut %d, which ends without it", q, g.by, o.Number)
+			}
+		}
+		clear(t.given)
+		if len(o.Plan) > 0 {
+			t.planned = o.Number
+		}
+		if o.Set > 0 && o.Set != t.set {
+			t.set = o.Set
+			clear(t.savers)
+			for _, p := range o.Savers {
+				t.savers[h.members[p]] = true
+			}
+		}
 	case job.OrderComplete:
 		t.complete = o.Number
+		for rank := range w.spec.degrees {
+			if h.copies(rank) == 0 {
+				w.fail("backup %d is said to be complete, and nobody holds the state of rank %d", o.Number, rank)
+			}
+		}
 	case job.OrderRollback:
 		t.rolling = true
+		t.planned, t.set = 0, 0
+		clear(t.given)
 	case job.OrderResume:
 		t.rolling = false
 		clear(t.tries)
@@ -60,6 +107,19 @@ func (h *head) copies(rank int) (n int) {
 	return n
 }
 
+// survives reports whether all of a backup is held when a process is not there.
+func (h *head) survives(v *process) bool {
+	was := v.declared
+	v.declared = true
+	defer func() { v.declared = was }()
+	for rank := range h.w.spec.degrees {
+		if h.copies(rank) == 0 {
+			return false
+		}
+	}
+	return h.truth.complete > 0
+}
+
 // judge looks whether it is true that the job could not be saved, and for the
 // reason that is given.
 func (h *head) judge() {
@@ -77,6 +137,9 @@ func (h *head) judge() {
 	}
 	if alive || held && !h.exhausted() {
 		w.fail("the job was given up (%v) although every rank has a live replica, or all of a backup is held", l)
+	}
+	if !l.Back && h.truth.rolling && !held {
+		w.fail("%v: not so, a backup is lost on the way back to it", l)
 	}
 	if l.Back {
 		by := slices.ContainsFunc(w.processes, func(p *process) bool { return p.self == l.By && p.declared })

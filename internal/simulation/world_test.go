@@ -112,7 +112,7 @@ func (w *world) choose(all bool) {
 		if len(p.events) > 0 && (all || p.deaf == 0 || w.random.IntN(p.deaf) == 0) {
 			w.choices = append(w.choices, p.steps.hear)
 		}
-		if len(p.meets) > 0 && !behind {
+		if len(p.meets) > 0 && !behind && (all || w.spec.shy == 0 || w.random.IntN(w.spec.shy) == 0) {
 			w.choices = append(w.choices, p.steps.meet)
 		}
 		if len(p.gifts) > 0 && !behind {

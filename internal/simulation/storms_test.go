@@ -1,0 +1,110 @@
+package simulation
+
+import (
+	"math/rand/v2"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// storms make a job one in which something happens often that is rare in
+// others.
+var storms = []func(*spec, *rand.Rand){(*spec).aheadOfCuts, (*spec).rollbacks, (*spec).rollbacks, (*spec).ends, (*spec).joins}
+
+// calm is a job in which everybody that is lost is replaced, and nothing else
+// is planned yet.
+func (s *spec) calm(random *rand.Rand, degrees ...int) {
+	s.start, s.spares, s.gone, s.heirs, s.pointless = true, 0, 0, 0, false
+	s.backup, s.files = recovery.Policy{}, recovery.Files{}
+	s.kills, s.degrees = nil, nil
+	for range 2 + random.IntN(2) {
+		s.degrees = append(s.degrees, degrees[random.IntN(len(degrees))])
+	}
+}
+
+// dies plans the death of somebody at one of some points.
+func (s *spec) dies(random *rand.Rand, most int, points ...string) {
+	rank := random.IntN(len(s.degrees))
+	s.kills = append(s.kills, kill{process: job.Process{Rank: rank, Replica: random.IntN(s.degrees[rank])},
+		anybody: random.IntN(3) > 0, point: points[random.IntN(len(points))], count: random.IntN(most)})
+}
+
+// falls plans the death of a certain process at some step.
+func (s *spec) falls(random *rand.Rand, p job.Process, step int) {
+	s.kills = append(s.kills, kill{process: p, point: atStep, count: random.IntN(step)})
+}
+
+// aheadOfCuts: processes die that are asked how far they are, and are ahead of
+// the others.
+func (s *spec) aheadOfCuts(random *rand.Rand) {
+	s.calm(random, 2, 2, 3)
+	s.passes, s.steps = 4+uint64(random.IntN(5)), 1
+	s.does = []activity{anything, messages}[random.IntN(2)]
+	s.lags = [][]int{{0, 20}, {0, 4, 60}, {0, 0, 200}}[random.IntN(3)]
+	s.falls(random, job.Process{Rank: random.IntN(len(s.degrees))}, 1500)
+	for range 1 + random.IntN(3) {
+		s.dies(random, 4, "ask")
+	}
+}
+
+// rollbacks: ranks are lost, others on the way back, and links break.
+func (s *spec) rollbacks(random *rand.Rand) {
+	s.calm(random, 1, 1, 2)
+	s.passes = 4 + uint64(random.IntN(6))
+	s.backup.Every = 1 + uint64(random.IntN(2))
+	if random.IntN(4) == 0 {
+		s.backup = recovery.Policy{Auto: true}
+	}
+	s.inPlace = random.IntN(4) > 0
+	if random.IntN(3) == 0 { // a rank that shares much, and others that are lost
+		s.does, s.degrees[0], s.lags = sections, 2+random.IntN(2), []int{0, 4, 60}
+	}
+	s.shy = []int{0, 0, 20, 200}[random.IntN(4)]
+	rank := random.IntN(len(s.degrees))
+	for replica := range s.degrees[rank] {
+		s.falls(random, job.Process{Rank: rank, Replica: replica}, 3000)
+	}
+	for range 1 + random.IntN(4) {
+		switch random.IntN(4) {
+		case 0:
+			s.dies(random, 6, "abort", "ready", "fetch", "resume", "go")
+		case 1:
+			s.dies(random, 8, "backup copy", "backup send", "backup receive", "backup stored", "complete")
+		case 2:
+			s.dies(random, 300, atAfter)
+		default:
+			s.dies(random, 100, atAfter)
+			s.kills[len(s.kills)-1].what = []loss{aProcess, aLink}[random.IntN(2)]
+		}
+	}
+}
+
+// ends: processes die when they have come to their end, while others have not.
+func (s *spec) ends(random *rand.Rand) {
+	s.calm(random, 1, 1, 2)
+	s.passes, s.patient = 1+uint64(random.IntN(4)), false
+	s.does = []activity{anything, messages}[random.IntN(2)]
+	if random.IntN(3) > 0 {
+		s.backup.Every = 1
+	}
+	s.lags = [][]int{{0, 20}, {0, 4, 60}, {0, 0, 200}}[random.IntN(3)]
+	for range 1 + random.IntN(3) {
+		s.dies(random, 2, "through", "through", "finished")
+	}
+	s.dies(random, 150, atAfter)
+}
+
+// joins: newcomers come to slow jobs, and those die that give them their state.
+func (s *spec) joins(random *rand.Rand) {
+	s.calm(random, 2, 2, 3)
+	s.passes, s.steps = 5+uint64(random.IntN(5)), 1
+	s.lags = [][]int{{0}, {0, 0, 3}, {0, 4, 60}, {0, 0, 200}}[random.IntN(4)]
+	s.shy = []int{0, 20, 200}[random.IntN(3)]
+	if random.IntN(2) == 0 {
+		s.files = recovery.Files{Every: 1 + uint64(random.IntN(2)), First: 1}
+	}
+	s.falls(random, job.Process{Rank: random.IntN(len(s.degrees))}, 1000)
+	for range 1 + random.IntN(4) {
+		s.dies(random, 4, "state", "state", "copy", "receive", "joined", "drain", "go", "save", "admit")
+	}
+}
