@@ -84,9 +84,7 @@ func (h *head) apply(acts []recovery.Action) {
 			h.keepSet(a.Set, setNote{Whole: a.Files}, func() { h.publishing = append(h.publishing, a.Set) })
 		case recovery.Abandon:
 			h.w.seen["files abandoned"]++
-			if a.Set == h.truth.set {
-				h.truth.set = 0
-			}
+			h.truth.set, h.truth.over = 0, a.Set
 			h.keepSet(a.Set, setNote{Ended: true}, func() { h.w.disk.given[a.Set] = true })
 		case recovery.Lose:
 			h.give(a.Loss)

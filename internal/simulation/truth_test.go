@@ -18,6 +18,7 @@ type witness struct {
 	planned  uint64                   // the last backup that was begun
 	given    map[*process]gave        // newcomers that are given their states in this cut
 	set      uint64                   // of files that is being written
+	over     uint64                   // the last set that was given up
 	savers   map[*process]bool        // who write it and have not said how that went
 }
 
@@ -69,7 +70,7 @@ func (h *head) sends(to *process, o job.Order) {
 		if len(o.Plan) > 0 {
 			t.planned = o.Number
 		}
-		if o.Set > 0 && o.Set != t.set {
+		if o.Set > max(t.set, t.over) {
 			t.set = o.Set
 			clear(t.savers)
 			for _, p := range o.Savers {
