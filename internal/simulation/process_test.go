@@ -63,6 +63,12 @@ func (w *world) newProcess(self job.Process, birth uint32, newcomer bool) *proce
 		reached: make(map[string]int), wires: make(map[job.Process]*process)}
 	p.steps.run, p.steps.hear, p.steps.give, p.steps.meet, p.steps.expire = p.run, p.hear, p.give, p.meet, p.expire
 	p.lag, p.deaf = w.spec.lags[w.random.IntN(len(w.spec.lags))], w.spec.lags[w.random.IntN(len(w.spec.lags))]
+	if w.spec.swift {
+		p.lag, p.deaf = 20, 4
+		if self.Replica == 0 {
+			p.lag, p.deaf = 0, 0
+		}
+	}
 	p.driver = newDriver(p)
 	w.processes = append(w.processes, p)
 	p.resume, p.stop = iter.Pull(func(yield func(struct{}) bool) {

@@ -33,9 +33,10 @@ type spec struct {
 	files   recovery.Files
 	kills   []kill
 	hosts   int
-	gone    int // step at which the program is removed, so that nobody can be started; 0: never
-	heirs   int // heads that are lost
-	shy     int // links to newcomers are made in one of so many steps that they could be
+	gone    int  // step at which the program is removed, so that nobody can be started; 0: never
+	heirs   int  // heads that are lost
+	swift   bool // the first replicas of all ranks are ahead of the others
+	shy     int  // links to newcomers are made in one of so many steps that they could be
 	restart *restart
 }
 

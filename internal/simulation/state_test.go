@@ -174,12 +174,11 @@ func (p *process) transfer(to job.Process) error {
 	im := p.program.image()
 	p.pause()
 	for i, b := range im {
-		if out.has(i, b) {
-			continue
-		}
-		p.piece(out, i, b) // the frame holds the program's memory
 		if i == len(im)/2 {
 			p.reach("state")
+		}
+		if !out.has(i, b) {
+			p.piece(out, i, b) // the frame holds the program's memory
 		}
 	}
 	if out.stream == 0 {
@@ -188,7 +187,9 @@ func (p *process) transfer(to job.Process) error {
 	p.w.disk.endings[out.stream] = ending{label{errand: errandJoin, rank: p.self.Rank, number: number, generation: p.member.Generation()}, at, sumOf(im)}
 	out.moving++
 	p.carry(out.to, errandJoin, frameEnd, out.stream, 0, nil, sender{p, out})
-	return p.Wait(p.life, func() bool { return out.moving == 0 })
+	err = p.Wait(p.life, func() bool { return out.moving == 0 })
+	p.reach("transferred")
+	return err
 }
 
 // gift is a state that is sent beside the program.

@@ -37,13 +37,16 @@ func (s *spec) falls(random *rand.Rand, p job.Process, step int) {
 // aheadOfCuts: processes die that are asked how far they are, and are ahead of
 // the others.
 func (s *spec) aheadOfCuts(random *rand.Rand) {
-	s.calm(random, 2, 2, 3)
+	s.calm(random, 1, 2, 2, 3)
+	s.degrees[0] = 3
 	s.passes, s.steps = 4+uint64(random.IntN(5)), 1
 	s.does = []activity{anything, messages}[random.IntN(2)]
-	s.lags = [][]int{{0, 20}, {0, 4, 60}, {0, 0, 200}}[random.IntN(3)]
-	s.falls(random, job.Process{Rank: random.IntN(len(s.degrees))}, 1500)
-	for range 1 + random.IntN(3) {
-		s.dies(random, 4, "ask")
+	s.swift, s.mirror = true, random.IntN(2) == 0
+	s.falls(random, job.Process{Replica: 2}, 500)
+	for rank, degree := range s.degrees {
+		if degree > 1 && random.IntN(6) > 0 {
+			s.kills = append(s.kills, kill{process: job.Process{Rank: rank}, point: "ask", count: random.IntN(2) * random.IntN(2)})
+		}
 	}
 }
 
@@ -105,6 +108,6 @@ func (s *spec) joins(random *rand.Rand) {
 	}
 	s.falls(random, job.Process{Rank: random.IntN(len(s.degrees))}, 1000)
 	for range 1 + random.IntN(4) {
-		s.dies(random, 4, "state", "state", "copy", "receive", "joined", "drain", "go", "save", "admit")
+		s.dies(random, 4, "state", "transferred", "transferred", "copy", "receive", "joined", "drain", "go", "save", "admit")
 	}
 }
