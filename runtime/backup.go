@@ -21,10 +21,14 @@ func (e *engine) copyState(number uint64, holder job.Process) error {
 	rank := e.setup.Self.Rank
 	var s stateCopy
 	old, _ := e.slots.Reuse(rank)
+	generation := e.member.Generation()
 	e.unlocked(func() {
 		s = stateCopy{image: im.Clone(old.memory()), at: encoded, use: newUse()}
 		e.kills.stepHere(job.KillBackup, "copy")
 	})
+	if e.member.Generation() != generation {
+		return nil // the job goes back meanwhile: the copy is younger than what it goes back to
+	}
 	if e.slots.Put(rank, number, s) {
 		r := job.Reply{Kind: job.ReplyStored, Generation: e.member.Generation(), Number: number, Rank: rank,
 			Seconds: e.since(from), Bytes: int64(im.Bytes())}

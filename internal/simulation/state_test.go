@@ -241,11 +241,14 @@ func (p *process) copyState(number uint64, holder job.Process) error {
 		return err
 	}
 	p.slots.Reuse(p.self.Rank)
-	im := p.program.image()
+	im, generation := p.program.image(), p.member.Generation()
 	p.pause()
 	s := stateCopy{cloneImage(im), at}
 	p.reach("backup copy")
 	p.pause()
+	if p.member.Generation() != generation {
+		return nil // younger than what the job goes back to
+	}
 	if p.slots.Put(p.self.Rank, number, s) {
 		p.reply(job.Reply{Kind: job.ReplyStored, Generation: p.member.Generation(), Number: number, Rank: p.self.Rank, Seconds: 0.0001})
 	}
