@@ -168,6 +168,8 @@ var rules = []rule{
 		"		if w.process == p && w.birth == birth && !w.stored {", "		if false && !w.stored {"},
 	{own + "state_test.go", "a copy that was made while the job began to go back is not kept",
 		"	if p.member.Generation() != generation {\n		return nil // younger than what the job goes back to\n	}\n", "	_ = generation\n"},
+	{recoveryDir + "head.go", "what is from before a rollback does not count",
+		"	if r.Generation != h.generation {", "	if false {"},
 }
 
 // unshown are rules without which no job has been seen to fail. Tests of their
@@ -178,7 +180,7 @@ var rules = []rule{
 //   - a rank that is through is seldom lost before another one sends the job back;
 //   - only an automatic policy takes a backup before the place of one that was void;
 //   - a state of a dead donor has to be slower than a whole cut with the next one;
-//   - what was said before a rollback is seldom under way when the next one begins;
+//   - a cut that is heard of while a replacement is on its way is mostly void anyway;
 //   - the last of two holders has to be an end of a link that breaks;
 //   - and deaths and ends come through the log, in the order in which they were
 //     kept, so that only what commutes with a cut can overtake what is kept.
@@ -195,8 +197,6 @@ var unshown = []rule{
 		"	for _, p := range s.ranks {\n		p.next = kept[T]{}\n	}\n", ""},
 	{recoveryDir + "member.go", "a newcomer that was admitted takes no other state",
 		"	return !m.rolled && !m.left && len(m.admit) == 0 && generation >= m.generation && number >= m.at\n", "	return true\n"},
-	{recoveryDir + "head.go", "what is from before a rollback does not count",
-		"	if r.Generation != h.generation {", "	if false {"},
 	{recoveryDir + "head.go", "the cut is void in a rollback",
 		"		if h.back.phase != none {\n			return nil // the cut is void\n		}\n", ""},
 	{recoveryDir + "loss.go", "a backup that is lost on the way back to it is said to be so",
