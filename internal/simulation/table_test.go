@@ -170,6 +170,10 @@ var rules = []rule{
 		"	if p.member.Generation() != generation {\n		return nil // younger than what the job goes back to\n	}\n", "	_ = generation\n"},
 	{recoveryDir + "head.go", "what is from before a rollback does not count",
 		"	if r.Generation != h.generation {", "	if false {"},
+	{recoveryDir + "loss.go", "a backup that is lost on the way back to it is said to be so",
+		"		if h.complete == nil && h.back.begun {\n			return h.backupLost()\n		}\n", ""},
+	{recoveryDir + "head.go", "the cut is void in a rollback",
+		"		if h.back.phase != none {\n			return nil // the cut is void\n		}\n", ""},
 }
 
 // unshown are rules without which no job has been seen to fail. Tests of their
@@ -180,7 +184,6 @@ var rules = []rule{
 //   - a rank that is through is seldom lost before another one sends the job back;
 //   - only an automatic policy takes a backup before the place of one that was void;
 //   - a state of a dead donor has to be slower than a whole cut with the next one;
-//   - a cut that is heard of while a replacement is on its way is mostly void anyway;
 //   - the last of two holders has to be an end of a link that breaks;
 //   - and deaths and ends come through the log, in the order in which they were
 //     kept, so that only what commutes with a cut can overtake what is kept.
@@ -197,10 +200,6 @@ var unshown = []rule{
 		"	for _, p := range s.ranks {\n		p.next = kept[T]{}\n	}\n", ""},
 	{recoveryDir + "member.go", "a newcomer that was admitted takes no other state",
 		"	return !m.rolled && !m.left && len(m.admit) == 0 && generation >= m.generation && number >= m.at\n", "	return true\n"},
-	{recoveryDir + "head.go", "the cut is void in a rollback",
-		"		if h.back.phase != none {\n			return nil // the cut is void\n		}\n", ""},
-	{recoveryDir + "loss.go", "a backup that is lost on the way back to it is said to be so",
-		"		if h.complete == nil && h.back.begun {\n			return h.backupLost()\n		}\n", ""},
 	{recoveryDir + "loss.go", "the copies of all but the victim of a broken link are enough",
 		"		if left == 0 {\n			return false\n		}\n", "		_ = left\n"},
 	{own + "decisions_test.go", "events wait for what is kept",
