@@ -23,13 +23,20 @@ type peerLinks struct {
 	to map[job.Process]*peerLink
 }
 
-func (w *peerLinks) set(p job.Process, to *peerLink) {
+// set notes a link, unless there is one to a later process in that place: links
+// are made side by side, and one to a joiner that has died since may be the
+// slower one. It reports whether the link is noted.
+func (w *peerLinks) set(p job.Process, to *peerLink) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.to == nil {
 		w.to = make(map[job.Process]*peerLink)
 	}
+	if old := w.to[p]; old != nil && old.incarnation > to.incarnation {
+		return false
+	}
 	w.to[p] = to
+	return true
 }
 
 // get returns the link to a process that began in that incarnation; 0 means

@@ -234,7 +234,10 @@ func (e *engine) linked(p job.Peer) bool {
 
 // connect takes the link to a joiner.
 func (e *engine) connect(c job.Connected) {
-	e.peerLinks.set(c.Process, &peerLink{link: c.Link, incarnation: c.Incarnation})
+	if !e.peerLinks.set(c.Process, &peerLink{link: c.Link, incarnation: c.Incarnation}) {
+		_ = c.Link.Close() // nobody will use it
+		return
+	}
 	c.Link.Start(&receiver{e: e, from: c.Process, incarnation: c.Incarnation})
 	e.poller.Add(c.Link)
 	e.head.Reply(job.Reply{Kind: job.ReplyLinked, Process: c.Process, Incarnation: c.Incarnation})

@@ -211,6 +211,9 @@ func (p *process) settle() {
 		case job.Verdict:
 			p.died(event.Process, event.Incarnation)
 		case connected:
+			if at := p.wires[event.to.self]; at != nil && at.birth > event.to.birth {
+				continue // one that has died since was slower
+			}
 			p.wires[event.to.self] = event.to
 			p.reply(job.Reply{Kind: job.ReplyLinked, Process: event.to.self, Incarnation: event.to.birth})
 		case job.Order:
