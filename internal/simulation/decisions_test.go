@@ -121,7 +121,9 @@ func (h *head) pass(p *process, o job.Order) {
 func (h *head) joined(p *process) {
 	if h.standing[p.self] == coming {
 		h.standing[p.self] = running
-		delete(h.truth.tries, p.self)
+		if !h.truth.rolling { // else not before all are back
+			delete(h.truth.tries, p.self)
+		}
 		h.w.seen["joined"]++
 	}
 }

@@ -35,6 +35,7 @@ type Link struct {
 	place    []byte
 	torn     bool // the last of underway is incomplete
 	severed  bool // nothing moves any more
+	died     bool // the receiver, as the sender's end has been told
 }
 
 type flight struct {
@@ -57,7 +58,7 @@ func (l *Link) Send(f *transport.Frame) {
 	for _, b := range f.Payload {
 		f.Header.Size += uint64(len(b))
 	}
-	if l.From.Gone() || l.From.Knows(l.To) {
+	if l.From.Gone() || l.died || l.From.Knows(l.To) {
 		sent(f, transport.ErrPeerGone)
 		return
 	}
@@ -185,7 +186,7 @@ func (l *Link) Move() {
 // handed over.
 func (l *Link) PeerDied() {
 	waiting := l.waiting
-	l.waiting, l.underway, l.begun = nil, nil, false
+	l.waiting, l.underway, l.begun, l.died = nil, nil, false, true
 	for _, f := range waiting {
 		sent(f, transport.ErrPeerGone)
 	}
