@@ -13,7 +13,7 @@ import (
 // deaf: a process lives on without its control connection, and would wait
 // for events that cannot reach it.
 func (h *head) deaf(m *member) {
-	if !m.gone && m.ending == nil && h.phase != released {
+	if !m.gone && m.ending == nil && h.phase <= working { // else it is killed anyway
 		m.ending = &ending{job.CauseExit, "it closed its control connection"}
 		h.kill(m)
 	}
