@@ -137,7 +137,7 @@ func (h *head) handle(m *member, msg *job.Message) {
 	case job.KindReply:
 		h.recovery.reply(m, *msg.Reply)
 	case job.KindFinish:
-		m.stats = *msg.Stats
+		m.stats, m.final = *msg.Stats, true
 		generation, counts := h.recovery.generation(m)
 		if !counts {
 			return
@@ -168,10 +168,10 @@ func (h *head) handle(m *member, msg *job.Message) {
 }
 
 // compare looks whether m, which has finished, went through the same sections
-// as the other replicas of its rank that have.
+// as the other replicas of its rank that have, as far as this head has heard.
 func (h *head) compare(m *member) {
 	for p, other := range h.members {
-		if p.Rank != m.process.Rank || h.ledger.status[p] != finished {
+		if p.Rank != m.process.Rank || h.ledger.status[p] != finished || !other.final {
 			continue
 		}
 		if how := m.stats.Diverged(&other.stats); how != "" {

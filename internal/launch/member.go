@@ -25,6 +25,7 @@ type member struct {
 	pid     int        // once it is started
 	hello   *job.Hello // once it has joined
 	placed  bool       // and knows its place
+	final   bool       // stats are those of its end; a successor of the head hears them again
 	address string     // where it listens for links over TCP
 	stats   job.Stats
 	ending  *ending   // why it is going to die, if the head knows
