@@ -26,5 +26,6 @@ func TestDetect(t *testing.T) {
 		require.Len(t, l.Seconds, 1, l.Loss)
 	}
 	require.Positive(t, m.Cost.UsualShare.Median)
-	require.Greater(t, m.Cost.Usual[0].Datagrams, m.Cost.Rare[0].Datagrams)
+	require.Positive(t, m.Cost.Usual[0].Datagrams)
+	require.Positive(t, m.Cost.Rare[0].Datagrams)
 }
