@@ -1,6 +1,7 @@
 // Package recovery decides how a job comes back from failures: Head is the
-// part of the head of the job, Member that of a process, both pure state
-// machines without a clock, goroutine, link or randomness inside.
+// part of the head of the job, Member that of a process at safe points, and
+// Return that of a process on its way back to a backup: pure state machines
+// without a clock, goroutine, link or randomness inside.
 //
 // Everything rests on the cut: safe point N of every rank, at which all
 // processes stop and wait until nothing that was sent before it is on its way.
