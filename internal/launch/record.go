@@ -110,7 +110,7 @@ func (h *head) retire(why string) {
 	h.ledger.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are")
 	h.warnf("%s", h.ledger.text)
 	for _, m := range h.order {
-		if !m.gone {
+		if !m.gone || m.dying != nil && !m.dead { // so its verdict, if there is one, is another head's
 			m.end = "left"
 		}
 	}

@@ -104,3 +104,32 @@ func TestLossOfAHostOvertakesADeath(t *testing.T) {
 	h.kept()
 	require.Len(t, h.ledger.verdicts, 3)
 }
+
+// A head that gives up reports no end that rests on a death which it could not
+// have kept: whether that was decided is known to whoever takes its place.
+func TestReportOfAHeadThatGivesUp(t *testing.T) {
+	h := newHead(&Config{Degrees: []int{3}, Stdout: io.Discard, Stderr: io.Discard}, job.NewSecret())
+	h.record = &record{propose: func(arbiter.Entry) error { return nil }}
+	l := &listener{told: make(map[job.Process][]job.Kind)}
+	h.enlist(func(job.Process) (agent, *job.Host) { return l, nil })
+	h.phase = working
+	for _, m := range h.order {
+		m.pid = 100
+	}
+	for _, m := range h.order[:2] {
+		m.exit = new(supervise.Exit)
+		m.ending = &ending{job.CauseSignal, "killed"}
+		h.gone(m)
+	}
+	h.kept() // of the first one
+	h.retire("another one has taken its place")
+	r := h.report(h.code())
+	require.Len(t, r.Failures, 1)
+	ends := make(map[job.Process]string)
+	for _, p := range r.Processes {
+		ends[p.Process] = p.End
+	}
+	p := func(replica int) job.Process { return job.Process{Replica: replica} }
+	require.Equal(t, p(0), r.Failures[0].Process)
+	require.Equal(t, map[job.Process]string{p(0): "killed", p(1): "left", p(2): "left"}, ends)
+}

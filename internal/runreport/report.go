@@ -53,7 +53,8 @@ type Kill struct {
 //	lost      with its host
 //	dismissed it was to take the place of a dead one, and was not needed any more
 //	ended     with the job, which had been decided or interrupted
-//	left      by a head that gave up, maybe to another one
+//	left      by a head that gave up, maybe to another one: it lived, or its
+//	          death was not decided yet
 type Process struct {
 	Process     job.Process `json:"process"`
 	Incarnation uint32      `json:"incarnation"` // above 1 if it took the place of a dead one

@@ -5,6 +5,7 @@ package systemtest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,13 +125,18 @@ func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 			return fmt.Sprintf("false alarm: %v was declared dead (%s: %s), but %s", f.Process, f.Cause, f.Detail, why)
 		}
 	}
+	for _, e := range r.report.Processes {
+		if !dead[e.Process] && slices.Contains([]string{"failed", "exited", "killed", "fenced", "lost"}, e.End) {
+			return fmt.Sprintf("the end of %v is reported as %q without a verdict", e.Process, e.End)
+		}
+	}
 	for p := range d.killed {
 		end := r.report.End(p)
 		if end == "left" && strings.HasPrefix(r.report.Error, "this head gives up: ") {
-			continue // it was cut off from its host by then
+			continue // it was cut off from its host by then, or from those who keep its decisions
 		}
 		if !dead[p] && end != "finished" && end != "ended" {
-			return fmt.Sprintf("%v was killed, and its end is reported as %q without a verdict", p, end)
+			return fmt.Sprintf("%v was killed without a verdict, and its end is reported as %q", p, end)
 		}
 	}
 	switch r.code {
@@ -229,45 +235,49 @@ func TestChaosJudge(t *testing.T) {
 		name     string
 		done     done
 		failures []jobtest.Failure
+		ends     []jobtest.End
 		code     int
 		text     string
 		hash     string
 		want     string
 	}{
-		{"nothing happens", done{}, nil, 0, "", "same", ""},
-		{"another result", done{}, nil, 0, "", "other", "the result is"},
-		{"killed", done{killed: map[job.Process]bool{proc(1, 0): true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseSignal}}, 0, "", "same", ""},
-		{"killed without a verdict", done{killed: map[job.Process]bool{proc(1, 0): true}}, nil, 0, "", "same", "without a verdict"},
-		{"not killed", done{}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseSignal}}, 0, "", "same", "nobody has killed it"},
-		{"not stopped", done{}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseFenced}}, 0, "", "same", "nobody has stopped it"},
-		{"ended by itself", done{}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseExit}}, 0, "", "same", "by themselves"},
-		{"twice", done{hosts: map[int]bool{1: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}, {Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", "two verdicts"},
-		{"host lost", done{hosts: map[int]bool{1: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", ""},
-		{"another host lost", done{hosts: map[int]bool{2: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", "host 1 was there"},
-		{"long cut from the head", done{cuts: map[[2]int]time.Duration{{0, 1}: time.Second}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", ""},
-		{"short cut from the head", done{cuts: map[[2]int]time.Duration{{0, 1}: bearable / 2}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", "host 1 was there"},
-		{"cut from another host", done{cuts: map[[2]int]time.Duration{{1, 2}: time.Second}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 0, "", "same", "host 1 was there"},
-		{"link cut", done{cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseLink, Detail: link}}, 0, "", "same", ""},
-		{"other link cut", done{cuts: map[[2]int]time.Duration{{1, 3}: time.Hour}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseLink, Detail: link}}, 0, "", "same", "nothing was cut"},
-		{"rank lost", done{hosts: map[int]bool{1: true, 3: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}, {Process: proc(1, 1), Cause: job.CauseHost}}, 3, lost, "", ""},
-		{"rank lost and not seen", done{hosts: map[int]bool{1: true, 3: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}, {Process: proc(1, 1), Cause: job.CauseHost}}, 0, "", "same", "lost all replicas"},
-		{"rank not lost", done{hosts: map[int]bool{1: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, 3, lost, "", "rank 1 has 1 replicas"},
-		{"nothing said", done{hosts: map[int]bool{1: true}}, nil, 3, "oops", "", "no rank is named"},
-		{"link between the last", done{hosts: map[int]bool{0: true, 1: true}, cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, []jobtest.Failure{{Process: proc(0, 0), Cause: job.CauseHost}, {Process: proc(1, 0), Cause: job.CauseHost}}, 3, link, "", ""},
-		{"link between others", done{cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, nil, 3, link, "", "that is not so"},
-		{"decisions lost", done{hosts: map[int]bool{1: true, 2: true}}, nil, 3, gaveUp, "", ""},
-		{"decisions cut off", done{cuts: map[[2]int]time.Duration{{0, 1}: time.Second, {0, 2}: time.Second}}, nil, 3, gaveUp, "", ""},
-		{"decisions kept", done{hosts: map[int]bool{3: true}, cuts: map[[2]int]time.Duration{{0, 1}: time.Second}}, nil, 3, gaveUp, "", "could reach each other"},
-		{"cut from a later head", done{succeeded: true, cuts: map[[2]int]time.Duration{{1, 3}: time.Second}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseHost}}, 0, "", "same", ""},
-		{"cut from a host that was never the head", done{cuts: map[[2]int]time.Duration{{1, 3}: time.Second}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseHost}}, 0, "", "same", "host 3 was there"},
-		{"no other head", done{hosts: map[int]bool{0: true, 2: true}, killed: map[job.Process]bool{proc(0, 1): true}}, nil, 3, headless, "", ""},
-		{"no other head after intrarun", done{headless: true, hosts: map[int]bool{2: true}}, nil, 3, headless, "", ""},
-		{"no other head of two", done{hosts: map[int]bool{0: true}}, nil, 3, headless, "", "could reach each other"},
-		{"program failed", done{}, nil, 1, "x", "", "exit code 1"},
+		{"nothing happens", done{}, nil, nil, 0, "", "same", ""},
+		{"another result", done{}, nil, nil, 0, "", "other", "the result is"},
+		{"killed", done{killed: map[job.Process]bool{proc(1, 0): true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseSignal}}, nil, 0, "", "same", ""},
+		{"killed, and its end does not say it", done{killed: map[job.Process]bool{proc(1, 0): true}}, nil, []jobtest.End{{Process: proc(1, 0), End: "left"}}, 0, "", "same", "without a verdict"},
+		{"killed, and the head gave up before that was decided", done{headless: true, killed: map[job.Process]bool{proc(1, 0): true}}, nil, []jobtest.End{{Process: proc(1, 0), End: "left"}}, 3, gaveUp, "", ""},
+		{"an end without a verdict", done{headless: true}, nil, []jobtest.End{{Process: proc(1, 0), End: "killed"}}, 3, gaveUp, "", "without a verdict"},
+		{"killed without a verdict", done{killed: map[job.Process]bool{proc(1, 0): true}}, nil, nil, 0, "", "same", "without a verdict"},
+		{"not killed", done{}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseSignal}}, nil, 0, "", "same", "nobody has killed it"},
+		{"not stopped", done{}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseFenced}}, nil, 0, "", "same", "nobody has stopped it"},
+		{"ended by itself", done{}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseExit}}, nil, 0, "", "same", "by themselves"},
+		{"twice", done{hosts: map[int]bool{1: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}, {Process: proc(1, 0), Cause: job.CauseHost}}, nil, 0, "", "same", "two verdicts"},
+		{"host lost", done{hosts: map[int]bool{1: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, nil, 0, "", "same", ""},
+		{"another host lost", done{hosts: map[int]bool{2: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, nil, 0, "", "same", "host 1 was there"},
+		{"long cut from the head", done{cuts: map[[2]int]time.Duration{{0, 1}: time.Second}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, nil, 0, "", "same", ""},
+		{"short cut from the head", done{cuts: map[[2]int]time.Duration{{0, 1}: bearable / 2}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, nil, 0, "", "same", "host 1 was there"},
+		{"cut from another host", done{cuts: map[[2]int]time.Duration{{1, 2}: time.Second}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, nil, 0, "", "same", "host 1 was there"},
+		{"link cut", done{cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseLink, Detail: link}}, nil, 0, "", "same", ""},
+		{"other link cut", done{cuts: map[[2]int]time.Duration{{1, 3}: time.Hour}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseLink, Detail: link}}, nil, 0, "", "same", "nothing was cut"},
+		{"rank lost", done{hosts: map[int]bool{1: true, 3: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}, {Process: proc(1, 1), Cause: job.CauseHost}}, nil, 3, lost, "", ""},
+		{"rank lost and not seen", done{hosts: map[int]bool{1: true, 3: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}, {Process: proc(1, 1), Cause: job.CauseHost}}, nil, 0, "", "same", "lost all replicas"},
+		{"rank not lost", done{hosts: map[int]bool{1: true}}, []jobtest.Failure{{Process: proc(1, 0), Cause: job.CauseHost}}, nil, 3, lost, "", "rank 1 has 1 replicas"},
+		{"nothing said", done{hosts: map[int]bool{1: true}}, nil, nil, 3, "oops", "", "no rank is named"},
+		{"link between the last", done{hosts: map[int]bool{0: true, 1: true}, cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, []jobtest.Failure{{Process: proc(0, 0), Cause: job.CauseHost}, {Process: proc(1, 0), Cause: job.CauseHost}}, nil, 3, link, "", ""},
+		{"link between others", done{cuts: map[[2]int]time.Duration{{2, 3}: time.Hour}}, nil, nil, 3, link, "", "that is not so"},
+		{"decisions lost", done{hosts: map[int]bool{1: true, 2: true}}, nil, nil, 3, gaveUp, "", ""},
+		{"decisions cut off", done{cuts: map[[2]int]time.Duration{{0, 1}: time.Second, {0, 2}: time.Second}}, nil, nil, 3, gaveUp, "", ""},
+		{"decisions kept", done{hosts: map[int]bool{3: true}, cuts: map[[2]int]time.Duration{{0, 1}: time.Second}}, nil, nil, 3, gaveUp, "", "could reach each other"},
+		{"cut from a later head", done{succeeded: true, cuts: map[[2]int]time.Duration{{1, 3}: time.Second}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseHost}}, nil, 0, "", "same", ""},
+		{"cut from a host that was never the head", done{cuts: map[[2]int]time.Duration{{1, 3}: time.Second}}, []jobtest.Failure{{Process: proc(1, 1), Cause: job.CauseHost}}, nil, 0, "", "same", "host 3 was there"},
+		{"no other head", done{hosts: map[int]bool{0: true, 2: true}, killed: map[job.Process]bool{proc(0, 1): true}}, nil, nil, 3, headless, "", ""},
+		{"no other head after intrarun", done{headless: true, hosts: map[int]bool{2: true}}, nil, nil, 3, headless, "", ""},
+		{"no other head of two", done{hosts: map[int]bool{0: true}}, nil, nil, 3, headless, "", "could reach each other"},
+		{"program failed", done{}, nil, nil, 1, "x", "", "exit code 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.done.hostOf = hosts
-			got := c.done.judge(2, &jobRun{code: c.code, stderr: c.text, report: jobtest.Report{Error: c.text, Failures: c.failures}}, c.hash, "same")
+			got := c.done.judge(2, &jobRun{code: c.code, stderr: c.text, report: jobtest.Report{Error: c.text, Failures: c.failures, Processes: c.ends}}, c.hash, "same")
 			if c.want == "" {
 				require.Empty(t, got)
 			} else {
