@@ -242,12 +242,7 @@ func (h *head) gone(m *member) {
 	}
 	e := m.cause()
 	if m.end == "" {
-		switch e.cause {
-		case job.CauseExit, job.CausePanic:
-			m.end = "exited"
-		default:
-			m.end = "killed"
-		}
+		m.end = endBy(e.cause)
 	}
 	h.proposeDeath(m, e)
 	itself := e.cause == job.CauseExit || e.cause == job.CausePanic

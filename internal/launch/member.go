@@ -61,6 +61,19 @@ type ending struct {
 	detail string
 }
 
+// endBy says for the report how a process ended that died of this cause.
+func endBy(c job.Cause) string {
+	switch c {
+	case job.CauseExit, job.CausePanic:
+		return "exited"
+	case job.CauseHost:
+		return "lost"
+	case job.CauseFenced, job.CauseLink:
+		return "fenced"
+	}
+	return "killed"
+}
+
 // name is how the user is told of it.
 func (m *member) name() string {
 	if m.spare {

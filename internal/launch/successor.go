@@ -243,10 +243,10 @@ func absent(h *job.Host) *remote {
 func (s *successor) repeat(h *head, w *hosts, v job.Verdict, at time.Duration) {
 	v = h.ledger.die(v.Process, v.Incarnation, v.Cause, v.Detail, at)
 	m := h.members[v.Process]
-	m.dead, m.died = true, at
+	m.dead, m.died, m.end = true, at, endBy(v.Cause)
 	f := runreport.NewFailure(v, at)
 	if v.Cause == job.CauseHost {
-		m.lost, m.end = true, "lost"
+		m.lost = true
 		node := arbiter.ID(agentd.FirstAgent + h.config.Placement.Of[v.Process])
 		if loss := s.state.Lost[node]; len(loss.Testimonies) > 0 {
 			why, evidence := w.why(m.agent.(*remote), arbiter.Entry{Node: node, Testimonies: loss.Testimonies})

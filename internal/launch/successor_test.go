@@ -109,3 +109,28 @@ func TestSuccessorHasTheOthersBegin(t *testing.T) {
 		require.Equal(t, "10.0.0.1:"+m.Peers[0].Process.String(), m.Peers[0].Address)
 	}
 }
+
+// What became of processes on a host that was lost later is in the verdicts on
+// them.
+func TestSuccessorKnowsHowTheDeadHaveEnded(t *testing.T) {
+	hosts := []job.Host{{Name: "a"}, {Name: "b"}}
+	of, causes := make(map[job.Process]int), []job.Cause{job.CauseSignal, job.CauseExit, job.CauseLink, job.CauseFenced, job.CauseHost}
+	s := &successor{state: arbiter.NewState(), came: map[string]*agentd.Incoming{"b": {Host: "b", Conn: agentwire.Ended()}}, lead: &agentd.Lead{
+		Term: 3, Info: new(agentd.TakeoverInfo), Self: agentd.FirstAgent + 1, Roster: []arbiter.Peer{{ID: arbiter.Head, Host: "head"}}, Entered: time.Now(), Times: new(agentd.Times)}}
+	for i, cause := range causes {
+		p := job.Process{Replica: i}
+		s.state.Apply(arbiter.Entry{Kind: arbiter.Placed, Process: p, Incarnation: 1, Node: agentd.FirstAgent, PID: 100 + i})
+		if cause != job.CauseHost {
+			s.state.Apply(arbiter.Entry{Kind: arbiter.Died, Process: p, Incarnation: 1, Cause: cause})
+		}
+	}
+	s.state.Apply(arbiter.Entry{Kind: arbiter.Lost, Node: agentd.FirstAgent})
+	h := newHead(&Config{Degrees: []int{len(causes)}, Link: job.LinkTCP, Stdout: io.Discard, Stderr: io.Discard,
+		Placement: &job.Placement{Hosts: hosts, Of: of}}, job.NewSecret())
+	s.restore(h)
+	var ends []string
+	for _, p := range h.report(ExitLost).Processes {
+		ends = append(ends, p.End)
+	}
+	require.Equal(t, []string{"killed", "exited", "fenced", "fenced", "lost"}, ends)
+}
