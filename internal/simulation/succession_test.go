@@ -130,7 +130,9 @@ func (h *head) past() (past recovery.Past, err error) {
 		if n.Ended {
 			past.End(past.Set)
 		}
-		past.Whole = n.Whole
+		if past.Whole = n.Whole; n.Whole != nil { // its writers may die
+			h.truth.over = past.Set
+		}
 	}
 	if !past.Fits(h.w.spec.degrees) {
 		return past, fmt.Errorf("%+v is of another job", past)

@@ -18,7 +18,7 @@ type witness struct {
 	planned  uint64                   // the last backup that was begun
 	given    map[*process]gave        // newcomers that are given their states in this cut
 	set      uint64                   // of files that is being written
-	over     uint64                   // the last set that was given up
+	over     uint64                   // the last set that was given up, or of which all files were written under another head
 	savers   map[*process]bool        // who write it and have not said how that went
 }
 
