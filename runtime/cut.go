@@ -173,7 +173,7 @@ func (e *engine) position(number uint64) (*rankPosition, error) {
 		return nil, fmt.Errorf("safe point %d: %w", number, err)
 	}
 	at := e.machine.Position()
-	at.Once, at.Deaths = e.once.Number(), e.once.Deaths()
+	e.once.Position(&at)
 	return &rankPosition{Section: at, Point: number, messages: messages}, nil
 }
 

@@ -73,7 +73,7 @@ func (e *engine) runOnce(f func() ([]byte, error)) ([]byte, error) {
 		if result, ok := e.once.Done(); ok {
 			e.once.Leave()
 			e.mu.Unlock()
-			return decodeOnce(result.([]byte))
+			return decodeOnce(result)
 		}
 		if e.err != nil { // the others may never come here
 			defer e.mu.Unlock()
@@ -108,7 +108,7 @@ func (e *engine) performOnce(acts []section.OnceAction) {
 			e.onceRun = true
 		case section.OnceSend:
 			m.Kind = update.KindOnceResult
-			e.notify(a.Peer, m, a.Result.([]byte))
+			e.notify(a.Peer, m, a.Result)
 		case section.OnceSayHave:
 			m.Kind = update.KindOnceHave
 			e.notify(a.Peer, m)

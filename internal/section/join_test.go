@@ -78,9 +78,11 @@ func TestJoinOnce(t *testing.T) {
 	for i := range 2 {
 		a[i].Dead(2)
 		a[i].Dead(2) // told twice
-		require.EqualValues(t, 1, a[i].Deaths())
+
 	}
-	a[2] = NewOnceAt(2, 3, Position{Once: 0, Deaths: a[0].Deaths()})
+	var at Position
+	a[0].Position(&at)
+	a[2] = NewOnceAt(2, 3, at)
 	for i := range 3 {
 		for p := range 3 {
 			if p != i && (i == 2 || p == 2) {
@@ -100,4 +102,18 @@ func TestJoinOnce(t *testing.T) {
 	answer := a[2].Dead(0)
 	require.Equal(t, OnceSayNone, answer[0].Kind)
 	require.Equal(t, OnceRun, a[1].None(2, 0, answer[0].Deaths)[0].Kind)
+}
+
+// TestJoinOnceForgets: what a dead replica held is not held by the one that
+// takes its place.
+func TestJoinOnceForgets(t *testing.T) {
+	o := NewOnce(1, 3)
+	o.Have(2, 0) // replica 0 has run the function, and its result is not here
+	o.Dead(0)
+	o.Dead(2)
+	o.Alive(2)
+	require.Equal(t, []OnceAction{{Kind: OnceAsk, Peer: 2, Deaths: 2}}, o.Enter())
+	require.Equal(t, []OnceAction{{Kind: OnceRun}}, o.None(2, 0, 2))
+	result := []byte("value")
+	require.Contains(t, o.Result(1, 0, result), OnceAction{Kind: OnceSend, Peer: 2, Result: result})
 }

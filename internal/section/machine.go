@@ -121,6 +121,9 @@ type Position struct {
 	Chain  uint64 `json:"chain"`  // signature of those before
 	Once   uint64 `json:"once"`   // number of the next call of Once
 	Deaths uint64 `json:"deaths"` // in the rank so far, as Once counts them
+
+	// Results of calls of Once from the next one on, by their numbers.
+	Results map[uint64][]byte `json:"results,omitempty"`
 }
 
 // NewAt returns the machine of a replica whose first section is the next one
@@ -134,7 +137,7 @@ func NewAt(c Config, at Position) *Machine {
 	return m
 }
 
-// Position is where this replica stands, without what Once adds.
+// Position is where this replica stands, without what Once.Position adds.
 func (m *Machine) Position() Position { return Position{Number: m.number, Chain: m.chain} }
 
 // Alive makes a peer live that was dead: it takes part from the next section

@@ -1,13 +1,19 @@
 package section
 
+import (
+	"maps"
+	"slices"
+)
+
 // Once is the protocol by which one replica of a rank runs a function that
 // reaches into the outside world, and all get its result. The runner is the
 // lowest live replica. Nobody goes on before every live replica holds the
 // result, so that no death can lose a result which somebody has used; and a
 // new runner asks the survivors before it runs the function again.
 type Once struct {
-	me    int
-	peers []oncePeer
+	me     int
+	peers  []oncePeer
+	joined bool // others have run calls before this replica came
 
 	number uint64 // of the current or next call
 	open   bool
@@ -16,9 +22,10 @@ type Once struct {
 	died   uint64 // deaths so far: all replicas count the same ones
 	acts   []OnceAction
 
-	results map[uint64]any   // held: of this call, later ones, and the last one
-	queries []onceQuery      // waiting until as many deaths are known here
-	have    map[uint64][]int // early words of peers that hold a result
+	results map[uint64][]byte // held: of this call, later ones, and the last one
+	again   uint64            // results before this one were held when somebody joined, who does not know
+	queries []onceQuery       // waiting until as many deaths are known here
+	have    map[uint64][]int  // early words of peers that hold a result
 }
 
 type oncePeer struct {
@@ -38,7 +45,7 @@ type OnceAction struct {
 	Peer   int
 	Number uint64
 	Deaths uint64 // OnceAsk, OnceSayNone
-	Result any    // OnceSend
+	Result []byte // OnceSend
 }
 
 // OnceActionKind says what to do.
@@ -56,14 +63,15 @@ const (
 // NewOnce returns the protocol of one of so many replicas.
 func NewOnce(replica, replicas int) *Once {
 	return &Once{me: replica, peers: make([]oncePeer, replicas),
-		results: make(map[uint64]any), have: make(map[uint64][]int)}
+		results: make(map[uint64][]byte), have: make(map[uint64][]int)}
 }
 
 // NewOnceAt returns the protocol of a replica whose first call is the next one
 // at a position. All its peers are dead until Alive is called for them.
 func NewOnceAt(replica, replicas int, at Position) *Once {
 	o := NewOnce(replica, replicas)
-	o.number, o.died = at.Once, at.Deaths
+	o.joined, o.number, o.died = true, at.Once, at.Deaths
+	maps.Copy(o.results, at.Results)
 	for p := range o.peers {
 		o.peers[p].dead = p != o.me
 	}
@@ -72,10 +80,27 @@ func NewOnceAt(replica, replicas int, at Position) *Once {
 
 // Alive makes a peer live that was dead: it takes part from the next call on.
 // It is called between two calls, by all replicas between the same two.
-func (o *Once) Alive(p int) { o.peers[p] = oncePeer{} }
+func (o *Once) Alive(p int) {
+	o.peers[p] = oncePeer{}
+	for number := range o.results {
+		o.again = max(o.again, number+1)
+	}
+}
 
-// Deaths counts the replicas that have died so far.
-func (o *Once) Deaths() uint64 { return o.died }
+// Position adds to at where this replica stands between two calls. The results
+// of later calls are those of a runner that was ahead and has died since: it may
+// have used them, so whoever begins here gets them.
+func (o *Once) Position(at *Position) {
+	at.Once, at.Deaths, at.Results = o.number, o.died, nil
+	for number, result := range o.results {
+		if number >= o.number {
+			if at.Results == nil {
+				at.Results = make(map[uint64][]byte)
+			}
+			at.Results[number] = result
+		}
+	}
+}
 
 // Number is that of the open call, or of the next one.
 func (o *Once) Number() uint64 { return o.number }
@@ -93,13 +118,16 @@ func (o *Once) Enter() []OnceAction {
 	delete(o.have, o.number)
 	if _, ok := o.results[o.number]; ok {
 		o.peers[o.me].holds = true
+		if o.number < o.again {
+			o.sayHave(o.number)
+		}
 	}
 	o.advance()
 	return o.acts
 }
 
 // Done reports whether every live replica holds the result, and returns it.
-func (o *Once) Done() (result any, ok bool) {
+func (o *Once) Done() (result []byte, ok bool) {
 	for p := range o.peers {
 		if !o.peers[p].dead && !o.peers[p].holds {
 			return nil, false
@@ -120,7 +148,7 @@ func (o *Once) Leave() {
 
 // Result takes in the result of a call, from a peer or from the function run
 // here.
-func (o *Once) Result(from int, number uint64, result any) []OnceAction {
+func (o *Once) Result(from int, number uint64, result []byte) []OnceAction {
 	o.acts = o.acts[:0]
 	if number < o.number {
 		return nil
@@ -130,14 +158,18 @@ func (o *Once) Result(from int, number uint64, result any) []OnceAction {
 		o.results[number] = result
 		o.holder(o.me, number)
 		o.asked = false // if this is the runner now, those that lack it get it from here
-		for p := range o.peers {
-			if p != o.me && !o.peers[p].dead {
-				o.acts = append(o.acts, OnceAction{Kind: OnceSayHave, Peer: p, Number: number})
-			}
-		}
+		o.sayHave(number)
 	}
 	o.advance()
 	return o.acts
+}
+
+func (o *Once) sayHave(number uint64) {
+	for p := range o.peers {
+		if p != o.me && !o.peers[p].dead {
+			o.acts = append(o.acts, OnceAction{Kind: OnceSayHave, Peer: p, Number: number})
+		}
+	}
 }
 
 // Have takes in that a peer holds the result of a call.
@@ -195,6 +227,9 @@ func (o *Once) Dead(p int) []OnceAction {
 		o.died++
 	}
 	o.peers[p].dead = true
+	for number, all := range o.have { // who takes its place does not hold what it held
+		o.have[number] = slices.DeleteFunc(all, func(q int) bool { return q == p })
+	}
 	o.asked = false
 	for i := range o.peers {
 		o.peers[i].none = false
@@ -234,8 +269,10 @@ func (o *Once) advance() {
 	if o.ran {
 		return
 	}
-	if o.me > 0 && !o.asked {
-		// An earlier runner may have left its result with somebody.
+	asks := o.me > 0 || o.joined
+	if asks && !o.asked {
+		// An earlier runner may have left its result with somebody: one that has
+		// died, perhaps ahead of the cut in which this replica has come.
 		o.asked = true
 		for p := range o.peers {
 			if p != o.me && !o.peers[p].dead {
@@ -244,7 +281,7 @@ func (o *Once) advance() {
 		}
 	}
 	for p := range o.peers {
-		if q := o.peers[p]; o.me > 0 && p != o.me && !q.dead && !q.none {
+		if q := o.peers[p]; asks && p != o.me && !q.dead && !q.none {
 			return
 		}
 	}

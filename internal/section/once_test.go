@@ -3,6 +3,7 @@ package section
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,7 @@ type onceWord struct {
 	kind   OnceActionKind
 	number uint64
 	deaths uint64
-	result any
+	result []byte
 }
 
 // onceGroup drives the replicas of a rank through calls of Once. A function
@@ -37,13 +38,14 @@ type onceNode struct {
 	open    bool
 	run     bool
 	handled int
-	got     []any
+	late    int // it enters a call once in so many times that it could
+	got     []string
 }
 
 func newOnceGroup(seed uint64, replicas int) *onceGroup {
 	g := &onceGroup{rng: rand.New(rand.NewPCG(seed, 3))}
 	for i := range replicas {
-		g.nodes = append(g.nodes, &onceNode{g: g, id: i, o: NewOnce(i, replicas)})
+		g.nodes = append(g.nodes, &onceNode{g: g, id: i, o: NewOnce(i, replicas), late: 1 + g.rng.IntN(3)*g.rng.IntN(20)})
 		g.links = append(g.links, make([][]onceWord, replicas))
 	}
 	return g
@@ -75,36 +77,37 @@ func (n *onceNode) deliver(from int) {
 	}
 }
 
-// moves lists what can happen at the node, calls the number of calls to make.
-func (n *onceNode) moves(calls int) []func() {
+// moves lists what can happen at the node, calls the number of calls to make;
+// all: even what is late.
+func (n *onceNode) moves(calls int, all bool) []func() {
 	g := n.g
-	var all []func()
+	var moves []func()
 	for from := range g.nodes {
 		if len(g.links[from][n.id]) > 0 {
-			all = append(all, func() { n.deliver(from) })
+			moves = append(moves, func() { n.deliver(from) })
 		}
 	}
 	if n.handled < len(g.epoch) && len(g.links[g.epoch[n.handled]][n.id]) == 0 {
-		all = append(all, func() {
+		moves = append(moves, func() {
 			n.perform(n.o.Dead(g.epoch[n.handled]))
 			n.handled++
 		})
 	}
 	switch {
 	case n.run:
-		all = append(all, func() {
+		moves = append(moves, func() {
 			n.run = false
 			g.fresh++
-			n.perform(n.o.Result(n.id, n.o.Number(), fmt.Sprintf("value %d", g.fresh)))
+			n.perform(n.o.Result(n.id, n.o.Number(), fmt.Appendf(nil, "value %d", g.fresh)))
 		})
-	case !n.open && len(n.got) < calls:
-		all = append(all, func() { n.open = true; n.perform(n.o.Enter()) })
+	case !n.open && len(n.got) < calls && (all || g.rng.IntN(n.late) == 0):
+		moves = append(moves, func() { n.open = true; n.perform(n.o.Enter()) })
 	case n.open:
 		if v, ok := n.o.Done(); ok {
-			all = append(all, func() { n.got = append(n.got, v); n.open = false; n.o.Leave() })
+			moves = append(moves, func() { n.got = append(n.got, string(v)); n.open = false; n.o.Leave() })
 		}
 	}
-	return all
+	return moves
 }
 
 func (g *onceGroup) live() (live []*onceNode) {
@@ -116,32 +119,67 @@ func (g *onceGroup) live() (live []*onceNode) {
 	return live
 }
 
-// TestOnceSchedules: whatever dies when, nobody goes on with a result that
-// another replica does not have, and nobody waits for ever.
+// join has another process take the place of a dead one, in a cut: all that live
+// are between the same two calls. The dead may have been ahead of it.
+func (g *onceGroup) join() (joined bool) {
+	live := g.live()
+	donor := live[0]
+	for _, n := range live {
+		if n.open || n.handled < len(g.epoch) || len(n.got) != len(donor.got) {
+			return false
+		}
+	}
+	i := slices.IndexFunc(g.nodes, func(n *onceNode) bool { return n.dead })
+	if i < 0 {
+		return false
+	}
+	var at Position
+	donor.o.Position(&at)
+	n := &onceNode{g: g, id: i, handled: len(g.epoch), late: 1 + g.rng.IntN(4), got: slices.Clone(donor.got), o: NewOnceAt(i, len(g.nodes), at)}
+	for _, other := range live {
+		other.o.Alive(i)
+		n.o.Alive(other.id)
+	}
+	for _, to := range g.links { // who has not come yet has no links
+		to[i] = nil
+	}
+	g.nodes[i] = n
+	return true
+}
+
+// TestOnceSchedules: whatever dies when, and is replaced, nobody goes on with a
+// result that another replica does not have, and nobody waits for ever.
 func TestOnceSchedules(t *testing.T) {
 	const calls = 4
-	reruns := 0
+	reruns, joins := 0, 0
 	first, n := simseed.Range(t, 20_000)
 	for seed := first; seed < first+n; seed++ {
 		g := newOnceGroup(seed, 1+int(seed%4))
-		crashes := g.rng.IntN(len(g.nodes))
-		used := make([]any, calls) // by anybody, dead or alive
+		crashes := g.rng.IntN(2 * len(g.nodes))
+		used := make([]string, calls) // by anybody, dead or alive
 		for {
 			var moves []func()
-			for _, n := range g.live() {
-				moves = append(moves, n.moves(calls)...)
+			for _, all := range []bool{false, true} {
+				for _, n := range g.live() {
+					if !all || len(moves) == 0 {
+						moves = append(moves, n.moves(calls, all)...)
+					}
+				}
 			}
 			if len(moves) == 0 {
 				break
 			}
 			moves[g.rng.IntN(len(moves))]()
+			if g.rng.IntN(2) == 0 && g.join() {
+				joins++
+			}
 			for _, n := range g.nodes {
 				for i, v := range n.got {
-					require.Contains(t, []any{nil, v}, used[i], "seed %d: call %d gave two results", seed, i)
+					require.Contains(t, []string{"", v}, used[i], "seed %d: call %d gave two results", seed, i)
 					used[i] = v
 				}
 			}
-			if live := g.live(); crashes > 0 && g.rng.IntN(15) == 0 {
+			if live := g.live(); crashes > 0 && len(live) > 1 && g.rng.IntN(15) == 0 {
 				crashes--
 				n := live[g.rng.IntN(len(live))]
 				n.dead = true
@@ -154,11 +192,12 @@ func TestOnceSchedules(t *testing.T) {
 		}
 		for _, n := range g.live() {
 			require.Len(t, n.got, calls, "seed %d: replica %d hangs", seed, n.id)
-			require.NotContains(t, n.got, nil)
+			require.NotContains(t, n.got, "")
 		}
 		reruns += g.fresh - calls
 	}
 	if n > 1000 {
 		require.Positive(t, reruns, "no runner died between running and telling")
+		require.Greater(t, joins, int(n)/20)
 	}
 }
