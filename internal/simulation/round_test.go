@@ -100,7 +100,9 @@ func (k *rank) exchange(w *commtest.World) error {
 }
 
 func newRound(plan *rand.Rand, ranks int) *round {
-	r := &round{plans: make([][]action, ranks), tag: 2000 + 64*plan.IntN(1<<16)}
+	// Messages of the next rounds may be on their way to a rank that is still in
+	// this one, so two rounds with the same tags would be one program that is wrong.
+	r := &round{plans: make([][]action, ranks), tag: 2000 + 64*plan.IntN(1<<23)}
 	for id := range 2 + plan.IntN(8) {
 		m := &message{id: id, from: plan.IntN(ranks), tag: r.tag + id, size: 3 + []int{0, 2, 30, 150}[plan.IntN(4)], second: plan.IntN(2) == 0}
 		if m.to = (m.from + 1 + plan.IntN(max(ranks-1, 1))) % ranks; m.from == m.to {
