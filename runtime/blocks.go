@@ -3,6 +3,8 @@ package intra
 import (
 	"fmt"
 	"iter"
+
+	"github.com/intrahpc/intra/sched"
 )
 
 // Blocks cuts 0..n into min(n, parts) non-empty blocks [lo, hi); the first
@@ -11,21 +13,5 @@ func Blocks(n, parts int) iter.Seq2[int, int] {
 	if parts < 1 {
 		panic(fmt.Sprintf("intra.Blocks: %d parts, want at least 1", parts))
 	}
-	return func(yield func(lo, hi int) bool) {
-		if n <= 0 {
-			return
-		}
-		k := min(n, parts)
-		q, m, lo := n/k, n%k, 0
-		for i := range k {
-			hi := lo + q
-			if i < m {
-				hi++
-			}
-			if !yield(lo, hi) {
-				return
-			}
-			lo = hi
-		}
-	}
+	return sched.Blocks(n, parts)
 }

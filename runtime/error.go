@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/internal/engine"
 )
 
 // Errors that a SectionError wraps.
@@ -13,7 +13,7 @@ var (
 	// ErrJobEnded means that the head has ended the job.
 	ErrJobEnded = comm.ErrJobEnded
 	// ErrDiverged means that the replicas of a rank did different things.
-	ErrDiverged = errors.New("replicas diverged")
+	ErrDiverged = engine.ErrDiverged
 	// ErrOpen means that a section was opened while another one is open.
 	ErrOpen = errors.New("a section is open already")
 )
@@ -47,13 +47,4 @@ type TaskPanic struct {
 
 func (p *TaskPanic) Error() string {
 	return fmt.Sprintf("task %s, launched at %s, panicked: %v\n\n%s", p.Task, p.Pos, p.Value, p.Stack)
-}
-
-// diverged turns the finding of the protocol into an error of this package.
-func diverged(err error) error {
-	var d *section.Divergence
-	if errors.As(err, &d) && !errors.Is(err, ErrDiverged) {
-		return fmt.Errorf("%w: %w", ErrDiverged, err)
-	}
-	return err
 }

@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
-	"time"
 
-	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/checked"
+	"github.com/intrahpc/intra/internal/engine"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -47,7 +47,7 @@ func enter(run func(*Process) error) int {
 	}
 	defer session.Close()
 	// The workers may all be in long kernels, too.
-	if n := threads(session.Setup()) + 1; runtime.GOMAXPROCS(0) < n {
+	if n := engine.Threads(session.Setup()) + 1; runtime.GOMAXPROCS(0) < n {
 		runtime.GOMAXPROCS(n)
 	}
 	links, err := session.Connect(ctx)
@@ -55,17 +55,16 @@ func enter(run func(*Process) error) int {
 		fmt.Fprintln(os.Stderr, "intra:", err)
 		return exitRefused
 	}
-	var e *engine
-	e = newEngine(ctx, session, links, func(k job.Kill) {
-		e.trace.flush(session)
-		session.Fired(k, e.snapshot())
+	var e *engine.Engine
+	e = engine.New(ctx, engine.Config{Head: session, Links: links, Die: func(k job.Kill) {
+		e.FlushTrace()
+		session.Fired(k, e.Snapshot())
 		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 			panic(fmt.Errorf("kill this process at %s: %w", k, err))
 		}
 		select {} // until the signal is delivered
-	})
-	e.silence = silenceOutput
-	e.explainOnQuit(session.LastWords)
+	}})
+	e.ExplainOnQuit(session.LastWords)
 	arrays, err := session.Arena()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "intra:", err)
@@ -73,21 +72,21 @@ func enter(run func(*Process) error) int {
 	}
 	if arrays != nil {
 		shared.Store(arrays)
-		e.storeInto(arrays, func() { shared.Store(nil) })
+		e.StoreInto(arrays, func() { shared.Store(nil) })
 	}
 	released := make(chan struct{})
-	if err = e.begin(); err == nil {
+	if err = e.Begin(); err == nil {
 		go func() {
-			if code, over := e.follow(cancel, released); over {
+			if code, over := e.Follow(cancel, released); over {
 				os.Exit(code)
 			}
 		}()
-		err = e.live(run, released)
+		err = e.Live(program(run, checked.SilenceOutput), released)
 	}
-	e.trace.flush(session)
+	e.FlushTrace()
 	if err != nil {
 		f := failure(err)
-		if session.Fail(f, e.snapshot()) != nil {
+		if session.Fail(f, e.Snapshot()) != nil {
 			fmt.Fprintf(os.Stderr, "intra: %s: %s\n", f.Kind, f.Text)
 		}
 		if f.Kind == job.FailDivergence {
@@ -95,14 +94,13 @@ func enter(run func(*Process) error) int {
 		}
 		return exitFailed
 	}
-	e.shutdown()
+	e.Shutdown()
 	return 0
 }
 
 // runAlone runs a program that no launcher started.
 func runAlone(run func(*Process) error) int {
-	p := &Process{degrees: []int{1}, world: comm.Alone(), ctx: context.Background()}
-	if err := guard(p, run); err != nil {
+	if err := guard(newProcess(engine.NewProgram()), run); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return exitFailed
 	}
@@ -154,55 +152,4 @@ func failure(err error) job.Failure {
 		f.Kind = job.FailPanic
 	}
 	return f
-}
-
-// follow does what the head says. It returns the exit code of the process when
-// the job is over before its end, or false when the process was released.
-func (e *engine) follow(cancel context.CancelCauseFunc, released chan<- struct{}) (code int, over bool) {
-	for {
-		event, err := e.head.Next()
-		if err != nil {
-			cancel(err)
-			return exitFailed, true
-		}
-		switch event := event.(type) {
-		case job.Verdict:
-			if event.Process == e.setup.Self && incarnationOf(event) == e.incarnation {
-				cancel(fmt.Errorf("%v was declared dead: %s", event.Process, event.Detail))
-				return exitFailed, true
-			}
-			e.heard(event)
-		case job.Connected, job.Order:
-			e.heard(event)
-		case job.Release:
-			close(released)
-			e.changed()
-			return 0, false
-		case job.End:
-			// Without a word to the program: the error that it would return is
-			// no failure of its own.
-			return event.Code, true
-		}
-	}
-}
-
-// shutdownTime bounds how long a process waits for its peers to take what it
-// has sent, after all of them have finished.
-const shutdownTime = 2 * time.Second
-
-// shutdown hands over what the links still hold.
-func (e *engine) shutdown() {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
-	defer cancel()
-	done := make(chan struct{})
-	links := e.peerLinks.links()
-	for _, l := range links {
-		go func() {
-			_ = l.Shutdown(ctx) // all have finished: what is lost now nobody needs
-			done <- struct{}{}
-		}()
-	}
-	for range links {
-		<-done
-	}
 }

@@ -1,6 +1,9 @@
 package intra
 
-import "github.com/intrahpc/intra/sched"
+import (
+	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/sched"
+)
 
 // SectionOption changes one section.
 type SectionOption interface {
@@ -19,11 +22,11 @@ const (
 	Replicate = policyOption(sched.Replicate)
 )
 
-func (o policyOption) apply(s *Section) { s.policy = sched.Policy(o) }
+func (o policyOption) apply(s *Section) { s.shared.Policy = sched.Policy(o) }
 
 type posOption string
 
-func (o posOption) apply(s *Section) { s.at, s.pos = string(o), string(o) }
+func (o posOption) apply(s *Section) { s.at, s.known = callsite.At(string(o)), true }
 
 // At gives the position of the section in the source that the user wrote, as
 // file:line. Generated code uses it.

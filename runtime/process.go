@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/checked"
+	"github.com/intrahpc/intra/internal/engine"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/update"
 )
@@ -16,23 +17,17 @@ type Spec = job.Spec
 // Process is one replica of one rank. A nil *Process is a rank alone: every
 // method works, and tasks run when they are launched.
 type Process struct {
-	self    job.Process
-	degrees []int
-	world   *comm.Comm
-	ctx     context.Context
-	engine  *engine // nil for a process that was started by itself
+	run    *engine.Program
+	engine *engine.Engine // nil for a process that was started by itself
 
 	section *Section // the open one
-	spare   []launched
+	spare   []engine.Task
 	regions []Region // of the tasks of the open section; each task has a part of it
 	checker update.Checker
-
-	state    checkpoint.State // what the program has registered
-	stateErr error            // the first thing wrong with it
-	restored bool             // it began with saved state
-	safe     safePoints
-	trial    *trial // in checked mode
+	trial   *checked.Trial // in checked mode
 }
+
+func newProcess(run *engine.Program) *Process { return &Process{run: run, engine: run.Engine()} }
 
 // tasks is the number of tasks that Tasks proposes: enough to overlap updates
 // with computation and to balance replicas of unequal speed, few enough to
@@ -44,7 +39,7 @@ func (p *Process) Rank() int {
 	if p == nil {
 		return 0
 	}
-	return p.self.Rank
+	return p.run.Self.Rank
 }
 
 // Size returns the number of ranks.
@@ -52,7 +47,7 @@ func (p *Process) Size() int {
 	if p == nil {
 		return 1
 	}
-	return len(p.degrees)
+	return len(p.run.Degrees)
 }
 
 // Replica returns the number of this replica among those of its rank. Results
@@ -61,7 +56,7 @@ func (p *Process) Replica() int {
 	if p == nil {
 		return 0
 	}
-	return p.self.Replica
+	return p.run.Self.Replica
 }
 
 // World returns the communicator of all ranks.
@@ -69,7 +64,7 @@ func (p *Process) World() *comm.Comm {
 	if p == nil {
 		return comm.Alone()
 	}
-	return p.world
+	return p.run.World
 }
 
 // Context returns a context that is cancelled when the job ends.
@@ -77,7 +72,7 @@ func (p *Process) Context() context.Context {
 	if p == nil {
 		return context.Background()
 	}
-	return p.ctx
+	return p.run.Context
 }
 
 // Tasks returns the number of tasks to cut a section into: the same in every
@@ -86,34 +81,34 @@ func (p *Process) Tasks() int { return tasks }
 
 // alone: there are neither other replicas nor other workers, so tasks run when
 // they are launched.
-func (p *Process) alone() bool { return p.local() || p.engine.serial() }
+func (p *Process) alone() bool { return p.local() || p.engine.Serial() }
 
 // local: sections are a matter of this process alone, and nobody counts them.
 func (p *Process) local() bool { return p == nil || p.engine == nil || p.resuming() }
 
 // runAlone runs task i of s at its launch.
-func (p *Process) runAlone(s *Section, i int) {
+func (p *Process) runAlone(s *engine.Section, i int) {
 	if p.local() {
-		s.run(i)
+		s.Run(i)
 		return
 	}
-	p.engine.alone(s, i)
+	p.engine.RunAlone(s, i)
 }
 
 // open makes s the open section of p, and is the kill point section:K.
 func (p *Process) open(s *Section) {
 	if p.section != nil {
-		s.fail(&SectionError{Section: p.section.number, Pos: s.position(),
+		s.fail(&SectionError{Section: p.section.shared.Number, Pos: s.position(),
 			Err: &openError{opened: p.section.position()}})
 		return
 	}
 	p.section = s
-	s.tasks, p.spare = p.spare[:0], nil
+	s.shared.Tasks, p.spare = p.spare[:0], nil
 	p.regions = p.regions[:0]
 	if !p.local() {
-		s.number = p.engine.opened()
-		if p.engine.setup.Check {
-			s.check = newCheck(s)
+		s.shared.Number = p.engine.Opened()
+		if p.trial != nil {
+			s.check = p.trial.Section(&s.shared, &s.at, s.watched)
 		}
 	}
 }
@@ -128,11 +123,11 @@ func (p *Process) close(s *Section) {
 		return // updates may still arrive for its tasks
 	}
 	if !p.local() {
-		p.engine.closed(s)
+		p.engine.Closed(&s.shared)
 	}
-	clear(s.tasks)
+	clear(s.shared.Tasks)
 	clear(p.regions)
-	p.spare, s.tasks = s.tasks, nil
+	p.spare, s.shared.Tasks = s.shared.Tasks, nil
 }
 
 // keep copies the regions of a launch to where they may stay until the section

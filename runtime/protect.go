@@ -1,11 +1,9 @@
 package intra
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/callsite"
 )
 
 // Protect registers the variable at x as state of the program: what a process
@@ -42,29 +40,7 @@ func Protect[T any](p *Process, name string, x *T) {
 	if p == nil {
 		return
 	}
-	var pc [8]uintptr
-	runtime.Callers(2, pc[:])
-	p.protect(name, x, pc[:])
-}
-
-func (p *Process) protect(name string, x any, pc []uintptr) {
-	err := errProtectLate
-	if p.safe.points.Load() == p.safe.first {
-		err = p.state.Add(name, x)
+	if err := p.run.Protect(name, x); err != nil {
+		p.run.Fail(fmt.Errorf("%s: intra.Protect(%q): %w", callsite.Here(), name, err))
 	}
-	if err != nil && p.stateErr == nil {
-		p.stateErr = fmt.Errorf("%s: intra.Protect(%q): %w", position(pc), name, err)
-	}
-}
-
-var errProtectLate = errors.New("all state is registered before the first SafePoint")
-
-// restore makes p a process that begins with a saved state. It is called
-// before the program runs. The first safe point of the program will be the
-// one at which the state was taken, number point, counted from 1.
-func (p *Process) restore(im *checkpoint.Image, point uint64) {
-	p.restored = true
-	p.state.From(im)
-	p.safe.first = point - 1
-	p.safe.points.Store(point - 1)
 }

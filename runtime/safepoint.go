@@ -1,31 +1,17 @@
 package intra
 
 import (
-	"errors"
 	"fmt"
-	"sync/atomic"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/internal/engine"
 )
 
 // ErrRollback means that the job goes back to its last backup. Every call that blocks
 // returns an error that wraps it, and sections panic with one. The program
 // returns it from run; Main and Run then call run again, with Restored() true
 // and the state of the backup.
-var ErrRollback = errors.New("the job goes back to its last backup")
-
-// safePoints counts the safe points of a process.
-type safePoints struct {
-	first  uint64        // before the first one of this run
-	points atomic.Uint64 // that the program has entered
-	// due is set, by any goroutine, when stop is to be called at the next
-	// safe point. Since a safe point is counted before due is read, whoever
-	// sets due and then reads points knows which safe points pass it by.
-	due  atomic.Bool
-	stop func(point uint64) error
-	// resumed is called at the first safe point, when the state is complete.
-	resumed func() error
-}
+var ErrRollback = engine.ErrRollback
 
 // SafePoint declares that the registered state is all that this process needs
 // to continue from here: no request and no section is open. Here replicas join,
@@ -48,36 +34,13 @@ func (p *Process) SafePoint() error {
 	if p.section != nil {
 		return fmt.Errorf("intra.SafePoint in the section opened at %s: call it before or after", p.section.position())
 	}
-	point := p.safe.points.Add(1)
-	first := point == p.safe.first+1
-	if first && p.stateErr == nil {
-		p.stateErr = p.settle()
+	var check func(point uint64) error
+	if p.trial != nil {
+		var at callsite.Site
+		at.Mark(0)
+		check = func(point uint64) error { return p.trial.SafePoint(point, &at) }
 	}
-	switch {
-	case p.stateErr != nil:
-		return p.stateErr
-	case first && p.restored:
-		return nil // the state was taken at this very safe point
-	case p.trial != nil && !p.trial.running:
-		if err := p.tryRestore(point); err != nil {
-			return err
-		}
-	}
-	if p.safe.due.Load() {
-		return p.safe.stop(point)
-	}
-	return nil
-}
-
-// settle ends the registration of state.
-func (p *Process) settle() error {
-	if err := p.state.Settle(); err != nil {
-		return fmt.Errorf("intra.SafePoint: %w; register it before the first SafePoint", err)
-	}
-	if p.safe.resumed != nil {
-		return p.safe.resumed()
-	}
-	return nil
+	return p.run.SafePoint(check)
 }
 
 // Restored reports whether this process began with saved state: Protect fills
@@ -89,13 +52,7 @@ func (p *Process) settle() error {
 // and SafePoint, which ends that time, is NR_Set_state. Which ranks were lost a
 // program does not ask, since their state comes back too and replicas may not
 // differ: the report says it.
-func (p *Process) Restored() bool { return p != nil && p.restored }
+func (p *Process) Restored() bool { return p != nil && p.run.Restored() }
 
 // resuming: the process is restored, and has not come to its first safe point.
-func (p *Process) resuming() bool {
-	return p != nil && p.restored && p.safe.points.Load() == p.safe.first
-}
-
-// image returns the registered state as it is. It holds the program's memory,
-// and is called at a safe point only.
-func (p *Process) image() (*checkpoint.Image, error) { return p.state.Image() }
+func (p *Process) resuming() bool { return p != nil && p.run.Resuming() }

@@ -2,14 +2,11 @@ package intra
 
 import (
 	"fmt"
-	"path/filepath"
-	"runtime"
 	"runtime/debug"
-	"strings"
-	"time"
 
-	"github.com/intrahpc/intra/internal/section"
-	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/internal/checked"
+	"github.com/intrahpc/intra/internal/engine"
 	"github.com/intrahpc/intra/update"
 )
 
@@ -19,39 +16,16 @@ import (
 // nor touch what it writes.
 type Section struct {
 	p         *Process
-	number    uint64
-	policy    sched.Policy
-	decision  *decision     // to share or not, with the adaptive policy
-	begun     time.Duration // to be shared, with all who came to the first one
-	inBodies  time.Duration // spent in bodies here
-	ran       int           // bodies run here
-	helpers   helpers       // who helps to run them
-	stored    bool          // results are stored into the arrays of the peers
-	past      bool          // and go past the caches
-	at        string        // place in the source that the user wrote, from At
-	pos       string
-	pc        [1]uintptr
-	tasks     []launched
+	shared    engine.Section
+	at        callsite.Site // where it was opened
+	known     bool          // that is where the user wrote it, and its tasks are there too
 	folds     []folder
 	err       *SectionError // the first one
 	ended     bool
 	completed bool // with every task done here
 
-	check   *check // in checked mode
+	check   *checked.Section // in checked mode
 	watched []Region
-}
-
-// launched is one task of a section.
-type launched struct {
-	task    *Task
-	body    func()
-	regions []Region
-	at      string     // place of the section in the user's source, if that is known
-	pcs     [3]uintptr // of the launch
-
-	known *known         // what this process knows of tasks of this type; set by enter
-	times *section.Times // and of those that take as long as this one; set by enter
-	bytes int            // of its update; set by enter
 }
 
 // Section opens a section. All its tasks are launched before End. An error in
@@ -61,9 +35,10 @@ func (p *Process) Section(opts ...SectionOption) *Section {
 	for _, o := range opts {
 		o.apply(s)
 	}
-	if s.pos == "" {
-		runtime.Callers(2, s.pc[:])
+	if !s.known {
+		s.at.Mark(0)
 	}
+	s.shared.Guard = guardTask
 	if p != nil {
 		p.open(s)
 	}
@@ -74,26 +49,28 @@ func (p *Process) Section(opts ...SectionOption) *Section {
 // section ends, on any replica, possibly more than once; it touches only the
 // regions, plus what it reads of memory that nobody writes.
 func (s *Section) Launch(t *Task, body func(), regions ...Region) {
-	s.tasks = append(s.tasks, launched{task: t, body: body, at: s.at})
-	l := &s.tasks[len(s.tasks)-1]
-	if l.at == "" {
-		runtime.Callers(2, l.pcs[:])
+	s.shared.Tasks = append(s.shared.Tasks, engine.Task{Kernel: &t.kernel, Body: body})
+	l := &s.shared.Tasks[len(s.shared.Tasks)-1]
+	if s.known {
+		l.At = s.at
+	} else {
+		l.At.Mark(0)
 	}
 	if s.ended {
-		panic(fmt.Sprintf("intra: task %s is launched at %s in a section that has ended", t.name, l.pos()))
+		panic(fmt.Sprintf("intra: task %s is launched at %s in a section that has ended", t.Name(), &l.At))
 	}
-	l.regions = s.p.keep(regions)
-	for i := range l.regions {
-		if err := l.regions[i].Err; err != nil && s.err == nil {
-			s.err = &SectionError{Section: s.number, Task: t.name, Pos: l.pos(), Err: err}
+	l.Regions = s.p.keep(regions)
+	for i := range l.Regions {
+		if err := l.Regions[i].Err; err != nil && s.err == nil {
+			s.err = &SectionError{Section: s.shared.Number, Task: t.Name(), Pos: l.At.String(), Err: err}
 		}
 	}
 	switch {
 	case s.err != nil:
 	case s.check != nil:
-		s.check.launched()
+		s.check.Launched()
 	case s.p.alone():
-		s.p.runAlone(s, len(s.tasks)-1)
+		s.p.runAlone(&s.shared, len(s.shared.Tasks)-1)
 	}
 }
 
@@ -101,7 +78,7 @@ func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 // memory of this replica is that of every other replica leaving the section.
 func (s *Section) End() error {
 	if s.ended {
-		return &SectionError{Section: s.number, Pos: s.position(), Err: fmt.Errorf("the section has ended before")}
+		return &SectionError{Section: s.shared.Number, Pos: s.position(), Err: fmt.Errorf("the section has ended before")}
 	}
 	s.ended = true
 	defer s.p.close(s)
@@ -127,9 +104,9 @@ func (s *Section) complete() error {
 	case s.err != nil:
 		return nil
 	case s.check != nil:
-		return s.p.engine.checked(s)
+		return s.check.Complete()
 	case !s.p.alone():
-		return s.p.engine.share(s)
+		return s.p.engine.Share(&s.shared)
 	}
 	return nil
 }
@@ -149,74 +126,35 @@ func (s *Section) independent() {
 	if s.p != nil {
 		c = &s.p.checker
 	}
-	err := c.Check(len(s.tasks), func(i int) []Region { return s.tasks[i].regions })
+	tasks := s.shared.Tasks
+	err := c.Check(len(tasks), func(i int) []Region { return tasks[i].Regions })
 	if o, ok := err.(*update.Overlap); ok {
-		a, b := &s.tasks[o.TaskA], &s.tasks[o.TaskB]
-		s.err = &SectionError{Section: s.number, Task: b.task.name, Pos: b.pos(),
-			Err: fmt.Errorf("%w (task %d is %s, launched at %s)", err, o.TaskA, a.task.name, a.pos())}
+		a, b := &tasks[o.TaskA], &tasks[o.TaskB]
+		s.err = &SectionError{Section: s.shared.Number, Task: b.Kernel.Name, Pos: b.At.String(),
+			Err: fmt.Errorf("%w (task %d is %s, launched at %s)", err, o.TaskA, a.Kernel.Name, &a.At)}
 	}
 }
 
 func (s *Section) fail(err error) {
 	se, ok := err.(*SectionError)
 	if !ok {
-		se = &SectionError{Section: s.number, Pos: s.position(), Err: err}
+		se = &SectionError{Section: s.shared.Number, Pos: s.position(), Err: err}
 	}
 	s.err = se
 }
 
-// run runs task i here.
-func (s *Section) run(i int) {
-	if s.check != nil {
-		s.check.run(i)
-		return
-	}
-	s.tasks[i].run()
-}
-
-// run runs the body once.
-func (l *launched) run() { l.guard(l.body) }
-
-// guard runs a body of the task and names the task if it panics.
-func (l *launched) guard(body func()) {
+// guardTask calls a body of a task, and names the task if it panics.
+func guardTask(t *engine.Task, body func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			panic(&TaskPanic{Task: l.task.name, Pos: l.pos(), Value: v, Stack: debug.Stack()})
+			stack := debug.Stack()
+			if p, ok := v.(*checked.Panic); ok {
+				v, stack = p.Value, p.Stack
+			}
+			panic(&TaskPanic{Task: t.Kernel.Name, Pos: t.At.String(), Value: v, Stack: stack})
 		}
 	}()
 	body()
 }
 
-func (s *Section) position() string {
-	if s.pos == "" {
-		s.pos = position(s.pc[:])
-	}
-	return s.pos
-}
-
-// pos is where the task was launched. In generated code that is in its
-// section, and where that stands in the user's source is known.
-func (l *launched) pos() string {
-	if l.at != "" {
-		return l.at
-	}
-	return position(l.pcs[:])
-}
-
-// position returns file:line of the first caller that a user wrote.
-func position(pcs []uintptr) string {
-	frames := runtime.CallersFrames(pcs)
-	pos := "unknown place"
-	for {
-		f, more := frames.Next()
-		if f.File != "" {
-			pos = fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
-			if !strings.HasSuffix(f.File, "_intra.go") && !strings.HasSuffix(f.File, "_intra_test.go") {
-				return pos
-			}
-		}
-		if !more {
-			return pos
-		}
-	}
-}
+func (s *Section) position() string { return s.at.String() }

@@ -3,16 +3,18 @@ package intra
 import (
 	"fmt"
 	"sync"
+
+	"github.com/intrahpc/intra/internal/engine"
 )
 
 // Task is a type of task: a kernel that sections launch. Tasks are package
 // variables, made by Register.
 type Task struct {
-	name string
+	kernel engine.Kernel
 }
 
 // Name returns the name the task was registered with.
-func (t *Task) Name() string { return t.name }
+func (t *Task) Name() string { return t.kernel.Name }
 
 // registry holds the names taken. It is filled by the initialisation of
 // package variables, before any process is entered.
@@ -35,5 +37,5 @@ func Register(name string) *Task {
 		registry.names = make(map[string]bool)
 	}
 	registry.names[name] = true
-	return &Task{name: name}
+	return &Task{engine.Kernel{Name: name}}
 }

@@ -1,0 +1,77 @@
+// Package callsite says for people where in the user's source a call stands.
+package callsite
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Site is the place of a call. It is looked up when it is asked for.
+type Site struct {
+	at  string // if it is known
+	pcs [depth]uintptr
+}
+
+// depth is how many callers are kept: a launcher that intragen wrote may stand
+// between a launch and the user's source.
+const depth = 3
+
+// At returns a site that is known: file:line.
+func At(pos string) Site { return Site{at: pos} }
+
+// Mark makes s the place from which the function was called that calls Mark,
+// or the callers of that that many levels up.
+func (s *Site) Mark(skip int) {
+	s.at = ""
+	runtime.Callers(skip+3, s.pcs[:])
+}
+
+// Known reports whether the site was made by At or Mark.
+func (s *Site) Known() bool { return s.at != "" || s.pcs[0] != 0 }
+
+// String returns file:line, of the first caller that a user wrote.
+func (s *Site) String() string {
+	if s.at != "" {
+		return s.at
+	}
+	n := 0
+	for n < depth && s.pcs[n] != 0 {
+		n++
+	}
+	return first(s.pcs[:n])
+}
+
+// Here returns the place from which the function was called that calls Here,
+// through as much generated code as there may be.
+func Here() string {
+	var pcs [16]uintptr
+	return first(pcs[:runtime.Callers(3, pcs[:])])
+}
+
+// first is the place of the first caller that a user wrote.
+func first(pcs []uintptr) string {
+	pos := "unknown place"
+	if len(pcs) == 0 {
+		return pos
+	}
+	frames := runtime.CallersFrames(pcs)
+	for {
+		f, more := frames.Next()
+		if f.File != "" {
+			pos = fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+			if !generated(f.File) {
+				return pos
+			}
+		}
+		if !more {
+			return pos
+		}
+	}
+}
+
+// generated: the file was written by intragen.
+func generated(file string) bool {
+	return strings.HasSuffix(file, "_intra.go") || strings.HasSuffix(file, "_intra_test.go")
+}

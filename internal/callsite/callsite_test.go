@@ -1,0 +1,52 @@
+package callsite_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/callsite"
+)
+
+// launch is a call whose place is wanted.
+func launch(skip int) (s callsite.Site) {
+	s.Mark(skip)
+	return s
+}
+
+func place() string { return callsite.Here() }
+
+func helper() callsite.Site { return launch(1) }
+
+func TestSite(t *testing.T) {
+	_, _, line, _ := runtime.Caller(0)
+	here, above := launch(0), helper()
+	want := fmt.Sprintf("callsite_test.go:%d", line+1)
+	require.Equal(t, want, here.String())
+	require.Equal(t, want, above.String())
+	require.True(t, here.Known())
+
+	known := callsite.At("add.go:12")
+	require.True(t, known.Known())
+	require.Equal(t, "add.go:12", known.String())
+	known.Mark(0)
+	require.NotEqual(t, "add.go:12", known.String())
+
+	func() {
+		_, _, line, _ := runtime.Caller(0)
+		require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), place())
+	}()
+
+	var none callsite.Site
+	require.False(t, none.Known())
+	require.Equal(t, "unknown place", none.String())
+}
+
+// Of generated code it is the user's source that counts, if that has called it.
+func TestGeneratedCode(t *testing.T) {
+	_, _, line, _ := runtime.Caller(0)
+	s := launcher()
+	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), s.String())
+}

@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/sched"
+)
+
+// kind is a kind of section with fixed times.
+type kind struct {
+	decision
+	shared, alone time.Duration
+	transfer      time.Duration // known beforehand
+}
+
+// section runs one and returns how.
+func (k *kind) section() sched.Policy {
+	p := k.policy(k.transfer)
+	e := execution{policy: p, took: k.shared, spent: k.alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
+	if p == sched.Replicate {
+		e.took, e.spent, e.ran, e.met = k.alone, k.alone, 16, false
+	}
+	k.learn(e)
+	return p
+}
+
+func (k *kind) count(n int) (shared int) {
+	for range n {
+		if k.section() == sched.Adaptive {
+			shared++
+		}
+	}
+	return shared
+}
+
+func TestDecision(t *testing.T) {
+	const ms = time.Millisecond
+	tests := []struct {
+		name          string
+		shared, alone time.Duration
+		word          string
+		most          int // sections shared out of 1000
+		least         int
+	}{
+		{"pays", 6 * ms, 10 * ms, "share", 1000, 1000},
+		{"about the same: stay", 10 * ms, 10 * ms, "share", 1000, 1000},
+		{"does not pay", 15 * ms, 10 * ms, "replicate", 60, 10},
+		{"hopeless", 900 * ms, 10 * ms, "replicate", 3, 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k := kind{shared: tt.shared, alone: tt.alone}
+			shared := k.count(1000)
+			require.Equal(t, tt.word, k.word())
+			require.LessOrEqual(t, shared, tt.most)
+			require.GreaterOrEqual(t, shared, tt.least)
+		})
+	}
+}
+
+// Updates of a few bytes do not make a section slow: what does is the machine.
+func TestDecisionIsNotMadeByASlowMoment(t *testing.T) {
+	const ms = time.Millisecond
+	for transfer, want := range map[time.Duration]string{0: "share", 4 * ms: "replicate"} {
+		k := kind{shared: 5 * ms, alone: 10 * ms, transfer: transfer}
+		k.count(warmUp)
+		k.shared = 40 * ms
+		k.count(1)
+		require.Equal(t, want, k.word())
+	}
+}
+
+// What trials cost stays a small part of the time.
+func TestTrialsAreCheap(t *testing.T) {
+	for _, shared := range []time.Duration{12, 20, 50, 1000, 100_000} {
+		k := kind{shared: shared * time.Millisecond, alone: 10 * time.Millisecond}
+		k.count(100)
+		const n = 1_000_000
+		lost := time.Duration(k.count(n)) * (k.shared - k.alone)
+		require.Less(t, lost, n*k.alone/20, "sharing takes %v, alone %v", k.shared, k.alone)
+	}
+}
+
+// When a link gets faster, sharing is taken up again; one slow section does
+// not end it.
+func TestDecisionFollowsTheTimes(t *testing.T) {
+	k := kind{shared: 20 * time.Millisecond, alone: 10 * time.Millisecond}
+	k.count(100)
+	require.True(t, k.replicate)
+	k.shared = 6 * time.Millisecond
+	k.count(2000)
+	require.False(t, k.replicate)
+	k.shared = 25 * time.Millisecond
+	k.section()
+	k.shared = 6 * time.Millisecond
+	k.section()
+	require.False(t, k.replicate)
+}
+
+// Updates that take as long as the computation are known to be no use before
+// any is sent, or after the first section has measured the link.
+func TestDecisionBeforeLoss(t *testing.T) {
+	const ms = time.Millisecond
+	tests := []struct {
+		name                     string
+		transfer, shared, alone  time.Duration
+		word                     string
+		sharedOf1000, atLeastOf1 int
+	}{
+		{"forbidding", 16 * ms, 20 * ms, 5 * ms, "replicate", 0, 0},
+		{"slow", 4 * ms, 6 * ms, 3 * ms, "replicate", 60, 1}, // the computation is not known at first
+		{"long, but overlapped", 16 * ms, 18 * ms, 30 * ms, "share", 998, 998},
+		{"negligible", ms / 100, ms / 2, ms, "share", 1000, 1000},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k := kind{shared: tt.shared, alone: tt.alone, transfer: tt.transfer}
+			first := k.count(20)
+			require.LessOrEqual(t, first, max(1, tt.sharedOf1000))
+			shared := first + k.count(980)
+			require.Equal(t, tt.word, k.word())
+			require.LessOrEqual(t, shared, tt.sharedOf1000)
+			require.GreaterOrEqual(t, shared, tt.atLeastOf1)
+		})
+	}
+}
+
+// The first sections of a kind take long, since they touch their memory: then
+// updates over a slow link seem to pay, but for a moment only.
+func TestDecisionAfterSlowBeginning(t *testing.T) {
+	const ms = time.Millisecond
+	k := kind{shared: 20 * ms, alone: 40 * ms, transfer: 16 * ms}
+	k.count(foresight)
+	k.alone = 2 * ms
+	require.LessOrEqual(t, k.count(1000), 1)
+	require.Equal(t, "replicate", k.word())
+}
+
+func TestBandwidth(t *testing.T) {
+	const ms = time.Millisecond
+	var b bandwidth
+	require.Zero(t, b.time(1<<20))
+	b.sent(100, 0, 50*ms) // too short to tell
+	require.Zero(t, b.time(1<<20))
+	// Queued at once, handed over one after the other: 1 MB/ms.
+	for i := range 10 {
+		b.sent(1e6, 50*ms, time.Duration(51+i)*ms)
+	}
+	require.Equal(t, 3*ms, b.time(3e6))
+	// It becomes slower by half.
+	for i := range 100 {
+		b.sent(1e6, 100*ms, time.Duration(102+2*i)*ms)
+	}
+	require.InDelta(t, float64(2*ms), float64(b.time(1e6)), float64(ms)/100)
+	// A peer that does not read makes updates slow, but not the link.
+	b.sent(1e6, 1000*ms, 1001*ms)
+	for i := range 10 {
+		b.sent(1e6, 2000*ms, time.Duration(2100+100*i)*ms)
+	}
+	require.Equal(t, ms, b.atBest(1e6))
+	require.Greater(t, b.time(1e6), 50*ms)
+
+	b = bandwidth{}
+	b.limit(0.5e9)
+	require.Equal(t, 2*ms, b.time(1e6))
+	require.Equal(t, 2*ms, b.atBest(1e6))
+	b.sent(1e6, 0, ms/10) // the burst of the token bucket
+	require.Equal(t, 2*ms, b.time(1e6))
+	require.Equal(t, 2*ms, b.atBest(1e6))
+}
+
+// What a replica would take alone is counted in rounds of all its workers.
+func TestDecisionWithWorkers(t *testing.T) {
+	const ms = time.Millisecond
+	for workers, want := range map[int]time.Duration{1: 16 * ms, 2: 8 * ms, 3: 6 * ms, 4: 4 * ms, 16: ms, 20: ms} {
+		var d decision
+		d.learn(execution{policy: sched.Replicate, took: 100 * ms, spent: 8 * ms, ran: 8, tasks: 16, workers: workers})
+		require.Equal(t, want, d.alone.median(samples), "%d workers", workers)
+	}
+}
+
+// While a replica is far ahead of its peers or far behind, its sections say
+// little about sharing: ahead, it runs everything and tells peers that are not
+// there; behind, everything is here before it has begun. None of the two may
+// give up what pays as soon as both are there; but what takes much longer than
+// the bodies even so is given up.
+func TestDecisionWithoutPeers(t *testing.T) {
+	const ms = time.Millisecond
+	tests := []struct {
+		name     string
+		e        execution
+		transfer time.Duration
+		word     string
+	}{
+		{"ahead, with small updates", execution{took: 15 * ms, spent: 10 * ms, ran: 16}, 0, "share"},
+		{"ahead, with large ones that pay", execution{took: 14 * ms, spent: 10 * ms, ran: 16}, 2 * ms, "share"},
+		{"ahead, with larger ones", execution{took: 30 * ms, spent: 10 * ms, ran: 16}, 8 * ms, "replicate"},
+		{"beside one that replicates", execution{took: 14 * ms, spent: 10 * ms, ran: 16, met: true}, 2 * ms, "replicate"},
+		{"behind", execution{took: ms / 10}, 2 * ms, "share"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k := kind{shared: 6 * ms, alone: 10 * ms, transfer: tt.transfer}
+			k.count(warmUp + 1)
+			for range 100 {
+				e := tt.e
+				e.policy, e.tasks, e.workers = k.policy(tt.transfer), 16, 1
+				if e.policy == sched.Replicate {
+					e.took, e.spent, e.ran = 10*ms, 10*ms, 16
+				}
+				k.learn(e)
+			}
+			require.Equal(t, tt.word, k.word())
+		})
+	}
+}
+
+// A machine that others use too makes sections slow now and then, and those
+// without a long update in particular are not the link's fault.
+func TestDecisionOnABusyMachine(t *testing.T) {
+	const ms = time.Millisecond
+	for transfer, want := range map[time.Duration]string{0: "share", 4 * ms: "replicate"} {
+		k := kind{shared: 5 * ms, alone: 10 * ms, transfer: transfer}
+		k.count(warmUp)
+		for range 20 {
+			k.shared = 12 * ms
+			k.count(7)
+			k.shared = 5 * ms
+			k.count(8)
+		}
+		require.Equal(t, want, k.word(), "updates take %v", transfer)
+	}
+	k := kind{shared: 12 * ms, alone: 10 * ms} // always: the many small frames cost that
+	k.count(1000)
+	require.Equal(t, "replicate", k.word())
+}
+
+// Sections of one kind of which every other takes four times as long are
+// compared each with itself.
+func TestDecisionAboutUnequalSections(t *testing.T) {
+	k := kind{transfer: time.Millisecond / 2}
+	for i := range 1000 {
+		k.alone = time.Duration(1+3*(i%2)) * time.Millisecond
+		if k.shared = k.alone * 6 / 10; i%3 == 0 {
+			k.shared = 0 // all was here before
+		}
+		require.Equal(t, sched.Adaptive, k.section(), "section %d", i)
+	}
+}

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// exitFailed is the exit code of a process that the job has ended.
+const exitFailed = 1
+
+// Follow does what the head says. It returns the exit code of the process when
+// the job is over before its end, or false when the process was released.
+func (e *Engine) Follow(cancel context.CancelCauseFunc, released chan<- struct{}) (code int, over bool) {
+	for {
+		event, err := e.head.Next()
+		if err != nil {
+			cancel(err)
+			return exitFailed, true
+		}
+		switch event := event.(type) {
+		case job.Verdict:
+			if event.Process == e.setup.Self && incarnationOf(event) == e.incarnation {
+				cancel(fmt.Errorf("%v was declared dead: %s", event.Process, event.Detail))
+				return exitFailed, true
+			}
+			e.heard(event)
+		case job.Connected, job.Order:
+			e.heard(event)
+		case job.Release:
+			close(released)
+			e.changed()
+			return 0, false
+		case job.End:
+			// Without a word to the program: the error that it would return is
+			// no failure of its own.
+			return event.Code, true
+		}
+	}
+}
+
+// shutdownTime bounds how long a process waits for its peers to take what it
+// has sent, after all of them have finished.
+const shutdownTime = 2 * time.Second
+
+// Shutdown hands over what the links still hold.
+func (e *Engine) Shutdown() {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	done := make(chan struct{})
+	links := e.peerLinks.links()
+	for _, l := range links {
+		go func() {
+			_ = l.Shutdown(ctx) // all have finished: what is lost now nobody needs
+			done <- struct{}{}
+		}()
+	}
+	for range links {
+		<-done
+	}
+}

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// ErrRollback means that the job goes back to its last backup.
+var ErrRollback = errors.New("the job goes back to its last backup")
+
+// errBack ends a run of the program for a rollback.
+var errBack = fmt.Errorf("safe point: %w", ErrRollback)
+
+// Program is one run of the program: its place in the job, what it has
+// registered as its state, and how far it is.
+type Program struct {
+	Self    job.Process
+	Degrees []int
+	World   *comm.Comm
+	Context context.Context // done when the job ends, or goes back
+
+	engine   *Engine // nil for a process that was started by itself
+	state    checkpoint.State
+	stateErr error  // the first thing wrong with it
+	restored bool   // it began with saved state
+	first    uint64 // safe points before the first one of this run
+	points   atomic.Uint64
+
+	// due is set, by any goroutine, when stop is to be called at the next
+	// safe point. Since a safe point is counted before due is read, whoever
+	// sets due and then reads points knows which safe points pass it by.
+	due  atomic.Bool
+	stop func(point uint64) error
+	// resumed is called at the first safe point, when the state is complete.
+	resumed func() error
+}
+
+// NewProgram returns the run of a process that was started by itself.
+func NewProgram() *Program {
+	return &Program{Degrees: []int{1}, World: comm.Alone(), Context: context.Background()}
+}
+
+// Engine returns what shares the sections of the program, nil if it was started
+// by itself.
+func (p *Program) Engine() *Engine { return p.engine }
+
+// Restored reports whether the program begins with saved state.
+func (p *Program) Restored() bool { return p.restored }
+
+// Resuming reports whether it does and has not come to its first safe point.
+func (p *Program) Resuming() bool { return p.restored && p.points.Load() == p.first }
+
+var errLate = errors.New("all state is registered before the first SafePoint")
+
+// Protect registers the variable at x as state of the program.
+func (p *Program) Protect(name string, x any) error {
+	if p.points.Load() > p.first {
+		return errLate
+	}
+	return p.state.Add(name, x)
+}
+
+// Fail has the next safe point return err, unless there is an error already.
+func (p *Program) Fail(err error) {
+	if p.stateErr == nil {
+		p.stateErr = err
+	}
+}
+
+// restore makes p a run that begins with a saved state. It is called before the
+// program runs. The first safe point of the program will be the one at which
+// the state was taken, number point, counted from 1.
+func (p *Program) restore(im *checkpoint.Image, point uint64) {
+	p.restored = true
+	p.state.From(im)
+	p.first = point - 1
+	p.points.Store(point - 1)
+}
+
+// SafePoint does what is due at a safe point. check, if not nil, comes before
+// that, except at the safe point at which the state was taken.
+func (p *Program) SafePoint(check func(point uint64) error) error {
+	point := p.points.Add(1)
+	first := point == p.first+1
+	if first && p.stateErr == nil {
+		p.stateErr = p.settle()
+	}
+	switch {
+	case p.stateErr != nil:
+		return p.stateErr
+	case first && p.restored:
+		return nil // the state was taken at this very safe point
+	case check != nil:
+		if err := check(point); err != nil {
+			return err
+		}
+	}
+	if p.due.Load() {
+		return p.stop(point)
+	}
+	return nil
+}
+
+// settle ends the registration of state.
+func (p *Program) settle() error {
+	if err := p.state.Settle(); err != nil {
+		return fmt.Errorf("intra.SafePoint: %w; register it before the first SafePoint", err)
+	}
+	if p.resumed != nil {
+		return p.resumed()
+	}
+	return nil
+}
+
+// Image returns the registered state as it is. It holds the program's memory,
+// and is called at a safe point only.
+func (p *Program) Image() (*checkpoint.Image, error) { return p.state.Image() }
+
+// Reload gives the registered variables the values of an image.
+func (p *Program) Reload(im *checkpoint.Image) error { return p.state.Reload(im) }
+
+// Again returns another run of the program, which begins with the state of p
+// at its safe point number point, and calls stop at the one after it. Until
+// that has returned the messages are those of the other run.
+func (p *Program) Again(im *checkpoint.Image, point uint64, stop func(point uint64) error) *Program {
+	q := &Program{Self: p.Self, Degrees: p.Degrees, World: p.World, Context: p.Context, engine: p.engine, stop: stop}
+	q.restore(im, point)
+	q.resumed = func() error { p.engine.msgs.Load().Resume(); return nil }
+	q.due.Store(true)
+	return q
+}

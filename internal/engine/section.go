@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/update"
+)
+
+// Kernel is a type of task. It is told from others by its address.
+type Kernel struct{ Name string }
+
+// Task is a call of a kernel in a section.
+type Task struct {
+	Kernel  *Kernel
+	Body    func()
+	Regions []update.Region
+	At      callsite.Site // of the launch
+
+	known *known         // what this process knows of tasks of this kernel
+	times *section.Times // and of those that take as long as this one
+	bytes int            // of its update
+}
+
+// Section is a section whose tasks have been launched, or are being launched.
+type Section struct {
+	Number uint64
+	Policy sched.Policy
+	Tasks  []Task
+
+	// Guard calls a body of a task. If it panics, it says of which task. It
+	// does not return then.
+	Guard func(t *Task, body func())
+	// Agree, if set, has every replica run every task, and is called when all
+	// are here: the section is complete if it returns nil.
+	Agree func() error
+
+	decision *decision     // to share or not, with the adaptive policy
+	begun    time.Duration // to be shared, with all who came to the first one
+	inBodies time.Duration // spent in bodies here
+	ran      int           // bodies run here
+	helpers  helpers       // who helps to run them
+	stored   bool          // results are stored into the arrays of the peers
+	past     bool          // and go past the caches
+}
+
+// regions returns those of a task.
+func (s *Section) regions(task int) []update.Region { return s.Tasks[task].Regions }
+
+// Run runs task i here.
+func (s *Section) Run(i int) { s.Guard(&s.Tasks[i], s.Tasks[i].Body) }

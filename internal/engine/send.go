@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/update"
+)
+
+// outgoing is a frame and the link it goes to.
+type outgoing struct {
+	link  transport.Link
+	frame *transport.Frame
+	room  transport.Reserver // the link, if it has the payload already
+}
+
+// outFrame is a frame of ours on its way.
+type outFrame struct {
+	frame  transport.Frame
+	e      *Engine
+	queued time.Duration
+}
+
+// outFrames keeps those that have arrived: one is needed for every claim and
+// update.
+var outFrames = sync.Pool{New: func() any { return new(outFrame) }}
+
+// outFrame returns a frame with m as its header.
+func (e *Engine) outFrame(m update.Message) *transport.Frame {
+	p := outFrames.Get().(*outFrame)
+	p.e = e
+	p.frame.Header = m.Header(e.setup.Incarnation)
+	p.frame.Owner = p
+	return &p.frame
+}
+
+// frames adds the frames that the machine wants sent to w.out. They are sent
+// without the lock, since a link may call back. The claim of a task that is
+// started right after another one goes with the update of that.
+func (w *worker) frames(s *Section, acts []section.Action) {
+	e := w.e
+	if len(acts) == 0 {
+		return
+	}
+	now := e.now()
+	for _, a := range acts {
+		link := e.peers[a.Peer]
+		if link == nil || a.Kind == section.Claim && w.claimWith(link, a.Task) {
+			continue
+		}
+		m := update.Message{Kind: update.KindClaim, Section: e.machine.Number(), Task: a.Task,
+			Tasks: len(s.Tasks), Signature: e.machine.Signature(), At: int64(now)}
+		if a.Kind == section.Send {
+			m.Kind = update.KindUpdate
+		}
+		f := e.outFrame(m)
+		if a.Kind == section.Send {
+			l := &s.Tasks[a.Task]
+			f.Payload = update.Payload(f.Payload[:0], l.Regions)
+			f.Soft = true // the peer can run the task itself
+			f.Mid = e.kills.mid(job.KillUpdate)
+			e.pending.Add(1)
+			e.stats.sent(l.known, l.bytes)
+			e.traceUpdate(job.TraceSend, s, a.Task, a.Peer)
+		}
+		w.out = append(w.out, outgoing{link: link, frame: f})
+	}
+}
+
+// entered tells the peers that this replica has come to s: those that are
+// behind need not send it what they run before.
+func (w *worker) entered(s *Section) {
+	for _, link := range w.e.peers {
+		if link != nil {
+			w.out = append(w.out, outgoing{link: link, frame: w.e.outFrame(w.entry(s))})
+		}
+	}
+}
+
+// entry says that this replica is in s.
+func (w *worker) entry(s *Section) update.Message {
+	return update.Message{Kind: update.KindEntered, Section: w.e.machine.Number(), Tasks: len(s.Tasks),
+		Signature: w.e.machine.Signature(), At: int64(w.e.now())}
+}
+
+// claimWith puts the claim of a task into an update that has not left yet.
+func (w *worker) claimWith(link transport.Link, task int) bool {
+	for i := range w.out {
+		if o := &w.out[i]; o.link == link && update.Kind(o.frame.Header.Kind) == update.KindUpdate {
+			update.Claim(&o.frame.Header, task)
+			return true
+		}
+	}
+	return false
+}
+
+// flush sends w.out. It is called by the worker's goroutine, without the lock.
+func (w *worker) flush() {
+	for _, o := range w.out {
+		if p := o.frame.Owner.(*outFrame); update.Kind(p.frame.Header.Kind) == update.KindUpdate {
+			p.queued = w.e.now()
+		}
+		if o.room != nil {
+			o.room.Commit(o.frame)
+			continue
+		}
+		o.link.Send(o.frame)
+	}
+	w.out = w.out[:0]
+}
+
+// notify sends a frame without memory of the program.
+func (e *Engine) notify(replica int, m update.Message, payload ...[]byte) {
+	link := e.peers[replica]
+	if link == nil {
+		return
+	}
+	f := e.outFrame(m)
+	f.Payload = append(f.Payload[:0], payload...)
+	link.Send(f)
+}
+
+// Sent implements transport.Owner. A frame that could not be handed over is
+// forgotten: its peer is dead, or this process is.
+func (p *outFrame) Sent(f *transport.Frame, err error) {
+	e := p.e
+	isUpdate := update.Kind(f.Header.Kind) == update.KindUpdate
+	if isUpdate && err == nil && f.Header.Size >= measurable {
+		e.bandwidth.sent(int(f.Header.Size), p.queued, e.now())
+	}
+	clear(f.Payload)
+	*p = outFrame{frame: transport.Frame{Payload: f.Payload[:0]}}
+	outFrames.Put(p)
+	if isUpdate && e.pending.Add(-1) == 0 {
+		e.poller.Wake()
+	}
+}

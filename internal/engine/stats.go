@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"maps"
+	"math/bits"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/section"
+)
+
+// stats counts what a process does, for the report.
+type stats struct {
+	total job.Stats
+	types map[*Kernel]*known
+	last  *Kernel // asked for last, and the answer
+	found *known
+}
+
+// known is what a process knows of a type of task.
+type known struct {
+	job.TaskStats
+	average time.Duration          // of a body run here, for claims
+	times   map[int]*section.Times // by the memory that a task names, as a power of two
+}
+
+// timesOf is what is known of how long tasks like l take.
+func (k *known) timesOf(l *Task) *section.Times {
+	size := 0
+	for i := range l.Regions {
+		size += len(l.Regions[i].Mem)
+	}
+	size = bits.Len(uint(size))
+	t := k.times[size]
+	if t == nil {
+		if k.times == nil {
+			k.times = make(map[int]*section.Times)
+		}
+		t = new(section.Times)
+		k.times[size] = t
+	}
+	return t
+}
+
+func newStats() stats { return stats{types: make(map[*Kernel]*known)} }
+
+func (s *stats) of(t *Kernel) *known {
+	if s.last == t && t != nil {
+		return s.found
+	}
+	k := s.types[t]
+	if k == nil {
+		k = &known{TaskStats: job.TaskStats{Decision: "share"}}
+		s.types[t] = k
+	}
+	s.last, s.found = t, k
+	return k
+}
+
+func (s *stats) ran(k *known, spent time.Duration) {
+	s.total.TasksRun++
+	k.Run++
+	k.Seconds += spent.Seconds()
+}
+
+func (s *stats) received(k *known, tasks int) {
+	s.total.TasksReceived += int64(tasks)
+	k.Received += int64(tasks)
+}
+
+func (s *stats) sent(k *known, bytes int) {
+	s.total.UpdateBytes += int64(bytes)
+	k.UpdateBytes += int64(bytes)
+}
+
+// waited notes, under the lock, that this process has waited since from for
+// the update of a task, or to be rid of its own ones.
+func (e *Engine) waited(s *Section, task int, from time.Duration) {
+	to := e.now()
+	s.Tasks[task].known.WaitSeconds += (to - from).Seconds()
+	e.trace.wait(s, task, from, to)
+}
+
+// completed notes, under the lock, that s is complete, which began to be
+// shared at from.
+func (e *Engine) completed(s *Section, from time.Duration) {
+	to := e.now()
+	if len(s.Tasks) > 0 {
+		s.Tasks[0].known.SectionSeconds += (to - from).Seconds()
+	}
+	e.trace.section(s, from, to)
+}
+
+// Snapshot returns a copy for the head.
+func (e *Engine) Snapshot() job.Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := e.stats.total
+	out.Signature = e.machine.Chain()
+	out.TaskTypes = maps.Collect(func(yield func(string, job.TaskStats) bool) {
+		for t, ts := range e.stats.types {
+			if !yield(t.Name, ts.TaskStats) {
+				return
+			}
+		}
+	})
+	return out
+}

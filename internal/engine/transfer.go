@@ -1,0 +1,267 @@
+package engine
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// State travels in chunks over the links, in a channel of its own: a frame
+// that says what follows, the chunks in any order, and one with the manifest,
+// by which they are checked, and the position.
+
+// transferKind says what a state is sent for.
+type transferKind uint8
+
+const (
+	transferJoin   transferKind = 1 + iota // to a joiner: its rank's state
+	transferBackup                         // to a holder
+	transferBack                           // to a process that goes back: its rank's state
+)
+
+// The kinds of frames of transport.ChannelRecovery.
+const (
+	frameBegin uint8 = 1 + iota
+	frameChunk
+	frameEnd
+)
+
+// transferID names a state on its way. Every frame carries it, except that the
+// number and the generation of a joiner's are known at the end only.
+type transferID struct {
+	kind       transferKind
+	stream     uint32 // numbers what a process sends: several may be on their way to one other
+	generation uint32
+	rank       int
+	number     uint64 // of the cut
+	full       uint64 // the last backup that the sender knows to be complete
+}
+
+func (l transferID) header(kind uint8, key checkpoint.Key) transport.Header {
+	return transport.Header{Channel: transport.ChannelRecovery, Kind: kind, Flags: uint16(l.kind),
+		Args: [6]uint64{uint64(l.stream)<<32 | uint64(l.rank), uint64(l.generation), l.number, l.full, uint64(key.Var), uint64(key.Index)}}
+}
+
+func transferIDOf(h *transport.Header) transferID {
+	return transferID{kind: transferKind(h.Flags), stream: uint32(h.Args[0] >> 32), rank: int(h.Args[0] & 0x7fffffff), generation: uint32(h.Args[1]), number: h.Args[2], full: h.Args[3]}
+}
+
+// rankPosition is where a rank stands at a cut, beside its state.
+type rankPosition struct {
+	Section section.Position `json:"section"`
+	Point   uint64           `json:"point"`
+	// Live are the processes that live, for a joiner.
+	Live []job.Peer `json:"live,omitempty"`
+
+	messages *sdr.Position
+}
+
+func (p *rankPosition) append(b []byte) ([]byte, error) {
+	head, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode a position: %w", err)
+	}
+	messages, err := p.messages.MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("encode a position: %w", err)
+	}
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
+	return append(append(b, head...), messages...), nil
+}
+
+var errPosition = errors.New("malformed position")
+
+func parsePosition(b []byte) (*rankPosition, error) {
+	head, b, ok := cutBytes(b)
+	if !ok {
+		return nil, errPosition
+	}
+	p := &rankPosition{messages: new(sdr.Position)}
+	if err := json.Unmarshal(head, p); err != nil {
+		return nil, fmt.Errorf("%w: %w", errPosition, err)
+	}
+	if err := p.messages.UnmarshalBinary(slices.Clone(b)); err != nil {
+		return nil, fmt.Errorf("%w: %w", errPosition, err)
+	}
+	if p.Point == 0 {
+		return nil, fmt.Errorf("%w: no safe point", errPosition)
+	}
+	return p, nil
+}
+
+// cutBytes takes a piece with its length in front off b.
+func cutBytes(b []byte) (piece, rest []byte, ok bool) {
+	if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
+		return nil, nil, false
+	}
+	n := binary.LittleEndian.Uint32(b)
+	return b[4 : 4+n], b[4+n:], true
+}
+
+// stateCopy is the state of a rank at a cut.
+type stateCopy struct {
+	image *checkpoint.Image
+	at    []byte        // the position
+	use   *atomic.Int32 // how many links send it
+}
+
+func newUse() *atomic.Int32 { return new(atomic.Int32) }
+
+// memory returns the image for reuse, nil if a link may still read it.
+func (s stateCopy) memory() *checkpoint.Image {
+	if s.image == nil || s.use.Load() > 0 {
+		return nil
+	}
+	return s.image
+}
+
+// outbound is a state on its way to one process.
+type outbound struct {
+	id     transferID
+	link   transport.Link
+	sent   checkpoint.Sent
+	began  bool
+	moving atomic.Int64  // frames that the link holds, and 1 while there will be more
+	use    *atomic.Int32 // of what is sent; nil: it is the program's
+	poller *transport.Poller
+}
+
+// send hands a frame to the link. Its payload stays as it is until moving is
+// zero.
+func (o *outbound) send(kind uint8, key checkpoint.Key, payload ...[]byte) {
+	o.moving.Add(1)
+	o.link.Send(&transport.Frame{Header: o.id.header(kind, key), Payload: payload, Owner: o})
+}
+
+// Sent implements transport.Owner.
+func (o *outbound) Sent(*transport.Frame, error) { o.done() }
+
+func (o *outbound) done() {
+	if o.moving.Add(-1) > 0 {
+		return
+	}
+	if o.use != nil {
+		o.use.Add(-1)
+	}
+	o.poller.Wake()
+}
+
+// begin says what follows, once.
+func (o *outbound) begin() {
+	if !o.began {
+		o.began = true
+		o.send(frameBegin, checkpoint.Key{})
+	}
+}
+
+// all sends everything of im that was not sent before, and the end. half, if
+// set, is called in the middle.
+func (o *outbound) all(im *checkpoint.Image, at []byte, half func()) {
+	o.moving.Add(1)
+	defer o.done()
+	o.begin()
+	bytes, passed := im.Bytes(), 0
+	for k, c := range o.sent.Changed(im) {
+		o.send(frameChunk, k, c)
+		if before := passed; half != nil && before < bytes/2 && before+len(c) >= bytes/2 {
+			half()
+			half = nil
+		}
+		passed += len(c)
+	}
+	if half != nil {
+		half()
+	}
+	manifest := im.Manifest().Append(nil)
+	size := binary.LittleEndian.AppendUint32(nil, uint32(len(manifest)))
+	o.send(frameEnd, checkpoint.Key{}, size, manifest, at)
+}
+
+// inbound puts a state together that comes from one process.
+type inbound struct {
+	id       transferID
+	assembly *checkpoint.Assembly
+}
+
+// recovery takes a frame with state. It is called by the link.
+func (r *receiver) recovery(h *transport.Header, payload []byte) {
+	e := r.e
+	l := transferIDOf(h)
+	if l.kind < transferJoin || l.kind > transferBack || l.rank >= len(e.setup.Degrees) {
+		e.broken(fmt.Errorf("from %v: %w: a frame with state for %d of rank %d", r.from, errPosition, l.kind, l.rank))
+		return
+	}
+	switch h.Kind {
+	case frameBegin:
+		if r.states == nil {
+			r.states = make(map[uint32]*inbound)
+		}
+		// Every other state comes to its end, unless its sender dies.
+		maps.DeleteFunc(r.states, func(_ uint32, in *inbound) bool { return l.kind == transferJoin && in.id.kind == transferJoin })
+		r.states[l.stream] = &inbound{id: l, assembly: checkpoint.NewAssembly(nil)}
+		return
+	case frameChunk, frameEnd:
+	default:
+		e.broken(fmt.Errorf("from %v: %w: kind %d", r.from, errPosition, h.Kind))
+		return
+	}
+	in := r.states[l.stream]
+	if in == nil || in.id.kind != l.kind || in.id.rank != l.rank {
+		e.broken(fmt.Errorf("from %v: %w: state without a beginning", r.from, errPosition))
+		return
+	}
+	if h.Kind == frameChunk {
+		err := in.assembly.Put(checkpoint.Key{Var: uint32(h.Args[4]), Index: uint32(h.Args[5])}, slices.Clone(payload))
+		if err != nil {
+			e.broken(fmt.Errorf("from %v: %w", r.from, err))
+			return
+		}
+		if l.kind == transferJoin {
+			e.kills.step(job.KillJoin, "receive")
+		} else if l.kind == transferBackup {
+			e.kills.step(job.KillBackup, "receive")
+		}
+		return
+	}
+	delete(r.states, l.stream)
+	s, err := finish(in.assembly, payload)
+	if err != nil {
+		e.broken(fmt.Errorf("from %v: the state of rank %d: %w", r.from, l.rank, err))
+		return
+	}
+	e.arrived(l, s)
+}
+
+func finish(a *checkpoint.Assembly, end []byte) (stateCopy, error) {
+	manifest, at, ok := cutBytes(end)
+	if !ok {
+		return stateCopy{}, errPosition
+	}
+	m, err := checkpoint.ParseManifest(manifest)
+	if err != nil {
+		return stateCopy{}, err
+	}
+	im, err := a.Finish(m)
+	if err != nil {
+		return stateCopy{}, err
+	}
+	return stateCopy{im, slices.Clone(at), newUse()}, nil
+}
+
+// broken makes everything fail because a peer sent what none of ours does.
+func (e *Engine) broken(err error) {
+	e.mu.Lock()
+	e.fail(err)
+	e.mu.Unlock()
+	e.changed()
+}

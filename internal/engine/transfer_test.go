@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// tray is a link that keeps what is sent.
+type tray struct {
+	transport.Link
+	mu     sync.Mutex
+	frames []transport.Frame
+}
+
+func (l *tray) Send(f *transport.Frame) {
+	l.mu.Lock()
+	l.frames = append(l.frames, transport.Frame{Header: f.Header, Payload: [][]byte{slices.Concat(f.Payload...)}})
+	l.mu.Unlock()
+	f.Owner.Sent(f, nil)
+}
+
+// replies is a head that hears them and nothing else.
+type replies struct {
+	setUp
+	all []job.Reply
+}
+
+func (h *replies) Reply(r job.Reply) { h.all = append(h.all, r) }
+
+// Several states may be on their way from one process to another, one behind
+// the other and mixed: a backup that is renewed beside the next one.
+func TestStatesThatComeMixed(t *testing.T) {
+	engine := sdr.NewEngine(sdr.Config{Degrees: []int{1}})
+	require.NoError(t, engine.Drain(t.Context(), 1))
+	messages, err := engine.Position()
+	require.NoError(t, err)
+
+	source := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Self: job.Process{Replica: 1}, Degrees: []int{2}}}})
+	source.member = recovery.NewMember(source.setup.Self, 0, 0)
+	var sent [2]tray
+	for i := range sent {
+		at, err := (&rankPosition{Section: section.Position{}, Point: uint64(4 + i), messages: messages}).append(nil)
+		require.NoError(t, err)
+		source.streams++
+		out := &outbound{link: &sent[i], poller: source.poller,
+			id: transferID{kind: transferBackup, stream: source.streams, number: uint64(4 + i), full: 4}}
+		out.all(saved(t), at, nil)
+		require.Greater(t, len(sent[i].frames), 2)
+	}
+
+	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}}}}
+	holder := New(t.Context(), Config{Head: h})
+	holder.member = recovery.NewMember(holder.setup.Self, 0, 0)
+	r := &receiver{e: holder, from: source.setup.Self}
+	for i := range max(len(sent[0].frames), len(sent[1].frames)) {
+		for s := range sent {
+			if i < len(sent[s].frames) {
+				f := sent[s].frames[i]
+				r.End(&f.Header, f.Payload[0])
+			}
+		}
+	}
+	require.NoError(t, holder.err)
+	require.Empty(t, r.states)
+	require.Len(t, h.all, 2)
+	for i, reply := range h.all {
+		require.Equal(t, job.Reply{Kind: job.ReplyStored, Number: uint64(4 + i)}, reply)
+		s, ok := holder.slots.Get(0, uint64(4+i))
+		require.True(t, ok)
+		require.Equal(t, saved(t).Manifest(), s.image.Manifest())
+	}
+
+	// Chunks of a state that was never announced are nobody's.
+	f := sent[0].frames[1]
+	f.Header.Args[0] |= 77 << 40
+	r.End(&f.Header, f.Payload[0])
+	require.ErrorContains(t, holder.err, "state without a beginning")
+}

@@ -1,0 +1,68 @@
+package intra
+
+import (
+	"strings"
+
+	"github.com/intrahpc/intra/internal/checked"
+)
+
+// Finding is a fault of one kernel, or of the code around its launch, that
+// checked mode has seen.
+type Finding struct {
+	Task     string // name of the task's type, "" if it is not about one
+	Pos      string // file:line of the launch
+	Argument string // as in the clause, like out(w); "" if it is not about one
+	Element  int    // of the argument, -1 if it is not about one
+	Text     string // what was seen, and the clause to change
+}
+
+func (f Finding) String() string { return checked.Finding(f).String() }
+
+// CheckError holds what checked mode found in one section. End returns it
+// inside a SectionError, and the job ends.
+//
+// In checked mode every replica runs all tasks itself, at the end of the
+// section and several times: from the entry state as it is, and with other
+// contents of out and scratch regions, which must make no difference. Control
+// code may not write what tasks name, nor a task what it does not name in
+// out, inout, reduce or scratch. Then the replicas compare, region by region,
+// what the tasks have read and written; a difference is a divergence. The
+// times in the report are those of all runs.
+//
+// At some safe points the program is run a second time from its start, with
+// Restored() true and the state registered there, up to the next safe point.
+// Then it goes on, and what the tasks of the following sections read is
+// compared with that run: a difference means that they depend on something
+// that is not registered.
+//
+// It sees the memory that clauses and Watch name, not what an in argument
+// reaches through pointers, and the paths that the kernels take.
+type CheckError struct {
+	Findings []Finding
+}
+
+func (e *CheckError) Error() string {
+	lines := make([]string, len(e.Findings))
+	for i, f := range e.Findings {
+		lines[i] = f.String()
+	}
+	return "checked mode: " + strings.Join(lines, "\n")
+}
+
+// Watch makes checked mode watch memory that no task of the section names,
+// such as package variables: a kernel that writes it is found. What is not
+// watched and not named cannot be seen. Without checked mode it does nothing.
+func Watch(regions ...Region) SectionOption { return watchOption(regions) }
+
+type watchOption []Region
+
+func (o watchOption) apply(s *Section) { s.watched = append(s.watched, o...) }
+
+// findings makes an error of what checked mode has found.
+func findings(found []checked.Finding) error {
+	e := new(CheckError)
+	for _, f := range found {
+		e.Findings = append(e.Findings, Finding(f))
+	}
+	return e
+}
