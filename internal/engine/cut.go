@@ -4,29 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
+	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
 // safePoint does what is due at a safe point of the program.
-func (e *Engine) safePoint(point uint64) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.member.Enter(point)
+func (r *recovering) safePoint(point uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.member.Enter(point)
 	for {
-		seen := e.changes.Load()
-		if e.err != nil {
-			return diverged(e.err)
+		seen := r.changes.Load()
+		if r.err != nil {
+			return diverged(r.err)
 		}
-		step := e.member.Next()
+		step := r.member.Next()
 		if step.Kind == recovery.Pass {
-			e.program.due.Store(e.member.Due())
+			r.program.due.Store(r.member.Due())
 			return nil
 		}
-		if err := e.step(step, seen); err != nil {
+		if err := r.step(step, seen); err != nil {
 			return err
 		}
 	}
@@ -34,32 +34,32 @@ func (e *Engine) safePoint(point uint64) error {
 
 // step does one thing in a safe point, under the lock, which it gives up
 // meanwhile.
-func (e *Engine) step(s recovery.Step, seen uint64) (err error) {
+func (r *recovering) step(s recovery.Step, seen uint64) (err error) {
 	switch s.Kind {
 	case recovery.Wait:
-		return e.waitChange(seen)
+		return r.waitChange(seen)
 	case recovery.Drain:
-		return e.drain(s.Number)
+		return r.drain(s.Number)
 	case recovery.Donate:
-		return e.donate(s.Process)
+		return r.donate(s.Process)
 	case recovery.Transfer:
-		return e.transfer(s.Process)
+		return r.transfer(s.Process)
 	case recovery.Admit:
-		return e.admit(s.Joined)
+		return r.admit(s.Joined)
 	case recovery.Copy:
-		return e.copyState(s.Number, s.Process)
+		return r.copyState(s.Number, s.Process)
 	case recovery.Save:
-		return e.save(s.Number, s.Set)
+		return r.save(s.Number, s.Set)
 	case recovery.Leave:
-		e.unlocked(func() {
+		r.unlocked(func() {
 			if len(s.Joined) == 0 { // else it was done when they were admitted
-				err = e.msgs.Load().Cut()
+				err = r.messages.Load().Cut()
 			}
-			e.kills.stepHere(job.KillJoin, "go")
+			r.kills.stepHere(job.KillJoin, "go")
 		})
 		return err
 	case recovery.GiveUp:
-		e.unlocked(e.msgs.Load().CancelCut)
+		r.unlocked(r.messages.Load().CancelCut)
 		return nil
 	case recovery.Back:
 		return errBack
@@ -68,114 +68,124 @@ func (e *Engine) step(s recovery.Step, seen uint64) (err error) {
 }
 
 // waitChange waits until something has changed since seen.
-func (e *Engine) waitChange(seen uint64) (err error) {
-	e.unlocked(func() {
-		err = e.ended(e.poller.Wait(e.life, func() bool { return e.changes.Load() != seen }))
+func (r *recovering) waitChange(seen uint64) (err error) {
+	r.unlocked(func() {
+		err = r.ended(r.poller.Wait(r.runCtx, func() bool { return r.changedSince(seen) }))
 	})
 	return err
 }
 
 // drain gets everything that was sent before the cut.
-func (e *Engine) drain(number uint64) error {
-	ctx, stop := context.WithCancel(e.life)
+func (r *recovering) drain(number uint64) error {
+	ctx, stop := context.WithCancel(r.runCtx)
 	defer stop()
-	e.stopDrain, e.cutAt = stop, nil
-	msgs := e.msgs.Load()
+	r.stopDrain, r.cutAt = stop, nil
+	msgs := r.messages.Load()
 	var err error
-	e.unlocked(func() {
+	r.unlocked(func() {
 		err = msgs.Drain(ctx, number)
 		if err == nil {
-			e.kills.stepHere(job.KillJoin, "drain")
+			r.kills.stepHere(job.KillJoin, "drain")
 		}
 	})
-	e.stopDrain = nil
-	if err != nil && (!e.member.Cancelled() || !errors.Is(err, context.Canceled) && !errors.Is(err, sdr.ErrCancelled) && !errors.Is(err, ErrRollback)) {
+	r.stopDrain = nil
+	if err != nil && (!r.member.Cancelled() || !errors.Is(err, context.Canceled) && !errors.Is(err, sdr.ErrCancelled) && !errors.Is(err, ErrRollback)) {
 		return err
 	}
-	e.reply(e.member.Drained())
+	r.reply(r.member.Drained())
 	return nil
-}
-
-// reply tells the head, which never blocks for long.
-func (e *Engine) reply(rs []job.Reply) {
-	for _, r := range rs {
-		e.head.Reply(r)
-	}
 }
 
 // reached is called at the first safe point of each run, when the state of
 // the program is known.
-func (e *Engine) reached() error {
-	e.msgs.Load().Resume()
-	if !e.setup.Recovery {
+func (r *recovering) reached() error {
+	r.messages.Load().Resume()
+	if !r.setup.Recovery {
 		return nil
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.program.restored {
-		e.head.Reply(job.Reply{Kind: job.ReplyFirst, Generation: e.member.Generation()})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.program.restored {
+		r.head.Reply(job.Reply{Kind: job.ReplyFirst, Generation: r.member.Generation()})
 	}
 	return nil
 }
 
 // order does what the head wants. Orders come in the head's order, and behind
 // the deaths that were declared before them.
-func (e *Engine) order(o job.Order) {
+func (r *recovering) order(o job.Order) {
 	switch o.Kind {
 	case job.OrderAsk:
-		e.kills.step(job.KillJoin, "ask")
+		r.kills.step(job.KillJoin, "ask")
 	case job.OrderComplete:
-		e.kills.step(job.KillBackup, "complete")
+		r.kills.step(job.KillBackup, "complete")
 	}
-	e.mu.Lock()
+	r.mu.Lock()
 	var points uint64
-	if e.startAt != nil { // its safe point passes the head by
-		points = e.startAt.Point
+	if r.startAt != nil { // its safe point passes the head by
+		points = r.startAt.Point
 	}
-	if p := e.program; p != nil {
+	if p := r.program; p != nil {
 		p.due.Store(true) // before the count is read
 		points = max(points, p.points.Load())
 	}
-	replies := e.member.Order(o, points)
-	if p := e.program; p != nil {
-		p.due.Store(e.member.Due())
+	replies := r.member.Order(o, points)
+	if p := r.program; p != nil {
+		p.due.Store(r.member.Due())
 	}
-	e.back.Order(o)
+	r.back.Order(o)
 	switch o.Kind {
 	case job.OrderDonate:
-		e.streams++
-		e.outbound[o.Process] = &outbound{
-			id:   transferID{kind: transferJoin, stream: e.streams, generation: e.member.Generation(), rank: e.setup.Self.Rank},
-			link: e.linkTo(o.Process), poller: e.poller,
+		r.streams++
+		r.outbound[o.Process] = &outbound{
+			id:   transferID{kind: transferJoin, stream: r.streams, generation: r.member.Generation(), rank: r.setup.Self.Rank},
+			link: r.linkTo(o.Process), poller: r.poller,
 		}
 	case job.OrderCancel:
-		if e.stopDrain != nil {
-			e.stopDrain()
+		if r.stopDrain != nil {
+			r.stopDrain()
 		}
 	case job.OrderComplete:
-		e.slots.Complete(o.Number)
+		r.slots.Complete(o.Number)
 	case job.OrderRenew:
-		e.renew(o)
+		r.renew(o)
 	case job.OrderRollback:
-		e.rollback(o)
+		r.rollback(o)
 	case job.OrderResume:
-		e.newMember(o)
+		r.newMember(o)
 	}
-	e.mu.Unlock()
-	e.reply(replies)
-	e.changed()
+	r.mu.Unlock()
+	r.reply(replies)
+	r.changed()
 }
 
 // position returns where this rank stands at the cut, under the lock.
-func (e *Engine) position(number uint64) (*rankPosition, error) {
-	messages, err := e.msgs.Load().Position()
+func (r *recovering) position(number uint64) (*rankPosition, error) {
+	messages, err := r.messages.Load().Position()
 	if err != nil {
 		return nil, fmt.Errorf("safe point %d: %w", number, err)
 	}
-	at := e.machine.Position()
-	e.once.Position(&at)
-	return &rankPosition{Section: at, Point: number, messages: messages}, nil
+	return &rankPosition{Section: r.sharing.position(), Point: number, messages: messages}, nil
 }
 
-// since returns the time since a moment of the engine's clock, in seconds.
-func (e *Engine) since(from time.Duration) float64 { return (e.now() - from).Seconds() }
+// newProgram begins a run of the program.
+func (r *recovering) newProgram(e *Engine) (*Program, error) {
+	world, err := comm.World(r.messages.Load())
+	if err != nil {
+		return nil, fmt.Errorf("make the world communicator: %w", err)
+	}
+	p := &Program{Self: r.setup.Self, Degrees: r.setup.Degrees, World: world, Context: r.runCtx,
+		engine: e, stop: r.safePoint, resumed: r.reached}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.startAt != nil {
+		p.restore(r.image, r.startAt.Point)
+		r.image = nil
+	}
+	if r.back.Pending() {
+		return nil, errBack
+	}
+	r.program = p
+	p.due.Store(r.member.Due())
+	return p, nil
+}

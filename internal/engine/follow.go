@@ -22,13 +22,13 @@ func (e *Engine) Follow(cancel context.CancelCauseFunc, released chan<- struct{}
 		}
 		switch event := event.(type) {
 		case job.Verdict:
-			if event.Process == e.setup.Self && incarnationOf(event) == e.incarnation {
+			if event.Process == e.setup.Self && incarnationOf(event) == e.began {
 				cancel(fmt.Errorf("%v was declared dead: %s", event.Process, event.Detail))
 				return exitFailed, true
 			}
-			e.heard(event)
+			e.deaths.heard(event)
 		case job.Connected, job.Order:
-			e.heard(event)
+			e.deaths.heard(event)
 		case job.Release:
 			close(released)
 			e.changed()

@@ -11,7 +11,7 @@ import (
 
 // told is a head that has something to say.
 type told struct {
-	Head
+	setUp
 	events []job.Event
 }
 
@@ -39,11 +39,11 @@ func TestFollow(t *testing.T) {
 		{"without the head", nil, exitFailed, "EOF"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := &told{}
+			h := &told{setUp: setUp{setup: job.Setup{Self: self, Incarnation: firstIncarnation, Degrees: []int{1, 1}}}}
 			if c.event != nil {
 				h.events = append(h.events, c.event)
 			}
-			e := &Engine{head: h, setup: job.Setup{Self: self}, incarnation: incarnationOf(job.Verdict{})}
+			e := New(t.Context(), Config{Head: h})
 			failed := ""
 			code, over := e.Follow(func(err error) { failed = err.Error() }, nil)
 			require.True(t, over)

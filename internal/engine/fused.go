@@ -17,8 +17,8 @@ type room struct {
 // several workers run: what the others have to say would wait for the body. It
 // is called without the lock, after all frames before have been sent.
 func (w *worker) reserve(s *Section, l *Task) (r room, fused func([]byte)) {
-	e := w.e
-	if s.Agree != nil || s.stored || s.Policy == sched.Replicate || l.bytes < large || len(e.workers) > 1 {
+	h := w.sharing
+	if s.Agree != nil || s.stored || s.Policy == sched.Replicate || l.bytes < large || len(h.workers) > 1 {
 		return room{}, nil
 	}
 	for i := range l.Regions {
@@ -29,9 +29,9 @@ func (w *worker) reserve(s *Section, l *Task) (r room, fused func([]byte)) {
 	if fused == nil {
 		return room{}, nil
 	}
-	e.mu.Lock()
-	w.links = append(w.links[:0], e.peers...) // one may die meanwhile
-	e.mu.Unlock()
+	h.mu.Lock()
+	w.links = append(w.links[:0], h.peers...) // one may die meanwhile
+	h.mu.Unlock()
 	for _, link := range w.links {
 		if lender, ok := link.(transport.Reserver); ok {
 			if mem := lender.Reserve(l.bytes); mem != nil {

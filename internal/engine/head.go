@@ -23,11 +23,6 @@ type Head interface {
 	Handled(epoch uint64)
 }
 
-// leased comes right before an effect on the outside world: it waits while this
-// host may be taken for lost, in which case another replica may do the same. The
-// error says that the job, or this life of the process, has ended.
-func (e *Engine) leased(ctx context.Context) error { return e.ended(e.head.Leased(ctx)) }
-
 // statsEvery is how often a process reports what it has counted, so that a
 // dead one counts almost to its end.
 const statsEvery = 100 * time.Millisecond

@@ -14,71 +14,71 @@ func OnceAlone(f func() ([]byte, error)) ([]byte, error) { return decodeOnce(enc
 
 // Once takes part in the next call of Once: f runs on one replica, and all get
 // its result.
-func (e *Engine) Once(f func() ([]byte, error)) ([]byte, error) {
-	if e.Serial() {
-		if err := e.leased(e.life); err != nil {
+func (h *sharing) Once(f func() ([]byte, error)) ([]byte, error) {
+	if h.Serial() {
+		if err := h.leased(h.runCtx); err != nil {
 			return nil, err
 		}
 		return OnceAlone(f)
 	}
-	return e.runOnce(f)
+	return h.runOnce(f)
 }
 
 // runOnce takes part in the next call of Once.
-func (e *Engine) runOnce(f func() ([]byte, error)) ([]byte, error) {
-	e.mu.Lock()
-	e.onceRun = false
-	e.performOnce(e.once.Enter())
+func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
+	h.mu.Lock()
+	h.onceRun = false
+	h.performOnce(h.once.Enter())
 	for {
-		seen := e.changes.Load()
-		if result, ok := e.once.Done(); ok {
-			e.once.Leave()
-			e.mu.Unlock()
+		seen := h.changes.Load()
+		if result, ok := h.once.Done(); ok {
+			h.once.Leave()
+			h.mu.Unlock()
 			return decodeOnce(result)
 		}
-		if e.err != nil { // the others may never come here
-			defer e.mu.Unlock()
-			return nil, diverged(e.err)
+		if h.err != nil { // the others may never come here
+			defer h.mu.Unlock()
+			return nil, diverged(h.err)
 		}
-		run := e.onceRun
-		e.onceRun = false
-		number := e.once.Number()
-		e.mu.Unlock()
+		run := h.onceRun
+		h.onceRun = false
+		number := h.once.Number()
+		h.mu.Unlock()
 		if run {
-			if err := e.leased(e.life); err != nil {
+			if err := h.leased(h.runCtx); err != nil {
 				return nil, err
 			}
 			result := encodeOnce(f())
-			e.mu.Lock()
-			e.performOnce(e.once.Result(e.setup.Self.Replica, number, result))
+			h.mu.Lock()
+			h.performOnce(h.once.Result(h.setup.Self.Replica, number, result))
 			continue
 		}
-		if err := e.ended(e.poller.Wait(e.life, func() bool { return e.changes.Load() != seen })); err != nil {
+		if err := h.ended(h.poller.Wait(h.runCtx, func() bool { return h.changedSince(seen) })); err != nil {
 			return nil, err
 		}
-		e.mu.Lock()
+		h.mu.Lock()
 	}
 }
 
 // performOnce carries out what the protocol of Once asks for, under the lock.
-func (e *Engine) performOnce(acts []section.OnceAction) {
+func (h *sharing) performOnce(acts []section.OnceAction) {
 	for _, a := range acts {
 		m := update.Message{Section: a.Number, Deaths: a.Deaths}
 		switch a.Kind {
 		case section.OnceRun:
-			e.onceRun = true
+			h.onceRun = true
 		case section.OnceSend:
 			m.Kind = update.KindOnceResult
-			e.notify(a.Peer, m, a.Result)
+			h.notify(a.Peer, m, a.Result)
 		case section.OnceSayHave:
 			m.Kind = update.KindOnceHave
-			e.notify(a.Peer, m)
+			h.notify(a.Peer, m)
 		case section.OnceAsk:
 			m.Kind = update.KindOnceQuery
-			e.notify(a.Peer, m)
+			h.notify(a.Peer, m)
 		case section.OnceSayNone:
 			m.Kind = update.KindOnceNone
-			e.notify(a.Peer, m)
+			h.notify(a.Peer, m)
 		}
 	}
 }

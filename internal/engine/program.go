@@ -131,7 +131,7 @@ func (p *Program) Reload(im *checkpoint.Image) error { return p.state.Reload(im)
 func (p *Program) Again(im *checkpoint.Image, point uint64, stop func(point uint64) error) *Program {
 	q := &Program{Self: p.Self, Degrees: p.Degrees, World: p.World, Context: p.Context, engine: p.engine, stop: stop}
 	q.restore(im, point)
-	q.resumed = func() error { p.engine.msgs.Load().Resume(); return nil }
+	q.resumed = func() error { p.engine.messages.Load().Resume(); return nil }
 	q.due.Store(true)
 	return q
 }

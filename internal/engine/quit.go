@@ -69,7 +69,7 @@ func (e *Engine) describe() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "incarnation %d, generation %d, sections %d, live:", e.setup.Incarnation, e.member.Generation(), e.machine.Number())
+	fmt.Fprintf(&b, "incarnation %d, generation %d, sections %d, live:", e.setup.Incarnation, e.recovering.member.Generation(), e.machine.Number())
 	for _, p := range job.Processes(e.setup.Degrees) {
 		if incarnation, ok := e.incarnations[p]; ok {
 			fmt.Fprintf(&b, " %v(%d)", p, incarnation)
@@ -87,16 +87,16 @@ func (e *Engine) waits() (all []string) {
 	if e.err != nil {
 		all = append(all, fmt.Sprintf("every section fails: %v", e.err))
 	}
-	if e.back.Pending() {
-		return append(all, e.back.Describe())
+	if e.recovering.back.Pending() {
+		return append(all, e.recovering.back.Describe())
 	}
-	if e.msgs.Load() == nil {
-		return append(all, "a joiner that has no place yet: "+cmp.Or(e.member.Describe(), "waits for its state"))
+	if e.messages.Load() == nil {
+		return append(all, "a joiner that has no place yet: "+cmp.Or(e.recovering.member.Describe(), "waits for its state"))
 	}
 	if e.finished {
-		return append(all, fmt.Sprintf("the program has returned: waits to be released; %d files are being written", e.saving.Load()))
+		return append(all, fmt.Sprintf("the program has returned: waits to be released; %d files are being written", e.recovering.saving.Load()))
 	}
-	for _, text := range []string{e.machine.Describe(), e.once.Describe(), e.member.Describe()} {
+	for _, text := range []string{e.machine.Describe(), e.once.Describe(), e.recovering.member.Describe()} {
 		if text != "" {
 			all = append(all, text)
 		}
@@ -112,7 +112,7 @@ func (e *Engine) waits() (all []string) {
 
 // describeMessages lists the receives that wait and the messages that are kept.
 func (e *Engine) describeMessages() string {
-	m := e.msgs.Load()
+	m := e.messages.Load()
 	if m == nil {
 		return ""
 	}

@@ -23,7 +23,7 @@ func TestLostUpdateOfAFormerLife(t *testing.T) {
 	peer := job.Process{Rank: 0, Replica: 1}
 	e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{2}}}})
 	e.incarnations[peer] = 2
-	r := &receiver{e: e, from: peer}
+	r := newReceiver(e, peer, 1)
 	for _, incarnation := range []uint32{1, 3, 2} {
 		h := update.Message{Kind: update.KindUpdate, Tasks: 4, Signature: 7}.Header(incarnation)
 		r.Lost(&h)

@@ -10,52 +10,52 @@ import (
 
 // save has the state written to a file of a set, in the cut: it is copied
 // here, and the file is written beside the computation.
-func (e *Engine) save(number, set uint64) error {
-	im, err := e.program.Image()
+func (r *recovering) save(number, set uint64) error {
+	im, err := r.program.Image()
 	if err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
-	encoded, err := e.positionInCut(number)
+	encoded, err := r.positionInCut(number)
 	if err != nil {
 		return err
 	}
-	if e.writer == nil {
-		e.writer = checkpoint.NewWriter(e.ctx, e.setup.Files.Dir, e.leased, e.saved)
+	if r.writer == nil {
+		r.writer = checkpoint.NewWriter(r.ctx, r.setup.Files.Dir, r.leased, r.saved)
 	}
-	h := checkpoint.Header{Job: e.setup.Files.Job, Set: set, Cut: number, Rank: e.setup.Self.Rank}
-	e.saving.Add(1)
-	e.unlocked(func() { err = e.writer.Start(h, encoded, im) })
+	h := checkpoint.Header{Job: r.setup.Files.Job, Set: set, Cut: number, Rank: r.setup.Self.Rank}
+	r.saving.Add(1)
+	r.unlocked(func() { err = r.writer.Start(h, encoded, im) })
 	if err != nil { // the one before is not written yet
-		e.saved(h, checkpoint.File{}, err)
+		r.saved(h, checkpoint.File{}, err)
 	}
 	return nil
 }
 
 // saved tells the head what became of a file.
-func (e *Engine) saved(h checkpoint.Header, f checkpoint.File, err error) {
-	r := job.Reply{Kind: job.ReplySaved, Number: h.Cut, Set: h.Set, Rank: h.Rank}
+func (r *recovering) saved(h checkpoint.Header, f checkpoint.File, err error) {
+	reply := job.Reply{Kind: job.ReplySaved, Number: h.Cut, Set: h.Set, Rank: h.Rank}
 	if err == nil {
-		r.File = &f
+		reply.File = &f
 	} else {
-		r.Text = err.Error()
+		reply.Text = err.Error()
 	}
-	e.head.Reply(r)
-	e.saving.Add(-1)
-	e.changed()
+	r.head.Reply(reply)
+	r.saving.Add(-1)
+	r.changed()
 }
 
 // written waits until no file is being written.
-func (e *Engine) written() error {
-	return e.ended(e.poller.Wait(e.ctx, func() bool { return e.saving.Load() == 0 }))
+func (r *recovering) written() error {
+	return r.ended(r.poller.Wait(r.ctx, func() bool { return r.saving.Load() == 0 }))
 }
 
 // positionInCut returns where this rank stands in the cut that it is in, as
 // it is stored, under the lock.
-func (e *Engine) positionInCut(number uint64) ([]byte, error) {
-	at := e.cutAt
+func (r *recovering) positionInCut(number uint64) ([]byte, error) {
+	at := r.cutAt
 	if at == nil {
 		var err error
-		if at, err = e.position(number); err != nil {
+		if at, err = r.position(number); err != nil {
 			return nil, err
 		}
 	}
@@ -64,25 +64,25 @@ func (e *Engine) positionInCut(number uint64) ([]byte, error) {
 
 // restart makes this process begin with the state of its rank in a file. It
 // is called before the links are started, so nothing arrives meanwhile.
-func (e *Engine) restart() error {
-	r, self := e.setup.Restart, e.setup.Self
-	position, im, err := checkpoint.Read(r.Dir, &r.Set, self.Rank)
+func (r *recovering) restart() error {
+	from, self := r.setup.Restart, r.setup.Self
+	position, im, err := checkpoint.Read(from.Dir, &from.Set, self.Rank)
 	if err != nil {
 		return err
 	}
 	at, err := parsePosition(position)
-	if err == nil && at.Point != r.Set.Cut {
+	if err == nil && at.Point != from.Set.Cut {
 		err = fmt.Errorf("%w: of safe point %d", errPosition, at.Point)
 	}
 	if err != nil {
-		return fmt.Errorf("the checkpoint of rank %d in set %d of %s: %w", self.Rank, r.Set.Number, r.Dir, err)
+		return fmt.Errorf("the checkpoint of rank %d in set %d of %s: %w", self.Rank, from.Set.Number, from.Dir, err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err := e.resumeAt(at); err != nil {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.resumeAt(at); err != nil {
 		return err
 	}
-	e.image, e.startAt = im, at
-	e.member = recovery.NewMember(self, 0, e.setup.Next)
-	return e.msgs.Load().Cut()
+	r.image, r.startAt = im, at
+	r.member = recovery.NewMember(self, 0, r.setup.Next)
+	return r.messages.Load().Cut()
 }

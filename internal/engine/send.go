@@ -19,9 +19,9 @@ type outgoing struct {
 
 // outFrame is a frame of ours on its way.
 type outFrame struct {
-	frame  transport.Frame
-	e      *Engine
-	queued time.Duration
+	frame   transport.Frame
+	sharing *sharing
+	queued  time.Duration
 }
 
 // outFrames keeps those that have arrived: one is needed for every claim and
@@ -29,10 +29,10 @@ type outFrame struct {
 var outFrames = sync.Pool{New: func() any { return new(outFrame) }}
 
 // outFrame returns a frame with m as its header.
-func (e *Engine) outFrame(m update.Message) *transport.Frame {
+func (h *sharing) outFrame(m update.Message) *transport.Frame {
 	p := outFrames.Get().(*outFrame)
-	p.e = e
-	p.frame.Header = m.Header(e.setup.Incarnation)
+	p.sharing = h
+	p.frame.Header = m.Header(h.setup.Incarnation)
 	p.frame.Owner = p
 	return &p.frame
 }
@@ -41,30 +41,30 @@ func (e *Engine) outFrame(m update.Message) *transport.Frame {
 // without the lock, since a link may call back. The claim of a task that is
 // started right after another one goes with the update of that.
 func (w *worker) frames(s *Section, acts []section.Action) {
-	e := w.e
+	h := w.sharing
 	if len(acts) == 0 {
 		return
 	}
-	now := e.now()
+	now := h.now()
 	for _, a := range acts {
-		link := e.peers[a.Peer]
+		link := h.peers[a.Peer]
 		if link == nil || a.Kind == section.Claim && w.claimWith(link, a.Task) {
 			continue
 		}
-		m := update.Message{Kind: update.KindClaim, Section: e.machine.Number(), Task: a.Task,
-			Tasks: len(s.Tasks), Signature: e.machine.Signature(), At: int64(now)}
+		m := update.Message{Kind: update.KindClaim, Section: h.machine.Number(), Task: a.Task,
+			Tasks: len(s.Tasks), Signature: h.machine.Signature(), At: int64(now)}
 		if a.Kind == section.Send {
 			m.Kind = update.KindUpdate
 		}
-		f := e.outFrame(m)
+		f := h.outFrame(m)
 		if a.Kind == section.Send {
 			l := &s.Tasks[a.Task]
 			f.Payload = update.Payload(f.Payload[:0], l.Regions)
 			f.Soft = true // the peer can run the task itself
-			f.Mid = e.kills.mid(job.KillUpdate)
-			e.pending.Add(1)
-			e.stats.sent(l.known, l.bytes)
-			e.traceUpdate(job.TraceSend, s, a.Task, a.Peer)
+			f.Mid = h.kills.mid(job.KillUpdate)
+			h.pending.Add(1)
+			h.stats.sent(l.known, l.bytes)
+			h.traceUpdate(job.TraceSend, s, a.Task, a.Peer)
 		}
 		w.out = append(w.out, outgoing{link: link, frame: f})
 	}
@@ -73,17 +73,17 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 // entered tells the peers that this replica has come to s: those that are
 // behind need not send it what they run before.
 func (w *worker) entered(s *Section) {
-	for _, link := range w.e.peers {
+	for _, link := range w.sharing.peers {
 		if link != nil {
-			w.out = append(w.out, outgoing{link: link, frame: w.e.outFrame(w.entry(s))})
+			w.out = append(w.out, outgoing{link: link, frame: w.sharing.outFrame(w.entry(s))})
 		}
 	}
 }
 
 // entry says that this replica is in s.
 func (w *worker) entry(s *Section) update.Message {
-	return update.Message{Kind: update.KindEntered, Section: w.e.machine.Number(), Tasks: len(s.Tasks),
-		Signature: w.e.machine.Signature(), At: int64(w.e.now())}
+	return update.Message{Kind: update.KindEntered, Section: w.sharing.machine.Number(), Tasks: len(s.Tasks),
+		Signature: w.sharing.machine.Signature(), At: int64(w.sharing.now())}
 }
 
 // claimWith puts the claim of a task into an update that has not left yet.
@@ -101,7 +101,7 @@ func (w *worker) claimWith(link transport.Link, task int) bool {
 func (w *worker) flush() {
 	for _, o := range w.out {
 		if p := o.frame.Owner.(*outFrame); update.Kind(p.frame.Header.Kind) == update.KindUpdate {
-			p.queued = w.e.now()
+			p.queued = w.sharing.now()
 		}
 		if o.room != nil {
 			o.room.Commit(o.frame)
@@ -113,12 +113,12 @@ func (w *worker) flush() {
 }
 
 // notify sends a frame without memory of the program.
-func (e *Engine) notify(replica int, m update.Message, payload ...[]byte) {
-	link := e.peers[replica]
+func (h *sharing) notify(replica int, m update.Message, payload ...[]byte) {
+	link := h.peers[replica]
 	if link == nil {
 		return
 	}
-	f := e.outFrame(m)
+	f := h.outFrame(m)
 	f.Payload = append(f.Payload[:0], payload...)
 	link.Send(f)
 }
@@ -126,15 +126,15 @@ func (e *Engine) notify(replica int, m update.Message, payload ...[]byte) {
 // Sent implements transport.Owner. A frame that could not be handed over is
 // forgotten: its peer is dead, or this process is.
 func (p *outFrame) Sent(f *transport.Frame, err error) {
-	e := p.e
+	h := p.sharing
 	isUpdate := update.Kind(f.Header.Kind) == update.KindUpdate
 	if isUpdate && err == nil && f.Header.Size >= measurable {
-		e.bandwidth.sent(int(f.Header.Size), p.queued, e.now())
+		h.bandwidth.sent(int(f.Header.Size), p.queued, h.now())
 	}
 	clear(f.Payload)
 	*p = outFrame{frame: transport.Frame{Payload: f.Payload[:0]}}
 	outFrames.Put(p)
-	if isUpdate && e.pending.Add(-1) == 0 {
-		e.poller.Wake()
+	if isUpdate && h.pending.Add(-1) == 0 {
+		h.poller.Wake()
 	}
 }

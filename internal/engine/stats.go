@@ -75,30 +75,30 @@ func (s *stats) sent(k *known, bytes int) {
 
 // waited notes, under the lock, that this process has waited since from for
 // the update of a task, or to be rid of its own ones.
-func (e *Engine) waited(s *Section, task int, from time.Duration) {
-	to := e.now()
+func (h *sharing) waited(s *Section, task int, from time.Duration) {
+	to := h.now()
 	s.Tasks[task].known.WaitSeconds += (to - from).Seconds()
-	e.trace.wait(s, task, from, to)
+	h.trace.wait(s, task, from, to)
 }
 
 // completed notes, under the lock, that s is complete, which began to be
 // shared at from.
-func (e *Engine) completed(s *Section, from time.Duration) {
-	to := e.now()
+func (h *sharing) completed(s *Section, from time.Duration) {
+	to := h.now()
 	if len(s.Tasks) > 0 {
 		s.Tasks[0].known.SectionSeconds += (to - from).Seconds()
 	}
-	e.trace.section(s, from, to)
+	h.trace.section(s, from, to)
 }
 
 // Snapshot returns a copy for the head.
-func (e *Engine) Snapshot() job.Stats {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	out := e.stats.total
-	out.Signature = e.machine.Chain()
+func (h *sharing) Snapshot() job.Stats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.stats.total
+	out.Signature = h.machine.Chain()
 	out.TaskTypes = maps.Collect(func(yield func(string, job.TaskStats) bool) {
-		for t, ts := range e.stats.types {
+		for t, ts := range h.stats.types {
 			if !yield(t.Name, ts.TaskStats) {
 				return
 			}

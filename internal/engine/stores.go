@@ -41,25 +41,25 @@ var _ = [arena.Words - direct.NumWords]struct{}{} // there are enough
 
 // StoreInto lets this replica store into what the others allocate in a, until
 // ended is called.
-func (e *Engine) StoreInto(a *arena.Arena, ended func()) {
-	live := func(replica int) bool { return e.machine.Live(replica) }
-	e.stores = &stores{arena: a, ended: ended,
-		board: direct.New(arenaWords{a}, e.setup.Self.Replica, a.Replicas(), live)}
+func (h *sharing) StoreInto(a *arena.Arena, ended func()) {
+	live := func(replica int) bool { return h.machine.Live(replica) }
+	h.stores = &stores{arena: a, ended: ended,
+		board: direct.New(arenaWords{a}, h.setup.Self.Replica, a.Replicas(), live)}
 }
 
 // storable reports whether s can be completed by stores, and where the memory
 // lies that its tasks write, as a number that all replicas agree on.
-func (e *Engine) storable(s *Section) (places uint64, ok bool) {
-	d := e.stores
+func (h *sharing) storable(s *Section) (places uint64, ok bool) {
+	d := h.stores
 	if d == nil || s.Agree != nil || len(s.Tasks) == 0 || len(s.Tasks) > direct.MaxTasks {
 		return 0, false
 	}
 	alone := true
-	for r, link := range e.peers {
+	for r, link := range h.peers {
 		if link == nil {
 			continue
 		}
-		if e.incarnations[job.Process{Rank: e.setup.Self.Rank, Replica: r}] != firstIncarnation {
+		if h.incarnations[job.Process{Rank: h.setup.Self.Rank, Replica: r}] != firstIncarnation {
 			return 0, false
 		}
 		alone = false
@@ -85,16 +85,16 @@ func (e *Engine) storable(s *Section) (places uint64, ok bool) {
 
 // next finds what w does next in s. What is to be copied it copies itself.
 func (w *worker) next(s *Section) (section.Step, error) {
-	e := w.e
+	h := w.sharing
 	if !s.stored {
-		step, acts := e.machine.Next(e.now())
+		step, acts := h.machine.Next(h.now())
 		w.frames(s, acts)
 		return step, nil
 	}
 	for {
-		step, err := e.stores.board.Next()
+		step, err := h.stores.board.Next()
 		if err != nil {
-			return section.Step{}, e.mismatch(err.(*direct.Mismatch))
+			return section.Step{}, h.mismatch(err.(*direct.Mismatch))
 		}
 		switch step.Kind {
 		case direct.Run:
@@ -106,15 +106,15 @@ func (w *worker) next(s *Section) (section.Step, error) {
 		case direct.Give:
 			w.give(s, step.Task, step.Peer)
 		case direct.Take:
-			e.unlocked(func() { e.copyFrom(s, step.Task, step.Peer) })
-			e.stores.board.Took(step.Task)
-			e.stats.received(s.Tasks[step.Task].known, 1)
+			h.unlocked(func() { h.copyFrom(s, step.Task, step.Peer) })
+			h.stores.board.Took(step.Task)
+			h.stats.received(s.Tasks[step.Task].known, 1)
 		}
 	}
 }
 
-func (e *Engine) mismatch(m *direct.Mismatch) error {
-	d := &section.Divergence{Section: e.machine.Number(), Task: -1, Replica: e.setup.Self.Replica, Peer: m.Peer}
+func (h *sharing) mismatch(m *direct.Mismatch) error {
+	d := &section.Divergence{Section: h.machine.Number(), Task: -1, Replica: h.setup.Self.Replica, Peer: m.Peer}
 	if m.Places {
 		d.Mine, d.Theirs = "the arrays lie at other places", "all replicas have to call Alloc in the same order"
 		return d
@@ -126,36 +126,36 @@ func (e *Engine) mismatch(m *direct.Mismatch) error {
 
 // made copies the results of a task that has run here to all that are in s.
 func (w *worker) made(s *Section, task int) {
-	w.peers = w.e.stores.board.Ran(task, w.peers[:0])
+	w.peers = w.sharing.stores.board.Ran(task, w.peers[:0])
 	for _, p := range w.peers {
 		w.give(s, task, p)
 	}
-	w.e.unlocked(w.e.takeIn)
+	w.sharing.unlocked(w.takeIn)
 }
 
 // give copies the results of a task to a peer, and lets it know.
 func (w *worker) give(s *Section, task, peer int) {
-	e, l := w.e, &s.Tasks[task]
-	e.unlocked(func() { e.copyTo(s, task, peer) })
-	e.stores.board.Gave(task, peer)
-	e.stats.sent(l.known, l.bytes)
+	h, l := w.sharing, &s.Tasks[task]
+	h.unlocked(func() { h.copyTo(s, task, peer) })
+	h.stores.board.Gave(task, peer)
+	h.stats.sent(l.known, l.bytes)
 	l.known.Stored++
-	e.traceUpdate(job.TraceSend, s, task, peer)
-	if link := e.peers[peer]; link != nil { // it may sleep
-		w.out = append(w.out, outgoing{link: link, frame: e.outFrame(w.entry(s))})
+	h.traceUpdate(job.TraceSend, s, task, peer)
+	if link := h.peers[peer]; link != nil { // it may sleep
+		w.out = append(w.out, outgoing{link: link, frame: h.outFrame(w.entry(s))})
 	}
 }
 
 // copyTo copies the results of a task into the arrays of a peer.
-func (e *Engine) copyTo(s *Section, task, peer int) {
-	mid := e.kills.mid(job.KillUpdate)
+func (h *sharing) copyTo(s *Section, task, peer int) {
+	mid := h.kills.mid(job.KillUpdate)
 	for i := range s.Tasks[task].Regions {
 		g := &s.Tasks[task].Regions[i]
 		if !g.Mode.Written() || len(g.Mem) == 0 {
 			continue
 		}
-		at, _ := e.stores.arena.Place(g.Mem)
-		to, from := e.stores.arena.At(peer, at, len(g.Mem)), g.Mem
+		at, _ := h.stores.arena.Place(g.Mem)
+		to, from := h.stores.arena.At(peer, at, len(g.Mem)), g.Mem
 		if mid != nil {
 			half := copy(to[:len(to)/2], from)
 			mid()
@@ -166,12 +166,12 @@ func (e *Engine) copyTo(s *Section, task, peer int) {
 }
 
 // copyFrom copies the results of a task out of the arrays of a dead peer.
-func (e *Engine) copyFrom(s *Section, task, peer int) {
+func (h *sharing) copyFrom(s *Section, task, peer int) {
 	for i := range s.Tasks[task].Regions {
 		g := &s.Tasks[task].Regions[i]
 		if g.Mode.Written() && len(g.Mem) > 0 {
-			at, _ := e.stores.arena.Place(g.Mem)
-			move(g.Mem, e.stores.arena.At(peer, at, len(g.Mem)), s.past)
+			at, _ := h.stores.arena.Place(g.Mem)
+			move(g.Mem, h.stores.arena.At(peer, at, len(g.Mem)), s.past)
 		}
 	}
 }
@@ -194,16 +194,16 @@ const leastPatience = time.Millisecond
 // arrays before they come, and who goes on without them shares no work from
 // then on. It waits as long as they get on: no longer at a time than they would
 // need for all of s.
-func (e *Engine) meet(s *Section) error {
-	d := e.stores
+func (h *sharing) meet(s *Section) error {
+	d := h.stores
 	patience := leastPatience
 	if s.decision.alone.n > 0 {
 		patience = max(patience, 2*s.decision.alone.median(samples))
 	}
-	until, last := e.now()+patience, uint64(0)
-	for first := true; e.err == nil; first = false {
-		seen := e.changes.Load()
-		at, behind := e.machine.Behind()
+	until, last := h.now()+patience, uint64(0)
+	for first := true; h.err == nil; first = false {
+		seen := h.changes.Load()
+		at, behind := h.machine.Behind()
 		if !behind {
 			d.stuck.ok = false
 			return nil
@@ -212,19 +212,19 @@ func (e *Engine) meet(s *Section) error {
 			return nil
 		}
 		if !first && at > last {
-			until = e.now() + patience
+			until = h.now() + patience
 		}
 		last = at
-		if e.now() >= until {
+		if h.now() >= until {
 			d.stuck.at, d.stuck.ok = at, true
 			return nil
 		}
 		var err error
-		e.unlocked(func() {
-			err = e.poller.WaitAttending(e.life, e.start.Add(until), func() bool { return e.changes.Load() != seen })
+		h.unlocked(func() {
+			err = h.poller.WaitAttending(h.runCtx, h.start.Add(until), func() bool { return h.changedSince(seen) })
 		})
 		if err != nil {
-			return e.ended(err)
+			return h.ended(err)
 		}
 	}
 	return nil
@@ -233,25 +233,25 @@ func (e *Engine) meet(s *Section) error {
 // storeNoMore ends stores for good, for a life that begins anew with arrays of
 // its own. It reports whether nobody stores into the old ones any more; until
 // then it is called again.
-func (e *Engine) storeNoMore() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.stores == nil {
+func (h *sharing) storeNoMore() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stores == nil {
 		return true
 	}
-	if !e.stores.board.Close() {
+	if !h.stores.board.Close() {
 		return false
 	}
-	e.stores.ended()
-	e.stores.arena.Release()
-	e.stores = nil
+	h.stores.ended()
+	h.stores.arena.Release()
+	h.stores = nil
 	return true
 }
 
 // adopted reports whether task belonged to a replica that is dead.
-func (e *Engine) adopted(s *Section, task int) bool {
+func (h *sharing) adopted(s *Section, task int) bool {
 	if s.stored {
-		return !e.machine.Live(sched.Owner(len(s.Tasks), len(e.peers), task))
+		return !h.machine.Live(sched.Owner(len(s.Tasks), len(h.peers), task))
 	}
-	return e.machine.Adopted(task)
+	return h.machine.Adopted(task)
 }

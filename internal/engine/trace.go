@@ -72,9 +72,9 @@ func (t *tracer) update(kind job.TraceKind, s *Section, task, peer int, at time.
 }
 
 // traceUpdate notes that an update is sent or received now.
-func (e *Engine) traceUpdate(kind job.TraceKind, s *Section, task, peer int) {
-	if e.trace != nil {
-		e.trace.update(kind, s, task, peer, e.now())
+func (h *sharing) traceUpdate(kind job.TraceKind, s *Section, task, peer int) {
+	if h.trace != nil {
+		h.trace.update(kind, s, task, peer, h.now())
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -185,83 +184,4 @@ func (o *outbound) all(im *checkpoint.Image, at []byte, half func()) {
 	manifest := im.Manifest().Append(nil)
 	size := binary.LittleEndian.AppendUint32(nil, uint32(len(manifest)))
 	o.send(frameEnd, checkpoint.Key{}, size, manifest, at)
-}
-
-// inbound puts a state together that comes from one process.
-type inbound struct {
-	id       transferID
-	assembly *checkpoint.Assembly
-}
-
-// recovery takes a frame with state. It is called by the link.
-func (r *receiver) recovery(h *transport.Header, payload []byte) {
-	e := r.e
-	l := transferIDOf(h)
-	if l.kind < transferJoin || l.kind > transferBack || l.rank >= len(e.setup.Degrees) {
-		e.broken(fmt.Errorf("from %v: %w: a frame with state for %d of rank %d", r.from, errPosition, l.kind, l.rank))
-		return
-	}
-	switch h.Kind {
-	case frameBegin:
-		if r.states == nil {
-			r.states = make(map[uint32]*inbound)
-		}
-		// Every other state comes to its end, unless its sender dies.
-		maps.DeleteFunc(r.states, func(_ uint32, in *inbound) bool { return l.kind == transferJoin && in.id.kind == transferJoin })
-		r.states[l.stream] = &inbound{id: l, assembly: checkpoint.NewAssembly(nil)}
-		return
-	case frameChunk, frameEnd:
-	default:
-		e.broken(fmt.Errorf("from %v: %w: kind %d", r.from, errPosition, h.Kind))
-		return
-	}
-	in := r.states[l.stream]
-	if in == nil || in.id.kind != l.kind || in.id.rank != l.rank {
-		e.broken(fmt.Errorf("from %v: %w: state without a beginning", r.from, errPosition))
-		return
-	}
-	if h.Kind == frameChunk {
-		err := in.assembly.Put(checkpoint.Key{Var: uint32(h.Args[4]), Index: uint32(h.Args[5])}, slices.Clone(payload))
-		if err != nil {
-			e.broken(fmt.Errorf("from %v: %w", r.from, err))
-			return
-		}
-		if l.kind == transferJoin {
-			e.kills.step(job.KillJoin, "receive")
-		} else if l.kind == transferBackup {
-			e.kills.step(job.KillBackup, "receive")
-		}
-		return
-	}
-	delete(r.states, l.stream)
-	s, err := finish(in.assembly, payload)
-	if err != nil {
-		e.broken(fmt.Errorf("from %v: the state of rank %d: %w", r.from, l.rank, err))
-		return
-	}
-	e.arrived(l, s)
-}
-
-func finish(a *checkpoint.Assembly, end []byte) (stateCopy, error) {
-	manifest, at, ok := cutBytes(end)
-	if !ok {
-		return stateCopy{}, errPosition
-	}
-	m, err := checkpoint.ParseManifest(manifest)
-	if err != nil {
-		return stateCopy{}, err
-	}
-	im, err := a.Finish(m)
-	if err != nil {
-		return stateCopy{}, err
-	}
-	return stateCopy{im, slices.Clone(at), newUse()}, nil
-}
-
-// broken makes everything fail because a peer sent what none of ours does.
-func (e *Engine) broken(err error) {
-	e.mu.Lock()
-	e.fail(err)
-	e.mu.Unlock()
-	e.changed()
 }

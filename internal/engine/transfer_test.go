@@ -45,22 +45,22 @@ func TestStatesThatComeMixed(t *testing.T) {
 	require.NoError(t, err)
 
 	source := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Self: job.Process{Replica: 1}, Degrees: []int{2}}}})
-	source.member = recovery.NewMember(source.setup.Self, 0, 0)
+	source.recovering.member = recovery.NewMember(source.setup.Self, 0, 0)
 	var sent [2]tray
 	for i := range sent {
 		at, err := (&rankPosition{Section: section.Position{}, Point: uint64(4 + i), messages: messages}).append(nil)
 		require.NoError(t, err)
-		source.streams++
+		source.recovering.streams++
 		out := &outbound{link: &sent[i], poller: source.poller,
-			id: transferID{kind: transferBackup, stream: source.streams, number: uint64(4 + i), full: 4}}
+			id: transferID{kind: transferBackup, stream: source.recovering.streams, number: uint64(4 + i), full: 4}}
 		out.all(saved(t), at, nil)
 		require.Greater(t, len(sent[i].frames), 2)
 	}
 
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}}}}
 	holder := New(t.Context(), Config{Head: h})
-	holder.member = recovery.NewMember(holder.setup.Self, 0, 0)
-	r := &receiver{e: holder, from: source.setup.Self}
+	holder.recovering.member = recovery.NewMember(holder.setup.Self, 0, 0)
+	r := newReceiver(holder, source.setup.Self, 1)
 	for i := range max(len(sent[0].frames), len(sent[1].frames)) {
 		for s := range sent {
 			if i < len(sent[s].frames) {
@@ -70,11 +70,11 @@ func TestStatesThatComeMixed(t *testing.T) {
 		}
 	}
 	require.NoError(t, holder.err)
-	require.Empty(t, r.states)
+	require.Empty(t, r.states.came)
 	require.Len(t, h.all, 2)
 	for i, reply := range h.all {
 		require.Equal(t, job.Reply{Kind: job.ReplyStored, Number: uint64(4 + i)}, reply)
-		s, ok := holder.slots.Get(0, uint64(4+i))
+		s, ok := holder.recovering.slots.Get(0, uint64(4+i))
 		require.True(t, ok)
 		require.Equal(t, saved(t).Manifest(), s.image.Manifest())
 	}

@@ -14,7 +14,7 @@ import (
 // and besides waits, or one that helps it in a section. Each asks the protocol
 // for a task, runs it, and sends what it has to say about it.
 type worker struct {
-	e      *Engine
+	*sharing
 	number int
 	out    []outgoing       // frames to send next
 	peers  []int            // to be given the results of a task
@@ -23,10 +23,10 @@ type worker struct {
 	inBody bool             // of a task
 }
 
-func newWorkers(e *Engine, n int) []worker {
+func newWorkers(h *sharing, n int) []worker {
 	all := make([]worker, n)
 	for i := range all {
-		all[i].e, all[i].number = e, i
+		all[i].sharing, all[i].number = h, i
 	}
 	return all
 }
@@ -40,10 +40,6 @@ func Threads(setup job.Setup) int {
 	return max(setup.Threads, 1)
 }
 
-// Serial reports whether tasks run when they are launched, since nobody shares them, and
-// there is nobody else here to run them.
-func (e *Engine) Serial() bool { return len(e.peers) == 1 && len(e.workers) == 1 }
-
 // helpers are the workers that help the program's goroutine in one section.
 type helpers struct {
 	sync.WaitGroup
@@ -54,9 +50,9 @@ type helpers struct {
 
 // concurrency is how many tasks of s may run at once: as many as there are
 // workers, unless they use the same scratch space.
-func (e *Engine) concurrency(s *Section) int {
-	n := min(len(e.workers), len(s.Tasks))
-	if n > 1 && e.checker.Scratched(len(s.Tasks), s.regions) {
+func (h *sharing) concurrency(s *Section) int {
+	n := min(len(h.workers), len(s.Tasks))
+	if n > 1 && h.checker.Scratched(len(s.Tasks), s.regions) {
 		return 1
 	}
 	return n
@@ -65,9 +61,9 @@ func (e *Engine) concurrency(s *Section) int {
 // wakeHelper has one more worker look for tasks of s, unless all do. It is called
 // under the lock whenever a task was found, so that workers come as long as
 // there is something to do.
-func (e *Engine) wakeHelper(s *Section) {
+func (h *sharing) wakeHelper(s *Section) {
 	for i := 1; i < s.helpers.size; i++ {
-		if w := &e.workers[i]; !w.busy {
+		if w := &h.workers[i]; !w.busy {
 			w.busy = true
 			s.helpers.Go(func() { w.help(s) })
 			return
@@ -76,9 +72,9 @@ func (e *Engine) wakeHelper(s *Section) {
 }
 
 // joinHelpers gives up the lock and waits until the workers have left s.
-func (e *Engine) joinHelpers(s *Section) {
+func (h *sharing) joinHelpers(s *Section) {
 	s.helpers.joining = true
-	e.mu.Unlock()
+	h.mu.Unlock()
 	s.helpers.Wait()
 }
 
@@ -86,14 +82,14 @@ func (e *Engine) joinHelpers(s *Section) {
 // later, since a peer has died, are found by the program's goroutine, which
 // then wakes helpers again.
 func (w *worker) help(s *Section) {
-	e := w.e
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	h := w.sharing
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	returned := false
 	w.inBody = false
 	defer func() {
 		w.busy = false
-		e.changed()
+		h.changed()
 		if returned || s.helpers.end != nil {
 			return
 		}
@@ -106,18 +102,18 @@ func (w *worker) help(s *Section) {
 			panic(v)
 		}
 	}()
-	for e.err == nil && !s.helpers.joining && s.helpers.end == nil {
+	for h.err == nil && !s.helpers.joining && s.helpers.end == nil {
 		step, err := w.next(s)
 		if err != nil {
-			e.fail(err)
+			h.fail(err)
 		}
 		if err != nil || step.Kind != section.Run {
 			break
 		}
-		e.wakeHelper(s)
+		h.wakeHelper(s)
 		w.run(s, step.Task)
 	}
-	e.unlocked(w.flush)
+	h.unlocked(w.flush)
 	returned = true
 }
 
@@ -129,14 +125,14 @@ const large = 4 << 10
 // meanwhile, and leaves the updates of the task to be sent with the claim of
 // the next one.
 func (w *worker) run(s *Section, task int) {
-	e := w.e
-	if e.adopted(s, task) {
-		e.stats.total.TasksRerun++
+	h := w.sharing
+	if h.adopted(s, task) {
+		h.stats.total.TasksRerun++
 	}
 	l := &s.Tasks[task]
 	var from, to time.Duration
 	var lent room
-	e.unlocked(func() {
+	h.unlocked(func() {
 		w.flush()
 		defer func() {
 			if to == 0 { // the body has not returned
@@ -145,7 +141,7 @@ func (w *worker) run(s *Section, task int) {
 		}()
 		var fused func([]byte)
 		lent, fused = w.reserve(s, l)
-		from = e.now()
+		from = h.now()
 		w.inBody = true
 		if fused != nil {
 			s.Guard(l, func() { fused(lent.mem) })
@@ -153,29 +149,29 @@ func (w *worker) run(s *Section, task int) {
 			s.Run(task)
 		}
 		w.inBody = false
-		e.kills.at(job.KillTask)
-		to = e.now()
+		h.kills.at(job.KillTask)
+		to = h.now()
 		if l.bytes < large && !s.stored {
-			e.takeIn()
+			h.takeIn()
 		}
 	})
-	e.trace.task(s, task, w.number, from, to)
+	h.trace.task(s, task, w.number, from, to)
 	spent := to - from
-	e.stats.ran(l.known, spent)
+	h.stats.ran(l.known, spent)
 	l.known.average = average(l.known.average, spent)
-	l.times.Took(e.setup.Self.Replica, spent)
+	l.times.Took(h.setup.Self.Replica, spent)
 	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
 	if s.stored {
 		w.made(s, task)
 		return
 	}
-	w.frames(s, e.machine.Ran(task))
+	w.frames(s, h.machine.Ran(task))
 	w.commit(&lent)
 	if l.bytes >= large {
-		e.unlocked(func() {
+		h.unlocked(func() {
 			lent.cancel()
 			w.flush()
-			e.takeIn()
+			h.takeIn()
 		})
 	}
 }
@@ -183,9 +179,9 @@ func (w *worker) run(s *Section, task int) {
 // takeIn receives what has arrived. One poll may leave long updates for the
 // next, and with them the claim that keeps this replica from running the task
 // that its peer is at; but tasks do not wait for all that may still come.
-func (e *Engine) takeIn() {
+func (h *sharing) takeIn() {
 	for range 4 {
-		if !e.poller.Poll() {
+		if !h.poller.Poll() {
 			return
 		}
 	}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport"
+)
+
+// peerLink is the link to one process. A process that takes the place of a dead
+// one has a link of its own.
+type peerLink struct {
+	link        transport.Link
+	incarnation uint32 // incarnation in which the process began
+	closed      bool
+}
+
+// peerLinks are the links of a process, by whom they lead to.
+type peerLinks struct {
+	mu sync.Mutex
+	to map[job.Process]*peerLink
+}
+
+// set notes a link, unless there is one to a later process in that place: links
+// are made side by side, and one to a joiner that has died since may be the
+// slower one. It reports whether the link is noted.
+func (w *peerLinks) set(p job.Process, to *peerLink) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.to == nil {
+		w.to = make(map[job.Process]*peerLink)
+	}
+	if old := w.to[p]; old != nil && old.incarnation > to.incarnation {
+		return false
+	}
+	w.to[p] = to
+	return true
+}
+
+// get returns the link to a process that began in that incarnation; 0 means
+// any. It is nil if there is none.
+func (w *peerLinks) get(p job.Process, incarnation uint32) *peerLink {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if to := w.to[p]; to != nil && (incarnation == 0 || to.incarnation == incarnation) {
+		return to
+	}
+	return nil
+}
+
+// remove takes a link away, and reports whether it was there.
+func (w *peerLinks) remove(p job.Process, incarnation uint32) *peerLink {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	to := w.to[p]
+	if to == nil || to.incarnation != incarnation {
+		return nil
+	}
+	delete(w.to, p)
+	return to
+}
+
+// isClosed reports whether nothing more comes from a process.
+func (w *peerLinks) isClosed(p job.Process, incarnation uint32) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	to := w.to[p]
+	return to == nil || to.incarnation != incarnation || to.closed
+}
+
+func (w *peerLinks) close(p job.Process, incarnation uint32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if to := w.to[p]; to != nil && to.incarnation == incarnation {
+		to.closed = true
+	}
+}
+
+func (w *peerLinks) links() []transport.Link {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []transport.Link
+	for _, p := range slices.SortedFunc(maps.Keys(w.to), job.Process.Compare) {
+		all = append(all, w.to[p].link)
+	}
+	return all
+}

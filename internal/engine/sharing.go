@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/update"
+)
+
+// inboxBytes bounds the updates kept for sections not yet entered, per peer.
+const inboxBytes = 64 << 20
+
+// sharing is what the replicas of a rank do together: sections, and Once. The
+// lock of the node is that of all below.
+type sharing struct {
+	*node
+	peers   []transport.Link // to the replicas of this rank; nil for itself and the dead
+	receive job.Receive
+
+	pending atomic.Int64 // frames whose memory is the program's, not yet handed over
+	filling atomic.Int64 // updates that are being received into it
+
+	machine   *section.Machine
+	gathered  *section.Machine // whose replicas have waited for each other
+	once      *section.Once
+	onceRun   bool // the protocol wants the function run here
+	open      *Section
+	checker   update.Checker // of scratch space
+	workers   []worker       // of which the first is the goroutine of the program
+	staged    buffers
+	stats     stats
+	decisions decisions
+	bandwidth bandwidth
+	stores    *stores // nil: there are none
+}
+
+func newSharing(n *node, c Config) *sharing {
+	self, replicas := n.setup.Self, n.setup.Degrees[n.setup.Self.Rank]
+	h := &sharing{
+		node:      n,
+		peers:     make([]transport.Link, replicas),
+		receive:   c.Receive,
+		machine:   section.New(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}),
+		once:      section.NewOnce(self.Replica, replicas),
+		stats:     newStats(),
+		decisions: newDecisions(),
+	}
+	h.decisions.never = c.Share
+	h.workers = newWorkers(h, Threads(n.setup))
+	if n.setup.Limit > 0 {
+		h.bandwidth.limit(n.setup.Limit)
+	}
+	for p, l := range c.Links {
+		if p.Rank == self.Rank && !n.setup.Joiner {
+			h.peers[p.Replica] = l
+		}
+	}
+	return h
+}
+
+// Replicated reports whether the rank of this process began with more than one
+// replica.
+func (h *sharing) Replicated() bool { return len(h.peers) > 1 }
+
+// Serial reports whether tasks run when they are launched, since nobody shares
+// them, and there is nobody else here to run them.
+func (h *sharing) Serial() bool { return len(h.peers) == 1 && len(h.workers) == 1 }
+
+// Opened is called in the call that opens a section, and returns its number.
+func (h *sharing) Opened() uint64 {
+	h.kills.at(job.KillSection)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.machine.Number()
+}
+
+// Closed counts a section that was completed.
+func (h *sharing) Closed(s *Section) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stats.total.Sections++
+	if h.Serial() { // its tasks ran when they were launched
+		h.enter(s)
+		h.machine.Leave()
+	}
+}
+
+// RunAlone runs task i of s at its launch, where sections are serial.
+func (h *sharing) RunAlone(s *Section, i int) {
+	from := h.now()
+	s.Run(i)
+	h.kills.at(job.KillTask)
+	to := h.now()
+	h.mu.Lock()
+	h.stats.ran(h.stats.of(s.Tasks[i].Kernel), to-from)
+	h.mu.Unlock()
+	h.trace.task(s, i, 0, from, to)
+}
+
+// dead takes a process out that has lived, if it is a replica of this rank.
+func (h *sharing) dead(p job.Process) {
+	if p.Rank != h.setup.Self.Rank {
+		return
+	}
+	h.peers[p.Replica] = nil
+	h.machine.Dead(p.Replica)
+	h.performOnce(h.once.Dead(p.Replica))
+}
+
+// admit makes another replica live, at a cut.
+func (h *sharing) admit(p job.Process) {
+	h.machine.Alive(p.Replica)
+	h.once.Alive(p.Replica)
+	h.peers[p.Replica] = h.linkTo(p)
+	// Whether sharing pays has to be found out again, by all replicas at the
+	// same time.
+	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
+}
+
+// position is where the replicas stand, between two sections.
+func (h *sharing) position() section.Position {
+	at := h.machine.Position()
+	h.once.Position(&at)
+	return at
+}
+
+// resumeAt makes this replica stand where its rank stood at a cut, with those
+// peers that live.
+func (h *sharing) resumeAt(at section.Position) {
+	self, replicas := h.setup.Self, len(h.peers)
+	h.machine = section.NewAt(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}, at)
+	h.stats.total.Before = int64(at.Number) - h.stats.total.Sections
+	h.once = section.NewOnceAt(self.Replica, replicas, at)
+	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
+	h.open, h.onceRun, h.err, h.finished = nil, false, nil, false
+	for replica := range h.peers {
+		p := job.Process{Rank: self.Rank, Replica: replica}
+		h.peers[replica] = nil
+		if _, live := h.incarnations[p]; live && p != self {
+			h.peers[replica] = h.linkTo(p)
+			h.machine.Alive(replica)
+			h.once.Alive(replica)
+		}
+	}
+}
+
+// quiet reports whether no link and no peer reads from or writes into the
+// program's memory any more. Until then it is called again.
+func (h *sharing) quiet() bool {
+	return h.pending.Load() == 0 && h.filling.Load() == 0 && h.storeNoMore()
+}
+
+// bye tells the other replicas that nothing more comes.
+func (h *sharing) bye() {
+	m := update.Message{Kind: update.KindBye, Section: h.machine.Number()}
+	for replica, l := range h.peers {
+		if l != nil {
+			h.notify(replica, m)
+		}
+	}
+}
+
+// await waits for a change since seen, or until a time; 0: for ever. It is
+// called without the lock, by the goroutine of the program, which polls.
+func (h *sharing) awaitChange(seen uint64, until time.Duration) error {
+	var deadline time.Time
+	if until > 0 {
+		deadline = h.start.Add(until)
+	}
+	return h.ended(h.poller.WaitAttending(h.runCtx, deadline, func() bool { return h.changedSince(seen) }))
+}
