@@ -27,7 +27,10 @@ type node struct {
 	trace     *tracer       // nil: not asked for
 	changes   atomic.Uint64 // counts what a waiting section should look at
 
-	mu       sync.Mutex // of all below, of sharing and of recovering
+	mu sync.Mutex // of all below, of sharing and of recovering
+	// yield is unlocked, for what is called with the lock and gives it up
+	// meanwhile: that takes it as an argument, so that every call says so.
+	yield    func(func())
 	setup    job.Setup
 	err      error       // a divergence: every section fails from now on
 	finished bool        // the program has returned
@@ -52,6 +55,7 @@ func newNode(ctx context.Context, c Config) *node {
 		start:        time.Now(),
 		incarnations: make(map[job.Process]uint32),
 	}
+	n.yield = n.unlocked
 	n.runCtx, n.endRun = context.WithCancelCause(ctx)
 	n.trace = newTracer(setup, n.start)
 	for p, l := range c.Links {

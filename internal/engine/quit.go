@@ -96,7 +96,7 @@ func (e *Engine) waits() (all []string) {
 	if e.finished {
 		return append(all, fmt.Sprintf("the program has returned: waits to be released; %d files are being written", e.recovering.saving.Load()))
 	}
-	for _, text := range []string{e.machine.Describe(), e.once.Describe(), e.recovering.member.Describe()} {
+	for _, text := range []string{e.sharing.describe(), e.once.Describe(), e.recovering.member.Describe()} {
 		if text != "" {
 			all = append(all, text)
 		}

@@ -42,8 +42,7 @@ type Section struct {
 	inBodies time.Duration // spent in bodies here
 	ran      int           // bodies run here
 	helpers  helpers       // who helps to run them
-	stored   bool          // results are stored into the arrays of the peers
-	past     bool          // and go past the caches
+	exchange exchange      // how its results come to the others
 }
 
 // regions returns those of a task.

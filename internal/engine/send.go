@@ -4,8 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/update"
 )
@@ -37,39 +35,6 @@ func (h *sharing) outFrame(m update.Message) *transport.Frame {
 	return &p.frame
 }
 
-// frames adds the frames that the machine wants sent to w.out. They are sent
-// without the lock, since a link may call back. The claim of a task that is
-// started right after another one goes with the update of that.
-func (w *worker) frames(s *Section, acts []section.Action) {
-	h := w.sharing
-	if len(acts) == 0 {
-		return
-	}
-	now := h.now()
-	for _, a := range acts {
-		link := h.peers[a.Peer]
-		if link == nil || a.Kind == section.Claim && w.claimWith(link, a.Task) {
-			continue
-		}
-		m := update.Message{Kind: update.KindClaim, Section: h.machine.Number(), Task: a.Task,
-			Tasks: len(s.Tasks), Signature: h.machine.Signature(), At: int64(now)}
-		if a.Kind == section.Send {
-			m.Kind = update.KindUpdate
-		}
-		f := h.outFrame(m)
-		if a.Kind == section.Send {
-			l := &s.Tasks[a.Task]
-			f.Payload = update.Payload(f.Payload[:0], l.Regions)
-			f.Soft = true // the peer can run the task itself
-			f.Mid = h.kills.mid(job.KillUpdate)
-			h.pending.Add(1)
-			h.stats.sent(l.known, l.bytes)
-			h.traceUpdate(job.TraceSend, s, a.Task, a.Peer)
-		}
-		w.out = append(w.out, outgoing{link: link, frame: f})
-	}
-}
-
 // entered tells the peers that this replica has come to s: those that are
 // behind need not send it what they run before.
 func (w *worker) entered(s *Section) {
@@ -82,19 +47,8 @@ func (w *worker) entered(s *Section) {
 
 // entry says that this replica is in s.
 func (w *worker) entry(s *Section) update.Message {
-	return update.Message{Kind: update.KindEntered, Section: w.sharing.machine.Number(), Tasks: len(s.Tasks),
+	return update.Message{Kind: update.KindEntered, Section: s.Number, Tasks: len(s.Tasks),
 		Signature: w.sharing.machine.Signature(), At: int64(w.sharing.now())}
-}
-
-// claimWith puts the claim of a task into an update that has not left yet.
-func (w *worker) claimWith(link transport.Link, task int) bool {
-	for i := range w.out {
-		if o := &w.out[i]; o.link == link && update.Kind(o.frame.Header.Kind) == update.KindUpdate {
-			update.Claim(&o.frame.Header, task)
-			return true
-		}
-	}
-	return false
 }
 
 // flush sends w.out. It is called by the worker's goroutine, without the lock.

@@ -3,14 +3,13 @@ package engine
 import (
 	"time"
 
-	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/sched"
 )
 
 // Share completes s together with the other replicas [INTRA, Algorithm 1,
 // lines 20 to 28].
 func (h *sharing) Share(s *Section) error {
-	err := h.exchange(s)
+	err := h.complete(s)
 	if err == nil && s.Agree != nil {
 		err = s.Agree()
 	}
@@ -21,12 +20,9 @@ func (h *sharing) Share(s *Section) error {
 		return diverged(err)
 	}
 	h.open = nil
-	h.machine.Leave()
+	s.exchange.leave(s)
 	h.completed(s, s.begun)
 	if s.decision != nil && len(s.Tasks) > 0 {
-		if s.stored {
-			h.stats.received(s.Tasks[0].known, h.stores.board.Received())
-		}
 		s.decision.learn(execution{policy: s.Policy, took: h.now() - s.begun, spent: s.inBodies,
 			ran: s.ran, tasks: len(s.Tasks), workers: s.helpers.size, met: h.machine.Met()})
 		h.stats.of(s.Tasks[0].Kernel).Decision = s.decision.word()
@@ -34,8 +30,8 @@ func (h *sharing) Share(s *Section) error {
 	return nil
 }
 
-// exchange runs tasks and exchanges updates until all of both is done.
-func (h *sharing) exchange(s *Section) error {
+// complete runs tasks and takes in results until all of both is done.
+func (h *sharing) complete(s *Section) error {
 	// This goroutine polls after every task, so that the peers need not wake
 	// a sleeping one with every update; except while it sleeps.
 	h.poller.Attend(true)
@@ -46,42 +42,33 @@ func (h *sharing) exchange(s *Section) error {
 	return h.handedOver(s)
 }
 
-// work runs tasks and takes in updates until every task of s is here, and no
-// worker has to do with s any more.
+// work runs tasks and takes in results until those of all tasks of s are here,
+// and no worker has to do with s any more.
 func (h *sharing) work(s *Section) error {
 	h.mu.Lock()
 	defer h.joinHelpers(s)
 	h.open = s
-	acts, err := h.enter(s)
-	if err == nil {
-		err = h.perform(acts)
-	}
 	w := &h.workers[0]
+	err := h.enter(s)
 	if err == nil && s.decision != nil {
-		err = h.gather(s)
-	}
-	if err == nil && s.stored {
-		err = h.meet(s)
+		err = h.gather(w, s, h.yield)
 	}
 	s.begun = h.now()
 	for err == nil && h.err == nil && s.helpers.end == nil {
-		seen := h.changes.Load()
-		var step section.Step
-		if step, err = w.next(s); err != nil {
-			break
-		}
-		if step.Kind != section.Run && len(w.out) > 0 {
+		var next step
+		next, err = w.work(s)
+		switch {
+		case err != nil:
+		case len(w.out) > 0:
 			h.unlocked(w.flush)
-			continue
-		}
-		switch step.Kind {
-		case section.Done:
+		case next.kind == allHere:
 			return nil
-		case section.Wait:
-			err = h.await(s, seen, step.Until)
-		case section.Run:
-			h.wakeHelper(s)
-			w.run(s, step.Task)
+		case next.kind == waitForPeer:
+			missing, from := s.exchange.missing(), h.now()
+			h.unlocked(func() { err = h.awaitChange(next.seen, next.until) })
+			if missing >= 0 {
+				h.waited(s, missing, from)
+			}
 		}
 	}
 	if s.helpers.end != nil {
@@ -100,59 +87,39 @@ func (h *sharing) work(s *Section) error {
 // another time, and replicas that begin far apart stay so: updates for a
 // replica that is many sections behind find no room there. A peer may never
 // come, so nobody waits for longer than it has taken to come here.
-func (h *sharing) gather(s *Section) error {
-	w, first := &h.workers[0], h.gathered != h.machine
-	if !first && s.Policy != sched.Replicate && !s.stored {
-		return nil
+func (h *sharing) gather(w *worker, s *Section, yield func(func())) error {
+	first := h.gathered != h.machine
+	a, announces := s.exchange.(announcer)
+	if first || announces || s.Policy == sched.Replicate {
+		h.gathered = h.machine
+		w.entered(s)
 	}
-	h.gathered = h.machine
-	w.entered(s)
-	if !first && !s.stored {
-		return nil
+	if first || announces {
+		yield(w.flush)
 	}
-	h.unlocked(w.flush)
-	if !first {
-		return nil
-	}
-	from := h.now()
-	until := from + min(from, longestGathering)
-	for h.err == nil && h.machine.Alone() && h.now() < until {
-		seen := h.changes.Load()
-		var err error
-		h.unlocked(func() {
-			err = h.poller.WaitAttending(h.runCtx, h.start.Add(until), func() bool { return h.changedSince(seen) })
-		})
-		if err != nil {
-			return h.ended(err)
+	if first {
+		from := h.now()
+		until := from + min(from, longestGathering)
+		for h.err == nil && h.machine.Alone() && h.now() < until {
+			seen := h.changes.Load()
+			var err error
+			yield(func() { err = h.awaitChange(seen, until) })
+			if err != nil {
+				return err
+			}
+		}
+		if len(s.Tasks) > 0 {
+			h.waited(s, 0, from)
 		}
 	}
-	if len(s.Tasks) > 0 {
-		h.waited(s, 0, from)
+	if announces {
+		return a.meet(s, yield)
 	}
 	return nil
 }
 
 // longestGathering is for a process that has gone back: its clock ran before.
 const longestGathering = time.Minute
-
-// await waits until something has changed since seen or the time until has
-// come. It gives up the lock, and the promise to poll while it sleeps.
-func (h *sharing) await(s *Section, seen uint64, until time.Duration) error {
-	missing := h.machine.Missing()
-	var deadline time.Time
-	if until > 0 {
-		deadline = h.start.Add(until)
-	}
-	from := h.now()
-	var err error
-	h.unlocked(func() {
-		err = h.poller.WaitAttending(h.runCtx, deadline, func() bool { return h.changedSince(seen) })
-	})
-	if missing >= 0 {
-		h.waited(s, missing, from)
-	}
-	return h.ended(err)
-}
 
 // handedOver waits until the memory of this section is no link's any more.
 func (h *sharing) handedOver(s *Section) error {

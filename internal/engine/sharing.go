@@ -34,6 +34,7 @@ type sharing struct {
 	stats     stats
 	decisions decisions
 	bandwidth bandwidth
+	updates   updates
 	stores    *stores // nil: there are none
 }
 
@@ -49,6 +50,7 @@ func newSharing(n *node, c Config) *sharing {
 		decisions: newDecisions(),
 	}
 	h.decisions.never = c.Share
+	h.updates.sharing = h
 	h.workers = newWorkers(h, Threads(n.setup))
 	if n.setup.Limit > 0 {
 		h.bandwidth.limit(n.setup.Limit)
@@ -83,9 +85,19 @@ func (h *sharing) Closed(s *Section) {
 	defer h.mu.Unlock()
 	h.stats.total.Sections++
 	if h.Serial() { // its tasks ran when they were launched
-		h.enter(s)
-		h.machine.Leave()
+		if err := h.pass(s, signatureOf(s)); err != nil {
+			h.fail(err)
+		}
 	}
+}
+
+// pass has the machine go past s, which is completed without it.
+func (h *sharing) pass(s *Section, signature uint64) error {
+	acts, err := h.machine.Pass(len(s.Tasks), signature, h.now())
+	if err != nil {
+		return err
+	}
+	return h.perform(acts)
 }
 
 // RunAlone runs task i of s at its launch, where sections are serial.
@@ -147,6 +159,14 @@ func (h *sharing) resumeAt(at section.Position) {
 	}
 }
 
+// describe says for people what the open section lacks, if there is one.
+func (h *sharing) describe() string {
+	if h.open == nil || h.open.exchange == nil {
+		return ""
+	}
+	return h.open.exchange.describe()
+}
+
 // quiet reports whether no link and no peer reads from or writes into the
 // program's memory any more. Until then it is called again.
 func (h *sharing) quiet() bool {
@@ -163,7 +183,7 @@ func (h *sharing) bye() {
 	}
 }
 
-// await waits for a change since seen, or until a time; 0: for ever. It is
+// awaitChange waits for a change since seen, or until a time; 0: for ever. It is
 // called without the lock, by the goroutine of the program, which polls.
 func (h *sharing) awaitChange(seen uint64, until time.Duration) error {
 	var deadline time.Time

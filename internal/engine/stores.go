@@ -12,21 +12,28 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// stores is what a replica needs to store results straight into the arrays of
-// the others, which are on the same host. Sections whose tasks write nothing
-// but such arrays are completed that way, all others by updates; a replica
-// that is new has no part in the shared memory, and with it in the rank all
-// sections are.
+// stores is the exchange straight into the arrays of the other replicas, which
+// are on the same host. Sections whose tasks write nothing but such arrays are
+// completed that way, all others by updates; a replica that is new has no part
+// in the shared memory, and with it in the rank all sections are.
 type stores struct {
+	*sharing
 	arena *arena.Arena
 	board *direct.Board
-	ended func() // called when no array is to come from the arena any more
+	end   func() // called when no array is to come from the arena any more
+
+	// Of the section that is prepared or open.
+	places uint64 // where the memory lies that its tasks write; all replicas agree on it
+	past   bool   // results are copied past the caches
 
 	stuck struct { // where a peer was for which this replica has waited in vain
 		at uint64
 		ok bool
 	}
 }
+
+// copying is the copying of the results of a task to a peer.
+type copying struct{ task, peer int }
 
 // arenaWords are the words of an arena as the protocol uses them.
 type arenaWords struct{ *arena.Arena }
@@ -40,33 +47,20 @@ func (w arenaWords) CompareAndSwap(r, k int, old, new uint64) bool {
 var _ = [arena.Words - direct.NumWords]struct{}{} // there are enough
 
 // StoreInto lets this replica store into what the others allocate in a, until
-// ended is called.
-func (h *sharing) StoreInto(a *arena.Arena, ended func()) {
+// end is called.
+func (h *sharing) StoreInto(a *arena.Arena, end func()) {
 	live := func(replica int) bool { return h.machine.Live(replica) }
-	h.stores = &stores{arena: a, ended: ended,
+	h.stores = &stores{sharing: h, arena: a, end: end,
 		board: direct.New(arenaWords{a}, h.setup.Self.Replica, a.Replicas(), live)}
 }
 
-// storable reports whether s can be completed by stores, and where the memory
-// lies that its tasks write, as a number that all replicas agree on.
-func (h *sharing) storable(s *Section) (places uint64, ok bool) {
-	d := h.stores
-	if d == nil || s.Agree != nil || len(s.Tasks) == 0 || len(s.Tasks) > direct.MaxTasks {
-		return 0, false
+// prepare reports whether s can be completed by stores. Its results are so many
+// bytes.
+func (d *stores) prepare(s *Section, bytes int) bool {
+	if len(s.Tasks) == 0 || len(s.Tasks) > direct.MaxTasks || !d.withAll() {
+		return false
 	}
-	alone := true
-	for r, link := range h.peers {
-		if link == nil {
-			continue
-		}
-		if h.incarnations[job.Process{Rank: h.setup.Self.Rank, Replica: r}] != firstIncarnation {
-			return 0, false
-		}
-		alone = false
-	}
-	if alone {
-		return 0, false
-	}
+	d.places, d.past = 0, bytes >= ntcopy.From
 	for i := range s.Tasks {
 		for k := range s.Tasks[i].Regions {
 			g := &s.Tasks[i].Regions[k]
@@ -75,103 +69,136 @@ func (h *sharing) storable(s *Section) (places uint64, ok bool) {
 			}
 			at, ok := d.arena.Place(g.Mem)
 			if !ok {
-				return 0, false
+				return false
 			}
-			places = (places+uint64(at))*0x9e3779b97f4a7c15 + uint64(len(g.Mem))
+			d.places = (d.places+uint64(at))*0x9e3779b97f4a7c15 + uint64(len(g.Mem))
 		}
 	}
-	return places, true
+	return true
 }
 
-// next finds what w does next in s. What is to be copied it copies itself.
-func (w *worker) next(s *Section) (section.Step, error) {
-	h := w.sharing
-	if !s.stored {
-		step, acts := h.machine.Next(h.now())
-		w.frames(s, acts)
-		return step, nil
-	}
-	for {
-		step, err := h.stores.board.Next()
-		if err != nil {
-			return section.Step{}, h.mismatch(err.(*direct.Mismatch))
+// withAll reports whether there are other replicas, and all of them have been
+// there from the start.
+func (d *stores) withAll() bool {
+	others := false
+	for r, link := range d.peers {
+		if link == nil {
+			continue
 		}
-		switch step.Kind {
-		case direct.Run:
-			return section.Step{Kind: section.Run, Task: step.Task}, nil
-		case direct.Wait:
-			return section.Step{Kind: section.Wait}, nil
-		case direct.Done:
-			return section.Step{Kind: section.Done}, nil
-		case direct.Give:
-			w.give(s, step.Task, step.Peer)
-		case direct.Take:
-			h.unlocked(func() { h.copyFrom(s, step.Task, step.Peer) })
-			h.stores.board.Took(step.Task)
-			h.stats.received(s.Tasks[step.Task].known, 1)
+		if d.incarnations[job.Process{Rank: d.setup.Self.Rank, Replica: r}] != firstIncarnation {
+			return false
 		}
+		others = true
 	}
+	return others
 }
 
-func (h *sharing) mismatch(m *direct.Mismatch) error {
-	d := &section.Divergence{Section: h.machine.Number(), Task: -1, Replica: h.setup.Self.Replica, Peer: m.Peer}
+func (d *stores) enter(s *Section, signature uint64) error {
+	d.board.Enter(direct.Section{Number: s.Number, Tasks: len(s.Tasks),
+		Signature: signature + uint64(len(s.Tasks)), Places: d.places})
+	return d.pass(s, signature)
+}
+
+// next finds what w does next in s. What is to be copied w copies itself.
+func (d *stores) next(w *worker, s *Section) (step, error) {
+	if n := len(w.given); n > 0 {
+		c := w.given[n-1]
+		w.given = w.given[:n-1]
+		return d.give(w, s, c.task, c.peer), nil
+	}
+	next, err := d.board.Next()
+	if err != nil {
+		return step{}, d.mismatch(s, err.(*direct.Mismatch))
+	}
+	switch next.Kind {
+	case direct.Run:
+		return step{kind: runTask, task: next.Task}, nil
+	case direct.Give:
+		return d.give(w, s, next.Task, next.Peer), nil
+	case direct.Take:
+		return d.take(s, next.Task, next.Peer), nil
+	case direct.Wait:
+		return step{kind: waitForPeer}, nil
+	}
+	return step{kind: allHere}, nil
+}
+
+func (d *stores) mismatch(s *Section, m *direct.Mismatch) error {
+	v := &section.Divergence{Section: s.Number, Task: -1, Replica: d.setup.Self.Replica, Peer: m.Peer}
 	if m.Places {
-		d.Mine, d.Theirs = "the arrays lie at other places", "all replicas have to call Alloc in the same order"
-		return d
+		v.Mine, v.Theirs = "the arrays lie at other places", "all replicas have to call Alloc in the same order"
+		return v
 	}
-	d.Mine = fmt.Sprintf("the tasks, shapes and small arguments have signature %016x", m.Mine)
-	d.Theirs = fmt.Sprintf("%016x", m.Theirs)
-	return d
+	v.Mine = fmt.Sprintf("the tasks, shapes and small arguments have signature %016x", m.Mine)
+	v.Theirs = fmt.Sprintf("%016x", m.Theirs)
+	return v
 }
 
-// made copies the results of a task that has run here to all that are in s.
-func (w *worker) made(s *Section, task int) {
-	w.peers = w.sharing.stores.board.Ran(task, w.peers[:0])
+// reserve: results are stored when they are complete.
+func (d *stores) reserve(*worker, *Section, *Task) func([]byte) { return nil }
+
+func (d *stores) first(*Task) bool { return false }
+
+// ran has the results copied to all that are in s.
+func (d *stores) ran(w *worker, _ *Section, task int) {
+	w.peers = d.board.Ran(task, w.peers[:0])
 	for _, p := range w.peers {
-		w.give(s, task, p)
+		w.given = append(w.given, copying{task, p})
 	}
-	w.sharing.unlocked(w.takeIn)
 }
 
 // give copies the results of a task to a peer, and lets it know.
-func (w *worker) give(s *Section, task, peer int) {
-	h, l := w.sharing, &s.Tasks[task]
-	h.unlocked(func() { h.copyTo(s, task, peer) })
-	h.stores.board.Gave(task, peer)
-	h.stats.sent(l.known, l.bytes)
-	l.known.Stored++
-	h.traceUpdate(job.TraceSend, s, task, peer)
-	if link := h.peers[peer]; link != nil { // it may sleep
-		w.out = append(w.out, outgoing{link: link, frame: h.outFrame(w.entry(s))})
-	}
+func (d *stores) give(w *worker, s *Section, task, peer int) step {
+	return step{kind: moveResults,
+		move: func() { d.copyTo(s, task, peer) },
+		moved: func() {
+			known := s.Tasks[task].known
+			d.board.Gave(task, peer)
+			d.stats.sent(known, s.Tasks[task].bytes)
+			known.Stored++
+			d.traceUpdate(job.TraceSend, s, task, peer)
+			if link := d.peers[peer]; link != nil { // it may sleep
+				w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})
+			}
+		}}
+}
+
+// take copies the results of a task out of the arrays of a dead peer.
+func (d *stores) take(s *Section, task, peer int) step {
+	return step{kind: moveResults,
+		move: func() { d.copyFrom(s, task, peer) },
+		moved: func() {
+			d.board.Took(task)
+			d.stats.received(s.Tasks[task].known, 1)
+		}}
 }
 
 // copyTo copies the results of a task into the arrays of a peer.
-func (h *sharing) copyTo(s *Section, task, peer int) {
-	mid := h.kills.mid(job.KillUpdate)
+func (d *stores) copyTo(s *Section, task, peer int) {
+	mid := d.kills.mid(job.KillUpdate)
 	for i := range s.Tasks[task].Regions {
 		g := &s.Tasks[task].Regions[i]
 		if !g.Mode.Written() || len(g.Mem) == 0 {
 			continue
 		}
-		at, _ := h.stores.arena.Place(g.Mem)
-		to, from := h.stores.arena.At(peer, at, len(g.Mem)), g.Mem
+		at, _ := d.arena.Place(g.Mem)
+		to, from := d.arena.At(peer, at, len(g.Mem)), g.Mem
 		if mid != nil {
 			half := copy(to[:len(to)/2], from)
 			mid()
 			to, from, mid = to[half:], from[half:], nil
 		}
-		move(to, from, s.past)
+		move(to, from, d.past)
 	}
 }
 
 // copyFrom copies the results of a task out of the arrays of a dead peer.
-func (h *sharing) copyFrom(s *Section, task, peer int) {
+func (d *stores) copyFrom(s *Section, task, peer int) {
 	for i := range s.Tasks[task].Regions {
 		g := &s.Tasks[task].Regions[i]
 		if g.Mode.Written() && len(g.Mem) > 0 {
-			at, _ := h.stores.arena.Place(g.Mem)
-			move(g.Mem, h.stores.arena.At(peer, at, len(g.Mem)), s.past)
+			at, _ := d.arena.Place(g.Mem)
+			move(g.Mem, d.arena.At(peer, at, len(g.Mem)), d.past)
 		}
 	}
 }
@@ -194,16 +221,15 @@ const leastPatience = time.Millisecond
 // arrays before they come, and who goes on without them shares no work from
 // then on. It waits as long as they get on: no longer at a time than they would
 // need for all of s.
-func (h *sharing) meet(s *Section) error {
-	d := h.stores
+func (d *stores) meet(s *Section, yield func(func())) error {
 	patience := leastPatience
 	if s.decision.alone.n > 0 {
 		patience = max(patience, 2*s.decision.alone.median(samples))
 	}
-	until, last := h.now()+patience, uint64(0)
-	for first := true; h.err == nil; first = false {
-		seen := h.changes.Load()
-		at, behind := h.machine.Behind()
+	until, last := d.now()+patience, uint64(0)
+	for first := true; d.err == nil; first = false {
+		seen := d.changes.Load()
+		at, behind := d.machine.Behind(s.Number)
 		if !behind {
 			d.stuck.ok = false
 			return nil
@@ -212,26 +238,35 @@ func (h *sharing) meet(s *Section) error {
 			return nil
 		}
 		if !first && at > last {
-			until = h.now() + patience
+			until = d.now() + patience
 		}
 		last = at
-		if h.now() >= until {
+		if d.now() >= until {
 			d.stuck.at, d.stuck.ok = at, true
 			return nil
 		}
 		var err error
-		h.unlocked(func() {
-			err = h.poller.WaitAttending(h.runCtx, h.start.Add(until), func() bool { return h.changedSince(seen) })
-		})
+		yield(func() { err = d.awaitChange(seen, until) })
 		if err != nil {
-			return h.ended(err)
+			return err
 		}
 	}
 	return nil
 }
 
-// storeNoMore ends stores for good, for a life that begins anew with arrays of
-// its own. It reports whether nobody stores into the old ones any more; until
+func (d *stores) adopted(s *Section, task int) bool {
+	return !d.machine.Live(sched.Owner(len(s.Tasks), len(d.sharing.peers), task))
+}
+
+// missing: the board tells no task from another.
+func (d *stores) missing() int { return 0 }
+
+func (d *stores) leave(s *Section) { d.stats.received(s.Tasks[0].known, d.board.Received()) }
+
+func (d *stores) describe() string { return d.board.Describe() }
+
+// storeNoMore ends stores for good, for a program that begins anew with arrays
+// of its own. It reports whether nobody stores into the old ones any more; until
 // then it is called again.
 func (h *sharing) storeNoMore() bool {
 	h.mu.Lock()
@@ -242,16 +277,8 @@ func (h *sharing) storeNoMore() bool {
 	if !h.stores.board.Close() {
 		return false
 	}
-	h.stores.ended()
+	h.stores.end()
 	h.stores.arena.Release()
 	h.stores = nil
 	return true
-}
-
-// adopted reports whether task belonged to a replica that is dead.
-func (h *sharing) adopted(s *Section, task int) bool {
-	if s.stored {
-		return !h.machine.Live(sched.Owner(len(s.Tasks), len(h.peers), task))
-	}
-	return h.machine.Adopted(task)
 }

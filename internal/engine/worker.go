@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/transport"
 )
 
@@ -17,10 +16,16 @@ type worker struct {
 	*sharing
 	number int
 	out    []outgoing       // frames to send next
-	peers  []int            // to be given the results of a task
+	given  []copying        // results that are to be copied to peers
+	peers  []int            // scratch of Ran
 	links  []transport.Link // to the peers, for reserve
 	busy   bool             // in a section
-	inBody bool             // of a task
+
+	// The task that runs.
+	task     int
+	inBody   bool
+	lent     room // where its update is made
+	from, to time.Duration
 }
 
 func newWorkers(h *sharing, n int) []worker {
@@ -78,6 +83,88 @@ func (h *sharing) joinHelpers(s *Section) {
 	s.helpers.Wait()
 }
 
+// work runs tasks of s until there is nothing to do here, and says why. It is
+// called with the lock, which it gives up while bodies run.
+func (w *worker) work(s *Section) (step, error) {
+	h := w.sharing
+	for len(w.given) > 0 || h.err == nil && s.helpers.end == nil && !s.helpers.joining {
+		seen := h.changes.Load()
+		next, err := s.exchange.next(w, s)
+		switch {
+		case err != nil:
+			return step{}, err
+		case next.kind == runTask:
+			h.wakeHelper(s)
+			w.begin(s, next.task)
+			h.unlocked(func() { w.body(s) })
+			w.ran(s)
+			if s.exchange.first(&s.Tasks[next.task]) {
+				h.unlocked(w.deliver)
+			}
+		case next.kind == moveResults:
+			h.unlocked(next.move)
+			next.moved()
+		default:
+			next.seen = seen
+			return next, nil
+		}
+	}
+	return step{}, nil
+}
+
+// begin notes that a task runs on w.
+func (w *worker) begin(s *Section, task int) {
+	w.task, w.to = task, 0
+	if s.exchange.adopted(s, task) {
+		w.stats.total.TasksRerun++
+	}
+}
+
+// body runs the task of w, without the lock. What w had to say before, the claim
+// of the task for one, leaves first.
+func (w *worker) body(s *Section) {
+	w.flush()
+	defer func() {
+		if w.to == 0 { // the body has not returned
+			w.lent.cancel()
+		}
+	}()
+	t := &s.Tasks[w.task]
+	fused := s.exchange.reserve(w, s, t)
+	w.from = w.now()
+	w.inBody = true
+	if fused != nil {
+		s.Guard(t, func() { fused(w.lent.mem) })
+	} else {
+		s.Run(w.task)
+	}
+	w.inBody = false
+	w.kills.at(job.KillTask)
+	w.to = w.now()
+	if !s.exchange.first(t) {
+		w.takeIn()
+	}
+}
+
+// ran takes in that the task of w has run.
+func (w *worker) ran(s *Section) {
+	t := &s.Tasks[w.task]
+	w.trace.task(s, w.task, w.number, w.from, w.to)
+	spent := w.to - w.from
+	w.stats.ran(t.known, spent)
+	t.known.average = average(t.known.average, spent)
+	t.times.Took(w.setup.Self.Replica, spent)
+	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
+	s.exchange.ran(w, s, w.task)
+}
+
+// deliver sends what the task of w has led to, without the lock.
+func (w *worker) deliver() {
+	w.lent.cancel()
+	w.flush()
+	w.takeIn()
+}
+
 // help runs tasks of s until there is none to start. Tasks that become free
 // later, since a peer has died, are found by the program's goroutine, which
 // then wakes helpers again.
@@ -102,78 +189,11 @@ func (w *worker) help(s *Section) {
 			panic(v)
 		}
 	}()
-	for h.err == nil && !s.helpers.joining && s.helpers.end == nil {
-		step, err := w.next(s)
-		if err != nil {
-			h.fail(err)
-		}
-		if err != nil || step.Kind != section.Run {
-			break
-		}
-		h.wakeHelper(s)
-		w.run(s, step.Task)
+	if _, err := w.work(s); err != nil {
+		h.fail(err)
 	}
 	h.unlocked(w.flush)
 	returned = true
-}
-
-// large updates leave before anything else is done; the claim of the next
-// task waits for nothing then.
-const large = 4 << 10
-
-// run runs one task here. It is called under the lock, which it gives up
-// meanwhile, and leaves the updates of the task to be sent with the claim of
-// the next one.
-func (w *worker) run(s *Section, task int) {
-	h := w.sharing
-	if h.adopted(s, task) {
-		h.stats.total.TasksRerun++
-	}
-	l := &s.Tasks[task]
-	var from, to time.Duration
-	var lent room
-	h.unlocked(func() {
-		w.flush()
-		defer func() {
-			if to == 0 { // the body has not returned
-				lent.cancel()
-			}
-		}()
-		var fused func([]byte)
-		lent, fused = w.reserve(s, l)
-		from = h.now()
-		w.inBody = true
-		if fused != nil {
-			s.Guard(l, func() { fused(lent.mem) })
-		} else {
-			s.Run(task)
-		}
-		w.inBody = false
-		h.kills.at(job.KillTask)
-		to = h.now()
-		if l.bytes < large && !s.stored {
-			h.takeIn()
-		}
-	})
-	h.trace.task(s, task, w.number, from, to)
-	spent := to - from
-	h.stats.ran(l.known, spent)
-	l.known.average = average(l.known.average, spent)
-	l.times.Took(h.setup.Self.Replica, spent)
-	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
-	if s.stored {
-		w.made(s, task)
-		return
-	}
-	w.frames(s, h.machine.Ran(task))
-	w.commit(&lent)
-	if l.bytes >= large {
-		h.unlocked(func() {
-			lent.cancel()
-			w.flush()
-			h.takeIn()
-		})
-	}
 }
 
 // takeIn receives what has arrived. One poll may leave long updates for the

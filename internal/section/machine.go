@@ -18,7 +18,6 @@ type Machine struct {
 	open     bool
 	shape    sched.Shape
 	sig      uint64
-	refuse   bool // updates of the open section
 	tasks    []task
 	left     int // tasks neither run nor received
 	met      bool
@@ -159,9 +158,6 @@ type Entry struct {
 	Policy    sched.Policy
 	Tasks     int
 	Signature uint64
-	// Refuse: the section is completed in another way, so that no update may
-	// be applied here and none is sent. Its policy is Replicate.
-	Refuse bool
 	// Patience is how long a claim of a task delays this replica, if its
 	// peer is not known to be slower.
 	Patience func(task int) time.Duration
@@ -173,19 +169,12 @@ type Entry struct {
 // Enter opens the next section and takes in the updates and claims that came
 // for it early.
 func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
-	m.begin(now)
-	m.open, m.met = true, false
 	m.shape = sched.Shape{Policy: e.Policy, Tasks: e.Tasks, Replicas: len(m.peers), Backward: m.number%2 == 1}
-	m.sig, m.left, m.patience = e.Signature, e.Tasks, e.Patience
-	m.times, m.refuse = e.Times, e.Refuse
-	m.past[m.number%uint64(len(m.past))] = e.Signature
-	m.chain = m.chain*0x9e3779b97f4a7c15 + e.Signature + uint64(e.Tasks)
-	m.resize(e.Tasks)
-	for p := range m.peers {
-		if err := m.outlasted(p); err != nil {
-			return nil, err
-		}
+	m.left, m.patience, m.times = e.Tasks, e.Patience, e.Times
+	if err := m.opened(e.Signature, now); err != nil {
+		return nil, err
 	}
+	m.resize(e.Tasks)
 	for _, f := range m.inbox.take(m.number) {
 		if err := m.agree(f.peer, f.task, f.tasks, f.sig); err != nil {
 			return m.acts, err
@@ -197,6 +186,40 @@ func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 		}
 	}
 	return m.acts, nil
+}
+
+// Pass goes past the next section, which the replicas complete in another way:
+// what comes about it from now on is late.
+func (m *Machine) Pass(tasks int, signature uint64, now time.Duration) ([]Action, error) {
+	m.shape = sched.Shape{Policy: sched.Replicate, Tasks: tasks, Replicas: len(m.peers)}
+	m.left = 0
+	defer m.Leave()
+	if err := m.opened(signature, now); err != nil {
+		return nil, err
+	}
+	for _, f := range m.inbox.take(m.number) {
+		if err := m.agree(f.peer, f.task, f.tasks, f.sig); err != nil {
+			return m.acts, err
+		}
+		if !f.claim {
+			m.acts = append(m.acts, Action{Kind: Drop, Token: f.token})
+		}
+	}
+	return m.acts, nil
+}
+
+// opened notes what was launched in the section that is entered.
+func (m *Machine) opened(signature uint64, now time.Duration) error {
+	m.begin(now)
+	m.open, m.met, m.sig = true, false, signature
+	m.past[m.number%uint64(len(m.past))] = signature
+	m.chain = m.chain*0x9e3779b97f4a7c15 + signature + uint64(m.shape.Tasks)
+	for p := range m.peers {
+		if err := m.outlasted(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (m *Machine) begin(now time.Duration) {
@@ -403,14 +426,14 @@ func (m *Machine) Alone() bool {
 }
 
 // Behind returns the section up to which the last of the peers has been heard
-// of that live and have not come to the open one.
-func (m *Machine) Behind() (section uint64, ok bool) {
+// of that live and have not come to section.
+func (m *Machine) Behind(section uint64) (last uint64, ok bool) {
 	for p := range m.peers {
-		if q := &m.peers[p]; p != m.me && !q.dead && !q.finished && q.ahead < m.number && (!ok || q.ahead < section) {
-			section, ok = q.ahead, true
+		if q := &m.peers[p]; p != m.me && !q.dead && !q.finished && q.ahead < section && (!ok || q.ahead < last) {
+			last, ok = q.ahead, true
 		}
 	}
-	return section, ok
+	return last, ok
 }
 
 // Missing returns the first task whose result a peer has to send, or this

@@ -47,7 +47,7 @@ func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
 		return Discard, err
 	}
 	t := &m.tasks[u.Task]
-	if m.refuse || t.state == ranHere || t.state == received || t.reserved >= 0 {
+	if t.state == ranHere || t.state == received || t.reserved >= 0 {
 		return Discard, nil
 	}
 	if inPlace && t.state == todo {
@@ -97,7 +97,7 @@ func (m *Machine) arrived(p, task int, at time.Duration, token any) {
 	m.took(p, task, at)
 	t := &m.tasks[task]
 	t.has[p] = true
-	if m.refuse || t.state != todo || t.reserved >= 0 {
+	if t.state != todo || t.reserved >= 0 {
 		m.acts = append(m.acts, Action{Kind: Drop, Token: token})
 		return
 	}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/intrahpc/intra/sched"
+)
+
+// exchange is how the replicas of a rank complete one section: which of them
+// runs which task, and how the results come to the others. Its methods are
+// called with the lock held and keep it, but for reserve.
+type exchange interface {
+	// enter begins s, whose tasks have all been launched.
+	enter(s *Section, signature uint64) error
+	// next says what w does next in s.
+	next(w *worker, s *Section) (step, error)
+	// reserve borrows room for w where t can store its result a second time, by
+	// the body that it returns; nil: it has none. It is called without the lock.
+	reserve(w *worker, s *Section, t *Task) (fused func(second []byte))
+	// ran takes in that the body of a task has returned on w.
+	ran(w *worker, s *Section, task int)
+	// first reports whether what that leads to leaves before anything else is
+	// done.
+	first(t *Task) bool
+	// adopted reports whether a task belonged to a replica that is dead.
+	adopted(s *Section, task int) bool
+	// missing returns a task whose result is not here, -1 if there is none.
+	missing() int
+	// leave ends s, which is complete.
+	leave(s *Section)
+	// describe says for people what s lacks.
+	describe() string
+}
+
+// announcer is an exchange that needs its peers in the section, so that they
+// have to be told who is there. meet waits for those that are behind.
+type announcer interface {
+	meet(s *Section, yield func(func())) error
+}
+
+// step is what a worker does next in a section.
+type step struct {
+	kind  stepKind
+	task  int
+	until time.Duration // wait: look again then, unless something happens first; 0: no limit
+	move  func()        // copies results between replicas, without the lock
+	moved func()        // says that they are copied
+	seen  uint64        // wait: changes until then are taken into account
+}
+
+// stepKind tells the steps apart.
+type stepKind uint8
+
+const (
+	runTask stepKind = iota
+	moveResults
+	waitForPeer
+	allHere
+)
+
+// schedule decides how the tasks of s are completed: by which policy, and by
+// which exchange.
+func (h *sharing) schedule(s *Section) error {
+	s.exchange = &h.updates
+	if h.setup.Sched != "" {
+		var err error
+		if s.Policy, err = sched.Parse(h.setup.Sched); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.Agree != nil, len(h.peers) == 1:
+		s.Policy = sched.Replicate
+	case s.Policy == sched.Adaptive:
+		h.choose(s)
+	}
+	return nil
+}
+
+// choose decides whether sharing s pays, and uses stores where they can be used
+// and it does.
+func (h *sharing) choose(s *Section) {
+	var bytes int
+	s.decision, bytes = h.decisions.about(s)
+	stored := h.stores != nil && h.stores.prepare(s, bytes)
+	var transfer time.Duration // stores are part of what sharing takes
+	if !stored {
+		transfer = h.bandwidth.atBest(bytes * (len(h.peers) - 1) / len(h.peers))
+	}
+	s.Policy = s.decision.policy(transfer)
+	if stored && s.Policy == sched.Adaptive {
+		s.exchange = h.stores
+	}
+}
