@@ -8,7 +8,7 @@ import (
 
 // copyState copies the state for a backup, in the cut, and has it sent to the
 // holder beside the computation.
-func (r *recovering) copyState(number uint64, holder job.Process) error {
+func (r *recovering) copyState(number uint64, holder job.Process, yield func(func())) error {
 	from := r.now()
 	im, err := r.program.Image()
 	if err != nil {
@@ -22,7 +22,7 @@ func (r *recovering) copyState(number uint64, holder job.Process) error {
 	var s stateCopy
 	old, _ := r.slots.Reuse(rank)
 	generation := r.member.Generation()
-	r.unlocked(func() {
+	yield(func() {
 		s = stateCopy{image: im.Clone(old.memory()), at: encoded, use: newUse()}
 		r.kills.stepHere(job.KillBackup, "copy")
 	})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/transport/sdr"
@@ -26,32 +25,31 @@ func (r *recovering) safePoint(point uint64) error {
 			r.program.due.Store(r.member.Due())
 			return nil
 		}
-		if err := r.step(step, seen); err != nil {
+		if err := r.step(step, seen, r.yield); err != nil {
 			return err
 		}
 	}
 }
 
-// step does one thing in a safe point, under the lock, which it gives up
-// meanwhile.
-func (r *recovering) step(s recovery.Step, seen uint64) (err error) {
+// step does one thing in a safe point.
+func (r *recovering) step(s recovery.Step, seen uint64, yield func(func())) (err error) {
 	switch s.Kind {
 	case recovery.Wait:
-		return r.waitChange(seen)
+		return r.waitChange(seen, yield)
 	case recovery.Drain:
-		return r.drain(s.Number)
+		return r.drain(s.Number, yield)
 	case recovery.Donate:
-		return r.donate(s.Process)
+		return r.donate(s.Process, yield)
 	case recovery.Transfer:
-		return r.transfer(s.Process)
+		return r.transfer(s.Process, yield)
 	case recovery.Admit:
-		return r.admit(s.Joined)
+		return r.admit(s.Joined, yield)
 	case recovery.Copy:
-		return r.copyState(s.Number, s.Process)
+		return r.copyState(s.Number, s.Process, yield)
 	case recovery.Save:
-		return r.save(s.Number, s.Set)
+		return r.save(s.Number, s.Set, yield)
 	case recovery.Leave:
-		r.unlocked(func() {
+		yield(func() {
 			if len(s.Joined) == 0 { // else it was done when they were admitted
 				err = r.messages.Load().Cut()
 			}
@@ -59,7 +57,7 @@ func (r *recovering) step(s recovery.Step, seen uint64) (err error) {
 		})
 		return err
 	case recovery.GiveUp:
-		r.unlocked(r.messages.Load().CancelCut)
+		yield(r.messages.Load().CancelCut)
 		return nil
 	case recovery.Back:
 		return errBack
@@ -68,21 +66,21 @@ func (r *recovering) step(s recovery.Step, seen uint64) (err error) {
 }
 
 // waitChange waits until something has changed since seen.
-func (r *recovering) waitChange(seen uint64) (err error) {
-	r.unlocked(func() {
+func (r *recovering) waitChange(seen uint64, yield func(func())) (err error) {
+	yield(func() {
 		err = r.ended(r.poller.Wait(r.runCtx, func() bool { return r.changedSince(seen) }))
 	})
 	return err
 }
 
 // drain gets everything that was sent before the cut.
-func (r *recovering) drain(number uint64) error {
+func (r *recovering) drain(number uint64, yield func(func())) error {
 	ctx, stop := context.WithCancel(r.runCtx)
 	defer stop()
 	r.stopDrain, r.cutAt = stop, nil
 	msgs := r.messages.Load()
 	var err error
-	r.unlocked(func() {
+	yield(func() {
 		err = msgs.Drain(ctx, number)
 		if err == nil {
 			r.kills.stepHere(job.KillJoin, "drain")
@@ -166,26 +164,4 @@ func (r *recovering) position(number uint64) (*rankPosition, error) {
 		return nil, fmt.Errorf("safe point %d: %w", number, err)
 	}
 	return &rankPosition{Section: r.sharing.position(), Point: number, messages: messages}, nil
-}
-
-// newProgram begins a run of the program.
-func (r *recovering) newProgram(e *Engine) (*Program, error) {
-	world, err := comm.World(r.messages.Load())
-	if err != nil {
-		return nil, fmt.Errorf("make the world communicator: %w", err)
-	}
-	p := &Program{Self: r.setup.Self, Degrees: r.setup.Degrees, World: world, Context: r.runCtx,
-		engine: e, stop: r.safePoint, resumed: r.reached}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.startAt != nil {
-		p.restore(r.image, r.startAt.Point)
-		r.image = nil
-	}
-	if r.back.Pending() {
-		return nil, errBack
-	}
-	r.program = p
-	p.due.Store(r.member.Due())
-	return p, nil
 }

@@ -16,7 +16,7 @@ const aheadBytes = 64 << 20
 
 // donate copies some state to a joiner ahead of the cut. What was copied at
 // the safe point before has to have left.
-func (r *recovering) donate(p job.Process) error {
+func (r *recovering) donate(p job.Process, yield func(func())) error {
 	out := r.outbound[p]
 	if out == nil || out.moving.Load() > 0 {
 		return nil
@@ -26,7 +26,7 @@ func (r *recovering) donate(p job.Process) error {
 		return fmt.Errorf("safe point: %w", err)
 	}
 	all, bytes := true, 0
-	r.unlocked(func() {
+	yield(func() {
 		out.begin()
 		for k, c := range out.sent.Changed(im) {
 			out.send(frameChunk, k, slices.Clone(c))
@@ -42,7 +42,7 @@ func (r *recovering) donate(p job.Process) error {
 }
 
 // transfer gives a joiner what it lacks, and the position, in the cut.
-func (r *recovering) transfer(p job.Process) error {
+func (r *recovering) transfer(p job.Process, yield func(func())) error {
 	out := r.outbound[p]
 	delete(r.outbound, p)
 	defer r.member.Transferred(p)
@@ -66,7 +66,7 @@ func (r *recovering) transfer(p job.Process) error {
 		return err
 	}
 	out.id.number, out.id.generation = number, r.member.Generation()
-	r.unlocked(func() {
+	yield(func() {
 		out.all(im, encoded, func() { r.kills.stepHere(job.KillJoin, "state") })
 		// The frames hold the program's memory.
 		err = r.ended(r.poller.Wait(r.runCtx, func() bool { return out.moving.Load() == 0 }))
@@ -76,7 +76,7 @@ func (r *recovering) transfer(p job.Process) error {
 
 // admit makes joiners live. One that is known to have died since lives and
 // dies here at once, so that all replicas count the same deaths.
-func (r *recovering) admit(joined []job.Peer) error {
+func (r *recovering) admit(joined []job.Peer, yield func(func())) error {
 	if r.setup.Next > 0 && r.program != nil { // a backup may be taken in this cut too
 		var err error
 		if r.cutAt, err = r.position(r.program.points.Load()); err != nil {
@@ -92,16 +92,16 @@ func (r *recovering) admit(joined []job.Peer) error {
 		}
 	}
 	var err error
-	r.unlocked(func() { err = r.messages.Load().Cut(joiners...) })
+	yield(func() { err = r.messages.Load().Cut(joiners...) })
 	if err != nil {
 		return err
 	}
 	for _, p := range joined {
 		if p.Process != r.setup.Self && r.peerLinks.get(p.Process, p.Incarnation) == nil {
-			r.unlocked(func() { r.bury(p.Process, p.Incarnation) })
+			yield(func() { r.bury(p.Process, p.Incarnation) })
 		}
 	}
-	r.unlocked(func() { r.kills.stepHere(job.KillJoin, "admit") })
+	yield(func() { r.kills.stepHere(job.KillJoin, "admit") })
 	r.reply(r.member.Admitted())
 	return nil
 }
@@ -136,7 +136,7 @@ func (r *recovering) join(released <-chan struct{}) error {
 			r.unlocked(func() { r.kills.stepHere(job.KillJoin, "go") })
 			return nil
 		}
-		if err := r.step(step, seen); err != nil {
+		if err := r.step(step, seen, r.yield); err != nil {
 			return err
 		}
 	}

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
+	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -41,4 +43,26 @@ func newRecovering(n *node, h *sharing, bury func(job.Process, uint32)) *recover
 func (r *recovering) dead(p job.Process) {
 	r.member.Died(p)
 	delete(r.outbound, p)
+}
+
+// newProgram begins a run of the program.
+func (r *recovering) newProgram(e *Engine) (*Program, error) {
+	world, err := comm.World(r.messages.Load())
+	if err != nil {
+		return nil, fmt.Errorf("make the world communicator: %w", err)
+	}
+	p := &Program{Self: r.setup.Self, Degrees: r.setup.Degrees, World: world, Context: r.runCtx,
+		engine: e, stop: r.safePoint, resumed: r.reached}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.startAt != nil {
+		p.restore(r.image, r.startAt.Point)
+		r.image = nil
+	}
+	if r.back.Pending() {
+		return nil, errBack
+	}
+	r.program = p
+	p.due.Store(r.member.Due())
+	return p, nil
 }

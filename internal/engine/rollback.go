@@ -25,7 +25,7 @@ func (r *recovering) rollback(o job.Order) {
 	}
 }
 
-// goesBack reports whether the program's life is over for a rollback.
+// goesBack reports whether the run of the program is over for a rollback.
 func (r *recovering) goesBack() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +139,7 @@ func (r *recovering) restoreFor(step recovery.ReturnStep[stateCopy]) error {
 	return nil
 }
 
-// newMember is the part of a process in the life after a rollback.
+// newMember is the part of a process after a rollback.
 func (r *recovering) newMember(o job.Order) {
 	r.member = recovery.NewMember(r.setup.Self, o.Generation, o.Next)
 }

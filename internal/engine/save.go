@@ -10,7 +10,7 @@ import (
 
 // save has the state written to a file of a set, in the cut: it is copied
 // here, and the file is written beside the computation.
-func (r *recovering) save(number, set uint64) error {
+func (r *recovering) save(number, set uint64, yield func(func())) error {
 	im, err := r.program.Image()
 	if err != nil {
 		return fmt.Errorf("safe point: %w", err)
@@ -24,7 +24,7 @@ func (r *recovering) save(number, set uint64) error {
 	}
 	h := checkpoint.Header{Job: r.setup.Files.Job, Set: set, Cut: number, Rank: r.setup.Self.Rank}
 	r.saving.Add(1)
-	r.unlocked(func() { err = r.writer.Start(h, encoded, im) })
+	yield(func() { err = r.writer.Start(h, encoded, im) })
 	if err != nil { // the one before is not written yet
 		r.saved(h, checkpoint.File{}, err)
 	}
