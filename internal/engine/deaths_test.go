@@ -1,12 +1,24 @@
 package engine
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport"
 )
+
+// silent is a link over which nothing comes.
+type silent struct {
+	transport.Link
+	died bool
+}
+
+func (l *silent) PeerDied()                      { l.died = true }
+func (l *silent) Close() error                   { return nil }
+func (l *silent) Shutdown(context.Context) error { return nil }
 
 // A link to a process that has been replaced since does not take the place of
 // the link to its replacement, though it comes later.
@@ -19,3 +31,96 @@ func TestALateLinkToADeadJoiner(t *testing.T) {
 	require.NotNil(t, links.get(p, 5))
 	require.True(t, links.isClosed(p, 3), "its death need not be waited for")
 }
+
+func TestPeerLinks(t *testing.T) {
+	var links peerLinks
+	a, b := job.Process{Rank: 0}, job.Process{Rank: 0, Replica: 1}
+	toA, toB := new(silent), new(silent)
+	links.set(b, &peerLink{link: toB, incarnation: 1})
+	links.set(a, &peerLink{link: toA, incarnation: 2})
+	require.Equal(t, []transport.Link{toA, toB}, links.links())
+	require.Nil(t, links.get(a, 1))
+	require.NotNil(t, links.get(a, 0), "of any incarnation")
+	links.close(a, 1)
+	require.False(t, links.isClosed(a, 2))
+	links.close(a, 2)
+	require.True(t, links.isClosed(a, 2))
+	require.Nil(t, links.remove(a, 1))
+	require.NotNil(t, links.remove(a, 2))
+	require.Nil(t, links.remove(a, 2))
+	require.True(t, links.isClosed(a, 2), "nothing comes from who has no link")
+}
+
+// What the head says is done in its order, and a death only when all that the
+// dead process sent is here.
+func TestDeathsWaitForTheEndOfTheLink(t *testing.T) {
+	a, b := job.Process{Rank: 1}, job.Process{Rank: 1, Replica: 1}
+	toA, toB := new(silent), new(silent)
+	var links peerLinks
+	links.set(a, &peerLink{link: toA, incarnation: 1})
+	links.set(b, &peerLink{link: toB, incarnation: 1})
+	var done []job.Event
+	d := deaths{links: &links}
+	d.do = func(e job.Event) {
+		done = append(done, e)
+		if v, ok := e.(job.Verdict); ok {
+			links.remove(v.Process, incarnationOf(v))
+			d.doDue() // as from a link that closes meanwhile: who does it looks again
+		}
+	}
+	first, second := job.Verdict{Epoch: 1, Process: a}, job.Verdict{Epoch: 2, Process: b, Incarnation: 1}
+	order := job.Order{Kind: job.OrderComplete, Number: 4}
+	d.heard(first)
+	require.True(t, toA.died, "the link is told at once")
+	d.heard(order)
+	d.heard(second)
+	require.True(t, toB.died)
+	d.linkClosed(b, 1)
+	require.Empty(t, done, "the first is not due, and all others come behind it")
+	d.linkClosed(a, 7)
+	require.Empty(t, done, "that was another one")
+	d.linkClosed(a, 1)
+	require.Equal(t, []job.Event{first, order, second}, done)
+	d.heard(job.Verdict{Epoch: 3, Process: a, Incarnation: 9})
+	require.Len(t, done, 4, "there is no link to wait for")
+}
+
+// An engine forgets a process that has died, and one that takes its place is
+// another one.
+func TestReplicaIsReplaced(t *testing.T) {
+	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1}}}
+	peer := job.Process{Replica: 1}
+	first := &startable{}
+	e := New(t.Context(), Config{Head: h, Links: map[job.Process]transport.Link{peer: first}})
+	require.Equal(t, transport.Link(first), e.peers[1])
+	e.dead(peer, 1)
+	require.Nil(t, e.peers[1])
+	require.NotContains(t, e.incarnations, peer)
+	require.Nil(t, e.linkTo(peer))
+	require.False(t, e.machine.Live(1))
+
+	second, late := &startable{}, &startable{}
+	e.do(job.Connected{Process: peer, Incarnation: 4, Link: second})
+	require.Equal(t, []job.Reply{{Kind: job.ReplyLinked, Process: peer, Incarnation: 4}}, h.all)
+	require.True(t, second.started)
+	require.True(t, e.linked(job.Peer{Process: peer, Incarnation: 4}))
+	require.False(t, e.linked(job.Peer{Process: peer, Incarnation: 3}), "it was not the one")
+	e.do(job.Connected{Process: peer, Incarnation: 3, Link: late})
+	require.True(t, late.closed)
+	require.False(t, late.started)
+	require.Nil(t, e.peers[1], "it takes part from its cut on")
+	e.admit(peer)
+	require.Equal(t, transport.Link(second), e.peers[1])
+	require.True(t, e.machine.Live(1))
+}
+
+// startable notes what is done with it.
+type startable struct {
+	silent
+	started, closed bool
+}
+
+func (l *startable) Start(transport.Receiver) { l.started = true }
+func (l *startable) Close() error             { l.closed = true; return nil }
+func (l *startable) Attend(bool)              {}
+func (l *startable) Progress() bool           { return false }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/intrahpc/intra/internal/arena"
@@ -185,7 +186,9 @@ func (d *stores) copyTo(s *Section, task, peer int) {
 		to, from := d.arena.At(peer, at, len(g.Mem)), g.Mem
 		if mid != nil {
 			half := copy(to[:len(to)/2], from)
-			mid()
+			if !mid() {
+				runtime.Goexit() // in a job that runs in one process
+			}
 			to, from, mid = to[half:], from[half:], nil
 		}
 		move(to, from, d.past)

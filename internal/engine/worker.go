@@ -177,16 +177,18 @@ func (w *worker) help(s *Section) {
 	defer func() {
 		w.busy = false
 		h.changed()
-		if returned || s.helpers.end != nil {
+		if returned {
 			return
 		}
-		switch v := recover(); {
-		case v == nil:
-			s.helpers.end = runtime.Goexit
-		case w.inBody:
-			s.helpers.end = func() { panic(v) }
-		default:
-			panic(v)
+		end := runtime.Goexit
+		if v := recover(); v != nil {
+			if !w.inBody {
+				panic(v)
+			}
+			end = func() { panic(v) }
+		}
+		if s.helpers.end == nil { // else another helper was first
+			s.helpers.end = end
 		}
 	}()
 	if _, err := w.work(s); err != nil {

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBuffersAreUsedAgain(t *testing.T) {
+	var b buffers
+	f := b.get(100)
+	require.Len(t, f.mem, 100)
+	b.put(f)
+	require.Same(t, f, b.get(60), "the memory is long enough")
+	require.Len(t, f.mem, 60)
+	b.put(f)
+	require.NotSame(t, f, b.get(200))
+	require.Equal(t, 100, b.bytes)
+}
+
+// Memory that is lent is the link's: it is never kept.
+func TestLentBuffers(t *testing.T) {
+	var b buffers
+	link := []byte("an update")
+	f := b.lend(link)
+	b.put(f)
+	require.Nil(t, f.mem)
+	require.Same(t, f, b.lend(link), "but what described it is")
+	b.own(f)
+	copy(link, "another")
+	require.Equal(t, "an update", string(f.mem))
+	require.False(t, f.borrowed)
+	b.put(f)
+	require.Equal(t, len(link), b.bytes)
+}
+
+func TestBuffersAreBounded(t *testing.T) {
+	var b buffers
+	b.put(&buffer{mem: make([]byte, 2*keepBytes)})
+	require.Len(t, b.free, 1, "one is kept however long it is")
+	b.put(&buffer{mem: make([]byte, 1)})
+	require.Len(t, b.free, 1)
+	b = buffers{}
+	for range keep + 10 {
+		b.put(&buffer{mem: make([]byte, 1)})
+		b.put(&buffer{borrowed: true})
+	}
+	require.Len(t, b.free, keep)
+	require.Len(t, b.empty, keep)
+}
