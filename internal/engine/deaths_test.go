@@ -122,5 +122,6 @@ type startable struct {
 
 func (l *startable) Start(transport.Receiver) { l.started = true }
 func (l *startable) Close() error             { l.closed = true; return nil }
+func (l *startable) Send(f *transport.Frame)  { f.Owner.Sent(f, nil) }
 func (l *startable) Attend(bool)              {}
 func (l *startable) Progress() bool           { return false }
