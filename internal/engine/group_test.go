@@ -25,6 +25,7 @@ type group struct {
 	t        *testing.T
 	running  sync.WaitGroup
 	replicas []*replica
+	replied  func(*replica, job.Reply) // nil: nobody listens
 
 	mu       sync.Mutex
 	verdicts []job.Verdict
@@ -240,8 +241,12 @@ func (r *replica) Fired(job.Kill, job.Stats)     {}
 func (r *replica) Leased(context.Context) error  { return nil }
 func (r *replica) Drained() error                { return nil }
 func (r *replica) Suspect(job.Endpoint, error)   {}
-func (r *replica) Reply(job.Reply)               {}
-func (r *replica) Handled(epoch uint64)          { r.epochs = append(r.epochs, epoch) }
+func (r *replica) Reply(answer job.Reply) {
+	if r.g.replied != nil {
+		r.g.replied(r, answer)
+	}
+}
+func (r *replica) Handled(epoch uint64) { r.epochs = append(r.epochs, epoch) }
 func (r *replica) Fail(f job.Failure, _ job.Stats) error {
 	r.g.mu.Lock()
 	defer r.g.mu.Unlock()

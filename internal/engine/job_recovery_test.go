@@ -1,4 +1,4 @@
-package intra_test
+package engine_test
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-var relax = intra.Register("recovery_test.relax")
+var relax = intra.Register("engine_test.relax")
 
 // ring is a program with state, sections, messages that are on their way
 // across safe points, collectives and Once: each rank relaxes a vector, adds

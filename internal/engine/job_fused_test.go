@@ -1,4 +1,4 @@
-package intra_test
+package engine_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-var taskFused = intra.Register("test.fused")
+var taskFused = intra.Register("engine_test.fused")
 
 // fusedProgram runs sections whose tasks can store their result twice, and
 // counts which body runs.

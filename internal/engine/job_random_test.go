@@ -1,4 +1,4 @@
-package intra_test
+package engine_test
 
 import (
 	"fmt"
@@ -12,6 +12,8 @@ import (
 	"github.com/intrahpc/intra/intratest"
 	intra "github.com/intrahpc/intra/runtime"
 )
+
+var taskRandom = intra.Register("engine_test.random")
 
 // randomProgram runs the steps that a seed chooses, the same on every rank:
 // exchanges with wildcard receives, collectives, sections and Once, each
@@ -38,7 +40,7 @@ func randomProgram(p *intra.Process, seed uint64) ([]float64, error) {
 			s := p.Section()
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				part := x[lo:hi]
-				s.Launch(taskPush, func() {
+				s.Launch(taskRandom, func() {
 					for i := range part {
 						part[i] = float64(part[i]*1.25) + 1/float64(lo+i+1)
 					}

@@ -1,4 +1,4 @@
-package intra_test
+package engine_test
 
 import (
 	"testing"
