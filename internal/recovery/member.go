@@ -143,13 +143,15 @@ func (m *Member) Next() Step {
 			return Step{Kind: GiveUp}
 		}
 		return m.pass()
-	case m.point == m.at, m.point == m.cut():
+	case m.point == m.at:
 		return m.inCut()
-	case m.asked && m.number == 0 && m.point > m.told:
+	case m.asked && m.number == 0 && m.point > m.told && m.point != m.next:
 		return Step{Kind: Wait}
-	case len(m.donate) > 0 && !m.copying:
+	case len(m.donate) > 0 && !m.copying: // before a cut as well: every safe point may be one
 		m.copying = true
 		return Step{Kind: Donate, Process: m.donate[0]}
+	case m.point == m.cut():
+		return m.inCut()
 	}
 	return m.pass()
 }

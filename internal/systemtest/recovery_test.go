@@ -57,6 +57,8 @@ func TestReplacementOfRealProcesses(t *testing.T) {
 		{"-n 2 -r 3 -link tcp -kill 0.1@section:9 -kill 0.0@join:drain", []string{"0.0", "0.1"}},
 		{"-n 2 -r 3 -kill 0.1@section:9 -kill 0.0@join:state", []string{"0.0", "0.1"}},
 		{"-n 2 -r 2 -kill 0.1@section:9 -kill 0.0@join:go", []string{"0.0", "0.1"}},
+		// Every safe point is a cut.
+		{"-n 2 -r 2 -backup 1 -kill 0.1@section:9", []string{"0.1"}},
 		// A third process, alone and together with one of the two.
 		{"-degrees 2,2 -kill 0.1@section:9 -kill 1.0@join:ask", []string{"0.1", "1.0"}},
 		{"-degrees 2,3 -kill 0.1@section:9 -kill 1.0@join:admit -kill 0.1@join:admit", []string{"0.1", "0.1", "1.0"}},
