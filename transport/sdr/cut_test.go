@@ -147,6 +147,34 @@ func TestAheadOfTheCut(t *testing.T) {
 	require.True(t, n.cores[n.p(0, 0)].Drained())
 }
 
+// TestAcknowledgedAheadOfTheCut: 0.0 has heard that 1.1 has what 0.1 had sent
+// behind the cut before it died. That is taken back, so 0.0 sends it.
+func TestAcknowledgedAheadOfTheCut(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 2)
+	for range ackEvery {
+		n.send(n.p(0, 1), "behind", 1, 0)
+	}
+	n.deliverAll()
+	n.die(n.p(0, 1))
+	require.True(t, n.ctxs[n.p(0, 0)].out[1].acked[1].has(ackEvery-1), "1.1 has said so")
+	live := []int{n.p(0, 0), n.p(1, 0), n.p(1, 1)}
+	n.begin(1, live...)
+	n.deliverAll()
+	for _, p := range live {
+		require.True(t, n.arrived(p), n.name(p))
+	}
+	n.end(nil, live...)
+	for range ackEvery {
+		n.send(n.p(0, 0), "behind", 1, 0)
+	}
+	n.deliverAll()
+	for range ackEvery {
+		for _, p := range []int{n.p(1, 0), n.p(1, 1)} {
+			require.Equal(t, "0:behind", n.recv(p, 0, 0).text(t), n.name(p))
+		}
+	}
+}
+
 // TestLivesAgain: after the cut a replica sends and receives as if it had not
 // died, and frames of its first life are refused.
 func TestLivesAgain(t *testing.T) {
