@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -12,6 +13,7 @@ import (
 type kill struct {
 	process job.Process
 	anybody bool
+	other   bool // some time after another process has passed the point
 	what    loss
 	point   string
 	count   int
@@ -33,6 +35,9 @@ func (k kill) String() string {
 	}
 	if k.anybody {
 		return fmt.Sprintf("*@%s:%d", k.point, k.count)
+	}
+	if k.other {
+		return fmt.Sprintf("%v after *@%s:%d", k.process, k.point, k.count)
 	}
 	return fmt.Sprintf("%v@%s:%d", k.process, k.point, k.count)
 }
@@ -57,8 +62,21 @@ var points = []struct {
 	{"finished", 3}, {"through", 4}, {"through", 4},
 }
 
+// doomed is a process that dies at some step.
+type doomed struct {
+	process job.Process
+	step    int
+}
+
 // strike lets processes die that are due at this step.
 func (w *world) strike() {
+	for i, d := range w.doomed {
+		if p := w.current(d.process); w.steps >= d.step {
+			w.doomed = slices.Delete(w.doomed, i, i+1)
+			w.kill(p, "other")
+			return
+		}
+	}
 	for i, k := range w.spec.kills {
 		switch {
 		case w.spent[i]:
@@ -103,7 +121,7 @@ func (w *world) kill(p *process, where string) {
 	w.death = max(w.steps, 1)
 	w.seen["death at "+where]++
 	for _, l := range w.order {
-		if l.From == p { // its host may be lost, with what it had handed over
+		if l.From == p && !w.echoes(l) { // its host may be lost, with what it had handed over
 			l.Cut()
 		}
 		if l.From == p || l.To == p {
@@ -126,7 +144,13 @@ func (p *process) passes(point string) bool {
 		if k.point != point || p.w.spent[i] {
 			continue
 		}
-		if k.anybody && k.count == all || !k.anybody && k.process == p.self && k.count == n {
+		switch {
+		case k.other:
+			if k.count <= all && k.process != p.self {
+				p.w.spent[i] = true
+				p.w.doomed = append(p.w.doomed, doomed{k.process, p.w.steps + p.w.random.IntN(200)})
+			}
+		case k.anybody && k.count == all || !k.anybody && k.process == p.self && k.count == n:
 			p.w.spent[i] = true
 			return true
 		}

@@ -163,12 +163,12 @@ func (h *head) recruit(seat job.Process) {
 		p.dead, p.gone, p.declared = true, true, true
 		h.standing[seat] = gone
 		h.tell(func() []recovery.Action {
-			return h.decides.Refused(p.self, p.birth, "it cannot be started", h.w.since())
+			return h.decides.Refused(p.self, p.birth, "it cannot be started", h.now())
 		})
 		return
 	}
 	w.seen["started"]++
-	h.tell(func() []recovery.Action { return h.decides.Arrived(p.self, p.birth, h.w.since()) })
+	h.tell(func() []recovery.Action { return h.decides.Arrived(p.self, p.birth, h.now()) })
 }
 
 // introduce makes the link between a newcomer and another process.

@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
@@ -89,6 +90,9 @@ func (h *head) next() uint64 {
 	return h.decides.Next()
 }
 
+// now is the time by the head's clock.
+func (h *head) now() time.Duration { return time.Duration(h.w.spec.slow) * h.w.since() }
+
 // sit gives a process its seat.
 func (h *head) sit(p *process) { h.members[p.self] = p }
 
@@ -108,9 +112,9 @@ func (h *head) ended() bool {
 	return true
 }
 
-// moves lists what can happen at the head.
-func (h *head) moves(list []func()) []func() {
-	if len(h.record) > 0 {
+// moves lists what can happen at the head; all: even what takes its time.
+func (h *head) moves(list []func(), all bool) []func() {
+	if think := h.w.spec.think; len(h.record) > 0 && (all || think == 0 || h.w.random.IntN(think) == 0) {
 		list = append(list, h.kept)
 	}
 	if h.mayBeLost() && h.w.random.IntN(150) == 0 {
@@ -137,10 +141,9 @@ func (h *head) moves(list []func()) []func() {
 	return list
 }
 
-// decide has act done once the entry is kept; at once where nobody could take
-// the place of the head.
+// decide has act done once the entry is kept; at once where nobody keeps it.
 func (h *head) decide(e arbiter.Entry, act func()) {
-	if h.w.heirs == 0 && len(h.record) == 0 {
+	if h.w.heirs == 0 && len(h.record) == 0 && !h.w.spec.kept {
 		act()
 		return
 	}
@@ -177,7 +180,7 @@ func (h *head) hear(p *process) {
 			if said.reply.Generation == h.decides.Generation() && h.members[p.self] == p && h.standing[p.self] != coming {
 				h.truth.hears(p, *said.reply)
 			}
-			return h.decides.Reply(p.self, p.birth, *said.reply, h.w.since())
+			return h.decides.Reply(p.self, p.birth, *said.reply, h.now())
 		})
 	case said.finished:
 		life, counts := h.life(p)
@@ -189,7 +192,7 @@ func (h *head) hear(p *process) {
 				return
 			}
 			if h.decides != nil {
-				h.tell(func() []recovery.Action { return h.decides.Finished(p.self, p.birth, h.w.since()) })
+				h.tell(func() []recovery.Action { return h.decides.Finished(p.self, p.birth, h.now()) })
 			}
 			if h.standing[p.self] == running {
 				h.standing[p.self] = finished
@@ -207,7 +210,7 @@ func (h *head) hear(p *process) {
 			}
 			h.releaseIfComplete()
 			if h.decides != nil {
-				h.tell(func() []recovery.Action { return h.decides.Through(p.self, p.birth, h.w.since()) })
+				h.tell(func() []recovery.Action { return h.decides.Through(p.self, p.birth, h.now()) })
 			}
 		})
 	}
@@ -256,7 +259,7 @@ func (h *head) died(p *process) {
 		return
 	}
 	h.tell(func() []recovery.Action {
-		acts := h.decides.Died(p.self, p.birth, false, h.w.since())
+		acts := h.decides.Died(p.self, p.birth, false, h.now())
 		abandoned := func(a recovery.Action) bool { return a.Kind == recovery.Abandon && a.Set == h.truth.set }
 		if h.truth.set > 0 && h.truth.savers[p] && !slices.ContainsFunc(acts, abandoned) {
 			h.w.fail("%v has died before it has written its file, and set %d is not given up", p, h.truth.set)

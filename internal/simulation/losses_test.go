@@ -27,7 +27,7 @@ func (w *world) strikeSpare() {
 	}
 	h.spares--
 	w.seen["a spare dies"]++
-	h.tell(func() []recovery.Action { return h.decides.SpareGone(w.since()) })
+	h.tell(func() []recovery.Action { return h.decides.SpareGone(h.now()) })
 }
 
 // rift is a link that has broken for good, as its ends have told the head.

@@ -45,6 +45,9 @@ func (p *process) newProgram() (*program, error) {
 	p.pause()
 	if p.startAt != nil {
 		if p.image != nil {
+			if n := p.pending + p.filling; n > 0 {
+				p.w.fail("%v gets its state while %d links use its memory", p, n)
+			}
 			for i, b := range g.image() {
 				copy(b, p.image[i])
 			}
@@ -84,8 +87,11 @@ func (g *program) safePoint() error {
 	case first && g.restored:
 		return nil // the state was taken at this very safe point
 	case g.due:
-		return p.safePoint(g.points)
+		if err := p.safePoint(g.points); err != nil {
+			return err
+		}
 	}
+	p.w.head.passes(p, g.points)
 	return nil
 }
 

@@ -33,10 +33,15 @@ type spec struct {
 	files   recovery.Files
 	kills   []kill
 	hosts   int
-	gone    int  // step at which the program is removed, so that nobody can be started; 0: never
-	heirs   int  // heads that are lost
-	swift   bool // the first replicas of all ranks are ahead of the others
-	shy     int  // links to newcomers are made in one of so many steps that they could be
+	gone    int           // step at which the program is removed, so that nobody can be started; 0: never
+	heirs   int           // heads that are lost
+	swift   bool          // the first replicas of all ranks are ahead of the others
+	echo    int           // what a dead process had sent to a newcomer comes in one of so many steps, but all of it
+	shy     int           // links to newcomers are made in one of so many steps that they could be
+	kept    bool          // decisions are kept by others even when nobody could take the head's place any more
+	think   int           // they are in one of so many steps; 0: at once
+	slow    int           // the head's clock goes so many times as fast: the programs are slow
+	cost    time.Duration // of a backup, as processes say
 	restart *restart
 }
 
@@ -80,7 +85,7 @@ func newSpec(seed uint64) *spec {
 	if random.IntN(4) == 0 {
 		s.breaks = 20 + random.IntN(300)
 	}
-	s.hosts = 1 + random.IntN(3)
+	s.hosts, s.slow, s.cost = 1+random.IntN(3), 1, 100*time.Microsecond
 	if random.IntN(5) > 0 { // else what is lost stays lost
 		s.start = random.IntN(3) > 0
 		if !s.start || random.IntN(3) == 0 {
@@ -160,7 +165,7 @@ func (s *spec) storm(random *rand.Rand) {
 
 // plain is the same program in a job without replicas and failures.
 func (s *spec) plain() *spec {
-	p := &spec{seed: s.seed, plan: s.plan, passes: s.passes, steps: s.steps, does: s.does, pointless: true, limits: s.limits, inbox: 1 << 20, lags: []int{0}, hosts: 1}
+	p := &spec{seed: s.seed, plan: s.plan, passes: s.passes, steps: s.steps, does: s.does, pointless: true, limits: s.limits, inbox: 1 << 20, lags: []int{0}, hosts: 1, slow: 1}
 	for range s.degrees {
 		p.degrees = append(p.degrees, 1)
 	}

@@ -250,7 +250,7 @@ func (p *process) copyState(number uint64, holder job.Process) error {
 		return nil // younger than what the job goes back to
 	}
 	if p.slots.Put(p.self.Rank, number, s) {
-		p.reply(job.Reply{Kind: job.ReplyStored, Generation: p.member.Generation(), Number: number, Rank: p.self.Rank, Seconds: 0.0001})
+		p.reply(job.Reply{Kind: job.ReplyStored, Generation: p.member.Generation(), Number: number, Rank: p.self.Rank, Seconds: p.w.spec.cost.Seconds()})
 	}
 	p.giveTo(s, holder, label{errand: errandBackup, rank: p.self.Rank, number: number}, "backup send")
 	return nil

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -55,9 +56,11 @@ func (s *spec) rollbacks(random *rand.Rand) {
 	s.calm(random, 1, 1, 2)
 	s.passes = 4 + uint64(random.IntN(6))
 	s.backup.Every = 1 + uint64(random.IntN(2))
-	if random.IntN(4) == 0 {
+	if random.IntN(3) == 0 { // the time between two backups changes
 		s.backup = recovery.Policy{Auto: true}
+		s.slow, s.cost = 1000, []time.Duration{time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond}[random.IntN(3)]
 	}
+	s.kept = random.IntN(4) == 0
 	s.inPlace = random.IntN(4) > 0
 	if random.IntN(3) == 0 { // a rank that shares much, and others that are lost
 		s.does, s.degrees[0], s.lags = sections, 2+random.IntN(2), []int{0, 4, 60}
@@ -66,6 +69,12 @@ func (s *spec) rollbacks(random *rand.Rand) {
 	rank := random.IntN(len(s.degrees))
 	for replica := range s.degrees[rank] {
 		s.falls(random, job.Process{Rank: rank, Replica: replica}, 3000)
+	}
+	if random.IntN(5) == 0 { // the last holder of a copy loses a link before there is another one
+		s.degrees, s.kills = []int{1, 1, 1}[:2+random.IntN(2)], nil
+		s.falls(random, job.Process{Rank: random.IntN(2)}, 2000)
+		s.kills = append(s.kills, kill{process: job.Process{Rank: rank}, point: atAfter, count: random.IntN(600), what: aLink})
+		return
 	}
 	for range 1 + random.IntN(4) {
 		switch random.IntN(4) {
@@ -91,6 +100,12 @@ func (s *spec) ends(random *rand.Rand) {
 		s.backup.Every = 1
 	}
 	s.lags = [][]int{{0, 20}, {0, 4, 60}, {0, 0, 200}}[random.IntN(3)]
+	if random.IntN(3) == 0 { // who has come to his end is needed again, and dies
+		s.backup.Every, s.degrees[0], s.degrees[1] = 1, 1, 1
+		s.kills = append(s.kills, kill{process: job.Process{Rank: random.IntN(2)}, other: true, point: "through", count: random.IntN(2)})
+		s.dies(random, 4, "abort", "fetch", "ready", "resume")
+		return
+	}
 	for range 1 + random.IntN(3) {
 		s.dies(random, 2, "through", "through", "finished")
 	}
@@ -105,6 +120,20 @@ func (s *spec) joins(random *rand.Rand) {
 	s.shy = []int{0, 20, 200}[random.IntN(3)]
 	if random.IntN(2) == 0 {
 		s.files = recovery.Files{Every: 1 + uint64(random.IntN(2)), First: 1}
+	}
+	s.kept = random.IntN(2) == 0
+	switch random.IntN(4) {
+	case 0: // a newcomer is left out of a cut, for it has no link to another one yet
+		s.kept, s.think, s.shy, s.files = true, 50, 10+random.IntN(20), recovery.Files{}
+		s.falls(random, job.Process{Replica: 1}, 600)
+		s.kills = append(s.kills, kill{process: job.Process{Rank: 1, Replica: 1}, other: true, point: "ask"})
+		return
+	case 1: // the state of a donor that is dead comes after that of the next one
+		s.degrees[0], s.echo = 3, 1000
+		s.start, s.spares = false, 1 // another newcomer would have to have a link to this one
+		s.falls(random, job.Process{Replica: 2}, 600)
+		s.dies(random, 2, "transferred")
+		return
 	}
 	s.falls(random, job.Process{Rank: random.IntN(len(s.degrees))}, 1000)
 	for range 1 + random.IntN(4) {

@@ -105,7 +105,7 @@ func (w *world) succeed() {
 		return
 	}
 	var acts []recovery.Action
-	h.decides, acts = recovery.Resume(h.config(), past, fate, w.since())
+	h.decides, acts = recovery.Resume(h.config(), past, fate, h.now())
 	h.perform(acts)
 }
 

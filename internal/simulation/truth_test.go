@@ -16,6 +16,7 @@ type witness struct {
 	refused  bool                     // somebody could not be started
 	holds    map[*process][]witnessed // copies of which the head knows
 	planned  uint64                   // the last backup that was begun
+	cut      uint64                   // that all are to stop at
 	given    map[*process]gave        // newcomers that are given their states in this cut
 	set      uint64                   // of files that is being written
 	over     uint64                   // the last set that was given up, or of which all files were written under another head
@@ -58,9 +59,15 @@ func (h *head) sends(to *process, o job.Order) {
 		for _, q := range o.Joined {
 			delete(t.given, h.members[q.Process])
 		}
+	case job.OrderCutAt:
+		t.cut = o.Number
 	case job.OrderCancel:
+		t.cut = 0
 		clear(t.given)
 	case job.OrderGo:
+		if o.Number >= t.cut {
+			t.cut = 0
+		}
 		for q, g := range t.given {
 			if g.number == o.Number && !q.declared && !g.by.declared {
 				w.fail("%v is given its state by %v in cut %d, which ends without it", q, g.by, o.Number)
@@ -86,11 +93,18 @@ func (h *head) sends(to *process, o job.Order) {
 		}
 	case job.OrderRollback:
 		t.rolling = true
-		t.planned, t.set = 0, 0
+		t.planned, t.set, t.cut = 0, 0, 0
 		clear(t.given)
 	case job.OrderResume:
 		t.rolling = false
 		clear(t.tries)
+	}
+}
+
+// passes looks whether a process may go on behind a safe point.
+func (h *head) passes(p *process, point uint64) {
+	if h.truth.cut > 0 && point >= h.truth.cut && p.member.Generation() == h.decides.Generation() {
+		h.w.fail("%v passes safe point %d, and the cut is at %d", p, point, h.truth.cut)
 	}
 }
 

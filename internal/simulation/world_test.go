@@ -26,6 +26,7 @@ type world struct {
 	death     int    // the step of the last one
 	spent     []bool // kills that have come about
 	reached   map[string]int
+	doomed    []doomed
 	disk      disk
 	choices   []func()
 	bad       error // an invariant that is broken
@@ -96,7 +97,7 @@ const maxSteps = 2_000_000
 // unless nothing else can happen.
 func (w *world) choose(all bool) {
 	w.choices = w.choices[:0]
-	later := (*process)(nil)
+	later, echo := (*process)(nil), (*sdrtest.Link)(nil)
 	for _, p := range w.processes {
 		if p.dead {
 			continue
@@ -119,7 +120,7 @@ func (w *world) choose(all bool) {
 			w.choices = append(w.choices, p.steps.give)
 		}
 	}
-	w.choices = w.head.moves(w.choices)
+	w.choices = w.head.moves(w.choices, all)
 	if all && len(w.rifts) > 0 {
 		w.choices = append(w.choices, w.head.judgeRift)
 	}
@@ -131,6 +132,10 @@ func (w *world) choose(all bool) {
 		if from, to := l.From.(*process), l.To.(*process); !to.dead && !to.wired(from) && l.Ended() {
 			continue
 		}
+		if w.echoes(l) && w.random.IntN(w.spec.echo) > 0 {
+			echo = l
+			continue
+		}
 		if late := w.slow[l]; all || late == 0 || w.random.IntN(late) == 0 {
 			w.choices = append(w.choices, l.Step)
 		}
@@ -139,6 +144,9 @@ func (w *world) choose(all bool) {
 		if l := w.order[w.random.IntN(len(w.order))]; !l.From.Gone() && !l.To.Gone() {
 			w.choices = append(w.choices, func() { l.Break(); w.seen["break"]++ })
 		}
+	}
+	if echo != nil && all && len(w.choices) == 0 {
+		w.choices = append(w.choices, echo.Step)
 	}
 	if later != nil && (len(w.choices) == 0 || w.random.IntN(8) == 0) {
 		w.choices = append(w.choices, later.steps.expire)
@@ -176,6 +184,12 @@ func (w *world) link(from, to *process) *sdrtest.Link {
 		}
 	}
 	return l
+}
+
+// echoes reports whether a link has what a dead process has sent to a newcomer,
+// and takes its time.
+func (w *world) echoes(l *sdrtest.Link) bool {
+	return w.spec.echo > 0 && l.From.(*process).dead && l.To.(*process).newcomer
 }
 
 // current is the process that is in a seat, or was last.
