@@ -24,7 +24,7 @@ func (r *recovering) copyState(number uint64, holder job.Process, yield func(fun
 	generation := r.member.Generation()
 	yield(func() {
 		s = stateCopy{image: im.Clone(old.memory()), at: encoded, use: newUse()}
-		r.kills.stepHere(job.KillBackup, "copy")
+		r.faults.StepHere(job.KillBackup, "copy")
 	})
 	if r.member.Generation() != generation {
 		return nil // the job goes back meanwhile: the copy is younger than what it goes back to
@@ -50,7 +50,7 @@ func (r *recovering) give(s stateCopy, to job.Process, l transferID, step string
 	l.generation, l.full = r.member.Generation(), r.slots.Full()
 	s.use.Add(1)
 	out := &outbound{id: l, link: link, use: s.use, poller: r.poller}
-	go out.all(s.image, s.at, func() { r.kills.step(job.KillBackup, step) })
+	go out.all(s.image, s.at, func() { r.faults.Step(job.KillBackup, step) })
 }
 
 // store keeps a copy that has come from another process.

@@ -53,7 +53,7 @@ func (r *recovering) step(s recovery.Step, seen uint64, yield func(func())) (err
 			if len(s.Joined) == 0 { // else it was done when they were admitted
 				err = r.messages.Load().Cut()
 			}
-			r.kills.stepHere(job.KillJoin, "go")
+			r.faults.StepHere(job.KillJoin, "go")
 		})
 		return err
 	case recovery.GiveUp:
@@ -83,7 +83,7 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 	yield(func() {
 		err = msgs.Drain(ctx, number)
 		if err == nil {
-			r.kills.stepHere(job.KillJoin, "drain")
+			r.faults.StepHere(job.KillJoin, "drain")
 		}
 	})
 	r.stopDrain = nil
@@ -114,9 +114,9 @@ func (r *recovering) reached() error {
 func (r *recovering) order(o job.Order) {
 	switch o.Kind {
 	case job.OrderAsk:
-		r.kills.step(job.KillJoin, "ask")
+		r.faults.Step(job.KillJoin, "ask")
 	case job.OrderComplete:
-		r.kills.step(job.KillBackup, "complete")
+		r.faults.Step(job.KillBackup, "complete")
 	}
 	r.mu.Lock()
 	var points uint64

@@ -68,9 +68,9 @@ func (r *stateReceiver) End(h *transport.Header, payload []byte) {
 			return
 		}
 		if l.kind == transferJoin {
-			r.kills.step(job.KillJoin, "receive")
+			r.faults.Step(job.KillJoin, "receive")
 		} else if l.kind == transferBackup {
-			r.kills.step(job.KillBackup, "receive")
+			r.faults.Step(job.KillBackup, "receive")
 		}
 		return
 	}

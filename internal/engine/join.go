@@ -30,7 +30,7 @@ func (r *recovering) donate(p job.Process, yield func(func())) error {
 		out.begin()
 		for k, c := range out.sent.Changed(im) {
 			out.send(frameChunk, k, slices.Clone(c))
-			r.kills.stepHere(job.KillJoin, "copy")
+			r.faults.StepHere(job.KillJoin, "copy")
 			if bytes += len(c); bytes >= aheadBytes {
 				all = false
 				break
@@ -67,7 +67,7 @@ func (r *recovering) transfer(p job.Process, yield func(func())) error {
 	}
 	out.id.number, out.id.generation = number, r.member.Generation()
 	yield(func() {
-		out.all(im, encoded, func() { r.kills.stepHere(job.KillJoin, "state") })
+		out.all(im, encoded, func() { r.faults.StepHere(job.KillJoin, "state") })
 		// The frames hold the program's memory.
 		err = r.ended(r.poller.Wait(r.runCtx, func() bool { return out.moving.Load() == 0 }))
 	})
@@ -101,7 +101,7 @@ func (r *recovering) admit(joined []job.Peer, yield func(func())) error {
 			yield(func() { r.bury(p.Process, p.Incarnation) })
 		}
 	}
-	yield(func() { r.kills.stepHere(job.KillJoin, "admit") })
+	yield(func() { r.faults.StepHere(job.KillJoin, "admit") })
 	r.reply(r.member.Admitted())
 	return nil
 }
@@ -133,7 +133,7 @@ func (r *recovering) join(released <-chan struct{}) error {
 				return err
 			}
 		case recovery.Leave:
-			r.unlocked(func() { r.kills.stepHere(job.KillJoin, "go") })
+			r.unlocked(func() { r.faults.StepHere(job.KillJoin, "go") })
 			return nil
 		}
 		if err := r.step(step, seen, r.yield); err != nil {
@@ -164,9 +164,9 @@ func (r *recovering) arrived(l transferID, s stateCopy) {
 	}
 	r.mu.Unlock()
 	if l.kind == transferJoin {
-		r.kills.step(job.KillJoin, "joined")
+		r.faults.Step(job.KillJoin, "joined")
 	} else if l.kind == transferBackup {
-		r.kills.step(job.KillBackup, "stored")
+		r.faults.Step(job.KillBackup, "stored")
 	}
 	r.reply(replies)
 	r.changed()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/fault"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/sdr"
@@ -22,7 +23,7 @@ type node struct {
 	poller    *transport.Poller
 	peerLinks peerLinks
 	messages  atomic.Pointer[sdr.Engine] // between ranks; nil for a joiner that has no place yet
-	kills     *kills
+	faults    *fault.Points
 	start     time.Time
 	trace     *tracer       // nil: not asked for
 	changes   atomic.Uint64 // counts what a waiting section should look at
@@ -51,7 +52,7 @@ func newNode(ctx context.Context, c Config) *node {
 	n := &node{
 		setup: setup, began: setup.Incarnation, ctx: ctx, head: c.Head,
 		poller:       transport.NewPoller(),
-		kills:        newKills(setup.Kills, c.Die),
+		faults:       fault.New(setup.Kills, c.Die),
 		start:        time.Now(),
 		incarnations: make(map[job.Process]uint32),
 	}
@@ -157,6 +158,6 @@ func (n *node) messaging() sdr.Config {
 		Link:        func(rank, replica int) transport.Link { return n.linkTo(job.Process{Rank: rank, Replica: replica}) },
 		Poller:      n.poller,
 		Context:     n.ctx,
-		Mid:         func() func() bool { return n.kills.mid(job.KillMessage) },
+		Mid:         func() func() bool { return n.faults.Mid(job.KillMessage) },
 	}
 }

@@ -35,11 +35,11 @@ func (r *recovering) goesBack() bool {
 // goBack takes this process back to the backup, in the goroutine of the
 // program, which has returned.
 func (r *recovering) goBack() error {
-	r.kills.stepHere(job.KillBackup, "abort")
+	r.faults.StepHere(job.KillBackup, "abort")
 	if err := r.stepsBack(); err != nil {
 		return err
 	}
-	r.kills.stepHere(job.KillBackup, "resume")
+	r.faults.StepHere(job.KillBackup, "resume")
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (r *recovering) stepsBack() error {
 			err = r.restoreFor(s)
 			r.back.Did(s)
 		case recovery.Tell:
-			r.unlocked(func() { r.kills.stepHere(job.KillBackup, "ready") })
+			r.unlocked(func() { r.faults.StepHere(job.KillBackup, "ready") })
 			r.reply(r.back.Did(s))
 		}
 		if err != nil {

@@ -73,7 +73,7 @@ func (h *sharing) Serial() bool { return len(h.peers) == 1 && len(h.workers) == 
 
 // Opened is called in the call that opens a section, and returns its number.
 func (h *sharing) Opened() uint64 {
-	h.kills.at(job.KillSection)
+	h.faults.At(job.KillSection)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.machine.Number()
@@ -104,7 +104,7 @@ func (h *sharing) pass(s *Section, signature uint64) error {
 func (h *sharing) RunAlone(s *Section, i int) {
 	from := h.now()
 	s.Run(i)
-	h.kills.at(job.KillTask)
+	h.faults.At(job.KillTask)
 	to := h.now()
 	h.mu.Lock()
 	h.stats.ran(h.stats.of(s.Tasks[i].Kernel), to-from)

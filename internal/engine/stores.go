@@ -176,7 +176,7 @@ func (d *stores) take(s *Section, task, peer int) step {
 
 // copyTo copies the results of a task into the arrays of a peer.
 func (d *stores) copyTo(s *Section, task, peer int) {
-	mid := d.kills.mid(job.KillUpdate)
+	mid := d.faults.Mid(job.KillUpdate)
 	for i := range s.Tasks[task].Regions {
 		g := &s.Tasks[task].Regions[i]
 		if !g.Mode.Written() || len(g.Mem) == 0 {

@@ -139,7 +139,7 @@ func (w *worker) body(s *Section) {
 		s.Run(w.task)
 	}
 	w.inBody = false
-	w.kills.at(job.KillTask)
+	w.faults.At(job.KillTask)
 	w.to = w.now()
 	if !s.exchange.first(t) {
 		w.takeIn()

@@ -1,4 +1,4 @@
-package engine
+package fault
 
 import (
 	"testing"
@@ -8,35 +8,35 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-func TestKillPoints(t *testing.T) {
+func TestPoints(t *testing.T) {
 	var died []job.Kill
 	due := []job.Kill{
 		{Point: job.KillTask, Count: 2}, {Point: job.KillUpdate, Count: 0},
 		{Point: job.KillJoin, Step: "copy"}, {Point: job.KillJoin, Step: "go"},
 	}
-	k := newKills(due, func(d job.Kill) { died = append(died, d) })
+	k := New(due, func(d job.Kill) { died = append(died, d) })
 	for range 5 {
-		k.at(job.KillTask)
-		k.at(job.KillSection)
+		k.At(job.KillTask)
+		k.At(job.KillSection)
 	}
 	require.Equal(t, due[:1], died, "the third one, once")
 
-	require.Nil(t, k.mid(job.KillMessage), "nothing is due there")
-	mid := k.mid(job.KillUpdate)
+	require.Nil(t, k.Mid(job.KillMessage), "nothing is due there")
+	mid := k.Mid(job.KillUpdate)
 	require.False(t, mid(), "the transfer goes no further")
-	require.True(t, k.mid(job.KillUpdate)())
+	require.True(t, k.Mid(job.KillUpdate)())
 	require.Equal(t, due[:2], died)
 
-	require.False(t, k.step(job.KillJoin, "state"))
-	require.False(t, k.step(job.KillBackup, "copy"))
-	require.True(t, k.step(job.KillJoin, "copy"))
-	require.False(t, k.step(job.KillJoin, "copy"), "a step counts once")
+	require.False(t, k.Step(job.KillJoin, "state"))
+	require.False(t, k.Step(job.KillBackup, "copy"))
+	require.True(t, k.Step(job.KillJoin, "copy"))
+	require.False(t, k.Step(job.KillJoin, "copy"), "a step counts once")
 	require.Equal(t, due[:3], died)
 	went := true
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		k.stepHere(job.KillJoin, "go")
+		k.StepHere(job.KillJoin, "go")
 		went = false
 	}()
 	<-done

@@ -1,0 +1,95 @@
+// Package fault has processes die on purpose, for tests: at points of the
+// execution that are counted (intrarun's -kill RANK.REPLICA@POINT:K), and at
+// steps of recovery. What is to be interrupted in the middle, such as a transfer,
+// asks with Mid, whose answer goes into the Mid of transport.Frame.
+package fault
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Points are those of one process. A process that is not to die does not count
+// them.
+type Points struct {
+	mu      sync.Mutex
+	count   map[job.KillPoint]int64
+	stepped []int // of due, kills at steps that have been
+	due     []job.Kill
+	die     func(job.Kill) // does not return in a process of its own
+}
+
+// New returns the points of a process that is to die at those that are due, of
+// which it dies once.
+func New(due []job.Kill, die func(job.Kill)) *Points {
+	return &Points{count: make(map[job.KillPoint]int64), due: due, die: die}
+}
+
+// next counts an event and returns the kill that is due at it.
+func (p *Points) next(point job.KillPoint) (job.Kill, bool) {
+	if len(p.due) == 0 {
+		return job.Kill{}, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.count[point]
+	p.count[point]++
+	for _, d := range p.due {
+		if d.Point == point && d.Count == n && d.Step == "" {
+			return d, true
+		}
+	}
+	return job.Kill{}, false
+}
+
+// At is a point in the program's own execution.
+func (p *Points) At(point job.KillPoint) {
+	if d, ok := p.next(point); ok {
+		p.die(d)
+	}
+}
+
+// Step is a point in recovery, which counts once. It reports whether the process
+// has died there.
+func (p *Points) Step(point job.KillPoint, step string) bool {
+	i := slices.IndexFunc(p.due, func(d job.Kill) bool { return d.Point == point && d.Step == step })
+	if i < 0 {
+		return false
+	}
+	p.mu.Lock()
+	first := !slices.Contains(p.stepped, i)
+	p.stepped = append(p.stepped, i)
+	p.mu.Unlock()
+	if first {
+		p.die(p.due[i])
+	}
+	return first
+}
+
+// StepHere is Step in the goroutine of the program, which ends there in a job
+// that runs in one process.
+func (p *Points) StepHere(point job.KillPoint, step string) {
+	if p.Step(point, step) {
+		runtime.Goexit()
+	}
+}
+
+// Mid returns the point inside the next transfer, nil if this process is not to
+// die inside any. Transfers are counted when they happen: a frame to a process
+// that has died before is none. What it returns reports whether the transfer
+// goes on.
+func (p *Points) Mid(point job.KillPoint) func() bool {
+	if !slices.ContainsFunc(p.due, func(d job.Kill) bool { return d.Point == point }) {
+		return nil
+	}
+	return func() bool {
+		d, ok := p.next(point)
+		if ok {
+			p.die(d)
+		}
+		return !ok
+	}
+}
