@@ -28,9 +28,6 @@ func (s *Site) Mark(skip int) {
 	runtime.Callers(skip+3, s.pcs[:])
 }
 
-// Known reports whether the site was made by At or Mark.
-func (s *Site) Known() bool { return s.at != "" || s.pcs[0] != 0 }
-
 // String returns file:line, of the first caller that a user wrote.
 func (s *Site) String() string {
 	if s.at != "" {
