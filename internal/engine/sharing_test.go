@@ -120,6 +120,7 @@ func TestReplicasThatDieWhileTheyShare(t *testing.T) {
 func TestStores(t *testing.T) {
 	const n = 8
 	want := serial(n)
+	var all int64
 	for seed := range 8 {
 		replicas := 2 + seed%2
 		g := newGroup(t, replicas, share, threads(1+seed/2%3)).withStores()
@@ -136,10 +137,11 @@ func TestStores(t *testing.T) {
 			run, received = run+s.TasksRun, received+s.TasksReceived
 			require.Equal(t, g.replicas[0].engine.Snapshot().Signature, s.Signature)
 		}
-		require.Positive(t, stored)
+		all += stored // replicas that never meet make everything themselves
 		require.Equal(t, stored, received)
 		require.EqualValues(t, 2*n*16*replicas, run+received, "every result was made or stored once")
 	}
+	require.Positive(t, all)
 }
 
 func TestSectionsThatCannotBeStored(t *testing.T) {
