@@ -83,7 +83,7 @@ func (b *Builder[T]) flush() {
 		short = 0 // a short last slice, always multiplied row by row
 	}
 	switch {
-	case b.diagonals(maxDiagonals(nnz)):
+	case b.diagonals(b.col[:b.n], maxDiagonals(nnz)):
 		b.addDiagonals()
 	case short*simd.SliceRows == nnz:
 		b.addColumns(byColumn, short)
@@ -105,12 +105,12 @@ func (b *Builder[T]) flush() {
 // columns and the single loads that they save.
 func maxDiagonals(nnz int) int { return nnz / 5 }
 
-// diagonals finds the diagonals of the slice, in off and msk, and reports
-// whether it can be stored so: no more than limit, columns ascending.
-func (b *Builder[T]) diagonals(limit int) bool {
+// diagonals finds the diagonals of the slice in the making, or of the next one
+// with these columns, in off and msk, and reports whether it can be stored so: no
+// more than limit, columns ascending.
+func (b *Builder[T]) diagonals(col [][]int32, limit int) bool {
 	row := b.a.rows - b.n
-	for l := range b.n {
-		c := b.col[l]
+	for _, c := range col {
 		for k := 1; k < len(c); k++ {
 			if c[k] <= c[k-1] {
 				return false
@@ -122,11 +122,11 @@ func (b *Builder[T]) diagonals(limit int) bool {
 	for {
 		d := math.MaxInt
 		var m uint8
-		for l := range b.n {
-			if pos[l] == len(b.col[l]) {
+		for l, c := range col {
+			if pos[l] == len(c) {
 				continue
 			}
-			switch at := int(b.col[l][pos[l]]) - row - l; {
+			switch at := int(c[pos[l]]) - row - l; {
 			case at < d:
 				d, m = at, 1<<l
 			case at == d:
@@ -139,7 +139,7 @@ func (b *Builder[T]) diagonals(limit int) bool {
 		if len(b.off) == limit || d != int(int32(d)) {
 			return false
 		}
-		for l := range b.n {
+		for l := range col {
 			pos[l] += int(m >> l & 1)
 		}
 		b.off, b.msk = append(b.off, int32(d)), append(b.msk, m)

@@ -53,6 +53,14 @@ type Ops[T Float] struct {
 	// Sell multiplies slices of 8 rows with width[s] entries each, stored
 	// entry by entry, 8 rows at a time. col and val start at the first slice.
 	Sell func(width, col []int32, val, x, y []T)
+	// Lower solves slices of 8 rows in ascending order, in place. The first is
+	// at x[row]; the others follow. x = x/d less the products of the diagonals,
+	// which are given as for Diag and are 8 or more away from the row, and then,
+	// for the rows in chained[s], less chain times the x of the row before.
+	Lower func(pat, ptr, off []int32, mask, chained []uint8, val, chain, d, x []T, row int)
+	// Upper is Lower from the last slice and row to the first, without the
+	// division; chain is for the row after. val ends with the last slice.
+	Upper func(pat, ptr, off []int32, mask, chained []uint8, val, chain, x []T, row int)
 }
 
 // Path is one implementation of all kernels.

@@ -77,3 +77,76 @@ func store[T Float](y []T, sum *[SliceRows]T) {
 		y[l] = Canonical(v)
 	}
 }
+
+func lower[T Float](pat, ptr, off []int32, mask, chained []uint8, val, chain, d, x []T, row int) {
+	for s, p := range pat {
+		base := row + s*SliceRows
+		y := (*[SliceRows]T)(x[base:])
+		q := (*[SliceRows]T)(d[s*SliceRows:])
+		var rest [SliceRows]T
+		for l := range rest {
+			rest[l] = y[l] / q[l]
+		}
+		if p < 0 {
+			p = ^p
+		}
+		first, end := ptr[p], ptr[p+1]
+		far(off[first:end], mask[first:end], val, x, base, &rest)
+		val = val[SliceRows*(end-first):]
+		c := chain[s*SliceRows:]
+		for l, v := range rest {
+			if chained[s]>>l&1 != 0 {
+				v -= T(c[l] * x[base+l-1])
+			}
+			y[l] = Canonical(v)
+		}
+	}
+}
+
+func upper[T Float](pat, ptr, off []int32, mask, chained []uint8, val, chain, x []T, row int) {
+	for s := len(pat) - 1; s >= 0; s-- {
+		base, p := row+s*SliceRows, pat[s]
+		y := (*[SliceRows]T)(x[base:])
+		rest := *y
+		if p < 0 {
+			p = ^p
+		}
+		first, end := ptr[p], ptr[p+1]
+		at := len(val) - SliceRows*int(end-first)
+		far(off[first:end], mask[first:end], val[at:], x, base, &rest)
+		val = val[:at]
+		c := chain[s*SliceRows:]
+		for l := SliceRows - 1; l >= 0; l-- {
+			v := rest[l]
+			if chained[s]>>l&1 != 0 {
+				v -= T(c[l] * x[base+l+1])
+			}
+			y[l] = Canonical(v)
+		}
+	}
+}
+
+// far subtracts what the diagonals of a slice add up to.
+func far[T Float](off []int32, mask []uint8, val, x []T, base int, rest *[SliceRows]T) {
+	for d, o := range off {
+		v := (*[SliceRows]T)(val[d*SliceRows:])
+		at := base + int(o)
+		if m := mask[d]; m == 0xff {
+			xs := (*[SliceRows]T)(x[at:])
+			rest[0] -= T(v[0] * xs[0])
+			rest[1] -= T(v[1] * xs[1])
+			rest[2] -= T(v[2] * xs[2])
+			rest[3] -= T(v[3] * xs[3])
+			rest[4] -= T(v[4] * xs[4])
+			rest[5] -= T(v[5] * xs[5])
+			rest[6] -= T(v[6] * xs[6])
+			rest[7] -= T(v[7] * xs[7])
+		} else {
+			for l := range SliceRows {
+				if m>>l&1 != 0 {
+					rest[l] -= T(v[l] * x[at+l])
+				}
+			}
+		}
+	}
+}

@@ -27,7 +27,7 @@ func goOps[T Float]() Ops[T] {
 			return dot(w, w)
 		},
 		CSR32: csr[T, int32], CSR64: csr[T, int64], CSRAdd32: csrAdd[T, int32],
-		Diag: diag[T], Sell: sell[T],
+		Diag: diag[T], Sell: sell[T], Lower: lower[T], Upper: upper[T],
 	}
 }
 
