@@ -1,0 +1,36 @@
+package main
+
+import (
+	"iter"
+
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// leastRows is how many rows of a vector or matrix are worth a task.
+const leastRows = 512
+
+// parts returns into how many tasks so many rows are cut.
+func parts(rows, most int) int { return max(1, min(most, rows/leastRows)) }
+
+// cut cuts the rows lo to hi-1 into tasks, between multiples of 8 counted from lo.
+func cut(lo, hi, most int) iter.Seq2[int, int] {
+	return func(yield func(lo, hi int) bool) {
+		n := hi - lo
+		for first, end := range intra.Blocks((n+7)/8, parts(n, most)) {
+			if !yield(lo+8*first, lo+min(8*end, n)) {
+				return
+			}
+		}
+	}
+}
+
+// pairs yields each element with the next one.
+func pairs(starts []int) iter.Seq2[int, int] {
+	return func(yield func(lo, hi int) bool) {
+		for i, hi := range starts[1:] {
+			if !yield(starts[i], hi) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/comm"
+)
+
+// halo is what a rank knows of its neighbours: their points next to its box follow
+// its own in every vector that a matrix is applied to.
+type halo struct {
+	box        box
+	columns    int // own points and theirs
+	neighbours []neighbour
+	first      map[side]int // column of their first point
+}
+
+// neighbour is a rank on one side.
+type neighbour struct {
+	rank         int
+	sends, comes int       // tags
+	rows         []int32   // of the points it needs
+	packed       []float64 // their values
+	lo, hi       int       // columns of its points
+}
+
+// newHalo returns the halo of a box whose points are in the given rows.
+func newHalo(b box, rows []int32) *halo {
+	h := &halo{box: b, columns: b.points(), first: make(map[side]int)}
+	for k, s := range sides {
+		rank, ok := b.neighbour(s)
+		if !ok {
+			continue
+		}
+		n := b.layer(s)
+		nb := neighbour{rank: rank, sends: k, comes: 25 - k, lo: h.columns}
+		for i := range n[0] * n[1] * n[2] {
+			place := split(n, i)
+			for d := range place {
+				if s[d] > 0 {
+					place[d] = b.n[d] - 1
+				}
+			}
+			nb.rows = append(nb.rows, rows[join(b.n, place)])
+		}
+		nb.packed = make([]float64, len(nb.rows))
+		h.columns += len(nb.rows)
+		nb.hi = h.columns
+		h.first[s] = nb.lo
+		h.neighbours = append(h.neighbours, nb)
+	}
+	return h
+}
+
+// column returns the column of a point that is next to the box, and whether there
+// is such a point.
+func (h *halo) column(place [3]int) (column int, ok bool) {
+	var s side
+	for d, x := range place {
+		switch {
+		case x < 0:
+			s[d], place[d] = -1, 0
+		case x >= h.box.n[d]:
+			s[d], place[d] = 1, 0
+		}
+	}
+	first, ok := h.first[s]
+	return first + join(h.box.layer(s), place), ok
+}
+
+// exchange fills in the values of the neighbours' points in x.
+func (h *halo) exchange(c *comm.Comm, x []float64) error {
+	var requests []*comm.Request
+	for _, n := range h.neighbours {
+		requests = append(requests, comm.Irecv(c, x[n.lo:n.hi], n.rank, n.comes))
+	}
+	for _, n := range h.neighbours {
+		for i, row := range n.rows {
+			n.packed[i] = x[row]
+		}
+		requests = append(requests, comm.Isend(c, n.packed, n.rank, n.sends))
+	}
+	if err := comm.WaitAll(requests...); err != nil {
+		return fmt.Errorf("exchange points with the neighbours: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/intrahpc/intra/kernels"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// level is one of the grids of the multigrid method on one rank.
+type level struct {
+	p      *intra.Process
+	tasks  int
+	box    box
+	order  order
+	halo   *halo
+	matrix *kernels.Sliced[float64]
+	*vectors
+
+	// The smoother: sweeps over slabs of rows, or over rows of one colour.
+	slabs []int // where they begin, and the end
+	gs    *kernels.GaussSeidel[float64]
+	diag  []float64
+
+	// The way to the next coarser level, unless there is none.
+	coarse   *level
+	injected *kernels.Sliced[float64] // the rows of matrix at the points of coarse
+	row      []int32                  // per row of coarse: the row of its point here
+	fine     []int32                  // per point of coarse in natural order: the row of it here
+	coarser  []int32                  // and there
+}
+
+// vectors are what a level works on. Operators come and go, these stay.
+type vectors struct {
+	r       []float64 // right-hand side
+	x, next []float64 // solution, before and after a sweep
+}
+
+// newVectors makes the vectors of all levels.
+func newVectors(b box) (all []*vectors) {
+	for range levels {
+		columns := newHalo(b, naturalOrder(b).rows).columns
+		all = append(all, &vectors{
+			r: intra.Alloc[float64](b.points()),
+			x: intra.Alloc[float64](columns), next: intra.Alloc[float64](columns),
+		})
+		b = b.coarse()
+	}
+	return all
+}
+
+// order is the order of the unknowns of a rank.
+type order struct {
+	rows   []int32 // of each point
+	points []int32 // of each row
+	starts []int   // of the colours, and the end
+}
+
+func naturalOrder(b box) order {
+	o := order{rows: make([]int32, b.points()), starts: []int{0, b.points()}}
+	for i := range o.rows {
+		o.rows[i] = int32(i)
+	}
+	o.points = o.rows
+	return o
+}
+
+// colourOrder sorts the points by their parity in x, y and z.
+func colourOrder(b box) order {
+	o := order{rows: make([]int32, b.points())}
+	for colour := range 8 {
+		o.starts = append(o.starts, len(o.points))
+		for i := range o.rows {
+			if at := split(b.n, i); at[0]&1|at[1]&1<<1|at[2]&1<<2 == colour {
+				o.rows[i] = int32(len(o.points))
+				o.points = append(o.points, int32(i))
+			}
+		}
+	}
+	o.starts = append(o.starts, len(o.points))
+	return o
+}
+
+// levels is how many there are.
+const levels = 4
+
+// operator is the matrix with its preconditioner, and the right-hand side for
+// the solution of all ones.
+type operator struct {
+	*level
+	b []float64
+}
+
+// newOperator builds all levels. The diagonal and the right-hand side of the
+// finest level are multiplied by scale of each point's number in the whole grid.
+func newOperator(p *intra.Process, b box, how smoother, tasks int, scale func(global int) float64, all []*vectors) (*operator, error) {
+	finest, err := newLevel(p, b, how, tasks, scale, all)
+	if err != nil {
+		return nil, fmt.Errorf("build the matrices: %w", err)
+	}
+	o := &operator{level: finest, b: kernels.Alloc[float64](b.points())}
+	s := stencil{box: b, order: &finest.order, halo: finest.halo}
+	for row, point := range finest.order.points {
+		place := split(b.n, int(point))
+		s.row(place, 1)
+		o.b[row] = (26 - float64(len(s.columns)-1)) * scale(b.global(place))
+	}
+	return o, nil
+}
+
+func unscaled(int) float64 { return 1 }
+
+func newLevel(p *intra.Process, b box, how smoother, tasks int, scale func(global int) float64, all []*vectors) (*level, error) {
+	l := &level{p: p, tasks: tasks, box: b, vectors: all[0]}
+	if how == colour {
+		l.order = colourOrder(b)
+	} else {
+		l.order = naturalOrder(b)
+	}
+	l.halo = newHalo(b, l.order.rows)
+	s := stencil{box: b, order: &l.order, halo: l.halo}
+	var err error
+	if l.matrix, err = s.matrix(l.order.points, scale); err != nil {
+		return nil, err
+	}
+	switch how {
+	case colour:
+		l.diag = kernels.Alloc[float64](b.points())
+		for row, point := range l.order.points {
+			l.diag[row] = 26 * scale(b.global(split(b.n, int(point))))
+		}
+	case slab:
+		l.slabs = slabs(b, tasks)
+	case natural:
+		l.slabs = []int{0, b.points()}
+	}
+	if how != colour {
+		if l.gs, err = kernels.NewGaussSeidel(l.matrix, l.slabs...); err != nil {
+			return nil, err
+		}
+	}
+	if len(all) == 1 {
+		return l, nil
+	}
+	if l.coarse, err = newLevel(p, b.coarse(), how, tasks, unscaled, all[1:]); err != nil {
+		return nil, err
+	}
+	return l, l.connect(&s, scale)
+}
+
+// connect finds the points of the coarser level: those with even places.
+func (l *level) connect(s *stencil, scale func(global int) float64) (err error) {
+	c := l.coarse
+	points := make([]int32, c.box.points()) // in the order of its rows
+	l.row = make([]int32, len(points))
+	for i := range points {
+		place := split(c.box.n, i)
+		for d := range place {
+			place[d] *= 2
+		}
+		point := join(l.box.n, place)
+		row := c.order.rows[i]
+		l.fine, l.coarser = append(l.fine, l.order.rows[point]), append(l.coarser, row)
+		points[row], l.row[row] = int32(point), l.order.rows[point]
+	}
+	l.injected, err = s.matrix(points, scale)
+	return err
+}
+
+// leastPlanes is how many planes a slab has at least: with thinner ones it takes
+// ever more iterations to reach the same residual.
+const leastPlanes = 8
+
+// slabs cuts the planes of a box into at most so many slabs and returns the rows
+// where they begin, and the end.
+func slabs(b box, most int) []int {
+	starts := []int{0}
+	plane := b.n[0] * b.n[1]
+	for _, hi := range intra.Blocks(b.n[2], max(1, min(most, b.n[2]/leastPlanes))) {
+		starts = append(starts, hi*plane)
+	}
+	return starts
+}
+
+// stencil makes the rows of a matrix: 26 on the diagonal and -1 for each neighbour
+// among the 26 around a point.
+type stencil struct {
+	box     box
+	order   *order
+	halo    *halo
+	columns []int32
+	values  []float64
+}
+
+// matrix returns the matrix of the rows of these points.
+func (s *stencil) matrix(points []int32, scale func(global int) float64) (*kernels.Sliced[float64], error) {
+	m := kernels.NewBuilder[float64](s.halo.columns, len(points), 27*len(points))
+	for _, point := range points {
+		place := split(s.box.n, int(point))
+		s.row(place, 26*scale(s.box.global(place)))
+		if err := m.Row(s.columns, s.values); err != nil {
+			return nil, err
+		}
+	}
+	return m.Matrix(), nil
+}
+
+// row makes the row of one point, in ascending order of columns.
+func (s *stencil) row(place [3]int, diagonal float64) {
+	s.columns, s.values = s.columns[:0], s.values[:0]
+	for z := place[2] - 1; z <= place[2]+1; z++ {
+		for y := place[1] - 1; y <= place[1]+1; y++ {
+			for x := place[0] - 1; x <= place[0]+1; x++ {
+				if c, ok := s.column([3]int{x, y, z}); ok {
+					s.columns = append(s.columns, int32(c))
+				}
+			}
+		}
+	}
+	slices.Sort(s.columns)
+	own := s.order.rows[join(s.box.n, place)]
+	for _, c := range s.columns {
+		if c == own {
+			s.values = append(s.values, diagonal)
+		} else {
+			s.values = append(s.values, -1)
+		}
+	}
+}
+
+// column returns the column of a point, and whether there is such a point.
+func (s *stencil) column(place [3]int) (int, bool) {
+	for d, x := range place {
+		if x < 0 || x >= s.box.n[d] {
+			return s.halo.column(place)
+		}
+	}
+	return int(s.order.rows[join(s.box.n, place)]), true
+}
