@@ -1,0 +1,236 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/intratest"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// cube returns the settings of a run on n³ points per rank.
+func cube(n int, how smoother) settings {
+	return settings{nx: n, ny: n, nz: n, sets: 1, smoother: how, tasks: 16}
+}
+
+// runAll runs a job in this process and returns the results of all replicas of
+// rank 0 that finished.
+func runAll(t *testing.T, spec intra.Spec, set settings, opts ...intratest.Option) ([]*result, intratest.Report) {
+	t.Helper()
+	var mu sync.Mutex
+	var all []*result
+	report := intratest.Run(t, spec, func(p *intra.Process) error {
+		b, err := newBenchmark(p, set)
+		if err != nil {
+			return err
+		}
+		if err := b.run(); err != nil {
+			return err
+		}
+		r, err := b.result()
+		if err == nil && p.Rank() == 0 {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, r)
+		}
+		return err
+	}, opts...)
+	return all, report
+}
+
+// The residuals of the original, built without FMA, and of it with a patch for
+// colours. They agree as far as rounding lets them: sums have another order.
+func TestReferenceValues(t *testing.T) {
+	for _, tt := range []struct {
+		how      smoother
+		n, ranks int
+		r0       float64
+		history  map[int]float64
+	}{
+		{natural, 16, 1, 368.70584481399260, map[int]float64{1: 1.7528847365267122e-01, 2: 8.3595018369475332e-02, 5: 4.1734738539736917e-04, 10: 1.6353119008197327e-07, 20: 2.0126852393572105e-15, 50: 3.66e-41}},
+		{natural, 32, 1, 722.00277007778857, map[int]float64{1: 1.8327342160930427e-01, 2: 9.6954621228218990e-02, 5: 3.3451040946517137e-02, 10: 9.4244414583785502e-05, 20: 1.0310011472783470e-08, 50: 1.03e-20}},
+		{natural, 16, 2, 472.14404581652832, map[int]float64{1: 1.8645663795362694e-01, 2: 9.6933450979597990e-02, 5: 7.5472086337801808e-03, 10: 3.8617184246066634e-06, 20: 3.8649095361709099e-12, 50: 7.54e-32}},
+		{natural, 16, 4, 592.76302178864023, map[int]float64{1: 1.9459704344782849e-01, 2: 1.0528940970129690e-01, 5: 2.0508481566903734e-02, 10: 4.2812524276129633e-05, 20: 6.8690947279926437e-10, 50: 6.20e-25}},
+		{colour, 16, 1, 368.70584481399260, map[int]float64{1: 2.4292824712182373e-01, 10: 6.1015163242564526e-07}},
+		{colour, 32, 1, 722.00277007778857, map[int]float64{1: 2.4973903385790064e-01, 10: 1.1015748041525103e-03}},
+	} {
+		t.Run(fmt.Sprint(tt.how, " ", tt.n, " on ", tt.ranks), func(t *testing.T) {
+			if testing.Short() && tt.n > 16 {
+				t.Skip("takes long")
+			}
+			all, _ := runAll(t, intra.Spec{Ranks: tt.ranks}, cube(tt.n, tt.how))
+			r := all[0]
+			require.Empty(t, r.faults())
+			require.True(t, r.Valid)
+			require.Len(t, r.History, 51)
+			require.Equal(t, 1.0, r.History[0])
+			require.InEpsilon(t, tt.r0, r.R0, 1e-13)
+			for k, want := range tt.history {
+				switch {
+				case k <= 5:
+					require.InEpsilon(t, want, r.History[k], 1e-10, "iteration %d", k)
+				case k <= 10:
+					require.InEpsilon(t, want, r.History[k], 1e-6, "iteration %d", k)
+				default: // rounding has its own way
+					require.InDelta(t, math.Log10(want), math.Log10(r.History[k]), 2, "iteration %d", k)
+				}
+			}
+			require.LessOrEqual(t, r.Spectral[0], 12)
+			require.LessOrEqual(t, r.Spectral[1], 2)
+		})
+	}
+}
+
+// However Gauss-Seidel goes about it, the sets end where the original's order is
+// after 50 iterations, and all sets end with the same bits.
+func TestSetsReachTheReference(t *testing.T) {
+	for _, how := range []smoother{natural, slab, colour} {
+		set := cube(16, how)
+		set.sets = 3
+		all, _ := runAll(t, intra.Spec{Ranks: 2}, set)
+		r := all[0]
+		require.True(t, r.Valid, r.faults())
+		require.Equal(t, 3, r.Sets)
+		require.Zero(t, r.Variance)
+		require.GreaterOrEqual(t, r.Iterations, 50)
+		require.LessOrEqual(t, r.Residual, r.Goal)
+		if how == natural {
+			require.Equal(t, 50, r.Iterations)
+			require.Equal(t, r.Goal, r.Residual)
+		} else {
+			require.Greater(t, r.Iterations, 50)
+		}
+	}
+	// One slab is the natural order.
+	set := cube(16, slab)
+	set.tasks = 1
+	one, _ := runAll(t, intra.Spec{Ranks: 1}, set)
+	set.smoother = natural
+	other, _ := runAll(t, intra.Spec{Ranks: 1}, set)
+	require.Equal(t, other[0].History, one[0].History)
+	require.Equal(t, other[0].XSHA256, one[0].XSHA256)
+}
+
+// As many sets are run as fill the time.
+func TestSetsFillTheTime(t *testing.T) {
+	set := cube(16, slab)
+	set.time = 1 // ns
+	all, _ := runAll(t, intra.Spec{Ranks: 1}, set)
+	require.Equal(t, 1, all[0].Sets)
+	b := &benchmark{set: set, cg: &solver{seconds: seconds{Total: 0.4}}}
+	b.set.time = 2e9
+	n, err := b.plan()
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+}
+
+// Slabs are what ranks are: a smoothing in two slabs is one on two ranks, whose
+// neighbours' points have their old values.
+func TestSlabsAreRanks(t *testing.T) {
+	const n, tasks = 16, 2
+	input := func(g int) float64 { return random(uint64(g)) }
+	smoothed := func(p *intra.Process, b box, how smoother) []float64 {
+		l, err := newLevel(p, b, how, tasks, unscaled, newVectors(b)[:1])
+		require.NoError(t, err)
+		for row, point := range l.order.points {
+			l.r[row] = input(b.global(split(b.n, int(point))))
+		}
+		l.smooth()
+		require.NoError(t, l.halo.exchange(p.World(), l.x))
+		l.smoothAgain()
+		return l.x[:b.points()]
+	}
+	whole := box{n: [3]int{n, n, 2 * n}, ranks: [3]int{1, 1, 1}}
+	var mu sync.Mutex
+	parts := make([][]float64, 2)
+	var one []float64
+	intratest.Run(t, intra.Spec{Ranks: 2}, func(p *intra.Process) error {
+		half := box{n: [3]int{n, n, n}, ranks: [3]int{1, 1, 2}, at: [3]int{0, 0, p.Rank()}}
+		x := smoothed(p, half, natural)
+		mu.Lock()
+		defer mu.Unlock()
+		parts[p.Rank()] = x
+		if p.Rank() == 0 {
+			one = smoothed(p, whole, slab)
+		}
+		return nil
+	})
+	require.InEpsilonSlice(t, slices.Concat(parts...), one, 1e-13)
+}
+
+// The rows are those of the stencil: sums of entries, and their number.
+func TestMatrix(t *testing.T) {
+	r := result{NX: 32, NY: 32, NZ: 32, Grid: [3]int{1, 1, 1}}
+	for _, how := range []smoother{natural, colour} {
+		b, err := newBox(32, 32, 32, 0, 1)
+		require.NoError(t, err)
+		o, err := newOperator(nil, b, how, 16, unscaled, newVectors(b))
+		require.NoError(t, err)
+		l := o.level
+		for k, want := range []struct{ points, entries int }{{32768, 830584}, {4096, 97336}, {512, 10648}, {64, 1000}} {
+			require.Equal(t, want.points, l.box.points())
+			require.Equal(t, want.entries, l.matrix.NNZ())
+			points, entries := r.size(k)
+			require.Equal(t, []float64{float64(want.points), float64(want.entries)}, []float64{points, entries})
+			l = l.coarse
+		}
+		require.Nil(t, l)
+		ones, y := slices.Repeat([]float64{1}, len(o.x)), make([]float64, b.points())
+		o.matrix.MulRows(0, ones, y)
+		require.Equal(t, o.b, y)
+	}
+	require.InEpsilon(t, 5.74e8, r.count().total(), 1e-2)
+	require.InEpsilon(t, 0.82, r.count().multigrid/r.count().total(), 1e-2)
+}
+
+func TestShape(t *testing.T) {
+	for size, want := range map[int][3]int{1: {1, 1, 1}, 2: {2, 1, 1}, 4: {2, 2, 1}, 6: {3, 2, 1}, 7: {7, 1, 1}, 8: {2, 2, 2}, 12: {3, 2, 2}, 16: {4, 2, 2}, 27: {3, 3, 3}, 64: {4, 4, 4}} {
+		require.Equal(t, want, shape(size), size)
+	}
+	_, err := newBox(16, 16, 16, 0, 11)
+	require.ErrorContains(t, err, "11 ranks form a grid of 11 × 1 × 1")
+}
+
+// Each rule of a valid result.
+func TestFaults(t *testing.T) {
+	good := result{Goal: 1e-20, Residual: 1e-20, Iterations: 50, Spectral: [2]int{12, 2}, Symmetry: [2]float64{1, 1}}
+	require.Empty(t, good.faults())
+	for want, spoil := range map[string]func(*result){
+		"13 iterations without":       func(r *result) { r.Spectral[0] = 13 },
+		"3 iterations with":           func(r *result) { r.Spectral[1] = 3 },
+		"the matrix is":               func(r *result) { r.Symmetry[0] = 1.5 },
+		"the preconditioner is NaN":   func(r *result) { r.Symmetry[1] = math.NaN() },
+		"has to be 1e-20":             func(r *result) { r.Residual = 1.1e-20 },
+		"residual after 50 iteration": func(r *result) { r.Residual = math.NaN() },
+		"variance of 0.001":           func(r *result) { r.Variance = 1e-3 },
+	} {
+		r := good
+		spoil(&r)
+		require.Len(t, r.faults(), 1, want)
+		require.Contains(t, r.faults()[0], want)
+	}
+	largest, variance := summarise([]float64{1, 3})
+	require.Equal(t, []float64{3, 1}, []float64{largest, variance})
+}
+
+// A preconditioner that is not symmetric is found: one that adds the coarse
+// solution to the wrong points.
+func TestSymmetryFindsAFault(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		b, err := newBenchmark(nil, cube(16, slab))
+		require.NoError(t, err)
+		b.stage = symmetryTest
+		require.NoError(t, b.prepare())
+		if broken {
+			slices.Reverse(b.cg.op.coarser)
+		}
+		require.NoError(t, b.testSymmetry())
+		require.LessOrEqual(t, b.symmetry[0], 1.0)
+		require.Equal(t, broken, b.symmetry[1] > 1, b.symmetry)
+	}
+}
