@@ -47,6 +47,9 @@
 //	a := b.Matrix()
 //	a.MulRows(lo, x, y[lo:hi]) // rows lo to hi of the product
 //
+// [GaussSeidel] sweeps over diagonal blocks of a matrix, each by itself, so that
+// tasks can share them.
+//
 // # Paths
 //
 // The kernels are there in AVX-512 and AVX2 for amd64 and in plain Go for

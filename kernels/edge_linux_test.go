@@ -89,3 +89,31 @@ func TestProductEdges(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepEdges: no sweep touches anything outside of its block.
+func TestSweepEdges(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for _, c := range cases {
+		rows := withDiagonal(c.cols, c.rows)
+		n := len(rows)
+		bounds := []int{0, n / 3, n / 16 * 8, n}
+		slices.Sort(bounds)
+		g, err := kernels.NewGaussSeidel(newSliced[float64](t, c.cols, rows), bounds...)
+		require.NoError(t, err)
+		for b := range bounds[1:] {
+			lo, hi := bounds[b], bounds[b+1]
+			x0, x1 := fenced[float64](t, hi-lo)
+			for _, x := range [][]float64{x0, x1} {
+				for _, p := range simd.Paths() {
+					for i := range x {
+						x[i] = r.NormFloat64()
+					}
+					want := slices.Clone(x)
+					oracleSolve(rows, lo, hi, want)
+					kernels.SolveOn(p, g, lo, x)
+					require.True(t, slices.Equal(bits(want), bits(x)), "%s, %s", c.name, p.Name)
+				}
+			}
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
+	"github.com/intrahpc/intra/examples/internal/digest"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
@@ -124,4 +125,11 @@ func simulate(p *intra.Process, set settings, progress func(diagnosis)) (*simula
 		return nil, r, fmt.Errorf("agree on the times: %w", err)
 	}
 	return s, r, nil
+}
+
+// digest returns, on rank 0, the digest of the state of all ranks: coordinates of
+// the ions and the potential.
+func (s *simulation) digest() (string, error) {
+	now := &s.ions.Now
+	return digest.Of(s.p.World(), now.Psi, now.Theta, now.Zeta, now.Rho, now.Weight, s.ions.Mu, s.fields.Potential)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/intrahpc/intra/examples/internal/digest"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
@@ -106,7 +107,7 @@ func run(p *intra.Process, set settings) error {
 		return fmt.Errorf("compare with the exact solution: %w", err)
 	}
 	r.Error = number(worst)
-	if r.XSHA256, err = digest(p.World(), s.x); err != nil {
+	if r.XSHA256, err = digest.Of(p.World(), s.x); err != nil {
 		return err
 	}
 	// Replicas measure different times, but print the same ones.

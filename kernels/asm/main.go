@@ -85,4 +85,6 @@ func sparse(g *gen) {
 	g.csr("csrAddInt32Float", 4, true)
 	g.sell()
 	g.diag()
+	g.sweep(true)
+	g.sweep(false)
 }

@@ -87,3 +87,22 @@ func plainCSR(ptr []int64, col []int32, val, x, y []float64) {
 		y[i] = sum
 	}
 }
+
+// plainSymGS solves (D+L)·D⁻¹·(D+U)·y = y in place, with compressed sparse rows of
+// ascending columns.
+func plainSymGS(ptr []int64, col []int32, val, y []float64) {
+	for i := range y {
+		sum, k := y[i], ptr[i]
+		for ; int(col[k]) < i; k++ {
+			sum -= float64(val[k] * y[col[k]])
+		}
+		y[i] = sum / val[k]
+	}
+	for i := len(y) - 1; i >= 0; i-- {
+		sum, k := 0.0, ptr[i+1]-1
+		for ; int(col[k]) > i; k-- {
+			sum += float64(val[k] * y[col[k]])
+		}
+		y[i] -= sum / val[k]
+	}
+}

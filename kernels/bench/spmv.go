@@ -3,13 +3,15 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/kernels"
 	"github.com/intrahpc/intra/kernels/internal/simd"
 	"github.com/intrahpc/intra/kernels/matrix"
 )
 
-// SpMV measures the product of a matrix in every format, on every path.
+// SpMV measures the product of a matrix in every format, on every path, and the
+// two triangular solves of symmetric Gauss-Seidel if its diagonal has no gap.
 func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result, error) {
 	rows, cols := a.Dims()
 	ptr, col, val := a.Arrays()
@@ -44,6 +46,24 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 		add("SpMV/CSR", p.Name, a, func() { k.CSR32(ptr, col, val, x, y) })
 		add("SpMV/Sliced", p.Name, sliced, func() { kernels.MulRowsOn[float64](p, sliced, 0, x, y) })
 	}
+	if g, err := kernels.NewGaussSeidel(sliced, 0, rows); err == nil && ascending(ptr, col) {
+		sweep := func(path string, run func()) {
+			bytes := g.Bytes() + 3*2*8*int64(rows)
+			variants = append(variants, Variant{
+				Kernel: "SymGS", Elem: "float64", Path: path, Size: name, N: rows, Bytes: bytes,
+				Format: fmt.Sprintf("%s, %.1f MB", g.Format(), float64(g.Bytes())/1e6),
+				limit:  func(ref reference) float64 { return float64(bytes) * ref.read },
+				// Without the copy the numbers would become ever smaller.
+				run: func() { copy(y, x); run() },
+			})
+		}
+		sweep(Plain, func() { plainSymGS(ptr, col, val, y) })
+		for _, p := range simd.Paths() {
+			if chosen(o.Paths, p.Name) {
+				sweep(p.Name, func() { kernels.SolveOn(p, g, 0, y) })
+			}
+		}
+	}
 	best := &simd.Paths()[0].F64
 	var sink float64
 	variants = append(variants, Variant{Kernel: "read", Path: simd.Paths()[0].Name, Elem: "float64", Size: name,
@@ -57,4 +77,14 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 		return reference{read: read.Seconds[round] / float64(read.Bytes)}
 	})
 	return results, nil
+}
+
+// ascending reports whether the columns of all rows ascend.
+func ascending(ptr []int64, col []int32) bool {
+	for i := range ptr[1:] {
+		if !slices.IsSorted(col[ptr[i]:ptr[i+1]]) {
+			return false
+		}
+	}
+	return true
 }

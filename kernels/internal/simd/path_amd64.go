@@ -28,7 +28,7 @@ var avx512Path = Path{
 		Dot: dot64AVX512, Sum: sum64AVX512, AbsMax: absMax64AVX512,
 		WaxpbyDot: waxpbyDot64AVX512, XpbyDot: xpbyDot64AVX512,
 		CSR32: csrInt32Float64AVX2, CSR64: csrInt64Float64AVX2, CSRAdd32: csrAddInt32Float64AVX2,
-		Diag: diag64AVX2, Sell: sell64AVX2, Lower: lower[float64], Upper: upper[float64],
+		Diag: diag64AVX2, Sell: sell64AVX2, Lower: lower64AVX2, Upper: upper64AVX2,
 	},
 	F32: Ops[float32]{
 		Waxpby: waxpby32AVX512, Xpby: xpby32AVX512,
@@ -39,7 +39,7 @@ var avx512Path = Path{
 		Dot: dot32AVX512, Sum: sum32AVX512, AbsMax: absMax32AVX512,
 		WaxpbyDot: waxpbyDot32AVX512, XpbyDot: xpbyDot32AVX512,
 		CSR32: csrInt32Float32AVX2, CSR64: csrInt64Float32AVX2, CSRAdd32: csrAddInt32Float32AVX2,
-		Diag: diag32AVX2, Sell: sell32AVX2, Lower: lower[float32], Upper: upper[float32],
+		Diag: diag32AVX2, Sell: sell32AVX2, Lower: lower32AVX2, Upper: upper32AVX2,
 	},
 }
 
@@ -54,7 +54,7 @@ var avx2Path = Path{
 		Dot: dot64AVX2, Sum: sum64AVX2, AbsMax: absMax64AVX2,
 		WaxpbyDot: waxpbyDot64AVX2, XpbyDot: xpbyDot64AVX2,
 		CSR32: csrInt32Float64AVX2, CSR64: csrInt64Float64AVX2, CSRAdd32: csrAddInt32Float64AVX2,
-		Diag: diag64AVX2, Sell: sell64AVX2, Lower: lower[float64], Upper: upper[float64],
+		Diag: diag64AVX2, Sell: sell64AVX2, Lower: lower64AVX2, Upper: upper64AVX2,
 	},
 	F32: Ops[float32]{
 		Waxpby: waxpby32AVX2, Xpby: xpby32AVX2,
@@ -65,6 +65,6 @@ var avx2Path = Path{
 		Dot: dot32AVX2, Sum: sum32AVX2, AbsMax: absMax32AVX2,
 		WaxpbyDot: waxpbyDot32AVX2, XpbyDot: xpbyDot32AVX2,
 		CSR32: csrInt32Float32AVX2, CSR64: csrInt64Float32AVX2, CSRAdd32: csrAddInt32Float32AVX2,
-		Diag: diag32AVX2, Sell: sell32AVX2, Lower: lower[float32], Upper: upper[float32],
+		Diag: diag32AVX2, Sell: sell32AVX2, Lower: lower32AVX2, Upper: upper32AVX2,
 	},
 }

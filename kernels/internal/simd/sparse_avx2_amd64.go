@@ -20,6 +20,12 @@ func sell64AVX2(width []int32, col []int32, val []float64, x []float64, y []floa
 func diag64AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, val []float64, x []float64, row int, y []float64)
 
 //go:noescape
+func lower64AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, chained []uint8, val []float64, chain []float64, d []float64, x []float64, row int)
+
+//go:noescape
+func upper64AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, chained []uint8, val []float64, chain []float64, x []float64, row int)
+
+//go:noescape
 func csrInt32Float32AVX2(ptr []int64, col []int32, val []float32, x []float32, y []float32)
 
 //go:noescape
@@ -33,3 +39,9 @@ func sell32AVX2(width []int32, col []int32, val []float32, x []float32, y []floa
 
 //go:noescape
 func diag32AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, val []float32, x []float32, row int, y []float32)
+
+//go:noescape
+func lower32AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, chained []uint8, val []float32, chain []float32, d []float32, x []float32, row int)
+
+//go:noescape
+func upper32AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, chained []uint8, val []float32, chain []float32, x []float32, row int)

@@ -454,6 +454,520 @@ DATA laneBitsHighAVX2<>+16(SB)/8, $0x0000000000000040
 DATA laneBitsHighAVX2<>+24(SB)/8, $0x0000000000000080
 GLOBL laneBitsHighAVX2<>(SB), RODATA|NOPTR, $32
 
+// func lower64AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, chained []uint8, val []float64, chain []float64, d []float64, x []float64, row int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·lower64AVX2(SB), NOSPLIT, $0-224
+	MOVQ         off_base+48(FP), AX
+	MOVQ         mask_base+72(FP), CX
+	MOVQ         val_base+120(FP), DX
+	MOVQ         x_base+192(FP), BX
+	MOVQ         row+216(FP), SI
+	LEAQ         (BX)(SI*8), BX
+	VBROADCASTSD nan64AVX2<>+0(SB), Y0
+	XORQ         SI, SI
+
+slice1:
+	MOVQ    pat_len+8(FP), DI
+	CMPQ    SI, DI
+	JGE     done6
+	MOVQ    pat_base+0(FP), DI
+	MOVLQSX (DI)(SI*4), DI
+	VMOVUPD (BX), Y1
+	VMOVUPD 32(BX), Y2
+	MOVQ    d_base+168(FP), R9
+	MOVQ    SI, R8
+	IMUL3Q  $0x00000040, R8, R8
+	ADDQ    R9, R8
+	VDIVPD  (R8), Y1, Y1
+	VDIVPD  32(R8), Y2, Y2
+	TESTQ   DI, DI
+	JGE     partial2
+	NOTQ    DI
+	MOVQ    ptr_base+24(FP), R9
+	MOVLQSX (R9)(DI*4), R8
+	MOVLQSX 4(R9)(DI*4), DI
+	CMPQ    R8, DI
+	JGE     over8
+
+diagonal7:
+	MOVLQSX    (AX)(R8*4), R9
+	PREFETCHT0 8192(DX)
+	VMOVUPD    (BX)(R9*8), Y3
+	VMULPD     (DX), Y3, Y3
+	VSUBPD     Y3, Y1, Y1
+	VMOVUPD    32(BX)(R9*8), Y3
+	VMULPD     32(DX), Y3, Y3
+	VSUBPD     Y3, Y2, Y2
+	ADDQ       $0x00000040, DX
+	INCQ       R8
+	CMPQ       R8, DI
+	JL         diagonal7
+
+over8:
+	JMP chain3
+
+partial2:
+	VMOVUPD laneBitsLowAVX2<>+0(SB), Y3
+	VMOVUPD laneBitsHighAVX2<>+0(SB), Y4
+	MOVQ    ptr_base+24(FP), R9
+	MOVLQSX (R9)(DI*4), R8
+	MOVLQSX 4(R9)(DI*4), DI
+	CMPQ    R8, DI
+	JGE     over10
+
+diagonal9:
+	MOVLQSX      (AX)(R8*4), R9
+	PREFETCHT0   8192(DX)
+	MOVBQZX      (CX)(R8*1), R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	VPAND        Y3, Y5, Y6
+	VPCMPEQQ     Y3, Y6, Y6
+	VMASKMOVPD   (BX)(R9*8), Y6, Y6
+	VMULPD       (DX), Y6, Y6
+	VSUBPD       Y6, Y1, Y1
+	VPAND        Y4, Y5, Y5
+	VPCMPEQQ     Y4, Y5, Y5
+	VMASKMOVPD   32(BX)(R9*8), Y5, Y5
+	VMULPD       32(DX), Y5, Y5
+	VSUBPD       Y5, Y2, Y2
+	ADDQ         $0x00000040, DX
+	INCQ         R8
+	CMPQ         R8, DI
+	JL           diagonal9
+
+over10:
+chain3:
+	VMOVUPD   Y1, (BX)
+	VMOVUPD   Y2, 32(BX)
+	MOVQ      chain_base+144(FP), R8
+	MOVQ      SI, DI
+	IMUL3Q    $0x00000040, DI, DI
+	ADDQ      R8, DI
+	MOVQ      chained_base+96(FP), R8
+	MOVBQZX   (R8)(SI*1), R8
+	CMPQ      R8, $0x000000ff
+	JNE       slow4
+	VMOVSD    (BX), X2
+	VMOVSD    -8(BX), X1
+	VMULSD    (DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, (BX)
+	VMOVSD    8(BX), X2
+	VMULSD    8(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 8(BX)
+	VMOVSD    16(BX), X2
+	VMULSD    16(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 16(BX)
+	VMOVSD    24(BX), X2
+	VMULSD    24(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 24(BX)
+	VMOVSD    32(BX), X2
+	VMULSD    32(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 32(BX)
+	VMOVSD    40(BX), X2
+	VMULSD    40(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 40(BX)
+	VMOVSD    48(BX), X2
+	VMULSD    48(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 48(BX)
+	VMOVSD    56(BX), X2
+	VMULSD    56(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X1
+	VBLENDVPD X1, X0, X2, X2
+	VMOVSD    X2, 56(BX)
+	JMP       next5
+
+slow4:
+	VMOVSD (BX), X2
+	BTL    $0x00, R8
+	JCC    without11
+	VMOVSD -8(BX), X1
+	VMULSD (DI), X1, X1
+	VSUBSD X1, X2, X2
+
+without11:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, (BX)
+	VMOVSD    8(BX), X2
+	BTL       $0x01, R8
+	JCC       without12
+	VMULSD    8(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without12:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 8(BX)
+	VMOVSD    16(BX), X2
+	BTL       $0x02, R8
+	JCC       without13
+	VMULSD    16(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without13:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 16(BX)
+	VMOVSD    24(BX), X2
+	BTL       $0x03, R8
+	JCC       without14
+	VMULSD    24(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without14:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 24(BX)
+	VMOVSD    32(BX), X2
+	BTL       $0x04, R8
+	JCC       without15
+	VMULSD    32(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without15:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 32(BX)
+	VMOVSD    40(BX), X2
+	BTL       $0x05, R8
+	JCC       without16
+	VMULSD    40(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without16:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 40(BX)
+	VMOVSD    48(BX), X2
+	BTL       $0x06, R8
+	JCC       without17
+	VMULSD    48(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without17:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 48(BX)
+	VMOVSD    56(BX), X2
+	BTL       $0x07, R8
+	JCC       without18
+	VMULSD    56(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without18:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X1
+	VBLENDVPD X1, X0, X2, X2
+	VMOVSD    X2, 56(BX)
+
+next5:
+	ADDQ $0x00000040, BX
+	INCQ SI
+	JMP  slice1
+
+done6:
+	VZEROUPPER
+	RET
+
+// func upper64AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, chained []uint8, val []float64, chain []float64, x []float64, row int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·upper64AVX2(SB), NOSPLIT, $0-200
+	MOVQ         off_base+48(FP), AX
+	MOVQ         mask_base+72(FP), CX
+	MOVQ         val_base+120(FP), DX
+	MOVQ         x_base+168(FP), BX
+	MOVQ         row+192(FP), SI
+	LEAQ         (BX)(SI*8), BX
+	VBROADCASTSD nan64AVX2<>+0(SB), Y0
+	MOVQ         val_len+128(FP), SI
+	LEAQ         (DX)(SI*8), DX
+	MOVQ         pat_len+8(FP), SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000040, DI, DI
+	ADDQ         DI, BX
+
+slice1:
+	SUBQ    $0x00000040, BX
+	SUBQ    $0x00000001, SI
+	JLT     done6
+	MOVQ    pat_base+0(FP), DI
+	MOVLQSX (DI)(SI*4), DI
+	VMOVUPD (BX), Y1
+	VMOVUPD 32(BX), Y2
+	TESTQ   DI, DI
+	JGE     partial2
+	NOTQ    DI
+	MOVQ    ptr_base+24(FP), R9
+	MOVLQSX (R9)(DI*4), R8
+	MOVLQSX 4(R9)(DI*4), DI
+	MOVQ    DI, R9
+	SUBQ    R8, R9
+	IMUL3Q  $0x00000040, R9, R9
+	SUBQ    R9, DX
+	CMPQ    R8, DI
+	JGE     over8
+
+diagonal7:
+	MOVLQSX    (AX)(R8*4), R10
+	PREFETCHT0 -8192(DX)
+	VMOVUPD    (BX)(R10*8), Y3
+	VMULPD     (DX), Y3, Y3
+	VSUBPD     Y3, Y1, Y1
+	VMOVUPD    32(BX)(R10*8), Y3
+	VMULPD     32(DX), Y3, Y3
+	VSUBPD     Y3, Y2, Y2
+	ADDQ       $0x00000040, DX
+	INCQ       R8
+	CMPQ       R8, DI
+	JL         diagonal7
+
+over8:
+	SUBQ R9, DX
+	JMP  chain3
+
+partial2:
+	VMOVUPD laneBitsLowAVX2<>+0(SB), Y3
+	VMOVUPD laneBitsHighAVX2<>+0(SB), Y4
+	MOVQ    ptr_base+24(FP), R9
+	MOVLQSX (R9)(DI*4), R8
+	MOVLQSX 4(R9)(DI*4), DI
+	MOVQ    DI, R9
+	SUBQ    R8, R9
+	IMUL3Q  $0x00000040, R9, R9
+	SUBQ    R9, DX
+	CMPQ    R8, DI
+	JGE     over10
+
+diagonal9:
+	MOVLQSX      (AX)(R8*4), R10
+	PREFETCHT0   -8192(DX)
+	MOVBQZX      (CX)(R8*1), R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPAND        Y3, Y5, Y6
+	VPCMPEQQ     Y3, Y6, Y6
+	VMASKMOVPD   (BX)(R10*8), Y6, Y6
+	VMULPD       (DX), Y6, Y6
+	VSUBPD       Y6, Y1, Y1
+	VPAND        Y4, Y5, Y5
+	VPCMPEQQ     Y4, Y5, Y5
+	VMASKMOVPD   32(BX)(R10*8), Y5, Y5
+	VMULPD       32(DX), Y5, Y5
+	VSUBPD       Y5, Y2, Y2
+	ADDQ         $0x00000040, DX
+	INCQ         R8
+	CMPQ         R8, DI
+	JL           diagonal9
+
+over10:
+	SUBQ R9, DX
+
+chain3:
+	VMOVUPD   Y1, (BX)
+	VMOVUPD   Y2, 32(BX)
+	MOVQ      chain_base+144(FP), R8
+	MOVQ      SI, DI
+	IMUL3Q    $0x00000040, DI, DI
+	ADDQ      R8, DI
+	MOVQ      chained_base+96(FP), R8
+	MOVBQZX   (R8)(SI*1), R8
+	CMPQ      R8, $0x000000ff
+	JNE       slow4
+	VMOVSD    56(BX), X2
+	VMOVSD    64(BX), X1
+	VMULSD    56(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 56(BX)
+	VMOVSD    48(BX), X2
+	VMULSD    48(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 48(BX)
+	VMOVSD    40(BX), X2
+	VMULSD    40(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 40(BX)
+	VMOVSD    32(BX), X2
+	VMULSD    32(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 32(BX)
+	VMOVSD    24(BX), X2
+	VMULSD    24(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 24(BX)
+	VMOVSD    16(BX), X2
+	VMULSD    16(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 16(BX)
+	VMOVSD    8(BX), X2
+	VMULSD    8(DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 8(BX)
+	VMOVSD    (BX), X2
+	VMULSD    (DI), X1, X1
+	VSUBSD    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X1
+	VBLENDVPD X1, X0, X2, X2
+	VMOVSD    X2, (BX)
+	JMP       next5
+
+slow4:
+	VMOVSD 56(BX), X2
+	BTL    $0x07, R8
+	JCC    without11
+	VMOVSD 64(BX), X1
+	VMULSD 56(DI), X1, X1
+	VSUBSD X1, X2, X2
+
+without11:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 56(BX)
+	VMOVSD    48(BX), X2
+	BTL       $0x06, R8
+	JCC       without12
+	VMULSD    48(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without12:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 48(BX)
+	VMOVSD    40(BX), X2
+	BTL       $0x05, R8
+	JCC       without13
+	VMULSD    40(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without13:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 40(BX)
+	VMOVSD    32(BX), X2
+	BTL       $0x04, R8
+	JCC       without14
+	VMULSD    32(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without14:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 32(BX)
+	VMOVSD    24(BX), X2
+	BTL       $0x03, R8
+	JCC       without15
+	VMULSD    24(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without15:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 24(BX)
+	VMOVSD    16(BX), X2
+	BTL       $0x02, R8
+	JCC       without16
+	VMULSD    16(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without16:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 16(BX)
+	VMOVSD    8(BX), X2
+	BTL       $0x01, R8
+	JCC       without17
+	VMULSD    8(DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without17:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X3
+	VBLENDVPD X3, X0, X2, X2
+	VMOVSD    X2, 8(BX)
+	VMOVSD    (BX), X2
+	BTL       $0x00, R8
+	JCC       without18
+	VMULSD    (DI), X1, X1
+	VSUBSD    X1, X2, X2
+
+without18:
+	VMOVAPD   X2, X1
+	VCMPPD    $0x03, X2, X2, X1
+	VBLENDVPD X1, X0, X2, X2
+	VMOVSD    X2, (BX)
+
+next5:
+	JMP slice1
+
+done6:
+	VZEROUPPER
+	RET
+
 // func csrInt32Float32AVX2(ptr []int64, col []int32, val []float32, x []float32, y []float32)
 // Requires: AVX, MMX+
 TEXT ·csrInt32Float32AVX2(SB), NOSPLIT, $0-120
@@ -873,3 +1387,494 @@ DATA laneBits32AVX2<>+8(SB)/8, $0x0000000800000004
 DATA laneBits32AVX2<>+16(SB)/8, $0x0000002000000010
 DATA laneBits32AVX2<>+24(SB)/8, $0x0000008000000040
 GLOBL laneBits32AVX2<>(SB), RODATA|NOPTR, $32
+
+// func lower32AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, chained []uint8, val []float32, chain []float32, d []float32, x []float32, row int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·lower32AVX2(SB), NOSPLIT, $0-224
+	MOVQ         off_base+48(FP), AX
+	MOVQ         mask_base+72(FP), CX
+	MOVQ         val_base+120(FP), DX
+	MOVQ         x_base+192(FP), BX
+	MOVQ         row+216(FP), SI
+	LEAQ         (BX)(SI*4), BX
+	VBROADCASTSS nan32AVX2<>+0(SB), Y0
+	XORQ         SI, SI
+
+slice1:
+	MOVQ    pat_len+8(FP), DI
+	CMPQ    SI, DI
+	JGE     done6
+	MOVQ    pat_base+0(FP), DI
+	MOVLQSX (DI)(SI*4), DI
+	VMOVUPS (BX), Y1
+	MOVQ    d_base+168(FP), R9
+	MOVQ    SI, R8
+	IMUL3Q  $0x00000020, R8, R8
+	ADDQ    R9, R8
+	VDIVPS  (R8), Y1, Y1
+	TESTQ   DI, DI
+	JGE     partial2
+	NOTQ    DI
+	MOVQ    ptr_base+24(FP), R9
+	MOVLQSX (R9)(DI*4), R8
+	MOVLQSX 4(R9)(DI*4), DI
+	CMPQ    R8, DI
+	JGE     over8
+
+diagonal7:
+	MOVLQSX    (AX)(R8*4), R9
+	PREFETCHT0 8192(DX)
+	VMOVUPS    (BX)(R9*4), Y2
+	VMULPS     (DX), Y2, Y2
+	VSUBPS     Y2, Y1, Y1
+	ADDQ       $0x00000020, DX
+	INCQ       R8
+	CMPQ       R8, DI
+	JL         diagonal7
+
+over8:
+	JMP chain3
+
+partial2:
+	VMOVUPD laneBits32AVX2<>+0(SB), Y2
+	MOVQ    ptr_base+24(FP), R9
+	MOVLQSX (R9)(DI*4), R8
+	MOVLQSX 4(R9)(DI*4), DI
+	CMPQ    R8, DI
+	JGE     over10
+
+diagonal9:
+	MOVLQSX      (AX)(R8*4), R9
+	PREFETCHT0   8192(DX)
+	MOVBQZX      (CX)(R8*1), R10
+	VMOVQ        R10, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y2, Y3, Y3
+	VPCMPEQD     Y2, Y3, Y3
+	VMASKMOVPS   (BX)(R9*4), Y3, Y3
+	VMULPS       (DX), Y3, Y3
+	VSUBPS       Y3, Y1, Y1
+	ADDQ         $0x00000020, DX
+	INCQ         R8
+	CMPQ         R8, DI
+	JL           diagonal9
+
+over10:
+chain3:
+	VMOVUPS   Y1, (BX)
+	MOVQ      chain_base+144(FP), R8
+	MOVQ      SI, DI
+	IMUL3Q    $0x00000020, DI, DI
+	ADDQ      R8, DI
+	MOVQ      chained_base+96(FP), R8
+	MOVBQZX   (R8)(SI*1), R8
+	CMPQ      R8, $0x000000ff
+	JNE       slow4
+	VMOVSS    (BX), X2
+	VMOVSS    -4(BX), X1
+	VMULSS    (DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, (BX)
+	VMOVSS    4(BX), X2
+	VMULSS    4(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 4(BX)
+	VMOVSS    8(BX), X2
+	VMULSS    8(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 8(BX)
+	VMOVSS    12(BX), X2
+	VMULSS    12(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 12(BX)
+	VMOVSS    16(BX), X2
+	VMULSS    16(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 16(BX)
+	VMOVSS    20(BX), X2
+	VMULSS    20(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 20(BX)
+	VMOVSS    24(BX), X2
+	VMULSS    24(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 24(BX)
+	VMOVSS    28(BX), X2
+	VMULSS    28(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X1
+	VBLENDVPS X1, X0, X2, X2
+	VMOVSS    X2, 28(BX)
+	JMP       next5
+
+slow4:
+	VMOVSS (BX), X2
+	BTL    $0x00, R8
+	JCC    without11
+	VMOVSS -4(BX), X1
+	VMULSS (DI), X1, X1
+	VSUBSS X1, X2, X2
+
+without11:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, (BX)
+	VMOVSS    4(BX), X2
+	BTL       $0x01, R8
+	JCC       without12
+	VMULSS    4(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without12:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 4(BX)
+	VMOVSS    8(BX), X2
+	BTL       $0x02, R8
+	JCC       without13
+	VMULSS    8(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without13:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 8(BX)
+	VMOVSS    12(BX), X2
+	BTL       $0x03, R8
+	JCC       without14
+	VMULSS    12(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without14:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 12(BX)
+	VMOVSS    16(BX), X2
+	BTL       $0x04, R8
+	JCC       without15
+	VMULSS    16(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without15:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 16(BX)
+	VMOVSS    20(BX), X2
+	BTL       $0x05, R8
+	JCC       without16
+	VMULSS    20(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without16:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 20(BX)
+	VMOVSS    24(BX), X2
+	BTL       $0x06, R8
+	JCC       without17
+	VMULSS    24(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without17:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 24(BX)
+	VMOVSS    28(BX), X2
+	BTL       $0x07, R8
+	JCC       without18
+	VMULSS    28(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without18:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X1
+	VBLENDVPS X1, X0, X2, X2
+	VMOVSS    X2, 28(BX)
+
+next5:
+	ADDQ $0x00000020, BX
+	INCQ SI
+	JMP  slice1
+
+done6:
+	VZEROUPPER
+	RET
+
+// func upper32AVX2(pat []int32, ptr []int32, off []int32, mask []uint8, chained []uint8, val []float32, chain []float32, x []float32, row int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·upper32AVX2(SB), NOSPLIT, $0-200
+	MOVQ         off_base+48(FP), AX
+	MOVQ         mask_base+72(FP), CX
+	MOVQ         val_base+120(FP), DX
+	MOVQ         x_base+168(FP), BX
+	MOVQ         row+192(FP), SI
+	LEAQ         (BX)(SI*4), BX
+	VBROADCASTSS nan32AVX2<>+0(SB), Y0
+	MOVQ         val_len+128(FP), SI
+	LEAQ         (DX)(SI*4), DX
+	MOVQ         pat_len+8(FP), SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000020, DI, DI
+	ADDQ         DI, BX
+
+slice1:
+	SUBQ    $0x00000020, BX
+	SUBQ    $0x00000001, SI
+	JLT     done6
+	MOVQ    pat_base+0(FP), DI
+	MOVLQSX (DI)(SI*4), DI
+	VMOVUPS (BX), Y1
+	TESTQ   DI, DI
+	JGE     partial2
+	NOTQ    DI
+	MOVQ    ptr_base+24(FP), R9
+	MOVLQSX (R9)(DI*4), R8
+	MOVLQSX 4(R9)(DI*4), DI
+	MOVQ    DI, R9
+	SUBQ    R8, R9
+	IMUL3Q  $0x00000020, R9, R9
+	SUBQ    R9, DX
+	CMPQ    R8, DI
+	JGE     over8
+
+diagonal7:
+	MOVLQSX    (AX)(R8*4), R10
+	PREFETCHT0 -8192(DX)
+	VMOVUPS    (BX)(R10*4), Y2
+	VMULPS     (DX), Y2, Y2
+	VSUBPS     Y2, Y1, Y1
+	ADDQ       $0x00000020, DX
+	INCQ       R8
+	CMPQ       R8, DI
+	JL         diagonal7
+
+over8:
+	SUBQ R9, DX
+	JMP  chain3
+
+partial2:
+	VMOVUPD laneBits32AVX2<>+0(SB), Y2
+	MOVQ    ptr_base+24(FP), R9
+	MOVLQSX (R9)(DI*4), R8
+	MOVLQSX 4(R9)(DI*4), DI
+	MOVQ    DI, R9
+	SUBQ    R8, R9
+	IMUL3Q  $0x00000020, R9, R9
+	SUBQ    R9, DX
+	CMPQ    R8, DI
+	JGE     over10
+
+diagonal9:
+	MOVLQSX      (AX)(R8*4), R10
+	PREFETCHT0   -8192(DX)
+	MOVBQZX      (CX)(R8*1), R11
+	VMOVQ        R11, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y2, Y3, Y3
+	VPCMPEQD     Y2, Y3, Y3
+	VMASKMOVPS   (BX)(R10*4), Y3, Y3
+	VMULPS       (DX), Y3, Y3
+	VSUBPS       Y3, Y1, Y1
+	ADDQ         $0x00000020, DX
+	INCQ         R8
+	CMPQ         R8, DI
+	JL           diagonal9
+
+over10:
+	SUBQ R9, DX
+
+chain3:
+	VMOVUPS   Y1, (BX)
+	MOVQ      chain_base+144(FP), R8
+	MOVQ      SI, DI
+	IMUL3Q    $0x00000020, DI, DI
+	ADDQ      R8, DI
+	MOVQ      chained_base+96(FP), R8
+	MOVBQZX   (R8)(SI*1), R8
+	CMPQ      R8, $0x000000ff
+	JNE       slow4
+	VMOVSS    28(BX), X2
+	VMOVSS    32(BX), X1
+	VMULSS    28(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 28(BX)
+	VMOVSS    24(BX), X2
+	VMULSS    24(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 24(BX)
+	VMOVSS    20(BX), X2
+	VMULSS    20(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 20(BX)
+	VMOVSS    16(BX), X2
+	VMULSS    16(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 16(BX)
+	VMOVSS    12(BX), X2
+	VMULSS    12(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 12(BX)
+	VMOVSS    8(BX), X2
+	VMULSS    8(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 8(BX)
+	VMOVSS    4(BX), X2
+	VMULSS    4(DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 4(BX)
+	VMOVSS    (BX), X2
+	VMULSS    (DI), X1, X1
+	VSUBSS    X1, X2, X2
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X1
+	VBLENDVPS X1, X0, X2, X2
+	VMOVSS    X2, (BX)
+	JMP       next5
+
+slow4:
+	VMOVSS 28(BX), X2
+	BTL    $0x07, R8
+	JCC    without11
+	VMOVSS 32(BX), X1
+	VMULSS 28(DI), X1, X1
+	VSUBSS X1, X2, X2
+
+without11:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 28(BX)
+	VMOVSS    24(BX), X2
+	BTL       $0x06, R8
+	JCC       without12
+	VMULSS    24(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without12:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 24(BX)
+	VMOVSS    20(BX), X2
+	BTL       $0x05, R8
+	JCC       without13
+	VMULSS    20(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without13:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 20(BX)
+	VMOVSS    16(BX), X2
+	BTL       $0x04, R8
+	JCC       without14
+	VMULSS    16(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without14:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 16(BX)
+	VMOVSS    12(BX), X2
+	BTL       $0x03, R8
+	JCC       without15
+	VMULSS    12(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without15:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 12(BX)
+	VMOVSS    8(BX), X2
+	BTL       $0x02, R8
+	JCC       without16
+	VMULSS    8(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without16:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 8(BX)
+	VMOVSS    4(BX), X2
+	BTL       $0x01, R8
+	JCC       without17
+	VMULSS    4(DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without17:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X3
+	VBLENDVPS X3, X0, X2, X2
+	VMOVSS    X2, 4(BX)
+	VMOVSS    (BX), X2
+	BTL       $0x00, R8
+	JCC       without18
+	VMULSS    (DI), X1, X1
+	VSUBSS    X1, X2, X2
+
+without18:
+	VMOVAPD   X2, X1
+	VCMPPS    $0x03, X2, X2, X1
+	VBLENDVPS X1, X0, X2, X2
+	VMOVSS    X2, (BX)
+
+next5:
+	JMP slice1
+
+done6:
+	VZEROUPPER
+	RET
