@@ -23,23 +23,27 @@ type GaussSeidel[T Float] struct {
 	nnz    int
 	d      []T
 
-	// The usual slices of 8 rows: those that only the entry next to the diagonal
-	// joins to each other. The rest of the entries is in slices by diagonals, in
-	// which the rows of all other slices are empty.
+	// A usual slice of 8 rows is one whose rows are joined to each other by the
+	// entries next to the diagonal only, and whose other entries can be stored by
+	// diagonals. The rows of all other slices are stored one by one.
 	below, above triangle[T]
-
-	// Rows of all other slices, one by one.
-	single []int32 // per slice: its first row in the pointers of below and above, or usual
+	single       []int32 // per slice: its first row among the single ones, or usual
 }
 
 // triangle holds the entries on one side of the diagonal.
 type triangle[T Float] struct {
-	far     *Sliced[T]
+	// Usual slices; the others have no entries here. The values of above are stored
+	// from the last slice to the first, in the order of use, so it is no matrix to
+	// multiply with.
+	far *Sliced[T]
+
 	chained []uint8 // per slice: the rows that have an entry next to the diagonal
 	chain   []T     // per row: this entry
-	ptr     []int64
-	col     []int32
-	val     []T
+
+	// Single rows.
+	ptr []int64
+	col []int32
+	val []T
 }
 
 const usual = -1
@@ -102,7 +106,22 @@ func NewGaussSeidel[T Float](a *Sliced[T], bounds ...int) (*GaussSeidel[T], erro
 	}
 	g.below, g.above = below.triangle, above.triangle
 	g.below.far, g.above.far = below.b.Matrix(), above.b.Matrix()
+	reverse(g.above.far)
 	return g, nil
+}
+
+// reverse stores the values of a matrix by diagonals from the last slice to the
+// first.
+func reverse[T Float](a *Sliced[T]) {
+	to := Alloc[T](len(a.diag))[:0]
+	end := len(a.diag)
+	for s := len(a.at) - 1; s >= 0; s-- {
+		first := int(a.at[s])
+		a.at[s] = int64(len(to))
+		to = append(to, a.diag[first:end]...)
+		end = first
+	}
+	a.diag = to
 }
 
 // side makes a triangle.
@@ -294,9 +313,5 @@ func (g *GaussSeidel[T]) upper(k *simd.Ops[T], first, end, from int, y []T) {
 	const S = simd.SliceRows
 	s, e, t := first/S, end/S, &g.above
 	a := t.far
-	stop := len(a.diag)
-	if e < len(a.at) {
-		stop = int(a.at[e])
-	}
-	k.Upper(a.aux[s:e], a.ptr, a.off, a.mask, t.chained[s:e], a.diag[:stop], t.chain[first:end], y, first-from)
+	k.Upper(a.aux[s:e], a.ptr, a.off, a.mask, t.chained[s:e], a.diag[a.at[e-1]:], t.chain[first:end], y, first-from)
 }

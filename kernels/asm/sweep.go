@@ -25,14 +25,10 @@ func (g *gen) sweep(up bool) {
 	row := g.Load(g.Param("row"), g.GP64())
 	g.LEAQ(g.elemAt(xb, row, 0), xb)
 	g.setNaN()
-	ahead := sparsePrefetch
 	if up {
 		g.XORQ(s, s)
 	} else {
 		// From the end.
-		ahead = -ahead
-		length := g.length("val")
-		g.LEAQ(g.elemAt(val, length, 0), val)
 		g.Load(g.Param("pat").Len(), s)
 		at := g.GP64()
 		g.MOVQ(s, at)
@@ -71,33 +67,24 @@ func (g *gen) sweep(up bool) {
 	}
 
 	// far subtracts the products with the diagonals of the slice.
-	d, end, back := g.GP64(), g.GP64(), g.GP64()
+	d, end := g.GP64(), g.GP64()
 	far := func(diagonal func(at gp)) {
 		again, over := g.label("diagonal"), g.label("over")
 		ptr := g.base("ptr")
 		g.MOVLQSX(mem{Base: ptr, Index: p, Scale: 4}, d)
 		g.MOVLQSX(mem{Base: ptr, Index: p, Scale: 4, Disp: 4}, end)
-		if !up {
-			g.MOVQ(end, back)
-			g.SUBQ(d, back)
-			g.IMUL3Q(operand.U32(slice), back, back)
-			g.SUBQ(back, val)
-		}
 		g.CMPQ(d, end)
 		g.JGE(to(over))
 		g.Label(again)
 		at := g.GP64()
 		g.MOVLQSX(mem{Base: off, Index: d, Scale: 4}, at)
-		g.PREFETCHT0(mem{Base: val, Disp: ahead})
+		g.PREFETCHT0(mem{Base: val, Disp: sparsePrefetch})
 		diagonal(at)
 		g.ADDQ(operand.U32(slice), val)
 		g.INCQ(d)
 		g.CMPQ(d, end)
 		g.JL(to(again))
 		g.Label(over)
-		if !up {
-			g.SUBQ(back, val)
-		}
 	}
 	product := func(h int, v vec) {
 		g.mul(mem{Base: val, Disp: h * 32}, v, v)

@@ -59,7 +59,8 @@ type Ops[T Float] struct {
 	// for the rows in chained[s], less chain times the x of the row before.
 	Lower func(pat, ptr, off []int32, mask, chained []uint8, val, chain, d, x []T, row int)
 	// Upper is Lower from the last slice and row to the first, without the
-	// division; chain is for the row after. val ends with the last slice.
+	// division. chain is for the row after, and val starts with the last slice, in
+	// the order of use: memory is read much faster forwards than backwards.
 	Upper func(pat, ptr, off []int32, mask, chained []uint8, val, chain, x []T, row int)
 }
 

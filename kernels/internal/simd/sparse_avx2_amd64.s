@@ -717,8 +717,6 @@ TEXT ·upper64AVX2(SB), NOSPLIT, $0-200
 	MOVQ         row+192(FP), SI
 	LEAQ         (BX)(SI*8), BX
 	VBROADCASTSD nan64AVX2<>+0(SB), Y0
-	MOVQ         val_len+128(FP), SI
-	LEAQ         (DX)(SI*8), DX
 	MOVQ         pat_len+8(FP), SI
 	MOVQ         SI, DI
 	IMUL3Q       $0x00000040, DI, DI
@@ -738,20 +736,16 @@ slice1:
 	MOVQ    ptr_base+24(FP), R9
 	MOVLQSX (R9)(DI*4), R8
 	MOVLQSX 4(R9)(DI*4), DI
-	MOVQ    DI, R9
-	SUBQ    R8, R9
-	IMUL3Q  $0x00000040, R9, R9
-	SUBQ    R9, DX
 	CMPQ    R8, DI
 	JGE     over8
 
 diagonal7:
-	MOVLQSX    (AX)(R8*4), R10
-	PREFETCHT0 -8192(DX)
-	VMOVUPD    (BX)(R10*8), Y3
+	MOVLQSX    (AX)(R8*4), R9
+	PREFETCHT0 8192(DX)
+	VMOVUPD    (BX)(R9*8), Y3
 	VMULPD     (DX), Y3, Y3
 	VSUBPD     Y3, Y1, Y1
-	VMOVUPD    32(BX)(R10*8), Y3
+	VMOVUPD    32(BX)(R9*8), Y3
 	VMULPD     32(DX), Y3, Y3
 	VSUBPD     Y3, Y2, Y2
 	ADDQ       $0x00000040, DX
@@ -760,8 +754,7 @@ diagonal7:
 	JL         diagonal7
 
 over8:
-	SUBQ R9, DX
-	JMP  chain3
+	JMP chain3
 
 partial2:
 	VMOVUPD laneBitsLowAVX2<>+0(SB), Y3
@@ -769,27 +762,23 @@ partial2:
 	MOVQ    ptr_base+24(FP), R9
 	MOVLQSX (R9)(DI*4), R8
 	MOVLQSX 4(R9)(DI*4), DI
-	MOVQ    DI, R9
-	SUBQ    R8, R9
-	IMUL3Q  $0x00000040, R9, R9
-	SUBQ    R9, DX
 	CMPQ    R8, DI
 	JGE     over10
 
 diagonal9:
-	MOVLQSX      (AX)(R8*4), R10
-	PREFETCHT0   -8192(DX)
-	MOVBQZX      (CX)(R8*1), R11
-	VMOVQ        R11, X5
+	MOVLQSX      (AX)(R8*4), R9
+	PREFETCHT0   8192(DX)
+	MOVBQZX      (CX)(R8*1), R10
+	VMOVQ        R10, X5
 	VPBROADCASTQ X5, Y5
 	VPAND        Y3, Y5, Y6
 	VPCMPEQQ     Y3, Y6, Y6
-	VMASKMOVPD   (BX)(R10*8), Y6, Y6
+	VMASKMOVPD   (BX)(R9*8), Y6, Y6
 	VMULPD       (DX), Y6, Y6
 	VSUBPD       Y6, Y1, Y1
 	VPAND        Y4, Y5, Y5
 	VPCMPEQQ     Y4, Y5, Y5
-	VMASKMOVPD   32(BX)(R10*8), Y5, Y5
+	VMASKMOVPD   32(BX)(R9*8), Y5, Y5
 	VMULPD       32(DX), Y5, Y5
 	VSUBPD       Y5, Y2, Y2
 	ADDQ         $0x00000040, DX
@@ -798,8 +787,6 @@ diagonal9:
 	JL           diagonal9
 
 over10:
-	SUBQ R9, DX
-
 chain3:
 	VMOVUPD   Y1, (BX)
 	VMOVUPD   Y2, 32(BX)
@@ -1639,8 +1626,6 @@ TEXT ·upper32AVX2(SB), NOSPLIT, $0-200
 	MOVQ         row+192(FP), SI
 	LEAQ         (BX)(SI*4), BX
 	VBROADCASTSS nan32AVX2<>+0(SB), Y0
-	MOVQ         val_len+128(FP), SI
-	LEAQ         (DX)(SI*4), DX
 	MOVQ         pat_len+8(FP), SI
 	MOVQ         SI, DI
 	IMUL3Q       $0x00000020, DI, DI
@@ -1659,17 +1644,13 @@ slice1:
 	MOVQ    ptr_base+24(FP), R9
 	MOVLQSX (R9)(DI*4), R8
 	MOVLQSX 4(R9)(DI*4), DI
-	MOVQ    DI, R9
-	SUBQ    R8, R9
-	IMUL3Q  $0x00000020, R9, R9
-	SUBQ    R9, DX
 	CMPQ    R8, DI
 	JGE     over8
 
 diagonal7:
-	MOVLQSX    (AX)(R8*4), R10
-	PREFETCHT0 -8192(DX)
-	VMOVUPS    (BX)(R10*4), Y2
+	MOVLQSX    (AX)(R8*4), R9
+	PREFETCHT0 8192(DX)
+	VMOVUPS    (BX)(R9*4), Y2
 	VMULPS     (DX), Y2, Y2
 	VSUBPS     Y2, Y1, Y1
 	ADDQ       $0x00000020, DX
@@ -1678,30 +1659,25 @@ diagonal7:
 	JL         diagonal7
 
 over8:
-	SUBQ R9, DX
-	JMP  chain3
+	JMP chain3
 
 partial2:
 	VMOVUPD laneBits32AVX2<>+0(SB), Y2
 	MOVQ    ptr_base+24(FP), R9
 	MOVLQSX (R9)(DI*4), R8
 	MOVLQSX 4(R9)(DI*4), DI
-	MOVQ    DI, R9
-	SUBQ    R8, R9
-	IMUL3Q  $0x00000020, R9, R9
-	SUBQ    R9, DX
 	CMPQ    R8, DI
 	JGE     over10
 
 diagonal9:
-	MOVLQSX      (AX)(R8*4), R10
-	PREFETCHT0   -8192(DX)
-	MOVBQZX      (CX)(R8*1), R11
-	VMOVQ        R11, X3
+	MOVLQSX      (AX)(R8*4), R9
+	PREFETCHT0   8192(DX)
+	MOVBQZX      (CX)(R8*1), R10
+	VMOVQ        R10, X3
 	VPBROADCASTD X3, Y3
 	VPAND        Y2, Y3, Y3
 	VPCMPEQD     Y2, Y3, Y3
-	VMASKMOVPS   (BX)(R10*4), Y3, Y3
+	VMASKMOVPS   (BX)(R9*4), Y3, Y3
 	VMULPS       (DX), Y3, Y3
 	VSUBPS       Y3, Y1, Y1
 	ADDQ         $0x00000020, DX
@@ -1710,8 +1686,6 @@ diagonal9:
 	JL           diagonal9
 
 over10:
-	SUBQ R9, DX
-
 chain3:
 	VMOVUPS   Y1, (BX)
 	MOVQ      chain_base+144(FP), R8

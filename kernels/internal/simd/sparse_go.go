@@ -112,9 +112,8 @@ func upper[T Float](pat, ptr, off []int32, mask, chained []uint8, val, chain, x 
 			p = ^p
 		}
 		first, end := ptr[p], ptr[p+1]
-		at := len(val) - SliceRows*int(end-first)
-		far(off[first:end], mask[first:end], val[at:], x, base, &rest)
-		val = val[:at]
+		far(off[first:end], mask[first:end], val, x, base, &rest)
+		val = val[SliceRows*(end-first):]
 		c := chain[s*SliceRows:]
 		for l := SliceRows - 1; l >= 0; l-- {
 			v := rest[l]
