@@ -67,6 +67,33 @@ func (b box) global(place [3]int) int {
 	return join(n, place)
 }
 
+// inside reports whether all neighbours of a point are in the box.
+func (b box) inside(place [3]int) bool {
+	for d, x := range place {
+		if x == 0 || x == b.n[d]-1 {
+			return false
+		}
+	}
+	return true
+}
+
+// entries returns the number of points around a point in the whole grid, with
+// itself.
+func (b box) entries(place [3]int) int {
+	count := 1
+	for d, x := range place {
+		around := 3
+		if x == 0 && b.at[d] == 0 {
+			around--
+		}
+		if x == b.n[d]-1 && b.at[d] == b.ranks[d]-1 {
+			around--
+		}
+		count *= around
+	}
+	return count
+}
+
 // A side is one of the 26 directions in which a neighbour may be, each -1, 0 or 1.
 type side [3]int
 

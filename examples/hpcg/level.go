@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/intrahpc/intra/kernels"
 	intra "github.com/intrahpc/intra/runtime"
@@ -100,11 +99,9 @@ func newOperator(p *intra.Process, b box, how smoother, tasks int, scale func(gl
 		return nil, fmt.Errorf("build the matrices: %w", err)
 	}
 	o := &operator{level: finest, b: kernels.Alloc[float64](b.points())}
-	s := stencil{box: b, order: &finest.order, halo: finest.halo}
 	for row, point := range finest.order.points {
 		place := split(b.n, int(point))
-		s.row(place, 1)
-		o.b[row] = (26 - float64(len(s.columns)-1)) * scale(b.global(place))
+		o.b[row] = float64(26-(b.entries(place)-1)) * scale(b.global(place))
 	}
 	return o, nil
 }
@@ -119,7 +116,7 @@ func newLevel(p *intra.Process, b box, how smoother, tasks int, scale func(globa
 		l.order = naturalOrder(b)
 	}
 	l.halo = newHalo(b, l.order.rows)
-	s := stencil{box: b, order: &l.order, halo: l.halo}
+	s := newStencil(b, &l.order, l.halo)
 	var err error
 	if l.matrix, err = s.matrix(l.order.points, scale); err != nil {
 		return nil, err
@@ -146,7 +143,7 @@ func newLevel(p *intra.Process, b box, how smoother, tasks int, scale func(globa
 	if l.coarse, err = newLevel(p, b.coarse(), how, tasks, unscaled, all[1:]); err != nil {
 		return nil, err
 	}
-	return l, l.connect(&s, scale)
+	return l, l.connect(s, scale)
 }
 
 // connect finds the points of the coarser level: those with even places.
@@ -181,60 +178,4 @@ func slabs(b box, most int) []int {
 		starts = append(starts, hi*plane)
 	}
 	return starts
-}
-
-// stencil makes the rows of a matrix: 26 on the diagonal and -1 for each neighbour
-// among the 26 around a point.
-type stencil struct {
-	box     box
-	order   *order
-	halo    *halo
-	columns []int32
-	values  []float64
-}
-
-// matrix returns the matrix of the rows of these points.
-func (s *stencil) matrix(points []int32, scale func(global int) float64) (*kernels.Sliced[float64], error) {
-	m := kernels.NewBuilder[float64](s.halo.columns, len(points), 27*len(points))
-	for _, point := range points {
-		place := split(s.box.n, int(point))
-		s.row(place, 26*scale(s.box.global(place)))
-		if err := m.Row(s.columns, s.values); err != nil {
-			return nil, err
-		}
-	}
-	return m.Matrix(), nil
-}
-
-// row makes the row of one point, in ascending order of columns.
-func (s *stencil) row(place [3]int, diagonal float64) {
-	s.columns, s.values = s.columns[:0], s.values[:0]
-	for z := place[2] - 1; z <= place[2]+1; z++ {
-		for y := place[1] - 1; y <= place[1]+1; y++ {
-			for x := place[0] - 1; x <= place[0]+1; x++ {
-				if c, ok := s.column([3]int{x, y, z}); ok {
-					s.columns = append(s.columns, int32(c))
-				}
-			}
-		}
-	}
-	slices.Sort(s.columns)
-	own := s.order.rows[join(s.box.n, place)]
-	for _, c := range s.columns {
-		if c == own {
-			s.values = append(s.values, diagonal)
-		} else {
-			s.values = append(s.values, -1)
-		}
-	}
-}
-
-// column returns the column of a point, and whether there is such a point.
-func (s *stencil) column(place [3]int) (int, bool) {
-	for d, x := range place {
-		if x < 0 || x >= s.box.n[d] {
-			return s.halo.column(place)
-		}
-	}
-	return int(s.order.rows[join(s.box.n, place)]), true
 }
