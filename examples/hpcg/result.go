@@ -113,14 +113,18 @@ func (r *result) print(w io.Writer) {
 	if !r.Valid {
 		verdict = "NOT VALID"
 	}
-	fmt.Fprintf(w, "%s: %d sets of %d iterations, residual %.6g of the first, x %s…\n", verdict, r.Sets, r.Iterations, r.Residual, r.XSHA256[:16])
+	sets := "1 set"
+	if r.Sets > 1 {
+		sets = fmt.Sprintf("%d sets", r.Sets)
+	}
+	fmt.Fprintf(w, "%s: %s of %d iterations, residual %.6g of the first, x %s…\n", verdict, sets, r.Iterations, r.Residual, r.XSHA256[:16])
 	fmt.Fprintf(w, "spectral test %d and %d iterations, symmetry %.2g and %.2g\n", r.Spectral[0], r.Spectral[1], r.Symmetry[0], r.Symmetry[1])
 	fmt.Fprintf(w, "%-10s %10s %7s %8s\n", "", "seconds", "share", "GFLOP/s")
-	sets, t := float64(r.Sets), &r.Times.Sets
+	t := &r.Times.Sets
 	line := func(name string, seconds, flops float64) {
 		fmt.Fprintf(w, "%-10s %10.4f %6.1f%%", name, seconds, 100*seconds/max(t.Total, 1e-300))
 		if flops > 0 && seconds > 0 {
-			fmt.Fprintf(w, " %8.3f", sets*flops/seconds/1e9)
+			fmt.Fprintf(w, " %8.3f", float64(r.Sets)*flops/seconds/1e9)
 		}
 		fmt.Fprintln(w)
 	}
