@@ -46,7 +46,7 @@ func main() {
 		messages.Rank(os.Args[2])
 	}
 	if os.Getenv(watchdog.Variable) != "" {
-		watchdog.Run(os.Stdin)
+		watchdog.Run(os.Stdin, os.Stderr)
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

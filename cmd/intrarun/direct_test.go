@@ -93,8 +93,11 @@ func TestDirect(t *testing.T) {
 		require.Zero(t, r.code, r.stderr)
 		require.Equal(t, strings.Repeat(want.stdout, 1+strings.Count(flags, ",")), r.stdout, flags)
 		require.Zero(t, r.stored("mixed"), flags)
-		if flags != "-r 1" {
-			require.Positive(t, r.stored("drift"), flags)
+		// Where the machine gives one replica no time, the other runs all tasks.
+		for try := 0; flags != "-r 1" && r.stored("drift") == 0; try++ {
+			require.Less(t, try, 10, "%s: nothing is stored", flags)
+			r = storer(t, "-direct "+flags, "")
+			require.Zero(t, r.code, r.stderr)
 		}
 	}
 	require.Zero(t, storer(t, "-r 2", "").stored("drift"), "nobody has asked for it")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/intrahpc/intra/internal/affinity"
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -136,7 +137,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	case *every == 0:
 		return nil, errors.New("-checkpoint-every 0: want at least 1 safe point")
 	case given["checkpoint"]:
-		c.Checkpoint = &launch.Checkpoint{Dir: *dir, Every: *every}
+		c.Checkpoint = &head.Checkpoint{Dir: *dir, Every: *every}
 	case given["checkpoint-every"]:
 		return nil, errors.New("-checkpoint-every is for -checkpoint: give both")
 	}

@@ -21,7 +21,7 @@ func main() { os.Exit(run()) }
 
 func run() int {
 	if os.Getenv(watchdog.Variable) != "" {
-		watchdog.Run(os.Stdin)
+		watchdog.Run(os.Stdin, os.Stderr)
 		return launch.ExitOK
 	}
 	if len(os.Args) == 2 && os.Args[1] == asAgent {

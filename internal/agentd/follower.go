@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -23,7 +24,6 @@ type follower struct {
 	roster  []arbiter.Peer
 	info    *TakeoverInfo
 	entered time.Time
-	times   *Times
 	over    chan struct{} // closed when the agent ends
 
 	mu      sync.Mutex
@@ -39,7 +39,7 @@ func (s *server) enter(at NodeConfig) error {
 		if s.follower != nil {
 			return agentwire.ErrFrame
 		}
-		f := &follower{server: s, self: at.Self, roster: at.Roster, info: at.Takeover, entered: time.Now(), times: new(Times),
+		f := &follower{server: s, self: at.Self, roster: at.Roster, info: at.Takeover, entered: time.Now(),
 			leader: arbiter.Head, changed: make(chan struct{}), over: make(chan struct{})}
 		s.mu.Lock()
 		s.follower = f
@@ -66,12 +66,6 @@ func (f *follower) take(a arbiter.Action) {
 		reign = nil // if it was the head before, that is over
 		f.reign = f.begin(a)
 		f.elect(f.self, a.Term)
-	case arbiter.Verdict:
-		f.times.verdict()
-	case arbiter.Committed:
-		if a.Entry.Kind == arbiter.Started {
-			f.times.start()
-		}
 	}
 	f.mu.Unlock()
 	if reign != nil {
@@ -79,13 +73,6 @@ func (f *follower) take(a arbiter.Action) {
 		case reign.actions <- a:
 		case <-reign.done:
 		}
-	}
-}
-
-// started notes that this host's processes begin, as all have joined.
-func (f *follower) started() {
-	if f != nil {
-		f.times.start()
 	}
 }
 
@@ -157,15 +144,7 @@ func (f *follower) dial(id arbiter.ID, changed <-chan struct{}) (net.Conn, error
 	if err != nil {
 		return nil, fmt.Errorf("connect to the new head: %w", err)
 	}
-	return secure.Client(ctx, c, successorName(f.host(id)))
-}
-
-// host names the host of an agent.
-func (f *follower) host(id arbiter.ID) string {
-	if i := int(id) - FirstAgent; i >= 0 && i < len(f.info.Hosts) {
-		return f.info.Hosts[i].Name
-	}
-	return f.roster[0].Host
+	return secure.Client(ctx, c, successorName(f.info.host(id, f.roster)))
 }
 
 // attach gives the connection to a new head, which is told all that it has to
@@ -173,35 +152,27 @@ func (f *follower) host(id arbiter.ID) string {
 func (s *server) attach(conn net.Conn, term uint64) {
 	m := agentwire.NewConn(conn)
 	s.mu.Lock()
-	logs := make(map[job.Process]*processLog, len(s.logs))
+	logs := slices.SortedFunc(maps.Values(s.logs), func(a, b *processLog) int { return a.name.ID.Compare(b.name.ID) })
 	a := Resync{Term: term}
-	for p, at := range s.logs {
-		logs[p] = at
-		a.Processes = append(a.Processes, ProcessResync{Process: p, Begun: at.begun})
+	for _, at := range logs {
+		a.Processes = append(a.Processes, ProcessResync{Name: at.name, PID: at.pid, Joined: at.joined, Begun: at.begun, Voiced: at.voiced, Generation: at.resumed})
 	}
 	s.mu.Unlock()
-	slices.SortFunc(a.Processes, func(x, y ProcessResync) int { return x.Process.Compare(y.Process) })
-	for i, x := range a.Processes {
-		at := logs[x.Process]
+	for i, at := range logs {
 		for st, b := range at.buffers {
-			a.Processes[i].From[st] = b.Rewind()
+			a.Processes[i].From[st], a.Processes[i].Out[st] = b.Rewind()
 		}
 		at.stdin.Put(nil) // it was the lost head's
 	}
-	m.SendJSON(agentwire.KindResync, job.Process{}, a)
+	m.SendJSON(agentwire.KindResync, agentwire.Name{}, a)
 	s.mu.Lock()
 	s.conn, s.term = m, term
-	for _, x := range a.Processes {
-		for _, t := range logs[x.Process].history {
-			m.Send(t.kind, x.Process, t.again(lease.Now()))
+	for _, at := range logs {
+		for _, t := range at.history {
+			m.Send(t.kind, at.name, t.again(lease.Now()))
 		}
 	}
 	s.mu.Unlock()
-	for p, at := range logs {
-		for st, b := range at.buffers {
-			b.Play(outputTo(m, p, st))
-		}
-	}
 	s.follower.mu.Lock()
 	defer s.follower.mu.Unlock()
 	if s.follower.term != term { // meanwhile there is another one

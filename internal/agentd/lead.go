@@ -1,24 +1,25 @@
 package agentd
 
 import (
-	"sync"
 	"time"
 
 	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/lease"
 )
 
 // Lead is what an agent has when it is elected to be the head.
 type Lead struct {
 	Term    uint64
-	State   *arbiter.State // what has been decided
+	State   *decision.State // what has been decided
 	Info    *TakeoverInfo
 	Self    arbiter.ID
 	Roster  []arbiter.Peer
 	Secret  job.Secret
 	Engine  *arbiter.Engine
 	Entered time.Time // when the agent became a node of the arbiter
-	Times   *Times
+	Began   time.Time // when all had joined, the zero time if they have not
 
 	// Actions are what the arbiter says from now on. They have to be taken until
 	// the head ends.
@@ -26,7 +27,6 @@ type Lead struct {
 	Over    <-chan struct{} // closed when the agent ends
 
 	listener *takeoverListener
-	host     func(arbiter.ID) string
 }
 
 // Arrived returns the agents that have come to this head since the last call.
@@ -36,7 +36,7 @@ func (l *Lead) Arrived() []*Incoming { return l.listener.admit(l.Term) }
 func (l *Lead) Wake() <-chan struct{} { return l.listener.wake }
 
 // Host names the host of a node.
-func (l *Lead) Host(id arbiter.ID) string { return l.host(id) }
+func (l *Lead) Host(id arbiter.ID) string { return l.Info.host(id, l.Roster) }
 
 // reign is an agent as the head.
 type reign struct {
@@ -49,48 +49,14 @@ type reign struct {
 func (f *follower) begin(a arbiter.Lead) *reign {
 	r := &reign{actions: make(chan arbiter.Action), done: make(chan struct{})}
 	l := &Lead{Term: a.Term, State: a.State, Info: f.info, Self: f.self, Roster: f.roster, Secret: f.server.listener.bootstrap.Secret,
-		Engine: f.server.holder.engine, Entered: f.entered, Times: f.times, Actions: r.actions, Over: f.over,
-		listener: f.server.listener, host: f.host}
+		Engine: f.server.holder.engine, Entered: f.entered, Actions: r.actions, Over: f.over,
+		listener: f.server.listener}
+	if a.State.Started {
+		l.Began = time.Now().Add(a.Began - lease.Now())
+	}
 	go func() {
 		defer close(r.done)
 		r.code = f.server.takeover(l)
 	}()
 	return r
-}
-
-// Times is when things have happened, as far as an agent knows.
-type Times struct {
-	mu       sync.Mutex
-	began    time.Time
-	verdicts []time.Time
-}
-
-// Began returns when all had joined, the zero time if they have not.
-func (t *Times) Began() time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.began
-}
-
-// Verdicts returns when each verdict was heard of.
-func (t *Times) Verdicts() []time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.verdicts
-}
-
-// start notes that all have joined. Who begins to keep the decisions hears of it
-// once more.
-func (t *Times) start() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.began.IsZero() {
-		t.began = time.Now()
-	}
-}
-
-func (t *Times) verdict() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.verdicts = append(t.verdicts, time.Now())
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 func TestProcessLogKeepsWhatAnotherHeadHasToKnow(t *testing.T) {
@@ -57,44 +58,98 @@ func TestProcessLogTellsAProcessNothingTwice(t *testing.T) {
 	require.False(t, leave(0, 6))
 	require.True(t, leave(1, 3), "the job has gone back")
 	require.False(t, leave(0, 9))
+	order := func(o job.Order) bool { return s.pass(&job.Message{Kind: job.KindOrder, Order: &o}) }
 	for range 2 {
-		require.True(t, s.pass(&job.Message{Kind: job.KindOrder, Order: &job.Order{Kind: job.OrderCancel}}))
+		require.True(t, order(job.Order{Kind: job.OrderCancel}), "does no harm")
 	}
-	require.True(t, verdict(1))
-	require.True(t, verdict(2))
-	require.False(t, verdict(1))
-	require.False(t, verdict(2))
-	require.True(t, verdict(3))
+	for _, o := range []job.Order{{Kind: job.OrderResume, Generation: 1}, {Kind: job.OrderResume, Generation: 2}, {Kind: job.OrderComplete, Number: 4}} {
+		require.True(t, order(o))
+		require.False(t, order(o), o)
+	}
+	meet := func(incarnation uint32) bool {
+		return s.pass(&job.Message{Kind: job.KindConnect, Peers: []job.Peer{{Process: job.Process{Rank: 1}, Incarnation: incarnation}}})
+	}
+	require.True(t, meet(2))
+	require.False(t, meet(2))
+	require.True(t, meet(5))
+	require.False(t, meet(2))
+	require.True(t, s.pass(&job.Message{Kind: job.KindSetup, Epoch: 3}))
+	require.False(t, s.pass(&job.Message{Kind: job.KindSetup, Epoch: 5}))
+	require.False(t, verdict(3), "it was dead before")
+	require.True(t, verdict(4))
+	require.True(t, verdict(5))
+	require.False(t, verdict(4))
+	require.False(t, verdict(5))
+	require.True(t, verdict(6))
 	require.True(t, s.pass(&job.Message{Kind: job.KindRelease}))
 	require.False(t, s.pass(&job.Message{Kind: job.KindRelease}))
 	require.True(t, s.pass(&job.Message{Kind: job.KindEnd}))
 	require.True(t, s.pass(&job.Message{Kind: job.KindEnd}), "whoever obeys is gone")
 }
 
-// Of what a process says about cuts another head has to hear in which one it
-// waits, and what became of its last files: that one could not be written may be
-// said before the one before it is.
-func TestProcessLogKeepsTheLastRepliesAboutCuts(t *testing.T) {
+// repliesOf returns what would be repeated of what a process has said about
+// recovery, or about the end of its program.
+func repliesOf(t *testing.T, s *processLog) (said []string) {
+	for _, f := range s.history {
+		m, err := job.DecodeMessage(f.body)
+		require.NoError(t, err)
+		if m.Kind != job.KindReply {
+			said = append(said, string(m.Kind))
+			continue
+		}
+		said = append(said, fmt.Sprintf("%s %d of rank %d", m.Reply.Kind, max(m.Reply.Number, m.Reply.Set, uint64(m.Reply.Incarnation), uint64(m.Reply.Generation)), m.Reply.Rank))
+	}
+	return said
+}
+
+// Of what a process says about recovery another head has to hear in which cut it
+// waits, to whom it has links, what became of its last files, and which copies it
+// holds: that of the last complete backup and the two after it, since the process
+// may know of one that is complete before its agent does.
+func TestProcessLogKeepsTheLastReplies(t *testing.T) {
 	s := new(processLog)
 	say := func(r job.Reply) {
 		m := job.Message{Kind: job.KindReply, Reply: &r}
 		s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 0)
 	}
+	obey := func(o job.Order) { s.pass(&job.Message{Kind: job.KindOrder, Order: &o}) }
 	say(job.Reply{Kind: job.ReplyFirst})
 	for n := uint64(1); n <= 100; n++ {
+		say(job.Reply{Kind: job.ReplyLinked, Process: job.Process{Rank: int(n % 2)}, Incarnation: uint32(n)})
+		say(job.Reply{Kind: job.ReplyCount, Number: n})
+		say(job.Reply{Kind: job.ReplyCopied, Number: n})
 		say(job.Reply{Kind: job.ReplyDrained, Number: n})
+		say(job.Reply{Kind: job.ReplyAdmitted, Number: n})
 		say(job.Reply{Kind: job.ReplySaved, Set: n})
-		say(job.Reply{Kind: job.ReplyStored, Number: n})
+		say(job.Reply{Kind: job.ReplyStored, Number: n, Rank: 3})
+		if n == 50 {
+			obey(job.Order{Kind: job.OrderComplete, Number: n})
+		}
 	}
 	say(job.Reply{Kind: job.ReplySaved, Set: 102, Text: "the one before is still being written"})
 	say(job.Reply{Kind: job.ReplySaved, Set: 101})
-	var said []string
-	for _, f := range s.history {
-		m, err := job.DecodeMessage(f.body)
-		require.NoError(t, err)
-		said = append(said, fmt.Sprint(m.Reply.Kind, " ", max(m.Reply.Number, m.Reply.Set)))
+	require.Equal(t, []string{
+		"first 0 of rank 0", "stored 50 of rank 3", "linked 99 of rank 0", "stored 99 of rank 3", "linked 100 of rank 0",
+		"drained 100 of rank 0", "admitted 100 of rank 0", "stored 100 of rank 3", "saved 102 of rank 0", "saved 101 of rank 0",
+	}, repliesOf(t, s))
+	s.history, s.said = nil, recovery.Said[int]{}
+
+	m := job.Message{Kind: job.KindFinish, Stats: &job.Stats{}}
+	end := func() { s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 0) }
+	end()
+	say(job.Reply{Kind: job.ReplyStored, Number: 50})
+	for range 2 {
+		say(job.Reply{Kind: job.ReplyStored, Number: 100})
 	}
-	require.Equal(t, []string{"first 0", "drained 100", "saved 102", "saved 101"}, said)
+	obey(job.Order{Kind: job.OrderRollback, Generation: 1, Number: 50})
+	say(job.Reply{Kind: job.ReplyStored, Number: 150}) // it has not heard that yet
+	end()
+	require.Equal(t, []string{"finish", "stored 50 of rank 0", "finish"}, repliesOf(t, s))
+	say(job.Reply{Kind: job.ReplyReady, Generation: 1})
+	require.Equal(t, []string{"stored 50 of rank 0", "ready 1 of rank 0"}, repliesOf(t, s), "it has finished in the life before")
+	say(job.Reply{Kind: job.ReplyStored, Generation: 1, Number: 60})
+	end()
+	require.Equal(t, []string{"stored 50 of rank 0", "ready 1 of rank 0", "stored 60 of rank 0", "finish"}, repliesOf(t, s))
 }
 
 // How long ago a verdict was handled is told by the agent's clock, whenever

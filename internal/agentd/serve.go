@@ -51,7 +51,7 @@ func Serve(ctx context.Context, in io.Reader, c Config) error {
 // ServeJob is the life of an agent that has its bootstrap. ctx bounds the time
 // until it has connected.
 func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
-	w, err := watchdog.Start(c.Watchdog)
+	w, err := watchdog.Start(c.Watchdog, nil)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	m := agentwire.NewConn(conn)
 	defer m.Close()
 	// An agent that does not reach the head starts none.
-	b := spawn.Start(s, w, func(n spawn.News) { m.SendJSON(agentwire.KindNews, job.Process{}, n) })
+	b := spawn.Start(s, w, func(n spawn.News) { m.SendJSON(agentwire.KindNews, agentwire.Name{}, n) })
 	defer b.Close()
 	sock, err := arbiter.Listen("")
 	if err != nil {
@@ -108,13 +108,13 @@ func prepare(m *agentwire.Conn, secret job.Secret, w *watchdog.Watchdog, sock *a
 		ready.Error = err.Error()
 	} else if o.Hash != "" && spawn.Hash(o.Plan.Path) != o.Hash {
 		ready.Lacks = true
-		m.SendJSON(agentwire.KindReady, job.Process{}, ready)
+		m.SendJSON(agentwire.KindReady, agentwire.Name{}, ready)
 		ready.Lacks = false
 		if o.Plan.Path, err = receive(m, o, w); err != nil {
 			ready.Error = err.Error()
 		}
 	}
-	m.SendJSON(agentwire.KindReady, job.Process{}, ready)
+	m.SendJSON(agentwire.KindReady, agentwire.Name{}, ready)
 	if ready.Error != "" {
 		m.Finish()
 		return nil, errors.New(ready.Error)
@@ -123,7 +123,7 @@ func prepare(m *agentwire.Conn, secret job.Secret, w *watchdog.Watchdog, sock *a
 	if err != nil {
 		return nil, err
 	}
-	s := &server{conn: m, holder: t, watchdog: w, listener: l, logs: make(map[job.Process]*processLog), links: make(map[[2]job.Process]bool)}
+	s := &server{conn: m, holder: t, watchdog: w, listener: l, logs: make(map[job.Process]*processLog), links: make(map[link]bool)}
 	s.local = supervise.New(supervise.Config{Observer: s, Secret: secret, Plan: o.Plan, Watchdog: w, Lease: t.word})
 	s.local.Watch(s.holder.paused)
 	return s, nil

@@ -29,12 +29,15 @@ type server struct {
 	takeover func(*Lead) int // as in Config
 
 	mu    sync.Mutex
-	conn  *agentwire.Conn // of the head that it obeys
-	term  uint64          // in which that became the head, 0 for the first
-	logs  map[job.Process]*processLog
-	links map[[2]job.Process]bool // between processes that begin together, which are made once
-	code  int                     // how the job has ended
+	conn  *agentwire.Conn             // of the head that it obeys
+	term  uint64                      // in which that became the head, 0 for the first
+	logs  map[job.Process]*processLog // by ID; of one that has replaced another, its own
+	links map[link]bool               // that were made
+	code  int                         // how the job has ended
 }
+
+// link tells links apart that are made once each.
+type link struct{ lower, higher agentwire.Name }
 
 // run serves until the head says that the job is over, or is gone.
 func (s *server) run() error {
@@ -116,7 +119,6 @@ func (s *server) read() error {
 }
 
 func (s *server) take(f *agentwire.Frame) error {
-	p := f.Process
 	switch f.Kind {
 	case agentwire.KindRoster:
 		var at NodeConfig
@@ -134,23 +136,34 @@ func (s *server) take(f *agentwire.Frame) error {
 		if err != nil || supervise.Role(r) > supervise.Spare {
 			return agentwire.ErrFrame
 		}
-		s.mu.Lock()
-		keep := s.follower != nil
-		at := new(processLog)
-		for st := range at.buffers {
-			at.buffers[st] = output.NewReplayBuffer(agentwire.MaxWindow, keep, outputTo(s.conn, p, st))
+		if s.open(f.Of, supervise.Role(r)) {
+			s.local.Start(f.Of.ID, supervise.Role(r))
 		}
-		if before := s.logs[p]; before != nil {
-			at.stdin = before.stdin
-		} else {
-			at.stdin = agentwire.NewInbox(func(b []byte) {
-				s.local.Feed(p, b)
-				s.out().Send(agentwire.KindRoom, p, agentwire.RoomBody(0, len(b)))
-			})
+	case agentwire.KindLink:
+		var l supervise.HostLink
+		if err := f.Decode(&l); err != nil {
+			return err
 		}
-		s.logs[p] = at
-		s.mu.Unlock()
-		s.local.Start(p, supervise.Role(r))
+		of := link{agentwire.Name{ID: l.Lower}, agentwire.Name{ID: l.Higher}}
+		if l.Meet != nil {
+			of.lower.Incarnation, of.higher.Incarnation = l.Meet[0].Incarnation, l.Meet[1].Incarnation
+		}
+		if !s.links[of] { // else another head says it again
+			s.links[of] = true
+			s.local.Link(l)
+		}
+	default:
+		if at := s.log(f.Of.ID); at != nil && at.name == f.Of { // else it is for one that is gone
+			return s.pass(at, f)
+		}
+	}
+	return nil
+}
+
+// pass passes on what is for a process.
+func (s *server) pass(at *processLog, f *agentwire.Frame) error {
+	p := f.Of.ID
+	switch f.Kind {
 	case agentwire.KindQuiet:
 		n, err := f.Number()
 		if err != nil {
@@ -162,24 +175,12 @@ func (s *server) take(f *agentwire.Frame) error {
 		if err != nil {
 			return err
 		}
-		if m.Kind == job.KindStart {
-			s.follower.started()
-		}
-		if at := s.log(p); at != nil && at.pass(m) {
+		s.mu.Lock()
+		fresh := at.pass(m)
+		s.mu.Unlock()
+		if fresh {
 			s.local.Send(p, m)
 		}
-	case agentwire.KindLink:
-		var l supervise.HostLink
-		if err := f.Decode(&l); err != nil {
-			return err
-		}
-		if pair := [2]job.Process{l.Lower, l.Higher}; l.Meet == nil {
-			if s.links[pair] {
-				break
-			}
-			s.links[pair] = true
-		}
-		s.local.Link(l)
 	case agentwire.KindSignal:
 		n, err := f.Number()
 		if err != nil {
@@ -187,24 +188,39 @@ func (s *server) take(f *agentwire.Frame) error {
 		}
 		s.local.Signal(p, syscall.Signal(n))
 	case agentwire.KindInput:
-		if at := s.log(p); at != nil {
-			at.stdin.Put(f.Body)
-		}
+		at.stdin.Put(f.Body)
 	case agentwire.KindRoom:
 		st, n, err := f.Room()
 		if err != nil || st >= int(output.Crashes) {
 			return agentwire.ErrFrame
 		}
-		if at := s.log(p); at != nil {
-			at.buffers[st].Taken(n)
-		}
+		at.buffers[st].Taken(n)
 	case agentwire.KindWritten:
 		var w output.Written
 		if err := f.Decode(&w); err != nil || w.Stream < 0 || w.Stream >= output.Crashes {
 			return agentwire.ErrFrame
 		}
-		if at := s.log(p); at != nil {
-			at.buffers[w.Stream].Confirm(w)
+		at.buffers[w.Stream].Confirm(w)
+	case agentwire.KindPlay:
+		conn := s.out()
+		for st, b := range at.buffers {
+			b.Play(outputTo(conn, at.name, st))
+		}
+	case agentwire.KindResume:
+		var r OutputResume
+		if err := f.Decode(&r); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		fresh := !at.voiced || at.resumed < r.Generation
+		if fresh {
+			at.voiced, at.resumed = true, r.Generation
+		}
+		s.mu.Unlock()
+		for st, b := range at.buffers {
+			if fresh {
+				b.Resume(r.Position[st].Written, r.Position[st].Text)
+			}
 		}
 	default:
 		return agentwire.ErrFrame
@@ -212,7 +228,37 @@ func (s *server) take(f *agentwire.Frame) error {
 	return nil
 }
 
-// log returns what is held of a process, nil if it was never started.
+// open begins to hold what is said of a process that is to be started. It
+// returns false if that was so before: another head says it again.
+func (s *server) open(of agentwire.Name, r supervise.Role) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.logs[of.ID]
+	if before != nil && before.name.Incarnation >= of.Incarnation {
+		return false
+	}
+	at := &processLog{name: of, voiced: r == supervise.First}
+	for st := range at.buffers {
+		at.buffers[st] = output.NewReplayBuffer(agentwire.MaxWindow, s.follower != nil, outputTo(s.conn, of, st))
+		if !at.voiced {
+			at.buffers[st].Mute()
+		}
+	}
+	at.stdin = agentwire.NewInbox(func(b []byte) {
+		s.local.Feed(of.ID, b)
+		if len(b) > 0 {
+			s.out().Send(agentwire.KindRoom, of, agentwire.RoomBody(0, len(b)))
+		}
+	})
+	if s.term > 0 {
+		at.stdin.Put(nil) // it was the lost head's
+	}
+	s.logs[of.ID] = at
+	return true
+}
+
+// log returns what is held of the latest process with that ID, nil if there was
+// none.
 func (s *server) log(p job.Process) *processLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,8 +267,8 @@ func (s *server) log(p job.Process) *processLog {
 
 // outputTo returns what sends a stream of a process over the connection to a
 // head.
-func outputTo(m *agentwire.Conn, p job.Process, stream int) func([]byte) {
-	return func(b []byte) { m.Send(agentwire.KindOutput, p, agentwire.OutputBody(stream, b)) }
+func outputTo(m *agentwire.Conn, of agentwire.Name, stream int) func([]byte) {
+	return func(b []byte) { m.Send(agentwire.KindOutput, of, agentwire.OutputBody(stream, b)) }
 }
 
 // say tells the head something about a process, and keeps it for another one.
@@ -230,10 +276,11 @@ func outputTo(m *agentwire.Conn, p job.Process, stream int) func([]byte) {
 func (s *server) say(kind agentwire.Kind, p job.Process, body []byte, m *job.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at := s.logs[p]; at != nil && s.follower != nil {
+	at := s.logs[p]
+	if s.follower != nil {
 		at.note(told{kind: kind, body: body}, m, lease.Now())
 	}
-	s.conn.Send(kind, p, body)
+	s.conn.Send(kind, at.name, body)
 }
 
 func (s *server) close() { s.local.Close() }
@@ -245,10 +292,16 @@ func (s *server) Started(p job.Process, pid int, err error) {
 	if err != nil {
 		r.Error = err.Error()
 	}
+	s.mu.Lock()
+	s.logs[p].pid = pid
+	s.mu.Unlock()
 	s.say(agentwire.KindStarted, p, agentwire.Encode(r), nil)
 }
 
 func (s *server) Hello(p job.Process, h *job.Hello) {
+	s.mu.Lock()
+	s.logs[p].joined = true
+	s.mu.Unlock()
 	s.say(agentwire.KindHello, p, agentwire.Encode(h), nil)
 }
 
@@ -269,14 +322,15 @@ func (s *server) Output(p job.Process, st output.Stream, b []byte) {
 }
 
 func (s *server) Quiet(p job.Process, n uint64) {
-	for _, b := range s.log(p).buffers {
+	at := s.log(p)
+	for _, b := range at.buffers {
 		b.Drain()
 	}
-	s.out().Send(agentwire.KindQuiet, p, agentwire.Number(n))
+	s.out().Send(agentwire.KindQuiet, at.name, agentwire.Number(n))
 }
 
 func (s *server) Stopped(p job.Process, d time.Duration) {
-	s.out().Send(agentwire.KindStopped, p, agentwire.Number(uint64(d)))
+	s.out().Send(agentwire.KindStopped, s.log(p).name, agentwire.Number(uint64(d)))
 }
 
 func (s *server) ProgramGone(p job.Process) { s.say(agentwire.KindGone, p, nil, nil) }
@@ -286,5 +340,5 @@ func (s *server) Exited(p job.Process, e supervise.Exit) {
 }
 
 func (s *server) Failed(err error) {
-	s.out().Send(agentwire.KindFailed, job.Process{}, []byte(err.Error()))
+	s.out().Send(agentwire.KindFailed, agentwire.Name{}, []byte(err.Error()))
 }

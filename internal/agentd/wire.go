@@ -3,6 +3,7 @@ package agentd
 import (
 	"encoding/json"
 
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
@@ -20,10 +21,10 @@ type StartPlan struct {
 
 // Readiness is the agent's answer, and once more when it has got the program.
 type Readiness struct {
-	Address  string `json:"address"` // of this host, as the head reaches it
-	Port     int    `json:"port"`    // of the socket for beats
-	Takeover int    `json:"door"`    // the port for the case that it becomes the head
-	Lacks    bool   `json:"lacks"`   // the program has to be sent
+	Address  string `json:"address"`  // of this host, as the head reaches it
+	Port     int    `json:"port"`     // of the socket for beats
+	Takeover int    `json:"takeover"` // the port for the case that it becomes the head
+	Lacks    bool   `json:"lacks"`    // the program has to be sent
 	Error    string `json:"error,omitempty"`
 }
 
@@ -40,29 +41,51 @@ const FirstAgent = 2
 type NodeConfig struct {
 	Self     arbiter.ID     `json:"self"`
 	Roster   []arbiter.Peer `json:"roster"`
-	Takeover *TakeoverInfo  `json:"will,omitempty"` // nil if the job ends with the head
+	Takeover *TakeoverInfo  `json:"takeover,omitempty"` // nil if the job ends with the head
 	Rarer    int            `json:"rarer,omitempty"`
 }
 
 // TakeoverInfo is what a head that takes over needs to know beside what has been
 // decided. The first head makes it, and every agent has it.
 type TakeoverInfo struct {
-	Job       json.RawMessage       `json:"config"` // what the head works with
-	Hosts     []job.Host            `json:"hosts"`  // of the agents, in the order of their nodes
-	Addresses map[arbiter.ID]string `json:"doors"`  // where each agent is reached as the head
-	Output    string                `json:"output"` // the beginning of the names of the files for output, "" for the agent's own
+	Job       json.RawMessage       `json:"config"`    // what the head works with
+	Hosts     []job.Host            `json:"hosts"`     // of the agents, in the order of their nodes
+	Addresses map[arbiter.ID]string `json:"addresses"` // where each agent is reached as the head
+	Output    string                `json:"output"`    // the beginning of the names of the files for output, "" for the agent's own
+}
+
+// host names the host of a node.
+func (i *TakeoverInfo) host(id arbiter.ID, roster []arbiter.Peer) string {
+	if at := int(id) - FirstAgent; at >= 0 && at < len(i.Hosts) {
+		return i.Hosts[at].Name
+	}
+	return roster[0].Host
 }
 
 // Resync is what an agent tells a head that takes over, before all that it has
 // told the one before.
 type Resync struct {
 	Term      uint64          `json:"term"` // in which it takes the other for the head
-	Processes []ProcessResync `json:"seats"`
+	Processes []ProcessResync `json:"processes"`
 }
 
 // ProcessResync is the part of it about one process.
 type ProcessResync struct {
-	Process job.Process                    `json:"process"`
-	Begun   bool                           `json:"begun"`
-	From    [output.Crashes]output.Written `json:"from"` // where its output begins that is told
+	agentwire.Name
+	PID    int  `json:"pid"`    // 0: it is not started yet, or could not be
+	Joined bool `json:"joined"` // it has proved itself
+	Begun  bool `json:"begun"`  // it was told of its links, as all had joined
+
+	// What it writes is output if it is Voiced, since it was resumed last in that
+	// Generation. What is told begins at From, and so much of its rank is Out.
+	Voiced     bool                           `json:"voiced"`
+	Generation uint32                         `json:"generation"`
+	From       [output.Crashes]output.Written `json:"from"`
+	Out        [output.Crashes]output.Written `json:"out"`
+}
+
+// OutputResume says where the output of a process goes on, in a generation.
+type OutputResume struct {
+	Generation uint32          `json:"generation"`
+	Position   output.Position `json:"position"`
 }

@@ -7,8 +7,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	"github.com/intrahpc/intra/internal/job"
 )
 
 // Conn carries frames over a connection. Frames are sent by any goroutine, which
@@ -46,12 +44,12 @@ func (c *Conn) Read() (Frame, error) {
 
 // Send sends a frame. It never waits. One that is too large for the other side
 // ends the connection, and Read says so.
-func (c *Conn) Send(kind Kind, p job.Process, body []byte) {
-	f := Frame{Kind: kind, Process: p, Body: body}
+func (c *Conn) Send(kind Kind, of Name, body []byte) {
+	f := Frame{Kind: kind, Of: of, Body: body}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(body) > maxFrame && !c.closed {
-		c.failed = fmt.Errorf("%w: a frame of kind %d about %v has %d bytes, at most %d are allowed", ErrFrame, kind, p, len(body), maxFrame)
+		c.failed = fmt.Errorf("%w: a frame of kind %d about %v has %d bytes, at most %d are allowed", ErrFrame, kind, of.ID, len(body), maxFrame)
 		c.closed, c.queue = true, nil
 		c.some.Signal()
 		c.conn.Close()
@@ -63,7 +61,7 @@ func (c *Conn) Send(kind Kind, p job.Process, body []byte) {
 }
 
 // SendJSON sends what always can be encoded.
-func (c *Conn) SendJSON(kind Kind, p job.Process, v any) { c.Send(kind, p, Encode(v)) }
+func (c *Conn) SendJSON(kind Kind, of Name, v any) { c.Send(kind, of, Encode(v)) }
 
 func (c *Conn) write() {
 	defer close(c.sent)

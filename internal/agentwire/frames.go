@@ -39,17 +39,26 @@ const (
 	KindWritten                 // H written
 	KindBye                     // H exit code: the job is over
 	KindNews                    // A news
+	KindResume                  // H where its output goes on
+	KindPlay                    // H all that the head lacks of its output is to be told, by an agent that has come to it
 )
+
+// Name tells the processes of an agent apart: what it was started as, and in
+// which incarnation.
+type Name struct {
+	ID          job.Process `json:"id"`
+	Incarnation uint32      `json:"incarnation"`
+}
 
 // Frame is a message between head and agent, most of them about one process.
 type Frame struct {
-	Kind    Kind
-	Process job.Process
-	Body    []byte
+	Kind Kind
+	Of   Name
+	Body []byte
 }
 
 const (
-	frameHeader = 13                 // length of what follows it, kind, rank, replica
+	frameHeader = 17                 // length of what follows it, kind, rank, replica, incarnation
 	maxFrame    = 2 * job.MaxMessage // of the body, in bytes: a message may be told again with more in it
 )
 
@@ -59,8 +68,9 @@ var ErrFrame = errors.New("malformed frame")
 func (f *Frame) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(f.Body)))
 	b = append(b, byte(f.Kind))
-	b = binary.BigEndian.AppendUint32(b, uint32(f.Process.Rank))
-	b = binary.BigEndian.AppendUint32(b, uint32(f.Process.Replica))
+	b = binary.BigEndian.AppendUint32(b, uint32(f.Of.ID.Rank))
+	b = binary.BigEndian.AppendUint32(b, uint32(f.Of.ID.Replica))
+	b = binary.BigEndian.AppendUint32(b, f.Of.Incarnation)
 	return append(b, f.Body...)
 }
 
@@ -71,10 +81,10 @@ func readFrame(r io.Reader) (f Frame, err error) {
 	}
 	n, rank, replica := binary.BigEndian.Uint32(h[:]), binary.BigEndian.Uint32(h[5:]), binary.BigEndian.Uint32(h[9:])
 	f.Kind = Kind(h[4])
-	if n > maxFrame || f.Kind < KindPlan || f.Kind > KindNews || rank>>31 != 0 || replica>>31 != 0 {
+	if n > maxFrame || f.Kind < KindPlan || f.Kind > KindPlay || rank>>31 != 0 || replica>>31 != 0 {
 		return f, ErrFrame
 	}
-	f.Process = job.Process{Rank: int(rank), Replica: int(replica)}
+	f.Of = Name{job.Process{Rank: int(rank), Replica: int(replica)}, binary.BigEndian.Uint32(h[13:])}
 	f.Body = make([]byte, n)
 	if _, err := io.ReadFull(r, f.Body); err != nil {
 		return f, fmt.Errorf("%w: %w", ErrFrame, io.ErrUnexpectedEOF)

@@ -16,12 +16,12 @@ func TestFramesArriveAsTheyWereSent(t *testing.T) {
 	a, b := net.Pipe()
 	from, to := NewConn(a), NewConn(b)
 	want := []Frame{
-		{KindStart, job.Process{Rank: 3, Replica: 1}, []byte{}},
-		{KindOutput, job.Process{Rank: 1<<31 - 1}, bytes.Repeat([]byte("x"), 1<<20)},
-		{KindBye, job.Process{}, []byte{}},
+		{KindStart, Name{job.Process{Rank: 3, Replica: 1}, 7}, []byte{}},
+		{KindOutput, Name{ID: job.Process{Rank: 1<<31 - 1}}, bytes.Repeat([]byte("x"), 1<<20)},
+		{KindBye, Name{}, []byte{}},
 	}
 	for _, f := range want {
-		from.Send(f.Kind, f.Process, f.Body)
+		from.Send(f.Kind, f.Of, f.Body)
 	}
 	go func() {
 		from.Finish()
@@ -34,7 +34,7 @@ func TestFramesArriveAsTheyWereSent(t *testing.T) {
 	}
 	_, err := to.Read()
 	require.ErrorIs(t, err, io.EOF)
-	from.Send(KindBye, job.Process{}, nil) // goes nowhere, and blocks nobody
+	from.Send(KindBye, Name{}, nil) // goes nowhere, and blocks nobody
 	to.Close()
 }
 
@@ -56,8 +56,8 @@ func TestWindow(t *testing.T) {
 }
 
 func FuzzReadFrame(f *testing.F) {
-	f.Add((&Frame{KindOutput, job.Process{Rank: 1}, []byte("x")}).append(nil))
-	f.Add((&Frame{KindStopped, job.Process{}, Number(3)}).append(nil))
+	f.Add((&Frame{KindOutput, Name{ID: job.Process{Rank: 1}, Incarnation: 2}, []byte("x")}).append(nil))
+	f.Add((&Frame{KindStopped, Name{}, Number(3)}).append(nil))
 	f.Add(bytes.Repeat([]byte{0xff}, 20))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 4 && b[0] != 0 {
@@ -74,7 +74,7 @@ func FuzzReadFrame(f *testing.F) {
 func TestTooLargeFrame(t *testing.T) {
 	a, b := net.Pipe()
 	from, to := NewConn(a), NewConn(b)
-	from.Send(KindStarted, job.Process{Rank: 3}, make([]byte, maxFrame+1))
+	from.Send(KindStarted, Name{ID: job.Process{Rank: 3}}, make([]byte, maxFrame+1))
 	_, err := from.Read()
 	require.ErrorContains(t, err, fmt.Sprintf("a frame of kind %d about 3.0 has %d bytes, at most %d are allowed", KindStarted, maxFrame+1, maxFrame))
 	_, err = to.Read()

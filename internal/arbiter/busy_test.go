@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/simseed"
 )
 
@@ -39,7 +40,7 @@ func TestBusyMachine(t *testing.T) {
 	}
 	time.Sleep(time.Duration(seconds) * time.Second)
 	for i, n := range nodes {
-		for _, what := range []string{"verdict", "fence", string(Lost)} {
+		for _, what := range []string{"verdict", "fence", string(decision.Lost)} {
 			l, found := n.find(what, any1)
 			require.False(t, found, "node %d: %+v", i+1, l)
 		}

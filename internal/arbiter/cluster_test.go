@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -217,7 +218,7 @@ func (c *cluster) do(s *simNode, actions []Action) {
 		case Verdict:
 			c.verdict(s, a.Verdict)
 		case Committed:
-			if a.Entry.Kind == Lost {
+			if a.Entry.Kind == decision.Lost {
 				s.lost[a.Entry.Node] = c.now
 				c.logf("%d has it that %d is lost: %s", s.self, a.Entry.Node, a.Entry.Text)
 				c.lostNode(a.Entry.Node)
@@ -303,7 +304,7 @@ func (c *cluster) head() ID {
 }
 
 // propose has the head of the moment decide something.
-func (c *cluster) propose(e Entry) bool {
+func (c *cluster) propose(e decision.Entry) bool {
 	h := c.head()
 	if h == 0 || c.now < c.nodes[h].stall {
 		return false
@@ -326,18 +327,29 @@ func (c *cluster) work(until time.Duration) {
 		}
 		for r := range 2 {
 			c.at(500*ms+time.Duration(i)*ms, func() {
-				c.propose(Entry{Kind: Placed, Process: job.Process{Rank: i, Replica: r}, Incarnation: 1, Node: id, PID: 100 + i})
+				p := job.Process{Rank: i, Replica: r}
+				c.propose(decision.Entry{Kind: decision.Born, Process: p, Incarnation: 1, Node: id, ID: p})
 			})
 		}
 	}
-	c.at(600*ms, func() { c.propose(Entry{Kind: Started}) })
+	c.at(600*ms, func() { c.propose(decision.Entry{Kind: decision.Started}) })
 	for t := time.Second; t < until; t += time.Duration(c.rng.Int64N(int64(400 * ms))) {
-		switch c.rng.IntN(8) {
-		case 0:
+		switch c.rng.IntN(32) {
+		case 0, 1, 2, 3:
 			p := job.Process{Rank: 1 + c.rng.IntN(len(c.ids)), Replica: c.rng.IntN(2)}
-			c.at(t, func() { c.propose(Entry{Kind: Died, Process: p, Cause: job.CauseSignal, Text: "killed"}) })
+			c.at(t, func() {
+				c.propose(decision.Entry{Kind: decision.Died, Process: p, Incarnation: 1, Cause: job.CauseSignal, Text: "killed"})
+			})
+		case 4: // takes several pieces
+			c.at(t, func() {
+				set := &decision.Set{Number: uint64(t), Files: make(decision.Files, 2000)}
+				for r := range set.Files {
+					set.Files[r].Rank = r
+				}
+				c.propose(decision.Entry{Kind: decision.SetWhole, Set: set})
+			})
 		default:
-			c.at(t, func() { c.propose(Entry{Kind: Note, Key: "now", Value: []byte(t.String())}) })
+			c.at(t, func() { c.propose(decision.Entry{Kind: decision.Struck, At: t}) })
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
 )
@@ -253,7 +254,7 @@ func (e *Engine) Next() (a Action, ok bool) {
 // Propose asks for a decision. It returns at once; the decision is made when
 // Next returns it as Committed. The error wraps ErrNotHead if this node is not
 // the head, or has no lease for the moment: it can be tried again until Yield.
-func (e *Engine) Propose(entry Entry) error {
+func (e *Engine) Propose(entry decision.Entry) error {
 	var err error
 	closed := e.ask(func() {
 		var actions []Action

@@ -4,12 +4,14 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
 )
@@ -23,7 +25,7 @@ type testNode struct {
 	led      *Lead
 	leader   ID
 	verdicts []job.Verdict
-	entries  []Entry
+	entries  []decision.Entry
 	fence    string
 }
 
@@ -85,7 +87,7 @@ func startNodes(t *testing.T, hosts ...string) ([]*testNode, []Peer) {
 	return nodes, roster
 }
 
-func (n *testNode) propose(t *testing.T, e Entry) {
+func (n *testNode) propose(t *testing.T, e decision.Entry) {
 	t.Helper()
 	require.Eventually(t, func() bool { // its lease may lapse for a moment
 		err := n.Propose(e)
@@ -107,20 +109,20 @@ func TestHeadIsLost(t *testing.T) {
 	head.eventually(t, "a head", func() bool { return head.led != nil })
 	p := job.Process{Rank: 0, Replica: 1}
 	q := job.Process{Rank: 1, Replica: 0}
-	head.propose(t, Entry{Kind: Note, Key: "config", Value: []byte("{}")})
-	head.propose(t, Entry{Kind: Placed, Process: p, Incarnation: 1, Node: 2, PID: 7})
-	head.propose(t, Entry{Kind: Placed, Process: q, Incarnation: 1, Node: 4, PID: 8})
-	head.propose(t, Entry{Kind: Died, Process: p, Cause: job.CauseSignal, Text: "killed"})
+	head.propose(t, decision.Entry{Kind: decision.Opened, Opened: &decision.Folders{Restart: &decision.Restart{Refused: []string{strings.Repeat("long ", 20_000)}}}})
+	head.propose(t, decision.Entry{Kind: decision.Born, Process: p, Incarnation: 1, Node: 2, ID: p})
+	head.propose(t, decision.Entry{Kind: decision.Born, Process: q, Incarnation: 1, Node: 4, ID: q})
+	head.propose(t, decision.Entry{Kind: decision.Died, Process: p, Incarnation: 1, Cause: job.CauseSignal, Text: "killed"})
 	for _, n := range nodes {
 		n.eventually(t, "the verdict", func() bool { return len(n.verdicts) == 1 })
 		n.eventually(t, "a lease", func() bool { return n.word.Held() })
 	}
-	require.ErrorIs(t, nodes[1].Propose(Entry{Kind: Started}), ErrNotHead)
-	require.ErrorIs(t, head.Propose(Entry{Kind: "nonsense"}), ErrEntry)
+	require.ErrorIs(t, nodes[1].Propose(decision.Entry{Kind: decision.Started}), ErrNotHead)
+	require.ErrorIs(t, head.Propose(decision.Entry{Kind: "nonsense"}), decision.ErrEntry)
 
 	require.NoError(t, head.Close())
 	require.ErrorIs(t, head.Close(), ErrClosed)
-	require.ErrorIs(t, head.Propose(Entry{Kind: Started}), ErrClosed)
+	require.ErrorIs(t, head.Propose(decision.Entry{Kind: decision.Started}), ErrClosed)
 	var next *testNode
 	require.Eventually(t, func() bool {
 		for _, n := range nodes[1:3] {
@@ -132,18 +134,18 @@ func TestHeadIsLost(t *testing.T) {
 		}
 		return next != nil
 	}, 60*time.Second, 5*time.Millisecond)
-	require.Equal(t, []byte("{}"), next.led.State.Notes["config"])
-	require.Equal(t, Place{1, 2, 7, Dead}, next.led.State.Places[p])
-	require.Equal(t, Place{1, 4, 8, Running}, next.led.State.Places[q])
+	require.Len(t, next.led.State.Opened.Restart.Refused[0], 100_000)
+	require.Equal(t, decision.Place{Incarnation: 1, Node: 2, ID: p, Standing: decision.Dead}, next.led.State.Places[p])
+	require.Equal(t, decision.Place{Incarnation: 1, Node: 4, ID: q, Standing: decision.Running}, next.led.State.Places[q])
 	next.eventually(t, "the loss of the head", func() bool {
 		for _, e := range next.entries {
-			if e.Kind == Lost && e.Node == Head {
+			if e.Kind == decision.Lost && e.Node == Head {
 				return true
 			}
 		}
 		return false
 	})
-	next.propose(t, Entry{Kind: Died, Process: q, Cause: job.CauseExit, Text: "exit status 1"})
+	next.propose(t, decision.Entry{Kind: decision.Died, Process: q, Incarnation: 1, Cause: job.CauseExit, Text: "exit status 1"})
 	for _, n := range nodes[1:] {
 		n.eventually(t, "the next verdict", func() bool { return len(n.verdicts) == 2 })
 		require.Equal(t, q, n.verdicts[1].Process)

@@ -83,7 +83,7 @@ func (n *Node) free(now time.Duration) bool {
 		return true
 	}
 	s, _ := n.observer.Sighting(head, now)
-	if !n.log.state.Started { // another one could do no more than end the job
+	if !n.log.state.Started { // hosts that have just begun to start processes may be slow
 		return s.Silence >= n.timing.Detect.Ceiling
 	}
 	return s.Suspect()

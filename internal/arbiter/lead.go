@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
@@ -50,7 +51,7 @@ func (n *Node) checkLead(now time.Duration) {
 	}
 	if !n.lead.announced && n.Leads(now) {
 		n.lead.announced, n.lead.fresh = true, true
-		n.act(Lead{n.lead.term, n.log.state.Clone()})
+		n.act(Lead{n.lead.term, n.log.state.Clone(), n.zero})
 	}
 }
 
@@ -153,7 +154,7 @@ func (n *Node) judge(now time.Duration) {
 			continue
 		}
 		n.lead.condemned[id] = true
-		if err := n.propose(Entry{Kind: Lost, Node: id, Text: evidence.String(), Testimonies: evidence.Testimonies}); err != nil {
+		if err := n.propose(decision.Entry{Kind: decision.Lost, At: n.elapsed(now), Node: id, Text: evidence.String(), Testimonies: evidence.Testimonies}); err != nil {
 			n.act(Broken{err})
 		}
 	}

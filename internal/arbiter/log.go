@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
+
+	"github.com/intrahpc/intra/internal/decision"
 )
 
 // replica is one member's copy of the log: Raft without its clock. Node
@@ -18,7 +20,7 @@ type replica struct {
 	self    ID
 	node    *raft.RawNode
 	storage *raft.MemoryStorage
-	state   *State
+	state   *decision.State
 	index   uint64 // of the last entry applied
 	term    uint64 // of that entry
 	ticks   int
@@ -36,7 +38,7 @@ const (
 
 func newReplica(self ID, members []ID) (*replica, error) {
 	storage := raft.NewMemoryStorage()
-	state := NewState()
+	state := decision.NewState()
 	state.Members = slices.Clone(members)
 	conf := new(raftpb.ConfState)
 	for _, m := range members {
@@ -44,7 +46,7 @@ func newReplica(self ID, members []ID) (*replica, error) {
 	}
 	// All begin with the same empty snapshot, as if they had agreed before.
 	first := &raftpb.Snapshot{
-		Data:     state.snapshot(),
+		Data:     state.Snapshot(),
 		Metadata: &raftpb.SnapshotMetadata{ConfState: conf, Index: new(uint64(1)), Term: new(uint64(1))},
 	}
 	if err := storage.ApplySnapshot(first); err != nil {
@@ -141,7 +143,7 @@ func (r *replica) propose(data []byte) error {
 }
 
 // drain hands out what Raft wants sent, and applies what has been decided.
-func (r *replica) drain(send func(*raftpb.Message), applied func(Entry)) error {
+func (r *replica) drain(send func(*raftpb.Message), applied func(decision.Entry)) error {
 	return r.guarded(func() error {
 		for r.node.HasReady() {
 			ready := r.node.Ready()
@@ -175,15 +177,22 @@ func (r *replica) drain(send func(*raftpb.Message), applied func(Entry)) error {
 	})
 }
 
-func (r *replica) apply(e *raftpb.Entry, applied func(Entry)) error {
+func (r *replica) apply(e *raftpb.Entry, applied func(decision.Entry)) error {
 	r.index, r.term = e.GetIndex(), e.GetTerm()
 	if len(e.GetData()) == 0 { // a leader's first
 		return nil
 	}
-	entry, err := decodeEntry(e.GetData())
+	entry, err := decision.Decode(e.GetData())
+	whole := false
+	if err == nil {
+		entry, whole, err = r.state.Join(entry)
+	}
 	if err != nil {
 		r.broken = err
 		return err
+	}
+	if !whole {
+		return nil
 	}
 	before := r.state.Changes
 	applied(entry)
@@ -195,13 +204,13 @@ func (r *replica) apply(e *raftpb.Entry, applied func(Entry)) error {
 
 // reform has Raft count with other members. Who has none of the log gets a
 // snapshot that names it among them.
-func (r *replica) reform(e Entry) error {
+func (r *replica) reform(e decision.Entry) error {
 	kind := raftpb.ConfChangeAddNode
-	if e.Kind == Removed {
+	if e.Kind == decision.Removed {
 		kind = raftpb.ConfChangeRemoveNode
 	}
 	conf := r.node.ApplyConfChange(&raftpb.ConfChange{Type: kind.Enum(), NodeId: new(uint64(e.Node))})
-	if _, err := r.storage.CreateSnapshot(r.index, conf, r.state.snapshot()); err != nil {
+	if _, err := r.storage.CreateSnapshot(r.index, conf, r.state.Snapshot()); err != nil {
 		return fmt.Errorf("make a snapshot of the decisions: %w", err)
 	}
 	return nil
@@ -209,7 +218,7 @@ func (r *replica) reform(e Entry) error {
 
 // restore jumps to a snapshot.
 func (r *replica) restore(s *raftpb.Snapshot) error {
-	state, err := restore(s.GetData())
+	state, err := decision.Restore(s.GetData())
 	if err != nil {
 		r.broken = err
 		return err
@@ -224,7 +233,7 @@ func (r *replica) cut() error {
 	if err != nil || r.index < first+2*r.keep {
 		return err
 	}
-	if _, err := r.storage.CreateSnapshot(r.index, nil, r.state.snapshot()); err != nil && !errors.Is(err, raft.ErrSnapOutOfDate) {
+	if _, err := r.storage.CreateSnapshot(r.index, nil, r.state.Snapshot()); err != nil && !errors.Is(err, raft.ErrSnapOutOfDate) {
 		return fmt.Errorf("make a snapshot of the decisions: %w", err)
 	}
 	if err := r.storage.Compact(r.index - r.keep); err != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/intrahpc/intra/internal/decision"
 )
 
 // enough is how many members there are where there are as many hosts: one may
@@ -38,8 +40,8 @@ func (n *Node) mend(now time.Duration) {
 	if !ok || n.lead.longest > start+n.timing.Lease {
 		return
 	}
-	after := &State{Members: slices.Clone(state.Members)}
-	after.change(e)
+	after := &decision.State{Members: slices.Clone(state.Members)}
+	after.Apply(e)
 	n.lead.changing, n.lead.next = true, after.Members
 	if err := n.propose(e); err != nil {
 		n.act(Broken{err})
@@ -51,11 +53,11 @@ func (n *Node) mend(now time.Duration) {
 // change is the next change of members that is needed: the lost go, others take
 // their places, and of two the head stays alone if no third one can be found.
 // Then its loss ends the job, but not that of the other one.
-func (n *Node) change(now time.Duration) (e Entry, needed bool) {
+func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 	members := n.log.state.Members
 	for _, id := range members {
 		if id != n.self && n.isLost(id) {
-			return Entry{Kind: Removed, Node: id}, true
+			return decision.Entry{Kind: decision.Removed, At: n.elapsed(now), Node: id}, true
 		}
 	}
 	if len(members) >= enough {
@@ -66,11 +68,11 @@ func (n *Node) change(now time.Duration) (e Entry, needed bool) {
 	case len(members)+hosts < enough:
 		for _, other := range members {
 			if other != n.self {
-				return Entry{Kind: Removed, Node: other}, true
+				return decision.Entry{Kind: decision.Removed, At: n.elapsed(now), Node: other}, true
 			}
 		}
 	case id != 0:
-		return Entry{Kind: Added, Node: id}, true
+		return decision.Entry{Kind: decision.Added, At: n.elapsed(now), Node: id}, true
 	}
 	return e, false
 }

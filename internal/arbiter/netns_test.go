@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/netns"
 )
 
@@ -40,7 +41,7 @@ func TestPartition(t *testing.T) {
 				_, three := nodes[2].find("lead", any1)
 				return two || three
 			}, 60*time.Second, time.Millisecond)
-			nodes[1].wait(t, string(Lost), func(l told) bool { return l.Node == Head })
+			nodes[1].wait(t, string(decision.Lost), func(l told) bool { return l.Node == Head })
 			hosts.Around(0, netns.Conditions{})
 			f := nodes[0].wait(t, "fence", any1)
 			require.Contains(t, f.Text, "declared lost")

@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -37,6 +38,9 @@ type Node struct {
 	held   time.Duration // when we had one last, in time awake
 	began  time.Duration
 	fenced bool
+
+	started bool          // all have joined, as far as is known here,
+	zero    time.Duration // and when
 
 	log      *replica      // nil if we are no member
 	headSeq  uint64        // the head's beat by which we have promised,
@@ -83,10 +87,12 @@ type (
 		Message *Message
 	}
 	// Lead: this node is the head now, and State is what has been decided. What
-	// is Committed after this is not in it.
+	// is Committed after this is not in it. All had joined at Began, by the clock
+	// of this host, if they have.
 	Lead struct {
 		Term  uint64
-		State *State
+		State *decision.State
+		Began time.Duration
 	}
 	// Yield: this node is no longer the head.
 	Yield struct{ Term uint64 }
@@ -97,7 +103,7 @@ type (
 	}
 	// Committed: a decision is kept by a majority of the members. The head acts
 	// on it now.
-	Committed struct{ Entry Entry }
+	Committed struct{ Entry decision.Entry }
 	// Deciders: those who keep the decisions have changed, and will not change
 	// again before another one is lost. The head says so.
 	Deciders struct {
@@ -162,7 +168,7 @@ func NewNode(self ID, roster []Peer, timing Timing, now time.Duration) (*Node, e
 
 // State is what has been decided, as far as this member knows; nil at a node
 // that is no member. The caller must not change it.
-func (n *Node) State() *State {
+func (n *Node) State() *decision.State {
 	if n.log == nil {
 		return nil
 	}
@@ -235,10 +241,10 @@ func (n *Node) Receive(m *Message, now time.Duration) []Action {
 	return n.take()
 }
 
-// Propose asks the members to decide e. It is decided when Committed comes
-// with it; when this node stops being the head before that, it may or may not
+// Propose asks the members to decide e, in pieces if it is long. It is decided
+// when Committed comes with it; when this node stops being the head before that, it may or may not
 // be, and what State says after the next Lead counts.
-func (n *Node) Propose(e Entry, now time.Duration) ([]Action, error) {
+func (n *Node) Propose(e decision.Entry, now time.Duration) ([]Action, error) {
 	if !n.Leads(now) {
 		return nil, ErrNotHead
 	}
@@ -249,12 +255,37 @@ func (n *Node) Propose(e Entry, now time.Duration) ([]Action, error) {
 	return n.take(), nil
 }
 
-func (n *Node) propose(e Entry) error {
-	data, err := e.encode()
+func (n *Node) propose(e decision.Entry) error {
+	parts, err := decision.Split(e)
 	if err != nil {
 		return err
 	}
-	return n.log.propose(data)
+	for _, p := range parts {
+		data, err := p.Encode()
+		if err != nil {
+			return err
+		}
+		if err := n.log.propose(data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elapsed is the time since all had joined.
+func (n *Node) elapsed(now time.Duration) time.Duration {
+	if !n.started {
+		return 0
+	}
+	return max(now-n.zero, 0)
+}
+
+// date finds out when all had joined, from the times of decisions: none comes
+// before it was made.
+func (n *Node) date(now time.Duration) {
+	if s := n.log.state; s.Started && (!n.started || now-s.Latest < n.zero) {
+		n.started, n.zero = true, now-s.Latest
+	}
 }
 
 func (n *Node) act(a Action) { n.actions = append(n.actions, a) }
@@ -334,15 +365,16 @@ func (n *Node) drain(now time.Duration) {
 	broken, known := n.log.broken != nil, len(n.verdicts)
 	err := n.log.drain(func(m *raftpb.Message) {
 		words[ID(m.GetTo())] = append(words[ID(m.GetTo())], m)
-	}, func(e Entry) {
+	}, func(e decision.Entry) {
 		n.log.state.Apply(e)
-		if e.Kind == Added || e.Kind == Removed {
+		if e.Kind == decision.Added || e.Kind == decision.Removed {
 			return
 		}
 		n.act(Committed{e})
 		n.announce()
 	})
 	n.announce() // after a snapshot
+	n.date(now)
 	n.reform(n.log.state.Changes, n.log.state.Members, now)
 	for _, p := range n.order {
 		for _, w := range words[p] {
@@ -362,6 +394,6 @@ func (n *Node) drain(now time.Duration) {
 func (n *Node) announce() {
 	all := n.log.state.Verdicts
 	for _, v := range all[min(len(n.verdicts), len(all)):] { // a new member has heard of some before
-		n.learn(v)
+		n.learn(v.Verdict)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/decision"
 )
 
 // TestCondemned: between the proposal of a loss and its commitment the node may
@@ -49,7 +51,7 @@ func TestSnapshotReachesMember(t *testing.T) {
 	c.cut[[2]ID{3, 1}], c.cut[[2]ID{1, 3}], c.cut[[2]ID{2, 3}], c.cut[[2]ID{3, 2}] = true, true, true, true
 	c.cut[[2]ID{3, 4}], c.cut[[2]ID{4, 3}] = true, true
 	for range 20 {
-		require.True(t, c.propose(Entry{Kind: Note, Key: "k", Value: []byte{1}}))
+		require.True(t, c.propose(decision.Entry{Kind: decision.Struck}))
 		require.NoError(t, c.run(c.now+20*ms)) // not long enough to be lost
 	}
 	c.heal()
@@ -67,5 +69,5 @@ func TestSnapshotReachesMember(t *testing.T) {
 	}
 	require.NoError(t, c.run(c.now+6*time.Second))
 	require.Equal(t, 2, dropped)
-	require.Equal(t, string(c.nodes[Head].log.state.snapshot()), string(c.nodes[3].log.state.snapshot()))
+	require.Equal(t, string(c.nodes[Head].log.state.Snapshot()), string(c.nodes[3].log.state.Snapshot()))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
 )
@@ -89,7 +90,8 @@ func serve(in io.Reader, out io.Writer) error {
 				if s.Self != Head {
 					break
 				}
-				place := Entry{Kind: Placed, Process: job.Process{Rank: int(p.ID)}, Incarnation: 1, Node: p.ID}
+				is := job.Process{Rank: int(p.ID)}
+				place := decision.Entry{Kind: decision.Born, Process: is, Incarnation: 1, Node: p.ID, ID: is}
 				for e.Propose(place) != nil {
 					time.Sleep(time.Millisecond)
 				}
@@ -185,7 +187,7 @@ func startAt(t *testing.T, addresses []string, command func(i int) *exec.Cmd) []
 		require.NoError(t, json.NewEncoder(p.in).Encode(summons{ID(i + 1), roster, secret}))
 	}
 	for i := range all[1:] {
-		all[0].wait(t, string(Placed), func(l told) bool { return l.Node == ID(i+2) })
+		all[0].wait(t, string(decision.Born), func(l told) bool { return l.Node == ID(i+2) })
 	}
 	return all
 }
@@ -218,7 +220,7 @@ func TestKill(t *testing.T) {
 		}
 		return false
 	}, 60*time.Second, time.Millisecond, "nobody leads")
-	l := next.wait(t, string(Lost), func(l told) bool { return l.Node == Head })
+	l := next.wait(t, string(decision.Lost), func(l told) bool { return l.Node == Head })
 	t.Logf("the head was declared lost %v after its kill", l.At-at)
 	kill(4) // who reports to a head that came later
 	v := next.wait(t, "verdict", func(l told) bool { return l.Process.Rank == 4 })

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/simseed"
 )
 
@@ -126,7 +128,7 @@ func (c *cluster) finish(at time.Duration, lost []ID) error {
 	}
 	// Every verdict that was announced is known to who leads now, and so to all
 	// that it reaches.
-	if !slices.Equal(c.verdicts, state.Verdicts) {
+	if !slices.Equal(c.verdicts, verdicts(state)) {
 		return fmt.Errorf("%d verdicts were announced, the head %d knows %d", len(c.verdicts), head, len(state.Verdicts))
 	}
 	for _, id := range c.survivors() {
@@ -139,9 +141,9 @@ func (c *cluster) finish(at time.Duration, lost []ID) error {
 			return fmt.Errorf("%d has no lease", id)
 		case s.leader != head || s.Node.term != c.nodes[head].Node.term:
 			return fmt.Errorf("%d follows %d in term %d, not the head %d", id, s.leader, s.Node.term, head)
-		case !slices.Equal(s.verdicts, state.Verdicts):
+		case !slices.Equal(s.verdicts, verdicts(state)):
 			return fmt.Errorf("%d knows %d verdicts of %d", id, len(s.verdicts), len(state.Verdicts))
-		case s.log != nil && s.log.state.Applied == state.Applied && string(s.log.state.snapshot()) != string(state.snapshot()):
+		case s.log != nil && s.log.state.Applied == state.Applied && string(s.log.state.Snapshot()) != string(state.Snapshot()):
 			return fmt.Errorf("the states of %d and %d differ", id, head)
 		}
 	}
@@ -155,7 +157,7 @@ func TestLossOfTheHeadAfterSilence(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newCluster(seed, 3, 1, DefaultTiming)
 		c.busy = true
-		c.at(600*ms, func() { c.propose(Entry{Kind: Started}) })
+		c.at(600*ms, func() { c.propose(decision.Entry{Kind: decision.Started}) })
 		c.at(2*time.Second, func() { // as on machines that are much too busy
 			for _, id := range c.ids {
 				s := c.nodes[id]
@@ -179,7 +181,7 @@ func TestPatienceBeforeTheStart(t *testing.T) {
 		for started, heads := range map[bool]int{false: 1, true: 2} {
 			c := newCluster(seed, 3, 1, DefaultTiming)
 			if started {
-				c.at(600*ms, func() { c.propose(Entry{Kind: Started}) })
+				c.at(600*ms, func() { c.propose(decision.Entry{Kind: decision.Started}) })
 			}
 			c.at(time.Second, func() { c.nodes[Head].stall = c.now + 2*time.Second })
 			c.excused[Head] = true
@@ -254,5 +256,32 @@ func TestBusyHours(t *testing.T) {
 		share := float64(held) / float64(looked)
 		t.Logf("leases held %.4f %% of the time", 100*share)
 		require.Greater(t, share, 0.99)
+	}
+}
+
+// verdicts are those of a state as all nodes hear of them.
+func verdicts(s *decision.State) (all []job.Verdict) {
+	for _, v := range s.Verdicts {
+		all = append(all, v.Verdict)
+	}
+	return all
+}
+
+// Every head says when a host was lost in the same time, that since all had
+// joined.
+func TestLossesAreDated(t *testing.T) {
+	for seed := range uint64(10) {
+		const started, first, second = 600 * ms, 2 * time.Second, 6 * time.Second
+		c := newCluster(seed, 4, 1, DefaultTiming)
+		c.at(started, func() { c.propose(decision.Entry{Kind: decision.Started}) })
+		c.at(first, func() { c.kill(Head) })
+		c.at(second, func() { c.kill(4) })
+		require.NoError(t, c.run(10*time.Second), "seed %d", seed)
+		s := c.nodes[c.head()]
+		for id, at := range map[ID]time.Duration{Head: first, 4: second} {
+			said := s.log.state.Lost[id].At - (at - started)
+			require.Positive(t, said, "seed %d: node %d", seed, id)
+			require.Less(t, said, 2*inTime, "seed %d: node %d", seed, id)
+		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 	KindJoin      Kind = "join"      // P MAC, Hello
 	KindReject    Kind = "reject"    // P Text: the head has failed the handshake
 	KindRefuse    Kind = "refuse"    // H Text: the process may not join
-	KindSetup     Kind = "setup"     // H Setup
+	KindSetup     Kind = "setup"     // H Setup, Epoch
 	KindListen    Kind = "listen"    // P Address, for links over TCP
 	KindLink      Kind = "link"      // H Process and one descriptor: the link to it, on the same host
 	KindArena     Kind = "arena"     // H one descriptor: the memory that all replicas of the rank, on the same host, share
@@ -59,7 +59,7 @@ type Message struct {
 	Incarnation uint32       `json:"incarnation,omitempty"` // in which Process began
 	Peers       []Peer       `json:"peers,omitempty"`
 	Verdict     *Verdict     `json:"verdict,omitempty"`
-	Epoch       uint64       `json:"epoch,omitempty"` // of a verdict
+	Epoch       uint64       `json:"epoch,omitempty"` // of a verdict; with Setup, the last one that is nothing to the process
 	Kill        *Kill        `json:"kill,omitempty"`
 	Failure     *Failure     `json:"failure,omitempty"`
 	Stats       *Stats       `json:"stats,omitempty"`

@@ -104,7 +104,7 @@ func TestTheDeadlineSaysWhoWaitsForWhom(t *testing.T) {
 			j := jobtest.Start(t, s)
 			_, err := j.End()
 			require.ErrorIs(t, err, jobtest.ErrHangs)
-			for _, says := range append(c.says, "runtime.Main(", "launch.(*head).", s.String()) {
+			for _, says := range append(c.says, "runtime.Main(", "launch.(*driver).", s.String()) {
 				require.True(t, strings.Contains(err.Error(), says), "%s is not in %.20000s", says, err)
 			}
 			require.Empty(t, j.Processes())

@@ -22,6 +22,9 @@ import (
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
+// settleTime is from a failure of an agent until what failed with it is known.
+const settleTime = 300 * time.Millisecond
+
 // agentsTime bounds how long the head waits for its agents to connect, and
 // they try.
 const agentsTime = 30 * time.Second
@@ -269,7 +272,7 @@ func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, 
 		}
 	}()
 	c.SetDeadline(time.Now().Add(agentd.PrepareTime))
-	m.SendJSON(agentwire.KindPlan, job.Process{}, a.order(i))
+	m.SendJSON(agentwire.KindPlan, agentwire.Name{}, a.order(i))
 	for heard := false; ; {
 		f, err := m.Read()
 		if err != nil && !heard {
@@ -321,10 +324,10 @@ func (a *agents) sendProgram(m *agentwire.Conn) error {
 		buf := make([]byte, agentwire.MaxWindow)
 		n, err := f.Read(buf)
 		if n > 0 {
-			m.Send(agentwire.KindProgram, job.Process{}, buf[:n])
+			m.Send(agentwire.KindProgram, agentwire.Name{}, buf[:n])
 		}
 		if err == io.EOF {
-			m.Send(agentwire.KindProgram, job.Process{}, nil)
+			m.Send(agentwire.KindProgram, agentwire.Name{}, nil)
 			return nil
 		}
 		if err != nil {

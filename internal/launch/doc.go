@@ -1,11 +1,11 @@
-// Package launch is the head: it has processes started and watched, declares them
-// dead, tells the survivors, and says how it all ended.
+// Package launch is what intrarun does: it drives the head of a job, which decides
+// (package head), and does for it all that takes a clock, a goroutine or I/O.
 //
-// The head is one goroutine that owns the state of the job; everything else
-// (agents, the timers, the signals) posts to it and never waits for it. What
-// the head decides is in ledger, which has no clock and no I/O; what it does
-// about lost processes is in package recovery, and carried out in recovery.go.
-// What does not depend on how a head decides is in packages of its own:
+// The driver is one goroutine that owns the head; everything else (agents, the
+// arbiter, signals) posts events to it and never waits for it. It carries out what
+// the head wants, and comes back when a time has passed (driver.go). Config is one
+// run, as the command line says; Job is the part of it that travels to a head
+// which takes the place of this one. The rest is in packages of its own:
 //
 //	spawn      finds the program, and starts an agent on each host
 //	agentd     is the process of an agent
@@ -15,10 +15,10 @@
 //	output     brings to the user what replicas write, each line once
 //	runreport  is the report, the timeline and the progress line
 //
-// The head knows its agents by the interface agent. A job on one host has a
-// supervise.Agent in the head's process. On several hosts the same runs in an
-// agentd there, and the head has a remote, which commands it over one connection;
-// an arbiter beside each says when such a host is lost (hosts.go).
+// The driver knows its agents by the interface agent. A job on one host has a
+// supervise.Agent in the same process. On several hosts that runs in an agentd
+// there, and the driver has a remote, which commands it over one connection; an
+// arbiter beside each says when such a host is lost (hosts.go).
 //
 // Agents are started along a tree: the head starts the first 32, and they the
 // others, with the same command and with the secret on its standard input. Nothing
@@ -27,10 +27,9 @@
 // costs the head 25 MB of memory and, for 1280 beats a second each way of about 90
 // bytes, 4 % of a core.
 //
-// On three or more hosts the head acts only on what is kept on two of them
-// (record.go). When it is lost all agents turn to the one of them that the
-// arbiter elects, tell it all that they had told the one before, and write the
-// output again that was not out. It makes a head of that and of what was decided
-// (takeover.go, standin.go), about cuts and checkpoint files too (notes.go); who
-// takes the place of whom is not among that (succession.go).
+// On three or more hosts what the head decides is kept on two others before it has
+// an effect (proposals.go); elsewhere it counts at once. When the head is lost all
+// agents turn to the one of them that the arbiter elects, say what they have, tell
+// it all that they had told the one before, and write the output again that was not
+// out. It makes a head of that and of what was decided (takeover.go, successor.go).
 package launch

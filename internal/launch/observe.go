@@ -1,147 +1,100 @@
 package launch
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/supervise"
 )
 
-// The methods in this file make the head the observer of its agents. They are
-// called from the agents' goroutines.
-
-func (h *head) Started(p job.Process, pid int, err error) {
-	h.post(func() {
-		m := h.ids[p]
-		m.pid = pid
-		if err == nil {
-			h.notePlace(m)
-			return
-		}
-		if m.gone {
-			return
-		}
-		if m.waits {
-			h.recovery.notStarted(m, err)
-			return
-		}
-		m.gone = true
-		h.left--
-		if h.phase == over {
-			return
-		}
-		h.phase = over
-		h.ledger.decide(ExitRefused, err.Error())
-		h.warnf("%v", err)
-		h.killAll()
-	})
+// observer is told what the agent of a host sees, by goroutines of the agent.
+// What one process does comes in its order, except that output may lag behind.
+type observer interface {
+	// Started says that the process runs as pid, or could not be started, and why.
+	Started(of agentwire.Name, pid int, err string)
+	// Hello says that the process has proved itself and waits for its Setup.
+	Hello(of agentwire.Name, h *job.Hello)
+	// Message passes on what the process, which has joined, says.
+	Message(of agentwire.Name, m *job.Message)
+	// Unheard says that nothing more comes on its control connection, or gets there.
+	Unheard(of agentwire.Name, s supervise.Silence)
+	// Output passes on what the process has written; it will write no more if there
+	// are no bytes. It blocks until there is room.
+	Output(of agentwire.Name, s output.Stream, b []byte)
+	// Quiet answers agent.Quiet.
+	Quiet(of agentwire.Name, n uint64)
+	// Stopped says that the process has been stopped for d now.
+	Stopped(of agentwire.Name, d time.Duration)
+	// ProgramGone says that the program is gone, and that the wrapper it was started
+	// by goes on.
+	ProgramGone(of agentwire.Name)
+	// Exited says that the process is gone, and its group with it.
+	Exited(of agentwire.Name, e supervise.Exit)
+	// Failed says that the agent cannot do what is needed for the job.
+	Failed(err error)
+	// Disconnected says that the connection to the agent has ended.
+	Disconnected(err error)
 }
 
-func (h *head) Hello(p job.Process, hello *job.Hello) {
-	h.post(func() {
-		if m := h.ids[p]; !m.gone {
-			h.welcome(m, hello)
-		}
-	})
+// reporter tells the head what the agent of a node sees.
+type reporter struct {
+	*driver
+	node detect.ID
 }
 
-func (h *head) Message(p job.Process, msg *job.Message) {
-	if msg.Kind == job.KindTrace { // too many for the head, and none of its business
-		h.trace.Add(p, msg.Trace)
+func (o *reporter) from(of agentwire.Name) head.From {
+	return head.From{Node: o.node, ID: of.ID, Incarnation: of.Incarnation}
+}
+
+func (o *reporter) Started(of agentwire.Name, pid int, err string) {
+	o.tell(head.Started{From: o.from(of), PID: pid, Err: err})
+}
+
+func (o *reporter) Hello(of agentwire.Name, h *job.Hello) {
+	o.tell(head.Joined{From: o.from(of), Hello: h})
+}
+
+func (o *reporter) Message(of agentwire.Name, m *job.Message) {
+	if m.Kind == job.KindTrace { // too many for the head, and none of its business
+		o.trace.Add(of.ID, m.Trace)
 		return
 	}
-	h.post(func() { h.handle(h.ids[p], msg) })
+	o.tell(head.Said{From: o.from(of), Message: m})
 }
 
-func (h *head) Unheard(p job.Process, s supervise.Silence) {
-	h.post(func() {
-		m := h.ids[p]
-		switch {
-		case s.Why == supervise.SilenceUntold && m.gone:
-			return
-		case s.Why == supervise.SilenceUntold:
-			h.fence(m, ending{job.CauseFenced, "it cannot be sent a message that it needs: " + s.Text})
-			return
-		case m.hello == nil && s.Why != supervise.SilenceEnd && m.waits:
-			h.fence(m, ending{job.CauseFenced, "it cannot join: " + s.Text})
-		case m.hello == nil && s.Why != supervise.SilenceEnd:
-			h.refuse(fmt.Sprintf("%v cannot join: %s", p, s.Text))
-		case m.hello == nil: // it is gone, or will be; its agent sees that
-			return
-		case s.Why == supervise.SilenceNonsense:
-			h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it sent a malformed message: %s", s.Text)})
-		}
-		h.after(lastWords, func() { h.deaf(m) })
-	})
+func (o *reporter) Unheard(of agentwire.Name, s supervise.Silence) {
+	o.tell(head.Unheard{From: o.from(of), Why: head.Silence(s.Why), Text: s.Text})
 }
 
-func (h *head) Output(p job.Process, s output.Stream, b []byte) {
-	o, _ := h.writers.Load(p)
-	o.(*output.Process).Write(s, b)
+func (o *reporter) Output(of agentwire.Name, s output.Stream, b []byte) {
+	if p := o.outputs.get(o.from(of)); p != nil { // else it is one of which only a lost head has known
+		p.Write(s, b)
+	}
 }
 
-func (h *head) Quiet(_ job.Process, n uint64) { h.post(func() { h.recovery.isQuiet(n) }) }
-
-func (h *head) Exited(p job.Process, e supervise.Exit) {
-	h.post(func() {
-		m := h.ids[p]
-		if m.gone {
-			return
-		}
-		m.exit = &e
-		h.gone(m)
-	})
+func (o *reporter) Quiet(of agentwire.Name, n uint64) {
+	if p := o.outputs.get(o.from(of)); p != nil {
+		o.tell(head.Quiet{From: o.from(of), Number: n, Position: agentwire.Encode(p.Position())})
+	}
 }
 
-func (h *head) ProgramGone(p job.Process) {
-	h.post(func() {
-		m := h.ids[p]
-		if m.gone || m.ending != nil || h.phase == released {
-			return
-		}
-		m.ending = &ending{job.CauseExit, "its program ended, but the wrapper that started it did not"}
-		h.kill(m)
-	})
+func (o *reporter) Stopped(of agentwire.Name, d time.Duration) {
+	o.tell(head.Stopped{From: o.from(of), For: d})
 }
 
-func (h *head) Stopped(p job.Process, d time.Duration) {
-	h.post(func() {
-		m := h.ids[p]
-		m.stopped = time.Now()
-		if d < fenceAfter || m.gone || m.ending != nil || h.phase == over {
-			return
-		}
-		for _, peer := range h.order {
-			if peer.process.Rank == m.process.Rank && peer != m && !peer.gone && !peer.waits && peer.ending == nil && time.Since(peer.stopped) > 3*supervise.StopPoll {
-				h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v was running", d.Seconds(), peer.process)})
-				return
-			}
-		}
-	})
+func (o *reporter) ProgramGone(of agentwire.Name) { o.tell(head.ProgramGone{From: o.from(of)}) }
+
+func (o *reporter) Exited(of agentwire.Name, e supervise.Exit) {
+	p := o.outputs.get(o.from(of))
+	o.tell(head.Exited{From: o.from(of), Exit: head.Exit{Status: e.Status, Text: e.Text, Crashed: p != nil && p.Crashed()}})
 }
 
-// hostLost: the agent is gone and all its processes with it.
-func (h *head) hostLost(a agent, why string, e *evidence) {
-	h.post(func() {
-		e.complete(h)
-		h.warnf("%s", why)
-		h.lost[a] = true
-		for _, m := range h.order {
-			switch {
-			case m.agent != a:
-			case m.dying != nil: // and that is not yet decided, unlike this
-				h.markDead(m)
-			case !m.gone:
-				m.lost = true
-				if m.ending == nil {
-					m.ending, m.end, m.evidence = &ending{job.CauseHost, why}, "lost", e
-				}
-				h.gone(m)
-			}
-		}
-	})
-}
+func (o *reporter) Failed(err error) { o.tell(head.Failed{Err: err.Error()}) }
 
-func (h *head) Failed(err error) { h.post(func() { h.refuse(err.Error()) }) }
+func (o *reporter) Disconnected(err error) {
+	o.tell(head.Disconnected{Node: o.node, Text: err.Error()})
+}

@@ -22,18 +22,17 @@ type remote struct {
 	listen   string // address for links over TCP, without a port
 	port     int    // of its socket for beats
 	takeover string // where it listens in case it becomes the head
-	observer supervise.Observer
-	lost     func(why string, e *evidence) // called once if the host is lost
-	silent   func() time.Duration          // how long nothing has been heard of it
+	observer observer
+	silent   func() time.Duration // how long nothing has been heard of it
 	conn     *agentwire.Conn
 	serving  chan struct{}    // closed by serve
 	news     func(spawn.News) // is told of agents that it starts
 	early    func(error)      // is told that the connection has ended; nil: serve comes first
 
 	mu      sync.Mutex
-	ended   string // why the connection has ended, "" if it has not
-	over    bool   // closed or lost: nothing is said or heard any more
-	sources map[job.Process]*source
+	ended   bool // the connection has
+	over    bool // closed or lost: nothing is said or heard any more
+	sources map[agentwire.Name]*source
 }
 
 // source is what comes from, and goes to, one process byte by byte.
@@ -45,7 +44,7 @@ type source struct {
 
 // newRemote takes over the connection to an agent that is ready.
 func newRemote(h *job.Host, m *agentwire.Conn) *remote {
-	return &remote{host: h, conn: m, serving: make(chan struct{}), sources: make(map[job.Process]*source)}
+	return &remote{host: h, conn: m, serving: make(chan struct{}), sources: make(map[agentwire.Name]*source)}
 }
 
 // wait begins to listen to the agent, which has nothing to say until serve but
@@ -56,81 +55,80 @@ func (r *remote) wait(hear func(spawn.News), ended func(error)) {
 }
 
 // serve begins to listen to the agent about processes.
-func (r *remote) serve(o supervise.Observer, silent func() time.Duration, lost func(why string, e *evidence)) {
-	r.observer, r.silent, r.lost = o, silent, lost
+func (r *remote) serve(o observer, silent func() time.Duration) {
+	r.observer, r.silent = o, silent
 	close(r.serving)
 	if r.early == nil {
 		go r.read()
 	}
 }
 
-func (r *remote) Start(p job.Process, as supervise.Role) {
-	r.adopt(p)
-	r.conn.Send(agentwire.KindStart, p, agentwire.Number(uint64(as)))
+// Start starts a process, or finds that the agent has done so for another head.
+func (r *remote) Start(of agentwire.Name, as supervise.Role) {
+	r.adopt(of)
+	r.conn.Send(agentwire.KindStart, of, agentwire.Number(uint64(as)))
 }
 
 // adopt expects to hear of a process.
-func (r *remote) adopt(p job.Process) {
+func (r *remote) adopt(of agentwire.Name) {
 	src := &source{stdin: agentwire.NewWindow()}
 	for s := range output.Crashes {
 		src.outputs[s] = agentwire.NewInbox(func(b []byte) {
-			r.observer.Output(p, s, b)
-			r.conn.Send(agentwire.KindRoom, p, agentwire.RoomBody(int(s), len(b)))
+			r.observer.Output(of, s, b)
+			r.conn.Send(agentwire.KindRoom, of, agentwire.RoomBody(int(s), len(b)))
 		})
 	}
 	r.mu.Lock()
-	r.sources[p] = src
+	r.sources[of] = src
 	r.mu.Unlock()
 }
 
-func (r *remote) Send(p job.Process, m *job.Message) {
+func (r *remote) Send(of agentwire.Name, m *job.Message) {
 	b, err := m.Encode()
 	if err != nil {
-		go r.observer.Unheard(p, supervise.Silence{Why: supervise.SilenceUntold, Text: err.Error()}) // the caller is who hears it
+		go r.observer.Unheard(of, supervise.Silence{Why: supervise.SilenceUntold, Text: err.Error()}) // the caller is who hears it
 		return
 	}
-	r.conn.Send(agentwire.KindMessage, p, b)
+	r.conn.Send(agentwire.KindMessage, of, b)
 }
 
-func (r *remote) Quiet(p job.Process, n uint64) {
-	r.conn.Send(agentwire.KindQuiet, p, agentwire.Number(n))
+func (r *remote) Quiet(of agentwire.Name, n uint64) {
+	r.conn.Send(agentwire.KindQuiet, of, agentwire.Number(n))
 }
 
-func (r *remote) Link(l supervise.HostLink) { r.conn.SendJSON(agentwire.KindLink, l.Lower, l) }
+func (r *remote) Link(l supervise.HostLink) { r.conn.SendJSON(agentwire.KindLink, agentwire.Name{}, l) }
 
-func (r *remote) Signal(p job.Process, s syscall.Signal) {
-	r.conn.Send(agentwire.KindSignal, p, agentwire.Number(uint64(s)))
+func (r *remote) Signal(of agentwire.Name, s syscall.Signal) {
+	r.conn.Send(agentwire.KindSignal, of, agentwire.Number(uint64(s)))
 }
 
-func (r *remote) Feed(p job.Process, b []byte) {
+func (r *remote) Feed(of agentwire.Name, b []byte) {
 	r.mu.Lock()
-	w := r.sources[p].stdin
+	w := r.sources[of].stdin
 	r.mu.Unlock()
 	if w.Take(len(b)) {
-		r.conn.Send(agentwire.KindInput, p, b)
+		r.conn.Send(agentwire.KindInput, of, b)
 	}
 }
 
-// Doubtful: the host may be lost, so it is too early to judge by what its
-// processes, or others of them, say.
+func (r *remote) Resume(of agentwire.Name, at agentd.OutputResume) {
+	r.conn.SendJSON(agentwire.KindResume, of, at)
+}
+
+// play has the agent tell all that this head lacks of the output of a process.
+func (r *remote) play(of agentwire.Name) { r.conn.Send(agentwire.KindPlay, of, nil) }
+
+func (r *remote) Written(of agentwire.Name, w output.Written) {
+	r.conn.SendJSON(agentwire.KindWritten, of, w)
+}
+
+// Doubtful reports whether the host may be lost, so that it is too early to judge
+// by what its processes, or others of them, say.
 func (r *remote) Doubtful() bool {
 	r.mu.Lock()
-	doubtful := r.over || r.ended != ""
+	doubtful := r.over || r.ended
 	r.mu.Unlock()
 	return doubtful || r.silent() > agentd.DoubtTime
-}
-
-// ending is why the connection has ended, "" if it has not.
-func (r *remote) ending() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.ended
-}
-
-// written tells the agent what of the output of a process is out: so many lines
-// of its rank, and of the next one so many bytes.
-func (r *remote) written(p job.Process, w output.Written) {
-	r.conn.SendJSON(agentwire.KindWritten, p, w)
 }
 
 // leave leaves the agent to another head.
@@ -145,7 +143,7 @@ func (r *remote) end(code int) {
 	if !r.finish() {
 		return
 	}
-	r.conn.Send(agentwire.KindBye, job.Process{}, agentwire.Number(uint64(code)))
+	r.conn.Send(agentwire.KindBye, agentwire.Name{}, agentwire.Number(uint64(code)))
 	r.conn.SetDeadline(time.Now().Add(byeTime))
 	r.conn.Finish()
 	r.conn.Close()
@@ -166,29 +164,28 @@ func (r *remote) finish() bool {
 const byeTime = time.Second
 
 // declareLost ends the conversation for good, and with it all output.
-func (r *remote) declareLost(why string, e *evidence) {
+func (r *remote) declareLost() {
 	if !r.finish() {
 		return
 	}
 	r.conn.Close()
 	r.mu.Lock()
-	for p, src := range r.sources {
+	defer r.mu.Unlock()
+	for of, src := range r.sources {
 		src.stdin.Close()
 		for _, box := range src.outputs {
 			box.Put(nil)
 		}
-		r.crash(p, src, nil)
+		r.crash(of, src, nil)
 	}
-	r.mu.Unlock()
-	r.lost(why, e)
 }
 
 // crash takes in the text of a crash, which never blocks. It is called with mu
 // held.
-func (r *remote) crash(p job.Process, src *source, b []byte) {
+func (r *remote) crash(of agentwire.Name, src *source, b []byte) {
 	if !src.crashed {
 		src.crashed = len(b) == 0
-		r.observer.Output(p, output.Crashes, b)
+		r.observer.Output(of, output.Crashes, b)
 	}
 }
 
@@ -204,18 +201,20 @@ func (r *remote) read() {
 				r.conn.Close() // the agent ends with it
 			}
 			r.mu.Lock()
-			r.ended = err.Error()
+			r.ended = true
 			r.mu.Unlock()
 			if r.early != nil {
 				r.early(err)
 			}
+			<-r.serving
+			r.observer.Disconnected(err)
 			return
 		}
 	}
 }
 
 func (r *remote) take(f *agentwire.Frame) error {
-	p := f.Process
+	p := f.Of
 	if f.Kind == agentwire.KindNews && r.news != nil {
 		var n spawn.News
 		if err := f.Decode(&n); err != nil {
@@ -233,7 +232,7 @@ func (r *remote) take(f *agentwire.Frame) error {
 	src := r.sources[p]
 	r.mu.Unlock()
 	if src == nil {
-		return fmt.Errorf("%w: about %v, which is not there", agentwire.ErrFrame, p)
+		return fmt.Errorf("%w: about %v, which is not there", agentwire.ErrFrame, p.ID)
 	}
 	switch f.Kind {
 	case agentwire.KindStarted:
@@ -241,11 +240,10 @@ func (r *remote) take(f *agentwire.Frame) error {
 		if err := f.Decode(&s); err != nil {
 			return err
 		}
-		var err error
 		if s.Error != "" {
-			err = fmt.Errorf("host %s: %s", r.host.Name, s.Error)
+			s.Error = fmt.Sprintf("host %s: %s", r.host.Name, s.Error)
 		}
-		r.observer.Started(p, s.PID, err)
+		r.observer.Started(p, s.PID, s.Error)
 	case agentwire.KindHello:
 		h := new(job.Hello)
 		if err := f.Decode(h); err != nil {

@@ -5,20 +5,21 @@ import (
 	"io"
 	"net"
 	"strings"
-	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // Whatever an agent says, the head does not panic.
 func FuzzRemote(f *testing.F) {
-	for k := agentwire.KindPlan; k <= agentwire.KindNews; k++ {
+	for k := agentwire.KindPlan; k <= agentwire.KindPlay; k++ {
 		f.Add(byte(k), 0, 0, []byte(`{}`))
 		f.Add(byte(k), 0, 0, agentwire.Number(1))
 		f.Add(byte(k), 1, 0, []byte{0})
@@ -28,14 +29,29 @@ func FuzzRemote(f *testing.F) {
 		a, b := net.Pipe()
 		go io.Copy(io.Discard, b)
 		r := newRemote(&job.Host{Name: "h"}, agentwire.NewConn(a))
-		r.observer, r.lost, r.news = deafObserver{}, func(string, *evidence) {}, func(spawn.News) {}
+		r.observer, r.news = deafObserver{}, func(spawn.News) {}
 		close(r.serving)
-		r.Start(job.Process{}, supervise.First)
-		_ = r.take(&agentwire.Frame{Kind: agentwire.Kind(kind), Process: job.Process{Rank: rank, Replica: replica}, Body: body})
-		r.declareLost("over", nil)
+		r.Start(agentwire.Name{Incarnation: 1}, supervise.First)
+		_ = r.take(&agentwire.Frame{Kind: agentwire.Kind(kind), Of: agentwire.Name{ID: job.Process{Rank: rank, Replica: replica}, Incarnation: 1}, Body: body})
+		r.declareLost()
 		b.Close()
 	})
 }
+
+// deafObserver takes everything and does nothing.
+type deafObserver struct{}
+
+func (deafObserver) Started(agentwire.Name, int, string)          {}
+func (deafObserver) Hello(agentwire.Name, *job.Hello)             {}
+func (deafObserver) Message(agentwire.Name, *job.Message)         {}
+func (deafObserver) Unheard(agentwire.Name, supervise.Silence)    {}
+func (deafObserver) Output(agentwire.Name, output.Stream, []byte) {}
+func (deafObserver) Quiet(agentwire.Name, uint64)                 {}
+func (deafObserver) Stopped(agentwire.Name, time.Duration)        {}
+func (deafObserver) ProgramGone(agentwire.Name)                   {}
+func (deafObserver) Exited(agentwire.Name, supervise.Exit)        {}
+func (deafObserver) Failed(error)                                 {}
+func (deafObserver) Disconnected(error)                           {}
 
 // largeMessage is a message that names n processes.
 func largeMessage(n int) *job.Message {
@@ -52,8 +68,8 @@ type unheardOf struct {
 	why chan string
 }
 
-func (u unheardOf) Unheard(p job.Process, s supervise.Silence) {
-	u.why <- fmt.Sprintf("%v %s: %s", p, s.Why, s.Text)
+func (u unheardOf) Unheard(of agentwire.Name, s supervise.Silence) {
+	u.why <- fmt.Sprintf("%v %s: %s", of.ID, s.Why, s.Text)
 }
 
 // What the agent of another host is to pass on arrives there, or the head hears
@@ -64,7 +80,7 @@ func TestLargeMessagesToAnotherHost(t *testing.T) {
 	r := newRemote(&job.Host{Name: "h"}, agentwire.NewConn(a))
 	r.observer = heard
 	close(r.serving)
-	p := job.Process{Rank: 3, Replica: 1}
+	p := agentwire.Name{ID: job.Process{Rank: 3, Replica: 1}, Incarnation: 1}
 	there := agentwire.NewConn(b)
 	defer there.Close()
 	r.Send(p, largeMessage(100_000))
@@ -81,30 +97,4 @@ func TestLargeMessagesToAnotherHost(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, agentwire.KindMessage, f.Kind)
 	require.Less(t, len(f.Body), 1000, "the connection is as good as before")
-}
-
-// A process that cannot be told what it has to know is ended, which the job
-// survives if others have the rank.
-func TestProcessThatCannotBeTold(t *testing.T) {
-	h := newHead(&Config{Degrees: []int{1, 2}, Stdout: io.Discard, Stderr: io.Discard}, job.NewSecret())
-	a := &signals{agent: absent(&job.Host{Name: "x"})}
-	h.enlist(func(job.Process) (agent, *job.Host) { return a, nil })
-	h.phase = working
-	p := job.Process{Rank: 1, Replica: 1}
-	m := h.members[p]
-	m.hello = new(job.Hello)
-	go h.Unheard(p, supervise.Silence{Why: supervise.SilenceUntold, Text: `"start" is too long`})
-	(<-h.posts)()
-	require.Equal(t, []string{"1.1 killed"}, a.sent)
-	require.Equal(t, &ending{job.CauseFenced, `it cannot be sent a message that it needs: "start" is too long`}, m.ending)
-}
-
-// signals notes the signals that processes are sent.
-type signals struct {
-	agent
-	sent []string
-}
-
-func (s *signals) Signal(p job.Process, sig syscall.Signal) {
-	s.sent = append(s.sent, fmt.Sprintf("%v %v", p, sig))
 }

@@ -1,42 +1,80 @@
 package launch
 
-import "github.com/intrahpc/intra/internal/runreport"
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/runreport"
+)
+
+// conclude says how the job has ended, and returns the exit code.
+func (d *driver) conclude() int {
+	finished := time.Now()
+	d.do(d.head.Conclude())
+	s := d.head.Summary()
+	code := s.Code
+	failed := func(err error) {
+		if err == nil {
+			return
+		}
+		d.console.Notef("intrarun: %v", err)
+		if code == ExitOK {
+			code = ExitFailed
+		}
+	}
+	failed(d.trace.Close(s.Started))
+	if !s.Started {
+		return code
+	}
+	r := d.report(&s, finished)
+	r.ExitCode = code
+	if d.job.Verbose {
+		at := d.elapsed()
+		r.Describe(func(format string, args ...any) {
+			d.say(head.Log{Level: head.Detail, At: at, Text: fmt.Sprintf(format, args...)})
+		})
+	}
+	if d.job.Report != "" && !d.reported(&s) {
+		failed(r.Write(d.job.Report, d.console.Notef))
+	}
+	return code
+}
+
+// reported reports whether this head has retired, and another one has written the
+// report.
+func (d *driver) reported(s *head.Summary) bool {
+	st, err := os.Stat(d.job.Report)
+	return s.Retired && err == nil && st.ModTime().After(d.began)
+}
 
 // report is all that there is to say of the job at its end.
-func (h *head) report(code int) *runreport.Report {
+func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 	r := &runreport.Report{
-		ExitCode: code, Error: h.ledger.text, Ranks: len(h.ledger.degrees), Degrees: h.ledger.degrees,
-		Link:      h.config.Link,
-		Limit:     h.config.Limit,
-		Threads:   max(h.config.Threads, 1),
-		Direct:    h.direct,
-		Joined:    h.joined,
-		Failures:  append([]runreport.Failure{}, h.failures...),
-		Kills:     []runreport.Kill{},
-		Weibull:   h.injected,
-		Processes: []runreport.Process{},
-		TaskTypes: make(map[string]runreport.TaskType),
+		Error: s.Text, Ranks: len(d.job.Degrees), Degrees: d.job.Degrees,
+		Link:       d.job.Link,
+		Limit:      d.job.Limit,
+		Threads:    max(d.job.Threads, 1),
+		Direct:     s.Direct,
+		Failures:   s.Failures,
+		Kills:      s.Kills,
+		Weibull:    s.Weibull,
+		Checkpoint: s.Files,
+		Restart:    s.Restart,
+		Recovery:   s.Recovery,
+		Processes:  []runreport.Process{},
+		TaskTypes:  make(map[string]runreport.TaskType),
 	}
-	if !h.joined.IsZero() {
-		r.WallSeconds = h.finished.Sub(h.joined).Seconds()
+	if s.HasJoined {
+		r.Joined = d.began.Add(s.Joined)
+		r.WallSeconds = finished.Sub(r.Joined).Seconds()
 	}
-	r.Recovery = h.recovery.report()
-	r.Checkpoint, r.Restart = h.files.reports()
-	for _, k := range h.kills {
-		r.Kills = append(r.Kills, runreport.Kill{Process: k.Process, When: k.When(), Fired: k.fired})
-	}
-	for _, m := range h.order {
-		if m.pid == 0 || m.spare { // it could not be started, or had nothing to do
-			continue
+	for _, p := range s.Processes {
+		if p.Known {
+			r.IntraTag = p.Tag
 		}
-		p := runreport.Process{Process: m.process, Incarnation: m.incarnation, Host: m.hostName(), PID: m.pid, End: m.end}
-		if m.exit != nil {
-			p.Status = m.exit.Text
-		}
-		if m.hello != nil {
-			r.IntraTag = m.hello.Tag
-		}
-		r.Add(p, m.stats)
+		r.Add(p.Process, p.Stats)
 	}
 	return r
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/head"
 )
 
 // Serve is the life of an agent that in tells to which head it belongs. The
@@ -20,26 +21,33 @@ func Serve(ctx context.Context, in io.Reader, command []string) error {
 }
 
 // takeoverInfo returns what this head leaves to one that takes its place.
-func (h *head) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
-	c := *h.config
-	info := &agentd.TakeoverInfo{Hosts: c.Placement.Hosts, Addresses: make(map[arbiter.ID]string)}
+func (c *Config) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
+	j := c.Job
+	info := &agentd.TakeoverInfo{Hosts: j.Placement.Hosts, Addresses: make(map[arbiter.ID]string)}
 	for i, r := range agents { // whoever is alive may be a member one day
-		info.Addresses[arbiter.ID(agentd.FirstAgent+i)] = r.takeover
+		info.Addresses[agentOf(i)] = r.takeover
 	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = os.TempDir()
 	}
+	here := func(path string) string {
+		if path == "" || filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(dir, path)
+	}
 	if c.Indexed == nil {
 		info.Output = filepath.Join(dir, fmt.Sprintf("intrarun-%d", os.Getpid()))
 	}
-	if c.Report != "" && c.Report != "-" && !filepath.IsAbs(c.Report) {
-		c.Report = filepath.Join(dir, c.Report)
+	if j.Report != "-" {
+		j.Report = here(j.Report)
 	}
-	if f := c.Checkpoint; f != nil && !filepath.IsAbs(f.Dir) {
-		c.Checkpoint = &Checkpoint{Dir: filepath.Join(dir, f.Dir), Every: f.Every}
+	j.Restart = here(j.Restart)
+	if f := j.Checkpoint; f != nil {
+		j.Checkpoint = &head.Checkpoint{Dir: here(f.Dir), Every: f.Every}
 	}
-	info.Job = agentwire.Encode(c)
+	info.Job = agentwire.Encode(j)
 	return info
 }
 
@@ -47,7 +55,7 @@ func (h *head) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 // code of the job.
 func takeOver(l *agentd.Lead) int {
 	s := &successor{lead: l, state: l.State, came: make(map[string]*agentd.Incoming)}
-	if err := json.Unmarshal(l.Info.Job, &s.config); err != nil {
+	if err := json.Unmarshal(l.Info.Job, &s.job); err != nil {
 		fmt.Fprintln(os.Stderr, "intrarun: read what the lost head left behind:", err)
 		return ExitLost
 	}

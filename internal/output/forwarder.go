@@ -31,6 +31,7 @@ type forwarder struct {
 	emitted int // whole lines
 	cut     int // bytes of line emitted that are out already, of a very long line
 	timer   *time.Timer
+	adrift  bool // it is not known that more is out
 }
 
 func newForwarder(kind Stream, c *Console, degree int) *forwarder {
@@ -85,7 +86,14 @@ func (f *forwarder) stand(replica int) *lines {
 func (f *forwarder) resume(replica int, from *lines) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sources[replica] = from.clone()
+	l := from.clone()
+	if f.sources[replica] = l; f.kind == Stderr && len(l.buf) > 0 {
+		l.mark(time.Now())
+	}
+	if f.adrift {
+		f.adrift = false
+		f.skip(Written{Lines: l.first, Cut: l.off})
+	}
 	f.flush()
 }
 
@@ -265,15 +273,29 @@ func (f *forwarder) written(s Stream) Written {
 	return Written{Stream: s, Lines: f.emitted, Cut: f.cut}
 }
 
-// begin begins where a replica is going to, or further if that is out.
-func (f *forwarder) begin(replica int, from Written) {
+// begin begins where a replica is going to, or further if more is out.
+func (f *forwarder) begin(replica int, from, out Written) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.sources[replica]
 	l.first, l.off = from.Lines, from.Cut
-	if (Written{Lines: f.emitted, Cut: f.cut}).before(from) {
-		f.emitted, f.cut = from.Lines, from.Cut
+	f.adrift = false
+	f.skip(from)
+	f.skip(out)
+}
+
+// skip notes that so much is out. It is called with mu held.
+func (f *forwarder) skip(out Written) {
+	if (Written{Lines: f.emitted, Cut: f.cut}).before(out) {
+		f.emitted, f.cut = out.Lines, out.Cut
 	}
+}
+
+// lose notes that it is not known how much is out.
+func (f *forwarder) lose() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.adrift = true
 }
 
 // abandon: nothing comes from the replica.

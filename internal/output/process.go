@@ -28,8 +28,12 @@ type Process struct {
 // maxSaid bounds what is kept of what a process says before it has its place.
 const maxSaid = 64 << 10
 
-// Position is where the output of a process stands.
-type Position [Crashes]*lines
+// Position is where the output of a process stands: how much of each stream is
+// settled, and what is written and not settled.
+type Position [Crashes]struct {
+	Written
+	Text []byte `json:"text,omitempty"`
+}
 
 // NewProcess returns the output of a process, which is a part of that of a rank.
 func NewProcess(p job.Process, of *Rank) *Process {
@@ -107,7 +111,8 @@ func (o *Process) Mute() {
 // Position returns where the output of a process stands that writes nothing now.
 func (o *Process) Position() (at Position) {
 	for s, f := range o.of.streams {
-		at[s] = f.stand(o.process.Replica)
+		l := f.stand(o.process.Replica)
+		at[s].Written, at[s].Text = Written{Stream(s), l.first, l.off}, l.buf
 	}
 	return at
 }
@@ -115,7 +120,7 @@ func (o *Process) Position() (at Position) {
 // Resume has a process that writes nothing now go on from there.
 func (o *Process) Resume(at Position) {
 	for s, f := range o.of.streams {
-		f.resume(o.process.Replica, at[s])
+		f.resume(o.process.Replica, &lines{buf: at[s].Text, first: at[s].Lines, off: at[s].Cut})
 	}
 	o.mu.Lock()
 	o.muted, o.said = false, nil
@@ -146,10 +151,11 @@ func (o *Process) Finish(died, itself bool) (words []byte) {
 	return o.of.streams[Stderr].died(o.process.Replica, o.crash.bytes(), itself)
 }
 
-// Begin has the output begin where an agent says that it does.
-func (o *Process) Begin(from [Crashes]Written) {
+// Begin has the output begin where an agent says that it does, with so much of
+// its rank out.
+func (o *Process) Begin(from, out [Crashes]Written) {
 	for s, f := range o.of.streams {
-		f.begin(o.process.Replica, from[s])
+		f.begin(o.process.Replica, from[s], out[s])
 	}
 }
 

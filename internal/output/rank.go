@@ -8,6 +8,23 @@ func NewRank(c *Console, degree int) *Rank {
 	return &Rank{[2]*forwarder{newForwarder(Stdout, c, degree), newForwarder(Stderr, c, degree)}}
 }
 
+// Lost says that nobody knows yet how much is out: whoever had it out is lost. The
+// output goes on where the first process begins, or resumes.
+func (r *Rank) Lost() {
+	for _, f := range r.streams {
+		f.lose()
+	}
+}
+
+// Skip says that so much is out.
+func (r *Rank) Skip(out [2]Written) {
+	for s, f := range r.streams {
+		f.mu.Lock()
+		f.skip(out[s])
+		f.mu.Unlock()
+	}
+}
+
 // Written returns how much of each stream is out.
 func (r *Rank) Written() (w [2]Written) {
 	for s, f := range r.streams {

@@ -38,6 +38,7 @@ type ReplayBuffer struct {
 	used    int     // bytes that it has not made room for
 	ended   bool
 	told    bool // the head knows that it has ended
+	muted   bool // what the process writes is no output
 }
 
 // NewReplayBuffer returns an empty one, for a head that has room for window
@@ -47,6 +48,29 @@ func NewReplayBuffer(window int, keep bool, send func([]byte)) *ReplayBuffer {
 	r := &ReplayBuffer{window: window, keep: keep, send: send}
 	r.moved = sync.NewCond(&r.mu)
 	return r
+}
+
+// Mute drops what the head has been sent from now on, until Resume: no other head
+// is to take it for output.
+func (r *ReplayBuffer) Mute() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.muted = true
+	r.push()
+}
+
+// Resume goes on where the output of a process stands that writes nothing now:
+// with the text from there on, which the head has. What the process wrote before
+// is no output from there on.
+func (r *ReplayBuffer) Resume(at Written, text []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.muted = false
+	if !r.keep {
+		return
+	}
+	r.first, r.buf, r.sent = at, bytes.Clone(text), len(text)
+	r.trim()
 }
 
 // Write takes what the process writes, nothing at the end. It blocks while the
@@ -93,7 +117,7 @@ func (r *ReplayBuffer) push() {
 		r.told = true
 		r.send(nil)
 	}
-	if !r.keep {
+	if !r.keep || r.muted {
 		r.drop(r.sent)
 	}
 	r.moved.Broadcast()
@@ -120,6 +144,9 @@ func (r *ReplayBuffer) Confirm(w Written) {
 // trim drops what is out of what has been sent. A head counts lines as they
 // come, so none is left out in between. It is called with mu held.
 func (r *ReplayBuffer) trim() {
+	if r.muted {
+		return
+	}
 	for r.first.Lines < r.written.Lines {
 		i := bytes.IndexByte(r.buf[:r.sent], '\n')
 		if i < 0 {
@@ -138,13 +165,14 @@ func (r *ReplayBuffer) trim() {
 	}
 }
 
-// Rewind prepares for another head, which is to get all from there on.
-func (r *ReplayBuffer) Rewind() Written {
+// Rewind prepares for another head, which is to get all from there on, and hears
+// how much is out.
+func (r *ReplayBuffer) Rewind() (from, out Written) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trim()
 	r.send, r.sent, r.used, r.told = nil, 0, 0, false
-	return r.first
+	return r.first, r.written
 }
 
 // Play sends everything to a head.

@@ -87,7 +87,7 @@ func TestReplayBuffer(t *testing.T) {
 				case n == 8:
 					take()
 					m = new(recorder)
-					start = rb.Rewind()
+					start, _ = rb.Rewind()
 					got, ended, flying = "", false, 0
 					rb.Play(m.send)
 				case step > 300 && !over:

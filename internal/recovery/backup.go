@@ -8,8 +8,9 @@ import (
 
 // backup is the state of all ranks at one cut, and who holds it.
 type backup struct {
-	number uint64
-	copies [][]holder // per rank
+	number     uint64
+	generation uint32     // in which it was taken
+	copies     [][]holder // per rank
 }
 
 // holder is a process that holds the state of a rank, or is about to.
@@ -60,7 +61,7 @@ func (h *Head) backup(number uint64) []job.Copy {
 	if h.attempt != nil {
 		return nil
 	}
-	b := &backup{number: number, copies: make([][]holder, len(h.config.Degrees))}
+	b := &backup{number: number, generation: h.generation, copies: make([][]holder, len(h.config.Degrees))}
 	var plan []job.Copy
 	for rank := range h.config.Degrees {
 		source := h.source(rank)
@@ -120,16 +121,17 @@ func (h *Head) partner(b *backup, rank int, source *seat) *seat {
 	return best
 }
 
-// stored: process s holds a copy now.
+// stored: process s holds a copy now. One of a backup with the same number that
+// was given up in an earlier generation is another one.
 func (h *Head) stored(s *seat, r job.Reply) {
 	for _, b := range []*backup{h.attempt, h.complete} {
-		if b == nil || b.number != r.Number || r.Rank < 0 || r.Rank >= len(b.copies) {
+		if b == nil || b.number != r.Number || r.Generation < b.generation || r.Rank < 0 || r.Rank >= len(b.copies) {
 			continue
 		}
 		h.rate.cost = max(h.rate.cost/2, time.Duration(r.Seconds*float64(time.Second)))
 		if !b.has(r.Rank, s) { // the holder that was meant died, and this one came in its place
 			if s.alive() {
-				b.copies[r.Rank] = append(b.copies[r.Rank], holder{process: s.process, birth: s.birth, stored: true})
+				b.copies[r.Rank] = append(b.copies[r.Rank], holder{process: s.process, birth: s.birth, stored: true, source: r.Rank == s.process.Rank})
 			}
 			continue
 		}
@@ -155,10 +157,11 @@ func (h *Head) storing() {
 		}
 		if done {
 			h.complete, h.attempt = b, nil
+			h.keep(Decision{Kind: Complete, Number: b.number})
 			h.tell(live, job.Order{Kind: job.OrderComplete, Number: b.number})
 		}
 	}
-	if h.complete != nil {
+	if h.complete != nil && h.heardAll() {
 		h.renew(h.complete)
 	}
 }
@@ -183,6 +186,9 @@ func (h *Head) renew(b *backup) {
 // backupDeath takes a dead process out of the holders. What it was sending is
 // not coming any more, so its receivers are none.
 func (h *Head) backupDeath(p job.Process, birth uint32) {
+	if h.returns() {
+		h.voidBy = p
+	}
 	for _, b := range []*backup{h.attempt, h.complete} {
 		if b == nil {
 			continue
@@ -211,7 +217,30 @@ func (h *Head) backupDeath(p job.Process, birth uint32) {
 	if h.attempt != nil && h.attempt.missing() >= 0 {
 		h.attempt = nil
 	}
-	if h.complete != nil && h.complete.missing() >= 0 {
-		h.void, h.voidBy, h.complete = h.complete.missing(), p, nil
+}
+
+// nowhere returns a rank whose state in the last complete backup nobody holds, -1
+// if there is none. A copy that was under way when its sender died may still
+// come to be stored.
+func (h *Head) nowhere() int {
+	if h.complete == nil || !h.heardAll() {
+		return -1
 	}
+	return h.complete.missing()
+}
+
+// returns reports whether there is a backup to go back to.
+func (h *Head) returns() bool { return h.complete != nil && h.nowhere() < 0 }
+
+// heardAll reports whether it is known who holds what.
+func (h *Head) heardAll() bool { return h.all(func(s *seat) bool { return !s.unheard }) }
+
+// held reports whether there is somebody for every rank to give its state away.
+func (b *backup) held() bool {
+	for rank := range b.copies {
+		if len(b.stored(rank)) == 0 {
+			return false
+		}
+	}
+	return true
 }

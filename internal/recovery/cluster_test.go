@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -27,17 +26,17 @@ type cluster struct {
 	want     [][]uint64          // state of each rank at each safe point
 	left     map[string][]string // per cut: who joined in it, as each process saw it
 	crashes  int                 // still to come
+	late     bool                // when somebody has finished
 	refusals int                 // processes that cannot be started, still to come
+	selfish  int                 // of these crashes, processes that end by themselves
 	now      time.Duration
 	lost     string
 	seen     map[string]int // what happened, for coverage
 	bad      error
-	spares   int
 	broken   rule
 
-	files      map[uint64]map[int]slot // per set: what each rank wrote
-	publishing []uint64                // sets that are being made complete
-	heirs
+	files map[uint64]map[int]slot // per set: what each rank wrote
+	record
 
 	complete uint64 // the last backup that was announced
 	rolling  bool
@@ -55,7 +54,16 @@ const (
 	throwAway
 	anyOrder
 	takeLate
+	newPromise
+	everyFinish
+	noMarker
+	oldVerdicts
 )
+
+type copyOf struct {
+	rank   int
+	number uint64
+}
 
 type slot struct {
 	number uint64
@@ -68,16 +76,18 @@ type proc struct {
 	c        *cluster
 	p        job.Process
 	birth    uint32
-	dead     bool // killed; declared once the head says so
+	dead     bool // killed; declared once that is kept
+	dying    bool // that is to be kept
 	declared bool
+	itself   bool // it ended by itself
 	m        *Member
 	gen      uint32 // the life it is in
-	orders   []any  // from the head, not handled yet: job.Order, connected, died
-	says     []any  // to the head: job.Reply, or finished
+	orders   []any  // from its agent, not handled yet: job.Order, connected, died
+	says     []any  // to its agent: job.Reply, hello, finishedWord or drainedWord
+	agent
 
 	waits   bool // a newcomer without its state
 	inPt    bool // inside a safe point
-	begun   bool // its first safe point was seen
 	point   uint64
 	value   uint64
 	got     map[uint64]uint64 // values of the rank before it, by safe point
@@ -88,12 +98,9 @@ type proc struct {
 	done    bool
 	writing []job.Reply // files that are being written
 
-	member bool           // it was live once, as the head sees it
-	told   map[int]uint64 // the last backup of each rank that the head knows it to hold
-
-	said   []any  // to any head
-	left   uint64 // the last cut that it was told to leave, as its agent knows,
-	obeyed uint64 // and as it has heard
+	drained bool            // it has said so, having finished
+	member  bool            // it was live once, as the head sees it
+	told    map[copyOf]bool // copies of which a head knew that it holds them
 
 	ret    Return[slot]
 	doing  func() // the rest of a step back: other things may happen in its middle
@@ -101,8 +108,13 @@ type proc struct {
 }
 
 type connected struct{ q *proc }
-type died struct{ q *proc }
+type died struct {
+	q     *proc
+	epoch uint64
+}
+type hello struct{}
 type finishedWord struct{}
+type drainedWord struct{}
 
 // packet is state on its way between two processes.
 type packet struct {
@@ -122,8 +134,8 @@ func mix(a, b, k uint64) uint64 {
 
 func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 	c.Degrees = degrees
-	cl := &cluster{rng: rand.New(rand.NewPCG(seed, 3)), steps: steps, left: make(map[string][]string), files: make(map[uint64]map[int]slot), seen: make(map[string]int), spares: c.Spares,
-		heirs: heirs{whole: make(map[uint64][]checkpoint.File), ended: make(map[uint64]string)}}
+	cl := &cluster{rng: rand.New(rand.NewPCG(seed, 3)), steps: steps, left: make(map[string][]string), files: make(map[uint64]map[int]slot), seen: make(map[string]int),
+		record: record{spares: c.Spares, whole: make(map[uint64]bool), unwanted: make(map[job.Endpoint]bool), ended: make(map[uint64]string)}}
 	cl.head = NewHead(c)
 	n := len(degrees)
 	for r := range degrees {
@@ -152,8 +164,8 @@ func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 }
 
 func (c *cluster) newProc(p job.Process, birth uint32) *proc {
-	q := &proc{c: c, p: p, birth: birth, got: map[uint64]uint64{}, made: map[uint64]uint64{},
-		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[int]uint64{}, gen: c.head.Generation()}
+	q := &proc{c: c, p: p, birth: birth, agent: agent{links: map[*proc]bool{}, repeated: true}, got: map[uint64]uint64{}, made: map[uint64]uint64{},
+		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[copyOf]bool{}, gen: c.past.Generation}
 	c.procs = append(c.procs, q)
 	return q
 }
@@ -177,85 +189,19 @@ func (c *cluster) current(p job.Process) *proc {
 	return nil
 }
 
-func (c *cluster) apply(acts []Action) {
-	for i, a := range acts {
-		q := c.find(a.To, a.Birth)
-
-		switch a.Kind {
-		case Send:
-			if !q.passes(a.Order) {
-				continue
-			}
-			c.seen["order "+string(a.Order.Kind)]++
-			q.orders = append(q.orders, a.Order)
-			switch a.Order.Kind {
-			case job.OrderComplete:
-				c.complete = a.Order.Number
-			case job.OrderAdmit:
-				q.member = true
-			case job.OrderRollback:
-				q.member, c.rolling = true, true
-			case job.OrderResume:
-				c.rolling = false
-			}
-		case Start:
-			if c.heads > 0 {
-				c.heads = 0 // with the next one the job would be lost
-				c.seen["nobody may follow"]++
-			}
-			if c.head.heir {
-				c.seen["replaced under a successor"]++
-			}
-			n := c.newProc(a.To, a.Birth)
-			n.waits = true
-			n.m = NewMember(a.To, 0, 0)
-		case Connect:
-			for _, p := range a.Peers {
-				o := c.current(p)
-				o.orders = append(o.orders, connected{q})
-				q.orders = append(q.orders, connected{o}) // at another time
-			}
-			q.begun = true
-		case Dismiss:
-			q.dead, q.declared = true, true
-			c.seen["dismissed"]++
-		case Keep:
-			c.waits = true
-			c.keep(func() { c.past = *a.Past }, func() {
-				c.waits = false
-				c.apply(acts[i+1:])
-			})
-			return
-		case Publish:
-			c.keep(func() { c.whole[a.Set] = a.Files }, func() { c.publish(a) })
-		case Abandon:
-			c.ended[a.Set] = "given up"
-			c.seen["abandoned"]++
-		case Lose:
-			c.lost = a.Loss.Why
-			if c.possible() && !c.noProcess() {
-				c.fail("gave up (%v) although every rank has a live replica or a complete backup", a.Loss)
-			}
-		}
-	}
-}
-
 func (c *cluster) noProcess() bool {
-	if c.head.config.Start {
-		for _, s := range c.head.seats {
-			if s.attempts >= attempts {
-				return true
-			}
+	for _, s := range c.head.seats {
+		if s.attempts >= attempts || s.itself {
+			return true
 		}
-		return false
 	}
-	return c.head.spares <= 0
+	return !c.head.config.Start && c.head.spares <= 0
 }
 
 // possible is an oracle for the end of a job: every rank has a live replica
 // and nobody has left its life for a rollback, or there is a number which was
 // announced as complete, and for each rank a live process with its state at
-// that number in a slot, which the head knows of.
+// that number in a slot, which the head knows of or has yet to hear.
 func (c *cluster) possible() bool {
 	alive, held := true, c.complete > 0
 	for rank := range c.want {
@@ -265,12 +211,22 @@ func (c *cluster) possible() bool {
 				continue
 			}
 			one = one || q.p.Rank == rank && q.member && !c.rolling
-			copies = copies || q.member && q.told[rank] == c.complete &&
+			copies = copies || q.member && (q.told[copyOf{rank, c.complete}] || !q.repeated) &&
 				q.holds(rank, c.complete)
 		}
 		alive, held = alive && one, held && copies
 	}
 	return alive || held
+}
+
+// everyRank reports whether every rank has a live replica.
+func (c *cluster) everyRank() bool {
+	for rank := range c.want {
+		if !slices.ContainsFunc(c.procs, func(q *proc) bool { return q.p.Rank == rank && q.member && !q.declared }) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *cluster) fail(format string, args ...any) {
@@ -288,13 +244,14 @@ func (c *cluster) run() error {
 		if c.finished() {
 			return c.check()
 		}
-		if c.crashes > 0 && c.rng.IntN(60) == 0 {
+		if c.crashes > 0 && c.rng.IntN(60) == 0 && (!c.late || slices.ContainsFunc(c.procs, func(q *proc) bool { return q.done })) {
 			c.crash()
 		}
-		if c.heads > 0 && c.rng.IntN(100) == 0 {
+		if c.heads > 0 && c.rng.IntN(c.risk()) == 0 {
 			c.succeed()
+			continue
 		}
-		moves := c.kept()
+		moves := c.recorded()
 		for _, q := range c.procs {
 			moves = append(moves, q.moves()...)
 		}
@@ -302,13 +259,6 @@ func (c *cluster) run() error {
 			if !slices.ContainsFunc(c.data[:i], func(e *packet) bool { return e.from == d.from && e.to == d.to }) {
 				moves = append(moves, func() { c.deliver(i) })
 			}
-		}
-		if len(c.publishing) > 0 {
-			moves = append(moves, func() {
-				c.ended[c.publishing[0]] = "complete"
-				c.head.Published(c.publishing[0])
-				c.publishing = c.publishing[1:]
-			})
 		}
 		if len(moves) == 0 {
 			return fmt.Errorf("hang: %s", c.state())
@@ -319,12 +269,23 @@ func (c *cluster) run() error {
 	return fmt.Errorf("no end: %s", c.state())
 }
 
+// risk is higher where little time is spent.
+func (c *cluster) risk() int {
+	if h := c.head; c.hasty && (h.back.phase != none || h.cut.phase == asking || h.cut.phase == admitting || h.rest) {
+		return 15
+	}
+	if h := c.head; c.late && h.generation > 0 && h.back.phase == none {
+		return 15
+	}
+	return 400
+}
+
 func (c *cluster) finished() bool {
-	if len(c.keeping)+len(c.publishing) > 0 {
+	if len(c.keeping)+len(c.publishing)+len(c.events) > 0 {
 		return false
 	}
 	for _, q := range c.procs {
-		if !q.declared && !q.done {
+		if !q.declared && (q.dead || !q.done || len(q.writing)+len(q.says)+len(q.toHead) > 0) {
 			return false
 		}
 	}
@@ -336,6 +297,9 @@ func (c *cluster) check() error {
 		if !q.dead && !q.waits && q.value != c.want[q.p.Rank][c.steps] {
 			return fmt.Errorf("%v ends with the wrong state", q.p)
 		}
+	}
+	if c.past.Set > 0 {
+		return fmt.Errorf("set %d is neither complete nor given up", c.past.Set)
 	}
 	for set := range c.whole {
 		if c.ended[set] == "" {
@@ -349,7 +313,7 @@ func (c *cluster) state() string {
 	s := c.head.String()
 	for _, q := range c.procs {
 		if !q.declared {
-			s += fmt.Sprintf("\n%v#%d dead %v waits %v in %v point %d done %v %v orders %v member %+v", q.p, q.birth, q.dead, q.waits, q.inPt, q.point, q.done, q.ret.Describe(), q.orders, q.m)
+			s += fmt.Sprintf("\n%v#%d dead %v waits %v in %v point %d done %v drained %v %v says %v %v orders %v %v member %+v", q.p, q.birth, q.dead, q.waits, q.inPt, q.point, q.done, q.drained, q.ret.Describe(), q.says, q.toHead, q.toAgent, q.orders, q.m)
 		}
 	}
 	return s
@@ -359,7 +323,7 @@ func (c *cluster) state() string {
 func (c *cluster) crash() {
 	var all []*proc
 	for _, q := range c.procs {
-		if !q.dead && (!q.done || c.heads > 0) {
+		if !q.dead && (!q.done || !q.drained || c.heads > 0) {
 			all = append(all, q)
 		}
 	}
@@ -369,6 +333,11 @@ func (c *cluster) crash() {
 	q := all[c.rng.IntN(len(all))]
 	c.crashes--
 	q.dead = true
+	if c.selfish > 0 && !q.waits {
+		c.selfish--
+		q.itself = true
+		c.seen["death by itself"]++
+	}
 	where := "running"
 	switch {
 	case q.waits:
@@ -383,17 +352,7 @@ func (c *cluster) crash() {
 	c.seen["death "+where]++
 	c.data = slices.DeleteFunc(c.data, func(d *packet) bool { return d.to == q || d.from == q && c.rng.IntN(2) == 0 })
 	q.says = q.says[:c.rng.IntN(len(q.says)+1)]
-}
-
-func (c *cluster) declare(q *proc) {
-	q.declared = true
-
-	for _, o := range c.procs {
-		if !o.declared {
-			o.orders = append(o.orders, died{q})
-		}
-	}
-	c.apply(c.head.Died(q.p, q.birth, false, c.now))
+	q.toAgent, q.orders = nil, nil
 }
 
 func (c *cluster) deliver(i int) {

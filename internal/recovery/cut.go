@@ -52,6 +52,7 @@ func (h *Head) plan() {
 	}
 	h.open(asking)
 	h.round++
+	h.keep(Decision{Kind: Asked})
 	h.tell(live, job.Order{Kind: job.OrderAsk, Round: h.round})
 }
 
@@ -84,7 +85,7 @@ func (h *Head) drained(s *seat, number uint64) {
 		h.open(draining)
 		h.cut.number = number
 		if asked {
-			h.tell(live, job.Order{Kind: job.OrderCutAt, Number: number})
+			h.announce(number)
 		}
 	}
 	if h.cut.phase == draining && number == h.cut.number {
@@ -114,7 +115,7 @@ func (h *Head) progress() {
 			n = min(n, h.next)
 		}
 		h.cut.phase, h.cut.number = draining, n
-		h.tell(live, job.Order{Kind: job.OrderCutAt, Number: n})
+		h.announce(n)
 	}
 	if h.cut.phase == draining {
 		h.transfer()
@@ -125,6 +126,12 @@ func (h *Head) progress() {
 	if h.cut.phase == admitting && h.all(func(s *seat) bool { return s.admitted }) {
 		h.leave()
 	}
+}
+
+// announce tells those who were asked where the cut is.
+func (h *Head) announce(number uint64) {
+	h.keep(Decision{Kind: CutAt, Number: number})
+	h.tell(live, job.Order{Kind: job.OrderCutAt, Number: number})
 }
 
 // transfer has the donors that are drained give the newcomers all that has
@@ -154,10 +161,14 @@ func (h *Head) transferred() bool {
 
 // admit makes the newcomers known to everybody. They are live from here on.
 func (h *Head) admit() {
-	var joined []job.Peer
+	var joined []Joined
 	for _, s := range h.seats {
 		if s.joined {
-			joined = append(joined, job.Peer{Process: s.process, Incarnation: s.birth})
+			j := Joined{Process: s.process, Incarnation: s.birth, Donor: s.donor, Bytes: s.bytes}
+			if !s.moving { // it was told so by the head before
+				j.Donor = h.source(s.process.Rank).process
+			}
+			joined = append(joined, j)
 		}
 	}
 	if len(joined) == 0 {
@@ -165,6 +176,7 @@ func (h *Head) admit() {
 		return
 	}
 	h.cut.phase = admitting
+	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined})
 	for _, p := range joined {
 		s := h.of[p.Process]
 		s.standing, s.attempts, s.safe = live, 0, true
@@ -172,7 +184,12 @@ func (h *Head) admit() {
 		s.to(ReplaceRecover)
 		s.to(Running)
 	}
-	h.tell(live, job.Order{Kind: job.OrderAdmit, Number: h.cut.number, Joined: joined})
+	h.tell(live, job.Order{Kind: job.OrderAdmit, Number: h.cut.number, Joined: peers(joined)})
+	if h.complete != nil {
+		for _, p := range joined { // which copies it may overwrite
+			h.send(h.of[p.Process], job.Order{Kind: job.OrderComplete, Number: h.complete.number})
+		}
+	}
 }
 
 // leave ends the cut. In a planned one a backup is taken, or files are written.
@@ -191,7 +208,11 @@ func (h *Head) leave() {
 	o.Next = h.next
 	h.rate.left(number, h.now)
 	h.cut = cut{}
-	h.acts = append(h.acts, Action{Kind: Keep, Past: h.past(number)})
+	d := Decision{Kind: Left, Number: number, Backup: h.backupAt, Files: h.filesAt, NextSet: h.set, Set: o.Set}
+	for _, w := range o.Savers {
+		d.Savers = append(d.Savers, w.Replica)
+	}
+	h.keep(d)
 	h.tell(live, o)
 }
 

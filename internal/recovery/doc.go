@@ -9,4 +9,10 @@
 // copied. When a rank has lost all its replicas, every process goes back to
 // the cut of the last backup that is complete; the states of the processes on
 // that way are those of [NR, tables 1 and 2].
+//
+// The head itself may be lost at any time. Each Decision is kept before anything
+// follows from it, and Past is folded from them and from what becomes of
+// processes; Resume makes the next Head of it, which repeats the orders that
+// some may not have heard. Agents pass on what is new to their processes (Heard),
+// and repeat to the new head what these have said (Said).
 package recovery

@@ -24,7 +24,11 @@ type Config struct {
 }
 
 // Head decides what is done about failures. Its events are methods; each
-// returns what is to be done, in order. It does not decide who is dead.
+// returns what is to be done, in order. It does not decide who is dead. What
+// another head has to know is kept before anything follows from it: a Decision
+// by the action Keep, and before the event is told that a process was started
+// for a place (Arrived), has died, finished or drained: all of which the Past
+// is folded from.
 type Head struct {
 	config     Config
 	seats      []*seat
@@ -41,10 +45,9 @@ type Head struct {
 	// been received: the others can do without them, unless the job goes back.
 	through map[int]bool
 	over    bool
-	heir    bool // another head was lost
 
 	cut      cut
-	round    uint64 // of asking
+	round    uint64 // how often all were asked how far they are
 	next     uint64 // the planned cut, 0 if there is none
 	backupAt uint64 // the next cut for a backup, 0 if there is none
 	filesAt  uint64 // and for files
@@ -53,8 +56,7 @@ type Head struct {
 	rate     rate
 	complete *backup     // that a rollback can go to
 	attempt  *backup     // being stored
-	void     int         // the rank of which all copies were lost, -1 if no complete backup was lost that way
-	voidBy   job.Process // whose death took the last one
+	voidBy   job.Process // who died last while there was a backup to go back to
 	back     rollback
 	acts     []Action
 }
@@ -81,15 +83,17 @@ type seat struct {
 	itself   bool   // the last one ended by itself: another would do the same
 	refused  string // why no process could be started for it, "" if one was
 	safe     bool   // has reached a safe point
+	unheard  bool   // lives, and what it has told the lost head is not all repeated yet
 
 	// A newcomer.
 	linked map[job.Process]bool // who has its end of the link to it
 	links  map[job.Process]bool // to whom it has its own end
 	donor  job.Process
-	asked  bool // the donor was told to copy ahead
-	copied bool // and has done so
-	moving bool // in the cut: the donor was told to give it all
-	joined bool // in the cut: it has all
+	asked  bool  // the donor was told to copy ahead
+	copied bool  // and has done so
+	moving bool  // in the cut: the donor was told to give it all
+	joined bool  // in the cut: it has all
+	bytes  int64 // of its state
 
 	// In a cut or a rollback.
 	counted, drained, admitted, ready bool
@@ -107,7 +111,7 @@ const (
 	Lose                      // give up: Loss says why
 	Publish                   // make the Set of Files complete and call Published
 	Abandon                   // the Set will not be complete, Why says why
-	Keep                      // keep the Past where another head finds it; what follows, and all events, have to wait for that
+	Keep                      // keep Decision where another head finds it; what follows, and all events, have to wait for that
 )
 
 // Action is one thing to be done.
@@ -121,13 +125,14 @@ type Action struct {
 	Set   uint64
 	Cut   uint64
 	Files []checkpoint.File
-	Past  *Past
 	Loss  *Loss
+
+	Decision *Decision
 }
 
 // NewHead returns the decisions for a job whose processes all start together.
 func NewHead(c Config) *Head {
-	h := &Head{config: c, of: make(map[job.Process]*seat), through: make(map[int]bool), births: 1, spares: c.Spares, void: -1}
+	h := &Head{config: c, of: make(map[job.Process]*seat), through: make(map[int]bool), births: 1, spares: c.Spares}
 	if h.config.Host == nil {
 		h.config.Host = func(job.Process) string { return "" }
 	}
@@ -246,7 +251,7 @@ func (h *Head) Arrived(p job.Process, birth uint32, now time.Duration) []Action 
 	if s.standing != starting || s.birth != birth {
 		return nil
 	}
-	s.standing, s.linked, s.links = arrived, make(map[job.Process]bool), make(map[job.Process]bool)
+	s.standing = arrived
 	var peers []job.Process
 	for q := range h.each(arrived) {
 		if q != s {
@@ -338,22 +343,21 @@ func (h *Head) Over() { h.over = true }
 func (h *Head) Reply(p job.Process, birth uint32, r job.Reply, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
-	if s == nil || s.standing < arrived || s.birth != birth || h.over {
+	if s == nil || s.standing < starting || s.birth != birth || h.over {
 		return nil
 	}
-	if r.Kind == job.ReplyLinked { // holds in every generation
-		if q := h.of[r.Process]; q != nil && q.birth == r.Incarnation {
-			if q.standing == arrived {
-				q.linked[p] = true
-			}
-			if s.standing == arrived {
-				s.links[q.process] = true
-			}
-		}
+	switch r.Kind { // these hold in every generation
+	case job.ReplyLinked:
+		h.linked(s, r)
 		return h.advance()
-	}
-	if r.Kind == job.ReplySaved { // the state of a cut does not depend on it
+	case job.ReplySaved:
 		h.saved(s, r)
+		return h.advance()
+	case job.ReplyStored:
+		h.stored(s, r)
+		return h.advance()
+	case job.ReplyReady:
+		h.isBack(s, r.Generation)
 		return h.advance()
 	}
 	if r.Generation != h.generation {
@@ -380,15 +384,45 @@ func (h *Head) Reply(p job.Process, birth uint32, r job.Reply, now time.Duration
 	case job.ReplyDrained:
 		h.drained(s, r.Number)
 	case job.ReplyJoined:
-		s.joined = s.standing == arrived && r.Number == h.cut.number && h.cut.phase == draining
+		if s.joined = s.standing == arrived && r.Number == h.cut.number && h.cut.phase == draining; s.joined {
+			s.bytes = r.Bytes
+		}
 	case job.ReplyAdmitted:
 		s.admitted = r.Number == h.cut.number
-	case job.ReplyStored:
-		h.stored(s, r)
-	case job.ReplyReady:
-		h.isBack(s)
 	}
 	return h.advance()
+}
+
+// linked: process s has its end of the link to another one.
+func (h *Head) linked(s *seat, r job.Reply) {
+	q := h.of[r.Process]
+	if q == nil || q.birth != r.Incarnation {
+		return
+	}
+	if q.linked != nil {
+		q.linked[s.process] = true
+	}
+	if s.links != nil {
+		s.links[q.process] = true
+	}
+}
+
+// Repeated says that all was told again that a process had told the head whose
+// place this one has taken.
+func (h *Head) Repeated(p job.Process, birth uint32, now time.Duration) []Action {
+	h.begin(now)
+	s := h.of[p]
+	if s == nil || s.birth != birth || h.over {
+		return nil
+	}
+	s.unheard = false
+	return h.advance()
+}
+
+// keep has a decision kept. What follows waits for that.
+func (h *Head) keep(d Decision) {
+	d.Generation = h.generation
+	h.acts = append(h.acts, Action{Kind: Keep, Decision: &d})
 }
 
 // advance does all that is due.

@@ -37,25 +37,26 @@ func (h *Head) loss() *Loss {
 		failed[0], failed[i] = failed[i], failed[0]
 	}
 	for _, rank := range failed {
-		if h.complete == nil && h.back.begun {
+		if !h.returns() && h.back.begun {
 			return h.backupLost()
 		}
-		if h.complete == nil {
+		if !h.returns() {
 			return &Loss{Rank: rank, Why: h.noBackup()}
 		}
 		if !h.coming(rank) {
 			return &Loss{Rank: rank, Why: h.noReplacement(rank)}
 		}
 	}
-	if h.complete == nil { // those that have left their old life cannot go on
+	if !h.returns() { // those that have left their old life cannot go on
 		return h.backupLost()
 	}
 	return nil
 }
 
 func (h *Head) backupLost() *Loss {
-	return &Loss{Rank: h.void, Back: true, Number: h.back.number, Since: h.back.since, By: h.voidBy,
-		Why: fmt.Sprintf("the last process that held the state of rank %d is dead", h.void)}
+	void := h.nowhere()
+	return &Loss{Rank: void, Back: true, Number: h.back.number, Since: h.back.since, By: h.voidBy,
+		Why: fmt.Sprintf("the last process that held the state of rank %d is dead", void)}
 }
 
 // noBackup says why there is no backup to go back to.
@@ -65,10 +66,8 @@ func (h *Head) noBackup() string {
 		return "no backup was asked for"
 	case len(h.config.Degrees) == 1:
 		return "a job of one rank has nobody else to hold its backup"
-	case h.void >= 0:
-		return fmt.Sprintf("all processes that held the last backup of rank %d are dead", h.void)
-	case h.heir:
-		return "who held backups was known to the head that was lost, and none was complete since"
+	case h.nowhere() >= 0:
+		return fmt.Sprintf("all processes that held the last backup of rank %d are dead", h.nowhere())
 	}
 	return "no backup was complete yet"
 }
@@ -98,7 +97,7 @@ func (h *Head) noReplacement(rank int) string {
 // Returns reports whether the job could go on if process p, the last one of its
 // rank, died now: from a backup that does not need it.
 func (h *Head) Returns(p job.Process) bool {
-	if h.over || h.complete == nil || !h.usable() {
+	if h.over || !h.returns() || !h.usable() {
 		return false
 	}
 	for rank := range h.complete.copies {

@@ -79,8 +79,10 @@ func (m *Member) Order(o job.Order, points uint64) []job.Reply {
 	case job.OrderDonate:
 		m.donate = append(m.donate, o.Process)
 	case job.OrderAsk:
-		m.asked, m.told = true, points
-		r := m.reply(job.ReplyCount, points)
+		if !m.asked || m.number > 0 { // else another head asks, and what was said holds
+			m.asked, m.told = true, points
+		}
+		r := m.reply(job.ReplyCount, m.told)
 		r.Round = o.Round
 		return []job.Reply{r}
 	case job.OrderCutAt:

@@ -1,127 +1,256 @@
 package recovery
 
 import (
-	"fmt"
-	"time"
+	"encoding/json"
 
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Past is what a Head has decided that another one needs which takes its
-// place, beside the deaths and who has finished. It is for jobs in which nobody
-// was replaced so far.
+// Past is all that a Head needs which takes the place of another one: what has
+// become of the processes, and what was decided. It is folded from both in the
+// order in which they were kept. Its zero value is that of a job whose first
+// processes all live. A decision may be kept behind deaths of which the Head
+// that made it had not heard; it holds for those that live.
 type Past struct {
-	Cut    uint64 `json:"cut"`              // the last one that all were to leave
-	Backup uint64 `json:"backup,omitempty"` // the planned one for a backup, 0: none
-	Files  uint64 `json:"files,omitempty"`  // and for files
-	Number uint64 `json:"number"`           // of the next set of files
-	Set    uint64 `json:"set,omitempty"`    // that is being written, 0: none
-	At     uint64 `json:"at,omitempty"`     // the cut of that set
-	Savers []int  `json:"savers,omitempty"` // which replica of each rank writes it
+	Places     map[job.Process]Place `json:"places,omitempty"` // without an entry: the first process lives there
+	Generation uint32                `json:"generation,omitempty"`
+	Births     uint32                `json:"births,omitempty"`  // the highest number of a process or a life, 0: 1
+	Rest       bool                  `json:"rest,omitempty"`    // somebody has finished
+	Through    map[int]bool          `json:"through,omitempty"` // ranks that have, and nobody lacks any of their messages
 
-	// Whole are the files of Set once every rank has its own.
-	Whole []checkpoint.File `json:"-"`
+	// Cuts. Of two fields for the same cut the later one counts.
+	Cut       uint64 `json:"cut,omitempty"`       // the last one that all were to leave, or have gone back to
+	Round     uint64 `json:"round,omitempty"`     // how often all were asked how far they are
+	Asking    bool   `json:"asking,omitempty"`    // they are
+	CutAt     uint64 `json:"cutat,omitempty"`     // the one under way was announced, 0: none was
+	Admitting bool   `json:"admitting,omitempty"` // all are in it
+	// Orders are those that some may not have heard. Others have, and have
+	// done what they say.
+	Orders []job.Order `json:"orders,omitempty"`
+
+	Backup  uint64 `json:"backup,omitempty"`  // the next cut for a backup, 0: none
+	Files   uint64 `json:"files,omitempty"`   // and for files
+	NextSet uint64 `json:"nextset,omitempty"` // number of the next set of files
+
+	// The files that are being written.
+	Set    uint64            `json:"set,omitempty"`    // 0: none
+	At     uint64            `json:"at,omitempty"`     // the cut of that set
+	Savers []int             `json:"savers,omitempty"` // which replica of each rank writes it
+	Torn   *job.Process      `json:"torn,omitempty"`   // who of them has died
+	Whole  []checkpoint.File `json:"whole,omitempty"`  // once every rank has its own
+
+	// The last backup that is complete.
+	Complete uint64          `json:"complete,omitempty"` // its number, 0: there is none
+	Taken    uint32          `json:"taken,omitempty"`    // the generation in which it was
+	Outputs  json.RawMessage `json:"outputs,omitempty"`  // as in the Decision
+
+	// The rollback to it, of which some may have heard, while not all are back.
+	Rolling bool `json:"rolling,omitempty"`
+	Since   int  `json:"since,omitempty"` // the rank whose loss began it
+
+	Deaths int         `json:"deaths,omitempty"` // of processes that lived
+	Last   job.Process `json:"last,omitzero"`    // who of them died last
 }
 
-// Death is that of a process which was there from the beginning.
-type Death struct {
-	Process job.Process
-	Itself  bool // it ended without being killed, so another one in its place would do the same
+// Place is what has become of the latest process of a place.
+type Place struct {
+	Incarnation uint32          `json:"incarnation"`
+	Standing    Standing        `json:"standing"`
+	Attempts    int             `json:"attempts,omitempty"` // processes in a row that were to replace one and have not come to live
+	Itself      bool            `json:"itself,omitempty"`   // it lived, and ended without being killed
+	Output      json.RawMessage `json:"output,omitempty"`   // of one that has joined, as in the Decision
 }
 
-// Fate is what has become of the processes of a job whose head was lost.
-type Fate struct {
-	Dead     []Death       // in the order of the verdicts
-	Finished []job.Process // in which the program has returned
-	Through  []job.Process // of these, the ones of whose messages nobody lacks any
-}
+// Standing is how a process stands.
+type Standing string
 
-// past is that of this head.
-func (h *Head) past(cut uint64) *Past {
-	p := &Past{Cut: cut, Backup: h.backupAt, Files: h.filesAt, Number: h.set, Set: h.saving.set, At: h.saving.cut}
-	for _, w := range h.saving.writers {
-		p.Savers = append(p.Savers, w.process.Replica)
+// The standings.
+const (
+	Joining Standing = "joining" // it is to replace another one, and has no state yet
+	Lives   Standing = "lives"
+	Ended   Standing = "ended" // it lives, and its program has returned
+	Gone    Standing = "gone"
+)
+
+// place returns what there is in a place.
+func (p *Past) place(q job.Process) Place {
+	if at, ok := p.Places[q]; ok {
+		return at
 	}
-	return p
+	return Place{Incarnation: 1, Standing: Lives}
 }
 
-// Resume returns the decisions for a job whose head was lost, and what is to be
-// done at once. p is what was kept last, its zero value if nothing was. What processes have told the lost head
-// they say again after this; what they hear again they have to ignore. Whether a
-// process has written its file that has died since is not known, so that set is
-// given up; nor is who holds backups, so the job goes back to none of them.
-func Resume(c Config, p Past, f Fate, now time.Duration) (*Head, []Action) {
-	h := NewHead(c)
-	h.heir = true
-	h.begin(now)
-	if p.Cut > 0 {
-		h.backupAt, h.filesAt, h.set = p.Backup, p.Files, p.Number
-		h.next = earlier(h.backupAt, h.filesAt)
-		h.rate.left(p.Cut, h.now)
-		for s := range h.each(live) {
-			s.safe = true
-		}
+func (p *Past) put(q job.Process, at Place) {
+	if p.Places == nil {
+		p.Places = make(map[job.Process]Place)
 	}
-	if p.Set > 0 {
-		h.saving = saving{set: p.Set, cut: p.At, files: make([]checkpoint.File, len(c.Degrees))}
-		for rank, replica := range p.Savers {
-			s := h.of[job.Process{Rank: rank, Replica: replica}]
-			h.saving.writers = append(h.saving.writers, holder{process: s.process, birth: s.birth})
-		}
-		if p.Whole != nil {
-			h.saving.whole, h.saving.files = true, p.Whole
-			h.acts = append(h.acts, h.saving.publish())
-		}
+	p.Places[q] = at
+}
+
+func (at *Place) alive() bool { return at.Standing == Lives || at.Standing == Ended }
+
+// Born says that a process is to take a place. One that was there before is
+// gone.
+func (p *Past) Born(q job.Process, incarnation uint32) {
+	p.Births = max(p.Births, incarnation)
+	if at := p.place(q); incarnation > at.Incarnation {
+		p.put(q, Place{Incarnation: incarnation, Standing: Joining, Attempts: at.Attempts + 1})
 	}
-	for _, d := range f.Dead {
-		for _, w := range h.saving.writers {
-			if w.process == d.Process {
-				h.abandon(fmt.Sprintf("%v has died, and whether its file was written is lost with the head", d.Process))
-				break
+}
+
+// Died says that a process is dead. itself: it ended without being killed.
+func (p *Past) Died(q job.Process, incarnation uint32, itself bool) {
+	if at := p.place(q); at.Incarnation == incarnation && at.Standing != Gone {
+		p.put(q, Place{Incarnation: incarnation, Standing: Gone, Attempts: at.Attempts, Itself: itself && at.alive()})
+		if at.alive() {
+			p.Deaths++
+			p.Last = q
+			if p.Set > 0 && q.Rank < len(p.Savers) && p.Savers[q.Rank] == q.Replica {
+				p.Torn = &q
 			}
 		}
 	}
-	acts := h.acts
-	for _, t := range f.Through {
-		h.through[t.Rank] = true
-	}
-	for _, d := range f.Dead {
-		acts = append(acts, h.Died(d.Process, h.of[d.Process].birth, d.Itself, now)...)
-	}
-	h.begin(now)
-	if p.Cut > 0 {
-		o := job.Order{Kind: job.OrderGo, Number: p.Cut, Next: h.next}
-		if p.At == p.Cut {
-			o.Set = p.Set
-			for rank, replica := range p.Savers {
-				o.Savers = append(o.Savers, job.Process{Rank: rank, Replica: replica})
-			}
-		}
-		h.tell(live, o)
-	}
-	if len(f.Finished) > 0 { // after that, since some may still have to leave the cut
-		h.cease()
-	}
-	return h, append(acts, h.acts...)
 }
 
-// End says that the set is complete or given up.
+// Finished says that the program has returned in a process, in that generation.
+func (p *Past) Finished(q job.Process, incarnation, generation uint32) {
+	at := p.place(q)
+	if at.Incarnation != incarnation || at.Standing != Lives || generation != p.Generation || p.Rolling {
+		return
+	}
+	at.Standing = Ended
+	p.put(q, at)
+	p.Rest = true
+}
+
+// Drained says that nobody lacks anything that a process has sent, in which the
+// program has returned.
+func (p *Past) Drained(q job.Process, incarnation, generation uint32) {
+	if at := p.place(q); at.Incarnation == incarnation && at.Standing == Ended && generation == p.Generation {
+		p.through(q.Rank)
+	}
+}
+
+func (p *Past) through(rank int) {
+	if p.Through == nil {
+		p.Through = make(map[int]bool)
+	}
+	p.Through[rank] = true
+}
+
+// Wrote says that every rank has its file of a set.
+func (p *Past) Wrote(set uint64, files []checkpoint.File) {
+	if p.Set == set {
+		p.Whole = files
+	}
+}
+
+// End says that a set is complete or given up.
 func (p *Past) End(set uint64) {
 	if p.Set == set {
-		p.Set, p.At, p.Savers, p.Whole = 0, 0, nil, nil
+		p.Set, p.At, p.Savers, p.Torn, p.Whole = 0, 0, nil, nil, nil
 	}
 }
 
-// Fits reports whether p can be of a job with these degrees.
-func (p *Past) Fits(degrees []int) bool {
-	if p.Set == 0 {
-		return len(p.Savers) == 0
+// Apply takes in a decision. One about a life that is over changes nothing.
+func (p *Past) Apply(d Decision) {
+	begins := uint32(0)
+	if d.Kind == RolledBack {
+		begins = 1
 	}
-	for rank, replica := range p.Savers {
-		if rank >= len(degrees) || replica < 0 || replica >= degrees[rank] {
-			return false
+	if d.Generation != p.Generation+begins {
+		return
+	}
+	o := job.Order{Generation: d.Generation, Number: d.Number}
+	switch d.Kind {
+	case Asked:
+		p.Round++
+		p.Asking = true
+		p.repeat(job.Order{Kind: job.OrderAsk, Generation: d.Generation, Round: p.Round})
+	case CutAt:
+		p.CutAt = d.Number
+		o.Kind = job.OrderCutAt
+		p.repeat(o)
+	case Admitted: // all are in the cut, and so have heard all that was before
+		p.CutAt, p.Admitting = d.Number, true
+		p.join(d.Joined)
+		o.Kind, o.Joined = job.OrderAdmit, peers(d.Joined)
+		p.Orders = []job.Order{o}
+	case Left:
+		p.plan(d)
+		if p.NextSet = d.NextSet; d.Set > 0 {
+			p.save(d)
+		}
+		o.Kind, o.Next = job.OrderGo, earlier(p.Backup, p.Files)
+		p.Orders = []job.Order{o}
+	case Complete:
+		p.Complete, p.Taken, p.Outputs = d.Number, d.Generation, d.Outputs
+	case RolledBack:
+		p.Generation, p.Births = d.Generation, max(p.Births, d.Life)
+		p.Rolling, p.Since, p.Rest, p.Through = true, d.Since, false, nil
+		p.plan(d)
+		p.Orders = nil
+		for q, at := range p.Places {
+			if at.Standing == Ended {
+				at.Standing = Lives
+				p.put(q, at)
+			}
+		}
+		p.join(d.Joined)
+	case Resumed:
+		p.Rolling = false
+		p.plan(d)
+		for q, at := range p.Places {
+			if at.alive() {
+				at.Attempts = 0
+				p.put(q, at)
+			}
+		}
+		o.Kind, o.Number, o.Next = job.OrderResume, 0, earlier(p.Backup, p.Files)
+		p.Orders = []job.Order{o}
+	}
+}
+
+func (p *Past) repeat(o job.Order) { p.Orders = append(p.Orders, o) }
+
+// plan: the cut is over, or void.
+func (p *Past) plan(d Decision) {
+	p.Cut, p.Asking, p.CutAt, p.Admitting = d.Number, false, 0, false
+	p.Backup, p.Files = d.Backup, d.Files
+}
+
+// join: the joiners that have not died since are live.
+func (p *Past) join(joined []Joined) {
+	for _, j := range joined {
+		at := p.place(j.Process)
+		if at.Incarnation == j.Incarnation && at.Standing == Joining {
+			p.put(j.Process, Place{Incarnation: j.Incarnation, Standing: Lives, Output: j.Output})
 		}
 	}
-	return len(p.Savers) == len(degrees)
+}
+
+func (p *Past) save(d Decision) {
+	p.Set, p.At, p.Savers, p.Torn, p.Whole = d.Set, d.Number, d.Savers, nil, nil
+	for _, q := range p.savers() {
+		if at := p.place(q); !at.alive() {
+			p.Torn = &q
+		}
+	}
+}
+
+// savers are the processes that write the files.
+func (p *Past) savers() (all []job.Process) {
+	for rank, replica := range p.Savers {
+		all = append(all, job.Process{Rank: rank, Replica: replica})
+	}
+	return all
+}
+
+// peers are joiners as the others hear of them.
+func peers(joined []Joined) (all []job.Peer) {
+	for _, j := range joined {
+		all = append(all, job.Peer{Process: j.Process, Incarnation: j.Incarnation})
+	}
+	return all
 }

@@ -14,11 +14,13 @@ func (q *proc) moves() []func() {
 	c := q.c
 	var all []func()
 	switch {
-	case c.waits:
-	case len(q.says) > 0:
-		all = append(all, q.heard)
-	case q.dead && !q.declared:
+	case len(q.toHead) > 0:
+		all = append(all, q.hear)
+	case q.dead && !q.declared && !q.dying && len(q.says) == 0:
 		all = append(all, func() { c.declare(q) })
+	}
+	if len(q.says) > 0 {
+		all = append(all, q.note)
 	}
 	if q.dead {
 		return all
@@ -26,25 +28,28 @@ func (q *proc) moves() []func() {
 	if len(q.writing) > 0 {
 		all = append(all, q.written)
 	}
+	if len(q.toAgent) > 0 {
+		all = append(all, q.passOn)
+	}
 	if len(q.orders) > 0 {
 		all = append(all, q.order)
 	}
-	if q.waits && !q.begun && !q.ret.Pending() && !c.waits && c.refusals > 0 {
-		all = append(all, func() {
-			c.refusals--
-			q.dead, q.declared = true, true
-			c.apply(c.head.Refused(q.p, q.birth, "no free slot", c.now))
-		})
-	}
-	if q.waits && !q.begun && !q.ret.Pending() && !c.waits {
-		all = append(all, func() { q.begun = true; c.apply(c.head.Arrived(q.p, q.birth, c.now)) })
+	if len(q.first) == 0 && c.refusals > 0 && q.birth > 1 && c.rng.IntN(4) == 0 {
+		all = append(all, func() { c.refuse(q) })
 	}
 	switch {
 	case q.ret.Pending():
 		if f := q.goBack(); f != nil {
 			all = append(all, f)
 		}
-	case q.waits, q.done:
+	case q.waits:
+	case q.done:
+		if !q.drained && q.received() {
+			all = append(all, func() {
+				q.drained = true
+				q.says = append(q.says, drainedWord{})
+			})
+		}
 	case q.inPt:
 		if f := q.safePoint(); f != nil {
 			all = append(all, f)
@@ -57,26 +62,15 @@ func (q *proc) moves() []func() {
 	return all
 }
 
-// heard: the head gets the next word of q.
-func (q *proc) heard() {
+// received reports whether nobody lacks anything that q has sent.
+func (q *proc) received() bool {
 	c := q.c
-	w := q.says[0]
-	q.says = q.says[1:]
-	q.said = append(q.said, w)
-	switch w := w.(type) {
-	case job.Reply:
-		switch {
-		case w.Generation != c.head.Generation():
-		case w.Kind == job.ReplyStored && q.member:
-			q.told[w.Rank] = w.Number
-		case w.Kind == job.ReplyReady:
-			q.told[q.p.Rank] = c.complete
+	for _, o := range c.procs {
+		if o.p.Rank == (q.p.Rank+1)%len(c.want) && !o.declared && !o.waits && (o.gen != q.gen || o.ret.Pending() || o.point < c.steps) {
+			return false
 		}
-		c.apply(c.head.Reply(q.p, q.birth, w, c.now))
-	case finishedWord:
-		c.ends = append(c.ends, q.p)
-		c.apply(c.head.Finished(q.p, q.birth, c.now))
 	}
+	return true
 }
 
 // written: a file is written, or cannot be.
@@ -105,7 +99,7 @@ func (c *cluster) publish(a Action) {
 			c.fail("set %d at %d: rank %d has the file %+v with state of %d", a.Set, a.Cut, rank, f, s.number)
 		}
 	}
-	c.publishing = append(c.publishing, a.Set)
+	c.publishing = append(c.publishing, a)
 }
 
 // order handles the next word of the head.
@@ -118,8 +112,9 @@ func (q *proc) order() {
 	case died:
 		q.gone[o.q] = true
 		delete(q.known, o.q)
-		if q.m != nil && q.c.current(o.q.p) == nil || q.m != nil {
-			q.m.Died(o.q.p)
+		q.m.Died(o.q.p)
+		if later := q.c.current(o.q.p); later != nil && q.links[later] { // it cannot tell them apart
+			delete(q.known, later)
 		}
 	case job.Order:
 		q.obey(o)
@@ -128,8 +123,8 @@ func (q *proc) order() {
 
 func (q *proc) obey(o job.Order) {
 	c := q.c
-	if o.Kind == job.OrderGo {
-		q.obeyed = o.Number
+	if o.Kind == job.OrderAsk && c.broken == newPromise {
+		q.m.asked = false
 	}
 	q.say(q.m.Order(o, q.point))
 	switch o.Kind {
@@ -142,12 +137,14 @@ func (q *proc) obey(o job.Order) {
 			}
 			return
 		}
-		c.fail("%v does not hold the backup %d of rank %d that it is to give away", q.p, o.Number, o.Rank)
+		if o.Number >= q.slots.Full() { // else a copy was quicker to say that a newer one is complete
+			c.fail("%v does not hold the backup %d of rank %d that it is to give away", q.p, o.Number, o.Rank)
+		}
 	case job.OrderRollback:
 		if q.ret.Pending() {
 			c.seen["a rollback overtakes another one"]++
 		}
-		q.done, q.waits, q.inPt, q.gen = false, false, false, o.Generation
+		q.done, q.drained, q.waits, q.inPt, q.gen = false, false, false, false, o.Generation
 		q.slots.Back(o.Number)
 	case job.OrderResume:
 		q.m = NewMember(q.p, q.gen, o.Next)
@@ -211,7 +208,7 @@ func (q *proc) stepBack(s ReturnStep[slot]) {
 			q.store(q.p.Rank, state)
 		}
 		q.set(state)
-		q.placed, q.begun = true, true
+		q.placed = true
 		q.known = make(map[*proc]bool)
 		for _, peer := range o.Peers {
 			if p := c.current(peer.Process); p != nil && !q.gone[p] {

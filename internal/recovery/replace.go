@@ -33,7 +33,7 @@ func (h *Head) refill() {
 			continue
 		}
 		if h.failed(s.process.Rank) {
-			if h.complete == nil || h.coming(s.process.Rank) {
+			if !h.returns() || h.coming(s.process.Rank) {
 				continue
 			}
 		} else if h.rest || !h.reached(s.process.Rank) {
@@ -41,6 +41,7 @@ func (h *Head) refill() {
 		}
 		h.births++
 		*s = seat{process: s.process, standing: starting, birth: h.births, life: h.births, attempts: s.attempts + 1, refused: s.refused}
+		s.link()
 		if h.spares > 0 {
 			h.spares--
 		}
@@ -55,6 +56,11 @@ func (h *Head) refill() {
 			}
 		}
 	}
+}
+
+// link: nobody has a link to the newcomer yet.
+func (s *seat) link() {
+	s.linked, s.links = make(map[job.Process]bool), make(map[job.Process]bool)
 }
 
 // coming reports whether a process for a rank is on its way.

@@ -30,6 +30,11 @@ func (h *Head) failure(alive bool) {
 	if !alive || len(h.Failed()) == 0 && h.back.phase != restoring {
 		return
 	}
+	h.fail()
+}
+
+// fail sends everybody to the state in which replacements are waited for.
+func (h *Head) fail() {
 	for s := range h.each(arrived) {
 		switch s.state {
 		case Running, Finish, Failure, Recover:
@@ -40,7 +45,7 @@ func (h *Head) failure(alive bool) {
 	}
 	if h.back.phase == none {
 		h.back.since = h.Failed()[0]
-		if h.complete != nil { // all ranks go back, and everybody is needed again
+		if h.returns() { // all ranks go back, and everybody is needed again
 			clear(h.through)
 		}
 	}
@@ -64,7 +69,9 @@ func (h *Head) recover() {
 				return
 			}
 		}
-		h.restore()
+		if h.complete.held() { // else it is not known yet by whom
+			h.restore()
+		}
 	case restoring:
 		if h.all(func(s *seat) bool { return s.ready }) {
 			h.resume()
@@ -91,7 +98,9 @@ func (h *Head) restore() {
 		}
 		s.moving, s.joined, s.asked, s.copied = false, false, false, false
 	}
+	var joined []Joined
 	for _, s := range ready {
+		joined = append(joined, Joined{Process: s.process, Incarnation: s.birth, Donor: h.giver(s)})
 		if s.state != ReplaceRecover {
 			s.to(ReplaceRecover)
 		}
@@ -117,6 +126,7 @@ func (h *Head) restore() {
 		o.Deals = append(o.Deals, job.Deal{From: h.giver(s), To: s.process})
 	}
 	h.rest = false
+	h.keep(Decision{Kind: RolledBack, Number: o.Number, Since: h.back.since, Life: h.births, Joined: joined})
 	h.tell(live, o)
 }
 
@@ -132,10 +142,13 @@ func (h *Head) giver(s *seat) job.Process {
 	return all[0].process
 }
 
-// isBack notes that a process is back at the cut, and so holds its state.
-func (h *Head) isBack(s *seat) {
-	s.ready = h.back.phase == restoring
-	if h.back.phase != none && h.complete != nil && !h.complete.has(s.process.Rank, s) {
+// isBack notes that a process is back at the cut, and so holds its state: that of
+// the last backup, unless one was complete since.
+func (h *Head) isBack(s *seat, generation uint32) {
+	if generation == h.generation {
+		s.ready = h.back.phase == restoring
+	}
+	if h.complete != nil && generation > h.complete.generation && !h.complete.has(s.process.Rank, s) {
 		copies := &h.complete.copies[s.process.Rank]
 		*copies = append(*copies, holder{process: s.process, birth: s.birth, stored: true, source: true})
 	}
@@ -153,6 +166,7 @@ func (h *Head) resume() {
 	}
 	h.next = earlier(h.backupAt, h.filesAt)
 	h.rate.left(h.back.number, h.now)
+	h.keep(Decision{Kind: Resumed, Number: h.back.number, Backup: h.backupAt, Files: h.filesAt})
 	h.back = rollback{}
 	h.tell(live, job.Order{Kind: job.OrderResume, Next: h.next})
 }

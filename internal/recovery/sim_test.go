@@ -1,11 +1,13 @@
 package recovery
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/simseed"
 )
 
@@ -31,18 +33,50 @@ func schedule(seed uint64) *cluster {
 	if rng.IntN(4) == 0 {
 		c.refusals = rng.IntN(5)
 	}
+	if rng.IntN(10) == 0 {
+		c.selfish = 1
+	}
+	if rng.IntN(3) > 0 {
+		c.heads, c.hasty = rng.IntN(7), rng.IntN(2) == 0
+	}
 	return c
 }
 
-// TestSchedules runs whole jobs with random delays and deaths, in the middle
-// of joins, backups and rollbacks too: each ends with the state of the run
-// without failures, or is given up when neither a live replica nor a complete
-// backup of a rank exists.
+// random is one of both.
+func random(seed uint64) *cluster {
+	if seed%2 == 0 {
+		return schedule(seed / 2)
+	}
+	return returning(seed / 2)
+}
+
+// returning makes a random cluster that often goes back to backups, and loses
+// heads then.
+func returning(seed uint64) *cluster {
+	rng := rand.New(rand.NewPCG(seed, 6))
+	degrees := make([]int, 2+rng.IntN(2))
+	for r := range degrees {
+		degrees[r] = 1 + rng.IntN(2)
+	}
+	config := Config{Start: true, Backup: Policy{Every: 1 + uint64(rng.IntN(3))}}
+	if rng.IntN(3) == 0 {
+		config.Files = Files{Every: 1 + uint64(rng.IntN(3)), First: 1}
+	}
+	c := newCluster(seed, degrees, config, 2+uint64(rng.IntN(8)))
+	c.crashes, c.heads, c.hasty, c.late = 2+rng.IntN(7), 1+rng.IntN(4), rng.IntN(2) == 0, rng.IntN(4) == 0
+	return c
+}
+
+// TestSchedules runs whole jobs with random delays and deaths, of processes and
+// of heads, again and again, in the middle of joins, backups and rollbacks too:
+// each ends with the state of the run without failures, or is given up when
+// neither a live replica nor a complete backup of a rank exists; no set of files
+// is complete that holds anything else, and none that was given up.
 func TestSchedules(t *testing.T) {
 	first, n := simseed.Range(t, 6000)
 	seen := make(map[string]int)
 	for seed := first; seed < first+n; seed++ {
-		c := schedule(seed)
+		c := random(seed)
 		require.NoError(t, c.run(), "INTRA_SEED=%d", seed)
 		for k, v := range c.seen {
 			seen[k] += v
@@ -58,10 +92,16 @@ func TestSchedules(t *testing.T) {
 	for _, what := range []string{
 		"join", "transfer", "dismissed", "order renew", "order resume", "order cancel", "order complete",
 		"publish", "abandoned", "a rollback overtakes another one", "a state overtakes its order",
-		"death newcomer", "death rollback", "death drained", "death safe point", "death running",
+		"death newcomer", "death rollback", "death drained", "death safe point", "death running", "death spare",
 		"lost: no backup was complete yet", "lost: all processes that held the last backup of rank 0 are dead",
 		"lost: no backup was asked for", "lost: no process is left to take its place",
-		"lost: no process takes its place: no free slot", "lost: the last process that held the state of rank 0 is dead",
+		"lost: the last process that held the state of rank 0 is dead",
+		"a birth is carried out by a successor", "replaced under a successor", "a decision is lost", "an event waits",
+		"kept from a process", "death with the head",
+		"head lost while files are written", "head lost while a backup is stored", "head lost with a backup",
+		"head lost while asking", "head lost while draining", "head lost while admitting", "head lost while somebody joins",
+		"head lost after somebody has joined", "head lost after somebody finished", "head lost again",
+		"head lost before a rollback", "head lost in a rollback", "head lost in a rollback that failed", "head lost after a rollback",
 	} {
 		require.Greater(t, seen[what], int(n)/1000, "too few of %q to mean anything", what)
 	}
@@ -69,20 +109,52 @@ func TestSchedules(t *testing.T) {
 
 // TestRulesAreNeeded shows that the simulation notices when a rule is broken.
 func TestRulesAreNeeded(t *testing.T) {
-	for name, broken := range map[string]rule{
-		"a slot is reused before the newer backup is complete":      oneSlot,
-		"a process that was asked goes on past its next safe point": ignoreAsk,
-		"a copy does not say which backup is complete":              overtake,
-		"a cut does not drain":                                      noDrain,
-		"a state given for a newer rollback is thrown away":         throwAway,
-		"a step of an older rollback counts for the newer one":      anyOrder,
-		"a newcomer that has to go back takes another state":        takeLate,
+	broken := func(r rule) func(*cluster) { return func(c *cluster) { c.broken = r } }
+	rules := map[string]func(*cluster){
+		"a slot is reused before the newer backup is complete":      broken(oneSlot),
+		"a process that was asked goes on past its next safe point": broken(ignoreAsk),
+		"a copy does not say which backup is complete":              broken(overtake),
+		"a cut does not drain":                                      broken(noDrain),
+		"a step of an older rollback counts for the newer one":      broken(anyOrder),
+		"who is asked again answers as if he had not been asked":    broken(newPromise),
+		"copies that have yet to be told of again are lost":         broken(noMarker),
+		"the death of a process before it is one of its successor":  broken(oldVerdicts),
+	}
+	// These take more deaths, or heads that are lost at certain times.
+	for name, r := range map[string]rule{
+		"a state given for a newer rollback is thrown away":  throwAway,
+		"a newcomer that has to go back takes another state": takeLate,
 	} {
+		rules[name] = func(c *cluster) { c.broken, c.heads, c.crashes, c.late = r, 0, 9, false }
+	}
+	rules["an end of the program is repeated after a rollback"] = func(c *cluster) {
+		c.broken, c.late, c.hasty, c.heads = everyFinish, true, false, 4
+	}
+	for _, k := range []DecisionKind{Asked, CutAt, Admitted, Left, Complete, RolledBack, Resumed} {
+		rules[fmt.Sprintf("%q is not kept", k)] = func(c *cluster) { c.unkept = k }
+	}
+	for _, k := range []job.OrderKind{job.OrderAsk, job.OrderCutAt, job.OrderAdmit, job.OrderGo, job.OrderCancel, job.OrderComplete, job.OrderResume} {
+		rules[fmt.Sprintf("the order %q is not repeated", k)] = func(c *cluster) {
+			c.untold = k
+			if k == job.OrderCancel {
+				c.hasty, c.heads = true, 6
+			}
+		}
+	}
+	for _, k := range []job.OrderKind{job.OrderGo, job.OrderResume} {
+		rules[fmt.Sprintf("a process hears the order %q again", k)] = func(c *cluster) { c.twice = k }
+	}
+	for _, k := range []job.ReplyKind{job.ReplyLinked, job.ReplyDrained, job.ReplyAdmitted, job.ReplyStored, job.ReplySaved, job.ReplyReady} {
+		rules[fmt.Sprintf("the reply %q is not repeated", k)] = func(c *cluster) { c.unsaid = k }
+	}
+	for name, leaveOut := range rules {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(30_000) {
-				c := schedule(seed)
-				c.broken = broken
-				if c.run() != nil {
+			t.Parallel()
+			for seed := range uint64(40_000) {
+				c := random(seed)
+				leaveOut(c)
+				if err := c.run(); err != nil {
+					t.Log(seed, err)
 					return
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 )
@@ -52,12 +51,13 @@ func (h *head) apply(acts []recovery.Action) {
 		p := h.members[a.To]
 		switch a.Kind {
 		case recovery.Keep:
-			past, err := json.Marshal(a.Past)
+			h.folded.Apply(*a.Decision)
+			past, err := json.Marshal(&h.folded)
 			if err != nil {
-				h.w.fail("keep %+v: %v", a.Past, err)
+				h.w.fail("keep %+v: %v", a.Decision, err)
 			}
 			h.keeping = true
-			h.decide(arbiter.Entry{Kind: arbiter.Note, Key: cutNote, Value: past}, func() {
+			h.note(cutNote, past, func() {
 				h.keeping = false
 				h.perform(acts[i+1:])
 			})
@@ -134,7 +134,7 @@ func (h *head) enlarge() {
 		return
 	}
 	h.asks = true
-	h.decide(arbiter.Entry{Kind: arbiter.Note, Key: replacedNote, Value: []byte("replaced")}, func() {
+	h.note(replacedNote, []byte("replaced"), func() {
 		h.w.heirs = 0
 		h.may = true
 		for _, p := range slices.SortedFunc(maps.Keys(h.due), job.Process.Compare) {

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 )
@@ -21,8 +22,8 @@ type head struct {
 	verdicts []job.Verdict
 	spares   int
 
-	state   *arbiter.State             // what has been kept
-	record  []decision                 // what is to be kept, in order
+	state   *kept                      // what has been kept
+	record  []undecided                // what is to be kept, in order
 	keeping bool                       // something is, before anything else happens
 	acting  bool                       // what an event led to is being done
 	events  []func() []recovery.Action // that wait for that
@@ -35,7 +36,8 @@ type head struct {
 	publishing []uint64 // sets that are being made complete
 
 	released bool
-	decided  bool // how the job ends
+	folded   recovery.Past // of its decisions
+	decided  bool          // how the job ends
 	lost     bool
 	cut      bool           // because of a broken link between last replicas
 	loss     *recovery.Loss // nil: of a rank whose processes are not replaced
@@ -51,18 +53,25 @@ const (
 	gone
 )
 
-// decision is something that has to be kept before it is done.
-type decision struct {
-	entry arbiter.Entry
-	act   func()
+// kept is what has been decided: the entries that the real head has too, and
+// notes about the rest.
+type kept struct {
+	*decision.State
+	notes map[string][]byte
+}
+
+// undecided is something that has to be kept before it is done.
+type undecided struct {
+	keep func(*kept)
+	act  func()
 }
 
 func newHead(w *world) *head {
 	h := &head{w: w, members: make(map[job.Process]*process), standing: make(map[job.Process]standing),
-		through: make(map[int]bool), due: make(map[job.Process]uint32), state: arbiter.NewState(), spares: w.spec.spares,
+		through: make(map[int]bool), due: make(map[job.Process]uint32), state: &kept{decision.NewState(), make(map[string][]byte)}, spares: w.spec.spares,
 		truth: newWitness()}
 	for _, p := range job.Processes(w.spec.degrees) {
-		h.state.Apply(arbiter.Entry{Kind: arbiter.Placed, Process: p, Incarnation: firstLife, Node: arbiter.ID(2 + (p.Rank+p.Replica)%w.spec.hosts)})
+		h.state.Apply(decision.Entry{Kind: decision.Born, Process: p, ID: p, Incarnation: firstLife, Node: detect.ID(2 + (p.Rank+p.Replica)%w.spec.hosts)})
 	}
 	if w.spec.recovers() {
 		h.decides = recovery.NewHead(h.config())
@@ -142,18 +151,27 @@ func (h *head) moves(list []func(), all bool) []func() {
 }
 
 // decide has act done once the entry is kept; at once where nobody keeps it.
-func (h *head) decide(e arbiter.Entry, act func()) {
+func (h *head) decide(e decision.Entry, act func()) {
+	h.propose(func(k *kept) { k.Apply(e) }, act)
+}
+
+// note has act done once a note is kept.
+func (h *head) note(key string, value []byte, act func()) {
+	h.propose(func(k *kept) { k.notes[key] = value }, act)
+}
+
+func (h *head) propose(keep func(*kept), act func()) {
 	if h.w.heirs == 0 && len(h.record) == 0 && !h.w.spec.kept {
 		act()
 		return
 	}
-	h.record = append(h.record, decision{e, act})
+	h.record = append(h.record, undecided{keep, act})
 }
 
 func (h *head) kept() {
 	d := h.record[0]
 	h.record = h.record[1:]
-	h.state.Apply(d.entry)
+	d.keep(h.state)
 	if h.mayBeLost() && h.w.random.IntN(6) == 0 { // it is kept, and not done
 		h.w.succeed()
 		return
@@ -187,7 +205,7 @@ func (h *head) hear(p *process) {
 		if !counts {
 			return
 		}
-		h.decide(arbiter.Entry{Kind: arbiter.Finished, Process: p.self}, func() {
+		h.decide(decision.Entry{Kind: decision.Finished, Process: p.self, Incarnation: firstLife}, func() {
 			if now, counts := h.life(p); now != life || !counts {
 				return
 			}
@@ -201,7 +219,7 @@ func (h *head) hear(p *process) {
 		})
 	case said.drained:
 		life, _ := h.life(p)
-		h.decide(arbiter.Entry{Kind: arbiter.Note, Key: drainedNote(p.self), Value: []byte("drained")}, func() {
+		h.note(drainedNote(p.self), []byte("drained"), func() {
 			if now, _ := h.life(p); now != life {
 				return
 			}
@@ -228,7 +246,7 @@ func (h *head) life(p *process) (n uint32, counts bool) {
 // gone: a process is no more, and all that it said is known.
 func (h *head) gone(p *process) {
 	p.gone = true
-	h.decide(arbiter.Entry{Kind: arbiter.Died, Process: p.self, Cause: job.CauseSignal}, func() { h.condemn(p) })
+	h.decide(decision.Entry{Kind: decision.Died, Process: p.self, Incarnation: firstLife, Cause: job.CauseSignal}, func() { h.condemn(p) })
 }
 
 // condemn makes the verdict on a dead process.
@@ -323,7 +341,7 @@ func (h *head) releaseIfComplete() {
 		}
 	}
 	h.released = true
-	h.decide(arbiter.Entry{Kind: arbiter.Released}, func() {
+	h.decide(decision.Entry{Kind: decision.Released}, func() {
 		for _, p := range h.w.processes {
 			if !p.dead {
 				p.events = append(p.events, job.Release{})

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 )
@@ -31,12 +31,12 @@ func (h *head) keepSet(set uint64, n setNote, act func()) {
 	if err != nil {
 		h.w.fail("keep %+v: %v", n, err)
 	}
-	h.decide(arbiter.Entry{Kind: arbiter.Note, Key: fmt.Sprint("set ", set), Value: b}, act)
+	h.note(fmt.Sprint("set ", set), b, act)
 }
 
 // mayBeLost reports whether another head can take the place of this one.
 func (h *head) mayBeLost() bool {
-	return h.w.heirs > 0 && !h.released && !h.decided && h.state.Notes[replacedNote] == nil
+	return h.w.heirs > 0 && !h.released && !h.decided && h.state.notes[replacedNote] == nil
 }
 
 // succeed: the head is lost, and another one takes its place, which knows what
@@ -50,23 +50,24 @@ func (w *world) succeed() {
 		w.seen["a decision is lost"]++
 	}
 	h := &head{w: w, members: old.members, standing: make(map[job.Process]standing), through: make(map[int]bool),
-		due: make(map[job.Process]uint32), state: old.state, spares: w.spec.spares, verdicts: old.state.Verdicts,
+		due: make(map[job.Process]uint32), state: old.state, spares: w.spec.spares,
 		truth: newWitness()}
-	var fate recovery.Fate
+	rest := false // somebody has finished
+	for _, v := range h.state.Verdicts {
+		h.verdicts = append(h.verdicts, v.Verdict)
+	}
 	for _, v := range h.verdicts {
-		fate.Dead = append(fate.Dead, recovery.Death{Process: v.Process})
 		h.standing[v.Process] = gone
 	}
 	for _, p := range w.processes {
 		at := h.state.Places[p.self]
-		if at.Standing == arbiter.Done {
+		if at.Standing == decision.Done {
 			h.standing[p.self] = finished
 		}
 		if h.state.Through[p.self.Rank] && at.Standing != "" {
-			fate.Finished = append(fate.Finished, p.self)
+			rest = true
 		}
-		if h.state.Notes[drainedNote(p.self)] != nil {
-			fate.Through = append(fate.Through, p.self)
+		if h.state.notes[drainedNote(p.self)] != nil {
 			h.through[p.self.Rank] = true
 		}
 		p.declared = h.standing[p.self] == gone
@@ -105,8 +106,23 @@ func (w *world) succeed() {
 		return
 	}
 	var acts []recovery.Action
-	h.decides, acts = recovery.Resume(h.config(), past, fate, h.now())
+	h.meet(&past, rest)
+	past.Complete = 0 // who holds it nobody repeats
+	h.folded = past
+	h.decides, acts = recovery.Resume(h.config(), past, h.now())
+	for _, p := range w.processes {
+		acts = append(acts, h.decides.Repeated(p.self, p.birth, h.now())...)
+	}
 	h.perform(acts)
+}
+
+// meet adds to the past what has become of processes.
+func (h *head) meet(past *recovery.Past, rest bool) {
+	past.Rest = past.Rest || rest
+	past.Through = h.through
+	for _, v := range h.verdicts {
+		past.Died(v.Process, firstLife, false)
+	}
 }
 
 // verdict completes what is kept of one.
@@ -117,12 +133,12 @@ func verdict(v job.Verdict) job.Verdict {
 
 // past is what was kept of the decisions about cuts and files.
 func (h *head) past() (past recovery.Past, err error) {
-	if b := h.state.Notes[cutNote]; b != nil {
+	if b := h.state.notes[cutNote]; b != nil {
 		if err := json.Unmarshal(b, &past); err != nil {
 			return past, fmt.Errorf("read the last cut: %w", err)
 		}
 	}
-	if b := h.state.Notes[fmt.Sprint("set ", past.Set)]; b != nil {
+	if b := h.state.notes[fmt.Sprint("set ", past.Set)]; b != nil {
 		var n setNote
 		if err := json.Unmarshal(b, &n); err != nil {
 			return past, fmt.Errorf("read the last set: %w", err)
@@ -133,9 +149,6 @@ func (h *head) past() (past recovery.Past, err error) {
 		if past.Whole = n.Whole; n.Whole != nil { // its writers may die
 			h.truth.over = past.Set
 		}
-	}
-	if !past.Fits(h.w.spec.degrees) {
-		return past, fmt.Errorf("%+v is of another job", past)
 	}
 	return past, nil
 }

@@ -112,8 +112,13 @@ func (j *hostedJob) await(text string) {
 	j.t.Helper()
 	require.Eventually(j.t, func() bool {
 		errs := j.errs()
-		return strings.Contains(errs, text) || strings.Contains(errs, "intrarun: exit code") || j.finished()
+		return strings.Contains(errs, text) || j.over()
 	}, patience, time.Millisecond, "%s", j.Stderr())
+}
+
+// over: the job has come to its end, under whichever head.
+func (j *hostedJob) over() bool {
+	return j.finished() || strings.Contains(j.errs(), "intrarun: exit code")
 }
 
 var joinedAs = regexp.MustCompile(`(\d+\.\d+) has joined: process (\d+) on (\S+)`)

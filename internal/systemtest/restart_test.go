@@ -27,6 +27,12 @@ func newest(t *testing.T, dir string) string {
 	return filepath.Dir(sets[len(sets)-1])
 }
 
+// number is that of the set in a folder, 0 of none.
+func number(dir string) (n int) {
+	_, _ = fmt.Sscanf(filepath.Base(dir), "set-%d", &n) // "" is none
+	return n
+}
+
 // TestRestartAfterEverythingDied kills intrarun and with it all processes, at
 // random and so in the middle of writing too, again and again. Each time the
 // job goes on from its files, with other degrees, and it ends with the bits of
@@ -56,6 +62,9 @@ func TestRestartAfterEverythingDied(t *testing.T) {
 		r := wait()
 		if r.code < 0 {
 			require.True(t, kill, "%s", r.stderr)
+			if number(newest(t, dir)) > number(last)+1 { // the last one may not have been noted any more
+				require.Contains(t, r.stderr, "is on disk: -restart "+dir+" continues from there")
+			}
 			continue
 		}
 		got := r.sum(t)

@@ -22,15 +22,16 @@ type charges struct {
 	groups    map[int]bool
 	starting  int // processes whose groups are not known yet
 	folders   []string
+	words     string        // to be said in the end, "" if there are none
 	abandoned time.Duration // when the caller must be gone, 0 if it has no lease
 	paused    bool
 }
 
 // Run is the life of a watchdog: it reads what to clear away until in ends, and
-// does it. While a lease is
-// over the processes are stopped; a caller that is then silent for long is
-// cleared away as well.
-func Run(in io.Reader) {
+// does it. While a lease is over the processes are stopped; a caller that is then
+// silent for long is cleared away as well. What the caller has left to be said goes
+// to out.
+func Run(in io.Reader, out io.Writer) {
 	c := &charges{groups: make(map[int]bool)}
 	caller, _ := strconv.Atoi(os.Getenv(Variable))
 	lines := make(chan string)
@@ -66,6 +67,9 @@ func Run(in io.Reader) {
 	if c.starting > 0 {
 		killStartedBy(caller)
 	}
+	if c.words != "" {
+		fmt.Fprintln(out, c.words)
+	}
 	for _, f := range c.folders {
 		_ = os.RemoveAll(f) // nobody is left to hear of it
 	}
@@ -90,6 +94,8 @@ func (c *charges) take(line string) (wait time.Duration, leased bool) {
 		}
 	case "forget":
 		delete(c.groups, group)
+	case "words":
+		c.words = arg
 	case "folder":
 		c.folders = append(c.folders, arg)
 	case "lease":

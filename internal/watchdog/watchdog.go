@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -23,11 +24,15 @@ type Watchdog struct {
 }
 
 // Start starts command as a watchdog. It has a group of its own, so that the
-// terminal's signals do not reach it, and none of our descriptors.
-func Start(command []string) (*Watchdog, error) {
+// terminal's signals do not reach it, and none of our descriptors but, unless it is
+// nil, the one for LastWords.
+func Start(command []string, words *os.File) (*Watchdog, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", Variable, os.Getpid()))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if words != nil {
+		cmd.Stderr = words
+	}
 	pipe, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -79,9 +84,16 @@ func (w *Watchdog) Forget(group int) { w.tell("forget", strconv.Itoa(group)) }
 // Folder names a folder that must not stay.
 func (w *Watchdog) Folder(path string) { w.tell("folder", path) }
 
+// LastWords is what the watchdog says if nobody closes it: whoever started it was
+// killed.
+func (w *Watchdog) LastWords(text string) {
+	w.tell("words", strings.ReplaceAll(text, "\n", " "))
+}
+
 // Close ends the watchdog, which then clears away what is left.
 func (w *Watchdog) Close() {
 	if w != nil {
+		w.LastWords("")
 		w.pipe.Close()
 		<-w.ended
 	}

@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -31,7 +32,7 @@ func TestWatchdogFindsWhatIsBeingStarted(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
 			t.Setenv(Variable, fmt.Sprint(parent))
-			Run(strings.NewReader(c.words))
+			Run(strings.NewReader(c.words), io.Discard)
 			if c.left {
 				require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 				require.ErrorContains(t, <-ended, "terminated")
@@ -44,5 +45,20 @@ func TestWatchdogFindsWhatIsBeingStarted(t *testing.T) {
 				t.Fatal("it was left")
 			}
 		})
+	}
+}
+
+// Only who could not end it itself leaves words.
+func TestLastWords(t *testing.T) {
+	t.Setenv(Variable, fmt.Sprint(1<<30+os.Getpid()))
+	for told, want := range map[string]string{
+		"":                              "",
+		"words one\n":                   "one\n",
+		"words one\nwords two words\n":  "two words\n",
+		"words one\nfolder x\nwords \n": "",
+	} {
+		var out strings.Builder
+		Run(strings.NewReader(told), &out)
+		require.Equal(t, want, out.String(), "%q", told)
 	}
 }

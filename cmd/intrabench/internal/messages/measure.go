@@ -106,8 +106,8 @@ func (o Options) run(ctx context.Context, link string, degrees []int) ([]float64
 	var said bytes.Buffer
 	report := filepath.Join(dir, "report.json")
 	code := launch.Run(ctx, launch.Config{
-		Degrees: degrees, Link: link, Ring: job.DefaultRing, Program: append(slices.Clone(o.Program), string(arg)),
-		Quiet: true, Report: report, Stdout: &said, Stderr: &said,
+		Job:     launch.Job{Degrees: degrees, Link: link, Ring: job.DefaultRing, Quiet: true, Report: report},
+		Program: append(slices.Clone(o.Program), string(arg)), Stdout: &said, Stderr: &said,
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -1,0 +1,166 @@
+package head
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// This file is what goes wrong in a world.
+
+// blow has something go wrong.
+func (w *world) blow() {
+	var live []*proc
+	for _, a := range w.agents {
+		for _, p := range a.all {
+			if !p.dead && !a.lost {
+				live = append(live, p)
+			}
+		}
+	}
+	if len(live) == 0 {
+		return
+	}
+	p := live[w.random.IntN(len(live))]
+	switch r := w.random.IntN(10); {
+	case r == 6 && p.hello:
+		w.seen["a process is deaf"]++
+		p.stuck = true
+		p.tell(Unheard{p.from, SilenceEnd, "EOF"}, true)
+	case r == 7 && w.random.IntN(2) == 0:
+		w.seen["a program is gone"]++
+		p.stuck = true
+		p.tell(ProgramGone{p.from}, true)
+	case r < 2 && w.spec.hosts && w.hosts() > 1:
+		w.loseHost(p.agent)
+	case r == 2 && w.spec.links:
+		p.suspectSomebody()
+	case r == 3 && w.spec.stops:
+		for _, q := range live {
+			if q == p || q.process.Rank == p.process.Rank && w.random.IntN(3) == 0 {
+				q.stop()
+			}
+		}
+	case r == 4:
+		w.seen["a process ends by itself"]++
+		p.exit(1)
+	case r == 5 && p.begun && !p.done:
+		p.say(&job.Message{Kind: job.KindFail, Failure: &job.Failure{Kind: job.FailPanic, Text: "it fell"}, Stats: new(job.Stats)})
+		p.exit(2)
+	default:
+		w.seen["a process is killed"]++
+		p.kill(syscall.SIGKILL)
+	}
+}
+
+// hosts counts those that live.
+func (w *world) hosts() (n int) {
+	for _, a := range w.agents {
+		if !a.lost {
+			n++
+		}
+	}
+	return n
+}
+
+// loseHost: a host is no more, and all that was there.
+func (w *world) loseHost(a *agent) {
+	w.note("a host is lost: ", a.node)
+	w.seen["a host is lost"]++
+	a.lost = true
+	for _, p := range a.all {
+		p.dead = true
+	}
+	a.inbox, a.outbox = nil, nil
+	for _, b := range w.agents {
+		for _, p := range b.all {
+			for _, q := range a.all {
+				if !b.lost && p.life() && w.spec.links && w.random.IntN(2) == 0 {
+					p.suspect(q)
+				}
+			}
+		}
+	}
+	w.losing = append(w.losing, a.node)
+	if w.on == a {
+		w.loseHead()
+	} else if w.random.IntN(2) == 0 {
+		w.waiting = append(w.waiting, Disconnected{a.node, "connection reset"})
+	}
+}
+
+func (w *world) mayLoseHead() bool {
+	return w.heirs > 0 && w.hosts() > 1 && !w.signal && !w.retired
+}
+
+// loseHead: the head is lost, and another one takes its place, which knows what
+// was kept. Some of what it has proposed may be kept yet, and some of what it
+// has said may arrive.
+func (w *world) loseHead() {
+	w.heirs--
+	w.note("the head is lost, after term ", w.term)
+	w.seen["a head is lost"]++
+	if !w.state.Started {
+		w.seen["a head is lost before all had joined"]++
+	}
+	if len(w.state.Replaced) > 0 {
+		w.seen["a head is lost after a replacement"]++
+	}
+	if w.state.Recovery.Rolling {
+		w.seen["a head is lost in a rollback"]++
+	}
+	for _, e := range w.proposed[:w.random.IntN(len(w.proposed)+1)] {
+		w.keep(e)
+	}
+	w.proposed, w.waiting, w.disk = nil, nil, nil
+	for len(w.losing) > 0 {
+		id := w.losing[0]
+		w.losing = w.losing[1:]
+		w.keep(decision.Entry{Kind: decision.Lost, Node: id, Text: fmt.Sprint("node ", id), At: w.elapsed(), Testimonies: testimonies(id)})
+	}
+	var agents []Resync
+	w.on = nil
+	for _, a := range w.agents {
+		if a.lost {
+			continue
+		}
+		n := w.random.IntN(len(a.inbox) + 1)
+		for _, act := range a.inbox[:n] {
+			a.obey(act)
+		}
+		a.inbox, a.outbox = nil, nil
+		for _, p := range a.all {
+			p.since = longAgo
+		}
+		agents = append(agents, a.resync())
+		if w.on == nil || w.random.IntN(2) == 0 {
+			w.on = a
+		}
+	}
+	w.outputs = make(map[From]*outlet)
+	w.term++
+	c := w.config
+	c.Self = w.on.node
+	joined := w.began
+	head, acts := Restore(c, Succession{State: w.state.Clone(), Agents: agents, Term: w.term, Joined: joined}, w.now)
+	w.head = head
+	for _, a := range w.agents {
+		if !a.lost {
+			a.repeat()
+		}
+	}
+	w.do(acts)
+}
+
+// testimonies are those of two observers.
+func testimonies(id detect.ID) (all []detect.Testimony) {
+	for i := range 2 {
+		age := time.Duration(700+10*i) * time.Millisecond
+		all = append(all, detect.Testimony{Observer: FirstHead + detect.ID(i), Sighting: detect.Sighting{Host: id, Age: age, Limit: 650 * time.Millisecond}})
+	}
+	return all
+}

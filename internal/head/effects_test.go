@@ -1,0 +1,134 @@
+package head
+
+import (
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// This file checks that what a head does rests on what is kept, and that it kills
+// nobody that it should not.
+
+// checkSend: what a process is told is decided.
+func (w *world) checkSend(a Send) {
+	past, ok := &w.state.Recovery, true
+	switch m := a.Message; m.Kind {
+	case job.KindStart:
+		ok = w.state.Started
+	case job.KindVerdict:
+		ok = m.Verdict.Epoch <= uint64(len(w.state.Verdicts))
+	case job.KindRelease:
+		p := w.agent(a.Node).find(a.To)
+		ok = w.state.Released || p != nil && (p.setup == nil || p.setup.Joiner) && !p.placed
+	case job.KindEnd:
+		ok = w.state.Decided
+	case job.KindOrder:
+		switch o := m.Order; o.Kind {
+		case job.OrderAsk:
+			ok = o.Round <= past.Round
+		case job.OrderCutAt:
+			ok = o.Number == past.CutAt
+		case job.OrderAdmit:
+			ok = past.Admitting
+		case job.OrderGo:
+			ok = o.Number <= past.Cut
+		case job.OrderComplete:
+			ok = o.Number == past.Complete
+		case job.OrderRollback:
+			ok = o.Generation == past.Generation && past.Rolling
+		case job.OrderResume:
+			ok = !past.Rolling
+		}
+	}
+	if !ok {
+		w.failf("%s, and that is not kept", describe(a))
+	}
+}
+
+// ends are those of a link.
+type ends [2]job.Endpoint
+
+// hear notes what the head has heard of links.
+func (w *world) hear(s Said) {
+	m := s.Message
+	if m.Kind != job.KindSuspect && m.Kind != job.KindMended {
+		return
+	}
+	if p := w.agent(s.Node).find(s.From); p != nil {
+		w.broken[ends{{Process: p.process, Incarnation: p.incarnation}, {Process: *m.Process, Incarnation: m.Incarnation}}] = m.Kind == job.KindSuspect
+	}
+}
+
+// checkKill: of a broken link the end goes whose rank can do without it, and of a
+// rank that is stopped somebody stays.
+func (w *world) checkKill(a Kill) {
+	m := w.head.byAgent[a.To]
+	if m.ending == nil || m.fenced == 0 || w.head.phase != working {
+		return
+	}
+	last := m.role == First && w.head.alive(m.process.Rank) == 1
+	switch m.ending.cause {
+	case job.CauseLink:
+		w.seen["an end of a link is fenced"]++
+		if last && w.state.Recovery.Complete == 0 {
+			w.failf("%s, the last of its rank, because of a link", describe(a))
+		}
+		why := false
+		for link, broken := range w.broken {
+			for i, e := range link {
+				other := w.head.holder(link[1-i].Process, link[1-i].Incarnation)
+				why = why || broken && e == job.Endpoint{Process: m.process, Incarnation: m.incarnation} && !w.agent(other.from.Node).lost
+			}
+		}
+		if !why {
+			w.failf("%s, because of a link that is whole, or to a host that is lost", describe(a))
+		}
+	case job.CauseFenced:
+		w.seen["a stopped process is fenced"]++
+		running := false
+		for _, x := range w.agents {
+			for _, p := range x.all {
+				running = running || p.process.Rank == m.process.Rank && p.from != m.from && w.head.byAgent[p.from].life.there() && w.now-p.since >= stoppedFor
+			}
+		}
+		if last || !running {
+			w.failf("%s, because it was stopped, and nobody of its rank is running", describe(a))
+		}
+	}
+}
+
+// checkVerdict: nobody is declared dead who may act.
+func (w *world) checkVerdict(v job.Verdict) {
+	for _, a := range w.agents {
+		for _, p := range a.all {
+			if p.process == v.Process && p.incarnation == v.Incarnation && !p.dead && !a.lost {
+				w.failf("%v, %+v, is declared dead, and lives", p, v)
+			}
+		}
+	}
+}
+
+// checkBorn: what is started was born, and the place is free.
+func (w *world) checkBorn(a Start) {
+	at := w.state.Places[a.Process]
+	if a.Role == Spare {
+		at = w.state.Spares[a.Process]
+	}
+	if at.Incarnation < a.Incarnation {
+		w.failf("%+v is started, and was not born: %+v", a, at)
+	}
+	for from, o := range w.outputs {
+		if o.process == a.Process && from != a.To && !o.settled {
+			w.failf("%+v is started, and %v may still write", a, from)
+		}
+	}
+}
+
+// checkNoSpare: there is none.
+func (w *world) checkNoSpare(text string) {
+	for id, at := range w.state.Spares {
+		p := w.agent(at.Node).procs[id]
+		if at.Standing == decision.Running && p != nil && p.hello && !p.dead && !p.stuck && !p.agent.lost {
+			w.failf("%s, and %v waits", text, p)
+		}
+	}
+}

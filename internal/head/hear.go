@@ -1,0 +1,97 @@
+package head
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// hear does what a process says. What one has said that is no more comes again
+// under a successor, for the report.
+func (h *Head) hear(m *member, msg *job.Message) {
+	if msg.Stats != nil {
+		m.stats = *msg.Stats
+	}
+	if msg.Kind == job.KindHandled {
+		h.handled(m, msg.Epoch, msg.Ago)
+	}
+	if !m.life.there() {
+		m.final = m.final || msg.Kind == job.KindFinish
+		return
+	}
+	switch msg.Kind {
+	case job.KindListen:
+		m.address = msg.Address
+		h.ready(m)
+	case job.KindFired:
+		h.fire(m, *msg.Kill)
+	case job.KindSuspect:
+		h.suspect(m, *msg.Process, msg.Incarnation, msg.Text)
+	case job.KindMended:
+		h.mended(m, *msg.Process)
+	case job.KindReply:
+		if h.recovery.decides != nil { // else nobody asked it
+			h.reply(m, *msg.Reply)
+		}
+	case job.KindFinish:
+		h.saysFinished(m)
+	case job.KindDrained:
+		generation, _ := h.generation(m)
+		h.propose(decision.Entry{Kind: decision.Drained, Process: m.process, Incarnation: m.incarnation, Generation: generation})
+	case job.KindFail:
+		h.runFailed(m, *msg.Failure)
+	}
+}
+
+// saysFinished: run has returned nil in a process.
+func (h *Head) saysFinished(m *member) {
+	m.final = true
+	if m.life == finished { // as was decided before this head
+		h.compare(m)
+		return
+	}
+	generation, counts := h.generation(m)
+	if !counts {
+		return
+	}
+	h.detailf("%v has finished", m.process)
+	h.propose(decision.Entry{Kind: decision.Finished, Process: m.process, Incarnation: m.incarnation, Generation: generation})
+}
+
+// finished: it is kept that run has returned in a process, unless that was in a
+// life that is over.
+func (h *Head) finished(e decision.Entry) {
+	at, m := h.state.Places[e.Process], h.holder(e.Process, e.Incarnation)
+	if at.Standing != decision.Done || at.Incarnation != e.Incarnation {
+		return
+	}
+	if m.life == running {
+		m.to(finished)
+	}
+	h.notify(news{kind: newsFinished}.about(m))
+	h.compare(m)
+	h.releaseIfComplete()
+}
+
+// drained: it is kept that nobody lacks anything that a process has sent.
+func (h *Head) drained(e decision.Entry) {
+	if h.state.Drained[e.Process.Rank] && e.Generation == h.state.Recovery.Generation {
+		h.notify(news{kind: newsDrained}.about(h.holder(e.Process, e.Incarnation)))
+	}
+}
+
+// compare looks whether m, which has finished, went through the same sections
+// as the other replicas of its rank that have, as far as this head has heard.
+func (h *Head) compare(m *member) {
+	for replica := range h.config.Degrees[m.process.Rank] {
+		other := h.places[job.Process{Rank: m.process.Rank, Replica: replica}]
+		if other == m || !other.final || h.state.Places[other.process].Standing != decision.Done {
+			continue
+		}
+		if how := m.stats.Diverged(&other.stats); how != "" {
+			h.stop(ExitDiverged, fmt.Sprintf("divergence of %v and %v: %s", m.process, other.process, how), byWord)
+			return
+		}
+	}
+}

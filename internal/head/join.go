@@ -1,0 +1,356 @@
+package head
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// begin has all processes born.
+func (h *Head) begin() {
+	h.after(joinWarning, timer{kind: warnOfMissing})
+	for _, p := range job.Processes(h.config.Degrees) {
+		h.choose(h.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First))
+	}
+	for i, node := range h.config.Spares {
+		id := h.config.spareID(i)
+		h.choose(h.enroll(id, firstIncarnation, From{node, id, firstIncarnation}, Spare))
+	}
+}
+
+// choose has the birth of a process decided.
+func (h *Head) choose(m *member) {
+	h.propose(decision.Entry{Kind: decision.Born, Process: m.process, Incarnation: m.incarnation, Node: m.from.Node, ID: m.from.ID, Spare: m.role == Spare})
+}
+
+// born: the birth of a process is decided. It is started, or, if it is a spare
+// that gets a place, told that.
+func (h *Head) born(e decision.Entry) {
+	m := h.holder(e.Process, e.Incarnation)
+	switch m.life {
+	case chosen:
+		if _, lost := h.state.Lost[e.Node]; lost { // a spare, which is nobody's peer: others have died at once
+			m.settled = true
+			m.to(ended)
+			h.startIfReady()
+			return
+		}
+		h.launch(m)
+	case promised:
+		h.act(Move{m.from, m.process})
+		h.detailf("a spare process on %s takes the place of %v", m.node.Name, m.process)
+		m.to(arriving)
+		h.place(m)
+	case dismissed:
+		if !m.made { // nobody has started it
+			m.settled = true
+			h.dismissed(m)
+		}
+	}
+}
+
+// launch has a process started that is born.
+func (h *Head) launch(m *member) {
+	if h.phase == over || h.phase == released { // it is not needed, and nobody has seen it
+		m.settled = true
+		m.to(ended)
+		return
+	}
+	if m.role == Joiner {
+		h.detailf("%v is restarted on %s", m.process, m.node.Name)
+	}
+	m.to(starting)
+	m.made = true
+	h.act(Start{m.from, m.process, m.role})
+}
+
+// started: the agent has started a process, or could not.
+func (h *Head) started(m *member, e Started) {
+	switch {
+	case e.Err == "":
+		if m.pid == 0 {
+			m.pid = e.PID
+			if m.life.there() { // else there is nobody to signal
+				h.propose(decision.Entry{Kind: decision.Spawned, Process: m.process, Incarnation: m.incarnation, PID: e.PID})
+			}
+		}
+	case m.life == dead, m.life == ended: // under another head; it never was, and so writes nothing
+		h.settled(m)
+	case m.life != starting && m.life != dismissed:
+	case m.role == Joiner || m.life == dismissed:
+		m.settled = true
+		h.sayRefused(m.process, e.Err)
+		m.to(ended)
+		h.withdraw(m, e.Err)
+	default:
+		m.settled = true
+		m.to(ended)
+		h.stop(ExitRefused, e.Err, atOnce)
+	}
+}
+
+// welcome: a process has proved itself. It gets its place, perhaps later.
+func (h *Head) welcome(m *member, hello *job.Hello) {
+	if m.hello != nil || !m.life.there() {
+		m.hello = hello // for the report
+		return
+	}
+	if m.role == Joiner {
+		if why := h.mismatch(hello); why != "" {
+			h.fence(m, ending{job.CauseFenced, "it is incompatible with the other processes: " + why})
+			return
+		}
+	}
+	m.hello = hello
+	if m.life == starting {
+		if !m.again {
+			h.detailf("%s has joined: process %d on %s", m.name(), m.pid, m.node.Name)
+		}
+		m.to(joined)
+		switch {
+		case m.role == Spare:
+			m.to(waiting)
+			h.spareReady()
+		case h.unopened():
+			h.open(hello)
+		default:
+			h.seat(m)
+		}
+	}
+	h.ready(m)
+}
+
+// seat gives a process that has joined its place.
+func (h *Head) seat(m *member) {
+	if m.role == Joiner {
+		m.to(arriving)
+	} else {
+		m.to(running)
+	}
+	h.place(m)
+}
+
+// place tells a process its place.
+func (h *Head) place(m *member) {
+	m.told = true
+	s := h.config.Setup
+	s.Self, s.Incarnation, s.Degrees, s.Listen = m.process, m.incarnation, h.config.Degrees, m.node.Listen
+	s.Joiner = m.role == Joiner
+	for i, k := range h.config.Kills {
+		if _, fired := h.state.Fired[i]; k.Process == m.process && k.Point != job.KillAfter && !fired {
+			s.Kills = append(s.Kills, k)
+		}
+	}
+	if d := h.recovery.decides; d != nil {
+		s.Recovery, s.Next = true, d.Next()
+	}
+	h.describeFiles(&s)
+	msg := &job.Message{Kind: job.KindSetup, Setup: &s}
+	if m.incarnation > firstIncarnation { // those who have died are nothing to it, and others may be in their places
+		msg.Epoch = uint64(len(h.state.Verdicts))
+	}
+	h.send(m, msg)
+	if m.role == Joiner {
+		if m.again { // it may not have heard what was told to all
+			h.tellAll(m)
+		}
+		h.ready(m)
+		return
+	}
+	h.tellAll(m)
+}
+
+// ready: a process may be able to get its links now, and with it others. Who
+// comes later gets them once all that live have said where they listen: under a
+// successor they say it again.
+func (h *Head) ready(m *member) {
+	if m.ready() {
+		h.introduceArrived()
+	}
+	h.startIfReady()
+}
+
+func (h *Head) introduceArrived() {
+	if !h.hasBegun || h.phase == joining { // not before the others have begun
+		return
+	}
+	var arrived []*member
+	for _, m := range h.all {
+		switch {
+		case m.role == First && m.life.there() && !m.ready():
+			return
+		case m.life == arriving && !m.arrived && m.ready() && m.ending == nil:
+			arrived = append(arrived, m)
+		}
+	}
+	for _, m := range arrived {
+		m.arrived = true
+		h.notify(news{kind: newsArrived}.about(m))
+	}
+}
+
+// mismatch says why a joiner cannot be one of this job, or "".
+func (h *Head) mismatch(hello *job.Hello) string {
+	for _, m := range h.all {
+		if m.hello != nil {
+			return m.hello.Mismatch(hello)
+		}
+	}
+	return ""
+}
+
+// startIfReady begins the work when every process that lives has joined. Those
+// that replace others come later, by their own way.
+func (h *Head) startIfReady() {
+	if h.phase != joining || h.unopened() || len(h.all) == 0 {
+		return
+	}
+	var first *member
+	for _, m := range h.all {
+		switch {
+		case m.life == dead, m.life == ended, m.role == Joiner:
+			continue
+		case m.life == gone: // and everybody has yet to hear of it
+			return
+		case !m.ready():
+			return
+		}
+		if first == nil {
+			first = m
+		}
+		if why := first.hello.Mismatch(m.hello); why != "" {
+			h.refuse(fmt.Sprintf("%s and %s are incompatible: %s", first.name(), m.name(), why))
+			return
+		}
+	}
+	if first == nil {
+		return
+	}
+	if !first.hello.Tag && !h.heir {
+		h.warnf("warning: the program was built without the intra tag, so its sections are not shared: build it with -tags intra")
+	}
+	h.phase = working
+	if h.state.Started { // under another head, and not all have heard of it
+		h.start()
+		return
+	}
+	h.propose(decision.Entry{Kind: decision.Started})
+}
+
+// start lets the processes begin.
+func (h *Head) start() {
+	if !h.hasBegun {
+		h.hasBegun, h.joinedAt = true, h.now
+	}
+	h.link()
+	h.detailf("all have joined")
+	h.goOn()
+}
+
+// goOn: all have joined, and may have begun before this head did.
+func (h *Head) goOn() {
+	h.armKills()
+	h.armWeibull()
+	h.introduceArrived()
+	h.releaseIfComplete()
+}
+
+// link gives each pair of processes its link and each process its list of
+// peers.
+func (h *Head) link() {
+	h.shareMemory()
+	peers := make(map[job.Process][]job.Peer)
+	var all []*member
+	for _, m := range h.all {
+		if m.role == First && m.life != dead && m.life != ended {
+			all = append(all, m)
+		}
+	}
+	for i, a := range all {
+		for _, b := range all[i+1:] {
+			kind := h.linkKind(a, b)
+			peers[a.process] = append(peers[a.process], b.peer(kind))
+			peers[b.process] = append(peers[b.process], a.peer(kind))
+			if kind != job.LinkTCP {
+				h.act(Link{Node: a.from.Node, Lower: a.from.ID, Higher: b.from.ID, Kind: kind, Ring: h.config.Ring, Arena: h.arena(a, b)})
+			}
+		}
+	}
+	for _, m := range all {
+		if m.life != gone {
+			h.send(m, &job.Message{Kind: job.KindStart, Peers: peers[m.process]})
+		}
+	}
+}
+
+func (h *Head) linkKind(a, b *member) string {
+	if a.from.Node == b.from.Node {
+		return h.config.Link
+	}
+	return job.LinkTCP
+}
+
+func (m *member) peer(kind string) job.Peer {
+	return job.Peer{Process: m.process, Incarnation: m.incarnation, Link: kind, Address: m.address}
+}
+
+// shareMemory says of which ranks the replicas can store into each other's
+// arrays, if they were asked to, and warns of the others.
+func (h *Head) shareMemory() {
+	if !h.config.Direct {
+		return
+	}
+	for rank, degree := range h.config.Degrees {
+		for replica := 1; replica < degree; replica++ {
+			a, b := h.places[job.Process{Rank: rank}], h.places[job.Process{Rank: rank, Replica: replica}]
+			switch {
+			case slices.Contains(h.direct, rank):
+			case h.arena(a, b) > 0:
+				h.direct = append(h.direct, rank)
+			}
+		}
+	}
+}
+
+// arena returns how many replicas share memory, these two among them; 0 if
+// they do not.
+func (h *Head) arena(a, b *member) int {
+	rank := a.process.Rank
+	if !h.config.Direct || b.process.Rank != rank {
+		return 0
+	}
+	for replica := range h.config.Degrees[rank] {
+		if h.config.Of[job.Process{Rank: rank, Replica: replica}] != a.from.Node {
+			return 0
+		}
+	}
+	return h.config.Degrees[rank]
+}
+
+// warnMissing tells who keeps the job from beginning. It may be a program that
+// takes its time, so it is no reason to end the job.
+func (h *Head) warnMissing() {
+	if h.phase != joining {
+		return
+	}
+	for _, m := range h.all {
+		if m.life == starting && m.hello == nil {
+			h.warnf("%s has not joined the job after %v: is it a program that calls intra.Main?", m.name(), joinWarning)
+		}
+	}
+}
+
+// refuse ends a job whose processes do not belong together.
+func (h *Head) refuse(why string) {
+	if h.phase == over {
+		return
+	}
+	for _, m := range h.all {
+		if m.life.there() {
+			h.send(m, &job.Message{Kind: job.KindRefuse, Text: why})
+		}
+	}
+	h.stop(ExitRefused, "the job is refused: "+why, byWord)
+}

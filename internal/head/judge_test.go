@@ -1,0 +1,168 @@
+package head
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// judge looks at a job that is over, and at what the head says of it.
+func (w *world) judge() {
+	s := w.head.Summary()
+	w.seen[fmt.Sprint("exit code ", s.Code)]++
+	if !w.head.retired && !w.head.abandoned {
+		w.judgeProcesses(s)
+	}
+	switch s.Code {
+	case ExitOK:
+		for rank := range w.spec.degrees {
+			if !w.through(rank) {
+				w.failf("the job is said to be well, and rank %d has not come to its end", rank)
+			}
+		}
+	case ExitFailed, ExitLost:
+		w.judgeLoss(s)
+	case ExitRefused:
+		if !w.refused {
+			w.failf("the job was refused: %s", s.Text)
+		}
+	default:
+		if !w.signal || s.Code != 130 && s.Code != 143 {
+			w.failf("exit code %d: %s", s.Code, s.Text)
+		}
+	}
+	if !w.head.retired {
+		w.judgeLog(s)
+	}
+	if s.Code != ExitOK && w.harmless() {
+		w.failf("nothing went wrong, and the job ends with %d: %s", s.Code, s.Text)
+	}
+}
+
+// harmless reports whether nothing has happened to the job but the loss of heads.
+func (w *world) harmless() bool {
+	for what := range w.seen {
+		for _, harm := range []string{"killed", "host is lost", "stopped", "link is broken", "cannot be started", "comes about", "ends by itself", "kept died", "kept lost"} {
+			if strings.Contains(what, harm) {
+				return false
+			}
+		}
+	}
+	return !w.signal && !w.retired
+}
+
+// through reports whether a process of the rank has come to its end.
+func (w *world) through(rank int) bool {
+	for _, a := range w.agents {
+		for _, p := range a.all {
+			if p.process.Rank == rank && p.done {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// judgeProcesses: nobody is left, and the report tells of all.
+func (w *world) judgeProcesses(s Summary) {
+	dead := make(map[job.Process]int)
+	for _, f := range s.Failures {
+		dead[f.Process]++
+	}
+	for _, p := range s.Processes {
+		switch p.End {
+		case "failed", "exited", "killed", "fenced", "lost":
+			if dead[p.Process.Process]--; dead[p.Process.Process] < 0 {
+				w.failf("%v has %s, and no verdict says so", p.Process.Process, p.End)
+			}
+		case "finished", "ended", "dismissed":
+		default:
+			w.failf("%v has the end %q", p.Process.Process, p.End)
+		}
+	}
+	for _, a := range w.agents {
+		for _, p := range a.all {
+			if !p.dead {
+				w.failf("the job is over, and %v lives", p)
+			}
+		}
+	}
+	// One that had ended well when its host was lost is no failure.
+	former := w.state.Verdicts
+	for _, f := range s.Failures {
+		i := slices.IndexFunc(former, func(v decision.Verdict) bool { return v.Epoch == f.Epoch })
+		if i < 0 || former[i].Process != f.Process || former[i].Cause != f.Cause || former[i].Withdrawn {
+			w.failf("the report tells of %+v, and the verdicts are %+v", f, w.state.Verdicts)
+			return
+		}
+		former = former[i+1:]
+	}
+}
+
+// judgeLog: what was decided has come about.
+func (w *world) judgeLog(s Summary) {
+	for p, at := range w.state.Places {
+		if s.Code == ExitOK && at.Standing == decision.Running {
+			w.failf("the job is over, and it is not kept that %v#%d has left its place", p, at.Incarnation)
+		}
+	}
+	for _, set := range w.state.Sets {
+		if set.Done == nil && set.Abandoned == nil && !w.head.abandoned {
+			w.failf("the job is over, and nobody knows what became of set %d", set.Number)
+		}
+	}
+	for i, incarnation := range w.doomed {
+		k := w.spec.kills[i]
+		for _, a := range w.agents {
+			for _, p := range a.all {
+				if p.process == k.Process && p.incarnation == incarnation && p.exited && p.status.Text == exitOf(0, 0).Text && !a.lost {
+					w.failf("%v was to be killed, and has ended well", p)
+				}
+			}
+		}
+	}
+}
+
+// judgeLoss: a job that has lost a rank has.
+func (w *world) judgeLoss(s Summary) {
+	var rank int
+	switch {
+	case strings.HasPrefix(s.Text, "this head gives up"), strings.HasPrefix(s.Text, "the head gives up"):
+		if !w.retired {
+			w.failf("%s", s.Text)
+		}
+		return
+	case strings.Contains(s.Text, "neither has another replica"):
+		if w.links == 0 {
+			w.failf("%s", s.Text)
+		}
+		return
+	case strings.Contains(s.Text, "cannot go back to safe point"):
+		w.seen["lost: the backup"]++
+		return
+	}
+	if _, err := fmt.Sscanf(s.Text, "rank %d has lost its last replica", &rank); err != nil {
+		w.failf("exit code %d: %s", s.Code, s.Text)
+		return
+	}
+	if w.state.Drained[rank] && w.spec.backup == 0 && !w.spec.auto { // else all are needed again to go back
+		w.failf("%s, and nobody needs it", s.Text)
+	}
+	if w.spec.replace || w.spec.spares > 0 {
+		i := strings.LastIndex(s.Text, "could not be brought back: ")
+		if i < 0 {
+			w.failf("%s, and nobody says why it is not brought back", s.Text)
+			return
+		}
+		w.seen["lost: "+s.Text[i:]]++
+	}
+	// Whoever of the rank had its state was dead when that was decided.
+	for _, p := range job.Processes(w.spec.degrees) {
+		if p.Rank == rank && !slices.ContainsFunc(w.state.Verdicts, func(v decision.Verdict) bool { return v.Process == p && !v.Withdrawn }) {
+			w.failf("%s, and %v never died", s.Text, p)
+		}
+	}
+}

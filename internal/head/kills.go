@@ -1,0 +1,70 @@
+package head
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// armKills starts the clocks of the kills at a time. The counted ones are the
+// business of their victims.
+func (h *Head) armKills() {
+	for i, k := range h.config.Kills {
+		if _, fired := h.state.Fired[i]; k.Point == job.KillAfter && !fired {
+			h.after(k.After-h.elapsed(), timer{kind: scheduledKill, kill: i})
+		}
+	}
+}
+
+// killOnRequest: the time of a kill has come.
+func (h *Head) killOnRequest(i int) {
+	m := h.places[h.config.Kills[i].Process]
+	if !m.life.there() || m.ending != nil || h.phase != working {
+		return
+	}
+	h.propose(decision.Entry{Kind: decision.Fired, Index: i, Process: m.process, Incarnation: m.incarnation})
+}
+
+// fired: it is kept that a kill comes about.
+func (h *Head) fired(e decision.Entry) {
+	k, m := h.config.Kills[e.Index], h.holder(e.Process, e.Incarnation)
+	if k.Point != job.KillAfter || !m.life.there() || m.ending != nil {
+		return
+	}
+	m.ending = &ending{job.CauseInjected, "killed on request at " + k.When()}
+	h.detailf("%v is killed on request", m.process)
+	h.kill(m)
+}
+
+// fire: a victim has reached its point and kills itself.
+func (h *Head) fire(m *member, reached job.Kill) {
+	for i, k := range h.config.Kills {
+		if k.Process != m.process || k != reached {
+			continue
+		}
+		switch by, fired := h.state.Fired[i]; {
+		case fired && by != m.incarnation:
+			continue
+		case !fired && h.firing(i):
+			continue
+		case !fired:
+			h.propose(decision.Entry{Kind: decision.Fired, Index: i, Process: m.process, Incarnation: m.incarnation})
+		}
+		m.ending = &ending{job.CauseInjected, "killed on request at " + k.When()}
+		h.detailf("%v has reached %s", m.process, k.When())
+		h.after(lastWords, timer{kind: killMember, m: m})
+		return
+	}
+	h.fence(m, ending{job.CauseFenced, fmt.Sprintf("it reported a kill at %s that was not requested", reached.When())})
+}
+
+// firing reports whether it is being decided that a kill comes about.
+func (h *Head) firing(i int) bool {
+	for _, e := range h.asked {
+		if e.Kind == decision.Fired && e.Index == i {
+			return true
+		}
+	}
+	return false
+}

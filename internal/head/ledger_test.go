@@ -1,0 +1,302 @@
+package head
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// begun returns a job that has begun, in the hands of a test.
+func begun(t *testing.T, settings ...string) *script {
+	s := newScript(t)
+	s.job(settings)
+	s.command([]string{"running"})
+	return s
+}
+
+// do goes through commands, and returns what the head did.
+func (s *script) commands(all ...string) []string {
+	s.out = nil
+	for _, c := range all {
+		s.command(strings.Fields(c))
+	}
+	return s.out
+}
+
+// die has a process end for that cause, and the verdict kept.
+func (s *script) die(p job.Process, cause job.Cause) {
+	m := s.head.places[p]
+	m.ending = &ending{cause, "why"}
+	s.step(Exited{m.from, exitOf(9, 0)})
+	s.commands("keep")
+}
+
+func TestEndOfAJob(t *testing.T) {
+	type step struct {
+		process string
+		cause   job.Cause // "" when it finishes
+	}
+	const drained = job.Cause("drained")
+	for _, c := range []struct {
+		name    string
+		degrees string
+		steps   []step
+		code    int
+		text    string
+		release bool
+	}{
+		{"nothing yet", "1", nil, ExitOK, "", false},
+		{"one of two finishes", "2", []step{{"0.1", ""}}, ExitOK, "", false},
+		{"all finish", "1,1", []step{{"0.0", ""}, {"1.0", ""}}, ExitOK, "", true},
+		{"the survivor finishes", "2", []step{{"0.0", job.CauseSignal}, {"0.1", ""}}, ExitOK, "", true},
+		{"a finished rank is not lost", "2", []step{{"0.1", ""}, {"0.1", drained}, {"0.0", job.CauseExit}}, ExitOK, "", true},
+		{"nor when the finished one dies last", "2,1", []step{{"0.1", ""}, {"0.1", drained}, {"0.0", job.CauseExit}, {"0.1", job.CauseSignal}}, ExitOK, "", false},
+		{"nor when the finished one dies first", "2,1", []step{{"0.1", ""}, {"0.1", drained}, {"0.1", job.CauseSignal}, {"0.0", job.CauseSignal}}, ExitOK, "", false},
+		{"but with what others lack", "2,1", []step{{"0.1", ""}, {"0.0", job.CauseSignal}, {"0.1", job.CauseSignal}}, ExitLost,
+			"rank 0 has lost its last replica 0.1 at 1.500 s (signal: why), after 0.0 (signal); 3 replicas of rank 0 would have saved it (-r 3 or -degrees)", false},
+		{"nobody is through before the end", "1,1", []step{{"0.0", drained}, {"0.0", job.CauseSignal}}, ExitLost,
+			"rank 0 has lost its last replica 0.0 at 1.500 s (signal: why); 2 replicas of rank 0 would have saved it (-r 2 or -degrees)", false},
+		{"last one killed", "2", []step{{"0.0", job.CauseExit}, {"0.1", job.CauseInjected}}, ExitLost,
+			"rank 0 has lost its last replica 0.1 at 1.500 s (injected: why), after 0.0 (exit); 3 replicas of rank 0 would have saved it (-r 3 or -degrees)", false},
+		{"last one panics", "2", []step{{"0.0", job.CauseSignal}, {"0.1", job.CausePanic}}, ExitFailed,
+			"rank 0 has lost its last replica 0.1 at 1.500 s (panic: why), after 0.0 (signal)", false},
+		{"last one fenced", "1,1", []step{{"1.0", job.CauseFenced}}, ExitLost,
+			"rank 1 has lost its last replica 1.0 at 1.500 s (fenced: why); 2 replicas of rank 1 would have saved it (-r 2 or -degrees)", false},
+		{"the first decides", "1,1", []step{{"1.0", job.CauseExit}, {"0.0", job.CauseSignal}}, ExitFailed,
+			"rank 1 has lost its last replica 1.0 at 1.500 s (exit: why)", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begun(t, "degrees="+c.degrees)
+			s.commands("pass 1500ms")
+			for _, x := range c.steps {
+				p, err := job.ParseProcess(x.process)
+				require.NoError(t, err)
+				switch from := s.head.places[p].from; x.cause {
+				case "":
+					s.commands(fmt.Sprint("said ", from, " finish"), "keep")
+				case drained:
+					s.commands(fmt.Sprint("said ", from, " drained"), "keep")
+				default:
+					s.die(p, x.cause)
+				}
+			}
+			sum := s.head.Summary()
+			require.Equal(t, c.code, sum.Code)
+			require.Equal(t, c.text, sum.Text)
+			require.Equal(t, c.code, s.head.Code())
+			require.Equal(t, c.release, s.state.Released)
+			require.Equal(t, c.code != ExitOK, s.state.Decided)
+			require.Equal(t, c.text, s.state.Text, "that is kept")
+		})
+	}
+}
+
+func TestEndOfABrokenLinkThatGoes(t *testing.T) {
+	for _, c := range []struct {
+		degrees string
+		p, q    job.Process
+		want    string // "" if both stay
+	}{
+		{"1,1", at(0, 0), at(1, 0), ""},
+		{"2,1", at(0, 0), at(1, 0), "0.0"},
+		{"1,2", at(1, 1), at(0, 0), "1.1"},
+		{"2,2", at(0, 1), at(1, 0), "1.0"},
+		{"2", at(0, 1), at(0, 0), "0.1"},
+	} {
+		h := begun(t, "degrees="+c.degrees).head
+		for _, ends := range [][2]job.Process{{c.p, c.q}, {c.q, c.p}} {
+			v := h.victim(h.places[ends[0]], h.places[ends[1]])
+			require.Equal(t, c.want == "", v == nil)
+			if v != nil {
+				require.Equal(t, c.want, v.process.String())
+			}
+		}
+		h.places[c.p].role = Joiner
+		require.Equal(t, c.p, h.victim(h.places[c.p], h.places[c.q]).process, "who has no state yet goes in any case")
+	}
+}
+
+// A link between two last replicas ends the job, unless one of them will have a
+// second one soon: that is waited for, and not for ever.
+func TestLinkBetweenLastReplicas(t *testing.T) {
+	s := begun(t, "degrees=1,1")
+	s.commands("said 0.0@2 suspect 1.0", "pass 500ms", "keep")
+	require.Equal(t, "the link between 0.0 and 1.0 broke (reset), and neither has another replica", s.state.Text)
+	require.Equal(t, ExitLost, s.state.Code)
+
+	s = begun(t, "degrees=2,1", "replace")
+	s.commands("said 0.0@2 reply first", "killed 0.1@2", "keep", "settled 0.1@2", "keep", "said 0.0@2 suspect 1.0")
+	for range 18 {
+		s.commands("pass 500ms", "keep")
+		require.False(t, s.state.Decided, "at %v", s.now)
+	}
+	for range 4 {
+		s.commands("pass 500ms", "keep")
+	}
+	require.True(t, s.state.Decided)
+}
+
+// One of two last replicas goes if the job can come back without it: from a backup
+// that is kept, since a successor would know of no other.
+func TestLinkIsJudgedByWhatIsKept(t *testing.T) {
+	s := begun(t, "degrees=1,1,1", "replace", "backup=2")
+	s.commands("said 0.0@2 reply first", "said 0.0@2 reply drained 2", "said 1.0@2 reply drained 2", "said 2.0@2 reply drained 2", "quiet 5", "keep")
+	s.commands("said 0.0@2 reply stored 2 rank=0", "said 1.0@2 reply stored 2 rank=0", "said 1.0@2 reply stored 2 rank=1",
+		"said 2.0@2 reply stored 2 rank=1", "said 2.0@2 reply stored 2 rank=2", "said 0.0@2 reply stored 2 rank=2")
+	require.Equal(t, "recovery complete 2", describeEntry(s.proposed[0]))
+	s.commands("said 0.0@2 suspect 1.0")
+	require.Empty(t, s.commands("pass 500ms"))
+	s.commands("keep")
+	require.Equal(t, []string{"detail: 1.0 is fenced: the link between 0.0 and 1.0 broke: reset", "kill 1.0@2 SIGKILL"}, s.commands("pass 500ms"))
+}
+
+// While a host may be about to be declared lost nobody is killed because of a link
+// to it, and nobody because of one that was restored.
+func TestLinkToAHostThatMayBeLost(t *testing.T) {
+	s := begun(t, "degrees=2,2", "hosts=3")
+	doubtful := true
+	s.head.config.Doubtful = func(id detect.ID) bool { return doubtful && id == 4 }
+	s.commands("said 0.0@2 suspect 1.1")
+	require.Empty(t, s.commands("pass 500ms", "pass 500ms", "pass 500ms"))
+	doubtful = false
+	require.Equal(t, []string{"detail: 1.1 is fenced: the link between 0.0 and 1.1 broke: reset", "kill 1.1@4 SIGKILL"}, s.commands("pass 500ms"))
+}
+
+// The loss of a host, decided by others, comes before a death there that was
+// seen earlier and is not decided: its verdict is part of that on the host, in
+// the same place of the list as everywhere.
+func TestLossOfAHostOvertakesADeath(t *testing.T) {
+	s := begun(t, "degrees=3,3", "hosts=3")
+	s.commands("killed 0.0@2", "killed 0.1@3", "lost 3", "keep")
+	var verdicts []string
+	for _, v := range s.head.state.Verdicts {
+		verdicts = append(verdicts, fmt.Sprint(v.Epoch, " ", v.Process, " ", v.Cause))
+	}
+	require.Equal(t, []string{"1 0.1 host", "2 1.0 host", "3 0.0 signal"}, verdicts)
+	require.Equal(t, s.state.Verdicts, s.head.state.Verdicts)
+	require.Equal(t, []string{"0.1", "1.0", "0.0"}, failures(s.head))
+}
+
+func failures(h *Head) (all []string) {
+	for _, f := range h.Summary().Failures {
+		all = append(all, f.Process.String())
+	}
+	return all
+}
+
+// What processes say of verdicts goes to the one that they mean, whatever they
+// make up besides.
+func TestHandledVerdicts(t *testing.T) {
+	s := begun(t, "degrees=2,2")
+	s.commands("pass 1s", "killed 0.1@2", "keep", "pass 1s", "killed 1.1@2", "keep", "pass 1h")
+	for _, epoch := range []uint64{2, 0, 3, 1 << 63} {
+		s.step(Said{From{2, at(0, 0), 1}, &job.Message{Kind: job.KindHandled, Epoch: epoch}})
+	}
+	f := s.head.Summary().Failures
+	require.Empty(t, f[0].Handled)
+	require.Equal(t, map[job.Process]float64{at(0, 0): 3602}, f[1].Handled)
+	s.step(Said{From{2, at(0, 0), 1}, &job.Message{Kind: job.KindHandled, Epoch: 1, Ago: 2 * time.Hour}})
+	require.Equal(t, map[job.Process]float64{at(0, 0): 1}, s.head.Summary().Failures[0].Handled, "as long ago as can be")
+}
+
+// A successor knows from the log who has finished, and hears the counts of each
+// one again: until then there is nothing to compare.
+func TestCountsOfTheEndAreCompared(t *testing.T) {
+	s := begun(t, "degrees=2,1", "hosts=3")
+	s.commands("said 0.0@2 finish 898", "said 0.1@3 finish 898", "keep", "succeed 2")
+	s.commands("joined 0.0@2", "said 0.0@2 finish 898", "keep")
+	require.False(t, s.state.Decided)
+	s.commands("said 0.1@3 finish 898", "keep")
+	require.False(t, s.state.Decided)
+
+	s.commands("succeed 3")
+	s.commands("said 0.0@2 finish 898", "said 0.1@3 finish 897", "keep")
+	require.Equal(t, ExitDiverged, s.state.Code)
+	require.Contains(t, s.state.Text, "divergence of 0.1 and 0.0")
+}
+
+// What the program says of itself when it fails is printed, and decides.
+func TestFailures(t *testing.T) {
+	for _, c := range []struct {
+		kind  job.FailureKind
+		cause job.Cause
+		code  int
+		text  string
+	}{
+		{job.FailError, job.CauseExit, ExitOK, ""},
+		{job.FailPanic, job.CausePanic, ExitOK, ""},
+		{job.FailDivergence, job.CauseExit, ExitDiverged, "divergence, found by 0.1: it broke"},
+		{job.FailFinding, job.CauseExit, ExitFailed, "finding of 0.1: it broke"},
+	} {
+		s := begun(t, "degrees=2,1")
+		out := s.commands("said 0.1@2 fail " + string(c.kind) + " it broke")
+		require.Equal(t, "note: 0.1: "+string(c.kind)+": it broke", out[0])
+		require.Equal(t, []string{"kill 0.1@2 SIGKILL"}, slices.DeleteFunc(s.commands("pass 2s"), func(l string) bool { return !strings.HasPrefix(l, "kill") }))
+		s.commands("exited 0.1@2 1", "keep")
+		require.Equal(t, c.code, s.state.Code)
+		require.Equal(t, c.text, s.state.Text)
+		require.Equal(t, c.cause, s.state.Verdicts[0].Cause)
+		require.Equal(t, "failed", s.head.places[at(0, 1)].end)
+	}
+}
+
+// A head that gives up reports no end that rests on a death which it could not
+// have kept: whether that was decided is known to whoever takes its place.
+func TestReportOfAHeadThatGivesUp(t *testing.T) {
+	s := begun(t, "degrees=3", "hosts=3")
+	s.commands("killed 0.0@2", "killed 0.1@3", "keep 1", "retired another one has taken its place")
+	ends := make(map[job.Process]string)
+	for _, p := range s.head.Summary().Processes {
+		ends[p.Process.Process] = p.End
+	}
+	require.Equal(t, map[job.Process]string{at(0, 0): "killed", at(0, 1): "left", at(0, 2): "left"}, ends)
+	require.Equal(t, []string{"0.0"}, failures(s.head))
+	require.True(t, s.head.Ended())
+	require.True(t, s.head.Summary().Retired)
+	require.Empty(t, s.commands("killed 0.2@4", "keep"), "it does nothing more")
+}
+
+// Alone, a head that may not decide ends its job.
+func TestHeadAloneGivesUp(t *testing.T) {
+	s := begun(t, "degrees=2", "hosts=2")
+	s.commands("retired it is cut off", "keep")
+	require.Equal(t, "the head gives up: it is cut off", s.state.Text)
+	require.Equal(t, ExitLost, s.state.Code)
+	require.False(t, s.head.Ended(), "before its processes are gone")
+}
+
+// The text of a decision has room in an entry.
+func TestLongTexts(t *testing.T) {
+	s := begun(t, "degrees=2")
+	m := s.head.places[at(0, 1)]
+	m.ending = &ending{job.CauseExit, strings.Repeat("<", 1<<20)}
+	s.step(Exited{m.from, exitOf(0, 1)})
+	for _, e := range s.proposed {
+		_, err := e.Encode()
+		require.NoError(t, err)
+	}
+}
+
+// What was decided twice counts once.
+func TestEntriesOfTheArbiter(t *testing.T) {
+	s := begun(t, "degrees=2,2", "hosts=3")
+	s.commands("killed 0.0@2")
+	for _, k := range []decision.Kind{decision.Added, decision.Removed} {
+		e := decision.Entry{Kind: k, Node: 3}
+		s.state.Apply(e)
+		s.step(Committed{e})
+	}
+	require.Len(t, s.head.asked, 1, "it is not one of its own")
+	s.commands("lost 3")
+	n := len(s.head.state.Verdicts)
+	s.commands("lost 3")
+	require.Len(t, s.head.state.Verdicts, n)
+}

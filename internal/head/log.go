@@ -1,0 +1,91 @@
+package head
+
+import (
+	"github.com/intrahpc/intra/internal/decision"
+)
+
+// propose has an entry kept. What follows from it happens in committed.
+func (h *Head) propose(e decision.Entry) {
+	if h.retired {
+		return
+	}
+	e.At, e.Text = h.elapsed(), decision.Shorten(e.Text)
+	h.asked = append(h.asked, e)
+	h.act(Propose{e})
+}
+
+// committed takes in an entry that is kept, and does what follows. Entries about
+// nodes are the arbiter's, all others this head's, in the order in which it has
+// proposed them.
+func (h *Head) committed(e decision.Entry) {
+	if h.retired {
+		return
+	}
+	switch e.Kind {
+	case decision.Lost:
+		if e.At = max(e.At, h.elapsed()); h.state.Lost[e.Node].Text != "" {
+			return
+		}
+	case decision.Added, decision.Removed:
+	default:
+		h.asked = h.asked[1:]
+	}
+	verdicts := h.state.Apply(e)
+	if e.Kind == decision.Lost {
+		h.hostLost(e)
+	}
+	for _, v := range verdicts {
+		h.declare(h.state.Verdicts[v.Epoch-1])
+	}
+	switch e.Kind {
+	case decision.Born:
+		h.born(e)
+	case decision.Started:
+		h.start()
+	case decision.Finished:
+		h.finished(e)
+	case decision.Drained:
+		h.drained(e)
+	case decision.Fired:
+		h.fired(e)
+	case decision.Struck:
+		h.struck(e)
+	case decision.Recovery:
+		h.kept(e)
+	case decision.Opened:
+		h.foundFolders()
+	case decision.SetWhole:
+		h.publish(e.Set)
+	case decision.SetDone:
+		h.setDone(e.Done)
+	case decision.SetAbandoned:
+		h.setAbandoned(e.Abandoned)
+	case decision.Withdrawn:
+		h.withdrawn(e)
+	case decision.Decided:
+		h.finish()
+	case decision.Released:
+		h.release()
+	}
+}
+
+// giveUp: this head may not decide any more. If another one carries on, or may,
+// the processes live on without this one.
+func (h *Head) giveUp(why string) {
+	if h.retired {
+		return
+	}
+	if !h.config.Replicated {
+		h.decide(ExitLost, "the head gives up: "+why)
+		h.settle()
+		return
+	}
+	h.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are")
+	h.warnf("%s", h.outcome.text)
+	for _, m := range h.all {
+		if m.life.there() || m.life == gone { // a verdict on it, if there is one, is another head's
+			m.end = "left"
+		}
+	}
+	h.phase, h.retired, h.asked = over, true, nil
+}

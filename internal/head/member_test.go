@@ -1,0 +1,147 @@
+package head
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// A life goes on by its table, and in no other way.
+func TestLives(t *testing.T) {
+	for from := chosen; from <= ended; from++ {
+		for to := chosen; to <= ended; to++ {
+			m := &member{life: from}
+			allowed := false
+			for _, next := range moves[from] {
+				allowed = allowed || next == to
+			}
+			if !allowed {
+				require.Panics(t, func() { m.to(to) }, "%v to %v", from, to)
+				continue
+			}
+			m.to(to)
+			require.Equal(t, to, m.life)
+			require.True(t, to > from || from == finished && to == running, "%v goes back to %v", from, to)
+		}
+	}
+	require.Empty(t, moves[dead])
+	require.Empty(t, moves[ended])
+}
+
+func TestCauses(t *testing.T) {
+	signal := func(s syscall.Signal) syscall.WaitStatus { return syscall.WaitStatus(s) }
+	exit := func(code int) syscall.WaitStatus { return syscall.WaitStatus(code << 8) }
+	hello := &job.Hello{PID: 7}
+	for _, c := range []struct {
+		name   string
+		m      member
+		status syscall.WaitStatus
+		crash  bool
+		want   ending
+		end    string
+	}{
+		{"it is known", member{ending: &ending{job.CauseLink, "broken"}, hello: hello, pid: 7}, signal(syscall.SIGKILL), false, ending{job.CauseLink, "broken"}, "fenced"},
+		{"killed", member{hello: hello, pid: 7}, signal(syscall.SIGKILL), false, ending{job.CauseSignal, "killed by SIGKILL"}, "killed"},
+		{"by a signal without a name", member{hello: hello, pid: 7}, signal(64), false, ending{job.CauseSignal, "killed by signal 64"}, "killed"},
+		{"exited", member{hello: hello, pid: 7}, exit(3), false, ending{job.CauseExit, "text"}, "exited"},
+		{"crashed", member{hello: hello, pid: 7}, exit(2), true, ending{job.CausePanic, "crashed, text"}, "exited"},
+		{"under a shell", member{hello: hello, pid: 6}, exit(137), false, ending{job.CauseSignal, "killed by SIGKILL under its wrapper"}, "killed"},
+		{"with such a code", member{hello: hello, pid: 7}, exit(137), false, ending{job.CauseExit, "text"}, "exited"},
+		{"never joined", member{pid: 7}, exit(0), false, ending{job.CauseExit, "text; it never joined the job: is it a program that calls intra.Main?"}, "exited"},
+		{"killed before it had joined", member{pid: 7}, signal(syscall.SIGTERM), false, ending{job.CauseSignal, "killed by SIGTERM"}, "killed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.m.exit = &Exit{Status: c.status, Text: "text", Crashed: c.crash}
+			require.Equal(t, c.want, c.m.cause())
+			require.Equal(t, c.end, endBy(c.want.cause))
+		})
+	}
+	require.Equal(t, "lost", endBy(job.CauseHost))
+}
+
+// Of two timers the earlier one goes first, and of two at one time the one that was
+// set first.
+func TestTimers(t *testing.T) {
+	h := New(Config{})
+	_, ok := h.Deadline()
+	require.False(t, ok)
+	h.now = time.Second
+	for _, d := range []time.Duration{3, 1, 2, 1, 3} {
+		h.after(d*time.Second, timer{kind: scheduledKill, kill: len(h.timers)})
+	}
+	var order []int
+	for _, t := range h.timers {
+		order = append(order, t.kill)
+	}
+	require.Equal(t, []int{1, 3, 2, 0, 4}, order)
+	at, ok := h.Deadline()
+	require.True(t, ok)
+	require.Equal(t, 2*time.Second, at)
+}
+
+// Who takes a place is away from the other replicas of the rank if that can be.
+func TestWhereAJoinerGoes(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		slots []int // of hosts 2, 3, 4 …
+		lost  []detect.ID
+		cause job.Cause
+		want  detect.ID
+		err   string
+	}{
+		{"where it was", []int{4, 4, 4}, nil, job.CauseSignal, 3, ""},
+		{"away from a link that breaks", []int{4, 4, 4}, nil, job.CauseLink, 4, ""},
+		{"unless there is no room", []int{1, 4, 0}, nil, job.CauseLink, 3, ""},
+		{"away from a lost host", []int{4, 4, 4}, []detect.ID{3}, job.CauseHost, 4, ""},
+		{"with another replica if there is no other room", []int{4, 4, 0}, []detect.ID{3}, job.CauseHost, 2, ""},
+		{"nowhere", []int{1, 4, 0}, []detect.ID{3}, job.CauseHost, 0, "host h2 is lost, and no other host has a free slot"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begun(t, "degrees=2", "hosts=3", "replace") // 0.0 on node 2, 0.1 on node 3
+			for i, n := range c.slots {
+				s.head.config.Nodes[i].Slots = n
+			}
+			old := s.head.places[at(0, 1)]
+			for _, id := range c.lost {
+				s.head.state.Lost[id] = lossOf()
+			}
+			old.life = dead
+			old.verdict = verdictOf(c.cause)
+			got, err := s.head.settleOn(at(0, 1), old)
+			if c.err != "" {
+				require.EqualError(t, err, c.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+	s := begun(t, "degrees=2", "spares=1")
+	_, err := s.head.settleOn(at(0, 1), s.head.places[at(0, 1)])
+	require.EqualError(t, err, "no spare process is left")
+}
+
+// A process that cannot be replaced is said once, however often it is tried.
+func TestRefusalsAreSaidOnce(t *testing.T) {
+	h := begun(t, "degrees=2", "replace").head
+	h.sayRefused(at(0, 1), "no room")
+	h.sayRefused(at(0, 1), "no room")
+	require.Len(t, h.acts, 1)
+	require.Equal(t, "warn: 0.1 cannot be replaced: no room", describe(h.acts[0]))
+}
+
+func TestSentences(t *testing.T) {
+	require.Equal(t, "a", enumerate([]string{"a"}))
+	require.Equal(t, "a and b", enumerate([]string{"a", "b"}))
+	require.Equal(t, "a, b and c", enumerate([]string{"a", "b", "c"}))
+	require.Equal(t, "0.1: one\n0.1: two", prefix(at(0, 1), "one\ntwo\n"))
+	require.Equal(t, "first", firstLine(" first\nsecond"))
+	require.Equal(t, 130, interruptCode(syscall.SIGINT))
+	require.Equal(t, 143, interruptCode(syscall.SIGTERM))
+	require.Equal(t, 143, interruptCode(syscall.SIGHUP))
+}

@@ -1,0 +1,375 @@
+package head
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// proc is a process: its side of the protocols is that of package recovery, and
+// its program goes from safe point to safe point, each rank no further than one
+// behind the others. It writes a line at each.
+type proc struct {
+	agent       *agent
+	from        From
+	role        Role
+	process     job.Process // its place
+	incarnation uint32
+
+	history []Event // what a successor of the head has to hear
+	said    recovery.Said[Event]
+	told    told
+	mail    []*job.Message // not read yet
+
+	voiced     bool   // what it writes is output, as its agent knows
+	generation uint32 // of the last Resume that its agent has heard
+
+	dead    bool // it does nothing any more
+	exited  bool // and its agent knows
+	status  Exit
+	stopped time.Duration // for so long, 0 if it is not
+	since   time.Duration // when the head heard that last
+	stuck   bool          // it does nothing more, and has to be killed
+
+	hello   bool // it has proved itself
+	setup   *job.Setup
+	begun   bool
+	left    bool // it was released, and goes
+	epoch   uint64
+	m       *recovery.Member
+	back    recovery.Return[state]
+	slots   recovery.Slots[state]
+	gen     uint32
+	waits   bool // for its state
+	placed  bool // it was admitted, or is back
+	inPoint bool
+	point   uint64
+	lines   int
+	first   bool // it has said so
+	done    bool // the program has returned
+	drained bool
+	kills   map[int]bool // that it has carried out
+}
+
+// told is what a process has heard, as its agent knows.
+type told struct {
+	setup, begun, released bool
+	epoch                  uint64
+	links                  map[job.Endpoint]bool
+	orders                 recovery.Heard
+}
+
+// state is that of a rank.
+type state struct {
+	point uint64
+	lines int
+}
+
+// packet is state on its way between two processes.
+type packet struct {
+	from, to *proc
+	kind     string // state, slot, deal
+	gen      uint32
+	full     uint64
+	rank     int
+	number   uint64
+	state    state
+}
+
+func newProc(a *agent, s Start) *proc {
+	return &proc{agent: a, from: s.To, role: s.Role, voiced: s.Role == First, since: longAgo, process: s.Process, incarnation: s.Incarnation, kills: make(map[int]bool),
+		told: told{links: make(map[job.Endpoint]bool)}}
+}
+
+func (p *proc) String() string {
+	return fmt.Sprintf("%v#%d %v role %d dead %v exited %v hello %v begun %v point %d gen %d waits %v inPoint %v done %v mail %d back %q member %q",
+		p.process, p.incarnation, p.from, p.role, p.dead, p.exited, p.hello, p.begun, p.point, p.gen, p.waits, p.inPoint, p.done, len(p.mail), p.back.Describe(), p.describe())
+}
+
+func (p *proc) describe() string {
+	if p.m == nil {
+		return ""
+	}
+	return p.m.Describe()
+}
+
+// tell tells the head, and keeps it for another one.
+func (p *proc) tell(e Event, keep bool) {
+	p.agent.outbox = append(p.agent.outbox, e)
+	if keep {
+		p.history = append(p.history, e)
+	}
+}
+
+// say says something to the head.
+func (p *proc) say(m *job.Message) {
+	e := Said{p.from, m}
+	switch m.Kind {
+	case job.KindReply:
+		p.said.Say(*m.Reply, e)
+		p.tell(e, false)
+	case job.KindMended: // nobody has to hear of what it was about
+		p.history = slices.DeleteFunc(p.history, func(e Event) bool {
+			s, ok := e.(Said)
+			return ok && s.Message.Kind == job.KindSuspect && *s.Message.Process == *m.Process
+		})
+		p.tell(e, false)
+	default:
+		p.tell(e, true)
+	}
+}
+
+func (p *proc) reply(all []job.Reply) {
+	for _, r := range all {
+		p.say(&job.Message{Kind: job.KindReply, Reply: &r})
+	}
+}
+
+// pass reports whether the process is to get a message. What it has heard from
+// an earlier head it is not told again.
+func (p *proc) pass(m *job.Message) bool {
+	t := &p.told
+	switch m.Kind {
+	case job.KindSetup:
+		if t.setup {
+			return false
+		}
+		t.setup, t.epoch = true, m.Epoch
+	case job.KindStart:
+		if t.begun {
+			return false
+		}
+		t.begun = true
+	case job.KindRelease:
+		if t.released {
+			return false
+		}
+		t.released = true
+	case job.KindVerdict:
+		if m.Verdict.Epoch <= t.epoch {
+			return false
+		}
+		t.epoch = m.Verdict.Epoch
+	case job.KindConnect:
+		e := job.Endpoint{Process: m.Peers[0].Process, Incarnation: m.Peers[0].Incarnation}
+		if t.links[e] {
+			return false
+		}
+		t.links[e] = true
+	case job.KindOrder:
+		if !t.orders.Pass(*m.Order) {
+			return false
+		}
+		p.said.Order(*m.Order)
+		if m.Order.Kind == job.OrderRollback { // what it has said of its end is void
+			p.history = slices.DeleteFunc(p.history, func(e Event) bool {
+				s, ok := e.(Said)
+				return ok && (s.Message.Kind == job.KindFinish || s.Message.Kind == job.KindDrained)
+			})
+		}
+	}
+	return true
+}
+
+// kill ends the process by a signal.
+func (p *proc) kill(s syscall.Signal) {
+	if !p.dead {
+		p.dead, p.status = true, exitOf(s, 0)
+	}
+}
+
+// exit ends it by itself.
+func (p *proc) exit(code int) {
+	if !p.dead {
+		p.dead, p.status = true, exitOf(0, code)
+	}
+}
+
+// life reports whether the process works.
+func (p *proc) life() bool { return !p.dead && !p.stuck && p.begun && !p.waits }
+
+// suspectSomebody says that a link has broken, and perhaps that it is whole again.
+func (p *proc) suspectSomebody() {
+	w := p.agent.w
+	for _, a := range w.agents {
+		for _, q := range a.all {
+			if q != p && p.life() && q.life() && w.random.IntN(2) == 0 {
+				w.links++
+				w.seen["a link is broken"]++
+				p.suspect(q)
+				if w.random.IntN(2) == 0 {
+					p.say(&job.Message{Kind: job.KindMended, Process: &q.process, Incarnation: q.incarnation})
+				}
+				return
+			}
+		}
+	}
+}
+
+// suspect says that the link to q has broken.
+func (p *proc) suspect(q *proc) {
+	p.say(&job.Message{Kind: job.KindSuspect, Process: &q.process, Incarnation: q.incarnation, Text: "reset"})
+}
+
+// stop has the process do nothing.
+func (p *proc) stop() {
+	p.stopped = time.Second + 1
+	p.agent.w.seen["a process is stopped"]++
+}
+
+// moves lists what can happen at the process.
+func (p *proc) moves(all []func()) []func() {
+	w := p.agent.w
+	if p.dead {
+		if !p.exited {
+			all = append(all, func() {
+				p.exited = true
+				p.tell(Exited{p.from, p.status}, true)
+			})
+		}
+		return all
+	}
+	if p.stopped > 0 {
+		if w.random.IntN(10) == 0 {
+			all = append(all, func() {
+				p.agent.outbox = append(p.agent.outbox, Stopped{p.from, p.stopped})
+				if w.random.IntN(4) == 0 {
+					p.stopped = 0
+				}
+			})
+		}
+		return all
+	}
+	if p.stuck {
+		return all
+	}
+	if !p.hello {
+		return append(all, func() {
+			p.hello = true
+			p.tell(Joined{p.from, &job.Hello{Tag: true, PID: 1}}, true)
+		})
+	}
+	if len(p.mail) > 0 {
+		all = append(all, p.read)
+	}
+	if p.left {
+		return append(all, func() { p.exit(0) })
+	}
+	if p.m == nil || !p.begun {
+		return all
+	}
+	switch {
+	case p.back.Pending():
+		if f := p.goBack(); f != nil {
+			all = append(all, f)
+		}
+	case p.waits:
+	case p.done:
+		if !p.drained && w.random.IntN(4) == 0 {
+			all = append(all, func() {
+				p.drained = true
+				p.say(&job.Message{Kind: job.KindDrained})
+			})
+		}
+	case p.inPoint:
+		if f := p.inside(); f != nil {
+			all = append(all, f)
+		}
+	default:
+		if f := p.pass1(); f != nil {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// read takes the next word of the head.
+func (p *proc) read() {
+	w := p.agent.w
+	m := p.mail[0]
+	p.mail = p.mail[1:]
+	switch m.Kind {
+	case job.KindSetup:
+		p.setup, p.epoch = m.Setup, m.Epoch
+		p.process, p.incarnation = m.Setup.Self, m.Setup.Incarnation
+		p.waits, p.begun, p.placed = m.Setup.Joiner, m.Setup.Joiner, !m.Setup.Joiner
+		p.m = recovery.NewMember(p.process, p.gen, m.Setup.Next)
+		if m.Setup.Restart != nil {
+			p.point, p.lines = m.Setup.Restart.Set.Cut, 0
+		}
+		if m.Setup.Listen != "" {
+			p.say(&job.Message{Kind: job.KindListen, Address: "host:1"})
+		}
+	case job.KindStart:
+		p.begun = true
+		p.checkPeers(m.Peers)
+	case job.KindConnect:
+		if !p.begun {
+			w.failf("%v has not begun, and is to have a link to %v", p, m.Peers[0].Process)
+		}
+		p.checkPeers(m.Peers)
+		p.reply([]job.Reply{{Kind: job.ReplyLinked, Process: m.Peers[0].Process, Incarnation: m.Peers[0].Incarnation, Generation: p.gen}})
+	case job.KindVerdict:
+		if m.Verdict.Epoch != p.epoch+1 {
+			w.failf("%v hears of verdict %d after %d", p, m.Verdict.Epoch, p.epoch)
+		}
+		p.epoch = m.Verdict.Epoch
+		if v := w.state.Verdicts[p.epoch-1]; v.Process != m.Verdict.Process || v.Incarnation != m.Verdict.Incarnation || v.Cause != m.Verdict.Cause {
+			w.failf("%v hears %+v, and %+v was decided", p, m.Verdict, v)
+		}
+		if m.Verdict.Process == p.process && m.Verdict.Incarnation == p.incarnation {
+			w.failf("%v hears that it is dead", p)
+		}
+		p.m.Died(m.Verdict.Process)
+		p.say(&job.Message{Kind: job.KindHandled, Epoch: p.epoch})
+	case job.KindOrder:
+		p.obey(*m.Order)
+	case job.KindRelease:
+		if p.placed && !p.done {
+			w.failf("%v is released, and has not finished", p)
+		}
+		p.left = true
+		p.stuck = w.random.IntN(20) == 0
+	case job.KindEnd, job.KindRefuse:
+		if p.stuck = w.random.IntN(5) == 0; !p.stuck {
+			p.exit(1)
+		}
+	}
+}
+
+// checkPeers: who is reached over the network has said where.
+func (p *proc) checkPeers(peers []job.Peer) {
+	for _, q := range peers {
+		if q.Link == job.LinkTCP && q.Address == "" {
+			p.agent.w.failf("%v is to have a link to %v, which has not said where it listens", p, q.Process)
+		}
+	}
+}
+
+func (p *proc) obey(o job.Order) {
+	w := p.agent.w
+	w.seen["order "+string(o.Kind)]++
+	p.reply(p.m.Order(o, p.point))
+	switch o.Kind {
+	case job.OrderComplete:
+		p.slots.Complete(o.Number)
+	case job.OrderRenew:
+		s, ok := p.slots.Get(o.Rank, o.Number)
+		if !ok {
+			w.failf("%v does not hold the backup %d of rank %d that it is to give away", p, o.Number, o.Rank)
+			return
+		}
+		w.send(&packet{from: p, kind: "slot", gen: p.gen, full: p.slots.Full(), rank: o.Rank, number: o.Number, state: s}, o.Process)
+	case job.OrderRollback:
+		w.seen["a process goes back"]++
+		p.done, p.drained, p.waits, p.inPoint, p.gen = false, false, false, false, o.Generation
+		p.slots.Back(o.Number)
+	case job.OrderResume:
+		p.m = recovery.NewMember(p.process, p.gen, o.Next)
+	}
+	p.back.Order(o)
+}

@@ -1,0 +1,393 @@
+package head
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+var update = flag.Bool("update", false, "write what the heads do into the scripts")
+
+// TestScripts goes through testdata/*.txt: commands, and behind ---- what the
+// head does then. See testdata/README.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			got := newScript(t).run(string(text))
+			if *update {
+				require.NoError(t, os.WriteFile(name, []byte(got), 0o644))
+				return
+			}
+			require.Equal(t, string(text), got)
+		})
+	}
+}
+
+// script is a head that a person drives.
+type script struct {
+	t        *testing.T
+	head     *Head
+	config   Config
+	now      time.Duration
+	state    *decision.State
+	proposed []decision.Entry
+	asked    []AskQuiet
+	agents   map[From]*Resynced // processes that agents have
+	terms    uint64
+	out      []string
+}
+
+func newScript(t *testing.T) *script {
+	return &script{t: t, state: decision.NewState(), agents: make(map[From]*Resynced)}
+}
+
+// run goes through the text and returns it with what the head does now.
+func (s *script) run(text string) string {
+	var b strings.Builder
+	skip := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case skip && line != "":
+		case line == "":
+			skip = false
+			fmt.Fprintln(&b)
+		case line == "----":
+			skip = true
+			fmt.Fprintln(&b, line)
+			for _, l := range s.out {
+				fmt.Fprintln(&b, l)
+			}
+			s.out = nil
+		default:
+			fmt.Fprintln(&b, line)
+			if !strings.HasPrefix(line, "#") {
+				s.command(strings.Fields(line))
+			}
+		}
+	}
+	return b.String()
+}
+
+// command does one line.
+func (s *script) command(words []string) {
+	switch name, args := words[0], words[1:]; name {
+	case "job":
+		s.job(args)
+	case "keep": // all that is proposed, and what is proposed because of that
+		n := len(s.proposed)
+		if len(args) > 0 {
+			n = s.number(args[0])
+		}
+		for len(s.proposed) > 0 && (len(args) == 0 || n > 0) {
+			n--
+			e := s.proposed[0]
+			s.proposed = s.proposed[1:]
+			s.state.Apply(e)
+			s.step(Committed{e})
+		}
+	case "unheard-commits": // what is proposed is kept, and the head does not hear of it
+		for _, e := range s.proposed {
+			s.state.Apply(e)
+		}
+	case "running": // all that were born join, and the job begins
+		s.command([]string{"keep"})
+		for _, f := range s.known() {
+			s.about("started", f, nil)
+			s.about("joined", f, nil)
+		}
+		s.command([]string{"keep"})
+		s.out = nil
+	case "lost":
+		e := decision.Entry{Kind: decision.Lost, Node: detect.ID(s.number(args[0])), Text: "silent", Testimonies: testimonies(detect.ID(s.number(args[0])))}
+		s.state.Apply(e)
+		s.step(Committed{e})
+	case "quiet": // all who were asked
+		asked := s.asked
+		s.asked = nil
+		for _, a := range asked {
+			s.step(Quiet{From: a.To, Number: a.Number, Position: Position(args[0])})
+		}
+	case "pass": // a time
+		d, err := time.ParseDuration(args[0])
+		require.NoError(s.t, err)
+		s.now += d
+		if at, ok := s.head.Deadline(); ok && at <= s.now {
+			s.step(Tick{})
+		}
+	case "signal":
+		s.step(Signalled{map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[0]]})
+	case "opened":
+		s.opened(args)
+	case "published":
+		s.step(Published{Set: &checkpoint.Set{Number: uint64(s.number(args[0])), Cut: uint64(s.number(args[1])), Files: []checkpoint.File{file(0), file(1)}}})
+	case "retired":
+		s.step(Retired{strings.Join(args, " ")})
+	case "succeed":
+		s.succeed(detect.ID(s.number(args[0])))
+	case "conclude":
+		s.do(s.head.Conclude())
+	case "summary":
+		s.summary()
+	default:
+		s.about(name, s.from(args[0]), args[1:])
+	}
+}
+
+// job begins with a job: degrees=2,1 and other settings.
+func (s *script) job(args []string) {
+	c := Config{Of: make(map[job.Process]detect.ID), Link: job.LinkSHM, Self: FirstHead, FirstHost: "h1"}
+	nodes := 1
+	for _, a := range args {
+		key, value, _ := strings.Cut(a, "=")
+		switch key {
+		case "degrees":
+			for d := range strings.SplitSeq(value, ",") {
+				c.Degrees = append(c.Degrees, s.number(d))
+			}
+		case "hosts":
+			nodes = s.number(value)
+		case "replace":
+			c.Replace = true
+		case "backup":
+			c.Backup.Every = uint64(s.number(value))
+		case "spares":
+			for range s.number(value) {
+				c.Spares = append(c.Spares, FirstHead+detect.ID(nodes))
+			}
+		case "files":
+			c.Checkpoint = &Checkpoint{Dir: "files", Every: uint64(s.number(value))}
+		case "restart":
+			c.Restart = "files"
+		case "kill":
+			k, err := job.ParseKill(value)
+			require.NoError(s.t, err)
+			c.Kills = append(c.Kills, k)
+		default:
+			s.t.Fatalf("%s is no setting of a job", a)
+		}
+	}
+	for i := range nodes {
+		c.Nodes = append(c.Nodes, Node{ID: FirstHead + 1 + detect.ID(i), Name: fmt.Sprint("h", i+1), Slots: 4})
+	}
+	for _, p := range job.Processes(c.Degrees) {
+		c.Of[p] = c.Nodes[(p.Rank+p.Replica)%nodes].ID
+	}
+	c.Replicated = nodes > 2
+	s.config, s.head = c, New(c)
+	s.step(Begin{})
+}
+
+// about is an event about a process.
+func (s *script) about(name string, from From, args []string) {
+	text := strings.Join(args, " ")
+	switch x := s.agents[from]; name {
+	case "started":
+		s.step(Started{From: from, PID: 100})
+	case "failed":
+		s.step(Started{From: from, Err: text})
+	case "joined":
+		x.Joined = true
+		s.step(Joined{from, &job.Hello{Tag: text != "untagged", PID: 100, Build: text, Host: "there"}})
+	case "said":
+		s.step(Said{from, s.message(args)})
+	case "killed":
+		s.step(Exited{from, exitOf(syscall.SIGKILL, 0)})
+	case "exited":
+		s.step(Exited{from, exitOf(0, s.number(args[0]))})
+	case "settled":
+		s.step(OutputSettled{from})
+	case "stopped":
+		d, err := time.ParseDuration(args[0])
+		require.NoError(s.t, err)
+		s.step(Stopped{from, d})
+	case "unheard":
+		s.step(Unheard{from, Silence(args[0]), strings.Join(args[1:], " ")})
+	default:
+		s.t.Fatalf("%s is no command", name)
+	}
+}
+
+// known lists the processes that agents have.
+func (s *script) known() []From {
+	return slices.SortedFunc(maps.Keys(s.agents), func(a, b From) int {
+		return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Incarnation, b.Incarnation))
+	})
+}
+
+// message reads what a process says.
+func (s *script) message(args []string) *job.Message {
+	m := &job.Message{Kind: job.Kind(args[0])}
+	switch m.Kind {
+	case job.KindFinish:
+		m.Stats = &job.Stats{Sections: 9}
+		if len(args) > 1 {
+			m.Stats.Sections = int64(s.number(args[1]))
+		}
+	case job.KindHandled:
+		m.Epoch = uint64(s.number(args[1]))
+	case job.KindFired:
+		k, err := job.ParseKill(args[1])
+		require.NoError(s.t, err)
+		m.Kill, m.Stats = &k, new(job.Stats)
+	case job.KindFail:
+		m.Failure, m.Stats = &job.Failure{Kind: job.FailureKind(args[1]), Text: strings.Join(args[2:], " ")}, new(job.Stats)
+	case job.KindSuspect, job.KindMended:
+		p, err := job.ParseProcess(args[1])
+		require.NoError(s.t, err)
+		m.Process, m.Incarnation, m.Text = &p, 1, "reset"
+	case job.KindReply:
+		m.Reply = s.reply(args[1:])
+	}
+	return m
+}
+
+// reply reads KIND, and of NUMBER, rank=R, set=N, of=PROCESS#INCARNATION, round=N,
+// generation=N what the kind needs.
+func (s *script) reply(args []string) *job.Reply {
+	r := &job.Reply{Kind: job.ReplyKind(args[0])}
+	for _, a := range args[1:] {
+		switch key, value, _ := strings.Cut(a, "="); key {
+		case "rank":
+			r.Rank = s.number(value)
+		case "set":
+			f := file(0)
+			r.Set, r.File = uint64(s.number(value)), &f
+		case "of":
+			f := s.from(value + "@0")
+			r.Process, r.Incarnation = f.ID, f.Incarnation
+		case "round":
+			r.Round = uint64(s.number(value))
+		case "generation":
+			r.Generation = uint32(s.number(value))
+		default:
+			r.Number = uint64(s.number(a))
+		}
+	}
+	return r
+}
+
+// opened is what was found: write, restart.
+func (s *script) opened(args []string) {
+	e := Opened{Found: new(decision.Folders)}
+	for _, a := range args {
+		switch a {
+		case "write":
+			e.Found.Write, e.Found.First = &job.Files{Dir: "/files"}, 1
+		case "restart":
+			e.Found.Restart = &decision.Restart{Dir: "/files", Number: 3, Cut: 2}
+			for rank := range s.config.Degrees {
+				e.Found.Restart.Files = append(e.Found.Restart.Files, file(rank))
+			}
+		default:
+			e.Found, e.Err = nil, strings.Join(args, " ")
+		}
+	}
+	s.step(e)
+}
+
+// succeed: the head is lost, and what it has proposed with it. The agent of a
+// node takes its place.
+func (s *script) succeed(node detect.ID) {
+	s.terms++
+	s.proposed, s.asked = nil, nil
+	c := s.config
+	c.Self = node
+	var agents []Resync
+	for _, n := range c.Nodes {
+		if _, lost := s.state.Lost[n.ID]; lost {
+			continue
+		}
+		r := Resync{Node: n.ID}
+		for _, f := range s.known() {
+			if f.Node == n.ID {
+				r.Processes = append(r.Processes, *s.agents[f])
+			}
+		}
+		agents = append(agents, r)
+	}
+	var acts []Action
+	s.head, acts = Restore(c, Succession{State: s.state.Clone(), Agents: agents, Term: s.terms}, s.now)
+	s.do(acts)
+}
+
+// summary shows what the report is made of.
+func (s *script) summary() {
+	sum := s.head.Summary()
+	s.out = append(s.out, strings.TrimSpace(fmt.Sprintf("ended %v, exit code %d %s", s.head.Ended(), sum.Code, sum.Text)))
+	for _, p := range sum.Processes {
+		s.out = append(s.out, fmt.Sprintf("%v#%d on %s: %s", p.Process.Process, p.Incarnation, p.Host, p.End))
+	}
+	for _, f := range sum.Failures {
+		s.out = append(s.out, fmt.Sprintf("failure %v %s", f.Process, f.Cause))
+	}
+	for _, r := range sum.Recovery.Replacements {
+		s.out = append(s.out, fmt.Sprintf("replacement %v#%d on %s of %v at %d", r.Process, r.Incarnation, r.Host, r.Donor, r.SafePoint))
+	}
+	for _, r := range sum.Recovery.Rollbacks {
+		s.out = append(s.out, fmt.Sprintf("rollback %d to %d, lost %v", r.Generation, r.SafePoint, r.Lost))
+	}
+}
+
+func (s *script) step(e Event) { s.do(s.head.Step(e, s.now)) }
+
+// do shows what the head wants, and notes what a script would have to repeat.
+func (s *script) do(acts []Action) {
+	for _, a := range acts {
+		s.out = append(s.out, describe(a))
+		switch a := a.(type) {
+		case Propose:
+			s.proposed = append(s.proposed, a.Entry)
+		case AskQuiet:
+			s.asked = append(s.asked, a)
+		case Start:
+			s.agents[a.To] = &Resynced{ID: a.ID, Incarnation: a.Incarnation, PID: 100, Voiced: a.Role == First}
+		case Resume:
+			s.agents[a.To].Voiced, s.agents[a.To].Generation = true, a.Generation
+		case Send:
+			if x := s.agents[a.To]; x != nil && a.Message.Kind == job.KindStart {
+				x.Begun = true
+			}
+		}
+	}
+}
+
+// from reads PROCESS#INCARNATION@NODE.
+func (s *script) from(text string) From {
+	id, node, _ := strings.Cut(text, "@")
+	id, incarnation, more := strings.Cut(id, "#")
+	p, err := job.ParseProcess(id)
+	require.NoError(s.t, err, text)
+	f := From{Node: detect.ID(s.number(node)), ID: p, Incarnation: 1}
+	if more {
+		f.Incarnation = uint32(s.number(incarnation))
+	}
+	return f
+}
+
+func (s *script) number(text string) int {
+	n, err := strconv.Atoi(text)
+	require.NoError(s.t, err, text)
+	return n
+}

@@ -1,0 +1,204 @@
+package head
+
+import (
+	"strings"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/runreport"
+)
+
+// Summary is all that there is to say of a job at its end.
+type Summary struct {
+	Code      int
+	Text      string        // why it has ended, "" if it is well
+	Started   bool          // any process was
+	Joined    time.Duration // when all had joined, on the clock of Step
+	HasJoined bool
+	Direct    []int // ranks whose replicas store into each other's arrays
+
+	Failures  []runreport.Failure
+	Kills     []runreport.Kill
+	Weibull   *runreport.Injection // nil: not asked for
+	Recovery  runreport.Recovery
+	Files     *runreport.Checkpoint // nil: none were to be written
+	Restart   *runreport.Restart    // nil: the job began anew
+	Processes []Process
+	Retired   bool // another head carries on, or may
+}
+
+// Process is the end of one process.
+type Process struct {
+	runreport.Process
+	Stats job.Stats
+	Tag   bool // it was built with the intra tag, as far as this head has heard
+	Known bool // it has joined, as far as this head has heard
+}
+
+// Code is how the job ends, as far as that is decided.
+func (h *Head) Code() int {
+	if h.outcome == nil {
+		return ExitOK
+	}
+	return h.outcome.code
+}
+
+// Joined returns when all had joined, on the clock of Step. ok is false before.
+func (h *Head) Joined() (at time.Duration, ok bool) { return h.joinedAt, h.hasBegun }
+
+// Summary returns what there is to say now.
+func (h *Head) Summary() Summary {
+	s := Summary{Code: h.Code(), Joined: h.joinedAt, HasJoined: h.hasBegun, Direct: h.direct, Retired: h.retired,
+		Failures: append([]runreport.Failure{}, h.failures...), Kills: []runreport.Kill{}, Recovery: h.recoverySummary()}
+	if h.outcome != nil {
+		s.Text = h.outcome.text
+	}
+	for i, k := range h.config.Kills {
+		_, fired := h.state.Fired[i]
+		s.Kills = append(s.Kills, runreport.Kill{Process: k.Process, When: k.When(), Fired: fired})
+	}
+	if w := h.config.Weibull; w != nil && h.hasBegun {
+		s.Weibull = &runreport.Injection{Shape: w.Shape, MTBF: w.MTBF.Seconds(), Seed: w.Seed, Strikes: []runreport.Strike{}}
+		for _, b := range h.state.Strikes {
+			if b.Incarnation > 0 {
+				s.Weibull.Strikes = append(s.Weibull.Strikes, runreport.Strike{Process: b.Process, At: b.At.Seconds()})
+			}
+		}
+	}
+	if f := h.state.Opened; f != nil && f.Write != nil {
+		s.Files = h.filesSummary()
+	}
+	if f := h.state.Opened; f != nil && f.Restart != nil {
+		s.Restart = &runreport.Restart{Dir: f.Restart.Dir, Set: f.Restart.Number, Point: f.Restart.Cut, Refused: append([]string{}, f.Restart.Refused...)}
+	}
+	for _, m := range h.all {
+		if m.pid != 0 {
+			s.Started = true
+		}
+		if m.pid == 0 || m.role == Spare { // it could not be started, or had nothing to do
+			continue
+		}
+		p := Process{Process: runreport.Process{Process: m.process, Incarnation: m.incarnation, Host: m.node.Name, PID: m.pid, End: m.end}, Stats: m.stats}
+		if m.exit != nil {
+			p.Status = m.exit.Text
+		}
+		if m.hello != nil {
+			p.Known, p.Tag = true, m.hello.Tag
+		}
+		s.Processes = append(s.Processes, p)
+	}
+	return s
+}
+
+func (h *Head) filesSummary() *runreport.Checkpoint {
+	c := &runreport.Checkpoint{Dir: h.state.Opened.Write.Dir, Sets: []runreport.FileSet{}, Abandoned: []runreport.AbandonedSet{}}
+	for _, set := range h.state.Sets {
+		if set.Done != nil {
+			c.Sets = append(c.Sets, *set.Done)
+		}
+		if set.Abandoned != nil {
+			c.Abandoned = append(c.Abandoned, *set.Abandoned)
+		}
+	}
+	return c
+}
+
+// recoverySummary returns what was done about lost processes.
+func (h *Head) recoverySummary() runreport.Recovery {
+	r := runreport.Recovery{Replacements: []runreport.Replacement{}, Rollbacks: []runreport.Rollback{}}
+	if !h.config.recovers() {
+		return r
+	}
+	r.Spares = len(h.config.Spares)
+	if b := h.config.Backup; b != (recovery.Policy{}) {
+		r.Backup = &runreport.Backups{Every: b.String(), Complete: h.state.Backups, Last: h.state.Backup, Bytes: h.recovery.bytes, Seconds: h.recovery.seconds}
+	}
+	for _, j := range h.state.Replaced {
+		died := h.diedAt(j)
+		r.Replacements = append(r.Replacements, runreport.Replacement{Process: j.Process, Incarnation: j.Incarnation, Host: h.hostName(j.Node), Donor: j.Donor,
+			SafePoint: j.Number, Bytes: j.Bytes, Died: died.Seconds(), Joined: j.At.Seconds(), Seconds: (j.At - died).Seconds()})
+	}
+	for _, b := range h.state.Rollbacks {
+		back := runreport.Rollback{At: b.At.Seconds(), Lost: append([]int{}, b.Ranks...), SafePoint: b.Number, Generation: b.Generation, Since: b.Since}
+		if b.Resumed > 0 {
+			back.Seconds = (b.Resumed - b.Since).Seconds()
+		}
+		r.Rollbacks = append(r.Rollbacks, back)
+	}
+	return r
+}
+
+// Progress says how far the job is, but for the time.
+func (h *Head) Progress() runreport.Progress {
+	p := runreport.Progress{Processes: len(h.places)}
+	for _, m := range h.all {
+		if m.role != Spare && m.life.there() {
+			p.Alive++
+		}
+		p.Sections = max(p.Sections, m.stats.Sections)
+		p.Tasks += m.stats.TasksRun
+	}
+	return p
+}
+
+// Conclude says at the end what the user should know of, beside how the job has
+// ended: what never came about, and how it can go on.
+func (h *Head) Conclude() []Action {
+	s := h.Summary()
+	if s.Started && h.phase == released || h.outcome != nil {
+		for i, k := range s.Kills {
+			if !k.Fired {
+				h.warnf("warning: -kill %v was never reached", h.config.Kills[i])
+			}
+		}
+		h.warnIdle()
+	}
+	if s.Files != nil && !h.retired && s.Code != ExitOK && s.Code != ExitDiverged {
+		if n := len(s.Files.Sets); n > 0 {
+			h.warnf("the state at safe point %d is on disk: -restart %s continues from there", s.Files.Sets[n-1].Point, h.config.Checkpoint.Dir)
+		}
+	}
+	acts := h.acts
+	h.acts = nil
+	return acts
+}
+
+// warnIdle says what the program could not be given, since it came to no safe
+// point.
+func (h *Head) warnIdle() {
+	c := &h.config
+	if h.recovery.decides == nil || h.recovery.safe || h.state.Recovery.Cut > 0 || c.Restart != "" { // that begins at one
+		return
+	}
+	const why = "because the program reached no safe point (intra.SafePoint)"
+	missed := len(h.failures) > 0 && c.replaces()
+	if missed {
+		h.warnf("warning: no process could be replaced, %s", why)
+	}
+	var idle []string
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"-replace", c.Replace && !missed},
+		{"-spares", len(c.Spares) > 0 && !missed},
+		{"-backup", c.Backup != (recovery.Policy{})},
+		{"-checkpoint", c.Checkpoint != nil},
+	} {
+		if f.given {
+			idle = append(idle, f.name)
+		}
+	}
+	if len(idle) > 0 {
+		h.warnf("warning: %s had no effect, %s", enumerate(idle), why)
+	}
+}
+
+// enumerate writes a, b and c.
+func enumerate(all []string) string {
+	if n := len(all) - 1; n > 0 {
+		return strings.Join(all[:n], ", ") + " and " + all[n]
+	}
+	return all[0]
+}

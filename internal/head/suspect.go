@@ -1,0 +1,91 @@
+package head
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// linkDoubt is the suspicion of a process about its link to another one.
+type linkDoubt struct {
+	of, about *member
+	text      string
+	until     time.Duration // a replacement is waited for
+}
+
+// suspect: the link from m to the process that began as p in that incarnation
+// has ended, and nobody has been declared dead.
+func (h *Head) suspect(m *member, p job.Process, incarnation uint32, text string) {
+	other := h.places[p]
+	if other == nil || other == m || other.incarnation != incarnation {
+		return
+	}
+	h.detailf("%v has lost its link to %v: %s", m.process, p, text)
+	h.trust(m, other)
+	d := linkDoubt{of: m, about: other, text: text, until: h.now + replaceTime}
+	h.doubts = append(h.doubts, d)
+	h.after(suspectAfter, timer{kind: judgeLink, link: d})
+}
+
+// mended: the link from m to p has a connection again.
+func (h *Head) mended(m *member, p job.Process) {
+	h.detailf("%v has restored its link to %v", m.process, p)
+	if other := h.places[p]; other != nil {
+		h.trust(m, other)
+	}
+}
+
+func (h *Head) trust(m, other *member) {
+	h.doubts = slices.DeleteFunc(h.doubts, func(d linkDoubt) bool { return d.of == m && d.about == other })
+}
+
+// judge makes an end of the link that broke go, unless that end is dead anyway.
+// Which one is the wrong one to kill if a host is being lost, so that has to be
+// certain first. Of two last replicas one goes that the job can come back
+// without; if both will have a second one soon, that is waited for. What the job can
+// come back from has to be kept.
+func (h *Head) judge(d linkDoubt) {
+	m, other := d.of, d.about
+	if h.phase != working || !m.life.there() || !other.life.there() || m.ending != nil || other.ending != nil {
+		return
+	}
+	if !slices.ContainsFunc(h.doubts, func(o linkDoubt) bool { return o.of == m && o.about == other }) {
+		return
+	}
+	// One that is stopped does not answer on its links, and is judged for that.
+	v := h.victim(m, other)
+	if v == nil {
+		v = h.expendable(m, other)
+	}
+	if h.doubtful(m) || h.doubtful(other) || h.stoppedNow(m) || h.stoppedNow(other) ||
+		v == nil && (h.recovery.keeping || h.filling(m.process.Rank, other.process.Rank) && h.now < d.until) {
+		h.after(suspectAfter, timer{kind: judgeLink, link: d})
+		return
+	}
+	if v == nil {
+		h.stop(ExitLost, fmt.Sprintf("the link between %v and %v broke (%s), and neither has another replica", m.process, other.process, d.text), byWord)
+		return
+	}
+	h.fence(v, ending{job.CauseLink, fmt.Sprintf("the link between %v and %v broke: %s", m.process, other.process, d.text)})
+}
+
+func (h *Head) doubtful(m *member) bool {
+	return h.config.Doubtful != nil && h.config.Doubtful(m.from.Node)
+}
+
+// isStopped: a process has been stopped for so long. It is fenced if a peer
+// lives that would have to wait for it.
+func (h *Head) isStopped(m *member, d time.Duration) {
+	m.stopped = h.now
+	if d < fenceAfter || !m.life.there() || m.ending != nil || h.phase == over {
+		return
+	}
+	for _, peer := range h.all {
+		if peer.process.Rank == m.process.Rank && peer != m && peer.role == First && peer.life.there() && peer.ending == nil && !h.stoppedNow(peer) {
+			h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v was running", d.Seconds(), peer.process)})
+			return
+		}
+	}
+}

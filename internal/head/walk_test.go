@@ -1,0 +1,133 @@
+package head
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+func at(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
+
+// specs are the jobs that the walks go through.
+var specs = []spec{
+	{name: "plain", degrees: []int{2, 1}, nodes: 1, steps: 3, blows: 3, stops: true, links: true},
+	{name: "kills", degrees: []int{2, 2}, nodes: 1, steps: 4, blows: 1,
+		kills: []job.Kill{{Process: at(0, 1), Point: job.KillSection, Count: 2}, {Process: at(1, 0), Point: job.KillAfter, After: time.Millisecond}}},
+	{name: "signal", degrees: []int{2, 2}, nodes: 1, steps: 5, blows: 1, signals: true},
+	{name: "two hosts", degrees: []int{2, 2}, nodes: 2, steps: 4, blows: 3, hosts: true, stops: true, links: true, retires: true},
+	{name: "hosts", degrees: []int{2, 2}, nodes: 3, steps: 4, blows: 3, hosts: true, stops: true, links: true, heirs: 3},
+	{name: "start fails", degrees: []int{3, 2}, nodes: 3, steps: 2, blows: 1, unreliable: true, heirs: 2},
+	{name: "heirs and kills", degrees: []int{3, 2}, nodes: 4, steps: 5, blows: 1, heirs: 3, signals: true, direct: true,
+		kills: []job.Kill{{Process: at(0, 1), Point: job.KillSection, Count: 2}, {Process: at(1, 0), Point: job.KillAfter, After: time.Millisecond}}},
+	{name: "weibull", degrees: []int{3, 3}, nodes: 3, steps: 6, heirs: 3, replace: true, weibull: &Weibull{Shape: 0.7, MTBF: 40 * time.Millisecond, Seed: 3}},
+	{name: "replace", degrees: []int{2, 2}, nodes: 1, steps: 8, blows: 4, replace: true, stops: true, links: true, unreliable: true},
+	{name: "replace on hosts", degrees: []int{2, 3}, nodes: 4, steps: 8, blows: 4, replace: true, hosts: true, stops: true, links: true, heirs: 4},
+	{name: "spares", degrees: []int{2, 2}, nodes: 4, steps: 8, blows: 4, spares: 2, hosts: true, stops: true, heirs: 4},
+	{name: "spares and more", degrees: []int{2, 2}, nodes: 4, steps: 8, blows: 4, spares: 1, replace: true, hosts: true, heirs: 4, unreliable: true},
+	{name: "backup", degrees: []int{1, 1, 1}, nodes: 1, steps: 9, blows: 4, replace: true, backup: 2},
+	{name: "backup on hosts", degrees: []int{1, 2, 1}, nodes: 5, steps: 9, blows: 4, replace: true, backup: 2, hosts: true, links: true, heirs: 4},
+	{name: "backup with spares", degrees: []int{1, 1, 2}, nodes: 5, steps: 9, blows: 4, spares: 3, auto: true, hosts: true, heirs: 4},
+	{name: "files", degrees: []int{2, 1}, nodes: 3, steps: 9, blows: 2, files: 2, hosts: true, heirs: 3},
+	{name: "restart", degrees: []int{2, 2}, nodes: 3, steps: 9, blows: 3, replace: true, backup: 3, files: 2, restart: true, heirs: 4},
+	{name: "everything", degrees: []int{2, 1, 2}, nodes: 5, steps: 9, blows: 5, replace: true, spares: 1, backup: 2, files: 3, hosts: true, links: true, stops: true, unreliable: true, heirs: 5},
+}
+
+// happens is what has to come up in the walks, or they show nothing.
+var happens = []string{"a head is lost", "a head is lost before all had joined", "a head is lost after a replacement", "a head is lost in a rollback",
+	"a host is lost", "a kill comes about", "a link is broken", "an end of a link is fenced", "a process is deaf", "a process is killed", "a process is stopped",
+	"a stopped process is fenced", "a process cannot be started", "a program is gone", "a process goes back", "one blow after another",
+	"exit code 0", "exit code 1", "exit code 2", "exit code 3", "exit code 130", "exit code 143",
+	"kept admitted", "kept complete", "kept rolledback", "kept resumed", "kept fired", "kept struck", "kept withdrawn", "kept set done", "kept set abandoned", "kept lost",
+	"lost: the backup", "order renew", "order admit", "order rollback"}
+
+// walks is how many seeds each kind of job goes through: INTRA_SOAK says how many
+// all do together.
+func walks(t *testing.T) int {
+	s := os.Getenv("INTRA_SOAK")
+	if s == "" {
+		return 300
+	}
+	n, err := strconv.Atoi(s)
+	require.NoError(t, err)
+	return max(n/len(specs), 1)
+}
+
+// TestWalks sends jobs through schedules in which anything fails at any time.
+func TestWalks(t *testing.T) {
+	var mu sync.Mutex
+	all := make(map[string]int)
+	t.Run("all", func(t *testing.T) {
+		for i, s := range specs {
+			t.Run(s.name, func(t *testing.T) {
+				for n := range walks(t) {
+					seed := uint64(n)<<8 | uint64(i)
+					seen := walk(t, s, seed)
+					mu.Lock()
+					for what, n := range seen {
+						all[what] += n
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	})
+	if !t.Failed() && walks(t) >= 300 {
+		for _, what := range happens {
+			require.Positive(t, all[what], "in no walk this has happened: %s", what)
+		}
+	}
+	if testing.Verbose() {
+		for _, what := range slices.Sorted(maps.Keys(all)) {
+			t.Logf("%8d %s", all[what], what)
+		}
+	}
+}
+
+// walk sends one job through the schedule of a seed. One that fails is shown.
+func walk(t *testing.T, s spec, seed uint64) map[string]int {
+	w := newWorld(s, seed, false)
+	if w.walk(); w.bad != nil {
+		if again := newWorld(s, seed, true); os.Getenv("INTRA_TRACE") != "" {
+			again.walk()
+			fmt.Println(again)
+		}
+		require.NoError(t, w.bad, "%s, seed %d (INTRA_TRACE=1 INTRA_WALK=NAME:SEED shows it)", s.name, seed)
+	}
+	return w.seen
+}
+
+// walk is run for a head that may panic.
+func (w *world) walk() {
+	defer func() {
+		if r := recover(); r != nil {
+			w.failf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	w.run()
+}
+
+// TestWalk goes through one schedule, INTRA_WALK=NAME:SEED.
+func TestWalk(t *testing.T) {
+	name, seed, ok := strings.Cut(os.Getenv("INTRA_WALK"), ":")
+	if !ok {
+		t.Skip("INTRA_WALK=NAME:SEED names none")
+	}
+	n, err := strconv.ParseUint(seed, 10, 64)
+	require.NoError(t, err)
+	for _, s := range specs {
+		if s.name == name {
+			walk(t, s, n)
+		}
+	}
+}

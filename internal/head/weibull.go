@@ -1,0 +1,105 @@
+package head
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// blow is one failure of a schedule.
+type blow struct {
+	at   time.Duration // since all have joined
+	pick float64       // in [0,1): chooses among those that live then
+}
+
+// schedule is an endless one. It is a function of its seed: a successor goes on
+// with the next one after as many as have been decided.
+type schedule struct {
+	Weibull
+	random *rand.Rand
+	at     time.Duration
+	due    blow
+}
+
+func (w Weibull) schedule() *schedule {
+	return &schedule{Weibull: w, random: rand.New(rand.NewPCG(w.Seed, 0))}
+}
+
+// next returns the next failure.
+func (s *schedule) next() blow {
+	// Inverse transform; 1-U is never 0.
+	scale := float64(s.MTBF) / math.Gamma(1+1/s.Shape)
+	gap := scale * math.Pow(-math.Log(1-s.random.Float64()), 1/s.Shape)
+	const never = time.Duration(math.MaxInt64 / 4)
+	s.at = min(s.at+time.Duration(min(gap, float64(never))), never)
+	return blow{at: s.at, pick: s.random.Float64()}
+}
+
+// armWeibull begins, or goes on, to kill processes by the schedule.
+func (h *Head) armWeibull() {
+	if h.config.Weibull == nil {
+		return
+	}
+	h.schedule = h.config.Weibull.schedule()
+	for range h.state.Strikes {
+		h.schedule.next()
+	}
+	h.awaitBlow()
+}
+
+// awaitBlow waits for the next failure.
+func (h *Head) awaitBlow() {
+	h.schedule.due = h.schedule.next()
+	h.after(h.schedule.due.at-h.elapsed(), timer{kind: scheduledBlow})
+}
+
+// strike chooses one of the processes that live, if there is one.
+func (h *Head) strike() {
+	if h.phase != working {
+		return
+	}
+	var live []*member
+	for _, m := range h.all {
+		if m.role != Spare && m.ending == nil && m.life >= joined && m.life <= finished {
+			live = append(live, m)
+		}
+	}
+	e := decision.Entry{Kind: decision.Struck}
+	if len(live) > 0 {
+		m := live[int(h.schedule.due.pick*float64(len(live)))]
+		e.Process, e.Incarnation = m.process, m.incarnation
+	}
+	h.propose(e)
+}
+
+// struck: it is kept whom the schedule hits.
+func (h *Head) struck(e decision.Entry) {
+	if h.phase == working {
+		h.awaitBlow()
+	}
+	if e.Incarnation > 0 {
+		h.hit(len(h.state.Strikes) - 1)
+	}
+}
+
+// hit kills the victim of a failure, if it lives.
+func (h *Head) hit(i int) {
+	s := h.state.Strikes[i]
+	m := h.holder(s.Process, s.Incarnation)
+	if m == nil || !m.life.there() || m.ending != nil {
+		return
+	}
+	number := 0 // of those that hit somebody
+	for _, o := range h.state.Strikes[:i+1] {
+		if o.Incarnation > 0 {
+			number++
+		}
+	}
+	m.ending = &ending{job.CauseInjected, fmt.Sprintf("killed by -weibull at %.3f s, number %d of seed %d", s.At.Seconds(), number, h.config.Weibull.Seed)}
+	h.detailf("%v is killed by -weibull", m.process)
+	h.kill(m)
+}

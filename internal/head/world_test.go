@@ -1,0 +1,409 @@
+package head
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// A world is a whole job in one goroutine, driven by one seed: a head, the agents
+// of its hosts and their processes, the log that its decisions are kept in, and
+// what goes wrong. Time is virtual.
+type world struct {
+	spec   spec
+	random *rand.Rand
+	now    time.Duration
+	config Config
+
+	head     *Head
+	term     uint64
+	on       *agent           // whose host the head is on, nil for the first one
+	state    *decision.State  // of the log
+	proposed []decision.Entry // by the head, and not kept yet
+	losing   []detect.ID      // nodes that are about to be declared lost
+	waiting  []Event          // for the head, from its driver
+	disk     []Published      // sets that are being made complete
+	agents   []*agent
+	packets  []*packet
+	outputs  map[From]*outlet
+
+	began   time.Duration  // when all had joined
+	started map[From]bool  // processes, ever
+	doomed  map[int]uint32 // scheduled kills that were decided while all lived on, and in which incarnation
+	heirs   int            // how often the head may still be lost
+	blows   int            // what may still go wrong with processes and hosts
+	early   int            // the move at which a host is lost, 0: none
+	calm    int            // moves before anything does
+	stable  int            // and before a head is lost
+	signal  bool           // one was sent
+	refused bool           // a process of the beginning could not be started, or folders be read
+	links   int            // links that were broken
+	broken  map[ends]bool  // what the head has heard of them
+	retired bool
+	moves   int
+	idle    int // moves in a row of which there were none
+	seen    map[string]int
+	tracing bool
+	trace   []string
+	bad     error
+}
+
+// spec is a kind of job, and of what happens to it.
+type spec struct {
+	name       string
+	degrees    []int
+	nodes      int // hosts; 1: the head's own
+	spares     int
+	steps      uint64 // safe points of the program
+	kills      []job.Kill
+	weibull    *Weibull
+	replace    bool
+	backup     uint64
+	auto       bool
+	files      uint64 // safe points from one set to the next
+	restart    bool
+	heirs      int // heads that may be lost
+	blows      int // processes and hosts
+	hosts      bool
+	links      bool // they may break
+	stops      bool
+	signals    bool
+	unreliable bool // processes cannot be started sometimes
+	retires    bool
+	direct     bool
+}
+
+func (s *spec) replicated() bool { return s.nodes >= 3 }
+
+func newWorld(s spec, seed uint64, tracing bool) *world {
+	w := &world{spec: s, tracing: tracing, random: rand.New(rand.NewPCG(seed, 15)), state: decision.NewState(), outputs: make(map[From]*outlet),
+		started: make(map[From]bool), doomed: make(map[int]uint32), broken: make(map[ends]bool), heirs: s.heirs, seen: make(map[string]int)}
+	w.blows = w.random.IntN(s.blows + 1)
+	if s.hosts && w.random.IntN(20) == 0 {
+		w.early = 1 + w.random.IntN(30)
+	}
+	w.calm, w.stable = w.random.IntN(2)*w.random.IntN(500), w.random.IntN(2)*w.random.IntN(700)
+	w.config = Config{Degrees: s.degrees, Of: make(map[job.Process]detect.ID), Link: job.LinkSHM, Replace: s.replace, Kills: s.kills, Weibull: s.weibull,
+		Self: FirstHead, FirstHost: "h1", Replicated: s.replicated(), Direct: s.direct}
+	w.config.Backup.Every, w.config.Backup.Auto = s.backup, s.auto
+	if s.files > 0 {
+		w.config.Checkpoint = &Checkpoint{Dir: "files", Every: s.files}
+	}
+	if s.restart {
+		w.config.Restart = "files"
+	}
+	listen := ""
+	if s.nodes > 1 {
+		listen = "host:0"
+	}
+	for i := range s.nodes {
+		id := FirstHead + 1 + detect.ID(i)
+		w.config.Nodes = append(w.config.Nodes, Node{ID: id, Name: fmt.Sprint("h", i+1), Slots: 8, Listen: listen})
+		w.agents = append(w.agents, &agent{w: w, node: id, procs: make(map[job.Process]*proc), links: make(map[[2]job.Process]bool)})
+	}
+	n := 0
+	for _, p := range job.Processes(s.degrees) {
+		w.config.Of[p] = w.config.Nodes[(p.Rank+p.Replica)%s.nodes].ID
+		n++
+	}
+	for i := range s.spares {
+		w.config.Spares = append(w.config.Spares, w.config.Nodes[(n+i)%s.nodes].ID)
+	}
+	w.config.Doubtful = w.doubtful
+	w.head = New(w.config)
+	w.do(w.head.Step(Begin{}, w.now))
+	return w
+}
+
+func (w *world) doubtful(id detect.ID) bool { return w.agent(id).lost }
+
+func (w *world) agent(id detect.ID) *agent { return w.agents[id-FirstHead-1] }
+
+func (w *world) failf(format string, args ...any) {
+	if w.bad == nil {
+		w.bad = fmt.Errorf(format, args...)
+	}
+}
+
+func (w *world) note(what string, x any) {
+	if w.tracing {
+		w.trace = append(w.trace, fmt.Sprintf("%4d %8.3f %s", w.moves, w.now.Seconds()*1e3, what+describe(x)))
+	}
+}
+
+// run makes one move after the other until the job is over.
+func (w *world) run() error {
+	for w.bad == nil && !w.head.Ended() {
+		if w.moves++; w.moves > 60000 {
+			w.failf("the job hangs")
+			break
+		}
+		w.move()
+	}
+	if w.bad == nil {
+		w.judge()
+	}
+	return w.bad
+}
+
+// step hands an event to the head, and does what that wants.
+func (w *world) step(e Event) {
+	w.note("", e)
+	if s, ok := e.(OutputSettled); ok {
+		w.outputs[s.From].settled = true
+	}
+	if s, ok := e.(Started); ok && s.Err != "" && w.outputs[s.From] != nil { // it never was
+		w.outputs[s.From].settled = true
+	}
+	w.do(w.head.Step(e, w.now))
+}
+
+// move lets one thing happen.
+func (w *world) move() {
+	var all []func()
+	if len(w.waiting) > 0 {
+		all = append(all, func() {
+			e := w.waiting[0]
+			w.waiting = w.waiting[1:]
+			w.step(e)
+		})
+	}
+	if len(w.disk) > 0 && w.random.IntN(30) == 0 { // it is slow
+		all = append(all, func() {
+			w.waiting = append(w.waiting, w.disk[0])
+			w.disk = w.disk[1:]
+		})
+	}
+	if len(w.proposed) > 0 {
+		all = append(all, w.commit, w.commit)
+	}
+	if len(w.losing) > 0 {
+		all = append(all, w.declareLost)
+	}
+	for _, a := range w.agents {
+		all = a.moves(all)
+	}
+	for i, p := range w.packets {
+		all = append(all, func() { w.deliver(i, p) })
+	}
+	if w.early > 0 && w.moves == w.early {
+		w.loseHost(w.agents[w.random.IntN(len(w.agents))])
+		return
+	}
+	if w.blows > 0 && w.moves > w.calm && w.random.IntN(60) == 0 {
+		w.blows--
+		w.blow()
+		return
+	}
+	if w.mayLoseHead() && w.moves > w.stable && w.random.IntN(120) == 0 {
+		w.loseHead()
+		return
+	}
+	if w.spec.signals && !w.signal && w.random.IntN(2000) == 0 {
+		w.signal = true
+		w.step(Signalled{[]syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[w.random.IntN(2)]})
+		return
+	}
+	if w.spec.retires && !w.retired && w.random.IntN(2000) == 0 {
+		w.retired = true
+		w.step(Retired{"it is cut off"})
+		return
+	}
+	at, ok := w.head.Deadline()
+	if len(all) == 0 && !ok {
+		if w.idle++; w.idle > 2000 { // some moves come up at random
+			w.failf("nothing moves")
+		}
+		return
+	}
+	w.idle = 0
+	if len(all) == 0 || ok && w.random.IntN(100) == 0 {
+		if at, ok := w.head.Deadline(); ok {
+			w.now = max(w.now, at)
+			w.step(Tick{})
+			return
+		}
+	}
+	w.now += time.Duration(w.random.IntN(int(2 * time.Millisecond)))
+	if ok && at <= w.now {
+		w.step(Tick{})
+		return
+	}
+	all[w.random.IntN(len(all))]()
+}
+
+// commit keeps the next entry, and tells the head.
+func (w *world) commit() {
+	e := w.proposed[0]
+	w.proposed = w.proposed[1:]
+	w.keep(e)
+	if w.mayLoseHead() && w.random.IntN(30) == 0 { // it is kept, and the head does not hear of it
+		w.loseHead()
+		return
+	}
+	w.step(Committed{e})
+}
+
+// keep applies an entry to the log, and checks that it may be.
+func (w *world) keep(e decision.Entry) {
+	b, err := e.Encode()
+	if err == nil {
+		e, err = decision.Decode(b)
+	}
+	if err != nil {
+		w.failf("keep %+v: %v", e, err)
+	}
+	for _, v := range w.state.Apply(e) {
+		w.checkVerdict(v)
+	}
+	switch {
+	case e.Kind == decision.Struck && len(w.state.Strikes) > 1 && w.term == 0: // else a successor has begun with the schedule anew
+		w.seen["one blow after another"]++
+	case e.Kind == decision.Fired && w.spec.kills[e.Index].Point == job.KillAfter && !w.state.Released:
+		w.doomed[e.Index] = e.Incarnation
+	}
+	w.seen["kept "+string(e.Kind)]++
+	if e.Kind == decision.Recovery {
+		w.seen["kept "+string(e.Recovery.Kind)]++
+	}
+}
+
+// declareLost has the arbiter declare a node lost.
+func (w *world) declareLost() {
+	id := w.losing[0]
+	w.losing = w.losing[1:]
+	if w.random.IntN(2) == 0 {
+		w.step(Suspected{Node: id, Testimonies: testimonies(id)})
+	}
+	e := decision.Entry{Kind: decision.Lost, Node: id, Text: fmt.Sprint("node ", id), At: w.elapsed(), Testimonies: testimonies(id)}
+	w.keep(e)
+	w.step(Committed{e})
+}
+
+func (w *world) elapsed() time.Duration {
+	if !w.state.Started {
+		return 0
+	}
+	return w.now - w.began
+}
+
+// do carries out what the head wants.
+func (w *world) do(acts []Action) {
+	for _, a := range acts {
+		w.note("    -> ", a)
+		switch a := a.(type) {
+		case Start:
+			if w.outputs[a.To] != nil {
+				w.failf("%+v is started twice", a)
+			}
+			w.checkBorn(a)
+			w.outputs[a.To] = newOutlet(a.Process, a.Role, 0)
+			w.pass(a.Node, a)
+		case Adopt:
+			o := newOutlet(a.Process, a.Role, 0)
+			if p := w.agent(a.Node).find(a.To); p != nil {
+				o.next, o.muted = p.lines, !p.voiced || p.generation < w.state.Recovery.Generation
+			}
+			o.settled = a.Gone
+			w.outputs[a.To] = o
+		case Kill:
+			w.checkKill(a)
+			w.pass(a.Node, a)
+		case Send:
+			w.checkSend(a)
+			w.pass(a.Node, a)
+		case Link:
+			w.pass(a.Node, a)
+		case AskQuiet:
+			w.pass(a.Node, a)
+		case Mute:
+			w.outputs[a.To].muted = true
+		case Resume:
+			w.outputs[a.To].resume(w, a)
+			w.pass(a.Node, a)
+		case Move:
+			w.outputs[a.To].process, w.outputs[a.To].role = a.Process, Joiner
+		case FinishOutput:
+			o := w.outputs[a.To]
+			if o.settled || o.finishing {
+				w.failf("the output of %+v is finished twice", a)
+			}
+			o.finishing = true
+			if p := w.agent(a.Node).find(a.To); !a.Died && (o.muted || o.next != p.lines) {
+				w.failf("%v has finished, and its output stands at line %d, muted %v", p, o.next, o.muted)
+			}
+			w.waiting = append(w.waiting, OutputSettled{a.To})
+		case Propose:
+			if _, lost := w.state.Lost[a.Entry.Node]; lost && a.Entry.Kind == decision.Born && a.Entry.Incarnation > 1 {
+				w.failf("%s, and the host is lost", describe(a))
+			}
+			w.proposed = append(w.proposed, a.Entry)
+		case Open:
+			w.open(a)
+		case Publish:
+			if !slices.ContainsFunc(w.state.Sets, func(s decision.Set) bool { return s.Number == a.Set.Number }) {
+				w.failf("set %d is published, and it is not kept that it is whole", a.Set.Number)
+			}
+			w.disk = append(w.disk, Published{Set: a.Set})
+		case Log:
+			if strings.HasSuffix(a.Text, "no spare process is left") {
+				w.checkNoSpare(a.Text)
+			}
+		case Declared:
+		default:
+			w.failf("unknown action %T", a)
+		}
+	}
+}
+
+// pass puts an action on the way to an agent.
+func (w *world) pass(node detect.ID, a Action) {
+	if to := w.agent(node); !to.lost {
+		to.inbox = append(to.inbox, a)
+	}
+}
+
+// open looks for files.
+func (w *world) open(a Open) {
+	e := Opened{Found: new(decision.Folders)}
+	if w.spec.files > 0 {
+		e.Found.Write, e.Found.First = &job.Files{Dir: "/files", Job: a.Job}, 1
+	}
+	if w.spec.restart {
+		e.Found.Restart = &decision.Restart{Dir: "/files", Number: 3, Cut: 2}
+		for rank := range w.spec.degrees {
+			e.Found.Restart.Files = append(e.Found.Restart.Files, file(rank))
+		}
+	}
+	w.waiting = append(w.waiting, e)
+}
+
+func (w *world) String() string {
+	var b strings.Builder
+	for _, l := range w.trace {
+		fmt.Fprintln(&b, l)
+	}
+	for _, a := range w.agents {
+		fmt.Fprintf(&b, "node %d lost %v inbox %d outbox %d\n", a.node, a.lost, len(a.inbox), len(a.outbox))
+		for _, p := range a.all {
+			fmt.Fprintln(&b, "  ", p)
+		}
+	}
+	if w.head != nil {
+		for _, m := range w.head.all {
+			fmt.Fprintf(&b, "head: %v#%d %v %v role %d settled %v told %v ending %v\n", m.process, m.incarnation, m.from, m.life, m.role, m.settled, m.told, m.ending)
+		}
+		fmt.Fprintf(&b, "phase %d asked %+v wanted %v keeping %v, %d events\n", w.head.phase, w.head.asked, w.head.wanted, w.head.recovery.keeping, len(w.head.recovery.events))
+		if d := w.head.recovery.decides; d != nil {
+			fmt.Fprintln(&b, d)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,179 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/intrahpc/intra/internal/affinity"
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/spawn"
+	"github.com/intrahpc/intra/internal/supervise"
+)
+
+// Exit codes of intrarun.
+const (
+	ExitOK      = head.ExitOK
+	ExitFailed  = head.ExitFailed
+	ExitRefused = head.ExitRefused
+	ExitLost    = head.ExitLost
+)
+
+// Job is what every head of a job works with, the first and those that take its
+// place.
+type Job struct {
+	Degrees []int
+	Link    string  // job.LinkSHM, LinkUnix or LinkTCP
+	Ring    int     // size of a shared-memory ring in bytes
+	Limit   float64 // bandwidth of a link in bytes per second; 0: as fast as it is
+	Kills   []job.Kill
+	Replace bool // a process that was lost is replaced by a new one
+	Spares  int  // processes that wait to take the place of lost ones
+	Backup  recovery.Policy
+	Weibull *head.Weibull // kills at random; nil: none
+
+	Checkpoint *head.Checkpoint // nil: no files are written
+	Restart    string           // folder with the files to begin with, "" to begin anew
+	Sched      string
+	Check      bool
+	Direct     bool   // replicas on one host store their results into each other's arrays
+	Threads    int    // workers that run the tasks of a process; 0 means 1
+	Report     string // file of the report, "-" for standard error, "" for none
+	Trace      string // file of the timeline, "" for none
+	TLS        bool   // encrypt the connections between hosts
+	Verbose    bool
+	Quiet      bool
+
+	Placement *job.Placement // on several hosts; nil: all on this one
+}
+
+// Config describes one run of a program as a job.
+type Config struct {
+	Job
+	Program []string      // name and arguments; a package is built first
+	Bind    affinity.Mode // which cores each process gets; "": all
+
+	// Watchdog is the command that, with watchdog.Variable in its environment,
+	// calls watchdog.Run; without one, what wrapper scripts have started may
+	// survive a SIGKILL of this process.
+	Watchdog []string
+
+	RemoteShell string         // starts a command on {host}
+	Fanout      int            // how many agents the head, and each agent, starts; 0: DefaultFanout
+	HeadAddress string         // where agents reach the head; "": at any address of this host
+	Agent       []string       // the command that calls Serve, at the same path on all hosts
+	Indexed     *spawn.Indexed // the hosts come by themselves; nil: they are started through RemoteShell
+	DryRun      bool           // show the placement, start nothing
+	// Rarer is for measurements of what beats between hosts cost: they are so
+	// many times rarer, and the loss of a host is found so much later. 0: they
+	// are as they should be.
+	Rarer int
+
+	Progress       bool      // standard error is a terminal
+	Stdin          io.Reader // nil: nothing
+	Stdout, Stderr io.Writer
+	Signals        <-chan os.Signal // nil: none
+}
+
+// validate finds what is wrong before anything is started.
+func (c *Config) validate() error {
+	processes := job.Processes(c.Degrees)
+	for _, k := range c.Kills {
+		if !slices.Contains(processes, k.Process) {
+			return fmt.Errorf("-kill %v: the job has no process %v, its degrees are %v", k, k.Process, c.Degrees)
+		}
+	}
+	if c.Report != "" && c.Report != "-" { // not to be found out at the end of a long run
+		if st, err := os.Stat(filepath.Dir(c.Report)); err != nil {
+			return fmt.Errorf("-report %s: %w", c.Report, err)
+		} else if !st.IsDir() {
+			return fmt.Errorf("-report %s: %s is not a folder", c.Report, filepath.Dir(c.Report))
+		}
+	}
+	if err := c.validateFolders(); err != nil {
+		return err
+	}
+	if c.Placement != nil {
+		return nil // their agents see to that
+	}
+	return supervise.CheckDescriptors(len(processes) + c.Spares)
+}
+
+// listenAt is where processes listen for links over TCP whose host has that
+// address, "" if they need not.
+func (j *Job) listenAt(address string) string {
+	switch {
+	case j.Placement != nil && (j.Link == job.LinkTCP || len(j.Placement.Hosts) > 1):
+		return net.JoinHostPort(address, "0")
+	case j.Link == job.LinkTCP:
+		return "127.0.0.1:0"
+	}
+	return ""
+}
+
+// head describes the job to its head.
+func (j *Job) head(nodes []head.Node) head.Config {
+	c := head.Config{
+		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
+		Setup: job.Setup{Check: j.Check, Sched: j.Sched, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads},
+		Link:  j.Link, Ring: j.Ring, Direct: j.Direct,
+		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Weibull: j.Weibull,
+	}
+	for _, p := range job.Processes(j.Degrees) {
+		if c.Of[p] = nodes[0].ID; j.Placement != nil {
+			c.Of[p] = nodes[j.Placement.Of[p]].ID
+		}
+	}
+	for i := range j.Spares {
+		if at := nodes[0].ID; j.Placement != nil {
+			c.Spares = append(c.Spares, nodes[j.Placement.Spares[i]].ID)
+		} else {
+			c.Spares = append(c.Spares, at)
+		}
+	}
+	return c
+}
+
+// Bounds of what makes sense, and of what can be computed.
+const (
+	leastShape, mostShape = 0.1, 100
+	leastMTBF             = time.Millisecond
+)
+
+// ParseWeibull reads shape=S,mtbf=T.
+func ParseWeibull(s string) (*head.Weibull, error) {
+	const want = "want shape=S,mtbf=T like shape=0.7,mtbf=20s"
+	w := new(head.Weibull)
+	for part := range strings.SplitSeq(s, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		var err error
+		switch name {
+		case "shape":
+			w.Shape, err = strconv.ParseFloat(value, 64)
+			if err != nil || !(w.Shape >= leastShape && w.Shape <= mostShape) {
+				return nil, fmt.Errorf("shape %q: want a number from %v to %v, like 0.7", value, leastShape, mostShape)
+			}
+		case "mtbf":
+			w.MTBF, err = time.ParseDuration(value)
+			if err != nil || w.MTBF < leastMTBF {
+				return nil, fmt.Errorf("mtbf %q: want a duration of at least %v, like 20s", value, leastMTBF)
+			}
+		default:
+			return nil, fmt.Errorf("%q has neither a shape nor an mtbf: %s", part, want)
+		}
+	}
+	if w.Shape == 0 || w.MTBF == 0 {
+		return nil, errors.New(want)
+	}
+	return w, nil
+}

@@ -1,0 +1,337 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/supervise"
+	"github.com/intrahpc/intra/internal/watchdog"
+)
+
+// driver runs a head: one goroutine hands it what happens, and does what it
+// wants. Everybody else posts to that goroutine and never waits for it.
+type driver struct {
+	job      *Job
+	console  *output.Console
+	trace    *runreport.Timeline // nil if there is none
+	watchdog *watchdog.Watchdog
+	began    time.Time // the zero of the head's clock
+	outputs  *outputs
+	agents   map[detect.ID]agent
+	log      *proposals // nil: nobody else keeps what is decided
+
+	head *head.Head
+	next []head.Event // that come of what the head wanted, before all others
+
+	posts chan func()
+	done  chan struct{}
+
+	adopted map[head.From]agentd.ProcessResync // what agents of a lost head have
+	readers map[job.Process]chan agent         // of standard input, told of their agents when they start; nil without
+}
+
+func newDriver(j *Job, console *output.Console, began time.Time) *driver {
+	d := &driver{job: j, console: console, began: began, outputs: newOutputs(console, j.Degrees), agents: make(map[detect.ID]agent),
+		posts: make(chan func()), done: make(chan struct{}), readers: make(map[job.Process]chan agent)}
+	for replica := range j.Degrees[0] {
+		d.readers[job.Process{Replica: replica}] = make(chan agent, 1)
+	}
+	return d
+}
+
+// firstIncarnation is that of a process which replaces no other.
+const firstIncarnation = 1
+
+// feed copies an input to the replicas of rank 0 that are there from the
+// beginning.
+func (d *driver) feed(r io.Reader) {
+	in := new(output.Input)
+	for p, started := range d.readers {
+		of, at := agentwire.Name{ID: p, Incarnation: firstIncarnation}, agent(nil)
+		in.Add(func(b []byte) {
+			if at == nil {
+				select {
+				case at = <-started:
+				case <-d.done:
+					return
+				}
+			}
+			at.Feed(of, b)
+		})
+	}
+	in.Run(r)
+}
+
+// now is the time of the head's clock.
+func (d *driver) now() time.Duration { return time.Since(d.began) }
+
+// post has f run in the goroutine of the head. It gives up when the head has
+// ended.
+func (d *driver) post(f func()) {
+	select {
+	case d.posts <- f:
+	case <-d.done:
+	}
+}
+
+// after has f run in the goroutine of the head a while later.
+func (d *driver) after(t time.Duration, f func()) { time.AfterFunc(t, func() { d.post(f) }) }
+
+// tell hands the head an event.
+func (d *driver) tell(e head.Event) { d.post(func() { d.step(e) }) }
+
+// progressEvery is how often the progress line changes.
+const progressEvery = 250 * time.Millisecond
+
+// loop runs the job until the head has nothing left to do.
+func (d *driver) loop(progress bool) {
+	defer close(d.done)
+	alarm := time.NewTimer(0)
+	defer alarm.Stop()
+	var tick <-chan time.Time
+	if progress {
+		t := time.NewTicker(progressEvery)
+		defer t.Stop()
+		tick = t.C
+	}
+	if d.log != nil { // it waits for the user's end of the output, which the head never does
+		go d.outputs.confirm(d.done, func(at head.From, w output.Written) { d.agents[at.Node].Written(name(at), w) })
+	}
+	for !d.head.Ended() {
+		var due <-chan time.Time
+		if at, ok := d.head.Deadline(); ok {
+			alarm.Reset(at - d.now())
+			due = alarm.C
+		}
+		select {
+		case f := <-d.posts:
+			f()
+			d.catchUp()
+		case <-due:
+			d.step(head.Tick{})
+		case <-tick:
+			d.showProgress()
+		}
+	}
+}
+
+// step hands the head an event, and then those that come of what it wants.
+func (d *driver) step(e head.Event) {
+	d.do(d.head.Step(e, d.now()))
+	d.catchUp()
+}
+
+// catchUp hands the head what has come of what it wanted.
+func (d *driver) catchUp() {
+	for len(d.next) > 0 {
+		e := d.next[0]
+		d.next = d.next[1:]
+		d.do(d.head.Step(e, d.now()))
+	}
+}
+
+// name is how an agent knows a process.
+func name(p head.From) agentwire.Name { return agentwire.Name{ID: p.ID, Incarnation: p.Incarnation} }
+
+// do carries out what the head wants, in order.
+func (d *driver) do(acts []head.Action) {
+	for _, a := range acts {
+		d.carryOut(a)
+	}
+}
+
+func (d *driver) carryOut(a head.Action) {
+	switch a := a.(type) {
+	case head.Start:
+		d.start(a)
+	case head.Adopt:
+		d.adopt(a)
+	case head.Kill:
+		d.agents[a.Node].Signal(name(a.To), a.Signal)
+	case head.Send:
+		d.agents[a.Node].Send(name(a.To), a.Message)
+	case head.Link:
+		d.agents[a.Node].Link(supervise.HostLink{Lower: a.Lower, Higher: a.Higher, Kind: a.Kind, Ring: a.Ring, Arena: a.Arena, Meet: a.Meet})
+	case head.AskQuiet:
+		d.agents[a.Node].Quiet(name(a.To), a.Number)
+	case head.Mute:
+		d.outputs.get(a.To).Mute()
+	case head.Resume:
+		d.resume(a)
+	case head.Move:
+		d.outputs.move(a.To, a.Process)
+		d.confirm(a.To, a.Process.Rank)
+	case head.FinishOutput:
+		d.finishOutput(a)
+	case head.Propose:
+		if d.log == nil {
+			d.next = append(d.next, head.Committed(a))
+			return
+		}
+		d.log.add(a.Entry)
+	case head.Open:
+		go func() {
+			found, err := d.job.open(a.Job)
+			d.tell(head.Opened{Found: found, Err: text(err)})
+		}()
+	case head.Publish:
+		go d.publish(a)
+	case head.Declared:
+		d.trace.Dead(a.Verdict.Process, a.Verdict.Cause, a.Verdict.Detail)
+	case head.Log:
+		d.say(a)
+	}
+}
+
+// publish makes a set of files complete. If intrarun is killed after that, with no
+// other head to follow, it can be gone back to.
+func (d *driver) publish(a head.Publish) {
+	err := a.Set.Complete(a.Dir)
+	if err == nil && d.log == nil {
+		d.watchdog.LastWords(fmt.Sprintf("intrarun: it was killed; the state at safe point %d is on disk: -restart %s continues from there",
+			a.Set.Cut, d.job.Checkpoint.Dir))
+	}
+	d.tell(head.Published{Set: a.Set, Err: text(err)})
+}
+
+// text is that of an error, "" if there is none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// start has a process started.
+func (d *driver) start(a head.Start) {
+	d.outputs.add(a.To, a.Process, a.Role)
+	at := d.agents[a.Node]
+	at.Start(name(a.To), supervise.Role(a.Role))
+	switch {
+	case a.Role == head.Joiner:
+		d.confirm(a.To, a.Process.Rank)
+	case a.Role == head.First && a.Process.Rank == 0:
+		d.readers[a.Process] <- at
+	}
+}
+
+// adopt makes the output of a process that was started under another head. It
+// begins where its agent says that it does; one that was never told where is
+// told again.
+func (d *driver) adopt(a head.Adopt) {
+	has, known := d.adopted[a.To]
+	if a.Role == head.First && known && !has.Voiced {
+		a.Role = head.Joiner
+	}
+	x := d.outputs.add(a.To, a.Process, a.Role)
+	switch {
+	case a.Gone || !known:
+		x.Abandon()
+	case a.Role == head.First:
+		x.Begin(has.From, has.Out)
+	case a.Role == head.Joiner:
+		d.outputs.ranks[a.Process.Rank].Skip(has.Out)
+	}
+}
+
+// confirm tells the agent of a process that has not written for its rank yet how
+// much of that is out.
+func (d *driver) confirm(at head.From, rank int) {
+	for _, w := range d.outputs.ranks[rank].Written() {
+		d.agents[at.Node].Written(name(at), w)
+	}
+}
+
+// resume has the output of a process go on at a position.
+func (d *driver) resume(a head.Resume) {
+	at := agentd.OutputResume{Generation: a.Generation}
+	if err := json.Unmarshal(a.Position, &at.Position); err != nil {
+		panic(fmt.Sprintf("launch: a position that cannot be read: %v", err)) // a driver has written it
+	}
+	d.outputs.get(a.To).Resume(at.Position)
+	d.agents[a.Node].Resume(name(a.To), at)
+}
+
+// finishOutput lets the output of a process that is gone come to its end.
+func (d *driver) finishOutput(a head.FinishOutput) {
+	of := d.outputs.get(a.To)
+	go func() {
+		if words := of.Finish(a.Died, a.Itself); len(words) > 0 {
+			d.console.Notef("%s", output.Prefix(a.Process, words))
+		}
+		d.tell(head.OutputSettled{From: a.To})
+	}()
+}
+
+// say tells the user something.
+func (d *driver) say(l head.Log) {
+	switch l.Level {
+	case head.Note:
+		d.console.Notef("%s", l.Text)
+	case head.Warning:
+		d.warnf("%s", l.Text)
+	case head.Detail:
+		if d.job.Verbose {
+			d.console.Notef("intrarun: %8.3f %s", l.At.Seconds(), l.Text)
+		}
+	}
+}
+
+// warnf tells of what the user should know of.
+func (d *driver) warnf(format string, args ...any) {
+	if !d.job.Quiet {
+		d.console.Notef("intrarun: "+format, args...)
+	}
+}
+
+// showProgress says how far the job is.
+func (d *driver) showProgress() {
+	p := d.head.Progress()
+	p.Elapsed = d.elapsed()
+	d.console.SetProgress(p.String())
+}
+
+// elapsed is the time since all had joined, or since the beginning.
+func (d *driver) elapsed() time.Duration {
+	at, _ := d.head.Joined()
+	return d.now() - at
+}
+
+// terminate is how the end of a context counts.
+const terminate = syscall.SIGTERM
+
+// listen hands signals, and the end of ctx as one, to the head.
+func (d *driver) listen(ctx context.Context, signals <-chan os.Signal) {
+	end := ctx.Done()
+	for {
+		select {
+		case s := <-signals:
+			d.tell(head.Signalled{Signal: s.(syscall.Signal)})
+		case <-end:
+			end = nil
+			d.tell(head.Signalled{Signal: terminate})
+		case <-d.done:
+			return
+		}
+	}
+}
+
+// interruptCode is the exit code after a signal, as shells count.
+func interruptCode(s os.Signal) int {
+	if s == syscall.SIGINT {
+		return 128 + int(syscall.SIGINT)
+	}
+	return 128 + int(syscall.SIGTERM)
+}

@@ -1,0 +1,73 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// validateFolders finds what is wrong with the folders before anything is
+// started.
+func (j *Job) validateFolders() error {
+	write := ""
+	if j.Checkpoint != nil {
+		write = j.Checkpoint.Dir
+	}
+	for _, f := range []struct {
+		flag, dir string
+		needed    bool
+	}{
+		{"restart", j.Restart, true},
+		{"checkpoint", write, false},
+	} {
+		if f.dir == "" {
+			continue
+		}
+		switch st, err := os.Stat(f.dir); {
+		case err != nil && (f.needed || !os.IsNotExist(err)):
+			return fmt.Errorf("-%s %s: %w", f.flag, f.dir, err)
+		case err == nil && !st.IsDir():
+			return fmt.Errorf("-%s %s: it is not a folder", f.flag, f.dir)
+		case err != nil:
+			if err := os.MkdirAll(f.dir, 0o777); err != nil {
+				return fmt.Errorf("-%s %s: %w", f.flag, f.dir, err)
+			}
+		}
+	}
+	return nil
+}
+
+// open looks for files. It reads those of a restart to their ends.
+func (j *Job) open(of checkpoint.Job) (*decision.Folders, error) {
+	found := new(decision.Folders)
+	if j.Restart != "" {
+		dir, err := filepath.Abs(j.Restart)
+		if err != nil {
+			return nil, fmt.Errorf("-restart: %w", err)
+		}
+		set, refused, err := checkpoint.Latest(dir, of)
+		if err != nil {
+			return nil, fmt.Errorf("-restart: %w", err)
+		}
+		why := make([]string, 0, len(refused))
+		for _, err := range refused {
+			why = append(why, err.Error())
+		}
+		found.Restart = decision.NewRestart(&job.Restart{Dir: dir, Set: *set}, why)
+	}
+	if j.Checkpoint != nil {
+		dir, err := filepath.Abs(j.Checkpoint.Dir)
+		if err == nil {
+			found.First, err = checkpoint.Next(dir, of)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("-checkpoint: %w", err)
+		}
+		found.Write = &job.Files{Dir: dir, Job: of}
+	}
+	return found, nil
+}

@@ -1,0 +1,98 @@
+package launch
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
+)
+
+// outputs is what the processes of a job write, each rank as one.
+type outputs struct {
+	console *output.Console
+	ranks   []*output.Rank
+
+	mu   sync.Mutex
+	of   map[head.From]*output.Process
+	from map[int][]head.From // who writes for a rank
+}
+
+func newOutputs(c *output.Console, degrees []int) *outputs {
+	o := &outputs{console: c, of: make(map[head.From]*output.Process), from: make(map[int][]head.From)}
+	for _, degree := range degrees {
+		o.ranks = append(o.ranks, output.NewRank(c, degree))
+	}
+	return o
+}
+
+// add makes the output of a process. What a spare says belongs to no rank yet.
+func (o *outputs) add(at head.From, p job.Process, r head.Role) *output.Process {
+	var x *output.Process
+	switch r {
+	case head.First:
+		x = output.NewProcess(p, o.ranks[p.Rank])
+	case head.Joiner:
+		x = output.NewMuted(p, o.ranks[p.Rank])
+	case head.Spare:
+		x = output.NewMuted(job.Process{Rank: p.Rank}, output.NewRank(o.console, 1))
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.of[at] = x
+	o.from[p.Rank] = append(o.from[p.Rank], at)
+	return x
+}
+
+// move makes the output of a spare a part of that of a rank.
+func (o *outputs) move(at head.From, p job.Process) {
+	o.get(at).Move(p, o.ranks[p.Rank])
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.from[p.Rank] = append(o.from[p.Rank], at)
+}
+
+// get returns the output of a process, nil if there is none.
+func (o *outputs) get(at head.From) *output.Process {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.of[at]
+}
+
+// confirm calls tell every now and then, until done is closed, for all whose agents
+// do not know yet how much of their rank is out.
+func (o *outputs) confirm(done <-chan struct{}, tell func(head.From, output.Written)) {
+	tick := time.NewTicker(confirmEvery)
+	defer tick.Stop()
+	told := make([][output.Crashes]output.Written, len(o.ranks))
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		for rank, r := range o.ranks {
+			for st, w := range r.Written() {
+				if w == told[rank][st] {
+					continue
+				}
+				told[rank][st] = w
+				for _, at := range o.writers(rank) {
+					tell(at, w)
+				}
+			}
+		}
+	}
+}
+
+// confirmEvery is how often agents hear how much of the output is out.
+const confirmEvery = 100 * time.Millisecond
+
+// writers lists who writes, or has written, for a rank.
+func (o *outputs) writers(rank int) []head.From {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.from[rank])
+}

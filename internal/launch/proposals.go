@@ -1,0 +1,47 @@
+package launch
+
+import (
+	"errors"
+	"time"
+
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/decision"
+)
+
+// proposals are the entries that the head wants kept on other hosts and that the
+// arbiter has not taken yet, in order.
+type proposals struct {
+	propose func(decision.Entry) error // as arbiter.Engine.Propose
+	again   func(time.Duration, func())
+	failed  func(error)
+	queue   []decision.Entry
+	waiting bool // a timer runs to try again
+}
+
+// proposeAgain is how long a head waits that may not decide for the moment.
+const proposeAgain = 50 * time.Millisecond
+
+// add proposes an entry after those before it.
+func (p *proposals) add(e decision.Entry) {
+	p.queue = append(p.queue, e)
+	p.next()
+}
+
+func (p *proposals) next() {
+	for len(p.queue) > 0 && !p.waiting {
+		err := p.propose(p.queue[0])
+		switch {
+		case err == nil:
+			p.queue = p.queue[1:]
+		case errors.Is(err, arbiter.ErrNotHead): // until Yield this may pass
+			p.waiting = true
+			p.again(proposeAgain, func() {
+				p.waiting = false
+				p.next()
+			})
+		default:
+			p.queue = nil
+			p.failed(err)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/decision"
+)
+
+// What the head decides is proposed in its order; it does not get lost that an
+// entry could not be proposed for the moment.
+func TestProposalsKeepTheirOrder(t *testing.T) {
+	var log []int
+	var refusal, failed error
+	var again func()
+	p := &proposals{
+		propose: func(e decision.Entry) error {
+			if refusal == nil {
+				log = append(log, e.Index)
+			}
+			return refusal
+		},
+		again:  func(_ time.Duration, f func()) { again = f },
+		failed: func(err error) { failed = err },
+	}
+	p.add(decision.Entry{Index: 1})
+	refusal = fmt.Errorf("busy: %w", arbiter.ErrNotHead)
+	p.add(decision.Entry{Index: 2})
+	refusal = nil
+	p.add(decision.Entry{Index: 3})
+	require.Equal(t, []int{1}, log, "the second one comes first")
+	again()
+	require.Equal(t, []int{1, 2, 3}, log)
+	refusal = errors.New("full")
+	p.add(decision.Entry{Index: 4})
+	require.Equal(t, refusal, failed)
+	require.Empty(t, p.queue, "another head may have decided otherwise")
+}

@@ -1,0 +1,128 @@
+package recovery
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Heard is what a process has heard of its heads, as its agent knows: a head
+// that takes the place of another one repeats what some may not have heard.
+// What is not here does no harm if it is heard twice.
+type Heard struct {
+	left     job.Order // the cut that it was told to leave last
+	resumed  uint32    // the rollback that it was told the end of last
+	complete uint64    // the last backup that it was told of
+}
+
+// Pass reports whether the process is to hear an order.
+func (h *Heard) Pass(o job.Order) bool {
+	switch o.Kind {
+	case job.OrderGo:
+		if cmp.Or(cmp.Compare(o.Generation, h.left.Generation), cmp.Compare(o.Number, h.left.Number)) <= 0 {
+			return false
+		}
+		h.left = o
+	case job.OrderResume:
+		if o.Generation <= h.resumed {
+			return false
+		}
+		h.resumed = o.Generation
+	case job.OrderComplete:
+		if o.Number <= h.complete {
+			return false
+		}
+		h.complete = o.Number
+	}
+	return true
+}
+
+// Said holds what a process has said about recovery that another head has to
+// hear too, and no more than that; T is how its agent repeats it.
+type Said[T any] struct {
+	generation uint32 // of the last rollback that it was told of
+	complete   uint64 // the last backup that it was told of
+	all        []said[T]
+}
+
+type said[T any] struct {
+	reply job.Reply
+	again T
+}
+
+// Say takes in what the process says.
+func (s *Said[T]) Say(r job.Reply, again T) {
+	switch r.Kind {
+	case job.ReplyCount, job.ReplyCopied: // answers, for which each head asks anew
+		return
+	case job.ReplyStored:
+		if r.Generation < s.generation || r.Number < s.complete {
+			return // it is void
+		}
+	}
+	s.drop(func(old *job.Reply) bool { return replaces(&r, old) })
+	if r.Kind == job.ReplyStored {
+		s.overwrite(r.Rank)
+	}
+	s.all = append(s.all, said[T]{r, again})
+}
+
+// replaces reports whether nobody has to hear the old reply after the new one.
+func replaces(r, old *job.Reply) bool {
+	if r.Kind != old.Kind {
+		return false
+	}
+	switch r.Kind {
+	case job.ReplyLinked:
+		return r.Process == old.Process
+	case job.ReplySaved: // that one could not be written may be said before the one before it is
+		return old.Set+1 < r.Set
+	case job.ReplyStored:
+		return r.Rank == old.Rank && r.Number == old.Number
+	}
+	return true
+}
+
+// overwrite drops the older of two copies of a rank that are both younger than
+// the last complete backup, as far as its agent knows of that: the process may
+// know that it is the one before the newest.
+func (s *Said[T]) overwrite(rank int) {
+	var numbers []uint64
+	for _, old := range s.all {
+		if old.reply.Kind == job.ReplyStored && old.reply.Rank == rank && old.reply.Number > s.complete {
+			numbers = append(numbers, old.reply.Number)
+		}
+	}
+	if len(numbers) > 1 {
+		oldest := slices.Min(numbers)
+		s.drop(func(old *job.Reply) bool {
+			return old.Kind == job.ReplyStored && old.Rank == rank && old.Number == oldest
+		})
+	}
+}
+
+func (s *Said[T]) drop(is func(*job.Reply) bool) {
+	s.all = slices.DeleteFunc(s.all, func(old said[T]) bool { return is(&old.reply) })
+}
+
+// Order takes in what the process is told to do: copies may be void by that.
+func (s *Said[T]) Order(o job.Order) {
+	switch o.Kind {
+	case job.OrderComplete:
+		s.complete = max(s.complete, o.Number)
+		s.drop(func(old *job.Reply) bool { return old.Kind == job.ReplyStored && old.Number < s.complete })
+	case job.OrderRollback:
+		s.generation, s.complete = o.Generation, o.Number
+		s.drop(func(old *job.Reply) bool { return old.Kind == job.ReplyStored && old.Number != o.Number })
+	}
+}
+
+// All returns what is to be repeated, in the order in which it was said.
+func (s *Said[T]) All() []T {
+	all := make([]T, 0, len(s.all))
+	for _, r := range s.all {
+		all = append(all, r.again)
+	}
+	return all
+}

@@ -1,0 +1,469 @@
+package recovery
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// record is what outlives the heads of a cluster: what was kept, in order. One
+// head at a time adds to it.
+type record struct {
+	past    Past
+	spares  int // processes that wait without a place
+	keeping []entry
+	waits   bool              // for its decision: the head hears nothing before it is kept
+	events  []func() []Action // that it has yet to hear
+	deaths  []*proc           // by epoch, from 1
+
+	unwanted map[job.Endpoint]bool // joiners that were dismissed
+
+	publishing []Action          // sets that are being made complete
+	whole      map[uint64]bool   // sets of which every rank has its file
+	ended      map[uint64]string // sets
+
+	heads     int  // still to be lost
+	lostHeads int  // so far
+	hasty     bool // in the middle of things
+
+	// Rules that are left out.
+	unkept DecisionKind  // that is not kept
+	untold job.OrderKind // that a successor does not repeat
+	unsaid job.ReplyKind // that agents do not repeat
+	twice  job.OrderKind // that agents pass on again
+}
+
+// entry is one more that is being kept: what it says, and what follows from it.
+type entry struct{ kept, then func() }
+
+func (c *cluster) keep(kept, then func()) {
+	c.keeping = append(c.keeping, entry{kept, then})
+}
+
+// recorded lists what can happen to the record now.
+func (c *cluster) recorded() (all []func()) {
+	if len(c.keeping) > 0 {
+		all = append(all, func() {
+			e := c.keeping[0]
+			c.keeping = c.keeping[1:]
+			e.kept()
+			if c.heads > 0 && c.rng.IntN(20) == 0 { // it is kept, and not acted on
+				c.succeed()
+				return
+			}
+			e.then()
+		})
+	}
+	if len(c.publishing) > 0 {
+		all = append(all, func() {
+			set := c.publishing[0].Set
+			c.publishing = c.publishing[1:]
+			c.ended[set] = "complete"
+			c.keep(func() { c.past.End(set) }, func() {
+				c.tell(func() []Action { c.head.Published(set); return nil })
+			})
+		})
+	}
+	if c.spares > 0 && c.crashes > 0 && c.rng.IntN(200) == 0 {
+		all = append(all, func() {
+			c.crashes--
+			c.spares--
+			c.seen["death spare"]++
+			c.tell(func() []Action { return c.head.SpareGone(c.now) })
+		})
+	}
+	return all
+}
+
+// tell tells the head of an event, at once or once its decision is kept.
+func (c *cluster) tell(event func() []Action) {
+	if c.waits {
+		c.seen["an event waits"]++
+	}
+	c.events = append(c.events, event)
+	c.catchUp()
+}
+
+func (c *cluster) catchUp() {
+	for !c.waits && len(c.events) > 0 {
+		event := c.events[0]
+		c.events = c.events[1:]
+		c.apply(event())
+	}
+}
+
+// apply does what was decided.
+func (c *cluster) apply(acts []Action) {
+	for i, a := range acts {
+		q := c.find(a.To, a.Birth)
+		switch a.Kind {
+		case Send:
+			c.seen["order "+string(a.Order.Kind)]++
+			q.toAgent = append(q.toAgent, a.Order)
+			switch a.Order.Kind {
+			case job.OrderAdmit, job.OrderRollback:
+				q.member = true
+			case job.OrderComplete:
+				c.complete = a.Order.Number
+			case job.OrderResume:
+				c.rolling = false
+			}
+		case Start:
+			c.start(a)
+		case Connect:
+			for _, p := range a.Peers {
+				o := c.current(p)
+				if o == nil {
+					continue // it is dead, of which the head has yet to hear
+				}
+				o.toAgent = append(o.toAgent, connected{q})
+				q.toAgent = append(q.toAgent, connected{o}) // at another time
+			}
+		case Dismiss:
+			if q != nil {
+				q.dead = true
+			}
+			c.unwanted[job.Endpoint{Process: a.To, Incarnation: a.Birth}] = true
+			c.seen["dismissed"]++
+		case Keep:
+			if a.Decision.Kind == c.unkept {
+				continue
+			}
+			c.waits = true
+			c.keep(func() { c.decide(*a.Decision) }, func() {
+				c.waits = false
+				c.apply(acts[i+1:])
+				c.catchUp()
+			})
+			return
+		case Publish:
+			c.keep(func() {
+				c.past.Wrote(a.Set, a.Files)
+				c.whole[a.Set] = true
+			}, func() { c.publish(a) })
+		case Abandon:
+			c.keep(func() {
+				c.past.End(a.Set)
+				if c.ended[a.Set] == "complete" {
+					c.fail("set %d is complete and given up", a.Set)
+				}
+				c.ended[a.Set] = "given up"
+				c.seen["abandoned"]++
+			}, func() {})
+		case Lose:
+			c.lost = a.Loss.Why
+			if c.possible() && !c.noProcess() {
+				c.fail("gave up (%v) although every rank has a live replica or a complete backup", a.Loss)
+			}
+		}
+	}
+}
+
+// decide takes in a decision, which travels as text.
+func (c *cluster) decide(d Decision) {
+	c.seen["decision "+string(d.Kind)]++
+	b, err := json.Marshal(d)
+	if err != nil {
+		c.fail("%v", err)
+	}
+	var again Decision
+	if err := json.Unmarshal(b, &again); err != nil {
+		c.fail("%v", err)
+	}
+	if d.Kind == RolledBack && !c.rolling && c.everyRank() {
+		c.fail("the job goes back to %d although every rank has a live replica", d.Number)
+	}
+	c.past.Apply(again)
+	switch d.Kind {
+	case Complete:
+		c.complete = d.Number
+	case RolledBack:
+		c.rolling = true
+		for _, q := range c.procs {
+			maps.DeleteFunc(q.told, func(k copyOf, _ bool) bool { return k.number > d.Number })
+		}
+	case Resumed:
+		c.rolling = false
+	}
+}
+
+// start gets a process for a place: a spare if there is one.
+func (c *cluster) start(a Action) {
+	refused := func() {
+		c.tell(func() []Action { return c.head.Refused(a.To, a.Birth, "no free slot", c.now) })
+	}
+	switch {
+	case c.spares == 0 && !c.head.config.Start: // the last one has died
+		refused()
+		return
+	case c.refusals > 0 && c.rng.IntN(4) == 0:
+		c.refusals--
+		if c.spares > 0 {
+			c.spares--
+		}
+		refused()
+		return
+	}
+	c.keep(func() {
+		c.past.Born(a.To, a.Birth)
+		c.spares = max(0, c.spares-1)
+	}, func() { c.begin(a.To, a.Birth) })
+}
+
+// begin starts the process of a birth.
+func (c *cluster) begin(p job.Process, birth uint32) {
+	if c.lostHeads > 0 {
+		c.seen["replaced under a successor"]++
+	}
+	q := c.newProc(p, birth)
+	q.waits, q.dead = true, c.unwanted[job.Endpoint{Process: p, Incarnation: birth}]
+	q.m = NewMember(p, 0, 0)
+	if c.broken != oldVerdicts {
+		q.epoch = uint64(len(c.deaths))
+	}
+	q.says = append(q.says, hello{})
+}
+
+// declare has it kept that q is dead.
+func (c *cluster) declare(q *proc) {
+	q.dying = true
+	c.keep(func() {
+		q.declared = true
+		c.past.Died(q.p, q.birth, q.itself)
+		c.deaths = append(c.deaths, q)
+	}, func() {
+		c.tellDeaths()
+		c.tell(func() []Action { return c.head.Died(q.p, q.birth, q.itself, c.now) })
+	})
+}
+
+// tellDeaths tells everybody of all deaths: agents pass on what is new.
+func (c *cluster) tellDeaths() {
+	for _, q := range c.procs {
+		if !q.dead {
+			for i, d := range c.deaths {
+				if i+1 > q.verdicts {
+					q.toAgent = append(q.toAgent, died{d, uint64(i + 1)})
+				}
+			}
+			q.verdicts = len(c.deaths)
+		}
+	}
+}
+
+// refused: the process of a birth could not be started.
+func (c *cluster) refuse(q *proc) {
+	c.refusals--
+	q.dead, q.dying, q.says = true, true, nil
+	c.keep(func() {
+		q.declared = true
+		c.past.Died(q.p, q.birth, false)
+		c.deaths = append(c.deaths, q)
+	}, func() {
+		c.tellDeaths()
+		c.tell(func() []Action { return c.head.Refused(q.p, q.birth, "no free slot", c.now) })
+	})
+}
+
+// hear: the head gets the next word about q.
+func (q *proc) hear() {
+	c := q.c
+	w := q.toHead[0]
+	q.toHead = q.toHead[1:]
+	switch w := w.(type) {
+	case job.Reply:
+		c.tell(func() []Action {
+			switch {
+			case w.Kind == job.ReplyStored && q.member && (w.Generation == c.head.Generation() || w.Number == c.complete):
+				q.told[copyOf{w.Rank, w.Number}] = true
+			case w.Kind == job.ReplyReady && w.Generation == c.head.Generation():
+				q.told[copyOf{q.p.Rank, c.complete}] = true
+			}
+			return c.head.Reply(q.p, q.birth, w, c.now)
+		})
+	case hello:
+		c.tell(func() []Action { return c.head.Arrived(q.p, q.birth, c.now) })
+	case repeated:
+		c.tell(func() []Action {
+			q.repeated = true
+			return c.head.Repeated(q.p, q.birth, c.now)
+		})
+	case finishedWord:
+		if q.finishing = c.head.State(q.p) == Running && c.past.place(q.p).Standing != Ended; !q.finishing {
+			return
+		}
+		g := c.head.Generation()
+		c.keep(func() { c.past.Finished(q.p, q.birth, g) }, func() {
+			c.tell(func() []Action { return c.head.Finished(q.p, q.birth, c.now) })
+		})
+	case drainedWord:
+		if !q.finishing && c.past.place(q.p).Standing != Ended {
+			return
+		}
+		c.seen["drained"]++
+		g := c.head.Generation()
+		c.keep(func() { c.past.Drained(q.p, q.birth, g) }, func() {
+			c.tell(func() []Action { return c.head.Through(q.p, q.birth, c.now) })
+		})
+	}
+}
+
+// agent is what there is of a process at its agent, which outlives heads.
+type agent struct {
+	toAgent   []any // from the head
+	toHead    []any
+	heard     Heard
+	links     map[*proc]bool // that it was told of
+	epoch     uint64         // verdicts that it was told
+	verdicts  int            // that it was sent
+	said      Said[any]
+	first     []any // other words than replies
+	repeated  bool  // the head has heard all that it had said
+	finishing bool  // the head has heard that it has finished, in this life
+}
+
+// repeated is what an agent says when it has repeated all.
+type repeated struct{}
+
+// passOn: the agent passes on what the head says, unless the process has heard it
+// already.
+func (q *proc) passOn() {
+	o := q.toAgent[0]
+	q.toAgent = q.toAgent[1:]
+	switch o := o.(type) {
+	case connected:
+		if q.links[o.q] {
+			return
+		}
+		q.links[o.q] = true
+	case died:
+		if o.epoch <= q.epoch {
+			return
+		}
+		q.epoch = o.epoch
+	case job.Order:
+		if !q.heard.Pass(o) && o.Kind != q.c.twice {
+			q.c.seen["kept from a process"]++
+			return
+		}
+		q.said.Order(o)
+	}
+	q.orders = append(q.orders, o)
+}
+
+// note: the agent passes on what the process says, and keeps what another head
+// has to hear.
+func (q *proc) note() {
+	w := q.says[0]
+	q.says = q.says[1:]
+	q.toHead = append(q.toHead, w)
+	r, ok := w.(job.Reply)
+	if !ok {
+		q.first = append(q.first, w)
+		return
+	}
+	if r.Kind == job.ReplyReady && q.c.broken != everyFinish { // the program has not finished in this life
+		q.first = slices.DeleteFunc(q.first, func(w any) bool { return w != any(hello{}) })
+	}
+	if r.Kind != q.c.unsaid {
+		q.said.Say(r, r)
+	}
+}
+
+// succeed: the head is lost, and another one takes its place. What it had to
+// say is lost from some point on, as is what it was to keep. Agents repeat.
+func (c *cluster) succeed() {
+	c.heads--
+	defer func() { c.lostHeads++ }()
+	c.seen["a head is lost"]++
+	c.lostIn()
+	for range c.rng.IntN(len(c.keeping) + 1) { // was kept, and nobody knows
+		c.keeping[0].kept()
+		c.keeping = c.keeping[1:]
+	}
+	if len(c.keeping) > 0 {
+		c.seen["a decision is lost"]++
+	}
+	for c.crashes > 0 && c.rng.IntN(4) == 0 { // with its host
+		c.crash()
+		c.seen["death with the head"]++
+	}
+	c.keeping, c.publishing, c.events, c.waits = nil, nil, nil, false
+	for _, q := range c.procs {
+		q.dying = false
+		if q.declared {
+			continue
+		}
+		q.toAgent = q.toAgent[:c.rng.IntN(len(q.toAgent)+1)] // the others were on their way
+		q.verdicts = 0
+		q.finishing, q.repeated = false, false
+		q.toHead = nil
+		if q.dead && c.rng.IntN(2) == 0 { // with its host
+			q.says = nil
+			continue
+		}
+		q.toHead = append(slices.Clone(q.first), q.said.All()...)
+		c.rng.Shuffle(len(q.toHead), func(i, j int) {
+			if i > 0 && j > 0 { // hello is said first
+				q.toHead[i], q.toHead[j] = q.toHead[j], q.toHead[i]
+			}
+		})
+		if c.broken == noMarker {
+			q.toHead = append([]any{repeated{}}, q.toHead...)
+		} else {
+			q.toHead = append(q.toHead, repeated{})
+		}
+	}
+	config := c.head.config
+	config.Spares = c.spares
+	var acts []Action
+	c.head, acts = Resume(config, c.again(), c.now)
+	c.tellDeaths()
+	acts = slices.DeleteFunc(acts, func(a Action) bool { return a.Kind == Send && a.Order.Kind == c.untold })
+	for _, p := range job.Processes(config.Degrees) {
+		if at := c.past.place(p); at.Standing == Joining && c.find(p, at.Incarnation) == nil {
+			c.seen["a birth is carried out by a successor"]++
+			c.begin(p, at.Incarnation)
+		}
+	}
+	c.apply(acts)
+}
+
+// again is the past as another head reads it.
+func (c *cluster) again() (p Past) {
+	b, err := json.Marshal(c.past)
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil {
+		c.fail("%v", err)
+	}
+	return p
+}
+
+// lostIn counts what the head that is lost was doing.
+func (c *cluster) lostIn() {
+	h := c.head
+	for what, is := range map[string]bool{
+		"while files are written":   h.saving.set > 0,
+		"while a backup is stored":  h.attempt != nil,
+		"with a backup":             h.complete != nil,
+		"while asking":              h.cut.phase == asking,
+		"while draining":            h.cut.phase == draining,
+		"while admitting":           h.cut.phase == admitting,
+		"before a rollback":         h.back.phase == replacing && !h.back.begun,
+		"in a rollback":             h.back.phase == restoring,
+		"in a rollback that failed": h.back.phase == replacing && h.back.begun,
+		"after a rollback":          h.generation > 0 && h.back.phase == none,
+		"after somebody has joined": slices.ContainsFunc(h.seats, func(s *seat) bool { return s.birth > 1 && s.alive() }),
+		"while somebody joins":      slices.ContainsFunc(h.seats, func(s *seat) bool { return s.standing == starting || s.standing == arrived }),
+		"after somebody finished":   h.rest,
+		"again":                     c.lostHeads > 0,
+	} {
+		if is {
+			c.seen["head lost "+what]++
+		}
+	}
+}

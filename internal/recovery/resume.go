@@ -1,0 +1,108 @@
+package recovery
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Resume returns the decisions for a job whose head was lost, and what is to be
+// done at once. Config.Spares is how many processes wait without a place now.
+//
+// Agents pass on again what processes have said (see Said) and keep from them
+// what they have heard (see Heard); Repeated tells when that is done. For
+// joiners that are there Arrived is called again. A backup that was being taken
+// is given up, as is a set of files of which somebody has died who wrote one:
+// whether he has is not known. A rollback begins anew.
+func Resume(c Config, p Past, now time.Duration) (*Head, []Action) {
+	h := NewHead(c)
+	h.begin(now)
+	h.births, h.generation, h.round, h.deaths = max(1, p.Births), p.Generation, p.Round, p.Deaths
+	h.rest, h.voidBy = p.Rest, p.Last
+	for rank := range p.Through {
+		h.through[rank] = true
+	}
+	for _, s := range h.seats {
+		s.resume(p.place(s.process), p.Cut > 0 || c.From > 0)
+	}
+	if p.Cut > 0 {
+		h.backupAt, h.filesAt, h.set = p.Backup, p.Files, p.NextSet
+		h.next = earlier(h.backupAt, h.filesAt)
+		h.rate.left(p.Cut, h.now)
+	}
+	if p.Complete > 0 {
+		h.complete = &backup{number: p.Complete, generation: p.Taken, copies: make([][]holder, len(c.Degrees))}
+	}
+	h.resumeFiles(&p)
+	switch {
+	case p.Rolling:
+		h.back = rollback{phase: replacing, since: p.Since, number: p.Complete, begun: true}
+		h.fail()
+	case len(h.Failed()) > 0:
+		h.failure(true)
+	default:
+		h.resumeCut(&p)
+	}
+	return h, h.advance()
+}
+
+// resume gives a seat what has become of it.
+func (s *seat) resume(at Place, safe bool) {
+	*s = seat{process: s.process, birth: at.Incarnation, life: at.Incarnation, attempts: at.Attempts, itself: at.Itself}
+	switch at.Standing {
+	case Joining:
+		s.standing = starting
+		s.link()
+	case Lives, Ended:
+		s.standing, s.safe, s.unheard = live, safe, true
+		s.to(Running)
+		if at.Standing == Ended {
+			s.standing = finished
+			s.to(Finish)
+		}
+	}
+}
+
+// resumeFiles goes on with the files that are being written.
+func (h *Head) resumeFiles(p *Past) {
+	if p.Set == 0 {
+		return
+	}
+	h.saving = saving{set: p.Set, cut: p.At, files: make([]checkpoint.File, len(h.config.Degrees))}
+	for _, q := range p.savers() {
+		h.saving.writers = append(h.saving.writers, holder{process: q, birth: p.place(q).Incarnation})
+	}
+	if p.Whole != nil {
+		h.saving.whole, h.saving.files = true, p.Whole
+		h.acts = append(h.acts, h.saving.publish())
+	} else if p.Torn != nil {
+		h.abandon(fmt.Sprintf("%v has died, and whether its file was written is lost with the head", *p.Torn))
+	}
+}
+
+// resumeCut goes on with the cut under way, if there is one. Those who have not
+// heard hear it now; who may still wait in the cut before is told to leave it
+// before he hears that there is no other one.
+func (h *Head) resumeCut(p *Past) {
+	if h.complete != nil {
+		h.tell(live, job.Order{Kind: job.OrderComplete, Number: h.complete.number})
+	}
+	for _, o := range p.Orders {
+		if o.Kind == job.OrderGo && p.At == o.Number {
+			o.Set, o.Savers = p.Set, p.savers()
+		}
+		h.tell(live, o)
+	}
+	switch {
+	case h.rest:
+		h.cease()
+	case p.Admitting:
+		h.cut = cut{phase: admitting, number: p.CutAt}
+	case p.CutAt > 0:
+		h.cut = cut{phase: draining, number: p.CutAt}
+	case p.Asking:
+		h.cut = cut{phase: asking}
+	}
+}

@@ -1,0 +1,41 @@
+package recovery
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// TestResume: who may still wait in the cut that was left last is told to leave
+// it before it hears that there is no other one. The dead hear nothing.
+func TestResume(t *testing.T) {
+	var p Past
+	c := Config{Degrees: []int{2, 1}, Files: Files{Every: 2, First: 1}}
+	p.Apply(Decision{Kind: Left, Number: 4, Files: 6, NextSet: 3, Set: 2, Savers: []int{1, 0}})
+	p.Died(proc0(0, 0), 1, false)
+	p.Finished(proc0(0, 1), 1, 0)
+	h, acts := Resume(c, p, 0)
+	require.True(t, h.rest)
+	var told []string
+	for _, a := range acts {
+		require.Equal(t, Send, a.Kind)
+		told = append(told, a.To.String()+" "+string(a.Order.Kind))
+	}
+	require.Equal(t, []string{"0.1 go", "1.0 go", "0.1 cancel", "1.0 cancel"}, told)
+	require.Equal(t, job.Order{Kind: job.OrderGo, Number: 4, Next: 6, Set: 2, Savers: []job.Process{{Rank: 0, Replica: 1}, {Rank: 1}}}, acts[0].Order)
+}
+
+// TestSuccessorReplaces: a successor replaces who was killed, once it hears that
+// its rank has come to a safe point, and not who ended by itself.
+func TestSuccessorReplaces(t *testing.T) {
+	p, q := proc0(0, 0), proc0(0, 1)
+	var past Past
+	past.Died(p, 1, false)
+	past.Died(q, 1, true)
+	h, acts := Resume(Config{Degrees: []int{3}, Start: true}, past, 0)
+	require.Empty(t, acts)
+	acts = h.Reply(proc0(0, 2), 1, job.Reply{Kind: job.ReplyFirst}, 0)
+	require.Equal(t, []Action{{Kind: Start, To: p, Birth: 2}}, acts)
+}
