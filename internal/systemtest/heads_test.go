@@ -42,6 +42,10 @@ func TestHeadsAreLost(t *testing.T) {
 				j := &headsJob{plan: p}
 				r := j.run(t, net, strings.Fields(problem))
 				require.NotEmpty(t, r.report.Processes, "no head has written a report: %v\nreplay with INTRA_SEED=%d\n%s", p, seed, r.stderr)
+				if r.code == 3 && noBackup.MatchString(r.stderr) { // all of a rank were killed too early after others
+					seen["lost"]++
+					return
+				}
 				require.Zero(t, r.code, "%v\nreplay with INTRA_SEED=%d\n%s", p, seed, r.stderr)
 				got := r.sum(t)
 				require.Equal(t, want[problem], got, "%v\n%s", p, r.stderr)
@@ -121,6 +125,9 @@ type headsJob struct {
 	lost  int             // heads
 }
 
+// noBackup is said of a rank that is lost while no backup is whole.
+var noBackup = regexp.MustCompile(`could not be brought back: (no backup was complete yet|all processes that held the last backup)`)
+
 var headNow = regexp.MustCompile(`(\S+) is the head now, in place of `)
 
 func (j *headsJob) run(t *testing.T, net *netns.Net, problem []string) jobRun {
@@ -177,8 +184,11 @@ const replacedBy = " is replaced by another process on "
 func (j *headsJob) settle() {
 	j.until(func(now string) bool {
 		for _, p := range []string{"0.0", "0.1", "1.0", "1.1"} {
-			at := regexp.MustCompile(regexp.QuoteMeta(p)+`(?: has joined: process \d+ on |`+replacedBy+`)([^ :\n]+)`).FindAllStringSubmatch(now, -1)
-			if j.gone[at[len(at)-1][1]] || strings.LastIndex(now, p+" is dead ") > strings.LastIndex(now, p+replacedBy) {
+			at := regexp.MustCompile(regexp.QuoteMeta(p)+replacedBy+`([^ :\n]+)`).FindAllStringSubmatch(now, -1)
+			if len(at) == 0 { // who has joined since has no state yet
+				at = regexp.MustCompile(regexp.QuoteMeta(p)+` has joined: process \d+ on ([^ :\n]+)`).FindAllStringSubmatch(now, 1)
+			}
+			if len(at) == 0 || j.gone[at[len(at)-1][1]] || strings.LastIndex(now, p+" is dead ") > strings.LastIndex(now, p+replacedBy) {
 				return false
 			}
 		}
