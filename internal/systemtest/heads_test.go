@@ -21,7 +21,8 @@ import (
 // TestHeadsAreLost loses the head of a job at any time, and the one after it:
 // before all have joined, before, between and right after replacements, with
 // spares, backups and checkpoint files, as a seed says. Each job ends with the
-// bits of one without failures. INTRA_HEADS=N tries N seeds, INTRA_SEED=S only S.
+// bits of one without failures, or says that a rank was killed before a backup of
+// it was whole. INTRA_HEADS=N tries N seeds, INTRA_SEED=S only S.
 func TestHeadsAreLost(t *testing.T) {
 	first, n := uint64(1), simseed.Environment(t, "INTRA_HEADS", 5)
 	if s := simseed.Environment(t, "INTRA_SEED", 0); s > 0 {
