@@ -1,4 +1,4 @@
-# The two commands a newcomer needs, run and test, do all the set-up on a
+# The two commands a joiner needs, run and test, do all the set-up on a
 # machine with only Go. `make help` lists the rest.
 
 GO        ?= go
@@ -89,7 +89,7 @@ watch: ## WATCH seconds of jobs on hosts of an overloaded machine: no false alar
 	INTRA_WATCH=$(WATCH) $(GO) test -timeout 24h -count 1 -v -run '^TestWatch$$' $(SYSTEM)
 
 fuzz: ## every fuzz target for FUZZTIME
-	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzLasting:./transport/tcp FuzzRing:./transport/shm \
+	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzReconnecting:./transport/tcp FuzzRing:./transport/shm \
 	    FuzzFrames:./transport/sdr FuzzPosition:./transport/sdr FuzzRecord:./comm FuzzOpen:./internal/arbiter FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
 	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./internal/checked FuzzRankPosition:./internal/engine \
 	    FuzzManifest:./internal/checkpoint FuzzFile:./internal/checkpoint FuzzIndex:./internal/checkpoint \

@@ -62,9 +62,9 @@ func World(e *sdr.Engine) (*Comm, error) {
 	return f.make(o, o.id())
 }
 
-// Alone returns a world of one rank, for a program that was started without a
+// Self returns a world of one rank, for a program that was started without a
 // launcher.
-func Alone() *Comm {
+func Self() *Comm {
 	c, err := World(sdr.NewEngine(sdr.Config{Degrees: []int{1}}))
 	if err != nil {
 		panic(err) // a new engine has no context yet

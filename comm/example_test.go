@@ -74,7 +74,7 @@ func ExampleWorld() {
 }
 
 func ExampleAllreduce() {
-	c := comm.Alone()
+	c := comm.Self()
 	v := []float64{1, 2}
 	err := comm.Allreduce(c, nil, v, comm.Sum)
 	fmt.Println(v, err)
@@ -82,14 +82,14 @@ func ExampleAllreduce() {
 }
 
 func ExampleComm_Split() {
-	c := comm.Alone()
+	c := comm.Self()
 	half, err := c.Split(c.Rank()%2, c.Rank())
 	fmt.Println(half.Size(), err)
 	// Output: 1 <nil>
 }
 
 func ExampleView() {
-	c := comm.Alone()
+	c := comm.Self()
 	matrix := []int{
 		1, 2, 3,
 		4, 5, 6,

@@ -65,7 +65,7 @@ func TestStructs(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
-	c := comm.Alone()
+	c := comm.Self()
 	x := []int{1}
 	one := func(err error, target error) {
 		t.Helper()
@@ -115,7 +115,7 @@ func TestWrongArguments(t *testing.T) {
 }
 
 func TestElementTypes(t *testing.T) {
-	c := comm.Alone()
+	c := comm.Self()
 	type nested struct {
 		A int
 		B [2]struct{ When time.Time }
@@ -315,7 +315,7 @@ func TestJobEnded(t *testing.T) {
 
 // TestManyToSelf: messages of a rank to itself beyond what is copied.
 func TestManyToSelf(t *testing.T) {
-	c := comm.Alone()
+	c := comm.Self()
 	var reqs []*comm.Request
 	for i := range 100 {
 		reqs = append(reqs, comm.Isend(c, make([]byte, 100_000), 0, i))

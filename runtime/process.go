@@ -62,7 +62,7 @@ func (p *Process) Replica() int {
 // World returns the communicator of all ranks.
 func (p *Process) World() *comm.Comm {
 	if p == nil {
-		return comm.Alone()
+		return comm.Self()
 	}
 	return p.run.World
 }

@@ -11,7 +11,7 @@ var (
 	ErrClosed = errors.New("link closed")
 	// ErrPeerGone: the other side ended, or was declared dead.
 	ErrPeerGone = errors.New("peer gone")
-	// ErrLost: a soft frame was given up with the connection it was on. The
+	// ErrLost: a droppable frame was given up with the connection it was on. The
 	// peer is told with Receiver.Lost.
 	ErrLost = errors.New("frame lost with a connection")
 )
@@ -22,11 +22,11 @@ type Frame struct {
 	Header  Header   // Send sets Size
 	Payload [][]byte // pieces, sent one after the other
 
-	// Soft says that the frame need not be kept. A link that outlives its
+	// Droppable says that the frame need not be kept. A link that outlives its
 	// connections keeps the others until they have arrived, and sends them
-	// again, in order and each once; of a soft one it tells the receiver that
+	// again, in order and each once; of a droppable one it tells the receiver that
 	// it is lost. Links that cannot lose anything do not look at it.
-	Soft bool
+	Droppable bool
 	// Owner, if set, is told once when the frame has been handed over.
 	Owner Owner
 	// Mid, if set, is called once when the header and half of the payload
@@ -104,12 +104,12 @@ type Receiver interface {
 	End(h *Header, payload []byte)
 
 	// Torn: the link ended inside the frame whose Begin was called, or has
-	// lost the connection inside a soft one, which then is Lost when there is
+	// lost the connection inside a droppable one, which then is Lost when there is
 	// another connection; the first n bytes of its payload may have been
 	// written.
 	Torn(h *Header, n int)
 
-	// Lost: the soft frame with this header will not come. The call stands
+	// Lost: the droppable frame with this header will not come. The call stands
 	// where its End would have stood in the order of frames. If its Begin was
 	// called, Torn was too.
 	Lost(h *Header)

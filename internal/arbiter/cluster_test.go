@@ -349,7 +349,7 @@ func (c *cluster) work(until time.Duration) {
 				c.propose(decision.Entry{Kind: decision.SetWhole, Set: set})
 			})
 		default:
-			c.at(t, func() { c.propose(decision.Entry{Kind: decision.Struck, At: t}) })
+			c.at(t, func() { c.propose(decision.Entry{Kind: decision.Injected, At: t}) })
 		}
 	}
 }

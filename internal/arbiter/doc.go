@@ -5,7 +5,7 @@
 // The head and two agents on other hosts are members: they hold the log of
 // decisions together, by Raft, and a decision counts once two of the three
 // have it. When one of them is lost an agent on another host takes its place
-// (mend.go). What is decided, and what it adds up to, is in package decision.
+// (reconfigure.go). What is decided, and what it adds up to, is in package decision.
 //
 // Nodes beat. One message carries all: the echo by which round trips are
 // counted, who is the head and in which term, a lease, the verdicts, what the

@@ -135,8 +135,8 @@ func TestHeadIsLost(t *testing.T) {
 		return next != nil
 	}, 60*time.Second, 5*time.Millisecond)
 	require.Len(t, next.led.State.Opened.Restart.Refused[0], 100_000)
-	require.Equal(t, decision.Place{Incarnation: 1, Node: 2, ID: p, Standing: decision.Dead}, next.led.State.Places[p])
-	require.Equal(t, decision.Place{Incarnation: 1, Node: 4, ID: q, Standing: decision.Running}, next.led.State.Places[q])
+	require.Equal(t, decision.Place{Incarnation: 1, Node: 2, ID: p, Status: decision.Dead}, next.led.State.Places[p])
+	require.Equal(t, decision.Place{Incarnation: 1, Node: 4, ID: q, Status: decision.Running}, next.led.State.Places[q])
 	next.eventually(t, "the loss of the head", func() bool {
 		for _, e := range next.entries {
 			if e.Kind == decision.Lost && e.Node == Head {

@@ -199,12 +199,12 @@ func (r *replica) apply(e *raftpb.Entry, applied func(decision.Entry)) error {
 	if r.state.Changes == before {
 		return nil
 	}
-	return r.reform(entry)
+	return r.applyMembership(entry)
 }
 
-// reform has Raft count with other members. Who has none of the log gets a
+// applyMembership has Raft count with other members. Who has none of the log gets a
 // snapshot that names it among them.
-func (r *replica) reform(e decision.Entry) error {
+func (r *replica) applyMembership(e decision.Entry) error {
 	kind := raftpb.ConfChangeAddNode
 	if e.Kind == decision.Removed {
 		kind = raftpb.ConfChangeRemoveNode

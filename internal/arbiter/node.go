@@ -193,7 +193,7 @@ func (n *Node) Tick(now time.Duration) []Action {
 		}
 		n.drain(now)
 		n.judge(now)
-		n.mend(now)
+		n.reconfigure(now)
 	}
 	n.abandon(now)
 	n.beat(now)
@@ -206,7 +206,7 @@ func (n *Node) Receive(m *Message, now time.Duration) []Action {
 		return nil
 	}
 	if m.To == n.self {
-		n.reform(m.Changes, m.Members, now)
+		n.applyMembership(m.Changes, m.Members, now)
 	}
 	p := n.peers[m.From]
 	if p == nil {
@@ -375,7 +375,7 @@ func (n *Node) drain(now time.Duration) {
 	})
 	n.announce() // after a snapshot
 	n.date(now)
-	n.reform(n.log.state.Changes, n.log.state.Members, now)
+	n.applyMembership(n.log.state.Changes, n.log.state.Members, now)
 	for _, p := range n.order {
 		for _, w := range words[p] {
 			n.post(&Message{From: n.self, To: p, Raft: []*raftpb.Message{w}}, now)

@@ -51,7 +51,7 @@ func TestSnapshotReachesMember(t *testing.T) {
 	c.cut[[2]ID{3, 1}], c.cut[[2]ID{1, 3}], c.cut[[2]ID{2, 3}], c.cut[[2]ID{3, 2}] = true, true, true, true
 	c.cut[[2]ID{3, 4}], c.cut[[2]ID{4, 3}] = true, true
 	for range 20 {
-		require.True(t, c.propose(decision.Entry{Kind: decision.Struck}))
+		require.True(t, c.propose(decision.Entry{Kind: decision.Injected}))
 		require.NoError(t, c.run(c.now+20*ms)) // not long enough to be lost
 	}
 	c.heal()

@@ -90,8 +90,8 @@ func (r *ring) isMember(id ID) bool { return slices.Contains(r.members, id) }
 
 func (r *ring) known(id ID) bool { return r.isMember(id) || slices.Contains(r.former, id) }
 
-// reform takes in who the members are now.
-func (r *ring) reform(members []ID) {
+// setMembers takes in who the members are now.
+func (r *ring) setMembers(members []ID) {
 	for _, id := range r.members {
 		if !slices.Contains(members, id) && !slices.Contains(r.former, id) {
 			r.former = append(r.former, id)

@@ -31,7 +31,7 @@ const (
 	Finished  Kind = "finished"  // Process, Incarnation, Generation: run returned nil
 	Drained   Kind = "drained"   // Process, Incarnation, Generation: nobody lacks anything that it sent
 	Fired     Kind = "fired"     // Index, Process, Incarnation: that scheduled kill comes about
-	Struck    Kind = "struck"    // Process, Incarnation: the next failure of the random schedule hits it; Incarnation 0: nobody was there
+	Injected  Kind = "injected"  // Process, Incarnation: the next failure of the random schedule hits it; Incarnation 0: nobody was there
 
 	Recovery Kind = "recovery" // Recovery, and if the job goes back, Ranks that were lost and Since when
 
@@ -116,7 +116,7 @@ func (e *Entry) check() error {
 		ok = e.Abandoned != nil
 	case Part:
 		ok = len(e.Value) > 0
-	case Started, Struck, Decided, Released:
+	case Started, Injected, Decided, Released:
 	default:
 		ok = false
 	}

@@ -17,7 +17,7 @@ func ExampleState() {
 	for _, v := range s.Apply(decision.Entry{Kind: decision.Lost, Node: 3, Text: "last heard 0.7 s ago"}) {
 		fmt.Println(v.Epoch, v.Process, v.Cause, v.Detail)
 	}
-	fmt.Println("0.0 is", s.Places[job.Process{}].Standing)
+	fmt.Println("0.0 is", s.Places[job.Process{}].Status)
 	// Output:
 	// 1 0.1 host last heard 0.7 s ago
 	// 0.0 is running

@@ -16,7 +16,7 @@ type Replaced struct {
 	Donor       job.Process   `json:"donor"`
 	Number      uint64        `json:"number"` // of the safe point
 	Bytes       int64         `json:"bytes,omitempty"`
-	Generation  uint32        `json:"generation,omitempty"` // since when it lives
+	Generation  uint32        `json:"generation,omitempty"` // in which it became live
 	At          time.Duration `json:"at"`
 }
 
@@ -45,8 +45,8 @@ func (s *State) recover(e Entry) {
 		clear(s.Through)
 		clear(s.Drained)
 		for p, at := range s.Places {
-			if at.Standing == Done {
-				at.Standing = Running
+			if at.Status == Done {
+				at.Status = Running
 				s.Places[p] = at
 			}
 		}
@@ -59,7 +59,7 @@ func (s *State) recover(e Entry) {
 // join notes who has got its state, unless it has died since.
 func (s *State) join(e Entry) {
 	for _, j := range e.Recovery.Joined {
-		if at := s.Places[j.Process]; at.Incarnation == j.Incarnation && at.Standing == Running {
+		if at := s.Places[j.Process]; at.Incarnation == j.Incarnation && at.Status == Running {
 			s.Replaced = append(s.Replaced, Replaced{Process: j.Process, Incarnation: j.Incarnation, Node: at.Node, Donor: j.Donor,
 				Number: e.Recovery.Number, Bytes: j.Bytes, Generation: e.Recovery.Generation, At: e.At})
 		}

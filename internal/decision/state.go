@@ -11,14 +11,14 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// Standing is how a process stands.
-type Standing string
+// Status says what has become of a process.
+type Status string
 
-// The standings.
+// The states.
 const (
-	Running Standing = "running"
-	Done    Standing = "finished"
-	Dead    Standing = "dead"
+	Running Status = "running"
+	Done    Status = "finished"
+	Dead    Status = "dead"
 )
 
 // Place is what is known of the process in a place, or of a spare.
@@ -27,11 +27,11 @@ type Place struct {
 	Node        detect.ID   `json:"node"`
 	ID          job.Process `json:"id"` // by which its agent knows it
 	PID         int         `json:"pid,omitempty"`
-	Standing    Standing    `json:"standing"`
+	Status      Status      `json:"status"`
 }
 
-// Life is a process that had a place before the one which has it now.
-type Life struct {
+// Predecessor is a process that had a place before the one which has it now.
+type Predecessor struct {
 	Process job.Process `json:"process"`
 	Place
 }
@@ -51,8 +51,8 @@ type Loss struct {
 	At          time.Duration      `json:"at"`
 }
 
-// Strike is a failure of the random schedule.
-type Strike struct {
+// Injection is a failure of the random schedule.
+type Injection struct {
 	Process     job.Process   `json:"process"`
 	Incarnation uint32        `json:"incarnation"` // 0: nobody was there
 	At          time.Duration `json:"at"`
@@ -62,22 +62,22 @@ type Strike struct {
 // is made by applying entries in the order of the log and by nothing else, so
 // it is the same everywhere.
 type State struct {
-	Applied   uint64                `json:"applied"` // number of entries
-	Latest    time.Duration         `json:"latest"`  // of Entry.At
-	Places    map[job.Process]Place `json:"places"`
-	Spares    map[job.Process]Place `json:"spares"` // by ID; Dead: it is gone, or has a place
-	Former    []Life                `json:"former,omitempty"`
-	Through   map[int]bool          `json:"through"`  // ranks in which the program has returned in a replica
-	Drained   map[int]bool          `json:"drained"`  // of these, the ones of whose messages nobody lacks any
-	Verdicts  []Verdict             `json:"verdicts"` // epoch i+1 at index i
-	Lost      map[detect.ID]Loss    `json:"lost"`     // nodes
-	Fired     map[int]uint32        `json:"fired"`    // scheduled kills that have come about, in which incarnation
-	Strikes   []Strike              `json:"strikes,omitempty"`
-	Recovery  recovery.Past         `json:"recovery"`
-	Replaced  []Replaced            `json:"replaced,omitempty"`
-	Rollbacks []Rollback            `json:"rollbacks,omitempty"`
-	Backups   int                   `json:"backups,omitempty"` // that were complete
-	Backup    uint64                `json:"backup,omitempty"`  // the last of them
+	Applied    uint64                `json:"applied"` // number of entries
+	Latest     time.Duration         `json:"latest"`  // of Entry.At
+	Places     map[job.Process]Place `json:"places"`
+	Spares     map[job.Process]Place `json:"spares"` // by ID; Dead: it is gone, or has a place
+	Former     []Predecessor         `json:"former,omitempty"`
+	Through    map[int]bool          `json:"through"`  // ranks in which the program has returned in a replica
+	Drained    map[int]bool          `json:"drained"`  // of these, the ones of whose messages nobody lacks any
+	Verdicts   []Verdict             `json:"verdicts"` // epoch i+1 at index i
+	Lost       map[detect.ID]Loss    `json:"lost"`     // nodes
+	Fired      map[int]uint32        `json:"fired"`    // scheduled kills that have come about, in which incarnation
+	Injections []Injection           `json:"injections,omitempty"`
+	Recovery   recovery.Past         `json:"recovery"`
+	Replaced   []Replaced            `json:"replaced,omitempty"`
+	Rollbacks  []Rollback            `json:"rollbacks,omitempty"`
+	Backups    int                   `json:"backups,omitempty"` // that were complete
+	Backup     uint64                `json:"backup,omitempty"`  // the last of them
 
 	Opened   *Folders    `json:"opened,omitempty"` // nil: not yet
 	Sets     []Set       `json:"sets,omitempty"`   // by number
@@ -152,21 +152,21 @@ func (s *State) Apply(e Entry) []job.Verdict {
 			return s.loseNode(e)
 		}
 	case Finished:
-		if p := s.Places[e.Process]; p.Standing == Running && p.Incarnation == e.Incarnation && s.current(e) {
+		if p := s.Places[e.Process]; p.Status == Running && p.Incarnation == e.Incarnation && s.current(e) {
 			s.Recovery.Finished(e.Process, e.Incarnation, e.Generation)
-			p.Standing = Done
+			p.Status = Done
 			s.Places[e.Process] = p
 			s.Through[e.Process.Rank] = true
 		}
 	case Drained:
-		if p := s.Places[e.Process]; p.Standing == Done && p.Incarnation == e.Incarnation && s.current(e) {
+		if p := s.Places[e.Process]; p.Status == Done && p.Incarnation == e.Incarnation && s.current(e) {
 			s.Recovery.Drained(e.Process, e.Incarnation, e.Generation)
 			s.Drained[e.Process.Rank] = true
 		}
 	case Fired:
 		s.Fired[e.Index] = e.Incarnation
-	case Struck:
-		s.Strikes = append(s.Strikes, Strike{e.Process, e.Incarnation, e.At})
+	case Injected:
+		s.Injections = append(s.Injections, Injection{e.Process, e.Incarnation, e.At})
 	case Recovery:
 		s.recover(e)
 	case Opened:
@@ -197,25 +197,25 @@ func (s *State) Apply(e Entry) []job.Verdict {
 // dead.
 func (s *State) bear(e Entry) []job.Verdict {
 	loss, lost := s.Lost[e.Node]
-	place := Place{Incarnation: e.Incarnation, Node: e.Node, ID: e.ID, Standing: Running}
+	place := Place{Incarnation: e.Incarnation, Node: e.Node, ID: e.ID, Status: Running}
 	if e.Spare {
 		if lost {
-			place.Standing = Dead
+			place.Status = Dead
 		}
 		s.Spares[e.Process] = place
 		return nil
 	}
 	before, taken := s.Places[e.Process]
-	if taken && (before.Standing != Dead || before.Incarnation >= e.Incarnation) {
+	if taken && (before.Status != Dead || before.Incarnation >= e.Incarnation) {
 		return nil
 	}
 	if taken {
-		s.Former = append(s.Former, Life{e.Process, before})
+		s.Former = append(s.Former, Predecessor{e.Process, before})
 	}
 	there := true
 	if e.ID != e.Process {
 		spare := s.Spares[e.ID]
-		there, place.PID = spare.Standing == Running, spare.PID
+		there, place.PID = spare.Status == Running, spare.PID
 		s.leave(e.ID)
 	}
 	s.Places[e.Process] = place
@@ -236,7 +236,7 @@ func (s *State) end(e Entry) []job.Verdict {
 		return nil
 	}
 	p := s.Places[e.Process]
-	if p.Standing == "" || p.Standing == Dead || p.Incarnation != e.Incarnation {
+	if p.Status == "" || p.Status == Dead || p.Incarnation != e.Incarnation {
 		return nil
 	}
 	if e.Kind == Withdrawn {
@@ -249,7 +249,7 @@ func (s *State) end(e Entry) []job.Verdict {
 func (s *State) loseNode(e Entry) (verdicts []job.Verdict) {
 	e.Cause = job.CauseHost
 	for _, p := range s.processes() {
-		if at := s.Places[p]; at.Node == e.Node && at.Standing != Dead {
+		if at := s.Places[p]; at.Node == e.Node && at.Status != Dead {
 			verdicts = append(verdicts, s.die(p, e))
 		}
 	}
@@ -264,14 +264,14 @@ func (s *State) loseNode(e Entry) (verdicts []job.Verdict) {
 // leave: a spare is one no more.
 func (s *State) leave(id job.Process) {
 	if at, ok := s.Spares[id]; ok {
-		at.Standing = Dead
+		at.Status = Dead
 		s.Spares[id] = at
 	}
 }
 
 func (s *State) die(p job.Process, e Entry) job.Verdict {
 	at := s.Places[p]
-	at.Standing = Dead
+	at.Status = Dead
 	s.Places[p] = at
 	s.Recovery.Died(p, at.Incarnation, e.Kind != Withdrawn && (e.Cause == job.CauseExit || e.Cause == job.CausePanic))
 	v := job.Verdict{Epoch: uint64(len(s.Verdicts) + 1), Process: p, Incarnation: at.Incarnation, Cause: e.Cause, Detail: e.Text}
@@ -279,7 +279,7 @@ func (s *State) die(p job.Process, e Entry) job.Verdict {
 	return v
 }
 
-// current reports whether e is about the life that all have now. The end of the
+// current reports whether e is about the generation that all are in now. The end of the
 // program does not count while the job goes back.
 func (s *State) current(e Entry) bool {
 	return e.Generation == s.Recovery.Generation && !s.Recovery.Rolling

@@ -47,8 +47,8 @@ func TestVerdicts(t *testing.T) {
 	require.Empty(t, s.Apply(die(at(0, 1), 1, job.CauseExit)), "one death is enough")
 	require.Empty(t, s.Apply(die(at(7, 0), 1, job.CauseExit)), "nobody")
 	require.Empty(t, s.Apply(die(at(0, 0), 2, job.CauseExit)), "another process")
-	require.Equal(t, Running, s.Places[at(0, 0)].Standing)
-	require.Equal(t, Dead, s.Places[at(0, 1)].Standing)
+	require.Equal(t, Running, s.Places[at(0, 0)].Status)
+	require.Equal(t, Dead, s.Places[at(0, 1)].Status)
 
 	loss := Loss{"last heard 1s ago", []detect.Testimony{{Observer: 1, Sighting: detect.Sighting{Host: 2, Age: 1, Silence: 1, Limit: 1}}}, 2 * time.Second}
 	got := s.Apply(Entry{Kind: Lost, At: loss.At, Node: 2, Text: loss.Text, Testimonies: loss.Testimonies})
@@ -58,13 +58,13 @@ func TestVerdicts(t *testing.T) {
 	}, got)
 	require.Equal(t, loss, s.Lost[2])
 	require.Empty(t, s.Apply(Entry{Kind: Lost, Node: 2, Text: "again"}))
-	require.Equal(t, Running, s.Places[at(1, 1)].Standing)
+	require.Equal(t, Running, s.Places[at(1, 1)].Status)
 	require.Equal(t, Verdict{first, time.Second, false}, s.Verdicts[0])
 	require.Equal(t, 2*time.Second, s.Verdicts[2].At)
 	require.Equal(t, 2*time.Second, s.Latest)
 }
 
-// A later life of a process is another one; word of the dead one comes too late.
+// A later incarnation of a process is another process; word of the dead one comes too late.
 func TestReplacement(t *testing.T) {
 	s := placed(t)
 	s.Apply(Entry{Kind: Spawned, Process: at(0, 1), Incarnation: 1, PID: 100})
@@ -72,8 +72,8 @@ func TestReplacement(t *testing.T) {
 	require.EqualValues(t, 1, s.Places[at(0, 1)].Incarnation, "the place is taken")
 	s.Apply(die(at(0, 1), 1, job.CauseSignal))
 	s.Apply(born(at(0, 1), 2, 2))
-	require.Equal(t, Running, s.Places[at(0, 1)].Standing)
-	require.Equal(t, []Life{{at(0, 1), Place{1, 3, at(0, 1), 100, Dead}}}, s.Former)
+	require.Equal(t, Running, s.Places[at(0, 1)].Status)
+	require.Equal(t, []Predecessor{{at(0, 1), Place{1, 3, at(0, 1), 100, Dead}}}, s.Former)
 	require.Empty(t, s.Apply(die(at(0, 1), 1, job.CauseSignal)))
 	s.Apply(finish(at(0, 1), 1))
 	s.Apply(Entry{Kind: Spawned, Process: at(0, 1), Incarnation: 1, PID: 100})
@@ -83,12 +83,12 @@ func TestReplacement(t *testing.T) {
 	require.Equal(t, []job.Verdict{{Epoch: 2, Process: at(0, 1), Incarnation: 2, Cause: job.CauseExit, Detail: "not needed any more"}}, v)
 	require.True(t, s.Verdicts[1].Withdrawn)
 	s.Apply(born(at(0, 1), 2, 3))
-	require.Equal(t, Dead, s.Places[at(0, 1)].Standing, "an old place")
+	require.Equal(t, Dead, s.Places[at(0, 1)].Status, "an old place")
 
 	s.Apply(Entry{Kind: Lost, Node: 3, Text: "lost"})
 	require.Equal(t, []job.Verdict{{Epoch: 4, Process: at(1, 1), Incarnation: 2, Cause: job.CauseHost, Detail: "lost"}}, s.Apply(born(at(1, 1), 2, 3)),
 		"nothing lives on a lost node")
-	require.Equal(t, Dead, s.Places[at(1, 1)].Standing)
+	require.Equal(t, Dead, s.Places[at(1, 1)].Status)
 }
 
 // A spare is nobody's peer until it has a place; there its agent still knows it
@@ -103,7 +103,7 @@ func TestSpares(t *testing.T) {
 	}
 	require.Len(t, s.Spares, 4)
 	require.Empty(t, s.Apply(die(at(2, 0), 1, job.CauseExit)))
-	require.Equal(t, Dead, s.Spares[at(2, 0)].Standing)
+	require.Equal(t, Dead, s.Spares[at(2, 0)].Status)
 	s.Apply(die(at(0, 0), 1, job.CauseSignal))
 	take := func(id job.Process, incarnation uint32) []job.Verdict {
 		return s.Apply(Entry{Kind: Born, Process: at(0, 0), Incarnation: incarnation, Node: 3, ID: id})
@@ -111,16 +111,16 @@ func TestSpares(t *testing.T) {
 	require.Equal(t, []job.Verdict{{Epoch: 2, Process: at(0, 0), Incarnation: 2, Cause: job.CauseExit, Detail: "the spare process has ended"}}, take(at(2, 0), 2))
 	require.Empty(t, take(at(3, 0), 3))
 	require.Equal(t, Place{3, 3, at(3, 0), 201, Running}, s.Places[at(0, 0)])
-	require.Equal(t, Dead, s.Spares[at(3, 0)].Standing, "it is a spare no more")
+	require.Equal(t, Dead, s.Spares[at(3, 0)].Status, "it is a spare no more")
 	verdicts := s.Apply(Entry{Kind: Lost, Node: 3, Text: "lost"})
 	require.Len(t, verdicts, 3, "of those with a place")
 	require.Equal(t, at(0, 0), verdicts[0].Process)
-	require.Equal(t, Dead, s.Spares[at(5, 0)].Standing)
-	require.Equal(t, Running, s.Spares[at(4, 0)].Standing)
+	require.Equal(t, Dead, s.Spares[at(5, 0)].Status)
+	require.Equal(t, Running, s.Spares[at(4, 0)].Status)
 	e := born(at(6, 0), 1, 3)
 	e.Spare = true
 	s.Apply(e)
-	require.Equal(t, Dead, s.Spares[at(6, 0)].Standing, "nor does a spare live on a lost node")
+	require.Equal(t, Dead, s.Spares[at(6, 0)].Status, "nor does a spare live on a lost node")
 }
 
 // What a process has finished stays so when it dies after that, and the first
@@ -137,10 +137,10 @@ func TestFinishing(t *testing.T) {
 	}
 	drained(at(0, 0))
 	require.Equal(t, map[int]bool{0: true}, s.Drained)
-	require.Equal(t, Done, s.Places[at(0, 0)].Standing)
+	require.Equal(t, Done, s.Places[at(0, 0)].Status)
 	s.Apply(Entry{Kind: Lost, Node: 3, Text: "lost"})
 	s.Apply(finish(at(0, 1), 1))
-	require.Equal(t, Dead, s.Places[at(0, 1)].Standing, "the dead finish nothing")
+	require.Equal(t, Dead, s.Places[at(0, 1)].Status, "the dead finish nothing")
 	require.Len(t, s.Apply(die(at(0, 0), 1, job.CauseExit)), 1, "it dies after it has finished")
 	require.True(t, s.Through[0])
 	s.Apply(Entry{Kind: Decided, Code: 3, Text: "first"})
@@ -151,9 +151,9 @@ func TestFinishing(t *testing.T) {
 func TestInjectedFailures(t *testing.T) {
 	s := placed(t)
 	s.Apply(Entry{Kind: Fired, Index: 1, Process: at(0, 1), Incarnation: 1})
-	s.Apply(Entry{Kind: Struck, At: 3 * time.Second, Process: at(0, 1), Incarnation: 1})
+	s.Apply(Entry{Kind: Injected, At: 3 * time.Second, Process: at(0, 1), Incarnation: 1})
 	require.Equal(t, map[int]uint32{1: 1}, s.Fired)
-	require.Equal(t, []Strike{{at(0, 1), 1, 3 * time.Second}}, s.Strikes)
+	require.Equal(t, []Injection{{at(0, 1), 1, 3 * time.Second}}, s.Injections)
 }
 
 // A successor knows of each set what has become of it, and of the last
@@ -190,7 +190,7 @@ func TestMembers(t *testing.T) {
 // Any state is the same after a snapshot, and goes on the same.
 func TestSnapshot(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	kinds := []Kind{Born, Born, Born, Spawned, Started, Died, Died, Withdrawn, Lost, Finished, Finished, Drained, Fired, Struck,
+	kinds := []Kind{Born, Born, Born, Spawned, Started, Died, Died, Withdrawn, Lost, Finished, Finished, Drained, Fired, Injected,
 		Opened, SetWhole, SetDone, SetAbandoned, Decided, Released, Added, Removed}
 	random := func() Entry {
 		e := Entry{

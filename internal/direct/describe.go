@@ -6,7 +6,7 @@ import (
 )
 
 // Describe says for people what the section lacks, and of whom.
-func (b *Board) Describe() string {
+func (b *ClaimTable) Describe() string {
 	var lacks []string
 	for t := range b.section.Tasks {
 		switch w := b.word(b.me, t); {

@@ -48,7 +48,7 @@ const torn = -1
 type replica struct {
 	w       *world
 	me      int
-	board   *Board
+	table   *ClaimTable
 	section int
 	next    func() (struct{}, bool)
 	stop    func()
@@ -70,7 +70,7 @@ func newWorld(s shape) *world {
 		w.words = append(w.words, make([]uint64, first+s.tasks))
 		w.arrays = append(w.arrays, make([]int, s.tasks))
 		r := &replica{w: w, me: i, known: make([]bool, s.replicas)}
-		r.board = New(r, i, s.replicas, func(p int) bool { return !r.known[p] })
+		r.table = New(r, i, s.replicas, func(p int) bool { return !r.known[p] })
 		r.next, r.stop = iter.Pull(iter.Seq[struct{}](r.program))
 		w.replicas = append(w.replicas, r)
 	}
@@ -96,7 +96,7 @@ func (r *replica) program(yield func(struct{}) bool) {
 	for r.section = range r.w.sections {
 		r.step()
 		r.check("at the entry of", r.section)
-		r.board.Enter(Section{Number: uint64(r.section), Tasks: r.w.tasks})
+		r.table.Enter(Section{Number: uint64(r.section), Tasks: r.w.tasks})
 		r.share()
 		r.check("after", r.section+1)
 	}
@@ -106,27 +106,27 @@ func (r *replica) program(yield func(struct{}) bool) {
 func (r *replica) share() {
 	for {
 		r.atTop()
-		s, err := r.board.Next()
+		s, err := r.table.Next()
 		if err != nil {
 			r.w.fail("replica %d: %v", r.me, err)
 		}
 		switch s.Kind {
 		case Run:
 			r.run(s.Task)
-			for _, p := range r.board.Ran(s.Task, nil) {
+			for _, p := range r.table.Ran(s.Task, nil) {
 				r.copy(s.Task, r.me, p)
-				r.board.Gave(s.Task, p)
+				r.table.Gave(s.Task, p)
 			}
 		case Give:
 			r.copy(s.Task, r.me, s.Peer)
-			r.board.Gave(s.Task, s.Peer)
+			r.table.Gave(s.Task, s.Peer)
 		case Take:
 			if r.w.rule == neverTake {
 				r.run(s.Task)
 			} else {
 				r.copy(s.Task, s.Peer, r.me)
 			}
-			r.board.Took(s.Task)
+			r.table.Took(s.Task)
 		case Wait:
 			r.blocked = !r.stale
 			r.step()
@@ -146,7 +146,7 @@ func (r *replica) step() {
 
 func (r *replica) atTop() {
 	r.history, r.stale = 0, false
-	r.top = maphash.Comparable(seed, fmt.Sprint(r.section, r.board.mine, r.board.given, r.board.started, r.known))
+	r.top = maphash.Comparable(seed, fmt.Sprint(r.section, r.table.mine, r.table.given, r.table.started, r.known))
 }
 
 func (r *replica) saw(v uint64) uint64 {
@@ -177,7 +177,7 @@ func (r *replica) run(t int) {
 // tear stores into the arrays of the peers as the task runs.
 func (r *replica) tear(t int) {
 	for p := range r.w.arrays {
-		if r.board.given[p*r.w.tasks+t] {
+		if r.table.given[p*r.w.tasks+t] {
 			r.w.arrays[p][t] = torn
 		}
 	}

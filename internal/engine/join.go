@@ -83,9 +83,9 @@ func (r *recovering) admit(joined []job.Peer, yield func(func())) error {
 			return err
 		}
 	}
-	var joiners []sdr.Newcomer
+	var joiners []sdr.Joiner
 	for _, p := range joined {
-		joiners = append(joiners, sdr.Newcomer{Rank: p.Process.Rank, Replica: p.Process.Replica, Incarnation: p.Incarnation})
+		joiners = append(joiners, sdr.Joiner{Rank: p.Process.Rank, Replica: p.Process.Replica, Incarnation: p.Incarnation})
 		r.incarnations[p.Process] = p.Incarnation
 		if p.Process.Rank == r.setup.Self.Rank && p.Process != r.setup.Self {
 			r.sharing.admit(p.Process)

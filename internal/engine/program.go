@@ -43,7 +43,7 @@ type Program struct {
 
 // NewProgram returns the run of a process that was started by itself.
 func NewProgram() *Program {
-	return &Program{Degrees: []int{1}, World: comm.Alone(), Context: context.Background()}
+	return &Program{Degrees: []int{1}, World: comm.Self(), Context: context.Background()}
 }
 
 // Engine returns what shares the sections of the program, nil if it was started

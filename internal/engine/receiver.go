@@ -73,7 +73,7 @@ func (r *receiver) Torn(h *transport.Header, n int) {
 
 // Lost implements transport.Receiver.
 func (r *receiver) Lost(h *transport.Header) {
-	if h.Channel == transport.ChannelSection { // no other frame is soft
+	if h.Channel == transport.ChannelSection { // no other frame is droppable
 		r.updates.Lost(h)
 	}
 }

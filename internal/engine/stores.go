@@ -19,9 +19,9 @@ import (
 // in the shared memory, and with it in the rank all sections are.
 type stores struct {
 	*sharing
-	arena *arena.Arena
-	board *direct.Board
-	end   func() // called when no array is to come from the arena any more
+	arena  *arena.Arena
+	claims *direct.ClaimTable
+	end    func() // called when no array is to come from the arena any more
 
 	// Of the section that is prepared or open.
 	places uint64 // where the memory lies that its tasks write; all replicas agree on it
@@ -52,7 +52,7 @@ var _ = [arena.Words - direct.NumWords]struct{}{} // there are enough
 func (h *sharing) StoreInto(a *arena.Arena, end func()) {
 	live := func(replica int) bool { return h.machine.Live(replica) }
 	h.stores = &stores{sharing: h, arena: a, end: end,
-		board: direct.New(arenaWords{a}, h.setup.Self.Replica, a.Replicas(), live)}
+		claims: direct.New(arenaWords{a}, h.setup.Self.Replica, a.Replicas(), live)}
 }
 
 // prepare reports whether s can be completed by stores. Its results are so many
@@ -95,7 +95,7 @@ func (d *stores) withAll() bool {
 }
 
 func (d *stores) enter(s *Section, signature uint64) error {
-	d.board.Enter(direct.Section{Number: s.Number, Tasks: len(s.Tasks),
+	d.claims.Enter(direct.Section{Number: s.Number, Tasks: len(s.Tasks),
 		Signature: signature + uint64(len(s.Tasks)), Places: d.places})
 	return d.pass(s, signature)
 }
@@ -107,7 +107,7 @@ func (d *stores) next(w *worker, s *Section) (step, error) {
 		w.given = w.given[:n-1]
 		return d.give(w, s, c.task, c.peer), nil
 	}
-	next, err := d.board.Next()
+	next, err := d.claims.Next()
 	if err != nil {
 		return step{}, d.mismatch(s, err.(*direct.Mismatch))
 	}
@@ -142,7 +142,7 @@ func (d *stores) first(*Task) bool { return false }
 
 // ran has the results copied to all that are in s.
 func (d *stores) ran(w *worker, _ *Section, task int) {
-	w.peers = d.board.Ran(task, w.peers[:0])
+	w.peers = d.claims.Ran(task, w.peers[:0])
 	for _, p := range w.peers {
 		w.given = append(w.given, copying{task, p})
 	}
@@ -154,7 +154,7 @@ func (d *stores) give(w *worker, s *Section, task, peer int) step {
 		move: func() { d.copyTo(s, task, peer) },
 		moved: func() {
 			known := s.Tasks[task].known
-			d.board.Gave(task, peer)
+			d.claims.Gave(task, peer)
 			d.stats.sent(known, s.Tasks[task].bytes)
 			known.Stored++
 			d.traceUpdate(job.TraceSend, s, task, peer)
@@ -169,7 +169,7 @@ func (d *stores) take(s *Section, task, peer int) step {
 	return step{kind: moveResults,
 		move: func() { d.copyFrom(s, task, peer) },
 		moved: func() {
-			d.board.Took(task)
+			d.claims.Took(task)
 			d.stats.received(s.Tasks[task].known, 1)
 		}}
 }
@@ -261,12 +261,12 @@ func (d *stores) adopted(s *Section, task int) bool {
 	return !d.machine.Live(sched.Owner(len(s.Tasks), len(d.sharing.peers), task))
 }
 
-// missing: the board tells no task from another.
+// missing: the claims tells no task from another.
 func (d *stores) missing() int { return 0 }
 
-func (d *stores) leave(s *Section) { d.stats.received(s.Tasks[0].known, d.board.Received()) }
+func (d *stores) leave(s *Section) { d.stats.received(s.Tasks[0].known, d.claims.Received()) }
 
-func (d *stores) describe() string { return d.board.Describe() }
+func (d *stores) describe() string { return d.claims.Describe() }
 
 // storeNoMore ends stores for good, for a program that begins anew with arrays
 // of its own. It reports whether nobody stores into the old ones any more; until
@@ -277,7 +277,7 @@ func (h *sharing) storeNoMore() bool {
 	if h.stores == nil {
 		return true
 	}
-	if !h.stores.board.Close() {
+	if !h.stores.claims.Close() {
 		return false
 	}
 	h.stores.end()

@@ -110,7 +110,7 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 		if a.Kind == section.Send {
 			l := &s.Tasks[a.Task]
 			f.Payload = update.Payload(f.Payload[:0], l.Regions)
-			f.Soft = true // the peer can run the task itself
+			f.Droppable = true // the peer can run the task itself
 			f.Mid = h.faults.Mid(job.KillUpdate)
 			h.pending.Add(1)
 			h.stats.sent(l.known, l.bytes)

@@ -16,14 +16,14 @@ func (h *Head) exited(m *member, e Exit) {
 		return
 	}
 	m.exit = &e
-	if !m.life.there() {
-		if !m.settled && (m.life == dead || m.life == ended) { // that was under another head
+	if !m.state.there() {
+		if !m.settled && (m.state == dead || m.state == ended) { // that was under another head
 			h.finishOutput(m, true, m.verdict != nil && itself(m.verdict.Cause))
 		}
 		return
 	}
 	switch {
-	case m.life == dismissed:
+	case m.state == dismissed:
 		h.dismissed(m)
 		h.finishOutput(m, true, false)
 		return
@@ -32,7 +32,7 @@ func (h *Head) exited(m *member, e Exit) {
 		h.finishOutput(m, true, false)
 		return
 	}
-	clean := h.phase == released && m.life == finished && m.ending == nil
+	clean := h.phase == released && m.state == finished && m.ending == nil
 	if clean || h.phase == over && m.ending == nil {
 		if m.end = "ended"; clean {
 			m.end = "finished"
@@ -73,11 +73,11 @@ func (h *Head) hostLost(e decision.Entry) {
 	for _, m := range h.all {
 		switch {
 		case m.from.Node != e.Node:
-		case m.role == Spare && m.life.there():
+		case m.role == Spare && m.state.there():
 			m.ending = &ending{job.CauseHost, why}
 			h.spareExited(m)
 			h.finishOutput(m, true, false)
-		case !m.settled && m.exit == nil && (m.life == dead || m.life == ended): // under another head, and its end is not told again
+		case !m.settled && m.exit == nil && (m.state == dead || m.state == ended): // under another head, and its end is not told again
 			h.finishOutput(m, true, false)
 		}
 	}
@@ -87,7 +87,7 @@ func (h *Head) hostLost(e decision.Entry) {
 func (h *Head) declare(v decision.Verdict) {
 	v = h.explain(v)
 	m := h.holder(v.Process, v.Incarnation)
-	was, lived := m.life, m.lives()
+	was, lived := m.state, m.alive()
 	m.verdict = &v
 	switch was {
 	case ended: // it was let go
@@ -123,7 +123,7 @@ func (h *Head) declare(v decision.Verdict) {
 // tell everybody about a death.
 func (h *Head) tell(v *job.Verdict) {
 	for _, m := range h.all {
-		if m.told && m.life.there() {
+		if m.told && m.state.there() {
 			h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: v})
 		}
 	}
@@ -179,7 +179,7 @@ func (h *Head) withdrawn(e decision.Entry) {
 
 // unheard: nothing more comes from a process, or gets to it.
 func (h *Head) unheard(m *member, why Silence, text string) {
-	if !m.life.there() {
+	if !m.state.there() {
 		return
 	}
 	switch {
@@ -201,7 +201,7 @@ func (h *Head) unheard(m *member, why Silence, text string) {
 // deaf: a process lives on without its control connection, and would wait for
 // events that cannot reach it.
 func (h *Head) deaf(m *member) {
-	if m.life.there() && m.ending == nil && h.phase <= working { // else it is killed anyway
+	if m.state.there() && m.ending == nil && h.phase <= working { // else it is killed anyway
 		m.ending = &ending{job.CauseExit, "it closed its control connection"}
 		h.kill(m)
 	}
@@ -209,7 +209,7 @@ func (h *Head) deaf(m *member) {
 
 // programGone: the program ended, and the wrapper that started it goes on.
 func (h *Head) programGone(m *member) {
-	if !m.life.there() || m.ending != nil || h.phase == released {
+	if !m.state.there() || m.ending != nil || h.phase == released {
 		return
 	}
 	m.ending = &ending{job.CauseExit, "its program ended, but the wrapper that started it did not"}

@@ -14,7 +14,7 @@
 //     of the log. So a successor knows all that any process was ever told.
 //   - Verdicts, places, deaths and the end of the job are what the decisions add
 //     up to (decision.State). The head keeps no second copy of them.
-//   - The life of each process is one Life, which moves by a table.
+//   - The state of each process is one memberState, which changes by a table.
 //   - A process that may act is killed before it is declared dead, or ran on a
 //     host whose lease is over. So nobody acts after the verdict on it.
 //

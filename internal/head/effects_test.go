@@ -87,7 +87,7 @@ func (w *world) checkKill(a Kill) {
 		running := false
 		for _, x := range w.agents {
 			for _, p := range x.all {
-				running = running || p.process.Rank == m.process.Rank && p.from != m.from && w.head.byAgent[p.from].life.there() && w.now-p.since >= stoppedFor
+				running = running || p.process.Rank == m.process.Rank && p.from != m.from && w.head.byAgent[p.from].state.there() && w.now-p.since >= stoppedFor
 			}
 		}
 		if last || !running {
@@ -127,7 +127,7 @@ func (w *world) checkBorn(a Start) {
 func (w *world) checkNoSpare(text string) {
 	for id, at := range w.state.Spares {
 		p := w.agent(at.Node).procs[id]
-		if at.Standing == decision.Running && p != nil && p.hello && !p.dead && !p.stuck && !p.agent.lost {
+		if at.Status == decision.Running && p != nil && p.hello && !p.dead && !p.stuck && !p.agent.lost {
 			w.failf("%s, and %v waits", text, p)
 		}
 	}

@@ -47,7 +47,7 @@ func (h *Head) finish() {
 		return
 	}
 	for _, m := range h.all {
-		if m.role != Spare && m.life.there() {
+		if m.role != Spare && m.state.there() {
 			h.send(m, &job.Message{Kind: job.KindEnd, Code: h.outcome.code, Text: h.outcome.text})
 		}
 	}
@@ -68,7 +68,7 @@ func (h *Head) releaseIfComplete() {
 // release lets the processes go.
 func (h *Head) release() {
 	for _, m := range h.all {
-		if m.role != Spare && m.life.there() {
+		if m.role != Spare && m.state.there() {
 			h.send(m, &job.Message{Kind: job.KindRelease})
 		}
 	}
@@ -90,7 +90,7 @@ func (h *Head) interrupt(s syscall.Signal) {
 		h.settle()
 	}
 	for _, m := range h.all {
-		if m.life.there() {
+		if m.state.there() {
 			h.act(Kill{m.from, syscall.SIGTERM})
 		}
 	}

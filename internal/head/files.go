@@ -57,7 +57,7 @@ func (h *Head) foundFolders() {
 		}
 	}
 	for _, m := range h.all {
-		if m.life == joined {
+		if m.state == joined {
 			h.seat(m)
 		}
 	}

@@ -182,7 +182,7 @@ func (h *Head) send(m *member, msg *job.Message) { h.act(Send{m.from, msg}) }
 
 // kill ends a process that has not gone by itself.
 func (h *Head) kill(m *member) {
-	if m.life.there() {
+	if m.state.there() {
 		h.act(Kill{m.from, syscall.SIGKILL})
 	}
 }
@@ -196,7 +196,7 @@ func (h *Head) killAll() {
 // fence kills a process before it is declared dead, so that it never acts
 // again.
 func (h *Head) fence(m *member, e ending) {
-	if !m.life.there() || m.ending != nil {
+	if !m.state.there() || m.ending != nil {
 		return
 	}
 	h.detailf("%v is fenced: %s", m.process, e.detail)

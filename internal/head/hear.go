@@ -16,7 +16,7 @@ func (h *Head) hear(m *member, msg *job.Message) {
 	if msg.Kind == job.KindHandled {
 		h.handled(m, msg.Epoch, msg.Ago)
 	}
-	if !m.life.there() {
+	if !m.state.there() {
 		m.final = m.final || msg.Kind == job.KindFinish
 		return
 	}
@@ -47,7 +47,7 @@ func (h *Head) hear(m *member, msg *job.Message) {
 // saysFinished: run has returned nil in a process.
 func (h *Head) saysFinished(m *member) {
 	m.final = true
-	if m.life == finished { // as was decided before this head
+	if m.state == finished { // as was decided before this head
 		h.compare(m)
 		return
 	}
@@ -60,13 +60,13 @@ func (h *Head) saysFinished(m *member) {
 }
 
 // finished: it is kept that run has returned in a process, unless that was in a
-// life that is over.
+// generation that is over.
 func (h *Head) finished(e decision.Entry) {
 	at, m := h.state.Places[e.Process], h.holder(e.Process, e.Incarnation)
-	if at.Standing != decision.Done || at.Incarnation != e.Incarnation {
+	if at.Status != decision.Done || at.Incarnation != e.Incarnation {
 		return
 	}
-	if m.life == running {
+	if m.state == running {
 		m.to(finished)
 	}
 	h.notify(news{kind: newsFinished}.about(m))
@@ -86,7 +86,7 @@ func (h *Head) drained(e decision.Entry) {
 func (h *Head) compare(m *member) {
 	for replica := range h.config.Degrees[m.process.Rank] {
 		other := h.places[job.Process{Rank: m.process.Rank, Replica: replica}]
-		if other == m || !other.final || h.state.Places[other.process].Standing != decision.Done {
+		if other == m || !other.final || h.state.Places[other.process].Status != decision.Done {
 			continue
 		}
 		if how := m.stats.Diverged(&other.stats); how != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// begin has all processes born.
+// begin has the places of all processes decided.
 func (h *Head) begin() {
 	h.after(joinWarning, timer{kind: warnOfMissing})
 	for _, p := range job.Processes(h.config.Degrees) {
@@ -20,16 +20,16 @@ func (h *Head) begin() {
 	}
 }
 
-// choose has the birth of a process decided.
+// choose has the place of a process decided.
 func (h *Head) choose(m *member) {
 	h.propose(decision.Entry{Kind: decision.Born, Process: m.process, Incarnation: m.incarnation, Node: m.from.Node, ID: m.from.ID, Spare: m.role == Spare})
 }
 
-// born: the birth of a process is decided. It is started, or, if it is a spare
+// born: the place of a process is decided. It is started, or, if it is a spare
 // that gets a place, told that.
 func (h *Head) born(e decision.Entry) {
 	m := h.holder(e.Process, e.Incarnation)
-	switch m.life {
+	switch m.state {
 	case chosen:
 		if _, lost := h.state.Lost[e.Node]; lost { // a spare, which is nobody's peer: others have died at once
 			m.settled = true
@@ -51,7 +51,7 @@ func (h *Head) born(e decision.Entry) {
 	}
 }
 
-// launch has a process started that is born.
+// launch has a process started that has its place.
 func (h *Head) launch(m *member) {
 	if h.phase == over || h.phase == released { // it is not needed, and nobody has seen it
 		m.settled = true
@@ -72,14 +72,14 @@ func (h *Head) started(m *member, e Started) {
 	case e.Err == "":
 		if m.pid == 0 {
 			m.pid = e.PID
-			if m.life.there() { // else there is nobody to signal
+			if m.state.there() { // else there is nobody to signal
 				h.propose(decision.Entry{Kind: decision.Spawned, Process: m.process, Incarnation: m.incarnation, PID: e.PID})
 			}
 		}
-	case m.life == dead, m.life == ended: // under another head; it never was, and so writes nothing
+	case m.state == dead, m.state == ended: // under another head; it never was, and so writes nothing
 		h.settled(m)
-	case m.life != starting && m.life != dismissed:
-	case m.role == Joiner || m.life == dismissed:
+	case m.state != starting && m.state != dismissed:
+	case m.role == Joiner || m.state == dismissed:
 		m.settled = true
 		h.sayRefused(m.process, e.Err)
 		m.to(ended)
@@ -93,7 +93,7 @@ func (h *Head) started(m *member, e Started) {
 
 // welcome: a process has proved itself. It gets its place, perhaps later.
 func (h *Head) welcome(m *member, hello *job.Hello) {
-	if m.hello != nil || !m.life.there() {
+	if m.hello != nil || !m.state.there() {
 		m.hello = hello // for the report
 		return
 	}
@@ -104,7 +104,7 @@ func (h *Head) welcome(m *member, hello *job.Hello) {
 		}
 	}
 	m.hello = hello
-	if m.life == starting {
+	if m.state == starting {
 		if !m.again {
 			h.detailf("%s has joined: process %d on %s", m.name(), m.pid, m.node.Name)
 		}
@@ -179,9 +179,9 @@ func (h *Head) introduceArrived() {
 	var arrived []*member
 	for _, m := range h.all {
 		switch {
-		case m.role == First && m.life.there() && !m.ready():
+		case m.role == First && m.state.there() && !m.ready():
 			return
-		case m.life == arriving && !m.arrived && m.ready() && m.ending == nil:
+		case m.state == arriving && !m.arrived && m.ready() && m.ending == nil:
 			arrived = append(arrived, m)
 		}
 	}
@@ -210,9 +210,9 @@ func (h *Head) startIfReady() {
 	var first *member
 	for _, m := range h.all {
 		switch {
-		case m.life == dead, m.life == ended, m.role == Joiner:
+		case m.state == dead, m.state == ended, m.role == Joiner:
 			continue
-		case m.life == gone: // and everybody has yet to hear of it
+		case m.state == gone: // and everybody has yet to hear of it
 			return
 		case !m.ready():
 			return
@@ -264,7 +264,7 @@ func (h *Head) link() {
 	peers := make(map[job.Process][]job.Peer)
 	var all []*member
 	for _, m := range h.all {
-		if m.role == First && m.life != dead && m.life != ended {
+		if m.role == First && m.state != dead && m.state != ended {
 			all = append(all, m)
 		}
 	}
@@ -279,7 +279,7 @@ func (h *Head) link() {
 		}
 	}
 	for _, m := range all {
-		if m.life != gone {
+		if m.state != gone {
 			h.send(m, &job.Message{Kind: job.KindStart, Peers: peers[m.process]})
 		}
 	}
@@ -336,7 +336,7 @@ func (h *Head) warnMissing() {
 		return
 	}
 	for _, m := range h.all {
-		if m.life == starting && m.hello == nil {
+		if m.state == starting && m.hello == nil {
 			h.warnf("%s has not joined the job after %v: is it a program that calls intra.Main?", m.name(), joinWarning)
 		}
 	}
@@ -348,7 +348,7 @@ func (h *Head) refuse(why string) {
 		return
 	}
 	for _, m := range h.all {
-		if m.life.there() {
+		if m.state.there() {
 			h.send(m, &job.Message{Kind: job.KindRefuse, Text: why})
 		}
 	}

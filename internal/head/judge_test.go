@@ -105,7 +105,7 @@ func (w *world) judgeProcesses(s Summary) {
 // judgeLog: what was decided has come about.
 func (w *world) judgeLog(s Summary) {
 	for p, at := range w.state.Places {
-		if s.Code == ExitOK && at.Standing == decision.Running {
+		if s.Code == ExitOK && at.Status == decision.Running {
 			w.failf("the job is over, and it is not kept that %v#%d has left its place", p, at.Incarnation)
 		}
 	}

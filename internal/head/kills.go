@@ -20,7 +20,7 @@ func (h *Head) armKills() {
 // killOnRequest: the time of a kill has come.
 func (h *Head) killOnRequest(i int) {
 	m := h.places[h.config.Kills[i].Process]
-	if !m.life.there() || m.ending != nil || h.phase != working {
+	if !m.state.there() || m.ending != nil || h.phase != working {
 		return
 	}
 	h.propose(decision.Entry{Kind: decision.Fired, Index: i, Process: m.process, Incarnation: m.incarnation})
@@ -29,7 +29,7 @@ func (h *Head) killOnRequest(i int) {
 // fired: it is kept that a kill comes about.
 func (h *Head) fired(e decision.Entry) {
 	k, m := h.config.Kills[e.Index], h.holder(e.Process, e.Incarnation)
-	if k.Point != job.KillAfter || !m.life.there() || m.ending != nil {
+	if k.Point != job.KillAfter || !m.state.there() || m.ending != nil {
 		return
 	}
 	m.ending = &ending{job.CauseInjected, "killed on request at " + k.When()}

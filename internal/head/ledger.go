@@ -21,7 +21,7 @@ import (
 func (h *Head) alive(rank int) int {
 	n := 0
 	for replica := range h.config.Degrees[rank] {
-		if m := h.places[job.Process{Rank: rank, Replica: replica}]; m != nil && m.lives() {
+		if m := h.places[job.Process{Rank: rank, Replica: replica}]; m != nil && m.alive() {
 			n++
 		}
 	}
@@ -38,7 +38,7 @@ func (h *Head) complete() bool {
 		switch {
 		case m.coming():
 			return false
-		case m.lives() && h.state.Places[m.process].Standing != decision.Done:
+		case m.alive() && h.state.Places[m.process].Status != decision.Done:
 			return false
 		}
 	}

@@ -48,8 +48,8 @@ func (h *Head) committed(e decision.Entry) {
 		h.drained(e)
 	case decision.Fired:
 		h.fired(e)
-	case decision.Struck:
-		h.struck(e)
+	case decision.Injected:
+		h.injected(e)
 	case decision.Recovery:
 		h.kept(e)
 	case decision.Opened:
@@ -83,7 +83,7 @@ func (h *Head) giveUp(why string) {
 	h.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are")
 	h.warnf("%s", h.outcome.text)
 	for _, m := range h.all {
-		if m.life.there() || m.life == gone { // a verdict on it, if there is one, is another head's
+		if m.state.there() || m.state == gone { // a verdict on it, if there is one, is another head's
 			m.end = "left"
 		}
 	}

@@ -15,7 +15,7 @@ type member struct {
 	from        From        // by what its agent knows it
 	node        *Node
 	role        Role // First once it has its state
-	life        life
+	state       memberState
 	told        bool // it has had its Setup, and so hears of verdicts
 	again       bool // it had joined under another head
 	arrived     bool // recovery has heard that it waits for its state
@@ -94,11 +94,11 @@ func (m *member) ready() bool {
 
 // coming reports whether the process is to take the place of a dead one, and has
 // no state yet.
-func (m *member) coming() bool { return m.role == Joiner && m.life < dismissed }
+func (m *member) coming() bool { return m.role == Joiner && m.state < dismissed }
 
-// lives reports whether the process has its state, and was not declared dead.
+// alive reports whether the process has its state, and was not declared dead.
 // One that is gone counts until the verdict, and one that has ended well always.
-func (m *member) lives() bool { return m.role == First && m.life != dead }
+func (m *member) alive() bool { return m.role == First && m.state != dead }
 
 // stoppedNow reports whether the process was seen stopped just now.
 func (h *Head) stoppedNow(m *member) bool { return h.now-m.stopped < stoppedFor }

@@ -11,11 +11,11 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A life goes on by its table, and in no other way.
-func TestLives(t *testing.T) {
+// A process goes from state to state by the table, and in no other way.
+func TestMoves(t *testing.T) {
 	for from := chosen; from <= ended; from++ {
 		for to := chosen; to <= ended; to++ {
-			m := &member{life: from}
+			m := &member{state: from}
 			allowed := false
 			for _, next := range moves[from] {
 				allowed = allowed || next == to
@@ -25,7 +25,7 @@ func TestLives(t *testing.T) {
 				continue
 			}
 			m.to(to)
-			require.Equal(t, to, m.life)
+			require.Equal(t, to, m.state)
 			require.True(t, to > from || from == finished && to == running, "%v goes back to %v", from, to)
 		}
 	}
@@ -110,7 +110,7 @@ func TestWhereAJoinerGoes(t *testing.T) {
 			for _, id := range c.lost {
 				s.head.state.Lost[id] = lossOf()
 			}
-			old.life = dead
+			old.state = dead
 			old.verdict = verdictOf(c.cause)
 			got, err := s.head.settleOn(at(0, 1), old)
 			if c.err != "" {

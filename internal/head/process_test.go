@@ -189,15 +189,15 @@ func (p *proc) exit(code int) {
 	}
 }
 
-// life reports whether the process works.
-func (p *proc) life() bool { return !p.dead && !p.stuck && p.begun && !p.waits }
+// works reports whether the process runs the program.
+func (p *proc) works() bool { return !p.dead && !p.stuck && p.begun && !p.waits }
 
 // suspectSomebody says that a link has broken, and perhaps that it is whole again.
 func (p *proc) suspectSomebody() {
 	w := p.agent.w
 	for _, a := range w.agents {
 		for _, q := range a.all {
-			if q != p && p.life() && q.life() && w.random.IntN(2) == 0 {
+			if q != p && p.works() && q.works() && w.random.IntN(2) == 0 {
 				w.links++
 				w.seen["a link is broken"]++
 				p.suspect(q)

@@ -154,10 +154,10 @@ func (h *Head) perform(acts []recovery.Action) {
 			h.keep(*a.Decision)
 			return
 		case recovery.Start:
-			h.wanted[a.To] = a.Birth
+			h.wanted[a.To] = a.Incarnation
 			h.recruit(a.To)
 		case recovery.Send:
-			if m := h.holder(a.To, a.Birth); m != nil && m.life.there() {
+			if m := h.holder(a.To, a.Incarnation); m != nil && m.state.there() {
 				h.order(m, a.Order)
 			}
 		case recovery.Connect:
@@ -205,7 +205,7 @@ func (h *Head) kept(e decision.Entry) {
 	case recovery.Admitted:
 		for _, j := range d.Joined {
 			m := h.holder(j.Process, j.Incarnation)
-			if h.live(m); m.life == running {
+			if h.live(m); m.state == running {
 				h.act(Resume{m.from, j.Output, d.Generation})
 				h.sayReplaced(m)
 			}
@@ -214,13 +214,13 @@ func (h *Head) kept(e decision.Entry) {
 		h.warnf("the job goes back to safe point %d", d.Number)
 		for _, j := range d.Joined {
 			m := h.holder(j.Process, j.Incarnation)
-			if h.live(m); m.life == running {
+			if h.live(m); m.state == running {
 				h.sayReplaced(m)
 			}
 		}
 		for _, m := range h.all {
-			if m.role == First && m.life.there() {
-				if m.life == finished {
+			if m.role == First && m.state.there() {
+				if m.state == finished {
 					m.to(running)
 				}
 				m.final, m.muted = false, true
@@ -239,7 +239,7 @@ func (h *Head) kept(e decision.Entry) {
 
 // live: a joiner has its state from here on, or would, had it not died since.
 func (h *Head) live(m *member) {
-	if m.role = First; m.life == arriving {
+	if m.role = First; m.state == arriving {
 		m.to(running)
 	}
 }
@@ -286,7 +286,7 @@ func (h *Head) askQuiet(a asked) {
 // quiet: a process is.
 func (h *Head) quiet(m *member, e Quiet) {
 	a, ok := h.recovery.quiets[e.Number]
-	if delete(h.recovery.quiets, e.Number); !ok || !m.life.there() {
+	if delete(h.recovery.quiets, e.Number); !ok || !m.state.there() {
 		return
 	}
 	if a.reply == nil {

@@ -12,7 +12,7 @@ import (
 
 // recruit gets the process that is wanted for a place, once nothing more is to come
 // from the one before. That this has left the place is decided by then, or stands
-// before its birth in the log.
+// before its place in the log.
 func (h *Head) recruit(p job.Process) {
 	incarnation, wanted := h.wanted[p]
 	old := h.places[p]
@@ -49,7 +49,7 @@ func (h *Head) settleOn(p job.Process, old *member) (detect.ID, error) {
 	}
 	used, together := make(map[detect.ID]int), make(map[detect.ID]bool)
 	for _, o := range h.all {
-		if o.life < gone {
+		if o.state < gone {
 			used[o.from.Node]++
 			together[o.from.Node] = together[o.from.Node] || o.process.Rank == p.Rank
 		}
@@ -81,7 +81,7 @@ func (h *Head) sayRefused(p job.Process, why string) {
 
 // introduce makes the link between a joiner and another process.
 func (h *Head) introduce(m, other *member) {
-	if !m.life.there() || !other.life.there() {
+	if !m.state.there() || !other.state.there() {
 		return // the verdict is on its way
 	}
 	lower, higher := m, other
@@ -106,9 +106,9 @@ func (h *Head) dismiss(p job.Process) {
 		return
 	}
 	h.detailf("%v no longer needs a replacement", m.process)
-	was := m.life
+	was := m.state
 	switch m.to(dismissed); {
-	case was == chosen && h.isBorn(m): // under another head, and nobody has started it
+	case was == chosen && h.placed(m): // under another head, and nobody has started it
 		m.settled = true
 		h.dismissed(m)
 	case was == chosen:
@@ -123,7 +123,7 @@ func (h *Head) dismiss(p job.Process) {
 // spares counts those that can be given a place.
 func (h *Head) spares() (n int) {
 	for _, m := range h.all {
-		if m.life == waiting {
+		if m.state == waiting {
 			n++
 		}
 	}
@@ -135,7 +135,7 @@ func (h *Head) spareReady() { h.notify(news{kind: newsSpareReady}) }
 
 // spareExited: a spare has died, or is not needed any more.
 func (h *Head) spareExited(m *member) {
-	was := m.life
+	was := m.state
 	m.to(ended)
 	h.propose(decision.Entry{Kind: decision.Withdrawn, Process: m.process, Incarnation: m.incarnation})
 	if h.phase <= working {
@@ -152,12 +152,12 @@ func (h *Head) spareExited(m *member) {
 func (h *Head) bestSpare(p job.Process) (best *member) {
 	together := make(map[detect.ID]bool)
 	for _, m := range h.all {
-		if m.life < gone && m.process.Rank == p.Rank {
+		if m.state < gone && m.process.Rank == p.Rank {
 			together[m.from.Node] = true
 		}
 	}
 	for _, m := range h.all {
-		if m.life == waiting && m.ending == nil && (best == nil || together[best.from.Node] && !together[m.from.Node]) {
+		if m.state == waiting && m.ending == nil && (best == nil || together[best.from.Node] && !together[m.from.Node]) {
 			best = m
 		}
 	}

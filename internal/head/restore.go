@@ -38,7 +38,7 @@ type Resynced struct {
 
 // Restore returns the head that goes on with a job, and what is to be done at
 // once. The driver then hands it what the agents repeat: what moves a process on
-// in its life is heard from there, not guessed. What is decided already is done
+// is heard from there, not guessed. What is decided already is done
 // again; agents keep from processes what they have heard.
 func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	h := newHead(c)
@@ -59,8 +59,8 @@ func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	return h, acts
 }
 
-// restoreMembers makes the list of all processes that were ever born, and has the
-// others born now.
+// restoreMembers makes the list of all processes that ever had a place, and has the
+// others get theirs now.
 func (h *Head) restoreMembers(agents []Resync) {
 	there := make(map[From]Resynced)
 	for _, a := range agents {
@@ -109,21 +109,21 @@ func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced
 	m.pid, m.again = max(at.PID, x.PID), x.Joined
 	switch _, lost := h.state.Lost[at.Node]; {
 	case at != h.state.Places[p]: // before the next one was born nothing more was to come of it
-		m.life, m.settled = dead, true
+		m.state, m.settled = dead, true
 		return
-	case at.Standing == decision.Dead:
-		m.life, m.settled = dead, !known
+	case at.Status == decision.Dead:
+		m.state, m.settled = dead, !known
 	case !known && !lost: // its agent has not heard of it
-		m.life = chosen
+		m.state = chosen
 		return
-	case at.Standing == decision.Done:
-		m.life, m.told = finished, true
+	case at.Status == decision.Done:
+		m.state, m.told = finished, true
 	default:
-		m.life = starting
+		m.state = starting
 	}
 	m.made = true
 	h.act(Adopt{To: from, Process: p, Role: role, Gone: !known})
-	if role == First && m.life != dead {
+	if role == First && m.state != dead {
 		h.restoreVoice(m, x)
 	}
 }
@@ -151,13 +151,13 @@ func (h *Head) restoreSpare(m *member, at decision.Place, there map[From]Resynce
 	x, known := there[m.from]
 	m.pid, m.again = max(at.PID, x.PID), x.Joined
 	switch {
-	case at.Standing == decision.Dead:
-		m.life, m.settled = ended, true
+	case at.Status == decision.Dead:
+		m.state, m.settled = ended, true
 	case !known:
-		m.life = chosen
+		m.state = chosen
 	default:
-		if m.life = starting; x.Joined {
-			m.life = waiting
+		if m.state = starting; x.Joined {
+			m.state = waiting
 		}
 		m.made = true
 		h.act(Adopt{To: m.from, Process: m.process, Role: Spare})
@@ -177,7 +177,7 @@ func (h *Head) restoreVerdicts() {
 		m := h.holder(v.Process, v.Incarnation)
 		m.verdict, m.end = &v, endBy(v.Cause)
 		if v.Withdrawn {
-			m.end, m.life = "dismissed", ended
+			m.end, m.state = "dismissed", ended
 			continue
 		}
 		h.fail(m, v)
@@ -217,7 +217,7 @@ func (h *Head) restorePhase(agents []Resync) {
 		}
 	}
 	for _, m := range h.all {
-		if m.incarnation == firstIncarnation && m.role == First && m.life.there() && !begun[m.from] {
+		if m.incarnation == firstIncarnation && m.role == First && m.state.there() && !begun[m.from] {
 			h.phase = joining
 		}
 	}
@@ -241,12 +241,12 @@ func (h *Head) restoreRecovery() {
 func (h *Head) repeat() {
 	for _, m := range h.all {
 		switch {
-		case m.life == chosen && h.isBorn(m):
+		case m.state == chosen && h.placed(m):
 			h.launch(m)
-		case m.life == finished:
+		case m.state == finished:
 			h.tellAll(m)
 		}
-		if m.role == First && m.life.there() && h.recovery.decides != nil {
+		if m.role == First && m.state.there() && h.recovery.decides != nil {
 			h.askQuiet(asked{m: m})
 		}
 	}
@@ -255,15 +255,15 @@ func (h *Head) repeat() {
 			h.fired(decision.Entry{Kind: decision.Fired, Index: i, Process: k.Process, Incarnation: by})
 		}
 	}
-	for i, s := range h.state.Strikes {
+	for i, s := range h.state.Injections {
 		if s.Incarnation > 0 {
 			h.hit(i)
 		}
 	}
 }
 
-// isBorn reports whether the birth of a process is decided.
-func (h *Head) isBorn(m *member) bool {
+// placed reports whether the place of a process is decided.
+func (h *Head) placed(m *member) bool {
 	if m.role == Spare {
 		_, born := h.state.Spares[m.process]
 		return born

@@ -20,7 +20,7 @@ type Summary struct {
 
 	Failures  []runreport.Failure
 	Kills     []runreport.Kill
-	Weibull   *runreport.Injection // nil: not asked for
+	Weibull   *runreport.Weibull // nil: not asked for
 	Recovery  runreport.Recovery
 	Files     *runreport.Checkpoint // nil: none were to be written
 	Restart   *runreport.Restart    // nil: the job began anew
@@ -59,10 +59,10 @@ func (h *Head) Summary() Summary {
 		s.Kills = append(s.Kills, runreport.Kill{Process: k.Process, When: k.When(), Fired: fired})
 	}
 	if w := h.config.Weibull; w != nil && h.hasBegun {
-		s.Weibull = &runreport.Injection{Shape: w.Shape, MTBF: w.MTBF.Seconds(), Seed: w.Seed, Strikes: []runreport.Strike{}}
-		for _, b := range h.state.Strikes {
+		s.Weibull = &runreport.Weibull{Shape: w.Shape, MTBF: w.MTBF.Seconds(), Seed: w.Seed, Injections: []runreport.Injection{}}
+		for _, b := range h.state.Injections {
 			if b.Incarnation > 0 {
-				s.Weibull.Strikes = append(s.Weibull.Strikes, runreport.Strike{Process: b.Process, At: b.At.Seconds()})
+				s.Weibull.Injections = append(s.Weibull.Injections, runreport.Injection{Process: b.Process, At: b.At.Seconds()})
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func (h *Head) recoverySummary() runreport.Recovery {
 func (h *Head) Progress() runreport.Progress {
 	p := runreport.Progress{Processes: len(h.places)}
 	for _, m := range h.all {
-		if m.role != Spare && m.life.there() {
+		if m.role != Spare && m.state.there() {
 			p.Alive++
 		}
 		p.Sections = max(p.Sections, m.stats.Sections)

@@ -48,7 +48,7 @@ func (h *Head) trust(m, other *member) {
 // come back from has to be kept.
 func (h *Head) judge(d linkDoubt) {
 	m, other := d.of, d.about
-	if h.phase != working || !m.life.there() || !other.life.there() || m.ending != nil || other.ending != nil {
+	if h.phase != working || !m.state.there() || !other.state.there() || m.ending != nil || other.ending != nil {
 		return
 	}
 	if !slices.ContainsFunc(h.doubts, func(o linkDoubt) bool { return o.of == m && o.about == other }) {
@@ -79,11 +79,11 @@ func (h *Head) doubtful(m *member) bool {
 // lives that would have to wait for it.
 func (h *Head) isStopped(m *member, d time.Duration) {
 	m.stopped = h.now
-	if d < fenceAfter || !m.life.there() || m.ending != nil || h.phase == over {
+	if d < fenceAfter || !m.state.there() || m.ending != nil || h.phase == over {
 		return
 	}
 	for _, peer := range h.all {
-		if peer.process.Rank == m.process.Rank && peer != m && peer.role == First && peer.life.there() && peer.ending == nil && !h.stoppedNow(peer) {
+		if peer.process.Rank == m.process.Rank && peer != m && peer.role == First && peer.state.there() && peer.ending == nil && !h.stoppedNow(peer) {
 			h.fence(m, ending{job.CauseFenced, fmt.Sprintf("stopped for %.1f s while %v was running", d.Seconds(), peer.process)})
 			return
 		}

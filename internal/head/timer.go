@@ -18,14 +18,14 @@ type timer struct {
 type timerKind uint8
 
 const (
-	killMember    timerKind = iota // it should have gone by itself
-	killDeaf                       // it lives on without its control connection
-	killEverybody                  // they should have gone by themselves
-	abandonAll                     // the output may have nowhere to go
-	warnOfMissing                  // who has not joined
-	judgeLink                      // which may have been restored
-	scheduledKill                  // of -kill
-	scheduledBlow                  // of -weibull
+	killMember         timerKind = iota // it should have gone by itself
+	killDeaf                            // it lives on without its control connection
+	killEverybody                       // they should have gone by themselves
+	abandonAll                          // the output may have nowhere to go
+	warnOfMissing                       // who has not joined
+	judgeLink                           // which may have been restored
+	scheduledKill                       // of -kill
+	scheduledInjection                  // of -weibull
 )
 
 // after notes that something is due after d.
@@ -68,8 +68,8 @@ func (h *Head) tick() {
 			h.judge(t.link)
 		case scheduledKill:
 			h.killOnRequest(t.kill)
-		case scheduledBlow:
-			h.strike()
+		case scheduledInjection:
+			h.inject()
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// blow is one failure of a schedule.
-type blow struct {
+// injection is one failure of a schedule.
+type injection struct {
 	at   time.Duration // since all have joined
 	pick float64       // in [0,1): chooses among those that live then
 }
@@ -22,7 +22,7 @@ type schedule struct {
 	Weibull
 	random *rand.Rand
 	at     time.Duration
-	due    blow
+	due    injection
 }
 
 func (w Weibull) schedule() *schedule {
@@ -30,13 +30,13 @@ func (w Weibull) schedule() *schedule {
 }
 
 // next returns the next failure.
-func (s *schedule) next() blow {
+func (s *schedule) next() injection {
 	// Inverse transform; 1-U is never 0.
 	scale := float64(s.MTBF) / math.Gamma(1+1/s.Shape)
 	gap := scale * math.Pow(-math.Log(1-s.random.Float64()), 1/s.Shape)
 	const never = time.Duration(math.MaxInt64 / 4)
 	s.at = min(s.at+time.Duration(min(gap, float64(never))), never)
-	return blow{at: s.at, pick: s.random.Float64()}
+	return injection{at: s.at, pick: s.random.Float64()}
 }
 
 // armWeibull begins, or goes on, to kill processes by the schedule.
@@ -45,30 +45,30 @@ func (h *Head) armWeibull() {
 		return
 	}
 	h.schedule = h.config.Weibull.schedule()
-	for range h.state.Strikes {
+	for range h.state.Injections {
 		h.schedule.next()
 	}
-	h.awaitBlow()
+	h.awaitInjection()
 }
 
-// awaitBlow waits for the next failure.
-func (h *Head) awaitBlow() {
+// awaitInjection waits for the next failure.
+func (h *Head) awaitInjection() {
 	h.schedule.due = h.schedule.next()
-	h.after(h.schedule.due.at-h.elapsed(), timer{kind: scheduledBlow})
+	h.after(h.schedule.due.at-h.elapsed(), timer{kind: scheduledInjection})
 }
 
-// strike chooses one of the processes that live, if there is one.
-func (h *Head) strike() {
+// inject chooses one of the processes that live, if there is one.
+func (h *Head) inject() {
 	if h.phase != working {
 		return
 	}
 	var live []*member
 	for _, m := range h.all {
-		if m.role != Spare && m.ending == nil && m.life >= joined && m.life <= finished {
+		if m.role != Spare && m.ending == nil && m.state >= joined && m.state <= finished {
 			live = append(live, m)
 		}
 	}
-	e := decision.Entry{Kind: decision.Struck}
+	e := decision.Entry{Kind: decision.Injected}
 	if len(live) > 0 {
 		m := live[int(h.schedule.due.pick*float64(len(live)))]
 		e.Process, e.Incarnation = m.process, m.incarnation
@@ -76,25 +76,25 @@ func (h *Head) strike() {
 	h.propose(e)
 }
 
-// struck: it is kept whom the schedule hits.
-func (h *Head) struck(e decision.Entry) {
+// injected: it is kept whom the schedule hits.
+func (h *Head) injected(e decision.Entry) {
 	if h.phase == working {
-		h.awaitBlow()
+		h.awaitInjection()
 	}
 	if e.Incarnation > 0 {
-		h.hit(len(h.state.Strikes) - 1)
+		h.hit(len(h.state.Injections) - 1)
 	}
 }
 
 // hit kills the victim of a failure, if it lives.
 func (h *Head) hit(i int) {
-	s := h.state.Strikes[i]
+	s := h.state.Injections[i]
 	m := h.holder(s.Process, s.Incarnation)
-	if m == nil || !m.life.there() || m.ending != nil {
+	if m == nil || !m.state.there() || m.ending != nil {
 		return
 	}
 	number := 0 // of those that hit somebody
-	for _, o := range h.state.Strikes[:i+1] {
+	for _, o := range h.state.Injections[:i+1] {
 		if o.Incarnation > 0 {
 			number++
 		}

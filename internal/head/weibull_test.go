@@ -18,7 +18,7 @@ func verdictOf(c job.Cause) *decision.Verdict {
 	return &decision.Verdict{Verdict: job.Verdict{Epoch: 1, Process: at(0, 1), Incarnation: 1, Cause: c}}
 }
 
-func take(w Weibull, n int) (all []blow) {
+func take(w Weibull, n int) (all []injection) {
 	for s := w.schedule(); len(all) < n; {
 		all = append(all, s.next())
 	}
@@ -91,12 +91,12 @@ func TestWeibullAfterASuccession(t *testing.T) {
 	s.step(Tick{})
 	s.commands("unheard-commits", "succeed 4")
 	require.Equal(t, all[1].at, due())
-	victim := s.state.Strikes[0].Process
+	victim := s.state.Injections[0].Process
 	require.Contains(t, s.lines(), "detail: "+victim.String()+" is killed by -weibull")
 	w := s.head.Summary().Weibull
 	require.Equal(t, uint64(5), w.Seed)
-	require.Len(t, w.Strikes, 1)
-	require.Equal(t, victim, w.Strikes[0].Process)
+	require.Len(t, w.Injections, 1)
+	require.Equal(t, victim, w.Injections[0].Process)
 }
 
 // lines are what the head has done since the last command.

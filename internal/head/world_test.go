@@ -37,8 +37,8 @@ type world struct {
 	began   time.Duration  // when all had joined
 	started map[From]bool  // processes, ever
 	doomed  map[int]uint32 // scheduled kills that were decided while all lived on, and in which incarnation
-	heirs   int            // how often the head may still be lost
-	blows   int            // what may still go wrong with processes and hosts
+	heads   int            // how often the head may still be lost
+	faults  int            // what may still go wrong with processes and hosts
 	early   int            // the move at which a host is lost, 0: none
 	calm    int            // moves before anything does
 	stable  int            // and before a head is lost
@@ -69,8 +69,8 @@ type spec struct {
 	auto       bool
 	files      uint64 // safe points from one set to the next
 	restart    bool
-	heirs      int // heads that may be lost
-	blows      int // processes and hosts
+	heads      int // heads that may be lost
+	faults     int // processes and hosts
 	hosts      bool
 	links      bool // they may break
 	stops      bool
@@ -84,8 +84,8 @@ func (s *spec) replicated() bool { return s.nodes >= 3 }
 
 func newWorld(s spec, seed uint64, tracing bool) *world {
 	w := &world{spec: s, tracing: tracing, random: rand.New(rand.NewPCG(seed, 15)), state: decision.NewState(), outputs: make(map[From]*outlet),
-		started: make(map[From]bool), doomed: make(map[int]uint32), broken: make(map[ends]bool), heirs: s.heirs, seen: make(map[string]int)}
-	w.blows = w.random.IntN(s.blows + 1)
+		started: make(map[From]bool), doomed: make(map[int]uint32), broken: make(map[ends]bool), heads: s.heads, seen: make(map[string]int)}
+	w.faults = w.random.IntN(s.faults + 1)
 	if s.hosts && w.random.IntN(20) == 0 {
 		w.early = 1 + w.random.IntN(30)
 	}
@@ -197,9 +197,9 @@ func (w *world) move() {
 		w.loseHost(w.agents[w.random.IntN(len(w.agents))])
 		return
 	}
-	if w.blows > 0 && w.moves > w.calm && w.random.IntN(60) == 0 {
-		w.blows--
-		w.blow()
+	if w.faults > 0 && w.moves > w.calm && w.random.IntN(60) == 0 {
+		w.faults--
+		w.inject()
 		return
 	}
 	if w.mayLoseHead() && w.moves > w.stable && w.random.IntN(120) == 0 {
@@ -264,8 +264,8 @@ func (w *world) keep(e decision.Entry) {
 		w.checkVerdict(v)
 	}
 	switch {
-	case e.Kind == decision.Struck && len(w.state.Strikes) > 1 && w.term == 0: // else a successor has begun with the schedule anew
-		w.seen["one blow after another"]++
+	case e.Kind == decision.Injected && len(w.state.Injections) > 1 && w.term == 0: // else a successor has begun with the schedule anew
+		w.seen["one fault after another"]++
 	case e.Kind == decision.Fired && w.spec.kills[e.Index].Point == job.KillAfter && !w.state.Released:
 		w.doomed[e.Index] = e.Incarnation
 	}
@@ -398,7 +398,7 @@ func (w *world) String() string {
 	}
 	if w.head != nil {
 		for _, m := range w.head.all {
-			fmt.Fprintf(&b, "head: %v#%d %v %v role %d settled %v told %v ending %v\n", m.process, m.incarnation, m.from, m.life, m.role, m.settled, m.told, m.ending)
+			fmt.Fprintf(&b, "head: %v#%d %v %v role %d settled %v told %v ending %v\n", m.process, m.incarnation, m.from, m.state, m.role, m.settled, m.told, m.ending)
 		}
 		fmt.Fprintf(&b, "phase %d asked %+v wanted %v keeping %v, %d events\n", w.head.phase, w.head.asked, w.head.wanted, w.head.recovery.keeping, len(w.head.recovery.events))
 		if d := w.head.recovery.decides; d != nil {

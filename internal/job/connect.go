@@ -60,7 +60,7 @@ func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, erro
 		return nil, fmt.Errorf("wait until all processes have joined: %w", err)
 	}
 	links := make(map[Process]transport.Link, len(peers))
-	far := make(map[Endpoint]*tcp.Lasting)
+	far := make(map[Endpoint]*tcp.Reconnecting)
 	for _, p := range peers {
 		s.mu.Lock()
 		f := s.files[p.Process]
@@ -71,7 +71,7 @@ func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, erro
 			return nil, closeAll(links, fmt.Errorf("link to %v: %w", p.Process, err))
 		}
 		links[p.Process] = l
-		if l, ok := l.(*tcp.Lasting); ok {
+		if l, ok := l.(*tcp.Reconnecting); ok {
 			far[Endpoint{p.Process, p.Incarnation}] = l
 		}
 	}
@@ -144,8 +144,8 @@ const linkDoubt = 3 * time.Second
 // network is a process's part in the links over TCP.
 type network struct {
 	secure *Secure
-	from   *net.TCPAddr            // the address that peers reach also reaches them
-	below  map[string]*tcp.Lasting // by the name of the peer, which dials
+	from   *net.TCPAddr                 // the address that peers reach also reaches them
+	below  map[string]*tcp.Reconnecting // by the name of the peer, which dials
 	lower  map[string]Endpoint
 }
 
@@ -162,7 +162,7 @@ func (s *Session) openTCP(p Peer) (transport.Link, error) {
 		if err != nil {
 			return nil, err
 		}
-		n := &network{secure: secure, from: &net.TCPAddr{}, below: make(map[string]*tcp.Lasting), lower: make(map[string]Endpoint)}
+		n := &network{secure: secure, from: &net.TCPAddr{}, below: make(map[string]*tcp.Reconnecting), lower: make(map[string]Endpoint)}
 		if a, ok := s.listener.Addr().(*net.TCPAddr); ok && !a.IP.IsUnspecified() {
 			n.from = &net.TCPAddr{IP: a.IP, Zone: a.Zone}
 		}
@@ -178,9 +178,9 @@ func (s *Session) openTCP(p Peer) (transport.Link, error) {
 	o := tcp.Options{SuspectAfter: linkDoubt, Suspect: func(err error) { s.doubt(end, err) }}
 	if p.Process.Compare(self.Process) > 0 {
 		o.Dial = func(ctx context.Context) (net.Conn, error) { return s.dial(ctx, n.secure, n.from, end, p.Address) }
-		return tcp.NewLasting(o), nil
+		return tcp.NewReconnecting(o), nil
 	}
-	l := tcp.NewLasting(o)
+	l := tcp.NewReconnecting(o)
 	n.below[end.String()], n.lower[end.String()] = l, end
 	return l, nil
 }
@@ -194,7 +194,7 @@ func (s *Session) expected(peer string) bool {
 }
 
 // awaitLink waits until a link has a connection, or its peer is dead: false.
-func (s *Session) awaitLink(ctx context.Context, p Endpoint, l *tcp.Lasting) (bool, error) {
+func (s *Session) awaitLink(ctx context.Context, p Endpoint, l *tcp.Reconnecting) (bool, error) {
 	for {
 		s.mu.Lock()
 		changed, ended, dead := s.changed, s.err, s.dead[p]

@@ -89,7 +89,7 @@ type Setup struct {
 	Kills       []Kill  `json:"kills,omitempty"`   // counted points of this process
 	// Recovery: whether the process is given its state by others, whether it
 	// has to say when it comes to its first safe point, and the first planned cut.
-	Joiner   bool   `json:"newcomer,omitempty"`
+	Joiner   bool   `json:"joiner,omitempty"`
 	Recovery bool   `json:"recovery,omitempty"`
 	Next     uint64 `json:"next,omitempty"`
 

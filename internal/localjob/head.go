@@ -130,7 +130,7 @@ func (l *localJob) apply(acts []recovery.Action) bool {
 		switch a.Kind {
 		case recovery.Send:
 			p := l.procs[a.To]
-			if p.setup.Incarnation != a.Birth {
+			if p.setup.Incarnation != a.Incarnation {
 				continue
 			}
 			switch a.Order.Kind {
@@ -145,7 +145,7 @@ func (l *localJob) apply(acts []recovery.Action) bool {
 			}
 			p.tell(a.Order)
 		case recovery.Start:
-			setup := l.setup(a.To, a.Birth)
+			setup := l.setup(a.To, a.Incarnation)
 			setup.Joiner, setup.Restart = true, nil
 			p := newProcess(l, setup, make(map[job.Process]transport.Link))
 			p.joiner = true

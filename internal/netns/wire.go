@@ -57,12 +57,12 @@ type wire struct {
 	random *rand.Rand
 	free   time.Time // when the last frame has left
 	last   time.Time // when it arrives
-	queue  []parcel
+	queue  []inFlight
 	queued int
 }
 
-// parcel is a frame that is under way.
-type parcel struct {
+// inFlight is a frame that is under way.
+type inFlight struct {
 	frame []byte
 	due   time.Time
 }
@@ -123,7 +123,7 @@ func (w *wire) carry(frame []byte) {
 		due = w.last
 	}
 	w.last = due
-	w.queue = append(w.queue, parcel{bytes.Clone(frame), due})
+	w.queue = append(w.queue, inFlight{bytes.Clone(frame), due})
 	w.queued += len(frame)
 	if len(w.queue) == 1 {
 		time.AfterFunc(due.Sub(now), w.arrive)

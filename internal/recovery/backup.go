@@ -15,10 +15,10 @@ type backup struct {
 
 // holder is a process that holds the state of a rank, or is about to.
 type holder struct {
-	process job.Process
-	birth   uint32
-	stored  bool
-	source  bool // it copies the state of its own rank: nobody sends it
+	process     job.Process
+	incarnation uint32
+	stored      bool
+	source      bool // it copies the state of its own rank: nobody sends it
 }
 
 // holders is how many processes hold each copy, if there are so many.
@@ -45,9 +45,9 @@ func (b *backup) missing() int {
 }
 
 // has reports whether a process is among the holders of a copy.
-func (b *backup) has(rank int, s *seat) bool {
+func (b *backup) has(rank int, s *replica) bool {
 	for _, k := range b.copies[rank] {
-		if k.process == s.process && k.birth == s.birth {
+		if k.process == s.process && k.incarnation == s.incarnation {
 			return true
 		}
 	}
@@ -70,8 +70,8 @@ func (h *Head) backup(number uint64) []job.Copy {
 			return nil
 		}
 		b.copies[rank] = []holder{
-			{process: source.process, birth: source.birth, source: true},
-			{process: partner.process, birth: partner.birth},
+			{process: source.process, incarnation: source.incarnation, source: true},
+			{process: partner.process, incarnation: partner.incarnation},
 		}
 		plan = append(plan, job.Copy{Source: source.process, Holder: partner.process})
 	}
@@ -81,8 +81,8 @@ func (h *Head) backup(number uint64) []job.Copy {
 
 // source is the lowest live replica of the rank that did not join in this very
 // cut: it has nothing to copy yet.
-func (h *Head) source(rank int) *seat {
-	for _, s := range h.seats {
+func (h *Head) source(rank int) *replica {
+	for _, s := range h.replicas {
 		if s.process.Rank == rank && s.alive() && s.drained {
 			return s
 		}
@@ -93,12 +93,12 @@ func (h *Head) source(rank int) *seat {
 // partner finds a process of another rank to hold a copy: on another host than
 // the source if there is one, and as few copies each as can be. Ranks are
 // searched from the next one on, so that they hold each other's.
-func (h *Head) partner(b *backup, rank int, source *seat) *seat {
-	var best *seat
+func (h *Head) partner(b *backup, rank int, source *replica) *replica {
+	var best *replica
 	worst := 1 << 30
 	for i := 1; i < len(h.config.Degrees); i++ {
 		r := (rank + i) % len(h.config.Degrees)
-		for _, s := range h.seats {
+		for _, s := range h.replicas {
 			if s.process.Rank != r || !s.alive() || b.has(rank, s) {
 				continue
 			}
@@ -123,7 +123,7 @@ func (h *Head) partner(b *backup, rank int, source *seat) *seat {
 
 // stored: process s holds a copy now. One of a backup with the same number that
 // was given up in an earlier generation is another one.
-func (h *Head) stored(s *seat, r job.Reply) {
+func (h *Head) stored(s *replica, r job.Reply) {
 	for _, b := range []*backup{h.attempt, h.complete} {
 		if b == nil || b.number != r.Number || r.Generation < b.generation || r.Rank < 0 || r.Rank >= len(b.copies) {
 			continue
@@ -131,12 +131,12 @@ func (h *Head) stored(s *seat, r job.Reply) {
 		h.rate.cost = max(h.rate.cost/2, time.Duration(r.Seconds*float64(time.Second)))
 		if !b.has(r.Rank, s) { // the holder that was meant died, and this one came in its place
 			if s.alive() {
-				b.copies[r.Rank] = append(b.copies[r.Rank], holder{process: s.process, birth: s.birth, stored: true, source: r.Rank == s.process.Rank})
+				b.copies[r.Rank] = append(b.copies[r.Rank], holder{process: s.process, incarnation: s.incarnation, stored: true, source: r.Rank == s.process.Rank})
 			}
 			continue
 		}
 		for i := range b.copies[r.Rank] {
-			if k := &b.copies[r.Rank][i]; k.process == s.process && k.birth == s.birth {
+			if k := &b.copies[r.Rank][i]; k.process == s.process && k.incarnation == s.incarnation {
 				k.stored = true
 			}
 		}
@@ -178,14 +178,14 @@ func (h *Head) renew(b *backup) {
 		if to == nil {
 			continue
 		}
-		b.copies[rank] = append(b.copies[rank], holder{process: to.process, birth: to.birth})
+		b.copies[rank] = append(b.copies[rank], holder{process: to.process, incarnation: to.incarnation})
 		h.send(giver, job.Order{Kind: job.OrderRenew, Number: b.number, Rank: rank, Process: to.process})
 	}
 }
 
 // backupDeath takes a dead process out of the holders. What it was sending is
 // not coming any more, so its receivers are none.
-func (h *Head) backupDeath(p job.Process, birth uint32) {
+func (h *Head) backupDeath(p job.Process, incarnation uint32) {
 	if h.returns() {
 		h.voidBy = p
 	}
@@ -197,7 +197,7 @@ func (h *Head) backupDeath(p job.Process, birth uint32) {
 			died := false
 			kept := copies[:0]
 			for _, k := range copies {
-				if k.process == p && k.birth == birth {
+				if k.process == p && k.incarnation == incarnation {
 					died = true
 					continue
 				}
@@ -233,7 +233,7 @@ func (h *Head) nowhere() int {
 func (h *Head) returns() bool { return h.complete != nil && h.nowhere() < 0 }
 
 // heardAll reports whether it is known who holds what.
-func (h *Head) heardAll() bool { return h.all(func(s *seat) bool { return !s.unheard }) }
+func (h *Head) heardAll() bool { return h.all(func(s *replica) bool { return !s.unheard }) }
 
 // held reports whether there is somebody for every rank to give its state away.
 func (b *backup) held() bool {

@@ -73,20 +73,20 @@ type slot struct {
 
 // proc is one process.
 type proc struct {
-	c        *cluster
-	p        job.Process
-	birth    uint32
-	dead     bool // killed; declared once that is kept
-	dying    bool // that is to be kept
-	declared bool
-	itself   bool // it ended by itself
-	m        *Member
-	gen      uint32 // the life it is in
-	orders   []any  // from its agent, not handled yet: job.Order, connected, died
-	says     []any  // to its agent: job.Reply, hello, finishedWord or drainedWord
+	c           *cluster
+	p           job.Process
+	incarnation uint32
+	dead        bool // killed; declared once that is kept
+	dying       bool // that is to be kept
+	declared    bool
+	itself      bool // it ended by itself
+	m           *Member
+	gen         uint32 // the generation it is in
+	orders      []any  // from its agent, not handled yet: job.Order, connected, died
+	says        []any  // to its agent: job.Reply, hello, finishedWord or drainedWord
 	agent
 
-	waits   bool // a newcomer without its state
+	waits   bool // a joiner without its state
 	inPt    bool // inside a safe point
 	point   uint64
 	value   uint64
@@ -163,23 +163,23 @@ func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 	return cl
 }
 
-func (c *cluster) newProc(p job.Process, birth uint32) *proc {
-	q := &proc{c: c, p: p, birth: birth, agent: agent{links: map[*proc]bool{}, repeated: true}, got: map[uint64]uint64{}, made: map[uint64]uint64{},
+func (c *cluster) newProc(p job.Process, incarnation uint32) *proc {
+	q := &proc{c: c, p: p, incarnation: incarnation, agent: agent{links: map[*proc]bool{}, repeated: true}, got: map[uint64]uint64{}, made: map[uint64]uint64{},
 		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[copyOf]bool{}, gen: c.past.Generation}
 	c.procs = append(c.procs, q)
 	return q
 }
 
-func (c *cluster) find(p job.Process, birth uint32) *proc {
+func (c *cluster) find(p job.Process, incarnation uint32) *proc {
 	for _, q := range c.procs {
-		if q.p == p && q.birth == birth {
+		if q.p == p && q.incarnation == incarnation {
 			return q
 		}
 	}
 	return nil
 }
 
-// current is the process in a seat that is not declared dead.
+// current is the process in a place that is not declared dead.
 func (c *cluster) current(p job.Process) *proc {
 	for i := len(c.procs) - 1; i >= 0; i-- {
 		if q := c.procs[i]; q.p == p && !q.declared {
@@ -190,7 +190,7 @@ func (c *cluster) current(p job.Process) *proc {
 }
 
 func (c *cluster) noProcess() bool {
-	for _, s := range c.head.seats {
+	for _, s := range c.head.replicas {
 		if s.attempts >= attempts || s.itself {
 			return true
 		}
@@ -199,7 +199,7 @@ func (c *cluster) noProcess() bool {
 }
 
 // possible is an oracle for the end of a job: every rank has a live replica
-// and nobody has left its life for a rollback, or there is a number which was
+// and nobody has left its generation for a rollback, or there is a number which was
 // announced as complete, and for each rank a live process with its state at
 // that number in a slot, which the head knows of or has yet to hear.
 func (c *cluster) possible() bool {
@@ -313,7 +313,7 @@ func (c *cluster) state() string {
 	s := c.head.String()
 	for _, q := range c.procs {
 		if !q.declared {
-			s += fmt.Sprintf("\n%v#%d dead %v waits %v in %v point %d done %v drained %v %v says %v %v orders %v %v member %+v", q.p, q.birth, q.dead, q.waits, q.inPt, q.point, q.done, q.drained, q.ret.Describe(), q.says, q.toHead, q.toAgent, q.orders, q.m)
+			s += fmt.Sprintf("\n%v#%d dead %v waits %v in %v point %d done %v drained %v %v says %v %v orders %v %v member %+v", q.p, q.incarnation, q.dead, q.waits, q.inPt, q.point, q.done, q.drained, q.ret.Describe(), q.says, q.toHead, q.toAgent, q.orders, q.m)
 		}
 	}
 	return s
@@ -341,7 +341,7 @@ func (c *cluster) crash() {
 	where := "running"
 	switch {
 	case q.waits:
-		where = "newcomer"
+		where = "joiner"
 	case q.ret.Pending():
 		where = "rollback"
 	case q.inPt && q.m.drained:
@@ -361,7 +361,7 @@ func (c *cluster) deliver(i int) {
 	q := d.to
 	switch d.kind {
 	case "state":
-		// A newcomer that was not admitted, since its donor died, is given a
+		// A joiner that was not admitted, since its donor died, is given a
 		// newer state by the next one.
 		if q.placed || !q.m.Takes(d.gen, d.slot.number) && c.broken != takeLate {
 			c.seen["late state"]++

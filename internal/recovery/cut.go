@@ -20,14 +20,14 @@ const (
 	idle      cutPhase = iota // none, but one may be planned
 	asking                    // all were asked how far they are
 	draining                  // at its safe point each process stops and drains
-	admitting                 // everything is quiet, the newcomers are made known
+	admitting                 // everything is quiet, the joiners are made known
 )
 
-// donate has the lowest live replica of each newcomer's rank copy state to it
+// donate has the lowest live replica of each joiner's rank copy state to it
 // ahead of the cut, beside the computation.
 func (h *Head) donate() {
-	for _, s := range h.seats {
-		if s.standing != arrived || !h.connected(s) {
+	for _, s := range h.replicas {
+		if s.status != arrived || !h.connected(s) {
 			continue
 		}
 		donor := h.lowest(s.process.Rank)
@@ -38,14 +38,14 @@ func (h *Head) donate() {
 	}
 }
 
-// plan asks for a cut when a newcomer is ready for it.
+// plan asks for a cut when a joiner is ready for it.
 func (h *Head) plan() {
 	if h.cut.phase != idle || h.rest {
 		return
 	}
 	ready := false
-	for _, s := range h.seats {
-		ready = ready || s.standing == arrived && s.copied
+	for _, s := range h.replicas {
+		ready = ready || s.status == arrived && s.copied
 	}
 	if !ready {
 		return
@@ -58,14 +58,14 @@ func (h *Head) plan() {
 
 func (h *Head) open(phase cutPhase) {
 	h.cut = cut{phase: phase}
-	for _, s := range h.seats {
+	for _, s := range h.replicas {
 		s.counted, s.drained, s.admitted, s.moving, s.joined = false, false, false, false, false
 	}
 }
 
 // counted: process s has entered so many safe points, and goes no further
 // than to the next one.
-func (h *Head) counted(s *seat, n uint64) {
+func (h *Head) counted(s *replica, n uint64) {
 	if h.cut.phase == asking && s.alive() {
 		s.counted = true
 		h.cut.most = max(h.cut.most, n)
@@ -73,7 +73,7 @@ func (h *Head) counted(s *seat, n uint64) {
 }
 
 // drained: process s is in the cut, and has all that was sent before it.
-func (h *Head) drained(s *seat, number uint64) {
+func (h *Head) drained(s *replica, number uint64) {
 	if h.rest || !s.alive() {
 		return
 	}
@@ -95,7 +95,7 @@ func (h *Head) drained(s *seat, number uint64) {
 }
 
 // all reports whether something holds for every live process.
-func (h *Head) all(holds func(*seat) bool) bool {
+func (h *Head) all(holds func(*replica) bool) bool {
 	for s := range h.each(live) {
 		if !holds(s) {
 			return false
@@ -109,7 +109,7 @@ func (h *Head) progress() {
 	if h.rest {
 		return
 	}
-	if h.cut.phase == asking && h.all(func(s *seat) bool { return s.counted }) {
+	if h.cut.phase == asking && h.all(func(s *replica) bool { return s.counted }) {
 		n := h.cut.most + 1
 		if h.next > 0 {
 			n = min(n, h.next)
@@ -119,11 +119,11 @@ func (h *Head) progress() {
 	}
 	if h.cut.phase == draining {
 		h.transfer()
-		if h.all(func(s *seat) bool { return s.drained }) && h.transferred() {
+		if h.all(func(s *replica) bool { return s.drained }) && h.transferred() {
 			h.admit()
 		}
 	}
-	if h.cut.phase == admitting && h.all(func(s *seat) bool { return s.admitted }) {
+	if h.cut.phase == admitting && h.all(func(s *replica) bool { return s.admitted }) {
 		h.leave()
 	}
 }
@@ -134,12 +134,12 @@ func (h *Head) announce(number uint64) {
 	h.tell(live, job.Order{Kind: job.OrderCutAt, Number: number})
 }
 
-// transfer has the donors that are drained give the newcomers all that has
-// changed. A newcomer whose donor dies is left to a later cut and to the next
+// transfer has the donors that are drained give the joiners all that has
+// changed. A joiner whose donor dies is left to a later cut and to the next
 // donor.
 func (h *Head) transfer() {
-	for _, s := range h.seats {
-		if s.standing != arrived || s.moving || !s.copied || !h.connected(s) {
+	for _, s := range h.replicas {
+		if s.status != arrived || s.moving || !s.copied || !h.connected(s) {
 			continue
 		}
 		if donor := h.of[s.donor]; donor.drained {
@@ -149,9 +149,9 @@ func (h *Head) transfer() {
 	}
 }
 
-// transferred reports whether every newcomer that takes part has its state.
+// transferred reports whether every joiner that takes part has its state.
 func (h *Head) transferred() bool {
-	for _, s := range h.seats {
+	for _, s := range h.replicas {
 		if s.moving && !s.joined {
 			return false
 		}
@@ -159,12 +159,12 @@ func (h *Head) transferred() bool {
 	return true
 }
 
-// admit makes the newcomers known to everybody. They are live from here on.
+// admit makes the joiners known to everybody. They are live from here on.
 func (h *Head) admit() {
 	var joined []Joined
-	for _, s := range h.seats {
+	for _, s := range h.replicas {
 		if s.joined {
-			j := Joined{Process: s.process, Incarnation: s.birth, Donor: s.donor, Bytes: s.bytes}
+			j := Joined{Process: s.process, Incarnation: s.incarnation, Donor: s.donor, Bytes: s.bytes}
 			if !s.moving { // it was told so by the head before
 				j.Donor = h.source(s.process.Rank).process
 			}
@@ -179,7 +179,7 @@ func (h *Head) admit() {
 	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined})
 	for _, p := range joined {
 		s := h.of[p.Process]
-		s.standing, s.attempts, s.safe = live, 0, true
+		s.status, s.attempts, s.safe = live, 0, true
 		s.moving, s.joined, s.asked, s.copied, s.linked, s.links = false, false, false, false, nil, nil
 		s.to(ReplaceRecover)
 		s.to(Running)

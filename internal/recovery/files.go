@@ -36,7 +36,7 @@ func (h *Head) save(number uint64) (set uint64, savers []job.Process) {
 		if source == nil {
 			return 0, nil
 		}
-		s.writers = append(s.writers, holder{process: source.process, birth: source.birth})
+		s.writers = append(s.writers, holder{process: source.process, incarnation: source.incarnation})
 		savers = append(savers, source.process)
 	}
 	h.saving = s
@@ -45,13 +45,13 @@ func (h *Head) save(number uint64) (set uint64, savers []job.Process) {
 }
 
 // saved: a process has written its file, or could not.
-func (h *Head) saved(s *seat, r job.Reply) {
+func (h *Head) saved(s *replica, r job.Reply) {
 	if r.Set == 0 || r.Set != h.saving.set || h.saving.whole {
 		return
 	}
 	w := &h.saving.writers[s.process.Rank]
 	switch {
-	case w.process != s.process || w.birth != s.birth:
+	case w.process != s.process || w.incarnation != s.incarnation:
 	case r.File == nil:
 		h.abandon(r.Text)
 	default:
@@ -81,9 +81,9 @@ func (h *Head) abandon(why string) {
 }
 
 // writerDeath: a process has died, perhaps in the middle of its file.
-func (h *Head) writerDeath(p job.Process, birth uint32) {
+func (h *Head) writerDeath(p job.Process, incarnation uint32) {
 	for _, w := range h.saving.writers {
-		if w.process == p && w.birth == birth && !w.stored {
+		if w.process == p && w.incarnation == incarnation && !w.stored {
 			h.abandon(fmt.Sprintf("%v has died before its file was written", p))
 			return
 		}

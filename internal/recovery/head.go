@@ -30,17 +30,17 @@ type Config struct {
 // for a place (Arrived), has died, finished or drained: all of which the Past
 // is folded from.
 type Head struct {
-	config     Config
-	seats      []*seat
-	of         map[job.Process]*seat
-	births     uint32 // numbers the processes of a seat, and their lives
-	generation uint32 // counts rollbacks
-	spares     int
-	now        time.Duration
-	deaths     int
-	processes  time.Duration // process-seconds until seen
-	seen       time.Duration
-	rest       bool // a rank has finished: no cut until a rollback
+	config       Config
+	replicas     []*replica
+	of           map[job.Process]*replica
+	incarnations uint32 // the highest that was given to a process or to a rollback
+	generation   uint32 // counts rollbacks
+	spares       int
+	now          time.Duration
+	deaths       int
+	processes    time.Duration // process-seconds until seen
+	seen         time.Duration
+	rest         bool // a rank has finished: no cut until a rollback
 	// through are the ranks that have finished and whose messages all have
 	// been received: the others can do without them, unless the job goes back.
 	through map[int]bool
@@ -61,31 +61,31 @@ type Head struct {
 	acts     []Action
 }
 
-// standing is what there is of a seat.
-type standing uint8
+// status is what there is of a replica.
+type status uint8
 
 const (
-	empty    standing = iota // nobody
-	starting                 // a process was asked for
-	arrived                  // a process waits for its state
+	empty    status = iota // nobody
+	starting               // a process was asked for
+	arrived                // a process waits for its state
 	live
 	finished // live, and its program has returned
 )
 
-// seat is the place of one replica of one rank, and the process in it.
-type seat struct {
-	process  job.Process
-	standing standing
-	state    State
-	birth    uint32 // of the process in it
-	life     uint32 // incarnation of its frames: its birth, or that of the last rollback
-	attempts int    // replacements in a row that have not come to live
-	itself   bool   // the last one ended by itself: another would do the same
-	refused  string // why no process could be started for it, "" if one was
-	safe     bool   // has reached a safe point
-	unheard  bool   // lives, and what it has told the lost head is not all repeated yet
+// replica is the place of one replica of a rank, and the process in it.
+type replica struct {
+	process     job.Process
+	status      status
+	state       State
+	incarnation uint32 // of the process in it
+	frames      uint32 // incarnation that its frames carry: its own, or that of the last rollback
+	attempts    int    // replacements in a row that have not come to live
+	itself      bool   // the last one ended by itself: another would do the same
+	refused     string // why no process could be started for it, "" if one was
+	safe        bool   // has reached a safe point
+	unheard     bool   // lives, and what it has told the lost head is not all repeated yet
 
-	// A newcomer.
+	// A joiner.
 	linked map[job.Process]bool // who has its end of the link to it
 	links  map[job.Process]bool // to whom it has its own end
 	donor  job.Process
@@ -105,9 +105,9 @@ type ActionKind uint8
 // The actions.
 const (
 	Send    ActionKind = iota // give Order to process To
-	Start                     // get a process for seat To with this Birth: a spare if there is one
-	Connect                   // make links between the newcomer To and all Peers, which answer Linked
-	Dismiss                   // the newcomer To is not needed any more
+	Start                     // get a process for the place of To, as this Incarnation: a spare if there is one
+	Connect                   // make links between the joiner To and all Peers, which answer Linked
+	Dismiss                   // the joiner To is not needed any more
 	Lose                      // give up: Loss says why
 	Publish                   // make the Set of Files complete and call Published
 	Abandon                   // the Set will not be complete, Why says why
@@ -116,30 +116,30 @@ const (
 
 // Action is one thing to be done.
 type Action struct {
-	Kind  ActionKind
-	To    job.Process
-	Birth uint32
-	Order job.Order
-	Peers []job.Process
-	Why   string
-	Set   uint64
-	Cut   uint64
-	Files []checkpoint.File
-	Loss  *Loss
+	Kind        ActionKind
+	To          job.Process
+	Incarnation uint32
+	Order       job.Order
+	Peers       []job.Process
+	Why         string
+	Set         uint64
+	Cut         uint64
+	Files       []checkpoint.File
+	Loss        *Loss
 
 	Decision *Decision
 }
 
 // NewHead returns the decisions for a job whose processes all start together.
 func NewHead(c Config) *Head {
-	h := &Head{config: c, of: make(map[job.Process]*seat), through: make(map[int]bool), births: 1, spares: c.Spares}
+	h := &Head{config: c, of: make(map[job.Process]*replica), through: make(map[int]bool), incarnations: 1, spares: c.Spares}
 	if h.config.Host == nil {
 		h.config.Host = func(job.Process) string { return "" }
 	}
 	for _, p := range job.Processes(c.Degrees) {
-		s := &seat{process: p, standing: live, birth: 1, life: 1, safe: c.From > 0}
+		s := &replica{process: p, status: live, incarnation: 1, frames: 1, safe: c.From > 0}
 		s.to(Running)
-		h.seats, h.of[p] = append(h.seats, s), s
+		h.replicas, h.of[p] = append(h.replicas, s), s
 	}
 	if c.From > 0 {
 		h.rate.left(c.From, 0)
@@ -168,9 +168,9 @@ func earlier(a, b uint64) uint64 {
 // Generation counts the rollbacks so far.
 func (h *Head) Generation() uint32 { return h.generation }
 
-// State returns the state of the process in a seat, Abort if nobody is in it.
+// State returns the state of the process in a replica, Abort if nobody is in it.
 func (h *Head) State(p job.Process) State {
-	if s := h.of[p]; s.standing != empty {
+	if s := h.of[p]; s.status != empty {
 		return s.state
 	}
 	return Abort
@@ -189,11 +189,11 @@ func (h *Head) Failed() []int {
 
 func (h *Head) failed(rank int) bool { return h.alive(rank) == 0 && !h.through[rank] }
 
-func (s *seat) alive() bool { return s.standing >= live }
+func (s *replica) alive() bool { return s.status >= live }
 
 func (h *Head) alive(rank int) int {
 	n := 0
-	for _, s := range h.seats {
+	for _, s := range h.replicas {
 		if s.process.Rank == rank && s.alive() {
 			n++
 		}
@@ -201,9 +201,9 @@ func (h *Head) alive(rank int) int {
 	return n
 }
 
-// lowest returns the seat of the lowest live replica of a rank, or nil.
-func (h *Head) lowest(rank int) *seat {
-	for _, s := range h.seats {
+// lowest returns the lowest live replica of a rank, or nil.
+func (h *Head) lowest(rank int) *replica {
+	for _, s := range h.replicas {
 		if s.process.Rank == rank && s.alive() {
 			return s
 		}
@@ -211,11 +211,11 @@ func (h *Head) lowest(rank int) *seat {
 	return nil
 }
 
-// each yields the seats that have a process of at least this standing.
-func (h *Head) each(least standing) func(yield func(*seat) bool) {
-	return func(yield func(*seat) bool) {
-		for _, s := range h.seats {
-			if s.standing >= least && !yield(s) {
+// each yields the replicas that have a process of at least this status.
+func (h *Head) each(least status) func(yield func(*replica) bool) {
+	return func(yield func(*replica) bool) {
+		for _, s := range h.replicas {
+			if s.status >= least && !yield(s) {
 				return
 			}
 		}
@@ -233,32 +233,32 @@ func (h *Head) begin(now time.Duration) {
 	h.seen = h.now
 }
 
-func (h *Head) send(to *seat, o job.Order) {
+func (h *Head) send(to *replica, o job.Order) {
 	o.Generation = h.generation
-	h.acts = append(h.acts, Action{Kind: Send, To: to.process, Birth: to.birth, Order: o})
+	h.acts = append(h.acts, Action{Kind: Send, To: to.process, Incarnation: to.incarnation, Order: o})
 }
 
-func (h *Head) tell(least standing, o job.Order) {
+func (h *Head) tell(least status, o job.Order) {
 	for s := range h.each(least) {
 		h.send(s, o)
 	}
 }
 
 // Arrived says that the process asked for is there and waits for its state.
-func (h *Head) Arrived(p job.Process, birth uint32, now time.Duration) []Action {
+func (h *Head) Arrived(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
-	if s.standing != starting || s.birth != birth {
+	if s.status != starting || s.incarnation != incarnation {
 		return nil
 	}
-	s.standing = arrived
+	s.status = arrived
 	var peers []job.Process
 	for q := range h.each(arrived) {
 		if q != s {
 			peers = append(peers, q.process)
 		}
 	}
-	h.acts = append(h.acts, Action{Kind: Connect, To: p, Birth: birth, Peers: peers})
+	h.acts = append(h.acts, Action{Kind: Connect, To: p, Incarnation: incarnation, Peers: peers})
 	return h.advance()
 }
 
@@ -279,40 +279,40 @@ func (h *Head) SpareGone(now time.Duration) []Action {
 
 // Died says that a process was declared dead. itself: it ended without being
 // killed, so another one in its place would do the same.
-func (h *Head) Died(p job.Process, birth uint32, itself bool, now time.Duration) []Action {
+func (h *Head) Died(p job.Process, incarnation uint32, itself bool, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
-	if s.standing == empty || s.birth != birth || h.over {
+	if s.status == empty || s.incarnation != incarnation || h.over {
 		return nil
 	}
 	alive := s.alive()
 	if alive {
 		h.deaths++
 	}
-	*s = seat{process: s.process, birth: s.birth, attempts: s.attempts, itself: itself && alive}
+	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, itself: itself && alive}
 	for q := range h.each(starting) {
 		if q.linked != nil {
 			delete(q.linked, p)
 			delete(q.links, p)
 		}
-		if q.standing == arrived && q.donor == p { // the next donor begins anew
+		if q.status == arrived && q.donor == p { // the next donor begins anew
 			q.donor, q.asked, q.copied, q.moving = job.Process{}, false, false, false
 		}
 	}
-	h.backupDeath(p, birth)
-	h.writerDeath(p, birth)
+	h.backupDeath(p, incarnation)
+	h.writerDeath(p, incarnation)
 	h.failure(alive)
 	return h.advance()
 }
 
 // Finished says that the program has returned in a process.
-func (h *Head) Finished(p job.Process, birth uint32, now time.Duration) []Action {
+func (h *Head) Finished(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
-	if s.standing != live || s.birth != birth || s.state != Running {
+	if s.status != live || s.incarnation != incarnation || s.state != Running {
 		return nil
 	}
-	s.standing = finished
+	s.status = finished
 	s.to(Finish)
 	if !h.rest {
 		h.cease()
@@ -322,9 +322,9 @@ func (h *Head) Finished(p job.Process, birth uint32, now time.Duration) []Action
 
 // Through says that nobody lacks anything that a process has sent, in which the
 // program has returned.
-func (h *Head) Through(p job.Process, birth uint32, now time.Duration) []Action {
+func (h *Head) Through(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
-	if s := h.of[p]; s.standing == finished && s.birth == birth && h.back.phase == none {
+	if s := h.of[p]; s.status == finished && s.incarnation == incarnation && h.back.phase == none {
 		h.through[p.Rank] = true
 	}
 	return h.advance()
@@ -340,10 +340,10 @@ func (h *Head) cease() {
 func (h *Head) Over() { h.over = true }
 
 // Reply takes in what a process says.
-func (h *Head) Reply(p job.Process, birth uint32, r job.Reply, now time.Duration) []Action {
+func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
-	if s == nil || s.standing < starting || s.birth != birth || h.over {
+	if s == nil || s.status < starting || s.incarnation != incarnation || h.over {
 		return nil
 	}
 	switch r.Kind { // these hold in every generation
@@ -374,7 +374,7 @@ func (h *Head) Reply(p job.Process, birth uint32, r job.Reply, now time.Duration
 		s.safe = true
 		h.rate.first(h.now)
 	case job.ReplyCopied:
-		if q := h.of[r.Process]; q != nil && q.standing == arrived && q.donor == p {
+		if q := h.of[r.Process]; q != nil && q.status == arrived && q.donor == p {
 			q.copied = true
 		}
 	case job.ReplyCount:
@@ -384,7 +384,7 @@ func (h *Head) Reply(p job.Process, birth uint32, r job.Reply, now time.Duration
 	case job.ReplyDrained:
 		h.drained(s, r.Number)
 	case job.ReplyJoined:
-		if s.joined = s.standing == arrived && r.Number == h.cut.number && h.cut.phase == draining; s.joined {
+		if s.joined = s.status == arrived && r.Number == h.cut.number && h.cut.phase == draining; s.joined {
 			s.bytes = r.Bytes
 		}
 	case job.ReplyAdmitted:
@@ -394,9 +394,9 @@ func (h *Head) Reply(p job.Process, birth uint32, r job.Reply, now time.Duration
 }
 
 // linked: process s has its end of the link to another one.
-func (h *Head) linked(s *seat, r job.Reply) {
+func (h *Head) linked(s *replica, r job.Reply) {
 	q := h.of[r.Process]
-	if q == nil || q.birth != r.Incarnation {
+	if q == nil || q.incarnation != r.Incarnation {
 		return
 	}
 	if q.linked != nil {
@@ -409,10 +409,10 @@ func (h *Head) linked(s *seat, r job.Reply) {
 
 // Repeated says that all was told again that a process had told the head whose
 // place this one has taken.
-func (h *Head) Repeated(p job.Process, birth uint32, now time.Duration) []Action {
+func (h *Head) Repeated(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
-	if s == nil || s.birth != birth || h.over {
+	if s == nil || s.incarnation != incarnation || h.over {
 		return nil
 	}
 	s.unheard = false
@@ -453,9 +453,9 @@ func (h *Head) lose(l *Loss) {
 // String shows where everybody is, for logs and tests.
 func (h *Head) String() string {
 	out := fmt.Sprintf("generation %d cut %+v next %d rest %v back %v:", h.generation, h.cut, h.next, h.rest, h.back)
-	for _, s := range h.seats {
-		out += fmt.Sprintf(" [%v#%d standing %d %v drained %v joined %v admitted %v ready %v linked %d]",
-			s.process, s.birth, s.standing, s.state, s.drained, s.joined, s.admitted, s.ready, len(s.linked))
+	for _, s := range h.replicas {
+		out += fmt.Sprintf(" [%v#%d status %d %v drained %v joined %v admitted %v ready %v linked %d]",
+			s.process, s.incarnation, s.status, s.state, s.drained, s.joined, s.admitted, s.ready, len(s.linked))
 	}
 	return out
 }

@@ -47,7 +47,7 @@ func (h *Head) loss() *Loss {
 			return &Loss{Rank: rank, Why: h.noReplacement(rank)}
 		}
 	}
-	if !h.returns() { // those that have left their old life cannot go on
+	if !h.returns() { // those that have left their old generation cannot go on
 		return h.backupLost()
 	}
 	return nil
@@ -75,7 +75,7 @@ func (h *Head) noBackup() string {
 // noReplacement says why no process takes the place of a lost rank.
 func (h *Head) noReplacement(rank int) string {
 	refused, itself := "", true
-	for _, s := range h.seats {
+	for _, s := range h.replicas {
 		if s.process.Rank == rank {
 			itself = itself && s.itself
 			if refused == "" {

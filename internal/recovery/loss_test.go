@@ -36,12 +36,12 @@ func TestARankThatIsThrough(t *testing.T) {
 // A process that cannot be started is asked for again, and then the loss says why.
 func TestAReplacementThatIsRefused(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1}, Start: true, Backup: Policy{Every: 2}})
-	h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), birth: 1, stored: true}}, {{process: proc0(1, 0), birth: 1, stored: true}}}}
+	h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
 	acts := h.Died(proc0(0, 0), 1, false, 0)
 	for range attempts {
 		require.Equal(t, Start, acts[0].Kind)
 		require.Nil(t, lost(acts))
-		acts = h.Refused(proc0(0, 0), acts[0].Birth, "no such file", 0)
+		acts = h.Refused(proc0(0, 0), acts[0].Incarnation, "no such file", 0)
 	}
 	require.Equal(t, &Loss{Rank: 0, Why: "no process takes its place: no such file"}, lost(acts))
 }
@@ -50,7 +50,7 @@ func TestAReplacementThatIsRefused(t *testing.T) {
 func TestReturns(t *testing.T) {
 	held := func(by ...job.Process) (all []holder) {
 		for _, p := range by {
-			all = append(all, holder{process: p, birth: 1, stored: true})
+			all = append(all, holder{process: p, incarnation: 1, stored: true})
 		}
 		return all
 	}

@@ -28,9 +28,9 @@ type Member struct {
 	set      uint64        // of the files to be written, 0: none
 	savers   []job.Process // who writes them
 	copying  bool          // something was copied ahead at this safe point
-	donate   []job.Process // newcomers to copy to ahead of the cut
-	transfer []job.Process // newcomers to give all to in it
-	rolled   bool          // this life is over
+	donate   []job.Process // joiners to copy to ahead of the cut
+	transfer []job.Process // joiners to give all to in it
+	rolled   bool          // this generation is over
 }
 
 // NewMember returns the part of a process that starts anew.
@@ -38,7 +38,7 @@ func NewMember(self job.Process, generation uint32, next uint64) *Member {
 	return &Member{self: self, generation: generation, next: next}
 }
 
-// NewJoiner returns the part of a newcomer that has been given its state in
+// NewJoiner returns the part of a joiner that has been given its state in
 // cut number: it is in the cut as all the others are.
 func NewJoiner(self job.Process, generation uint32, number uint64) *Member {
 	return &Member{self: self, generation: generation, number: number, point: number, at: number, drained: true}
@@ -52,7 +52,7 @@ const (
 	Pass     StepKind = iota // go on with the program
 	Wait                     // until an order comes
 	Drain                    // get all messages from before the cut, then call Drained
-	Donate                   // copy some state to the newcomer Process, then call Donated
+	Donate                   // copy some state to the joiner Process, then call Donated
 	Transfer                 // give it what it lacks and the position, then call Transferred
 	Admit                    // make Joined live, then call Admitted
 	Copy                     // copy the state for the backup of cut Number, to be sent to Process
@@ -116,7 +116,7 @@ func (m *Member) Due() bool {
 	return m.asked || m.number > 0 || m.next > 0 || len(m.donate) > 0 || m.rolled
 }
 
-// Generation is that of this life.
+// Generation is that it is in.
 func (m *Member) Generation() uint32 { return m.generation }
 
 // Enter says that the program has entered a safe point.
@@ -203,7 +203,7 @@ func (m *Member) Drained() []job.Reply {
 	return []job.Reply{m.reply(job.ReplyDrained, m.point)}
 }
 
-// Donated says that the newcomer was given some state; all: every part of it
+// Donated says that the joiner was given some state; all: every part of it
 // was sent at least once.
 func (m *Member) Donated(p job.Process, all bool) []job.Reply {
 	if !all || m.rolled || !slices.Contains(m.donate, p) {
@@ -215,12 +215,12 @@ func (m *Member) Donated(p job.Process, all bool) []job.Reply {
 	return []job.Reply{r}
 }
 
-// Transferred says that the newcomer was given all.
+// Transferred says that the joiner was given all.
 func (m *Member) Transferred(p job.Process) {
 	m.transfer = slices.DeleteFunc(m.transfer, func(q job.Process) bool { return q == p })
 }
 
-// Forget ends the copying ahead to a newcomer.
+// Forget ends the copying ahead to a joiner.
 func (m *Member) Forget(p job.Process) {
 	m.donate = slices.DeleteFunc(m.donate, func(q job.Process) bool { return q == p })
 }
@@ -231,7 +231,7 @@ func (m *Member) Died(p job.Process) {
 	m.Transferred(p)
 }
 
-// Takes reports whether a newcomer takes the state of cut number that a donor
+// Takes reports whether a joiner takes the state of cut number that a donor
 // has sent in that generation. It does not once it was admitted with another
 // one or has to go back; of two donors' states, after the death of the first,
 // the later one counts.
@@ -239,10 +239,10 @@ func (m *Member) Takes(generation uint32, number uint64) bool {
 	return !m.rolled && !m.left && len(m.admit) == 0 && generation >= m.generation && number >= m.at
 }
 
-// Joined is what a newcomer says that was given its state.
+// Joined is what a joiner says that was given its state.
 func (m *Member) Joined() []job.Reply { return []job.Reply{m.reply(job.ReplyJoined, m.at)} }
 
-// Admitted says that the newcomers were made live.
+// Admitted says that the joiners were made live.
 func (m *Member) Admitted() []job.Reply {
 	m.admitted = true
 	if m.rolled {

@@ -13,11 +13,11 @@ import (
 // processes all live. A decision may be kept behind deaths of which the Head
 // that made it had not heard; it holds for those that live.
 type Past struct {
-	Places     map[job.Process]Place `json:"places,omitempty"` // without an entry: the first process lives there
-	Generation uint32                `json:"generation,omitempty"`
-	Births     uint32                `json:"births,omitempty"`  // the highest number of a process or a life, 0: 1
-	Rest       bool                  `json:"rest,omitempty"`    // somebody has finished
-	Through    map[int]bool          `json:"through,omitempty"` // ranks that have, and nobody lacks any of their messages
+	Places       map[job.Process]Place `json:"places,omitempty"` // without an entry: the first process lives there
+	Generation   uint32                `json:"generation,omitempty"`
+	Incarnations uint32                `json:"incarnations,omitempty"` // the highest that was given to a process or to a rollback, 0: 1
+	Rest         bool                  `json:"rest,omitempty"`         // somebody has finished
+	Through      map[int]bool          `json:"through,omitempty"`      // ranks that have, and nobody lacks any of their messages
 
 	// Cuts. Of two fields for the same cut the later one counts.
 	Cut       uint64 `json:"cut,omitempty"`       // the last one that all were to leave, or have gone back to
@@ -56,21 +56,21 @@ type Past struct {
 // Place is what has become of the latest process of a place.
 type Place struct {
 	Incarnation uint32          `json:"incarnation"`
-	Standing    Standing        `json:"standing"`
+	Status      Status          `json:"status"`
 	Attempts    int             `json:"attempts,omitempty"` // processes in a row that were to replace one and have not come to live
 	Itself      bool            `json:"itself,omitempty"`   // it lived, and ended without being killed
 	Output      json.RawMessage `json:"output,omitempty"`   // of one that has joined, as in the Decision
 }
 
-// Standing is how a process stands.
-type Standing string
+// Status says what has become of a process.
+type Status string
 
-// The standings.
+// The states.
 const (
-	Joining Standing = "joining" // it is to replace another one, and has no state yet
-	Lives   Standing = "lives"
-	Ended   Standing = "ended" // it lives, and its program has returned
-	Gone    Standing = "gone"
+	Joining Status = "joining" // it is to replace another one, and has no state yet
+	Lives   Status = "lives"
+	Ended   Status = "ended" // it lives, and its program has returned
+	Gone    Status = "gone"
 )
 
 // place returns what there is in a place.
@@ -78,7 +78,7 @@ func (p *Past) place(q job.Process) Place {
 	if at, ok := p.Places[q]; ok {
 		return at
 	}
-	return Place{Incarnation: 1, Standing: Lives}
+	return Place{Incarnation: 1, Status: Lives}
 }
 
 func (p *Past) put(q job.Process, at Place) {
@@ -88,21 +88,21 @@ func (p *Past) put(q job.Process, at Place) {
 	p.Places[q] = at
 }
 
-func (at *Place) alive() bool { return at.Standing == Lives || at.Standing == Ended }
+func (at *Place) alive() bool { return at.Status == Lives || at.Status == Ended }
 
 // Born says that a process is to take a place. One that was there before is
 // gone.
 func (p *Past) Born(q job.Process, incarnation uint32) {
-	p.Births = max(p.Births, incarnation)
+	p.Incarnations = max(p.Incarnations, incarnation)
 	if at := p.place(q); incarnation > at.Incarnation {
-		p.put(q, Place{Incarnation: incarnation, Standing: Joining, Attempts: at.Attempts + 1})
+		p.put(q, Place{Incarnation: incarnation, Status: Joining, Attempts: at.Attempts + 1})
 	}
 }
 
 // Died says that a process is dead. itself: it ended without being killed.
 func (p *Past) Died(q job.Process, incarnation uint32, itself bool) {
-	if at := p.place(q); at.Incarnation == incarnation && at.Standing != Gone {
-		p.put(q, Place{Incarnation: incarnation, Standing: Gone, Attempts: at.Attempts, Itself: itself && at.alive()})
+	if at := p.place(q); at.Incarnation == incarnation && at.Status != Gone {
+		p.put(q, Place{Incarnation: incarnation, Status: Gone, Attempts: at.Attempts, Itself: itself && at.alive()})
 		if at.alive() {
 			p.Deaths++
 			p.Last = q
@@ -116,10 +116,10 @@ func (p *Past) Died(q job.Process, incarnation uint32, itself bool) {
 // Finished says that the program has returned in a process, in that generation.
 func (p *Past) Finished(q job.Process, incarnation, generation uint32) {
 	at := p.place(q)
-	if at.Incarnation != incarnation || at.Standing != Lives || generation != p.Generation || p.Rolling {
+	if at.Incarnation != incarnation || at.Status != Lives || generation != p.Generation || p.Rolling {
 		return
 	}
-	at.Standing = Ended
+	at.Status = Ended
 	p.put(q, at)
 	p.Rest = true
 }
@@ -127,7 +127,7 @@ func (p *Past) Finished(q job.Process, incarnation, generation uint32) {
 // Drained says that nobody lacks anything that a process has sent, in which the
 // program has returned.
 func (p *Past) Drained(q job.Process, incarnation, generation uint32) {
-	if at := p.place(q); at.Incarnation == incarnation && at.Standing == Ended && generation == p.Generation {
+	if at := p.place(q); at.Incarnation == incarnation && at.Status == Ended && generation == p.Generation {
 		p.through(q.Rank)
 	}
 }
@@ -153,7 +153,7 @@ func (p *Past) End(set uint64) {
 	}
 }
 
-// Apply takes in a decision. One about a life that is over changes nothing.
+// Apply takes in a decision. One about a generation that is over changes nothing.
 func (p *Past) Apply(d Decision) {
 	begins := uint32(0)
 	if d.Kind == RolledBack {
@@ -187,13 +187,13 @@ func (p *Past) Apply(d Decision) {
 	case Complete:
 		p.Complete, p.Taken, p.Outputs = d.Number, d.Generation, d.Outputs
 	case RolledBack:
-		p.Generation, p.Births = d.Generation, max(p.Births, d.Life)
+		p.Generation, p.Incarnations = d.Generation, max(p.Incarnations, d.Incarnation)
 		p.Rolling, p.Since, p.Rest, p.Through = true, d.Since, false, nil
 		p.plan(d)
 		p.Orders = nil
 		for q, at := range p.Places {
-			if at.Standing == Ended {
-				at.Standing = Lives
+			if at.Status == Ended {
+				at.Status = Lives
 				p.put(q, at)
 			}
 		}
@@ -224,8 +224,8 @@ func (p *Past) plan(d Decision) {
 func (p *Past) join(joined []Joined) {
 	for _, j := range joined {
 		at := p.place(j.Process)
-		if at.Incarnation == j.Incarnation && at.Standing == Joining {
-			p.put(j.Process, Place{Incarnation: j.Incarnation, Standing: Lives, Output: j.Output})
+		if at.Incarnation == j.Incarnation && at.Status == Joining {
+			p.put(j.Process, Place{Incarnation: j.Incarnation, Status: Lives, Output: j.Output})
 		}
 	}
 }

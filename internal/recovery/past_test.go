@@ -9,31 +9,31 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// What is kept may be about a life that is over by then, or behind a death of
+// What is kept may be about a generation that is over by then, or behind a death of
 // which the head had not heard: the first word about a process counts.
-func TestPastOfLivesThatAreOver(t *testing.T) {
+func TestPastOfGenerationsThatAreOver(t *testing.T) {
 	p, q := proc0(0, 0), proc0(1, 0)
 	var past Past
 	past.Born(q, 1)
-	require.Equal(t, Lives, past.place(q).Standing, "it is there from the beginning")
+	require.Equal(t, Lives, past.place(q).Status, "it is there from the beginning")
 	past.Died(q, 2, false)
-	require.Equal(t, Lives, past.place(q).Standing, "another one in its place")
+	require.Equal(t, Lives, past.place(q).Status, "another one in its place")
 	past.Died(q, 1, true)
-	require.Equal(t, Place{Incarnation: 1, Standing: Gone, Itself: true}, past.place(q))
+	require.Equal(t, Place{Incarnation: 1, Status: Gone, Itself: true}, past.place(q))
 	past.Born(q, 3)
 	past.Born(q, 2)
 	past.Died(q, 1, false)
-	require.Equal(t, Place{Incarnation: 3, Standing: Joining, Attempts: 1}, past.place(q))
+	require.Equal(t, Place{Incarnation: 3, Status: Joining, Attempts: 1}, past.place(q))
 
 	admitted := Decision{Kind: Admitted, Number: 4, Joined: []Joined{{Process: q, Incarnation: 3, Output: json.RawMessage(`"here"`)}}}
 	dead := past
 	dead.Places = map[job.Process]Place{q: past.place(q)}
 	dead.Died(q, 3, true)
 	dead.Apply(admitted)
-	require.Equal(t, Place{Incarnation: 3, Standing: Gone, Attempts: 1}, dead.place(q), "it has not come to live")
+	require.Equal(t, Place{Incarnation: 3, Status: Gone, Attempts: 1}, dead.place(q), "it has not come to live")
 	require.Equal(t, []job.Order{{Kind: job.OrderAdmit, Number: 4, Joined: []job.Peer{{Process: q, Incarnation: 3}}}}, dead.Orders, "others may have made it live")
 	past.Apply(admitted)
-	require.Equal(t, Place{Incarnation: 3, Standing: Lives, Output: json.RawMessage(`"here"`)}, past.place(q))
+	require.Equal(t, Place{Incarnation: 3, Status: Lives, Output: json.RawMessage(`"here"`)}, past.place(q))
 
 	past.Finished(p, 1, 1)
 	require.False(t, past.Rest, "of a generation that is not yet")
@@ -42,18 +42,18 @@ func TestPastOfLivesThatAreOver(t *testing.T) {
 	require.True(t, past.Rest)
 	require.True(t, past.Through[0])
 	past.Apply(Decision{Kind: Complete, Number: 4})
-	past.Apply(Decision{Kind: RolledBack, Generation: 1, Number: 4, Life: 9})
-	require.Equal(t, Lives, past.place(p).Standing)
+	past.Apply(Decision{Kind: RolledBack, Generation: 1, Number: 4, Incarnation: 9})
+	require.Equal(t, Lives, past.place(p).Status)
 	require.False(t, past.Rest)
 	require.Empty(t, past.Through)
 	require.Empty(t, past.Orders)
 	past.Apply(Decision{Kind: Left, Number: 8})
-	require.EqualValues(t, 4, past.Cut, "it was left in a life that is over")
+	require.EqualValues(t, 4, past.Cut, "it was left in a generation that is over")
 	past.Finished(p, 1, 1)
 	require.False(t, past.Rest, "it has not been told yet that all are back")
 	past.Apply(Decision{Kind: Resumed, Generation: 1, Number: 4, Backup: 6})
 	require.Equal(t, []job.Order{{Kind: job.OrderResume, Generation: 1, Next: 6}}, past.Orders)
-	require.EqualValues(t, 9, past.Births)
+	require.EqualValues(t, 9, past.Incarnations)
 }
 
 // A set whose writer dies, or had died before it was kept that he writes, cannot

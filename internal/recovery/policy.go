@@ -108,18 +108,18 @@ func Interval(cost, mtti time.Duration) time.Duration {
 // Before the first death a process is taken to die once a day; a replica that
 // is replaced, to be back within a second.
 const (
-	unknownLife = 24 * time.Hour
-	repairTime  = time.Second
+	unknownUptime = 24 * time.Hour
+	repairTime    = time.Second
 )
 
 // interruption is the mean time until a rank loses all its replicas, from the
 // deaths so far: each replica dies alone, and one that is replaced is away
 // only for the time of the repair.
 func (h *Head) interruption() time.Duration {
-	life := float64(h.processes+unknownLife) / float64(h.deaths+1)
+	uptime := float64(h.processes+unknownUptime) / float64(h.deaths+1)
 	away := 1.0 // the chance that one replica is away
 	if h.usable() {
-		away = min(float64(repairTime)/life, 1)
+		away = min(float64(repairTime)/uptime, 1)
 	}
 	sum := 0.0
 	for rank := range h.config.Degrees {
@@ -127,10 +127,10 @@ func (h *Head) interruption() time.Duration {
 		if n == 0 {
 			continue
 		}
-		sum += float64(n) / life * math.Pow(away, float64(n-1))
+		sum += float64(n) / uptime * math.Pow(away, float64(n-1))
 	}
 	if sum == 0 {
-		return unknownLife
+		return unknownUptime
 	}
 	return time.Duration(min(1/sum, float64(1<<62)))
 }

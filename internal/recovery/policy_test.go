@@ -32,8 +32,8 @@ func TestInterruption(t *testing.T) {
 		h.deaths = deaths
 		return h.interruption()
 	}
-	require.Equal(t, unknownLife/2, mtti(1, 0))
-	require.Equal(t, unknownLife/8, mtti(1, 3))
+	require.Equal(t, unknownUptime/2, mtti(1, 0))
+	require.Equal(t, unknownUptime/8, mtti(1, 3))
 	require.Greater(t, mtti(2, 0), 1000*mtti(1, 0))
 }
 

@@ -34,7 +34,7 @@ func (q *proc) moves() []func() {
 	if len(q.orders) > 0 {
 		all = append(all, q.order)
 	}
-	if len(q.first) == 0 && c.refusals > 0 && q.birth > 1 && c.rng.IntN(4) == 0 {
+	if len(q.first) == 0 && c.refusals > 0 && q.incarnation > 1 && c.rng.IntN(4) == 0 {
 		all = append(all, func() { c.refuse(q) })
 	}
 	switch {
@@ -108,7 +108,7 @@ func (q *proc) order() {
 	q.orders = q.orders[1:]
 	switch o := o.(type) {
 	case connected:
-		q.says = append(q.says, job.Reply{Kind: job.ReplyLinked, Process: o.q.p, Incarnation: o.q.birth})
+		q.says = append(q.says, job.Reply{Kind: job.ReplyLinked, Process: o.q.p, Incarnation: o.q.incarnation})
 	case died:
 		q.gone[o.q] = true
 		delete(q.known, o.q)
@@ -262,7 +262,7 @@ func (q *proc) pass() func() {
 		q.value = mix(q.value, in, q.point)
 		q.made[q.point] = q.value
 		if q.value != c.want[q.p.Rank][q.point] {
-			c.fail("%v#%d has the wrong state at %d", q.p, q.birth, q.point)
+			c.fail("%v#%d has the wrong state at %d", q.p, q.incarnation, q.point)
 		}
 		if q.point == 1 {
 			q.says = append(q.says, job.Reply{Kind: job.ReplyFirst, Generation: q.gen})
@@ -364,7 +364,7 @@ func (q *proc) step(s Step) {
 			c.left[key] = append(c.left[key], joined)
 		}
 		if len(c.left[key]) > 1 {
-			c.fail("processes left cut %s with different newcomers: %v", key, c.left[key])
+			c.fail("processes left cut %s with different joiners: %v", key, c.left[key])
 		}
 		if len(s.Joined) > 0 {
 			c.seen["join"]++

@@ -97,7 +97,7 @@ func (c *cluster) catchUp() {
 // apply does what was decided.
 func (c *cluster) apply(acts []Action) {
 	for i, a := range acts {
-		q := c.find(a.To, a.Birth)
+		q := c.find(a.To, a.Incarnation)
 		switch a.Kind {
 		case Send:
 			c.seen["order "+string(a.Order.Kind)]++
@@ -125,7 +125,7 @@ func (c *cluster) apply(acts []Action) {
 			if q != nil {
 				q.dead = true
 			}
-			c.unwanted[job.Endpoint{Process: a.To, Incarnation: a.Birth}] = true
+			c.unwanted[job.Endpoint{Process: a.To, Incarnation: a.Incarnation}] = true
 			c.seen["dismissed"]++
 		case Keep:
 			if a.Decision.Kind == c.unkept {
@@ -192,7 +192,7 @@ func (c *cluster) decide(d Decision) {
 // start gets a process for a place: a spare if there is one.
 func (c *cluster) start(a Action) {
 	refused := func() {
-		c.tell(func() []Action { return c.head.Refused(a.To, a.Birth, "no free slot", c.now) })
+		c.tell(func() []Action { return c.head.Refused(a.To, a.Incarnation, "no free slot", c.now) })
 	}
 	switch {
 	case c.spares == 0 && !c.head.config.Start: // the last one has died
@@ -207,18 +207,18 @@ func (c *cluster) start(a Action) {
 		return
 	}
 	c.keep(func() {
-		c.past.Born(a.To, a.Birth)
+		c.past.Born(a.To, a.Incarnation)
 		c.spares = max(0, c.spares-1)
-	}, func() { c.begin(a.To, a.Birth) })
+	}, func() { c.begin(a.To, a.Incarnation) })
 }
 
-// begin starts the process of a birth.
-func (c *cluster) begin(p job.Process, birth uint32) {
+// begin starts the process of a incarnation.
+func (c *cluster) begin(p job.Process, incarnation uint32) {
 	if c.lostHeads > 0 {
 		c.seen["replaced under a successor"]++
 	}
-	q := c.newProc(p, birth)
-	q.waits, q.dead = true, c.unwanted[job.Endpoint{Process: p, Incarnation: birth}]
+	q := c.newProc(p, incarnation)
+	q.waits, q.dead = true, c.unwanted[job.Endpoint{Process: p, Incarnation: incarnation}]
 	q.m = NewMember(p, 0, 0)
 	if c.broken != oldVerdicts {
 		q.epoch = uint64(len(c.deaths))
@@ -231,11 +231,11 @@ func (c *cluster) declare(q *proc) {
 	q.dying = true
 	c.keep(func() {
 		q.declared = true
-		c.past.Died(q.p, q.birth, q.itself)
+		c.past.Died(q.p, q.incarnation, q.itself)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
-		c.tell(func() []Action { return c.head.Died(q.p, q.birth, q.itself, c.now) })
+		c.tell(func() []Action { return c.head.Died(q.p, q.incarnation, q.itself, c.now) })
 	})
 }
 
@@ -253,17 +253,17 @@ func (c *cluster) tellDeaths() {
 	}
 }
 
-// refused: the process of a birth could not be started.
+// refused: the process of a incarnation could not be started.
 func (c *cluster) refuse(q *proc) {
 	c.refusals--
 	q.dead, q.dying, q.says = true, true, nil
 	c.keep(func() {
 		q.declared = true
-		c.past.Died(q.p, q.birth, false)
+		c.past.Died(q.p, q.incarnation, false)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
-		c.tell(func() []Action { return c.head.Refused(q.p, q.birth, "no free slot", c.now) })
+		c.tell(func() []Action { return c.head.Refused(q.p, q.incarnation, "no free slot", c.now) })
 	})
 }
 
@@ -281,31 +281,31 @@ func (q *proc) hear() {
 			case w.Kind == job.ReplyReady && w.Generation == c.head.Generation():
 				q.told[copyOf{q.p.Rank, c.complete}] = true
 			}
-			return c.head.Reply(q.p, q.birth, w, c.now)
+			return c.head.Reply(q.p, q.incarnation, w, c.now)
 		})
 	case hello:
-		c.tell(func() []Action { return c.head.Arrived(q.p, q.birth, c.now) })
+		c.tell(func() []Action { return c.head.Arrived(q.p, q.incarnation, c.now) })
 	case repeated:
 		c.tell(func() []Action {
 			q.repeated = true
-			return c.head.Repeated(q.p, q.birth, c.now)
+			return c.head.Repeated(q.p, q.incarnation, c.now)
 		})
 	case finishedWord:
-		if q.finishing = c.head.State(q.p) == Running && c.past.place(q.p).Standing != Ended; !q.finishing {
+		if q.finishing = c.head.State(q.p) == Running && c.past.place(q.p).Status != Ended; !q.finishing {
 			return
 		}
 		g := c.head.Generation()
-		c.keep(func() { c.past.Finished(q.p, q.birth, g) }, func() {
-			c.tell(func() []Action { return c.head.Finished(q.p, q.birth, c.now) })
+		c.keep(func() { c.past.Finished(q.p, q.incarnation, g) }, func() {
+			c.tell(func() []Action { return c.head.Finished(q.p, q.incarnation, c.now) })
 		})
 	case drainedWord:
-		if !q.finishing && c.past.place(q.p).Standing != Ended {
+		if !q.finishing && c.past.place(q.p).Status != Ended {
 			return
 		}
 		c.seen["drained"]++
 		g := c.head.Generation()
-		c.keep(func() { c.past.Drained(q.p, q.birth, g) }, func() {
-			c.tell(func() []Action { return c.head.Through(q.p, q.birth, c.now) })
+		c.keep(func() { c.past.Drained(q.p, q.incarnation, g) }, func() {
+			c.tell(func() []Action { return c.head.Through(q.p, q.incarnation, c.now) })
 		})
 	}
 }
@@ -321,7 +321,7 @@ type agent struct {
 	said      Said[any]
 	first     []any // other words than replies
 	repeated  bool  // the head has heard all that it had said
-	finishing bool  // the head has heard that it has finished, in this life
+	finishing bool  // the head has heard that it has finished, in this generation
 }
 
 // repeated is what an agent says when it has repeated all.
@@ -364,7 +364,7 @@ func (q *proc) note() {
 		q.first = append(q.first, w)
 		return
 	}
-	if r.Kind == job.ReplyReady && q.c.broken != everyFinish { // the program has not finished in this life
+	if r.Kind == job.ReplyReady && q.c.broken != everyFinish { // the program has not finished in this generation
 		q.first = slices.DeleteFunc(q.first, func(w any) bool { return w != any(hello{}) })
 	}
 	if r.Kind != q.c.unsaid {
@@ -423,8 +423,8 @@ func (c *cluster) succeed() {
 	c.tellDeaths()
 	acts = slices.DeleteFunc(acts, func(a Action) bool { return a.Kind == Send && a.Order.Kind == c.untold })
 	for _, p := range job.Processes(config.Degrees) {
-		if at := c.past.place(p); at.Standing == Joining && c.find(p, at.Incarnation) == nil {
-			c.seen["a birth is carried out by a successor"]++
+		if at := c.past.place(p); at.Status == Joining && c.find(p, at.Incarnation) == nil {
+			c.seen["a incarnation is carried out by a successor"]++
 			c.begin(p, at.Incarnation)
 		}
 	}
@@ -457,8 +457,8 @@ func (c *cluster) lostIn() {
 		"in a rollback":             h.back.phase == restoring,
 		"in a rollback that failed": h.back.phase == replacing && h.back.begun,
 		"after a rollback":          h.generation > 0 && h.back.phase == none,
-		"after somebody has joined": slices.ContainsFunc(h.seats, func(s *seat) bool { return s.birth > 1 && s.alive() }),
-		"while somebody joins":      slices.ContainsFunc(h.seats, func(s *seat) bool { return s.standing == starting || s.standing == arrived }),
+		"after somebody has joined": slices.ContainsFunc(h.replicas, func(s *replica) bool { return s.incarnation > 1 && s.alive() }),
+		"while somebody joins":      slices.ContainsFunc(h.replicas, func(s *replica) bool { return s.status == starting || s.status == arrived }),
 		"after somebody finished":   h.rest,
 		"again":                     c.lostHeads > 0,
 	} {

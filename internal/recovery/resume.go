@@ -19,12 +19,12 @@ import (
 func Resume(c Config, p Past, now time.Duration) (*Head, []Action) {
 	h := NewHead(c)
 	h.begin(now)
-	h.births, h.generation, h.round, h.deaths = max(1, p.Births), p.Generation, p.Round, p.Deaths
+	h.incarnations, h.generation, h.round, h.deaths = max(1, p.Incarnations), p.Generation, p.Round, p.Deaths
 	h.rest, h.voidBy = p.Rest, p.Last
 	for rank := range p.Through {
 		h.through[rank] = true
 	}
-	for _, s := range h.seats {
+	for _, s := range h.replicas {
 		s.resume(p.place(s.process), p.Cut > 0 || c.From > 0)
 	}
 	if p.Cut > 0 {
@@ -48,18 +48,18 @@ func Resume(c Config, p Past, now time.Duration) (*Head, []Action) {
 	return h, h.advance()
 }
 
-// resume gives a seat what has become of it.
-func (s *seat) resume(at Place, safe bool) {
-	*s = seat{process: s.process, birth: at.Incarnation, life: at.Incarnation, attempts: at.Attempts, itself: at.Itself}
-	switch at.Standing {
+// resume gives a replica what has become of it.
+func (s *replica) resume(at Place, safe bool) {
+	*s = replica{process: s.process, incarnation: at.Incarnation, frames: at.Incarnation, attempts: at.Attempts, itself: at.Itself}
+	switch at.Status {
 	case Joining:
-		s.standing = starting
+		s.status = starting
 		s.link()
 	case Lives, Ended:
-		s.standing, s.safe, s.unheard = live, safe, true
+		s.status, s.safe, s.unheard = live, safe, true
 		s.to(Running)
-		if at.Standing == Ended {
-			s.standing = finished
+		if at.Status == Ended {
+			s.status = finished
 			s.to(Finish)
 		}
 	}
@@ -72,7 +72,7 @@ func (h *Head) resumeFiles(p *Past) {
 	}
 	h.saving = saving{set: p.Set, cut: p.At, files: make([]checkpoint.File, len(h.config.Degrees))}
 	for _, q := range p.savers() {
-		h.saving.writers = append(h.saving.writers, holder{process: q, birth: p.place(q).Incarnation})
+		h.saving.writers = append(h.saving.writers, holder{process: q, incarnation: p.place(q).Incarnation})
 	}
 	if p.Whole != nil {
 		h.saving.whole, h.saving.files = true, p.Whole

@@ -37,5 +37,5 @@ func TestSuccessorReplaces(t *testing.T) {
 	h, acts := Resume(Config{Degrees: []int{3}, Start: true}, past, 0)
 	require.Empty(t, acts)
 	acts = h.Reply(proc0(0, 2), 1, job.Reply{Kind: job.ReplyFirst}, 0)
-	require.Equal(t, []Action{{Kind: Start, To: p, Birth: 2}}, acts)
+	require.Equal(t, []Action{{Kind: Start, To: p, Incarnation: 2}}, acts)
 }

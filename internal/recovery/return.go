@@ -26,7 +26,7 @@ type stage uint8
 
 const (
 	giving   stage = iota // others wait for their state
-	stopping              // links may still use the memory of the life that has ended
+	stopping              // links may still use the memory of the generation that has ended
 	taking                // waits for its own state
 	telling               // is back, and has to say so
 	waiting               // for the others

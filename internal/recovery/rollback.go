@@ -11,7 +11,7 @@ type rollback struct {
 	phase  backPhase
 	since  int    // the rank whose loss began it
 	number uint64 // of the safe point, once it is known
-	begun  bool   // some have left their old life
+	begun  bool   // some have left their old generation
 }
 
 // backPhase is how far a rollback is.
@@ -73,42 +73,42 @@ func (h *Head) recover() {
 			h.restore()
 		}
 	case restoring:
-		if h.all(func(s *seat) bool { return s.ready }) {
+		if h.all(func(s *replica) bool { return s.ready }) {
 			h.resume()
 		}
 	}
 }
 
-// replacement returns a newcomer of the rank that has all its links.
-func (h *Head) replacement(rank int) *seat {
-	for _, s := range h.seats {
-		if s.process.Rank == rank && s.standing == arrived && h.connected(s) {
+// replacement returns a joiner of the rank that has all its links.
+func (h *Head) replacement(rank int) *replica {
+	for _, s := range h.replicas {
+		if s.process.Rank == rank && s.status == arrived && h.connected(s) {
 			return s
 		}
 	}
 	return nil
 }
 
-// restore sends everybody back, with all newcomers that are there.
+// restore sends everybody back, with all joiners that are there.
 func (h *Head) restore() {
-	var ready []*seat
-	for _, s := range h.seats {
-		if s.standing == arrived && h.connected(s) {
+	var ready []*replica
+	for _, s := range h.replicas {
+		if s.status == arrived && h.connected(s) {
 			ready = append(ready, s)
 		}
 		s.moving, s.joined, s.asked, s.copied = false, false, false, false
 	}
 	var joined []Joined
 	for _, s := range ready {
-		joined = append(joined, Joined{Process: s.process, Incarnation: s.birth, Donor: h.giver(s)})
+		joined = append(joined, Joined{Process: s.process, Incarnation: s.incarnation, Donor: h.giver(s)})
 		if s.state != ReplaceRecover {
 			s.to(ReplaceRecover)
 		}
-		s.standing, s.linked, s.links = live, nil, nil
+		s.status, s.linked, s.links = live, nil, nil
 	}
 	h.abandon("the job goes back to a backup")
 	h.generation++
-	h.births++
+	h.incarnations++
 	h.back = rollback{phase: restoring, since: h.back.since, number: h.complete.number, begun: true}
 	o := job.Order{Kind: job.OrderRollback, Number: h.complete.number}
 	for s := range h.each(live) {
@@ -121,21 +121,21 @@ func (h *Head) restore() {
 		case ReplaceFailure:
 			s.to(ReplaceRecover)
 		}
-		s.standing, s.life, s.ready = live, h.births, false
-		o.Peers = append(o.Peers, job.Peer{Process: s.process, Incarnation: s.life})
+		s.status, s.frames, s.ready = live, h.incarnations, false
+		o.Peers = append(o.Peers, job.Peer{Process: s.process, Incarnation: s.frames})
 		o.Deals = append(o.Deals, job.Deal{From: h.giver(s), To: s.process})
 	}
 	h.rest = false
-	h.keep(Decision{Kind: RolledBack, Number: o.Number, Since: h.back.since, Life: h.births, Joined: joined})
+	h.keep(Decision{Kind: RolledBack, Number: o.Number, Since: h.back.since, Incarnation: h.incarnations, Joined: joined})
 	h.tell(live, o)
 }
 
 // giver returns who gives process s its state: itself if it can, else a
 // holder.
-func (h *Head) giver(s *seat) job.Process {
+func (h *Head) giver(s *replica) job.Process {
 	all := h.complete.stored(s.process.Rank)
 	for _, k := range all {
-		if k.process == s.process && k.birth == s.birth {
+		if k.process == s.process && k.incarnation == s.incarnation {
 			return s.process
 		}
 	}
@@ -144,13 +144,13 @@ func (h *Head) giver(s *seat) job.Process {
 
 // isBack notes that a process is back at the cut, and so holds its state: that of
 // the last backup, unless one was complete since.
-func (h *Head) isBack(s *seat, generation uint32) {
+func (h *Head) isBack(s *replica, generation uint32) {
 	if generation == h.generation {
 		s.ready = h.back.phase == restoring
 	}
 	if h.complete != nil && generation > h.complete.generation && !h.complete.has(s.process.Rank, s) {
 		copies := &h.complete.copies[s.process.Rank]
-		*copies = append(*copies, holder{process: s.process, birth: s.birth, stored: true, source: true})
+		*copies = append(*copies, holder{process: s.process, incarnation: s.incarnation, stored: true, source: true})
 	}
 }
 

@@ -92,11 +92,11 @@ func TestSchedules(t *testing.T) {
 	for _, what := range []string{
 		"join", "transfer", "dismissed", "order renew", "order resume", "order cancel", "order complete",
 		"publish", "abandoned", "a rollback overtakes another one", "a state overtakes its order",
-		"death newcomer", "death rollback", "death drained", "death safe point", "death running", "death spare",
+		"death joiner", "death rollback", "death drained", "death safe point", "death running", "death spare",
 		"lost: no backup was complete yet", "lost: all processes that held the last backup of rank 0 are dead",
 		"lost: no backup was asked for", "lost: no process is left to take its place",
 		"lost: the last process that held the state of rank 0 is dead",
-		"a birth is carried out by a successor", "replaced under a successor", "a decision is lost", "an event waits",
+		"a incarnation is carried out by a successor", "replaced under a successor", "a decision is lost", "an event waits",
 		"kept from a process", "death with the head",
 		"head lost while files are written", "head lost while a backup is stored", "head lost with a backup",
 		"head lost while asking", "head lost while draining", "head lost while admitting", "head lost while somebody joins",
@@ -122,8 +122,8 @@ func TestRulesAreNeeded(t *testing.T) {
 	}
 	// These take more deaths, or heads that are lost at certain times.
 	for name, r := range map[string]rule{
-		"a state given for a newer rollback is thrown away":  throwAway,
-		"a newcomer that has to go back takes another state": takeLate,
+		"a state given for a newer rollback is thrown away": throwAway,
+		"a joiner that has to go back takes another state":  takeLate,
 	} {
 		rules[name] = func(c *cluster) { c.broken, c.heads, c.crashes, c.late = r, 0, 9, false }
 	}

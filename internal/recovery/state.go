@@ -52,7 +52,7 @@ var transfers = map[[2]State]int{
 }
 
 // to moves a process to a state.
-func (s *seat) to(next State) {
+func (s *replica) to(next State) {
 	if s.state == next && next != Init && next != Failure && next != ReplaceFailure {
 		return
 	}

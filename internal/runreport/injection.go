@@ -2,16 +2,16 @@ package runreport
 
 import "github.com/intrahpc/intra/internal/job"
 
-// Injection is what came of a schedule, for the report.
-type Injection struct {
-	Shape   float64  `json:"shape"`
-	MTBF    float64  `json:"mtbf_seconds"`
-	Seed    uint64   `json:"seed"`
-	Strikes []Strike `json:"strikes"`
+// Weibull is what came of a schedule, for the report.
+type Weibull struct {
+	Shape      float64     `json:"shape"`
+	MTBF       float64     `json:"mtbf_seconds"`
+	Seed       uint64      `json:"seed"`
+	Injections []Injection `json:"strikes"`
 }
 
-// Strike is one process that was killed by it.
-type Strike struct {
+// Injection is one process that was killed by it.
+type Injection struct {
 	Process job.Process `json:"process"`
 	At      float64     `json:"at_seconds"`
 }

@@ -26,7 +26,7 @@ type Report struct {
 	Joined      time.Time   `json:"joined,omitzero"` // by the clock of the head's host
 	Failures    []Failure   `json:"failures"`
 	Kills       []Kill      `json:"kills"`
-	Weibull     *Injection  `json:"weibull,omitempty"`
+	Weibull     *Weibull    `json:"weibull,omitempty"`
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
 	Restart     *Restart    `json:"restart,omitempty"`
 	Recovery                // of recovery

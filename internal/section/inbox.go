@@ -3,7 +3,7 @@ package section
 import "time"
 
 // inbox keeps frames about sections that this replica has not entered. It is
-// bounded per peer: updates are soft state, and what does not fit is skipped,
+// bounded per peer: updates are droppable state, and what does not fit is skipped,
 // since this replica can compute the task.
 type inbox struct {
 	limit     int64

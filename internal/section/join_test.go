@@ -28,23 +28,23 @@ func TestJoin(t *testing.T) {
 	for range 2 {
 		require.Equal(t, 4, runAll(t, old, entry), "alone it runs every task")
 	}
-	newcomer := NewAt(Config{Replica: 1, Replicas: 2, InboxBytes: 1 << 20}, old.Position())
-	require.Equal(t, old.Number(), newcomer.Number())
-	require.Equal(t, old.Chain(), newcomer.Chain())
+	joiner := NewAt(Config{Replica: 1, Replicas: 2, InboxBytes: 1 << 20}, old.Position())
+	require.Equal(t, old.Number(), joiner.Number())
+	require.Equal(t, old.Chain(), joiner.Chain())
 	old.Alive(1)
-	newcomer.Alive(0)
+	joiner.Alive(0)
 	require.Empty(t, old.inbox.early[2], "the old life counts no more")
 
 	late := update(1, 0)
 	late.Peer, late.Signature = 0, 99 // of a section that it was not in
-	_, err := newcomer.Arrive(late, "late", false)
+	_, err := joiner.Arrive(late, "late", false)
 	require.NoError(t, err)
 
 	_, err = old.Enter(entry, 0)
 	require.NoError(t, err)
-	_, err = newcomer.Enter(entry, 0)
+	_, err = joiner.Enter(entry, 0)
 	require.NoError(t, err)
-	for me, m := range []*Machine{old, newcomer} {
+	for me, m := range []*Machine{old, joiner} {
 		for _, want := range []int{2 * me, 2*me + 1} {
 			step, _ := m.Next(0)
 			require.Equal(t, Step{Kind: Run, Task: want}, step, "replica %d", me)

@@ -65,12 +65,12 @@ func (h *head) apply(acts []recovery.Action) {
 		case recovery.Start:
 			h.standing[a.To] = coming
 			h.truth.tries[a.To]++
-			h.due[a.To] = a.Birth
+			h.due[a.To] = a.Incarnation
 			h.enlarge()
 			h.recruit(a.To)
 		case recovery.Send:
 			h.sends(p, a.Order)
-			if p.birth == a.Birth && !p.dead {
+			if p.birth == a.Incarnation && !p.dead {
 				h.pass(p, a.Order)
 			}
 		case recovery.Connect:

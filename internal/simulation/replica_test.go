@@ -110,7 +110,7 @@ func (p *process) post(replica int, m update.Message, payload [][]byte) {
 	f := &transport.Frame{Header: m.Header(p.incarnation), Payload: payload}
 	if m.Kind == update.KindUpdate {
 		p.pending++
-		f.Soft, f.Owner, f.Mid = true, lent{p}, p.mid("update")
+		f.Droppable, f.Owner, f.Mid = true, lent{p}, p.mid("update")
 	}
 	l.Send(f)
 }

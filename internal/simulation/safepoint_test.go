@@ -67,7 +67,7 @@ func (p *process) step(s recovery.Step, seen uint64) error {
 }
 
 // endCut ends the cut: nothing of before it may be kept for anybody then.
-func (p *process) endCut(joined ...sdr.Newcomer) error {
+func (p *process) endCut(joined ...sdr.Joiner) error {
 	if err := p.msgs.Cut(joined...); err != nil {
 		return err
 	}
@@ -179,9 +179,9 @@ func (p *process) admit(joined []job.Peer) error {
 			return err
 		}
 	}
-	var newcomers []sdr.Newcomer
+	var newcomers []sdr.Joiner
 	for _, q := range joined {
-		newcomers = append(newcomers, sdr.Newcomer{Rank: q.Process.Rank, Replica: q.Process.Replica, Incarnation: q.Incarnation})
+		newcomers = append(newcomers, sdr.Joiner{Rank: q.Process.Rank, Replica: q.Process.Replica, Incarnation: q.Incarnation})
 		p.lives[q.Process] = q.Incarnation
 		if q.Process.Rank == p.self.Rank && q.Process != p.self {
 			p.machine.Alive(q.Process.Replica)

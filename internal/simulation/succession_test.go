@@ -61,10 +61,10 @@ func (w *world) succeed() {
 	}
 	for _, p := range w.processes {
 		at := h.state.Places[p.self]
-		if at.Standing == decision.Done {
+		if at.Status == decision.Done {
 			h.standing[p.self] = finished
 		}
-		if h.state.Through[p.self.Rank] && at.Standing != "" {
+		if h.state.Through[p.self.Rank] && at.Status != "" {
 			rest = true
 		}
 		if h.state.notes[drainedNote(p.self)] != nil {

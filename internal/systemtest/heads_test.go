@@ -140,7 +140,7 @@ func (j *headsJob) run(t *testing.T, net *netns.Net, problem []string) jobRun {
 	flags := strings.ReplaceAll(j.plan.flags, "{state}", filepath.Join(t.TempDir(), "state"))
 	j.hostedJob = startHosted(t, net, headsSlots, "-n 2 -r 2 "+flags, problem, until)
 	for _, who := range j.plan.killed {
-		j.strike(who)
+		j.replaced(who)
 	}
 	for i, how := range j.plan.how {
 		if j.early {
@@ -157,8 +157,8 @@ func (j *headsJob) run(t *testing.T, net *netns.Net, problem []string) jobRun {
 	return j.over()
 }
 
-// strike kills a process, or all of a rank, and waits until it is replaced.
-func (j *headsJob) strike(who string) {
+// replaced kills a process, or all of a rank, and waits until it is replaced.
+func (j *headsJob) replaced(who string) {
 	processes := []string{who}
 	if !strings.Contains(who, ".") {
 		processes = []string{who + ".0", who + ".1"}

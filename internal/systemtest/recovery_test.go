@@ -48,7 +48,7 @@ func TestReplacementOfRealProcesses(t *testing.T) {
 		{"-n 2 -r 2 -kill 0.1@section:20 -kill 0.1@section:30", []string{"0.1", "0.1"}}, // and the one in its place
 		{"-degrees 2,1 -link tcp -kill 0.0@section:9", []string{"0.0"}},
 		{"-degrees 2,3 -kill 1.0@message:4 -kill 1.1@section:9", []string{"1.0", "1.1"}},
-		// The newcomer.
+		// The joiner.
 		{"-n 2 -r 2 -kill 0.1@section:9 -kill 0.1@join:receive", []string{"0.1"}},
 		{"-n 2 -r 2 -link tcp -kill 0.1@section:9 -kill 0.1@join:joined", []string{"0.1"}},
 		{"-n 2 -r 2 -kill 0.1@section:9 -kill 0.1@join:admit", []string{"0.1", "0.1"}},

@@ -13,7 +13,7 @@ import (
 
 // Variable, in the environment, makes a command a watchdog: it calls Run with
 // its standard input and exits.
-const Variable = "INTRARUN_GUARD"
+const Variable = "INTRARUN_WATCHDOG"
 
 // Watchdog is the end of the pipe that the process which started it holds. A nil
 // one takes everything and does nothing.

@@ -15,32 +15,32 @@ const (
 	endGone     // the sender ended without a word, or the receiver left
 )
 
-// parcel is a piece of a frame on its way: the whole of it if first and last
+// chunk is a piece of a frame on its way: the whole of it if first and last
 // are set.
-type parcel struct {
+type chunk struct {
 	header      transport.Header
 	data        []byte
 	first, last bool
 }
 
-// pipe is one direction: a bounded queue of parcels with one sender and one
+// pipe is one direction: a bounded queue of chunks with one sender and one
 // receiver.
 type pipe struct {
 	capacity int
 
-	mu      sync.Mutex
-	parcels []parcel
-	head    int // parcels before it are taken
-	used    int // bytes in parcels, and those that the sender has reserved
-	wanted  int // room that the last refused reserve asked for
-	end     end
-	free    [][]byte // buffers of taken parcels
+	mu     sync.Mutex
+	chunks []chunk
+	head   int // chunks before it are taken
+	used   int // bytes in chunks, and those that the sender has reserved
+	wanted int // room that the last refused reserve asked for
+	end    end
+	free   [][]byte // buffers of taken chunks
 }
 
-// cost is what a parcel with n bytes of payload takes of the capacity.
+// cost is what a chunk with n bytes of payload takes of the capacity.
 func cost(n int) int { return transport.HeaderSize + n }
 
-// reserve makes room for a parcel of want bytes, or for as many as there is
+// reserve makes room for a chunk of want bytes, or for as many as there is
 // room for if part is set, and returns a buffer for them. ok is false when
 // there is no room now; an empty pipe always has room for something. open is
 // false when the pipe has ended.
@@ -73,46 +73,46 @@ func (p *pipe) reserve(want int, part bool) (buf []byte, ok, open bool) {
 			return b[:want], true, true
 		}
 	}
-	// A buffer too small for this parcel makes room for one that is not.
+	// A buffer too small for this chunk makes room for one that is not.
 	if n := len(p.free); n > 0 {
 		p.free = p.free[:n-1]
 	}
 	return make([]byte, want), true, true
 }
 
-// put publishes a parcel whose data came from reserve. It reports false when
+// put publishes a chunk whose data came from reserve. It reports false when
 // the pipe has ended meanwhile.
-func (p *pipe) put(pc parcel) bool {
+func (p *pipe) put(pc chunk) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.end != endOpen {
 		return false
 	}
-	if p.head > 0 && len(p.parcels) == cap(p.parcels) {
-		n := copy(p.parcels, p.parcels[p.head:])
-		clear(p.parcels[n:])
-		p.parcels, p.head = p.parcels[:n], 0
+	if p.head > 0 && len(p.chunks) == cap(p.chunks) {
+		n := copy(p.chunks, p.chunks[p.head:])
+		clear(p.chunks[n:])
+		p.chunks, p.head = p.chunks[:n], 0
 	}
-	p.parcels = append(p.parcels, pc)
+	p.chunks = append(p.chunks, pc)
 	return true
 }
 
-// take returns the next parcel, or how the pipe ended once it is empty.
-func (p *pipe) take() (pc parcel, ok bool, e end) {
+// take returns the next chunk, or how the pipe ended once it is empty.
+func (p *pipe) take() (pc chunk, ok bool, e end) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.head == len(p.parcels) {
-		return parcel{}, false, p.end
+	if p.head == len(p.chunks) {
+		return chunk{}, false, p.end
 	}
-	pc = p.parcels[p.head]
-	p.parcels[p.head] = parcel{}
-	if p.head++; p.head == len(p.parcels) {
-		p.parcels, p.head = p.parcels[:0], 0
+	pc = p.chunks[p.head]
+	p.chunks[p.head] = chunk{}
+	if p.head++; p.head == len(p.chunks) {
+		p.chunks, p.head = p.chunks[:0], 0
 	}
 	return pc, true, endOpen
 }
 
-// release gives back the room and the buffer of a parcel.
+// release gives back the room and the buffer of a chunk.
 func (p *pipe) release(data []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +135,7 @@ func (p *pipe) finish(e end) {
 func (p *pipe) readable() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.head < len(p.parcels) || p.end != endOpen
+	return p.head < len(p.chunks) || p.end != endOpen
 }
 
 // writable reports whether what the last reserve refused may succeed now.

@@ -19,7 +19,7 @@ func (l *link) deliver() (moved bool) {
 				l.mu.Lock()
 				l.delivered = false
 				l.mu.Unlock()
-				// A parcel may have come after the look and before the
+				// A chunk may have come after the look and before the
 				// hand-over of the delivery to others.
 				if l.in.readable() {
 					l.notifyIdle()
@@ -40,8 +40,8 @@ func (l *link) deliver() (moved bool) {
 	return true
 }
 
-// accept delivers one parcel.
-func (l *link) accept(pc parcel) {
+// accept delivers one chunk.
+func (l *link) accept(pc chunk) {
 	if pc.first && pc.last {
 		l.header = pc.header
 		l.receiver.End(&l.header, pc.data)

@@ -123,7 +123,7 @@ func (l *link) transfer(f *transport.Frame) (n int, whole, open bool) {
 	}
 	n = len(buf)
 	whole = l.sent+n == size
-	if !l.out.put(parcel{header: f.Header, data: buf, first: !l.opened, last: whole}) {
+	if !l.out.put(chunk{header: f.Header, data: buf, first: !l.opened, last: whole}) {
 		return 0, false, false
 	}
 	l.opened = true

@@ -12,10 +12,10 @@ import (
 
 // Fields of Header.Args in the frames of the suite.
 const (
-	argSender = iota
-	argNumber // per sender, from 0
-	argSeed   // of the payload's bytes
-	argSoft   // 1: the frame is
+	argSender    = iota
+	argNumber    // per sender, from 0
+	argSeed      // of the payload's bytes
+	argDroppable // 1: the frame is
 )
 
 // fill writes the bytes that belong to a seed.
@@ -193,15 +193,15 @@ func (r *recorder) Torn(h *transport.Header, n int) {
 	r.torn, r.tornAt = append(r.torn, *h), n
 }
 
-// Lost takes the place of the End of a soft frame.
+// Lost takes the place of the End of a droppable frame.
 func (r *recorder) Lost(h *transport.Header) {
 	r.enter("Lost")
 	defer r.leave()
 	if r.inside {
 		r.fault("Lost inside of a frame, without Torn")
 	}
-	if h.Args[argSoft] != 1 {
-		r.fault("frame %d of sender %d is lost and was not soft", h.Args[argNumber], h.Args[argSender])
+	if h.Args[argDroppable] != 1 {
+		r.fault("frame %d of sender %d is lost and was not droppable", h.Args[argNumber], h.Args[argSender])
 	}
 	if want := r.next[h.Args[argSender]]; h.Args[argNumber] != want {
 		r.fault("sender %d: frame %d lost, want %d", h.Args[argSender], h.Args[argNumber], want)

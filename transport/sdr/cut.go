@@ -280,15 +280,15 @@ func (c *Core) mark(rank int, b []byte) error {
 	return nil
 }
 
-// Newcomer is a process that lives again after a cut.
-type Newcomer struct {
+// Joiner is a process that lives again after a cut.
+type Joiner struct {
 	Rank, Replica int
 	Incarnation   uint32
 }
 
 // Cut ends the cut: every live process has what was sent before it. From now
-// on the newcomers live.
-func (c *Core) Cut(joined []Newcomer) error {
+// on the joiners live.
+func (c *Core) Cut(joined []Joiner) error {
 	if c.cut == nil || !c.cut.done {
 		return fmt.Errorf("end of a cut: %w", errNoCut)
 	}

@@ -25,7 +25,7 @@ func (n *net) arrived(p int) bool {
 	return done
 }
 
-func (n *net) end(joined []Newcomer, ps ...int) {
+func (n *net) end(joined []Joiner, ps ...int) {
 	for _, p := range ps {
 		require.NoError(n.t, n.cores[p].Cut(joined))
 		n.carry(p)
@@ -191,10 +191,10 @@ func TestLivesAgain(t *testing.T) {
 		require.True(t, n.arrived(p))
 	}
 	n.restore(p01, 7, Limits{}, []int{2, 3}, n.position(n.p(0, 0)))
-	joined := []Newcomer{{0, 1, 7}}
+	joined := []Joiner{{0, 1, 7}}
 	n.sent()
 
-	// The newcomer and 0.0 are quicker than rank 1.
+	// The joiner and 0.0 are quicker than rank 1.
 	n.end(joined, p01, n.p(0, 0))
 	n.send(p01, "after", 1, 0)
 	n.send(n.p(0, 0), "after", 1, 0)
@@ -279,7 +279,7 @@ func TestRoomOfTheFirstLife(t *testing.T) {
 	n.deliverAll()
 	for _, p := range live {
 		require.True(t, n.arrived(p))
-		n.end([]Newcomer{{0, 1, 2}}, p)
+		n.end([]Joiner{{0, 1, 2}}, p)
 	}
 	n.sent()
 	c.Recv(n.ctxs[n.p(1, 1)], new(Request), make([]byte, 400), 0, 0)

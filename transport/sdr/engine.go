@@ -271,7 +271,7 @@ func (r receiver) Torn(h *transport.Header, _ int) {
 	}
 }
 
-// Lost does nothing: no frame of this channel is soft.
+// Lost does nothing: no frame of this channel is droppable.
 func (r receiver) Lost(*transport.Header) {}
 
 // Closed does nothing: a lost link is no verdict, and a verdict comes with

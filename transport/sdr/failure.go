@@ -10,7 +10,7 @@ import (
 // are refused from now on.
 func (c *Core) Dead(p int) {
 	pr := &c.processes[p]
-	if !pr.alive { // a newcomer that died before its life was announced
+	if !pr.alive { // a joiner that died before its life was announced
 		pr.early = early{}
 		return
 	}

@@ -133,9 +133,9 @@ func (e *Engine) Position() (*Position, error) {
 }
 
 // Cut ends the cut when every live process has drained: what is kept is
-// freed, and the newcomers live. All processes call it with the same list,
-// newcomers too.
-func (e *Engine) Cut(joined ...Newcomer) error {
+// freed, and the joiners live. All processes call it with the same list,
+// joiners too.
+func (e *Engine) Cut(joined ...Joiner) error {
 	e.mu.Lock()
 	err := e.err
 	if err == nil {

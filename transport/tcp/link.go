@@ -46,7 +46,7 @@ type link struct {
 	rx     sync.Mutex
 	reader reader
 
-	lasting *lasting // nil: the link ends with its connection
+	reconnecting *reconnecting // nil: the link ends with its connection
 }
 
 // connection is one connection of a link.
@@ -98,8 +98,8 @@ func (l *link) Start(r transport.Receiver) {
 	}
 	c := l.conn
 	l.mu.Unlock()
-	if l.lasting != nil {
-		l.lasting.start()
+	if l.reconnecting != nil {
+		l.reconnecting.start()
 		return
 	}
 	go func() {
@@ -133,8 +133,8 @@ func (l *link) Send(f *transport.Frame) {
 	if err == nil && l.ending {
 		err = transport.ErrClosed
 	}
-	if err == nil && f.Soft && l.lasting != nil && l.conn == nil && l.outbox.len() < maxLost {
-		l.outbox.push(entry{header: f.Header, soft: true, lost: true})
+	if err == nil && f.Droppable && l.reconnecting != nil && l.conn == nil && l.outbox.len() < maxLost {
+		l.outbox.push(entry{header: f.Header, droppable: true, lost: true})
 		err = transport.ErrLost
 	}
 	if err != nil {
@@ -142,7 +142,7 @@ func (l *link) Send(f *transport.Frame) {
 		queue.Sent(f, err)
 		return
 	}
-	l.outbox.push(entry{frame: f, header: f.Header, soft: f.Soft && l.lasting != nil})
+	l.outbox.push(entry{frame: f, header: f.Header, droppable: f.Droppable && l.reconnecting != nil})
 	l.mu.Unlock()
 	l.pump()
 }
@@ -167,7 +167,7 @@ func (l *link) wakeWriter() {
 func (l *link) PeerDied() {
 	l.peerDead.Store(true)
 	l.fail(transport.ErrPeerGone)
-	l.lasting.end()
+	l.reconnecting.end()
 	l.mu.Lock()
 	c := l.conn
 	l.mu.Unlock()
@@ -180,7 +180,7 @@ func (l *link) PeerDied() {
 func (l *link) Close() error {
 	l.closed.Store(true)
 	l.fail(transport.ErrClosed)
-	l.lasting.end()
+	l.reconnecting.end()
 	l.mu.Lock()
 	c := l.conn
 	l.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 // entry is one frame in an outbox: on its way, or handed over and kept until
 // the peer has it.
 type entry struct {
-	frame   *transport.Frame // nil once its owner has it back
-	header  transport.Header
-	copied  []byte // the payload, once the owner has the frame back
-	copyEnd int    // where it ends in the arena
-	held    bool   // handed over, and kept as it is until it has arrived
-	soft    bool
-	lost    bool // only its header goes, to say that it will not come
-	bye     bool // the goodbye of the link
-	midDone bool // its Mid was called
+	frame     *transport.Frame // nil once its owner has it back
+	header    transport.Header
+	copied    []byte // the payload, once the owner has the frame back
+	copyEnd   int    // where it ends in the arena
+	held      bool   // handed over, and kept as it is until it has arrived
+	droppable bool
+	lost      bool // only its header goes, to say that it will not come
+	bye       bool // the goodbye of the link
+	midDone   bool // its Mid was called
 }
 
 // size is the length of the entry on the wire.

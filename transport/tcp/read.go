@@ -28,15 +28,15 @@ type reader struct {
 	buf        []byte
 	head, tail int // buf[head:tail] is not looked at yet
 
-	header transport.Header
-	soft   bool   // the frame of header is
-	inside bool   // Begin was called and End was not
-	place  []byte // where the payload goes; shorter than it while own memory grows
-	own    bool   // place is the link's
-	got    int
-	spare  []byte // own memory of the frame before
-	bye    bool   // the peer has said goodbye
-	ended  bool   // Closed was called
+	header    transport.Header
+	droppable bool   // the frame of header is
+	inside    bool   // Begin was called and End was not
+	place     []byte // where the payload goes; shorter than it while own memory grows
+	own       bool   // place is the link's
+	got       int
+	spare     []byte // own memory of the frame before
+	bye       bool   // the peer has said goodbye
+	ended     bool   // Closed was called
 
 	iov    [2]iovec
 	pieces int
@@ -77,18 +77,18 @@ func (l *link) runReader(c *connection) {
 
 // readAll reports whether nothing more is to be read. A link that outlives its
 // connections reads on after the peer's goodbye, for its acknowledgements.
-func (l *link) readAll() bool { return l.reader.ended && (l.lasting == nil || !l.reader.bye) }
+func (l *link) readAll() bool { return l.reader.ended && (l.reconnecting == nil || !l.reader.bye) }
 
 // receiveEnded: nothing more comes on the connection. The caller holds rx.
 func (l *link) receiveEnded(c *connection, cause error) {
-	if l.lasting == nil || l.closed.Load() || l.peerDead.Load() {
+	if l.reconnecting == nil || l.closed.Load() || l.peerDead.Load() {
 		l.finish(cause)
 	}
-	if l.lasting == nil {
+	if l.reconnecting == nil {
 		return
 	}
 	l.reader.conn = nil
-	if l.lasting.through() && cause == errNoGoodbye {
+	if l.reconnecting.through() && cause == errNoGoodbye {
 		l.wakeWriter() // to say its last word
 		return
 	}
@@ -114,7 +114,7 @@ func (l *link) receive() (bool, error) {
 		l.receiveEnded(c, err)
 		return false, err
 	}
-	l.lasting.hear()
+	l.reconnecting.hear()
 	l.accept(n)
 	if err := l.parse(); err != nil {
 		l.receiveEnded(c, err)
@@ -126,7 +126,7 @@ func (l *link) receive() (bool, error) {
 	case r.bye:
 		l.finish(nil)
 	}
-	if l.lasting.due() {
+	if l.reconnecting.due() {
 		l.pump()
 	}
 	return true, nil
@@ -191,7 +191,7 @@ func (l *link) endIfWhole() {
 	}
 	r.inside, r.place = false, nil
 	l.receiver.End(&r.header, payload)
-	l.lasting.took(&r.header, r.soft)
+	l.reconnecting.took(&r.header, r.droppable)
 }
 
 // parse delivers what the buffer holds.
@@ -210,9 +210,9 @@ func (l *link) parse() error {
 			return fmt.Errorf("%w: a frame after goodbye", transport.ErrHeader)
 		}
 		plain, lost := *head, false
-		if l.lasting != nil {
-			r.soft, lost = head[0]&bitSoft != 0, head[0]&bitLost != 0
-			plain[0] &^= bitSoft | bitLost
+		if l.reconnecting != nil {
+			r.droppable, lost = head[0]&bitDroppable != 0, head[0]&bitLost != 0
+			plain[0] &^= bitDroppable | bitLost
 		}
 		if err := r.header.Decode(&plain); err != nil {
 			return err
@@ -220,7 +220,7 @@ func (l *link) parse() error {
 		if lost {
 			r.head += transport.HeaderSize
 			l.receiver.Lost(&r.header)
-			l.lasting.took(&r.header, true)
+			l.reconnecting.took(&r.header, true)
 			continue
 		}
 		have := uint64(r.tail - r.head - transport.HeaderSize)
@@ -228,7 +228,7 @@ func (l *link) parse() error {
 		if r.header.Size <= have {
 			r.head += transport.HeaderSize + int(r.header.Size)
 			l.receiver.End(&r.header, body[:r.header.Size:r.header.Size])
-			l.lasting.took(&r.header, r.soft)
+			l.reconnecting.took(&r.header, r.droppable)
 			continue
 		}
 		if r.header.Size <= smallPayload {
@@ -259,15 +259,15 @@ func (l *link) word(head *[transport.HeaderSize]byte) error {
 	switch {
 	case *head == goodbye && !r.bye:
 		r.bye = true
-		if extra := r.tail - r.head; extra > 0 && l.lasting == nil {
+		if extra := r.tail - r.head; extra > 0 && l.reconnecting == nil {
 			return fmt.Errorf("%w: %d bytes after goodbye", transport.ErrHeader, extra)
 		}
-		l.lasting.tookGoodbye()
+		l.reconnecting.tookGoodbye()
 		return nil
-	case l.lasting != nil && *head == farewell:
-		l.lasting.peerEnd.Store(true)
+	case l.reconnecting != nil && *head == farewell:
+		l.reconnecting.peerEnd.Store(true)
 		return nil
-	case l.lasting != nil && [4]byte(head[:4]) == acknowledge:
+	case l.reconnecting != nil && [4]byte(head[:4]) == acknowledge:
 		return l.acknowledged(binary.LittleEndian.Uint64(head[8:]))
 	}
 	return fmt.Errorf("%w: channel 0", transport.ErrHeader)

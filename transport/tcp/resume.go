@@ -46,7 +46,7 @@ func readPosition(r io.Reader) (p position, err error) {
 }
 
 // here is the position of this side, which has no connection.
-func (s *lasting) here(attempt uint64) position {
+func (s *reconnecting) here(attempt uint64) position {
 	l := s.link
 	l.rx.Lock()
 	defer l.rx.Unlock()
@@ -58,7 +58,7 @@ func (s *lasting) here(attempt uint64) position {
 }
 
 // reach returns the next connection, in use, or nil when the link is over.
-func (s *lasting) reach() *connection {
+func (s *reconnecting) reach() *connection {
 	if s.options.Dial == nil {
 		return s.reached()
 	}
@@ -81,7 +81,7 @@ func (s *lasting) reach() *connection {
 	return nil
 }
 
-func (s *lasting) dial() (*offer, error) {
+func (s *reconnecting) dial() (*offer, error) {
 	conn, err := s.options.Dial(s.ctx)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (s *lasting) dial() (*offer, error) {
 }
 
 // bounded has something said on a new connection, and closes it on failure.
-func (s *lasting) bounded(conn net.Conn, talk func() error) error {
+func (s *reconnecting) bounded(conn net.Conn, talk func() error) error {
 	conn.SetDeadline(time.Now().Add(resumeTime))
 	stop := context.AfterFunc(s.ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	err := talk()
@@ -121,7 +121,7 @@ func (s *lasting) bounded(conn net.Conn, talk func() error) error {
 // Adopt gives the link a connection that the peer has dialled, in place of any
 // that it has. The caller has made sure that it is the same life of the peer.
 // Adopt blocks for a short time at most.
-func (l *Lasting) Adopt(conn net.Conn) error {
+func (l *Reconnecting) Adopt(conn net.Conn) error {
 	s := l.s
 	var peer position
 	err := s.bounded(conn, func() (err error) {
@@ -156,7 +156,7 @@ func (l *Lasting) Adopt(conn net.Conn) error {
 }
 
 // reached is reach for the side that is dialled.
-func (s *lasting) reached() *connection {
+func (s *reconnecting) reached() *connection {
 	for {
 		select {
 		case <-s.offered:
@@ -190,7 +190,7 @@ func (s *lasting) reached() *connection {
 }
 
 // install makes a connection the one in use, and goes on where the peer is.
-func (s *lasting) install(o *offer) (*connection, error) {
+func (s *reconnecting) install(o *offer) (*connection, error) {
 	l := s.link
 	raw, err := newStream(o.conn)
 	if err != nil {
@@ -251,7 +251,7 @@ func (l *link) rewind(peer position) error {
 			return fmt.Errorf("%w: it has a part of a frame that was never sent", errResume)
 		}
 		e := o.at(0)
-		if e.soft || e.bye || peer.offset < transport.HeaderSize || peer.offset > uint64(e.size()) {
+		if e.droppable || e.bye || peer.offset < transport.HeaderSize || peer.offset > uint64(e.size()) {
 			return fmt.Errorf("%w: it has %d bytes of a frame of %d", errResume, peer.offset, e.size())
 		}
 	}
@@ -259,7 +259,7 @@ func (l *link) rewind(peer position) error {
 	return nil
 }
 
-// detach takes the connection away. Soft frames end with it, on both sides.
+// detach takes the connection away. Droppable frames end with it, on both sides.
 func (l *link) detach() {
 	l.tx.Lock()
 	l.writer.conn = nil
@@ -268,7 +268,7 @@ func (l *link) detach() {
 	var lost []*transport.Frame
 	if l.sendErr == nil {
 		for i := range l.outbox.len() {
-			if e := l.outbox.at(i); e.soft && !e.lost {
+			if e := l.outbox.at(i); e.droppable && !e.lost {
 				e.lost = true
 				if e.frame != nil {
 					lost, e.frame = append(lost, e.frame), nil
@@ -285,7 +285,7 @@ func (l *link) detach() {
 	defer l.rx.Unlock()
 	r := &l.reader
 	r.conn, r.head, r.tail = nil, 0, 0
-	if r.inside && r.soft && l.lasting.ctx.Err() == nil {
+	if r.inside && r.droppable && l.reconnecting.ctx.Err() == nil {
 		r.inside, r.place = false, nil
 		l.receiver.Torn(&r.header, r.got)
 	}

@@ -58,17 +58,17 @@ func TestUnix(t *testing.T) { linktest.Run(t, unixPair) }
 
 func TestTCP(t *testing.T) { linktest.Run(t, tcpPair) }
 
-func lastingPair(t testing.TB, dial linktest.Dial) (a, b linktest.LastingLink, adopt func(net.Conn)) {
-	dials, dialled := tcp.NewLasting(tcp.Options{Dial: dial}), tcp.NewLasting(tcp.Options{})
+func reconnectingPair(t testing.TB, dial linktest.Dial) (a, b linktest.ReconnectingLink, adopt func(net.Conn)) {
+	dials, dialled := tcp.NewReconnecting(tcp.Options{Dial: dial}), tcp.NewReconnecting(tcp.Options{})
 	return dials, dialled, func(c net.Conn) { _ = dialled.Adopt(c) }
 }
 
-func TestLasting(t *testing.T) { linktest.RunLasting(t, lastingPair) }
+func TestReconnecting(t *testing.T) { linktest.RunReconnecting(t, reconnectingPair) }
 
-// lastingTLS is lastingPair with every connection encrypted.
-func lastingTLS(t testing.TB, dial linktest.Dial) (a, b linktest.LastingLink, adopt func(net.Conn)) {
+// reconnectingTLS is reconnectingPair with every connection encrypted.
+func reconnectingTLS(t testing.TB, dial linktest.Dial) (a, b linktest.ReconnectingLink, adopt func(net.Conn)) {
 	cert := certificate(t)
-	dials, dialled, bare := lastingPair(t, func(ctx context.Context) (net.Conn, error) {
+	dials, dialled, bare := reconnectingPair(t, func(ctx context.Context) (net.Conn, error) {
 		c, err := dial(ctx)
 		if err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func certificate(t testing.TB) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func TestLastingTLS(t *testing.T) { linktest.RunLasting(t, lastingTLS) }
+func TestReconnectingTLS(t *testing.T) { linktest.RunReconnecting(t, reconnectingTLS) }
 
 func TestMain(m *testing.M) {
 	linktest.Child(func(f *os.File) (transport.Link, error) {

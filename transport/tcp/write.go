@@ -46,7 +46,7 @@ func (l *link) runWriter(c *connection) {
 		select {
 		case <-l.kick:
 		case <-c.down:
-			if l.lasting != nil {
+			if l.reconnecting != nil {
 				return
 			}
 		}
@@ -67,7 +67,7 @@ func (l *link) runWriter(c *connection) {
 				continue
 			}
 			if err := c.awaitSend(); err != nil {
-				if l.lasting != nil {
+				if l.reconnecting != nil {
 					return // the reader finds the end
 				}
 				l.fail(fmt.Errorf("%w: %w", transport.ErrPeerGone, err))
@@ -80,7 +80,7 @@ func (l *link) runWriter(c *connection) {
 func (l *link) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.outbox.waiting() == 0 && l.sendErr == nil && !l.lasting.due()
+	return l.outbox.waiting() == 0 && l.sendErr == nil && !l.reconnecting.due()
 }
 
 // pump hands over what the socket takes now, unless another goroutine is at
@@ -125,7 +125,7 @@ func (l *link) write() (moved, blocked bool) {
 			l.mu.Unlock()
 			return moved, true // until there is another connection
 		}
-		w.gather(&l.outbox, l.lasting)
+		w.gather(&l.outbox, l.reconnecting)
 		l.mu.Unlock()
 		n, err := 0, error(nil)
 		if w.pieces == 0 {
@@ -136,7 +136,7 @@ func (l *link) write() (moved, blocked bool) {
 		switch {
 		case errors.Is(err, errAgain):
 			return moved, true
-		case err != nil && l.lasting != nil:
+		case err != nil && l.reconnecting != nil:
 			// What the peer has sent before is still to be read.
 			w.conn = nil
 			c.cause.CompareAndSwap(nil, &err)
@@ -146,7 +146,7 @@ func (l *link) write() (moved, blocked bool) {
 			l.fail(fmt.Errorf("%w: %w", transport.ErrPeerGone, err))
 			continue
 		case w.pieces == 0:
-			if l.lasting.said() {
+			if l.reconnecting.said() {
 				w.ended = true
 				c.closeWrite()
 				c.setReadDeadline(time.Now().Add(lingerTime))
@@ -171,10 +171,10 @@ func middle(size uint64) int {
 }
 
 // gather collects what comes next in the stream.
-func (w *writer) gather(o *outbox, lasting *lasting) {
+func (w *writer) gather(o *outbox, reconnecting *reconnecting) {
 	w.pieces = 0
-	if w.offset == 0 && !w.saying && lasting.due() {
-		w.control, w.controlAt, w.saying = lasting.word(), 0, true
+	if w.offset == 0 && !w.saying && reconnecting.due() {
+		w.control, w.controlAt, w.saying = reconnecting.word(), 0, true
 	}
 	if w.saying {
 		w.add(w.control[w.controlAt:])
@@ -209,8 +209,8 @@ func (w *writer) gather(o *outbox, lasting *lasting) {
 
 // Bits beside the channel in the first byte of a header on the wire.
 const (
-	bitSoft = 0x80
-	bitLost = 0x40
+	bitDroppable = 0x80
+	bitLost      = 0x40
 )
 
 func (e *entry) encode(b *[transport.HeaderSize]byte) {
@@ -219,8 +219,8 @@ func (e *entry) encode(b *[transport.HeaderSize]byte) {
 		return
 	}
 	e.header.Encode(b)
-	if e.soft {
-		b[0] |= bitSoft
+	if e.droppable {
+		b[0] |= bitDroppable
 	}
 	if e.lost {
 		b[0] |= bitLost
@@ -293,7 +293,7 @@ func (l *link) advance(n int) {
 func (l *link) handedOver(e *entry) (back *transport.Frame) {
 	o := &l.outbox
 	back = e.frame
-	if l.lasting == nil {
+	if l.reconnecting == nil {
 		if e.bye {
 			l.writer.ended = true
 			if l.sendErr == nil {
@@ -305,7 +305,7 @@ func (l *link) handedOver(e *entry) (back *transport.Frame) {
 		return back
 	}
 	switch {
-	case e.frame == nil || e.soft || e.header.Size == 0:
+	case e.frame == nil || e.droppable || e.header.Size == 0:
 	case e.held:
 		back = nil
 	default:

@@ -99,7 +99,7 @@ func (p *plan) run(t *testing.T) *verdict {
 		spec.Flags = append(spec.Flags, "-checkpoint", dir, "-checkpoint-every", fmt.Sprint(p.files))
 	}
 	v := &verdict{degrees: p.degrees, replace: p.replace, backup: p.backup, weibull: p.weibull, spares: p.spares, want: want}
-	v.run(t, spec, p.seed, p.blows)
+	v.run(t, spec, p.seed, p.injections)
 	if p.removes() {
 		return v
 	}
@@ -122,13 +122,13 @@ func (p *plan) prefix() []string {
 }
 
 // run runs one job and judges it.
-func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, blows []blow) {
+func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, injections []injection) {
 	t.Helper()
 	j := jobtest.Start(t, spec)
-	v.deed = strike(j, spec.Program[0], blows)
+	v.deed = inject(j, spec.Program[0], injections)
 	r, err := j.End()
 	if err != nil {
-		require.FailNow(t, "FINDING", "INTRA_SEED=%d blows %v\n%v", seed, blows, err)
+		require.FailNow(t, "FINDING", "INTRA_SEED=%d injections %v\n%v", seed, injections, err)
 	}
 	if len(r.Report) > 0 {
 		v.report = new(report)
@@ -139,15 +139,15 @@ func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, blows []blow
 		v.bits = bits(r.Stdout)
 	}
 	if wrong := v.judge(); wrong != "" {
-		require.FailNow(t, "FINDING", "INTRA_SEED=%d\n%s\n%v\nblows: %v\nexit code %d\n%s", seed, wrong, spec, blows, r.Code, r.Stderr)
+		require.FailNow(t, "FINDING", "INTRA_SEED=%d\n%s\n%v\ninjections: %v\nexit code %d\n%s", seed, wrong, spec, injections, r.Code, r.Stderr)
 	}
 }
 
-// strike does what is done from outside, until the job has ended.
-func strike(j *jobtest.Job, program string, blows []blow) (d deed) {
+// inject does what is done from outside, until the job has ended.
+func inject(j *jobtest.Job, program string, injections []injection) (d deed) {
 	d.stopped, d.killed = make(map[job.Process]bool), make(map[job.Process]bool)
 	began := time.Now()
-	for _, b := range blows {
+	for _, b := range injections {
 		select {
 		case <-j.Ended():
 			return d

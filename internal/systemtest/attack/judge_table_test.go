@@ -43,7 +43,7 @@ func TestJudge(t *testing.T) {
 		{"killed from outside", verdict{deed: deed{killed: set("0.1")}}, "0.1 signal 0.2", ""},
 		{"killed, and nobody says so", verdict{deed: deed{killed: set("0.1")}}, "", "nobody says so"},
 		{"two verdicts", verdict{}, "fired 0.1, fired 0.1, 0.1 injected 0.2, 0.1 injected 0.3", "two verdicts"},
-		{"a newcomer dies", verdict{replace: true}, "fired 0.1, fired 0.1, 0.1 injected 0.2, 0.1 injected 0.3", ""},
+		{"a joiner dies", verdict{replace: true}, "fired 0.1, fired 0.1, 0.1 injected 0.2, 0.1 injected 0.3", ""},
 		{"replaced alive", verdict{replace: true}, "0.1 back 0.3", "while it lived"},
 		{"a kill that is not said to be missed", verdict{}, "missed 0.1", "never reached"},
 		{"a kill that was missed", verdict{stderr: "warning: -kill 0.1@section:1 was never reached"}, "missed 0.1", ""},

@@ -29,7 +29,7 @@ type report struct {
 		Fired   bool        `json:"fired"`
 	} `json:"kills"`
 	Weibull *struct {
-		Strikes []struct {
+		Injections []struct {
 			Process job.Process `json:"process"`
 		} `json:"strikes"`
 	} `json:"weibull"`
@@ -74,12 +74,12 @@ type verdict struct {
 
 // history is who lived when, as the report tells it.
 type history struct {
-	alive    map[job.Process]bool
-	deaths   map[job.Process]int // declared
-	last     map[int]job.Process // that died while it lived, by rank
-	lastAt   map[int]float64
-	newcomer int // deaths of processes that had no place yet
-	wrong    string
+	alive  map[job.Process]bool
+	deaths map[job.Process]int // declared
+	last   map[int]job.Process // that died while it lived, by rank
+	lastAt map[int]float64
+	joiner int // deaths of processes that had no place yet
+	wrong  string
 }
 
 type event struct {
@@ -115,7 +115,7 @@ func (v *verdict) history() *history {
 			h.wrong = fmt.Sprintf("two verdicts on %v", e.p)
 		default:
 			h.deaths[e.p]++
-			h.newcomer++
+			h.joiner++
 		}
 	}
 	return h
@@ -176,7 +176,7 @@ func (v *verdict) unfounded(h *history) string {
 		}
 	}
 	if v.report.Weibull != nil {
-		for _, s := range v.report.Weibull.Strikes {
+		for _, s := range v.report.Weibull.Injections {
 			injected[s.Process]++
 		}
 	}
@@ -390,7 +390,7 @@ func (v *verdict) reason(why string, h *history) string {
 			return "there was none"
 		}
 	case strings.HasPrefix(why, "its replacements died too"):
-		if h.newcomer == 0 {
+		if h.joiner == 0 {
 			return "no replacement died"
 		}
 	default:

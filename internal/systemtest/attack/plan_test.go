@@ -32,13 +32,13 @@ var apps = []app{
 
 // plan is one random job.
 type plan struct {
-	seed    uint64
-	app     app
-	degrees []int
-	flags   []string // without those that name folders
-	kills   []job.Kill
-	pinned  bool   // to one core
-	blows   []blow // from outside
+	seed       uint64
+	app        app
+	degrees    []int
+	flags      []string // without those that name folders
+	kills      []job.Kill
+	pinned     bool        // to one core
+	injections []injection // from outside
 
 	replace, backup, weibull bool
 	spares                   int
@@ -46,8 +46,8 @@ type plan struct {
 	then                     *plan // the job that goes on from the files
 }
 
-// blow is something done to a process from outside.
-type blow struct {
+// injection is something done to a process from outside.
+type injection struct {
 	after  time.Duration // since the start of intrarun
 	signal string        // stop, pause, kill; int or gone for intrarun itself; remove for the program's file
 	victim job.Process
@@ -55,7 +55,7 @@ type blow struct {
 
 // removes reports whether the program's file is removed while the job runs.
 func (p *plan) removes() bool {
-	return slices.ContainsFunc(p.blows, func(b blow) bool { return b.signal == "remove" })
+	return slices.ContainsFunc(p.injections, func(b injection) bool { return b.signal == "remove" })
 }
 
 func newPlan(seed uint64) *plan {
@@ -246,17 +246,17 @@ func (p *plan) outside(d dice) {
 	at := func() time.Duration { return time.Duration(20+d.IntN(900)) * time.Millisecond }
 	if d.once(6) {
 		for range 1 + d.IntN(2) {
-			p.blows = append(p.blows, blow{at(), one(d, []string{"stop", "pause", "pause", "kill"}), one(d, job.Processes(p.degrees))})
+			p.injections = append(p.injections, injection{at(), one(d, []string{"stop", "pause", "pause", "kill"}), one(d, job.Processes(p.degrees))})
 		}
 	}
 	if p.replace && d.once(20) {
-		p.blows = append(p.blows, blow{after: at(), signal: "remove"})
+		p.injections = append(p.injections, injection{after: at(), signal: "remove"})
 	}
 	switch d.IntN(30) {
 	case 0:
-		p.blows = append(p.blows, blow{after: at(), signal: "int"})
+		p.injections = append(p.injections, injection{after: at(), signal: "int"})
 	case 1:
-		p.blows = append(p.blows, blow{after: at(), signal: "gone"})
+		p.injections = append(p.injections, injection{after: at(), signal: "gone"})
 	}
-	slices.SortStableFunc(p.blows, func(a, b blow) int { return int(a.after - b.after) })
+	slices.SortStableFunc(p.injections, func(a, b injection) int { return int(a.after - b.after) })
 }

@@ -28,7 +28,7 @@ type head struct {
 	waiting     map[*Process]bool // for a word of theirs
 	taken       []*snapshot       // per rank, at this cut
 	backup      []*snapshot       // per rank, at the last complete cut
-	newcomers   []*Process
+	joiners     []*Process
 	joins       int
 	rollbacks   int
 	cancelled   int
@@ -42,7 +42,7 @@ const (
 	idle     phase = iota
 	counting       // the processes say how many safe points they have entered
 	draining       // they come to the cut
-	joining        // newcomers start
+	joining        // joiners start
 	rolling        // everybody goes back to a cut
 )
 
@@ -69,7 +69,7 @@ type order struct {
 	verdicts int // that precede it
 	cut      uint64
 	at       int
-	joined   []sdr.Newcomer
+	joined   []sdr.Joiner
 	back     *start
 }
 
@@ -226,25 +226,25 @@ func (h *head) advance() {
 		if h.backup == nil || h.run.random.IntN(2) == 0 {
 			h.backup = append([]*snapshot(nil), h.taken...)
 		}
-		h.newcomers = nil
+		h.joiners = nil
 		h.incarnation++
 		for _, slot := range h.vacant() {
 			if h.run.random.IntN(4) > 0 {
-				p := h.run.newcomer(slot[0], slot[1], &start{incarnation: h.incarnation, from: h.taken[slot[0]], roster: h.live(true), join: true})
+				p := h.run.joiner(slot[0], slot[1], &start{incarnation: h.incarnation, from: h.taken[slot[0]], roster: h.live(true), join: true})
 				p.board(p.seat.latest)
-				h.newcomers = append(h.newcomers, p)
+				h.joiners = append(h.joiners, p)
 				h.waiting[p] = true
 			}
 		}
 		h.advance()
 	case joining:
 		h.phase = idle
-		var joined []sdr.Newcomer
-		for _, p := range h.newcomers {
+		var joined []sdr.Joiner
+		for _, p := range h.joiners {
 			if !p.Killed {
 				p.seat.member = true
 				h.joins++
-				joined = append(joined, sdr.Newcomer{Rank: p.Rank, Replica: p.Replica, Incarnation: p.seat.incarnation})
+				joined = append(joined, sdr.Joiner{Rank: p.Rank, Replica: p.Replica, Incarnation: p.seat.incarnation})
 			}
 		}
 		for _, p := range h.live(true) {
@@ -322,7 +322,7 @@ func (h *head) rollBack() {
 			left[rank] = true
 			b := back(rank)
 			all = append(all, b)
-			roster = append(roster, h.run.newcomer(rank, slot[1], b))
+			roster = append(roster, h.run.joiner(rank, slot[1], b))
 		}
 	}
 	for i, p := range roster {

@@ -39,10 +39,10 @@ type Link struct {
 }
 
 type flight struct {
-	header  transport.Header
-	payload []byte
-	soft    bool
-	lost    bool // with a connection
+	header    transport.Header
+	payload   []byte
+	droppable bool
+	lost      bool // with a connection
 }
 
 // NewLink returns a link whose frames a receiver takes.
@@ -84,7 +84,7 @@ func (l *Link) handOver() {
 	for _, b := range f.Payload {
 		payload = append(payload, b...)
 	}
-	l.underway = append(l.underway, flight{header: f.Header, payload: payload, soft: f.Soft})
+	l.underway = append(l.underway, flight{header: f.Header, payload: payload, droppable: f.Droppable})
 	if f.Mid != nil && !f.Mid() { // the sender has died in the middle of it
 		return
 	}
@@ -111,16 +111,16 @@ func (l *Link) Cut() {
 }
 
 // Break ends the connection of a link that outlives it: from some frame on,
-// the soft ones are lost, and the others come over the next connection.
+// the droppable ones are lost, and the others come over the next connection.
 func (l *Link) Break() {
 	from := l.random.IntN(len(l.underway) + 1)
 	for i := from; i < len(l.underway); i++ {
 		f := &l.underway[i]
-		if i == 0 && l.begun && f.soft {
+		if i == 0 && l.begun && f.droppable {
 			l.begun, l.place = false, nil
 			l.receiver.Torn(&f.header, len(f.payload)/2)
 		}
-		f.lost = f.lost || f.soft
+		f.lost = f.lost || f.droppable
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // seat is the side of a process in the protocol of the cuts.
 type seat struct {
-	member      bool // communicates; a newcomer does not yet
+	member      bool // communicates; a joiner does not yet
 	incarnation uint32
 	orders      []order
 	words       []word
@@ -125,7 +125,7 @@ func (p *Process) snapshot(save func() []byte) (*snapshot, error) {
 // passCut ends the cut, in order with the verdicts before and after it. The
 // position has not changed since the process had everything, and what is kept
 // afterwards is what links have not handed over yet.
-func (p *Process) passCut(joined []sdr.Newcomer) {
+func (p *Process) passCut(joined []sdr.Joiner) {
 	s, wrong := &p.seat, &p.job.head.err
 	if p.pass(AtCut) {
 		if p.job.kill(p, AtCut); p.Killed {
@@ -235,8 +235,8 @@ func (p *Process) board(at *start) {
 	}
 }
 
-// newcomer starts a process that begins at a cut, once it is boarded.
-func (r *run) newcomer(rank, replica int, at *start) *Process {
+// joiner starts a process that begins at a cut, once it is boarded.
+func (r *run) joiner(rank, replica int, at *start) *Process {
 	p := &Process{Rank: rank, Replica: replica, job: r, woken: true, verdicts: len(r.dead)}
 	p.steps = [...]func(){stepRun: p.run, stepHear: p.hear, stepExpire: p.expire}
 	p.seat.latest = at

@@ -34,11 +34,11 @@ type Measurement struct {
 type Return struct {
 	Problem
 	Bytes    float64       `json:"bytes"`            // of state
-	Joined   spread.Spread `json:"joined_seconds"`   // from the death until the newcomer is a member
+	Joined   spread.Spread `json:"joined_seconds"`   // from the death until the joiner is a member
 	Sharing  spread.Spread `json:"sharing_seconds"`  // until it has run a task
 	Transfer float64       `json:"transfer_seconds"` // that the link takes for the state
 	// Slowdown is how many times as long the survivor takes for a task from the
-	// death until the newcomer has joined, beside a run where nobody comes.
+	// death until the joiner has joined, beside a run where nobody comes.
 	Slowdown spread.Spread `json:"slowdown"`
 }
 
@@ -136,7 +136,7 @@ func (o *Options) returns(ctx context.Context, run Runner, nz int) (*Return, err
 		joined = append(joined, r.Joined-r.Died)
 		i := slices.IndexFunc(a.Tasks[1], func(at float64) bool { return at > r.Joined })
 		if i < 0 {
-			return nil, fmt.Errorf("the newcomer ran no task until the end, after %.1f s: give a longer -time", a.Wall)
+			return nil, fmt.Errorf("the joiner ran no task until the end, after %.1f s: give a longer -time", a.Wall)
 		}
 		sharing = append(sharing, a.Tasks[1][i]-r.Died)
 		if len(b.Deaths) == 0 {

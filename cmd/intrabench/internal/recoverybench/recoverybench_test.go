@@ -182,7 +182,7 @@ func TestMeasureRefuses(t *testing.T) {
 		"another result with files":  {func(j Job, r *Run) { r.XSHA256 += fmt.Sprint(slices.Contains(j.Flags, "-checkpoint")) }, "with files, k = 1 it ended with 0"},
 		"another result after kills": {func(j Job, r *Run) { r.XSHA256 += fmt.Sprint(!j.Traced && slices.Contains(j.Flags, "-kill")) }, "without failures it was"},
 		"nobody comes":               {func(_ Job, r *Run) { r.Replacements = nil }, "nobody came back within"},
-		"no work for the newcomer":   {func(_ Job, r *Run) { delete(r.Tasks, 1) }, "ran no task"},
+		"no work for the joiner":     {func(_ Job, r *Run) { delete(r.Tasks, 1) }, "ran no task"},
 		"an idle survivor":           {func(_ Job, r *Run) { delete(r.Tasks, 0) }, "too few tasks"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ func (m *Measurement) Table(to io.Writer) error {
 		fmt.Fprintf(w, "%.1f MB\t%s s\t%s\t%s s\t%s\t%.4f s\t%+.3f s\t%.2f× %s\n", r.Bytes/1e6, median(r.Joined), quartiles(r.Joined),
 			median(r.Sharing), quartiles(r.Sharing), r.Transfer, r.Joined.Median-1.3*r.Transfer, r.Slowdown.Median, quartiles(r.Slowdown))
 	}
-	fmt.Fprintf(w, "between the two the newcomer generates the matrix again; the survivor is compared with one whose peer stays dead\n")
+	fmt.Fprintf(w, "between the two the joiner generates the matrix again; the survivor is compared with one whose peer stays dead\n")
 	fmt.Fprintf(w, "\ntwo ranks without failures\tseconds\t\ttimes as long\n")
 	for _, c := range m.Costs {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s %s\n", c.Way, median(c.Seconds), quartiles(c.Seconds), median(c.Ratio), quartiles(c.Ratio))

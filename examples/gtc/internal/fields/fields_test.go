@@ -13,7 +13,7 @@ import (
 // whole is the grid of a torus that one rank has alone.
 func whole(t *testing.T, surfaces, theta, planes int) *grid.Grid {
 	t.Helper()
-	w, err := grid.NewWedge(comm.Alone(), 1)
+	w, err := grid.NewWedge(comm.Self(), 1)
 	require.NoError(t, err)
 	return grid.New(grid.Cyclone(), grid.Size{
 		IonsPerCell: 1, Surfaces: surfaces, MaxTheta: theta, MaxZeta: planes, ParticleDomains: 1, DiagnosisInterval: 1,
@@ -46,7 +46,7 @@ func inside(g *grid.Grid, f func(r, theta, zeta float64, at int)) {
 
 // What GTC prints about its solver.
 func TestPoissonOperatorOfTheBenchmark(t *testing.T) {
-	w, err := grid.NewWedge(comm.Alone(), 1)
+	w, err := grid.NewWedge(comm.Self(), 1)
 	require.NoError(t, err)
 	w.Wedges, w.ZetaMax = 2, math.Pi
 	g := grid.New(grid.Cyclone(), grid.Size{IonsPerCell: 1, Surfaces: 90, MaxTheta: 640, MaxZeta: 2, ParticleDomains: 1, DiagnosisInterval: 1}, w)

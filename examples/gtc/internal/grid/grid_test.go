@@ -12,7 +12,7 @@ import (
 // wedge is one of several, without the others.
 func wedge(t *testing.T, wedges, number int) Wedge {
 	t.Helper()
-	w, err := NewWedge(comm.Alone(), 1)
+	w, err := NewWedge(comm.Self(), 1)
 	require.NoError(t, err)
 	w.Wedges, w.Number = wedges, number
 	w.cut()

@@ -13,7 +13,7 @@ import (
 // half is the grid of the first of two wedges, without the other one.
 func half(t testing.TB, size grid.Size) *grid.Grid {
 	t.Helper()
-	w, err := grid.NewWedge(comm.Alone(), 1)
+	w, err := grid.NewWedge(comm.Self(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

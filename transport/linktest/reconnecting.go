@@ -19,20 +19,20 @@ import (
 // Dial makes a connection to the other side.
 type Dial func(ctx context.Context) (net.Conn, error)
 
-// LastingLink is a link that outlives its connections.
-type LastingLink interface {
+// ReconnectingLink is a link that outlives its connections.
+type ReconnectingLink interface {
 	transport.Link
 	Connected() <-chan struct{} // closed when it has had one
 }
 
-// Lasting makes the two ends of a link that outlives its connections: a gets
+// Reconnecting makes the two ends of a link that outlives its connections: a gets
 // them from dial, b through adopt, which belongs to the other end of each.
-type Lasting func(t testing.TB, dial Dial) (a, b LastingLink, adopt func(net.Conn))
+type Reconnecting func(t testing.TB, dial Dial) (a, b ReconnectingLink, adopt func(net.Conn))
 
-// RunLasting tests links made by pair, first as any link, then with cuts. The
+// RunReconnecting tests links made by pair, first as any link, then with cuts. The
 // environment variable INTRA_SEED replays one run with random cuts, and
 // INTRA_SOAK sets how many there are.
-func RunLasting(t *testing.T, pair Lasting) {
+func RunReconnecting(t *testing.T, pair Reconnecting) {
 	Run(t, func(t testing.TB) (a, b transport.Link) {
 		h := startHub(t, pair, nil)
 		h.await()
@@ -40,10 +40,10 @@ func RunLasting(t *testing.T, pair Lasting) {
 	})
 	for _, test := range []struct {
 		name string
-		run  func(t *testing.T, pair Lasting)
+		run  func(t *testing.T, pair Reconnecting)
 	}{
 		{"CutInsideFrame", testCutInsideFrame},
-		{"CutInsideSoftFrame", testCutInsideSoftFrame},
+		{"CutInsideDroppableFrame", testCutInsideDroppableFrame},
 		{"SendWithoutConnection", testSendWithoutConnection},
 		{"DeathWithoutConnection", testDeathWithoutConnection},
 		{"ShutdownAcrossCuts", testShutdownAcrossCuts},
@@ -57,7 +57,7 @@ func RunLasting(t *testing.T, pair Lasting) {
 	}
 }
 
-// hub is a pair of lasting links and what connects them.
+// hub is a pair of reconnecting links and what connects them.
 type hub struct {
 	a, b     transport.Link
 	proxy    *proxy // nil: none
@@ -69,7 +69,7 @@ type hub struct {
 
 // startHub makes a pair whose connections go through a proxy if budget says
 // how many bytes each of them lasts. It is gone when both ends are closed.
-func startHub(t testing.TB, pair Lasting, budget func(connection int) int64) *hub {
+func startHub(t testing.TB, pair Reconnecting, budget func(connection int) int64) *hub {
 	l, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
 	h := &hub{listener: l}
@@ -164,7 +164,7 @@ func (h *hub) start(p place) (a, b *side) {
 
 // A frame that is cut in the middle goes on where it was, also when it is cut
 // again and again.
-func testCutInsideFrame(t *testing.T, pair Lasting) {
+func testCutInsideFrame(t *testing.T, pair Reconnecting) {
 	for _, p := range []place{placeOwn, placeLink} {
 		h := startHub(t, pair, func(connection int) int64 {
 			if connection < 7 {
@@ -186,13 +186,13 @@ func testCutInsideFrame(t *testing.T, pair Lasting) {
 	}
 }
 
-// A soft frame that is cut in the middle is torn and lost, and nothing else.
-func testCutInsideSoftFrame(t *testing.T, pair Lasting) {
+// A droppable frame that is cut in the middle is torn and lost, and nothing else.
+func testCutInsideDroppableFrame(t *testing.T, pair Reconnecting) {
 	h := startHub(t, pair, first(1_500_000))
 	h.await()
 	a, b := h.start(placeOwn)
 	a.send(newFrame(1, 0, 10, 1, nil))
-	f := a.send(newSoft(1, 1, streamed, 3))
+	f := a.send(newDroppable(1, 1, streamed, 3))
 	a.send(newFrame(1, 2, 20, 1, nil))
 	eventually(t, "the frames", func() bool { return b.count() == 2 })
 	a.settled(t)
@@ -205,18 +205,18 @@ func testCutInsideSoftFrame(t *testing.T, pair Lasting) {
 	closeBoth(t, a, b)
 }
 
-func newSoft(sender, number, size, pieces int) *transport.Frame {
+func newDroppable(sender, number, size, pieces int) *transport.Frame {
 	f := newFrame(sender, number, size, pieces, nil)
-	f.Header.Args[argSoft] = 1
-	f.Soft = true
+	f.Header.Args[argDroppable] = 1
+	f.Droppable = true
 	return f
 }
 
-// Without a connection a soft frame comes back at once, and the others wait.
-func testSendWithoutConnection(t *testing.T, pair Lasting) {
+// Without a connection a droppable frame comes back at once, and the others wait.
+func testSendWithoutConnection(t *testing.T, pair Reconnecting) {
 	var refuse sync.RWMutex
 	refuse.Lock()
-	h := startHub(t, func(t testing.TB, dial Dial) (a, b LastingLink, adopt func(net.Conn)) {
+	h := startHub(t, func(t testing.TB, dial Dial) (a, b ReconnectingLink, adopt func(net.Conn)) {
 		return pair(t, func(ctx context.Context) (net.Conn, error) {
 			if !refuse.TryRLock() {
 				return nil, fmt.Errorf("the cable is out")
@@ -228,13 +228,13 @@ func testSendWithoutConnection(t *testing.T, pair Lasting) {
 	a, b := h.start(placeOwn)
 	for n := 0; n < 30; n += 3 {
 		a.send(newFrame(1, n, 100*n, 1, nil))
-		soft := a.send(newSoft(1, n+1, 100, 1))
+		droppable := a.send(newDroppable(1, n+1, 100, 1))
 		a.owners.mu.Lock()
-		require.ErrorIs(t, a.owners.errs[soft], transport.ErrLost)
+		require.ErrorIs(t, a.owners.errs[droppable], transport.ErrLost)
 		a.owners.mu.Unlock()
 		a.send(newFrame(1, n+2, 30_000, 2, nil))
 		b.send(newFrame(2, n, 50, 1, nil))
-		b.send(newSoft(2, n+1, 100, 1))
+		b.send(newDroppable(2, n+1, 100, 1))
 		b.send(newFrame(2, n+2, 0, 1, nil))
 	}
 	refuse.Unlock()
@@ -249,7 +249,7 @@ func testSendWithoutConnection(t *testing.T, pair Lasting) {
 }
 
 // A verdict ends the link also while there is no connection.
-func testDeathWithoutConnection(t *testing.T, pair Lasting) {
+func testDeathWithoutConnection(t *testing.T, pair Reconnecting) {
 	h := startHub(t, pair, first(200_000))
 	a, b := h.start(placeOwn)
 	h.proxy.listener.Close() // the first connection may have been made
@@ -268,7 +268,7 @@ func testDeathWithoutConnection(t *testing.T, pair Lasting) {
 }
 
 // Shutdown hands over everything however often the connection is cut.
-func testShutdownAcrossCuts(t *testing.T, pair Lasting) {
+func testShutdownAcrossCuts(t *testing.T, pair Reconnecting) {
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		cuts := 6
@@ -315,9 +315,9 @@ func environment(t testing.TB, name string, otherwise uint64) uint64 {
 }
 
 // Cuts at random bytes, also inside of handshakes, with all sizes under way in
-// both directions: what is not soft arrives once and in order, what is soft
+// both directions: what is not droppable arrives once and in order, what is droppable
 // arrives or is lost, and owners have every frame back once.
-func testRandomCuts(t *testing.T, pair Lasting) {
+func testRandomCuts(t *testing.T, pair Reconnecting) {
 	begin, n := uint64(1), environment(t, "INTRA_SOAK", 15)
 	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
 		begin, n = seed, 1
@@ -327,7 +327,7 @@ func testRandomCuts(t *testing.T, pair Lasting) {
 	}
 }
 
-func randomCuts(t *testing.T, pair Lasting, seed uint64) {
+func randomCuts(t *testing.T, pair Reconnecting, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	cuts, scale := 1+rng.IntN(12), rng.IntN(7)
 	budgets := rand.New(rand.NewPCG(seed, 5))
@@ -353,7 +353,7 @@ func randomCuts(t *testing.T, pair Lasting, seed uint64) {
 			for n := range frames {
 				size, pieces := sizes.IntN(most), 1+n%3
 				if softEvery != 0 && n%softEvery == 0 {
-					s.send(newSoft(1, n, size, pieces))
+					s.send(newDroppable(1, n, size, pieces))
 				} else {
 					s.send(newFrame(1, n, size, pieces, nil))
 				}
@@ -373,7 +373,7 @@ func randomCuts(t *testing.T, pair Lasting, seed uint64) {
 		require.GreaterOrEqual(t, whole, hard, "INTRA_SEED=%d", seed)
 		s.settled(t)
 		for f, err := range s.owners.errs {
-			if !f.Soft {
+			if !f.Droppable {
 				require.NoError(t, err, "INTRA_SEED=%d", seed)
 			} else if err != nil {
 				require.ErrorIs(t, err, transport.ErrLost)

@@ -30,7 +30,7 @@ const (
 	ackBytes  = 64 << 10
 )
 
-// maxLost bounds the soft frames that are given up at once while there is no
+// maxLost bounds the droppable frames that are given up at once while there is no
 // connection. Beyond it they wait as others do.
 const maxLost = 1 << 14
 
@@ -57,17 +57,17 @@ type Options struct {
 	Heartbeat time.Duration
 }
 
-// Lasting is a link that outlives its connections. What is not soft is kept
+// Reconnecting is a link that outlives its connections. What is not droppable is kept
 // until the peer has acknowledged it, and sent again over another connection,
 // so that every frame arrives once and in order for as long as neither side
 // has closed the link and nobody has declared the peer dead.
-type Lasting struct {
+type Reconnecting struct {
 	transport.Link
-	s *lasting
+	s *reconnecting
 }
 
-// NewLasting makes a link that has no connection yet.
-func NewLasting(o Options) *Lasting {
+// NewReconnecting makes a link that has no connection yet.
+func NewReconnecting(o Options) *Reconnecting {
 	if o.SuspectAfter <= 0 {
 		o.SuspectAfter = defaultSuspectAfter
 	}
@@ -75,19 +75,19 @@ func NewLasting(o Options) *Lasting {
 		o.Heartbeat = defaultHeartbeat
 	}
 	l := newLink()
-	s := &lasting{link: l, options: o, started: make(chan struct{}), connected: make(chan struct{}), offered: make(chan struct{}, 1)}
+	s := &reconnecting{link: l, options: o, started: make(chan struct{}), connected: make(chan struct{}), offered: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	l.lasting = s
+	l.reconnecting = s
 	go s.run()
-	return &Lasting{l, s}
+	return &Reconnecting{l, s}
 }
 
 // Connected is closed when the link has had its first connection.
-func (l *Lasting) Connected() <-chan struct{} { return l.s.connected }
+func (l *Reconnecting) Connected() <-chan struct{} { return l.s.connected }
 
-// lasting is what a link that outlives its connections has beside others. The
+// reconnecting is what a link that outlives its connections has beside others. The
 // methods that every link calls do nothing, or say no, on nil.
-type lasting struct {
+type reconnecting struct {
 	link    *link
 	options Options
 	ctx     context.Context // done when the link is over
@@ -124,46 +124,46 @@ type offer struct {
 	peer position
 }
 
-func (s *lasting) end() {
+func (s *reconnecting) end() {
 	if s != nil {
 		s.cancel()
 	}
 }
 
 // due reports whether the link has to say a word of its own.
-func (s *lasting) due() bool {
+func (s *reconnecting) due() bool {
 	return s != nil && (s.ackDue.Load() || s.through() && !s.farewell.Load())
 }
 
-func (s *lasting) hear() {
+func (s *reconnecting) hear() {
 	if s != nil && !s.heard.Load() {
 		s.heard.Store(true)
 	}
 }
 
 // through: both sides have said goodbye, and know it.
-func (s *lasting) through() bool { return s != nil && s.sentAll.Load() && s.peerBye.Load() }
+func (s *reconnecting) through() bool { return s != nil && s.sentAll.Load() && s.peerBye.Load() }
 
 // said: through, and the peer was told on this connection.
-func (s *lasting) said() bool { return s.through() && s.farewell.Load() }
+func (s *reconnecting) said() bool { return s.through() && s.farewell.Load() }
 
 // took counts a frame that was delivered, or is lost. The caller holds rx.
-func (s *lasting) took(h *transport.Header, soft bool) {
+func (s *reconnecting) took(h *transport.Header, droppable bool) {
 	if s == nil {
 		return
 	}
 	s.received.Add(1)
 	s.unanswered.frames++
 	s.unanswered.bytes += transport.HeaderSize
-	if !soft {
+	if !droppable {
 		s.unanswered.bytes += int(min(h.Size, ackBytes))
 	}
-	if s.unanswered.frames >= ackFrames || s.unanswered.bytes >= ackBytes || !soft && h.Size > copyLimit {
+	if s.unanswered.frames >= ackFrames || s.unanswered.bytes >= ackBytes || !droppable && h.Size > copyLimit {
 		s.answer()
 	}
 }
 
-func (s *lasting) tookGoodbye() {
+func (s *reconnecting) tookGoodbye() {
 	if s == nil {
 		return
 	}
@@ -172,7 +172,7 @@ func (s *lasting) tookGoodbye() {
 	s.answer()
 }
 
-func (s *lasting) answer() {
+func (s *reconnecting) answer() {
 	s.unanswered.frames, s.unanswered.bytes = 0, 0
 	s.ackDue.Store(true)
 }
@@ -181,7 +181,7 @@ func (s *lasting) answer() {
 var acknowledge = [4]byte{0, 'a', 'c', 'k'}
 
 // word is what the link has to say.
-func (s *lasting) word() (b [transport.HeaderSize]byte) {
+func (s *reconnecting) word() (b [transport.HeaderSize]byte) {
 	if !s.ackDue.Swap(false) {
 		s.farewell.Store(true)
 		return farewell
@@ -202,7 +202,7 @@ func (l *link) acknowledged(n uint64) error {
 	for o.next > 0 && o.acked < n {
 		e := o.pop()
 		if e.bye {
-			l.lasting.sentAll.Store(true)
+			l.reconnecting.sentAll.Store(true)
 			l.wakeWriter()
 		}
 		if e.frame != nil {
@@ -215,7 +215,7 @@ func (l *link) acknowledged(n uint64) error {
 	return nil
 }
 
-func (s *lasting) start() {
+func (s *reconnecting) start() {
 	l := s.link
 	l.mu.Lock()
 	gone := s.gone
@@ -227,7 +227,7 @@ func (s *lasting) start() {
 }
 
 // run gives the link one connection after the other.
-func (s *lasting) run() {
+func (s *reconnecting) run() {
 	l := s.link
 	defer close(l.done)
 	s.doubts(errNever, max(firstConnection, s.options.SuspectAfter))
@@ -268,7 +268,7 @@ func (s *lasting) run() {
 }
 
 // last makes the last calls of the Receiver.
-func (s *lasting) last() {
+func (s *reconnecting) last() {
 	s.link.rx.Lock()
 	defer s.link.rx.Unlock()
 	var cause error
@@ -279,7 +279,7 @@ func (s *lasting) last() {
 }
 
 // serve has a connection used until it breaks.
-func (s *lasting) serve(c *connection) {
+func (s *reconnecting) serve(c *connection) {
 	l := s.link
 	select {
 	case <-s.started:
@@ -318,7 +318,7 @@ func (s *lasting) serve(c *connection) {
 }
 
 // doubts has the absence of a connection reported if it lasts.
-func (s *lasting) doubts(why error, after time.Duration) {
+func (s *reconnecting) doubts(why error, after time.Duration) {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()
 	s.why = why
@@ -335,14 +335,14 @@ func (s *lasting) doubts(why error, after time.Duration) {
 }
 
 // because gives the reason why there is still no connection.
-func (s *lasting) because(err error) {
+func (s *reconnecting) because(err error) {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()
 	s.why = err
 }
 
 // trust: there is a connection.
-func (s *lasting) trust() {
+func (s *reconnecting) trust() {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()
 	s.waiting++
@@ -354,7 +354,7 @@ func (s *lasting) trust() {
 }
 
 // trustNobody: the link is over, and nothing more is said about the peer.
-func (s *lasting) trustNobody() {
+func (s *reconnecting) trustNobody() {
 	s.doubt.Lock()
 	defer s.doubt.Unlock()
 	s.waiting++

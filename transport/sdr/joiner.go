@@ -35,7 +35,7 @@ func (pr *process) hold(h *transport.Header, payload []byte) error {
 // revive makes a process live again: it is where its rank was at the cut, and
 // has all that was sent to the rank before. Who sends for whom is a function
 // of who lives, so from now on it is as if the process had never died.
-func (c *Core) revive(n Newcomer) {
+func (c *Core) revive(n Joiner) {
 	p := c.Process(n.Rank, n.Replica)
 	if n.Rank == c.rank && n.Replica == c.replica {
 		return
@@ -59,8 +59,8 @@ func (c *Core) revive(n Newcomer) {
 	c.actions = append(c.actions, Action{Kind: ActRenew, To: p})
 }
 
-// replay takes the frames of a newcomer that came too early.
-func (c *Core) replay(n Newcomer) error {
+// replay takes the frames of a joiner that came too early.
+func (c *Core) replay(n Joiner) error {
 	p := c.Process(n.Rank, n.Replica)
 	frames := c.processes[p].early.frames
 	c.processes[p].early = early{}

@@ -12,8 +12,8 @@ import (
 
 // This file is what goes wrong in a world.
 
-// blow has something go wrong.
-func (w *world) blow() {
+// inject has something go wrong.
+func (w *world) inject() {
 	var live []*proc
 	for _, a := range w.agents {
 		for _, p := range a.all {
@@ -79,7 +79,7 @@ func (w *world) loseHost(a *agent) {
 	for _, b := range w.agents {
 		for _, p := range b.all {
 			for _, q := range a.all {
-				if !b.lost && p.life() && w.spec.links && w.random.IntN(2) == 0 {
+				if !b.lost && p.works() && w.spec.links && w.random.IntN(2) == 0 {
 					p.suspect(q)
 				}
 			}
@@ -94,14 +94,14 @@ func (w *world) loseHost(a *agent) {
 }
 
 func (w *world) mayLoseHead() bool {
-	return w.heirs > 0 && w.hosts() > 1 && !w.signal && !w.retired
+	return w.heads > 0 && w.hosts() > 1 && !w.signal && !w.retired
 }
 
 // loseHead: the head is lost, and another one takes its place, which knows what
 // was kept. Some of what it has proposed may be kept yet, and some of what it
 // has said may arrive.
 func (w *world) loseHead() {
-	w.heirs--
+	w.heads--
 	w.note("the head is lost, after term ", w.term)
 	w.seen["a head is lost"]++
 	if !w.state.Started {

@@ -51,7 +51,7 @@ func (c *cluster) settled() error {
 	}
 	h := c.nodes[head]
 	state := h.log.state
-	want := min(c.hosts(), enough)
+	want := min(c.hosts(), targetMembers)
 	if want == 2 { // the head alone
 		want = 1
 	}

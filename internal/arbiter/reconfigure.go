@@ -11,16 +11,16 @@ import (
 	"github.com/intrahpc/intra/internal/decision"
 )
 
-// enough is how many members there are where there are as many hosts: one may
+// targetMembers is how many members there are where there are as many hosts: one may
 // be lost.
-const enough = 3
+const targetMembers = 3
 
-// mend has another node take the place of a member that was lost. Members
+// reconfigure has another node take the place of a member that was lost. Members
 // change one at a time, so that a majority before and one after a change have a
 // node in common: who is elected by either ends the lease of the head that has
 // made the change. With leases from before the last change still in force there
 // is no other one, for the same reason. [Raft, 4.1]
-func (n *Node) mend(now time.Duration) {
+func (n *Node) reconfigure(now time.Duration) {
 	if !n.Leads(now) || len(n.first) == 1 {
 		return
 	}
@@ -60,12 +60,12 @@ func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 			return decision.Entry{Kind: decision.Removed, At: n.elapsed(now), Node: id}, true
 		}
 	}
-	if len(members) >= enough {
+	if len(members) >= targetMembers {
 		return e, false
 	}
 	id, hosts := n.candidate(now)
 	switch {
-	case len(members)+hosts < enough:
+	case len(members)+hosts < targetMembers:
 		for _, other := range members {
 			if other != n.self {
 				return decision.Entry{Kind: decision.Removed, At: n.elapsed(now), Node: other}, true
@@ -131,8 +131,8 @@ func (n *Node) tellDeciders() {
 	n.act(d)
 }
 
-// reform takes in who the members are after so many changes.
-func (n *Node) reform(changes uint64, members []ID, now time.Duration) {
+// applyMembership takes in who the members are after so many changes.
+func (n *Node) applyMembership(changes uint64, members []ID, now time.Duration) {
 	if changes <= n.changes || len(members) == 0 {
 		return
 	}
@@ -142,7 +142,7 @@ func (n *Node) reform(changes uint64, members []ID, now time.Duration) {
 		}
 	}
 	n.changes = changes
-	n.ring.reform(members)
+	n.ring.setMembers(members)
 	n.greet(now)
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// Board is the protocol as one replica follows it. Its methods are not safe
-// for concurrent use; other replicas have boards of their own on the same
+// ClaimTable is the protocol as one replica follows it. Its methods are not safe
+// for concurrent use; other replicas have tables of their own on the same
 // words.
-type Board struct {
+type ClaimTable struct {
 	words    Words
 	me       int
 	replicas int
@@ -23,11 +23,11 @@ type Board struct {
 	started []bool // per task: claimed by this replica for itself
 }
 
-// New returns the board of replica me of so many, none of which has entered a
+// New returns the table of replica me of so many, none of which has entered a
 // section. live reports whether a replica is not known to be dead; of one that
 // is, no store comes any more, and it stays dead.
-func New(words Words, me, replicas int, live func(replica int) bool) *Board {
-	return &Board{words: words, me: me, replicas: replicas, live: live}
+func New(words Words, me, replicas int, live func(replica int) bool) *ClaimTable {
+	return &ClaimTable{words: words, me: me, replicas: replicas, live: live}
 }
 
 // Section is what a replica says of a section at its entry.
@@ -73,7 +73,7 @@ const (
 
 // Enter opens a section: from now on peers may store into the arrays here what
 // its tasks write.
-func (b *Board) Enter(s Section) {
+func (b *ClaimTable) Enter(s Section) {
 	b.section = s
 	b.shape = sched.Shape{Policy: sched.Adaptive, Tasks: s.Tasks, Replicas: b.replicas, Backward: s.Number%2 == 1}
 	b.own, b.mine = b.own[:0], b.mine[:0]
@@ -98,7 +98,7 @@ func resize(s []bool, n int) []bool {
 // Close keeps peers from claiming anything more here, for a section that will
 // not be completed. It reports whether nobody stores into the arrays here any
 // more; until then it is to be called again.
-func (b *Board) Close() (quiet bool) {
+func (b *ClaimTable) Close() (quiet bool) {
 	quiet = true
 	for t := range b.section.Tasks {
 		if w := b.word(b.me, t); w.state == free {
@@ -112,18 +112,18 @@ func (b *Board) Close() (quiet bool) {
 }
 
 // as packs the word of a task of this section.
-func (b *Board) as(owner int, s state) uint64 {
+func (b *ClaimTable) as(owner int, s state) uint64 {
 	return word{b.section.Number + 1, owner, s}.pack()
 }
 
-func (b *Board) word(replica, task int) word { return unpack(b.words.Load(replica, first+task)) }
+func (b *ClaimTable) word(replica, task int) word { return unpack(b.words.Load(replica, first+task)) }
 
 // here is whether a word is about the section that this replica is in.
-func (b *Board) here(w word) bool { return w.section == b.section.Number+1 }
+func (b *ClaimTable) here(w word) bool { return w.section == b.section.Number+1 }
 
 // Next decides what to do now. Several steps may be under way here at once;
 // Wait and Done then mean that there is nothing to begin.
-func (b *Board) Next() (Step, error) {
+func (b *ClaimTable) Next() (Step, error) {
 	b.own = b.own[:0]
 	for t := range b.section.Tasks {
 		w := b.word(b.me, t)
@@ -160,7 +160,7 @@ func (b *Board) Next() (Step, error) {
 // has its result the results are to be taken, from arrays that nobody writes
 // any more; they may have been stored here in part. If not nothing was, and
 // the task is free again.
-func (b *Board) inherit(t int, w word) (take bool) {
+func (b *ClaimTable) inherit(t int, w word) (take bool) {
 	old := w.pack()
 	if b.word(w.owner, t) == (word{w.section, w.owner, computed}) {
 		return b.words.CompareAndSwap(b.me, first+t, old, b.as(b.me, claimed))
@@ -171,7 +171,7 @@ func (b *Board) inherit(t int, w word) (take bool) {
 
 // give finds something that was done here, and that a peer lacks which has
 // come since.
-func (b *Board) give() (Step, bool, error) {
+func (b *ClaimTable) give() (Step, bool, error) {
 	for _, t := range b.mine {
 		for p := range b.replicas {
 			if g := &b.given[p*b.section.Tasks+t]; p != b.me && !*g && b.live(p) {
@@ -201,7 +201,7 @@ func (b *Board) give() (Step, bool, error) {
 // claim claims a task for this replica and for all that are in the section.
 // All replicas do that in the same order, so of two that want a task one gets
 // it wherever both could.
-func (b *Board) claim(t int) (ok bool, err error) {
+func (b *ClaimTable) claim(t int) (ok bool, err error) {
 	for p := range b.replicas {
 		switch {
 		case p == b.me:
@@ -222,7 +222,7 @@ func (b *Board) claim(t int) (ok bool, err error) {
 
 // claimAt claims a task in the arrays of a peer, and makes sure that it is the
 // same task there.
-func (b *Board) claimAt(p, t int) (bool, error) {
+func (b *ClaimTable) claimAt(p, t int) (bool, error) {
 	if !b.words.CompareAndSwap(p, first+t, b.as(p, free), b.as(b.me, claimed)) {
 		return false, nil
 	}
@@ -236,7 +236,7 @@ func (b *Board) claimAt(p, t int) (bool, error) {
 }
 
 // release gives claims back of which nothing was made.
-func (b *Board) release(t int) {
+func (b *ClaimTable) release(t int) {
 	for p := range b.replicas {
 		if g := &b.given[p*b.section.Tasks+t]; *g {
 			*g = false
@@ -252,7 +252,7 @@ func (b *Board) release(t int) {
 // Ran says that the body of a task has returned, and returns the peers that
 // its results are to be copied to now, each followed by Gave. They are
 // appended to peers.
-func (b *Board) Ran(t int, peers []int) []int {
+func (b *ClaimTable) Ran(t int, peers []int) []int {
 	b.words.Store(b.me, first+t, b.as(b.me, computed))
 	b.mine = append(b.mine, t)
 	for p := range b.replicas {
@@ -264,20 +264,20 @@ func (b *Board) Ran(t int, peers []int) []int {
 }
 
 // Gave says that the results of a task are in the arrays of a peer.
-func (b *Board) Gave(t, peer int) { b.words.Store(peer, first+t, b.as(b.me, done)) }
+func (b *ClaimTable) Gave(t, peer int) { b.words.Store(peer, first+t, b.as(b.me, done)) }
 
 // Took says that the results of a task are here, from those of a dead peer.
-func (b *Board) Took(t int) {
+func (b *ClaimTable) Took(t int) {
 	b.words.Store(b.me, first+t, b.as(b.me, computed))
 	b.mine = append(b.mine, t)
 }
 
 // Received is how many tasks of the section others have stored here.
-func (b *Board) Received() int { return b.section.Tasks - len(b.mine) }
+func (b *ClaimTable) Received() int { return b.section.Tasks - len(b.mine) }
 
-// view is the board as the scheduler sees it: what is claimed is not open, and
+// view is the table as the scheduler sees it: what is claimed is not open, and
 // nobody waits for anything else.
-type view struct{ *Board }
+type view struct{ *ClaimTable }
 
 func (v view) Todo(t int) bool { return v.own[t].state == free }
 

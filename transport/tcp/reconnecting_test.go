@@ -99,7 +99,7 @@ func TestHalfDeadConnection(t *testing.T) {
 
 	doubts := make(chan error, 100)
 	options := tcp.Options{Heartbeat: 5 * time.Millisecond, SuspectAfter: 20 * time.Millisecond, Suspect: func(err error) { doubts <- err }}
-	b := tcp.NewLasting(options)
+	b := tcp.NewReconnecting(options)
 	go func() {
 		for {
 			c, err := listener.Accept()
@@ -113,7 +113,7 @@ func TestHalfDeadConnection(t *testing.T) {
 	options.Dial = func(ctx context.Context) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", front.Addr().String())
 	}
-	a := tcp.NewLasting(options)
+	a := tcp.NewReconnecting(options)
 	ra, rb := newArrivals(), newArrivals()
 	a.Start(ra)
 	b.Start(rb)
@@ -150,7 +150,7 @@ func position(attempt, received, offset uint64) []byte {
 }
 
 // adopt connects a link that is dialled to a test that plays its peer.
-func adopt(t testing.TB, l *tcp.Lasting, say []byte) (net.Conn, error) {
+func adopt(t testing.TB, l *tcp.Reconnecting, say []byte) (net.Conn, error) {
 	ours, theirs := dialed(t)
 	_, err := ours.Write(say)
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func adopt(t testing.TB, l *tcp.Lasting, say []byte) (net.Conn, error) {
 // A connection that was dialled before the one in use, and came late, does not
 // take its place.
 func TestLateConnectionIsRefused(t *testing.T) {
-	l := tcp.NewLasting(tcp.Options{})
+	l := tcp.NewReconnecting(tcp.Options{})
 	r := newArrivals()
 	l.Start(r)
 	c, err := adopt(t, l, position(2, 0, 0))
@@ -187,9 +187,9 @@ func TestLateConnectionIsRefused(t *testing.T) {
 	c.Close()
 }
 
-// FuzzLasting lets a peer say anything on a connection: the link gives the
+// FuzzReconnecting lets a peer say anything on a connection: the link gives the
 // connection up or goes on, and can be used over the next one.
-func FuzzLasting(f *testing.F) {
+func FuzzReconnecting(f *testing.F) {
 	whole := func(first byte, size int) []byte {
 		h := transport.Header{Channel: transport.ChannelMessage, Size: uint64(size)}
 		var head [transport.HeaderSize]byte
@@ -208,7 +208,7 @@ func FuzzLasting(f *testing.F) {
 	f.Add(uint64(0), uint64(64), append(whole(0xc0, 1<<20)[:64], word("\x00end", 0)...))
 	f.Add(uint64(9), uint64(1<<63), word("\x00bye", 0))
 	f.Fuzz(func(t *testing.T, received, offset uint64, stream []byte) {
-		l := tcp.NewLasting(tcp.Options{})
+		l := tcp.NewReconnecting(tcp.Options{})
 		r := newArrivals()
 		l.Start(r)
 		l.Send(&transport.Frame{Header: number(1).Header, Payload: [][]byte{make([]byte, 100)}})
