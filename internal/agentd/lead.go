@@ -26,14 +26,9 @@ type Lead struct {
 	Actions <-chan arbiter.Action
 	Over    <-chan struct{} // closed when the agent ends
 
-	listener *takeoverListener
+	Arrived func() []*Incoming // the agents that have come to this head since the last call
+	Wake    <-chan struct{}    // receives when there may be more of them
 }
-
-// Arrived returns the agents that have come to this head since the last call.
-func (l *Lead) Arrived() []*Incoming { return l.listener.admit(l.Term) }
-
-// Wake receives when there may be more of them.
-func (l *Lead) Wake() <-chan struct{} { return l.listener.wake }
 
 // Host names the host of a node.
 func (l *Lead) Host(id arbiter.ID) string { return l.Info.host(id, l.Roster) }
@@ -50,7 +45,7 @@ func (f *follower) begin(a arbiter.Lead) *reign {
 	r := &reign{actions: make(chan arbiter.Action), done: make(chan struct{})}
 	l := &Lead{Term: a.Term, State: a.State, Info: f.info, Self: f.self, Roster: f.roster, Secret: f.server.listener.bootstrap.Secret,
 		Engine: f.server.holder.engine, Entered: f.entered, Actions: r.actions, Over: f.over,
-		listener: f.server.listener}
+		Arrived: func() []*Incoming { return f.server.listener.admit(a.Term) }, Wake: f.server.listener.wake}
 	if a.State.Started {
 		l.Began = time.Now().Add(a.Began - lease.Now())
 	}

@@ -105,19 +105,25 @@ func (h *Head) declare(v decision.Verdict) {
 		return
 	}
 	h.fail(m, v)
-	left := h.alive(v.Process.Rank)
-	if m.role == Joiner {
-		h.warnf("the replacement for %v is dead (%s: %s)", m.process, v.Cause, firstLine(v.Detail))
-	} else if left > 0 { // else the end of the job says it
-		h.warnf("%v is dead (%s: %s), %d of %d replicas of rank %d left", m.process, v.Cause, firstLine(v.Detail),
-			left, h.config.Degrees[m.process.Rank], m.process.Rank)
-	}
+	h.sayDead(m)
 	h.die(v, lived)
 	h.died(m)
 	h.settle()
 	h.introduceArrived()
 	h.startIfReady()
 	h.releaseIfComplete()
+}
+
+// sayDead tells the user of a death, unless the end of the job, or the way back,
+// says it.
+func (h *Head) sayDead(m *member) {
+	v, left := m.verdict, h.alive(m.process.Rank)
+	if m.role == Joiner {
+		h.warnf("the replacement for %v is dead (%s: %s)", m.process, v.Cause, firstLine(v.Detail))
+	} else if left > 0 {
+		h.warnf("%v is dead (%s: %s), %d of %d replicas of rank %d left", m.process, v.Cause, firstLine(v.Detail),
+			left, h.config.Degrees[m.process.Rank], m.process.Rank)
+	}
 }
 
 // tell everybody about a death.

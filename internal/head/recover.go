@@ -329,8 +329,16 @@ func (h *Head) died(m *member) {
 	}
 	lost := h.lostRank(m)
 	h.notify(news{kind: newsDied, itself: itself(m.verdict.Cause)}.about(m))
-	if lost && h.outcome == nil && h.alive(m.process.Rank) == 0 {
-		h.warnf("rank %d has lost its last replica %v: the job will go back to its last backup once a replacement has started", m.process.Rank, m.process)
+	if lost {
+		h.sayLost(m)
+	}
+}
+
+// sayLost tells the user that the job will go back, if it will because of that
+// death.
+func (h *Head) sayLost(m *member) {
+	if rank := m.process.Rank; h.recovery.decides != nil && h.outcome == nil && h.phase <= working && m.role == First && h.alive(rank) == 0 && !h.state.Drained[rank] {
+		h.warnf("rank %d has lost its last replica %v: the job will go back to its last backup once a replacement has started", rank, m.process)
 	}
 }
 

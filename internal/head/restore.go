@@ -13,6 +13,7 @@ import (
 // Succession is what a head begins with that takes the place of another one.
 type Succession struct {
 	State  *decision.State
+	News   int           // so many of its last verdicts no head has told the user of
 	Agents []Resync      // of all hosts that are not lost
 	Term   uint64        // higher than that of any head before
 	Joined time.Duration // when all had joined, on the clock of Step, if they have
@@ -52,6 +53,7 @@ func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	h.shareMemory()
 	h.restorePhase(s.Agents)
 	h.restoreRecovery()
+	h.tellNews(s.News)
 	h.repeat()
 	h.begun()
 	acts := h.acts
@@ -192,6 +194,16 @@ func (h *Head) restoreVerdicts() {
 	}
 	if h.state.Decided {
 		h.outcome = &outcome{code: h.state.Code, text: h.state.Text}
+	}
+}
+
+// tellNews tells the user of the last n verdicts.
+func (h *Head) tellNews(n int) {
+	for _, v := range h.state.Verdicts[len(h.state.Verdicts)-n:] {
+		if m := h.holder(v.Process, v.Incarnation); !v.Withdrawn {
+			h.sayDead(m)
+			h.sayLost(m)
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ type script struct {
 	asked    []AskQuiet
 	agents   map[From]*Resynced // processes that agents have
 	terms    uint64
+	news     int // verdicts that no head has heard of
 	out      []string
 }
 
@@ -123,6 +124,9 @@ func (s *script) command(words []string) {
 		e := decision.Entry{Kind: decision.Lost, Node: detect.ID(s.number(args[0])), Text: "silent", Testimonies: testimonies(detect.ID(s.number(args[0])))}
 		s.state.Apply(e)
 		s.step(Committed{e})
+	case "unheard-loss": // of a node, when there is no head
+		n := detect.ID(s.number(args[0]))
+		s.news += len(s.state.Apply(decision.Entry{Kind: decision.Lost, Node: n, Text: "silent", Testimonies: testimonies(n)}))
 	case "quiet": // all who were asked
 		asked := s.asked
 		s.asked = nil
@@ -328,7 +332,8 @@ func (s *script) succeed(node detect.ID) {
 		agents = append(agents, r)
 	}
 	var acts []Action
-	s.head, acts = Restore(c, Succession{State: s.state.Clone(), Agents: agents, Term: s.terms}, s.now)
+	s.head, acts = Restore(c, Succession{State: s.state.Clone(), News: s.news, Agents: agents, Term: s.terms}, s.now)
+	s.news = 0
 	s.do(acts)
 }
 

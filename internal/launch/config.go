@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,12 +92,13 @@ func (c *Config) validate() error {
 			return fmt.Errorf("-kill %v: the job has no process %v, its degrees are %v", k, k.Process, c.Degrees)
 		}
 	}
-	if c.Report != "" && c.Report != "-" { // not to be found out at the end of a long run
-		if st, err := os.Stat(filepath.Dir(c.Report)); err != nil {
-			return fmt.Errorf("-report %s: %w", c.Report, err)
-		} else if !st.IsDir() {
-			return fmt.Errorf("-report %s: %s is not a folder", c.Report, filepath.Dir(c.Report))
+	if c.Report != "-" {
+		if err := validateFile("report", c.Report); err != nil {
+			return err
 		}
+	}
+	if err := validateFile("trace", c.Trace); err != nil {
+		return err
 	}
 	if err := c.validateFolders(); err != nil {
 		return err

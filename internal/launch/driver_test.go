@@ -111,7 +111,7 @@ func TestDriverHasItKeptFirst(t *testing.T) {
 // A head that cannot have its decisions kept gives the job up to another one.
 func TestDriverWithoutALog(t *testing.T) {
 	d := newDesk(t, Job{Degrees: []int{1}, Quiet: true})
-	w := d.attach(nil, nil)
+	w := d.attach(new(clerk), nil)
 	w.replicate()
 	w.log.propose = func(decision.Entry) error { return io.ErrClosedPipe }
 	c := d.job.head([]head.Node{{ID: agentOf(0)}})

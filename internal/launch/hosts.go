@@ -20,8 +20,16 @@ import (
 // which hosts are lost.
 type hosts struct {
 	*driver
-	engine *arbiter.Engine
+	engine engine
 	remote []*remote // of node i+agentd.FirstAgent
+}
+
+// engine is the head's node of the arbiter, an arbiter.Engine.
+type engine interface {
+	Propose(decision.Entry) error
+	Silent(detect.ID) time.Duration
+	Next() (arbiter.Action, bool)
+	Close() error
 }
 
 // agentOf is the node of the agent of a host.
@@ -74,11 +82,11 @@ func (d *driver) arbitrate(c *Config, secret job.Secret, agents []*remote) (*hos
 }
 
 // attach gives the head its agents and its arbiter.
-func (d *driver) attach(engine *arbiter.Engine, agents []*remote) *hosts {
+func (d *driver) attach(e engine, agents []*remote) *hosts {
 	for i, r := range agents {
 		d.agents[agentOf(i)] = r
 	}
-	return &hosts{driver: d, engine: engine, remote: agents}
+	return &hosts{driver: d, engine: e, remote: agents}
 }
 
 // replicate has what the head decides kept by others.

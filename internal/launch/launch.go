@@ -90,16 +90,11 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 	defer func() { a.close(retired) }()
 	remotes, err := a.connect(ctx)
 	if err != nil {
-		d.console.Notef("intrarun: %v", err)
-		if i, ok := err.(spawn.Interrupted); ok {
-			return interruptCode(i.Signal)
-		}
-		return ExitRefused
+		return d.refuse(err)
 	}
 	hosts, err := d.arbitrate(c, secret, remotes)
 	if err != nil {
-		d.console.Notef("intrarun: %v", err)
-		return ExitRefused
+		return d.refuse(err)
 	}
 	defer hosts.close()
 	d.run(ctx, c)
@@ -107,6 +102,16 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 	hosts.dismiss(code)
 	retired = d.head.Summary().Retired
 	return code
+}
+
+// refuse says why the job does not begin, and returns the exit code.
+func (d *driver) refuse(why error) int {
+	d.console.Notef("intrarun: %v", why)
+	_ = d.trace.Close(false) // there is nothing in it
+	if i, ok := why.(spawn.Interrupted); ok {
+		return interruptCode(i.Signal)
+	}
+	return ExitRefused
 }
 
 // run is the life of the head.

@@ -18,10 +18,16 @@ import (
 // until every agent has come that is not lost, and makes a head of what has been
 // decided and of what they tell.
 type successor struct {
-	lead  *agentd.Lead
-	job   Job
-	state *decision.State
-	came  map[string]*agentd.Incoming // by host
+	lead   *agentd.Lead
+	engine engine
+	job    Job
+	state  *decision.State
+	came   map[string]*agentd.Incoming // by host
+
+	// What the user has to hear of that came before there was a head: so many of the
+	// verdicts, and who keeps the decisions.
+	news  int
+	early []arbiter.Action
 }
 
 // run is the life of the head. It returns the exit code of the job.
@@ -42,6 +48,9 @@ func (s *successor) run() int {
 	w := s.follow(newDriver(&s.job, console, s.lead.Entered))
 	over := make(chan struct{})
 	go func() {
+		for _, a := range s.early {
+			w.take(a)
+		}
 		for {
 			select {
 			case a := <-s.lead.Actions:
@@ -78,11 +87,13 @@ func (s *successor) gather() bool {
 		case a := <-s.lead.Actions:
 			switch a := a.(type) {
 			case arbiter.Committed:
-				s.state.Apply(a.Entry)
+				s.news += len(s.state.Apply(a.Entry))
+			case arbiter.Deciders:
+				s.early = append(s.early, a)
 			case arbiter.Yield, arbiter.Fence, arbiter.Broken:
 				return false
 			}
-		case <-s.lead.Wake():
+		case <-s.lead.Wake:
 		case <-s.lead.Over:
 			return false
 		}
@@ -149,7 +160,7 @@ func (s *successor) follow(d *driver) *hosts {
 		agents, remotes = append(agents, has), append(remotes, r)
 		delete(s.came, host.Name)
 	}
-	w := d.attach(s.lead.Engine, remotes)
+	w := d.attach(s.engine, remotes)
 	w.replicate()
 	hc := s.job.head(s.job.nodes(remotes))
 	hc.Self, hc.FirstHost, hc.Doubtful, hc.Replicated = s.lead.Self, s.lead.Roster[0].Host, w.doubtful, true
@@ -158,7 +169,7 @@ func (s *successor) follow(d *driver) *hosts {
 		r.Lost()
 	}
 	var acts []head.Action
-	d.head, acts = head.Restore(hc, head.Succession{State: s.state, Agents: agents, Term: s.lead.Term, Joined: s.lead.Began.Sub(d.began)}, d.now())
+	d.head, acts = head.Restore(hc, head.Succession{State: s.state, News: s.news, Agents: agents, Term: s.lead.Term, Joined: s.lead.Began.Sub(d.began)}, d.now())
 	s.announce(d)
 	d.do(acts)
 	for of := range d.adopted {

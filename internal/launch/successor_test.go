@@ -1,9 +1,12 @@
 package launch
 
 import (
+	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,23 +19,27 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // inherited is a job of two processes on two hosts whose head is lost, and a
 // third host that was lost before.
 type inherited struct {
 	*successor
-	ends []*agentwire.Conn // of the agents
-	out  *desk
+	ends  []*agentwire.Conn // of the agents
+	out   *desk
+	clerk *clerk
 }
 
 func inherit(t *testing.T, has ...[]agentd.ProcessResync) *inherited {
 	hosts := []job.Host{{Name: "a"}, {Name: "b"}, {Name: "c"}}
 	p, q := job.Process{}, job.Process{Replica: 1}
-	s := &inherited{out: newDesk(t, Job{Degrees: []int{2}}), successor: &successor{state: decision.NewState(), came: make(map[string]*agentd.Incoming),
+	c := &clerk{actions: make(chan arbiter.Action, 1000)}
+	s := &inherited{out: newDesk(t, Job{Degrees: []int{2}}), clerk: c, successor: &successor{engine: c, state: decision.NewState(), came: make(map[string]*agentd.Incoming),
 		job: Job{Degrees: []int{2}, Link: job.LinkSHM, Replace: true, Placement: &job.Placement{Hosts: hosts, Of: map[job.Process]int{p: 0, q: 1}}},
 		lead: &agentd.Lead{Term: 3, Info: &agentd.TakeoverInfo{Hosts: hosts, Addresses: map[arbiter.ID]string{2: "10.0.0.1:7", 3: "10.0.0.2:7", 4: "10.0.0.3:7"}},
-			Self: agentOf(1), Roster: []arbiter.Peer{{ID: arbiter.Head, Host: "first"}}, Entered: time.Now()}}}
+			Self: agentOf(1), Roster: []arbiter.Peer{{ID: arbiter.Head, Host: "first"}}, Entered: time.Now(),
+			Actions: c.actions, Arrived: func() []*agentd.Incoming { return nil }}}}
 	for i, x := range []job.Process{p, q} {
 		s.state.Apply(decision.Entry{Kind: decision.Born, Process: x, ID: x, Incarnation: 1, Node: agentOf(i)})
 	}
@@ -141,4 +148,153 @@ func TestWhatAHeadLeavesBehind(t *testing.T) {
 	want.Checkpoint = &head.Checkpoint{Dir: filepath.Join(dir, "new"), Every: 3}
 	require.Equal(t, want, j)
 	require.Equal(t, "r.json", c.Report)
+}
+
+// estate is a running job whose head is lost, and whose agents are actors: of a, on
+// which 0.0 runs, and of b, with 0.1.
+type estate struct {
+	*inherited
+	actors   []*actor
+	incoming chan *agentd.Incoming // agents that have come
+	arrive   func(host string)
+	over     chan struct{}
+	code     chan int
+}
+
+// leave has the head be lost in the middle of a job that has begun.
+func leave(t *testing.T, output string) *estate {
+	e := &estate{incoming: make(chan *agentd.Incoming, 9), over: make(chan struct{}), code: make(chan int, 1)}
+	x := agentd.ProcessResync{PID: 7, Joined: true, Begun: true, Voiced: true}
+	e.inherited = inherit(t, []agentd.ProcessResync{resynced(0, x)}, []agentd.ProcessResync{resynced(1, x)})
+	for i, end := range e.ends {
+		a := &actor{conn: end, lives: make(map[string]life), gone: make(map[agentwire.Name]bool), bye: make(chan int, 1)}
+		e.actors = append(e.actors, a)
+		go a.begin()
+		of := agentwire.Name{ID: job.Process{Replica: i}, Incarnation: 1}
+		a.started(of)
+		a.conn.SendJSON(agentwire.KindHello, of, &job.Hello{Tag: true, PID: 7})
+		a.say(of, &job.Message{Kind: job.KindListen, Address: "127.0.0.1:9"})
+	}
+	all := e.came
+	e.came = make(map[string]*agentd.Incoming)
+	e.state.Apply(decision.Entry{Kind: decision.Started})
+	wake := make(chan struct{}, 1)
+	e.lead.Began, e.lead.Info.Output, e.lead.Over, e.lead.Wake = e.lead.Entered, output, e.over, wake
+	e.lead.Arrived = func() (in []*agentd.Incoming) {
+		for {
+			select {
+			case a := <-e.incoming:
+				in = append(in, a)
+			default:
+				return in
+			}
+		}
+	}
+	e.arrive = func(host string) {
+		e.incoming <- all[host]
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+	return e
+}
+
+// begin has the agent of b become the head.
+func (e *estate) begin() { go func() { e.code <- e.successor.run() }() }
+
+// written returns what a file has, "" if there is none.
+func written(name string) string {
+	b, _ := os.ReadFile(name)
+	return string(b)
+}
+
+// A successor goes on as soon as all agents have come that are not lost, writes the
+// output and the report where the user looks for them, and tells all how the job has
+// ended.
+func TestLifeOfASuccessor(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(*estate)
+		err  string
+	}{
+		{"all come", func(e *estate) {
+			e.arrive("a")
+			e.begin()
+			e.arrive("b")
+		}, "intrarun: b is the head now, in place of the one on first\n"},
+		{"one is lost meanwhile", func(e *estate) {
+			e.begin()
+			e.arrive("b")
+			e.clerk.lose(agentOf(0))
+		}, "0.0 is dead (host: host a has not been heard from for 0.7 s (0.70 s by the first head)), 1 of 2 replicas of rank 0 left"},
+		{"there are too few to keep its decisions", func(e *estate) {
+			e.clerk.actions <- arbiter.Deciders{Members: []arbiter.ID{3}, Text: "losing the head on b ends the job"}
+			e.arrive("a")
+			e.begin()
+			require.Eventually(t, func() bool { return len(e.clerk.actions) == 0 }, time.Minute, time.Millisecond)
+			e.arrive("b")
+		}, "intrarun: losing the head on b ends the job\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			e := leave(t, filepath.Join(dir, "intrarun-1"))
+			e.job.Replace, e.job.Report = false, filepath.Join(dir, "r.json")
+			c.do(e)
+			require.Equal(t, ExitOK, <-e.code)
+			require.Equal(t, "a line\n", written(filepath.Join(dir, "intrarun-1.out")))
+			words := written(filepath.Join(dir, "intrarun-1.err"))
+			require.Contains(t, words, c.err)
+			require.True(t, strings.HasSuffix(words, "intrarun: exit code 0\n"), words)
+			require.Contains(t, written(e.job.Report), `"exit_code":0`)
+			require.Equal(t, ExitOK, <-e.actors[1].bye)
+		})
+	}
+}
+
+// One that is the head no more before it has begun writes nothing and lets go of
+// those who had come.
+func TestSuccessorThatIsSucceeded(t *testing.T) {
+	for name, end := range map[string]func(*estate){
+		"yield":  func(e *estate) { e.clerk.actions <- arbiter.Yield{} },
+		"fence":  func(e *estate) { e.clerk.actions <- arbiter.Fence{Why: "no lease"} },
+		"broken": func(e *estate) { e.clerk.actions <- arbiter.Broken{Err: os.ErrClosed} },
+		"over":   func(e *estate) { close(e.over) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "intrarun-1")
+			e := leave(t, out)
+			e.arrive("a")
+			e.begin()
+			require.Eventually(t, func() bool { return len(e.incoming) == 0 }, time.Minute, time.Millisecond)
+			end(e)
+			require.Equal(t, ExitLost, <-e.code)
+			_, told := <-e.actors[0].bye
+			require.False(t, told, "its connection has ended, and it turns to the next head")
+			require.NoFileExists(t, out+".out")
+		})
+	}
+}
+
+// What cannot be read of what the lost head has left is no panic of the agent.
+func TestSuccessorOfAHeadThatLeftNonsense(t *testing.T) {
+	require.Equal(t, ExitLost, takeOver(&agentd.Lead{Info: &agentd.TakeoverInfo{Job: []byte("{")}}))
+}
+
+// Nothing of a job is lost on its way to a successor but what is about the command
+// line of the first head.
+func TestJobTravelsAsAWhole(t *testing.T) {
+	j := Job{Degrees: []int{2, 1}, Link: job.LinkTCP, Ring: 4096, Limit: 1e9,
+		Kills:   []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillAfter, After: time.Second}, {Process: job.Process{Replica: 1}, Point: job.KillTask, Count: 3}},
+		Replace: true, Spares: 2, Backup: recovery.Policy{Every: 3, Auto: true}, Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 1 << 60},
+		Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Restart: "/r", Sched: "static", Check: true, Direct: true, Threads: 3, Report: "-", Trace: "t",
+		TLS: true, Verbose: true, Quiet: true,
+		Placement: &job.Placement{Hosts: []job.Host{{Name: "a", Slots: 2, Addr: "10.0.0.1"}}, Of: map[job.Process]int{{}: 0, {Replica: 1}: 0, {Rank: 1}: 0}, Spares: []int{0, 0}}}
+	v := reflect.ValueOf(j)
+	for i := range v.NumField() {
+		require.False(t, v.Field(i).IsZero(), "%s is not part of this test", v.Type().Field(i).Name)
+	}
+	var got Job
+	require.NoError(t, json.Unmarshal(agentwire.Encode(j), &got))
+	require.Equal(t, j, got)
 }

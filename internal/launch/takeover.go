@@ -54,7 +54,7 @@ func (c *Config) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 // takeOver is the head in the place of one that was lost. It returns the exit
 // code of the job.
 func takeOver(l *agentd.Lead) int {
-	s := &successor{lead: l, state: l.State, came: make(map[string]*agentd.Incoming)}
+	s := &successor{lead: l, engine: l.Engine, state: l.State, came: make(map[string]*agentd.Incoming)}
 	if err := json.Unmarshal(l.Info.Job, &s.job); err != nil {
 		fmt.Fprintln(os.Stderr, "intrarun: read what the lost head left behind:", err)
 		return ExitLost

@@ -1,0 +1,515 @@
+package launch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/supervise"
+)
+
+// life is what a process does when it is started (m is nil) or told something. It
+// returns false for what all do.
+type life func(a *actor, of agentwire.Name, m *job.Message) bool
+
+// actor is an agent without processes: it plays them, to the head's end of its
+// connection.
+type actor struct {
+	conn  *agentwire.Conn
+	lives map[string]life // by process
+
+	mu    sync.Mutex
+	heard []string
+	gone  map[agentwire.Name]bool
+	bye   chan int // how the job has ended; closed without that if the connection has
+}
+
+// begin has the agent obey the head.
+func (a *actor) begin() {
+	defer close(a.bye)
+	for {
+		f, err := a.conn.Read()
+		if err != nil {
+			return
+		}
+		if f.Kind == agentwire.KindBye {
+			n, _ := f.Number()
+			a.bye <- int(n)
+			continue
+		}
+		a.obey(&f)
+	}
+}
+
+// note keeps what the agent has heard.
+func (a *actor) note(format string, args ...any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.heard = append(a.heard, fmt.Sprintf(format, args...))
+}
+
+// all is what the agent has heard.
+func (a *actor) all() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.heard)
+}
+
+func (a *actor) obey(f *agentwire.Frame) {
+	switch f.Kind {
+	case agentwire.KindStart:
+		a.note("start %s", known(f.Of))
+		a.live(f.Of, nil)
+	case agentwire.KindMessage:
+		m, err := job.DecodeMessage(f.Body)
+		if err != nil {
+			panic(err)
+		}
+		a.note("%s %s", m.Kind, known(f.Of))
+		a.live(f.Of, m)
+	case agentwire.KindPlay: // to another head
+		a.note("play %s", known(f.Of))
+		a.print(f.Of, output.Stdout, "a line\n")
+		a.finish(f.Of)
+	case agentwire.KindSignal:
+		n, _ := f.Number()
+		a.note("signal %s %d", known(f.Of), n)
+		a.exit(f.Of, syscall.WaitStatus(n))
+	}
+}
+
+// live has a process do what it does then.
+func (a *actor) live(of agentwire.Name, m *job.Message) {
+	if l := a.lives[of.ID.String()]; l != nil && l(a, of, m) {
+		return
+	}
+	switch {
+	case m == nil:
+		a.started(of)
+		a.conn.SendJSON(agentwire.KindHello, of, &job.Hello{Tag: true, PID: 7})
+	case m.Kind == job.KindSetup:
+		a.say(of, &job.Message{Kind: job.KindListen, Address: "127.0.0.1:9"})
+	case m.Kind == job.KindStart:
+		a.print(of, output.Stdout, "a line\n")
+		a.finish(of)
+	case m.Kind == job.KindRelease, m.Kind == job.KindEnd, m.Kind == job.KindRefuse:
+		a.exit(of, 0)
+	}
+}
+
+func (a *actor) started(of agentwire.Name) {
+	a.conn.SendJSON(agentwire.KindStarted, of, agentd.StartResult{PID: 7})
+}
+
+func (a *actor) say(of agentwire.Name, m *job.Message) {
+	a.conn.SendJSON(agentwire.KindMessage, of, m)
+}
+
+func (a *actor) finish(of agentwire.Name) {
+	a.say(of, &job.Message{Kind: job.KindFinish, Stats: &job.Stats{Sections: 3}})
+	a.say(of, &job.Message{Kind: job.KindDrained})
+}
+
+func (a *actor) print(of agentwire.Name, s output.Stream, text string) {
+	a.conn.Send(agentwire.KindOutput, of, agentwire.OutputBody(int(s), []byte(text)))
+}
+
+// exit ends a process, once.
+func (a *actor) exit(of agentwire.Name, status syscall.WaitStatus) {
+	a.mu.Lock()
+	gone := a.gone[of]
+	a.gone[of] = true
+	a.mu.Unlock()
+	if gone {
+		return
+	}
+	for s := range output.Streams {
+		a.print(of, s, "")
+	}
+	a.conn.SendJSON(agentwire.KindExited, of, supervise.Exit{Status: status, Text: fmt.Sprint("status ", int(status))})
+}
+
+// The lives of processes that are not as they should be.
+
+// waits is a life without an end of its own.
+func waits(_ *actor, _ agentwire.Name, m *job.Message) bool {
+	return m != nil && m.Kind == job.KindStart
+}
+
+// dies is a life that ends when all have joined.
+func dies(a *actor, of agentwire.Name, m *job.Message) bool {
+	if m == nil || m.Kind != job.KindStart {
+		return false
+	}
+	a.print(of, output.Stdout, "a line\n")
+	a.exit(of, syscall.WaitStatus(syscall.SIGKILL))
+	return true
+}
+
+// crashes is one that ends by a panic.
+func crashes(a *actor, of agentwire.Name, m *job.Message) bool {
+	if m == nil || m.Kind != job.KindStart {
+		return false
+	}
+	const words = "panic: it fell\n\ngoroutine 1 [running]:\n"
+	a.print(of, output.Stderr, "before\n"+words)
+	a.print(of, output.Crashes, words)
+	a.exit(of, 2<<8)
+	return true
+}
+
+// unable cannot be started.
+func unable(a *actor, of agentwire.Name, m *job.Message) bool {
+	if m == nil {
+		a.conn.SendJSON(agentwire.KindStarted, of, agentd.StartResult{Error: fmt.Sprintf("start %v: no memory", of.ID)})
+	}
+	return true
+}
+
+// babbles is one about which its agent says what no head can make sense of.
+func babbles(a *actor, of agentwire.Name, m *job.Message) bool {
+	if m == nil || m.Kind != job.KindStart {
+		return false
+	}
+	a.conn.Send(agentwire.KindStopped, of, []byte("long"))
+	return true
+}
+
+// clerk is an arbiter that keeps everything at once, if it may.
+type clerk struct {
+	mu      sync.Mutex
+	refuse  error
+	kept    []decision.Entry
+	actions chan arbiter.Action
+}
+
+func (c *clerk) Propose(e decision.Entry) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refuse != nil {
+		return c.refuse
+	}
+	c.keep(e)
+	return nil
+}
+
+// keep has an entry kept. It is called with mu held.
+func (c *clerk) keep(e decision.Entry) {
+	c.kept = append(c.kept, e)
+	c.actions <- arbiter.Committed{Entry: e}
+}
+
+// lose declares a node lost.
+func (c *clerk) lose(node detect.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(decision.Entry{Kind: decision.Lost, Node: node, Text: "silence",
+		Testimonies: []detect.Testimony{{Observer: arbiter.Head, Sighting: detect.Sighting{Host: node, Age: 700 * time.Millisecond}}}})
+}
+
+// refusing has the clerk keep nothing, for that reason, or go on.
+func (c *clerk) refusing(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refuse = err
+}
+
+func (c *clerk) Silent(detect.ID) time.Duration { return 0 }
+
+func (c *clerk) Next() (arbiter.Action, bool) {
+	a, ok := <-c.actions
+	return a, ok
+}
+
+func (c *clerk) Close() error {
+	close(c.actions)
+	return nil
+}
+
+// stage is a job on hosts whose agents are actors. The head is real.
+type stage struct {
+	*hosts
+	job      Job
+	clerk    *clerk
+	actors   []*actor // of h1, h2 …
+	out, err *bytes.Buffer
+	code     chan int
+}
+
+// newStage sets up a job, a process of each rank on one host after the other.
+func newStage(t *testing.T, j Job, hosts int) *stage {
+	j.Link, j.Placement = job.LinkSHM, &job.Placement{Of: make(map[job.Process]int)}
+	for i := range hosts {
+		j.Placement.Hosts = append(j.Placement.Hosts, job.Host{Name: fmt.Sprint("h", i+1), Slots: 4})
+	}
+	for _, p := range job.Processes(j.Degrees) {
+		j.Placement.Of[p] = (p.Rank + p.Replica) % hosts
+	}
+	s := &stage{job: j, clerk: &clerk{actions: make(chan arbiter.Action, 1000)}, out: new(bytes.Buffer), err: new(bytes.Buffer), code: make(chan int, 1)}
+	console := output.NewConsole(s.out, s.err)
+	t.Cleanup(console.Close)
+	var remotes []*remote
+	for i := range j.Placement.Hosts {
+		here, there := net.Pipe()
+		a := &actor{conn: agentwire.NewConn(there), lives: make(map[string]life), gone: make(map[agentwire.Name]bool), bye: make(chan int, 1)}
+		t.Cleanup(a.conn.Close)
+		s.actors = append(s.actors, a)
+		r := newRemote(&s.job.Placement.Hosts[i], agentwire.NewConn(here))
+		r.listen = "127.0.0.1"
+		remotes = append(remotes, r)
+	}
+	d := newDriver(&s.job, console, time.Now())
+	s.hosts = d.attach(s.clerk, remotes)
+	s.replicate()
+	c := s.job.head(s.job.nodes(remotes))
+	c.Self, c.FirstHost, c.Doubtful, c.Replicated = arbiter.Head, "h1", s.doubtful, true
+	d.head = head.New(c)
+	return s
+}
+
+// actor returns the agent of the host that a process is on.
+func (s *stage) actor(p job.Process) *actor { return s.actors[s.job.Placement.Of[p]] }
+
+// cast gives processes lives of their own.
+func (s *stage) cast(t *testing.T, lives map[string]life) *stage {
+	for name, l := range lives {
+		p, err := job.ParseProcess(name)
+		require.NoError(t, err)
+		s.actor(p).lives[name] = l
+	}
+	return s
+}
+
+// raise begins the job.
+func (s *stage) raise() {
+	for _, a := range s.actors {
+		go a.begin()
+	}
+	s.listen()
+	go s.follow()
+	go func() {
+		s.step(head.Begin{})
+		s.loop(false)
+		code := s.conclude()
+		s.dismiss(code)
+		s.close()
+		s.console.Close()
+		s.code <- code
+	}()
+}
+
+// play begins the job and returns how it has ended.
+func (s *stage) play() int {
+	s.raise()
+	return <-s.code
+}
+
+// A job on three hosts, of which the agents tell all that there is to know.
+func TestHostedJob(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		degrees []int
+		lives   map[string]life
+		code    int
+		out     string
+		err     []string // parts of it
+	}{
+		{"well", []int{2, 1}, nil, ExitOK, "a line\na line\n", nil},
+		{"one dies", []int{2, 1}, map[string]life{"0.1": dies}, ExitOK, "a line\na line\n",
+			[]string{"0.1 is dead (signal: killed by SIGKILL), 1 of 2 replicas of rank 0 left"}},
+		{"the last one dies", []int{2, 1}, map[string]life{"1.0": dies, "0.0": waits, "0.1": waits}, ExitLost, "a line\n",
+			[]string{"rank 1 has lost its last replica 1.0"}},
+		{"one crashes", []int{2}, map[string]life{"0.1": crashes}, ExitOK, "a line\n",
+			[]string{"0.1: panic: it fell\n0.1: \n0.1: goroutine 1 [running]:\n", "0.1 is dead (panic: crashed, status 512)"}},
+		{"all crash", []int{1}, map[string]life{"0.0": crashes}, ExitFailed, "",
+			[]string{"before\n", "0.0: panic: it fell\n", "rank 0 has lost its last replica 0.0"}},
+		{"one cannot be started", []int{2, 1}, map[string]life{"0.1": unable, "0.0": waits}, ExitRefused, "",
+			[]string{"intrarun: host h2: start 0.1: no memory\n"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStage(t, Job{Degrees: c.degrees}, 3).cast(t, c.lives)
+			require.Equal(t, c.code, s.play(), "%s", s.err)
+			require.Equal(t, c.out, s.out.String())
+			for _, text := range c.err {
+				require.Contains(t, s.err.String(), text)
+			}
+			for _, a := range s.actors {
+				require.Equal(t, c.code, <-a.bye, "every agent hears how the job has ended")
+			}
+		})
+	}
+}
+
+// An agent whose connection ends, or that says what makes no sense, is not to blame
+// for anything before its host is declared lost: then all that was there is, and the
+// evidence says how the connection had ended.
+func TestLossOfAnAgent(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		life life
+		text string
+	}{
+		{"nonsense", babbles, "malformed frame"},
+		{"silence", func(a *actor, _ agentwire.Name, m *job.Message) bool {
+			if m != nil && m.Kind == job.KindStart {
+				a.conn.Close()
+				return true
+			}
+			return false
+		}, "EOF"},
+		{"before it has joined", func(a *actor, _ agentwire.Name, m *job.Message) bool {
+			a.conn.Close()
+			return true
+		}, "EOF"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStage(t, Job{Degrees: []int{2}, Report: filepath.Join(t.TempDir(), "r.json")}, 2).cast(t, map[string]life{"0.1": c.life})
+			s.raise()
+			_, there := <-s.actors[1].bye
+			require.False(t, there, "the connection has ended")
+			require.Eventually(t, func() bool { return s.remote[1].Doubtful() }, time.Minute, time.Millisecond, "the head has seen that")
+			s.clerk.lose(agentOf(1))
+			require.Equal(t, ExitOK, <-s.code, "%s", s.err)
+			require.Equal(t, "a line\n", s.out.String())
+			var r runreport.Report
+			read(t, s.job.Report, &r)
+			require.Len(t, r.Failures, 1)
+			require.Equal(t, job.CauseHost, r.Failures[0].Cause)
+			require.Contains(t, r.Failures[0].Evidence.Connection, c.text)
+			require.Equal(t, "the head", r.Failures[0].Evidence.LastHeardBy)
+		})
+	}
+}
+
+// read reads a report.
+func read(t *testing.T, file string, r *runreport.Report) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, r))
+}
+
+// What an agent cannot do for the job ends it, and its host is named.
+func TestAgentThatFails(t *testing.T) {
+	s := newStage(t, Job{Degrees: []int{2}}, 2).cast(t, map[string]life{"0.1": func(a *actor, _ agentwire.Name, m *job.Message) bool {
+		if m == nil {
+			a.conn.Send(agentwire.KindFailed, agentwire.Name{}, []byte("it has no lease"))
+		}
+		return false
+	}, "0.0": waits})
+	require.Equal(t, ExitRefused, s.play())
+	require.Contains(t, s.err.String(), "intrarun: the job is refused: host h2: it has no lease\n")
+}
+
+// A signal reaches the processes of all hosts, and so does the exit code.
+func TestSignalToHosts(t *testing.T) {
+	s := newStage(t, Job{Degrees: []int{2, 1}}, 3).cast(t, map[string]life{"0.0": waits, "0.1": waits, "1.0": waits})
+	s.raise()
+	require.Eventually(t, func() bool { return slices.Contains(s.actors[0].all(), "start 0.0#1") }, time.Minute, time.Millisecond)
+	s.tell(head.Signalled{Signal: syscall.SIGINT})
+	require.Equal(t, 130, <-s.code)
+	require.Contains(t, s.actors[0].all(), "signal 0.0#1 15")
+	require.Equal(t, 130, <-s.actors[0].bye)
+}
+
+// A head that may not decide any more leaves the job to another one: its agents are
+// told nothing, its processes not killed, and nothing of it overwrites the report of
+// the next one.
+func TestHeadThatRetires(t *testing.T) {
+	lost := errors.New("the log is full")
+	for _, c := range []struct {
+		name string
+		do   func(*stage)
+		text string
+	}{
+		{"another one was elected", func(s *stage) { s.clerk.actions <- arbiter.Yield{} }, "another head has taken its place"},
+		{"it was cut off", func(s *stage) { s.clerk.actions <- arbiter.Fence{Why: "no lease"} },
+			"most of the hosts that keep its decisions cannot be reached, or have given it up (no lease)"},
+		{"its node is broken", func(s *stage) { s.clerk.actions <- arbiter.Broken{Err: lost} }, "the log is full"},
+		{"nothing is kept any more", func(s *stage) {
+			s.clerk.refusing(lost)
+			s.actors[0].exit(agentwire.Name{Incarnation: 1}, syscall.WaitStatus(syscall.SIGKILL))
+		}, "its decisions cannot be replicated: the log is full"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			report := filepath.Join(t.TempDir(), "r.json")
+			s := newStage(t, Job{Degrees: []int{2, 1}, Report: report}, 3).cast(t, map[string]life{"0.0": waits, "0.1": waits, "1.0": waits})
+			s.raise()
+			require.Eventually(t, func() bool {
+				return slices.Contains(s.actors[2].all(), "start 1.0#1") || slices.Contains(s.actors[1].all(), "start 1.0#1")
+			}, time.Minute, time.Millisecond)
+			require.NoError(t, os.WriteFile(report, []byte("of the next head"), 0o600))
+			later := time.Now().Add(time.Hour) // the clock of files is coarse
+			require.NoError(t, os.Chtimes(report, later, later))
+			c.do(s)
+			require.Equal(t, ExitLost, <-s.code)
+			require.Contains(t, s.err.String(), "intrarun: this head gives up: "+c.text+"; the job continues without it where most of the hosts are\n")
+			for _, a := range s.actors {
+				_, told := <-a.bye
+				require.False(t, told)
+				require.Empty(t, slices.DeleteFunc(a.all(), func(l string) bool { return !strings.HasPrefix(l, "signal") }))
+			}
+			b, err := os.ReadFile(report)
+			require.NoError(t, err)
+			require.Equal(t, "of the next head", string(b))
+		})
+	}
+}
+
+// While the head may not decide its job stands still, and goes on after that.
+func TestHeadThatMayNotDecideForTheMoment(t *testing.T) {
+	s := newStage(t, Job{Degrees: []int{2}}, 3)
+	s.clerk.refusing(fmt.Errorf("propose: %w", arbiter.ErrNotHead))
+	s.raise()
+	s.clerk.mu.Lock()
+	require.Empty(t, s.clerk.kept)
+	s.clerk.mu.Unlock()
+	require.Empty(t, s.actors[0].all(), "nothing is started that is not kept")
+	s.clerk.refusing(nil)
+	require.Equal(t, ExitOK, <-s.code)
+	require.Equal(t, "a line\n", s.out.String())
+	require.Equal(t, "start 0.0#1", s.actors[0].all()[0])
+}
+
+// The user hears when the job would end with its head, also without -v.
+func TestUserHearsWhoKeepsTheDecisions(t *testing.T) {
+	for _, c := range []struct {
+		members []detect.ID
+		verbose bool
+		want    string
+	}{
+		{[]detect.ID{1}, false, "intrarun: three are too few\n"},
+		{[]detect.ID{1, 3, 4}, false, ""},
+		{[]detect.ID{1, 3, 4}, true, "three are too few\n"},
+	} {
+		s := newStage(t, Job{Degrees: []int{1}, Verbose: c.verbose}, 3)
+		s.clerk.actions <- arbiter.Deciders{Members: c.members, Text: "three are too few"}
+		require.Equal(t, ExitOK, s.play())
+		if c.want == "" {
+			require.Empty(t, s.err.String())
+			continue
+		}
+		require.Contains(t, s.err.String(), c.want)
+	}
+}

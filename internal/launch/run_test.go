@@ -1,0 +1,360 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/jobtest/steps"
+	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/spawn"
+	"github.com/intrahpc/intra/internal/watchdog"
+)
+
+// The test binary is also the program of its jobs, made of steps, the agent of a
+// host, and what clears away after that.
+const asAgent = "agent:"
+
+func TestMain(m *testing.M) {
+	steps.Main()
+	if os.Getenv(watchdog.Variable) != "" {
+		watchdog.Run(os.Stdin, os.Stderr)
+		os.Exit(0)
+	}
+	if len(os.Args) > 1 && os.Args[1] == asAgent {
+		os.Exit(beAgent(os.Getenv("LAUNCH_TEST_HOST")))
+	}
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes of a job
+	os.Exit(m.Run())
+}
+
+// beAgent is the agent of a host: a good one, unless the name of the host says
+// what is wrong with it.
+func beAgent(host string) int {
+	switch host {
+	case "mute":
+		fmt.Println("no route to host")
+		return 255
+	case "old":
+		fmt.Println("agent:", Serve(context.Background(), strings.NewReader(`{"version":-1}`), nil))
+		return 1
+	}
+	if err := Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}); err != nil {
+		fmt.Fprintln(os.Stderr, "agent:", err)
+		return 1
+	}
+	return 0
+}
+
+// run is a job, and what the user sees of it.
+type run struct {
+	Config
+	out, err bytes.Buffer
+	signals  chan os.Signal
+}
+
+// newRun describes a job with these degrees whose program goes through the steps.
+func newRun(degrees []int, program ...string) *run {
+	r := &run{signals: make(chan os.Signal, 4)}
+	r.Config = Config{Job: Job{Degrees: degrees, Link: job.LinkSHM, Ring: job.DefaultRing}, Program: steps.Program(program...),
+		Stdout: &r.out, Stderr: &r.err, Signals: r.signals}
+	return r
+}
+
+// on has the job run on these hosts, all of which are this machine: one process of
+// a rank after the other.
+func (r *run) on(t *testing.T, hosts ...string) *run {
+	var all []job.Host
+	for _, name := range hosts {
+		all = append(all, job.Host{Name: name, Slots: 4})
+	}
+	var err error
+	r.Placement, err = job.Place(r.Degrees, all, false)
+	require.NoError(t, err)
+	r.Placement.Keep(all)
+	r.RemoteShell, r.Agent = "env LAUNCH_TEST_HOST={host}", []string{os.Args[0], asAgent}
+	r.HeadAddress = "127.0.0.1"
+	return r
+}
+
+// do runs the job, and requires its exit code.
+func (r *run) do(t *testing.T, code int) *run {
+	t.Helper()
+	require.Equal(t, code, Run(context.Background(), r.Config), "%s", &r.err)
+	return r
+}
+
+// report asks for a report, and returns what reads it.
+func (r *run) report(t *testing.T) func() runreport.Report {
+	r.Report = filepath.Join(t.TempDir(), "report.json")
+	return func() (rep runreport.Report) {
+		b, err := os.ReadFile(r.Report)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(b, &rep))
+		return rep
+	}
+}
+
+// What is wrong with a job is said before anything of it runs, and nothing is left
+// of it.
+func TestJobsThatAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	require.NoError(t, os.WriteFile(plain, []byte("no program"), 0o700))
+	for _, c := range []struct {
+		name   string
+		change func(*run)
+		want   string // in what is said
+	}{
+		{"there is no such program", func(r *run) { r.Program = []string{"./nowhere"} }, "./nowhere is neither an executable file nor a Go package"},
+		{"a file that cannot be run", func(r *run) { r.Program = []string{plain} }, "exec format error"},
+		{"a kill of nobody", func(r *run) { r.Kills = []job.Kill{{Process: job.Process{Rank: 7}, Point: job.KillTask, Count: 1}} }, "the job has no process 7.0"},
+		{"no folder for the report", func(r *run) { r.Report = filepath.Join(dir, "no", "report") }, "-report " + filepath.Join(dir, "no", "report")},
+		{"a report that is a folder", func(r *run) { r.Report = dir }, "-report " + dir + ": it is a folder"},
+		{"no folder for the timeline", func(r *run) { r.Trace = filepath.Join(dir, "no", "trace") }, "-trace"},
+		{"a timeline that is a folder", func(r *run) { r.Trace = dir }, "-trace " + dir + ": it is a folder"},
+		{"no files to begin with", func(r *run) { r.Restart = filepath.Join(dir, "no") }, "-restart " + filepath.Join(dir, "no")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRun([]int{2}, "join", "out:it runs", "finish")
+			c.change(r)
+			r.do(t, ExitRefused)
+			require.Contains(t, r.err.String(), "intrarun: ")
+			require.Contains(t, r.err.String(), c.want)
+			require.Empty(t, r.out.String())
+		})
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "beside %s", plain)
+}
+
+// The exit code and the last lines say how a job has ended; the report says it in
+// more detail.
+func TestHowAJobEnds(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		degrees []int
+		steps   []string
+		code    int
+		out     string
+		err     string   // a part of it
+		ends    []string // of the processes
+	}{
+		{"well", []int{2, 1}, []string{"join", "out:x", "finish"}, ExitOK, "x\nx\n", "", []string{"finished", "finished", "finished"}},
+		{"one is lost", []int{2}, []string{"join", "0.0@kill:9", "out:x", "finish"}, ExitOK, "x\n", "0.0 is dead (signal: killed by SIGKILL)", []string{"killed", "finished"}},
+		{"a rank is lost", []int{1, 1}, []string{"join", "1@kill:9", "forever"}, ExitLost, "", "rank 1 has lost its last replica 1.0", []string{"ended", "killed"}},
+		{"by its own error", []int{1}, []string{"join", "fail:error:no luck"}, ExitFailed, "", "0.0: error: no luck", []string{"failed"}},
+		{"they differ", []int{2}, []string{"join", "0.1@fail:divergence:section 3", "forever"}, head.ExitDiverged, "", "divergence, found by 0.1: section 3", []string{"ended", "failed"}},
+		{"not joined", []int{1}, []string{"out:hello"}, ExitFailed, "hello\n", "is it a program that calls intra.Main?", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRun(c.degrees, c.steps...)
+			report := r.report(t)
+			r.do(t, c.code)
+			require.Equal(t, c.out, r.out.String())
+			require.Contains(t, r.err.String(), c.err)
+			if c.err == "" {
+				require.Empty(t, r.err.String())
+			}
+			rep := report()
+			require.Equal(t, c.code, rep.ExitCode)
+			var ends []string
+			for _, p := range rep.Processes {
+				ends = append(ends, p.End)
+			}
+			if c.ends != nil {
+				require.Equal(t, c.ends, ends)
+			}
+			require.Equal(t, c.code != ExitOK, rep.Error != "")
+		})
+	}
+}
+
+// Standard input reaches every replica of rank 0, and nobody else; it comes out
+// once.
+func TestStandardInputOfAJob(t *testing.T) {
+	for _, hosts := range [][]string{nil, {"h1", "h2"}} {
+		r := newRun([]int{2, 1}, "join", "cat", "finish")
+		if hosts != nil {
+			r.on(t, hosts...)
+		}
+		text := strings.Repeat("a line of many\n", 50_000) // more than there is room for on the way
+		r.Stdin = strings.NewReader(text)
+		r.do(t, ExitOK)
+		require.Equal(t, text, r.out.String())
+	}
+}
+
+// A signal ends the job, whenever it comes, with the exit code that shells expect.
+func TestSignals(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*run, *testing.T)
+		signal os.Signal
+		code   int
+	}{
+		{"to a job", func(*run, *testing.T) {}, syscall.SIGINT, 130},
+		{"of another kind", func(*run, *testing.T) {}, syscall.SIGTERM, 143},
+		{"to a job on hosts", func(r *run, t *testing.T) { r.on(t, "h1", "h2") }, syscall.SIGINT, 130},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mark := filepath.Join(t.TempDir(), "mark")
+			r := newRun([]int{2}, "join", "mark:"+mark, "forever")
+			c.change(r, t)
+			report := r.report(t)
+			go func() {
+				steps.PIDs(t, mark, 2)
+				r.signals <- c.signal
+			}()
+			r.do(t, c.code)
+			require.Equal(t, c.code, report().ExitCode)
+			require.Contains(t, report().Error, "ended by SIG")
+		})
+	}
+}
+
+// The end of the context ends the job as a signal does, and one that comes before
+// anything has started starts nothing.
+func TestEndOfTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	r := newRun([]int{1}, "join", "forever").on(t, "h1")
+	require.Equal(t, 143, Run(ctx, r.Config))
+	require.Contains(t, r.err.String(), "interrupted while waiting for the agents")
+	r = newRun([]int{1}, "join", "forever")
+	require.Equal(t, 143, Run(ctx, r.Config))
+}
+
+// On several hosts a job ends as on one, and its lines and its report name the
+// hosts.
+func TestJobOnHosts(t *testing.T) {
+	r := newRun([]int{2, 2}, "join", "0.1@kill:9", "out:x", "finish").on(t, "h1", "h2")
+	r.Verbose = true
+	report := r.report(t)
+	r.do(t, ExitOK)
+	require.Equal(t, "x\nx\n", r.out.String())
+	require.Contains(t, r.err.String(), "0.1 is dead (signal: killed by SIGKILL), 1 of 2 replicas of rank 0 left")
+	at := make(map[string]string)
+	for _, p := range report().Processes {
+		at[p.Process.String()] = p.Host + " " + p.End
+	}
+	require.Equal(t, map[string]string{"0.0": "h1 finished", "0.1": "h2 killed", "1.0": "h1 finished", "1.1": "h2 finished"}, at)
+}
+
+// What a dry run shows, and that it starts nothing.
+func TestDryRun(t *testing.T) {
+	r := newRun([]int{2}, "join", "out:it runs", "finish").on(t, "h1", "h2")
+	r.DryRun = true
+	r.do(t, ExitOK)
+	require.Contains(t, r.out.String(), "h1")
+	require.Contains(t, r.out.String(), "0.1")
+	require.NotContains(t, r.out.String(), "it runs")
+}
+
+// A program that is there on one host only, or cannot be run on one, ends the job
+// and the host is named.
+func TestProgramThatOneHostLacks(t *testing.T) {
+	r := newRun([]int{2}, "join", "forever").on(t, "h1", "h2")
+	r.Program = []string{"/proc/self/cwd/no such program"}
+	r.do(t, ExitRefused)
+	r = newRun([]int{2}, "join", "forever").on(t, "h1", "h2")
+	text := filepath.Join(t.TempDir(), "text")
+	require.NoError(t, os.WriteFile(text, []byte("text"), 0o700))
+	r.Program = []string{text}
+	r.do(t, ExitRefused)
+	require.Regexp(t, `intrarun: host h[12]: start 0\.[01]: .*exec format error`, r.err.String())
+}
+
+// A host whose agent cannot be started ends the job before it begins. What is said
+// names the host, and quotes the command that was to start the agent. Nothing is
+// left behind.
+func TestHostsThatCannotBeReached(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		hosts []string
+		shell string
+		want  string
+	}{
+		{"its command fails", []string{"h1", "mute"}, "", "host mute: env ended with exit status 255 before its agent had connected: no route to host"},
+		{"there is no such command", []string{"h1", "h2"}, "/nowhere/ssh {host}", "host h1: start its agent: "},
+		{"a command without a host", []string{"h1"}, "ssh", `-rsh "ssh": want a command with {host} in it`},
+		{"it has another version", []string{"h1", "old"}, "", "protocol version"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRun([]int{2}, "join", "forever").on(t, c.hosts...)
+			if c.shell != "" {
+				r.RemoteShell = c.shell
+			}
+			dir := t.TempDir()
+			r.Trace = filepath.Join(dir, "trace")
+			r.do(t, ExitRefused)
+			require.Contains(t, r.err.String(), c.want)
+			left, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Empty(t, left, "of the timeline")
+		})
+	}
+}
+
+// The agent of an indexed job runs only where the job needs it.
+func TestIndexedHostWithoutProcesses(t *testing.T) {
+	c := newRun([]int{1}).on(t, "pod-0").Config
+	c.Indexed = indexed("pod-0", "pod-1")
+	c.Indexed.Index = 1
+	err := ServeIndexed(context.Background(), c)
+	require.EqualError(t, err, "INTRA_HOSTS names more hosts than the job needs: it runs on 1, without pod-1")
+	require.NotErrorAs(t, err, new(*agentd.JobError))
+}
+
+// indexed describes the first host of an indexed job on these.
+func indexed(hosts ...string) *spawn.Indexed {
+	x := &spawn.Indexed{Secret: job.NewSecret()}
+	for _, name := range hosts {
+		x.Hosts = append(x.Hosts, job.Host{Name: name, Slots: 4})
+	}
+	return x
+}
+
+// The hosts of an indexed job come by themselves. Each of them hears how the job has
+// ended, as it may be the only one that is left to tell.
+func TestIndexedJob(t *testing.T) {
+	for _, c := range []struct {
+		end  string
+		code int
+	}{{"finish", ExitOK}, {"exit:3", ExitFailed}} {
+		r := newRun([]int{1, 1}, "join", "out:x", c.end).on(t, "pod-0", "pod-1")
+		r.Indexed = indexed("pod-0", "pod-1")
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		r.Indexed.Head = free.Addr().String()
+		free.Close()
+		other := r.Config
+		of := *r.Indexed
+		of.Index = 1
+		other.Indexed, other.Watchdog = &of, []string{"/proc/self/exe"}
+		ended := make(chan error)
+		go func() { ended <- ServeIndexed(context.Background(), other) }()
+		r.do(t, c.code)
+		if err := <-ended; c.code == ExitOK {
+			require.NoError(t, err)
+		} else {
+			end := new(agentd.JobError)
+			require.ErrorAs(t, err, &end)
+			require.Equal(t, c.code, end.Code)
+		}
+		require.Equal(t, "x\nx\n", r.out.String())
+	}
+}
