@@ -117,12 +117,15 @@ func (h *Head) declare(v decision.Verdict) {
 // sayDead tells the user of a death, unless the end of the job, or the way back,
 // says it.
 func (h *Head) sayDead(m *member) {
-	v, left := m.verdict, h.alive(m.process.Rank)
-	if m.role == Joiner {
-		h.warnf("the replacement for %v is dead (%s: %s)", m.process, v.Cause, firstLine(v.Detail))
-	} else if left > 0 {
-		h.warnf("%v is dead (%s: %s), %d of %d replicas of rank %d left", m.process, v.Cause, firstLine(v.Detail),
-			left, h.config.Degrees[m.process.Rank], m.process.Rank)
+	rank := m.process.Rank
+	why := fmt.Sprintf("%s: %s", m.verdict.Cause, firstLine(m.verdict.Detail))
+	switch left := h.alive(rank); {
+	case m.role == Joiner:
+		h.warnf("the replacement for %v is dead (%s)", m.process, why)
+	case left > 0:
+		h.warnf("%v is dead (%s), %d of %d replicas of rank %d left", m.process, why, left, h.config.Degrees[rank], rank)
+	case h.state.Drained[rank]:
+		h.warnf("%v is dead (%s), after rank %d had finished", m.process, why, rank)
 	}
 }
 

@@ -185,8 +185,12 @@ func (h *Head) restoreVerdicts() {
 		h.fail(m, v)
 		h.die(v, m.role == First)
 	}
+	r := &h.recovery
+	if n := len(h.state.Rollbacks); n > 0 && h.state.Recovery.Rolling { // the way back begins anew
+		r.losses, r.lossAt = slices.Clone(h.state.Rollbacks[n-1].Ranks), h.state.Rollbacks[n-1].Since
+	}
 	for rank := range h.config.Degrees {
-		if r := &h.recovery; h.alive(rank) == 0 && !h.state.Drained[rank] && h.config.replaces() {
+		if h.alive(rank) == 0 && !h.state.Drained[rank] && h.config.replaces() && !slices.Contains(r.losses, rank) {
 			if r.losses = append(r.losses, rank); len(r.losses) == 1 {
 				r.lossAt = h.last[rank].At
 			}
@@ -199,11 +203,18 @@ func (h *Head) restoreVerdicts() {
 
 // tellNews tells the user of the last n verdicts.
 func (h *Head) tellNews(n int) {
+	said := make(map[detect.ID]bool) // of nodes
 	for _, v := range h.state.Verdicts[len(h.state.Verdicts)-n:] {
-		if m := h.holder(v.Process, v.Incarnation); !v.Withdrawn {
-			h.sayDead(m)
-			h.sayLost(m)
+		m := h.holder(v.Process, v.Incarnation)
+		if v.Withdrawn {
+			continue
 		}
+		if at := m.from.Node; v.Cause == job.CauseHost && !said[at] {
+			said[at] = true
+			h.warnf("%s", h.why(at))
+		}
+		h.sayDead(m)
+		h.sayLost(m)
 	}
 }
 

@@ -145,7 +145,12 @@ func (s *script) command(words []string) {
 	case "opened":
 		s.opened(args)
 	case "published":
-		s.step(Published{Set: &checkpoint.Set{Number: uint64(s.number(args[0])), Cut: uint64(s.number(args[1])), Files: []checkpoint.File{file(0), file(1)}}})
+		s.step(Published{Set: &checkpoint.Set{Number: uint64(s.number(args[0])), Cut: uint64(s.number(args[1])), Files: []checkpoint.File{file(0), file(1)}},
+			Err: strings.Join(args[2:], " ")})
+	case "suspected":
+		s.step(Suspected{Node: detect.ID(s.number(args[0])), Testimonies: testimonies(detect.ID(s.number(args[0])))})
+	case "disconnected":
+		s.step(Disconnected{Node: detect.ID(s.number(args[0])), Text: strings.Join(args[1:], " ")})
 	case "retired":
 		s.step(Retired{strings.Join(args, " ")})
 	case "succeed":
@@ -212,7 +217,9 @@ func (s *script) about(name string, from From, args []string) {
 	case "failed":
 		s.step(Started{From: from, Err: text})
 	case "joined":
-		x.Joined = true
+		if x != nil {
+			x.Joined = true
+		}
 		s.step(Joined{from, &job.Hello{Tag: text != "untagged", PID: 100, Build: text, Host: "there"}})
 	case "said":
 		s.step(Said{from, s.message(args)})
@@ -222,6 +229,8 @@ func (s *script) about(name string, from From, args []string) {
 		s.step(Exited{from, exitOf(0, s.number(args[0]))})
 	case "settled":
 		s.step(OutputSettled{from})
+	case "gone":
+		s.step(ProgramGone{from})
 	case "stopped":
 		d, err := time.ParseDuration(args[0])
 		require.NoError(s.t, err)
@@ -292,7 +301,7 @@ func (s *script) reply(args []string) *job.Reply {
 	return r
 }
 
-// opened is what was found: write, restart.
+// opened is what was found: write, restart, older (the newest set is no good).
 func (s *script) opened(args []string) {
 	e := Opened{Found: new(decision.Folders)}
 	for _, a := range args {
@@ -304,6 +313,8 @@ func (s *script) opened(args []string) {
 			for rank := range s.config.Degrees {
 				e.Found.Restart.Files = append(e.Found.Restart.Files, file(rank))
 			}
+		case "older":
+			e.Found.Restart.Refused = []string{"set 4 of /files: rank 0: it is truncated"}
 		default:
 			e.Found, e.Err = nil, strings.Join(args, " ")
 		}
@@ -351,7 +362,7 @@ func (s *script) summary() {
 		s.out = append(s.out, fmt.Sprintf("replacement %v#%d on %s of %v at %d", r.Process, r.Incarnation, r.Host, r.Donor, r.SafePoint))
 	}
 	for _, r := range sum.Recovery.Rollbacks {
-		s.out = append(s.out, fmt.Sprintf("rollback %d to %d, lost %v", r.Generation, r.SafePoint, r.Lost))
+		s.out = append(s.out, fmt.Sprintf("rollback %d to %d, lost %v, %.3f s", r.Generation, r.SafePoint, r.Lost, r.Seconds))
 	}
 }
 
