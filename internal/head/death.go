@@ -114,6 +114,15 @@ func (h *Head) declare(v decision.Verdict) {
 	h.releaseIfComplete()
 }
 
+// tell everybody about a death.
+func (h *Head) tell(v *job.Verdict) {
+	for _, m := range h.all {
+		if m.told && m.state.there() {
+			h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: v})
+		}
+	}
+}
+
 // sayDead tells the user of a death, unless the end of the job, or the way back,
 // says it.
 func (h *Head) sayDead(m *member) {
@@ -126,15 +135,6 @@ func (h *Head) sayDead(m *member) {
 		h.warnf("%v is dead (%s), %d of %d replicas of rank %d left", m.process, why, left, h.config.Degrees[rank], rank)
 	case h.state.Drained[rank]:
 		h.warnf("%v is dead (%s), after rank %d had finished", m.process, why, rank)
-	}
-}
-
-// tell everybody about a death.
-func (h *Head) tell(v *job.Verdict) {
-	for _, m := range h.all {
-		if m.told && m.state.there() {
-			h.send(m, &job.Message{Kind: job.KindVerdict, Verdict: v})
-		}
 	}
 }
 

@@ -252,9 +252,21 @@ type stage struct {
 	*hosts
 	job      Job
 	clerk    *clerk
-	actors   []*actor // of h1, h2 …
+	actors   []*actor        // of h1, h2 …
+	ended    []chan struct{} // closed when the head knows that the connection has
 	out, err *bytes.Buffer
 	code     chan int
+}
+
+// watched is what the head hears of an agent.
+type watched struct {
+	reporter
+	ended chan struct{}
+}
+
+func (w *watched) Disconnected(err error) {
+	w.reporter.Disconnected(err)
+	close(w.ended)
 }
 
 // newStage sets up a job, a process of each rank on one host after the other.
@@ -274,7 +286,7 @@ func newStage(t *testing.T, j Job, hosts int) *stage {
 		here, there := net.Pipe()
 		a := &actor{conn: agentwire.NewConn(there), lives: make(map[string]life), gone: make(map[agentwire.Name]bool), bye: make(chan int, 1)}
 		t.Cleanup(a.conn.Close)
-		s.actors = append(s.actors, a)
+		s.actors, s.ended = append(s.actors, a), append(s.ended, make(chan struct{}))
 		r := newRemote(&s.job.Placement.Hosts[i], agentwire.NewConn(here))
 		r.listen = "127.0.0.1"
 		remotes = append(remotes, r)
@@ -303,10 +315,11 @@ func (s *stage) cast(t *testing.T, lives map[string]life) *stage {
 
 // raise begins the job.
 func (s *stage) raise() {
-	for _, a := range s.actors {
+	for i, a := range s.actors {
 		go a.begin()
+		id := agentOf(i)
+		s.remote[i].serve(&watched{reporter{s.driver, id}, s.ended[i]}, func() time.Duration { return s.engine.Silent(id) })
 	}
-	s.listen()
 	go s.follow()
 	go func() {
 		s.step(head.Begin{})
@@ -388,7 +401,8 @@ func TestLossOfAnAgent(t *testing.T) {
 			s.raise()
 			_, there := <-s.actors[1].bye
 			require.False(t, there, "the connection has ended")
-			require.Eventually(t, func() bool { return s.remote[1].Doubtful() }, time.Minute, time.Millisecond, "the head has seen that")
+			<-s.ended[1]
+			require.True(t, s.remote[1].Doubtful())
 			s.clerk.lose(agentOf(1))
 			require.Equal(t, ExitOK, <-s.code, "%s", s.err)
 			require.Equal(t, "a line\n", s.out.String())

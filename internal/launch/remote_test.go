@@ -98,3 +98,248 @@ func TestLargeMessagesToAnotherHost(t *testing.T) {
 	require.Equal(t, agentwire.KindMessage, f.Kind)
 	require.Less(t, len(f.Body), 1000, "the connection is as good as before")
 }
+
+// witness notes what the head hears of an agent.
+type witness struct {
+	heard chan string
+	quick bool // it takes output at once
+	room  chan struct{}
+}
+
+func (w *witness) note(format string, args ...any) { w.heard <- fmt.Sprintf(format, args...) }
+
+func (w *witness) Started(of agentwire.Name, pid int, err string) {
+	w.note("started %s %d %s", known(of), pid, err)
+}
+func (w *witness) Hello(of agentwire.Name, h *job.Hello)     { w.note("hello %s of %s", known(of), h.Host) }
+func (w *witness) Message(of agentwire.Name, m *job.Message) { w.note("%s %s", m.Kind, known(of)) }
+func (w *witness) Unheard(of agentwire.Name, s supervise.Silence) {
+	w.note("unheard %s %s", known(of), s.Why)
+}
+func (w *witness) Output(of agentwire.Name, s output.Stream, b []byte) {
+	if !w.quick {
+		<-w.room
+	}
+	w.note("output %s %d %q", known(of), s, b)
+}
+func (w *witness) Quiet(of agentwire.Name, n uint64) { w.note("quiet %s %d", known(of), n) }
+func (w *witness) Stopped(of agentwire.Name, d time.Duration) {
+	w.note("stopped %s %v", known(of), d)
+}
+func (w *witness) ProgramGone(of agentwire.Name) { w.note("gone %s", known(of)) }
+func (w *witness) Exited(of agentwire.Name, e supervise.Exit) {
+	w.note("exited %s %s", known(of), e.Text)
+}
+func (w *witness) Failed(err error)       { w.note("failed: %v", err) }
+func (w *witness) Disconnected(err error) { w.note("disconnected: %v", err) }
+
+// heardBy returns the head's end of a connection, that of the agent, and what the
+// head hears.
+func heardBy(t *testing.T, quick bool) (*remote, *agentwire.Conn, *witness) {
+	here, there := net.Pipe()
+	agent := agentwire.NewConn(there)
+	t.Cleanup(agent.Close)
+	r := newRemote(&job.Host{Name: "h2"}, agentwire.NewConn(here))
+	w := &witness{heard: make(chan string, 100), quick: quick, room: make(chan struct{})}
+	r.serve(w, func() time.Duration { return 0 })
+	return r, agent, w
+}
+
+var second = agentwire.Name{ID: job.Process{Replica: 1}, Incarnation: 2}
+
+// All that an agent says of a process reaches the head, with the name of its host.
+func TestWhatTheHeadHearsOfAnotherHost(t *testing.T) {
+	for _, c := range []struct {
+		kind agentwire.Kind
+		body []byte
+		want string
+	}{
+		{agentwire.KindStarted, []byte(`{"pid":7}`), "started 0.1#2 7 "},
+		{agentwire.KindStarted, []byte(`{"error":"no memory"}`), "started 0.1#2 0 host h2: no memory"},
+		{agentwire.KindHello, []byte(`{"host":"what it calls itself"}`), "hello 0.1#2 of h2"},
+		{agentwire.KindMessage, []byte(`{"kind":"drained"}`), "drained 0.1#2"},
+		{agentwire.KindUnheard, []byte(`{"why":"end"}`), "unheard 0.1#2 end"},
+		{agentwire.KindStopped, agentwire.Number(uint64(time.Second)), "stopped 0.1#2 1s"},
+		{agentwire.KindGone, nil, "gone 0.1#2"},
+		{agentwire.KindExited, []byte(`{"text":"exit status 1"}`), "exited 0.1#2 exit status 1"},
+		{agentwire.KindOutput, agentwire.OutputBody(1, []byte("text")), `output 0.1#2 1 "text"`},
+		{agentwire.KindOutput, agentwire.OutputBody(2, []byte("panic")), `output 0.1#2 2 "panic"`},
+		{agentwire.KindQuiet, agentwire.Number(9), "quiet 0.1#2 9"},
+		{agentwire.KindFailed, []byte("no lease"), "failed: host h2: no lease"},
+	} {
+		r, agent, w := heardBy(t, true)
+		r.adopt(second)
+		go agent.Send(c.kind, second, c.body)
+		require.Equal(t, c.want, <-w.heard)
+		require.False(t, r.Doubtful())
+		r.leave()
+	}
+}
+
+// An agent that says what makes no sense is not talked to any more: it ends with the
+// connection, and its host is declared lost.
+func TestNonsenseOfAnotherHost(t *testing.T) {
+	for name, f := range map[string]agentwire.Frame{
+		"a frame of the head":        {Kind: agentwire.KindStart, Of: second},
+		"nobody":                     {Kind: agentwire.KindGone, Of: agentwire.Name{ID: second.ID, Incarnation: 1}},
+		"no result":                  {Kind: agentwire.KindStarted, Of: second, Body: []byte("{")},
+		"no hello":                   {Kind: agentwire.KindHello, Of: second, Body: []byte("7")},
+		"no message":                 {Kind: agentwire.KindMessage, Of: second, Body: []byte(`{"kind":"dance"}`)},
+		"no silence":                 {Kind: agentwire.KindUnheard, Of: second, Body: []byte(`[]`)},
+		"no stream":                  {Kind: agentwire.KindOutput, Of: second},
+		"a stream that nobody has":   {Kind: agentwire.KindOutput, Of: second, Body: []byte{9, 1}},
+		"no number":                  {Kind: agentwire.KindQuiet, Of: second, Body: []byte{1}},
+		"no time":                    {Kind: agentwire.KindStopped, Of: second, Body: []byte{1}},
+		"no exit":                    {Kind: agentwire.KindExited, Of: second, Body: []byte("none")},
+		"no room":                    {Kind: agentwire.KindRoom, Of: second, Body: []byte{1}},
+		"a first head's questions":   {Kind: agentwire.KindPlay, Of: second},
+		"a plan that the head makes": {Kind: agentwire.KindPlan, Of: second, Body: []byte("{}")},
+	} {
+		r, agent, w := heardBy(t, true)
+		r.adopt(second)
+		agent.Send(f.Kind, f.Of, f.Body)
+		require.Contains(t, <-w.heard, "disconnected: malformed frame", name)
+		require.True(t, r.Doubtful(), name)
+		_, err := agent.Read()
+		require.Error(t, err, name)
+	}
+}
+
+// An agent whose connection ends is not lost yet, but nothing is judged by what its
+// processes, or others of them, say.
+func TestEndOfAConnection(t *testing.T) {
+	r, agent, w := heardBy(t, true)
+	agent.Close()
+	require.Equal(t, "disconnected: EOF", <-w.heard)
+	require.True(t, r.Doubtful())
+	r, _, _ = heardBy(t, true)
+	r.silent = func() time.Duration { return time.Second }
+	require.True(t, r.Doubtful(), "nor of a host that has not been heard for a while")
+}
+
+// Output waits for the user, and everything else does not wait for output. What
+// stands behind it, that a process is quiet, does.
+func TestOutputWaitsForTheUser(t *testing.T) {
+	r, agent, w := heardBy(t, false)
+	r.adopt(second)
+	agent.Send(agentwire.KindOutput, second, agentwire.OutputBody(0, []byte("one")))
+	agent.Send(agentwire.KindOutput, second, agentwire.OutputBody(1, []byte("two")))
+	agent.Send(agentwire.KindQuiet, second, agentwire.Number(5))
+	agent.Send(agentwire.KindGone, second, nil)
+	require.Equal(t, "gone 0.1#2", <-w.heard)
+	close(w.room)
+	require.ElementsMatch(t, []string{`output 0.1#2 0 "one"`, `output 0.1#2 1 "two"`}, []string{<-w.heard, <-w.heard})
+	require.Equal(t, "quiet 0.1#2 5", <-w.heard)
+	for range 2 {
+		f, err := agent.Read()
+		require.NoError(t, err)
+		require.Equal(t, agentwire.KindRoom, f.Kind)
+		_, n, err := f.Room()
+		require.NoError(t, err)
+		require.Equal(t, 3, n, "the agent may send as much again")
+	}
+}
+
+// With its host all output of a process ends, also if the pipe for its crash had
+// ended before, and nothing more is said to it or fed.
+func TestOutputOfALostHostEnds(t *testing.T) {
+	for _, crashed := range []bool{false, true} {
+		r, agent, w := heardBy(t, true)
+		r.adopt(second)
+		if crashed {
+			agent.Send(agentwire.KindOutput, second, agentwire.OutputBody(2, nil))
+			require.Equal(t, `output 0.1#2 2 ""`, <-w.heard)
+		}
+		r.declareLost()
+		r.declareLost()
+		var ends []string
+		for len(ends) < 4 && !(crashed && len(ends) == 3) {
+			l := <-w.heard
+			ends = append(ends, strings.Split(l, ":")[0])
+		}
+		want := []string{`output 0.1#2 0 ""`, `output 0.1#2 1 ""`, "disconnected"}
+		if !crashed {
+			want = append(want, `output 0.1#2 2 ""`)
+		}
+		require.ElementsMatch(t, want, ends)
+		r.Feed(second, make([]byte, 10*agentwire.MaxWindow))
+		r.end(0)
+		r.leave()
+		require.Empty(t, w.heard)
+	}
+}
+
+// Input waits until the agent has room for it.
+func TestInputWaitsForRoom(t *testing.T) {
+	r, agent, _ := heardBy(t, true)
+	r.adopt(second)
+	half := make([]byte, agentwire.MaxWindow*3/4)
+	fed := make(chan int)
+	go func() {
+		for i := range 2 {
+			r.Feed(second, half)
+			fed <- i
+		}
+	}()
+	f, err := agent.Read()
+	require.NoError(t, err)
+	require.Equal(t, agentwire.KindInput, f.Kind)
+	require.Zero(t, <-fed)
+	select {
+	case <-fed:
+		require.Fail(t, "there is no room for that")
+	default:
+	}
+	agent.Send(agentwire.KindRoom, second, agentwire.RoomBody(0, len(half)))
+	require.Equal(t, 1, <-fed)
+}
+
+// What the head wants of an agent arrives there as it was meant.
+func TestWhatAnotherHostHearsOfTheHead(t *testing.T) {
+	r, agent, _ := heardBy(t, true)
+	for _, c := range []struct {
+		do   func()
+		kind agentwire.Kind
+		body string
+	}{
+		{func() { r.Start(second, supervise.Joiner) }, agentwire.KindStart, string(agentwire.Number(1))},
+		{func() { r.Send(second, &job.Message{Kind: job.KindRelease}) }, agentwire.KindMessage, `{"kind":"release"}`},
+		{func() { r.Signal(second, 15) }, agentwire.KindSignal, string(agentwire.Number(15))},
+		{func() { r.Quiet(second, 3) }, agentwire.KindQuiet, string(agentwire.Number(3))},
+		{func() { r.play(second) }, agentwire.KindPlay, ""},
+		{func() { r.Written(second, output.Written{Stream: 1, Lines: 4}) }, agentwire.KindWritten, `{"stream":1,"lines":4}`},
+	} {
+		c.do()
+		f, err := agent.Read()
+		require.NoError(t, err)
+		require.Equal(t, c.kind, f.Kind)
+		require.Equal(t, second, f.Of)
+		require.Equal(t, c.body, string(f.Body))
+	}
+	go r.end(3)
+	f, err := agent.Read()
+	require.NoError(t, err)
+	n, err := f.Number()
+	require.NoError(t, err)
+	require.Equal(t, agentwire.KindBye, f.Kind)
+	require.EqualValues(t, 3, n)
+	_, err = agent.Read()
+	require.Error(t, err, "and nothing after that")
+}
+
+// Before the job has begun an agent tells of those that it starts; that it is lost
+// meanwhile is told at once, and again once there is a head.
+func TestAgentThatIsLostBeforeTheJobBegins(t *testing.T) {
+	here, there := net.Pipe()
+	agent := agentwire.NewConn(there)
+	r := newRemote(&job.Host{Name: "h2"}, agentwire.NewConn(here))
+	news, ended := make(chan spawn.News, 1), make(chan error, 1)
+	r.wait(func(n spawn.News) { news <- n }, func(err error) { ended <- err })
+	agent.SendJSON(agentwire.KindNews, agentwire.Name{}, spawn.News{Host: "h5", Line: "no route"})
+	require.Equal(t, spawn.News{Host: "h5", Line: "no route"}, <-news)
+	agent.Close()
+	require.ErrorIs(t, <-ended, io.EOF)
+	w := &witness{heard: make(chan string, 1)}
+	r.serve(w, func() time.Duration { return 0 })
+	require.Equal(t, "disconnected: EOF", <-w.heard)
+}
