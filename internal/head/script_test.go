@@ -57,10 +57,11 @@ type script struct {
 	terms    uint64
 	news     int // verdicts that no head has heard of
 	out      []string
+	after    func() // is called after each command of a text
 }
 
 func newScript(t *testing.T) *script {
-	return &script{t: t, state: decision.NewState(), agents: make(map[From]*Resynced)}
+	return &script{t: t, state: decision.NewState(), agents: make(map[From]*Resynced), after: func() {}}
 }
 
 // run goes through the text and returns it with what the head does now.
@@ -85,6 +86,7 @@ func (s *script) run(text string) string {
 			fmt.Fprintln(&b, line)
 			if !strings.HasPrefix(line, "#") {
 				s.command(strings.Fields(line))
+				s.after()
 			}
 		}
 	}
@@ -121,12 +123,12 @@ func (s *script) command(words []string) {
 		s.command([]string{"keep"})
 		s.out = nil
 	case "lost":
-		e := decision.Entry{Kind: decision.Lost, Node: detect.ID(s.number(args[0])), Text: "silent", Testimonies: testimonies(detect.ID(s.number(args[0])))}
+		e := decision.Entry{Kind: decision.Lost, Node: detect.ID(s.number(args[0])), At: s.elapsed(), Text: "silent", Testimonies: testimonies(detect.ID(s.number(args[0])))}
 		s.state.Apply(e)
 		s.step(Committed{e})
 	case "unheard-loss": // of a node, when there is no head
 		n := detect.ID(s.number(args[0]))
-		s.news += len(s.state.Apply(decision.Entry{Kind: decision.Lost, Node: n, Text: "silent", Testimonies: testimonies(n)}))
+		s.news += len(s.state.Apply(decision.Entry{Kind: decision.Lost, Node: n, At: s.elapsed(), Text: "silent", Testimonies: testimonies(n)}))
 	case "quiet": // all who were asked
 		asked := s.asked
 		s.asked = nil
@@ -162,6 +164,14 @@ func (s *script) command(words []string) {
 	default:
 		s.about(name, s.from(args[0]), args[1:])
 	}
+}
+
+// elapsed is the time since all had joined.
+func (s *script) elapsed() time.Duration {
+	if joined, begun := s.head.Joined(); begun {
+		return s.now - joined
+	}
+	return 0
 }
 
 // job begins with a job: degrees=2,1 and other settings.

@@ -1,0 +1,316 @@
+package head
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/runreport"
+)
+
+// What the report is made of is known to every head alike: after each line of each
+// script, one that took over now would say the same of all that is kept.
+func TestSuccessorsReportTheSame(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	compared := 0
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		s := newScript(t)
+		line := 0
+		s.after = func() {
+			line++
+			if s.head.state.Applied != s.state.Applied || s.head.retired {
+				return // it has not heard of all that is kept, or does not want to
+			}
+			compared++
+			next := *s
+			next.succeed(s.config.Nodes[0].ID)
+			require.Equal(t, kept(s.head), kept(next.head), "%s, command %d", name, line)
+		}
+		s.run(string(text))
+	}
+	require.Greater(t, compared, 300)
+}
+
+// kept is the part of a summary that rests on what is kept.
+func kept(h *Head) string {
+	s := h.Summary()
+	var b strings.Builder
+	for _, f := range s.Failures {
+		fmt.Fprintf(&b, "failure %d of %v, %s at %v\n", f.Epoch, f.Process, f.Cause, f.At)
+	}
+	fmt.Fprintf(&b, "kills %+v\nbackups %+v\nreplaced %+v\nback %+v\nrestart %+v\n",
+		s.Kills, h.state.Backups, s.Recovery.Replacements, s.Recovery.Rollbacks, s.Restart)
+	if s.Files != nil {
+		fmt.Fprintf(&b, "files %+v\n", *s.Files)
+	}
+	if h.state.Decided {
+		fmt.Fprintf(&b, "code %d %s\n", s.Code, s.Text)
+	}
+	return b.String()
+}
+
+// The evidence for the loss of a host names who has heard it last, and when that was.
+func TestEvidence(t *testing.T) {
+	s := begun(t, "degrees=2", "hosts=3")
+	s.commands("pass 10s", "suspected 3", "pass 200ms", "disconnected 3 connection reset", "lost 3")
+	f := s.head.Summary().Failures[0]
+	e := f.Evidence
+	require.Equal(t, "the head", e.LastHeardBy)
+	require.Equal(t, "connection reset", e.Connection)
+	require.InDelta(t, 10, e.Suspected, 1e-9)
+	require.InDelta(t, 10.2, e.Declared, 1e-9)
+	require.InDelta(t, 9.5, e.LastHeard, 1e-9)
+	require.Equal(t, []runreport.Observation{{Observer: "the head", Silent: 0.7, Limit: 0.65}, {Observer: "h1", Silent: 0.71, Limit: 0.65}}, e.Observers)
+	require.Contains(t, f.Detail, "host h2 has not been heard from for 0.7 s")
+
+	// Its successor tells the same by the names that things have then.
+	s.commands("succeed 2")
+	e = s.head.Summary().Failures[0].Evidence
+	require.Equal(t, "the first head", e.LastHeardBy)
+	require.Equal(t, "the head", e.Observers[1].Observer)
+	require.InDelta(t, 10.2, e.Declared, 1e-9)
+}
+
+// A loss without testimonies, as of an agent that has never been heard, is none that
+// the head cannot tell of.
+func TestLossThatNobodyHasSeen(t *testing.T) {
+	s := begun(t, "degrees=2", "hosts=3")
+	e := decision.Entry{Kind: decision.Lost, Node: 3, Text: "silent"}
+	s.state.Apply(e)
+	s.step(Committed{e})
+	require.Equal(t, []string{"0.1"}, failures(s.head))
+}
+
+// How the processes ended, in the words of the report.
+func TestEndsOfProcesses(t *testing.T) {
+	s := begun(t, "degrees=7", "hosts=3", "kill=0.1@1s")
+	s.commands("pass 1s", "keep", "killed 0.1@3", "killed 0.2@4", "exited 0.3@2 1", "stopped 0.4@3 2s", "killed 0.4@3",
+		"said 0.5@4 fail error no luck", "exited 0.5@4 1", "keep", "lost 2", "keep")
+	ends := make(map[string]string)
+	for _, p := range s.head.Summary().Processes {
+		ends[p.Process.Process.String()] = p.End + ", " + p.Status
+	}
+	require.Equal(t, map[string]string{"0.0": "lost, ", "0.1": "killed, signal: killed", "0.2": "killed, signal: killed", "0.3": "exited, exit status 1",
+		"0.4": "fenced, signal: killed", "0.5": "failed, exit status 1", "0.6": "lost, "}, ends)
+	causes := make(map[string]job.Cause)
+	for _, f := range s.head.Summary().Failures {
+		causes[f.Process.String()] = f.Cause
+	}
+	require.Equal(t, map[string]job.Cause{"0.0": job.CauseHost, "0.1": job.CauseInjected, "0.2": job.CauseSignal, "0.3": job.CauseExit,
+		"0.4": job.CauseFenced, "0.5": job.CauseExit, "0.6": job.CauseHost}, causes)
+	require.Equal(t, []runreport.Kill{{Process: at(0, 1), When: "1s", Fired: true}}, s.head.Summary().Kills)
+}
+
+// A process that was never started is no part of the report, and a job of which none
+// was has none.
+func TestReportOfAJobThatNeverBegan(t *testing.T) {
+	s := newScript(t)
+	s.commands("job degrees=2", "keep", "failed 0.0@2 no memory", "keep")
+	sum := s.head.Summary()
+	require.False(t, sum.Started)
+	require.Empty(t, sum.Processes)
+	require.Equal(t, ExitRefused, sum.Code)
+	require.Equal(t, "no memory", sum.Text)
+	s.commands("started 0.1@2")
+	require.True(t, s.head.Summary().Started, "the other one was")
+}
+
+// What a job was asked for and never did is said at its end, once, and only then.
+func TestWhatNeverCameAbout(t *testing.T) {
+	const point = "because the program reached no safe point (intra.SafePoint)"
+	for _, c := range []struct {
+		settings string
+		commands []string
+		want     []string
+	}{
+		{"degrees=2 kill=0.1@task:9 kill=0.0@1s", []string{"pass 1s", "keep", "killed 0.0@2", "keep"}, []string{"warn: warning: -kill 0.1@task:9 was never reached"}},
+		{"degrees=2 replace", nil, []string{"warn: warning: -replace had no effect, " + point}},
+		{"degrees=2 replace", []string{"killed 0.0@2", "keep"}, []string{"warn: warning: no process could be replaced, " + point}},
+		{"degrees=2 replace", []string{"said 0.1@2 reply first"}, nil},
+		{"degrees=2 replace backup=2 spares=1", nil, []string{"warn: warning: -replace, -spares and -backup had no effect, " + point}},
+		{"degrees=2 spares=1 backup=2", []string{"killed 0.0@2", "keep"},
+			[]string{"warn: warning: no process could be replaced, " + point, "warn: warning: -backup had no effect, " + point}},
+	} {
+		s := begun(t, strings.Fields(c.settings)...)
+		s.commands(c.commands...)
+		for _, f := range s.known() {
+			if m := s.head.byAgent[f]; m.role != Spare && m.life.there() {
+				s.about("said", f, []string{"finish"})
+			}
+		}
+		s.commands("keep")
+		require.True(t, s.state.Released, c.settings)
+		require.Equal(t, c.want, s.commands("conclude"), "%s: %v", c.settings, c.commands)
+	}
+	s := begun(t, "degrees=2", "kill=0.1@task:9")
+	require.Empty(t, s.commands("conclude"), "the job goes on")
+}
+
+// How a job can go on is said if it ended badly and there is a set of files, and not
+// by a head that has given up.
+func TestHowAJobCanGoOn(t *testing.T) {
+	files := func() *script {
+		s := newScript(t)
+		s.commands("job degrees=1,1 hosts=3 files=2", "keep", "started 0.0@2", "started 1.0@3", "joined 0.0@2", "joined 1.0@3", "opened write", "keep",
+			"said 0.0@2 reply drained 2", "said 1.0@3 reply drained 2", "quiet 5", "keep",
+			"said 0.0@2 reply saved set=1", "said 1.0@3 reply saved set=1", "keep", "published 1 2", "keep")
+		return s
+	}
+	const want = "warn: the state at safe point 2 is on disk: -restart files continues from there"
+	s := files()
+	s.commands("killed 1.0@3", "keep")
+	require.Contains(t, s.commands("conclude"), want)
+	s = files()
+	s.commands("signal INT", "keep")
+	require.Contains(t, s.commands("conclude"), want)
+	s = files()
+	s.commands("retired another one has taken its place")
+	require.NotContains(t, s.commands("conclude"), want)
+	s = files()
+	s.commands("said 0.0@2 fail divergence they differ", "keep")
+	require.NotContains(t, s.commands("conclude"), want, "it would go on with the same")
+	require.Equal(t, []runreport.FileSet{{Set: 1, Point: 2, Bytes: 16}}, s.head.Summary().Files.Sets)
+}
+
+// The progress line counts who lives, and adds up what they say.
+func TestProgress(t *testing.T) {
+	s := begun(t, "degrees=2,1", "spares=1")
+	for i, name := range []string{"0.0@2", "0.1@2", "1.0@2"} {
+		s.step(Said{s.from(name), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Sections: int64(i), TasksRun: 10}}})
+	}
+	require.Equal(t, runreport.Progress{Processes: 3, Alive: 3, Sections: 2, Tasks: 30}, s.head.Progress())
+	s.commands("killed 0.1@2", "keep")
+	require.Equal(t, 2, s.head.Progress().Alive)
+}
+
+// When all had joined is known to whoever comes later, by the clock that it has.
+func TestWhenAllHadJoined(t *testing.T) {
+	s := newScript(t)
+	s.commands("job degrees=2 hosts=3")
+	_, begun := s.head.Joined()
+	require.False(t, begun)
+	s.commands("pass 5s", "running", "pass 3s")
+	s.step(Tick{})
+	joined, begun := s.head.Joined()
+	require.True(t, begun)
+	require.Equal(t, 5*time.Second, joined)
+	require.Equal(t, 3*time.Second, s.head.elapsed())
+	h, _ := Restore(s.config, Succession{State: s.state.Clone(), Joined: time.Second, Term: 1}, 9*time.Second)
+	require.Equal(t, 8*time.Second, h.elapsed())
+	h, _ = Restore(s.config, Succession{State: s.state.Clone(), Joined: time.Minute, Term: 1}, 9*time.Second)
+	require.Zero(t, h.elapsed(), "not in the future")
+}
+
+// The head is asked again when the next thing is due, and at no other time; after the
+// end of a job nothing is.
+func TestDeadlines(t *testing.T) {
+	s := begun(t, "degrees=2", "kill=0.1@3s")
+	due := func() time.Duration {
+		at, ok := s.head.Deadline()
+		require.True(t, ok)
+		return at
+	}
+	require.Equal(t, 3*time.Second, due(), "the kill comes before the warning of who has not joined")
+	s.commands("pass 1s", "unheard 0.0@2 end EOF")
+	require.Equal(t, 3*time.Second, due())
+	require.Equal(t, []string{"detail: 0.0 is fenced: stopped for 1.5 s while 0.1 was running", "kill 0.0@2 SIGKILL"}, s.commands("stopped 0.0@2 1500ms"))
+	s.commands("pass 2s", "keep", "killed 0.0@2", "killed 0.1@2", "keep")
+	for range 20 {
+		at, ok := s.head.Deadline()
+		if !ok {
+			break
+		}
+		s.now = max(s.now, at)
+		for _, a := range s.head.Step(Tick{}, s.now) {
+			require.NotContains(t, describe(a), "kill", "everybody is gone")
+		}
+	}
+	_, ok := s.head.Deadline()
+	require.False(t, ok)
+}
+
+// A clock that goes back does not take the head with it.
+func TestClockThatGoesBack(t *testing.T) {
+	s := begun(t, "degrees=2")
+	s.commands("pass 10s")
+	s.now = 0
+	s.commands("killed 0.1@2", "keep")
+	require.Equal(t, 10*time.Second, s.state.Verdicts[0].At)
+}
+
+// What recovery has cost stands in the summary as long as this head has heard of it.
+func TestCostsOfBackups(t *testing.T) {
+	s := begun(t, "degrees=1,1", "replace", "backup=2")
+	require.Equal(t, &runreport.Backups{Every: "2"}, s.head.Summary().Recovery.Backup)
+	for _, of := range []job.Process{at(0, 0), at(1, 0)} {
+		for _, bytes := range []int64{5000, 0} { // the second one is that of a copy that came from elsewhere
+			s.step(Said{s.head.places[of].from, &job.Message{Kind: job.KindReply, Reply: &job.Reply{Kind: job.ReplyStored, Number: 2, Rank: of.Rank, Bytes: bytes, Seconds: 0.5}}})
+		}
+	}
+	b := s.head.Summary().Recovery.Backup
+	require.EqualValues(t, 10_000, b.Bytes)
+	require.InDelta(t, 0.5, b.Seconds, 1e-9, "two ranks did it at the same time")
+	require.Equal(t, runreport.Recovery{Replacements: []runreport.Replacement{}, Rollbacks: []runreport.Rollback{}}, begun(t, "degrees=2").head.Summary().Recovery,
+		"a job that was not asked for it has none")
+	require.Equal(t, recovery.Policy{Every: 2}, s.config.Backup)
+}
+
+// With -weibull a blow that finds nobody counts in the schedule, and is no failure; in
+// the report stand those that have hit somebody.
+func TestBlowsThatHitNobody(t *testing.T) {
+	s := newScript(t)
+	s.job([]string{"degrees=2", "hosts=3"})
+	s.config.Weibull = &Weibull{Shape: 1, MTBF: time.Second, Seed: 9}
+	s.head = New(s.config)
+	s.proposed, s.agents = nil, make(map[From]*Resynced)
+	s.step(Begin{})
+	s.commands("running")
+	all := take(*s.config.Weibull, 3)
+	s.now = all[0].at
+	s.step(Tick{})
+	s.commands("keep")
+	first := s.state.Strikes[0].Process
+	require.Equal(t, "killed by -weibull at "+fmt.Sprintf("%.3f", all[0].at.Seconds())+" s, number 1 of seed 9", s.head.places[first].ending.detail)
+	s.now = all[1].at // the first victim is dying, and counts no more
+	s.step(Tick{})
+	s.commands("keep")
+	require.NotEqual(t, first, s.state.Strikes[1].Process)
+	s.now = all[2].at // both are
+	s.step(Tick{})
+	s.commands("keep")
+	require.Len(t, s.state.Strikes, 3)
+	require.Zero(t, s.state.Strikes[2].Incarnation)
+	require.Len(t, s.head.Summary().Weibull.Strikes, 2)
+	for range 2 { // a successor, and the one after it, count on
+		s.commands("succeed 3")
+		at, ok := s.head.Deadline()
+		require.True(t, ok)
+		require.Equal(t, take(*s.config.Weibull, 4)[3].at, at)
+		require.Len(t, s.head.Summary().Weibull.Strikes, 2)
+	}
+}
+
+// Two places wait for a process, and there is one spare: it gets one of them.
+func TestOneSpareForTwo(t *testing.T) {
+	s := begun(t, "degrees=2,2", "hosts=3", "spares=1")
+	s.commands("said 0.0@2 reply first", "killed 0.1@3", "killed 1.1@4", "keep", "settled 1.1@4", "settled 0.1@3", "keep")
+	var got []string
+	for p, place := range s.state.Places {
+		if place.Incarnation > 1 {
+			got = append(got, p.String())
+		}
+	}
+	require.Len(t, got, 1, "%v", got)
+	require.Equal(t, decision.Dead, s.state.Spares[job.Process{Rank: 2}].Standing, "it is one no more")
+}
