@@ -47,7 +47,7 @@ func (h *Head) exited(m *member, e Exit) {
 	}
 	m.to(gone)
 	h.propose(decision.Entry{Kind: decision.Died, Process: m.process, Incarnation: m.incarnation, Cause: c.cause, Text: c.detail})
-	h.finishOutput(m, true, itself(c.cause))
+	h.finishOutput(m, true, itself(c.cause) || e.Quit)
 }
 
 // finishOutput lets the output of a process that is gone come to its end, if

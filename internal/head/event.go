@@ -75,6 +75,7 @@ type Exit struct {
 	Status  syscall.WaitStatus
 	Text    string
 	Crashed bool // it has written why
+	Quit    bool // and that is SIGQUIT
 }
 
 // ProgramGone says that the program is gone, and that the wrapper it was started

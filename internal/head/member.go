@@ -112,6 +112,8 @@ func (m *member) cause() ending {
 	wrapped := m.hello != nil && m.hello.PID != m.pid
 	e := ending{job.CauseExit, m.exit.Text}
 	switch {
+	case m.exit.Quit:
+		e = ending{job.CauseSignal, "ended by SIGQUIT"}
 	case m.exit.Crashed:
 		e = ending{job.CausePanic, "crashed, " + m.exit.Text}
 	case ws.Signaled():

@@ -1,6 +1,7 @@
 package head
 
 import (
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -50,13 +51,14 @@ func TestCauses(t *testing.T) {
 		{"by a signal without a name", member{hello: hello, pid: 7}, signal(64), false, ending{job.CauseSignal, "killed by signal 64"}, "killed"},
 		{"exited", member{hello: hello, pid: 7}, exit(3), false, ending{job.CauseExit, "text"}, "exited"},
 		{"crashed", member{hello: hello, pid: 7}, exit(2), true, ending{job.CausePanic, "crashed, text"}, "exited"},
+		{"quit", member{hello: hello, pid: 7}, exit(2), true, ending{job.CauseSignal, "ended by SIGQUIT"}, "killed"},
 		{"under a shell", member{hello: hello, pid: 6}, exit(137), false, ending{job.CauseSignal, "killed by SIGKILL under its wrapper"}, "killed"},
 		{"with such a code", member{hello: hello, pid: 7}, exit(137), false, ending{job.CauseExit, "text"}, "exited"},
 		{"never joined", member{pid: 7}, exit(0), false, ending{job.CauseExit, "text; it never joined the job: is it a program that calls intra.Main?"}, "exited"},
 		{"killed before it had joined", member{pid: 7}, signal(syscall.SIGTERM), false, ending{job.CauseSignal, "killed by SIGTERM"}, "killed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.m.exit = &Exit{Status: c.status, Text: "text", Crashed: c.crash}
+			c.m.exit = &Exit{Status: c.status, Text: "text", Crashed: c.crash, Quit: c.name == "quit"}
 			require.Equal(t, c.want, c.m.cause())
 			require.Equal(t, c.end, endBy(c.want.cause))
 		})
@@ -144,4 +146,69 @@ func TestSentences(t *testing.T) {
 	require.Equal(t, 130, interruptCode(syscall.SIGINT))
 	require.Equal(t, 143, interruptCode(syscall.SIGTERM))
 	require.Equal(t, 143, interruptCode(syscall.SIGHUP))
+}
+
+// Two ends of a link doubt each other; the doubt of one does not outlive what it is
+// about, and nobody is judged by the link to one that is to go anyway.
+func TestDoubts(t *testing.T) {
+	const kill = "kill 1.1@2 SIGKILL"
+	for _, c := range []struct {
+		name     string
+		commands []string
+		killed   bool
+	}{
+		{"it stays broken", nil, true},
+		{"it is restored", []string{"said 0.0@2 mended 1.1"}, false},
+		{"for the other end", []string{"said 1.1@2 mended 0.0"}, true},
+		{"and breaks again", []string{"said 0.0@2 mended 1.1", "said 0.0@2 suspect 1.1"}, true},
+		{"the other one is dead", []string{"killed 1.1@2", "keep"}, false},
+		{"this one is", []string{"killed 0.0@2", "keep"}, false},
+		{"the job ends", []string{"signal INT", "keep"}, false},
+		{"of itself it says", []string{"said 0.0@2 mended 1.1", "said 1.1@2 suspect 1.1"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begun(t, "degrees=2,2")
+			s.commands("said 0.0@2 suspect 1.1")
+			s.commands(c.commands...)
+			require.Equal(t, c.killed, slices.Contains(s.commands("pass 500ms"), kill))
+		})
+	}
+	s := begun(t, "degrees=2,2")
+	s.commands("said 0.0@2 suspect 1.1", "pass 400ms", "stopped 1.1@2 400ms")
+	require.Empty(t, s.commands("pass 100ms"), "one that is stopped does not answer, and is judged for that")
+	s = begun(t, "degrees=2,2", "replace")
+	s.commands("said 0.1@2 reply first", "killed 1.1@2", "keep", "settled 1.1@2", "keep",
+		"said 0.0@2 suspect 1.1") // of the one before
+	require.Empty(t, s.commands("pass 500ms"))
+}
+
+// A process that is stopped is fenced if somebody would have to wait for it: a live
+// replica of its rank that runs and is not going to die.
+func TestWhoIsStopped(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		settings []string
+		commands []string
+		fenced   bool
+	}{
+		{"a peer runs", []string{"degrees=2"}, nil, true},
+		{"nobody waits for it", []string{"degrees=1,1"}, nil, false},
+		{"its peer is stopped as well", []string{"degrees=2"}, []string{"stopped 0.0@2 900ms"}, false},
+		{"was, a while ago", []string{"degrees=2"}, []string{"stopped 0.0@2 900ms", "pass 1s"}, true},
+		{"its peer is dead", []string{"degrees=2"}, []string{"killed 0.0@2", "keep"}, false},
+		{"its peer is dying", []string{"degrees=2"}, []string{"said 0.0@2 fail error no luck"}, false},
+		{"one of two is", []string{"degrees=3"}, []string{"killed 0.0@2", "keep"}, true},
+		{"the job is over", []string{"degrees=2"}, []string{"signal TERM", "keep"}, false},
+		{"all have finished", []string{"degrees=2"}, []string{"said 0.0@2 finish", "said 0.1@2 finish", "keep"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begun(t, c.settings...)
+			s.commands(c.commands...)
+			name := "0.1@2"
+			if c.settings[0] == "degrees=1,1" {
+				name = "1.0@2"
+			}
+			require.Equal(t, c.fenced, slices.Contains(s.commands("stopped "+name+" 1s"), "kill "+name+" SIGKILL"))
+		})
+	}
 }

@@ -169,10 +169,19 @@ func dies(a *actor, of agentwire.Name, m *job.Message) bool {
 
 // crashes is one that ends by a panic.
 func crashes(a *actor, of agentwire.Name, m *job.Message) bool {
+	return a.explain(of, m, "panic: it fell\n\ngoroutine 1 [running]:\n")
+}
+
+// quits is one that was sent SIGQUIT.
+func quits(a *actor, of agentwire.Name, m *job.Message) bool {
+	return a.explain(of, m, "SIGQUIT: "+of.ID.String()+", 3.000 s after its start\nit waits\n")
+}
+
+// explain has a process say why it ends once it has begun.
+func (a *actor) explain(of agentwire.Name, m *job.Message, words string) bool {
 	if m == nil || m.Kind != job.KindStart {
 		return false
 	}
-	const words = "panic: it fell\n\ngoroutine 1 [running]:\n"
 	a.print(of, output.Stderr, "before\n"+words)
 	a.print(of, output.Crashes, words)
 	a.exit(of, 2<<8)
@@ -355,6 +364,9 @@ func TestHostedJob(t *testing.T) {
 			[]string{"rank 1 has lost its last replica 1.0"}},
 		{"one crashes", []int{2}, map[string]life{"0.1": crashes}, ExitOK, "a line\n",
 			[]string{"0.1: panic: it fell\n0.1: \n0.1: goroutine 1 [running]:\n", "0.1 is dead (panic: crashed, status 512)"}},
+		{"one is sent SIGQUIT", []int{2}, map[string]life{"0.1": quits}, ExitOK, "a line\n",
+			[]string{"0.1: SIGQUIT: 0.1, 3.000 s after its start\n0.1: it waits\n", "0.1 is dead (signal: ended by SIGQUIT)"}},
+		{"the last one is", []int{1}, map[string]life{"0.0": quits}, ExitLost, "", []string{"0.0: it waits\n", "(signal: ended by SIGQUIT)"}},
 		{"all crash", []int{1}, map[string]life{"0.0": crashes}, ExitFailed, "",
 			[]string{"before\n", "0.0: panic: it fell\n", "rank 0 has lost its last replica 0.0"}},
 		{"one cannot be started", []int{2, 1}, map[string]life{"0.1": unable, "0.0": waits}, ExitRefused, "",

@@ -61,6 +61,10 @@ func (o *Process) Rank() *Rank {
 // Crashed reports whether the process has begun to say why it crashes.
 func (o *Process) Crashed() bool { return len(o.crash.bytes()) > 0 }
 
+// Quit reports whether the process has said what it waits for, as SIGQUIT asks a
+// program to do before it ends: that is no crash of its own.
+func (o *Process) Quit() bool { return bytes.HasPrefix(o.crash.bytes(), []byte("SIGQUIT: ")) }
+
 // Write takes in bytes of a stream, or its end. It blocks until there is room.
 func (o *Process) Write(s Stream, b []byte) {
 	switch {

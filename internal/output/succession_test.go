@@ -133,3 +133,14 @@ func TestOutputOfALostRankAfterALossOfTheHead(t *testing.T) {
 	p.Write(Stdout, []byte("a\nb\nc\n"))
 	require.Equal(t, "c\n", out.String(), "so much is known to be out")
 }
+
+// What a process says that was sent SIGQUIT is no crash of its own.
+func TestQuitIsNoCrash(t *testing.T) {
+	r, _, c := rankOn(2)
+	defer c.Close()
+	for words, quit := range map[string]bool{"SIGQUIT: 0.0, 3.000 s after its start\n": true, "panic: SIGQUIT: \n": false, "": false} {
+		p := NewProcess(job.Process{}, r)
+		p.Write(Crashes, []byte(words+"."))
+		require.Equal(t, quit, p.Quit(), words)
+	}
+}
