@@ -162,6 +162,9 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	a.starts <- func() { result <- affinity.During(a.cpus[p], c.cmd.Start) }
 	if err := <-result; err != nil {
 		a.watchdog.NotStarted()
+		if _, e := os.Stat(a.plan.Dir); a.plan.Dir != "" && e != nil { // which would be said of the program
+			err = fmt.Errorf("its working folder is not there: %w", e)
+		}
 		return nil, err
 	}
 	ok = true
