@@ -289,7 +289,7 @@ func TestHostsThatCannotBeReached(t *testing.T) {
 		want  string
 	}{
 		{"its command fails", []string{"h1", "mute"}, "", "host mute: env ended with exit status 255 before its agent had connected: no route to host"},
-		{"there is no such command", []string{"h1", "h2"}, "/nowhere/ssh {host}", "host h1: start its agent: "},
+		{"there is no such command", []string{"h1", "h2"}, "/nowhere/ssh {host}", ": start its agent: "},
 		{"a command without a host", []string{"h1"}, "ssh", `-rsh "ssh": want a command with {host} in it`},
 		{"it has another version", []string{"h1", "old"}, "", "protocol version"},
 	} {
