@@ -106,11 +106,11 @@ func (c *Comm) derive(operation string, members []int) (*Comm, error) {
 	}
 	o.count = c.made[counter]
 	c.made[counter]++
-	line := c.line
+	thread := c.thread
 	if operation == opDup {
-		line = o.id()
+		thread = o.id()
 	}
-	return c.family.make(o, line)
+	return c.family.make(o, thread)
 }
 
 // without counts an operation that made no communicator here.

@@ -14,7 +14,7 @@ import (
 
 // successorName returns the name, for its connections, of the agent of a host as
 // the head.
-func successorName(host string) string { return "stand-in " + host }
+func successorName(host string) string { return "successor on " + host }
 
 // takeoverListener is where an agent is reached if it becomes the head.
 type takeoverListener struct {

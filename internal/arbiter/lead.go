@@ -22,7 +22,7 @@ type lead struct {
 	next      []ID                 // which leads to these
 	told      uint64               // changes of members that were told
 	leased    map[ID]time.Duration // until when, by our clock, others may hold one
-	condemned map[ID]bool          // those whose loss has been proposed get no more
+	proposed  map[ID]bool          // those whose loss has been proposed get no more
 	suspected map[ID]bool
 }
 
@@ -42,7 +42,7 @@ func (n *Node) checkLead(now time.Duration) {
 		n.term, n.leader = term, n.self
 		n.lead = lead{
 			term: term, leased: make(map[ID]time.Duration),
-			condemned: make(map[ID]bool), suspected: make(map[ID]bool),
+			proposed: make(map[ID]bool), suspected: make(map[ID]bool),
 		}
 		for _, p := range n.peers {
 			p.promised, p.since = 0, 0
@@ -107,7 +107,7 @@ func (n *Node) backed(members []ID, now time.Duration) (start time.Duration, ok 
 // the lease is over when lease.Wait has passed since then.
 func (n *Node) grant(id ID, p *peer) time.Duration {
 	d := min(n.timing.Lease, n.lead.until-p.came)
-	if p.seq == 0 || d <= 0 || n.lead.condemned[id] {
+	if p.seq == 0 || d <= 0 || n.lead.proposed[id] {
 		return 0
 	}
 	n.lead.leased[id] = max(n.lead.leased[id], p.came+lease.Wait(d, n.timing.Drift))
@@ -133,7 +133,7 @@ func (n *Node) judge(now time.Duration) {
 		return
 	}
 	for _, id := range n.order {
-		if n.isLost(id) || n.lead.condemned[id] {
+		if n.isLost(id) || n.lead.proposed[id] {
 			continue
 		}
 		own, _ := n.observer.Sighting(id, now)
@@ -153,7 +153,7 @@ func (n *Node) judge(now time.Duration) {
 		if !lost || now < n.lead.leased[id] {
 			continue
 		}
-		n.lead.condemned[id] = true
+		n.lead.proposed[id] = true
 		if err := n.propose(decision.Entry{Kind: decision.Lost, At: n.elapsed(now), Node: id, Text: evidence.String(), Testimonies: evidence.Testimonies}); err != nil {
 			n.act(Broken{err})
 		}

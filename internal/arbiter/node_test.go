@@ -24,7 +24,7 @@ func TestCondemned(t *testing.T) {
 			m.Raft = nil
 		}
 	}
-	for len(head.lead.condemned) == 0 {
+	for len(head.lead.proposed) == 0 {
 		require.NoError(t, c.run(c.now+ms))
 		hold = head.lead.suspected[4]
 		require.Less(t, c.now, 5*time.Second)

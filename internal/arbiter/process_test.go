@@ -46,9 +46,9 @@ type told struct {
 	Held    bool
 }
 
-// summons is what a node of the test is started with, after it has told its
+// bootstrap is what a node of the test is started with, after it has told its
 // port.
-type summons struct {
+type bootstrap struct {
 	Self   ID
 	Roster []Peer
 	Secret job.Secret
@@ -65,7 +65,7 @@ func serve(in io.Reader, out io.Writer) error {
 	if err := say.Encode(told{Port: socket.Port()}); err != nil {
 		return err
 	}
-	var s summons
+	var s bootstrap
 	if err := json.NewDecoder(in).Decode(&s); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func startAt(t *testing.T, addresses []string, command func(i int) *exec.Cmd) []
 	}
 	secret := job.NewSecret()
 	for i, p := range all {
-		require.NoError(t, json.NewEncoder(p.in).Encode(summons{ID(i + 1), roster, secret}))
+		require.NoError(t, json.NewEncoder(p.in).Encode(bootstrap{ID(i + 1), roster, secret}))
 	}
 	for i := range all[1:] {
 		all[0].wait(t, string(decision.Born), func(l told) bool { return l.Node == ID(i+2) })

@@ -96,7 +96,7 @@ func (n *Node) candidate(now time.Duration) (id ID, hosts int) {
 			others = append(others, p.Host)
 		}
 		s, _ := n.observer.Sighting(p.ID, now)
-		if id == 0 && n.peers[p.ID].seq > 0 && !s.Suspect() && !n.lead.condemned[p.ID] {
+		if id == 0 && n.peers[p.ID].seq > 0 && !s.Suspect() && !n.lead.proposed[p.ID] {
 			id = p.ID
 		}
 	}

@@ -73,7 +73,7 @@ type State struct {
 	Lost       map[detect.ID]Loss    `json:"lost"`     // nodes
 	Fired      map[int]uint32        `json:"fired"`    // scheduled kills that have come about, in which incarnation
 	Injections []Injection           `json:"injections,omitempty"`
-	Recovery   recovery.Past         `json:"recovery"`
+	Recovery   recovery.Snapshot     `json:"recovery"`
 	Replaced   []Replaced            `json:"replaced,omitempty"`
 	Rollbacks  []Rollback            `json:"rollbacks,omitempty"`
 	Backups    int                   `json:"backups,omitempty"` // that were complete

@@ -24,8 +24,8 @@ type stores struct {
 	end    func() // called when no array is to come from the arena any more
 
 	// Of the section that is prepared or open.
-	places uint64 // where the memory lies that its tasks write; all replicas agree on it
-	past   bool   // results are copied past the caches
+	places      uint64 // where the memory lies that its tasks write; all replicas agree on it
+	nonTemporal bool   // results are copied past the caches
 
 	stuck struct { // where a peer was for which this replica has waited in vain
 		at uint64
@@ -61,7 +61,7 @@ func (d *stores) prepare(s *Section, bytes int) bool {
 	if len(s.Tasks) == 0 || len(s.Tasks) > direct.MaxTasks || !d.withAll() {
 		return false
 	}
-	d.places, d.past = 0, bytes >= ntcopy.From
+	d.places, d.nonTemporal = 0, bytes >= ntcopy.From
 	for i := range s.Tasks {
 		for k := range s.Tasks[i].Regions {
 			g := &s.Tasks[i].Regions[k]
@@ -191,7 +191,7 @@ func (d *stores) copyTo(s *Section, task, peer int) {
 			}
 			to, from, mid = to[half:], from[half:], nil
 		}
-		move(to, from, d.past)
+		move(to, from, d.nonTemporal)
 	}
 }
 
@@ -201,15 +201,15 @@ func (d *stores) copyFrom(s *Section, task, peer int) {
 		g := &s.Tasks[task].Regions[i]
 		if g.Mode.Written() && len(g.Mem) > 0 {
 			at, _ := d.arena.Place(g.Mem)
-			move(g.Mem, d.arena.At(peer, at, len(g.Mem)), d.past)
+			move(g.Mem, d.arena.At(peer, at, len(g.Mem)), d.nonTemporal)
 		}
 	}
 }
 
 // move copies memory that does not overlap, past the caches if that is asked
 // for.
-func move(to, from []byte, past bool) {
-	if past {
+func move(to, from []byte, nonTemporal bool) {
+	if nonTemporal {
 		ntcopy.Copy(to, from)
 		return
 	}

@@ -62,7 +62,7 @@ func (h *Head) finishOutput(m *member, died, itself bool) {
 // now may another one have its place.
 func (h *Head) settled(m *member) {
 	m.settled = true
-	h.recruit(m.process)
+	h.fill(m.process)
 }
 
 // hostLost: a node is lost, and all that runs there. The verdicts follow, but

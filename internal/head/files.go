@@ -58,7 +58,7 @@ func (h *Head) foundFolders() {
 	}
 	for _, m := range h.all {
 		if m.state == joined {
-			h.seat(m)
+			h.assign(m)
 		}
 	}
 	h.startIfReady()

@@ -25,11 +25,11 @@ const (
 
 // Head owns the state of a job. Its zero value is not ready: see New, Restore.
 type Head struct {
-	config Config
-	state  *decision.State  // what is kept
-	asked  []decision.Entry // what is proposed and not kept yet, in order
-	phase  phase
-	heir   bool // other heads were before it
+	config    Config
+	state     *decision.State  // what is kept
+	asked     []decision.Entry // what is proposed and not kept yet, in order
+	phase     phase
+	successor bool // other heads were before it
 
 	all      []*member                // all that there ever were
 	places   map[job.Process]*member  // who is in each place now, or gets it

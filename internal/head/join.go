@@ -116,14 +116,14 @@ func (h *Head) welcome(m *member, hello *job.Hello) {
 		case h.unopened():
 			h.open(hello)
 		default:
-			h.seat(m)
+			h.assign(m)
 		}
 	}
 	h.ready(m)
 }
 
-// seat gives a process that has joined its place.
-func (h *Head) seat(m *member) {
+// assign gives a process that has joined its place.
+func (h *Head) assign(m *member) {
 	if m.role == Joiner {
 		m.to(arriving)
 	} else {
@@ -228,7 +228,7 @@ func (h *Head) startIfReady() {
 	if first == nil {
 		return
 	}
-	if !first.hello.Tag && !h.heir {
+	if !first.hello.Tag && !h.successor {
 		h.warnf("warning: the program was built without the intra tag, so its sections are not shared: build it with -tags intra")
 	}
 	h.phase = working

@@ -155,7 +155,7 @@ func (h *Head) perform(acts []recovery.Action) {
 			return
 		case recovery.Start:
 			h.wanted[a.To] = a.Incarnation
-			h.recruit(a.To)
+			h.fill(a.To)
 		case recovery.Send:
 			if m := h.holder(a.To, a.Incarnation); m != nil && m.state.there() {
 				h.order(m, a.Order)

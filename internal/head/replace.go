@@ -10,10 +10,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// recruit gets the process that is wanted for a place, once nothing more is to come
+// fill gets the process that is wanted for a place, once nothing more is to come
 // from the one before. That this has left the place is decided by then, or stands
 // before its place in the log.
-func (h *Head) recruit(p job.Process) {
+func (h *Head) fill(p job.Process) {
 	incarnation, wanted := h.wanted[p]
 	old := h.places[p]
 	if !wanted || !old.settled || h.phase > working {

@@ -43,7 +43,7 @@ type Resynced struct {
 // again; agents keep from processes what they have heard.
 func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	h := newHead(c)
-	h.heir, h.state, h.now = true, s.State, now
+	h.successor, h.state, h.now = true, s.State, now
 	h.recovery.number = s.Term << 32 // not to be taken for what a head before has asked
 	if h.state.Started {
 		h.hasBegun, h.joinedAt = true, min(s.Joined, now)

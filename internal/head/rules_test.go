@@ -36,7 +36,7 @@ var rules = []rule{
 	{"death.go", "who has ended well is no failure", "	case ended: // it was let go\n", "	case ended:\n		h.lose(v, \"\")\n"},
 	{"death.go", "recovery hears of deaths", "	h.died(m)\n	h.settle()\n", "	h.settle()\n"},
 	{"death.go", "a death may be what is waited for", "	h.startIfReady()\n	h.releaseIfComplete()\n}\n\n// tell everybody", "}\n\n// tell everybody"},
-	{"death.go", "a place is filled once its output is settled", "	m.settled = true\n	h.recruit(m.process)\n", "	m.settled = true\n"},
+	{"death.go", "a place is filled once its output is settled", "	m.settled = true\n	h.fill(m.process)\n", "	m.settled = true\n"},
 	{"death.go", "who was dead before a succession comes to its end", "		if !m.settled && (m.state == dead || m.state == ended) { // that was under another head", "		if false {"},
 	{"death.go", "and so when its host is lost after it", "		case !m.settled && m.exit == nil && (m.state == dead || m.state == ended):", "		case false:"},
 	{"death.go", "spares of a lost host are gone", "		case m.role == Spare && m.state.there():", "		case false:"},

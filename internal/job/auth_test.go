@@ -55,13 +55,13 @@ func TestHandshakeIsBoundToBothEnds(t *testing.T) {
 	}
 }
 
-// tape is a connection that keeps what it has sent.
-type tape struct {
+// recorder is a connection that keeps what it has sent.
+type recorder struct {
 	io.ReadWriter
 	sent bytes.Buffer
 }
 
-func (t *tape) Write(b []byte) (int, error) {
+func (t *recorder) Write(b []byte) (int, error) {
 	t.sent.Write(b)
 	return t.ReadWriter.Write(b)
 }
@@ -71,7 +71,7 @@ func (t *tape) Write(b []byte) (int, error) {
 func TestHandshakeCannotBeReplayed(t *testing.T) {
 	secret := NewSecret()
 	a, b := net.Pipe()
-	dial, answer := &tape{ReadWriter: a}, &tape{ReadWriter: b}
+	dial, answer := &recorder{ReadWriter: a}, &recorder{ReadWriter: b}
 	dialled := make(chan error, 1)
 	go func() {
 		_, err := dialHandshake(dial, &secret, dialler, listener, 0)

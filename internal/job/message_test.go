@@ -31,7 +31,7 @@ func TestMessagesOfALargeJob(t *testing.T) {
 		order.Savers = append(order.Savers, Process{rank, 0})
 	}
 	h := newHead(t, NewSecret())
-	s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: degrees})
+	s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: degrees})
 	require.NoError(t, h.conn.Write(&Message{Kind: KindOrder, Order: order}))
 	require.NoError(t, h.conn.Write(&Message{Kind: KindStart, Peers: peers(ranks)}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -47,7 +47,7 @@ func TestMessagesOfALargeJob(t *testing.T) {
 // What is too large for a message is refused before anything of it is sent.
 func TestTooLargeMessage(t *testing.T) {
 	h := newHead(t, NewSecret())
-	s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
+	s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
 	err := h.conn.Write(&Message{Kind: KindEnd, Text: strings.Repeat("x", MaxMessage)})
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.ErrorContains(t, err, `"end" has 16777240 bytes, at most 16777216 are allowed`)
@@ -67,7 +67,7 @@ func TestProcessThatCannotSayIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHead(t, NewSecret())
-			s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
+			s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
 			go say(s)
 			_, err := s.Next()
 			require.ErrorIs(t, err, ErrTooLarge)
@@ -87,7 +87,7 @@ func TestTextsOfAnyLength(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHead(t, NewSecret())
-			s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
+			s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
 			sent := make(chan error, 1)
 			go func() {
 				s.Suspect(Endpoint{Process{0, 1}, 1}, &textError{text})

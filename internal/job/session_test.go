@@ -32,8 +32,8 @@ func newHead(t *testing.T, secret Secret) *heads {
 	return h
 }
 
-// seat lets the process in.
-func (h *heads) seat(t *testing.T, setup Setup) *Session {
+// admit lets the process in.
+func (h *heads) admit(t *testing.T, setup Setup) *Session {
 	answered := make(chan error, 1)
 	go func() {
 		_, err := Answer(h.conn, &h.secret)
@@ -73,7 +73,7 @@ func TestJoinWithoutALauncher(t *testing.T) {
 // after that: it would compare them with those of other replicas.
 func TestCountsDoNotComeLate(t *testing.T) {
 	h := newHead(t, NewSecret())
-	s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
+	s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1}})
 	taken, finish := make(chan struct{}), make(chan error, 1)
 	s.Stats(func() Stats {
 		close(taken)
@@ -89,7 +89,7 @@ func TestCountsDoNotComeLate(t *testing.T) {
 
 func TestSessionTellsAndIsTold(t *testing.T) {
 	h := newHead(t, NewSecret())
-	s := h.seat(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{2}})
+	s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{2}})
 
 	v := Verdict{Epoch: 1, Process: Process{0, 1}, Cause: CauseSignal, Detail: "d"}
 	for _, m := range []*Message{{Kind: KindVerdict, Verdict: &v}, {Kind: KindRelease}, {Kind: KindEnd, Code: 3, Text: "t"}} {
@@ -128,7 +128,7 @@ func TestSessionTellsAndIsTold(t *testing.T) {
 
 func TestConnectIsRefused(t *testing.T) {
 	h := newHead(t, NewSecret())
-	s := h.seat(t, Setup{Degrees: []int{2}})
+	s := h.admit(t, Setup{Degrees: []int{2}})
 	require.NoError(t, h.conn.Write(&Message{Kind: KindRefuse, Text: "different builds"}))
 	_, err := s.Connect(t.Context())
 	require.ErrorIs(t, err, ErrRefused)
@@ -144,7 +144,7 @@ func TestConnectOverTCP(t *testing.T) {
 	peers := make([]Peer, len(all))
 	for i, p := range all {
 		hs[i] = newHead(t, secret)
-		ss[i] = hs[i].seat(t, Setup{Self: p, Incarnation: 1, Degrees: degrees, Listen: "127.0.0.1:0"})
+		ss[i] = hs[i].admit(t, Setup{Self: p, Incarnation: 1, Degrees: degrees, Listen: "127.0.0.1:0"})
 		peers[i] = Peer{p, 1, LinkTCP, hs[i].read(t, KindListen).Address}
 	}
 	// Strangers: one is silent, one talks nonsense, one is of another job.
@@ -205,7 +205,7 @@ func TestSessionHasTheLeaseOfItsHost(t *testing.T) {
 	h.in.Lease = word.File()
 	require.Equal(t, EnvControl+"=3,4,5,6", h.in.Environ(Process{})[0])
 	setup := Setup{Incarnation: 1, Degrees: []int{1}}
-	s := h.seat(t, setup)
+	s := h.admit(t, setup)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(io.ErrClosedPipe)
 	require.ErrorIs(t, s.Leased(ctx), io.ErrClosedPipe, "there has been no lease yet")
@@ -213,5 +213,5 @@ func TestSessionHasTheLeaseOfItsHost(t *testing.T) {
 	require.NoError(t, s.Leased(ctx))
 	word.Publish(lease.Now())
 	require.ErrorIs(t, s.Leased(ctx), lease.ErrOver)
-	require.NoError(t, newHead(t, NewSecret()).seat(t, setup).Leased(ctx))
+	require.NoError(t, newHead(t, NewSecret()).admit(t, setup).Leased(ctx))
 }

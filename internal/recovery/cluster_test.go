@@ -165,7 +165,7 @@ func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 
 func (c *cluster) newProc(p job.Process, incarnation uint32) *proc {
 	q := &proc{c: c, p: p, incarnation: incarnation, agent: agent{links: map[*proc]bool{}, repeated: true}, got: map[uint64]uint64{}, made: map[uint64]uint64{},
-		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[copyOf]bool{}, gen: c.past.Generation}
+		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[copyOf]bool{}, gen: c.snapshot.Generation}
 	c.procs = append(c.procs, q)
 	return q
 }
@@ -298,8 +298,8 @@ func (c *cluster) check() error {
 			return fmt.Errorf("%v ends with the wrong state", q.p)
 		}
 	}
-	if c.past.Set > 0 {
-		return fmt.Errorf("set %d is neither complete nor given up", c.past.Set)
+	if c.snapshot.Set > 0 {
+		return fmt.Errorf("set %d is neither complete nor given up", c.snapshot.Set)
 	}
 	for set := range c.whole {
 		if c.ended[set] == "" {

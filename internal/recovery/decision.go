@@ -35,7 +35,7 @@ type Decision struct {
 	Incarnation uint32       `json:"incarnation,omitempty"` // that of everybody's frames after the rollback
 	Joined      []Joined     `json:"joined,omitempty"`
 	// Outputs is for the driver, which puts in what it wants to find in the
-	// Past: where the output of each rank stood at a backup that is complete.
+	// Snapshot: where the output of each rank stood at a backup that is complete.
 	Outputs json.RawMessage `json:"outputs,omitempty"`
 }
 

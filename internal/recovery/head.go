@@ -27,7 +27,7 @@ type Config struct {
 // returns what is to be done, in order. It does not decide who is dead. What
 // another head has to know is kept before anything follows from it: a Decision
 // by the action Keep, and before the event is told that a process was started
-// for a place (Arrived), has died, finished or drained: all of which the Past
+// for a place (Arrived), has died, finished or drained: all of which the Snapshot
 // is folded from.
 type Head struct {
 	config       Config

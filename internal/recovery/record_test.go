@@ -11,12 +11,12 @@ import (
 // record is what outlives the heads of a cluster: what was kept, in order. One
 // head at a time adds to it.
 type record struct {
-	past    Past
-	spares  int // processes that wait without a place
-	keeping []entry
-	waits   bool              // for its decision: the head hears nothing before it is kept
-	events  []func() []Action // that it has yet to hear
-	deaths  []*proc           // by epoch, from 1
+	snapshot Snapshot
+	spares   int // processes that wait without a place
+	keeping  []entry
+	waits    bool              // for its decision: the head hears nothing before it is kept
+	events   []func() []Action // that it has yet to hear
+	deaths   []*proc           // by epoch, from 1
 
 	unwanted map[job.Endpoint]bool // joiners that were dismissed
 
@@ -61,7 +61,7 @@ func (c *cluster) recorded() (all []func()) {
 			set := c.publishing[0].Set
 			c.publishing = c.publishing[1:]
 			c.ended[set] = "complete"
-			c.keep(func() { c.past.End(set) }, func() {
+			c.keep(func() { c.snapshot.End(set) }, func() {
 				c.tell(func() []Action { c.head.Published(set); return nil })
 			})
 		})
@@ -140,12 +140,12 @@ func (c *cluster) apply(acts []Action) {
 			return
 		case Publish:
 			c.keep(func() {
-				c.past.Wrote(a.Set, a.Files)
+				c.snapshot.Wrote(a.Set, a.Files)
 				c.whole[a.Set] = true
 			}, func() { c.publish(a) })
 		case Abandon:
 			c.keep(func() {
-				c.past.End(a.Set)
+				c.snapshot.End(a.Set)
 				if c.ended[a.Set] == "complete" {
 					c.fail("set %d is complete and given up", a.Set)
 				}
@@ -175,7 +175,7 @@ func (c *cluster) decide(d Decision) {
 	if d.Kind == RolledBack && !c.rolling && c.everyRank() {
 		c.fail("the job goes back to %d although every rank has a live replica", d.Number)
 	}
-	c.past.Apply(again)
+	c.snapshot.Apply(again)
 	switch d.Kind {
 	case Complete:
 		c.complete = d.Number
@@ -207,7 +207,7 @@ func (c *cluster) start(a Action) {
 		return
 	}
 	c.keep(func() {
-		c.past.Born(a.To, a.Incarnation)
+		c.snapshot.Born(a.To, a.Incarnation)
 		c.spares = max(0, c.spares-1)
 	}, func() { c.begin(a.To, a.Incarnation) })
 }
@@ -231,7 +231,7 @@ func (c *cluster) declare(q *proc) {
 	q.dying = true
 	c.keep(func() {
 		q.declared = true
-		c.past.Died(q.p, q.incarnation, q.itself)
+		c.snapshot.Died(q.p, q.incarnation, q.itself)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
@@ -259,7 +259,7 @@ func (c *cluster) refuse(q *proc) {
 	q.dead, q.dying, q.says = true, true, nil
 	c.keep(func() {
 		q.declared = true
-		c.past.Died(q.p, q.incarnation, false)
+		c.snapshot.Died(q.p, q.incarnation, false)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
@@ -291,20 +291,20 @@ func (q *proc) hear() {
 			return c.head.Repeated(q.p, q.incarnation, c.now)
 		})
 	case finishedWord:
-		if q.finishing = c.head.State(q.p) == Running && c.past.place(q.p).Status != Ended; !q.finishing {
+		if q.finishing = c.head.State(q.p) == Running && c.snapshot.place(q.p).Status != Ended; !q.finishing {
 			return
 		}
 		g := c.head.Generation()
-		c.keep(func() { c.past.Finished(q.p, q.incarnation, g) }, func() {
+		c.keep(func() { c.snapshot.Finished(q.p, q.incarnation, g) }, func() {
 			c.tell(func() []Action { return c.head.Finished(q.p, q.incarnation, c.now) })
 		})
 	case drainedWord:
-		if !q.finishing && c.past.place(q.p).Status != Ended {
+		if !q.finishing && c.snapshot.place(q.p).Status != Ended {
 			return
 		}
 		c.seen["drained"]++
 		g := c.head.Generation()
-		c.keep(func() { c.past.Drained(q.p, q.incarnation, g) }, func() {
+		c.keep(func() { c.snapshot.Drained(q.p, q.incarnation, g) }, func() {
 			c.tell(func() []Action { return c.head.Through(q.p, q.incarnation, c.now) })
 		})
 	}
@@ -423,7 +423,7 @@ func (c *cluster) succeed() {
 	c.tellDeaths()
 	acts = slices.DeleteFunc(acts, func(a Action) bool { return a.Kind == Send && a.Order.Kind == c.untold })
 	for _, p := range job.Processes(config.Degrees) {
-		if at := c.past.place(p); at.Status == Joining && c.find(p, at.Incarnation) == nil {
+		if at := c.snapshot.place(p); at.Status == Joining && c.find(p, at.Incarnation) == nil {
 			c.seen["a incarnation is carried out by a successor"]++
 			c.begin(p, at.Incarnation)
 		}
@@ -431,9 +431,9 @@ func (c *cluster) succeed() {
 	c.apply(acts)
 }
 
-// again is the past as another head reads it.
-func (c *cluster) again() (p Past) {
-	b, err := json.Marshal(c.past)
+// again is the snapshot as another head reads it.
+func (c *cluster) again() (p Snapshot) {
+	b, err := json.Marshal(c.snapshot)
 	if err == nil {
 		err = json.Unmarshal(b, &p)
 	}

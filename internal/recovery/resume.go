@@ -16,7 +16,7 @@ import (
 // joiners that are there Arrived is called again. A backup that was being taken
 // is given up, as is a set of files of which somebody has died who wrote one:
 // whether he has is not known. A rollback begins anew.
-func Resume(c Config, p Past, now time.Duration) (*Head, []Action) {
+func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	h := NewHead(c)
 	h.begin(now)
 	h.incarnations, h.generation, h.round, h.deaths = max(1, p.Incarnations), p.Generation, p.Round, p.Deaths
@@ -66,7 +66,7 @@ func (s *replica) resume(at Place, safe bool) {
 }
 
 // resumeFiles goes on with the files that are being written.
-func (h *Head) resumeFiles(p *Past) {
+func (h *Head) resumeFiles(p *Snapshot) {
 	if p.Set == 0 {
 		return
 	}
@@ -85,7 +85,7 @@ func (h *Head) resumeFiles(p *Past) {
 // resumeCut goes on with the cut under way, if there is one. Those who have not
 // heard hear it now; who may still wait in the cut before is told to leave it
 // before he hears that there is no other one.
-func (h *Head) resumeCut(p *Past) {
+func (h *Head) resumeCut(p *Snapshot) {
 	if h.complete != nil {
 		h.tell(live, job.Order{Kind: job.OrderComplete, Number: h.complete.number})
 	}

@@ -11,7 +11,7 @@ import (
 // TestResume: who may still wait in the cut that was left last is told to leave
 // it before it hears that there is no other one. The dead hear nothing.
 func TestResume(t *testing.T) {
-	var p Past
+	var p Snapshot
 	c := Config{Degrees: []int{2, 1}, Files: Files{Every: 2, First: 1}}
 	p.Apply(Decision{Kind: Left, Number: 4, Files: 6, NextSet: 3, Set: 2, Savers: []int{1, 0}})
 	p.Died(proc0(0, 0), 1, false)
@@ -31,10 +31,10 @@ func TestResume(t *testing.T) {
 // its rank has come to a safe point, and not who ended by itself.
 func TestSuccessorReplaces(t *testing.T) {
 	p, q := proc0(0, 0), proc0(0, 1)
-	var past Past
-	past.Died(p, 1, false)
-	past.Died(q, 1, true)
-	h, acts := Resume(Config{Degrees: []int{3}, Start: true}, past, 0)
+	var snapshot Snapshot
+	snapshot.Died(p, 1, false)
+	snapshot.Died(q, 1, true)
+	h, acts := Resume(Config{Degrees: []int{3}, Start: true}, snapshot, 0)
 	require.Empty(t, acts)
 	acts = h.Reply(proc0(0, 2), 1, job.Reply{Kind: job.ReplyFirst}, 0)
 	require.Equal(t, []Action{{Kind: Start, To: p, Incarnation: 2}}, acts)

@@ -13,23 +13,23 @@ type Machine struct {
 	me    int
 	peers []peer
 
-	number   uint64 // of the current or next section, from 0
-	first    uint64 // the first section that this replica takes part in
-	open     bool
-	shape    sched.Shape
-	sig      uint64
-	tasks    []task
-	left     int // tasks neither run nor received
-	met      bool
-	patience func(task int) time.Duration
-	times    func(task int) *Times // may be nil
-	now      time.Duration         // of the last event that had a time
-	held     time.Duration         // 0, or until when open tasks are left to a peer
-	free     []worker              // scratch of sooner
-	chain    uint64                // signature of all sections entered
-	past     [256]uint64           // signatures of the last sections, for late frames
-	inbox    inbox
-	acts     []Action
+	number     uint64 // of the current or next section, from 0
+	first      uint64 // the first section that this replica takes part in
+	open       bool
+	shape      sched.Shape
+	sig        uint64
+	tasks      []task
+	left       int // tasks neither run nor received
+	met        bool
+	patience   func(task int) time.Duration
+	times      func(task int) *Times // may be nil
+	now        time.Duration         // of the last event that had a time
+	held       time.Duration         // 0, or until when open tasks are left to a peer
+	free       []worker              // scratch of sooner
+	chain      uint64                // signature of all sections entered
+	signatures [256]uint64           // signatures of the last sections, for late frames
+	inbox      inbox
+	acts       []Action
 }
 
 // peer is what this replica knows of another one, first-hand.
@@ -212,7 +212,7 @@ func (m *Machine) Pass(tasks int, signature uint64, now time.Duration) ([]Action
 func (m *Machine) opened(signature uint64, now time.Duration) error {
 	m.begin(now)
 	m.open, m.met, m.sig = true, false, signature
-	m.past[m.number%uint64(len(m.past))] = signature
+	m.signatures[m.number%uint64(len(m.signatures))] = signature
 	m.chain = m.chain*0x9e3779b97f4a7c15 + signature + uint64(m.shape.Tasks)
 	for p := range m.peers {
 		if err := m.outlasted(p); err != nil {

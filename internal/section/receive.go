@@ -212,11 +212,11 @@ func (m *Machine) note(u Update) {
 // late compares a frame about a section that was left here with what was
 // launched then, as far back as that is remembered.
 func (m *Machine) late(u Update) error {
-	n := uint64(len(m.past))
-	if u.Section < m.first || u.Section >= m.number || m.number-u.Section >= n || m.past[u.Section%n] == u.Signature {
+	n := uint64(len(m.signatures))
+	if u.Section < m.first || u.Section >= m.number || m.number-u.Section >= n || m.signatures[u.Section%n] == u.Signature {
 		return nil
 	}
 	return &Divergence{Section: u.Section, Task: u.Task, Replica: m.me, Peer: u.Peer,
-		Mine:   fmt.Sprintf("the section left had signature %016x", m.past[u.Section%n]),
+		Mine:   fmt.Sprintf("the section left had signature %016x", m.signatures[u.Section%n]),
 		Theirs: fmt.Sprintf("%016x", u.Signature)}
 }

@@ -36,8 +36,8 @@ type head struct {
 	publishing []uint64 // sets that are being made complete
 
 	released bool
-	folded   recovery.Past // of its decisions
-	decided  bool          // how the job ends
+	folded   recovery.Snapshot // of its decisions
+	decided  bool              // how the job ends
 	lost     bool
 	cut      bool           // because of a broken link between last replicas
 	loss     *recovery.Loss // nil: of a rank whose processes are not replaced

@@ -117,7 +117,7 @@ func (w *world) succeed() {
 }
 
 // meet adds to the past what has become of processes.
-func (h *head) meet(past *recovery.Past, rest bool) {
+func (h *head) meet(past *recovery.Snapshot, rest bool) {
 	past.Rest = past.Rest || rest
 	past.Through = h.through
 	for _, v := range h.verdicts {
@@ -132,7 +132,7 @@ func verdict(v job.Verdict) job.Verdict {
 }
 
 // past is what was kept of the decisions about cuts and files.
-func (h *head) past() (past recovery.Past, err error) {
+func (h *head) past() (past recovery.Snapshot, err error) {
 	if b := h.state.notes[cutNote]; b != nil {
 		if err := json.Unmarshal(b, &past); err != nil {
 			return past, fmt.Errorf("read the last cut: %w", err)

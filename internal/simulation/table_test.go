@@ -27,7 +27,7 @@ var rules = []rule{
 	{sdrDir + "seen.go", "a message enters the past when the program sees it",
 		"	case req.awaited:\n", "	case true:\n"},
 	{sdrDir + "match.go", "a probe shows a message",
-		"	c.absorb(m.past)\n	return Status{Source: s.rank", "	return Status{Source: s.rank"},
+		"	c.absorb(m.causalPast)\n	return Status{Source: s.rank", "	return Status{Source: s.rank"},
 	{sdrDir + "causal.go", "receives from any source leave what depends on later operations",
 		"		if !known || l != nil && needs > l.counts[c.rank] {", "		if false && (!known || l != nil) {"},
 	{sdrDir + "causal.go", "what is received is a part of the past",

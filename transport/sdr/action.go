@@ -19,14 +19,14 @@ const (
 // Action is one thing that a Core wants done. Actions are carried out in the
 // order in which they were appended; only those for one link depend on it.
 type Action struct {
-	Kind    ActionKind
-	First   bool // first transmission of the payload of a message by this process on its own behalf
-	To      int  // process, see Core.Process
-	Header  transport.Header
-	Payload []byte
-	Past    []byte // causal past of the message, follows the payload
-	Message *Message
-	Request *Request
+	Kind       ActionKind
+	First      bool // first transmission of the payload of a message by this process on its own behalf
+	To         int  // process, see Core.Process
+	Header     transport.Header
+	Payload    []byte
+	CausalPast []byte // causal past of the message, follows the payload
+	Message    *Message
+	Request    *Request
 }
 
 // send appends a frame without an owner.

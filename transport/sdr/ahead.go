@@ -22,8 +22,8 @@ func (c *Core) confirm(s *inStream, h *transport.Header, past []byte) {
 		return
 	}
 	m.cut = h.Args[5]
-	c.buffers.put(m.past)
-	m.past = nil
+	c.buffers.put(m.causalPast)
+	m.causalPast = nil
 	m.keepPast(c, past)
 }
 

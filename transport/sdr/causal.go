@@ -18,73 +18,73 @@ import (
 // own replica has yet to begin. Receives from one source need no such care:
 // they match in the order of the stream.
 
-// line counts operations. Communicators that one goroutine uses share a line;
+// thread counts operations. Communicators that one goroutine uses share a thread;
 // Dup begins a new one, since the operations of different goroutines come in
 // another order at every replica.
-type line struct {
+type thread struct {
 	id     uint64
 	counts []uint64 // per rank: operations in the causal past of this process
 	users  int      // contexts of this process that belong to it
 }
 
-// enterLine makes ctx one of the contexts of a line.
-func (c *Core) enterLine(ctx *Context, id uint64) {
-	ctx.line = c.findLine(id)
-	if ctx.line == nil { // the line was closed: only a program that uses a freed communicator gets here
-		ctx.line = &line{id: id, counts: make([]uint64, len(c.ranks))}
+// enterThread makes ctx one of the contexts of a thread.
+func (c *Core) enterThread(ctx *Context, id uint64) {
+	ctx.thread = c.findThread(id)
+	if ctx.thread == nil { // the thread was closed: only a program that uses a freed communicator gets here
+		ctx.thread = &thread{id: id, counts: make([]uint64, len(c.ranks))}
 	}
-	ctx.line.users++
+	ctx.thread.users++
 }
 
-// leaveLine closes the line when its last context is closed.
-func (c *Core) leaveLine(l *line) {
+// leaveThread closes the thread when its last context is closed.
+func (c *Core) leaveThread(l *thread) {
 	if l == nil {
 		return
 	}
 	if l.users--; l.users > 0 {
 		return
 	}
-	c.lineOf[l.id] = nil
-	for i, o := range c.lines {
+	c.threadOf[l.id] = nil
+	for i, o := range c.threads {
 		if o == l {
-			c.lines = append(c.lines[:i], c.lines[i+1:]...)
+			c.threads = append(c.threads[:i], c.threads[i+1:]...)
 			return
 		}
 	}
 }
 
-// findLine returns the line with this id, which may be new; nil if it was
+// findThread returns the thread with this id, which may be new; nil if it was
 // closed.
-func (c *Core) findLine(id uint64) *line {
+func (c *Core) findThread(id uint64) *thread {
 	l, known := c.lookUp(id)
 	if !known {
-		l = &line{id: id, counts: make([]uint64, len(c.ranks))}
-		c.lineOf[id] = l
-		c.lines = append(c.lines, l)
+		l = &thread{id: id, counts: make([]uint64, len(c.ranks))}
+		c.threadOf[id] = l
+		c.threads = append(c.threads, l)
 	}
 	return l
 }
 
-// lookUp returns the line with this id, nil if it was closed, and whether
+// lookUp returns the thread with this id, nil if it was closed, and whether
 // there has been one. Most programs have only one.
-func (c *Core) lookUp(id uint64) (l *line, known bool) {
-	if len(c.lines) > 0 && c.lines[0].id == id {
-		return c.lines[0], true
+func (c *Core) lookUp(id uint64) (l *thread, known bool) {
+	if len(c.threads) > 0 && c.threads[0].id == id {
+		return c.threads[0], true
 	}
-	l, known = c.lineOf[id]
+	l, known = c.threadOf[id]
 	return l, known
 }
 
 // Operate counts an operation that the program begins in ctx: a send, or a
 // collective. Receives from any source may match what waited for it.
 func (c *Core) Operate(ctx *Context) {
-	if !c.replicated || ctx.line == nil {
+	if !c.replicated || ctx.thread == nil {
 		return
 	}
 	if len(c.ahead) > 0 {
 		c.mature()
 	}
-	ctx.line.counts[c.rank]++
+	ctx.thread.counts[c.rank]++
 	if c.hidden {
 		c.hidden, c.news = false, true
 	}
@@ -116,20 +116,20 @@ func (c *Core) ripen(ctx *Context) {
 // pastOf encodes the causal past of a message that req posts now.
 func (c *Core) pastOf(ctx *Context, req *Request) []byte {
 	if s := req.script; s != nil {
-		return append(c.buffers.get(len(s.past))[:0], s.past...)
+		return append(c.buffers.get(len(s.causalPast))[:0], s.causalPast...)
 	}
-	return c.past(ctx.line)
+	return c.causalPast(ctx.thread)
 }
 
-// past encodes the causal past of the operation that a line has begun last. What
+// causalPast encodes the causal past of the operation that a thread has begun last. What
 // was seen before its time belongs to it if that depends on earlier ones of
-// the line only.
-func (c *Core) past(of *line) []byte {
+// the thread only.
+func (c *Core) causalPast(of *thread) []byte {
 	if !c.replicated {
 		return nil
 	}
-	b := c.buffers.get(len(c.lines) * c.lineSize())[:0]
-	for _, l := range c.lines {
+	b := c.buffers.get(len(c.threads) * c.threadSize())[:0]
+	for _, l := range c.threads {
 		b = binary.LittleEndian.AppendUint64(b, l.id)
 		for _, n := range l.counts {
 			b = binary.LittleEndian.AppendUint64(b, n)
@@ -143,21 +143,21 @@ func (c *Core) past(of *line) []byte {
 	return b
 }
 
-// needs returns how many operations of this rank in a line a past contains.
-func (c *Core) needs(past []byte, of *line) uint64 {
-	counts := findCounts(past, c.lineSize(), of.id)
+// needs returns how many operations of this rank in a thread a past contains.
+func (c *Core) needs(past []byte, of *thread) uint64 {
+	counts := findCounts(past, c.threadSize(), of.id)
 	if counts == nil {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(counts[8*c.rank:])
 }
 
-func (c *Core) lineSize() int { return 8 + 8*len(c.ranks) }
+func (c *Core) threadSize() int { return 8 + 8*len(c.ranks) }
 
 // ripe reports whether a message with this past depends on nothing that this
 // replica has yet to begin.
 func (c *Core) ripe(past []byte) bool {
-	for size := c.lineSize(); len(past) >= size; past = past[size:] {
+	for size := c.threadSize(); len(past) >= size; past = past[size:] {
 		needs := binary.LittleEndian.Uint64(past[8+8*c.rank:])
 		if needs == 0 {
 			continue
@@ -173,8 +173,8 @@ func (c *Core) ripe(past []byte) bool {
 // absorb adds the past of a message that the program has seen to that of this
 // process.
 func (c *Core) absorb(past []byte) {
-	for size := c.lineSize(); len(past) >= size; past = past[size:] {
-		l := c.findLine(binary.LittleEndian.Uint64(past))
+	for size := c.threadSize(); len(past) >= size; past = past[size:] {
+		l := c.findThread(binary.LittleEndian.Uint64(past))
 		if l == nil {
 			continue
 		}
@@ -189,7 +189,7 @@ func (c *Core) absorb(past []byte) {
 // splitPast separates what a frame carries into payload and past.
 func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload, past []byte, err error) {
 	n := h.Args[4]
-	if n > uint64(len(b)) || n%uint64(c.lineSize()) != 0 || (n > 0) != c.replicated {
+	if n > uint64(len(b)) || n%uint64(c.threadSize()) != 0 || (n > 0) != c.replicated {
 		return nil, nil, fmt.Errorf("%w: %d bytes of causal past in a frame of %d", violation(&c.processes[p], h, "causal past"), n, len(b))
 	}
 	cut := len(b) - int(n)

@@ -16,7 +16,7 @@ type Context struct {
 	freed  bool   // the program is done with it
 	out    []*outStream
 	in     []*inStream
-	line   *line
+	thread *thread
 	any    queue[*Request] // receives from any source, in posting order
 	bound  int             // receives from any source that were bound to an offer and are not complete
 }
@@ -52,9 +52,9 @@ type inStream struct {
 
 // Join returns the context with this id, which the program has just agreed on
 // with the other members; frames for it may have come before. Exact contexts
-// are those of collectives. line names the line of operations to which it
+// are those of collectives. thread names the thread of operations to which it
 // belongs. members are the ranks of the communicator; nil means all.
-func (c *Core) Join(id, line uint64, exact bool, members []int) (*Context, error) {
+func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
 	ctx := c.context(id, exact)
 	if ctx == nil || ctx.joined {
 		return nil, errContextUsed
@@ -69,7 +69,7 @@ func (c *Core) Join(id, line uint64, exact bool, members []int) (*Context, error
 			ctx.member[m] = true
 		}
 	}
-	c.enterLine(ctx, line)
+	c.enterThread(ctx, thread)
 	return ctx, nil
 }
 
@@ -136,7 +136,7 @@ func (c *Core) close(ctx *Context) {
 		}
 	}
 	c.contexts[ctx.id] = nil
-	c.leaveLine(ctx.line)
+	c.leaveThread(ctx.thread)
 	for i, o := range c.order {
 		if o == ctx {
 			c.order = append(c.order[:i], c.order[i+1:]...)

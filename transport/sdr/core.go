@@ -78,14 +78,14 @@ type Core struct {
 	order         []*Context          // the open ones, in order of creation
 	recent        *Context
 	replicated    bool
-	lines         []*line          // in order of creation
-	lineOf        map[uint64]*line // nil value: closed
-	unripe        int              // unmatched messages that a receive from any source had to leave
-	ahead         [][]byte         // pasts of messages that were seen before their time
-	hidden        bool             // a probe or a test had to leave out a message
-	age           uint64           // how often operations were counted anew
-	clock         uint64           // numbers receives and arrivals
-	unfinished    int              // messages kept
+	threads       []*thread          // in order of creation
+	threadOf      map[uint64]*thread // nil value: closed
+	unripe        int                // unmatched messages that a receive from any source had to leave
+	ahead         [][]byte           // pasts of messages that were seen before their time
+	hidden        bool               // a probe or a test had to leave out a message
+	age           uint64             // how often operations were counted anew
+	clock         uint64             // numbers receives and arrivals
+	unfinished    int                // messages kept
 	draining      bool
 	news          bool     // there is something new for probes to see
 	cuts          *Context // of the bookmarks
@@ -104,7 +104,7 @@ type Core struct {
 func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, limits Limits) *Core {
 	c := &Core{
 		rank: rank, replica: replica, incarnation: incarnation, mirror: mirror,
-		limits: limits.withDefaults(), contexts: make(map[uint64]*Context), lineOf: make(map[uint64]*line),
+		limits: limits.withDefaults(), contexts: make(map[uint64]*Context), threadOf: make(map[uint64]*thread),
 	}
 	for r, d := range degrees {
 		d = min(max(d, 1), MaxReplicas)

@@ -128,7 +128,7 @@ func (c *Core) BeginCut(number uint64) error {
 			c.reuseMessage(m)
 			continue
 		}
-		m.past = c.past(nil)
+		m.causalPast = c.causalPast(nil)
 		c.dispatch(m)
 	}
 	for _, ctx := range c.order {
@@ -313,7 +313,7 @@ func (c *Core) Cut(joined []Joiner) error {
 	}
 	c.passed = c.cut.number
 	c.forgetBookmarks(c.cut.number + 1)
-	c.resetLines()
+	c.resetThreads()
 	c.cut = nil
 	for _, n := range joined {
 		c.revive(n)
@@ -348,8 +348,8 @@ func (c *Core) settle(s *inStream) {
 		if m.number >= s.before {
 			continue
 		}
-		c.buffers.put(m.past)
-		m.past = nil
+		c.buffers.put(m.causalPast)
+		m.causalPast = nil
 		if m.unripe {
 			m.unripe = false
 			c.unripe--
@@ -357,18 +357,18 @@ func (c *Core) settle(s *inStream) {
 	}
 }
 
-// resetLines begins counting operations anew: those before the cut have been
+// resetThreads begins counting operations anew: those before the cut have been
 // done by every replica.
-func (c *Core) resetLines() {
-	c.lines = slices.DeleteFunc(c.lines, func(l *line) bool {
+func (c *Core) resetThreads() {
+	c.threads = slices.DeleteFunc(c.threads, func(l *thread) bool {
 		clear(l.counts)
 		return l.users == 0
 	})
-	clear(c.lineOf)
+	clear(c.threadOf)
 	c.age++
 	c.ahead = nil
-	for _, l := range c.lines {
-		c.lineOf[l.id] = l
+	for _, l := range c.threads {
+		c.threadOf[l.id] = l
 	}
 }
 

@@ -193,8 +193,8 @@ func (e *Engine) transmit(a *Action) {
 	if len(a.Payload) > 0 {
 		pieces = append(pieces, a.Payload)
 	}
-	if len(a.Past) > 0 {
-		pieces = append(pieces, a.Past)
+	if len(a.CausalPast) > 0 {
+		pieces = append(pieces, a.CausalPast)
 	}
 	if len(pieces) > 0 {
 		f.frame.Payload = pieces

@@ -112,7 +112,7 @@ func (c *Core) bind(m *arrival, req *Request) {
 		c.endLocal(out)
 		c.release(m)
 	case m.whole:
-		c.fill(req, m.stream, m.number, m.tag, m.data, m.past)
+		c.fill(req, m.stream, m.number, m.tag, m.data, m.causalPast)
 		c.release(m)
 	default:
 		m.req, req.bound = req, m
@@ -170,7 +170,7 @@ func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
 	}
 	m := s.unexpected.all()[i]
 	s.shown = max(s.shown, m.number+1)
-	c.absorb(m.past)
+	c.absorb(m.causalPast)
 	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
 }
 
@@ -233,7 +233,7 @@ func (c *Core) first(s *inStream, req *Request) int {
 	}
 	for i, m := range s.unexpected.all() {
 		if req.accepts(m.number, m.tag) {
-			if (req.source == Any || req.probe) && !c.ripe(m.past) {
+			if (req.source == Any || req.probe) && !c.ripe(m.causalPast) {
 				c.hidden = c.hidden || req.probe
 				return -1 // nor what comes after it
 			}
@@ -261,7 +261,7 @@ func (c *Core) release(m *arrival) {
 	if m.hasData {
 		c.buffers.put(m.data)
 	}
-	c.buffers.put(m.past)
+	c.buffers.put(m.causalPast)
 	if m.unripe {
 		c.unripe--
 	}

@@ -55,8 +55,8 @@ func (n *net) carry(p int) {
 	for _, a := range n.cores[p].Actions() {
 		switch a.Kind {
 		case ActSend:
-			a.Header.Size = uint64(len(a.Payload) + len(a.Past))
-			payload := append(append([]byte(nil), a.Payload...), a.Past...)
+			a.Header.Size = uint64(len(a.Payload) + len(a.CausalPast))
+			payload := append(append([]byte(nil), a.Payload...), a.CausalPast...)
 			n.wire[[2]int{p, a.To}] = append(n.wire[[2]int{p, a.To}], wireFrame{a.Header, payload, a.Message})
 			n.log = append(n.log, fmt.Sprintf("%s->%s %s", n.name(p), n.name(a.To), kindNames[a.Header.Kind]))
 		case ActComplete:

@@ -2,10 +2,10 @@ package sdr
 
 // Join enters the context with this id, on which the members of a
 // communicator have agreed, see Core.Join.
-func (e *Engine) Join(id, line uint64, exact bool, members []int) (*Context, error) {
+func (e *Engine) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
 	e.mu.Lock()
 	defer e.unlock()
-	return e.core.Join(id, line, exact, members)
+	return e.core.Join(id, thread, exact, members)
 }
 
 // Free leaves a context; operations under way in it are still completed.

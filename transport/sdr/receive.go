@@ -153,7 +153,7 @@ func (m *arrival) keepCopy(c *Core, payload []byte) {
 
 func (m *arrival) keepPast(c *Core, past []byte) {
 	if len(past) > 0 {
-		m.past = append(c.buffers.get(len(past))[:0], past...)
+		m.causalPast = append(c.buffers.get(len(past))[:0], past...)
 	}
 }
 
@@ -168,7 +168,7 @@ func (c *Core) enqueue(m *arrival) {
 // leave notes that a message has to wait for an operation of this replica if
 // that is so.
 func (c *Core) leave(m *arrival) {
-	if !m.unripe && len(m.stream.ctx.any.all()) > 0 && !c.ripe(m.past) {
+	if !m.unripe && len(m.stream.ctx.any.all()) > 0 && !c.ripe(m.causalPast) {
 		m.unripe = true
 		c.unripe++
 	}
@@ -211,7 +211,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error
 
 // deliver matches a message whose turn it is.
 func (c *Core) deliver(m *arrival) {
-	if req := c.takePosted(m.stream, m.number, m.tag, m.past); req != nil {
+	if req := c.takePosted(m.stream, m.number, m.tag, m.causalPast); req != nil {
 		c.bind(m, req)
 	} else {
 		c.enqueue(m)
@@ -283,7 +283,7 @@ func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 	switch {
 	case m.req != nil:
 		delete(s.live, m.number)
-		c.fill(m.req, s, m.number, m.tag, payload, m.past)
+		c.fill(m.req, s, m.number, m.tag, payload, m.causalPast)
 		c.release(m)
 		return
 	case m.queued:

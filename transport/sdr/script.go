@@ -9,9 +9,9 @@ type Script struct {
 	// It is called without any lock, by one goroutine at a time.
 	Step func() (more bool)
 
-	done    *Call
-	past    []byte // what its messages depend on
-	pending int    // requests of the round under way, and one while Step posts it
+	done       *Call
+	causalPast []byte // what its messages depend on
+	pending    int    // requests of the round under way, and one while Step posts it
 }
 
 // Call completes when the script has ended.

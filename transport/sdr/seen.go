@@ -26,27 +26,27 @@ func (c *Core) keepPast(req *Request, past []byte) {
 	switch {
 	case len(past) == 0:
 	case req.script != nil:
-		req.script.past = c.merge(req.script.past, past)
+		req.script.causalPast = c.merge(req.script.causalPast, past)
 	case req.awaited:
 		c.learn(past)
 	default:
-		req.past, req.age = append(c.buffers.get(len(past))[:0], past...), c.age
+		req.causalPast, req.age = append(c.buffers.get(len(past))[:0], past...), c.age
 	}
 }
 
 // See says that the program sees the completion of req.
 func (c *Core) See(req *Request) {
-	if req.past != nil && req.age == c.age {
-		c.learn(req.past)
+	if req.causalPast != nil && req.age == c.age {
+		c.learn(req.causalPast)
 	}
 	c.forget(req)
 }
 
 // forget frees the past of what completed req before.
 func (c *Core) forget(req *Request) {
-	if req.past != nil {
-		c.buffers.put(req.past)
-		req.past = nil
+	if req.causalPast != nil {
+		c.buffers.put(req.causalPast)
+		req.causalPast = nil
 	}
 }
 
@@ -54,7 +54,7 @@ func (c *Core) forget(req *Request) {
 // a program that does not wait for it alone. After a change to true by another
 // goroutine of the program, waiters are woken.
 func (c *Core) Visible(req *Request) bool {
-	if req.past == nil || req.age != c.age || c.ripe(req.past) {
+	if req.causalPast == nil || req.age != c.age || c.ripe(req.causalPast) {
 		return true
 	}
 	c.hidden = true
@@ -88,8 +88,8 @@ func (c *Core) mature() {
 // messages depend on what the program has seen by now, and on each other.
 func (c *Core) BeginCollective(ctx *Context, s *Script) {
 	c.Operate(ctx)
-	c.buffers.put(s.past)
-	s.past = c.past(ctx.line)
+	c.buffers.put(s.causalPast)
+	s.causalPast = c.causalPast(ctx.thread)
 }
 
 // EndCollective completes a collective; the program sees what its messages
@@ -97,13 +97,13 @@ func (c *Core) BeginCollective(ctx *Context, s *Script) {
 func (c *Core) EndCollective(s *Script) {
 	r := &s.done.Request
 	c.forget(r)
-	r.past, r.age, s.past = s.past, c.age, nil
+	r.causalPast, r.age, s.causalPast = s.causalPast, c.age, nil
 	c.complete(r, Status{}, nil)
 }
 
 // merge adds an encoded past to another one.
 func (c *Core) merge(into, past []byte) []byte {
-	for size := c.lineSize(); len(past) >= size; past = past[size:] {
+	for size := c.threadSize(); len(past) >= size; past = past[size:] {
 		counts := findCounts(into, size, binary.LittleEndian.Uint64(past))
 		if counts == nil {
 			into = append(into, past[:size]...)
@@ -118,10 +118,10 @@ func (c *Core) merge(into, past []byte) []byte {
 	return into
 }
 
-// findCounts returns the counters of a line in an encoded past, or nil.
-func findCounts(past []byte, size int, line uint64) []byte {
+// findCounts returns the counters of a thread in an encoded past, or nil.
+func findCounts(past []byte, size int, thread uint64) []byte {
 	for ; len(past) >= size; past = past[size:] {
-		if binary.LittleEndian.Uint64(past) == line {
+		if binary.LittleEndian.Uint64(past) == thread {
 			return past[8:size]
 		}
 	}

@@ -288,7 +288,7 @@ func TestCollectivePassesOn(t *testing.T) {
 		require.NoError(t, err)
 	}
 	needs := func(past []byte, rank int) uint64 {
-		return binary.LittleEndian.Uint64(findCounts(past, n.cores[0].lineSize(), testContext)[8*rank:])
+		return binary.LittleEndian.Uint64(findCounts(past, n.cores[0].threadSize(), testContext)[8*rank:])
 	}
 	c, d := n.p(2, 0), n.p(3, 0)
 	s := &Script{done: new(Call)}
@@ -311,7 +311,7 @@ func TestCollectivePassesOn(t *testing.T) {
 	require.True(t, part.Done())
 	n.cores[c].SendExact(coll[c], &on, []byte("on"), 1, 0)
 	acts := n.cores[c].Actions()
-	past := acts[len(acts)-1].Past
+	past := acts[len(acts)-1].CausalPast
 	require.Equal(t, uint64(2), needs(past, 0), "the message and the collective of rank 0")
 	require.Zero(t, needs(past, 3), "rank 3's message came after the collective was begun")
 	require.Equal(t, uint64(1), needs(past, 2))
@@ -326,7 +326,7 @@ func TestSeenAcrossCut(t *testing.T) {
 	r := n.recv(0, 1, 0)
 	n.deliver(n.p(1, 0), 0)
 	require.True(t, r.Done())
-	n.cores[0].resetLines()
+	n.cores[0].resetThreads()
 	n.cores[0].See(&r.Request)
-	require.Zero(t, n.cores[0].lines[0].counts[1])
+	require.Zero(t, n.cores[0].threads[0].counts[1])
 }

@@ -41,7 +41,7 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 	} else if small {
 		r.waiting++
 	}
-	m.past = c.pastOf(s.ctx, req)
+	m.causalPast = c.pastOf(s.ctx, req)
 	c.dispatch(m)
 	c.updateWant(s.rank)
 }
@@ -103,8 +103,8 @@ func (c *Core) transmit(m *Message, d int) {
 	}
 	h.Args[3] = uint64(len(m.data))
 	// The past is copied: an offer is not waited for.
-	h.Args[4] = uint64(len(m.past))
-	c.send(p, h, append([]byte(nil), m.past...))
+	h.Args[4] = uint64(len(m.causalPast))
+	c.send(p, h, append([]byte(nil), m.causalPast...))
 }
 
 func (c *Core) header(m *Message, kind uint8) transport.Header {
@@ -121,12 +121,12 @@ func (c *Core) sendPayload(m *Message, p int, h transport.Header) {
 	c.processes[p].sent++
 	eager := h.Kind == kindEager
 	if eager {
-		h.Args[4] = uint64(len(m.past))
+		h.Args[4] = uint64(len(m.causalPast))
 	}
 	c.send(p, h, m.data)
 	a := &c.actions[len(c.actions)-1]
 	if eager {
-		a.Past = m.past
+		a.CausalPast = m.causalPast
 	}
 	d := uint64(1) << c.processes[p].replica
 	a.Message, a.First = m, m.first&d != 0
@@ -178,7 +178,7 @@ func (c *Core) finish(m *Message) {
 		}
 		c.complete(m.req, Status{}, nil)
 	}
-	c.buffers.put(m.past)
+	c.buffers.put(m.causalPast)
 	c.reuseMessage(m)
 	c.updateWant(s.rank)
 	if s.ctx.freed {

@@ -47,7 +47,7 @@ func (e *Engine) Visible(r *Call) bool {
 	if !r.Done() {
 		return false
 	}
-	if r.past == nil {
+	if r.causalPast == nil {
 		return true
 	}
 	e.mu.Lock()
@@ -66,7 +66,7 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 			return Status{}, e.failure()
 		}
 	}
-	if r.past != nil {
+	if r.causalPast != nil {
 		e.mu.Lock()
 		e.core.See(&r.Request)
 		e.mu.Unlock()

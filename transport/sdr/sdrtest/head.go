@@ -93,7 +93,7 @@ type word struct {
 func newHead(r *run) *head {
 	h := &head{run: r, waiting: make(map[*Process]bool), taken: make([]*snapshot, len(r.job.Degrees))}
 	for _, p := range r.processes {
-		p.seat.member = true
+		p.cuts.member = true
 	}
 	return h
 }
@@ -102,7 +102,7 @@ func newHead(r *run) *head {
 func (h *head) live(members bool) []*Process {
 	var list []*Process
 	for _, p := range h.run.processes {
-		if !p.Killed && (p.seat.member || !members) {
+		if !p.Killed && (p.cuts.member || !members) {
 			list = append(list, p)
 		}
 	}
@@ -111,7 +111,7 @@ func (h *head) live(members bool) []*Process {
 
 func (h *head) tell(p *Process, o order) {
 	o.verdicts = len(h.run.dead)
-	p.seat.orders = append(p.seat.orders, o)
+	p.cuts.orders = append(p.cuts.orders, o)
 }
 
 // expect says to all of list, and waits for their words.
@@ -129,7 +129,7 @@ func (h *head) quiet() bool {
 		return false
 	}
 	for _, p := range h.run.processes {
-		if !p.Killed && len(p.seat.orders)+len(p.seat.words) > 0 {
+		if !p.Killed && len(p.cuts.orders)+len(p.cuts.words) > 0 {
 			return false
 		}
 	}
@@ -152,7 +152,7 @@ func (h *head) choices(list []func()) []func() {
 		if p.ordered() {
 			list = append(list, p.obey)
 		}
-		if len(p.seat.words) > 0 {
+		if len(p.cuts.words) > 0 {
 			list = append(list, func() { h.hear(p) })
 		}
 	}
@@ -178,8 +178,8 @@ func (h *head) cancel() {
 
 // hear takes a word of p.
 func (h *head) hear(p *Process) {
-	w := p.seat.words[0]
-	p.seat.words = p.seat.words[1:]
+	w := p.cuts.words[0]
+	p.cuts.words = p.cuts.words[1:]
 	switch {
 	case w.kind == cancel:
 		h.closed = true
@@ -188,7 +188,7 @@ func (h *head) hear(p *Process) {
 		}
 		return
 	case w.kind == goOn:
-		if !h.waiting[p] || w.back != p.seat.latest {
+		if !h.waiting[p] || w.back != p.cuts.latest {
 			return
 		}
 	case w.cut != h.cut || !h.waiting[p]:
@@ -231,7 +231,7 @@ func (h *head) advance() {
 		for _, slot := range h.vacant() {
 			if h.run.random.IntN(4) > 0 {
 				p := h.run.joiner(slot[0], slot[1], &start{incarnation: h.incarnation, from: h.taken[slot[0]], roster: h.live(true), join: true})
-				p.board(p.seat.latest)
+				p.startAt(p.cuts.latest)
 				h.joiners = append(h.joiners, p)
 				h.waiting[p] = true
 			}
@@ -242,9 +242,9 @@ func (h *head) advance() {
 		var joined []sdr.Joiner
 		for _, p := range h.joiners {
 			if !p.Killed {
-				p.seat.member = true
+				p.cuts.member = true
 				h.joins++
-				joined = append(joined, sdr.Joiner{Rank: p.Rank, Replica: p.Replica, Incarnation: p.seat.incarnation})
+				joined = append(joined, sdr.Joiner{Rank: p.Rank, Replica: p.Replica, Incarnation: p.cuts.incarnation})
 			}
 		}
 		for _, p := range h.live(true) {
@@ -253,7 +253,7 @@ func (h *head) advance() {
 	case rolling:
 		h.phase = idle
 		for _, p := range h.live(false) {
-			p.seat.member = true
+			p.cuts.member = true
 			h.tell(p, order{kind: goOn})
 		}
 	}
@@ -279,7 +279,7 @@ func (h *head) died(p *Process) {
 	if h == nil {
 		return
 	}
-	p.seat.orders, p.seat.words = nil, nil
+	p.cuts.orders, p.cuts.words = nil, nil
 	delete(h.waiting, p)
 	left := make([]bool, len(h.run.job.Degrees))
 	for _, q := range h.live(h.phase != rolling) {
@@ -312,7 +312,7 @@ func (h *head) rollBack() {
 		left[p.Rank] = true
 		b := back(p.Rank)
 		all = append(all, b)
-		p.seat.latest = b
+		p.cuts.latest = b
 		h.tell(p, order{kind: rollBack, back: b})
 	}
 	slots := h.vacant()
@@ -330,6 +330,6 @@ func (h *head) rollBack() {
 		h.waiting[p] = true
 	}
 	for _, p := range roster[survivors:] {
-		p.board(p.seat.latest)
+		p.startAt(p.cuts.latest)
 	}
 }

@@ -80,7 +80,7 @@ type Process struct {
 	reached  [points]int   // how often it has passed each point
 	verdicts int           // heard of so far
 	steps    [3]func()     // what it can do
-	seat     seat
+	cuts     cutState
 }
 
 const (
@@ -158,7 +158,7 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 func (p *Process) config() sdr.Config {
 	j := &p.job.job
 	return sdr.Config{
-		Rank: p.Rank, Replica: p.Replica, Incarnation: p.seat.incarnation, Degrees: j.Degrees, Link: p.Link, Poller: p,
+		Rank: p.Rank, Replica: p.Replica, Incarnation: p.cuts.incarnation, Degrees: j.Degrees, Link: p.Link, Poller: p,
 		Context: context.Background(), Mirror: j.Mirror, Mid: func() func() bool { return p.Mid(AtMessage) }, Limits: j.Limits,
 	}
 }
@@ -307,7 +307,7 @@ func (r *run) state() string {
 	for _, p := range r.processes {
 		fmt.Fprintf(&b, "\n%v killed=%v finished=%v error=%v verdicts=%d/%d\n%s", p, p.Killed, p.finished, p.Err, p.verdicts, len(r.dead), p.Engine.Describe())
 		if r.head != nil {
-			fmt.Fprintf(&b, "safe points %d, asked %d, cut %d at %d, passed %v, %d orders\n", p.seat.safe, p.seat.asked, p.seat.cut, p.seat.at, p.seat.passed, len(p.seat.orders))
+			fmt.Fprintf(&b, "safe points %d, asked %d, cut %d at %d, passed %v, %d orders\n", p.cuts.safe, p.cuts.asked, p.cuts.cut, p.cuts.at, p.cuts.passed, len(p.cuts.orders))
 		}
 	}
 	if h := r.head; h != nil {

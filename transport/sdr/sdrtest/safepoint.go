@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// seat is the side of a process in the protocol of the cuts.
-type seat struct {
+// cutState is the side of a process in the protocol of the cuts.
+type cutState struct {
 	member      bool // communicates; a joiner does not yet
 	incarnation uint32
 	orders      []order
@@ -34,14 +34,14 @@ var errRollback = errors.New("back to a cut")
 // ordered reports whether p can hear an order now: after the verdicts that
 // precede it.
 func (p *Process) ordered() bool {
-	return len(p.seat.orders) > 0 && p.seat.orders[0].verdicts <= p.verdicts
+	return len(p.cuts.orders) > 0 && p.cuts.orders[0].verdicts <= p.verdicts
 }
 
-func (p *Process) tell(w word) { p.seat.words = append(p.seat.words, w) }
+func (p *Process) tell(w word) { p.cuts.words = append(p.cuts.words, w) }
 
 // obey hears the next order.
 func (p *Process) obey() {
-	s := &p.seat
+	s := &p.cuts
 	o := s.orders[0]
 	s.orders = s.orders[1:]
 	p.woken = true
@@ -68,7 +68,7 @@ func (p *Process) obey() {
 // SafePoint is a place where cuts are taken. save returns the state that the
 // program needs to go on from here.
 func (p *Process) SafePoint(save func() []byte) error {
-	s := &p.seat
+	s := &p.cuts
 	if p.Engine.Restored() {
 		p.Engine.Resume()
 	}
@@ -104,7 +104,7 @@ func (p *Process) SafePoint(save func() []byte) error {
 
 // leave waits until the cut is complete, or given up.
 func (p *Process) leave(cut uint64) error {
-	s := &p.seat
+	s := &p.cuts
 	err := p.Engine.WaitFor(func() bool { return s.passed || s.cut != cut })
 	if err == nil && s.passed {
 		s.passed = false
@@ -119,14 +119,14 @@ func (p *Process) snapshot(save func() []byte) (*snapshot, error) {
 		return nil, err
 	}
 	b, err := pos.MarshalBinary()
-	return &snapshot{safe: p.seat.safe, position: b, state: save()}, err
+	return &snapshot{safe: p.cuts.safe, position: b, state: save()}, err
 }
 
 // passCut ends the cut, in order with the verdicts before and after it. The
 // position has not changed since the process had everything, and what is kept
 // afterwards is what links have not handed over yet.
 func (p *Process) passCut(joined []sdr.Joiner) {
-	s, wrong := &p.seat, &p.job.head.err
+	s, wrong := &p.cuts, &p.job.head.err
 	if p.pass(AtCut) {
 		if p.job.kill(p, AtCut); p.Killed {
 			return
@@ -156,7 +156,7 @@ func (p *Process) passCut(joined []sdr.Joiner) {
 
 // State returns what save returned at the safe point at which p begins, and
 // nil in a process that begins at the start.
-func (p *Process) State() []byte { return p.seat.restored }
+func (p *Process) State() []byte { return p.cuts.restored }
 
 // serve runs the program, again after every rollback.
 func (p *Process) serve(program func(p *Process) error) {
@@ -171,14 +171,14 @@ func (p *Process) serve(program func(p *Process) error) {
 		}
 		if err == nil {
 			p.finished = true
-			if p.Wait(context.Background(), func() bool { return p.seat.back != nil }) != nil {
+			if p.Wait(context.Background(), func() bool { return p.cuts.back != nil }) != nil {
 				return // the run is over
 			}
 		}
 		if p.Killed {
 			return
 		}
-		if p.seat.back != nil && (err == nil || errors.Is(err, errRollback)) {
+		if p.cuts.back != nil && (err == nil || errors.Is(err, errRollback)) {
 			continue
 		}
 		p.Err, p.finished = err, true
@@ -189,12 +189,12 @@ func (p *Process) serve(program func(p *Process) error) {
 // enter waits, in a process that begins at a cut, for the word to go on. One
 // that lived before makes its new engine first.
 func (p *Process) enter() error {
-	s := &p.seat
+	s := &p.cuts
 	if s.back != nil {
 		if err := p.Engine.Released(context.Background()); err != nil {
 			return err
 		}
-		p.board(s.back)
+		p.startAt(s.back)
 	}
 	if s.boarded == nil {
 		return nil
@@ -206,13 +206,13 @@ func (p *Process) enter() error {
 	return p.leave(s.cut)
 }
 
-// board makes the engine of a process that begins at a cut.
-func (p *Process) board(at *start) {
+// startAt makes the engine of a process that begins at a cut.
+func (p *Process) startAt(at *start) {
 	var pos sdr.Position
 	if err := pos.UnmarshalBinary(at.from.position); err != nil {
 		panic(err)
 	}
-	s := &p.seat
+	s := &p.cuts
 	s.back, s.boarded, s.taken = nil, at, nil
 	s.incarnation, s.safe, s.restored = at.incarnation, at.from.safe-1, at.from.state
 	cfg := p.config()
@@ -223,7 +223,7 @@ func (p *Process) board(at *start) {
 			}
 			alive := !slices.Contains(p.job.dead[:p.verdicts], q)
 			if at.join {
-				return q.seat.incarnation, alive
+				return q.cuts.incarnation, alive
 			}
 			return at.incarnation, alive
 		}
@@ -239,7 +239,7 @@ func (p *Process) board(at *start) {
 func (r *run) joiner(rank, replica int, at *start) *Process {
 	p := &Process{Rank: rank, Replica: replica, job: r, woken: true, verdicts: len(r.dead)}
 	p.steps = [...]func(){stepRun: p.run, stepHear: p.hear, stepExpire: p.expire}
-	p.seat.latest = at
+	p.cuts.latest = at
 	r.processes = append(r.processes, p)
 	p.start(r.program)
 	return p

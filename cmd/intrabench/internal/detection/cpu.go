@@ -23,15 +23,15 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// crew is who takes part in a job on hosts.
-type crew struct {
+// participants is who takes part in a job on hosts.
+type participants struct {
 	net        *netns.Net
 	watch, job []int // head, agents and their guards; processes of the job
 }
 
-// findCrew finds out who is on all hosts.
-func findCrew(n *netns.Net) (*crew, error) {
-	c := &crew{net: n}
+// findParticipants finds out who is on all hosts.
+func findParticipants(n *netns.Net) (*participants, error) {
+	c := &participants{net: n}
 	for _, h := range n.Hosts {
 		all, err := h.Processes()
 		if err != nil {
@@ -63,7 +63,7 @@ type used struct {
 }
 
 // used fails once one of them is gone.
-func (c *crew) used() (u used, err error) {
+func (c *participants) used() (u used, err error) {
 	u.at = time.Now()
 	u.datagrams, u.bytes = c.net.Datagrams()
 	if u.watch, err = cpuTimes(c.watch); err == nil {
@@ -87,7 +87,7 @@ func cpuTimes(pids []int) (sum time.Duration, err error) {
 // takes, about. It waits that long.
 func (w *Work) usage(n *netns.Net, about time.Duration) error {
 	time.Sleep(about / 4)
-	c, err := findCrew(n)
+	c, err := findParticipants(n)
 	if err != nil {
 		return err
 	}

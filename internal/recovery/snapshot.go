@@ -7,12 +7,12 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Past is all that a Head needs which takes the place of another one: what has
+// Snapshot is all that a Head needs which takes the place of another one: what has
 // become of the processes, and what was decided. It is folded from both in the
 // order in which they were kept. Its zero value is that of a job whose first
 // processes all live. A decision may be kept behind deaths of which the Head
 // that made it had not heard; it holds for those that live.
-type Past struct {
+type Snapshot struct {
 	Places       map[job.Process]Place `json:"places,omitempty"` // without an entry: the first process lives there
 	Generation   uint32                `json:"generation,omitempty"`
 	Incarnations uint32                `json:"incarnations,omitempty"` // the highest that was given to a process or to a rollback, 0: 1
@@ -74,14 +74,14 @@ const (
 )
 
 // place returns what there is in a place.
-func (p *Past) place(q job.Process) Place {
+func (p *Snapshot) place(q job.Process) Place {
 	if at, ok := p.Places[q]; ok {
 		return at
 	}
 	return Place{Incarnation: 1, Status: Lives}
 }
 
-func (p *Past) put(q job.Process, at Place) {
+func (p *Snapshot) put(q job.Process, at Place) {
 	if p.Places == nil {
 		p.Places = make(map[job.Process]Place)
 	}
@@ -92,7 +92,7 @@ func (at *Place) alive() bool { return at.Status == Lives || at.Status == Ended 
 
 // Born says that a process is to take a place. One that was there before is
 // gone.
-func (p *Past) Born(q job.Process, incarnation uint32) {
+func (p *Snapshot) Born(q job.Process, incarnation uint32) {
 	p.Incarnations = max(p.Incarnations, incarnation)
 	if at := p.place(q); incarnation > at.Incarnation {
 		p.put(q, Place{Incarnation: incarnation, Status: Joining, Attempts: at.Attempts + 1})
@@ -100,7 +100,7 @@ func (p *Past) Born(q job.Process, incarnation uint32) {
 }
 
 // Died says that a process is dead. itself: it ended without being killed.
-func (p *Past) Died(q job.Process, incarnation uint32, itself bool) {
+func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool) {
 	if at := p.place(q); at.Incarnation == incarnation && at.Status != Gone {
 		p.put(q, Place{Incarnation: incarnation, Status: Gone, Attempts: at.Attempts, Itself: itself && at.alive()})
 		if at.alive() {
@@ -114,7 +114,7 @@ func (p *Past) Died(q job.Process, incarnation uint32, itself bool) {
 }
 
 // Finished says that the program has returned in a process, in that generation.
-func (p *Past) Finished(q job.Process, incarnation, generation uint32) {
+func (p *Snapshot) Finished(q job.Process, incarnation, generation uint32) {
 	at := p.place(q)
 	if at.Incarnation != incarnation || at.Status != Lives || generation != p.Generation || p.Rolling {
 		return
@@ -126,13 +126,13 @@ func (p *Past) Finished(q job.Process, incarnation, generation uint32) {
 
 // Drained says that nobody lacks anything that a process has sent, in which the
 // program has returned.
-func (p *Past) Drained(q job.Process, incarnation, generation uint32) {
+func (p *Snapshot) Drained(q job.Process, incarnation, generation uint32) {
 	if at := p.place(q); at.Incarnation == incarnation && at.Status == Ended && generation == p.Generation {
 		p.through(q.Rank)
 	}
 }
 
-func (p *Past) through(rank int) {
+func (p *Snapshot) through(rank int) {
 	if p.Through == nil {
 		p.Through = make(map[int]bool)
 	}
@@ -140,21 +140,21 @@ func (p *Past) through(rank int) {
 }
 
 // Wrote says that every rank has its file of a set.
-func (p *Past) Wrote(set uint64, files []checkpoint.File) {
+func (p *Snapshot) Wrote(set uint64, files []checkpoint.File) {
 	if p.Set == set {
 		p.Whole = files
 	}
 }
 
 // End says that a set is complete or given up.
-func (p *Past) End(set uint64) {
+func (p *Snapshot) End(set uint64) {
 	if p.Set == set {
 		p.Set, p.At, p.Savers, p.Torn, p.Whole = 0, 0, nil, nil, nil
 	}
 }
 
 // Apply takes in a decision. One about a generation that is over changes nothing.
-func (p *Past) Apply(d Decision) {
+func (p *Snapshot) Apply(d Decision) {
 	begins := uint32(0)
 	if d.Kind == RolledBack {
 		begins = 1
@@ -212,16 +212,16 @@ func (p *Past) Apply(d Decision) {
 	}
 }
 
-func (p *Past) repeat(o job.Order) { p.Orders = append(p.Orders, o) }
+func (p *Snapshot) repeat(o job.Order) { p.Orders = append(p.Orders, o) }
 
 // plan: the cut is over, or void.
-func (p *Past) plan(d Decision) {
+func (p *Snapshot) plan(d Decision) {
 	p.Cut, p.Asking, p.CutAt, p.Admitting = d.Number, false, 0, false
 	p.Backup, p.Files = d.Backup, d.Files
 }
 
 // join: the joiners that have not died since are live.
-func (p *Past) join(joined []Joined) {
+func (p *Snapshot) join(joined []Joined) {
 	for _, j := range joined {
 		at := p.place(j.Process)
 		if at.Incarnation == j.Incarnation && at.Status == Joining {
@@ -230,7 +230,7 @@ func (p *Past) join(joined []Joined) {
 	}
 }
 
-func (p *Past) save(d Decision) {
+func (p *Snapshot) save(d Decision) {
 	p.Set, p.At, p.Savers, p.Torn, p.Whole = d.Set, d.Number, d.Savers, nil, nil
 	for _, q := range p.savers() {
 		if at := p.place(q); !at.alive() {
@@ -240,7 +240,7 @@ func (p *Past) save(d Decision) {
 }
 
 // savers are the processes that write the files.
-func (p *Past) savers() (all []job.Process) {
+func (p *Snapshot) savers() (all []job.Process) {
 	for rank, replica := range p.Savers {
 		all = append(all, job.Process{Rank: rank, Replica: replica})
 	}
