@@ -1,6 +1,7 @@
 package intra_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -363,4 +364,41 @@ func TestOneReplicaFails(t *testing.T) {
 		return err
 	})
 	require.Equal(t, []string{"0.0"}, r.Deaths)
+}
+
+// TestManyTasks: a section has a hundred thousand tasks, which take no time
+// worth mentioning, and whatever is done for each of them must not depend on how
+// many there are.
+func TestManyTasks(t *testing.T) {
+	const tasks, sections = 100_000, 2
+	for _, replicas := range []int{2, 3} {
+		for _, policy := range []string{"static", "adaptive", "replicate"} {
+			t.Run(fmt.Sprintf("%d/%s", replicas, policy), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer cancel()
+				ctx = job.WithLocal(ctx, &job.Local{Sched: policy, Share: true})
+				err := intra.Run(ctx, intra.Spec{Replicas: replicas, Link: "shm"}, func(p *intra.Process) error {
+					w, x := make([]float64, tasks), make([]float64, tasks)
+					for n := range sections {
+						s := p.Section()
+						for i := range w {
+							x[i] = float64(i + n)
+							w, x := w[i:i+1], x[i:i+1]
+							s.Launch(taskWaxpby, func() { waxpby(2, x, 3, x, w) }, intra.In("x", x), intra.Out("w", w))
+						}
+						if err := s.End(); err != nil {
+							return err
+						}
+						for i := range w {
+							if w[i] != 5*float64(i+n) {
+								return fmt.Errorf("replica %d, section %d: w[%d] is %v", p.Replica(), n, i, w[i])
+							}
+						}
+					}
+					return nil
+				})
+				require.NoError(t, err)
+			})
+		}
+	}
 }

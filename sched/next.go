@@ -14,6 +14,16 @@ type View interface {
 	Sooner(t, open int) bool
 }
 
+// Index is a View that finds open tasks, which are to do and not expected,
+// without a look at all others. Of a View that is none every task is asked for.
+type Index interface {
+	View
+	// First returns the first open task of lo to hi-1, or, with back, the last.
+	First(lo, hi int, back bool) (task int, ok bool)
+	// Open is how many tasks of replica i's block are open.
+	Open(i int) int
+}
+
 // Shape is what all replicas agree on: n tasks, r replicas at the start.
 type Shape struct {
 	Policy   Policy
@@ -25,51 +35,45 @@ type Shape struct {
 	Backward bool
 }
 
-// order returns the k-th of the tasks lo to hi-1 in the order in which they are
-// run.
-func (s Shape) order(lo, hi, k int) int {
-	if s.Backward && s.Policy != Static {
-		return hi - 1 - k
-	}
-	return lo + k
-}
+// backward is whether blocks are run from their last task to the first.
+func (s Shape) backward() bool { return s.Backward && s.Policy != Static }
 
 // Next returns the task that replica me should run now. None means that every
 // task which is still to do is expected from a peer or better left to one, or
 // that none is left.
 func Next(s Shape, me int, v View) (task int, ok bool) {
-	task, ok = next(s, me, v)
-	if ok && s.Policy == Adaptive && s.Replicas > 1 && v.Sooner(task, open(s, v)) {
+	x, found := v.(Index)
+	if !found {
+		x = scan{v, s}
+	}
+	task, ok = next(s, me, x)
+	if ok && s.Policy == Adaptive && s.Replicas > 1 && x.Sooner(task, open(s, x)) {
 		return 0, false
 	}
 	return task, ok
 }
 
 // open counts the tasks that nobody has started.
-func open(s Shape, v View) (n int) {
-	for t := range s.Tasks {
-		if v.Todo(t) && !v.Expected(t) {
-			n++
-		}
+func open(s Shape, x Index) (n int) {
+	for i := range s.Replicas {
+		n += x.Open(i)
 	}
 	return n
 }
 
-func next(s Shape, me int, v View) (task int, ok bool) {
+func next(s Shape, me int, x Index) (task int, ok bool) {
 	lo, hi := Block(s.Tasks, s.Replicas, me)
 	if s.Policy == Replicate {
 		lo, hi = 0, s.Tasks
 	}
-	for k := range hi - lo {
-		if t := s.order(lo, hi, k); v.Todo(t) && !v.Expected(t) {
-			return t, true
-		}
+	if t, ok := x.First(lo, hi, s.backward()); ok {
+		return t, true
 	}
-	if t, ok := adopt(s, me, v); ok {
+	if t, ok := adopt(s, me, x); ok {
 		return t, true
 	}
 	if s.Policy == Adaptive {
-		return help(s, me, v)
+		return help(s, me, x)
 	}
 	return 0, false
 }
@@ -77,49 +81,71 @@ func next(s Shape, me int, v View) (task int, ok bool) {
 // adopt picks a task from the block of a replica that will not run it.
 // Survivors start at different places of the block, so that each has run its
 // part when the parts of the others arrive.
-func adopt(s Shape, me int, v View) (int, bool) {
+func adopt(s Shape, me int, x Index) (int, bool) {
 	for i := range s.Replicas {
-		if i == me || !v.Gone(i) {
+		if i == me || !x.Gone(i) {
 			continue
 		}
 		lo, hi := Block(s.Tasks, s.Replicas, i)
-		n := hi - lo
-		for k := range n {
-			t := lo + (me*n/s.Replicas+k)%n
-			if v.Todo(t) && !v.Expected(t) {
-				return t, true
-			}
+		from := lo + me*(hi-lo)/s.Replicas
+		if t, ok := x.First(from, hi, false); ok {
+			return t, true
+		}
+		if t, ok := x.First(lo, from, false); ok {
+			return t, true
 		}
 	}
 	// Tasks of live replicas that are not expected: skipped updates.
 	if s.Policy == Static {
-		for t := range s.Tasks {
-			if v.Todo(t) && !v.Expected(t) {
-				return t, true
-			}
-		}
+		return x.First(0, s.Tasks, false)
 	}
 	return 0, false
 }
 
 // help picks the open task that the peer with most tasks open would run last,
 // so that the two meet as late as can be.
-func help(s Shape, me int, v View) (task int, ok bool) {
+func help(s Shape, me int, x Index) (task int, ok bool) {
 	most := 0
 	for i := range s.Replicas {
 		if i == me {
 			continue
 		}
-		lo, hi := Block(s.Tasks, s.Replicas, i)
-		open, last := 0, 0
-		for k := range hi - lo {
-			if t := s.order(lo, hi, k); v.Todo(t) && !v.Expected(t) {
-				open, last = open+1, t
-			}
-		}
-		if open > most {
-			most, task, ok = open, last, true
+		if open := x.Open(i); open > most {
+			most = open
+			lo, hi := Block(s.Tasks, s.Replicas, i)
+			task, ok = x.First(lo, hi, !s.backward())
 		}
 	}
 	return task, ok
+}
+
+// scan makes an index of any view.
+type scan struct {
+	View
+	shape Shape
+}
+
+func (v scan) isOpen(t int) bool { return v.Todo(t) && !v.Expected(t) }
+
+func (v scan) First(lo, hi int, back bool) (task int, ok bool) {
+	for k := range max(hi-lo, 0) {
+		t := lo + k
+		if back {
+			t = hi - 1 - k
+		}
+		if v.isOpen(t) {
+			return t, true
+		}
+	}
+	return 0, false
+}
+
+func (v scan) Open(i int) (n int) {
+	lo, hi := Block(v.shape.Tasks, v.shape.Replicas, i)
+	for t := lo; t < hi; t++ {
+		if v.isOpen(t) {
+			n++
+		}
+	}
+	return n
 }

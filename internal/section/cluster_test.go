@@ -271,6 +271,9 @@ func (n *node) enter() {
 // next returns the move that the protocol wants, nil if it waits for a peer.
 func (n *node) next() func() {
 	step, acts := n.m.Next(n.c.now)
+	if n.err = n.index(); n.err != nil {
+		return nil
+	}
 	if n.m.held > 0 {
 		n.c.held++
 	}
@@ -286,6 +289,28 @@ func (n *node) next() func() {
 	}
 	if step.Until > 0 && len(n.running) == 0 {
 		return func() { n.c.now = max(n.c.now, step.Until) }
+	}
+	return nil
+}
+
+// index compares the tasks that the machine finds open with what it says of each.
+func (n *node) index() error {
+	n.m.look()
+	v := view{n.m}
+	open := make([]int, len(n.m.peers))
+	for t := range n.m.shape.Tasks {
+		want := v.Todo(t) && !v.Expected(t)
+		if _, got := v.First(t, t+1, t%2 == 0); got != want {
+			return fmt.Errorf("task %d of replica %d: open is %v by the index and %v by itself", t, n.id, got, want)
+		}
+		if want {
+			open[sched.Owner(n.m.shape.Tasks, len(open), t)]++
+		}
+	}
+	for i := range open {
+		if got := v.Open(i); got != open[i] {
+			return fmt.Errorf("replica %d: %d tasks of the block of %d are open, and %d by the index", n.id, open[i], i, got)
+		}
 	}
 	return nil
 }

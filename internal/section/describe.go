@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// described is how many tasks are told of one by one.
+const described = 16
+
 // Describe says for people what the open section lacks, and of whom; it is empty
 // if none is open.
 func (m *Machine) Describe() string {
@@ -18,8 +21,15 @@ func (m *Machine) Describe() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, " lacks %d of %d tasks (%v):", m.left, m.shape.Tasks, m.shape.Policy)
+	said := 0
 	for i := range m.tasks[:m.shape.Tasks] {
+		if said == described {
+			fmt.Fprintf(&b, " and so on,")
+			break
+		}
 		switch t := &m.tasks[i]; {
+		case t.state == ranHere || t.state == received:
+			continue
 		case t.state == running:
 			fmt.Fprintf(&b, " %d runs here,", i)
 		case t.state == todo && t.reserved >= 0:
@@ -27,6 +37,7 @@ func (m *Machine) Describe() string {
 		case t.state == todo:
 			fmt.Fprintf(&b, " %d waits for its update%s,", i, m.claimants(i))
 		}
+		said++
 	}
 	for p := range m.peers {
 		if p != m.me {

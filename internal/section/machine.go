@@ -19,13 +19,17 @@ type Machine struct {
 	shape      sched.Shape
 	sig        uint64
 	tasks      []task
-	left       int // tasks neither run nor received
+	left       int       // tasks neither run nor received
+	begun      int       // all tasks before it are run, received or running
+	ready      sched.Set // tasks to do that are neither claimed nor assigned to a peer
+	claims     []int     // tasks that peers have claimed
+	unmet      []int     // of these, those to do that are not expected: scratch of Next
+	assigned   []bool    // per peer: it is waited for by a static schedule
 	met        bool
 	patience   func(task int) time.Duration
 	times      func(task int) *Times // may be nil
 	now        time.Duration         // of the last event that had a time
 	held       time.Duration         // 0, or until when open tasks are left to a peer
-	free       []worker              // scratch of sooner
 	chain      uint64                // signature of all sections entered
 	signatures [256]uint64           // signatures of the last sections, for late frames
 	inbox      inbox
@@ -45,10 +49,11 @@ type peer struct {
 // task is one task of the open section.
 type task struct {
 	state    state
-	has      []bool  // per replica: it is known to have the task
-	claims   []claim // per replica
-	skipped  []bool  // per replica: its update was discarded here
 	reserved int     // peer whose update is being received into place, -1
+	has      []bool  // per replica: it is known to have the task
+	skipped  []bool  // per replica: its update was discarded here
+	claims   []claim // per replica
+	claimed  int     // how many there are
 }
 
 // claim is when a peer claimed a task: since by the clock here, 0 if it did
@@ -110,7 +115,7 @@ type Config struct {
 
 // New returns the machine of one replica before its first section.
 func New(c Config) *Machine {
-	return &Machine{me: c.Replica, peers: make([]peer, c.Replicas), inbox: newInbox(c.Replicas, c.InboxBytes)}
+	return &Machine{me: c.Replica, peers: make([]peer, c.Replicas), assigned: make([]bool, c.Replicas), inbox: newInbox(c.Replicas, c.InboxBytes)}
 }
 
 // Position is where the replicas of a rank stand between two sections. One
@@ -179,10 +184,11 @@ func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 		if err := m.agree(f.peer, f.task, f.tasks, f.sig); err != nil {
 			return m.acts, err
 		}
-		if f.claim {
-			m.claimed(f.peer, f.task, claim{since: m.now, at: f.at})
-		} else {
+		switch {
+		case !f.claim:
 			m.arrived(f.peer, f.task, f.at, f.token)
+		case !m.inbox.skipped(f.peer, m.number): // else its update may be gone
+			m.claimedBy(f.peer, f.task, claim{since: m.now, at: f.at})
 		}
 	}
 	return m.acts, nil
@@ -227,17 +233,83 @@ func (m *Machine) begin(now time.Duration) {
 	m.now = max(m.now, now)
 }
 
+// resize makes all of n tasks ones to do.
 func (m *Machine) resize(n int) {
-	r := len(m.peers)
-	for len(m.tasks) < n {
-		m.tasks = append(m.tasks, task{has: make([]bool, r), claims: make([]claim, r), skipped: make([]bool, r)})
+	if more := n - len(m.tasks); more > 0 {
+		r := len(m.peers)
+		flags, claims := make([]bool, 2*r*more), make([]claim, r*more)
+		for range more {
+			m.tasks = append(m.tasks, task{has: flags[:r:r], skipped: flags[r : 2*r : 2*r], claims: claims[:r:r]})
+			flags, claims = flags[2*r:], claims[r:]
+		}
 	}
 	for i := range m.tasks[:n] {
 		t := &m.tasks[i]
-		t.state, t.reserved = todo, -1
+		t.state, t.reserved, t.claimed = todo, -1, 0
 		clear(t.has)
 		clear(t.claims)
 		clear(t.skipped)
+	}
+	m.begun, m.claims = 0, m.claims[:0]
+	m.ready.Reset(n, len(m.peers), true)
+	clear(m.assigned)
+	if m.shape.Policy == sched.Static {
+		for p := range m.peers {
+			if m.assigned[p] = m.waited(p); m.assigned[p] {
+				m.refreshBlock(p)
+			}
+		}
+	}
+}
+
+// waited: nobody else runs the block of peer p, by a static schedule.
+func (m *Machine) waited(p int) bool {
+	return p != m.me && !m.gone(p) && !m.inbox.skipped(p, m.number)
+}
+
+// refresh makes task t ready or not, after a change of what that depends on.
+func (m *Machine) refresh(t int) {
+	tk := &m.tasks[t]
+	ready := tk.state == todo && tk.reserved < 0
+	switch m.shape.Policy {
+	case sched.Adaptive:
+		ready = ready && tk.claimed == 0
+	case sched.Static:
+		owner := sched.Owner(m.shape.Tasks, len(m.peers), t)
+		ready = ready && (!m.assigned[owner] || tk.skipped[owner])
+	}
+	if ready {
+		m.ready.Add(t)
+	} else {
+		m.ready.Remove(t)
+	}
+}
+
+func (m *Machine) refreshBlock(p int) {
+	lo, hi := sched.Block(m.shape.Tasks, len(m.peers), p)
+	for t := lo; t < hi; t++ {
+		m.refresh(t)
+	}
+}
+
+// look brings up to date what is ready by the time that has passed, and by what
+// was heard of peers.
+func (m *Machine) look() {
+	m.unmet = m.unmet[:0]
+	switch m.shape.Policy {
+	case sched.Adaptive:
+		for _, t := range m.claims {
+			if v := (view{m}); v.Todo(t) && !v.Expected(t) {
+				m.unmet = append(m.unmet, t)
+			}
+		}
+	case sched.Static:
+		for p, assigned := range m.assigned {
+			if assigned && !m.waited(p) {
+				m.assigned[p] = false
+				m.refreshBlock(p)
+			}
+		}
 	}
 }
 
@@ -266,19 +338,40 @@ func (v view) Gone(i int) bool { return v.gone(i) }
 // static schedule assigned it on entry.
 func (v view) Expected(t int) bool {
 	tk := &v.tasks[t]
-	if v.shape.Policy == sched.Replicate {
-		return false
-	}
-	if v.shape.Policy == sched.Static {
+	switch v.shape.Policy {
+	case sched.Static:
 		owner := sched.Owner(v.shape.Tasks, v.shape.Replicas, t)
-		return owner != v.me && !v.gone(owner) && !tk.skipped[owner] && !v.inbox.skipped(owner, v.number)
-	}
-	for p := range tk.claims {
-		if v.believed(t, p) && !v.slower(t, p) {
-			return true
+		return v.waited(owner) && !tk.skipped[owner]
+	case sched.Adaptive:
+		for p := range tk.claims {
+			if v.believed(t, p) && !v.slower(t, p) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// First implements sched.Index.
+func (v view) First(lo, hi int, back bool) (task int, ok bool) {
+	task, ok = v.ready.First(lo, hi, back)
+	for _, t := range v.unmet {
+		if lo <= t && t < hi && (!ok || t < task != back) {
+			task, ok = t, true
+		}
+	}
+	return task, ok
+}
+
+// Open implements sched.Index.
+func (v view) Open(i int) int {
+	n := v.ready.Count(i)
+	for _, t := range v.unmet {
+		if sched.Owner(v.shape.Tasks, v.shape.Replicas, t) == i {
+			n++
+		}
+	}
+	return n
 }
 
 // Sooner notes until when this replica leaves the open tasks to its peers.
@@ -320,11 +413,13 @@ func (m *Machine) Next(now time.Duration) (Step, []Action) {
 		return Step{Kind: Done}, nil
 	}
 	m.held = 0
+	m.look()
 	t, ok := sched.Next(m.shape, m.me, view{m})
 	if !ok {
 		return Step{Kind: Wait, Until: m.nextExpiry()}, nil
 	}
 	m.tasks[t].state = running
+	m.refresh(t)
 	if m.shape.Policy == sched.Adaptive {
 		m.toPeersWithout(Claim, t)
 	}
@@ -337,7 +432,7 @@ func (m *Machine) nextExpiry() time.Duration {
 		return 0
 	}
 	first := m.held
-	for i := range m.tasks[:m.shape.Tasks] {
+	for _, i := range m.claims {
 		t := &m.tasks[i]
 		if t.state != todo || t.reserved >= 0 {
 			continue
@@ -439,9 +534,9 @@ func (m *Machine) Behind(section uint64) (last uint64, ok bool) {
 // Missing returns the first task whose result a peer has to send, or this
 // replica to start, -1 if there is none.
 func (m *Machine) Missing() int {
-	for i := range m.tasks[:m.shape.Tasks] {
-		if m.tasks[i].state == todo {
-			return i
+	for ; m.begun < m.shape.Tasks; m.begun++ {
+		if m.tasks[m.begun].state == todo {
+			return m.begun
 		}
 	}
 	return -1

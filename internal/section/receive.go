@@ -2,6 +2,7 @@ package section
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -52,6 +53,7 @@ func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
 	}
 	if inPlace && t.state == todo {
 		t.reserved = u.Peer
+		m.refresh(u.Task)
 		return Into, nil
 	}
 	return Stage, nil
@@ -72,6 +74,7 @@ func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 		t.state = received
 		t.has[u.Peer] = true
 		m.left--
+		m.refresh(u.Task)
 		return m.acts, nil
 	case m.peers[u.Peer].dead, u.Section < m.number:
 		m.acts = append(m.acts, Action{Kind: Drop, Token: token})
@@ -103,6 +106,7 @@ func (m *Machine) arrived(p, task int, at time.Duration, token any) {
 	}
 	t.state = received
 	m.left--
+	m.refresh(task)
 	m.acts = append(m.acts, Action{Kind: Apply, Task: task, Peer: p, Token: token})
 }
 
@@ -113,8 +117,9 @@ func (m *Machine) Refused(u Update) {
 	case u.Section < m.number:
 	case m.isOpen(u.Section):
 		m.tasks[u.Task].has[u.Peer] = true
-		m.tasks[u.Task].claims[u.Peer] = claim{}
 		m.tasks[u.Task].skipped[u.Peer] = true
+		m.setClaim(u.Peer, u.Task, claim{})
+		m.refresh(u.Task)
 	default:
 		m.inbox.skip(u.Peer, u.Section)
 	}
@@ -144,6 +149,7 @@ func (m *Machine) Lost(u Update) error {
 func (m *Machine) Torn(u Update) {
 	if m.isOpen(u.Section) && m.tasks[u.Task].reserved == u.Peer {
 		m.tasks[u.Task].reserved = -1
+		m.refresh(u.Task)
 	}
 }
 
@@ -162,7 +168,7 @@ func (m *Machine) Claimed(u Update, now time.Duration) error {
 	if err := m.agree(u.Peer, u.Task, u.Tasks, u.Signature); err != nil {
 		return err
 	}
-	m.claimed(u.Peer, u.Task, claim{since: m.peers[u.Peer].clock.here(u.At, m.now), at: u.At})
+	m.claimedBy(u.Peer, u.Task, claim{since: m.peers[u.Peer].clock.here(u.At, m.now), at: u.At})
 	return nil
 }
 
@@ -179,23 +185,42 @@ func (m *Machine) Entered(u Update) error {
 	return nil
 }
 
-func (m *Machine) claimed(p, t int, c claim) {
+func (m *Machine) claimedBy(p, t int, c claim) {
 	m.met = true
 	if !m.tasks[t].has[p] {
 		c.since = max(c.since, 1)
-		m.tasks[t].claims[p] = c
+		m.setClaim(p, t, c)
+		m.refresh(t)
+	}
+}
+
+// setClaim notes the claim of a task by p, or that it has ended.
+func (m *Machine) setClaim(p, t int, c claim) {
+	tk := &m.tasks[t]
+	was, is := tk.claims[p].since > 0, c.since > 0
+	tk.claims[p] = c
+	switch {
+	case is && !was:
+		if tk.claimed++; tk.claimed == 1 {
+			m.claims = append(m.claims, t)
+		}
+	case was && !is:
+		if tk.claimed--; tk.claimed == 0 {
+			i := slices.Index(m.claims, t)
+			m.claims = slices.Delete(m.claims, i, i+1)
+		}
 	}
 }
 
 // took ends the claim of a task whose update p has made at that time.
 func (m *Machine) took(p, t int, at time.Duration) {
-	c := &m.tasks[t].claims[p]
+	c := m.tasks[t].claims[p]
 	if c.at > 0 && at >= c.at {
 		if times := m.timesOf(t); times != nil {
 			times.Took(p, at-c.at)
 		}
 	}
-	*c = claim{}
+	m.setClaim(p, t, claim{})
 }
 
 func (m *Machine) isOpen(section uint64) bool { return m.open && section == m.number }

@@ -43,10 +43,6 @@ func (t *Times) typical(replica int) time.Duration {
 	return t.of[replica].median
 }
 
-// worker is a peer that does one task after the other: when it is done with
-// one, and how long each takes.
-type worker struct{ at, each time.Duration }
-
 // clock tells the time here at which a peer did something from the time there:
 // by the frame that took least to come, of those seen lately.
 type clock struct {
@@ -118,36 +114,23 @@ func (m *Machine) sooner(t, open int) (until time.Duration, ok bool) {
 	if own == 0 {
 		return 0, false
 	}
-	free := m.free[:0] // when each peer has run what it is at
-	for p := range m.peers {
-		its := times.typical(p)
-		if p == m.me || its == 0 || m.gone(p) {
-			continue
-		}
-		for i := range m.tasks[:m.shape.Tasks] {
-			if m.believed(i, p) {
-				free = append(free, worker{max(m.tasks[i].claims[p].since+its, m.now), its + times.Transfer})
-				if end := m.until(i, p); until == 0 || end < until {
-					until = end
-				}
+	last := m.now + own - worth(own) - times.Transfer
+	could := 0 // tasks like t that the peers will have run by then
+	for _, i := range m.claims {
+		for p := range m.peers {
+			its := times.typical(p)
+			if p == m.me || its == 0 || !m.believed(i, p) {
+				continue
+			}
+			at := max(m.tasks[i].claims[p].since+its, m.now) // it is done with i
+			could += int(max(last-at, 0) / (its + times.Transfer))
+			if end := m.until(i, p); until == 0 || end < until {
+				until = end
 			}
 		}
 	}
-	m.free = free
-	last := m.now + own - worth(own) - times.Transfer
-	for range open {
-		next := -1
-		for i := range free {
-			if next < 0 || free[i].at+free[i].each < free[next].at+free[next].each {
-				next = i
-			}
-		}
-		if next < 0 {
-			return 0, false
-		}
-		if free[next].at += free[next].each; free[next].at > last {
-			return 0, false
-		}
+	if could < open {
+		return 0, false
 	}
 	return until, true
 }
