@@ -133,10 +133,7 @@ func Run(t *testing.T, spec intra.Spec, run func(*intra.Process) error, opts ...
 	for _, p := range o.Local.Joined {
 		r.Replaced = append(r.Replaced, p.String())
 	}
-	r.Rollbacks, r.Sets = o.Local.Rollbacks, o.Local.Sets
-	for _, w := range o.Local.Warnings {
-		r.Warnings = append(r.Warnings, w.Error())
-	}
+	r.Rollbacks, r.Sets, r.Warnings = o.Local.Rollbacks, o.Local.Sets, o.Local.Warnings
 	r.Tasks = make(map[string]int64)
 	for p, s := range o.Local.Stats {
 		r.Tasks[p.String()] = s.TasksRun

@@ -234,10 +234,10 @@ func (h *Head) runFailed(m *member, f job.Failure) {
 	case job.FailPanic:
 		m.ending.cause = job.CausePanic
 	case job.FailDivergence:
-		h.decide(ExitDiverged, fmt.Sprintf("divergence, found by %v: %s", m.process, firstLine(f.Text)))
+		h.decide(ExitDiverged, fmt.Sprintf("divergence, found by %v: %s", m.process, firstLine(f.Text)), m.endpoint())
 		h.settle()
 	case job.FailFinding:
-		h.decide(ExitFailed, fmt.Sprintf("finding of %v: %s", m.process, firstLine(f.Text)))
+		h.decide(ExitFailed, fmt.Sprintf("finding of %v: %s", m.process, firstLine(f.Text)), m.endpoint())
 		h.settle()
 	}
 	h.after(lastWords, timer{kind: killMember, m: m})

@@ -22,7 +22,7 @@ func (h *Head) stop(code int, text string, how farewell) {
 	if h.phase == over {
 		return
 	}
-	h.decide(code, text)
+	h.decide(code, text, job.Endpoint{})
 	h.outcome.how = how
 	h.settle()
 }
@@ -83,7 +83,7 @@ func (h *Head) interrupt(s syscall.Signal) {
 		return
 	}
 	h.signalled = true
-	h.decide(interruptCode(s), fmt.Sprintf("ended by %s", signalName(s)))
+	h.decide(interruptCode(s), fmt.Sprintf("ended by %s", signalName(s)), job.Endpoint{})
 	h.detailf("%s: ending all processes", signalName(s))
 	if h.phase != over {
 		h.outcome.how = bySignal

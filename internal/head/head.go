@@ -65,6 +65,7 @@ type Head struct {
 type outcome struct {
 	code int
 	text string
+	by   job.Endpoint // the process whose end was the end of the job, zero if none's was
 	how  farewell
 }
 

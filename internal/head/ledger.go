@@ -109,7 +109,7 @@ func (h *Head) beyond(loss *recovery.Loss) {
 			v = h.explain(w)
 		}
 	}
-	h.decide(exitBy(v), fmt.Sprintf("%v: %v, at %.3f s (%s: %s)", loss, v.Process, h.elapsed().Seconds(), v.Cause, firstLine(v.Detail)))
+	h.decide(exitBy(v), fmt.Sprintf("%v: %v, at %.3f s (%s: %s)", loss, v.Process, h.elapsed().Seconds(), v.Cause, firstLine(v.Detail)), of(v))
 }
 
 // exitBy is the exit code of a job that ends with that death.
@@ -137,13 +137,19 @@ func (h *Head) lose(v decision.Verdict, more string) {
 	if code == ExitLost {
 		text += fmt.Sprintf("; %d replicas of rank %d would have saved it (-r %[1]d or -degrees)", h.config.Degrees[rank]+1, rank)
 	}
-	h.decide(code, text+more)
+	h.decide(code, text+more, of(v))
 }
 
-// decide ends the job unless something has ended it before.
-func (h *Head) decide(code int, text string) {
+// of returns the process that a verdict is on.
+func of(v decision.Verdict) job.Endpoint {
+	return job.Endpoint{Process: v.Process, Incarnation: v.Incarnation}
+}
+
+// decide ends the job unless something has ended it before; by is the process
+// whose end does it, zero if something else does.
+func (h *Head) decide(code int, text string, by job.Endpoint) {
 	if h.outcome == nil {
-		h.outcome = &outcome{code: code, text: decision.Shorten(text)}
+		h.outcome = &outcome{code: code, text: decision.Shorten(text), by: by}
 	}
 }
 

@@ -2,6 +2,7 @@ package head
 
 import (
 	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
 )
 
 // propose has an entry kept. What follows from it happens in committed.
@@ -76,11 +77,11 @@ func (h *Head) giveUp(why string) {
 		return
 	}
 	if !h.config.Replicated {
-		h.decide(ExitLost, "the head gives up: "+why)
+		h.decide(ExitLost, "the head gives up: "+why, job.Endpoint{})
 		h.settle()
 		return
 	}
-	h.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are")
+	h.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are", job.Endpoint{})
 	h.warnf("%s", h.outcome.text)
 	for _, m := range h.all {
 		if m.state.there() || m.state == gone { // a verdict on it, if there is one, is another head's

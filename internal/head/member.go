@@ -79,6 +79,11 @@ func (h *Head) take(m *member, p job.Process, incarnation uint32) {
 	}
 }
 
+// endpoint names the process for as long as the job lasts.
+func (m *member) endpoint() job.Endpoint {
+	return job.Endpoint{Process: m.process, Incarnation: m.incarnation}
+}
+
 // name is how the user is told of it.
 func (m *member) name() string {
 	if m.role == Spare {

@@ -13,6 +13,7 @@ import (
 type Summary struct {
 	Code      int
 	Text      string        // why it has ended, "" if it is well
+	By        job.Endpoint  // the process whose end was that of the job, as far as this head has seen; zero if none's was
 	Started   bool          // any process was
 	Joined    time.Duration // when all had joined, on the clock of Step
 	HasJoined bool
@@ -52,7 +53,7 @@ func (h *Head) Summary() Summary {
 	s := Summary{Code: h.Code(), Joined: h.joinedAt, HasJoined: h.hasBegun, Direct: h.direct, Retired: h.retired,
 		Failures: append([]runreport.Failure{}, h.failures...), Kills: []runreport.Kill{}, Recovery: h.recoverySummary()}
 	if h.outcome != nil {
-		s.Text = h.outcome.text
+		s.Text, s.By = h.outcome.text, h.outcome.by
 	}
 	for i, k := range h.config.Kills {
 		_, fired := h.state.Fired[i]

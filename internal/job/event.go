@@ -6,6 +6,22 @@ import "errors"
 // or End.
 type Event interface{ event() }
 
+// Event returns what a process takes a message of the head for, nil if it is
+// none of these. Connected comes with a link, which no message holds.
+func (m *Message) Event() Event {
+	switch m.Kind {
+	case KindVerdict:
+		return *m.Verdict
+	case KindOrder:
+		return *m.Order
+	case KindRelease:
+		return Release{}
+	case KindEnd:
+		return End{Code: m.Code, Text: m.Text}
+	}
+	return nil
+}
+
 func (Verdict) event() {}
 func (Release) event() {}
 func (End) event()     {}

@@ -25,7 +25,7 @@ type Local struct {
 	Joined    []Process         // that took the place of a dead one, in order
 	Rollbacks int
 	Sets      []uint64 // that were completed
-	Warnings  []error  // about sets of files
+	Warnings  []string // about sets of files
 }
 
 // Receive says where updates are received that do not lie whole in the memory

@@ -156,17 +156,13 @@ func (s *Session) take(m *Message, files []*os.File) {
 		s.peers, s.started = m.Peers, true
 	case KindVerdict:
 		s.dead[Endpoint{m.Verdict.Process, max(m.Verdict.Incarnation, 1)}] = true
-		s.events = append(s.events, *m.Verdict)
 	case KindConnect:
 		s.meet(m.Peers[0], files)
-	case KindOrder:
-		s.events = append(s.events, *m.Order)
-	case KindRelease:
-		s.events = append(s.events, Release{})
-	case KindEnd:
-		s.events = append(s.events, End{Code: m.Code, Text: m.Text})
 	case KindRefuse:
 		s.err = fmt.Errorf("%w: %s", ErrRefused, m.Text)
+	}
+	if e := m.Event(); e != nil {
+		s.events = append(s.events, e)
 	}
 }
 

@@ -2,49 +2,49 @@ package localjob
 
 import (
 	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// openFiles finds out where a job in this process writes its files, and with
-// which ones it begins.
-func (l *localJob) openFiles(c *recovery.Config) error {
-	if l.want.Every == 0 && l.want.Restart == "" {
-		return nil
-	}
-	self, err := job.Describe(l.program.Hello.Tag, l.program.Hello.Tasks)
+// open finds out where the job writes its files, and with which ones it begins.
+func (l *localJob) open(a head.Open) head.Opened {
+	found, err := l.find(a.Job)
 	if err != nil {
-		return err
+		l.refused = err
+		return head.Opened{Err: err.Error()}
 	}
-	of := self.Files(len(l.degrees))
+	return head.Opened{Found: found}
+}
+
+func (l *localJob) find(of checkpoint.Job) (*decision.Folders, error) {
+	found := new(decision.Folders)
 	if dir := l.want.Restart; dir != "" {
 		set, refused, err := checkpoint.Latest(dir, of)
-		l.want.Warnings = append(l.want.Warnings, refused...)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		l.restart = &job.Restart{Dir: dir, Set: *set}
-		c.From = set.Cut
+		var why []string
+		for _, err := range refused {
+			why = append(why, err.Error())
+		}
+		found.Restart = decision.NewRestart(&job.Restart{Dir: dir, Set: *set}, why)
 	}
 	if l.want.Every > 0 {
-		l.files = &job.Files{Dir: l.want.Files, Job: of}
-		c.Files.Every = l.want.Every
-		if c.Files.First, err = checkpoint.Next(l.want.Files, of); err != nil {
-			return err
+		first, err := checkpoint.Next(l.want.Files, of)
+		if err != nil {
+			return nil, err
 		}
+		found.Write, found.First = &job.Files{Dir: l.want.Files, Job: of}, first
 	}
-	return nil
+	return found, nil
 }
 
 // publish makes a set complete.
-func (l *localJob) publish(set *checkpoint.Set) {
-	err := set.Complete(l.files.Dir)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err != nil {
-		l.want.Warnings = append(l.want.Warnings, err)
-	} else {
-		l.want.Sets = append(l.want.Sets, set.Number)
+func publish(a head.Publish) head.Published {
+	done := head.Published{Set: a.Set}
+	if err := a.Set.Complete(a.Dir); err != nil {
+		done.Err = err.Error()
 	}
-	l.recovery.Published(set.Number)
+	return done
 }

@@ -4,29 +4,38 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/inproc"
 	"github.com/intrahpc/intra/transport/tcp"
 )
 
-// connectAll makes a link between every two processes.
-func (l *localJob) connectAll(all []job.Process) (map[job.Process]map[job.Process]transport.Link, error) {
-	links := make(map[job.Process]map[job.Process]transport.Link)
-	for _, p := range all {
-		links[p] = make(map[job.Process]transport.Link)
+// anyLink is what the head takes all links to be, so that it wants them to be made
+// here; of which kind they are is the business of pair.
+const anyLink = "any"
+
+// link makes a link between two processes: one that they begin with, or one to a
+// joiner, which comes later.
+func (l *localJob) link(a head.Link) error {
+	ends, later := [2]job.Peer{{Process: a.Lower, Incarnation: firstIncarnation}, {Process: a.Higher, Incarnation: firstIncarnation}}, a.Meet != nil
+	if later {
+		ends = *a.Meet
 	}
-	for i, p := range all {
-		for _, q := range all[i+1:] {
-			a, b, err := l.pair()
-			if err != nil {
-				return nil, fmt.Errorf("link %v and %v: %w", p, q, err)
-			}
-			links[p][q], links[q][p] = a, b
-		}
+	lower, higher, err := l.pair()
+	if err != nil {
+		return fmt.Errorf("link %v and %v: %w", a.Lower, a.Higher, err)
 	}
-	return links, nil
+	for i, link := range []transport.Link{lower, higher} {
+		self, other := ends[i], ends[1-i]
+		l.procs[head.From{Node: a.Node, ID: self.Process, Incarnation: self.Incarnation}].connect(
+			job.Connected{Process: other.Process, Incarnation: other.Incarnation, Link: link}, later)
+	}
+	return nil
 }
+
+// firstIncarnation is that of a process which replaces no other.
+const firstIncarnation = 1
 
 // pair makes one link.
 func (l *localJob) pair() (a, b transport.Link, err error) {

@@ -7,10 +7,10 @@ import (
 	"io"
 	"maps"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/intrahpc/intra/internal/engine"
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport"
 )
@@ -18,39 +18,92 @@ import (
 // process is one process of a job that runs in this process, and its head.
 type process struct {
 	job    *localJob
-	setup  job.Setup
-	links  map[job.Process]transport.Link
+	at     head.From
+	setup  job.Setup // before it lives
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-
-	// Guarded by job.mu. A doomed process has passed its kill point.
-	doomed, dead, finished, dismissed bool
-	joiner                            bool      // not admitted yet
-	final                             job.Stats // once finished
+	first  map[job.Process]transport.Link // those that it begins with
+	stats  job.Stats                      // once it has lived
 
 	mu     sync.Mutex
-	former []transport.Link // to processes that were replaced
+	links  []transport.Link // all that it ever had
+	events []job.Event      // that it has not heard yet
 	some   *sync.Cond
-	events []job.Event
-	gone   bool
+	gone   bool  // nothing that it says or sends leaves it any more
+	err    error // of its program
 }
 
-func newProcess(l *localJob, setup job.Setup, links map[job.Process]transport.Link) *process {
-	p := &process{job: l, setup: setup, links: links}
+func newProcess(l *localJob, at head.From) *process {
+	p := &process{job: l, at: at, first: make(map[job.Process]transport.Link)}
 	p.some = sync.NewCond(&p.mu)
-	p.ctx, p.cancel = context.WithCancelCause(l.ctx)
+	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(l.ctx))
 	return p
 }
 
-var errKilled = errors.New("killed on request")
+func (p *process) endpoint() job.Endpoint {
+	return job.Endpoint{Process: p.at.ID, Incarnation: p.at.Incarnation}
+}
 
-// live runs the program as this process, from joining to the end.
-func (p *process) live(program Program) {
-	released := make(chan struct{})
-	links := p.links
-	if p.setup.Joiner {
-		links = nil // they come with events
+// hear does what the head says.
+func (p *process) hear(m *job.Message) {
+	switch m.Kind {
+	case job.KindSetup:
+		if p.setup = *m.Setup; p.setup.Joiner { // its links come with events
+			p.begin()
+		}
+	case job.KindStart:
+		if p.job.refused == nil { // else links are missing, and the end is near
+			p.begin()
+		}
+	case job.KindEnd, job.KindRefuse:
+		p.end(errors.New(m.Text))
+	default:
+		p.hears(m.Event())
 	}
+}
+
+// hears has the process take in an event, once it lives.
+func (p *process) hears(e job.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events = append(p.events, e)
+	p.some.Broadcast()
+}
+
+// say tells the head something, unless the process is gone.
+func (p *process) say(m *job.Message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gone {
+		p.job.tell(head.Said{From: p.at, Message: m})
+	}
+}
+
+// connect gives the process the end of a link, before it lives or later.
+func (p *process) connect(c job.Connected, later bool) {
+	p.mu.Lock()
+	gone := p.gone
+	p.links = append(p.links, c.Link)
+	p.mu.Unlock()
+	switch {
+	case gone:
+		_ = c.Link.Close()
+	case later:
+		p.hears(c)
+	default:
+		p.first[c.Process] = c.Link
+	}
+}
+
+// begin lets the process live.
+func (p *process) begin() {
+	links := maps.Clone(p.first)
+	p.job.running.Go(func() { p.live(links) })
+}
+
+// live runs the program as this process, from the first to the last word.
+func (p *process) live(links map[job.Process]transport.Link) {
+	released := make(chan struct{})
 	var e *engine.Engine
 	e = engine.New(p.ctx, engine.Config{Head: p, Links: links, Die: func(k job.Kill) { p.die(k, e) },
 		Receive: p.job.want.Receive, Share: p.job.want.Share})
@@ -63,10 +116,10 @@ func (p *process) live(program Program) {
 		defer close(ended)
 		err := began
 		if err == nil {
-			err = e.Live(program.Run, released)
+			err = e.Live(p.job.program.Run, released)
 		}
 		if err != nil {
-			p.failed(err)
+			p.failed(err, e.Snapshot())
 		}
 	}()
 	<-ended
@@ -75,49 +128,67 @@ func (p *process) live(program Program) {
 		e.Shutdown()
 	case <-p.ctx.Done():
 	}
-	p.hangUp()
+	p.end(nil)
 	follower.Wait()
-	p.cancel(nil)
-	p.job.mu.Lock()
-	if p.job.procs[p.setup.Self] == p {
-		p.job.want.Stats[p.setup.Self] = e.Snapshot()
-	} else {
-		p.job.want.Former = append(p.job.want.Former, e.Snapshot())
-	}
-	p.job.mu.Unlock()
+	p.stats = e.Snapshot()
 }
 
-// hangUp breaks all links and ends the conversation with the head.
-func (p *process) hangUp() {
+// end is the end of a process: nothing that it says or sends leaves it any more,
+// and its program gets no further than to the next call. It may come from inside
+// a link.
+func (p *process) end(why error) {
 	p.mu.Lock()
-	links := slices.AppendSeq(slices.Clone(p.former), maps.Values(p.links))
-	p.mu.Unlock()
-	for _, l := range links {
-		_ = l.Close()
+	defer p.mu.Unlock()
+	if p.gone {
+		return
 	}
-	p.mu.Lock()
 	p.gone = true
 	p.some.Broadcast()
-	p.mu.Unlock()
+	p.cancel(why)
+	links := p.links
+	p.job.running.Go(func() {
+		for _, l := range links {
+			_ = l.Close()
+		}
+		p.job.tell(head.Exited{From: p.at})
+	})
 }
 
-// die is the death of a process in this process: nothing that it sends
-// leaves it any more, and its program gets no further than to the next call.
+// die is the death of the process at a kill point.
 func (p *process) die(k job.Kill, e *engine.Engine) {
 	p.Fired(k, e.Snapshot())
-	p.cancel(errKilled)
-	p.job.dead(p, job.CauseInjected, errors.New(k.String()))
-	go p.hangUp() // not from inside a link
+	p.end(errKilled)
 	if k.Point == job.KillSection || k.Point == job.KillTask {
 		runtime.Goexit()
 	}
 }
 
-func (p *process) tell(e job.Event) {
+// failed ends the process because its program failed, unless it had ended
+// before: then err is what that looks like from inside.
+func (p *process) failed(err error, st job.Stats) {
+	f := p.job.program.Failure(err)
+	if f.Kind == job.FailError || f.Kind == job.FailPanic {
+		err = fmt.Errorf("%v: %w", p.at.ID, err)
+	}
+	p.fail(err, f, st)
+	p.end(err)
+}
+
+// fail says how the program has failed. The first failure counts.
+func (p *process) fail(err error, f job.Failure, st job.Stats) {
+	p.mu.Lock()
+	if p.err == nil && !p.gone {
+		p.err = err
+	}
+	p.mu.Unlock()
+	p.say(&job.Message{Kind: job.KindFail, Failure: &f, Stats: &st})
+}
+
+// failure returns what fail was told first.
+func (p *process) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.events = append(p.events, e)
-	p.some.Broadcast()
+	return p.err
 }
 
 // Setup implements engine.Head.
@@ -147,26 +218,17 @@ func (p *process) Stats(func() job.Stats) {}
 func (p *process) Trace([]job.TraceEvent) {}
 
 // Reply implements engine.Head.
-func (p *process) Reply(r job.Reply) {
-	p.job.mu.Lock()
-	defer p.job.mu.Unlock()
-	if !p.dead && !p.doomed {
-		p.job.apply(p.job.recovery.Reply(p.setup.Self, p.setup.Incarnation, r, p.job.now()))
-	}
-}
+func (p *process) Reply(r job.Reply) { p.say(&job.Message{Kind: job.KindReply, Reply: &r}) }
 
 // Handled implements engine.Head. Nothing here asks for a report.
 func (p *process) Handled(uint64) {}
 
-// Suspect implements engine.Head. Nobody dies here without the head's knowledge.
+// Suspect implements engine.Head. Links here end only with their processes.
 func (p *process) Suspect(job.Endpoint, error) {}
 
 // Fired implements engine.Head.
-func (p *process) Fired(k job.Kill, _ job.Stats) {
-	p.job.mu.Lock()
-	defer p.job.mu.Unlock()
-	p.job.want.Fired[slices.Index(p.job.want.Kills, k)] = true
-	p.doomed = true
+func (p *process) Fired(k job.Kill, st job.Stats) {
+	p.say(&job.Message{Kind: job.KindFired, Kill: &k, Stats: &st})
 }
 
 // Leased implements engine.Head. There is one host.
@@ -174,45 +236,19 @@ func (p *process) Leased(context.Context) error { return nil }
 
 // Finish implements engine.Head.
 func (p *process) Finish(st job.Stats) error {
-	p.job.mu.Lock()
-	defer p.job.mu.Unlock()
-	p.job.finished(p, st)
+	p.say(&job.Message{Kind: job.KindFinish, Stats: &st})
 	return nil
 }
 
 // Drained implements engine.Head.
 func (p *process) Drained() error {
-	p.job.mu.Lock()
-	defer p.job.mu.Unlock()
-	p.job.isDrained(p)
+	p.say(&job.Message{Kind: job.KindDrained})
 	return nil
 }
 
 // Fail implements engine.Head, for what is found after the program has returned;
 // before, failed is told the error itself.
-func (p *process) Fail(f job.Failure, _ job.Stats) error {
-	p.job.end(fmt.Errorf("%w: %s", engine.ErrDiverged, f.Text))
+func (p *process) Fail(f job.Failure, st job.Stats) error {
+	p.fail(fmt.Errorf("%w: %s", engine.ErrDiverged, f.Text), f, st)
 	return nil
-}
-
-// failed ends this process because its program failed.
-func (p *process) failed(err error) {
-	p.job.mu.Lock()
-	doomed := p.doomed
-	p.job.mu.Unlock()
-	if doomed { // err is what its death looks like from inside, die says the rest
-		return
-	}
-	f := p.job.program.Failure(err)
-	if f.Kind == job.FailDivergence || f.Kind == job.FailFinding {
-		p.job.end(err)
-		return
-	}
-	cause := job.CauseExit
-	if f.Kind == job.FailPanic {
-		cause = job.CausePanic
-	}
-	p.cancel(err)
-	p.hangUp()
-	p.job.dead(p, cause, err)
 }
