@@ -99,6 +99,35 @@ func TestEndOfAJob(t *testing.T) {
 	}
 }
 
+// The summary says with whose end the job has ended, if it was with one's.
+func TestWhoseEndIsThatOfTheJob(t *testing.T) {
+	first := func(rank, replica int) job.Endpoint {
+		return job.Endpoint{Process: at(rank, replica), Incarnation: firstIncarnation}
+	}
+	for _, c := range []struct {
+		name     string
+		commands string
+		code     int
+		by       job.Endpoint
+	}{
+		{"nobody's yet", "killed 0.0@2", ExitOK, job.Endpoint{}},
+		{"the last of a rank", "killed 0.0@2; keep; killed 1.0@3; keep; killed 0.1@3; keep", ExitLost, first(1, 0)},
+		{"one that fails", "said 1.0@3 fail error no disk; exited 1.0@3 1; keep", ExitFailed, first(1, 0)},
+		{"one with a finding", "said 0.1@3 fail finding in(x) is written", ExitFailed, first(0, 1)},
+		{"one that has seen others do", "said 0.1@3 fail divergence other tasks; keep; killed 0.0@2; keep", ExitDiverged, first(0, 1)},
+		{"what the head finds is nobody's", "said 0.0@2 finish 4; said 0.1@3 finish 5; keep", ExitDiverged, job.Endpoint{}},
+		{"nor is a signal", "signal TERM; killed 1.0@3", 143, job.Endpoint{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begun(t, "degrees=2,1", "hosts=2")
+			s.commands(strings.Split(c.commands, "; ")...)
+			sum := s.head.Summary()
+			require.Equal(t, c.code, sum.Code, sum.Text)
+			require.Equal(t, c.by, sum.By)
+		})
+	}
+}
+
 func TestEndOfABrokenLinkThatGoes(t *testing.T) {
 	for _, c := range []struct {
 		degrees string

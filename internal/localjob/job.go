@@ -162,7 +162,9 @@ func (l *localJob) do(a head.Action) []head.Event {
 		return []head.Event{head.Started{From: a.To, PID: os.Getpid()}, head.Joined{From: a.To, Hello: &l.program.Hello}}
 	case head.Link:
 		if err := l.link(a); err != nil {
-			l.refused = err
+			if l.refused == nil { // it is the same with all of them
+				l.refused = err
+			}
 			return []head.Event{head.Failed{Err: err.Error()}}
 		}
 	case head.Send:
