@@ -145,7 +145,7 @@ func TestWhatNeverCameAbout(t *testing.T) {
 		s := begun(t, strings.Fields(c.settings)...)
 		s.commands(c.commands...)
 		for _, f := range s.known() {
-			if m := s.head.byAgent[f]; m.role != Spare && m.life.there() {
+			if m := s.head.byAgent[f]; m.role != Spare && m.state.there() {
 				s.about("said", f, []string{"finish"})
 			}
 		}
@@ -280,24 +280,24 @@ func TestBlowsThatHitNobody(t *testing.T) {
 	s.now = all[0].at
 	s.step(Tick{})
 	s.commands("keep")
-	first := s.state.Strikes[0].Process
+	first := s.state.Injections[0].Process
 	require.Equal(t, "killed by -weibull at "+fmt.Sprintf("%.3f", all[0].at.Seconds())+" s, number 1 of seed 9", s.head.places[first].ending.detail)
 	s.now = all[1].at // the first victim is dying, and counts no more
 	s.step(Tick{})
 	s.commands("keep")
-	require.NotEqual(t, first, s.state.Strikes[1].Process)
+	require.NotEqual(t, first, s.state.Injections[1].Process)
 	s.now = all[2].at // both are
 	s.step(Tick{})
 	s.commands("keep")
-	require.Len(t, s.state.Strikes, 3)
-	require.Zero(t, s.state.Strikes[2].Incarnation)
-	require.Len(t, s.head.Summary().Weibull.Strikes, 2)
+	require.Len(t, s.state.Injections, 3)
+	require.Zero(t, s.state.Injections[2].Incarnation)
+	require.Len(t, s.head.Summary().Weibull.Injections, 2)
 	for range 2 { // a successor, and the one after it, count on
 		s.commands("succeed 3")
 		at, ok := s.head.Deadline()
 		require.True(t, ok)
 		require.Equal(t, take(*s.config.Weibull, 4)[3].at, at)
-		require.Len(t, s.head.Summary().Weibull.Strikes, 2)
+		require.Len(t, s.head.Summary().Weibull.Injections, 2)
 	}
 }
 
@@ -312,5 +312,5 @@ func TestOneSpareForTwo(t *testing.T) {
 		}
 	}
 	require.Len(t, got, 1, "%v", got)
-	require.Equal(t, decision.Dead, s.state.Spares[job.Process{Rank: 2}].Standing, "it is one no more")
+	require.Equal(t, decision.Dead, s.state.Spares[job.Process{Rank: 2}].Status, "it is one no more")
 }
