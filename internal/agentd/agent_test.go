@@ -80,6 +80,14 @@ func TestConnect(t *testing.T) {
 	require.EqualError(t, err, "it has no address")
 }
 
+// newTestNode returns a node that has not entered and is closed with the test.
+func newTestNode(t *testing.T, b *spawn.Bootstrap, w *watchdog.Watchdog) *node {
+	n, err := newNode(b, w, nil)
+	require.NoError(t, err)
+	t.Cleanup(n.close)
+	return n
+}
+
 // preparing begins to prepare an agent, and returns the head's end of its connection.
 func preparing(t *testing.T) (head *agentwire.Conn, done chan error, s **server) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,21 +97,16 @@ func preparing(t *testing.T) (head *agentwire.Conn, done chan error, s **server)
 	require.NoError(t, err)
 	there, err := l.Accept()
 	require.NoError(t, err)
-	sock, err := arbiter.Listen("")
-	require.NoError(t, err)
-	listener, err := listenForTakeover(&spawn.Bootstrap{Name: "h2"})
-	require.NoError(t, err)
+	n := newTestNode(t, &spawn.Bootstrap{Secret: job.NewSecret(), Name: "h2"}, nil)
 	head, done, s = agentwire.NewConn(there), make(chan error, 1), new(*server)
 	m := agentwire.NewConn(here)
 	t.Cleanup(func() {
 		m.Close()
 		head.Close()
-		sock.Close()
-		listener.close()
 	})
 	go func() {
 		var err error
-		*s, err = prepare(m, job.NewSecret(), nil, sock, listener)
+		*s, err = prepare(m, n)
 		done <- err
 	}()
 	return head, done, s
@@ -129,7 +132,7 @@ func TestPrepare(t *testing.T) {
 	require.Positive(t, r.Port)
 	require.Positive(t, r.Takeover)
 	require.NoError(t, <-done)
-	(*s).close()
+	(*s).local.Close()
 }
 
 // One that lacks it gets it, and says so if that has come to nothing.
@@ -158,7 +161,7 @@ func TestPrepareWithAProgramThatIsSent(t *testing.T) {
 		} else {
 			require.NoError(t, err)
 		}
-		(*s).close()
+		(*s).local.Close()
 	}
 	head, done, _ := preparing(t)
 	head.SendJSON(agentwire.KindPlan, agentwire.Name{}, StartPlan{Plan: supervise.Plan{Path: "/nowhere/program"}, Hash: hash})
@@ -191,9 +194,9 @@ func takingOver(t *testing.T) (l *takeoverListener, join func(host string, term 
 	require.NoError(t, l.serve([]job.Host{{Name: "a"}, {Name: "b"}, {Name: "c"}}))
 	info := &TakeoverInfo{Hosts: []job.Host{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Addresses: map[arbiter.ID]string{3: l.listener.Addr().String()}}
 	return l, func(host string, term uint64) *agentwire.Conn {
-		of := &takeoverListener{bootstrap: &spawn.Bootstrap{Secret: b.Secret, Name: host}}
-		f := &follower{server: &server{listener: of}, info: info, over: make(chan struct{})}
-		c, err := f.dial(3, make(chan struct{}))
+		n := newTestNode(t, &spawn.Bootstrap{Secret: b.Secret, Name: host}, nil)
+		n.Takeover = info
+		c, err := n.dial(3, make(chan struct{}))
 		require.NoError(t, err)
 		m := agentwire.NewConn(c)
 		t.Cleanup(m.Close)
@@ -242,18 +245,17 @@ func TestAgentsThatComeToANewHead(t *testing.T) {
 func TestStrangersDoNotGetIn(t *testing.T) {
 	l, _ := takingOver(t)
 	for _, b := range []*spawn.Bootstrap{{Secret: l.bootstrap.Secret, Name: "x"}, {Secret: job.NewSecret(), Name: "a"}} {
-		f := &follower{server: &server{listener: &takeoverListener{bootstrap: b}}, over: make(chan struct{}),
-			info: &TakeoverInfo{Hosts: []job.Host{{Name: "a"}, {Name: "b"}}, Addresses: map[arbiter.ID]string{3: l.listener.Addr().String()}}}
-		_, err := f.dial(3, make(chan struct{}))
+		n := newTestNode(t, b, nil)
+		n.Takeover = &TakeoverInfo{Hosts: []job.Host{{Name: "a"}, {Name: "b"}}, Addresses: map[arbiter.ID]string{3: l.listener.Addr().String()}}
+		_, err := n.dial(3, make(chan struct{}))
 		require.Error(t, err)
 	}
 	require.Empty(t, l.admit(1))
 }
 
 // The lease of a host is known to whoever waits for the first one, and grows only.
-func TestLeaseHolder(t *testing.T) {
-	h, err := newLeaseHolder(nil, job.NewSecret(), nil)
-	require.NoError(t, err)
+func TestLease(t *testing.T) {
+	h := newTestNode(t, new(spawn.Bootstrap), nil)
 	require.True(t, h.paused(), "there is none yet")
 	h.renew(0)
 	select {
@@ -271,9 +273,8 @@ func TestLeaseHolder(t *testing.T) {
 	require.Equal(t, soon+time.Minute, h.end())
 	<-h.renewed
 	h.engine = new(arbiter.Engine)
-	require.ErrorIs(t, h.enter(NodeConfig{}), agentwire.ErrFrame, "it enters once")
+	require.ErrorIs(t, h.enter(NodeConfig{}, nil), agentwire.ErrFrame, "it enters once")
 	h.engine = nil
-	h.close()
 	require.Equal(t, 3*Timing(0, 0).Lease, Timing(0, 3).Lease)
 	require.Equal(t, time.Minute, Timing(time.Minute, 1).Join)
 }
@@ -331,7 +332,7 @@ func TestNewHeadHearsEverything(t *testing.T) {
 	here, there := net.Pipe()
 	head := agentwire.NewConn(there)
 	defer head.Close()
-	s.follower.term = 2
+	s.node.term = 2
 	go s.attach(here, 2)
 	f, err := head.Read()
 	require.NoError(t, err)
@@ -386,13 +387,10 @@ func TestNonsenseOfTheHead(t *testing.T) {
 // end of its connection.
 func serving(t *testing.T, dog string) (*server, *agentwire.Conn, chan error) {
 	s, head := serverWithout(t)
-	s.follower = nil
-	var err error
-	s.holder, err = newLeaseHolder(nil, job.NewSecret(), nil)
+	w, err := watchdog.Start([]string{dog}, nil)
 	require.NoError(t, err)
-	s.watchdog, err = watchdog.Start([]string{dog}, nil)
-	require.NoError(t, err)
-	t.Cleanup(s.watchdog.Close)
+	t.Cleanup(w.Close)
+	s.keeps, s.node = false, newTestNode(t, new(spawn.Bootstrap), w)
 	s.starter = spawn.Start(new(spawn.Bootstrap), nil, func(spawn.News) {})
 	ended := make(chan error, 1)
 	return s, head, ended
@@ -418,8 +416,8 @@ func TestHowAnAgentEnds(t *testing.T) {
 		{"with its head", func(_ *server, head *agentwire.Conn) { head.Close() }, "lost the connection to the head: " + io.EOF.Error()},
 		{"with its watchdog", nil, "its watchdog is gone"},
 		{"because it is lost", func(s *server, _ *agentwire.Conn) {
-			s.holder.renew(lease.Now() + time.Hour)
-			s.holder.evicted <- errors.New("this host was declared lost")
+			s.node.renew(lease.Now() + time.Hour)
+			s.node.evicted <- errors.New("this host was declared lost")
 		}, "this host was declared lost"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -452,14 +450,14 @@ func TestEndOfAnAgentThatIsTheHead(t *testing.T) {
 		{3, nil, "the job, whose head this agent had become, ended with exit code 3"},
 		{3, lost, lost.Error()},
 	} {
-		f := &follower{over: make(chan struct{}), reign: &reign{done: make(chan struct{}), code: c.code}}
-		close(f.reign.done)
-		if err := f.outcome(c.err); c.want == "" {
+		n := &node{over: make(chan struct{}), lead: &Lead{done: make(chan struct{}), code: c.code}}
+		close(n.lead.done)
+		if err := n.outcome(c.err); c.want == "" {
 			require.NoError(t, err)
 		} else {
 			require.EqualError(t, err, c.want)
 		}
 	}
-	require.Equal(t, lost, (*follower)(nil).outcome(lost), "one that follows nobody")
-	require.NoError(t, (&follower{over: make(chan struct{})}).outcome(nil), "one that is no head")
+	require.Equal(t, lost, (&node{over: make(chan struct{})}).outcome(lost), "one that is no head")
+	require.NoError(t, (&node{over: make(chan struct{})}).outcome(nil), "one that is no head")
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/agentwire"
-	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
@@ -65,24 +64,19 @@ func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	// An agent that does not reach the head starts none.
 	b := spawn.Start(s, w, func(n spawn.News) { m.SendJSON(agentwire.KindNews, agentwire.Name{}, n) })
 	defer b.Close()
-	sock, err := arbiter.Listen("")
+	n, err := newNode(s, w, c.Takeover)
 	if err != nil {
 		return err
 	}
-	defer sock.Close() // whether or not it is an engine's by then
-	listener, err := listenForTakeover(s)
-	if err != nil {
-		return err
-	}
-	defer listener.close()
+	defer n.close()
 	conn.SetDeadline(time.Now().Add(PrepareTime))
-	a, err := prepare(m, s.Secret, w, sock, listener)
+	a, err := prepare(m, n)
 	if err != nil {
 		return err
 	}
 	conn.SetDeadline(time.Time{})
-	a.starter, a.takeover = b, c.Takeover
-	defer a.close()
+	a.starter = b
+	defer a.local.Close()
 	return a.run()
 }
 
@@ -90,7 +84,7 @@ func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 const PrepareTime = 2 * time.Minute
 
 // prepare takes the head's plan and the program if this host lacks it.
-func prepare(m *agentwire.Conn, secret job.Secret, w *watchdog.Watchdog, sock *arbiter.Socket, l *takeoverListener) (*server, error) {
+func prepare(m *agentwire.Conn, n *node) (*server, error) {
 	f, err := m.Read()
 	if err != nil || f.Kind != agentwire.KindPlan {
 		return nil, fmt.Errorf("wait for the head's order: %w", errors.Join(err, agentwire.ErrFrame))
@@ -103,14 +97,14 @@ func prepare(m *agentwire.Conn, secret job.Secret, w *watchdog.Watchdog, sock *a
 	if err != nil {
 		return nil, err
 	}
-	ready := Readiness{Address: host, Port: sock.Port(), Takeover: l.port()}
+	ready := Readiness{Address: host, Port: n.sock.Port(), Takeover: n.listener.port()}
 	if err := supervise.CheckDescriptors(o.Processes); err != nil {
 		ready.Error = err.Error()
 	} else if o.Hash != "" && spawn.Hash(o.Plan.Path) != o.Hash {
 		ready.Lacks = true
 		m.SendJSON(agentwire.KindReady, agentwire.Name{}, ready)
 		ready.Lacks = false
-		if o.Plan.Path, err = receive(m, o, w); err != nil {
+		if o.Plan.Path, err = receive(m, o, n.watchdog); err != nil {
 			ready.Error = err.Error()
 		}
 	}
@@ -119,12 +113,8 @@ func prepare(m *agentwire.Conn, secret job.Secret, w *watchdog.Watchdog, sock *a
 		m.Finish()
 		return nil, errors.New(ready.Error)
 	}
-	t, err := newLeaseHolder(sock, secret, w)
-	if err != nil {
-		return nil, err
-	}
-	s := &server{conn: m, holder: t, watchdog: w, listener: l, logs: make(map[job.Process]*processLog), links: make(map[link]bool)}
-	s.local = supervise.New(supervise.Config{Observer: s, Secret: secret, Plan: o.Plan, Watchdog: w, Lease: t.word})
-	s.local.Watch(s.holder.paused)
+	s := &server{node: n, conn: m, logs: make(map[job.Process]*processLog), links: make(map[[2]agentwire.Name]bool)}
+	s.local = supervise.New(supervise.Config{Observer: s, Secret: n.bootstrap.Secret, Plan: o.Plan, Watchdog: n.watchdog, Lease: n.word})
+	s.local.Watch(n.paused)
 	return s, nil
 }

@@ -13,31 +13,23 @@ import (
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
-	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // server is an agent's end of its connection to the head. It passes on what the
 // head says to the agent of this host, and what that sees to the head.
 type server struct {
-	holder   *leaseHolder
-	local    *supervise.Agent
-	watchdog *watchdog.Watchdog
-	starter  *spawn.Starter
-
-	listener *takeoverListener
-	follower *follower       // nil if the job ends with the head
-	takeover func(*Lead) int // as in Config
+	node    *node
+	local   *supervise.Agent
+	starter *spawn.Starter
 
 	mu    sync.Mutex
+	keeps bool                        // what is said is kept for another head, as the job does not end with this one
 	conn  *agentwire.Conn             // of the head that it obeys
 	term  uint64                      // in which that became the head, 0 for the first
 	logs  map[job.Process]*processLog // by ID; of one that has replaced another, its own
-	links map[link]bool               // that were made
+	links map[[2]agentwire.Name]bool  // that were made, lower and higher end
 	code  int                         // how the job has ended
 }
-
-// link tells links apart that are made once each.
-type link struct{ lower, higher agentwire.Name }
 
 // run serves until the head says that the job is over, or is gone.
 func (s *server) run() error {
@@ -47,31 +39,26 @@ func (s *server) run() error {
 	go func() { ended <- s.obey() }()
 	go func() {
 		select {
-		case <-s.holder.leased: // before that, enter hears of it and tells the head
+		case <-s.node.leased: // before that, enter hears of it and tells the head
 		case <-quit:
 			return
 		}
 		select {
-		case err := <-s.holder.evicted:
+		case err := <-s.node.evicted:
 			ended <- err
 		case <-quit:
 		}
 	}()
 	go func() {
 		select {
-		case <-s.watchdog.Gone():
+		case <-s.node.watchdog.Gone():
 			ended <- errors.New("its watchdog is gone")
 		case <-quit:
 		}
 	}()
-	err := <-ended
-	s.mu.Lock()
-	h := s.follower
-	s.mu.Unlock()
-	err = h.outcome(err)
+	err := s.node.outcome(<-ended)
 	s.out().Drop()
 	s.local.KillAll()
-	s.holder.close()
 	if err == nil && s.code != 0 {
 		return &JobError{Code: s.code}
 	}
@@ -89,12 +76,14 @@ func (s *server) out() *agentwire.Conn {
 func (s *server) obey() error {
 	for {
 		err := s.read()
-		if err == nil || s.follower == nil || errors.Is(err, agentwire.ErrFrame) {
+		if err == nil || !s.keeps || errors.Is(err, agentwire.ErrFrame) {
 			return err
 		}
-		if err = s.turn(err); err != nil {
+		conn, term, err := s.node.nextHead(s.term, err)
+		if err != nil {
 			return err
 		}
+		s.attach(conn, term)
 	}
 }
 
@@ -126,7 +115,10 @@ func (s *server) take(f *agentwire.Frame) error {
 			return err
 		}
 		s.starter.Settle()
-		if err := s.enter(at); err != nil { // nothing is started before there is a lease
+		s.mu.Lock()
+		s.keeps = at.Takeover != nil
+		s.mu.Unlock()
+		if err := s.node.enter(at, func() { s.out().Close() }); err != nil { // nothing is started before there is a lease
 			s.Failed(err)
 			s.out().Finish()
 			return err
@@ -144,9 +136,9 @@ func (s *server) take(f *agentwire.Frame) error {
 		if err := f.Decode(&l); err != nil {
 			return err
 		}
-		of := link{agentwire.Name{ID: l.Lower}, agentwire.Name{ID: l.Higher}}
+		of := [2]agentwire.Name{{ID: l.Lower}, {ID: l.Higher}}
 		if l.Meet != nil {
-			of.lower.Incarnation, of.higher.Incarnation = l.Meet[0].Incarnation, l.Meet[1].Incarnation
+			of[0].Incarnation, of[1].Incarnation = l.Meet[0].Incarnation, l.Meet[1].Incarnation
 		}
 		if !s.links[of] { // else another head says it again
 			s.links[of] = true
@@ -239,7 +231,7 @@ func (s *server) open(of agentwire.Name, r supervise.Role) bool {
 	}
 	at := &processLog{name: of, voiced: r == supervise.First}
 	for st := range at.buffers {
-		at.buffers[st] = output.NewReplayBuffer(agentwire.MaxWindow, s.follower != nil, outputTo(s.conn, of, st))
+		at.buffers[st] = output.NewReplayBuffer(agentwire.MaxWindow, s.keeps, outputTo(s.conn, of, st))
 		if !at.voiced {
 			at.buffers[st].Mute()
 		}
@@ -277,13 +269,11 @@ func (s *server) say(kind agentwire.Kind, p job.Process, body []byte, m *job.Mes
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.logs[p]
-	if s.follower != nil {
+	if s.keeps {
 		at.note(told{kind: kind, body: body}, m, lease.Now())
 	}
 	s.conn.Send(kind, at.name, body)
 }
-
-func (s *server) close() { s.local.Close() }
 
 // The methods below make the server the supervise.Observer of this host.
 

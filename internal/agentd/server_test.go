@@ -17,7 +17,7 @@ import (
 func serverWithout(t *testing.T) (*server, *agentwire.Conn) {
 	here, there := net.Pipe()
 	t.Cleanup(func() { there.Close() })
-	s := &server{conn: agentwire.NewConn(here), follower: new(follower), logs: make(map[job.Process]*processLog), links: make(map[link]bool)}
+	s := &server{conn: agentwire.NewConn(here), node: new(node), keeps: true, logs: make(map[job.Process]*processLog), links: make(map[[2]agentwire.Name]bool)}
 	s.local = supervise.New(supervise.Config{Observer: s})
 	return s, agentwire.NewConn(there)
 }
@@ -77,7 +77,7 @@ func TestOutputGoesOnOnceInEachGeneration(t *testing.T) {
 
 	here, there := net.Pipe()
 	defer there.Close()
-	s.follower = &follower{term: 2}
+	s.node = &node{term: 2}
 	go s.attach(here, 2)
 	f, err := agentwire.NewConn(there).Read()
 	require.NoError(t, err)
