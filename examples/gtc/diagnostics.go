@@ -7,17 +7,18 @@ import (
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	"github.com/intrahpc/intra/examples/gtc/internal/ions"
+	"github.com/intrahpc/intra/examples/internal/cli"
 )
 
 // diagnosis is what a step looks like at its beginning.
 type diagnosis struct {
 	Step           int            `json:"step"`
-	RMS            number         `json:"rms"`             // potential, in units of the ions' temperature
-	Eradial        number         `json:"eradial"`         // amplitude of the zonal flow
-	HeatFlux       number         `json:"heat_flux"`       // of the ions, at half radius
-	WeightedEnergy number         `json:"weighted_energy"` // of the ions, times their weights
-	TotalEnergy    number         `json:"total_energy"`    // of the ions
-	FieldEnergy    [3]number      `json:"field_energy"`    // turbulent, total, zonal
+	RMS            cli.Number     `json:"rms"`             // potential, in units of the ions' temperature
+	Eradial        cli.Number     `json:"eradial"`         // amplitude of the zonal flow
+	HeatFlux       cli.Number     `json:"heat_flux"`       // of the ions, at half radius
+	WeightedEnergy cli.Number     `json:"weighted_energy"` // of the ions, times their weights
+	TotalEnergy    cli.Number     `json:"total_energy"`    // of the ions
+	FieldEnergy    [3]cli.Number  `json:"field_energy"`    // turbulent, total, zonal
 	Markers        [grid.Bins]int `json:"markers"`         // ions by radius
 }
 
@@ -58,14 +59,14 @@ func (s *simulation) diagnose(step int) (*diagnosis, error) {
 	thermal := g.Gyroradius * g.Gyroradius * g.Gyroradius
 	d := &diagnosis{
 		Step:           step,
-		RMS:            number(math.Sqrt(total.MeanSquare / float64(s.p.Size()))),
-		Eradial:        number(s.fields.ZonalAmplitude()),
-		HeatFlux:       number(total.HeatFlux[middle] / thermal / gradient / max(1, total.Markers[middle])),
-		WeightedEnergy: number(total.Weighted),
-		TotalEnergy:    number(total.Energy),
+		RMS:            cli.Number(math.Sqrt(total.MeanSquare / float64(s.p.Size()))),
+		Eradial:        cli.Number(s.fields.ZonalAmplitude()),
+		HeatFlux:       cli.Number(total.HeatFlux[middle] / thermal / gradient / max(1, total.Markers[middle])),
+		WeightedEnergy: cli.Number(total.Weighted),
+		TotalEnergy:    cli.Number(total.Energy),
 	}
 	for i, e := range energy {
-		d.FieldEnergy[i] = number(e)
+		d.FieldEnergy[i] = cli.Number(e)
 	}
 	for i, n := range total.Markers {
 		d.Markers[i] = int(n)

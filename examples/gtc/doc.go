@@ -1,8 +1,7 @@
 // Gtc follows the ions of a tokamak plasma in the field that they make
-// themselves: a gyrokinetic toroidal particle-in-cell code after GTC v2, on our
-// own interface. It is the user of work sharing that needs inout: particles are
-// pushed in place, so that a task torn by a failure must find its old input
-// again.
+// themselves: a gyrokinetic toroidal particle-in-cell code after GTC v2, written
+// for Intra. It is the example that needs inout: particles are pushed in place, so a
+// task that a failure has cut off must find its old input again.
 //
 // A step goes twice through smooth, field, push, shift, charge and Poisson. The
 // charge of the ions and their motion are tasks over blocks of ions, shared by

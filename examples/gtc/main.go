@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
+	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/internal/digest"
 	intra "github.com/intrahpc/intra/runtime"
 )
@@ -36,7 +35,7 @@ func defaults() settings {
 // parse reads the flags; it is called again when the job goes back to a backup.
 func parse() (settings, error) {
 	s := defaults()
-	f := flag.NewFlagSet(os.Args[0], flag.ExitOnError)
+	f := cli.NewFlags(&s.tasks, "most tasks of a section; the last digits of the result depend on it", &s.json)
 	f.IntVar(&s.size.IonsPerCell, "micell", s.size.IonsPerCell, "ions for each point of the grid")
 	f.IntVar(&s.size.Surfaces, "mpsi", s.size.Surfaces, "radial cells; even")
 	f.IntVar(&s.size.MaxTheta, "mthetamax", s.size.MaxTheta, "most poloidal points")
@@ -44,30 +43,17 @@ func parse() (settings, error) {
 	f.IntVar(&s.size.ParticleDomains, "npartdom", s.size.ParticleDomains, "ranks that share the ions of one wedge")
 	f.IntVar(&s.steps, "steps", s.steps, "time steps")
 	f.IntVar(&s.size.DiagnosisInterval, "ndiag", s.size.DiagnosisInterval, "steps from one diagnosis to the next")
-	f.IntVar(&s.tasks, "tasks", s.tasks, "most tasks of a section; the last digits of the result depend on it")
-	f.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
 	f.StringVar(&s.plot, "plot", "", "write a picture of the potential in one poloidal plane to this PNG `FILE`")
-	_ = f.Parse(os.Args[1:]) // ends the process if it fails
-	switch {
-	case f.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case s.steps < 1:
+	if err := f.Parse(); err != nil {
+		return s, err
+	}
+	if s.steps < 1 {
 		return s, errors.New("-steps must be at least 1")
-	case s.tasks < 1:
-		return s, errors.New("-tasks must be at least 1")
 	}
 	return s, nil
 }
 
-func main() {
-	intra.Main(func(p *intra.Process) error {
-		set, err := parse()
-		if err != nil {
-			return err
-		}
-		return run(p, set)
-	})
-}
+func main() { intra.Main(cli.Program(parse, run)) }
 
 func run(p *intra.Process, set settings) error {
 	talks := p.Rank() == 0 && !set.json
@@ -84,14 +70,10 @@ func run(p *intra.Process, set settings) error {
 			return err
 		}
 	}
-	switch {
-	case p.Rank() > 0:
+	if p.Rank() > 0 {
 		return nil
-	case set.json:
-		return json.NewEncoder(os.Stdout).Encode(r)
 	}
-	r.print(os.Stdout)
-	return nil
+	return cli.Print(os.Stdout, &r, set.json)
 }
 
 // simulate runs the whole simulation. The result is complete on rank 0.

@@ -1,22 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 )
-
-// number is a float64 that JSON can hold: NaN and infinities are null.
-type number float64
-
-func (n number) MarshalJSON() ([]byte, error) {
-	if f := float64(n); math.IsNaN(f) || math.IsInf(f, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
 
 // result is what a run prints, as JSON one line.
 type result struct {
@@ -32,8 +20,8 @@ func (d *diagnosis) print(w io.Writer) {
 		d.Step, float64(d.RMS), float64(d.Eradial), float64(d.HeatFlux), float64(d.FieldEnergy[1]))
 }
 
-// print writes the result for people.
-func (r *result) print(w io.Writer) {
+// Print writes the result for people.
+func (r *result) Print(w io.Writer) {
 	if n := len(r.Steps); n > 0 {
 		ions := 0
 		for _, m := range r.Steps[n-1].Markers {

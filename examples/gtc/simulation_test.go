@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
+	"github.com/intrahpc/intra/examples/internal/cli"
 	intra "github.com/intrahpc/intra/runtime"
 
 	"github.com/intrahpc/intra/intratest"
@@ -51,7 +52,7 @@ func TestAgreesWithGTC(t *testing.T) {
 	step := all[0].Steps[1]
 	for _, tt := range []struct {
 		name      string
-		got       number
+		got       cli.Number
 		want      float64
 		precision float64
 	}{

@@ -1,6 +1,6 @@
 // Hpccg solves a sparse linear system by the method of conjugate gradients:
-// the HPCCG benchmark of the Mantevo suite on our own interface. It is the
-// first user of work sharing: its three kernels waxpby, ddot and sparsemv are
+// the HPCCG benchmark of the Mantevo suite, written for Intra. It is the first
+// example of work sharing: its three kernels waxpby, ddot and sparsemv are
 // tasks, and every call of one is a section that the replicas of a rank share.
 //
 // The matrix is that of a 27-point stencil on a box of nx × ny × nz points

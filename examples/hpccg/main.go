@@ -1,12 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 
+	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/internal/digest"
 	intra "github.com/intrahpc/intra/runtime"
 )
@@ -25,19 +24,19 @@ type settings struct {
 
 // parse reads the flags; it is called again when the job goes back to a backup.
 func parse() (settings, error) {
-	var s settings
-	f := flag.NewFlagSet(os.Args[0], flag.ExitOnError)
+	s := settings{tasks: (*intra.Process)(nil).Tasks()}
+	f := cli.NewFlags(&s.tasks, "tasks of each section; the result depends on it", &s.json)
 	f.IntVar(&s.nx, "nx", 64, "points in x")
 	f.IntVar(&s.ny, "ny", 64, "points in y")
 	f.IntVar(&s.nz, "nz", 64, "points in z, of each rank")
 	f.IntVar(&s.iters, "iters", 150, "one more than the most passes, as the original counts")
 	f.Float64Var(&s.tolerance, "tol", 0, "stop when the residual norm is not above this")
-	f.IntVar(&s.tasks, "tasks", (*intra.Process)(nil).Tasks(), "tasks of each section; the result depends on it")
 	how := f.String("kernels", "simd", "simd, or sequential: plain loops that add in order, as the original")
 	form := f.String("matrix", "sliced", "sliced, or csr: the form that the matrix is held in; the result is the same")
-	f.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
 	f.StringVar(&s.times, "times", "", "have every process write the times by its own clock to a file in this `folder`")
-	_ = f.Parse(os.Args[1:]) // ends the process if it fails
+	if err := f.Parse(); err != nil {
+		return s, err
+	}
 	switch *how {
 	case "simd":
 		s.how = simd
@@ -55,27 +54,15 @@ func parse() (settings, error) {
 		return s, fmt.Errorf("-matrix %s: want sliced or csr", *form)
 	}
 	switch {
-	case f.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case s.nx < 1 || s.ny < 1 || s.nz < 1:
 		return s, errors.New("-nx, -ny and -nz must be at least 1")
 	case s.nx*s.ny*(s.nz+2) > 1<<31-1:
 		return s, fmt.Errorf("%d × %d × %d points are too many for one rank: use more ranks", s.nx, s.ny, s.nz)
-	case s.tasks < 1:
-		return s, errors.New("-tasks must be at least 1")
 	}
 	return s, nil
 }
 
-func main() {
-	intra.Main(func(p *intra.Process) error {
-		s, err := parse()
-		if err != nil {
-			return err
-		}
-		return run(p, s)
-	})
-}
+func main() { intra.Main(cli.Program(parse, run)) }
 
 func run(p *intra.Process, set settings) error {
 	b := box{nx: set.nx, ny: set.ny, nz: set.nz, rank: p.Rank(), size: p.Size()}
@@ -98,15 +85,15 @@ func run(p *intra.Process, set settings) error {
 	if err != nil {
 		return err
 	}
-	r := result{Ranks: p.Size(), NX: set.nx, NY: set.ny, NZ: set.nz, Iterations: len(history), Residual: number(first), History: []number{}}
+	r := result{Ranks: p.Size(), NX: set.nx, NY: set.ny, NZ: set.nz, Iterations: len(history), Residual: cli.Number(first), History: []cli.Number{}}
 	for _, h := range history {
-		r.History, r.Residual = append(r.History, number(h)), number(h)
+		r.History, r.Residual = append(r.History, cli.Number(h)), cli.Number(h)
 	}
 	worst, err := s.largestError()
 	if err != nil {
 		return fmt.Errorf("compare with the exact solution: %w", err)
 	}
-	r.Error = number(worst)
+	r.Error = cli.Number(worst)
 	if r.XSHA256, err = digest.Of(p.World(), s.x); err != nil {
 		return err
 	}
@@ -123,9 +110,5 @@ func run(p *intra.Process, set settings) error {
 	for _, w := range r.warnings() {
 		fmt.Fprintln(os.Stderr, "hpccg:", w)
 	}
-	if set.json {
-		return json.NewEncoder(os.Stdout).Encode(r)
-	}
-	r.print(os.Stdout)
-	return nil
+	return cli.Print(os.Stdout, &r, set.json)
 }

@@ -1,35 +1,26 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"strings"
+
+	"github.com/intrahpc/intra/examples/internal/cli"
 )
-
-// number is a float64 that JSON can hold: NaN and infinities are null.
-type number float64
-
-func (n number) MarshalJSON() ([]byte, error) {
-	if f := float64(n); math.IsNaN(f) || math.IsInf(f, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
 
 // result is what a run prints, as JSON one line.
 type result struct {
-	Ranks      int      `json:"ranks"`
-	NX         int      `json:"nx"`
-	NY         int      `json:"ny"`
-	NZ         int      `json:"nz"`
-	Iterations int      `json:"iterations"`
-	Residual   number   `json:"residual"`
-	History    []number `json:"history"`
-	Error      number   `json:"error"`
-	XSHA256    string   `json:"x_sha256"`
-	Seconds    seconds  `json:"seconds"`
+	Ranks      int          `json:"ranks"`
+	NX         int          `json:"nx"`
+	NY         int          `json:"ny"`
+	NZ         int          `json:"nz"`
+	Iterations int          `json:"iterations"`
+	Residual   cli.Number   `json:"residual"`
+	History    []cli.Number `json:"history"`
+	Error      cli.Number   `json:"error"`
+	XSHA256    string       `json:"x_sha256"`
+	Seconds    seconds      `json:"seconds"`
 }
 
 // warnings says, a line each, what in the result is not a number and why.
@@ -44,8 +35,8 @@ func (r *result) warnings() []string {
 	return w
 }
 
-// print writes the result for people.
-func (r *result) print(w io.Writer) {
+// Print writes the result for people.
+func (r *result) Print(w io.Writer) {
 	rows := float64(r.NX) * float64(r.NY) * float64(r.NZ) * float64(r.Ranks)
 	passes := float64(r.Iterations)
 	fmt.Fprintf(w, "%d passes, residual %.6g, largest error %.3g, x %s…\n",

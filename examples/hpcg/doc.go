@@ -1,4 +1,4 @@
-// Hpcg is the benchmark HPCG 3.1 on our own interface: conjugate gradients with a
+// Hpcg is the benchmark HPCG 3.1, written for Intra: conjugate gradients with a
 // multigrid preconditioner, whose smoother is symmetric Gauss-Seidel, on a 27-point
 // stencil on a box of nx × ny × nz points per rank; the ranks form a grid that is
 // as cubic as possible.

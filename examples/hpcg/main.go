@@ -1,15 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/internal/digest"
 	intra "github.com/intrahpc/intra/runtime"
 )
@@ -26,22 +25,20 @@ type settings struct {
 
 // parse reads the flags; it is called again when the job goes back to a backup.
 func parse() (settings, error) {
-	var s settings
-	f := flag.NewFlagSet(os.Args[0], flag.ExitOnError)
+	s := settings{tasks: (*intra.Process)(nil).Tasks()}
+	f := cli.NewFlags(&s.tasks, "most tasks of each section, and slabs; the result depends on it", &s.json)
 	f.IntVar(&s.nx, "nx", 104, "points in x of each rank: a multiple of 8")
 	f.IntVar(&s.ny, "ny", 104, "points in y")
 	f.IntVar(&s.nz, "nz", 104, "points in z")
 	f.IntVar(&s.sets, "sets", 1, "timed sets")
 	f.DurationVar(&s.time, "time", 0, "run as many sets as fill this time instead; official results take 30m")
 	how := f.String("smoother", "slab", "order of Gauss-Seidel, on which the result depends: natural, as the original's; slab; or colour")
-	f.IntVar(&s.tasks, "tasks", (*intra.Process)(nil).Tasks(), "most tasks of each section, and slabs; the result depends on it")
-	f.BoolVar(&s.json, "json", false, "print one line of JSON and nothing else")
-	_ = f.Parse(os.Args[1:]) // ends the process if it fails
+	if err := f.Parse(); err != nil {
+		return s, err
+	}
 	s.smoother = smoother(slices.Index(smoothers, *how))
 	least, most := min(s.nx, s.ny, s.nz), max(s.nx, s.ny, s.nz)
 	switch {
-	case f.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case s.smoother < 0:
 		return s, fmt.Errorf("-smoother %s: want %s", *how, strings.Join(smoothers, ", "))
 	case least < 16 || s.nx%8 != 0 || s.ny%8 != 0 || s.nz%8 != 0:
@@ -54,21 +51,11 @@ func parse() (settings, error) {
 		return s, errors.New("-sets must be at least 1")
 	case s.time < 0:
 		return s, errors.New("-time must not be negative")
-	case s.tasks < 1:
-		return s, errors.New("-tasks must be at least 1")
 	}
 	return s, nil
 }
 
-func main() {
-	intra.Main(func(p *intra.Process) error {
-		s, err := parse()
-		if err != nil {
-			return err
-		}
-		return run(p, s)
-	})
-}
+func main() { intra.Main(cli.Program(parse, run)) }
 
 func run(p *intra.Process, set settings) error {
 	b, err := newBenchmark(p, set)
@@ -96,11 +83,7 @@ func run(p *intra.Process, set settings) error {
 	for _, f := range r.faults() {
 		fmt.Fprintln(os.Stderr, "hpcg: not valid:", f)
 	}
-	if set.json {
-		return json.NewEncoder(os.Stdout).Encode(r)
-	}
-	r.print(os.Stdout)
-	return nil
+	return cli.Print(os.Stdout, r, set.json)
 }
 
 // result puts the result together; it is complete on rank 0.

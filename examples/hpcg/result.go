@@ -107,8 +107,8 @@ func summarise(ends []float64) (largest, variance float64) {
 	return largest, variance
 }
 
-// print writes the result for people.
-func (r *result) print(w io.Writer) {
+// Print writes the result for people.
+func (r *result) Print(w io.Writer) {
 	verdict := "valid"
 	if !r.Valid {
 		verdict = "NOT VALID"
