@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -52,13 +54,13 @@ func TestParseTrial(t *testing.T) {
 		{"much of no JSON", strings.Repeat("x", 999), goodReport, goodClocks, "x…"},
 		{"0/0", strings.Replace(goodLine, "0.5", "null", 1), goodReport, goodClocks, "not a number after 9 passes"},
 		{"a kernel is missing", goodLine, goodReport, []clock{{"total": 1}, {"total": 1, "waxpby": 1, "sparsemv": 1}}, "0 seconds in ddot"},
-		{"no report", goodLine, "", goodClocks, "the report of intrarun"},
+		{"no report", goodLine, "", goodClocks, "the report of intrarun is"},
 		{"no process", goodLine, "{}", goodClocks, "names no process"},
 		{"a process has left none", goodLine, goodReport, goodClocks[:1], "the times of 1 processes of 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := parseTrial([]byte(c.line), []byte(c.report), c.clocks)
-			require.ErrorIs(t, err, errTrial)
+			require.ErrorIs(t, err, trial.ErrOutput)
 			require.ErrorContains(t, err, c.want)
 		})
 	}

@@ -2,7 +2,6 @@ package figures
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +11,8 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/inout"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 // GTCProblem is the plasma that GTC follows, the same one in every
@@ -92,7 +93,7 @@ func (p *Programs) GTCCommand(c Config, pr GTCProblem, report string) []string {
 // RunGTC makes one trial.
 func (p *Programs) RunGTC(ctx context.Context, c Config, pr GTCProblem) (Trial, error) {
 	report := p.reportFile()
-	return p.trial(ctx, c, p.GTCCommand(c, pr, report), report, parseGTC)
+	return p.try(ctx, c, p.GTCCommand(c, pr, report), report, parseGTC)
 }
 
 // parseGTC reads the line that GTC prints with -json, and intrarun's report.
@@ -102,11 +103,11 @@ func parseGTC(out, report []byte) (Trial, error) {
 		Seconds     map[string]float64 `json:"seconds"`
 		StateSHA256 string             `json:"state_sha256"`
 	}
-	if err := json.Unmarshal(out, &line); err != nil {
-		return Trial{}, fmt.Errorf("%w: GTC printed %q: %w", errTrial, clip(out), err)
+	if err := trial.Decode("GTC printed", out, &line); err != nil {
+		return Trial{}, err
 	}
 	if line.StateSHA256 == "" {
-		return Trial{}, fmt.Errorf("%w: GTC printed no hash of its state", errTrial)
+		return Trial{}, fmt.Errorf("%w: GTC printed no hash of its state", trial.ErrOutput)
 	}
 	rep, err := parseReport(report)
 	if err != nil {
@@ -115,12 +116,12 @@ func parseGTC(out, report []byte) (Trial, error) {
 	t := Trial{StateSHA256: line.StateSHA256, Samples: make(map[string]Sample)}
 	total := Sample{Seconds: line.Seconds[Total] - line.Seconds["load"]}
 	if total.Seconds <= 0 {
-		return Trial{}, fmt.Errorf("%w: GTC spent %g seconds in its steps", errTrial, total.Seconds)
+		return Trial{}, fmt.Errorf("%w: GTC spent %g seconds in its steps", trial.ErrOutput, total.Seconds)
 	}
 	for _, k := range GTCKernels {
 		s := Sample{Seconds: line.Seconds[k]}
 		if s.Seconds <= 0 {
-			return Trial{}, fmt.Errorf("%w: GTC spent %g seconds in %s", errTrial, s.Seconds, k)
+			return Trial{}, fmt.Errorf("%w: GTC spent %g seconds in %s", trial.ErrOutput, s.Seconds, k)
 		}
 		for name, tt := range rep.TaskTypes {
 			if slices.Contains(gtcTasks[k], name[strings.LastIndexByte(name, '.')+1:]) {

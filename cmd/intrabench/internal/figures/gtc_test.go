@@ -15,6 +15,8 @@ import (
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/inout"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 const gtcLine = `{"ranks":1,"steps":[],"seconds":{"push":4,"charge":2,"shift":1,"load":3,"total":13},"state_sha256":"ab"}`
@@ -38,12 +40,12 @@ func TestParseGTC(t *testing.T) {
 		{"no hash", strings.Replace(gtcLine, "ab", "", 1), gtcReport, "no hash"},
 		{"a kernel is missing", strings.Replace(gtcLine, "push", "pull", 1), gtcReport, "0 seconds in push"},
 		{"nothing but loading", strings.Replace(gtcLine, "13", "3", 1), gtcReport, "0 seconds in its steps"},
-		{"no report", gtcLine, "", "the report of intrarun"},
+		{"no report", gtcLine, "", "the report of intrarun is"},
 		{"no process", gtcLine, "{}", "names no process"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := parseGTC([]byte(c.line), []byte(c.report))
-			require.ErrorIs(t, err, errTrial)
+			require.ErrorIs(t, err, trial.ErrOutput)
 			require.ErrorContains(t, err, c.want)
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 // Peer is an outside program that solves the same problem.
@@ -21,7 +23,7 @@ var PeerConfig = Config{Name: "peer"}
 // Run runs the peer once.
 func (p Peer) Run(ctx context.Context) (seconds float64, err error) {
 	begun := time.Now()
-	out, err := output(ctx, []string{"sh", "-c", p.Command})
+	out, err := trial.Run(ctx, []string{"sh", "-c", p.Command})
 	wall := time.Since(begun).Seconds()
 	if err != nil {
 		return 0, fmt.Errorf("peer: %w", err)
@@ -36,12 +38,12 @@ func (p Peer) Run(ctx context.Context) (seconds float64, err error) {
 func (p Peer) parse(out []byte) (float64, error) {
 	all := p.Time.FindAllSubmatch(out, -1)
 	if len(all) == 0 {
-		return 0, fmt.Errorf("%w: the peer printed nothing that matches %s:\n%s", errTrial, p.Time, clip(out))
+		return 0, fmt.Errorf("%w: the peer printed nothing that matches %s:\n%s", trial.ErrOutput, p.Time, trial.Clip(out))
 	}
 	text := strings.TrimSpace(string(all[len(all)-1][1]))
 	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(seconds > 0) {
-		return 0, fmt.Errorf("%w: the peer's time %q is not a number of seconds", errTrial, text)
+		return 0, fmt.Errorf("%w: the peer's time %q is not a number of seconds", trial.ErrOutput, text)
 	}
 	return seconds, nil
 }

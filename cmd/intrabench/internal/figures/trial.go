@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 // Problem is the size of what is solved. NZ is the number of points in z of
@@ -159,14 +158,11 @@ func (p *Programs) build(ctx context.Context, programs map[string][]string) erro
 
 // Self runs App as a job and decodes the line that it prints into out.
 func (p *Programs) Self(ctx context.Context, flags []string, out any, args ...string) error {
-	line, err := output(ctx, append(append([]string{p.Intrarun, "-quiet"}, flags...), append([]string{p.App}, args...)...))
+	line, err := trial.Run(ctx, append(append([]string{p.Intrarun, "-quiet"}, flags...), append([]string{p.App}, args...)...))
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(line, out); err != nil {
-		return fmt.Errorf("%w: %q: %w", errTrial, clip(line), err)
-	}
-	return nil
+	return trial.Decode("the program printed", line, out)
 }
 
 // Remove removes what Build has built.
@@ -180,8 +176,7 @@ func (p *Programs) HPCCGCommand(c Config, pr Problem, report string) []string {
 	}
 	args := []string{p.Intrarun, "-quiet", "-report", report, "-n", strconv.Itoa(c.Ranks), "-r", strconv.Itoa(c.Replicas)}
 	args = append(args, c.Flags...)
-	args = append(args, p.App, "-json", "-nx", strconv.Itoa(pr.NX), "-ny", strconv.Itoa(pr.NY),
-		"-nz", strconv.Itoa(nz), "-iters", strconv.Itoa(pr.Iters))
+	args = append(append(args, p.App), trial.HPCCG(pr.NX, pr.NY, nz, pr.Iters)...)
 	if pr.Tasks > 0 {
 		args = append(args, "-tasks", strconv.Itoa(pr.Tasks))
 	}
@@ -199,7 +194,7 @@ func (p *Programs) Run(ctx context.Context, c Config, pr Problem) (Trial, error)
 	}
 	defer os.RemoveAll(dir)
 	report := p.reportFile()
-	return p.trial(ctx, c, append(p.HPCCGCommand(c, pr, report), "-times", dir), report, func(out, report []byte) (Trial, error) {
+	return p.try(ctx, c, append(p.HPCCGCommand(c, pr, report), "-times", dir), report, func(out, report []byte) (Trial, error) {
 		clocks, err := readTimes(dir)
 		if err != nil {
 			return Trial{}, err
@@ -223,8 +218,8 @@ func readTimes(dir string) (all []clock, err error) {
 			return nil, fmt.Errorf("read the times of a process: %w", err)
 		}
 		var c clock
-		if err := json.Unmarshal(b, &c); err != nil {
-			return nil, fmt.Errorf("%w: times %q: %w", errTrial, clip(b), err)
+		if err := trial.Decode("the times are", b, &c); err != nil {
+			return nil, err
 		}
 		all = append(all, c)
 	}
@@ -242,9 +237,9 @@ func mean(clocks []clock, part string) (sum float64) {
 
 func (p *Programs) reportFile() string { return filepath.Join(p.dir, "report.json") }
 
-// trial runs a command line that writes a report, and has both outputs parsed.
-func (p *Programs) trial(ctx context.Context, c Config, args []string, report string, parse func(out, report []byte) (Trial, error)) (Trial, error) {
-	out, err := output(ctx, args)
+// try runs a command line that writes a report, and has both outputs parsed.
+func (p *Programs) try(ctx context.Context, c Config, args []string, report string, parse func(out, report []byte) (Trial, error)) (Trial, error) {
+	out, err := trial.Run(ctx, args)
 	if err != nil {
 		return Trial{}, fmt.Errorf("%s: %w", c.Name, err)
 	}
@@ -260,23 +255,6 @@ func (p *Programs) trial(ctx context.Context, c Config, args []string, report st
 	return t, nil
 }
 
-// output runs a command and returns its standard output. When ctx is done it
-// gets a SIGTERM first, so that intrarun can take its processes with it.
-func output(ctx context.Context, args []string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return stdout.Bytes(), nil
-}
-
-// errTrial marks output of a run that makes no sense.
-var errTrial = errors.New("output of a run that cannot be used")
-
 // parseTrial reads the line that HPCCG prints with -json, and intrarun's
 // report. clocks are the times of all processes.
 func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
@@ -285,18 +263,18 @@ func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
 		Residual   *float64 `json:"residual"`
 		XSHA256    string   `json:"x_sha256"`
 	}
-	if err := json.Unmarshal(out, &line); err != nil {
-		return Trial{}, fmt.Errorf("%w: HPCCG printed %q: %w", errTrial, clip(out), err)
+	if err := trial.Decode("HPCCG printed", out, &line); err != nil {
+		return Trial{}, err
 	}
 	if line.Residual == nil {
-		return Trial{}, fmt.Errorf("%w: the residual is not a number after %d passes: fewer would do", errTrial, line.Iterations)
+		return Trial{}, fmt.Errorf("%w: the residual is not a number after %d passes: fewer would do", trial.ErrOutput, line.Iterations)
 	}
 	rep, err := parseReport(report)
 	if err != nil {
 		return Trial{}, err
 	}
 	if len(clocks) != len(rep.Processes) {
-		return Trial{}, fmt.Errorf("%w: the times of %d processes of %d", errTrial, len(clocks), len(rep.Processes))
+		return Trial{}, fmt.Errorf("%w: the times of %d processes of %d", trial.ErrOutput, len(clocks), len(rep.Processes))
 	}
 	t := Trial{Passes: line.Iterations, Residual: *line.Residual, XSHA256: line.XSHA256, Samples: make(map[string]Sample)}
 	var total Sample
@@ -306,7 +284,7 @@ func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
 	for _, k := range Kernels {
 		s := Sample{Seconds: mean(clocks, k)}
 		if s.Seconds <= 0 {
-			return Trial{}, fmt.Errorf("%w: HPCCG spent %g seconds in %s", errTrial, s.Seconds, k)
+			return Trial{}, fmt.Errorf("%w: HPCCG spent %g seconds in %s", trial.ErrOutput, s.Seconds, k)
 		}
 		for name, tt := range rep.TaskTypes {
 			if name[strings.LastIndexByte(name, '.')+1:] == k {
@@ -338,18 +316,11 @@ type runReport struct {
 
 func parseReport(report []byte) (runReport, error) {
 	var rep runReport
-	if err := json.Unmarshal(report, &rep); err != nil {
-		return rep, fmt.Errorf("%w: the report of intrarun: %w", errTrial, err)
+	if err := trial.Decode("the report of intrarun is", report, &rep); err != nil {
+		return rep, err
 	}
 	if len(rep.Processes) == 0 {
-		return rep, fmt.Errorf("%w: the report of intrarun names no process", errTrial)
+		return rep, fmt.Errorf("%w: the report of intrarun names no process", trial.ErrOutput)
 	}
 	return rep, nil
-}
-
-func clip(b []byte) []byte {
-	if len(b) > 200 {
-		return append(b[:200:200], "…"...)
-	}
-	return b
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 // Options say what is measured and how often.
@@ -140,11 +142,11 @@ func (o *Options) returns(ctx context.Context, run Runner, nz int) (*Return, err
 		}
 		sharing = append(sharing, a.Tasks[1][i]-r.Died)
 		if len(b.Deaths) == 0 {
-			return nil, fmt.Errorf("%w: nobody died", errRun)
+			return nil, fmt.Errorf("%w: nobody died", trial.ErrOutput)
 		}
 		beside, alone := perTask(a.Tasks[0], r.Died, r.Joined), perTask(b.Tasks[0], b.Deaths[0], b.Wall)
 		if beside == 0 || alone == 0 {
-			return nil, fmt.Errorf("%w: the survivor ran too few tasks", errRun)
+			return nil, fmt.Errorf("%w: the survivor ran too few tasks", trial.ErrOutput)
 		}
 		slower = append(slower, beside/alone)
 	}
@@ -185,7 +187,7 @@ func inTurn(ctx context.Context, run Runner, round int, a, b Job, pr Problem) (r
 		return ra, rb, err
 	}
 	if ra.XSHA256 != rb.XSHA256 {
-		return ra, rb, fmt.Errorf("%w: %v came to %.12s, %v to %.12s", errRun, a.Flags, ra.XSHA256, b.Flags, rb.XSHA256)
+		return ra, rb, fmt.Errorf("%w: %v came to %.12s, %v to %.12s", trial.ErrOutput, a.Flags, ra.XSHA256, b.Flags, rb.XSHA256)
 	}
 	return ra, rb, nil
 }
@@ -223,7 +225,7 @@ func (o *Options) costs(ctx context.Context, run Runner) ([]Cost, error) {
 				hash = r.XSHA256
 			}
 			if r.Code != 0 || r.XSHA256 != hash {
-				return nil, fmt.Errorf("%w: with %s it ended with %d and %.12s, before with %.12s", errRun, ways[w].name, r.Code, r.XSHA256, hash)
+				return nil, fmt.Errorf("%w: with %s it ended with %d and %.12s, before with %.12s", trial.ErrOutput, ways[w].name, r.Code, r.XSHA256, hash)
 			}
 			seconds[w] = append(seconds[w], r.Seconds)
 		}
@@ -315,7 +317,7 @@ func toTheEnd(ctx context.Context, run Runner, flags []string, kills []float64, 
 			continue
 		}
 		if r.XSHA256 != hash {
-			return t, fmt.Errorf("%w: %v came to %.12s, without failures it was %.12s", errRun, j.Flags, r.XSHA256, hash)
+			return t, fmt.Errorf("%w: %v came to %.12s, without failures it was %.12s", trial.ErrOutput, j.Flags, r.XSHA256, hash)
 		}
 		t.missed = len(kills) - died
 		return t, nil

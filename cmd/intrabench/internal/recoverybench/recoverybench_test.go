@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -47,14 +49,14 @@ func TestParse(t *testing.T) {
 	for _, c := range []struct{ line, report, want string }{
 		{"pass 1", report, `HPCCG printed "pass 1"`},
 		{strings.Replace(line, "2.5", "0", 1), report, "spent 0 seconds"},
-		{line, "", "the report of intrarun"},
+		{line, "", "the report of intrarun is"},
 		{line, `{}`, "it took 0 seconds"},
 	} {
 		_, err := parse([]byte(c.line), []byte(c.report))
-		require.ErrorIs(t, err, errRun)
+		require.ErrorIs(t, err, trial.ErrOutput)
 		require.ErrorContains(t, err, c.want)
 	}
-	require.ErrorIs(t, r.addTrace([]byte("{")), errRun)
+	require.ErrorIs(t, r.addTrace([]byte("{")), trial.ErrOutput)
 }
 
 // cluster stands for intrarun. A pass takes 10 ms, on one process alone 15; a

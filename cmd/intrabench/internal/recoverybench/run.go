@@ -1,18 +1,15 @@
 package recoverybench
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 // Problem is what HPCCG solves on each rank.
@@ -59,34 +56,26 @@ type Programs struct{ Intrarun, HPCCG, Dir string }
 // lostRank is intrarun's exit code after the loss of a rank.
 const lostRank = 3
 
-// errRun marks what a run wrote that makes no sense.
-var errRun = errors.New("output of a run that cannot be used")
-
 // Run implements Runner.
 func (p *Programs) Run(ctx context.Context, j Job, pr Problem) (Run, error) {
 	report, trace := filepath.Join(p.Dir, "recovery.json"), filepath.Join(p.Dir, "recovery.trace")
-	args := []string{"-quiet", "-report", report, "-n", strconv.Itoa(j.Ranks), "-r", strconv.Itoa(j.Replicas)}
+	args := []string{p.Intrarun, "-quiet", "-report", report, "-n", strconv.Itoa(j.Ranks), "-r", strconv.Itoa(j.Replicas)}
 	if j.Traced {
 		args = append(args, "-trace", trace)
 	}
 	for _, f := range j.Flags {
 		args = append(args, strings.ReplaceAll(f, dirMark, p.Dir))
 	}
-	args = append(args, p.HPCCG, "-json", "-nx", strconv.Itoa(pr.NX), "-ny", strconv.Itoa(pr.NY), "-nz", strconv.Itoa(pr.NZ), "-iters", strconv.Itoa(pr.Iters))
-	cmd := exec.CommandContext(ctx, p.Intrarun, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if code := cmd.ProcessState.ExitCode(); err != nil && code != lostRank || ctx.Err() != nil {
-		return Run{}, fmt.Errorf("intrarun %s: %w\n%s", strings.Join(args, " "), errors.Join(err, ctx.Err()), bytes.TrimSpace(stderr.Bytes()))
+	args = append(append(args, p.HPCCG), trial.HPCCG(pr.NX, pr.NY, pr.NZ, pr.Iters)...)
+	out, err := trial.Run(ctx, args, lostRank)
+	if err != nil {
+		return Run{}, err
 	}
 	b, err := os.ReadFile(report)
 	if err != nil {
 		return Run{}, fmt.Errorf("read the report: %w", err)
 	}
-	r, err := parse(stdout.Bytes(), b)
+	r, err := parse(out, b)
 	if err != nil || !j.Traced {
 		return r, err
 	}
@@ -112,15 +101,15 @@ func parse(out, report []byte) (Run, error) {
 			Sets []json.RawMessage `json:"sets"`
 		} `json:"checkpoint"`
 	}
-	if err := json.Unmarshal(report, &rep); err != nil {
-		return Run{}, fmt.Errorf("%w: the report of intrarun: %w", errRun, err)
+	if err := trial.Decode("the report of intrarun is", report, &rep); err != nil {
+		return Run{}, err
 	}
 	r := Run{Code: rep.ExitCode, Wall: rep.Wall, Replacements: rep.Replacements, Sets: len(rep.Checkpoint.Sets)}
 	for _, f := range rep.Failures {
 		r.Deaths = append(r.Deaths, f.At)
 	}
 	if r.Wall <= 0 {
-		return r, fmt.Errorf("%w: it took %g seconds", errRun, r.Wall)
+		return r, fmt.Errorf("%w: it took %g seconds", trial.ErrOutput, r.Wall)
 	}
 	if r.Code == lostRank {
 		return r, nil
@@ -129,12 +118,12 @@ func parse(out, report []byte) (Run, error) {
 		Seconds map[string]float64 `json:"seconds"`
 		XSHA256 string             `json:"x_sha256"`
 	}
-	if err := json.Unmarshal(out, &line); err != nil {
-		return r, fmt.Errorf("%w: HPCCG printed %.200q: %w", errRun, out, err)
+	if err := trial.Decode("HPCCG printed", out, &line); err != nil {
+		return r, err
 	}
 	r.Seconds, r.XSHA256 = line.Seconds["total"], line.XSHA256
 	if r.Seconds <= 0 || r.XSHA256 == "" {
-		return r, fmt.Errorf("%w: HPCCG spent %g seconds and has the hash %q", errRun, r.Seconds, r.XSHA256)
+		return r, fmt.Errorf("%w: HPCCG spent %g seconds and has the hash %q", trial.ErrOutput, r.Seconds, r.XSHA256)
 	}
 	return r, nil
 }
@@ -152,8 +141,8 @@ func (r *Run) addTrace(trace []byte) error {
 			TID   int     `json:"tid"`
 		} `json:"traceEvents"`
 	}
-	if err := json.Unmarshal(trace, &t); err != nil {
-		return fmt.Errorf("%w: the trace: %w", errRun, err)
+	if err := trial.Decode("the trace is", trace, &t); err != nil {
+		return err
 	}
 	offset, set := 0.0, false
 	for _, e := range t.Events {
@@ -162,7 +151,7 @@ func (r *Run) addTrace(trace []byte) error {
 		}
 	}
 	if !set {
-		return fmt.Errorf("%w: the trace shows no death", errRun)
+		return fmt.Errorf("%w: the trace shows no death", trial.ErrOutput)
 	}
 	r.Tasks = make(map[int][]float64)
 	for _, e := range t.Events {
