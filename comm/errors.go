@@ -18,7 +18,7 @@ var (
 	ErrPending = sdr.ErrPending
 	// ErrRestored means that a restored process communicates before its first
 	// safe point, although the others have done so long ago.
-	ErrRestored = errors.New("communication before the first safe point of a restored process: do it only if the process is not restored")
+	ErrRestored = errors.New("communication before the first safe point of a restored process: do it only if !p.Restored()")
 	// ErrRank means that there is no such rank in the communicator or group.
 	ErrRank = errors.New("invalid rank")
 	// ErrTag means that a tag is not one of 0 to MaxTag.

@@ -124,7 +124,7 @@ func guard(p *Process, run func(*Process) error) (err error) {
 		return err
 	}
 	if p.section != nil {
-		return fmt.Errorf("the program returned with the section open that began at %s: call End", p.section.position())
+		return fmt.Errorf("the program returned before the section opened at %s had ended: call End", p.section.position())
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func TestProtectErrors(t *testing.T) {
 				panic(err)
 			}
 			intra.Protect(p, "a", new(int))
-		}, `protect_test.go:41: intra.Protect("a"): all state is registered before the first SafePoint`},
+		}, `protect_test.go:41: intra.Protect("a"): register all state before the first SafePoint`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -146,7 +146,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return nil, err
 	}
 	if given["backup"] && len(c.Degrees) < 2 {
-		return nil, errors.New("-backup: a job of one rank has nobody else to hold its state: leave -backup out, or give -n")
+		return nil, errors.New("-backup: with one rank there is no other rank to hold its state: leave -backup out, or give -n")
 	}
 	around, err := findHosts(*hosts, *hostfile)
 	if err != nil {

@@ -4,6 +4,6 @@
 // processes of its host. It holds the lease of the host, and with it is a node of
 // the arbiter. Where the job survives its head, it follows the next one: it keeps
 // what it has told a head in a log for each process, and repeats it. If it is
-// elected itself, it hands a Lead to the Takeover that it was given: how to be a
-// head is none of its knowledge.
+// elected itself, it hands a Lead to the Takeover that it was given, which is
+// the head from then on.
 package agentd

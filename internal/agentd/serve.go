@@ -87,7 +87,7 @@ const PrepareTime = 2 * time.Minute
 func prepare(m *agentwire.Conn, n *node) (*server, error) {
 	f, err := m.Read()
 	if err != nil || f.Kind != agentwire.KindPlan {
-		return nil, fmt.Errorf("wait for the head's order: %w", errors.Join(err, agentwire.ErrFrame))
+		return nil, fmt.Errorf("wait for the head's plan: %w", errors.Join(err, agentwire.ErrFrame))
 	}
 	var o StartPlan
 	if err := f.Decode(&o); err != nil {

@@ -50,10 +50,10 @@ func newReplica(self ID, members []ID) (*replica, error) {
 		Metadata: &raftpb.SnapshotMetadata{ConfState: conf, Index: new(uint64(1)), Term: new(uint64(1))},
 	}
 	if err := storage.ApplySnapshot(first); err != nil {
-		return nil, fmt.Errorf("begin the log of decisions: %w", err)
+		return nil, fmt.Errorf("create the decision log: %w", err)
 	}
 	if err := storage.SetHardState(&raftpb.HardState{Term: new(uint64(1)), Vote: new(uint64(0)), Commit: new(uint64(1))}); err != nil {
-		return nil, fmt.Errorf("begin the log of decisions: %w", err)
+		return nil, fmt.Errorf("create the decision log: %w", err)
 	}
 	node, err := raft.NewRawNode(&raft.Config{
 		ID:                        uint64(self),
@@ -68,7 +68,7 @@ func newReplica(self ID, members []ID) (*replica, error) {
 		Logger:                    quiet{},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("begin the log of decisions: %w", err)
+		return nil, fmt.Errorf("create the decision log: %w", err)
 	}
 	return &replica{self: self, node: node, storage: storage, state: state, index: 1, term: 1, keep: keepEntries}, nil
 }
@@ -81,7 +81,7 @@ func (r *replica) guarded(f func() error) error {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			r.broken = fmt.Errorf("the log of decisions is broken: %v", p)
+			r.broken = fmt.Errorf("the decision log is corrupt: %v", p)
 		}
 	}()
 	return f()
@@ -149,14 +149,14 @@ func (r *replica) drain(send func(*raftpb.Message), applied func(decision.Entry)
 			ready := r.node.Ready()
 			if !raft.IsEmptySnap(ready.Snapshot) {
 				if err := r.storage.ApplySnapshot(ready.Snapshot); err != nil {
-					return fmt.Errorf("take a snapshot of the decisions in: %w", err)
+					return fmt.Errorf("restore a snapshot of the decisions: %w", err)
 				}
 				if err := r.restore(ready.Snapshot); err != nil {
 					return err
 				}
 			}
 			if err := r.storage.Append(ready.Entries); err != nil {
-				return fmt.Errorf("append to the log of decisions: %w", err)
+				return fmt.Errorf("append to the decision log: %w", err)
 			}
 			if !raft.IsEmptyHardState(ready.HardState) {
 				if err := r.storage.SetHardState(ready.HardState); err != nil {
@@ -237,7 +237,7 @@ func (r *replica) cut() error {
 		return fmt.Errorf("make a snapshot of the decisions: %w", err)
 	}
 	if err := r.storage.Compact(r.index - r.keep); err != nil {
-		return fmt.Errorf("cut the log of decisions: %w", err)
+		return fmt.Errorf("truncate the decision log: %w", err)
 	}
 	return nil
 }

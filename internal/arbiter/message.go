@@ -78,7 +78,7 @@ func (m *Message) check() error {
 	}
 	for _, r := range m.Raft {
 		if r == nil || r.GetFrom() != uint64(m.From) || r.GetTo() != uint64(m.To) || r.GetTerm() == 0 || !slices.Contains(spoken, r.GetType()) {
-			return fmt.Errorf("%w: not a word between members", ErrMessage)
+			return fmt.Errorf("%w: not a message between members", ErrMessage)
 		}
 		for _, e := range r.Entries {
 			if e == nil || e.GetType() != raftpb.EntryNormal {

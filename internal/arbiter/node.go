@@ -123,7 +123,7 @@ type (
 	Suspected struct{ Evidence detect.Evidence }
 	// Fence: the processes of this host must be killed, and this node is out.
 	Fence struct{ Why string }
-	// Broken: the log of decisions cannot be kept here any more.
+	// Broken: the decision log can no longer be kept here.
 	Broken struct{ Err error }
 )
 

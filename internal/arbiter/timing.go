@@ -62,9 +62,9 @@ func (t *Timing) check() error {
 	case t.Detect.Interval <= 0 || t.Lease < 2*t.Detect.Interval:
 		return fmt.Errorf("a lease of %v cannot be renewed by beats every %v", t.Lease, t.Detect.Interval)
 	case t.Drift < 0 || t.Drift >= 1:
-		return fmt.Errorf("clocks that drift by %v of their rate measure nothing", t.Drift)
+		return fmt.Errorf("clocks that drift by %v of their rate cannot measure a lease", t.Drift)
 	case t.Abandon < 2*t.succession():
-		return fmt.Errorf("agents that give up after %v may not wait for the next head, which takes up to %v", t.Abandon, t.succession())
+		return fmt.Errorf("agents that give up after %v do not wait long enough for a new head, which may take %v", t.Abandon, t.succession())
 	}
 	return nil
 }

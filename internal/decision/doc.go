@@ -1,5 +1,5 @@
-// Package decision is what the head of a job decides and others have to know
-// who may take its place: entries, and the state that they add up to.
+// Package decision holds what the head of a job decides and what its successor
+// needs to know: entries, and the state that they add up to.
 //
 // Whatever is decided is an Entry. State is made by applying entries in the
 // order in which they were decided, and by nothing else, so it is the same

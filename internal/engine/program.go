@@ -56,7 +56,7 @@ func (p *Program) Restored() bool { return p.restored }
 // Resuming reports whether it does and has not come to its first safe point.
 func (p *Program) Resuming() bool { return p.restored && p.points.Load() == p.first }
 
-var errLate = errors.New("all state is registered before the first SafePoint")
+var errLate = errors.New("register all state before the first SafePoint")
 
 // Protect registers the variable at x as state of the program.
 func (p *Program) Protect(name string, x any) error {

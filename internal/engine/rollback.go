@@ -89,7 +89,7 @@ func (r *recovering) quiet() error {
 
 // errNoCopy: the head takes this process for a holder of a copy that it has
 // not got.
-var errNoCopy = errors.New("the copy of the backup is not here")
+var errNoCopy = errors.New("this process has no copy of that backup")
 
 // giveBack sends the others the states that they lack.
 func (r *recovering) giveBack(o job.Order) error {

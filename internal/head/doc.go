@@ -1,6 +1,6 @@
 // Package head is the head of a job as a state machine: it has processes
-// started, declares them dead, tells the others, has lost ones replaced and the
-// job go back to backups, and says how it all ends.
+// started, declares them dead, tells the others, replaces lost ones, sends the job
+// back to backups, and decides how it ends.
 //
 // A Head has no clock, goroutine or I/O. A driver hands it events (Step), carries
 // out the actions that it returns, in order, and comes back when a time has

@@ -67,7 +67,7 @@ func readCall(r io.Reader, secret *Secret) (c call, err error) {
 		return c, fmt.Errorf("%w: %w", ErrStranger, err)
 	}
 	if string(b[:len(callMagic)]) != callMagic {
-		return c, fmt.Errorf("%w: its first bytes are not ours", ErrStranger)
+		return c, fmt.Errorf("%w: its first bytes are not those of intrarun", ErrStranger)
 	}
 	if v := binary.LittleEndian.Uint32(b[len(callMagic):]); v != Version {
 		return c, fmt.Errorf("%w: protocol version %d, want %d", ErrStranger, v, Version)

@@ -135,7 +135,7 @@ func DecodeMessage(b []byte) (*Message, error) {
 		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
 	}
 	if dec.More() {
-		return nil, fmt.Errorf("%w: bytes behind the end", ErrMessage)
+		return nil, fmt.Errorf("%w: bytes after its end", ErrMessage)
 	}
 	ok := m.Files == 0
 	switch m.Kind {

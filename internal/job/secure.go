@@ -133,7 +133,7 @@ func (s *Secure) bind(ctx context.Context, t *tls.Conn, ses *session, mine, thei
 		return err
 	}
 	if !hmac.Equal(proof[:], ses.mac(&s.secret, theirs, keys)) {
-		return fmt.Errorf("%w, or somebody stands in the middle", ErrSecret)
+		return fmt.Errorf("%w, or the connection is being intercepted", ErrSecret)
 	}
 	return nil
 }

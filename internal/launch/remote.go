@@ -232,7 +232,7 @@ func (r *remote) take(f *agentwire.Frame) error {
 	src := r.sources[p]
 	r.mu.Unlock()
 	if src == nil {
-		return fmt.Errorf("%w: about %v, which is not there", agentwire.ErrFrame, p.ID)
+		return fmt.Errorf("%w: it is about %v, which this agent does not have", agentwire.ErrFrame, p.ID)
 	}
 	switch f.Kind {
 	case agentwire.KindStarted:

@@ -185,7 +185,7 @@ func (s *successor) announce(d *driver) {
 	if loss, lost := s.state.Lost[arbiter.Head]; lost {
 		why = fmt.Sprintf(": it has not been heard from (%s)", d.head.Sightings(loss.Testimonies))
 	}
-	d.warnf("%s is the head now, in place of the one on %s%s", s.lead.Host(s.lead.Self), s.lead.Roster[0].Host, why)
+	d.warnf("%s is the new head, in place of the one on %s%s", s.lead.Host(s.lead.Self), s.lead.Roster[0].Host, why)
 	if s.job.Trace != "" {
 		d.warnf("warning: the timeline of -trace was lost with the head")
 	}

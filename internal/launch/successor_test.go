@@ -113,7 +113,7 @@ func TestSuccessorGoesOnWithTheOutput(t *testing.T) {
 	}
 	s.out.console.Close()
 	require.Equal(t, "6\n", s.out.out.String())
-	require.Contains(t, s.out.err.String(), "intrarun: b is the head now, in place of the one on first\n")
+	require.Contains(t, s.out.err.String(), "intrarun: b is the new head, in place of the one on first\n")
 }
 
 // The folder of the head that was lost may not be there: the others go on, and

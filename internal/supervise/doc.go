@@ -1,7 +1,7 @@
 // Package supervise starts, watches and ends the processes of one host.
 //
-// Its Agent holds what the kernel gives for a process, so that it sees its death
-// at once: it is its parent, reads its pipes and its control connection, and
-// makes its links within the host. It decides nothing: what it sees it tells an
-// Observer, which is the head, or passes it on to the head on another host.
+// Its Agent is the parent of the processes, so it sees a death at once. It reads
+// their pipes and control connections, and makes the links within the host. It
+// decides nothing: it tells what it sees to an Observer, which is the head or
+// passes it on to the head on another host.
 package supervise

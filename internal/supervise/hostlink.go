@@ -36,7 +36,7 @@ func (a *Agent) Link(l HostLink) {
 	if l.Arena > 0 {
 		for _, p := range []job.Process{l.Lower, l.Higher} {
 			if err := a.share(p, l.Arena); err != nil {
-				go a.observer.Failed(fmt.Errorf("make the memory that the replicas of rank %d share: %w", p.Rank, err))
+				go a.observer.Failed(fmt.Errorf("allocate the memory that the replicas of rank %d share: %w", p.Rank, err))
 			}
 		}
 	}

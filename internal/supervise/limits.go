@@ -23,7 +23,7 @@ func CheckDescriptors(n int) error {
 		}
 	}
 	if need > l.Cur {
-		return fmt.Errorf("%d processes take up to %d open files, and the limit is %d: raise it (ulimit -n) or run fewer", n, need, l.Cur)
+		return fmt.Errorf("%d processes need up to %d open files, and the limit is %d: raise it (ulimit -n) or run fewer", n, need, l.Cur)
 	}
 	return nil
 }

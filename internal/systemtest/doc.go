@@ -10,6 +10,6 @@
 //	go test -tags system -run TestRollback ./internal/systemtest
 //
 // some of them. Those that need hosts need root, and are skipped without it.
-// Tests that draw what they do from a seed tell how to do it again. make chaos,
+// Tests that are driven by a seed print how to repeat them. make chaos,
 // make weibull and make watch run single ones for longer.
 package systemtest

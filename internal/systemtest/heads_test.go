@@ -129,7 +129,7 @@ type headsJob struct {
 // noBackup is said of a rank that is lost while no backup is whole.
 var noBackup = regexp.MustCompile(`could not be brought back: (no backup was complete yet|all processes that held the last backup)`)
 
-var headNow = regexp.MustCompile(`(\S+) is the head now, in place of `)
+var headNow = regexp.MustCompile(`(\S+) is the new head, in place of `)
 
 func (j *headsJob) run(t *testing.T, net *netns.Net, problem []string) jobRun {
 	until := joined
@@ -193,7 +193,7 @@ func (j *headsJob) settle() {
 				return false
 			}
 		}
-		return strings.LastIndex(now, "the decisions of the head are kept on ") > strings.LastIndex(now, " is the head now")
+		return strings.LastIndex(now, "the decisions of the head are kept on ") > strings.LastIndex(now, " is the new head")
 	})
 }
 

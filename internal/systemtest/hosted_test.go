@@ -151,7 +151,7 @@ func (j *hostedJob) end() (r jobRun, lost bool) {
 	if j.finished() {
 		return r, false
 	}
-	require.Contains(t, r.stderr, " is the head now, in place of the one on "+j.net.Hosts[0].Name)
+	require.Contains(t, r.stderr, " is the new head, in place of the one on "+j.net.Hosts[0].Name)
 	r.code = r.report.ExitCode
 	require.Contains(t, r.stderr, fmt.Sprintf("intrarun: exit code %d\n", r.code))
 	r.stdout = cmp.Or(successor(j.spec.Dir, j.PID(), ".out"), r.stdout) // it may have been out before the loss

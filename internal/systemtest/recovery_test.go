@@ -249,7 +249,7 @@ func TestBadFlagsOfRecovery(t *testing.T) {
 		"-n 2 -backup 5":                    "-backup needs replacements for lost processes: give -replace or -spares N",
 		"-n 2 -replace -backup 0":           "want a number of safe points from 1, or auto",
 		"-n 2 -replace -backup often":       "want a number of safe points from 1, or auto",
-		"-n 1 -replace -backup 5":           "a job of one rank has nobody else to hold its state",
+		"-n 1 -replace -backup 5":           "with one rank there is no other rank to hold its state",
 		"-n 2 -spares -1":                   "want 0 or more processes",
 		"-check -replace":                   "leave out -replace and -spares",
 		"-n 2 -hosts localhost:4 -spares 1": "no slot is free for 1 of 1 spares",

@@ -103,7 +103,7 @@ func TestHeadsAreLostAgainAndAgain(t *testing.T) {
 		j.lose(net.Hosts[now].Kill)
 		heads := 1
 		for ; heads < 3; heads++ {
-			is := regexp.MustCompile(`(\S+) is the head now`)
+			is := regexp.MustCompile(`(\S+) is the new head`)
 			settled := func() bool { // the loss of a host takes one replica of each rank along
 				return len(is.FindAllString(j.errs(), -1)) >= heads && len(regexp.MustCompile(`(?m)^intrarun: \S+ is replaced`).FindAllString(j.errs(), -1)) >= 2*heads &&
 					strings.Count(j.errs(), "the decisions of the head are kept on ") >= heads || j.over()

@@ -12,8 +12,8 @@
 // is on its way: bookmarks say what has been sent, and everybody waits until
 // it has all of it. There a rank's place in the messages is a Position, at
 // which other processes can begin: replicas that take the place of dead ones,
-// or the whole job once more. Each life of a process has an incarnation, and
-// frames of earlier ones are refused.
+// or the whole job once more. Each process that takes a place has an
+// incarnation of its own, and frames of earlier ones are refused.
 //
 // Core is the protocol as a pure state machine: its methods are the events,
 // and each appends the actions to be carried out. Engine runs a Core over the

@@ -113,7 +113,7 @@ func TestLossOfTheHead(t *testing.T) {
 			require.NoError(t, s.lose(c, h))
 			r, out, errs := h.wait()
 			require.Equal(t, s.code, r.Code, r.Stderr)
-			require.Contains(t, errs, " is the head now, in place of the one on "+c.Hosts[0].Name)
+			require.Contains(t, errs, " is the new head, in place of the one on "+c.Hosts[0].Name)
 			require.Contains(t, errs, "intrarun: exit code 0\n")
 			require.NotNil(t, r.report)
 			require.EqualValues(t, 0, r.report.ExitCode, errs)
@@ -165,7 +165,7 @@ func TestLossesOneAfterTheOther(t *testing.T) {
 				h.await(want)
 			}
 			require.NoError(t, c.Hosts[0].Kill())
-			for _, want := range []string{" is the head now, in place of the one on " + name(0), "there is no third host any more"} {
+			for _, want := range []string{" is the new head, in place of the one on " + name(0), "there is no third host any more"} {
 				h.await(want)
 			}
 			require.NoError(t, os.WriteFile(filepath.Join(h.dir, "lost"), nil, 0o600))
