@@ -32,22 +32,32 @@ func (l *localJob) killed() error {
 // outcome is how the job has ended. The error of a program is passed on, so that
 // callers find in it what they look for.
 func (l *localJob) outcome(s *head.Summary) error {
-	switch s.Code {
-	case head.ExitOK:
+	failure := l.failure(s.By)
+	switch {
+	case s.Code == head.ExitOK:
 		return nil
-	case head.ExitRefused:
-		return fmt.Errorf("intra.Run: %w", l.refused)
-	case head.ExitLost:
+	case s.Code == head.ExitLost:
 		return fmt.Errorf("%w: %s", ErrLost, s.Text)
-	case head.ExitFailed, head.ExitDiverged:
-		for _, p := range l.started {
-			if p.endpoint() == s.By {
-				return p.failure()
-			}
-		}
-		return fmt.Errorf("%w: %s", engine.ErrDiverged, s.Text) // that is what the head finds by itself
+	case failure != nil:
+		return failure
+	case s.Code == head.ExitDiverged:
+		return fmt.Errorf("%w: %s", engine.ErrDiverged, s.Text)
+	case l.refused != nil:
+		return fmt.Errorf("intra.Run: %w", l.refused)
+	case l.ctx.Err() != nil:
+		return context.Cause(l.ctx)
 	}
-	return context.Cause(l.ctx)
+	return fmt.Errorf("intra.Run: %s", s.Text)
+}
+
+// failure is how the program of a process has failed, nil if it has not.
+func (l *localJob) failure(of job.Endpoint) error {
+	for _, p := range l.started {
+		if p.endpoint() == of {
+			return p.failure()
+		}
+	}
+	return nil
 }
 
 // tellWhatHappened fills in what tests want to know.

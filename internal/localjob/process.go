@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"runtime"
 	"sync"
 
@@ -22,7 +21,7 @@ type process struct {
 	setup  job.Setup // before it lives
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	first  map[job.Process]transport.Link // those that it begins with
+	first  map[job.Process]transport.Link // those that it begins with, before it lives
 	stats  job.Stats                      // once it has lived
 
 	mu     sync.Mutex
@@ -49,11 +48,11 @@ func (p *process) hear(m *job.Message) {
 	switch m.Kind {
 	case job.KindSetup:
 		if p.setup = *m.Setup; p.setup.Joiner { // its links come with events
-			p.begin()
+			p.job.running.Go(p.live)
 		}
 	case job.KindStart:
 		if p.job.refused == nil { // else links are missing, and the end is near
-			p.begin()
+			p.job.running.Go(p.live)
 		}
 	case job.KindEnd, job.KindRefuse:
 		p.end(errors.New(m.Text))
@@ -83,7 +82,9 @@ func (p *process) say(m *job.Message) {
 func (p *process) connect(c job.Connected, later bool) {
 	p.mu.Lock()
 	gone := p.gone
-	p.links = append(p.links, c.Link)
+	if !gone {
+		p.links = append(p.links, c.Link)
+	}
 	p.mu.Unlock()
 	switch {
 	case gone:
@@ -95,17 +96,11 @@ func (p *process) connect(c job.Connected, later bool) {
 	}
 }
 
-// begin lets the process live.
-func (p *process) begin() {
-	links := maps.Clone(p.first)
-	p.job.running.Go(func() { p.live(links) })
-}
-
 // live runs the program as this process, from the first to the last word.
-func (p *process) live(links map[job.Process]transport.Link) {
+func (p *process) live() {
 	released := make(chan struct{})
 	var e *engine.Engine
-	e = engine.New(p.ctx, engine.Config{Head: p, Links: links, Die: func(k job.Kill) { p.die(k, e) },
+	e = engine.New(p.ctx, engine.Config{Head: p, Links: p.first, Die: func(k job.Kill) { p.die(k, e) },
 		Receive: p.job.want.Receive, Share: p.job.want.Share})
 	began := e.Begin()
 	var follower sync.WaitGroup
