@@ -314,3 +314,33 @@ func TestOneSpareForTwo(t *testing.T) {
 	require.Len(t, got, 1, "%v", got)
 	require.Equal(t, decision.Dead, s.state.Spares[job.Process{Rank: 2}].Status, "it is one no more")
 }
+
+// What comes too late changes nothing: folders that were read after a signal, and the
+// end of a job that has ended before.
+func TestWhatComesTooLate(t *testing.T) {
+	s := newScript(t)
+	s.commands("job degrees=1 restart", "keep", "started 0.0@2", "joined 0.0@2", "keep", "signal INT")
+	for _, l := range s.commands("opened no set can be used", "opened restart", "retired it is cut off", "keep") {
+		require.NotContains(t, l, "setup")
+		require.NotContains(t, l, "propose opened")
+	}
+	require.Equal(t, 130, s.state.Code)
+	require.Nil(t, s.state.Opened)
+	s.commands("killed 0.0@2", "settled 0.0@2")
+	require.True(t, s.head.Ended())
+}
+
+// The job does not end before its files have: who asked for them wants to go on from
+// them.
+func TestTheEndWaitsForFiles(t *testing.T) {
+	s := newScript(t)
+	s.commands("job degrees=1,1 files=2", "running", "opened write", "keep",
+		"said 0.0@2 reply drained 2", "said 1.0@2 reply drained 2", "quiet 5", "keep",
+		"said 0.0@2 reply saved set=1", "said 1.0@2 reply saved set=1", "keep",
+		"killed 1.0@2", "keep", "killed 0.0@2", "keep", "settled 0.0@2", "settled 1.0@2")
+	require.Equal(t, ExitLost, s.state.Code)
+	require.False(t, s.head.Ended(), "the set is being made complete")
+	s.commands("published 1 2", "keep")
+	require.True(t, s.head.Ended())
+	require.Contains(t, s.commands("conclude"), "warn: the state at safe point 2 is on disk: -restart files continues from there")
+}
