@@ -191,7 +191,7 @@ func TestStandardInputOfAJob(t *testing.T) {
 		if hosts != nil {
 			r.on(t, hosts...)
 		}
-		text := strings.Repeat("a line of many\n", 50_000) // more than there is room for on the way
+		text := strings.Repeat("a line of many\n", 30_000) // more than there is room for on the way
 		r.Stdin = strings.NewReader(text)
 		r.do(t, ExitOK)
 		require.Equal(t, text, r.out.String())
@@ -289,7 +289,7 @@ func TestHostsThatCannotBeReached(t *testing.T) {
 		want  string
 	}{
 		{"its command fails", []string{"h1", "mute"}, "", "host mute: env ended with exit status 255 before its agent had connected: no route to host"},
-		{"there is no such command", []string{"h1", "h2"}, "/nowhere/ssh {host}", ": start its agent: "},
+		{"there is no such command", []string{"h1", "h2"}, "/nowhere/ssh {host}", ": start its agent: fork/exec /nowhere/ssh: no such file"},
 		{"a command without a host", []string{"h1"}, "ssh", `-rsh "ssh": want a command with {host} in it`},
 		{"it has another version", []string{"h1", "old"}, "", "protocol version"},
 	} {

@@ -240,6 +240,7 @@ func TestSignalsReachTheWholeGroup(t *testing.T) {
 		n, _ := fmt.Sscan(string(b), &child, &shell)
 		return n == 2
 	}, time.Minute, time.Millisecond)
+	w.await("started")
 	w.mu.Lock()
 	require.Equal(t, shell, w.pids[one])
 	w.mu.Unlock()
