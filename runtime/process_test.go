@@ -137,7 +137,7 @@ func TestReturningWithAnOpenSection(t *testing.T) {
 		p.Section()
 		return nil
 	}, intratest.Fails())
-	require.ErrorContains(t, r.Err, "section open that began at process_test.go:")
+	require.ErrorContains(t, r.Err, "the section opened at process_test.go:")
 }
 
 func ExampleRun() {
