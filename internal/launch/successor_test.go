@@ -222,7 +222,7 @@ func TestLifeOfASuccessor(t *testing.T) {
 			e.arrive("a")
 			e.begin()
 			e.arrive("b")
-		}, "intrarun: b is the head now, in place of the one on first\n"},
+		}, "intrarun: b is the new head, in place of the one on first\n"},
 		{"one is lost meanwhile", func(e *estate) {
 			e.begin()
 			e.arrive("b")

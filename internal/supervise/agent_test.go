@@ -179,7 +179,7 @@ func TestProcessesThatCannotBeStarted(t *testing.T) {
 		w.Start(two, First)
 		require.Contains(t, w.await("started"), want)
 		require.True(t, strings.HasPrefix(w.await("started"), "started 0.1: start 0.1: "))
-		require.Equal(t, files, descriptors(t), "what was made for the process is closed")
+		require.Eventually(t, func() bool { return descriptors(t) <= files }, 10*time.Second, time.Millisecond, "what was made for the process stays open")
 	}
 }
 
@@ -365,6 +365,6 @@ func TestLinksOfAHost(t *testing.T) {
 // there cannot be so many.
 func TestDescriptors(t *testing.T) {
 	require.NoError(t, CheckDescriptors(1))
-	require.ErrorContains(t, CheckDescriptors(1<<20), "1048576 processes take up to 1099518967872 open files")
+	require.ErrorContains(t, CheckDescriptors(1<<20), "1048576 processes need up to 1099518967872 open files")
 	require.ErrorContains(t, CheckDescriptors(1<<20), "raise it (ulimit -n) or run fewer")
 }
