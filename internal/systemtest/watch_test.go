@@ -43,6 +43,6 @@ func TestWatch(t *testing.T) {
 		require.Zero(t, r.code, r.stderr)
 		require.Equal(t, want, hash, r.stderr)
 		require.Empty(t, r.report.Failures, r.stderr)
-		require.NotContains(t, r.stderr, "is the head now")
+		require.NotContains(t, r.stderr, "is the new head")
 	}
 }
