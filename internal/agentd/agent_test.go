@@ -174,7 +174,7 @@ func TestPrepareWithAProgramThatIsSent(t *testing.T) {
 func TestPlansThatCannotBe(t *testing.T) {
 	head, done, _ := preparing(t)
 	head.Send(agentwire.KindStart, agentwire.Name{}, agentwire.Number(0))
-	require.ErrorContains(t, <-done, "wait for the head's order")
+	require.ErrorContains(t, <-done, "wait for the head's plan")
 	head, done, _ = preparing(t)
 	head.Send(agentwire.KindPlan, agentwire.Name{}, []byte("{"))
 	require.ErrorIs(t, <-done, agentwire.ErrFrame)

@@ -103,8 +103,7 @@ func newNode(s *spawn.Bootstrap, w *watchdog.Watchdog, head func(*Lead) int) (*n
 		leader: arbiter.Head, changed: make(chan struct{})}, nil
 }
 
-// enter joins the arbiter and returns once there is a lease. drop is called when
-// there is another head.
+// enter joins the arbiter. drop is called when there is another head.
 func (n *node) enter(at NodeConfig, drop func()) error {
 	if n.engine != nil {
 		return agentwire.ErrFrame
@@ -124,11 +123,17 @@ func (n *node) enter(at NodeConfig, drop func()) error {
 	}
 	go n.instruct()
 	go n.obey()
+	return nil
+}
+
+// hasLease waits for the first lease. Without one nothing is started; false: the
+// node ends.
+func (n *node) hasLease() bool {
 	select {
 	case <-n.leased:
-		return nil
-	case err := <-n.evicted:
-		return err
+		return true
+	case <-n.quit:
+		return false
 	}
 }
 

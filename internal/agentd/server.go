@@ -39,12 +39,11 @@ func (s *server) run() error {
 	go func() { ended <- s.obey() }()
 	go func() {
 		select {
-		case <-s.node.leased: // before that, enter hears of it and tells the head
-		case <-quit:
-			return
-		}
-		select {
 		case err := <-s.node.evicted:
+			if s.node.end() == 0 { // the head waits for this host
+				s.Failed(err)
+				s.out().Finish()
+			}
 			ended <- err
 		case <-quit:
 		}
@@ -118,7 +117,7 @@ func (s *server) take(f *agentwire.Frame) error {
 		s.mu.Lock()
 		s.keeps = at.Takeover != nil
 		s.mu.Unlock()
-		if err := s.node.enter(at, func() { s.out().Close() }); err != nil { // nothing is started before there is a lease
+		if err := s.node.enter(at, func() { s.out().Close() }); err != nil {
 			s.Failed(err)
 			s.out().Finish()
 			return err
@@ -128,7 +127,7 @@ func (s *server) take(f *agentwire.Frame) error {
 		if err != nil || supervise.Role(r) > supervise.Spare {
 			return agentwire.ErrFrame
 		}
-		if s.open(f.Of, supervise.Role(r)) {
+		if s.node.hasLease() && s.open(f.Of, supervise.Role(r)) {
 			s.local.Start(f.Of.ID, supervise.Role(r))
 		}
 	case agentwire.KindLink:
