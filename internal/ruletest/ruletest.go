@@ -1,0 +1,114 @@
+package ruletest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Rule is a rule of a protocol: a text in a file, and what stands there without
+// the rule.
+type Rule struct{ File, Name, Text, Instead string }
+
+// New returns a rule.
+func New(file, name, text, instead string) Rule {
+	return Rule{File: file, Name: name, Text: text, Instead: instead}
+}
+
+// Table names the rules of a protocol and the test that shows them to be needed.
+type Table struct {
+	Root    string // folder that the files are in, seen from that of the test
+	Rules   []Rule
+	Unshown []Rule // that nobody has seen the test need; the table says why
+	Test    string // of the package under test
+	Soak    int    // INTRA_SOAK for it
+	Sign    string // matches what a failure of the test writes
+}
+
+func (table Table) all() []Rule { return slices.Concat(table.Rules, table.Unshown) }
+
+// Stand looks for the text of every rule.
+func (table Table) Stand(t *testing.T) {
+	for _, r := range table.all() {
+		t.Run(r.Name, func(t *testing.T) {
+			_, err := table.without(r)
+			require.NoError(t, err)
+		})
+	}
+}
+
+// Needed takes every rule that INTRA_RULES matches out in turn: the test has to
+// fail. That takes long.
+func (table Table) Needed(t *testing.T) {
+	names := os.Getenv("INTRA_RULES")
+	if names == "" {
+		t.Skip("INTRA_RULES=. takes every rule out in turn")
+	}
+	wanted, err := regexp.Compile(names)
+	require.NoError(t, err)
+	sign := regexp.MustCompile(`(?m)^.*(` + table.Sign + `|panic: ).*$`)
+	for _, r := range table.all() {
+		if !wanted.MatchString(r.File + ": " + r.Name) {
+			continue
+		}
+		t.Run(r.Name, func(t *testing.T) {
+			out, failed := table.run(t, r)
+			if slices.Contains(table.Unshown, r) {
+				require.False(t, failed, "it is shown now: %s", out)
+				return
+			}
+			require.True(t, failed, "nothing shows that it is needed")
+			how := sign.FindString(out)
+			require.NotEmpty(t, how, "it fails in another way: %s", out)
+			t.Log(strings.TrimSpace(how))
+		})
+	}
+}
+
+// run runs the test without a rule, and reports whether it fails.
+func (table Table) run(t *testing.T, r Rule) (out string, failed bool) {
+	text, err := table.without(r)
+	require.NoError(t, err)
+	path, err := filepath.Abs(filepath.Join(table.Root, r.File))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	mutant, overlay, binary := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutant.test")
+	require.NoError(t, os.WriteFile(mutant, []byte(text), 0o600))
+	b, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutant}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, b, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	built, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, "build without the rule: %s", built)
+	test := exec.CommandContext(ctx, binary, "-test.run", "^"+table.Test+"$", "-test.failfast", "-test.timeout", timeout.String())
+	test.Env = append(os.Environ(), fmt.Sprint("INTRA_SOAK=", table.Soak), "INTRA_SEED=")
+	b, err = test.CombinedOutput()
+	require.NoError(t, ctx.Err(), "the test of one rule takes too long")
+	return string(b), err != nil
+}
+
+// timeout bounds the test without one rule.
+const timeout = time.Hour
+
+// without returns the file of a rule without the rule.
+func (table Table) without(r Rule) (string, error) {
+	b, err := os.ReadFile(filepath.Join(table.Root, r.File))
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(b), r.Text); n != 1 {
+		return "", fmt.Errorf("%s has %d times what the table says:\n%s", r.File, n, r.Text)
+	}
+	return strings.Replace(string(b), r.Text, r.Instead, 1), nil
+}
