@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -91,7 +92,7 @@ func (w *world) strike() {
 		w.spent[i] = true
 		switch k.what {
 		case aHost:
-			w.strikeHost(k.process)
+			w.strikeHost(w.current(k.process).from.Node)
 			return
 		case aSpare:
 			w.strikeSpare()
@@ -130,8 +131,14 @@ func (w *world) kill(p *process, where string) {
 			}
 		}
 	}
-	p.says = p.says[:w.random.IntN(len(p.says)+1)]
+	if n := w.random.IntN(len(p.says) + 1); n < len(p.says) {
+		if _, ok := p.says[0].(head.Started); ok { // the word of its agent
+			n = max(n, 1)
+		}
+		p.says = p.says[:n]
+	}
 	p.gifts = nil
+	w.countRifts()
 }
 
 // passes counts a passage of a point, and reports whether the process is to

@@ -59,11 +59,11 @@ var (
 	errDismissed = errors.New("not needed any more")
 )
 
-func newDriver(p *process) driver {
+func newDriver(p *process, next uint64) driver {
 	d := driver{incarnation: p.birth, lives: make(map[job.Process]uint32), outbound: make(map[job.Process]*outbound),
 		inbound: make(map[*process]*inbound),
 		machine: section.New(section.Config{Replica: p.self.Replica, Replicas: p.w.spec.degrees[p.self.Rank], InboxBytes: p.w.spec.inbox}),
-		member:  recovery.NewMember(p.self, 0, p.w.head.next())}
+		member:  recovery.NewMember(p.self, 0, next)}
 	d.life, d.endLife = context.WithCancelCause(context.Background())
 	if !p.newcomer {
 		for _, q := range job.Processes(p.w.spec.degrees) {
@@ -108,7 +108,7 @@ func (p *process) live() {
 			err = p.Wait(context.Background(), func() bool { return len(p.writing) == 0 })
 		}
 		if err == nil {
-			p.say(word{finished: true})
+			p.tell(&job.Message{Kind: job.KindFinish, Stats: new(job.Stats)})
 			if err = p.linger(); err == nil {
 				p.left = true
 				return
@@ -162,7 +162,7 @@ func (p *process) linger() error {
 		}
 		if !told && msgs.Received() {
 			told, p.drained = true, true
-			p.say(word{drained: true})
+			p.tell(&job.Message{Kind: job.KindDrained})
 			p.reach("through")
 		}
 		if err := p.Wait(context.Background(), func() bool { return p.changes != seen || !told && msgs.Received() }); err != nil {

@@ -3,31 +3,7 @@ package simulation
 import (
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/recovery"
 )
-
-// publish makes a set of files complete.
-func (h *head) publish() {
-	set := h.publishing[0]
-	h.publishing = h.publishing[1:]
-	h.w.disk.whole[set] = true
-	h.keepSet(set, setNote{Ended: true}, func() {})
-	h.w.seen["files published"]++
-	h.decides.Published(set)
-}
-
-// check looks at the files of a set that is to be made complete.
-func (h *head) check(a recovery.Action) {
-	d := h.w.disk
-	if d.given[a.Set] {
-		h.w.fail("set %d was given up and is made complete", a.Set)
-	}
-	for rank := range h.w.spec.degrees {
-		if f := d.sets[a.Set][rank]; f == nil || f.cut != a.Cut {
-			h.w.fail("set %d of cut %d is made complete, and rank %d has %+v", a.Set, a.Cut, rank, f)
-		}
-	}
-}
 
 // write ends the writing of a file.
 func (p *process) write() {

@@ -1,48 +1,63 @@
 package simulation
 
 import (
+	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // Losses of more than a process, and of less: hosts, links and spares.
 
-// strikeHost ends all processes of the host of one of them, and spares there.
-func (w *world) strikeHost(of job.Process) {
-	host := w.spec.host(of)
+// strikeHost ends all processes of the host of one of them, and spares there. On
+// one host its agent tells that; of others nobody does, until they are declared
+// lost.
+func (w *world) strikeHost(of detect.ID) {
+	if w.lost[of] {
+		return
+	}
 	w.seen["a host is lost"]++
 	for _, p := range w.processes {
-		if w.spec.host(p.self) == host {
+		if p.from.Node == of {
 			w.kill(p, "host")
+			if w.spec.hosts > 1 {
+				p.lost, p.says, p.mail = true, nil, nil
+			}
 		}
 	}
-	w.strikeSpare()
+	if w.spec.hosts > 1 {
+		w.lost[of] = true
+		w.head.losing = append(w.head.losing, of)
+		if w.head.mayBeLost() && w.random.IntN(3) == 0 {
+			w.loseHead()
+		}
+	}
 }
 
 // strikeSpare ends a process without a rank.
 func (w *world) strikeSpare() {
-	h := w.head
-	if h.spares == 0 || h.decides == nil || h.decided || h.released {
-		return
+	for _, p := range w.processes {
+		if p.role == head.Spare && p.self == p.from.ID && !p.dead {
+			w.seen["a spare dies"]++
+			w.kill(p, "spare")
+			return
+		}
 	}
-	h.spares--
-	w.seen["a spare dies"]++
-	h.tell(func() []recovery.Action { return h.decides.SpareGone(h.now()) })
 }
 
-// rift is a link that has broken for good, as its ends have told the head.
-type rift struct {
-	p, q   *process
-	judged int // times that it had to be waited for another replica
-}
+// rift is a link that has broken for good.
+type rift struct{ p, q *process }
 
-// sever breaks the link between two processes that have one.
+// open reports whether none of its ends is gone.
+func (r rift) open() bool { return !r.p.dead && !r.q.dead && !r.p.left && !r.q.left }
+
+// sever breaks the link between two processes that have one, which both tell the
+// head.
 func (w *world) sever() {
 	var all []rift
 	for _, l := range w.order {
 		p, q := l.From.(*process), l.To.(*process)
-		if !p.dead && !q.dead && p.wired(q) && q.wired(p) && !p.left && !q.left {
-			all = append(all, rift{p: p, q: q})
+		if r := (rift{p, q}); r.open() && p.wired(q) && q.wired(p) {
+			all = append(all, r)
 		}
 	}
 	if len(all) == 0 {
@@ -57,66 +72,19 @@ func (w *world) sever() {
 	}
 	w.link(r.p, r.q).Sever()
 	w.link(r.q, r.p).Sever()
-	w.rifts = append(w.rifts, r)
+	w.broken = append(w.broken, r)
+	w.rifts++
+	for _, ends := range [][2]*process{{r.p, r.q}, {r.q, r.p}} {
+		ends[0].tell(&job.Message{Kind: job.KindSuspect, Process: &ends[1].self, Incarnation: ends[1].birth, Text: "reset"})
+	}
 }
 
-// judgeRift makes an end of a link that broke go, unless that end is dead
-// anyway: of two last replicas one goes that the job can come back without; if
-// both will have a second one soon, that is waited for.
-func (h *head) judgeRift() {
-	w := h.w
-	r := w.rifts[0]
-	w.rifts = w.rifts[1:]
-	if h.released || h.decided || r.p.dead || r.q.dead {
-		return
-	}
-	victim, ok := h.victim(r.p, r.q)
-	if !ok && h.decides != nil && r.p.self.Rank != r.q.self.Rank {
-		higher, lower := r.p, r.q
-		if higher.self.Compare(lower.self) < 0 {
-			higher, lower = lower, higher
-		}
-		for _, v := range []*process{higher, lower} {
-			if !ok && h.decides.Returns(v.self) {
-				victim, ok = v, true
-				if !h.keeping && len(h.events) == 0 && !h.survives(v) {
-					w.fail("%v has to go because of a broken link, and a backup is lost with it", v)
-				}
-				w.seen["a link between last replicas is broken"]++
-			}
+// countRifts counts the links again that are broken between processes that live.
+func (w *world) countRifts() {
+	w.rifts = 0
+	for _, r := range w.broken {
+		if r.open() {
+			w.rifts++
 		}
 	}
-	if ok {
-		w.kill(victim, "link")
-		return
-	}
-	for p, s := range h.standing {
-		if r.judged < 20 && s == coming && (p.Rank == r.p.self.Rank || p.Rank == r.q.self.Rank) {
-			r.judged++
-			w.rifts = append(w.rifts, r)
-			return
-		}
-	}
-	h.decided, h.cut = true, true
-	h.settle()
-}
-
-// victim chooses which end of a broken link has to go.
-func (h *head) victim(p, q *process) (*process, bool) {
-	if p.self.Compare(q.self) > 0 {
-		p, q = q, p
-	}
-	for _, v := range []*process{p, q} {
-		if h.members[v.self] == v && h.standing[v.self] == coming {
-			return v, true
-		}
-	}
-	a, b := h.alive(p.self.Rank), h.alive(q.self.Rank)
-	switch {
-	case a <= 1 && b <= 1:
-		return nil, false
-	case a > b:
-		return p, true
-	}
-	return q, true
 }

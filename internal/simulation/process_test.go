@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/sdr"
@@ -24,52 +25,62 @@ type process struct {
 	w        *world
 	self     job.Process
 	birth    uint32 // incarnation in which it began
-	newcomer bool   // it takes the place of a dead one
+	role     head.Role
+	newcomer bool // it takes the place of a dead one
+	recovers bool // the head wants to hear of safe points
 
 	resume   func() (struct{}, bool)
 	stop     func()
 	yield    func(struct{}) bool
 	woken    bool
 	deadline time.Duration // it waits until then at most; 0: for ever
-	steps    struct{ run, hear, give, meet, expire func() }
+	steps    struct{ run, hear, give, meet, expire, speak, exit, write func() }
 	lag      int // its program takes one of so many steps that it could
 	deaf     int // and hears one of so many events
 	reached  map[string]int
 
-	dead           bool // killed
-	gone, declared bool // and the head knows it, and has said so
-	dismissed      bool
-	ended          bool // its program has come to its end
-	left           bool // it was released
-	released       bool
+	dead     bool // killed
+	declared bool // and that is kept
+	known    bool // and the head has certainly taken it in
+	ended    bool // its program has come to its end
+	left     bool // it was released
+	released bool
 
-	events []job.Event // from the head, on their way
-	queue  []job.Event // that have come and are not due
-	meets  []*process  // newcomers to which links are being made
-	says   []word      // to the head, on their way
-	said   []word      // to any head
-	told   uint64      // the last cut that it was told to leave, as its agent knows,
-	obeyed uint64      // and as it has heard
-	gifts  []*gift     // states that are being sent beside the program
+	events []*job.Message // from the head, that its agent has passed on
+	queue  []job.Event    // that have come and are not due
+	calls  []*process     // to whom it has an end of a link, and they have none yet
+	meets  []*process     // to whom links are being made
+	says   []head.Event   // to the head, on their way
+	gifts  []*gift        // states that are being sent beside the program
 	wires  map[job.Process]*process
 
+	account
 	driver
 }
 
 var errKilled = errors.New("killed")
 
-func (w *world) newProcess(self job.Process, birth uint32, newcomer bool) *process {
-	p := &process{w: w, self: self, birth: birth, newcomer: newcomer, woken: true,
-		reached: make(map[string]int), wires: make(map[job.Process]*process)}
+// newProcess starts a process, which waits for its place.
+func (w *world) newProcess(a head.Start) *process {
+	p := &process{w: w, role: a.Role, reached: make(map[string]int), wires: make(map[job.Process]*process)}
+	p.from, p.voiced = a.To, a.Role == head.First
+	if old := w.agents[agentID{a.Node, a.ID}]; old != nil {
+		if !old.exited {
+			w.fail("%v is started, and %v is not gone", a, old)
+		}
+		old.forgotten, old.again = true, false
+	}
+	w.agents[agentID{a.Node, a.ID}] = p
 	p.steps.run, p.steps.hear, p.steps.give, p.steps.meet, p.steps.expire = p.run, p.hear, p.give, p.meet, p.expire
+	p.steps.speak, p.steps.exit, p.steps.write = func() { w.head.hear(p) }, func() { w.head.exit(p) }, p.write
+	p.assign(a.Process, a.Incarnation)
 	p.lag, p.deaf = w.spec.lags[w.random.IntN(len(w.spec.lags))], w.spec.lags[w.random.IntN(len(w.spec.lags))]
 	if w.spec.swift {
 		p.lag, p.deaf = 20, 4
-		if self.Replica == 0 {
+		if p.self.Replica == 0 {
 			p.lag, p.deaf = 0, 0
 		}
 	}
-	p.driver = newDriver(p)
 	w.processes = append(w.processes, p)
 	p.resume, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		p.yield = yield
@@ -82,6 +93,34 @@ func (w *world) newProcess(self job.Process, birth uint32, newcomer bool) *proce
 		p.ended = true
 	})
 	return p
+}
+
+// assign gives a process its place, as far as that is decided.
+func (p *process) assign(q job.Process, incarnation uint32) {
+	p.self, p.birth = q, incarnation
+	p.w.holders[endpoint(q, incarnation)] = p
+}
+
+// place: the process hears its place.
+func (p *process) place(s *job.Setup) {
+	if s.Self != p.self || s.Incarnation != p.birth {
+		p.w.fail("%v is told that it is %v, incarnation %d", p, s.Self, s.Incarnation)
+	}
+	p.newcomer, p.recovers, p.woken = s.Joiner, s.Recovery, s.Joiner
+	p.driver = newDriver(p, s.Next)
+	if s.Listen != "" {
+		p.tell(&job.Message{Kind: job.KindListen, Address: "host:1"})
+	}
+	p.settle()
+}
+
+// start: all have joined.
+func (p *process) start(peers []job.Peer) {
+	for _, q := range peers {
+		p.wires[q.Process] = p.w.holders[endpoint(q.Process, q.Incarnation)]
+	}
+	p.woken = true
+	p.begin()
 }
 
 func (p *process) String() string {
@@ -185,23 +224,59 @@ func (p *process) messaging() sdr.Config {
 // hear takes the next word of the head: a death is handled when all that the
 // dead process sent is here, and what the head says after it not before.
 func (p *process) hear() {
-	event := p.events[0]
+	for len(p.events) == 0 && len(p.mail) > 0 {
+		p.receive(1)
+	}
+	if len(p.events) == 0 || p.dead {
+		return
+	}
+	m := p.events[0]
 	p.events = p.events[1:]
-	p.queue = append(p.queue, event)
-	if v, ok := event.(job.Verdict); ok {
+	switch m.Kind {
+	case job.KindSetup:
+		p.place(m.Setup)
+		return
+	case job.KindStart:
+		p.start(m.Peers)
+		return
+	case job.KindConnect:
+		p.call(m.Peers[0])
+		return
+	case job.KindVerdict:
+		v := *m.Verdict
+		p.queue = append(p.queue, v)
 		if q := p.wires[v.Process]; q != nil && q.birth == v.Incarnation {
 			if l := p.w.links[pair{p, q}]; l != nil {
 				l.PeerDied()
 			}
 		}
+	case job.KindOrder:
+		p.queue = append(p.queue, *m.Order)
+	case job.KindRelease:
+		p.queue = append(p.queue, job.Release{})
+	case job.KindEnd:
+		p.dead = true
+		return
 	}
 	p.settle()
 }
 
+// call: the process has its end of a link. Once the other one has its own, the link
+// is made.
+func (p *process) call(peer job.Peer) {
+	q := p.w.holders[endpoint(peer.Process, peer.Incarnation)]
+	if i := slices.Index(q.calls, p); i >= 0 {
+		q.calls = slices.Delete(q.calls, i, i+1)
+		p.meets = append(p.meets, q)
+		return
+	}
+	p.calls = append(p.calls, q)
+}
+
 // settle does what is due.
 func (p *process) settle() {
-	if p.settling {
-		return // it looks again
+	if p.settling || p.member == nil {
+		return // it looks again, or has no place yet
 	}
 	p.settling = true
 	for len(p.queue) > 0 && !p.dead && p.isDue(p.queue[0]) {
@@ -246,8 +321,8 @@ type connected struct {
 	to *process
 }
 
-// meet ends the making of a link to a newcomer, at both ends, which have been
-// told of the death of who was there before.
+// meet ends the making of a link, at both ends, which have been told of the death of
+// who was there before.
 func (p *process) meet() {
 	n := p.w.random.IntN(len(p.meets))
 	q := p.meets[n]
@@ -256,9 +331,6 @@ func (p *process) meet() {
 		return // nobody is there
 	}
 	for _, ends := range [][2]*process{{p, q}, {q, p}} {
-		for slices.ContainsFunc(ends[0].events, func(e job.Event) bool { v, ok := e.(job.Verdict); return ok && v.Process == ends[1].self }) {
-			ends[0].hear()
-		}
 		ends[0].queue = append(ends[0].queue, connected{to: ends[1]})
 		ends[0].settle()
 	}
@@ -283,21 +355,19 @@ func (p *process) died(dead job.Process, birth uint32) {
 	}
 }
 
-// word is what a process says to the head.
-type word struct {
-	reply    *job.Reply // or:
-	finished bool       // the program has returned
-	drained  bool       // and nobody lacks anything of it
-}
-
+// reply says something about recovery to the head.
 func (p *process) reply(rs ...job.Reply) {
 	for _, r := range rs {
-		p.say(word{reply: &r})
+		p.tell(&job.Message{Kind: job.KindReply, Reply: &r})
 	}
 }
 
-func (p *process) say(w word) {
+// tell says something to the head.
+func (p *process) tell(m *job.Message) {
 	if !p.dead {
-		p.says = append(p.says, w)
+		p.say(head.Said{From: p.from, Message: m})
 	}
 }
+
+// say puts something on its way to the head.
+func (p *process) say(e head.Event) { p.says = append(p.says, e) }

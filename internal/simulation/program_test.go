@@ -79,7 +79,7 @@ func (g *program) safePoint() error {
 	first := g.points == g.first+1
 	if first {
 		p.msgs.Resume()
-		if !g.restored {
+		if !g.restored && p.recovers {
 			p.reply(job.Reply{Kind: job.ReplyFirst, Generation: p.member.Generation()})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/transport/sdr"
@@ -24,8 +25,7 @@ type spec struct {
 	inbox      int64
 	patience   time.Duration
 	lags       []int
-	patient    bool // nobody leaves before everybody has handed over what he keeps
-	breaks     int  // one of so many steps breaks a connection; 0: none
+	breaks     int // one of so many steps breaks a connection; 0: none
 
 	start   bool // processes are started for lost ones
 	spares  int
@@ -35,6 +35,8 @@ type spec struct {
 	hosts   int
 	gone    int           // step at which the program is removed, so that nobody can be started; 0: never
 	heirs   int           // heads that are lost
+	steady  int           // each in one of so many steps,
+	busy    bool          // or while it does something about a death
 	swift   bool          // the first replicas of all ranks are ahead of the others
 	echo    int           // what a dead process had sent to a newcomer comes in one of so many steps, but all of it
 	shy     int           // links to newcomers are made in one of so many steps that they could be
@@ -114,10 +116,7 @@ func newSpec(seed uint64) *spec {
 	if random.IntN(4) == 0 {
 		s.storm(random)
 	}
-	s.patient = random.IntN(2) == 0
-	if random.IntN(4) == 0 {
-		s.heirs = 1 + random.IntN(3)
-	}
+	s.successors(random)
 	if random.IntN(8) == 0 {
 		s.gone = 1 + random.IntN(4000)
 	}
@@ -172,13 +171,20 @@ func (s *spec) plain() *spec {
 	return p
 }
 
-// recovers reports whether anything is done about lost processes, or ahead of
-// losses; replaces, whether others take their places.
-func (s *spec) recovers() bool { return s.replaces() || s.files.Every > 0 }
+// replaces reports whether others take the places of lost processes.
 func (s *spec) replaces() bool { return s.start || s.spares > 0 }
 
-func (s *spec) host(p job.Process) string {
-	return fmt.Sprint("host", (p.Rank+p.Replica)%s.hosts)
+// node is the host where a process is at the beginning.
+func (s *spec) node(p job.Process) detect.ID {
+	return firstNode + detect.ID((p.Rank+p.Replica)%s.hosts)
+}
+
+// successors plans how often the head is lost.
+func (s *spec) successors(random *rand.Rand) {
+	s.steady, s.busy = []int{150, 600, 2400}[random.IntN(3)], random.IntN(2) == 0
+	if random.IntN(4) == 0 {
+		s.heirs = 1 + random.IntN(4)
+	}
 }
 
 func (s *spec) String() string {

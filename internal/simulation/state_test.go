@@ -316,7 +316,7 @@ func (p *process) store(l label, s stateCopy) []job.Reply {
 	}
 	p.slots.Complete(l.full)
 	if !p.slots.Put(l.rank, l.number, s) {
-		if l.generation == p.w.head.decides.Generation() && l.number == p.w.head.truth.planned {
+		if l.generation == p.w.head.state.Recovery.Generation && l.number == p.w.head.truth.planned {
 			p.w.fail("%v does not keep the state of rank %d for backup %d", p, l.rank, l.number)
 		}
 		return nil

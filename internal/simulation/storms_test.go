@@ -16,6 +16,7 @@ var storms = []func(*spec, *rand.Rand){(*spec).aheadOfCuts, (*spec).rollbacks, (
 // is planned yet.
 func (s *spec) calm(random *rand.Rand, degrees ...int) {
 	s.start, s.spares, s.gone, s.heirs, s.pointless = true, 0, 0, 0, false
+	s.successors(random)
 	s.backup, s.files = recovery.Policy{}, recovery.Files{}
 	s.kills, s.degrees = nil, nil
 	for range 2 + random.IntN(2) {
@@ -39,7 +40,7 @@ func (s *spec) falls(random *rand.Rand, p job.Process, step int) {
 // the others.
 func (s *spec) aheadOfCuts(random *rand.Rand) {
 	s.calm(random, 1, 2, 2, 3)
-	s.degrees[0] = 3
+	s.degrees[0], s.heirs = 3, 0
 	s.passes, s.steps = 4+uint64(random.IntN(5)), 1
 	s.does = []activity{anything, messages}[random.IntN(2)]
 	s.swift, s.mirror = true, random.IntN(2) == 0
@@ -94,7 +95,7 @@ func (s *spec) rollbacks(random *rand.Rand) {
 // ends: processes die when they have come to their end, while others have not.
 func (s *spec) ends(random *rand.Rand) {
 	s.calm(random, 1, 1, 2)
-	s.passes, s.patient = 1+uint64(random.IntN(4)), false
+	s.passes = 1 + uint64(random.IntN(4))
 	s.does = []activity{anything, messages}[random.IntN(2)]
 	if random.IntN(3) > 0 {
 		s.backup.Every = 1

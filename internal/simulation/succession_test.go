@@ -1,164 +1,99 @@
 package simulation
 
 import (
-	"encoding/json"
-	"fmt"
+	"slices"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
-	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/recovery"
 )
-
-// The keys of notes.
-const (
-	cutNote      = "cut"
-	replacedNote = "replaced"
-)
-
-// drainedNote is that all that a process has sent was received.
-func drainedNote(p job.Process) string { return fmt.Sprint("drained ", p) }
-
-// setNote is what is known of a set of files.
-type setNote struct {
-	Whole []checkpoint.File // every rank has its own
-	Ended bool              // it is complete, or given up
-}
-
-// keepSet has it kept what became of a set.
-func (h *head) keepSet(set uint64, n setNote, act func()) {
-	b, err := json.Marshal(n)
-	if err != nil {
-		h.w.fail("keep %+v: %v", n, err)
-	}
-	h.note(fmt.Sprint("set ", set), b, act)
-}
 
 // mayBeLost reports whether another head can take the place of this one.
-func (h *head) mayBeLost() bool {
-	return h.w.heirs > 0 && !h.released && !h.decided && h.state.notes[replacedNote] == nil
+func (l *leader) mayBeLost() bool {
+	return l.w.heirs > 0 && l.head != nil && l.booted && !l.head.Ended()
 }
 
-// succeed: the head is lost, and another one takes its place, which knows what
-// was kept. Its agents repeat what processes have said, and what the lost head
-// was to say is lost, from some point on.
-func (w *world) succeed() {
-	old := w.head
+// isStruck reports whether the head is lost now, once in so many times: at any
+// moment, or, if that is what is planned, in one in which it is busy with a death.
+func (l *leader) isStruck(steady, busy int) bool {
+	if !l.mayBeLost() {
+		return false
+	}
+	if !l.w.spec.busy {
+		return l.w.random.IntN(steady) == 0
+	}
+	return len(l.state.Verdicts) > 0 && (len(l.asked) > 0 || l.state.Recovery.Rolling) && l.w.random.IntN(busy) == 0
+}
+
+// loseHead: the head is lost. Some of what it has proposed may be kept yet, and some
+// of what it has said may arrive.
+func (w *world) loseHead() {
+	l := w.head
 	w.heirs--
 	w.seen["a head is lost"]++
-	if len(old.record) > 0 {
+	if len(l.state.Replaced) > 0 {
+		w.seen["a head is lost after a replacement"]++
+	}
+	if l.state.Recovery.Rolling {
+		w.seen["a head is lost in a rollback"]++
+	}
+	n := w.random.IntN(len(l.asked) + 1)
+	if n < len(l.asked) {
 		w.seen["a decision is lost"]++
 	}
-	h := &head{w: w, members: old.members, standing: make(map[job.Process]standing), through: make(map[int]bool),
-		due: make(map[job.Process]uint32), state: old.state, spares: w.spec.spares,
-		truth: newWitness()}
-	rest := false // somebody has finished
-	for _, v := range h.state.Verdicts {
-		h.verdicts = append(h.verdicts, v.Verdict)
+	for _, e := range l.asked[:n] {
+		l.apply(e)
 	}
-	for _, v := range h.verdicts {
-		h.standing[v.Process] = gone
+	for n := w.random.IntN(len(l.start) + 1); n > 0; n-- {
+		l.begin()
+	}
+	l.head, l.asked, l.next, l.start, l.late, l.deciding = nil, nil, nil, nil, nil, 0
+	clear(l.quiets)
+	for _, p := range w.processes {
+		p.receive(w.random.IntN(len(p.mail) + 1))
+		p.mail = nil
+	}
+	l.absent = w.random.IntN(2) * w.random.IntN(100)
+}
+
+// succeed: another head takes the place of the one that is lost. It knows what was
+// kept, and the agents repeat what the others lack.
+func (w *world) succeed() {
+	l := w.head
+	for len(l.losing) > 0 {
+		l.declareLost()
 	}
 	for _, p := range w.processes {
-		at := h.state.Places[p.self]
-		if at.Status == decision.Done {
-			h.standing[p.self] = finished
-		}
-		if h.state.Through[p.self.Rank] && at.Status != "" {
-			rest = true
-		}
-		if h.state.notes[drainedNote(p.self)] != nil {
-			h.through[p.self.Rank] = true
-		}
-		p.declared = h.standing[p.self] == gone
-		p.gone = p.declared
-		if p.dead && p.declared {
+		if p.lost {
 			continue
 		}
-		p.events = p.events[:w.random.IntN(len(p.events)+1)]
-		p.told = p.obeyed
-		for _, e := range append(p.queue, p.events...) {
-			if o, ok := e.(job.Order); ok && o.Kind == job.OrderGo {
-				p.told = o.Number
-			}
+		for _, e := range p.says {
+			p.note(e)
 		}
-		p.says, p.said = append(p.said, p.says...), nil
-		if p.dead && w.random.IntN(2) == 0 { // its host was lost with it
-			p.says = nil
+		if p.says = nil; p.forgotten {
+			continue
 		}
+		p.says = p.repeat()
+		p.again = p.exited && p.up // the end is told last
 	}
-	w.head = h
-	for _, v := range h.verdicts {
-		for _, p := range w.processes {
-			if !p.dead {
-				p.events = append(p.events, verdict(v))
-			}
-		}
-	}
-	if !w.spec.recovers() {
-		h.settleRanks()
-		h.releaseIfComplete()
-		return
-	}
-	past, err := h.past()
-	if err != nil {
-		w.fail("%v", err)
-		return
-	}
-	var acts []recovery.Action
-	h.meet(&past, rest)
-	past.Complete = 0 // who holds it nobody repeats
-	h.folded = past
-	h.decides, acts = recovery.Resume(h.config(), past, h.now())
-	for _, p := range w.processes {
-		acts = append(acts, h.decides.Repeated(p.self, p.birth, h.now())...)
-	}
-	h.perform(acts)
+	l.term++
+	l.truth.succeed(l)
+	h, acts := head.Restore(l.config(), head.Succession{State: l.state.Clone(), Agents: w.resync(), Term: l.term, Joined: l.joined}, l.now())
+	l.head = h
+	l.perform(acts)
 }
 
-// meet adds to the past what has become of processes.
-func (h *head) meet(past *recovery.Snapshot, rest bool) {
-	past.Rest = past.Rest || rest
-	past.Through = h.through
-	for _, v := range h.verdicts {
-		past.Died(v.Process, firstLife, false)
+// spares counts the processes that wait for a place, as far as the head can know.
+func (l *leader) spares() (n int) {
+	for _, p := range l.w.processes {
+		if p.role == head.Spare && p.self == p.from.ID && !p.dead && !slices.ContainsFunc(p.says, isJoined) {
+			n++
+		}
 	}
+	return n
 }
 
-// verdict completes what is kept of one.
-func verdict(v job.Verdict) job.Verdict {
-	v.Incarnation = max(v.Incarnation, firstLife)
-	return v
-}
+func isJoined(e head.Event) bool { _, is := e.(head.Joined); return is }
 
-// past is what was kept of the decisions about cuts and files.
-func (h *head) past() (past recovery.Snapshot, err error) {
-	if b := h.state.notes[cutNote]; b != nil {
-		if err := json.Unmarshal(b, &past); err != nil {
-			return past, fmt.Errorf("read the last cut: %w", err)
-		}
-	}
-	if b := h.state.notes[fmt.Sprint("set ", past.Set)]; b != nil {
-		var n setNote
-		if err := json.Unmarshal(b, &n); err != nil {
-			return past, fmt.Errorf("read the last set: %w", err)
-		}
-		if n.Ended {
-			past.End(past.Set)
-		}
-		if past.Whole = n.Whole; n.Whole != nil { // its writers may die
-			h.truth.over = past.Set
-		}
-	}
-	return past, nil
-}
-
-// settleRanks ends a job that has lost a rank while nobody led it.
-func (h *head) settleRanks() {
-	for rank := range h.w.spec.degrees {
-		if h.alive(rank) == 0 && !h.through[rank] {
-			h.lose(rank, nil)
-		}
-	}
-	h.settle()
+func endpoint(p job.Process, incarnation uint32) job.Endpoint {
+	return job.Endpoint{Process: p, Incarnation: max(incarnation, firstLife)}
 }

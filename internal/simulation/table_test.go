@@ -6,6 +6,7 @@ const (
 	sdrDir      = "transport/sdr/"
 	sectionDir  = "internal/section/"
 	recoveryDir = "internal/recovery/"
+	headDir     = "internal/head/"
 	own         = "internal/simulation/"
 )
 
@@ -145,7 +146,7 @@ var rules = []ruletest.Rule{
 		"		m.asked, m.number = false, 0 // what comes now is about a later cut\n", ""),
 	ruletest.New(recoveryDir+"loss.go", "a job does not go on that has left its life for a backup that is lost",
 		"	if !h.returns() { // those that have left their old generation cannot go on\n		return h.backupLost()\n	}\n", ""),
-	ruletest.New(own+"decisions_test.go", "conclusions are drawn after an event that had to wait",
+	ruletest.New(headDir+"recover.go", "conclusions are drawn after an event that had to wait",
 		"			h.settle()\n			h.releaseIfComplete()\n			return\n", "			return\n"),
 	ruletest.New(sdrDir+"ahead.go", "what a dead process had sent behind the cut is taken back",
 		"		if m.cut < c.cut.number {\n			delete(s.live, n)", "		if false {\n			delete(s.live, n)"),
@@ -181,8 +182,8 @@ var rules = []ruletest.Rule{
 		"	return !m.rolled && !m.left && len(m.admit) == 0 && generation >= m.generation && number >= m.at\n", "	return true\n"),
 	ruletest.New(recoveryDir+"loss.go", "the copies of all but the victim of a broken link are enough",
 		"		if left == 0 {\n			return false\n		}\n", "		_ = left\n"),
-	ruletest.New(own+"decisions_test.go", "events wait for what is kept",
-		"	for !h.keeping && !h.acting {", "	for !h.acting {"),
+	ruletest.New(headDir+"recover.go", "events wait for what is kept",
+		"	for !r.keeping && !r.acting {", "	for !r.acting {"),
 }
 
 // unshown are rules without which no job has been seen to fail. A test of the

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
@@ -19,7 +20,7 @@ type world struct {
 	links     map[pair]*sdrtest.Link
 	order     []*sdrtest.Link       // in order of creation
 	slow      map[*sdrtest.Link]int // links that move one of so many times
-	head      *head
+	head      *leader
 	seen      map[string]int // what happened, for coverage
 	now       time.Duration  // that was jumped over; every step takes a microsecond more
 	steps     int
@@ -29,8 +30,13 @@ type world struct {
 	doomed    []doomed
 	disk      disk
 	choices   []func()
-	bad       error // an invariant that is broken
-	rifts     []rift
+	bad       error  // an invariant that is broken
+	broken    []rift // links, for good
+	rifts     int    // of these, those whose ends live
+	lost      map[detect.ID]bool
+	agents    map[agentID]*process      // whom each agent knows by an ID now
+	holders   map[job.Endpoint]*process // who has, or had, each place
+	hello     *job.Hello
 	heirs     int // heads that may still be lost
 }
 
@@ -39,21 +45,10 @@ type pair struct{ from, to *process }
 func newWorld(s *spec) *world {
 	w := &world{spec: s, random: rand.New(rand.NewPCG(s.seed, 5)), links: make(map[pair]*sdrtest.Link), slow: make(map[*sdrtest.Link]int),
 		seen: make(map[string]int), reached: make(map[string]int), spent: make([]bool, len(s.kills)), disk: newDisk()}
-	w.heirs = s.heirs
-	w.head = newHead(w)
-	for _, p := range job.Processes(s.degrees) {
-		w.head.sit(w.newProcess(p, firstLife, false))
-	}
-	for _, p := range w.processes {
-		for _, q := range w.processes {
-			if p != q {
-				p.wires[q.self] = q
-			}
-		}
-	}
-	for _, p := range w.processes {
-		p.begin()
-	}
+	w.heirs, w.hello = s.heirs, &job.Hello{Tag: true}
+	w.lost, w.agents, w.holders = make(map[detect.ID]bool), make(map[agentID]*process), make(map[job.Endpoint]*process)
+	w.head = newLeader(w)
+	w.head.boot()
 	return w
 }
 
@@ -84,6 +79,9 @@ func (w *world) run() error {
 		if w.choose(false); len(w.choices) == 0 {
 			w.choose(true)
 		}
+		if len(w.choices) == 0 && w.head.tick() {
+			continue // nothing but time could help
+		}
 		if len(w.choices) == 0 {
 			return fmt.Errorf("hang: %s", w.state())
 		}
@@ -110,7 +108,7 @@ func (w *world) choose(all bool) {
 		case !p.woken && p.deadline > 0 && (later == nil || p.deadline < later.deadline):
 			later = p
 		}
-		if len(p.events) > 0 && (all || p.deaf == 0 || w.random.IntN(p.deaf) == 0) {
+		if len(p.events)+len(p.mail) > 0 && (all || p.deaf == 0 || w.random.IntN(p.deaf) == 0) {
 			w.choices = append(w.choices, p.steps.hear)
 		}
 		if len(p.meets) > 0 && !behind && (all || w.spec.shy == 0 || w.random.IntN(w.spec.shy) == 0) {
@@ -121,9 +119,6 @@ func (w *world) choose(all bool) {
 		}
 	}
 	w.choices = w.head.moves(w.choices, all)
-	if all && len(w.rifts) > 0 {
-		w.choices = append(w.choices, w.head.judgeRift)
-	}
 	for _, l := range w.order {
 		if !l.CanMove() {
 			continue
