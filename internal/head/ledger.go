@@ -92,6 +92,12 @@ func (h *Head) die(v decision.Verdict, lived bool) {
 	if lived {
 		h.last[v.Process.Rank] = v
 	}
+	h.conclude(v)
+}
+
+// conclude ends the job if the death was that of the last replica of a rank that is
+// needed, and nothing brings that back.
+func (h *Head) conclude(v decision.Verdict) {
 	if h.alive(v.Process.Rank) == 0 && !h.state.Drained[v.Process.Rank] && !h.config.replaces() {
 		h.lose(v, "")
 	}

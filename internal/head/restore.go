@@ -183,7 +183,14 @@ func (h *Head) restoreVerdicts() {
 			continue
 		}
 		h.fail(m, v)
-		h.die(v, m.role == First)
+		if m.role == First {
+			h.last[v.Process.Rank] = v
+		}
+	}
+	for _, v := range h.state.Verdicts { // of two ranks the one counts that was lost first
+		if last := h.last[v.Process.Rank]; last.Epoch == v.Epoch {
+			h.conclude(last)
+		}
 	}
 	r := &h.recovery
 	if n := len(h.state.Rollbacks); n > 0 && h.state.Recovery.Rolling { // the way back begins anew

@@ -73,7 +73,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("restore.go", "who has finished hears of deaths", "		case m.state == finished:\n			h.tellAll(m)\n", ""),
 	ruletest.New("restore.go", "what was released is", "			h.release()\n", ""),
 	ruletest.New("restore.go", "a job that was decided ends", "			h.finish()\n", ""),
-	ruletest.New("restore.go", "the loss of a rank is known to a successor", "		h.die(v, m.role == First)\n", ""),
+	ruletest.New("restore.go", "the loss of a rank is known to a successor", "			h.conclude(last)\n", ""),
 	ruletest.New("restore.go", "questions of an earlier head are not taken for its own", "	h.recovery.number = s.Term << 32 // not to be taken for what a head before has asked\n", ""),
 	ruletest.New("suspect.go", "a link that was restored is no reason", "	if !slices.ContainsFunc(h.doubts, func(o linkDoubt) bool { return o.of == m && o.about == other }) {\n		return\n	}\n", ""),
 	ruletest.New("suspect.go", "a host that may be lost is waited for", "	if h.doubtful(m) || h.doubtful(other) ||", "	if"),

@@ -344,3 +344,26 @@ func TestTheEndWaitsForFiles(t *testing.T) {
 	require.True(t, s.head.Ended())
 	require.Contains(t, s.commands("conclude"), "warn: the state at safe point 2 is on disk: -restart files continues from there")
 }
+
+// A successor that finds a rank lost says who died last, as the head before it would
+// have: how the job ends goes by that.
+func TestSuccessorNamesTheLastDeath(t *testing.T) {
+	for _, c := range []struct {
+		name, first, last string
+		code              int
+		text              string
+	}{
+		{"the last was killed", "exited 0.0@2 1", "killed 0.1@3", ExitLost, "rank 0 has lost its last replica 0.1 "},
+		{"the last ended by itself", "killed 0.0@2", "exited 0.1@3 1", ExitFailed, "rank 0 has lost its last replica 0.1 "},
+		{"places do not matter", "killed 0.1@3", "exited 0.0@2 1", ExitFailed, "rank 0 has lost its last replica 0.0 "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begun(t, "degrees=2,1", "hosts=3")
+			s.commands(c.first, c.last, "unheard-commits")
+			h, _ := Restore(s.config, Succession{State: s.state.Clone(), Term: 1}, s.now)
+			got := h.Summary()
+			require.Contains(t, got.Text, c.text)
+			require.Equal(t, c.code, got.Code)
+		})
+	}
+}
