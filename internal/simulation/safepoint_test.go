@@ -71,6 +71,9 @@ func (p *process) endCut(joined ...sdr.Joiner) error {
 	if err := p.msgs.Cut(joined...); err != nil {
 		return err
 	}
+	if p.dead { // as it sent one of its acknowledgements: its links hold nothing
+		return nil
+	}
 	kept, _ := p.msgs.Retained()
 	for _, l := range p.w.order {
 		if l.From == p {

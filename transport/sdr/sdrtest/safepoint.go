@@ -139,7 +139,11 @@ func (p *Process) passCut(joined []sdr.Joiner) {
 		}
 	}
 	s.passed, s.cut, s.taken = true, 0, nil
-	if err := p.Engine.Cut(joined...); err != nil {
+	err := p.Engine.Cut(joined...)
+	if p.Killed { // as it sent one of its acknowledgements: its links hold nothing
+		return
+	}
+	if err != nil {
 		*wrong = fmt.Errorf("%v: %w", p, err)
 		return
 	}
