@@ -10,26 +10,26 @@ const ringAllgather = 8 << 10
 // in recv of every rank. With a nil send the part is in its place already.
 func Allgather[T any](c *Comm, send, recv []T) error {
 	s, err := planAllgather(c, send, recv)
-	return c.run("allgather", s, err)
+	return c.run(allgather, s, err)
 }
 
 // Iallgather begins an Allgather.
 func Iallgather[T any](c *Comm, send, recv []T) *Request {
 	s, err := planAllgather(c, send, recv)
-	return c.begin("allgather", s, err)
+	return c.begin(allgather, s, err)
 }
 
 // Allgatherv collects the parts of all ranks, of any lengths: that of rank i in
 // recv[i] of every rank, which must have its length.
 func Allgatherv[T any](c *Comm, send []T, recv [][]T) error {
 	s, err := planAllgatherv(c, send, recv)
-	return c.run("allgatherv", s, err)
+	return c.run(allgatherv, s, err)
 }
 
 // Iallgatherv begins an Allgatherv.
 func Iallgatherv[T any](c *Comm, send []T, recv [][]T) *Request {
 	s, err := planAllgatherv(c, send, recv)
-	return c.begin("allgatherv", s, err)
+	return c.begin(allgatherv, s, err)
 }
 
 func planAllgather[T any](c *Comm, send, recv []T) (*schedule, error) {
@@ -43,7 +43,7 @@ func planAllgather[T any](c *Comm, send, recv []T) (*schedule, error) {
 	if len(recv) != n*part {
 		return nil, fmt.Errorf("%w: %d elements from each of %d ranks, room for %d", ErrCount, part, n, len(recv))
 	}
-	s, all := c.newSchedule(), bytesOf(recv)
+	s, all := c.newSchedule(allgather, 0, part*sizeOf[T]()), bytesOf(recv)
 	part *= sizeOf[T]()
 	own := all[c.rank*part : (c.rank+1)*part]
 	s.copy(own, bytesOf(send))
@@ -94,7 +94,7 @@ func planAllgatherv[T any](c *Comm, send []T, recv [][]T) (*schedule, error) {
 	if send != nil && len(send) != len(recv[c.rank]) {
 		return nil, fmt.Errorf("%w: %d own elements, room for %d", ErrCount, len(send), len(recv[c.rank]))
 	}
-	s := c.newSchedule()
+	s := c.newSchedule(allgatherv, 0, 0)
 	s.copy(bytesOf(recv[c.rank]), bytesOf(send))
 	s.allgatherRing(func(i int) []byte { return bytesOf(recv[i]) })
 	return s, nil

@@ -9,26 +9,26 @@ const alltoallWindow = 4
 // part i of recv from it.
 func Alltoall[T any](c *Comm, send, recv []T) error {
 	s, err := planAlltoall(c, send, recv)
-	return c.run("alltoall", s, err)
+	return c.run(alltoall, s, err)
 }
 
 // Ialltoall begins an Alltoall.
 func Ialltoall[T any](c *Comm, send, recv []T) *Request {
 	s, err := planAlltoall(c, send, recv)
-	return c.begin("alltoall", s, err)
+	return c.begin(alltoall, s, err)
 }
 
 // Alltoallv sends send[i] to rank i and receives recv[i] from it, which must
 // have the length that rank i sends.
 func Alltoallv[T any](c *Comm, send, recv [][]T) error {
 	s, err := planAlltoallv(c, send, recv)
-	return c.run("alltoallv", s, err)
+	return c.run(alltoallv, s, err)
 }
 
 // Ialltoallv begins an Alltoallv.
 func Ialltoallv[T any](c *Comm, send, recv [][]T) *Request {
 	s, err := planAlltoallv(c, send, recv)
-	return c.begin("alltoallv", s, err)
+	return c.begin(alltoallv, s, err)
 }
 
 func planAlltoall[T any](c *Comm, send, recv []T) (*schedule, error) {
@@ -39,7 +39,7 @@ func planAlltoall[T any](c *Comm, send, recv []T) (*schedule, error) {
 	if len(send) != len(recv) || len(send)%n != 0 {
 		return nil, fmt.Errorf("%w: %d elements to send and %d to receive for %d ranks", ErrCount, len(send), len(recv), n)
 	}
-	s, part := c.newSchedule(), len(send)/n*sizeOf[T]()
+	s, part := c.newSchedule(alltoall, 0, len(send)*sizeOf[T]()), len(send)/n*sizeOf[T]()
 	out, in := bytesOf(send), bytesOf(recv)
 	s.exchange(
 		func(i int) []byte { return out[i*part : (i+1)*part] },
@@ -60,7 +60,7 @@ func planAlltoallv[T any](c *Comm, send, recv [][]T) (*schedule, error) {
 	if len(send[c.rank]) != len(recv[c.rank]) {
 		return nil, fmt.Errorf("%w: %d own elements, room for %d", ErrCount, len(send[c.rank]), len(recv[c.rank]))
 	}
-	s := c.newSchedule()
+	s := c.newSchedule(alltoallv, 0, 0)
 	s.exchange(
 		func(i int) []byte { return bytesOf(send[i]) },
 		func(i int) []byte { return bytesOf(recv[i]) })

@@ -3,13 +3,13 @@ package comm
 // Barrier returns when every rank has called it.
 func (c *Comm) Barrier() error {
 	s, err := c.planBarrier()
-	return c.run("barrier", s, err)
+	return c.run(barrier, s, err)
 }
 
 // Ibarrier begins a Barrier.
 func (c *Comm) Ibarrier() *Request {
 	s, err := c.planBarrier()
-	return c.begin("barrier", s, err)
+	return c.begin(barrier, s, err)
 }
 
 // planBarrier disseminates: after the round with distance d each rank has
@@ -18,7 +18,7 @@ func (c *Comm) planBarrier() (*schedule, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	s, n := c.newSchedule(), c.Size()
+	s, n := c.newSchedule(barrier, 0, 0), c.Size()
 	for d := 1; d < n; d *= 2 {
 		s.send((c.rank+d)%n, nil)
 		s.recv((c.rank-d+n)%n, nil)

@@ -8,20 +8,20 @@ const scatterBcast = 128 << 10
 // Bcast copies buf of rank root to buf of all ranks.
 func Bcast[T any](c *Comm, buf []T, root int) error {
 	s, err := planBcast(c, buf, root)
-	return c.run("broadcast", s, err)
+	return c.run(bcast, s, err)
 }
 
 // Ibcast begins a Bcast.
 func Ibcast[T any](c *Comm, buf []T, root int) *Request {
 	s, err := planBcast(c, buf, root)
-	return c.begin("broadcast", s, err)
+	return c.begin(bcast, s, err)
 }
 
 func planBcast[T any](c *Comm, buf []T, root int) (*schedule, error) {
 	if err := c.checkCollective(checkElement[T](), root); err != nil {
 		return nil, err
 	}
-	s, b := c.newSchedule(), bytesOf(buf)
+	s, b := c.newSchedule(bcast, root, len(buf)*sizeOf[T]()), bytesOf(buf)
 	if len(b) >= scatterBcast && c.Size() > 2 {
 		s.bcastLarge(b, root)
 	} else {

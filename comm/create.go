@@ -32,8 +32,12 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 		return c.derive(opSplit, nil)
 	}
 	all := make([][2]int, c.Size())
-	if err := Allgather(c, [][2]int{{color, key}}, all); err != nil {
-		return nil, fmt.Errorf("split: %w", err)
+	s, err := planAllgather(c, [][2]int{{color, key}}, all)
+	if err == nil {
+		s.of = purpose(split, 0, 0)
+	}
+	if err = c.run(split, s, err); err != nil {
+		return nil, err
 	}
 	if color == Undefined {
 		return c.without(opSplit)

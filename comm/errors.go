@@ -13,6 +13,12 @@ var (
 	ErrTruncate = sdr.ErrTruncate
 	// ErrJobEnded means that the job ended while the call waited.
 	ErrJobEnded = sdr.ErrJobEnded
+	// ErrFinished means that what the call waits for never comes, since the
+	// programs of the ranks have returned that it concerns.
+	ErrFinished = sdr.ErrFinished
+	// ErrMismatch means that ranks of a communicator have called different
+	// collective operations, or one with different roots or lengths.
+	ErrMismatch = sdr.ErrMismatch
 	// ErrPending means that at a safe point a receive, a synchronous send or a
 	// collective operation has not been waited for.
 	ErrPending = sdr.ErrPending

@@ -12,26 +12,26 @@ const treeGather = 4 << 10
 // root its part is in its place already.
 func Gather[T any](c *Comm, send, recv []T, root int) error {
 	s, err := planGather(c, send, recv, root)
-	return c.run("gather", s, err)
+	return c.run(gather, s, err)
 }
 
 // Igather begins a Gather.
 func Igather[T any](c *Comm, send, recv []T, root int) *Request {
 	s, err := planGather(c, send, recv, root)
-	return c.begin("gather", s, err)
+	return c.begin(gather, s, err)
 }
 
 // Gatherv collects the parts of all ranks, of any lengths: that of rank i in
 // recv[i] of rank root, which must have its length.
 func Gatherv[T any](c *Comm, send []T, recv [][]T, root int) error {
 	s, err := planGatherv(c, send, recv, root)
-	return c.run("gatherv", s, err)
+	return c.run(gatherv, s, err)
 }
 
 // Igatherv begins a Gatherv.
 func Igatherv[T any](c *Comm, send []T, recv [][]T, root int) *Request {
 	s, err := planGatherv(c, send, recv, root)
-	return c.begin("gatherv", s, err)
+	return c.begin(gatherv, s, err)
 }
 
 func planGather[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
@@ -47,7 +47,7 @@ func planGather[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
 			return nil, fmt.Errorf("%w: %d elements from each of %d ranks, room for %d", ErrCount, part, n, len(recv))
 		}
 	}
-	s, b, all := c.newSchedule(), bytesOf(send), bytesOf(recv)
+	s, b, all := c.newSchedule(gather, root, part*sizeOf[T]()), bytesOf(send), bytesOf(recv)
 	part *= sizeOf[T]()
 	if c.rank == root {
 		own := all[root*part : (root+1)*part]
@@ -102,7 +102,7 @@ func planGatherv[T any](c *Comm, send []T, recv [][]T, root int) (*schedule, err
 		return nil, err
 	}
 	if c.rank != root {
-		s := c.newSchedule()
+		s := c.newSchedule(gatherv, root, 0)
 		s.send(root, bytesOf(send))
 		return s, nil
 	}
@@ -112,7 +112,7 @@ func planGatherv[T any](c *Comm, send []T, recv [][]T, root int) (*schedule, err
 	if send != nil && len(send) != len(recv[root]) {
 		return nil, fmt.Errorf("%w: %d own elements, room for %d", ErrCount, len(send), len(recv[root]))
 	}
-	s := c.newSchedule()
+	s := c.newSchedule(gatherv, root, 0)
 	for i, r := range recv {
 		if i != root {
 			s.recv(i, bytesOf(r))

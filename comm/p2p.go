@@ -43,7 +43,11 @@ func (c *Comm) send(b []byte, dst, tag int, sync bool) error {
 	_, err := c.engine.Wait(r)
 	c.engine.Return(r)
 	if err != nil {
-		return fmt.Errorf("send to rank %d: %w", dst, err)
+		call := "Send"
+		if sync {
+			call = "Ssend"
+		}
+		return c.failed(call, fmt.Sprintf("send to rank %d", dst), err)
 	}
 	return nil
 }
@@ -73,7 +77,7 @@ func (c *Comm) recv(b []byte, size, src, tag int) (Status, error) {
 	st, err := c.status(r, size)
 	c.engine.Return(r)
 	if err != nil {
-		err = fmt.Errorf("receive from rank %d: %w", src, err)
+		err = c.failed("Recv", fmt.Sprintf("receive from rank %d", src), err)
 	}
 	return st, err
 }
@@ -167,10 +171,10 @@ func (c *Comm) Probe(src, tag int) (Status, error) {
 				st, found = c.peek(src, tag)
 			}
 			return found
-		})
+		}, func() error { return c.engine.NothingComes(c.p2p, c.job(src), tag) })
 	}
 	if err != nil {
-		return Status{}, fmt.Errorf("probe for rank %d: %w", src, err)
+		return Status{}, c.failed("Probe", fmt.Sprintf("probe for rank %d", src), err)
 	}
 	return st, nil
 }

@@ -15,25 +15,25 @@ const halvingReduce = 32 << 10
 // number of ranks and the length only, bit for bit.
 func Reduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) error {
 	s, err := planReduce(c, send, recv, op, root)
-	return c.run("reduce", s, err)
+	return c.run(reduce, s, err)
 }
 
 // Ireduce begins a Reduce.
 func Ireduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) *Request {
 	s, err := planReduce(c, send, recv, op, root)
-	return c.begin("reduce", s, err)
+	return c.begin(reduce, s, err)
 }
 
 // Allreduce is Reduce with the result at all ranks.
 func Allreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) error {
 	s, err := planAllreduce(c, send, recv, op)
-	return c.run("allreduce", s, err)
+	return c.run(allreduce, s, err)
 }
 
 // Iallreduce begins an Allreduce.
 func Iallreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
 	s, err := planAllreduce(c, send, recv, op)
-	return c.begin("allreduce", s, err)
+	return c.begin(allreduce, s, err)
 }
 
 // AllreduceValue is Allreduce of one element. With an error it returns v.
@@ -55,7 +55,7 @@ func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*s
 	if c.rank == root && len(recv) != len(send) {
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
-	s, from := c.newSchedule(), bytesOf(send)
+	s, from := c.newSchedule(reduce, root, len(send)*sizeOf[T]()), bytesOf(send)
 	into := bytesOf(recv)
 	if c.rank != root {
 		into = s.memory(len(from))
@@ -79,7 +79,7 @@ func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule
 	if len(recv) != len(send) {
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
-	s, into := c.newSchedule(), bytesOf(recv)
+	s, into := c.newSchedule(allreduce, 0, len(send)*sizeOf[T]()), bytesOf(recv)
 	s.copy(into, bytesOf(send))
 	f := s.fold(into, combine(op))
 	switch {

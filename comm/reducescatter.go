@@ -15,13 +15,13 @@ const (
 // counts mean equal parts. Every rank passes the same counts.
 func ReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, b T) T) error {
 	s, err := planReduceScatter(c, send, recv, counts, op)
-	return c.run("reduce-scatter", s, err)
+	return c.run(reduceScatter, s, err)
 }
 
 // IreduceScatter begins a ReduceScatter.
 func IreduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, b T) T) *Request {
 	s, err := planReduceScatter(c, send, recv, counts, op)
-	return c.begin("reduce-scatter", s, err)
+	return c.begin(reduceScatter, s, err)
 }
 
 func planReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, b T) T) (*schedule, error) {
@@ -48,7 +48,7 @@ func planReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, 
 	if at[n] != len(send)*size || len(recv) != counts[c.rank] {
 		return nil, fmt.Errorf("%w: %d elements for parts of %v, room for %d", ErrCount, len(send), counts, len(recv))
 	}
-	s, from, into := c.newSchedule(), bytesOf(send), bytesOf(recv)
+	s, from, into := c.newSchedule(reduceScatter, 0, at[n]), bytesOf(send), bytesOf(recv)
 	if n > directRanks && at[n] < directBytes {
 		acc := s.memory(at[n])
 		s.copy(acc, from)

@@ -27,7 +27,8 @@ type Request struct {
 	buf    []byte
 	call   *sdr.Call
 	plan   *schedule
-	finish func() // local work after completion, before it is reported
+	of     operation // of a collective
+	finish func()    // local work after completion, before it is reported
 
 	err    error // wrong arguments; it never starts
 	active bool  // begun, completion not reported
@@ -127,17 +128,19 @@ func (r *Request) report() {
 	case r.err != nil:
 		r.st, r.result = Status{}, r.err
 	case r.kind == collective:
-		r.st, r.result = Status{}, r.c.finishPlan(r.plan)
+		if r.st, r.result = (Status{}), r.c.finishPlan(r.plan); r.result != nil {
+			r.result = r.c.failed(r.of.call(), r.of.String(), r.result)
+		}
 		r.plan = nil
 	case r.peer == ProcNull:
 		r.st, r.result = nullStatus, nil
 	case r.kind == sending:
 		if _, r.result = r.c.engine.Wait(r.call); r.result != nil {
-			r.result = fmt.Errorf("send to rank %d: %w", r.peer, r.result)
+			r.result = r.c.failed("Wait", fmt.Sprintf("send to rank %d", r.peer), r.result)
 		}
 	default:
 		if r.st, r.result = r.c.status(r.call, r.size); r.result != nil {
-			r.result = fmt.Errorf("receive from rank %d: %w", r.peer, r.result)
+			r.result = r.c.failed("Wait", fmt.Sprintf("receive from rank %d", r.peer), r.result)
 		}
 	}
 	if r.finish != nil {

@@ -6,26 +6,26 @@ import "fmt"
 // op, in rank order. A nil send stands for recv.
 func Scan[T any](c *Comm, send, recv []T, op func(a, b T) T) error {
 	s, err := planScan(c, send, recv, op, true)
-	return c.run("scan", s, err)
+	return c.run(scan, s, err)
 }
 
 // Iscan begins a Scan.
 func Iscan[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
 	s, err := planScan(c, send, recv, op, true)
-	return c.begin("scan", s, err)
+	return c.begin(scan, s, err)
 }
 
 // Exscan is Scan without the caller's own elements. It leaves recv of rank 0
 // as it is.
 func Exscan[T any](c *Comm, send, recv []T, op func(a, b T) T) error {
 	s, err := planScan(c, send, recv, op, false)
-	return c.run("exscan", s, err)
+	return c.run(exscan, s, err)
 }
 
 // Iexscan begins an Exscan.
 func Iexscan[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
 	s, err := planScan(c, send, recv, op, false)
-	return c.begin("exscan", s, err)
+	return c.begin(exscan, s, err)
 }
 
 func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool) (*schedule, error) {
@@ -38,7 +38,11 @@ func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool)
 	if len(recv) != len(send) {
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
-	s, acc := c.newSchedule(), bytesOf(recv)
+	kind := exscan
+	if inclusive {
+		kind = scan
+	}
+	s, acc := c.newSchedule(kind, 0, len(send)*sizeOf[T]()), bytesOf(recv)
 	n, rank := c.Size(), c.rank
 	if inclusive {
 		s.copy(acc, bytesOf(send))

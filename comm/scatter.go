@@ -7,26 +7,26 @@ import "fmt"
 // its part in its place.
 func Scatter[T any](c *Comm, send, recv []T, root int) error {
 	s, err := planScatter(c, send, recv, root)
-	return c.run("scatter", s, err)
+	return c.run(scatter, s, err)
 }
 
 // Iscatter begins a Scatter.
 func Iscatter[T any](c *Comm, send, recv []T, root int) *Request {
 	s, err := planScatter(c, send, recv, root)
-	return c.begin("scatter", s, err)
+	return c.begin(scatter, s, err)
 }
 
 // Scatterv gives send[i] of rank root, of any length, to rank i, whose recv
 // must have its length.
 func Scatterv[T any](c *Comm, send [][]T, recv []T, root int) error {
 	s, err := planScatterv(c, send, recv, root)
-	return c.run("scatterv", s, err)
+	return c.run(scatterv, s, err)
 }
 
 // Iscatterv begins a Scatterv.
 func Iscatterv[T any](c *Comm, send [][]T, recv []T, root int) *Request {
 	s, err := planScatterv(c, send, recv, root)
-	return c.begin("scatterv", s, err)
+	return c.begin(scatterv, s, err)
 }
 
 func planScatter[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
@@ -42,7 +42,7 @@ func planScatter[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
 			return nil, fmt.Errorf("%w: %d elements for %d ranks with room for %d each", ErrCount, len(send), n, part)
 		}
 	}
-	s, all, b := c.newSchedule(), bytesOf(send), bytesOf(recv)
+	s, all, b := c.newSchedule(scatter, root, part*sizeOf[T]()), bytesOf(send), bytesOf(recv)
 	part *= sizeOf[T]()
 	switch {
 	case part <= treeGather:
@@ -100,7 +100,7 @@ func planScatterv[T any](c *Comm, send [][]T, recv []T, root int) (*schedule, er
 		return nil, err
 	}
 	if c.rank != root {
-		s := c.newSchedule()
+		s := c.newSchedule(scatterv, root, 0)
 		s.recv(root, bytesOf(recv))
 		return s, nil
 	}
@@ -110,7 +110,7 @@ func planScatterv[T any](c *Comm, send [][]T, recv []T, root int) (*schedule, er
 	if recv != nil && len(recv) != len(send[root]) {
 		return nil, fmt.Errorf("%w: %d own elements, room for %d", ErrCount, len(send[root]), len(recv))
 	}
-	s := c.newSchedule()
+	s := c.newSchedule(scatterv, root, 0)
 	for i, p := range send {
 		if i != root {
 			s.send(i, bytesOf(p))

@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -14,6 +15,7 @@ import (
 // different orders.
 type schedule struct {
 	c      *Comm
+	of     int // purpose of its messages
 	steps  []step
 	at     int
 	posted int // messages posted since the last fence
@@ -42,13 +44,16 @@ type step struct {
 	do     func()
 }
 
-func (c *Comm) newSchedule() *schedule {
+// newSchedule returns an empty plan. bytes is the length that all ranks have to
+// agree on, 0 if there is none.
+func (c *Comm) newSchedule(o operation, root, bytes int) *schedule {
 	if n := len(c.plans); n > 0 {
 		s := c.plans[n-1]
 		c.plans = c.plans[:n-1]
+		s.of = purpose(o, root, bytes)
 		return s
 	}
-	s := &schedule{c: c}
+	s := &schedule{c: c, of: purpose(o, root, bytes)}
 	s.script = &sdr.Script{Step: s.step}
 	return s
 }
@@ -89,7 +94,9 @@ func (s *schedule) memory(n int) []byte {
 
 // step posts the messages up to the next fence.
 func (s *schedule) step() bool {
-	s.collect()
+	if s.collect(); errors.Is(s.err, sdr.ErrMismatch) {
+		return false
+	}
 	c := s.c
 	for s.at < len(s.steps) {
 		st := &s.steps[s.at]
@@ -97,11 +104,11 @@ func (s *schedule) step() bool {
 		case stepSend:
 			r := &s.calls[s.used]
 			s.used, s.posted = s.used+1, s.posted+1
-			c.engine.PostSend(s.script, c.coll, r, st.buf, c.members[st.peer], st.number)
+			c.engine.PostSend(s.script, c.coll, r, st.buf, c.members[st.peer], st.number, s.of)
 		case stepRecv:
 			r := &s.calls[s.used]
 			s.used, s.posted = s.used+1, s.posted+1
-			c.engine.PostRecv(s.script, c.coll, r, st.buf, c.members[st.peer], st.number)
+			c.engine.PostRecv(s.script, c.coll, r, st.buf, c.members[st.peer], st.number, s.of)
 		case stepFence:
 			if s.posted > 0 {
 				s.at++
@@ -119,7 +126,8 @@ func (s *schedule) step() bool {
 }
 
 // collect looks at the results of the messages of the round before. A failed
-// operation goes on to its end, so that the other ranks are not left waiting.
+// operation goes on to its end, so that the other ranks are not left waiting,
+// unless they are in another one.
 func (s *schedule) collect() {
 	for i := s.used - s.posted; i < s.used; i++ {
 		if _, err := s.calls[i].Result(); err != nil && s.err == nil {
@@ -162,22 +170,22 @@ func (c *Comm) finishPlan(s *schedule) error {
 }
 
 // run carries out a collective operation, or reports why it was not planned.
-func (c *Comm) run(name string, s *schedule, err error) error {
+func (c *Comm) run(o operation, s *schedule, err error) error {
 	if err == nil {
 		c.startPlan(s)
 		err = c.finishPlan(s)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return c.failed(o.call(), o.String(), err)
 	}
 	return nil
 }
 
 // begin begins a collective operation.
-func (c *Comm) begin(name string, s *schedule, err error) *Request {
-	r := &Request{c: c, kind: collective, active: true}
+func (c *Comm) begin(o operation, s *schedule, err error) *Request {
+	r := &Request{c: c, kind: collective, active: true, of: o}
 	if err != nil {
-		r.err = fmt.Errorf("%s: %w", name, err)
+		r.err = fmt.Errorf("%v: %w", o, err)
 		return r
 	}
 	c.startPlan(s)

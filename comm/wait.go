@@ -85,13 +85,26 @@ func waitAny(reqs []*Request) (int, error) {
 		if r.c == nil {
 			return completeAt(reqs), nil
 		}
-		err := r.c.engine.WaitFor(func() bool { return completeAt(reqs) >= 0 })
+		err := r.c.engine.WaitFor(func() bool { return completeAt(reqs) >= 0 }, func() error { return allHopeless(reqs) })
 		if err != nil {
-			return Undefined, err
+			return Undefined, r.c.failed("WaitAny", "wait for any of several requests", err)
 		}
 		return completeAt(reqs), nil
 	}
 	return Undefined, nil
+}
+
+// allHopeless says why none of the requests will ever be complete, if that is so.
+func allHopeless(reqs []*Request) (err error) {
+	for _, r := range reqs {
+		if r == nil || !r.active || r.call == nil {
+			continue
+		}
+		if err = r.c.engine.Hopeless(r.call); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 func completeAt(reqs []*Request) int {

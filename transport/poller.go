@@ -113,22 +113,29 @@ func (p *Poller) Wake() {
 // called often, by this goroutine only, and must be safe against what the
 // Receivers do at the same time.
 func (p *Poller) Wait(ctx context.Context, done func() bool) error {
-	return p.wait(ctx, time.Time{}, false, done)
+	return p.wait(ctx, time.Time{}, 0, false, done)
+}
+
+// WaitFor is Wait that also returns nil when it has slept for a while; the
+// caller looks which of the two it was. A wait that need not sleep costs no
+// look at the clock.
+func (p *Poller) WaitFor(ctx context.Context, patience time.Duration, done func() bool) error {
+	return p.wait(ctx, time.Time{}, patience, false, done)
 }
 
 // WaitUntil is Wait that also returns nil when the deadline has passed; the
 // caller looks which of the two it was.
 func (p *Poller) WaitUntil(ctx context.Context, deadline time.Time, done func() bool) error {
-	return p.wait(ctx, deadline, false, done)
+	return p.wait(ctx, deadline, 0, false, done)
 }
 
 // WaitAttending is WaitUntil by a goroutine that has promised to poll: the
 // promise is suspended while it sleeps. A zero deadline never passes.
 func (p *Poller) WaitAttending(ctx context.Context, deadline time.Time, done func() bool) error {
-	return p.wait(ctx, deadline, true, done)
+	return p.wait(ctx, deadline, 0, true, done)
 }
 
-func (p *Poller) wait(ctx context.Context, deadline time.Time, attends bool, done func() bool) error {
+func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Duration, attends bool, done func() bool) error {
 	if done() {
 		return nil
 	}
@@ -155,6 +162,9 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, attends bool, don
 		if done() {
 			p.sleeping.Add(-1)
 			return nil
+		}
+		if patience > 0 && deadline.IsZero() {
+			deadline = time.Now().Add(patience)
 		}
 		var timeout <-chan time.Time
 		if !deadline.IsZero() {

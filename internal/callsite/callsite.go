@@ -47,6 +47,25 @@ func Here() string {
 	return first(pcs[:runtime.Callers(3, pcs[:])])
 }
 
+// Outside returns the place from which code was called whose functions have
+// names that begin with prefix: that of its first caller with another one.
+func Outside(prefix string) string {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	inside := false
+	for {
+		f, more := frames.Next()
+		if is := strings.HasPrefix(f.Function, prefix); !is && inside {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		} else if is {
+			inside = true
+		}
+		if !more {
+			return "unknown place"
+		}
+	}
+}
+
 // first is the place of the first caller that a user wrote.
 func first(pcs []uintptr) string {
 	pos := "unknown place"

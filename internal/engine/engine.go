@@ -66,6 +66,9 @@ func (e *Engine) Err() error {
 func (e *Engine) do(event job.Event) {
 	switch event := event.(type) {
 	case job.Verdict:
+		if messages := e.messages.Load(); messages != nil && event.Through {
+			messages.Through(event.Process.Rank)
+		}
 		e.dead(event.Process, incarnationOf(event))
 		e.head.Handled(event.Epoch)
 	case job.Connected:

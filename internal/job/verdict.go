@@ -24,4 +24,7 @@ type Verdict struct {
 	Incarnation uint32
 	Cause       Cause
 	Detail      string
+	// Through: the program of the rank had returned, and nobody lacked anything
+	// that it had sent, so nothing is to come from it if this was its last replica.
+	Through bool `json:",omitempty"`
 }

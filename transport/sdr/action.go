@@ -40,7 +40,7 @@ func (c *Core) complete(r *Request, st Status, err error) {
 	if r == nil {
 		return // a bookmark
 	}
-	r.status, r.err = st, err
+	r.status, r.err, r.sends = st, err, nil
 	c.actions = append(c.actions, Action{Kind: ActComplete, Request: r})
 }
 

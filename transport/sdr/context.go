@@ -19,6 +19,7 @@ type Context struct {
 	thread *thread
 	any    queue[*Request] // receives from any source, in posting order
 	bound  int             // receives from any source that were bound to an offer and are not complete
+	plans  int             // scripts under way: they will post messages
 }
 
 // outStream is what this rank sends to one rank in one context. All replicas
@@ -48,6 +49,9 @@ type inStream struct {
 	newest     map[int]uint64      // per tag: place in posting order of the newest receive completed while others were bound
 	unacked    int                 // messages received since the last acknowledgement to all
 	unackedB   int                 // bytes of them
+	asked      int                 // 1 + process that was asked to say when it has finished, or 0
+	finished   bool                // the program of its rank has returned,
+	total      uint64              // and has posted so many messages
 }
 
 // Join returns the context with this id, which the program has just agreed on

@@ -21,6 +21,10 @@ const (
 
 var errContextUsed = errors.New("context in use already")
 
+// MaxPurpose bounds what the messages of an exact context may say of their
+// purpose.
+const MaxPurpose = 1<<62 - 1
+
 // Limits bounds the memory that messages take. Zero values mean the defaults.
 type Limits struct {
 	Eager  int // bytes that a message may have to be sent without asking (32 KiB; at most 1 MiB)
@@ -64,6 +68,7 @@ type rankState struct {
 	retained   int    // bytes of copies kept for it
 	unfinished int    // messages to it that are kept
 	waiting    int    // of them small ones whose request waits for acknowledgements
+	through    bool   // it had finished, and nobody lacks what it sent, should it have lost its last replica
 }
 
 // Core is the protocol of one process. Its methods are called one at a time.
@@ -87,6 +92,8 @@ type Core struct {
 	clock         uint64             // numbers receives and arrivals
 	unfinished    int                // messages kept
 	draining      bool
+	asks          []ask    // by processes that wait for this rank to finish
+	ends          uint64   // how often something was heard of ranks that have finished
 	news          bool     // there is something new for probes to see
 	cuts          *Context // of the bookmarks
 	cut           *cut     // the one that is being passed, or nil
@@ -181,6 +188,7 @@ func (c *Core) Drain() {
 	for rank := range c.ranks {
 		c.updateWant(rank)
 	}
+	c.answer()
 }
 
 // Drained reports whether nothing is kept: every live destination has all

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -17,6 +18,16 @@ type Waiter interface {
 	// Wake makes sleeping waiters look again.
 	Wake()
 }
+
+// patient is a Waiter that can tell when something takes long. Without it a
+// wait for a rank that has finished is not noticed.
+type patient interface {
+	// WaitFor is Wait that returns nil, too, when it has slept for so long.
+	WaitFor(ctx context.Context, patience time.Duration, done func() bool) error
+}
+
+// patience is how long a wait takes before those are asked whom it waits for.
+const patience = time.Second
 
 // Config describes the process that an engine works for.
 type Config struct {
@@ -62,8 +73,9 @@ type Engine struct {
 	attached Attachment
 	due      []*Script // rounds that can be posted
 	ready    atomic.Int32
-	broken   atomic.Bool // err is set
-	restored atomic.Bool // began at a position, Resume was not called
+	broken   atomic.Bool   // err is set
+	ends     atomic.Uint64 // Core.ends
+	restored atomic.Bool   // began at a position, Resume was not called
 	frames   sync.Pool
 	requests sync.Pool
 }
@@ -177,6 +189,10 @@ func (e *Engine) unlock() {
 	}
 	news = news || e.core.news || e.core.draining && e.core.Drained() || e.core.pulling() && e.core.cut.fresh
 	e.core.news = false
+	if e.core.ends != e.ends.Load() {
+		e.ends.Store(e.core.ends)
+		news = true
+	}
 	e.mu.Unlock()
 	if news {
 		e.cfg.Poller.Wake()
@@ -289,6 +305,14 @@ func (e *Engine) Dead(rank, replica int) {
 	e.core.Dead(p)
 	e.unlock()
 	e.cfg.Poller.Wake()
+}
+
+// Through tells the engine that a rank has finished and nobody lacks what it
+// sent, so that nothing is waited for once it has lost its last replica.
+func (e *Engine) Through(rank int) {
+	e.mu.Lock()
+	e.core.Through(rank)
+	e.unlock()
 }
 
 // HandedOver reports whether every live destination has all that is kept for

@@ -18,6 +18,8 @@ func (c *Core) Dead(p int) {
 	before := r.live
 	pr.alive, pr.impatient = false, false
 	r.live &^= 1 << pr.replica
+	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool { return a.p == p })
+	c.ends++ // whoever waits looks again whom to ask
 	if pr.rank == c.rank {
 		c.substitute(before)
 		return
@@ -28,6 +30,9 @@ func (c *Core) Dead(p int) {
 			c.sweep(s, func(m *Message) {
 				m.lacking &^= d
 				m.first &^= d
+				if m.asked == p+1 {
+					m.asked = 0 // another one is asked
+				}
 			})
 		}
 		if s := ctx.in[pr.rank]; s != nil {
@@ -73,6 +78,9 @@ func (c *Core) substitute(before uint64) {
 // the message through a probe, or if a later one of the same source has been
 // matched, which this one would then overtake.
 func (c *Core) lose(s *inStream, p int) {
+	if s.asked == p+1 {
+		s.asked = 0 // another one is asked
+	}
 	replica := c.processes[p].replica
 	var lost []*arrival
 	for _, m := range s.live {

@@ -36,6 +36,13 @@ const (
 	// kindArrived asks whether all Args[1] payloads before it have arrived, and
 	// says that they have.
 	kindArrived
+	// kindAsk asks who has finished to say so: how many messages there are in
+	// the context for the process that asks (Args[2] is 0), or that nobody will
+	// take its message with this number (1).
+	kindAsk
+	// kindFinished answers it: Args[1] is the number of messages, or the one
+	// of the message that nobody will take, as Args[2] says.
+	kindFinished
 )
 
 // flagExact marks the frames of a context whose receives name the message
@@ -54,14 +61,14 @@ var ErrProtocol = errors.New("malformed message frame")
 func checkHeader(h *transport.Header) error {
 	switch h.Kind {
 	case kindEager:
-		if h.Args[2] > maxTag || h.Size > maxEager+h.Args[4] || h.Args[4] > h.Size {
+		if h.Args[2] > tagLimit(h.Flags&flagExact != 0) || h.Size > maxEager+h.Args[4] || h.Args[4] > h.Size {
 			return fmt.Errorf("%w: message with tag %d and %d bytes", ErrProtocol, h.Args[2], h.Size)
 		}
 	case kindOffer:
-		if h.Args[2] > maxTag || h.Args[3] > transport.MaxPayload || h.Size != h.Args[4] {
+		if h.Args[2] > tagLimit(h.Flags&flagExact != 0) || h.Args[3] > transport.MaxPayload || h.Size != h.Args[4] {
 			return fmt.Errorf("%w: offer with tag %d of %d bytes", ErrProtocol, h.Args[2], h.Args[3])
 		}
-	case kindGrant, kindWant, kindCredit, kindArrived:
+	case kindGrant, kindWant, kindCredit, kindArrived, kindAsk, kindFinished:
 		if h.Size != 0 {
 			return fmt.Errorf("%w: %d bytes of payload with kind %d", ErrProtocol, h.Size, h.Kind)
 		}
@@ -74,6 +81,15 @@ func checkHeader(h *transport.Header) error {
 		return fmt.Errorf("%w: kind %d", ErrProtocol, h.Kind)
 	}
 	return nil
+}
+
+// tagLimit is the largest tag of messages in contexts of one kind. In exact ones
+// the tag is the purpose of the message.
+func tagLimit(exact bool) uint64 {
+	if exact {
+		return MaxPurpose
+	}
+	return maxTag
 }
 
 // encodeAck fills in the set that an acknowledgement carries.

@@ -12,10 +12,11 @@ func (c *Core) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
 }
 
 // RecvExact posts a receive of the message with this number, in an exact
-// context.
-func (c *Core) RecvExact(ctx *Context, req *Request, buf []byte, src int, number uint64) {
+// context. A message that was sent for another purpose completes it with a
+// *Mismatch.
+func (c *Core) RecvExact(ctx *Context, req *Request, buf []byte, src int, number uint64, purpose int) {
 	c.clock++
-	req.ctx, req.buf, req.source, req.number, req.order = ctx, buf, src, number, c.clock
+	req.ctx, req.buf, req.source, req.number, req.order, req.tag = ctx, buf, src, number, c.clock, purpose
 	c.postRecv(req)
 }
 
@@ -132,6 +133,9 @@ func (c *Core) fill(req *Request, s *inStream, number uint64, tag int, payload, 
 	var err error
 	if n > len(req.buf) {
 		n, err = len(req.buf), ErrTruncate
+	}
+	if s.ctx.exact && tag != req.tag {
+		err = &Mismatch{Source: s.rank, Theirs: tag, Mine: req.tag}
 	}
 	if n > 0 && &req.buf[0] != &payload[0] {
 		copy(req.buf[:n], payload)

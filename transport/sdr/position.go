@@ -269,7 +269,7 @@ func (r *positionReader) messages(p *Position, ctx *contextPosition) {
 		if r.err != nil {
 			return
 		}
-		if source >= uint64(p.size) || tag > maxTag || number >= ctx.received[source] || number < next[int(source)] {
+		if source >= uint64(p.size) || tag > tagLimit(ctx.exact) || number >= ctx.received[source] || number < next[int(source)] {
 			r.fail("message %d from rank %d with tag %d", number, source, tag)
 			return
 		}

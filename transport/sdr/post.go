@@ -30,20 +30,20 @@ func (e *Engine) Recv(ctx *Context, r *Request, buf []byte, src, tag int) {
 }
 
 // PostSend posts a message of a script, within its Step.
-func (e *Engine) PostSend(s *Script, ctx *Context, r *Request, data []byte, dst int, number uint64) {
+func (e *Engine) PostSend(s *Script, ctx *Context, r *Request, data []byte, dst int, number uint64, purpose int) {
 	e.mu.Lock()
 	s.pending++
 	r.script = s
-	e.core.SendExact(ctx, r, data, dst, number)
+	e.core.SendExact(ctx, r, data, dst, number, purpose)
 	e.unlock()
 }
 
 // PostRecv posts a receive of a script, within its Step.
-func (e *Engine) PostRecv(s *Script, ctx *Context, r *Request, buf []byte, src int, number uint64) {
+func (e *Engine) PostRecv(s *Script, ctx *Context, r *Request, buf []byte, src int, number uint64, purpose int) {
 	e.mu.Lock()
 	s.pending++
 	r.script = s
-	e.core.RecvExact(ctx, r, buf, src, number)
+	e.core.RecvExact(ctx, r, buf, src, number, purpose)
 	e.unlock()
 }
 

@@ -56,6 +56,12 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	case kindArrived:
 		c.arrived(p, h)
 		return nil
+	case kindAsk:
+		c.asked(p, h)
+		return nil
+	case kindFinished:
+		c.heardEnd(p, h)
+		return nil
 	}
 	if pr.rank == c.rank {
 		return violation(pr, h, "message from the own rank")
@@ -91,9 +97,14 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 		return err
 	}
 	if h.Kind == kindOffer {
-		return c.offer(p, s, h, past)
+		err = c.offer(p, s, h, past)
+	} else {
+		err = c.eager(p, s, h, payload, past)
 	}
-	return c.eager(p, s, h, payload, past)
+	if c.draining {
+		c.answer()
+	}
+	return err
 }
 
 // eager takes a message that came with its payload.

@@ -31,7 +31,9 @@ type Request struct {
 	done   atomic.Bool
 	status Status
 	err    error
-	script *Script // the script that this request is a step of
+	script *Script  // the script that this request is a step of
+	endOf  *Script  // the script that this request ends with
+	sends  *Message // what it sends, until it is complete
 
 	// Receives.
 	ctx    *Context
@@ -83,6 +85,8 @@ type Message struct {
 	inflight   int      // frames with its payload that links still hold
 	first      uint64   // replicas this process has to serve on its own behalf, not yet sent to
 	at         int      // position in stream.kept
+	asked      int      // 1 + process that was asked whether anybody will take it, or 0
+	unwanted   bool     // nobody will: its destination has finished
 }
 
 // arrival is a message on its way in that is known, but not yet complete or

@@ -10,6 +10,7 @@ type Script struct {
 	Step func() (more bool)
 
 	done       *Call
+	ctx        *Context
 	causalPast []byte // what its messages depend on
 	pending    int    // requests of the round under way, and one while Step posts it
 }
@@ -22,6 +23,7 @@ func (s *Script) Call() *Call { return s.done }
 func (e *Engine) Start(ctx *Context, s *Script) {
 	if s.done == nil {
 		s.done = e.NewCall()
+		s.done.endOf = s
 	}
 	s.done.Reset()
 	e.mu.Lock()

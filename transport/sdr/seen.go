@@ -88,6 +88,8 @@ func (c *Core) mature() {
 // messages depend on what the program has seen by now, and on each other.
 func (c *Core) BeginCollective(ctx *Context, s *Script) {
 	c.Operate(ctx)
+	ctx.plans++
+	s.ctx = ctx
 	c.buffers.put(s.causalPast)
 	s.causalPast = c.causalPast(ctx.thread)
 }
@@ -99,6 +101,9 @@ func (c *Core) EndCollective(s *Script) {
 	c.forget(r)
 	r.causalPast, r.age, s.causalPast = s.causalPast, c.age, nil
 	c.complete(r, Status{}, nil)
+	if s.ctx.plans--; c.draining {
+		c.answer()
+	}
 }
 
 // merge adds an encoded past to another one.

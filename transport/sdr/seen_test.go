@@ -239,7 +239,7 @@ func TestCollectiveNotSeen(t *testing.T) {
 			return s
 		}
 		recv := func(p int, s *collective, src int) {
-			n.cores[p].RecvExact(coll[p], &s.request, s.room, src, 0)
+			n.cores[p].RecvExact(coll[p], &s.request, s.room, src, 0, 0)
 		}
 		a0, a1, b0, b1, c := n.p(1, 0), n.p(1, 1), n.p(2, 0), n.p(2, 1), n.p(0, 0)
 		late := begin(a1)
@@ -254,7 +254,7 @@ func TestCollectiveNotSeen(t *testing.T) {
 		n.deliver(b0, c)
 		n.see(c, reply)
 		root := begin(c)
-		n.cores[c].SendExact(coll[c], &root.request, []byte("to a"), 1, 0)
+		n.cores[c].SendExact(coll[c], &root.request, []byte("to a"), 1, 0, 0)
 		n.carry(c)
 		n.deliver(c, a1)
 		require.True(t, late.request.Done())
@@ -300,16 +300,16 @@ func TestCollectivePassesOn(t *testing.T) {
 	n.send(n.p(0, 0), "anything", 0, 5)
 	var part, on Request
 	part.script, on.script = s, s
-	n.cores[c].RecvExact(coll[c], &part, make([]byte, 8), 0, 0)
+	n.cores[c].RecvExact(coll[c], &part, make([]byte, 8), 0, 0, 0)
 	root := &Script{done: new(Call)}
 	n.cores[0].BeginCollective(coll[0], root)
 	var sent Request
 	sent.script = root
-	n.cores[0].SendExact(coll[0], &sent, []byte("part"), 2, 0)
+	n.cores[0].SendExact(coll[0], &sent, []byte("part"), 2, 0, 0)
 	n.carry(0)
 	n.deliver(0, c)
 	require.True(t, part.Done())
-	n.cores[c].SendExact(coll[c], &on, []byte("on"), 1, 0)
+	n.cores[c].SendExact(coll[c], &on, []byte("on"), 1, 0, 0)
 	acts := n.cores[c].Actions()
 	past := acts[len(acts)-1].CausalPast
 	require.Equal(t, uint64(2), needs(past, 0), "the message and the collective of rank 0")

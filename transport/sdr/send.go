@@ -17,13 +17,17 @@ func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync 
 
 // SendExact posts the message with this number, in an exact context. Every
 // replica uses the same numbers, each once, but may post them in any order.
-func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, number uint64) {
-	c.post(c.outStream(ctx, dst), req, data, number, 0, false)
+// purpose, at most MaxPurpose, is compared with that of the receive.
+func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, number uint64, purpose int) {
+	c.post(c.outStream(ctx, dst), req, data, number, purpose, false)
 }
 
 func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag int, sync bool) {
 	m := c.newMessage()
 	m.stream, m.number, m.tag, m.data, m.sync, m.req = s, number, tag, data, sync, req
+	if req != nil {
+		req.sends = m
+	}
 	s.next = max(s.next, number+1)
 	r := &c.ranks[s.rank]
 	if s.rank == c.rank {

@@ -11,6 +11,8 @@ type Call struct {
 	Request
 	engine *Engine
 	isDone func() bool
+	seen   uint64      // Engine.ends when this wait began
+	again  func() bool // isDone, or something was heard since
 }
 
 // NewCall returns a request for use with e.
@@ -22,6 +24,7 @@ func (e *Engine) NewCall() *Call {
 		}
 		return r.done.Load() || e.broken.Load()
 	}
+	r.again = func() bool { return r.isDone() || e.ends.Load() != r.seen }
 	return r
 }
 
@@ -56,15 +59,24 @@ func (e *Engine) Visible(r *Call) bool {
 }
 
 // Wait blocks until r is complete and returns what it came to, which the
-// program then sees.
+// program then sees. If it never can be it returns a *FinishedError.
 func (e *Engine) Wait(r *Call) (Status, error) {
-	if !r.Done() {
-		if err := e.waitUntil(e.cfg.Context, r.isDone); err != nil {
+	for !r.Done() {
+		r.seen = e.ends.Load()
+		if err := e.waitFor(r.again); err != nil {
 			return Status{}, err
 		}
-		if !r.Done() {
+		if r.Done() {
+			break
+		}
+		if e.broken.Load() {
 			return Status{}, e.failure()
 		}
+		e.mu.Lock()
+		if err := e.core.Hopeless(&r.Request); err != nil && !r.Done() {
+			e.core.GiveUp(&r.Request, err)
+		}
+		e.unlock()
 	}
 	if r.causalPast != nil {
 		e.mu.Lock()
@@ -75,16 +87,44 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 }
 
 // WaitFor blocks until cond, which is called often and by this goroutine
-// only, reports true.
-func (e *Engine) WaitFor(cond func() bool) error {
-	err := e.waitUntil(e.cfg.Context, func() bool {
-		e.Advance()
-		return cond() || e.broken.Load()
-	})
-	if err == nil && !cond() {
-		err = e.failure()
+// only, reports true. It returns what hopeless returns, which is called now and
+// then if it takes long; nil: nothing is known against it.
+func (e *Engine) WaitFor(cond func() bool, hopeless func() error) error {
+	for {
+		seen := e.ends.Load()
+		err := e.waitFor(func() bool {
+			e.Advance()
+			return cond() || e.broken.Load() || e.ends.Load() != seen
+		})
+		switch {
+		case err != nil:
+			return err
+		case cond():
+			return nil
+		case e.broken.Load():
+			return e.failure()
+		case hopeless != nil:
+			err = hopeless()
+		}
+		if err != nil && !cond() {
+			return err
+		}
 	}
-	return err
+}
+
+// Hopeless reports why r, which is not complete, never will be, as a
+// *FinishedError; nil if that is not known. See Core.Hopeless.
+func (e *Engine) Hopeless(r *Call) error {
+	e.mu.Lock()
+	defer e.unlock()
+	return e.core.Hopeless(&r.Request)
+}
+
+// NothingComes is Hopeless of a receive that has not been posted.
+func (e *Engine) NothingComes(ctx *Context, src, tag int) error {
+	e.mu.Lock()
+	defer e.unlock()
+	return e.core.hopelessReceive(&Request{ctx: ctx, source: src, tag: tag})
 }
 
 // Progress moves what can be moved without waiting.
@@ -93,6 +133,19 @@ func (e *Engine) Progress() {
 		p.Poll()
 	}
 	e.Advance()
+}
+
+// waitFor is waitUntil that may return before done reports true, when it has
+// taken a while.
+func (e *Engine) waitFor(done func() bool) error {
+	p, ok := e.cfg.Poller.(patient)
+	if !ok {
+		return e.waitUntil(e.cfg.Context, done)
+	}
+	if err := p.WaitFor(e.cfg.Context, patience, done); err != nil {
+		return fmt.Errorf("%w: %w", ErrJobEnded, context.Cause(e.cfg.Context))
+	}
+	return nil
 }
 
 func (e *Engine) waitUntil(ctx context.Context, done func() bool) error {

@@ -77,6 +77,8 @@ type Process struct {
 	finished bool
 	layer    Layer
 	deadline time.Duration // it waits until then at most; 0 = for ever
+	waits    bool          // it may find that it takes long,
+	tired    int           // as it has when so much had happened
 	reached  [points]int   // how often it has passed each point
 	verdicts int           // heard of so far
 	steps    [3]func()     // what it can do
@@ -176,6 +178,7 @@ type run struct {
 	dead      []*Process
 	fired     [points]int
 	steps     int
+	events    int // steps other than to find that something takes long
 	now       time.Duration
 	choices   []func()
 	behind    []func() // what lagging processes could do now
@@ -193,7 +196,7 @@ func (r *run) loop() error {
 			}
 		}
 		r.choices, r.behind = r.choices[:0], r.behind[:0]
-		running, first := false, (*Process)(nil)
+		running, first, weary := false, (*Process)(nil), (*Process)(nil)
 		for _, p := range r.processes {
 			if !p.Killed && !p.finished {
 				running = true
@@ -206,6 +209,8 @@ func (r *run) loop() error {
 					r.choices = append(r.choices, p.steps[stepRun])
 				} else if p.deadline > 0 && (first == nil || p.deadline < first.deadline) {
 					first = p
+				} else if p.waits && p.tired < r.events && (weary == nil || p.tired < weary.tired) {
+					weary = p
 				}
 			}
 			if !p.Killed && p.verdicts < len(r.dead) && !p.ordered() {
@@ -232,6 +237,11 @@ func (r *run) loop() error {
 		if first != nil && (len(r.choices) == 0 || r.random.IntN(8) == 0) {
 			r.choices = append(r.choices, first.steps[stepExpire])
 		}
+		if weary != nil && (len(r.choices) == 0 || r.random.IntN(32) == 0) {
+			weary.tire()
+			continue
+		}
+		r.events++
 		if len(r.choices) == 0 {
 			return fmt.Errorf("hang: %s", r.state())
 		}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -50,6 +51,20 @@ func (p *Process) Wait(_ context.Context, done func() bool) error {
 			return errKilled
 		}
 	}
+}
+
+// WaitFor is Wait that also returns nil when it has taken long. That is so at
+// any time, but not twice unless something has happened in between.
+func (p *Process) WaitFor(ctx context.Context, _ time.Duration, done func() bool) error {
+	p.waits = true
+	err := p.Wait(ctx, func() bool { return done() || !p.waits })
+	p.waits = false
+	return err
+}
+
+// tire lets a wait take long.
+func (p *Process) tire() {
+	p.waits, p.tired, p.woken = false, p.job.events, true
 }
 
 // Wake implements sdr.Waiter.

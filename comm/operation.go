@@ -1,0 +1,122 @@
+package comm
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// operation is a collective. Its value goes with every message of one.
+type operation int
+
+const (
+	noOperation operation = iota
+	barrier
+	bcast
+	reduce
+	allreduce
+	gather
+	gatherv
+	allgather
+	allgatherv
+	scatter
+	scatterv
+	alltoall
+	alltoallv
+	scan
+	exscan
+	reduceScatter
+	split
+)
+
+var operations = [...]struct{ call, name string }{
+	noOperation: {"no collective", "no collective"},
+	barrier:     {"Barrier", "barrier"}, bcast: {"Bcast", "broadcast"},
+	reduce: {"Reduce", "reduce"}, allreduce: {"Allreduce", "allreduce"},
+	gather: {"Gather", "gather"}, gatherv: {"Gatherv", "gatherv"},
+	allgather: {"Allgather", "allgather"}, allgatherv: {"Allgatherv", "allgatherv"},
+	scatter: {"Scatter", "scatter"}, scatterv: {"Scatterv", "scatterv"},
+	alltoall: {"Alltoall", "alltoall"}, alltoallv: {"Alltoallv", "alltoallv"},
+	scan: {"Scan", "scan"}, exscan: {"Exscan", "exscan"},
+	reduceScatter: {"ReduceScatter", "reduce-scatter"}, split: {"Split", "split"},
+}
+
+// String returns its name in errors.
+func (o operation) String() string { return operations[o].name }
+
+// call returns the name of the function.
+func (o operation) call() string { return operations[o].call }
+
+// rooted reports whether one of the ranks has a role of its own.
+func (o operation) rooted() bool {
+	switch o {
+	case bcast, reduce, gather, gatherv, scatter, scatterv:
+		return true
+	}
+	return false
+}
+
+// The purpose of a message says to which collective it belongs: the operation,
+// above it the root, above that the length in bytes that all ranks have to
+// agree on, or 0.
+const (
+	rootBit, rootBits     = 5, 21
+	lengthBit, lengthBits = rootBit + rootBits, 62 - rootBit - rootBits
+)
+
+func purpose(o operation, root, bytes int) int {
+	return int(o) | root&(1<<rootBits-1)<<rootBit | bytes&(1<<lengthBits-1)<<lengthBit
+}
+
+// describe says for people what a message is for.
+func describe(purpose int) string {
+	o := operation(purpose & (1<<rootBit - 1))
+	if int(o) >= len(operations) {
+		o = noOperation
+	}
+	text := o.call()
+	if n := purpose >> lengthBit; n > 0 {
+		text += fmt.Sprintf(" of %d bytes", n)
+	}
+	if o.rooted() {
+		text += fmt.Sprintf(" with root %d", purpose>>rootBit&(1<<rootBits-1))
+	}
+	return text
+}
+
+// failed adds to the error of a call what was being done: prefix, or what it
+// waits for and where, if that never comes.
+func (c *Comm) failed(call, prefix string, err error) error {
+	var finished *sdr.FinishedError
+	var mismatch *sdr.Mismatch
+	switch {
+	case errors.As(err, &finished) && finished.For == sdr.Any:
+		return fmt.Errorf("rank %d waits in %s for any other rank, and all have finished (%s)%w", finished.Rank, call, userCode(), quiet{err})
+	case errors.As(err, &finished):
+		return fmt.Errorf("rank %d waits in %s for rank %d, which has finished (%s)%w", finished.Rank, call, finished.For, userCode(), quiet{err})
+	case errors.As(err, &mismatch):
+		p, q := mismatch.Source, c.engine.Rank()
+		theirs, mine := describe(mismatch.Theirs), describe(mismatch.Mine)
+		if p > q { // all ranks say the same
+			p, q, theirs, mine = q, p, mine, theirs
+		}
+		return fmt.Errorf("collectives do not match: rank %d has called %s, rank %d %s (%s)%w", p, theirs, q, mine, userCode(), quiet{err})
+	}
+	return fmt.Errorf("%s: %w", prefix, err)
+}
+
+// quiet is an error for errors.Is, of which the text that wraps it says all.
+type quiet struct{ error }
+
+// Error implements error.
+func (quiet) Error() string { return "" }
+
+// Unwrap implements errors.
+func (q quiet) Unwrap() error { return q.error }
+
+const thisPackage = "github.com/intrahpc/intra/comm."
+
+// userCode is where this package was called.
+func userCode() string { return callsite.Outside(thisPackage) }

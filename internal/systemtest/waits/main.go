@@ -1,0 +1,100 @@
+// Waits is a program whose ranks wrongly wait for each other, in the way that
+// its argument names, for the tests of how a job says so.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/intrahpc/intra/comm"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// wrong are the ways: what each rank does.
+var wrong = map[string]func(c *comm.Comm) error{
+	"barrier":  others(func(c *comm.Comm) error { return c.Barrier() }),
+	"receive":  others(func(c *comm.Comm) error { return receive(c, 0) }),
+	"any":      others(func(c *comm.Comm) error { return receive(c, comm.AnySource) }),
+	"probe":    others(func(c *comm.Comm) error { _, err := c.Probe(0, 3); return err }),
+	"ssend":    others(func(c *comm.Comm) error { return comm.Ssend(c, make([]int64, 1), 0, 3) }),
+	"large":    others(func(c *comm.Comm) error { return comm.Send(c, make([]int64, 1<<20), 0, 3) }),
+	"many":     others(many),
+	"waitany":  others(waitAny),
+	"anothers": anothers,
+	"allreduce": func(c *comm.Comm) error {
+		if c.Rank() == 0 {
+			return c.Barrier()
+		}
+		v, err := comm.AllreduceValue(c, 1, comm.Sum)
+		if err == nil {
+			fmt.Println("sum", v)
+		}
+		return err
+	},
+	"root": func(c *comm.Comm) error {
+		b := []int{c.Rank()}
+		if err := comm.Bcast(c, b, c.Rank()%2); err != nil {
+			return err
+		}
+		if err := c.Barrier(); err != nil {
+			return err
+		}
+		fmt.Println("from the root", b)
+		return nil
+	},
+	"length": func(c *comm.Comm) error {
+		return comm.Allreduce(c, nil, make([]float64, 3+c.Rank()), comm.Sum)
+	},
+}
+
+// others has every rank but 0 do what rank 0 knows nothing of.
+func others(f func(c *comm.Comm) error) func(c *comm.Comm) error {
+	return func(c *comm.Comm) error {
+		if c.Rank() == 0 {
+			return nil
+		}
+		return f(c)
+	}
+}
+
+func receive(c *comm.Comm, from int) error {
+	_, err := comm.Recv(c, make([]int64, 1), from, 3)
+	return err
+}
+
+// many sends more than is kept for a rank that takes nothing.
+func many(c *comm.Comm) error {
+	for range 20_000 {
+		if err := comm.Send(c, make([]int64, 128), 0, 3); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func waitAny(c *comm.Comm) error {
+	a, b := comm.Irecv(c, make([]int64, 1), 0, 3), comm.Irecv(c, make([]int64, 1), 0, 4)
+	_, _, err := comm.WaitAny(a, b)
+	return err
+}
+
+// anothers: rank 0 has sent something else, which nobody wants.
+func anothers(c *comm.Comm) error {
+	if c.Rank() == 0 {
+		for to := 1; to < c.Size(); to++ {
+			comm.Isend(c, make([]int64, 1<<20), to, 5)
+		}
+		return nil
+	}
+	return receive(c, 0)
+}
+
+func main() {
+	intra.Main(func(p *intra.Process) error {
+		do := wrong[os.Args[1]]
+		if do == nil {
+			return fmt.Errorf("no way %q", os.Args[1])
+		}
+		return do(p.World())
+	})
+}

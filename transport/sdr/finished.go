@@ -1,0 +1,339 @@
+package sdr
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// Programs wait for messages that nobody will send: of a rank whose program
+// has returned. Whoever has waited for a while asks a replica of that rank to
+// say when it has finished, once for all: it costs nothing as long as messages
+// come. The answer is how many messages there are, so it does not matter which
+// of them are still on their way. In the same way a message that waits to be
+// taken asks its destination, and hears that nobody will.
+
+// ErrFinished: what the call waits for never comes, since the programs of the
+// ranks have returned that it would have to come from, or go to.
+var ErrFinished = errors.New("waits for a rank that has finished")
+
+// FinishedError wraps ErrFinished and says who waits for whom.
+type FinishedError struct {
+	Rank int // that waits, in the job
+	For  int // the rank that has finished, or Any: all that could have sent something
+}
+
+// Error implements error.
+func (e *FinishedError) Error() string {
+	if e.For == Any {
+		return fmt.Sprintf("rank %d waits for any other rank, and all have finished", e.Rank)
+	}
+	return fmt.Sprintf("rank %d waits for rank %d, which has finished", e.Rank, e.For)
+}
+
+// Unwrap implements errors.
+func (e *FinishedError) Unwrap() error { return ErrFinished }
+
+// ErrMismatch: a message was sent for another purpose than it was received for.
+var ErrMismatch = errors.New("message for another purpose")
+
+// Mismatch wraps ErrMismatch and says how a message and its receive differ.
+type Mismatch struct {
+	Source       int // rank in the job
+	Theirs, Mine int // purposes
+}
+
+// Error implements error.
+func (m *Mismatch) Error() string {
+	return fmt.Sprintf("message of rank %d for another purpose: %x, want %x", m.Source, m.Theirs, m.Mine)
+}
+
+// Unwrap implements errors.
+func (m *Mismatch) Unwrap() error { return ErrMismatch }
+
+// Args[2] of kindAsk and kindFinished.
+const (
+	askSent = iota
+	askTaken
+)
+
+// ask is a question that this process will answer when its program has
+// returned.
+type ask struct {
+	p       int // who asks
+	context uint64
+	exact   bool
+	what    uint64 // askSent or askTaken
+	number  uint64 // of a message of p
+}
+
+// Hopeless returns a *FinishedError if req, which is not complete, never will
+// be; else it asks those whom it waits for to say when they have finished, if
+// they have not been asked.
+func (c *Core) Hopeless(req *Request) error {
+	switch {
+	case req.endOf != nil:
+		return c.hopelessScript(req.endOf)
+	case req.sends != nil:
+		return c.hopelessSend(req.sends)
+	case req.ctx == nil || !c.isPosted(req):
+		return nil
+	}
+	return c.hopelessReceive(req)
+}
+
+func (c *Core) isPosted(req *Request) bool {
+	q := &req.ctx.any
+	if req.source != Any {
+		s := req.ctx.in[req.source]
+		if s == nil {
+			return false
+		}
+		q = &s.posted
+	}
+	for _, r := range q.all() {
+		if r == req {
+			return true
+		}
+	}
+	return false
+}
+
+// hopelessScript: a round that one message is missing of never ends.
+func (c *Core) hopelessScript(s *Script) (err error) {
+	for rank := range c.ranks {
+		if in := s.ctx.in[rank]; in != nil {
+			for _, r := range in.posted.all() {
+				if r.script == s && err == nil {
+					err = c.hopelessReceive(r)
+				}
+			}
+		}
+		if out := s.ctx.out[rank]; out != nil {
+			for _, m := range out.kept {
+				if m != nil && m.req != nil && m.req.script == s && err == nil {
+					err = c.hopelessSend(m)
+				}
+			}
+		}
+	}
+	return err
+}
+
+// hopelessReceive: see Hopeless. req is a posted receive, or a probe.
+func (c *Core) hopelessReceive(req *Request) error {
+	if req.source != Any {
+		if c.nothingFrom(req, req.source) {
+			return &FinishedError{c.rank, req.source}
+		}
+		return nil
+	}
+	others := false
+	for rank := range c.ranks {
+		switch {
+		case rank == c.rank || req.ctx.member != nil && !req.ctx.member[rank]:
+		case !c.nothingFrom(req, rank):
+			return nil // the next one is asked when this one has finished
+		default:
+			others = true
+		}
+	}
+	if !others { // a rank alone: its other goroutines may send
+		return nil
+	}
+	return &FinishedError{c.rank, Any}
+}
+
+// nothingFrom reports whether no message of a rank will ever match a receive
+// that is posted and not bound to one.
+func (c *Core) nothingFrom(req *Request, rank int) bool {
+	if rank == c.rank {
+		return false
+	}
+	s := c.inStream(req.ctx, rank)
+	if !s.finished && !c.departed(rank) {
+		c.askAbout(s)
+		return false
+	}
+	if req.ctx.exact {
+		return !s.received.has(req.number) && s.live[req.number] == nil && (!s.finished || req.number >= s.total)
+	}
+	if s.finished && s.due < s.total {
+		return false // the rest is on its way
+	}
+	for _, m := range s.live { // known, and not matched
+		if m.req == nil && req.accepts(m.number, m.tag) {
+			return false
+		}
+	}
+	for _, m := range s.unexpected.all() { // it may not be its turn
+		if req.accepts(m.number, m.tag) {
+			return false
+		}
+	}
+	return true
+}
+
+// departed reports whether a rank had finished, and all that it sent is here,
+// when it lost its last replica.
+func (c *Core) departed(rank int) bool { return c.ranks[rank].through && c.ranks[rank].live == 0 }
+
+// Through: a rank has finished, and nobody lacks what it sent. It need not be
+// said while replicas of the rank live.
+func (c *Core) Through(rank int) {
+	c.ranks[rank].through = true
+	c.ends++
+}
+
+// askAbout asks the replica that serves this one how many messages there are in
+// a stream.
+func (c *Core) askAbout(s *inStream) {
+	if s.asked != 0 {
+		return
+	}
+	k := c.server(c.ranks[s.rank].live, s.rank, c.rank, c.replica, s.ctx.exact)
+	if k < 0 {
+		return // the job goes back, or ends
+	}
+	p := c.ranks[s.rank].first + k
+	s.asked = p + 1
+	c.question(p, s.ctx, askSent, 0)
+}
+
+// hopelessSend: see Hopeless.
+func (c *Core) hopelessSend(m *Message) error {
+	rank := m.stream.rank
+	if m.unwanted {
+		return &FinishedError{c.rank, rank}
+	}
+	if rank == c.rank || m.asked != 0 {
+		return nil
+	}
+	for d := range each(m.lacking & c.ranks[rank].live) {
+		p := c.ranks[rank].first + d
+		m.asked = p + 1
+		c.question(p, m.stream.ctx, askTaken, m.number)
+		break
+	}
+	return nil
+}
+
+func (c *Core) question(p int, ctx *Context, what, number uint64) {
+	h := transport.Header{Kind: kindAsk}
+	h.Args[0], h.Args[1], h.Args[2] = ctx.id, number, what
+	if ctx.exact {
+		h.Flags = flagExact
+	}
+	c.send(p, h, nil)
+}
+
+// asked takes a question.
+func (c *Core) asked(p int, h *transport.Header) {
+	c.asks = append(c.asks, ask{p: p, context: h.Args[0], exact: h.Flags&flagExact != 0, what: h.Args[2], number: h.Args[1]})
+	if c.draining {
+		c.answer()
+	}
+}
+
+// answer answers what can be answered, once the program has returned.
+func (c *Core) answer() {
+	if len(c.asks) == 0 {
+		return
+	}
+	open := c.asks[:0]
+	for _, a := range c.asks {
+		number, known := c.reply(a)
+		if !known {
+			open = append(open, a)
+			continue
+		}
+		h := transport.Header{Kind: kindFinished}
+		h.Args[0], h.Args[1], h.Args[2] = a.context, number, a.what
+		if a.exact {
+			h.Flags = flagExact
+		}
+		c.send(a.p, h, nil)
+	}
+	c.asks = open
+}
+
+// reply returns Args[1] of the answer to a question, if there is one by now.
+func (c *Core) reply(a ask) (number uint64, known bool) {
+	rank := c.processes[a.p].rank
+	ctx, seen := c.contexts[a.context]
+	if a.what == askSent {
+		switch {
+		case !seen:
+			return 0, true // this rank never had it
+		case ctx == nil:
+			return ackAll, true // closed, so all live replicas have all
+		case ctx.plans > 0:
+			return 0, false // what it has begun posts more
+		case ctx.out[rank] == nil:
+			return 0, true
+		}
+		return ctx.out[rank].next, true
+	}
+	if ctx == nil || ctx.plans > 0 || ctx.in[rank] == nil {
+		return 0, false // it has been acknowledged, will be received, or has yet to come
+	}
+	for _, m := range ctx.in[rank].unexpected.all() {
+		if m.number == a.number && !m.whole {
+			return a.number, true
+		}
+	}
+	return 0, false
+}
+
+// heardEnd takes the answer to a question.
+func (c *Core) heardEnd(p int, h *transport.Header) {
+	ctx := c.contexts[h.Args[0]]
+	if ctx == nil {
+		return
+	}
+	rank := c.processes[p].rank
+	if h.Args[2] == askTaken {
+		if s := ctx.out[rank]; s != nil {
+			if m := s.find(h.Args[1]); m != nil {
+				m.unwanted = true
+			}
+		}
+	} else {
+		s := c.inStream(ctx, rank)
+		s.finished, s.total = true, h.Args[1]
+		if s.total == ackAll { // then it came behind all of them
+			s.total = s.due
+			if ctx.exact {
+				s.total = s.received.low
+			}
+		}
+	}
+	c.ends++
+	c.news = true
+}
+
+// GiveUp completes a request that is hopeless, with the error of Hopeless. A
+// script is left as it stands.
+func (c *Core) GiveUp(req *Request, err error) {
+	switch m := req.sends; {
+	case m != nil: // no replica of its destination takes it
+		m.req, m.lacking = nil, 0
+		defer c.finish(m)
+	case req.endOf != nil:
+		req.endOf.ctx.plans-- // it posts nothing more
+	default:
+		q := &req.ctx.any
+		if req.source != Any {
+			q = &c.inStream(req.ctx, req.source).posted
+		}
+		for i, r := range q.all() {
+			if r == req {
+				q.remove(i)
+				req.ctx.unbind(req)
+				break
+			}
+		}
+	}
+	c.complete(req, Status{}, err)
+}
