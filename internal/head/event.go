@@ -99,6 +99,13 @@ type Quiet struct {
 // OutputSettled answers FinishOutput.
 type OutputSettled struct{ From }
 
+// Differs says in what the standard outputs of two replicas of a rank differ. It
+// may be said again.
+type Differs struct {
+	Rank int
+	Text string
+}
+
 // Committed says that an entry is kept, which this head has proposed or the
 // arbiter. They come in the order of the log. Pieces are not for the head.
 type Committed struct{ Entry decision.Entry }
@@ -149,6 +156,7 @@ func (ProgramGone) event()   {}
 func (Stopped) event()       {}
 func (Quiet) event()         {}
 func (OutputSettled) event() {}
+func (Differs) event()       {}
 func (Committed) event()     {}
 func (Disconnected) event()  {}
 func (Suspected) event()     {}

@@ -55,6 +55,7 @@ type Head struct {
 	retired    bool // another head carries on, or may
 	publishing int  // sets of files that are being made complete
 
+	differing  map[int]bool                // ranks of which it was said that their replicas print different lines
 	suspicions map[detect.ID]time.Duration // since when a node was suspected last
 	endings    map[detect.ID]string        // why the connection to its agent has ended
 
@@ -81,7 +82,7 @@ func New(c Config) *Head {
 func newHead(c Config) *Head {
 	return &Head{config: c, state: decision.NewState(),
 		places: make(map[job.Process]*member), byAgent: make(map[From]*member), byPlace: make(map[job.Endpoint]*member), wanted: make(map[job.Process]uint32),
-		last: make(map[int]decision.Verdict), suspicions: make(map[detect.ID]time.Duration), endings: make(map[detect.ID]string)}
+		last: make(map[int]decision.Verdict), differing: make(map[int]bool), suspicions: make(map[detect.ID]time.Duration), endings: make(map[detect.ID]string)}
 }
 
 // Step takes in an event at that time, which never goes back, and returns what
@@ -137,6 +138,8 @@ func (h *Head) step(e Event) {
 		h.about(e.From, func(m *member) { h.quiet(m, e) })
 	case OutputSettled:
 		h.about(e.From, h.settled)
+	case Differs:
+		h.differs(e)
 	}
 }
 

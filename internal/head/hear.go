@@ -95,3 +95,17 @@ func (h *Head) compare(m *member) {
 		}
 	}
 }
+
+// differs: replicas of a rank do not print the same. In checked mode that ends
+// the job; else it may be nothing but a time.
+func (h *Head) differs(e Differs) {
+	if h.differing[e.Rank] {
+		return
+	}
+	h.differing[e.Rank] = true
+	if h.config.Setup.Check {
+		h.stop(ExitDiverged, fmt.Sprintf("divergence of replicas of rank %d: %s", e.Rank, e.Text), byWord)
+		return
+	}
+	h.warnf("warning: %s: what is printed must not depend on time, random numbers, map order or p.Replica(); let intra.Once read such things", e.Text)
+}

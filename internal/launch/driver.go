@@ -271,6 +271,9 @@ func (d *driver) finishOutput(a head.FinishOutput) {
 		if words := of.Finish(a.Died, a.Itself); len(words) > 0 {
 			d.console.Notef("%s", output.Prefix(a.Process, words))
 		}
+		if text := of.Rank().Difference(); text != "" {
+			d.tell(head.Differs{Rank: a.Process.Rank, Text: text})
+		}
 		d.tell(head.OutputSettled{From: a.To})
 	}()
 }

@@ -73,6 +73,10 @@ func (o *reporter) Unheard(of agentwire.Name, s supervise.Silence) {
 func (o *reporter) Output(of agentwire.Name, s output.Stream, b []byte) {
 	if p := o.outputs.get(o.from(of)); p != nil { // else it is one of which only a lost head has known
 		p.Write(s, b)
+		if text := p.Rank().Difference(); text != "" && o.outputs.news(p.Rank()) {
+			// The head may want what the caller holds.
+			go o.tell(head.Differs{Rank: of.ID.Rank, Text: text})
+		}
 	}
 }
 

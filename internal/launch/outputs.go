@@ -17,13 +17,14 @@ type outputs struct {
 
 	mu   sync.Mutex
 	of   map[head.From]*output.Process
-	from map[int][]head.From // who writes for a rank
+	from map[int][]head.From   // who writes for a rank
+	told map[*output.Rank]bool // ranks whose difference was told
 }
 
 func newOutputs(c *output.Console, degrees []int) *outputs {
 	o := &outputs{console: c, of: make(map[head.From]*output.Process), from: make(map[int][]head.From)}
-	for _, degree := range degrees {
-		o.ranks = append(o.ranks, output.NewRank(c, degree))
+	for rank, degree := range degrees {
+		o.ranks = append(o.ranks, output.NewRank(c, rank, degree))
 	}
 	return o
 }
@@ -37,7 +38,7 @@ func (o *outputs) add(at head.From, p job.Process, r head.Role) *output.Process 
 	case head.Joiner:
 		x = output.NewMuted(p, o.ranks[p.Rank])
 	case head.Spare:
-		x = output.NewMuted(job.Process{Rank: p.Rank}, output.NewRank(o.console, 1))
+		x = output.NewMuted(job.Process{Rank: p.Rank}, output.NewRank(o.console, p.Rank, 1))
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,4 +96,16 @@ func (o *outputs) writers(rank int) []head.From {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.from[rank])
+}
+
+// news reports whether it is asked for the first time about a rank.
+func (o *outputs) news(r *output.Rank) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.told == nil {
+		o.told = make(map[*output.Rank]bool)
+	}
+	first := !o.told[r]
+	o.told[r] = true
+	return first
 }

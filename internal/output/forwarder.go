@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,8 +23,11 @@ const (
 // forwarder merges one stream of the replicas of one rank into one: whole
 // lines by line number, from the lowest live replica, each line once.
 type forwarder struct {
+	rank    int
 	kind    Stream
 	console *Console
+
+	difference atomic.Pointer[string] // between the lines of two replicas, the first one
 
 	mu      sync.Mutex
 	room    *sync.Cond
@@ -32,10 +36,11 @@ type forwarder struct {
 	cut     int // bytes of line emitted that are out already, of a very long line
 	timer   *time.Timer
 	adrift  bool // it is not known that more is out
+	printed printed
 }
 
-func newForwarder(kind Stream, c *Console, degree int) *forwarder {
-	f := &forwarder{kind: kind, console: c, sources: make([]*lines, degree)}
+func newForwarder(rank int, kind Stream, c *Console, degree int) *forwarder {
+	f := &forwarder{rank: rank, kind: kind, console: c, sources: make([]*lines, degree)}
 	for i := range f.sources {
 		f.sources[i] = new(lines)
 	}
@@ -136,12 +141,14 @@ func (f *forwarder) flush() {
 	for _, other := range f.sources {
 		f.settle(other)
 	}
+	f.forget()
 	f.room.Broadcast()
 }
 
 // settle drops what has been emitted for the rank already, and reports whether
 // what l holds continues there.
 func (f *forwarder) settle(l *lines) bool {
+	f.compare(l)
 	l.skipTo(f.emitted)
 	if l.first == f.emitted {
 		l.trimTo(f.cut)
@@ -156,6 +163,7 @@ func (f *forwarder) put(l *lines, n, ends int) {
 		return
 	}
 	f.console.emit(f.kind, l.buf[:n], f.cut > 0)
+	f.remember(l, l.buf[:n])
 	f.emitted += ends
 	if ends > 0 {
 		f.cut = 0
@@ -254,6 +262,7 @@ func (f *forwarder) finished(replica int) {
 	defer f.mu.Unlock()
 	f.sources[replica].done = true
 	f.flush()
+	f.compareEnds()
 }
 
 func common(a, b []byte) int {
@@ -288,6 +297,7 @@ func (f *forwarder) begin(replica int, from, out Written) {
 func (f *forwarder) skip(out Written) {
 	if (Written{Lines: f.emitted, Cut: f.cut}).before(out) {
 		f.emitted, f.cut = out.Lines, out.Cut
+		f.startOver()
 	}
 }
 

@@ -44,7 +44,7 @@ func (f *forwarder) give(replica int, text string) {
 func forwarderOn(kind Stream, degree int) (*forwarder, *screen, *Console) {
 	s := new(screen)
 	c := NewConsole(s, s)
-	return newForwarder(kind, c, degree), s, c
+	return newForwarder(0, kind, c, degree), s, c
 }
 
 func TestWholeLinesFromTheLowestLiveReplica(t *testing.T) {
@@ -261,7 +261,7 @@ func TestAReplacementContinuesTheOutput(t *testing.T) {
 func TestOutputOfReplicasThatGoBack(t *testing.T) {
 	f, out, c := forwarderOn(Stdout, 2)
 	defer c.Close()
-	of := &Rank{[2]*forwarder{f, newForwarder(Stderr, c, 2)}}
+	of := &Rank{[2]*forwarder{f, newForwarder(0, Stderr, c, 2)}}
 	both := []*Process{NewProcess(job.Process{Rank: 0, Replica: 0}, of), NewProcess(job.Process{Rank: 0, Replica: 1}, of)}
 	for _, o := range both {
 		o.Write(Stdout, []byte("a\nb\npart"))
@@ -287,7 +287,7 @@ func TestCrashWithALongText(t *testing.T) {
 				var out, err screen
 				c := NewConsole(&out, &err)
 				defer c.Close()
-				f := newForwarder(Stderr, c, 2)
+				f := newForwarder(0, Stderr, c, 2)
 				f.write(1, []byte("before\n"))
 				f.write(0, []byte("before\n"))
 				if !late {

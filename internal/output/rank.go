@@ -4,8 +4,8 @@ package output
 type Rank struct{ streams [2]*forwarder }
 
 // NewRank returns the output of a rank of that degree, which goes to c.
-func NewRank(c *Console, degree int) *Rank {
-	return &Rank{[2]*forwarder{newForwarder(Stdout, c, degree), newForwarder(Stderr, c, degree)}}
+func NewRank(c *Console, rank, degree int) *Rank {
+	return &Rank{[2]*forwarder{newForwarder(rank, Stdout, c, degree), newForwarder(rank, Stderr, c, degree)}}
 }
 
 // Lost says that nobody knows yet how much is out: whoever had it out is lost. The

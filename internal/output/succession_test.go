@@ -34,7 +34,7 @@ func (r *replica) resume(t *testing.T, at Position) {
 func rankOn(degree int) (*Rank, *screen, *Console) {
 	s := new(screen)
 	c := NewConsole(s, s)
-	return NewRank(c, degree), s, c
+	return NewRank(c, 0, degree), s, c
 }
 
 // confirm tells the agents what is out.

@@ -1,0 +1,159 @@
+package output
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Of the lines that are out the forwarder of standard output keeps a hash and the
+// beginning, until all live replicas have written them too: the lines of
+// replicas are the same, or the replicas have computed something else.
+
+const (
+	maxCompared = 1 << 15 // lines that a replica may be behind and still be compared
+	shownLine   = 100     // bytes of a line that are shown when it differs
+)
+
+// printed are lines that are out and that another replica has yet to write.
+type printed struct {
+	first int // number of the first one
+	lines []printedLine
+}
+
+type printedLine struct {
+	known bool // it came in one piece
+	by    int  // replica
+	hash  uint64
+	start string
+}
+
+// Difference says in what the standard outputs of two replicas differ, the first
+// that was found: a line, or how many there are. It returns "" if there is none.
+func (r *Rank) Difference() string {
+	if text := r.streams[Stdout].difference.Load(); text != nil {
+		return *text
+	}
+	return ""
+}
+
+// compares reports whether lines are compared.
+func (f *forwarder) compares() bool {
+	return f.kind == Stdout && len(f.sources) > 1 && f.difference.Load() == nil
+}
+
+// remember keeps what is being put out. It is called with mu held, before emitted
+// and cut change.
+func (f *forwarder) remember(l *lines, b []byte) {
+	if f.kind != Stdout || len(f.sources) < 2 {
+		return
+	}
+	whole := f.cut == 0
+	for line := range bytes.Lines(b) {
+		if line[len(line)-1] != '\n' {
+			break
+		}
+		p := printedLine{known: whole, by: f.replica(l)}
+		if whole {
+			p.hash, p.start = xxh3.Hash(line), shown(line)
+		}
+		f.printed.lines = append(f.printed.lines, p)
+		whole = true
+	}
+}
+
+// forget drops what all live replicas have written.
+func (f *forwarder) forget() {
+	behind := f.emitted
+	for _, l := range f.sources {
+		if !l.dead {
+			behind = min(behind, l.first)
+		}
+	}
+	p := &f.printed
+	if n := min(max(behind-p.first, len(p.lines)-maxCompared), len(p.lines)); n > 0 {
+		p.lines, p.first = p.lines[n:], p.first+n
+	}
+}
+
+// startOver: what is out from here on is not known.
+func (f *forwarder) startOver() { f.printed = printed{first: f.emitted} }
+
+// compare looks at the lines of l that are out already.
+func (f *forwarder) compare(l *lines) {
+	if l.first >= f.emitted || !f.compares() {
+		return
+	}
+	at := 0
+	for n := l.first; n < f.emitted; n++ {
+		i := bytes.IndexByte(l.buf[at:], '\n')
+		if i < 0 {
+			return
+		}
+		line := l.buf[at : at+i+1]
+		at += i + 1
+		k := n - f.printed.first
+		if k < 0 || k >= len(f.printed.lines) || n == l.first && l.off > 0 {
+			continue
+		}
+		if p := &f.printed.lines[k]; p.known && p.hash != xxh3.Hash(line) {
+			f.differs("line %d of the standard output differs: %s wrote %q, %s wrote %q", n+1, f.name(p.by), p.start, f.name(f.replica(l)), shown(line))
+			return
+		}
+	}
+}
+
+// compareEnds looks at how many lines the replicas have written that have run to
+// their end.
+func (f *forwarder) compareEnds() {
+	if !f.compares() {
+		return
+	}
+	var first *lines
+	for _, l := range f.sources {
+		switch {
+		case l.dead || !l.done:
+		case first == nil:
+			first = l
+		case l.count() != first.count():
+			f.differs("the standard outputs differ: %s wrote %d lines, %s %d", f.name(f.replica(first)), first.count(), f.name(f.replica(l)), l.count())
+			return
+		}
+	}
+}
+
+// count is how many whole lines there were.
+func (l *lines) count() int { return l.first + bytes.Count(l.buf, []byte{'\n'}) }
+
+// differs keeps the first difference.
+func (f *forwarder) differs(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	f.difference.CompareAndSwap(nil, &text)
+	f.printed = printed{}
+}
+
+func (f *forwarder) replica(l *lines) int {
+	for i, o := range f.sources {
+		if o == l {
+			return i
+		}
+	}
+	return 0 // l is one of them
+}
+
+// name names a process of the rank.
+func (f *forwarder) name(replica int) string {
+	return job.Process{Rank: f.rank, Replica: replica}.String()
+}
+
+// shown is what is shown of a line.
+func shown(line []byte) string {
+	line = bytes.TrimRight(line, "\r\n")
+	if len(line) > shownLine {
+		return string(line[:shownLine]) + "…"
+	}
+	return string(line)
+}

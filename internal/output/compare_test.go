@@ -1,0 +1,103 @@
+package output
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// difference is what was found between the replicas.
+func (f *forwarder) found() string { return (&Rank{[2]*forwarder{f, f}}).Difference() }
+
+// The first line is named in which two replicas differ, whoever is ahead.
+func TestLinesThatDiffer(t *testing.T) {
+	const want = `line 2 of the standard output differs: 0.0 wrote "b 1.5 s", 0.1 wrote "b 1.6 s"`
+	mine, theirs := "a\nb 1.5 s\nc\n", "a\nb 1.6 s\nd\n"
+	for name, order := range map[string]func(f *forwarder){
+		"the one that speaks first": func(f *forwarder) { f.give(0, mine); f.give(1, theirs) },
+		"the other one first":       func(f *forwarder) { f.give(1, theirs); f.give(0, mine) },
+		"in pieces": func(f *forwarder) {
+			for i := range mine {
+				f.give(0, mine[i:i+1])
+				f.give(1, theirs[i:i+1])
+			}
+		},
+		"after a death": func(f *forwarder) { f.give(0, mine); f.died(0, nil, false); f.give(1, theirs) },
+	} {
+		f, out, c := forwarderOn(Stdout, 2)
+		order(f)
+		require.Equal(t, want, f.found(), name)
+		c.Close()
+		require.Contains(t, out.String(), mine[:4])
+	}
+}
+
+// One that has written more or fewer lines is found at the end.
+func TestNumbersOfLinesThatDiffer(t *testing.T) {
+	for _, texts := range [][2]string{{"a\nb\n", "a\n"}, {"a\n", "a\nb\n"}, {"", "a\n"}} {
+		f, _, c := forwarderOn(Stdout, 2)
+		for i, text := range texts {
+			f.give(i, text)
+		}
+		require.Empty(t, f.found())
+		f.finished(1)
+		require.Empty(t, f.found(), "the other one goes on")
+		f.finished(0)
+		require.Equal(t, fmt.Sprintf("the standard outputs differ: 0.0 wrote %d lines, 0.1 %d",
+			strings.Count(texts[0], "\n"), strings.Count(texts[1], "\n")), f.found())
+		c.Close()
+	}
+}
+
+// Replicas that write the same never differ: whatever is written in whatever
+// pieces, whoever dies when, and goes back to where another one stood.
+func TestTheSameLinesNeverDiffer(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 16))
+		var b strings.Builder
+		for i := range 60 {
+			fmt.Fprintf(&b, "%d%s\n", i, strings.Repeat("x", rng.IntN(9)))
+		}
+		text := b.String()
+		f, _, c := forwarderOn(Stdout, 3)
+		at, dead := make([]int, 3), make([]bool, 3)
+		for range 400 {
+			i := rng.IntN(3)
+			switch {
+			case dead[i]:
+			case rng.IntN(150) == 0 && !dead[(i+1)%3] && !dead[(i+2)%3]:
+				f.died(i, nil, false)
+				dead[i] = true
+			case rng.IntN(100) == 0 && !dead[(i+1)%3]: // as a rollback or a joiner does
+				f.resume(i, f.stand((i+1)%3))
+				at[i] = at[(i+1)%3]
+			default:
+				n := min(rng.IntN(20), len(text)-at[i])
+				f.give(i, text[at[i]:at[i]+n])
+				at[i] += n
+			}
+		}
+		for i := range 3 {
+			if !dead[i] {
+				f.give(i, text[at[i]:])
+				f.finished(i)
+			}
+		}
+		require.Empty(t, f.found(), "seed %d", seed)
+		c.Close()
+	}
+}
+
+// Standard error is not compared: diagnostics may differ.
+func TestStandardErrorMayDiffer(t *testing.T) {
+	f, _, c := forwarderOn(Stderr, 2)
+	defer c.Close()
+	f.give(0, "a\n")
+	f.give(1, "b\n")
+	f.finished(0)
+	f.finished(1)
+	require.Empty(t, f.found())
+}
