@@ -60,7 +60,8 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.BoolVar(&c.Replace, "replace", false, "replace each lost process with a new one, which joins at a safe point of the program\nwith the state of a live replica")
 	dir := fs.String("checkpoint", "", "write the state of the job to files in `DIR`, which all hosts share: at safe points of\nthe program, in the background; the last two sets are kept")
 	every := fs.Uint64("checkpoint-every", 10, "write a set of files every `K` safe points")
-	fs.StringVar(&c.Restart, "restart", "", "continue from the newest usable set of files in `DIR`, with any degrees")
+	fs.StringVar(&c.Restart, "restart", "", "continue from the newest usable set of files in `DIR`, with any degrees, or from that set\nif DIR is the folder of one")
+	fs.BoolVar(&c.Anyway, "restart-anyway", false, "continue also if the set is of another program, or of this one with other arguments")
 	fs.BoolVar(&c.Direct, "direct", false, "let replicas on one host store their results directly into each other's arrays (made by\nintra.Alloc) instead of sending them")
 	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, which run its tasks in parallel (one at a time with -check)")
 	c.Bind = affinity.Auto
@@ -134,6 +135,8 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return nil, errors.New("-checkpoint is empty: want a folder")
 	case given["restart"] && c.Restart == "":
 		return nil, errors.New("-restart is empty: want a folder with checkpoint files")
+	case c.Anyway && c.Restart == "":
+		return nil, errors.New("-restart-anyway needs -restart")
 	case *every == 0:
 		return nil, errors.New("-checkpoint-every 0: want at least 1 safe point")
 	case given["checkpoint"]:

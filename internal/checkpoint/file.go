@@ -24,7 +24,7 @@ import (
 // Lengths and hashes are 8 bytes, all numbers little-endian.
 const (
 	magic   = "intra checkpoint\n"
-	version = 1
+	version = 2
 )
 
 // Job is what two states must have in common to be of the same computation.
@@ -33,6 +33,10 @@ type Job struct {
 	Arch  string `json:"arch"`  // with byte order and math library, as processes compare them
 	Ranks int    `json:"ranks"`
 	Tasks int    `json:"tasks"` // that a section is cut into
+
+	Program string `json:"program,omitempty"` // import path of its main package; "" if unknown
+	Args    string `json:"args,omitempty"`    // its arguments, see EncodeArgs; "" if unknown
+	Run     string `json:"run,omitempty"`     // the job that began anew, and all that continue it, see NewRun
 }
 
 // Header says of what a file holds the state.
@@ -158,6 +162,9 @@ func (h *Header) append(b []byte) []byte {
 	text := func(s string) { b = append(le.AppendUint16(b, uint16(len(s))), s...) }
 	text(h.Job.Build)
 	text(h.Job.Arch)
+	text(h.Job.Program)
+	text(h.Job.Args)
+	text(h.Job.Run)
 	b = le.AppendUint32(b, uint32(h.Job.Ranks))
 	b = le.AppendUint32(b, uint32(h.Job.Tasks))
 	b = le.AppendUint64(b, h.Set)
@@ -167,7 +174,7 @@ func (h *Header) append(b []byte) []byte {
 
 func parseHeader(b []byte) (Header, error) {
 	r := reader{rest: b}
-	h := Header{Job: Job{Build: r.text(), Arch: r.text(), Ranks: int(r.uint32()), Tasks: int(r.uint32())},
+	h := Header{Job: Job{Build: r.text(), Arch: r.text(), Program: r.text(), Args: r.text(), Run: r.text(), Ranks: int(r.uint32()), Tasks: int(r.uint32())},
 		Set: r.uint64(), Cut: r.uint64(), Rank: int(r.uint32())}
 	if r.short || len(r.rest) > 0 || h.Rank >= h.Job.Ranks || h.Job.Ranks < 1 {
 		return h, fmt.Errorf("%w: its header has the wrong length, or names rank %d of %d", ErrCorrupt, h.Rank, h.Job.Ranks)

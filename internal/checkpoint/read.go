@@ -17,8 +17,8 @@ var (
 	// ErrForeign: the file is no checkpoint, or one of another program, job
 	// or set.
 	ErrForeign = errors.New("foreign checkpoint")
-	// ErrVersion: the file was written in a later format.
-	ErrVersion = errors.New("checkpoint of a later version")
+	// ErrVersion: the file was written in another format.
+	ErrVersion = errors.New("checkpoint of another version")
 )
 
 // Read reads the state of one rank of a set. It refuses a file with a byte
@@ -100,18 +100,7 @@ func (h Header) String() string {
 // decode reads a file of so many bytes and checks every one of them.
 func (d *decoder) decode(r io.Reader, size int64) (sum uint64, err error) {
 	d.r, d.left = bufio.NewReader(r), size
-	start, err := d.take(uint64(len(magic) + 4))
-	if err != nil || string(start[:len(magic)]) != magic {
-		return 0, fmt.Errorf("%w: it does not begin as one", ErrForeign)
-	}
-	if v := binary.LittleEndian.Uint32(start[len(magic):]); v != version {
-		return 0, fmt.Errorf("%w: format %d, and this program reads %d", ErrVersion, v, version)
-	}
-	header, err := d.block("header")
-	if err != nil {
-		return 0, err
-	}
-	if d.header, err = parseHeader(header); err != nil {
+	if err := d.begin(); err != nil {
 		return 0, err
 	}
 	if d.position, err = d.block("position"); err != nil {
@@ -138,6 +127,23 @@ func (d *decoder) decode(r io.Reader, size int64) (sum uint64, err error) {
 		return 0, fmt.Errorf("%w: %d bytes too many", ErrCorrupt, d.left)
 	}
 	return sum, nil
+}
+
+// begin reads the header and what is before it.
+func (d *decoder) begin() error {
+	start, err := d.take(uint64(len(magic) + 4))
+	if err != nil || string(start[:len(magic)]) != magic {
+		return fmt.Errorf("%w: it does not begin as one", ErrForeign)
+	}
+	if v := binary.LittleEndian.Uint32(start[len(magic):]); v != version {
+		return fmt.Errorf("%w: format %d, and this program reads %d", ErrVersion, v, version)
+	}
+	header, err := d.block("header")
+	if err != nil {
+		return err
+	}
+	d.header, err = parseHeader(header)
+	return err
 }
 
 // chunks reads and checks the contents.

@@ -150,47 +150,6 @@ func prune(dir string) error {
 	return nil
 }
 
-// Latest returns the newest complete set in dir of which every byte is as it
-// was written, and what is wrong with each newer one. If there is none, the
-// error says why.
-func Latest(dir string, job Job) (s *Set, refused []error, err error) {
-	numbers, err := sets(dir)
-	if err != nil {
-		return nil, nil, fmt.Errorf("look for checkpoints: %w", err)
-	}
-	for _, n := range numbers {
-		s, err := readSet(dir, n)
-		if err == nil {
-			err = s.Job.matches(job)
-		}
-		if err == nil {
-			err = s.Verify(dir)
-		}
-		if err == nil {
-			return s, refused, nil
-		}
-		refused = append(refused, fmt.Errorf("checkpoint %s is not used: %w", setName(n), err))
-	}
-	if len(refused) == 0 {
-		return nil, nil, fmt.Errorf("there is no checkpoint in %s", dir)
-	}
-	return nil, refused, fmt.Errorf("there is no usable checkpoint in %s: %w", dir, errors.Join(refused...))
-}
-
-func (j Job) matches(o Job) error {
-	switch {
-	case j.Build != o.Build:
-		return fmt.Errorf("%w: it was made by another build of the program or another program (%.12s, this one is %.12s)", ErrForeign, j.Build, o.Build)
-	case j.Arch != o.Arch:
-		return fmt.Errorf("%w: it was made on %s, not %s", ErrForeign, j.Arch, o.Arch)
-	case j.Ranks != o.Ranks:
-		return fmt.Errorf("%w: it was made by %d ranks, this job has %d", ErrForeign, j.Ranks, o.Ranks)
-	case j.Tasks != o.Tasks:
-		return fmt.Errorf("%w: it was made with %d tasks, now there are %d", ErrForeign, j.Tasks, o.Tasks)
-	}
-	return nil
-}
-
 // ErrIncomplete: a rank had not written its file when the job ended.
 var ErrIncomplete = errors.New("the set is incomplete")
 

@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/checkpoint"
 )
 
-var ours = checkpoint.Job{Build: "build-of-the-program", Arch: "amd64 little", Ranks: 2, Tasks: 16}
+var ours = checkpoint.Job{Build: "build-of-the-program", Arch: "amd64 little", Ranks: 2, Tasks: 16,
+	Program: "example.org/program", Args: checkpoint.EncodeArgs([]string{"-nx", "64", "a b"})}
 
 // image returns the state of a small program.
 func image(t require.TestingT, seed uint64) *checkpoint.Image {
@@ -123,7 +125,9 @@ func TestDamagedSets(t *testing.T) {
 		}
 	}
 	another := ours
-	another.Build = "other-program"
+	another.Program = "example.org/another"
+	smaller := ours
+	smaller.Args = checkpoint.EncodeArgs([]string{"-nx", "32"})
 	wider := ours
 	wider.Ranks = 3
 	tests := []struct {
@@ -163,7 +167,11 @@ func TestDamagedSets(t *testing.T) {
 		{"another program", func(t *testing.T, dir string) {
 			require.NoError(t, os.RemoveAll(filepath.Join(dir, "set-000002")))
 			writeSet(t, dir, 2, another, true)
-		}, checkpoint.ErrForeign, "it was made by another build of the program or another program (other-progra, this one is build-of-the)"},
+		}, checkpoint.ErrProgram, "it was made by example.org/another, this is example.org/program"},
+		{"other arguments", func(t *testing.T, dir string) {
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, "set-000002")))
+			writeSet(t, dir, 2, smaller, true)
+		}, checkpoint.ErrArguments, "it was made with `-nx 32`, this job has `-nx 64 \"a b\"`"},
 		{"other ranks", func(t *testing.T, dir string) {
 			require.NoError(t, os.RemoveAll(filepath.Join(dir, "set-000002")))
 			writeSet(t, dir, 2, wider, true)
@@ -195,8 +203,61 @@ func TestDamagedSets(t *testing.T) {
 	require.EqualError(t, err, "there is no checkpoint in "+dir)
 	writeSet(t, dir, 1, another, true)
 	_, err = checkpoint.Next(dir, ours)
-	require.ErrorIs(t, err, checkpoint.ErrForeign)
+	require.ErrorIs(t, err, checkpoint.ErrProgram)
 	require.ErrorContains(t, err, "choose another directory")
+}
+
+// Another build of the program may continue, and who does not say what the
+// program is or which arguments it has.
+func TestWhatMayDiffer(t *testing.T) {
+	dir := t.TempDir()
+	writeSet(t, dir, 1, ours, true)
+	for _, change := range []func(j *checkpoint.Job){
+		func(j *checkpoint.Job) { j.Build = "built anew" },
+		func(j *checkpoint.Job) { j.Program, j.Args = "", "" },
+		func(j *checkpoint.Job) { j.Run = checkpoint.NewRun(time.Now()) },
+	} {
+		job := ours
+		change(&job)
+		s, refused, err := checkpoint.Latest(dir, job)
+		require.NoError(t, err)
+		require.Empty(t, refused)
+		require.Equal(t, ours, s.Job)
+		_, err = checkpoint.Next(dir, job)
+		require.NoError(t, err)
+	}
+	none := ours
+	none.Args = checkpoint.EncodeArgs(nil)
+	_, _, err := checkpoint.Latest(dir, none)
+	require.ErrorIs(t, err, checkpoint.ErrArguments)
+	require.ErrorContains(t, err, "it was made with `-nx 64 \"a b\"`, this job has no arguments")
+}
+
+// Where sets of several jobs lie nobody knows which one is meant, also if those
+// of the newer one are of no use. A set can be named.
+func TestSetsOfSeveralJobs(t *testing.T) {
+	older, newer := ours, ours
+	older.Run, newer.Run = "2026-01-02T03:04:05Z-1", "2026-01-02T03:05:00Z-2"
+	for _, complete := range []bool{true, false} {
+		dir := t.TempDir()
+		writeSet(t, dir, 1, older, true)
+		s, _, err := checkpoint.Latest(dir, ours)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, s.Number)
+		writeSet(t, dir, 2, newer, complete)
+		_, _, err = checkpoint.Latest(dir, ours)
+		require.ErrorIs(t, err, checkpoint.ErrSeveral)
+		require.ErrorContains(t, err, "set-000002 of the job begun 2026-01-02 03:05:00 UTC (")
+		require.ErrorContains(t, err, "set-000001 of the job begun 2026-01-02 03:04:05 UTC (safe point 10)")
+		require.ErrorContains(t, err, "name the set to continue from, like "+filepath.Join(dir, "set-00000"))
+		one := filepath.Join(dir, "set-000001")
+		s, refused, err := checkpoint.Latest(one, ours)
+		require.NoError(t, err)
+		require.Empty(t, refused)
+		require.EqualValues(t, 1, s.Number)
+		require.Equal(t, dir, checkpoint.Directory(one))
+		require.Equal(t, dir, checkpoint.Directory(dir))
+	}
 }
 
 // A file with any single byte changed, or cut off anywhere, is refused.

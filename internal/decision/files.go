@@ -27,6 +27,7 @@ type Restart struct {
 	Number  uint64         `json:"number"`
 	Cut     uint64         `json:"cut"`
 	Files   Files          `json:"files"`
+	Rebuilt bool           `json:"rebuilt,omitempty"` // another build of the program wrote it
 	Refused []string       `json:"refused,omitempty"` // why sets that were newer cannot be used
 }
 

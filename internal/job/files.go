@@ -29,5 +29,6 @@ func Describe(tag bool, tasks int) (Hello, error) {
 // Files says of which job the files of the process are, in one of so many
 // ranks.
 func (h *Hello) Files(ranks int) checkpoint.Job {
-	return checkpoint.Job{Build: h.Build, Arch: fmt.Sprintf("%s %s-endian, math %s", h.Arch, h.ByteOrder, h.Math), Ranks: ranks, Tasks: h.Tasks}
+	return checkpoint.Job{Build: h.Build, Arch: fmt.Sprintf("%s %s-endian, math %s", h.Arch, h.ByteOrder, h.Math), Ranks: ranks, Tasks: h.Tasks,
+		Program: h.Program, Args: h.Args}
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 )
 
@@ -27,7 +28,9 @@ type Hello struct {
 	Arch      string `json:"arch"`       // GOARCH
 	Math      string `json:"math"`       // digest of results of the math library
 	Host      string `json:"host"`
-	PID       int    `json:"pid"` // as the process sees it
+	PID       int    `json:"pid"`               // as the process sees it
+	Program   string `json:"program,omitempty"` // import path of the main package
+	Args      string `json:"args,omitempty"`    // of the program, see checkpoint.EncodeArgs; "" if it has none of its own
 }
 
 // describe fills in what a process can find out about itself.
@@ -37,6 +40,9 @@ func (h *Hello) describe() error {
 		return fmt.Errorf("identify the executable: %w", err)
 	}
 	h.Build, h.Arch, h.Math, h.PID = build, runtime.GOARCH, mathDigest(), os.Getpid()
+	if info, ok := debug.ReadBuildInfo(); ok {
+		h.Program = info.Path
+	}
 	h.ByteOrder = "little"
 	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
 		h.ByteOrder = "big"

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/lease"
 )
 
@@ -54,6 +55,7 @@ func Join(ctx context.Context, hello Hello) (*Session, error) {
 		return nil, fmt.Errorf("join the job: %w", err)
 	}
 	defer in.Close()
+	hello.Args = checkpoint.EncodeArgs(os.Args[1:])
 	s, err := newSession(ctx, in, hello)
 	if err != nil {
 		return nil, fmt.Errorf("join the job: %w", err)

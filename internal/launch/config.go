@@ -43,6 +43,7 @@ type Job struct {
 
 	Checkpoint *head.Checkpoint // nil: no files are written
 	Restart    string           // folder with the files to begin with, "" to begin anew
+	Anyway     bool             // also if another program, or one with other arguments, wrote them
 	Sched      string
 	Check      bool
 	Direct     bool   // replicas on one host store their results into each other's arrays

@@ -1,9 +1,11 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/decision"
@@ -63,25 +65,38 @@ func validateFile(flag, path string) error {
 // open looks for files. It reads those of a restart to their ends.
 func (j *Job) open(of checkpoint.Job) (*decision.Folders, error) {
 	found := new(decision.Folders)
+	like := of // what a set has to be like
+	if j.Anyway {
+		like.Program, like.Args = "", ""
+	}
+	of.Run = checkpoint.NewRun(time.Now())
 	if j.Restart != "" {
 		dir, err := filepath.Abs(j.Restart)
 		if err != nil {
 			return nil, fmt.Errorf("-restart: %w", err)
 		}
-		set, refused, err := checkpoint.Latest(dir, of)
+		set, refused, err := checkpoint.Latest(dir, like)
+		if errors.Is(err, checkpoint.ErrArguments) || errors.Is(err, checkpoint.ErrProgram) {
+			err = fmt.Errorf("%w; -restart-anyway continues from it nevertheless", err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("-restart: %w", err)
+		}
+		dir = checkpoint.Directory(dir)
+		if set.Job.Run != "" {
+			of.Run = set.Job.Run // it goes on
 		}
 		why := make([]string, 0, len(refused))
 		for _, err := range refused {
 			why = append(why, err.Error())
 		}
 		found.Restart = decision.NewRestart(&job.Restart{Dir: dir, Set: *set}, why)
+		found.Restart.Rebuilt = set.Job.Build != of.Build
 	}
 	if j.Checkpoint != nil {
 		dir, err := filepath.Abs(j.Checkpoint.Dir)
 		if err == nil {
-			found.First, err = checkpoint.Next(dir, of)
+			found.First, err = checkpoint.Next(dir, like)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("-checkpoint: %w", err)

@@ -96,7 +96,12 @@ func TestRestartAfterALostRank(t *testing.T) {
 	got := r.sum(t)
 	require.Equal(t, want, got)
 	require.GreaterOrEqual(t, r.report.Restart.Point, point)
-	r = intrarun(t, "-n 2 -r 2 -restart "+dir, strings.Fields("-nx 12 -ny 24 -nz 24 -iters 400 -json")...)
+	other := strings.Fields("-nx 12 -ny 24 -nz 24 -iters 400 -json")
+	r = intrarun(t, "-n 2 -r 2 -restart "+dir, other...)
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.stderr, "it was made with `"+strings.Join(args, " ")+"`, this job has `"+strings.Join(other, " ")+"`")
+	require.Contains(t, r.stderr, "-restart-anyway continues from it nevertheless")
+	r = intrarun(t, "-n 2 -r 2 -restart-anyway -restart "+dir, other...) // the program sees to it, too
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stderr, "the saved state is of -nx 24")
 }
@@ -107,8 +112,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 	args := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 30 -json")
 	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
 	dir := t.TempDir()
-	for range 2 { // one set each: the second cut would come too late
-		r := intrarun(t, "-n 2 -r 2 -checkpoint "+dir+" -checkpoint-every 16", args...)
+	for _, flags := range []string{" -checkpoint-every 16", " -checkpoint-every 8 -restart " + dir} { // one set each: the second cut would come too late
+		r := intrarun(t, "-n 2 -r 2 -checkpoint "+dir+flags, args...)
 		require.Zero(t, r.code, "%s", r.stderr)
 		require.Len(t, r.report.Checkpoint.Sets, 1)
 	}
@@ -123,7 +128,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 		"truncated":   {whole[:len(whole)/2], "it was cut off"},
 		"bit-flipped": {change(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }), "has other contents than were written"},
 		"foreign":     {[]byte(strings.Repeat("no checkpoint\n", 100)), "foreign checkpoint: it does not begin as one"},
-		"later":       {change(func(b []byte) []byte { b[17] = 7; return b }), "format 7, and this program reads 1"},
+		"later":       {change(func(b []byte) []byte { b[17] = 7; return b }), "format 7, and this program reads 2"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			require.NoError(t, os.WriteFile(name, c.contents, 0o600))
@@ -151,4 +156,21 @@ func TestDamagedCheckpoints(t *testing.T) {
 		require.Equal(t, 2, r.code)
 		require.Contains(t, r.stderr, "choose another directory")
 	})
+}
+
+// A job that begins anew in a folder with sets of one before it: which of them
+// is meant has to be said.
+func TestSetsOfTwoJobs(t *testing.T) {
+	args := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 30 -json")
+	dir := t.TempDir()
+	for range 2 {
+		r := intrarun(t, "-n 2 -r 1 -checkpoint "+dir+" -checkpoint-every 16", args...)
+		require.Zero(t, r.code, "%s", r.stderr)
+	}
+	r := intrarun(t, "-n 2 -r 1 -restart "+dir, args...)
+	require.Equal(t, 2, r.code, "%s", r.stderr)
+	require.Contains(t, r.stderr, "holds sets of several jobs: set-000002 of the job begun 2")
+	r = intrarun(t, "-n 2 -r 1 -restart "+filepath.Join(dir, "set-000001"), args...)
+	require.Zero(t, r.code, "%s", r.stderr)
+	require.Contains(t, r.stderr, "the job continues from safe point 16, set 1 of "+dir+", of the job begun 2")
 }

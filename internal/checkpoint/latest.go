@@ -1,0 +1,219 @@
+package checkpoint
+
+import (
+	"bufio"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Latest returns the newest complete set in dir of which every byte is as it
+// was written, and what is wrong with each newer one. If there is none, the
+// error says why. Sets of several runs are refused unless dir is that of one set:
+// which of them is meant nobody can know.
+func Latest(dir string, job Job) (s *Set, refused []error, err error) {
+	parent, numbers, err := choose(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for checkpoints: %w", err)
+	}
+	var runs []found // one set of each
+	for _, n := range numbers {
+		c, err := readSet(parent, n)
+		run := ""
+		if err == nil {
+			run, err = c.Job.Run, c.Job.matches(job)
+		} else {
+			run = runOf(parent, n)
+		}
+		if err == nil && s == nil {
+			err = c.Verify(parent)
+		}
+		if run != "" && !slices.ContainsFunc(runs, func(f found) bool { return f.run == run }) {
+			runs = append(runs, found{run, n, c})
+		}
+		switch {
+		case s != nil: // only the runs are of interest
+		case err == nil:
+			s = c
+		default:
+			refused = append(refused, fmt.Errorf("checkpoint %s is not used: %w", setName(n), err))
+		}
+	}
+	switch {
+	case s == nil && len(refused) == 0:
+		return nil, nil, fmt.Errorf("there is no checkpoint in %s", dir)
+	case s == nil:
+		return nil, refused, fmt.Errorf("there is no usable checkpoint in %s: %w", dir, errors.Join(refused...))
+	case len(runs) > 1:
+		return nil, refused, severalRuns(dir, runs)
+	}
+	return s, refused, nil
+}
+
+// found is a set of a run.
+type found struct {
+	run    string
+	number uint64
+	set    *Set // nil if it is not complete
+}
+
+// ErrSeveral: the sets in a directory belong to several jobs.
+var ErrSeveral = errors.New("sets of several jobs")
+
+func severalRuns(dir string, runs []found) error {
+	var list []string
+	for _, f := range runs {
+		text := fmt.Sprintf("%s of the job begun %s", setName(f.number), Begun(f.run))
+		if f.set == nil {
+			text += " (not complete)"
+		} else {
+			text += fmt.Sprintf(" (safe point %d)", f.set.Cut)
+		}
+		list = append(list, text)
+	}
+	return fmt.Errorf("%s holds %w: %s; name the set to continue from, like %s", dir, ErrSeveral, strings.Join(list, ", "),
+		filepath.Join(dir, setName(runs[0].number)))
+}
+
+// choose returns the directory of the sets that are meant by dir, and their
+// numbers: all in it, or the one that it is.
+func choose(dir string) (parent string, numbers []uint64, err error) {
+	base := filepath.Base(dir)
+	if text, ok := strings.CutPrefix(base, setPrefix); ok {
+		if n, err := strconv.ParseUint(text, 10, 63); err == nil && setName(n) == base {
+			_, err := os.Stat(dir)
+			return filepath.Dir(dir), []uint64{n}, err
+		}
+	}
+	numbers, err = sets(dir)
+	return dir, numbers, err
+}
+
+// runOf returns to which run a set belongs that has no usable index, "" if its
+// files do not say so.
+func runOf(dir string, number uint64) string {
+	names, err := filepath.Glob(filepath.Join(dir, setName(number), "rank-*"))
+	if err != nil {
+		return ""
+	}
+	for _, name := range names {
+		if run := runOfFile(name); run != "" {
+			return run
+		}
+	}
+	return ""
+}
+
+func runOfFile(name string) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	d := decoder{r: bufio.NewReader(f), left: st.Size()}
+	if err := d.begin(); err != nil {
+		return ""
+	}
+	return d.header.Job.Run
+}
+
+// Directory returns in which directory the sets are that dir names.
+func Directory(dir string) string {
+	parent, _, err := choose(dir)
+	if err != nil {
+		return dir
+	}
+	return parent
+}
+
+// matches reports why a state of job j cannot be continued by job o: never, or
+// not without the user's word for it (ErrArguments, ErrProgram). What is not
+// known is not compared.
+func (j Job) matches(o Job) error {
+	switch {
+	case j.Arch != o.Arch:
+		return fmt.Errorf("%w: it was made on %s, not %s", ErrForeign, j.Arch, o.Arch)
+	case j.Ranks != o.Ranks:
+		return fmt.Errorf("%w: it was made by %d ranks, this job has %d", ErrForeign, j.Ranks, o.Ranks)
+	case j.Tasks != o.Tasks:
+		return fmt.Errorf("%w: it was made with %d tasks, now there are %d", ErrForeign, j.Tasks, o.Tasks)
+	case j.Program != o.Program && j.Program != "" && o.Program != "":
+		return fmt.Errorf("%w: it was made by %s, this is %s", ErrProgram, j.Program, o.Program)
+	case j.Args != o.Args && j.Args != "" && o.Args != "":
+		return fmt.Errorf("%w: it was made with %s, this job has %s", ErrArguments, showArgs(j.Args), showArgs(o.Args))
+	}
+	return nil
+}
+
+// Errors for errors.Is.
+var (
+	// ErrProgram: the set was made by another program.
+	ErrProgram = errors.New("checkpoint of another program")
+	// ErrArguments: the set was made by the program with other arguments.
+	ErrArguments = errors.New("checkpoint of a job with other arguments of the program")
+)
+
+// maxArgs is how long encoded arguments may be; of longer ones there is a hash.
+const maxArgs = 8 << 10
+
+// EncodeArgs returns the arguments of a program as they stand in a Job.
+func EncodeArgs(args []string) string {
+	if args == nil {
+		args = []string{}
+	}
+	b, err := json.Marshal(args)
+	if err != nil {
+		panic("checkpoint: arguments that cannot be encoded: " + err.Error()) // they are strings
+	}
+	if len(b) > maxArgs {
+		sum := sha256.Sum256(b)
+		return "sha256:" + hex.EncodeToString(sum[:])
+	}
+	return string(b)
+}
+
+// showArgs shows encoded arguments as they are typed.
+func showArgs(encoded string) string {
+	var args []string
+	if json.Unmarshal([]byte(encoded), &args) != nil {
+		return "arguments with the hash " + encoded
+	}
+	if len(args) == 0 {
+		return "no arguments"
+	}
+	for i, a := range args {
+		if a == "" || strings.ContainsAny(a, " \t\n\"'\\$`") {
+			args[i] = strconv.Quote(a)
+		}
+	}
+	return "`" + strings.Join(args, " ") + "`"
+}
+
+// NewRun names a job that begins anew.
+func NewRun(now time.Time) string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return now.UTC().Format(time.RFC3339) + "-" + hex.EncodeToString(b[:])
+}
+
+// Begun says for people when a run has begun.
+func Begun(run string) string {
+	at, _, _ := strings.Cut(run, "Z-")
+	if at == "" {
+		return "at an unknown time"
+	}
+	return strings.Replace(at, "T", " ", 1) + " UTC"
+}
