@@ -14,6 +14,10 @@ func TestAnalyzer(t *testing.T) {
 	}
 }
 
+func TestControl(t *testing.T) {
+	analysistest.Run(t, analysistest.TestData(), annotations.Control, "control")
+}
+
 func TestSuggestedFixes(t *testing.T) {
 	for _, pkg := range []string{"infer", "notag"} {
 		t.Run(pkg, func(t *testing.T) {

@@ -160,6 +160,9 @@ var (
 // not about us.
 func parseDirective(c *ast.Comment) (Directive, *Error) {
 	if dir, ok := ast.ParseDirective(c.Slash, c.Text); ok && dir.Tool == "intra" {
+		if "//intra:"+dir.Name == allowDirective { // it stands at any line
+			return Directive{}, nil
+		}
 		for _, name := range directiveNames {
 			if dir.Name == name {
 				return Directive{Name: name, Args: dir.Args, Pos: c.Slash, ArgsPos: dir.ArgsPos}, nil

@@ -1,5 +1,6 @@
-// Command intravet checks the //intra: directives of Go packages. It runs
-// alone, with package patterns as arguments, and under the go command:
+// Command intravet checks the //intra: directives of Go packages, and looks for
+// what makes replicas differ outside of kernels. It runs alone, with package
+// patterns as arguments, and under the go command:
 //
 //	go vet -vettool=$(which intravet) ./...
 //
@@ -8,9 +9,9 @@
 package main
 
 import (
-	"golang.org/x/tools/go/analysis/singlechecker"
+	"golang.org/x/tools/go/analysis/multichecker"
 
 	"github.com/intrahpc/intra/annotations"
 )
 
-func main() { singlechecker.Main(annotations.Analyzer) }
+func main() { multichecker.Main(annotations.Analyzer, annotations.Control) }
