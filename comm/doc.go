@@ -20,6 +20,13 @@
 // uses a communicator of its own, made by Dup. There are no timeouts: they
 // would be differences between replicas.
 //
+// A call that waits for a rank whose program has returned, and that nothing
+// can come from any more, fails with ErrFinished; ranks of a communicator that
+// call different collective operations, or one with different roots or
+// lengths, get ErrMismatch. Both name the ranks, the calls and the place. Test
+// and Iprobe go on to say that nothing is there. Ranks that all wait for each
+// other are not found out.
+//
 // At a safe point, receives, synchronous sends and collective operations have
 // been waited for (an ordinary Isend may be pending), and all members make and
 // free a communicator on the same side of it. In a process that begins at one,

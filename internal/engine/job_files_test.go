@@ -147,7 +147,7 @@ func TestDamagedFiles(t *testing.T) {
 		"truncated":   {func(b []byte) []byte { return b[:len(b)-20] }, "rank-1: corrupt state: "},
 		"bit-flipped": {flipped, "rank-1: corrupt state: "},
 		"foreign":     {func([]byte) []byte { return []byte("something else, of some length\n") }, "rank-1: foreign checkpoint: it does not begin as one"},
-		"later":       {func(b []byte) []byte { b[17]++; return b }, "rank-1: checkpoint of a later version: format 2, and this program reads 1"},
+		"later":       {func(b []byte) []byte { b[17]++; return b }, "rank-1: checkpoint of another version: format 3, and this program reads 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, newest := written(t)

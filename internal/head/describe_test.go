@@ -43,6 +43,8 @@ func describe(x any) string {
 		return fmt.Sprintf("quiet %v %d %s", x.From, x.Number, x.Position)
 	case OutputSettled:
 		return fmt.Sprintf("settled %v", x.From)
+	case Differs:
+		return fmt.Sprintf("differs %d %s", x.Rank, x.Text)
 	case Committed:
 		return "kept " + describeEntry(x.Entry)
 	case Disconnected:

@@ -45,7 +45,11 @@ func (h *Head) opened(e Opened) {
 // foundFolders: it is kept what was found, so processes can have their places.
 func (h *Head) foundFolders() {
 	if r := h.state.Opened.Restart; r != nil {
-		h.warnf("the job continues from safe point %d, set %d of %s, of the job begun %s", r.Cut, r.Number, r.Dir, checkpoint.Begun(r.Job.Run))
+		of := ""
+		if r.Job.Run != "" {
+			of = ", of the job begun " + checkpoint.Begun(r.Job.Run)
+		}
+		h.warnf("the job continues from safe point %d, set %d of %s%s", r.Cut, r.Number, r.Dir, of)
 		if r.Rebuilt {
 			h.warnf("warning: the program was built anew since set %d was written: its state must mean the same", r.Number)
 		}

@@ -153,6 +153,8 @@ func (s *script) command(words []string) {
 		s.step(Suspected{Node: detect.ID(s.number(args[0])), Testimonies: testimonies(detect.ID(s.number(args[0])))})
 	case "disconnected":
 		s.step(Disconnected{Node: detect.ID(s.number(args[0])), Text: strings.Join(args[1:], " ")})
+	case "differs": // what replicas of a rank have written
+		s.step(Differs{Rank: s.number(args[0]), Text: strings.Join(args[1:], " ")})
 	case "retired":
 		s.step(Retired{strings.Join(args, " ")})
 	case "succeed":
@@ -199,6 +201,8 @@ func (s *script) job(args []string) {
 			c.Checkpoint = &Checkpoint{Dir: "files", Every: uint64(s.number(value))}
 		case "restart":
 			c.Restart = "files"
+		case "check":
+			c.Setup.Check = true
 		case "kill":
 			k, err := job.ParseKill(value)
 			require.NoError(s.t, err)

@@ -45,6 +45,8 @@ func TestWhatIsInTheFolders(t *testing.T) {
 	found, err := (&Job{Checkpoint: &head.Checkpoint{Dir: dir}}).open(of)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, found.First)
+	require.NotEmpty(t, found.Write.Job.Run)
+	of.Run = found.Write.Job.Run
 	require.Equal(t, &job.Files{Dir: dir, Job: of}, found.Write)
 	require.Nil(t, found.Restart)
 	_, err = (&Job{Restart: dir}).open(of)

@@ -44,3 +44,31 @@ func TestWaitsThatNeverEnd(t *testing.T) {
 		}
 	}
 }
+
+// Replicas that print different lines are found: a warning, and in checked mode
+// the end of the job.
+func TestReplicasPrintDifferentLines(t *testing.T) {
+	for _, test := range []struct{ way, want string }{
+		{"same", ""},
+		{"replica", `line 2 of the standard output differs: 0.0 wrote "replica 0", 0.1 wrote "replica 1"`},
+		{"more", "the standard outputs differ: 0.0 wrote 10 lines, 0.1 11"},
+	} {
+		for flags, code := range map[string]int{"-r 2": 0, "-r 2 -check": 4, "-r 1 -check": 0} {
+			t.Run(test.way+" "+flags, func(t *testing.T) {
+				t.Parallel()
+				r := newJobRun(t, jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Deadline: hang,
+					Flags: strings.Fields(flags), Program: []string{binaries.Program(t, "internal/systemtest/waits"), test.way}}))
+				if test.want == "" || flags == "-r 1 -check" {
+					require.Zero(t, r.code, r.stderr)
+					require.NotContains(t, r.stderr, "differ")
+					return
+				}
+				require.Equal(t, code, r.code, r.stderr)
+				require.Contains(t, r.stderr, test.want)
+				if code != 0 {
+					require.Contains(t, r.report.Error, test.want)
+				}
+			})
+		}
+	}
+}

@@ -59,8 +59,9 @@ type Config struct {
 // Engine runs the protocol over the links of one process. Its methods may be
 // called by any goroutine.
 type Engine struct {
-	cfg  Config
-	core *Core
+	cfg     Config
+	core    *Core
+	patient patient // Config.Poller, nil if it cannot tell when something takes long
 
 	mu       sync.Mutex // guards what follows, and core
 	links    []transport.Link
@@ -89,6 +90,7 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
+	e.patient, _ = cfg.Poller.(patient)
 	e.links = make([]transport.Link, len(e.core.processes))
 	e.lent = make([]bool, len(e.core.processes))
 	for p := range e.core.processes {

@@ -3,6 +3,7 @@ package sdr
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -228,8 +229,16 @@ func (c *Core) question(p int, ctx *Context, what, number uint64) {
 	c.send(p, h, nil)
 }
 
-// asked takes a question.
+// asked takes a question. Those of messages that were taken need no answer.
 func (c *Core) asked(p int, h *transport.Header) {
+	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool {
+		ctx := c.contexts[a.context]
+		if a.what != askTaken || ctx == nil {
+			return false
+		}
+		s := ctx.in[c.processes[a.p].rank]
+		return s != nil && s.received.has(a.number)
+	})
 	c.asks = append(c.asks, ask{p: p, context: h.Args[0], exact: h.Flags&flagExact != 0, what: h.Args[2], number: h.Args[1]})
 	if c.draining {
 		c.answer()

@@ -138,11 +138,10 @@ func (e *Engine) Progress() {
 // waitFor is waitUntil that may return before done reports true, when it has
 // taken a while.
 func (e *Engine) waitFor(done func() bool) error {
-	p, ok := e.cfg.Poller.(patient)
-	if !ok {
+	if e.patient == nil {
 		return e.waitUntil(e.cfg.Context, done)
 	}
-	if err := p.WaitFor(e.cfg.Context, patience, done); err != nil {
+	if err := e.patient.WaitFor(e.cfg.Context, patience, done); err != nil {
 		return fmt.Errorf("%w: %w", ErrJobEnded, context.Cause(e.cfg.Context))
 	}
 	return nil

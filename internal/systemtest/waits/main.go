@@ -1,5 +1,6 @@
-// Waits is a program whose ranks wrongly wait for each other, in the way that
-// its argument names, for the tests of how a job says so.
+// Waits is a program whose ranks wrongly wait for each other, or whose replicas
+// print different lines, in the way that its argument names, for the tests of how
+// a job says so.
 package main
 
 import (
@@ -89,8 +90,23 @@ func anothers(c *comm.Comm) error {
 	return receive(c, 0)
 }
 
+// prints are the ways to print different lines.
+var prints = map[string]func(p *intra.Process){
+	"same":    func(p *intra.Process) { fmt.Println("the same") },
+	"replica": func(p *intra.Process) { fmt.Printf("begun\nreplica %d\nended\n", p.Replica()) },
+	"more": func(p *intra.Process) {
+		for i := range 10 + p.Replica() {
+			fmt.Println(i)
+		}
+	},
+}
+
 func main() {
 	intra.Main(func(p *intra.Process) error {
+		if print := prints[os.Args[1]]; print != nil {
+			print(p)
+			return nil
+		}
 		do := wrong[os.Args[1]]
 		if do == nil {
 			return fmt.Errorf("no way %q", os.Args[1])
