@@ -47,3 +47,17 @@ func TestGeneratedCode(t *testing.T) {
 	s := launcher()
 	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), s.String())
 }
+
+func inside(deep bool) string {
+	if deep {
+		return inside(false)
+	}
+	return callsite.Outside("github.com/intrahpc/intra/internal/callsite_test.inside")
+}
+
+// Code of one package is left out, however deep it is.
+func TestOutside(t *testing.T) {
+	_, _, line, _ := runtime.Caller(0)
+	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), inside(true))
+	require.Equal(t, "unknown place", callsite.Outside("nobody"))
+}

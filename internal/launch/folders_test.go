@@ -52,3 +52,44 @@ func TestWhatIsInTheFolders(t *testing.T) {
 	_, err = (&Job{Restart: dir}).open(of)
 	require.ErrorContains(t, err, "-restart: ")
 }
+
+// A job continues from a set of its own program and arguments, or from another
+// one if it is told to; the run goes on, and a new build is noted.
+func TestWhatARestartContinues(t *testing.T) {
+	dir := t.TempDir()
+	of := checkpoint.Job{Build: "b", Arch: "a", Ranks: 1, Tasks: 16, Program: "p", Args: checkpoint.EncodeArgs([]string{"-nx", "64"}),
+		Run: "2026-01-02T03:04:05Z-1"}
+	x := 1.5
+	var state checkpoint.State
+	require.NoError(t, state.Add("x", &x))
+	im, err := state.Image()
+	require.NoError(t, err)
+	f, err := checkpoint.Write(t.Context(), dir, checkpoint.Header{Job: of, Set: 3, Cut: 9}, nil, im)
+	require.NoError(t, err)
+	require.NoError(t, (&checkpoint.Set{Job: of, Number: 3, Cut: 9, Files: []checkpoint.File{f}}).Complete(dir))
+
+	now := of
+	now.Build, now.Run = "built anew", ""
+	for _, restart := range []string{dir, filepath.Join(dir, "set-000003")} {
+		found, err := (&Job{Restart: restart, Checkpoint: &head.Checkpoint{Dir: dir}}).open(now)
+		require.NoError(t, err)
+		require.True(t, found.Restart.Rebuilt)
+		require.Equal(t, dir, found.Restart.Dir)
+		require.Equal(t, of, found.Restart.Job)
+		require.Equal(t, of.Run, found.Write.Job.Run)
+		require.Equal(t, "built anew", found.Write.Job.Build)
+		require.EqualValues(t, 4, found.First)
+	}
+
+	now.Args = checkpoint.EncodeArgs([]string{"-nx", "32"})
+	_, err = (&Job{Restart: dir}).open(now)
+	require.ErrorIs(t, err, checkpoint.ErrArguments)
+	require.ErrorContains(t, err, "it was made with `-nx 64`, this job has `-nx 32`")
+	require.ErrorContains(t, err, "-restart-anyway continues from it nevertheless")
+	_, err = (&Job{Checkpoint: &head.Checkpoint{Dir: dir}}).open(now)
+	require.ErrorContains(t, err, "choose another directory")
+	found, err := (&Job{Restart: dir, Anyway: true, Checkpoint: &head.Checkpoint{Dir: dir}}).open(now)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, found.Restart.Number)
+	require.Equal(t, now.Args, found.Write.Job.Args)
+}
