@@ -36,7 +36,7 @@ func runControl(pass *analysis.Pass) (any, error) {
 	if !slices.ContainsFunc(pass.Pkg.Imports(), func(p *types.Package) bool { return p.Path() == RuntimePath || p.Path() == commPath }) {
 		return nil, nil
 	}
-	c := &control{pass: pass, kernels: map[types.Object]bool{}, saved: map[*types.Var]bool{}, allowed: map[string]bool{}}
+	c := &control{pass: pass, kernels: map[types.Object]bool{}, saved: map[*types.Var]bool{}, allowed: map[string]bool{}, reported: map[token.Pos]bool{}}
 	for _, f := range pass.ResultOf[Analyzer].(*Package).Files {
 		for _, k := range f.Kernels {
 			c.kernels[k.Func] = true
@@ -72,6 +72,8 @@ type control struct {
 	kernels map[types.Object]bool
 	saved   map[*types.Var]bool // fields of state types that are part of the state
 	allowed map[string]bool     // file:line
+
+	reported map[token.Pos]bool // one reason is enough
 }
 
 func (c *control) saves(s *State) {
@@ -165,7 +167,7 @@ func differing(call *ssa.Call) string {
 		return "crypto/rand." + f.Name()
 	case RuntimePath:
 		if method && f.Name() == "Replica" {
-			return "Replica"
+			return "p.Replica()"
 		}
 	}
 	return ""
@@ -293,8 +295,10 @@ func (c *control) check(fn *ssa.Function) {
 				}
 			case *ssa.If:
 				if o := s.values[i.Cond]; o != nil {
-					for _, to := range b.Succs {
-						c.branch(to, o, "whether it is called depends on")
+					for k, to := range b.Succs {
+						if !leaves(b, to, b.Succs[1-k]) {
+							c.branch(to, o, "whether it is called depends on")
+						}
 					}
 				}
 			case *ssa.Next:
@@ -306,6 +310,26 @@ func (c *control) check(fn *ssa.Function) {
 			}
 		}
 	}
+}
+
+// leaves reports whether the edge from a block to one of its two successors leaves
+// a loop: what comes after it is reached in any case.
+func leaves(from, to, other *ssa.BasicBlock) bool { return reaches(other, from) && !reaches(to, from) }
+
+func reaches(from, to *ssa.BasicBlock) bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(b *ssa.BasicBlock) bool
+	walk = func(b *ssa.BasicBlock) bool {
+		if b == to {
+			return true
+		}
+		if seen[b] {
+			return false
+		}
+		seen[b] = true
+		return slices.ContainsFunc(b.Succs, walk)
+	}
+	return walk(from)
 }
 
 func fieldVar(a *ssa.FieldAddr) *types.Var {
@@ -386,9 +410,10 @@ func isStdout(v ssa.Value) bool {
 }
 
 func (c *control) report(pos token.Pos, o *origin, how string) {
-	if c.allowed[c.line(pos, 0)] || c.allowed[c.line(o.pos, 0)] {
+	if c.reported[pos] || c.allowed[c.line(pos, 0)] || c.allowed[c.line(o.pos, 0)] {
 		return
 	}
+	c.reported[pos] = true
 	at := c.pass.Fset.Position(o.pos)
 	c.pass.Reportf(pos, "%s %s (%s:%d), which differs between the replicas of a rank: let intra.Once read it, or say %s if that is meant",
 		how, o.what, filepath.Base(at.Filename), at.Line, allowDirective)

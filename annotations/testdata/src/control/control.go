@@ -31,7 +31,7 @@ func printed(p *intra.Process) {
 	start := time.Now()
 	fmt.Println("begun")
 	fmt.Printf("took %v\n", time.Since(start))                         // want `fmt.Printf gets time.Since \(control.go:\d+\), which differs between the replicas of a rank`
-	fmt.Fprintln(os.Stdout, "replica", p.Replica())                    // want `fmt.Fprintln to standard output gets Replica`
+	fmt.Fprintln(os.Stdout, "replica", p.Replica())                    // want `fmt.Fprintln to standard output gets p.Replica\(\)`
 	fmt.Fprintln(os.Stderr, "replica", p.Replica(), time.Since(start)) // diagnostics may differ
 	fmt.Println(time.Since(start))                                     //intra:allow
 	//intra:allow the user wants it
@@ -43,14 +43,11 @@ func messages(c *comm.Comm, p *intra.Process) error {
 	if err := comm.Send(c, []int64{t}, 1, 0); err != nil { // want `comm.Send gets time.Now`
 		return err
 	}
-	if rand.N(2) == 0 {
-		return c.Barrier() // want `comm.Comm.Barrier: whether it is called depends on the process-wide random source`
-	}
 	if p.Replica() == 0 {
 		os.Remove("lock")
 	}
 	for start := time.Now(); time.Since(start) < time.Second; {
-		if err := c.Barrier(); err != nil { // want `comm.Comm.Barrier: whether it is called depends on time.Since`
+		if err := c.Barrier(); err != nil { // want `whether it is called depends on time.Since`
 			return err
 		}
 	}
@@ -60,6 +57,26 @@ func messages(c *comm.Comm, p *intra.Process) error {
 		}
 	}
 	return nil
+}
+
+func sometimes(c *comm.Comm) error {
+	if rand.N(2) == 0 {
+		return c.Barrier() // want `whether it is called depends on the process-wide random source`
+	}
+	return nil
+}
+
+func untilLate(c *comm.Comm, limit time.Duration) error {
+	start := time.Now()
+	for range 10 {
+		if time.Since(start) > limit {
+			break
+		}
+		if err := c.Barrier(); err != nil { // want `whether it is called depends on time.Since`
+			return err
+		}
+	}
+	return c.Barrier()
 }
 
 func (s *state) compute(p *intra.Process) {
