@@ -121,12 +121,12 @@ func readsOnce(fn *ssa.Function) bool {
 }
 
 func isOnce(call *ssa.Call) bool {
-	f := calledFunc(call)
+	f := targetOf(call)
 	return f != nil && f.Pkg() != nil && f.Pkg().Path() == RuntimePath && strings.HasPrefix(f.Name(), "Once")
 }
 
-// calledFunc is the function or method that a call names, nil if it is not known.
-func calledFunc(call ssa.CallInstruction) *types.Func {
+// targetOf is the function or method that a call names, nil if it is not known.
+func targetOf(call ssa.CallInstruction) *types.Func {
 	if call.Common().IsInvoke() {
 		return call.Common().Method
 	}
@@ -149,7 +149,7 @@ type origin struct {
 
 // differing says what differs between replicas in the result of a call.
 func differing(call *ssa.Call) string {
-	f := calledFunc(call)
+	f := targetOf(call)
 	if f == nil || f.Pkg() == nil {
 		return ""
 	}
@@ -243,7 +243,7 @@ func (s *spread) step(instr ssa.Instruction) {
 			s.add(i, &origin{what, i.Pos()})
 			return
 		}
-		if f := calledFunc(i); isOnce(i) || f != nil && f.Pkg() != nil && f.Pkg().Path() == commPath {
+		if f := targetOf(i); isOnce(i) || f != nil && f.Pkg() != nil && f.Pkg().Path() == commPath {
 			return
 		}
 	case *ssa.UnOp:
@@ -367,7 +367,7 @@ func (c *control) branch(to *ssa.BasicBlock, o *origin, how string) {
 // sink says what a call does with the arguments from number first on that has to
 // be the same on all replicas, "" if nothing.
 func (c *control) sink(call *ssa.Call) (what string, first int) {
-	f := calledFunc(call)
+	f := targetOf(call)
 	if f == nil || f.Pkg() == nil {
 		return "", 0
 	}

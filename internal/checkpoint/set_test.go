@@ -142,7 +142,7 @@ func TestDamagedSets(t *testing.T) {
 		{"bit of the contents", edit(rank1, flip(-12)), checkpoint.ErrCorrupt, `chunk 0 of "started" has other contents than were written`},
 		{"bit of the header", edit(rank1, flip(40)), checkpoint.ErrCorrupt, "its header is not as it was written"},
 		{"another file", edit(rank1, func([]byte) []byte { return []byte("#!/bin/sh\necho this is no checkpoint\n") }), checkpoint.ErrForeign, "it does not begin as one"},
-		{"later format", edit(rank1, func(b []byte) []byte { b[17] = 9; return b }), checkpoint.ErrVersion, "format 9, and this program reads 1"},
+		{"later format", edit(rank1, func(b []byte) []byte { b[17] = 9; return b }), checkpoint.ErrVersion, "format 9, and this program reads 2"},
 		{"missing", func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, rank1))) }, os.ErrNotExist, "no such file"},
 		{"of another rank", func(t *testing.T, dir string) {
 			require.NoError(t, os.Rename(filepath.Join(dir, "set-000002", "rank-0"), filepath.Join(dir, rank1)))
