@@ -84,6 +84,14 @@
 // MarshalBinary and UnmarshalBinary or a pointer to it, or of a state type or
 // a pointer to one. Any other has to be left out.
 //
+// # Outside of kernels
+//
+// [Control] is a second analyzer, for what every replica does by itself: it
+// follows the time, the process-wide random source and p.Replica() within a
+// function to messages, kernels, saved fields of state types and standard output,
+// and reports calls of these that depend on them, or come in the order of a map.
+// A line with //intra:allow, or below one, is left out.
+//
 // # What the checks see
 //
 // The effects of a kernel and of the functions it calls are found in SSA form:

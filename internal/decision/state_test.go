@@ -148,6 +148,17 @@ func TestFinishing(t *testing.T) {
 	require.Equal(t, "first 3", fmt.Sprint(s.Text, " ", s.Code))
 }
 
+// A verdict says whether the rank can be done without, since it has finished and
+// all that it sent is received: nobody waits for it then.
+func TestVerdictsOnFinishedRanks(t *testing.T) {
+	s := placed(t)
+	s.Apply(finish(at(0, 0), 1))
+	require.False(t, s.Apply(die(at(0, 1), 1, job.CauseSignal))[0].Through, "it may have something to send")
+	s.Apply(Entry{Kind: Drained, Process: at(0, 0), Incarnation: 1})
+	require.True(t, s.Apply(die(at(0, 0), 1, job.CauseSignal))[0].Through)
+	require.False(t, s.Apply(die(at(1, 0), 1, job.CauseSignal))[0].Through)
+}
+
 func TestInjectedFailures(t *testing.T) {
 	s := placed(t)
 	s.Apply(Entry{Kind: Fired, Index: 1, Process: at(0, 1), Incarnation: 1})
