@@ -2,6 +2,7 @@ package direct
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/sched"
 )
@@ -17,17 +18,20 @@ type ClaimTable struct {
 
 	section Section
 	shape   sched.Shape
-	own     []word // this replica's, as seen when Next was called
-	mine    []int  // tasks whose result was made here
-	given   []bool // per replica and task: nothing to store there any more
-	started []bool // per task: claimed by this replica for itself
+	free    sched.Set // tasks that were free here when they were looked at last
+	rest    []int     // tasks whose results were not here then
+	dead    int       // replicas that were dead then
+	mine    []int     // tasks whose result was made here
+	owed    [][]int   // per replica: those of mine that it may lack
+	given   []bool    // per replica and task: nothing to store there any more
+	started []bool    // per task: claimed by this replica for itself
 }
 
 // New returns the table of replica me of so many, none of which has entered a
 // section. live reports whether a replica is not known to be dead; of one that
 // is, no store comes any more, and it stays dead.
 func New(words Words, me, replicas int, live func(replica int) bool) *ClaimTable {
-	return &ClaimTable{words: words, me: me, replicas: replicas, live: live}
+	return &ClaimTable{words: words, me: me, replicas: replicas, live: live, owed: make([][]int, replicas)}
 }
 
 // Section is what a replica says of a section at its entry.
@@ -76,13 +80,18 @@ const (
 func (b *ClaimTable) Enter(s Section) {
 	b.section = s
 	b.shape = sched.Shape{Policy: sched.Adaptive, Tasks: s.Tasks, Replicas: b.replicas, Backward: s.Number%2 == 1}
-	b.own, b.mine = b.own[:0], b.mine[:0]
+	b.free.Reset(s.Tasks, b.replicas, true)
+	b.rest, b.mine, b.dead = b.rest[:0], b.mine[:0], 0
+	for p := range b.owed {
+		b.owed[p] = b.owed[p][:0]
+	}
 	b.given = resize(b.given, s.Tasks*b.replicas)
 	b.started = resize(b.started, s.Tasks)
 	b.words.Store(b.me, wordSignature, s.Signature)
 	b.words.Store(b.me, wordPlaces, s.Places)
 	for t := range s.Tasks {
 		b.words.Store(b.me, first+t, b.as(b.me, free))
+		b.rest = append(b.rest, t)
 	}
 }
 
@@ -123,37 +132,69 @@ func (b *ClaimTable) here(w word) bool { return w.section == b.section.Number+1 
 
 // Next decides what to do now. Several steps may be under way here at once;
 // Wait and Done then mean that there is nothing to begin.
+//
+// It looks at all words only when a replica has died, and when nothing is left
+// that was free when they were looked at last.
 func (b *ClaimTable) Next() (Step, error) {
-	b.own = b.own[:0]
-	for t := range b.section.Tasks {
-		w := b.word(b.me, t)
-		if w.state == claimed && w.owner != b.me && !b.live(w.owner) {
-			if b.inherit(t, w) {
-				return Step{Take, t, w.owner}, nil
-			}
-			w = b.word(b.me, t)
+	dead := 0
+	for p := range b.replicas {
+		if !b.live(p) {
+			dead++
 		}
-		b.own = append(b.own, w)
+	}
+	if dead != b.dead {
+		if s, ok := b.look(); ok {
+			return s, nil // and there may be more
+		}
+		b.dead = dead
 	}
 	if s, ok, err := b.give(); ok || err != nil {
 		return s, err
 	}
 	for {
-		t, ok := sched.Next(b.shape, b.me, view{b})
-		if !ok {
-			break
+		if t, ok := sched.Next(b.shape, b.me, view{b}); ok {
+			b.free.Remove(t)
+			if b.word(b.me, t).state != free {
+				continue
+			}
+			if ok, err := b.claim(t); ok || err != nil {
+				return Step{Kind: Run, Task: t}, err
+			}
+			continue
 		}
-		if ok, err := b.claim(t); ok || err != nil {
-			return Step{Kind: Run, Task: t}, err
+		if s, ok := b.look(); ok {
+			return s, nil
 		}
-		b.own[t] = b.word(b.me, t)
-	}
-	for _, w := range b.own {
-		if w.state != computed && w.state != done {
+		if len(b.rest) == 0 {
+			return Step{Kind: Done}, nil
+		}
+		if _, ok := b.free.First(0, b.section.Tasks, false); !ok {
 			return Step{Kind: Wait}, nil
 		}
 	}
-	return Step{Kind: Done}, nil
+}
+
+// look looks at the words of the tasks whose results are not here. If the owner
+// of one is dead it finds out what of that there is to take.
+func (b *ClaimTable) look() (s Step, ok bool) {
+	rest := b.rest[:0]
+	for _, t := range b.rest {
+		w := b.word(b.me, t)
+		if w.state == claimed && w.owner != b.me && !b.live(w.owner) && !ok {
+			if b.inherit(t, w) {
+				s, ok = Step{Take, t, w.owner}, true
+			}
+			w = b.word(b.me, t)
+		}
+		if w.state == computed || w.state == done {
+			continue
+		}
+		if rest = append(rest, t); w.state == free {
+			b.free.Add(t)
+		}
+	}
+	b.rest = rest
+	return s, ok
 }
 
 // inherit takes over a task that a dead replica had claimed here. If that one
@@ -172,26 +213,28 @@ func (b *ClaimTable) inherit(t int, w word) (take bool) {
 // give finds something that was done here, and that a peer lacks which has
 // come since.
 func (b *ClaimTable) give() (Step, bool, error) {
-	for _, t := range b.mine {
-		for p := range b.replicas {
-			if g := &b.given[p*b.section.Tasks+t]; p != b.me && !*g && b.live(p) {
-				w := b.word(p, t)
-				switch {
-				case w.section <= b.section.Number:
-					continue // it comes later
-				case b.here(w) && w.state == free:
-					ok, err := b.claimAt(p, t)
-					if err != nil {
-						return Step{}, false, err
-					}
-					if ok {
-						*g = true
-						return Step{Give, t, p}, true, nil
-					}
-				case b.here(w) && w.state == claimed && !b.live(w.owner):
-					continue // it may become free again
+	for p := range b.owed {
+		for k := 0; k < len(b.owed[p]) && b.live(p); {
+			t := b.owed[p][k]
+			w := b.word(p, t)
+			switch {
+			case w.section <= b.section.Number:
+				k = len(b.owed[p]) // it comes later
+				continue
+			case b.here(w) && w.state == claimed && !b.live(w.owner):
+				k++ // it may become free again
+				continue
+			}
+			ok, err := false, error(nil)
+			if b.here(w) && w.state == free {
+				if ok, err = b.claimAt(p, t); err != nil {
+					return Step{}, false, err
 				}
-				*g = true
+			}
+			b.owed[p] = slices.Delete(b.owed[p], k, k+1)
+			b.given[p*b.section.Tasks+t] = true
+			if ok {
+				return Step{Give, t, p}, true, nil
 			}
 		}
 	}
@@ -253,8 +296,7 @@ func (b *ClaimTable) release(t int) {
 // its results are to be copied to now, each followed by Gave. They are
 // appended to peers.
 func (b *ClaimTable) Ran(t int, peers []int) []int {
-	b.words.Store(b.me, first+t, b.as(b.me, computed))
-	b.mine = append(b.mine, t)
+	b.made(t)
 	for p := range b.replicas {
 		if b.given[p*b.section.Tasks+t] && b.live(p) {
 			peers = append(peers, p)
@@ -267,9 +309,18 @@ func (b *ClaimTable) Ran(t int, peers []int) []int {
 func (b *ClaimTable) Gave(t, peer int) { b.words.Store(peer, first+t, b.as(b.me, done)) }
 
 // Took says that the results of a task are here, from those of a dead peer.
-func (b *ClaimTable) Took(t int) {
+func (b *ClaimTable) Took(t int) { b.made(t) }
+
+// made says that the results of a task are in the arrays here, and may be stored
+// elsewhere.
+func (b *ClaimTable) made(t int) {
 	b.words.Store(b.me, first+t, b.as(b.me, computed))
 	b.mine = append(b.mine, t)
+	for p := range b.owed {
+		if p != b.me && !b.given[p*b.section.Tasks+t] {
+			b.owed[p] = append(b.owed[p], t)
+		}
+	}
 }
 
 // Received is how many tasks of the section others have stored here.
@@ -279,10 +330,16 @@ func (b *ClaimTable) Received() int { return b.section.Tasks - len(b.mine) }
 // nobody waits for anything else.
 type view struct{ *ClaimTable }
 
-func (v view) Todo(t int) bool { return v.own[t].state == free }
+func (v view) Todo(t int) bool { return v.free.Has(t) }
 
 func (v view) Expected(int) bool { return false }
 
 func (v view) Gone(p int) bool { return !v.live(p) }
 
 func (v view) Sooner(int, int) bool { return false }
+
+// First implements sched.Index.
+func (v view) First(lo, hi int, back bool) (task int, ok bool) { return v.free.First(lo, hi, back) }
+
+// Open implements sched.Index.
+func (v view) Open(i int) int { return v.free.Count(i) }
