@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -53,12 +54,16 @@ func (w *worker) entry(s *Section) update.Message {
 
 // flush sends w.out. It is called by the worker's goroutine, without the lock.
 func (w *worker) flush() {
-	for _, o := range w.out {
+	for i, o := range w.out {
 		if p := o.frame.Owner.(*outFrame); update.Kind(p.frame.Header.Kind) == update.KindUpdate {
 			p.queued = w.sharing.now()
 		}
 		if o.room != nil {
 			o.room.Commit(o.frame)
+			continue
+		}
+		if q, ok := o.link.(transport.Queuer); ok && slices.ContainsFunc(w.out[i+1:], func(next outgoing) bool { return next.link == o.link }) {
+			q.Queue(o.frame)
 			continue
 		}
 		o.link.Send(o.frame)

@@ -120,9 +120,9 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 	}
 }
 
-// claimWith puts the claim of a task into an update that has not left yet.
+// claimWith puts the claim of a task into the last update that has not left yet.
 func (w *worker) claimWith(link transport.Link, task int) bool {
-	for i := range w.out {
+	for i := len(w.out) - 1; i >= 0; i-- {
 		if o := &w.out[i]; o.link == link && update.Kind(o.frame.Header.Kind) == update.KindUpdate {
 			update.Claim(&o.frame.Header, task)
 			return true

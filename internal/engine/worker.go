@@ -21,8 +21,11 @@ type worker struct {
 	links  []transport.Link // to the peers, for reserve
 	busy   bool             // in a section
 
+	breathed time.Duration // when it last sent what it had to say, and received
+
 	// The task that runs.
 	task     int
+	hurried  bool // it does not breathe for that
 	inBody   bool
 	lent     room // where its update is made
 	from, to time.Duration
@@ -114,16 +117,39 @@ func (w *worker) work(s *Section) (step, error) {
 
 // begin notes that a task runs on w.
 func (w *worker) begin(s *Section, task int) {
-	w.task, w.to = task, 0
+	w.task, w.to, w.hurried = task, 0, w.hurries(s, task)
 	if s.exchange.adopted(s, task) {
 		w.stats.total.TasksRerun++
 	}
 }
 
+// In a section of many short tasks a worker sends and receives once for many of
+// them: a frame of its own, and a look at the links, may take longer than the
+// task. What it has to say then waits until breath has passed, and not while a
+// task runs that takes longer, or while the worker waits itself. Where the blocks
+// of replicas meet they run a task twice if it was begun less than that before.
+const (
+	manyTasks  = 256
+	mostFrames = 64 // that wait
+	breath     = 50 * time.Microsecond
+)
+
+// hurries: w runs a task without what else it does before and after one.
+func (w *worker) hurries(s *Section, task int) bool {
+	if len(s.Tasks) < manyTasks {
+		return false
+	}
+	t := &s.Tasks[task]
+	took := t.known.average
+	return took > 0 && took < breath && !s.exchange.first(t) && len(w.out) < mostFrames && w.from+took < w.breathed+breath
+}
+
 // body runs the task of w, without the lock. What w had to say before, the claim
 // of the task for one, leaves first.
 func (w *worker) body(s *Section) {
-	w.flush()
+	if !w.hurried {
+		w.flush()
+	}
 	defer func() {
 		if w.to == 0 { // the body has not returned
 			w.lent.cancel()
@@ -132,6 +158,9 @@ func (w *worker) body(s *Section) {
 	t := &s.Tasks[w.task]
 	fused := s.exchange.reserve(w, s, t)
 	w.from = w.now()
+	if !w.hurried {
+		w.breathed = w.from
+	}
 	w.inBody = true
 	if fused != nil {
 		s.Guard(t, func() { fused(w.lent.mem) })
@@ -141,7 +170,7 @@ func (w *worker) body(s *Section) {
 	w.inBody = false
 	w.faults.At(job.KillTask)
 	w.to = w.now()
-	if !s.exchange.first(t) {
+	if !w.hurried && !s.exchange.first(t) {
 		w.takeIn()
 	}
 }

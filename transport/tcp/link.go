@@ -127,6 +127,17 @@ func (l *link) Progress() bool {
 }
 
 func (l *link) Send(f *transport.Frame) {
+	if l.push(f) {
+		l.pump()
+	}
+}
+
+// Queue implements transport.Queuer: frames that are sent together need one
+// system call.
+func (l *link) Queue(f *transport.Frame) { l.push(f) }
+
+// push puts f behind what is to be sent; false: it goes nowhere.
+func (l *link) push(f *transport.Frame) bool {
 	f.Header.Size = transport.Size(f.Payload)
 	l.mu.Lock()
 	err := l.sendErr
@@ -140,11 +151,11 @@ func (l *link) Send(f *transport.Frame) {
 	if err != nil {
 		l.mu.Unlock()
 		queue.Sent(f, err)
-		return
+		return false
 	}
 	l.outbox.push(entry{frame: f, header: f.Header, droppable: f.Droppable && l.reconnecting != nil})
 	l.mu.Unlock()
-	l.pump()
+	return true
 }
 
 // fail ends sending. The first reason stays.

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	batchFrames = 16 // frames in one system call at most
+	batchFrames = 32 // frames in one system call at most
 	batchPieces = 64 // headers and pieces of payload in one
 )
 
