@@ -93,9 +93,11 @@ func run(pass *analysis.Pass) (result any, err error) {
 	eff := buildEffects(pass, known)
 
 	byDecl := map[*ast.FuncDecl][]Directive{}
+	annotated := map[types.Object]bool{} // also where the directives are wrong
 	for _, file := range s.pkg.Files {
 		for decl, dirs := range file.directives.Tasks {
 			byDecl[decl] = dirs
+			annotated[pass.TypesInfo.Defs[decl.Name]] = true
 		}
 	}
 	var diags []analysis.Diagnostic
@@ -120,6 +122,7 @@ func run(pass *analysis.Pass) (result any, err error) {
 			}
 			return foreignCallee(fn, factOf)
 		},
+		annotated: func(fn *types.Func) bool { return annotated[fn] },
 		messages: func(fn *types.Func) string {
 			e := eff.effectsOfObject(fn)
 			if e == nil {

@@ -38,11 +38,12 @@ type Callee struct {
 
 // sectionScope is where sections are resolved.
 type sectionScope struct {
-	fset     *token.FileSet
-	pkg      *types.Package
-	info     *types.Info
-	callee   func(*types.Func) *Callee // nil for a function that is no kernel
-	messages func(*types.Func) string  // how a function passes messages; "" if not known to
+	fset      *token.FileSet
+	pkg       *types.Package
+	info      *types.Info
+	callee    func(*types.Func) *Callee // nil for a function that is no kernel
+	annotated func(*types.Func) bool    // a function of the package has directives, right or wrong
+	messages  func(*types.Func) string  // how a function passes messages; "" if not known to
 }
 
 // sectionWalk resolves one section.
@@ -75,6 +76,9 @@ func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (*
 	w.uses()
 	w.touched()
 	w.jumpsIn(fn)
+	if len(w.sec.Launches) == 0 && len(w.errs) == 0 {
+		w.nothing()
+	}
 	return w.sec, w.errs
 }
 

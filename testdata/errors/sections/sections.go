@@ -155,3 +155,27 @@ func none(x []float64) {
 
 //intra:task in(x)
 func here(x []float64) {}
+
+type stepper interface{ step(x []float64) }
+
+// relax calls a kernel, which then runs at once on every replica.
+func relax(x, w []float64) { copyTo(x, w) }
+
+func launchNothing(p *intra.Process, s stepper, kernel func(x, w []float64), x, w []float64) {
+	//intra:section on(p)
+	for lo, hi := range intra.Blocks(len(w), p.Tasks()) {
+		relax(x[lo:hi], w[lo:hi])
+	}
+	//intra:section on(p)
+	for lo, hi := range intra.Blocks(len(w), p.Tasks()) {
+		kernel(x[lo:hi], w[lo:hi])
+	}
+	//intra:section on(p)
+	{
+		s.step(x)
+	}
+	//intra:section on(p)
+	for i := range w {
+		w[i] = x[i]
+	}
+}

@@ -9,6 +9,7 @@ type both struct{ x []float64 }
 
 func step(p *intra.Process, b *both) {
 	//intra:section on(p)
-	for range b.x {
+	for i := range b.x {
+		zero(b.x[i : i+1])
 	}
 }

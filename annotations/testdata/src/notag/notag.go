@@ -3,7 +3,7 @@ package notag // want package:"effects"
 import intra "github.com/intrahpc/intra/runtime"
 
 func step(p *intra.Process) {
-	//intra:section on(p) // want `a file with //intra:section needs the line //go:build !intra at its top`
+	//intra:section on(p) // want `a file with //intra:section needs the line //go:build !intra at its top` `//intra:section launches nothing`
 	{
 	}
 }

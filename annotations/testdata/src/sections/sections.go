@@ -91,7 +91,7 @@ func refused(p *intra.Process, c *comm.Comm, x, w []float64, m map[int]float64, 
 		if copyTo(x, w); lo > 0 { // want `the call of kernel copyTo is part of another statement`
 			k(x, w)
 		}
-		//intra:section on(p) // want `//intra:section inside the section at line \d+; sections do not nest`
+		//intra:section on(p) // want `//intra:section inside the section at line \d+; sections do not nest` `//intra:section launches nothing`
 		for range 3 {
 		}
 	}
@@ -155,3 +155,27 @@ func none(x []float64) {
 
 //intra:task in(x) // want `kernel here stands in a file with //intra:section; move it to a file without sections`
 func here(x []float64) {}
+
+type stepper interface{ step(x []float64) }
+
+// relax calls a kernel, which then runs at once on every replica.
+func relax(x, w []float64) { copyTo(x, w) }
+
+func launchNothing(p *intra.Process, s stepper, kernel func(x, w []float64), x, w []float64) {
+	//intra:section on(p)
+	for lo, hi := range intra.Blocks(len(w), p.Tasks()) {
+		relax(x[lo:hi], w[lo:hi]) // want `//intra:section launches nothing: relax has no //intra:task directive, so every replica runs all of it; annotate it, or write the calls of the kernels in it here`
+	}
+	//intra:section on(p)
+	for lo, hi := range intra.Blocks(len(w), p.Tasks()) {
+		kernel(x[lo:hi], w[lo:hi]) // want `//intra:section launches nothing: kernel is a function value, which is called at once on every replica; call the kernel by its name`
+	}
+	//intra:section on(p)
+	{
+		s.step(x) // want `//intra:section launches nothing: s.step is a method of an interface, which is called at once on every replica; call the kernel on the type that has it`
+	}
+	//intra:section on(p) // want `//intra:section launches nothing: it calls no function that has an //intra:task directive; put the work into one, or leave the section out`
+	for i := range w {
+		w[i] = x[i]
+	}
+}
