@@ -38,7 +38,7 @@ func (p *Process) Section(opts ...SectionOption) *Section {
 	if !s.known {
 		s.at.Mark(0)
 	}
-	s.shared.Guard = guardTask
+	s.shared.Guard, s.shared.At, s.shared.ByHand = guardTask, s.at, !s.known
 	if p != nil {
 		p.open(s)
 	}

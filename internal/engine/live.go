@@ -109,6 +109,10 @@ func (e *Engine) run(program func(*Program) error) error {
 		return diverged(e.err)
 	}
 	e.finished = true
+	e.notes.returned()
+	if e.stores != nil {
+		e.stores.returned()
+	}
 	e.bye()
 	return nil
 }

@@ -29,6 +29,8 @@ type Section struct {
 	Number uint64
 	Policy sched.Policy
 	Tasks  []Task
+	At     callsite.Site // where it was opened
+	ByHand bool          // by a call that the user wrote
 
 	// Guard calls a body of a task. If it panics, it says of which task. It
 	// does not return then.

@@ -32,6 +32,7 @@ type sharing struct {
 	workers   []worker       // of which the first is the goroutine of the program
 	staged    buffers
 	stats     stats
+	notes     notes
 	decisions decisions
 	bandwidth bandwidth
 	updates   updates
@@ -84,6 +85,7 @@ func (h *sharing) Closed(s *Section) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stats.total.Sections++
+	h.notes.completed(s)
 	if h.Serial() { // its tasks ran when they were launched
 		if err := h.pass(s, signatureOf(s)); err != nil {
 			h.fail(err)
@@ -109,6 +111,7 @@ func (h *sharing) RunAlone(s *Section, i int) {
 	h.mu.Lock()
 	h.stats.ran(h.stats.of(s.Tasks[i].Kernel), to-from)
 	h.mu.Unlock()
+	s.inBodies, s.ran = s.inBodies+to-from, s.ran+1
 	h.trace.task(s, i, 0, from, to)
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -97,6 +98,7 @@ func (h *sharing) Snapshot() job.Stats {
 	defer h.mu.Unlock()
 	out := h.stats.total
 	out.Signature = h.machine.Chain()
+	out.Notes = slices.Clone(h.notes.said)
 	out.TaskTypes = maps.Collect(func(yield func(string, job.TaskStats) bool) {
 		for t, ts := range h.stats.types {
 			if !yield(t.Name, ts.TaskStats) {

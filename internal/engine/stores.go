@@ -27,6 +27,9 @@ type stores struct {
 	places      uint64 // where the memory lies that its tasks write; all replicas agree on it
 	nonTemporal bool   // results are copied past the caches
 
+	any bool   // something has been stored
+	why string // a section could not be completed by stores; "" if all could
+
 	stuck struct { // where a peer was for which this replica has waited in vain
 		at uint64
 		ok bool
@@ -58,8 +61,13 @@ func (h *sharing) StoreInto(a *arena.Arena, end func()) {
 // prepare reports whether s can be completed by stores. Its results are so many
 // bytes.
 func (d *stores) prepare(s *Section, bytes int) bool {
-	if len(s.Tasks) == 0 || len(s.Tasks) > direct.MaxTasks || !d.withAll() {
+	switch {
+	case len(s.Tasks) == 0:
 		return false
+	case len(s.Tasks) > direct.MaxTasks:
+		return d.unable("%s: this section has more than %d tasks", &s.At, direct.MaxTasks)
+	case !d.withAll():
+		return d.unable("a replica has been replaced, and new ones have no part in the shared memory")
 	}
 	d.places, d.nonTemporal = 0, bytes >= ntcopy.From
 	for i := range s.Tasks {
@@ -70,12 +78,32 @@ func (d *stores) prepare(s *Section, bytes int) bool {
 			}
 			at, ok := d.arena.Place(g.Mem)
 			if !ok {
-				return false
+				return d.unable("%s: %v(%s) of %s is not part of an array that intra.Alloc has made, or of a small one", &s.At, g.Mode, g.Name, s.Tasks[i].Kernel.Name)
 			}
 			d.places = (d.places+uint64(at))*0x9e3779b97f4a7c15 + uint64(len(g.Mem))
 		}
 	}
 	return true
+}
+
+// unable notes why a section is not completed by stores, if it is the first one.
+func (d *stores) unable(format string, args ...any) bool {
+	if !d.any && d.why == "" {
+		d.why = fmt.Sprintf(format, args...)
+	}
+	return false
+}
+
+// returned takes in that the program has returned: who has asked for stores
+// wants to know why there were none.
+func (d *stores) returned() {
+	switch {
+	case d.any || d.stats.total.Sections == 0:
+	case d.why != "":
+		d.notes.add("-direct has stored nothing: %s", d.why)
+	default:
+		d.notes.add("-direct has stored nothing: there was no section with the adaptive schedule that it paid to share, or all replicas but one were gone")
+	}
 }
 
 // withAll reports whether there are other replicas, and all of them have been
@@ -157,6 +185,7 @@ func (d *stores) give(w *worker, s *Section, task, peer int) step {
 			d.claims.Gave(task, peer)
 			d.stats.sent(known, s.Tasks[task].bytes)
 			known.Stored++
+			d.any = true
 			d.traceUpdate(job.TraceSend, s, task, peer)
 			if link := d.peers[peer]; link != nil { // it may sleep
 				w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})

@@ -31,18 +31,20 @@ type Head struct {
 	phase     phase
 	successor bool // other heads were before it
 
-	all      []*member                // all that there ever were
-	places   map[job.Process]*member  // who is in each place now, or gets it
-	byAgent  map[From]*member         // by what their agents know them by
-	byPlace  map[job.Endpoint]*member // by the places that they have, or had
-	doubts   []linkDoubt              // links that are reported to be without a connection
-	wanted   map[job.Process]uint32   // places whose next process, of that incarnation, is not chosen yet
-	last     map[int]decision.Verdict // on the last process of each rank that died while it had its state
-	direct   []int                    // ranks whose replicas store into each other's arrays
-	timers   []timer
-	now      time.Duration
-	joinedAt time.Duration // when all had joined
-	hasBegun bool          // they have
+	all       []*member                // all that there ever were
+	places    map[job.Process]*member  // who is in each place now, or gets it
+	byAgent   map[From]*member         // by what their agents know them by
+	byPlace   map[job.Endpoint]*member // by the places that they have, or had
+	doubts    []linkDoubt              // links that are reported to be without a connection
+	wanted    map[job.Process]uint32   // places whose next process, of that incarnation, is not chosen yet
+	last      map[int]decision.Verdict // on the last process of each rank that died while it had its state
+	direct    []int                    // ranks whose replicas store into each other's arrays
+	notes     []string                 // of processes, that the user has heard
+	lastWords []string                 // of processes whose program has failed
+	timers    []timer
+	now       time.Duration
+	joinedAt  time.Duration // when all had joined
+	hasBegun  bool          // they have
 
 	recovery recovering
 	opening  bool      // the driver looks for files

@@ -2,6 +2,7 @@ package head
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
@@ -12,6 +13,7 @@ import (
 func (h *Head) hear(m *member, msg *job.Message) {
 	if msg.Stats != nil {
 		m.stats = *msg.Stats
+		h.passOn(msg.Stats.Notes)
 	}
 	if msg.Kind == job.KindHandled {
 		h.handled(m, msg.Epoch, msg.Ago)
@@ -108,4 +110,15 @@ func (h *Head) differs(e Differs) {
 		return
 	}
 	h.warnf("warning: %s: what is printed must not depend on time, random numbers, map order or p.Replica(); let intra.Once read such things", e.Text)
+}
+
+// passOn tells the user what processes have to say, once: they mostly all
+// say the same.
+func (h *Head) passOn(notes []string) {
+	for _, n := range notes {
+		if !slices.Contains(h.notes, n) {
+			h.notes = append(h.notes, n)
+			h.warnf("%s", n)
+		}
+	}
 }

@@ -311,6 +311,9 @@ func (h *Head) shareMemory() {
 				h.direct = append(h.direct, rank)
 			}
 		}
+		if degree > 1 && !slices.Contains(h.direct, rank) {
+			h.warnf("-direct is for replicas on one host, and those of rank %d are not: they send each other their results", rank)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type Stats struct {
 	// joined, less those that were left again after a rollback.
 	Before    int64                `json:"before,omitempty"`
 	TaskTypes map[string]TaskStats `json:"task_types,omitempty"`
+	Notes     []string             `json:"notes,omitempty"` // to the user, who hears each of them once
 }
 
 // Diverged says in what two replicas of a rank differ that have both finished,
