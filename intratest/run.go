@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/intrahpc/intra/internal/job"
 	intra "github.com/intrahpc/intra/runtime"
 )
@@ -52,8 +50,12 @@ func Kills(kills ...string) Option {
 	return func(t *testing.T, o *Options) {
 		for _, s := range kills {
 			k, err := job.ParseKill(s)
-			require.NoError(t, err)
-			require.NotEqual(t, job.KillAfter, k.Point, "a time is no kill point in a test: %s", s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k.Point == job.KillAfter {
+				t.Fatalf("a time is no kill point in a test: %s", s)
+			}
 			o.Local.Kills = append(o.Local.Kills, k)
 		}
 	}
@@ -110,6 +112,15 @@ func Restart(dir string) Option {
 // Fails allows the job to fail; its error is in the report.
 func Fails() Option { return func(_ *testing.T, o *Options) { o.fails = true } }
 
+// untagged says, in a build without the tag, that this may be why a program has
+// not shared what it should.
+func untagged() string {
+	if intra.Tagged {
+		return ""
+	}
+	return ": this test was built without the tag intra, so that sections which are annotated run as plain loops; use go test -tags intra"
+}
+
 // Run runs a job in this process and fails the test if the job fails. Each
 // replica of each rank is a goroutine that calls run; what run writes outside
 // of its own memory must be safe for that.
@@ -120,12 +131,14 @@ func Run(t *testing.T, spec intra.Spec, run func(*intra.Process) error, opts ...
 		opt(t, &o)
 	}
 	err := intra.Run(job.WithLocal(context.Background(), &o.Local), spec, run)
-	if !o.fails {
-		require.NoError(t, err)
+	if err != nil && !o.fails {
+		t.Fatal(err)
 	}
 	r := Report{Err: err}
 	for i, fired := range o.Local.Fired {
-		require.True(t, fired || o.mayMiss, "kill %s was not reached", o.Local.Kills[i])
+		if !fired && !o.mayMiss {
+			t.Fatalf("kill %s was not reached%s", o.Local.Kills[i], untagged())
+		}
 	}
 	for _, v := range o.Local.Verdicts {
 		r.Deaths = append(r.Deaths, v.Process.String())

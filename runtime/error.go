@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/engine"
 )
 
@@ -46,5 +47,5 @@ type TaskPanic struct {
 }
 
 func (p *TaskPanic) Error() string {
-	return fmt.Sprintf("task %s, launched at %s, panicked: %v\n\n%s", p.Task, p.Pos, p.Value, p.Stack)
+	return fmt.Sprintf("task %s, launched at %s, panicked: %v\n\n%s", p.Task, p.Pos, p.Value, callsite.UserStack(p.Stack))
 }

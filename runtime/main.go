@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checked"
 	"github.com/intrahpc/intra/internal/engine"
 	"github.com/intrahpc/intra/internal/job"
@@ -135,7 +136,9 @@ type programPanic struct {
 	stack []byte
 }
 
-func (p *programPanic) Error() string { return fmt.Sprintf("panic: %v\n\n%s", p.value, p.stack) }
+func (p *programPanic) Error() string {
+	return fmt.Sprintf("panic: %v\n\n%s", p.value, callsite.UserStack(p.stack))
+}
 
 // failure says how a run that returned err failed.
 func failure(err error) job.Failure {

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
+	"github.com/intrahpc/intra/internal/version"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
@@ -44,6 +45,10 @@ var errUsage = errors.New("usage")
 func main() {
 	if len(os.Args) == 3 && os.Args[1] == asRank {
 		messages.Rank(os.Args[2])
+	}
+	if version.Asked(os.Args[1:]) {
+		fmt.Println(version.Line("intrabench"))
+		return
 	}
 	if os.Getenv(watchdog.Variable) != "" {
 		watchdog.Run(os.Stdin, os.Stderr)

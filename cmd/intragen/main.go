@@ -10,6 +10,7 @@ import (
 	"os/signal"
 
 	"github.com/intrahpc/intra/cmd/intragen/internal/generate"
+	"github.com/intrahpc/intra/internal/version"
 )
 
 func main() {
@@ -21,11 +22,15 @@ func main() {
 // run is main with everything it touches as parameters; it returns the exit
 // code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if version.Asked(args) {
+		fmt.Fprintln(stdout, version.Line("intragen"))
+		return 0
+	}
 	o := generate.Options{Stdout: stdout, Stderr: stderr}
 	flags := flag.NewFlagSet("intragen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: go tool intragen [-check] [-diff] [-v] [packages]")
+		fmt.Fprintln(stderr, "usage: go tool intragen [-check] [-diff] [-v] [packages], or intragen -version")
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&o.Check, "check", false, "write nothing; list outputs that are stale, missing or orphaned, and exit with 1 if there are any")

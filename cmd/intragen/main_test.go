@@ -71,7 +71,7 @@ func TestErrors(t *testing.T) {
 func TestUsage(t *testing.T) {
 	code, _, stderr := intragen(t, t.TempDir(), "-wrong")
 	require.Equal(t, 2, code)
-	require.Contains(t, stderr, "usage: go tool intragen [-check] [-diff] [-v] [packages]")
+	require.Contains(t, stderr, "usage: go tool intragen [-check] [-diff] [-v] [packages], or intragen -version")
 	code, _, stderr = intragen(t, repository(t), "./nothing/here")
 	require.Equal(t, 1, code)
 	require.True(t, strings.Contains(stderr, "nothing/here"), stderr)

@@ -84,6 +84,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	strict := fs.Bool("strict-placement", false, "refuse to run replicas of a rank on one host")
 	dry := fs.Bool("dry-run", false, "show where the processes would run, and exit")
 	fs.BoolVar(&c.Verbose, "v", false, "report events as they happen")
+	fs.Bool("version", false, "print the version of intrarun, and exit")
 	fs.BoolVar(&c.Quiet, "quiet", false, "print only the program's output")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -96,6 +97,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	given := make(map[string]bool)
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 
+	if given["version"] {
+		return nil, errors.New("-version is given alone")
+	}
 	if fs.NArg() == 0 {
 		return nil, errors.New("no program given: usage is intrarun [flags] PROGRAM [args]")
 	}

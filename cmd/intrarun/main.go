@@ -14,6 +14,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/version"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
@@ -26,6 +27,10 @@ func run() int {
 	}
 	if len(os.Args) == 2 && os.Args[1] == asAgent {
 		return serve(func() error { return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}) })
+	}
+	if version.Asked(os.Args[1:]) {
+		fmt.Println(version.Line("intrarun"))
+		return launch.ExitOK
 	}
 	c, err := parse(os.Args[1:], os.Stderr)
 	switch {

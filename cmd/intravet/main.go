@@ -9,9 +9,19 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"golang.org/x/tools/go/analysis/multichecker"
 
 	"github.com/intrahpc/intra/annotations"
+	"github.com/intrahpc/intra/internal/version"
 )
 
-func main() { multichecker.Main(annotations.Analyzer, annotations.Control) }
+func main() {
+	if version.Asked(os.Args[1:]) {
+		fmt.Println(version.Line("intravet"))
+		return
+	}
+	multichecker.Main(annotations.Analyzer, annotations.Control)
+}

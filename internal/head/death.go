@@ -2,6 +2,7 @@ package head
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -225,9 +226,20 @@ func (h *Head) programGone(m *member) {
 	h.kill(m)
 }
 
+// words passes on the last words of a process, unless another one has said the
+// same: replicas do all the same, errors too.
+func (h *Head) words(m *member, text string) {
+	if slices.Contains(h.lastWords, text) {
+		h.detailf("%s says the same: %s", m.name(), firstLine(text))
+		return
+	}
+	h.lastWords = append(h.lastWords, text)
+	h.act(Log{Level: Note, At: h.elapsed(), Text: prefix(m.process, text)})
+}
+
 // runFailed: run did not end well in a process, which exits now.
 func (h *Head) runFailed(m *member, f job.Failure) {
-	h.act(Log{Level: Note, At: h.elapsed(), Text: prefix(m.process, fmt.Sprintf("%s: %s", f.Kind, f.Text))})
+	h.words(m, fmt.Sprintf("%s: %s", f.Kind, f.Text))
 	m.end = "failed"
 	m.ending = &ending{job.CauseExit, f.Text}
 	switch f.Kind {

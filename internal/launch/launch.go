@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/intrahpc/intra/internal/agentd"
@@ -31,6 +32,8 @@ func Run(ctx context.Context, c Config) int {
 			fmt.Fprintf(c.Stdout, "%v%v", p, c.tree())
 			return ExitOK
 		}
+	} else if w := crowded(c.Degrees, c.Threads, runtime.NumCPU()); w != "" && !c.Quiet {
+		fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 	}
 	var w *watchdog.Watchdog
 	if len(c.Watchdog) > 0 {
@@ -146,4 +149,21 @@ func (d *driver) newAgents(c *Config, secret job.Secret, p *spawn.Program, w *wa
 		return agentd.StartPlan{Plan: of, Processes: len(of.Processes) + c.Placement.SparesOn(i), Hash: hash}
 	}
 	return a
+}
+
+// crowded says that the processes of this host have more threads that compute
+// than it has cores, or returns "".
+func crowded(degrees []int, threads, cores int) string {
+	processes := 0
+	for _, d := range degrees {
+		processes += d
+	}
+	if processes*threads <= cores {
+		return ""
+	}
+	what := "processes"
+	if threads > 1 {
+		what = fmt.Sprintf("processes with %d workers each", threads)
+	}
+	return fmt.Sprintf("%d %s on %d cores: they take turns, so times say nothing about sharing", processes, what, cores)
 }
