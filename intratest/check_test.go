@@ -381,8 +381,8 @@ func TestCheckAccepts(t *testing.T) {
 			scratch := got.idx
 			intratest.Check(t, func(s *intra.Section) { launch(s, got) }, intratest.Watch("hidden", &hidden))
 			if name == "indices are written, then used" { // scratch means nothing afterwards
+				require.NotEqual(t, want.idx, scratch)
 				want.idx, got.idx = nil, nil
-				require.Equal(t, make([]int32, n), scratch)
 			}
 			require.Equal(t, fmt.Sprintf("%v", want), fmt.Sprintf("%v", got)) // NaN equals NaN
 		})
@@ -429,8 +429,8 @@ func TestCheckFailsTheTestWithEachFinding(t *testing.T) {
 		s.Launch(taskOther, func() { x[0]++ }, intra.In("x", x))
 	})
 	require.Len(t, f.all, 2)
-	require.Contains(t, f.all[0], "test.kernel: out(w) element 0 is read")
-	require.Contains(t, f.all[1], "test.other: in(x) element 0 is written")
+	require.Contains(t, f.all[0], "test.other: in(x) element 0 is written")
+	require.Contains(t, f.all[1], "test.kernel: out(w) element 0 is read")
 	intratest.Check(f, func(s *intra.Section) { s.Launch(taskKernel, func() { panic("boom") }) })
 	require.Len(t, f.all, 3)
 }

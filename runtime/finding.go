@@ -14,6 +14,9 @@ type Finding struct {
 	Argument string // as in the clause, like out(w); "" if it is not about one
 	Element  int    // of the argument, -1 if it is not about one
 	Text     string // what was seen, and the clause to change
+	// Directive is file:line of the kernel's clauses, "" if its source is not
+	// where the program was built.
+	Directive string
 }
 
 func (f Finding) String() string { return checked.Finding(f).String() }

@@ -18,6 +18,7 @@ func program(run func(*Process) error, silence func() (speak func(), err error))
 			return guard(p, run)
 		},
 		Report: findings, Fault: ownFault, Silence: silence,
+		OneMemory: silence == nil, // a job of Run
 	}
 	return func(of *engine.Program) error {
 		p := newProcess(of)

@@ -32,6 +32,10 @@ func Scratch[T any](name string, s []T) Region { return update.Slice(update.Scra
 // ScratchVar is Scratch for one variable.
 func ScratchVar[T any](name string, v *T) Region { return update.Var(update.Scratch, name, v) }
 
+// Part says that r is cut from whole, which the task could get at too. Checked
+// mode sees what the task does there. Without it Part does nothing.
+func Part[T any](whole []T, r Region) Region { return update.Part(whole, r) }
+
 // Reduce gives a task of s a private cell for its partial result. When the
 // section ends, the cells of v are folded into it in launch order:
 // *v = op(*v, cell). The body writes *cell.

@@ -32,6 +32,9 @@ type Region struct {
 	Mem  []byte
 	Type reflect.Type // of an element
 	Err  error        // why the memory cannot be a region
+	// Array is what the task was given that Mem is a part of, up to the
+	// capacity that can be got at from there. Only checked mode looks at it.
+	Array []byte
 
 	// Fused, if set, may be called instead of the body of the task, whose
 	// only output the region is: it stores what it stores there to second
@@ -46,8 +49,20 @@ func Slice[T any](mode Mode, name string, s []T) Region {
 		r.Err = fmt.Errorf("%s(%s): %w", mode, name, r.Err)
 		return r
 	}
-	var zero T
-	r.Mem = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
+	r.Array = bytesOf(s)
+	r.Mem = r.Array[:len(r.Array):len(r.Array)]
+	return r
+}
+
+// bytesOf returns the memory of s, with its capacity.
+func bytesOf[T any](s []T) []byte {
+	size := int(unsafe.Sizeof(*new(T)))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
+}
+
+// Part returns r, which is cut from whole.
+func Part[T any](whole []T, r Region) Region {
+	r.Array = bytesOf(whole)
 	return r
 }
 

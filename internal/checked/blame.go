@@ -27,7 +27,7 @@ func (c *Section) blame(i int, d difference) {
 			found = true
 		}
 	}
-	if found {
+	if found || c.readsStale(i) || c.readsBeside(i) {
 		return
 	}
 	c.attempt(i, &c.a, c.poisons(poisonA))
@@ -86,7 +86,9 @@ func (c *Section) readsBefore(i, k int) bool {
 // that it may not.
 func (c *Section) trespass(i int) bool {
 	for d := range c.shadow.changes() {
-		c.trace = c.describe(d)
+		if !d.owner.near {
+			c.trace = c.describe(d)
+		}
 	}
 	c.shadow.restoreAll()
 	found := false

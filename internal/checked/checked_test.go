@@ -33,7 +33,7 @@ func TestShadow(t *testing.T) {
 				live[i] = byte(g.IntN(3))
 			}
 			lo, hi := part()
-			s.add(owner{k, 0}, live[lo:hi])
+			s.add(owner{task: k}, live[lo:hi])
 			for i := lo; i < hi; i++ {
 				if !held[i] {
 					held[i], entry[i] = true, live[i]
@@ -130,7 +130,8 @@ func TestPoison(t *testing.T) {
 func FuzzDigest(f *testing.F) {
 	x := make([]float64, 40)
 	s := &engine.Section{}
-	c := new(Trial).Section(s, new(callsite.Site), nil)
+	t := &Trial{layouts: make(layouts), leftovers: new(leftovers)}
+	c := t.Section(s, new(callsite.Site), nil)
 	s.Tasks = []engine.Task{{Kernel: &engine.Kernel{Name: "k"},
 		Regions: []update.Region{update.Slice(update.In, "x", x), update.Slice(update.Out, "w", x[:3])}}}
 	mine := newDigest(c)

@@ -14,13 +14,20 @@ type Finding struct {
 	Argument string // as in the clause, like out(w); "" if it is not about one
 	Element  int    // of the argument, -1 if it is not about one
 	Text     string // what was seen, and the clause to change
+	// Directive is file:line of the kernel's clauses, "" if its source is not
+	// where the program was built.
+	Directive string
 }
 
 func (f Finding) String() string {
 	if f.Task == "" {
 		return fmt.Sprintf("%s: %s", f.Pos, f.Text)
 	}
-	return fmt.Sprintf("%s: task %s: %s", f.Pos, f.Task, f.Text)
+	at := ""
+	if f.Directive != "" {
+		at = fmt.Sprintf(" (//intra:task at %s)", f.Directive)
+	}
+	return fmt.Sprintf("%s: task %s%s: %s", f.Pos, f.Task, at, f.Text)
 }
 
 // found adds a finding about task i. The tasks of one kernel mostly have the
@@ -32,7 +39,8 @@ func (c *Section) found(i int, argument string, element int, text string) {
 			return
 		}
 	}
-	c.findings = append(c.findings, Finding{Task: l.Kernel.Name, Pos: l.At.String(), Argument: argument, Element: element, Text: text})
+	c.findings = append(c.findings, Finding{Task: l.Kernel.Name, Pos: l.At.String(), Argument: argument, Element: element, Text: text,
+		Directive: directive(l.Kernel.Name, c.bodies[i])})
 }
 
 func clause(r *update.Region) string { return fmt.Sprintf("%s(%s)", r.Mode, r.Name) }
@@ -82,6 +90,11 @@ func (c *Section) writtenByBody(i int, d change) {
 	if d.owner.task == watched {
 		c.found(i, r.Name, e, fmt.Sprintf(
 			"%s element %d is written by the body, and no clause names it: make it a parameter in inout(%[1]s)", r.Name, e))
+		return
+	}
+	if own := c.beside(i, d.addr); d.owner.near && own != nil {
+		element, text, names := inArray(own, d.addr)
+		c.found(i, clause(own), element, fmt.Sprintf("the body writes %s, and %s %s: name it in inout or out, or keep to the block", text, clause(own), names))
 		return
 	}
 	c.found(i, clause(r), e, fmt.Sprintf(

@@ -12,6 +12,8 @@ type layout struct {
 	size   int
 	solid  bool // no padding
 	leaves []leaf
+
+	patterns [2][]byte // of each poison, made when it is needed
 }
 
 // leaf is a run of n values of one basic kind.
@@ -139,6 +141,50 @@ func (l *layout) fill(mem []byte, p poison, k, n int) {
 			}
 		}
 	}
+}
+
+// period is the number of elements after which what soak writes repeats. It is
+// prime, so that no stride of a program meets it.
+const period = 8191
+
+// soak writes poison into mem, like fill but faster: pieces that are soaked
+// with another start hold other values.
+func (l *layout) soak(mem []byte, p poison, start int) {
+	if !l.solid {
+		l.fill(mem, p, start, len(mem)/l.size)
+		return
+	}
+	pattern := l.pattern(p)
+	for at := start % period * l.size; len(mem) > 0; at = 0 {
+		mem = mem[copy(mem, pattern[at:]):]
+	}
+}
+
+// soaked returns the elements [lo, hi) of mem, from element from on, that are as
+// soak left them.
+func (l *layout) soaked(mem []byte, p poison, start, from int) (lo, hi int) {
+	n := len(mem) / l.size
+	if !l.solid {
+		return n, n // padding is not compared: such memory is not followed
+	}
+	pattern := l.pattern(p)
+	is := func(e int) bool {
+		at := (start + e) % period * l.size
+		return string(mem[e*l.size:(e+1)*l.size]) == string(pattern[at:at+l.size])
+	}
+	for lo = from; lo < n && !is(lo); lo++ {
+	}
+	for hi = lo; hi < n && is(hi); hi++ {
+	}
+	return lo, hi
+}
+
+func (l *layout) pattern(p poison) []byte {
+	if l.patterns[p] == nil && l.size > 0 {
+		l.patterns[p] = make([]byte, period*l.size)
+		l.fill(l.patterns[p], p, 0, period)
+	}
+	return l.patterns[p]
 }
 
 // scramble makes the bits of a counter look random (the finish of SplitMix64).

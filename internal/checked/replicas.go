@@ -43,6 +43,7 @@ func (c *Section) agree() error {
 	}
 	d.Peer = int(binary.LittleEndian.Uint32(theirs))
 	c.digest.compare(c, &other, d)
+	d.Theirs += c.before
 	return d
 }
 

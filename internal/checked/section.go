@@ -9,15 +9,17 @@ import (
 )
 
 // Section is checked mode in one section. Every replica runs every task itself,
-// at the end of the section, and several times from the entry state: once as
-// it is and twice with other contents of the out and scratch regions. The
-// memory that tasks name is copied when they are launched; a task may change
-// only what it names as out, inout, reduce or scratch.
+// at the end of the section, and several times: once from the entry state as it
+// is, and twice with other contents of what the tasks write and of what was
+// left in scratch memory. The memory that tasks name is copied when they are
+// launched, and what lies near it in the same arrays when the section ends; a
+// task may change only what it names as out, inout, reduce or scratch.
 type Section struct {
 	trial   *Trial // that the section is compared with, or recorded for
 	s       *engine.Section
 	at      *callsite.Site // where it was opened
 	watched []update.Region
+	stale   []stale  // what tasks of earlier sections have left
 	bodies  []func() // of the tasks
 	shadow  shadow
 	layouts layouts
@@ -25,6 +27,7 @@ type Section struct {
 	digest  *digest   // nil for a rank with one replica
 	guilty  map[*engine.Kernel]int
 
+	before   string // what may be the cause, of sections before
 	findings []Finding
 	trace    string // of a write nobody was blamed for yet
 	a, b     outcome
@@ -37,7 +40,8 @@ const guiltyTasks = 2
 // Section begins checks of s, which was opened at a place, and of memory that
 // no task names.
 func (t *Trial) Section(s *engine.Section, at *callsite.Site, watched []update.Region) *Section {
-	c := &Section{trial: t, s: s, at: at, watched: watched, layouts: make(layouts), guilty: make(map[*engine.Kernel]int)}
+	c := &Section{trial: t, s: s, at: at, watched: watched, before: t.leftovers.hint(), stale: t.leftovers.restore(),
+		layouts: t.layouts, guilty: make(map[*engine.Kernel]int)}
 	s.Agree = c.agree
 	return c
 }
@@ -69,6 +73,8 @@ type outcome struct {
 	initial  [][]byte // of each region, before the run; empty for in
 	results  [][]byte // after it; empty for in and scratch
 	panicked *Panic
+	// clean: the results are those of the clean run, and are not kept.
+	clean bool
 }
 
 // Panic is the panic of a body.
@@ -83,7 +89,7 @@ func (c *Section) Launched() {
 	c.bodies = append(c.bodies, c.s.Tasks[i].Body)
 	c.s.Tasks[i].Body = func() { c.run(i) }
 	for k, r := range c.s.Tasks[i].Regions {
-		c.shadow.add(owner{i, k}, r.Mem)
+		c.shadow.add(owner{task: i, region: k}, r.Mem)
 	}
 }
 
@@ -100,8 +106,9 @@ func (c *Section) enter(replicated bool) error {
 		if r.Err != nil {
 			return r.Err
 		}
-		c.shadow.add(owner{watched, k}, r.Mem)
+		c.shadow.add(owner{task: watched, region: k}, r.Mem)
 	}
+	c.watchNear()
 	c.clean = make([]outcome, len(c.s.Tasks))
 	t := c.trial
 	if replicated || t.watches() {
@@ -110,37 +117,24 @@ func (c *Section) enter(replicated bool) error {
 	return t.section(c)
 }
 
-// run runs task i, in every way. The memory stays as it was at the entry.
+// run runs task i. The memory stays as it was at the entry.
 func (c *Section) run(i int) {
 	clean := &c.clean[i]
 	c.attempt(i, clean, nil)
 	if clean.panicked != nil {
 		panic(clean.panicked) // as it does without checks
 	}
-	if t := c.s.Tasks[i].Kernel; c.guilty[t] < guiltyTasks {
-		if d, differs := c.repeat(i); differs {
-			c.guilty[t]++
-			c.blame(i, d)
-		}
+	if c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
 		c.fused(i)
 	}
-	clean.initial = nil // only the results are needed from here on
 }
 
 // leave ends the section: nothing but the results of the tasks may have
-// changed, and these are put in their places.
+// changed, and may depend on other memory than they name. Then these are put in
+// their places.
 func (c *Section) leave() error {
-	for d := range c.shadow.changes() {
-		c.trace = c.describe(d)
-	}
-	if c.trace != "" {
-		for i := range c.s.Tasks {
-			c.trespass(i)
-		}
-		if len(c.findings) == 0 {
-			c.writtenBySomeone()
-		}
-	}
+	c.trespasses()
+	c.vary()
 	if len(c.findings) > 0 {
 		return c.trial.program.Report(c.findings)
 	}
@@ -149,6 +143,7 @@ func (c *Section) leave() error {
 			copy(c.s.Tasks[i].Regions[k].Mem, result)
 		}
 	}
+	c.trial.leftovers.leave(c)
 	return nil
 }
 
@@ -229,25 +224,6 @@ func (c *Section) poisons(p poison) filling {
 	return func(k int, r *update.Region) { c.layouts.of(r.Type).fill(r.Mem, p, k, r.Len()) }
 }
 
-// repeat runs task i again and reports whether it does something else: what
-// it writes must not depend on what out and scratch regions held.
-func (c *Section) repeat(i int) (difference, bool) {
-	l := &c.s.Tasks[i]
-	runs := []*outcome{&c.a}
-	fillable := false
-	for k := range l.Regions {
-		fillable = fillable || c.fillable(l, k)
-	}
-	if fillable {
-		runs = append(runs, &c.b)
-		c.attempt(i, &c.a, c.poisons(poisonA))
-		c.attempt(i, &c.b, c.poisons(poisonB))
-	} else {
-		c.attempt(i, &c.a, nil)
-	}
-	return c.compare(i, runs...)
-}
-
 // difference is an element of a region, or a field of it, that runs of a task
 // wrote in different ways. If the body panicked it is none.
 type difference struct {
@@ -271,7 +247,7 @@ func (c *Section) compare(i int, others ...*outcome) (difference, bool) {
 	for k, result := range clean.results {
 		equal := true
 		for _, o := range others {
-			equal = equal && string(o.results[k]) == string(result)
+			equal = equal && (o.clean || string(o.results[k]) == string(result))
 		}
 		if equal {
 			continue
@@ -280,6 +256,10 @@ func (c *Section) compare(i int, others ...*outcome) (difference, bool) {
 		if e, path, ok := lay.search(len(result), func(at, n int) bool {
 			same, left := true, string(result[at:at+n]) == string(clean.initial[k][at:at+n])
 			for _, o := range others {
+				if o.clean {
+					left = false // it held something else before
+					continue
+				}
 				now := string(o.results[k][at : at+n])
 				same = same && now == string(result[at:at+n])
 				left = left && now == string(o.initial[k][at:at+n])

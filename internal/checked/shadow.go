@@ -20,7 +20,10 @@ type shadowSpan struct {
 }
 
 // owner is a region of a task, or one that is watched.
-type owner struct{ task, region int }
+type owner struct {
+	task, region int
+	near         bool // not the region itself, but what lies near it
+}
 
 // watched is the task of regions that no task names.
 const watched = -1

@@ -21,6 +21,8 @@ type Program struct {
 	// Silence drops what the program prints until speak is called; nil: it is
 	// printed.
 	Silence func() (speak func(), err error)
+	// OneMemory: all processes of the job share the memory of this one.
+	OneMemory bool
 }
 
 // Trial finds forgotten state in checked mode. At a safe point the program is
@@ -42,11 +44,20 @@ type Trial struct {
 	results  []result // of Once, which may differ from call to call
 	compares int      // of the sections, how many were compared
 	replays  int      // of the results
+
+	layouts   layouts
+	leftovers *leftovers
 }
 
 // NewTrial returns the checks of one run of a program, before its first trial.
 func NewTrial(p *Program, run *engine.Program) *Trial {
-	return &Trial{program: p, run: run, engine: run.Engine()}
+	return &Trial{program: p, run: run, engine: run.Engine(), layouts: make(layouts),
+		leftovers: &leftovers{poison: poison(run.Self.Replica % 2)}}
+}
+
+// sharesMemory: other processes of the job are in the memory of this one.
+func (t *Trial) sharesMemory() bool {
+	return t.program.OneMemory && (len(t.run.Degrees) > 1 || t.run.Degrees[0] > 1)
 }
 
 // trials are made at the safe points 2, 8, 32, 128, …: at the first one the
@@ -63,6 +74,7 @@ func trialDue(point uint64) bool {
 // SafePoint is called at every safe point, at a place in the source: it
 // compares what came before with the last trial, and makes the next one.
 func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
+	t.leftovers.restore() // it may be part of the state
 	if t.running {
 		return nil
 	}
@@ -80,11 +92,12 @@ func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
 		return fmt.Errorf("intra.SafePoint: %w", err)
 	}
 	im = im.Clone(nil)
-	next := &Trial{program: t.program, run: t.run, engine: t.engine, running: true, point: point, at: at.String()}
+	next := &Trial{program: t.program, run: t.run, engine: t.engine, running: true, point: point, at: at.String(),
+		layouts: t.layouts, leftovers: &leftovers{poison: 1 - t.leftovers.poison}}
 	if err := next.try(im); err != nil {
 		return err
 	}
-	next.running = false
+	next.running, next.leftovers = false, t.leftovers
 	*t = *next
 	// The trial may have written variables that both runs share.
 	if err := t.run.Reload(im); err != nil {

@@ -276,7 +276,9 @@ func (l *launcher) regions() []string {
 		for _, f := range r.Fields {
 			expr += "." + f
 		}
+		whole := ""
 		if r.Slice != nil {
+			whole = expr + "[:]"
 			expr += "[" + l.bound(r.Slice.Lo) + ":" + l.bound(r.Slice.Hi) + "]"
 		}
 		switch r.Form {
@@ -290,7 +292,11 @@ func (l *launcher) regions() []string {
 				l.second, l.im.typeString(l.k.Second.Elem), l.callOf(l.k.Second.Func, l.second)))
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s.%s(%q, %s)", l.im.runtime(), fun, r.Name, expr))
+		region := fmt.Sprintf("%s.%s(%q, %s)", l.im.runtime(), fun, r.Name, expr)
+		if whole != "" {
+			region = fmt.Sprintf("%s.Part(%s, %s)", l.im.runtime(), whole, region)
+		}
+		list = append(list, region)
 	}
 	return list
 }

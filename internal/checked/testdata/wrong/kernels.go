@@ -1,0 +1,85 @@
+// Package wrong holds kernels whose clauses do not say what they do. Static
+// analysis does not see through the calls that their bodies are made of, so
+// that only checked mode can.
+package wrong
+
+//go:generate go run github.com/intrahpc/intra/cmd/intragen
+
+// double leaves out the last element of its block.
+//
+//intra:task in(x, lo, hi) out(y[lo:hi-1])
+func double(x, y []float64, lo, hi int) {
+	for i, v := range x[lo:hi] {
+		set(y, lo+i, 2*v)
+	}
+}
+
+// shift leaves out the element before its block.
+//
+//intra:task in(lo, hi) inout(y[lo:hi])
+func shift(y []float64, lo, hi int) {
+	if lo > 0 {
+		set(y, lo-1, at(y, lo))
+	}
+}
+
+// smooth reads the last element of the block before its own, which another
+// task writes.
+//
+//intra:task in(lo, hi) inout(y[lo:hi])
+func smooth(y []float64, lo, hi int) {
+	before := at(y, max(lo-1, 0))
+	for i := lo; i < hi; i++ {
+		before, y[i] = y[i], (before+y[i])/2
+	}
+}
+
+// grow writes behind its block, which is all that it is given.
+//
+//intra:task out(w)
+func grow(w []float64) {
+	fill(w[:min(len(w)+1, cap(w))], 7)
+}
+
+// mesh has elements that tasks reach without naming them.
+type mesh struct {
+	name string
+	z    []float64
+}
+
+// relax reads what the other tasks write, through the receiver.
+//
+//intra:task in(m, lo, hi) out(m.z[lo:hi])
+func (m *mesh) relax(lo, hi int) {
+	right := at(m.z, hi%len(m.z))
+	fill(m.z[lo:hi], right+1)
+}
+
+// norm leaves what it has found in its work space.
+//
+//intra:task in(x) scratch(work)
+func norm(x, work []float64) {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v * v)
+	}
+	work[0] = sum
+}
+
+// scale multiplies x by one over the first element of s.
+//
+//intra:task in(s) inout(x)
+func scale(s, x []float64) {
+	for i := range x {
+		x[i] /= s[0]
+	}
+}
+
+func at(y []float64, i int) float64     { return y[i] }
+func set(y []float64, i int, v float64) { y[i] = v }
+
+func fill(w []float64, v float64) {
+	for i := range w {
+		w[i] = v
+	}
+}

@@ -1,0 +1,83 @@
+package wrong
+
+import intra "github.com/intrahpc/intra/runtime"
+
+const n = 96
+
+func numbers() []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = float64(i + 1)
+	}
+	return x
+}
+
+// blocks has launch called for each block of a section.
+func blocks(p *intra.Process, launch func(s *intra.Section, lo, hi int)) error {
+	s := p.Section()
+	for lo, hi := range intra.Blocks(n, 4) {
+		launch(s, lo, hi)
+	}
+	return s.End()
+}
+
+// Programs are all wrong.
+var Programs = map[string]func(p *intra.Process) error{
+	"the last element of a block": func(p *intra.Process) error {
+		x, y := numbers(), make([]float64, n)
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchDouble(s, x, y, lo, hi) })
+	},
+	"the last element of an array": func(p *intra.Process) error {
+		x, y := numbers(), make([]float64, n)
+		s := p.Section()
+		launchDouble(s, x, y, 0, n)
+		return s.End()
+	},
+	"the element before a block": func(p *intra.Process) error {
+		y := numbers()
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchShift(s, y, lo, hi) })
+	},
+	"the element before the only block": func(p *intra.Process) error {
+		y := numbers()
+		s := p.Section()
+		launchShift(s, y, 5, n)
+		return s.End()
+	},
+	"behind the end of a slice": func(p *intra.Process) error {
+		w := numbers()
+		s := p.Section()
+		launchGrow(s, w[:n-1])
+		return s.End()
+	},
+	"the block of another task is read": func(p *intra.Process) error {
+		y := numbers()
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchSmooth(s, y, lo, hi) })
+	},
+	"what another task writes is read through a pointer": func(p *intra.Process) error {
+		m := &mesh{z: numbers()}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchMeshRelax(s, m, lo, hi) })
+	},
+	"scratch is read by the next section": func(p *intra.Process) error {
+		x, work := numbers(), make([]float64, 4)
+		s := p.Section()
+		launchNorm(s, x, work)
+		if err := s.End(); err != nil {
+			return err
+		}
+		s = p.Section()
+		launchScale(s, work, x)
+		return s.End()
+	},
+	"scratch is read by control code": func(p *intra.Process) error {
+		x, work := numbers(), make([]float64, 4)
+		for range 2 {
+			s := p.Section()
+			launchNorm(s, x, work)
+			if err := s.End(); err != nil {
+				return err
+			}
+			x[0] = work[0]
+		}
+		return nil
+	},
+}
