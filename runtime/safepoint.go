@@ -34,6 +34,11 @@ func (p *Process) SafePoint() error {
 	if p.section != nil {
 		return fmt.Errorf("intra.SafePoint in the section opened at %s: call it before or after", p.section.position())
 	}
+	if !p.run.Called() {
+		var at callsite.Site
+		at.Mark(0)
+		p.run.CalledAt(at)
+	}
 	var check func(point uint64) error
 	if p.trial != nil {
 		var at callsite.Site

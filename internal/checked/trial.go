@@ -8,6 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/engine"
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
 )
 
@@ -29,7 +30,8 @@ type Program struct {
 // run once more from its start, as a restored process, up to its next safe
 // point; all processes of the job do so together, so that these runs find
 // each other. Then the program goes on where it was, and each section has to
-// read what it read in the trial.
+// read what it read in the trial. The first trial goes on to the end of the
+// program, without checks: it has to come to as many safe points and sections.
 type Trial struct {
 	program *Program
 	run     *engine.Program // that is checked
@@ -45,8 +47,20 @@ type Trial struct {
 	compares int      // of the sections, how many were compared
 	replays  int      // of the results
 
+	progress progress  // since the safe point of the trial
+	whole    *progress // of the trial that went to the end, nil before it
+
 	layouts   layouts
 	leftovers *leftovers
+}
+
+// progress is how far a run came from a safe point on.
+type progress struct {
+	since    uint64 // that safe point
+	at       string // file:line
+	points   uint64
+	sections int
+	light    bool // it is a trial that goes on to the end
 }
 
 // NewTrial returns the checks of one run of a program, before its first trial.
@@ -60,10 +74,14 @@ func (t *Trial) sharesMemory() bool {
 	return t.program.OneMemory && (len(t.run.Degrees) > 1 || t.run.Degrees[0] > 1)
 }
 
-// trials are made at the safe points 2, 8, 32, 128, …: at the first one the
-// state may still be what a start from the beginning makes of it.
+// wholeTrial is the safe point of the first trial, which goes on to the end of
+// the program: at safe point 1 the state may still be what a start from the
+// beginning makes of it.
+const wholeTrial = 2
+
+// trials are made at the safe points 2, 8, 32, 128, ….
 func trialDue(point uint64) bool {
-	for p := uint64(2); p <= point; p *= 4 {
+	for p := uint64(wholeTrial); p <= point; p *= 4 {
 		if p == point {
 			return true
 		}
@@ -78,6 +96,7 @@ func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
 	if t.running {
 		return nil
 	}
+	t.progress.points++
 	if err := t.compared(false); err != nil {
 		return err
 	}
@@ -93,11 +112,17 @@ func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
 	}
 	im = im.Clone(nil)
 	next := &Trial{program: t.program, run: t.run, engine: t.engine, running: true, point: point, at: at.String(),
-		layouts: t.layouts, leftovers: &leftovers{poison: 1 - t.leftovers.poison}}
+		layouts: t.layouts, leftovers: &leftovers{poison: 1 - t.leftovers.poison},
+		progress: progress{since: point, at: at.String()}}
 	if err := next.try(im); err != nil {
 		return err
 	}
 	next.running, next.leftovers = false, t.leftovers
+	if point == wholeTrial {
+		whole := next.progress
+		t.whole, t.progress = &whole, progress{}
+	}
+	next.whole, next.progress = t.whole, t.progress
 	*t = *next
 	// The trial may have written variables that both runs share.
 	if err := t.run.Reload(im); err != nil {
@@ -108,8 +133,13 @@ func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
 
 // try runs the program from its start to the safe point after that of t.
 func (t *Trial) try(im *checkpoint.Image) error {
-	stopped := false
+	stopped, to := false, &t.progress
 	again := t.run.Again(im, t.point, func(uint64) error {
+		if t.point == wholeTrial {
+			to.points++
+			to.light = true
+			return nil
+		}
 		stopped = true
 		runtime.Goexit() // the program need not know how to stop here
 		return nil
@@ -128,7 +158,8 @@ func (t *Trial) try(im *checkpoint.Image) error {
 	go func() {
 		defer close(over)
 		err = t.program.Run(again, t)
-		t.ended = true
+		t.ended = to.points == 0
+		stopped = !t.ended
 	}()
 	<-over
 	if !stopped && !t.ended {
@@ -142,6 +173,12 @@ func (t *Trial) try(im *checkpoint.Image) error {
 
 func (t *Trial) found(task, text string, args ...any) error {
 	return t.program.Report([]Finding{{Task: task, Pos: t.at, Element: -1, Text: fmt.Sprintf(text, args...)}})
+}
+
+// Opened counts a section, and reports whether it is to be checked.
+func (t *Trial) Opened() bool {
+	t.progress.sections++
+	return !t.progress.light
 }
 
 // watches: sections are recorded, or compared with a record.
@@ -196,7 +233,17 @@ func equal(a, b *digest) bool {
 }
 
 // Returned ends the checks when the program has returned.
-func (t *Trial) Returned() error { return t.compared(true) }
+func (t *Trial) Returned() error {
+	if t.running {
+		return nil
+	}
+	if w := t.whole; w != nil && (w.points != t.progress.points || w.sections != t.progress.sections) {
+		t.at = w.at
+		return t.found("", "a process that is restored at this safe point, the %s, comes to %d more safe points and %d sections until it returns, and without that to %d and %d: %s",
+			ordinal(w.since), w.points, w.sections, t.progress.points, t.progress.sections, job.ForgottenState)
+	}
+	return t.compared(true)
+}
 
 // compared ends the comparison with the trial, at the next safe point or
 // when the program has returned.
@@ -226,7 +273,7 @@ type result struct {
 
 // Once makes a call of Once have the same result in the trial and after it.
 func (t *Trial) Once(call func() ([]byte, error)) ([]byte, error) {
-	if !t.watches() || !t.running && t.replays == len(t.results) {
+	if !t.watches() || t.progress.light || !t.running && t.replays == len(t.results) {
 		return call()
 	}
 	if !t.running {

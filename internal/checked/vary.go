@@ -2,6 +2,7 @@ package checked
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/update"
 )
@@ -25,6 +26,9 @@ func (c *Section) vary() {
 			st.soak(c, p)
 		}
 		for i := range c.s.Tasks {
+			if c.blamed(i) { // it would spoil what the others read
+				continue
+			}
 			if p < last {
 				c.rerun(i, &c.a, p)
 				if first[i].panicked = c.a.panicked; first[i].panicked == nil && c.sameAsClean(i, &c.a) {
@@ -59,6 +63,11 @@ func (c *Section) vary() {
 	for n, i := range guilty {
 		c.blame(i, seen[n])
 	}
+}
+
+// blamed: something was found about the kernel of task i.
+func (c *Section) blamed(i int) bool {
+	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Task == c.s.Tasks[i].Kernel.Name })
 }
 
 // writes: tasks have memory that may be filled.

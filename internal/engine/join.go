@@ -89,6 +89,7 @@ func (r *recovering) admit(joined []job.Peer, yield func(func())) error {
 		r.incarnations[p.Process] = p.Incarnation
 		if p.Process.Rank == r.setup.Self.Rank && p.Process != r.setup.Self {
 			r.sharing.admit(p.Process)
+			r.restoredAt(p.Process, r.program.points.Load())
 		}
 	}
 	var err error
@@ -200,5 +201,11 @@ func (r *recovering) resumeAt(at *rankPosition) error {
 		return fmt.Errorf("begin at safe point %d: %w", at.Point, err)
 	}
 	r.messages.Store(messages)
+	r.restoredAt(r.setup.Self, at.Point)
 	return nil
+}
+
+// restoredAt notes that a replica of this rank begins with saved state.
+func (r *recovering) restoredAt(p job.Process, point uint64) {
+	r.restored = append(r.restored, fmt.Sprintf("%v was restored at safe point %d", p, point))
 }

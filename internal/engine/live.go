@@ -113,6 +113,10 @@ func (e *Engine) run(program func(*Program) error) error {
 	if e.stores != nil {
 		e.stores.returned()
 	}
+	e.stats.total.Points, e.stats.total.Place, e.stats.total.Restored = p.points.Load(), p.place(), 0
+	if p.restored {
+		e.stats.total.Restored = p.first + 1
+	}
 	e.bye()
 	return nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/fault"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/sdr"
 )
@@ -34,6 +36,7 @@ type node struct {
 	yield    func(func())
 	setup    job.Setup
 	err      error       // a divergence: every section fails from now on
+	restored []string    // which replicas of this rank were, and at which safe points
 	finished bool        // the program has returned
 	failed   func(error) // called with an error that comes then
 	// The run of the program, which ends when the job ends or goes back.
@@ -97,11 +100,33 @@ func (n *node) fail(err error) {
 	if n.err != nil {
 		return
 	}
+	err = n.withCause(err)
 	n.err = err
 	if n.finished {
 		n.failed(err)
 	}
 }
+
+// withCause adds to a divergence what its cause may be.
+func (n *node) withCause(err error) error {
+	var d *section.Divergence
+	if len(n.restored) == 0 || !errors.As(err, &d) || errors.As(err, new(*afterRestore)) {
+		return err
+	}
+	return &afterRestore{err, n.restored[len(n.restored)-1]}
+}
+
+// afterRestore is a divergence of replicas one of which began with saved state.
+type afterRestore struct {
+	error
+	who string
+}
+
+func (e *afterRestore) Error() string {
+	return fmt.Sprintf("%v; %s: %s", e.error, e.who, job.ForgottenState)
+}
+
+func (e *afterRestore) Unwrap() error { return e.error }
 
 // broken makes everything fail because a peer sent what none of ours does.
 func (n *node) broken(err error) {

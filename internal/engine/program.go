@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -31,6 +32,7 @@ type Program struct {
 	restored bool   // it began with saved state
 	first    uint64 // safe points before the first one of this run
 	points   atomic.Uint64
+	called   *callsite.Site // the first call of SafePoint; nil before it
 
 	// due is set, by any goroutine, when stop is to be called at the next
 	// safe point. Since a safe point is counted before due is read, whoever
@@ -105,6 +107,19 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 		return p.stop(point)
 	}
 	return nil
+}
+
+// Called reports whether it is known where SafePoint is called.
+func (p *Program) Called() bool { return p.called != nil }
+
+// CalledAt keeps the place of the first call of SafePoint.
+func (p *Program) CalledAt(at callsite.Site) { p.called = &at }
+
+func (p *Program) place() string {
+	if p.called == nil {
+		return ""
+	}
+	return p.called.String()
 }
 
 // settle ends the registration of state.

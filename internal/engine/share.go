@@ -17,7 +17,7 @@ func (h *sharing) Share(s *Section) error {
 	defer h.mu.Unlock()
 	if err != nil {
 		h.fail(err) // the section stays open: its updates may still arrive
-		return diverged(err)
+		return diverged(h.withCause(err))
 	}
 	h.open = nil
 	s.exchange.leave(s)

@@ -84,7 +84,8 @@ func (h *Head) drained(e decision.Entry) {
 }
 
 // compare looks whether m, which has finished, went through the same sections
-// as the other replicas of its rank that have, as far as this head has heard.
+// as the other replicas of its rank that have, as far as this head has heard,
+// and to as many safe points as all others if one of the two was restored.
 func (h *Head) compare(m *member) {
 	for replica := range h.config.Degrees[m.process.Rank] {
 		other := h.places[job.Process{Rank: m.process.Rank, Replica: replica}]
@@ -93,6 +94,16 @@ func (h *Head) compare(m *member) {
 		}
 		if how := m.stats.Diverged(&other.stats); how != "" {
 			h.stop(ExitDiverged, fmt.Sprintf("divergence of %v and %v: %s", m.process, other.process, how), byWord)
+			return
+		}
+	}
+	for _, p := range job.Processes(h.config.Degrees) {
+		other := h.places[p]
+		if p.Rank == m.process.Rank || other == nil || !other.final || h.state.Places[p].Standing != decision.Done {
+			continue
+		}
+		if how := m.stats.Apart(&other.stats); how != "" {
+			h.stop(ExitDiverged, fmt.Sprintf("divergence of %v and %v: %s", m.process, p, how), byWord)
 			return
 		}
 	}

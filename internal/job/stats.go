@@ -1,6 +1,9 @@
 package job
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Stats is what a process counts about its sections. Totals since its start.
 type Stats struct {
@@ -14,7 +17,13 @@ type Stats struct {
 	Signature     uint64 `json:"signature"`      // of all sections entered, in order
 	// Before is what Sections lacks of the rank's: those before this process
 	// joined, less those that were left again after a rollback.
-	Before    int64                `json:"before,omitempty"`
+	Before int64 `json:"before,omitempty"`
+	// Points are the safe points behind a process that has finished, of which
+	// Place is the first call, and Restored the one at which it began with saved
+	// state, 0 if it did not.
+	Points    uint64               `json:"points,omitempty"`
+	Restored  uint64               `json:"restored,omitempty"`
+	Place     string               `json:"place,omitempty"`
 	TaskTypes map[string]TaskStats `json:"task_types,omitempty"`
 	Notes     []string             `json:"notes,omitempty"` // to the user, who hears each of them once
 }
@@ -23,10 +32,44 @@ type Stats struct {
 // or returns "".
 func (s *Stats) Diverged(o *Stats) string {
 	switch {
+	case s.Points != o.Points:
+		return s.points(o)
 	case s.Before+s.Sections != o.Before+o.Sections:
-		return fmt.Sprintf("one left %d sections, the other %d", s.Before+s.Sections, o.Before+o.Sections)
+		return fmt.Sprintf("one left %d sections, the other %d", s.Before+s.Sections, o.Before+o.Sections) + s.afterRestore(o)
 	case s.Signature != o.Signature:
-		return "their sections had different tasks, shapes or arguments"
+		return "their sections had different tasks, shapes or arguments" + s.afterRestore(o)
+	}
+	return ""
+}
+
+// Apart says in what two processes of different ranks differ that have both
+// finished, one of which began with saved state, or returns "".
+func (s *Stats) Apart(o *Stats) string {
+	if s.Points == o.Points || s.Restored == 0 && o.Restored == 0 {
+		return ""
+	}
+	return s.points(o)
+}
+
+func (s *Stats) points(o *Stats) string {
+	at := ""
+	if place := cmp.Or(s.Place, o.Place); place != "" {
+		at = " (SafePoint is called at " + place + ")"
+	}
+	return fmt.Sprintf("the first came to %d safe points and %d sections, the second to %d and %d%s",
+		s.Points, s.Before+s.Sections, o.Points, o.Before+o.Sections, at) + s.afterRestore(o)
+}
+
+// ForgottenState is what most often makes a process that is restored do
+// something else than the others.
+const ForgottenState = "is a variable of the loop missing in //intra:state, or in intra.Protect?"
+
+func (s *Stats) afterRestore(o *Stats) string {
+	switch {
+	case s.Restored > 0:
+		return fmt.Sprintf("; the first was restored at safe point %d: %s", s.Restored, ForgottenState)
+	case o.Restored > 0:
+		return fmt.Sprintf("; the second was restored at safe point %d: %s", o.Restored, ForgottenState)
 	}
 	return ""
 }
