@@ -105,6 +105,11 @@ func run(pass *analysis.Pass) (result any, err error) {
 		for _, f := range checkKernel(r, eff.body(r.kernel.Func)) {
 			diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg, SuggestedFixes: fix(r.kernel, byDecl[r.kernel.Decl], f.cured)})
 		}
+		if !r.broken {
+			for _, f := range checkBounds(pass.TypesInfo, r.kernel) {
+				diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg})
+			}
+		}
 		if second := r.kernel.Second; second != nil && second.Func != nil && len(r.missing) == 0 {
 			for _, f := range checkSecond(r.kernel, eff.body(second.Func)) {
 				diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg})
@@ -123,6 +128,7 @@ func run(pass *analysis.Pass) (result any, err error) {
 			return foreignCallee(fn, factOf)
 		},
 		annotated: func(fn *types.Func) bool { return annotated[fn] },
+		effects:   eff.effectsOfObject,
 		messages: func(fn *types.Func) string {
 			e := eff.effectsOfObject(fn)
 			if e == nil {

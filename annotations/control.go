@@ -296,7 +296,7 @@ func (c *control) check(fn *ssa.Function) {
 			case *ssa.If:
 				if o := s.values[i.Cond]; o != nil {
 					for k, to := range b.Succs {
-						if !leaves(b, to, b.Succs[1-k]) {
+						if !leavesLoop(b, to, b.Succs[1-k]) {
 							c.branch(to, o, "whether it is called depends on")
 						}
 					}
@@ -312,9 +312,9 @@ func (c *control) check(fn *ssa.Function) {
 	}
 }
 
-// leaves reports whether the edge from a block to one of its two successors leaves
+// leavesLoop reports whether the edge from a block to one of its two successors leaves
 // a loop: what comes after it is reached in any case.
-func leaves(from, to, other *ssa.BasicBlock) bool { return reaches(other, from) && !reaches(to, from) }
+func leavesLoop(from, to, other *ssa.BasicBlock) bool { return reaches(other, from) && !reaches(to, from) }
 
 func reaches(from, to *ssa.BasicBlock) bool {
 	seen := map[*ssa.BasicBlock]bool{}

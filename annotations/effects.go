@@ -67,6 +67,24 @@ type event struct {
 	pos     token.Pos
 	via     string // the function called, when it is not done here
 	exposed bool   // a read that certainly may come before the first write
+	whole   bool   // of a package variable: a callee sets it
+}
+
+// set: a variable is written as a whole, or a field of it.
+func (ev *event) set() bool {
+	if ev.whole || strings.Contains(ev.path, "*") {
+		return ev.whole
+	}
+	for a := ev.addr; ; {
+		switch x := a.(type) {
+		case *ssa.Global:
+			return true
+		case *ssa.FieldAddr:
+			a = x.X
+		default:
+			return false
+		}
+	}
 }
 
 // Access is what a function does to memory that it is given.
@@ -92,6 +110,8 @@ type Effects struct {
 	Func     string // name within the package
 	Accesses []Access
 	Globals  []string // package variables written
+	Sets     []string // of these, those that are written as a whole, or a field
+	Reads    []string // package variables read
 	Impure   []Impurity
 }
 
@@ -352,8 +372,14 @@ func (b *body) summarize() {
 			}
 			s.Accesses = append(s.Accesses, Access{Param: n, Path: ev.path, Write: ev.write, Exposed: ev.exposed, Unknown: ev.unknown})
 		case globalRoot:
-			if ev.write {
-				s.Globals = append(s.Globals, globalName(ev.root.v))
+			name := globalName(ev.root.v)
+			if !ev.write {
+				s.Reads = append(s.Reads, name)
+				break
+			}
+			s.Globals = append(s.Globals, name)
+			if ev.set() {
+				s.Sets = append(s.Sets, name)
 			}
 		}
 	}
@@ -366,8 +392,10 @@ func (b *body) summarize() {
 			compareBool(x.Exposed, y.Exposed), compareBool(x.Unknown, y.Unknown))
 	})
 	s.Accesses = slices.Compact(s.Accesses)
-	slices.Sort(s.Globals)
-	s.Globals = slices.Compact(s.Globals)
+	for _, names := range []*[]string{&s.Globals, &s.Sets, &s.Reads} {
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
 	slices.SortFunc(s.Impure, func(x, y Impurity) int {
 		return cmp.Or(cmp.Compare(x.What, y.What), cmp.Compare(x.Chain, y.Chain))
 	})

@@ -195,7 +195,11 @@ func (e *effects) callee(b *body, instr ssa.Instruction, fn *ssa.Function, args,
 		}
 	}
 	for _, g := range eff.Globals {
-		b.events = append(b.events, event{instr: instr, root: root{kind: globalRoot, v: namedGlobal{name: g}}, write: true, pos: pos, via: name})
+		b.events = append(b.events, event{instr: instr, root: root{kind: globalRoot, v: namedGlobal{name: g}}, write: true, pos: pos,
+			via: name, whole: slices.Contains(eff.Sets, g)})
+	}
+	for _, g := range eff.Reads {
+		b.events = append(b.events, event{instr: instr, root: root{kind: globalRoot, v: namedGlobal{name: g}}, pos: pos, via: name})
 	}
 }
 

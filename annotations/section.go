@@ -44,6 +44,7 @@ type sectionScope struct {
 	callee    func(*types.Func) *Callee // nil for a function that is no kernel
 	annotated func(*types.Func) bool    // a function of the package has directives, right or wrong
 	messages  func(*types.Func) string  // how a function passes messages; "" if not known to
+	effects   func(*types.Func) *Effects
 }
 
 // sectionWalk resolves one section.
@@ -75,6 +76,7 @@ func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (*
 	w.walk(st)
 	w.uses()
 	w.touched()
+	w.globals()
 	w.jumpsIn(fn)
 	if len(w.sec.Launches) == 0 && len(w.errs) == 0 {
 		w.nothing()
