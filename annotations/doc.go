@@ -99,7 +99,8 @@
 // kernel is refused when it certainly breaks its clauses. Function and
 // interface values, assembly, reflection and unsafe pointers are not followed,
 // and what cannot be proved is accepted: the checked mode of the runtime looks
-// at those when the program runs. Known limits: index ranges are not compared,
-// so cutting work into overlapping blocks is left to the runtime's own check;
-// two parameters that alias the same array are seen as different memory.
+// at those when the program runs. Bounds of clauses are compared with indices
+// that are sums of parameters and of the counter of a loop over such sums, if
+// nothing but the loop decides whether they are reached. Known limits: cutting
+// work into overlapping blocks is left to the runtime's own check; two parameters that alias the same array are seen as different memory.
 package annotations

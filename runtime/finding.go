@@ -26,20 +26,26 @@ func (f Finding) String() string { return checked.Finding(f).String() }
 //
 // In checked mode every replica runs all tasks itself, at the end of the
 // section and several times: from the entry state as it is, and with other
-// contents of out and scratch regions, which must make no difference. Control
-// code may not write what tasks name, nor a task what it does not name in
-// out, inout, reduce or scratch. Then the replicas compare, region by region,
-// what the tasks have read and written; a difference is a divergence. The
-// times in the report are those of all runs.
+// contents of all memory that tasks of the section write and of what earlier
+// ones have left in scratch regions, which must make no difference: only what a
+// task names in inout is then for it as it was. Control code may not write what
+// tasks name, nor a task what it does not name in out, inout, reduce or scratch,
+// which is watched in all regions and near them in the same arrays. Then the
+// replicas compare, region by region, what the tasks have read and written; a
+// difference is a divergence. After a section each replica has other contents
+// in scratch regions. The times in the report are not those without checks.
 //
 // At some safe points the program is run a second time from its start, with
 // Restored() true and the state registered there, up to the next safe point.
 // Then it goes on, and what the tasks of the following sections read is
 // compared with that run: a difference means that they depend on something
-// that is not registered.
+// that is not registered. From the second safe point that run goes on to the
+// end of the program, and comes to as many safe points and sections.
 //
-// It sees the memory that clauses and Watch name, not what an in argument
-// reaches through pointers, and the paths that the kernels take.
+// It sees the memory that clauses and Watch name and what is near it, not what
+// else an in argument reaches through pointers, and the paths that the kernels
+// take. Where a receive is pending, or several processes share one memory, what
+// is behind the end of a slice is not watched.
 type CheckError struct {
 	Findings []Finding
 }

@@ -14,7 +14,7 @@ func LaunchIonsPush(s *intra.Section, ions *Ions, dt float64, lo, hi int) {
 		intra.InVar("dt", &dt),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo:hi]),
+		intra.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo:hi])),
 	)
 }
 

@@ -14,6 +14,6 @@ func LaunchPoissonAverage(sec *intra.Section, s *Poisson, plane, lo, hi int) {
 		intra.InVar("plane", &plane),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Out("s.average[lo:hi]", s.average[lo:hi]),
+		intra.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo:hi])),
 	)
 }

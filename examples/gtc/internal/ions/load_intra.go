@@ -14,11 +14,11 @@ func LaunchIonsLoad(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int) {
 	s.Launch(taskIonsLoad, func() { z.Load(g, lo, hi) },
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi]),
-		intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi]),
-		intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi]),
-		intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi]),
-		intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi]),
-		intra.InOut("z.Mu[lo:hi]", z.Mu[lo:hi]),
+		intra.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
+		intra.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
+		intra.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
+		intra.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
+		intra.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+		intra.Part(z.Mu[:], intra.InOut("z.Mu[lo:hi]", z.Mu[lo:hi])),
 	)
 }

@@ -26,6 +26,6 @@ func LaunchIonsRestore(s *intra.Section, z *Ions, g *grid.Grid, excess [5]float6
 		intra.InVar("excess", &excess),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi]),
+		intra.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
 	)
 }

@@ -15,11 +15,11 @@ func LaunchIonsPredict(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi i
 		intra.InVar("dt", &dt),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi]),
-		intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi]),
-		intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi]),
-		intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi]),
-		intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi]),
+		intra.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
+		intra.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
+		intra.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
+		intra.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
+		intra.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
 		intra.OutVar("sums", sums),
 	)
 }
@@ -32,11 +32,11 @@ func LaunchIonsCorrect(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi i
 		intra.InVar("dt", &dt),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi]),
-		intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi]),
-		intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi]),
-		intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi]),
-		intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi]),
+		intra.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
+		intra.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
+		intra.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
+		intra.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
+		intra.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
 	)
 }
 
