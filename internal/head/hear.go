@@ -99,7 +99,7 @@ func (h *Head) compare(m *member) {
 	}
 	for _, p := range job.Processes(h.config.Degrees) {
 		other := h.places[p]
-		if p.Rank == m.process.Rank || other == nil || !other.final || h.state.Places[p].Standing != decision.Done {
+		if p.Rank == m.process.Rank || other == nil || !other.final || h.state.Places[p].Status != decision.Done {
 			continue
 		}
 		if how := m.stats.Apart(&other.stats); how != "" {

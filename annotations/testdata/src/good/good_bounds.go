@@ -41,7 +41,7 @@ func moved(y []float64, lo, hi int) {
 }
 
 //intra:task in(lo, hi, n) out(y[lo*n:hi*n])
-func rows(y []float64, lo, hi, n int) {
+func grid(y []float64, lo, hi, n int) {
 	for i := lo; i < hi; i++ {
 		for j := range n {
 			y[i*n+j] = 1
