@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checked"
@@ -60,7 +59,11 @@ func enter(run func(*Process) error) int {
 	e = engine.New(ctx, engine.Config{Head: session, Links: links, Die: func(k job.Kill) {
 		e.FlushTrace()
 		session.Fired(k, e.Snapshot())
-		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		self, err := os.FindProcess(os.Getpid())
+		if err == nil {
+			err = self.Kill()
+		}
+		if err != nil {
 			panic(fmt.Errorf("kill this process at %s: %w", k, err))
 		}
 		select {} // until the signal is delivered

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command intrabench measures what this module is made of, in ratios that
 // hold from machine to machine: everything that is compared is measured in
 // alternation, in one run.

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/intrahpc/intra/internal/hugepage"
 )
 
@@ -48,7 +46,7 @@ func open(fd, me int) (*Arena, error) {
 	if me < 0 || me >= l.replicas {
 		return nil, fmt.Errorf("%w: it has no place for replica %d, only for %d", ErrFile, me, l.replicas)
 	}
-	base, err := unix.MmapPtr(fd, 0, nil, uintptr(l.size()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
+	base, err := mapShared(fd, l.size())
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +89,7 @@ func (a *Arena) Release() {
 	defer a.mu.Unlock()
 	used := (a.used + os.Getpagesize() - 1) &^ (os.Getpagesize() - 1)
 	if a.used = a.area; used > 0 {
-		// A system that keeps the memory has less left for others, no more.
-		_ = unix.Madvise(a.At(a.me, 0, used), unix.MADV_REMOVE)
+		giveBack(a.At(a.me, 0, used))
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"golang.org/x/sys/unix"
 )
 
 // ErrFile marks a file that was not made by Create.
@@ -39,24 +37,23 @@ func Create(replicas int) (*os.File, error) {
 	if replicas < 1 || replicas > MaxReplicas {
 		return nil, fmt.Errorf("create the shared memory of a rank: %d replicas, want 1 to %d", replicas, MaxReplicas)
 	}
-	fd, err := unix.MemfdCreate("intra-arena", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	f, err := createFile()
 	if err != nil {
 		return nil, fmt.Errorf("create the shared memory of a rank: %w", err)
 	}
-	f := os.NewFile(uintptr(fd), "arena")
-	if err := initialize(f, fd, replicas); err != nil {
+	if err := initialize(f, replicas); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("create the shared memory of a rank: %w", err)
 	}
 	return f, nil
 }
 
-func initialize(f *os.File, fd, replicas int) error {
-	var machine unix.Sysinfo_t
-	if err := unix.Sysinfo(&machine); err != nil {
+func initialize(f *os.File, replicas int) error {
+	memory, err := memoryOfMachine()
+	if err != nil {
 		return err
 	}
-	l := layout{replicas, min(max(int(machine.Totalram)*int(machine.Unit), leastAreas)&^(pageSize-1), maxArea)}
+	l := layout{replicas, min(max(memory, leastAreas)&^(pageSize-1), maxArea)}
 	if err := f.Truncate(int64(l.size())); err != nil {
 		return err
 	}
@@ -67,9 +64,7 @@ func initialize(f *os.File, fd, replicas int) error {
 	if _, err := f.WriteAt(head[:], 0); err != nil {
 		return err
 	}
-	// Nobody who holds the file can pull the memory away from the others.
-	_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
-	return err
+	return seal(f)
 }
 
 // layout says where things lie in the file.
@@ -90,25 +85,15 @@ func (l layout) valid(size int) bool {
 
 // layoutOf checks that a file is one of Create's.
 func layoutOf(fd int) (l layout, err error) {
-	seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
-	if err != nil {
-		return l, fmt.Errorf("%w: %w", ErrFile, err)
-	}
-	if want := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW; seals&want != want {
-		return l, fmt.Errorf("%w: its size is not sealed", ErrFile)
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return l, err
-	}
 	var head [headInUse]byte
-	if n, err := unix.Pread(fd, head[:], 0); err != nil || n != len(head) {
-		return l, fmt.Errorf("%w: %d bytes of its head read: %w", ErrFile, n, err)
+	size, err := readHead(fd, head[:])
+	if err != nil {
+		return l, err
 	}
 	count, area := binary.LittleEndian.Uint64(head[offCount:]), binary.LittleEndian.Uint64(head[offArea:])
 	l = layout{int(min(count, MaxReplicas+1)), int(min(area, maxArea+1))}
-	if binary.LittleEndian.Uint64(head[offMagic:]) != magic || !l.valid(int(st.Size)) {
-		return l, fmt.Errorf("%w: %d bytes for %d replicas with areas of %d", ErrFile, st.Size, count, area)
+	if binary.LittleEndian.Uint64(head[offMagic:]) != magic || !l.valid(size) {
+		return l, fmt.Errorf("%w: %d bytes for %d replicas with areas of %d", ErrFile, size, count, area)
 	}
 	return l, nil
 }

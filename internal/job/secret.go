@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"golang.org/x/sys/unix"
 )
 
 // secretSize is the size of a job's secret and of every nonce, in bytes.
@@ -27,24 +25,6 @@ func NewSecret() Secret { return newNonce() }
 func newNonce() (n [secretSize]byte) {
 	rand.Read(n[:]) // never fails
 	return n
-}
-
-// File returns a sealed anonymous file that holds the secret, for a process to
-// inherit.
-func (s *Secret) File() (*os.File, error) {
-	fd, err := unix.MemfdCreate("intra-secret", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, fmt.Errorf("create the file of the secret: %w", err)
-	}
-	f := os.NewFile(uintptr(fd), "intra-secret")
-	if _, err := f.Write(s[:]); err == nil {
-		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
-		if err == nil {
-			return f, nil
-		}
-	}
-	f.Close()
-	return nil, fmt.Errorf("write the file of the secret: %w", err)
 }
 
 // readSecret reads a secret at the start of f whatever the file's position is:

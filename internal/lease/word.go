@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // size of the file of a word, in bytes.
@@ -29,26 +27,9 @@ type Word struct {
 
 // NewWord makes the word of an agent. Its lease is over until it is published.
 func NewWord() (*Word, error) {
-	fd, err := unix.MemfdCreate("intra-lease", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	f, page, err := createPage()
 	if err != nil {
-		return nil, fmt.Errorf("create the file of the lease: %w", err)
-	}
-	f := os.NewFile(uintptr(fd), "intra-lease")
-	if err := f.Truncate(size); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("size the file of the lease: %w", err)
-	}
-	page, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("map the lease: %w", err)
-	}
-	// From now on this mapping is the only one that can write.
-	const seals = unix.F_SEAL_FUTURE_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != nil {
-		unix.Munmap(page)
-		f.Close()
-		return nil, fmt.Errorf("seal the lease: %w", err)
+		return nil, err
 	}
 	return &Word{file: f, page: page, until: word(page)}, nil
 }
@@ -68,7 +49,7 @@ func (w *Word) Held() bool { return int64(Now()) < w.until.Load() }
 // Close gives the memory back. The lease ends for the processes first.
 func (w *Word) Close() error {
 	w.until.Store(0)
-	return errors.Join(unix.Munmap(w.page), w.file.Close())
+	return errors.Join(unmap(w.page), w.file.Close())
 }
 
 // Lease is a process's view of the word of its agent. A nil *Lease, of a
@@ -89,7 +70,7 @@ func Open(f *os.File) (*Lease, error) {
 	if info.Size() != size { // reading behind the end of a file is a fault
 		return nil, fmt.Errorf("open the lease: a file of %d bytes is not a lease", info.Size())
 	}
-	page, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	page, err := mapPage(f)
 	if err != nil {
 		return nil, fmt.Errorf("map the lease: %w", err)
 	}
@@ -134,6 +115,6 @@ func (l *Lease) Close() error {
 		return nil
 	}
 	var err error
-	l.close.Do(func() { err = unix.Munmap(l.page) })
+	l.close.Do(func() { err = unmap(l.page) })
 	return err
 }

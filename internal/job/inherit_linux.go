@@ -1,0 +1,87 @@
+package job
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// inherited finds the descriptors that the environment names and takes them
+// out of the reach of child processes. ok is false without a launcher.
+func inherited() (i Inheritance, ok bool, err error) {
+	v, ok := os.LookupEnv(EnvControl)
+	if !ok {
+		return i, false, nil
+	}
+	os.Unsetenv(EnvControl)
+	os.Unsetenv(EnvProcess)
+	kinds := []uint32{unix.S_IFSOCK, unix.S_IFREG, unix.S_IFIFO, unix.S_IFREG}
+	names := strings.Split(v, ",")
+	if len(names) < len(kinds)-1 || len(names) > len(kinds) {
+		return i, true, fmt.Errorf("environment variable %s=%q is not three or four descriptors", EnvControl, v)
+	}
+	// The Go runtime may have opened something of its own where a wrapper has
+	// closed ours: that must stay as it is.
+	var fds []int
+	for n, name := range names {
+		fd, err := strconv.Atoi(name)
+		if err != nil {
+			return i, true, fmt.Errorf("environment variable %s=%q is not three or four descriptors: %w", EnvControl, v, err)
+		}
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil || fd < 3 || st.Mode&unix.S_IFMT != kinds[n] {
+			return i, true, fmt.Errorf("descriptor %d is not the launcher's: a wrapper must leave the descriptors %s open", fd, v)
+		}
+		fds = append(fds, fd)
+	}
+	for _, fd := range fds {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
+			return i, true, fmt.Errorf("keep descriptor %d from child processes: %w", fd, err)
+		}
+	}
+	i = Inheritance{
+		Control: os.NewFile(uintptr(fds[0]), "control"),
+		Secret:  os.NewFile(uintptr(fds[1]), "secret"),
+		Crash:   os.NewFile(uintptr(fds[2]), "crash"),
+	}
+	if len(fds) > 3 {
+		i.Lease = os.NewFile(uintptr(fds[3]), "lease")
+	}
+	return i, true, nil
+}
+
+// reportCrashes has the Go runtime copy the text of a crash, in whatever
+// goroutine, to the launcher, which can then tell it from the program's output.
+// It returns a copy of the pipe.
+func reportCrashes(f *os.File) (*os.File, error) {
+	if err := debug.SetCrashOutput(f, debug.CrashOptions{}); err != nil {
+		return nil, fmt.Errorf("hand over the pipe for crashes: %w", err)
+	}
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("copy the pipe for crashes: %w", err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// File returns a sealed anonymous file that holds the secret, for a process to
+// inherit.
+func (s *Secret) File() (*os.File, error) {
+	fd, err := unix.MemfdCreate("intra-secret", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("create the file of the secret: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "intra-secret")
+	if _, err := f.Write(s[:]); err == nil {
+		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
+		if err == nil {
+			return f, nil
+		}
+	}
+	f.Close()
+	return nil, fmt.Errorf("write the file of the secret: %w", err)
+}

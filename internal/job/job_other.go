@@ -1,0 +1,58 @@
+//go:build !linux
+
+package job
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// Elsewhere than on Linux a program runs by itself, or as a job in one process
+// over links in memory.
+
+var errPlatform = fmt.Errorf("jobs of several processes need Linux: %w", errors.ErrUnsupported)
+
+// inherited finds that no launcher started this process.
+func inherited() (Inheritance, bool, error) { return Inheritance{}, false, nil }
+
+func reportCrashes(*os.File) (*os.File, error) { return nil, errPlatform }
+
+// File returns an error.
+func (s *Secret) File() (*os.File, error) { return nil, errPlatform }
+
+// LinkFiles returns an error.
+func LinkFiles(string, int) (lower, higher *os.File, err error) { return nil, nil, errPlatform }
+
+// OpenLink returns an error.
+func OpenLink(string, *os.File, bool) (transport.Link, error) { return nil, errPlatform }
+
+// DefaultRing is the size of a shared-memory ring where there are such.
+const DefaultRing = 4 << 20
+
+// Conn is a control connection, which there are none of.
+type Conn struct{}
+
+// NewConn returns an error.
+func NewConn(*os.File) (*Conn, error) { return nil, errPlatform }
+
+// Write returns an error.
+func (*Conn) Write(*Message, ...*os.File) error { return errPlatform }
+
+// Read returns an error.
+func (*Conn) Read() (*Message, []*os.File, error) { return nil, nil, errPlatform }
+
+// Ended reports whether a connection has ended.
+func Ended(error) bool { return true }
+
+// PID is of nobody.
+func (*Conn) PID() int { return 0 }
+
+// SetDeadline does nothing.
+func (*Conn) SetDeadline(time.Time) error { return nil }
+
+// Close does nothing.
+func (*Conn) Close() error { return nil }

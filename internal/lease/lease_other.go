@@ -1,0 +1,25 @@
+//go:build !linux
+
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Elsewhere than on Linux no agent starts processes, so none has a lease.
+
+var errPlatform = fmt.Errorf("leases need Linux: %w", errors.ErrUnsupported)
+
+func createPage() (*os.File, []byte, error) { return nil, nil, errPlatform }
+
+func mapPage(*os.File) ([]byte, error) { return nil, errPlatform }
+
+func unmap([]byte) error { return errPlatform }
+
+var start = time.Now()
+
+// Now is the time since this process began.
+func Now() time.Duration { return time.Since(start) }

@@ -1,0 +1,94 @@
+//go:build system
+
+package systemtest
+
+import (
+	"archive/zip"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What users build on their own machines: programs with and without the tag,
+// and the commands, of which intrarun and intrabench only say that they need
+// Linux elsewhere.
+func TestPlatforms(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	for _, platform := range []string{"darwin/arm64", "windows/amd64", "freebsd/amd64", "linux/arm64"} {
+		system, cpu, _ := strings.Cut(platform, "/")
+		for _, tags := range []string{"", "intra"} {
+			t.Run(strings.Trim(platform+","+tags, ","), func(t *testing.T) {
+				cmd := exec.CommandContext(t.Context(), "go", "build", "-o", t.TempDir(), "-tags", tags,
+					"./runtime", "./comm", "./kernels", "./intratest", "./examples/...", "./cmd/...")
+				if system != "linux" { // the parts of intrarun and intrabench are for Linux alone
+					cmd.Args = append(cmd.Args[:len(cmd.Args)-1], "./cmd/intragen", "./cmd/intravet", "./cmd/intrarun", "./cmd/intrabench")
+				}
+				cmd.Dir, cmd.Env = root, append(os.Environ(), "GOOS="+system, "GOARCH="+cpu, "CGO_ENABLED=0")
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+			})
+		}
+	}
+}
+
+// The commands can be installed by somebody who has no copy of this
+// repository, from an empty folder.
+func TestInstallFromAnEmptyFolder(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	proxy := t.TempDir()
+	publish(t, root, proxy, "v0.1.0")
+	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	require.NoError(t, err)
+	bin := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "go", "install", module+"/cmd/...@v0.1.0")
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "GOBIN="+bin, "GOWORK=off", "GOFLAGS=-modcacherw", "GONOSUMDB=*", "GONOSUMCHECK=1", "GOSUMDB=off",
+		"GOMODCACHE="+t.TempDir(), "GOPROXY=file://"+proxy+",file://"+filepath.Join(strings.TrimSpace(string(cache)), "cache", "download"))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, name := range []string{"intragen", "intravet", "intrarun", "intrabench"} {
+		require.FileExists(t, filepath.Join(bin, name))
+	}
+}
+
+const module = "github.com/intrahpc/intra"
+
+// publish puts what git knows of the checkout into a module proxy.
+func publish(t *testing.T, root, proxy, version string) {
+	dir := filepath.Join(proxy, filepath.FromSlash(module), "@v")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	write := func(name string, text []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o644))
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	write("list", []byte(version+"\n"))
+	write(version+".info", []byte(`{"Version":"`+version+`"}`))
+	write(version+".mod", mod)
+	files, err := exec.Command("git", "-C", root, "ls-files", "-co", "--exclude-standard").Output()
+	require.NoError(t, err)
+	f, err := os.Create(filepath.Join(dir, version+".zip"))
+	require.NoError(t, err)
+	defer f.Close()
+	z := zip.NewWriter(f)
+	for name := range strings.FieldsSeq(string(files)) {
+		from, err := os.Open(filepath.Join(root, name))
+		if os.IsNotExist(err) {
+			continue // removed, and not committed yet
+		}
+		require.NoError(t, err)
+		to, err := z.Create(module + "@" + version + "/" + name)
+		require.NoError(t, err)
+		_, err = io.Copy(to, from)
+		require.NoError(t, err)
+		require.NoError(t, from.Close())
+	}
+	require.NoError(t, z.Close())
+}

@@ -1,0 +1,29 @@
+//go:build !linux
+
+package tcp
+
+import (
+	"errors"
+	"fmt"
+	"net"
+)
+
+// Elsewhere than on Linux programs run, but not jobs of several processes.
+
+// iovec is a piece of memory to fill or to send.
+type iovec struct {
+	Base *byte
+	Len  uint64
+}
+
+func (v *iovec) SetLen(n int) { v.Len = uint64(n) }
+
+var errAgain = errors.New("nothing can be moved now")
+
+func tune(net.Conn) error { return nil }
+
+type plain struct{ stream }
+
+func newPlain(net.Conn) (*plain, error) {
+	return nil, fmt.Errorf("links between processes need Linux: %w", errors.ErrUnsupported)
+}
