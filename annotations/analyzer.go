@@ -40,11 +40,12 @@ type packageFact struct {
 }
 
 type kernelFact struct {
-	Name   string // within the package
-	Result Kind
-	Op     string
-	Whole  []int
-	Writes []int
+	Name    string // within the package
+	Result  Kind
+	Op      string
+	Whole   []int
+	Writes  []int
+	Reduces []int
 }
 
 // AFact marks a fact.
@@ -195,7 +196,7 @@ func foreignCallee(fn *types.Func, factOf func(*types.Package) *packageFact) *Ca
 		return nil
 	}
 	k := f.Kernels[i]
-	return &Callee{Func: fn, Result: k.Result, Op: k.Op, Whole: k.Whole, Writes: k.Writes}
+	return &Callee{Func: fn, Result: k.Result, Op: k.Op, Whole: k.Whole, Writes: k.Writes, Reduces: k.Reduces}
 }
 
 // packageEffects are the effects of the package that is analysed.
@@ -320,7 +321,7 @@ func (pe *packageEffects) fact(s *scan) *packageFact {
 	}
 	slices.SortFunc(f.Funcs, func(a, b Effects) int { return strings.Compare(a.Func, b.Func) })
 	for name, k := range s.kernels {
-		f.Kernels = append(f.Kernels, kernelFact{name, k.ResultKind(), k.Op, k.written(true), k.written(false)})
+		f.Kernels = append(f.Kernels, kernelFact{name, k.ResultKind(), k.Op, k.written(true), k.written(false), k.reduced()})
 	}
 	slices.SortFunc(f.Kernels, func(a, b kernelFact) int { return strings.Compare(a.Name, b.Name) })
 	for _, file := range s.pkg.Files {

@@ -47,6 +47,7 @@ func (c *kernelCheck) check(r *resolved, b *body) []finding {
 		c.event(r, &c.events[i])
 	}
 	c.neverWritten()
+	c.folds()
 	return c.findings
 }
 
@@ -206,7 +207,7 @@ func (c *kernelCheck) anyExposed(param int, it *ItemInfo) bool {
 // neverWritten reports out and inout memory that is certainly not written.
 func (c *kernelCheck) neverWritten() {
 	for _, it := range c.k.Items {
-		if it.Kind != Out && it.Kind != InOut || it.Param == c.k.Result {
+		if it.Kind != Out && it.Kind != InOut && it.Kind != Reduce || it.Param == c.k.Result {
 			continue
 		}
 		i := slices.Index(c.k.Params, it.Param)
@@ -250,7 +251,7 @@ func (c *kernelCheck) missing(r *resolved, seen bool) {
 		}
 		cure := "; name it in in, out, inout, reduce or scratch"
 		if seen {
-			cure = "; by its body the kernel needs " + renderClauses("", inferred)
+			cure = "; by its body the kernel needs " + renderClauses(inferred)
 		}
 		if m.param == c.k.Result {
 			cure += fmt.Sprintf("; a partial result of a sum is reduce(+: %s)", m.name)
@@ -326,7 +327,7 @@ func (c *kernelCheck) moved(it *ItemInfo, to Kind) []*ItemInfo {
 	for i, old := range items {
 		if old == it {
 			moved := *old
-			moved.Kind = to
+			moved.Kind, moved.Op = to, ""
 			items[i] = &moved
 		}
 	}
@@ -339,7 +340,7 @@ func fix(k *Kernel, dirs []Directive, items []*ItemInfo) []analysis.SuggestedFix
 	if items == nil || len(dirs) != 1 {
 		return nil
 	}
-	text := renderClauses(k.Op, items)
+	text := renderClauses(items)
 	if k.Second != nil {
 		text += fmt.Sprintf(" %s(%s)", Fused, k.Second.Name.Name)
 	}
@@ -358,23 +359,30 @@ func fix(k *Kernel, dirs []Directive, items []*ItemInfo) []analysis.SuggestedFix
 	}}
 }
 
-func renderClauses(op string, items []*ItemInfo) string {
-	var clauses []string
+func renderClauses(items []*ItemInfo) string {
+	type group struct {
+		kind Kind
+		op   string
+	}
+	var order []group
+	names := map[group][]string{}
 	for _, kind := range []Kind{In, Out, InOut, Reduce, Scratch} {
-		var names []string
 		for _, it := range items {
-			if it.Kind == kind {
-				names = append(names, it.Item.Text)
+			if g := (group{kind, it.Op}); it.Kind == kind {
+				if names[g] == nil {
+					order = append(order, g)
+				}
+				names[g] = append(names[g], it.Item.Text)
 			}
 		}
-		if len(names) == 0 {
-			continue
+	}
+	var clauses []string
+	for _, g := range order {
+		list := strings.Join(names[g], ", ")
+		if g.kind == Reduce {
+			list = g.op + ": " + list
 		}
-		list := strings.Join(names, ", ")
-		if kind == Reduce {
-			list = op + ": " + list
-		}
-		clauses = append(clauses, fmt.Sprintf("%s(%s)", kind, list))
+		clauses = append(clauses, fmt.Sprintf("%s(%s)", g.kind, list))
 	}
 	return strings.Join(clauses, " ")
 }

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +18,7 @@ const (
 	In      Kind = iota + 1 // read
 	Out                     // written, not read before it is written
 	InOut                   // read and written
-	Reduce                  // the result, folded into a variable when the section ends
+	Reduce                  // a partial result, folded into a variable when the section ends
 	Scratch                 // work space without meaning before and after
 	Fused                   // names the second body, not memory
 )
@@ -252,16 +253,19 @@ func (p *clauseParser) clause() (Clause, bool) {
 	}
 }
 
-// operator = ( "+" | "*" | name ) ":" .
+// operators are the tokens that reduce takes; min, max and functions are names.
+var operators = []token.Token{token.ADD, token.MUL, token.LAND, token.LOR, token.AND, token.OR, token.XOR}
+
+// operator = ( "+" | "*" | "&&" | "||" | "&" | "|" | "^" | name ) ":" .
 func (p *clauseParser) operator(c *Clause) bool {
 	at := p.base + token.Pos(p.off)
-	switch p.tok {
-	case token.ADD, token.MUL:
+	switch {
+	case slices.Contains(operators, p.tok):
 		c.Op = Ident{p.tok.String(), at}
-	case token.IDENT:
+	case p.tok == token.IDENT:
 		c.Op = Ident{p.lit, at}
 	default:
-		p.errorf(p.off, "found %s, want an operator of reduce: +, *, min, max or a function of the package, as in reduce(+: sum)", p.found())
+		p.errorf(p.off, "found %s, want an operator of reduce: + * min max && || & | ^ or a function of the package, as in reduce(+: sum)", p.found())
 		return false
 	}
 	p.next()

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // launch matches the forms in which a kernel may be called.
@@ -46,6 +47,16 @@ func (w *sectionWalk) launch(call *ast.CallExpr, c *Callee) {
 		if !w.assign(l, parent, nil) {
 			return
 		}
+	case *ast.BinaryExpr:
+		for at--; at > 0 && isParen(w.stack[at]); at-- {
+		}
+		as, ok := w.stack[max(at, 0)].(*ast.AssignStmt)
+		if !ok || !w.assignLogical(l, as, parent) {
+			if !ok {
+				w.inExpression(call, c)
+			}
+			return
+		}
 	case *ast.CallExpr:
 		for at--; at > 0 && isParen(w.stack[at]); at-- {
 		}
@@ -65,6 +76,7 @@ func (w *sectionWalk) launch(call *ast.CallExpr, c *Callee) {
 		return
 	}
 	w.loops(l, at)
+	w.reductions(l)
 	w.sec.Launches = append(w.sec.Launches, l)
 }
 
@@ -99,10 +111,27 @@ func form(c *Callee) string {
 		return f
 	case c.Result == Out:
 		return "v = " + f
-	case c.Op == "+" || c.Op == "*":
+	case c.Op == "&&" || c.Op == "||":
+		return "v = " + f + " " + c.Op + " v"
+	case !token.IsIdentifier(c.Op):
 		return "v " + c.Op + "= " + f
 	}
 	return "v = " + c.Op + "(v, " + f + ")"
+}
+
+// assignLogical matches v = f(…) && v and v = f(…) || v, in which the kernel is
+// called in any case.
+func (w *sectionWalk) assignLogical(l *Launch, as *ast.AssignStmt, x *ast.BinaryExpr) bool {
+	c := l.Callee
+	if c.Result != Reduce || c.Op != x.Op.String() || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || len(as.Rhs) != 1 ||
+		ast.Unparen(as.Rhs[0]) != x || ast.Unparen(x.X) != l.Call || types.ExprString(x.Y) != types.ExprString(as.Lhs[0]) {
+		w.errorf(l.Call.Pos(), "kernel %s is called as %s inside a section", c.Func.Name(), form(c))
+		return false
+	}
+	if id, ok := ast.Unparen(x.Y).(*ast.Ident); ok {
+		w.targets[id] = true
+	}
+	return w.target(l, as, nil)
 }
 
 // assign matches v = f(…), v += f(…) and v = op(v, f(…)).
@@ -131,10 +160,8 @@ func (w *sectionWalk) assign(l *Launch, as *ast.AssignStmt, op *ast.CallExpr) bo
 			return wrong()
 		}
 		got = id.Name
-	case as.Tok == token.ADD_ASSIGN:
-		got = "+"
-	case as.Tok == token.MUL_ASSIGN:
-		got = "*"
+	case as.Tok == token.ADD_ASSIGN, as.Tok == token.MUL_ASSIGN, as.Tok == token.AND_ASSIGN, as.Tok == token.OR_ASSIGN, as.Tok == token.XOR_ASSIGN:
+		got = strings.TrimSuffix(as.Tok.String(), "=")
 	case as.Tok != token.ASSIGN:
 		return wrong()
 	}

@@ -16,7 +16,7 @@ type Kernel struct {
 	Params []*Param  // the receiver, then the parameters in order
 	Result *Param    // nil without one
 	Items  []*ItemInfo
-	Op     string  // of the reduce clause
+	Op     string  // of the reduce clause that names the result
 	Second *Second // of the fused clause; nil without one
 }
 
@@ -45,6 +45,7 @@ type ItemInfo struct {
 	Item  Item
 	Param *Param
 	Form  Form
+	Op    string     // of a reduce clause
 	path  string     // of the memory it covers, from the parameter; see effects.go
 	typ   types.Type // of the named variable
 }

@@ -143,7 +143,7 @@ func (s *scan) states(sc *stateScope) {
 // callee is what sections see of a kernel.
 func (k *Kernel) callee() *Callee {
 	c := &Callee{Func: k.Func, Result: k.ResultKind(), Op: k.Op}
-	c.Whole, c.Writes = k.written(true), k.written(false)
+	c.Whole, c.Writes, c.Reduces = k.written(true), k.written(false), k.reduced()
 	return c
 }
 
@@ -160,6 +160,18 @@ func (k *Kernel) written(asWhole bool) []int {
 	}
 	slices.Sort(whole)
 	return whole
+}
+
+// reduced lists the parameters in reduce.
+func (k *Kernel) reduced() []int {
+	var params []int
+	for _, it := range k.Items {
+		if i := slices.Index(k.Params, it.Param); i >= 0 && it.Kind == Reduce {
+			params = append(params, i)
+		}
+	}
+	slices.Sort(params)
+	return params
 }
 
 // displayPath shows memory as the user would write it.

@@ -123,6 +123,8 @@ func coreType(t types.Type) types.Type {
 
 func numeric(t types.Type) bool { return allTerms(t, types.IsNumeric) }
 func ordered(t types.Type) bool { return allTerms(t, types.IsOrdered) }
+func integer(t types.Type) bool { return allTerms(t, types.IsInteger) }
+func isBool(t types.Type) bool  { return allTerms(t, types.IsBoolean) }
 
 func allTerms(t types.Type, info types.BasicInfo) bool {
 	terms := []types.Type{t}

@@ -14,6 +14,7 @@ type Region struct {
 	Param  *Param   // the root of the expression
 	Fields []string // from the root
 	Slice  *Bounds
+	Op     string // of a reduction
 }
 
 // Regions lists the regions of a kernel's tasks, in the order of the clauses.
@@ -29,7 +30,7 @@ func (k *Kernel) Regions() []Region {
 		for _, f := range it.Item.Fields {
 			fields = append(fields, f.Name)
 		}
-		r := Region{Kind: it.Kind, Form: it.Form, Name: it.Item.Text, Param: it.Param, Fields: fields, Slice: it.Item.Slice}
+		r := Region{Kind: it.Kind, Form: it.Form, Name: it.Item.Text, Param: it.Param, Fields: fields, Slice: it.Item.Slice, Op: it.Op}
 		inner := k.inside(it)
 		if len(inner) == 0 {
 			regions = append(regions, r)

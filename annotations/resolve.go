@@ -74,7 +74,7 @@ func (r *resolved) params(info *types.Info, decl *ast.FuncDecl) {
 	}
 	switch results := sig.Results(); {
 	case results.Len() > 1:
-		r.errorf(decl.Type.Results.Pos(), "kernel %s has %d results; it may have one, the others become pointer parameters in out", k.Func.Name(), results.Len())
+		r.errorf(decl.Type.Results.Pos(), "kernel %s has %d results; it may have one, the others become pointer parameters in out or reduce", k.Func.Name(), results.Len())
 	case results.Len() == 1:
 		v := results.At(0)
 		k.Result = &Param{Var: v, Index: -1}
@@ -122,19 +122,12 @@ func (k *Kernel) names() []string {
 
 func (r *resolved) clause(c Clause) {
 	k := r.kernel
-	if c.Kind == Reduce {
-		if k.Op != "" {
-			r.errorf(c.Pos, "kernel %s has two reduce clauses; a kernel has one result", k.Func.Name())
-			return
-		}
-		k.Op = c.Op.Name
-	}
 	if c.Kind == Fused {
 		r.second(c)
 		return
 	}
 	for _, item := range c.Items {
-		info := &ItemInfo{Kind: c.Kind, Item: item}
+		info := &ItemInfo{Kind: c.Kind, Item: item, Op: c.Op.Name}
 		if r.item(c, info) {
 			k.Items = append(k.Items, info)
 		} else {
@@ -159,8 +152,7 @@ func (r *resolved) item(c Clause, it *ItemInfo) bool {
 		return r.resultItem(c, it)
 	}
 	if c.Kind == Reduce {
-		r.errorf(root.Pos, "clause reduce: %s is a parameter; reduce takes the named result of the kernel, as in func %s(…) (%s T)", root.Name, k.Func.Name(), root.Name)
-		return false
+		return r.reduceParam(c, it)
 	}
 	t, path, ok := r.fields(c, it)
 	if !ok {
@@ -184,33 +176,39 @@ func (r *resolved) resultItem(c Clause, it *ItemInfo) bool {
 		return false
 	}
 	it.Form = ResultForm
-	return c.Kind != Reduce || r.operator(c)
+	if c.Kind != Reduce {
+		return true
+	}
+	k.Op = c.Op.Name
+	return r.operator(c, k.Result.Var.Type())
 }
 
-// operator checks that the operator of a reduce clause takes the result's type.
-func (r *resolved) operator(c Clause) bool {
-	k, t := r.kernel, r.kernel.Result.Var.Type()
+// operator checks that the operator of a reduce clause takes values of type t.
+func (r *resolved) operator(c Clause, t types.Type) bool {
+	k := r.kernel
 	obj := k.Func.Pkg().Scope().Lookup(c.Op.Name)
+	unfit := func(fits bool) bool {
+		if !fits {
+			r.errorf(c.Op.Pos, "operator %s does not apply to %s; use a function of the package, func(a, b %[2]s) %[2]s", c.Op.Name, r.typeString(t))
+		}
+		return fits
+	}
 	switch c.Op.Name {
 	case "+", "*":
-		if !numeric(t) {
-			r.errorf(c.Op.Pos, "operator %s does not apply to %s; use a function of the package, func(a, b %[2]s) %[2]s", c.Op.Name, r.typeString(t))
-			return false
-		}
-		return true
+		return unfit(numeric(t))
+	case "&&", "||":
+		return unfit(isBool(t))
+	case "&", "|", "^":
+		return unfit(integer(t))
 	case "min", "max":
 		if obj == nil {
-			if !ordered(t) {
-				r.errorf(c.Op.Pos, "operator %s does not apply to %s; use a function of the package, func(a, b %[2]s) %[2]s", c.Op.Name, r.typeString(t))
-				return false
-			}
-			return true
+			return unfit(ordered(t))
 		}
 	}
 	fn, ok := obj.(*types.Func)
 	if !ok {
 		names := append([]string{"min", "max"}, k.Func.Pkg().Scope().Names()...)
-		r.errorf(c.Op.Pos, "operator %s is not a function of package %s%s (want +, *, min, max or such a function)", c.Op.Name, k.Func.Pkg().Name(), didYouMean(c.Op.Name, names))
+		r.errorf(c.Op.Pos, "operator %s is not a function of package %s%s (want + * min max && || & | ^ or such a function)", c.Op.Name, k.Func.Pkg().Name(), didYouMean(c.Op.Name, names))
 		return false
 	}
 	sig := fn.Signature()

@@ -29,11 +29,12 @@ type Launch struct {
 
 // Callee is what a section has to know about a kernel.
 type Callee struct {
-	Func   *types.Func // the generic one, if it is generic
-	Result Kind        // Out, Reduce, or 0
-	Op     string
-	Whole  []int // parameters (receiver first) that are written as a whole
-	Writes []int // parameters that are written at all
+	Func    *types.Func // the generic one, if it is generic
+	Result  Kind        // Out, Reduce, or 0
+	Op      string
+	Whole   []int // parameters (receiver first) that are written as a whole
+	Writes  []int // parameters that are written at all
+	Reduces []int // parameters that stand for partial results
 }
 
 // sectionScope is where sections are resolved.

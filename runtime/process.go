@@ -24,6 +24,7 @@ type Process struct {
 	spare   []engine.Task
 	regions []Region // of the tasks of the open section; each task has a part of it
 	checker update.Checker
+	parts   partPool       // of the open section
 	trial   *checked.Trial // in checked mode
 }
 
@@ -105,6 +106,7 @@ func (p *Process) open(s *Section) {
 	p.section = s
 	s.shared.Tasks, p.spare = p.spare[:0], nil
 	p.regions = p.regions[:0]
+	p.parts.reset()
 	if !p.local() {
 		s.shared.Number = p.engine.Opened()
 		if p.trial != nil && p.trial.Opened() {
@@ -119,7 +121,7 @@ func (p *Process) close(s *Section) {
 	}
 	p.section = nil
 	if !s.completed {
-		p.regions = nil
+		p.regions, p.parts = nil, partPool{}
 		return // updates may still arrive for its tasks
 	}
 	if !p.local() {

@@ -127,12 +127,38 @@ func (s *Section) independent() {
 		c = &s.p.checker
 	}
 	tasks := s.shared.Tasks
+	if s.err = s.apart(); s.err != nil {
+		return
+	}
 	err := c.Check(len(tasks), func(i int) []Region { return tasks[i].Regions })
 	if o, ok := err.(*update.Overlap); ok {
 		a, b := &tasks[o.TaskA], &tasks[o.TaskB]
 		s.err = &SectionError{Section: s.shared.Number, Task: b.Kernel.Name, Pos: b.At.String(),
 			Err: fmt.Errorf("%w (task %d is %s, launched at %s)", err, o.TaskA, a.Kernel.Name, &a.At)}
 	}
+}
+
+// apart checks that no task names memory that partial results are folded into:
+// what is there before the section ends means nothing.
+func (s *Section) apart() *SectionError {
+	seen := make(map[*byte]bool) // mostly all tasks reduce into the same memory
+	for _, f := range s.folds {
+		into := f.into()
+		if len(into) == 0 || seen[&into[0]] {
+			continue
+		}
+		seen[&into[0]] = true
+		for i := range s.shared.Tasks {
+			t := &s.shared.Tasks[i]
+			for k := range t.Regions {
+				if r := &t.Regions[k]; update.Shared(r.Mem, into) {
+					return &SectionError{Section: s.shared.Number, Task: t.Kernel.Name, Pos: t.At.String(),
+						Err: fmt.Errorf("%s(%s) of task %d is memory that tasks of this section reduce into, and has its value after it; use it after the section", r.Mode, r.Name, i)}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Section) fail(err error) {

@@ -86,6 +86,14 @@ func (r *Region) Len() int {
 	return 0
 }
 
+// Shared reports whether two pieces of memory overlap.
+func Shared(a, b []byte) bool {
+	ra, rb := Region{Mem: a}, Region{Mem: b}
+	alo, ahi := ra.span()
+	blo, bhi := rb.span()
+	return alo < bhi && blo < ahi
+}
+
 // span returns the addresses [lo, hi) of the region.
 func (r *Region) span() (lo, hi uintptr) {
 	lo = uintptr(unsafe.Pointer(unsafe.SliceData(r.Mem)))

@@ -51,7 +51,11 @@ type launcher struct {
 	cell    string
 	region  string
 	second  string // the second body's last parameter; "" without such a body
+	parts   map[*annotations.Param]part
 }
+
+// part is what stands in a launcher for a parameter in reduce.
+type part struct{ name, region string }
 
 func newLauncher(im *imports, k *annotations.Kernel) *launcher {
 	l := &launcher{
@@ -124,6 +128,13 @@ func (l *launcher) names() {
 	if fused {
 		l.second = pick("second")
 	}
+	l.parts = map[*annotations.Param]part{}
+	for _, r := range k.Regions() {
+		if r.Kind == annotations.Reduce && r.Param != k.Result {
+			name := r.Param.Var.Name()
+			l.parts[r.Param] = part{pick(name + "Part"), pick(name + "Region")}
+		}
+	}
 }
 
 func notWord(r rune) bool {
@@ -148,6 +159,11 @@ func (l *launcher) print(b *bytes.Buffer) {
 	if k.ResultKind() == annotations.Reduce {
 		fmt.Fprintf(b, "\t%s, %s := %s.Reduce(%s, %q, %s, %s)\n", l.cell, l.region, intra, l.section,
 			k.Result.Var.Name(), l.local[k.Result.Var.Name()], l.op())
+	}
+	for _, r := range k.Regions() {
+		if p, ok := l.parts[r.Param]; ok && r.Kind == annotations.Reduce {
+			fmt.Fprintf(b, "\t%s, %s := %s\n", p.name, p.region, l.reduce(r))
+		}
 	}
 	regions := l.regions()
 	fmt.Fprintf(b, "\t%s.Launch(%s, func() { %s }", l.section, l.taskVar, l.call())
@@ -206,7 +222,7 @@ func (l *launcher) op() string {
 	k := l.k
 	t := l.im.typeString(k.Result.Var.Type())
 	switch k.Op {
-	case "+", "*":
+	case "+", "*", "&&", "||", "&", "|", "^":
 		return fmt.Sprintf("func(a, b %s) %[1]s { return a %s b }", t, k.Op)
 	}
 	if k.Func.Pkg().Scope().Lookup(k.Op) == nil { // the builtins min and max
@@ -216,6 +232,58 @@ func (l *launcher) op() string {
 		return l.im.qualifier(k.Func.Pkg()) + "." + k.Op
 	}
 	return k.Op
+}
+
+// reduce makes the memory of a task in the place of a parameter.
+func (l *launcher) reduce(r annotations.Region) string {
+	fun, v := "ReduceSlice", l.local[r.Param.Var.Name()]
+	if r.Form == annotations.PtrForm {
+		if isArrayPointer(r.Param) {
+			v += "[:]"
+		} else {
+			fun = "ReduceVar"
+		}
+	}
+	return fmt.Sprintf("%s.%s(%s, %q, %s, %s)", l.im.runtime(), fun, l.section, r.Name, v, l.opOf(r))
+}
+
+// opNames are the operators of package intra.
+var opNames = map[string]string{"+": "OpAdd", "*": "OpMul", "min": "OpMin", "max": "OpMax", "&&": "OpAnd", "||": "OpOr", "&": "OpBitAnd", "|": "OpBitOr", "^": "OpBitXor"}
+
+func (l *launcher) opOf(r annotations.Region) string {
+	pkg, t := l.k.Func.Pkg(), l.im.typeString(r.ReduceElem())
+	if name := opNames[r.Op]; name != "" && pkg.Scope().Lookup(r.Op) == nil {
+		return fmt.Sprintf("%s.%s[%s]()", l.im.runtime(), name, t)
+	}
+	fun := r.Op
+	if pkg != l.im.pkg {
+		fun = l.im.qualifier(pkg) + "." + fun
+	}
+	return fmt.Sprintf("%s.OpFunc[%s](%s)", l.im.runtime(), t, fun)
+}
+
+func isArrayPointer(p *annotations.Param) bool {
+	ptr, ok := p.Var.Type().Underlying().(*types.Pointer)
+	if !ok {
+		return false
+	}
+	_, ok = ptr.Elem().Underlying().(*types.Array)
+	return ok
+}
+
+// argument is what the kernel gets for a parameter.
+func (l *launcher) argument(p *annotations.Param) string {
+	part, ok := l.parts[p]
+	switch {
+	case !ok:
+		return l.local[p.Var.Name()]
+	case isArrayPointer(p):
+		return fmt.Sprintf("(%s)(%s.Slice())", l.im.typeString(p.Var.Type()), part.name)
+	}
+	if _, pointer := p.Var.Type().Underlying().(*types.Pointer); pointer {
+		return part.name + ".Var()"
+	}
+	return part.name + ".Slice()"
 }
 
 func (l *launcher) call() string {
@@ -240,7 +308,7 @@ func (l *launcher) callOf(f *types.Func, more ...string) string {
 		fun = l.im.qualifier(k.Func.Pkg()) + "." + fun
 	}
 	for i, p := range k.Params {
-		name := l.local[p.Var.Name()]
+		name := l.argument(p)
 		switch {
 		case p.Recv:
 			fun = name + "." + fun
@@ -267,6 +335,10 @@ var regionFuncs = map[annotations.Kind]string{annotations.In: "In", annotations.
 func (l *launcher) regions() []string {
 	var list []string
 	for _, r := range l.k.Regions() {
+		if p, ok := l.parts[r.Param]; ok {
+			list = append(list, p.region)
+			continue
+		}
 		if r.Kind == annotations.Reduce {
 			list = append(list, l.region)
 			continue

@@ -1,0 +1,185 @@
+package annotations
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// A parameter in reduce is a slice, or points to a variable or an array. In a
+// section each task gets memory of its own in its place, which holds the
+// operator's neutral element and is folded into the argument, element by
+// element, when the section ends. Called by itself the kernel folds its part
+// into the argument at once. Both have the same bits if the kernel folds into
+// each element at most once, or the operator is exact.
+
+// reduceParam resolves a parameter in reduce.
+func (r *resolved) reduceParam(c Clause, it *ItemInfo) bool {
+	name := it.Item.Root.Name
+	if len(it.Item.Fields) > 0 || it.Item.Slice != nil {
+		r.errorf(it.Item.Pos(), "clause reduce: %s is a part of %s, and a task gets other memory in the place of the whole; make it a parameter of its own", it.Item.Text, name)
+		return false
+	}
+	t := it.Param.Var.Type()
+	elem := foldedElement(t)
+	if elem == nil {
+		r.errorf(it.Item.Pos(), "clause reduce: %s is a %s; reduce takes a slice, a pointer to a variable or to an array, or the named result of the kernel", name, r.typeString(t))
+		return false
+	}
+	if why := holdsPointer(elem); why != "" {
+		r.errorf(it.Item.Pos(), "clause reduce: %s cannot be sent to the other replicas: %s", name, r.relative(why))
+		return false
+	}
+	it.typ, it.path, it.Form = t, "*", PtrForm
+	if isSlice(t) {
+		it.Form = SliceForm
+	}
+	return r.operator(c, elem)
+}
+
+// foldedElement is the type of what is folded of a parameter of type t.
+func foldedElement(t types.Type) types.Type {
+	switch u := coreType(t).(type) {
+	case *types.Slice:
+		return u.Elem()
+	case *types.Pointer:
+		if a, ok := u.Elem().Underlying().(*types.Array); ok {
+			return a.Elem()
+		}
+		return u.Elem()
+	}
+	return nil
+}
+
+// ReduceElem is the type of an element of a parameter in reduce.
+func (r *Region) ReduceElem() types.Type { return foldedElement(r.Param.Var.Type()) }
+
+// inexact tells whether the bits of a result depend on how it is put together.
+func inexact(op string, elem types.Type) bool {
+	return (op == "+" || op == "*") && !integer(elem)
+}
+
+// folds reports where a kernel folds into elements of a parameter in a way
+// that rounds differently when it is called by itself.
+func (c *kernelCheck) folds() {
+	for _, it := range c.k.Items {
+		if it.Kind != Reduce || it.Param == c.k.Result || c.k.Decl.Body == nil {
+			continue
+		}
+		v := it.Param.Var
+		w := &foldWalk{kernelCheck: c, it: it, name: v.Name(), param: v.Pos()}
+		if elem := foldedElement(v.Type()); elem != nil && inexact(it.Op, elem) {
+			w.statements(c.k.Decl.Body, nil)
+		}
+	}
+}
+
+type foldWalk struct {
+	*kernelCheck
+	it    *ItemInfo
+	name  string
+	param token.Pos
+}
+
+// statements looks at assignments to elements inside of loops, each with the
+// variables that it counts with.
+func (w *foldWalk) statements(n ast.Node, loops [][]string) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ForStmt:
+			var counters []string
+			if as, ok := n.Init.(*ast.AssignStmt); ok {
+				for _, l := range as.Lhs {
+					if id, ok := l.(*ast.Ident); ok {
+						counters = append(counters, id.Name)
+					}
+				}
+			}
+			w.statements(n.Body, append(slices.Clip(loops), counters))
+			return false
+		case *ast.RangeStmt:
+			var counters []string
+			if id, ok := n.Key.(*ast.Ident); ok {
+				counters = []string{id.Name}
+			}
+			w.statements(n.Body, append(slices.Clip(loops), counters))
+			return false
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				w.assigned(l, loops)
+			}
+		case *ast.IncDecStmt:
+			w.assigned(n.X, loops)
+		}
+		return true
+	})
+}
+
+func (w *foldWalk) assigned(l ast.Expr, loops [][]string) {
+	var index ast.Expr
+	target := ast.Unparen(l)
+	switch x := target.(type) {
+	case *ast.IndexExpr:
+		target, index = ast.Unparen(x.X), x.Index
+		if s, ok := target.(*ast.StarExpr); ok {
+			target = ast.Unparen(s.X)
+		}
+	case *ast.StarExpr:
+		target = ast.Unparen(x.X)
+	default:
+		return
+	}
+	id, ok := target.(*ast.Ident)
+	if !ok || id.Name != w.name {
+		return
+	}
+	for _, counters := range loops {
+		if !slices.ContainsFunc(counters, func(n string) bool { return mentions(index, n) }) {
+			if w.once("folds", w.name) {
+				w.report(l.Pos(), nil, "task %s folds into elements of %s again and again, which rounds in another order in a plain build; put its part together in local or scratch memory, and fold each element once, as in %[2]s[i] %s= part[i]", w.kernelCheck.name, w.name, w.it.Op)
+			}
+			return
+		}
+	}
+}
+
+func mentions(e ast.Expr, name string) bool {
+	found := false
+	if e != nil {
+		ast.Inspect(e, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && id.Name == name {
+				found = true
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+// reductions marks the arguments that tasks reduce into: no other use of them
+// means anything before the section ends.
+func (w *sectionWalk) reductions(l *Launch) {
+	args := arguments(l)
+	for _, i := range l.Callee.Reduces {
+		if i >= len(args) {
+			continue
+		}
+		arg := ast.Unparen(args[i])
+		switch x := arg.(type) {
+		case *ast.UnaryExpr:
+			arg = ast.Unparen(x.X)
+		case *ast.SliceExpr:
+			arg = ast.Unparen(x.X)
+		}
+		id, ok := arg.(*ast.Ident)
+		if !ok {
+			continue
+		}
+		if obj := w.info.Uses[id]; obj != nil && obj.Pos() >= w.sec.Stmt.Pos() && obj.Pos() < w.sec.Stmt.End() {
+			w.errorf(id.Pos(), "%s takes a result when the section ends; declare it before the section", id.Name)
+			continue
+		}
+		w.targets[id] = true
+	}
+}
