@@ -225,7 +225,7 @@ func (c *boundCheck) access(x *ast.IndexExpr, written bool) {
 			it = o
 		}
 	}
-	if it == nil || it.Item.Slice == nil || c.told[it] {
+	if it == nil || it.Item.Slice == nil || it.Item.Slice.Cols != nil || c.told[it] {
 		return
 	}
 	index, ok := c.of(x.Index)

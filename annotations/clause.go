@@ -65,9 +65,25 @@ func (it *Item) Path() string {
 	return b.String()
 }
 
-// Bounds is the slice expression of an item; nil bounds are left out.
+// Bounds is the slice expression of an item; nil bounds are left out. With
+// columns Lo and Hi are rows of a matrix that lies in a slice row by row.
 type Bounds struct {
 	Lo, Hi *Bound
+	Cols   *Columns // nil: elements, not rows
+}
+
+// Columns are those from Lo to Hi of rows that are Of elements long.
+type Columns struct {
+	Lo, Hi, Of *Bound
+}
+
+// all lists the bounds that are there.
+func (b *Bounds) all() []*Bound {
+	list := []*Bound{b.Lo, b.Hi}
+	if b.Cols != nil {
+		list = append(list, b.Cols.Lo, b.Cols.Hi, b.Cols.Of)
+	}
+	return slices.DeleteFunc(list, func(b *Bound) bool { return b == nil })
 }
 
 // Bound is one bound of a slice expression.
@@ -277,7 +293,7 @@ func (p *clauseParser) operator(c *Clause) bool {
 	return true
 }
 
-// item = name { "." name } [ "[" [ bound ] ":" [ bound ] "]" ] .
+// item = name { "." name } [ "[" [ bound ] ":" [ bound ] [ "," [ bound ] ":" [ bound ] ":" bound ] "]" ] .
 func (p *clauseParser) item() (Item, bool) {
 	start := p.off
 	root, ok := p.ident("of a parameter, receiver or result")
@@ -349,12 +365,42 @@ func (p *clauseParser) bounds() (*Bounds, bool) {
 	if !ok {
 		return nil, false
 	}
+	b := &Bounds{Lo: lo, Hi: hi}
+	if p.tok == token.COMMA {
+		p.next()
+		if b.Cols, ok = p.columns(); !ok {
+			return nil, false
+		}
+	}
 	if p.tok != token.RBRACK {
-		p.errorf(p.off, "found %s, want ] at the end of the slice expression [lo:hi]", p.found())
+		p.errorf(p.off, "found %s, want ] at the end of the slice expression [lo:hi], or of rows and columns [lo:hi, left:right:width]", p.found())
 		return nil, false
 	}
 	p.next()
-	return &Bounds{lo, hi}, true
+	return b, true
+}
+
+// columns parses what follows the rows: the columns, and how long a row is.
+func (p *clauseParser) columns() (*Columns, bool) {
+	c := &Columns{}
+	for i, b := range []**Bound{&c.Lo, &c.Hi, &c.Of} {
+		if i > 0 {
+			if p.tok != token.COLON {
+				p.errorf(p.off, "found %s, want : in the columns left:right:width, where width is the length of a row", p.found())
+				return nil, false
+			}
+			p.next()
+		}
+		var ok bool
+		if *b, ok = p.bound(); !ok {
+			return nil, false
+		}
+	}
+	if c.Of == nil {
+		p.errorf(p.off, "found %s, want the length of a row, as in [lo:hi, left:right:width]", p.found())
+		return nil, false
+	}
+	return c, true
 }
 
 // bound collects the tokens up to ":" or "]" and parses them as an expression.
@@ -369,7 +415,7 @@ func (p *clauseParser) bound() (*Bound, bool) {
 				return p.parseBound(start)
 			}
 			depth--
-		case token.COLON, token.SEMICOLON:
+		case token.COLON, token.SEMICOLON, token.COMMA:
 			if depth == 0 {
 				return p.parseBound(start)
 			}

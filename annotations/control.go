@@ -314,7 +314,9 @@ func (c *control) check(fn *ssa.Function) {
 
 // leavesLoop reports whether the edge from a block to one of its two successors leaves
 // a loop: what comes after it is reached in any case.
-func leavesLoop(from, to, other *ssa.BasicBlock) bool { return reaches(other, from) && !reaches(to, from) }
+func leavesLoop(from, to, other *ssa.BasicBlock) bool {
+	return reaches(other, from) && !reaches(to, from)
+}
 
 func reaches(from, to *ssa.BasicBlock) bool {
 	seen := map[*ssa.BasicBlock]bool{}

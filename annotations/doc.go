@@ -37,9 +37,11 @@
 //
 //	task      = "//intra:task" { clause } .
 //	clause    = ( "in" | "out" | "inout" | "scratch" ) "(" item { "," item } ")"
-//	          | "reduce" "(" ( "+" | "*" | name ) ":" name ")"
+//	          | "reduce" "(" operator ":" name { "," name } ")"
 //	          | "fused" "(" name ")" .
-//	item      = name { "." name } [ "[" [ bound ] ":" [ bound ] "]" ] .
+//	operator  = "+" | "*" | "&&" | "||" | "&" | "|" | "^" | name .
+//	item      = name { "." name } [ "[" [ bound ] ":" [ bound ] [ columns ] "]" ] .
+//	columns   = "," [ bound ] ":" [ bound ] ":" bound .
 //	section   = "//intra:section" [ "on" "(" name { "." name } ")" ]
 //	            [ "sched" "(" ( "static" | "adaptive" | "replicate" ) ")" ] .
 //	state     = "//intra:state" { "skip" "(" name { "," name } ")" } .
@@ -48,13 +50,17 @@
 // fields of one. A bound is integer arithmetic over parameters, their fields,
 // constants and lengths. Every parameter, receiver and result stands in
 // exactly one clause, or its fields do; a path takes only its field out of the
-// clause of what it belongs to.
+// clause of what it belongs to. Several parts of one array stand in the same
+// clause. With columns an item is a block of a matrix that lies in a slice row
+// by row: rows, columns, and the length of a row, as in x[lo:hi, 0:m:width].
 //
 //	in       read
 //	out      written, in part or as a whole, and not read before
 //	inout    read and written
-//	reduce   the result, folded into a variable of the caller with + * min max
-//	         or a function of the package, in launch order
+//	reduce   a partial result: the result, folded into a variable of the caller,
+//	         or a parameter, a slice or pointer, in whose place a task gets
+//	         memory of its own that is folded element by element; in launch
+//	         order, by + * min max && || & | ^ or a function of the package
 //	scratch  work space: its contents mean nothing before and after
 //	fused    a second body, which does the same and stores the result twice
 //
@@ -74,9 +80,9 @@
 // they store.
 //
 // In a section kernels are called in these forms, each as a statement of its
-// own: f(…) without a result; v = f(…) for a result in out; v += f(…),
-// v *= f(…), v = min(v, f(…)), v = max(v, f(…)) and v = op(v, f(…)) for one in
-// reduce. Everything else in a section is control code, which every replica
+// own: f(…) without a result; v = f(…) for a result in out; v += f(…) and the
+// like, v = f(…) && v, v = f(…) || v, v = min(v, f(…)), v = max(v, f(…)) and
+// v = op(v, f(…)) for one in reduce. Everything else in a section is control code, which every replica
 // runs.
 //
 // A field of a state type is saved if it is a slice of elements without

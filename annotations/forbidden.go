@@ -27,7 +27,7 @@ func forbiddenCall(f *types.Func) (what string, message bool) {
 	case commPath:
 		return call + ", which passes messages", true
 	case RuntimePath:
-		if name == "Blocks" || method && slices.Contains([]string{"Rank", "Size", "Tasks", "Context"}, name) {
+		if strings.HasPrefix(name, "Blocks") || name == "Tiles" || method && slices.Contains([]string{"Rank", "Size", "Tasks", "Context"}, name) {
 			return "", false
 		}
 		if method && name == "World" {

@@ -51,10 +51,11 @@ func (w *sectionWalk) launch(call *ast.CallExpr, c *Callee) {
 		for at--; at > 0 && isParen(w.stack[at]); at-- {
 		}
 		as, ok := w.stack[max(at, 0)].(*ast.AssignStmt)
-		if !ok || !w.assignLogical(l, as, parent) {
-			if !ok {
-				w.inExpression(call, c)
-			}
+		if logical := c.Op == "&&" || c.Op == "||"; !ok || !logical {
+			w.inExpression(call, c)
+			return
+		}
+		if !w.assignLogical(l, as, parent) {
 			return
 		}
 	case *ast.CallExpr:

@@ -98,6 +98,8 @@ func (r *resolved) onlyResult() *ItemInfo {
 	switch {
 	case it.Form != SliceForm:
 		r.errorf(at, "clause fused: %s, which kernel %s writes, is not a slice; fused is for a kernel that writes one slice", it.Item.Text, k.Func.Name())
+	case it.Item.Slice != nil && it.Item.Slice.Cols != nil:
+		r.errorf(at, "clause fused: %s, which kernel %s writes, is a block of rows and columns; fused is for a kernel that writes one slice", it.Item.Text, k.Func.Name())
 	case it.Kind != Out:
 		r.errorf(at, "clause fused: %s is in %s; fused is for a kernel whose result is in out", it.Item.Text, it.Kind)
 	default:

@@ -101,9 +101,13 @@ func (r *resolved) slice(c Clause, it *ItemInfo, u types.Type) bool {
 		return false
 	}
 	ok := true
-	for _, b := range []*Bound{it.Item.Slice.Lo, it.Item.Slice.Hi} {
-		if b != nil {
-			ok = checkBound(r, k, b, b.Expr) && ok
+	for _, b := range it.Item.Slice.all() {
+		ok = checkBound(r, k, b, b.Expr) && ok
+	}
+	if it.Item.Slice.Cols != nil {
+		if _, slice := u.(*types.Slice); !slice {
+			r.errorf(it.Item.Pos(), "clause %s: %s is a %s; rows and columns are cut from a slice", c.Kind, it.Item.Path(), r.typeString(it.typ))
+			return false
 		}
 	}
 	return ok

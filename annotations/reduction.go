@@ -67,43 +67,48 @@ func (c *kernelCheck) folds() {
 		if it.Kind != Reduce || it.Param == c.k.Result || c.k.Decl.Body == nil {
 			continue
 		}
-		v := it.Param.Var
-		w := &foldWalk{kernelCheck: c, it: it, name: v.Name(), param: v.Pos()}
-		if elem := foldedElement(v.Type()); elem != nil && inexact(it.Op, elem) {
+		if elem := foldedElement(it.Param.Var.Type()); elem != nil && inexact(it.Op, elem) {
+			w := &foldWalk{c, it}
 			w.statements(c.k.Decl.Body, nil)
 		}
 	}
 }
 
+// foldWalk looks for statements that may fold into one element several times.
 type foldWalk struct {
 	*kernelCheck
-	it    *ItemInfo
-	name  string
-	param token.Pos
+	it *ItemInfo
 }
 
-// statements looks at assignments to elements inside of loops, each with the
-// variables that it counts with.
-func (w *foldWalk) statements(n ast.Node, loops [][]string) {
+// enclosing is a loop around a statement.
+type enclosing struct {
+	counters []string
+	head     []ast.Node // what says from where to where it counts
+}
+
+func (w *foldWalk) statements(n ast.Node, loops []enclosing) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ForStmt:
-			var counters []string
-			if as, ok := n.Init.(*ast.AssignStmt); ok {
-				for _, l := range as.Lhs {
-					if id, ok := l.(*ast.Ident); ok {
-						counters = append(counters, id.Name)
-					}
+			l := enclosing{}
+			for _, s := range []ast.Stmt{n.Init, n.Post} {
+				switch s := s.(type) {
+				case *ast.AssignStmt:
+					l.counters = append(l.counters, identNames(s.Lhs...)...)
+				case *ast.IncDecStmt:
+					l.counters = append(l.counters, identNames(s.X)...)
 				}
 			}
-			w.statements(n.Body, append(slices.Clip(loops), counters))
+			if n.Init != nil {
+				l.head = append(l.head, n.Init)
+			}
+			if n.Cond != nil {
+				l.head = append(l.head, n.Cond)
+			}
+			w.statements(n.Body, append(slices.Clip(loops), l))
 			return false
 		case *ast.RangeStmt:
-			var counters []string
-			if id, ok := n.Key.(*ast.Ident); ok {
-				counters = []string{id.Name}
-			}
-			w.statements(n.Body, append(slices.Clip(loops), counters))
+			w.statements(n.Body, append(slices.Clip(loops), enclosing{identNames(n.Key), []ast.Node{n.X}}))
 			return false
 		case *ast.AssignStmt:
 			for _, l := range n.Lhs {
@@ -111,13 +116,26 @@ func (w *foldWalk) statements(n ast.Node, loops [][]string) {
 			}
 		case *ast.IncDecStmt:
 			w.assigned(n.X, loops)
+		case *ast.CallExpr:
+			w.passed(n, loops)
 		}
 		return true
 	})
 }
 
-func (w *foldWalk) assigned(l ast.Expr, loops [][]string) {
-	var index ast.Expr
+func identNames(list ...ast.Expr) (names []string) {
+	for _, e := range list {
+		if id, ok := e.(*ast.Ident); ok && id.Name != "_" {
+			names = append(names, id.Name)
+		}
+	}
+	return names
+}
+
+// assigned looks at an assignment: its index has to count with every loop
+// around it, so that no element comes twice.
+func (w *foldWalk) assigned(l ast.Expr, loops []enclosing) {
+	var index ast.Node
 	target := ast.Unparen(l)
 	switch x := target.(type) {
 	case *ast.IndexExpr:
@@ -130,21 +148,52 @@ func (w *foldWalk) assigned(l ast.Expr, loops [][]string) {
 	default:
 		return
 	}
-	id, ok := target.(*ast.Ident)
-	if !ok || id.Name != w.name {
+	if !w.isParam(target) {
 		return
 	}
-	for _, counters := range loops {
-		if !slices.ContainsFunc(counters, func(n string) bool { return mentions(index, n) }) {
-			if w.once("folds", w.name) {
-				w.report(l.Pos(), nil, "task %s folds into elements of %s again and again, which rounds in another order in a plain build; put its part together in local or scratch memory, and fold each element once, as in %[2]s[i] %s= part[i]", w.kernelCheck.name, w.name, w.it.Op)
-			}
+	for i, outer := range loops {
+		from := []ast.Node{index}
+		for _, inner := range loops[i+1:] {
+			from = append(from, inner.head...)
+		}
+		counts := slices.ContainsFunc(from, func(n ast.Node) bool {
+			return slices.ContainsFunc(outer.counters, func(name string) bool { return mentions(n, name) })
+		})
+		if !counts {
+			w.again(l.Pos())
 			return
 		}
 	}
 }
 
-func mentions(e ast.Expr, name string) bool {
+// passed looks at a call in a loop that may fold each time.
+func (w *foldWalk) passed(call *ast.CallExpr, loops []enclosing) {
+	if id, ok := call.Fun.(*ast.Ident); len(loops) == 0 || ok && slices.Contains([]string{"len", "cap", "min", "max"}, id.Name) {
+		return
+	}
+	for _, arg := range call.Args {
+		if s, ok := ast.Unparen(arg).(*ast.SliceExpr); ok {
+			arg = s.X
+		}
+		if w.isParam(ast.Unparen(arg)) {
+			w.again(call.Pos())
+		}
+	}
+}
+
+func (w *foldWalk) isParam(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == w.it.Param.Var.Name()
+}
+
+func (w *foldWalk) again(pos token.Pos) {
+	name := w.it.Param.Var.Name()
+	if w.once("folds", name) {
+		w.report(pos, nil, "task %s folds into elements of %s again and again, which rounds in another order in a plain build; put its part together in local or scratch memory, and fold each element once, as in %[2]s[i] %s= part[i]", w.name, name, w.it.Op)
+	}
+}
+
+func mentions(e ast.Node, name string) bool {
 	found := false
 	if e != nil {
 		ast.Inspect(e, func(n ast.Node) bool {

@@ -74,11 +74,15 @@ func (r *resolved) params(info *types.Info, decl *ast.FuncDecl) {
 	}
 	switch results := sig.Results(); {
 	case results.Len() > 1:
-		r.errorf(decl.Type.Results.Pos(), "kernel %s has %d results; it may have one, the others become pointer parameters in out or reduce", k.Func.Name(), results.Len())
+		others := "make the others pointer parameters, in out or reduce"
+		if isError(results.At(results.Len() - 1).Type()) {
+			others = "an error cannot be sent to the other replicas: return a status through reduce(max: code), and make the rest pointer parameters, in out or reduce"
+		}
+		r.errorf(decl.Type.Results.Pos(), "kernel %s has %d results, and may have one; %s", k.Func.Name(), results.Len(), others)
 	case results.Len() == 1:
 		v := results.At(0)
 		k.Result = &Param{Var: v, Index: -1}
-		if types.Identical(v.Type(), types.Universe.Lookup("error").Type()) {
+		if isError(v.Type()) {
 			r.errorf(decl.Type.Results.Pos(), "kernel %s returns an error, which cannot be sent to the other replicas; return a status through reduce(max: code)", k.Func.Name())
 			r.broken = true
 		} else if v.Name() == "" || v.Name() == "_" {
@@ -87,6 +91,8 @@ func (r *resolved) params(info *types.Info, decl *ast.FuncDecl) {
 		}
 	}
 }
+
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
 func freeName(k *Kernel, name string) string {
 	for slices.ContainsFunc(k.Params, func(p *Param) bool { return p.Var.Name() == name }) {
@@ -290,6 +296,9 @@ func (r *resolved) duplicates() {
 			continue
 		}
 		switch {
+		case old.Kind == it.Kind && old.Item.Slice != nil && it.Item.Slice != nil && it.Item.Text != old.Item.Text:
+			kept = append(kept, it) // several parts of one array
+			continue
 		case old.Kind == it.Kind:
 			r.errorf(it.Item.Pos(), "%s is named twice in %s", path, it.Kind)
 		case old.Kind+it.Kind == In+Out:

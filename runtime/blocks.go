@@ -15,3 +15,52 @@ func Blocks(n, parts int) iter.Seq2[int, int] {
 	}
 	return sched.Blocks(n, parts)
 }
+
+// BlocksOf cuts 0..n into blocks [lo, hi) of size elements; the last may be
+// shorter. It panics if size < 1.
+func BlocksOf(n, size int) iter.Seq2[int, int] {
+	if size < 1 {
+		panic(fmt.Sprintf("intra.BlocksOf: blocks of %d elements, want at least 1", size))
+	}
+	return func(yield func(lo, hi int) bool) {
+		for lo := 0; lo < n; lo += size {
+			if !yield(lo, min(lo+size, n)) {
+				return
+			}
+		}
+	}
+}
+
+// Range is what lies from Lo up to Hi, without Hi.
+type Range struct{ Lo, Hi int }
+
+// Len returns how many there are.
+func (r Range) Len() int { return r.Hi - r.Lo }
+
+// Blocks2D cuts a matrix into rowParts times colParts blocks of rows and
+// columns, row by row, each dimension as Blocks does it.
+//
+//	for r, c := range intra.Blocks2D(rows, cols, 4, 4) {
+//		relax(u, v, cols, r.Lo, r.Hi, c.Lo, c.Hi)
+//	}
+func Blocks2D(rows, cols, rowParts, colParts int) iter.Seq2[Range, Range] {
+	return product(Blocks(rows, rowParts), Blocks(cols, colParts))
+}
+
+// Tiles cuts a matrix into blocks of height rows and width columns, row by
+// row; those at the ends may be smaller.
+func Tiles(rows, cols, height, width int) iter.Seq2[Range, Range] {
+	return product(BlocksOf(rows, height), BlocksOf(cols, width))
+}
+
+func product(rows, cols iter.Seq2[int, int]) iter.Seq2[Range, Range] {
+	return func(yield func(rows, cols Range) bool) {
+		for top, bottom := range rows {
+			for left, right := range cols {
+				if !yield(Range{top, bottom}, Range{left, right}) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -57,11 +57,11 @@
 //
 // With intrarun -direct the replicas of a rank that are on one host share the
 // memory of the arrays that [Alloc] makes, and store the results of tasks that
-// write nothing else directly into each other's arrays. A replica stores only
-// into the arrays of replicas that have reached the section, and only results
-// that are complete in its own arrays. So whichever replica dies, and whenever,
-// the others find either what was there at the entry of the section or the
-// complete result.
+// write nothing else but partial results directly into each other's arrays. A
+// replica stores only into the arrays of replicas that have reached the
+// section, and only results that are complete in its own arrays. So whichever
+// replica dies, and whenever, the others find either what was there at the
+// entry of the section or the complete result.
 //
 // # Threads
 //
@@ -71,8 +71,9 @@
 // scratch space run one after the other, and so do all in checked mode.
 //
 // A Process and its sections are used by one goroutine at a time. The body of a
-// task may start goroutines of its own with Go of a [sync.WaitGroup], if it calls
-// Wait before it returns and the result does not depend on their order; intragen
-// and intravet refuse goroutines that may outlive their task. A panic in one of
+// task may start goroutines of its own with Go of a [sync.WaitGroup] or an
+// errgroup.Group, if it calls Wait before it returns and the result does not
+// depend on their order; intragen and intravet refuse go statements, and
+// goroutines that may outlive their task. A panic in one of
 // them ends the process, and nothing says in which task it was.
 package intra

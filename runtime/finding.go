@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/intrahpc/intra/internal/checked"
+	"github.com/intrahpc/intra/update"
 )
 
 // Finding is a fault of one kernel, or of the code around its launch, that
@@ -65,7 +66,7 @@ func Watch(regions ...Region) SectionOption { return watchOption(regions) }
 
 type watchOption []Region
 
-func (o watchOption) apply(s *Section) { s.watched = append(s.watched, o...) }
+func (o watchOption) apply(s *Section) { s.watched = update.Expand(s.watched, o) }
 
 // findings makes an error of what checked mode has found.
 func findings(found []checked.Finding) error {

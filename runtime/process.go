@@ -2,7 +2,6 @@ package intra
 
 import (
 	"context"
-	"slices"
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/checked"
@@ -132,14 +131,14 @@ func (p *Process) close(s *Section) {
 	p.spare, s.shared.Tasks = s.shared.Tasks, nil
 }
 
-// keep copies the regions of a launch to where they may stay until the section
+// keep copies the regions of a launch, blocks taken apart into rows, to where they may stay until the section
 // ends, so that the caller's need not be allocated for each task.
 func (p *Process) keep(regions []Region) []Region {
 	if p == nil {
-		return slices.Clone(regions)
+		return update.Expand(nil, regions)
 	}
 	from := len(p.regions)
-	p.regions = append(p.regions, regions...)
+	p.regions = update.Expand(p.regions, regions)
 	return p.regions[from:len(p.regions):len(p.regions)]
 }
 

@@ -35,3 +35,24 @@ func ScratchVar[T any](name string, v *T) Region { return update.Var(update.Scra
 // Part says that r is cut from whole, which the task could get at too. Checked
 // mode sees what the task does there. Without it Part does nothing.
 func Part[T any](whole []T, r Region) Region { return update.Part(whole, r) }
+
+// InBlock names the rows top..bottom and the columns left..right of a matrix
+// that lies in s row by row, width elements each, for a task that reads them.
+func InBlock[T any](name string, s []T, top, bottom, left, right, width int) Region {
+	return update.Block(update.In, name, s, top, bottom, left, right, width)
+}
+
+// OutBlock is [Out] for a block of rows and columns, as of [InBlock].
+func OutBlock[T any](name string, s []T, top, bottom, left, right, width int) Region {
+	return update.Block(update.Out, name, s, top, bottom, left, right, width)
+}
+
+// InOutBlock is [InOut] for a block of rows and columns, as of [InBlock].
+func InOutBlock[T any](name string, s []T, top, bottom, left, right, width int) Region {
+	return update.Block(update.InOut, name, s, top, bottom, left, right, width)
+}
+
+// ScratchBlock is [Scratch] for a block of rows and columns, as of [InBlock].
+func ScratchBlock[T any](name string, s []T, top, bottom, left, right, width int) Region {
+	return update.Block(update.Scratch, name, s, top, bottom, left, right, width)
+}

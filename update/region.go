@@ -35,6 +35,10 @@ type Region struct {
 	// Array is what the task was given that Mem is a part of, up to the
 	// capacity that can be got at from there. Only checked mode looks at it.
 	Array []byte
+	// A block of rows and columns, whose Mem reaches from its first element to
+	// its last, has Rows rows of Row bytes, each Stride bytes behind the one
+	// before. Expand makes a region of each row; all else has 0 here.
+	Rows, Row, Stride int
 
 	// Fused, if set, may be called instead of the body of the task, whose
 	// only output the region is: it stores what it stores there to second
@@ -84,6 +88,46 @@ func (r *Region) Len() int {
 		return len(r.Mem) / size
 	}
 	return 0
+}
+
+// Block makes a region of the rows top..bottom and the columns left..right of
+// a matrix that lies in s row by row, width elements each. Whole rows are one
+// piece.
+func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width int) Region {
+	r := Slice(mode, name, s[:0])
+	switch {
+	case r.Err != nil:
+	case top < 0 || bottom < top || left < 0 || right < left || right > width:
+		r.Err = fmt.Errorf("%s(%s): there are no rows %d to %d with columns %d to %d of %d", mode, name, top, bottom, left, right, width)
+	case top == bottom || left == right:
+	case (bottom-1)*width+right > len(s):
+		r.Err = fmt.Errorf("%s(%s): rows %d to %d of %d elements need %d, and there are %d", mode, name, top, bottom, width, (bottom-1)*width+right, len(s))
+	default:
+		r.Mem = Slice(mode, name, s[top*width+left:(bottom-1)*width+right]).Mem
+		if left > 0 || right < width {
+			size := int(r.Type.Size())
+			r.Rows, r.Row, r.Stride = bottom-top, (right-left)*size, width*size
+		}
+	}
+	return r
+}
+
+// Expand appends the regions of a task with blocks taken apart into rows.
+func Expand(to, regions []Region) []Region {
+	for i := range regions {
+		r := &regions[i]
+		if r.Rows == 0 {
+			to = append(to, *r)
+			continue
+		}
+		for k := range r.Rows {
+			row := *r
+			row.Rows, row.Row, row.Stride = 0, 0, 0
+			row.Mem = r.Mem[k*r.Stride:][:r.Row:r.Row]
+			to = append(to, row)
+		}
+	}
+	return to
 }
 
 // Shared reports whether two pieces of memory overlap.

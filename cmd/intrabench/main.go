@@ -28,6 +28,7 @@ type command struct {
 var commands = []command{
 	{"kernels", "vector kernels, on every path and at every size", runKernels},
 	{"spmv", "sparse matrix-vector products, in every format", runSpMV},
+	{"share", "a program of yours: native, replicated, shared and direct, and where its time goes", runShare},
 	{"figures", "HPCCG or GTC native, replicated and shared: the paper's figures 5 and 6c, and E over bandwidth", runFigures},
 	{"inout", "what it costs that a task changes its memory in place", runInOut},
 	{"slow", "a section that is shared with a slower replica", runSlow},
@@ -92,10 +93,7 @@ func newFlags(name string) *flag.FlagSet {
 // parse parses the flags; what is left on the line is an error.
 func parse(fs *flag.FlagSet, args []string) error {
 	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return errUsage // flag has said why
+		return usage(err)
 	}
 	if fs.NArg() > 0 {
 		fmt.Fprintf(fs.Output(), "%s: unexpected argument %q\n", fs.Name(), fs.Arg(0))
@@ -103,4 +101,12 @@ func parse(fs *flag.FlagSet, args []string) error {
 		return errUsage
 	}
 	return nil
+}
+
+// usage is what an error of a flag set means here.
+func usage(err error) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	return errUsage // flag has said why
 }

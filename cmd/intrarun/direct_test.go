@@ -25,7 +25,7 @@ var (
 const drifting = 1 << 14 // particles
 
 // drift is a program whose sections push particles in place, in arrays of
-// intra.Alloc, and print a hash of them. What is how it goes wrong: "order"
+// intra.Alloc and reduce, and print a hash of them. What is how it goes wrong: "order"
 // makes one replica allocate in another order, "late" lets one fall behind by
 // far more than a section.
 func drift(p *intra.Process, what string) error {
@@ -39,6 +39,7 @@ func drift(p *intra.Process, what string) error {
 	for i := range x {
 		x[i], v[i] = float64(i), 1/float64(i+3)
 	}
+	sum, counts := []float64{0}, make([]float64, 4)
 	rounds := 16
 	if what == "late" {
 		rounds = 60 // which take longer than the delay
@@ -57,20 +58,26 @@ func drift(p *intra.Process, what string) error {
 		s := p.Section()
 		for lo, hi := range intra.Blocks(drifting, p.Tasks()) {
 			x, v := x[lo:hi], second[lo:hi]
+			cell, total := intra.Reduce(s, "sum", &sum[0], func(a, b float64) float64 { return a + b })
+			part, classes := intra.ReduceSlice(s, "counts", counts, intra.OpAdd[float64]())
 			s.Launch(task, func() {
+				counts := part.Slice()
+				*cell = 0
 				time.Sleep(500 * time.Microsecond) // so that others get on, however busy the machine is
 				for i := range x {
 					v[i] = float64(v[i]*0.75) + float64(x[i]*0.125)
 					x[i] = float64(x[i]*0.875) - float64(v[i]*0.5) + 1/float64(i+1)
+					*cell += x[i]
+					counts[i%len(counts)]++
 				}
-			}, intra.InOut("x", x), intra.InOut("v", v))
+			}, intra.InOut("x", x), intra.InOut("v", v), total, classes)
 		}
 		if err := s.End(); err != nil {
 			return err
 		}
 	}
 	h := fnv.New64a()
-	for _, a := range [][]float64{x, v, heap} {
+	for _, a := range [][]float64{x, v, heap, sum, counts} {
 		h.Write(unsafe.Slice((*byte)(unsafe.Pointer(&a[0])), 8*len(a)))
 	}
 	fmt.Printf("%016x\n", h.Sum64())

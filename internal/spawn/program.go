@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -135,7 +136,36 @@ func buildError(ctx context.Context, name string, out []byte, err error) error {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(out) == 0 {
 		out = exit.Stderr
 	}
-	return fmt.Errorf("%s is neither an executable file nor a Go package that can be built: %w\n%s", name, err, bytes.TrimSpace(out))
+	err = fmt.Errorf("%s is neither an executable file nor a Go package that can be built: %w\n%s", name, err, bytes.TrimSpace(out))
+	if source := notGenerated(ctx, name); source != "" {
+		err = fmt.Errorf("%w\n%s holds //intra: directives, and nothing was generated from it: run go generate", err, source)
+	}
+	return err
+}
+
+// directive is what intragen makes a file of.
+var directive = regexp.MustCompile(`(?m)^[ \t]*//intra:(task|section|state)\b`)
+
+// notGenerated finds a file of a package with directives without the file that
+// intragen makes of it.
+func notGenerated(ctx context.Context, name string) string {
+	dirs, err := exec.CommandContext(ctx, "go", "list", "-e", "-f", "{{.Dir}}", "--", name).Output()
+	if err != nil {
+		return ""
+	}
+	for dir := range strings.FieldsFuncSeq(string(dirs), func(r rune) bool { return r == '\n' }) {
+		sources, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+		for _, source := range sources {
+			made := strings.TrimSuffix(source, ".go") + "_intra.go"
+			if strings.HasSuffix(source, "_test.go") || slices.Contains(sources, made) {
+				continue
+			}
+			if text, err := os.ReadFile(source); err == nil && directive.Match(text) {
+				return source
+			}
+		}
+	}
+	return ""
 }
 
 // mergeTags returns the build tags of goflags together with intra: a -tags on

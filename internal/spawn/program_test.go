@@ -38,6 +38,8 @@ func TestResolve(t *testing.T) {
 	write("cmd/plain.go", "//go:build !intra\n\npackage main\n\nfunc main() { undefined() }\n", 0o644)
 	write("cmd/tagged.go", "//go:build intra && extra\n\npackage main\n\nfunc main() {}\n", 0o644)
 	write("lib/lib.go", "package lib\n", 0o644)
+	write("fresh/main.go", "//go:build !intra\n\npackage main\n\nfunc main() {\n\t//intra:section\n\t{\n\t}\n}\n", 0o644)
+	write("fresh/other.go", "package main\n", 0o644)
 	write("bad/bad.go", "package main\n\nfunc main() { undefined() }\n", 0o644)
 	t.Setenv("PATH", filepath.Join(dir, "path")+":"+os.Getenv("PATH"))
 	t.Setenv("GOFLAGS", "-tags=extra")
@@ -63,10 +65,11 @@ func TestResolve(t *testing.T) {
 	require.NoFileExists(t, p.path)
 
 	for name, want := range map[string]string{
-		"./lib":  "no main packages to build",
-		"./bad":  "undefined: undefined",
-		"./...":  "undefined",
-		"./none": "neither an executable file nor a Go package",
+		"./lib":   "no main packages to build",
+		"./bad":   "undefined: undefined",
+		"./...":   "undefined",
+		"./fresh": filepath.Join(dir, "fresh/main.go") + " holds //intra: directives, and nothing was generated from it: run go generate",
+		"./none":  "neither an executable file nor a Go package",
 	} {
 		_, err := Resolve(t.Context(), name, nil, nil)
 		require.ErrorContains(t, err, want)

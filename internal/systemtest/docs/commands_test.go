@@ -68,6 +68,7 @@ func (r *reader) follow(d document) {
 		case "setup":
 			r.run(dir, value)
 		case "file":
+			require.NoError(r.t, os.MkdirAll(filepath.Dir(filepath.Join(r.dir, value)), 0o755))
 			require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, value), []byte(b.text), 0o644))
 		case "printed":
 			for line := range strings.Lines(b.text) {

@@ -256,7 +256,7 @@ func flush(text string) string {
 }
 
 // times are how often something is printed.
-var times = map[string]int{"once": 1, "twice": 2, "five times": 5}
+var times = map[string]int{"once": 1, "twice": 2, "three times": 3, "five times": 5}
 
 // Blocks are of languages that mean something here, and what stands above them
 // does, too.

@@ -283,6 +283,63 @@ func twoResults(x []float64) (a, b float64) { return }
 //intra:task in(x)
 func fails(x []float64) (err error) { return }
 
+//intra:task in(x) reduce(+: m)
+func reduceMap(x []float64, m map[int]int) {}
+
+//intra:task in(x) reduce(+: y[1:])
+func reducePart(x, y []float64) { y[1] += x[0] }
+
+//intra:task in(x) reduce(&: y)
+func reduceBits(x, y []float64) { y[0] += x[0] }
+
+//intra:task in(x) reduce(+: y)
+func reduceAgain(x, y []float64) {
+	for i, v := range x {
+		y[i] += v
+	}
+	for _, v := range x {
+		y[int(v)] += v
+	}
+}
+
+//intra:task in(x) reduce(+: y)
+func reduceByHelper(x, y []float64) {
+	for _, v := range x {
+		addTo(y, v)
+	}
+}
+
+func addTo(y []float64, v float64) { y[0] += v }
+
+//intra:task in(x, n) reduce(+: y, z)
+func reduceOnce(x, y, z []float64, n int) {
+	for lo := 0; lo < len(x); lo += n {
+		for i := lo; i < lo+n; i++ {
+			y[i] += x[i]
+		}
+	}
+	i := 0
+	for ; i < n; i++ {
+		z[i] += x[i]
+	}
+}
+
+//intra:task in(x) reduce(+: sum)
+func reduceScalar(x []float64, sum *float64) {
+	for _, v := range x {
+		*sum += v
+	}
+}
+
+//intra:task in(x, n) out(y[0:1, 0:2])
+func noWidth(x, y []float64, n int) { y[n] = x[0] }
+
+//intra:task in(x) out(y, y[1:])
+func wholeAndPart(x, y []float64) { y[0] = x[0] }
+
+//intra:task in(x)
+func resultAndError(x []float64) (s float64, err error) { return x[0], nil }
+
 //intra:task in(x)
 func forgot(x, y []float64) { y[0] = x[0] }
 

@@ -15,7 +15,7 @@ import _ "embed"
 //go:embed steps.go
 var intraSourceSteps string
 
-var _ = intra.Embedded("steps_intra.go", intraSourceSteps, "04e4cd558ee79dea592ccb59019d15729f0ae0193a9f16e9021dc892a01cac5b")
+var _ = intra.Embedded("steps_intra.go", intraSourceSteps, "a6dcb5b91fcce087ceda62e60e7ad146be7b4da829628904fc89d593526f5336")
 
 // Steps returns what all reductions give.
 func Steps(p *intra.Process, n int) []float64 {

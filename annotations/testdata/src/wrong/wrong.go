@@ -260,7 +260,7 @@ func bound3(x []float64, n int) {}
 //intra:task in(n) out(n.w) // want `clause out: \*node has no field w \(did you mean v\?\)`
 func field(n *node) {}
 
-//intra:task in(x) reduce(+: y) // want `clause reduce: y is a parameter; reduce takes the named result of the kernel`
+//intra:task in(x) reduce(+: y) // want `y is in reduce, but reduceParam never writes it; want in\(y\)`
 func reduceParam(x []float64, y *float64) {}
 
 //intra:task in(x) reduce(-: s) // want `found -, want an operator of reduce`
@@ -278,10 +278,67 @@ func pick(a, b int) int { return a }
 func resultIn(x []float64) (s float64) { return }
 
 //intra:task in(x)
-func twoResults(x []float64) (a, b float64) { return } // want `kernel twoResults has 2 results; it may have one, the others become pointer parameters in out`
+func twoResults(x []float64) (a, b float64) { return } // want `kernel twoResults has 2 results, and may have one; make the others pointer parameters, in out or reduce`
 
 //intra:task in(x)
 func fails(x []float64) (err error) { return } // want `kernel fails returns an error, which cannot be sent to the other replicas; return a status through reduce\(max: code\)`
+
+//intra:task in(x) reduce(+: m) // want `clause reduce: m is a map\[int\]int; reduce takes a slice`
+func reduceMap(x []float64, m map[int]int) {}
+
+//intra:task in(x) reduce(+: y[1:]) // want `clause reduce: y\[1:\] is a part of y, and a task gets other memory`
+func reducePart(x, y []float64) { y[1] += x[0] }
+
+//intra:task in(x) reduce(&: y) // want `operator & does not apply to float64`
+func reduceBits(x, y []float64) { y[0] += x[0] }
+
+//intra:task in(x) reduce(+: y)
+func reduceAgain(x, y []float64) {
+	for i, v := range x {
+		y[i] += v
+	}
+	for _, v := range x {
+		y[int(v)] += v // want `task reduceAgain folds into elements of y again and again`
+	}
+}
+
+//intra:task in(x) reduce(+: y)
+func reduceByHelper(x, y []float64) {
+	for _, v := range x {
+		addTo(y, v) // want `task reduceByHelper folds into elements of y again and again`
+	}
+}
+
+func addTo(y []float64, v float64) { y[0] += v }
+
+//intra:task in(x, n) reduce(+: y, z)
+func reduceOnce(x, y, z []float64, n int) {
+	for lo := 0; lo < len(x); lo += n {
+		for i := lo; i < lo+n; i++ {
+			y[i] += x[i]
+		}
+	}
+	i := 0
+	for ; i < n; i++ {
+		z[i] += x[i]
+	}
+}
+
+//intra:task in(x) reduce(+: sum)
+func reduceScalar(x []float64, sum *float64) {
+	for _, v := range x {
+		*sum += v // want `task reduceScalar folds into elements of sum again and again`
+	}
+}
+
+//intra:task in(x, n) out(y[0:1, 0:2]) // want `found \], want : in the columns left:right:width`
+func noWidth(x, y []float64, n int) { y[n] = x[0] }
+
+//intra:task in(x) out(y, y[1:]) // want `y is named twice in out`
+func wholeAndPart(x, y []float64) { y[0] = x[0] }
+
+//intra:task in(x)
+func resultAndError(x []float64) (s float64, err error) { return x[0], nil } // want `kernel resultAndError has 2 results, and may have one; an error cannot be sent`
 
 //intra:task in(x) // want `y of kernel forgot is in no clause; by its body the kernel needs out\(y\)`
 func forgot(x, y []float64) { y[0] = x[0] }

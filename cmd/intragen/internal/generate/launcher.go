@@ -349,6 +349,10 @@ func (l *launcher) regions() []string {
 			expr += "." + f
 		}
 		whole := ""
+		if r.Slice != nil && r.Slice.Cols != nil {
+			list = append(list, fmt.Sprintf("%s.%sBlock(%q, %s, %s)", l.im.runtime(), fun, r.Name, expr, l.block(r.Slice, expr)))
+			continue
+		}
 		if r.Slice != nil {
 			whole = expr + "[:]"
 			expr += "[" + l.bound(r.Slice.Lo) + ":" + l.bound(r.Slice.Hi) + "]"
@@ -371,6 +375,18 @@ func (l *launcher) regions() []string {
 		list = append(list, region)
 	}
 	return list
+}
+
+// block prints the rows, the columns and the length of a row of a block.
+func (l *launcher) block(b *annotations.Bounds, matrix string) string {
+	or := func(b *annotations.Bound, missing string) string {
+		if b == nil {
+			return missing
+		}
+		return l.bound(b)
+	}
+	width := l.bound(b.Cols.Of)
+	return strings.Join([]string{or(b.Lo, "0"), or(b.Hi, fmt.Sprintf("len(%s)/(%s)", matrix, width)), or(b.Cols.Lo, "0"), or(b.Cols.Hi, width), width}, ", ")
 }
 
 // bound prints a bound with the launcher's names for the parameters.

@@ -1,0 +1,193 @@
+// Package share measures what sharing work brings to any program: without
+// replicas, with replicas that all do everything, that share by updates, and
+// that store into each other's arrays, in alternation.
+package share
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+)
+
+// Options say what is run, and how often.
+type Options struct {
+	Intrarun string // executable
+	Program  []string
+	Ranks    int
+	Replicas int
+	Rounds   int
+	Before   func(round int, config string) // of each run; may be nil
+}
+
+// Config is one way to run the program.
+type Config struct {
+	Name     string   `json:"name"`
+	Replicas int      `json:"replicas"`
+	Flags    []string `json:"flags,omitempty"`
+}
+
+// configs are the ways that are compared, the first with the others.
+func configs(replicas int) []Config {
+	return []Config{
+		{"native", 1, nil},
+		{"replicated", replicas, []string{"-sched", "replicate"}},
+		{"shared", replicas, nil},
+		{"direct", replicas, []string{"-direct"}},
+	}
+}
+
+// Measurement is what Measure has found.
+type Measurement struct {
+	Program  []string `json:"program"`
+	Ranks    int      `json:"ranks"`
+	Replicas int      `json:"replicas"`
+	Rounds   int      `json:"rounds"`
+	Rows     []Row    `json:"rows"`
+	Kernels  []Kernel `json:"kernels"`
+	Differ   []string `json:"differ,omitempty"` // configurations that printed something else than native
+}
+
+// Row is the whole program in one configuration. E is what is left of the
+// processors: the native time over that of so many times the processes.
+type Row struct {
+	Config  Config        `json:"config"`
+	Seconds spread.Spread `json:"seconds"`
+	E       spread.Spread `json:"efficiency"`
+}
+
+// Kernel is where the time of one process goes in one configuration, in the
+// median of the rounds.
+type Kernel struct {
+	Name     string  `json:"kernel"`
+	Config   string  `json:"config"`
+	Run      float64 `json:"run_seconds"`  // in its tasks
+	Wait     float64 `json:"wait_seconds"` // for updates of it
+	Bytes    float64 `json:"bytes_per_task"`
+	Stored   bool    `json:"stored,omitempty"`
+	Decision string  `json:"decision"`
+}
+
+// report is what is used of intrarun's report.
+type report struct {
+	Wall      float64           `json:"wall_seconds"`
+	Tagged    bool              `json:"intra_tag"`
+	Processes []json.RawMessage `json:"processes"`
+	TaskTypes map[string]struct {
+		Run, Received  float64
+		Seconds        float64
+		WaitSeconds    float64 `json:"wait_seconds"`
+		SectionSeconds float64 `json:"section_seconds"`
+		UpdateBytes    float64 `json:"update_bytes"`
+		Stored         float64
+		Decision       string
+	} `json:"task_types"`
+}
+
+type trial struct {
+	report
+	printed string
+}
+
+// Measure runs every configuration in every round, so that all of them see the
+// same drift of the machine.
+func Measure(ctx context.Context, o Options) (*Measurement, error) {
+	all := configs(o.Replicas)
+	trials := make([][]trial, len(all))
+	for round := range o.Rounds {
+		for i := range all {
+			at := (i + round) % len(all) // so that none always follows the same one
+			if o.Before != nil {
+				o.Before(round, all[at].Name)
+			}
+			t, err := o.run(ctx, all[at])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", all[at].Name, err)
+			}
+			trials[at] = append(trials[at], t)
+		}
+	}
+	m := &Measurement{Program: o.Program, Ranks: o.Ranks, Replicas: o.Replicas, Rounds: o.Rounds}
+	for i, c := range all {
+		var seconds, e []float64
+		for round, t := range trials[i] {
+			seconds = append(seconds, t.Wall)
+			e = append(e, trials[0][round].Wall/(float64(c.Replicas)*t.Wall))
+		}
+		m.Rows = append(m.Rows, Row{c, spread.Of(seconds), spread.Of(e)})
+		m.Kernels = append(m.Kernels, kernels(c.Name, trials[i])...)
+		if trials[i][0].printed != trials[0][0].printed {
+			m.Differ = append(m.Differ, c.Name)
+		}
+	}
+	slices.SortStableFunc(m.Kernels, func(a, b Kernel) int { return strings.Compare(a.Name, b.Name) })
+	return m, nil
+}
+
+// kernels sums up the kernels of one configuration.
+func kernels(config string, trials []trial) (all []Kernel) {
+	for name := range trials[0].TaskTypes {
+		k := Kernel{Name: name, Config: config}
+		var run, wait []float64
+		for _, t := range trials {
+			tt, processes := t.TaskTypes[name], float64(len(t.Processes))
+			run, wait = append(run, tt.Seconds/processes), append(wait, tt.WaitSeconds/processes)
+			k.Decision, k.Stored = tt.Decision, tt.Stored > 0
+			if tt.Received > 0 {
+				k.Bytes = tt.UpdateBytes / tt.Received
+			}
+		}
+		k.Run, k.Wait = spread.Of(run).Median, spread.Of(wait).Median
+		all = append(all, k)
+	}
+	return all
+}
+
+// errReport marks a report that cannot be used.
+var errReport = errors.New("the report of intrarun cannot be used")
+
+// run makes one trial. When ctx is done intrarun gets a SIGTERM first, so that
+// it can take its processes with it.
+func (o *Options) run(ctx context.Context, c Config) (trial, error) {
+	dir, err := os.MkdirTemp("", "intrabench-")
+	if err != nil {
+		return trial{}, fmt.Errorf("make room for the report: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "report.json")
+	args := append([]string{"-quiet", "-report", name, "-n", strconv.Itoa(o.Ranks), "-r", strconv.Itoa(c.Replicas)}, c.Flags...)
+	cmd := exec.CommandContext(ctx, o.Intrarun, append(args, o.Program...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return trial{}, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return trial{}, fmt.Errorf("read the report: %w", err)
+	}
+	t := trial{printed: stdout.String()}
+	if err := json.Unmarshal(text, &t.report); err != nil {
+		return trial{}, fmt.Errorf("%w: %w", errReport, err)
+	}
+	if len(t.Processes) == 0 || t.Wall <= 0 {
+		return trial{}, fmt.Errorf("%w: %d processes ran for %g s", errReport, len(t.Processes), t.Wall)
+	}
+	if !t.Tagged {
+		return trial{}, errors.New("the program was built without the tag intra, so nothing is shared: go build -tags intra, after go generate")
+	}
+	return t, nil
+}

@@ -1,0 +1,59 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A program of somebody else's module is measured from its folder.
+func TestShare(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "heat")
+	dir := t.TempDir()
+	for _, c := range [][]string{
+		{"build", "-tags", "intra", "-o", program, "./testdata/share"},
+		{"build", "-o", filepath.Join(dir, "intrarun"), "../intrarun"},
+	} {
+		cmd := exec.Command("go", c...)
+		cmd.Dir = filepath.Join(root, "cmd", "intrabench")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Chdir(t.TempDir()) // outside of any module
+	file := filepath.Join(t.TempDir(), "m.json")
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"share", "-rounds", "2", "-quiet", "-json", file, program, "3000"}, &out, nil))
+	for _, want := range []string{`(?m)^native +\d`, `(?m)^replicated +\d`, `(?m)^shared +\d`, `(?m)^direct +\d`, `(?m)main\.add +native +\d`, `E = T\(native\)`} {
+		require.Regexp(t, want, out.String())
+	}
+	require.NotContains(t, out.String(), "something else")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var m struct {
+		Rows []struct {
+			Seconds, Efficiency struct{ Median float64 }
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &m))
+	require.Len(t, m.Rows, 4)
+	require.Equal(t, 1.0, m.Rows[0].Efficiency.Median)
+	for _, r := range m.Rows {
+		require.Positive(t, r.Seconds.Median)
+	}
+}
+
+func TestShareUsage(t *testing.T) {
+	require.ErrorIs(t, run(t.Context(), []string{"share"}, nil, nil), errUsage)
+	require.EqualError(t, run(t.Context(), []string{"share", "-r", "1", "x"}, nil, nil), "-r must be at least 2: one replica shares with nobody")
+	require.ErrorContains(t, run(t.Context(), []string{"share", "./nothing"}, nil, nil), "./nothing is neither an executable file nor a Go package that can be built")
+}
