@@ -44,8 +44,8 @@ func launchEnds(s *intra.Section, x, m []float64, lo, hi int) {
 	s.Launch(taskEnds, func() { ends(x, m, lo, hi) },
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Out("x[lo:lo+1]", x[lo:lo+1]),
-		intra.Out("x[hi-1:hi]", x[hi-1:hi]),
+		intra.Part(x[:], intra.Out("x[lo:lo+1]", x[lo:lo+1])),
+		intra.Part(x[:], intra.Out("x[hi-1:hi]", x[hi-1:hi])),
 		intra.OutBlock("m[lo:hi, 1:2:2]", m, lo, hi, 1, 2, 2),
 	)
 }
