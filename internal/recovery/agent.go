@@ -57,8 +57,10 @@ func (s *Said[T]) Say(r job.Reply, again T) {
 	case job.ReplyCount, job.ReplyCopied: // answers, for which each head asks anew
 		return
 	case job.ReplyStored:
-		if r.Generation < s.generation || r.Number < s.complete {
-			return // it is void
+		// What was stored before the process heard of the rollback, and is said
+		// behind it, is void unless it is a copy of what the job goes back to.
+		if r.Number < s.complete || r.Generation < s.generation && r.Number != s.complete {
+			return
 		}
 	}
 	s.drop(func(old *job.Reply) bool { return replaces(&r, old) })

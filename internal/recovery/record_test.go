@@ -90,7 +90,33 @@ func (c *cluster) catchUp() {
 	for !c.waits && len(c.events) > 0 {
 		event := c.events[0]
 		c.events = c.events[1:]
-		c.apply(event())
+		acts := event()
+		c.knowsHolders()
+		c.apply(acts)
+	}
+}
+
+// knowsHolders: the head takes those for holders of a copy of the last backup
+// of which a head has heard that they are, and nobody who is none.
+func (c *cluster) knowsHolders() {
+	b := c.head.complete
+	if b == nil || c.head.over {
+		return
+	}
+	for rank, copies := range b.copies {
+		for _, k := range copies {
+			if q := c.find(k.process, k.incarnation); k.stored && !q.dead && !q.holds(rank, b.number) {
+				c.fail("the head believes that %v#%d holds the backup %d of rank %d", q.p, q.incarnation, b.number, rank)
+			}
+		}
+		for _, q := range c.procs {
+			if q.declared || !q.repeated || !q.told[copyOf{rank, b.number}] || !q.holds(rank, b.number) {
+				continue
+			}
+			if !slices.ContainsFunc(b.stored(rank), func(k holder) bool { return k.process == q.p && k.incarnation == q.incarnation }) {
+				c.fail("the head does not know that %v#%d holds the backup %d of rank %d", q.p, q.incarnation, b.number, rank)
+			}
+		}
 	}
 }
 
@@ -276,9 +302,9 @@ func (q *proc) hear() {
 	case job.Reply:
 		c.tell(func() []Action {
 			switch {
-			case w.Kind == job.ReplyStored && q.member && (w.Generation == c.head.Generation() || w.Number == c.complete):
+			case w.Kind == job.ReplyStored && q.member && (w.Generation == c.head.Generation() || w.Number == c.complete && w.Generation >= c.snapshot.Taken):
 				q.told[copyOf{w.Rank, w.Number}] = true
-			case w.Kind == job.ReplyReady && w.Generation == c.head.Generation():
+			case w.Kind == job.ReplyReady && w.Generation > c.snapshot.Taken: // of an earlier rollback too
 				q.told[copyOf{q.p.Rank, c.complete}] = true
 			}
 			return c.head.Reply(q.p, q.incarnation, w, c.now)

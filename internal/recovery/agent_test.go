@@ -1,0 +1,52 @@
+package recovery
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// TestSaid: another head hears again of every copy that a process may have to
+// give away, and of no other one.
+func TestSaid(t *testing.T) {
+	stored := func(generation uint32, number uint64, rank int) job.Reply {
+		return job.Reply{Kind: job.ReplyStored, Generation: generation, Number: number, Rank: rank}
+	}
+	complete := func(generation uint32, number uint64) job.Order {
+		return job.Order{Kind: job.OrderComplete, Generation: generation, Number: number}
+	}
+	back := func(generation uint32, number uint64) job.Order {
+		return job.Order{Kind: job.OrderRollback, Generation: generation, Number: number}
+	}
+	for _, test := range []struct {
+		name string
+		said []any // replies and orders, as they pass the agent
+		want []job.Reply
+	}{
+		{"the last complete backup and the next", []any{stored(0, 2, 0), complete(0, 2), stored(0, 4, 0)},
+			[]job.Reply{stored(0, 2, 0), stored(0, 4, 0)}},
+		{"before the last complete one", []any{stored(0, 2, 0), complete(0, 4)}, nil},
+		{"said late of one before the last complete one", []any{complete(0, 4), stored(0, 2, 0)}, nil},
+		{"younger than where the job goes back to", []any{complete(0, 2), stored(0, 4, 0), back(1, 2)}, nil},
+		{"said late of one that is younger than that", []any{complete(0, 2), back(1, 2), stored(0, 4, 0)}, nil},
+		{"where the job goes back to", []any{stored(0, 2, 0), back(1, 2)}, []job.Reply{stored(0, 2, 0)}},
+		{"said late of where the job goes back to", []any{complete(0, 2), back(1, 2), stored(0, 2, 0)}, []job.Reply{stored(0, 2, 0)}},
+		{"said late of where it goes back to again", []any{back(1, 2), back(2, 2), stored(0, 2, 0), stored(1, 2, 1)},
+			[]job.Reply{stored(0, 2, 0), stored(1, 2, 1)}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var s Said[job.Reply]
+			for _, x := range test.said {
+				switch x := x.(type) {
+				case job.Reply:
+					s.Say(x, x)
+				case job.Order:
+					s.Order(x)
+				}
+			}
+			require.ElementsMatch(t, test.want, s.All())
+		})
+	}
+}
