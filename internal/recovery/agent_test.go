@@ -35,6 +35,8 @@ func TestSaid(t *testing.T) {
 		{"said late of where the job goes back to", []any{complete(0, 2), back(1, 2), stored(0, 2, 0)}, []job.Reply{stored(0, 2, 0)}},
 		{"said late of where it goes back to again", []any{back(1, 2), back(2, 2), stored(0, 2, 0), stored(1, 2, 1)},
 			[]job.Reply{stored(0, 2, 0), stored(1, 2, 1)}},
+		{"two of which the older is complete, as only the process knows", []any{complete(0, 2), stored(0, 2, 0), stored(0, 4, 0), stored(0, 6, 0)},
+			[]job.Reply{stored(0, 2, 0), stored(0, 4, 0), stored(0, 6, 0)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var s Said[job.Reply]

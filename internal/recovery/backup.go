@@ -44,6 +44,14 @@ func (b *backup) missing() int {
 	return -1
 }
 
+// forget takes out who is about to hold a copy: once a process has heard that the
+// job goes back, it takes none from before that.
+func (b *backup) forget() {
+	for rank := range b.copies {
+		b.copies[rank] = b.stored(rank)
+	}
+}
+
 // has reports whether a process is among the holders of a copy.
 func (b *backup) has(rank int, s *replica) bool {
 	for _, k := range b.copies[rank] {

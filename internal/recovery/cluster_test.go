@@ -264,6 +264,7 @@ func (c *cluster) run() error {
 			return fmt.Errorf("hang: %s", c.state())
 		}
 		moves[c.rng.IntN(len(moves))]()
+		c.renews()
 		c.now += time.Duration(c.rng.IntN(1000)) * time.Microsecond
 	}
 	return fmt.Errorf("no end: %s", c.state())

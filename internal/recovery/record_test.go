@@ -187,6 +187,56 @@ func (c *cluster) apply(acts []Action) {
 	}
 }
 
+// renews: every copy that the head waits for is on its way, else nobody has it
+// renewed. It is known only while no death is on its way to the head.
+func (c *cluster) renews() {
+	h := c.head
+	if c.waits || len(c.events) > 0 || h.over || h.back.phase != none || slices.ContainsFunc(c.procs, func(q *proc) bool { return q.dead && !q.declared }) {
+		return
+	}
+	for _, b := range []*backup{h.attempt, h.complete} {
+		if b == nil {
+			continue
+		}
+		for rank, copies := range b.copies {
+			for _, k := range copies {
+				if q := c.find(k.process, k.incarnation); !k.stored && !c.comes(q, rank, b.number) {
+					c.fail("the head waits for %v#%d to hold the backup %d of rank %d, and nobody gives it", q.p, q.incarnation, b.number, rank)
+				}
+			}
+		}
+	}
+}
+
+// comes reports whether q is about to hold a copy, or to say so.
+func (c *cluster) comes(q *proc, rank int, number uint64) bool {
+	said := func(w any) bool {
+		r, ok := w.(job.Reply)
+		return ok && r.Kind == job.ReplyStored && r.Rank == rank && r.Number == number
+	}
+	if slices.ContainsFunc(q.says, said) || slices.ContainsFunc(q.toHead, said) || slices.ContainsFunc(c.data, func(d *packet) bool {
+		return d.to == q && d.kind == "slot" && d.rank == rank && d.slot.number == number
+	}) {
+		return true
+	}
+	for _, from := range c.procs {
+		copied := func(p job.Copy) bool { return p.Source == from.p && (from == q || p.Holder == q.p) }
+		told := func(w any) bool {
+			o, ok := w.(job.Order)
+			return ok && o.Number == number && (o.Kind == job.OrderRenew && o.Rank == rank && o.Process == q.p ||
+				o.Kind == job.OrderGo && from.p.Rank == rank && slices.ContainsFunc(o.Plan, copied))
+		}
+		if from.declared {
+			continue
+		}
+		if slices.ContainsFunc(from.toAgent, told) || slices.ContainsFunc(from.orders, told) ||
+			from.m.at == number && !from.m.copied && from.p.Rank == rank && slices.ContainsFunc(from.m.plan, copied) {
+			return true
+		}
+	}
+	return false
+}
+
 // decide takes in a decision, which travels as text.
 func (c *cluster) decide(d Decision) {
 	c.seen["decision "+string(d.Kind)]++

@@ -109,6 +109,7 @@ func (h *Head) restore() {
 	h.abandon("the job goes back to a backup")
 	h.generation++
 	h.incarnations++
+	h.complete.forget()
 	h.back = rollback{phase: restoring, since: h.back.since, number: h.complete.number, begun: true}
 	o := job.Order{Kind: job.OrderRollback, Number: h.complete.number}
 	for s := range h.each(live) {
