@@ -2,6 +2,7 @@ package sdr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,8 +11,11 @@ import (
 func (e *Engine) Describe() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.core.describe()
+}
+
+func (c *Core) describe() string {
 	var b strings.Builder
-	c := e.core
 	for _, ctx := range c.order {
 		for rank, s := range ctx.out {
 			if s == nil {
@@ -19,8 +23,8 @@ func (e *Engine) Describe() string {
 			}
 			for _, m := range s.kept {
 				if m != nil {
-					fmt.Fprintf(&b, "context %x: message %d to rank %d (%d bytes, tag %d) lacks replicas %b, %d under way\n",
-						ctx.id, m.number, rank, len(m.data), m.tag, m.lacking, m.inflight)
+					fmt.Fprintf(&b, "context %x: message %d to rank %d (%d bytes, tag %d): %s\n",
+						ctx.id, m.number, rank, len(m.data), m.tag, m.kept())
 				}
 			}
 		}
@@ -41,6 +45,18 @@ func (e *Engine) Describe() string {
 		}
 	}
 	return b.String()
+}
+
+// kept says for whom the message is kept.
+func (m *Message) kept() string {
+	var list []string
+	if lacking := slices.Collect(each(m.lacking)); len(lacking) > 0 {
+		list = append(list, fmt.Sprintf("replicas %v may lack it", lacking))
+	}
+	if m.inflight > 0 {
+		list = append(list, fmt.Sprintf("links hold %d frames of it", m.inflight))
+	}
+	return strings.Join(list, ", ")
 }
 
 // wants says which message a posted receive takes.
