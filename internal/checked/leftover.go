@@ -21,7 +21,7 @@ type leftover struct {
 	mem   []byte
 	was   []byte // as it is on every replica
 	lay   *layout
-	start int // of its poison
+	start int    // of its poison
 	by    string // the kernel
 	name  string // of the region
 	at    string // file:line of the launch

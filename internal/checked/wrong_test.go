@@ -26,7 +26,7 @@ func TestWrongPrograms(t *testing.T) {
 		"the element before a block": {want: []string{
 			"(//intra:task at kernels.go:19): the body writes element 23 of inout(y[lo:hi]) of task 0 (github.com/intrahpc/intra/internal/checked/testdata/wrong.shift, launched at programs.go:"}},
 		"the element before the only block": {want: []string{"the body writes element 4 of y, and inout(y[lo:hi]) names elements 5 to 95: "}},
-		"behind the end of a slice":         {want: []string{"(//intra:task at kernels.go:39): the body writes element 95 of w, and out(w) names elements 0 to 94: "},
+		"behind the end of a slice": {want: []string{"(//intra:task at kernels.go:39): the body writes element 95 of w, and out(w) names elements 0 to 94: "},
 			pair: []string{}}, // where replicas share one memory, what is behind the end may be another's
 		"the block of another task is read": {want: []string{
 			"(//intra:task at kernels.go:29): the body reads element 23 of y, which task 0 (github.com/intrahpc/intra/internal/checked/testdata/wrong.smooth, launched at programs.go:",
