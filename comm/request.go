@@ -154,7 +154,7 @@ func (c *Comm) status(r *sdr.Call, size int) (Status, error) {
 	if st.Cancelled {
 		return Status{Source: Undefined, Tag: AnyTag}, ErrCancelled
 	}
-	if err != nil && !r.Done() {
+	if err != nil && (!r.Done() || c.engine.Failure() != nil) {
 		return Status{}, err
 	}
 	out := Status{Source: c.index[st.Source], Tag: st.Tag, Count: st.Size / size}

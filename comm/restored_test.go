@@ -130,6 +130,48 @@ func TestPendingRequests(t *testing.T) {
 
 var errBack = errors.New("back")
 
+// TestAbortedRequests: a request that was complete when the work was ended, and
+// had not been reported, returns the error too. Whatever it got, a replica that
+// is behind may have got it before its time.
+func TestAbortedRequests(t *testing.T) {
+	wait := func(r *comm.Request) error { _, err := r.Wait(); return err }
+	reports := map[string]func(r *comm.Request) error{
+		"Wait":    wait,
+		"WaitAll": func(r *comm.Request) error { return comm.WaitAll(r) },
+		"WaitAny": func(r *comm.Request) error { _, _, err := comm.WaitAny(r); return err },
+		"WaitSome": func(r *comm.Request) error {
+			_, err := comm.WaitSome(r)
+			return err
+		},
+		"Test":     func(r *comm.Request) error { _, _, err := r.Test(); return err },
+		"TestAll":  func(r *comm.Request) error { _, err := comm.TestAll(r); return err },
+		"TestAny":  func(r *comm.Request) error { _, _, err := comm.TestAny(r); return err },
+		"TestSome": func(r *comm.Request) error { _, err := comm.TestSome(r); return err },
+	}
+	begins := map[string]func(w *comm.Comm) *comm.Request{
+		"send":              func(w *comm.Comm) *comm.Request { return comm.Isend(w, []int{1}, 0, 1) },
+		"receive":           func(w *comm.Comm) *comm.Request { return comm.Irecv(w, []int{0}, 0, 0) },
+		"collective":        (*comm.Comm).Ibarrier,
+		"receive, too long": func(w *comm.Comm) *comm.Request { return comm.Irecv(w, []int{}, 0, 0) },
+	}
+	for what, begin := range begins {
+		for how, report := range reports {
+			t.Run(what+"/"+how, func(t *testing.T) {
+				e := sdr.NewEngine(sdr.Config{Degrees: []int{1}})
+				w, err := comm.World(e)
+				require.NoError(t, err)
+				require.NoError(t, comm.Send(w, []int{1}, 0, 0))
+				r := begin(w)
+				e.Abort(errBack)
+				require.ErrorIs(t, report(r), errBack)
+				require.ErrorIs(t, wait(r), errBack, "and does so again")
+				st, _ := r.Wait()
+				require.Zero(t, st)
+			})
+		}
+	}
+}
+
 // TestAbort: calls that are blocked over real links, and all later ones,
 // return the error of Abort, and no link holds memory of the program then.
 func TestAbort(t *testing.T) {

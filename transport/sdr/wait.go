@@ -59,8 +59,13 @@ func (e *Engine) Visible(r *Call) bool {
 }
 
 // Wait blocks until r is complete and returns what it came to, which the
-// program then sees. If it never can be it returns a *FinishedError.
+// program then sees. If it never can be it returns a *FinishedError. An engine
+// that cannot go on tells nothing any more, also not what has come: others wait
+// for r because they fail, before it is Visible.
 func (e *Engine) Wait(r *Call) (Status, error) {
+	if err := e.Failure(); err != nil {
+		return Status{}, err
+	}
 	for !r.Done() {
 		r.seen = e.ends.Load()
 		if err := e.waitFor(r.again); err != nil {
