@@ -3,6 +3,7 @@ package intra
 import (
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checked"
@@ -22,7 +23,8 @@ type Section struct {
 	folds     []folder
 	err       *SectionError // the first one
 	ended     bool
-	completed bool // with every task done here
+	completed bool      // with every task done here
+	opened    time.Time // by hand
 
 	check   *checked.Section // in checked mode
 	watched []Region
@@ -37,6 +39,7 @@ func (p *Process) Section(opts ...SectionOption) *Section {
 	}
 	if !s.known {
 		s.at.Mark(0)
+		s.opened = time.Now()
 	}
 	s.shared.Guard, s.shared.At, s.shared.ByHand = guardTask, s.at, !s.known
 	if p != nil {
@@ -81,6 +84,9 @@ func (s *Section) End() error {
 		return &SectionError{Section: s.shared.Number, Pos: s.position(), Err: fmt.Errorf("the section has ended before")}
 	}
 	s.ended = true
+	if !s.known && len(s.shared.Tasks) == 0 {
+		s.shared.Inside = time.Since(s.opened)
+	}
 	defer s.p.close(s)
 	if s.err == nil {
 		s.independent()

@@ -13,12 +13,21 @@ import (
 // that differs between them, and the head tells of it once.
 type notes struct {
 	said  []string
-	empty map[callsite.Site]bool // of sections opened by hand: no task was ever launched
-	short map[callsite.Site]int  // of sections: tasks that took less than launching them did
-	told  bool                   // of one with many such tasks
+	alone map[callsite.Site]alone // of sections opened by hand
+	short map[callsite.Site]int   // of sections: tasks that took less than launching them did
+	told  bool                    // of one with many such tasks
+}
+
+// alone is what replicas did in a section without sharing it.
+type alone struct {
+	launched bool // a task, once: not all of its loops were empty
+	inside   time.Duration
 }
 
 const (
+	// worthSharing is how long replicas have to be in a section without tasks for
+	// that to be worth mentioning: they may only meet in it.
+	worthSharing = time.Millisecond
 	// launching is what it takes to launch a task, roughly: its regions are
 	// kept, compared with those of the other tasks, and made part of the
 	// signature of the section.
@@ -36,12 +45,13 @@ func (n *notes) add(format string, args ...any) {
 // completed takes in how s went.
 func (n *notes) completed(s *Section) {
 	if s.ByHand {
-		if n.empty == nil {
-			n.empty = make(map[callsite.Site]bool)
+		if n.alone == nil {
+			n.alone = make(map[callsite.Site]alone)
 		}
-		before, known := n.empty[s.At]
-		if now := len(s.Tasks) == 0 && (before || !known); now != before || !known {
-			n.empty[s.At] = now
+		before, known := n.alone[s.At]
+		now := alone{before.launched || len(s.Tasks) > 0, before.inside + s.Inside}
+		if now != before || !known {
+			n.alone[s.At] = now
 		}
 	}
 	if n.told || s.ran == 0 || s.inBodies >= launching*time.Duration(s.ran) {
@@ -58,13 +68,13 @@ func (n *notes) completed(s *Section) {
 
 // returned takes in that the program has returned.
 func (n *notes) returned() {
-	empty := make(map[string]bool) // by place, which may be reached in several ways
-	for at, is := range n.empty {
-		before, known := empty[at.String()]
-		empty[at.String()] = is && (before || !known)
+	places := make(map[string]alone) // which may be reached in several ways
+	for at, is := range n.alone {
+		before := places[at.String()]
+		places[at.String()] = alone{before.launched || is.launched, before.inside + is.inside}
 	}
-	for at, is := range empty {
-		if is {
+	for at, is := range places {
+		if !is.launched && is.inside >= worthSharing {
 			n.add("%s: this section has never launched a task, so its work is not shared: a kernel is launched by s.Launch, by the launcher that intragen writes for it, or by its call in a block under //intra:section", at)
 		}
 	}

@@ -10,13 +10,21 @@ import (
 )
 
 // TestNotesOnEmptySections: a loop that runs zero times now and then is no
-// mistake, a section that never launches a task is.
+// mistake, nor is one in which replicas only meet; a section that does work and never
+// launches a task is.
 func TestNotesOnEmptySections(t *testing.T) {
 	section := func(at string, byHand bool, tasks int) *Section {
-		return &Section{At: callsite.At(at), ByHand: byHand, Tasks: make([]Task, tasks)}
+		s := &Section{At: callsite.At(at), ByHand: byHand, Tasks: make([]Task, tasks)}
+		if byHand && tasks == 0 {
+			s.Inside = worthSharing / 3
+		}
+		return s
 	}
 	var n notes
-	for range 3 {
+	meet := section("meet.go:1", true, 0)
+	meet.Inside = time.Microsecond
+	for range 4 {
+		n.completed(meet)
 		n.completed(section("never.go:1", true, 0))
 		n.completed(section("generated.go:1", false, 0))
 		n.completed(section("first.go:1", true, 0))

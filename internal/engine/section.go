@@ -31,6 +31,7 @@ type Section struct {
 	Tasks  []Task
 	At     callsite.Site // where it was opened
 	ByHand bool          // by a call that the user wrote
+	Inside time.Duration // from its opening to its end, of one opened by hand that has no tasks
 
 	// Guard calls a body of a task. If it panics, it says of which task. It
 	// does not return then.
