@@ -13,6 +13,7 @@ import (
 // A loop whose state is registered: a process that takes the place of a lost
 // one goes on in the pass in which the others are.
 func ExampleProtect() {
+	var result []float64
 	err := intra.Run(context.Background(), intra.Spec{Check: true}, func(p *intra.Process) error {
 		x, pass := make([]float64, 3), 0
 		intra.Protect(p, "x", &x)
@@ -26,9 +27,10 @@ func ExampleProtect() {
 			}
 			x[0], x[1], x[2] = x[1]+x[2], x[0], x[1]
 		}
-		fmt.Println(x)
+		result = x
 		return nil
 	})
+	fmt.Println(result)
 	fmt.Println(err)
 	// Output:
 	// [7 5 4]

@@ -117,7 +117,7 @@ func TestHowAJobEnds(t *testing.T) {
 		{"the last is killed", "-r 2", []string{"join", "0.0@sleep:300ms", "kill:9"}, 3, "", "3 replicas of rank 0 would have saved it", []string{"0.1 signal", "0.0 signal"}, nil},
 		{"a rank alone is killed", "-n 2 -r 1", []string{"join", "1@kill:9", "forever"}, 3, "", "rank 1 has lost its last replica 1.0", []string{"1.0 signal"}, []string{"ended", "killed"}},
 		{"one returns an error", "-r 2", []string{"join", "0.1@fail:error:bad luck", "out:x", "finish"}, 0, "x\n", "0.1: error: bad luck", []string{"0.1 exit"}, []string{"finished", "failed"}},
-		{"all return an error", "-r 2", []string{"join", "fail:error:bad luck"}, 1, "", "0.0: error: bad luck", nil, []string{"failed", "failed"}},
+		{"all return an error", "-r 2", []string{"join", "fail:error:bad luck"}, 1, "", ": error: bad luck", nil, []string{"failed", "failed"}},
 		{"own exit", "-r 1", []string{"join", "exit:7"}, 1, "", "exit status 7", []string{"0.0 exit"}, []string{"exited"}},
 		{"exit 0 without finishing", "-r 1", []string{"join", "exit:0"}, 1, "", "exit status 0", []string{"0.0 exit"}, []string{"exited"}},
 		{"panic of run", "-r 2", []string{"join", "0.0@fail:panic:in task f", "finish"}, 0, "", "0.0: panic: in task f", []string{"0.0 panic"}, []string{"failed", "finished"}},

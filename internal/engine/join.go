@@ -89,7 +89,9 @@ func (r *recovering) admit(joined []job.Peer, yield func(func())) error {
 		r.incarnations[p.Process] = p.Incarnation
 		if p.Process.Rank == r.setup.Self.Rank && p.Process != r.setup.Self {
 			r.sharing.admit(p.Process)
-			r.restoredAt(p.Process, r.program.points.Load())
+			if r.program != nil { // else it begins in this cut itself
+				r.restoredAt(p.Process, r.program.points.Load())
+			}
 		}
 	}
 	var err error

@@ -35,10 +35,17 @@ var programs = map[string]func(*intra.Process) error{
 		_, err := comm.Recv(p.World(), x, 1-p.Rank(), 70+p.Rank())
 		return err
 	},
-	// Only one of two ranks takes part in a collective, the other one has returned.
+	// The last of three ranks is through; one of the others never comes.
 	"collective:": func(p *intra.Process) error {
-		if p.Rank() == 0 {
-			return p.World().Barrier()
+		c, err := p.World().Split(p.Rank()/2, 0)
+		if err != nil {
+			return err
+		}
+		switch p.Rank() {
+		case 0:
+			return c.Barrier()
+		case 1:
+			select {}
 		}
 		return nil
 	},
@@ -92,7 +99,7 @@ func TestTheDeadlineSaysWhoWaitsForWhom(t *testing.T) {
 			"SIGQUIT: 1.0", "receive from rank 0 with tag 71",
 		}},
 		{"receive:", "-n 2 -r 2 -link tcp", []string{"SIGQUIT: 0.1", "SIGQUIT: 1.1"}},
-		{"collective:", "-n 2 -r 1", []string{"of a collective", "the program has returned: waits to be released"}},
+		{"collective:", "-n 3 -r 1", []string{"of a collective", "the program has returned: waits to be released"}},
 		{"section:", "-n 1 -r 2", []string{"section 0 lacks 1 of 2 tasks (static)", "replica 1 was not heard of"}},
 		{"once:", "-n 1 -r 2", []string{"call 0 of Once, which replica 0 runs, waits for replica 0 to have the result, the result"}},
 		{"safepoint:", "-n 2 -r 1 -replace -backup 1", []string{"safe point 1, the cut: waits for what was sent before it"}},
