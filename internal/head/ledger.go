@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
 
-	"syscall"
 
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
@@ -162,11 +160,4 @@ func (h *Head) decide(code int, text string, by job.Endpoint) {
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
-}
-
-func signalName(s syscall.Signal) string {
-	if n := unix.SignalName(s); n != "" {
-		return n
-	}
-	return fmt.Sprintf("signal %d", int(s))
 }

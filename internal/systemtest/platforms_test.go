@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,11 +75,20 @@ func publish(t *testing.T, root, proxy, version string) {
 	write(version+".mod", mod)
 	files, err := exec.Command("git", "-C", root, "ls-files", "-co", "--exclude-standard").Output()
 	require.NoError(t, err)
+	var modules []string // below this one, whose files are not part of it
+	for name := range strings.FieldsSeq(string(files)) {
+		if below, ok := strings.CutSuffix(name, "/go.mod"); ok {
+			modules = append(modules, below+"/")
+		}
+	}
 	f, err := os.Create(filepath.Join(dir, version+".zip"))
 	require.NoError(t, err)
 	defer f.Close()
 	z := zip.NewWriter(f)
 	for name := range strings.FieldsSeq(string(files)) {
+		if slices.ContainsFunc(modules, func(m string) bool { return strings.HasPrefix(name, m) }) {
+			continue
+		}
 		from, err := os.Open(filepath.Join(root, name))
 		if os.IsNotExist(err) {
 			continue // removed, and not committed yet
