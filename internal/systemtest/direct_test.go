@@ -28,12 +28,8 @@ func TestDirect(t *testing.T) {
 	t.Run("kinds", func(t *testing.T) {
 		stored := int64(0)
 		for _, flags := range []string{"-n 2", "-n 2 -threads 2", "-degrees 2,3", "-n 2 -link unix"} {
-			for name, k := range run(t, flags).TaskTypes {
-				if strings.HasSuffix(name, "waxpby") || strings.HasSuffix(name, "sparsemv") {
-					stored += k.Stored
-				} else {
-					require.Zero(t, k.Stored, name)
-				}
+			for _, k := range run(t, flags).TaskTypes {
+				stored += k.Stored
 			}
 		}
 		require.Positive(t, stored)
