@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-
-
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
