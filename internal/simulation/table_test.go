@@ -74,7 +74,7 @@ var rules = []ruletest.Rule{
 		"				c.outStream(ctx, rank).next = at.sent[rank]\n", ""),
 	ruletest.New(sdrDir+"safepoint.go", "calls that are blocked end when the job goes back",
 		"		e.err, e.aborted = err, true\n", "		e.err, e.aborted = nil, true\n"),
-	ruletest.New(sectionDir+"machine.go", "a task is not run while its update is received into place",
+	ruletest.New(sectionDir+"open.go", "a task is not run while its update is received into place",
 		"return v.tasks[t].state == todo && v.tasks[t].reserved < 0 }", "return v.tasks[t].state == todo }"),
 	ruletest.New(sectionDir+"receive.go", "an update of a task that runs is dropped",
 		"	if t.state != todo || t.reserved >= 0 {", "	if t.state == received || t.reserved >= 0 {"),
