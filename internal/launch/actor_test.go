@@ -1,0 +1,190 @@
+package launch
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+
+	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/supervise"
+)
+
+// life is what a process does when it is started (m is nil) or told something. It
+// returns false for what all do.
+type life func(a *actor, of agentwire.Name, m *job.Message) bool
+
+// actor is an agent without processes: it plays them, to the head's end of its
+// connection.
+type actor struct {
+	conn  *agentwire.Conn
+	lives map[string]life // by process
+
+	mu    sync.Mutex
+	heard []string
+	gone  map[agentwire.Name]bool
+	bye   chan int // how the job has ended; closed without that if the connection has
+}
+
+// begin has the agent obey the head.
+func (a *actor) begin() {
+	defer close(a.bye)
+	for {
+		f, err := a.conn.Read()
+		if err != nil {
+			return
+		}
+		if f.Kind == agentwire.KindBye {
+			n, _ := f.Number()
+			a.bye <- int(n)
+			continue
+		}
+		a.obey(&f)
+	}
+}
+
+// note keeps what the agent has heard.
+func (a *actor) note(format string, args ...any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.heard = append(a.heard, fmt.Sprintf(format, args...))
+}
+
+// all is what the agent has heard.
+func (a *actor) all() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.heard)
+}
+
+func (a *actor) obey(f *agentwire.Frame) {
+	switch f.Kind {
+	case agentwire.KindStart:
+		a.note("start %s", known(f.Of))
+		a.live(f.Of, nil)
+	case agentwire.KindMessage:
+		m, err := job.DecodeMessage(f.Body)
+		if err != nil {
+			panic(err)
+		}
+		a.note("%s %s", m.Kind, known(f.Of))
+		a.live(f.Of, m)
+	case agentwire.KindPlay: // to another head
+		a.note("play %s", known(f.Of))
+		a.print(f.Of, output.Stdout, "a line\n")
+		a.finish(f.Of)
+	case agentwire.KindSignal:
+		n, _ := f.Number()
+		a.note("signal %s %d", known(f.Of), n)
+		a.exit(f.Of, syscall.WaitStatus(n))
+	}
+}
+
+// live has a process do what it does then.
+func (a *actor) live(of agentwire.Name, m *job.Message) {
+	if l := a.lives[of.ID.String()]; l != nil && l(a, of, m) {
+		return
+	}
+	switch {
+	case m == nil:
+		a.started(of)
+		a.conn.SendJSON(agentwire.KindHello, of, &job.Hello{Tag: true, PID: 7})
+	case m.Kind == job.KindSetup:
+		a.say(of, &job.Message{Kind: job.KindListen, Address: "127.0.0.1:9"})
+	case m.Kind == job.KindStart:
+		a.print(of, output.Stdout, "a line\n")
+		a.finish(of)
+	case m.Kind == job.KindRelease, m.Kind == job.KindEnd, m.Kind == job.KindRefuse:
+		a.exit(of, 0)
+	}
+}
+
+func (a *actor) started(of agentwire.Name) {
+	a.conn.SendJSON(agentwire.KindStarted, of, agentd.StartResult{PID: 7})
+}
+
+func (a *actor) say(of agentwire.Name, m *job.Message) {
+	a.conn.SendJSON(agentwire.KindMessage, of, m)
+}
+
+func (a *actor) finish(of agentwire.Name) {
+	a.say(of, &job.Message{Kind: job.KindFinish, Stats: &job.Stats{Sections: 3}})
+	a.say(of, &job.Message{Kind: job.KindDrained})
+}
+
+func (a *actor) print(of agentwire.Name, s output.Stream, text string) {
+	a.conn.Send(agentwire.KindOutput, of, agentwire.OutputBody(int(s), []byte(text)))
+}
+
+// exit ends a process, once.
+func (a *actor) exit(of agentwire.Name, status syscall.WaitStatus) {
+	a.mu.Lock()
+	gone := a.gone[of]
+	a.gone[of] = true
+	a.mu.Unlock()
+	if gone {
+		return
+	}
+	for s := range output.Streams {
+		a.print(of, s, "")
+	}
+	a.conn.SendJSON(agentwire.KindExited, of, supervise.Exit{Status: status, Text: fmt.Sprint("status ", int(status))})
+}
+
+// The lives of processes that are not as they should be.
+
+// waits is a life without an end of its own.
+func waits(_ *actor, _ agentwire.Name, m *job.Message) bool {
+	return m != nil && m.Kind == job.KindStart
+}
+
+// dies is a life that ends when all have joined.
+func dies(a *actor, of agentwire.Name, m *job.Message) bool {
+	if m == nil || m.Kind != job.KindStart {
+		return false
+	}
+	a.print(of, output.Stdout, "a line\n")
+	a.exit(of, syscall.WaitStatus(syscall.SIGKILL))
+	return true
+}
+
+// crashes is one that ends by a panic.
+func crashes(a *actor, of agentwire.Name, m *job.Message) bool {
+	return a.explain(of, m, "panic: it fell\n\ngoroutine 1 [running]:\n")
+}
+
+// quits is one that was sent SIGQUIT.
+func quits(a *actor, of agentwire.Name, m *job.Message) bool {
+	return a.explain(of, m, "SIGQUIT: "+of.ID.String()+", 3.000 s after its start\nit waits\n")
+}
+
+// explain has a process say why it ends once it has begun.
+func (a *actor) explain(of agentwire.Name, m *job.Message, words string) bool {
+	if m == nil || m.Kind != job.KindStart {
+		return false
+	}
+	a.print(of, output.Stderr, "before\n"+words)
+	a.print(of, output.Crashes, words)
+	a.exit(of, 2<<8)
+	return true
+}
+
+// unable cannot be started.
+func unable(a *actor, of agentwire.Name, m *job.Message) bool {
+	if m == nil {
+		a.conn.SendJSON(agentwire.KindStarted, of, agentd.StartResult{Error: fmt.Sprintf("start %v: no memory", of.ID)})
+	}
+	return true
+}
+
+// babbles is one about which its agent says what no head can make sense of.
+func babbles(a *actor, of agentwire.Name, m *job.Message) bool {
+	if m == nil || m.Kind != job.KindStart {
+		return false
+	}
+	a.conn.Send(agentwire.KindStopped, of, []byte("long"))
+	return true
+}

@@ -1,0 +1,112 @@
+package recovery
+
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// hear: the head gets the next word about q.
+func (q *proc) hear() {
+	c := q.c
+	w := q.toHead[0]
+	q.toHead = q.toHead[1:]
+	switch w := w.(type) {
+	case job.Reply:
+		c.tell(func() []Action {
+			switch {
+			case w.Kind == job.ReplyStored && q.member && (w.Generation == c.head.Generation() || w.Number == c.complete && w.Generation >= c.snapshot.Taken):
+				q.told[copyOf{w.Rank, w.Number}] = true
+			case w.Kind == job.ReplyReady && w.Generation > c.snapshot.Taken: // of an earlier rollback too
+				q.told[copyOf{q.p.Rank, c.complete}] = true
+			}
+			return c.head.Reply(q.p, q.incarnation, w, c.now)
+		})
+	case hello:
+		c.tell(func() []Action { return c.head.Arrived(q.p, q.incarnation, c.now) })
+	case repeated:
+		c.tell(func() []Action {
+			q.repeated = true
+			return c.head.Repeated(q.p, q.incarnation, c.now)
+		})
+	case finishedWord:
+		if q.finishing = c.head.State(q.p) == Running && c.snapshot.place(q.p).Status != Ended; !q.finishing {
+			return
+		}
+		g := c.head.Generation()
+		c.keep(func() { c.snapshot.Finished(q.p, q.incarnation, g) }, func() {
+			c.tell(func() []Action { return c.head.Finished(q.p, q.incarnation, c.now) })
+		})
+	case drainedWord:
+		if !q.finishing && c.snapshot.place(q.p).Status != Ended {
+			return
+		}
+		c.seen["drained"]++
+		g := c.head.Generation()
+		c.keep(func() { c.snapshot.Drained(q.p, q.incarnation, g) }, func() {
+			c.tell(func() []Action { return c.head.Through(q.p, q.incarnation, c.now) })
+		})
+	}
+}
+
+// agent is what there is of a process at its agent, which outlives heads.
+type agent struct {
+	toAgent   []any // from the head
+	toHead    []any
+	heard     Heard
+	links     map[*proc]bool // that it was told of
+	epoch     uint64         // verdicts that it was told
+	verdicts  int            // that it was sent
+	said      Said[any]
+	first     []any // other words than replies
+	repeated  bool  // the head has heard all that it had said
+	finishing bool  // the head has heard that it has finished, in this generation
+}
+
+// repeated is what an agent says when it has repeated all.
+type repeated struct{}
+
+// passOn: the agent passes on what the head says, unless the process has heard it
+// already.
+func (q *proc) passOn() {
+	o := q.toAgent[0]
+	q.toAgent = q.toAgent[1:]
+	switch o := o.(type) {
+	case connected:
+		if q.links[o.q] {
+			return
+		}
+		q.links[o.q] = true
+	case died:
+		if o.epoch <= q.epoch {
+			return
+		}
+		q.epoch = o.epoch
+	case job.Order:
+		if !q.heard.Pass(o) && o.Kind != q.c.twice {
+			q.c.seen["kept from a process"]++
+			return
+		}
+		q.said.Order(o)
+	}
+	q.orders = append(q.orders, o)
+}
+
+// note: the agent passes on what the process says, and keeps what another head
+// has to hear.
+func (q *proc) note() {
+	w := q.says[0]
+	q.says = q.says[1:]
+	q.toHead = append(q.toHead, w)
+	r, ok := w.(job.Reply)
+	if !ok {
+		q.first = append(q.first, w)
+		return
+	}
+	if r.Kind == job.ReplyReady && q.c.broken != everyFinish { // the program has not finished in this generation
+		q.first = slices.DeleteFunc(q.first, func(w any) bool { return w != any(hello{}) })
+	}
+	if r.Kind != q.c.unsaid {
+		q.said.Say(r, r)
+	}
+}
