@@ -19,7 +19,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SYSTEM    := -tags system ./internal/systemtest
 LONG      := $(SYSTEM)/... ./internal/arbiter ./cmd/intragen ./cmd/intrabench
 
-.PHONY: help run test system manifest race check generate bench soak rules attack chaos weibull watch fuzz clean
+.PHONY: help run test system matrix manifest race check generate bench soak rules attack chaos weibull watch fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,7 +38,10 @@ test: ## build everything both ways and run the tests, but those of `make system
 	$(GO) test -tags intra ./examples/...
 
 system: ## whole jobs whose processes, hosts and network fail; programs of users (hosts: root)
-	$(GO) test -timeout 1h $(LONG)
+	$(GO) test -timeout 1h -p 4 $(LONG)
+
+matrix: ## HPCG and the platforms of `make system`, every combination
+	INTRA_MATRIX=1 $(GO) test -timeout 3h -count 1 -v -run '^Test(HPCG|Platforms)$$' $(SYSTEM)
 
 manifest: ## the manifest in docs/cluster.md against the types of the Kubernetes API
 	cd internal/systemtest/kubernetes && $(GO) vet ./... && $(GO) test ./...

@@ -105,9 +105,9 @@ func (h *Head) beyond(loss *recovery.Loss) {
 		h.lose(h.last[loss.Rank], "; "+loss.Error())
 		return
 	}
-	var v decision.Verdict // the last on the process that took the last copy along
+	var v decision.Verdict // on the process that took the last copy along
 	for _, w := range h.state.Verdicts {
-		if w.Process == loss.By {
+		if of(w) == loss.By {
 			v = h.explain(w)
 		}
 	}

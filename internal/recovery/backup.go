@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -192,10 +193,11 @@ func (h *Head) renew(b *backup) {
 }
 
 // backupDeath takes a dead process out of the holders. What it was sending is
-// not coming any more, so its receivers are none.
-func (h *Head) backupDeath(p job.Process, incarnation uint32) {
-	if h.returns() {
-		h.voidBy = p
+// not coming any more, so its receivers are none. lived: it was no newcomer, which
+// holds nothing before it has said so.
+func (h *Head) backupDeath(p job.Process, incarnation uint32, lived bool) {
+	if h.returns() && (lived || h.complete.heldBy(p, incarnation)) {
+		h.voidBy = job.Endpoint{Process: p, Incarnation: incarnation}
 	}
 	for _, b := range []*backup{h.attempt, h.complete} {
 		if b == nil {
@@ -242,6 +244,13 @@ func (h *Head) returns() bool { return h.complete != nil && h.nowhere() < 0 }
 
 // heardAll reports whether it is known who holds what.
 func (h *Head) heardAll() bool { return h.all(func(s *replica) bool { return !s.unheard }) }
+
+// heldBy reports whether a process is a holder of any rank's state.
+func (b *backup) heldBy(p job.Process, incarnation uint32) bool {
+	return slices.ContainsFunc(b.copies, func(copies []holder) bool {
+		return slices.ContainsFunc(copies, func(k holder) bool { return k.process == p && k.incarnation == incarnation })
+	})
+}
 
 // held reports whether there is somebody for every rank to give its state away.
 func (b *backup) held() bool {

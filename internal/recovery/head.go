@@ -54,9 +54,9 @@ type Head struct {
 	set      uint64 // the number of the next set of files
 	saving   saving
 	rate     rate
-	complete *backup     // that a rollback can go to
-	attempt  *backup     // being stored
-	voidBy   job.Process // who died last while there was a backup to go back to
+	complete *backup      // that a rollback can go to
+	attempt  *backup      // being stored
+	voidBy   job.Endpoint // who died last, of those that may have held it, while there was a backup to go back to
 	back     rollback
 	acts     []Action
 }
@@ -299,7 +299,7 @@ func (h *Head) Died(p job.Process, incarnation uint32, itself bool, now time.Dur
 			q.donor, q.asked, q.copied, q.moving = job.Process{}, false, false, false
 		}
 	}
-	h.backupDeath(p, incarnation)
+	h.backupDeath(p, incarnation, alive)
 	h.writerDeath(p, incarnation)
 	h.failure(alive)
 	return h.advance()

@@ -19,7 +19,7 @@ type Loss struct {
 	Back   bool
 	Number uint64
 	Since  int
-	By     job.Process // whose death took the last copy of that state
+	By     job.Endpoint // whose death took the last copy of that state
 }
 
 // Error says what is lost and why.

@@ -77,3 +77,20 @@ func TestReturns(t *testing.T) {
 		})
 	}
 }
+
+// A newcomer holds nothing: its death is not what took the last copy along, even
+// for the next head, which does not know yet that the copies are gone.
+func TestTheLastThatHeldACopy(t *testing.T) {
+	last := job.Endpoint{Process: proc0(1, 0), Incarnation: 1}
+	h, _ := Resume(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Every: 2}}, Snapshot{
+		Incarnations: 3, Rolling: true, Since: 0, Complete: 2, Cut: 2, Deaths: 2, Last: last,
+		Places: map[job.Process]Place{
+			proc0(0, 0): {Incarnation: 2, Status: Joining},
+			proc0(1, 0): {Incarnation: 3, Status: Joining},
+			proc0(2, 0): {Incarnation: 1, Status: Lives},
+		},
+	}, 0)
+	require.Nil(t, lost(h.Died(proc0(1, 0), 3, true, 0)))
+	loss := lost(h.Repeated(proc0(2, 0), 1, 0))
+	require.Equal(t, &Loss{Rank: 0, Back: true, Number: 2, Since: 0, By: last, Why: "the last process that held the state of rank 0 is dead"}, loss)
+}

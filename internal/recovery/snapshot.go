@@ -49,8 +49,8 @@ type Snapshot struct {
 	Rolling bool `json:"rolling,omitempty"`
 	Since   int  `json:"since,omitempty"` // the rank whose loss began it
 
-	Deaths int         `json:"deaths,omitempty"` // of processes that lived
-	Last   job.Process `json:"last,omitzero"`    // who of them died last
+	Deaths int          `json:"deaths,omitempty"` // of processes that lived
+	Last   job.Endpoint `json:"last,omitzero"`    // who of them died last
 }
 
 // Place is what has become of the latest process of a place.
@@ -105,7 +105,7 @@ func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool) {
 		p.put(q, Place{Incarnation: incarnation, Status: Gone, Attempts: at.Attempts, Itself: itself && at.alive()})
 		if at.alive() {
 			p.Deaths++
-			p.Last = q
+			p.Last = job.Endpoint{Process: q, Incarnation: incarnation}
 			if p.Set > 0 && q.Rank < len(p.Savers) && p.Savers[q.Rank] == q.Replica {
 				p.Torn = &q
 			}
