@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/checkpoint"
@@ -250,8 +251,12 @@ func (l *leader) connect(p *process, q job.Peer) {
 	l.mail(p.from, head.Send{To: p.from, Message: &job.Message{Kind: job.KindConnect, Peers: []job.Peer{q}}})
 }
 
-// mail puts something on its way to the agent of a process.
+// mail puts something on its way to the agent of a process, which starts first
+// what it was to start before.
 func (l *leader) mail(to head.From, a head.Action) {
+	for l.at[to] == nil && slices.ContainsFunc(l.start, func(s head.Start) bool { return s.To == to }) {
+		l.begin()
+	}
 	p := l.at[to]
 	if p == nil || p.lost {
 		return

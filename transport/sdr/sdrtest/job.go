@@ -91,6 +91,10 @@ const (
 	stepExpire
 )
 
+// mostEvents is after how many events a run is given up: a job that ends takes some
+// ten thousand.
+const mostEvents = 3_000_000
+
 // Result is how a run ended.
 type Result struct {
 	Processes []*Process
@@ -244,6 +248,9 @@ func (r *run) loop() error {
 		r.events++
 		if len(r.choices) == 0 {
 			return fmt.Errorf("hang: %s", r.state())
+		}
+		if r.events > mostEvents {
+			return fmt.Errorf("no end after %d events: %s", r.events, r.state())
 		}
 		r.choices[r.random.IntN(len(r.choices))]()
 	}
