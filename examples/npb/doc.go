@@ -1,0 +1,8 @@
+// Package npb holds kernels of the NAS Parallel Benchmarks 3.4, each a program of
+// its own, with the classes S to C and the verification of the originals:
+//
+//	ep  random numbers: nothing is sent but totals
+//
+// Each has the flags -class, -tasks and -json. Here is what tests them as jobs of
+// real processes.
+package npb

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/intrahpc/intra/examples/internal/cli"
+	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// problems are the classes. Two of their results are known.
+var problems = map[nas.Class]problem{
+	'S': {24, [2]float64{-3.247834652034740e3, -6.958407078382297e3}},
+	'W': {25, [2]float64{-2.863319731645753e3, -6.320053679109499e3}},
+	'A': {28, [2]float64{-4.295875165629892e3, -1.580732573678431e4}},
+	'B': {30, [2]float64{4.033815542441498e4, -2.660669192809235e4}},
+	'C': {32, [2]float64{4.764367927995374e4, -8.084072988043731e4}},
+}
+
+type problem struct {
+	log  int        // to base 2, of the pairs
+	sums [2]float64 // of the numbers in x and in y
+}
+
+// tolerance is the relative error that a sum may have.
+const tolerance = 1e-8
+
+// result is what a run prints, as JSON one line.
+type result struct {
+	nas.Result
+	SX     float64     `json:"sx"`
+	SY     float64     `json:"sy"`
+	Counts [annuli]int `json:"counts"`
+	Pairs  int         `json:"pairs"` // that were accepted
+}
+
+func main() { intra.Main(cli.Program(nas.Parse, run)) }
+
+func run(p *intra.Process, set nas.Settings) error {
+	r, err := measure(p, set)
+	if err != nil || p.Rank() > 0 {
+		return err
+	}
+	return cli.Print(os.Stdout, r, set.JSON)
+}
+
+// measure runs the benchmark.
+func measure(p *intra.Process, set nas.Settings) (*result, error) {
+	of := problems[set.Class]
+	b, err := newBenchmark(p, set, of.log)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.run(); err != nil {
+		return nil, err
+	}
+	r := &result{SX: b.sums[0], SY: b.sums[1], Counts: b.counts}
+	for _, n := range r.Counts {
+		r.Pairs += n
+	}
+	numbers := 2 << of.log
+	if r.Result, err = nas.NewResult(p, "EP", set, nas.Problem{Size: fmt.Sprint(numbers), Operation: "Random numbers generated", Count: float64(numbers)}, b.seconds); err != nil {
+		return nil, err
+	}
+	r.Verified = nas.Close(r.SX, of.sums[0], tolerance) && nas.Close(r.SY, of.sums[1], tolerance)
+	return r, nil
+}
+
+// Print writes the result for people.
+func (r *result) Print(w io.Writer) {
+	fmt.Fprintf(w, "EP: %d pairs of normally distributed numbers\n", r.Pairs)
+	fmt.Fprintf(w, "sums %22.15e %22.15e\n", r.SX, r.SY)
+	for k, n := range r.Counts {
+		fmt.Fprintf(w, "%3d %12d\n", k, n)
+	}
+	r.Result.Print(w)
+}

@@ -1,0 +1,15 @@
+//go:build !intra
+
+package main
+
+import intra "github.com/intrahpc/intra/runtime"
+
+//go:generate go tool intragen
+
+// tally does the batches of one round.
+func (b *benchmark) tally(first, end int) {
+	//intra:section on(b.p)
+	for lo, hi := range intra.Blocks(end-first, b.tasks) {
+		tally(first+lo, first+hi, &b.sums, &b.counts)
+	}
+}

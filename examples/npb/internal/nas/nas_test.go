@@ -1,0 +1,86 @@
+package nas
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/intratest"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// The sequence is what its definition says, computed with large integers, and
+// After leads to the same place as Next.
+func TestRandom(t *testing.T) {
+	x, a := big.NewInt(int64(Seed)), big.NewInt(1220703125)
+	r := Seed
+	for n := range 1000 {
+		require.Equal(t, r, Seed.After(n))
+		x.Mod(x.Mul(x, a), new(big.Int).Lsh(big.NewInt(1), 46))
+		want, _ := new(big.Float).Quo(new(big.Float).SetInt(x), new(big.Float).SetInt64(1<<46)).Float64()
+		require.Equal(t, want, r.Next())
+	}
+	require.Equal(t, Seed.After(123456).After(1<<40), Seed.After(1<<40+123456))
+}
+
+func TestClass(t *testing.T) {
+	var c Class
+	for _, letter := range classes {
+		require.NoError(t, c.UnmarshalText([]byte(string(letter))))
+		text, err := json.Marshal(c)
+		require.NoError(t, err)
+		require.Equal(t, `"`+string(letter)+`"`, string(text))
+	}
+	for _, wrong := range []string{"", "D", "s", "SW"} {
+		require.ErrorContains(t, c.UnmarshalText([]byte(wrong)), "want S, W, A, B or C")
+	}
+}
+
+func TestRanks(t *testing.T) {
+	s := Settings{Class: 'W'}
+	for _, fits := range []int{1, 2, 16} {
+		require.NoError(t, s.Ranks("CG", fits, 16))
+	}
+	for _, not := range []int{3, 12, 32} {
+		require.ErrorContains(t, s.Ranks("CG", not, 16), "class W of CG runs on a power of two, at most 16")
+	}
+}
+
+func TestClose(t *testing.T) {
+	require.True(t, Close(-1.0000000001, -1, 1e-9))
+	require.False(t, Close(1.0000000001, 1, 1e-11))
+	require.False(t, Close(-1, 1, 1e-8))
+	require.False(t, Close(math.NaN(), 1, 1e-8))
+}
+
+func TestPrint(t *testing.T) {
+	r, err := NewResult(nil, "MG", Settings{Class: 'S', Tasks: 16}, Problem{"32x32x32", 4, "floating point", 3e6}, 1.5)
+	require.NoError(t, err)
+	require.Equal(t, 2.0, r.Mops)
+	for _, verdict := range []string{"SUCCESSFUL", "UNSUCCESSFUL"} {
+		r.Verified = verdict == "SUCCESSFUL"
+		var b bytes.Buffer
+		r.Print(&b)
+		text := strings.Join(strings.Fields(b.String()), " ")
+		for _, want := range []string{"MG Benchmark Completed. Class = S Size = 32x32x32 Iterations = 4 Time in seconds = 1.50",
+			"Mop/s total = 2.00 Mop/s/process = 2.00 Operation type = floating point Verification = " + verdict} {
+			require.Contains(t, text, want)
+		}
+	}
+}
+
+// The times of all replicas and ranks are that of the slowest rank.
+func TestOneTime(t *testing.T) {
+	intratest.Run(t, intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
+		r, err := NewResult(p, "EP", Settings{Class: 'S'}, Problem{Count: 1e7}, float64(1+p.Rank()))
+		require.NoError(t, err)
+		require.Equal(t, 2.0, r.Seconds)
+		require.Equal(t, 5.0, r.Mops)
+		return nil
+	})
+}

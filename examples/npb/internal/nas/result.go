@@ -1,0 +1,94 @@
+package nas
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/intrahpc/intra/comm"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// Result is what each benchmark prints. Those of a benchmark hold one, beside
+// fields of their own.
+type Result struct {
+	Benchmark string  `json:"benchmark"`
+	Class     Class   `json:"class"`
+	Ranks     int     `json:"ranks"`
+	Tasks     int     `json:"tasks"`
+	Verified  bool    `json:"verified"`
+	Seconds   float64 `json:"seconds"`
+	Mops      float64 `json:"mops"` // millions of operations per second
+
+	size       string
+	iterations int
+	operation  string
+}
+
+// Problem describes what was done.
+type Problem struct {
+	Size       string
+	Iterations int
+	Operation  string  // what is counted
+	Count      float64 // of all of it
+}
+
+// NewResult returns the result of a benchmark that has taken so many seconds here.
+// Replicas measure different times, but return the same ones, and what counts is
+// the slowest rank.
+func NewResult(p *intra.Process, benchmark string, s Settings, of Problem, seconds float64) (Result, error) {
+	r := Result{Benchmark: benchmark, Class: s.Class, Ranks: p.Size(), Tasks: s.Tasks,
+		size: of.Size, iterations: of.Iterations, operation: of.Operation}
+	var err error
+	if r.Seconds, err = intra.Once(p, func() (float64, error) { return seconds, nil }); err != nil {
+		return r, fmt.Errorf("agree on the time: %w", err)
+	}
+	if r.Seconds, err = comm.AllreduceValue(p.World(), r.Seconds, comm.Max); err != nil {
+		return r, fmt.Errorf("find the slowest rank: %w", err)
+	}
+	r.Mops = of.Count / r.Seconds / 1e6
+	return r, nil
+}
+
+// Print writes the table of the original.
+func (r *Result) Print(w io.Writer) {
+	verdict := "UNSUCCESSFUL"
+	if r.Verified {
+		verdict = "SUCCESSFUL"
+	}
+	fmt.Fprintf(w, "\n %s Benchmark Completed.\n", r.Benchmark)
+	for _, line := range []struct{ name, value string }{
+		{"Class", r.Class.String()},
+		{"Size", r.size},
+		{"Iterations", fmt.Sprint(r.iterations)},
+		{"Time in seconds", fmt.Sprintf("%.2f", r.Seconds)},
+		{"Total processes", fmt.Sprint(r.Ranks)},
+		{"Mop/s total", fmt.Sprintf("%.2f", r.Mops)},
+		{"Mop/s/process", fmt.Sprintf("%.2f", r.Mops/float64(r.Ranks))},
+		{"Operation type", r.operation},
+		{"Verification", verdict},
+	} {
+		fmt.Fprintf(w, " %-16s= %24s\n", line.name, line.value)
+	}
+}
+
+// Close reports whether got is want up to a relative error.
+func Close(got, want, tolerance float64) bool {
+	return math.Abs((got-want)/want) <= tolerance
+}
+
+// Clock starts a stop-watch; calling what it returns adds the time to sum.
+func Clock(sum *float64) func() {
+	from := time.Now()
+	return func() { *sum += time.Since(from).Seconds() }
+}
+
+// Gather waits until all are here, so that no time is that of somebody else's
+// set-up: the replicas in a section that is empty, then the ranks.
+func Gather(p *intra.Process) error {
+	if err := p.Section().End(); err != nil {
+		return err
+	}
+	return p.World().Barrier()
+}

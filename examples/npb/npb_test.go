@@ -1,0 +1,115 @@
+//go:build !intra
+
+package npb
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/jobtest"
+)
+
+// The tests in this file start real processes through intrarun, and kill them
+// with real signals. They build the programs both ways themselves.
+
+// binaries are what the tests have built.
+var binaries jobtest.Binaries
+
+func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
+
+// run runs a program with flags of intrarun, and returns what it has printed without
+// what differs from run to run: the times.
+func run(t *testing.T, flags, program string) (map[string]any, jobtest.Result) {
+	t.Helper()
+	job := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: []string{program, "-json"}})
+	require.Zero(t, job.Code, "%s\n%s", flags, job.Stderr)
+	require.Equal(t, 1, strings.Count(job.Stdout, "\n"), job.Stdout)
+	var r map[string]any
+	d := json.NewDecoder(strings.NewReader(job.Stdout))
+	d.UseNumber()
+	require.NoError(t, d.Decode(&r))
+	for _, name := range []string{"seconds", "mops"} {
+		require.Contains(t, r, name)
+		delete(r, name)
+	}
+	require.Equal(t, true, r["verified"], job.Stdout)
+	return r, job
+}
+
+// programs are the benchmarks, with places in a job of two ranks where something
+// may die, what they print, and how many ranks are too many for class S.
+var programs = []struct {
+	name, fields string
+	kills        [6]string // of degrees 2, 3, 2 with messages, mixed, 2 with replacements, 1
+	anyRanks     bool
+}{
+	{"ep", "sx sy counts pairs", [6]string{"0.1@section:5", "0.0@task:33 1.2@update:20", "1.0@message:1", "0.1@section:6", "0.1@section:2 1.0@section:5", "1.0@section:6"}, true},
+}
+
+// Class S is verified, and has the bits of a run without replicas, with any degrees,
+// links and schedules, whoever dies, and whether somebody comes in its place.
+func TestKills(t *testing.T) {
+	for _, p := range programs {
+		folder := "examples/npb/" + p.name
+		want, _ := run(t, "-n 2 -r 1", binaries.Plain(t, folder))
+		for _, field := range strings.Fields("benchmark class ranks tasks verified " + p.fields) {
+			require.Contains(t, want, field)
+		}
+		for i, flags := range []string{
+			"-n 2 -r 2 -sched static",
+			"-n 2 -r 3 -sched static -link tcp",
+			"-n 2 -r 2 -sched adaptive -link tcp",
+			"-degrees 2,1 -direct",
+			"-n 2 -r 2 -replace",
+			"-n 2 -r 1 -spares 1 -backup 2",
+		} {
+			kills := strings.Fields(p.kills[i])
+			for _, kill := range kills {
+				flags += " -kill " + kill
+			}
+			t.Run(p.name+" "+flags, func(t *testing.T) {
+				got, job := run(t, flags, binaries.Program(t, folder))
+				require.Equal(t, want, got)
+				report := job.Summary(t)
+				require.Len(t, report.Failures, len(kills), job.Stderr)
+				report.RequireFired(t)
+			})
+		}
+	}
+}
+
+// A program without replicas and without intrarun, what it prints for people, and
+// what it says of flags that are wrong.
+func TestOutput(t *testing.T) {
+	for _, p := range programs {
+		program := binaries.Plain(t, "examples/npb/"+p.name)
+		out, err := exec.Command(program).Output()
+		require.NoError(t, err)
+		text := strings.Join(strings.Fields(string(out)), " ")
+		require.Contains(t, text, strings.ToUpper(p.name)+" Benchmark Completed. Class = S ")
+		require.Contains(t, text, " Mop/s total = ")
+		require.Contains(t, text, " Verification = SUCCESSFUL")
+		for args, want := range map[string]string{
+			"-class D": `-class: class "D": want S, W, A, B or C`,
+			"-tasks 0": "-tasks must be at least 1",
+			"extra":    `unexpected argument "extra"`,
+		} {
+			out, err := exec.Command(program, strings.Fields(args)...).CombinedOutput()
+			require.Error(t, err)
+			require.Contains(t, string(out), want)
+		}
+		job := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: []string{"-n", "3", "-r", "1"}, Program: []string{program}})
+		if p.anyRanks {
+			require.Zero(t, job.Code, job.Stderr)
+			continue
+		}
+		require.Equal(t, 1, job.Code)
+		require.Contains(t, job.Stderr, fmt.Sprintf("3 ranks do not fit: class S of %s runs on a power of two", strings.ToUpper(p.name)))
+	}
+}
