@@ -2,6 +2,7 @@
 // its own, with the classes S to C and the verification of the originals:
 //
 //	ep  random numbers: nothing is sent but totals
+//	cg  conjugate gradients on a grid of ranks: messages between two ranks each
 //
 // Each has the flags -class, -tasks and -json. Here is what tests them as jobs of
 // real processes.

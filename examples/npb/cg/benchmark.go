@@ -1,0 +1,151 @@
+package main
+
+import (
+	"math"
+
+	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	"github.com/intrahpc/intra/kernels"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// iterations of conjugate gradients solve a system well enough.
+const iterations = 25
+
+// benchmark is the whole run on one rank.
+//
+//intra:state skip(p, set, of, grid, matrix, z, r, d, q, w, progress)
+type benchmark struct {
+	p        *intra.Process
+	set      nas.Settings
+	of       problem
+	grid     *grid
+	matrix   *kernels.Sliced[float64]
+	progress func(step int, rnorm, zeta float64)
+
+	z, r, d, q []float64 // solution, residual, direction, product: in the rank's columns
+	w          []float64 // a product with the rank's block
+
+	x           []float64 // the eigenvector, in the rank's columns
+	step        int
+	zeta, rnorm float64
+	history     []float64 // zeta after each step
+	seconds     float64
+}
+
+func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {
+	if err := set.Ranks("CG", p.Size(), mostRanks(of.rows)); err != nil {
+		return nil, err
+	}
+	b := &benchmark{p: p, set: set, of: of, progress: func(int, float64, float64) {}}
+	g := newGrid(p.World(), of.rows)
+	b.grid = g
+	var err error
+	if b.matrix, err = newMatrix(of, g.row*g.height(), g.height(), g.col*g.width(), g.width()); err != nil {
+		return nil, err
+	}
+	for _, v := range []*[]float64{&b.x, &b.z, &b.r, &b.d, &b.q} {
+		*v = kernels.Alloc[float64](g.width())
+	}
+	b.w = intra.Alloc[float64](g.height())
+	b.Protect(p, "cg")
+	return b, set.Protect(p)
+}
+
+// run does all steps, or those that follow the saved state. One that is not timed
+// comes first.
+func (b *benchmark) run() error {
+	if !b.p.Restored() {
+		b.begin()
+		if err := b.improve(); err != nil {
+			return err
+		}
+		b.begin()
+		if err := nas.Gather(b.p); err != nil {
+			return err
+		}
+	}
+	for b.step < b.of.steps {
+		if err := b.p.SafePoint(); err != nil {
+			return err
+		}
+		if err := b.improve(); err != nil {
+			return err
+		}
+		b.history = append(b.history, b.zeta)
+		b.step++
+		b.progress(b.step, b.rnorm, b.zeta)
+	}
+	return nil
+}
+
+// begin sets the first guess.
+func (b *benchmark) begin() {
+	b.seconds = 0
+	for i := range b.x {
+		b.x[i] = 1
+	}
+}
+
+// improve makes one step of inverse iteration.
+func (b *benchmark) improve() error {
+	defer nas.Clock(&b.seconds)()
+	if err := b.solve(); err != nil {
+		return err
+	}
+	sums, err := b.grid.sum(kernels.Dot(b.x, b.z), kernels.Dot(b.z, b.z))
+	if err != nil {
+		return err
+	}
+	b.zeta = b.of.shift + 1/sums[0]
+	kernels.Scale(1/math.Sqrt(sums[1]), b.z, b.x)
+	return nil
+}
+
+// solve finds z with A·z = x, roughly, and how far that is from the truth.
+func (b *benchmark) solve() error {
+	clear(b.z)
+	copy(b.r, b.x)
+	copy(b.d, b.x)
+	rho, err := b.product(b.r, b.r)
+	if err != nil {
+		return err
+	}
+	for range iterations {
+		if err := b.multiply(b.d, b.q); err != nil {
+			return err
+		}
+		dq, err := b.product(b.d, b.q)
+		if err != nil {
+			return err
+		}
+		alpha, before := rho/dq, rho
+		kernels.Axpy(alpha, b.d, b.z)
+		kernels.Axpy(-alpha, b.q, b.r)
+		if rho, err = b.product(b.r, b.r); err != nil {
+			return err
+		}
+		kernels.Waxpby(1, b.r, rho/before, b.d, b.d)
+	}
+	if err := b.multiply(b.z, b.q); err != nil {
+		return err
+	}
+	kernels.Waxpby(1, b.x, -1, b.q, b.r)
+	square, err := b.product(b.r, b.r)
+	b.rnorm = math.Sqrt(square)
+	return err
+}
+
+// multiply computes y = A·x.
+func (b *benchmark) multiply(x, y []float64) error {
+	b.multiplyBlock(x)
+	return b.grid.combine(b.w, y)
+}
+
+// product returns the inner product of x and y over all ranks.
+func (b *benchmark) product(x, y []float64) (float64, error) {
+	sums, err := b.grid.sum(kernels.Dot(x, y))
+	if err != nil {
+		return 0, err
+	}
+	return sums[0], nil
+}

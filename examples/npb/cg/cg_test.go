@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	"github.com/intrahpc/intra/intratest"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// runAll runs a job in this process and returns what the replicas of rank 0 that
+// finished have found, without the times.
+func runAll(t *testing.T, spec intra.Spec, class nas.Class, of problem, opts ...intratest.Option) (all []*result, histories [][]float64) {
+	t.Helper()
+	var mu sync.Mutex
+	intratest.Run(t, spec, func(p *intra.Process) error {
+		b, err := newBenchmark(p, nas.Settings{Class: class, Tasks: 4}, of)
+		if err != nil {
+			return err
+		}
+		r, err := b.measure()
+		if err != nil {
+			return err
+		}
+		require.Positive(t, r.Mops)
+		r.Seconds, r.Mops = 0, 0
+		if p.Rank() == 0 {
+			mu.Lock()
+			defer mu.Unlock()
+			all, histories = append(all, r), append(histories, b.history)
+		}
+		return nil
+	}, opts...)
+	return all, histories
+}
+
+// Class S is verified on every shape of the grid, and begins as the original does.
+func TestRanks(t *testing.T) {
+	for _, ranks := range []int{1, 2, 4, 8, 16} {
+		all, histories := runAll(t, intra.Spec{Ranks: ranks}, 'S', problems['S'])
+		require.True(t, all[0].Verified, "%d ranks: %v", ranks, all[0].Zeta)
+		require.Len(t, histories[0], 15)
+		require.InEpsilon(t, 9.9986441579140, histories[0][0], 1e-12)
+		require.Less(t, all[0].RNorm, 1e-12)
+	}
+}
+
+// The matrix has the entries of the original, symmetric, wherever it is cut.
+func TestMatrix(t *testing.T) {
+	of := problems['S']
+	whole, err := newMatrix(of, 0, of.rows, 0, of.rows)
+	require.NoError(t, err)
+	require.Equal(t, 78148, whole.NNZ())
+	x, y := make([]float64, of.rows), make([]float64, of.rows)
+	for i := range x {
+		x[i] = float64(i%7) - 3
+	}
+	whole.MulRows(0, x, y)
+	const rows, cols = 2, 4
+	got, entries := make([]float64, of.rows), 0
+	for row := range rows {
+		for col := range cols {
+			h, w := of.rows/rows, of.rows/cols
+			block, err := newMatrix(of, row*h, h, col*w, w)
+			require.NoError(t, err)
+			entries += block.NNZ()
+			part := make([]float64, h)
+			block.MulRows(0, x[col*w:(col+1)*w], part)
+			for i, v := range part {
+				got[row*h+i] += v
+			}
+		}
+	}
+	require.Equal(t, whole.NNZ(), entries)
+	require.InDeltaSlice(t, y, got, 1e-10)
+}
+
+// A product is put together and handed out so that each rank has its columns.
+func TestCombine(t *testing.T) {
+	const n = 64
+	for _, ranks := range []int{1, 2, 4, 8, 16, 32} {
+		t.Run(fmt.Sprint(ranks), func(t *testing.T) {
+			intratest.Run(t, intra.Spec{Ranks: ranks}, func(p *intra.Process) error {
+				g := newGrid(p.World(), n)
+				w, y := make([]float64, g.height()), make([]float64, g.width())
+				for i := range w {
+					w[i] = float64(1000*(g.row*g.height()+i) + g.col)
+				}
+				if err := g.combine(w, y); err != nil {
+					return err
+				}
+				for i, v := range y {
+					require.Equal(t, float64(1000*g.cols*(g.col*g.width()+i)+g.cols*(g.cols-1)/2), v)
+				}
+				sum, err := g.sum(float64(g.col), 1)
+				require.Equal(t, []float64{float64(g.cols * (g.cols - 1) / 2), float64(g.cols)}, sum)
+				return err
+			})
+		})
+	}
+}
+
+func TestMostRanks(t *testing.T) {
+	for class, want := range map[nas.Class]int{'S': 64, 'W': 64, 'A': 256, 'B': 64, 'C': 256} {
+		n := problems[class].rows
+		require.Equal(t, want, mostRanks(n))
+		g := newGrid(comm.Self(), n)
+		require.Equal(t, [2]int{n, n}, [2]int{g.height(), g.width()})
+	}
+}
