@@ -3,6 +3,7 @@
 //
 //	ep  random numbers: nothing is sent but totals
 //	cg  conjugate gradients on a grid of ranks: messages between two ranks each
+//	is  a sort of integers: all ranks exchange parts of different lengths
 //
 // Each has the flags -class, -tasks and -json. Here is what tests them as jobs of
 // real processes.

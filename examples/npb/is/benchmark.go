@@ -1,0 +1,222 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// iterations is how often all keys are ranked.
+const iterations = 10
+
+// neighbourTag marks the largest key of a rank, for the next one.
+const neighbourTag = 1000
+
+// benchmark is the whole run on one rank.
+//
+//intra:state skip(p, set, of, blocks, ordered, counts, totals, cuts, runs, bounds, space, ranks, progress)
+type benchmark struct {
+	p        *intra.Process
+	set      nas.Settings
+	of       problem
+	progress func(iteration int)
+
+	blocks  [][2]int // of keys, one per task
+	ordered []int32  // the keys of each block by bucket
+	counts  []int32  // for each block: the keys in each bucket
+
+	totals []int32 // the keys of all ranks in each bucket; then the samples' values
+	cuts   []int   // the first bucket of each rank, and the end
+
+	// What the rank has after the exchange: the keys in its buckets, ordered by
+	// bucket in several runs, one of each block of each rank.
+	runs   [][]int32
+	bounds []int32 // for each run: where its buckets begin, and the end
+	space  exchange
+	ranks  []int32 // of each value from the first of its buckets on
+
+	keys      []int32
+	iteration int // the last one that is done
+	passed    int
+	seconds   float64
+}
+
+func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {
+	if err := set.Ranks("IS", p.Size(), 1<<of.buckets); err != nil {
+		return nil, err
+	}
+	b := &benchmark{p: p, set: set, of: of, progress: func(int) {}}
+	n := 1 << of.keys / p.Size()
+	for lo, hi := range intra.Blocks(n, set.Tasks) {
+		b.blocks = append(b.blocks, [2]int{lo, hi})
+	}
+	b.keys, b.ordered = intra.Alloc[int32](n), intra.Alloc[int32](n)
+	b.counts = intra.Alloc[int32](len(b.blocks) << of.buckets)
+	b.ranks = intra.Alloc[int32](1 << of.values)
+	b.totals = make([]int32, 1<<of.buckets+len(of.samples))
+	b.Protect(p, "is")
+	return b, set.Protect(p)
+}
+
+// run does all iterations, or those that follow the saved state, and then the test of
+// the order. One that is not timed comes first.
+func (b *benchmark) run() error {
+	if !b.p.Restored() {
+		b.draw()
+		if err := b.rank(1); err != nil {
+			return err
+		}
+		b.passed, b.seconds = 0, 0
+		if err := nas.Gather(b.p); err != nil {
+			return err
+		}
+	}
+	for b.iteration < iterations {
+		if err := b.p.SafePoint(); err != nil {
+			return err
+		}
+		b.progress(b.iteration + 1)
+		if err := b.rank(b.iteration + 1); err != nil {
+			return err
+		}
+		b.iteration++
+	}
+	if err := b.testOrder(); err != nil {
+		return err
+	}
+	var err error
+	if b.passed, err = comm.AllreduceValue(b.p.World(), b.passed, comm.Sum); err != nil {
+		return fmt.Errorf("add up the tests that have passed: %w", err)
+	}
+	return nil
+}
+
+// rank finds the ranks of all keys.
+func (b *benchmark) rank(iteration int) error {
+	defer nas.Clock(&b.seconds)()
+	if b.p.Rank() == 0 {
+		b.keys[iteration] = int32(iteration)
+		b.keys[iteration+iterations] = int32(1<<b.of.values - iteration)
+	}
+	b.order()
+	if err := b.count(); err != nil {
+		return err
+	}
+	b.cuts = cut(b.totals[:1<<b.of.buckets], b.p.Size())
+	if err := b.exchange(); err != nil {
+		return err
+	}
+	b.rankOwn()
+	for i, s := range b.of.samples {
+		value := int(b.totals[1<<b.of.buckets+i])
+		if at := value - b.lowest(); b.owns(value) && int(b.ranks[at]) == s.want(iteration) {
+			b.passed++
+		}
+	}
+	return nil
+}
+
+// count adds up the buckets of all blocks and ranks, and tells all the values of the
+// samples.
+func (b *benchmark) count() error {
+	clear(b.totals)
+	buckets := 1 << b.of.buckets
+	for i, n := range b.counts {
+		b.totals[i%buckets] += n
+	}
+	first := b.p.Rank() * len(b.keys)
+	for i, s := range b.of.samples {
+		if at := s.place - first; at >= 0 && at < len(b.keys) {
+			b.totals[buckets+i] = b.keys[at]
+		}
+	}
+	own := append([]int32(nil), b.totals...)
+	if err := comm.Allreduce(b.p.World(), own, b.totals, comm.Sum); err != nil {
+		return fmt.Errorf("add up the buckets: %w", err)
+	}
+	return nil
+}
+
+// cut cuts buckets into runs with about as many keys each: a run ends with the bucket
+// in which its share is reached. It returns where the runs begin, and the end.
+func cut(keys []int32, parts int) []int {
+	all, sum := 0, 0
+	for _, n := range keys {
+		all += int(n)
+	}
+	starts := []int{0}
+	for bucket, n := range keys {
+		sum += int(n)
+		if len(starts) < parts && sum >= len(starts)*all/parts {
+			starts = append(starts, bucket+1)
+		}
+	}
+	for len(starts) <= parts {
+		starts = append(starts, len(keys))
+	}
+	return starts
+}
+
+// own returns the first of the rank's buckets, and the end.
+func (b *benchmark) own() (lo, hi int) {
+	return b.cuts[b.p.Rank()], b.cuts[b.p.Rank()+1]
+}
+
+// lowest returns the smallest value in the rank's buckets.
+func (b *benchmark) lowest() int {
+	lo, _ := b.own()
+	return lo << b.of.shift()
+}
+
+// owns reports whether a value is in the rank's buckets.
+func (b *benchmark) owns(value int) bool {
+	lo, hi := b.own()
+	return value>>b.of.shift() >= lo && value>>b.of.shift() < hi
+}
+
+// smaller returns how many keys of all ranks lie in lower buckets.
+func (b *benchmark) smaller(bucket int) (n int) {
+	for _, keys := range b.totals[:bucket] {
+		n += int(keys)
+	}
+	return n
+}
+
+// testOrder sorts the rank's keys by their ranks, and counts one test as passed if
+// they then ascend, from the largest of the rank before.
+func (b *benchmark) testOrder() error {
+	lo, hi := b.own()
+	first := b.smaller(lo)
+	sorted := make([]int32, b.smaller(hi)-first)
+	next := append([]int32(nil), b.ranks[:(hi-lo)<<b.of.shift()]...)
+	for _, run := range b.runs {
+		for _, key := range run {
+			at := &next[int(key)-b.lowest()]
+			sorted[int(*at)-first] = key
+			*at++
+		}
+	}
+	before := []int32{-1}
+	c := b.p.World()
+	if c.Rank() > 0 {
+		if _, err := comm.Recv(c, before, c.Rank()-1, neighbourTag); err != nil {
+			return fmt.Errorf("receive the largest key of the rank before: %w", err)
+		}
+	}
+	ascend := true
+	for _, key := range sorted {
+		ascend = ascend && before[0] <= key
+		before[0] = key
+	}
+	if ascend {
+		b.passed++
+	}
+	if c.Rank() < c.Size()-1 {
+		if err := comm.Send(c, before, c.Rank()+1, neighbourTag); err != nil {
+			return fmt.Errorf("send the largest key: %w", err)
+		}
+	}
+	return nil
+}

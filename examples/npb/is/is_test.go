@@ -1,0 +1,115 @@
+package main
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	"github.com/intrahpc/intra/intratest"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// outcome is what a rank has found.
+type outcome struct {
+	passed, lowest int
+	ranks          []int32
+}
+
+// runAll runs a job in this process and returns what the replicas of each rank that
+// finished have found.
+func runAll(t *testing.T, spec intra.Spec, of problem, opts ...intratest.Option) map[int][]outcome {
+	t.Helper()
+	var mu sync.Mutex
+	all := make(map[int][]outcome)
+	intratest.Run(t, spec, func(p *intra.Process) error {
+		b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 5}, of)
+		if err != nil {
+			return err
+		}
+		r, err := b.measure()
+		if err != nil {
+			return err
+		}
+		require.Positive(t, r.Mops)
+		require.Equal(t, r.Verified, r.Passed == 50+p.Size())
+		lo, hi := b.own()
+		mu.Lock()
+		defer mu.Unlock()
+		all[p.Rank()] = append(all[p.Rank()], outcome{r.Passed, b.lowest(), slices.Clone(b.ranks[:(hi-lo)<<of.shift()])})
+		return nil
+	}, opts...)
+	return all
+}
+
+// Class S is verified on any number of ranks, and ranks are what sorting gives.
+func TestRanks(t *testing.T) {
+	of := problems['S']
+	values := 1 << of.values
+	keys := make([]int32, 1<<of.keys)
+	draw(0, values, keys)
+	for i := range iterations {
+		keys[i+1], keys[i+1+iterations] = int32(i+1), int32(values-i-1)
+	}
+	slices.Sort(keys)
+	for _, ranks := range []int{1, 2, 4, 16} {
+		all := runAll(t, intra.Spec{Ranks: ranks}, of)
+		next := 0
+		for rank := range ranks {
+			got := all[rank][0]
+			require.Equal(t, 50+ranks, got.passed)
+			require.Equal(t, next, got.lowest)
+			for i, r := range got.ranks {
+				want, _ := slices.BinarySearch(keys, int32(got.lowest+i))
+				require.Equal(t, want, int(r), "value %d", got.lowest+i)
+			}
+			next += len(got.ranks)
+		}
+		require.Equal(t, values, next)
+	}
+}
+
+// The keys are those of the definition, wherever a rank or task begins.
+func TestDraw(t *testing.T) {
+	r := nas.Seed
+	var want []int32
+	for range 100 {
+		want = append(want, int32(float64(1<<9)*(r.Next()+r.Next()+r.Next()+r.Next())))
+	}
+	got := make([]int32, 100)
+	draw(0, 1<<11, got[:37])
+	draw(37, 1<<11, got[37:])
+	require.Equal(t, want, got)
+}
+
+// Keys that are out of order, and samples whose ranks are wrong, are found.
+func TestFaults(t *testing.T) {
+	of := problems['S']
+	of.samples[2].rank++
+	require.Equal(t, 41, runAll(t, intra.Spec{Ranks: 1}, of)[0][0].passed)
+	b := &benchmark{of: problem{3, 2, 2, [5]sample{}}, cuts: []int{0, 4}, totals: []int32{1, 0, 1, 0}, runs: [][]int32{{2, 0}}}
+	for ranks, passed := range map[[4]int32]int{{0, 1, 1, 2}: 1, {1, 1, 0, 2}: 0} {
+		b.ranks, b.passed = ranks[:], 0
+		require.NoError(t, b.testOrder())
+		require.Equal(t, passed, b.passed, ranks)
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, tt := range []struct {
+		keys  []int32
+		parts int
+		want  []int
+	}{
+		{[]int32{1, 1, 1, 1}, 2, []int{0, 2, 4}},
+		{[]int32{0, 5, 1, 0, 0}, 2, []int{0, 2, 5}},
+		{[]int32{9, 0, 0, 1}, 3, []int{0, 1, 2, 4}},
+		{[]int32{0, 0, 9}, 3, []int{0, 3, 3, 3}},
+		{[]int32{4, 4}, 1, []int{0, 2}},
+		{nil, 0, []int{0}},
+	} {
+		require.Equal(t, tt.want, cut(tt.keys, tt.parts))
+	}
+}

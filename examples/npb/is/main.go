@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/intrahpc/intra/examples/internal/cli"
+	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// problems are the classes.
+var problems = map[nas.Class]problem{
+	'S': {16, 11, 9, [5]sample{{48427, 0, 1, 0}, {17148, 18, 1, 0}, {23627, 346, 1, 0}, {62548, 64917, -1, 0}, {4431, 65463, -1, 0}}},
+	'W': {20, 16, 10, [5]sample{{357773, 1249, 1, 2}, {934767, 11698, 1, 2}, {875723, 1039987, -1, 0}, {898999, 1043896, -1, 0}, {404505, 1048018, -1, 0}}},
+	'A': {23, 19, 10, [5]sample{{2112377, 104, 1, 1}, {662041, 17523, 1, 1}, {5336171, 123928, 1, 1}, {3642833, 8288932, -1, 1}, {4250760, 8388264, -1, 1}}},
+	'B': {25, 21, 10, [5]sample{{41869, 33422937, -1, 0}, {812306, 10244, 1, 0}, {5102857, 59149, 1, 0}, {18232239, 33135281, -1, 0}, {26860214, 99, 1, 0}}},
+	'C': {27, 23, 10, [5]sample{{44172927, 61147, 1, 0}, {72999161, 882988, 1, 0}, {74326391, 266290, 1, 0}, {129606274, 133997595, -1, 0}, {21736814, 133525895, -1, 0}}},
+}
+
+// problem says how many keys there are, below which value they are, and how many
+// buckets: all to base 2.
+type problem struct {
+	keys, values, buckets int
+	samples               [5]sample
+}
+
+// shift is how many low bits of a key do not matter for its bucket.
+func (of problem) shift() int { return of.values - of.buckets }
+
+// sample is a key whose rank is known. In each iteration it moves by one, since
+// others change.
+type sample struct {
+	place int // among all keys
+	rank  int // in iteration from
+	moves int // 1 or -1
+	from  int
+}
+
+func (s sample) want(iteration int) int { return s.rank + s.moves*(iteration-s.from) }
+
+// result is what a run prints, as JSON one line.
+type result struct {
+	nas.Result
+	Passed int `json:"passed"` // tests: the samples in each iteration, and the order on each rank
+}
+
+func main() { intra.Main(cli.Program(nas.Parse, run)) }
+
+func run(p *intra.Process, set nas.Settings) error {
+	b, err := newBenchmark(p, set, problems[set.Class])
+	if err != nil {
+		return err
+	}
+	if p.Rank() == 0 && !set.JSON {
+		b.progress = func(iteration int) { fmt.Printf("iteration %3d\n", iteration) }
+	}
+	r, err := b.measure()
+	if err != nil || p.Rank() > 0 {
+		return err
+	}
+	return cli.Print(os.Stdout, r, set.JSON)
+}
+
+// measure runs the benchmark.
+func (b *benchmark) measure() (*result, error) {
+	if err := b.run(); err != nil {
+		return nil, err
+	}
+	r := &result{Passed: b.passed}
+	keys := 1 << b.of.keys
+	var err error
+	r.Result, err = nas.NewResult(b.p, "IS", b.set, nas.Problem{Size: fmt.Sprint(keys),
+		Iterations: iterations, Operation: "keys ranked", Count: float64(iterations * keys)}, b.seconds)
+	r.Verified = r.Passed == iterations*len(b.of.samples)+b.p.Size()
+	return r, err
+}
+
+// Print writes the result for people.
+func (r *result) Print(w io.Writer) {
+	fmt.Fprintf(w, "%d tests passed\n", r.Passed)
+	r.Result.Print(w)
+}
