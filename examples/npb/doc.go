@@ -4,6 +4,7 @@
 //	ep  random numbers: nothing is sent but totals
 //	cg  conjugate gradients on a grid of ranks: messages between two ranks each
 //	is  a sort of integers: all ranks exchange parts of different lengths
+//	mg  multigrid: borders of boxes, on grids of all sizes
 //
 // Each has the flags -class, -tasks and -json. Here is what tests them as jobs of
 // real processes.

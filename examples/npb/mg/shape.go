@@ -1,0 +1,67 @@
+package main
+
+// shape is that of an array: so many points in x, y and z, and a layer around them.
+// Points count from 1, the layer has 0 and the last place. x runs fastest.
+type shape struct{ nx, ny, nz int }
+
+func (s shape) row() int    { return s.nx + 2 }
+func (s shape) plane() int  { return s.row() * (s.ny + 2) }
+func (s shape) size() int   { return s.plane() * (s.nz + 2) }
+func (s shape) inside() int { return s.nx * s.ny * s.nz }
+
+// points returns how many there are along an axis.
+func (s shape) points(axis int) int { return [3]int{s.nx, s.ny, s.nz}[axis] }
+
+// layer returns how many points at one place of an axis are exchanged: those that
+// are not inside along a later axis have no neighbour yet.
+func (s shape) layer(axis int) int {
+	return [3]int{s.ny * s.nz, s.row() * s.nz, s.plane()}[axis]
+}
+
+// border returns the size of the largest layer.
+func (s shape) border() int { return max(s.layer(0), s.layer(1), s.layer(2)) }
+
+// pieces calls f for all stretches of memory of a layer.
+func (s shape) pieces(axis, at int, f func(lo, n int)) {
+	if axis == 2 {
+		f(at*s.plane(), s.plane())
+		return
+	}
+	for z := 1; z <= s.nz; z++ {
+		if axis == 1 {
+			f(z*s.plane()+at*s.row(), s.row())
+			continue
+		}
+		for y := 1; y <= s.ny; y++ {
+			f(z*s.plane()+y*s.row()+at, 1)
+		}
+	}
+}
+
+// pack copies a layer of x to out.
+func (s shape) pack(x []float64, axis, at int, out []float64) {
+	s.pieces(axis, at, func(lo, n int) {
+		copy(out, x[lo:lo+n])
+		out = out[n:]
+	})
+}
+
+// unpack copies a layer of x from in.
+func (s shape) unpack(in, x []float64, axis, at int) {
+	s.pieces(axis, at, func(lo, n int) {
+		copy(x[lo:lo+n], in)
+		in = in[n:]
+	})
+}
+
+// copyLayer copies one layer of x to another place on the same axis.
+func (s shape) copyLayer(x []float64, axis, from, to int) {
+	shift := (to - from) * [3]int{1, s.row(), s.plane()}[axis]
+	s.pieces(axis, from, func(lo, n int) {
+		if n == 1 {
+			x[lo+shift] = x[lo]
+			return
+		}
+		copy(x[lo+shift:lo+shift+n], x[lo:lo+n])
+	})
+}
