@@ -5,6 +5,7 @@
 //	cg  conjugate gradients on a grid of ranks: messages between two ranks each
 //	is  a sort of integers: all ranks exchange parts of different lengths
 //	mg  multigrid: borders of boxes, on grids of all sizes
+//	ft  Fourier transforms: all ranks exchange all they have
 //
 // Each has the flags -class, -tasks and -json. Here is what tests them as jobs of
 // real processes.

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// benchmark is the whole run on one rank.
+//
+//intra:state skip(p, set, of, tx, ty, tz, planes, columns, packed, progress)
+type benchmark struct {
+	p          *intra.Process
+	set        nas.Settings
+	of         problem
+	tx, ty, tz *fourier
+	progress   func(iteration int, sum complex128)
+
+	planes  []complex128 // of the rank: by z, y and x
+	columns []complex128 // those of its places in y: by z, y and x
+	packed  []complex128 // the planes, cut by the ranks that have the columns
+
+	waves   []complex128 // the transform of the field, in columns
+	sums    []complex128 // of each iteration
+	seconds float64
+}
+
+func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {
+	if err := set.Ranks("FT", p.Size(), min(of.ny, of.nz)); err != nil {
+		return nil, err
+	}
+	b := &benchmark{p: p, set: set, of: of, progress: func(int, complex128) {},
+		tx: newFourier(of.nx), ty: newFourier(of.ny), tz: newFourier(of.nz)}
+	n := of.points() / p.Size()
+	b.waves, b.columns = intra.Alloc[complex128](n), intra.Alloc[complex128](n)
+	if b.planes = b.columns; p.Size() > 1 {
+		b.planes, b.packed = intra.Alloc[complex128](n), make([]complex128, n)
+	}
+	b.Protect(p, "ft")
+	return b, set.Protect(p)
+}
+
+// run does all iterations, or those that follow the saved state. The first transform
+// is done once more before, and is not timed.
+func (b *benchmark) run() error {
+	if !b.p.Restored() {
+		if err := b.begin(); err != nil {
+			return err
+		}
+		b.seconds = 0
+		if err := nas.Gather(b.p); err != nil {
+			return err
+		}
+		if err := b.begin(); err != nil {
+			return err
+		}
+	}
+	for len(b.sums) < len(b.of.sums) {
+		if err := b.p.SafePoint(); err != nil {
+			return err
+		}
+		if err := b.iterate(); err != nil {
+			return err
+		}
+		b.progress(len(b.sums), b.sums[len(b.sums)-1])
+	}
+	return nil
+}
+
+// begin fills the field and transforms it.
+func (b *benchmark) begin() error {
+	defer nas.Clock(&b.seconds)()
+	b.fill()
+	b.transformPlanes()
+	if err := b.toColumns(); err != nil {
+		return err
+	}
+	b.transformColumns()
+	return nil
+}
+
+// iterate finds the field a time step later, and its sum.
+func (b *benchmark) iterate() error {
+	defer nas.Clock(&b.seconds)()
+	step := float64(len(b.sums) + 1)
+	columns := b.of.ny / b.p.Size()
+	b.dampColumns(damping(step, b.of.nx), damping(step, b.of.ny)[b.p.Rank()*columns:][:columns], damping(step, b.of.nz))
+	if err := b.toPlanes(); err != nil {
+		return err
+	}
+	b.transformPlanes()
+	sum, err := comm.AllreduceValue(b.p.World(), b.sum(), comm.Sum)
+	if err != nil {
+		return fmt.Errorf("add up the points: %w", err)
+	}
+	n := float64(b.of.points())
+	b.sums = append(b.sums, complex(real(sum)/n, imag(sum)/n))
+	return nil
+}
+
+// damping returns by what a time multiplies each of n waves along an axis. The second
+// half of them has negative wave numbers.
+func damping(time float64, n int) []float64 {
+	const alpha = 1e-6
+	f := make([]float64, n)
+	for k := range f {
+		wave := (k+n/2)%n - n/2
+		f[k] = math.Exp(-4 * alpha * math.Pi * math.Pi * time * float64(wave*wave))
+	}
+	return f
+}
+
+// sum adds up 1024 points of the field, as far as they are on this rank. Transforming
+// twice in the same direction, rather than back, negates all places.
+func (b *benchmark) sum() (sum complex128) {
+	negate := func(at, n int) int { return (n - at%n) % n }
+	of, planes := b.of, b.of.nz/b.p.Size()
+	for j := 1; j <= 1024; j++ {
+		x, y, z := negate(j, of.nx), negate(3*j, of.ny), negate(5*j, of.nz)-b.p.Rank()*planes
+		if z >= 0 && z < planes {
+			sum += b.planes[(z*of.ny+y)*of.nx+x]
+		}
+	}
+	return sum
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"math"
+	"math/cmplx"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	"github.com/intrahpc/intra/intratest"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// runAll runs a job in this process and returns what the replicas of rank 0 that
+// finished have found, without the times.
+func runAll(t *testing.T, spec intra.Spec, of problem, opts ...intratest.Option) (all []*result) {
+	t.Helper()
+	var mu sync.Mutex
+	intratest.Run(t, spec, func(p *intra.Process) error {
+		b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, of)
+		if err != nil {
+			return err
+		}
+		r, err := b.measure()
+		if err != nil {
+			return err
+		}
+		require.Positive(t, r.Mops)
+		r.Seconds, r.Mops = 0, 0
+		if p.Rank() == 0 {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, r)
+		}
+		return nil
+	}, opts...)
+	return all
+}
+
+// Class S is verified on any number of ranks.
+func TestRanks(t *testing.T) {
+	for _, ranks := range []int{1, 2, 16} {
+		r := runAll(t, intra.Spec{Ranks: ranks}, problems['S'])[0]
+		require.True(t, r.Verified, "%d ranks: %v", ranks, r.Checksums)
+	}
+}
+
+// A sum that differs in its last digit is not verified.
+func TestTolerance(t *testing.T) {
+	of := small
+	of.sums = make([]complex128, 2)
+	for i, sum := range runAll(t, intra.Spec{Ranks: 1}, small)[0].Checksums {
+		of.sums[i] = complex(sum[0], sum[1])
+	}
+	require.True(t, runAll(t, intra.Spec{Ranks: 1}, of)[0].Verified)
+	of.sums[1] *= 1 + 2e-12
+	require.False(t, runAll(t, intra.Spec{Ranks: 1}, of)[0].Verified)
+}
+
+// small is a problem that is quickly solved; its sums are not known.
+var small = problem{32, 16, 16, []complex128{1, 1}}
+
+// Transforms of every length are what the definition says.
+func TestTransform(t *testing.T) {
+	for n := 2; n <= 64; n *= 2 {
+		f := newFourier(n)
+		x, y := f.workspace()
+		var in [lines][]complex128
+		r := nas.Seed
+		for i := range x {
+			x[i] = complex(r.Next()-0.5, r.Next()-0.5)
+			in[i%lines] = append(in[i%lines], x[i])
+		}
+		got := f.transform(x, y)
+		for l := range lines {
+			for k := range n {
+				want := complex128(0)
+				for j, v := range in[l] {
+					want += v * cmplx.Rect(1, -2*math.Pi*float64(j*k%n)/float64(n))
+				}
+				require.InDelta(t, 0, cmplx.Abs(got[k*lines+l]-want), 1e-13*float64(n))
+			}
+		}
+	}
+}

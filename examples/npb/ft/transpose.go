@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/comm"
+)
+
+// toColumns gives each rank the columns of its places in y.
+func (b *benchmark) toColumns() error {
+	if b.p.Size() == 1 {
+		return nil
+	}
+	packed := b.packed
+	b.pieces(func(piece []complex128) { packed = packed[copy(packed, piece):] })
+	if err := comm.Alltoall(b.p.World(), b.packed, b.columns); err != nil {
+		return fmt.Errorf("exchange planes for columns: %w", err)
+	}
+	return nil
+}
+
+// toPlanes gives each rank its planes.
+func (b *benchmark) toPlanes() error {
+	if b.p.Size() == 1 {
+		return nil
+	}
+	if err := comm.Alltoall(b.p.World(), b.columns, b.packed); err != nil {
+		return fmt.Errorf("exchange columns for planes: %w", err)
+	}
+	packed := b.packed
+	b.pieces(func(piece []complex128) { packed = packed[copy(piece, packed):] })
+	return nil
+}
+
+// pieces calls f for the parts of the planes that belong to the columns of one rank
+// after the other.
+func (b *benchmark) pieces(f func(piece []complex128)) {
+	plane, piece := b.of.nx*b.of.ny, b.of.nx*b.of.ny/b.p.Size()
+	for rank := range b.p.Size() {
+		for first := 0; first < len(b.planes); first += plane {
+			f(b.planes[first+rank*piece:][:piece])
+		}
+	}
+}

@@ -1,0 +1,41 @@
+//go:build system
+
+package systemtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/jobtest"
+)
+
+// Classes W and A of the NAS Parallel Benchmarks are verified: W alone and shared, A
+// shared while a replica dies.
+func TestNPB(t *testing.T) {
+	for name, kill := range map[string]string{
+		"ep": "0.1@section:9", "cg": "0.1@section:200", "is": "0.1@section:11", "mg": "0.1@section:60", "ft": "0.1@section:7",
+	} {
+		program := binaries.Program(t, "examples/npb/"+name)
+		for _, c := range []struct{ class, flags string }{
+			{"W", "-n 1 -r 1"}, {"W", "-n 2 -r 2 -sched static"}, {"A", "-n 1 -r 2 -kill " + kill},
+		} {
+			t.Run(fmt.Sprint(name, " ", c.class, " ", c.flags), func(t *testing.T) {
+				r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(c.flags),
+					Program: []string{program, "-json", "-class", c.class}})
+				require.Zero(t, r.Code, r.Stderr)
+				var out struct {
+					Class    string `json:"class"`
+					Verified bool   `json:"verified"`
+				}
+				require.NoError(t, json.Unmarshal([]byte(r.Stdout), &out), r.Stdout)
+				require.Equal(t, c.class, out.Class)
+				require.True(t, out.Verified, r.Stdout)
+				r.Summary(t).RequireFired(t)
+			})
+		}
+	}
+}
