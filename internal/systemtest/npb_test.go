@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,7 +26,7 @@ func TestNPB(t *testing.T) {
 		} {
 			t.Run(fmt.Sprint(name, " ", c.class, " ", c.flags), func(t *testing.T) {
 				r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(c.flags),
-					Program: []string{program, "-json", "-class", c.class}})
+					Deadline: 5 * time.Minute, Program: []string{program, "-json", "-class", c.class}})
 				require.Zero(t, r.Code, r.Stderr)
 				var out struct {
 					Class    string `json:"class"`
