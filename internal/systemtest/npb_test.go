@@ -5,6 +5,7 @@ package systemtest
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,16 +15,19 @@ import (
 	"github.com/intrahpc/intra/internal/jobtest"
 )
 
-// Classes W and A of the NAS Parallel Benchmarks are verified: W alone and shared, A
-// shared while a replica dies.
+// Class W of the NAS Parallel Benchmarks is verified, shared while a replica dies;
+// with INTRA_MATRIX (`make matrix`) also alone, and class A.
 func TestNPB(t *testing.T) {
 	for name, kill := range map[string]string{
 		"ep": "0.1@section:9", "cg": "0.1@section:200", "is": "0.1@section:11", "mg": "0.1@section:60", "ft": "0.1@section:7",
 	} {
 		program := binaries.Program(t, "examples/npb/"+name)
-		for _, c := range []struct{ class, flags string }{
-			{"W", "-n 1 -r 1"}, {"W", "-n 2 -r 2 -sched static"}, {"A", "-n 1 -r 2 -kill " + kill},
-		} {
+		type run struct{ class, flags string }
+		runs := []run{{"W", "-n 1 -r 2 -kill " + kill}}
+		if os.Getenv("INTRA_MATRIX") != "" {
+			runs = append(runs, run{"W", "-n 1 -r 1"}, run{"W", "-n 2 -r 2 -sched static"}, run{"A", "-n 1 -r 2 -kill " + kill})
+		}
+		for _, c := range runs {
 			t.Run(fmt.Sprint(name, " ", c.class, " ", c.flags), func(t *testing.T) {
 				r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(c.flags),
 					Deadline: 5 * time.Minute, Program: []string{program, "-json", "-class", c.class}})
