@@ -1,6 +1,10 @@
 package comm
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/transport/sdr"
+)
 
 // Status says what a receive got, or a probe saw.
 type Status struct {
@@ -171,7 +175,8 @@ func (c *Comm) Probe(src, tag int) (Status, error) {
 				st, found = c.peek(src, tag)
 			}
 			return found
-		}, func() error { return c.engine.NothingComes(c.p2p, c.job(src), tag) })
+		}, func() error { return c.engine.NothingComes(c.p2p, c.job(src), tag) },
+			func() sdr.Awaited { return c.engine.AwaitedProbe(c.p2p, c.job(src), tag) })
 	}
 	if err != nil {
 		return Status{}, c.failed("Probe", fmt.Sprintf("probe for rank %d", src), err)

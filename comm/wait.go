@@ -1,5 +1,11 @@
 package comm
 
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
 // WaitAll waits until all requests are complete and returns the first error
 // in their order. Their results stay available from Wait.
 func WaitAll(reqs ...*Request) error {
@@ -85,7 +91,8 @@ func waitAny(reqs []*Request) (int, error) {
 		if r.c == nil {
 			return completeAt(reqs), nil
 		}
-		err := r.c.engine.WaitFor(func() bool { return completeAt(reqs) >= 0 }, func() error { return allHopeless(reqs) })
+		err := r.c.engine.WaitFor(func() bool { return completeAt(reqs) >= 0 },
+			func() error { return allHopeless(reqs) }, func() sdr.Awaited { return anyAwaited(reqs) })
 		if err != nil {
 			return Undefined, r.c.failed("WaitAny", "wait for any of several requests", err)
 		}
@@ -105,6 +112,28 @@ func allHopeless(reqs []*Request) (err error) {
 		}
 	}
 	return err
+}
+
+// anyAwaited says whom the requests wait for of which one is enough. Of one that
+// lacks messages of several ranks it names the first.
+func anyAwaited(reqs []*Request) sdr.Awaited {
+	any := sdr.Awaited{One: true}
+	for _, r := range reqs {
+		if r == nil || !r.active || r.call == nil {
+			continue
+		}
+		a := r.c.engine.Awaited(r.call)
+		any.Moving = any.Moving || a.Moving || r.call.Done() // but not visible
+		if !a.One && len(a.Ranks) > 1 {
+			a.Ranks = a.Ranks[:1]
+		}
+		for _, rank := range a.Ranks {
+			if !slices.Contains(any.Ranks, rank) {
+				any.Ranks = append(any.Ranks, rank)
+			}
+		}
+	}
+	return any
 }
 
 func completeAt(reqs []*Request) int {

@@ -107,7 +107,7 @@ func (p *Process) open(s *Section) {
 	p.regions = p.regions[:0]
 	p.parts.reset()
 	if !p.local() {
-		s.shared.Number = p.engine.Opened()
+		p.engine.Opened(&s.shared)
 		if p.trial != nil && p.trial.Opened() {
 			s.check = p.trial.Section(&s.shared, &s.at, s.watched)
 		}

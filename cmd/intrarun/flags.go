@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/head"
@@ -25,6 +26,13 @@ const usage = `usage: intrarun [flags] PROGRAM [args]
 Runs PROGRAM as a job of N ranks with R replicas each. If PROGRAM is
 an executable file (without a slash also one in PATH), it is run; otherwise it is
 built as a Go package with the build tag intra.
+
+  intrarun status [-json] [JOB]   says what each process of a job does that runs
+                                  from this host; JOB is the process ID of intrarun
+  intrarun report FILE [FILE2]    prints a report of -report, or compares two
+
+SIGQUIT (Ctrl-\) has intrarun print the status too. A program with the name status or
+report is called ./status.
 
 `
 
@@ -85,6 +93,16 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	oversubscribe := fs.Bool("oversubscribe", false, "allow more processes on a host than it has slots")
 	strict := fs.Bool("strict-placement", false, "refuse to run replicas of a rank on one host")
 	dry := fs.Bool("dry-run", false, "show where the processes would run, and exit")
+	c.Stuck.After = launch.DefaultStuck
+	fs.Func("stuck", "tell of processes that wait for each other and have made no progress for so long,\n`DURATION`; off: do not; abort: end the job then (default 30s)", func(s string) error {
+		return setStuck(&c.Stuck, s)
+	})
+	fs.Func("status-every", "print what each process does every `DURATION`, on standard error", func(s string) (err error) {
+		if c.Status, err = time.ParseDuration(s); err == nil && c.Status < leastStatus {
+			err = fmt.Errorf("want at least %v", leastStatus)
+		}
+		return err
+	})
 	fs.BoolVar(&c.Verbose, "v", false, "report events as they happen")
 	fs.Bool("version", false, "print the version of intrarun, and exit")
 	fs.BoolVar(&c.Quiet, "quiet", false, "print only the program's output")
@@ -262,6 +280,32 @@ func findHosts(list, file string) (s surroundings, err error) {
 		s.rsh = job.SlurmShell
 	}
 	return s, nil
+}
+
+// leastStatus and leastStuck are the shortest times that make sense: processes say
+// ten times a second what they do, and after a second that they wait.
+const leastStatus, leastStuck = 100 * time.Millisecond, 2 * time.Second
+
+// setStuck sets one of the things that -stuck says: it may be given twice, with a
+// time and with abort.
+func setStuck(c *launch.Stuck, s string) error {
+	switch s {
+	case "off":
+		*c = launch.Stuck{}
+		return nil
+	case "abort":
+		c.Abort = true
+		if c.After == 0 { // off stood before it
+			c.After = launch.DefaultStuck
+		}
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < leastStuck {
+		return fmt.Errorf("want a duration of at least %v like 30s, off or abort", leastStuck)
+	}
+	c.After = d
+	return nil
 }
 
 // maxThreads is as many as the cores of large hosts.

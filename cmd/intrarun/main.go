@@ -34,6 +34,11 @@ func run() int {
 		fmt.Println(version.Line("intrarun"))
 		return launch.ExitOK
 	}
+	if len(os.Args) > 1 {
+		if command := commands[os.Args[1]]; command != nil {
+			return command(os.Args[2:])
+		}
+	}
 	c, err := parse(os.Args[1:], os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -64,7 +69,9 @@ func run() int {
 		}
 		c.Agent = []string{self, asAgent}
 	}
-	c.Signals = signals
+	asks := make(chan os.Signal, 1)
+	signal.Notify(asks, syscall.SIGQUIT)
+	c.Signals, c.Asks = signals, asks
 	c.Stdin, c.Stdout, c.Stderr = stdin(), os.Stdout, os.Stderr
 	c.Progress = !c.Quiet && !c.Verbose && term.IsTerminal(int(os.Stderr.Fd()))
 	return launch.Run(context.Background(), *c)

@@ -50,18 +50,25 @@ func Here() string {
 // Outside returns the place from which code was called whose functions have
 // names that begin with prefix: that of its first caller with another one.
 func Outside(prefix string) string {
-	var pcs [16]uintptr
+	_, at := Into(prefix)
+	return at
+}
+
+// Into is Outside that also returns the name of the function that was called
+// there, without its package: "" if no caller has such a name.
+func Into(prefix string) (function, at string) {
+	var pcs [24]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	inside := false
 	for {
 		f, more := frames.Next()
-		if is := strings.HasPrefix(f.Function, prefix); !is && inside {
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
-		} else if is {
-			inside = true
+		if strings.HasPrefix(f.Function, prefix) {
+			function = f.Function
+		} else if function != "" {
+			function = strings.ReplaceAll(function, "[...]", "") // stands for types
+			return function[strings.LastIndexByte(function, '.')+1:], fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		}
 		if !more {
-			return "unknown place"
+			return "", "unknown place"
 		}
 	}
 }

@@ -61,3 +61,19 @@ func TestOutside(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), inside(true))
 	require.Equal(t, "unknown place", callsite.Outside("nobody"))
 }
+
+type typed[T any] struct{}
+
+func (typed[T]) call() (string, string) {
+	return callsite.Into("github.com/intrahpc/intra/internal/callsite_test.typed")
+}
+
+// The function is named that the user has called.
+func TestInto(t *testing.T) {
+	_, _, line, _ := runtime.Caller(0)
+	function, at := typed[int]{}.call()
+	require.Equal(t, "call", function)
+	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), at)
+	function, _ = callsite.Into("nobody")
+	require.Empty(t, function)
+}

@@ -15,6 +15,8 @@ func (r *recovering) safePoint(point uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.member.Enter(point)
+	r.inside = r.program
+	defer func() { r.inside = nil }()
 	for {
 		seen := r.changes.Load()
 		if r.err != nil {

@@ -272,7 +272,8 @@ var (
 // runSection runs a section of tasks, each of which is made by launch.
 func runSection(p *Program, policy sched.Policy, tasks int, launch func(task int) Task) error {
 	e := p.Engine()
-	s := &Section{Number: e.Opened(), Policy: policy, Guard: func(_ *Task, body func()) { body() }}
+	s := &Section{Policy: policy, Guard: func(_ *Task, body func()) { body() }}
+	e.Opened(s)
 	for i := range tasks {
 		s.Tasks = append(s.Tasks, launch(i))
 		if e.Serial() {

@@ -34,7 +34,7 @@ func (e *Engine) report() {
 	for {
 		select {
 		case <-tick.C:
-			e.head.Stats(e.Snapshot)
+			e.head.Stats(e.told)
 			e.trace.flush(e.head)
 		case <-e.ctx.Done():
 			return

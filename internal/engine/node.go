@@ -35,9 +35,10 @@ type node struct {
 	// meanwhile: that takes it as an argument, so that every call says so.
 	yield    func(func())
 	setup    job.Setup
-	err      error       // a divergence: every section fails from now on
-	restored []string    // which replicas of this rank were, and at which safe points
-	finished bool        // the program has returned
+	err      error    // a divergence: every section fails from now on
+	restored []string // which replicas of this rank were, and at which safe points
+	finished bool     // the program has returned
+	progress progress
 	failed   func(error) // called with an error that comes then
 	// The run of the program, which ends when the job ends or goes back.
 	runCtx context.Context

@@ -27,12 +27,13 @@ func (h *sharing) Once(f func() ([]byte, error)) ([]byte, error) {
 // runOnce takes part in the next call of Once.
 func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 	h.mu.Lock()
-	h.onceRun = false
+	h.onceRun, h.inOnce = false, true
 	h.performOnce(h.once.Enter())
 	for {
 		seen := h.changes.Load()
 		if result, ok := h.once.Done(); ok {
 			h.once.Leave()
+			h.inOnce = false
 			h.mu.Unlock()
 			return decodeOnce(result)
 		}

@@ -22,11 +22,12 @@ func pair(t *testing.T, receive job.Receive) (e *Engine, r *receiver, s *Section
 	peer := job.Process{Replica: 1}
 	e = New(t.Context(), Config{Head: h, Links: map[job.Process]transport.Link{peer: &startable{}}, Receive: receive, Share: true})
 	r = newReceiver(e, peer, 1)
-	s = &Section{Number: e.Opened(), Policy: sched.Static, Guard: func(_ *Task, body func()) { body() }}
+	s = &Section{Policy: sched.Static, Guard: func(_ *Task, body func()) { body() }}
 	for i := range mem {
 		mem[i] = []byte{1, 2, 3, 4}
 		s.Tasks = append(s.Tasks, Task{Kernel: kernelAdd, Regions: []update.Region{update.Slice(update.InOut, "w", mem[i])}})
 	}
+	e.Opened(s)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.open = s

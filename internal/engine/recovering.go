@@ -22,6 +22,7 @@ type recovering struct {
 	member    *recovery.Member
 	program   *Program          // nil before the program runs, and after it has to go back
 	image     *checkpoint.Image // that the next run of the program begins with
+	inside    *Program          // the program, while it is in a safe point at which something is due
 	startAt   *rankPosition     // where the last one began; nil: at the beginning of the job
 	outbound  map[job.Process]*outbound
 	stopDrain context.CancelFunc

@@ -26,8 +26,10 @@ type sharing struct {
 	machine   *section.Machine
 	gathered  *section.Machine // whose replicas have waited for each other
 	once      *section.Once
-	onceRun   bool // the protocol wants the function run here
-	open      *Section
+	onceRun   bool           // the protocol wants the function run here
+	current   *Section       // from its opening to its end
+	open      *Section       // while it is shared
+	inOnce    bool           // the program is in Once
 	checker   update.Checker // of scratch space
 	workers   []worker       // of which the first is the goroutine of the program
 	staged    buffers
@@ -72,12 +74,13 @@ func (h *sharing) Replicated() bool { return len(h.peers) > 1 }
 // them, and there is nobody else here to run them.
 func (h *sharing) Serial() bool { return len(h.peers) == 1 && len(h.workers) == 1 }
 
-// Opened is called in the call that opens a section, and returns its number.
-func (h *sharing) Opened() uint64 {
+// Opened is called in the call that opens s, which gets its number.
+func (h *sharing) Opened(s *Section) {
 	h.faults.At(job.KillSection)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.machine.Number()
+	s.Number = h.machine.Number()
+	h.current = s
 }
 
 // Closed counts a section that was completed.
@@ -85,6 +88,7 @@ func (h *sharing) Closed(s *Section) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stats.total.Sections++
+	h.current = nil
 	h.notes.completed(s)
 	if h.Serial() { // its tasks ran when they were launched
 		if err := h.pass(s, signatureOf(s)); err != nil {
@@ -150,7 +154,7 @@ func (h *sharing) resumeAt(at section.Position) {
 	h.stats.total.Before = int64(at.Number) - h.stats.total.Sections
 	h.once = section.NewOnceAt(self.Replica, replicas, at)
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
-	h.open, h.onceRun, h.err, h.finished = nil, false, nil, false
+	h.current, h.open, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, nil, false
 	for replica := range h.peers {
 		p := job.Process{Rank: self.Rank, Replica: replica}
 		h.peers[replica] = nil

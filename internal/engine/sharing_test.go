@@ -329,7 +329,7 @@ func TestAgree(t *testing.T) {
 		e := p.Engine()
 		for k := range 3 {
 			ran := 0
-			s := &Section{Number: e.Opened(), Guard: func(_ *Task, body func()) { body() }, Agree: func() error {
+			s := &Section{Guard: func(_ *Task, body func()) { body() }, Agree: func() error {
 				asked.Add(1)
 				if ran != 4 {
 					return fmt.Errorf("%d tasks have run", ran)
@@ -339,6 +339,7 @@ func TestAgree(t *testing.T) {
 				}
 				return nil
 			}}
+			e.Opened(s)
 			for range 4 {
 				s.Tasks = append(s.Tasks, Task{Kernel: kernelAdd, Body: func() { ran++ }})
 			}

@@ -87,9 +87,21 @@ func (h *sharing) waited(s *Section, task int, from time.Duration) {
 func (h *sharing) completed(s *Section, from time.Duration) {
 	to := h.now()
 	if len(s.Tasks) > 0 {
-		s.Tasks[0].known.SectionSeconds += (to - from).Seconds()
+		k := s.Tasks[0].known
+		k.SectionSeconds += (to - from).Seconds()
+		k.AloneSeconds += s.alone().Seconds()
 	}
 	h.trace.section(s, from, to)
+}
+
+// alone is how long s, which is complete, would have taken this process alone: all
+// of its tasks as long as those that ran here, or as such tasks have taken before.
+func (s *Section) alone() time.Duration {
+	each := s.Tasks[0].known.average
+	if s.ran > 0 {
+		each = s.inBodies / time.Duration(s.ran)
+	}
+	return each * time.Duration(len(s.Tasks)) / time.Duration(max(s.helpers.size, 1))
 }
 
 // Snapshot returns a copy for the head.

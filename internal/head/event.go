@@ -143,6 +143,10 @@ type Failed struct{ Err string }
 // Signalled is a signal to the head.
 type Signalled struct{ Signal syscall.Signal }
 
+// Deadlocked says that processes wait for each other for ever, and that the job is
+// to end for that.
+type Deadlocked struct{ Text string }
+
 // Tick says that a time has passed that Deadline had named.
 type Tick struct{}
 
@@ -165,4 +169,5 @@ func (Opened) event()        {}
 func (Published) event()     {}
 func (Failed) event()        {}
 func (Signalled) event()     {}
+func (Deadlocked) event()    {}
 func (Tick) event()          {}

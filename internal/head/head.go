@@ -120,6 +120,8 @@ func (h *Head) step(e Event) {
 		h.refuse(e.Err)
 	case Signalled:
 		h.interrupt(e.Signal)
+	case Deadlocked:
+		h.deadlocked(e)
 	case Tick:
 		h.tick()
 	case Started:

@@ -12,7 +12,7 @@ import (
 // under a successor, for the report.
 func (h *Head) hear(m *member, msg *job.Message) {
 	if msg.Stats != nil {
-		m.stats = *msg.Stats
+		m.stats, m.heard = *msg.Stats, h.now
 		h.passOn(msg.Stats.Notes)
 	}
 	if msg.Kind == job.KindHandled {

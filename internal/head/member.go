@@ -24,6 +24,7 @@ type member struct {
 	hello   *job.Hello    // once it has joined; in a successor, once that is told again
 	address string        // where it listens for links over TCP
 	stats   job.Stats     // the latest
+	heard   time.Duration // when they came
 	final   bool          // they are those of its end
 	ending  *ending       // why it is going to die, if the head knows
 	stopped time.Duration // when it was last seen stopped

@@ -26,6 +26,9 @@ type Stats struct {
 	Place     string               `json:"place,omitempty"`
 	TaskTypes map[string]TaskStats `json:"task_types,omitempty"`
 	Notes     []string             `json:"notes,omitempty"` // to the user, who hears each of them once
+	// Doing is what it does now: nil if it does not say. It comes with the counts that
+	// are reported in the middle of the job.
+	Doing *Doing `json:"doing,omitempty"`
 }
 
 // Diverged says in what two replicas of a rank differ that have both finished,
@@ -83,7 +86,10 @@ type TaskStats struct {
 	// SectionSeconds is the time in sections that were completed together with
 	// other replicas and whose first task is of this type.
 	SectionSeconds float64 `json:"section_seconds"`
-	UpdateBytes    int64   `json:"update_bytes"` // payload of updates sent, or stored
+	// AloneSeconds is what those sections would have taken this process alone, as
+	// long as the tasks that it has run itself took on average.
+	AloneSeconds float64 `json:"alone_seconds"`
+	UpdateBytes  int64   `json:"update_bytes"` // payload of updates sent, or stored
 	// Stored is how often the results of a task were stored straight into the
 	// arrays of another replica.
 	Stored   int64  `json:"stored,omitempty"`

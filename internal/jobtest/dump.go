@@ -41,7 +41,7 @@ func dump(all []Process, first int) string {
 		switch {
 		case p.PID == first:
 			words[i] = "(see what intrarun said)\n"
-			p.signal(syscall.SIGQUIT)
+			p.signal(syscall.SIGABRT) // SIGQUIT asks it for the status
 			p.signal(syscall.SIGCONT)
 		case !p.Rank && p.Name != watchdogName:
 			asked.Go(func() { words[i] = p.quit() })

@@ -50,12 +50,23 @@ type Job struct {
 	Threads    int    // workers that run the tasks of a process; 0 means 1
 	Report     string // file of the report, "-" for standard error, "" for none
 	Trace      string // file of the timeline, "" for none
-	TLS        bool   // encrypt the connections between hosts
+	Stuck      Stuck
+	Status     time.Duration // print the status so often; 0: never
+	TLS        bool          // encrypt the connections between hosts
 	Verbose    bool
 	Quiet      bool
 
 	Placement *job.Placement // on several hosts; nil: all on this one
 }
+
+// Stuck says what is done when processes wait for each other for ever.
+type Stuck struct {
+	After time.Duration // they have made no progress for so long; 0: nothing is done
+	Abort bool          // the job ends, else the user is told
+}
+
+// DefaultStuck is how long processes may wait before it is looked for whom.
+const DefaultStuck = 30 * time.Second
 
 // Config describes one run of a program as a job.
 type Config struct {
@@ -83,6 +94,7 @@ type Config struct {
 	Stdin          io.Reader // nil: nothing
 	Stdout, Stderr io.Writer
 	Signals        <-chan os.Signal // nil: none
+	Asks           <-chan os.Signal // for the status; nil: none
 }
 
 // validate finds what is wrong before anything is started.

@@ -38,6 +38,8 @@ type driver struct {
 	posts chan func()
 	done  chan struct{}
 
+	deadlock string // that the user has heard of last
+
 	adopted map[head.From]agentd.ProcessResync // what agents of a lost head have
 	readers map[job.Process]chan agent         // of standard input, told of their agents when they start; nil without
 }
@@ -106,6 +108,11 @@ func (d *driver) loop(progress bool) {
 		defer t.Stop()
 		tick = t.C
 	}
+	watch, stopWatch := ticker(d.job.Stuck.After > 0, watchEvery)
+	defer stopWatch()
+	status, stopStatus := ticker(d.job.Status > 0, d.job.Status)
+	defer stopStatus()
+	defer d.answer()()
 	if d.log != nil { // it waits for the user's end of the output, which the head never does
 		go d.outputs.confirm(d.done, func(at head.From, w output.Written) { d.agents[at.Node].Written(name(at), w) })
 	}
@@ -123,6 +130,10 @@ func (d *driver) loop(progress bool) {
 			d.step(head.Tick{})
 		case <-tick:
 			d.showProgress()
+		case <-watch:
+			d.lookForDeadlock()
+		case <-status:
+			d.showStatus()
 		}
 	}
 }
@@ -315,11 +326,14 @@ func (d *driver) elapsed() time.Duration {
 // terminate is how the end of a context counts.
 const terminate = syscall.SIGTERM
 
-// listen hands signals, and the end of ctx as one, to the head.
-func (d *driver) listen(ctx context.Context, signals <-chan os.Signal) {
+// listen hands signals, and the end of ctx as one, to the head. Those that ask for
+// the status it answers.
+func (d *driver) listen(ctx context.Context, signals, asks <-chan os.Signal) {
 	end := ctx.Done()
 	for {
 		select {
+		case <-asks:
+			d.post(d.showStatus)
 		case s := <-signals:
 			d.tell(head.Signalled{Signal: s.(syscall.Signal)})
 		case <-end:

@@ -122,7 +122,7 @@ func (d *driver) run(ctx context.Context, c *Config) {
 	if c.Stdin != nil {
 		go d.feed(c.Stdin)
 	}
-	go d.listen(ctx, c.Signals)
+	go d.listen(ctx, c.Signals, c.Asks)
 	d.step(head.Begin{})
 	d.loop(c.Progress)
 }

@@ -79,6 +79,9 @@ type Engine struct {
 	restored atomic.Bool   // began at a position, Resume was not called
 	frames   sync.Pool
 	requests sync.Pool
+
+	stalls    []*Stall // calls that have waited for a while
+	completed uint64   // requests
 }
 
 // NewEngine returns the engine of a process.
@@ -161,6 +164,7 @@ func (e *Engine) unlock() {
 				continue
 			}
 			news = true
+			e.completed++
 			r := a.Request
 			script := r.script
 			r.script = nil

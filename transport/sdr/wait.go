@@ -66,22 +66,10 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 	if err := e.Failure(); err != nil {
 		return Status{}, err
 	}
-	for !r.Done() {
-		r.seen = e.ends.Load()
-		if err := e.waitFor(r.again); err != nil {
+	if !r.Done() {
+		if err := e.await(r); err != nil {
 			return Status{}, err
 		}
-		if r.Done() {
-			break
-		}
-		if e.broken.Load() {
-			return Status{}, e.failure()
-		}
-		e.mu.Lock()
-		if err := e.core.Hopeless(&r.Request); err != nil && !r.Done() {
-			e.core.GiveUp(&r.Request, err)
-		}
-		e.unlock()
 	}
 	if r.causalPast != nil {
 		e.mu.Lock()
@@ -91,10 +79,36 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 	return r.Result()
 }
 
+// await blocks until r is complete. Every second it looks whether it ever can be.
+func (e *Engine) await(r *Call) error {
+	var stall *Stall
+	for {
+		r.seen = e.ends.Load()
+		err := e.waitFor(r.again)
+		if err == nil && !r.Done() && e.broken.Load() {
+			err = e.failure()
+		}
+		if err != nil || r.Done() {
+			e.resumed(stall)
+			return err
+		}
+		e.mu.Lock()
+		if err := e.core.Hopeless(&r.Request); err != nil && !r.Done() {
+			e.core.GiveUp(&r.Request, err)
+		} else if !r.Done() {
+			stall = e.stalled(stall, e.core.Awaited(&r.Request))
+		}
+		e.unlock()
+	}
+}
+
 // WaitFor blocks until cond, which is called often and by this goroutine
-// only, reports true. It returns what hopeless returns, which is called now and
-// then if it takes long; nil: nothing is known against it.
-func (e *Engine) WaitFor(cond func() bool, hopeless func() error) error {
+// only, reports true. If it takes long hopeless and awaited are called now and
+// then; WaitFor returns what the first one returns, nil: nothing is known against
+// it. They may both be nil.
+func (e *Engine) WaitFor(cond func() bool, hopeless func() error, awaited func() Awaited) error {
+	var stall *Stall
+	defer func() { e.resumed(stall) }()
 	for {
 		seen := e.ends.Load()
 		err := e.waitFor(func() bool {
@@ -113,6 +127,12 @@ func (e *Engine) WaitFor(cond func() bool, hopeless func() error) error {
 		}
 		if err != nil && !cond() {
 			return err
+		}
+		if awaited != nil {
+			lacks := awaited()
+			e.mu.Lock()
+			stall = e.stalled(stall, lacks)
+			e.mu.Unlock()
 		}
 	}
 }

@@ -4,8 +4,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/intrahpc/intra/comm"
 	intra "github.com/intrahpc/intra/runtime"
@@ -48,6 +50,70 @@ var wrong = map[string]func(c *comm.Comm) error{
 	},
 }
 
+// cycles are ways to wait for each other for ever, or for long.
+var cycles = map[string]func(c *comm.Comm) error{
+	"cycle": func(c *comm.Comm) error {
+		if c.Rank() == 0 {
+			return receive(c, 1)
+		}
+		return c.Barrier()
+	},
+	"ring":     func(c *comm.Comm) error { return receive(c, (c.Rank()+1)%c.Size()) },
+	"itself":   func(c *comm.Comm) error { return receive(c, c.Rank()) },
+	"ssends":   func(c *comm.Comm) error { return comm.Ssend(c, make([]int64, 1), 1-c.Rank(), 3) },
+	"sends":    func(c *comm.Comm) error { return comm.Send(c, make([]int64, 1<<20), 1-c.Rank(), 3) },
+	"waitanys": func(c *comm.Comm) error { return waitAnyOf(c, 1-c.Rank()) },
+	"allany":   func(c *comm.Comm) error { return receive(c, comm.AnySource) },
+	"goroutine": func(c *comm.Comm) error {
+		d, err := c.Dup()
+		if err != nil {
+			return err
+		}
+		done := make(chan error)
+		go func() { done <- receive(d, 1-c.Rank()) }()
+		return <-done
+	},
+	"tags": func(c *comm.Comm) error { // what is sent is not what is wanted
+		if err := comm.Send(c, make([]int64, 1), 1-c.Rank(), 7); err != nil {
+			return err
+		}
+		return receive(c, 1-c.Rank())
+	},
+	"computes": late(compute),
+	"sleeps":   late(time.Sleep),
+	"forever":  late(func(time.Duration) { compute(time.Hour) }),
+	"busy": func(c *comm.Comm) error { // another goroutine will send what is waited for
+		d, err := c.Dup()
+		if err != nil {
+			return err
+		}
+		sent := make(chan error)
+		go func() {
+			time.Sleep(long)
+			sent <- comm.Send(d, make([]int64, 1), 1-c.Rank(), 3)
+		}()
+		return errors.Join(receive(d, 1-c.Rank()), <-sent)
+	},
+}
+
+// long is longer than the tests wait before they look for a deadlock.
+const long = 5 * time.Second
+
+func compute(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+	}
+}
+
+// late has rank 0 come late to a barrier.
+func late(f func(time.Duration)) func(c *comm.Comm) error {
+	return func(c *comm.Comm) error {
+		if c.Rank() == 0 {
+			f(long)
+		}
+		return c.Barrier()
+	}
+}
+
 // others has every rank but 0 do what rank 0 knows nothing of.
 func others(f func(c *comm.Comm) error) func(c *comm.Comm) error {
 	return func(c *comm.Comm) error {
@@ -73,8 +139,10 @@ func many(c *comm.Comm) error {
 	return nil
 }
 
-func waitAny(c *comm.Comm) error {
-	a, b := comm.Irecv(c, make([]int64, 1), 0, 3), comm.Irecv(c, make([]int64, 1), 0, 4)
+func waitAny(c *comm.Comm) error { return waitAnyOf(c, 0) }
+
+func waitAnyOf(c *comm.Comm, from int) error {
+	a, b := comm.Irecv(c, make([]int64, 1), from, 3), comm.Irecv(c, make([]int64, 1), from, 4)
 	_, _, err := comm.WaitAny(a, b)
 	return err
 }
@@ -108,6 +176,9 @@ func main() {
 			return nil
 		}
 		do := wrong[os.Args[1]]
+		if do == nil {
+			do = cycles[os.Args[1]]
+		}
 		if do == nil {
 			return fmt.Errorf("no way %q", os.Args[1])
 		}

@@ -73,7 +73,7 @@ func (p *Process) SafePoint(save func() []byte) error {
 		p.Engine.Resume()
 	}
 	s.safe++
-	if err := p.Engine.WaitFor(func() bool { return s.asked == 0 }, nil); err != nil {
+	if err := p.Engine.WaitFor(func() bool { return s.asked == 0 }, nil, nil); err != nil {
 		return err
 	}
 	switch {
@@ -105,7 +105,7 @@ func (p *Process) SafePoint(save func() []byte) error {
 // leave waits until the cut is complete, or given up.
 func (p *Process) leave(cut uint64) error {
 	s := &p.cuts
-	err := p.Engine.WaitFor(func() bool { return s.passed || s.cut != cut }, nil)
+	err := p.Engine.WaitFor(func() bool { return s.passed || s.cut != cut }, nil, nil)
 	if err == nil && s.passed {
 		s.passed = false
 		p.Reach(AtCut)

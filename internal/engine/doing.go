@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// progress is what was seen of a process when it last reported what it does, under
+// the lock of the node.
+type progress struct {
+	seen    counts
+	moved   time.Duration // when it had changed last
+	looked  time.Duration // when its goroutines were looked at after that; 0: they were not
+	blocked bool          // and none of them could go on
+}
+
+// counts change whenever a process makes progress.
+type counts struct {
+	state                                             job.State
+	opened, sections, run, received, points, messages uint64
+}
+
+// A process is looked at closely once it has been idle for a while, and then now
+// and then: that stops it for a moment.
+const (
+	idleTime  = time.Second
+	lookEvery = 5 * time.Second
+)
+
+// told is Snapshot with what the process does now.
+func (e *Engine) told() job.Stats {
+	st := e.Snapshot()
+	st.Doing = e.doing()
+	return st
+}
+
+// doing says what the process does now. Programs tell nothing for that: it is seen
+// from what is known anyway, and from calls that have waited for long.
+func (e *Engine) doing() *job.Doing {
+	var stalls []sdr.Stall
+	var completed uint64
+	if m := e.messages.Load(); m != nil {
+		stalls, completed = m.Stalls()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	d, now := e.where(), e.now()
+	d.Messages = completed
+	d.Waits = append(d.Waits, waits(stalls)...)
+	c := counts{state: d.State, opened: d.Section, points: d.Point, messages: completed,
+		sections: uint64(e.stats.total.Sections), run: uint64(e.stats.total.TasksRun), received: uint64(e.stats.total.TasksReceived)}
+	p := &e.progress
+	if c != p.seen {
+		*p = progress{seen: c, moved: now}
+	}
+	d.Idle = now - p.moved
+	if d.Idle < idleTime || len(d.Waits) == 0 {
+		p.looked, p.blocked = 0, false
+		return &d
+	}
+	if p.looked == 0 || now-p.looked >= lookEvery {
+		p.looked = now
+		var runs bool
+		e.unlocked(func() { runs = programRuns(string(stacks()), programModule()) })
+		p.blocked = !runs
+	}
+	d.Blocked = p.blocked
+	return &d
+}
+
+// where says where the program is, under the lock, and what it may wait for there
+// besides messages.
+func (e *Engine) where() (d job.Doing) {
+	r := e.recovering
+	if r.program != nil {
+		d.Point = r.program.points.Load()
+	}
+	switch {
+	case r.back.Pending():
+		d.State = job.StateBack
+	case e.messages.Load() == nil:
+		d.State = job.StateJoining
+	case e.finished:
+		d.State = job.StateFinished
+	case r.inside != nil:
+		d.State, d.At = job.StateSafePoint, r.inside.place()
+		d.Waits = []job.Wait{{Call: "SafePoint", At: d.At}}
+	case e.inOnce:
+		d.State, d.Waits = job.StateOnce, []job.Wait{{Call: "Once"}}
+	case e.current != nil:
+		d.State, d.Section, d.At = job.StateSection, e.current.Number, e.current.At.String()
+		if e.open == e.current && e.Replicated() {
+			d.Waits = []job.Wait{{Call: "section", At: d.At}}
+		}
+	default:
+		d.State = job.StateRuns
+	}
+	return d
+}
+
+// waits puts calls that have waited for a while into the words of the head.
+func waits(stalls []sdr.Stall) (all []job.Wait) {
+	for _, s := range stalls {
+		w := job.Wait{Call: s.Call, At: s.At, Ranks: slices.Clone(s.Ranks), One: s.One, Moving: s.Moving, For: time.Since(s.Since)}
+		if s.Tagged && s.Tag != sdr.Any {
+			w.Tag = &s.Tag
+		}
+		if w.Call == "" {
+			w.Call = "a call"
+		}
+		all = append(all, w)
+	}
+	return all
+}

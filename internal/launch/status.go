@@ -1,0 +1,129 @@
+package launch
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/jobsocket"
+	"github.com/intrahpc/intra/internal/stuck"
+)
+
+// watchEvery is how often it is looked whether processes wait for each other.
+const watchEvery = 250 * time.Millisecond
+
+// ticker ticks so often, if that is asked for.
+func ticker(asked bool, every time.Duration) (ticks <-chan time.Time, stop func()) {
+	if !asked {
+		return nil, func() {}
+	}
+	t := time.NewTicker(every)
+	return t.C, t.Stop
+}
+
+// lookForDeadlock tells the user of processes that wait for each other for ever, once
+// of each deadlock, or ends the job for it.
+func (d *driver) lookForDeadlock() {
+	all, ok := d.head.Waiting()
+	if !ok || !stuck.Candidate(all, d.job.Stuck.After) {
+		return
+	}
+	found := stuck.Find(all, d.job.Stuck.After)
+	if found == nil || found.Cycle() == d.deadlock {
+		return
+	}
+	d.deadlock = found.Cycle()
+	if d.job.Stuck.Abort {
+		d.step(head.Deadlocked{Text: found.String()})
+		return
+	}
+	d.warnf("%v", found)
+}
+
+// showStatus tells the user what each process does.
+func (d *driver) showStatus() {
+	s := d.head.Status()
+	d.console.Notef("intrarun: %s", strings.TrimRight(s.String(), "\n"))
+}
+
+// The questions that a job answers.
+const (
+	askStatus = "status"
+	askJSON   = "status.json"
+)
+
+// answer lets others ask about the job until the function returned is called.
+func (d *driver) answer() (stop func()) {
+	s, err := jobsocket.Serve(func(question string) string {
+		text := make(chan string, 1)
+		d.post(func() { text <- d.reply(question) })
+		select {
+		case t := <-text:
+			return t
+		case <-d.done:
+			return ""
+		}
+	})
+	if err != nil {
+		d.warnf("warning: intrarun status cannot ask this job: %v", err)
+		return func() {}
+	}
+	return func() { _ = s.Close() }
+}
+
+// reply answers a question; nothing is the answer to one that is not known.
+func (d *driver) reply(question string) string {
+	s := d.head.Status()
+	switch question {
+	case askStatus:
+		return s.String()
+	case askJSON:
+		b, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			return ""
+		}
+		return string(b) + "\n"
+	}
+	return ""
+}
+
+// AskStatus returns what a job of this user does, whose head runs on this host as
+// process pid; 0 if there is only one.
+func AskStatus(pid int, asJSON bool) (string, error) {
+	if pid == 0 {
+		jobs, err := jobsocket.Jobs()
+		switch {
+		case err != nil:
+			return "", err
+		case len(jobs) == 0:
+			return "", fmt.Errorf("no job of yours has its head on this host")
+		case len(jobs) > 1:
+			return "", fmt.Errorf("%d jobs of yours have their heads on this host: name one of%s", len(jobs), describeJobs(jobs))
+		}
+		pid = jobs[0]
+	}
+	question := askStatus
+	if asJSON {
+		question = askJSON
+	}
+	text, err := jobsocket.Ask(pid, question)
+	if err == nil && text == "" {
+		err = fmt.Errorf("process %d has not answered: the job may have just ended, or be of another version", pid)
+	}
+	return text, err
+}
+
+// describeJobs lists processes with their command lines.
+func describeJobs(jobs []int) string {
+	var b strings.Builder
+	for _, pid := range jobs {
+		b.WriteString(fmt.Sprintf("\n  %d  ", pid))
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil { // else it has just ended
+			b.WriteString(strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,144 @@
+package runreport
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Status is what a job does now.
+type Status struct {
+	Elapsed   float64 `json:"elapsed_seconds"` // since all had joined
+	Degrees   []int   `json:"degrees"`
+	Alive     int     `json:"alive"`
+	Deaths    int     `json:"deaths"`
+	Replaced  int     `json:"replaced"`
+	Rollbacks int     `json:"rollbacks"`
+	// E is how well the processes are used so far, as far as that can be estimated.
+	E         float64         `json:"e"`
+	Processes []ProcessStatus `json:"processes"`
+}
+
+// ProcessStatus is what one process does now.
+type ProcessStatus struct {
+	Process     job.Process `json:"process"`
+	Incarnation uint32      `json:"incarnation"`
+	Host        string      `json:"host"`
+	PID         int         `json:"pid"`
+	Spare       bool        `json:"spare,omitempty"`
+	State       string      `json:"state"`
+	Doing       *job.Doing  `json:"doing,omitempty"`
+	Sections    int64       `json:"sections"`
+	Tasks       int64       `json:"tasks_run"`
+}
+
+// longTime is for how long a process may do nothing before that is worth a word.
+const longTime = time.Second
+
+// String describes the status for people, a line for each process.
+func (s *Status) String() string {
+	var b strings.Builder
+	want := 0
+	for _, d := range s.Degrees {
+		want += d
+	}
+	fmt.Fprintf(&b, "%.1f s: %d of %d processes live, %d deaths", s.Elapsed, s.Alive, want, s.Deaths)
+	for _, more := range []struct {
+		n    int
+		what string
+	}{{s.Replaced, "replaced"}, {s.Rollbacks, "rollbacks"}} {
+		if more.n > 0 {
+			fmt.Fprintf(&b, ", %d %s", more.n, more.what)
+		}
+	}
+	if s.E > 0 {
+		fmt.Fprintf(&b, ", E %.2f", s.E)
+	}
+	b.WriteByte('\n')
+	name, host := 0, 0
+	hosts := make(map[string]bool)
+	for i := range s.Processes {
+		p := &s.Processes[i]
+		name, host, hosts[p.Host] = max(name, len(p.name())), max(host, len(p.Host)), true
+	}
+	for i := range s.Processes {
+		p := &s.Processes[i]
+		fmt.Fprintf(&b, "  %-*s  ", name, p.name())
+		if len(hosts) > 1 {
+			fmt.Fprintf(&b, "%-*s  ", host, p.Host)
+		}
+		b.WriteString(p.what())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (p *ProcessStatus) name() string {
+	if p.Spare {
+		return "spare"
+	}
+	return p.Process.String()
+}
+
+// what says in a few words what the process does.
+func (p *ProcessStatus) what() string {
+	d := p.Doing
+	if d == nil {
+		return p.State
+	}
+	var b strings.Builder
+	switch d.State {
+	case job.StateSection:
+		fmt.Fprintf(&b, "in section %d of %s", d.Section, d.At)
+	case job.StateSafePoint:
+		fmt.Fprintf(&b, "at safe point %d (%s)", d.Point, d.At)
+	case job.StateOnce:
+		b.WriteString("in Once")
+	case job.StateRuns:
+		if len(d.Waits) > 0 {
+			if len(d.Waits) == 1 { // it is noticed late
+				d.Waits[0].For = max(d.Waits[0].For, d.Idle)
+			}
+			return waiting(d.Waits)
+		}
+		fmt.Fprintf(&b, "runs, %d sections and %d safe points behind it", p.Sections, d.Point)
+	default:
+		b.WriteString(string(d.State))
+		return b.String()
+	}
+	if d.Idle >= longTime {
+		switch {
+		case len(d.Waits) > 1:
+			fmt.Fprintf(&b, ", %s", waiting(d.Waits[1:]))
+		case d.Blocked:
+			fmt.Fprintf(&b, ", waits for others for %s", seconds(d.Idle))
+		default:
+			fmt.Fprintf(&b, ", for %s", seconds(d.Idle))
+		}
+	}
+	return b.String()
+}
+
+// waiting lists what the goroutines of a process wait for.
+func waiting(waits []job.Wait) string {
+	var all []string
+	for i := range waits {
+		w := &waits[i]
+		text := "waits in " + w.String()
+		if w.At != "" {
+			text += " (" + w.At + ")"
+		}
+		if w.For > 0 {
+			text += " for " + seconds(w.For)
+		}
+		if w.Moving {
+			text += ", data is moving"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }

@@ -1,0 +1,241 @@
+package stuck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Process is a live process of a job.
+type Process struct {
+	Process  job.Process
+	Doing    *job.Doing // as of now; nil: it is not known, and may go on
+	Finished bool       // its program has returned
+}
+
+// Deadlock is processes that wait for each other.
+type Deadlock struct {
+	// Links are a cycle: each waits for the next one, and the last one for the first,
+	// or for a rank that has finished.
+	Links  []Link
+	Ends   int // the rank that has finished, -1 if this is a cycle
+	Others int // processes that can never go on either
+}
+
+// Link is one process of a deadlock.
+type Link struct {
+	Name string // its rank, or its own name if replicas of a rank wait for each other
+	Rank int
+	Wait job.Wait
+}
+
+// String says who waits for whom, and where.
+func (d *Deadlock) String() string {
+	switch d.Others {
+	case 0:
+		return d.Cycle()
+	case 1:
+		return d.Cycle() + "; another process waits for these"
+	}
+	return fmt.Sprintf("%s; %d other processes wait for these", d.Cycle(), d.Others)
+}
+
+// Cycle is String without those that wait for the cycle.
+func (d *Deadlock) Cycle() string {
+	var b strings.Builder
+	b.WriteString("deadlock: ")
+	for i, l := range d.Links {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		next := fmt.Sprint(d.Ends)
+		if i+1 < len(d.Links) {
+			next = d.Links[i+1].Name
+		} else if d.Ends < 0 {
+			next = d.Links[0].Name
+		}
+		fmt.Fprintf(&b, "%s waits in %v", l.Name, &l.Wait)
+		if len(l.Wait.Ranks) == 0 {
+			fmt.Fprintf(&b, " for %s", next)
+		}
+		if l.Wait.At != "" {
+			fmt.Fprintf(&b, " (%s)", l.Wait.At)
+		}
+	}
+	if d.Ends >= 0 {
+		fmt.Fprintf(&b, ", and %d has finished", d.Ends)
+	}
+	return b.String()
+}
+
+// Find returns a deadlock of processes that have made no progress for so long, nil
+// if there is none. It names all live processes of the job; a rank without any is
+// coming back, or the job ends.
+func Find(all []Process, after time.Duration) *Deadlock {
+	g := graph{all: all, live: make([]bool, len(all)), of: make(map[int][]int)}
+	for i := range all {
+		g.of[all[i].Process.Rank] = append(g.of[all[i].Process.Rank], i)
+		g.live[i] = !all[i].Finished && !all[i].blocked(after)
+	}
+	for more := true; more; {
+		more = false
+		for i := range all {
+			if !g.live[i] && !all[i].Finished && g.canGoOn(i) {
+				g.live[i], more = true, true
+			}
+		}
+	}
+	return g.deadlock()
+}
+
+// Candidate reports whether any process has made no progress for so long: else Find
+// finds nothing.
+func Candidate(all []Process, after time.Duration) bool {
+	return slices.ContainsFunc(all, func(p Process) bool { return p.blocked(after) })
+}
+
+// blocked reports whether a process waits for others and has done so for long.
+func (p *Process) blocked(after time.Duration) bool {
+	d := p.Doing
+	return !p.Finished && d != nil && d.Blocked && d.Idle >= after && len(d.Waits) > 0 &&
+		!slices.ContainsFunc(d.Waits, func(w job.Wait) bool { return w.Moving })
+}
+
+// graph is who waits for whom.
+type graph struct {
+	all  []Process
+	live []bool        // it can go on
+	of   map[int][]int // the processes of each rank
+}
+
+// canGoOn reports whether what one of the goroutines of a blocked process waits for
+// can come.
+func (g *graph) canGoOn(i int) bool {
+	return slices.ContainsFunc(g.all[i].Doing.Waits, func(w job.Wait) bool { return g.canCome(i, &w) })
+}
+
+func (g *graph) canCome(i int, w *job.Wait) bool {
+	switch {
+	case len(w.Ranks) == 0 && g.all[i].Doing.State == job.StateSafePoint:
+		for rank := range g.of {
+			if !g.arrives(rank) {
+				return false
+			}
+		}
+		return true
+	case len(w.Ranks) == 0:
+		others := slices.DeleteFunc(slices.Clone(g.of[g.all[i].Process.Rank]), func(j int) bool { return j == i })
+		return len(others) == 0 || slices.ContainsFunc(others, func(j int) bool { return g.live[j] })
+	case w.One:
+		return slices.ContainsFunc(w.Ranks, g.goesOn)
+	}
+	return !slices.ContainsFunc(w.Ranks, func(rank int) bool { return !g.goesOn(rank) })
+}
+
+// goesOn reports whether a rank can go on, since one of its replicas can.
+func (g *graph) goesOn(rank int) bool {
+	return len(g.of[rank]) == 0 || slices.ContainsFunc(g.of[rank], func(i int) bool { return g.live[i] })
+}
+
+// arrives reports whether a rank has come to a safe point, or may come to one. One
+// that has finished holds nobody up.
+func (g *graph) arrives(rank int) bool {
+	return g.goesOn(rank) || slices.ContainsFunc(g.of[rank], func(i int) bool {
+		return g.all[i].Finished || g.all[i].Doing.State == job.StateSafePoint
+	})
+}
+
+// deadlock follows the waits of the processes that cannot go on.
+func (g *graph) deadlock() *Deadlock {
+	first, hopeless := -1, 0
+	for i := range g.all {
+		if !g.live[i] && !g.all[i].Finished {
+			hopeless++
+			if first < 0 || g.all[i].Process.Compare(g.all[first].Process) < 0 {
+				first = i
+			}
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	d := &Deadlock{Ends: -1}
+	var path []int
+	for i := first; ; {
+		if at := slices.Index(path, i); at >= 0 {
+			path = path[at:]
+			break
+		}
+		path = append(path, i)
+		next, rank := g.next(i)
+		if next < 0 {
+			d.Ends = rank
+			break
+		}
+		i = next
+	}
+	if d.Ends < 0 { // the lowest one first
+		low := 0
+		for k := range path {
+			if g.all[path[k]].Process.Compare(g.all[path[low]].Process) < 0 {
+				low = k
+			}
+		}
+		path = append(slices.Clone(path[low:]), path[:low]...)
+	}
+	among := func(i int) bool { // it waits for a replica of its own rank
+		return len(g.all[i].Doing.Waits[0].Ranks) == 0 && g.all[i].Doing.State != job.StateSafePoint
+	}
+	for at, i := range path {
+		p := &g.all[i]
+		l := Link{Name: fmt.Sprint(p.Process.Rank), Rank: p.Process.Rank, Wait: p.Doing.Waits[0]}
+		if among(i) || at > 0 && among(path[at-1]) {
+			l.Name = p.Process.String()
+		}
+		d.Links = append(d.Links, l)
+	}
+	d.Others = hopeless - len(path)
+	return d
+}
+
+// next returns for whom a process waits that cannot go on: another such process, or
+// -1 and a rank that has finished.
+func (g *graph) next(i int) (process, rank int) {
+	p := &g.all[i]
+	ranks := p.Doing.Waits[0].Ranks
+	switch {
+	case len(ranks) > 0:
+	case p.Doing.State == job.StateSafePoint:
+		for rank := range g.of {
+			if !g.arrives(rank) {
+				ranks = append(ranks, rank)
+			}
+		}
+		slices.Sort(ranks)
+	default:
+		for _, j := range g.of[p.Process.Rank] {
+			if j != i && !g.all[j].Finished {
+				return j, -1
+			}
+		}
+		return -1, p.Process.Rank // all other replicas have finished
+	}
+	finished := -1
+	for _, rank := range ranks {
+		if g.goesOn(rank) {
+			continue
+		}
+		for _, j := range g.of[rank] {
+			if !g.all[j].Finished {
+				return j, -1
+			}
+		}
+		if finished < 0 {
+			finished = rank
+		}
+	}
+	return -1, finished
+}

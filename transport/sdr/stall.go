@@ -1,0 +1,120 @@
+package sdr
+
+import (
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/callsite"
+)
+
+// Stall is a call of the program that has waited for a while.
+type Stall struct {
+	Call  string // the function that the program has called, "" if it is not known
+	At    string // and where
+	Since time.Time
+	Awaited
+}
+
+// Awaited says what a wait lacks.
+type Awaited struct {
+	Ranks  []int // whom it waits for, of the job
+	One    bool  // one of them is enough, else all are needed
+	Tag    int   // of the message that is waited for: Any, or a collective has none
+	Tagged bool  // there is one
+	Moving bool  // it has all that other programs do for it, and links carry the rest
+}
+
+// Awaited returns what a request lacks that is not complete.
+func (c *Core) Awaited(req *Request) Awaited {
+	switch {
+	case req.endOf != nil:
+		return c.awaitedScript(req.endOf)
+	case req.sends != nil:
+		return Awaited{Ranks: []int{req.sends.stream.rank}, Tag: req.sends.tag, Tagged: true, Moving: req.sends.inflight > 0}
+	case req.ctx == nil:
+		return Awaited{Moving: true} // it is being completed
+	}
+	a := Awaited{Tag: req.tag, Tagged: true, Moving: req.bound != nil}
+	if req.source != Any {
+		a.Ranks = []int{req.source}
+		return a
+	}
+	a.One = true
+	for rank := range c.ranks {
+		if rank != c.rank && (req.ctx.member == nil || req.ctx.member[rank]) {
+			a.Ranks = append(a.Ranks, rank)
+		}
+	}
+	return a
+}
+
+// awaitedScript: a round lacks all of its messages that are not complete.
+func (c *Core) awaitedScript(s *Script) Awaited {
+	var a Awaited
+	for rank := range c.ranks {
+		lacks := false
+		if in := s.ctx.in[rank]; in != nil {
+			lacks = slices.ContainsFunc(in.posted.all(), func(r *Request) bool { return r.script == s })
+		}
+		if out := s.ctx.out[rank]; out != nil && !lacks {
+			lacks = slices.ContainsFunc(out.kept, func(m *Message) bool {
+				return m != nil && m.req != nil && m.req.script == s && m.inflight == 0
+			})
+		}
+		if lacks {
+			a.Ranks = append(a.Ranks, rank)
+		}
+	}
+	a.Moving = len(a.Ranks) == 0
+	return a
+}
+
+// stalled notes, under the lock, what a call lacks that has waited for a while. s
+// is what was noted of it before, nil if nothing was.
+func (e *Engine) stalled(s *Stall, a Awaited) *Stall {
+	if s == nil {
+		s = &Stall{Since: time.Now()}
+		s.Call, s.At = callsite.Into("github.com/intrahpc/intra/comm.")
+		e.stalls = append(e.stalls, s)
+	}
+	s.Awaited = a
+	return s
+}
+
+// resumed takes back what was noted of a call, if anything was.
+func (e *Engine) resumed(s *Stall) {
+	if s == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stalls = slices.DeleteFunc(e.stalls, func(o *Stall) bool { return o == s })
+}
+
+// Stalls returns the calls that have waited for longer than a second or so, and
+// how many requests have been completed so far. While links hold messages of this
+// process all of the calls count as Moving.
+func (e *Engine) Stalls() (stalls []Stall, completed uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.stalls {
+		c := *s
+		c.Moving = c.Moving || e.handed > 0
+		stalls = append(stalls, c)
+	}
+	return stalls, e.completed
+}
+
+// Awaited returns what r lacks, which is not complete.
+func (e *Engine) Awaited(r *Call) Awaited {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.core.Awaited(&r.Request)
+}
+
+// AwaitedProbe is Awaited of a receive that has not been posted.
+func (e *Engine) AwaitedProbe(ctx *Context, src, tag int) Awaited {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.core.Awaited(&Request{ctx: ctx, source: src, tag: tag})
+}
