@@ -11,11 +11,13 @@ import (
 	"strconv"
 
 	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // commands are what intrarun does besides running a job, by its first argument. They
 // return the exit code.
 var commands = map[string]func(args []string) int{
+	"report": report,
 	"status": status,
 }
 
@@ -53,5 +55,35 @@ func status(args []string) int {
 		return launch.ExitFailed
 	}
 	fmt.Print(text)
+	return launch.ExitOK
+}
+
+// report prints a report for people, or compares two.
+func report(args []string) int {
+	if len(args) == 1 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+		fmt.Fprint(os.Stderr, usage)
+		return launch.ExitOK
+	}
+	if len(args) < 1 || len(args) > 2 {
+		return fail("report", errors.New("want one report or two: usage is intrarun report FILE [FILE2]"))
+	}
+	var all []*runreport.Report
+	for _, name := range args {
+		r, err := runreport.Read(name)
+		if err != nil {
+			return fail("report", err)
+		}
+		all = append(all, r)
+	}
+	var err error
+	if len(all) == 1 {
+		err = all[0].Print(os.Stdout)
+	} else {
+		err = runreport.Compare(os.Stdout, args[0], args[1], all[0], all[1])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "intrarun report:", err)
+		return launch.ExitFailed
+	}
 	return launch.ExitOK
 }

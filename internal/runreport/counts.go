@@ -31,15 +31,33 @@ type TaskType struct {
 	// waiting: 1 if all transfers were hidden behind computation, 0 if there
 	// were none of these sections.
 	Overlap float64 `json:"overlap"`
+	// Sharers is how many processes have completed sections together with other
+	// replicas whose first task is of this type. On average these would have taken
+	// each of them Unshared seconds alone, and took Saved less. E is how well they were
+	// used: Unshared by what the sections took and by the number of replicas.
+	Sharers  int     `json:"sharers"`
+	Unshared float64 `json:"unshared_seconds"`
+	Saved    float64 `json:"saved_seconds"`
+	E        float64 `json:"e"`
+
+	alone, took, cost float64 // sums over the sharers; cost is took by their replicas
 }
 
-// add sums up. A type counts as shared if a process shares it.
-func (a *TaskType) add(b job.TaskStats) {
+// add sums up what a process of a rank with so many replicas did. A type counts as
+// shared if a process shares it.
+func (a *TaskType) add(b job.TaskStats, replicas int) {
 	a.Run += b.Run
 	a.Received += b.Received
 	a.Seconds += b.Seconds
 	a.WaitSeconds += b.WaitSeconds
 	a.SectionSeconds += b.SectionSeconds
+	a.AloneSeconds += b.AloneSeconds
+	if b.SectionSeconds > 0 && replicas > 1 {
+		a.Sharers++
+		a.alone, a.took, a.cost = a.alone+b.AloneSeconds, a.took+b.SectionSeconds, a.cost+float64(replicas)*b.SectionSeconds
+		n := float64(a.Sharers)
+		a.Unshared, a.Saved, a.E = a.alone/n, (a.alone-a.took)/n, a.alone/a.cost
+	}
 	a.UpdateBytes += b.UpdateBytes
 	a.Stored += b.Stored
 	if a.SectionSeconds > 0 {

@@ -20,5 +20,8 @@ func (r *Report) Describe(line func(format string, args ...any)) {
 		t := r.TaskTypes[name]
 		line("%s (%s): run %d times in %.3f s, received %d times, %.3f s of waiting",
 			name, t.Decision, t.Run, t.Seconds, t.Received, t.WaitSeconds)
+		if t.Sharers > 0 {
+			line("%s: %s", name, t.Paid())
+		}
 	}
 }

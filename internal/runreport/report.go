@@ -10,9 +10,14 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
+// Version is that of the form of a report. It changes when a field changes its
+// meaning or goes; new fields may come.
+const Version = 1
+
 // Report is what -report writes. Times are in seconds since all processes had
 // joined.
 type Report struct {
+	Version     int         `json:"version"` // Version
 	ExitCode    int         `json:"exit_code"`
 	Error       string      `json:"error"`
 	Ranks       int         `json:"ranks"`
@@ -72,15 +77,20 @@ func (r *Report) Add(p Process, s job.Stats) {
 	r.Processes = append(r.Processes, p)
 	for name, t := range s.TaskTypes {
 		all := r.TaskTypes[name]
-		all.add(t)
+		all.add(t, r.Degrees[p.Process.Rank])
 		r.TaskTypes[name] = all
 	}
 }
 
-// Write puts the report into the file name as a whole, or, for the name -, on one
-// line of note.
+// Write puts the report into the file name as a whole, indented, or, for the name -,
+// on one line of note.
 func (r *Report) Write(name string, note func(format string, args ...any)) error {
-	b, err := json.Marshal(r)
+	r.Version = Version
+	encode := func() ([]byte, error) { return json.MarshalIndent(r, "", "  ") }
+	if name == "-" {
+		encode = func() ([]byte, error) { return json.Marshal(r) }
+	}
+	b, err := encode()
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
