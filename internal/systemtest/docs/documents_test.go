@@ -147,7 +147,7 @@ func flagsOf(tool, line string) (all []string) {
 // Every flag exists, in commands and in the text.
 func TestFlags(t *testing.T) {
 	known := map[string]map[string]bool{"intrarun": flags(t, "intrarun"), "intragen": flags(t, "intragen"), "intravet": flags(t, "intravet")}
-	anywhere := map[string]bool{"tags": true, "update": true} // of the go command, and of our tests
+	anywhere := map[string]bool{"tags": true, "update": true, "json": true} // of the go command, of our tests, and of intrarun status
 	for _, f := range known {
 		for name := range f {
 			anywhere[name] = true
