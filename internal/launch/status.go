@@ -68,7 +68,7 @@ func (d *driver) answer() (stop func()) {
 		}
 	})
 	if err != nil {
-		d.warnf("warning: intrarun status cannot ask this job: %v", err)
+		d.say(head.Log{Level: head.Detail, At: d.elapsed(), Text: fmt.Sprintf("intrarun status cannot ask this job: %v", err)})
 		return func() {}
 	}
 	return func() { _ = s.Close() }
