@@ -13,16 +13,16 @@ func TestAwaited(t *testing.T) {
 	me := n.p(1, 0)
 	awaited := func(r *Request) Awaited { return n.cores[me].Awaited(r) }
 
-	require.Equal(t, Awaited{Ranks: []int{0}, Tag: 3, Tagged: true}, awaited(&n.recv(me, 0, 3).Request))
-	require.Equal(t, Awaited{Ranks: []int{0, 2}, One: true, Tag: Any, Tagged: true}, awaited(&n.recv(me, Any, Any).Request))
-	require.Equal(t, Awaited{Ranks: []int{2}, Tag: 4, Tagged: true}, awaited(n.ssend(me, "x", 2, 4)))
-	require.Equal(t, Awaited{Ranks: []int{2}, Tag: 5, Tagged: true}, awaited(n.send(me, "a large one", 2, 5)))
-
 	// A message that was offered to the receive and is being fetched is moving.
 	large := n.recv(me, 2, 6)
 	n.send(n.p(2, 0), "a large one", 1, 6)
 	n.deliver(n.p(2, 0), me)
 	require.Equal(t, Awaited{Ranks: []int{2}, Tag: 6, Tagged: true, Moving: true}, awaited(&large.Request))
+
+	require.Equal(t, Awaited{Ranks: []int{0}, Tag: 3, Tagged: true}, awaited(&n.recv(me, 0, 3).Request))
+	require.Equal(t, Awaited{Ranks: []int{0, 2}, One: true, Tag: Any, Tagged: true}, awaited(&n.recv(me, Any, Any).Request))
+	require.Equal(t, Awaited{Ranks: []int{2}, Tag: 4, Tagged: true}, awaited(n.ssend(me, "x", 2, 4)))
+	require.Equal(t, Awaited{Ranks: []int{2}, Tag: 5, Tagged: true}, awaited(n.send(me, "a large one", 2, 5)))
 	require.True(t, awaited(new(Request)).Moving, "it is complete")
 }
 

@@ -1,0 +1,74 @@
+//go:build linux
+
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/jobtest/steps"
+	"github.com/intrahpc/intra/internal/launch"
+)
+
+func TestReportCommand(t *testing.T) {
+	r := runJob(t, "-r 2", steps.Program("join", "0.1@kill:9", "finish")...)
+	require.Zero(t, r.code, r.stderr)
+	file := filepath.Join(t.TempDir(), "report.json")
+	cmd := command(append([]string{"-r", "2", "-report", file}, steps.Program("join", "0.1@kill:9", "finish")...)...)
+	require.NoError(t, cmd.Run())
+	out, err := command("report", file).Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "exit code  0: every rank finished\n")
+	require.Contains(t, string(out), "0.1 died (signal): killed by SIGKILL\n")
+	out, err = command("report", file, file).Output()
+	require.NoError(t, err)
+	require.Regexp(t, `deaths +1 +1 +1\.000\n`, string(out))
+}
+
+func TestWrongCommandLinesOfCommands(t *testing.T) {
+	nothing := filepath.Join(t.TempDir(), "none")
+	for want, args := range map[string][]string{
+		"intrarun report: want one report or two":                      {"report"},
+		"intrarun report: read the report: open " + nothing:            {"report", nothing},
+		os.Args[0] + " is no report of intrarun":                       {"report", os.Args[0]},
+		"intrarun status: \"x\" is no job":                             {"status", "x"},
+		"intrarun status: want one job":                                {"status", "1", "2"},
+		"intrarun status: flag provided but not defined: -y":           {"status", "-y"},
+		"intrarun status: process 1 is no intrarun of yours that runs": {"status", "1"},
+	} {
+		out, err := command(args...).CombinedOutput()
+		require.Error(t, err, args)
+		require.Contains(t, string(out), want)
+	}
+}
+
+func TestStuckFlag(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want launch.Stuck
+	}{
+		{nil, launch.Stuck{After: 30 * time.Second}},
+		{[]string{"-stuck", "5s"}, launch.Stuck{After: 5 * time.Second}},
+		{[]string{"-stuck", "off"}, launch.Stuck{}},
+		{[]string{"-stuck", "abort"}, launch.Stuck{After: 30 * time.Second, Abort: true}},
+		{[]string{"-stuck", "5s", "-stuck", "abort"}, launch.Stuck{After: 5 * time.Second, Abort: true}},
+		{[]string{"-stuck", "abort", "-stuck", "5s"}, launch.Stuck{After: 5 * time.Second, Abort: true}},
+		{[]string{"-stuck", "abort", "-stuck", "off"}, launch.Stuck{}},
+	} {
+		got, err := parse(append(c.args, "true"), io.Discard)
+		require.NoError(t, err, c.args)
+		require.Equal(t, c.want, got.Stuck, c.args)
+	}
+	for _, args := range [][]string{{"-stuck", "1s"}, {"-stuck", "on"}, {"-stuck", ""}, {"-stuck", "-5s"}, {"-status-every", "1ms"}, {"-status-every", "x"}} {
+		_, err := parse(append(args, "true"), io.Discard)
+		require.Error(t, err, args)
+	}
+	got, err := parse([]string{"-status-every", "30s", "true"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, 30*time.Second, got.Status)
+}
