@@ -58,3 +58,13 @@ func TestDoing(t *testing.T) {
 		return nil
 	})
 }
+
+// A section would have taken alone what its tasks take on average, on all workers.
+func TestAlone(t *testing.T) {
+	a := &known{TaskStats: job.TaskStats{Run: 4, Seconds: 2}}
+	b, never := &known{TaskStats: job.TaskStats{Run: 1, Seconds: 3}}, new(known)
+	s := &Section{Tasks: []Task{{known: a}, {known: a}, {known: b}, {known: never}}}
+	require.InDelta(t, 4, s.alone(), 1e-9)
+	s.helpers.size = 2
+	require.InDelta(t, 2, s.alone(), 1e-9)
+}

@@ -89,19 +89,24 @@ func (h *sharing) completed(s *Section, from time.Duration) {
 	if len(s.Tasks) > 0 {
 		k := s.Tasks[0].known
 		k.SectionSeconds += (to - from).Seconds()
-		k.AloneSeconds += s.alone().Seconds()
+		k.AloneSeconds += s.alone()
 	}
 	h.trace.section(s, from, to)
 }
 
-// alone is how long s, which is complete, would have taken this process alone: all
-// of its tasks as long as those that ran here, or as such tasks have taken before.
-func (s *Section) alone() time.Duration {
-	each := s.Tasks[0].known.average
-	if s.ran > 0 {
-		each = s.inBodies / time.Duration(s.ran)
+// alone is how many seconds s, which is complete, would have taken this process
+// alone: each task as long as such tasks have taken here on average. What one task
+// took says little, if the process had to wait for a core.
+func (s *Section) alone() (seconds float64) {
+	var of *known
+	each := 0.0
+	for i := range s.Tasks {
+		if k := s.Tasks[i].known; k != of {
+			of, each = k, k.Seconds/float64(max(k.Run, 1))
+		}
+		seconds += each
 	}
-	return each * time.Duration(len(s.Tasks)) / time.Duration(max(s.helpers.size, 1))
+	return seconds / float64(max(s.helpers.size, 1))
 }
 
 // Snapshot returns a copy for the head.

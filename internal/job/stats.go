@@ -86,8 +86,8 @@ type TaskStats struct {
 	// SectionSeconds is the time in sections that were completed together with
 	// other replicas and whose first task is of this type.
 	SectionSeconds float64 `json:"section_seconds"`
-	// AloneSeconds is what those sections would have taken this process alone, as
-	// long as the tasks that it has run itself took on average.
+	// AloneSeconds is what those sections would have taken this process alone, if all
+	// tasks took as long as those that it has run itself on average.
 	AloneSeconds float64 `json:"alone_seconds"`
 	UpdateBytes  int64   `json:"update_bytes"` // payload of updates sent, or stored
 	// Stored is how often the results of a task were stored straight into the
