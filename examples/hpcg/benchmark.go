@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/examples/internal/cartesian"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
@@ -207,7 +208,7 @@ func (b *benchmark) testSymmetry() error {
 	columns := len(s.direction)
 	x, y, z := make([]float64, columns), make([]float64, columns), make([]float64, n)
 	for row, point := range s.op.order.points {
-		g := uint64(b.box.global(split(b.box.n, int(point))))
+		g := uint64(b.box.global(cartesian.Split(b.box.n, int(point))))
 		x[row], y[row] = random(2*g), random(2*g+1)
 	}
 	var err error

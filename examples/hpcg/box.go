@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/examples/internal/cartesian"
+)
 
 // box is the part of the grid of one level that one rank owns. Directions are x,
 // y and z; points and ranks are numbered with x fastest.
@@ -15,36 +19,14 @@ const flattest = 8
 
 // newBox returns the box of a rank on the finest level.
 func newBox(nx, ny, nz, rank, size int) (box, error) {
-	b := box{n: [3]int{nx, ny, nz}, ranks: shape(size)}
+	b := box{n: [3]int{nx, ny, nz}, ranks: cartesian.Shape(size)}
 	if b.ranks[0] > flattest*b.ranks[2] {
 		return b, fmt.Errorf("%d ranks form a grid of %d × %d × %d, and no side may be more than %d times another: take another number of ranks",
 			size, b.ranks[0], b.ranks[1], b.ranks[2], flattest)
 	}
-	b.at = split(b.ranks, rank)
+	b.at = cartesian.Split(b.ranks, rank)
 	return b, nil
 }
-
-// shape returns the grid of so many ranks that has the least surface.
-func shape(size int) (best [3]int) {
-	least := 0
-	for z := 1; z*z*z <= size; z++ {
-		for y := z; y*y*z <= size; y++ {
-			x := size / (y * z)
-			if area := x*y + y*z + x*z; x*y*z == size && (least == 0 || area < least) {
-				least, best = area, [3]int{x, y, z}
-			}
-		}
-	}
-	return best
-}
-
-// split returns the place of a point, or of a rank, that is given by its number.
-func split(n [3]int, number int) [3]int {
-	return [3]int{number % n[0], number / n[0] % n[1], number / n[0] / n[1]}
-}
-
-// join is the inverse of split.
-func join(n, place [3]int) int { return place[0] + n[0]*(place[1]+n[1]*place[2]) }
 
 // points returns the number of points.
 func (b box) points() int { return b.n[0] * b.n[1] * b.n[2] }
@@ -64,7 +46,7 @@ func (b box) global(place [3]int) int {
 		n[d] = b.ranks[d] * b.n[d]
 		place[d] += b.at[d] * b.n[d]
 	}
-	return join(n, place)
+	return cartesian.Join(n, place)
 }
 
 // inside reports whether all neighbours of a point are in the box.
@@ -101,7 +83,7 @@ type side [3]int
 // and 25-k.
 var sides = func() (all []side) {
 	for k := range 27 {
-		if s := side(split([3]int{3, 3, 3}, k)); k != 13 {
+		if s := side(cartesian.Split([3]int{3, 3, 3}, k)); k != 13 {
 			all = append(all, side{s[0] - 1, s[1] - 1, s[2] - 1})
 		}
 	}
@@ -116,7 +98,7 @@ func (b box) neighbour(s side) (rank int, ok bool) {
 			return 0, false
 		}
 	}
-	return join(b.ranks, to), true
+	return cartesian.Join(b.ranks, to), true
 }
 
 // layer returns the size of the layer of points that touches a side.

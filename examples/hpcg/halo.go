@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/examples/internal/cartesian"
 )
 
 // halo is what a rank knows of its neighbours: their points next to its box follow
@@ -35,13 +36,13 @@ func newHalo(b box, rows []int32) *halo {
 		n := b.layer(s)
 		nb := neighbour{rank: rank, sends: k, comes: 25 - k, lo: h.columns}
 		for i := range n[0] * n[1] * n[2] {
-			place := split(n, i)
+			place := cartesian.Split(n, i)
 			for d := range place {
 				if s[d] > 0 {
 					place[d] = b.n[d] - 1
 				}
 			}
-			nb.rows = append(nb.rows, rows[join(b.n, place)])
+			nb.rows = append(nb.rows, rows[cartesian.Join(b.n, place)])
 		}
 		nb.packed = make([]float64, len(nb.rows))
 		h.columns += len(nb.rows)
@@ -65,7 +66,7 @@ func (h *halo) column(place [3]int) (column int, ok bool) {
 		}
 	}
 	first, ok := h.first[s]
-	return first + join(h.box.layer(s), place), ok
+	return first + cartesian.Join(h.box.layer(s), place), ok
 }
 
 // exchange fills in the values of the neighbours' points in x.

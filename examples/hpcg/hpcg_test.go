@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/examples/internal/cartesian"
 	"github.com/intrahpc/intra/intratest"
 	intra "github.com/intrahpc/intra/runtime"
 )
@@ -138,7 +139,7 @@ func TestSlabsAreRanks(t *testing.T) {
 		l, err := newLevel(p, b, how, tasks, unscaled, newVectors(b)[:1])
 		require.NoError(t, err)
 		for row, point := range l.order.points {
-			l.r[row] = input(b.global(split(b.n, int(point))))
+			l.r[row] = input(b.global(cartesian.Split(b.n, int(point))))
 		}
 		l.smooth()
 		require.NoError(t, l.halo.exchange(p.World(), l.x))
@@ -188,10 +189,7 @@ func TestMatrix(t *testing.T) {
 	require.InEpsilon(t, 0.82, r.count().multigrid/r.count().total(), 1e-2)
 }
 
-func TestShape(t *testing.T) {
-	for size, want := range map[int][3]int{1: {1, 1, 1}, 2: {2, 1, 1}, 4: {2, 2, 1}, 6: {3, 2, 1}, 7: {7, 1, 1}, 8: {2, 2, 2}, 12: {3, 2, 2}, 16: {4, 2, 2}, 27: {3, 3, 3}, 64: {4, 4, 4}} {
-		require.Equal(t, want, shape(size), size)
-	}
+func TestFlatGrid(t *testing.T) {
 	_, err := newBox(16, 16, 16, 0, 11)
 	require.ErrorContains(t, err, "11 ranks form a grid of 11 × 1 × 1")
 }

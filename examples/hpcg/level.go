@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/intrahpc/intra/examples/internal/cartesian"
 	"github.com/intrahpc/intra/kernels"
 	intra "github.com/intrahpc/intra/runtime"
 )
@@ -71,7 +72,7 @@ func colourOrder(b box) order {
 	for colour := range 8 {
 		o.starts = append(o.starts, len(o.points))
 		for i := range o.rows {
-			if at := split(b.n, i); at[0]&1|at[1]&1<<1|at[2]&1<<2 == colour {
+			if at := cartesian.Split(b.n, i); at[0]&1|at[1]&1<<1|at[2]&1<<2 == colour {
 				o.rows[i] = int32(len(o.points))
 				o.points = append(o.points, int32(i))
 			}
@@ -100,7 +101,7 @@ func newOperator(p *intra.Process, b box, how smoother, tasks int, scale func(gl
 	}
 	o := &operator{level: finest, b: kernels.Alloc[float64](b.points())}
 	for row, point := range finest.order.points {
-		place := split(b.n, int(point))
+		place := cartesian.Split(b.n, int(point))
 		o.b[row] = float64(26-(b.entries(place)-1)) * scale(b.global(place))
 	}
 	return o, nil
@@ -125,7 +126,7 @@ func newLevel(p *intra.Process, b box, how smoother, tasks int, scale func(globa
 	case colour:
 		l.diag = kernels.Alloc[float64](b.points())
 		for row, point := range l.order.points {
-			l.diag[row] = 26 * scale(b.global(split(b.n, int(point))))
+			l.diag[row] = 26 * scale(b.global(cartesian.Split(b.n, int(point))))
 		}
 	case slab:
 		l.slabs = slabs(b, tasks)
@@ -152,11 +153,11 @@ func (l *level) connect(s *stencil, scale func(global int) float64) (err error) 
 	points := make([]int32, c.box.points()) // in the order of its rows
 	l.row = make([]int32, len(points))
 	for i := range points {
-		place := split(c.box.n, i)
+		place := cartesian.Split(c.box.n, i)
 		for d := range place {
 			place[d] *= 2
 		}
-		point := join(l.box.n, place)
+		point := cartesian.Join(l.box.n, place)
 		row := c.order.rows[i]
 		l.fine, l.coarser = append(l.fine, l.order.rows[point]), append(l.coarser, row)
 		points[row], l.row[row] = int32(point), l.order.rows[point]

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/intrahpc/intra/examples/internal/cartesian"
 	"github.com/intrahpc/intra/kernels"
 )
 
@@ -22,8 +23,8 @@ func newStencil(b box, o *order, h *halo) *stencil {
 	s := &stencil{box: b, order: o, halo: h}
 	if len(o.starts) == 2 {
 		for k := range 27 {
-			at := split([3]int{3, 3, 3}, k)
-			s.around = append(s.around, join(b.n, [3]int{at[0] - 1, at[1] - 1, at[2] - 1}))
+			at := cartesian.Split([3]int{3, 3, 3}, k)
+			s.around = append(s.around, cartesian.Join(b.n, [3]int{at[0] - 1, at[1] - 1, at[2] - 1}))
 		}
 	}
 	return s
@@ -34,7 +35,7 @@ func newStencil(b box, o *order, h *halo) *stencil {
 func (s *stencil) matrix(points []int32, scale func(global int) float64) (*kernels.Sliced[float64], error) {
 	m := kernels.NewBuilder[float64](s.halo.columns, len(points), 27*len(points))
 	for _, point := range points {
-		place := split(s.box.n, int(point))
+		place := cartesian.Split(s.box.n, int(point))
 		s.row(place, 26*scale(s.box.global(place)))
 		if err := m.Row(s.columns, s.values); err != nil {
 			return nil, err
@@ -47,7 +48,7 @@ func (s *stencil) matrix(points []int32, scale func(global int) float64) (*kerne
 func (s *stencil) row(place [3]int, diagonal float64) {
 	s.columns, s.values = s.columns[:0], s.values[:0]
 	if s.around != nil && s.box.inside(place) {
-		point := join(s.box.n, place)
+		point := cartesian.Join(s.box.n, place)
 		for _, by := range s.around {
 			s.columns, s.values = append(s.columns, int32(point+by)), append(s.values, -1)
 		}
@@ -64,7 +65,7 @@ func (s *stencil) row(place [3]int, diagonal float64) {
 		}
 	}
 	slices.Sort(s.columns)
-	own := s.order.rows[join(s.box.n, place)]
+	own := s.order.rows[cartesian.Join(s.box.n, place)]
 	for _, c := range s.columns {
 		if c == own {
 			s.values = append(s.values, diagonal)
@@ -81,5 +82,5 @@ func (s *stencil) column(place [3]int) (int, bool) {
 			return s.halo.column(place)
 		}
 	}
-	return int(s.order.rows[join(s.box.n, place)]), true
+	return int(s.order.rows[cartesian.Join(s.box.n, place)]), true
 }

@@ -1,0 +1,26 @@
+// Package cartesian numbers the points and ranks of three-dimensional grids, x
+// fastest, and finds a grid for a number of ranks.
+package cartesian
+
+// Shape returns the grid of so many ranks that has the least surface: as cubic as
+// possible, its longest side in x.
+func Shape(size int) (best [3]int) {
+	least := 0
+	for z := 1; z*z*z <= size; z++ {
+		for y := z; y*y*z <= size; y++ {
+			x := size / (y * z)
+			if area := x*y + y*z + x*z; x*y*z == size && (least == 0 || area < least) {
+				least, best = area, [3]int{x, y, z}
+			}
+		}
+	}
+	return best
+}
+
+// Split returns the place of a point, or of a rank, that is given by its number.
+func Split(n [3]int, number int) [3]int {
+	return [3]int{number % n[0], number / n[0] % n[1], number / n[0] / n[1]}
+}
+
+// Join is the inverse of Split.
+func Join(n, place [3]int) int { return place[0] + n[0]*(place[1]+n[1]*place[2]) }
