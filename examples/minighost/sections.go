@@ -1,0 +1,35 @@
+//go:build !intra
+
+package main
+
+//go:generate go tool intragen
+
+// diffuse makes the next grid of a variable, and counts what leaves the domain.
+// Within the planes that the rank owns, its halo is zero.
+func (s *simulation) diffuse(v *variable) {
+	defer clock(&s.seconds.Stencil)()
+	width, lost := s.box.width(), 0.0
+	//intra:section on(s.p)
+	{
+		for _, face := range s.faces {
+			lost += leaving(v.grid, s.set.stencil, s.box, face)
+		}
+		for lo, hi := range s.rows() {
+			average(v.grid, s.set.stencil, s.box, lo, s.next[lo*width:hi*width])
+		}
+	}
+	v.lost += lost
+	v.grid, s.next = s.next, v.grid
+}
+
+// sum adds up the points that the rank owns of a grid whose halo is zero in their
+// planes.
+func (s *simulation) sum(grid []float64) (sum float64) {
+	defer clock(&s.seconds.Sum)()
+	width := s.box.width()
+	//intra:section on(s.p)
+	for lo, hi := range s.rows() {
+		sum += total(grid[lo*width : hi*width])
+	}
+	return sum
+}
