@@ -1,4 +1,4 @@
-// Package systemtest tests whole jobs: real processes of HPCCG, HPCG, GTC and of a
+// Package systemtest tests whole jobs: real processes of the examples and of a
 // program made of steps, which intrarun starts, on this machine or on hosts
 // that are network namespaces of it, and which are killed, stopped and cut off
 // while they run. Whatever happens, a job ends with the bits of one without

@@ -17,6 +17,18 @@ func Shape(size int) (best [3]int) {
 	return best
 }
 
+// Flat returns the grid in one plane of so many ranks that has the least
+// circumference: as square as possible, its longest side in x.
+func Flat(size int) [3]int {
+	y := 1
+	for n := 1; n*n <= size; n++ {
+		if size%n == 0 {
+			y = n
+		}
+	}
+	return [3]int{size / y, y, 1}
+}
+
 // Split returns the place of a point, or of a rank, that is given by its number.
 func Split(n [3]int, number int) [3]int {
 	return [3]int{number % n[0], number / n[0] % n[1], number / n[0] / n[1]}

@@ -14,6 +14,12 @@ func TestShape(t *testing.T) {
 	}
 }
 
+func TestFlat(t *testing.T) {
+	for size, want := range map[int][3]int{1: {1, 1, 1}, 2: {2, 1, 1}, 6: {3, 2, 1}, 7: {7, 1, 1}, 16: {4, 4, 1}, 24: {6, 4, 1}} {
+		require.Equal(t, want, cartesian.Flat(size), size)
+	}
+}
+
 func TestSplitAndJoin(t *testing.T) {
 	n := [3]int{3, 4, 5}
 	require.Equal(t, [3]int{1, 0, 0}, cartesian.Split(n, 1))

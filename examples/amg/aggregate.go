@@ -1,0 +1,130 @@
+package main
+
+import "math"
+
+// noAggregate is what an unknown belongs to that is coupled with no other one.
+const noAggregate = -1
+
+// aggregate puts the unknowns of this rank into groups of neighbours and returns the
+// number of the group of each, and how many there are. All entries of a, whose rows
+// are the unknowns, count as strong couplings, but no group crosses ranks.
+func aggregate(a *sparse) (group []int32, count int) {
+	const open, joining = -2, -3 // joining - g: joins group g when all is done
+	n := a.rows()
+	group = make([]int32, n)
+	for i := range group {
+		group[i] = open
+	}
+	own := func(i int, f func(j int32) (more bool)) {
+		col, _ := a.row(i)
+		for _, j := range col {
+			if int(j) < n && int(j) != i && !f(j) {
+				return
+			}
+		}
+	}
+	found := func(i int) {
+		group[i] = int32(count)
+		own(i, func(j int32) bool {
+			if group[j] == open {
+				group[j] = int32(count)
+			}
+			return true
+		})
+		count++
+	}
+	// Who has no neighbour in a group founds one with all of them.
+	for i := range group {
+		neighbours, free := 0, true
+		own(i, func(j int32) bool {
+			neighbours++
+			free = group[j] < 0
+			return free
+		})
+		switch {
+		case group[i] != open:
+		case a.ptr[i+1]-a.ptr[i] <= 1:
+			group[i] = noAggregate
+		case neighbours > 0 && free:
+			found(i)
+		}
+	}
+	// The others join the first neighbour that got into one so.
+	for i := range group {
+		if group[i] == open {
+			own(i, func(j int32) bool {
+				if group[j] >= 0 {
+					group[i] = joining - group[j]
+				}
+				return group[j] < 0
+			})
+		}
+	}
+	// What is left founds groups with what is left around it.
+	for i := range group {
+		if group[i] == open {
+			found(i)
+		}
+	}
+	for i, g := range group {
+		if g <= joining {
+			group[i] = joining - g
+		}
+	}
+	return group, count
+}
+
+// tentative returns the interpolation from groups that is constant in each, as near
+// is, which the matrix takes nearly to zero, and what near is on the coarser level:
+// the columns have the norm 1. Rows of other ranks are empty.
+func tentative(group []int32, count int, near []float64) (t *sparse, coarse []float64) {
+	coarse = make([]float64, count)
+	t = &sparse{cols: count, ptr: make([]int64, len(near)+1)}
+	for i, g := range group {
+		if g != noAggregate {
+			coarse[g] += float64(near[i] * near[i])
+		}
+	}
+	for g, square := range coarse {
+		coarse[g] = math.Sqrt(square)
+	}
+	for i := range near {
+		if i < len(group) && group[i] != noAggregate {
+			t.col, t.val = append(t.col, group[i]), append(t.val, near[i]/coarse[group[i]])
+		}
+		t.ptr[i+1] = int64(len(t.col))
+	}
+	return t, coarse
+}
+
+// damped returns I - omega·D⁻¹·F, where F is a without couplings to other ranks: what
+// they take from near is added to its diagonal D. It shares the columns of a; values in
+// those of other ranks mean nothing. Rows without own couplings are those of I.
+func damped(a *sparse, near []float64, omega float64) *sparse {
+	s := &sparse{cols: a.cols, ptr: a.ptr, col: a.col, val: make([]float64, len(a.val))}
+	n := a.rows()
+	for i := range n {
+		col, val := a.row(i)
+		diagonal, at, alone := 0.0, 0, true
+		for k, c := range col {
+			switch {
+			case int(c) == i:
+				diagonal, at = diagonal+val[k], k
+			case int(c) >= n:
+				diagonal += float64(val[k] * near[c] / near[i])
+			default:
+				alone = false
+			}
+		}
+		out := s.val[a.ptr[i]:a.ptr[i+1]]
+		if alone {
+			out[at] = 1
+			continue
+		}
+		for k, v := range val {
+			out[k] = -omega * v / diagonal
+		}
+		out[at] = 1 - omega
+	}
+	return s
+}

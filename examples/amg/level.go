@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/kernels"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// level is one of the levels of the multigrid method on one rank.
+//
+//intra:state skip(p, tasks, seconds, matrix, up, down, inverse, r, d, x, next, rest)
+type level struct {
+	p       *intra.Process
+	tasks   int
+	seconds *seconds
+
+	a             *sparse
+	interpolation *sparse // from the next level, if there is one
+	halo          *halo
+	radius        float64 // of D⁻¹A, a little less
+
+	matrix   kernels.Matrix[float64] // a
+	up, down kernels.Matrix[float64] // interpolation, and restriction, its transposed
+	inverse  []float64               // of the diagonal
+
+	// What the V-cycle works on; the last elements of d, x and next are of other ranks.
+	r       []float64 // right-hand side
+	x, next []float64 // solution, before and after a correction
+	d       []float64 // direction of a correction
+	rest    []float64 // residual
+}
+
+// ready makes what follows from the matrix.
+func (l *level) ready() error {
+	var err error
+	if l.matrix, err = l.a.matrix(); err != nil {
+		return err
+	}
+	if l.inverse, err = l.a.inverseDiagonal(); err != nil {
+		return err
+	}
+	n := l.a.rows()
+	l.r, l.rest = intra.Alloc[float64](n), intra.Alloc[float64](n)
+	for _, v := range []*[]float64{&l.d, &l.x, &l.next} {
+		*v = intra.Alloc[float64](l.a.cols)
+	}
+	if len(l.interpolation.ptr) > 0 {
+		return l.connect()
+	}
+	return nil
+}
+
+// connect makes the ways to the next level and back.
+func (l *level) connect() error {
+	var err error
+	if l.up, err = l.interpolation.matrix(); err != nil {
+		return fmt.Errorf("interpolation: %w", err)
+	}
+	if l.down, err = l.interpolation.transposed().matrix(); err != nil {
+		return fmt.Errorf("restriction: %w", err)
+	}
+	return nil
+}
+
+// own returns the elements of a vector that are of this rank.
+func (l *level) own(x []float64) []float64 { return x[:l.a.rows()] }
+
+// product returns a·b. Tasks count the entries of its rows, then fill them in.
+func (l *level) product(a, b *sparse) *sparse {
+	defer clock(&l.seconds.Products)()
+	c := &sparse{cols: b.cols, ptr: make([]int64, a.rows()+1)}
+	count, seen := intra.Alloc[int32](a.rows()), make([]int32, b.cols)
+	l.countEntries(a, b, seen, count)
+	for i, n := range count {
+		c.ptr[i+1] = c.ptr[i] + int64(n)
+	}
+	n := int(c.ptr[a.rows()])
+	c.col, c.val = intra.Alloc[int32](n), intra.Alloc[float64](n)
+	l.fillEntries(a, b, seen, make([]float64, b.cols), c)
+	return c
+}

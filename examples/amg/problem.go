@@ -1,0 +1,156 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/examples/internal/cartesian"
+)
+
+// stencil says with which neighbours a point is coupled.
+type stencil int
+
+const (
+	cross5 stencil = iota // in the plane, along the axes
+	cross7                // in space, along the axes
+	cube27                // in space
+)
+
+var stencils = []string{"5pt", "7pt", "27pt"}
+
+func (s stencil) String() string { return stencils[s] }
+
+// flat reports whether the grid has one plane.
+func (s stencil) flat() bool { return s == cross5 }
+
+// couples reports whether points so far from each other are coupled; a step is at
+// most 1 in each direction.
+func (s stencil) couples(step [3]int) bool {
+	if s.flat() && step[2] != 0 {
+		return false
+	}
+	return s == cube27 || step[0]*step[0]+step[1]*step[1]+step[2]*step[2] <= 1
+}
+
+// diagonal returns the entry of a point itself; those of the others are -1.
+func (s stencil) diagonal() float64 { return [...]float64{4, 6, 26}[s] }
+
+// box is the part of the grid that one rank owns. Directions are x, y and z; points
+// and ranks are numbered with x fastest.
+type box struct {
+	stencil stencil
+	n       [3]int // points
+	ranks   [3]int // in each direction
+	at      [3]int // place of this rank among them
+}
+
+func newBox(s stencil, n [3]int, rank, size int) box {
+	b := box{stencil: s, n: n, ranks: cartesian.Shape(size)}
+	if s.flat() {
+		b.ranks = cartesian.Flat(size)
+	}
+	b.at = cartesian.Split(b.ranks, rank)
+	return b
+}
+
+func (b box) points() int { return b.n[0] * b.n[1] * b.n[2] }
+
+// owner returns who owns a point next to the box or in it, and its number there; ok
+// if it is in the grid.
+func (b box) owner(place [3]int) (o ghost, ok bool) {
+	at := b.at
+	for d, x := range place {
+		switch {
+		case x < 0:
+			at[d], place[d] = at[d]-1, b.n[d]-1
+		case x >= b.n[d]:
+			at[d], place[d] = at[d]+1, 0
+		}
+		if at[d] < 0 || at[d] >= b.ranks[d] {
+			return ghost{}, false
+		}
+	}
+	return ghost{int32(cartesian.Join(b.ranks, at)), int32(cartesian.Join(b.n, place))}, true
+}
+
+// steps returns the steps from a point to those that it is coupled with, itself too,
+// in ascending order of their numbers.
+func (s stencil) steps() (all [][3]int) {
+	for k := range 27 {
+		step := cartesian.Split([3]int{3, 3, 3}, k)
+		for d := range step {
+			step[d]--
+		}
+		if s.couples(step) {
+			all = append(all, step)
+		}
+	}
+	return all
+}
+
+// matrix makes the rows of the points of the box, and says which points of other
+// ranks they are coupled with: their columns follow the own ones.
+func (b box) matrix() (*sparse, []ghost) {
+	self := int32(cartesian.Join(b.ranks, b.at))
+	steps := b.stencil.steps()
+	around := func(place [3]int, f func(ghost)) {
+		for _, step := range steps {
+			if o, ok := b.owner([3]int{place[0] + step[0], place[1] + step[1], place[2] + step[2]}); ok {
+				f(o)
+			}
+		}
+	}
+	var ghosts []ghost
+	for point := range b.points() {
+		if place := cartesian.Split(b.n, point); !b.inside(place) {
+			around(place, func(o ghost) {
+				if o.rank != self {
+					ghosts = append(ghosts, o)
+				}
+			})
+		}
+	}
+	slices.SortFunc(ghosts, ghost.compare)
+	ghosts = slices.Compact(ghosts)
+
+	most := len(steps) * b.points()
+	a := &sparse{cols: b.points() + len(ghosts), ptr: make([]int64, 1, b.points()+1), col: make([]int32, 0, most), val: make([]float64, 0, most)}
+	for point := range b.points() {
+		if place := cartesian.Split(b.n, point); b.inside(place) {
+			for _, step := range steps {
+				a.col = append(a.col, int32(point+cartesian.Join(b.n, step)))
+			}
+		} else {
+			around(place, func(o ghost) {
+				c := o.index
+				if o.rank != self {
+					k, _ := slices.BinarySearchFunc(ghosts, o, ghost.compare)
+					c = int32(b.points() + k)
+				}
+				a.col = append(a.col, c)
+			})
+			slices.Sort(a.col[a.ptr[point]:])
+		}
+		for _, c := range a.col[a.ptr[point]:] {
+			if int(c) == point {
+				a.val = append(a.val, b.stencil.diagonal())
+			} else {
+				a.val = append(a.val, -1)
+			}
+		}
+		a.ptr = append(a.ptr, int64(len(a.col)))
+	}
+	return a, ghosts
+}
+
+// inside reports whether all neighbours of a point are in the box.
+func (b box) inside(place [3]int) bool {
+	for d, x := range place {
+		if d == 2 && b.stencil.flat() {
+			break
+		}
+		if x == 0 || x == b.n[d]-1 {
+			return false
+		}
+	}
+	return true
+}
