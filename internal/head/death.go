@@ -84,7 +84,7 @@ func (h *Head) hostLost(e decision.Entry) {
 	}
 }
 
-// declare tells the others of a verdict, and draws the conclusion.
+// declare tells the others of a verdict.
 func (h *Head) declare(v decision.Verdict) {
 	v = h.explain(v)
 	m := h.holder(v.Process, v.Incarnation)
@@ -102,13 +102,25 @@ func (h *Head) declare(v decision.Verdict) {
 	}
 	h.tell(&v.Verdict)
 	if was == ended {
-		h.releaseIfComplete()
 		return
 	}
 	h.fail(m, v)
 	h.sayDead(m)
 	h.die(v, lived)
 	h.died(m)
+}
+
+// declareAll declares those who died together, and draws the conclusions.
+func (h *Head) declareAll(verdicts []job.Verdict) {
+	if len(verdicts) == 0 {
+		return
+	}
+	for _, v := range verdicts {
+		h.declare(h.state.Verdicts[v.Epoch-1])
+	}
+	if verdicts[0].Cause == job.CauseHost {
+		h.notify(news{kind: newsAllDied})
+	}
 	h.settle()
 	h.introduceArrived()
 	h.startIfReady()

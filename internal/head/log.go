@@ -35,9 +35,7 @@ func (h *Head) committed(e decision.Entry) {
 	if e.Kind == decision.Lost {
 		h.hostLost(e)
 	}
-	for _, v := range verdicts {
-		h.declare(h.state.Verdicts[v.Epoch-1])
-	}
+	h.declareAll(verdicts)
 	switch e.Kind {
 	case decision.Born:
 		h.born(e)

@@ -17,16 +17,19 @@ type recovering struct {
 	keeping bool              // a decision is to be kept before anything else happens
 	rest    []recovery.Action // what follows from it
 	acting  bool              // what an event led to is being done
-	events  []news            // that wait for that
-	quiets  map[uint64]asked  // what is told when a process is quiet
-	number  uint64            // of the last of these
-	saved   saved
-	refused string        // why somebody could not be replaced, as the user was told last
-	safe    bool          // somebody has come to a safe point
-	losses  []int         // ranks that nobody is left of
-	lossAt  time.Duration // when the first of them was lost
-	bytes   int64         // that were copied for backups
-	seconds float64       // what that has held up a rank
+	// together: of processes that died with their host, some were told of. Nothing
+	// follows before all are.
+	together bool
+	events   []news           // that wait for that
+	quiets   map[uint64]asked // what is told when a process is quiet
+	number   uint64           // of the last of these
+	saved    saved
+	refused  string        // why somebody could not be replaced, as the user was told last
+	safe     bool          // somebody has come to a safe point
+	losses   []int         // ranks that nobody is left of
+	lossAt   time.Duration // when the first of them was lost
+	bytes    int64         // that were copied for backups
+	seconds  float64       // what that has held up a rank
 }
 
 // asked is a process that was asked to be quiet, and why.
@@ -61,6 +64,8 @@ const (
 	newsSpareReady
 	newsSpareGone
 	newsDied
+	newsDiedWith
+	newsAllDied
 	newsFinished
 	newsDrained
 	newsReply
@@ -106,6 +111,9 @@ func (h *Head) catchUp() {
 	r := &h.recovery
 	for !r.keeping && !r.acting {
 		if len(r.events) == 0 {
+			if r.together {
+				return
+			}
 			h.settle()
 			h.releaseIfComplete()
 			return
@@ -127,6 +135,12 @@ func (h *Head) tellRecovery(n news) []recovery.Action {
 		return d.SpareGone(now)
 	case newsDied:
 		return d.Died(n.process, n.incarnation, n.itself, now)
+	case newsDiedWith:
+		h.recovery.together = true
+		return d.DiedWith(n.process, n.incarnation, n.itself, now)
+	case newsAllDied:
+		h.recovery.together = false
+		return d.Conclude(now)
 	case newsFinished:
 		return d.Finished(n.process, n.incarnation, now)
 	case newsDrained:
@@ -328,7 +342,11 @@ func (h *Head) died(m *member) {
 		return
 	}
 	lost := h.lostRank(m)
-	h.notify(news{kind: newsDied, itself: itself(m.verdict.Cause)}.about(m))
+	kind := newsDied
+	if m.verdict.Cause == job.CauseHost { // others may have gone with it
+		kind = newsDiedWith
+	}
+	h.notify(news{kind: kind, itself: itself(m.verdict.Cause)}.about(m))
 	if lost {
 		h.sayLost(m)
 	}

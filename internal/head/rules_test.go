@@ -21,7 +21,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("join.go", "a spare of a lost host is waited for no longer", "			m.to(ended)\n			h.startIfReady()\n			return\n", "			return\n"),
 	ruletest.New("death.go", "a death is told to all", "	h.tell(&v.Verdict)\n", ""),
 	ruletest.New("death.go", "who has ended well is no failure", "	case ended: // it was let go\n", "	case ended:\n		h.lose(v, \"\")\n"),
-	ruletest.New("death.go", "recovery hears of deaths", "	h.died(m)\n	h.settle()\n", "	h.settle()\n"),
+	ruletest.New("death.go", "recovery hears of deaths", "	h.die(v, lived)\n	h.died(m)\n", "	h.die(v, lived)\n"),
 	ruletest.New("death.go", "a death may be what is waited for", "	h.startIfReady()\n	h.releaseIfComplete()\n}\n\n// tell everybody", "}\n\n// tell everybody"),
 	ruletest.New("death.go", "a place is filled once its output is settled", "	m.settled = true\n	h.fill(m.process)\n", "	m.settled = true\n"),
 	ruletest.New("death.go", "who was dead before a succession comes to its end", "		if !m.settled && (m.state == dead || m.state == ended) { // that was under another head", "		if false {"),

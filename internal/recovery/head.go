@@ -280,6 +280,14 @@ func (h *Head) SpareGone(now time.Duration) []Action {
 // Died says that a process was declared dead. itself: it ended without being
 // killed, so another one in its place would do the same.
 func (h *Head) Died(p job.Process, incarnation uint32, itself bool, now time.Duration) []Action {
+	acts := h.DiedWith(p, incarnation, itself, now)
+	return append(acts, h.Conclude(now)...)
+}
+
+// DiedWith is Died of one of several processes that died together, with their host.
+// Conclude follows the last one, so that no spare is given to a rank that has lost
+// one replica when another has lost its last.
+func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
 	if s.status == empty || s.incarnation != incarnation || h.over {
@@ -302,6 +310,12 @@ func (h *Head) Died(p job.Process, incarnation uint32, itself bool, now time.Dur
 	h.backupDeath(p, incarnation, alive)
 	h.writerDeath(p, incarnation)
 	h.failure(alive)
+	return h.acts
+}
+
+// Conclude says that all are known that died together.
+func (h *Head) Conclude(now time.Duration) []Action {
+	h.begin(now)
 	return h.advance()
 }
 

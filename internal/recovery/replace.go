@@ -25,10 +25,16 @@ func (h *Head) Refused(p job.Process, incarnation uint32, why string, now time.D
 // usable reports whether a process can still be had for a lost one.
 func (h *Head) usable() bool { return h.config.Start || h.spares > 0 }
 
-// refill gets processes for the empty replicas: at once for a rank that is lost,
-// else when the program is known to have safe points to join at.
+// refill gets processes for the empty replicas: at once and first for a rank that is
+// lost, else when the program is known to have safe points to join at.
 func (h *Head) refill() {
-	for _, s := range h.replicas {
+	lost := func(s *replica) int {
+		if h.failed(s.process.Rank) {
+			return 0
+		}
+		return 1
+	}
+	for _, s := range slices.SortedStableFunc(slices.Values(h.replicas), func(s, t *replica) int { return lost(s) - lost(t) }) {
 		if s.status != empty || s.itself || s.attempts >= attempts || !h.usable() {
 			continue
 		}
