@@ -92,7 +92,12 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 	if err != nil && (!r.member.Cancelled() || !errors.Is(err, context.Canceled) && !errors.Is(err, sdr.ErrCancelled) && !errors.Is(err, ErrRollback)) {
 		return err
 	}
-	r.reply(r.member.Drained())
+	replies := r.member.Drained()
+	for i := range replies { // what replicas of a rank have in common at a safe point
+		at := r.sharing.position()
+		replies[i].Sections, replies[i].Signature = at.Number, at.Chain
+	}
+	r.reply(replies)
 	return nil
 }
 

@@ -109,6 +109,28 @@ func (h *Head) compare(m *member) {
 	}
 }
 
+// divergedBefore ends the job if m, which is in a cut, has gone through other
+// sections than a replica of its rank that is in the same one, and reports whether
+// that is so.
+func (h *Head) divergedBefore(m *member, r *job.Reply) bool {
+	m.cut = r
+	for replica := range h.config.Degrees[m.process.Rank] {
+		other := h.places[job.Process{Rank: m.process.Rank, Replica: replica}]
+		if other == m || !other.alive() || other.cut == nil || other.cut.Number != r.Number || other.cut.Generation != r.Generation {
+			continue
+		}
+		how := "their sections had different tasks, shapes or arguments"
+		if o := other.cut; o.Sections == r.Sections && o.Signature == r.Signature {
+			continue
+		} else if o.Sections != r.Sections {
+			how = fmt.Sprintf("the first left %d sections, the second %d", r.Sections, o.Sections)
+		}
+		h.stop(ExitDiverged, fmt.Sprintf("divergence of %v and %v at safe point %d: %s", m.process, other.process, r.Number, how), byWord)
+		return true
+	}
+	return false
+}
+
 // differs: replicas of a rank do not print the same. In checked mode that ends
 // the job; else it may be nothing but a time.
 func (h *Head) differs(e Differs) {

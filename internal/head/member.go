@@ -37,8 +37,9 @@ type member struct {
 	end     string            // for the report: how it ended
 
 	// Its part in a cut.
-	stood Position // where its output stood at the last cut that it was in
-	muted bool     // it goes back, and what it writes counts once it is there
+	stood Position   // where its output stood at the last cut that it was in
+	cut   *job.Reply // with which it told that it was in that cut, nil before
+	muted bool       // it goes back, and what it writes counts once it is there
 }
 
 // ending is a cause of death, known before the death or found after it.

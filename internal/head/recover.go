@@ -274,6 +274,9 @@ func (h *Head) order(m *member, o job.Order) {
 func (h *Head) reply(m *member, r job.Reply) {
 	switch r.Kind {
 	case job.ReplyDrained, job.ReplyJoined, job.ReplyReady:
+		if r.Kind == job.ReplyDrained && h.divergedBefore(m, &r) {
+			return
+		}
 		h.askQuiet(asked{m, &r})
 		return
 	case job.ReplyFirst:

@@ -105,6 +105,11 @@ type Reply struct {
 	Seconds     float64   `json:"seconds,omitempty"` // what a backup has held up the program
 	Bytes       int64     `json:"bytes,omitempty"`   // of state
 
+	// Of one that is in the cut: the sections behind it, and the signature of all
+	// of them.
+	Sections  uint64 `json:"sections,omitempty"`
+	Signature uint64 `json:"signature,omitempty"`
+
 	Set  uint64           `json:"set,omitempty"`
 	File *checkpoint.File `json:"file,omitempty"`
 	Text string           `json:"text,omitempty"`
