@@ -272,11 +272,11 @@ func (h *Head) order(m *member, o job.Order) {
 // reply takes in what a process says about recovery. One that stands still
 // counts as doing so only once all that it has written before was taken.
 func (h *Head) reply(m *member, r job.Reply) {
+	if r.Kind == job.ReplyDrained && h.divergedBefore(m, &r) {
+		return
+	}
 	switch r.Kind {
 	case job.ReplyDrained, job.ReplyJoined, job.ReplyReady:
-		if r.Kind == job.ReplyDrained && h.divergedBefore(m, &r) {
-			return
-		}
 		h.askQuiet(asked{m, &r})
 		return
 	case job.ReplyFirst:

@@ -38,6 +38,7 @@ func total(x []float64) (sum float64) {
 func main() {
 	passes := flag.Int("passes", 60, "of the main loop")
 	n := flag.Int("n", 1600, "numbers of each rank")
+	extra := flag.Int("extra", -1, "pass in which replicas 1 run a section more")
 	messages := flag.Bool("messages", false, "the ranks add up their sums in each pass")
 	flag.Parse()
 	intra.Main(func(p *intra.Process) error {
@@ -54,6 +55,13 @@ func main() {
 			}
 			if err := s.End(); err != nil {
 				return err
+			}
+			if p.Replica() == 1 && l.it == *extra {
+				s := p.Section()
+				launchGrow(s, l.x)
+				if err := s.End(); err != nil {
+					return err
+				}
 			}
 			if *messages {
 				var err error
