@@ -69,6 +69,7 @@ func (c *cutter) end() int {
 // A job goes on across lost connections: nobody is declared dead, nothing that
 // matters is lost, and the result is the same.
 func TestConnectionsAreCut(t *testing.T) {
+	t.Parallel()
 	const problem = "-nx 16 -ny 16 -nz 16 -iters 600"
 	n := netns.Test(t, 2)
 	want := intrarun(t, "-n 2 -r 1", append(strings.Fields(problem), "-json")...)

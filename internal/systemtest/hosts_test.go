@@ -19,6 +19,7 @@ import (
 )
 
 func TestHPCCGOnSeveralHosts(t *testing.T) {
+	t.Parallel()
 	const problem = "-nx 24 -ny 24 -nz 24"
 	n := netns.Test(t, 4)
 	want := intrarun(t, "-n 4 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
@@ -65,6 +66,7 @@ func TestHPCCGOnSeveralHosts(t *testing.T) {
 // Agents start each other along a tree. The loss of one that has started others
 // is the loss of its host and no other.
 func TestHPCCGOnATreeOfHosts(t *testing.T) {
+	t.Parallel()
 	const problem = "-nx 16 -ny 16 -nz 16 -iters 400"
 	n := netns.Test(t, 7)
 	want := intrarun(t, "-n 4 -r 1", append(strings.Fields(problem), "-json")...)
@@ -90,6 +92,7 @@ func TestHPCCGOnATreeOfHosts(t *testing.T) {
 // A program that is built for the run is sent to hosts that do not share the
 // folder it was built in.
 func TestPackageOnHostsWithoutSharedFiles(t *testing.T) {
+	t.Parallel()
 	n := netns.Test(t, 2)
 	private := t.TempDir()
 	r := jobtest.Run(t, jobtest.Spec{

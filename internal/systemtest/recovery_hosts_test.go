@@ -17,6 +17,7 @@ import (
 // Processes of a lost host are replaced on hosts with free slots, by spares or
 // by new processes; a rank that was only there comes back from its backup.
 func TestRecoveryOnSeveralHosts(t *testing.T) {
+	t.Parallel()
 	n := netns.Test(t, 3)
 	lose := func() {
 		time.Sleep(time.Second) // for the first backup
@@ -70,6 +71,7 @@ func TestRecoveryOnSeveralHosts(t *testing.T) {
 // A link that breaks between the only replicas of two ranks, both alive, costs
 // one of them its life, and the job goes back to its last backup.
 func TestLinkBetweenLastReplicas(t *testing.T) {
+	t.Parallel()
 	n := netns.Test(t, 4)
 	cut := func() {
 		time.Sleep(time.Second) // for the first backup
@@ -86,6 +88,7 @@ func TestLinkBetweenLastReplicas(t *testing.T) {
 
 // When the only host with a free slot is lost, nobody waits for a process on it.
 func TestNoHostIsLeftForAReplacement(t *testing.T) {
+	t.Parallel()
 	n := netns.Test(t, 2)
 	lose := func() {
 		time.Sleep(time.Second) // for the first backup

@@ -24,6 +24,7 @@ func waitsSpec(t *testing.T, flags, way string) jobtest.Spec {
 
 // Ranks that wait for each other are found, with the places, and the job ends.
 func TestDeadlocks(t *testing.T) {
+	t.Parallel()
 	kinds := []string{"-n 2 -r 1", "-n 2 -r 2 -kill 0.1@1s", "-degrees 1,2 -link tcp -replace -kill 1.0@1s"}
 	for i, c := range []struct{ way, want string }{
 		{"cycle", `deadlock: 0 waits in Recv from 1 tag 3 \(main.go:\d+\), 1 waits in Barrier for 0 \(main.go:\d+\)`},
@@ -50,6 +51,7 @@ func TestDeadlocks(t *testing.T) {
 
 // Whoever computes, sleeps or will be helped by another goroutine is waited for.
 func TestNoDeadlocks(t *testing.T) {
+	t.Parallel()
 	for way, flags := range map[string]string{"computes": "-n 2 -r 1", "sleeps": "-n 3 -r 2 -link tcp", "busy": "-n 2 -r 2"} {
 		t.Run(way+" "+flags, func(t *testing.T) {
 			t.Parallel()
@@ -156,6 +158,7 @@ func TestStatus(t *testing.T) {
 
 // A deadlock is found by whoever is the head, though a host was lost before.
 func TestDeadlockAfterTheLossOfTheHead(t *testing.T) {
+	t.Parallel()
 	net := netns.Test(t, 4)
 	spec := hostedSpec(t, net, 1, "-n 2 -r 2 -stuck abort -stuck 4s", nil)
 	spec.Program = []string{binaries.Program(t, "internal/systemtest/waits"), "cycle"}

@@ -21,6 +21,7 @@ import (
 // ends with the bits of a run without failures, its successor goes on to write
 // sets, and another job goes on from the last of them.
 func TestLossOfTheHeadAtACheckpoint(t *testing.T) {
+	t.Parallel()
 	net := netns.Test(t, 4)
 	args := strings.Fields("-nx 24 -ny 24 -nz 24 -iters 1200 -json")
 	base := filepath.Join(t.TempDir(), "base")

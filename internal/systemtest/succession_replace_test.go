@@ -21,6 +21,7 @@ import (
 // successor replaces those that were there, and more, and takes backups that the
 // job goes back to.
 func TestLossOfTheHeadAndReplacements(t *testing.T) {
+	t.Parallel()
 	net := netns.Test(t, 4)
 	replaced := "is replaced by another process on "
 	for _, c := range []struct {
@@ -94,6 +95,7 @@ func TestLossOfTheHeadAndReplacements(t *testing.T) {
 // One head after another is lost, of a job that replaces what it loses, as long as
 // there are three hosts.
 func TestHeadsAreLostAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	net := netns.Test(t, 6)
 	for iters := 3000; ; iters *= 3 {
 		require.Less(t, iters, 200000, "it has always ended too early")

@@ -18,6 +18,7 @@ import (
 // one takes the head's place, and the job ends with the bits of a run without
 // failures.
 func TestLossOfTheHead(t *testing.T) {
+	t.Parallel()
 	net := netns.Test(t, 4)
 	began := time.Now()
 	r, want := onHosts(t, net, 1, "-n 2 -r 2", strings.Join(chaosProblem[:len(chaosProblem)-1], " "), nil)
@@ -63,6 +64,7 @@ func loseHead(t *testing.T, net *netns.Net, after time.Duration, lose func() err
 // Two hosts that keep the head's decisions are lost, each when the place of the
 // one before has been taken, and then the head's.
 func TestLossesOneAfterTheOther(t *testing.T) {
+	t.Parallel()
 	net := netns.Test(t, 5)
 	for iters := 600; ; iters *= 2 {
 		require.Less(t, iters, 40000, "the job has always ended before the last loss")

@@ -18,6 +18,7 @@ const hang = 25 * time.Second
 // Who waits for a rank whose program has returned hears so, and with whom it
 // is in another operation.
 func TestWaitsThatNeverEnd(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ way, want string }{
 		{"barrier", "rank 1 waits in Barrier for rank 0, which has finished (main.go:"},
 		{"receive", "rank 1 waits in Recv for rank 0, which has finished (main.go:"},
