@@ -413,17 +413,18 @@ func TestOnceOfAReplicaThatDies(t *testing.T) {
 // The end of the job ends what a replica waits for.
 func TestEndWhileReplicasWait(t *testing.T) {
 	g := newGroup(t, 2)
-	ended := errors.New("no more")
+	ended, left := errors.New("no more"), make(chan struct{})
 	g.run(func(r *replica, p *Program) error {
-		if p.Self.Replica == 1 {
-			time.AfterFunc(time.Millisecond, func() { g.replicas[0].cancel(ended) })
-			<-g.replicas[0].ctx.Done()
+		if p.Self.Replica == 0 { // which would make the call
+			<-left
 			return nil
 		}
-		_, err := p.Engine().Once(func() ([]byte, error) { <-r.ctx.Done(); return nil, nil })
+		defer close(left)
+		time.AfterFunc(time.Millisecond, func() { r.cancel(ended) })
+		_, err := p.Engine().Once(func() ([]byte, error) { return nil, errors.New("made by another one") })
 		return err
 	})
-	require.ErrorIs(t, g.replicas[0].err, ended)
+	require.ErrorIs(t, g.replicas[1].err, ended)
 }
 
 // What a replica does is in its trace, and what it waits for is said.

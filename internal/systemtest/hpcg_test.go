@@ -56,7 +56,7 @@ func TestHPCG(t *testing.T) {
 		}
 		policies, kills := []string{"static", "adaptive", "replicate"}, 4
 		if all || smoother == "slab" {
-			kills = 16
+			kills *= 2
 		}
 		for i, c := range []struct {
 			ranks   int
