@@ -144,7 +144,7 @@ func TestHostsRunAJobAsOneHostDoes(t *testing.T) {
 		{"killed at a point", "-r 2 -kill 0.1@task:3", []string{"join:any", "0.1@fired:task:3", "finish"}, 0, "", "killed on request at task:3", []string{"0.1 injected"}},
 		{"stopped", "-r 2", []string{"join", "0.0@kill:19", "out:b", "finish"}, 0, "b\n", "", []string{"0.0 fenced"}},
 		{"the last is killed", "-n 2 -r 1", []string{"join:any", "1@kill:9", "forever"}, 3, "", "rank 1 has lost its last replica", []string{"1.0 signal"}},
-		{"error of all", "-r 2", []string{"join:any", "fail:error:bad luck"}, 1, "", "0.0: error: bad luck", nil},
+		{"error of all", "-r 2", []string{"join:any", "fail:error:bad luck"}, 1, "", ": error: bad luck", nil},
 		{"own exit", "-r 1", []string{"join", "exit:7"}, 1, "", "exit status 7", []string{"0.0 exit"}},
 		{"long words", "-r 2", []string{"join", "0.0@fail-at-length:20000000", "finish"}, 0, "", "0.0 is dead (panic", []string{"0.0 panic"}},
 		{"crash", "-r 2", []string{"join", "err:before", "0.1@sleep:100ms", "0.0@crash", "finish"}, 0, "", "0.0: panic: boom", []string{"0.0 panic"}},
