@@ -116,8 +116,8 @@ func (l *leader) judgeLost(text string) {
 		"all processes that held":     l.truth.complete > 0 && !held,
 		"it cannot be started":        l.truth.refused,
 		"no other host":               len(w.lost) == w.spec.hosts,
-		"no spare process is left":    !w.spec.start && l.spares() == 0,
-		"no process is left":          !w.spec.start && l.spares() == 0,
+		"no spare process is left":    l.tooFewSpares(),
+		"no process is left":          l.tooFewSpares(),
 		"its replacements died too":   l.exhausted(),
 		"its program ended by itself": false,
 	} {

@@ -92,6 +92,19 @@ func (l *leader) spares() (n int) {
 	return n
 }
 
+// tooFewSpares reports whether no spare is left for one of the ranks that have
+// lost all replicas. One that has got its place in this very step is still a spare
+// here.
+func (l *leader) tooFewSpares() bool {
+	missing := 0
+	for rank := range l.w.spec.degrees {
+		if l.alive(rank) == 0 {
+			missing++
+		}
+	}
+	return !l.w.spec.start && l.spares() < max(1, missing)
+}
+
 func isJoined(e head.Event) bool { _, is := e.(head.Joined); return is }
 
 func endpoint(p job.Process, incarnation uint32) job.Endpoint {

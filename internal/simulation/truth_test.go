@@ -311,7 +311,7 @@ func (l *leader) survives(v *process) bool {
 
 // exhausted reports whether no process can be had for some seat any more.
 func (l *leader) exhausted() bool {
-	if l.truth.refused || !l.w.spec.start && l.spares() == 0 || len(l.w.lost) == l.w.spec.hosts {
+	if l.truth.refused || l.tooFewSpares() || len(l.w.lost) == l.w.spec.hosts {
 		return true
 	}
 	for _, n := range l.truth.tries {
