@@ -22,15 +22,19 @@ func Environment(t testing.TB, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// Range returns the seeds to try: n of them from first on, by itself usual
-// ones from 0 on.
+// Range returns the seeds to try: n of them from first on. INTRA_SEED says the
+// first one, INTRA_SOAK how many; else they are usual ones from 0 on, or the
+// first one alone.
 func Range(t testing.TB, usual uint64) (first, n uint64) {
 	t.Helper()
 	if os.Getenv("INTRA_SEED") != "" {
-		return Environment(t, "INTRA_SEED", 0), 1
+		usual = 1
 	}
-	return 0, Environment(t, "INTRA_SOAK", usual)
+	return Environment(t, "INTRA_SEED", 0), Environment(t, "INTRA_SOAK", usual)
 }
+
+// progress is after how many seeds a long search tells how far it is.
+const progress = 50_000
 
 // Search calls check with the seeds of Range, on two goroutines so that the
 // other core of a small machine is used, until one fails. It returns how many
@@ -44,6 +48,9 @@ func Search(t testing.TB, usual uint64, check func(seed uint64) error) uint64 {
 	for range 2 {
 		workers.Go(func() {
 			for i := tried.Add(1) - 1; i < n && !failed.Load(); i = tried.Add(1) - 1 {
+				if i > 0 && i%progress == 0 {
+					t.Logf("%d of %d", i, n)
+				}
 				if err := check(first + i); err != nil {
 					failed.Store(true)
 					t.Errorf("%v\nreplay with INTRA_SEED=%d and -run '^%s$'", err, first+i, t.Name())
