@@ -140,11 +140,9 @@ func (r *recovering) order(o job.Order) {
 	}
 	r.back.Order(o)
 	switch o.Kind {
-	case job.OrderDonate:
-		r.streams++
-		r.outbound[o.Process] = &outbound{
-			id:   transferID{kind: transferJoin, stream: r.streams, generation: r.member.Generation(), rank: r.setup.Self.Rank},
-			link: r.linkTo(o.Process), poller: r.poller,
+	case job.OrderAdmit:
+		for _, q := range o.Joined {
+			delete(r.outbound, q.Process)
 		}
 	case job.OrderCancel:
 		if r.stopDrain != nil {

@@ -14,10 +14,26 @@ import (
 // copy holds the program up, the transfer does not.
 const aheadBytes = 64 << 20
 
+// stateFor is the state on its way to a joiner, nil if that has died. Once all was
+// given, another head that has not heard of it may want all given anew.
+func (r *recovering) stateFor(p job.Process) *outbound {
+	link := r.linkTo(p)
+	if out := r.outbound[p]; out != nil || link == nil {
+		return out
+	}
+	r.streams++
+	out := &outbound{
+		id:   transferID{kind: transferJoin, stream: r.streams, generation: r.member.Generation(), rank: r.setup.Self.Rank},
+		link: link, poller: r.poller,
+	}
+	r.outbound[p] = out
+	return out
+}
+
 // donate copies some state to a joiner ahead of the cut. What was copied at
 // the safe point before has to have left.
 func (r *recovering) donate(p job.Process, yield func(func())) error {
-	out := r.outbound[p]
+	out := r.stateFor(p)
 	if out == nil || out.moving.Load() > 0 {
 		return nil
 	}
@@ -43,7 +59,7 @@ func (r *recovering) donate(p job.Process, yield func(func())) error {
 
 // transfer gives a joiner what it lacks, and the position, in the cut.
 func (r *recovering) transfer(p job.Process, yield func(func())) error {
-	out := r.outbound[p]
+	out := r.stateFor(p)
 	delete(r.outbound, p)
 	defer r.member.Transferred(p)
 	if out == nil {

@@ -166,7 +166,9 @@ func TestDonorOfAJoinerThatDies(t *testing.T) {
 	joiner := job.Process{Replica: 1}
 	e.peerLinks.set(joiner, &peerLink{link: &startable{}, incarnation: 4})
 	e.do(job.Order{Kind: job.OrderDonate, Process: joiner})
-	require.NotNil(t, e.recovering.outbound[joiner])
+	e.mu.Lock()
+	require.NotNil(t, e.recovering.stateFor(joiner))
+	e.mu.Unlock()
 	require.True(t, e.recovering.member.Due())
 	e.do(job.Verdict{Epoch: 1, Process: joiner, Incarnation: 4})
 	require.Empty(t, e.recovering.outbound)

@@ -95,6 +95,9 @@ func (m *Member) Order(o job.Order, points uint64) []job.Reply {
 		m.Forget(o.Process)
 	case job.OrderAdmit:
 		m.admit = o.Joined
+		for _, q := range o.Joined { // who lacks nothing, whatever another head has wanted since
+			m.Forget(q.Process)
+		}
 	case job.OrderGo:
 		m.left, m.plan, m.next = true, o.Plan, o.Next
 		m.set, m.savers = o.Set, o.Savers

@@ -29,3 +29,25 @@ func TestDonationWhereEverySafePointIsACut(t *testing.T) {
 	require.Equal(t, []job.Reply{{Kind: job.ReplyCopied, Process: joiner}}, m.Donated(joiner, true))
 	require.Equal(t, Step{Kind: Drain, Number: 2}, m.Next())
 }
+
+// A head that takes over in a cut does not know yet that a joiner was given all,
+// and asks for it again. Once it is admitted, it lacks nothing.
+func TestDonationThatAnotherHeadAsksForAgain(t *testing.T) {
+	self, joiner := job.Process{}, job.Process{Replica: 1}
+	m := NewMember(self, 0, 1)
+	m.Enter(1)
+	require.Equal(t, Step{Kind: Drain, Number: 1}, m.Next())
+	m.Drained()
+	m.Order(job.Order{Kind: job.OrderTransfer, Process: joiner}, 1)
+	require.Equal(t, Step{Kind: Transfer, Number: 1, Process: joiner}, m.Next())
+	m.Transferred(joiner)
+	m.Order(job.Order{Kind: job.OrderDonate, Process: joiner}, 1)
+	m.Order(job.Order{Kind: job.OrderAdmit, Joined: []job.Peer{{Process: joiner}}}, 1)
+	require.Equal(t, Admit, m.Next().Kind)
+	m.Admitted()
+	m.Order(job.Order{Kind: job.OrderGo, Number: 1}, 1)
+	require.Equal(t, Leave, m.Next().Kind)
+	require.False(t, m.Due())
+	m.Enter(2)
+	require.Equal(t, Pass, m.Next().Kind)
+}

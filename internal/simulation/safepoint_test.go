@@ -129,8 +129,10 @@ func (p *process) order(o job.Order) {
 		g.due = p.member.Due()
 	}
 	switch o.Kind {
-	case job.OrderDonate:
-		p.outbound[o.Process] = &outbound{to: p.wires[o.Process], generation: p.member.Generation()}
+	case job.OrderAdmit:
+		for _, q := range o.Joined {
+			delete(p.outbound, q.Process)
+		}
 	case job.OrderCancel:
 		if p.stopDrain != nil {
 			p.stopDrain()

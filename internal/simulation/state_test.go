@@ -99,12 +99,23 @@ func cloneImage(im [][]byte) [][]byte {
 	return c
 }
 
+// stateFor is the state on its way to a newcomer, nil if that has died.
+func (p *process) stateFor(to job.Process) *outbound {
+	if p.outbound[to] == nil && p.wires[to] != nil {
+		p.outbound[to] = &outbound{to: p.wires[to], generation: p.member.Generation()}
+	}
+	return p.outbound[to]
+}
+
 // donate copies some state to a newcomer ahead of the cut. What was copied at
 // the safe point before has to have left.
 func (p *process) donate(to job.Process) error {
-	out := p.outbound[to]
+	out := p.stateFor(to)
 	if out == nil {
 		return fmt.Errorf("%v gives its state to %v, which is dead", p, to)
+	}
+	if p.lives[to] == out.to.birth {
+		return fmt.Errorf("%v gives its state to %v, which has one", p, to)
 	}
 	if out.moving > 0 {
 		return nil
@@ -156,10 +167,10 @@ func (p *process) carry(to *process, e errand, kind uint8, stream uint64, i int,
 
 // transfer gives a newcomer what it lacks, and the position, in the cut.
 func (p *process) transfer(to job.Process) error {
-	out := p.outbound[to]
+	out := p.stateFor(to)
 	delete(p.outbound, to)
 	defer p.member.Transferred(to)
-	if out == nil || out.to == nil {
+	if out == nil {
 		return nil // it has died
 	}
 	number := p.program.points
