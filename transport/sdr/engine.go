@@ -77,8 +77,7 @@ type Engine struct {
 	broken   atomic.Bool   // err is set
 	ends     atomic.Uint64 // Core.ends
 	restored atomic.Bool   // began at a position, Resume was not called
-	frames   sync.Pool
-	requests sync.Pool
+	unused   *unused
 
 	stalls    []*Stall // calls that have waited for a while
 	completed uint64   // requests
@@ -102,9 +101,20 @@ func NewEngine(cfg Config) *Engine {
 			e.core.Peer(p, incarnation, alive)
 		}
 	}
-	e.frames.New = func() any { return &outFrame{engine: e} }
-	e.requests.New = func() any { return e.NewCall() }
+	e.unused = newUnused()
 	return e
+}
+
+// unused holds frames and requests for their next use. It stands alone, and what
+// it holds names no engine: a pool, and what is in it, outlives what it is part of
+// by two garbage collections.
+type unused struct{ frames, requests sync.Pool }
+
+func newUnused() *unused {
+	u := new(unused)
+	u.frames.New = func() any { return new(outFrame) }
+	u.requests.New = func() any { return newCall() }
+	return u
 }
 
 // Rank returns the rank that the engine works for, Size the number of ranks.
@@ -135,8 +145,8 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 			e.cfg.Poller.Wake()
 		}
 	}
-	f.message, f.pieces, f.frame.Mid = nil, [2][]byte{}, nil
-	e.frames.Put(f)
+	f.engine, f.message, f.pieces, f.frame.Mid, f.frame.Payload = nil, nil, [2][]byte{}, nil, nil
+	e.unused.frames.Put(f)
 }
 
 // unlock carries out the actions that the core wants and releases the lock.
@@ -207,8 +217,8 @@ func (e *Engine) unlock() {
 
 // transmit hands one frame to its link.
 func (e *Engine) transmit(a *Action) {
-	f := e.frames.Get().(*outFrame)
-	f.frame.Header, f.message, f.to = a.Header, a.Message, a.To
+	f := e.unused.frames.Get().(*outFrame)
+	f.frame.Header, f.engine, f.message, f.to = a.Header, e, a.Message, a.To
 	f.frame.Owner = f
 	f.frame.Payload = nil
 	pieces := f.pieces[:0]

@@ -17,20 +17,28 @@ type Call struct {
 
 // NewCall returns a request for use with e.
 func (e *Engine) NewCall() *Call {
-	r := &Call{engine: e}
+	r := newCall()
+	r.engine = e
+	return r
+}
+
+func newCall() *Call {
+	r := new(Call)
 	r.isDone = func() bool {
+		e := r.engine
 		if e.ready.Load() > 0 {
 			e.Advance()
 		}
 		return r.done.Load() || e.broken.Load()
 	}
-	r.again = func() bool { return r.isDone() || e.ends.Load() != r.seen }
+	r.again = func() bool { return r.isDone() || r.engine.ends.Load() != r.seen }
 	return r
 }
 
 // Borrow returns a request for one blocking operation; Return gives it back.
 func (e *Engine) Borrow() *Call {
-	r := e.requests.Get().(*Call)
+	r := e.unused.requests.Get().(*Call)
+	r.engine = e
 	r.done.Store(false)
 	r.awaited = true
 	return r
@@ -40,7 +48,8 @@ func (e *Engine) Borrow() *Call {
 // because the job has ended, is left to whoever still holds it.
 func (e *Engine) Return(r *Call) {
 	if r.Done() {
-		e.requests.Put(r)
+		r.engine, r.ctx, r.buf, r.sends = nil, nil, nil, nil
+		e.unused.requests.Put(r)
 	}
 }
 
