@@ -105,7 +105,8 @@ func (l *leader) judgeLost(text string) {
 	if alive || held && !l.exhausted() {
 		w.fail("the job was given up (%s) although every rank has a live replica, or all of a backup is held", text)
 	}
-	if l.truth.rolling && !maybe {
+	// A head that has just taken over need not know yet who holds what.
+	if l.truth.rolling && !maybe && (l.term == 0 || !l.tooFewSpares()) {
 		w.fail("%s: not so, a backup is lost on the way back to it", text)
 	}
 	b := w.spec.backup
