@@ -2,6 +2,7 @@ package simseed
 
 import (
 	"os"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,7 @@ const progress = 50_000
 func Search(t testing.TB, usual uint64, check func(seed uint64) error) uint64 {
 	t.Helper()
 	first, n := Range(t, usual)
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // much garbage, of which little lives
 	var tried atomic.Uint64
 	var failed atomic.Bool
 	var workers sync.WaitGroup
