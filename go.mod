@@ -3,6 +3,7 @@ module github.com/intrahpc/intra
 go 1.26.0
 
 require (
+	github.com/creack/pty v1.1.24
 	github.com/dave/dst v0.28.0
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/mmcloughlin/avo v0.6.0

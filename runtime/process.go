@@ -75,6 +75,18 @@ func (p *Process) Context() context.Context {
 	return p.run.Context
 }
 
+// Progress says how far the program is: that it has done so many of total passes,
+// steps or whatever it counts; 0 if it does not know of how many. intrarun shows
+// that, with the time that is left, for the rank that is least far; what a rank
+// counts, and whether, is its own affair. A program of several parts that are counted
+// one by one begins anew with each. It costs next to nothing, and nobody's result
+// depends on it.
+func (p *Process) Progress(done, total int) {
+	if p != nil {
+		p.run.Progress(done, total)
+	}
+}
+
 // Tasks returns the number of tasks to cut a section into: the same in every
 // build, job and degree.
 func (p *Process) Tasks() int { return tasks }

@@ -30,6 +30,7 @@ const (
 	asSender   = "sender:" // first argument
 	asStorer   = "storer:"
 	asStepper  = "stepper:"
+	asWalker   = "walker:"
 )
 
 func TestMain(m *testing.M) {
@@ -42,6 +43,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && os.Args[1] == asStepper {
 		intra.Main(stepThrough)
+	}
+	if len(os.Args) > 1 && os.Args[1] == asWalker {
+		intra.Main(walk)
 	}
 	if os.Getenv(asIntrarun) != "" {
 		main()

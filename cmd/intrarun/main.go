@@ -73,7 +73,7 @@ func run() int {
 	signal.Notify(asks, syscall.SIGQUIT)
 	c.Signals, c.Asks = signals, asks
 	c.Stdin, c.Stdout, c.Stderr = stdin(), os.Stdout, os.Stderr
-	c.Progress = !c.Quiet && !c.Verbose && term.IsTerminal(int(os.Stderr.Fd()))
+	c.Width = width(c)
 	return launch.Run(context.Background(), *c)
 }
 
@@ -100,3 +100,21 @@ func stdin() io.Reader {
 	}
 	return os.Stdin
 }
+
+// width returns what tells the width of the terminal that the progress line is for,
+// nil if there is to be none.
+func width(c *launch.Config) func() int {
+	fd := int(os.Stderr.Fd())
+	if c.Quiet || c.Verbose || !term.IsTerminal(fd) || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return func() int {
+		columns, _, err := term.GetSize(fd)
+		if err != nil || columns <= 0 { // it does not say
+			return usualWidth
+		}
+		return columns
+	}
+}
+
+const usualWidth = 80

@@ -104,6 +104,7 @@ func (s *solver) run() error {
 		if err := s.p.SafePoint(); err != nil {
 			return err
 		}
+		s.p.Progress(s.iterations(), 0) // nobody knows how many it takes
 		if err := s.step(); err != nil {
 			return fmt.Errorf("iteration %d: %w", s.iterations()+1, err)
 		}

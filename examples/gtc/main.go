@@ -87,6 +87,7 @@ func simulate(p *intra.Process, set settings, progress func(diagnosis)) (*simula
 		if err := p.SafePoint(); err != nil {
 			return nil, r, err
 		}
+		p.Progress(s.done, set.steps)
 		d, err := s.step(s.done + 1)
 		if err != nil {
 			return nil, r, fmt.Errorf("step %d: %w", s.done+1, err)

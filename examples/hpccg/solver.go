@@ -129,6 +129,7 @@ func (s *solver) solve(maxIter int, tolerance float64) (history []float64, first
 		if err := s.p.SafePoint(); err != nil {
 			return nil, 0, err
 		}
+		s.p.Progress(s.pass-1, maxIter-1)
 		if err := s.iterate(); err != nil {
 			return nil, 0, err
 		}

@@ -79,6 +79,7 @@ func (s *solver) solve(a aim) error {
 		if err := s.p.SafePoint(); err != nil {
 			return err
 		}
+		s.p.Progress(s.iterations(), a.most)
 		if err := s.iterate(a.preconditioned); err != nil {
 			return fmt.Errorf("iteration %d: %w", s.iterations()+1, err)
 		}

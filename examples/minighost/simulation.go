@@ -144,6 +144,7 @@ func (s *simulation) run() error {
 		if err := s.p.SafePoint(); err != nil {
 			return err
 		}
+		s.p.Progress(s.step, s.set.spikes*s.set.steps)
 		if err := s.advance(); err != nil {
 			return fmt.Errorf("step %d: %w", s.step, err)
 		}

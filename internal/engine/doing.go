@@ -77,12 +77,13 @@ func (e *Engine) where() (d job.Doing) {
 	r := e.recovering
 	if r.program != nil {
 		d.Point = r.program.points.Load()
+		d.Done, d.Total = r.program.steps.get()
 	}
 	switch {
 	case r.back.Pending():
 		d.State = job.StateBack
 	case e.messages.Load() == nil:
-		d.State = job.StateJoining
+		d.State, d.Arrived = job.StateJoining, r.arriving.share()
 	case e.finished:
 		d.State = job.StateFinished
 	case r.inside != nil:

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,6 +51,9 @@ func (r *stateReceiver) End(h *transport.Header, payload []byte) {
 		// Every other state comes to its end, unless its sender dies.
 		maps.DeleteFunc(r.came, func(_ uint32, in *inbound) bool { return l.kind == transferJoin && in.id.kind == transferJoin })
 		r.came[l.stream] = &inbound{id: l, assembly: checkpoint.NewAssembly(nil)}
+		if l.kind == transferJoin && len(payload) == 8 {
+			r.arriving.begin(binary.LittleEndian.Uint64(payload))
+		}
 		return
 	case frameChunk, frameEnd:
 	default:
@@ -68,6 +72,7 @@ func (r *stateReceiver) End(h *transport.Header, payload []byte) {
 			return
 		}
 		if l.kind == transferJoin {
+			r.arriving.has(in.assembly.Bytes())
 			r.faults.Step(job.KillJoin, "receive")
 		} else if l.kind == transferBackup {
 			r.faults.Step(job.KillBackup, "receive")

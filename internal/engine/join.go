@@ -43,7 +43,7 @@ func (r *recovering) donate(p job.Process, yield func(func())) error {
 	}
 	all, bytes := true, 0
 	yield(func() {
-		out.begin()
+		out.begin(im.Bytes())
 		for k, c := range out.sent.Changed(im) {
 			out.send(frameChunk, k, slices.Clone(c))
 			r.faults.StepHere(job.KillJoin, "copy")

@@ -33,6 +33,7 @@ type Program struct {
 	first    uint64 // safe points before the first one of this run
 	points   atomic.Uint64
 	called   *callsite.Site // the first call of SafePoint; nil before it
+	steps    steps
 
 	// due is set, by any goroutine, when stop is to be called at the next
 	// safe point. Since a safe point is counted before due is read, whoever
@@ -108,6 +109,9 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 	}
 	return nil
 }
+
+// Progress notes how far the program says that it is.
+func (p *Program) Progress(done, total int) { p.steps.set(done, total) }
 
 // Called reports whether it is known where SafePoint is called.
 func (p *Program) Called() bool { return p.called != nil }

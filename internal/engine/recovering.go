@@ -29,6 +29,7 @@ type recovering struct {
 	cutAt     *rankPosition // of the cut in which joiners were admitted
 	slots     recovery.Slots[stateCopy]
 	streams   uint32 // states sent so far
+	arriving  arriving
 	back      recovery.Return[stateCopy]
 
 	writer *checkpoint.Writer // of files; nil before the first one

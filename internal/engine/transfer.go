@@ -96,11 +96,11 @@ func (o *outbound) done() {
 	o.poller.Wake()
 }
 
-// begin says what follows, once.
-func (o *outbound) begin() {
+// begin says what follows, about so many bytes, once.
+func (o *outbound) begin(bytes int) {
 	if !o.began {
 		o.began = true
-		o.send(frameBegin, checkpoint.Key{})
+		o.send(frameBegin, checkpoint.Key{}, binary.LittleEndian.AppendUint64(nil, uint64(bytes)))
 	}
 }
 
@@ -109,8 +109,8 @@ func (o *outbound) begin() {
 func (o *outbound) all(im *checkpoint.Image, at []byte, half func()) {
 	o.moving.Add(1)
 	defer o.done()
-	o.begin()
 	bytes, passed := im.Bytes(), 0
+	o.begin(bytes)
 	for k, c := range o.sent.Changed(im) {
 		o.send(frameChunk, k, c)
 		if before := passed; half != nil && before < bytes/2 && before+len(c) >= bytes/2 {

@@ -85,3 +85,27 @@ func TestStatesThatComeMixed(t *testing.T) {
 	r.End(&f.Header, f.Payload[0])
 	require.ErrorContains(t, holder.err, "state without a beginning")
 }
+
+// A joiner knows how much of its state has come.
+func TestAJoinerKnowsHowMuchHasArrived(t *testing.T) {
+	donor := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{2}}}})
+	var sent tray
+	im := saved(t)
+	out := &outbound{link: &sent, poller: donor.poller, id: transferID{kind: transferJoin, stream: 1}}
+	out.all(im, nil, nil)
+	require.Greater(t, len(sent.frames), 3)
+
+	joiner := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Self: job.Process{Replica: 1}, Degrees: []int{2}, Joiner: true}}})
+	r := newReceiver(joiner, job.Process{}, 1)
+	bytes := 0
+	for i, f := range sent.frames[:len(sent.frames)-1] {
+		r.End(&f.Header, f.Payload[0])
+		if i > 0 {
+			bytes += len(f.Payload[0])
+		}
+		d := joiner.doing()
+		require.Equal(t, job.StateJoining, d.State)
+		require.InDelta(t, float64(bytes)/float64(im.Bytes()), d.Arrived, 1e-9)
+	}
+	require.Equal(t, im.Bytes(), bytes)
+}

@@ -16,7 +16,7 @@ const recently = time.Second
 func (h *Head) Status() runreport.Status {
 	s := runreport.Status{Elapsed: h.elapsed().Seconds(), Degrees: h.config.Degrees, Deaths: len(h.failures),
 		Replaced: len(h.state.Replaced), Rollbacks: len(h.state.Rollbacks), Processes: []runreport.ProcessStatus{}}
-	var saved runreport.Savings
+	var savings runreport.Savings
 	for _, m := range h.all {
 		if !m.state.there() && m.state != chosen {
 			continue
@@ -29,6 +29,9 @@ func (h *Head) Status() runreport.Status {
 			p.State = "out of touch"
 		case m.state == arriving, m.role == Joiner && m.state < arriving:
 			p.State = string(job.StateJoining)
+			if d := h.doing(m); d != nil && d.State == job.StateJoining { // as a spare it says so, too
+				p.Doing = d
+			}
 		case m.state == running, m.state == finished:
 			p.State = string(job.StateRuns)
 			if m.state == finished {
@@ -41,12 +44,56 @@ func (h *Head) Status() runreport.Status {
 		p.Sections, p.Tasks = m.stats.Before+m.stats.Sections, m.stats.TasksRun
 		if m.role != Spare {
 			s.Alive++
-			saved.Add(h.config.Degrees[m.process.Rank], h.elapsed().Seconds(), m.stats)
+			savings.Add(h.config.Degrees[m.process.Rank], h.elapsed().Seconds(), m.stats)
 		}
 		s.Processes = append(s.Processes, p)
 	}
-	s.E = saved.E()
+	s.E, s.Saved = savings.E(), savings.Share()
 	return s
+}
+
+// Progress says how far the job is, as far as this head has heard.
+func (h *Head) Progress() runreport.Progress {
+	p := runreport.Progress{Elapsed: h.elapsed(), Processes: len(h.places), Deaths: len(h.failures)}
+	var savings runreport.Savings
+	ranks := make(map[int]*job.Doing) // what the replica says that is furthest
+	for _, m := range h.all {
+		if m.role == Spare || !m.state.there() {
+			continue
+		}
+		p.Alive++
+		savings.Add(h.config.Degrees[m.process.Rank], h.elapsed().Seconds(), m.stats)
+		p.Sections = max(p.Sections, m.stats.Before+m.stats.Sections)
+		d := m.stats.Doing
+		if d == nil || m.state != running {
+			continue
+		}
+		p.Points = max(p.Points, int64(d.Point))
+		if was := ranks[m.process.Rank]; (d.Done > 0 || d.Total > 0) && (was == nil || further(d, was)) {
+			ranks[m.process.Rank] = d
+		}
+	}
+	var least *job.Doing
+	for _, d := range ranks {
+		if least == nil || further(least, d) {
+			least = d
+		}
+	}
+	if least != nil {
+		p.Done, p.Total = least.Done, least.Total
+	}
+	p.Saved = savings.Share()
+	return p
+}
+
+// further reports whether a process is further than another one, as the program
+// counts: whoever knows of how much before whoever does not.
+func further(a, b *job.Doing) bool {
+	x, y := float64(a.Done)*float64(b.Total), float64(b.Done)*float64(a.Total)
+	if a.Total == 0 && b.Total == 0 || x == y {
+		return a.Done > b.Done
+	}
+	return x > y
 }
 
 // Waiting returns the processes that have their state, with what they do, for the

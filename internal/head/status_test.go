@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // says has a process say what it does.
@@ -62,4 +63,31 @@ func TestDeadlocked(t *testing.T) {
 	require.False(t, ok)
 	s.head.Step(Deadlocked{"deadlock: 1 waits"}, s.head.now)
 	require.Equal(t, "deadlock: 0 waits", s.head.Summary().Text)
+}
+
+// The job is as far as the furthest replica of the rank that is least far, as far as
+// they say; what they have left is that of the process that is furthest.
+func TestProgress(t *testing.T) {
+	s := begun(t, "degrees=2,1,1", "spares=1")
+	for process, st := range map[string]job.Stats{
+		"0.0@2": {Sections: 7, Before: 1, Doing: &job.Doing{Point: 2, Done: 3, Total: 10}},
+		"0.1@2": {Sections: 5, Doing: &job.Doing{Point: 4, Done: 1, Total: 10}},
+		"1.0@2": {Sections: 6, Doing: &job.Doing{Done: 40, Total: 100}},
+		"2.0@2": {},
+	} {
+		s.step(Said{s.from(process), &job.Message{Kind: job.KindStats, Stats: &st}})
+	}
+	p := s.head.Progress()
+	require.Equal(t, runreport.Progress{Elapsed: p.Elapsed, Processes: 4, Alive: 4, Sections: 8, Points: 4, Done: 3, Total: 10}, p)
+	s.step(Said{s.from("1.0@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Doing: &job.Doing{Done: 2, Total: 100}}}})
+	p = s.head.Progress()
+	require.EqualValues(t, 2, p.Done)
+	require.EqualValues(t, 100, p.Total)
+	s.commands("killed 0.1@2", "keep")
+	p = s.head.Progress()
+	require.Equal(t, 3, p.Alive)
+	require.Equal(t, 1, p.Deaths)
+	s.says("0.0", job.Doing{Done: 5})
+	s.says("1.0", job.Doing{Done: 9})
+	require.EqualValues(t, 5, s.head.Progress().Done, "nobody knows of how much")
 }

@@ -130,19 +130,6 @@ func (h *Head) recoverySummary() runreport.Recovery {
 	return r
 }
 
-// Progress says how far the job is, but for the time.
-func (h *Head) Progress() runreport.Progress {
-	p := runreport.Progress{Processes: len(h.places)}
-	for _, m := range h.all {
-		if m.role != Spare && m.state.there() {
-			p.Alive++
-		}
-		p.Sections = max(p.Sections, m.stats.Sections)
-		p.Tasks += m.stats.TasksRun
-	}
-	return p
-}
-
 // Conclude says at the end what the user should know of, beside how the job has
 // ended: what never came about, and how it can go on.
 func (h *Head) Conclude() []Action {

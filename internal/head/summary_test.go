@@ -183,17 +183,6 @@ func TestHowAJobCanGoOn(t *testing.T) {
 	require.Equal(t, []runreport.FileSet{{Set: 1, Point: 2, Bytes: 16}}, s.head.Summary().Files.Sets)
 }
 
-// The progress line counts who lives, and adds up what they say.
-func TestProgress(t *testing.T) {
-	s := begun(t, "degrees=2,1", "spares=1")
-	for i, name := range []string{"0.0@2", "0.1@2", "1.0@2"} {
-		s.step(Said{s.from(name), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Sections: int64(i), TasksRun: 10}}})
-	}
-	require.Equal(t, runreport.Progress{Processes: 3, Alive: 3, Sections: 2, Tasks: 30}, s.head.Progress())
-	s.commands("killed 0.1@2", "keep")
-	require.Equal(t, 2, s.head.Progress().Alive)
-}
-
 // When all had joined is known to whoever comes later, by the clock that it has.
 func TestWhenAllHadJoined(t *testing.T) {
 	s := newScript(t)

@@ -14,6 +14,12 @@ type Doing struct {
 	At       string `json:"at,omitempty"`      // file:line of that section, or of the safe point
 	Point    uint64 `json:"point,omitempty"`   // safe points that it has come to
 	Messages uint64 `json:"messages,omitempty"`
+	// Done of Total: how far the program says that it is; Total 0: it has not said
+	// of how much.
+	Done  int64 `json:"done,omitempty"`
+	Total int64 `json:"total,omitempty"`
+	// Arrived is how much of its state a joiner has, from 0 to 1.
+	Arrived float64 `json:"arrived,omitempty"`
 	// Idle is for how long nothing has been counted: no task, message, section or
 	// safe point.
 	Idle  time.Duration `json:"idle"`

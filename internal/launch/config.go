@@ -90,8 +90,8 @@ type Config struct {
 	// are as they should be.
 	Rarer int
 
-	Progress       bool      // standard error is a terminal
-	Stdin          io.Reader // nil: nothing
+	Width          func() int // of the terminal that the progress line is for; nil: there is none
+	Stdin          io.Reader  // nil: nothing
 	Stdout, Stderr io.Writer
 	Signals        <-chan os.Signal // nil: none
 	Asks           <-chan os.Signal // for the status; nil: none

@@ -39,6 +39,7 @@ type driver struct {
 	done  chan struct{}
 
 	deadlock string // that the user has heard of last
+	pace     runreport.Pace
 
 	adopted map[head.From]agentd.ProcessResync // what agents of a lost head have
 	readers map[job.Process]chan agent         // of standard input, told of their agents when they start; nil without
@@ -94,20 +95,17 @@ func (d *driver) after(t time.Duration, f func()) { time.AfterFunc(t, func() { d
 // tell hands the head an event.
 func (d *driver) tell(e head.Event) { d.post(func() { d.step(e) }) }
 
-// progressEvery is how often the progress line changes.
-const progressEvery = 250 * time.Millisecond
+// paceEvery is how often it is looked how far the job is.
+const paceEvery = 250 * time.Millisecond
 
-// loop runs the job until the head has nothing left to do.
-func (d *driver) loop(progress bool) {
+// loop runs the job until the head has nothing left to do. The progress line is for
+// a terminal that is so wide now, nil if there is none.
+func (d *driver) loop(width func() int) {
 	defer close(d.done)
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
-	var tick <-chan time.Time
-	if progress {
-		t := time.NewTicker(progressEvery)
-		defer t.Stop()
-		tick = t.C
-	}
+	tick := time.NewTicker(paceEvery)
+	defer tick.Stop()
 	watch, stopWatch := ticker(d.job.Stuck.After > 0, watchEvery)
 	defer stopWatch()
 	status, stopStatus := ticker(d.job.Status > 0, d.job.Status)
@@ -128,8 +126,8 @@ func (d *driver) loop(progress bool) {
 			d.catchUp()
 		case <-due:
 			d.step(head.Tick{})
-		case <-tick:
-			d.showProgress()
+		case <-tick.C:
+			d.keepPace(width)
 		case <-watch:
 			d.lookForDeadlock()
 		case <-status:
@@ -310,11 +308,13 @@ func (d *driver) warnf(format string, args ...any) {
 	}
 }
 
-// showProgress says how far the job is.
-func (d *driver) showProgress() {
+// keepPace looks how far the job is, and says so if there is a terminal.
+func (d *driver) keepPace(width func() int) {
 	p := d.head.Progress()
-	p.Elapsed = d.elapsed()
-	d.console.SetProgress(p.String())
+	d.pace.Add(p)
+	if width != nil {
+		d.console.SetProgress(p.Line(d.pace.Outlook()), width())
+	}
 }
 
 // elapsed is the time since all had joined, or since the beginning.

@@ -154,7 +154,7 @@ func (s *stage) raise() {
 	go s.follow()
 	go func() {
 		s.step(head.Begin{})
-		s.loop(false)
+		s.loop(nil)
 		code := s.conclude()
 		s.dismiss(code)
 		s.close()

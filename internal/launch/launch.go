@@ -124,7 +124,7 @@ func (d *driver) run(ctx context.Context, c *Config) {
 	}
 	go d.listen(ctx, c.Signals, c.Asks)
 	d.step(head.Begin{})
-	d.loop(c.Progress)
+	d.loop(c.Width)
 }
 
 // plan is what the agent of these processes starts.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/jobsocket"
+	"github.com/intrahpc/intra/internal/runreport"
 	"github.com/intrahpc/intra/internal/stuck"
 )
 
@@ -43,9 +44,16 @@ func (d *driver) lookForDeadlock() {
 	d.warnf("%v", found)
 }
 
+// status is what the job does now.
+func (d *driver) status() runreport.Status {
+	s := d.head.Status()
+	s.Outlook = d.pace.Outlook()
+	return s
+}
+
 // showStatus tells the user what each process does.
 func (d *driver) showStatus() {
-	s := d.head.Status()
+	s := d.status()
 	d.console.Notef("intrarun: %s", strings.TrimRight(s.String(), "\n"))
 }
 
@@ -76,7 +84,7 @@ func (d *driver) answer() (stop func()) {
 
 // reply answers a question; nothing is the answer to one that is not known.
 func (d *driver) reply(question string) string {
-	s := d.head.Status()
+	s := d.status()
 	switch question {
 	case askStatus:
 		return s.String()

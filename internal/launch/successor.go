@@ -60,7 +60,7 @@ func (s *successor) run() int {
 			}
 		}
 	}()
-	w.loop(false)
+	w.loop(nil)
 	code := w.conclude()
 	w.dismiss(code)
 	w.warnf("exit code %d", code)

@@ -84,8 +84,9 @@ func (c *Console) writeNotes() {
 	}
 }
 
-// SetProgress shows a line that the next output replaces.
-func (c *Console) SetProgress(line string) {
+// SetProgress shows a line of ASCII that the next output replaces, on a terminal with
+// so many columns: what has no room would begin another line.
+func (c *Console) SetProgress(line string, columns int) {
 	if !c.mu.TryLock() {
 		return // output is under way, or the terminal is stopped
 	}
@@ -93,9 +94,12 @@ func (c *Console) SetProgress(line string) {
 	if c.open[Stdout] || c.open[Stderr] {
 		return
 	}
-	c.clear()
+	line = line[:min(len(line), max(columns-1, 0))]
+	if line == c.progress {
+		return
+	}
 	c.progress = line
-	c.write(Stderr, []byte(line))
+	c.write(Stderr, []byte("\r"+line+"\x1b[K")) // at once, so that it does not flicker
 }
 
 func (c *Console) clear() {

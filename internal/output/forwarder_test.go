@@ -229,12 +229,13 @@ func TestSplitCrash(t *testing.T) {
 func TestProgressLineGivesWay(t *testing.T) {
 	s := new(screen)
 	c := NewConsole(s, s)
-	c.SetProgress("1 s")
-	c.SetProgress("2 s")
+	c.SetProgress("1 s", 80)
+	c.SetProgress("1 s", 80)
+	c.SetProgress("2 s is too long", 4)
 	c.emit(Stdout, []byte("x\n"), false)
 	c.Notef("note")
 	c.Close()
-	require.Equal(t, "1 s\r\x1b[K2 s\r\x1b[Kx\nnote\n", s.String())
+	require.Equal(t, "\r1 s\x1b[K\r2 s\x1b[K\r\x1b[Kx\nnote\n", s.String())
 }
 
 // A replica that takes the place of a dead one continues where its donor

@@ -4,7 +4,7 @@ import "github.com/intrahpc/intra/internal/job"
 
 // Savings is what sharing has saved, estimated from how long tasks have taken.
 type Savings struct {
-	alone, cost float64
+	alone, took, cost float64
 }
 
 // Add takes in a process of a rank that began with so many replicas, after so many
@@ -16,6 +16,7 @@ func (s *Savings) Add(replicas int, elapsed float64, st job.Stats) {
 		alone += t.AloneSeconds - t.SectionSeconds
 	}
 	s.alone += alone
+	s.took += elapsed
 	s.cost += float64(replicas) * elapsed
 }
 
@@ -27,4 +28,13 @@ func (s *Savings) E() float64 {
 		return 0
 	}
 	return s.alone / s.cost
+}
+
+// Share is the part of the time that processes would have needed alone which sharing
+// has saved them: negative if it has cost them time, 0 if nothing is known.
+func (s *Savings) Share() float64 {
+	if s.alone <= 0 {
+		return 0
+	}
+	return 1 - s.took/s.alone
 }

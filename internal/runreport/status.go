@@ -16,8 +16,12 @@ type Status struct {
 	Deaths    int     `json:"deaths"`
 	Replaced  int     `json:"replaced"`
 	Rollbacks int     `json:"rollbacks"`
-	// E is how well the processes are used so far, as far as that can be estimated.
+	// E is how well the processes are used so far, as far as that can be estimated, and
+	// Saved the share of the time that they would have needed alone which sharing has
+	// saved them.
 	E         float64         `json:"e"`
+	Saved     float64         `json:"saved"`
+	Outlook   Outlook         `json:"outlook"`
 	Processes []ProcessStatus `json:"processes"`
 }
 
@@ -57,6 +61,9 @@ func (s *Status) String() string {
 		fmt.Fprintf(&b, ", E %.2f", s.E)
 	}
 	b.WriteByte('\n')
+	if o := &s.Outlook; o.Done > 0 || o.Total > 0 {
+		fmt.Fprintf(&b, "  %s\n", o.Steps())
+	}
 	name, host := 0, 0
 	hosts := make(map[string]bool)
 	for i := range s.Processes {
@@ -90,6 +97,9 @@ func (p *ProcessStatus) what() string {
 	}
 	var b strings.Builder
 	switch d.State {
+	case job.StateJoining:
+		fmt.Fprintf(&b, "%s %d %%", d.State, int(100*d.Arrived))
+		return b.String()
 	case job.StateSection:
 		fmt.Fprintf(&b, "in section %d of %s", d.Section, d.At)
 	case job.StateSafePoint:

@@ -68,6 +68,7 @@ func (b *benchmark) run() error {
 		if err := b.p.SafePoint(); err != nil {
 			return err
 		}
+		b.p.Progress(b.step, b.of.steps)
 		if err := b.improve(); err != nil {
 			return err
 		}

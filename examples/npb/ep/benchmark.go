@@ -61,6 +61,7 @@ func (b *benchmark) run() error {
 		if err := b.p.SafePoint(); err != nil {
 			return err
 		}
+		b.p.Progress(b.round, len(b.rounds))
 		done := nas.Clock(&b.seconds)
 		b.tally(b.rounds[b.round][0], b.rounds[b.round][1])
 		done()

@@ -62,6 +62,7 @@ func (b *benchmark) run() error {
 		if err := b.p.SafePoint(); err != nil {
 			return err
 		}
+		b.p.Progress(len(b.sums), len(b.of.sums))
 		if err := b.iterate(); err != nil {
 			return err
 		}

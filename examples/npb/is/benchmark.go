@@ -77,6 +77,7 @@ func (b *benchmark) run() error {
 		if err := b.p.SafePoint(); err != nil {
 			return err
 		}
+		b.p.Progress(b.iteration, iterations)
 		b.progress(b.iteration + 1)
 		if err := b.rank(b.iteration + 1); err != nil {
 			return err

@@ -63,6 +63,7 @@ func (b *benchmark) run() error {
 		if err := b.p.SafePoint(); err != nil {
 			return err
 		}
+		b.p.Progress(b.iteration, b.of.iterations)
 		b.progress(b.iteration + 1)
 		if err := b.improve(); err != nil {
 			return err

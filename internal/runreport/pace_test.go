@@ -1,0 +1,63 @@
+package runreport
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The time that is left follows from the steps of the last while, without those
+// before a death; steps that take longer than that are counted as they are done.
+func TestPace(t *testing.T) {
+	const tick = 250 * time.Millisecond
+	var p Pace
+	now := Progress{Total: 1000}
+	pass := func(d time.Duration, perStep time.Duration) {
+		for end := now.Elapsed + d; now.Elapsed < end; now.Elapsed += tick {
+			if now.Elapsed%perStep == 0 && now.Elapsed > 0 {
+				now.Done++
+				now.Sections += 20
+			}
+			now.Points = now.Done
+			p.Add(now)
+		}
+	}
+	pass(40*time.Second, time.Second)
+	o := p.Outlook()
+	require.EqualValues(t, 39, o.Done)
+	require.InDelta(t, 1000-39, o.Left, 1)
+	require.InDelta(t, 1, o.Points, 0.25)
+	require.InDelta(t, 20, o.Sections, 5)
+	pass(2*time.Minute, 2*time.Second) // a replica has died
+	o = p.Outlook()
+	require.EqualValues(t, 99, o.Done)
+	require.InDelta(t, 2*(1000-99), o.Left, 10)
+
+	left := o.Left
+	pass(time.Second, time.Hour) // a step is under way
+	require.Less(t, p.Outlook().Left, left)
+	pass(10*time.Second, time.Hour) // and takes longer
+	require.InDelta(t, 2*(1000-100), p.Outlook().Left, 10)
+	require.Less(t, p.Outlook().Sections, 2.0)
+
+	now.Total, now.Done = 10, 0 // another part of the program
+	pass(tick, time.Hour)
+	require.Zero(t, p.Outlook().Left)
+	pass(100*time.Second, 20*time.Second)
+	require.InDelta(t, 20*float64(10-now.Done), p.Outlook().Left, 20)
+	now.Done = 1 // it goes back
+	pass(tick, time.Hour)
+	require.Zero(t, p.Outlook().Left)
+}
+
+func TestLine(t *testing.T) {
+	p := &Progress{Elapsed: 83456 * time.Millisecond, Alive: 7, Processes: 8, Deaths: 2, Saved: 0.384}
+	require.Equal(t, "1m23s  43/150 (28 %)  3m30s left  7/8 processes  2 lost  sharing saves 38 % of the time",
+		p.Line(Outlook{Done: 43, Total: 150, Left: 210.4}))
+	p = &Progress{Elapsed: 1234 * time.Millisecond, Alive: 2, Processes: 2, Points: 3, Saved: -0.02}
+	require.Equal(t, "1.2s  3.2 safe points/s  481 sections/s  2/2 processes  sharing costs 2 % of the time", p.Line(Outlook{Points: 3.21, Sections: 480.7}))
+	p = &Progress{Alive: 2, Processes: 2}
+	require.Equal(t, "0.0s  0 sections/s  2/2 processes", p.Line(Outlook{}))
+	require.Equal(t, "0.0s  12 steps  2/2 processes", p.Line(Outlook{Done: 12}))
+}
