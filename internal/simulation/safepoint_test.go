@@ -143,7 +143,7 @@ func (p *process) order(o job.Order) {
 		s, ok := p.slots.Get(o.Rank, o.Number)
 		if ok {
 			p.giveTo(s, o.Process, label{errand: errandBackup, rank: o.Rank, number: o.Number}, "backup send")
-		} else {
+		} else if w.head.term == 0 || o.Number == p.slots.Full() { // else a lost head wanted it, of one that it has not completed
 			w.fail("%v does not hold the backup %d of rank %d that it is to give away", p, o.Number, o.Rank)
 		}
 	case job.OrderRollback:
