@@ -87,7 +87,10 @@ func readFrame(r io.Reader) (f Frame, err error) {
 	f.Of = Name{job.Process{Rank: int(rank), Replica: int(replica)}, binary.BigEndian.Uint32(h[13:])}
 	f.Body = make([]byte, n)
 	if _, err := io.ReadFull(r, f.Body); err != nil {
-		return f, fmt.Errorf("%w: %w", ErrFrame, io.ErrUnexpectedEOF)
+		if err == io.EOF { // there is more to a frame than its header
+			err = io.ErrUnexpectedEOF
+		}
+		return f, fmt.Errorf("in the middle of a frame: %w", err)
 	}
 	return f, nil
 }

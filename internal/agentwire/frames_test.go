@@ -38,6 +38,21 @@ func TestFramesArriveAsTheyWereSent(t *testing.T) {
 	to.Close()
 }
 
+// A connection may end in the middle of a frame, with the head that sends it: that
+// is the end of a connection, and no nonsense.
+func TestConnectionThatEndsInAFrame(t *testing.T) {
+	b := (&Frame{KindOutput, Name{ID: job.Process{Rank: 1}, Incarnation: 2}, []byte("output")}).append(nil)
+	for n := range b {
+		_, err := readFrame(bytes.NewReader(b[:n]))
+		require.NotErrorIs(t, err, ErrFrame, n)
+		if n == 0 {
+			require.Equal(t, io.EOF, err)
+			continue
+		}
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF, n)
+	}
+}
+
 func TestWindow(t *testing.T) {
 	w := NewWindow()
 	require.True(t, w.Take(2*MaxWindow), "a piece that is too large goes alone")
