@@ -40,8 +40,8 @@ test: ## build everything both ways and run the tests, but those of `make system
 system: ## whole jobs whose processes, hosts and network fail; programs of users (hosts: root)
 	$(GO) test -timeout 1h -p 4 $(LONG)
 
-matrix: ## HPCG, NPB and the platforms of `make system`, every combination
-	INTRA_MATRIX=1 $(GO) test -timeout 3h -count 1 -v -run '^Test(HPCG|NPB|Platforms)$$' $(SYSTEM)
+matrix: ## HPCG and the other proxies, NPB and the platforms of `make system`, every combination
+	INTRA_MATRIX=1 $(GO) test -timeout 3h -count 1 -v -run '^Test(Proxies|NPB|Platforms)$$' $(SYSTEM)
 
 manifest: ## the manifest in docs/cluster.md against the types of the Kubernetes API
 	cd internal/systemtest/kubernetes && $(GO) vet ./... && $(GO) test ./...

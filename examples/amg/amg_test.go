@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"math"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
 	"github.com/intrahpc/intra/intratest"
 	intra "github.com/intrahpc/intra/runtime"
 )
@@ -18,29 +18,23 @@ func poisson(s stencil, method string, nx, ny, nz int) settings {
 	return settings{stencil: s, n: [3]int{nx, ny, nz}, method: method, tolerance: 1e-8, iterations: 500, tasks: 16}
 }
 
-// runAll runs a job in this process and returns the results of all replicas of
-// rank 0 that finished.
-func runAll(t *testing.T, spec intra.Spec, set settings, opts ...intratest.Option) ([]*result, intratest.Report) {
-	t.Helper()
-	var mu sync.Mutex
-	var all []*result
-	report := intratest.Run(t, spec, func(p *intra.Process) error {
+// solve returns a program that finds its result.
+func solve(set settings) agreement.Program[*result] {
+	return func(p *intra.Process) (*result, error) {
 		s, err := newSolver(p, set)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := s.run(); err != nil {
-			return err
+			return nil, err
 		}
 		r, err := s.result()
-		if err == nil && p.Rank() == 0 {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, r)
+		if err != nil {
+			return nil, err
 		}
-		return err
-	}, opts...)
-	return all, report
+		r.Times, r.Seconds = seconds{}, 0
+		return r, nil
+	}
 }
 
 // The levels are those that are published for smoothed aggregation, to the digit.
@@ -90,8 +84,7 @@ func TestConvergence(t *testing.T) {
 		for _, m := range methods {
 			tt.set.method = m
 			t.Run(fmt.Sprint(tt.set.stencil, tt.set.n, tt.ranks, m), func(t *testing.T) {
-				all, _ := runAll(t, intra.Spec{Ranks: tt.ranks}, tt.set)
-				r := all[0]
+				r := solve(tt.set).Alone(t, tt.ranks)[0]
 				require.True(t, r.Converged, r.Residual)
 				require.Equal(t, 1.0, r.History[0])
 				require.Len(t, r.History, r.Iterations+1)
@@ -126,7 +119,7 @@ func TestNotConverged(t *testing.T) {
 	for _, m := range methods {
 		set := poisson(cube27, m, 8, 8, 8)
 		set.iterations = 2
-		all, _ := runAll(t, intra.Spec{Ranks: 1}, set)
+		all := solve(set).Alone(t, 1)
 		require.False(t, all[0].Converged)
 		require.Equal(t, 2, all[0].Iterations)
 		require.Greater(t, float64(all[0].Residual), 1e-8)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/examples/internal/cartesian"
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
 	"github.com/intrahpc/intra/intratest"
 	intra "github.com/intrahpc/intra/runtime"
 )
@@ -19,29 +20,23 @@ func cube(n int, how smoother) settings {
 	return settings{nx: n, ny: n, nz: n, sets: 1, smoother: how, tasks: 16}
 }
 
-// runAll runs a job in this process and returns the results of all replicas of
-// rank 0 that finished.
-func runAll(t *testing.T, spec intra.Spec, set settings, opts ...intratest.Option) ([]*result, intratest.Report) {
-	t.Helper()
-	var mu sync.Mutex
-	var all []*result
-	report := intratest.Run(t, spec, func(p *intra.Process) error {
+// measure returns a program that finds its result.
+func measure(set settings) agreement.Program[*result] {
+	return func(p *intra.Process) (*result, error) {
 		b, err := newBenchmark(p, set)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := b.run(); err != nil {
-			return err
+			return nil, err
 		}
 		r, err := b.result()
-		if err == nil && p.Rank() == 0 {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, r)
+		if err != nil {
+			return nil, err
 		}
-		return err
-	}, opts...)
-	return all, report
+		r.Times, r.GFLOPS, r.Seconds = times{}, 0, 0
+		return r, nil
+	}
 }
 
 // The residuals of the original, built without FMA, and of it with a patch for
@@ -64,8 +59,7 @@ func TestReferenceValues(t *testing.T) {
 			if testing.Short() && tt.n > 16 {
 				t.Skip("takes long")
 			}
-			all, _ := runAll(t, intra.Spec{Ranks: tt.ranks}, cube(tt.n, tt.how))
-			r := all[0]
+			r := measure(cube(tt.n, tt.how)).Alone(t, tt.ranks)[0]
 			require.Empty(t, r.faults())
 			require.True(t, r.Valid)
 			require.Len(t, r.History, 51)
@@ -93,8 +87,7 @@ func TestSetsReachTheReference(t *testing.T) {
 	for _, how := range []smoother{natural, slab, colour} {
 		set := cube(16, how)
 		set.sets = 3
-		all, _ := runAll(t, intra.Spec{Ranks: 2}, set)
-		r := all[0]
+		r := measure(set).Alone(t, 2)[0]
 		require.True(t, r.Valid, r.faults())
 		require.Equal(t, 3, r.Sets)
 		require.Zero(t, r.Variance)
@@ -110,9 +103,9 @@ func TestSetsReachTheReference(t *testing.T) {
 	// One slab is the natural order.
 	set := cube(16, slab)
 	set.tasks = 1
-	one, _ := runAll(t, intra.Spec{Ranks: 1}, set)
+	one := measure(set).Alone(t, 1)
 	set.smoother = natural
-	other, _ := runAll(t, intra.Spec{Ranks: 1}, set)
+	other := measure(set).Alone(t, 1)
 	require.Equal(t, other[0].History, one[0].History)
 	require.Equal(t, other[0].XSHA256, one[0].XSHA256)
 }
@@ -121,8 +114,7 @@ func TestSetsReachTheReference(t *testing.T) {
 func TestSetsFillTheTime(t *testing.T) {
 	set := cube(16, slab)
 	set.time = 1 // ns
-	all, _ := runAll(t, intra.Spec{Ranks: 1}, set)
-	require.Equal(t, 1, all[0].Sets)
+	require.Equal(t, 1, measure(set).Alone(t, 1)[0].Sets)
 	b := &benchmark{set: set, cg: &solver{seconds: seconds{Total: 0.4}}}
 	b.set.time = 2e9
 	n, err := b.plan()

@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/intratest"
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
@@ -16,29 +15,23 @@ func small(s stencil, m method, nx, ny, nz int) settings {
 	return settings{stencil: s, method: m, n: [3]int{nx, ny, nz}, vars: 2, steps: 12, spikes: 2, tasks: 16}
 }
 
-// runAll runs a job in this process and returns the results of all replicas of
-// rank 0 that finished.
-func runAll(t *testing.T, spec intra.Spec, set settings, opts ...intratest.Option) ([]*result, intratest.Report) {
-	t.Helper()
-	var mu sync.Mutex
-	var all []*result
-	report := intratest.Run(t, spec, func(p *intra.Process) error {
+// simulate returns a program that finds its result.
+func simulate(set settings) agreement.Program[*result] {
+	return func(p *intra.Process) (*result, error) {
 		s, err := newSimulation(p, set)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := s.run(); err != nil {
-			return err
+			return nil, err
 		}
 		r, err := s.result()
-		if err == nil && p.Rank() == 0 {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, r)
+		if err != nil {
+			return nil, err
 		}
-		return err
-	}, opts...)
-	return all, report
+		r.Times, r.Seconds = seconds{}, 0
+		return r, nil
+	}
 }
 
 // What is in the grids and what has left them stays what was put in.
@@ -48,8 +41,7 @@ func TestSumsAreConserved(t *testing.T) {
 			set := small(stencil(s), bspma, n[0], n[1], n[2])
 			set.steps = 100
 			for _, ranks := range []int{1, 4} {
-				all, _ := runAll(t, intra.Spec{Ranks: ranks}, set)
-				r := all[0]
+				r := simulate(set).Alone(t, ranks)[0]
 				require.True(t, r.Verified)
 				require.Less(t, float64(r.Error), 1e-12, "%s %v", stencil(s), n)
 				require.InEpsilonSlice(t, r.Sources, r.Sums, 1e-12)
@@ -64,7 +56,7 @@ func TestCutsGiveTheSameBits(t *testing.T) {
 	seen := map[string]stencil{}
 	for s := range stencils {
 		whole := small(stencil(s), bspma, 24, 20, 18)
-		want, _ := runAll(t, intra.Spec{Ranks: 1}, whole)
+		want := simulate(whole).Alone(t, 1)
 		require.NotContains(t, seen, want[0].Hash)
 		seen[want[0].Hash] = stencil(s)
 		for i, ranks := range [][3]int{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 1}, {1, 2, 3}, {2, 2, 2}} {
@@ -73,7 +65,7 @@ func TestCutsGiveTheSameBits(t *testing.T) {
 			for d := range set.n {
 				set.n[d] /= ranks[d]
 			}
-			got, _ := runAll(t, intra.Spec{Ranks: ranks[0] * ranks[1] * ranks[2]}, set)
+			got := simulate(set).Alone(t, ranks[0]*ranks[1]*ranks[2])
 			require.Equal(t, want[0].Hash, got[0].Hash, "%s on %v", whole.stencil, ranks)
 			require.InEpsilonSlice(t, want[0].Sums, got[0].Sums, 1e-13)
 		}

@@ -2,66 +2,7 @@
 
 package main
 
-import (
-	"fmt"
-	"math/rand/v2"
-	"testing"
-
-	"github.com/stretchr/testify/require"
-
-	"github.com/intrahpc/intra/intratest"
-	intra "github.com/intrahpc/intra/runtime"
-)
-
-// Whatever the degrees, schedules and deaths, every survivor has the bits of the
-// run without replicas.
-func TestReplicasAgree(t *testing.T) {
-	set := small(cube27, bspma, 24, 20, 18)
-	want := map[int]*result{}
-	for ranks := 1; ranks <= 2; ranks++ {
-		all, _ := runAll(t, intra.Spec{Ranks: ranks}, set)
-		want[ranks] = all[0]
-	}
-	check := func(t *testing.T, ranks int, all []*result) {
-		require.NotEmpty(t, all)
-		for _, r := range all {
-			requireSame(t, want[ranks], r)
-		}
-	}
-	for i, degrees := range [][]int{{2}, {3}, {1, 2}, {3, 2}} {
-		policy := []string{"static", "adaptive", "replicate"}[i%3]
-		t.Run(fmt.Sprint("degrees ", degrees, policy), func(t *testing.T) {
-			all, _ := runAll(t, intra.Spec{Degrees: degrees}, set, intratest.Sched(policy))
-			require.Len(t, all, degrees[0])
-			check(t, len(degrees), all)
-		})
-	}
-	rng := rand.New(rand.NewPCG(20, 2012))
-	for i := range 16 {
-		point := []string{"section", "task", "update", "message"}[i%4]
-		most := map[string]int{"section": 90, "task": 250, "update": 250, "message": 70}[point]
-		kill := fmt.Sprintf("%d.%d@%s:%d", rng.IntN(2), rng.IntN(2), point, rng.IntN(most))
-		opts := []intratest.Option{intratest.Kills(kill), intratest.Sched("static"), intratest.Capacity(4096)}
-		if i >= 8 {
-			opts = append(opts, intratest.Replace())
-		}
-		t.Run(kill, func(t *testing.T) {
-			all, report := runAll(t, intra.Spec{Ranks: 2, Replicas: 2}, set, opts...)
-			require.Len(t, report.Deaths, 1)
-			check(t, 2, all)
-		})
-	}
-}
-
-// requireSame compares all bits of two results.
-func requireSame(t *testing.T, want, got *result) {
-	t.Helper()
-	strip := func(r result) result {
-		r.Times, r.Seconds = seconds{}, 0
-		return r
-	}
-	require.Equal(t, strip(*want), strip(*got))
-}
+import "testing"
 
 // Clauses are right, and everything that a step depends on is registered, or
 // computed again.
@@ -69,10 +10,15 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 	for s := range stencils {
 		set := small(stencil(s), method(s%2), 9, 8, 7)
 		set.steps = 4
-		for _, degrees := range [][]int{{1}, {2}, {2, 1}} {
-			plain, _ := runAll(t, intra.Spec{Ranks: len(degrees)}, set)
-			checked, _ := runAll(t, intra.Spec{Degrees: degrees, Check: true}, set)
-			requireSame(t, plain[0], checked[0])
-		}
+		simulate(set).Checked(t, []int{1}, []int{2}, []int{2, 1})
 	}
+}
+
+// Whatever the degrees, schedules and deaths, every survivor has the bits of the
+// run without replicas.
+func TestReplicasAgree(t *testing.T) {
+	program := simulate(small(cube27, bspma, 24, 20, 18))
+	program.Degrees(t, []int{2}, []int{3}, []int{1, 2}, []int{3, 2})
+	program.Kills(t, "0.1@section:7", "0.0@task:20", "1.1@update:100", "1.0@message:5",
+		"1.0@section:60", "0.1@task:230", "0.0@update:240", "0.1@message:60")
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -23,27 +22,8 @@ var binaries jobtest.Binaries
 
 func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 
-// run runs a program with flags of intrarun, and returns what it has printed without
-// what differs from run to run: the times.
-func run(t *testing.T, flags, program string) (map[string]any, jobtest.Result) {
-	t.Helper()
-	job := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: []string{program, "-json"}})
-	require.Zero(t, job.Code, "%s\n%s", flags, job.Stderr)
-	require.Equal(t, 1, strings.Count(job.Stdout, "\n"), job.Stdout)
-	var r map[string]any
-	d := json.NewDecoder(strings.NewReader(job.Stdout))
-	d.UseNumber()
-	require.NoError(t, d.Decode(&r))
-	for _, name := range []string{"seconds", "mops"} {
-		require.Contains(t, r, name)
-		delete(r, name)
-	}
-	require.Equal(t, true, r["verified"], job.Stdout)
-	return r, job
-}
-
-// programs are the benchmarks, with places in a job of two ranks where something
-// may die, what they print, and how many ranks are too many for class S.
+// programs are the benchmarks, with what they print, places in a job of two ranks
+// where something may die, and whether any number of ranks will do.
 var programs = []struct {
 	name, fields string
 	kills        [6]string // of degrees 2, 3, 2 with messages, mixed, 2 with replacements, 1
@@ -56,64 +36,56 @@ var programs = []struct {
 	{"ft", "checksums", [6]string{"0.1@section:7", "0.0@task:33 1.2@update:60", "1.0@message:5", "0.1@section:8", "0.1@section:7 1.0@section:11", "1.0@section:16"}, false},
 }
 
+// program returns a benchmark that prints these fields.
+func program(name, fields string) *jobtest.Program {
+	return &jobtest.Program{Binaries: &binaries, Folder: "examples/npb/" + name, Times: "seconds mops",
+		Check: func(t testing.TB, line []byte) {
+			var r map[string]any
+			require.NoError(t, json.Unmarshal(line, &r))
+			require.Equal(t, true, r["verified"], string(line))
+			for _, field := range strings.Fields("benchmark class ranks tasks " + fields) {
+				require.Contains(t, r, field)
+			}
+		}}
+}
+
 // Class S is verified, and has the bits of a run without replicas, with any degrees,
 // links and schedules, whoever dies, and whether somebody comes in its place.
 func TestKills(t *testing.T) {
-	for _, p := range programs {
-		folder := "examples/npb/" + p.name
-		want, _ := run(t, "-n 2 -r 1", binaries.Plain(t, folder))
-		for _, field := range strings.Fields("benchmark class ranks tasks verified " + p.fields) {
-			require.Contains(t, want, field)
-		}
-		for i, flags := range []string{
-			"-n 2 -r 2 -sched static",
-			"-n 2 -r 3 -sched static -link tcp",
-			"-n 2 -r 2 -sched adaptive -link tcp",
-			"-degrees 2,1 -direct",
-			"-n 2 -r 2 -replace",
-			"-n 2 -r 1 -spares 1 -backup 2",
-		} {
-			kills := strings.Fields(p.kills[i])
-			for _, kill := range kills {
-				flags += " -kill " + kill
+	for _, x := range programs {
+		t.Run(x.name, func(t *testing.T) {
+			p := program(x.name, x.fields)
+			for i, flags := range []string{
+				"-n 2 -r 2 -sched static",
+				"-n 2 -r 3 -sched static -link tcp",
+				"-n 2 -r 2 -sched adaptive -link tcp",
+				"-degrees 2,1 -direct",
+				"-n 2 -r 2 -replace",
+				"-n 2 -r 1 -spares 1 -backup 2",
+			} {
+				p.Same(t, jobtest.Case{Flags: flags, Kills: x.kills[i]})
 			}
-			t.Run(p.name+" "+flags, func(t *testing.T) {
-				got, job := run(t, flags, binaries.Program(t, folder))
-				require.Equal(t, want, got)
-				report := job.Summary(t)
-				require.Len(t, report.Failures, len(kills), job.Stderr)
-				report.RequireFired(t)
-			})
-		}
+		})
 	}
 }
 
 // A program without replicas and without intrarun, what it prints for people, and
 // what it says of flags that are wrong.
 func TestOutput(t *testing.T) {
-	for _, p := range programs {
-		program := binaries.Plain(t, "examples/npb/"+p.name)
-		out, err := exec.Command(program).Output()
-		require.NoError(t, err)
-		text := strings.Join(strings.Fields(string(out)), " ")
-		require.Contains(t, text, strings.ToUpper(p.name)+" Benchmark Completed. Class = S ")
-		require.Contains(t, text, " Mop/s total = ")
-		require.Contains(t, text, " Verification = SUCCESSFUL")
-		for args, want := range map[string]string{
+	for _, x := range programs {
+		p, title := program(x.name, x.fields), strings.ToUpper(x.name)
+		p.Prints(t, "", title+" Benchmark Completed. Class = S ", " Mop/s total = ", " Verification = SUCCESSFUL")
+		p.Refuses(t, map[string]string{
 			"-class D": `-class: class "D": want S, W, A, B or C`,
 			"-tasks 0": "-tasks must be at least 1",
 			"extra":    `unexpected argument "extra"`,
-		} {
-			out, err := exec.Command(program, strings.Fields(args)...).CombinedOutput()
-			require.Error(t, err)
-			require.Contains(t, string(out), want)
-		}
-		job := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: []string{"-n", "3", "-r", "1"}, Program: []string{program}})
-		if p.anyRanks {
+		})
+		job := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: []string{"-n", "3", "-r", "1"}, Program: []string{binaries.Plain(t, p.Folder)}})
+		if x.anyRanks {
 			require.Zero(t, job.Code, job.Stderr)
 			continue
 		}
 		require.Equal(t, 1, job.Code)
-		require.Contains(t, job.Stderr, fmt.Sprintf("3 ranks do not fit: class S of %s runs on a power of two", strings.ToUpper(p.name)))
+		require.Contains(t, job.Stderr, fmt.Sprintf("3 ranks do not fit: class S of %s runs on a power of two", title))
 	}
 }

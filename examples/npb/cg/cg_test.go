@@ -2,51 +2,50 @@ package main
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
 	"github.com/intrahpc/intra/intratest"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// runAll runs a job in this process and returns what the replicas of rank 0 that
-// finished have found, without the times.
-func runAll(t *testing.T, spec intra.Spec, class nas.Class, of problem, opts ...intratest.Option) (all []*result, histories [][]float64) {
-	t.Helper()
-	var mu sync.Mutex
-	intratest.Run(t, spec, func(p *intra.Process) error {
-		b, err := newBenchmark(p, nas.Settings{Class: class, Tasks: 4}, of)
+// outcome is what a rank has found, without the times.
+type outcome struct {
+	result
+	history []float64
+}
+
+// measure returns a program that finds the result of class S, with another problem.
+func measure(of problem) agreement.Program[outcome] {
+	return func(p *intra.Process) (outcome, error) {
+		b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, of)
 		if err != nil {
-			return err
+			return outcome{}, err
 		}
 		r, err := b.measure()
 		if err != nil {
-			return err
+			return outcome{}, err
 		}
-		require.Positive(t, r.Mops)
+		if r.Mops <= 0 {
+			return outcome{}, fmt.Errorf("%g Mop/s", r.Mops)
+		}
 		r.Seconds, r.Mops = 0, 0
-		if p.Rank() == 0 {
-			mu.Lock()
-			defer mu.Unlock()
-			all, histories = append(all, r), append(histories, b.history)
-		}
-		return nil
-	}, opts...)
-	return all, histories
+		return outcome{*r, b.history}, nil
+	}
 }
 
 // Class S is verified on every shape of the grid, and begins as the original does.
 func TestRanks(t *testing.T) {
 	for _, ranks := range []int{1, 2, 4, 8, 16} {
-		all, histories := runAll(t, intra.Spec{Ranks: ranks}, 'S', problems['S'])
-		require.True(t, all[0].Verified, "%d ranks: %v", ranks, all[0].Zeta)
-		require.Len(t, histories[0], 15)
-		require.InEpsilon(t, 9.9986441579140, histories[0][0], 1e-12)
-		require.Less(t, all[0].RNorm, 1e-12)
+		r := measure(problems['S']).Alone(t, ranks)[0]
+		require.True(t, r.Verified, "%d ranks: %v", ranks, r.Zeta)
+		require.Len(t, r.history, 15)
+		require.InEpsilon(t, 9.9986441579140, r.history[0], 1e-12)
+		require.Less(t, r.RNorm, 1e-12)
 	}
 }
 

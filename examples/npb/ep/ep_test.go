@@ -1,13 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"math"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
 	"github.com/intrahpc/intra/intratest"
 	intra "github.com/intrahpc/intra/runtime"
 )
@@ -15,29 +16,25 @@ import (
 // small is what the tests in this process use: 32 batches.
 const small = 21
 
-// runAll runs a job in this process and returns what the replicas of rank 0 that
-// finished have found.
-func runAll(t *testing.T, spec intra.Spec, opts ...intratest.Option) []benchmark {
-	t.Helper()
-	var mu sync.Mutex
-	var all []benchmark
-	intratest.Run(t, spec, func(p *intra.Process) error {
-		b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, small)
-		if err != nil {
-			return err
-		}
-		if err := b.run(); err != nil {
-			return err
-		}
-		require.Positive(t, b.seconds)
-		if p.Rank() == 0 {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, benchmark{sums: b.sums, counts: b.counts})
-		}
-		return nil
-	}, opts...)
-	return all
+// outcome is what a rank has found.
+type outcome struct {
+	sums   [2]float64
+	counts [annuli]int
+}
+
+// program is one that does the batches.
+var program agreement.Program[outcome] = func(p *intra.Process) (outcome, error) {
+	b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, small)
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := b.run(); err != nil {
+		return outcome{}, err
+	}
+	if b.seconds <= 0 {
+		return outcome{}, fmt.Errorf("it took %g seconds", b.seconds)
+	}
+	return outcome{b.sums, b.counts}, nil
 }
 
 // The pairs are those of the definition, one after the other, on any number of
@@ -56,7 +53,7 @@ func TestPairs(t *testing.T) {
 		}
 	}
 	for _, ranks := range []int{1, 2, 3, 32} {
-		got := runAll(t, intra.Spec{Ranks: ranks})[0]
+		got := program.Alone(t, ranks)[0]
 		require.Equal(t, counts, got.counts)
 		require.InEpsilonSlice(t, sums[:], got.sums[:], 1e-10)
 	}

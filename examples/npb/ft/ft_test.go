@@ -1,48 +1,41 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/cmplx"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	"github.com/intrahpc/intra/intratest"
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// runAll runs a job in this process and returns what the replicas of rank 0 that
-// finished have found, without the times.
-func runAll(t *testing.T, spec intra.Spec, of problem, opts ...intratest.Option) (all []*result) {
-	t.Helper()
-	var mu sync.Mutex
-	intratest.Run(t, spec, func(p *intra.Process) error {
+// measure returns a program that finds the result of class S, with another problem.
+func measure(of problem) agreement.Program[*result] {
+	return func(p *intra.Process) (*result, error) {
 		b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, of)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r, err := b.measure()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		require.Positive(t, r.Mops)
+		if r.Mops <= 0 {
+			return nil, fmt.Errorf("%g Mop/s", r.Mops)
+		}
 		r.Seconds, r.Mops = 0, 0
-		if p.Rank() == 0 {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, r)
-		}
-		return nil
-	}, opts...)
-	return all
+		return r, nil
+	}
 }
 
 // Class S is verified on any number of ranks.
 func TestRanks(t *testing.T) {
 	for _, ranks := range []int{1, 2, 16} {
-		r := runAll(t, intra.Spec{Ranks: ranks}, problems['S'])[0]
+		r := measure(problems['S']).Alone(t, ranks)[0]
 		require.True(t, r.Verified, "%d ranks: %v", ranks, r.Checksums)
 	}
 }
@@ -51,12 +44,12 @@ func TestRanks(t *testing.T) {
 func TestTolerance(t *testing.T) {
 	of := small
 	of.sums = make([]complex128, 2)
-	for i, sum := range runAll(t, intra.Spec{Ranks: 1}, small)[0].Checksums {
+	for i, sum := range measure(small).Alone(t, 1)[0].Checksums {
 		of.sums[i] = complex(sum[0], sum[1])
 	}
-	require.True(t, runAll(t, intra.Spec{Ranks: 1}, of)[0].Verified)
+	require.True(t, measure(of).Alone(t, 1)[0].Verified)
 	of.sums[1] *= 1 + 2e-12
-	require.False(t, runAll(t, intra.Spec{Ranks: 1}, of)[0].Verified)
+	require.False(t, measure(of).Alone(t, 1)[0].Verified)
 }
 
 // small is a problem that is quickly solved; its sums are not known.

@@ -1,14 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	"github.com/intrahpc/intra/intratest"
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
@@ -18,30 +18,23 @@ type outcome struct {
 	ranks          []int32
 }
 
-// runAll runs a job in this process and returns what the replicas of each rank that
-// finished have found.
-func runAll(t *testing.T, spec intra.Spec, of problem, opts ...intratest.Option) map[int][]outcome {
-	t.Helper()
-	var mu sync.Mutex
-	all := make(map[int][]outcome)
-	intratest.Run(t, spec, func(p *intra.Process) error {
+// measure returns a program that ranks the keys of class S, or of another problem.
+func measure(of problem) agreement.Program[outcome] {
+	return func(p *intra.Process) (outcome, error) {
 		b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 5}, of)
 		if err != nil {
-			return err
+			return outcome{}, err
 		}
 		r, err := b.measure()
 		if err != nil {
-			return err
+			return outcome{}, err
 		}
-		require.Positive(t, r.Mops)
-		require.Equal(t, r.Verified, r.Passed == 50+p.Size())
+		if r.Mops <= 0 || r.Verified != (r.Passed == 50+p.Size()) {
+			return outcome{}, fmt.Errorf("%g Mop/s, %d tests passed, verified: %t", r.Mops, r.Passed, r.Verified)
+		}
 		lo, hi := b.own()
-		mu.Lock()
-		defer mu.Unlock()
-		all[p.Rank()] = append(all[p.Rank()], outcome{r.Passed, b.lowest(), slices.Clone(b.ranks[:(hi-lo)<<of.shift()])})
-		return nil
-	}, opts...)
-	return all
+		return outcome{r.Passed, b.lowest(), slices.Clone(b.ranks[:(hi-lo)<<of.shift()])}, nil
+	}
 }
 
 // Class S is verified on any number of ranks, and ranks are what sorting gives.
@@ -55,10 +48,10 @@ func TestRanks(t *testing.T) {
 	}
 	slices.Sort(keys)
 	for _, ranks := range []int{1, 2, 4, 16} {
-		all := runAll(t, intra.Spec{Ranks: ranks}, of)
+		all := measure(of).Alone(t, ranks)
 		next := 0
 		for rank := range ranks {
-			got := all[rank][0]
+			got := all[rank]
 			require.Equal(t, 50+ranks, got.passed)
 			require.Equal(t, next, got.lowest)
 			for i, r := range got.ranks {
@@ -88,7 +81,7 @@ func TestDraw(t *testing.T) {
 func TestFaults(t *testing.T) {
 	of := problems['S']
 	of.samples[2].rank++
-	require.Equal(t, 41, runAll(t, intra.Spec{Ranks: 1}, of)[0][0].passed)
+	require.Equal(t, 41, measure(of).Alone(t, 1)[0].passed)
 	b := &benchmark{of: problem{3, 2, 2, [5]sample{}}, cuts: []int{0, 4}, totals: []int32{1, 0, 1, 0}, runs: [][]int32{{2, 0}}}
 	for ranks, passed := range map[[4]int32]int{{0, 1, 1, 2}: 1, {1, 1, 0, 2}: 0} {
 		b.ranks, b.passed = ranks[:], 0

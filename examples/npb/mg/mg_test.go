@@ -10,40 +10,34 @@ import (
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
 	"github.com/intrahpc/intra/intratest"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// runAll runs a job in this process and returns what the replicas of rank 0 that
-// finished have found, without the times.
-func runAll(t *testing.T, spec intra.Spec, of problem, opts ...intratest.Option) (all []*result) {
-	t.Helper()
-	var mu sync.Mutex
-	intratest.Run(t, spec, func(p *intra.Process) error {
+// measure returns a program that finds the result of class S, with another problem.
+func measure(of problem) agreement.Program[*result] {
+	return func(p *intra.Process) (*result, error) {
 		b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, of)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r, err := b.measure()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		require.Positive(t, r.Mops)
+		if r.Mops <= 0 {
+			return nil, fmt.Errorf("%g Mop/s", r.Mops)
+		}
 		r.Seconds, r.Mops = 0, 0
-		if p.Rank() == 0 {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, r)
-		}
-		return nil
-	}, opts...)
-	return all
+		return r, nil
+	}
 }
 
 // Class S is verified however the cube is cut, even where grids are gathered.
 func TestRanks(t *testing.T) {
 	for _, ranks := range []int{1, 2, 4, 8, 16} {
-		r := runAll(t, intra.Spec{Ranks: ranks}, problems['S'])[0]
+		r := measure(problems['S']).Alone(t, ranks)[0]
 		require.True(t, r.Verified, "%d ranks: %v", ranks, r.Norm)
 	}
 }
