@@ -10,6 +10,7 @@ ATTACK    ?= $(if $(INTRA_SEED),1,200)
 WEIBULL   ?= 5
 WATCH     ?= 3600
 FUZZTIME  ?= 5m
+BENCH     ?= 1
 RULES     ?= .
 # The linter is a tool of the project, not a dependency of its users.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -65,9 +66,22 @@ check: ## gofmt, vet and staticcheck with and without the tags, generated files 
 generate: ## run every generator
 	$(GO) generate $(PACKAGES)
 
-bench: ## kernels, links and work sharing on this machine
-	$(GO) run ./cmd/intrabench kernels
-	$(GO) run ./cmd/intrabench pingpong
+bench: ## one short round of all measurements, a few minutes (BENCH rounds); look at `intrabench` for longer ones
+	$(GO) build -o $(BIN)/intrabench ./cmd/intrabench
+	$(BIN)/intrabench kernels -rounds $(BENCH) -size L1,DRAM
+	$(BIN)/intrabench spmv -rounds $(BENCH)
+	$(BIN)/intrabench pingpong -rounds $(BENCH) -max 65536
+	$(BIN)/intrabench collectives -rounds $(BENCH)
+	$(BIN)/intrabench inout -rounds $(BENCH)
+	$(BIN)/intrabench slow -rounds $(BENCH)
+	$(BIN)/intrabench figures -rounds $(BENCH) -nx 64 -ny 64 -nz 64
+	$(BIN)/intrabench figures -rounds $(BENCH) -app gtc -mthetamax 320 -steps 2
+	$(BIN)/intrabench npb -rounds $(BENCH) -class W
+	$(BIN)/intrabench hpcg -rounds $(BENCH) -nx 32 -ny 32 -nz 32
+	$(BIN)/intrabench minighost -rounds $(BENCH) -nx 64 -ny 64 -nz 64
+	$(BIN)/intrabench amg -rounds $(BENCH) -nx 32 -ny 32 -nz 32
+	$(BIN)/intrabench papers -rounds $(BENCH) -class W -n 32
+	$(BIN)/intrabench recovery -rounds $(BENCH) -nz 64 -time 1s -failures 2
 
 soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recovery and hosts
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Simulation' ./internal/section ./internal/simulation

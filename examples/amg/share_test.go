@@ -2,7 +2,11 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
+)
 
 // Clauses are right, and everything that an iteration depends on is registered, or
 // computed again.
@@ -17,9 +21,11 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 func TestReplicasAgree(t *testing.T) {
 	for _, m := range methods {
 		t.Run(m, func(t *testing.T) {
-			program := solve(poisson(cross7, m, 16, 12, 12))
-			program.Degrees(t, []int{2}, []int{3}, []int{1, 2}, []int{3, 2})
-			program.Kills(t, "0.1@section:150", "1.0@task:420", "1.1@update:350", "0.0@message:200")
+			solve(poisson(cross7, m, 16, 12, 12)).Agree(t, agreement.Cases{
+				Degrees:  [][]int{{2}, {3}, {1, 2}, {3, 2}},
+				Kills:    []string{"0.1@section:150", "1.0@task:420", "1.1@update:350"},
+				Replaced: []string{"0.0@message:200", "1.0@section:290", "0.1@task:30", "1.1@update:690"},
+			})
 		})
 	}
 }

@@ -2,7 +2,11 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
+)
 
 // Clauses are right, and everything that an iteration depends on is registered, or
 // computed again.
@@ -17,7 +21,9 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 // Whatever the degrees, schedules and deaths, every survivor has the bits of the
 // run without replicas.
 func TestReplicasAgree(t *testing.T) {
-	program := measure(cube(16, slab))
-	program.Degrees(t, []int{2}, []int{3}, []int{1, 2}, []int{3, 2})
-	program.Kills(t, "0.1@section:400", "1.0@task:3000", "0.0@update:1200", "1.1@message:500")
+	measure(cube(16, slab)).Agree(t, agreement.Cases{
+		Degrees:  [][]int{{2}, {3}, {1, 2}, {3, 2}},
+		Kills:    []string{"0.1@section:400", "1.0@task:3000", "0.0@update:1200", "1.1@message:500"},
+		Replaced: []string{"1.0@section:2900", "0.1@task:150", "1.1@update:4100"},
+	})
 }

@@ -2,7 +2,11 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
+)
 
 // Clauses are right, and everything that a step depends on is registered, or
 // computed again.
@@ -17,8 +21,9 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 // Whatever the degrees, schedules and deaths, every survivor has the bits of the
 // run without replicas.
 func TestReplicasAgree(t *testing.T) {
-	program := simulate(small(cube27, bspma, 24, 20, 18))
-	program.Degrees(t, []int{2}, []int{3}, []int{1, 2}, []int{3, 2})
-	program.Kills(t, "0.1@section:7", "0.0@task:20", "1.1@update:100", "1.0@message:5",
-		"1.0@section:60", "0.1@task:230", "0.0@update:240", "0.1@message:60")
+	simulate(small(cube27, bspma, 24, 20, 18)).Agree(t, agreement.Cases{
+		Degrees:  [][]int{{2}, {3}, {1, 2}, {3, 2}},
+		Kills:    []string{"0.1@section:7", "0.0@task:20", "1.1@update:100", "1.0@message:5", "1.0@section:85", "0.1@task:180", "0.0@update:40", "1.1@message:45"},
+		Replaced: []string{"1.0@section:60", "0.1@task:230", "0.0@update:240", "0.1@message:60", "0.0@section:30", "1.1@task:120", "1.0@update:3", "0.0@message:20"},
+	})
 }

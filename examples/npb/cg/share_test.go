@@ -2,7 +2,11 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
+)
 
 // small is a problem that is quickly solved.
 var small = problem{rows: 128, entries: 4, steps: 4, shift: 10, zeta: 1}
@@ -14,5 +18,6 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 
 // Deaths change no bit.
 func TestReplicasAgree(t *testing.T) {
-	measure(small).Kills(t, "0.1@task:150", "1.0@update:60", "0.0@section:70", "1.1@message:200")
+	places := []string{"0.1@task:150", "1.0@update:60", "0.0@section:70", "1.1@message:200"}
+	measure(small).Agree(t, agreement.Cases{Kills: places, Replaced: places})
 }

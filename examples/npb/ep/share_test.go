@@ -2,7 +2,11 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
+)
 
 // Clauses are right, and everything that a round depends on is registered.
 func TestClausesAndStateAreComplete(t *testing.T) {
@@ -11,5 +15,6 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 
 // Deaths change no bit.
 func TestReplicasAgree(t *testing.T) {
-	program.Kills(t, "0.1@task:5", "1.0@update:3", "0.0@section:2")
+	places := []string{"0.1@task:5", "1.0@update:3", "0.0@section:2"}
+	program.Agree(t, agreement.Cases{Kills: places, Replaced: places})
 }

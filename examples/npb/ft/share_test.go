@@ -2,7 +2,11 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
+)
 
 // Clauses are right, and everything that an iteration depends on is registered.
 func TestClausesAndStateAreComplete(t *testing.T) {
@@ -11,5 +15,6 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 
 // Deaths change no bit.
 func TestReplicasAgree(t *testing.T) {
-	measure(small).Kills(t, "0.1@task:12", "1.0@update:8", "0.0@section:9", "1.1@message:3")
+	places := []string{"0.1@task:12", "1.0@update:8", "0.0@section:9", "1.1@message:3"}
+	measure(small).Agree(t, agreement.Cases{Kills: places, Replaced: places})
 }

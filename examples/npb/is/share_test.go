@@ -2,7 +2,11 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
+)
 
 // small is a problem that is quickly solved.
 var small = problem{keys: 12, values: 9, buckets: 4}
@@ -14,5 +18,6 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 
 // Deaths change no bit.
 func TestReplicasAgree(t *testing.T) {
-	measure(small).Kills(t, "0.1@task:30", "1.0@update:40", "0.0@section:12", "1.1@message:30")
+	places := []string{"0.1@task:30", "1.0@update:40", "0.0@section:12", "1.1@message:30"}
+	measure(small).Agree(t, agreement.Cases{Kills: places, Replaced: places})
 }

@@ -2,7 +2,11 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/intrahpc/intra/internal/jobtest/agreement"
+)
 
 // small is a problem that is quickly solved.
 var small = problem{log: 5, iterations: 3, smoother: forSmall, norm: 1}
@@ -16,5 +20,6 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 
 // Deaths change no bit.
 func TestReplicasAgree(t *testing.T) {
-	measure(small).Kills(t, "0.1@task:30", "1.0@update:20", "0.0@section:40", "1.1@message:100")
+	places := []string{"0.1@task:30", "1.0@update:20", "0.0@section:40", "1.1@message:100"}
+	measure(small).Agree(t, agreement.Cases{Kills: places, Replaced: places})
 }

@@ -4,6 +4,7 @@ package agreement
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -46,42 +47,45 @@ func (f Program[R]) Alone(t *testing.T, ranks int) []R {
 	return found
 }
 
-// Degrees makes sure that replicas find what a rank alone does, with replicas in these
-// numbers. Schedules take turns.
-func (f Program[R]) Degrees(t *testing.T, degrees ...[]int) {
+// Cases are ways to run a job in which nothing of what it finds may change.
+type Cases struct {
+	Degrees  [][]int  // replicas of each rank; schedules take turns
+	Kills    []string // of a replica, in two ranks with two of them each
+	Replaced []string // the same, and somebody comes in its place
+}
+
+// Agree makes sure that replicas find what a rank alone does.
+func (f Program[R]) Agree(t *testing.T, c Cases) {
 	t.Helper()
-	want := make(map[int][]R)
-	for i, d := range degrees {
-		if want[len(d)] == nil {
-			want[len(d)] = f.Alone(t, len(d))
+	alone := make(map[int][]R) // by the number of ranks
+	check := func(t *testing.T, spec intra.Spec, ranks int, opts ...intratest.Option) (map[int][]R, intratest.Report) {
+		t.Helper()
+		if alone[ranks] == nil {
+			alone[ranks] = f.Alone(t, ranks)
 		}
+		all, report := f.Run(t, spec, opts...)
+		require.Len(t, all, ranks)
+		same(t, alone[ranks], all)
+		return all, report
+	}
+	for i, d := range c.Degrees {
 		policy := []string{"static", "adaptive", "replicate"}[i%3]
 		t.Run(fmt.Sprint("degrees ", d, policy), func(t *testing.T) {
-			all, _ := f.Run(t, intra.Spec{Degrees: d}, intratest.Sched(policy))
+			all, _ := check(t, intra.Spec{Degrees: d}, len(d), intratest.Sched(policy))
 			for rank, n := range d {
 				require.Len(t, all[rank], n)
 			}
-			same(t, want[len(d)], all)
 		})
 	}
-}
-
-// Kills makes sure that the survivors of two ranks with two replicas find it too when a
-// replica is killed in one of these places, and nobody comes in its place or somebody
-// does.
-func (f Program[R]) Kills(t *testing.T, places ...string) {
-	t.Helper()
-	want := f.Alone(t, 2)
-	for _, kill := range places {
-		for name, opts := range map[string][]intratest.Option{kill: nil, kill + " replaced": {intratest.Replace()}} {
-			t.Run(name, func(t *testing.T) {
-				all, report := f.Run(t, intra.Spec{Ranks: 2, Replicas: 2},
-					append(opts, intratest.Kills(kill), intratest.Sched("static"), intratest.Capacity(4096))...)
-				require.Len(t, report.Deaths, 1)
-				require.Len(t, all, 2)
-				same(t, want, all)
-			})
+	for i, kill := range slices.Concat(c.Kills, c.Replaced) {
+		opts := []intratest.Option{intratest.Kills(kill), intratest.Sched("static"), intratest.Capacity(4096)}
+		if i >= len(c.Kills) {
+			kill, opts = kill+" replaced", append(opts, intratest.Replace())
 		}
+		t.Run(kill, func(t *testing.T) {
+			_, report := check(t, intra.Spec{Ranks: 2, Replicas: 2}, 2, opts...)
+			require.Len(t, report.Deaths, 1)
+		})
 	}
 }
 

@@ -65,35 +65,26 @@ func MeasureGTC(ctx context.Context, run GTCRunner, pr GTCProblem, rounds int, d
 	if err != nil {
 		return nil, err
 	}
-	first := make(map[int]Trial) // by ranks, on which the order of sums depends
-	for _, t := range m.Trials {
-		ranks := m.config(t.Config).Ranks
-		if f, ok := first[ranks]; !ok {
-			first[ranks] = t
-		} else if f.StateSHA256 != t.StateSHA256 {
-			return nil, fmt.Errorf("%s ended in a state with hash %s, %s with %s: the results must not differ", t.Config, t.StateSHA256, f.Config, f.StateSHA256)
-		}
+	if err := m.sameBits(); err != nil {
+		return nil, err
 	}
 	m.sumUp(GTCKernels)
 	return m, nil
 }
 
-// GTCCommand is the command line of intrarun for a run of the problem.
-func (p *Programs) GTCCommand(c Config, pr GTCProblem, report string) []string {
-	args := []string{p.Intrarun, "-quiet", "-report", report, "-n", strconv.Itoa(c.Ranks), "-r", strconv.Itoa(c.Replicas)}
-	args = append(args, c.Flags...)
-	args = append(args, p.App, "-json", "-micell", strconv.Itoa(pr.IonsPerCell), "-mpsi", strconv.Itoa(pr.Surfaces),
-		"-mthetamax", strconv.Itoa(pr.MaxTheta), "-mzetamax", strconv.Itoa(pr.MaxZeta), "-steps", strconv.Itoa(pr.Steps))
+// gtc is a run of the problem.
+func (p *Programs) gtc(c Config, pr GTCProblem) trial.Job {
+	args := []string{p.App, "-json", "-micell", strconv.Itoa(pr.IonsPerCell), "-mpsi", strconv.Itoa(pr.Surfaces),
+		"-mthetamax", strconv.Itoa(pr.MaxTheta), "-mzetamax", strconv.Itoa(pr.MaxZeta), "-steps", strconv.Itoa(pr.Steps)}
 	if pr.Tasks > 0 {
 		args = append(args, "-tasks", strconv.Itoa(pr.Tasks))
 	}
-	return args
+	return p.job(c, args)
 }
 
 // RunGTC makes one trial.
 func (p *Programs) RunGTC(ctx context.Context, c Config, pr GTCProblem) (Trial, error) {
-	report := p.reportFile()
-	return p.try(ctx, c, p.GTCCommand(c, pr, report), report, parseGTC)
+	return try(ctx, c, p.gtc(c, pr), parseGTC)
 }
 
 // parseGTC reads the line that GTC prints with -json, and intrarun's report.
@@ -197,6 +188,9 @@ func (m *GTCMeasurement) Table(w io.Writer, cores int) error {
 	}
 	if len(m.InOut) > 0 {
 		fmt.Fprintf(w, "(of a push of particles by itself, two replicas in one process, not of GTC's own run)\n")
+	}
+	if err := m.warn(w); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s", gtcNote)
 	return err

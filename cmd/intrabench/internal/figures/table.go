@@ -60,6 +60,9 @@ func (m *Measurement) Table(w io.Writer) error {
 	if err := m.modelTable(w); err != nil {
 		return err
 	}
+	if err := m.warn(w); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintf(w, "\n%s", paperNote)
 	return err
 }

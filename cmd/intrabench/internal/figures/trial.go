@@ -3,11 +3,11 @@ package figures
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,13 +31,14 @@ type Config struct {
 	Name     string   `json:"name"`
 	Ranks    int      `json:"ranks"`
 	Replicas int      `json:"replicas"`
-	Flags    []string `json:"flags,omitempty"` // further ones of intrarun
-	Limit    float64  `json:"limit,omitempty"` // bandwidth of a link in bytes per second
+	Degrees  string   `json:"degrees,omitempty"` // of the ranks, if they differ
+	Flags    []string `json:"flags,omitempty"`   // further ones of intrarun
+	Limit    float64  `json:"limit,omitempty"`   // bandwidth of a link in bytes per second
 }
 
 // decides reports whether the replicas decide by themselves what to share.
 func (c Config) decides() bool {
-	return c.Replicas > 1 && (len(c.Flags) == 0 || c.Limit > 0 || c.Name == Direct.Name)
+	return c.Replicas > 1 && !slices.Contains(c.Flags, "-sched")
 }
 
 // processes is the number of cores that the configuration takes. The peer
@@ -45,6 +46,14 @@ func (c Config) decides() bool {
 func (c Config) processes() float64 {
 	if c.Name == PeerConfig.Name {
 		return float64(Native.Ranks)
+	}
+	if c.Degrees != "" {
+		n := 0
+		for d := range strings.SplitSeq(c.Degrees, ",") {
+			degree, _ := strconv.Atoi(d)
+			n += degree
+		}
+		return float64(n)
 	}
 	return float64(c.Ranks * c.Replicas)
 }
@@ -98,6 +107,7 @@ type Sample struct {
 	Seconds     float64 `json:"seconds"`
 	WaitSeconds float64 `json:"wait_seconds"`       // of them, waiting for updates: average of the processes
 	UpdateBytes float64 `json:"update_bytes"`       // sent by all processes
+	Received    float64 `json:"received,omitempty"` // results taken from a peer
 	Decision    string  `json:"decision,omitempty"` // share or replicate, at the end
 }
 
@@ -168,22 +178,20 @@ func (p *Programs) Self(ctx context.Context, flags []string, out any, args ...st
 // Remove removes what Build has built.
 func (p *Programs) Remove() { os.RemoveAll(p.dir) }
 
-// HPCCGCommand is the command line of intrarun for a run of the problem.
-func (p *Programs) HPCCGCommand(c Config, pr Problem, report string) []string {
+// hpccg is a run of the problem.
+func (p *Programs) hpccg(c Config, pr Problem) trial.Job {
 	nz := pr.NZ
 	if c.Replicas > 1 {
 		nz *= c.Replicas
 	}
-	args := []string{p.Intrarun, "-quiet", "-report", report, "-n", strconv.Itoa(c.Ranks), "-r", strconv.Itoa(c.Replicas)}
-	args = append(args, c.Flags...)
-	args = append(append(args, p.App), trial.HPCCG(pr.NX, pr.NY, nz, pr.Iters)...)
+	args := append([]string{p.App}, trial.HPCCG(pr.NX, pr.NY, nz, pr.Iters)...)
 	if pr.Tasks > 0 {
 		args = append(args, "-tasks", strconv.Itoa(pr.Tasks))
 	}
 	if pr.Matrix != "" {
 		args = append(args, "-matrix", pr.Matrix)
 	}
-	return args
+	return p.job(c, args)
 }
 
 // Run makes one trial.
@@ -193,8 +201,9 @@ func (p *Programs) Run(ctx context.Context, c Config, pr Problem) (Trial, error)
 		return Trial{}, fmt.Errorf("%s: make room for the times: %w", c.Name, err)
 	}
 	defer os.RemoveAll(dir)
-	report := p.reportFile()
-	return p.try(ctx, c, append(p.HPCCGCommand(c, pr, report), "-times", dir), report, func(out, report []byte) (Trial, error) {
+	j := p.hpccg(c, pr)
+	j.Program = append(j.Program, "-times", dir)
+	return try(ctx, c, j, func(out, report []byte) (Trial, error) {
 		clocks, err := readTimes(dir)
 		if err != nil {
 			return Trial{}, err
@@ -235,19 +244,18 @@ func mean(clocks []clock, part string) (sum float64) {
 	return sum
 }
 
-func (p *Programs) reportFile() string { return filepath.Join(p.dir, "report.json") }
+// job is a run of a program, which is given with its arguments.
+func (p *Programs) job(c Config, program []string) trial.Job {
+	return trial.Job{Intrarun: p.Intrarun, Ranks: c.Ranks, Replicas: c.Replicas, Degrees: c.Degrees, Flags: c.Flags, Program: program}
+}
 
-// try runs a command line that writes a report, and has both outputs parsed.
-func (p *Programs) try(ctx context.Context, c Config, args []string, report string, parse func(out, report []byte) (Trial, error)) (Trial, error) {
-	out, err := trial.Run(ctx, args)
+// try runs a job and has both outputs parsed.
+func try(ctx context.Context, c Config, j trial.Job, parse func(out, report []byte) (Trial, error)) (Trial, error) {
+	out, err := j.Run(ctx)
 	if err != nil {
 		return Trial{}, fmt.Errorf("%s: %w", c.Name, err)
 	}
-	b, err := os.ReadFile(report)
-	if err != nil {
-		return Trial{}, fmt.Errorf("%s: read the report: %w", c.Name, err)
-	}
-	t, err := parse(out, b)
+	t, err := parse(out.Stdout, out.Report)
 	if err != nil {
 		return Trial{}, fmt.Errorf("%s: %w", c.Name, err)
 	}
@@ -304,23 +312,10 @@ func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
 	return t, nil
 }
 
-// runReport is what is used of intrarun's report.
-type runReport struct {
-	Processes []json.RawMessage `json:"processes"`
-	TaskTypes map[string]struct {
-		WaitSeconds float64 `json:"wait_seconds"`
-		UpdateBytes float64 `json:"update_bytes"`
-		Decision    string  `json:"decision"`
-	} `json:"task_types"`
-}
-
-func parseReport(report []byte) (runReport, error) {
-	var rep runReport
-	if err := trial.Decode("the report of intrarun is", report, &rep); err != nil {
-		return rep, err
+func parseReport(report []byte) (trial.Report, error) {
+	rep, err := trial.ParseReport(report)
+	if err == nil && len(rep.Processes) == 0 {
+		err = fmt.Errorf("%w: the report of intrarun names no process", trial.ErrOutput)
 	}
-	if len(rep.Processes) == 0 {
-		return rep, fmt.Errorf("%w: the report of intrarun names no process", trial.ErrOutput)
-	}
-	return rep, nil
+	return rep, err
 }

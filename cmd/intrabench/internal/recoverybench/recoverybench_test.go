@@ -38,7 +38,7 @@ const trace = `{"traceEvents":[
 func TestParse(t *testing.T) {
 	r, err := parse([]byte(line), []byte(report))
 	require.NoError(t, err)
-	require.Equal(t, Run{Wall: 3, Seconds: 2.5, XSHA256: "ab", Replacements: []Replacement{{6e6, 0.5, 0.75}}, Deaths: []float64{0.5}, Sets: 2}, r)
+	require.Equal(t, Run{Wall: 3, Seconds: 2.5, XSHA256: "ab", Replacements: []trial.Replacement{{Bytes: 6e6, Died: 0.5, Joined: 0.75}}, Deaths: []float64{0.5}, Sets: 2}, r)
 	require.NoError(t, r.addTrace([]byte(trace)))
 	require.Equal(t, map[int][]float64{0: {0}, 1: {1}}, r.Tasks)
 
@@ -97,7 +97,7 @@ func (c *cluster) run(_ context.Context, j Job, pr Problem) (Run, error) {
 	for _, at := range r.Deaths {
 		if replace {
 			r.Seconds += 0.1
-			r.Replacements = append(r.Replacements, Replacement{Bytes: float64(24 * pr.NX * pr.NY * pr.NZ), Died: at, Joined: at + 0.1})
+			r.Replacements = append(r.Replacements, trial.Replacement{Bytes: float64(24 * pr.NX * pr.NY * pr.NZ), Died: at, Joined: at + 0.1})
 		}
 	}
 	r.Wall = r.Seconds

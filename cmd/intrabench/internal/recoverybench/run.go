@@ -2,11 +2,7 @@ package recoverybench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
@@ -34,17 +30,10 @@ type Run struct {
 	Seconds float64 // of the solver, 0 if it did not come to its end
 	XSHA256 string
 
-	Replacements []Replacement
+	Replacements []trial.Replacement
 	Deaths       []float64         // seconds since all had joined
 	Sets         int               // of checkpoint files that were completed
 	Tasks        map[int][]float64 // by replica of rank 0: when each body began, in the same seconds
-}
-
-// Replacement is a process that took the place of a dead one.
-type Replacement struct {
-	Bytes  float64 `json:"bytes"`
-	Died   float64 `json:"died_seconds"`
-	Joined float64 `json:"joined_seconds"`
 }
 
 // Runner runs a job. Programs.Run is one.
@@ -58,31 +47,20 @@ const lostRank = 3
 
 // Run implements Runner.
 func (p *Programs) Run(ctx context.Context, j Job, pr Problem) (Run, error) {
-	report, trace := filepath.Join(p.Dir, "recovery.json"), filepath.Join(p.Dir, "recovery.trace")
-	args := []string{p.Intrarun, "-quiet", "-report", report, "-n", strconv.Itoa(j.Ranks), "-r", strconv.Itoa(j.Replicas)}
-	if j.Traced {
-		args = append(args, "-trace", trace)
-	}
+	job := trial.Job{Intrarun: p.Intrarun, Ranks: j.Ranks, Replicas: j.Replicas, Traced: j.Traced, MayBe: []int{lostRank},
+		Program: append([]string{p.HPCCG}, trial.HPCCG(pr.NX, pr.NY, pr.NZ, pr.Iters)...)}
 	for _, f := range j.Flags {
-		args = append(args, strings.ReplaceAll(f, dirMark, p.Dir))
+		job.Flags = append(job.Flags, strings.ReplaceAll(f, dirMark, p.Dir))
 	}
-	args = append(append(args, p.HPCCG), trial.HPCCG(pr.NX, pr.NY, pr.NZ, pr.Iters)...)
-	out, err := trial.Run(ctx, args, lostRank)
+	out, err := job.Run(ctx)
 	if err != nil {
 		return Run{}, err
 	}
-	b, err := os.ReadFile(report)
-	if err != nil {
-		return Run{}, fmt.Errorf("read the report: %w", err)
-	}
-	r, err := parse(out, b)
+	r, err := parse(out.Stdout, out.Report)
 	if err != nil || !j.Traced {
 		return r, err
 	}
-	if b, err = os.ReadFile(trace); err != nil {
-		return r, fmt.Errorf("read the trace: %w", err)
-	}
-	return r, r.addTrace(b)
+	return r, r.addTrace(out.Trace)
 }
 
 // dirMark stands in flags for the folder of the programs.
@@ -90,18 +68,8 @@ const dirMark = "{dir}"
 
 // parse reads what HPCCG printed, and intrarun's report.
 func parse(out, report []byte) (Run, error) {
-	var rep struct {
-		ExitCode     int           `json:"exit_code"`
-		Wall         float64       `json:"wall_seconds"`
-		Replacements []Replacement `json:"replacements"`
-		Failures     []struct {
-			At float64 `json:"at_seconds"`
-		} `json:"failures"`
-		Checkpoint struct {
-			Sets []json.RawMessage `json:"sets"`
-		} `json:"checkpoint"`
-	}
-	if err := trial.Decode("the report of intrarun is", report, &rep); err != nil {
+	rep, err := trial.ParseReport(report)
+	if err != nil {
 		return Run{}, err
 	}
 	r := Run{Code: rep.ExitCode, Wall: rep.Wall, Replacements: rep.Replacements, Sets: len(rep.Checkpoint.Sets)}

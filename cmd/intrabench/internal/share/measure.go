@@ -4,21 +4,14 @@
 package share
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 // Options say what is run, and how often.
@@ -79,24 +72,9 @@ type Kernel struct {
 	Decision string  `json:"decision"`
 }
 
-// report is what is used of intrarun's report.
-type report struct {
-	Wall      float64           `json:"wall_seconds"`
-	Tagged    bool              `json:"intra_tag"`
-	Processes []json.RawMessage `json:"processes"`
-	TaskTypes map[string]struct {
-		Run, Received  float64
-		Seconds        float64
-		WaitSeconds    float64 `json:"wait_seconds"`
-		SectionSeconds float64 `json:"section_seconds"`
-		UpdateBytes    float64 `json:"update_bytes"`
-		Stored         float64
-		Decision       string
-	} `json:"task_types"`
-}
-
-type trial struct {
-	report
+// run is what came of one run.
+type run struct {
+	trial.Report
 	printed string
 }
 
@@ -104,7 +82,7 @@ type trial struct {
 // same drift of the machine.
 func Measure(ctx context.Context, o Options) (*Measurement, error) {
 	all := configs(o.Replicas)
-	trials := make([][]trial, len(all))
+	trials := make([][]run, len(all))
 	for round := range o.Rounds {
 		for i := range all {
 			at := (i + round) % len(all) // so that none always follows the same one
@@ -136,7 +114,7 @@ func Measure(ctx context.Context, o Options) (*Measurement, error) {
 }
 
 // kernels sums up the kernels of one configuration.
-func kernels(config string, trials []trial) (all []Kernel) {
+func kernels(config string, trials []run) (all []Kernel) {
 	for name := range trials[0].TaskTypes {
 		k := Kernel{Name: name, Config: config}
 		var run, wait []float64
@@ -154,40 +132,21 @@ func kernels(config string, trials []trial) (all []Kernel) {
 	return all
 }
 
-// errReport marks a report that cannot be used.
-var errReport = errors.New("the report of intrarun cannot be used")
-
-// run makes one trial. When ctx is done intrarun gets a SIGTERM first, so that
-// it can take its processes with it.
-func (o *Options) run(ctx context.Context, c Config) (trial, error) {
-	dir, err := os.MkdirTemp("", "intrabench-")
+// run makes one trial.
+func (o *Options) run(ctx context.Context, c Config) (run, error) {
+	out, err := trial.Job{Intrarun: o.Intrarun, Ranks: o.Ranks, Replicas: c.Replicas, Flags: c.Flags, Program: o.Program}.Run(ctx)
 	if err != nil {
-		return trial{}, fmt.Errorf("make room for the report: %w", err)
+		return run{}, err
 	}
-	defer os.RemoveAll(dir)
-	name := filepath.Join(dir, "report.json")
-	args := append([]string{"-quiet", "-report", name, "-n", strconv.Itoa(o.Ranks), "-r", strconv.Itoa(c.Replicas)}, c.Flags...)
-	cmd := exec.CommandContext(ctx, o.Intrarun, append(args, o.Program...)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return trial{}, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+	r := run{printed: string(out.Stdout)}
+	if r.Report, err = trial.ParseReport(out.Report); err != nil {
+		return r, err
 	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return trial{}, fmt.Errorf("read the report: %w", err)
+	if len(r.Processes) == 0 || r.Wall <= 0 {
+		return r, fmt.Errorf("%w: %d processes ran for %g s", trial.ErrOutput, len(r.Processes), r.Wall)
 	}
-	t := trial{printed: stdout.String()}
-	if err := json.Unmarshal(text, &t.report); err != nil {
-		return trial{}, fmt.Errorf("%w: %w", errReport, err)
+	if !r.Tagged {
+		return r, errors.New("the program was built without the tag intra, so nothing is shared: go build -tags intra, after go generate")
 	}
-	if len(t.Processes) == 0 || t.Wall <= 0 {
-		return trial{}, fmt.Errorf("%w: %d processes ran for %g s", errReport, len(t.Processes), t.Wall)
-	}
-	if !t.Tagged {
-		return trial{}, errors.New("the program was built without the tag intra, so nothing is shared: go build -tags intra, after go generate")
-	}
-	return t, nil
+	return r, nil
 }

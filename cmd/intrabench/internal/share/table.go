@@ -37,6 +37,14 @@ func (m *Measurement) Table(w io.Writer) error {
 	if len(m.Differ) > 0 {
 		fmt.Fprintf(w, "\nThe program prints something else than native: %s. Unless it prints times, that is wrong: see intrarun -check.\n", strings.Join(m.Differ, ", "))
 	}
+	if m.Rounds < 3 {
+		fmt.Fprintf(w, "\nWARNING: quartiles of %d rounds say nothing: take 3 or more\n", m.Rounds)
+	}
+	for _, r := range m.Rows {
+		if m.Rounds >= 3 && r.E.Loose() {
+			fmt.Fprintf(w, "\nWARNING: the machine was not quiet: quartiles of E are more than 15%% of the median apart for %s\n", r.Config.Name)
+		}
+	}
 	_, err := fmt.Fprintf(w, "\n%s", note)
 	return err
 }

@@ -31,3 +31,6 @@ func quantile(v []float64, q float64) float64 {
 	}
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
+
+// Loose reports whether the quartiles are so far apart that the median says little.
+func (s Spread) Loose() bool { return s.Q3-s.Q1 > 0.15*s.Median }

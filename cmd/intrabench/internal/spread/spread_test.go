@@ -19,4 +19,6 @@ func TestOf(t *testing.T) {
 	} {
 		require.Equal(t, c.want, Of(c.values), "%v", c.values)
 	}
+	require.True(t, Spread{Median: 1, Q1: 0.9, Q3: 1.1}.Loose())
+	require.False(t, Spread{Median: 1, Q1: 0.95, Q3: 1.05}.Loose())
 }

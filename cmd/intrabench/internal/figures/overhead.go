@@ -1,0 +1,112 @@
+package figures
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+)
+
+// Overhead is what replicated messages cost a program that shares nothing, so that
+// every process has as much work as without replicas.
+type Overhead struct {
+	Proxy Proxy `json:"program"`
+	Series
+	Cores int `json:"cores"`
+}
+
+// Partial is a job of so many ranks of which the first few have a replica.
+func Partial(ranks, replicated int) Config {
+	degrees := make([]string, ranks)
+	for i := range degrees {
+		degrees[i] = "1"
+		if i < replicated {
+			degrees[i] = "2"
+		}
+	}
+	return Config{
+		Name:  fmt.Sprintf("%d%%", 100*replicated/ranks),
+		Ranks: ranks, Replicas: 1, Degrees: strings.Join(degrees, ","), Flags: Replicated.Flags,
+	}
+}
+
+// MeasureOverhead runs a program on so many ranks, of which these parts have a replica.
+// Where the processes are more than the cores they take turns.
+func MeasureOverhead(ctx context.Context, run ProxyRunner, x Proxy, ranks int, replicated []int, rounds, cores int, before func(round int, c Config)) (*Overhead, error) {
+	configs := []Config{{Name: Native.Name, Ranks: ranks, Replicas: 1}}
+	for _, n := range replicated {
+		configs = append(configs, Partial(ranks, n))
+	}
+	o := &Overhead{Proxy: x, Cores: cores}
+	var err error
+	o.Series, err = alternate(ctx, rounds, configs, before, func(ctx context.Context, c Config) (Trial, error) { return run(ctx, c, x, ranks) })
+	if err != nil {
+		return nil, err
+	}
+	if err := o.sameBits(); err != nil {
+		return nil, err
+	}
+	o.sumUp(nil)
+	return o, nil
+}
+
+// Of is how much longer a configuration takes than the native run, as a part of it. Of
+// processes that are more than the cores, each has that much less of a core.
+func (o *Overhead) Of(config string) spread.Spread {
+	crowd := func(c Config) float64 { return max(1, c.processes()/float64(o.Cores)) }
+	scale := crowd(o.config(config)) / crowd(o.Configs[0])
+	var all []float64
+	own := o.series(Total, config)
+	for i, s := range o.series(Total, o.Configs[0].Name) {
+		all = append(all, own[i].Seconds/(scale*s.Seconds)-1)
+	}
+	return spread.Of(all)
+}
+
+// crowded reports whether processes have to share cores.
+func (o *Overhead) crowded() bool {
+	for _, c := range o.Configs {
+		if c.processes() > float64(o.Cores) {
+			return true
+		}
+	}
+	return false
+}
+
+// OverheadTable writes a line for each program and configuration, beside what a paper
+// says of it: of a program, or of a configuration.
+func OverheadTable(w io.Writer, title string, all []*Overhead, paper map[string]string) error {
+	fmt.Fprintf(w, "%s\n\n", title)
+	t := newColumns(w)
+	fmt.Fprintf(t, "program\treplicated\tprocesses\tseconds\t\toverhead\t\tpaper\n")
+	loose := false
+	for _, o := range all {
+		for i, c := range o.Configs {
+			r, _ := o.Row(Total, c.Name)
+			fmt.Fprintf(t, "%s\t%s\t%.0f\t%.4f\t%s", o.Proxy.Name, c.Name, c.processes(), r.Seconds.Median, brackets(r.Seconds, 4))
+			if i > 0 {
+				v := o.Of(c.Name)
+				loose = loose || v.Q3-v.Q1 > 0.1
+				program, _, _ := strings.Cut(o.Proxy.Name, " ")
+				fmt.Fprintf(t, "\t%+.1f%%\t[%+.1f%% %+.1f%%]\t%s", 100*v.Median, 100*v.Q1, 100*v.Q3, paper[program])
+			}
+			fmt.Fprintln(t)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	var err error
+	if len(all) > 0 && all[0].crowded() {
+		_, err = fmt.Fprintf(w, "WARNING: there are %d cores only: processes take turns, which the overhead allows for, and wait for each other's turns, which it does not\n", all[0].Cores)
+	}
+	if loose {
+		_, err = fmt.Fprintln(w, "WARNING: some quartiles are more than 10 points apart: the machine was not quiet, or the runs were too short")
+	}
+	if len(all) > 0 && all[0].Rounds < 3 {
+		_, err = fmt.Fprintf(w, "WARNING: quartiles of %d rounds say nothing: take 3 or more\n", all[0].Rounds)
+	}
+	return err
+}

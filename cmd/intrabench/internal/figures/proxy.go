@@ -1,0 +1,237 @@
+package figures
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
+)
+
+// Proxy is one of the examples that stand for an application, with what it solves.
+type Proxy struct {
+	Name   string   `json:"name"`
+	Folder string   `json:"folder"` // below examples
+	Args   []string `json:"args"`
+	// NX is the number of points in x on each rank of the native run. Fewer ranks have
+	// more each, so that all solve the same problem. 0: the problem is given as a whole.
+	NX int `json:"nx,omitempty"`
+}
+
+// NPB returns a NAS benchmark.
+func NPB(name, class string) Proxy {
+	return Proxy{Name: name + " " + class, Folder: "npb/" + name, Args: []string{"-class", class}}
+}
+
+// HPCG returns the benchmark on n points for each rank of the native run.
+func HPCG(n [3]int, sets int) Proxy {
+	return Proxy{Name: "hpcg", Folder: "hpcg", NX: n[0], Args: box(n, "-sets", strconv.Itoa(sets))}
+}
+
+// MiniGhost returns it on n points for each rank of the native run.
+func MiniGhost(stencil string, n [3]int, vars, steps int) Proxy {
+	return Proxy{Name: "minighost " + stencil, Folder: "minighost", NX: n[0],
+		Args: box(n, "-stencil", stencil, "-vars", strconv.Itoa(vars), "-steps", strconv.Itoa(steps))}
+}
+
+// AMG returns it on n points for each rank of the native run.
+func AMG(problem, solver string, n [3]int) Proxy {
+	if problem == "5pt" {
+		n[2] = 1
+	}
+	return Proxy{Name: "amg " + problem + " " + solver, Folder: "amg", NX: n[0], Args: box(n, "-problem", problem, "-solver", solver)}
+}
+
+func box(n [3]int, args ...string) []string {
+	return append(args, "-ny", strconv.Itoa(n[1]), "-nz", strconv.Itoa(n[2]))
+}
+
+// ProxyConfigs are the ways in which a proxy runs: on the two cores of the native run,
+// or doubled, on two cores beside a native run on one.
+func ProxyConfigs(doubled bool, more ...Config) []Config {
+	native := Native
+	if doubled {
+		native.Ranks = 1
+	}
+	return append([]Config{native, Replicated, Sent, Stored}, more...)
+}
+
+// Sent and Stored are how replicas may share, named on the command line.
+var (
+	Sent   = Config{Name: "send", Ranks: 1, Replicas: 2, Flags: []string{"-direct=false"}}
+	Stored = Config{Name: "direct", Ranks: 1, Replicas: 2, Flags: []string{"-direct"}}
+)
+
+// Throttled is Sent over links of that bandwidth.
+func Throttled(limit string) (Config, error) {
+	c, err := Limited(limit)
+	c.Name, c.Flags = "send at "+limit, slices.Concat(Sent.Flags, []string{"-limit", limit})
+	return c, err
+}
+
+// command is the program with its arguments on a rank, if the native run has so many.
+func (p Proxy) command(dir string, c Config, native int) []string {
+	args := append([]string{filepath.Join(dir, filepath.Base(p.Folder)), "-json"}, p.Args...)
+	if p.NX > 0 {
+		args = append(args, "-nx", strconv.Itoa(p.NX*native/c.Ranks))
+	}
+	return args
+}
+
+// BuildProxies builds intrarun and the programs.
+func BuildProxies(ctx context.Context, proxies ...Proxy) (*Programs, error) {
+	dir, err := os.MkdirTemp("", "intrabench-")
+	if err != nil {
+		return nil, fmt.Errorf("make room for the programs: %w", err)
+	}
+	p := &Programs{Intrarun: filepath.Join(dir, "intrarun"), dir: dir}
+	all := map[string][]string{p.Intrarun: {module + "/cmd/intrarun"}}
+	for _, x := range proxies {
+		all[filepath.Join(dir, filepath.Base(x.Folder))] = []string{"-tags=intra", module + "/examples/" + x.Folder}
+	}
+	return p, p.build(ctx, all)
+}
+
+// ProxyRunner makes one trial beside a native run on so many ranks. Programs.RunProxy
+// is one.
+type ProxyRunner func(ctx context.Context, c Config, x Proxy, native int) (Trial, error)
+
+// RunProxy makes one trial.
+func (p *Programs) RunProxy(ctx context.Context, c Config, x Proxy, native int) (Trial, error) {
+	t, err := try(ctx, c, p.job(c, x.command(p.dir, c, native)), parseProxy)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", x.Name, err)
+	}
+	return t, nil
+}
+
+// Wall names the whole job among the samples, with what is not timed by the program.
+const Wall = "wall"
+
+// verdicts are the fields in which programs say whether their result is right.
+var verdicts = []string{"verified", "valid", "converged"}
+
+// timed are the fields that differ from run to run.
+var timed = []string{"seconds", "times", "gflops", "mops"}
+
+// parseProxy reads the line that a program prints with -json, and intrarun's report. Its
+// kernels are named as the tasks are.
+func parseProxy(out, report []byte) (Trial, error) {
+	var line map[string]any
+	if err := trial.Decode("the program printed", out, &line); err != nil {
+		return Trial{}, err
+	}
+	rep, err := parseReport(report)
+	if err != nil {
+		return Trial{}, err
+	}
+	for _, name := range verdicts {
+		if line[name] == false {
+			return Trial{}, fmt.Errorf("%w: the program says that its result is wrong: %s", trial.ErrOutput, trial.Clip(out))
+		}
+	}
+	total := Sample{}
+	total.Seconds, _ = line["seconds"].(float64)
+	if total.Seconds <= 0 || rep.Wall <= 0 {
+		return Trial{}, fmt.Errorf("%w: the program took %g of %g seconds", trial.ErrOutput, total.Seconds, rep.Wall)
+	}
+	for _, name := range timed {
+		delete(line, name)
+	}
+	bits, err := json.Marshal(line)
+	if err != nil {
+		return Trial{}, fmt.Errorf("%w: %w", trial.ErrOutput, err)
+	}
+	t := Trial{StateSHA256: fmt.Sprintf("%x", sha256.Sum256(bits)), Samples: make(map[string]Sample)}
+	processes := float64(len(rep.Processes))
+	for name, tt := range rep.TaskTypes {
+		if tt.Run == 0 {
+			continue
+		}
+		s := Sample{
+			Seconds: (tt.Seconds + tt.WaitSeconds) / processes, WaitSeconds: tt.WaitSeconds / processes,
+			UpdateBytes: tt.UpdateBytes, Received: tt.Received, Decision: tt.Decision,
+		}
+		total.WaitSeconds += s.WaitSeconds
+		total.UpdateBytes += s.UpdateBytes
+		_, kernel, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".") // without the package
+		t.Samples[kernel] = s
+	}
+	t.Samples[Total] = total
+	t.Samples[Wall] = Sample{Seconds: rep.Wall, WaitSeconds: total.WaitSeconds, UpdateBytes: total.UpdateBytes}
+	return t, nil
+}
+
+// ProxyMeasurement is what a call of MeasureProxy has found.
+type ProxyMeasurement struct {
+	Proxy   Proxy    `json:"program"`
+	Kernels []string `json:"kernels"` // by how long they take, but those that take next to nothing
+	Series
+}
+
+// leastShare is the part of a replicated run that makes a kernel worth a row.
+const leastShare = 0.01
+
+// MeasureProxy is Measure for a proxy. Configurations with as many ranks have to end
+// with the same bits.
+func MeasureProxy(ctx context.Context, run ProxyRunner, x Proxy, rounds int, configs []Config, before func(round int, c Config)) (*ProxyMeasurement, error) {
+	m := &ProxyMeasurement{Proxy: x}
+	var err error
+	m.Series, err = alternate(ctx, rounds, configs, before, func(ctx context.Context, c Config) (Trial, error) {
+		return run(ctx, c, x, configs[0].Ranks)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := m.sameBits(); err != nil {
+		return nil, err
+	}
+	m.Kernels = m.kernels()
+	m.sumUp(append([]string{Wall}, m.Kernels...))
+	return m, nil
+}
+
+// sameBits makes sure that what is compared has come to the same result, bit by bit for
+// equal numbers of ranks, on which the order of sums depends.
+func (m *Series) sameBits() error {
+	first := make(map[int]Trial)
+	for _, t := range m.Trials {
+		ranks := m.config(t.Config).Ranks
+		if f, ok := first[ranks]; !ok {
+			first[ranks] = t
+		} else if f.StateSHA256 != t.StateSHA256 {
+			return fmt.Errorf("%s ended in a state with hash %s, %s with %s: the results must not differ", t.Config, t.StateSHA256, f.Config, f.StateSHA256)
+		}
+	}
+	return nil
+}
+
+// kernels lists those that every run has and that take a part of some.
+func (m *Series) kernels() (all []string) {
+	most, runs := make(map[string]float64), make(map[string]int)
+	for _, t := range m.Trials {
+		for name, s := range t.Samples {
+			if s.Seconds > 0 {
+				runs[name]++
+			}
+			most[name] = max(most[name], s.Seconds)
+		}
+	}
+	least := leastShare * most[Wall]
+	delete(most, Wall)
+	delete(most, Total)
+	for name, seconds := range most {
+		if seconds >= least && runs[name] == len(m.Trials) {
+			all = append(all, name)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(most[b], most[a]), strings.Compare(a, b)) })
+	return all
+}

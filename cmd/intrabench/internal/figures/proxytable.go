@@ -1,0 +1,114 @@
+package figures
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"gonum.org/v1/plot"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+)
+
+const proxyNote = `E = T(native) / T, divided by how many times the cores of the native run were used: median [quartiles] of
+the quotients of each round. x: T(replicated) / T on the same cores, so what sharing brings. total is what
+the program times, wall the whole job. Times of a kernel are what a process spends in its tasks, and waiting
+for updates of them (wait: their share), on average over the processes.
+`
+
+// Table writes what was measured, and warns of what says little.
+func (m *ProxyMeasurement) Table(w io.Writer) error {
+	fmt.Fprintf(w, "%s: %s, %d rounds in alternation\n", m.Proxy.Name, m.resources(), m.Rounds)
+	t := newColumns(w)
+	for _, k := range append([]string{Total, Wall}, m.Kernels...) {
+		fmt.Fprintf(t, "\n%s\tprocesses\tseconds\t\tE\t\tx\twait\tdecision\n", k)
+		for _, c := range m.Configs {
+			r, _ := m.Row(k, c.Name)
+			gain := ""
+			if c.Replicas > 1 {
+				gain = fmt.Sprintf("%.2f", m.gain(k, c.Name).Median)
+			}
+			fmt.Fprintf(t, "  %s\t%d x %d\t%.4f\t%s\t%.3f\t%s\t%s\t%.1f%%\t%s\n", c.Name, c.Ranks, c.Replicas, r.Seconds.Median, brackets(r.Seconds, 4),
+				r.E.Median, brackets(r.E, 3), gain, 100*r.Wait, decisions(r.Decision))
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return m.warn(w)
+}
+
+// resources says what the native run has, and the others.
+func (m *ProxyMeasurement) resources() string {
+	what := strings.Join(m.Proxy.Args, " ")
+	if m.Proxy.NX > 0 {
+		what = fmt.Sprintf("-nx %d %s", m.Proxy.NX, what)
+	}
+	switch {
+	case m.Configs[0].Ranks == 1:
+		return what + "; native on one core, the others on two"
+	case m.Proxy.NX > 0:
+		return what + " for each of two native ranks; the others on the same cores"
+	}
+	return what + "; native as two ranks, the others on the same cores"
+}
+
+// gain is how many times as long as a configuration the replicated one takes.
+func (m *Series) gain(kernel, config string) spread.Spread {
+	var all []float64
+	own := m.series(kernel, config)
+	for i, s := range m.series(kernel, Replicated.Name) {
+		if own[i].Seconds > 0 {
+			all = append(all, s.Seconds/own[i].Seconds)
+		}
+	}
+	return spread.Of(all)
+}
+
+// warn names the efficiencies that say little, because the quartiles are far apart or
+// because there are too few rounds for any.
+func (m *Series) warn(w io.Writer) error {
+	if m.Rounds < 3 {
+		_, err := fmt.Fprintf(w, "\nWARNING: quartiles of %d rounds say nothing: take 3 or more\n", m.Rounds)
+		return err
+	}
+	var loose []string
+	for _, r := range m.Rows {
+		if r.E.Loose() {
+			loose = append(loose, r.Kernel+" "+r.Config)
+		}
+	}
+	if loose == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\nWARNING: the machine was not quiet; quartiles are more than 15%% of the median apart in: %s\n", strings.Join(loose, ", "))
+	return err
+}
+
+// Tables writes those of several programs, and what they mean.
+func Tables(w io.Writer, all []*ProxyMeasurement) error {
+	for _, m := range all {
+		if err := m.Table(w); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	_, err := io.WriteString(w, proxyNote)
+	return err
+}
+
+// PlotProxies draws the programs side by side in one file.
+func PlotProxies(name string, all []*ProxyMeasurement) error {
+	if err := CheckPlotName(name); err != nil {
+		return err
+	}
+	var panels []*plot.Plot
+	for _, m := range all {
+		bars, err := m.barPlot(m.Proxy.Name, m.Kernels)
+		if err != nil {
+			return fmt.Errorf("draw %s: %w", m.Proxy.Name, err)
+		}
+		panels = append(panels, bars)
+	}
+	return writePanels(name, panels)
+}

@@ -1,0 +1,59 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A whole call, of real jobs: small ones, whose times mean nothing.
+func TestProxy(t *testing.T) {
+	dir := t.TempDir()
+	var out bytes.Buffer
+	args := strings.Fields("minighost -stencil 3d27 -nx 8 -ny 8 -nz 8 -vars 1 -steps 2 -rounds 1 -quiet -limits 100MB/s")
+	require.NoError(t, run(t.Context(), append(args, "-json", dir+"/p.json", "-plot", dir+"/p.svg"), &out, nil))
+	for _, part := range []string{"minighost 3d27: -nx 8 ", "\ntotal ", "send at 100MB/s  1 x 2", "WARNING: quartiles of 1 rounds"} {
+		require.Contains(t, out.String(), part)
+	}
+	b, err := os.ReadFile(dir + "/p.json")
+	require.NoError(t, err)
+	var all []struct {
+		Trials []struct {
+			Config string
+			Bits   string `json:"state_sha256"`
+		}
+	}
+	require.NoError(t, json.Unmarshal(b, &all))
+	require.Len(t, all[0].Trials, 5)
+	for _, trial := range all[0].Trials {
+		require.Len(t, trial.Bits, 64)
+	}
+	require.FileExists(t, dir+"/p.svg")
+}
+
+func TestProxyUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"npb -class D":              "-class D: want S, W, A, B or C",
+		"npb -programs cg,lu":       "-programs cg,lu: want some of ep,cg,is,mg,ft",
+		"npb -rounds 0":             "-rounds must be at least 1",
+		"hpcg -plot f.gif":          "-plot f.gif",
+		"amg -limits fast":          `"fast" is not a bandwidth`,
+		"papers -parts sdr,figure5": "-parts sdr,figure5: want some of sdr,figure6,partreper,forecast",
+		"papers -class X":           "-class X",
+		"papers -n 20":              "-n must be a multiple of 8",
+		"papers -rounds 0":          "-rounds must be at least 1",
+		"papers -plot f.gif":        "-plot f.gif",
+		"papers -limits fast":       `"fast" is not a bandwidth`,
+		"minighost -steps":          "usage",
+	} {
+		t.Run(args, func(t *testing.T) {
+			require.ErrorContains(t, run(t.Context(), strings.Fields(args), nil, nil), want)
+		})
+	}
+}
