@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
@@ -48,6 +49,7 @@ type papersResult struct {
 func runPapers(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("papers")
 	parts := fs.String("parts", strings.Join(paperParts, ","), "`names` of what to measure, comma-separated")
+	list := fs.String("programs", strings.Join(proxyNames, ","), "`names` of programs, comma-separated; a part takes those of them that it is about")
 	class := fs.String("class", "A", "size of the NAS benchmarks: S, W, A, B or C")
 	edge := fs.Int("n", 64, "points along each side of the other programs' cubes, for each native rank; HPCG needs a multiple of 8")
 	limits := fs.String("limits", "1.2,3GB/s", "`bandwidths` of links for the forecast")
@@ -59,6 +61,10 @@ func runPapers(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	names, err := parseNames("parts", *parts, paperParts)
+	if err != nil {
+		return err
+	}
+	programNames, err := parseNames("programs", *list, proxyNames)
 	if err != nil {
 		return err
 	}
@@ -88,7 +94,18 @@ func runPapers(ctx context.Context, args []string, out io.Writer) error {
 	n := [3]int{*edge, *edge, *edge}
 	amg27, amg7 := figures.AMG("27pt", "pcg", n), figures.AMG("7pt", "gmres", n)
 	ghost := figures.MiniGhost("3d27", n, 5, 20)
-	every := append(benchmarks, figures.HPCG(n, 1), ghost, amg27, amg7)
+	chosen := func(proxies ...figures.Proxy) (some []figures.Proxy) {
+		for _, x := range proxies {
+			if name, _, _ := strings.Cut(x.Name, " "); slices.Contains(programNames, name) {
+				some = append(some, x)
+			}
+		}
+		return some
+	}
+	if *plotFile != "" && (!slices.Contains(names, "figure6") || len(chosen(amg27, amg7, ghost)) == 0) {
+		return errors.New("-plot draws figure 6, which is not measured with these -parts and -programs")
+	}
+	every := chosen(slices.Concat(benchmarks, []figures.Proxy{figures.HPCG(n, 1), ghost, amg27, amg7})...)
 	programs, err := figures.BuildProxies(ctx, every...)
 	if err != nil {
 		return err
@@ -100,12 +117,11 @@ func runPapers(ctx context.Context, args []string, out io.Writer) error {
 		fmt.Fprintln(out)
 		switch part {
 		case "sdr":
-			b.SDR, err = b.overhead(ctx, out, sdrTitle, sdrSays, []int{2}, 2, benchmarks)
+			b.SDR, err = b.overhead(ctx, out, sdrTitle, sdrSays, []int{2}, 2, chosen(benchmarks...))
 		case "partreper":
-			some := []figures.Proxy{benchmarks[0], benchmarks[1], benchmarks[2], benchmarks[3]}
-			b.PartRePer, err = b.overhead(ctx, out, partreperTitle, partreperSays, []int{1, 2, 4}, 4, some)
+			b.PartRePer, err = b.overhead(ctx, out, partreperTitle, partreperSays, []int{1, 2, 4}, 4, chosen(benchmarks[:4]...)) // it has no FT
 		case "figure6":
-			b.Figure6, err = b.measure(ctx, figures.ProxyConfigs(true), []figures.Proxy{amg27, amg7, ghost})
+			b.Figure6, err = b.measure(ctx, figures.ProxyConfigs(true), chosen(amg27, amg7, ghost))
 			if err == nil {
 				fmt.Fprintf(out, "%s\n\n", figure6Title)
 				err = figures.Tables(out, b.Figure6)

@@ -18,6 +18,9 @@ import (
 // npbNames are the NAS benchmarks that there are.
 var npbNames = []string{"ep", "cg", "is", "mg", "ft"}
 
+// proxyNames are all programs.
+var proxyNames = append(slices.Clone(npbNames), "hpcg", "minighost", "amg")
+
 // proxyFlags are what the measurements of the examples have in common.
 type proxyFlags struct {
 	rounds     int

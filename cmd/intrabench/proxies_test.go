@@ -39,18 +39,21 @@ func TestProxy(t *testing.T) {
 
 func TestProxyUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"npb -class D":              "-class D: want S, W, A, B or C",
-		"npb -programs cg,lu":       "-programs cg,lu: want some of ep,cg,is,mg,ft",
-		"npb -rounds 0":             "-rounds must be at least 1",
-		"hpcg -plot f.gif":          "-plot f.gif",
-		"amg -limits fast":          `"fast" is not a bandwidth`,
-		"papers -parts sdr,figure5": "-parts sdr,figure5: want some of sdr,figure6,partreper,forecast",
-		"papers -class X":           "-class X",
-		"papers -n 20":              "-n must be a multiple of 8",
-		"papers -rounds 0":          "-rounds must be at least 1",
-		"papers -plot f.gif":        "-plot f.gif",
-		"papers -limits fast":       `"fast" is not a bandwidth`,
-		"minighost -steps":          "usage",
+		"npb -class D":                    "-class D: want S, W, A, B or C",
+		"npb -programs cg,lu":             "-programs cg,lu: want some of ep,cg,is,mg,ft",
+		"npb -rounds 0":                   "-rounds must be at least 1",
+		"hpcg -plot f.gif":                "-plot f.gif",
+		"amg -limits fast":                `"fast" is not a bandwidth`,
+		"papers -parts sdr,figure5":       "-parts sdr,figure5: want some of sdr,figure6,partreper,forecast",
+		"papers -programs bt":             "-programs bt: want some of ep,cg,is,mg,ft,hpcg,minighost,amg",
+		"papers -plot f.svg -parts sdr":   "-plot draws figure 6",
+		"papers -plot f.svg -programs is": "-plot draws figure 6",
+		"papers -class X":                 "-class X",
+		"papers -n 20":                    "-n must be a multiple of 8",
+		"papers -rounds 0":                "-rounds must be at least 1",
+		"papers -plot f.gif":              "-plot f.gif",
+		"papers -limits fast":             `"fast" is not a bandwidth`,
+		"minighost -steps":                "usage",
 	} {
 		t.Run(args, func(t *testing.T) {
 			require.ErrorContains(t, run(t.Context(), strings.Fields(args), nil, nil), want)
