@@ -42,6 +42,9 @@ func (c *Comm) send(b []byte, dst, tag int, sync bool) error {
 	if err := c.usable(); err != nil {
 		return fmt.Errorf("send to rank %d: %w", dst, err)
 	}
+	if o := c.engine.Observer(); o != nil {
+		defer o.Called(c.members[dst], tag, len(b))()
+	}
 	r := c.engine.Borrow()
 	c.engine.Send(c.p2p, &r.Request, b, c.members[dst], tag, sync)
 	_, err := c.engine.Wait(r)
@@ -75,6 +78,9 @@ func (c *Comm) recv(b []byte, size, src, tag int) (Status, error) {
 	}
 	if err := c.usable(); err != nil {
 		return Status{}, fmt.Errorf("receive from rank %d: %w", src, err)
+	}
+	if o := c.engine.Observer(); o != nil {
+		defer o.Called(c.job(src), tag, len(b))()
 	}
 	r := c.engine.Borrow()
 	c.engine.Recv(c.p2p, &r.Request, b, c.job(src), tag)
@@ -170,6 +176,9 @@ func (c *Comm) Probe(src, tag int) (Status, error) {
 	var st Status
 	found := false
 	if err == nil {
+		if o := c.engine.Observer(); o != nil {
+			defer o.Called(c.job(src), tag, 0)()
+		}
 		err = c.engine.WaitFor(func() bool {
 			if !found {
 				st, found = c.peek(src, tag)

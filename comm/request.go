@@ -57,6 +57,9 @@ func (r *Request) Start() {
 	if r.kind == receiving || r.sync {
 		r.hold()
 	}
+	if o := r.c.engine.Observer(); o != nil {
+		defer r.called(o)()
+	}
 	if r.kind == sending {
 		r.c.engine.Send(r.c.p2p, &r.call.Request, r.buf, r.c.members[r.peer], r.tag, r.sync)
 	} else {
@@ -122,6 +125,9 @@ func (r *Request) report() {
 	if !r.active {
 		return
 	}
+	if r.c != nil && r.c.engine.Observer() != nil && !r.complete() {
+		defer r.called(r.c.engine.Observer())()
+	}
 	r.active = false
 	r.release()
 	switch {
@@ -146,6 +152,14 @@ func (r *Request) report() {
 	if r.finish != nil {
 		r.finish()
 	}
+}
+
+// called tells an observer that the program has called something about r.
+func (r *Request) called(o sdr.Observer) (end func()) {
+	if r.kind == collective {
+		return o.Called(sdr.Any, sdr.Any, 0)
+	}
+	return o.Called(r.c.job(r.peer), r.tag, len(r.buf))
 }
 
 // status waits for a receive and translates what it got.

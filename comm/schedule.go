@@ -172,6 +172,9 @@ func (c *Comm) finishPlan(s *schedule) error {
 // run carries out a collective operation, or reports why it was not planned.
 func (c *Comm) run(o operation, s *schedule, err error) error {
 	if err == nil {
+		if ob := c.engine.Observer(); ob != nil {
+			defer ob.Called(sdr.Any, sdr.Any, s.of>>lengthBit)()
+		}
 		c.startPlan(s)
 		err = c.finishPlan(s)
 	}
@@ -187,6 +190,9 @@ func (c *Comm) begin(o operation, s *schedule, err error) *Request {
 	if err != nil {
 		r.err = fmt.Errorf("%v: %w", o, err)
 		return r
+	}
+	if ob := c.engine.Observer(); ob != nil {
+		defer ob.Called(sdr.Any, sdr.Any, s.of>>lengthBit)()
 	}
 	c.startPlan(s)
 	r.plan, r.call = s, s.script.Call()

@@ -91,6 +91,9 @@ func waitAny(reqs []*Request) (int, error) {
 		if r.c == nil {
 			return completeAt(reqs), nil
 		}
+		if o := r.c.engine.Observer(); o != nil && completeAt(reqs) < 0 {
+			defer o.Called(sdr.Any, sdr.Any, 0)()
+		}
 		err := r.c.engine.WaitFor(func() bool { return completeAt(reqs) >= 0 },
 			func() error { return allHopeless(reqs) }, func() sdr.Awaited { return anyAwaited(reqs) })
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/spawn"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/transport/limit"
 )
 
@@ -84,6 +85,8 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and diverging replicas")
 	fs.StringVar(&c.Report, "report", "", "write a JSON report to `FILE`, - for standard error")
 	fs.StringVar(&c.Trace, "trace", "", "write a timeline to `FILE` in Chrome's trace format, which ui.perfetto.dev opens")
+	traceLimit := size(timeline.DefaultLimit)
+	fs.Var(&traceLimit, "trace-limit", "largest `size` of that file, like 64M; the oldest events are left out")
 	hosts := fs.String("hosts", "", "run on these `hosts`, each with a number of slots, like h1:2,h2:2 or n[01-04]:2;\nlocalhost is this one")
 	hostfile := fs.String("hostfile", "", "run on the hosts of `FILE`: one per line, h1 slots=2 rack=a addr=10.0.0.1")
 	fs.StringVar(&c.RemoteShell, "rsh", "", "`command` that starts another command on {host} (default: ssh {host}, in a Slurm allocation srun)")
@@ -141,6 +144,13 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if given["backup"] && !c.Replace && c.Spares == 0 {
 		return nil, errors.New("-backup needs replacements for lost processes: give -replace or -spares N")
 	}
+	switch {
+	case given["trace-limit"] && c.Trace == "":
+		return nil, errors.New("-trace-limit is for -trace: give both")
+	case traceLimit < timeline.LeastLimit:
+		return nil, fmt.Errorf("-trace-limit %v: want at least %dM", &traceLimit, timeline.LeastLimit>>20)
+	}
+	c.TraceLimit = int64(traceLimit)
 	c.Program, c.Ring = fs.Args(), int(ring)
 	if c.Program[0] == "" {
 		return nil, errors.New("the name of the program is empty")

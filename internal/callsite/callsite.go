@@ -58,7 +58,12 @@ func Outside(prefix string) string {
 // there, without its package: "" if no caller has such a name.
 func Into(prefix string) (function, at string) {
 	var pcs [24]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	return Find(pcs[:runtime.Callers(2, pcs[:])], prefix)
+}
+
+// Find is Into among these callers, as runtime.Callers returns them.
+func Find(pcs []uintptr, prefix string) (function, at string) {
+	frames := runtime.CallersFrames(pcs)
 	for {
 		f, more := frames.Next()
 		if strings.HasPrefix(f.Function, prefix) {

@@ -49,7 +49,7 @@ func (r *recovering) give(s stateCopy, to job.Process, l transferID, step string
 	l.stream = r.streams
 	l.generation, l.full = r.member.Generation(), r.slots.Full()
 	s.use.Add(1)
-	out := &outbound{id: l, link: link, use: s.use, poller: r.poller}
+	out := &outbound{id: l, link: link, use: s.use, poller: r.poller, left: r.traceState(l, to, s.image.Bytes())}
 	go out.all(s.image, s.at, func() { r.faults.Step(job.KillBackup, step) })
 }
 

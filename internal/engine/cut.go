@@ -35,6 +35,9 @@ func (r *recovering) safePoint(point uint64) error {
 
 // step does one thing in a safe point.
 func (r *recovering) step(s recovery.Step, seen uint64, yield func(func())) (err error) {
+	if r.trace != nil {
+		defer r.traceStep(s)()
+	}
 	switch s.Kind {
 	case recovery.Wait:
 		return r.waitChange(seen, yield)

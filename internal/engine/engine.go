@@ -69,6 +69,7 @@ func (e *Engine) do(event job.Event) {
 		if messages := e.messages.Load(); messages != nil && event.Through {
 			messages.Through(event.Process.Rank)
 		}
+		e.trace.dead(event.Process)
 		e.dead(event.Process, incarnationOf(event))
 		e.head.Handled(event.Epoch)
 	case job.Connected:

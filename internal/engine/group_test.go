@@ -13,6 +13,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/inproc"
@@ -46,7 +47,7 @@ type replica struct {
 	events   chan job.Event
 	err      error // that its program has returned
 	epochs   []uint64
-	traced   []job.TraceEvent
+	traced   []timeline.Event
 
 	dead, finished bool // guarded by group.mu
 }
@@ -235,12 +236,18 @@ func (r *replica) Next() (job.Event, error) {
 	return nil, io.EOF
 }
 
-func (r *replica) Stats(func() job.Stats)        {}
-func (r *replica) Trace(events []job.TraceEvent) { r.traced = append(r.traced, events...) }
-func (r *replica) Fired(job.Kill, job.Stats)     {}
-func (r *replica) Leased(context.Context) error  { return nil }
-func (r *replica) Drained() error                { return nil }
-func (r *replica) Suspect(job.Endpoint, error)   {}
+func (r *replica) Stats(func() job.Stats) {}
+func (r *replica) Trace(block []byte) {
+	events, err := timeline.Events(block)
+	if err != nil {
+		panic(err)
+	}
+	r.traced = append(r.traced, events...)
+}
+func (r *replica) Fired(job.Kill, job.Stats)    {}
+func (r *replica) Leased(context.Context) error { return nil }
+func (r *replica) Drained() error               { return nil }
+func (r *replica) Suspect(job.Endpoint, error)  {}
 func (r *replica) Reply(answer job.Reply) {
 	if r.g.replied != nil {
 		r.g.replied(r, answer)

@@ -12,7 +12,7 @@ type Head interface {
 	Setup() job.Setup
 	Next() (job.Event, error)
 	Stats(count func() job.Stats)
-	Trace([]job.TraceEvent)
+	Trace(block []byte)
 	Fired(job.Kill, job.Stats)
 	Leased(context.Context) error
 	Finish(job.Stats) error
@@ -35,6 +35,7 @@ func (e *Engine) report() {
 		select {
 		case <-tick.C:
 			e.head.Stats(e.told)
+			e.trace.memory(e.messages.Load())
 			e.trace.flush(e.head)
 		case <-e.ctx.Done():
 			return

@@ -82,6 +82,7 @@ func (r *recovering) transfer(p job.Process, yield func(func())) error {
 		return err
 	}
 	out.id.number, out.id.generation = number, r.member.Generation()
+	defer r.traceState(out.id, p, im.Bytes())()
 	yield(func() {
 		out.all(im, encoded, func() { r.faults.StepHere(job.KillJoin, "state") })
 		// The frames hold the program's memory.

@@ -37,6 +37,7 @@ func (e *Engine) Live(program func(*Program) error, released <-chan struct{}) er
 		if err = e.recovering.join(released); errors.Is(err, errDismissed) {
 			return nil
 		}
+		e.recovering.traceJoin()
 	}
 	for {
 		if err == nil {

@@ -185,5 +185,6 @@ func (n *node) messaging() sdr.Config {
 		Poller:      n.poller,
 		Context:     n.ctx,
 		Mid:         func() func() bool { return n.faults.Mid(job.KillMessage) },
+		Observer:    n.trace.observer(),
 	}
 }

@@ -90,6 +90,9 @@ func (p *Program) restore(im *checkpoint.Image, point uint64) {
 // that, except at the safe point at which the state was taken.
 func (p *Program) SafePoint(check func(point uint64) error) error {
 	point := p.points.Add(1)
+	if p.engine != nil && p.engine.trace != nil {
+		defer p.engine.trace.point(point)()
+	}
 	first := point == p.first+1
 	if first && p.stateErr == nil {
 		p.stateErr = p.settle()

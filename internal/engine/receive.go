@@ -6,6 +6,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/update"
 )
@@ -145,7 +146,7 @@ func (r *updateReceiver) update(u section.Update, payload []byte) {
 	}
 	if placed {
 		r.stats.received(r.open.Tasks[u.Task].known, 1)
-		r.traceUpdate(job.TraceReceive, r.open, u.Task, u.Peer)
+		r.traceUpdate(timeline.Received, r.open, u.Task, u.Peer)
 		return
 	}
 	if borrowed && len(acts) == 0 {
@@ -240,7 +241,7 @@ func (h *sharing) perform(acts []section.Action) error {
 				return fmt.Errorf("%w: task %d (%s): replica %d sent %w", ErrDiverged, a.Task, l.Kernel.Name, a.Peer, err)
 			}
 			h.stats.received(l.known, 1)
-			h.traceUpdate(job.TraceReceive, h.open, a.Task, a.Peer)
+			h.traceUpdate(timeline.Received, h.open, a.Task, a.Peer)
 			h.staged.put(b)
 		case section.Drop:
 			h.staged.put(a.Token.(*buffer))

@@ -35,6 +35,7 @@ func (r *recovering) goesBack() bool {
 // goBack takes this process back to the backup, in the goroutine of the
 // program, which has returned.
 func (r *recovering) goBack() error {
+	defer r.traceRollback()()
 	r.faults.StepHere(job.KillBackup, "abort")
 	if err := r.stepsBack(); err != nil {
 		return err

@@ -81,6 +81,9 @@ func (h *sharing) Opened(s *Section) {
 	defer h.mu.Unlock()
 	s.Number = h.machine.Number()
 	h.current = s
+	if h.trace != nil {
+		s.begun = h.now()
+	}
 }
 
 // Closed counts a section that was completed.
@@ -91,6 +94,7 @@ func (h *sharing) Closed(s *Section) {
 	h.current = nil
 	h.notes.completed(s)
 	if h.Serial() { // its tasks ran when they were launched
+		h.trace.section(s, s.begun, h.now())
 		if err := h.pass(s, signatureOf(s)); err != nil {
 			h.fail(err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/update"
 )
@@ -434,14 +435,14 @@ func TestTraceOfAGroup(t *testing.T) {
 	g.run(rounds(2, sched.Static, final))
 	for _, r := range g.replicas {
 		r.engine.FlushTrace()
-		kinds := make(map[job.TraceKind]int)
+		kinds := make(map[timeline.Kind]int)
 		for _, e := range r.traced {
 			kinds[e.Kind]++
 		}
-		require.Equal(t, 4, kinds[job.TraceSection])
-		require.Equal(t, 32, kinds[job.TraceTask])
-		require.Equal(t, 32, kinds[job.TraceSend])
-		require.Equal(t, 32, kinds[job.TraceReceive])
+		require.Equal(t, 4, kinds[timeline.Section])
+		require.Equal(t, 32, kinds[timeline.Task])
+		require.Equal(t, 32, kinds[timeline.Sent])
+		require.Equal(t, 32, kinds[timeline.Received])
 		text := r.engine.explain()
 		require.Contains(t, text, "incarnation 1, generation 0, sections 4, live: 0.0(1)")
 		require.Contains(t, text, "waits: the program has returned: waits to be released; 0 files are being written")

@@ -10,6 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/ntcopy"
 	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/sched"
 )
 
@@ -186,7 +187,7 @@ func (d *stores) give(w *worker, s *Section, task, peer int) step {
 			d.stats.sent(known, s.Tasks[task].bytes)
 			known.Stored++
 			d.any = true
-			d.traceUpdate(job.TraceSend, s, task, peer)
+			d.traceUpdate(timeline.Sent, s, task, peer)
 			if link := d.peers[peer]; link != nil { // it may sleep
 				w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})
 			}

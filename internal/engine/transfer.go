@@ -74,6 +74,7 @@ type outbound struct {
 	moving atomic.Int64  // frames that the link holds, and 1 while there will be more
 	use    *atomic.Int32 // of what is sent; nil: it is the program's
 	poller *transport.Poller
+	left   func() // called when no link holds anything of it any more; nil: nobody asks
 }
 
 // send hands a frame to the link. Its payload stays as it is until moving is
@@ -92,6 +93,9 @@ func (o *outbound) done() {
 	}
 	if o.use != nil {
 		o.use.Add(-1)
+	}
+	if o.left != nil {
+		o.left()
 	}
 	o.poller.Wake()
 }

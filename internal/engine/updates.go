@@ -5,6 +5,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/update"
@@ -114,7 +115,7 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 			f.Mid = h.faults.Mid(job.KillUpdate)
 			h.pending.Add(1)
 			h.stats.sent(l.known, l.bytes)
-			h.traceUpdate(job.TraceSend, s, a.Task, a.Peer)
+			h.traceUpdate(timeline.Sent, s, a.Task, a.Peer)
 		}
 		w.out = append(w.out, outgoing{link: link, frame: f})
 	}

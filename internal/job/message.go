@@ -48,27 +48,27 @@ const (
 // Message is one message of the control connection. Which fields are set
 // depends on Kind.
 type Message struct {
-	Kind        Kind         `json:"kind"`
-	Version     int          `json:"version,omitempty"`
-	Nonce       []byte       `json:"nonce,omitempty"`
-	MAC         []byte       `json:"mac,omitempty"`
-	Hello       *Hello       `json:"hello,omitempty"`
-	Setup       *Setup       `json:"setup,omitempty"`
-	Address     string       `json:"address,omitempty"`
-	Process     *Process     `json:"process,omitempty"`
-	Incarnation uint32       `json:"incarnation,omitempty"` // in which Process began
-	Peers       []Peer       `json:"peers,omitempty"`
-	Verdict     *Verdict     `json:"verdict,omitempty"`
-	Epoch       uint64       `json:"epoch,omitempty"` // of a verdict; with Setup, the last one that is nothing to the process
-	Kill        *Kill        `json:"kill,omitempty"`
-	Failure     *Failure     `json:"failure,omitempty"`
-	Stats       *Stats       `json:"stats,omitempty"`
-	Trace       []TraceEvent `json:"trace,omitempty"`
-	Order       *Order       `json:"order,omitempty"`
-	Reply       *Reply       `json:"reply,omitempty"`
-	Code        int          `json:"code,omitempty"`
-	Text        string       `json:"text,omitempty"`
-	Files       int          `json:"files,omitempty"` // descriptors that travel with it
+	Kind        Kind     `json:"kind"`
+	Version     int      `json:"version,omitempty"`
+	Nonce       []byte   `json:"nonce,omitempty"`
+	MAC         []byte   `json:"mac,omitempty"`
+	Hello       *Hello   `json:"hello,omitempty"`
+	Setup       *Setup   `json:"setup,omitempty"`
+	Address     string   `json:"address,omitempty"`
+	Process     *Process `json:"process,omitempty"`
+	Incarnation uint32   `json:"incarnation,omitempty"` // in which Process began
+	Peers       []Peer   `json:"peers,omitempty"`
+	Verdict     *Verdict `json:"verdict,omitempty"`
+	Epoch       uint64   `json:"epoch,omitempty"` // of a verdict; with Setup, the last one that is nothing to the process
+	Kill        *Kill    `json:"kill,omitempty"`
+	Failure     *Failure `json:"failure,omitempty"`
+	Stats       *Stats   `json:"stats,omitempty"`
+	Trace       []byte   `json:"trace,omitempty"`
+	Order       *Order   `json:"order,omitempty"`
+	Reply       *Reply   `json:"reply,omitempty"`
+	Code        int      `json:"code,omitempty"`
+	Text        string   `json:"text,omitempty"`
+	Files       int      `json:"files,omitempty"` // descriptors that travel with it
 	// Ago is how long ago a message was sent that is told again, to another
 	// head. The agent knows, by one clock.
 	Ago time.Duration `json:"ago,omitempty"`

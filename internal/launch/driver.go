@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/runreport"
 	"github.com/intrahpc/intra/internal/supervise"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
@@ -25,10 +26,11 @@ import (
 type driver struct {
 	job      *Job
 	console  *output.Console
-	trace    *runreport.Timeline // nil if there is none
+	trace    *timeline.File // nil if there is none
 	watchdog *watchdog.Watchdog
 	began    time.Time // the zero of the head's clock
 	outputs  *outputs
+	moved    sync.Map // spares that have a place: job.Process by head.From
 	agents   map[detect.ID]agent
 	log      *proposals // nil: nobody else keeps what is decided
 
@@ -181,6 +183,7 @@ func (d *driver) carryOut(a head.Action) {
 		d.resume(a)
 	case head.Move:
 		d.outputs.move(a.To, a.Process)
+		d.moved.Store(a.To, a.Process)
 		d.confirm(a.To, a.Process.Rank)
 	case head.FinishOutput:
 		d.finishOutput(a)
@@ -198,7 +201,7 @@ func (d *driver) carryOut(a head.Action) {
 	case head.Publish:
 		go d.publish(a)
 	case head.Declared:
-		d.trace.Dead(a.Verdict.Process, a.Verdict.Cause, a.Verdict.Detail)
+		d.trace.Dead(a.Verdict.Process, string(a.Verdict.Cause), a.Verdict.Detail)
 	case head.Log:
 		d.say(a)
 	}
@@ -289,6 +292,7 @@ func (d *driver) finishOutput(a head.FinishOutput) {
 
 // say tells the user something.
 func (d *driver) say(l head.Log) {
+	d.trace.Note(l.Text)
 	switch l.Level {
 	case head.Note:
 		d.console.Notef("%s", l.Text)

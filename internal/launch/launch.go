@@ -11,9 +11,9 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/runreport"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
@@ -54,7 +54,7 @@ func Run(ctx context.Context, c Config) int {
 		return ExitRefused
 	}
 	defer program.Remove()
-	trace, err := runreport.CreateTimeline(c.Trace, c.Degrees, c.Threads)
+	trace, err := timeline.Create(c.Trace, c.TraceLimit, c.Degrees)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
 		return ExitRefused
@@ -110,7 +110,7 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 // refuse says why the job does not begin, and returns the exit code.
 func (d *driver) refuse(why error) int {
 	d.console.Notef("intrarun: %v", why)
-	_ = d.trace.Close(false) // there is nothing in it
+	_, _ = d.trace.Close(false) // there is nothing in it
 	if i, ok := why.(spawn.Interrupted); ok {
 		return interruptCode(i.Signal)
 	}

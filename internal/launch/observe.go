@@ -60,10 +60,18 @@ func (o *reporter) Hello(of agentwire.Name, h *job.Hello) {
 
 func (o *reporter) Message(of agentwire.Name, m *job.Message) {
 	if m.Kind == job.KindTrace { // too many for the head, and none of its business
-		o.trace.Add(of.ID, m.Trace)
+		o.trace.Add(o.placeOf(o.from(of)), m.Trace)
 		return
 	}
 	o.tell(head.Said{From: o.from(of), Message: m})
+}
+
+// placeOf is the place of a process in the job.
+func (d *driver) placeOf(at head.From) job.Process {
+	if p, moved := d.moved.Load(at); moved {
+		return p.(job.Process)
+	}
+	return at.ID
 }
 
 func (o *reporter) Unheard(of agentwire.Name, s supervise.Silence) {

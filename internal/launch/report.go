@@ -24,7 +24,10 @@ func (d *driver) conclude() int {
 			code = ExitFailed
 		}
 	}
-	failed(d.trace.Close(s.Started))
+	dropped, err := d.trace.Close(s.Started)
+	if failed(err); err == nil && dropped > 0 {
+		d.warnf("the timeline lacks %d events, the oldest ones; -trace-limit lets it be larger than %d MB", dropped, d.job.TraceLimit>>20)
+	}
 	if !s.Started {
 		return code
 	}

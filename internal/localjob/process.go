@@ -210,7 +210,7 @@ func (p *process) Next() (job.Event, error) {
 func (p *process) Stats(func() job.Stats) {}
 
 // Trace implements engine.Head. Nothing here asks for a trace.
-func (p *process) Trace([]job.TraceEvent) {}
+func (p *process) Trace([]byte) {}
 
 // Reply implements engine.Head.
 func (p *process) Reply(r job.Reply) { p.say(&job.Message{Kind: job.KindReply, Reply: &r}) }

@@ -104,6 +104,7 @@ type Core struct {
 	arrivals      []*arrival // for reuse
 	actions       []Action
 	spare         []Action
+	observer      Observer // nil: nobody
 }
 
 // NewCore returns the core of process rank.replica in a job with these

@@ -52,8 +52,10 @@ type Config struct {
 	// Mid, if set, is called once for each first transmission of the payload
 	// of a message to a process of another rank; the result goes into
 	// transport.Frame.Mid.
-	Mid    func() func() bool
-	Limits Limits
+	Mid func() func() bool
+	// Observer, if set, is told what happens with messages.
+	Observer Observer
+	Limits   Limits
 }
 
 // Engine runs the protocol over the links of one process. Its methods may be
@@ -92,6 +94,7 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
+	e.core.observer = cfg.Observer
 	e.patient, _ = cfg.Poller.(patient)
 	e.links = make([]transport.Link, len(e.core.processes))
 	e.lent = make([]bool, len(e.core.processes))
@@ -230,6 +233,9 @@ func (e *Engine) transmit(a *Action) {
 	}
 	if len(pieces) > 0 {
 		f.frame.Payload = pieces
+	}
+	if e.cfg.Observer != nil && a.Message != nil {
+		e.observeSent(a)
 	}
 	if a.First && e.cfg.Mid != nil {
 		f.frame.Mid = e.cfg.Mid()

@@ -109,11 +109,11 @@ func (c *Core) bind(m *arrival, req *Request) {
 	switch {
 	case m.local != nil:
 		out := m.local
-		c.fill(req, m.stream, m.number, m.tag, out.data, nil)
+		c.fill(req, m.stream, c.replica, m.number, m.tag, out.data, nil)
 		c.endLocal(out)
 		c.release(m)
 	case m.whole:
-		c.fill(req, m.stream, m.number, m.tag, m.data, m.causalPast)
+		c.fill(req, m.stream, m.from, m.number, m.tag, m.data, m.causalPast)
 		c.release(m)
 	default:
 		m.req, req.bound = req, m
@@ -126,8 +126,8 @@ func (c *Core) bind(m *arrival, req *Request) {
 	}
 }
 
-// fill completes a receive with a whole message.
-func (c *Core) fill(req *Request, s *inStream, number uint64, tag int, payload, past []byte) {
+// fill completes a receive with a whole message, which came from that replica.
+func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag int, payload, past []byte) {
 	c.keepPast(req, past)
 	n := len(payload)
 	var err error
@@ -139,6 +139,9 @@ func (c *Core) fill(req *Request, s *inStream, number uint64, tag int, payload, 
 	}
 	if n > 0 && &req.buf[0] != &payload[0] {
 		copy(req.buf[:n], payload)
+	}
+	if c.observer != nil {
+		c.observeMatch(s, replica, number, tag, len(payload))
 	}
 	s.taken = max(s.taken, number+1)
 	s.ctx.unbind(req)
@@ -208,7 +211,7 @@ func (c *Core) postLocal(m *Message) {
 	ctx := m.stream.ctx
 	s := c.inStream(ctx, c.rank)
 	if req := c.takePosted(s, m.number, m.tag, nil); req != nil {
-		c.fill(req, s, m.number, m.tag, m.data, nil)
+		c.fill(req, s, c.replica, m.number, m.tag, m.data, nil)
 		c.endLocal(m)
 		return
 	}

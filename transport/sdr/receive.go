@@ -136,7 +136,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 	c.acknowledge(s, replica, cost, false)
 	if !s.ctx.exact && n != s.due {
 		m := c.newArrival(s, n, tag, len(payload))
-		m.whole, m.eager, m.cut = true, p, h.Args[5]
+		m.whole, m.eager, m.from, m.cut = true, p, replica, h.Args[5]
 		m.keepCopy(c, payload)
 		m.keepPast(c, past)
 		s.live[n] = m
@@ -144,11 +144,11 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 	}
 	s.due++
 	if req := c.takePosted(s, n, tag, past); req != nil {
-		c.fill(req, s, n, tag, payload, past)
+		c.fill(req, s, replica, n, tag, payload, past)
 		c.consumed(p, cost)
 	} else {
 		m := c.newArrival(s, n, tag, len(payload))
-		m.whole, m.eager, m.cut = true, p, h.Args[5]
+		m.whole, m.eager, m.from, m.cut = true, p, replica, h.Args[5]
 		m.keepCopy(c, payload)
 		m.keepPast(c, past)
 		c.enqueue(m)
@@ -294,13 +294,13 @@ func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 	switch {
 	case m.req != nil:
 		delete(s.live, m.number)
-		c.fill(m.req, s, m.number, m.tag, payload, m.causalPast)
+		c.fill(m.req, s, replica, m.number, m.tag, payload, m.causalPast)
 		c.release(m)
 		return
 	case m.queued:
 		delete(s.live, m.number)
 	}
-	m.whole, m.eager = true, eager
+	m.whole, m.eager, m.from = true, eager, replica
 	m.keepCopy(c, payload)
 }
 

@@ -109,5 +109,6 @@ type arrival struct {
 	order      uint64   // place in order of arrival
 	cut        uint64   // that its sender had passed last
 	eager      int      // process whose credit it holds, or -1
+	from       int      // replica of its source that a whole one came from
 	local      *Message // a message from this rank to itself, not copied
 }

@@ -90,6 +90,9 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 
 // await blocks until r is complete. Every second it looks whether it ever can be.
 func (e *Engine) await(r *Call) error {
+	if o := e.cfg.Observer; o != nil {
+		defer o.Waited()()
+	}
 	var stall *Stall
 	for {
 		r.seen = e.ends.Load()
@@ -116,6 +119,9 @@ func (e *Engine) await(r *Call) error {
 // then; WaitFor returns what the first one returns, nil: nothing is known against
 // it. They may both be nil.
 func (e *Engine) WaitFor(cond func() bool, hopeless func() error, awaited func() Awaited) error {
+	if o := e.cfg.Observer; o != nil && !cond() {
+		defer o.Waited()()
+	}
 	var stall *Stall
 	defer func() { e.resumed(stall) }()
 	for {
