@@ -131,7 +131,7 @@ func (w *writer) metadataInt(pid, tid int, name string, value int) {
 
 // memory writes the counters of a process.
 func (w *writer) memory(l *layout, e dated) {
-	w.begin("memory of "+l.name, e.Kind.String(), "C", e.at-w.zero, l.pid, l.lanes[row{part: program}].tid)
+	w.begin("memory of "+l.name, "", "C", e.at-w.zero, l.pid, l.lanes[row{part: program}].tid)
 	w.args()
 	w.argument("resident", e.Bytes)
 	w.argument("heap", int64(e.Number))
