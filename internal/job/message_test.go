@@ -63,7 +63,7 @@ func TestProcessThatCannotSayIt(t *testing.T) {
 		"stats": func(s *Session) {
 			s.Stats(func() Stats { return Stats{TaskTypes: map[string]TaskStats{strings.Repeat("x", MaxMessage): {}}} })
 		},
-		"trace": func(s *Session) { s.Trace(make([]byte, MaxMessage)) },
+		"trace": func(s *Session) { s.Trace(make([]byte, MaxMessage/4*3)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHead(t, NewSecret())

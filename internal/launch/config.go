@@ -50,7 +50,7 @@ type Job struct {
 	Threads    int    // workers that run the tasks of a process; 0 means 1
 	Report     string // file of the report, "-" for standard error, "" for none
 	Trace      string // file of the timeline, "" for none
-	TraceLimit int64  // its largest size in bytes
+	TraceLimit int64  // its largest size in bytes; 0: timeline.DefaultLimit
 	Stuck      Stuck
 	Status     time.Duration // print the status so often; 0: never
 	TLS        bool          // encrypt the connections between hosts

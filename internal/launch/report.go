@@ -26,7 +26,7 @@ func (d *driver) conclude() int {
 	}
 	dropped, err := d.trace.Close(s.Started)
 	if failed(err); err == nil && dropped > 0 {
-		d.warnf("the timeline lacks %d events, the oldest ones; -trace-limit lets it be larger than %d MB", dropped, d.job.TraceLimit>>20)
+		d.warnf("the timeline lacks %d events, the oldest ones; -trace-limit lets it be larger", dropped)
 	}
 	if !s.Started {
 		return code

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -52,8 +53,8 @@ type told struct {
 // head is the process whose events are the job's.
 var head = job.Process{Rank: None}
 
-// Create begins a file of at most limit bytes, for a job with these degrees. It
-// returns nil, nil if name is "".
+// Create begins a file of at most limit bytes, or DefaultLimit if that is 0, for a
+// job with these degrees. It returns nil, nil if name is "".
 func Create(name string, limit int64, degrees []int) (*File, error) {
 	if name == "" {
 		return nil, nil
@@ -62,7 +63,7 @@ func Create(name string, limit int64, degrees []int) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the trace: %w", err)
 	}
-	return &File{name: name, limit: limit, degrees: degrees, clock: clockName(), began: Now(), f: f,
+	return &File{name: name, limit: cmp.Or(limit, DefaultLimit), degrees: degrees, clock: clockName(), began: Now(), f: f,
 		heard: make(map[string]int64), own: NewRecorder()}, nil
 }
 

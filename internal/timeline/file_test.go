@@ -190,3 +190,24 @@ func TestFileOfUnreadableBlocks(t *testing.T) {
 	_, err = Create("/no/such/folder/t", DefaultLimit, nil)
 	require.Error(t, err)
 }
+
+// BenchmarkClose is what the end of a job costs, for 100,000 events.
+func BenchmarkClose(b *testing.B) {
+	var e encoder
+	for b.Loop() {
+		f, err := Create(filepath.Join(b.TempDir(), "t"), DefaultLimit, []int{1, 1})
+		require.NoError(b, err)
+		for n := range uint64(50) {
+			var there, here []Event
+			for i := range int64(500) {
+				at := f.began + int64(n)*1e7 + i*10_000
+				there = append(there, Event{Kind: Task, At: at, Lasted: 9000, Name: "hpccg.waxpby", Number: n, Tag: i}, Event{Kind: Message, At: at + 100, Rank: 1, Context: 5, Number: n*500 + uint64(i), Bytes: 8})
+				here = append(here, Event{Kind: Task, At: at, Lasted: 9000, Name: "hpccg.waxpby", Number: n, Tag: i}, Event{Kind: Match, At: at + 300, Context: 5, Number: n*500 + uint64(i), Bytes: 8})
+			}
+			f.Add(process(0, 0), e.encode(nil, &block{clock: "c", stamp: Now(), events: there}))
+			f.Add(process(1, 0), e.encode(nil, &block{clock: "c", stamp: Now(), events: here}))
+		}
+		_, err = f.Close(true)
+		require.NoError(b, err)
+	}
+}

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
-
 	"github.com/intrahpc/intra/cmd/intrabench/internal/inout"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
@@ -205,5 +203,8 @@ func (m *GTCMeasurement) Plot(name string) error {
 	if err != nil {
 		return fmt.Errorf("draw figure 6c: %w", err)
 	}
-	return writePanels(name, []*plot.Plot{bars})
+	if m.Doubled {
+		bars.plot.Y.Label.Text = "time / native time on half the cores (less is better)"
+	}
+	return writePanels(name, []*panel{bars})
 }

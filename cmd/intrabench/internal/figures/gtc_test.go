@@ -155,7 +155,7 @@ func TestGTCPlotAndJSON(t *testing.T) {
 	require.NoError(t, m.Plot(file))
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Contains(t, string(b), ">0.80<")
+	require.Contains(t, string(b), ">0.62<")
 	require.Contains(t, string(b), ">GTC<")
 	require.ErrorContains(t, m.Plot("figure.gif"), ".svg, .png or .pdf")
 

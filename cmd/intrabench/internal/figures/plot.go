@@ -13,6 +13,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
 // CheckPlotName says whether Plot can write a file of that name.
@@ -38,6 +41,21 @@ var waitColor = color.RGBA{0x20, 0x20, 0x20, 0x80}
 
 const panelWidth, panelHeight = 16 * vg.Centimeter, 10 * vg.Centimeter
 
+// panel is a plot with what stands below its axes, where nothing is drawn over.
+type panel struct {
+	plot    *plot.Plot
+	legend  plot.Legend
+	warning string // why it says little, "" if it does not
+}
+
+func newPanel() *panel {
+	x := &panel{plot: plot.New(), legend: plot.NewLegend()}
+	x.legend.Left, x.legend.Top = true, true
+	x.legend.Padding = vg.Points(2)
+	x.legend.TextStyle.Font.Size = 8
+	return x
+}
+
 // Plot draws figure 5 and, if links were limited, efficiency over bandwidth,
 // side by side in one file.
 func (m *Measurement) Plot(name string) error {
@@ -48,7 +66,7 @@ func (m *Measurement) Plot(name string) error {
 	if err != nil {
 		return fmt.Errorf("draw figure 5: %w", err)
 	}
-	panels := []*plot.Plot{bars}
+	panels := []*panel{bars}
 	if len(m.Models) > 0 {
 		curves, err := m.curvePlot()
 		if err != nil {
@@ -59,16 +77,39 @@ func (m *Measurement) Plot(name string) error {
 	return writePanels(name, panels)
 }
 
-// writePanels draws plots side by side in one file.
-func writePanels(name string, panels []*plot.Plot) error {
-	canvas, err := draw.NewFormattedCanvas(panelWidth*vg.Length(len(panels)), panelHeight, plotFormat(name))
+// below is how much room a panel needs below its axes.
+func (x *panel) below(c draw.Canvas) vg.Length {
+	r := x.legend.Rectangle(c)
+	return r.Max.Y - r.Min.Y + 3*warningSize
+}
+
+// warningSize is the size of the letters of a warning.
+const warningSize = 8
+
+var warningColor = color.RGBA{0xc0, 0x10, 0x10, 0xff}
+
+// drawBelow draws the legend, and under it the warning, into the room below the
+// axes.
+func (x *panel) drawBelow(c draw.Canvas) {
+	x.legend.Draw(c)
+	if x.warning != "" {
+		style := x.legend.TextStyle
+		style.Color, style.Font.Size = warningColor, warningSize
+		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Min.Y + warningSize}, x.warning)
+	}
+}
+
+// writePanels draws panels side by side in one file.
+func writePanels(name string, panels []*panel) error {
+	room := vg.Length(0)
+	for _, x := range panels {
+		room = max(room, x.below(draw.NewCanvas(new(recorder.Canvas), panelWidth, panelHeight)))
+	}
+	canvas, err := draw.NewFormattedCanvas(panelWidth*vg.Length(len(panels)), panelHeight+room, plotFormat(name))
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", name, err)
 	}
-	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadX: vg.Centimeter, PadLeft: 2, PadRight: 2, PadTop: 2, PadBottom: 2}
-	for i, c := range plot.Align([][]*plot.Plot{panels}, tiles, draw.New(canvas))[0] {
-		panels[i].Draw(c)
-	}
+	drawPanels(draw.New(canvas), panels, room)
 	f, err := os.Create(name)
 	if err != nil {
 		return fmt.Errorf("write the plot: %w", err)
@@ -83,12 +124,73 @@ func writePanels(name string, panels []*plot.Plot) error {
 	return nil
 }
 
-// barPlot is figure 5 or 6c: times divided by the native ones, with quartiles, the
-// efficiency on top of each bar and the waiting time shaded at its head.
-func (m *Series) barPlot(app string, kernels []string) (*plot.Plot, error) {
-	p := plot.New()
+// relative is the time of a kernel divided by the native one, in each round.
+func (m *Series) relative(kernel, config string) spread.Spread {
+	var all []float64
+	own := m.series(kernel, config)
+	for i, s := range m.series(kernel, m.Configs[0].Name) {
+		all = append(all, own[i].Seconds/s.Seconds)
+	}
+	return spread.Of(all)
+}
+
+// fewRounds is how many rounds are too few for quartiles.
+const fewRounds = 3
+
+// warning says why a figure says little, or "".
+func (m *Series) warning(loose []string) string {
+	switch {
+	case m.Rounds < fewRounds:
+		return fmt.Sprintf("WARNING: of %d rounds quartiles say nothing: take %d or more", m.Rounds, fewRounds)
+	case len(loose) > 0:
+		text := strings.Join(loose[:min(len(loose), 3)], ", ")
+		if n := len(loose) - 3; n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+		return "WARNING: quartiles too far apart to say anything (marked ?): " + text
+	}
+	return ""
+}
+
+// named is what a figure calls a kernel, or the whole of a program.
+func named(kernel, app string) string {
+	if kernel == Total {
+		return app
+	}
+	return kernel
+}
+
+// label is what stands at a value: what the axis says there, and a question mark if
+// its quartiles are too far apart.
+func label(s spread.Spread) string {
+	if s.Loose() {
+		return fmt.Sprintf("%.2f?", s.Median)
+	}
+	return fmt.Sprintf("%.2f", s.Median)
+}
+
+// drawPanels draws panels side by side, with so much room below their axes.
+func drawPanels(c draw.Canvas, panels []*panel, room vg.Length) {
+	const gap = vg.Centimeter
+	plots := make([]*plot.Plot, len(panels))
+	for i, x := range panels {
+		plots[i] = x.plot
+	}
+	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadX: gap, PadLeft: 2, PadRight: 2, PadTop: 2, PadBottom: room}
+	for i, tile := range plot.Align([][]*plot.Plot{plots}, tiles, c)[0] {
+		panels[i].plot.Draw(tile)
+		panels[i].drawBelow(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: tile.Min.X + gap/2, Y: c.Min.Y}, Max: vg.Point{X: tile.Max.X, Y: c.Min.Y + room}}})
+	}
+}
+
+// barPlot is figure 5 or 6c: times divided by the native ones, with quartiles, their
+// median on top of each bar and the waiting time shaded at its head.
+func (m *Series) barPlot(app string, kernels []string) (*panel, error) {
+	x := newPanel()
+	p := x.plot
 	p.Title.Text = app + ": time in each kernel and as a whole"
-	p.Y.Label.Text = "time / native time"
+	p.Y.Label.Text = "time / native time (less is better)"
 	p.Y.Min = 0
 	p.Add(plotter.NewGrid())
 	parts := append(slices.Clone(kernels), Total)
@@ -100,22 +202,24 @@ func (m *Series) barPlot(app string, kernels []string) (*plot.Plot, error) {
 	}
 	width := 11 * vg.Centimeter / vg.Length(len(parts)*(len(configs)+1))
 	highest := 1.0
+	var loose []string
 	for i, c := range configs {
 		times, waits := make(plotter.Values, len(parts)), make(plotter.Values, len(parts))
 		offset := width * (vg.Length(i) - vg.Length(len(configs)-1)/2)
 		tops := plotter.XYLabels{}
-		var spread quartiles
+		var ends quartiles
 		for j, k := range parts {
 			r, _ := m.Row(k, c.Name)
-			native, _ := m.Row(k, configs[0].Name)
-			unit := native.Seconds.Median
-			t := r.Seconds.Median / unit
-			times[j], waits[j] = t*(1-r.Wait), t*r.Wait
-			spread.XYs = append(spread.XYs, plotter.XY{X: float64(j), Y: t})
-			spread.YErrors = append(spread.YErrors, struct{ Low, High float64 }{t - r.Seconds.Q1/unit, r.Seconds.Q3/unit - t})
-			tops.XYs = append(tops.XYs, plotter.XY{X: float64(j), Y: r.Seconds.Q3 / unit})
-			tops.Labels = append(tops.Labels, fmt.Sprintf("%.2f", r.E.Median))
-			highest = max(highest, r.Seconds.Q3/unit)
+			t := m.relative(k, c.Name)
+			times[j], waits[j] = t.Median*(1-r.Wait), t.Median*r.Wait
+			ends.XYs = append(ends.XYs, plotter.XY{X: float64(j), Y: t.Median})
+			ends.YErrors = append(ends.YErrors, struct{ Low, High float64 }{t.Median - t.Q1, t.Q3 - t.Median})
+			tops.XYs = append(tops.XYs, plotter.XY{X: float64(j), Y: t.Q3})
+			tops.Labels = append(tops.Labels, label(t))
+			highest = max(highest, t.Q3)
+			if t.Loose() {
+				loose = append(loose, named(k, app)+" "+c.Name)
+			}
 		}
 		busy, err := plotter.NewBarChart(times, width)
 		if err != nil {
@@ -134,32 +238,27 @@ func (m *Series) barPlot(app string, kernels []string) (*plot.Plot, error) {
 		}
 		for l := range labels.TextStyle {
 			labels.TextStyle[l].XAlign = draw.XCenter
-			labels.TextStyle[l].Font.Size = 7
+			labels.TextStyle[l].Font.Size = min(7, width/2.2) // no wider than a bar
 		}
 		labels.Offset = vg.Point{X: offset, Y: 3}
-		bars, err := plotter.NewYErrorBars(spread)
+		bars, err := plotter.NewYErrorBars(ends)
 		if err != nil {
 			return nil, err
 		}
 		p.Add(busy, waiting, shifted{bars, offset}, labels)
-		p.Legend.Add(c.Name, busy)
+		x.legend.Add(c.Name, busy)
 		if i == len(configs)-1 {
-			p.Legend.Add("waiting for updates", waiting)
+			x.legend.Add("of it waiting for updates", waiting)
 		}
 	}
-	names := slices.Clone(parts)
-	names[len(names)-1] = app
+	names := make([]string, len(parts))
+	for j, k := range parts {
+		names[j] = named(k, app)
+	}
 	p.NominalX(names...)
-	p.Y.Max = 1.35 * highest // the legend stands above the bars
-	legend(p)
-	return p, nil
-}
-
-func legend(p *plot.Plot) {
-	p.Legend.Top, p.Legend.Left = true, true
-	p.Legend.XOffs = vg.Points(6)
-	p.Legend.Padding = vg.Points(2)
-	p.Legend.TextStyle.Font.Size = 8
+	p.Y.Max = 1.1 * highest // with room for the labels
+	x.warning = m.warning(loose)
+	return x, nil
 }
 
 // quartiles is what error bars are made of.
@@ -183,8 +282,9 @@ func (s shifted) Plot(c draw.Canvas, p *plot.Plot) {
 
 // curvePlot is efficiency over bandwidth: points measured, curves of the
 // model.
-func (m *Measurement) curvePlot() (*plot.Plot, error) {
-	p := plot.New()
+func (m *Measurement) curvePlot() (*panel, error) {
+	x := newPanel()
+	p := x.plot
 	p.Title.Text = "efficiency over the bandwidth of the link"
 	p.X.Label.Text = "GB/s in each direction"
 	p.Y.Label.Text = "E = T(native) / T"
@@ -198,6 +298,8 @@ func (m *Measurement) curvePlot() (*plot.Plot, error) {
 		}
 	}
 	low, high = low/2, high*2
+	highest := 1.0
+	var loose []string
 	for i, model := range m.Models {
 		curve := plotter.NewFunction(func(b float64) float64 { return model.E(b * 1e9) })
 		curve.Samples = 200
@@ -208,6 +310,10 @@ func (m *Measurement) curvePlot() (*plot.Plot, error) {
 			if r, ok := m.Row(model.Kernel, c.Name); ok && c.Limit > 0 {
 				q.XYs = append(q.XYs, plotter.XY{X: c.Limit / 1e9, Y: r.E.Median})
 				q.YErrors = append(q.YErrors, struct{ Low, High float64 }{r.E.Median - r.E.Q1, r.E.Q3 - r.E.Median})
+				highest = max(highest, r.E.Q3)
+				if r.E.Loose() {
+					loose = append(loose, named(model.Kernel, "HPCCG")+" "+c.Name)
+				}
 			}
 		}
 		points, err := plotter.NewScatter(q)
@@ -221,16 +327,12 @@ func (m *Measurement) curvePlot() (*plot.Plot, error) {
 		}
 		bars.Color = palette[i%len(palette)]
 		p.Add(curve, bars, points)
-		name := model.Kernel
-		if name == Total {
-			name = "HPCCG"
-		}
-		p.Legend.Add(name+", measured and model", curve, points)
+		x.legend.Add(named(model.Kernel, "HPCCG")+", measured and model", curve, points)
 	}
 	p.X.Min, p.X.Max = low, high
-	p.Y.Min, p.Y.Max = 0, 1.6 // the legend stands above the curves
-	legend(p)
-	return p, nil
+	p.Y.Min, p.Y.Max = 0, 1.05*highest
+	x.warning = m.warning(loose)
+	return x, nil
 }
 
 // bandwidthTicks marks 1, 2 and 5 times every power of ten.
