@@ -16,6 +16,7 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
+	"github.com/intrahpc/intra/internal/runreport"
 	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/internal/watchdog"
