@@ -15,7 +15,8 @@ import (
 // end, so a process that is killed from outside loses the last of them.
 type tracer struct {
 	recorder *timeline.Recorder
-	origin   int64           // of the engine's clock
+	start    time.Time       // of the engine's clock
+	origin   int64           // the same, by the clock of the host
 	places   timeline.Places // of sections, under the lock of the node
 }
 
@@ -23,8 +24,11 @@ func newTracer(setup job.Setup, start time.Time) *tracer {
 	if !setup.Trace {
 		return nil
 	}
-	return &tracer{recorder: timeline.NewRecorder(), origin: timeline.Now() - int64(time.Since(start))}
+	return &tracer{recorder: timeline.NewRecorder(), start: start, origin: timeline.Now() - int64(time.Since(start))}
 }
+
+// now is the time by the clock of the host, which takes a system call to read.
+func (t *tracer) now() int64 { return t.origin + int64(time.Since(t.start)) }
 
 // add records what lasted from one moment of the engine's clock to another.
 func (t *tracer) add(e timeline.Event, from, to time.Duration) {
@@ -66,22 +70,22 @@ func (h *sharing) traceUpdate(kind timeline.Kind, s *Section, task, peer int) {
 	}
 }
 
-// since records e, which began at a moment of timeline.Now and ends now.
+// since records e, which began at a moment of now and ends now.
 func (t *tracer) since(from int64, e timeline.Event) {
-	e.At, e.Lasted = from, timeline.Now()-from
+	e.At, e.Lasted = from, t.now()-from
 	t.recorder.Add(e)
 }
 
 // begin begins what lasts until the result is called. t is not nil.
 func (t *tracer) begin(e timeline.Event) (end func()) {
-	from := timeline.Now()
+	from := t.now()
 	return func() { t.since(from, e) }
 }
 
 // dead records that this process has heard of a death.
 func (t *tracer) dead(p job.Process) {
 	if t != nil {
-		t.recorder.Add(timeline.Event{Kind: timeline.Verdict, At: timeline.Now(), Rank: int32(p.Rank), Replica: int32(p.Replica)})
+		t.recorder.Add(timeline.Event{Kind: timeline.Verdict, At: t.now(), Rank: int32(p.Rank), Replica: int32(p.Replica)})
 	}
 }
 
@@ -90,7 +94,7 @@ func (t *tracer) memory(messages *sdr.Engine) {
 	if t == nil {
 		return
 	}
-	e := timeline.Event{Kind: timeline.Memory, At: timeline.Now(), Bytes: timeline.Resident()}
+	e := timeline.Event{Kind: timeline.Memory, At: t.now(), Bytes: timeline.Resident()}
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	if metrics.Read(heap); heap[0].Value.Kind() == metrics.KindUint64 {
 		e.Number = heap[0].Value.Uint64()
@@ -140,7 +144,7 @@ func (t messageTracer) Sent(p sdr.Passage) { t.passage(timeline.Message, p) }
 func (t messageTracer) Matched(p sdr.Passage) { t.passage(timeline.Match, p) }
 
 func (t messageTracer) passage(k timeline.Kind, p sdr.Passage) {
-	e := timeline.Event{Kind: k, At: timeline.Now(), Rank: int32(p.Rank), Replica: int32(p.Replica), Context: p.Context, Number: p.Number, Tag: int64(p.Tag), Bytes: int64(p.Bytes)}
+	e := timeline.Event{Kind: k, At: t.now(), Rank: int32(p.Rank), Replica: int32(p.Replica), Context: p.Context, Number: p.Number, Tag: int64(p.Tag), Bytes: int64(p.Bytes)}
 	if p.Exact {
 		e.Tag = timeline.None // it is the purpose in a collective
 	}

@@ -57,7 +57,7 @@ func (r *recovering) traceRollback() (end func()) {
 	if r.trace == nil {
 		return func() {}
 	}
-	from := timeline.Now()
+	from := r.trace.now()
 	return func() {
 		e := timeline.Event{Kind: timeline.Rollback}
 		r.mu.Lock()

@@ -175,12 +175,6 @@ func (t *File) write() error {
 	}
 }
 
-// decoded is a block with whose it is.
-type decoded struct {
-	of job.Process
-	*block
-}
-
 // writeAll writes the blocks that are left, and returns the size of the file.
 func (t *File) writeAll() (int64, error) {
 	w := &writer{f: t.f, w: bufio.NewWriterSize(t.f, 1<<16), zero: t.began,

@@ -202,7 +202,7 @@ func (f *File) slices() (map[Row][]slice, error) {
 			open[r] = append(open[r], e)
 		case "E":
 			if len(open[r]) == 0 {
-				return nil, fmt.Errorf("E at %v on row %v without B", *e.TS, r)
+				return nil, fmt.Errorf("an E at %v on row %v without B", *e.TS, r)
 			}
 			b := open[r][len(open[r])-1]
 			open[r] = open[r][:len(open[r])-1]
@@ -211,7 +211,7 @@ func (f *File) slices() (map[Row][]slice, error) {
 	}
 	for r, left := range open {
 		if len(left) > 0 {
-			return nil, fmt.Errorf("B %q on row %v without E", left[0].Name, r)
+			return nil, fmt.Errorf("a B %q on row %v without E", left[0].Name, r)
 		}
 	}
 	for _, on := range all {
