@@ -5,8 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"gonum.org/v1/plot"
-
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
@@ -102,7 +100,7 @@ func PlotProxies(name string, all []*ProxyMeasurement) error {
 	if err := CheckPlotName(name); err != nil {
 		return err
 	}
-	var panels []*plot.Plot
+	var panels []*panel
 	for _, m := range all {
 		bars, err := m.barPlot(m.Proxy.Name, m.Kernels)
 		if err != nil {
