@@ -24,7 +24,7 @@ func newTracer(setup job.Setup, start time.Time) *tracer {
 	if !setup.Trace {
 		return nil
 	}
-	return &tracer{recorder: timeline.NewRecorder(), start: start, origin: timeline.Now() - int64(time.Since(start))}
+	return &tracer{recorder: timeline.NewRecorder(), start: start, origin: timeline.Moment(start)}
 }
 
 // now is the time by the clock of the host, which takes a system call to read.

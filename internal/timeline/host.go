@@ -1,6 +1,9 @@
 package timeline
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 func hostName() string {
 	name, err := os.Hostname()
@@ -8,4 +11,21 @@ func hostName() string {
 		return "unknown host"
 	}
 	return name
+}
+
+// Moment is a time of this process's clock by that of its host. The two are read
+// one after the other, and the process may have to wait for a core in between: of
+// several readings the closest counts.
+func Moment(t time.Time) int64 {
+	const readings = 20
+	best, moment := time.Duration(-1), int64(0)
+	for range readings {
+		before := time.Since(t)
+		now := Now()
+		after := time.Since(t)
+		if took := after - before; best < 0 || took < best {
+			best, moment = took, now-int64(before+took/2)
+		}
+	}
+	return moment
 }

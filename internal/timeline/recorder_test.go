@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -96,6 +97,15 @@ func TestCallInto(t *testing.T) {
 	function, place := r.CallInto("no such package.")
 	require.Empty(t, function)
 	require.Equal(t, "unknown place", place)
+}
+
+// However busy the machine is, processes agree on when something was.
+func TestMoment(t *testing.T) {
+	start := time.Now()
+	first := Moment(start)
+	for range 100 {
+		require.InDelta(t, first, Moment(start), 20_000)
+	}
 }
 
 func TestPlaces(t *testing.T) {
