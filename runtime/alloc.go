@@ -2,6 +2,7 @@ package intra
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"sync/atomic"
 	"unsafe"
@@ -16,27 +17,22 @@ import (
 // address translation. T must hold no pointers: Alloc panics if it does, or if
 // n is negative.
 //
-// With intrarun -direct the replicas of a rank share the memory of these
-// arrays, and store results straight into each other's. Such memory is not
-// given back before the program ends, and all replicas have to allocate the
-// same arrays in the same order: call Alloc from one goroutine. Otherwise the
-// slice is an ordinary one.
+// The replicas of a rank that are on one host share the memory of these arrays,
+// and store results straight into each other's where that takes less time than
+// sending them (see intrarun -direct). Elsewhere the slice is an ordinary one.
+// Like that, it is freed when nothing refers to it any more.
 func Alloc[T any](n int) []T { return allocate[T](shared.Load(), n) }
 
 // shared is where the arrays of this process come from; nil: from the heap.
 // The process entry sets it.
 var shared atomic.Pointer[arena.Arena]
 
-// leastShared is from what size on arrays are shared, in bytes: the updates of
-// smaller ones cost nothing that is worth it.
-const leastShared = 16 << 10
-
 func allocate[T any](a *arena.Arena, n int) []T {
 	if err := update.PointerFree(reflect.TypeFor[T]()); err != nil {
 		panic(fmt.Sprintf("intra.Alloc: %v", err))
 	}
 	var s []T
-	if size := int(unsafe.Sizeof(*new(T))); a != nil && size > 0 && n >= (leastShared+size-1)/size && n <= a.Size()/size {
+	if size := int(unsafe.Sizeof(*new(T))); a != nil && size > 0 && n > 0 && n <= math.MaxInt/size {
 		if mem := a.Alloc(n * size); mem != nil {
 			s = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), n)
 		}

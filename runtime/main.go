@@ -69,15 +69,6 @@ func enter(run func(*Process) error) int {
 		select {} // until the signal is delivered
 	}})
 	e.ExplainOnQuit(session.LastWords)
-	arrays, err := session.Arena()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "intra:", err)
-		return exitRefused
-	}
-	if arrays != nil {
-		shared.Store(arrays)
-		e.StoreInto(arrays, func() { shared.Store(nil) })
-	}
 	released := make(chan struct{})
 	if err = e.Begin(); err == nil {
 		go func() {
@@ -85,7 +76,11 @@ func enter(run func(*Process) error) int {
 				os.Exit(code)
 			}
 		}()
-		err = e.Live(program(run, checked.SilenceOutput), released)
+		run := program(run, checked.SilenceOutput)
+		err = e.Live(func(p *engine.Program) error {
+			shareArrays(e, session)
+			return run(p)
+		}, released)
 	}
 	e.FlushTrace()
 	if err != nil {
@@ -100,6 +95,22 @@ func enter(run func(*Process) error) int {
 	}
 	e.Shutdown()
 	return 0
+}
+
+// shareArrays has the arrays that the program is about to make be in memory that
+// the replicas of its rank share, if there is such.
+func shareArrays(e *engine.Engine, session *job.Session) {
+	if e.Stores() {
+		return
+	}
+	arrays, err := session.Arena(e.Life())
+	switch {
+	case err != nil:
+		e.CannotStore(err)
+	case arrays != nil:
+		e.StoreInto(arrays)
+		shared.Store(arrays)
+	}
 }
 
 // runAlone runs a program that no launcher started.

@@ -26,8 +26,9 @@ const drifting = 1 << 14 // particles
 
 // drift is a program whose sections push particles in place, in arrays of
 // intra.Alloc and reduce, and print a hash of them. What is how it goes wrong: "order"
-// makes one replica allocate in another order, "late" lets one fall behind by
-// far more than a section.
+// makes one replica allocate in another order, "heap" elsewhere, and "late" lets
+// one fall behind by far more than a section. With "again" it makes its arrays anew
+// in each round, and with "state" it can go on in another process.
 func drift(p *intra.Process, what string) error {
 	var x, v []float64
 	if what == "order" && p.Replica() == 1 {
@@ -35,16 +36,34 @@ func drift(p *intra.Process, what string) error {
 	} else {
 		x, v = intra.Alloc[float64](drifting), intra.Alloc[float64](drifting)
 	}
+	if what == "heap" && p.Replica() == 1 {
+		x = make([]float64, drifting)
+	}
 	heap := make([]float64, drifting)
 	for i := range x {
 		x[i], v[i] = float64(i), 1/float64(i+3)
 	}
 	sum, counts := []float64{0}, make([]float64, 4)
-	rounds := 16
-	if what == "late" {
+	rounds, round := 16, 0
+	switch what {
+	case "late":
 		rounds = 60 // which take longer than the delay
+	case "state":
+		rounds = 400 // and than it takes to replace a process
 	}
-	for round := range rounds {
+	for name, a := range map[string]*[]float64{"x": &x, "v": &v, "heap": &heap, "sum": &sum, "counts": &counts} {
+		intra.Protect(p, name, a)
+	}
+	intra.Protect(p, "round", &round)
+	for ; round < rounds; round++ {
+		if what == "state" {
+			if err := p.SafePoint(); err != nil {
+				return err
+			}
+		}
+		if what == "again" {
+			x, v = append(intra.Alloc[float64](drifting)[:0], x...), append(intra.Alloc[float64](drifting)[:0], v...)
+		}
 		task, second := taskDrift, v
 		switch {
 		case round == 8 && what == "late" && p.Replica() == 1:
@@ -109,7 +128,58 @@ func TestDirect(t *testing.T) {
 			require.Zero(t, r.code, r.stderr)
 		}
 	}
-	require.Zero(t, storer(t, "-r 2", "").stored("drift"), "nobody has asked for it")
+	for _, flags := range []string{"-direct=off", "-direct off", "-direct=false", "-sched static", "-link tcp", "-limit 1GB/s"} {
+		r := storer(t, "-r 2 "+flags, "")
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, want.stdout, r.stdout, flags)
+		require.Zero(t, r.stored("drift"), flags)
+	}
+}
+
+// until runs a program until results of a type of task have been stored, which
+// they are not where the machine gives one replica no time.
+func until(t *testing.T, task, flags, what string) (r result) {
+	t.Helper()
+	for range 10 {
+		r = storer(t, flags, what)
+		require.Zero(t, r.code, "%s: %s", flags, r.stderr)
+		if r.stored(task) > 0 {
+			return r
+		}
+	}
+	require.Fail(t, "nothing is stored", flags)
+	return r
+}
+
+// Nobody has to ask for stores.
+func TestStoresByDefault(t *testing.T) {
+	want := storer(t, "-r 1", "").stdout
+	for _, flags := range []string{"-r 2", "-r 2 -direct=auto", "-direct auto -r 3", "-r 2 -direct on", "-r 2 -sched adaptive"} {
+		r := until(t, "drift", flags, "")
+		require.Equal(t, want, r.stdout, flags)
+		require.NotContains(t, r.stderr, "stored")
+	}
+}
+
+// What is freed is used again, in another order on each replica.
+func TestStoresIntoArraysThatAreMadeAgain(t *testing.T) {
+	want := storer(t, "-r 1", "again").stdout
+	require.Equal(t, want, until(t, "later", "-r 2", "again").stdout)
+}
+
+// A process that takes the place of another one shares memory with the others.
+func TestStoresAfterAReplacement(t *testing.T) {
+	want := storer(t, "-r 1", "state").stdout
+	for flags, replacements := range map[string]int{
+		"-r 2 -replace -kill 0.1@section:0":                     1, // before anything was stored
+		"-r 2 -spares 1 -kill 0.0@task:0":                       1,
+		"-degrees 2,1 -replace -backup 20 -kill 1.0@section:60": 1, // all go back
+	} {
+		r := until(t, "later", flags, "state")
+		require.Equal(t, strings.Repeat(want, 1+strings.Count(flags, ",")), r.stdout, flags)
+		require.Len(t, r.Replacements, replacements, flags)
+		r.RequireFired(t)
+	}
 }
 
 func TestKillsAmongStores(t *testing.T) {
@@ -124,11 +194,13 @@ func TestKillsAmongStores(t *testing.T) {
 		{3, []string{"0.0@update:2", "0.2@update:3"}}, {3, []string{"0.1@task:3", "0.2@update:2"}},
 		{3, []string{"0.0@section:3", "0.1@update:1"}}, {4, []string{"0.0@task:2", "0.2@update:4", "0.3@section:6"}},
 	} {
-		flags := fmt.Sprintf("-direct -r %d -kill %s", c.degree, strings.Join(c.kills, " -kill "))
-		r := storer(t, flags, "")
-		require.Zero(t, r.code, "%s: %s", flags, r.stderr)
-		require.Equal(t, want, r.stdout, flags)
-		r.RequireFired(t)
+		for _, direct := range []string{"on", "auto"} {
+			flags := fmt.Sprintf("-direct=%s -r %d -kill %s", direct, c.degree, strings.Join(c.kills, " -kill "))
+			r := storer(t, flags, "")
+			require.Zero(t, r.code, "%s: %s", flags, r.stderr)
+			require.Equal(t, want, r.stdout, flags)
+			r.RequireFired(t)
+		}
 	}
 }
 
@@ -140,10 +212,29 @@ func TestStoresAfterALag(t *testing.T) {
 	require.Positive(t, r.stored("later"))
 }
 
-// Arrays that lie at different places in different replicas are found before
-// anything is stored.
+// Arrays need not lie at the same place on all replicas.
 func TestArraysInAnotherOrder(t *testing.T) {
-	r := storer(t, "-direct -r 2", "order")
-	require.Equal(t, 4, r.code, r.stderr)
-	require.Contains(t, r.stderr, "all replicas have to call Alloc in the same order")
+	want := storer(t, "-r 1", "order").stdout
+	for _, flags := range []string{"-direct -r 2", "-r 2"} {
+		r := until(t, "later", flags, "order")
+		require.Equal(t, want, r.stdout)
+		require.NotContains(t, r.stderr, "are sent, not stored")
+	}
+}
+
+// Where one replica has made its arrays elsewhere results are sent, and it is
+// said where that is.
+func TestArraysElsewhere(t *testing.T) {
+	want := storer(t, "-r 1", "heap").stdout
+	for _, flags := range []string{"-direct -r 2", "-r 2"} {
+		r := storer(t, flags, "heap")
+		for try := 0; !strings.Contains(r.stderr, "not stored"); try++ { // one may have been far ahead
+			require.Less(t, try, 10, r.stderr)
+			r = storer(t, flags, "heap")
+		}
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, want, r.stdout)
+		require.Zero(t, r.stored("drift"))
+		require.Regexp(t, `direct_test.go:\d+: results of direct.drift are sent, not stored: only on some replicas are the arrays that it writes made by intra.Alloc`, r.stderr)
+	}
 }

@@ -73,7 +73,8 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	every := fs.Uint64("checkpoint-every", 10, "write a set of files every `K` safe points")
 	fs.StringVar(&c.Restart, "restart", "", "continue from the newest usable set of files in `DIR`, with any degrees, or from that set\nif DIR is the folder of one")
 	fs.BoolVar(&c.Anyway, "restart-anyway", false, "continue also if the set is of another program, or of this one with other arguments")
-	fs.BoolVar(&c.Direct, "direct", false, "let replicas on one host store their results directly into each other's arrays (made by\nintra.Alloc) instead of sending them")
+	c.Direct = job.DirectAuto
+	fs.Var((*direct)(&c.Direct), "direct", "let replicas on one host store their results into each other's arrays (made by intra.Alloc)\ninstead of sending them, `WHEN`: auto, where that takes less time; on, or no value, wherever\nthey can; off (default auto)")
 	fs.IntVar(&c.Threads, "threads", 1, "`workers` of each process, which run its tasks in parallel (one at a time with -check)")
 	c.Bind = affinity.Auto
 	fs.Func("bind", "bind the processes of a host to its cores, `HOW`: auto, each to its own share if there\nare enough cores; core, also if cores have to be shared, but not by replicas of one\nrank; none (default auto)", func(s string) error {
@@ -109,7 +110,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.BoolVar(&c.Verbose, "v", false, "report events as they happen")
 	fs.Bool("version", false, "print the version of intrarun, and exit")
 	fs.BoolVar(&c.Quiet, "quiet", false, "print only the program's output")
-	if err := fs.Parse(args); err != nil {
+	if err := fs.Parse(joinDirect(fs, args)); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(out, usage)
 			fs.SetOutput(out)
@@ -236,17 +237,22 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	default:
 		return nil, fmt.Errorf("-sched %q: want static, adaptive or replicate", c.Sched)
 	}
-	if c.Direct {
-		switch {
-		case c.Check:
-			return nil, errors.New("-check compares what each replica computes itself: leave out -direct")
-		case c.Limit > 0:
-			return nil, errors.New("-direct bypasses the links that -limit slows down: leave out one of them")
-		case c.Sched == "static" || c.Sched == "replicate":
-			return nil, fmt.Errorf("-direct needs the adaptive schedule: leave out -direct or -sched %s", c.Sched)
-		case c.Link == job.LinkTCP:
-			return nil, errors.New("-direct needs replicas on one host that do not use -link tcp: leave out one of them")
+	var against error // what leaves no room for stores
+	switch {
+	case c.Check:
+		against = errors.New("-check compares what each replica computes itself: leave out -direct")
+	case c.Limit > 0:
+		against = errors.New("-direct bypasses the links that -limit slows down: leave out one of them")
+	case c.Sched == "static" || c.Sched == "replicate":
+		against = fmt.Errorf("-direct needs the adaptive schedule: leave out -direct or -sched %s", c.Sched)
+	case c.Link == job.LinkTCP:
+		against = errors.New("-direct needs replicas on one host that do not use -link tcp: leave out one of them")
+	}
+	if against != nil {
+		if c.Direct == job.DirectOn {
+			return nil, against
 		}
+		c.Direct = job.DirectOff
 	}
 	return c, nil
 }

@@ -71,7 +71,7 @@ func newSimulation(p *intra.Process, set settings) (*simulation, error) {
 		return nil, err
 	}
 	s.field = ions.Field{Grid: s.grid, Gradient: s.fields.Gradient}
-	s.sums, s.heat = make([]ions.Sums, set.tasks), make([]ions.Heat, set.tasks)
+	s.sums, s.heat = intra.Alloc[ions.Sums](set.tasks), intra.Alloc[ions.Heat](set.tasks)
 	for range deposits(s.grid, set.tasks) {
 		s.parts = append(s.parts, s.grid.Field())
 	}

@@ -1,112 +1,250 @@
 package arena
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
-
-	"github.com/intrahpc/intra/internal/hugepage"
 )
 
 // Arena is the shared memory of a rank as one replica sees it. It is safe for
-// concurrent use.
+// concurrent use. It stays mapped as long as the process lives.
 type Arena struct {
 	layout
-	me   int
-	base unsafe.Pointer
+	file *os.File
+	head unsafe.Pointer
 
-	mu   sync.Mutex
-	used int
+	arrays atomic.Pointer[[]array] // by address; what is in it does not change
+
+	smallMu sync.Mutex // taken before mu
+	small   []byte     // what is left for small arrays
+
+	mu   sync.Mutex // of all below, and of changes of arrays
+	life Life
+	own  *Area   // nil: nothing was allocated in this life
+	none bool    // there is no area for this life
+	kept []*byte // arrays that could not be given back
 }
 
-// Open maps the memory in f for replica me. It stays mapped as long as the
-// process lives: nobody knows who still has a part of it. The file may be
-// closed afterwards.
-func Open(f *os.File, me int) (a *Arena, err error) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return nil, err
+// array is memory of Go's over which pages of an area lie.
+type array struct {
+	start  uintptr
+	size   int // whole pages
+	area   *Area
+	offset int
+}
+
+// Open maps the memory in f, which is the arena's from then on, for this life of
+// a replica.
+func Open(f *os.File, life Life) (*Arena, error) {
+	a := &Arena{file: f, life: life}
+	var err error
+	if a.layout, err = layoutOf(f); err == nil {
+		if life.Replica < 0 || life.Replica >= MaxReplicas {
+			err = fmt.Errorf("%w: there is no place for replica %d, only for %d", errors.ErrUnsupported, life.Replica, MaxReplicas)
+		} else {
+			a.head, err = mapShared(f, 0, headSize)
+		}
 	}
-	if e := raw.Control(func(fd uintptr) { a, err = open(int(fd), me) }); e != nil {
-		return nil, e
-	}
 	if err != nil {
+		f.Close()
 		return nil, fmt.Errorf("map the memory that the replicas of a rank share: %w", err)
 	}
+	a.arrays.Store(new([]array))
 	return a, nil
 }
 
-func open(fd, me int) (*Arena, error) {
-	l, err := layoutOf(fd)
-	if err != nil {
-		return nil, err
-	}
-	if me < 0 || me >= l.replicas {
-		return nil, fmt.Errorf("%w: it has no place for replica %d, only for %d", ErrFile, me, l.replicas)
-	}
-	base, err := mapShared(fd, l.size())
-	if err != nil {
-		return nil, err
-	}
-	hugepage.Advise(unsafe.Slice((*byte)(base), l.size()))
-	return &Arena{layout: l, me: me, base: base}, nil
-}
-
-// Replicas is how many replicas there is room for.
-func (a *Arena) Replicas() int { return a.replicas }
-
-// Size is how much a replica can allocate, in bytes.
-func (a *Arena) Size() int { return a.area }
-
-// Word returns word k of a replica, 0 at first. Any replica may change it.
-func (a *Arena) Word(replica, k int) *atomic.Uint64 {
-	return (*atomic.Uint64)(unsafe.Add(a.base, a.word(replica, k)))
-}
-
-// line is the unit in which processors share memory; they fetch two at a time.
-const line = 128
-
-// Alloc returns zeroed memory of this replica's area, at the beginning of a
-// line, or nil if there is not so much left. It is never given back.
-func (a *Arena) Alloc(size int) []byte {
+// Begin begins another life of this replica. Arrays of the one before stay what
+// they are.
+func (a *Arena) Begin(incarnation uint32) {
+	a.smallMu.Lock()
+	defer a.smallMu.Unlock()
+	a.small = nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if size <= 0 || size > a.area-a.used {
+	a.life.Incarnation, a.own, a.none = incarnation, nil, false
+}
+
+// Agreed returns word k of those that all replicas have in common, 0 at first.
+func (a *Arena) Agreed(k int) *atomic.Uint64 { return a.common(offAgreed, k, Agreements) }
+
+func (a *Arena) entry(k int) *atomic.Uint64 { return a.common(offDir, k, maxAreas) }
+
+func (a *Arena) common(at, k, most int) *atomic.Uint64 {
+	if k < 0 || k >= most {
+		panic(fmt.Sprintf("arena: word %d of %d that all have in common", k, most))
+	}
+	return (*atomic.Uint64)(unsafe.Add(a.head, at+k*8))
+}
+
+// Own returns the area of this life, nil if nothing was allocated.
+func (a *Arena) Own() *Area {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.own
+}
+
+// Find maps the area of another life, nil if there is none yet, or it cannot be
+// mapped.
+func (a *Arena) Find(l Life) *Area {
+	for k := range maxAreas {
+		switch a.entry(k).Load() {
+		case 0: // areas are taken one after the other
+			return nil
+		case l.pack():
+			r, err := a.open(k, l, wordsSize+a.area)
+			if err != nil {
+				return nil
+			}
+			return r
+		}
+	}
+	return nil
+}
+
+func (a *Arena) open(k int, l Life, size int) (*Area, error) {
+	mem, err := mapShared(a.file, a.at(k), size)
+	if err != nil {
+		return nil, err
+	}
+	return &Area{Life: l, file: a.file, at: a.at(k), arrays: a.area, mem: mem, mapped: size}, nil
+}
+
+// take gets the area of this life, under the lock.
+func (a *Arena) take() *Area {
+	if a.own != nil || a.none {
+		return a.own
+	}
+	a.none = true
+	for k := range maxAreas {
+		if a.entry(k).CompareAndSwap(0, a.life.pack()) {
+			if r, err := a.open(k, a.life, wordsSize); err == nil {
+				r.free = extents{{0, a.area}}
+				a.own, a.none = r, false
+			}
+			break
+		}
+	}
+	return a.own
+}
+
+const (
+	// leastSpan is from what size on Go's memory is in pages of its own.
+	leastSpan = 40 << 10
+	// Arrays that are smaller than least share chunks of memory, each at the
+	// beginning of a line; a chunk is freed with the last of them.
+	least, chunk, line = 16 << 10, 64 << 10, 128
+)
+
+// Alloc returns zeroed memory of this life's area, which is freed when nobody
+// refers to it any more; nil if there is none.
+func (a *Arena) Alloc(size int) []byte {
+	switch {
+	case size <= 0 || size > a.area:
+		return nil
+	case size >= least:
+		return a.alloc(size)
+	}
+	a.smallMu.Lock()
+	defer a.smallMu.Unlock()
+	room := (size + line - 1) &^ (line - 1)
+	if len(a.small) < room {
+		if a.small = a.alloc(chunk); a.small == nil {
+			return nil
+		}
+	}
+	mem := a.small[:size:size]
+	a.small = a.small[room:]
+	return mem
+}
+
+// alloc returns memory in pages of its own.
+func (a *Arena) alloc(size int) []byte {
+	pages := (size + os.Getpagesize() - 1) &^ (os.Getpagesize() - 1)
+	mem := make([]byte, max(pages, leastSpan))
+	start := unsafe.SliceData(mem)
+	if uintptr(unsafe.Pointer(start))%uintptr(os.Getpagesize()) != 0 {
 		return nil
 	}
-	at := unsafe.Add(a.base, a.areaOf(a.me)+a.used)
-	a.used = min((a.used+size+line-1)&^(line-1), a.area)
-	return unsafe.Slice((*byte)(at), size)
-}
-
-// Release gives the memory of this replica's area back to the system, when
-// nobody uses it any more; what is still there of it reads as zeros. Nothing
-// is allocated from then on.
-func (a *Arena) Release() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	used := (a.used + os.Getpagesize() - 1) &^ (os.Getpagesize() - 1)
-	if a.used = a.area; used > 0 {
-		giveBack(a.At(a.me, 0, used))
+	r := a.take()
+	if r == nil {
+		return nil
+	}
+	offset, ok := r.free.take(pages, int(uintptr(unsafe.Pointer(start))%pageSize))
+	if !ok {
+		return nil
+	}
+	if mapOver(a.file, r.at+wordsSize+offset, unsafe.Pointer(start), pages) != nil {
+		r.free.put(offset, pages)
+		return nil
+	}
+	a.insert(array{uintptr(unsafe.Pointer(start)), pages, r, offset})
+	runtime.SetFinalizer(start, a.freed)
+	return mem[:size:size]
+}
+
+func (a *Arena) insert(x array) {
+	arrays := *a.arrays.Load()
+	i, _ := find(arrays, x.start)
+	arrays = slices.Insert(slices.Clone(arrays), i, x)
+	a.arrays.Store(&arrays)
+}
+
+func find(arrays []array, start uintptr) (i int, ok bool) {
+	return slices.BinarySearchFunc(arrays, start, func(x array, start uintptr) int {
+		if x.start < start {
+			return -1
+		}
+		return int(min(x.start-start, 1))
+	})
+}
+
+// freed takes the pages away from memory to which nobody refers any more, before
+// Go uses it for something else: it is called for what is still there.
+func (a *Arena) freed(start *byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	arrays := *a.arrays.Load()
+	i, ok := find(arrays, uintptr(unsafe.Pointer(start)))
+	if !ok {
+		return
+	}
+	x := arrays[i]
+	if mapBack(unsafe.Pointer(start), x.size) != nil {
+		a.kept = append(a.kept, start) // it stays shared, and so must not become anything else
+		return
+	}
+	arrays = slices.Delete(slices.Clone(arrays), i, i+1)
+	a.arrays.Store(&arrays)
+	if clearFile(a.file, x.area.at+wordsSize+x.offset, x.size) == nil { // else it is not zero
+		x.area.free.put(x.offset, x.size)
 	}
 }
 
-// Place returns where memory lies in this replica's area, if it does.
-func (a *Arena) Place(mem []byte) (offset int, ok bool) {
-	start := uintptr(unsafe.Add(a.base, a.areaOf(a.me)))
+// Place returns where memory lies in the area of this life, if it does. hint is
+// what it has said of memory like that before.
+func (a *Arena) Place(own *Area, mem []byte, hint *int) (offset int, ok bool) {
+	arrays := *a.arrays.Load()
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
-	if at < start || at-start > uintptr(a.area) || uintptr(len(mem)) > uintptr(a.area)-(at-start) {
+	holds := func(i int) bool {
+		return i >= 0 && i < len(arrays) && at >= arrays[i].start && at-arrays[i].start <= uintptr(arrays[i].size)-uintptr(min(len(mem), arrays[i].size))
+	}
+	i := *hint
+	if !holds(i) {
+		i, ok = find(arrays, at)
+		if !ok {
+			i--
+		}
+	}
+	if !holds(i) || len(mem) > arrays[i].size || arrays[i].area != own {
 		return 0, false
 	}
-	return int(at - start), true
-}
-
-// At returns what lies at a place of a replica's area.
-func (a *Arena) At(replica, offset, size int) []byte {
-	if offset < 0 || size < 0 || offset > a.area || size > a.area-offset {
-		panic(fmt.Sprintf("arena: %d bytes at %d of an area of %d", size, offset, a.area))
-	}
-	return unsafe.Slice((*byte)(unsafe.Add(a.base, a.areaOf(replica)+offset)), size)
+	*hint = i
+	return arrays[i].offset + int(at-arrays[i].start), true
 }

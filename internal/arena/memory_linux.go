@@ -26,47 +26,82 @@ func memoryOfMachine() (int, error) {
 	return int(machine.Totalram) * int(machine.Unit), nil
 }
 
+// control calls f with the descriptor of a file.
+func control(file *os.File, f func(fd int) error) error {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var done error
+	if err := raw.Control(func(fd uintptr) { done = f(int(fd)) }); err != nil {
+		return err
+	}
+	return done
+}
+
 // seal fixes the size of the file: nobody who holds it can pull the memory
 // away from the others.
 func seal(f *os.File) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
+	return control(f, func(fd int) error {
+		_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 		return err
-	}
-	var sealed error
-	err = raw.Control(func(fd uintptr) {
-		_, sealed = unix.FcntlInt(fd, unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	})
-	if err != nil {
-		return err
-	}
-	return sealed
 }
 
 // readHead reads the beginning of a file whose size is sealed, and returns the
 // size.
-func readHead(fd int, head []byte) (size int, err error) {
-	seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrFile, err)
-	}
-	if want := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW; seals&want != want {
-		return 0, fmt.Errorf("%w: its size is not sealed", ErrFile)
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return 0, err
-	}
-	if n, err := unix.Pread(fd, head, 0); err != nil || n != len(head) {
-		return 0, fmt.Errorf("%w: %d bytes of its head read: %w", ErrFile, n, err)
-	}
-	return int(st.Size), nil
+func readHead(f *os.File, head []byte) (size int, err error) {
+	err = control(f, func(fd int) error {
+		seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrFile, err)
+		}
+		if want := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW; seals&want != want {
+			return fmt.Errorf("%w: its size is not sealed", ErrFile)
+		}
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			return err
+		}
+		if n, err := unix.Pread(fd, head, 0); err != nil || n != len(head) {
+			return fmt.Errorf("%w: %d bytes of its head read: %w", ErrFile, n, err)
+		}
+		size = int(st.Size)
+		return nil
+	})
+	return size, err
 }
 
-func mapShared(fd, size int) (unsafe.Pointer, error) {
-	return unix.MmapPtr(fd, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
+const readWrite = unix.PROT_READ | unix.PROT_WRITE
+
+// mapShared maps so many bytes of a file.
+func mapShared(f *os.File, offset, size int) (mem unsafe.Pointer, err error) {
+	err = control(f, func(fd int) error {
+		mem, err = unix.MmapPtr(fd, int64(offset), nil, uintptr(size), readWrite, unix.MAP_SHARED|unix.MAP_NORESERVE)
+		return err
+	})
+	return mem, err
 }
 
-// giveBack leaves memory to the system. One that keeps it has less left for
-// others, no more.
-func giveBack(mem []byte) { _ = unix.Madvise(mem, unix.MADV_REMOVE) }
+func unmap(mem unsafe.Pointer, size int) { _ = unix.MunmapPtr(mem, uintptr(size)) }
+
+// mapOver puts whole pages of a file in the place of those at mem.
+func mapOver(f *os.File, offset int, mem unsafe.Pointer, size int) error {
+	return control(f, func(fd int) error {
+		_, err := unix.MmapPtr(fd, int64(offset), mem, uintptr(size), readWrite, unix.MAP_SHARED|unix.MAP_FIXED|unix.MAP_NORESERVE)
+		return err
+	})
+}
+
+// mapBack makes pages ordinary memory again, with zeros in it.
+func mapBack(mem unsafe.Pointer, size int) error {
+	_, err := unix.MmapPtr(-1, 0, mem, uintptr(size), readWrite, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED)
+	return err
+}
+
+// clearFile gives pages of a file back to the system; they read as zeros then.
+func clearFile(f *os.File, offset, size int) error {
+	return control(f, func(fd int) error {
+		return unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, int64(offset), int64(size))
+	})
+}

@@ -19,8 +19,14 @@ func memoryOfMachine() (int, error) { return 0, errPlatform }
 
 func seal(*os.File) error { return errPlatform }
 
-func readHead(int, []byte) (int, error) { return 0, errPlatform }
+func readHead(*os.File, []byte) (int, error) { return 0, errPlatform }
 
-func mapShared(int, int) (unsafe.Pointer, error) { return nil, errPlatform }
+func mapShared(*os.File, int, int) (unsafe.Pointer, error) { return nil, errPlatform }
 
-func giveBack([]byte) {}
+func unmap(unsafe.Pointer, int) {}
+
+func mapOver(*os.File, int, unsafe.Pointer, int) error { return errPlatform }
+
+func mapBack(unsafe.Pointer, int) error { return errPlatform }
+
+func clearFile(*os.File, int, int) error { return errPlatform }

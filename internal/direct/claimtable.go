@@ -39,20 +39,15 @@ type Section struct {
 	Number    uint64
 	Tasks     int
 	Signature uint64 // of what was launched
-	Places    uint64 // of where the memory lies that the tasks write
 }
 
 // Mismatch says that a peer has launched something else in this section.
 type Mismatch struct {
 	Peer         int
 	Mine, Theirs uint64 // signatures
-	Places       bool   // what differs is only where the memory lies
 }
 
 func (m *Mismatch) Error() string {
-	if m.Places {
-		return fmt.Sprintf("its arrays lie elsewhere than those of replica %d: all replicas have to make their arrays in the same order", m.Peer)
-	}
 	return fmt.Sprintf("the tasks, shapes and small arguments have signature %016x, with replica %d %016x", m.Mine, m.Peer, m.Theirs)
 }
 
@@ -75,8 +70,17 @@ const (
 	Done                 // the results of all tasks are here
 )
 
+// Refuse says that this replica completes a section without stores, which the
+// others expect.
+func (b *ClaimTable) Refuse(number uint64) { b.words.Store(b.me, wordRefused, number+1) }
+
+// Refused reports whether that was the last section that a peer has refused.
+func (b *ClaimTable) Refused(peer int, number uint64) bool {
+	return b.words.Load(peer, wordRefused) == number+1
+}
+
 // Enter opens a section: from now on peers may store into the arrays here what
-// its tasks write.
+// its tasks write. Where those lie has been said before.
 func (b *ClaimTable) Enter(s Section) {
 	b.section = s
 	b.shape = sched.Shape{Policy: sched.Adaptive, Tasks: s.Tasks, Replicas: b.replicas, Backward: s.Number%2 == 1}
@@ -88,7 +92,6 @@ func (b *ClaimTable) Enter(s Section) {
 	b.given = resize(b.given, s.Tasks*b.replicas)
 	b.started = resize(b.started, s.Tasks)
 	b.words.Store(b.me, wordSignature, s.Signature)
-	b.words.Store(b.me, wordPlaces, s.Places)
 	for t := range s.Tasks {
 		b.words.Store(b.me, first+t, b.as(b.me, free))
 		b.rest = append(b.rest, t)
@@ -269,11 +272,9 @@ func (b *ClaimTable) claimAt(p, t int) (bool, error) {
 	if !b.words.CompareAndSwap(p, first+t, b.as(p, free), b.as(b.me, claimed)) {
 		return false, nil
 	}
-	m := &Mismatch{Peer: p, Mine: b.section.Signature, Theirs: b.words.Load(p, wordSignature)}
-	m.Places = m.Mine == m.Theirs
-	if !m.Places || b.words.Load(p, wordPlaces) != b.section.Places {
+	if theirs := b.words.Load(p, wordSignature); theirs != b.section.Signature {
 		b.words.Store(p, first+t, b.as(p, free))
-		return false, m
+		return false, &Mismatch{Peer: p, Mine: b.section.Signature, Theirs: theirs}
 	}
 	return true, nil
 }

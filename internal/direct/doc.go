@@ -15,4 +15,9 @@
 // it dies before that, the arrays of the others are as they were at the entry,
 // and they run the task; if it dies later its own arrays hold the whole result,
 // and outlive it.
+//
+// That is one way to complete a section. Which way the replicas go is agreed by
+// one word for each section: who comes to it first says it there. Should a
+// replica go another way all the same, since it has to, then nobody waits for
+// it, and nobody stores into its arrays: it has not entered.
 package direct

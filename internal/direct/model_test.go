@@ -19,15 +19,19 @@ type world struct {
 	shape
 	words    [][]uint64
 	arrays   [][]int // per replica and task: how many sections it has been through, or torn
+	agreed   []uint64
 	replicas []*replica
 	deaths   int
+	joins    int
 	wrong    string
 }
 
 // shape is the size of a world.
 type shape struct {
 	replicas, tasks, sections int
-	deaths                    int // at most
+	deaths                    int  // at most
+	joins                     int  // at most: the dead come back, where all others are between the same two sections
+	ways                      bool // the replicas do not all want to store, and the last one cannot
 	rule                      rule
 }
 
@@ -40,6 +44,7 @@ const (
 	noSnapshot       // stores begin before the result is there as a whole
 	neverTake        // a task of a dead replica is always run again
 	hastyTaking      // a claim is taken over while its owner lives
+	oldWords         // who comes has the words of who died
 )
 
 const torn = -1
@@ -49,7 +54,10 @@ type replica struct {
 	w       *world
 	me      int
 	table   *ClaimTable
+	from    int // its first section
 	section int
+	between bool // it has not entered
+	way     Way  // that it goes in the section
 	next    func() (struct{}, bool)
 	stop    func()
 	ended   bool
@@ -65,16 +73,62 @@ type replica struct {
 var seed = maphash.MakeSeed()
 
 func newWorld(s shape) *world {
-	w := &world{shape: s}
+	w := &world{shape: s, agreed: make([]uint64, NumAgreements)}
 	for i := range s.replicas {
 		w.words = append(w.words, make([]uint64, first+s.tasks))
 		w.arrays = append(w.arrays, make([]int, s.tasks))
-		r := &replica{w: w, me: i, known: make([]bool, s.replicas)}
-		r.table = New(r, i, s.replicas, func(p int) bool { return !r.known[p] })
-		r.next, r.stop = iter.Pull(iter.Seq[struct{}](r.program))
-		w.replicas = append(w.replicas, r)
+		w.replicas = append(w.replicas, w.replica(i, 0))
 	}
 	return w
+}
+
+// replica returns one that begins with a section.
+func (w *world) replica(i, from int) *replica {
+	r := &replica{w: w, me: i, known: make([]bool, w.shape.replicas), from: from, section: from}
+	r.table = New(r, i, w.shape.replicas, func(p int) bool { return !r.known[p] })
+	r.next, r.stop = iter.Pull(iter.Seq[struct{}](r.program))
+	return r
+}
+
+// meeting returns the section before which all are that live and know of all
+// deaths: there somebody can come back.
+func (w *world) meeting() (section int, ok bool) {
+	section = -1
+	for _, r := range w.replicas {
+		if r.dead {
+			continue
+		}
+		for p, other := range w.replicas {
+			ok = !other.dead || r.known[p]
+			if !ok {
+				return 0, false
+			}
+		}
+		if !r.between || r.ended || section >= 0 && r.section != section {
+			return 0, false
+		}
+		section = r.section
+	}
+	return section, section >= 0
+}
+
+// join brings a dead replica back, in another life.
+func (w *world) join(i int) {
+	section, _ := w.meeting()
+	if w.rule != oldWords {
+		w.words[i] = make([]uint64, first+w.tasks)
+	}
+	r := w.replica(i, section)
+	r.between = true
+	for p, other := range w.replicas {
+		if r.known[p] = other.dead && p != i; !other.dead {
+			other.known[i] = false
+			w.arrays[i] = slices.Clone(w.arrays[p])
+		}
+	}
+	w.replicas[i] = r
+	w.joins++
+	w.changed()
 }
 
 func (w *world) close() {
@@ -93,14 +147,62 @@ func (r *replica) program(yield func(struct{}) bool) {
 		}
 	}()
 	r.yield = yield
-	for r.section = range r.w.sections {
+	for r.section = r.from; r.section < r.w.sections; r.section++ {
+		r.between = true
 		r.step()
+		r.between = false
 		r.check("at the entry of", r.section)
-		r.table.Enter(Section{Number: uint64(r.section), Tasks: r.w.tasks})
-		r.share()
+		r.complete()
 		r.check("after", r.section+1)
 	}
 	r.ended = true
+}
+
+// complete completes a section in the way on which the replicas agree, as far as
+// this one can.
+func (r *replica) complete() {
+	r.way = Store
+	if r.w.ways {
+		last := r.me == r.w.shape.replicas-1
+		if r.way = Store; last && r.section == 0 {
+			r.way = SendOnly
+		} else if last {
+			r.way = Send
+		}
+		mine := r.way
+		r.way = Agree(agreements{r}, Moment{Section: uint64(r.section)}, mine)
+		if r.way == Store && mine == SendOnly {
+			r.table.Refuse(uint64(r.section))
+			r.way = Send
+		}
+	}
+	if r.way == Store {
+		r.table.Enter(Section{Number: uint64(r.section), Tasks: r.w.tasks})
+		r.share()
+		return
+	}
+	for t := range r.w.tasks {
+		r.run(t)
+	}
+}
+
+// agreements are the words that all have in common, as a replica sees them.
+type agreements struct{ *replica }
+
+func (a agreements) Load(k int) uint64 {
+	a.step()
+	return a.saw(a.w.agreed[k])
+}
+
+func (a agreements) CompareAndSwap(k int, old, new uint64) bool {
+	a.step()
+	if a.w.agreed[k] != old {
+		a.saw(4)
+		return false
+	}
+	a.saw(5)
+	a.w.agreed[k] = new
+	return true
 }
 
 func (r *replica) share() {
@@ -192,7 +294,7 @@ func (r *replica) copy(t, from, to int) {
 		if *source != r.section+1 {
 			r.w.fail("replica %d copies task %d of section %d from %d, where it is at %d", r.me, t, r.section, from, *source)
 		}
-		if other := r.w.replicas[to]; !other.dead && other.section != r.section {
+		if other := r.w.replicas[to]; !other.dead && (other.section != r.section || other.way != Store || other.between) {
 			r.w.fail("replica %d stores task %d of section %d into the arrays of %d, which is in section %d", r.me, t, r.section, to, other.section)
 		}
 		if *target != torn {
@@ -257,9 +359,10 @@ func (w *world) fail(format string, args ...any) {
 	}
 }
 
-// choice is what happens next: a replica goes on, dies, or hears of a death.
+// choice is what happens next: a replica goes on, dies, hears of a death, or comes
+// back.
 type choice struct {
-	kind   byte // g, d or h
+	kind   byte // g, d, h or j
 	who, p int
 }
 
@@ -272,8 +375,12 @@ func (w *world) choices() (all []choice) {
 			alive++
 		}
 	}
+	_, meet := w.meeting()
 	for i, r := range w.replicas {
 		if r.dead {
+			if meet && w.joins < w.shape.joins {
+				all = append(all, choice{'j', i, 0})
+			}
 			continue
 		}
 		if !r.ended && !r.blocked {
@@ -300,6 +407,8 @@ func (w *world) do(c choice) {
 		r.dead = true
 		w.deaths++
 		r.stop()
+	case 'j':
+		w.join(c.who)
 	case 'h':
 		r.known[c.p] = true
 		r.blocked, r.stale = false, true
@@ -334,7 +443,12 @@ func (w *world) state() uint64 {
 		for _, k := range r.known {
 			maphash.WriteComparable(&h, k)
 		}
-		maphash.WriteComparable(&h, r.section)
+		maphash.WriteComparable(&h, [2]int{r.section, int(r.way)})
+		maphash.WriteComparable(&h, r.between)
+	}
+	maphash.WriteComparable(&h, [2]int{w.deaths, w.joins})
+	if w.ways {
+		maphash.WriteComparable(&h, [4]uint64(w.agreed[:4]))
 	}
 	return h.Sum64()
 }
@@ -432,9 +546,13 @@ func TestExploredExhaustively(t *testing.T) {
 	shapes := []shape{
 		{replicas: 2, tasks: 2, sections: 1, deaths: 1},
 		{replicas: 2, tasks: 1, sections: 2, deaths: 1},
+		{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1},
+		{replicas: 2, tasks: 1, sections: 2, deaths: 1, ways: true},
 	}
 	if os.Getenv("INTRA_SOAK") != "" {
 		shapes = append(shapes, shape{replicas: 2, tasks: 2, sections: 2, deaths: 1},
+			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, joins: 1}, shape{replicas: 2, tasks: 1, sections: 3, deaths: 2, joins: 1},
+			shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1, ways: true},
 			shape{replicas: 2, tasks: 3, sections: 1, deaths: 1}, shape{replicas: 3, tasks: 1, sections: 1, deaths: 2})
 	}
 	for _, s := range shapes {
@@ -447,7 +565,14 @@ func TestExploredExhaustively(t *testing.T) {
 }
 
 func (s shape) String() string {
-	return fmt.Sprintf("%d replicas, %d tasks, %d sections, %d deaths", s.replicas, s.tasks, s.sections, s.deaths)
+	name := fmt.Sprintf("%d replicas, %d tasks, %d sections, %d deaths", s.replicas, s.tasks, s.sections, s.deaths)
+	if s.joins > 0 {
+		name += fmt.Sprintf(", %d joins", s.joins)
+	}
+	if s.ways {
+		name += ", in several ways"
+	}
+	return name
 }
 
 func TestRandomWalks(t *testing.T) {
@@ -459,6 +584,8 @@ func TestRandomWalks(t *testing.T) {
 		{replicas: 2, tasks: 4, sections: 3, deaths: 1},
 		{replicas: 3, tasks: 3, sections: 2, deaths: 2},
 		{replicas: 4, tasks: 5, sections: 3, deaths: 3},
+		{replicas: 3, tasks: 3, sections: 4, deaths: 3, joins: 3},
+		{replicas: 3, tasks: 3, sections: 4, deaths: 3, joins: 3, ways: true},
 	} {
 		t.Run(s.String(), func(t *testing.T) {
 			for seed := range uint64(walks) {
@@ -471,9 +598,13 @@ func TestRandomWalks(t *testing.T) {
 // TestEveryRuleIsNeeded leaves one rule out at a time.
 func TestEveryRuleIsNeeded(t *testing.T) {
 	for name, r := range map[string]rule{"the gate": noGate, "run first, then store": noSnapshot,
-		"results of the dead are taken": neverTake, "claims end only with their owner": hastyTaking} {
+		"results of the dead are taken": neverTake, "claims end only with their owner": hastyTaking, "who comes has words of its own": oldWords} {
 		t.Run(name, func(t *testing.T) {
-			_, wrong := explore(shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, rule: r}, 5_000_000)
+			s := shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, rule: r}
+			if r == oldWords {
+				s.joins = 1
+			}
+			_, wrong := explore(s, 5_000_000)
 			require.NotEmpty(t, wrong)
 			require.NotContains(t, wrong, "too many states")
 			t.Log(strings.SplitN(wrong, "\n", 2)[0])

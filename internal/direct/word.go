@@ -13,11 +13,12 @@ type Words interface {
 // MaxTasks is how many tasks a section may have.
 const MaxTasks = 1024
 
-// The words of a replica: what it has launched in its section and where the
-// memory of that lies, then one for each task.
+// The words of a replica: what it has launched in its section, 1 + the number
+// of the last section that it could not complete by stores, then one for each
+// task.
 const (
 	wordSignature = iota
-	wordPlaces
+	wordRefused
 	first
 )
 

@@ -5,14 +5,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/internal/direct"
 )
 
 // Sharing pays only if a section takes less time with it than without: the
 // updates must cost less than the computation they save. That is measured,
-// for each type of task and size of its updates, and decided for each replica
-// by itself. A replica that does not share runs every task and sends nothing;
-// since nobody waits for what nobody has claimed, its peers need not agree.
+// for each type of task and size of its updates, and for each way to share: to
+// send results, and to store them. Each replica decides by itself. A replica that
+// does not share runs every task and sends nothing; since nobody waits for what
+// nobody has claimed, its peers need not agree. Those that can store into each
+// other's arrays do agree, in stores.agree: on what the first of them has decided.
 type decisions struct {
 	of    map[decisionKey]*decision
 	never bool // replicate
@@ -35,6 +37,10 @@ const (
 	// A decision changes only for a gain of a tenth, so that noise does not
 	// turn it back and forth.
 	hysteresis = 10
+	// Of the two ways to share, one takes the place of the other for a gain of a
+	// twentieth. They are compared anew after so many sections at least.
+	preference      = 20
+	leastComparison = 256
 	// trialCost is the part of the time that trials of sharing may cost, as
 	// its inverse.
 	trialCost = 50
@@ -60,17 +66,34 @@ var lossy = []struct {
 
 // decision is what is known of one kind of section.
 type decision struct {
-	runs      uint64
-	quotients window // of whole sections that were shared and what they take alone, as durations: 1 s is 1
-	alone     window // what all bodies take here, without sharing
-	replicate bool
-	pause     uint64        // sections from one trial of sharing to the next
+	runs    uint64
+	alone   window  // what all bodies take here, without sharing
+	sending attempt // results are sent
+	storing attempt // and stored
+	sends   bool    // sending is the better of the two, if both pay
+
+	stored    uint64 // 1 + the number of the last section whose results were stored; 0: none
+	elsewhere bool   // on some replica they lie where they cannot be stored
+}
+
+// attempt is what is known of sharing in one way.
+type attempt struct {
+	quotients window        // of whole sections that were shared and what they take alone, as durations: 1 s is 1
+	rejected  bool          // it does not pay
+	pause     uint64        // sections from one trial to the next
 	transfer  time.Duration // of the updates, 0 if that is not known
+}
+
+// candidates are the ways to share a section. Sending takes at least as long as
+// transfer, if that is known and not 0.
+type candidates struct {
+	send, store bool
+	transfer    time.Duration
 }
 
 // execution is how a section went on this replica.
 type execution struct {
-	policy  sched.Policy
+	way     direct.Way
 	took    time.Duration
 	spent   time.Duration // in bodies
 	ran     int           // bodies
@@ -120,47 +143,109 @@ func (d *decisions) about(s *Section) (_ *decision, bytes int) {
 	return d.of[key], bytes
 }
 
-// policy returns how to run the next section of this kind, whose updates take
-// at least that long to be sent, if that is known and not 0. Where that alone
-// is no shorter than the computation, sharing is not even tried.
-func (d *decision) policy(transfer time.Duration) sched.Policy {
+// propose returns how to run the next section of this kind.
+func (d *decision) propose(c candidates) direct.Way {
 	d.runs++
-	d.transfer = transfer
+	d.sending.transfer = c.transfer
+	// What both are tried for anew is not tried at the same time.
+	var later uint64
+	if c.store {
+		later = samples
+	}
+	store := c.store && d.wanted(&d.storing, 0)
+	send := c.send && d.wanted(&d.sending, later)
+	switch {
+	case store && send:
+		return d.better()
+	case store:
+		return direct.Store
+	case send:
+		return direct.Send
+	}
+	return direct.Replicate
+}
+
+// wanted reports whether this section is to be shared in one way, as far as that
+// does not depend on the other. Where the updates alone take no less than the
+// computation, sharing is not even tried.
+func (d *decision) wanted(a *attempt, later uint64) bool {
 	// What looked like computation in the first sections may have been memory
 	// touched for the first time.
-	if transfer >= forbidding && d.alone.n > foresight && transfer >= d.alone.least() {
-		d.giveUp(transfer+d.alone.least()/2, d.alone.least())
-		return sched.Replicate
+	if a.transfer >= forbidding && d.alone.n > foresight && a.transfer >= d.alone.least() {
+		a.giveUp(a.transfer+d.alone.least()/2, d.alone.least())
+		return false
 	}
 	switch {
-	case d.replicate && !d.trial():
-		return sched.Replicate
-	case d.replicate || d.quotients.n > 0 || transfer < negligible:
-		return sched.Adaptive
-	case d.alone.n == 0 && transfer < forbidding:
-		return sched.Adaptive
-	case d.alone.n < foresight && transfer >= forbidding:
-		return sched.Replicate // see first what it takes
+	case a.rejected && !a.trial(d.runs-min(d.runs, later)):
+		return false
+	case a.rejected || a.quotients.n > 0 || a.transfer < negligible:
+		return true
+	case d.alone.n == 0 && a.transfer < forbidding:
+		return true
+	case d.alone.n < foresight && a.transfer >= forbidding:
+		return false // see first what it takes
 	}
-	if alone := d.alone.least(); transfer >= alone-alone/hysteresis {
-		d.giveUp(alone/2+transfer, alone)
-		return sched.Replicate
+	if alone := d.alone.least(); a.transfer >= alone-alone/hysteresis {
+		a.giveUp(alone/2+a.transfer, alone)
+		return false
 	}
-	return sched.Adaptive
+	return true
+}
+
+// better chooses between two ways that both seem to pay, or have to be tried.
+func (d *decision) better() direct.Way {
+	s, u := &d.storing, &d.sending
+	switch {
+	case s.rejected, !u.rejected && s.quotients.n < samples:
+		return direct.Store
+	case u.rejected, u.quotients.n < samples:
+		return direct.Send
+	}
+	best, other := s, u
+	if d.sends {
+		best, other = u, s
+	}
+	if now, then := other.quotients.median(samples), best.quotients.median(samples); now < then-then/preference {
+		d.sends = !d.sends
+		best, other = other, best
+	}
+	// The other one is tried again the later the worse it was.
+	loss := other.quotients.median(samples) - best.quotients.median(samples)
+	if d.runs%max(pauseAfter(loss, one), leastComparison) == 0 {
+		other.quotients = window{}
+		best = other
+	}
+	if best == u {
+		return direct.Send
+	}
+	return direct.Store
 }
 
 // trial reports whether this section tries sharing again, to see whether it
 // pays now. Trials are counted, not timed, so that all replicas try at once;
 // one takes as many sections as a median needs.
-func (d *decision) trial() bool { return d.runs%d.pause < samples && d.runs >= d.pause }
+func (a *attempt) trial(runs uint64) bool {
+	if runs < a.pause || runs%a.pause >= samples {
+		return false
+	}
+	if runs%a.pause == 0 {
+		a.quotients = window{} // it stands for itself
+	}
+	return true
+}
 
-// giveUp decides to replicate, and when to try again: the worse sharing was,
-// the later. A power of two, so that replicas which measure slightly different
-// times still try together.
-func (d *decision) giveUp(shared, alone time.Duration) {
-	loss := uint64(max(shared-alone, 0)) * samples * trialCost / uint64(max(alone, 1))
-	d.pause = uint64(1) << min(max(bits.Len64(loss), 5), 40)
-	d.replicate = true
+// giveUp decides not to share this way, and when to try again: the worse sharing
+// was, the later.
+func (a *attempt) giveUp(shared, alone time.Duration) {
+	a.pause, a.rejected = pauseAfter(shared-alone, alone), true
+}
+
+// pauseAfter returns how many sections to wait with a trial that costs so much
+// more than the other way takes. A power of two, so that replicas which measure
+// slightly different times still try together.
+func pauseAfter(loss, alone time.Duration) uint64 {
+	n := uint64(max(loss, 0)) * samples * trialCost / uint64(max(alone, 1))
+	return uint64(1) << min(max(bits.Len64(n), 5), 40)
 }
 
 // learn takes in how a section went. Alone this replica would have taken as
@@ -184,9 +269,12 @@ func (d *decision) learn(o execution) {
 	if warming || alone == 0 {
 		return
 	}
-	if o.policy == sched.Replicate {
-		d.quotients = window{} // the next trial stands for itself
+	a := &d.sending
+	switch o.way {
+	case direct.Replicate:
 		return
+	case direct.Store:
+		a = &d.storing
 	}
 	took := o.took
 	if o.ran == o.tasks && !o.met {
@@ -195,8 +283,8 @@ func (d *decision) learn(o execution) {
 		// of the updates been sent and the other half received.
 		took -= alone / 2
 	}
-	d.quotients.add(time.Duration(float64(took) / float64(alone) * float64(one)))
-	d.judge(d.transfer > alone/8)
+	a.quotients.add(time.Duration(float64(took) / float64(alone) * float64(one)))
+	a.judge(a.transfer > alone/8)
 }
 
 // one is a quotient of 1.
@@ -204,27 +292,27 @@ const one = time.Second
 
 // judge decides by the sections that were shared; explained says that it can
 // be the updates that took long.
-func (d *decision) judge(explained bool) {
-	n, q := d.quotients.n, d.quotients.median(samples)
+func (a *attempt) judge(explained bool) {
+	n, q := a.quotients.n, a.quotients.median(samples)
 	switch {
 	case n < samples:
 		for _, l := range lossy {
-			if n == l.samples && d.quotients.least() > one*l.percent/100 && (explained || !l.explained) {
-				d.giveUp(q, one)
+			if n == l.samples && a.quotients.least() > one*l.percent/100 && (explained || !l.explained) {
+				a.giveUp(q, one)
 			}
 		}
 	case q < one-one/hysteresis:
-		d.replicate = false
+		a.rejected = false
 	case !explained && n < many:
-	case !explained && d.quotients.median(many) <= one+one/hysteresis:
+	case !explained && a.quotients.median(many) <= one+one/hysteresis:
 	case q > one+one/hysteresis:
-		d.giveUp(q, one)
+		a.giveUp(q, one)
 	}
 }
 
 // word is the decision as the report names it.
 func (d *decision) word() string {
-	if d.replicate {
+	if d.sending.rejected && (d.storing.rejected || d.storing.quotients.n == 0) || d.storing.rejected && d.sending.quotients.n == 0 {
 		return "replicate"
 	}
 	return "share"

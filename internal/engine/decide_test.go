@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/internal/direct"
 )
 
 // kind is a kind of section with fixed times.
@@ -17,19 +17,19 @@ type kind struct {
 }
 
 // section runs one and returns how.
-func (k *kind) section() sched.Policy {
-	p := k.policy(k.transfer)
-	e := execution{policy: p, took: k.shared, spent: k.alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
-	if p == sched.Replicate {
+func (k *kind) section() direct.Way {
+	w := k.propose(candidates{send: true, transfer: k.transfer})
+	e := execution{way: w, took: k.shared, spent: k.alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
+	if w == direct.Replicate {
 		e.took, e.spent, e.ran, e.met = k.alone, k.alone, 16, false
 	}
 	k.learn(e)
-	return p
+	return w
 }
 
 func (k *kind) count(n int) (shared int) {
 	for range n {
-		if k.section() == sched.Adaptive {
+		if k.section() == direct.Send {
 			shared++
 		}
 	}
@@ -89,15 +89,15 @@ func TestTrialsAreCheap(t *testing.T) {
 func TestDecisionFollowsTheTimes(t *testing.T) {
 	k := kind{shared: 20 * time.Millisecond, alone: 10 * time.Millisecond}
 	k.count(100)
-	require.True(t, k.replicate)
+	require.True(t, k.sending.rejected)
 	k.shared = 6 * time.Millisecond
 	k.count(2000)
-	require.False(t, k.replicate)
+	require.False(t, k.sending.rejected)
 	k.shared = 25 * time.Millisecond
 	k.section()
 	k.shared = 6 * time.Millisecond
 	k.section()
-	require.False(t, k.replicate)
+	require.False(t, k.sending.rejected)
 }
 
 // Updates that take as long as the computation are known to be no use before
@@ -177,7 +177,7 @@ func TestDecisionWithWorkers(t *testing.T) {
 	const ms = time.Millisecond
 	for workers, want := range map[int]time.Duration{1: 16 * ms, 2: 8 * ms, 3: 6 * ms, 4: 4 * ms, 16: ms, 20: ms} {
 		var d decision
-		d.learn(execution{policy: sched.Replicate, took: 100 * ms, spent: 8 * ms, ran: 8, tasks: 16, workers: workers})
+		d.learn(execution{way: direct.Replicate, took: 100 * ms, spent: 8 * ms, ran: 8, tasks: 16, workers: workers})
 		require.Equal(t, want, d.alone.median(samples), "%d workers", workers)
 	}
 }
@@ -207,8 +207,8 @@ func TestDecisionWithoutPeers(t *testing.T) {
 			k.count(warmUp + 1)
 			for range 100 {
 				e := tt.e
-				e.policy, e.tasks, e.workers = k.policy(tt.transfer), 16, 1
-				if e.policy == sched.Replicate {
+				e.way, e.tasks, e.workers = k.propose(candidates{send: true, transfer: tt.transfer}), 16, 1
+				if e.way == direct.Replicate {
 					e.took, e.spent, e.ran = 10*ms, 10*ms, 16
 				}
 				k.learn(e)
@@ -247,6 +247,79 @@ func TestDecisionAboutUnequalSections(t *testing.T) {
 		if k.shared = k.alone * 6 / 10; i%3 == 0 {
 			k.shared = 0 // all was here before
 		}
-		require.Equal(t, sched.Adaptive, k.section(), "section %d", i)
+		require.Equal(t, direct.Send, k.section(), "section %d", i)
 	}
+}
+
+// ways is a kind of section that can be shared in both ways, each with a time of
+// its own.
+type ways struct {
+	decision
+	alone, sent, stored time.Duration
+	most                candidates
+}
+
+func (k *ways) count(n int) (count [direct.Store + 1]int) {
+	for range n {
+		w := k.propose(k.most)
+		e := execution{way: w, spent: k.alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
+		switch w {
+		case direct.Replicate:
+			e.took, e.spent, e.ran, e.met = k.alone, k.alone, 16, false
+		case direct.Send:
+			e.took = k.sent
+		case direct.Store:
+			e.took = k.stored
+		}
+		k.learn(e)
+		count[w]++
+	}
+	return count
+}
+
+// Of sharing in two ways and of not sharing, what takes the shortest time is
+// chosen, and what is tried beside it costs little.
+func TestDecisionAmongWays(t *testing.T) {
+	const ms = time.Millisecond
+	for name, tt := range map[string]struct {
+		sent, stored time.Duration
+		most         candidates
+		want         direct.Way
+		word         string
+	}{
+		"stores":                  {8 * ms, 6 * ms, candidates{send: true, store: true}, direct.Store, "share"},
+		"sends":                   {6 * ms, 8 * ms, candidates{send: true, store: true}, direct.Send, "share"},
+		"much the same: stores":   {6 * ms, 6*ms + ms/10, candidates{send: true, store: true}, direct.Store, "share"},
+		"stores do not pay":       {6 * ms, 15 * ms, candidates{send: true, store: true}, direct.Send, "share"},
+		"sending does not pay":    {15 * ms, 6 * ms, candidates{send: true, store: true}, direct.Store, "share"},
+		"updates take too long":   {30 * ms, 6 * ms, candidates{send: true, store: true, transfer: 25 * ms}, direct.Store, "share"},
+		"none pays":               {15 * ms, 13 * ms, candidates{send: true, store: true}, direct.Replicate, "replicate"},
+		"asked for":               {5 * ms, 8 * ms, candidates{store: true}, direct.Store, "share"},
+		"asked for, does not pay": {5 * ms, 20 * ms, candidates{store: true}, direct.Replicate, "replicate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := ways{alone: 10 * ms, sent: tt.sent, stored: tt.stored, most: tt.most}
+			k.count(100)
+			count := k.count(10_000)
+			require.Greater(t, count[tt.want], 9_000, "%v", count)
+			require.Equal(t, tt.word, k.word())
+		})
+	}
+}
+
+// Which way is the best may change.
+func TestDecisionAmongWaysFollowsTheTimes(t *testing.T) {
+	const ms = time.Millisecond
+	k := ways{alone: 10 * ms, sent: 8 * ms, stored: 6 * ms, most: candidates{send: true, store: true}}
+	for range 3 {
+		k.count(5000)
+		require.Greater(t, k.count(1000)[direct.Store], 900)
+		k.sent, k.stored = k.stored, k.sent
+		k.count(5000)
+		require.Greater(t, k.count(1000)[direct.Send], 900)
+		k.sent, k.stored = k.stored, k.sent
+	}
+	k.sent, k.stored = 20*ms, 20*ms
+	k.count(1000)
+	require.Greater(t, k.count(1000)[direct.Replicate], 900)
 }

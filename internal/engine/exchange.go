@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/intrahpc/intra/internal/direct"
 	"github.com/intrahpc/intra/sched"
 )
 
@@ -77,18 +78,20 @@ func (h *sharing) schedule(s *Section) error {
 	return nil
 }
 
-// choose decides whether sharing s pays, and uses stores where they can be used
-// and it does.
+// choose decides whether sharing s pays, and in which way.
 func (h *sharing) choose(s *Section) {
 	var bytes int
 	s.decision, bytes = h.decisions.about(s)
-	stored := h.stores != nil && h.stores.prepare(s, bytes)
-	var transfer time.Duration // stores are part of what sharing takes
-	if !stored {
-		transfer = h.bandwidth.atBest(bytes * (len(h.peers) - 1) / len(h.peers))
+	c := candidates{send: true, transfer: h.bandwidth.atBest(bytes * (len(h.peers) - 1) / len(h.peers))}
+	if h.stores != nil && h.stores.begun() {
+		s.way = h.stores.agree(s, c, bytes)
+	} else {
+		s.way = s.decision.propose(c)
 	}
-	s.Policy = s.decision.policy(transfer)
-	if stored && s.Policy == sched.Adaptive {
+	switch s.way {
+	case direct.Replicate:
+		s.Policy = sched.Replicate
+	case direct.Store:
 		s.exchange = h.stores
 	}
 }

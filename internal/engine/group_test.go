@@ -95,16 +95,18 @@ func newGroup(t *testing.T, n int, with ...setup) *group {
 
 // withStores gives the replicas shared memory.
 func (g *group) withStores() *group {
-	f, err := arena.Create(len(g.replicas))
+	f, err := arena.Create()
 	if errors.Is(err, errors.ErrUnsupported) {
 		g.t.Skip(err)
 	}
 	require.NoError(g.t, err)
 	defer f.Close()
-	for i, r := range g.replicas {
-		r.arena, err = arena.Open(f, i)
+	for _, r := range g.replicas {
+		own, err := job.Duplicate(f)
 		require.NoError(g.t, err)
-		r.engine.StoreInto(r.arena, func() {})
+		r.arena, err = arena.Open(own, r.engine.Life())
+		require.NoError(g.t, err)
+		r.engine.StoreInto(r.arena)
 	}
 	return g
 }

@@ -203,13 +203,13 @@ func (r *recovering) takePlace() error {
 			r.startAt.Section.Deaths++
 		}
 	}
-	return r.resumeAt(r.startAt)
+	return r.resumeAt(r.startAt, r.member.Generation())
 }
 
 // resumeAt makes sections and messages stand where the rank stood at a cut,
-// with those peers that incarnations names.
-func (r *recovering) resumeAt(at *rankPosition) error {
-	r.sharing.resumeAt(at.Section)
+// with those peers that incarnations names, in a generation.
+func (r *recovering) resumeAt(at *rankPosition, generation uint32) error {
+	r.sharing.resumeAt(at.Section, generation)
 	cfg := r.messaging()
 	cfg.Peers = func(rank, replica int) (uint32, bool) {
 		incarnation, ok := r.incarnations[job.Process{Rank: rank, Replica: replica}]

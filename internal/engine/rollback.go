@@ -132,7 +132,7 @@ func (r *recovering) restoreFor(step recovery.ReturnStep[stateCopy]) error {
 		}
 		r.incarnations[p.Process] = p.Incarnation
 	}
-	if err := r.resumeAt(at); err != nil {
+	if err := r.resumeAt(at, o.Generation); err != nil {
 		return err
 	}
 	r.image, r.startAt = s.image, at

@@ -79,7 +79,7 @@ func (r *recovering) restart() error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.resumeAt(at); err != nil {
+	if err := r.resumeAt(at, r.member.Generation()); err != nil {
 		return err
 	}
 	r.image, r.startAt = im, at

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/internal/direct"
 	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/update"
@@ -22,6 +23,7 @@ type Task struct {
 	known *known         // what this process knows of tasks of this kernel
 	times *section.Times // and of those that take as long as this one
 	bytes int            // of its update
+	place int            // of its first written region, among those of the section
 }
 
 // Section is a section whose tasks have been launched, or are being launched.
@@ -40,7 +42,8 @@ type Section struct {
 	// are here: the section is complete if it returns nil.
 	Agree func() error
 
-	decision *decision     // to share or not, with the adaptive policy
+	decision *decision     // to share or not, and how, with the adaptive policy
+	way      direct.Way    // that was decided
 	begun    time.Duration // to be shared, with all who came to the first one
 	inBodies time.Duration // spent in bodies here
 	ran      int           // bodies run here

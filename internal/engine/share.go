@@ -23,7 +23,7 @@ func (h *sharing) Share(s *Section) error {
 	s.exchange.leave(s)
 	h.completed(s, s.begun)
 	if s.decision != nil && len(s.Tasks) > 0 {
-		s.decision.learn(execution{policy: s.Policy, took: h.now() - s.begun, spent: s.inBodies,
+		s.decision.learn(execution{way: s.way, took: h.now() - s.begun, spent: s.inBodies,
 			ran: s.ran, tasks: len(s.Tasks), workers: s.helpers.size, met: h.machine.Met()})
 		h.stats.of(s.Tasks[0].Kernel).Decision = s.decision.word()
 	}

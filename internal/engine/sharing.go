@@ -39,6 +39,8 @@ type sharing struct {
 	bandwidth bandwidth
 	updates   updates
 	stores    *stores // nil: there are none
+
+	generation uint32 // how often the job has gone back
 }
 
 func newSharing(n *node, c Config) *sharing {
@@ -129,6 +131,9 @@ func (h *sharing) dead(p job.Process) {
 		return
 	}
 	h.peers[p.Replica] = nil
+	if h.stores != nil {
+		h.stores.died(p.Replica)
+	}
 	h.machine.Dead(p.Replica)
 	h.performOnce(h.once.Dead(p.Replica))
 }
@@ -138,6 +143,9 @@ func (h *sharing) admit(p job.Process) {
 	h.machine.Alive(p.Replica)
 	h.once.Alive(p.Replica)
 	h.peers[p.Replica] = h.linkTo(p)
+	if h.stores != nil {
+		h.stores.admit(p.Replica)
+	}
 	// Whether sharing pays has to be found out again, by all replicas at the
 	// same time.
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
@@ -151,8 +159,8 @@ func (h *sharing) position() section.Position {
 }
 
 // resumeAt makes this replica stand where its rank stood at a cut, with those
-// peers that live.
-func (h *sharing) resumeAt(at section.Position) {
+// peers that live, in a generation.
+func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	self, replicas := h.setup.Self, len(h.peers)
 	h.machine = section.NewAt(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}, at)
 	h.stats.total.Before = int64(at.Number) - h.stats.total.Sections
@@ -168,6 +176,9 @@ func (h *sharing) resumeAt(at section.Position) {
 			h.once.Alive(replica)
 		}
 	}
+	if h.generation = generation; h.stores != nil {
+		h.stores.begin()
+	}
 }
 
 // describe says for people what the open section lacks, if there is one.
@@ -181,7 +192,7 @@ func (h *sharing) describe() string {
 // quiet reports whether no link and no peer reads from or writes into the
 // program's memory any more. Until then it is called again.
 func (h *sharing) quiet() bool {
-	return h.pending.Load() == 0 && h.filling.Load() == 0 && h.storeNoMore()
+	return h.pending.Load() == 0 && h.filling.Load() == 0 && h.storesEnded()
 }
 
 // bye tells the other replicas that nothing more comes.

@@ -139,7 +139,7 @@ func TestStores(t *testing.T) {
 			require.Equal(t, g.replicas[0].engine.Snapshot().Signature, s.Signature)
 		}
 		all += stored // replicas that never meet make everything themselves
-		require.Equal(t, stored, received)
+		require.LessOrEqual(t, stored, received, "the first are sent, while one replica has no arrays yet")
 		require.EqualValues(t, 2*n*16*replicas, run+received, "every result was made or stored once")
 	}
 	require.Positive(t, all)
@@ -193,28 +193,114 @@ func TestReplicasThatDieWhileTheyStore(t *testing.T) {
 	require.Positive(t, stored)
 }
 
-// Replicas that make their arrays in another order are told so.
-func TestStoresToOtherPlaces(t *testing.T) {
-	g := newGroup(t, 2, share).withStores()
-	var both sync.WaitGroup
-	both.Add(2)
-	g.run(func(r *replica, p *Program) error {
-		if p.Self.Replica == 1 {
-			r.arena.Alloc(1 << 20)
-		}
-		v := newVectors(r.arena)
-		both.Done()
-		both.Wait()
-		for range 20 {
-			if err := v.round(p, sched.Adaptive); err != nil {
-				return err
+// sometimesStored runs a program on two replicas that share memory, with another
+// beginning on each, until results have been stored or it was tried often.
+func sometimesStored(t *testing.T, begin func(r *replica) *vectors) (g *group, stored int64) {
+	const n = 20
+	for range 10 {
+		g = newGroup(t, 2, share).withStores()
+		final, meet := make([]*vectors, 2), meeting(2)
+		g.run(func(r *replica, p *Program) error {
+			v := begin(r)
+			final[p.Self.Replica] = v
+			meet()
+			for range n {
+				if err := v.round(p, sched.Adaptive); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for i, r := range g.replicas {
+			require.NoError(t, r.err)
+			require.Equal(t, serial(n), final[i])
+			for _, k := range r.engine.Snapshot().TaskTypes {
+				stored += k.Stored
 			}
 		}
-		return nil
+		if stored > 0 {
+			break
+		}
+	}
+	return g, stored
+}
+
+// Arrays need not lie at the same place on all replicas.
+func TestStoresToOtherPlaces(t *testing.T) {
+	g, stored := sometimesStored(t, func(r *replica) *vectors {
+		if r.setup.Self.Replica == 1 {
+			r.arena.Alloc(1 << 20)
+		}
+		return newVectors(r.arena)
 	})
-	err := errors.Join(g.replicas[0].err, g.replicas[1].err)
-	require.ErrorIs(t, err, ErrDiverged)
-	require.ErrorContains(t, err, "the arrays lie at other places")
+	require.Positive(t, stored)
+	for _, r := range g.replicas {
+		require.Empty(t, r.engine.Snapshot().Notes)
+	}
+}
+
+// Where one replica can store and the other cannot, results are sent, and the
+// user learns where that is.
+func TestArraysThatOnlyOneReplicaShares(t *testing.T) {
+	for shares := range 2 {
+		g, _ := sometimesStored(t, func(r *replica) *vectors {
+			v := newVectors(r.arena)
+			if r.setup.Self.Replica != shares {
+				v.w = newVectors(nil).w
+			}
+			return v
+		})
+		noted := false
+		for _, r := range g.replicas {
+			stats := r.engine.Snapshot()
+			require.Zero(t, stats.TaskTypes[kernelAdd.Name].Stored)
+			for _, note := range stats.Notes {
+				require.Equal(t, "unknown place: results of engine_test.add are sent, not stored: only on some replicas are the arrays that it writes made by intra.Alloc", note)
+				noted = true
+			}
+		}
+		require.True(t, noted)
+	}
+}
+
+// Memory that is not there any more for one replica is for the next: a process
+// that comes later, and one that goes back, each have an area of their own.
+func TestAreasOfLives(t *testing.T) {
+	g := newGroup(t, 2, share).withStores()
+	d, other := g.replicas[0].engine.stores, g.replicas[1]
+	peer := job.Process{Replica: 1}
+	s := &Section{Tasks: make([]Task, 1)}
+	require.False(t, d.begun())
+	newVectors(g.replicas[0].arena)
+	require.True(t, d.begun())
+	require.False(t, d.met(s), "it has allocated nothing")
+	v := newVectors(other.arena)
+	require.True(t, d.met(s))
+	first := d.areas[1]
+
+	v.x[0] = 5
+	d.sharing.dead(peer)
+	require.False(t, d.met(s), "nobody else is there")
+	require.Same(t, first, d.areas[1], "its results may be taken")
+	d.incarnations[peer] = 2
+	d.sharing.admit(peer)
+	require.Zero(t, v.x[0], "the memory of the dead is given back")
+	require.False(t, d.met(s), "its successor has allocated nothing")
+	other.arena.Begin(2)
+	newVectors(other.arena)
+	require.True(t, d.met(s))
+	require.EqualValues(t, 2, d.areas[1].Life.Incarnation)
+
+	d.setup.Incarnation = 3 // all go back
+	d.begin()
+	require.False(t, d.begun())
+	newVectors(g.replicas[0].arena)
+	require.True(t, d.begun())
+	d.incarnations[peer] = 3
+	require.False(t, d.met(s))
+	other.arena.Begin(3)
+	newVectors(other.arena)
+	require.True(t, d.met(s))
 }
 
 func TestReplicasThatDoNotLaunchTheSame(t *testing.T) {

@@ -28,12 +28,12 @@ type Config struct {
 	Of      map[job.Process]detect.ID // where each process is at the beginning
 	Spares  []detect.ID               // where each spare is
 
-	// Setup is what all processes are told alike: Check, Sched, TLS, Limit, Trace
-	// and Threads.
+	// Setup is what all processes are told alike: Check, Sched, TLS, Limit, Trace,
+	// Threads and Direct.
 	Setup  job.Setup
 	Link   string // between processes of one host: job.LinkSHM, LinkUnix or LinkTCP
 	Ring   int    // size of a shared-memory ring in bytes
-	Direct bool   // replicas on one host store their results into each other's arrays
+	Direct job.Direct
 
 	Replace    bool // a process that was lost is replaced by a new one
 	Backup     recovery.Policy

@@ -274,7 +274,7 @@ func (h *Head) link() {
 			peers[a.process] = append(peers[a.process], b.peer(kind))
 			peers[b.process] = append(peers[b.process], a.peer(kind))
 			if kind != job.LinkTCP {
-				h.act(Link{Node: a.from.Node, Lower: a.from.ID, Higher: b.from.ID, Kind: kind, Ring: h.config.Ring, Arena: h.arena(a, b)})
+				h.act(Link{Node: a.from.Node, Lower: a.from.ID, Higher: b.from.ID, Kind: kind, Ring: h.config.Ring, Arena: h.share(a, b)})
 			}
 		}
 	}
@@ -297,39 +297,37 @@ func (m *member) peer(kind string) job.Peer {
 }
 
 // shareMemory says of which ranks the replicas can store into each other's
-// arrays, if they were asked to, and warns of the others.
+// arrays, and warns of the others if the user has asked for that.
 func (h *Head) shareMemory() {
-	if !h.config.Direct {
+	if h.config.Direct == job.DirectOff {
 		return
 	}
 	for rank, degree := range h.config.Degrees {
-		for replica := 1; replica < degree; replica++ {
-			a, b := h.places[job.Process{Rank: rank}], h.places[job.Process{Rank: rank, Replica: replica}]
-			switch {
-			case slices.Contains(h.direct, rank):
-			case h.arena(a, b) > 0:
-				h.direct = append(h.direct, rank)
-			}
-		}
-		if degree > 1 && !slices.Contains(h.direct, rank) {
+		switch {
+		case degree == 1, slices.Contains(h.direct, rank):
+		case h.together(rank):
+			h.direct = append(h.direct, rank)
+		case h.config.Direct == job.DirectOn:
 			h.warnf("-direct is for replicas on one host, and those of rank %d are not: they send each other their results", rank)
 		}
 	}
 }
 
-// arena returns how many replicas share memory, these two among them; 0 if
-// they do not.
-func (h *Head) arena(a, b *member) int {
-	rank := a.process.Rank
-	if !h.config.Direct || b.process.Rank != rank {
-		return 0
-	}
+// together reports whether all replicas of a rank began on one host.
+func (h *Head) together(rank int) bool {
 	for replica := range h.config.Degrees[rank] {
-		if h.config.Of[job.Process{Rank: rank, Replica: replica}] != a.from.Node {
-			return 0
+		if h.config.Of[job.Process{Rank: rank, Replica: replica}] != h.config.Of[job.Process{Rank: rank}] {
+			return false
 		}
 	}
-	return h.config.Degrees[rank]
+	return true
+}
+
+// share reports whether two processes share memory: replicas of a rank that
+// began on one host, if they are on one now.
+func (h *Head) share(a, b *member) bool {
+	rank := a.process.Rank
+	return h.config.Direct != job.DirectOff && b.process.Rank == rank && a.from.Node == b.from.Node && h.together(rank)
 }
 
 // warnMissing tells who keeps the job from beginning. It may be a program that

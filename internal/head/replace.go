@@ -90,7 +90,7 @@ func (h *Head) introduce(m, other *member) {
 	}
 	kind := h.linkKind(m, other)
 	if kind != job.LinkTCP {
-		h.act(Link{Node: m.from.Node, Lower: lower.from.ID, Higher: higher.from.ID, Kind: kind, Ring: h.config.Ring,
+		h.act(Link{Node: m.from.Node, Lower: lower.from.ID, Higher: higher.from.ID, Kind: kind, Ring: h.config.Ring, Arena: h.share(lower, higher),
 			Meet: &[2]job.Peer{lower.peer(kind), higher.peer(kind)}})
 		return
 	}

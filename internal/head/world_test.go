@@ -91,7 +91,7 @@ func newWorld(s spec, seed uint64, tracing bool) *world {
 	}
 	w.calm, w.stable = w.random.IntN(2)*w.random.IntN(500), w.random.IntN(2)*w.random.IntN(700)
 	w.config = Config{Degrees: s.degrees, Of: make(map[job.Process]detect.ID), Link: job.LinkSHM, Replace: s.replace, Kills: s.kills, Weibull: s.weibull,
-		Self: FirstHead, FirstHost: "h1", Replicated: s.replicated(), Direct: s.direct}
+		Self: FirstHead, FirstHost: "h1", Replicated: s.replicated(), Direct: map[bool]job.Direct{true: job.DirectOn}[s.direct]}
 	w.config.Backup.Every, w.config.Backup.Auto = s.backup, s.auto
 	if s.files > 0 {
 		w.config.Checkpoint = &Checkpoint{Dir: "files", Every: s.files}

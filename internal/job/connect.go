@@ -32,18 +32,21 @@ func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, erro
 	return links, err
 }
 
-// Arena returns the memory that the replicas of this rank share, nil if there
-// is none. It is called once, after Connect.
-func (s *Session) Arena() (*arena.Arena, error) {
+// Arena returns the memory that the replicas of this rank share, for one of its
+// lives; nil if there is none, or it was returned before. Whoever comes later gets
+// it before its first link.
+func (s *Session) Arena(life arena.Life) (*arena.Arena, error) {
 	s.mu.Lock()
-	f := s.arena
-	s.arena = nil
+	f, why := s.arena, s.noArena
+	s.arena, s.noArena = nil, ""
 	s.mu.Unlock()
-	if f == nil {
+	switch {
+	case why != "":
+		return nil, errors.New(why)
+	case f == nil:
 		return nil, nil
 	}
-	defer f.Close()
-	return arena.Open(f, s.setup.Self.Replica)
+	return arena.Open(f, life)
 }
 
 // limited bounds the bandwidth of a link, if that was asked for.

@@ -26,7 +26,7 @@ const (
 	KindSetup     Kind = "setup"     // H Setup, Epoch
 	KindListen    Kind = "listen"    // P Address, for links over TCP
 	KindLink      Kind = "link"      // H Process and one descriptor: the link to it, on the same host
-	KindArena     Kind = "arena"     // H one descriptor: the memory that all replicas of the rank, on the same host, share
+	KindArena     Kind = "arena"     // H one descriptor: the memory that the replicas of the rank share on this host; or Text: why there is none
 	KindStart     Kind = "start"     // H Peers: all have joined
 	KindConnect   Kind = "connect"   // H Peers: the one that this process gets a link to, with one descriptor unless it is over TCP
 	KindVerdict   Kind = "verdict"   // H Verdict
@@ -85,6 +85,7 @@ type Setup struct {
 	TLS         bool    `json:"tls,omitempty"`    // links over TCP are encrypted
 	Limit       float64 `json:"limit,omitempty"`  // of a link, in bytes per second; 0 = none
 	Trace       bool    `json:"trace,omitempty"`
+	Direct      bool    `json:"direct,omitempty"`  // the user has asked for stores
 	Threads     int     `json:"threads,omitempty"` // workers that run tasks; 0 means 1
 	Kills       []Kill  `json:"kills,omitempty"`   // counted points of this process
 	// Recovery: whether the process is given its state by others, whether it
@@ -152,7 +153,7 @@ func DecodeMessage(b []byte) (*Message, error) {
 	case KindLink:
 		ok = m.Files == 1 && m.Process != nil
 	case KindArena:
-		ok = m.Files == 1
+		ok = m.Files == 1 || m.Files == 0 && m.Text != ""
 	case KindConnect:
 		ok = len(m.Peers) == 1 && (m.Files == 0) == (m.Peers[0].Link == LinkTCP) && m.Files <= 1
 	case KindVerdict:

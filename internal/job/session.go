@@ -36,6 +36,7 @@ type Session struct {
 	events  []Event
 	files   map[Process]*os.File // ends of links, until Connect takes them
 	arena   *os.File             // until Arena takes it; nil: there is none
+	noArena string               // why, if there should be one
 	peers   []Peer
 	started bool
 	dead    map[Endpoint]bool
@@ -153,7 +154,9 @@ func (s *Session) take(m *Message, files []*os.File) {
 		if s.arena != nil {
 			s.arena.Close()
 		}
-		s.arena = files[0]
+		if s.arena, s.noArena = nil, m.Text; len(files) > 0 {
+			s.arena = files[0]
+		}
 	case KindStart:
 		s.peers, s.started = m.Peers, true
 	case KindVerdict:

@@ -46,7 +46,7 @@ type Job struct {
 	Anyway     bool             // also if another program, or one with other arguments, wrote them
 	Sched      string
 	Check      bool
-	Direct     bool   // replicas on one host store their results into each other's arrays
+	Direct     job.Direct
 	Threads    int    // workers that run the tasks of a process; 0 means 1
 	Report     string // file of the report, "-" for standard error, "" for none
 	Trace      string // file of the timeline, "" for none
@@ -139,7 +139,7 @@ func (j *Job) listenAt(address string) string {
 func (j *Job) head(nodes []head.Node) head.Config {
 	c := head.Config{
 		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
-		Setup: job.Setup{Check: j.Check, Sched: j.Sched, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads},
+		Setup: job.Setup{Check: j.Check, Sched: j.Sched, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Direct: j.Direct == job.DirectOn},
 		Link:  j.Link, Ring: j.Ring, Direct: j.Direct,
 		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Weibull: j.Weibull,
 	}

@@ -41,7 +41,6 @@ type Agent struct {
 	mu       sync.Mutex
 	children map[job.Process]*child // those that are not gone
 	arenas   map[int]*os.File       // by rank
-	sharing  map[job.Process]bool   // that have their arena
 }
 
 // Config is what an Agent works with.
@@ -66,7 +65,6 @@ func New(c Config) *Agent {
 		quit:     make(chan struct{}),
 		children: make(map[job.Process]*child),
 		arenas:   make(map[int]*os.File),
-		sharing:  make(map[job.Process]bool),
 	}
 	go a.parent()
 	return a

@@ -348,7 +348,7 @@ func TestLinksOfAHost(t *testing.T) {
 			w.await("hello " + p.String())
 			w.Send(p, &job.Message{Kind: job.KindSetup, Setup: &job.Setup{Self: p, Incarnation: 1, Degrees: []int{2}}})
 		}
-		w.Link(HostLink{Lower: one, Higher: two, Kind: kind, Ring: 4096, Arena: 2})
+		w.Link(HostLink{Lower: one, Higher: two, Kind: kind, Ring: 4096, Arena: true})
 		w.Send(one, &job.Message{Kind: job.KindStart, Peers: []job.Peer{{Process: two, Incarnation: 1, Link: kind}}})
 		w.Send(two, &job.Message{Kind: job.KindStart, Peers: []job.Peer{{Process: one, Incarnation: 1, Link: kind}}})
 		w.await("finish 0.0")

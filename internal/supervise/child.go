@@ -25,6 +25,7 @@ type child struct {
 	crashed chan struct{}            // closed when the pipe for crashes is
 	program int                      // pid of the program under a wrapper, 0 if there is none
 	since   time.Time                // when it was stopped
+	shares  bool                     // it has been given the memory of its rank
 }
 
 // release closes what a process that was not started would have had.

@@ -15,15 +15,17 @@ type HostLink struct {
 	Higher job.Process `json:"higher"`
 	Kind   string      `json:"kind"`
 	Ring   int         `json:"ring"` // size of a shared-memory ring in bytes
-	// Arena: so many replicas of the rank, all on this host, share memory,
-	// these two among them. 0: none do.
-	Arena int `json:"arena,omitempty"`
+	// Arena: the two are replicas of one rank, and share memory.
+	Arena bool `json:"arena,omitempty"`
 	// Meet describes the two if one of them comes later than the other.
 	Meet *[2]job.Peer `json:"meet,omitempty"`
 }
 
 // Link gives two processes of this host the two ends of a link.
 func (a *Agent) Link(l HostLink) {
+	if l.Arena { // before the link, with which a process may begin
+		a.share(l)
+	}
 	lower, higher, err := job.LinkFiles(l.Kind, l.Ring)
 	if l.Meet != nil {
 		a.meet(l, lower, higher, err)
@@ -33,43 +35,43 @@ func (a *Agent) Link(l HostLink) {
 		go a.observer.Failed(fmt.Errorf("make the link between %v and %v: %w", l.Lower, l.Higher, err))
 		return
 	}
-	if l.Arena > 0 {
-		for _, p := range []job.Process{l.Lower, l.Higher} {
-			if err := a.share(p, l.Arena); err != nil {
-				go a.observer.Failed(fmt.Errorf("allocate the memory that the replicas of rank %d share: %w", p.Rank, err))
-			}
-		}
-	}
 	a.mail(l.Lower, &job.Message{Kind: job.KindLink, Process: &l.Higher}, lower)
 	a.mail(l.Higher, &job.Message{Kind: job.KindLink, Process: &l.Lower}, higher)
 }
 
-// share gives a process the memory that the replicas of its rank share, once.
-func (a *Agent) share(p job.Process, replicas int) error {
+// share gives two processes the memory that the replicas of their rank share on
+// this host, each once. Where there is none they are told why, and do without it.
+func (a *Agent) share(l HostLink) {
+	rank := l.Lower.Rank
+	if l.Meet != nil { // the names are those of spares, perhaps
+		rank = l.Meet[0].Process.Rank
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.sharing[p] {
-		return nil
-	}
-	f := a.arenas[p.Rank]
-	if f == nil {
-		var err error
-		if f, err = arena.Create(replicas); err != nil {
-			return err
+	for _, p := range []job.Process{l.Lower, l.Higher} {
+		c := a.children[p]
+		if c == nil || c.shares {
+			continue
 		}
-		a.arenas[p.Rank] = f
+		c.shares = true
+		if f, err := a.arena(rank); err != nil {
+			c.mail.send(&job.Message{Kind: job.KindArena, Text: err.Error()})
+		} else {
+			c.mail.send(&job.Message{Kind: job.KindArena}, f)
+		}
 	}
-	own, err := job.Duplicate(f)
-	if err != nil {
-		return err
+}
+
+// arena returns the memory of a rank, a descriptor to give away.
+func (a *Agent) arena(rank int) (*os.File, error) {
+	if a.arenas[rank] == nil {
+		f, err := arena.Create()
+		if err != nil {
+			return nil, err
+		}
+		a.arenas[rank] = f
 	}
-	a.sharing[p] = true
-	if c := a.children[p]; c != nil {
-		c.mail.send(&job.Message{Kind: job.KindArena}, own)
-		return nil
-	}
-	own.Close()
-	return nil
+	return job.Duplicate(a.arenas[rank])
 }
 
 // meet gives two processes their link of which one comes later. Where there is

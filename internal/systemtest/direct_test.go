@@ -54,8 +54,7 @@ func TestDirect(t *testing.T) {
 		}
 		require.Positive(t, fired)
 	})
-	// Who comes later has no part in the shared memory, and who goes back
-	// begins with other arrays.
+	// Who comes later, and who goes back, begins with other arrays.
 	t.Run("recovery", func(t *testing.T) {
 		for flags, ranks := range map[string]string{
 			"-n 2 -replace -kill 0.1@section:40 -kill 1.0@section:60":  "-n 2 -r 1",

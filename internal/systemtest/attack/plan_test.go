@@ -115,7 +115,7 @@ func (p *plan) shape(d dice, ranks int) {
 	}
 	switch {
 	case link != "tcp" && (sched == "" || sched == "adaptive") && d.once(2):
-		p.flag("-direct")
+		p.flag(one(d, []string{"-direct", "-direct=auto", "-direct=off"}))
 	case d.once(8):
 		p.flag("-limit", "300MB/s")
 	}

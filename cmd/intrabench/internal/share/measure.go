@@ -36,8 +36,8 @@ func configs(replicas int) []Config {
 	return []Config{
 		{"native", 1, nil},
 		{"replicated", replicas, []string{"-sched", "replicate"}},
-		{"shared", replicas, nil},
-		{"direct", replicas, []string{"-direct"}},
+		{"shared", replicas, []string{"-direct=off"}},
+		{"direct", replicas, []string{"-direct=on"}},
 	}
 }
 

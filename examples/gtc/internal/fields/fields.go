@@ -3,6 +3,7 @@ package fields
 //go:generate go tool intragen
 
 import (
+	intra "github.com/intrahpc/intra/runtime"
 	"math"
 
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
@@ -28,10 +29,10 @@ type Fields struct {
 // New returns fields that are zero.
 func New(g *grid.Grid) *Fields {
 	return &Fields{
-		g: g, Density: g.Field(), Potential: g.Field(), Gradient: make([]float64, 3*len(g.Field())),
-		Averages: make([]float64, g.Surfaces+1), Zonal: make([]float64, g.Surfaces+1),
-		plane: make([]float64, 3*g.Points), arrived: make([]float64, 3*g.Points),
-		work: make([]float64, g.Points), rim: make([]float64, 2*g.Points),
+		g: g, Density: g.Field(), Potential: g.Field(), Gradient: intra.Alloc[float64](3 * len(g.Field())),
+		Averages: intra.Alloc[float64](g.Surfaces + 1), Zonal: intra.Alloc[float64](g.Surfaces + 1),
+		plane: intra.Alloc[float64](3 * g.Points), arrived: intra.Alloc[float64](3 * g.Points),
+		work: intra.Alloc[float64](g.Points), rim: intra.Alloc[float64](2 * g.Points),
 	}
 }
 

@@ -2,6 +2,7 @@ package fields
 
 import (
 	"fmt"
+	intra "github.com/intrahpc/intra/runtime"
 	"math"
 	"slices"
 
@@ -72,7 +73,7 @@ func NewPoisson(g *grid.Grid) (*Poisson, error) {
 		}
 		s.rings = append(s.rings, b.Matrix())
 	}
-	s.density, s.average, s.guess = make([]float64, g.Points), make([]float64, g.Points), make([]float64, g.Points)
+	s.density, s.average, s.guess = intra.Alloc[float64](g.Points), intra.Alloc[float64](g.Points), intra.Alloc[float64](g.Points)
 	return s, nil
 }
 

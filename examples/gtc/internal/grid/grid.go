@@ -1,5 +1,7 @@
 package grid
 
+import intra "github.com/intrahpc/intra/runtime"
+
 import "math"
 
 // Surface is one surface of constant radius. Its points are Start to
@@ -63,7 +65,7 @@ func New(p Plasma, s Size, w Wedge) *Grid {
 
 // Field returns an array with a value for each point and for planes 0 to
 // Planes: that of plane k at point i is at Index(i, k).
-func (g *Grid) Field() []float64 { return make([]float64, g.Points*(g.Planes+1)) }
+func (g *Grid) Field() []float64 { return intra.Alloc[float64](g.Points * (g.Planes + 1)) }
 
 // Index returns the place of a value in a field.
 func (g *Grid) Index(point, plane int) int { return point*(g.Planes+1) + plane }

@@ -1,5 +1,7 @@
 package ions
 
+import intra "github.com/intrahpc/intra/runtime"
+
 //go:generate go tool intragen
 
 // Phase is what changes of ions, an array for each coordinate.
@@ -53,7 +55,7 @@ func resized[T any](s []T, n int) []T {
 	if n <= cap(s) {
 		return s[:n]
 	}
-	larger := make([]T, n, n+n/32+64)
+	larger := intra.Alloc[T](n + n/32 + 64)[:n]
 	copy(larger, s)
 	return larger
 }

@@ -1,0 +1,50 @@
+//go:build linux
+
+package main
+
+import (
+	"flag"
+	"slices"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// direct is the value of -direct, which may be left out.
+type direct job.Direct
+
+func (d *direct) String() string { return string(*d) }
+
+func (d *direct) Set(s string) error {
+	v, err := job.ParseDirect(s)
+	if err == nil {
+		*d = direct(v)
+	}
+	return err
+}
+
+// IsBoolFlag lets -direct stand alone.
+func (d *direct) IsBoolFlag() bool { return true }
+
+// joinDirect makes -direct=auto of -direct auto, which flag takes for the name of
+// a program.
+func joinDirect(fs *flag.FlagSet, args []string) []string {
+	for i := 0; i+1 < len(args) && strings.HasPrefix(args[i], "-"); i++ {
+		name := strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-")
+		f := fs.Lookup(name)
+		switch {
+		case name == "": // no flags behind this
+			return args
+		case f == nil: // with its value, or unknown
+		case name == "direct":
+			if v := args[i+1]; v == "auto" || v == "on" || v == "off" {
+				args = slices.Replace(slices.Clone(args), i, i+2, args[i]+"="+v)
+			}
+		default:
+			if b, ok := f.Value.(interface{ IsBoolFlag() bool }); !ok || !b.IsBoolFlag() {
+				i++ // its value
+			}
+		}
+	}
+	return args
+}

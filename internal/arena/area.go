@@ -1,0 +1,68 @@
+package arena
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Area is that of one life of a replica.
+type Area struct {
+	// Life is whose it is.
+	Life Life
+
+	file   *os.File
+	at     int // in the file
+	arrays int // bytes for them
+	mem    unsafe.Pointer
+	mapped int // bytes at mem: those of an own one end where the arrays begin
+	free   extents
+}
+
+// Life is a replica in one incarnation.
+type Life struct {
+	Replica     int
+	Incarnation uint32
+}
+
+// pack makes an entry of the directory, which is not 0.
+func (l Life) pack() uint64 { return uint64(l.Incarnation)<<8 | uint64(l.Replica+1) }
+
+// Word returns word k, 0 at first. Any replica may change it.
+func (r *Area) Word(k int) *atomic.Uint64 { return r.word(k, Words) }
+
+// Place returns what is known of place k. Its owner sets it.
+func (r *Area) Place(k int) *atomic.Uint64 {
+	if k < 0 || k >= Places {
+		panic(fmt.Sprintf("arena: place %d of %d", k, Places))
+	}
+	return r.word(Words+k, Words+Places)
+}
+
+func (r *Area) word(k, most int) *atomic.Uint64 {
+	if k < 0 || k >= most {
+		panic(fmt.Sprintf("arena: word %d of %d", k, most))
+	}
+	return (*atomic.Uint64)(unsafe.Add(r.mem, k*8))
+}
+
+// At returns what lies at a place of another replica's area.
+func (r *Area) At(offset, size int) []byte {
+	if offset < 0 || size < 0 || offset > r.mapped-wordsSize || size > r.mapped-wordsSize-offset {
+		panic(fmt.Sprintf("arena: %d bytes at %d of an area of %d", size, offset, r.mapped-wordsSize))
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(r.mem, wordsSize+offset)), size)
+}
+
+// Clear gives the memory of the arrays back to the system. Nobody may use them
+// any more, their owner in particular.
+func (r *Area) Clear() error {
+	if err := clearFile(r.file, r.at+wordsSize, r.arrays); err != nil {
+		return fmt.Errorf("give the memory of replica %d back: %w", r.Life.Replica, err)
+	}
+	return nil
+}
+
+// Close unmaps the area of another replica.
+func (r *Area) Close() { unmap(r.mem, r.mapped) }

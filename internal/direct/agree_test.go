@@ -1,0 +1,75 @@
+package direct
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// common are words that all have in common.
+type common [NumAgreements]atomic.Uint64
+
+func (w *common) Load(k int) uint64                          { return w[k].Load() }
+func (w *common) CompareAndSwap(k int, old, new uint64) bool { return w[k].CompareAndSwap(old, new) }
+
+func TestTheFirstOneDecides(t *testing.T) {
+	var w common
+	for section := range uint64(1000) {
+		first, second := Way(section%4), Way(section/4%4)
+		at := Moment{Section: section}
+		require.Equal(t, first, Agree(&w, at, first))
+		require.Equal(t, first, Agree(&w, at, second))
+		require.Equal(t, first, Agree(&w, at, first))
+	}
+	require.Equal(t, Send, Agree(&w, Moment{Section: 0}, Store), "too far behind")
+	require.Equal(t, Send, Agree(&w, Moment{Section: 1000 - NumAgreements - 1}, Store))
+	last := Moment{Section: 1000 - NumAgreements}
+	require.Equal(t, Way(last.Section%4), Agree(&w, last, Send))
+}
+
+// A job that has gone back decides anew about sections that it had come to.
+func TestAgreementsOfAGeneration(t *testing.T) {
+	var w common
+	for generation := range uint32(5) {
+		want := Way(generation % 4)
+		for section := range uint64(200) {
+			at := Moment{generation, 200 + section}
+			require.Equal(t, want, Agree(&w, at, want))
+			require.Equal(t, want, Agree(&w, at, (want+1)%4))
+		}
+	}
+	at := Moment{1<<generationBits + 7, 1<<40 + 3} // more often than can be told apart
+	require.Equal(t, Store, Agree(&w, at, Store))
+	require.Equal(t, Store, Agree(&w, at, Send))
+}
+
+func TestReplicasThatAgreeAtOnce(t *testing.T) {
+	const replicas, sections = 4, 3000
+	var w common
+	var got [replicas][sections]Way
+	var all sync.WaitGroup
+	for r := range replicas {
+		all.Go(func() {
+			for s := range sections {
+				got[r][s] = Agree(&w, Moment{Section: uint64(s)}, Way((s+r)%4))
+			}
+		})
+	}
+	all.Wait()
+	// One that was far behind may send; who was there got the same.
+	for s := range sections {
+		var ways [4]int
+		for r := range replicas {
+			ways[got[r][s]]++
+		}
+		others := 0
+		for w, n := range ways {
+			if Way(w) != Send && n > 0 {
+				others++
+			}
+		}
+		require.LessOrEqual(t, others, 1, "section %d: %v", s, ways)
+	}
+}

@@ -1,0 +1,26 @@
+package job
+
+import "fmt"
+
+// Direct says whether replicas of a rank that are on one host store results into
+// each other's arrays.
+type Direct string
+
+const (
+	DirectOff  Direct = ""     // they send them
+	DirectAuto Direct = "auto" // they do where it takes less time than sending them
+	DirectOn   Direct = "on"   // they do wherever they can
+)
+
+// ParseDirect reads the value of a flag.
+func ParseDirect(s string) (Direct, error) {
+	switch s {
+	case "auto":
+		return DirectAuto, nil
+	case "on", "true":
+		return DirectOn, nil
+	case "off", "false":
+		return DirectOff, nil
+	}
+	return "", fmt.Errorf("want auto, on or off")
+}
