@@ -400,6 +400,8 @@ func TestUsageErrors(t *testing.T) {
 		"-strict-placement -hosts a:2 true":         "share a host",
 		"-v -quiet true":                            "contradict",
 		"-direct -check true":                       "leave out -direct",
+		"-direct=sometimes true":                    "want auto, on or off",
+		"-direct on -check true":                    "leave out -direct",
 		"-direct -limit 1GB/s true":                 "leave out one of them",
 		"-direct -sched static true":                "-direct needs the adaptive schedule",
 		"-direct -link tcp true":                    "-direct needs replicas on one host",
