@@ -51,6 +51,9 @@ func drift(p *intra.Process, what string) error {
 	case "state":
 		rounds = 400 // and than it takes to replace a process
 	}
+	if p.Restored() {
+		v = nil // it is allocated when it is filled in
+	}
 	for name, a := range map[string]*[]float64{"x": &x, "v": &v, "heap": &heap, "sum": &sum, "counts": &counts} {
 		intra.Protect(p, name, a)
 	}

@@ -14,7 +14,7 @@ func (s *State) Reload(im *Image) error {
 		if slices.EqualFunc(a, b, slices.Equal[[]byte]) {
 			continue
 		}
-		if err := s.vars[i].restore(im); err != nil {
+		if err := s.vars[i].restore(im, s.Alloc); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,10 @@ var ErrMismatch = errors.New("the saved state does not fit the program")
 type State struct {
 	vars []variable
 	from *Image // what new variables are filled from; nil: nothing is restored
+
+	// Alloc returns zeroed memory for a slice that is restored, nil if it has
+	// none. A nil Alloc has none.
+	Alloc func(size int) []byte
 }
 
 // variable is one that the program has registered.
@@ -70,7 +74,7 @@ func (s *State) Add(name string, x any) error {
 		return err
 	}
 	if s.from != nil {
-		if err := v.restore(s.from); err != nil {
+		if err := v.restore(s.from, s.Alloc); err != nil {
 			return err
 		}
 	}
@@ -125,7 +129,7 @@ func (v *variable) memory() ([]byte, error) {
 }
 
 // restore fills v in from what was saved under its name.
-func (v *variable) restore(from *Image) error {
+func (v *variable) restore(from *Image, alloc func(size int) []byte) error {
 	i := slices.IndexFunc(from.vars, func(o savedVar) bool { return o.name == v.name })
 	if i < 0 {
 		return fmt.Errorf("%w: it was not saved (what was: %s)", ErrMismatch, list(from.names()))
@@ -143,7 +147,7 @@ func (v *variable) restore(from *Image) error {
 		return nil
 	case Slice:
 		if n := o.size() / o.elem; n != v.v.Len() {
-			v.v.Set(reflect.MakeSlice(v.v.Type(), n, n))
+			v.v.Set(v.slice(n, alloc))
 		}
 	}
 	mem, err := v.memory()
@@ -154,6 +158,17 @@ func (v *variable) restore(from *Image) error {
 		mem = mem[copy(mem, c):]
 	}
 	return nil
+}
+
+// slice returns a new slice of n elements for v.
+func (v *variable) slice(n int, alloc func(size int) []byte) reflect.Value {
+	if alloc != nil {
+		if mem := alloc(n * v.elem); mem != nil {
+			s := reflect.SliceAt(v.v.Type().Elem(), unsafe.Pointer(unsafe.SliceData(mem)), n)
+			return s.Convert(v.v.Type())
+		}
+	}
+	return reflect.MakeSlice(v.v.Type(), n, n)
 }
 
 // Settle ends the filling in of variables: what was saved and not registered

@@ -82,6 +82,9 @@ func (p *Program) Fail(err error) {
 func (p *Program) restore(im *checkpoint.Image, point uint64) {
 	p.restored = true
 	p.state.From(im)
+	if p.engine != nil {
+		p.state.Alloc = p.engine.sharing.alloc
+	}
 	p.first = point - 1
 	p.points.Store(point - 1)
 }

@@ -105,6 +105,17 @@ func (h *sharing) Stores() bool {
 	return h.stores != nil
 }
 
+// alloc returns memory that the replicas share, nil if there is none.
+func (h *sharing) alloc(size int) []byte {
+	h.mu.Lock()
+	d := h.stores
+	h.mu.Unlock()
+	if d == nil {
+		return nil
+	}
+	return d.arena.Alloc(size)
+}
+
 // begin begins a life of this replica: the program makes arrays anew, and so do
 // those of the peers. Areas of lives that have ended are kept until their
 // successors come, since others may not have ended theirs yet.
