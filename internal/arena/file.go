@@ -79,9 +79,8 @@ type layout struct {
 	area int // bytes for the arrays of one
 }
 
-func (l layout) size() int        { return l.at(maxAreas) }
-func (l layout) at(area int) int  { return headSize + area*(wordsSize+l.area) }
-func (l layout) arrays(i int) int { return l.at(i) + wordsSize }
+func (l layout) size() int       { return l.at(maxAreas) }
+func (l layout) at(area int) int { return headSize + area*(wordsSize+l.area) }
 
 // layoutOf checks that a file is one of Create's.
 func layoutOf(f *os.File) (l layout, err error) {

@@ -171,5 +171,5 @@ func TestGTCCommand(t *testing.T) {
 	pr := GTCProblem{IonsPerCell: 2, Surfaces: 8, MaxTheta: 16, MaxZeta: 2, Steps: 3, Tasks: 4}
 	require.Equal(t, "intrarun -quiet -report r -n 1 -r 2 -sched replicate gtc -json -micell 2 -mpsi 8 -mthetamax 16 -mzetamax 2 -steps 3 -tasks 4",
 		strings.Join(p.gtc(GTCConfigs(false)[1], pr).Command("r", ""), " "))
-	require.Contains(t, strings.Join(p.gtc(GTCConfigs(true)[3], pr).Command("r", ""), " "), "-n 2 -r 2 gtc")
+	require.Contains(t, strings.Join(p.gtc(GTCConfigs(true)[3], pr).Command("r", ""), " "), "-n 2 -r 2 -direct=off gtc")
 }
