@@ -186,6 +186,7 @@ func (a *Arena) alloc(size int) []byte {
 	}
 	a.insert(array{uintptr(unsafe.Pointer(start)), pages, r, offset})
 	runtime.SetFinalizer(start, a.freed)
+	_ = enlarge(unsafe.Pointer(start), pages) // if there are none it works all the same
 	return mem[:size:size]
 }
 

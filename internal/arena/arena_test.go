@@ -191,3 +191,17 @@ func TestAreasOfLives(t *testing.T) {
 	require.Nil(t, b.Alloc(1))
 	require.Nil(t, b.Own())
 }
+
+// Arrays are of large pages, even where the system gives them to shared memory
+// only on demand.
+func TestLargePages(t *testing.T) {
+	a, _ := pair(t)
+	x := a.Alloc(3 * pageSize)
+	if err := enlarge(unsafe.Pointer(&x[0]), len(x)); err != nil {
+		t.Skip("this system has none:", err)
+	}
+	maps, err := os.ReadFile("/proc/self/smaps")
+	require.NoError(t, err)
+	require.Regexp(t, `ShmemPmdMapped: +[1-9]`, string(maps))
+	require.Equal(t, len(x), bytes.Count(x, []byte{0}))
+}

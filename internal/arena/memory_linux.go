@@ -93,6 +93,22 @@ func mapOver(f *os.File, offset int, mem unsafe.Pointer, size int) error {
 	})
 }
 
+// enlarge puts large pages into the whole ones of memory that lies over a file of
+// zeros. For shared memory the system does that only on demand, as it is set up
+// on most machines.
+func enlarge(mem unsafe.Pointer, size int) error {
+	head := int(-uintptr(mem) % pageSize)
+	whole := (size - head) &^ (pageSize - 1)
+	if whole <= 0 {
+		return nil
+	}
+	large := unsafe.Slice((*byte)(unsafe.Add(mem, head)), whole)
+	for at := 0; at < whole; at += pageSize {
+		large[at] = 0 // a page that nobody has touched is left out
+	}
+	return unix.Madvise(large, unix.MADV_COLLAPSE)
+}
+
 // mapBack makes pages ordinary memory again, with zeros in it.
 func mapBack(mem unsafe.Pointer, size int) error {
 	_, err := unix.MmapPtr(-1, 0, mem, uintptr(size), readWrite, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED)

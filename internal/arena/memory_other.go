@@ -27,6 +27,8 @@ func unmap(unsafe.Pointer, int) {}
 
 func mapOver(*os.File, int, unsafe.Pointer, int) error { return errPlatform }
 
+func enlarge(unsafe.Pointer, int) error { return errPlatform }
+
 func mapBack(unsafe.Pointer, int) error { return errPlatform }
 
 func clearFile(*os.File, int, int) error { return errPlatform }

@@ -3,10 +3,10 @@ package fields
 //go:generate go tool intragen
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
 	"math"
 
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
+	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Fields are the fields of one rank. See grid.Field for the layout. From one
@@ -29,7 +29,7 @@ type Fields struct {
 // New returns fields that are zero.
 func New(g *grid.Grid) *Fields {
 	return &Fields{
-		g: g, Density: g.Field(), Potential: g.Field(), Gradient: intra.Alloc[float64](3 * len(g.Field())),
+		g: g, Density: g.Field(), Potential: g.Field(), Gradient: intra.Alloc[float64](3 * g.Points * (g.Planes + 1)),
 		Averages: intra.Alloc[float64](g.Surfaces + 1), Zonal: intra.Alloc[float64](g.Surfaces + 1),
 		plane: intra.Alloc[float64](3 * g.Points), arrived: intra.Alloc[float64](3 * g.Points),
 		work: intra.Alloc[float64](g.Points), rim: intra.Alloc[float64](2 * g.Points),

@@ -2,13 +2,13 @@ package fields
 
 import (
 	"fmt"
-	intra "github.com/intrahpc/intra/runtime"
 	"math"
 	"slices"
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	"github.com/intrahpc/intra/kernels"
+	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Poisson solves the gyrokinetic Poisson equation

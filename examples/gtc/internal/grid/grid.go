@@ -1,8 +1,10 @@
 package grid
 
-import intra "github.com/intrahpc/intra/runtime"
+import (
+	"math"
 
-import "math"
+	intra "github.com/intrahpc/intra/runtime"
+)
 
 // Surface is one surface of constant radius. Its points are Start to
 // Start+N; the first and the last one are the same place.

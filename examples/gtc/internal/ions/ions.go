@@ -1,8 +1,8 @@
 package ions
 
-import intra "github.com/intrahpc/intra/runtime"
-
 //go:generate go tool intragen
+
+import intra "github.com/intrahpc/intra/runtime"
 
 // Phase is what changes of ions, an array for each coordinate.
 //
