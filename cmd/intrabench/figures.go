@@ -70,7 +70,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, json: *jsonFile, plot: *plotFile, quiet: *quiet}
 		return runGTC(ctx, o, out)
 	}
-	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Shared, figures.Direct, figures.Auto}
+	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Send, figures.Auto}
 	for _, l := range splitLimits(*limits) {
 		c, err := figures.Limited(l)
 		if err != nil {

@@ -19,7 +19,7 @@ func TestFigures(t *testing.T) {
 	var out bytes.Buffer
 	args := strings.Fields("figures -nx 6 -ny 6 -nz 6 -iters 5 -tasks 4 -rounds 2 -quiet -limits 200,1000MB/s")
 	require.NoError(t, run(t.Context(), append(args, "-json", dir+"/f.json", "-plot", dir+"/f.svg"), &out, nil))
-	for _, part := range []string{"Figure 5a, waxpby", "Figure 5b", "shared at 200MB/s", "shared at 1000MB/s", "< 0.50", "V/T, GB/s"} {
+	for _, part := range []string{"Figure 5a, waxpby", "Figure 5b", "send at 200MB/s", "send at 1000MB/s", "< 0.50", "V/T, GB/s"} {
 		require.Contains(t, out.String(), part)
 	}
 	b, err := os.ReadFile(dir + "/f.json")
@@ -56,7 +56,7 @@ func TestHPCCGBesideAPeer(t *testing.T) {
 	args := strings.Fields("hpccg -nx 6 -ny 6 -nz 6 -iters 5 -rounds 1 -quiet")
 	require.NoError(t, run(t.Context(), append(args, "-peer", "echo Time: 3", "-peer-time", "Time: ([0-9.]+)"), &out, nil))
 	require.Regexp(t, `(?m)^  peer +3\.0000 .* 1\.000 +\[1\.000 1\.000\]$`, out.String())
-	require.Regexp(t, `(?m)^  shared +0\.`, out.String())
+	require.Regexp(t, `(?m)^  send +0\.`, out.String())
 }
 
 func TestFiguresUsage(t *testing.T) {

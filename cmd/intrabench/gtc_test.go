@@ -39,15 +39,15 @@ func TestFiguresGTC(t *testing.T) {
 			}
 			require.NoError(t, json.Unmarshal(b, &m))
 			require.Equal(t, double != "", m.Doubled)
-			require.Len(t, m.Trials, 4)
-			require.Len(t, m.Rows, 12)
+			require.Len(t, m.Trials, 5)
+			require.Len(t, m.Rows, 15)
 			require.NotEmpty(t, m.InOut)
 			for _, trial := range m.Trials {
 				require.Len(t, trial.State, 64)
 				if trial.Config == "static" {
 					require.Positive(t, trial.Samples["push"].UpdateBytes, trial.Config)
 					require.Positive(t, trial.Samples["charge"].UpdateBytes, trial.Config)
-				} else if trial.Config != "shared" {
+				} else if trial.Config == "native" || trial.Config == "replicated" {
 					require.Zero(t, trial.Samples["push"].UpdateBytes, trial.Config)
 				}
 			}

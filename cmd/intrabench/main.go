@@ -28,8 +28,8 @@ type command struct {
 var commands = []command{
 	{"kernels", "vector kernels, on every path and at every size", runKernels},
 	{"spmv", "sparse matrix-vector products, in every format", runSpMV},
-	{"share", "a program of yours: native, replicated, shared and direct, and where its time goes", runShare},
-	{"figures", "HPCCG or GTC native, replicated and shared: the paper's figures 5 and 6c, and E over bandwidth", runFigures},
+	{"share", "a program of yours: native, replicated, with results sent and with the default, and where its time goes", runShare},
+	{"figures", "HPCCG or GTC native, replicated, with results sent and with the default: the paper's figures 5 and 6c, and E over bandwidth", runFigures},
 	{"npb", "the NAS benchmarks native, replicated, shared and direct, as a whole and by kernel", runNPB},
 	{"hpcg", "HPCG in the same ways", runHPCG},
 	{"minighost", "miniGhost in the same ways", runMiniGhost},

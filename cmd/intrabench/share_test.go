@@ -33,7 +33,7 @@ func TestShare(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.json")
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"share", "-rounds", "2", "-quiet", "-json", file, program, "3000"}, &out, nil))
-	for _, want := range []string{`(?m)^native +\d`, `(?m)^replicated +\d`, `(?m)^shared +\d`, `(?m)^direct +\d`, `(?m)main\.add +native +\d`, `E = T\(native\)`} {
+	for _, want := range []string{`(?m)^native +\d`, `(?m)^replicated +\d`, `(?m)^send +\d`, `(?m)^auto +\d`, `(?m)main\.add +native +\d`, `E = T\(native\)`} {
 		require.Regexp(t, want, out.String())
 	}
 	require.NotContains(t, out.String(), "something else")

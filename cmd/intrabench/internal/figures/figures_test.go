@@ -70,7 +70,7 @@ func TestParseTrial(t *testing.T) {
 // round 1 and so on, the others a fixed multiple of that. It notes the order.
 func fake(order *[]string) Runner {
 	runs := make(map[string]int)
-	factor := map[string]float64{"native": 1, "replicated": 2, "static": 1.25, "shared": 1.25}
+	factor := map[string]float64{"native": 1, "replicated": 2, "static": 1.25, "send": 1.25}
 	return func(_ context.Context, c Config, pr Problem) (Trial, error) {
 		*order = append(*order, c.Name)
 		runs[c.Name]++
@@ -98,7 +98,7 @@ func fake(order *[]string) Runner {
 }
 
 func measured(t *testing.T, limits ...string) (*Measurement, []string) {
-	configs := []Config{Native, Replicated, Static, Shared}
+	configs := []Config{Native, Replicated, Static, Send}
 	for _, l := range limits {
 		c, err := Limited(l)
 		require.NoError(t, err)
@@ -112,8 +112,8 @@ func measured(t *testing.T, limits ...string) (*Measurement, []string) {
 
 func TestMeasureAlternates(t *testing.T) {
 	m, order := measured(t)
-	require.Equal(t, strings.Fields("native replicated static shared replicated static shared native static shared native replicated"), order)
-	r, ok := m.Row("ddot", "shared")
+	require.Equal(t, strings.Fields("native replicated static send replicated static send native static send native replicated"), order)
+	r, ok := m.Row("ddot", "send")
 	require.True(t, ok)
 	// The drift of the machine, 1 to 3, cancels in E.
 	require.Equal(t, spread.Of([]float64{0.8}), r.E)
@@ -139,14 +139,14 @@ func TestMeasureRefusesDifferentResults(t *testing.T) {
 			run := fake(&order)
 			_, err := Measure(t.Context(), func(ctx context.Context, c Config, pr Problem) (Trial, error) {
 				tr, err := run(ctx, c, pr)
-				if c.Name == "shared" {
+				if c.Name == "send" {
 					if change == nil {
 						return tr, errors.New("exit status 3")
 					}
 					change(&tr)
 				}
 				return tr, err
-			}, Problem{Iters: 10}, 2, []Config{Native, Replicated, Shared}, nil)
+			}, Problem{Iters: 10}, 2, []Config{Native, Replicated, Send}, nil)
 			want := map[string]string{"hash": "must not differ", "passes": "passes", "failure": "round 1: exit status 3"}[name]
 			require.ErrorContains(t, err, want)
 		})
@@ -226,13 +226,13 @@ func TestPeer(t *testing.T) {
 	}
 	var order []string
 	peer := Peer{Command: "echo Time: 5", Time: re}
-	m, err := Measure(t.Context(), peer.Beside(fake(&order)), Problem{Iters: 10}, 3, []Config{Native, Shared, PeerConfig}, nil)
+	m, err := Measure(t.Context(), peer.Beside(fake(&order)), Problem{Iters: 10}, 3, []Config{Native, Send, PeerConfig}, nil)
 	require.NoError(t, err)
 	require.Len(t, order, 6)
 	var out bytes.Buffer
 	require.NoError(t, m.PeerTable(&out))
 	// 5 s beside 1.25, 2.5 and 3.75 s.
-	require.Regexp(t, `shared +2\.5000 .* 2\.000 +\[1\.667 3\.000\]`, out.String())
+	require.Regexp(t, `send +2\.5000 .* 2\.000 +\[1\.667 3\.000\]`, out.String())
 }
 
 // What is written is read back by others: every number must be one.

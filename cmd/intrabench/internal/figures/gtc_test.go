@@ -55,7 +55,7 @@ func TestParseGTC(t *testing.T) {
 // round, 2 s in the second and so on, the others a multiple of that.
 func fakeGTC(doubled bool) GTCRunner {
 	runs := make(map[string]int)
-	factor := map[string]float64{"native": 1, "replicated": 2, "static": 1.25, "shared": 1.25}
+	factor := map[string]float64{"native": 1, "replicated": 2, "static": 1.25, "send": 1.25, "auto": 1.25}
 	return func(_ context.Context, c Config, _ GTCProblem) (Trial, error) {
 		runs[c.Name]++
 		seconds := factor[c.Name] * float64(runs[c.Name])
@@ -65,7 +65,7 @@ func fakeGTC(doubled bool) GTCRunner {
 		t := Trial{StateSHA256: fmt.Sprint("hash", c.Ranks), Samples: make(map[string]Sample)}
 		for _, k := range append([]string{Total}, GTCKernels...) {
 			s := Sample{Seconds: seconds}
-			if c.Name == "shared" || c.Name == "static" {
+			if c.Replicas > 1 && c.Name != "replicated" {
 				s.WaitSeconds = seconds / 4
 			}
 			if k != Total {
@@ -91,17 +91,17 @@ func TestMeasureGTC(t *testing.T) {
 	for _, doubled := range []bool{false, true} {
 		m := measuredGTC(t, doubled)
 		// Half the time on twice the cores is worth the same.
-		for name, e := range map[string]float64{"native": 1, "replicated": 0.5, "static": 0.8, "shared": 0.8} {
+		for name, e := range map[string]float64{"native": 1, "replicated": 0.5, "static": 0.8, "send": 0.8, "auto": 0.8} {
 			r, ok := m.Row("push", name)
 			require.True(t, ok)
 			require.Equal(t, spread.Of([]float64{e}), r.E, name)
 		}
-		r, _ := m.Row("charge", "shared")
+		r, _ := m.Row("charge", "send")
 		require.Equal(t, 0.25, r.Wait)
 		require.Equal(t, map[string]int{"share": 3}, r.Decision)
-		require.Equal(t, doubled, m.config("shared").Ranks == 2)
+		require.Equal(t, doubled, m.config("send").Ranks == 2)
 	}
-	require.Equal(t, 1, Shared.Ranks)
+	require.Equal(t, 1, Send.Ranks)
 }
 
 func TestMeasureGTCRefuses(t *testing.T) {
@@ -111,7 +111,7 @@ func TestMeasureGTCRefuses(t *testing.T) {
 		fails        error
 		want         string
 	}{
-		{name: "replicas differ", config: "shared", want: "must not differ"},
+		{name: "replicas differ", config: "send", want: "must not differ"},
 		{name: "replicated and native differ", config: "native", doubled: true, want: "must not differ"},
 		{name: "different ranks may differ", config: "native"},
 		{name: "failure", config: "static", fails: errors.New("exit status 3"), want: "round 1: exit status 3"},

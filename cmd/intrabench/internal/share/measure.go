@@ -1,6 +1,6 @@
 // Package share measures what sharing work brings to any program: without
-// replicas, with replicas that all do everything, that share by updates, and
-// that store into each other's arrays, in alternation.
+// replicas, with replicas that all do everything, that send each other their
+// results, and with what intrarun does by itself, in alternation.
 package share
 
 import (
@@ -36,8 +36,8 @@ func configs(replicas int) []Config {
 	return []Config{
 		{"native", 1, nil},
 		{"replicated", replicas, []string{"-sched", "replicate"}},
-		{"shared", replicas, []string{"-direct=off"}},
-		{"direct", replicas, []string{"-direct=on"}},
+		{"send", replicas, []string{"-direct=off"}},
+		{"auto", replicas, nil},
 	}
 }
 
