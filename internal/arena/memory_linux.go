@@ -87,10 +87,7 @@ func unmap(mem unsafe.Pointer, size int) { _ = unix.MunmapPtr(mem, uintptr(size)
 
 // mapOver puts whole pages of a file in the place of those at mem.
 func mapOver(f *os.File, offset int, mem unsafe.Pointer, size int) error {
-	return control(f, func(fd int) error {
-		_, err := unix.MmapPtr(fd, int64(offset), mem, uintptr(size), readWrite, unix.MAP_SHARED|unix.MAP_FIXED|unix.MAP_NORESERVE)
-		return err
-	})
+	return control(f, func(fd int) error { return replace(mem, size, unix.MAP_SHARED|unix.MAP_NORESERVE, fd, offset) })
 }
 
 // enlarge puts large pages into the whole ones of memory that lies over a file of
@@ -111,8 +108,17 @@ func enlarge(mem unsafe.Pointer, size int) error {
 
 // mapBack makes pages ordinary memory again, with zeros in it.
 func mapBack(mem unsafe.Pointer, size int) error {
-	_, err := unix.MmapPtr(-1, 0, mem, uintptr(size), readWrite, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED)
-	return err
+	return replace(mem, size, unix.MAP_PRIVATE|unix.MAP_ANON, -1, 0)
+}
+
+// replace maps other pages at mem. unix.MmapPtr is not for memory of Go's: it makes
+// a pointer of the result.
+func replace(mem unsafe.Pointer, size, flags, fd, offset int) error {
+	_, _, err := unix.Syscall6(unix.SYS_MMAP, uintptr(mem), uintptr(size), readWrite, uintptr(flags|unix.MAP_FIXED), uintptr(fd), uintptr(offset))
+	if err != 0 {
+		return err
+	}
+	return nil
 }
 
 // clearFile gives pages of a file back to the system; they read as zeros then.
