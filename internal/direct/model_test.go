@@ -542,7 +542,7 @@ func walk(s shape, seed uint64) (wrong string) {
 	}
 }
 
-func TestExploredExhaustively(t *testing.T) {
+func TestSchedules(t *testing.T) {
 	shapes := []shape{
 		{replicas: 2, tasks: 2, sections: 1, deaths: 1},
 		{replicas: 2, tasks: 1, sections: 2, deaths: 1},
@@ -575,7 +575,7 @@ func (s shape) String() string {
 	return name
 }
 
-func TestRandomWalks(t *testing.T) {
+func TestWalks(t *testing.T) {
 	walks := 1000
 	if os.Getenv("INTRA_SOAK") != "" {
 		walks = 1_000_000
@@ -595,8 +595,8 @@ func TestRandomWalks(t *testing.T) {
 	}
 }
 
-// TestEveryRuleIsNeeded leaves one rule out at a time.
-func TestEveryRuleIsNeeded(t *testing.T) {
+// TestRulesAreNeeded leaves one rule out at a time.
+func TestRulesAreNeeded(t *testing.T) {
 	for name, r := range map[string]rule{"the gate": noGate, "run first, then store": noSnapshot,
 		"results of the dead are taken": neverTake, "claims end only with their owner": hastyTaking, "who comes has words of its own": oldWords} {
 		t.Run(name, func(t *testing.T) {
