@@ -78,6 +78,13 @@ func (d *stores) met(s *Section) bool {
 		}
 		others = true
 	}
+	if !others { // who stores nothing takes nothing from the dead
+		for r, ended := range d.ended {
+			if ended {
+				d.drop(r)
+			}
+		}
+	}
 	return others
 }
 

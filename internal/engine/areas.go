@@ -80,7 +80,8 @@ func (h *sharing) alloc(size int) []byte {
 
 // begin begins a life of this replica: the program makes arrays anew, and so do
 // those of the peers. Areas of lives that have ended are kept until their
-// successors come, since others may not have ended theirs yet.
+// successors come or nobody else is left, since others may not have ended theirs
+// yet.
 func (d *stores) begin() {
 	n := len(d.peers)
 	if d.areas == nil {

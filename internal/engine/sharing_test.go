@@ -280,25 +280,33 @@ func TestAreasOfLives(t *testing.T) {
 
 	v.x[0] = 5
 	d.sharing.dead(peer)
-	require.False(t, d.met(s), "nobody else is there")
-	require.Same(t, first, d.areas[1], "its results may be taken")
+	require.Same(t, first, d.areas[1], "its results may be taken in this section")
 	d.incarnations[peer] = 2
 	d.sharing.admit(peer)
 	require.Zero(t, v.x[0], "the memory of the dead is given back")
 	require.False(t, d.met(s), "its successor has allocated nothing")
 	other.arena.Begin(2)
+	v = newVectors(other.arena)
+	require.True(t, d.met(s))
+	v.x[0] = 5
+	d.sharing.dead(peer)
+	require.False(t, d.met(s), "nobody else is there")
+	require.Zero(t, v.x[0], "the memory of the dead is given back")
+	d.incarnations[peer] = 3
+	d.sharing.admit(peer)
+	other.arena.Begin(3)
 	newVectors(other.arena)
 	require.True(t, d.met(s))
-	require.EqualValues(t, 2, d.areas[1].Life.Incarnation)
+	require.EqualValues(t, 3, d.areas[1].Life.Incarnation)
 
-	d.setup.Incarnation = 3 // all go back
+	d.setup.Incarnation = 4 // all go back
 	d.begin()
 	require.False(t, d.begun())
 	newVectors(g.replicas[0].arena)
 	require.True(t, d.begun())
-	d.incarnations[peer] = 3
+	d.incarnations[peer] = 4
 	require.False(t, d.met(s))
-	other.arena.Begin(3)
+	other.arena.Begin(4)
 	newVectors(other.arena)
 	require.True(t, d.met(s))
 }
