@@ -58,10 +58,10 @@
 // The replicas of a rank that are on one host share the memory of the arrays that
 // [Alloc] makes. Where it takes less time than sending them, they store the results
 // of tasks that write nothing else but partial results directly into each other's
-// arrays (see intrarun -direct). A replica stores only into the arrays of replicas that have reached the
-// section, and only results that are complete in its own arrays. So whichever
-// replica dies, and whenever, the others find either what was there at the
-// entry of the section or the complete result.
+// arrays (see intrarun -direct). A replica stores only into the arrays of replicas
+// that have reached the section, and only results that are complete in its own
+// arrays. So whichever replica dies, and whenever, the others find either what was
+// there at the entry of the section or the complete result.
 //
 // # Threads
 //
