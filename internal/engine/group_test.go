@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -255,7 +256,19 @@ func (r *replica) Reply(answer job.Reply) {
 		r.g.replied(r, answer)
 	}
 }
-func (r *replica) Handled(epoch uint64) { r.epochs = append(r.epochs, epoch) }
+func (r *replica) Handled(epoch uint64) {
+	r.g.mu.Lock()
+	defer r.g.mu.Unlock()
+	r.epochs = append(r.epochs, epoch)
+}
+
+// handled returns the epochs that this replica has handled so far.
+func (r *replica) handled() []uint64 {
+	r.g.mu.Lock()
+	defer r.g.mu.Unlock()
+	return slices.Clone(r.epochs)
+}
+
 func (r *replica) Fail(f job.Failure, _ job.Stats) error {
 	r.g.mu.Lock()
 	defer r.g.mu.Unlock()
