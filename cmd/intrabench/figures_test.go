@@ -36,8 +36,8 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(b, &m))
-	require.Len(t, m.Trials, 16)
-	require.Len(t, m.Rows, 40)
+	require.Len(t, m.Trials, 14)
+	require.Len(t, m.Rows, 35)
 	// 4 passes on 6 x 6 x 12 points: each update of waxpby is sent once.
 	const waxpby, sparsemv, bytes = 2 + 3*4, 1 + 4, 8 * 6 * 6 * 12
 	require.Len(t, m.Models, 4)
