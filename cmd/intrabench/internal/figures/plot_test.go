@@ -38,7 +38,7 @@ func uneven(t *testing.T, rounds int) *Measurement {
 			tr.Samples["ddot"] = s
 		}
 		return tr, err
-	}, Problem{Iters: 10}, rounds, []Config{Native, Replicated, Static, Shared}, nil)
+	}, Problem{Iters: 10}, rounds, []Config{Native, Replicated, Static, Send}, nil)
 	require.NoError(t, err)
 	return m
 }
@@ -53,7 +53,7 @@ func TestLegendsAreClearOfBars(t *testing.T) {
 	at := texts(bars, curves)
 	for _, axis := range []string{"waxpby", "HPCCG", "GB/s in each direction"} {
 		require.Contains(t, at, axis)
-		for _, entry := range []string{"native", "shared", "of it waiting for updates", "sparsemv, measured and model"} {
+		for _, entry := range []string{"native", "send", "of it waiting for updates", "sparsemv, measured and model"} {
 			require.Contains(t, at, entry)
 			require.Less(t, at[entry].Y+warningSize, at[axis].Y, "%s below %s", entry, axis)
 		}

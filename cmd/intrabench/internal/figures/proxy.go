@@ -60,19 +60,16 @@ func ProxyConfigs(doubled bool, more ...Config) []Config {
 	if doubled {
 		native.Ranks = 1
 	}
-	return append([]Config{native, Replicated, Sent, Stored}, more...)
+	return append([]Config{native, Replicated, Send, Stored}, more...)
 }
 
-// Sent and Stored are how replicas may share, named on the command line.
-var (
-	Sent   = Config{Name: "send", Ranks: 1, Replicas: 2, Flags: []string{"-direct=false"}}
-	Stored = Config{Name: "direct", Ranks: 1, Replicas: 2, Flags: []string{"-direct"}}
-)
+// Stored has results stored wherever they can be.
+var Stored = Config{Name: "direct", Ranks: 1, Replicas: 2, Flags: []string{"-direct=on"}}
 
-// Throttled is Sent over links of that bandwidth.
+// Throttled is Send over links of that bandwidth.
 func Throttled(limit string) (Config, error) {
 	c, err := Limited(limit)
-	c.Name, c.Flags = "send at "+limit, slices.Concat(Sent.Flags, []string{"-limit", limit})
+	c.Name, c.Flags = "send at "+limit, slices.Concat(Send.Flags, []string{"-limit", limit})
 	return c, err
 }
 

@@ -62,7 +62,7 @@ func TestProxyCommand(t *testing.T) {
 	require.Equal(t, "d/cg -json -class W", strings.Join(NPB("cg", "W").command("d", Replicated, 2), " "))
 	c, err := Throttled("3GB/s")
 	require.NoError(t, err)
-	require.Equal(t, Config{Name: "send at 3GB/s", Ranks: 1, Replicas: 2, Flags: []string{"-direct=false", "-limit", "3GB/s"}, Limit: 3e9}, c)
+	require.Equal(t, Config{Name: "send at 3GB/s", Ranks: 1, Replicas: 2, Flags: []string{"-direct=off", "-limit", "3GB/s"}, Limit: 3e9}, c)
 	require.True(t, c.decides())
 	require.False(t, Static.decides())
 	_, err = Throttled("fast")
