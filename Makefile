@@ -87,12 +87,13 @@ soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recove
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Simulation' ./internal/section ./internal/simulation
 	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -v -run 'Recovery|Schedules' ./comm ./internal/recovery
 	INTRA_SOAK=$$(($(SOAK) / 10)) $(GO) test -timeout 24h -v -run 'Walks' ./internal/head
+	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Agreement' ./internal/verify
 	INTRA_SOAK=$$(($(SOAK) / 100)) $(GO) test -timeout 24h -v -run 'Schedules' ./internal/arbiter
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Walks' ./internal/direct
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 rules: ## take every rule of the protocols whose file or name matches RULES out in turn: the simulation, or the walks of the head, have to fail
-	INTRA_RULES='$(RULES)' $(GO) test -timeout 24h -count 1 -v -run '^TestRulesAreNeeded$$' ./internal/simulation ./internal/head
+	INTRA_RULES='$(RULES)' $(GO) test -timeout 24h -count 1 -v -run '^TestRulesAreNeeded$$' ./internal/simulation ./internal/head ./internal/verify
 
 weibull: ## HPCCG on hosts whose processes die at random for minutes and come back (root)
 	INTRA_WEIBULL=$(WEIBULL) $(GO) test -timeout 24h -count 1 -v -run '^TestWeibullOnHosts$$' $(SYSTEM)

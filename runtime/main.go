@@ -88,7 +88,7 @@ func enter(run func(*Process) error) int {
 		if session.Fail(f, e.Snapshot()) != nil {
 			fmt.Fprintf(os.Stderr, "intra: %s: %s\n", f.Kind, f.Text)
 		}
-		if f.Kind == job.FailDivergence {
+		if f.Kind == job.FailDivergence || f.Kind == job.FailCorruption {
 			return exitDiverged
 		}
 		return exitFailed
@@ -163,6 +163,8 @@ func failure(err error) job.Failure {
 	switch {
 	case errors.Is(err, ErrDiverged):
 		f.Kind = job.FailDivergence
+	case errors.Is(err, engine.ErrCorrupt):
+		f.Kind = job.FailCorruption
 	case errors.As(err, &found):
 		f.Kind = job.FailFinding
 	case errors.As(err, &task), errors.As(err, &other):

@@ -35,5 +35,5 @@ func program(run func(*Process) error, silence func() (speak func(), err error))
 // ownFault reports whether err is the fault of the program.
 func ownFault(err error) bool {
 	var found *CheckError
-	return !errors.Is(err, ErrDiverged) && !errors.Is(err, ErrJobEnded) && !errors.As(err, &found)
+	return !errors.Is(err, ErrDiverged) && !errors.Is(err, engine.ErrCorrupt) && !errors.Is(err, ErrJobEnded) && !errors.As(err, &found)
 }

@@ -20,6 +20,7 @@ const (
 	KindOnceQuery                  // "do you hold it? I know of so many deaths"
 	KindOnceNone                   // the answer "no" to a query
 	KindEntered                    // "I have come to this section"
+	KindVerify                     // what came of sampled tasks; Task says which kind of word
 )
 
 // Message is the meaning of a frame on the section channel.
@@ -29,7 +30,7 @@ type Message struct {
 	Task      int    // KindUpdate, KindClaim
 	Tasks     int    // in the section
 	Signature uint64 // of the section, or of all sections (KindBye)
-	Deaths    uint64 // of this rank, KindOnceQuery and KindOnceNone
+	Deaths    uint64 // of this rank, KindOnceQuery, KindOnceNone and KindVerify
 	Next      int    // KindUpdate: 1 + the task that its sender starts now, a claim; 0 = none
 	At        int64  // KindUpdate, KindClaim, KindEntered: nanoseconds by the sender's clock, which means nothing elsewhere
 }
@@ -74,7 +75,7 @@ func ParseMessage(h *transport.Header) (Message, error) {
 	}
 	const most, latest = 1 << 40, 1 << 62
 	switch {
-	case h.Channel != transport.ChannelSection || m.Kind < KindUpdate || m.Kind > KindEntered:
+	case h.Channel != transport.ChannelSection || m.Kind < KindUpdate || m.Kind > KindVerify:
 		return m, fmt.Errorf("%w: channel %d, kind %d", ErrMessage, h.Channel, h.Kind)
 	case h.Args[1] > most || h.Args[2] > most || (m.Kind <= KindClaim && m.Task >= m.Tasks):
 		return m, fmt.Errorf("%w: task %d of %d", ErrMessage, h.Args[1], h.Args[2])

@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +64,21 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Weibull, err = launch.ParseWeibull(s)
 		return err
 	})
-	seed := fs.Uint64("seed", 1, "seed of the kills of -weibull, a `number`")
+	seed := fs.Uint64("seed", 1, "seed of the kills of -weibull, and of the choice of -sdc, a `number`")
+	fs.Func("sdc", "find wrong results of tasks: a share of the tasks is run by all replicas of a rank, which\ncompare what comes of them, `MODE`: sample=P, like sample=1%; sample, which is 1%; dual,\nall tasks; off (default off)", func(s string) (err error) {
+		c.Verify, err = job.ParseVerification(s)
+		return err
+	})
+	fs.Func("flip", "turn one bit of what a task has written, `RANK.REPLICA@task:N[:BIT]`, counted from 0;\nrepeatable", func(s string) error {
+		f, err := job.ParseFlip(s)
+		c.Flips = append(c.Flips, f)
+		return err
+	})
+	fs.Func("defect", "turn a bit of what tasks have written again and again, each time with that probability,\n`RANK.REPLICA,q=RATE`, like 0.1,q=1e-3; repeatable", func(s string) error {
+		f, err := job.ParseDefect(s)
+		c.Flips = append(c.Flips, f)
+		return err
+	})
 	fs.Func("backup", "keep a copy of the state of each rank in the memory of another rank, renewed every `K`\nsafe points, or with auto as often as it pays; the job goes back to it when a rank has\nlost all its replicas (needs -replace or -spares)", func(s string) (err error) {
 		c.Backup, err = recovery.ParsePolicy(s)
 		return err
@@ -162,8 +178,16 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	switch {
 	case c.Weibull != nil:
 		c.Weibull.Seed = *seed
-	case given["seed"]:
-		return nil, errors.New("-seed is for -weibull: give both")
+	case given["seed"] && c.Verify == nil:
+		return nil, errors.New("-seed is for -weibull and -sdc: give one of them too")
+	}
+	if c.Verify != nil {
+		if c.Check {
+			return nil, errors.New("-check compares all tasks itself: leave out -sdc")
+		}
+		if c.Verify.Seed = *seed; !given["seed"] {
+			c.Verify.Seed = rand.Uint64()
+		}
 	}
 	switch {
 	case given["checkpoint"] && *dir == "":
@@ -182,6 +206,11 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	var err error
 	if c.Degrees, err = resolveDegrees(given, *n, *r, *degrees); err != nil {
 		return nil, err
+	}
+	if c.Verify != nil && c.Verify.Share == 1 {
+		if rank := slices.Index(c.Degrees, 1); rank >= 0 {
+			return nil, fmt.Errorf("-sdc dual: rank %d has one replica, which has nobody to compare with: give it two, or -sdc sample=P", rank)
+		}
 	}
 	if given["backup"] && len(c.Degrees) < 2 {
 		return nil, errors.New("-backup: with one rank there is no other rank to hold its state: leave -backup out, or give -n")

@@ -11,10 +11,17 @@ func (h *sharing) enter(s *Section) error {
 	signature := signatureOf(s)
 	h.measure(s)
 	s.helpers.size = h.concurrency(s)
+	if h.verifier != nil {
+		h.verifier.sample(s)
+	}
 	if err := h.schedule(s); err != nil {
 		return err
 	}
-	return s.exchange.enter(s, signature)
+	if err := s.exchange.enter(s, signature); err != nil || s.verifier == nil {
+		return err
+	}
+	s.verifier.enter(s, signature)
+	return nil
 }
 
 // signatureOf is what all replicas have to have launched.

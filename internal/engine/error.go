@@ -25,6 +25,8 @@ func failure(err error) job.Failure {
 	f := job.Failure{Kind: job.FailError, Text: diverged(err).Error()}
 	if errors.Is(diverged(err), ErrDiverged) {
 		f.Kind = job.FailDivergence
+	} else if errors.Is(err, ErrCorrupt) {
+		f.Kind = job.FailCorruption
 	}
 	return f
 }

@@ -240,6 +240,7 @@ func (r *replica) Next() (job.Event, error) {
 }
 
 func (r *replica) Stats(func() job.Stats) {}
+func (r *replica) Tell(func() job.Stats)  {}
 func (r *replica) Trace(block []byte) {
 	events, err := timeline.Events(block)
 	if err != nil {

@@ -12,6 +12,7 @@ type Head interface {
 	Setup() job.Setup
 	Next() (job.Event, error)
 	Stats(count func() job.Stats)
+	Tell(count func() job.Stats)
 	Trace(block []byte)
 	Fired(job.Kill, job.Stats)
 	Leased(context.Context) error

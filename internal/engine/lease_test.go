@@ -33,6 +33,7 @@ func (l *landlord) Leased(ctx context.Context) error {
 }
 
 func (l *landlord) Stats(func() job.Stats) {}
+func (l *landlord) Tell(func() job.Stats)  {}
 
 func (l *landlord) Finish(job.Stats) error {
 	l.finished = true

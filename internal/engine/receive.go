@@ -170,6 +170,10 @@ func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte
 		if err := r.machine.Finished(from, m.Section); err != nil {
 			r.fail(err)
 		}
+	case update.KindVerify:
+		if err := r.verifier.hear(m, u, payload); err != nil {
+			r.fail(fmt.Errorf("from %v: %w", r.from, err))
+		}
 	case update.KindOnceResult:
 		r.performOnce(r.once.Result(from, m.Section, append([]byte(nil), payload...)))
 	case update.KindOnceHave:

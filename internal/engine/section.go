@@ -49,6 +49,7 @@ type Section struct {
 	ran      int           // bodies run here
 	helpers  helpers       // who helps to run them
 	exchange exchange      // how its results come to the others
+	verifier *verifier     // nil: no task of it is verified
 }
 
 // regions returns those of a task.

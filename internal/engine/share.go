@@ -39,6 +39,11 @@ func (h *sharing) complete(s *Section) error {
 	if err := h.work(s); err != nil {
 		return err
 	}
+	if s.verifier != nil {
+		if err := s.verifier.complete(s); err != nil {
+			return err
+		}
+	}
 	return h.handedOver(s)
 }
 

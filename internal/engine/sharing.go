@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/intrahpc/intra/internal/fault"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/transport"
@@ -38,7 +39,9 @@ type sharing struct {
 	decisions decisions
 	bandwidth bandwidth
 	updates   updates
-	stores    *stores // nil: there are none
+	stores    *stores      // nil: there are none
+	verifier  *verifier    // nil: no task is verified
+	flips     *fault.Flips // nil: none was asked for
 
 	generation uint32 // how often the job has gone back
 }
@@ -56,6 +59,7 @@ func newSharing(n *node, c Config) *sharing {
 	}
 	h.decisions.never = c.Share
 	h.updates.sharing = h
+	h.verifier, h.flips = newVerifier(h), fault.NewFlips(n.setup.Flips)
 	h.workers = newWorkers(h, Threads(n.setup))
 	if n.setup.Limit > 0 {
 		h.bandwidth.limit(n.setup.Limit)
@@ -74,7 +78,7 @@ func (h *sharing) Replicated() bool { return len(h.peers) > 1 }
 
 // Serial reports whether tasks run when they are launched, since nobody shares
 // them, and there is nobody else here to run them.
-func (h *sharing) Serial() bool { return len(h.peers) == 1 && len(h.workers) == 1 }
+func (h *sharing) Serial() bool { return len(h.peers) == 1 && len(h.workers) == 1 && h.verifier == nil }
 
 // Opened is called in the call that opens s, which gets its number.
 func (h *sharing) Opened(s *Section) {
@@ -116,6 +120,7 @@ func (h *sharing) pass(s *Section, signature uint64) error {
 func (h *sharing) RunAlone(s *Section, i int) {
 	from := h.now()
 	s.Run(i)
+	h.flip(s, i)
 	h.faults.At(job.KillTask)
 	to := h.now()
 	h.mu.Lock()
@@ -136,12 +141,18 @@ func (h *sharing) dead(p job.Process) {
 	}
 	h.machine.Dead(p.Replica)
 	h.performOnce(h.once.Dead(p.Replica))
+	if v := h.verifier; v != nil {
+		v.perform(v.machine.Dead(p.Replica))
+	}
 }
 
 // admit makes another replica live, at a cut.
 func (h *sharing) admit(p job.Process) {
 	h.machine.Alive(p.Replica)
 	h.once.Alive(p.Replica)
+	if h.verifier != nil {
+		h.verifier.machine.Alive(p.Replica)
+	}
 	h.peers[p.Replica] = h.linkTo(p)
 	if h.stores != nil {
 		h.stores.admit(p.Replica)
@@ -165,6 +176,9 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	h.machine = section.NewAt(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}, at)
 	h.stats.total.Before = int64(at.Number) - h.stats.total.Sections
 	h.once = section.NewOnceAt(self.Replica, replicas, at)
+	if h.verifier != nil {
+		h.verifier.resumeAt(at.Deaths)
+	}
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
 	h.current, h.open, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, nil, false
 	for replica := range h.peers {
@@ -174,6 +188,9 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 			h.peers[replica] = h.linkTo(p)
 			h.machine.Alive(replica)
 			h.once.Alive(replica)
+			if h.verifier != nil {
+				h.verifier.machine.Alive(replica)
+			}
 		}
 	}
 	if h.generation = generation; h.stores != nil {

@@ -116,6 +116,12 @@ func (h *sharing) Snapshot() job.Stats {
 	out := h.stats.total
 	out.Signature = h.machine.Chain()
 	out.Notes = slices.Clone(h.notes.said)
+	out.Flipped = h.flips.Fired()
+	if v := h.verifier; v != nil {
+		counts := v.counts
+		counts.Convicted = slices.Clone(v.counts.Convicted)
+		out.Corruption = &counts
+	}
 	out.TaskTypes = maps.Collect(func(yield func(string, job.TaskStats) bool) {
 		for t, ts := range h.stats.types {
 			if !yield(t.Name, ts.TaskStats) {

@@ -156,7 +156,11 @@ func (w *worker) body(s *Section) {
 		}
 	}()
 	t := &s.Tasks[w.task]
-	fused := s.exchange.reserve(w, s, t)
+	var fused func([]byte)
+	if s.verifier == nil && w.flips == nil {
+		fused = s.exchange.reserve(w, s, t)
+	}
+	s.verifier.before(s, w.task)
 	w.from = w.now()
 	if !w.hurried {
 		w.breathed = w.from
@@ -168,6 +172,8 @@ func (w *worker) body(s *Section) {
 		s.Run(w.task)
 	}
 	w.inBody = false
+	w.flip(s, w.task)
+	s.verifier.after(s, w.task)
 	w.faults.At(job.KillTask)
 	w.to = w.now()
 	if !w.hurried && !s.exchange.first(t) {
@@ -185,6 +191,7 @@ func (w *worker) ran(s *Section) {
 	t.times.Took(w.setup.Self.Replica, spent)
 	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
 	s.exchange.ran(w, s, w.task)
+	s.verifier.ran(w.task)
 }
 
 // deliver sends what the task of w has led to, without the lock.

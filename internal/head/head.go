@@ -51,6 +51,8 @@ type Head struct {
 	schedule *schedule // of -weibull, nil if there is none
 	failures []runreport.Failure
 
+	convictions []runreport.Convicted
+
 	outcome    *outcome // nil: nothing has ended the job yet
 	signalled  bool
 	abandoned  bool // the output may have nowhere to go

@@ -14,6 +14,9 @@ func (h *Head) hear(m *member, msg *job.Message) {
 	if msg.Stats != nil {
 		m.stats, m.heard = *msg.Stats, h.now
 		h.passOn(msg.Stats.Notes)
+		if c := msg.Stats.Corruption; c != nil {
+			h.convicted(m, c.Convicted)
+		}
 	}
 	if msg.Kind == job.KindHandled {
 		h.handled(m, msg.Epoch, msg.Ago)

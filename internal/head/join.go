@@ -143,6 +143,7 @@ func (h *Head) place(m *member) {
 			s.Kills = append(s.Kills, k)
 		}
 	}
+	s.Flips = h.flips(m)
 	if d := h.recovery.decides; d != nil {
 		s.Recovery, s.Next = true, d.Next()
 	}

@@ -203,6 +203,8 @@ func (s *script) job(args []string) {
 			c.Restart = "files"
 		case "check":
 			c.Setup.Check = true
+		case "verify":
+			c.Setup.Verify = &job.Verification{Share: 1}
 		case "kill":
 			k, err := job.ParseKill(value)
 			require.NoError(s.t, err)
@@ -271,6 +273,14 @@ func (s *script) message(args []string) *job.Message {
 		m.Stats = &job.Stats{Sections: 9}
 		if len(args) > 1 {
 			m.Stats.Sections = int64(s.number(args[1]))
+		}
+	case job.KindStats:
+		m.Stats = &job.Stats{Corruption: new(job.Corruption)}
+		for _, a := range args[1:] {
+			who, lost := strings.CutSuffix(a, "!")
+			f := s.from(who + "@0")
+			m.Stats.Corruption.Convicted = append(m.Stats.Corruption.Convicted, job.Conviction{Process: f.ID, Incarnation: f.Incarnation,
+				Core: 1, Section: 3, Task: 7, Kernel: "pkg.f", Lost: lost})
 		}
 	case job.KindHandled:
 		m.Epoch = uint64(s.number(args[1]))

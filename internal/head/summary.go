@@ -25,6 +25,8 @@ type Summary struct {
 	Recovery  runreport.Recovery
 	Files     *runreport.Checkpoint // nil: none were to be written
 	Restart   *runreport.Restart    // nil: the job began anew
+	SDC       *runreport.Corruption // nil: no task was verified
+	Flips     []runreport.Flip
 	Processes []Process
 	Retired   bool // another head carries on, or may
 }
@@ -73,6 +75,7 @@ func (h *Head) Summary() Summary {
 	if f := h.state.Opened; f != nil && f.Restart != nil {
 		s.Restart = &runreport.Restart{Dir: f.Restart.Dir, Set: f.Restart.Number, Point: f.Restart.Cut, Refused: append([]string{}, f.Restart.Refused...)}
 	}
+	s.SDC, s.Flips = h.corruption()
 	for _, m := range h.all {
 		if m.pid != 0 {
 			s.Started = true
@@ -138,6 +141,11 @@ func (h *Head) Conclude() []Action {
 		for i, k := range s.Kills {
 			if !k.Fired {
 				h.warnf("warning: -kill %v was never reached", h.config.Kills[i])
+			}
+		}
+		for i, f := range s.Flips {
+			if !f.Fired && h.config.Flips[i].Rate == 0 {
+				h.warnf("warning: -flip %s was never reached", f.Spec)
 			}
 		}
 		h.warnIdle()

@@ -45,6 +45,7 @@ const (
 	FailPanic      FailureKind = "panic"      // run or a task panicked
 	FailDivergence FailureKind = "divergence" // two replicas proved to differ
 	FailFinding    FailureKind = "finding"    // checked mode found a wrong clause
+	FailCorruption FailureKind = "corruption" // results of a task differ, and it is not known whose is wrong
 )
 
 // Failure is the last word of a process whose run failed.

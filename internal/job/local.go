@@ -7,6 +7,8 @@ import "context"
 type Local struct {
 	Sched    string // overrides the schedule of every section
 	Kills    []Kill
+	Flips    []Flip
+	Verify   *Verification
 	Capacity int // bytes under way in each direction of an in-memory link; 0 means its default
 	Receive  Receive
 	Share    bool   // never decide to replicate

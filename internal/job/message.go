@@ -88,6 +88,9 @@ type Setup struct {
 	Direct      bool    `json:"direct,omitempty"`  // the user has asked for stores
 	Threads     int     `json:"threads,omitempty"` // workers that run tasks; 0 means 1
 	Kills       []Kill  `json:"kills,omitempty"`   // counted points of this process
+	Flips       []Flip  `json:"flips,omitempty"`   // wrong results of this process
+	// Verify says which tasks are run by all replicas, to compare; nil: none.
+	Verify *Verification `json:"verify,omitempty"`
 	// Recovery: whether the process is given its state by others, whether it
 	// has to say when it comes to its first safe point, and the first planned cut.
 	Joiner   bool   `json:"joiner,omitempty"`

@@ -212,6 +212,11 @@ func (s *Session) Stats(count func() Stats) {
 	}
 }
 
+// Tell does so at once, and hands it to the kernel before it returns.
+func (s *Session) Tell(count func() Stats) {
+	_ = s.tell(count) // Next reports the end of the connection
+}
+
 func (s *Session) sendStats() {
 	for {
 		select {

@@ -26,6 +26,10 @@ type Stats struct {
 	Place     string               `json:"place,omitempty"`
 	TaskTypes map[string]TaskStats `json:"task_types,omitempty"`
 	Notes     []string             `json:"notes,omitempty"` // to the user, who hears each of them once
+	// Corruption is nil unless tasks are verified. Flipped are the wrong results
+	// on request that have come about.
+	Corruption *Corruption `json:"corruption,omitempty"`
+	Flipped    []Flip      `json:"flipped,omitempty"`
 	// Doing is what it does now: nil if it does not say. It comes with the counts that
 	// are reported in the middle of the job.
 	Doing *Doing `json:"doing,omitempty"`

@@ -36,8 +36,10 @@ type Job struct {
 	Ring    int     // size of a shared-memory ring in bytes
 	Limit   float64 // bandwidth of a link in bytes per second; 0: as fast as it is
 	Kills   []job.Kill
-	Replace bool // a process that was lost is replaced by a new one
-	Spares  int  // processes that wait to take the place of lost ones
+	Flips   []job.Flip        // wrong results on request
+	Verify  *job.Verification // nil: no task is verified
+	Replace bool              // a process that was lost is replaced by a new one
+	Spares  int               // processes that wait to take the place of lost ones
 	Backup  recovery.Policy
 	Weibull *head.Weibull // kills at random; nil: none
 
@@ -106,6 +108,15 @@ func (c *Config) validate() error {
 			return fmt.Errorf("-kill %v: the job has no process %v, its degrees are %v", k, k.Process, c.Degrees)
 		}
 	}
+	for _, f := range c.Flips {
+		if !slices.Contains(processes, f.Process) {
+			name := "flip"
+			if f.Rate > 0 {
+				name = "defect"
+			}
+			return fmt.Errorf("-%s %v: the job has no process %v, its degrees are %v", name, f, f.Process, c.Degrees)
+		}
+	}
 	if c.Report != "-" {
 		if err := validateFile("report", c.Report); err != nil {
 			return err
@@ -139,9 +150,10 @@ func (j *Job) listenAt(address string) string {
 func (j *Job) head(nodes []head.Node) head.Config {
 	c := head.Config{
 		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
-		Setup: job.Setup{Check: j.Check, Sched: j.Sched, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Direct: j.Direct == job.DirectOn},
-		Link:  j.Link, Ring: j.Ring, Direct: j.Direct,
-		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Weibull: j.Weibull,
+		Setup: job.Setup{Check: j.Check, Sched: j.Sched, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify,
+			Direct: j.Direct == job.DirectOn},
+		Link: j.Link, Ring: j.Ring, Direct: j.Direct,
+		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Weibull: j.Weibull,
 	}
 	for _, p := range job.Processes(j.Degrees) {
 		if c.Of[p] = nodes[0].ID; j.Placement != nil {

@@ -62,6 +62,8 @@ func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 		Direct:     s.Direct,
 		Failures:   s.Failures,
 		Kills:      s.Kills,
+		SDC:        s.SDC,
+		Flips:      s.Flips,
 		Weibull:    s.Weibull,
 		Checkpoint: s.Files,
 		Restart:    s.Restart,

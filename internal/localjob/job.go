@@ -78,9 +78,9 @@ func (l *localJob) config(degrees []int) head.Config {
 	w := l.want
 	c := head.Config{
 		Degrees: degrees, Nodes: []head.Node{{ID: here, Name: "this process"}}, Of: make(map[job.Process]detect.ID),
-		Setup:   job.Setup{Check: l.spec.Check, Sched: w.Sched, Threads: w.Threads},
+		Setup:   job.Setup{Check: l.spec.Check, Sched: w.Sched, Threads: w.Threads, Verify: w.Verify},
 		Link:    anyLink,
-		Replace: w.Replace, Backup: recovery.Policy{Every: w.Backup}, Restart: w.Restart, Kills: w.Kills,
+		Replace: w.Replace, Backup: recovery.Policy{Every: w.Backup}, Restart: w.Restart, Kills: w.Kills, Flips: w.Flips,
 	}
 	for _, p := range job.Processes(degrees) {
 		c.Of[p] = here

@@ -209,6 +209,12 @@ func (p *process) Next() (job.Event, error) {
 // Stats implements engine.Head. The counts are taken at the end.
 func (p *process) Stats(func() job.Stats) {}
 
+// Tell implements engine.Head.
+func (p *process) Tell(count func() job.Stats) {
+	st := count()
+	p.say(&job.Message{Kind: job.KindStats, Stats: &st})
+}
+
 // Trace implements engine.Head. Nothing here asks for a trace.
 func (p *process) Trace([]byte) {}
 

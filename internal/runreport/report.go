@@ -31,6 +31,8 @@ type Report struct {
 	Joined      time.Time   `json:"joined,omitzero"` // by the clock of the head's host
 	Failures    []Failure   `json:"failures"`
 	Kills       []Kill      `json:"kills"`
+	SDC         *Corruption `json:"sdc,omitempty"`   // of -sdc
+	Flips       []Flip      `json:"flips,omitempty"` // of -flip and -defect
 	Weibull     *Weibull    `json:"weibull,omitempty"`
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
 	Restart     *Restart    `json:"restart,omitempty"`

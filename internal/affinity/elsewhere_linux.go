@@ -1,0 +1,59 @@
+package affinity
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// machine returns all cores there are, also those that are not for this process.
+var machine = sync.OnceValue(func() []Core {
+	const dir = "/sys/devices/system/cpu"
+	exists := func(cpu int) bool {
+		_, err := os.Stat(filepath.Join(dir, "cpu"+strconv.Itoa(cpu)))
+		return err == nil
+	}
+	return group(dir, exists, len(unix.CPUSet{})*64)
+})
+
+// Processor returns the one that this goroutine runs on now, -1 if that is not
+// known.
+func Processor() int {
+	var cpu uint32
+	if _, _, e := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); e != 0 {
+		return -1
+	}
+	return int(cpu)
+}
+
+// Elsewhere calls f on another core than the one of that processor, if the system
+// lets this thread run on one: also where the process is bound to its own.
+func Elsewhere(processor int, f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before unix.CPUSet
+	if processor < 0 || unix.SchedGetaffinity(0, &before) != nil {
+		f()
+		return
+	}
+	var there unix.CPUSet
+	for _, core := range machine() {
+		if !slices.Contains(core, processor) {
+			for _, cpu := range core {
+				there.Set(cpu)
+			}
+		}
+	}
+	if there.Count() == 0 || unix.SchedSetaffinity(0, &there) != nil {
+		f() // there is no other
+		return
+	}
+	defer func() { _ = unix.SchedSetaffinity(0, &before) }() // it was so before
+	f()
+}

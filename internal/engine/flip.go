@@ -1,0 +1,22 @@
+package engine
+
+// flip turns bits of what a task has written, if that was requested. It is called
+// without the lock, after the body.
+func (h *sharing) flip(s *Section, t int) {
+	if h.flips == nil {
+		return
+	}
+	flipped, err := h.flips.Ran(s.regions(t))
+	if err != nil {
+		h.broken(err)
+	}
+	if !flipped {
+		return
+	}
+	h.mu.Lock()
+	if v := h.verifier; v != nil && v.erred == 0 {
+		v.erred = h.now()
+	}
+	h.mu.Unlock()
+	h.head.Tell(h.Snapshot) // before this process may be killed for that
+}

@@ -1,0 +1,341 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/intrahpc/intra/internal/affinity"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/internal/verify"
+	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/update"
+)
+
+// ErrCorrupt means that the replicas of a rank came to different results of a task,
+// and that it cannot be told which is right.
+var ErrCorrupt = errors.New("silent corruption")
+
+// verifier has the replicas of the rank run sampled tasks all of them, and compare
+// what comes of it before they leave the section.
+type verifier struct {
+	*sharing
+	machine *verify.Machine
+	sampler verify.Sampler
+	counts  job.Corruption
+	tasks   []int         // sampled in the open section
+	sampled []sampled     // as many
+	due     []int         // of these, to run again
+	erred   time.Duration // when a result was first turned wrong here on request; 0: none was
+}
+
+// sampled is a task that is verified.
+type sampled struct {
+	before  []update.Snapshot // what it reads and writes
+	results [][]byte          // of its runs but the last
+	run     verify.Run        // the last one
+	ended   time.Duration     // when it had run first
+	buf     []byte
+}
+
+func newVerifier(h *sharing) *verifier {
+	at := h.setup.Verify
+	if at == nil {
+		return nil
+	}
+	return &verifier{sharing: h, machine: verify.New(h.setup.Self.Replica, len(h.peers)),
+		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed}}
+}
+
+// resumeAt begins after so many deaths in the rank, all others of which are dead
+// until they are admitted.
+func (v *verifier) resumeAt(deaths uint64) {
+	v.machine = verify.NewAt(v.setup.Self.Replica, len(v.peers), deaths)
+}
+
+// sample chooses the tasks of s that are verified.
+func (v *verifier) sample(s *Section) {
+	v.tasks, v.due = v.sampler.Sample(v.tasks[:0], s.Number, len(s.Tasks)), v.due[:0]
+	if len(v.tasks) == 0 {
+		return
+	}
+	s.verifier = v
+	v.sampled = slices.Grow(v.sampled[:0], len(v.tasks))[:len(v.tasks)]
+}
+
+// schedule has s completed by updates, which leave out what all replicas run.
+func (v *verifier) schedule(s *Section) {
+	if len(v.tasks) == len(s.Tasks) {
+		s.Policy = sched.Replicate
+	} else if s.Policy == sched.Adaptive {
+		if d, _ := v.decisions.about(s); d.sending.rejected {
+			s.Policy = sched.Replicate
+		}
+	}
+}
+
+// enter begins s, which the section machine has entered. To that the sampled tasks
+// are ones whose results the peers have, and will not send.
+func (v *verifier) enter(s *Section, signature uint64) {
+	v.machine.Enter(s.Number, signature, v.tasks)
+	for _, t := range v.tasks {
+		for p := range v.peers {
+			if p != v.setup.Self.Replica && s.Policy != sched.Replicate {
+				v.sharing.machine.Refused(section.Update{Peer: p, Section: s.Number, Task: t})
+			}
+		}
+	}
+}
+
+// index returns which of the sampled tasks of the section t is, -1 if it is none.
+func (v *verifier) index(t int) int {
+	if v == nil {
+		return -1
+	}
+	if i, ok := slices.BinarySearch(v.tasks, t); ok {
+		return i
+	}
+	return -1
+}
+
+// before comes before the body of a task, without the lock.
+func (v *verifier) before(s *Section, t int) {
+	if i := v.index(t); i >= 0 {
+		v.sampled[i].keepEntry(s.Tasks[t].Regions)
+	}
+}
+
+// after comes after the body of a task, without the lock.
+func (v *verifier) after(s *Section, t int) {
+	if i := v.index(t); i >= 0 {
+		x := &v.sampled[i]
+		x.run, x.ended = v.hashed(x, s.Tasks[t].Regions), v.now()
+	}
+}
+
+// ran takes in that a task has run for the first time.
+func (v *verifier) ran(t int) {
+	if i := v.index(t); i >= 0 {
+		v.perform(v.machine.Ran(i, 0, v.sampled[i].run))
+	}
+}
+
+// complete compares the results of the sampled tasks of s, all of which are here,
+// with the other replicas.
+func (v *verifier) complete(s *Section) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.perform(v.machine.Complete())
+	for {
+		seen := v.changes.Load()
+		r, err := v.machine.Done()
+		switch {
+		case v.err != nil:
+			return v.err
+		case err != nil:
+			return v.refused(err)
+		case r != nil:
+			err := v.settle(s, r, v.yield)
+			v.machine.Leave()
+			return err
+		case len(v.due) > 0:
+			i := v.due[0]
+			v.due = v.due[1:]
+			x := &v.sampled[i]
+			x.keepResult(s.Tasks[v.tasks[i]].Regions)
+			entry := v.again(s, i, v.yield)
+			v.perform(v.machine.Ran(i, entry, x.run))
+		default:
+			from := v.now()
+			v.unlocked(func() { err = v.awaitChange(seen, 0) })
+			v.waited(s, v.tasks[0], from)
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// refused puts the reason why results cannot be verified into the words of the
+// engine.
+func (v *verifier) refused(err error) error {
+	var entry *verify.EntryDiffers
+	var other *verify.Mismatch
+	switch {
+	case errors.As(err, &entry):
+		return &section.Divergence{Section: entry.Section, Task: entry.Task, Replica: entry.Replica, Peer: entry.Peer,
+			Mine: fmt.Sprintf("what it reads has hash %016x at the entry", entry.Mine), Theirs: fmt.Sprintf("%016x", entry.Theirs)}
+	case errors.As(err, &other):
+		return &section.Divergence{Section: other.Section, Task: -1, Replica: v.setup.Self.Replica, Peer: other.Peer,
+			Mine: "the section was completed", Theirs: "one with other tasks, shapes or small arguments"}
+	}
+	v.counts.Undecided = true
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
+// settle gives the sampled tasks of s their right results.
+func (v *verifier) settle(s *Section, r *verify.Result, yield func(func())) error {
+	if v.machine.Counts(r) {
+		v.counts.Compared += int64(len(v.tasks))
+		v.counts.Differed += int64(len(r.Differed))
+		v.counts.Repaired += int64(len(r.Differed))
+	}
+	var lost *int
+	for i, right := range r.Right {
+		if !v.restore(s, i, right, yield) {
+			lost = &i
+			break
+		}
+	}
+	for _, g := range r.Guilty {
+		v.convict(s, g, lost != nil && g.Replica == v.setup.Self.Replica)
+	}
+	if len(r.Guilty) > 0 {
+		yield(func() { v.head.Tell(v.Snapshot) })
+	}
+	if lost == nil {
+		return nil
+	}
+	// The head has heard that this process is of no use, and kills it.
+	if v.machine.Counts(r) {
+		v.counts.Repaired--
+	}
+	yield(func() { <-v.ctx.Done() })
+	return v.ended(v.ctx.Err())
+}
+
+// tries is how often a task runs again that has not come to the right result.
+const tries = 5
+
+// restore gives a sampled task the right result: that of one of its runs here.
+func (v *verifier) restore(s *Section, i int, right uint64, yield func(func())) bool {
+	x, runs := &v.sampled[i], v.machine.Runs(i)
+	if x.run.Hash == right {
+		return true
+	}
+	for k := range runs[:len(runs)-1] {
+		if runs[k].Hash == right {
+			return update.Apply(s.Tasks[v.tasks[i]].Regions, x.results[k]) == nil
+		}
+	}
+	for range tries {
+		if v.again(s, i, yield); x.run.Hash == right {
+			return true
+		}
+	}
+	return false
+}
+
+// again runs a sampled task from the entry state, on another core if there is one,
+// and returns the hash of that state.
+func (v *verifier) again(s *Section, i int, yield func(func())) (entry uint64) {
+	x, t := &v.sampled[i], v.tasks[i]
+	var spent time.Duration
+	yield(func() {
+		entry = x.restoreEntry(v.sampler.Seed, s.Tasks[t].Regions)
+		from := v.now()
+		affinity.Elsewhere(x.run.Core, func() {
+			s.Run(t)
+			v.flip(s, t)
+			x.run = v.hashed(x, s.Tasks[t].Regions)
+		})
+		spent = v.now() - from
+		v.faults.At(job.KillTask)
+	})
+	v.stats.ran(s.Tasks[t].known, spent)
+	return entry
+}
+
+// convict notes that a process of this rank has come to a wrong result.
+func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
+	p := job.Process{Rank: v.setup.Self.Rank, Replica: g.Replica}
+	incarnation, lives := v.incarnations[p]
+	c := job.Conviction{Process: p, Incarnation: incarnation, Core: g.Core, Section: s.Number, Task: v.tasks[g.Index],
+		Kernel: s.Tasks[v.tasks[g.Index]].Kernel.Name, Lost: lost}
+	if !lives {
+		return
+	}
+	from := v.sampled[g.Index].ended
+	if p == v.setup.Self && v.erred > 0 {
+		from = v.erred
+	}
+	c.Seconds = v.since(from)
+	at := slices.IndexFunc(v.counts.Convicted, func(o job.Conviction) bool { return o.Process == p && o.Incarnation == incarnation })
+	switch {
+	case at < 0:
+		v.counts.Convicted = append(v.counts.Convicted, c)
+	case lost:
+		v.counts.Convicted[at].Lost = true
+	}
+}
+
+// perform carries out what the protocol asks for, under the lock.
+func (v *verifier) perform(acts []verify.Action) {
+	for _, a := range acts {
+		switch a.Kind {
+		case verify.Say:
+			v.say(a.Peer, a.Word)
+		case verify.Rerun:
+			v.due = append(v.due, a.Index)
+		}
+	}
+}
+
+// hashed returns what a run that has just ended came to.
+func (v *verifier) hashed(x *sampled, regions []update.Region) verify.Run {
+	sum := v.sampler.Seed
+	for i := range regions {
+		if r := &regions[i]; r.Mode.Written() {
+			sum = x.hash(sum, r)
+		}
+	}
+	return verify.Run{Hash: sum, Core: affinity.Processor()}
+}
+
+// hash adds the values of a region to a hash.
+func (x *sampled) hash(sum uint64, r *update.Region) uint64 {
+	mem := update.Values(r.Type, r.Mem, x.buf)
+	if update.Padded(r.Type) {
+		x.buf = mem
+	}
+	return xxh3.HashSeed(mem, sum)
+}
+
+// keepEntry copies what the task is about to change, and which its result depends
+// on.
+func (x *sampled) keepEntry(regions []update.Region) {
+	x.results = x.results[:0]
+	n := 0
+	for i := range regions {
+		if m := regions[i].Mode; m == update.InOut || m == update.Reduce {
+			if n++; n > len(x.before) {
+				x.before = append(x.before, update.Snapshot{})
+			}
+			x.before[n-1].Take(regions[i].Mem)
+		}
+	}
+	x.before = x.before[:n]
+}
+
+// restoreEntry puts that back, and returns a hash of all that the task reads.
+func (x *sampled) restoreEntry(seed uint64, regions []update.Region) uint64 {
+	for i := range x.before {
+		x.before[i].Restore()
+	}
+	sum := seed
+	for i := range regions {
+		if m := regions[i].Mode; m == update.In || m == update.InOut || m == update.Reduce {
+			sum = x.hash(sum, &regions[i])
+		}
+	}
+	return sum
+}
+
+// keepResult copies what the task has written.
+func (x *sampled) keepResult(regions []update.Region) {
+	x.results = append(x.results, slices.Concat(update.Payload(nil, regions)...))
+}

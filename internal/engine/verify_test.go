@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/verify"
+	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/update"
+)
+
+// verified has a share of all tasks verified.
+func verified(share float64) setup {
+	return func(s *job.Setup, _ *Config) { s.Verify = &job.Verification{Share: share, Seed: 7} }
+}
+
+// flipped has replicas come to wrong results.
+func flipped(t *testing.T, flips ...string) setup {
+	return func(s *job.Setup, _ *Config) {
+		for _, text := range flips {
+			f, err := job.ParseFlip(text)
+			require.NoError(t, err)
+			if f.Process == s.Self {
+				s.Flips = append(s.Flips, f)
+			}
+		}
+	}
+}
+
+// twoRounds runs a program of two rounds, and returns what each replica came to.
+func twoRounds(g *group, policy sched.Policy) map[*replica]*vectors {
+	all := make(map[*replica]*vectors)
+	for _, r := range g.replicas {
+		all[r] = newVectors(nil)
+	}
+	g.run(func(r *replica, p *Program) error {
+		for range 2 {
+			if err := all[r].round(p, policy); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return all
+}
+
+// sums adds up what the replicas have counted.
+func (g *group) sums() (sum job.Corruption) {
+	for _, r := range g.replicas {
+		c := r.engine.Snapshot().Corruption
+		sum.Compared, sum.Differed, sum.Repaired = sum.Compared+c.Compared, sum.Differed+c.Differed, sum.Repaired+c.Repaired
+	}
+	return sum
+}
+
+const tasksOfRounds = 4 * 16
+
+// One wrong result of any task, with any number of replicas: it is found and
+// repaired, and who came to it is named by all.
+func TestWrongResultIsRepaired(t *testing.T) {
+	want := serial(2)
+	for replicas := 1; replicas <= 3; replicas++ {
+		for task := 0; task < tasksOfRounds; task += 3 {
+			wrong := task % replicas
+			g := newGroup(t, replicas, verified(1), threads(1+task%2), flipped(t, fmt.Sprintf("0.%d@task:%d", wrong, task)))
+			for r, v := range twoRounds(g, sched.Policy(task%3)) {
+				require.NoError(t, r.err)
+				require.Equal(t, want, v, "task %d, replica %v", task, r.setup.Self)
+				c := r.engine.Snapshot().Corruption
+				require.Len(t, c.Convicted, 1)
+				require.Equal(t, job.Process{Replica: wrong}, c.Convicted[0].Process)
+				each := 16 // bodies in a section; a replica alone runs all twice
+				if replicas == 1 {
+					each = 32
+				}
+				require.Equal(t, task/each, int(c.Convicted[0].Section))
+			}
+			require.Equal(t, job.Corruption{Compared: tasksOfRounds, Differed: 1, Repaired: 1}, g.sums())
+		}
+	}
+}
+
+// A wrong result, and a death of the same or of another replica near it: who lives
+// has the right bits.
+func TestWrongResultBesideDeath(t *testing.T) {
+	want := serial(2)
+	for replicas := 2; replicas <= 3; replicas++ {
+		for task := 1; task < tasksOfRounds; task += 5 {
+			flip, kill := fmt.Sprintf("0.%d@task:%d", task%replicas, task), fmt.Sprintf("0.%d@task:%d", task/5%replicas, max(task+task%7-3, 0))
+			g := newGroup(t, replicas, verified(1), flipped(t, flip), killed(t, kill))
+			all := twoRounds(g, sched.Adaptive)
+			for _, r := range g.survivors() {
+				require.NoError(t, r.err, "%s %s", flip, kill)
+				require.Equal(t, want, all[r], "%s %s", flip, kill)
+			}
+		}
+	}
+}
+
+// Of a share of the tasks all replicas run, the others are shared.
+func TestSampledTasks(t *testing.T) {
+	want := serial(2)
+	for _, policy := range []sched.Policy{sched.Static, sched.Adaptive, sched.Replicate} {
+		for replicas := 1; replicas <= 3; replicas++ {
+			g := newGroup(t, replicas, verified(0.2), share)
+			sampled := 0
+			for section := range uint64(4) {
+				sampled += len(verify.Sampler{Share: 0.2, Seed: 7}.Sample(nil, section, 16))
+			}
+			require.Positive(t, sampled)
+			for r, v := range twoRounds(g, policy) {
+				require.NoError(t, r.err)
+				require.Equal(t, want, v)
+				if st := r.engine.Snapshot(); policy == sched.Static {
+					require.LessOrEqual(t, st.TasksReceived, int64(tasksOfRounds-sampled))
+				}
+			}
+			require.Equal(t, job.Corruption{Compared: int64(sampled)}, g.sums())
+		}
+	}
+}
+
+// Two replicas each of which insists on its result: nobody can be convicted.
+func TestUndecided(t *testing.T) {
+	// After the 16 tasks of the first section that which differs runs again.
+	g := newGroup(t, 2, verified(1), flipped(t, "0.1@task:4:9", "0.1@task:16:9"))
+	for r := range twoRounds(g, sched.Adaptive) {
+		require.ErrorIs(t, r.err, ErrCorrupt)
+		require.ErrorContains(t, r.err, "the results of task 4 in section 0 differ, and it cannot be told whose is wrong (replica 0: ")
+		require.Equal(t, job.FailCorruption, failure(r.err).Kind)
+	}
+}
+
+// Memory that differs before the section is a divergence.
+func TestDivergedBeforeVerifiedSection(t *testing.T) {
+	g := newGroup(t, 2, verified(1))
+	g.run(func(r *replica, p *Program) error {
+		x, w := make([]float64, 100), make([]float64, 1)
+		x[17] = float64(r.setup.Self.Replica)
+		return runSection(p, sched.Adaptive, 1, func(int) Task {
+			return Task{Kernel: kernelAdd, Regions: []update.Region{update.Slice(update.In, "x", x), update.Slice(update.Out, "w", w)},
+				Body: func() { w[0] = x[17] }}
+		})
+	})
+	for _, r := range g.replicas {
+		require.ErrorIs(t, r.err, ErrDiverged)
+		require.ErrorContains(t, r.err, "what it reads has hash")
+	}
+}
+
+// Padding means nothing, and may differ.
+func TestPaddingIsNotCompared(t *testing.T) {
+	type padded struct {
+		a uint8
+		b float64
+	}
+	g := newGroup(t, 2, verified(1))
+	g.run(func(r *replica, p *Program) error {
+		x := make([]padded, 3)
+		region := update.Slice(update.Out, "x", x)
+		region.Mem[1] = byte(r.setup.Self.Replica)
+		return runSection(p, sched.Adaptive, 1, func(int) Task {
+			return Task{Kernel: kernelAdd, Regions: []update.Region{region}, Body: func() { x[2].a, x[2].b = 1, 2 }}
+		})
+	})
+	for _, r := range g.replicas {
+		require.NoError(t, r.err)
+	}
+	require.Zero(t, g.sums().Differed)
+}
+
+func TestParseWord(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		kind    int
+		payload int
+		err     string
+	}{
+		{"no hash", wordFirst, 0, "malformed word"},
+		{"half a hash", wordFirst, 12, "malformed word"},
+		{"hashes", wordFirst, 16, ""},
+		{"half of what ran again", wordAgain, 24, "malformed word"},
+		{"what ran again", wordAgain, 48, ""},
+		{"no result", wordResult, 16, "malformed word"},
+		{"results of no task", wordResult, 24, "malformed word"},
+		{"another kind", 3, 16, "malformed word"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := parseWord(update.Message{Kind: update.KindVerify, Task: c.kind}, make([]byte, c.payload))
+			if c.err == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.err)
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package head
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/runreport"
+)
+
+// convicted takes in who has come to a wrong result, as the replicas of its rank
+// have agreed. All of them say so, in their counts, and again under a successor.
+func (h *Head) convicted(by *member, all []job.Conviction) {
+	for _, c := range all {
+		m := h.places[c.Process]
+		if m == nil || m.incarnation != c.Incarnation {
+			continue // it is dead, and replaced
+		}
+		at := slices.IndexFunc(h.convictions, func(o runreport.Convicted) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
+		if at < 0 {
+			at = len(h.convictions)
+			h.convictions = append(h.convictions, runreport.Convicted{Process: c.Process, Incarnation: c.Incarnation, Core: c.Core, Host: m.node.Name,
+				Task: c.Task, Section: c.Section, Kernel: c.Kernel, Latency: c.Seconds})
+			h.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
+		}
+		if by == m { // it knows best since when it errs
+			h.convictions[at].Latency = c.Seconds
+		}
+		if h.phase == working && (c.Lost && by == m || h.innocent(m)) {
+			h.fence(m, ending{job.CauseFenced, fmt.Sprintf("convicted of a wrong result of task %d in section %d", c.Task, c.Section)})
+		}
+	}
+}
+
+// innocent reports whether the rank of m has another replica which goes on and was
+// not convicted.
+func (h *Head) innocent(m *member) bool {
+	for replica := range h.config.Degrees[m.process.Rank] {
+		o := h.places[job.Process{Rank: m.process.Rank, Replica: replica}]
+		if o == nil || o == m || !o.state.there() || o.ending != nil || o.state != running && o.state != finished {
+			continue
+		}
+		if !slices.ContainsFunc(h.convictions, func(c runreport.Convicted) bool { return c.Process == o.process && c.Incarnation == o.incarnation }) {
+			return true
+		}
+	}
+	return false
+}
+
+// flips returns the wrong results that a process is to come to on request. What
+// takes its place is sound.
+func (h *Head) flips(m *member) (all []job.Flip) {
+	for _, f := range h.config.Flips {
+		if f.Process == m.process && m.incarnation == firstIncarnation {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// corruption is what there is to say of it in the report.
+func (h *Head) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
+	for _, f := range h.config.Flips {
+		fired := slices.ContainsFunc(h.all, func(m *member) bool { return slices.Contains(m.stats.Flipped, f) })
+		flips = append(flips, runreport.Flip{Spec: f.String(), Fired: fired})
+	}
+	if h.config.Setup.Verify == nil {
+		return nil, flips
+	}
+	c = &runreport.Corruption{Convicted: append([]runreport.Convicted{}, h.convictions...)}
+	undecided := make(map[int]bool) // ranks
+	for _, m := range h.all {
+		if o := m.stats.Corruption; o != nil {
+			if o.Undecided && !undecided[m.process.Rank] {
+				undecided[m.process.Rank] = true
+				c.Compared, c.Differed = c.Compared+1, c.Differed+1
+			}
+			c.Compared, c.Differed, c.Repaired = c.Compared+o.Compared, c.Differed+o.Differed, c.Repaired+o.Repaired
+		}
+	}
+	if len(c.Convicted) > 0 {
+		c.Latency = c.Convicted[0].Latency
+	}
+	return c, flips
+}

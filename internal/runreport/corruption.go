@@ -1,0 +1,33 @@
+package runreport
+
+import "github.com/intrahpc/intra/internal/job"
+
+// Corruption is what came of the comparison of tasks.
+type Corruption struct {
+	Compared  int64       `json:"compared"` // tasks
+	Differed  int64       `json:"differed"`
+	Repaired  int64       `json:"repaired"`
+	Convicted []Convicted `json:"convicted"`
+	// Latency is how long the first that was convicted had erred: since its first
+	// wrong result on request, else since the one that was found.
+	Latency float64 `json:"latency_seconds"`
+}
+
+// Convicted is a process that came to a wrong result, and which was the first that
+// was found.
+type Convicted struct {
+	Process     job.Process `json:"process"`
+	Incarnation uint32      `json:"incarnation"`
+	Core        int         `json:"core"` // the processor that it ran on; -1: not known
+	Host        string      `json:"host"`
+	Task        int         `json:"task"`
+	Section     uint64      `json:"section"`
+	Kernel      string      `json:"kernel"`
+	Latency     float64     `json:"latency_seconds"`
+}
+
+// Flip is a wrong result on request.
+type Flip struct {
+	Spec  string `json:"spec"`
+	Fired bool   `json:"fired"`
+}

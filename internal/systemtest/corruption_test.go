@@ -1,0 +1,129 @@
+//go:build system
+
+package systemtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/jobtest"
+	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/simseed"
+)
+
+// corrupted is what a report says of wrong results.
+type corrupted struct {
+	SDC   runreport.Corruption `json:"sdc"`
+	Flips []runreport.Flip     `json:"flips"`
+}
+
+// verified runs a program under -sdc. Of what it has printed the times are left out.
+func verified(t *testing.T, flags string, program []string) (jobtest.Result, corrupted) {
+	t.Helper()
+	r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: program})
+	var c corrupted
+	r.Decode(t, &c)
+	if r.Code == 0 {
+		var bits map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal([]byte(r.Stdout), &bits))
+		for _, times := range []string{"seconds", "mflops", "threads"} {
+			delete(bits, times)
+		}
+		text, err := json.Marshal(bits)
+		require.NoError(t, err)
+		r.Stdout = string(text)
+	}
+	return r, c
+}
+
+// wrongPrograms are those whose tasks come to wrong results.
+func wrongPrograms(t *testing.T) map[string][]string {
+	return map[string][]string{
+		"hpccg": append([]string{hpccg(t)}, strings.Fields("-nx 6 -ny 5 -nz 4 -iters 30 -json")...),
+		"gtc":   append([]string{binaries.Program(t, "examples/gtc")}, strings.Fields("-mpsi 10 -mthetamax 40 -steps 2 -json")...),
+	}
+}
+
+// One bit of what any task writes is turned. With all tasks verified it is found, and
+// who has done it, and no bit of the result differs; also if another replica dies before.
+// With a share of them it is found, or the task was not among them. INTRA_CORRUPTION
+// says how many of such jobs to run.
+func TestCorruption(t *testing.T) {
+	jobs := simseed.Environment(t, "INTRA_CORRUPTION", 12)
+	for name, program := range wrongPrograms(t) {
+		t.Run(name, func(t *testing.T) {
+			r, c := verified(t, "-n 2 -sdc dual", program)
+			require.Zero(t, r.Code, r.Stderr)
+			require.Zero(t, c.SDC.Differed)
+			want, each := r.Stdout, c.SDC.Compared/2 // tasks of a process
+			escaped := 0
+			for seed := simseed.Environment(t, "INTRA_SEED", 0); seed < jobs/2; seed++ {
+				rng := rand.New(rand.NewPCG(seed, 19))
+				wrong := job.Process{Rank: rng.IntN(2), Replica: rng.IntN(2)}
+				task := rng.Int64N(each)
+				sampled := seed%3 == 1
+				if sampled {
+					task /= 2 // it runs no more of those that are not sampled
+				}
+				flip := fmt.Sprintf("%v@task:%d", wrong, task)
+				flags := "-n 2 -sdc dual -flip " + flip
+				switch {
+				case seed%3 == 2: // the other replica of the rank dies before it
+					flags += fmt.Sprintf(" -kill %v@task:%d", job.Process{Rank: wrong.Rank, Replica: 1 - wrong.Replica}, task-rng.Int64N(min(task+1, 30)))
+				case sampled:
+					flags = "-n 2 -sdc sample=40% -sched static -flip " + flip
+				case seed%2 == 0:
+					flags += " -replace"
+				default:
+					flags += " -r 3 -threads 2"
+				}
+				r, c := verified(t, flags, program)
+				require.Zero(t, r.Code, "%s\n%s", flags, r.Stderr)
+				require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips, flags)
+				if sampled && c.SDC.Differed == 0 {
+					escaped++
+					continue
+				}
+				require.Equal(t, want, r.Stdout, flags)
+				require.EqualValues(t, 1, c.SDC.Differed, "%s: %s", flags, r.Report)
+				require.EqualValues(t, 1, c.SDC.Repaired, "%s: %s", flags, r.Report)
+				require.Len(t, c.SDC.Convicted, 1, flags)
+				require.Equal(t, wrong, c.SDC.Convicted[0].Process, flags)
+			}
+			t.Logf("%d jobs, %d wrong results were in tasks not sampled", jobs/2, escaped)
+		})
+	}
+}
+
+// A core that errs again and again is found, and another process does its work. What it
+// has spoiled before that stays, if its tasks were not all verified.
+func TestDefectiveCore(t *testing.T) {
+	program := wrongPrograms(t)["hpccg"]
+	want, _ := verified(t, "-n 2 -sdc dual", program)
+	for _, flags := range []string{"-sdc dual -defect 1.0,q=0.02", "-sdc dual -r 3 -defect 1.2,q=0.3", "-sdc dual -defect 0.1,q=1", "-sdc sample=10% -defect 1.1,q=0.05"} {
+		r, c := verified(t, "-n 2 -replace "+flags, program)
+		require.Zero(t, r.Code, "%s\n%s", flags, r.Stderr)
+		require.Len(t, c.SDC.Convicted, 1, flags)
+		require.Equal(t, c.SDC.Differed, c.SDC.Repaired, flags)
+		require.Contains(t, r.Stderr, "has come to a wrong result of task", flags)
+		if strings.Contains(flags, "dual") {
+			require.Equal(t, want.Stdout, r.Stdout, flags)
+		}
+		require.Len(t, r.Summary(t).Failures, 1, flags)
+	}
+}
+
+// Two replicas each of which insists on its result: exit code 4, and both hashes.
+func TestCorruptionThatCannotBeRepaired(t *testing.T) {
+	r, c := verified(t, "-sdc dual -flip 0.1@task:4:9 -flip 0.1@task:16:9", wrongPrograms(t)["hpccg"])
+	require.Equal(t, 4, r.Code, r.Stderr)
+	require.Regexp(t, `silent corruption: the results of task \d+ in section \d+ differ, and it cannot be told whose is wrong \(replica 0: `, r.Stderr)
+	require.Empty(t, c.SDC.Convicted)
+	require.Greater(t, c.SDC.Differed, c.SDC.Repaired)
+}

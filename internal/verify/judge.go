@@ -1,0 +1,152 @@
+package verify
+
+import "slices"
+
+// compare looks whether all live replicas came to the same results, and has the
+// tasks run again of which they did not.
+func (m *Machine) compare() {
+	var disputed []int
+	for p := range m.peers {
+		if m.lives(p) && !m.heard(p) {
+			return
+		}
+	}
+	for i := range m.mine {
+		for p := range m.peers {
+			if m.lives(p) && m.peers[p].said[m.section].first[i] != m.mine[i].runs[0].Hash {
+				disputed = append(disputed, i)
+				break
+			}
+		}
+	}
+	if len(disputed) == 0 {
+		m.result, m.equal = m.first(), true
+		return
+	}
+	for _, i := range disputed {
+		m.rerun(i, 2)
+	}
+	for _, i := range disputed {
+		if len(m.mine[i].runs) < 2 {
+			return
+		}
+	}
+	if !m.again {
+		m.again = true
+		m.sayAgain(disputed)
+	}
+	for p := range m.peers {
+		if m.lives(p) && m.peers[p].said[m.section].again == nil { // it has all that any of the living dispute
+			return
+		}
+	}
+	m.decide(disputed)
+}
+
+// heard: a peer has said what its first runs came to, to those who live now.
+func (m *Machine) heard(p int) bool {
+	s := m.peers[p].said[m.section]
+	return s != nil && s.firstAt == m.deaths+1
+}
+
+// decide judges the disputed tasks by what all live replicas have said.
+func (m *Machine) decide(disputed []int) {
+	r := m.first()
+	r.Differed = disputed
+	for _, i := range disputed {
+		ballots := []Ballot{m.own(i)}
+		for p := range m.peers {
+			if m.lives(p) {
+				ballots = append(ballots, m.theirs(p, i))
+			}
+		}
+		if m.err = m.verdict(r, i, ballots); m.err != nil {
+			return
+		}
+	}
+	m.hold(r)
+}
+
+// judgeAlone judges each task by itself: if no other replica has come to the same
+// result before it died, the task runs again, and once more if that differs.
+func (m *Machine) judgeAlone() {
+	r := m.first()
+	for i := range m.mine {
+		ballots := []Ballot{m.own(i)}
+		for p := range m.peers {
+			if p != m.me && m.credible(p) {
+				if b := m.theirs(p, i); len(b.Runs) > 0 {
+					ballots = append(ballots, b)
+				}
+			}
+		}
+		if slices.ContainsFunc(ballots, func(b Ballot) bool { return b.Runs[0].Hash != m.mine[i].runs[0].Hash }) || ballots[0].contradicts() {
+			r.Differed = append(r.Differed, i)
+		}
+		if right, ok := judge(ballots); ok && right == m.mine[i].runs[0].Hash && !ballots[0].contradicts() {
+			continue
+		}
+		m.rerun(i, 2)
+		if m.mine[i].running {
+			continue
+		}
+		if _, ok := judge(ballots); !ok && ballots[0].contradicts() {
+			if m.rerun(i, 3); m.mine[i].running {
+				continue
+			}
+			if right, ok := majority(ballots[0].Runs); ok {
+				m.convict(r, i, right, ballots)
+				continue
+			}
+		}
+		if m.err = m.verdict(r, i, ballots); m.err != nil {
+			return
+		}
+	}
+	if !slices.ContainsFunc(m.mine, func(b ballot) bool { return b.running }) {
+		m.result, m.equal = r, true
+	}
+}
+
+// credible: a dead replica counts as a witness. One that was convicted before does
+// not, unless this replica was too.
+func (m *Machine) credible(p int) bool { return !m.peers[p].convicted || m.peers[m.me].convicted }
+
+// majority returns what most runs of one process came to, of three.
+func majority(runs []Run) (uint64, bool) {
+	for i := range runs {
+		for k := range i {
+			if runs[i].Hash == runs[k].Hash {
+				return runs[i].Hash, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// verdict judges task i, and enters that in r.
+func (m *Machine) verdict(r *Result, i int, ballots []Ballot) error {
+	slices.SortFunc(ballots, func(a, b Ballot) int { return a.Replica - b.Replica })
+	if a, b := entriesDiffer(ballots); b != nil {
+		if b.Replica == m.me {
+			a, b = b, a
+		}
+		return &EntryDiffers{m.section, m.tasks[i], a.Replica, b.Replica, a.Entry, b.Entry}
+	}
+	right, ok := judge(ballots)
+	if !ok {
+		return &Undecided{m.section, m.tasks[i], ballots}
+	}
+	m.convict(r, i, right, ballots)
+	return nil
+}
+
+// convict enters in r what is right of task i, and who came to something else.
+func (m *Machine) convict(r *Result, i int, right uint64, ballots []Ballot) {
+	r.Right[i] = right
+	for k := range ballots {
+		if run, wrong := ballots[k].wrong(right); wrong {
+			r.Guilty = append(r.Guilty, Guilty{ballots[k].Replica, i, run.Core})
+		}
+	}
+}

@@ -1,0 +1,384 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Machine is the protocol of one replica. Its methods are not safe for concurrent
+// use.
+type Machine struct {
+	me     int
+	peers  []peer
+	deaths uint64 // in the rank so far: all replicas count the same ones
+
+	open      bool
+	section   uint64 // the one that is verified, or was last
+	signature uint64
+	tasks     []int // the sampled ones
+	mine      []ballot
+	complete  bool // all sampled tasks have run
+	again     bool // what ran again was said
+	result    *Result
+	equal     bool // by first votes that were equal: nobody has to hold it
+	told      bool // the result was said
+	last      left // the section before, which others may be in: not one before that
+	err       error
+	acts      []Action
+}
+
+// ballot is what this replica says of a task.
+type ballot struct {
+	entry   uint64
+	runs    []Run
+	running bool // again
+}
+
+// left is a section that was left here by first votes that were equal.
+type left struct {
+	section, signature uint64
+	result             *Result // nil: others know it, or there is none
+}
+
+// peer is what is known of another replica.
+type peer struct {
+	dead      bool
+	convicted bool
+	said      map[uint64]*said // by section
+}
+
+// said is what a peer has said of a section.
+type said struct {
+	signature uint64
+	first     []uint64
+	again     []Again
+	result    *Result
+	firstAt   uint64 // after how many deaths first was said, and 1 more; 0: it was not
+}
+
+// Word is what one replica says to another.
+type Word struct {
+	Section   uint64
+	Signature uint64 // of the section
+	Deaths    uint64 // that its sender has handled
+	First     []uint64
+	Again     []Again
+	Result    *Result
+}
+
+// Again is what came of a task that ran once more.
+type Again struct {
+	Index         int // of the task among those sampled
+	Entry         uint64
+	First, Second Run
+}
+
+// Result is what the replicas of a rank agree on about a section.
+type Result struct {
+	Right    []uint64 // of each sampled task
+	Differed []int    // those of which not all results were alike
+	Guilty   []Guilty
+}
+
+// Action is something that the machine wants done, in order.
+type Action struct {
+	Kind  ActionKind
+	Peer  int   // Say
+	Word  *Word // Say
+	Index int   // Rerun
+}
+
+// ActionKind says what to do.
+type ActionKind uint8
+
+// The actions.
+const (
+	Say   ActionKind = iota // hand Word to Peer
+	Rerun                   // run a task from the entry state of the section, then call Ran
+)
+
+// Mismatch says that a peer is in another section than this replica.
+type Mismatch struct {
+	Section uint64
+	Peer    int
+}
+
+func (m *Mismatch) Error() string {
+	return fmt.Sprintf("replica %d verifies section %d with other tasks, shapes or arguments", m.Peer, m.Section)
+}
+
+// New returns the machine of one of so many replicas.
+func New(replica, replicas int) *Machine {
+	m := &Machine{me: replica, peers: make([]peer, replicas)}
+	for p := range m.peers {
+		m.peers[p].said = make(map[uint64]*said)
+	}
+	return m
+}
+
+// NewAt returns the machine of a replica that begins after so many deaths in its
+// rank. All its peers are dead until Alive is called for them.
+func NewAt(replica, replicas int, deaths uint64) *Machine {
+	m := New(replica, replicas)
+	m.deaths = deaths
+	for p := range m.peers {
+		m.peers[p].dead = p != replica
+	}
+	return m
+}
+
+// Alive makes a peer live that was dead, between the same two sections at all
+// replicas.
+func (m *Machine) Alive(p int) { m.peers[p] = peer{said: make(map[uint64]*said)} }
+
+// Enter opens a section in which those tasks are sampled.
+func (m *Machine) Enter(section, signature uint64, tasks []int) {
+	m.last = left{}
+	if m.equal && !m.told {
+		m.last = left{m.section, m.signature, m.result}
+	}
+	m.open, m.complete, m.again, m.equal, m.told = true, false, false, false, false
+	m.section, m.signature, m.tasks, m.result, m.err = section, signature, tasks, nil, nil
+	m.mine = slices.Grow(m.mine[:0], len(tasks))[:len(tasks)]
+	for i := range m.mine {
+		m.mine[i] = ballot{runs: m.mine[i].runs[:0]}
+	}
+}
+
+// Ran takes in that a sampled task has run here, for the first time or again. The
+// hash of the entry state counts only then.
+func (m *Machine) Ran(index int, entry uint64, r Run) []Action {
+	m.acts = m.acts[:0]
+	b := &m.mine[index]
+	b.running, b.runs = false, append(b.runs, r)
+	if len(b.runs) > 1 {
+		b.entry = entry
+	}
+	m.advance()
+	return m.acts
+}
+
+// Complete takes in that every task of the section is here.
+func (m *Machine) Complete() []Action {
+	m.acts = m.acts[:0]
+	m.complete = true
+	m.sayFirst()
+	m.advance()
+	return m.acts
+}
+
+// Hear takes in a word of a peer.
+func (m *Machine) Hear(p int, w *Word) []Action {
+	m.acts = m.acts[:0]
+	if w.Section < m.section || w.Section == m.section && !m.open && m.result != nil {
+		return nil // that was left here
+	}
+	q := &m.peers[p]
+	s := q.said[w.Section]
+	if s == nil {
+		s = &said{signature: w.Signature}
+		q.said[w.Section] = s
+	}
+	switch {
+	case w.Result != nil:
+		s.result = w.Result
+	case w.Again != nil:
+		s.again = w.Again
+	default:
+		s.first, s.firstAt = w.First, w.Deaths+1
+	}
+	m.advance()
+	return m.acts
+}
+
+// Dead removes a peer, once all that it has said was heard.
+func (m *Machine) Dead(p int) []Action {
+	m.acts = m.acts[:0]
+	if !m.peers[p].dead {
+		m.deaths++
+	}
+	m.peers[p].dead = true
+	if l := &m.last; l.result != nil {
+		m.say(Word{Section: l.section, Signature: l.signature, Result: l.result})
+		l.result = nil
+	}
+	switch {
+	case m.result != nil:
+		m.sayResult()
+	case m.open && m.complete:
+		m.sayFirst()
+	}
+	m.advance()
+	return m.acts
+}
+
+// Done reports whether the section can be left, or why it cannot be verified.
+func (m *Machine) Done() (*Result, error) {
+	switch {
+	case m.err != nil:
+		return nil, m.err
+	case m.result == nil:
+		return nil, nil
+	case m.equal && !m.told:
+		return m.result, nil
+	}
+	for p := range m.peers {
+		if s := m.peers[p].said[m.section]; m.lives(p) && (s == nil || s.result == nil) {
+			return nil, nil
+		}
+	}
+	return m.result, nil
+}
+
+// Leave closes the section. Its result is kept for those that do not know it.
+func (m *Machine) Leave() {
+	m.open = false
+	for _, g := range m.result.Guilty {
+		m.peers[g.Replica].convicted = true
+	}
+	for p := range m.peers {
+		delete(m.peers[p].said, m.section)
+	}
+}
+
+// Counts reports whether this replica is the one that counts what the rank has come
+// to: the lowest one that lives and is not guilty.
+func (m *Machine) Counts(r *Result) bool {
+	lowest := -1
+	for p := range m.peers {
+		if p != m.me && m.peers[p].dead {
+			continue
+		}
+		if !slices.ContainsFunc(r.Guilty, func(g Guilty) bool { return g.Replica == p }) {
+			return p == m.me
+		}
+		if lowest < 0 {
+			lowest = p
+		}
+	}
+	return lowest == m.me
+}
+
+// Runs returns what has come of a sampled task here.
+func (m *Machine) Runs(index int) []Run { return m.mine[index].runs }
+
+// Missing returns a live peer that is waited for, -1 if there is none.
+func (m *Machine) Missing() int {
+	for p := range m.peers {
+		if s := m.peers[p].said[m.section]; m.lives(p) && (s == nil || m.result != nil && s.result == nil || m.result == nil && s.firstAt <= m.deaths) {
+			return p
+		}
+	}
+	return -1
+}
+
+func (m *Machine) lives(p int) bool { return p != m.me && !m.peers[p].dead }
+
+// alone reports whether all other replicas are dead.
+func (m *Machine) alone() bool {
+	for p := range m.peers {
+		if m.lives(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// advance does what is due.
+func (m *Machine) advance() {
+	if !m.open || !m.complete || m.err != nil {
+		return
+	}
+	for p := range m.peers {
+		s := m.peers[p].said[m.section]
+		switch {
+		case p == m.me || s == nil:
+		case s.signature != m.signature || s.first != nil && len(s.first) != len(m.tasks):
+			m.err = &Mismatch{m.section, p}
+			return
+		case m.result == nil && s.result != nil:
+			m.hold(s.result)
+		}
+	}
+	switch {
+	case m.result != nil:
+	case m.alone():
+		m.judgeAlone()
+	default:
+		m.compare()
+	}
+}
+
+// first is the result if the first runs here are right.
+func (m *Machine) first() *Result {
+	r := &Result{Right: make([]uint64, len(m.mine))}
+	for i := range m.mine {
+		r.Right[i] = m.mine[i].runs[0].Hash
+	}
+	return r
+}
+
+func (m *Machine) own(i int) Ballot {
+	return Ballot{Replica: m.me, Entry: m.mine[i].entry, Runs: m.mine[i].runs}
+}
+
+// theirs is what is known of what came of a task at a peer.
+func (m *Machine) theirs(p, i int) Ballot {
+	b, s := Ballot{Replica: p}, m.peers[p].said[m.section]
+	if s == nil {
+		return b
+	}
+	for k := range s.again {
+		if a := &s.again[k]; a.Index == i {
+			b.Entry, b.Runs = a.Entry, []Run{a.First, a.Second}
+			return b
+		}
+	}
+	if s.first != nil {
+		b.Runs = []Run{{Hash: s.first[i], Core: -1}}
+	}
+	return b
+}
+
+// rerun has a task run that has not run so often.
+func (m *Machine) rerun(i, times int) {
+	if b := &m.mine[i]; len(b.runs) < times && !b.running {
+		b.running = true
+		m.acts = append(m.acts, Action{Kind: Rerun, Index: i})
+	}
+}
+
+// hold takes a result that others may go on with, and says so.
+func (m *Machine) hold(r *Result) {
+	m.result = r
+	m.sayResult()
+}
+
+func (m *Machine) sayFirst() {
+	m.say(Word{Section: m.section, Signature: m.signature, First: m.first().Right})
+}
+
+func (m *Machine) sayAgain(disputed []int) {
+	all := make([]Again, 0, len(disputed))
+	for _, i := range disputed {
+		b := &m.mine[i]
+		all = append(all, Again{i, b.entry, b.runs[0], b.runs[1]})
+	}
+	m.say(Word{Section: m.section, Signature: m.signature, Again: all})
+}
+
+func (m *Machine) sayResult() {
+	if !m.told {
+		m.told = true
+		m.say(Word{Section: m.section, Signature: m.signature, Result: m.result})
+	}
+}
+
+func (m *Machine) say(w Word) {
+	w.Deaths = m.deaths
+	for p := range m.peers {
+		if m.lives(p) {
+			m.acts = append(m.acts, Action{Kind: Say, Peer: p, Word: &w})
+		}
+	}
+}
