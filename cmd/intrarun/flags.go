@@ -18,6 +18,7 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/timeline"
@@ -123,6 +124,8 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		}
 		return err
 	})
+	page := fs.String("http", "", "serve a page at `ADDR` on which the job can be watched, /metrics for Prometheus and\n/status.json; :8080 is for users of this host, other addresses need a token")
+	token := fs.String("http-token", "", "`token` that the page of -http asks for (default: on other addresses one is made, and\nprinted)")
 	fs.BoolVar(&c.Verbose, "v", false, "report events as they happen")
 	fs.Bool("version", false, "print the version of intrarun, and exit")
 	fs.BoolVar(&c.Quiet, "quiet", false, "print only the program's output")
@@ -204,6 +207,14 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return nil, errors.New("-checkpoint-every is for -checkpoint: give both")
 	}
 	var err error
+	switch {
+	case given["http"]:
+		if c.Page, err = livepage.ParseAddress(*page, *token); err != nil {
+			return nil, err
+		}
+	case given["http-token"]:
+		return nil, errors.New("-http-token is for -http: give both")
+	}
 	if c.Degrees, err = resolveDegrees(given, *n, *r, *degrees); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
@@ -31,6 +32,7 @@ const (
 // Job is what every head of a job works with, the first and those that take its
 // place.
 type Job struct {
+	Name    string // the program and its arguments
 	Degrees []int
 	Link    string  // job.LinkSHM, LinkUnix or LinkTCP
 	Ring    int     // size of a shared-memory ring in bytes
@@ -54,8 +56,9 @@ type Job struct {
 	Trace      string // file of the timeline, "" for none
 	TraceLimit int64  // its largest size in bytes; 0: timeline.DefaultLimit
 	Stuck      Stuck
-	Status     time.Duration // print the status so often; 0: never
-	TLS        bool          // encrypt the connections between hosts
+	Status     time.Duration     // print the status so often; 0: never
+	Page       *livepage.Address // of the live page; nil: there is none
+	TLS        bool              // encrypt the connections between hosts
 	Verbose    bool
 	Quiet      bool
 

@@ -13,6 +13,7 @@
 //	agentwire  is how head and agents talk
 //	watchdog   clears away after an intrarun, however it ends
 //	output     brings to the user what replicas write, each line once
+//	livepage   is the page on which a job can be watched
 //	runreport  is the report, the timeline and the progress line
 //
 // The driver knows its agents by the interface agent. A job on one host has a

@@ -15,6 +15,7 @@ import (
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/runreport"
 	"github.com/intrahpc/intra/internal/supervise"
@@ -43,6 +44,8 @@ type driver struct {
 
 	deadlock string // that the user has heard of last
 	pace     runreport.Pace
+	page     *livepage.Server // nil if there is none
+	pageURL  string
 
 	adopted map[head.From]agentd.ProcessResync // what agents of a lost head have
 	readers map[job.Process]chan agent         // of standard input, told of their agents when they start; nil without
@@ -111,6 +114,8 @@ func (d *driver) loop(width func() int) {
 	defer tick.Stop()
 	watch, stopWatch := ticker(d.job.Stuck.After > 0, watchEvery)
 	defer stopWatch()
+	page, stopPage := ticker(d.page != nil, livepage.Every)
+	defer stopPage()
 	status, stopStatus := ticker(d.job.Status > 0, d.job.Status)
 	defer stopStatus()
 	defer d.answer()()
@@ -135,6 +140,8 @@ func (d *driver) loop(width func() int) {
 			d.lookForDeadlock()
 		case <-status:
 			d.showStatus()
+		case <-page:
+			d.renewPage()
 		}
 	}
 }

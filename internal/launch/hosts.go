@@ -68,6 +68,7 @@ func (d *driver) arbitrate(c *Config, secret job.Secret, agents []*remote) (*hos
 			note += ", and its output then continues there in " + info.Output + ".out and .err"
 		}
 		w.replicate()
+		d.pageAmong(info, 0)
 	}
 	d.head = head.New(hc)
 	w.listen()

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
@@ -59,10 +62,18 @@ func Run(ctx context.Context, c Config) int {
 		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
 		return ExitRefused
 	}
+	c.Name = strings.Join(append([]string{filepath.Base(c.Program[0])}, c.Program[1:]...), " ")
 	console := output.NewConsole(c.Stdout, c.Stderr)
 	defer console.Close()
 	d := newDriver(&c.Job, console, time.Now())
 	d.trace, d.watchdog = trace, w
+	if c.Page != nil {
+		if d.page, err = livepage.Listen(*c.Page, d.described()); err != nil {
+			return d.refuse(err)
+		}
+		defer d.page.Close()
+		d.pageAt(d.page.Address(), "")
+	}
 	if c.Placement == nil {
 		return d.runHere(ctx, &c, program, w)
 	}

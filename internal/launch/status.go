@@ -9,6 +9,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/jobsocket"
+	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/runreport"
 	"github.com/intrahpc/intra/internal/stuck"
 )
@@ -37,6 +38,9 @@ func (d *driver) lookForDeadlock() {
 		return
 	}
 	d.deadlock = found.Cycle()
+	if d.page != nil {
+		d.page.Tell(livepage.Event{Time: d.elapsed().Seconds(), Kind: "deadlock", Text: found.String()})
+	}
 	if d.job.Stuck.Abort {
 		d.step(head.Deadlocked{Text: found.String()})
 		return
@@ -47,7 +51,7 @@ func (d *driver) lookForDeadlock() {
 // status is what the job does now.
 func (d *driver) status() runreport.Status {
 	s := d.head.Status()
-	s.Outlook = d.pace.Outlook()
+	s.Outlook, s.Page = d.pace.Outlook(), d.pageURL
 	return s
 }
 

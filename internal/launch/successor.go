@@ -46,6 +46,9 @@ func (s *successor) run() int {
 	}
 	console := output.NewConsole(stdout, stderr)
 	w := s.follow(newDriver(&s.job, console, s.lead.Entered))
+	if w.page != nil {
+		defer w.page.Close()
+	}
 	over := make(chan struct{})
 	go func() {
 		for _, a := range s.early {
@@ -171,6 +174,7 @@ func (s *successor) follow(d *driver) *hosts {
 	var acts []head.Action
 	d.head, acts = head.Restore(hc, head.Succession{State: s.state, News: s.news, Agents: agents, Term: s.lead.Term, Joined: s.lead.Began.Sub(d.began)}, d.now())
 	s.announce(d)
+	d.takePage(s.lead.Info, s.lead.Self)
 	d.do(acts)
 	for of := range d.adopted {
 		w.remote[of.Node-agentd.FirstAgent].play(name(of))

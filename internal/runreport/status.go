@@ -22,6 +22,7 @@ type Status struct {
 	E         float64         `json:"e"`
 	Saved     float64         `json:"saved"`
 	Outlook   Outlook         `json:"outlook"`
+	Page      string          `json:"page,omitempty"` // the address of the live page
 	Processes []ProcessStatus `json:"processes"`
 }
 
@@ -63,6 +64,9 @@ func (s *Status) String() string {
 	b.WriteByte('\n')
 	if o := &s.Outlook; o.Done > 0 || o.Total > 0 {
 		fmt.Fprintf(&b, "  %s\n", o.Steps())
+	}
+	if s.Page != "" {
+		fmt.Fprintf(&b, "  live page: %s\n", s.Page)
 	}
 	name, host := 0, 0
 	hosts := make(map[string]bool)

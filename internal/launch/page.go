@@ -1,0 +1,72 @@
+package launch
+
+import (
+	"net"
+	"time"
+
+	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/livepage"
+)
+
+// described is the job for those who look at its page.
+func (d *driver) described() livepage.Job {
+	return livepage.Job{Program: d.job.Name, Degrees: d.job.Degrees}
+}
+
+// pageAt says where the page of the job is, on a host that is reached at an address;
+// "": this one, by its name. A head that takes over is to use the same port.
+func (d *driver) pageAt(at livepage.Address, reached string) {
+	d.job.Page, d.pageURL = &at, at.URL(reached)
+	d.warnf("the live page is at %s", d.pageURL)
+}
+
+// renewPage tells the page what the job does now.
+func (d *driver) renewPage() {
+	s := d.head.Summary()
+	d.page.Update(d.status(), d.report(&s, time.Now()))
+}
+
+// pageAmong tells those who look where the page will be if this head is lost, which is
+// that node, 0 for the first one.
+func (d *driver) pageAmong(info *agentd.TakeoverInfo, self arbiter.ID) {
+	if d.page == nil {
+		return
+	}
+	at := d.page.Address()
+	var hosts, pages []string
+	for i, h := range info.Hosts {
+		reached, _, err := net.SplitHostPort(info.Addresses[agentOf(i)])
+		if agentOf(i) == self || err != nil {
+			continue
+		}
+		hosts = append(hosts, h.Name)
+		if !at.Local() {
+			pages = append(pages, at.On(reached).URL(reached))
+		}
+	}
+	d.page.Among(hosts, pages)
+}
+
+// takePage serves the page in place of a lost head, on the host of this one. The job
+// goes on without it, if that cannot be.
+func (d *driver) takePage(info *agentd.TakeoverInfo, self arbiter.ID) {
+	if d.job.Page == nil {
+		return
+	}
+	reached, _, err := net.SplitHostPort(info.Addresses[self])
+	if err != nil { // it has come through there
+		reached = ""
+	}
+	at := d.job.Page.On(reached)
+	if d.page, err = livepage.Listen(*at, d.described()); err != nil {
+		var other error
+		if d.page, other = livepage.Listen(*at.AnyPort(), d.described()); other != nil {
+			d.warnf("warning: there is no live page any more: %v", err)
+			return
+		}
+		d.warnf("warning: the live page is at another port: %v", err)
+	}
+	d.pageAt(d.page.Address(), reached)
+	d.pageAmong(info, self)
+}

@@ -1,0 +1,231 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/livepage"
+	"github.com/intrahpc/intra/internal/runreport"
+)
+
+// deadline bounds each test: whole jobs and a browser on a busy machine.
+const deadline = 3 * time.Minute
+
+// chromium finds a browser that can go without a window.
+func chromium(t *testing.T) string {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const none = "no Chromium here (Debian: apt-get install chromium-headless-shell)"
+	if os.Getenv("CI") != "" {
+		t.Fatal(none)
+	}
+	t.Skip(none)
+	return ""
+}
+
+// open opens a page, whose window is so large.
+func open(t *testing.T, url string, width, height int) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(width, height))...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	require.NoError(t, chromedp.Run(ctx, chromedp.Navigate(url)))
+	return ctx
+}
+
+// shows waits until an expression of JavaScript is true on the page.
+func shows(t *testing.T, ctx context.Context, expression string) {
+	t.Helper()
+	require.NoError(t, chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(100*time.Millisecond), chromedp.WithPollingTimeout(deadline))), "%s", expression)
+}
+
+// text says that an element has a text that matches.
+func text(selector, re string) string {
+	return fmt.Sprintf("/%s/.test(document.querySelector(%q).innerText)", re, selector)
+}
+
+// cells says that so many processes are shown in a state.
+func cells(state string, n int) string {
+	return fmt.Sprintf("document.querySelectorAll('.cell[data-state=%q]').length === %d", state, n)
+}
+
+// picture takes a picture of the page for the documents, if they are asked for.
+func picture(t *testing.T, ctx context.Context, name string) {
+	dir := os.Getenv("INTRA_PICTURES")
+	if dir == "" {
+		return
+	}
+	var b []byte
+	require.NoError(t, chromedp.Run(ctx, chromedp.CaptureScreenshot(&b)))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), b, 0o644))
+}
+
+// running is an intrarun that runs a job.
+type running struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	mu  sync.Mutex
+	err strings.Builder
+	url string
+}
+
+// Write takes what it writes on standard error.
+func (r *running) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err.Write(b)
+}
+
+func (r *running) said() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err.String()
+}
+
+var at = regexp.MustCompile(`the live page is at (\S+)\n`)
+
+// build builds a command of the repository.
+func build(t *testing.T, path string, flags ...string) string {
+	out := filepath.Join(t.TempDir(), filepath.Base(path))
+	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, flags...), path)...)
+	cmd.Dir = filepath.Join("..", "..", "..")
+	b, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", b)
+	return out
+}
+
+// begin begins a job with a page, and waits for its address.
+func begin(t *testing.T, args ...string) *running {
+	r := &running{t: t}
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	t.Cleanup(cancel)
+	r.cmd = exec.CommandContext(ctx, build(t, "./cmd/intrarun"), append([]string{"-http", ":0"}, args...)...)
+	r.cmd.Stderr = r
+	require.NoError(t, r.cmd.Start())
+	t.Cleanup(func() { _ = r.cmd.Process.Kill() }) // it may be over
+	require.Eventually(t, func() bool {
+		if m := at.FindStringSubmatch(r.said()); m != nil {
+			r.url = m[1]
+		}
+		return r.url != ""
+	}, deadline, 20*time.Millisecond)
+	return r
+}
+
+// What happens to the processes of a job is seen as it happens, and the report at the
+// end.
+func TestAJobWithADeath(t *testing.T) {
+	chromium(t)
+	r := begin(t, "-n", "3", "-r", "2", "-replace", "-kill", "1.1@6s", build(t, "./examples/hpccg", "-tags", "intra"),
+		"-nx", "24", "-ny", "24", "-nz", "24", "-iters", "1000000")
+	ctx := open(t, r.url, 1280, 700)
+	shows(t, ctx, text("#sub", "3 ranks, 6 processes"))
+	shows(t, ctx, text("#numbers", `6 \/ 6\s+processes live`))
+	shows(t, ctx, text("#numbers", `\d+ \/ 999999\s+done`))
+	shows(t, ctx, text("#events", `1\.1 died \(injected\): killed on request`))
+	shows(t, ctx, text("#events", `1\.1 is back`))
+	shows(t, ctx, text("#kernels", `sparsemv`))
+	shows(t, ctx, text("#ratehead", `[kMG]B\/s in all`))
+	require.NoError(t, chromedp.Run(ctx, chromedp.Click(`.cell[data-process="0.1"]`)))
+	shows(t, ctx, text("#detail", `0\.1 on \S+, pid \d+\n`))
+	shows(t, ctx, "history.length > 20")
+	picture(t, ctx, "page-running")
+
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
+	shows(t, ctx, text("#report", `exit code +143`))
+	shows(t, ctx, text("#report", `1\.1 died`))
+	_ = r.cmd.Wait() // with 143
+	require.NotContains(t, r.said(), "panic")
+	picture(t, ctx, "page-end")
+}
+
+// Processes that wait for each other are seen as such, and one that is stopped.
+func TestADeadlockAndAStoppedProcess(t *testing.T) {
+	chromium(t)
+	r := begin(t, "-n", "2", "-r", "1", "-stuck", "2s", build(t, "./internal/systemtest/waits"), "cycle")
+	ctx := open(t, r.url, 1280, 560)
+	shows(t, ctx, cells("w", 2))
+	require.NoError(t, chromedp.Run(ctx, chromedp.Click(`.cell[data-process="1.0"]`)))
+	shows(t, ctx, text("#detail", `waits in Barrier for 0 \(main\.go:\d+\)`))
+	shows(t, ctx, text("#events", `deadlock: 0 waits in Recv from 1 tag 3`))
+	picture(t, ctx, "page-deadlock")
+
+	pid := 0
+	require.NoError(t, chromedp.Run(ctx, chromedp.Evaluate(`fetch("status.json?process=0.0").then(a => a.json()).then(s => s.processes[0].pid)`, &pid,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })))
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	shows(t, ctx, cells("t", 1))
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
+	_ = r.cmd.Wait() // with 143
+	shows(t, ctx, text("#report", `exit code +143`))
+}
+
+// A job of a thousand processes can be watched: all of them are there, and the page
+// keeps up.
+func TestAThousandProcesses(t *testing.T) {
+	chromium(t)
+	const ranks = 500
+	status := runreport.Status{Alive: 2 * ranks, E: 0.8}
+	for range ranks {
+		status.Degrees = append(status.Degrees, 2)
+	}
+	s, err := livepage.Listen(livepage.Address{Listen: "127.0.0.1:0"}, livepage.Job{Program: "large", Degrees: status.Degrees})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	address := s.Address()
+	ctx := open(t, address.URL(""), 1280, 1080)
+	states := []job.State{job.StateSection, job.StateSection, job.StateSection, job.StateRuns, job.StateSafePoint, job.StateFinished}
+	for tick := range 40 {
+		r := &runreport.Report{Degrees: status.Degrees, TaskTypes: make(map[string]runreport.TaskType)}
+		status.Elapsed, status.Processes = float64(tick)/2, nil
+		for i, p := range job.Processes(status.Degrees) {
+			d := &job.Doing{State: states[(i*7+tick*i/3)%len(states)], At: "large.go:7"}
+			status.Processes = append(status.Processes, runreport.ProcessStatus{Process: p, Host: "h1", State: string(d.State), Doing: d})
+			r.Add(runreport.Process{Process: p, Incarnation: 1}, job.Stats{UpdateBytes: int64(tick) * int64(5e5+1e3*float64(i%91)),
+				TaskTypes: map[string]job.TaskStats{"kernel": {Run: int64(tick), Seconds: float64(tick), Decision: "share"}}})
+		}
+		s.Update(status, r)
+		time.Sleep(50 * time.Millisecond)
+	}
+	shows(t, ctx, "document.querySelectorAll('.cell[data-state]').length === 1000")
+	shows(t, ctx, text("#numbers", `1000 \/ 1000\s+processes live`))
+	shows(t, ctx, "last.t === 19.5")
+	var took float64 // of what is drawn for one frame
+	require.NoError(t, chromedp.Run(ctx, chromedp.Evaluate("(() => { const from = performance.now(); for (let i = 0; i < 10; i++) frame(last); return (performance.now() - from) / 10; })()", &took)))
+	t.Logf("a frame takes the browser %.1f ms", took)
+	picture(t, ctx, "page-large")
+}
+
+// A page that needs a token shows nothing without it.
+func TestToken(t *testing.T) {
+	chromium(t)
+	s, err := livepage.Listen(livepage.Address{Listen: "127.0.0.1:0", Token: "0123456789abcdef"}, livepage.Job{Program: "heat", Degrees: []int{1}})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	address := s.Address()
+	ctx := open(t, address.URL(""), 800, 600)
+	shows(t, ctx, text("#sub", "1 ranks, 1 processes"))
+	without, _, _ := strings.Cut(address.URL(""), "?")
+	require.NoError(t, chromedp.Run(ctx, chromedp.Navigate(without)))
+	shows(t, ctx, text("body", "needs its token"))
+}
