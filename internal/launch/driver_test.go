@@ -60,7 +60,7 @@ type desk struct {
 	out, err *bytes.Buffer
 }
 
-func newDesk(t *testing.T, j Job) *desk {
+func newDesk(t testing.TB, j Job) *desk {
 	d := &desk{agent: &diary{fed: make(chan string, 10)}, out: new(bytes.Buffer), err: new(bytes.Buffer)}
 	console := output.NewConsole(d.out, d.err)
 	t.Cleanup(console.Close)

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bufio"
 	"net"
 	"net/http"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/livepage"
 )
 
@@ -46,5 +49,53 @@ func TestPageMovesWithTheHead(t *testing.T) {
 				require.Contains(t, s.out.err.String(), "warning: the live page is at another port")
 			}
 		})
+	}
+}
+
+// What a page costs each time it is told of a job of 256 processes and sends that to
+// somebody who looks: by livepage.Every, that is its share of a core.
+func BenchmarkPage(b *testing.B) {
+	j := Job{Link: job.LinkSHM, Quiet: true}
+	for range 128 {
+		j.Degrees = append(j.Degrees, 2)
+	}
+	d := newDesk(b, j)
+	d.step(head.Begin{})
+	for _, p := range job.Processes(j.Degrees) {
+		d.step(head.Started{From: of(p.Rank, p.Replica, 1), PID: 100})
+		d.step(head.Joined{From: of(p.Rank, p.Replica, 1), Hello: &job.Hello{PID: 100}})
+	}
+	var err error
+	d.page, err = livepage.Listen(livepage.Address{Listen: "127.0.0.1:0"}, d.described())
+	require.NoError(b, err)
+	defer d.page.Close()
+	d.renewPage()
+	at := d.page.Address()
+	r, err := http.Get(at.URL("") + "events")
+	require.NoError(b, err)
+	defer r.Body.Close()
+	events := bufio.NewScanner(r.Body)
+	events.Buffer(nil, 1<<20)
+	frame := func() {
+		for events.Scan() && events.Text() != "event: frame" {
+		}
+		require.NoError(b, events.Err())
+	}
+	frame()
+	tasks := int64(0)
+	for b.Loop() {
+		b.StopTimer()
+		tasks++
+		for _, p := range job.Processes(j.Degrees) {
+			st := &job.Stats{Sections: tasks, TasksRun: tasks, UpdateBytes: tasks << 20, TaskTypes: make(map[string]job.TaskStats),
+				Doing: &job.Doing{State: job.StateSection, Section: uint64(tasks), At: "solver.go:105", Done: tasks, Total: 1 << 40}}
+			for _, k := range []string{"waxpby", "ddot", "sparsemv", "pack", "unpack", "norm"} {
+				st.TaskTypes[k] = job.TaskStats{Run: tasks, Seconds: float64(tasks), SectionSeconds: float64(tasks), AloneSeconds: float64(tasks), Decision: "share"}
+			}
+			d.step(head.Said{From: of(p.Rank, p.Replica, 1), Message: &job.Message{Kind: job.KindStats, Stats: st}})
+		}
+		b.StartTimer()
+		d.renewPage()
+		frame()
 	}
 }
