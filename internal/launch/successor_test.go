@@ -18,6 +18,7 @@ import (
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/recovery"
 )
@@ -284,13 +285,14 @@ func TestSuccessorOfAHeadThatLeftNonsense(t *testing.T) {
 // Nothing of a job is lost on its way to a successor but what is about the command
 // line of the first head.
 func TestJobTravelsAsAWhole(t *testing.T) {
-	j := Job{Degrees: []int{2, 1}, Link: job.LinkTCP, Ring: 4096, Limit: 1e9,
+	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Link: job.LinkTCP, Ring: 4096, Limit: 1e9,
 		Kills:   []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillAfter, After: time.Second}, {Process: job.Process{Replica: 1}, Point: job.KillTask, Count: 3}},
 		Replace: true, Spares: 2, Backup: recovery.Policy{Every: 3, Auto: true}, Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 1 << 60},
 		Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Restart: "/r", Anyway: true, Sched: "static", Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,
 		Flips: []job.Flip{{Process: job.Process{Rank: 1}, Task: 3, Bit: job.AnyBit}}, Verify: &job.Verification{Share: 0.01, Seed: 1 << 63},
 		Stuck: Stuck{After: time.Minute, Abort: true}, Status: time.Second,
-		TLS: true, Verbose: true, Quiet: true,
+		Page: &livepage.Address{Listen: "127.0.0.1:80", Token: "t"},
+		TLS:  true, Verbose: true, Quiet: true,
 		Placement: &job.Placement{Hosts: []job.Host{{Name: "a", Slots: 2, Addr: "10.0.0.1"}}, Of: map[job.Process]int{{}: 0, {Replica: 1}: 0, {Rank: 1}: 0}, Spares: []int{0, 0}}}
 	v := reflect.ValueOf(j)
 	for i := range v.NumField() {

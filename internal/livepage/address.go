@@ -37,7 +37,7 @@ func ParseAddress(at, token string) (*Address, error) {
 		host = "127.0.0.1"
 	}
 	if token != "" && (len(token) < leastToken || url.QueryEscape(token) != token) {
-		return nil, fmt.Errorf("-http-token: want at least %d letters, digits, or characters of - _ .", leastToken)
+		return nil, fmt.Errorf("-http-token: want at least %d letters and digits", leastToken)
 	}
 	a := &Address{Listen: net.JoinHostPort(host, port), Token: token}
 	if token == "" && !a.Local() {
