@@ -24,7 +24,8 @@ func TestRange(t *testing.T) {
 	}{
 		{"by itself", "", "", 0, 7},
 		{"soak", "", "40", 0, 40},
-		{"replay", "12", "40", 12, 1},
+		{"replay", "12", "", 12, 1},
+		{"soak that goes on", "12", "40", 12, 40},
 		{"replay of the first", "0", "", 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
