@@ -4,10 +4,70 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+)
+
+func readFile(t testing.TB, dir, name string) string {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// command runs a program and returns all that it prints.
+func command(t testing.TB, dir, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func mustRun(t testing.TB, dir, name string, args ...string) string {
+	out, err := command(t, dir, name, args...)
+	require.NoError(t, err, "%s %s\n%s", name, strings.Join(args, " "), out)
+	return out
+}
+
+const (
+	userKernels = `package main
+
+//intra:task in(a, x) out(y)
+func scale(a float64, x, y []float64) {
+	for i, v := range x {
+		y[i] = a * v
+	}
+}
+`
+	userMain = `//go:build !intra
+
+package main
+
+import (
+	"fmt"
+
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+func main() {
+	intra.Main(func(p *intra.Process) error {
+		x, y := make([]float64, 10), make([]float64, 10)
+		for i := range x {
+			x[i] = float64(i)
+		}
+		//intra:section on(p)
+		for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
+			scale(3, x[lo:hi], y[lo:hi])
+		}
+		fmt.Println(y)
+		return nil
+	})
+}
+`
+	userOutput = "[0 3 6 9 12 15 18 21 24 27]\n"
 )
 
 // TestLife follows the outputs through the life of a program.
