@@ -114,6 +114,7 @@ func (l *takeoverListener) serve(hosts []job.Host) error {
 			return
 		}
 		c.SetDeadline(time.Time{})
+		m.ReadAhead() // it may take its time until there is a head
 		l.enter(a)
 	})
 	return nil

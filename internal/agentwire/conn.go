@@ -12,8 +12,9 @@ import (
 // Conn carries frames over a connection. Frames are sent by any goroutine, which
 // never waits; one goroutine reads.
 type Conn struct {
-	conn net.Conn
-	r    *bufio.Reader
+	conn  net.Conn
+	r     *bufio.Reader
+	ahead *ahead // what was read ahead; nil: nothing is
 
 	mu     sync.Mutex
 	some   *sync.Cond
@@ -32,8 +33,12 @@ func NewConn(conn net.Conn) *Conn {
 }
 
 // Read returns the next frame. One goroutine reads.
-func (c *Conn) Read() (Frame, error) {
-	f, err := readFrame(c.r)
+func (c *Conn) Read() (f Frame, err error) {
+	if c.ahead != nil {
+		f, err = c.ahead.next()
+	} else {
+		f, err = readFrame(c.r)
+	}
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -38,6 +38,34 @@ func TestFramesArriveAsTheyWereSent(t *testing.T) {
 	to.Close()
 }
 
+// Agents go on to send while a head that takes over is not at work yet. If that read
+// nothing, their kernels would end their connections.
+func TestReadAhead(t *testing.T) {
+	l, err := ListenConfig().Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	a, err := Dialer().DialContext(t.Context(), "tcp", l.Addr().String())
+	require.NoError(t, err)
+	b, err := l.Accept()
+	require.NoError(t, err)
+	from, to := NewConn(a), NewConn(b)
+	defer to.Close()
+	to.ReadAhead()
+	const frames = 200
+	for i := range frames {
+		from.Send(KindOutput, Name{Incarnation: uint32(i)}, make([]byte, 1<<17)) // more than the kernel keeps
+	}
+	from.Finish()
+	from.Close()
+	for i := range frames {
+		f, err := to.Read()
+		require.NoError(t, err)
+		require.EqualValues(t, i, f.Of.Incarnation)
+	}
+	_, err = to.Read()
+	require.ErrorIs(t, err, io.EOF)
+}
+
 // A connection may end in the middle of a frame, with the head that sends it: that
 // is the end of a connection, and no nonsense.
 func TestConnectionThatEndsInAFrame(t *testing.T) {
