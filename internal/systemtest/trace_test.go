@@ -153,7 +153,7 @@ func TestTraceLimit(t *testing.T) {
 	st, err := os.Stat(name)
 	require.NoError(t, err)
 	require.LessOrEqual(t, st.Size(), int64(1<<20))
-	require.Greater(t, st.Size(), int64(1<<19))
+	require.Greater(t, st.Size(), int64(1<<18)) // what is dropped are blocks of a tenth of a second
 	dropped := f.Other["droppedEvents"].(float64)
 	require.Positive(t, dropped)
 	require.Contains(t, r.stderr, fmt.Sprintf("the timeline lacks %.0f events", dropped))
