@@ -42,13 +42,20 @@ func chromium(t *testing.T) string {
 
 // open opens a page, whose window is so large.
 func open(t *testing.T, url string, width, height int) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	// Not the test's own, which ends before the browser can be closed: where Chromium is
+	// started by a script, it would outlive that.
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(width, height))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Errorf("close the browser: %v", err)
+		}
+	})
 	require.NoError(t, chromedp.Run(ctx, chromedp.Navigate(url)))
 	return ctx
 }
