@@ -113,7 +113,7 @@ watch: ## WATCH seconds of jobs on hosts of an overloaded machine: no false alar
 fuzz: ## every fuzz target for FUZZTIME
 	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzReconnecting:./transport/tcp FuzzRing:./transport/shm \
 	    FuzzFrames:./transport/sdr FuzzPosition:./transport/sdr FuzzRecord:./comm FuzzOpen:./internal/arbiter FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
-	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./internal/checked FuzzRankPosition:./internal/engine \
+	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./internal/checked FuzzRankPosition:./internal/engine FuzzParseWord:./internal/engine \
 	    FuzzManifest:./internal/checkpoint FuzzFile:./internal/checkpoint FuzzIndex:./internal/checkpoint \
 	    FuzzDecodeMessage:./internal/job FuzzAcceptHandshake:./internal/job FuzzReadCall:./internal/job FuzzDialHandshake:./internal/job \
 	    FuzzExpandNames:./internal/job FuzzReadFrame:./internal/agentwire FuzzRemote:./internal/launch \

@@ -323,3 +323,34 @@ func TestDecisionAmongWaysFollowsTheTimes(t *testing.T) {
 	k.count(1000)
 	require.Greater(t, k.count(1000)[direct.Replicate], 900)
 }
+
+// What is done of replicate, send and store is what the measured times say, in each
+// combination of what can be done.
+func TestChoiceByMeasuredTimes(t *testing.T) {
+	const ms = time.Millisecond
+	for _, sent := range []time.Duration{5, 12, 30} {
+		for _, stored := range []time.Duration{3, 8, 14, 40} {
+			for can, c := range map[string]candidates{
+				"replicate only": {}, "send": {send: true}, "store": {store: true}, "both": {send: true, store: true},
+			} {
+				want, least := direct.Replicate, time.Duration(10)
+				if c.send && sent < least {
+					want, least = direct.Send, sent
+				}
+				if c.store && stored < least {
+					want = direct.Store
+				}
+				k := ways{alone: 10 * ms, sent: sent * ms, stored: stored * ms, most: c}
+				k.count(200)
+				count := k.count(5000)
+				require.Greater(t, count[want], 4000, "%s: sent %d ms, stored %d ms: %v", can, sent, stored, count)
+				if !c.send {
+					require.Zero(t, count[direct.Send])
+				}
+				if !c.store {
+					require.Zero(t, count[direct.Store])
+				}
+			}
+		}
+	}
+}

@@ -28,6 +28,7 @@ type group struct {
 	running  sync.WaitGroup
 	replicas []*replica
 	replied  func(*replica, job.Reply) // nil: nobody listens
+	told     func(*replica, job.Stats) // what is told at once; nil: nobody listens
 
 	mu       sync.Mutex
 	verdicts []job.Verdict
@@ -240,7 +241,11 @@ func (r *replica) Next() (job.Event, error) {
 }
 
 func (r *replica) Stats(func() job.Stats) {}
-func (r *replica) Tell(func() job.Stats)  {}
+func (r *replica) Tell(stats func() job.Stats) {
+	if r.g.told != nil {
+		r.g.told(r, stats())
+	}
+}
 func (r *replica) Trace(block []byte) {
 	events, err := timeline.Events(block)
 	if err != nil {

@@ -12,6 +12,9 @@ import (
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/timeline"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/sdr"
 )
 
 // recoverable sets a rank up whose first planned cut is at a safe point.
@@ -42,7 +45,7 @@ func counter(p *Program, at *int64, pass func() error) error {
 // A rank takes a backup at a cut, goes back to it when the head says so, and
 // comes to the end.
 func TestBackupAndRollback(t *testing.T) {
-	g := newGroup(t, 1, recoverable(3))
+	g := newGroup(t, 1, recoverable(3), func(s *job.Setup, _ *Config) { s.Trace = true })
 	self := job.Process{}
 	var said []job.ReplyKind
 	g.replied = func(r *replica, answer job.Reply) {
@@ -80,6 +83,23 @@ func TestBackupAndRollback(t *testing.T) {
 	require.Subset(t, said, []job.ReplyKind{job.ReplyFirst, job.ReplyDrained, job.ReplyStored, job.ReplyReady})
 	require.EqualValues(t, 2, g.replicas[0].engine.setup.Incarnation)
 	require.EqualValues(t, 1, g.replicas[0].engine.recovering.member.Generation())
+
+	g.replicas[0].engine.FlushTrace()
+	points, steps, back := 0, make(map[string]uint64), []uint64(nil)
+	for _, e := range g.replicas[0].traced {
+		switch e.Kind {
+		case timeline.Point:
+			points++
+		case timeline.Cut:
+			steps[e.Name] = e.Number
+		case timeline.Rollback:
+			back = append(back, e.Number)
+		}
+	}
+	require.Equal(t, 8+1+8, points, "with the one that says that the program goes back")
+	require.EqualValues(t, 3, steps["drain messages"])
+	require.EqualValues(t, 3, steps["copy for the backup"])
+	require.Equal(t, []uint64{3}, back)
 }
 
 // What was saved in a cut is where another job begins.
@@ -177,6 +197,51 @@ func TestDonorOfAJoinerThatDies(t *testing.T) {
 	require.NoError(t, e.recovering.donate(joiner, e.yield))
 	require.NoError(t, e.recovering.transfer(joiner, e.yield))
 	require.Empty(t, h.all)
+}
+
+// Another head than that which has heard that a joiner was given all ahead of the
+// cut, or in it, may ask for the same again: before the cut the joiner lacks
+// nothing, after it the state begins anew.
+func TestDonationIsAskedForAgain(t *testing.T) {
+	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1, Recovery: true}}}
+	e := New(t.Context(), Config{Head: h})
+	joiner, link := job.Process{Replica: 1}, &tray{}
+	e.peerLinks.set(joiner, &peerLink{link: link, incarnation: 4})
+	p, x := NewProgram(), []float64{1, 2, 3}
+	require.NoError(t, p.Protect("x", &x))
+	require.NoError(t, p.SafePoint(nil))
+	r := e.recovering
+	r.program = p
+	give := func() (frames []transport.Frame) {
+		e.do(job.Order{Kind: job.OrderDonate, Process: joiner})
+		e.mu.Lock()
+		require.NoError(t, r.donate(joiner, e.yield))
+		e.mu.Unlock()
+		frames, link.frames = link.frames, nil
+		require.Equal(t, []job.Reply{{Kind: job.ReplyCopied, Process: joiner}}, h.all)
+		h.all = nil
+		return frames
+	}
+	first := give()
+	require.Greater(t, len(first), 1)
+	require.Empty(t, give(), "all of it is there")
+
+	e.messages.Store(sdr.NewEngine(sdr.Config{Degrees: []int{1}}))
+	require.NoError(t, e.messages.Load().Drain(t.Context(), 1))
+	e.mu.Lock()
+	require.NoError(t, r.transfer(joiner, e.yield))
+	e.mu.Unlock()
+	require.Len(t, link.frames, 1, "the end is all that it lacks")
+	require.Equal(t, frameEnd, link.frames[0].Header.Kind)
+	link.frames = nil
+
+	again := give()
+	require.Len(t, again, len(first))
+	require.Equal(t, transferIDOf(&first[0].Header).stream+1, transferIDOf(&again[0].Header).stream, "a state of its own")
+	for i := range first {
+		require.Equal(t, first[i].Header.Kind, again[i].Header.Kind)
+		require.Equal(t, first[i].Payload, again[i].Payload)
+	}
 }
 
 // Handled implements Head.

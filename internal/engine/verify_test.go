@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -172,29 +174,67 @@ func TestPaddingIsNotCompared(t *testing.T) {
 	require.Zero(t, g.sums().Differed)
 }
 
-func TestParseWord(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		kind    int
-		payload int
-		err     string
-	}{
-		{"no hash", wordFirst, 0, "malformed word"},
-		{"half a hash", wordFirst, 12, "malformed word"},
-		{"hashes", wordFirst, 16, ""},
-		{"half of what ran again", wordAgain, 24, "malformed word"},
-		{"what ran again", wordAgain, 48, ""},
-		{"no result", wordResult, 16, "malformed word"},
-		{"results of no task", wordResult, 24, "malformed word"},
-		{"another kind", 3, 16, "malformed word"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := parseWord(update.Message{Kind: update.KindVerify, Task: c.kind}, make([]byte, c.payload))
-			if c.err == "" {
-				require.NoError(t, err)
-				return
+// The result of the last run of a task need not be the right one: that of an
+// earlier run is put back.
+func TestResultOfAnEarlierRunIsTaken(t *testing.T) {
+	// Replica 1 disputes task 4; the 17th body of replica 2 is task 4 once more.
+	g := newGroup(t, 3, verified(1), flipped(t, "0.1@task:4:9", "0.2@task:16:11"))
+	for r, v := range twoRounds(g, sched.Adaptive) {
+		require.NoError(t, r.err)
+		require.Equal(t, serial(2), v, "replica %v", r.setup.Self)
+		require.Equal(t, []job.Process{{Replica: 1}, {Replica: 2}}, convicted(r), "who contradicts itself is convicted too")
+	}
+}
+
+// convicted are the processes that a replica knows to be convicted, in order.
+func convicted(r *replica) (all []job.Process) {
+	for _, c := range r.engine.Snapshot().Corruption.Convicted {
+		all = append(all, c.Process)
+	}
+	slices.SortFunc(all, func(a, b job.Process) int { return a.Replica - b.Replica })
+	return all
+}
+
+// A replica that never comes to the right result says that it is of no use, and
+// waits to be killed; the others go on.
+func TestReplicaThatNeverComesToTheRightResult(t *testing.T) {
+	flips := []string{"0.2@task:4:9"}
+	for task := range 1 + tries { // whenever that task runs again
+		flips = append(flips, fmt.Sprintf("0.2@task:%d:9", 16+task))
+	}
+	g := newGroup(t, 3, verified(1), flipped(t, flips...))
+	var lost atomic.Int32
+	g.told = func(r *replica, st job.Stats) {
+		for _, c := range st.Corruption.Convicted {
+			if c.Lost && lost.Add(1) == 1 {
+				require.Equal(t, r.setup.Self, c.Process)
+				require.Equal(t, 4, c.Task)
+				r.die(job.Kill{})
 			}
-			require.ErrorContains(t, err, c.err)
+		}
+	}
+	all := twoRounds(g, sched.Adaptive)
+	require.EqualValues(t, 1, lost.Load())
+	require.Equal(t, g.replicas[:2], g.survivors())
+	require.Error(t, g.replicas[2].err)
+	for _, r := range g.survivors() {
+		require.NoError(t, r.err)
+		require.Equal(t, serial(2), all[r])
+		require.Equal(t, []job.Process{{Replica: 2}}, convicted(r))
+	}
+	require.Zero(t, g.replicas[2].engine.Snapshot().Corruption.Repaired)
+}
+
+// Replicas that verify different sections have diverged.
+func TestVerifiedSectionsThatDiffer(t *testing.T) {
+	g := newGroup(t, 2, verified(1))
+	g.run(func(r *replica, p *Program) error {
+		x := make([]float64, 8)
+		return runSection(p, sched.Replicate, 2-r.setup.Self.Replica, func(i int) Task {
+			return Task{Kernel: kernelAdd, Regions: []update.Region{update.Slice(update.Out, "x", x[4*i:4*i+4])}, Body: func() {}}
 		})
+	})
+	for _, r := range g.replicas {
+		require.ErrorIs(t, r.err, ErrDiverged)
 	}
 }

@@ -78,7 +78,7 @@ func parseWord(m update.Message, payload []byte) (*verify.Word, error) {
 				First: verify.Run{Hash: n[2], Core: int(n[3])}, Second: verify.Run{Hash: n[4], Core: int(n[5])}})
 		}
 	case wordResult:
-		if ok = ok && len(n) > 2 && n[0] > 0 && n[1] <= n[0] && n[0]+n[1] <= uint64(len(n)-2) && (uint64(len(n)-2)-n[0]-n[1])%3 == 0; !ok {
+		if ok = ok && len(n) > 2 && n[0] > 0 && n[1] <= n[0] && n[0] <= uint64(len(n)) && n[0]+n[1] <= uint64(len(n)-2) && (uint64(len(n)-2)-n[0]-n[1])%3 == 0; !ok {
 			break
 		}
 		r := &verify.Result{Right: n[2 : 2+n[0]]}
