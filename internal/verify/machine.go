@@ -293,7 +293,7 @@ func (m *Machine) advance() {
 		s := m.peers[p].said[m.section]
 		switch {
 		case p == m.me || s == nil:
-		case s.signature != m.signature || s.first != nil && len(s.first) != len(m.tasks):
+		case s.signature != m.signature || s.first != nil && len(s.first) != len(m.tasks) || s.result != nil && !s.result.of(len(m.tasks)):
 			m.err = &Mismatch{m.section, p}
 			return
 		case m.result == nil && s.result != nil:
@@ -307,6 +307,13 @@ func (m *Machine) advance() {
 	default:
 		m.compare()
 	}
+}
+
+// of reports whether r can be about so many tasks.
+func (r *Result) of(tasks int) bool {
+	other := func(i int) bool { return i < 0 || i >= tasks }
+	return len(r.Right) == tasks && !slices.ContainsFunc(r.Differed, other) &&
+		!slices.ContainsFunc(r.Guilty, func(g Guilty) bool { return other(g.Index) })
 }
 
 // first is the result if the first runs here are right.

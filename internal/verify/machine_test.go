@@ -133,13 +133,21 @@ func TestEntry(t *testing.T) {
 
 // TestMismatch: a replica in another section is no liar.
 func TestMismatch(t *testing.T) {
-	m := New(0, 2)
-	m.Enter(3, 7, []int{0})
-	m.Ran(0, 0, Run{Hash: 1})
-	m.Complete()
-	m.Hear(1, &Word{Section: 3, Signature: 8, First: []uint64{1}})
-	_, err := m.Done()
-	require.ErrorContains(t, err, "replica 1 verifies section 3 with other tasks")
+	for name, w := range map[string]*Word{
+		"another signature":       {Section: 3, Signature: 8, First: []uint64{1}},
+		"more tasks":              {Section: 3, Signature: 7, First: []uint64{1, 2}},
+		"a result of more tasks":  {Section: 3, Signature: 7, Result: &Result{Right: []uint64{1, 2}}},
+		"a task that is not here": {Section: 3, Signature: 7, Result: &Result{Right: []uint64{1}, Differed: []int{1}}},
+		"a wrong one, too":        {Section: 3, Signature: 7, Result: &Result{Right: []uint64{1}, Guilty: []Guilty{{Index: 1}}}},
+	} {
+		m := New(0, 2)
+		m.Enter(3, 7, []int{0})
+		m.Ran(0, 0, Run{Hash: 1})
+		m.Complete()
+		m.Hear(1, w)
+		_, err := m.Done()
+		require.ErrorContains(t, err, "replica 1 verifies section 3 with other tasks", name)
+	}
 }
 
 // disputed is replica 0 of a rank of three, whose task came to another result than that
