@@ -143,7 +143,7 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 		e.handed--
 		e.core.Sent(m, f.to, err)
 		aborted := e.aborted
-		e.unlock()
+		e.flushAndUnlock()
 		if aborted {
 			e.cfg.Poller.Wake()
 		}
@@ -152,10 +152,10 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	e.unused.frames.Put(f)
 }
 
-// unlock carries out the actions that the core wants and releases the lock.
+// flushAndUnlock carries out the actions that the core wants and releases the lock.
 // One goroutine at a time does so, without the lock, so that the frames of a
 // link keep their order and a link may call back.
-func (e *Engine) unlock() {
+func (e *Engine) flushAndUnlock() {
 	if e.flushing {
 		e.mu.Unlock()
 		return
@@ -263,7 +263,7 @@ type receiver struct {
 
 func (r receiver) Begin(h *transport.Header) []byte {
 	r.e.mu.Lock()
-	defer r.e.unlock()
+	defer r.e.flushAndUnlock()
 	if r.e.aborted {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (r receiver) End(h *transport.Header, payload []byte) {
 			wake = true
 		}
 	}
-	r.e.unlock()
+	r.e.flushAndUnlock()
 	if wake {
 		r.e.cfg.Poller.Wake()
 	}
@@ -303,7 +303,7 @@ func (r receiver) Torn(h *transport.Header, _ int) {
 	if !r.e.aborted {
 		r.e.core.Torn(r.p, h)
 	}
-	r.e.unlock()
+	r.e.flushAndUnlock()
 	if wake {
 		r.e.cfg.Poller.Wake()
 	}
@@ -325,7 +325,7 @@ func (e *Engine) Dead(rank, replica int) {
 	}
 	e.mu.Lock()
 	e.core.Dead(p)
-	e.unlock()
+	e.flushAndUnlock()
 	e.cfg.Poller.Wake()
 }
 
@@ -334,7 +334,7 @@ func (e *Engine) Dead(rank, replica int) {
 func (e *Engine) Through(rank int) {
 	e.mu.Lock()
 	e.core.Through(rank)
-	e.unlock()
+	e.flushAndUnlock()
 }
 
 // HandedOver reports whether every live destination has all that is kept for
@@ -344,7 +344,7 @@ func (e *Engine) Through(rank int) {
 func (e *Engine) HandedOver() bool {
 	e.Advance()
 	e.mu.Lock()
-	defer e.unlock()
+	defer e.flushAndUnlock()
 	if !e.core.draining {
 		e.core.Drain()
 	}
@@ -359,7 +359,7 @@ func (e *Engine) Received() bool {
 		return false
 	}
 	e.mu.Lock()
-	defer e.unlock()
+	defer e.flushAndUnlock()
 	return e.core.Received()
 }
 

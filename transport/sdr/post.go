@@ -4,7 +4,7 @@ package sdr
 // communicator have agreed, see Core.Join.
 func (e *Engine) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
 	e.mu.Lock()
-	defer e.unlock()
+	defer e.flushAndUnlock()
 	return e.core.Join(id, thread, exact, members)
 }
 
@@ -12,21 +12,21 @@ func (e *Engine) Join(id, thread uint64, exact bool, members []int) (*Context, e
 func (e *Engine) Free(ctx *Context) {
 	e.mu.Lock()
 	e.core.Free(ctx)
-	e.unlock()
+	e.flushAndUnlock()
 }
 
 // Send posts a message, see Core.Send.
 func (e *Engine) Send(ctx *Context, r *Request, data []byte, dst, tag int, sync bool) {
 	e.mu.Lock()
 	e.core.Send(ctx, r, data, dst, tag, sync)
-	e.unlock()
+	e.flushAndUnlock()
 }
 
 // Recv posts a receive, see Core.Recv.
 func (e *Engine) Recv(ctx *Context, r *Request, buf []byte, src, tag int) {
 	e.mu.Lock()
 	e.core.Recv(ctx, r, buf, src, tag)
-	e.unlock()
+	e.flushAndUnlock()
 }
 
 // PostSend posts a message of a script, within its Step.
@@ -35,7 +35,7 @@ func (e *Engine) PostSend(s *Script, ctx *Context, r *Request, data []byte, dst 
 	s.pending++
 	r.script = s
 	e.core.SendExact(ctx, r, data, dst, number, purpose)
-	e.unlock()
+	e.flushAndUnlock()
 }
 
 // PostRecv posts a receive of a script, within its Step.
@@ -44,19 +44,19 @@ func (e *Engine) PostRecv(s *Script, ctx *Context, r *Request, buf []byte, src i
 	s.pending++
 	r.script = s
 	e.core.RecvExact(ctx, r, buf, src, number, purpose)
-	e.unlock()
+	e.flushAndUnlock()
 }
 
 // Probe looks for a message without taking it, see Core.Probe.
 func (e *Engine) Probe(ctx *Context, src, tag int) (Status, bool) {
 	e.mu.Lock()
-	defer e.unlock()
+	defer e.flushAndUnlock()
 	return e.core.Probe(ctx, src, tag)
 }
 
 // Cancel takes back a receive that no message has matched.
 func (e *Engine) Cancel(r *Request) bool {
 	e.mu.Lock()
-	defer e.unlock()
+	defer e.flushAndUnlock()
 	return e.core.Cancel(r)
 }

@@ -86,7 +86,7 @@ func (e *Engine) Drain(ctx context.Context, cut uint64) error {
 	if err == nil {
 		e.mu.Lock()
 		err = e.core.BeginCut(cut)
-		e.unlock()
+		e.flushAndUnlock()
 	}
 	if err != nil {
 		return fmt.Errorf("safe point: %w", err)
@@ -143,7 +143,7 @@ func (e *Engine) Cut(joined ...Joiner) error {
 			e.fail(err)
 		}
 	}
-	e.unlock()
+	e.flushAndUnlock()
 	return err
 }
 
@@ -151,7 +151,7 @@ func (e *Engine) Cut(joined ...Joiner) error {
 func (e *Engine) CancelCut() {
 	e.mu.Lock()
 	e.core.CancelCut()
-	e.unlock()
+	e.flushAndUnlock()
 	e.cfg.Poller.Wake()
 }
 
@@ -164,7 +164,7 @@ func (e *Engine) Abort(err error) {
 		e.err, e.aborted = err, true
 	}
 	e.broken.Store(true)
-	e.unlock()
+	e.flushAndUnlock()
 	e.cfg.Poller.Wake()
 }
 

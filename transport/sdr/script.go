@@ -29,7 +29,7 @@ func (e *Engine) Start(ctx *Context, s *Script) {
 	e.mu.Lock()
 	e.core.BeginCollective(ctx, s)
 	s.pending = 1
-	e.unlock()
+	e.flushAndUnlock()
 	e.run(s)
 }
 
@@ -39,15 +39,15 @@ func (e *Engine) run(s *Script) {
 		e.mu.Lock()
 		s.pending--
 		if s.pending > 0 {
-			e.unlock()
+			e.flushAndUnlock()
 			return
 		}
 		s.pending = 1
-		e.unlock()
+		e.flushAndUnlock()
 	}
 	e.mu.Lock()
 	e.core.EndCollective(s)
-	e.unlock()
+	e.flushAndUnlock()
 }
 
 // Advance posts the rounds that have become due.

@@ -110,7 +110,7 @@ func (e *Engine) await(r *Call) error {
 		} else if !r.Done() {
 			stall = e.stalled(stall, e.core.Awaited(&r.Request))
 		}
-		e.unlock()
+		e.flushAndUnlock()
 	}
 }
 
@@ -156,14 +156,14 @@ func (e *Engine) WaitFor(cond func() bool, hopeless func() error, awaited func()
 // *FinishedError; nil if that is not known. See Core.Hopeless.
 func (e *Engine) Hopeless(r *Call) error {
 	e.mu.Lock()
-	defer e.unlock()
+	defer e.flushAndUnlock()
 	return e.core.Hopeless(&r.Request)
 }
 
 // NothingComes is Hopeless of a receive that has not been posted.
 func (e *Engine) NothingComes(ctx *Context, src, tag int) error {
 	e.mu.Lock()
-	defer e.unlock()
+	defer e.flushAndUnlock()
 	return e.core.hopelessReceive(&Request{ctx: ctx, source: src, tag: tag})
 }
 
