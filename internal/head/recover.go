@@ -70,6 +70,7 @@ const (
 	newsDrained
 	newsReply
 	newsRefused
+	newsReturned
 	newsPublished
 	newsRepeated
 )
@@ -149,6 +150,8 @@ func (h *Head) tellRecovery(n news) []recovery.Action {
 		return d.Reply(n.process, n.incarnation, n.reply, now)
 	case newsRefused:
 		return d.Refused(n.process, n.incarnation, n.text, now)
+	case newsReturned:
+		return d.Returned(n.process, n.incarnation, now)
 	case newsRepeated:
 		return d.Repeated(n.process, n.incarnation, now)
 	}
@@ -345,6 +348,9 @@ func (h *Head) died(m *member) {
 		return
 	}
 	lost := h.lostRank(m)
+	if lost {
+		h.unfill()
+	}
 	kind := newsDied
 	if m.verdict.Cause == job.CauseHost { // others may have gone with it
 		kind = newsDiedWith

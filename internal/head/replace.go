@@ -36,6 +36,17 @@ func (h *Head) fill(p job.Process) {
 	h.choose(h.enroll(p, incarnation, From{node, p, incarnation}, Joiner))
 }
 
+// unfill takes back that places are to be filled which still wait for the end of the
+// one before: the last spare is for a rank that is lost meanwhile.
+func (h *Head) unfill() {
+	for _, p := range job.Processes(h.config.Degrees) {
+		if incarnation, wanted := h.wanted[p]; wanted {
+			delete(h.wanted, p)
+			h.notify(news{kind: newsReturned, process: p, incarnation: incarnation})
+		}
+	}
+}
+
 // settleOn chooses the host of a joiner: that of the one before, or, if it is
 // lost, one with a free slot, away from the other replicas of the rank if that
 // can be. A host whose links break is left too if there is another one.

@@ -86,6 +86,7 @@ type replica struct {
 	unheard     bool   // lives, and what it has told the lost head is not all repeated yet
 
 	// A joiner.
+	spare  bool                 // one was counted out for it
 	linked map[job.Process]bool // who has its end of the link to it
 	links  map[job.Process]bool // to whom it has its own end
 	donor  job.Process

@@ -22,6 +22,22 @@ func (h *Head) Refused(p job.Process, incarnation uint32, why string, now time.D
 	return h.advance()
 }
 
+// Returned says that the process asked for a replica is not chosen yet, and that a
+// rank loses its last replica now, which may need it more. It is asked for again
+// once that death is concluded, after those for lost ranks.
+func (h *Head) Returned(p job.Process, incarnation uint32, now time.Duration) []Action {
+	h.begin(now)
+	s := h.of[p]
+	if s.status != starting || s.incarnation != incarnation || h.over {
+		return nil
+	}
+	if s.spare {
+		h.spares++
+	}
+	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts - 1, refused: s.refused}
+	return h.acts
+}
+
 // usable reports whether a process can still be had for a lost one.
 func (h *Head) usable() bool { return h.config.Start || h.spares > 0 }
 
@@ -48,7 +64,7 @@ func (h *Head) refill() {
 		h.incarnations++
 		*s = replica{process: s.process, status: starting, incarnation: h.incarnations, frames: h.incarnations, attempts: s.attempts + 1, refused: s.refused}
 		s.link()
-		if h.spares > 0 {
+		if s.spare = h.spares > 0; s.spare {
 			h.spares--
 		}
 		h.acts = append(h.acts, Action{Kind: Start, To: s.process, Incarnation: s.incarnation})

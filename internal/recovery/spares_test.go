@@ -28,3 +28,33 @@ func TestTheLastSpareGoesToALostRank(t *testing.T) {
 	}
 	require.Equal(t, []job.Process{proc0(1, 0)}, started)
 }
+
+// A process that is asked for but not chosen is taken back when a rank is lost that
+// needs it more.
+func TestASpareThatIsNotChosenGoesToALostRank(t *testing.T) {
+	h := NewHead(Config{Degrees: []int{2, 1, 1}, Spares: 1, Backup: Policy{Every: 2}})
+	all := make([][]holder, 3)
+	for rank := range all {
+		all[rank] = []holder{{process: proc0(2, 0), incarnation: 1, stored: true}}
+	}
+	h.complete = &backup{number: 2, copies: all}
+	h.of[proc0(0, 0)].safe = true
+	started := func(acts []Action) (all []job.Endpoint) {
+		for _, a := range acts {
+			require.NotEqual(t, Lose, a.Kind)
+			if a.Kind == Start {
+				all = append(all, job.Endpoint{Process: a.To, Incarnation: a.Incarnation})
+			}
+		}
+		return all
+	}
+	asked := started(h.Died(proc0(0, 1), 1, false, 0))
+	require.Len(t, asked, 1)
+	require.Equal(t, proc0(0, 1), asked[0].Process)
+	require.Empty(t, started(h.Returned(proc0(0, 1), asked[0].Incarnation+1, 0)), "of another one")
+	require.Empty(t, started(h.Returned(proc0(0, 1), asked[0].Incarnation, 0)))
+	asked = started(h.Died(proc0(1, 0), 1, false, 0))
+	require.Len(t, asked, 1)
+	require.Equal(t, proc0(1, 0), asked[0].Process)
+	require.Empty(t, started(h.Returned(proc0(0, 1), 2, 0)), "it is not asked for any more")
+}
