@@ -220,7 +220,8 @@ func TestReplicaThatNeverComesToTheRightResult(t *testing.T) {
 	for _, r := range g.survivors() {
 		require.NoError(t, r.err)
 		require.Equal(t, serial(2), all[r])
-		require.Equal(t, []job.Process{{Replica: 2}}, convicted(r))
+		// One that hears of the death first need not convict any more.
+		require.Subset(t, []job.Process{{Replica: 2}}, convicted(r))
 	}
 }
 
