@@ -123,12 +123,3 @@ func (d *stores) begun() bool {
 	}
 	return d.areas[self] != nil
 }
-
-// storesEnded ends stores into the arrays here, for a program that begins anew
-// with others. It reports whether nobody stores into them any more; until then it
-// is called again.
-func (h *sharing) storesEnded() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.stores == nil || h.stores.claims.Close()
-}

@@ -77,7 +77,7 @@ func (r *updateReceiver) drop() {
 // inPlace reports whether an update may be received straight into the memory
 // of its task: it has one written region, of the right size.
 func (h *sharing) inPlace(u section.Update) bool {
-	if h.receive == job.ReceiveStaged || h.open == nil || u.Section != h.open.Number || u.Task >= len(h.open.Tasks) {
+	if h.receive == job.ReceiveStaged || h.retired || h.open == nil || u.Section != h.open.Number || u.Task >= len(h.open.Tasks) {
 		return false
 	}
 	mem, _, ok := update.InPlace(h.open.Tasks[u.Task].Regions)

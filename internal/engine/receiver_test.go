@@ -108,6 +108,26 @@ func TestTornUpdate(t *testing.T) {
 	}
 }
 
+// Once a process that goes back waits for nobody to use its memory, no update is
+// received into it, which could overwrite the state that it gets.
+func TestUpdateForAProgramThatGoesBack(t *testing.T) {
+	e, r, s, mem := pair(t, job.ReceiveInPlace)
+	begun := header(e, s, update.KindUpdate, 1, 1)
+	place := r.Begin(begun)
+	require.False(t, e.retire(), "one is being received")
+	r.Torn(begun, 0)
+	require.Equal(t, []byte{1, 2, 3, 4}, mem[1])
+	require.Same(t, &mem[1][0], &place[0])
+	require.True(t, e.retire())
+	for task := range mem {
+		late := r.Begin(header(e, s, update.KindUpdate, task, 1))
+		require.NotSame(t, &mem[task][0], &late[0])
+		require.True(t, e.retire())
+		r.Torn(header(e, s, update.KindUpdate, task, 1), 0)
+	}
+	require.NoError(t, e.err)
+}
+
 // An update of a section to come is kept; one of a section that was left is not.
 func TestEarlyAndLateUpdates(t *testing.T) {
 	e, r, s, mem := pair(t, job.ReceiveStaged)

@@ -85,7 +85,7 @@ func (r *recovering) quiet() error {
 			return err
 		}
 	}
-	return r.ended(r.poller.Wait(r.ctx, r.sharing.quiet))
+	return r.ended(r.poller.Wait(r.ctx, r.sharing.retire))
 }
 
 // errNoCopy: the head takes this process for a holder of a copy that it has

@@ -30,6 +30,7 @@ type sharing struct {
 	onceRun   bool           // the protocol wants the function run here
 	current   *Section       // from its opening to its end
 	open      *Section       // while it is shared
+	retired   bool           // the program goes back: nothing more is received into its memory
 	inOnce    bool           // the program is in Once
 	checker   update.Checker // of scratch space
 	workers   []worker       // of which the first is the goroutine of the program
@@ -180,7 +181,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 		h.verifier.resumeAt(at.Deaths)
 	}
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
-	h.current, h.open, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, nil, false
+	h.current, h.open, h.retired, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, false, nil, false
 	for replica := range h.peers {
 		p := job.Process{Rank: self.Rank, Replica: replica}
 		h.peers[replica] = nil
@@ -206,10 +207,15 @@ func (h *sharing) describe() string {
 	return h.open.exchange.describe()
 }
 
-// quiet reports whether no link and no peer reads from or writes into the
-// program's memory any more. Until then it is called again.
-func (h *sharing) quiet() bool {
-	return h.pending.Load() == 0 && h.filling.Load() == 0 && h.storesEnded()
+// retire lets nothing more be received, and no peer store, into the memory of a
+// program that begins anew. It reports whether no link and no peer reads from or
+// writes into it any more; until then it is called again.
+func (h *sharing) retire() bool {
+	h.mu.Lock()
+	h.retired = true
+	ended := h.stores == nil || h.stores.claims.Close()
+	h.mu.Unlock()
+	return ended && h.pending.Load() == 0 && h.filling.Load() == 0
 }
 
 // bye tells the other replicas that nothing more comes.

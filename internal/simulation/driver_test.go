@@ -30,6 +30,7 @@ type driver struct {
 	open    *opened // section
 	pending int     // frames whose memory is the program's
 	filling int     // updates that are being received into it
+	retired bool    // it goes back: none is received into it
 
 	life      context.Context // ends when the job goes back
 	endLife   context.CancelCauseFunc
@@ -244,7 +245,7 @@ func (p *process) linked(q job.Process, life uint32) bool {
 // resumeAt makes the engines stand where the rank stood at a cut.
 func (p *process) resumeAt(at *position) error {
 	p.machine = section.NewAt(section.Config{Replica: p.self.Replica, Replicas: p.w.spec.degrees[p.self.Rank], InboxBytes: p.w.spec.inbox}, at.section)
-	p.open, p.err = nil, nil
+	p.open, p.retired, p.err = nil, false, nil
 	for _, k := range p.replicas() {
 		p.machine.Alive(k)
 	}

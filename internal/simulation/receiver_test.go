@@ -92,7 +92,7 @@ func (r *receiver) filled() {
 // of its task.
 func (r *receiver) inPlace(u section.Update) bool {
 	p := r.p
-	if !p.w.spec.inPlace || p.open == nil || u.Section != p.machine.Number() || u.Task >= len(p.open.tasks) {
+	if !p.w.spec.inPlace || p.retired || p.open == nil || u.Section != p.machine.Number() || u.Task >= len(p.open.tasks) {
 		return false
 	}
 	mem, _, ok := update.InPlace(p.open.tasks[u.Task].regions)

@@ -70,6 +70,7 @@ func (p *process) quiet() error {
 			return err
 		}
 	}
+	p.retired = true
 	return p.Wait(context.Background(), func() bool { return p.pending == 0 && p.filling == 0 })
 }
 
