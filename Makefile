@@ -20,7 +20,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SYSTEM    := -tags system ./internal/systemtest
 LONG      := $(SYSTEM)/... ./internal/arbiter ./cmd/intragen ./cmd/intrabench
 
-.PHONY: help run test system matrix browser manifest race check generate bench soak rules attack chaos weibull watch fuzz clean
+.PHONY: help run test system matrix browser pictures manifest race check generate bench soak rules attack chaos weibull watch fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ matrix: ## HPCG and the other proxies, NPB and the platforms of `make system`, e
 
 browser: ## the live page in a Chromium without a window; skipped where there is none
 	cd internal/systemtest/browser && $(GO) vet ./... && $(GO) test -timeout 30m -v ./...
+
+pictures: ## take the pictures of docs/see.md anew, in that browser
+	cd internal/systemtest/browser && INTRA_PICTURES=1 $(GO) test -timeout 30m -count 1 -v ./...
 
 manifest: ## the manifest in docs/cluster.md against the types of the Kubernetes API
 	cd internal/systemtest/kubernetes && $(GO) vet ./... && $(GO) test ./...

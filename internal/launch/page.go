@@ -24,6 +24,9 @@ func (d *driver) pageAt(at livepage.Address, reached string) {
 // renewPage tells the page what the job does now.
 func (d *driver) renewPage() {
 	s := d.head.Summary()
+	if s.Text != "" { // its processes are being ended, which is no death
+		return
+	}
 	d.page.Update(d.status(), d.report(&s, time.Now()))
 }
 

@@ -93,6 +93,7 @@ func (d *driver) reply(question string) string {
 	case askStatus:
 		return s.String()
 	case askJSON:
+		s.Describe()
 		b, err := json.MarshalIndent(s, "", "  ")
 		if err != nil {
 			return ""

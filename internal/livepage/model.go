@@ -27,6 +27,7 @@ const (
 	stopped  = 't'
 	lost     = 'o' // out of touch
 	dead     = 'x'
+	ended    = 'e' // with the job, before it had finished
 )
 
 // Frame is what the page shows at one time.
@@ -95,20 +96,59 @@ func (m *Model) Take(s *runreport.Status, r *runreport.Report) {
 			Wait: k.WaitSeconds, Saved: k.Saved, E: k.E})
 	}
 	m.Frame = f
+	m.sample()
+	m.addEvents(r)
+}
+
+// End takes in how the job and each process have ended.
+func (m *Model) End(r *runreport.Report) {
+	at := numbered(r.Degrees)
+	f := &m.Frame
+	if f.States == "" { // it was short
+		f.States, f.Rates = strings.Repeat(string(absent), len(at)), make([]int64, len(at))
+	}
+	letters := []byte(f.States)
+	for i := range r.Processes {
+		k := at[r.Processes[i].Process]
+		switch r.Processes[i].End {
+		case "finished":
+			letters[k] = finished
+		case "failed", "exited", "killed", "fenced", "lost":
+			letters[k] = dead
+		case "ended", "left":
+			if letters[k] != finished {
+				letters[k] = ended
+			}
+		}
+	}
+	f.Time, f.States, f.Deaths = r.WallSeconds, string(letters), len(r.Failures)
+	f.Alive = len(letters) - strings.Count(f.States, string(dead)) - strings.Count(f.States, string(absent))
+	m.sample()
+	m.addEvents(r)
+}
+
+// numbered numbers the processes of a job, by rank and replica.
+func numbered(degrees []int) map[job.Process]int {
+	at := make(map[job.Process]int)
+	for i, p := range job.Processes(degrees) {
+		at[p] = i
+	}
+	return at
+}
+
+// sample adds the states of the frame to the timeline.
+func (m *Model) sample() {
 	if len(m.History) == Samples {
 		m.History = slices.Delete(m.History, 0, 1)
 	}
-	m.History = append(m.History, Sample{f.Time, f.States})
-	m.addEvents(r)
+	m.History = append(m.History, Sample{m.Frame.Time, m.Frame.States})
 }
 
 // states returns a letter for each place, and how many spares wait.
 func (m *Model) states(s *runreport.Status) (string, int) {
-	places := job.Processes(s.Degrees)
-	at := make(map[job.Process]int, len(places))
-	letters := make([]byte, len(places))
-	for i, p := range places {
-		at[p] = i
+	at := numbered(s.Degrees)
+	letters := make([]byte, len(at))
+	for i := range letters {
 		letters[i] = absent
 		if was := m.Frame.States; i < len(was) && was[i] != absent {
 			letters[i] = dead

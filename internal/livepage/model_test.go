@@ -115,3 +115,24 @@ func BenchmarkUpdate(b *testing.B) {
 		s.Update(*status, r)
 	}
 }
+
+// At the end each process is shown as it has ended.
+func TestTheEndOfProcesses(t *testing.T) {
+	var m Model
+	s := &runreport.Status{Degrees: []int{2, 1}, Alive: 3}
+	for _, p := range job.Processes(s.Degrees) {
+		s.Processes = append(s.Processes, doing(p, job.Doing{State: job.StateSection}))
+	}
+	m.Take(s, aReport(0))
+	require.Equal(t, "sss", m.Frame.States)
+	r := &runreport.Report{Degrees: s.Degrees, WallSeconds: 3, Processes: []runreport.Process{
+		{Process: process(0, 0), End: "finished"}, {Process: process(0, 1), End: "ended"},
+		{Process: process(1, 0), Incarnation: 1, End: "killed"}, {Process: process(1, 0), Incarnation: 2, End: "failed"}}}
+	r.Failures = []runreport.Failure{{Process: process(1, 0)}, {Process: process(1, 0)}}
+	m.End(r)
+	require.Equal(t, "fex", m.Frame.States)
+	require.Equal(t, 3.0, m.Frame.Time)
+	require.Equal(t, 2, m.Frame.Alive)
+	require.Equal(t, 2, m.Frame.Deaths)
+	require.Len(t, m.Events, 2)
+}

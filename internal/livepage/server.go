@@ -117,7 +117,7 @@ func (s *Server) End(r *runreport.Report) {
 	_ = r.Print(&text) // into memory
 	s.mu.Lock()
 	s.report, s.end = r, &end{r.ExitCode, text.String(), r}
-	s.model.addEvents(r)
+	s.model.End(r)
 	s.wake()
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
@@ -172,6 +172,7 @@ func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request) {
 		}
 		status.Processes = slices.DeleteFunc(slices.Clone(status.Processes), func(q runreport.ProcessStatus) bool { return q.Spare || q.Process != p })
 	}
+	status.Describe()
 	w.Header().Set("Content-Type", "application/json")
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

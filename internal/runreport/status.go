@@ -2,6 +2,7 @@ package runreport
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,16 @@ type ProcessStatus struct {
 	Doing       *job.Doing  `json:"doing,omitempty"`
 	Sections    int64       `json:"sections"`
 	Tasks       int64       `json:"tasks_run"`
+	What        string      `json:"what"` // State and Doing in words, after Describe
+}
+
+// Describe says in words what each process does.
+func (s *Status) Describe() {
+	s.Processes = slices.Clone(s.Processes)
+	for i := range s.Processes {
+		p := &s.Processes[i]
+		p.What = p.what()
+	}
 }
 
 // longTime is for how long a process may do nothing before that is worth a word.
@@ -112,10 +123,11 @@ func (p *ProcessStatus) what() string {
 		b.WriteString("in Once")
 	case job.StateRuns:
 		if len(d.Waits) > 0 {
-			if len(d.Waits) == 1 { // it is noticed late
-				d.Waits[0].For = max(d.Waits[0].For, d.Idle)
+			waits := slices.Clone(d.Waits)
+			if len(waits) == 1 { // it is noticed late
+				waits[0].For = max(waits[0].For, d.Idle)
 			}
-			return waiting(d.Waits)
+			return waiting(waits)
 		}
 		fmt.Fprintf(&b, "runs, %d sections and %d safe points behind it", p.Sections, d.Point)
 	default:

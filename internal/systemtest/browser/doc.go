@@ -3,5 +3,5 @@
 // those who use intra.
 //
 // Where there is no Chromium the tests are left out, and say so. With INTRA_PICTURES they
-// write the pictures of docs/see.md into that folder.
+// take the pictures of docs/see.md anew.
 package browser

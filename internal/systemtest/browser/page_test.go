@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -40,14 +39,14 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// open opens a page, whose window is so large.
-func open(t *testing.T, url string, width, height int) context.Context {
+// open opens a page.
+func open(t *testing.T, url string) context.Context {
 	// Not the test's own, which ends before the browser can be closed: where Chromium is
 	// started by a script, it would outlive that.
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(width, height))...)
+		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 300))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
@@ -76,15 +75,14 @@ func cells(state string, n int) string {
 	return fmt.Sprintf("document.querySelectorAll('.cell[data-state=%q]').length === %d", state, n)
 }
 
-// picture takes a picture of the page for the documents, if they are asked for.
+// picture takes a picture of the whole page for the documents, if they are asked for.
 func picture(t *testing.T, ctx context.Context, name string) {
-	dir := os.Getenv("INTRA_PICTURES")
-	if dir == "" {
+	if os.Getenv("INTRA_PICTURES") == "" {
 		return
 	}
 	var b []byte
-	require.NoError(t, chromedp.Run(ctx, chromedp.CaptureScreenshot(&b)))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), b, 0o644))
+	require.NoError(t, chromedp.Run(ctx, chromedp.FullScreenshot(&b, 100)))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "docs", "see", name+".png"), b, 0o644))
 }
 
 // running is an intrarun that runs a job.
@@ -94,6 +92,8 @@ type running struct {
 	mu  sync.Mutex
 	err strings.Builder
 	url string
+
+	where []string // what runs a command on the host of its head; nothing: this one
 }
 
 // Write takes what it writes on standard error.
@@ -111,22 +111,18 @@ func (r *running) said() string {
 
 var at = regexp.MustCompile(`the live page is at (\S+)\n`)
 
-// build builds a command of the repository.
-func build(t *testing.T, path string, flags ...string) string {
-	out := filepath.Join(t.TempDir(), filepath.Base(path))
-	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, flags...), path)...)
-	cmd.Dir = filepath.Join("..", "..", "..")
-	b, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", b)
-	return out
+// begin begins a job with a page, and waits for its address. The program has arguments.
+func begin(t *testing.T, flags, program string) *running {
+	words := strings.Fields(program)
+	return run(t, append([]string{built(t, "intrarun"), "-http", ":0"}, append(strings.Fields(flags), append([]string{built(t, words[0])}, words[1:]...)...)...)...)
 }
 
-// begin begins a job with a page, and waits for its address.
-func begin(t *testing.T, args ...string) *running {
+// run runs a command line that begins a job with a page.
+func run(t *testing.T, line ...string) *running {
 	r := &running{t: t}
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
-	r.cmd = exec.CommandContext(ctx, build(t, "./cmd/intrarun"), append([]string{"-http", ":0"}, args...)...)
+	r.cmd = exec.CommandContext(ctx, line[0], line[1:]...)
 	r.cmd.Stderr = r
 	require.NoError(t, r.cmd.Start())
 	t.Cleanup(func() { _ = r.cmd.Process.Kill() }) // it may be over
@@ -135,17 +131,23 @@ func begin(t *testing.T, args ...string) *running {
 			r.url = m[1]
 		}
 		return r.url != ""
-	}, deadline, 20*time.Millisecond)
+	}, deadline, 20*time.Millisecond, "%v", line)
 	return r
+}
+
+// interrupt ends the job.
+func (r *running) interrupt() {
+	require.NoError(r.t, r.cmd.Process.Signal(syscall.SIGTERM))
+	_ = r.cmd.Wait() // with 143
+	require.NotContains(r.t, r.said(), "panic")
 }
 
 // What happens to the processes of a job is seen as it happens, and the report at the
 // end.
 func TestAJobWithADeath(t *testing.T) {
 	chromium(t)
-	r := begin(t, "-n", "3", "-r", "2", "-replace", "-kill", "1.1@6s", build(t, "./examples/hpccg", "-tags", "intra"),
-		"-nx", "24", "-ny", "24", "-nz", "24", "-iters", "1000000")
-	ctx := open(t, r.url, 1280, 700)
+	r := begin(t, "-n 3 -r 2 -replace -kill 1.1@6s", "hpccg -nx 24 -ny 24 -nz 24 -iters 1000000")
+	ctx := open(t, r.url)
 	shows(t, ctx, text("#sub", "3 ranks, 6 processes"))
 	shows(t, ctx, text("#numbers", `6 \/ 6\s+processes live`))
 	shows(t, ctx, text("#numbers", `\d+ \/ 999999\s+done`))
@@ -158,33 +160,10 @@ func TestAJobWithADeath(t *testing.T) {
 	shows(t, ctx, "history.length > 20")
 	picture(t, ctx, "page-running")
 
-	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
+	r.interrupt()
 	shows(t, ctx, text("#report", `exit code +143`))
 	shows(t, ctx, text("#report", `1\.1 died`))
-	_ = r.cmd.Wait() // with 143
-	require.NotContains(t, r.said(), "panic")
 	picture(t, ctx, "page-end")
-}
-
-// Processes that wait for each other are seen as such, and one that is stopped.
-func TestADeadlockAndAStoppedProcess(t *testing.T) {
-	chromium(t)
-	r := begin(t, "-n", "2", "-r", "1", "-stuck", "2s", build(t, "./internal/systemtest/waits"), "cycle")
-	ctx := open(t, r.url, 1280, 560)
-	shows(t, ctx, cells("w", 2))
-	require.NoError(t, chromedp.Run(ctx, chromedp.Click(`.cell[data-process="1.0"]`)))
-	shows(t, ctx, text("#detail", `waits in Barrier for 0 \(main\.go:\d+\)`))
-	shows(t, ctx, text("#events", `deadlock: 0 waits in Recv from 1 tag 3`))
-	picture(t, ctx, "page-deadlock")
-
-	pid := 0
-	require.NoError(t, chromedp.Run(ctx, chromedp.Evaluate(`fetch("status.json?process=0.0").then(a => a.json()).then(s => s.processes[0].pid)`, &pid,
-		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })))
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-	shows(t, ctx, cells("t", 1))
-	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
-	_ = r.cmd.Wait() // with 143
-	shows(t, ctx, text("#report", `exit code +143`))
 }
 
 // A job of a thousand processes can be watched: all of them are there, and the page
@@ -200,7 +179,7 @@ func TestAThousandProcesses(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	address := s.Address()
-	ctx := open(t, address.URL(""), 1280, 1080)
+	ctx := open(t, address.URL(""))
 	states := []job.State{job.StateSection, job.StateSection, job.StateSection, job.StateRuns, job.StateSafePoint, job.StateFinished}
 	for tick := range 40 {
 		r := &runreport.Report{Degrees: status.Degrees, TaskTypes: make(map[string]runreport.TaskType)}
@@ -230,7 +209,7 @@ func TestToken(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	address := s.Address()
-	ctx := open(t, address.URL(""), 800, 600)
+	ctx := open(t, address.URL(""))
 	shows(t, ctx, text("#sub", "1 ranks, 1 processes"))
 	without, _, _ := strings.Cut(address.URL(""), "?")
 	require.NoError(t, chromedp.Run(ctx, chromedp.Navigate(without)))

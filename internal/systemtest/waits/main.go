@@ -1,6 +1,6 @@
 // Waits is a program whose ranks wrongly wait for each other, or whose replicas
 // print different lines, in the way that its argument names, for the tests of how
-// a job says so.
+// a job says so. They begin once the file is there that a second argument names.
 package main
 
 import (
@@ -169,11 +169,24 @@ var prints = map[string]func(p *intra.Process){
 	},
 }
 
+// await waits until a file is there.
+func await(file string) {
+	for {
+		if _, err := os.Stat(file); err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 func main() {
 	intra.Main(func(p *intra.Process) error {
 		if print := prints[os.Args[1]]; print != nil {
 			print(p)
 			return nil
+		}
+		if len(os.Args) > 2 {
+			await(os.Args[2])
 		}
 		do := wrong[os.Args[1]]
 		if do == nil {
