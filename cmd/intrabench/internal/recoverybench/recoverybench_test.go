@@ -28,10 +28,12 @@ const report = `{"exit_code":0,"wall_seconds":3,"failures":[{"process":"0.1","at
 	"checkpoint":{"dir":"d","sets":[{"set":1},{"set":2}]}}`
 
 const trace = `{"traceEvents":[
-	{"name":"thread_name","ph":"M","ts":0,"pid":1,"tid":1},
-	{"name":"dot","cat":"task","ph":"X","ts":1000000,"dur":5,"pid":1,"tid":1},
-	{"name":"dead: injected","cat":"failure","ph":"i","ts":1500000,"pid":1,"tid":2},
+	{"name":"thread_name","ph":"M","ts":0,"pid":1,"tid":7,"args":{"name":"0.0 on a"}},
+	{"name":"dot","cat":"task","ph":"X","ts":1000000,"dur":5,"pid":1,"tid":7},
+	{"name":"thread_name","ph":"M","ts":0,"pid":1,"tid":2,"args":{"name":"0.1"}},
+	{"name":"dead: injected","cat":"death","ph":"i","ts":1500000,"pid":1,"tid":2},
 	{"name":"dot","cat":"task","ph":"X","ts":2000000,"dur":5,"pid":1,"tid":2},
+	{"name":"thread_name","ph":"M","ts":0,"pid":2,"tid":3,"args":{"name":"1.0"}},
 	{"name":"dot","cat":"task","ph":"X","ts":2000000,"dur":5,"pid":2,"tid":3},
 	{"name":"section","cat":"section","ph":"X","ts":2000000,"dur":5,"pid":1,"tid":2}]}`
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
+	"github.com/intrahpc/intra/internal/job"
 )
 
 // Problem is what HPCCG solves on each rank.
@@ -47,12 +48,12 @@ const lostRank = 3
 
 // Run implements Runner.
 func (p *Programs) Run(ctx context.Context, j Job, pr Problem) (Run, error) {
-	job := trial.Job{Intrarun: p.Intrarun, Ranks: j.Ranks, Replicas: j.Replicas, Traced: j.Traced, MayBe: []int{lostRank},
+	run := trial.Job{Intrarun: p.Intrarun, Ranks: j.Ranks, Replicas: j.Replicas, Traced: j.Traced, MayBe: []int{lostRank},
 		Program: append([]string{p.HPCCG}, trial.HPCCG(pr.NX, pr.NY, pr.NZ, pr.Iters)...)}
 	for _, f := range j.Flags {
-		job.Flags = append(job.Flags, strings.ReplaceAll(f, dirMark, p.Dir))
+		run.Flags = append(run.Flags, strings.ReplaceAll(f, dirMark, p.Dir))
 	}
-	out, err := job.Run(ctx)
+	out, err := run.Run(ctx)
 	if err != nil {
 		return Run{}, err
 	}
@@ -99,6 +100,7 @@ func parse(out, report []byte) (Run, error) {
 // addTrace takes the tasks of rank 0 out of a timeline, whose clock is set by
 // the first death.
 func (r *Run) addTrace(trace []byte) error {
+	type row struct{ Group, Row int }
 	var t struct {
 		Events []struct {
 			Name  string  `json:"name"`
@@ -107,14 +109,25 @@ func (r *Run) addTrace(trace []byte) error {
 			TS    float64 `json:"ts"` // µs
 			PID   int     `json:"pid"`
 			TID   int     `json:"tid"`
+			Args  struct {
+				Name string `json:"name"`
+			} `json:"args"`
 		} `json:"traceEvents"`
 	}
 	if err := trial.Decode("the trace is", trace, &t); err != nil {
 		return err
 	}
 	offset, set := 0.0, false
+	replicas := make(map[row]int) // of rank 0, whose rows these are
 	for _, e := range t.Events {
-		if !set && e.Cat == "failure" && len(r.Deaths) > 0 {
+		switch {
+		case e.Phase == "M" && e.Name == "thread_name":
+			name, _, _ := strings.Cut(e.Args.Name, " ") // as in "0.1 on host (2)"
+			var p job.Process
+			if p.UnmarshalText([]byte(name)) == nil && p.Rank == 0 {
+				replicas[row{e.PID, e.TID}] = p.Replica
+			}
+		case !set && e.Cat == "death" && len(r.Deaths) > 0:
 			offset, set = e.TS/1e6-r.Deaths[0], true
 		}
 	}
@@ -123,8 +136,8 @@ func (r *Run) addTrace(trace []byte) error {
 	}
 	r.Tasks = make(map[int][]float64)
 	for _, e := range t.Events {
-		if e.Cat == "task" && e.Phase == "X" && e.PID == 1 {
-			r.Tasks[e.TID-1] = append(r.Tasks[e.TID-1], e.TS/1e6-offset)
+		if replica, ok := replicas[row{e.PID, e.TID}]; ok && e.Cat == "task" && e.Phase == "X" {
+			r.Tasks[replica] = append(r.Tasks[replica], e.TS/1e6-offset)
 		}
 	}
 	return nil
