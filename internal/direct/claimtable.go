@@ -39,6 +39,7 @@ type Section struct {
 	Number    uint64
 	Tasks     int
 	Signature uint64 // of what was launched
+	Own       []int  // tasks that each replica runs for itself, unasked, and calls Ran for; in order
 }
 
 // Mismatch says that a peer has launched something else in this section.
@@ -92,8 +93,14 @@ func (b *ClaimTable) Enter(s Section) {
 	b.given = resize(b.given, s.Tasks*b.replicas)
 	b.started = resize(b.started, s.Tasks)
 	b.words.Store(b.me, wordSignature, s.Signature)
+	own := s.Own
 	for t := range s.Tasks {
-		b.words.Store(b.me, first+t, b.as(b.me, free))
+		s := free
+		if len(own) > 0 && own[0] == t {
+			own, s = own[1:], claimed
+			b.free.Remove(t)
+		}
+		b.words.Store(b.me, first+t, b.as(b.me, s))
 		b.rest = append(b.rest, t)
 	}
 }

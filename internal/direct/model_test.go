@@ -31,6 +31,7 @@ type shape struct {
 	replicas, tasks, sections int
 	deaths                    int  // at most
 	joins                     int  // at most: the dead come back, where all others are between the same two sections
+	own                       bool // each replica runs task 0 itself, before the others
 	ways                      bool // the replicas do not all want to store, and the last one cannot
 	rule                      rule
 }
@@ -45,6 +46,7 @@ const (
 	neverTake        // a task of a dead replica is always run again
 	hastyTaking      // a claim is taken over while its owner lives
 	oldWords         // who comes has the words of who died
+	sharedOwn        // what each replica runs itself can be claimed by others
 )
 
 const torn = -1
@@ -177,7 +179,18 @@ func (r *replica) complete() {
 		}
 	}
 	if r.way == Store {
-		r.table.Enter(Section{Number: uint64(r.section), Tasks: r.w.tasks})
+		s := Section{Number: uint64(r.section), Tasks: r.w.tasks}
+		if r.w.own && r.w.rule != sharedOwn {
+			s.Own = []int{0}
+		}
+		r.table.Enter(s)
+		if r.w.own {
+			r.atTop()
+			r.run(0)
+			if to := r.table.Ran(0, nil); len(to) > 0 {
+				r.w.fail("replica %d: task 0 of section %d is to be stored into the arrays of %d", r.me, r.section, to)
+			}
+		}
 		r.share()
 		return
 	}
@@ -548,11 +561,13 @@ func TestSchedules(t *testing.T) {
 		{replicas: 2, tasks: 1, sections: 2, deaths: 1},
 		{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1},
 		{replicas: 2, tasks: 1, sections: 2, deaths: 1, ways: true},
+		{replicas: 2, tasks: 2, sections: 1, deaths: 1, own: true},
 	}
 	if os.Getenv("INTRA_SOAK") != "" {
 		shapes = append(shapes, shape{replicas: 2, tasks: 2, sections: 2, deaths: 1},
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, joins: 1}, shape{replicas: 2, tasks: 1, sections: 3, deaths: 2, joins: 1},
 			shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1, ways: true},
+			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, own: true}, shape{replicas: 3, tasks: 1, sections: 2, deaths: 2, own: true},
 			shape{replicas: 2, tasks: 3, sections: 1, deaths: 1}, shape{replicas: 3, tasks: 1, sections: 1, deaths: 2})
 	}
 	for _, s := range shapes {
@@ -568,6 +583,9 @@ func (s shape) String() string {
 	name := fmt.Sprintf("%d replicas, %d tasks, %d sections, %d deaths", s.replicas, s.tasks, s.sections, s.deaths)
 	if s.joins > 0 {
 		name += fmt.Sprintf(", %d joins", s.joins)
+	}
+	if s.own {
+		name += ", one task run by all"
 	}
 	if s.ways {
 		name += ", in several ways"
@@ -586,6 +604,7 @@ func TestWalks(t *testing.T) {
 		{replicas: 4, tasks: 5, sections: 3, deaths: 3},
 		{replicas: 3, tasks: 3, sections: 4, deaths: 3, joins: 3},
 		{replicas: 3, tasks: 3, sections: 4, deaths: 3, joins: 3, ways: true},
+		{replicas: 3, tasks: 4, sections: 4, deaths: 3, joins: 3, ways: true, own: true},
 	} {
 		t.Run(s.String(), func(t *testing.T) {
 			for seed := range uint64(walks) {
@@ -598,9 +617,10 @@ func TestWalks(t *testing.T) {
 // TestRulesAreNeeded leaves one rule out at a time.
 func TestRulesAreNeeded(t *testing.T) {
 	for name, r := range map[string]rule{"the gate": noGate, "run first, then store": noSnapshot,
-		"results of the dead are taken": neverTake, "claims end only with their owner": hastyTaking, "who comes has words of its own": oldWords} {
+		"results of the dead are taken": neverTake, "claims end only with their owner": hastyTaking, "who comes has words of its own": oldWords,
+		"tasks that all run are nobody else's": sharedOwn} {
 		t.Run(name, func(t *testing.T) {
-			s := shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, rule: r}
+			s := shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, rule: r, own: r == sharedOwn}
 			if r == oldWords {
 				s.joins = 1
 			}

@@ -72,8 +72,8 @@ func (h *sharing) schedule(s *Section) error {
 	switch {
 	case s.Agree != nil, len(h.peers) == 1:
 		s.Policy = sched.Replicate
-	case s.verifier != nil:
-		s.verifier.schedule(s)
+	case s.verifier != nil && len(s.verifier.tasks) == len(s.Tasks): // nothing to share
+		s.Policy = sched.Replicate
 	case s.Policy == sched.Adaptive:
 		h.choose(s)
 	}

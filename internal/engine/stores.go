@@ -48,7 +48,11 @@ func (d *stores) enter(s *Section, signature uint64) error {
 	for k, at := range d.places {
 		own.Place(k).Store(at)
 	}
-	d.claims.Enter(direct.Section{Number: s.Number, Tasks: len(s.Tasks), Signature: signature + uint64(len(s.Tasks))})
+	at := direct.Section{Number: s.Number, Tasks: len(s.Tasks), Signature: signature + uint64(len(s.Tasks))}
+	if s.verifier != nil {
+		at.Own = s.verifier.tasks
+	}
+	d.claims.Enter(at)
 	return d.pass(s, signature)
 }
 

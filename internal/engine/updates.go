@@ -28,15 +28,20 @@ func (u *updates) enter(s *Section, signature uint64) error {
 }
 
 func (u *updates) next(w *worker, s *Section) (step, error) {
-	next, acts := u.machine.Next(u.now())
-	w.frames(s, acts)
-	switch next.Kind {
-	case section.Run:
-		return step{kind: runTask, task: next.Task}, nil
-	case section.Wait:
-		return step{kind: waitForPeer, until: next.Until}, nil
+	for {
+		next, acts := u.machine.Next(u.now())
+		w.frames(s, acts)
+		switch {
+		case next.Kind == section.Run && s.verifier.index(next.Task) < 0:
+			return step{kind: runTask, task: next.Task}, nil
+		case next.Kind == section.Run:
+			u.ran(w, s, next.Task)
+		case next.Kind == section.Wait:
+			return step{kind: waitForPeer, until: next.Until}, nil
+		default:
+			return step{kind: allHere}, nil
+		}
 	}
-	return step{kind: allHere}, nil
 }
 
 // reserve borrows room from the link to a peer that will want the update. There
@@ -76,6 +81,9 @@ const large = 4 << 10
 func (u *updates) first(t *Task) bool { return t.bytes >= large }
 
 func (u *updates) ran(w *worker, s *Section, task int) {
+	if !s.verifier.both(task) {
+		return
+	}
 	w.frames(s, u.machine.Ran(task))
 	w.commit()
 }

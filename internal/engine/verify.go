@@ -12,7 +12,6 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/internal/verify"
-	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/update"
 )
 
@@ -28,6 +27,7 @@ type verifier struct {
 	sampler verify.Sampler
 	counts  job.Corruption
 	tasks   []int         // sampled in the open section
+	begun   int           // of these
 	sampled []sampled     // as many
 	due     []int         // of these, to run again
 	erred   time.Duration // when a result was first turned wrong here on request; 0: none was
@@ -39,6 +39,7 @@ type sampled struct {
 	results [][]byte          // of its runs but the last
 	run     verify.Run        // the last one
 	ended   time.Duration     // when it had run first
+	half    bool              // both says of what
 	buf     []byte
 }
 
@@ -63,18 +64,10 @@ func (v *verifier) sample(s *Section) {
 	if len(v.tasks) == 0 {
 		return
 	}
-	s.verifier = v
+	s.verifier, v.begun = v, 0
 	v.sampled = slices.Grow(v.sampled[:0], len(v.tasks))[:len(v.tasks)]
-}
-
-// schedule has s completed by updates, which leave out what all replicas run.
-func (v *verifier) schedule(s *Section) {
-	if len(v.tasks) == len(s.Tasks) {
-		s.Policy = sched.Replicate
-	} else if s.Policy == sched.Adaptive {
-		if d, _ := v.decisions.about(s); d.sending.rejected {
-			s.Policy = sched.Replicate
-		}
+	for i := range v.sampled {
+		v.sampled[i].half = false
 	}
 }
 
@@ -84,7 +77,7 @@ func (v *verifier) enter(s *Section, signature uint64) {
 	v.machine.Enter(s.Number, signature, v.tasks)
 	for _, t := range v.tasks {
 		for p := range v.peers {
-			if p != v.setup.Self.Replica && s.Policy != sched.Replicate {
+			if p != v.setup.Self.Replica {
 				v.sharing.machine.Refused(section.Update{Peer: p, Section: s.Number, Task: t})
 			}
 		}
@@ -100,6 +93,27 @@ func (v *verifier) index(t int) int {
 		return i
 	}
 	return -1
+}
+
+// first begins the next of the sampled tasks.
+func (v *verifier) first() (task int, ok bool) {
+	if v == nil || v.begun == len(v.tasks) {
+		return 0, false
+	}
+	v.begun++
+	return v.tasks[v.begun-1], true
+}
+
+// both reports whether a task has run and the section machine has had it run, at the
+// second call for one that is sampled: that begins when it is its turn here.
+func (v *verifier) both(t int) bool {
+	i := v.index(t)
+	if i < 0 {
+		return true
+	}
+	x := &v.sampled[i]
+	x.half = !x.half
+	return !x.half
 }
 
 // before comes before the body of a task, without the lock.

@@ -92,7 +92,7 @@ func (w *worker) work(s *Section) (step, error) {
 	h := w.sharing
 	for len(w.given) > 0 || h.err == nil && s.helpers.end == nil && !s.helpers.joining {
 		seen := h.changes.Load()
-		next, err := s.exchange.next(w, s)
+		next, err := w.next(s)
 		switch {
 		case err != nil:
 			return step{}, err
@@ -113,6 +113,15 @@ func (w *worker) work(s *Section) (step, error) {
 		}
 	}
 	return step{}, nil
+}
+
+// next says what w does next in s: sampled tasks come first, so that what is said of
+// them travels while the others run.
+func (w *worker) next(s *Section) (step, error) {
+	if t, ok := s.verifier.first(); ok {
+		return step{kind: runTask, task: t}, nil
+	}
+	return s.exchange.next(w, s)
 }
 
 // begin notes that a task runs on w.
@@ -157,7 +166,7 @@ func (w *worker) body(s *Section) {
 	}()
 	t := &s.Tasks[w.task]
 	var fused func([]byte)
-	if s.verifier == nil && w.flips == nil {
+	if s.verifier.index(w.task) < 0 && w.flips == nil {
 		fused = s.exchange.reserve(w, s, t)
 	}
 	s.verifier.before(s, w.task)

@@ -17,7 +17,8 @@ type Machine struct {
 	signature uint64
 	tasks     []int // the sampled ones
 	mine      []ballot
-	complete  bool // all sampled tasks have run
+	left      int  // sampled tasks that have not run
+	complete  bool // and all others are here
 	again     bool // what ran again was said
 	result    *Result
 	equal     bool // by first votes that were equal: nobody has to hold it
@@ -137,7 +138,7 @@ func (m *Machine) Enter(section, signature uint64, tasks []int) {
 	if m.equal && !m.told {
 		m.last = left{m.section, m.signature, m.result}
 	}
-	m.open, m.complete, m.again, m.equal, m.told = true, false, false, false, false
+	m.open, m.complete, m.again, m.equal, m.told, m.left = true, false, false, false, false, len(tasks)
 	m.section, m.signature, m.tasks, m.result, m.err = section, signature, tasks, nil, nil
 	m.mine = slices.Grow(m.mine[:0], len(tasks))[:len(tasks)]
 	for i := range m.mine {
@@ -153,16 +154,18 @@ func (m *Machine) Ran(index int, entry uint64, r Run) []Action {
 	b.running, b.runs = false, append(b.runs, r)
 	if len(b.runs) > 1 {
 		b.entry = entry
+	} else if m.left--; m.left == 0 {
+		m.sayFirst() // it travels while the other tasks run
 	}
 	m.advance()
 	return m.acts
 }
 
-// Complete takes in that every task of the section is here.
+// Complete takes in that every task of the section is here. Before that nothing runs
+// again.
 func (m *Machine) Complete() []Action {
 	m.acts = m.acts[:0]
 	m.complete = true
-	m.sayFirst()
 	m.advance()
 	return m.acts
 }
@@ -205,7 +208,7 @@ func (m *Machine) Dead(p int) []Action {
 	switch {
 	case m.result != nil:
 		m.sayResult()
-	case m.open && m.complete:
+	case m.open && m.left == 0:
 		m.sayFirst()
 	}
 	m.advance()

@@ -50,6 +50,7 @@ type node struct {
 	section int
 	inside  bool
 	todo    []int // sampled tasks that have not run
+	shared  bool  // the other tasks are here
 	again   []int // those to run once more
 	dead    bool
 	handled int   // of the deaths
@@ -157,9 +158,11 @@ func (n *node) moves() (all []func()) {
 			i := n.todo[0]
 			n.todo = n.todo[1:]
 			n.perform(n.m.Ran(i, 0, Run{Hash: n.result(i), Core: n.id}))
-			if len(n.todo) == 0 {
-				n.perform(n.m.Complete())
-			}
+		})
+	case !n.shared:
+		all = append(all, func() {
+			n.shared = true
+			n.perform(n.m.Complete())
 		})
 	case len(n.again) > 0:
 		all = append(all, func() {
@@ -184,7 +187,7 @@ func (n *node) enter() {
 		n.section++
 		return
 	}
-	n.inside, n.todo = true, nil
+	n.inside, n.shared, n.todo = true, false, nil
 	tasks := make([]int, n.sampled[n.section])
 	for i := range tasks {
 		tasks[i], n.todo = 10*i, append(n.todo, i)

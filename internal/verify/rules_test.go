@@ -14,7 +14,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("ballot.go", "who contradicts itself is no witness", "		case b.contradicts():\n", "		case false:\n"),
 	ruletest.New("judge.go", "words are of a number of deaths", "	return s != nil && s.firstAt == m.deaths+1", "	return s != nil && s.firstAt > 0"),
 	ruletest.New("judge.go", "what has run again at all of the living is waited for", "m.peers[p].said[m.section].again == nil {", "m.peers[p].said[m.section] == nil {"),
-	ruletest.New("machine.go", "a death begins it anew", "	case m.open && m.complete:\n		m.sayFirst()\n", ""),
+	ruletest.New("machine.go", "a death begins it anew", "	case m.open && m.left == 0:\n		m.sayFirst()\n", ""),
 	ruletest.New("machine.go", "who holds a result says it after a death", "	case m.result != nil:\n		m.sayResult()\n	case", "	case"),
 	ruletest.New("machine.go", "also that of the section before", "		m.say(Word{Section: l.section, Signature: l.signature, Result: l.result})\n", ""),
 	ruletest.New("machine.go", "what somebody holds is taken", "		case m.result == nil && s.result != nil:\n			m.hold(s.result)\n", ""),
