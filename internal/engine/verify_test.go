@@ -238,3 +238,38 @@ func TestVerifiedSectionsThatDiffer(t *testing.T) {
 		require.ErrorIs(t, r.err, ErrDiverged)
 	}
 }
+
+// Sections with sampled tasks go by stores too, also with a wrong result of a sampled
+// task, and beside deaths.
+func TestSampledTasksBesideStores(t *testing.T) {
+	const n, size = 6, 16
+	want := serial(n)
+	sampler := verify.Sampler{Share: 0.3, Seed: 7}
+	var stored, differed int64
+	for seed := range uint64(24) {
+		replicas := 2 + int(seed%2)
+		task := 0 // of several workers, the first to end runs a sampled one: those come first
+		with := []setup{verified(0.3), share}
+		if seed%4 < 2 {
+			with = append(with, threads(2))
+		} else {
+			task = int(seed) % len(sampler.Sample(nil, 0, size))
+		}
+		if with = append(with, flipped(t, fmt.Sprintf("0.%d@task:%d", replicas-1, task))); seed >= 12 && seed%4 >= 2 {
+			with = append(with, killed(t, randomKills(seed, replicas)...))
+		}
+		g := newGroup(t, replicas, with...).withStores()
+		final := make([]*vectors, replicas)
+		g.run(rounds(n, sched.Adaptive, final))
+		for _, r := range g.survivors() {
+			require.NoError(t, r.err, "seed %d", seed)
+			require.Equal(t, want, final[r.setup.Self.Replica], "seed %d", seed)
+			for _, k := range r.engine.Snapshot().TaskTypes {
+				stored += k.Stored
+			}
+		}
+		differed += g.sums().Differed
+	}
+	require.Positive(t, stored)
+	require.GreaterOrEqual(t, differed, int64(12), "those without kills at least")
+}
