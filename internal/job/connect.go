@@ -179,6 +179,7 @@ func (s *Session) openTCP(p Peer) (transport.Link, error) {
 	}
 	n, end := s.tcp, Endpoint{p.Process, p.Incarnation}
 	o := tcp.Options{SuspectAfter: linkDoubt, Suspect: func(err error) { s.doubt(end, err) }}
+	o.Sums = s.setup.Verify != nil && !s.setup.TLS // which has its own
 	if p.Process.Compare(self.Process) > 0 {
 		o.Dial = func(ctx context.Context) (net.Conn, error) { return s.dial(ctx, n.secure, n.from, end, p.Address) }
 		return tcp.NewReconnecting(o), nil

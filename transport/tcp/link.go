@@ -47,6 +47,7 @@ type link struct {
 	reader reader
 
 	reconnecting *reconnecting // nil: the link ends with its connection
+	sums         bool          // frames carry checksums
 }
 
 // connection is one connection of a link.
@@ -145,7 +146,7 @@ func (l *link) push(f *transport.Frame) bool {
 		err = transport.ErrClosed
 	}
 	if err == nil && f.Droppable && l.reconnecting != nil && l.conn == nil && l.outbox.len() < maxLost {
-		l.outbox.push(entry{header: f.Header, droppable: true, lost: true})
+		l.outbox.push(entry{header: f.Header, droppable: true, lost: true, sums: l.sums})
 		err = transport.ErrLost
 	}
 	if err != nil {
@@ -153,7 +154,7 @@ func (l *link) push(f *transport.Frame) bool {
 		queue.Sent(f, err)
 		return false
 	}
-	l.outbox.push(entry{frame: f, header: f.Header, droppable: f.Droppable && l.reconnecting != nil})
+	l.outbox.push(entry{frame: f, header: f.Header, droppable: f.Droppable && l.reconnecting != nil, sums: l.sums})
 	l.mu.Unlock()
 	return true
 }
@@ -208,7 +209,7 @@ func (l *link) Shutdown(ctx context.Context) error {
 	if !l.ending {
 		l.ending = true
 		if l.sendErr == nil {
-			l.outbox.push(entry{bye: true})
+			l.outbox.push(entry{bye: true, sums: l.sums})
 		}
 	}
 	l.mu.Unlock()

@@ -16,6 +16,9 @@ type entry struct {
 	lost      bool // only its header goes, to say that it will not come
 	bye       bool // the goodbye of the link
 	midDone   bool // its Mid was called
+	sums      bool // the link has checksums
+	summed    bool // sum is set
+	sum       [sumSize]byte
 }
 
 // size is the length of the entry on the wire.
@@ -23,7 +26,23 @@ func (e *entry) size() int {
 	if e.lost || e.bye {
 		return transport.HeaderSize
 	}
-	return transport.HeaderSize + int(e.header.Size)
+	n := transport.HeaderSize + int(e.header.Size)
+	if e.sums && e.header.Size > 0 {
+		n += sumSize
+	}
+	return n
+}
+
+// tail is what follows the payload.
+func (e *entry) tail() []byte {
+	if !e.sums || e.lost || e.bye || e.header.Size == 0 {
+		return nil
+	}
+	if !e.summed {
+		var one [1][]byte
+		e.sum, e.summed = payloadSum(e.payload(&one)...), true
+	}
+	return e.sum[:]
 }
 
 // mid is the kill point that is still to come.

@@ -115,8 +115,11 @@ func (l *link) receive() (bool, error) {
 		return false, err
 	}
 	l.reconnecting.hear()
-	l.accept(n)
-	if err := l.parse(); err != nil {
+	err = l.accept(n)
+	if err == nil {
+		err = l.parse()
+	}
+	if err != nil {
 		l.receiveEnded(c, err)
 		return true, err
 	}
@@ -136,7 +139,7 @@ func (l *link) receive() (bool, error) {
 // to the buffer.
 func (r *reader) aim() {
 	r.pieces = 0
-	if r.inside {
+	if r.inside && uint64(r.got) < r.header.Size {
 		if r.own && r.got == len(r.place) {
 			r.grow()
 		}
@@ -145,8 +148,8 @@ func (r *reader) aim() {
 			return
 		}
 	}
-	// The buffer is empty inside a frame, and otherwise holds the beginning
-	// of a frame that fits into it.
+	// The buffer is empty inside a payload, and otherwise holds the beginning
+	// of a frame that fits into it, or of a checksum.
 	if r.head > 0 {
 		r.tail = copy(r.buf, r.buf[r.head:r.tail])
 		r.head = 0
@@ -168,37 +171,53 @@ func (r *reader) grow() {
 }
 
 // accept sorts n bytes just read.
-func (l *link) accept(n int) {
+func (l *link) accept(n int) error {
 	r := &l.reader
 	clear(r.iov[:])
 	if r.inside {
 		took := min(n, len(r.place)-r.got)
 		r.got += took
 		n -= took
-		l.endIfWhole()
 	}
 	r.tail += n
+	if !r.inside {
+		return nil
+	}
+	return l.endIfWhole()
 }
 
-func (l *link) endIfWhole() {
+func (l *link) endIfWhole() error {
 	r := &l.reader
-	if uint64(r.got) < r.header.Size {
-		return
+	trailer := l.trailer(r.header.Size)
+	if uint64(r.got) < r.header.Size || r.tail-r.head < trailer {
+		return nil
 	}
 	payload := r.place[:r.header.Size]
+	if trailer > 0 && payloadSum(payload) != [sumSize]byte(r.buf[r.head:]) {
+		if !r.droppable { // else it is lost
+			r.got = 0
+		}
+		return errDamaged
+	}
+	r.head += trailer
 	if r.own {
 		r.spare = r.place
 	}
 	r.inside, r.place = false, nil
 	l.receiver.End(&r.header, payload)
 	l.reconnecting.took(&r.header, r.droppable)
+	return nil
 }
 
 // parse delivers what the buffer holds.
 func (l *link) parse() error {
 	r := &l.reader
 	for !r.inside && r.tail-r.head >= transport.HeaderSize && !l.closed.Load() {
-		head := (*[transport.HeaderSize]byte)(r.buf[r.head:])
+		plain, lost := [transport.HeaderSize]byte(r.buf[r.head:]), false
+		head := &plain
+		if l.sums && !unseal(head) {
+			return errDamaged
+		}
 		if head[0] == 0 {
 			r.head += transport.HeaderSize
 			if err := l.word(head); err != nil {
@@ -209,12 +228,11 @@ func (l *link) parse() error {
 		if r.bye {
 			return fmt.Errorf("%w: a frame after goodbye", transport.ErrHeader)
 		}
-		plain, lost := *head, false
 		if l.reconnecting != nil {
 			r.droppable, lost = head[0]&bitDroppable != 0, head[0]&bitLost != 0
-			plain[0] &^= bitDroppable | bitLost
+			head[0] &^= bitDroppable | bitLost
 		}
-		if err := r.header.Decode(&plain); err != nil {
+		if err := r.header.Decode(head); err != nil {
 			return err
 		}
 		if lost {
@@ -225,9 +243,14 @@ func (l *link) parse() error {
 		}
 		have := uint64(r.tail - r.head - transport.HeaderSize)
 		body := r.buf[r.head+transport.HeaderSize : r.tail]
-		if r.header.Size <= have {
-			r.head += transport.HeaderSize + int(r.header.Size)
-			l.receiver.End(&r.header, body[:r.header.Size:r.header.Size])
+		trailer := l.trailer(r.header.Size)
+		if r.header.Size+uint64(trailer) <= have {
+			payload := body[:r.header.Size:r.header.Size]
+			if trailer > 0 && payloadSum(payload) != [sumSize]byte(body[r.header.Size:]) {
+				return errDamaged
+			}
+			r.head += transport.HeaderSize + int(r.header.Size) + trailer
+			l.receiver.End(&r.header, payload)
 			l.reconnecting.took(&r.header, r.droppable)
 			continue
 		}
@@ -238,14 +261,14 @@ func (l *link) parse() error {
 		r.place = l.receiver.Begin(&r.header)
 		if r.own = r.place == nil; r.own {
 			r.place, r.spare = r.spare[:0], nil
-			for uint64(len(r.place)) < have {
+			for uint64(len(r.place)) < min(have, r.header.Size) {
 				r.grow()
 			}
 		} else {
 			r.place = r.place[:r.header.Size:r.header.Size]
 		}
 		r.got = copy(r.place, body)
-		r.head, r.tail = 0, 0
+		r.head += transport.HeaderSize + r.got
 	}
 	if r.head == r.tail {
 		r.head, r.tail = 0, 0

@@ -55,6 +55,9 @@ type Options struct {
 	// Heartbeat is how often the link says that it is there, so that the
 	// peer finds a silent connection; 0 means half a second.
 	Heartbeat time.Duration
+	// Sums has frames carry checksums, on both sides. One that was damaged on its way
+	// is sent again.
+	Sums bool
 }
 
 // Reconnecting is a link that outlives its connections. What is not droppable is kept
@@ -77,7 +80,7 @@ func NewReconnecting(o Options) *Reconnecting {
 	l := newLink()
 	s := &reconnecting{link: l, options: o, started: make(chan struct{}), connected: make(chan struct{}), offered: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	l.reconnecting = s
+	l.reconnecting, l.sums = s, o.Sums
 	go s.run()
 	return &Reconnecting{l, s}
 }

@@ -31,16 +31,29 @@ type position struct {
 
 const positionSize = 24
 
-func (p position) encode() []byte {
+// encode returns p as it is said, with a checksum if frames have one.
+func (p position) encode(sums bool) []byte {
 	b := binary.LittleEndian.AppendUint64(make([]byte, 0, positionSize), p.attempt)
 	b = binary.LittleEndian.AppendUint64(b, p.received)
-	return binary.LittleEndian.AppendUint64(b, p.offset)
+	b = binary.LittleEndian.AppendUint64(b, p.offset)
+	if sums {
+		sum := payloadSum(b)
+		b = append(b, sum[:]...)
+	}
+	return b
 }
 
-func readPosition(r io.Reader) (p position, err error) {
-	var b [positionSize]byte
-	if _, err := io.ReadFull(r, b[:]); err != nil {
+func readPosition(r io.Reader, sums bool) (p position, err error) {
+	var b [positionSize + sumSize]byte
+	n := positionSize
+	if sums {
+		n += sumSize
+	}
+	if _, err := io.ReadFull(r, b[:n]); err != nil {
 		return p, err
+	}
+	if sums && payloadSum(b[:positionSize]) != [sumSize]byte(b[positionSize:]) {
+		return p, errDamaged
 	}
 	return position{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}, nil
 }
@@ -89,10 +102,10 @@ func (s *reconnecting) dial() (*offer, error) {
 	s.attempt++
 	var peer position
 	err = s.bounded(conn, func() error {
-		if _, err := conn.Write(s.here(s.attempt).encode()); err != nil {
+		if _, err := conn.Write(s.here(s.attempt).encode(s.link.sums)); err != nil {
 			return err
 		}
-		if peer, err = readPosition(conn); err == nil && peer.attempt != s.attempt {
+		if peer, err = readPosition(conn, s.link.sums); err == nil && peer.attempt != s.attempt {
 			err = fmt.Errorf("%w: attempt %d answered as %d", errResume, s.attempt, peer.attempt)
 		}
 		return err
@@ -125,7 +138,7 @@ func (l *Reconnecting) Adopt(conn net.Conn) error {
 	s := l.s
 	var peer position
 	err := s.bounded(conn, func() (err error) {
-		peer, err = readPosition(conn)
+		peer, err = readPosition(conn, s.link.sums)
 		return err
 	})
 	if err != nil {
@@ -176,7 +189,7 @@ func (s *reconnecting) reached() *connection {
 			continue
 		}
 		err := s.bounded(o.conn, func() error {
-			_, err := o.conn.Write(s.here(o.peer.attempt).encode())
+			_, err := o.conn.Write(s.here(o.peer.attempt).encode(s.link.sums))
 			return err
 		})
 		if err == nil {

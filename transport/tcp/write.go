@@ -175,6 +175,9 @@ func (w *writer) gather(o *outbox, reconnecting *reconnecting) {
 	w.pieces = 0
 	if w.offset == 0 && !w.saying && reconnecting.due() {
 		w.control, w.controlAt, w.saying = reconnecting.word(), 0, true
+		if reconnecting.link.sums {
+			seal(&w.control)
+		}
 	}
 	if w.saying {
 		w.add(w.control[w.controlAt:])
@@ -200,6 +203,11 @@ func (w *writer) gather(o *outbox, reconnecting *reconnecting) {
 			}
 			at += len(p)
 		}
+		if !stop && from < e.size() {
+			if tail := e.tail(); !w.add(tail[min(max(from-at, 0), len(tail)):]) {
+				return
+			}
+		}
 		if stop || w.pieces == len(w.iov) {
 			return
 		}
@@ -214,6 +222,9 @@ const (
 )
 
 func (e *entry) encode(b *[transport.HeaderSize]byte) {
+	if e.sums {
+		defer seal(b)
+	}
 	if e.bye {
 		*b = goodbye
 		return
