@@ -22,6 +22,11 @@ type Builder[T Float] struct {
 	val [simd.SliceRows][]T
 	off []int32
 	msk []uint8
+
+	// The slice before, if it is stored by diagonals: its columns, and its pattern.
+	again  bool
+	before [simd.SliceRows][]int32
+	same   int32
 }
 
 // NewBuilder starts a matrix of cols columns. rows and nnz are how many rows
@@ -50,15 +55,20 @@ func (b *Builder[T]) Row(col []int32, val []T) error {
 			return fmt.Errorf("kernels: row %d has an entry in column %d of %d", row, c, b.a.cols)
 		}
 	}
-	b.col[b.n] = append(b.col[b.n][:0], col...)
-	b.val[b.n] = append(b.val[b.n][:0], val...)
+	b.add(append(b.col[b.n][:0], col...), append(b.val[b.n][:0], val...))
+	return nil
+}
+
+// add appends a row whose columns were checked, and keeps the slices: a builder that is
+// given its rows so gets none by Row.
+func (b *Builder[T]) add(col []int32, val []T) {
+	b.col[b.n], b.val[b.n] = col, val
 	b.n++
 	b.a.rows++
 	b.a.nnz += len(col)
 	if b.n == simd.SliceRows {
 		b.flush()
 	}
-	return nil
 }
 
 // Matrix returns the matrix of all rows so far. The builder is of no use
@@ -82,8 +92,13 @@ func (b *Builder[T]) flush() {
 	if b.n < simd.SliceRows {
 		short = 0 // a short last slice, always multiplied row by row
 	}
+	repeats := b.repeats(b.col[:b.n])
+	b.again = repeats || b.diagonals(b.col[:b.n], maxDiagonals(nnz))
 	switch {
-	case b.diagonals(b.col[:b.n], maxDiagonals(nnz)):
+	case b.again:
+		if !repeats {
+			b.same = b.pattern()
+		}
 		b.addDiagonals()
 	case short*simd.SliceRows == nnz:
 		b.addColumns(byColumn, short)
@@ -94,10 +109,33 @@ func (b *Builder[T]) flush() {
 		b.addColumns(ragged, short)
 		b.addRest(short)
 	}
+	b.again = b.again && b.n == simd.SliceRows
 	b.n = 0
+	b.col, b.before = b.before, b.col
 	for l := range b.col {
 		b.col[l], b.val[l] = b.col[l][:0], b.val[l][:0]
 	}
+}
+
+// repeats reports whether the slice in the making, or the next one with these
+// columns, is the one before moved on, and stored by diagonals as that is: grids have
+// long rows of them.
+func (b *Builder[T]) repeats(col [][]int32) bool {
+	if !b.again || len(col) != simd.SliceRows {
+		return false
+	}
+	for l, c := range col {
+		before := b.before[l]
+		if len(c) != len(before) {
+			return false
+		}
+		for k, at := range c {
+			if at != before[k]+simd.SliceRows {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // maxDiagonals returns up to how many diagonals a slice with nnz entries is
@@ -146,13 +184,27 @@ func (b *Builder[T]) diagonals(col [][]int32, limit int) bool {
 	}
 }
 
+// addDiagonals stores the slice in the making by the diagonals of the pattern same.
 func (b *Builder[T]) addDiagonals() {
 	a := b.a
-	b.addSlice(byDiagonal, len(a.diag), b.pattern())
-	a.diag = grow(a.diag, len(b.off)*simd.SliceRows, b.nnzHint+b.nnzHint/32)
+	p, full := b.same, b.same < 0
+	if full {
+		p = ^p
+	}
+	first, end := a.ptr[p], a.ptr[p+1]
+	b.addSlice(byDiagonal, len(a.diag), b.same)
+	a.diag = grow(a.diag, int(end-first)*simd.SliceRows, b.nnzHint+b.nnzHint/32)
 	v := a.diag[a.at[len(a.at)-1]:]
+	if full {
+		for l, val := range b.val {
+			for d, x := range val {
+				v[d*simd.SliceRows+l] = x
+			}
+		}
+		return
+	}
 	var pos [simd.SliceRows]int
-	for d, m := range b.msk {
+	for d, m := range a.mask[first:end] {
 		for l := range simd.SliceRows {
 			if m>>l&1 != 0 {
 				v[d*simd.SliceRows+l] = b.val[l][pos[l]]
@@ -238,6 +290,13 @@ func grow[E int32 | Float](s []E, n, hint int) []E {
 func Slice[T Float, I Index](a *CSR[T, I]) (*Sliced[T], error) {
 	rows, cols := a.Dims()
 	b := NewBuilder[T](cols, rows, a.NNZ())
+	if col, ok := any(a.col).([]int32); ok { // checked by NewCSR, and stay as they are
+		for i := range rows {
+			lo, hi := a.ptr[i], a.ptr[i+1]
+			b.add(col[lo:hi:hi], a.val[lo:hi:hi])
+		}
+		return b.Matrix(), nil
+	}
 	var narrow []int32
 	for i := range rows {
 		col, val := a.Row(i)

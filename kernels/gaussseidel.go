@@ -160,7 +160,7 @@ func (s *side[T]) usual(next int) bool {
 		}
 		far += len(s.col[l])
 	}
-	return s.b.diagonals(s.col[:], maxDiagonals(far))
+	return s.b.repeats(s.col[:]) || s.b.diagonals(s.col[:], maxDiagonals(far))
 }
 
 // flush stores the slice in the making and returns its number of entries.

@@ -284,3 +284,42 @@ func FuzzSliced(f *testing.F) {
 		testProducts[float64](t, cols, rows, len(data)%2 == 1)
 	})
 }
+
+// Slices that look like the one before, or nearly, are stored as what they are: each
+// run of rows goes on, and now and then an entry moves, comes or goes.
+func TestRepeatedSlices(t *testing.T) {
+	const slices, width = 40, 600
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		var rows []row
+		for range simd.SliceRows {
+			var first row
+			for c := range 9 {
+				if r.IntN(4) > 0 || seed%4 == 0 {
+					first.col, first.val = append(first.col, 13*c+len(rows)), append(first.val, 1)
+				}
+			}
+			rows = append(rows, first)
+		}
+		for len(rows) < slices*simd.SliceRows+int(seed%3) {
+			before := rows[len(rows)-simd.SliceRows]
+			var next row
+			for _, c := range before.col {
+				switch r.IntN(150) {
+				case 0: // goes
+				case 1:
+					c++
+					fallthrough
+				default:
+					next.col = append(next.col, min(c+simd.SliceRows, width-1))
+				}
+			}
+			if r.IntN(100) == 0 {
+				next.col = append(next.col, width-1)
+			}
+			next.val = make([]float64, len(next.col))
+			rows = append(rows, next)
+		}
+		testProducts[float64](t, width, randomize(rows, false), false)
+	}
+}

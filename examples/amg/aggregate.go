@@ -79,7 +79,7 @@ func aggregate(a *sparse) (group []int32, count int) {
 // the columns have the norm 1. Rows of other ranks are empty.
 func tentative(group []int32, count int, near []float64) (t *sparse, coarse []float64) {
 	coarse = make([]float64, count)
-	t = &sparse{cols: count, ptr: make([]int64, len(near)+1)}
+	t = &sparse{cols: count, ptr: make([]int64, len(near)+1), col: make([]int32, 0, len(group)), val: make([]float64, 0, len(group))}
 	for i, g := range group {
 		if g != noAggregate {
 			coarse[g] += float64(near[i] * near[i])
@@ -97,34 +97,30 @@ func tentative(group []int32, count int, near []float64) (t *sparse, coarse []fl
 	return t, coarse
 }
 
-// damped returns I - omega·D⁻¹·F, where F is a without couplings to other ranks: what
-// they take from near is added to its diagonal D. It shares the columns of a; values in
-// those of other ranks mean nothing. Rows without own couplings are those of I.
-func damped(a *sparse, near []float64, omega float64) *sparse {
-	s := &sparse{cols: a.cols, ptr: a.ptr, col: a.col, val: make([]float64, len(a.val))}
-	n := a.rows()
-	for i := range n {
-		col, val := a.row(i)
-		diagonal, at, alone := 0.0, 0, true
-		for k, c := range col {
-			switch {
-			case int(c) == i:
-				diagonal, at = diagonal+val[k], k
-			case int(c) >= n:
-				diagonal += float64(val[k] * near[c] / near[i])
-			default:
-				alone = false
-			}
+// damped computes the values of row i of I - omega·D⁻¹·F, where F is a without couplings
+// to other ranks: what they take from near is added to its diagonal D. The columns are
+// those of a; values in those of other ranks mean nothing. A row without own couplings is
+// that of I.
+func damped(a *sparse, i int, near []float64, omega float64, out []float64) {
+	col, val := a.row(i)
+	diagonal, at, alone := 0.0, 0, true
+	for k, c := range col {
+		switch {
+		case int(c) == i:
+			diagonal, at = diagonal+val[k], k
+		case int(c) >= a.rows():
+			diagonal += float64(val[k] * near[c] / near[i])
+		default:
+			alone = false
 		}
-		out := s.val[a.ptr[i]:a.ptr[i+1]]
-		if alone {
-			out[at] = 1
-			continue
-		}
-		for k, v := range val {
-			out[k] = -omega * v / diagonal
-		}
-		out[at] = 1 - omega
 	}
-	return s
+	if alone {
+		clear(out)
+		out[at] = 1
+		return
+	}
+	for k, v := range val {
+		out[k] = -omega * v / diagonal
+	}
+	out[at] = 1 - omega
 }

@@ -81,7 +81,7 @@ func (h *hierarchy) build(ghosts []ghost) error {
 			return h.factorise(l.a, ghosts)
 		}
 		*h.levels[h.depth].a, *l.interpolation = *next.a, *next.interpolation
-		if err := l.connect(); err != nil {
+		if err := l.connect(next.restriction); err != nil {
 			return fmt.Errorf("level %d: %w", k, err)
 		}
 		ghosts, near = next.ghosts, next.near
@@ -110,10 +110,10 @@ func (h *hierarchy) add(l *level, ghosts []ghost) error {
 
 // coarser is what a coarser level is made of.
 type coarser struct {
-	a, interpolation *sparse
-	ghosts           []ghost
-	near             []float64
-	unknowns         int64 // on all ranks
+	a, interpolation, restriction *sparse
+	ghosts                        []ghost
+	near                          []float64
+	unknowns                      int64 // on all ranks
 }
 
 // coarsen makes the matrix of the next level: Pᵀ·A·P for the interpolation P, which is
@@ -130,13 +130,13 @@ func (h *hierarchy) coarsen(l *level, near []float64) (*coarser, error) {
 	if next.unknowns, err = comm.AllreduceValue(h.world, int64(count), comm.Sum); err != nil {
 		return nil, fmt.Errorf("count the groups of all ranks: %w", err)
 	}
-	next.interpolation = l.product(damped(l.a, near, 4.0/3/l.radius), t)
+	next.interpolation = l.smoothed(near, 4.0/3/l.radius, t)
 	all, ghosts, err := exchangeRows(h.world, l.halo, next.interpolation)
 	if err != nil {
 		return nil, err
 	}
-	next.ghosts = ghosts
-	next.a = l.product(next.interpolation.transposed(), l.product(l.a, all))
+	next.ghosts, next.restriction = ghosts, next.interpolation.transposed()
+	next.a = l.product(next.restriction, l.product(l.a, all))
 	return next, nil
 }
 

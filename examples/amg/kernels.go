@@ -100,22 +100,44 @@ func fillEntries(a, b *sparse, lo int, ptr []int64, seen []int32, sums []float64
 	clear(seen)
 	for i := range len(ptr) - 1 {
 		first, end := ptr[i]-ptr[0], ptr[i+1]-ptr[0]
-		out, at, mark := col[first:end], 0, int32(i+1)
 		columns, values := a.row(lo + i)
-		for k, j := range columns {
-			more, by := b.row(int(j))
-			for m, c := range more {
-				if seen[c] != mark {
-					seen[c], sums[c] = mark, 0
-					out[at] = c
-					at++
-				}
-				sums[c] += float64(values[k] * by[m])
+		combine(columns, values, b, int32(i+1), seen, sums, col[first:end], val[first:end])
+	}
+}
+
+// fillSmoothed computes the rows from lo on of (I - omega·D⁻¹·F)·t; ptr says where each
+// begins.
+//
+//intra:task in(a, near, omega, t, lo, ptr) scratch(seen, sums) out(col, val)
+func fillSmoothed(a *sparse, near []float64, omega float64, t *sparse, lo int, ptr []int64, seen []int32, sums []float64, col []int32, val []float64) {
+	clear(seen)
+	var values []float64
+	for i := range len(ptr) - 1 {
+		first, end := ptr[i]-ptr[0], ptr[i+1]-ptr[0]
+		columns, _ := a.row(lo + i)
+		values = slices.Grow(values[:0], len(columns))[:len(columns)]
+		damped(a, lo+i, near, omega, values)
+		combine(columns, values, t, int32(i+1), seen, sums, col[first:end], val[first:end])
+	}
+}
+
+// combine computes a row of a product: the sum of so many times the rows of b, with
+// columns in ascending order. mark is what no row before has left in seen.
+func combine(columns []int32, values []float64, b *sparse, mark int32, seen []int32, sums []float64, col []int32, val []float64) {
+	at := 0
+	for k, j := range columns {
+		more, by := b.row(int(j))
+		for m, c := range more {
+			if seen[c] != mark {
+				seen[c], sums[c] = mark, 0
+				col[at] = c
+				at++
 			}
+			sums[c] += float64(values[k] * by[m])
 		}
-		slices.Sort(out)
-		for k, c := range out {
-			val[int(first)+k] = sums[c]
-		}
+	}
+	slices.Sort(col)
+	for k, c := range col {
+		val[k] = sums[c]
 	}
 }

@@ -132,3 +132,19 @@ func launchFillEntries(s *intra.Section, a, b *sparse, lo int, ptr []int64, seen
 		intra.Out("val", val),
 	)
 }
+
+var taskFillSmoothed = intra.Register("github.com/intrahpc/intra/examples/amg.fillSmoothed")
+
+// launchFillSmoothed launches fillSmoothed as a task of s.
+func launchFillSmoothed(s *intra.Section, a *sparse, near []float64, omega float64, t *sparse, lo int, ptr []int64, seen []int32, sums []float64, col []int32, val []float64) {
+	s.Launch(taskFillSmoothed, func() { fillSmoothed(a, near, omega, t, lo, ptr, seen, sums, col, val) },
+		intra.In("near", near),
+		intra.InVar("omega", &omega),
+		intra.InVar("lo", &lo),
+		intra.In("ptr", ptr),
+		intra.Scratch("seen", seen),
+		intra.Scratch("sums", sums),
+		intra.Out("col", col),
+		intra.Out("val", val),
+	)
+}

@@ -46,18 +46,18 @@ func (l *level) ready() error {
 		*v = intra.Alloc[float64](l.a.cols)
 	}
 	if len(l.interpolation.ptr) > 0 {
-		return l.connect()
+		return l.connect(l.interpolation.transposed())
 	}
 	return nil
 }
 
 // connect makes the ways to the next level and back.
-func (l *level) connect() error {
+func (l *level) connect(restriction *sparse) error {
 	var err error
 	if l.up, err = l.interpolation.matrix(); err != nil {
 		return fmt.Errorf("interpolation: %w", err)
 	}
-	if l.down, err = l.interpolation.transposed().matrix(); err != nil {
+	if l.down, err = restriction.matrix(); err != nil {
 		return fmt.Errorf("restriction: %w", err)
 	}
 	return nil
@@ -66,8 +66,18 @@ func (l *level) connect() error {
 // own returns the elements of a vector that are of this rank.
 func (l *level) own(x []float64) []float64 { return x[:l.a.rows()] }
 
-// product returns a·b. Tasks count the entries of its rows, then fill them in.
+// product returns a·b.
 func (l *level) product(a, b *sparse) *sparse {
+	return l.fill(a, b, func(seen []int32, sums []float64, c *sparse) { l.fillEntries(a, b, seen, sums, c) })
+}
+
+// smoothed returns (I - omega·D⁻¹·F)·t, where D and F are what damped says.
+func (l *level) smoothed(near []float64, omega float64, t *sparse) *sparse {
+	return l.fill(l.a, t, func(seen []int32, sums []float64, c *sparse) { l.fillSmoothed(near, omega, t, seen, sums, c) })
+}
+
+// fill returns a matrix with the entries of a·b, which tasks count first, and then fill in.
+func (l *level) fill(a, b *sparse, entries func(seen []int32, sums []float64, c *sparse)) *sparse {
 	defer clock(&l.seconds.Products)()
 	c := &sparse{cols: b.cols, ptr: make([]int64, a.rows()+1)}
 	count, seen := intra.Alloc[int32](a.rows()), make([]int32, b.cols)
@@ -77,6 +87,6 @@ func (l *level) product(a, b *sparse) *sparse {
 	}
 	n := int(c.ptr[a.rows()])
 	c.col, c.val = intra.Alloc[int32](n), intra.Alloc[float64](n)
-	l.fillEntries(a, b, seen, make([]float64, b.cols), c)
+	entries(seen, make([]float64, b.cols), c)
 	return c
 }

@@ -112,13 +112,22 @@ func (b box) matrix() (*sparse, []ghost) {
 	slices.SortFunc(ghosts, ghost.compare)
 	ghosts = slices.Compact(ghosts)
 
+	// All points inside have the same row, but for where it is.
+	var offsets []int32
+	var values []float64
+	for _, step := range steps {
+		offsets, values = append(offsets, int32(cartesian.Join(b.n, step))), append(values, -1)
+	}
+	values[len(values)/2] = b.stencil.diagonal()
+
 	most := len(steps) * b.points()
 	a := &sparse{cols: b.points() + len(ghosts), ptr: make([]int64, 1, b.points()+1), col: make([]int32, 0, most), val: make([]float64, 0, most)}
 	for point := range b.points() {
 		if place := cartesian.Split(b.n, point); b.inside(place) {
-			for _, step := range steps {
-				a.col = append(a.col, int32(point+cartesian.Join(b.n, step)))
+			for _, offset := range offsets {
+				a.col = append(a.col, int32(point)+offset)
 			}
+			a.val = append(a.val, values...)
 		} else {
 			around(place, func(o ghost) {
 				c := o.index
@@ -128,13 +137,14 @@ func (b box) matrix() (*sparse, []ghost) {
 				}
 				a.col = append(a.col, c)
 			})
-			slices.Sort(a.col[a.ptr[point]:])
-		}
-		for _, c := range a.col[a.ptr[point]:] {
-			if int(c) == point {
-				a.val = append(a.val, b.stencil.diagonal())
-			} else {
-				a.val = append(a.val, -1)
+			row := a.col[a.ptr[point]:]
+			slices.Sort(row)
+			for _, c := range row {
+				if int(c) == point {
+					a.val = append(a.val, b.stencil.diagonal())
+				} else {
+					a.val = append(a.val, -1)
+				}
 			}
 		}
 		a.ptr = append(a.ptr, int64(len(a.col)))

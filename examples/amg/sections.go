@@ -104,3 +104,13 @@ func (l *level) fillEntries(a, b *sparse, seen []int32, sums []float64, c *spars
 		fillEntries(a, b, lo, c.ptr[lo:hi+1], seen, sums, c.col[first:end], c.val[first:end])
 	}
 }
+
+// fillSmoothed computes c = (I - omega·D⁻¹·F)·t, where the number of entries of each row
+// is known.
+func (l *level) fillSmoothed(near []float64, omega float64, t *sparse, seen []int32, sums []float64, c *sparse) {
+	//intra:section on(l.p)
+	for lo, hi := range cut(c.rows(), l.tasks) {
+		first, end := c.ptr[lo], c.ptr[hi]
+		fillSmoothed(l.a, near, omega, t, lo, c.ptr[lo:hi+1], seen, sums, c.col[first:end], c.val[first:end])
+	}
+}

@@ -12,7 +12,7 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "4869bbd5171fb43f3c7679d9a473a79b075eaf56a641c1ffc8ca2db0fe3f7e3e")
+var _ = intra.Embedded("sections_intra.go", intraSourceSections, "82a95e8064455058b1afd8e441a2204f68573e2044e72133275c12227c8e53cd")
 
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
@@ -158,6 +158,20 @@ func (l *level) fillEntries(a, b *sparse, seen []int32, sums []float64, c *spars
 		for lo, hi := range cut(c.rows(), l.tasks) {
 			first, end := c.ptr[lo], c.ptr[hi]
 			launchFillEntries(section, a, b, lo, c.ptr[lo:hi+1], seen, sums, c.col[first:end], c.val[first:end])
+		}
+		section.MustEnd()
+	}
+}
+
+// fillSmoothed computes c = (I - omega·D⁻¹·F)·t, where the number of entries of each row
+// is known.
+func (l *level) fillSmoothed(near []float64, omega float64, t *sparse, seen []int32, sums []float64, c *sparse) {
+	//intra:section on(l.p)
+	{
+		section := l.p.Section(intra.At("sections.go:112"))
+		for lo, hi := range cut(c.rows(), l.tasks) {
+			first, end := c.ptr[lo], c.ptr[hi]
+			launchFillSmoothed(section, l.a, near, omega, t, lo, c.ptr[lo:hi+1], seen, sums, c.col[first:end], c.val[first:end])
 		}
 		section.MustEnd()
 	}

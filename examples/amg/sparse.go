@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/kernels"
 )
@@ -58,14 +59,11 @@ func (s *sparse) inverseDiagonal() ([]float64, error) {
 	inverse := make([]float64, s.rows())
 	for i := range inverse {
 		col, val := s.row(i)
-		for k, c := range col {
-			if int(c) == i && val[k] > 0 {
-				inverse[i] = 1 / val[k]
-			}
-		}
-		if inverse[i] == 0 {
+		k, ok := slices.BinarySearch(col, int32(i))
+		if !ok || !(val[k] > 0) {
 			return nil, fmt.Errorf("row %d has no positive entry on the diagonal", i)
 		}
+		inverse[i] = 1 / val[k]
 	}
 	return inverse, nil
 }
