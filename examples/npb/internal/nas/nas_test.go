@@ -28,6 +28,21 @@ func TestRandom(t *testing.T) {
 	require.Equal(t, Seed.After(123456).After(1<<40), Seed.After(1<<40+123456))
 }
 
+// Fill gives what as many calls of Next give, and goes on from there.
+func TestFill(t *testing.T) {
+	one, many := Seed, Seed
+	for _, n := range []int{0, 1, 3, 4, 5, 7, 8, 511, 512, 513} {
+		want := make([]float64, n)
+		for i := range want {
+			want[i] = one.Next()
+		}
+		got := make([]float64, n)
+		many.Fill(got)
+		require.Equal(t, want, got)
+		require.Equal(t, one, many)
+	}
+}
+
 func TestClass(t *testing.T) {
 	var c Class
 	for _, letter := range classes {
