@@ -66,11 +66,11 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return err
 	})
 	seed := fs.Uint64("seed", 1, "seed of the kills of -weibull, and of the choice of -sdc, a `number`")
-	fs.Func("sdc", "find wrong results of tasks: a share of the tasks is run by all replicas of a rank, which\ncompare what comes of them, `MODE`: sample=P, like sample=1%; sample, which is 1%; dual,\nall tasks; off (default off)", func(s string) (err error) {
+	fs.Func("sdc", "find wrong results of tasks: a share of the tasks is run by all replicas of a rank, which\ncompare what comes of them, and what they send, `MODE`: sample=P, like sample=1%; sample, which is 1%; dual,\nall tasks; off (default off)", func(s string) (err error) {
 		c.Verify, err = job.ParseVerification(s)
 		return err
 	})
-	fs.Func("flip", "turn one bit of what a task has written, `RANK.REPLICA@task:N[:BIT]`, counted from 0;\nrepeatable", func(s string) error {
+	fs.Func("flip", "turn one bit of what a task has written, or of a message to another rank,\n`RANK.REPLICA@WHAT:N[:BIT]`, WHAT: task or message, counted from 0; repeatable", func(s string) error {
 		f, err := job.ParseFlip(s)
 		c.Flips = append(c.Flips, f)
 		return err

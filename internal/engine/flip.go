@@ -1,5 +1,14 @@
 package engine
 
+// flipMessage turns bits of a message that is sent, if that was requested.
+func (h *sharing) flipMessage(payload []byte) []byte {
+	sent, err := h.flips.Sent(payload)
+	if err != nil {
+		h.broken(err)
+	}
+	return sent
+}
+
 // flip turns bits of what a task has written, if that was requested. It is called
 // without the lock, after the body.
 func (h *sharing) flip(s *Section, t int) {

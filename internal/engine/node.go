@@ -174,17 +174,3 @@ func (n *node) linked(p job.Peer) bool {
 	l := n.peerLinks.get(p.Process, 0)
 	return l != nil && l.incarnation <= p.Incarnation
 }
-
-// messaging describes this process to what carries its messages.
-func (n *node) messaging() sdr.Config {
-	return sdr.Config{
-		Rank: n.setup.Self.Rank, Replica: n.setup.Self.Replica,
-		Incarnation: n.setup.Incarnation,
-		Degrees:     n.setup.Degrees,
-		Link:        func(rank, replica int) transport.Link { return n.linkTo(job.Process{Rank: rank, Replica: replica}) },
-		Poller:      n.poller,
-		Context:     n.ctx,
-		Mid:         func() func() bool { return n.faults.Mid(job.KillMessage) },
-		Observer:    n.trace.observer(),
-	}
-}

@@ -278,11 +278,16 @@ func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
 		from = v.erred
 	}
 	c.Seconds = v.since(from)
-	at := slices.IndexFunc(v.counts.Convicted, func(o job.Conviction) bool { return o.Process == p && o.Incarnation == incarnation })
+	v.add(c)
+}
+
+// add counts a conviction, of which a process has one.
+func (v *verifier) add(c job.Conviction) {
+	at := slices.IndexFunc(v.counts.Convicted, func(o job.Conviction) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
 	switch {
 	case at < 0:
 		v.counts.Convicted = append(v.counts.Convicted, c)
-	case lost:
+	case c.Lost:
 		v.counts.Convicted[at].Lost = true
 	}
 }

@@ -3,19 +3,21 @@ package fault
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/update"
 )
 
-// Flips turns bits of what tasks have written, as requested (intrarun's -flip and
-// -defect).
+// Flips turns bits of what tasks have written and of messages, as requested
+// (intrarun's -flip and -defect).
 type Flips struct {
 	mu    sync.Mutex
 	due   []job.Flip
 	fired []bool
 	runs  int64 // bodies so far
+	sent  int64 // messages so far
 	rng   *rand.Rand
 }
 
@@ -38,7 +40,7 @@ func (f *Flips) Ran(regions []update.Region) (flipped bool, err error) {
 	bits := int64(update.Size(regions)) * 8
 	for i, d := range f.due {
 		switch {
-		case d.Rate > 0 && f.rng.Float64() >= d.Rate, d.Rate == 0 && d.Task != n:
+		case d.Point != job.FlipTask, d.Rate > 0 && f.rng.Float64() >= d.Rate, d.Rate == 0 && d.Count != n:
 			continue
 		case d.Bit == job.AnyBit && bits == 0 && d.Rate > 0:
 			continue
@@ -50,12 +52,41 @@ func (f *Flips) Ran(regions []update.Region) (flipped bool, err error) {
 		case d.Rate > 0:
 			bit = f.rng.Int64N(bits)
 		case bit == job.AnyBit:
-			bit = n * 0x5851f42d4c957f2d >> 1 & (1<<62 - 1) % bits
+			bit = anyBit(n, bits)
 		}
 		turn(regions, bit)
 		f.fired[i], flipped = true, true
 	}
 	return flipped, nil
+}
+
+// anyBit chooses one of so many bits at the n-th time.
+func anyBit(n, bits int64) int64 { return n * 0x5851f42d4c957f2d >> 1 & (1<<62 - 1) % bits }
+
+// Sent comes before a message that is not empty is sent to a process of another rank. It
+// returns what is sent instead: a copy, if a bit is to be turned.
+func (f *Flips) Sent(payload []byte) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := f.sent
+	f.sent++
+	bits := int64(len(payload)) * 8
+	for i, d := range f.due {
+		if d.Point != job.FlipMessage || d.Count != n {
+			continue
+		}
+		bit := d.Bit
+		if bit == job.AnyBit {
+			bit = anyBit(n, bits)
+		}
+		if bit >= bits {
+			return payload, fmt.Errorf("-flip %v: that message has %d bits", d, bits)
+		}
+		payload = slices.Clone(payload)
+		payload[bit/8] ^= 1 << (bit % 8)
+		f.fired[i] = true
+	}
+	return payload, nil
 }
 
 // turn turns a bit of what is written in regions.

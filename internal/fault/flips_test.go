@@ -13,7 +13,7 @@ import (
 func TestFlips(t *testing.T) {
 	x, y, z := make([]byte, 3), make([]byte, 2), make([]byte, 4)
 	regions := []update.Region{update.Slice(update.Out, "x", x), update.Slice(update.In, "y", y), update.Slice(update.InOut, "z", z)}
-	f := NewFlips([]job.Flip{{Task: 1, Bit: 25}, {Task: 2, Bit: job.AnyBit}, {Task: 4, Bit: 56}})
+	f := NewFlips([]job.Flip{{Point: job.FlipTask, Count: 1, Bit: 25}, {Point: job.FlipTask, Count: 2, Bit: job.AnyBit}, {Point: job.FlipTask, Count: 4, Bit: 56}})
 	ran := func(want bool) {
 		flipped, err := f.Ran(regions)
 		require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestFlips(t *testing.T) {
 
 func TestDefect(t *testing.T) {
 	x := make([]byte, 8)
-	f := NewFlips([]job.Flip{{Bit: job.AnyBit, Rate: 0.1}})
+	f := NewFlips([]job.Flip{{Point: job.FlipTask, Bit: job.AnyBit, Rate: 0.1}})
 	n := 0
 	for range 10_000 {
 		clear(x)

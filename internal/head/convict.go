@@ -20,7 +20,11 @@ func (h *Head) convicted(by *member, all []job.Conviction) {
 		if at < 0 {
 			at = len(h.convictions)
 			h.convictions = append(h.convictions, runreport.Convicted{Process: c.Process, Incarnation: c.Incarnation, Core: c.Core, Host: m.node.Name,
-				Task: c.Task, Section: c.Section, Kernel: c.Kernel, Latency: c.Seconds})
+				Task: c.Task, Section: c.Section, Kernel: c.Kernel, Message: c.Message, Latency: c.Seconds})
+			if c.Message != "" {
+				h.warnf("%v on %s has sent a wrong %s, which was found by comparison", c.Process, m.node.Name, c.Message)
+				continue // it has been delivered: the job ends
+			}
 			h.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
 		}
 		if by == m { // it knows best since when it errs

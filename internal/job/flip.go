@@ -7,13 +7,23 @@ import (
 	"strings"
 )
 
-// Flip asks for a wrong result of a task: one bit of what it has written is
-// turned, after its body has returned. With a Rate it is one of many, at random.
+// FlipPoint is where a bit is turned.
+type FlipPoint string
+
+// The points: what a task has written, after its body has returned; and what is sent as
+// a message to another rank.
+const (
+	FlipTask    FlipPoint = "task"
+	FlipMessage FlipPoint = "message"
+)
+
+// Flip asks for one bit to be turned. With a Rate it is one of many, in tasks at random.
 type Flip struct {
-	Process Process `json:"process"`
-	Task    int64   `json:"task"` // bodies that the process has run before
-	Bit     int64   `json:"bit"`  // of what the task writes; AnyBit: one that follows from Task
-	Rate    float64 `json:"rate"` // 0: it happens once; else with this probability in each task
+	Process Process   `json:"process"`
+	Point   FlipPoint `json:"point"`
+	Count   int64     `json:"count"` // bodies that the process has run before, or messages that it has sent
+	Bit     int64     `json:"bit"`   // of what the task writes, or of the message; AnyBit: one that follows from Count
+	Rate    float64   `json:"rate"`  // 0: it happens once; else with this probability in each task
 }
 
 // AnyBit leaves open which bit is turned.
@@ -24,25 +34,27 @@ func (f Flip) String() string {
 	case f.Rate > 0:
 		return fmt.Sprintf("%v,q=%v", f.Process, f.Rate)
 	case f.Bit == AnyBit:
-		return fmt.Sprintf("%v@task:%d", f.Process, f.Task)
+		return fmt.Sprintf("%v@%s:%d", f.Process, f.Point, f.Count)
 	}
-	return fmt.Sprintf("%v@task:%d:%d", f.Process, f.Task, f.Bit)
+	return fmt.Sprintf("%v@%s:%d:%d", f.Process, f.Point, f.Count, f.Bit)
 }
 
-// ParseFlip reads RANK.REPLICA@task:N or RANK.REPLICA@task:N:BIT.
+// ParseFlip reads RANK.REPLICA@task:N or RANK.REPLICA@task:N:BIT, or the same with
+// message.
 func ParseFlip(s string) (Flip, error) {
-	who, where, ok := strings.Cut(s, "@task:")
-	if !ok {
-		return Flip{}, fmt.Errorf("%q is not a flip: want RANK.REPLICA@task:N or RANK.REPLICA@task:N:BIT, like 0.1@task:3", s)
+	who, what, _ := strings.Cut(s, "@")
+	point, where, ok := strings.Cut(what, ":")
+	if !ok || FlipPoint(point) != FlipTask && FlipPoint(point) != FlipMessage {
+		return Flip{}, fmt.Errorf("%q is not a flip: want RANK.REPLICA@task:N or RANK.REPLICA@message:N, each with :BIT or without, like 0.1@task:3", s)
 	}
 	p, err := ParseProcess(who)
 	if err != nil {
 		return Flip{}, err
 	}
-	f := Flip{Process: p, Bit: AnyBit}
-	task, bit, one := strings.Cut(where, ":")
-	if f.Task, err = strconv.ParseInt(task, 10, 64); err != nil || f.Task < 0 {
-		return Flip{}, fmt.Errorf("%q in %q is not a count from 0", task, s)
+	f := Flip{Process: p, Point: FlipPoint(point), Bit: AnyBit}
+	count, bit, one := strings.Cut(where, ":")
+	if f.Count, err = strconv.ParseInt(count, 10, 64); err != nil || f.Count < 0 {
+		return Flip{}, fmt.Errorf("%q in %q is not a count from 0", count, s)
 	}
 	if one {
 		if f.Bit, err = strconv.ParseInt(bit, 10, 64); err != nil || f.Bit < 0 {
@@ -66,5 +78,5 @@ func ParseDefect(s string) (Flip, error) {
 	if err != nil || math.IsNaN(q) || q <= 0 || q > 1 {
 		return Flip{}, fmt.Errorf("%q in %q is not a probability above 0, up to 1", rate, s)
 	}
-	return Flip{Process: p, Bit: AnyBit, Rate: q}, nil
+	return Flip{Process: p, Point: FlipTask, Bit: AnyBit, Rate: q}, nil
 }

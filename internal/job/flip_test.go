@@ -12,13 +12,14 @@ func TestParseFlip(t *testing.T) {
 		in, err string
 		want    Flip
 	}{
-		{ParseFlip, "1.2@task:7", "", Flip{Process: Process{1, 2}, Task: 7, Bit: AnyBit}},
-		{ParseFlip, "0.1@task:0:63", "", Flip{Process: Process{0, 1}, Bit: 63}},
+		{ParseFlip, "1.2@task:7", "", Flip{Process: Process{1, 2}, Point: FlipTask, Count: 7, Bit: AnyBit}},
+		{ParseFlip, "0.1@task:0:63", "", Flip{Process: Process{0, 1}, Point: FlipTask, Bit: 63}},
+		{ParseFlip, "0.1@message:5:2", "", Flip{Process: Process{0, 1}, Point: FlipMessage, Count: 5, Bit: 2}},
 		{ParseFlip, "0.1@section:0", "is not a flip: want RANK.REPLICA@task:N", Flip{}},
 		{ParseFlip, "0@task:0", "0", Flip{}},
 		{ParseFlip, "0.1@task:-1", "is not a count from 0", Flip{}},
 		{ParseFlip, "0.1@task:1:x", "is not the number of a bit", Flip{}},
-		{ParseDefect, "0.1,q=0.001", "", Flip{Process: Process{0, 1}, Bit: AnyBit, Rate: 0.001}},
+		{ParseDefect, "0.1,q=0.001", "", Flip{Process: Process{0, 1}, Point: FlipTask, Bit: AnyBit, Rate: 0.001}},
 		{ParseDefect, "0.1", "is not a defect: want RANK.REPLICA,q=RATE", Flip{}},
 		{ParseDefect, "0.1,q=0", "is not a probability", Flip{}},
 		{ParseDefect, "0.1,q=NaN", "is not a probability", Flip{}},

@@ -60,7 +60,8 @@ type Conviction struct {
 	Section     uint64  `json:"section"`
 	Task        int     `json:"task"`
 	Kernel      string  `json:"kernel"`
-	Seconds     float64 `json:"seconds"` // since it erred, as far as that is known
+	Message     string  `json:"message,omitempty"` // that was wrong, in place of a task
+	Seconds     float64 `json:"seconds"`           // since it erred, as far as that is known
 	// Lost: its memory cannot be repaired. It says so itself, and waits for its end.
 	Lost bool `json:"lost,omitempty"`
 }

@@ -23,6 +23,7 @@ type Convicted struct {
 	Task        int         `json:"task"`
 	Section     uint64      `json:"section"`
 	Kernel      string      `json:"kernel"`
+	Message     string      `json:"message,omitempty"` // that was wrong, in place of a task
 	Latency     float64     `json:"latency_seconds"`
 }
 

@@ -128,3 +128,31 @@ func TestCorruptionThatCannotBeRepaired(t *testing.T) {
 	require.Empty(t, c.SDC.Convicted)
 	require.Greater(t, c.SDC.Differed, c.SDC.Repaired)
 }
+
+// A wrong message is found by the other replicas of its sender, whatever share of the
+// tasks is sampled, and nothing is found where nothing is wrong: also between hosts, and
+// with large messages.
+func TestWrongMessage(t *testing.T) {
+	program := wrongPrograms(t)["hpccg"]
+	jobs := simseed.Environment(t, "INTRA_CORRUPTION", 6)
+	for seed := range jobs {
+		flags := []string{"-n 2 -sdc sample", "-n 2 -sdc dual", "-n 2 -r 3 -sdc sample", "-n 3 -sdc sample -link tcp", "-n 2 -sdc sample -replace -kill 1.0@task:40", "-n 2 -degree 2,1 -sdc sample"}[seed%6]
+		flags = strings.Replace(flags, "-n 2 -degree", "-degree", 1)
+		r, c := verified(t, flags, program)
+		require.Zero(t, r.Code, "%s\n%s", flags, r.Stderr)
+		require.Zero(t, c.SDC.Differed, flags)
+
+		flip := fmt.Sprintf("0.1@message:%d", seed*7%60)
+		r, c = verified(t, flags+" -flip "+flip, program)
+		require.Equal(t, 4, r.Code, "%s -flip %s\n%s", flags, flip, r.Stderr)
+		require.Regexp(t, `silent corruption: the replicas of rank 0 have sent message \d+ \(tag \d+, \d+ bytes\) to rank \d with different contents \(replica 0: [0-9a-f]{16}, replica 1: `, r.Stderr)
+		require.Greater(t, c.SDC.Differed, c.SDC.Repaired)
+		require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips)
+		if strings.Contains(flags, "-r 3") {
+			require.Len(t, c.SDC.Convicted, 1, r.Stderr)
+			require.Equal(t, job.Process{Replica: 1}, c.SDC.Convicted[0].Process)
+			require.Contains(t, r.Stderr, "0.1 on ")
+			require.Contains(t, r.Stderr, "has sent a wrong message ")
+		}
+	}
+}

@@ -7,7 +7,7 @@ import "github.com/intrahpc/intra/transport"
 // processes that send to each other would deadlock otherwise]. The replica
 // that serves this one needs no acknowledgement, the others get it at once if
 // they wait for it, and else together with later ones.
-func (c *Core) acknowledge(s *inStream, from, bytes int, atOnce bool) {
+func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce bool) {
 	r := &c.ranks[s.rank]
 	var targets, now uint64
 	switch {
@@ -19,6 +19,7 @@ func (c *Core) acknowledge(s *inStream, from, bytes int, atOnce bool) {
 	if targets == 0 {
 		return
 	}
+	c.note(s, number, payload, targets)
 	for d := range each(targets) {
 		if c.processes[r.first+d].impatient {
 			now |= 1 << d
@@ -62,10 +63,11 @@ func (c *Core) sendAck(ctx *Context, p int, set *numbers) {
 	}
 	if set == nil {
 		h.Args[1] = ackAll
-		c.send(p, h, nil)
+		payload := c.tell(ctx, p, &h, nil)
+		c.send(p, h, payload)
 		return
 	}
-	payload := encodeAck(&h, set)
+	payload := c.tell(ctx, p, &h, encodeAck(&h, set))
 	c.send(p, h, payload)
 }
 

@@ -32,6 +32,8 @@ type outStream struct {
 	gaps  int        // nil entries of kept
 	acked []numbers  // per replica of the destination
 	later []numbers  // and those of replicas that have passed a cut which this process has yet to
+
+	compared comparison
 }
 
 // inStream is what comes from one rank in one context.
@@ -49,6 +51,7 @@ type inStream struct {
 	newest     map[int]uint64      // per tag: place in posting order of the newest receive completed while others were bound
 	unacked    int                 // messages received since the last acknowledgement to all
 	unackedB   int                 // bytes of them
+	sums       []received          // what others have to be told
 	asked      int                 // 1 + process that was asked to say when it has finished, or 0
 	finished   bool                // the program of its rank has returned,
 	total      uint64              // and has posted so many messages

@@ -104,7 +104,9 @@ type Core struct {
 	arrivals      []*arrival // for reuse
 	actions       []Action
 	spare         []Action
-	observer      Observer // nil: nobody
+	observer      Observer                    // nil: nobody
+	sum           func(payload []byte) uint64 // nil: messages are not compared
+	differences   []*Difference
 }
 
 // NewCore returns the core of process rank.replica in a job with these
@@ -186,6 +188,7 @@ func each(set uint64) func(yield func(int) bool) {
 // asked for whenever something is kept.
 func (c *Core) Drain() {
 	c.draining = true
+	c.tellAll()
 	for rank := range c.ranks {
 		c.updateWant(rank)
 	}

@@ -108,6 +108,7 @@ func (c *Core) BeginCut(number uint64) error {
 		return err
 	}
 	c.newest = number
+	c.tellAll()
 	c.cut = &cut{number: number, marked: make([]bool, len(c.ranks)), missing: len(c.ranks) - 1, fresh: true}
 	for _, ctx := range c.order {
 		for _, s := range ctx.in {

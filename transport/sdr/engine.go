@@ -53,6 +53,14 @@ type Config struct {
 	// of a message to a process of another rank; the result goes into
 	// transport.Frame.Mid.
 	Mid func() func() bool
+	// Sum, if set, is a hash: what the replicas of a rank send is compared by it,
+	// and Differ is told of what differs, without a lock. The protocol must be the
+	// parallel one.
+	Sum    func(payload []byte) uint64
+	Differ func(*Difference)
+	// Flip, if set, comes before each first transmission of a payload that is not
+	// empty to a process of another rank, and returns what is sent instead.
+	Flip func(payload []byte) []byte
 	// Observer, if set, is told what happens with messages.
 	Observer Observer
 	Limits   Limits
@@ -94,7 +102,7 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
-	e.core.observer = cfg.Observer
+	e.core.observer, e.core.sum = cfg.Observer, cfg.Sum
 	e.patient, _ = cfg.Poller.(patient)
 	e.links = make([]transport.Link, len(e.core.processes))
 	e.lent = make([]bool, len(e.core.processes))
@@ -212,7 +220,12 @@ func (e *Engine) flushAndUnlock() {
 		e.ends.Store(e.core.ends)
 		news = true
 	}
+	differences := e.core.differences
+	e.core.differences = nil
 	e.mu.Unlock()
+	for _, d := range differences {
+		e.cfg.Differ(d)
+	}
 	if news {
 		e.cfg.Poller.Wake()
 	}
@@ -225,6 +238,9 @@ func (e *Engine) transmit(a *Action) {
 	f.frame.Owner = f
 	f.frame.Payload = nil
 	pieces := f.pieces[:0]
+	if a.First && e.cfg.Flip != nil && len(a.Payload) > 0 {
+		a.Payload = e.cfg.Flip(a.Payload)
+	}
 	if len(a.Payload) > 0 {
 		pieces = append(pieces, a.Payload)
 	}

@@ -20,6 +20,7 @@ func (c *Core) Dead(p int) {
 	r.live &^= 1 << pr.replica
 	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool { return a.p == p })
 	c.ends++ // whoever waits looks again whom to ask
+	defer c.expectFewer()
 	if pr.rank == c.rank {
 		c.substitute(before)
 		return

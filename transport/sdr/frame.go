@@ -25,7 +25,8 @@ const (
 	kindData
 	// kindAck tells a replica of the sender what has been received: all
 	// numbers below Args[1], the bits of Args[2] from number Args[1]&^63 on,
-	// and those of the payload's words after them.
+	// and those of the payload's words after them. Behind these are the numbers
+	// and hashes of Args[3] messages.
 	kindAck
 	// kindWant says in Args[0] whether the sender waits for acknowledgements
 	// (1) or not (0): it then gets them at once.

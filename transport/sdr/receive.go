@@ -72,8 +72,7 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	}
 	switch h.Kind {
 	case kindAck:
-		c.acknowledged(p, h, payload)
-		return nil
+		return c.acknowledged(p, h, payload)
 	case kindGrant:
 		c.grant(p, h)
 		return nil
@@ -133,7 +132,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 		return nil
 	}
 	s.received.add(n)
-	c.acknowledge(s, replica, cost, false)
+	c.acknowledge(s, n, payload, replica, cost, false)
 	if !s.ctx.exact && n != s.due {
 		m := c.newArrival(s, n, tag, len(payload))
 		m.whole, m.eager, m.from, m.cut = true, p, replica, h.Args[5]
@@ -290,7 +289,7 @@ func (c *Core) data(p int, s *inStream, h *transport.Header, payload []byte) err
 func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 	s := m.stream
 	s.received.add(m.number)
-	c.acknowledge(s, replica, m.size, true)
+	c.acknowledge(s, m.number, payload, replica, m.size, true)
 	switch {
 	case m.req != nil:
 		delete(s.live, m.number)

@@ -34,6 +34,7 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 		c.postLocal(m)
 		return
 	}
+	c.posts(s, number, tag, data)
 	if m.lacking = s.lacking(r.live, number); m.lacking == 0 {
 		c.reuseMessage(m)
 		c.complete(req, Status{}, nil)
@@ -191,17 +192,21 @@ func (c *Core) finish(m *Message) {
 }
 
 // acknowledged: process p has told what it has received.
-func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) {
+func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
 	pr := &c.processes[p]
 	ctx := c.context(h.Args[0], h.Flags&flagExact != 0)
 	if ctx == nil {
-		return
+		return nil
 	}
 	s := c.outStream(ctx, pr.rank)
+	payload, err := c.heard(p, h, s, payload)
+	if err != nil {
+		return err
+	}
 	set := &s.acked[pr.replica]
 	switch {
 	case h.Args[5] < c.passed:
-		return // it may have been of a message that was taken back at the cut
+		return nil // it may have been of a message that was taken back at the cut
 	case h.Args[5] > c.passed:
 		decodeAck(h, payload, &s.later[pr.replica])
 	}
@@ -212,6 +217,7 @@ func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) {
 			m.lacking &^= d
 		}
 	})
+	return nil
 }
 
 // sweep calls f for the messages kept in s and forgets those that are done.

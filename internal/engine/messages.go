@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// messaging describes this process to what carries its messages.
+func (h *sharing) messaging() sdr.Config {
+	c := sdr.Config{
+		Rank: h.setup.Self.Rank, Replica: h.setup.Self.Replica,
+		Incarnation: h.setup.Incarnation,
+		Degrees:     h.setup.Degrees,
+		Link:        func(rank, replica int) transport.Link { return h.linkTo(job.Process{Rank: rank, Replica: replica}) },
+		Poller:      h.poller,
+		Context:     h.ctx,
+		Mid:         func() func() bool { return h.faults.Mid(job.KillMessage) },
+		Observer:    h.trace.observer(),
+	}
+	if h.flips != nil {
+		c.Flip = h.flipMessage
+	}
+	if at := h.setup.Verify; at != nil {
+		c.Sum = func(payload []byte) uint64 { return xxh3.HashSeed(payload, at.Seed) }
+		c.Differ = h.messageDiffers
+	}
+	return c
+}
+
+// messageDiffers takes in that the replicas of this rank have sent different contents.
+// What was wrong has been delivered, so nothing can be repaired here.
+func (h *sharing) messageDiffers(d *sdr.Difference) {
+	h.mu.Lock()
+	h.verifier.counts.Undecided = true
+	for _, replica := range d.Minority() {
+		p := job.Process{Rank: h.setup.Self.Rank, Replica: replica}
+		h.verifier.add(job.Conviction{Process: p, Incarnation: h.incarnations[p], Core: -1, Task: -1,
+			Message: fmt.Sprintf("message %d to rank %d", d.Number, d.To)})
+	}
+	h.mu.Unlock()
+	h.head.Tell(h.Snapshot)
+	h.broken(fmt.Errorf("%w: %v", ErrCorrupt, d))
+}
