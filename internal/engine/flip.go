@@ -3,8 +3,11 @@ package engine
 // flipMessage turns bits of a message that is sent, if that was requested.
 func (h *sharing) flipMessage(payload []byte) []byte {
 	sent, err := h.flips.Sent(payload)
-	if err != nil {
+	switch {
+	case err != nil:
 		h.broken(err)
+	case &sent[0] != &payload[0]:
+		h.head.Tell(h.Snapshot)
 	}
 	return sent
 }

@@ -210,7 +210,7 @@ func (r *recovering) takePlace() error {
 // with those peers that incarnations names, in a generation.
 func (r *recovering) resumeAt(at *rankPosition, generation uint32) error {
 	r.sharing.resumeAt(at.Section, generation)
-	cfg := r.messaging()
+	cfg := r.sharing.messaging()
 	cfg.Peers = func(rank, replica int) (uint32, bool) {
 		incarnation, ok := r.incarnations[job.Process{Rank: rank, Replica: replica}]
 		return incarnation, ok

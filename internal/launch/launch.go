@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,9 @@ func Run(ctx context.Context, c Config) int {
 			return ExitOK
 		}
 	} else if w := crowded(c.Degrees, c.Threads, runtime.NumCPU()); w != "" && !c.Quiet {
+		fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
+	}
+	if w := unmatched(c.Degrees, c.Verify); w != "" && !c.Quiet {
 		fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 	}
 	var w *watchdog.Watchdog
@@ -160,6 +164,16 @@ func (d *driver) newAgents(c *Config, secret job.Secret, p *spawn.Program, w *wa
 		return agentd.StartPlan{Plan: of, Processes: len(of.Processes) + c.Placement.SparesOn(i), Hash: hash}
 	}
 	return a
+}
+
+// unmatched says that tasks of a rank are compared with nothing but themselves, or
+// returns "".
+func unmatched(degrees []int, v *job.Verification) string {
+	rank := slices.Index(degrees, 1)
+	if v == nil || rank < 0 {
+		return ""
+	}
+	return fmt.Sprintf("rank %d has one replica, which runs sampled tasks twice: -sdc can find only faults there that do not repeat", rank)
 }
 
 // crowded says that the processes of this host have more threads that compute

@@ -130,14 +130,13 @@ func TestCorruptionThatCannotBeRepaired(t *testing.T) {
 }
 
 // A wrong message is found by the other replicas of its sender, whatever share of the
-// tasks is sampled, and nothing is found where nothing is wrong: also between hosts, and
-// with large messages.
+// tasks is sampled, unless what it has led to is found before; and nothing is found where
+// nothing is wrong.
 func TestWrongMessage(t *testing.T) {
 	program := wrongPrograms(t)["hpccg"]
-	jobs := simseed.Environment(t, "INTRA_CORRUPTION", 6)
+	jobs, found := simseed.Environment(t, "INTRA_CORRUPTION", 6), 0
 	for seed := range jobs {
-		flags := []string{"-n 2 -sdc sample", "-n 2 -sdc dual", "-n 2 -r 3 -sdc sample", "-n 3 -sdc sample -link tcp", "-n 2 -sdc sample -replace -kill 1.0@task:40", "-n 2 -degree 2,1 -sdc sample"}[seed%6]
-		flags = strings.Replace(flags, "-n 2 -degree", "-degree", 1)
+		flags := []string{"-n 2 -sdc sample", "-n 2 -sdc dual", "-n 2 -r 3 -sdc sample", "-n 3 -sdc sample -link tcp", "-n 2 -sdc sample -replace -kill 1.0@task:40", "-degrees 2,1 -sdc sample"}[seed%6]
 		r, c := verified(t, flags, program)
 		require.Zero(t, r.Code, "%s\n%s", flags, r.Stderr)
 		require.Zero(t, c.SDC.Differed, flags)
@@ -145,9 +144,13 @@ func TestWrongMessage(t *testing.T) {
 		flip := fmt.Sprintf("0.1@message:%d", seed*7%60)
 		r, c = verified(t, flags+" -flip "+flip, program)
 		require.Equal(t, 4, r.Code, "%s -flip %s\n%s", flags, flip, r.Stderr)
+		require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips)
+		if strings.Contains(r.Stderr, "intrarun: divergence, found by") {
+			continue // the hash comes with the next acknowledgement
+		}
+		found++
 		require.Regexp(t, `silent corruption: the replicas of rank 0 have sent message \d+ \(tag \d+, \d+ bytes\) to rank \d with different contents \(replica 0: [0-9a-f]{16}, replica 1: `, r.Stderr)
 		require.Greater(t, c.SDC.Differed, c.SDC.Repaired)
-		require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips)
 		if strings.Contains(flags, "-r 3") {
 			require.Len(t, c.SDC.Convicted, 1, r.Stderr)
 			require.Equal(t, job.Process{Replica: 1}, c.SDC.Convicted[0].Process)
@@ -155,4 +158,5 @@ func TestWrongMessage(t *testing.T) {
 			require.Contains(t, r.Stderr, "has sent a wrong message ")
 		}
 	}
+	require.Positive(t, found)
 }
