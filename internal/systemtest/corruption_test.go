@@ -141,7 +141,7 @@ func TestWrongMessage(t *testing.T) {
 		require.Zero(t, r.Code, "%s\n%s", flags, r.Stderr)
 		require.Zero(t, c.SDC.Differed, flags)
 
-		flip := fmt.Sprintf("0.1@message:%d", seed*7%60)
+		flip := fmt.Sprintf("0.1@message:%d", seed*7%20)
 		r, c = verified(t, flags+" -flip "+flip, program)
 		require.Equal(t, 4, r.Code, "%s -flip %s\n%s", flags, flip, r.Stderr)
 		require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips)
