@@ -62,8 +62,13 @@ func Listen(at Address, j Job) (*Server, error) {
 	l, err := net.Listen("tcp", at.Listen)
 	if err != nil {
 		cure := ""
-		if errors.Is(err, syscall.EADDRINUSE) {
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
 			cure = "; -http :0 takes a free port"
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			cure = "; it is no address of this host, 0.0.0.0 stands for all of them"
+		case errors.Is(err, syscall.EACCES):
+			cure = "; take a port from 1024"
 		}
 		return nil, fmt.Errorf("serve the live page: %w%s", err, cure)
 	}

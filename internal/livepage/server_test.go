@@ -102,6 +102,8 @@ func TestPage(t *testing.T) {
 	}
 	_, err := Listen(s.Address(), Job{})
 	require.ErrorContains(t, err, "-http :0 takes a free port")
+	_, err = Listen(Address{Listen: "192.0.2.1:0", Token: secret}, Job{}) // of no host
+	require.ErrorContains(t, err, "0.0.0.0")
 }
 
 func TestStatusJSON(t *testing.T) {

@@ -24,6 +24,8 @@ func Read(name string) (*Report, error) {
 	switch {
 	case len(r.Degrees) == 0:
 		return nil, fmt.Errorf("%s is no report of intrarun: it has no degrees", name)
+	case r.Version == Version && r.Ranks != len(r.Degrees):
+		return nil, fmt.Errorf("%s is no report of intrarun: it has %d ranks and degrees %v", name, r.Ranks, r.Degrees)
 	case r.Version != Version:
 		return nil, fmt.Errorf("%s has version %d, this intrarun reads version %d: use the intrarun that wrote it", name, r.Version, Version)
 	}

@@ -65,6 +65,7 @@ func TestReportForPeople(t *testing.T) {
 		"{}":                          "is no report of intrarun: it has no degrees",
 		`{"degrees":[2]}`:             "has version 0, this intrarun reads version 1",
 		`{"degrees":[2],"version":9}`: "has version 9",
+		`{"degrees":[2],"version":1}`: "is no report of intrarun: it has 0 ranks and degrees [2]",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err = Read(file)
