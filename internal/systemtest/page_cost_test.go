@@ -5,7 +5,9 @@ package systemtest
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,30 +17,34 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/jobtest"
-	"github.com/intrahpc/intra/internal/netns"
 )
 
-// What the live page of a job of INTRA_PAGE processes, on two hosts, costs intrarun, with
-// somebody who follows it and without a page. It says so, and compares nothing.
+// What the live page of a job of INTRA_PAGE processes costs intrarun, with somebody
+// who follows it and without a page. It says so, and compares nothing.
 func TestPageCost(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("INTRA_PAGE"))
 	if err != nil {
-		t.Skip("INTRA_PAGE=256, for example, measures with so many processes")
+		t.Skip("INTRA_PAGE=128, for example, measures with so many processes")
 	}
 	const settled, measured = 5 * time.Second, 20 * time.Second
-	net := netns.Test(t, 2)
+	address := regexp.MustCompile(`the live page is at (\S+)\n`)
 	for range 2 {
-		for _, flags := range []string{"", "-http :8080"} {
-			spec := hostedSpec(t, net, (n+1)/2, fmt.Sprintf("-stuck off -n %d -r 1 %s", n, flags), nil)
-			spec.Program = []string{binaries.Program(t, "internal/systemtest/waits"), "cycle"}
+		for _, flags := range []string{"", "-http :0"} {
+			spec := waitsSpec(t, fmt.Sprintf("-v -stuck off -n %d -r 1 %s", n, flags), "cycle")
+			spec.Deadline = patience
 			j := jobtest.Start(t, spec)
 			await(t, j, joined)
 			require.Contains(t, j.Stderr(), joined, "it has ended")
-			follower := net.Hosts[0].Command("bash", "-c", `exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n' >&3 && cat <&3`)
 			var seen bytes.Buffer
-			follower.Stdout = &seen
-			if flags != "" {
-				require.NoError(t, follower.Start())
+			done := make(chan struct{})
+			if m := address.FindStringSubmatch(j.Stderr()); m != nil {
+				r, err := http.Get(m[1] + "events")
+				require.NoError(t, err)
+				defer r.Body.Close()
+				go func() {
+					defer close(done)
+					_, _ = seen.ReadFrom(r.Body) // until the job ends
+				}()
 			}
 			time.Sleep(settled)
 			before := cpuTime(t, j)
@@ -46,9 +52,9 @@ func TestPageCost(t *testing.T) {
 			used := cpuTime(t, j) - before
 			require.NoError(t, syscall.Kill(j.PID(), syscall.SIGTERM))
 			j.Wait(t)
-			t.Logf("%d processes, %-13q intrarun takes %.1f %% of a core", n, flags, 100*used.Seconds()/measured.Seconds())
+			t.Logf("%d processes, %-10q intrarun takes %.1f %% of a core", n, flags, 100*used.Seconds()/measured.Seconds())
 			if flags != "" {
-				require.NoError(t, follower.Wait())
+				<-done
 				require.Greater(t, strings.Count(seen.String(), "event: frame"), 10)
 			}
 		}
