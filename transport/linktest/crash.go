@@ -37,8 +37,14 @@ func Child(open func(f *os.File) (transport.Link, error)) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	r := newRecorder(placeOwn)
-	s := start(l, r)
+	Die(l, how)
+}
+
+// Die sends over a link of which another process has the other end, and dies by
+// its own hand: in the middle of a long frame, or after a frame ("mid",
+// "between").
+func Die(l transport.Link, how string) {
+	s := start(l, newRecorder(placeOwn))
 	die := func() bool {
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
@@ -78,15 +84,45 @@ func Crash(t *testing.T, pair func(t testing.TB) (l transport.Link, child *os.Fi
 			var exit *exec.ExitError
 			require.ErrorAs(t, err, &exit)
 			require.Equal(t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
-			s.PeerDied()
-			s.gone(t, transport.ErrPeerGone)
-			require.Equal(t, crashFrames, s.count())
-			if how == crashMid {
-				require.Len(t, s.torn, 1)
-			} else {
-				require.Empty(t, s.torn)
-			}
-			closeBoth(t, s)
+			s.bury(t, how)
 		})
 	}
+}
+
+// Outlive is the other side of Die. It returns after dead, which waits until the
+// peer is. What the peer had handed over comes in order, from a link that keeps it
+// in the memory of the sender maybe not to the end.
+func Outlive(t testing.TB, l transport.Link, dead func()) {
+	s := start(l, newRecorder(placeOwn))
+	dead()
+	s.PeerDied()
+	s.gone(t, transport.ErrPeerGone)
+	require.LessOrEqual(t, s.count(), crashFrames)
+	if s.count() < crashFrames {
+		require.Empty(t, s.torn)
+	}
+	closeBoth(t, s)
+}
+
+// Bereave starts a link to a process that is dead and has sent nothing, and
+// checks that it ends.
+func Bereave(t testing.TB, l transport.Link) {
+	s := start(l, newRecorder(placeOwn))
+	s.PeerDied()
+	s.gone(t, transport.ErrPeerGone)
+	closeBoth(t, s)
+}
+
+// bury checks what came from a peer that is dead.
+func (s *side) bury(t testing.TB, how string) {
+	t.Helper()
+	s.PeerDied()
+	s.gone(t, transport.ErrPeerGone)
+	require.Equal(t, crashFrames, s.count())
+	if how == crashMid {
+		require.Len(t, s.torn, 1)
+	} else {
+		require.Empty(t, s.torn)
+	}
+	closeBoth(t, s)
 }

@@ -1,0 +1,238 @@
+//go:build mpi && linux
+
+package mpi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/internal/queue"
+)
+
+// link is one end of a path to a process of the world. It sends with write,
+// under tx, and receives with receive, under rx; whoever finds them free does
+// it, and nobody waits for them, so a Receiver, an Owner or Mid may call every
+// method but Shutdown.
+type link struct {
+	world *World
+	peer  int
+	// sends and receives are the tags of this side's packets and of the
+	// peer's; the pieces of large frames have the tag after them.
+	sends, receives int
+
+	done      chan struct{} // closed when both directions have ended
+	attended  atomic.Int32
+	streaming atomic.Int32 // large frames under way
+	busy      atomic.Bool  // there may be something to send; changed under mu
+	closed    atomic.Bool  // by this side
+	peerDead  atomic.Bool
+	peerGone  atomic.Bool // it has said that it closed its end
+
+	mu       sync.Mutex
+	receiver transport.Receiver
+	started  bool
+	running  bool // finish runs
+	given    bool // up, without having been started
+	queue    queue.Queue
+	sendErr  error // why nothing more is accepted or sent
+	ending   bool  // Shutdown: nothing more is accepted
+	closeErr error // what Closed was told
+	failure  error // why not everything was sent
+	endings  int   // directions that have ended
+
+	tx  sync.Mutex
+	out sender
+
+	rx sync.Mutex
+	in receiver
+}
+
+// patience is how long a link that has ended waits until the peer has taken what
+// was sent last.
+const patience = time.Second
+
+// maxChannel bounds the channels of a pair of processes: tags up to 32767 are
+// valid with every library.
+const maxChannel = 8000
+
+// Link makes this side's end of a link to the process of a rank. Both sides give
+// the link the same channel, which no other link of the two has had before.
+func (w *World) Link(peer, channel int) (transport.Link, error) {
+	side := 0
+	if w.rank > peer {
+		side = 1
+	}
+	return w.link(peer, channel, side)
+}
+
+// link makes the end with the given side, 0 or 1, of a link.
+func (w *World) link(peer, channel, side int) (*link, error) {
+	if peer < 0 || peer >= w.size {
+		return nil, fmt.Errorf("open MPI link: no rank %d in a world of %d", peer, w.size)
+	}
+	if channel < 0 || channel > maxChannel {
+		return nil, fmt.Errorf("open MPI link: channel %d, want 0 to %d", channel, maxChannel)
+	}
+	l := &link{
+		world: w, peer: peer, done: make(chan struct{}),
+		sends: 4*channel + 2*side, receives: 4*channel + 2*(1-side),
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.finished {
+		return nil, errors.New("open MPI link: the process has left MPI")
+	}
+	if key := [2]int{peer, l.sends}; w.tags[key] {
+		return nil, fmt.Errorf("open MPI link: channel %d to rank %d was in use before", channel, peer)
+	} else {
+		w.tags[key] = true
+	}
+	return l, nil
+}
+
+func (l *link) Start(r transport.Receiver) {
+	l.mu.Lock()
+	l.receiver = r
+	ended := l.sendErr != nil
+	l.started = !ended
+	l.mu.Unlock()
+	if ended {
+		go r.Closed(transport.ErrClosed)
+		return
+	}
+	l.world.add(l)
+}
+
+func (l *link) Attend(on bool) {
+	if on {
+		l.attended.Add(1)
+	} else {
+		l.attended.Add(-1)
+	}
+}
+
+func (l *link) Progress() bool {
+	moved := l.pump()
+	if l.rx.TryLock() {
+		moved = l.receive() || moved
+		l.rx.Unlock()
+	}
+	return moved
+}
+
+// fail ends sending. The first reason stays.
+func (l *link) fail(err error) {
+	l.mu.Lock()
+	if l.sendErr == nil {
+		l.sendErr = err
+	}
+	l.busy.Store(true)
+	l.mu.Unlock()
+}
+
+// conclude makes a link that is to end do so, whoever attends to it.
+func (l *link) conclude() {
+	l.mu.Lock()
+	start := l.started && !l.running
+	l.running = l.running || start
+	l.mu.Unlock()
+	if start {
+		go l.finish()
+	}
+}
+
+// finish moves a link until both directions have ended, and gives it up when the
+// library does not need its memory any more.
+func (l *link) finish() {
+	for nap := shortest; !l.ended(); nap = min(2*nap, overdue) {
+		for range eager {
+			if l.Progress() {
+				nap = shortest
+			}
+			runtime.Gosched()
+		}
+		time.Sleep(nap)
+	}
+	close(l.done)
+	l.release()
+}
+
+// release gives up a link that has ended. What is not through soon never is: it
+// was for a peer that is dead, or has closed its end.
+func (l *link) release() {
+	l.tx.Lock()
+	defer l.tx.Unlock()
+	l.rx.Lock()
+	defer l.rx.Unlock()
+	settled := l.settled()
+	for end := time.Now().Add(patience); !settled && !l.peerDead.Load() && time.Now().Before(end); settled = l.settled() {
+		time.Sleep(shortest)
+	}
+	l.world.remove(l, settled && !l.in.abandoned)
+}
+
+func (l *link) ended() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.endings == 2
+}
+
+// endOne notes that one direction has ended.
+func (l *link) endOne() {
+	l.mu.Lock()
+	l.endings++
+	l.mu.Unlock()
+	l.conclude() // the peer's end comes without a call
+}
+
+// PeerDied implements transport.Link.
+func (l *link) PeerDied() {
+	l.peerDead.Store(true)
+	if l.peer != l.world.rank {
+		l.world.mourn()
+	}
+	l.fail(transport.ErrPeerGone)
+	l.pump()
+	l.conclude()
+}
+
+func (l *link) Close() error {
+	l.closed.Store(true)
+	l.fail(transport.ErrClosed)
+	l.pump()
+	l.conclude()
+	l.mu.Lock()
+	fresh := !l.started && !l.given
+	l.given = l.given || fresh
+	l.mu.Unlock()
+	if fresh {
+		l.release()
+	}
+	return nil
+}
+
+func (l *link) Shutdown(ctx context.Context) error {
+	l.mu.Lock()
+	l.ending = true
+	l.busy.Store(true)
+	l.mu.Unlock()
+	l.conclude()
+	defer l.Close()
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		return fmt.Errorf("shut down link: %w", ctx.Err())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := errors.Join(l.closeErr, l.failure); err != nil {
+		return fmt.Errorf("shut down link: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+//go:build mpi && linux
+
+package mpi
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/linktest"
+)
+
+// underLauncher is set in the processes that a test starts under a launcher, to
+// a folder that they share.
+const underLauncher = "INTRA_MPI_TEST"
+
+var world *World
+
+func TestMain(m *testing.M) {
+	if os.Getenv(underLauncher) == "" {
+		os.Exit(m.Run())
+	}
+	var err error
+	if world, err = Init(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := world.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	over := filepath.Join(os.Getenv(underLauncher), fmt.Sprint("over.", world.Rank()))
+	if err := os.WriteFile(over, nil, 0o666); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// launcher starts processes that share a native MPI library.
+type launcher struct {
+	name     string
+	command  []string // followed by the number of processes and the program
+	survives []string // the same, where a death leaves the others alive
+	wrapper  []string // the program's, then
+}
+
+var all = []launcher{{
+	name:     "Open MPI",
+	command:  []string{"mpirun.openmpi", "--oversubscribe", "-np"},
+	survives: []string{"mpirun.openmpi", "--oversubscribe", "--enable-recovery", "-np"},
+}, {
+	name:     "MPICH",
+	command:  []string{"mpiexec.hydra", "-n"},
+	survives: []string{"mpiexec.hydra", "-n"},
+	// hydra ends the job when a process dies, or its connection to it.
+	wrapper: []string{"sh", "-c", `trap "" USR1; "$0" "$@"; cd "$` + underLauncher + `"; until [ -e over.0 ] && [ -e over.2 ]; do sleep 0.1; done`},
+}}
+
+// launched runs a test of this package under each launcher.
+func launched(t *testing.T, processes int, test string, dies bool) {
+	if world != nil {
+		t.Skip("already under a launcher")
+	}
+	for _, l := range all {
+		t.Run(l.name, func(t *testing.T) {
+			if _, err := exec.LookPath(l.command[0]); err != nil {
+				if os.Getenv("CI") != "" {
+					t.Fatalf("%s is not installed", l.command[0])
+				}
+				t.Skipf("%s is not installed", l.command[0])
+			}
+			exe, err := os.Executable()
+			require.NoError(t, err)
+			args := append([]string{}, l.command...)
+			if dies {
+				args = append([]string{}, l.survives...)
+			}
+			args = append(args, strconv.Itoa(processes))
+			if dies {
+				args = append(args, l.wrapper...)
+			}
+			args = append(args, exe, "-test.run", "^"+test+"$", "-test.v", "-test.timeout", "240s")
+			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+			cmd.WaitDelay = time.Second
+			cmd.Env = append(os.Environ(), underLauncher+"="+t.TempDir(),
+				"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+			out, err := cmd.CombinedOutput()
+			t.Logf("%s", out)
+			if !dies || l.wrapper == nil { // hydra sees that no wrapper says goodbye
+				require.NoError(t, err)
+			}
+			want := processes
+			if dies {
+				want--
+			}
+			require.Equal(t, want, strings.Count(string(out), "--- PASS: "+test+" "), "processes in which %s passed", test)
+		})
+	}
+}
+
+// only skips a test that the ones under a launcher are made of.
+func only(t *testing.T) {
+	if world == nil {
+		t.Skip("runs under a launcher, started by another test")
+	}
+}
+
+func TestLink(t *testing.T) { launched(t, 1, "TestSelf", false) }
+func TestTalk(t *testing.T) { launched(t, 2, "TestPeers", false) }
+func TestDeath(t *testing.T) {
+	for _, how := range []string{"Mid", "Between"} {
+		t.Run(how, func(t *testing.T) { launched(t, 3, "TestDeath"+how, true) })
+	}
+}
+
+var channels atomic.Int32
+
+// pair makes both ends of a link in one process: the library sends to itself.
+func pair(t testing.TB) (a, b transport.Link) {
+	channel := int(channels.Add(1))
+	la, err := world.link(world.Rank(), channel, 0)
+	require.NoError(t, err)
+	lb, err := world.link(world.Rank(), channel, 1)
+	require.NoError(t, err)
+	return la, lb
+}
+
+func TestSelf(t *testing.T) {
+	only(t)
+	linktest.Run(t, pair)
+}
+
+func TestPeers(t *testing.T) {
+	only(t)
+	for channel := range 2 {
+		l, err := world.Link(1-world.Rank(), channel)
+		require.NoError(t, err)
+		linktest.Talk(t, l)
+	}
+	_, err := world.Link(1-world.Rank(), 1)
+	require.ErrorContains(t, err, "in use before")
+	_, err = world.Link(world.Size(), 1)
+	require.ErrorContains(t, err, "no rank 2 in a world of 2")
+}
+
+func TestDeathMid(t *testing.T)     { death(t, "mid") }
+func TestDeathBetween(t *testing.T) { death(t, "between") }
+
+// death lets rank 1 die. Ranks 0 and 2 have what it sent, and go on.
+func death(t *testing.T, how string) {
+	only(t)
+	file := filepath.Join(os.Getenv(underLauncher), "pid")
+	if world.Rank() == 1 {
+		require.NoError(t, os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())), 0o666))
+		for _, peer := range []int{2, 0} {
+			l, err := world.Link(peer, 0)
+			require.NoError(t, err)
+			if peer == 0 {
+				linktest.Die(l, how)
+			}
+		}
+	}
+	if world.Rank() == 0 {
+		l, err := world.Link(1, 0)
+		require.NoError(t, err)
+		linktest.Outlive(t, l, func() { await(t, file) })
+	} else {
+		await(t, file)
+		l, err := world.Link(1, 0)
+		require.NoError(t, err)
+		linktest.Bereave(t, l)
+	}
+	l, err := world.Link(2-world.Rank(), 0)
+	require.NoError(t, err)
+	linktest.Talk(t, l)
+}
+
+// await returns when the process whose number is in the file has died.
+func await(t *testing.T, file string) {
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(file)
+		if err != nil || len(text) == 0 {
+			return false
+		}
+		pid, err := strconv.Atoi(string(text))
+		require.NoError(t, err)
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(stat), ") Z ") || syscall.Kill(pid, 0) == syscall.ESRCH
+	}, 60*time.Second, 10*time.Millisecond)
+}

@@ -1,0 +1,265 @@
+//go:build mpi && linux
+
+package mpi
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// ahead is how many packets the library can fill before one is looked at.
+const ahead = 2
+
+// quiet is how long nothing has to come from a dead peer until all that it had
+// handed over has.
+const quiet = 5 * time.Millisecond
+
+// receiver is the state of receiving, guarded by rx.
+type receiver struct {
+	packets [ahead]incoming
+	next    int  // the packet that comes first
+	posted  bool // the packets are
+	ended   bool
+	moved   time.Time // when something last came from a peer that is dead
+
+	end       error // the peer's
+	hasEnded  bool  // the peer has said that nothing more comes
+	canceled  bool  // the receives under way are, since the link ends
+	reason    error // why it does
+	abandoned bool  // receives from the dead remain
+
+	// The large frame that is coming in.
+	inside  bool
+	whole   bool // the sender has handed all of it over
+	header  transport.Header
+	memory  []byte
+	pieces  []piece
+	through int // pieces that have come
+	got     int // their bytes
+}
+
+// incoming is the memory of a packet.
+type incoming struct {
+	memory []byte
+	req    request
+	posted bool
+}
+
+// receive delivers what has arrived. The caller holds rx.
+func (l *link) receive() (moved bool) {
+	in := &l.in
+	if in.ended {
+		return false
+	}
+	if !in.posted {
+		for i := range in.packets {
+			in.packets[i].memory = make([]byte, packetSize)
+			l.await(&in.packets[i])
+		}
+		in.posted = true
+	}
+	for {
+		if in.canceled {
+			return l.finishReceiving(in.reason) || moved
+		}
+		if l.closed.Load() {
+			return l.finishReceiving(transport.ErrClosed) || moved
+		}
+		came := l.fill()
+		if in.inside && in.whole && in.through == len(in.pieces) {
+			memory := in.memory
+			in.inside, in.memory, in.pieces = false, nil, nil
+			l.streaming.Add(-1)
+			l.receiver.End(&in.header, memory)
+			moved = true
+			continue
+		}
+		if in.hasEnded {
+			return l.finishReceiving(in.end) || moved
+		}
+		if !(in.inside && in.whole) && l.take() {
+			came = true
+		}
+		if came {
+			in.moved = time.Time{}
+			moved = true
+			continue
+		}
+		if !l.peerDead.Load() {
+			return moved
+		}
+		if in.moved.IsZero() {
+			in.moved = time.Now()
+		}
+		if time.Since(in.moved) < quiet {
+			return moved
+		}
+		return l.finishReceiving(transport.ErrPeerGone) || moved
+	}
+}
+
+// fill looks whether pieces have come.
+func (l *link) fill() (moved bool) {
+	in := &l.in
+	for in.inside && in.through < len(in.pieces) {
+		p := &in.pieces[in.through]
+		ok, err := l.world.complete(&p.req)
+		if err != nil {
+			l.lost(l.broken(err))
+			return true
+		}
+		if !ok {
+			break
+		}
+		in.through++
+		in.got += len(p.data)
+		moved = true
+	}
+	return moved
+}
+
+// take takes the next packet, if it has come.
+func (l *link) take() bool {
+	in := &l.in
+	p := &in.packets[in.next]
+	ok, err := l.world.complete(&p.req)
+	if err != nil {
+		l.lost(l.broken(err))
+		return true
+	}
+	if !ok {
+		return false
+	}
+	p.posted = false
+	l.accept(p.memory)
+	if !in.hasEnded {
+		l.await(p)
+		in.next = (in.next + 1) % ahead
+	}
+	return true
+}
+
+// await lets the library fill a packet.
+func (l *link) await(p *incoming) {
+	if err := l.world.receive(p.memory, l.peer, l.receives, &p.req); err != nil {
+		l.lost(l.broken(err))
+		return
+	}
+	p.posted = true
+}
+
+// lost ends the link because the library cannot go on with it.
+func (l *link) lost(err error) {
+	l.in.hasEnded, l.in.end = true, err
+	l.fail(err)
+}
+
+// accept takes one packet.
+func (l *link) accept(b []byte) {
+	in := &l.in
+	switch b[0] {
+	case packetGone:
+		l.peerGone.Store(true)
+		l.lost(transport.ErrPeerGone)
+		return
+	case packetBye:
+		in.hasEnded = true
+		return
+	case packetWhole:
+		in.whole = true
+		return
+	}
+	large := b[0]&packetLarge != 0
+	b[0] &^= packetLarge
+	var h transport.Header
+	if err := h.Decode((*[transport.HeaderSize]byte)(b)); err != nil {
+		l.lost(l.broken(err))
+		return
+	}
+	if !large {
+		if h.Size > packetSize-transport.HeaderSize {
+			l.lost(l.broken(fmt.Errorf("a packet with a payload of %d bytes", h.Size)))
+			return
+		}
+		end := transport.HeaderSize + int(h.Size)
+		l.receiver.End(&h, b[transport.HeaderSize:end:end])
+		return
+	}
+	in.header, in.inside, in.whole, in.through, in.got = h, true, false, 0, 0
+	if in.memory = l.receiver.Begin(&in.header); in.memory == nil {
+		in.memory = make([]byte, h.Size)
+	}
+	in.memory = in.memory[:h.Size]
+	l.streaming.Add(1)
+	if in.pieces = announced(b[transport.HeaderSize:], in.memory); in.pieces == nil {
+		l.lost(l.broken(fmt.Errorf("the pieces of a payload of %d bytes do not add up", h.Size)))
+		return
+	}
+	for i := range in.pieces {
+		p := &in.pieces[i]
+		if err := l.world.receive(p.data, l.peer, l.receives+1, &p.req); err != nil {
+			in.pieces = in.pieces[:i]
+			l.lost(l.broken(err))
+			return
+		}
+	}
+}
+
+// finishReceiving makes the last calls of the Receiver. A receive under way ends
+// first, since memory that is given back must not change any more; only a dead
+// peer's never does, and changes nothing.
+func (l *link) finishReceiving(err error) bool {
+	in := &l.in
+	if !in.canceled {
+		in.canceled, in.reason = true, err
+		for i := range in.packets {
+			if p := &in.packets[i]; p.posted {
+				l.world.cancel(&p.req)
+			}
+		}
+		for i := in.through; i < len(in.pieces); i++ {
+			l.world.cancel(&in.pieces[i].req)
+		}
+		in.moved = time.Now()
+	}
+	settled := true
+	for i := range in.packets {
+		if p := &in.packets[i]; p.posted {
+			ok, _ := l.world.complete(&p.req)
+			p.posted = !ok
+			settled = settled && ok
+		}
+	}
+	for in.through < len(in.pieces) {
+		if ok, _ := l.world.complete(&in.pieces[in.through].req); !ok {
+			settled = false
+			break
+		}
+		in.through++
+	}
+	if !settled && !(l.peerDead.Load() && time.Since(in.moved) >= quiet) {
+		return false
+	}
+	in.ended = true
+	if in.inside {
+		in.inside = false
+		l.streaming.Add(-1)
+		l.receiver.Torn(&in.header, min(in.got, len(in.memory)-1))
+	}
+	l.mu.Lock()
+	l.closeErr = err
+	if err != nil && l.sendErr == nil {
+		l.sendErr = err
+		l.busy.Store(true)
+	}
+	l.mu.Unlock()
+	l.receiver.Closed(err)
+	if err != nil {
+		l.pump()
+	}
+	in.abandoned = !settled
+	l.endOne()
+	return true
+}

@@ -1,0 +1,265 @@
+//go:build mpi && linux
+
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// launchers hold the number of processes that a launcher has started.
+var launchers = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}
+
+// World is the process's part in MPI_COMM_WORLD. There is one in a process.
+type World struct {
+	lib        *library
+	rank, size int
+	stop       chan struct{}
+	ended      chan error // what run ended with
+
+	// call is held during each call of the library.
+	call sync.Mutex
+	flag int32 // written by MPI_Test
+
+	mu       sync.Mutex
+	links    []*link
+	kept     []*link // ended with requests that nobody answers; never freed
+	tags     map[[2]int]bool
+	finished bool
+	bereaved bool // somebody has died
+}
+
+// Init loads a library and joins MPI_COMM_WORLD.
+func Init() (*World, error) {
+	started := make(chan error)
+	w := &World{stop: make(chan struct{}), ended: make(chan error, 1), tags: map[[2]int]bool{}}
+	go func() {
+		// The thread that has initialized the library is the one to finalize it.
+		runtime.LockOSThread()
+		if err := w.init(); err != nil {
+			started <- fmt.Errorf("start MPI: %w", err)
+			return
+		}
+		started <- nil
+		w.run()
+		w.ended <- w.finalize()
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *World) init() error {
+	if err := silence(); err != nil {
+		return err
+	}
+	var err error
+	if w.lib, err = load(os.Getenv); err != nil {
+		return err
+	}
+	fn, out := &w.lib.entries, new([3]int32)
+	rc, _, _ := purego.SyscallN(fn[initThread], 0, 0, serialized, uintptr(unsafe.Pointer(&out[0])))
+	if err := code(rc).err(initThread); err != nil {
+		return fmt.Errorf("%s: %w", w.lib.version, err)
+	}
+	if err := w.lib.enough(out[0]); err != nil {
+		return err
+	}
+	purego.SyscallN(fn[setErrhandler], w.lib.world, w.lib.errorsReturn)
+	purego.SyscallN(fn[commRank], w.lib.world, uintptr(unsafe.Pointer(&out[1])))
+	purego.SyscallN(fn[commSize], w.lib.world, uintptr(unsafe.Pointer(&out[2])))
+	w.rank, w.size = int(out[1]), int(out[2])
+	for _, name := range launchers {
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n != w.size {
+			return fmt.Errorf("the launcher has started %d processes (%s), but MPI_COMM_WORLD has %d: %s (%s) is not the launcher's library; set %s to that",
+				n, name, w.size, w.lib.version, w.lib.name, LibraryEnv)
+		}
+	}
+	return nil
+}
+
+// Rank is the process's rank in MPI_COMM_WORLD.
+func (w *World) Rank() int { return w.rank }
+
+// Size is the number of processes in MPI_COMM_WORLD.
+func (w *World) Size() int { return w.size }
+
+// Library is what the library says of itself.
+func (w *World) Library() string { return w.lib.version }
+
+// leaving bounds how long Close waits for the others, one of which may die
+// meanwhile.
+const leaving = 10 * time.Second
+
+// Close leaves MPI_COMM_WORLD. All links have ended before. A process that has
+// seen a death does not finalize the library, which might wait for the dead.
+func (w *World) Close() error {
+	w.mu.Lock()
+	if w.finished {
+		w.mu.Unlock()
+		return nil
+	}
+	w.finished = true
+	w.mu.Unlock()
+	open := w.open()
+	for end := time.Now().Add(patience); open > 0 && time.Now().Before(end); open = w.open() {
+		time.Sleep(overdue)
+	}
+	close(w.stop)
+	var err error
+	select {
+	case err = <-w.ended:
+	case <-time.After(leaving):
+		err = fmt.Errorf("leave MPI: MPI_Finalize has not returned in %v", leaving)
+	}
+	if open > 0 {
+		err = errors.Join(err, fmt.Errorf("leave MPI: %d links are still open", open))
+	}
+	return err
+}
+
+// mourn notes that somebody has died.
+func (w *World) mourn() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bereaved = true
+}
+
+// open counts the links that have not ended.
+func (w *World) open() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.links)
+}
+
+func (w *World) finalize() error {
+	w.mu.Lock()
+	settled := len(w.links) == 0 && len(w.kept) == 0 && !w.bereaved
+	w.mu.Unlock()
+	if !settled {
+		return nil
+	}
+	w.call.Lock()
+	defer w.call.Unlock()
+	rc, _, _ := purego.SyscallN(w.lib.entries[finalize])
+	return code(rc).err(finalize)
+}
+
+// How run looks for what has arrived: soon again after something moved, and
+// while a large frame is under way; more and more rarely otherwise.
+const (
+	eager    = 20 // looks in vain before the first sleep
+	shortest = 20 * time.Microsecond
+	longest  = 200 * time.Microsecond
+	underway = 50 * time.Millisecond // a large frame that has not moved for so long waits
+	overdue  = time.Millisecond      // how long a promise of attention is trusted
+)
+
+// run is the progress of the links that nobody attends to.
+func (w *World) run() {
+	nap, idle := shortest, 0
+	moved, all := time.Now(), time.Now()
+	for {
+		select {
+		case <-w.stop:
+			return
+		default:
+		}
+		w.mu.Lock()
+		links := w.links
+		w.mu.Unlock()
+		now := time.Now()
+		everyone := now.Sub(all) >= overdue
+		if everyone {
+			all = now
+		}
+		any, hot := false, false
+		for _, l := range links {
+			if everyone || l.attended.Load() == 0 {
+				any = l.Progress() || any
+				hot = hot || l.streaming.Load() > 0
+			}
+		}
+		switch {
+		case any:
+			moved, nap, idle = now, shortest, 0
+			runtime.Gosched()
+		case idle < eager, hot && now.Sub(moved) < underway:
+			idle++
+			runtime.Gosched()
+		default:
+			time.Sleep(nap)
+			nap = min(2*nap, longest)
+		}
+	}
+}
+
+// add takes up a link.
+func (w *World) add(l *link) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.links = append(slices.Clip(w.links), l)
+}
+
+// remove gives up a link that has ended. What the library may still look at
+// remains.
+func (w *World) remove(l *link, settled bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.links = slices.DeleteFunc(slices.Clone(w.links), func(o *link) bool { return o == l })
+	if !settled {
+		w.kept = append(w.kept, l)
+	}
+}
+
+// request is a handle that the library writes: a pointer or a number.
+type request [8]byte
+
+// send starts sending b. matched asks that it be complete only when the peer
+// receives it. b and r stay where they are until r is complete.
+func (w *World) send(b []byte, peer, tag int, matched bool, r *request) error {
+	f := sendEager
+	if matched {
+		f = sendMatched
+	}
+	return w.transfer(f, b, peer, tag, r)
+}
+
+// receive starts receiving into b.
+func (w *World) receive(b []byte, peer, tag int, r *request) error {
+	return w.transfer(receive, b, peer, tag, r)
+}
+
+func (w *World) transfer(f function, b []byte, peer, tag int, r *request) error {
+	w.call.Lock()
+	defer w.call.Unlock()
+	rc, _, _ := purego.SyscallN(w.lib.entries[f], uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
+		w.lib.byteType, uintptr(peer), uintptr(tag), w.lib.world, uintptr(unsafe.Pointer(r)))
+	return code(rc).err(f)
+}
+
+// complete reports whether a request is.
+func (w *World) complete(r *request) (bool, error) {
+	w.call.Lock()
+	defer w.call.Unlock()
+	rc, _, _ := purego.SyscallN(w.lib.entries[test], uintptr(unsafe.Pointer(r)), uintptr(unsafe.Pointer(&w.flag)), w.lib.ignoreStatus)
+	return w.flag != 0, code(rc).err(test)
+}
+
+// cancel asks for the end of a receive. It is complete some time after, with or
+// without a message.
+func (w *World) cancel(r *request) {
+	w.call.Lock()
+	defer w.call.Unlock()
+	purego.SyscallN(w.lib.entries[cancel], uintptr(unsafe.Pointer(r)))
+}
