@@ -6,7 +6,8 @@
 //
 // With -hosts or -hostfile, in a Slurm allocation, or as an indexed job of a
 // cluster manager, the processes run on several hosts, under an agent on each:
-// intrarun itself, started through -rsh.
+// intrarun itself, started through -rsh. Where mpirun, mpiexec or srun has started
+// it several times, it is the agents.
 //
 // If PROGRAM is an executable file, it is run; otherwise it is built as a Go
 // package with the build tag intra. Exit codes: 0 every rank finished, 1 a rank ended

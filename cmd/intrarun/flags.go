@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/spawn"
@@ -226,7 +228,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if given["backup"] && len(c.Degrees) < 2 {
 		return nil, errors.New("-backup: with one rank there is no other rank to hold its state: leave -backup out, or give -n")
 	}
-	around, err := findHosts(*hosts, *hostfile)
+	around, err := findHosts(*hosts, *hostfile, c.HeadAddress)
 	if err != nil {
 		return nil, err
 	}
@@ -304,9 +306,14 @@ type surroundings struct {
 	indexed *spawn.Indexed // they come by themselves
 }
 
-func findHosts(list, file string) (s surroundings, err error) {
+func findHosts(list, file, head string) (s surroundings, err error) {
 	s.rsh = "ssh {host}"
+	started, err := launcher.Find(os.Getenv)
 	switch {
+	case err != nil:
+		return s, err
+	case started != nil && list+file != "":
+		return s, fmt.Errorf("%s has started %d processes, and the job runs where they are: leave out -hosts and -hostfile", started.Launcher, started.Size)
 	case list != "" && file != "":
 		return s, errors.New("-hosts and -hostfile contradict each other: give one")
 	case list != "":
@@ -325,6 +332,11 @@ func findHosts(list, file string) (s surroundings, err error) {
 	default:
 		if s.indexed, err = spawn.FindIndexed(os.Getenv); err != nil {
 			return s, fmt.Errorf("inside an indexed job: %w", err)
+		}
+		if s.indexed == nil && started != nil {
+			if s.indexed, err = launch.Launched(context.Background(), started, head); err != nil {
+				return s, err
+			}
 		}
 		if s.indexed != nil {
 			s.hosts = s.indexed.Hosts

@@ -16,6 +16,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/version"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
@@ -44,10 +45,15 @@ func run() int {
 	case errors.Is(err, flag.ErrHelp):
 		return launch.ExitOK
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "intrarun: %v\n(intrarun -h lists the flags)\n", err)
+		if p, _ := launcher.Find(os.Getenv); p == nil || p.Rank == 0 { // the others say the same
+			fmt.Fprintf(os.Stderr, "intrarun: %v\n(intrarun -h lists the flags)\n", err)
+		}
 		return launch.ExitRefused
 	}
 	c.Watchdog = []string{"/proc/self/exe"}
+	if x := c.Indexed; x != nil && (x.Idle || x.Spare() && x.Index > 0 && c.DryRun) {
+		return launch.ExitOK // the first process does it all
+	}
 	if c.Indexed != nil && c.Indexed.Index > 0 && !c.DryRun {
 		return serve(func() error { return launch.ServeIndexed(context.Background(), *c) })
 	}

@@ -60,7 +60,8 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	patience, port := agentsTime, "0"
 	if x := a.config.Indexed; x != nil {
 		patience = spawn.IndexedPatience
-		_, port, _ = net.SplitHostPort(x.Head)
+		a.listener = x.Listener
+		_, port, _ = net.SplitHostPort(x.Heads[0])
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -68,10 +69,12 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.listener, err = agentwire.ListenConfig().Listen(ctx, "tcp", net.JoinHostPort(a.config.HeadAddress, port)); err != nil {
-		return nil, fmt.Errorf("listen for agents: %w", err)
+	if a.listener == nil {
+		if a.listener, err = listen(ctx, a.config.HeadAddress, port); err != nil {
+			return nil, err
+		}
 	}
-	addresses, err := a.addresses()
+	addresses, err := agentwire.Addresses(a.listener.Addr(), a.config.HeadAddress)
 	if err != nil {
 		return nil, err
 	}
@@ -226,36 +229,6 @@ func (a *agents) by(i int) (text string) {
 		}
 	})
 	return text
-}
-
-// addresses are those under which the head can be reached, IPv4 first.
-func (a *agents) addresses() ([]string, error) {
-	_, port, err := net.SplitHostPort(a.listener.Addr().String())
-	if err != nil {
-		return nil, err
-	}
-	if a.config.HeadAddress != "" {
-		return []string{net.JoinHostPort(a.config.HeadAddress, port)}, nil
-	}
-	interfaces, err := net.InterfaceAddrs()
-	if err != nil {
-		return nil, fmt.Errorf("find the addresses of this host: %w", err)
-	}
-	var v4, v6 []string
-	for _, i := range interfaces {
-		n, ok := i.(*net.IPNet)
-		switch {
-		case !ok || !n.IP.IsGlobalUnicast():
-		case n.IP.To4() != nil:
-			v4 = append(v4, net.JoinHostPort(n.IP.String(), port))
-		default:
-			v6 = append(v6, net.JoinHostPort(n.IP.String(), port))
-		}
-	}
-	if all := append(v4, v6...); len(all) > 0 {
-		return all, nil
-	}
-	return []string{net.JoinHostPort("127.0.0.1", port)}, nil // a host without a network
 }
 
 // errUnused: the agent has closed the connection before it has said anything. It

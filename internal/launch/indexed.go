@@ -3,8 +3,11 @@ package launch
 import (
 	"context"
 	"fmt"
+	"net"
 
 	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/spawn"
 )
 
@@ -18,8 +21,37 @@ func ServeIndexed(ctx context.Context, c Config) error {
 	for _, p := range c.Placement.Hosts {
 		used = used || p.Name == h.Name
 	}
+	if !used && x.Spare() {
+		return nil
+	}
 	if !used {
 		return fmt.Errorf("%s names more hosts than the job needs: it runs on %d, without %s", spawn.EnvHosts, len(c.Placement.Hosts), h.Name)
 	}
 	return agentd.ServeJob(ctx, x.Bootstrap(c.TLS), agentd.Config{Watchdog: c.Watchdog, Takeover: takeOver})
+}
+
+// Launched returns the place in an indexed job of a process that a launcher has
+// started. Agents are to reach the head at the address, if there is one.
+func Launched(ctx context.Context, p *launcher.Process, address string) (*spawn.Indexed, error) {
+	if p.Rank > 0 {
+		return spawn.Launched(ctx, p, nil, nil)
+	}
+	l, err := listen(ctx, address, "0")
+	if err != nil {
+		return nil, err
+	}
+	addresses, err := agentwire.Addresses(l.Addr(), address)
+	if err != nil {
+		return nil, err
+	}
+	return spawn.Launched(ctx, p, l, addresses)
+}
+
+// listen listens for agents.
+func listen(ctx context.Context, address, port string) (net.Listener, error) {
+	l, err := agentwire.ListenConfig().Listen(ctx, "tcp", net.JoinHostPort(address, port))
+	if err != nil {
+		return nil, fmt.Errorf("listen for agents: %w", err)
+	}
+	return l, nil
 }

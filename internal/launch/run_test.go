@@ -339,7 +339,7 @@ func TestIndexedJob(t *testing.T) {
 		r.Indexed = indexed("pod-0", "pod-1")
 		free, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		r.Indexed.Head = free.Addr().String()
+		r.Indexed.Heads = []string{free.Addr().String()}
 		free.Close()
 		other := r.Config
 		of := *r.Indexed

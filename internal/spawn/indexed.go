@@ -28,9 +28,17 @@ const minSecret = 32
 type Indexed struct {
 	Index  int
 	Hosts  []job.Host
-	Head   string
+	Heads  []string // addresses of the first; one of them is reachable
 	Secret job.Secret
+
+	Listener net.Listener // at those addresses, on the first; nil: there is none yet
+	Idle     bool         // another process is the agent of this host
+	launched bool         // by mpirun or srun
 }
+
+// Spare reports whether a host that the job does not need simply has nothing to
+// do: a launcher would take its failure for that of the job.
+func (x *Indexed) Spare() bool { return x.launched }
 
 // IndexedPatience bounds how long the hosts of an indexed job wait for each other:
 // they are started one by one, when there is room.
@@ -43,7 +51,7 @@ func FindIndexed(getenv func(string) string) (*Indexed, error) {
 	if list == "" {
 		return nil, nil
 	}
-	x := &Indexed{Head: getenv(EnvHead)}
+	x := &Indexed{Heads: []string{getenv(EnvHead)}}
 	var err error
 	if x.Hosts, err = job.ParseHosts(list); err != nil {
 		return nil, fmt.Errorf("%s: %w", EnvHosts, err)
@@ -51,8 +59,8 @@ func FindIndexed(getenv func(string) string) (*Indexed, error) {
 	if x.Index, err = strconv.Atoi(getenv(EnvIndex)); err != nil || x.Index < 0 || x.Index >= len(x.Hosts) {
 		return nil, fmt.Errorf("%s=%q is not the index of one of the %d hosts in %s", EnvIndex, getenv(EnvIndex), len(x.Hosts), EnvHosts)
 	}
-	if _, port, err := net.SplitHostPort(x.Head); err != nil || port == "" {
-		return nil, fmt.Errorf("%s=%q: want NAME:PORT of the first host", EnvHead, x.Head)
+	if _, port, err := net.SplitHostPort(x.Heads[0]); err != nil || port == "" {
+		return nil, fmt.Errorf("%s=%q: want NAME:PORT of the first host", EnvHead, x.Heads[0])
 	}
 	b, err := os.ReadFile(getenv(EnvSecret))
 	if err != nil {
@@ -67,5 +75,5 @@ func FindIndexed(getenv func(string) string) (*Indexed, error) {
 
 // Bootstrap returns what the agent of this host would be told.
 func (x *Indexed) Bootstrap(tls bool) *Bootstrap {
-	return &Bootstrap{Secret: x.Secret, Name: x.Hosts[x.Index].Name, Addresses: []string{x.Head}, TLS: tls, Patience: IndexedPatience}
+	return &Bootstrap{Secret: x.Secret, Name: x.Hosts[x.Index].Name, Addresses: x.Heads, TLS: tls, Patience: IndexedPatience}
 }

@@ -1,0 +1,92 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/jobtest/steps"
+)
+
+// launched runs intrarun in processes of a launcher. wrapper comes before it.
+func launched(t *testing.T, launcher []string, processes int, wrapper, args []string) (code int, stdout, stderr string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	self := command(args...)
+	all := append(append(append(launcher[:len(launcher):len(launcher)], strconv.Itoa(processes)), wrapper...), self.Args...)
+	cmd := exec.CommandContext(ctx, all[0], all[1:]...)
+	cmd.Env = append(self.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	cmd.Dir, cmd.WaitDelay = t.TempDir(), time.Second
+	var out, err strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &err
+	_ = cmd.Run() // its code says it
+	require.NoError(t, ctx.Err(), err.String())
+	left, readErr := os.ReadDir(cmd.Dir)
+	require.NoError(t, readErr)
+	require.Empty(t, left, "files that the processes met through")
+	return cmd.ProcessState.ExitCode(), out.String(), err.String()
+}
+
+// The processes of a launcher are the job's hosts: the first on each is the agent.
+func TestUnderLauncher(t *testing.T) {
+	for _, l := range []struct {
+		name     string
+		command  []string
+		survives []string // the same, if it outlives the loss of a host
+		rank     string   // the variable
+	}{
+		{"Open MPI", []string{"mpirun.openmpi", "--oversubscribe", "-np"}, []string{"mpirun.openmpi", "--oversubscribe", "--enable-recovery", "-np"}, "OMPI_COMM_WORLD_RANK"},
+		{"MPICH", []string{"mpiexec.hydra", "-n"}, nil, "PMI_RANK"},
+	} {
+		t.Run(l.name, func(t *testing.T) {
+			if _, err := exec.LookPath(l.command[0]); err != nil {
+				if os.Getenv("CI") != "" {
+					t.Fatalf("%s is not installed", l.command[0])
+				}
+				t.Skipf("%s is not installed", l.command[0])
+			}
+			job := func(flags string, program ...string) (int, string, string) {
+				return launched(t, l.command, 4, nil, append(strings.Fields(flags), steps.Program(program...)...))
+			}
+			code, out, stderr := job("-n 2 -r 2", "join", "0.1@kill:9", "out:x", "finish")
+			require.Zero(t, code, stderr)
+			require.Equal(t, "x\nx\n", out)
+			require.Contains(t, stderr, "0.1 is dead")
+			code, _, stderr = job("-n 2 -r 2", "join", "fail:error:bad luck")
+			require.Equal(t, 1, code, stderr)
+			code, _, stderr = job("-hosts a,b -n 2", "join", "finish")
+			require.Equal(t, 2, code)
+			require.Equal(t, 1, strings.Count(stderr, "has started 4 processes, and the job runs where they are: leave out -hosts and -hostfile"), stderr)
+			if os.Getuid() != 0 {
+				return
+			}
+			// Processes 0 and 1 are on one host, 2 and 3 on another, by its name.
+			hosts := []string{"unshare", "--uts", "sh", "-c", `hostname h$(($` + l.rank + `/2)); exec "$0" "$@"`}
+			code, out, stderr = launched(t, l.command, 4, hosts, append([]string{"-n", "2", "-r", "2", "-dry-run"}, steps.Program("join", "finish")...))
+			require.Zero(t, code, stderr)
+			require.Contains(t, out, "h0")
+			require.Contains(t, out, "h1")
+			require.NotContains(t, stderr, "share a host")
+			code, out, stderr = launched(t, l.command, 4, hosts, append([]string{"-n", "2", "-r", "2"}, steps.Program("join", "1.0@kill:9", "out:x", "finish")...))
+			require.Zero(t, code, stderr)
+			require.Equal(t, "x\nx\n", out)
+			if l.survives == nil {
+				return
+			}
+			// Process 2 is the agent of h1, and dies with those that it has started.
+			lost := []string{"unshare", "--uts", "sh", "-c", `hostname h$(($` + l.rank + `/2)); [ $` + l.rank + ` = 2 ] && (sleep 3; kill -9 $$) & exec "$0" "$@"`}
+			code, out, stderr = launched(t, l.survives, 4, lost, append([]string{"-n", "2", "-r", "2"}, steps.Program("join", "sleep:6s", "out:x", "finish")...))
+			require.Zero(t, code, stderr)
+			require.Equal(t, "x\nx\n", out)
+			require.Contains(t, stderr, "0.1 is dead (host: host h1 has not been heard from")
+		})
+	}
+}

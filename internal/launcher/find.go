@@ -1,0 +1,88 @@
+package launcher
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// EnvFolder names the folder through which processes find each other whose
+// launcher offers nothing else: the current one by default.
+const EnvFolder = "INTRA_RENDEZVOUS"
+
+// ErrLauncher marks a launcher's environment that cannot be used.
+var ErrLauncher = errors.New("processes of a launcher")
+
+// Process is this process among those that a launcher has started.
+type Process struct {
+	Launcher   string
+	Rank, Size int
+	gather     func(ctx context.Context, word []byte) ([][]byte, error)
+}
+
+// Gather exchanges a word, of some hundred bytes, with all processes, each of which
+// calls it once. It returns those of all, by rank.
+func (p *Process) Gather(ctx context.Context, word []byte) ([][]byte, error) {
+	all, err := p.gather(ctx, word)
+	if err != nil {
+		return nil, fmt.Errorf("meet the processes that %s has started: %w", p.Launcher, err)
+	}
+	return all, nil
+}
+
+// Find reads the environment. It returns nil, nil for a process that no launcher
+// has started, or none beside others.
+func Find(getenv func(string) string) (*Process, error) {
+	p := new(Process)
+	var rank, size string // names of variables
+	switch {
+	case getenv("OMPI_COMM_WORLD_SIZE") != "":
+		p.Launcher, rank, size = "mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"
+		// The namespace alone is used again, after some time.
+		p.gather = folder(p, getenv, "mpirun", getenv("OMPI_MCA_orte_hnp_uri"), getenv("PMIX_NAMESPACE"))
+	case getenv("PMI_PORT") != "":
+		return nil, fmt.Errorf("%w: they were told to connect to it (PMI_PORT): leave out -pmi-port of mpiexec", ErrLauncher)
+	case getenv("PMI_FD") != "":
+		p.Launcher, rank, size = "mpiexec", "PMI_RANK", "PMI_SIZE"
+		if getenv("SLURM_STEP_ID") != "" {
+			p.Launcher = "srun"
+		}
+		fd, err := strconv.Atoi(getenv("PMI_FD"))
+		if err != nil || fd < 0 {
+			return nil, fmt.Errorf("%w: PMI_FD=%q is not a descriptor", ErrLauncher, getenv("PMI_FD"))
+		}
+		p.gather = func(ctx context.Context, word []byte) ([][]byte, error) {
+			return gatherPMI(ctx, os.NewFile(uintptr(fd), "PMI"), p.Rank, p.Size, word)
+		}
+	case getenv("SLURM_STEP_ID") != "" && getenv("SLURM_STEP_NUM_TASKS") != "":
+		p.Launcher, rank, size = "srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"
+		p.gather = folder(p, getenv, "srun", getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID"))
+	default:
+		return nil, nil
+	}
+	var err1, err2 error
+	p.Rank, err1 = strconv.Atoi(getenv(rank))
+	p.Size, err2 = strconv.Atoi(getenv(size))
+	if err1 != nil || err2 != nil || p.Rank < 0 || p.Rank >= p.Size {
+		return nil, fmt.Errorf("%w: %s=%q is not one of %s=%q", ErrLauncher, rank, getenv(rank), size, getenv(size))
+	}
+	if p.Size == 1 {
+		return nil, nil
+	}
+	return p, nil
+}
+
+// folder gathers through a folder whose name nothing else has.
+func folder(p *Process, getenv func(string) string, words ...string) func(context.Context, []byte) ([][]byte, error) {
+	hash := sha256.Sum256(fmt.Appendf(nil, "%q", words))
+	dir := filepath.Join(cmp.Or(getenv(EnvFolder), "."), ".intra-"+hex.EncodeToString(hash[:8]))
+	return func(ctx context.Context, word []byte) ([][]byte, error) {
+		return gatherFolder(ctx, dir, p.Rank, p.Size, word)
+	}
+}

@@ -1,0 +1,23 @@
+package spawn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// The first process on each host is its agent, with as many slots as there are.
+func TestPlacesOfLaunched(t *testing.T) {
+	secret := job.NewSecret()
+	words := []word{{Host: "a", Addresses: []string{"10.0.0.1:7"}, Secret: &secret}, {Host: "b"}, {Host: "a"}, {Host: "b"}, {Host: "a"}}
+	for rank, want := range []Indexed{{Index: 0}, {Index: 1}, {Index: 0, Idle: true}, {Index: 1, Idle: true}, {Index: 0, Idle: true}} {
+		want.Hosts = []job.Host{{Name: "a", Slots: 3}, {Name: "b", Slots: 2}}
+		want.Heads, want.Secret, want.launched = []string{"10.0.0.1:7"}, secret, true
+		var x Indexed
+		require.NoError(t, x.settle(rank, words))
+		require.Equal(t, want, x)
+	}
+	require.ErrorContains(t, new(Indexed).settle(0, words[1:]), "process 0 is no head")
+}
