@@ -93,7 +93,7 @@ func launched(t *testing.T, processes int, test string, dies bool) {
 				args = append(args, l.wrapper...)
 			}
 			args = append(args, exe, "-test.run", "^"+test+"$", "-test.v", "-test.timeout", "240s")
-			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 			cmd.WaitDelay = time.Second
