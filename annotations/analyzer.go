@@ -215,18 +215,9 @@ func buildEffects(pass *analysis.Pass, known func(*types.Func) *Effects) *packag
 		return pe
 	}
 	prog := ssa.NewProgram(pass.Fset, 0)
-	created := map[*types.Package]bool{pass.Pkg: true}
-	var create func([]*types.Package)
-	create = func(pkgs []*types.Package) {
-		for _, p := range pkgs {
-			if !created[p] {
-				created[p] = true
-				prog.CreatePackage(p, nil, nil, true)
-				create(p.Imports())
-			}
-		}
+	for _, p := range pass.Pkg.Imports() { // what is behind them is made when a method of it is called
+		prog.CreatePackage(p, nil, nil, true)
 	}
-	create(pass.Pkg.Imports())
 	pe.prog = prog
 	pe.pkg = prog.CreatePackage(pass.Pkg, files, pass.TypesInfo, false)
 	pe.pkg.Build()
