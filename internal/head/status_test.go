@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/runreport"
 )
@@ -90,4 +91,73 @@ func TestProgress(t *testing.T) {
 	s.says("0.0", job.Doing{Done: 5})
 	s.says("1.0", job.Doing{Done: 9})
 	require.EqualValues(t, 5, s.head.Progress().Done, "nobody knows of how much")
+}
+
+// What stands in the status of each process, from its choice to its end.
+func TestStatesInTheStatus(t *testing.T) {
+	s := newScript(t)
+	states := func() (all []string) {
+		for _, p := range s.head.Status().Processes {
+			all = append(all, p.Process.String()+" "+p.State)
+		}
+		return all
+	}
+	silent := make(map[detect.ID]bool)
+	s.job([]string{"degrees=2,1", "hosts=3", "spares=1"}) // on nodes 2, 3, 3; the spare on 4
+	s.config.Doubtful = func(n detect.ID) bool { return silent[n] }
+	s.head = New(s.config)
+	s.proposed, s.agents = nil, make(map[From]*Resynced)
+	s.step(Begin{})
+	require.Equal(t, []string{"0.0 chosen", "0.1 chosen", "1.0 chosen", "2.0 chosen"}, states())
+	s.commands("keep")
+	require.Equal(t, []string{"0.0 starting", "0.1 starting", "1.0 starting", "2.0 starting"}, states())
+	s.commands("running")
+	require.Equal(t, []string{"0.0 runs", "0.1 runs", "1.0 runs", "2.0 waiting"}, states())
+	require.Equal(t, 3, s.head.Status().Alive, "a spare is none that the job would miss")
+
+	s.says("0.0", job.Doing{State: job.StateSection})
+	silent[3] = true
+	require.Equal(t, []string{"0.0 section", "0.1 out of touch", "1.0 out of touch", "2.0 waiting"}, states())
+	silent[3] = false
+	require.Equal(t, []string{"0.0 section", "0.1 runs", "1.0 runs", "2.0 waiting"}, states())
+	require.Nil(t, s.head.Status().Processes[1].Doing, "it has not said")
+
+	s.commands("said 0.0@2 reply first", "killed 0.1@3", "keep")
+	require.Equal(t, []string{"0.0 section", "1.0 runs", "2.0 waiting"}, states())
+	s.commands("settled 0.1@3", "keep")
+	require.Equal(t, []string{"0.0 section", "1.0 runs", "0.1 joining"}, states())
+	s.says("0.1", job.Doing{State: job.StateRuns, Arrived: 0.25}) // it says so of itself as a spare
+	require.Nil(t, s.head.Status().Processes[2].Doing)
+	s.says("0.1", job.Doing{State: job.StateJoining, Arrived: 0.5})
+	require.InDelta(t, 0.5, s.head.Status().Processes[2].Doing.Arrived, 1e-9)
+	s.commands("said 1.0@3 finish", "keep")
+	require.Equal(t, []string{"0.0 section", "1.0 finished", "0.1 dismissed"}, states(), "nobody needs it now")
+}
+
+// While somebody is about to be declared dead, nobody waits for ever.
+func TestNoDeadlockBeforeAVerdict(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		commands []string
+		ok       bool
+		want     int // processes that are looked at
+	}{
+		{"not all have joined", []string{"keep"}, false, 0},
+		{"all run", []string{"running"}, true, 3},
+		{"one is gone", []string{"running", "killed 0.1@3"}, false, 0},
+		{"that is kept", []string{"running", "killed 0.1@3", "keep"}, true, 2},
+		{"one has failed", []string{"running", "said 0.1@3 fail error no luck"}, false, 0},
+		{"one has finished", []string{"running", "said 1.0@3 finish", "keep"}, true, 3},
+		{"one joins", []string{"running", "said 0.0@2 reply first", "killed 0.1@3", "keep", "settled 0.1@3", "keep"}, true, 2},
+		{"the head has given up", []string{"running", "retired it is cut off"}, false, 0},
+		{"the job is over", []string{"running", "signal INT"}, false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScript(t)
+			s.commands(append([]string{"job degrees=2,1 hosts=3 spares=1"}, c.commands...)...)
+			all, ok := s.head.Waiting()
+			require.Equal(t, c.ok, ok)
+			require.Len(t, all, c.want)
+		})
+	}
 }

@@ -1,0 +1,148 @@
+package head
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/runreport"
+)
+
+// killed lists whom the head has killed in what it did.
+func killed(lines []string) (all []string) {
+	for _, l := range lines {
+		if who, ok := strings.CutPrefix(l, "kill "); ok {
+			who, _, _ = strings.Cut(who, "@")
+			all = append(all, who)
+		}
+	}
+	return all
+}
+
+// A process that has come to a wrong result goes if its rank can go on without it.
+func TestWhoGoesForAWrongResult(t *testing.T) {
+	for _, c := range []struct {
+		name, job string
+		before    []string
+		said      string
+		want      []string
+	}{
+		{"another replica goes on", "degrees=2", nil, "0.0@2 stats 0.1#1", []string{"0.1"}},
+		{"it says so itself", "degrees=2", nil, "0.1@2 stats 0.1#1", []string{"0.1"}},
+		{"the only replica", "degrees=1,1", nil, "0.0@2 stats 0.0#1", nil},
+		{"the only replica, which is lost", "degrees=1,1", nil, "0.0@2 stats 0.0#1!", []string{"0.0"}},
+		{"another one says that it is lost", "degrees=1,1", nil, "1.0@2 stats 0.0#1!", nil},
+		{"both replicas", "degrees=2", nil, "0.0@2 stats 0.0#1 0.1#1", []string{"0.0"}},
+		{"one of three after the other", "degrees=3", nil, "0.0@2 stats 0.0#1 0.1#1", []string{"0.0", "0.1"}},
+		{"the other is dead", "degrees=2", []string{"killed 0.0@2", "keep"}, "0.1@2 stats 0.1#1", nil},
+		{"the other is gone", "degrees=2", []string{"killed 0.0@2"}, "0.1@2 stats 0.1#1", nil},
+		{"the other is about to die", "degrees=2", []string{"said 0.0@2 fail error no luck"}, "0.1@2 stats 0.1#1", nil},
+		{"the other has finished", "degrees=2", []string{"said 0.0@2 finish", "keep"}, "0.1@2 stats 0.1#1", []string{"0.1"}},
+		{"the other has no state yet", "degrees=2,1 hosts=3 spares=1",
+			[]string{"said 0.0@2 reply first", "killed 0.1@3", "keep", "settled 0.1@3", "keep"}, "0.0@2 stats 0.0#1", nil},
+		{"it was killed before", "degrees=2", []string{"stopped 0.1@2 2s"}, "0.0@2 stats 0.1#1", nil},
+		{"all have finished", "degrees=2", []string{"said 0.0@2 finish", "said 0.1@2 finish", "keep"}, "0.0@2 stats 0.1#1", nil},
+		{"another incarnation", "degrees=2", nil, "0.0@2 stats 0.1#2", nil},
+		{"no process of the job", "degrees=2", nil, "0.0@2 stats 7.0#1", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begun(t, strings.Fields(c.job+" verify")...)
+			s.commands(c.before...)
+			require.Equal(t, c.want, killed(s.commands("said "+c.said)))
+		})
+	}
+}
+
+// Of a rank whose last replica was convicted, and so goes on, one that has taken the place
+// of another and is convicted too goes on as well: neither is known to be right.
+func TestConvictedBesideAConvictedOne(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		s := begun(t, "degrees=2,1", "replace", "verify")
+		s.commands("said 0.0@2 reply first", "said 1.0@2 reply first", "killed 0.1@2", "keep", "settled 0.1@2", "keep")
+		if first {
+			require.Empty(t, killed(s.commands("said 0.0@2 stats 0.0#1")))
+		}
+		s.commands("started 0.1#2@2", "joined 0.1#2@2", "said 0.0@2 reply linked of=0.1#2", "said 1.0@2 reply linked of=0.1#2",
+			"said 0.1#2@2 reply linked of=0.0", "said 0.1#2@2 reply linked of=1.0", "said 0.0@2 reply copied of=0.1#2", "keep",
+			"said 0.0@2 reply count 3 round=1", "said 1.0@2 reply count 2 round=1", "keep", "said 0.0@2 reply drained 4", "said 1.0@2 reply drained 4", "quiet 17",
+			"said 0.1#2@2 reply joined 4", "quiet 0", "keep")
+		require.Equal(t, running, s.head.places[at(0, 1)].state)
+		want := []string{"0.1#2"}
+		if first {
+			want = nil
+		}
+		require.Equal(t, want, killed(s.commands("said 0.0@2 stats 0.1#2")), "the other one was convicted: %v", first)
+	}
+}
+
+// The user hears of a conviction once, whoever tells of it and however often, and not
+// at all of one that means nobody.
+func TestConvictionsAreToldOnce(t *testing.T) {
+	s := begun(t, "degrees=3", "hosts=3", "verify")
+	told := func(commands ...string) (n int) {
+		for _, l := range s.commands(commands...) {
+			if strings.Contains(l, "has come to a wrong result") {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 1, told("said 0.0@2 stats 0.1#1", "said 0.1@3 stats 0.1#1", "said 0.2@4 stats 0.1#1"))
+	require.Equal(t, 1, told("said 0.0@2 stats 0.1#1 0.2#1"))
+	require.Zero(t, told("said 0.0@2 stats 0.1#2", "said 0.0@2 stats 7.0#1"))
+	require.Len(t, s.head.Summary().SDC.Convicted, 2)
+}
+
+// The report counts what all replicas have compared. A difference of which nobody knows
+// whose it is was found by all replicas of the rank and counts once. For how long one
+// has erred it knows best itself.
+func TestCorruptionInTheReport(t *testing.T) {
+	s := begun(t, "degrees=2,1", "hosts=3", "verify")
+	require.Equal(t, &runreport.Corruption{Convicted: []runreport.Convicted{}}, s.head.Summary().SDC)
+	says := func(process string, c job.Corruption) {
+		s.step(Said{s.from(process), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &c}}})
+	}
+	of := func(seconds float64) []job.Conviction {
+		return []job.Conviction{{Process: at(0, 1), Incarnation: 1, Core: 5, Section: 3, Task: 7, Kernel: "pkg.f", Seconds: seconds}}
+	}
+	says("0.0@2", job.Corruption{Compared: 10, Differed: 2, Repaired: 1, Undecided: true, Convicted: of(0.5)})
+	says("0.1@3", job.Corruption{Compared: 5, Differed: 1, Undecided: true, Convicted: of(2.5)})
+	says("1.0@3", job.Corruption{Compared: 7, Differed: 1, Repaired: 1})
+	says("0.0@2", job.Corruption{Compared: 11, Differed: 2, Repaired: 1, Undecided: true, Convicted: of(0.75)}) // instead of what it said before
+	require.Equal(t, &runreport.Corruption{Compared: 24, Differed: 5, Repaired: 2, Latency: 2.5, Convicted: []runreport.Convicted{
+		{Process: at(0, 1), Incarnation: 1, Core: 5, Host: "h2", Task: 7, Section: 3, Kernel: "pkg.f", Latency: 2.5}}}, s.head.Summary().SDC)
+	require.Nil(t, begun(t, "degrees=2").head.Summary().SDC, "a job that was not asked to compare says nothing of it")
+}
+
+// Wrong results on request are those of the process that was named, and not of one that
+// takes its place. Those that never came about are told of at the end, but for those
+// that may come about or not.
+func TestFlips(t *testing.T) {
+	first, second := job.Flip{Process: at(0, 1), Task: 4, Bit: 2}, job.Flip{Process: at(0, 0), Task: 9, Bit: job.AnyBit}
+	random := job.Flip{Process: at(0, 1), Rate: 0.01}
+	s := newScript(t)
+	s.job([]string{"degrees=2", "replace"})
+	s.config.Flips = []job.Flip{first, second, random}
+	s.head = New(s.config)
+	s.proposed, s.agents = nil, make(map[From]*Resynced)
+	s.step(Begin{})
+	s.commands("running", "said 0.0@2 reply first", "killed 0.1@2", "keep", "settled 0.1@2", "keep")
+	h := s.head
+	require.Equal(t, []job.Flip{second}, h.flips(h.places[at(0, 0)]))
+	require.EqualValues(t, 2, h.places[at(0, 1)].incarnation)
+	require.Empty(t, h.flips(h.places[at(0, 1)]))
+	require.Equal(t, []job.Flip{first, random}, h.flips(h.holder(at(0, 1), 1)))
+
+	s.step(Said{s.from("0.1@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Flipped: []job.Flip{first}}}}) // its last words
+	s.commands("signal INT", "keep")
+	require.Equal(t, []runreport.Flip{{Spec: first.String(), Fired: true}, {Spec: second.String()}, {Spec: random.String()}}, h.Summary().Flips)
+	var told []string
+	for _, l := range s.commands("conclude") {
+		if strings.Contains(l, "-flip") {
+			told = append(told, l)
+		}
+	}
+	require.Equal(t, []string{"warn: warning: -flip " + second.String() + " was never reached"}, told)
+}

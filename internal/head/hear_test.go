@@ -1,0 +1,191 @@
+package head
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// What processes have to say to the user is told once, though all replicas say it.
+func TestNotesAreToldOnce(t *testing.T) {
+	s := begun(t, "degrees=2,1")
+	for _, c := range []struct {
+		process string
+		notes   []string
+		want    []string
+	}{
+		{"0.0@2", []string{"no huge pages"}, []string{"warn: no huge pages"}},
+		{"0.1@2", []string{"no huge pages", "no cores left"}, []string{"warn: no cores left"}},
+		{"1.0@2", []string{"no cores left", "no huge pages"}, nil},
+	} {
+		s.out = nil
+		s.step(Said{s.from(c.process), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Notes: c.notes}}})
+		require.Equal(t, c.want, s.out, c.process)
+	}
+}
+
+// How a run fails says whether the job can go on without the process: what proves the
+// replicas or the program wrong ends it, whoever else lives.
+func TestHowARunFails(t *testing.T) {
+	for _, c := range []struct {
+		said    string
+		code    int // ExitOK: the job goes on
+		text    string
+		verdict job.Cause // if the job goes on
+	}{
+		{"error no luck", ExitOK, "", job.CauseExit},
+		{"panic index out of range", ExitOK, "", job.CausePanic},
+		{"divergence they differ", ExitDiverged, "divergence, found by 0.1: they differ", ""},
+		{"corruption two results of task 3", ExitDiverged, "silent corruption, found by 0.1: two results of task 3", ""},
+		{"finding f writes what it does not name", ExitFailed, "finding of 0.1: f writes what it does not name", ""},
+	} {
+		t.Run(c.said, func(t *testing.T) {
+			s := begun(t, "degrees=3", "hosts=3")
+			kind, text, _ := strings.Cut(c.said, " ")
+			require.Contains(t, s.commands("said 0.1@3 fail "+c.said), "note: 0.1: "+kind+": "+text)
+			s.commands("keep", "exited 0.1@3 1", "keep")
+			require.Equal(t, c.text, s.state.Text)
+			require.Equal(t, c.code, s.state.Code)
+			require.Equal(t, c.code != ExitOK, s.state.Decided)
+			if c.verdict != "" {
+				require.Equal(t, c.verdict, s.state.Verdicts[0].Cause)
+			}
+		})
+	}
+}
+
+// One that has failed, and stays, is killed.
+func TestFailedRunThatStays(t *testing.T) {
+	s := begun(t, "degrees=2")
+	require.Empty(t, killed(s.commands("said 0.1@2 fail error no luck", "pass 1999ms")))
+	require.Equal(t, []string{"0.1"}, killed(s.commands("pass 1ms")))
+}
+
+// The end of a process is told twice, say by an agent to a head and its successor: it
+// counts once.
+func TestEndThatIsToldTwice(t *testing.T) {
+	s := begun(t, "degrees=2")
+	require.Len(t, s.commands("killed 0.1@2"), 2, "a verdict is proposed, and the output finished")
+	require.Empty(t, s.commands("killed 0.1@2", "exited 0.1@2 1"))
+	s.commands("keep")
+	require.Empty(t, s.commands("killed 0.1@2", "failed 0.1@2 no memory"))
+	require.Equal(t, []string{"0.1"}, failures(s.head))
+}
+
+// Why nothing comes from a process says what becomes of it; whoever has joined has some
+// time to go by itself.
+func TestWhoCannotBeHeard(t *testing.T) {
+	joining := []string{"job degrees=2", "keep", "started 0.0@2", "started 0.1@2", "joined 0.0@2"} // 0.1 has not
+	running := []string{"job degrees=2", "running"}
+	for _, c := range []struct {
+		name      string
+		before    []string
+		said      string
+		now       []string // what is done at once
+		kill      []string // who is killed after lastWords
+		exit      int
+		withCause string
+	}{
+		{"its connection ends", running, "end EOF", nil, []string{"0.1"}, 0, "it closed its control connection"},
+		{"its connection ends before it joins", joining, "end EOF", nil, nil, 0, ""},
+		{"it says nonsense", running, "nonsense no JSON", []string{"detail: 0.1 is fenced: it sent a malformed message: no JSON", "kill 0.1@2 SIGKILL"}, nil, 0, "it sent a malformed message: no JSON"},
+		{"it cannot be told something", running, "untold too long", []string{"detail: 0.1 is fenced: it cannot be sent a message that it needs: too long", "kill 0.1@2 SIGKILL"}, nil, 0,
+			"it cannot be sent a message that it needs: too long"},
+		{"it is refused", joining, "refused wrong key", []string{"send 0.0@2 refuse 0.1 cannot join: wrong key", "send 0.1@2 refuse 0.1 cannot join: wrong key",
+			"propose decided 2 the job is refused: 0.1 cannot join: wrong key"}, nil, ExitRefused, ""},
+		{"it joins with nonsense", joining, "nonsense no JSON", []string{"send 0.0@2 refuse 0.1 cannot join: no JSON", "send 0.1@2 refuse 0.1 cannot join: no JSON",
+			"propose decided 2 the job is refused: 0.1 cannot join: no JSON"}, nil, ExitRefused, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScript(t)
+			s.commands(c.before...)
+			require.Equal(t, c.now, s.commands("unheard 0.1@2 "+c.said))
+			if c.exit != 0 {
+				s.commands("keep")
+				require.Equal(t, c.exit, s.state.Code)
+				return
+			}
+			require.Empty(t, killed(s.commands("pass 1999ms")))
+			require.Equal(t, c.kill, killed(s.commands("pass 1ms")))
+			if c.withCause != "" {
+				s.commands("killed 0.1@2", "keep")
+				require.Equal(t, c.withCause, s.state.Verdicts[0].Detail)
+			}
+		})
+	}
+}
+
+// Processes of different ranks that have finished must have come to as many safe points
+// if the state of one was restored. Else the program may call them as it likes.
+func TestRanksThatFinishApart(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		restored [2]uint64
+		points   [2]uint64
+		want     int
+	}{
+		{"nobody was restored", [2]uint64{}, [2]uint64{5, 4}, ExitOK},
+		{"one was, and both came as far", [2]uint64{2, 0}, [2]uint64{5, 5}, ExitOK},
+		{"the first was", [2]uint64{2, 0}, [2]uint64{5, 4}, ExitDiverged},
+		{"the second was", [2]uint64{0, 2}, [2]uint64{5, 4}, ExitDiverged},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begun(t, "degrees=1,1")
+			for rank := range 2 {
+				s.step(Said{s.head.places[at(rank, 0)].from, &job.Message{Kind: job.KindFinish, Stats: &job.Stats{Points: c.points[rank], Restored: c.restored[rank]}}})
+				s.commands("keep")
+			}
+			require.Equal(t, c.want, s.state.Code)
+			if c.want == ExitDiverged {
+				require.Contains(t, s.state.Text, "divergence of 1.0 and 0.0: the first came to 4 safe points and 0 sections, the second to 5 and 0")
+			}
+		})
+	}
+}
+
+// Without recovery nobody has asked for replies, and nothing comes of them.
+func TestRepliesThatNobodyAskedFor(t *testing.T) {
+	s := begun(t, "degrees=2")
+	require.Empty(t, s.commands("said 0.0@2 reply drained 2", "said 0.1@2 reply ready 2", "said 0.0@2 reply first"))
+}
+
+// A head that may not decide any more says so once, and proposes and does nothing,
+// whatever comes.
+func TestRetiredHead(t *testing.T) {
+	s := begun(t, "degrees=2,1", "hosts=3", "kill=0.0@1s")
+	const why = "warn: this head gives up: it is cut off; the job continues without it where most of the hosts are"
+	require.Equal(t, []string{why}, s.commands("retired it is cut off"))
+	for _, l := range s.commands("retired it is cut off again", "killed 0.1@3", "said 0.0@2 finish", "signal INT", "pass 1h", "lost 3") {
+		require.NotContains(t, l, "propose")
+		require.NotContains(t, l, "gives up")
+		require.NotContains(t, l, "verdict")
+	}
+	s.step(Committed{decision.Entry{Kind: decision.Started}})
+	require.True(t, s.head.Ended())
+	require.Equal(t, ExitLost, s.head.Code())
+}
+
+// A link between two last replicas is broken, and the place beside one of them is to be
+// filled: that is waited for, but not for ever.
+func TestBrokenLinkWhileAPlaceIsToBeFilled(t *testing.T) {
+	s := begun(t, "degrees=2,1", "replace")
+	s.commands("said 0.0@2 reply first", "killed 0.1@2", "keep", "said 0.0@2 suspect 1.0") // what 0.1 has written is not settled
+	for range 19 {
+		s.commands("pass 500ms", "keep")
+		require.False(t, s.state.Decided, "after %v", s.now)
+	}
+	s.commands("pass 500ms", "keep")
+	require.Equal(t, ExitLost, s.state.Code)
+	require.Equal(t, "the link between 0.0 and 1.0 broke (reset), and neither has another replica", s.state.Text)
+	require.Equal(t, replaceTime, s.now)
+
+	s = begun(t, "degrees=2,1") // nobody is replaced
+	s.commands("killed 0.1@2", "keep", "said 0.0@2 suspect 1.0", "pass 500ms", "keep")
+	require.Equal(t, ExitLost, s.state.Code)
+	require.Equal(t, 500*time.Millisecond, s.now)
+}
