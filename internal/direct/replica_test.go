@@ -1,0 +1,259 @@
+package direct
+
+import (
+	"fmt"
+	"hash/maphash"
+	"iter"
+)
+
+const torn = -1
+
+// replica runs its program as a coroutine.
+type replica struct {
+	w       *world
+	me      int
+	table   *ClaimTable
+	from    int // its first section
+	section int
+	between bool // it has not entered
+	way     Way  // that it goes in the section
+	next    func() (struct{}, bool)
+	stop    func()
+	ended   bool
+	dead    bool
+	known   []bool // deaths that it has heard of
+	yield   func(struct{}) bool
+	history uint64 // of what it has read since it was last at the top of its loop
+	top     uint64 // what it knew there
+	stale   bool   // a word has changed since then, or a death has been heard of
+	blocked bool   // until one does
+}
+
+// replica returns one that begins with a section.
+func (w *world) replica(i, from int) *replica {
+	r := &replica{w: w, me: i, known: make([]bool, w.shape.replicas), from: from, section: from}
+	r.table = New(r, i, w.shape.replicas, func(p int) bool { return !r.known[p] })
+	r.next, r.stop = iter.Pull(iter.Seq[struct{}](r.program))
+	return r
+}
+
+// errStopped ends a coroutine that is not needed any more.
+type errStopped struct{}
+
+func (r *replica) program(yield func(struct{}) bool) {
+	defer func() {
+		if v := recover(); v != nil && v != (errStopped{}) {
+			panic(v)
+		}
+	}()
+	r.yield = yield
+	for r.section = r.from; r.section < r.w.sections; r.section++ {
+		r.between = true
+		r.step()
+		r.between = false
+		r.check("at the entry of", r.section)
+		r.complete()
+		r.check("after", r.section+1)
+	}
+	r.ended = true
+}
+
+// complete completes a section in the way on which the replicas agree, as far as
+// this one can.
+func (r *replica) complete() {
+	r.way = Store
+	if r.w.ways {
+		last := r.me == r.w.shape.replicas-1
+		if r.way = Store; last && r.section == 0 {
+			r.way = SendOnly
+		} else if last {
+			r.way = Send
+		}
+		mine := r.way
+		r.way = Agree(agreements{r}, Moment{Section: uint64(r.section)}, mine)
+		if r.way == Store && mine == SendOnly {
+			r.table.Refuse(uint64(r.section))
+			r.way = Send
+		}
+	}
+	if r.way == Store {
+		s := Section{Number: uint64(r.section), Tasks: r.w.tasks}
+		if r.w.own && r.w.rule != sharedOwn {
+			s.Own = []int{0}
+		}
+		r.table.Enter(s)
+		if r.w.own {
+			r.atTop()
+			r.run(0)
+			if to := r.table.Ran(0, nil); len(to) > 0 {
+				r.w.fail("replica %d: task 0 of section %d is to be stored into the arrays of %d", r.me, r.section, to)
+			}
+		}
+		r.share()
+		return
+	}
+	for t := range r.w.tasks {
+		r.run(t)
+	}
+}
+
+// agreements are the words that all have in common, as a replica sees them.
+type agreements struct{ *replica }
+
+func (a agreements) Load(k int) uint64 {
+	a.step()
+	return a.saw(a.w.agreed[k])
+}
+
+func (a agreements) CompareAndSwap(k int, old, new uint64) bool {
+	a.step()
+	if a.w.agreed[k] != old {
+		a.saw(4)
+		return false
+	}
+	a.saw(5)
+	a.w.agreed[k] = new
+	return true
+}
+
+func (r *replica) share() {
+	for {
+		r.atTop()
+		s, err := r.table.Next()
+		if err != nil {
+			r.w.fail("replica %d: %v", r.me, err)
+		}
+		switch s.Kind {
+		case Run:
+			r.run(s.Task)
+			for _, p := range r.table.Ran(s.Task, nil) {
+				r.copy(s.Task, r.me, p)
+				r.table.Gave(s.Task, p)
+			}
+		case Give:
+			r.copy(s.Task, r.me, s.Peer)
+			r.table.Gave(s.Task, s.Peer)
+		case Take:
+			if r.w.rule == neverTake {
+				r.run(s.Task)
+			} else {
+				r.copy(s.Task, s.Peer, r.me)
+			}
+			r.table.Took(s.Task)
+		case Wait:
+			r.blocked = !r.stale
+			r.step()
+		case Done:
+			return
+		}
+	}
+}
+
+// step ends the turn of this replica.
+func (r *replica) step() {
+	r.saw(9)
+	if !r.yield(struct{}{}) {
+		panic(errStopped{})
+	}
+}
+
+func (r *replica) atTop() {
+	r.history, r.stale = 0, false
+	r.top = maphash.Comparable(seed, fmt.Sprint(r.section, r.table.mine, r.table.given, r.table.started, r.known,
+		r.table.free, r.table.rest, r.table.owed, r.table.dead))
+}
+
+func (r *replica) saw(v uint64) uint64 {
+	r.history = maphash.Comparable(seed, [2]uint64{r.history, v + 1})
+	return v
+}
+
+// run runs a task, which reads and writes the same memory.
+func (r *replica) run(t int) {
+	at := &r.w.arrays[r.me][t]
+	r.step()
+	if *at != r.section {
+		r.w.fail("replica %d runs task %d of section %d on what is there after %d", r.me, t, r.section, *at)
+	}
+	*at = torn
+	if r.w.rule == noSnapshot {
+		r.tear(t)
+	}
+	r.saw(1)
+	r.step()
+	if *at != torn {
+		r.w.fail("replica %d: another one writes where task %d of section %d runs", r.me, t, r.section)
+	}
+	*at = r.section + 1
+	r.saw(2)
+}
+
+// tear stores into the arrays of the peers as the task runs.
+func (r *replica) tear(t int) {
+	for p := range r.w.arrays {
+		if r.table.given[p*r.w.tasks+t] {
+			r.w.arrays[p][t] = torn
+		}
+	}
+}
+
+// copy copies the result of a task.
+func (r *replica) copy(t, from, to int) {
+	source, target := &r.w.arrays[from][t], &r.w.arrays[to][t]
+	for range 2 {
+		r.step()
+		if *source != r.section+1 {
+			r.w.fail("replica %d copies task %d of section %d from %d, where it is at %d", r.me, t, r.section, from, *source)
+		}
+		if other := r.w.replicas[to]; !other.dead && (other.section != r.section || other.way != Store || other.between) {
+			r.w.fail("replica %d stores task %d of section %d into the arrays of %d, which is in section %d", r.me, t, r.section, to, other.section)
+		}
+		if *target != torn {
+			*target = torn
+		} else {
+			*target = r.section + 1
+		}
+		r.saw(3)
+	}
+	*target = r.section + 1
+}
+
+// check looks at the arrays between two sections, where they are the
+// program's.
+func (r *replica) check(when string, want int) {
+	for t, got := range r.w.arrays[r.me] {
+		if got != want {
+			r.w.fail("replica %d %s section %d: task %d is at %d", r.me, when, r.section, t, got)
+		}
+	}
+}
+
+// Load implements Words.
+func (r *replica) Load(replica, k int) uint64 {
+	r.step()
+	return r.saw(r.w.words[replica][k])
+}
+
+// Store implements Words.
+func (r *replica) Store(replica, k int, v uint64) {
+	r.step()
+	r.saw(0)
+	r.w.words[replica][k] = v
+	r.w.changed()
+}
+
+// CompareAndSwap implements Words.
+func (r *replica) CompareAndSwap(replica, k int, old, new uint64) bool {
+	r.step()
+	w := &r.w.words[replica][k]
+	was := unpack(*w)
+	gate := *w == old || r.w.rule == noGate && replica != r.me && was.state != claimed
+	if !gate {
+		r.saw(4)
+		return false
+	}
+	r.saw(5)
+	*w = new
+	r.w.changed()
+	return true
+}
