@@ -12,29 +12,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A whole call, of real jobs: small ones, whose times mean nothing.
-func TestProxy(t *testing.T) {
+// whole makes a whole call with -json and -plot, of real jobs: small ones, once each, whose
+// times mean nothing. It reads the measurements into all, and returns what was printed.
+func whole(t *testing.T, args string, all any) string {
 	dir := t.TempDir()
 	var out bytes.Buffer
-	args := strings.Fields("minighost -stencil 3d27 -nx 8 -ny 8 -nz 8 -vars 1 -steps 2 -rounds 1 -quiet -limits 100MB/s")
-	require.NoError(t, run(t.Context(), append(args, "-json", dir+"/p.json", "-plot", dir+"/p.svg"), &out, nil))
-	for _, part := range []string{"minighost 3d27: -nx 8 ", "\ntotal ", "send at 100MB/s  1 x 2", "WARNING: quartiles of 1 rounds"} {
-		require.Contains(t, out.String(), part)
-	}
+	require.NoError(t, run(t.Context(), append(strings.Fields(args), "-rounds", "1", "-quiet", "-json", dir+"/p.json", "-plot", dir+"/p.svg"), &out, nil))
 	b, err := os.ReadFile(dir + "/p.json")
 	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, all))
+	require.FileExists(t, dir+"/p.svg")
+	return out.String()
+}
+
+func TestProxy(t *testing.T) {
 	var all []struct {
 		Trials []struct {
 			Config string
 			Bits   string `json:"state_sha256"`
 		}
 	}
-	require.NoError(t, json.Unmarshal(b, &all))
+	out := whole(t, "minighost -stencil 3d27 -nx 8 -ny 8 -nz 8 -vars 1 -steps 2 -limits 100MB/s", &all)
+	for _, part := range []string{"minighost 3d27: -nx 8 ", "\ntotal ", "send at 100MB/s  1 x 2", "WARNING: quartiles of 1 rounds"} {
+		require.Contains(t, out, part)
+	}
 	require.Len(t, all[0].Trials, 5)
 	for _, trial := range all[0].Trials {
 		require.Len(t, trial.Bits, 64)
 	}
-	require.FileExists(t, dir+"/p.svg")
 }
 
 func TestProxyUsage(t *testing.T) {
