@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Replicas of a rank share memory if they are on one host, and the user does not forbid
+// Replicas of a rank share memory if all of them are on one host, and the user does not forbid
 // it. Who has asked for it by name hears of ranks that cannot.
 func TestWhoSharesMemory(t *testing.T) {
 	const apart = "warn: -direct is for replicas on one host, and those of rank 1 are not: they send each other their results"
@@ -28,9 +28,9 @@ func TestWhoSharesMemory(t *testing.T) {
 	} {
 		t.Run(string(c.direct), func(t *testing.T) {
 			s := newScript(t)
-			s.job([]string{"degrees=2,2,1", "hosts=2"})
+			s.job([]string{"degrees=2,3,1", "hosts=2"})
 			s.config.Direct = c.direct
-			s.config.Of = map[job.Process]detect.ID{at(0, 0): 2, at(0, 1): 2, at(1, 0): 2, at(1, 1): 3, at(2, 0): 2}
+			s.config.Of = map[job.Process]detect.ID{at(0, 0): 2, at(0, 1): 2, at(1, 0): 2, at(1, 1): 3, at(1, 2): 2, at(2, 0): 2}
 			s.head = New(s.config)
 			s.proposed, s.agents = nil, make(map[From]*Resynced)
 			s.step(Begin{})
