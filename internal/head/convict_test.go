@@ -120,7 +120,7 @@ func TestCorruptionInTheReport(t *testing.T) {
 // takes its place. Those that never came about are told of at the end, but for those
 // that may come about or not.
 func TestFlips(t *testing.T) {
-	first, second := job.Flip{Process: at(0, 1), Task: 4, Bit: 2}, job.Flip{Process: at(0, 0), Task: 9, Bit: job.AnyBit}
+	first, second := job.Flip{Process: at(0, 1), Point: job.FlipTask, Count: 4, Bit: 2}, job.Flip{Process: at(0, 0), Point: job.FlipTask, Count: 9, Bit: job.AnyBit}
 	random := job.Flip{Process: at(0, 1), Rate: 0.01}
 	s := newScript(t)
 	s.job([]string{"degrees=2", "replace"})
