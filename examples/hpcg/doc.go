@@ -16,7 +16,7 @@
 //	         eight colours, a section for each colour and direction
 //
 // Smoother, sparse product, restriction, prolongation and the vector kernels are
-// tasks.
+// tasks. Folder peer compares its time with that of the reference code.
 //
 //	intrarun -n 1 -r 2 ./examples/hpcg -nx 64 -ny 64 -nz 64
 //	intrarun -n 2 -r 2 -kill 0.1@update:5000 ./examples/hpcg -smoother slab -json

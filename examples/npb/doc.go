@@ -8,5 +8,5 @@
 //	ft  Fourier transforms: all ranks exchange all they have
 //
 // Each has the flags -class, -tasks and -json. Here is what tests them as jobs of
-// real processes.
+// real processes; folder peer compares their times with those of the originals.
 package npb
