@@ -103,6 +103,30 @@ func (a *CSR[T, I]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
 	}
 }
 
+// MulRowsDot is m.MulRows that also returns the inner product of these rows of
+// x and y, as far as they are in a cache: the sum, in order, of Dot of each
+// BlockLen rows counted from lo. x must be as long as the last of these rows
+// wants, and may not overlap y.
+func MulRowsDot[T Float](m Matrix[T], lo int, x, y []T) T {
+	return MulRowsDotOn(simd.Active(), m, lo, x, y)
+}
+
+// MulRowsDotOn is MulRowsDot on a path of the caller's choice, like MulRowsOn.
+func MulRowsDotOn[T Float](p *simd.Path, m Matrix[T], lo int, x, y []T) (sum T) {
+	rows, cols := m.Dims()
+	checkProduct(rows, cols, lo, len(x), len(y))
+	if len(x) < lo+len(y) {
+		panic(fmt.Sprintf("kernels: inner product of rows %d to %d with a vector of %d elements", lo, lo+len(y), len(x)))
+	}
+	k := simd.Of[T](p)
+	for from := 0; from < len(y); from += BlockLen {
+		part := y[from:min(from+BlockLen, len(y))]
+		m.mulRows(k, lo+from, x, part)
+		sum += k.Dot(x[lo+from:lo+from+len(part)], part)
+	}
+	return canonical(sum)
+}
+
 func checkProduct(rows, cols, lo, x, y int) {
 	if lo < 0 || y > rows-lo {
 		panic(fmt.Sprintf("kernels: rows %d to %d of a matrix of %d rows", lo, lo+y, rows))

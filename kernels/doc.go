@@ -16,6 +16,7 @@
 //   - AbsMax does not depend on any order.
 //   - A row of a sparse product is summed in stored order, in one sum from +0,
 //     whatever the format.
+//   - MulRowsDot adds the Dot of each BlockLen rows of a product, in order.
 //   - A NaN that a kernel computes is always the same one, whichever operands
 //     it came from: 0xfff8000000000000, or 0xffc00000 for float32. Copies
 //     keep their bits.

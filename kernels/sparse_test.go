@@ -211,6 +211,59 @@ func checkRange[T kernels.Float](t *testing.T, p *simd.Path, m kernels.Matrix[T]
 	}
 }
 
+// The fused product has the bits of the product, and its inner product is that
+// of each 4096 rows, added in order, on every path.
+func TestMulRowsDot(t *testing.T) {
+	a := matrix.Stencil27(25, 20, 20)
+	rows, cols := a.Dims()
+	entries := randomize(rowsOf(a), false)
+	csr, sliced := newCSR[float64, int32](t, cols, entries), newSliced[float64](t, cols, entries)
+	x := normal(cols+40, 3)
+	for _, c := range [][2]int{{0, rows}, {8, 5000}, {3, 4099}, {3, 4100}, {77, 77}, {rows, rows}, {9999, rows}} {
+		lo, hi := c[0], c[1]
+		want, sum := make([]float64, hi-lo), 0.0
+		csr.MulRows(lo, x, want)
+		for from := lo; from < hi; from += 4096 {
+			to := min(from+4096, hi)
+			sum += oracleDot(x[from:to], want[from-lo:to-lo])
+		}
+		for _, p := range simd.Paths() {
+			for _, m := range []kernels.Matrix[float64]{csr, sliced} {
+				y := make([]float64, hi-lo)
+				got := kernels.MulRowsDotOn(p, m, lo, x, y)
+				require.Equal(t, bits(want), bits(y), "%s, %s, rows %d to %d", p.Name, m.Format(), lo, hi)
+				require.Equal(t, bits([]float64{sum}), bits([]float64{got}), "%s, %s, rows %d to %d", p.Name, m.Format(), lo, hi)
+			}
+		}
+	}
+
+	y := make([]float64, rows)
+	require.Equal(t, kernels.MulRowsDotOn(simd.Active(), csr, 0, x, y), kernels.MulRowsDot(csr, 0, x, y))
+	x[4] = math.NaN()
+	require.Equal(t, bits([]float64{canonicalNaN[float64]()}), bits([]float64{kernels.MulRowsDot(csr, 0, x, y)}))
+	tall := newCSR[float64, int32](t, 3, make([]row, 10))
+	require.Zero(t, kernels.MulRowsDot(tall, 1, normal(3, 1), y[:2]))
+	require.PanicsWithValue(t, "kernels: inner product of rows 1 to 4 with a vector of 3 elements", func() { kernels.MulRowsDot(tall, 1, normal(3, 1), y[:3]) })
+	require.Zero(t, testing.AllocsPerRun(10, func() { kernels.MulRowsDot(sliced, 0, x, y) }))
+}
+
+// oracleDot adds 32 partial sums, each in order, by halves.
+func oracleDot(x, y []float64) float64 {
+	lanes := make([]float64, 32)
+	for i := range x {
+		p := float64(x[i] * y[i])
+		lanes[i%32] += p
+	}
+	for len(lanes) > 1 {
+		half := len(lanes) / 2
+		for i := range half {
+			lanes[i] += lanes[half+i]
+		}
+		lanes = lanes[:half]
+	}
+	return lanes[0]
+}
+
 func TestFormats(t *testing.T) {
 	slice := func(a *matrix.CSR) kernels.Matrix[float64] { return kernels.Choose(a) }
 	stencil := matrix.Stencil27(16, 16, 16)

@@ -27,6 +27,7 @@ func problemFlags(fs *flag.FlagSet, pr *figures.Problem, rounds *int) {
 	fs.IntVar(&pr.Iters, "iters", 50, "one more than the passes of the solver")
 	fs.IntVar(&pr.Tasks, "tasks", 0, "tasks of each section (default: the program's own)")
 	fs.StringVar(&pr.Matrix, "matrix", "", "the `form` in which HPCCG holds the matrix, like csr (default: the program's own)")
+	fs.BoolVar(&pr.Fused, "fused", false, "HPCCG computes inner products in the tasks that write their vectors")
 	fs.IntVar(rounds, "rounds", 7, "how often every configuration runs, in turn")
 }
 

@@ -59,6 +59,17 @@ func TestHPCCGBesideAPeer(t *testing.T) {
 	require.Regexp(t, `(?m)^  send +0\.`, out.String())
 }
 
+func TestHPCCGFused(t *testing.T) {
+	var out bytes.Buffer
+	args := strings.Fields("figures -fused -nx 6 -ny 6 -nz 6 -iters 5 -rounds 1 -quiet -limits 1GB/s -plot")
+	plot := filepath.Join(t.TempDir(), "f.svg")
+	require.NoError(t, run(t.Context(), append(args, plot), &out, nil))
+	require.Contains(t, out.String(), "HPCCG -fused, 6 x 6 x 6 points")
+	require.Regexp(t, `(?m)^Figure 5a, sparsemv with inner products`, out.String())
+	require.NotRegexp(t, `(?m)^(Figure 5a, )?ddot`, out.String())
+	require.FileExists(t, plot)
+}
+
 func TestFiguresUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"figures -nx 0":                   "-nx, -ny and -nz must be at least 1",
@@ -69,6 +80,8 @@ func TestFiguresUsage(t *testing.T) {
 		"figures -limits 1,,2GB/s":        `"GB/s" is not a bandwidth`,
 		"figures -app amg":                "want hpccg or gtc",
 		"figures -app gtc -nx 4":          "-nx is not for -app gtc",
+		"figures -app gtc -matrix csr":    "-matrix is not for -app gtc",
+		"figures -app gtc -fused":         "-fused is not for -app gtc",
 		"figures -double":                 "-double is not for -app hpccg",
 		"figures -app gtc -steps 0":       "-steps must be at least 1",
 		"figures -app gtc -mpsi 3":        "-mpsi must be even",

@@ -26,7 +26,7 @@ func runHPCCG(ctx context.Context, args []string, out io.Writer) error {
 	if err := checkProblem(pr, rounds); err != nil {
 		return err
 	}
-	configs := []figures.Config{figures.Native, figures.Replicated, figures.Send}
+	configs := []figures.Config{figures.Native, figures.Replicated, figures.Send, figures.Auto}
 	programs, err := figures.Build(ctx, figures.HPCCG)
 	if err != nil {
 		return err

@@ -151,6 +151,26 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
+// Deaths with -fused: at a task, before an update that has been stored or sent,
+// and with a backup to go back to, which is told from one without -fused.
+func TestFusedKills(t *testing.T) {
+	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 40 -json -fused")
+	_, want := plain(t, 2, args...).sum(t)
+	for _, flags := range []string{
+		"-r 2",
+		"-r 2 -sched static -kill 0.1@task:150",
+		"-r 2 -direct -kill 0.1@section:50 -kill 1.0@section:120",
+		"-r 2 -direct=off -sched static -link tcp -kill 0.0@update:77",
+		"-r 2 -direct -replace -kill 0.1@task:200",
+		"-r 1 -spares 1 -backup 5 -kill 1.0@section:100",
+	} {
+		r := hpccg(t, "-n 2 "+flags, args...)
+		_, got := r.sum(t)
+		require.Equal(t, want, got, flags)
+		r.report.RequireFired(t)
+	}
+}
+
 // Replicas on unlike CPUs stay equal: each of three replicas uses another path
 // of the kernels, and checked mode compares all bits after every section.
 func TestEveryKernelPathAgrees(t *testing.T) {

@@ -36,9 +36,37 @@ func ddot(how arithmetic, x, y []float64) (sum float64) {
 	return sum
 }
 
+// waxpbyDot computes w = alpha·x + beta·y and returns the inner product of w
+// with itself.
+//
+//intra:task in(how, alpha, x, beta, y) out(w) reduce(+: sum)
+func waxpbyDot(how arithmetic, alpha float64, x []float64, beta float64, y, w []float64) (sum float64) {
+	if how == simd {
+		return kernels.WaxpbyDot(alpha, x, beta, y, w)
+	}
+	for i := range w {
+		v := float64(alpha*x[i]) + float64(beta*y[i])
+		w[i] = v
+		sum += float64(v * v)
+	}
+	return sum
+}
+
 // sparsemv computes rows lo to lo+len(y) of y = A·x.
 //
 //intra:task in(a, lo, x) out(y)
 func sparsemv(a kernels.Matrix[float64], lo int, x, y []float64) {
 	a.MulRows(lo, x, y)
+}
+
+// sparsemvDot computes rows lo to lo+len(y) of y = A·x and returns the inner
+// product of these rows of x and y.
+//
+//intra:task in(how, a, lo, x) out(y) reduce(+: sum)
+func sparsemvDot(how arithmetic, a kernels.Matrix[float64], lo int, x, y []float64) (sum float64) {
+	if how == simd {
+		return kernels.MulRowsDot(a, lo, x, y)
+	}
+	a.MulRows(lo, x, y)
+	return ddot(how, x[lo:lo+len(y)], y)
 }

@@ -34,6 +34,22 @@ func launchDdot(s *intra.Section, how arithmetic, x, y []float64, sum *float64) 
 	)
 }
 
+var taskWaxpbyDot = intra.Register("github.com/intrahpc/intra/examples/hpccg.waxpbyDot")
+
+// launchWaxpbyDot launches waxpbyDot as a task of s.
+func launchWaxpbyDot(s *intra.Section, how arithmetic, alpha float64, x []float64, beta float64, y, w []float64, sum *float64) {
+	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
+	s.Launch(taskWaxpbyDot, func() { *cell = waxpbyDot(how, alpha, x, beta, y, w) },
+		intra.InVar("how", &how),
+		intra.InVar("alpha", &alpha),
+		intra.In("x", x),
+		intra.InVar("beta", &beta),
+		intra.In("y", y),
+		intra.Out("w", w),
+		region,
+	)
+}
+
 var taskSparsemv = intra.Register("github.com/intrahpc/intra/examples/hpccg.sparsemv")
 
 // launchSparsemv launches sparsemv as a task of s.
@@ -42,5 +58,19 @@ func launchSparsemv(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []
 		intra.InVar("lo", &lo),
 		intra.In("x", x),
 		intra.Out("y", y),
+	)
+}
+
+var taskSparsemvDot = intra.Register("github.com/intrahpc/intra/examples/hpccg.sparsemvDot")
+
+// launchSparsemvDot launches sparsemvDot as a task of s.
+func launchSparsemvDot(s *intra.Section, how arithmetic, a kernels.Matrix[float64], lo int, x, y []float64, sum *float64) {
+	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
+	s.Launch(taskSparsemvDot, func() { *cell = sparsemvDot(how, a, lo, x, y) },
+		intra.InVar("how", &how),
+		intra.InVar("lo", &lo),
+		intra.In("x", x),
+		intra.Out("y", y),
+		region,
 	)
 }

@@ -18,6 +18,7 @@ type settings struct {
 	tasks      int
 	how        arithmetic
 	format     format
+	fused      bool
 	json       bool
 	times      string
 }
@@ -33,6 +34,7 @@ func parse() (settings, error) {
 	f.Float64Var(&s.tolerance, "tol", 0, "stop when the residual norm is not above this")
 	how := f.String("kernels", "simd", "simd, or sequential: plain loops that add in order, as the original")
 	form := f.String("matrix", "sliced", "sliced, or csr: the form that the matrix is held in; the result is the same")
+	f.BoolVar(&s.fused, "fused", false, "compute inner products in the tasks that write their vectors; the result differs in the last digits")
 	f.StringVar(&s.times, "times", "", "have every process write the times by its own clock to a file in this `folder`")
 	if err := f.Parse(); err != nil {
 		return s, err
@@ -66,7 +68,7 @@ func main() { intra.Main(cli.Program(parse, run)) }
 
 func run(p *intra.Process, set settings) error {
 	b := box{nx: set.nx, ny: set.ny, nz: set.nz, rank: p.Rank(), size: p.Size()}
-	s, err := newSolver(p, b, set.tasks, set.how, set.format)
+	s, err := newSolver(p, b, set)
 	if err != nil {
 		return err
 	}

@@ -35,3 +35,25 @@ func (s *solver) sparsemv(x, y []float64) {
 		sparsemv(s.a, lo, x, y[lo:hi])
 	}
 }
+
+// waxpbyDot computes w = alpha·x + beta·y and returns the part of this rank of
+// the inner product of w with itself.
+func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []float64) (sum float64) {
+	defer s.clock(&s.seconds.Waxpby)()
+	//intra:section on(s.p)
+	for lo, hi := range intra.Blocks(len(w), s.tasks) {
+		sum += waxpbyDot(s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
+	}
+	return sum
+}
+
+// sparsemvDot computes y = A·x and returns the part of this rank of the inner
+// product of x and y.
+func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
+	defer s.clock(&s.seconds.Sparsemv)()
+	//intra:section on(s.p)
+	for lo, hi := range intra.Blocks(len(y), s.tasks) {
+		sum += sparsemvDot(s.how, s.a, lo, x, y[lo:hi])
+	}
+	return sum
+}

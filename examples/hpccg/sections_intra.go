@@ -13,7 +13,7 @@ import _ "embed"
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "ce315d149408777e8cb7cb4ae96b14760f526443a69d6f25c087364dff92b09a")
+var _ = intra.Embedded("sections_intra.go", intraSourceSections, "67846cfd96f8e68e30af57c4583854158f4a27be48d4b4045efee6ef39ed9b4f")
 
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
@@ -53,4 +53,34 @@ func (s *solver) sparsemv(x, y []float64) {
 		}
 		section.MustEnd()
 	}
+}
+
+// waxpbyDot computes w = alpha·x + beta·y and returns the part of this rank of
+// the inner product of w with itself.
+func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []float64) (sum float64) {
+	defer s.clock(&s.seconds.Waxpby)()
+	//intra:section on(s.p)
+	{
+		section := s.p.Section(intra.At("sections.go:44"))
+		for lo, hi := range intra.Blocks(len(w), s.tasks) {
+			launchWaxpbyDot(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi], &sum)
+		}
+		section.MustEnd()
+	}
+	return sum
+}
+
+// sparsemvDot computes y = A·x and returns the part of this rank of the inner
+// product of x and y.
+func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
+	defer s.clock(&s.seconds.Sparsemv)()
+	//intra:section on(s.p)
+	{
+		section := s.p.Section(intra.At("sections.go:55"))
+		for lo, hi := range intra.Blocks(len(y), s.tasks) {
+			launchSparsemvDot(section, s.how, s.a, lo, x, y[lo:hi], &sum)
+		}
+		section.MustEnd()
+	}
+	return sum
 }

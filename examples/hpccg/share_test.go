@@ -16,7 +16,14 @@ import (
 // Whatever the degrees, links and deaths, every survivor has the bits of the
 // run without replicas.
 func TestReplicasAgree(t *testing.T) {
-	set := settings{nx: 6, ny: 5, nz: 4, iters: 12, tasks: 16}
+	for _, fused := range []bool{false, true} {
+		t.Run(fmt.Sprint("fused ", fused), func(t *testing.T) {
+			testReplicasAgree(t, settings{nx: 6, ny: 5, nz: 4, iters: 12, tasks: 16, fused: fused})
+		})
+	}
+}
+
+func testReplicasAgree(t *testing.T, set settings) {
 	serial := map[int]map[int][]outcome{}
 	for ranks := 1; ranks <= 3; ranks++ {
 		serial[ranks], _ = solveOn(t, intra.Spec{Ranks: ranks}, set)
@@ -40,7 +47,7 @@ func TestReplicasAgree(t *testing.T) {
 	for range 60 {
 		ranks := 1 + rng.IntN(3)
 		point := points[rng.IntN(3+min(ranks-1, 1))]
-		most := map[string]int{"section": 60, "task": 400, "update": 400, "message": 20}[point]
+		most := map[string]int{"section": 40, "task": 300, "update": 300, "message": 20}[point]
 		kill := fmt.Sprintf("%d.%d@%s:%d", rng.IntN(ranks), rng.IntN(2), point, rng.IntN(most))
 		t.Run(fmt.Sprint(ranks, " ", kill), func(t *testing.T) {
 			all, report := solveOn(t, intra.Spec{Ranks: ranks, Replicas: 2}, set,
@@ -53,8 +60,12 @@ func TestReplicasAgree(t *testing.T) {
 
 // Everything that a pass depends on is registered, or computed again.
 func TestStateIsComplete(t *testing.T) {
-	set := settings{nx: 5, ny: 4, nz: 3, iters: 12, tasks: 4}
-	for _, degrees := range [][]int{{1}, {2, 1}} {
+	for _, c := range []struct {
+		fused   bool
+		degrees []int
+	}{{false, []int{1}}, {false, []int{2, 1}}, {true, []int{2, 1}}} {
+		set := settings{nx: 5, ny: 4, nz: 3, iters: 12, tasks: 4, fused: c.fused}
+		degrees := c.degrees
 		serial, _ := solveOn(t, intra.Spec{Ranks: len(degrees)}, set)
 		checked, _ := solveOn(t, intra.Spec{Degrees: degrees, Check: true}, set)
 		for rank := range degrees {

@@ -17,12 +17,13 @@ import (
 // goes on from saved state makes the matrix and the right-hand side again;
 // what else is left out means nothing between two passes.
 //
-//intra:state skip(p, box, tasks, how, a, b, ap, arrived, progress)
+//intra:state skip(p, box, tasks, how, fused, a, b, ap, arrived, progress)
 type solver struct {
 	p     *intra.Process
 	box   box
 	tasks int
 	how   arithmetic
+	fused bool // inner products in the tasks that write their vectors
 
 	a        kernels.Matrix[float64]
 	b, x     []float64 // right-hand side, solution
@@ -33,6 +34,7 @@ type solver struct {
 
 	pass    int       // the next one, from 1
 	rho     float64   // r·r of the pass before, or at the start
+	next    float64   // r·r as it is now, if fused
 	norm    float64   // its root
 	first   float64   // norm at the start
 	history []float64 // norm as tested in each pass
@@ -68,10 +70,10 @@ func (s *solver) clock(sum *float64) func() {
 	return func() { *sum += time.Since(from).Seconds() }
 }
 
-func newSolver(p *intra.Process, b box, tasks int, how arithmetic, f format) (*solver, error) {
-	s := &solver{p: p, box: b, tasks: tasks, how: how, progress: func(int, float64) {}}
+func newSolver(p *intra.Process, b box, set settings) (*solver, error) {
+	s := &solver{p: p, box: b, tasks: set.tasks, how: set.how, fused: set.fused, progress: func(int, float64) {}}
 	var err error
-	if s.a, s.b, err = b.generate(f); err != nil {
+	if s.a, s.b, err = b.generate(set.format); err != nil {
 		return nil, fmt.Errorf("generate the matrix: %w", err)
 	}
 	n := b.rows()
@@ -79,17 +81,22 @@ func newSolver(p *intra.Process, b box, tasks int, how arithmetic, f format) (*s
 	s.p2 = intra.Alloc[float64](b.cols())
 	s.arrived = [][]float64{make([]float64, b.plane()), make([]float64, b.plane())}
 	s.Protect(p, "cg")
-	of := [5]int{b.nx, b.ny, b.nz, tasks, int(how)}
+	of := [6]int{b.nx, b.ny, b.nz, s.tasks, int(s.how), 0}
+	if s.fused {
+		of[5] = 1
+	}
 	was := of
 	if intra.Protect(p, "problem", &was); was != of {
-		return nil, fmt.Errorf("the saved state is of -nx %d -ny %d -nz %d -tasks %d, arithmetic %d; go on with the same", was[0], was[1], was[2], was[3], was[4])
+		return nil, fmt.Errorf("the saved state is of -nx %d -ny %d -nz %d -tasks %d, arithmetic %d, fused %d; go on with the same", was[0], was[1], was[2], was[3], was[4], was[5])
 	}
 	return s, nil
 }
 
 // dot returns the inner product of x and y over all ranks.
-func (s *solver) dot(x, y []float64) (float64, error) {
-	local := s.ddot(x, y)
+func (s *solver) dot(x, y []float64) (float64, error) { return s.total(s.ddot(x, y)) }
+
+// total adds up what the ranks have of an inner product.
+func (s *solver) total(local float64) (float64, error) {
 	defer s.clock(&s.seconds.Allreduce)()
 	sum, err := comm.AllreduceValue(s.p.World(), local, comm.Sum)
 	if err != nil {
@@ -100,14 +107,49 @@ func (s *solver) dot(x, y []float64) (float64, error) {
 
 // multiply computes ap = A·p2 with the neighbours' planes of p2.
 func (s *solver) multiply() error {
-	done := s.clock(&s.seconds.Exchange)
-	err := s.box.exchange(s.p.World(), s.p2, s.arrived)
-	done()
-	if err != nil {
+	if err := s.exchange(); err != nil {
 		return err
 	}
 	s.sparsemv(s.p2, s.ap)
 	return nil
+}
+
+// exchange gets the neighbours' planes of p2.
+func (s *solver) exchange() error {
+	defer s.clock(&s.seconds.Exchange)()
+	return s.box.exchange(s.p.World(), s.p2, s.arrived)
+}
+
+// curvature computes ap = A·p2 and returns the inner product of both.
+func (s *solver) curvature() (float64, error) {
+	if !s.fused {
+		if err := s.multiply(); err != nil {
+			return 0, err
+		}
+		return s.dot(s.direction(), s.ap)
+	}
+	if err := s.exchange(); err != nil {
+		return 0, err
+	}
+	return s.total(s.sparsemvDot(s.p2, s.ap))
+}
+
+// square returns r·r.
+func (s *solver) square() (float64, error) {
+	if s.fused {
+		return s.next, nil // of reduce
+	}
+	return s.dot(s.r, s.r)
+}
+
+// reduce sets r = r - alpha·ap.
+func (s *solver) reduce(alpha float64) (err error) {
+	if !s.fused {
+		s.waxpby(1, s.r, -alpha, s.ap, s.r)
+		return nil
+	}
+	s.next, err = s.total(s.waxpbyDot(1, s.r, -alpha, s.ap, s.r))
+	return err
 }
 
 // solve runs the passes of the original: at most maxIter-1, and none after
@@ -174,7 +216,7 @@ func (s *solver) iterate() (err error) {
 		s.waxpby(1, s.r, 0, s.r, dir)
 	} else {
 		old := s.rho
-		if s.rho, err = s.dot(s.r, s.r); err != nil {
+		if s.rho, err = s.square(); err != nil {
 			return err
 		}
 		s.waxpby(1, s.r, s.rho/old, dir, dir)
@@ -182,17 +224,13 @@ func (s *solver) iterate() (err error) {
 	s.norm = math.Sqrt(s.rho)
 	s.history = append(s.history, s.norm)
 	s.progress(s.pass, s.norm)
-	if err := s.multiply(); err != nil {
-		return err
-	}
-	pap, err := s.dot(dir, s.ap)
+	pap, err := s.curvature()
 	if err != nil {
 		return err
 	}
 	alpha := s.rho / pap
 	s.waxpby(1, s.x, alpha, dir, s.x)
-	s.waxpby(1, s.r, -alpha, s.ap, s.r)
-	return nil
+	return s.reduce(alpha)
 }
 
 // largestError returns the largest distance of an element of x from 1 over

@@ -14,6 +14,7 @@ func (s *solver) Protect(p *intra.Process, name string) {
 		box      box
 		tasks    int
 		how      arithmetic
+		fused    bool
 		a        kernels.Matrix[float64]
 		b        []float64
 		x        []float64
@@ -24,6 +25,7 @@ func (s *solver) Protect(p *intra.Process, name string) {
 		progress func(pass int, residual float64)
 		pass     int
 		rho      float64
+		next     float64
 		norm     float64
 		first    float64
 		history  []float64
@@ -34,6 +36,7 @@ func (s *solver) Protect(p *intra.Process, name string) {
 	intra.Protect(p, name+".p2", &s.p2)
 	intra.Protect(p, name+".pass", &s.pass)
 	intra.Protect(p, name+".rho", &s.rho)
+	intra.Protect(p, name+".next", &s.next)
 	intra.Protect(p, name+".norm", &s.norm)
 	intra.Protect(p, name+".first", &s.first)
 	intra.Protect(p, name+".history", &s.history)

@@ -56,11 +56,12 @@ func TestSpMV(t *testing.T) {
 	a := matrix.Stencil27(16, 16, 16)
 	results, err := bench.SpMV(t.Context(), "small", a, bench.Options{Rounds: 2, Paths: []string{"go"}})
 	require.NoError(t, err)
-	require.Len(t, results, 6) // the plain loop, two formats, a plain sweep and a fast one, reading
+	require.Len(t, results, 7) // the plain loop, two formats, one with an inner product, a plain sweep and a fast one, reading
 	csr, sliced := find(t, results, "SpMV/CSR", "go"), find(t, results, "SpMV/Sliced", "go")
 	require.Equal(t, a.Bytes()+2*8*4096, csr.Bytes)
 	require.Less(t, sliced.Bytes, csr.Bytes)
 	require.Positive(t, csr.Speedup)
+	require.Equal(t, sliced.Bytes, find(t, results, "SpMVDot/Sliced", "go").Bytes)
 	require.Positive(t, sliced.OfLimit)
 	sweep := find(t, results, "SymGS", "go")
 	require.Positive(t, sweep.Speedup)

@@ -10,7 +10,8 @@ import (
 	"github.com/intrahpc/intra/kernels/matrix"
 )
 
-// SpMV measures the product of a matrix in every format, on every path, and the
+// SpMV measures the product of a matrix in every format, on every path, that
+// with the inner product of both vectors (SpMVDot), and the
 // two triangular solves of symmetric Gauss-Seidel if its diagonal has no gap.
 func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result, error) {
 	rows, cols := a.Dims()
@@ -28,6 +29,7 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 		big[i] = 1
 	}
 	var variants []Variant
+	var sink float64
 	add := func(kernel, path string, m kernels.Matrix[float64], run func()) {
 		bytes := m.Bytes() + 8*int64(rows+cols)
 		variants = append(variants, Variant{
@@ -45,6 +47,9 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 		k := &p.F64
 		add("SpMV/CSR", p.Name, a, func() { k.CSR32(ptr, col, val, x, y) })
 		add("SpMV/Sliced", p.Name, sliced, func() { kernels.MulRowsOn[float64](p, sliced, 0, x, y) })
+		if cols >= rows {
+			add("SpMVDot/Sliced", p.Name, sliced, func() { sink += kernels.MulRowsDotOn[float64](p, sliced, 0, x, y) })
+		}
 	}
 	if g, err := kernels.NewGaussSeidel(sliced, 0, rows); err == nil && ascending(ptr, col) {
 		sweep := func(path string, run func()) {
@@ -65,7 +70,6 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 		}
 	}
 	best := &simd.Paths()[0].F64
-	var sink float64
 	variants = append(variants, Variant{Kernel: "read", Path: simd.Paths()[0].Name, Elem: "float64", Size: name,
 		N: len(big), Bytes: int64(8 * len(big)), run: func() { sink += best.Sum(big) }})
 	results, err := measure(ctx, variants, o.Rounds)

@@ -45,6 +45,10 @@ func TestParseTrial(t *testing.T) {
 		"sparsemv": {Seconds: 4, WaitSeconds: 0.25, UpdateBytes: 20, Decision: "share"},
 		Total:      {Seconds: 10, WaitSeconds: 0.75, UpdateBytes: 100},
 	}}, got)
+	fused := strings.NewReplacer("x.waxpby", "x.waxpbyDot", "x.other", "x.waxpby").Replace(goodReport)
+	got, err = parseTrial([]byte(goodLine), []byte(fused), goodClocks)
+	require.NoError(t, err)
+	require.Equal(t, Sample{Seconds: 2, WaitSeconds: 5, UpdateBytes: 89, Decision: "replicate+share"}, got.Samples["waxpby"])
 	for _, c := range []struct {
 		name, line, report string
 		clocks             []clock

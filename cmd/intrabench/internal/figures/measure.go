@@ -49,7 +49,7 @@ func Measure(ctx context.Context, run Runner, pr Problem, rounds int, configs []
 	if err := m.sameResult(); err != nil {
 		return nil, err
 	}
-	m.sumUp(append(slices.Clone(Kernels), Summed))
+	m.sumUp(pr.rows())
 	m.Models = m.models()
 	return m, nil
 }

@@ -38,7 +38,7 @@ func (m *Measurement) models() []Model {
 		return nil
 	}
 	var all []Model
-	for _, k := range append([]string{Total}, Kernels...) {
+	for _, k := range append([]string{Total}, m.Problem.kernels()...) {
 		r, ok := m.Row(k, Replicated.Name)
 		if !ok {
 			return nil

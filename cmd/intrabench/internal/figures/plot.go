@@ -62,7 +62,7 @@ func (m *Measurement) Plot(name string) error {
 	if err := CheckPlotName(name); err != nil {
 		return err
 	}
-	bars, err := m.barPlot("HPCCG", Kernels)
+	bars, err := m.barPlot(m.Problem.name(), m.Problem.kernels())
 	if err != nil {
 		return fmt.Errorf("draw figure 5: %w", err)
 	}

@@ -37,15 +37,19 @@ func (m *Measurement) Table(w io.Writer) error {
 	if len(m.Trials) > 0 {
 		passes = m.Trials[0].Passes
 	}
-	fmt.Fprintf(w, "HPCCG, %d x %d x %d points on each of two ranks, %d passes, %d rounds in alternation\n", p.NX, p.NY, p.NZ, passes, m.Rounds)
+	fmt.Fprintf(w, "%s, %d x %d x %d points on each of two ranks, %d passes, %d rounds in alternation\n", p.name(), p.NX, p.NY, p.NZ, passes, m.Rounds)
 	t := newColumns(w)
-	for _, k := range append(slices.Clone(Kernels), Summed, Total) {
+	for _, k := range append(p.rows(), Total) {
 		title := "Figure 5a, " + k
 		switch k {
 		case Total:
 			title = "Figure 5b, HPCCG as a whole"
 		case Summed:
 			title = k
+		default:
+			if p.Fused {
+				title += " with inner products"
+			}
 		}
 		fmt.Fprintf(t, "\n%s\tseconds\t\tE\t\twait\tdecision\tpaper\n", title)
 		for _, c := range m.Configs {
@@ -92,7 +96,7 @@ func (m *Measurement) modelTable(w io.Writer) error {
 // PeerTable writes the times of the whole solver, beside those of a peer.
 func (m *Measurement) PeerTable(w io.Writer) error {
 	p := m.Problem
-	fmt.Fprintf(w, "HPCCG, %d x %d x %d points on each of two ranks, %d rounds in alternation\n", p.NX, p.NY, p.NZ, m.Rounds)
+	fmt.Fprintf(w, "%s, %d x %d x %d points on each of two ranks, %d rounds in alternation\n", p.name(), p.NX, p.NY, p.NZ, m.Rounds)
 	t := newColumns(w)
 	_, withPeer := m.Row(Total, PeerConfig.Name)
 	fmt.Fprintf(t, "\tseconds\t\tE")

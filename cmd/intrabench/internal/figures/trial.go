@@ -24,6 +24,7 @@ type Problem struct {
 	Tasks int `json:"tasks"` // per section, 0 = what HPCCG takes by itself
 
 	Matrix string `json:"matrix"` // the form that it is held in, "" = what HPCCG takes by itself
+	Fused  bool   `json:"fused,omitempty"`
 }
 
 // Config is one way to run the problem on two cores.
@@ -83,8 +84,36 @@ func Limited(limit string) (Config, error) {
 // is the whole solver, which also exchanges and adds up over all ranks.
 var Kernels = []string{"waxpby", "ddot", "sparsemv"}
 
+// kernels are those of Kernels that every pass calls: fused, ddot is called
+// once, at the start.
+func (pr Problem) kernels() []string {
+	if pr.Fused {
+		return []string{"waxpby", "sparsemv"}
+	}
+	return slices.Clone(Kernels)
+}
+
+// rows are the kernels and what the table says besides the whole.
+func (pr Problem) rows() []string {
+	if pr.Fused {
+		return pr.kernels()
+	}
+	return append(pr.kernels(), Summed)
+}
+
+// name is HPCCG, and what is unlike the original in it.
+func (pr Problem) name() string {
+	if pr.Fused {
+		return "HPCCG -fused"
+	}
+	return "HPCCG"
+}
+
 // Total names the whole solver among the samples of a trial.
 const Total = "total"
+
+// fusedSuffix ends the name of a task that does a kernel and an inner product.
+const fusedSuffix = "Dot"
 
 // Summed names ddot and the sum over all ranks that follows it. The ranks of a
 // native run wait for each other in that sum, and replicas already within ddot:
@@ -192,6 +221,9 @@ func (p *Programs) hpccg(c Config, pr Problem) trial.Job {
 	if pr.Matrix != "" {
 		args = append(args, "-matrix", pr.Matrix)
 	}
+	if pr.Fused {
+		args = append(args, "-fused")
+	}
 	return p.job(c, args)
 }
 
@@ -295,13 +327,16 @@ func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
 		if s.Seconds <= 0 {
 			return Trial{}, fmt.Errorf("%w: HPCCG spent %g seconds in %s", trial.ErrOutput, s.Seconds, k)
 		}
+		var decisions []string // of the kernel and of that with an inner product
 		for name, tt := range rep.TaskTypes {
-			if name[strings.LastIndexByte(name, '.')+1:] == k {
+			if task := name[strings.LastIndexByte(name, '.')+1:]; task == k || task == k+fusedSuffix {
 				s.WaitSeconds += tt.WaitSeconds / float64(len(rep.Processes))
 				s.UpdateBytes += tt.UpdateBytes
-				s.Decision = tt.Decision
+				decisions = append(decisions, tt.Decision)
 			}
 		}
+		slices.Sort(decisions)
+		s.Decision = strings.Join(slices.Compact(decisions), "+")
 		total.WaitSeconds += s.WaitSeconds
 		total.UpdateBytes += s.UpdateBytes
 		t.Samples[k] = s
