@@ -30,7 +30,7 @@ theirs() (
     /^Benchmark Time Summary::Total/ { seconds = $2 }
     END { if (n > 0 && seconds > 0) print seconds / n; else exit 1 }' HPCG-Benchmark*.txt
 )
-ours() { "$ours/intrarun" -n "$ranks" "$ours/hpcg" -nx "$edge" -ny "$edge" -nz "$edge" -sets 1 -json |
+ours() { "$ours/intrarun" -n "$ranks" -r 1 "$ours/hpcg" -nx "$edge" -ny "$edge" -nz "$edge" -sets 1 -json |
   grep '"valid":true' | awk '
     match($0, /"iterations":[0-9]+/) { n = substr($0, RSTART + 13, RLENGTH - 13) }
     match($0, /"seconds":[0-9.e-]+/) { seconds = substr($0, RSTART + 10, RLENGTH - 10) }

@@ -28,7 +28,7 @@ theirs() { mpirun -n "$ranks" "$out/bin/$1.$class.x" | awk '
   / Time in seconds *=/ { seconds = $NF }
   / Verification *= *SUCCESSFUL/ { good = 1 }
   END { if (good && seconds > 0) print seconds; else exit 1 }'; }
-ours() { "$ours/intrarun" -n "$ranks" "$ours/$1" -class "$class" -json |
+ours() { "$ours/intrarun" -n "$ranks" -r 1 "$ours/$1" -class "$class" -json |
   grep '"verified":true' | sed 's/.*"seconds":\([0-9.e-]*\).*/\1/'; }
 
 echo "class $class on $ranks ranks, $rounds rounds"
