@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
@@ -45,9 +46,13 @@ func run() int {
 	case errors.Is(err, flag.ErrHelp):
 		return launch.ExitOK
 	case err != nil:
-		if p, _ := launcher.Find(os.Getenv); p == nil || p.Rank == 0 { // the others say the same
-			fmt.Fprintf(os.Stderr, "intrarun: %v\n(intrarun -h lists the flags)\n", err)
+		if p, _ := launcher.Find(os.Getenv); p != nil && p.Rank > 0 {
+			// The first process says the same for all. The launcher ends it once
+			// another one has failed, so it gets the time for that.
+			time.Sleep(time.Second)
+			return launch.ExitRefused
 		}
+		fmt.Fprintf(os.Stderr, "intrarun: %v\n(intrarun -h lists the flags)\n", err)
 		return launch.ExitRefused
 	}
 	c.Watchdog = []string{"/proc/self/exe"}
