@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,9 +82,13 @@ func TestUnderLauncher(t *testing.T) {
 			if l.survives == nil {
 				return
 			}
-			// Process 2 is the agent of h1, and dies with those that it has started.
-			lost := []string{"unshare", "--uts", "sh", "-c", `hostname h$(($` + l.rank + `/2)); [ $` + l.rank + ` = 2 ] && (sleep 3; kill -9 $$) & exec "$0" "$@"`}
-			code, out, stderr = launched(t, l.survives, 4, lost, append([]string{"-n", "2", "-r", "2"}, steps.Program("join", "sleep:6s", "out:x", "finish")...))
+			// Process 2 is the agent of h1, and dies with those that it has started, 3 s
+			// after they were.
+			begun := filepath.Join(t.TempDir(), "begun")
+			lost := []string{"unshare", "--uts", "sh", "-c", `hostname h$(($` + l.rank + `/2))
+				[ $` + l.rank + ` = 2 ] && (until [ -e ` + begun + ` ]; do sleep 0.1; done; sleep 3; kill -9 $$) & exec "$0" "$@"`}
+			program := append([]string{"/bin/sh", "-c", `touch ` + begun + `; exec "$0" "$@"`}, steps.Program("join", "sleep:6s", "out:x", "finish")...)
+			code, out, stderr = launched(t, l.survives, 4, lost, append([]string{"-n", "2", "-r", "2"}, program...))
 			require.Zero(t, code, stderr)
 			require.Equal(t, "x\nx\n", out)
 			require.Contains(t, stderr, "0.1 is dead (host: host h1 has not been heard from")
