@@ -57,7 +57,7 @@ func TestUnderLauncher(t *testing.T) {
 			job := func(flags string, program ...string) (int, string, string) {
 				return launched(t, l.command, 4, nil, append(strings.Fields(flags), steps.Program(program...)...))
 			}
-			code, out, stderr := job("-n 2 -r 2", "join", "0.1@kill:9", "out:x", "finish")
+			code, out, stderr := job("-n 2 -r 2", "join:any", "0.1@kill:9", "out:x", "finish")
 			require.Zero(t, code, stderr)
 			require.Equal(t, "x\nx\n", out)
 			require.Contains(t, stderr, "0.1 is dead")
@@ -76,7 +76,7 @@ func TestUnderLauncher(t *testing.T) {
 			require.Contains(t, out, "h0")
 			require.Contains(t, out, "h1")
 			require.NotContains(t, stderr, "share a host")
-			code, out, stderr = launched(t, l.command, 4, hosts, append([]string{"-n", "2", "-r", "2"}, steps.Program("join", "1.0@kill:9", "out:x", "finish")...))
+			code, out, stderr = launched(t, l.command, 4, hosts, append([]string{"-n", "2", "-r", "2"}, steps.Program("join:any", "1.0@kill:9", "out:x", "finish")...))
 			require.Zero(t, code, stderr)
 			require.Equal(t, "x\nx\n", out)
 			if l.survives == nil {

@@ -241,7 +241,7 @@ func TestEndOfTheContext(t *testing.T) {
 // On several hosts a job ends as on one, and its lines and its report name the
 // hosts.
 func TestJobOnHosts(t *testing.T) {
-	r := newRun([]int{2, 2}, "join", "0.1@kill:9", "out:x", "finish").on(t, "h1", "h2")
+	r := newRun([]int{2, 2}, "join:any", "0.1@kill:9", "out:x", "finish").on(t, "h1", "h2")
 	r.Verbose = true
 	report := r.report(t)
 	r.do(t, ExitOK)

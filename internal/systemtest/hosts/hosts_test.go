@@ -142,11 +142,11 @@ func TestHostsRunAJobAsOneHostDoes(t *testing.T) {
 		{"killed", "-r 2", []string{"join:any", "0.0@kill:9", "out:x", "finish"}, 0, "x\n", "0.0 is dead (signal: killed by SIGKILL)", []string{"0.0 signal"}},
 		{"killed at a time", "-r 2 -kill 0.1@50ms", []string{"join", "0.1@forever", "sleep:500ms", "finish"}, 0, "", "killed on request", []string{"0.1 injected"}},
 		{"killed at a point", "-r 2 -kill 0.1@task:3", []string{"join:any", "0.1@fired:task:3", "finish"}, 0, "", "killed on request at task:3", []string{"0.1 injected"}},
-		{"stopped", "-r 2", []string{"join", "0.0@kill:19", "out:b", "finish"}, 0, "b\n", "", []string{"0.0 fenced"}},
+		{"stopped", "-r 2", []string{"join:any", "0.0@kill:19", "out:b", "finish"}, 0, "b\n", "", []string{"0.0 fenced"}},
 		{"the last is killed", "-n 2 -r 1", []string{"join:any", "1@kill:9", "forever"}, 3, "", "rank 1 has lost its last replica", []string{"1.0 signal"}},
 		{"error of all", "-r 2", []string{"join:any", "fail:error:bad luck"}, 1, "", ": error: bad luck", nil},
 		{"own exit", "-r 1", []string{"join", "exit:7"}, 1, "", "exit status 7", []string{"0.0 exit"}},
-		{"long words", "-r 2", []string{"join", "0.0@fail-at-length:20000000", "finish"}, 0, "", "0.0 is dead (panic", []string{"0.0 panic"}},
+		{"long words", "-r 2", []string{"join:any", "0.0@fail-at-length:20000000", "finish"}, 0, "", "0.0 is dead (panic", []string{"0.0 panic"}},
 		{"crash", "-r 2", []string{"join", "err:before", "0.1@sleep:100ms", "0.0@crash", "finish"}, 0, "", "0.0: panic: boom", []string{"0.0 panic"}},
 		{"divergence", "-r 2", []string{"join:any", "0.1@fail:divergence:section 3 differs", "forever"}, 4, "", "section 3 differs", nil},
 		{"never joined", "-r 1", []string{"out:hello"}, 1, "hello\n", "never joined the job", nil},
@@ -409,7 +409,7 @@ func TestIndexedJob(t *testing.T) {
 	codes, stdout, stderr := runAll("-n 3 -r 1", -1, steps.Program("join", "out:x", "finish")...)
 	require.Equal(t, []int{0, 0, 0}, codes, stderr)
 	require.Equal(t, "x\nx\nx\n", stdout)
-	codes, _, stderr = runAll("-n 3 -r 1", -1, steps.Program("join", "1@kill:9", "forever")...)
+	codes, _, stderr = runAll("-n 3 -r 1", -1, steps.Program("join:any", "1@kill:9", "forever")...)
 	require.Equal(t, []int{3, 3, 3}, codes, stderr)
 	codes, _, stderr = runAll("-n 3 -r 2 -oversubscribe", 0, steps.Program("join", "mark:"+started, "sleep:2s", "finish")...)
 	require.Equal(t, []int{-1, 0, 0}, codes, stderr)
