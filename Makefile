@@ -7,8 +7,10 @@ PACKAGES  := ./...
 SOAK      ?= 1000000
 CHAOS     ?= 200
 ATTACK    ?= $(if $(INTRA_SEED),1,200)
+FLIPS     ?= 1000
 WEIBULL   ?= 5
 WATCH     ?= 3600
+MPI_KILLS ?= 100
 FUZZTIME  ?= 5m
 BENCH     ?= 1
 RULES     ?= .
@@ -20,7 +22,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SYSTEM    := -tags system ./internal/systemtest
 LONG      := $(SYSTEM)/... ./internal/arbiter ./cmd/intragen ./cmd/intrabench
 
-.PHONY: help run test system matrix browser pictures manifest race check generate bench soak rules attack chaos weibull watch fuzz clean
+.PHONY: help run test system matrix browser pictures manifest race check generate bench soak rules attack flips chaos weibull watch mpi fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +44,7 @@ system: ## whole jobs whose processes, hosts and network fail; programs of users
 	$(GO) test -timeout 1h -p 4 $(LONG)
 
 matrix: ## HPCG and the other proxies, NPB and the platforms of `make system`, every combination
-	INTRA_MATRIX=1 $(GO) test -timeout 3h -count 1 -v -run '^Test(Proxies|NPB|Platforms)$$' $(SYSTEM)
+	INTRA_MATRIX=1 $(GO) test -timeout 3h -count 1 -v -run '^Test(Proxies|NPB|Platforms)$$' $(SYSTEM)/programs
 
 browser: ## the live page in a Chromium without a window; skipped where there is none
 	cd internal/systemtest/browser && $(GO) vet ./... && $(GO) test -timeout 30m -v ./...
@@ -107,11 +109,17 @@ weibull: ## HPCCG on hosts whose processes die at random for minutes and come ba
 attack: ## ATTACK random jobs of real processes in which anything fails; INTRA_SEED=S replays one
 	INTRA_ATTACK=$(ATTACK) $(GO) test -timeout 24h -count 1 -v $(SYSTEM)/attack
 
+flips: ## FLIPS jobs of real processes with one bit turned, and ten times as many without; INTRA_SEED=S begins there
+	INTRA_FLIPS=$(FLIPS) $(GO) test -timeout 24h -count 1 -v -run '^Test(No)?Flips$$' $(SYSTEM)
+
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one
 	INTRA_CHAOS=$(CHAOS) $(GO) test -timeout 24h -count 1 -v -run '^TestChaos(OfTheHead)?$$' $(SYSTEM)
 
 watch: ## WATCH seconds of jobs on hosts of an overloaded machine: no false alarm (root)
 	INTRA_WATCH=$(WATCH) $(GO) test -timeout 24h -count 1 -v -run '^TestWatch$$' $(SYSTEM)
+
+mpi: ## MPI_KILLS processes of jobs over Open MPI and over MPICH die at random points; INTRA_SEED=S replays
+	INTRA_MPI_KILLS=$(MPI_KILLS) $(GO) test -timeout 24h -count 1 -v -run '^TestKilledAtRandom$$' $(SYSTEM)/mpi
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzReconnecting:./transport/tcp FuzzRing:./transport/shm \

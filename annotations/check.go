@@ -344,6 +344,13 @@ func fix(k *Kernel, dirs []Directive, items []*ItemInfo) []analysis.SuggestedFix
 	if k.Second != nil {
 		text += fmt.Sprintf(" %s(%s)", Fused, k.Second.Name.Name)
 	}
+	if len(k.Elementwise) > 0 {
+		var names []string
+		for _, p := range k.Elementwise {
+			names = append(names, p.Var.Name())
+		}
+		text += fmt.Sprintf(" %s(%s)", Elementwise, strings.Join(names, ", "))
+	}
 	end := dirs[0].ArgsPos + token.Pos(len(dirs[0].Args))
 	if _, comment, ok := strings.Cut(dirs[0].Args, "//"); ok {
 		text += " //" + comment

@@ -15,15 +15,16 @@ type Kind uint8
 
 // The clauses of a task directive.
 const (
-	In      Kind = iota + 1 // read
-	Out                     // written, not read before it is written
-	InOut                   // read and written
-	Reduce                  // a partial result, folded into a variable when the section ends
-	Scratch                 // work space without meaning before and after
-	Fused                   // names the second body, not memory
+	In          Kind = iota + 1 // read
+	Out                         // written, not read before it is written
+	InOut                       // read and written
+	Reduce                      // a partial result, folded into a variable when the section ends
+	Scratch                     // work space without meaning before and after
+	Fused                       // names the second body, not memory
+	Elementwise                 // names slices whose elements belong together
 )
 
-var kindNames = []string{In: "in", Out: "out", InOut: "inout", Reduce: "reduce", Scratch: "scratch", Fused: "fused"}
+var kindNames = []string{In: "in", Out: "out", InOut: "inout", Reduce: "reduce", Scratch: "scratch", Fused: "fused", Elementwise: "elementwise"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -229,12 +230,12 @@ func (p *clauseParser) clause() (Clause, bool) {
 	}
 	name, ok := p.word()
 	if !ok {
-		p.errorf(p.off, "found %s, want a clause: in, out, inout, reduce, scratch or fused", p.found())
+		p.errorf(p.off, "found %s, want a clause: in, out, inout, reduce, scratch, fused or elementwise", p.found())
 		return Clause{}, false
 	}
 	c := Clause{Kind: kindOf(name), Pos: p.base + token.Pos(p.off)}
 	if c.Kind == 0 {
-		p.errorf(p.off, "unknown clause %q of //intra:task%s (want in, out, inout, reduce, scratch or fused)", name, didYouMean(name, kindNames[1:]))
+		p.errorf(p.off, "unknown clause %q of //intra:task%s (want in, out, inout, reduce, scratch, fused or elementwise)", name, didYouMean(name, kindNames[1:]))
 		return Clause{}, false
 	}
 	p.next()

@@ -18,6 +18,8 @@ type Kernel struct {
 	Items  []*ItemInfo
 	Op     string  // of the reduce clause that names the result
 	Second *Second // of the fused clause; nil without one
+
+	Elementwise []*Param // slices that the clause elementwise names; nil without one
 }
 
 // Param is a receiver, parameter or result of a kernel.

@@ -74,6 +74,7 @@ func scanPackage(fset *token.FileSet, pkg *types.Package, files []*ast.File, inf
 				continue
 			}
 			r.resolveSecond(info, files)
+			r.checkElementwise()
 			s.errs = append(s.errs, r.errs...)
 			s.open = append(s.open, r)
 			s.kernels[LocalName(r.kernel.Func)] = r.kernel

@@ -132,6 +132,10 @@ func (r *resolved) clause(c Clause) {
 		r.second(c)
 		return
 	}
+	if c.Kind == Elementwise {
+		r.elementwise(c)
+		return
+	}
 	for _, item := range c.Items {
 		info := &ItemInfo{Kind: c.Kind, Item: item, Op: c.Op.Name}
 		if r.item(c, info) {

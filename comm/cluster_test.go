@@ -100,17 +100,25 @@ func (w watch) Closed(err error) {
 }
 
 func newCluster(t testing.TB, kind string, degrees []int, mirror bool, limits sdr.Limits) *cluster {
+	return clusterOf(t, kind, degrees, mirror, limits, true)
+}
+
+// clusterOf makes a cluster of which members can be killed inside a message, or not.
+func clusterOf(t testing.TB, kind string, degrees []int, mirror bool, limits sdr.Limits, mortal bool) *cluster {
 	c := &cluster{t: t, degrees: degrees}
 	c.ctx, c.end = context.WithCancelCause(t.Context())
 	for rank, d := range degrees {
 		for k := range d {
 			m := &member{rank: rank, replica: k, cluster: c, poller: transport.NewPoller(), killAt: -1,
 				links: make(map[*member]transport.Link), ended: make(map[*member]chan struct{}), killed: make(chan struct{}), verdicts: make(chan *member, 64)}
-			m.engine = sdr.NewEngine(sdr.Config{
+			cfg := sdr.Config{
 				Rank: rank, Replica: k, Degrees: degrees, Poller: m.poller, Context: c.ctx, Mirror: mirror, Limits: limits,
 				Link: func(rank, replica int) transport.Link { return m.links[c.find(rank, replica)] },
-				Mid:  m.mid,
-			})
+			}
+			if mortal {
+				cfg.Mid = m.mid
+			}
+			m.engine = sdr.NewEngine(cfg)
 			c.members = append(c.members, m)
 		}
 	}
@@ -240,7 +248,7 @@ func TestConformanceOverLinks(t *testing.T) {
 	for kind := range pairOf {
 		for _, degrees := range [][]int{{1, 1, 1}, {2, 1, 2}} {
 			t.Run(fmt.Sprint(kind, degrees), func(t *testing.T) {
-				c := newCluster(t, kind, degrees, false, sdr.Limits{})
+				c := clusterOf(t, kind, degrees, false, sdr.Limits{}, false)
 				require.NoError(t, c.run(func(w *comm.Comm, _ *member) error {
 					return suite(w, []int{0, 3, 20_000})
 				}))

@@ -37,6 +37,7 @@ type Comm struct {
 	made     map[string]uint64
 	recalled map[string]uint64 // like made, since the process was restored
 	plans    []*schedule       // for reuse
+	call     *sdr.Call         // for the next blocking call; nil: it is in use, or there was none
 	freed    atomic.Bool
 	children int // communicators made from it that family knows
 }
@@ -139,6 +140,25 @@ func (c *Comm) Size() int {
 	return len(c.members)
 }
 
+// borrow returns a request for a blocking call, giveBack takes it back.
+func (c *Comm) borrow() *sdr.Call {
+	r := c.call
+	if r == nil {
+		return c.engine.NewBlockingCall()
+	}
+	c.call = nil
+	r.Reset()
+	return r
+}
+
+// giveBack keeps r if it is complete: else, as the job has ended, somebody may still
+// hold it.
+func (c *Comm) giveBack(r *sdr.Call) {
+	if r.Done() {
+		c.call = r
+	}
+}
+
 // Free releases c. All members call it; operations under way are completed.
 // Further calls on c fail with ErrFreed.
 func (c *Comm) Free() error {
@@ -174,6 +194,12 @@ func (c *Comm) usable() error {
 	return c.engine.Failure()
 }
 
+// ready reports at a glance that a call with one peer and one tag has nothing against
+// it; false says nothing.
+func (c *Comm) ready(peer, tag int) bool {
+	return c != nil && uint(peer) < uint(len(c.members)) && uint(tag) <= MaxTag && !c.freed.Load() && c.engine.Ready()
+}
+
 // checkPeer checks the arguments of a point-to-point call. AnySource and
 // AnyTag are for receives.
 func (c *Comm) checkPeer(peer, tag int, receive bool) error {
@@ -182,6 +208,11 @@ func (c *Comm) checkPeer(peer, tag int, receive bool) error {
 	}
 	if (peer < 0 || peer >= len(c.members)) && peer != ProcNull && !(receive && peer == AnySource) {
 		return fmt.Errorf("%w: %d of %d", ErrRank, peer, len(c.members))
+	}
+	if peer == AnySource {
+		if err := c.checkAny(); err != nil {
+			return err
+		}
 	}
 	if (tag < 0 || tag > MaxTag) && !(receive && tag == AnyTag) {
 		return fmt.Errorf("%w: %d, want 0 to %d", ErrTag, tag, MaxTag)

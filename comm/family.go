@@ -17,7 +17,9 @@ import (
 // before its first safe point return the communicators that it had there.
 type family struct {
 	engine *sdr.Engine
-	open   atomic.Int64 // receives, synchronous sends and collectives begun whose completion was not reported
+	// asserted is where the program called AssertNoAnySource; nil: it has not.
+	asserted atomic.Pointer[string]
+	open     atomic.Int64 // receives, synchronous sends and collectives begun whose completion was not reported
 
 	mu   sync.Mutex
 	list []*Comm // in order of creation; freed ones only while communicators made from them are not
@@ -146,6 +148,9 @@ func (f *family) AppendPosition(b []byte) []byte {
 			b = le.AppendUint64(b, c.made[counter])
 		}
 	}
+	if at := f.asserted.Load(); at != nil {
+		text(*at)
+	}
 	return b
 }
 
@@ -194,7 +199,17 @@ func (f *family) restore(b []byte) error {
 		f.add(c)
 		known[id] = c
 	}
-	if len(f.list) == 0 || len(r.b) > 0 {
+	if len(r.b) > 0 && !r.short && len(f.list) > 0 {
+		at := r.text()
+		if at == "" {
+			return fmt.Errorf("%w: asserted nowhere", errRecord)
+		}
+		if err := f.engine.NoAnySource(); err != nil {
+			return fmt.Errorf("%w: %w", errRecord, err)
+		}
+		f.asserted.Store(&at)
+	}
+	if len(f.list) == 0 || len(r.b) > 0 || r.short {
 		return fmt.Errorf("%w: %d communicators, then %d bytes", errRecord, len(f.list), len(r.b))
 	}
 	return nil

@@ -58,6 +58,25 @@ func (o operation) rooted() bool {
 	return false
 }
 
+// sync says what the end of a collective on c implies at this rank. What counts is
+// the communicator that a thread of communicators began with, if it has all ranks
+// of the job: with two that do not wait, ranks may take them in another order.
+func (c *Comm) sync(o operation, root int) sdr.Sync {
+	if c.id != c.thread || len(c.members) != c.engine.Size() {
+		return sdr.SyncNone
+	}
+	switch o {
+	case barrier, allreduce, allgather, allgatherv, alltoall, alltoallv, reduceScatter, split:
+		return sdr.SyncAll
+	case reduce, gather, gatherv:
+		if c.rank == root {
+			return sdr.SyncHere
+		}
+		return sdr.SyncElsewhere
+	}
+	return sdr.SyncNone
+}
+
 // The purpose of a message says to which collective it belongs: the operation,
 // above it the root, above that the length in bytes that all ranks have to
 // agree on, or 0.

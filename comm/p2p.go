@@ -33,22 +33,27 @@ func Ssend[T any](c *Comm, buf []T, dst, tag int) error {
 }
 
 func (c *Comm) send(b []byte, dst, tag int, sync bool) error {
-	if err := c.checkPeer(dst, tag, false); err != nil {
-		return fmt.Errorf("send to rank %d: %w", dst, err)
-	}
-	if dst == ProcNull {
-		return nil
-	}
-	if err := c.usable(); err != nil {
-		return fmt.Errorf("send to rank %d: %w", dst, err)
+	if !c.ready(dst, tag) {
+		if err := c.checkPeer(dst, tag, false); err != nil {
+			return fmt.Errorf("send to rank %d: %w", dst, err)
+		}
+		if dst == ProcNull {
+			return nil
+		}
+		if err := c.usable(); err != nil {
+			return fmt.Errorf("send to rank %d: %w", dst, err)
+		}
 	}
 	if o := c.engine.Observer(); o != nil {
 		defer o.Called(c.members[dst], tag, len(b))()
 	}
-	r := c.engine.Borrow()
+	if !sync && c.engine.SendNow(c.p2p, b, c.members[dst], tag) {
+		return nil
+	}
+	r := c.borrow()
 	c.engine.Send(c.p2p, &r.Request, b, c.members[dst], tag, sync)
 	_, err := c.engine.Wait(r)
-	c.engine.Return(r)
+	c.giveBack(r)
 	if err != nil {
 		call := "Send"
 		if sync {
@@ -70,22 +75,24 @@ func Recv[T any](c *Comm, buf []T, src, tag int) (Status, error) {
 }
 
 func (c *Comm) recv(b []byte, size, src, tag int) (Status, error) {
-	if err := c.checkPeer(src, tag, true); err != nil {
-		return Status{}, fmt.Errorf("receive from rank %d: %w", src, err)
-	}
-	if src == ProcNull {
-		return nullStatus, nil
-	}
-	if err := c.usable(); err != nil {
-		return Status{}, fmt.Errorf("receive from rank %d: %w", src, err)
+	if !c.ready(src, tag) {
+		if err := c.checkPeer(src, tag, true); err != nil {
+			return Status{}, fmt.Errorf("receive from rank %d: %w", src, err)
+		}
+		if src == ProcNull {
+			return nullStatus, nil
+		}
+		if err := c.usable(); err != nil {
+			return Status{}, fmt.Errorf("receive from rank %d: %w", src, err)
+		}
 	}
 	if o := c.engine.Observer(); o != nil {
 		defer o.Called(c.job(src), tag, len(b))()
 	}
-	r := c.engine.Borrow()
+	r := c.borrow()
 	c.engine.Recv(c.p2p, &r.Request, b, c.job(src), tag)
 	st, err := c.status(r, size)
-	c.engine.Return(r)
+	c.giveBack(r)
 	if err != nil {
 		err = c.failed("Recv", fmt.Sprintf("receive from rank %d", src), err)
 	}

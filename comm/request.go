@@ -46,7 +46,11 @@ func (r *Request) Start() {
 	if r.err != nil || r.peer == ProcNull {
 		return
 	}
-	if err := r.c.usable(); err != nil {
+	err := r.c.usable()
+	if err == nil && r.kind == receiving && r.peer == AnySource {
+		err = r.c.checkAny() // it may have been asserted since RecvInit
+	}
+	if err != nil {
 		r.err = fmt.Errorf("start of a request: %w", err)
 		return
 	}
@@ -171,8 +175,11 @@ func (c *Comm) status(r *sdr.Call, size int) (Status, error) {
 	if err != nil && (!r.Done() || c.engine.Failure() != nil) {
 		return Status{}, err
 	}
-	out := Status{Source: c.index[st.Source], Tag: st.Tag, Count: st.Size / size}
-	if err == nil && st.Size%size != 0 {
+	out := Status{Source: c.index[st.Source], Tag: st.Tag, Count: st.Size}
+	if size > 1 {
+		out.Count /= size
+	}
+	if err == nil && out.Count*size != st.Size {
 		err = fmt.Errorf("%w: %d bytes are not whole elements of %d", ErrType, st.Size, size)
 	}
 	return out, err

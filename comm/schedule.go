@@ -50,11 +50,11 @@ func (c *Comm) newSchedule(o operation, root, bytes int) *schedule {
 	if n := len(c.plans); n > 0 {
 		s := c.plans[n-1]
 		c.plans = c.plans[:n-1]
-		s.of = purpose(o, root, bytes)
+		s.of, s.script.Sync = purpose(o, root, bytes), c.sync(o, root)
 		return s
 	}
 	s := &schedule{c: c, of: purpose(o, root, bytes)}
-	s.script = &sdr.Script{Step: s.step}
+	s.script = &sdr.Script{Step: s.step, Sync: c.sync(o, root)}
 	return s
 }
 
@@ -95,6 +95,7 @@ func (s *schedule) memory(n int) []byte {
 // step posts the messages up to the next fence.
 func (s *schedule) step() bool {
 	if s.collect(); errors.Is(s.err, sdr.ErrMismatch) {
+		s.script.Failed = true
 		return false
 	}
 	c := s.c

@@ -123,6 +123,13 @@ func CopyNT[T Float](x, w []T) {
 	active[T]().CopyNT(x, w)
 }
 
+// CopyNTPart is CopyNT for a part of a copy, the last part of which CopyNT makes.
+// Until then other threads may not see it, which saves waiting for memory.
+func CopyNTPart[T Float](x, w []T) {
+	same(len(w), len(x))
+	active[T]().CopyNTPart(x, w)
+}
+
 // Dot returns the sum of x[i]*y[i].
 func Dot[T Float](x, y []T) T {
 	same(len(y), len(x))

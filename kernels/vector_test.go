@@ -90,6 +90,8 @@ func TestSmallResults(t *testing.T) {
 	require.Equal(t, []float64{3, 3}, w)
 	kernels.CopyNT([]float64{8, 9}, w)
 	require.Equal(t, []float64{8, 9}, w)
+	kernels.CopyNTPart([]float64{6, 7}, w)
+	require.Equal(t, []float64{6, 7}, w)
 	require.PanicsWithValue(t, "kernels: slices of 1 and 2 elements", func() { kernels.Dot(w, w[:1]) })
 	require.Len(t, kernels.Alloc[float64](1<<20+5), 1<<20+5)
 	require.Empty(t, kernels.Alloc[int32](0))

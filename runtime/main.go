@@ -56,7 +56,7 @@ func enter(run func(*Process) error) int {
 		return exitRefused
 	}
 	var e *engine.Engine
-	e = engine.New(ctx, engine.Config{Head: session, Links: links, Die: func(k job.Kill) {
+	e = engine.New(ctx, engine.Config{Head: session, Links: links, Local: session.Local(), Die: func(k job.Kill) {
 		e.FlushTrace()
 		session.Fired(k, e.Snapshot())
 		self, err := os.FindProcess(os.Getpid())
@@ -94,6 +94,7 @@ func enter(run func(*Process) error) int {
 		return exitFailed
 	}
 	e.Shutdown()
+	_ = session.Leave() // its results are out: whatever MPI says of the end changes nothing
 	return 0
 }
 

@@ -6,6 +6,13 @@ import (
 	"github.com/intrahpc/intra/internal/callsite"
 )
 
+// Measured is implemented by types of which each replica may have another value, such as
+// times that it has measured. What is registered by Protect and is of such a type, or a
+// slice of it, is kept as any other state, but not compared by intrarun -sdc state.
+type Measured interface {
+	Measured() // is never called
+}
+
 // Protect registers the variable at x as state of the program: what a process
 // that takes the place of a lost one, and a job that goes on from a backup,
 // begins with. x is the address of

@@ -68,6 +68,9 @@ func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 			s.err = &SectionError{Section: s.shared.Number, Task: t.Name(), Pos: l.At.String(), Err: err}
 		}
 	}
+	if err := update.CheckElements(l.Regions); err != nil && s.err == nil {
+		s.err = &SectionError{Section: s.shared.Number, Task: t.Name(), Pos: l.At.String(), Err: err}
+	}
 	switch {
 	case s.err != nil:
 	case s.check != nil:

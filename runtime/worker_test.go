@@ -163,7 +163,7 @@ func TestThreadsWithSharedScratch(t *testing.T) {
 			together := make([]atomic.Int32, replicas)
 			intratest.Run(t, intra.Spec{Replicas: replicas}, func(p *intra.Process) error {
 				const n = 64
-				var running atomic.Int32
+				var begun, running atomic.Int32
 				space, w := make([]int, n*n), make([]int, n)
 				s := p.Section()
 				for i := range w {
@@ -174,6 +174,11 @@ func TestThreadsWithSharedScratch(t *testing.T) {
 					s.Launch(taskBad, func() {
 						if running.Add(1) > 1 {
 							together[p.Replica()].Store(1)
+						}
+						// The first one is there until another one is, if that can be.
+						first := begun.Add(1) == 1 && !common
+						for end := time.Now().Add(10 * time.Second); first && running.Load() < 2 && time.Now().Before(end); {
+							runtime.Gosched()
 						}
 						for k := range tmp {
 							tmp[k] = i

@@ -43,13 +43,18 @@ var ErrHeader = errors.New("malformed frame header")
 
 // Encode writes h in its wire form, little-endian on every machine.
 func (h *Header) Encode(b *[HeaderSize]byte) {
-	b[0], b[1] = byte(h.Channel), h.Kind
-	binary.LittleEndian.PutUint16(b[2:], h.Flags)
-	binary.LittleEndian.PutUint32(b[4:], h.Incarnation)
+	binary.LittleEndian.PutUint64(b[:], h.EncodeRest(b))
+}
+
+// EncodeRest writes h but for its first 8 bytes, and returns these as a
+// little-endian number. It is not 0: who writes it last, where there was a 0
+// before, makes the header appear as a whole.
+func (h *Header) EncodeRest(b *[HeaderSize]byte) (first uint64) {
 	binary.LittleEndian.PutUint64(b[8:], h.Size)
 	for i, a := range h.Args {
 		binary.LittleEndian.PutUint64(b[16+8*i:], a)
 	}
+	return uint64(h.Channel) | uint64(h.Kind)<<8 | uint64(h.Flags)<<16 | uint64(h.Incarnation)<<32
 }
 
 // Decode reads a header and refuses what no sender of ours writes.

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A wake-up of a sleeping process costs about 20 µs, so a waiter looks for
-// that order of time before it sleeps. On a single processor nothing can
+// A wake-up of a sleeping process costs about 20 µs, so a waiter with a core of its
+// own looks for that order of time before it sleeps. On a single processor nothing can
 // arrive while it looks, except what other processes have handed over already.
 const (
 	spinTime   = 40 * time.Microsecond
@@ -35,6 +35,7 @@ type Poller struct {
 	sleeping  atomic.Int32           // waiters that sleep, or are about to
 	wake      chan struct{}          // closed and replaced by Wake, under mu
 	spin      time.Duration
+	turns     turns
 	stride    atomic.Int32 // polls between two looks at the clock
 }
 
@@ -46,7 +47,7 @@ const (
 
 // NewPoller returns a poller without links.
 func NewPoller() *Poller {
-	p := &Poller{wake: make(chan struct{}), spin: spinTime}
+	p := &Poller{wake: make(chan struct{}), spin: spinTime, turns: turns{away: giveCore}}
 	if processors() == 1 || runtime.GOMAXPROCS(0) == 1 {
 		p.spin = spinTimeUP
 	}
@@ -54,6 +55,10 @@ func NewPoller() *Poller {
 	p.stride.Store(clockEvery)
 	return p
 }
+
+// Crowd says how many processes run on this host, before anybody waits: where they
+// are more than its cores, waiters give their core to others.
+func (p *Poller) Crowd(processes int) { p.turns.crowded = processes > processors() }
 
 // Add gives the poller a started link to drive.
 func (p *Poller) Add(l Link) {
@@ -144,9 +149,17 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Dur
 	if p.Poll() && done() {
 		return nil
 	}
+	if p.pollFor(ctx, deadline, done) {
+		return nil
+	}
+	return p.rest(ctx, deadline, patience, attends, done)
+}
+
+// rest waits on when polling was in vain.
+func (p *Poller) rest(ctx context.Context, deadline time.Time, patience time.Duration, attends bool, done func() bool) error {
 	var timer *time.Timer
-	for {
-		if p.pollFor(ctx, deadline, done) || passed(deadline) {
+	for again := false; ; again = true {
+		if again && p.pollFor(ctx, deadline, done) || passed(deadline) {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
@@ -210,11 +223,13 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bo
 func (p *Poller) look(ctx context.Context, deadline time.Time, done func() bool) bool {
 	var end, last time.Time // the clock is not looked at before the first idle polls
 	idle, left := 0, int(p.stride.Load())
+	turn, spin := p.turns.begin(p.spin)
 	for i := 1; idle < spinPolls; i++ {
 		if p.Poll() {
 			// While data flows the waiter stays: sleeping in the middle of
 			// a long transfer would cost a wake-up per piece.
 			if done() {
+				turn.end()
 				return true
 			}
 			if i%clockEvery == 0 && (ctx.Err() != nil || passed(deadline)) {
@@ -225,7 +240,11 @@ func (p *Poller) look(ctx context.Context, deadline time.Time, done func() bool)
 		}
 		idle++
 		if done() {
+			turn.end()
 			return true
+		}
+		if !turn.give(idle) {
+			return done()
 		}
 		if left--; left > 0 {
 			continue
@@ -234,7 +253,7 @@ func (p *Poller) look(ctx context.Context, deadline time.Time, done func() bool)
 		left = int(p.stride.Load())
 		switch {
 		case end.IsZero():
-			end = now.Add(p.spin)
+			end = now.Add(spin)
 		case now.After(end):
 			return false
 		default:

@@ -200,9 +200,16 @@ func TestPollerWakeReachesEverySleeper(t *testing.T) {
 }
 
 // No wake-up is lost, whatever the moment at which the state changes.
-func TestPollerLosesNoWake(t *testing.T) {
+func TestPollerLosesNoWake(t *testing.T) { testLosesNoWake(t, 0) }
+
+// Neither if waiters give their core away.
+func TestCrowdedPollerLosesNoWake(t *testing.T) { testLosesNoWake(t, 1<<20) }
+
+func testLosesNoWake(t *testing.T, processes int) {
 	const rounds = 20000
 	ping, pong := transport.NewPoller(), transport.NewPoller()
+	ping.Crowd(processes)
+	pong.Crowd(processes)
 	var a, b atomic.Int64
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -13,6 +13,21 @@ func Size(regions []Region) int {
 	return n
 }
 
+// Traffic returns how many bytes of its regions a task reads and writes, as its clauses
+// say. Scratch is neither.
+func Traffic(regions []Region) (read, written int) {
+	for i := range regions {
+		r := &regions[i]
+		if r.Mode == In || r.Mode == InOut {
+			read += len(r.Mem)
+		}
+		if r.Mode.Written() {
+			written += len(r.Mem)
+		}
+	}
+	return read, written
+}
+
 // Payload appends the memory that makes up the update of a task, in the order
 // of its regions.
 func Payload(pieces [][]byte, regions []Region) [][]byte {

@@ -44,6 +44,11 @@ type Region struct {
 	// only output the region is: it stores what it stores there to second
 	// as well.
 	Fused func(second []byte)
+
+	// Elementwise, if set, may be called instead of the body of the task, for
+	// elements lo to hi at a time, until it was called for each once. All regions
+	// that the task writes have as many as this one.
+	Elementwise func(lo, hi int)
 }
 
 // Slice makes a region of the elements of s.

@@ -54,6 +54,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	var gtc figures.GTCProblem
 	doubled := gtcFlags(fs, &gtc)
 	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model")
+	between := hostsFlag(fs)
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
 	plotFile := fs.String("plot", "", "draw the figures to `FILE`, .svg, .png or .pdf")
 	quiet := fs.Bool("quiet", false, "do not tell on standard error what runs now")
@@ -71,13 +72,16 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, json: *jsonFile, plot: *plotFile, quiet: *quiet}
 		return runGTC(ctx, o, out)
 	}
-	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Send, figures.Auto}
+	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Send}
+	if !*between { // where nothing can be stored it is the same as Send
+		configs = append(configs, figures.Auto)
+	}
 	for _, l := range splitLimits(*limits) {
 		c, err := figures.Limited(l)
 		if err != nil {
 			return err
 		}
-		configs = append(configs, c)
+		configs = append(configs, limited(c, *between)...)
 	}
 	if *plotFile != "" {
 		if err := figures.CheckPlotName(*plotFile); err != nil {
@@ -89,6 +93,11 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer programs.Remove()
+	remove, err := apart(programs, *between)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	m, err := figures.Measure(ctx, programs.Run, pr, rounds, configs, progress(*quiet, rounds))
 	if err != nil {
 		return err

@@ -82,6 +82,7 @@ func TestFiguresUsage(t *testing.T) {
 		"figures -app gtc -nx 4":          "-nx is not for -app gtc",
 		"figures -app gtc -matrix csr":    "-matrix is not for -app gtc",
 		"figures -app gtc -fused":         "-fused is not for -app gtc",
+		"figures -app gtc -hosts":         "-hosts is not for -app gtc",
 		"figures -double":                 "-double is not for -app hpccg",
 		"figures -app gtc -steps 0":       "-steps must be at least 1",
 		"figures -app gtc -mpsi 3":        "-mpsi must be even",

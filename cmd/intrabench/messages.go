@@ -52,6 +52,7 @@ func newMessageFlags(name string, links, degrees string) (*flag.FlagSet, *messag
 	})
 	fs.IntVar(&f.Rounds, "rounds", 7, "how often every job runs, in turn")
 	fs.DurationVar(&f.Time, "time", 30*time.Millisecond, "about how long a job measures each size")
+	fs.StringVar(&f.Peer, "peer", "", "also run the shell `command` in every round, like 'mpirun -np 2 /tmp/peer', and print the\nratios; cmd/intrabench/peer has such a program")
 	fs.BoolVar(&f.json, "json", false, "write JSON, every sample included")
 	fs.BoolVar(&f.benchstat, "benchstat", false, "write lines for benchstat, one per sample")
 	fs.BoolVar(&f.quiet, "quiet", false, "do not tell on standard error what runs now")

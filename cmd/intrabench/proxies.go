@@ -16,7 +16,7 @@ import (
 )
 
 // npbNames are the NAS benchmarks that there are.
-var npbNames = []string{"ep", "cg", "is", "mg", "ft"}
+var npbNames = []string{"ep", "cg", "is", "mg", "ft", "bt"}
 
 // proxyNames are all programs.
 var proxyNames = append(slices.Clone(npbNames), "hpcg", "minighost", "amg")
@@ -25,6 +25,7 @@ var proxyNames = append(slices.Clone(npbNames), "hpcg", "minighost", "amg")
 type proxyFlags struct {
 	rounds     int
 	doubled    bool
+	hosts      *bool
 	limits     string
 	json, plot string
 	quiet      bool
@@ -35,6 +36,7 @@ func newProxyFlags(name string) (*flag.FlagSet, *proxyFlags) {
 	fs.IntVar(&f.rounds, "rounds", 5, "how often every configuration runs, in turn")
 	fs.BoolVar(&f.doubled, "double", false, "replicate on twice the cores of the native run, as figure 6 of the paper does, and not on the same ones")
 	fs.StringVar(&f.limits, "limits", "", "also share over links of these `bandwidths`, like 1.2,3GB/s")
+	f.hosts = hostsFlag(fs)
 	fs.StringVar(&f.json, "json", "", "write everything measured to `FILE`")
 	fs.StringVar(&f.plot, "plot", "", "draw times and efficiencies to `FILE`, .svg, .png or .pdf")
 	fs.BoolVar(&f.quiet, "quiet", false, "do not tell on standard error what runs now")
@@ -60,13 +62,19 @@ func (f *proxyFlags) check() ([]figures.Config, error) {
 			return nil, err
 		}
 	}
+	if f.doubled && *f.hosts {
+		return nil, errors.New("-hosts is not for -double, whose native run has one process")
+	}
 	configs := figures.ProxyConfigs(f.doubled)
+	if *f.hosts { // where nothing can be stored
+		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Stored.Name })
+	}
 	for _, l := range splitLimits(f.limits) {
 		c, err := figures.Throttled(l)
 		if err != nil {
 			return nil, err
 		}
-		configs = append(configs, c)
+		configs = append(configs, limited(c, *f.hosts)...)
 	}
 	return configs, nil
 }
@@ -82,6 +90,11 @@ func (f *proxyFlags) run(ctx context.Context, out io.Writer, proxies ...figures.
 		return err
 	}
 	defer programs.Remove()
+	remove, err := apart(programs, *f.hosts)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	var all []*figures.ProxyMeasurement
 	for _, x := range proxies {
 		m, err := figures.MeasureProxy(ctx, programs.RunProxy, x, f.rounds, configs, tell(f.quiet, x.Name, f.rounds))

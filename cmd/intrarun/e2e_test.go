@@ -31,6 +31,7 @@ const (
 	asStorer   = "storer:"
 	asStepper  = "stepper:"
 	asWalker   = "walker:"
+	asAhead    = "ahead:"
 )
 
 func TestMain(m *testing.M) {
@@ -46,6 +47,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && os.Args[1] == asWalker {
 		intra.Main(walk)
+	}
+	if len(os.Args) > 2 && os.Args[1] == asAhead {
+		intra.Main(func(p *intra.Process) error { return goAhead(p, os.Args[2]) })
 	}
 	if os.Getenv(asIntrarun) != "" {
 		main()
@@ -83,7 +87,12 @@ func start(t *testing.T, flags string, program ...string) (*jobtest.Job, func() 
 
 func startWith(t *testing.T, stdin io.Reader, flags string, program ...string) (*jobtest.Job, func() result) {
 	t.Helper()
-	j := jobtest.Start(t, jobtest.Spec{Intrarun: os.Args[0], Flags: strings.Fields(flags), Program: program, Env: environ, Stdin: stdin})
+	return startFlags(t, stdin, strings.Fields(flags), program...)
+}
+
+func startFlags(t *testing.T, stdin io.Reader, flags []string, program ...string) (*jobtest.Job, func() result) {
+	t.Helper()
+	j := jobtest.Start(t, jobtest.Spec{Intrarun: os.Args[0], Flags: flags, Program: program, Env: environ, Stdin: stdin})
 	return j, func() result {
 		r := j.Wait(t)
 		end := result{code: r.Code, stdout: r.Stdout, stderr: r.Stderr, Report: r.Summary(t)}
@@ -382,13 +391,23 @@ func TestUsageErrors(t *testing.T) {
 		"-weibull shape=1,mtbf=20 true":             "want a duration of at least 1ms",
 		"-seed 3 true":                              "-seed is for -weibull and -sdc",
 		"-sdc dual -r 1 true":                       "-sdc dual: rank 0 has one replica, which has nobody to compare with",
-		"-sdc some true":                            "want sample, sample=P, dual or off",
+		"-sdc some true":                            "want sample, sample=P or dual, or state",
+		"-sdc state -degrees 2,1 true":              "-sdc state: rank 1 has one replica, which has nobody to compare with",
+		"-sdc state=0 true":                         "is no number of safe points",
+		"-sdc dual,sample true":                     "want sample, sample=P or dual, or state",
 		"-sdc dual -check true":                     "-check compares all tasks itself: leave out -sdc",
 		"-flip 0.2@task:1 true":                     "-flip 0.2@task:1: the job has no process 0.2",
 		"-flip 0.1 true":                            "is not a flip: want RANK.REPLICA@task:N",
 		"-defect 1.0,q=0.1 true":                    "-defect 1.0,q=0.1: the job has no process 1.0",
 		"-defect 0.0,q=7 true":                      "is not a probability",
 		"-seed x -weibull shape=1 true":             "-seed",
+		"-clone 0.1 true":                           "is not a clone: want RANK.REPLICA=COMMAND",
+		"-clone 0.2=nice true":                      "-clone 0.2=nice: the job has no process 0.2",
+		"-clone 0.1=nice -clone 0.1=env true":       "-clone 0.1=env: 0.1 has another tool already",
+		"-clone 0.1=no-such-tool true":              "-clone 0.1=no-such-tool: exec: \"no-such-tool\": executable file not found",
+		"-clone 0.1=nice -sched static true":        "leave out one of them",
+		"-clone 0.1=nice -direct on true":           "leave out one of them",
+		"-counters cycle true":                      "there is no counter \"cycle\": want some of L1-dcache-load-misses",
 		"-checkpoint-every 3 true":                  "-checkpoint-every is for -checkpoint",
 		"-checkpoint /tmp -checkpoint-every 0 true": "want at least 1 safe point",
 		"-checkpoint /dev/null true":                "it is not a folder",
@@ -412,6 +431,7 @@ func TestUsageErrors(t *testing.T) {
 		"-direct -limit 1GB/s true":                 "leave out one of them",
 		"-direct -sched static true":                "-direct needs the adaptive schedule",
 		"-direct -link tcp true":                    "-direct needs replicas on one host",
+		"-mpi true":                                 "no launcher has started intrarun several times (looked for OMPI_COMM_WORLD_SIZE, PMI_FD and SLURM_STEP_ID",
 		"-report /no/such/folder/r true":            "no such file",
 		"-bogus true":                               "-bogus",
 		"-n 2000000000 true":                        "more than 65536 processes",

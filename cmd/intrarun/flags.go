@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/affinity"
+	"github.com/intrahpc/intra/internal/counters"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
@@ -51,6 +52,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	r := fs.Int("r", 2, "`replicas` of each rank")
 	degrees := fs.String("degrees", "", "replicas of each rank, one number per rank, like `2,1,2`")
 	link := fs.String("link", job.LinkAuto, "`kind` of link between processes of one host: auto, shm, unix or tcp")
+	fs.BoolVar(&c.MPI, "mpi", false, "send messages over the MPI library of the launcher, mpirun, mpiexec or srun, that has started\nintrarun once for each process of the job; PROGRAM is built with the tags intra and mpi")
 	ring := size(job.DefaultRing)
 	fs.Var(&ring, "ring", "`size` of a shared-memory ring, 4K to 1G, rounded up to a power of two")
 	fs.Func("limit", "let each link carry no more than `BANDWIDTH` in each direction, like 2.5GB/s", func(s string) error {
@@ -68,11 +70,11 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return err
 	})
 	seed := fs.Uint64("seed", 1, "seed of the kills of -weibull, and of the choice of -sdc, a `number`")
-	fs.Func("sdc", "find wrong results of tasks: a share of the tasks is run by all replicas of a rank, which\ncompare what comes of them, and what they send, `MODE`: sample=P, like sample=1%; sample, which is 1%; dual,\nall tasks; off (default off)", func(s string) (err error) {
+	fs.Func("sdc", "find wrong results of tasks: a share of the tasks is run by all replicas of a rank, which\ncompare what comes of them, and what they send, `MODE`: sample=P, like sample=1%; sample, which is 1%; dual,\nall tasks; state, the registered state at each safe point, or state=N at each Nth; or two of them,\nlike dual,state; off (default off)", func(s string) (err error) {
 		c.Verify, err = job.ParseVerification(s)
 		return err
 	})
-	fs.Func("flip", "turn one bit of what a task has written, or of a message to another rank,\n`RANK.REPLICA@WHAT:N[:BIT]`, WHAT: task or message, counted from 0; repeatable", func(s string) error {
+	fs.Func("flip", "turn one bit of what a task has written, of a message to another rank, or of the registered\nstate at a safe point, `RANK.REPLICA@WHAT:N[:BIT]`, WHAT: task, message or state, counted\nfrom 0; repeatable", func(s string) error {
 		f, err := job.ParseFlip(s)
 		c.Flips = append(c.Flips, f)
 		return err
@@ -103,6 +105,15 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	})
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and diverging replicas")
+	fs.Func("clone", "start a process by a tool, `RANK.REPLICA=COMMAND`, like '0.1=strace -f -o trace': as COMMAND\nPROGRAM ARGS, or with the program in the place of {program}; repeatable", func(s string) error {
+		clone, err := job.ParseClone(s)
+		c.Clones = append(c.Clones, clone)
+		return err
+	})
+	fs.Func("counters", "count while tasks run, `LIST`: like cycles,instructions,cache-misses,page-faults,task-clock;\nthe replicas of a rank count different ones, and the report has all", func(s string) (err error) {
+		c.Counters, err = counters.Parse(s)
+		return err
+	})
 	fs.StringVar(&c.Report, "report", "", "write a JSON report to `FILE`, - for standard error")
 	fs.StringVar(&c.Trace, "trace", "", "write a timeline to `FILE` in Chrome's trace format, which ui.perfetto.dev opens")
 	traceLimit := size(timeline.DefaultLimit)
@@ -220,15 +231,26 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if c.Degrees, err = resolveDegrees(given, *n, *r, *degrees); err != nil {
 		return nil, err
 	}
-	if c.Verify != nil && c.Verify.Share == 1 {
+	if v := c.Verify; v != nil && (v.Share == 1 || v.State > 0) {
+		mode := "dual"
+		if v.State > 0 {
+			mode = "state"
+		}
 		if rank := slices.Index(c.Degrees, 1); rank >= 0 {
-			return nil, fmt.Errorf("-sdc dual: rank %d has one replica, which has nobody to compare with: give it two, or -sdc sample=P", rank)
+			return nil, fmt.Errorf("-sdc %s: rank %d has one replica, which has nobody to compare with: give it two, or -sdc sample=P", mode, rank)
 		}
 	}
 	if given["backup"] && len(c.Degrees) < 2 {
 		return nil, errors.New("-backup: with one rank there is no other rank to hold its state: leave -backup out, or give -n")
 	}
-	around, err := findHosts(*hosts, *hostfile, c.HeadAddress)
+	processes := 0
+	for _, d := range c.Degrees {
+		processes += d
+	}
+	if !c.MPI {
+		processes = 0
+	}
+	around, err := findHosts(*hosts, *hostfile, c.HeadAddress, processes)
 	if err != nil {
 		return nil, err
 	}
@@ -262,6 +284,12 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	case *strict && len(p.Together) > 0:
 		return nil, fmt.Errorf("-strict-placement: %s", p.Warning())
 	}
+	if c.MPI && c.TLS {
+		return nil, errors.New("-tls does not encrypt what goes over MPI: leave out one of -tls and -mpi")
+	}
+	if c.MPI && len(c.Clones) > 0 {
+		return nil, errors.New("-clone is not for processes that an MPI library connects: leave out one of -clone and -mpi")
+	}
 	c.DryRun = *dry
 	switch c.Link = *link; c.Link {
 	case job.LinkAuto:
@@ -279,6 +307,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	default:
 		return nil, fmt.Errorf("-sched %q: want static, adaptive or replicate", c.Sched)
 	}
+	if len(c.Clones) > 0 && c.Sched == "static" {
+		return nil, errors.New("-sched static has all wait for the tasks of a -clone: leave out one of them")
+	}
 	var against error // what leaves no room for stores
 	switch {
 	case c.Check:
@@ -287,6 +318,10 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		against = errors.New("-direct bypasses the links that -limit slows down: leave out one of them")
 	case c.Sched == "static" || c.Sched == "replicate":
 		against = fmt.Errorf("-direct needs the adaptive schedule: leave out -direct or -sched %s", c.Sched)
+	case c.MPI:
+		against = errors.New("-direct bypasses the MPI library: leave out one of -direct and -mpi")
+	case len(c.Clones) > 0:
+		against = errors.New("-direct has replicas wait for each other at each section, so for a -clone too: leave out one of them")
 	case c.Link == job.LinkTCP:
 		against = errors.New("-direct needs replicas on one host that do not use -link tcp: leave out one of them")
 	}
@@ -306,12 +341,20 @@ type surroundings struct {
 	indexed *spawn.Indexed // they come by themselves
 }
 
-func findHosts(list, file, head string) (s surroundings, err error) {
+// findHosts finds the hosts. mpi is how many processes are to be those of an MPI
+// launcher, 0 without -mpi.
+func findHosts(list, file, head string, mpi int) (s surroundings, err error) {
 	s.rsh = "ssh {host}"
 	started, err := launcher.Find(os.Getenv)
 	switch {
 	case err != nil:
 		return s, err
+	case mpi > 0:
+		if err := checkMPI(started, mpi); err != nil {
+			return s, err
+		}
+	}
+	switch {
 	case started != nil && list+file != "":
 		return s, fmt.Errorf("%s has started %d processes, and the job runs where they are: leave out -hosts and -hostfile", started.Launcher, started.Size)
 	case list != "" && file != "":

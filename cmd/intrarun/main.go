@@ -56,6 +56,25 @@ func run() int {
 		return launch.ExitRefused
 	}
 	c.Watchdog = []string{"/proc/self/exe"}
+	if c.MPI && !c.DryRun {
+		signal.Ignore(syscall.SIGUSR1) // MPICH's mpiexec sends it when another process has died
+		if c.Indexed.Idle {
+			return serve(func() error { return lend(c) })
+		}
+		lent := make(chan struct{})
+		go func() {
+			defer close(lent)
+			if err := lend(c); err != nil {
+				fmt.Fprintln(os.Stderr, "intrarun:", err)
+			}
+		}()
+		defer func() {
+			select {
+			case <-lent:
+			case <-time.After(leaveTime): // the agent that it was for has not begun
+			}
+		}()
+	}
 	if x := c.Indexed; x != nil && (x.Idle || x.Spare() && x.Index > 0 && c.DryRun) {
 		return launch.ExitOK // the first process does it all
 	}
@@ -87,6 +106,9 @@ func run() int {
 	c.Width = width(c)
 	return launch.Run(context.Background(), *c)
 }
+
+// leaveTime bounds how long the launcher is told that all is well.
+const leaveTime = 2 * time.Second
 
 // asAgent makes intrarun the agent of a host: a head has started it.
 const asAgent = "-agent"

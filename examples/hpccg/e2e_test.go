@@ -171,6 +171,17 @@ func TestFusedKills(t *testing.T) {
 	}
 }
 
+// Vectors that are large enough for tasks to store their results while they run.
+// Whether they do is decided by what was measured, so not every kill comes to it.
+func TestKillsInTheMiddleOfStores(t *testing.T) {
+	args := strings.Fields("-nx 128 -ny 64 -nz 64 -iters 6 -json")
+	_, want := plain(t, 1, args...).sum(t)
+	for _, kill := range []string{"0.1@update:40", "0.0@task:75"} {
+		_, got := hpccg(t, "-r 2 -direct -kill "+kill, args...).sum(t)
+		require.Equal(t, want, got, kill)
+	}
+}
+
 // Replicas on unlike CPUs stay equal: each of three replicas uses another path
 // of the kernels, and checked mode compares all bits after every section.
 func TestEveryKernelPathAgrees(t *testing.T) {

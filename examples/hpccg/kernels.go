@@ -12,7 +12,7 @@ const (
 
 // waxpby computes w = alpha·x + beta·y.
 //
-//intra:task in(how, alpha, x, beta, y) out(w)
+//intra:task in(how, alpha, x, beta, y) out(w) elementwise(x, y, w)
 func waxpby(how arithmetic, alpha float64, x []float64, beta float64, y, w []float64) {
 	if how == simd {
 		kernels.Waxpby(alpha, x, beta, y, w)

@@ -17,7 +17,7 @@ func launchWaxpby(s *intra.Section, how arithmetic, alpha float64, x []float64, 
 		intra.In("x", x),
 		intra.InVar("beta", &beta),
 		intra.In("y", y),
-		intra.Out("w", w),
+		intra.Elementwise(intra.Out("w", w), func(lo, hi int) { waxpby(how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi]) }),
 	)
 }
 

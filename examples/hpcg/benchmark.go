@@ -59,6 +59,9 @@ type times struct {
 	Sets     seconds `json:"sets"`
 }
 
+// Measured implements intra.Measured.
+func (times) Measured() {}
+
 func newBenchmark(p *intra.Process, set settings) (*benchmark, error) {
 	b := &benchmark{p: p, set: set, progress: func(string, int, float64) {}}
 	var err error

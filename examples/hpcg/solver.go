@@ -40,6 +40,9 @@ type seconds struct {
 	Allreduce float64 `json:"allreduce"`
 }
 
+// Measured implements intra.Measured.
+func (seconds) Measured() {}
+
 func (s *seconds) add(o seconds) {
 	s.Total += o.Total
 	s.Dot += o.Dot

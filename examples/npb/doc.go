@@ -6,6 +6,7 @@
 //	is  a sort of integers: all ranks exchange parts of different lengths
 //	mg  multigrid: borders of boxes, on grids of all sizes
 //	ft  Fourier transforms: all ranks exchange all they have
+//	bt  flow of a gas, block-tridiagonal systems: much work for each number that is sent
 //
 // Each has the flags -class, -tasks and -json. Here is what tests them as jobs of
 // real processes; folder peer compares their times with those of the originals.

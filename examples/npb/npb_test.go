@@ -34,6 +34,7 @@ var programs = []struct {
 	{"is", "passed", [6]string{"0.1@section:9", "0.0@task:133 1.2@update:200", "1.0@message:20", "0.1@section:10", "0.1@section:8 1.0@section:15", "1.0@section:16"}, false},
 	{"mg", "rnm2", [6]string{"0.1@section:60", "0.0@task:60 1.2@update:12", "1.0@message:100", "0.1@section:50", "0.1@section:40 1.0@section:60", "1.0@section:75"}, false},
 	{"ft", "checksums", [6]string{"0.1@section:7", "0.0@task:33 1.2@update:60", "1.0@message:5", "0.1@section:8", "0.1@section:7 1.0@section:11", "1.0@section:16"}, false},
+	{"bt", "residual error", [6]string{"0.1@section:120", "0.0@task:300 1.2@update:400", "1.0@message:100", "0.1@section:100", "0.1@section:90 1.0@section:150", "1.0@section:200"}, true},
 }
 
 // program returns a benchmark that prints these fields.

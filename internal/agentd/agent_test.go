@@ -65,13 +65,12 @@ func TestConnect(t *testing.T) {
 	require.Equal(t, "agent h2", <-came)
 
 	foreign := listening(t, job.NewSecret(), agentwire.HeadName, func(net.Conn, string) {})
-	for address, want := range map[string]string{dead.Addr().String(): dead.Addr().String(), foreign: ""} {
+	for _, address := range []string{dead.Addr().String(), foreign} { // somebody else may have the port of dead by now
 		b.Addresses = []string{address}
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		_, err = connect(ctx, b)
 		cancel()
-		require.Error(t, err)
-		require.Contains(t, err.Error(), want)
+		require.ErrorContains(t, err, address)
 	}
 	b.Addresses = nil
 	ctx, cancel := context.WithCancel(context.Background())

@@ -3,6 +3,7 @@ package agentd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -37,7 +38,9 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 			for {
 				c, err := agentwire.Dialer().DialContext(ctx, "tcp", address)
 				if err == nil {
-					c, err = secure.Client(ctx, c, agentwire.HeadName)
+					if c, err = secure.Client(ctx, c, agentwire.HeadName); err != nil {
+						err = fmt.Errorf("reach the head at %s: %w", address, err)
+					}
 				}
 				select {
 				case results <- result{c, err}:

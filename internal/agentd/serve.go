@@ -11,6 +11,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/watchdog"
@@ -76,7 +77,7 @@ func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	}
 	conn.SetDeadline(time.Time{})
 	a.starter = b
-	defer a.local.Close()
+	defer a.close()
 	return a.run()
 }
 
@@ -98,7 +99,7 @@ func prepare(m *agentwire.Conn, n *node) (*server, error) {
 		return nil, err
 	}
 	ready := Readiness{Address: host, Port: n.sock.Port(), Takeover: n.listener.port()}
-	if err := supervise.CheckDescriptors(o.Processes); err != nil {
+	if err := supervise.CheckDescriptors(o.Processes, o.Link); err != nil {
 		ready.Error = err.Error()
 	} else if o.Hash != "" && spawn.Hash(o.Plan.Path) != o.Hash {
 		ready.Lacks = true
@@ -113,8 +114,16 @@ func prepare(m *agentwire.Conn, n *node) (*server, error) {
 		m.Finish()
 		return nil, errors.New(ready.Error)
 	}
-	s := &server{node: n, conn: m, logs: make(map[job.Process]*processLog), links: make(map[[2]agentwire.Name]bool)}
-	s.local = supervise.New(supervise.Config{Observer: s, Secret: n.bootstrap.Secret, Plan: o.Plan, Watchdog: n.watchdog, Lease: n.word})
+	var borrower *launcher.Borrower
+	var identity func() (*launcher.Identity, error)
+	if o.Plan.MPI {
+		if borrower, err = launcher.Borrow(launcher.Lender(n.bootstrap.Secret, n.bootstrap.Name)); err != nil {
+			return nil, err
+		}
+		identity = borrower.Next
+	}
+	s := &server{node: n, borrower: borrower, conn: m, logs: make(map[job.Process]*processLog), links: make(map[[2]agentwire.Name]bool)}
+	s.local = supervise.New(supervise.Config{Observer: s, Secret: n.bootstrap.Secret, Plan: o.Plan, Watchdog: n.watchdog, Lease: n.word, Identity: identity})
 	s.local.Watch(n.paused)
 	return s, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/lease"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/spawn"
@@ -18,9 +19,10 @@ import (
 // server is an agent's end of its connection to the head. It passes on what the
 // head says to the agent of this host, and what that sees to the head.
 type server struct {
-	node    *node
-	local   *supervise.Agent
-	starter *spawn.Starter
+	node     *node
+	local    *supervise.Agent
+	starter  *spawn.Starter
+	borrower *launcher.Borrower // what makes processes those of a launcher; nil: none are
 
 	mu    sync.Mutex
 	keeps bool                        // what is said is kept for another head, as the job does not end with this one
@@ -62,6 +64,14 @@ func (s *server) run() error {
 		return &JobError{Code: s.code}
 	}
 	return err
+}
+
+// close gives back what the agent holds, once its processes are gone.
+func (s *server) close() {
+	s.local.Close()
+	if s.borrower != nil {
+		s.borrower.Close()
+	}
 }
 
 // out returns the way to the head.

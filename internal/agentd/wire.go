@@ -16,6 +16,7 @@ import (
 type StartPlan struct {
 	Plan      supervise.Plan `json:"plan"`
 	Processes int            `json:"processes"`      // how many this agent will start
+	Link      string         `json:"link"`           // kind of link between them
 	Hash      string         `json:"hash,omitempty"` // of the program, if the head sends it to who lacks it
 }
 

@@ -12,7 +12,7 @@ var ErrFile = errors.New("not the shared memory of a rank")
 
 const (
 	// Words is how many words an area has, and Places how many places of arrays.
-	Words, Places = 1 << 11, 1 << 14
+	Words, Places = 1 << 12, 1 << 14
 	// Agreements is how many words all replicas have in common.
 	Agreements = 64
 	// MaxReplicas of a rank share memory.

@@ -126,6 +126,7 @@ func (c *Section) run(i int) {
 	}
 	if c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
 		c.fused(i)
+		c.elementwise(i)
 	}
 }
 

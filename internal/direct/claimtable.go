@@ -56,7 +56,8 @@ func (m *Mismatch) Error() string {
 type Step struct {
 	Kind StepKind
 	Task int
-	Peer int // of Give and Take
+	Peer int // of Give, Take and Resume
+	From int // of Resume
 }
 
 // StepKind tells the steps apart.
@@ -64,11 +65,12 @@ type StepKind uint8
 
 // The steps.
 const (
-	Run  StepKind = iota // run Task on the arrays here, then call Ran
-	Give                 // copy the results of Task to the arrays of Peer, then call Gave
-	Take                 // copy the results of Task from the arrays of Peer, which is dead, then call Took
-	Wait                 // for a peer
-	Done                 // the results of all tasks are here
+	Run    StepKind = iota // run Task on the arrays here, then call Ran
+	Give                   // copy the results of Task to the arrays of Peer, then call Gave
+	Take                   // copy the results of Task from the arrays of Peer, which is dead, then call Took
+	Resume                 // copy those of the first From elements only, run Task for the others, then call Took
+	Wait                   // for a peer
+	Done                   // the results of all tasks are here
 )
 
 // Refuse says that this replica completes a section without stores, which the
@@ -100,6 +102,7 @@ func (b *ClaimTable) Enter(s Section) {
 			own, s = own[1:], claimed
 			b.free.Remove(t)
 		}
+		b.words.Store(b.me, firstReached+t, 0)
 		b.words.Store(b.me, first+t, b.as(b.me, s))
 		b.rest = append(b.rest, t)
 	}
@@ -191,9 +194,7 @@ func (b *ClaimTable) look() (s Step, ok bool) {
 	for _, t := range b.rest {
 		w := b.word(b.me, t)
 		if w.state == claimed && w.owner != b.me && !b.live(w.owner) && !ok {
-			if b.inherit(t, w) {
-				s, ok = Step{Take, t, w.owner}, true
-			}
+			s, ok = b.inherit(t, w)
 			w = b.word(b.me, t)
 		}
 		if w.state == computed || w.state == done {
@@ -209,15 +210,25 @@ func (b *ClaimTable) look() (s Step, ok bool) {
 
 // inherit takes over a task that a dead replica had claimed here. If that one
 // has its result the results are to be taken, from arrays that nobody writes
-// any more; they may have been stored here in part. If not nothing was, and
+// any more; they may have been stored here in part. If it has those of some
+// elements, these may have been, and no others. If it has none nothing was, and
 // the task is free again.
-func (b *ClaimTable) inherit(t int, w word) (take bool) {
-	old := w.pack()
-	if b.word(w.owner, t) == (word{w.section, w.owner, computed}) {
-		return b.words.CompareAndSwap(b.me, first+t, old, b.as(b.me, claimed))
+func (b *ClaimTable) inherit(t int, w word) (s Step, ok bool) {
+	s = Step{Kind: Take, Task: t, Peer: w.owner}
+	mine := b.as(b.me, claimed)
+	switch b.word(w.owner, t) {
+	case word{w.section, w.owner, computed}:
+	case word{w.section, w.owner, claimed}:
+		if s.From = int(b.words.Load(w.owner, firstReached+t)); s.From > 0 {
+			s.Kind = Resume
+			break
+		}
+		fallthrough
+	default:
+		b.words.CompareAndSwap(b.me, first+t, w.pack(), b.as(b.me, free))
+		return Step{}, false
 	}
-	b.words.CompareAndSwap(b.me, first+t, old, b.as(b.me, free))
-	return false
+	return s, b.words.CompareAndSwap(b.me, first+t, w.pack(), mine)
 }
 
 // give finds something that was done here, and that a peer lacks which has
@@ -244,7 +255,7 @@ func (b *ClaimTable) give() (Step, bool, error) {
 			b.owed[p] = slices.Delete(b.owed[p], k, k+1)
 			b.given[p*b.section.Tasks+t] = true
 			if ok {
-				return Step{Give, t, p}, true, nil
+				return Step{Kind: Give, Task: t, Peer: p}, true, nil
 			}
 		}
 	}
@@ -300,17 +311,30 @@ func (b *ClaimTable) release(t int) {
 	}
 }
 
-// Ran says that the body of a task has returned, and returns the peers that
-// its results are to be copied to now, each followed by Gave. They are
-// appended to peers.
-func (b *ClaimTable) Ran(t int, peers []int) []int {
-	b.made(t)
+// Along returns the peers whose arrays the results of a task that runs can be
+// stored into before all of them are there, from its first element to the last:
+// those that Reached has been told of. They are appended to peers. A replica that
+// takes over goes on behind them, so these must have been computed before, and
+// those of other elements not depend on them.
+func (b *ClaimTable) Along(t int, peers []int) []int {
 	for p := range b.replicas {
 		if b.given[p*b.section.Tasks+t] && b.live(p) {
 			peers = append(peers, p)
 		}
 	}
 	return peers
+}
+
+// Reached says that the results of the first n elements of a task are in the
+// arrays here.
+func (b *ClaimTable) Reached(t, n int) { b.words.Mark(firstReached+t, uint64(n)) }
+
+// Ran says that the body of a task has returned, and returns the peers that
+// its results are to be copied to now, each followed by Gave. They are
+// appended to peers.
+func (b *ClaimTable) Ran(t int, peers []int) []int {
+	b.made(t)
+	return b.Along(t, peers)
 }
 
 // Gave says that the results of a task are in the arrays of a peer.

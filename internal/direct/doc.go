@@ -16,6 +16,11 @@
 // and they run the task; if it dies later its own arrays hold the whole result,
 // and outlive it.
 //
+// Where the elements of a task do not depend on each other it need not run as a
+// whole first: its owner says how many elements it has computed, stores those
+// elsewhere, and goes on. If it dies, the others take that many from its arrays,
+// and run the task for the rest.
+//
 // That is one way to complete a section. Which way the replicas go is agreed by
 // one word for each section: who comes to it first says it there. Should a
 // replica go another way all the same, since it has to, then nobody waits for

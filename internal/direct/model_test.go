@@ -11,7 +11,7 @@ import (
 type world struct {
 	shape
 	words    [][]uint64
-	arrays   [][]int // per replica and task: how many sections it has been through, or torn
+	arrays   [][]int // per replica and element: how many sections it has been through, or torn
 	agreed   []uint64
 	replicas []*replica
 	deaths   int
@@ -24,6 +24,7 @@ type shape struct {
 	replicas, tasks, sections int
 	deaths                    int  // at most
 	joins                     int  // at most: the dead come back, where all others are between the same two sections
+	elements                  int  // of a task, which runs one after the other and stores each at once; 0: one, stored later
 	own                       bool // each replica runs task 0 itself, before the others
 	ways                      bool // the replicas do not all want to store, and the last one cannot
 	rule                      rule
@@ -33,13 +34,16 @@ type shape struct {
 type rule int
 
 const (
-	all         rule = iota
-	noGate           // stores go to who has not entered, or has left
-	noSnapshot       // stores begin before the result is there as a whole
-	neverTake        // a task of a dead replica is always run again
-	hastyTaking      // a claim is taken over while its owner lives
-	oldWords         // who comes has the words of who died
-	sharedOwn        // what each replica runs itself can be claimed by others
+	all          rule = iota
+	noGate            // stores go to who has not entered, or has left
+	noSnapshot        // stores begin before the result is there as a whole
+	neverTake         // a task of a dead replica is always run again
+	hastyTaking       // a claim is taken over while its owner lives
+	oldWords          // who comes has the words of who died
+	sharedOwn         // what each replica runs itself can be claimed by others
+	storedFirst       // elements are stored before it is said that they are done
+	computedLast      // it is said that they are done before they are
+	fromStart         // who takes over runs all elements
 )
 
 var seed = maphash.MakeSeed()
@@ -47,12 +51,17 @@ var seed = maphash.MakeSeed()
 func newWorld(s shape) *world {
 	w := &world{shape: s, agreed: make([]uint64, NumAgreements)}
 	for i := range s.replicas {
-		w.words = append(w.words, make([]uint64, first+s.tasks))
-		w.arrays = append(w.arrays, make([]int, s.tasks))
+		w.words = append(w.words, make([]uint64, firstReached+s.tasks))
+		w.arrays = append(w.arrays, make([]int, s.tasks*s.each()))
 		w.replicas = append(w.replicas, w.replica(i, 0))
 	}
 	return w
 }
+
+// each is how many elements a task has, and at where one of them is.
+func (s shape) each() int { return max(s.elements, 1) }
+
+func (s shape) at(t, e int) int { return t*s.each() + e }
 
 // meeting returns the section before which all are that live and know of all
 // deaths: there somebody can come back.
@@ -80,7 +89,7 @@ func (w *world) meeting() (section int, ok bool) {
 func (w *world) join(i int) {
 	section, _ := w.meeting()
 	if w.rule != oldWords {
-		w.words[i] = make([]uint64, first+w.tasks)
+		w.words[i] = make([]uint64, firstReached+w.tasks)
 	}
 	r := w.replica(i, section)
 	r.between = true

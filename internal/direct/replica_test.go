@@ -125,9 +125,16 @@ func (r *replica) share() {
 		}
 		switch s.Kind {
 		case Run:
-			r.run(s.Task)
+			along := r.w.elements > 0
+			if along {
+				r.runAlong(s.Task)
+			} else {
+				r.run(s.Task)
+			}
 			for _, p := range r.table.Ran(s.Task, nil) {
-				r.copy(s.Task, r.me, p)
+				if !along {
+					r.copy(s.Task, r.me, p)
+				}
 				r.table.Gave(s.Task, p)
 			}
 		case Give:
@@ -138,6 +145,19 @@ func (r *replica) share() {
 				r.run(s.Task)
 			} else {
 				r.copy(s.Task, s.Peer, r.me)
+			}
+			r.table.Took(s.Task)
+		case Resume:
+			from := s.From
+			if r.w.rule == fromStart {
+				from = 0
+			}
+			for e := range r.w.each() {
+				if e < from {
+					r.copyElement(s.Task, e, s.Peer, r.me)
+				} else {
+					r.runElement(s.Task, e)
+				}
 			}
 			r.table.Took(s.Task)
 		case Wait:
@@ -170,14 +190,42 @@ func (r *replica) saw(v uint64) uint64 {
 
 // run runs a task, which reads and writes the same memory.
 func (r *replica) run(t int) {
-	at := &r.w.arrays[r.me][t]
+	for e := range r.w.each() {
+		r.runElement(t, e)
+	}
+}
+
+// runAlong runs a task and stores each element into the arrays of the peers.
+func (r *replica) runAlong(t int) {
+	peers := r.table.Along(t, nil)
+	for e := range r.w.each() {
+		rule := r.w.rule
+		if rule == computedLast {
+			r.table.Reached(t, e+1)
+		}
+		r.runElement(t, e)
+		if rule != storedFirst && rule != computedLast {
+			r.table.Reached(t, e+1)
+		}
+		for _, p := range peers {
+			r.copyElement(t, e, r.me, p)
+		}
+		if rule == storedFirst {
+			r.table.Reached(t, e+1)
+		}
+	}
+}
+
+// runElement runs a task for one element.
+func (r *replica) runElement(t, e int) {
+	at := &r.w.arrays[r.me][r.w.at(t, e)]
 	r.step()
 	if *at != r.section {
 		r.w.fail("replica %d runs task %d of section %d on what is there after %d", r.me, t, r.section, *at)
 	}
 	*at = torn
 	if r.w.rule == noSnapshot {
-		r.tear(t)
+		r.tear(t, e)
 	}
 	r.saw(1)
 	r.step()
@@ -189,17 +237,23 @@ func (r *replica) run(t int) {
 }
 
 // tear stores into the arrays of the peers as the task runs.
-func (r *replica) tear(t int) {
+func (r *replica) tear(t, e int) {
 	for p := range r.w.arrays {
 		if r.table.given[p*r.w.tasks+t] {
-			r.w.arrays[p][t] = torn
+			r.w.arrays[p][r.w.at(t, e)] = torn
 		}
 	}
 }
 
 // copy copies the result of a task.
 func (r *replica) copy(t, from, to int) {
-	source, target := &r.w.arrays[from][t], &r.w.arrays[to][t]
+	for e := range r.w.each() {
+		r.copyElement(t, e, from, to)
+	}
+}
+
+func (r *replica) copyElement(t, e, from, to int) {
+	source, target := &r.w.arrays[from][r.w.at(t, e)], &r.w.arrays[to][r.w.at(t, e)]
 	for range 2 {
 		r.step()
 		if *source != r.section+1 {
@@ -223,7 +277,7 @@ func (r *replica) copy(t, from, to int) {
 func (r *replica) check(when string, want int) {
 	for t, got := range r.w.arrays[r.me] {
 		if got != want {
-			r.w.fail("replica %d %s section %d: task %d is at %d", r.me, when, r.section, t, got)
+			r.w.fail("replica %d %s section %d: element %d is at %d", r.me, when, r.section, t, got)
 		}
 	}
 }
@@ -240,6 +294,13 @@ func (r *replica) Store(replica, k int, v uint64) {
 	r.saw(0)
 	r.w.words[replica][k] = v
 	r.w.changed()
+}
+
+// Mark implements Words. Nobody looks at it while this replica lives.
+func (r *replica) Mark(k int, v uint64) {
+	r.step()
+	r.saw(6)
+	r.w.words[r.me][k] = v
 }
 
 // CompareAndSwap implements Words.

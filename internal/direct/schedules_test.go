@@ -107,12 +107,16 @@ func TestSchedules(t *testing.T) {
 		{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1},
 		{replicas: 2, tasks: 1, sections: 2, deaths: 1, ways: true},
 		{replicas: 2, tasks: 2, sections: 1, deaths: 1, own: true},
+		{replicas: 2, tasks: 1, sections: 1, deaths: 1, elements: 2},
 	}
 	if os.Getenv("INTRA_SOAK") != "" {
 		shapes = append(shapes, shape{replicas: 2, tasks: 2, sections: 2, deaths: 1},
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, joins: 1}, shape{replicas: 2, tasks: 1, sections: 3, deaths: 2, joins: 1},
 			shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1, ways: true},
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, own: true}, shape{replicas: 3, tasks: 1, sections: 2, deaths: 2, own: true},
+			shape{replicas: 2, tasks: 2, sections: 1, deaths: 1, elements: 2}, shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, elements: 2},
+			shape{replicas: 3, tasks: 1, sections: 1, deaths: 2, elements: 2},
+			shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1, elements: 2},
 			shape{replicas: 2, tasks: 3, sections: 1, deaths: 1}, shape{replicas: 3, tasks: 1, sections: 1, deaths: 2})
 	}
 	for _, s := range shapes {
@@ -128,6 +132,9 @@ func (s shape) String() string {
 	name := fmt.Sprintf("%d replicas, %d tasks, %d sections, %d deaths", s.replicas, s.tasks, s.sections, s.deaths)
 	if s.joins > 0 {
 		name += fmt.Sprintf(", %d joins", s.joins)
+	}
+	if s.elements > 0 {
+		name += fmt.Sprintf(", stored by %d elements", s.elements)
 	}
 	if s.own {
 		name += ", one task run by all"
@@ -150,6 +157,8 @@ func TestWalks(t *testing.T) {
 		{replicas: 3, tasks: 3, sections: 4, deaths: 3, joins: 3},
 		{replicas: 3, tasks: 3, sections: 4, deaths: 3, joins: 3, ways: true},
 		{replicas: 3, tasks: 4, sections: 4, deaths: 3, joins: 3, ways: true, own: true},
+		{replicas: 3, tasks: 3, sections: 4, deaths: 3, joins: 3, elements: 2},
+		{replicas: 4, tasks: 4, sections: 3, deaths: 3, elements: 3},
 	} {
 		t.Run(s.String(), func(t *testing.T) {
 			for seed := range uint64(walks) {
@@ -163,11 +172,15 @@ func TestWalks(t *testing.T) {
 func TestRulesAreNeeded(t *testing.T) {
 	for name, r := range map[string]rule{"the gate": noGate, "run first, then store": noSnapshot,
 		"results of the dead are taken": neverTake, "claims end only with their owner": hastyTaking, "who comes has words of its own": oldWords,
-		"tasks that all run are nobody else's": sharedOwn} {
+		"tasks that all run are nobody else's": sharedOwn, "say, then store": storedFirst, "compute, then say": computedLast,
+		"the rest is run": fromStart} {
 		t.Run(name, func(t *testing.T) {
 			s := shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, rule: r, own: r == sharedOwn}
-			if r == oldWords {
+			switch r {
+			case oldWords:
 				s.joins = 1
+			case storedFirst, computedLast, fromStart:
+				s.elements = 2
 			}
 			_, wrong := explore(s, 5_000_000)
 			require.NotEmpty(t, wrong)

@@ -8,6 +8,11 @@ type Words interface {
 	Load(replica, k int) uint64
 	Store(replica, k int, v uint64)
 	CompareAndSwap(replica, k int, old, new uint64) bool
+	// Mark sets a word of this replica, for others to look at after its death: what
+	// it did before the Mark is seen by who sees the word then, and nothing that it
+	// did after the Mark without the word. It need not be in the one order of the
+	// other operations.
+	Mark(k int, v uint64)
 }
 
 // MaxTasks is how many tasks a section may have.
@@ -15,15 +20,16 @@ const MaxTasks = 1024
 
 // The words of a replica: what it has launched in its section, 1 + the number
 // of the last section that it could not complete by stores, then one for each
-// task.
+// task, and one for how many of its elements are done.
 const (
 	wordSignature = iota
 	wordRefused
 	first
+	firstReached = first + MaxTasks
 )
 
 // NumWords is how many words a replica needs.
-const NumWords = first + MaxTasks
+const NumWords = firstReached + MaxTasks
 
 // word is that of a task: the section, and who may write what it writes.
 type word struct {

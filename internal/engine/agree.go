@@ -6,11 +6,10 @@ import (
 	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/direct"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/ntcopy"
 )
 
 // agree decides with the other replicas how s is completed.
-func (d *stores) agree(s *Section, c candidates, bytes int) direct.Way {
+func (d *stores) agree(s *Section, c candidates) direct.Way {
 	known := s.decision
 	if known.stored > 0 && !known.elsewhere {
 		for r, link := range d.peers {
@@ -20,7 +19,7 @@ func (d *stores) agree(s *Section, c candidates, bytes int) direct.Way {
 		}
 	}
 	able := d.met(s)
-	lies := able && !known.elsewhere && d.prepare(s, bytes)
+	lies := able && !known.elsewhere && d.prepare(s)
 	c.store, c.send = lies, !lies || !d.setup.Direct
 	mine := known.propose(c)
 	if mine == direct.Send && able && !lies {
@@ -89,9 +88,9 @@ func (d *stores) met(s *Section) bool {
 }
 
 // prepare looks up where the memory lies that the tasks of s write, and reports
-// whether others can store into it. The results are so many bytes.
-func (d *stores) prepare(s *Section, bytes int) bool {
-	d.places, d.nonTemporal = d.places[:0], bytes >= ntcopy.From
+// whether others can store into it.
+func (d *stores) prepare(s *Section) bool {
+	d.places, d.nonTemporal = d.places[:0], s.bytes >= d.large
 	own := d.areas[d.setup.Self.Replica]
 	for i := range s.Tasks {
 		s.Tasks[i].place = len(d.places)

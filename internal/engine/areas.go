@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/direct"
+	"github.com/intrahpc/intra/internal/ntcopy"
 )
 
 // areaWords are the words of the areas as the protocol uses them. Nobody has
@@ -21,6 +22,8 @@ func (w areaWords) Store(r, k int, v uint64) { w.areas[r].Word(k).Store(v) }
 func (w areaWords) CompareAndSwap(r, k int, old, new uint64) bool {
 	return w.areas[r] != nil && w.areas[r].Word(k).CompareAndSwap(old, new)
 }
+
+func (w areaWords) Mark(k int, v uint64) { w.areas[w.setup.Self.Replica].Mark(k, v) }
 
 // agreedWords are those that all replicas have in common.
 type agreedWords struct{ *arena.Arena }
@@ -48,7 +51,7 @@ func (h *sharing) Life() arena.Life {
 func (h *sharing) StoreInto(a *arena.Arena) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.stores = &stores{sharing: h, arena: a}
+	h.stores = &stores{sharing: h, arena: a, large: ntcopy.From, part: alongBytes}
 	h.stores.begin()
 }
 

@@ -56,12 +56,12 @@ func (b *bandwidth) time(bytes int) time.Duration {
 
 // atBest is time without what a peer adds that does not read at once, since it
 // computes or has not come yet: as long as the fastest of the last updates
-// took.
+// took, or over a link of 10 GB/s if none has been measured.
 func (b *bandwidth) atBest(bytes int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.n == 0 {
-		return time.Duration(b.perByte * float64(bytes))
+		return time.Duration(max(b.perByte, 0.1) * float64(bytes))
 	}
 	return time.Duration(slices.Min(b.recent[:min(b.n, len(b.recent))]) * float64(bytes))
 }

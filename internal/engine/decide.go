@@ -18,6 +18,9 @@ import (
 type decisions struct {
 	of    map[decisionKey]*decision
 	never bool // replicate
+	// costs are those of sections shared before, of any kind, in each way. They
+	// forecast what sharing costs one of another kind with updates of that size.
+	costs struct{ send, store costs }
 }
 
 // decisionKey tells sections apart whose times cannot be compared.
@@ -48,6 +51,9 @@ const (
 	// take more than the second are a reason to see first what the bodies
 	// take, in a section that is not shared.
 	negligible, forbidding = 100 * time.Microsecond, 5 * time.Millisecond
+	// guessed is how many bytes of updates are taken to cost a nanosecond while nothing
+	// is known: they are copied to the link and from it, and caches do not hold them.
+	guessed = 2
 	// foresight is how many sections that takes: the first one may touch its
 	// memory for the first time.
 	foresight = 2
@@ -82,21 +88,27 @@ type attempt struct {
 	rejected  bool          // it does not pay
 	pause     uint64        // sections from one trial to the next
 	transfer  time.Duration // of the updates, 0 if that is not known
+	cost      time.Duration // of the updates by the costs of other sections, 0 if there were none
+	guess     time.Duration // of cost
 }
 
 // candidates are the ways to share a section. Sending takes at least as long as
 // transfer, if that is known and not 0.
 type candidates struct {
 	send, store bool
+	bytes       int // of all updates
 	transfer    time.Duration
+	costs       struct{ send, store time.Duration } // attempt.cost
 }
 
 // execution is how a section went on this replica.
 type execution struct {
 	way     direct.Way
+	bytes   int // of all updates
 	took    time.Duration
 	spent   time.Duration // in bodies
 	ran     int           // bodies
+	along   int           // of them that have stored their results meanwhile, and are not in spent
 	tasks   int
 	workers int
 	met     bool // a peer was there
@@ -126,6 +138,33 @@ func (w *window) median(most int) time.Duration {
 
 func (w *window) least() time.Duration { return slices.Min(w.last[:min(w.n, many)]) }
 
+// costs is what sharing has cost beside the bodies that ran here, for updates of so
+// many bytes, as a power of two.
+type costs [bits.UintSize + 1]window
+
+// costly updates are so long that their bytes, rather than the machine or a peer that
+// comes later, explain what sharing costs.
+const costly = 256 << 10
+
+func (c *costs) add(bytes int, cost time.Duration) {
+	if bytes >= costly {
+		c[bits.Len(uint(bytes))].add(time.Duration(float64(max(cost, 0)) * perByte / float64(bytes)))
+	}
+}
+
+// of returns the least that updates of about so many bytes have cost lately, 0 if
+// there were none.
+func (c *costs) of(bytes int) time.Duration {
+	w := &c[bits.Len(uint(bytes))]
+	if w.n == 0 {
+		return 0
+	}
+	return time.Duration(float64(w.least()) * float64(bytes) / perByte)
+}
+
+// perByte is of how many bytes costs keeps the time, so that it is a long one.
+const perByte = 1 << 20
+
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
 
 // about returns what is known of sections like s, and the size of its updates.
@@ -147,6 +186,8 @@ func (d *decisions) about(s *Section) (_ *decision, bytes int) {
 func (d *decision) propose(c candidates) direct.Way {
 	d.runs++
 	d.sending.transfer = c.transfer
+	d.sending.cost, d.storing.cost = c.costs.send, c.costs.store
+	d.sending.guess = time.Duration(c.bytes) / guessed
 	// What both are tried for anew is not tried at the same time.
 	var later uint64
 	if c.store {
@@ -175,21 +216,37 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 		a.giveUp(a.transfer+d.alone.least()/2, d.alone.least())
 		return false
 	}
+	updates := max(a.transfer, a.cost, a.guess)
 	switch {
 	case a.rejected && !a.trial(d.runs-min(d.runs, later)):
 		return false
-	case a.rejected || a.quotients.n > 0 || a.transfer < negligible:
+	case a.rejected || a.quotients.n > 0 || updates < negligible:
 		return true
-	case d.alone.n == 0 && a.transfer < forbidding:
+	case d.alone.n == 0 && updates < forbidding:
 		return true
-	case d.alone.n < foresight && a.transfer >= forbidding:
+	case d.alone.n < foresight && updates >= forbidding:
 		return false // see first what it takes
 	}
-	if alone := d.alone.least(); a.transfer >= alone-alone/hysteresis {
-		a.giveUp(alone/2+a.transfer, alone)
+	alone := d.alone.least()
+	if forecast, most := a.forecast(alone); forecast > most {
+		a.giveUp(forecast, alone)
 		return false
 	}
 	return true
+}
+
+// forecast returns how long a section is expected to take if it is shared, at least,
+// and from when on it is not worth a trial. Transfers can be hidden behind half of the
+// computation. What sharing has cost other sections comes on top of it. Where that is
+// only guessed there has to be more against it.
+func (a *attempt) forecast(alone time.Duration) (shared, most time.Duration) {
+	switch {
+	case a.transfer >= alone-alone/hysteresis:
+		return alone/2 + max(a.transfer, a.cost), alone
+	case a.cost > 0:
+		return alone/2 + a.cost, alone + alone/hysteresis
+	}
+	return alone/2 + a.guess, alone + alone/2
 }
 
 // better chooses between two ways that both seem to pay, or have to be tried.
@@ -252,29 +309,35 @@ func pauseAfter(loss, alone time.Duration) uint64 {
 // many rounds of its workers as the bodies need. Each section is compared with
 // what that one would have taken: those of one kind may differ, and the window
 // must not mix them.
-func (d *decision) learn(o execution) {
+func (d *decision) learn(o execution, known *decisions) {
 	warming := d.runs <= warmUp
 	if warming && d.alone.n >= foresight {
 		return
 	}
 	var alone time.Duration
 	switch {
-	case o.ran > 0:
+	case o.ran > o.along:
 		rounds := (o.tasks + o.workers - 1) / o.workers
-		alone = o.spent * time.Duration(rounds) / time.Duration(o.ran)
+		alone = o.spent * time.Duration(rounds) / time.Duration(o.ran-o.along)
 		d.alone.add(alone)
+	case o.ran > 0:
+		return // what it would have taken alone is not known
 	case d.alone.n > 0: // the peers were here before and have done everything
 		alone = d.alone.median(samples)
 	}
 	if warming || alone == 0 {
 		return
 	}
-	a := &d.sending
+	a, c := &d.sending, &known.costs.send
 	switch o.way {
 	case direct.Replicate:
 		return
 	case direct.Store:
-		a = &d.storing
+		a, c = &d.storing, &known.costs.store
+	}
+	if o.met && o.ran < o.tasks && o.along == 0 {
+		// It may have waited for as long as the peer's last body took.
+		c.add(o.bytes, o.took-o.spent/time.Duration(o.workers)-o.spent/time.Duration(max(o.ran, 1)))
 	}
 	took := o.took
 	if o.ran == o.tasks && !o.met {

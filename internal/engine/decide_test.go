@@ -12,6 +12,7 @@ import (
 // kind is a kind of section with fixed times.
 type kind struct {
 	decision
+	known         decisions // of this job
 	shared, alone time.Duration
 	transfer      time.Duration // known beforehand
 }
@@ -23,7 +24,7 @@ func (k *kind) section() direct.Way {
 	if w == direct.Replicate {
 		e.took, e.spent, e.ran, e.met = k.alone, k.alone, 16, false
 	}
-	k.learn(e)
+	k.learn(e, &k.known)
 	return w
 }
 
@@ -177,7 +178,7 @@ func TestDecisionWithWorkers(t *testing.T) {
 	const ms = time.Millisecond
 	for workers, want := range map[int]time.Duration{1: 16 * ms, 2: 8 * ms, 3: 6 * ms, 4: 4 * ms, 16: ms, 20: ms} {
 		var d decision
-		d.learn(execution{way: direct.Replicate, took: 100 * ms, spent: 8 * ms, ran: 8, tasks: 16, workers: workers})
+		d.learn(execution{way: direct.Replicate, took: 100 * ms, spent: 8 * ms, ran: 8, tasks: 16, workers: workers}, new(decisions))
 		require.Equal(t, want, d.alone.median(samples), "%d workers", workers)
 	}
 }
@@ -211,7 +212,7 @@ func TestDecisionWithoutPeers(t *testing.T) {
 				if e.way == direct.Replicate {
 					e.took, e.spent, e.ran = 10*ms, 10*ms, 16
 				}
-				k.learn(e)
+				k.learn(e, &k.known)
 			}
 			require.Equal(t, tt.word, k.word())
 		})
@@ -255,6 +256,7 @@ func TestDecisionAboutUnequalSections(t *testing.T) {
 // its own.
 type ways struct {
 	decision
+	known               decisions // of this job
 	alone, sent, stored time.Duration
 	most                candidates
 }
@@ -271,7 +273,7 @@ func (k *ways) count(n int) (count [direct.Store + 1]int) {
 		case direct.Store:
 			e.took = k.stored
 		}
-		k.learn(e)
+		k.learn(e, &k.known)
 		count[w]++
 	}
 	return count
@@ -353,4 +355,52 @@ func TestChoiceByMeasuredTimes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What sharing has cost a kind of section forecasts what it costs another one with
+// updates of that size, which is not tried if that cannot pay.
+func TestForecast(t *testing.T) {
+	const ms, size = time.Millisecond, 64 << 20
+	known := newDecisions()
+	// section runs one whose updates cost 20 ms beside the bodies.
+	section := func(d *decision, alone time.Duration, bytes int) direct.Way {
+		c := candidates{send: true, bytes: bytes}
+		c.costs.send = known.costs.send.of(bytes)
+		w := d.propose(c)
+		e := execution{way: w, bytes: bytes, took: alone/2 + 20*ms, spent: alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
+		if w == direct.Replicate {
+			e.took, e.spent, e.ran, e.met = alone, alone, 16, false
+		}
+		d.learn(e, &known)
+		return w
+	}
+	count := func(alone time.Duration, bytes int) (shared int, d decision) {
+		for range 100 {
+			if section(&d, alone, bytes) == direct.Send {
+				shared++
+			}
+		}
+		return shared, d
+	}
+	shared, pays := count(60*ms, size)
+	require.Equal(t, 100-foresight, shared, "tried, once it is known what the bodies take")
+	require.Equal(t, "share", pays.word())
+	shared, hopeless := count(10*ms, size)
+	require.Zero(t, shared, "by what is known of the other")
+	require.Equal(t, "replicate", hopeless.word())
+	shared, _ = count(60*ms, size+1)
+	require.Equal(t, 100-foresight, shared, "known to pay, once it is known what the bodies take")
+	shared, _ = count(10*ms, size/4)
+	require.Positive(t, shared, "smaller updates may cost less")
+	shared, _ = count(10*ms, 8*size)
+	require.Zero(t, shared, "much larger ones cost too much in any case")
+}
+
+// An update whose time on the link is not known is not sent to find that out, if no
+// link could send it while the bodies run.
+func TestForecastWithoutBandwidth(t *testing.T) {
+	var b bandwidth
+	require.Equal(t, 100*time.Millisecond, b.atBest(1e9))
+	d := decision{}
+	require.Equal(t, direct.Replicate, d.propose(candidates{send: true, transfer: b.atBest(1e9)}))
 }

@@ -21,6 +21,7 @@ type Engine struct {
 type Config struct {
 	Head  Head
 	Links map[job.Process]transport.Link
+	Local int            // processes of the job that share this host's cores
 	Die   func(job.Kill) // ends the process at a kill point
 	// Receive says where updates are received, and Share has every section be
 	// shared that may be: tests want that.

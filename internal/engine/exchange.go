@@ -82,11 +82,11 @@ func (h *sharing) schedule(s *Section) error {
 
 // choose decides whether sharing s pays, and in which way.
 func (h *sharing) choose(s *Section) {
-	var bytes int
-	s.decision, bytes = h.decisions.about(s)
-	c := candidates{send: true, transfer: h.bandwidth.atBest(bytes * (len(h.peers) - 1) / len(h.peers))}
+	s.decision, s.bytes = h.decisions.about(s)
+	c := candidates{send: true, bytes: s.bytes, transfer: h.bandwidth.atBest(s.bytes * (len(h.peers) - 1) / len(h.peers))}
+	c.costs.send, c.costs.store = h.decisions.costs.send.of(s.bytes), h.decisions.costs.store.of(s.bytes)
 	if h.stores != nil && h.stores.begun() {
-		s.way = h.stores.agree(s, c, bytes)
+		s.way = h.stores.agree(s, c)
 	} else {
 		s.way = s.decision.propose(c)
 	}

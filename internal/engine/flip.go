@@ -25,6 +25,11 @@ func (h *sharing) flip(s *Section, t int) {
 	if !flipped {
 		return
 	}
+	h.erred()
+}
+
+// erred notes that something was turned wrong here.
+func (h *sharing) erred() {
 	h.mu.Lock()
 	if v := h.verifier; v != nil && v.erred == 0 {
 		v.erred = h.now()

@@ -51,7 +51,7 @@ type replica struct {
 	epochs   []uint64
 	traced   []timeline.Event
 
-	dead, finished bool // guarded by group.mu
+	killed, dead, finished bool // guarded by group.mu
 }
 
 // setup changes how the replicas of a group are set up.
@@ -142,7 +142,13 @@ func (r *replica) live(program func(r *replica, p *Program) error) {
 		r.err = r.engine.Live(func(p *Program) error { return program(r, p) }, r.released)
 	}()
 	<-ended
-	if r.err != nil {
+	r.g.mu.Lock()
+	killed := r.killed
+	r.g.mu.Unlock()
+	switch {
+	case killed:
+		r.g.declare(r, job.CauseInjected)
+	case r.err != nil:
 		r.g.declare(r, job.CauseExit)
 	}
 	r.engine.Shutdown()
@@ -151,11 +157,19 @@ func (r *replica) live(program func(r *replica, p *Program) error) {
 	r.cancel(nil)
 }
 
-// die is called at a kill point.
+// die is called at a kill point, in the middle of a frame perhaps by a link: then the
+// program goes on for a moment, and may store into the arrays of the others. So the
+// death is declared when that has ended, by live if it has not yet.
 func (r *replica) die(k job.Kill) {
+	r.g.mu.Lock()
+	ended := r.finished
+	r.killed = true
+	r.g.mu.Unlock()
 	r.cancel(errors.New("killed"))
-	r.g.declare(r, job.CauseInjected)
-	go r.hangUp()
+	if ended {
+		r.g.declare(r, job.CauseInjected)
+		go r.hangUp()
+	}
 	if k.Point == job.KillSection || k.Point == job.KillTask {
 		runtime.Goexit()
 	}
@@ -285,7 +299,7 @@ func (r *replica) Fail(f job.Failure, _ job.Stats) error {
 func (r *replica) Finish(job.Stats) error {
 	r.g.mu.Lock()
 	defer r.g.mu.Unlock()
-	if !r.dead {
+	if !r.dead && !r.killed {
 		r.finished = true
 		r.g.release()
 	}

@@ -24,18 +24,32 @@ type Head interface {
 	Handled(epoch uint64)
 }
 
-// statsEvery is how often a process reports what it has counted, so that a
-// dead one counts almost to its end.
-const statsEvery = 100 * time.Millisecond
+// statsEvery is how often a process reports what it has counted and what it does, so
+// that a dead one counts almost to its end. What that costs, there and in intrarun, grows
+// with the number of processes: docs/see.md says how much it is.
+const statsEvery = 250 * time.Millisecond
 
-// report sends the counts until the job ends.
+// traceEvery is how often events leave, which are kept in a buffer of one size.
+const traceEvery = 100 * time.Millisecond
+
+// report sends the counts, and the events if there is a timeline, until the job ends.
 func (e *Engine) report() {
-	tick := time.NewTicker(statsEvery)
-	defer tick.Stop()
+	stats := time.NewTicker(statsEvery)
+	defer stats.Stop()
+	var trace <-chan time.Time
+	if e.trace != nil {
+		tick := time.NewTicker(traceEvery)
+		defer tick.Stop()
+		trace = tick.C
+	}
 	for {
 		select {
-		case <-tick.C:
+		case <-stats.C:
 			e.head.Stats(e.told)
+			if m := e.messages.Load(); m != nil {
+				m.TellSums()
+			}
+		case <-trace:
 			e.trace.memory(e.messages.Load())
 			e.trace.flush(e.head)
 		case <-e.ctx.Done():

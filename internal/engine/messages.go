@@ -19,8 +19,13 @@ func (h *sharing) messaging() sdr.Config {
 		Link:        func(rank, replica int) transport.Link { return h.linkTo(job.Process{Rank: rank, Replica: replica}) },
 		Poller:      h.poller,
 		Context:     h.ctx,
-		Mid:         func() func() bool { return h.faults.Mid(job.KillMessage) },
 		Observer:    h.trace.observer(),
+	}
+	if h.faults.Mid(job.KillMessage) != nil {
+		c.Mid = func() func() bool { return h.faults.Mid(job.KillMessage) }
+	}
+	if ahead := h.setup.Ahead; ahead > 0 { // messages of all sizes that can be are copied
+		c.Limits = sdr.Limits{Eager: 1 << 20, Window: ahead / 16, Retain: ahead}
 	}
 	if h.flips != nil {
 		c.Flip = h.flipMessage

@@ -54,7 +54,7 @@ func (n *notes) completed(s *Section) {
 			n.alone[s.At] = now
 		}
 	}
-	if n.told || s.ran == 0 || s.inBodies >= launching*time.Duration(s.ran) {
+	if n.told || s.ran == s.along || s.inBodies >= launching*time.Duration(s.ran-s.along) {
 		return
 	}
 	if n.short == nil {

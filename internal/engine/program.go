@@ -40,6 +40,9 @@ type Program struct {
 	// sets due and then reads points knows which safe points pass it by.
 	due  atomic.Bool
 	stop func(point uint64) error
+	// compare is called at each safe point after the one that the run began at; nil:
+	// nothing is compared.
+	compare func(point uint64, state *checkpoint.State) error
 	// resumed is called at the first safe point, when the state is complete.
 	resumed func() error
 }
@@ -107,6 +110,11 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 		return nil // the state was taken at this very safe point
 	case check != nil:
 		if err := check(point); err != nil {
+			return err
+		}
+	}
+	if p.compare != nil {
+		if err := p.compare(point, &p.state); err != nil {
 			return err
 		}
 	}

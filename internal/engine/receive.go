@@ -170,6 +170,9 @@ func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte
 		if err := r.machine.Finished(from, m.Section); err != nil {
 			r.fail(err)
 		}
+		if v := r.verifier; v != nil {
+			v.states.Finished(from)
+		}
 	case update.KindVerify:
 		if err := r.verifier.hear(m, u, payload); err != nil {
 			r.fail(fmt.Errorf("from %v: %w", r.from, err))

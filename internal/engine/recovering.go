@@ -64,6 +64,9 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 	if r.back.Pending() {
 		return nil, errBack
 	}
+	if r.sharing.verifier.compares() || r.sharing.flips != nil {
+		p.compare = r.compareState
+	}
 	r.program = p
 	p.due.Store(r.member.Due())
 	return p, nil

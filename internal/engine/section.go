@@ -43,10 +43,12 @@ type Section struct {
 	Agree func() error
 
 	decision *decision     // to share or not, and how, with the adaptive policy
+	bytes    int           // of all updates, with that policy
 	way      direct.Way    // that was decided
 	begun    time.Duration // to be shared, with all who came to the first one
 	inBodies time.Duration // spent in bodies here
 	ran      int           // bodies run here
+	along    int           // of them that have stored their results meanwhile, whose time is not in inBodies
 	helpers  helpers       // who helps to run them
 	exchange exchange      // how its results come to the others
 	verifier *verifier     // nil: no task of it is verified

@@ -22,10 +22,17 @@ func (h *sharing) Share(s *Section) error {
 	h.open = nil
 	s.exchange.leave(s)
 	h.completed(s, s.begun)
-	if s.decision != nil && len(s.Tasks) > 0 {
-		s.decision.learn(execution{way: s.way, took: h.now() - s.begun, spent: s.inBodies,
-			ran: s.ran, tasks: len(s.Tasks), workers: s.helpers.size, met: h.machine.Met()})
-		h.stats.of(s.Tasks[0].Kernel).Decision = s.decision.word()
+	if len(s.Tasks) == 0 {
+		return nil
+	}
+	known := h.stats.of(s.Tasks[0].Kernel)
+	switch {
+	case s.decision != nil:
+		s.decision.learn(execution{way: s.way, bytes: s.bytes, took: h.now() - s.begun, spent: s.inBodies,
+			ran: s.ran, along: s.along, tasks: len(s.Tasks), workers: s.helpers.size, met: h.machine.Met()}, &h.decisions)
+		known.Decision = s.decision.word()
+	case s.Policy == sched.Replicate:
+		known.Decision = "replicate"
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/intrahpc/intra/internal/counters"
 	"github.com/intrahpc/intra/internal/fault"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
@@ -41,8 +42,9 @@ type sharing struct {
 	bandwidth bandwidth
 	updates   updates
 	stores    *stores      // nil: there are none
-	verifier  *verifier    // nil: no task is verified
+	verifier  *verifier    // nil: nothing is verified
 	flips     *fault.Flips // nil: none was asked for
+	meter     *counters.Meter
 
 	generation uint32 // how often the job has gone back
 }
@@ -61,6 +63,12 @@ func newSharing(n *node, c Config) *sharing {
 	h.decisions.never = c.Share
 	h.updates.sharing = h
 	h.verifier, h.flips = newVerifier(h), fault.NewFlips(n.setup.Flips)
+	h.meter = counters.New(n.setup.Counters, self.Replica, replicas)
+	for _, c := range h.meter.Counters() {
+		if c.From != counters.FromPerf {
+			h.notes.add("-counters: %s", c)
+		}
+	}
 	h.workers = newWorkers(h, Threads(n.setup))
 	if n.setup.Limit > 0 {
 		h.bandwidth.limit(n.setup.Limit)
@@ -119,13 +127,17 @@ func (h *sharing) pass(s *Section, signature uint64) error {
 
 // RunAlone runs task i of s at its launch, where sections are serial.
 func (h *sharing) RunAlone(s *Section, i int) {
-	from := h.now()
+	from, counter := h.now(), h.workers[0].counter
+	counter.Begin()
+	defer counter.Abandon()
 	s.Run(i)
+	counted := counter.End()
 	h.flip(s, i)
 	h.faults.At(job.KillTask)
 	to := h.now()
 	h.mu.Lock()
-	h.stats.ran(h.stats.of(s.Tasks[i].Kernel), to-from)
+	s.Tasks[i].known = h.stats.of(s.Tasks[i].Kernel)
+	h.stats.ran(&s.Tasks[i], to-from, counted)
 	h.mu.Unlock()
 	s.inBodies, s.ran = s.inBodies+to-from, s.ran+1
 	h.trace.task(s, i, 0, from, to)
@@ -143,7 +155,7 @@ func (h *sharing) dead(p job.Process) {
 	h.machine.Dead(p.Replica)
 	h.performOnce(h.once.Dead(p.Replica))
 	if v := h.verifier; v != nil {
-		v.perform(v.machine.Dead(p.Replica))
+		v.dead(p.Replica)
 	}
 }
 
@@ -152,7 +164,7 @@ func (h *sharing) admit(p job.Process) {
 	h.machine.Alive(p.Replica)
 	h.once.Alive(p.Replica)
 	if h.verifier != nil {
-		h.verifier.machine.Alive(p.Replica)
+		h.verifier.admit(p.Replica)
 	}
 	h.peers[p.Replica] = h.linkTo(p)
 	if h.stores != nil {
@@ -190,7 +202,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 			h.machine.Alive(replica)
 			h.once.Alive(replica)
 			if h.verifier != nil {
-				h.verifier.machine.Alive(replica)
+				h.verifier.admit(replica)
 			}
 		}
 	}

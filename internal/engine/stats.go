@@ -6,8 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/counters"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/update"
 )
 
 // stats counts what a process does, for the report.
@@ -21,6 +23,7 @@ type stats struct {
 // known is what a process knows of a type of task.
 type known struct {
 	job.TaskStats
+	counted []counters.Count       // in the order of the meter's
 	average time.Duration          // of a body run here, for claims
 	times   map[int]*section.Times // by the memory that a task names, as a power of two
 }
@@ -58,10 +61,35 @@ func (s *stats) of(t *Kernel) *known {
 	return k
 }
 
-func (s *stats) ran(k *known, spent time.Duration) {
+// ran notes that t has run here, and what was counted meanwhile.
+func (s *stats) ran(t *Task, spent time.Duration, counted []counters.Count) {
+	k := t.known
 	s.total.TasksRun++
 	k.Run++
 	k.Seconds += spent.Seconds()
+	read, written := update.Traffic(t.Regions)
+	k.ReadBytes += int64(read)
+	k.WrittenBytes += int64(written)
+	if counted != nil && k.counted == nil {
+		k.counted = make([]counters.Count, len(counted))
+	}
+	for i, c := range counted {
+		k.counted[i].Add(c)
+	}
+}
+
+// withCounters returns what is known of a type of task, its counters by their names.
+func (k *known) withCounters(all []counters.Counter) job.TaskStats {
+	t := k.TaskStats
+	for i, c := range k.counted {
+		if c.Tasks > 0 {
+			if t.Counters == nil {
+				t.Counters = make(map[string]counters.Count)
+			}
+			t.Counters[all[i].Name] = c
+		}
+	}
+	return t
 }
 
 func (s *stats) received(k *known, tasks int) {
@@ -122,9 +150,10 @@ func (h *sharing) Snapshot() job.Stats {
 		counts.Convicted = slices.Clone(v.counts.Convicted)
 		out.Corruption = &counts
 	}
+	out.Counters, out.Usage = h.meter.Counters(), counters.Used()
 	out.TaskTypes = maps.Collect(func(yield func(string, job.TaskStats) bool) {
 		for t, ts := range h.stats.types {
-			if !yield(t.Name, ts.TaskStats) {
+			if !yield(t.Name, ts.withCounters(out.Counters)) {
 				return
 			}
 		}

@@ -30,6 +30,8 @@ type stores struct {
 	places      []uint64 // where the memory lies that its tasks write
 	hints       [8]int   // where memory like that lay before, by the number of the region
 	nonTemporal bool     // results are copied past the caches
+	large       int      // from which size on they are, in bytes
+	part        int      // how much of its results a task computes before it stores that
 
 	any bool   // something has been stored
 	why string // a section could not be completed by stores; "" if all could
@@ -74,6 +76,8 @@ func (d *stores) next(w *worker, s *Section) (step, error) {
 		return d.give(w, s, next.Task, next.Peer), nil
 	case direct.Take:
 		return d.take(s, next.Task, next.Peer), nil
+	case direct.Resume:
+		return d.resume(w, s, next.Task, next.Peer, next.From), nil
 	case direct.Wait:
 		return step{kind: waitForPeer}, nil
 	}
@@ -86,34 +90,38 @@ func (d *stores) mismatch(s *Section, m *direct.Mismatch) error {
 		Theirs: fmt.Sprintf("%016x", m.Theirs)}
 }
 
-// reserve: results are stored when they are complete.
-func (d *stores) reserve(*worker, *Section, *Task) func([]byte) { return nil }
-
 func (d *stores) first(*Task) bool { return false }
 
-// ran has the results copied to all that are in s.
-func (d *stores) ran(w *worker, _ *Section, task int) {
+// ran has the results copied to all that are in s and do not have them yet.
+func (d *stores) ran(w *worker, s *Section, task int) {
 	w.peers = d.claims.Ran(task, w.peers[:0])
 	for _, p := range w.peers {
-		w.given = append(w.given, copying{task, p})
+		if w.ranAlong(p) {
+			d.gave(w, s, task, p)
+		} else {
+			w.given = append(w.given, copying{task, p})
+		}
 	}
 }
 
 // give copies the results of a task to a peer, and lets it know.
 func (d *stores) give(w *worker, s *Section, task, peer int) step {
 	return step{kind: moveResults,
-		move: func() { d.copyTo(s, task, peer) },
-		moved: func() {
-			known := s.Tasks[task].known
-			d.claims.Gave(task, peer)
-			d.stats.sent(known, s.Tasks[task].bytes)
-			known.Stored++
-			d.any = true
-			d.traceUpdate(timeline.Sent, s, task, peer)
-			if link := d.peers[peer]; link != nil { // it may sleep
-				w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})
-			}
-		}}
+		move:  func() { d.copyTo(s, task, peer) },
+		moved: func() { d.gave(w, s, task, peer) }}
+}
+
+// gave lets a peer know that it has the results of a task.
+func (d *stores) gave(w *worker, s *Section, task, peer int) {
+	known := s.Tasks[task].known
+	d.claims.Gave(task, peer)
+	d.stats.sent(known, s.Tasks[task].bytes)
+	known.Stored++
+	d.any = true
+	d.traceUpdate(timeline.Sent, s, task, peer)
+	if link := d.peers[peer]; link != nil { // it may sleep
+		w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})
+	}
 }
 
 // take copies the results of a task out of the arrays of a dead peer.

@@ -24,6 +24,8 @@ var ErrCorrupt = errors.New("silent corruption")
 type verifier struct {
 	*sharing
 	machine *verify.Machine
+	states  *verify.States
+	every   uint64 // safe points of which one is compared; 0: none is
 	sampler verify.Sampler
 	counts  job.Corruption
 	tasks   []int         // sampled in the open section
@@ -49,6 +51,7 @@ func newVerifier(h *sharing) *verifier {
 		return nil
 	}
 	return &verifier{sharing: h, machine: verify.New(h.setup.Self.Replica, len(h.peers)),
+		states: verify.NewStates(h.setup.Self.Replica, len(h.peers)), every: at.State,
 		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed}}
 }
 
@@ -56,6 +59,23 @@ func newVerifier(h *sharing) *verifier {
 // until they are admitted.
 func (v *verifier) resumeAt(deaths uint64) {
 	v.machine = verify.NewAt(v.setup.Self.Replica, len(v.peers), deaths)
+	v.states = verify.NewStates(v.setup.Self.Replica, len(v.peers))
+	for p := range v.peers {
+		v.states.Dead(p)
+	}
+	v.counts.Apart = nil
+}
+
+// admit makes a peer live, at a cut.
+func (v *verifier) admit(p int) {
+	v.machine.Alive(p)
+	v.states.Alive(p)
+}
+
+// dead takes a peer out that has lived.
+func (v *verifier) dead(p int) {
+	v.perform(v.machine.Dead(p))
+	v.states.Dead(p)
 }
 
 // sample chooses the tasks of s that are verified.
@@ -260,7 +280,7 @@ func (v *verifier) again(s *Section, i int, yield func(func())) (entry uint64) {
 		spent = v.now() - from
 		v.faults.At(job.KillTask)
 	})
-	v.stats.ran(s.Tasks[t].known, spent)
+	v.stats.ran(&s.Tasks[t], spent, nil)
 	return entry
 }
 
@@ -281,15 +301,18 @@ func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
 	v.add(c)
 }
 
-// add counts a conviction, of which a process has one.
-func (v *verifier) add(c job.Conviction) {
+// add counts a conviction, of which a process has one, and reports whether it is new.
+func (v *verifier) add(c job.Conviction) (news bool) {
 	at := slices.IndexFunc(v.counts.Convicted, func(o job.Conviction) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
 	switch {
 	case at < 0:
 		v.counts.Convicted = append(v.counts.Convicted, c)
-	case c.Lost:
+		return true
+	case c.Lost && !v.counts.Convicted[at].Lost:
 		v.counts.Convicted[at].Lost = true
+		return true
 	}
+	return false
 }
 
 // perform carries out what the protocol asks for, under the lock.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intrahpc/intra/internal/counters"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport"
 )
@@ -14,12 +15,14 @@ import (
 // for a task, runs it, and sends what it has to say about it.
 type worker struct {
 	*sharing
-	number int
-	out    []outgoing       // frames to send next
-	given  []copying        // results that are to be copied to peers
-	peers  []int            // scratch of Ran
-	links  []transport.Link // to the peers, for reserve
-	busy   bool             // in a section
+	number  int
+	out     []outgoing       // frames to send next
+	given   []copying        // results that are to be copied to peers
+	peers   []int            // scratch of Ran
+	links   []transport.Link // to the peers, for reserve
+	along   []int            // peers that the task stores its results into the arrays of while it runs
+	targets []target         // scratch of that
+	busy    bool             // in a section
 
 	breathed time.Duration // when it last sent what it had to say, and received
 
@@ -29,12 +32,14 @@ type worker struct {
 	inBody   bool
 	lent     room // where its update is made
 	from, to time.Duration
+	counter  *counters.Reader // nil: nothing is counted
+	counted  []counters.Count
 }
 
 func newWorkers(h *sharing, n int) []worker {
 	all := make([]worker, n)
 	for i := range all {
-		all[i].sharing, all[i].number = h, i
+		all[i].sharing, all[i].number, all[i].counter = h, i, h.meter.Reader()
 	}
 	return all
 }
@@ -126,7 +131,7 @@ func (w *worker) next(s *Section) (step, error) {
 
 // begin notes that a task runs on w.
 func (w *worker) begin(s *Section, task int) {
-	w.task, w.to, w.hurried = task, 0, w.hurries(s, task)
+	w.task, w.to, w.hurried, w.along = task, 0, w.hurries(s, task), w.along[:0]
 	if s.exchange.adopted(s, task) {
 		w.stats.total.TasksRerun++
 	}
@@ -161,6 +166,7 @@ func (w *worker) body(s *Section) {
 	}
 	defer func() {
 		if w.to == 0 { // the body has not returned
+			w.counter.Abandon()
 			w.lent.cancel()
 		}
 	}()
@@ -175,11 +181,13 @@ func (w *worker) body(s *Section) {
 		w.breathed = w.from
 	}
 	w.inBody = true
+	w.counter.Begin()
 	if fused != nil {
 		s.Guard(t, func() { fused(w.lent.mem) })
 	} else {
 		s.Run(w.task)
 	}
+	w.counted = w.counter.End()
 	w.inBody = false
 	w.flip(s, w.task)
 	s.verifier.after(s, w.task)
@@ -195,10 +203,15 @@ func (w *worker) ran(s *Section) {
 	t := &s.Tasks[w.task]
 	w.trace.task(s, w.task, w.number, w.from, w.to)
 	spent := w.to - w.from
-	w.stats.ran(t.known, spent)
+	w.stats.ran(t, spent, w.counted)
 	t.known.average = average(t.known.average, spent)
 	t.times.Took(w.setup.Self.Replica, spent)
-	s.inBodies, s.ran = s.inBodies+spent, s.ran+1
+	s.ran++
+	if len(w.along) > 0 {
+		s.along++
+	} else {
+		s.inBodies += spent
+	}
 	s.exchange.ran(w, s, w.task)
 	s.verifier.ran(w.task)
 }

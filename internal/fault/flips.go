@@ -10,15 +10,16 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Flips turns bits of what tasks have written and of messages, as requested
+// Flips turns bits of what tasks have written, of messages and of states, as requested
 // (intrarun's -flip and -defect).
 type Flips struct {
-	mu    sync.Mutex
-	due   []job.Flip
-	fired []bool
-	runs  int64 // bodies so far
-	sent  int64 // messages so far
-	rng   *rand.Rand
+	mu     sync.Mutex
+	due    []job.Flip
+	fired  []bool
+	runs   int64 // bodies so far
+	sent   int64 // messages so far
+	passed int64 // safe points so far
+	rng    *rand.Rand
 }
 
 // NewFlips returns those of one process, nil if there are none.
@@ -87,6 +88,41 @@ func (f *Flips) Sent(payload []byte) ([]byte, error) {
 		f.fired[i] = true
 	}
 	return payload, nil
+}
+
+// Passed comes at a safe point, with the memory of the registered state. It reports
+// whether a bit was turned.
+func (f *Flips) Passed(state [][]byte) (flipped bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := f.passed
+	f.passed++
+	bits := int64(0)
+	for _, mem := range state {
+		bits += int64(len(mem)) * 8
+	}
+	for i, d := range f.due {
+		if d.Point != job.FlipState || d.Count != n {
+			continue
+		}
+		if d.Bit >= bits || bits == 0 {
+			return flipped, fmt.Errorf("-flip %v: the registered state has %d bits", d, bits)
+		}
+		bit := d.Bit
+		if bit == job.AnyBit {
+			bit = anyBit(n, bits)
+		}
+		for _, mem := range state {
+			if size := int64(len(mem)) * 8; bit >= size {
+				bit -= size
+				continue
+			}
+			mem[bit/8] ^= 1 << (bit % 8)
+			break
+		}
+		f.fired[i], flipped = true, true
+	}
+	return flipped, nil
 }
 
 // turn turns a bit of what is written in regions.

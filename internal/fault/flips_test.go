@@ -31,6 +31,27 @@ func TestFlips(t *testing.T) {
 	require.Nil(t, NewFlips(nil))
 }
 
+// Bits of the state are counted over all of its memory.
+func TestFlipsOfState(t *testing.T) {
+	x, y := make([]byte, 3), make([]byte, 2)
+	f := NewFlips([]job.Flip{{Point: job.FlipState, Count: 1, Bit: 25}, {Point: job.FlipState, Count: 1, Bit: 3}, {Point: job.FlipState, Count: 2, Bit: 40}, {Point: job.FlipState, Count: 3, Bit: job.AnyBit}})
+	passed := func(want bool) {
+		flipped, err := f.Passed([][]byte{x, y})
+		require.NoError(t, err)
+		require.Equal(t, want, flipped)
+	}
+	passed(false)
+	passed(true)
+	require.Equal(t, []byte{8, 0, 0}, x)
+	require.Equal(t, []byte{2, 0}, y)
+	_, err := f.Passed([][]byte{x, y})
+	require.ErrorContains(t, err, "@state:2:40: the registered state has 40 bits")
+	passed(true)
+	require.Len(t, f.Fired(), 3)
+	_, err = NewFlips([]job.Flip{{Point: job.FlipState, Bit: job.AnyBit}}).Passed(nil)
+	require.ErrorContains(t, err, "the registered state has 0 bits")
+}
+
 func TestDefect(t *testing.T) {
 	x := make([]byte, 8)
 	f := NewFlips([]job.Flip{{Point: job.FlipTask, Bit: job.AnyBit, Rate: 0.1}})

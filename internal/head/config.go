@@ -29,7 +29,7 @@ type Config struct {
 	Spares  []detect.ID               // where each spare is
 
 	// Setup is what all processes are told alike: Check, Sched, TLS, Limit, Trace,
-	// Threads, Verify and Direct.
+	// Threads, Verify, Direct, Counters and Ahead; MPI is for those that begin.
 	Setup  job.Setup
 	Link   string // between processes of one host: job.LinkSHM, LinkUnix or LinkTCP
 	Ring   int    // size of a shared-memory ring in bytes
@@ -40,8 +40,9 @@ type Config struct {
 	Checkpoint *Checkpoint // nil: no files are written
 	Restart    string      // folder with the files to begin with, "" to begin anew
 	Kills      []job.Kill
-	Flips      []job.Flip // wrong results on request
-	Weibull    *Weibull   // kills at random; nil: none
+	Flips      []job.Flip  // wrong results on request
+	Clones     []job.Clone // processes that a tool starts
+	Weibull    *Weibull    // kills at random; nil: none
 
 	// Self is the node of this head. Replicated: what it decides is kept on other
 	// hosts too, where another head may take its place.

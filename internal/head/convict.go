@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/runreport"
 )
@@ -20,20 +21,64 @@ func (h *Head) convicted(by *member, all []job.Conviction) {
 		if at < 0 {
 			at = len(h.convictions)
 			h.convictions = append(h.convictions, runreport.Convicted{Process: c.Process, Incarnation: c.Incarnation, Core: c.Core, Host: m.node.Name,
-				Task: c.Task, Section: c.Section, Kernel: c.Kernel, Message: c.Message, Latency: c.Seconds})
-			if c.Message != "" {
+				Task: c.Task, Section: c.Section, Kernel: c.Kernel, Message: c.Message, Point: c.Point, Latency: c.Seconds})
+			switch {
+			case c.Message != "":
 				h.warnf("%v on %s has sent a wrong %s, which was found by comparison", c.Process, m.node.Name, c.Message)
 				continue // it has been delivered: the job ends
+			case c.Point > 0:
+				h.warnf("%v on %s has a wrong state at safe point %d, which was found by comparison", c.Process, m.node.Name, c.Point)
+			default:
+				h.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
 			}
-			h.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
 		}
-		if by == m { // it knows best since when it errs
-			h.convictions[at].Latency = c.Seconds
+		if by == m { // it knows best since when it errs, and where it runs
+			h.convictions[at].Latency, h.convictions[at].Core = c.Seconds, c.Core
 		}
-		if h.phase == working && (c.Lost && by == m || h.innocent(m)) {
-			h.fence(m, ending{job.CauseFenced, fmt.Sprintf("convicted of a wrong result of task %d in section %d", c.Task, c.Section)})
+		if h.phase != working || c.Message != "" {
+			continue
+		}
+		why := fmt.Sprintf("convicted of a wrong result of task %d in section %d", c.Task, c.Section)
+		if c.Point > 0 {
+			why = fmt.Sprintf("convicted of a wrong state at safe point %d", c.Point)
+		}
+		switch innocent := h.innocent(m); {
+		case innocent || c.Lost && by == m && (c.Point == 0 || h.returns(m.process.Rank)):
+			h.fence(m, ending{job.CauseFenced, why})
+		case c.Lost && by == m && m.ending == nil:
+			h.stop(ExitDiverged, fmt.Sprintf("silent corruption: the last replica of rank %d has a wrong state at safe point %d, and there is no backup to go back to", m.process.Rank, c.Point), byWord)
 		}
 	}
+}
+
+// apart: a process goes no further since the states of the replicas of its rank differ,
+// and it is not known whose is right. The rank goes back to its last backup, at which
+// they were alike.
+func (h *Head) apart(m *member, a *job.Apart) {
+	if h.phase != working || !m.state.there() || m.ending != nil {
+		return
+	}
+	rank := m.process.Rank
+	if !h.returns(rank) {
+		h.stop(ExitDiverged, fmt.Sprintf("silent corruption of rank %d: %s, and there is no backup to go back to", rank, a.Text), byWord)
+		return
+	}
+	h.warnf("rank %d: %s: the job goes back to its last backup", rank, a.Text)
+	for replica := range h.config.Degrees[rank] {
+		if o := h.places[job.Process{Rank: rank, Replica: replica}]; o != nil && (o.state == running || o.state == finished) {
+			h.fence(o, ending{job.CauseFenced, fmt.Sprintf("its state differs from that of another replica at safe point %d", a.Point)})
+		}
+	}
+}
+
+// returns reports whether the job can go on without all replicas of a rank.
+func (h *Head) returns(rank int) bool {
+	return h.recovery.decides != nil && h.recovery.decides.ReturnsWithout(rank)
+}
+
+// cameBack reports whether the job has gone on from a backup after a rank was lost.
+func (h *Head) cameBack(rank int) bool {
+	return slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool { return b.Resumed > 0 && slices.Contains(b.Ranks, rank) })
 }
 
 // innocent reports whether the rank of m has another replica which goes on and was
@@ -73,11 +118,23 @@ func (h *Head) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 	}
 	c = &runreport.Corruption{Convicted: append([]runreport.Convicted{}, h.convictions...)}
 	undecided := make(map[int]bool) // ranks
+	type place struct {
+		rank  int
+		point uint64
+	}
+	apart := make(map[place]bool)
 	for _, m := range h.all {
 		if o := m.stats.Corruption; o != nil {
 			if o.Undecided && !undecided[m.process.Rank] {
 				undecided[m.process.Rank] = true
 				c.Compared, c.Differed = c.Compared+1, c.Differed+1
+			}
+			if a := o.Apart; a != nil && !apart[place{m.process.Rank, a.Point}] {
+				apart[place{m.process.Rank, a.Point}] = true
+				c.Compared, c.Differed = c.Compared+1, c.Differed+1
+				if h.cameBack(m.process.Rank) {
+					c.Repaired++
+				}
 			}
 			c.Compared, c.Differed, c.Repaired = c.Compared+o.Compared, c.Differed+o.Differed, c.Repaired+o.Repaired
 		}

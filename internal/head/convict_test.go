@@ -146,3 +146,43 @@ func TestFlips(t *testing.T) {
 	}
 	require.Equal(t, []string{"warn: warning: -flip " + second.String() + " was never reached"}, told)
 }
+
+// states has a process say what it knows of states, and returns what the head does.
+func (s *script) states(process string, c job.Corruption) []string {
+	s.out = nil
+	s.step(Said{s.from(process), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &c}}})
+	return s.out
+}
+
+// If the replicas of a rank have different states, and none can be convicted, the job ends
+// where there is no backup.
+func TestStatesApart(t *testing.T) {
+	apart := job.Corruption{Apart: &job.Apart{Point: 4, Text: "the states differ"}}
+	s := begun(t, "degrees=2,1", "hosts=3", "verify")
+	require.Empty(t, killed(s.states("0.0@2", apart)))
+	require.Equal(t, ExitDiverged, s.head.outcome.code)
+	require.Equal(t, "silent corruption of rank 0: the states differ, and there is no backup to go back to", s.head.outcome.text)
+	s.states("0.1@3", apart)
+	sdc := s.head.Summary().SDC
+	require.EqualValues(t, 1, sdc.Differed)
+	require.Zero(t, sdc.Repaired)
+}
+
+// A replica whose state is wrong goes if another one is right. If it is the last one, and
+// there is no backup, the job ends.
+func TestWrongState(t *testing.T) {
+	of := func(lost bool) job.Corruption {
+		return job.Corruption{Convicted: []job.Conviction{{Process: at(0, 1), Incarnation: 1, Core: -1, Section: 3, Task: -1, Point: 4, Lost: lost}}}
+	}
+	s := begun(t, "degrees=3", "hosts=3", "verify")
+	acts := s.states("0.0@2", of(false))
+	require.Equal(t, []string{"0.1"}, killed(acts))
+	require.Equal(t, 1, strings.Count(strings.Join(acts, "\n"), "has a wrong state at safe point 4, which was found by comparison"))
+	require.EqualValues(t, 4, s.head.Summary().SDC.Convicted[0].Point)
+
+	s = begun(t, "degrees=2,1", "hosts=3", "verify")
+	s.commands("killed 0.0@2", "keep")
+	require.Empty(t, killed(s.states("0.1@3", of(true))))
+	require.Equal(t, ExitDiverged, s.head.outcome.code)
+	require.Contains(t, s.head.outcome.text, "the last replica of rank 0 has a wrong state at safe point 4, and there is no backup to go back to")
+}

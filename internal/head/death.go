@@ -43,12 +43,24 @@ func (h *Head) exited(m *member, e Exit) {
 		return
 	}
 	c := m.cause()
+	if tool := h.tool(m); tool != "" {
+		c.detail += ", under " + tool
+	}
 	if m.end == "" {
 		m.end = endBy(c.cause)
 	}
 	m.to(gone)
 	h.propose(decision.Entry{Kind: decision.Died, Process: m.process, Incarnation: m.incarnation, Cause: c.cause, Text: c.detail})
 	h.finishOutput(m, true, itself(c.cause) || e.Quit)
+}
+
+// tool is the command that has started a process, "" if none has.
+func (h *Head) tool(m *member) string {
+	c, ok := job.CloneOf(h.config.Clones, m.process)
+	if !ok || m.incarnation != firstIncarnation || m.role == Spare {
+		return ""
+	}
+	return c.Tool()
 }
 
 // finishOutput lets the output of a process that is gone come to its end, if

@@ -16,6 +16,9 @@ func (h *Head) hear(m *member, msg *job.Message) {
 		h.passOn(msg.Stats.Notes)
 		if c := msg.Stats.Corruption; c != nil {
 			h.convicted(m, c.Convicted)
+			if c.Apart != nil {
+				h.apart(m, c.Apart)
+			}
 		}
 	}
 	if msg.Kind == job.KindHandled {
@@ -26,6 +29,8 @@ func (h *Head) hear(m *member, msg *job.Message) {
 		return
 	}
 	switch msg.Kind {
+	case job.KindWorld:
+		h.joinedWorld(m, msg.World)
 	case job.KindListen:
 		m.address = msg.Address
 		h.ready(m)

@@ -104,6 +104,10 @@ func (h *Head) welcome(m *member, hello *job.Hello) {
 		}
 	}
 	m.hello = hello
+	if m.native && !hello.MPI {
+		h.refuse("the program was built without the tag mpi: build it with -tags intra,mpi")
+		return
+	}
 	if m.state == starting {
 		if !m.again {
 			h.detailf("%s has joined: process %d on %s", m.name(), m.pid, m.node.Name)
@@ -138,6 +142,7 @@ func (h *Head) place(m *member) {
 	s := h.config.Setup
 	s.Self, s.Incarnation, s.Degrees, s.Listen = m.process, m.incarnation, h.config.Degrees, m.node.Listen
 	s.Joiner = m.role == Joiner
+	s.MPI = m.native
 	for i, k := range h.config.Kills {
 		if _, fired := h.state.Fired[i]; k.Process == m.process && k.Point != job.KillAfter && !fired {
 			s.Kills = append(s.Kills, k)
@@ -211,6 +216,9 @@ func (h *Head) startIfReady() {
 	var first *member
 	for _, m := range h.all {
 		switch {
+		case m.native && (m.state == dead || m.state == ended):
+			h.refuse(fmt.Sprintf("%s has ended before all processes had joined MPI_COMM_WORLD, and the others would wait for it there", m.name()))
+			return
 		case m.state == dead, m.state == ended, m.role == Joiner:
 			continue
 		case m.state == gone: // and everybody has yet to hear of it
@@ -246,6 +254,9 @@ func (h *Head) start() {
 		h.hasBegun, h.joinedAt = true, h.now
 	}
 	h.link()
+	if mpi := h.mpiSummary(); mpi != nil {
+		h.detailf("MPI: %s (%s), %s", mpi.Library, mpi.File, mpi.ThreadLevel)
+	}
 	h.detailf("all have joined")
 	h.goOn()
 }
@@ -274,7 +285,7 @@ func (h *Head) link() {
 			kind := h.linkKind(a, b)
 			peers[a.process] = append(peers[a.process], b.peer(kind))
 			peers[b.process] = append(peers[b.process], a.peer(kind))
-			if kind != job.LinkTCP {
+			if kind != job.LinkTCP && kind != job.LinkMPI {
 				h.act(Link{Node: a.from.Node, Lower: a.from.ID, Higher: b.from.ID, Kind: kind, Ring: h.config.Ring, Arena: h.share(a, b)})
 			}
 		}
@@ -287,14 +298,21 @@ func (h *Head) link() {
 }
 
 func (h *Head) linkKind(a, b *member) string {
-	if a.from.Node == b.from.Node {
+	switch {
+	case a.native && b.native:
+		return job.LinkMPI
+	case a.from.Node == b.from.Node:
 		return h.config.Link
 	}
 	return job.LinkTCP
 }
 
 func (m *member) peer(kind string) job.Peer {
-	return job.Peer{Process: m.process, Incarnation: m.incarnation, Link: kind, Address: m.address}
+	p := job.Peer{Process: m.process, Incarnation: m.incarnation, Link: kind, Address: m.address}
+	if kind == job.LinkMPI {
+		p.World = m.world.Rank
+	}
+	return p
 }
 
 // shareMemory says of which ranks the replicas can store into each other's

@@ -23,6 +23,8 @@ type member struct {
 	pid     int           // once it is started
 	hello   *job.Hello    // once it has joined; in a successor, once that is told again
 	address string        // where it listens for links over TCP
+	native  bool          // it is one of MPI_COMM_WORLD
+	world   *job.World    // what it has said of that; nil before
 	stats   job.Stats     // the latest
 	heard   time.Duration // when they came
 	final   bool          // they are those of its end
@@ -59,7 +61,8 @@ const firstIncarnation = 1
 
 // enroll puts a process on the list of all.
 func (h *Head) enroll(p job.Process, incarnation uint32, from From, role Role) *member {
-	m := &member{from: from, node: h.config.node(from.Node), role: role, stopped: longAgo}
+	m := &member{from: from, node: h.config.node(from.Node), role: role, stopped: longAgo,
+		native: h.config.Setup.MPI && role == First && incarnation == firstIncarnation}
 	h.byAgent[from] = m
 	h.all = append(h.all, m)
 	h.take(m, p, incarnation)
@@ -96,7 +99,7 @@ func (m *member) name() string {
 
 // ready reports whether the process can get its links.
 func (m *member) ready() bool {
-	return m.hello != nil && (m.role == Spare || m.node.Listen == "" || m.address != "")
+	return m.hello != nil && (m.role == Spare || m.node.Listen == "" || m.address != "") && (!m.native || m.world != nil)
 }
 
 // coming reports whether the process is to take the place of a dead one, and has

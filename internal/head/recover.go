@@ -79,6 +79,9 @@ const (
 func (h *Head) plan() recovery.Config {
 	c := recovery.Config{Degrees: h.config.Degrees, Start: h.config.Replace, Spares: h.spares(), Backup: h.config.Backup,
 		Host: func(p job.Process) string { return h.places[p].node.Name }}
+	if v := h.config.Setup.Verify; v != nil {
+		c.Compared = v.State
+	}
 	if f := h.state.Opened; f != nil {
 		if f.Restart != nil {
 			c.From = f.Restart.Cut

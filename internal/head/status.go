@@ -9,7 +9,7 @@ import (
 )
 
 // recently is how old what a process has said of itself may be to be true of now:
-// it says so ten times a second.
+// it says so four times a second.
 const recently = time.Second
 
 // Status says what each process does, as far as this head has heard.

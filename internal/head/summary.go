@@ -25,6 +25,7 @@ type Summary struct {
 	Recovery  runreport.Recovery
 	Files     *runreport.Checkpoint // nil: none were to be written
 	Restart   *runreport.Restart    // nil: the job began anew
+	MPI       *runreport.MPI        // nil: the links are intrarun's own
 	SDC       *runreport.Corruption // nil: no task was verified
 	Flips     []runreport.Flip
 	Processes []Process
@@ -76,6 +77,7 @@ func (h *Head) Summary() Summary {
 		s.Restart = &runreport.Restart{Dir: f.Restart.Dir, Set: f.Restart.Number, Point: f.Restart.Cut, Refused: append([]string{}, f.Restart.Refused...)}
 	}
 	s.SDC, s.Flips = h.corruption()
+	s.MPI = h.mpiSummary()
 	for _, m := range h.all {
 		if m.pid != 0 {
 			s.Started = true
@@ -83,7 +85,7 @@ func (h *Head) Summary() Summary {
 		if m.pid == 0 || m.role == Spare { // it could not be started, or had nothing to do
 			continue
 		}
-		p := Process{Process: runreport.Process{Process: m.process, Incarnation: m.incarnation, Host: m.node.Name, PID: m.pid, End: m.end}, Stats: m.stats}
+		p := Process{Process: runreport.Process{Process: m.process, Incarnation: m.incarnation, Host: m.node.Name, PID: m.pid, End: m.end, Clone: h.tool(m)}, Stats: m.stats}
 		if m.exit != nil {
 			p.Status = m.exit.Text
 		}

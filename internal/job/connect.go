@@ -91,11 +91,16 @@ func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, erro
 	return links, nil
 }
 
-// open makes the link to a peer: of the descriptor f on the same host, else
-// over TCP. It is called with mu held.
+// open makes the link to a peer: over MPI, or of the descriptor f on the same
+// host, else over TCP. It is called with mu held.
 func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
-	if p.Link == LinkTCP {
+	switch {
+	case p.Link == LinkTCP:
 		return s.openTCP(p)
+	case p.Link == LinkMPI && s.world == nil:
+		return nil, errors.New("this process was not told to join MPI")
+	case p.Link == LinkMPI:
+		return s.world.Link(p.World, 0) // the only link of the two
 	}
 	if f == nil {
 		return nil, errors.New("the launcher sent no descriptor")

@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,19 +11,20 @@ import (
 // FlipPoint is where a bit is turned.
 type FlipPoint string
 
-// The points: what a task has written, after its body has returned; and what is sent as
-// a message to another rank.
+// The points: what a task has written, after its body has returned; what is sent as a
+// message to another rank; and the registered state at a safe point.
 const (
 	FlipTask    FlipPoint = "task"
 	FlipMessage FlipPoint = "message"
+	FlipState   FlipPoint = "state"
 )
 
 // Flip asks for one bit to be turned. With a Rate it is one of many, in tasks at random.
 type Flip struct {
 	Process Process   `json:"process"`
 	Point   FlipPoint `json:"point"`
-	Count   int64     `json:"count"` // bodies that the process has run before, or messages that it has sent
-	Bit     int64     `json:"bit"`   // of what the task writes, or of the message; AnyBit: one that follows from Count
+	Count   int64     `json:"count"` // bodies that the process has run before, messages that it has sent, or safe points that it has come to
+	Bit     int64     `json:"bit"`   // of what the task writes, of the message or of the state; AnyBit: one that follows from Count
 	Rate    float64   `json:"rate"`  // 0: it happens once; else with this probability in each task
 }
 
@@ -40,12 +42,12 @@ func (f Flip) String() string {
 }
 
 // ParseFlip reads RANK.REPLICA@task:N or RANK.REPLICA@task:N:BIT, or the same with
-// message.
+// message or state.
 func ParseFlip(s string) (Flip, error) {
 	who, what, _ := strings.Cut(s, "@")
 	point, where, ok := strings.Cut(what, ":")
-	if !ok || FlipPoint(point) != FlipTask && FlipPoint(point) != FlipMessage {
-		return Flip{}, fmt.Errorf("%q is not a flip: want RANK.REPLICA@task:N or RANK.REPLICA@message:N, each with :BIT or without, like 0.1@task:3", s)
+	if !ok || !slices.Contains([]FlipPoint{FlipTask, FlipMessage, FlipState}, FlipPoint(point)) {
+		return Flip{}, fmt.Errorf("%q is not a flip: want RANK.REPLICA@task:N, @message:N or @state:N, each with :BIT or without, like 0.1@task:3", s)
 	}
 	p, err := ParseProcess(who)
 	if err != nil {

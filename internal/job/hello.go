@@ -21,12 +21,13 @@ const Version = 1
 // Hello is what a process says of itself when it joins. A program fills in
 // Tag and Tasks; Join fills in the rest.
 type Hello struct {
-	Tag       bool   `json:"tag"`        // the program was built with the intra tag
-	Tasks     int    `json:"tasks"`      // that it cuts a section into
-	Build     string `json:"build"`      // build ID of the executable
-	ByteOrder string `json:"byte_order"` // of memory: little or big
-	Arch      string `json:"arch"`       // GOARCH
-	Math      string `json:"math"`       // digest of results of the math library
+	Tag       bool   `json:"tag"`           // the program was built with the intra tag
+	MPI       bool   `json:"mpi,omitempty"` // it was built with the mpi tag
+	Tasks     int    `json:"tasks"`         // that it cuts a section into
+	Build     string `json:"build"`         // build ID of the executable
+	ByteOrder string `json:"byte_order"`    // of memory: little or big
+	Arch      string `json:"arch"`          // GOARCH
+	Math      string `json:"math"`          // digest of results of the math library
 	Host      string `json:"host"`
 	PID       int    `json:"pid"`               // as the process sees it
 	Program   string `json:"program,omitempty"` // import path of the main package
@@ -39,6 +40,7 @@ func (h *Hello) describe() error {
 	if err != nil {
 		return fmt.Errorf("identify the executable: %w", err)
 	}
+	h.MPI = hasMPI
 	h.Build, h.Arch, h.Math, h.PID = build, runtime.GOARCH, mathDigest(), os.Getpid()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		h.Program = info.Path

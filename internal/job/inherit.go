@@ -14,6 +14,8 @@ const (
 	EnvControl = "INTRA_CONTROL"
 	// EnvProcess is RANK.REPLICA, for wrapper scripts.
 	EnvProcess = "INTRA_PROCESS"
+	// EnvLocal is how many processes of the job its host was meant to have.
+	EnvLocal = "INTRA_LOCAL"
 )
 
 // Inheritance is what a process gets from its launcher by inheritance.
@@ -22,6 +24,7 @@ type Inheritance struct {
 	Secret  *os.File // holds the secret of the job
 	Crash   *os.File // pipe for the text of a crash
 	Lease   *os.File // of a lease.Word; nil if the host has no lease
+	Local   int      // how many processes the host was meant to have
 }
 
 // Files lists the descriptors in the order of os/exec.Cmd.ExtraFiles.
@@ -33,14 +36,20 @@ func (i Inheritance) Files() []*os.File {
 	return all
 }
 
+// FirstFile is the descriptor of the first of the Files in the process, as os/exec
+// gives it.
+const FirstFile = 3
+
 // Environ returns the variables that announce Files to process p.
 func (i Inheritance) Environ(p Process) []string {
-	const first = 3 // descriptor of the first of ExtraFiles
 	var fds []string
 	for n := range i.Files() {
-		fds = append(fds, strconv.Itoa(first+n))
+		fds = append(fds, strconv.Itoa(FirstFile+n))
 	}
-	return []string{EnvControl + "=" + strings.Join(fds, ","), EnvProcess + "=" + p.String()}
+	return []string{
+		EnvControl + "=" + strings.Join(fds, ","), EnvProcess + "=" + p.String(),
+		EnvLocal + "=" + strconv.Itoa(i.Local),
+	}
 }
 
 // Close closes this process's copies.

@@ -19,6 +19,11 @@ func inherited() (i Inheritance, ok bool, err error) {
 	}
 	os.Unsetenv(EnvControl)
 	os.Unsetenv(EnvProcess)
+	local := os.Getenv(EnvLocal)
+	os.Unsetenv(EnvLocal)
+	if i.Local, err = strconv.Atoi(local); err != nil {
+		return i, true, fmt.Errorf("environment variable %s=%q is not the launcher's number of processes: %w", EnvLocal, local, err)
+	}
 	kinds := []uint32{unix.S_IFSOCK, unix.S_IFREG, unix.S_IFIFO, unix.S_IFREG}
 	names := strings.Split(v, ",")
 	if len(names) < len(kinds)-1 || len(names) > len(kinds) {
@@ -43,11 +48,9 @@ func inherited() (i Inheritance, ok bool, err error) {
 			return i, true, fmt.Errorf("keep descriptor %d from child processes: %w", fd, err)
 		}
 	}
-	i = Inheritance{
-		Control: os.NewFile(uintptr(fds[0]), "control"),
-		Secret:  os.NewFile(uintptr(fds[1]), "secret"),
-		Crash:   os.NewFile(uintptr(fds[2]), "crash"),
-	}
+	i.Control = os.NewFile(uintptr(fds[0]), "control")
+	i.Secret = os.NewFile(uintptr(fds[1]), "secret")
+	i.Crash = os.NewFile(uintptr(fds[2]), "crash")
 	if len(fds) > 3 {
 		i.Lease = os.NewFile(uintptr(fds[3]), "lease")
 	}

@@ -24,6 +24,7 @@ const (
 	KindReject    Kind = "reject"    // P Text: the head has failed the handshake
 	KindRefuse    Kind = "refuse"    // H Text: the process may not join
 	KindSetup     Kind = "setup"     // H Setup, Epoch
+	KindWorld     Kind = "world"     // P World, if Setup asks for it
 	KindListen    Kind = "listen"    // P Address, for links over TCP
 	KindLink      Kind = "link"      // H Process and one descriptor: the link to it, on the same host
 	KindArena     Kind = "arena"     // H one descriptor: the memory that the replicas of the rank share on this host; or Text: why there is none
@@ -54,6 +55,7 @@ type Message struct {
 	MAC         []byte   `json:"mac,omitempty"`
 	Hello       *Hello   `json:"hello,omitempty"`
 	Setup       *Setup   `json:"setup,omitempty"`
+	World       *World   `json:"world,omitempty"`
 	Address     string   `json:"address,omitempty"`
 	Process     *Process `json:"process,omitempty"`
 	Incarnation uint32   `json:"incarnation,omitempty"` // in which Process began
@@ -82,6 +84,7 @@ type Setup struct {
 	Check       bool    `json:"check,omitempty"`
 	Sched       string  `json:"sched,omitempty"`  // "", static, adaptive, replicate
 	Listen      string  `json:"listen,omitempty"` // address for links over TCP, "" if it needs none
+	MPI         bool    `json:"mpi,omitempty"`    // the process joins MPI_COMM_WORLD
 	TLS         bool    `json:"tls,omitempty"`    // links over TCP are encrypted
 	Limit       float64 `json:"limit,omitempty"`  // of a link, in bytes per second; 0 = none
 	Trace       bool    `json:"trace,omitempty"`
@@ -91,6 +94,11 @@ type Setup struct {
 	Flips       []Flip  `json:"flips,omitempty"`   // wrong results of this process
 	// Verify says which tasks are run by all replicas, to compare; nil: none.
 	Verify *Verification `json:"verify,omitempty"`
+	// Counters are what is counted while tasks run, by the replicas of a rank together.
+	Counters []string `json:"counters,omitempty"`
+	// Ahead is how many bytes of messages to a rank a process may keep, so that it need
+	// not wait for a slow replica of that rank; 0: as usual.
+	Ahead int `json:"ahead,omitempty"`
 	// Recovery: whether the process is given its state by others, whether it
 	// has to say when it comes to its first safe point, and the first planned cut.
 	Joiner   bool   `json:"joiner,omitempty"`
@@ -105,8 +113,9 @@ type Setup struct {
 type Peer struct {
 	Process     Process `json:"process"`
 	Incarnation uint32  `json:"incarnation"`
-	Link        string  `json:"link"`              // kind of the link to it: shm, unix, tcp
+	Link        string  `json:"link"`              // kind of the link to it: shm, unix, tcp, mpi
 	Address     string  `json:"address,omitempty"` // where it listens, for TCP
+	World       int     `json:"world,omitempty"`   // its rank in MPI_COMM_WORLD, for MPI
 }
 
 var (
@@ -151,6 +160,8 @@ func DecodeMessage(b []byte) (*Message, error) {
 		ok = ok && len(m.MAC) == secretSize && m.Hello != nil
 	case KindSetup:
 		ok = ok && m.Setup != nil && m.Setup.valid()
+	case KindWorld:
+		ok = ok && m.World != nil
 	case KindListen:
 		ok = ok && m.Address != ""
 	case KindLink:

@@ -21,6 +21,7 @@ type Session struct {
 	conn     *Conn
 	secret   Secret
 	setup    Setup
+	local    int          // processes of this host
 	lease    *lease.Lease // of this host; nil if it has none
 	listener net.Listener // links over TCP only
 	serving  context.Context
@@ -41,6 +42,7 @@ type Session struct {
 	started bool
 	dead    map[Endpoint]bool
 	tcp     *network // nil until there is a link over TCP
+	world   world    // MPI's; nil: none, or left
 	err     error    // the connection's end
 }
 
@@ -66,6 +68,7 @@ func Join(ctx context.Context, hello Hello) (*Session, error) {
 
 func newSession(ctx context.Context, in Inheritance, hello Hello) (*Session, error) {
 	s := &Session{
+		local:   in.Local,
 		latest:  make(chan func() Stats, 1),
 		closed:  make(chan struct{}),
 		changed: make(chan struct{}),
@@ -112,6 +115,11 @@ func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err er
 	if s.crash, err = reportCrashes(in.Crash); err != nil {
 		return err
 	}
+	if s.setup.MPI {
+		if err := s.joinWorld(); err != nil {
+			return err
+		}
+	}
 	if s.setup.Listen != "" {
 		if s.listener, err = listenOn(s.setup.Listen); err != nil {
 			return err
@@ -123,6 +131,9 @@ func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err er
 
 // Setup returns the process's place in the job.
 func (s *Session) Setup() Setup { return s.setup }
+
+// Local returns how many processes of the job its host was meant to have.
+func (s *Session) Local() int { return s.local }
 
 // read takes what the head says until the connection ends.
 func (s *Session) read() {
@@ -160,6 +171,9 @@ func (s *Session) take(m *Message, files []*os.File) {
 	case KindStart:
 		s.peers, s.started = m.Peers, true
 	case KindVerdict:
+		if s.world != nil {
+			s.world.Mourn()
+		}
 		s.dead[Endpoint{m.Verdict.Process, max(m.Verdict.Incarnation, 1)}] = true
 	case KindConnect:
 		s.meet(m.Peers[0], files)

@@ -145,7 +145,7 @@ func TestConnectOverTCP(t *testing.T) {
 	for i, p := range all {
 		hs[i] = newHead(t, secret)
 		ss[i] = hs[i].admit(t, Setup{Self: p, Incarnation: 1, Degrees: degrees, Listen: "127.0.0.1:0"})
-		peers[i] = Peer{p, 1, LinkTCP, hs[i].read(t, KindListen).Address}
+		peers[i] = Peer{Process: p, Incarnation: 1, Link: LinkTCP, Address: hs[i].read(t, KindListen).Address}
 	}
 	// Strangers: one is silent, one talks nonsense, one is of another job.
 	for _, p := range peers {
@@ -203,9 +203,11 @@ func TestSessionHasTheLeaseOfItsHost(t *testing.T) {
 	defer word.Close()
 	h := newHead(t, NewSecret())
 	h.in.Lease = word.File()
-	require.Equal(t, EnvControl+"=3,4,5,6", h.in.Environ(Process{})[0])
+	h.in.Local = 7
+	require.Equal(t, []string{EnvControl + "=3,4,5,6", EnvProcess + "=2.1", EnvLocal + "=7"}, h.in.Environ(Process{Rank: 2, Replica: 1}))
 	setup := Setup{Incarnation: 1, Degrees: []int{1}}
 	s := h.admit(t, setup)
+	require.Equal(t, 7, s.Local())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(io.ErrClosedPipe)
 	require.ErrorIs(t, s.Leased(ctx), io.ErrClosedPipe, "there has been no lease yet")

@@ -26,6 +26,10 @@ const (
 	LinkTCP  = "tcp"  // TCP over the loopback interface
 )
 
+// LinkMPI is the kind of the links over a native MPI library, within a host and
+// between hosts.
+const LinkMPI = "mpi"
+
 // MaxDegree bounds the replicas of a rank: the sets of replicas that messages
 // carry are words of 64 bits.
 const MaxDegree = 64

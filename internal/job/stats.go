@@ -3,6 +3,8 @@ package job
 import (
 	"cmp"
 	"fmt"
+
+	"github.com/intrahpc/intra/internal/counters"
 )
 
 // Stats is what a process counts about its sections. Totals since its start.
@@ -30,6 +32,10 @@ type Stats struct {
 	// on request that have come about.
 	Corruption *Corruption `json:"corruption,omitempty"`
 	Flipped    []Flip      `json:"flipped,omitempty"`
+	// Counters says how what was to be counted in tasks is counted here.
+	Counters []counters.Counter `json:"counters,omitempty"`
+	// Usage is what the process has used up, nil if that is not known.
+	Usage *counters.Usage `json:"usage,omitempty"`
 	// Doing is what it does now: nil if it does not say. It comes with the counts that
 	// are reported in the middle of the job.
 	Doing *Doing `json:"doing,omitempty"`
@@ -96,6 +102,12 @@ type TaskStats struct {
 	UpdateBytes  int64   `json:"update_bytes"` // payload of updates sent, or stored
 	// Stored is how often the results of a task were stored straight into the
 	// arrays of another replica.
-	Stored   int64  `json:"stored,omitempty"`
-	Decision string `json:"decision"` // share or replicate
+	Stored int64 `json:"stored,omitempty"`
+	// ReadBytes and WrittenBytes are of the regions of the tasks run here: in and inout,
+	// and out, inout and reduce.
+	ReadBytes    int64 `json:"read_bytes"`
+	WrittenBytes int64 `json:"written_bytes"`
+	// Counters are by their names.
+	Counters map[string]counters.Count `json:"counters,omitempty"`
+	Decision string                    `json:"decision"` // share or replicate
 }

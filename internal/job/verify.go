@@ -7,52 +7,86 @@ import (
 )
 
 // Verification says which tasks are run by all replicas of a rank, which compare
-// what comes of them.
+// what comes of them, and at which safe points they compare their state.
 type Verification struct {
 	Share float64 `json:"share"` // of all tasks; 1: all of them
-	Seed  uint64  `json:"seed"`  // of their choice, and of the hashes
+	State uint64  `json:"state"` // compared at each safe point with a multiple of this number; 0: at none
+	Seed  uint64  `json:"seed"`  // of the choice of tasks, and of the hashes
 }
 
 // usualShare is that of -sdc sample.
 const usualShare = 0.01
 
-// ParseVerification reads sample, sample=P, dual or off, for which it returns nil.
+// ParseVerification reads sample, sample=P, dual, state, state=N or one of the first
+// three and one of the others with a comma between them; or off, for which it returns nil.
 func ParseVerification(s string) (*Verification, error) {
-	mode, share, given := strings.Cut(s, "=")
-	switch {
-	case s == "off":
+	if s == "off" {
 		return nil, nil
-	case s == "dual":
-		return &Verification{Share: 1}, nil
-	case s == "sample":
-		return &Verification{Share: usualShare}, nil
-	case mode == "sample" && given:
-		part, percent := strings.CutSuffix(share, "%")
-		p, err := strconv.ParseFloat(part, 64)
-		if percent {
-			p /= 100
-		}
-		if err != nil || !(p > 0 && p <= 1) {
-			return nil, fmt.Errorf("%q is no share of the tasks: want a number above 0, up to 1, or percent, like 1%%", share)
-		}
-		return &Verification{Share: p}, nil
 	}
-	return nil, fmt.Errorf("%q: want sample, sample=P, dual or off", s)
+	var v Verification
+	for mode := range strings.SplitSeq(s, ",") {
+		name, value, given := strings.Cut(mode, "=")
+		var err error
+		switch {
+		case name == "state" && v.State == 0:
+			v.State = 1
+			if given {
+				v.State, err = parseEvery(value)
+			}
+		case name == "sample" && v.Share == 0:
+			v.Share = usualShare
+			if given {
+				v.Share, err = parseShare(value)
+			}
+		case mode == "dual" && v.Share == 0:
+			v.Share = 1
+		default:
+			err = fmt.Errorf("%q: want sample, sample=P or dual, or state or state=N, or one of each like dual,state; or off", s)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &v, nil
 }
 
-// Corruption is what a process has counted about the tasks that it has verified.
+func parseShare(s string) (float64, error) {
+	part, percent := strings.CutSuffix(s, "%")
+	p, err := strconv.ParseFloat(part, 64)
+	if percent {
+		p /= 100
+	}
+	if err != nil || !(p > 0 && p <= 1) {
+		return 0, fmt.Errorf("%q is no share of the tasks: want a number above 0, up to 1, or percent, like 1%%", s)
+	}
+	return p, nil
+}
+
+func parseEvery(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 32)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%q is no number of safe points: want 1 or more, like state=10", s)
+	}
+	return n, nil
+}
+
+// Corruption is what a process has counted about the tasks and states that it has
+// compared.
 type Corruption struct {
-	Compared int64 `json:"compared"` // tasks, each counted by one replica
+	Compared int64 `json:"compared"` // tasks and states, each counted by one replica
 	Differed int64 `json:"differed"`
 	Repaired int64 `json:"repaired"`
 	// Undecided: one more has differed, and nobody can be convicted, as all replicas
 	// say.
 	Undecided bool `json:"undecided,omitempty"`
+	// Apart: the registered states of replicas differ, nobody can be convicted, and this
+	// process goes no further.
+	Apart *Apart `json:"apart,omitempty"`
 	// Convicted are those of this rank, itself too, whose results were wrong.
 	Convicted []Conviction `json:"convicted,omitempty"`
 }
 
-// Conviction says that a process has come to a wrong result.
+// Conviction says that a process has come to a wrong result, or state.
 type Conviction struct {
 	Process     Process `json:"process"`
 	Incarnation uint32  `json:"incarnation"`
@@ -61,7 +95,14 @@ type Conviction struct {
 	Task        int     `json:"task"`
 	Kernel      string  `json:"kernel"`
 	Message     string  `json:"message,omitempty"` // that was wrong, in place of a task
+	Point       uint64  `json:"point,omitempty"`   // safe point at which its state was wrong, in place of a task
 	Seconds     float64 `json:"seconds"`           // since it erred, as far as that is known
 	// Lost: its memory cannot be repaired. It says so itself, and waits for its end.
 	Lost bool `json:"lost,omitempty"`
+}
+
+// Apart says that replicas of a rank have different registered states.
+type Apart struct {
+	Point uint64 `json:"point"` // the safe point
+	Text  string `json:"text"`  // with all hashes
 }

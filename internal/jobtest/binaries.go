@@ -47,6 +47,12 @@ func (b *Binaries) Program(t testing.TB, folder string) string {
 	return b.build(t, folder, "-tags", "intra")
 }
 
+// Native returns the path of the program in a folder of this module, built for links
+// over a native MPI library.
+func (b *Binaries) Native(t testing.TB, folder string) string {
+	return b.build(t, folder, "-tags", "intra,mpi")
+}
+
 // Plain returns the path of a program built without the tag.
 func (b *Binaries) Plain(t testing.TB, folder string) string { return b.build(t, folder) }
 

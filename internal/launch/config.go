@@ -36,9 +36,11 @@ type Job struct {
 	Degrees []int
 	Link    string  // job.LinkSHM, LinkUnix or LinkTCP
 	Ring    int     // size of a shared-memory ring in bytes
+	MPI     bool    // links between the processes that begin are over the library of the launcher
 	Limit   float64 // bandwidth of a link in bytes per second; 0: as fast as it is
 	Kills   []job.Kill
 	Flips   []job.Flip        // wrong results on request
+	Clones  []job.Clone       // processes that a tool starts
 	Verify  *job.Verification // nil: no task is verified
 	Replace bool              // a process that was lost is replaced by a new one
 	Spares  int               // processes that wait to take the place of lost ones
@@ -50,6 +52,7 @@ type Job struct {
 	Anyway     bool             // also if another program, or one with other arguments, wrote them
 	Sched      string
 	Check      bool
+	Counters   []string // what is counted while tasks run
 	Direct     job.Direct
 	Threads    int    // workers that run the tasks of a process; 0 means 1
 	Report     string // file of the report, "-" for standard error, "" for none
@@ -120,6 +123,19 @@ func (c *Config) validate() error {
 			return fmt.Errorf("-%s %v: the job has no process %v, its degrees are %v", name, f, f.Process, c.Degrees)
 		}
 	}
+	for i, clone := range c.Clones {
+		if !slices.Contains(processes, clone.Process) {
+			return fmt.Errorf("-clone %v: the job has no process %v, its degrees are %v", clone, clone.Process, c.Degrees)
+		}
+		if _, twice := job.CloneOf(c.Clones[:i], clone.Process); twice {
+			return fmt.Errorf("-clone %v: %v has another tool already", clone, clone.Process)
+		}
+		if c.Placement == nil { // else its host says so when it starts it
+			if _, err := clone.Find(); err != nil {
+				return err
+			}
+		}
+	}
 	if c.Report != "-" {
 		if err := validateFile("report", c.Report); err != nil {
 			return err
@@ -134,7 +150,7 @@ func (c *Config) validate() error {
 	if c.Placement != nil {
 		return nil // their agents see to that
 	}
-	return supervise.CheckDescriptors(len(processes) + c.Spares)
+	return supervise.CheckDescriptors(len(processes)+c.Spares, c.Link)
 }
 
 // listenAt is where processes listen for links over TCP whose host has that
@@ -149,14 +165,20 @@ func (j *Job) listenAt(address string) string {
 	return ""
 }
 
+// aheadOfClones is how many bytes of messages are kept for the ranks of slow replicas.
+const aheadOfClones = 256 << 20
+
 // head describes the job to its head.
 func (j *Job) head(nodes []head.Node) head.Config {
 	c := head.Config{
 		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
-		Setup: job.Setup{Check: j.Check, Sched: j.Sched, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify,
-			Direct: j.Direct == job.DirectOn},
+		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify,
+			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
 		Link: j.Link, Ring: j.Ring, Direct: j.Direct,
-		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Weibull: j.Weibull,
+		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull,
+	}
+	if len(j.Clones) > 0 {
+		c.Setup.Ahead = aheadOfClones
 	}
 	for _, p := range job.Processes(j.Degrees) {
 		if c.Of[p] = nodes[0].ID; j.Placement != nil {

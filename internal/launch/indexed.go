@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
@@ -45,6 +46,18 @@ func Launched(ctx context.Context, p *launcher.Process, address string) (*spawn.
 		return nil, err
 	}
 	return spawn.Launched(ctx, p, l, addresses)
+}
+
+// Lend lends what a launcher has given to this process to the agent of its host, and
+// returns when that has ended.
+func Lend(ctx context.Context, x *spawn.Indexed) error {
+	own, err := launcher.Own(os.Environ())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, spawn.IndexedPatience)
+	defer cancel()
+	return own.Lend(ctx, launcher.Lender(x.Secret, x.Hosts[x.Index].Name))
 }
 
 // listen listens for agents.

@@ -42,6 +42,16 @@ func Run(ctx context.Context, c Config) int {
 	if w := unmatched(c.Degrees, c.Verify); w != "" && !c.Quiet {
 		fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 	}
+	for _, clone := range c.Clones {
+		if rank := clone.Process.Rank; c.Degrees[rank] == 1 && !c.Quiet {
+			fmt.Fprintf(c.Stderr, "intrarun: warning: -clone %v: rank %d has one replica, so all wait for it\n", clone, rank)
+		}
+	}
+	for _, f := range c.Flips {
+		if w := unseen(f, c.Verify); w != "" && !c.Quiet {
+			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
+		}
+	}
 	var w *watchdog.Watchdog
 	if len(c.Watchdog) > 0 {
 		var err error
@@ -52,7 +62,7 @@ func Run(ctx context.Context, c Config) int {
 		}
 		defer w.Close()
 	}
-	program, err := spawn.Resolve(ctx, c.Program[0], c.Signals, w)
+	program, err := spawn.Resolve(ctx, c.Program[0], c.tags(), c.Signals, w)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		if i, ok := err.(spawn.Interrupted); ok {
@@ -142,9 +152,17 @@ func (d *driver) run(ctx context.Context, c *Config) {
 	d.loop(c.Width)
 }
 
+// tags are those that the program is built with.
+func (c *Config) tags() []string {
+	if c.MPI {
+		return []string{"intra", "mpi"}
+	}
+	return []string{"intra"}
+}
+
 // plan is what the agent of these processes starts.
 func (c *Config) plan(p *spawn.Program, processes []job.Process) supervise.Plan {
-	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, Bind: c.Bind, Processes: processes}
+	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, MPI: c.MPI, Bind: c.Bind, Processes: processes, Clones: c.Clones}
 }
 
 // newAgents are those of the hosts that the job is placed on.
@@ -161,7 +179,7 @@ func (d *driver) newAgents(c *Config, secret job.Secret, p *spawn.Program, w *wa
 	a.order = func(i int) agentd.StartPlan {
 		of := pl
 		of.Processes = c.Placement.On(i)
-		return agentd.StartPlan{Plan: of, Processes: len(of.Processes) + c.Placement.SparesOn(i), Hash: hash}
+		return agentd.StartPlan{Plan: of, Processes: len(of.Processes) + c.Placement.SparesOn(i), Link: c.Link, Hash: hash}
 	}
 	return a
 }
@@ -170,10 +188,36 @@ func (d *driver) newAgents(c *Config, secret job.Secret, p *spawn.Program, w *wa
 // returns "".
 func unmatched(degrees []int, v *job.Verification) string {
 	rank := slices.Index(degrees, 1)
-	if v == nil || rank < 0 {
+	if v == nil || v.Share == 0 || rank < 0 {
 		return ""
 	}
 	return fmt.Sprintf("rank %d has one replica, which runs sampled tasks twice: -sdc can find only faults there that do not repeat", rank)
+}
+
+// unseen says that nothing looks for what a flip turns wrong, or returns "".
+func unseen(f job.Flip, v *job.Verification) string {
+	name, mode := "flip", ""
+	switch f.Point {
+	case job.FlipTask:
+		if v == nil || v.Share == 0 {
+			mode = "dual"
+		}
+	case job.FlipMessage:
+		if v == nil {
+			mode = "sample"
+		}
+	case job.FlipState:
+		if v == nil || v.State == 0 {
+			mode = "state"
+		}
+	}
+	if mode == "" {
+		return ""
+	}
+	if f.Rate > 0 {
+		name = "defect"
+	}
+	return fmt.Sprintf("nothing looks for what -%s %v turns wrong: give -sdc %s too", name, f, mode)
 }
 
 // crowded says that the processes of this host have more threads that compute

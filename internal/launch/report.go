@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/runreport"
 )
 
@@ -60,6 +61,7 @@ func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 	r := &runreport.Report{
 		Error: s.Text, Ranks: len(d.job.Degrees), Degrees: d.job.Degrees,
 		Link:       d.job.Link,
+		MPI:        s.MPI,
 		Limit:      d.job.Limit,
 		Threads:    max(d.job.Threads, 1),
 		Direct:     s.Direct,
@@ -73,6 +75,9 @@ func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 		Recovery:   s.Recovery,
 		Processes:  []runreport.Process{},
 		TaskTypes:  make(map[string]runreport.TaskType),
+	}
+	if s.MPI != nil {
+		r.Link = job.LinkMPI
 	}
 	if s.HasJoined {
 		r.Joined = d.began.Add(s.Joined)

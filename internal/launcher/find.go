@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // EnvFolder names the folder through which processes find each other whose
@@ -23,6 +25,9 @@ var ErrLauncher = errors.New("processes of a launcher")
 type Process struct {
 	Launcher   string
 	Rank, Size int
+	Host       string // what the launcher calls this host, "" if it does not say
+	keep       func() // leave the launcher's connection to MPI; nil: there is none
+	noMPI      string // why its processes cannot use MPI, "" if they can
 	gather     func(ctx context.Context, word []byte) ([][]byte, error)
 }
 
@@ -34,6 +39,18 @@ func (p *Process) Gather(ctx context.Context, word []byte) ([][]byte, error) {
 		return nil, fmt.Errorf("meet the processes that %s has started: %w", p.Launcher, err)
 	}
 	return all, nil
+}
+
+// ForMPI leaves what the launcher offers to the MPI library, which is to use it after
+// Gather. The error says why the processes cannot use one.
+func (p *Process) ForMPI() error {
+	if p.noMPI != "" {
+		return fmt.Errorf("%w: %s", ErrLauncher, p.noMPI)
+	}
+	if p.keep != nil {
+		p.keep()
+	}
+	return nil
 }
 
 // Find reads the environment. It returns nil, nil for a process that no launcher
@@ -51,18 +68,24 @@ func Find(getenv func(string) string) (*Process, error) {
 	case getenv("PMI_FD") != "":
 		p.Launcher, rank, size = "mpiexec", "PMI_RANK", "PMI_SIZE"
 		if getenv("SLURM_STEP_ID") != "" {
-			p.Launcher = "srun"
+			p.Launcher, p.Host = "srun", getenv("SLURMD_NODENAME")
 		}
 		fd, err := strconv.Atoi(getenv("PMI_FD"))
 		if err != nil || fd < 0 {
 			return nil, fmt.Errorf("%w: PMI_FD=%q is not a descriptor", ErrLauncher, getenv("PMI_FD"))
 		}
 		p.gather = func(ctx context.Context, word []byte) ([][]byte, error) {
-			return gatherPMI(ctx, os.NewFile(uintptr(fd), "PMI"), p.Rank, p.Size, word)
+			return gatherPMI(ctx, os.NewFile(uintptr(fd), "PMI"), p.Rank, p.Size, word, true)
+		}
+		p.keep = func() { p.gather = shared(p, fd) }
+		if p.Launcher == "srun" { // which takes no second beginning
+			p.keep = func() { p.gather = folder(p, getenv, "srun", getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID")) }
 		}
 	case getenv("SLURM_STEP_ID") != "" && getenv("SLURM_STEP_NUM_TASKS") != "":
 		p.Launcher, rank, size = "srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"
+		p.Host = getenv("SLURMD_NODENAME")
 		p.gather = folder(p, getenv, "srun", getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID"))
+		p.noMPI = "srun gives them no PMI_FD: use srun --mpi=pmi2, with a library that has the ABI of MPICH"
 	default:
 		return nil, nil
 	}
@@ -76,6 +99,18 @@ func Find(getenv func(string) string) (*Process, error) {
 		return nil, nil
 	}
 	return p, nil
+}
+
+// shared gathers through PMI, and leaves the connection open for somebody else who
+// begins anew.
+func shared(p *Process, fd int) func(context.Context, []byte) ([][]byte, error) {
+	return func(ctx context.Context, word []byte) ([][]byte, error) {
+		mine, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return nil, fmt.Errorf("duplicate the descriptor PMI_FD=%d: %w", fd, err)
+		}
+		return gatherPMI(ctx, os.NewFile(uintptr(mine), "PMI"), p.Rank, p.Size, word, false)
+	}
 }
 
 // folder gathers through a folder whose name nothing else has.

@@ -144,7 +144,7 @@ func TestPMI(t *testing.T) {
 	gatherAll(t, size, func(rank int, word []byte) ([][]byte, error) {
 		here, there := net.Pipe()
 		go s.serve(there)
-		return gatherPMI(t.Context(), here, rank, size, word)
+		return gatherPMI(t.Context(), here, rank, size, word, true)
 	})
 }
 
@@ -160,13 +160,13 @@ func TestPMIFails(t *testing.T) {
 			in.ReadString('\n')
 			there.Close()
 		}()
-		_, err := gatherPMI(t.Context(), here, 0, 1, []byte("w"))
+		_, err := gatherPMI(t.Context(), here, 0, 1, []byte("w"), true)
 		return err
 	}
 	require.ErrorContains(t, answers("cmd=response_to_init rc=-1"), `"cmd=init pmi_version=1 pmi_subversion=1" was answered with "cmd=response_to_init rc=-1", want response_to_init`)
 	require.ErrorContains(t, answers("cmd=nonsense"), "want response_to_init")
 	require.ErrorIs(t, answers("cmd=response_to_init rc=0"), io.EOF)
-	_, err := gatherPMI(t.Context(), nowhere{}, 0, 1, make([]byte, 2*maxValue))
+	_, err := gatherPMI(t.Context(), nowhere{}, 0, 1, make([]byte, 2*maxValue), true)
 	require.ErrorContains(t, err, "does not fit")
 }
 

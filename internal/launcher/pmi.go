@@ -12,8 +12,9 @@ import (
 // maxValue is the longest value that the launchers keep.
 const maxValue = 1024
 
-// gatherPMI exchanges words through the launcher, by the text protocol PMI-1.
-func gatherPMI(ctx context.Context, conn io.ReadWriteCloser, rank, size int, word []byte) ([][]byte, error) {
+// gatherPMI exchanges words through the launcher, by the text protocol PMI-1. Unless it
+// is the last, somebody else begins anew with that later.
+func gatherPMI(ctx context.Context, conn io.ReadWriteCloser, rank, size int, word []byte, last bool) ([][]byte, error) {
 	type result struct {
 		all [][]byte
 		err error
@@ -21,7 +22,7 @@ func gatherPMI(ctx context.Context, conn io.ReadWriteCloser, rank, size int, wor
 	done := make(chan result, 1)
 	go func() {
 		defer conn.Close()
-		all, err := (&pmi{conn: conn, in: bufio.NewReader(conn)}).gather(rank, size, word)
+		all, err := (&pmi{conn: conn, in: bufio.NewReader(conn)}).gather(rank, size, word, last)
 		done <- result{all, err}
 	}()
 	select {
@@ -38,7 +39,7 @@ type pmi struct {
 	in   *bufio.Reader
 }
 
-func (c *pmi) gather(rank, size int, word []byte) ([][]byte, error) {
+func (c *pmi) gather(rank, size int, word []byte, last bool) ([][]byte, error) {
 	value := base64.RawURLEncoding.EncodeToString(word)
 	if len(value) >= maxValue {
 		return nil, fmt.Errorf("PMI: a word of %d bytes does not fit into a value", len(word))
@@ -67,7 +68,9 @@ func (c *pmi) gather(rank, size int, word []byte) ([][]byte, error) {
 			return nil, fmt.Errorf("PMI: the word of process %d: %w", i, err)
 		}
 	}
-	_, err = c.ask("cmd=finalize", "finalize_ack")
+	if last {
+		_, err = c.ask("cmd=finalize", "finalize_ack")
+	}
 	return all, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -22,8 +21,7 @@ type Net struct {
 	Hosts []*Host
 
 	fabric  *fabric
-	cleaner *exec.Cmd
-	pipe    io.Closer
+	cleaner *cleaner
 }
 
 // Host is one namespace with one interface, eth0, beside lo.
@@ -53,18 +51,8 @@ func New(n int, seed uint64) (_ *Net, err error) {
 	if err := supported(); err != nil {
 		return nil, err
 	}
-	net := &Net{fabric: newFabric(n, seed)}
-	var names []string
-	for i := range n {
-		h := &Host{
-			Name: fmt.Sprintf("intra%d-%d", os.Getpid(), made.Add(1)),
-			Addr: netip.AddrFrom4([4]byte{10, 77, 0, byte(i + 1)}),
-			IPv6: netip.MustParseAddr(fmt.Sprintf("fd77::%x", i+1)),
-		}
-		net.Hosts = append(net.Hosts, h)
-		names = append(names, h.Name)
-	}
-	if err := net.startCleaner(names); err != nil {
+	net := &Net{Hosts: newHosts(n), fabric: newFabric(n, seed)}
+	if net.cleaner, err = startCleaner(net.Hosts); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -79,6 +67,18 @@ func New(n int, seed uint64) (_ *Net, err error) {
 	}
 	net.fabric.start()
 	return net, nil
+}
+
+// newHosts names n hosts, which are still to be made.
+func newHosts(n int) (all []*Host) {
+	for i := range n {
+		all = append(all, &Host{
+			Name: fmt.Sprintf("intra%d-%d", os.Getpid(), made.Add(1)),
+			Addr: netip.AddrFrom4([4]byte{10, 77, 0, byte(i + 1)}),
+			IPv6: netip.MustParseAddr(fmt.Sprintf("fd77::%x", i+1)),
+		})
+	}
+	return all
 }
 
 // Test is New for a test, which is skipped where hosts cannot be made.
@@ -118,28 +118,6 @@ func supported() error {
 	return nil
 }
 
-// startCleaner starts what removes the hosts: a process that survives this one
-// by a moment, since namespaces do not go away by themselves.
-func (n *Net) startCleaner(names []string) error {
-	const script = `cat >/dev/null
-for n; do
-	[ -e /run/netns/$n ] || continue
-	kill -9 $(ip netns pids $n) 2>/dev/null
-	ip netns del $n
-done`
-	n.cleaner = exec.Command("sh", append([]string{"-c", script, "sh"}, names...)...)
-	n.cleaner.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	pipe, err := n.cleaner.StdinPipe()
-	if err == nil {
-		err = n.cleaner.Start()
-	}
-	if err != nil {
-		return fmt.Errorf("start what removes the hosts: %w", err)
-	}
-	n.pipe = pipe
-	return nil
-}
-
 // plug makes host i and its interface.
 func (n *Net) plug(i int, h *Host) error {
 	if err := ip("netns", "add", h.Name); err != nil {
@@ -152,13 +130,20 @@ func (n *Net) plug(i int, h *Host) error {
 	if err := ip("link", "set", name, "netns", h.Name); err != nil {
 		return err
 	}
-	return batch(h.Name,
-		"link set lo up",
-		"link set "+name+" name eth0",
+	return h.configure(i, name)
+}
+
+// configure gives the interface of that name to host i, in whose namespace it is.
+func (h *Host) configure(i int, name string) error {
+	lines := []string{"link set lo up"}
+	if name != "eth0" {
+		lines = append(lines, "link set "+name+" name eth0")
+	}
+	return batch(h.Name, append(lines,
 		"link set eth0 address "+mac(i).String(),
 		"addr add "+h.Addr.String()+"/24 dev eth0",
 		"addr add "+h.IPv6.String()+"/64 dev eth0 nodad",
-		"link set eth0 up")
+		"link set eth0 up")...)
 }
 
 // Datagrams counts the UDP datagrams that the hosts have sent so far, and the
@@ -169,8 +154,7 @@ func (n *Net) Datagrams() (count, bytes int64) {
 
 // Close kills every process on the hosts and removes them.
 func (n *Net) Close() {
-	n.pipe.Close()
-	_ = n.cleaner.Wait() // what it could not remove is not there
+	n.cleaner.close()
 	n.fabric.close()
 }
 

@@ -119,6 +119,20 @@ func TestHostsReachEachOtherAsTheirConditionsAllow(t *testing.T) {
 	require.Empty(t, all)
 }
 
+func TestPairReachesEachOther(t *testing.T) {
+	p := TestPair(t)
+	startServer(t, p.Hosts[0], ":7000")
+	for _, to := range []net.IP{p.Hosts[0].Addr.AsSlice(), p.Hosts[0].IPv6.AsSlice()} {
+		out, err := self(p.Hosts[1], "NETNS_CALL="+net.JoinHostPort(to.String(), "7000")).Output()
+		require.NoError(t, err)
+		require.Equal(t, "same bytes", strings.TrimSpace(string(out)))
+	}
+	p.Close()
+	for _, h := range p.Hosts {
+		require.NoFileExists(t, "/run/netns/"+h.Name)
+	}
+}
+
 func TestClose(t *testing.T) {
 	n := Test(t, 2)
 	sleeper := n.Hosts[1].Command("sleep", "1000")

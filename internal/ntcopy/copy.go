@@ -12,7 +12,12 @@ const From = 4 << 20
 
 // Copy copies len(from) bytes, which must not overlap, and at most as many as
 // to has. Others that see what the caller writes next see them.
-func Copy(to, from []byte) {
+func Copy(to, from []byte) { by(kernels.CopyNT[float64], to, from) }
+
+// Part is Copy, but others see the bytes for certain only after the next Copy.
+func Part(to, from []byte) { by(kernels.CopyNTPart[float64], to, from) }
+
+func by(copyWords func(from, to []float64), to, from []byte) {
 	const word = 8
 	t, f := unsafe.Pointer(unsafe.SliceData(to)), unsafe.Pointer(unsafe.SliceData(from))
 	if (uintptr(t)|uintptr(f))%word != 0 {
@@ -20,6 +25,6 @@ func Copy(to, from []byte) {
 		return
 	}
 	n := min(len(to), len(from)) / word
-	kernels.CopyNT(unsafe.Slice((*float64)(f), n), unsafe.Slice((*float64)(t), n))
+	copyWords(unsafe.Slice((*float64)(f), n), unsafe.Slice((*float64)(t), n))
 	copy(to[n*word:], from[n*word:])
 }

@@ -198,7 +198,7 @@ func (h *Head) leave() {
 	o := job.Order{Kind: job.OrderGo, Number: number}
 	if number == h.backupAt {
 		o.Plan = h.backup(number)
-		h.backupAt = number + h.interval()
+		h.backupAt = h.compared(number + h.interval())
 	}
 	if number == h.filesAt {
 		o.Set, o.Savers = h.save(number)

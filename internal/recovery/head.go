@@ -14,7 +14,10 @@ type Config struct {
 	Start   bool   // new processes may be started for lost ones
 	Spares  int    // processes that wait without a rank
 	Backup  Policy // when backups are taken
-	Files   Files
+	// Compared: backups are taken only at safe points with a multiple of this number, at
+	// which replicas compare their states; 0: at any.
+	Compared uint64
+	Files    Files
 	// From is the safe point at which all processes begin, in a job that goes
 	// on from files; 0: they begin anew.
 	From uint64
@@ -146,7 +149,7 @@ func NewHead(c Config) *Head {
 		h.rate.left(c.From, 0)
 	}
 	if first := c.Backup.first(len(c.Degrees)); first > 0 {
-		h.backupAt = c.From + first
+		h.backupAt = h.compared(c.From + first)
 	}
 	if c.Files.Every > 0 {
 		h.filesAt, h.set = c.From+c.Files.Every, c.Files.First

@@ -97,13 +97,22 @@ func (h *Head) noReplacement(rank int) string {
 // Returns reports whether the job could go on if process p, the last one of its
 // rank, died now: from a backup that does not need it.
 func (h *Head) Returns(p job.Process) bool {
+	return h.returnsWithout(func(q job.Process) bool { return q == p })
+}
+
+// ReturnsWithout reports whether the job could go on if all replicas of a rank died now.
+func (h *Head) ReturnsWithout(rank int) bool {
+	return h.returnsWithout(func(q job.Process) bool { return q.Rank == rank })
+}
+
+func (h *Head) returnsWithout(gone func(job.Process) bool) bool {
 	if h.over || !h.returns() || !h.usable() {
 		return false
 	}
 	for rank := range h.complete.copies {
 		left := 0
 		for _, k := range h.complete.stored(rank) {
-			if k.process != p {
+			if !gone(k.process) {
 				left++
 			}
 		}

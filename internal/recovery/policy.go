@@ -94,6 +94,14 @@ func (h *Head) interval() uint64 {
 	return uint64(min(max(best/h.rate.perPoint, 1), 1<<40))
 }
 
+// compared returns the first safe point from number on at which states are compared.
+func (h *Head) compared(number uint64) uint64 {
+	if every := h.config.Compared; every > 1 {
+		number = (number + every - 1) / every * every
+	}
+	return number
+}
+
 // Interval is the best time between two backups of which each costs so much,
 // if the job has to go back to one after so long a time on average: that of
 // Young, sqrt(2·cost·mtti), with Daly's correction for the cost itself. Where

@@ -37,6 +37,27 @@ func TestInterruption(t *testing.T) {
 	require.Greater(t, mtti(2, 0), 1000*mtti(1, 0))
 }
 
+// TestBackupsOfComparedStates: backups are taken where states are compared, at the first
+// such safe point after that at which one is due.
+func TestBackupsOfComparedStates(t *testing.T) {
+	for _, c := range []struct{ from, every, compared, first, next uint64 }{
+		{0, 3, 0, 3, 6}, {0, 3, 1, 3, 6}, {0, 3, 4, 4, 8}, {0, 8, 4, 8, 16}, {0, 1, 10, 10, 20}, {7, 3, 5, 10, 15},
+	} {
+		h := NewHead(Config{Degrees: []int{1, 1}, Backup: Policy{Every: c.every}, Compared: c.compared, From: c.from})
+		require.Equal(t, c.first, h.Next(), "%+v", c)
+		var next uint64
+		for rank := range 2 {
+			p := job.Process{Rank: rank}
+			for _, a := range h.Reply(p, 1, job.Reply{Kind: job.ReplyDrained, Number: c.first}, time.Second) {
+				if a.Order.Kind == job.OrderGo {
+					next = a.Order.Next
+				}
+			}
+		}
+		require.Equal(t, c.next, next, "%+v", c)
+	}
+}
+
 // TestPlannedCuts: a backup every three safe points is taken at 3, 6, ...; a
 // process that comes to the planned cut needs no word of the head for it.
 func TestPlannedCuts(t *testing.T) {

@@ -161,7 +161,7 @@ func (h *Head) resume() {
 		s.to(Running)
 		s.attempts, s.safe = 0, true
 	}
-	h.backupAt = h.back.number + h.interval()
+	h.backupAt = h.compared(h.back.number + h.interval())
 	if h.config.Files.Every > 0 {
 		h.filesAt = h.back.number + h.config.Files.Every
 	}

@@ -2,9 +2,9 @@ package runreport
 
 import "github.com/intrahpc/intra/internal/job"
 
-// Corruption is what came of the comparison of tasks.
+// Corruption is what came of the comparison of tasks and states.
 type Corruption struct {
-	Compared  int64       `json:"compared"` // tasks
+	Compared  int64       `json:"compared"` // tasks and states
 	Differed  int64       `json:"differed"`
 	Repaired  int64       `json:"repaired"`
 	Convicted []Convicted `json:"convicted"`
@@ -13,7 +13,7 @@ type Corruption struct {
 	Latency float64 `json:"latency_seconds"`
 }
 
-// Convicted is a process that came to a wrong result, and which was the first that
+// Convicted is a process that came to a wrong result, or state, and which was the first that
 // was found.
 type Convicted struct {
 	Process     job.Process `json:"process"`
@@ -24,6 +24,7 @@ type Convicted struct {
 	Section     uint64      `json:"section"`
 	Kernel      string      `json:"kernel"`
 	Message     string      `json:"message,omitempty"` // that was wrong, in place of a task
+	Point       uint64      `json:"point,omitempty"`   // safe point at which its state was wrong, in place of a task
 	Latency     float64     `json:"latency_seconds"`
 }
 

@@ -1,6 +1,9 @@
 package runreport
 
-import "github.com/intrahpc/intra/internal/job"
+import (
+	"github.com/intrahpc/intra/internal/counters"
+	"github.com/intrahpc/intra/internal/job"
+)
 
 // Counts are sums of what processes did.
 type Counts struct {
@@ -46,6 +49,9 @@ type TaskType struct {
 // add sums up what a process of a rank with so many replicas did. A type counts as
 // shared if a process shares it.
 func (a *TaskType) add(b job.TaskStats, replicas int) {
+	if unshared(b) {
+		b.AloneSeconds = b.SectionSeconds
+	}
 	a.Run += b.Run
 	a.Received += b.Received
 	a.Seconds += b.Seconds
@@ -60,10 +66,25 @@ func (a *TaskType) add(b job.TaskStats, replicas int) {
 	}
 	a.UpdateBytes += b.UpdateBytes
 	a.Stored += b.Stored
+	a.ReadBytes += b.ReadBytes
+	a.WrittenBytes += b.WrittenBytes
+	for name, c := range b.Counters {
+		if a.Counters == nil {
+			a.Counters = make(map[string]counters.Count)
+		}
+		c.Add(a.Counters[name])
+		a.Counters[name] = c
+	}
 	if a.SectionSeconds > 0 {
 		a.Overlap = 1 - min(a.WaitSeconds/a.SectionSeconds, 1)
 	}
 	if a.Decision != "share" {
 		a.Decision = b.Decision
 	}
+}
+
+// unshared reports whether each replica has run all tasks of all sections that begin
+// with such a task.
+func unshared(t job.TaskStats) bool {
+	return t.Decision == "replicate" && t.Received == 0 && t.UpdateBytes == 0 && t.Stored == 0
 }

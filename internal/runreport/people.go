@@ -65,6 +65,9 @@ func (r *Report) Print(w io.Writer) error {
 			return err
 		}
 	}
+	if len(r.Counters) > 0 {
+		return r.printCounters(w)
+	}
 	return nil
 }
 
@@ -84,6 +87,8 @@ func (t TaskType) Paid() string {
 		return fmt.Sprintf("run %d times in %.3f s; no section that begins with it was shared", t.Run, t.Seconds)
 	case t.Unshared == 0:
 		return "it is not known what sharing has saved: no task ran"
+	case unshared(t.TaskStats):
+		return fmt.Sprintf("not shared: each replica ran all tasks, in %s (E %.2f)", brief(t.Unshared), t.E)
 	}
 	text := fmt.Sprintf("sharing saved %s of %s (E %.2f)", brief(t.Saved), brief(t.Unshared), t.E)
 	if t.Saved < 0 {

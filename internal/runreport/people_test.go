@@ -18,7 +18,8 @@ func shared() *Report {
 		r.Add(Process{Process: job.Process{Replica: replica}, End: "finished"}, job.Stats{Sections: 10, TasksRun: 80, TasksReceived: 80,
 			TaskTypes: map[string]job.TaskStats{
 				"heat.relax": {Run: 80, Received: 80, Seconds: 20, SectionSeconds: 25, AloneSeconds: 40, Decision: "share"},
-				"heat.copy":  {Run: 80, Seconds: 1, SectionSeconds: 1, AloneSeconds: 0.9, Decision: "replicate"},
+				"heat.copy":  {Run: 80, UpdateBytes: 800, Seconds: 1, SectionSeconds: 1, AloneSeconds: 0.9, Decision: "replicate"},
+				"heat.alone": {Run: 80, Seconds: 1, SectionSeconds: 2, AloneSeconds: 3, Decision: "replicate"},
 				"heat.inner": {Run: 8, Seconds: 0.5, Decision: "share"},
 			}})
 	}
@@ -29,6 +30,7 @@ func TestWhatSharingHasSaved(t *testing.T) {
 	r := shared()
 	require.Equal(t, "sharing saved 15.0 s of 40.0 s (E 0.80)", r.TaskTypes["heat.relax"].Paid())
 	require.Equal(t, "sharing cost 0.100 s beside 0.900 s (E 0.45); it does not pay, so each replica runs all tasks", r.TaskTypes["heat.copy"].Paid())
+	require.Equal(t, "not shared: each replica ran all tasks, in 2.0 s (E 0.50)", r.TaskTypes["heat.alone"].Paid())
 	require.Equal(t, "run 16 times in 1.000 s; no section that begins with it was shared", r.TaskTypes["heat.inner"].Paid())
 
 	// A rank alone shares with nobody.
@@ -49,7 +51,7 @@ func TestReportForPeople(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, r.Print(&b))
 	require.Contains(t, b.String(), "exit code  0: every rank finished\n")
-	require.Contains(t, b.String(), "heat.relax: sharing saved 15.0 s of 40.0 s (E 0.80)\nheat.copy: ")
+	require.Contains(t, b.String(), "heat.relax: sharing saved 15.0 s of 40.0 s (E 0.80)\nheat.alone: ")
 
 	other := shared()
 	other.WallSeconds = 20

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/intrahpc/intra/internal/counters"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -23,6 +24,7 @@ type Report struct {
 	Ranks       int         `json:"ranks"`
 	Degrees     []int       `json:"degrees"`
 	Link        string      `json:"link"`
+	MPI         *MPI        `json:"mpi,omitempty"`    // of -mpi
 	Limit       float64     `json:"limit,omitempty"`  // of a link, in bytes per second
 	Threads     int         `json:"threads"`          // workers of each process
 	Direct      []int       `json:"direct,omitempty"` // ranks whose replicas store into each other's arrays
@@ -31,8 +33,9 @@ type Report struct {
 	Joined      time.Time   `json:"joined,omitzero"` // by the clock of the head's host
 	Failures    []Failure   `json:"failures"`
 	Kills       []Kill      `json:"kills"`
-	SDC         *Corruption `json:"sdc,omitempty"`   // of -sdc
-	Flips       []Flip      `json:"flips,omitempty"` // of -flip and -defect
+	SDC         *Corruption `json:"sdc,omitempty"`      // of -sdc
+	Flips       []Flip      `json:"flips,omitempty"`    // of -flip and -defect
+	Counters    []Counter   `json:"counters,omitempty"` // of -counters
 	Weibull     *Weibull    `json:"weibull,omitempty"`
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
 	Restart     *Restart    `json:"restart,omitempty"`
@@ -68,14 +71,18 @@ type Process struct {
 	Host        string      `json:"host"`
 	PID         int         `json:"pid"`
 	End         string      `json:"end"`
-	Status      string      `json:"status"` // of the operating system's process
+	Status      string      `json:"status"`          // of the operating system's process
+	Clone       string      `json:"clone,omitempty"` // the tool that has started it
 	Counts
+	Usage *counters.Usage `json:"usage,omitempty"` // as it has last said
 }
 
 // Add adds one process, which did what the stats say.
 func (r *Report) Add(p Process, s job.Stats) {
 	p.add(s)
 	r.add(s)
+	p.Usage = s.Usage
+	r.count(p.Process, s.Counters)
 	r.Processes = append(r.Processes, p)
 	for name, t := range s.TaskTypes {
 		all := r.TaskTypes[name]

@@ -89,7 +89,12 @@ func (l *leader) judgeLost(text string) {
 		w.fail("%v: %s", err, text)
 		return
 	}
-	if l.alive(rank) > 0 || l.state.Drained[rank] || last.Rank != rank || last != l.lastOf(rank) {
+	// A rank that has finished is needed again where the job goes back for another one.
+	finished := l.state.Drained[rank]
+	for other := range w.spec.degrees {
+		finished = finished && (l.alive(other) > 0 || l.state.Drained[other])
+	}
+	if l.alive(rank) > 0 || finished || last.Rank != rank || last != l.lastOf(rank) {
 		w.fail("%s: not so, %d are alive, and %v died last", text, l.alive(rank), l.lastOf(rank))
 	}
 	_, why, replaced := strings.Cut(text, fmt.Sprintf("; rank %d could not be brought back: ", rank))

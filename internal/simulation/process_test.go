@@ -217,7 +217,8 @@ func (p *process) messaging() sdr.Config {
 		Rank: p.self.Rank, Replica: p.self.Replica, Incarnation: p.incarnation, Degrees: p.w.spec.degrees,
 		Link:   func(rank, replica int) transport.Link { return p.linkTo(job.Process{Rank: rank, Replica: replica}) },
 		Poller: p, Context: context.Background(), Mirror: p.w.spec.mirror, Limits: p.w.spec.limits,
-		Mid: func() func() bool { return p.mid("message") },
+		Mid:       func() func() bool { return p.mid("message") },
+		Reference: p.w.pasts.Of(p.self.Rank),
 	}
 }
 

@@ -18,6 +18,7 @@ type world struct {
 	random    *rand.Rand
 	processes []*process // all that there ever were, in the order of their births
 	links     map[pair]*sdrtest.Link
+	pasts     *sdrtest.Pasts        // beside the causal past of the messages
 	order     []*sdrtest.Link       // in order of creation
 	slow      map[*sdrtest.Link]int // links that move one of so many times
 	head      *leader
@@ -43,7 +44,7 @@ type world struct {
 type pair struct{ from, to *process }
 
 func newWorld(s *spec) *world {
-	w := &world{spec: s, random: rand.New(rand.NewPCG(s.seed, 5)), links: make(map[pair]*sdrtest.Link), slow: make(map[*sdrtest.Link]int),
+	w := &world{spec: s, random: rand.New(rand.NewPCG(s.seed, 5)), links: make(map[pair]*sdrtest.Link), pasts: sdrtest.NewPasts(s.degrees), slow: make(map[*sdrtest.Link]int),
 		seen: make(map[string]int), reached: make(map[string]int), spent: make([]bool, len(s.kills)), disk: newDisk()}
 	w.heirs, w.hello = s.heirs, &job.Hello{Tag: true}
 	w.lost, w.agents, w.holders = make(map[detect.ID]bool), make(map[agentID]*process), make(map[job.Endpoint]*process)
@@ -70,6 +71,8 @@ func (w *world) run() error {
 		switch {
 		case w.bad != nil:
 			return w.bad
+		case w.pasts.Err() != nil:
+			return w.pasts.Err()
 		case w.head.ended():
 			return nil
 		case w.steps >= maxSteps:

@@ -36,9 +36,11 @@ func Launched(ctx context.Context, p *launcher.Process, l net.Listener, addresse
 	ctx, cancel := context.WithTimeout(ctx, meeting)
 	defer cancel()
 	x := &Indexed{Listener: l}
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, fmt.Errorf("find the name of this host: %w", err)
+	host, err := p.Host, error(nil)
+	if host == "" {
+		if host, err = os.Hostname(); err != nil {
+			return nil, fmt.Errorf("find the name of this host: %w", err)
+		}
 	}
 	mine := word{Host: host}
 	if p.Rank == 0 {

@@ -46,8 +46,8 @@ func (i Interrupted) Error() string { return "interrupted while " + i.While }
 
 // Resolve finds the executable of the job: a regular executable file, without
 // a slash in its name also one in PATH, or else the Go package of that name,
-// which it builds with the intra tag. A signal ends that.
-func Resolve(ctx context.Context, name string, signals <-chan os.Signal, g *watchdog.Watchdog) (*Program, error) {
+// which it builds with the tags. A signal ends that.
+func Resolve(ctx context.Context, name string, tags []string, signals <-chan os.Signal, g *watchdog.Watchdog) (*Program, error) {
 	if Executable(name) {
 		path, err := filepath.Abs(name)
 		if err != nil {
@@ -60,7 +60,7 @@ func Resolve(ctx context.Context, name string, signals <-chan os.Signal, g *watc
 			return &Program{path: path}, nil
 		}
 	}
-	return build(ctx, name, signals, g)
+	return build(ctx, name, tags, signals, g)
 }
 
 // Executable reports whether a path is a regular file that can be run.
@@ -69,7 +69,7 @@ func Executable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-func build(ctx context.Context, name string, signals <-chan os.Signal, g *watchdog.Watchdog) (*Program, error) {
+func build(ctx context.Context, name string, tags []string, signals <-chan os.Signal, g *watchdog.Watchdog) (*Program, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return nil, fmt.Errorf("%s is not an executable file, and building it as a Go package needs the go command: %w", name, err)
 	}
@@ -79,14 +79,14 @@ func build(ctx context.Context, name string, signals <-chan os.Signal, g *watchd
 	}
 	g.Folder(dir)
 	p := &Program{dir: dir}
-	if err := p.build(ctx, name, signals); err != nil {
+	if err := p.build(ctx, name, tags, signals); err != nil {
 		p.Remove()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Program) build(ctx context.Context, name string, signals <-chan os.Signal) error {
+func (p *Program) build(ctx context.Context, name string, tags []string, signals <-chan os.Signal) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := make(chan struct{})
@@ -102,12 +102,12 @@ func (p *Program) build(ctx context.Context, name string, signals <-chan os.Sign
 	if err != nil {
 		return buildError(ctx, name, nil, err)
 	}
-	tags, err := mergeTags(string(goflags))
+	merged, err := mergeTags(string(goflags), tags)
 	if err != nil {
 		return err
 	}
 	// With a folder to write to, go build writes executables only.
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags="+tags, "-o", p.dir+"/", "--", name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags="+merged, "-o", p.dir+"/", "--", name)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -168,9 +168,9 @@ func notGenerated(ctx context.Context, name string) string {
 	return ""
 }
 
-// mergeTags returns the build tags of goflags together with intra: a -tags on
+// mergeTags returns the build tags of goflags together with others: a -tags on
 // the command line replaces the one in GOFLAGS.
-func mergeTags(goflags string) (string, error) {
+func mergeTags(goflags string, more []string) (string, error) {
 	flags, err := splitQuoted(goflags)
 	if err != nil {
 		return "", fmt.Errorf("GOFLAGS: %w", err)
@@ -182,8 +182,10 @@ func mergeTags(goflags string) (string, error) {
 			tags = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 		}
 	}
-	if !slices.Contains(tags, "intra") {
-		tags = append(tags, "intra")
+	for _, tag := range more {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
 	}
 	return strings.Join(tags, ","), nil
 }

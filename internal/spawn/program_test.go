@@ -17,11 +17,11 @@ func TestMergeTags(t *testing.T) {
 		"'-tags=a b' \"-ldflags=-X a.b='c d'\"": "a,b,intra",
 		"-tags=a -tags=x,intra":                 "x,intra",
 	} {
-		got, err := mergeTags(goflags)
+		got, err := mergeTags(goflags, []string{"intra"})
 		require.NoError(t, err)
 		require.Equal(t, want, got, goflags)
 	}
-	_, err := mergeTags("'-tags=a")
+	_, err := mergeTags("'-tags=a", nil)
 	require.ErrorContains(t, err, "unterminated")
 }
 
@@ -51,14 +51,14 @@ func TestResolve(t *testing.T) {
 		"./tool": filepath.Join(dir, "tool"),
 		"inpath": filepath.Join(dir, "path/inpath"),
 	} {
-		p, err := Resolve(t.Context(), name, nil, nil)
+		p, err := Resolve(t.Context(), name, []string{"intra"}, nil, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, p.path)
 		p.Remove()
 		require.FileExists(t, want)
 	}
 
-	p, err := Resolve(t.Context(), "./cmd", nil, nil)
+	p, err := Resolve(t.Context(), "./cmd", []string{"intra"}, nil, nil)
 	require.NoError(t, err, "built with both tags")
 	require.FileExists(t, p.path)
 	p.Remove()
@@ -71,7 +71,7 @@ func TestResolve(t *testing.T) {
 		"./fresh": filepath.Join(dir, "fresh/main.go") + " holds //intra: directives, and nothing was generated from it: run go generate",
 		"./none":  "neither an executable file nor a Go package",
 	} {
-		_, err := Resolve(t.Context(), name, nil, nil)
+		_, err := Resolve(t.Context(), name, []string{"intra"}, nil, nil)
 		require.ErrorContains(t, err, want)
 	}
 	left, err := filepath.Glob(filepath.Join(tmp, "intrarun-*"))

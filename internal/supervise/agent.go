@@ -14,6 +14,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/lease"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/proc"
@@ -32,10 +33,11 @@ type Agent struct {
 	observer Observer
 	secret   job.Secret
 	plan     Plan
-	watchdog *watchdog.Watchdog    // nil if there is none
-	lease    *lease.Word           // until when the processes may act; nil if this host has no lease
-	cpus     map[job.Process][]int // that a process is bound to; none: it is not
-	starts   chan func()           // run by the thread that is the processes' parent
+	watchdog *watchdog.Watchdog                 // nil if there is none
+	identity func() (*launcher.Identity, error) // of the next process that begins; nil: it has none
+	lease    *lease.Word                        // until when the processes may act; nil if this host has no lease
+	cpus     map[job.Process][]int              // that a process is bound to; none: it is not
+	starts   chan func()                        // run by the thread that is the processes' parent
 	quit     chan struct{}
 
 	mu       sync.Mutex
@@ -50,6 +52,8 @@ type Config struct {
 	Plan     Plan
 	Watchdog *watchdog.Watchdog // nil: there is none
 	Lease    *lease.Word        // until when the processes may act; nil: this host has no lease
+	// Identity makes the next process that begins one of an MPI launcher; nil: none is.
+	Identity func() (*launcher.Identity, error)
 }
 
 // New returns an agent without processes. Close ends it.
@@ -60,6 +64,7 @@ func New(c Config) *Agent {
 		plan:     c.Plan,
 		watchdog: c.Watchdog,
 		lease:    c.Lease,
+		identity: c.Identity,
 		cpus:     c.Plan.cpus(),
 		starts:   make(chan func()),
 		quit:     make(chan struct{}),
@@ -116,7 +121,10 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 			c.release()
 		}
 	}()
-	var err error
+	path, args, err := a.plan.command(p, r)
+	if err != nil {
+		return nil, err
+	}
 	var in job.Inheritance
 	if c.conn, in.Control, err = job.Pair(); err != nil {
 		return nil, err
@@ -133,7 +141,7 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 		}
 		theirs = append(theirs, w[s])
 	}
-	in.Crash = w[output.Crashes]
+	in.Crash, in.Local = w[output.Crashes], len(a.plan.Processes)
 	if a.lease != nil {
 		in.Lease = a.lease.File() // which stays the word's
 	}
@@ -141,10 +149,21 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	if r == Spare {
 		environ = append(environ, job.EnvProcess+"=spare") // the last one counts
 	}
+	shared, files := a.plan.Environ, in.Files()
+	if r == First && a.identity != nil {
+		id, err := a.identity()
+		if err != nil {
+			return nil, err
+		}
+		shared = id.Environ(shared, job.FirstFile+len(files))
+		if id.PMI != nil {
+			theirs, files = append(theirs, id.PMI), append(files, id.PMI)
+		}
+	}
 	c.cmd = &exec.Cmd{
-		Path: a.plan.Path, Args: a.plan.Args, Dir: a.plan.Dir,
-		Env:    append(a.plan.Environ[:len(a.plan.Environ):len(a.plan.Environ)], environ...),
-		Stdout: w[output.Stdout], Stderr: w[output.Stderr], ExtraFiles: in.Files(),
+		Path: path, Args: args, Dir: a.plan.Dir,
+		Env:    append(shared[:len(shared):len(shared)], environ...),
+		Stdout: w[output.Stdout], Stderr: w[output.Stderr], ExtraFiles: files,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
 	if a.plan.Stdin && p.Rank == 0 && r == First { // a joiner's state holds what was read

@@ -364,7 +364,9 @@ func TestLinksOfAHost(t *testing.T) {
 // As many open files as a job needs are asked for at once, and the number is said if
 // there cannot be so many.
 func TestDescriptors(t *testing.T) {
-	require.NoError(t, CheckDescriptors(1))
-	require.ErrorContains(t, CheckDescriptors(1<<20), "1048576 processes need up to 1099518967872 open files")
-	require.ErrorContains(t, CheckDescriptors(1<<20), "raise it (ulimit -n) or run fewer")
+	require.NoError(t, CheckDescriptors(1, job.LinkSHM))
+	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM), "1048576 processes need up to 1099518967872 open files")
+	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM), "raise it (ulimit -n), give -link tcp, or run fewer")
+	require.NoError(t, CheckDescriptors(100, job.LinkTCP), "whose links the processes make themselves")
+	require.ErrorContains(t, CheckDescriptors(1<<40, job.LinkTCP), "raise it (ulimit -n) or run fewer")
 }

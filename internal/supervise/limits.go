@@ -4,18 +4,24 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/job"
 )
 
 // CheckDescriptors makes sure, by raising the limit if it has to, that this
-// process can open what n processes take, and each of them its links.
-func CheckDescriptors(n int) error {
+// process can open what n processes take, and their links of that kind.
+func CheckDescriptors(n int, kind string) error {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
 		return fmt.Errorf("ask for the limit of open files: %w", err)
 	}
 	// Per process the ends of its control connection, four pipes and two
-	// process descriptors; and the links that wait to be sent, at worst all.
-	need := uint64(64 + 8*n + n*(n-1))
+	// process descriptors.
+	need, cure := uint64(64+8*n), "raise it (ulimit -n) or run fewer"
+	if kind != job.LinkTCP { // the links that wait to be sent, at worst all
+		need += uint64(n * (n - 1))
+		cure = "raise it (ulimit -n), give -link tcp, or run fewer"
+	}
 	if need > l.Cur && l.Cur < l.Max {
 		l.Cur = min(need, l.Max)
 		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
@@ -23,7 +29,7 @@ func CheckDescriptors(n int) error {
 		}
 	}
 	if need > l.Cur {
-		return fmt.Errorf("%d processes need up to %d open files, and the limit is %d: raise it (ulimit -n) or run fewer", n, need, l.Cur)
+		return fmt.Errorf("%d processes need up to %d open files, and the limit is %d: %s", n, need, l.Cur, cure)
 	}
 	return nil
 }

@@ -10,11 +10,13 @@ type Plan struct {
 	Path    string   `json:"path"` // of the executable
 	Args    []string `json:"args"` // with the name in front
 	Environ []string `json:"environ"`
-	Dir     string   `json:"dir"`   // "" for the agent's own
-	Stdin   bool     `json:"stdin"` // rank 0 has standard input
+	Dir     string   `json:"dir"`           // "" for the agent's own
+	Stdin   bool     `json:"stdin"`         // rank 0 has standard input
+	MPI     bool     `json:"mpi,omitempty"` // those that begin are processes of the MPI launcher
 
-	Bind      affinity.Mode `json:"bind,omitempty"` // "": affinity.None
-	Processes []job.Process `json:"processes"`      // of this host, in order
+	Bind      affinity.Mode `json:"bind,omitempty"`   // "": affinity.None
+	Processes []job.Process `json:"processes"`        // of this host, in order
+	Clones    []job.Clone   `json:"clones,omitempty"` // processes that a tool starts
 }
 
 // Role is what a process is started for.
@@ -26,6 +28,17 @@ const (
 	Joiner             // it takes the place of another one
 	Spare              // it waits for a place
 )
+
+// command is what is started as a process: the program, or the tool for it. What
+// takes the place of a process has no tool.
+func (p *Plan) command(of job.Process, r Role) (path string, args []string, err error) {
+	c, ok := job.CloneOf(p.Clones, of)
+	if !ok || r != First {
+		return p.Path, p.Args, nil
+	}
+	path, err = c.Find()
+	return path, c.Args(p.Path, p.Args[1:]), err
+}
 
 // cpus gives the processes of this host their processors. Where the kernel
 // does not say what there is, nothing is bound.

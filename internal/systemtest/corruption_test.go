@@ -30,16 +30,22 @@ func verified(t *testing.T, flags string, program []string) (jobtest.Result, cor
 	var c corrupted
 	r.Decode(t, &c)
 	if r.Code == 0 {
-		var bits map[string]json.RawMessage
-		require.NoError(t, json.Unmarshal([]byte(r.Stdout), &bits))
-		for _, times := range []string{"seconds", "mflops", "threads"} {
-			delete(bits, times)
-		}
-		text, err := json.Marshal(bits)
-		require.NoError(t, err)
-		r.Stdout = string(text)
+		r.Stdout = timeless(t, r.Stdout)
 	}
 	return r, c
+}
+
+// timeless leaves times out of what a program has printed.
+func timeless(t *testing.T, stdout string) string {
+	t.Helper()
+	var all map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
+	for _, times := range []string{"seconds", "mflops", "threads"} {
+		delete(all, times)
+	}
+	text, err := json.Marshal(all)
+	require.NoError(t, err)
+	return string(text)
 }
 
 // wrongPrograms are those whose tasks come to wrong results.
@@ -159,4 +165,44 @@ func TestWrongMessage(t *testing.T) {
 		}
 	}
 	require.Positive(t, found)
+}
+
+// One bit of the registered state of any replica is turned at any safe point. With three
+// replicas the others convict it; with two the rank goes back to its last backup; no bit
+// of the result differs. Without a backup the job ends with exit code 4 and both hashes.
+func TestWrongState(t *testing.T) {
+	jobs := simseed.Environment(t, "INTRA_CORRUPTION", 8)
+	for name, program := range wrongPrograms(t) {
+		points := map[string]int64{"hpccg": 29, "gtc": 2}[name]
+		r, c := verified(t, "-n 2 -sdc state", program)
+		require.Zero(t, r.Code, r.Stderr)
+		require.Zero(t, c.SDC.Differed)
+		require.EqualValues(t, 2*points, c.SDC.Compared)
+		want := r.Stdout
+		for seed := range jobs / 2 {
+			rng := rand.New(rand.NewPCG(seed, 31))
+			flags := []string{"-n 2 -sdc state -r 3", "-n 2 -sdc state -backup 1 -replace", "-n 2 -sdc state", "-n 2 -sdc dual,state -r 3 -replace"}[seed%4]
+			wrong, point := job.Process{Rank: rng.IntN(2), Replica: rng.IntN(2)}, rng.Int64N(points)
+			flip := fmt.Sprintf("%v@state:%d:%d", wrong, point, rng.IntN(4000))
+			r, c := verified(t, flags+" -flip "+flip, program)
+			require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips, flags)
+			require.EqualValues(t, 1, c.SDC.Differed, "%s -flip %s: %s\n%s", flags, flip, r.Report, r.Stderr)
+			if r.Code == 4 { // a backup may not be complete yet
+				require.NotContains(t, flags, "-r 3")
+				require.Regexp(t, `silent corruption of rank \d: the registered state at safe point \d+ differs, and it cannot be told whose is wrong \(replica 0: [0-9a-f]{16}, replica 1: [0-9a-f]{16}\).*, and there is no backup to go back to`, r.Stderr)
+				require.Zero(t, c.SDC.Repaired)
+				continue
+			}
+			require.Zero(t, r.Code, "%s -flip %s\n%s", flags, flip, r.Stderr)
+			require.Equal(t, want, r.Stdout, "%s -flip %s", flags, flip)
+			require.EqualValues(t, 1, c.SDC.Repaired, r.Report)
+			if strings.Contains(flags, "-r 3") {
+				require.Len(t, c.SDC.Convicted, 1)
+				require.Equal(t, wrong, c.SDC.Convicted[0].Process)
+				require.EqualValues(t, point+1, c.SDC.Convicted[0].Point)
+			} else {
+				require.Contains(t, r.Stderr, "intrarun: the job goes back to safe point ")
+			}
+		}
+	}
 }

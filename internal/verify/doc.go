@@ -5,6 +5,8 @@
 // engine drives it; tests drive whole ranks of it through random schedules, with
 // wrong results and deaths at every point.
 //
+// States is another one beside Machine: it compares registered states at safe points.
+//
 // A section that has sampled tasks is verified at its end. Every live replica has
 // run them and says the hashes of what they wrote. If all say the same, they go on.
 // Else they run the tasks that differ once more, say what came out and from which

@@ -25,13 +25,20 @@ var rules = []ruletest.Rule{
 	ruletest.New("judge.go", "what the dead have said counts", "p != m.me && m.credible(p) {", "false {"),
 	ruletest.New("judge.go", "but not of the convicted", "!m.peers[p].convicted || m.peers[m.me].convicted }", "true }"),
 	ruletest.New("machine.go", "what was said of a section that was left comes too late", "	if w.Section < m.section || w.Section == m.section && !m.open && m.result != nil {\n		return nil // that was left here\n	}\n", ""),
+	ruletest.New("state.go", "the states of all that live are waited for", "	if waits {", "	if waits && false {"),
+	ruletest.New("state.go", "nobody goes on beside a wrong state", "	case slices.ContainsFunc(c.Guilty, s.lives):", "	case false && slices.ContainsFunc(c.Guilty, s.lives):"),
+	ruletest.New("state.go", "of two states with as many witnesses neither is right", "			ok = false\n", ""),
+	ruletest.New("state.go", "what the dead have said of their state counts", "		case said:\n", "		case said && (p == s.me || s.lives(p)):\n"),
+	ruletest.New("state.go", "a replica may be ahead", "	if point >= s.point {", "	if point == s.point {"),
+	ruletest.New("state.go", "who takes the place of another has said nothing", "statePeer{said: make(map[uint64]uint64)} }", "statePeer{said: s.peers[p].said} }"),
+	ruletest.New("state.go", "the dead are not waited for", "return p != s.me && !s.peers[p].dead }", "return p != s.me }"),
 }
 
 // unshown are rules that no schedule shows to be needed, and why.
 var unshown = []ruletest.Rule{}
 
 // table says which schedules are to notice the rules.
-var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestSchedules|TestAgreement|TestJudge|TestResultIsHeld|TestLateWord", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
+var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestStates|TestCompare|TestSchedules|TestAgreement|TestJudge|TestResultIsHeld|TestLateWord", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
 
 // TestRulesStand looks for the text of every rule in the machine, where it has to be
 // once: the table says what is there.

@@ -15,6 +15,9 @@ type Sampler struct {
 
 // Sample appends those of n tasks of a section that are chosen.
 func (s Sampler) Sample(to []int, section uint64, n int) []int {
+	if s.Share <= 0 {
+		return to
+	}
 	limit := uint64(math.MaxUint64)
 	if s.Share < 1 {
 		limit = uint64(s.Share * (1 << 63) * 2)

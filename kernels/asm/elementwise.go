@@ -19,6 +19,7 @@ var (
 // stores says where and how an elementwise kernel stores.
 type stores struct {
 	nt     bool // w by non-temporal stores
+	part   bool // more follows: others need not see these stores yet
 	second bool // to c, too
 }
 
@@ -30,20 +31,18 @@ type terms struct {
 	x, y        gp
 }
 
-// prefetchAhead is how many bytes ahead of the reading the caches are told.
-const prefetchAhead = 2048
-
-// prefetch tells the caches about element i+shift of the vectors, if a cache
-// line starts there, counted from the start of a loop.
-func (g *gen) prefetch(i gp, shift int, vectors ...gp) {
+// prefetch tells the caches about what lies as many bytes as ahead says behind
+// element i+shift of the vectors, if a cache line starts there, counted from the
+// start of a loop.
+func (g *gen) prefetch(ahead, i gp, shift int, vectors ...gp) {
 	if shift*g.elem.size%64 != 0 {
 		return
 	}
+	at := g.GP64()
+	g.LEAQ(g.elemAt(ahead, i, shift), at)
 	for _, b := range vectors {
 		if b != nil {
-			m := g.elemAt(b, i, shift)
-			m.Disp += prefetchAhead
-			g.PREFETCHT0(m)
+			g.PREFETCHT0(mem{Base: b, Index: at, Scale: 1})
 		}
 	}
 }
@@ -113,6 +112,9 @@ func (g *gen) elementwise(o operation, s stores) {
 	if s.nt {
 		name += "NT"
 	}
+	if s.part {
+		name += "Part"
+	}
 	g.begin(name, "("+params+" []E)")
 	t := g.loadTerms(o)
 	w, n, i := g.base("w"), g.length("w"), g.GP64()
@@ -139,6 +141,7 @@ func (g *gen) elementwise(o operation, s stores) {
 			}
 		}
 	}
+	ahead := g.variable("vectorAhead")
 	g.XORQ(i, i)
 	if s.nt {
 		g.untilAligned(t, w, n, i, store)
@@ -154,7 +157,7 @@ func (g *gen) elementwise(o operation, s stores) {
 		var v [unroll]vec
 		for k := range count {
 			if count == unroll {
-				g.prefetch(i, k*g.width(), t.x, t.y)
+				g.prefetch(ahead, i, k*g.width(), t.x, t.y)
 			}
 			v[k] = g.vec()
 			t.compute(i, k*g.width(), nil, v[k])
@@ -181,7 +184,7 @@ func (g *gen) elementwise(o operation, s stores) {
 		g.storeMasked(v, mask, g.elemAt(c, i, 0))
 	}
 	g.Label(end)
-	if s.nt {
+	if s.nt && !s.part {
 		g.SFENCE() // other threads must see these stores before what follows
 	}
 	g.end()

@@ -86,6 +86,13 @@ func to(label string) op { return operand.LabelRef(label) }
 func (g *gen) base(param string) gp   { return g.Load(g.Param(param).Base(), g.GP64()).(gp) }
 func (g *gen) length(param string) gp { return g.Load(g.Param(param).Len(), g.GP64()).(gp) }
 
+// variable loads a variable of package simd.
+func (g *gen) variable(name string) gp {
+	v := g.GP64()
+	g.MOVQ(operand.NewDataAddr(operand.Symbol{Name: "·" + name}, 0), v)
+	return v
+}
+
 // elemAt is the memory i elements after base, shifted by whole elements.
 func (g *gen) elemAt(base, i reg.Register, shift int) mem {
 	return mem{Base: base, Index: i, Scale: uint8(g.elem.size), Disp: shift * g.elem.size}

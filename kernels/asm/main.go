@@ -74,6 +74,7 @@ func vectors(g *gen) {
 	}
 	g.elementwise(scale, stores{})
 	g.elementwise(copying, stores{nt: true})
+	g.elementwise(copying, stores{nt: true, part: true})
 	for _, r := range []reduction{dot, sum, absMax, waxpbyDot, xpbyDot} {
 		g.reduce(r)
 	}

@@ -84,13 +84,14 @@ func (g *gen) reduce(r reduction) {
 		g.combine(r, v, acc)
 	}
 
+	ahead := g.variable("vectorAhead")
 	lanes := len(accs) * g.width()
 	loop, tail := g.label("loop"), g.label("tail")
 	g.CMPQ(n, operand.U32(lanes))
 	g.JB(to(tail))
 	g.Label(loop)
 	for k, acc := range accs {
-		g.prefetch(i, k*g.width(), xb, yb)
+		g.prefetch(ahead, i, k*g.width(), xb, yb)
 		term(k*g.width(), nil, acc)
 	}
 	g.ADDQ(operand.U32(lanes), i)

@@ -4,11 +4,6 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// sparsePrefetch is how many bytes ahead the values of a matrix are asked
-// for: they are read once, in order, and much faster than the hardware
-// expects.
-const sparsePrefetch = 8192
-
 // csr writes the product of compressed sparse rows. The sum of a row runs
 // through its entries one by one: that is its definition.
 func (g *gen) csr(name string, colSize int, accumulate bool) {
@@ -16,6 +11,7 @@ func (g *gen) csr(name string, colSize int, accumulate bool) {
 	g.begin(name, "(ptr []int64, col []"+col+", val, x, y []E)")
 	ptr, cols, val, xb, yb := g.base("ptr"), g.base("col"), g.base("val"), g.base("x"), g.base("y")
 	n := g.length("y")
+	ahead := g.variable("matrixAhead")
 	g.setNaN()
 	acc := g.XMM()
 	k, end := g.GP64(), g.GP64()
@@ -34,10 +30,10 @@ func (g *gen) csr(name string, colSize int, accumulate bool) {
 		g.addS(v, acc, acc)
 	}
 	prefetch := func() {
-		m := g.elemAt(val, k, 0)
-		m.Disp += sparsePrefetch
-		g.PREFETCHT0(m)
-		g.PREFETCHT0(mem{Base: cols, Index: k, Scale: uint8(colSize), Disp: sparsePrefetch * colSize / g.elem.size})
+		g.prefetch(ahead, k, 0, val)
+		at := g.GP64()
+		g.LEAQ(mem{Base: ahead, Index: k, Scale: uint8(colSize)}, at)
+		g.PREFETCHT0(mem{Base: cols, Index: at, Scale: 1})
 	}
 	g.TESTQ(n, n)
 	g.JZ(to(done))
@@ -96,7 +92,7 @@ func (g *gen) halves() []vec {
 func (g *gen) sell() {
 	g.begin("sell", "(width, col []int32, val, x, y []E)")
 	width, cols, val, xb, yb := g.base("width"), g.base("col"), g.base("val"), g.base("x"), g.base("y")
-	n := g.length("width")
+	n, ahead := g.length("width"), g.variable("matrixAhead")
 	g.setNaN()
 	acc := g.halves()
 	left := g.GP64()
@@ -111,8 +107,8 @@ func (g *gen) sell() {
 	g.TESTQ(left, left)
 	g.JZ(to(sliceDone))
 	g.Label(loop)
-	g.PREFETCHT0(mem{Base: val, Disp: sparsePrefetch})
-	g.PREFETCHT0(mem{Base: cols, Disp: sparsePrefetch * 4 / g.elem.size})
+	g.PREFETCHT0(mem{Base: val, Index: ahead, Scale: 1})
+	g.PREFETCHT0(mem{Base: cols, Index: ahead, Scale: 1})
 	lanes := 8 / len(acc)
 	for h, a := range acc {
 		v := g.gather(cols, xb, h*lanes, lanes)
@@ -170,7 +166,7 @@ func (g *gen) diag() {
 	g.begin("diag", "(pat, ptr, off []int32, mask []uint8, val, x []E, row int, y []E)")
 	pat, ptr, off, masks := g.base("pat"), g.base("ptr"), g.base("off"), g.base("mask")
 	val, xb, yb := g.base("val"), g.base("x"), g.base("y")
-	n := g.length("pat")
+	n, ahead := g.length("pat"), g.variable("matrixAhead")
 	row := g.Load(g.Param("row"), g.GP64())
 	g.LEAQ(g.elemAt(xb, row, 0), xb)
 	g.setNaN()
@@ -190,7 +186,7 @@ func (g *gen) diag() {
 		g.Label(again)
 		at := g.GP64()
 		g.MOVLQSX(mem{Base: off, Index: d, Scale: 4}, at)
-		g.PREFETCHT0(mem{Base: val, Disp: sparsePrefetch})
+		g.PREFETCHT0(mem{Base: val, Index: ahead, Scale: 1})
 		diagonal(at)
 		g.ADDQ(operand.U32(8*g.elem.size), val)
 		g.INCQ(d)

@@ -5,6 +5,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// sweepPrefetch is how many bytes ahead the values of a sweep are asked for, on
+// every CPU: while a row waits for the one before, nothing else reads ahead.
+const sweepPrefetch = 8192
+
 // sweep writes one direction of Gauss-Seidel: from the first row to the last, or
 // back if up is false. The rows of a slice wait for each other only at the entries
 // next to the diagonal, the chain; what is farther away is done for all 8 at once.
@@ -78,7 +82,7 @@ func (g *gen) sweep(up bool) {
 		g.Label(again)
 		at := g.GP64()
 		g.MOVLQSX(mem{Base: off, Index: d, Scale: 4}, at)
-		g.PREFETCHT0(mem{Base: val, Disp: sparsePrefetch})
+		g.PREFETCHT0(mem{Base: val, Disp: sweepPrefetch})
 		diagonal(at)
 		g.ADDQ(operand.U32(slice), val)
 		g.INCQ(d)

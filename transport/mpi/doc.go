@@ -1,7 +1,8 @@
 // Package mpi is the link over a native MPI library, found and loaded at run
-// time, in processes that mpirun, mpiexec or srun has started. It is there in
-// programs built with the tag mpi only, since loading a library makes a program
-// a dynamic one; no C compiler and no MPI header is needed.
+// time, in processes that mpirun, mpiexec or srun has started, or in others in
+// their place (internal/launcher). It is there in programs built with the tag mpi
+// only, since loading a library makes a program a dynamic one; no C compiler and
+// no MPI header is needed.
 //
 // A small frame is one message. A large one is a message that announces the
 // pieces of its payload, the pieces, which go from the sender's memory to the

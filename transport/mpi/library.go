@@ -111,6 +111,8 @@ func resolve(name string, handle uintptr) (*library, error) {
 	purego.SyscallN(version, uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(size)))
 	text, _, _ = bytes.Cut(text, []byte{0})
 	lib.version, _, _ = strings.Cut(string(text), "\n")
+	lib.version, _, _ = strings.Cut(lib.version, ",") // then who has built it
+	lib.version = strings.Join(strings.Fields(lib.version), " ")
 	lib.abi, err = abiOf(lib.version, func(symbol string) uintptr {
 		address, err := purego.Dlsym(handle, symbol)
 		if err != nil {
@@ -144,7 +146,7 @@ func abiOf(version string, symbol func(string) uintptr) (abi, error) {
 // serialized is the level that is needed: any thread calls, one at a time.
 const serialized = 2
 
-var levels = [...]string{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED"}
+var levels = [...]string{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"}
 
 // enough says why a thread level is too low.
 func (l *library) enough(level int32) error {
@@ -155,8 +157,18 @@ func (l *library) enough(level int32) error {
 		l.version, l.name, levels[max(level, 0)], levels[serialized])
 }
 
-// silence keeps the library from taking over the signals that Go handles.
-func silence() error { return os.Setenv("UCX_ERROR_SIGNALS", "") }
+// tame keeps the library from taking over the signals that Go handles, and from giving
+// up the core in each call that finds nothing, as Open MPI does where processes are
+// more than cores: run sleeps itself.
+func tame() error {
+	const yields = "OMPI_MCA_mpi_yield_when_idle"
+	if _, given := os.LookupEnv(yields); !given {
+		if err := os.Setenv(yields, "0"); err != nil {
+			return err
+		}
+	}
+	return os.Setenv("UCX_ERROR_SIGNALS", "")
+}
 
 // code is what an MPI function returned.
 type code int32

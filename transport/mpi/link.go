@@ -195,7 +195,7 @@ func (l *link) endOne() {
 func (l *link) PeerDied() {
 	l.peerDead.Store(true)
 	if l.peer != l.world.rank {
-		l.world.mourn()
+		l.world.Mourn()
 	}
 	l.fail(transport.ErrPeerGone)
 	l.pump()

@@ -22,6 +22,7 @@ var launchers = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}
 // World is the process's part in MPI_COMM_WORLD. There is one in a process.
 type World struct {
 	lib        *library
+	level      int32 // of threads
 	rank, size int
 	stop       chan struct{}
 	ended      chan error // what run ended with
@@ -60,7 +61,7 @@ func Init() (*World, error) {
 }
 
 func (w *World) init() error {
-	if err := silence(); err != nil {
+	if err := tame(); err != nil {
 		return err
 	}
 	var err error
@@ -75,6 +76,7 @@ func (w *World) init() error {
 	if err := w.lib.enough(out[0]); err != nil {
 		return err
 	}
+	w.level = out[0]
 	purego.SyscallN(fn[setErrhandler], w.lib.world, w.lib.errorsReturn)
 	purego.SyscallN(fn[commRank], w.lib.world, uintptr(unsafe.Pointer(&out[1])))
 	purego.SyscallN(fn[commSize], w.lib.world, uintptr(unsafe.Pointer(&out[2])))
@@ -97,9 +99,15 @@ func (w *World) Size() int { return w.size }
 // Library is what the library says of itself.
 func (w *World) Library() string { return w.lib.version }
 
+// File is the name by which the library was found.
+func (w *World) File() string { return w.lib.name }
+
+// Level is the thread level of the library, as the standard names it.
+func (w *World) Level() string { return levels[min(int(w.level), len(levels)-1)] }
+
 // leaving bounds how long Close waits for the others, one of which may die
 // meanwhile.
-const leaving = 10 * time.Second
+const leaving = 3 * time.Second
 
 // Close leaves MPI_COMM_WORLD. All links have ended before. A process that has
 // seen a death does not finalize the library, which might wait for the dead.
@@ -128,8 +136,8 @@ func (w *World) Close() error {
 	return err
 }
 
-// mourn notes that somebody has died.
-func (w *World) mourn() {
+// Mourn notes that somebody has died.
+func (w *World) Mourn() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.bereaved = true

@@ -9,6 +9,9 @@ import "github.com/intrahpc/intra/transport"
 // they wait for it, and else together with later ones.
 func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce bool) {
 	r := &c.ranks[s.rank]
+	if r.degree == 1 {
+		return
+	}
 	var targets, now uint64
 	switch {
 	case !c.mirror:

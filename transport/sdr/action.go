@@ -10,8 +10,6 @@ const (
 	// ActSend: hand a frame to the link to process To. If Message is set, the
 	// payload belongs to it until Core.Sent is called for it.
 	ActSend ActionKind = 1 + iota
-	// ActComplete: Request is complete, its status and error are final.
-	ActComplete
 	// ActRenew: process To lives again; its frames go over a new link.
 	ActRenew
 )
@@ -24,9 +22,9 @@ type Action struct {
 	To         int  // process, see Core.Process
 	Header     transport.Header
 	Payload    []byte
-	CausalPast []byte // causal past of the message, follows the payload
+	CausalPast []byte // list of the causal past of the message, follows the payload
 	Message    *Message
-	Request    *Request
+	Mid        func() bool // goes with the frame; asked for before First was cleared
 }
 
 // send appends a frame without an owner.
@@ -35,13 +33,33 @@ func (c *Core) send(to int, h transport.Header, payload []byte) {
 	c.actions = append(c.actions, Action{Kind: ActSend, To: to, Header: h, Payload: payload})
 }
 
+// sendNow takes the frame back that was appended last if its link has it at once,
+// which it reports.
+func (c *Core) sendNow() bool {
+	last := len(c.actions) - 1
+	if last > 0 || c.now == nil || !c.now(&c.actions[0]) {
+		return false
+	}
+	c.actions[0] = Action{}
+	c.actions = c.actions[:0]
+	return true
+}
+
 // complete ends a request.
 func (c *Core) complete(r *Request, st Status, err error) {
 	if r == nil {
 		return // a bookmark
 	}
 	r.status, r.err, r.sends = st, err, nil
-	c.actions = append(c.actions, Action{Kind: ActComplete, Request: r})
+	c.completed = append(c.completed, r)
+}
+
+// Completed returns the requests that have become complete, with their status and
+// error, and forgets them. The slice is valid until the next event.
+func (c *Core) Completed() []*Request {
+	done := c.completed
+	c.completed = c.completed[:0]
+	return done
 }
 
 // Actions returns what is to be done and forgets it. The slice is valid until

@@ -16,15 +16,14 @@ import (
 
 // confirm notes that a message is sent once more, by a process that has passed
 // a later cut than the one that it came from first.
-func (c *Core) confirm(s *inStream, h *transport.Header, past []byte) {
+func (c *Core) confirm(s *inStream, h *transport.Header, of *past) {
 	m := s.held(h.Args[1])
 	if m == nil || m.cut >= h.Args[5] {
 		return
 	}
 	m.cut = h.Args[5]
-	c.buffers.put(m.causalPast)
-	m.causalPast = nil
-	m.keepPast(c, past)
+	c.drop(m.past)
+	m.past = of.clone(c)
 }
 
 // held finds a message that no receive has taken.

@@ -3,6 +3,7 @@ package sdr
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/intrahpc/intra/transport"
@@ -35,30 +36,25 @@ func (never) Wake()                                   {}
 // rank 1 and its receive, at both ends and for all replicas together, without
 // any link.
 func BenchmarkMessage(b *testing.B) {
-	benchmarkMessage(b, (*Engine).Borrow, (*Engine).Return)
+	benchmarkMessage(b, (*Engine).NewBlockingCall)
 }
 
 // BenchmarkNonblocking is the same with requests that the program waits for
 // later.
-func BenchmarkNonblocking(b *testing.B) {
-	calls := make(map[*Engine]*Call)
-	benchmarkMessage(b, func(e *Engine) *Call {
-		if calls[e] == nil {
-			calls[e] = e.NewCall()
-		}
-		calls[e].Reset()
-		return calls[e]
-	}, func(*Engine, *Call) {})
-}
+func BenchmarkNonblocking(b *testing.B) { benchmarkMessage(b, (*Engine).NewCall) }
 
-func benchmarkMessage(b *testing.B, take func(*Engine) *Call, give func(*Engine, *Call)) {
-	for _, degrees := range [][]int{{1, 1}, {2, 1}, {2, 2}} {
+func benchmarkMessage(b *testing.B, request func(*Engine) *Call) {
+	for _, job := range []struct {
+		name    string
+		degrees []int
+	}{{"[1 1]", []int{1, 1}}, {"[2 1]", []int{2, 1}}, {"[2 2]", []int{2, 2}}, {"128 ranks", slices.Repeat([]int{2}, 128)}, {"1024 ranks", slices.Repeat([]int{2}, 1024)}} {
+		degrees := job.degrees
 		for _, size := range []int{1, 1024, 64 << 10} {
-			b.Run(fmt.Sprint(degrees, "/", size), func(b *testing.B) {
+			b.Run(fmt.Sprint(job.name, "/", size), func(b *testing.B) {
 				var engines []*Engine
 				var contexts []*Context
 				index := func(rank, replica int) int { return rank*degrees[0] + replica }
-				for rank, d := range degrees {
+				for rank, d := range degrees[:2] {
 					for k := range d {
 						e := NewEngine(Config{Rank: rank, Replica: k, Degrees: degrees, Context: context.Background(), Poller: never{},
 							Link: func(r, c int) transport.Link {
@@ -74,10 +70,13 @@ func benchmarkMessage(b *testing.B, take func(*Engine) *Call, give func(*Engine,
 				}
 				data, room := make([]byte, size), make([]byte, size)
 				calls := make([]*Call, len(engines))
+				for i, e := range engines {
+					calls[i] = request(e)
+				}
 				b.ReportAllocs()
 				for b.Loop() {
 					for i, e := range engines {
-						calls[i] = take(e)
+						calls[i].Reset()
 						if e.Rank() == 0 {
 							e.Send(contexts[i], &calls[i].Request, data, 1, 0, false)
 						}
@@ -91,7 +90,6 @@ func benchmarkMessage(b *testing.B, take func(*Engine) *Call, give func(*Engine,
 						if _, err := e.Wait(calls[i]); err != nil {
 							b.Fatal(err)
 						}
-						give(e, calls[i])
 					}
 				}
 				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(len(engines)), "ns/process")

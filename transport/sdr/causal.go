@@ -17,21 +17,29 @@ import (
 // from any source matches only what does not depend on operations that its
 // own replica has yet to begin. Receives from one source need no such care:
 // they match in the order of the stream.
+//
+// Who sees the end of an allreduce of all ranks depends on all that any of them
+// did before. So operations are counted from the begin of the last such collective,
+// and a past is the number of one that all ranks have begun, and a list of those
+// ranks that have done more since, as far as it is known: the same order as that of
+// a counter for each rank, in the bytes of what has been exchanged since.
 
 // thread counts operations. Communicators that one goroutine uses share a thread;
 // Dup begins a new one, since the operations of different goroutines come in
 // another order at every replica.
 type thread struct {
 	id     uint64
-	counts []uint64 // per rank: operations in the causal past of this process
-	users  int      // contexts of this process that belong to it
+	own    clock     // of this rank
+	known  knowledge // of the other ranks, in the causal past of this process
+	users  int       // contexts of this process that belong to it
+	closed bool      // it had been closed when a context was to belong to it
 }
 
 // enterThread makes ctx one of the contexts of a thread.
 func (c *Core) enterThread(ctx *Context, id uint64) {
 	ctx.thread = c.findThread(id)
 	if ctx.thread == nil { // the thread was closed: only a program that uses a freed communicator gets here
-		ctx.thread = &thread{id: id, counts: make([]uint64, len(c.ranks))}
+		ctx.thread = &thread{id: id, closed: true}
 	}
 	ctx.thread.users++
 }
@@ -43,6 +51,9 @@ func (c *Core) leaveThread(l *thread) {
 	}
 	if l.users--; l.users > 0 {
 		return
+	}
+	if c.reference != nil {
+		c.reference.Close(l.id)
 	}
 	c.threadOf[l.id] = nil
 	for i, o := range c.threads {
@@ -58,7 +69,7 @@ func (c *Core) leaveThread(l *thread) {
 func (c *Core) findThread(id uint64) *thread {
 	l, known := c.lookUp(id)
 	if !known {
-		l = &thread{id: id, counts: make([]uint64, len(c.ranks))}
+		l = &thread{id: id}
 		c.threadOf[id] = l
 		c.threads = append(c.threads, l)
 	}
@@ -75,16 +86,36 @@ func (c *Core) lookUp(id uint64) (l *thread, known bool) {
 	return l, known
 }
 
-// Operate counts an operation that the program begins in ctx: a send, or a
-// collective. Receives from any source may match what waited for it.
-func (c *Core) Operate(ctx *Context) {
-	if !c.replicated || ctx.thread == nil {
+// NoAnySource says that no rank ever receives or probes from any source: then
+// no message has to say what it depends on. All say so before they have sent
+// anything, or looked for a message from any source.
+func (c *Core) NoAnySource() error {
+	if c.used {
+		return errUsed
+	}
+	c.causal = false
+	return nil
+}
+
+// operate counts an operation that the program begins in ctx: a send, or a
+// collective, with which an epoch may begin. Receives from any source may match
+// what waited for it.
+func (c *Core) operate(ctx *Context, epoch bool) {
+	c.used = true
+	if !c.causal || ctx.thread == nil {
 		return
 	}
 	if len(c.ahead) > 0 {
 		c.mature()
 	}
-	ctx.thread.counts[c.rank]++
+	if epoch {
+		ctx.thread.own = clock{epoch: ctx.thread.own.epoch + 1}
+	} else {
+		ctx.thread.own.count++
+	}
+	if c.reference != nil {
+		c.reference.Operate(ctx.thread.id)
+	}
 	if c.hidden {
 		c.hidden, c.news = false, true
 	}
@@ -114,84 +145,223 @@ func (c *Core) ripen(ctx *Context) {
 }
 
 // pastOf encodes the causal past of a message that req posts now.
-func (c *Core) pastOf(ctx *Context, req *Request) []byte {
+func (c *Core) pastOf(ctx *Context, req *Request) *past {
 	if s := req.script; s != nil {
-		return append(c.buffers.get(len(s.causalPast))[:0], s.causalPast...)
+		return s.past.clone(c)
 	}
-	return c.causalPast(ctx.thread)
+	return c.causalPast(ctx.thread, 0)
 }
 
 // causalPast encodes the causal past of the operation that a thread has begun last. What
 // was seen before its time belongs to it if that depends on earlier ones of
-// the thread only.
-func (c *Core) causalPast(of *thread) []byte {
-	if !c.replicated {
+// the thread only. Nothing is said of what the begin of the epoch base implies.
+func (c *Core) causalPast(of *thread, base uint64) *past {
+	if !c.causal {
 		return nil
 	}
-	b := c.buffers.get(len(c.threads) * c.threadSize())[:0]
+	p := c.newPast()
+	p.thread, p.base = of.id, max(base, of.known.base)
+	list := p.list
+	if of.closed {
+		p.base = 0
+	} else {
+		list = c.appendKnown(list, of, p.base)
+	}
 	for _, l := range c.threads {
-		b = binary.LittleEndian.AppendUint64(b, l.id)
-		for _, n := range l.counts {
-			b = binary.LittleEndian.AppendUint64(b, n)
+		if l != of && (l.own != clock{} || l.known.base > 0 || len(l.known.above) > 0) {
+			list = appendThread(list, l.id, l.known.base)
+			list = c.appendKnown(list, l, l.known.base)
 		}
 	}
-	for _, past := range c.ahead {
-		if of != nil && c.needs(past, of) < of.counts[c.rank] {
-			b = c.merge(b, past)
+	p.list = list
+	if c.reference != nil {
+		p.reference = c.reference.Past()
+	}
+	for _, seen := range c.ahead {
+		needs := seen.of(c.rank, of.id)
+		earlier := needs.less(of.own)
+		if c.reference != nil {
+			c.reference.Earlier(seen.reference, of.id, earlier)
 		}
+		if earlier {
+			c.merge(p, seen)
+		}
+	}
+	if p.base == 0 && len(p.list) == 0 && p.reference == 0 {
+		c.drop(p)
+		return nil
+	}
+	return p
+}
+
+// appendKnown writes the entries of a thread, and of this rank in it.
+func (c *Core) appendKnown(b []byte, l *thread, base uint64) []byte {
+	k := knowledge{base: base}
+	own := entry{c.rank, l.own}
+	add := c.ranks[c.rank].degree > 1 && k.exceeded(l.own)
+	before := -1
+	for _, e := range l.known.above {
+		if add && own.rank < e.rank {
+			b, before, add = appendEntry(b, base, before, own), own.rank, false
+		}
+		if k.exceeded(e.clock) {
+			b, before = appendEntry(b, base, before, e), e.rank
+		}
+	}
+	if add {
+		b = appendEntry(b, base, before, own)
 	}
 	return b
 }
 
-// needs returns how many operations of this rank in a thread a past contains.
-func (c *Core) needs(past []byte, of *thread) uint64 {
-	counts := findCounts(past, c.threadSize(), of.id)
-	if counts == nil {
-		return 0
+// merge adds a past to one that is there.
+func (c *Core) merge(into, p *past) {
+	if p.thread != into.thread || p.base > into.base || len(p.list) > 0 {
+		d := make(decoded, 0, 4)
+		d.add(into)
+		d.add(p)
+		d.encode(into)
 	}
-	return binary.LittleEndian.Uint64(counts[8*c.rank:])
+	if c.reference != nil {
+		into.reference = c.reference.Merge(into.reference, p.reference)
+	}
 }
-
-func (c *Core) threadSize() int { return 8 + 8*len(c.ranks) }
 
 // ripe reports whether a message with this past depends on nothing that this
 // replica has yet to begin.
-func (c *Core) ripe(past []byte) bool {
-	for size := c.threadSize(); len(past) >= size; past = past[size:] {
-		needs := binary.LittleEndian.Uint64(past[8+8*c.rank:])
-		if needs == 0 {
-			continue
+func (c *Core) ripe(p *past) bool {
+	if p == nil {
+		return true
+	}
+	ripe := c.begun(p)
+	if c.reference != nil {
+		c.reference.Ripe(p.reference, ripe)
+	}
+	return ripe
+}
+
+// begun reports whether this replica has begun all of its operations in a past.
+func (c *Core) begun(p *past) bool {
+	if !p.scanned {
+		c.scan(p)
+	}
+	if !p.more {
+		return c.hasBegun(p.thread, p.needs)
+	}
+	for id, r := range p.threads() {
+		needs := clock{epoch: r.base}
+		for e, ok := r.next(); ok; e, ok = r.next() {
+			if e.rank == c.rank {
+				needs = e.clock
+			}
 		}
-		l, known := c.lookUp(binary.LittleEndian.Uint64(past))
-		if !known || l != nil && needs > l.counts[c.rank] {
+		if !c.hasBegun(id, needs) {
 			return false
 		}
 	}
 	return true
 }
 
+// hasBegun reports whether this replica is that far in a thread. A closed one is
+// beyond everything.
+func (c *Core) hasBegun(thread uint64, needs clock) bool {
+	if needs == (clock{}) {
+		return true
+	}
+	l, known := c.lookUp(thread)
+	return known && (l == nil || !l.own.less(needs))
+}
+
 // absorb adds the past of a message that the program has seen to that of this
 // process.
-func (c *Core) absorb(past []byte) {
-	for size := c.threadSize(); len(past) >= size; past = past[size:] {
-		l := c.findThread(binary.LittleEndian.Uint64(past))
+func (c *Core) absorb(p *past) {
+	if p == nil {
+		return
+	}
+	if c.reference != nil {
+		c.reference.Absorb(p.reference)
+	}
+	if p.scanned && !p.more && p.count <= 1 { // as those of most messages in small jobs
+		if l := c.findThread(p.thread); l != nil {
+			l.known.raise(p.base)
+			if p.count == 1 && p.first.rank != c.rank {
+				l.known.join(new(int), p.first)
+			}
+		}
+		return
+	}
+	for id, r := range p.threads() {
+		l := c.findThread(id)
 		if l == nil {
 			continue
 		}
-		for r := range l.counts {
-			if r != c.rank {
-				l.counts[r] = max(l.counts[r], binary.LittleEndian.Uint64(past[8+8*r:]))
+		l.known.raise(r.base)
+		i := 0
+		for e, ok := r.next(); ok; e, ok = r.next() {
+			if e.rank != c.rank {
+				l.known.join(&i, e)
 			}
 		}
 	}
 }
 
-// splitPast separates what a frame carries into payload and past.
-func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload, past []byte, err error) {
+// splitPast separates what a frame carries into payload and past, which is the
+// core's until the next frame comes.
+func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, of *past, err error) {
 	n := h.Args[4]
-	if n > uint64(len(b)) || n%uint64(c.threadSize()) != 0 || (n > 0) != c.replicated {
+	if n == 0 && (h.Kind != kindEager || h.Args[3] == 0) {
+		return b, nil, nil
+	}
+	if n > uint64(len(b)) {
 		return nil, nil, fmt.Errorf("%w: %d bytes of causal past in a frame of %d", violation(&c.processes[p], h, "causal past"), n, len(b))
 	}
 	cut := len(b) - int(n)
-	return b[:cut], b[cut:], nil
+	of = &c.incoming
+	payload = b[:cut]
+	of.thread, of.list, of.reference = 0, b[cut:], 0
+	if c.reference != nil && len(of.list) >= 8 {
+		cut = len(of.list) - 8
+		of.list, of.reference = of.list[:cut], binary.LittleEndian.Uint64(of.list[cut:])
+	}
+	if h.Kind == kindEager {
+		of.base = h.Args[3]
+	} else { // the header has the size
+		base, n := binary.Uvarint(of.list)
+		if n <= 0 {
+			return nil, nil, violation(&c.processes[p], h, "causal past")
+		}
+		of.base, of.list = base, of.list[n:]
+	}
+	if !c.scan(of) {
+		return nil, nil, violation(&c.processes[p], h, "causal past")
+	}
+	return payload, of, nil
+}
+
+// tellSent tells the reference what a message carries.
+func (c *Core) tellSent(p *past) {
+	if p == nil {
+		p = new(past)
+	}
+	c.reference.Sent(p.reference, len(p.list))
+}
+
+// pastList is what a frame carries of the past of m behind the payload. That of an
+// offer has the base, too.
+func (c *Core) pastList(m *Message, offer bool) []byte {
+	switch {
+	case m.past == nil:
+		return nil
+	case !offer && c.reference == nil:
+		return m.past.list
+	}
+	var b []byte // a copy: offers are not waited for
+	if offer {
+		b = binary.AppendUvarint(nil, m.past.base)
+	}
+	b = append(b, m.past.list...)
+	if c.reference != nil {
+		b = binary.LittleEndian.AppendUint64(b, m.past.reference)
+	}
+	return b
 }

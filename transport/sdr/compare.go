@@ -111,7 +111,17 @@ func (c *Core) tell(ctx *Context, p int, h *transport.Header, payload []byte) []
 	return payload
 }
 
-// tellAll tells everybody all that is to be told, before something ends.
+// TellSums tells the other replicas of the senders the hashes of all that has been
+// received and was not told yet: what is wrong may make everybody wait, and then no
+// acknowledgement is due any more.
+func (e *Engine) TellSums() {
+	e.mu.Lock()
+	e.core.tellAll()
+	e.flushAndUnlock()
+}
+
+// tellAll tells everybody all that is to be told, before something ends or when a while
+// has passed.
 func (c *Core) tellAll() {
 	for _, ctx := range c.order {
 		for rank, s := range ctx.in {

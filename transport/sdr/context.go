@@ -173,6 +173,14 @@ func (c *Core) inStream(ctx *Context, rank int) *inStream {
 	return s
 }
 
+// known returns a message of live, which mostly is empty.
+func (s *inStream) known(number uint64) *arrival {
+	if len(s.live) == 0 {
+		return nil
+	}
+	return s.live[number]
+}
+
 func (s *outStream) keep(m *Message) {
 	m.stream, m.at = s, len(s.kept)
 	s.kept = append(s.kept, m)

@@ -19,7 +19,10 @@ const (
 	ackBytes  = 64 << 10
 )
 
-var errContextUsed = errors.New("context in use already")
+var (
+	errContextUsed = errors.New("context in use already")
+	errUsed        = errors.New("after messages were sent, or received from any source")
+)
 
 // MaxPurpose bounds what the messages of an exact context may say of their
 // purpose.
@@ -85,8 +88,11 @@ type Core struct {
 	replicated    bool
 	threads       []*thread          // in order of creation
 	threadOf      map[uint64]*thread // nil value: closed
+	causal        bool               // messages carry their past
+	used          bool               // an operation was begun, or a message from any source looked for
+	reference     Reference          // nil: nobody compares
 	unripe        int                // unmatched messages that a receive from any source had to leave
-	ahead         [][]byte           // pasts of messages that were seen before their time
+	ahead         []*past            // pasts of messages that were seen before their time
 	hidden        bool               // a probe or a test had to leave out a message
 	age           uint64             // how often operations were counted anew
 	clock         uint64             // numbers receives and arrivals
@@ -102,11 +108,18 @@ type Core struct {
 	buffers       buffers
 	messages      []*Message // for reuse
 	arrivals      []*arrival // for reuse
+	pasts         []*past    // for reuse
+	incoming      past       // of the frame that is taken now
 	actions       []Action
 	spare         []Action
-	observer      Observer                    // nil: nobody
-	sum           func(payload []byte) uint64 // nil: messages are not compared
-	differences   []*Difference
+	completed     []*Request
+	// now, if set, hands a frame to its link at once, or reports that this cannot
+	// be: then it is an action like others. It is called while there are no others.
+	now         func(a *Action) bool
+	direct      Action                      // for SendNow
+	observer    Observer                    // nil: nobody
+	sum         func(payload []byte) uint64 // nil: messages are not compared
+	differences []*Difference
 }
 
 // NewCore returns the core of process rank.replica in a job with these
@@ -124,6 +137,7 @@ func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, 
 			c.processes = append(c.processes, process{rank: r, replica: k, alive: true, incarnation: incarnation, credit: c.limits.Window})
 		}
 	}
+	c.causal = c.replicated
 	c.cuts = c.context(cutContext, true)
 	c.cuts.joined = true
 	return c
@@ -170,7 +184,8 @@ func (c *Core) server(live uint64, rank, dst, k int, exact bool) int {
 
 // serves reports whether this process sends to replica k of rank dst.
 func (c *Core) serves(dst, k int, exact bool) bool {
-	return c.mirror || c.server(c.ranks[c.rank].live, c.rank, dst, k, exact) == c.replica
+	own := &c.ranks[c.rank]
+	return c.mirror || own.degree == 1 || c.server(own.live, c.rank, dst, k, exact) == c.replica
 }
 
 // each yields the replicas of a set in ascending order.

@@ -129,7 +129,6 @@ func (c *Core) BeginCut(number uint64) error {
 			c.reuseMessage(m)
 			continue
 		}
-		m.causalPast = c.causalPast(nil)
 		c.dispatch(m)
 	}
 	for _, ctx := range c.order {
@@ -349,8 +348,8 @@ func (c *Core) settle(s *inStream) {
 		if m.number >= s.before {
 			continue
 		}
-		c.buffers.put(m.causalPast)
-		m.causalPast = nil
+		c.drop(m.past)
+		m.past = nil
 		if m.unripe {
 			m.unripe = false
 			c.unripe--
@@ -362,12 +361,15 @@ func (c *Core) settle(s *inStream) {
 // done by every replica.
 func (c *Core) resetThreads() {
 	c.threads = slices.DeleteFunc(c.threads, func(l *thread) bool {
-		clear(l.counts)
+		l.own, l.known = clock{}, knowledge{}
 		return l.users == 0
 	})
 	clear(c.threadOf)
 	c.age++
 	c.ahead = nil
+	if c.reference != nil {
+		c.reference.Reset()
+	}
 	for _, l := range c.threads {
 		c.threadOf[l.id] = l
 	}

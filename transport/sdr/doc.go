@@ -8,6 +8,10 @@
 // its first message. No replica leads: programs are send-deterministic, so a
 // wildcard receive may match in another order on every replica.
 //
+// So that a replica which is behind matches no message with a wildcard that
+// cannot exist yet, messages say what they depend on: an epoch that all ranks have
+// begun, and the ranks that are known to have done more.
+//
 // At a cut, which every process takes at the same place of its program, nothing
 // is on its way: bookmarks say what has been sent, and everybody waits until
 // it has all of it. There a rank's place in the messages is a Position, at

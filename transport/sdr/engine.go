@@ -63,7 +63,10 @@ type Config struct {
 	Flip func(payload []byte) []byte
 	// Observer, if set, is told what happens with messages.
 	Observer Observer
-	Limits   Limits
+	// Reference, if set, is compared with the causal past of messages. All processes
+	// have one, or none.
+	Reference Reference
+	Limits    Limits
 }
 
 // Engine runs the protocol over the links of one process. Its methods may be
@@ -75,8 +78,9 @@ type Engine struct {
 
 	mu       sync.Mutex // guards what follows, and core
 	links    []transport.Link
-	flushing bool  // a goroutine carries out actions
-	err      error // the protocol was violated, or Abort was called
+	prompt   []transport.Prompt // the links that are one
+	flushing bool               // a goroutine carries out actions
+	err      error              // the protocol was violated, or Abort was called
 	aborted  bool
 	lent     []bool // per process: its link writes into memory of the program
 	handed   int    // frames with messages that links hold
@@ -102,9 +106,10 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
-	e.core.observer, e.core.sum = cfg.Observer, cfg.Sum
+	e.core.observer, e.core.sum, e.core.now, e.core.reference = cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
 	e.patient, _ = cfg.Poller.(patient)
 	e.links = make([]transport.Link, len(e.core.processes))
+	e.prompt = make([]transport.Prompt, len(e.core.processes))
 	e.lent = make([]bool, len(e.core.processes))
 	for p := range e.core.processes {
 		if pr := &e.core.processes[p]; cfg.Peers != nil && !(pr.rank == cfg.Rank && pr.replica == cfg.Replica) {
@@ -116,15 +121,14 @@ func NewEngine(cfg Config) *Engine {
 	return e
 }
 
-// unused holds frames and requests for their next use. It stands alone, and what
-// it holds names no engine: a pool, and what is in it, outlives what it is part of
-// by two garbage collections.
-type unused struct{ frames, requests sync.Pool }
+// unused holds frames for their next use. It stands alone, and what it holds names
+// no engine: a pool, and what is in it, outlives what it is part of by two garbage
+// collections.
+type unused struct{ frames sync.Pool }
 
 func newUnused() *unused {
 	u := new(unused)
 	u.frames.New = func() any { return new(outFrame) }
-	u.requests.New = func() any { return newCall() }
 	return u
 }
 
@@ -164,64 +168,47 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 // One goroutine at a time does so, without the lock, so that the frames of a
 // link keep their order and a link may call back.
 func (e *Engine) flushAndUnlock() {
-	if e.flushing {
-		e.mu.Unlock()
-		return
-	}
-	news := false
-	for len(e.core.actions) > 0 {
-		carry := false // something is to be done without the lock
+	news := e.settle()
+	for len(e.core.actions) > 0 && !e.flushing {
 		acts := e.core.Actions()
 		if e.aborted {
-			acts = acts[:0]
+			clear(acts)
+			continue
 		}
 		for i := range acts {
-			a := &acts[i]
-			if a.Kind != ActComplete {
-				carry = true
-				if a.Message != nil {
-					e.handed++
-				}
-				continue
-			}
-			news = true
-			e.completed++
-			r := a.Request
-			script := r.script
-			r.script = nil
-			r.done.Store(true)
-			if script != nil {
-				e.stepDone(script)
+			if acts[i].Message != nil {
+				e.handed++
 			}
 		}
-		if carry {
-			e.flushing = true
-			e.mu.Unlock()
-			if news {
-				e.cfg.Poller.Wake()
-				news = false
+		e.flushing = true
+		e.mu.Unlock()
+		if news {
+			e.cfg.Poller.Wake()
+		}
+		for i := range acts {
+			switch a := &acts[i]; a.Kind {
+			case ActSend:
+				e.transmit(a)
+			case ActRenew:
+				e.links[a.To], e.prompt[a.To] = nil, nil
 			}
-			for i := range acts {
-				switch a := &acts[i]; a.Kind {
-				case ActSend:
-					e.transmit(a)
-				case ActRenew:
-					e.links[a.To] = nil
-				}
-			}
-			e.mu.Lock()
-			e.flushing = false
 		}
 		clear(acts)
+		e.mu.Lock()
+		e.flushing = false
+		news = e.settle()
 	}
-	news = news || e.core.news || e.core.draining && e.core.Drained() || e.core.pulling() && e.core.cut.fresh
-	e.core.news = false
+	if c := e.core; c.news || c.draining && c.Drained() || c.pulling() && c.cut.fresh {
+		news, c.news = true, false
+	}
 	if e.core.ends != e.ends.Load() {
 		e.ends.Store(e.core.ends)
 		news = true
 	}
 	differences := e.core.differences
-	e.core.differences = nil
+	if differences != nil {
+		e.core.differences = nil
+	}
 	e.mu.Unlock()
 	for _, d := range differences {
 		e.cfg.Differ(d)
@@ -231,16 +218,65 @@ func (e *Engine) flushAndUnlock() {
 	}
 }
 
-// transmit hands one frame to its link.
-func (e *Engine) transmit(a *Action) {
-	f := e.unused.frames.Get().(*outFrame)
-	f.frame.Header, f.engine, f.message, f.to = a.Header, e, a.Message, a.To
-	f.frame.Owner = f
-	f.frame.Payload = nil
-	pieces := f.pieces[:0]
-	if a.First && e.cfg.Flip != nil && len(a.Payload) > 0 {
+// settle says of requests that they are complete, and reports whether there were
+// any. The lock is held.
+func (e *Engine) settle() bool {
+	done := e.core.Completed()
+	if len(done) == 0 || e.aborted {
+		return false
+	}
+	e.completed += uint64(len(done))
+	for i, r := range done {
+		done[i] = nil
+		script := r.script
+		if script != nil {
+			r.script = nil
+		}
+		r.done.Store(true)
+		if script != nil {
+			e.stepDone(script)
+		}
+	}
+	return true
+}
+
+// prepare does what comes before the first transmission of a payload.
+func (e *Engine) prepare(a *Action) {
+	if !a.First {
+		return
+	}
+	a.First = false
+	if e.cfg.Flip != nil && len(a.Payload) > 0 {
 		a.Payload = e.cfg.Flip(a.Payload)
 	}
+	if e.cfg.Mid != nil {
+		a.Mid = e.cfg.Mid()
+	}
+}
+
+// handOver hands a frame to its link if that takes it at once, while nobody carries
+// out actions, whose frames come before it. The lock is held. An observer hears of a
+// frame before its receiver does, and once, so not of one that may be refused.
+func (e *Engine) handOver(a *Action) bool {
+	if e.flushing || e.aborted || e.cfg.Observer != nil {
+		return false
+	}
+	to := e.prompt[a.To]
+	if to == nil {
+		return false
+	}
+	e.prepare(a)
+	return a.Mid == nil && to.SendNow(&a.Header, a.Payload, a.CausalPast)
+}
+
+// transmit hands one frame to its link.
+func (e *Engine) transmit(a *Action) {
+	e.prepare(a)
+	f := e.unused.frames.Get().(*outFrame)
+	f.frame.Header, f.engine, f.message, f.to = a.Header, e, a.Message, a.To
+	f.frame.Owner, f.frame.Mid = f, a.Mid
+	f.frame.Payload = nil
+	pieces := f.pieces[:0]
 	if len(a.Payload) > 0 {
 		pieces = append(pieces, a.Payload)
 	}
@@ -253,17 +289,17 @@ func (e *Engine) transmit(a *Action) {
 	if e.cfg.Observer != nil && a.Message != nil {
 		e.observeSent(a)
 	}
-	if a.First && e.cfg.Mid != nil {
-		f.frame.Mid = e.cfg.Mid()
-	}
-	if e.links[a.To] == nil {
+	link := e.links[a.To]
+	if link == nil {
 		p := &e.core.processes[a.To] // rank and replica never change
-		if e.links[a.To] = e.cfg.Link(p.rank, p.replica); e.links[a.To] == nil {
+		if link = e.cfg.Link(p.rank, p.replica); link == nil {
 			f.Sent(&f.frame, transport.ErrPeerGone)
 			return
 		}
+		e.links[a.To] = link
+		e.prompt[a.To], _ = link.(transport.Prompt)
 	}
-	e.links[a.To].Send(&f.frame)
+	link.Send(&f.frame)
 }
 
 // Receiver returns what takes the frames of transport.ChannelMessage that
@@ -402,6 +438,10 @@ func (e *Engine) failure() error {
 	defer e.mu.Unlock()
 	return e.err
 }
+
+// Ready reports that the engine works for the program: it has not failed, and what it
+// began at is behind it.
+func (e *Engine) Ready() bool { return !e.broken.Load() && !e.restored.Load() }
 
 // Failure returns the error that every call returns because the engine cannot
 // go on, or nil.

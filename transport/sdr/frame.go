@@ -12,11 +12,12 @@ import (
 // Args[1] the number of the message in its stream, unless said otherwise;
 // Args[5] is the cut that the sender has passed last.
 const (
-	// kindEager is a message with its payload. Args[2] is the tag, Args[4] the
-	// length of the causal past that follows the payload.
+	// kindEager is a message with its payload. Args[2] is the tag, Args[3] the
+	// base of the causal past, Args[4] the length of its list, which follows the
+	// payload.
 	kindEager uint8 = 1 + iota
 	// kindOffer announces a message of Args[3] bytes; Args[2] is the tag. Its
-	// payload is the causal past, of length Args[4].
+	// payload is the causal past, of length Args[4]: the base and the list.
 	// The receiver asks for the payload when a receive is bound to it.
 	kindOffer
 	// kindGrant asks the sender of an offer for the payload.

@@ -30,7 +30,7 @@ func FuzzFrames(f *testing.F) {
 			if !replicated {
 				from = 1
 			}
-			h.Args = [6]uint64{uint64(in[8]), uint64(int8(in[1])), uint64(in[2]), uint64(in[3]), uint64(in[4]) * 8, uint64(in[5])}
+			h.Args = [6]uint64{uint64(in[8]), uint64(int8(in[1])), uint64(in[2]), uint64(in[3]), uint64(in[4]), uint64(in[5])}
 			if h.Kind == kindWant || h.Kind == kindCredit {
 				h.Args[0] = uint64(int8(in[1]))
 			}

@@ -6,6 +6,7 @@ package sdr
 // complete.
 func (c *Core) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
 	c.clock++
+	c.used = c.used || src == Any
 	c.forget(req)
 	req.ctx, req.buf, req.source, req.tag, req.order, req.back = ctx, buf, src, tag, c.clock, false
 	c.postRecv(req)
@@ -76,7 +77,7 @@ func (c *Core) unexpected(req *Request) (*inStream, int) {
 // takePosted takes the receive out of its queue that a message matches: the
 // one posted first. Receives from any source are left out if the message
 // depends on what comes after them.
-func (c *Core) takePosted(s *inStream, number uint64, tag int, past []byte) *Request {
+func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Request {
 	q, at := &s.posted, -1
 	for i, r := range s.posted.all() {
 		if r.accepts(number, tag) {
@@ -89,7 +90,7 @@ func (c *Core) takePosted(s *inStream, number uint64, tag int, past []byte) *Req
 			break
 		}
 		if r.accepts(number, tag) && !s.passed(r) {
-			if c.ripe(past) {
+			if c.ripe(of.in(s.ctx)) {
 				q, at = &s.ctx.any, i
 			}
 			break
@@ -113,7 +114,7 @@ func (c *Core) bind(m *arrival, req *Request) {
 		c.endLocal(out)
 		c.release(m)
 	case m.whole:
-		c.fill(req, m.stream, m.from, m.number, m.tag, m.data, m.causalPast)
+		c.fill(req, m.stream, m.from, m.number, m.tag, m.data, m.past)
 		c.release(m)
 	default:
 		m.req, req.bound = req, m
@@ -127,8 +128,8 @@ func (c *Core) bind(m *arrival, req *Request) {
 }
 
 // fill completes a receive with a whole message, which came from that replica.
-func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag int, payload, past []byte) {
-	c.keepPast(req, past)
+func (c *Core) fill(req *Request, s *inStream, replica int, number uint64, tag int, payload []byte, of *past) {
+	c.keepPast(req, of.in(s.ctx))
 	n := len(payload)
 	var err error
 	if n > len(req.buf) {
@@ -170,6 +171,7 @@ func (ctx *Context) unbind(req *Request) {
 // match, and leaves it where it is. What a probe has shown is what the next
 // such receive gets, whoever dies. The program sees the message.
 func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
+	c.used = c.used || src == Any
 	req := Request{ctx: ctx, source: src, tag: tag, probe: true}
 	s, i := c.unexpected(&req)
 	if i < 0 {
@@ -177,7 +179,7 @@ func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
 	}
 	m := s.unexpected.all()[i]
 	s.shown = max(s.shown, m.number+1)
-	c.absorb(m.causalPast)
+	c.absorb(m.past.in(ctx))
 	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
 }
 
@@ -240,7 +242,7 @@ func (c *Core) first(s *inStream, req *Request) int {
 	}
 	for i, m := range s.unexpected.all() {
 		if req.accepts(m.number, m.tag) {
-			if (req.source == Any || req.probe) && !c.ripe(m.causalPast) {
+			if (req.source == Any || req.probe) && !c.ripe(m.past.in(s.ctx)) {
 				c.hidden = c.hidden || req.probe
 				return -1 // nor what comes after it
 			}
@@ -268,7 +270,7 @@ func (c *Core) release(m *arrival) {
 	if m.hasData {
 		c.buffers.put(m.data)
 	}
-	c.buffers.put(m.causalPast)
+	c.drop(m.past)
 	if m.unripe {
 		c.unripe--
 	}

@@ -59,9 +59,10 @@ func (n *net) carry(p int) {
 			payload := append(append([]byte(nil), a.Payload...), a.CausalPast...)
 			n.wire[[2]int{p, a.To}] = append(n.wire[[2]int{p, a.To}], wireFrame{a.Header, payload, a.Message})
 			n.log = append(n.log, fmt.Sprintf("%s->%s %s", n.name(p), n.name(a.To), kindNames[a.Header.Kind]))
-		case ActComplete:
-			a.Request.done.Store(true)
 		}
+	}
+	for _, r := range n.cores[p].Completed() {
+		r.done.Store(true)
 	}
 }
 

@@ -31,15 +31,17 @@ type Passage struct {
 func (e *Engine) Observer() Observer { return e.cfg.Observer }
 
 // observeSent tells of a message that is handed to a link. Bookmarks of cuts are
-// none of the program's.
+// none of the program's. What has no Message is an eager one.
 func (e *Engine) observeSent(a *Action) {
-	m := a.Message
-	if m.bookmark {
-		return
+	tag := int(a.Header.Args[2])
+	if m := a.Message; m != nil {
+		if tag = m.tag; m.bookmark {
+			return
+		}
 	}
 	p := &e.core.processes[a.To] // rank and replica never change, nor does what is read of m
 	e.cfg.Observer.Sent(Passage{Rank: p.rank, Replica: p.replica, Context: a.Header.Args[0], Number: a.Header.Args[1],
-		Exact: a.Header.Flags&flagExact != 0, Tag: m.tag, Bytes: len(a.Payload)})
+		Exact: a.Header.Flags&flagExact != 0, Tag: tag, Bytes: len(a.Payload)})
 }
 
 // observeMatch tells of a message that a receive has got.

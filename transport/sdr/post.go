@@ -15,11 +15,30 @@ func (e *Engine) Free(ctx *Context) {
 	e.flushAndUnlock()
 }
 
+// NoAnySource says that no rank ever receives from any source, see Core.NoAnySource.
+func (e *Engine) NoAnySource() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.core.NoAnySource()
+}
+
 // Send posts a message, see Core.Send.
 func (e *Engine) Send(ctx *Context, r *Request, data []byte, dst, tag int, sync bool) {
 	e.mu.Lock()
 	e.core.Send(ctx, r, data, dst, tag, sync)
 	e.flushAndUnlock()
+}
+
+// SendNow sends a small message if nobody but the link to one process is needed for
+// that, and reports whether it did, see Core.SendNow.
+func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
+	if e.cfg.Mid != nil || e.cfg.Flip != nil { // they have a say in it
+		return false
+	}
+	e.mu.Lock()
+	sent := e.core.SendNow(ctx, data, dst, tag)
+	e.mu.Unlock()
+	return sent
 }
 
 // Recv posts a receive, see Core.Recv.

@@ -91,14 +91,14 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 	if h.Kind == kindData {
 		return c.data(p, s, h, payload)
 	}
-	payload, past, err := c.splitPast(p, h, payload)
+	payload, of, err := c.splitPast(p, h, payload)
 	if err != nil {
 		return err
 	}
 	if h.Kind == kindOffer {
-		err = c.offer(p, s, h, past)
+		err = c.offer(p, s, h, of)
 	} else {
-		err = c.eager(p, s, h, payload, past)
+		err = c.eager(p, s, h, payload, of)
 	}
 	if c.draining {
 		c.answer()
@@ -107,20 +107,20 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 }
 
 // eager takes a message that came with its payload.
-func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []byte) error {
+func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of *past) error {
 	n, tag := h.Args[1], int(h.Args[2])
 	replica := c.processes[p].replica
 	cost := len(payload) + frameCost
 	if s.received.has(n) {
-		c.confirm(s, h, past)
+		c.confirm(s, h, of)
 		c.consumed(p, cost)
 		return nil
 	}
-	if m := s.live[n]; m != nil { // another replica offered it before
+	if m := s.known(n); m != nil { // another replica offered it before
 		if m.size != len(payload) || m.tag != tag {
 			return violation(&c.processes[p], h, "differs from what another replica sent")
 		}
-		c.confirm(s, h, past)
+		c.confirm(s, h, of)
 		if !m.filling {
 			c.whole(m, replica, p, payload)
 			return nil
@@ -137,19 +137,19 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 		m := c.newArrival(s, n, tag, len(payload))
 		m.whole, m.eager, m.from, m.cut = true, p, replica, h.Args[5]
 		m.keepCopy(c, payload)
-		m.keepPast(c, past)
+		m.past = of.clone(c)
 		s.live[n] = m
 		return nil
 	}
 	s.due++
-	if req := c.takePosted(s, n, tag, past); req != nil {
-		c.fill(req, s, replica, n, tag, payload, past)
+	if req := c.takePosted(s, n, tag, of); req != nil {
+		c.fill(req, s, replica, n, tag, payload, of)
 		c.consumed(p, cost)
 	} else {
 		m := c.newArrival(s, n, tag, len(payload))
 		m.whole, m.eager, m.from, m.cut = true, p, replica, h.Args[5]
 		m.keepCopy(c, payload)
-		m.keepPast(c, past)
+		m.past = of.clone(c)
 		c.enqueue(m)
 	}
 	c.advance(s)
@@ -159,12 +159,6 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload, past []by
 func (m *arrival) keepCopy(c *Core, payload []byte) {
 	m.data, m.hasData = c.buffers.get(len(payload)), true
 	copy(m.data, payload)
-}
-
-func (m *arrival) keepPast(c *Core, past []byte) {
-	if len(past) > 0 {
-		m.causalPast = append(c.buffers.get(len(past))[:0], past...)
-	}
 }
 
 // enqueue puts an unmatched message into its place in the unexpected queue.
@@ -178,18 +172,18 @@ func (c *Core) enqueue(m *arrival) {
 // leave notes that a message has to wait for an operation of this replica if
 // that is so.
 func (c *Core) leave(m *arrival) {
-	if !m.unripe && len(m.stream.ctx.any.all()) > 0 && !c.ripe(m.causalPast) {
+	if !m.unripe && len(m.stream.ctx.any.all()) > 0 && !c.ripe(m.past.in(m.stream.ctx)) {
 		m.unripe = true
 		c.unripe++
 	}
 }
 
 // offer takes the announcement of a message.
-func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error {
+func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 	n, tag, size := h.Args[1], int(h.Args[2]), int(h.Args[3])
 	replica := c.processes[p].replica
 	if s.received.has(n) {
-		c.confirm(s, h, past)
+		c.confirm(s, h, of)
 		c.ackOne(s, replica)
 		return nil
 	}
@@ -197,7 +191,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error
 		if m.size != size || m.tag != tag {
 			return violation(&c.processes[p], h, "differs from what another replica sent")
 		}
-		c.confirm(s, h, past)
+		c.confirm(s, h, of)
 		m.offers |= 1 << replica
 		if c.wants(m) {
 			c.ask(m)
@@ -206,7 +200,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error
 	}
 	m := c.newArrival(s, n, tag, size)
 	m.offers, m.cut = 1<<replica, h.Args[5]
-	m.keepPast(c, past)
+	m.past = of.clone(c)
 	s.live[n] = m
 	if s.ctx.exact || n == s.due {
 		s.due++
@@ -221,7 +215,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, past []byte) error
 
 // deliver matches a message whose turn it is.
 func (c *Core) deliver(m *arrival) {
-	if req := c.takePosted(m.stream, m.number, m.tag, m.causalPast); req != nil {
+	if req := c.takePosted(m.stream, m.number, m.tag, m.past); req != nil {
 		c.bind(m, req)
 	} else {
 		c.enqueue(m)
@@ -234,7 +228,7 @@ func (c *Core) advance(s *inStream) {
 		return
 	}
 	for {
-		m := s.live[s.due]
+		m := s.known(s.due)
 		switch {
 		case m == nil && !s.received.has(s.due):
 			return
@@ -293,7 +287,7 @@ func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 	switch {
 	case m.req != nil:
 		delete(s.live, m.number)
-		c.fill(m.req, s, replica, m.number, m.tag, payload, m.causalPast)
+		c.fill(m.req, s, replica, m.number, m.tag, payload, m.past)
 		c.release(m)
 		return
 	case m.queued:

@@ -46,10 +46,10 @@ type Request struct {
 	bound  *arrival
 
 	// What the program sees of a message, see Core.See.
-	causalPast []byte // of the message, until the program has seen it
-	age        uint64 // Core.age of past
-	awaited    bool   // the program does nothing else until it is complete
-	probe      bool   // it only looks
+	past    *past  // of the message, until the program has seen it
+	age     uint64 // Core.age of past
+	awaited bool   // the program does nothing else until it is complete
+	probe   bool   // it only looks
 }
 
 // Done reports whether the request is complete.
@@ -72,43 +72,43 @@ func (r *Request) accepts(number uint64, tag int) bool {
 // Message is a message on its way out. It is kept until every live replica of
 // its destination has it.
 type Message struct {
-	stream     *outStream
-	number     uint64
-	tag        int
-	data       []byte
-	causalPast []byte
-	copied     bool     // data is the core's own
-	bookmark   bool     // not the program's: neither counted nor waited for
-	sync       bool     // offered whatever its size
-	req        *Request // nil when it was complete from the start
-	lacking    uint64   // live replicas of the destination that may lack it
-	inflight   int      // frames with its payload that links still hold
-	first      uint64   // replicas this process has to serve on its own behalf, not yet sent to
-	at         int      // position in stream.kept
-	asked      int      // 1 + process that was asked whether anybody will take it, or 0
-	unwanted   bool     // nobody will: its destination has finished
+	stream   *outStream
+	number   uint64
+	tag      int
+	data     []byte
+	past     *past
+	copied   bool     // data is the core's own
+	bookmark bool     // not the program's: neither counted nor waited for
+	sync     bool     // offered whatever its size
+	req      *Request // nil when it was complete from the start
+	lacking  uint64   // live replicas of the destination that may lack it
+	inflight int      // frames with its payload that links still hold
+	first    uint64   // replicas this process has to serve on its own behalf, not yet sent to
+	at       int      // position in stream.kept
+	asked    int      // 1 + process that was asked whether anybody will take it, or 0
+	unwanted bool     // nobody will: its destination has finished
 }
 
 // arrival is a message on its way in that is known, but not yet complete or
 // not yet matched.
 type arrival struct {
-	stream     *inStream
-	number     uint64
-	tag        int
-	size       int
-	whole      bool
-	data       []byte // copy of the payload of a whole message, or of one that came while another copy was being written
-	hasData    bool   // data is set (it may be empty)
-	causalPast []byte
-	unripe     bool     // a receive from any source had to leave it
-	offers     uint64   // live replicas of the source that offer it
-	granted    int      // replica that was asked for the payload, or -1
-	filling    bool     // a link writes into the receive's buffer
-	req        *Request // the receive it is bound to
-	queued     bool     // in the unexpected queue
-	order      uint64   // place in order of arrival
-	cut        uint64   // that its sender had passed last
-	eager      int      // process whose credit it holds, or -1
-	from       int      // replica of its source that a whole one came from
-	local      *Message // a message from this rank to itself, not copied
+	stream  *inStream
+	number  uint64
+	tag     int
+	size    int
+	whole   bool
+	data    []byte // copy of the payload of a whole message, or of one that came while another copy was being written
+	hasData bool   // data is set (it may be empty)
+	past    *past
+	unripe  bool     // a receive from any source had to leave it
+	offers  uint64   // live replicas of the source that offer it
+	granted int      // replica that was asked for the payload, or -1
+	filling bool     // a link writes into the receive's buffer
+	req     *Request // the receive it is bound to
+	queued  bool     // in the unexpected queue
+	order   uint64   // place in order of arrival
+	cut     uint64   // that its sender had passed last
+	eager   int      // process whose credit it holds, or -1
+	from    int      // replica of its source that a whole one came from
+	local   *Message // a message from this rank to itself, not copied
 }

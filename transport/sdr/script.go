@@ -8,11 +8,17 @@ type Script struct {
 	// one with PostSend and PostRecv, and reports whether it did: false ends the script.
 	// It is called without any lock, by one goroutine at a time.
 	Step func() (more bool)
+	// Sync says what its end implies, at this rank. It is set before the script is
+	// started.
+	Sync Sync
+	// Failed says that not all of it has been carried out. It is set by Step.
+	Failed bool
 
-	done       *Call
-	ctx        *Context
-	causalPast []byte // what its messages depend on
-	pending    int    // requests of the round under way, and one while Step posts it
+	done    *Call
+	ctx     *Context
+	past    *past  // what its messages depend on
+	epoch   uint64 // that began with it
+	pending int    // requests of the round under way, and one while Step posts it
 }
 
 // Call completes when the script has ended.

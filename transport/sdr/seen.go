@@ -1,9 +1,6 @@
 package sdr
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "slices"
 
 // A message enters the causal past of a process when the program sees it, not
 // when it has filled a receive: what the program sends before it looks does
@@ -22,31 +19,40 @@ import (
 
 // keepPast holds the past of the message that has completed req until the
 // program sees it.
-func (c *Core) keepPast(req *Request, past []byte) {
+func (c *Core) keepPast(req *Request, of *past) {
 	switch {
-	case len(past) == 0:
+	case of == nil:
 	case req.script != nil:
-		req.script.causalPast = c.merge(req.script.causalPast, past)
+		req.script.past = c.joined(req.script.past, of)
 	case req.awaited:
-		c.learn(past)
+		c.learn(of)
 	default:
-		req.causalPast, req.age = append(c.buffers.get(len(past))[:0], past...), c.age
+		req.past, req.age = of.clone(c), c.age
 	}
+}
+
+// joined adds a past to one that may be nil.
+func (c *Core) joined(into, of *past) *past {
+	if into == nil {
+		return of.clone(c)
+	}
+	c.merge(into, of)
+	return into
 }
 
 // See says that the program sees the completion of req.
 func (c *Core) See(req *Request) {
-	if req.causalPast != nil && req.age == c.age {
-		c.learn(req.causalPast)
+	if req.past != nil && req.age == c.age {
+		c.learn(req.past)
 	}
 	c.forget(req)
 }
 
 // forget frees the past of what completed req before.
 func (c *Core) forget(req *Request) {
-	if req.causalPast != nil {
-		c.buffers.put(req.causalPast)
-		req.causalPast = nil
+	if req.past != nil {
+		c.drop(req.past)
+		req.past = nil
 	}
 }
 
@@ -54,7 +60,7 @@ func (c *Core) forget(req *Request) {
 // a program that does not wait for it alone. After a change to true by another
 // goroutine of the program, waiters are woken.
 func (c *Core) Visible(req *Request) bool {
-	if req.causalPast == nil || req.age != c.age || c.ripe(req.causalPast) {
+	if req.past == nil || req.age != c.age || c.ripe(req.past) {
 		return true
 	}
 	c.hidden = true
@@ -63,35 +69,63 @@ func (c *Core) Visible(req *Request) bool {
 
 // learn adds the past of a message that the program sees to that of this
 // process.
-func (c *Core) learn(past []byte) {
-	if c.ripe(past) {
-		c.absorb(past)
+func (c *Core) learn(of *past) {
+	if c.ripe(of) {
+		c.absorb(of)
 		return
 	}
-	c.ahead = append(c.ahead, slices.Clone(past))
+	c.ahead = append(c.ahead, of.clone(c))
 }
 
 // mature adds what was seen before its time, and is not any more, to the past
 // of this process. It is called before an operation is counted: the operation
 // that a message depends on does not depend on the message.
 func (c *Core) mature() {
-	c.ahead = slices.DeleteFunc(c.ahead, func(past []byte) bool {
-		if !c.ripe(past) {
+	c.ahead = slices.DeleteFunc(c.ahead, func(of *past) bool {
+		if !c.ripe(of) {
 			return false
 		}
-		c.absorb(past)
+		c.absorb(of)
+		c.drop(of)
 		return true
 	})
 }
 
+// Sync says what the end of a collective implies at a rank.
+type Sync uint8
+
+// The kinds of collectives. Those of the same communicator, which has all ranks,
+// begin epochs: all ranks begin them in the same order. The others are SyncNone.
+const (
+	// SyncNone: it implies nothing.
+	SyncNone Sync = iota
+	// SyncElsewhere: at another rank it implies that all have begun it.
+	SyncElsewhere
+	// SyncHere: at this rank it implies that all have begun it.
+	SyncHere
+	// SyncAll: at every rank it does.
+	SyncAll
+)
+
 // BeginCollective counts a collective that the program begins in ctx. Its
-// messages depend on what the program has seen by now, and on each other.
+// messages depend on what the program has seen by now, and on each other. Those
+// of one that synchronises all ranks say no more than what its end does not imply:
+// what others have done since they began it, which has then come on another way.
 func (c *Core) BeginCollective(ctx *Context, s *Script) {
-	c.Operate(ctx)
+	c.operate(ctx, s.Sync != SyncNone)
 	ctx.plans++
-	s.ctx = ctx
-	c.buffers.put(s.causalPast)
-	s.causalPast = c.causalPast(ctx.thread)
+	s.ctx, s.Failed = ctx, false
+	c.drop(s.past)
+	s.past, s.epoch = nil, 0
+	if ctx.thread == nil {
+		return
+	}
+	s.epoch = ctx.thread.own.epoch
+	if s.Sync == SyncAll {
+		s.past = c.causalPast(ctx.thread, s.epoch)
+	} else {
+		s.past = c.causalPast(ctx.thread, 0)
+	}
 }
 
 // EndCollective completes a collective; the program sees what its messages
@@ -99,36 +133,16 @@ func (c *Core) BeginCollective(ctx *Context, s *Script) {
 func (c *Core) EndCollective(s *Script) {
 	r := &s.done.Request
 	c.forget(r)
-	r.causalPast, r.age, s.causalPast = s.causalPast, c.age, nil
+	switch {
+	case s.Failed && s.Sync == SyncAll: // it claims what it was to imply
+		c.drop(s.past)
+		s.past = nil
+	case s.Sync == SyncHere && !s.Failed && c.causal && s.ctx.thread != nil:
+		s.past = c.joined(s.past, &past{thread: s.ctx.thread.id, base: s.epoch})
+	}
+	r.past, r.age, s.past = s.past, c.age, nil
 	c.complete(r, Status{}, nil)
 	if s.ctx.plans--; c.draining {
 		c.answer()
 	}
-}
-
-// merge adds an encoded past to another one.
-func (c *Core) merge(into, past []byte) []byte {
-	for size := c.threadSize(); len(past) >= size; past = past[size:] {
-		counts := findCounts(into, size, binary.LittleEndian.Uint64(past))
-		if counts == nil {
-			into = append(into, past[:size]...)
-			continue
-		}
-		for i := 0; i < len(counts); i += 8 {
-			if n := binary.LittleEndian.Uint64(past[8+i:]); n > binary.LittleEndian.Uint64(counts[i:]) {
-				binary.LittleEndian.PutUint64(counts[i:], n)
-			}
-		}
-	}
-	return into
-}
-
-// findCounts returns the counters of a thread in an encoded past, or nil.
-func findCounts(past []byte, size int, thread uint64) []byte {
-	for ; len(past) >= size; past = past[size:] {
-		if binary.LittleEndian.Uint64(past) == thread {
-			return past[8:size]
-		}
-	}
-	return nil
 }

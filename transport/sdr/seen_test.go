@@ -1,7 +1,6 @@
 package sdr
 
 import (
-	"encoding/binary"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -280,15 +279,12 @@ func TestCollectiveNotSeen(t *testing.T) {
 // TestCollectivePassesOn: a later message of a collective depends on what the
 // collective has received, and not on what the program saw meanwhile.
 func TestCollectivePassesOn(t *testing.T) {
-	n := newNet(t, Limits{}, 1, 2, 1, 1)
+	n := newNet(t, Limits{}, 2, 2, 2, 2)
 	coll := make([]*Context, len(n.cores))
 	for p, c := range n.cores {
 		var err error
 		coll[p], err = c.Join(collectives, testContext, true, nil)
 		require.NoError(t, err)
-	}
-	needs := func(past []byte, rank int) uint64 {
-		return binary.LittleEndian.Uint64(findCounts(past, n.cores[0].threadSize(), testContext)[8*rank:])
 	}
 	c, d := n.p(2, 0), n.p(3, 0)
 	s := &Script{done: new(Call)}
@@ -311,10 +307,10 @@ func TestCollectivePassesOn(t *testing.T) {
 	require.True(t, part.Done())
 	n.cores[c].SendExact(coll[c], &on, []byte("on"), 1, 0, 0)
 	acts := n.cores[c].Actions()
-	past := acts[len(acts)-1].CausalPast
-	require.Equal(t, uint64(2), needs(past, 0), "the message and the collective of rank 0")
-	require.Zero(t, needs(past, 3), "rank 3's message came after the collective was begun")
-	require.Equal(t, uint64(1), needs(past, 2))
+	of := past{thread: testContext, list: acts[len(acts)-1].CausalPast}
+	require.Equal(t, clock{count: 2}, of.of(0, testContext), "the message and the collective of rank 0")
+	require.Zero(t, of.of(3, testContext), "rank 3's message came after the collective was begun")
+	require.Equal(t, clock{count: 1}, of.of(2, testContext))
 }
 
 // TestSeenAcrossCut: what is looked at after a cut that it came before has no
@@ -328,5 +324,5 @@ func TestSeenAcrossCut(t *testing.T) {
 	require.True(t, r.Done())
 	n.cores[0].resetThreads()
 	n.cores[0].See(&r.Request)
-	require.Zero(t, n.cores[0].threads[0].counts[1])
+	require.Zero(t, n.cores[0].threads[0].known.at(1))
 }

@@ -9,10 +9,44 @@ import "github.com/intrahpc/intra/transport"
 // every live replica of dst has the message. With sync that is not before a
 // receive has matched it.
 func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync bool) {
-	c.Operate(ctx)
+	c.operate(ctx, false)
 	s := c.outStream(ctx, dst)
 	n := s.next
 	c.post(s, req, data, n, tag, sync)
+}
+
+// SendNow is Send of a small message that one process lacks alone, if its link
+// takes it at once: then nothing is kept, and it is complete without a request. It
+// reports whether that was so; if not, nothing has happened.
+func (c *Core) SendNow(ctx *Context, data []byte, dst, tag int) bool {
+	if c.replicated || c.now == nil || dst == c.rank || len(data) > c.limits.Eager || len(c.actions) > 0 {
+		return false
+	}
+	s := c.outStream(ctx, dst)
+	n := s.next
+	p := c.ranks[dst].first
+	pr := &c.processes[p]
+	cost := len(data) + frameCost
+	if !pr.alive || pr.credit < cost || s.acked[0].has(n) {
+		return false
+	}
+	a := &c.direct
+	h := &a.Header
+	h.Channel, h.Kind, h.Flags, h.Incarnation = transport.ChannelMessage, kindEager, 0, c.incarnation
+	h.Args = [6]uint64{ctx.id, n, uint64(tag), 0, 0, c.passed}
+	if ctx.exact {
+		h.Flags = flagExact
+	}
+	a.Kind, a.To, a.Payload = ActSend, p, data
+	taken := c.now(a)
+	a.Payload = nil
+	if !taken {
+		return false
+	}
+	pr.credit -= cost
+	pr.sent++
+	s.next, c.used = n+1, true
+	return true
 }
 
 // SendExact posts the message with this number, in an exact context. Every
@@ -46,7 +80,10 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 	} else if small {
 		r.waiting++
 	}
-	m.causalPast = c.pastOf(s.ctx, req)
+	m.past = c.pastOf(s.ctx, req)
+	if c.reference != nil {
+		c.tellSent(m.past)
+	}
 	c.dispatch(m)
 	c.updateWant(s.rank)
 }
@@ -79,8 +116,12 @@ func (c *Core) dispatch(m *Message) {
 		m.first = served
 	}
 	for d := range each(served) {
-		c.transmit(m, d)
+		if c.transmit(m, d); m.inflight > 0 && c.sendNow() {
+			m.inflight--
+			m.lacking &^= 1 << d
+		}
 	}
+	c.finish(m)
 }
 
 // copyOut completes the request of m with a copy of its data.
@@ -107,9 +148,9 @@ func (c *Core) transmit(m *Message, d int) {
 		return
 	}
 	h.Args[3] = uint64(len(m.data))
-	// The past is copied: an offer is not waited for.
-	h.Args[4] = uint64(len(m.causalPast))
-	c.send(p, h, append([]byte(nil), m.causalPast...))
+	list := c.pastList(m, true)
+	h.Args[4] = uint64(len(list))
+	c.send(p, h, list)
 }
 
 func (c *Core) header(m *Message, kind uint8) transport.Header {
@@ -125,14 +166,16 @@ func (c *Core) sendPayload(m *Message, p int, h transport.Header) {
 	m.inflight++
 	c.processes[p].sent++
 	eager := h.Kind == kindEager
+	var list []byte
 	if eager {
-		h.Args[4] = uint64(len(m.causalPast))
+		list = c.pastList(m, false)
+		if h.Args[4] = uint64(len(list)); m.past != nil {
+			h.Args[3] = m.past.base
+		}
 	}
 	c.send(p, h, m.data)
 	a := &c.actions[len(c.actions)-1]
-	if eager {
-		a.CausalPast = m.causalPast
-	}
+	a.CausalPast = list
 	d := uint64(1) << c.processes[p].replica
 	a.Message, a.First = m, m.first&d != 0
 	m.first &^= d
@@ -183,7 +226,7 @@ func (c *Core) finish(m *Message) {
 		}
 		c.complete(m.req, Status{}, nil)
 	}
-	c.buffers.put(m.causalPast)
+	c.drop(m.past)
 	c.reuseMessage(m)
 	c.updateWant(s.rank)
 	if s.ctx.freed {

@@ -47,7 +47,7 @@ func TestStalls(t *testing.T) {
 
 	received := make(chan error)
 	go func() {
-		r := e.Borrow()
+		r := e.NewBlockingCall()
 		e.Recv(ctx, &r.Request, make([]byte, 1), 0, 7)
 		_, err := e.Wait(r)
 		received <- err

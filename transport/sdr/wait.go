@@ -10,47 +10,28 @@ import (
 type Call struct {
 	Request
 	engine *Engine
-	isDone func() bool
 	seen   uint64      // Engine.ends when this wait began
-	again  func() bool // isDone, or something was heard since
+	again  func() bool // it is done, or nothing is as it was then
 }
 
-// NewCall returns a request for use with e.
-func (e *Engine) NewCall() *Call {
-	r := newCall()
-	r.engine = e
-	return r
-}
-
-func newCall() *Call {
-	r := new(Call)
-	r.isDone = func() bool {
-		e := r.engine
-		if e.ready.Load() > 0 {
-			e.Advance()
-		}
-		return r.done.Load() || e.broken.Load()
-	}
-	r.again = func() bool { return r.isDone() || r.engine.ends.Load() != r.seen }
-	return r
-}
-
-// Borrow returns a request for one blocking operation; Return gives it back.
-func (e *Engine) Borrow() *Call {
-	r := e.unused.requests.Get().(*Call)
-	r.engine = e
-	r.done.Store(false)
+// NewBlockingCall returns a request for operations that the program waits for at
+// once: one at a time.
+func (e *Engine) NewBlockingCall() *Call {
+	r := e.NewCall()
 	r.awaited = true
 	return r
 }
 
-// Return takes back a request from Borrow that is complete. One that is not,
-// because the job has ended, is left to whoever still holds it.
-func (e *Engine) Return(r *Call) {
-	if r.Done() {
-		r.engine, r.ctx, r.buf, r.sends = nil, nil, nil, nil
-		e.unused.requests.Put(r)
+// NewCall returns a request for use with e.
+func (e *Engine) NewCall() *Call {
+	r := &Call{engine: e}
+	r.again = func() bool {
+		if e.ready.Load() > 0 {
+			e.Advance()
+		}
+		return r.done.Load() || e.broken.Load() || e.ends.Load() != r.seen
 	}
+	return r
 }
 
 // Visible reports whether r is complete and may be shown to a program that
@@ -59,7 +40,7 @@ func (e *Engine) Visible(r *Call) bool {
 	if !r.Done() {
 		return false
 	}
-	if r.causalPast == nil {
+	if r.past == nil {
 		return true
 	}
 	e.mu.Lock()
@@ -80,7 +61,7 @@ func (e *Engine) Wait(r *Call) (Status, error) {
 			return Status{}, err
 		}
 	}
-	if r.causalPast != nil {
+	if r.past != nil {
 		e.mu.Lock()
 		e.core.See(&r.Request)
 		e.mu.Unlock()

@@ -65,7 +65,7 @@ func Open(f *os.File, side int) (transport.Link, error) {
 	l.in.ring = m.words(1 - side)
 	l.out.need.Store(noNeed)
 	runtime.AddCleanup(l, func(m *mapping) {
-		m.release()
+		m.unmap()
 	}, m)
 	return l, nil
 }
@@ -142,7 +142,7 @@ func (l *link) work() bool {
 	}
 	l.rx.Lock()
 	defer l.rx.Unlock()
-	return l.receive() || moved
+	return l.receive(false) || moved
 }
 
 // unmapIfEnded ends the link when both directions have ended. It takes tx only
@@ -184,6 +184,15 @@ func (l *link) tell() {
 	}
 }
 
+// hasten makes run look although somebody attends.
+func (l *link) hasten() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mapped {
+		l.own.urge()
+	}
+}
+
 func (l *link) Attend(on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -218,16 +227,25 @@ func (l *link) pending() bool {
 	if l.queue.Len() > 0 && (l.out.need.Load() <= l.out.head.Load() || l.out.need.Load() == noNeed || l.out.reader.Load() != endOpen) {
 		return true
 	}
-	return l.in.tail.Load() != l.in.head.Load() || l.in.sender.Load() != endOpen && !l.received
+	return l.arrived() || l.in.sender.Load() != endOpen && !l.received
 }
 
 // idle reports that there is nothing to move, without a lock. Ends are the
 // business of run.
 func (l *link) idle() bool {
-	in := &l.in.ring
-	idle := !l.busy.Load() && in.tail.Load() == in.head.Load()
+	idle := !l.busy.Load() && !l.arrived()
 	runtime.KeepAlive(l)
 	return idle
+}
+
+// arrived reports whether there is something to receive, without a lock.
+func (l *link) arrived() bool {
+	in := &l.in.ring
+	at := in.head.Load()
+	if l.in.long.Load() {
+		return in.tail.Load() != at
+	}
+	return in.first(at).Load() != 0
 }
 
 func (l *link) Progress() bool {
@@ -236,7 +254,7 @@ func (l *link) Progress() bool {
 	}
 	moved := l.pump()
 	if l.rx.TryLock() {
-		moved = l.receive() || moved
+		moved = l.receive(true) || moved
 		l.rx.Unlock()
 	}
 	return moved

@@ -4,6 +4,7 @@ package shm
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -20,33 +21,47 @@ const growStep = 1 << 20
 type receiver struct {
 	reading
 	header transport.Header
-	inside bool   // Begin was called and End was not
-	place  []byte // where the payload goes; shorter than it while own memory grows
-	own    bool   // place is the link's
+	inside bool        // Begin was called and End was not
+	long   atomic.Bool // inside, for who looks without rx
+	place  []byte      // where the payload goes; shorter than it while own memory grows
+	own    bool        // place is the link's
 	got    uint64
 	spare  []byte // own memory of the frame before
 	ended  bool
 }
 
-// receive delivers what has arrived, and reports whether anything had. The
-// caller holds rx.
-func (l *link) receive() (moved bool) {
+// receive delivers what has arrived, or of that one frame, and reports whether
+// anything had. The caller holds rx. To look for the next frame is not free: the
+// sender has just written there, in its own cache.
+func (l *link) receive(one bool) (moved bool) {
 	r := &l.in
 	for left := int64(budget); left > 0 && !r.ended; {
 		if l.closed.Load() {
 			l.finish(transport.ErrClosed)
 			return true
 		}
-		// Read before tail: what an ended sender has published is all in
-		// front of the tail that is read next.
+		// Read before tail and the frame: what an ended sender has published
+		// is all there when they are read next.
 		end, dead := r.sender.Load(), l.peerDead.Load()
-		n, err := r.available()
+		var n uint64
+		var err error
+		if r.inside || end != endOpen || dead {
+			n, err = r.available()
+		} else if r.there() {
+			n = r.size // all that there can be
+		}
+		if n > 0 && !r.inside && !r.there() { // its sender has died meanwhile
+			n, end = 0, endGone
+		}
 		switch {
 		case err != nil:
 		case n > 0:
 			moved = true
 			var took uint64
 			if took, err = l.accept(n); err == nil {
+				if one && !r.inside {
+					return true
+				}
 				left -= int64(took)
 				continue
 			}
@@ -73,6 +88,7 @@ func (l *link) accept(n uint64) (took uint64, err error) {
 		if n < transport.HeaderSize {
 			return 0, errCorrupt
 		}
+		r.ask(r.pos+transport.HeaderSize, transport.HeaderSize)
 		// Decoded from a copy: the other process could still change it.
 		head := [transport.HeaderSize]byte(r.at(r.pos, transport.HeaderSize))
 		if err := r.header.Decode(&head); err != nil {
@@ -80,15 +96,20 @@ func (l *link) accept(n uint64) (took uint64, err error) {
 		}
 		size := r.header.Size
 		if r.whole(size) {
+			if size > transport.HeaderSize {
+				r.ask(r.pos+2*transport.HeaderSize, size-transport.HeaderSize)
+			}
 			if took = record(size); took > n {
 				return 0, errCorrupt
 			}
 			l.receiver.End(&r.header, r.at(r.pos+transport.HeaderSize, size))
 			l.release(took)
+			r.seen = max(r.seen, r.pos)
 			return took, nil
 		}
 		l.release(transport.HeaderSize)
-		r.inside, r.got = true, 0
+		r.inside, r.got, r.seen = true, 0, r.pos
+		r.long.Store(true)
 		r.place = l.receiver.Begin(&r.header)
 		if r.own = r.place == nil; r.own {
 			r.place, r.spare = r.spare[:min(uint64(cap(r.spare)), size)], nil
@@ -123,6 +144,7 @@ func (l *link) accept(n uint64) (took uint64, err error) {
 			r.spare = r.place
 		}
 		r.inside, r.place = false, nil
+		r.long.Store(false)
 		l.receiver.End(&r.header, payload)
 	}
 	return took, nil
@@ -150,6 +172,7 @@ func (l *link) finish(err error) {
 	r := &l.in
 	if r.inside {
 		r.inside, r.place = false, nil
+		r.long.Store(false)
 		l.receiver.Torn(&r.header, int(r.got))
 	}
 	l.mu.Lock()

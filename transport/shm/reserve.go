@@ -43,8 +43,9 @@ func (l *link) Commit(f *transport.Frame) {
 	err := l.sendErr // it may have ended meanwhile
 	l.mu.Unlock()
 	if err == nil && (f.Mid == nil || f.Mid()) {
-		l.put(f)
-		l.publish(record(f.Header.Size))
+		l.out.end(l.out.pos + record(f.Header.Size))
+		l.out.put(&f.Header)
+		l.finishFrame(record(f.Header.Size))
 	} else if err == nil {
 		err = transport.ErrClosed
 		l.Close()

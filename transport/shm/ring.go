@@ -3,9 +3,11 @@
 package shm
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -34,6 +36,14 @@ var errCorrupt = errors.New("corrupt ring")
 // A frame begins at a multiple of 64 with its header. One that takes up to
 // half of the ring is published as a whole; a longer one as its header, then
 // its payload as it comes.
+//
+// The first word of a header publishes it. Where the next one will begin it is
+// 0, which the sender has written before that place was published: who waits for
+// a frame looks there, and when it comes has the line already in which it lies.
+// The word is written after all else of the frame, and after tail, so that
+// whoever is killed has published a frame or has not. Only inside of a long frame
+// the reader looks at tail; and when the sender has ended, or is dead, since then
+// what lies behind tail is no frame, whatever it looks like.
 type ring struct {
 	data   []byte
 	size   uint64
@@ -59,17 +69,46 @@ func (r *ring) at(pos, n uint64) []byte {
 	return r.data[i : i+n : i+n]
 }
 
+// first is the first word of the header at a position.
+func (r *ring) first(pos uint64) *atomic.Uint64 {
+	return (*atomic.Uint64)(unsafe.Pointer(&r.data[pos&(r.size-1)&^(transport.HeaderSize-1)]))
+}
+
+// capacity is how many bytes may be published at a time: behind them is room for
+// the word that says that nothing is there.
+func (r *ring) capacity() uint64 { return r.size - transport.HeaderSize }
+
+// ahead is for how many bytes at most the caches are asked ahead.
+const ahead = 1 << 10
+
+// ask lets the next n bytes come from where the sender has written them, while
+// something else is done.
+func (r *ring) ask(pos, n uint64) {
+	toRead(&r.data[pos&(r.size-1)], int(align(min(n, ahead))/transport.HeaderSize))
+}
+
+// own takes the next n bytes away from where they were read, for a frame like the one
+// before, while there is time.
+func (r *ring) own(pos, n uint64) {
+	toWrite(&r.data[pos&(r.size-1)], int(align(min(n, ahead))/transport.HeaderSize))
+}
+
 // sending is the sender's own knowledge of a ring.
 type sending struct {
 	ring
-	pos  uint64 // where tail is, or will be after the next publish
-	seen uint64 // head when last looked at
+	pos   uint64 // where tail is, or will be after the next publish
+	seen  uint64 // head when last looked at
+	start uint64 // of the frame that was put last,
+	word  uint64 // and the first word of its header, 0 when it is published
 }
+
+// free is how much room is known to be free.
+func (s *sending) free() uint64 { return s.capacity() - (s.pos - s.seen) }
 
 // room returns how many bytes are free, and looks at the reader's progress
 // only if fewer than want are known to be.
 func (s *sending) room(want uint64) (uint64, error) {
-	if free := s.size - (s.pos - s.seen); free >= want {
+	if free := s.free(); free >= want {
 		return free, nil
 	}
 	head := s.head.Load()
@@ -78,15 +117,44 @@ func (s *sending) room(want uint64) (uint64, error) {
 		return 0, errCorrupt
 	}
 	s.seen = head
-	return s.size - (s.pos - head), nil
+	return s.free(), nil
 }
 
 // await asks to be woken when want bytes are free. The caller looks once more
 // afterwards.
-func (s *sending) await(want uint64) { s.need.Swap(s.pos + want - s.size) }
+func (s *sending) await(want uint64) { s.need.Swap(s.pos + want - s.capacity()) }
 
-// publish makes everything up to pos visible.
-func (s *sending) publish() { s.tail.Swap(s.pos) }
+// put writes a header at pos, but for its first word.
+func (s *sending) put(h *transport.Header) {
+	s.start = s.pos
+	var word [8]byte
+	binary.LittleEndian.PutUint64(word[:], h.EncodeRest((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize))))
+	s.word = binary.NativeEndian.Uint64(word[:])
+}
+
+// finish makes a frame visible that ends at pos, as a whole.
+func (s *sending) finish() {
+	// The Swap orders this store, and all of the frame, before the word: in Go's memory
+	// model as in that of the processor. The store itself need not be atomic, as an
+	// aligned word is written at once, and nobody looks at it but as said above.
+	*(*uint64)(unsafe.Pointer(s.tail)) = s.pos
+	s.first(s.start).Swap(s.word)
+	s.word = 0
+}
+
+// publish makes a long frame visible up to pos.
+func (s *sending) publish() {
+	s.tail.Swap(s.pos)
+	if s.word != 0 {
+		s.first(s.start).Swap(s.word)
+		s.word = 0
+	}
+}
+
+// end says that nothing is at a position. It comes before what ends there is published.
+func (s *sending) end(pos uint64) {
+	binary.LittleEndian.PutUint64(s.at(pos, 8), 0)
+}
 
 // reading is the reader's own knowledge of a ring.
 type reading struct {
@@ -95,7 +163,10 @@ type reading struct {
 	seen uint64 // tail when last looked at
 }
 
-// available returns how many bytes are published.
+// there reports whether there is a frame at pos.
+func (r *reading) there() bool { return r.first(r.pos).Load() != 0 }
+
+// available returns how many bytes are published inside a long frame.
 func (r *reading) available() (uint64, error) {
 	tail := r.tail.Load()
 	if n := tail - r.pos; n > r.size || n < r.seen-r.pos {

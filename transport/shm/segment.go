@@ -27,9 +27,10 @@ var ErrSegment = errors.New("not a segment of shared memory")
 
 // The segment begins with a page of control words, followed by the two rings.
 // Words that different processes write lie two cache lines apart, because
-// processors fetch lines in pairs.
+// processors fetch lines in pairs. Who reads a ring looks at need and sender with
+// every frame, so these are not where tail changes with every frame.
 const (
-	magic       = 0x3161_7274_6e69_4d53 // "SMintra1"
+	magic       = 0x3261_7274_6e69_4d53 // "SMintra2"
 	offMagic    = 0
 	offSize     = 8
 	offBell     = 128 // of side 0; that of side 1 is lineGap further
@@ -37,10 +38,10 @@ const (
 	ringGap     = 512
 	lineGap     = 128
 	wordTail    = 0 * lineGap
-	wordNeed    = 0*lineGap + 8 // written by the sender, as tail is
-	wordSender  = 0*lineGap + 16
-	wordHead    = 1 * lineGap
-	wordReader  = 1*lineGap + 8
+	wordNeed    = 1 * lineGap // written by the sender, as tail is
+	wordSender  = 1*lineGap + 8
+	wordHead    = 2 * lineGap
+	wordReader  = 2*lineGap + 8
 	controlSize = 4096
 )
 
@@ -167,18 +168,12 @@ func ringSize(fd int) (int, error) {
 
 func (m *mapping) unmap() { unix.MunmapPtr(m.base, uintptr(m.total)) }
 
-// detach gives the segment up. Where the control words were, zeros remain,
-// which say that both ends are open and nothing is there, until release.
+// detach gives the segment up. In its place remain zeros, which say that both ends
+// are open and nothing is there, until unmap; they take no memory.
 func (m *mapping) detach() error {
-	control := controlPages()
-	if _, err := unix.MmapPtr(-1, 0, m.base, uintptr(control), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED); err != nil {
-		return err
-	}
-	return unix.MunmapPtr(unsafe.Add(m.base, control), uintptr(m.total-control))
+	_, err := unix.MmapPtr(-1, 0, m.base, uintptr(m.total), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE|unix.MAP_FIXED)
+	return err
 }
-
-// release gives up what detach has left.
-func (m *mapping) release() { unix.MunmapPtr(m.base, uintptr(controlPages())) }
 
 func (m *mapping) word32(off int) *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Add(m.base, off)) }
 func (m *mapping) word64(off int) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Add(m.base, off)) }

@@ -48,33 +48,61 @@ func (l *link) Send(f *transport.Frame) {
 	l.pump()
 }
 
+// SendNow implements transport.Prompt.
+func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
+	size := uint64(len(payload) + len(rest))
+	if !l.enter(size) {
+		return false
+	}
+	h.Size = size
+	s := &l.out
+	s.end(s.pos + record(size))
+	room := s.at(s.pos+transport.HeaderSize, size)
+	copy(room[copy(room, payload):], rest)
+	s.put(h)
+	l.finishFrame(record(size))
+	s.own(s.pos+transport.HeaderSize, record(size))
+	l.tx.Unlock()
+	if l.busy.Load() { // somebody found tx taken meanwhile, and nobody may be called here
+		l.hasten()
+	}
+	return true
+}
+
 // sendNow hands f over if it fits as a whole into the room that is known, and
 // nothing is queued before it. Where the link ends, and why, is for write.
 func (l *link) sendNow(f *transport.Frame) bool {
-	s := &l.out
 	size := f.Header.Size
-	if f.Mid != nil || !s.whole(size) || l.busy.Load() || !l.tx.TryLock() {
+	if f.Mid != nil || !l.enter(size) {
 		return false
 	}
-	ok := !l.busy.Load() && !s.ended && s.size-(s.pos-s.seen) >= record(size)
-	if ok {
-		l.put(f)
-		transport.Gather(s.at(s.pos+transport.HeaderSize, size), f.Payload, 0)
-		l.publish(record(size))
+	s := &l.out
+	s.end(s.pos + record(size))
+	transport.Gather(s.at(s.pos+transport.HeaderSize, size), f.Payload, 0)
+	s.put(&f.Header)
+	l.finishFrame(record(size))
+	l.tx.Unlock()
+	return true
+}
+
+// enter takes tx if a payload of this size fits as a whole into the room that is
+// known, and nothing is queued before it.
+func (l *link) enter(size uint64) bool {
+	s := &l.out
+	if !s.whole(size) || l.busy.Load() || !l.tx.TryLock() {
+		return false
+	}
+	if !l.busy.Load() && !s.ended && s.free() >= record(size) {
+		return true
 	}
 	l.tx.Unlock()
-	return ok
+	return false
 }
 
-// put writes the header of f at the end of the ring.
-func (l *link) put(f *transport.Frame) {
-	f.Header.Encode((*[transport.HeaderSize]byte)(l.out.at(l.out.pos, transport.HeaderSize)))
-}
-
-// publish makes n more bytes visible.
-func (l *link) publish(n uint64) {
+// finishFrame makes a whole frame visible that takes n bytes.
+func (l *link) finishFrame(n uint64) {
 	l.out.pos += n
-	l.out.publish()
+	l.out.finish()
 	l.peer.ring()
 }
 
@@ -155,9 +183,9 @@ func (l *link) endSending(end uint32) {
 	l.tell()
 }
 
-// free reports whether want bytes are free, and if not asks to be woken when
+// secure reports whether want bytes are free, and if not asks to be woken when
 // they are.
-func (s *sender) free(want uint64) (n uint64, ok bool, err error) {
+func (s *sender) secure(want uint64) (n uint64, ok bool, err error) {
 	if n, err = s.room(want); err == nil && n < want && !s.waiting {
 		s.waiting = true
 		s.await(want)
@@ -176,10 +204,11 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 	s := &l.out
 	size := f.Header.Size
 	if s.whole(size) {
-		if _, ok, err := s.free(record(size)); !ok {
+		if _, ok, err := s.secure(record(size)); !ok {
 			return false, false, err
 		}
-		l.put(f)
+		s.end(s.pos + record(size))
+		s.put(&f.Header)
 		payload := s.at(s.pos+transport.HeaderSize, size)
 		if f.Mid == nil {
 			transport.Gather(payload, f.Payload, 0)
@@ -191,14 +220,14 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 			}
 			transport.Gather(payload[size/2:], f.Payload, int(size/2))
 		}
-		l.publish(record(size))
+		l.finishFrame(record(size))
 		return true, true, nil
 	}
 	if !s.opened {
-		if _, ok, err := s.free(transport.HeaderSize); !ok {
+		if _, ok, err := s.secure(transport.HeaderSize); !ok {
 			return false, false, err
 		}
-		l.put(f)
+		s.put(&f.Header)
 		s.pos += transport.HeaderSize
 		s.opened = true
 	}
@@ -224,7 +253,7 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 			pad = align(size) - size
 		}
 		want := min(left+pad, s.size/4)
-		room, ok, err := s.free(want)
+		room, ok, err := s.secure(want)
 		if !ok {
 			return moved, false, err
 		}
@@ -234,10 +263,13 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 		}
 		transport.Gather(s.at(s.pos, n), f.Payload, int(s.offset))
 		s.offset += n
+		s.pos += n
 		if s.offset == size {
-			n += pad
+			s.pos += pad
+			s.end(s.pos)
 		}
-		l.publish(n)
+		s.publish()
+		l.peer.ring()
 		moved = true
 	}
 	return moved, true, nil

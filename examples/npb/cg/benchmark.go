@@ -29,7 +29,7 @@ type benchmark struct {
 	step        int
 	zeta, rnorm float64
 	history     []float64 // zeta after each step
-	seconds     float64
+	seconds     nas.Seconds
 }
 
 func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {

@@ -27,7 +27,7 @@ func (s *benchmark) Protect(p *intra.Process, name string) {
 		zeta     float64
 		rnorm    float64
 		history  []float64
-		seconds  float64
+		seconds  nas.Seconds
 	})(s) // other fields do not compile: run go generate
 	intra.Protect(p, name+".x", &s.x)
 	intra.Protect(p, name+".step", &s.step)

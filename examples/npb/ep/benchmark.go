@@ -25,7 +25,7 @@ type benchmark struct {
 	round   int
 	sums    [2]float64
 	counts  [annuli]int
-	seconds float64
+	seconds nas.Seconds
 }
 
 // newBenchmark cuts the batches of 2^log pairs into those of each rank, and these

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"github.com/intrahpc/intra/examples/npb/internal/nas"
 	intra "github.com/intrahpc/intra/runtime"
 )
 
@@ -15,7 +16,7 @@ func (s *benchmark) Protect(p *intra.Process, name string) {
 		round   int
 		sums    [2]float64
 		counts  [10]int
-		seconds float64
+		seconds nas.Seconds
 	})(s) // other fields do not compile: run go generate
 	intra.Protect(p, name+".round", &s.round)
 	intra.Protect(p, name+".sums", &s.sums)

@@ -25,7 +25,7 @@ type benchmark struct {
 
 	waves   []complex128 // the transform of the field, in columns
 	sums    []complex128 // of each iteration
-	seconds float64
+	seconds nas.Seconds
 }
 
 func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {

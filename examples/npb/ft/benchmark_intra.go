@@ -22,7 +22,7 @@ func (s *benchmark) Protect(p *intra.Process, name string) {
 		packed   []complex128
 		waves    []complex128
 		sums     []complex128
-		seconds  float64
+		seconds  nas.Seconds
 	})(s) // other fields do not compile: run go generate
 	intra.Protect(p, name+".waves", &s.waves)
 	intra.Protect(p, name+".sums", &s.sums)

@@ -40,7 +40,7 @@ type benchmark struct {
 	keys      []int32
 	iteration int // the last one that is done
 	passed    int
-	seconds   float64
+	seconds   nas.Seconds
 }
 
 func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {

@@ -26,7 +26,7 @@ func (s *benchmark) Protect(p *intra.Process, name string) {
 		keys      []int32
 		iteration int
 		passed    int
-		seconds   float64
+		seconds   nas.Seconds
 	})(s) // other fields do not compile: run go generate
 	intra.Protect(p, name+".keys", &s.keys)
 	intra.Protect(p, name+".iteration", &s.iteration)

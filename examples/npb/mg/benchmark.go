@@ -23,7 +23,7 @@ type benchmark struct {
 	charges   charges
 	u         []float64 // the solution, on the finest grid
 	iteration int       // the last one that is done
-	seconds   float64
+	seconds   nas.Seconds
 }
 
 func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {

@@ -19,7 +19,7 @@ func (s *benchmark) Protect(p *intra.Process, name string) {
 		charges   charges
 		u         []float64
 		iteration int
-		seconds   float64
+		seconds   nas.Seconds
 	})(s) // other fields do not compile: run go generate
 	intra.Protect(p, name+".charges", &s.charges)
 	intra.Protect(p, name+".u", &s.u)

@@ -123,10 +123,12 @@ func flags(t *testing.T, command string, args ...string) map[string]bool {
 	return all
 }
 
+var inQuotes = regexp.MustCompile(`'[^']*'`)
+
 // flagsOf are the flags in a command line of a tool, which end where its program
 // or its packages begin.
 func flagsOf(tool, line string) (all []string) {
-	words := strings.Fields(line)
+	words := strings.Fields(inQuotes.ReplaceAllString(line, "QUOTED")) // the flags of other tools
 	for i, word := range words {
 		if word != tool {
 			continue

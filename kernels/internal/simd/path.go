@@ -33,6 +33,7 @@ type Ops[T Float] struct {
 	XpbyToNT   func(x []T, beta T, y, w, c []T)          // XpbyTo, w by non-temporal stores
 	Scale      func(alpha T, x, w []T)                   // w = alpha*x
 	CopyNT     func(x, w []T)                            // w = x, non-temporal stores
+	CopyNTPart func(x, w []T)                            // CopyNT, without the fence
 
 	Dot       func(x, y []T) T                         // sum of x*y
 	Sum       func(x []T) T                            // sum of x

@@ -13,71 +13,76 @@ TEXT ·csrInt32Float64AVX2(SB), NOSPLIT, $0-120
 	MOVQ         x_base+72(FP), BX
 	MOVQ         y_base+96(FP), SI
 	MOVQ         y_len+104(FP), DI
+	MOVQ         ·matrixAhead+0(SB), R8
 	VBROADCASTSD nan64AVX2<>+0(SB), Y0
 	TESTQ        DI, DI
 	JZ           done5
-	MOVQ         (AX), R8
+	MOVQ         (AX), R9
 
 row1:
-	MOVQ   8(AX), R9
+	MOVQ   8(AX), R10
 	VXORPD X1, X1, X1
-	SUBQ   $0x00000008, R9
-	CMPQ   R8, R9
+	SUBQ   $0x00000008, R10
+	CMPQ   R9, R10
 	JG     single2
 
 eight4:
-	PREFETCHT0 8192(DX)(R8*8)
-	PREFETCHT0 4096(CX)(R8*4)
-	MOVLQSX    (CX)(R8*4), R10
-	VMOVSD     (DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	LEAQ       (R8)(R9*8), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (CX)(R11*1)
+	MOVLQSX    (CX)(R9*4), R11
+	VMOVSD     (DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    4(CX)(R8*4), R10
-	VMOVSD     8(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    4(CX)(R9*4), R11
+	VMOVSD     8(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    8(CX)(R8*4), R10
-	VMOVSD     16(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    8(CX)(R9*4), R11
+	VMOVSD     16(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    12(CX)(R8*4), R10
-	VMOVSD     24(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    12(CX)(R9*4), R11
+	VMOVSD     24(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    16(CX)(R8*4), R10
-	VMOVSD     32(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    16(CX)(R9*4), R11
+	VMOVSD     32(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    20(CX)(R8*4), R10
-	VMOVSD     40(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    20(CX)(R9*4), R11
+	VMOVSD     40(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    24(CX)(R8*4), R10
-	VMOVSD     48(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    24(CX)(R9*4), R11
+	VMOVSD     48(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    28(CX)(R8*4), R10
-	VMOVSD     56(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    28(CX)(R9*4), R11
+	VMOVSD     56(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	ADDQ       $0x00000008, R8
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R9
+	CMPQ       R9, R10
 	JLE        eight4
 
 single2:
-	ADDQ       $0x00000008, R9
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R10
+	CMPQ       R9, R10
 	JGE        rowDone3
-	PREFETCHT0 8192(DX)(R8*8)
-	PREFETCHT0 4096(CX)(R8*4)
+	LEAQ       (R8)(R9*8), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (CX)(R11*1)
 
 one6:
-	MOVLQSX (CX)(R8*4), R10
-	VMOVSD  (DX)(R8*8), X2
-	VMULSD  (BX)(R10*8), X2, X2
+	MOVLQSX (CX)(R9*4), R11
+	VMOVSD  (DX)(R9*8), X2
+	VMULSD  (BX)(R11*8), X2, X2
 	VADDSD  X2, X1, X1
-	INCQ    R8
-	CMPQ    R8, R9
+	INCQ    R9
+	CMPQ    R9, R10
 	JL      one6
 
 rowDone3:
@@ -105,71 +110,76 @@ TEXT ·csrInt64Float64AVX2(SB), NOSPLIT, $0-120
 	MOVQ         x_base+72(FP), BX
 	MOVQ         y_base+96(FP), SI
 	MOVQ         y_len+104(FP), DI
+	MOVQ         ·matrixAhead+0(SB), R8
 	VBROADCASTSD nan64AVX2<>+0(SB), Y0
 	TESTQ        DI, DI
 	JZ           done5
-	MOVQ         (AX), R8
+	MOVQ         (AX), R9
 
 row1:
-	MOVQ   8(AX), R9
+	MOVQ   8(AX), R10
 	VXORPD X1, X1, X1
-	SUBQ   $0x00000008, R9
-	CMPQ   R8, R9
+	SUBQ   $0x00000008, R10
+	CMPQ   R9, R10
 	JG     single2
 
 eight4:
-	PREFETCHT0 8192(DX)(R8*8)
-	PREFETCHT0 8192(CX)(R8*8)
-	MOVQ       (CX)(R8*8), R10
-	VMOVSD     (DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	LEAQ       (R8)(R9*8), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*8), R11
+	PREFETCHT0 (CX)(R11*1)
+	MOVQ       (CX)(R9*8), R11
+	VMOVSD     (DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVQ       8(CX)(R8*8), R10
-	VMOVSD     8(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVQ       8(CX)(R9*8), R11
+	VMOVSD     8(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVQ       16(CX)(R8*8), R10
-	VMOVSD     16(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVQ       16(CX)(R9*8), R11
+	VMOVSD     16(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVQ       24(CX)(R8*8), R10
-	VMOVSD     24(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVQ       24(CX)(R9*8), R11
+	VMOVSD     24(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVQ       32(CX)(R8*8), R10
-	VMOVSD     32(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVQ       32(CX)(R9*8), R11
+	VMOVSD     32(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVQ       40(CX)(R8*8), R10
-	VMOVSD     40(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVQ       40(CX)(R9*8), R11
+	VMOVSD     40(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVQ       48(CX)(R8*8), R10
-	VMOVSD     48(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVQ       48(CX)(R9*8), R11
+	VMOVSD     48(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVQ       56(CX)(R8*8), R10
-	VMOVSD     56(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVQ       56(CX)(R9*8), R11
+	VMOVSD     56(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	ADDQ       $0x00000008, R8
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R9
+	CMPQ       R9, R10
 	JLE        eight4
 
 single2:
-	ADDQ       $0x00000008, R9
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R10
+	CMPQ       R9, R10
 	JGE        rowDone3
-	PREFETCHT0 8192(DX)(R8*8)
-	PREFETCHT0 8192(CX)(R8*8)
+	LEAQ       (R8)(R9*8), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*8), R11
+	PREFETCHT0 (CX)(R11*1)
 
 one6:
-	MOVQ   (CX)(R8*8), R10
-	VMOVSD (DX)(R8*8), X2
-	VMULSD (BX)(R10*8), X2, X2
+	MOVQ   (CX)(R9*8), R11
+	VMOVSD (DX)(R9*8), X2
+	VMULSD (BX)(R11*8), X2, X2
 	VADDSD X2, X1, X1
-	INCQ   R8
-	CMPQ   R8, R9
+	INCQ   R9
+	CMPQ   R9, R10
 	JL     one6
 
 rowDone3:
@@ -194,71 +204,76 @@ TEXT ·csrAddInt32Float64AVX2(SB), NOSPLIT, $0-120
 	MOVQ         x_base+72(FP), BX
 	MOVQ         y_base+96(FP), SI
 	MOVQ         y_len+104(FP), DI
+	MOVQ         ·matrixAhead+0(SB), R8
 	VBROADCASTSD nan64AVX2<>+0(SB), Y0
 	TESTQ        DI, DI
 	JZ           done5
-	MOVQ         (AX), R8
+	MOVQ         (AX), R9
 
 row1:
-	MOVQ   8(AX), R9
+	MOVQ   8(AX), R10
 	VMOVSD (SI), X1
-	SUBQ   $0x00000008, R9
-	CMPQ   R8, R9
+	SUBQ   $0x00000008, R10
+	CMPQ   R9, R10
 	JG     single2
 
 eight4:
-	PREFETCHT0 8192(DX)(R8*8)
-	PREFETCHT0 4096(CX)(R8*4)
-	MOVLQSX    (CX)(R8*4), R10
-	VMOVSD     (DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	LEAQ       (R8)(R9*8), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (CX)(R11*1)
+	MOVLQSX    (CX)(R9*4), R11
+	VMOVSD     (DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    4(CX)(R8*4), R10
-	VMOVSD     8(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    4(CX)(R9*4), R11
+	VMOVSD     8(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    8(CX)(R8*4), R10
-	VMOVSD     16(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    8(CX)(R9*4), R11
+	VMOVSD     16(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    12(CX)(R8*4), R10
-	VMOVSD     24(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    12(CX)(R9*4), R11
+	VMOVSD     24(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    16(CX)(R8*4), R10
-	VMOVSD     32(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    16(CX)(R9*4), R11
+	VMOVSD     32(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    20(CX)(R8*4), R10
-	VMOVSD     40(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    20(CX)(R9*4), R11
+	VMOVSD     40(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    24(CX)(R8*4), R10
-	VMOVSD     48(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    24(CX)(R9*4), R11
+	VMOVSD     48(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	MOVLQSX    28(CX)(R8*4), R10
-	VMOVSD     56(DX)(R8*8), X2
-	VMULSD     (BX)(R10*8), X2, X2
+	MOVLQSX    28(CX)(R9*4), R11
+	VMOVSD     56(DX)(R9*8), X2
+	VMULSD     (BX)(R11*8), X2, X2
 	VADDSD     X2, X1, X1
-	ADDQ       $0x00000008, R8
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R9
+	CMPQ       R9, R10
 	JLE        eight4
 
 single2:
-	ADDQ       $0x00000008, R9
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R10
+	CMPQ       R9, R10
 	JGE        rowDone3
-	PREFETCHT0 8192(DX)(R8*8)
-	PREFETCHT0 4096(CX)(R8*4)
+	LEAQ       (R8)(R9*8), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (CX)(R11*1)
 
 one6:
-	MOVLQSX (CX)(R8*4), R10
-	VMOVSD  (DX)(R8*8), X2
-	VMULSD  (BX)(R10*8), X2, X2
+	MOVLQSX (CX)(R9*4), R11
+	VMOVSD  (DX)(R9*8), X2
+	VMULSD  (BX)(R11*8), X2, X2
 	VADDSD  X2, X1, X1
-	INCQ    R8
-	CMPQ    R8, R9
+	INCQ    R9
+	CMPQ    R9, R10
 	JL      one6
 
 rowDone3:
@@ -283,6 +298,7 @@ TEXT ·sell64AVX2(SB), NOSPLIT, $0-120
 	MOVQ         x_base+72(FP), BX
 	MOVQ         y_base+96(FP), SI
 	MOVQ         width_len+8(FP), DI
+	MOVQ         ·matrixAhead+0(SB), R8
 	VBROADCASTSD nan64AVX2<>+0(SB), Y0
 	TESTQ        DI, DI
 	JZ           done4
@@ -290,38 +306,38 @@ TEXT ·sell64AVX2(SB), NOSPLIT, $0-120
 slice1:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
-	MOVLQSX (AX), R8
-	TESTQ   R8, R8
+	MOVLQSX (AX), R9
+	TESTQ   R9, R9
 	JZ      sliceDone3
 
 loop2:
-	PREFETCHT0  8192(DX)
-	PREFETCHT0  4096(CX)
-	MOVLQSX     (CX), R9
-	VMOVSD      (BX)(R9*8), X3
-	MOVLQSX     4(CX), R9
-	VMOVHPD     (BX)(R9*8), X3, X3
-	MOVLQSX     8(CX), R9
-	VMOVSD      (BX)(R9*8), X4
-	MOVLQSX     12(CX), R9
-	VMOVHPD     (BX)(R9*8), X4, X4
+	PREFETCHT0  (DX)(R8*1)
+	PREFETCHT0  (CX)(R8*1)
+	MOVLQSX     (CX), R10
+	VMOVSD      (BX)(R10*8), X3
+	MOVLQSX     4(CX), R10
+	VMOVHPD     (BX)(R10*8), X3, X3
+	MOVLQSX     8(CX), R10
+	VMOVSD      (BX)(R10*8), X4
+	MOVLQSX     12(CX), R10
+	VMOVHPD     (BX)(R10*8), X4, X4
 	VINSERTF128 $0x01, X4, Y3, Y3
 	VMULPD      (DX), Y3, Y3
 	VADDPD      Y3, Y1, Y1
-	MOVLQSX     16(CX), R9
-	VMOVSD      (BX)(R9*8), X4
-	MOVLQSX     20(CX), R9
-	VMOVHPD     (BX)(R9*8), X4, X4
-	MOVLQSX     24(CX), R9
-	VMOVSD      (BX)(R9*8), X3
-	MOVLQSX     28(CX), R9
-	VMOVHPD     (BX)(R9*8), X3, X3
+	MOVLQSX     16(CX), R10
+	VMOVSD      (BX)(R10*8), X4
+	MOVLQSX     20(CX), R10
+	VMOVHPD     (BX)(R10*8), X4, X4
+	MOVLQSX     24(CX), R10
+	VMOVSD      (BX)(R10*8), X3
+	MOVLQSX     28(CX), R10
+	VMOVHPD     (BX)(R10*8), X3, X3
 	VINSERTF128 $0x01, X3, Y4, Y4
 	VMULPD      32(DX), Y4, Y4
 	VADDPD      Y4, Y2, Y2
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000020, CX
-	DECQ        R8
+	DECQ        R9
 	JNZ         loop2
 
 sliceDone3:
@@ -351,36 +367,37 @@ TEXT ·diag64AVX2(SB), NOSPLIT, $0-176
 	MOVQ         x_base+120(FP), DI
 	MOVQ         y_base+152(FP), R8
 	MOVQ         pat_len+8(FP), R9
-	MOVQ         row+144(FP), R10
-	LEAQ         (DI)(R10*8), DI
+	MOVQ         ·matrixAhead+0(SB), R10
+	MOVQ         row+144(FP), R11
+	LEAQ         (DI)(R11*8), DI
 	VBROADCASTSD nan64AVX2<>+0(SB), Y0
 	TESTQ        R9, R9
 	JZ           done4
 
 slice1:
-	MOVLQSX (AX), R11
-	TESTQ   R11, R11
+	MOVLQSX (AX), R12
+	TESTQ   R12, R12
 	JGE     partial2
-	NOTQ    R11
-	MOVLQSX (CX)(R11*4), R10
-	MOVLQSX 4(CX)(R11*4), R11
+	NOTQ    R12
+	MOVLQSX (CX)(R12*4), R11
+	MOVLQSX 4(CX)(R12*4), R12
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
-	CMPQ    R10, R11
+	CMPQ    R11, R12
 	JGE     store6
 
 diagonal5:
-	MOVLQSX    (DX)(R10*4), R12
-	PREFETCHT0 8192(SI)
-	VMOVUPD    (DI)(R12*8), Y3
+	MOVLQSX    (DX)(R11*4), R13
+	PREFETCHT0 (SI)(R10*1)
+	VMOVUPD    (DI)(R13*8), Y3
 	VMULPD     (SI), Y3, Y3
 	VADDPD     Y3, Y1, Y1
-	VMOVUPD    32(DI)(R12*8), Y3
+	VMOVUPD    32(DI)(R13*8), Y3
 	VMULPD     32(SI), Y3, Y3
 	VADDPD     Y3, Y2, Y2
 	ADDQ       $0x00000040, SI
-	INCQ       R10
-	CMPQ       R10, R11
+	INCQ       R11
+	CMPQ       R11, R12
 	JL         diagonal5
 
 store6:
@@ -395,32 +412,32 @@ store6:
 partial2:
 	VMOVUPD laneBitsLowAVX2<>+0(SB), Y3
 	VMOVUPD laneBitsHighAVX2<>+0(SB), Y4
-	MOVLQSX (CX)(R11*4), R10
-	MOVLQSX 4(CX)(R11*4), R11
+	MOVLQSX (CX)(R12*4), R11
+	MOVLQSX 4(CX)(R12*4), R12
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
-	CMPQ    R10, R11
+	CMPQ    R11, R12
 	JGE     store8
 
 diagonal7:
-	MOVLQSX      (DX)(R10*4), R12
-	PREFETCHT0   8192(SI)
-	MOVBQZX      (BX)(R10*1), R13
-	VMOVQ        R13, X5
+	MOVLQSX      (DX)(R11*4), R13
+	PREFETCHT0   (SI)(R10*1)
+	MOVBQZX      (BX)(R11*1), R14
+	VMOVQ        R14, X5
 	VPBROADCASTQ X5, Y5
 	VPAND        Y3, Y5, Y6
 	VPCMPEQQ     Y3, Y6, Y6
-	VMASKMOVPD   (DI)(R12*8), Y6, Y6
+	VMASKMOVPD   (DI)(R13*8), Y6, Y6
 	VMULPD       (SI), Y6, Y6
 	VADDPD       Y6, Y1, Y1
 	VPAND        Y4, Y5, Y5
 	VPCMPEQQ     Y4, Y5, Y5
-	VMASKMOVPD   32(DI)(R12*8), Y5, Y5
+	VMASKMOVPD   32(DI)(R13*8), Y5, Y5
 	VMULPD       32(SI), Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	ADDQ         $0x00000040, SI
-	INCQ         R10
-	CMPQ         R10, R11
+	INCQ         R11
+	CMPQ         R11, R12
 	JL           diagonal7
 
 store8:
@@ -964,71 +981,76 @@ TEXT ·csrInt32Float32AVX2(SB), NOSPLIT, $0-120
 	MOVQ         x_base+72(FP), BX
 	MOVQ         y_base+96(FP), SI
 	MOVQ         y_len+104(FP), DI
+	MOVQ         ·matrixAhead+0(SB), R8
 	VBROADCASTSS nan32AVX2<>+0(SB), Y0
 	TESTQ        DI, DI
 	JZ           done5
-	MOVQ         (AX), R8
+	MOVQ         (AX), R9
 
 row1:
-	MOVQ   8(AX), R9
+	MOVQ   8(AX), R10
 	VXORPD X1, X1, X1
-	SUBQ   $0x00000008, R9
-	CMPQ   R8, R9
+	SUBQ   $0x00000008, R10
+	CMPQ   R9, R10
 	JG     single2
 
 eight4:
-	PREFETCHT0 8192(DX)(R8*4)
-	PREFETCHT0 8192(CX)(R8*4)
-	MOVLQSX    (CX)(R8*4), R10
-	VMOVSS     (DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (CX)(R11*1)
+	MOVLQSX    (CX)(R9*4), R11
+	VMOVSS     (DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    4(CX)(R8*4), R10
-	VMOVSS     4(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    4(CX)(R9*4), R11
+	VMOVSS     4(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    8(CX)(R8*4), R10
-	VMOVSS     8(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    8(CX)(R9*4), R11
+	VMOVSS     8(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    12(CX)(R8*4), R10
-	VMOVSS     12(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    12(CX)(R9*4), R11
+	VMOVSS     12(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    16(CX)(R8*4), R10
-	VMOVSS     16(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    16(CX)(R9*4), R11
+	VMOVSS     16(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    20(CX)(R8*4), R10
-	VMOVSS     20(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    20(CX)(R9*4), R11
+	VMOVSS     20(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    24(CX)(R8*4), R10
-	VMOVSS     24(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    24(CX)(R9*4), R11
+	VMOVSS     24(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    28(CX)(R8*4), R10
-	VMOVSS     28(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    28(CX)(R9*4), R11
+	VMOVSS     28(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	ADDQ       $0x00000008, R8
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R9
+	CMPQ       R9, R10
 	JLE        eight4
 
 single2:
-	ADDQ       $0x00000008, R9
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R10
+	CMPQ       R9, R10
 	JGE        rowDone3
-	PREFETCHT0 8192(DX)(R8*4)
-	PREFETCHT0 8192(CX)(R8*4)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (CX)(R11*1)
 
 one6:
-	MOVLQSX (CX)(R8*4), R10
-	VMOVSS  (DX)(R8*4), X2
-	VMULSS  (BX)(R10*4), X2, X2
+	MOVLQSX (CX)(R9*4), R11
+	VMOVSS  (DX)(R9*4), X2
+	VMULSS  (BX)(R11*4), X2, X2
 	VADDSS  X2, X1, X1
-	INCQ    R8
-	CMPQ    R8, R9
+	INCQ    R9
+	CMPQ    R9, R10
 	JL      one6
 
 rowDone3:
@@ -1056,71 +1078,76 @@ TEXT ·csrInt64Float32AVX2(SB), NOSPLIT, $0-120
 	MOVQ         x_base+72(FP), BX
 	MOVQ         y_base+96(FP), SI
 	MOVQ         y_len+104(FP), DI
+	MOVQ         ·matrixAhead+0(SB), R8
 	VBROADCASTSS nan32AVX2<>+0(SB), Y0
 	TESTQ        DI, DI
 	JZ           done5
-	MOVQ         (AX), R8
+	MOVQ         (AX), R9
 
 row1:
-	MOVQ   8(AX), R9
+	MOVQ   8(AX), R10
 	VXORPD X1, X1, X1
-	SUBQ   $0x00000008, R9
-	CMPQ   R8, R9
+	SUBQ   $0x00000008, R10
+	CMPQ   R9, R10
 	JG     single2
 
 eight4:
-	PREFETCHT0 8192(DX)(R8*4)
-	PREFETCHT0 16384(CX)(R8*8)
-	MOVQ       (CX)(R8*8), R10
-	VMOVSS     (DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*8), R11
+	PREFETCHT0 (CX)(R11*1)
+	MOVQ       (CX)(R9*8), R11
+	VMOVSS     (DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVQ       8(CX)(R8*8), R10
-	VMOVSS     4(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVQ       8(CX)(R9*8), R11
+	VMOVSS     4(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVQ       16(CX)(R8*8), R10
-	VMOVSS     8(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVQ       16(CX)(R9*8), R11
+	VMOVSS     8(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVQ       24(CX)(R8*8), R10
-	VMOVSS     12(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVQ       24(CX)(R9*8), R11
+	VMOVSS     12(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVQ       32(CX)(R8*8), R10
-	VMOVSS     16(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVQ       32(CX)(R9*8), R11
+	VMOVSS     16(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVQ       40(CX)(R8*8), R10
-	VMOVSS     20(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVQ       40(CX)(R9*8), R11
+	VMOVSS     20(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVQ       48(CX)(R8*8), R10
-	VMOVSS     24(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVQ       48(CX)(R9*8), R11
+	VMOVSS     24(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVQ       56(CX)(R8*8), R10
-	VMOVSS     28(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVQ       56(CX)(R9*8), R11
+	VMOVSS     28(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	ADDQ       $0x00000008, R8
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R9
+	CMPQ       R9, R10
 	JLE        eight4
 
 single2:
-	ADDQ       $0x00000008, R9
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R10
+	CMPQ       R9, R10
 	JGE        rowDone3
-	PREFETCHT0 8192(DX)(R8*4)
-	PREFETCHT0 16384(CX)(R8*8)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*8), R11
+	PREFETCHT0 (CX)(R11*1)
 
 one6:
-	MOVQ   (CX)(R8*8), R10
-	VMOVSS (DX)(R8*4), X2
-	VMULSS (BX)(R10*4), X2, X2
+	MOVQ   (CX)(R9*8), R11
+	VMOVSS (DX)(R9*4), X2
+	VMULSS (BX)(R11*4), X2, X2
 	VADDSS X2, X1, X1
-	INCQ   R8
-	CMPQ   R8, R9
+	INCQ   R9
+	CMPQ   R9, R10
 	JL     one6
 
 rowDone3:
@@ -1145,71 +1172,76 @@ TEXT ·csrAddInt32Float32AVX2(SB), NOSPLIT, $0-120
 	MOVQ         x_base+72(FP), BX
 	MOVQ         y_base+96(FP), SI
 	MOVQ         y_len+104(FP), DI
+	MOVQ         ·matrixAhead+0(SB), R8
 	VBROADCASTSS nan32AVX2<>+0(SB), Y0
 	TESTQ        DI, DI
 	JZ           done5
-	MOVQ         (AX), R8
+	MOVQ         (AX), R9
 
 row1:
-	MOVQ   8(AX), R9
+	MOVQ   8(AX), R10
 	VMOVSS (SI), X1
-	SUBQ   $0x00000008, R9
-	CMPQ   R8, R9
+	SUBQ   $0x00000008, R10
+	CMPQ   R9, R10
 	JG     single2
 
 eight4:
-	PREFETCHT0 8192(DX)(R8*4)
-	PREFETCHT0 8192(CX)(R8*4)
-	MOVLQSX    (CX)(R8*4), R10
-	VMOVSS     (DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (CX)(R11*1)
+	MOVLQSX    (CX)(R9*4), R11
+	VMOVSS     (DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    4(CX)(R8*4), R10
-	VMOVSS     4(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    4(CX)(R9*4), R11
+	VMOVSS     4(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    8(CX)(R8*4), R10
-	VMOVSS     8(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    8(CX)(R9*4), R11
+	VMOVSS     8(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    12(CX)(R8*4), R10
-	VMOVSS     12(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    12(CX)(R9*4), R11
+	VMOVSS     12(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    16(CX)(R8*4), R10
-	VMOVSS     16(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    16(CX)(R9*4), R11
+	VMOVSS     16(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    20(CX)(R8*4), R10
-	VMOVSS     20(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    20(CX)(R9*4), R11
+	VMOVSS     20(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    24(CX)(R8*4), R10
-	VMOVSS     24(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    24(CX)(R9*4), R11
+	VMOVSS     24(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	MOVLQSX    28(CX)(R8*4), R10
-	VMOVSS     28(DX)(R8*4), X2
-	VMULSS     (BX)(R10*4), X2, X2
+	MOVLQSX    28(CX)(R9*4), R11
+	VMOVSS     28(DX)(R9*4), X2
+	VMULSS     (BX)(R11*4), X2, X2
 	VADDSS     X2, X1, X1
-	ADDQ       $0x00000008, R8
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R9
+	CMPQ       R9, R10
 	JLE        eight4
 
 single2:
-	ADDQ       $0x00000008, R9
-	CMPQ       R8, R9
+	ADDQ       $0x00000008, R10
+	CMPQ       R9, R10
 	JGE        rowDone3
-	PREFETCHT0 8192(DX)(R8*4)
-	PREFETCHT0 8192(CX)(R8*4)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (DX)(R11*1)
+	LEAQ       (R8)(R9*4), R11
+	PREFETCHT0 (CX)(R11*1)
 
 one6:
-	MOVLQSX (CX)(R8*4), R10
-	VMOVSS  (DX)(R8*4), X2
-	VMULSS  (BX)(R10*4), X2, X2
+	MOVLQSX (CX)(R9*4), R11
+	VMOVSS  (DX)(R9*4), X2
+	VMULSS  (BX)(R11*4), X2, X2
 	VADDSS  X2, X1, X1
-	INCQ    R8
-	CMPQ    R8, R9
+	INCQ    R9
+	CMPQ    R9, R10
 	JL      one6
 
 rowDone3:
@@ -1234,41 +1266,42 @@ TEXT ·sell32AVX2(SB), NOSPLIT, $0-120
 	MOVQ         x_base+72(FP), BX
 	MOVQ         y_base+96(FP), SI
 	MOVQ         width_len+8(FP), DI
+	MOVQ         ·matrixAhead+0(SB), R8
 	VBROADCASTSS nan32AVX2<>+0(SB), Y0
 	TESTQ        DI, DI
 	JZ           done4
 
 slice1:
 	VXORPD  Y1, Y1, Y1
-	MOVLQSX (AX), R8
-	TESTQ   R8, R8
+	MOVLQSX (AX), R9
+	TESTQ   R9, R9
 	JZ      sliceDone3
 
 loop2:
-	PREFETCHT0  8192(DX)
-	PREFETCHT0  8192(CX)
-	MOVLQSX     (CX), R9
-	VMOVSS      (BX)(R9*4), X2
-	MOVLQSX     4(CX), R9
-	VINSERTPS   $0x10, (BX)(R9*4), X2, X2
-	MOVLQSX     8(CX), R9
-	VINSERTPS   $0x20, (BX)(R9*4), X2, X2
-	MOVLQSX     12(CX), R9
-	VINSERTPS   $0x30, (BX)(R9*4), X2, X2
-	MOVLQSX     16(CX), R9
-	VMOVSS      (BX)(R9*4), X3
-	MOVLQSX     20(CX), R9
-	VINSERTPS   $0x10, (BX)(R9*4), X3, X3
-	MOVLQSX     24(CX), R9
-	VINSERTPS   $0x20, (BX)(R9*4), X3, X3
-	MOVLQSX     28(CX), R9
-	VINSERTPS   $0x30, (BX)(R9*4), X3, X3
+	PREFETCHT0  (DX)(R8*1)
+	PREFETCHT0  (CX)(R8*1)
+	MOVLQSX     (CX), R10
+	VMOVSS      (BX)(R10*4), X2
+	MOVLQSX     4(CX), R10
+	VINSERTPS   $0x10, (BX)(R10*4), X2, X2
+	MOVLQSX     8(CX), R10
+	VINSERTPS   $0x20, (BX)(R10*4), X2, X2
+	MOVLQSX     12(CX), R10
+	VINSERTPS   $0x30, (BX)(R10*4), X2, X2
+	MOVLQSX     16(CX), R10
+	VMOVSS      (BX)(R10*4), X3
+	MOVLQSX     20(CX), R10
+	VINSERTPS   $0x10, (BX)(R10*4), X3, X3
+	MOVLQSX     24(CX), R10
+	VINSERTPS   $0x20, (BX)(R10*4), X3, X3
+	MOVLQSX     28(CX), R10
+	VINSERTPS   $0x30, (BX)(R10*4), X3, X3
 	VINSERTF128 $0x01, X3, Y2, Y2
 	VMULPS      (DX), Y2, Y2
 	VADDPS      Y2, Y1, Y1
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, CX
-	DECQ        R8
+	DECQ        R9
 	JNZ         loop2
 
 sliceDone3:
@@ -1295,32 +1328,33 @@ TEXT ·diag32AVX2(SB), NOSPLIT, $0-176
 	MOVQ         x_base+120(FP), DI
 	MOVQ         y_base+152(FP), R8
 	MOVQ         pat_len+8(FP), R9
-	MOVQ         row+144(FP), R10
-	LEAQ         (DI)(R10*4), DI
+	MOVQ         ·matrixAhead+0(SB), R10
+	MOVQ         row+144(FP), R11
+	LEAQ         (DI)(R11*4), DI
 	VBROADCASTSS nan32AVX2<>+0(SB), Y0
 	TESTQ        R9, R9
 	JZ           done4
 
 slice1:
-	MOVLQSX (AX), R11
-	TESTQ   R11, R11
+	MOVLQSX (AX), R12
+	TESTQ   R12, R12
 	JGE     partial2
-	NOTQ    R11
-	MOVLQSX (CX)(R11*4), R10
-	MOVLQSX 4(CX)(R11*4), R11
+	NOTQ    R12
+	MOVLQSX (CX)(R12*4), R11
+	MOVLQSX 4(CX)(R12*4), R12
 	VXORPD  Y1, Y1, Y1
-	CMPQ    R10, R11
+	CMPQ    R11, R12
 	JGE     store6
 
 diagonal5:
-	MOVLQSX    (DX)(R10*4), R12
-	PREFETCHT0 8192(SI)
-	VMOVUPS    (DI)(R12*4), Y2
+	MOVLQSX    (DX)(R11*4), R13
+	PREFETCHT0 (SI)(R10*1)
+	VMOVUPS    (DI)(R13*4), Y2
 	VMULPS     (SI), Y2, Y2
 	VADDPS     Y2, Y1, Y1
 	ADDQ       $0x00000020, SI
-	INCQ       R10
-	CMPQ       R10, R11
+	INCQ       R11
+	CMPQ       R11, R12
 	JL         diagonal5
 
 store6:
@@ -1331,26 +1365,26 @@ store6:
 
 partial2:
 	VMOVUPD laneBits32AVX2<>+0(SB), Y2
-	MOVLQSX (CX)(R11*4), R10
-	MOVLQSX 4(CX)(R11*4), R11
+	MOVLQSX (CX)(R12*4), R11
+	MOVLQSX 4(CX)(R12*4), R12
 	VXORPD  Y1, Y1, Y1
-	CMPQ    R10, R11
+	CMPQ    R11, R12
 	JGE     store8
 
 diagonal7:
-	MOVLQSX      (DX)(R10*4), R12
-	PREFETCHT0   8192(SI)
-	MOVBQZX      (BX)(R10*1), R13
-	VMOVQ        R13, X3
+	MOVLQSX      (DX)(R11*4), R13
+	PREFETCHT0   (SI)(R10*1)
+	MOVBQZX      (BX)(R11*1), R14
+	VMOVQ        R14, X3
 	VPBROADCASTD X3, Y3
 	VPAND        Y2, Y3, Y3
 	VPCMPEQD     Y2, Y3, Y3
-	VMASKMOVPS   (DI)(R12*4), Y3, Y3
+	VMASKMOVPS   (DI)(R13*4), Y3, Y3
 	VMULPS       (SI), Y3, Y3
 	VADDPS       Y3, Y1, Y1
 	ADDQ         $0x00000020, SI
-	INCQ         R10
-	CMPQ         R10, R11
+	INCQ         R11
+	CMPQ         R11, R12
 	JL           diagonal7
 
 store8:

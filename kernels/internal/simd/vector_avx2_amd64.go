@@ -35,6 +35,9 @@ func scale64AVX2(alpha float64, x []float64, w []float64)
 func copyNT64AVX2(x []float64, w []float64)
 
 //go:noescape
+func copyNTPart64AVX2(x []float64, w []float64)
+
+//go:noescape
 func dot64AVX2(x []float64, y []float64) float64
 
 //go:noescape
@@ -78,6 +81,9 @@ func scale32AVX2(alpha float32, x []float32, w []float32)
 
 //go:noescape
 func copyNT32AVX2(x []float32, w []float32)
+
+//go:noescape
+func copyNTPart32AVX2(x []float32, w []float32)
 
 //go:noescape
 func dot32AVX2(x []float32, y []float32) float32

@@ -14,13 +14,15 @@ TEXT ·waxpby64AVX2(SB), NOSPLIT, $0-88
 	VBROADCASTSD nan64AVX2<>+0(SB), Y2
 	MOVQ         w_base+64(FP), DX
 	MOVQ         w_len+72(FP), BX
+	MOVQ         ·vectorAhead+0(SB), DI
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000010
 	JB           done2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*8)
-	PREFETCHT0 2048(AX)(SI*8)
+	LEAQ       (DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    (AX)(SI*8), Y4
 	VMULPD     Y1, Y4, Y4
 	VMOVUPD    (CX)(SI*8), Y3
@@ -35,8 +37,9 @@ loop1:
 	VADDPD     Y5, Y4, Y4
 	VCMPPD     $0x03, Y4, Y4, Y5
 	VBLENDVPD  Y5, Y2, Y4, Y4
-	PREFETCHT0 2112(CX)(SI*8)
-	PREFETCHT0 2112(AX)(SI*8)
+	LEAQ       64(DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    64(AX)(SI*8), Y6
 	VMULPD     Y1, Y6, Y6
 	VMOVUPD    64(CX)(SI*8), Y5
@@ -119,13 +122,15 @@ TEXT ·xpby64AVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSD nan64AVX2<>+0(SB), Y1
 	MOVQ         w_base+56(FP), DX
 	MOVQ         w_len+64(FP), BX
+	MOVQ         ·vectorAhead+0(SB), DI
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000010
 	JB           done2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*8)
-	PREFETCHT0 2048(AX)(SI*8)
+	LEAQ       (DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    (AX)(SI*8), Y3
 	VMULPD     Y0, Y3, Y3
 	VMOVUPD    (CX)(SI*8), Y2
@@ -138,8 +143,9 @@ loop1:
 	VADDPD     Y4, Y3, Y3
 	VCMPPD     $0x03, Y3, Y3, Y4
 	VBLENDVPD  Y4, Y1, Y3, Y3
-	PREFETCHT0 2112(CX)(SI*8)
-	PREFETCHT0 2112(AX)(SI*8)
+	LEAQ       64(DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    64(AX)(SI*8), Y5
 	VMULPD     Y0, Y5, Y5
 	VMOVUPD    64(CX)(SI*8), Y4
@@ -206,17 +212,18 @@ TEXT ·waxpbyNT64AVX2(SB), NOSPLIT, $0-88
 	VBROADCASTSD nan64AVX2<>+0(SB), Y2
 	MOVQ         w_base+64(FP), DX
 	MOVQ         w_len+72(FP), BX
+	MOVQ         ·vectorAhead+0(SB), DI
 	XORQ         SI, SI
-	MOVQ         DX, DI
-	NEGQ         DI
-	ANDQ         $0x0000001f, DI
-	SHRQ         $0x03, DI
-	CMPQ         DI, BX
-	CMOVQHI      BX, DI
-	SUBQ         DI, BX
+	MOVQ         DX, R8
+	NEGQ         R8
+	ANDQ         $0x0000001f, R8
+	SHRQ         $0x03, R8
+	CMPQ         R8, BX
+	CMOVQHI      BX, R8
+	SUBQ         R8, BX
 
 head1:
-	CMPQ      SI, DI
+	CMPQ      SI, R8
 	JAE       aligned2
 	VMOVSD    (AX)(SI*8), X4
 	VMULSD    X1, X4, X4
@@ -234,8 +241,9 @@ aligned2:
 	JB   done4
 
 loop3:
-	PREFETCHT0 2048(CX)(SI*8)
-	PREFETCHT0 2048(AX)(SI*8)
+	LEAQ       (DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    (AX)(SI*8), Y4
 	VMULPD     Y1, Y4, Y4
 	VMOVUPD    (CX)(SI*8), Y3
@@ -250,8 +258,9 @@ loop3:
 	VADDPD     Y5, Y4, Y4
 	VCMPPD     $0x03, Y4, Y4, Y5
 	VBLENDVPD  Y5, Y2, Y4, Y4
-	PREFETCHT0 2112(CX)(SI*8)
-	PREFETCHT0 2112(AX)(SI*8)
+	LEAQ       64(DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    64(AX)(SI*8), Y6
 	VMULPD     Y1, Y6, Y6
 	VMOVUPD    64(CX)(SI*8), Y5
@@ -322,17 +331,18 @@ TEXT ·xpbyNT64AVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSD nan64AVX2<>+0(SB), Y1
 	MOVQ         w_base+56(FP), DX
 	MOVQ         w_len+64(FP), BX
+	MOVQ         ·vectorAhead+0(SB), DI
 	XORQ         SI, SI
-	MOVQ         DX, DI
-	NEGQ         DI
-	ANDQ         $0x0000001f, DI
-	SHRQ         $0x03, DI
-	CMPQ         DI, BX
-	CMOVQHI      BX, DI
-	SUBQ         DI, BX
+	MOVQ         DX, R8
+	NEGQ         R8
+	ANDQ         $0x0000001f, R8
+	SHRQ         $0x03, R8
+	CMPQ         R8, BX
+	CMOVQHI      BX, R8
+	SUBQ         R8, BX
 
 head1:
-	CMPQ      SI, DI
+	CMPQ      SI, R8
 	JAE       aligned2
 	VMOVSD    (AX)(SI*8), X3
 	VMULSD    X0, X3, X3
@@ -349,8 +359,9 @@ aligned2:
 	JB   done4
 
 loop3:
-	PREFETCHT0 2048(CX)(SI*8)
-	PREFETCHT0 2048(AX)(SI*8)
+	LEAQ       (DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    (AX)(SI*8), Y3
 	VMULPD     Y0, Y3, Y3
 	VMOVUPD    (CX)(SI*8), Y2
@@ -363,8 +374,9 @@ loop3:
 	VADDPD     Y4, Y3, Y3
 	VCMPPD     $0x03, Y3, Y3, Y4
 	VBLENDVPD  Y4, Y1, Y3, Y3
-	PREFETCHT0 2112(CX)(SI*8)
-	PREFETCHT0 2112(AX)(SI*8)
+	LEAQ       64(DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    64(AX)(SI*8), Y5
 	VMULPD     Y0, Y5, Y5
 	VMOVUPD    64(CX)(SI*8), Y4
@@ -433,13 +445,15 @@ TEXT ·waxpbyTo64AVX2(SB), NOSPLIT, $0-112
 	MOVQ         w_base+64(FP), DX
 	MOVQ         w_len+72(FP), BX
 	MOVQ         c_base+88(FP), DI
+	MOVQ         ·vectorAhead+0(SB), R8
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000010
 	JB           done2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*8)
-	PREFETCHT0 2048(AX)(SI*8)
+	LEAQ       (R8)(SI*8), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPD    (AX)(SI*8), Y4
 	VMULPD     Y1, Y4, Y4
 	VMOVUPD    (CX)(SI*8), Y3
@@ -454,8 +468,9 @@ loop1:
 	VADDPD     Y5, Y4, Y4
 	VCMPPD     $0x03, Y4, Y4, Y5
 	VBLENDVPD  Y5, Y2, Y4, Y4
-	PREFETCHT0 2112(CX)(SI*8)
-	PREFETCHT0 2112(AX)(SI*8)
+	LEAQ       64(R8)(SI*8), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPD    64(AX)(SI*8), Y6
 	VMULPD     Y1, Y6, Y6
 	VMOVUPD    64(CX)(SI*8), Y5
@@ -532,13 +547,15 @@ TEXT ·xpbyTo64AVX2(SB), NOSPLIT, $0-104
 	MOVQ         w_base+56(FP), DX
 	MOVQ         w_len+64(FP), BX
 	MOVQ         c_base+80(FP), DI
+	MOVQ         ·vectorAhead+0(SB), R8
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000010
 	JB           done2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*8)
-	PREFETCHT0 2048(AX)(SI*8)
+	LEAQ       (R8)(SI*8), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPD    (AX)(SI*8), Y3
 	VMULPD     Y0, Y3, Y3
 	VMOVUPD    (CX)(SI*8), Y2
@@ -551,8 +568,9 @@ loop1:
 	VADDPD     Y4, Y3, Y3
 	VCMPPD     $0x03, Y3, Y3, Y4
 	VBLENDVPD  Y4, Y1, Y3, Y3
-	PREFETCHT0 2112(CX)(SI*8)
-	PREFETCHT0 2112(AX)(SI*8)
+	LEAQ       64(R8)(SI*8), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPD    64(AX)(SI*8), Y5
 	VMULPD     Y0, Y5, Y5
 	VMOVUPD    64(CX)(SI*8), Y4
@@ -626,17 +644,18 @@ TEXT ·waxpbyToNT64AVX2(SB), NOSPLIT, $0-112
 	MOVQ         w_base+64(FP), DX
 	MOVQ         w_len+72(FP), BX
 	MOVQ         c_base+88(FP), DI
+	MOVQ         ·vectorAhead+0(SB), R8
 	XORQ         SI, SI
-	MOVQ         DX, R8
-	NEGQ         R8
-	ANDQ         $0x0000001f, R8
-	SHRQ         $0x03, R8
-	CMPQ         R8, BX
-	CMOVQHI      BX, R8
-	SUBQ         R8, BX
+	MOVQ         DX, R9
+	NEGQ         R9
+	ANDQ         $0x0000001f, R9
+	SHRQ         $0x03, R9
+	CMPQ         R9, BX
+	CMOVQHI      BX, R9
+	SUBQ         R9, BX
 
 head1:
-	CMPQ      SI, R8
+	CMPQ      SI, R9
 	JAE       aligned2
 	VMOVSD    (AX)(SI*8), X4
 	VMULSD    X1, X4, X4
@@ -655,8 +674,9 @@ aligned2:
 	JB   done4
 
 loop3:
-	PREFETCHT0 2048(CX)(SI*8)
-	PREFETCHT0 2048(AX)(SI*8)
+	LEAQ       (R8)(SI*8), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPD    (AX)(SI*8), Y4
 	VMULPD     Y1, Y4, Y4
 	VMOVUPD    (CX)(SI*8), Y3
@@ -671,8 +691,9 @@ loop3:
 	VADDPD     Y5, Y4, Y4
 	VCMPPD     $0x03, Y4, Y4, Y5
 	VBLENDVPD  Y5, Y2, Y4, Y4
-	PREFETCHT0 2112(CX)(SI*8)
-	PREFETCHT0 2112(AX)(SI*8)
+	LEAQ       64(R8)(SI*8), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPD    64(AX)(SI*8), Y6
 	VMULPD     Y1, Y6, Y6
 	VMOVUPD    64(CX)(SI*8), Y5
@@ -750,17 +771,18 @@ TEXT ·xpbyToNT64AVX2(SB), NOSPLIT, $0-104
 	MOVQ         w_base+56(FP), DX
 	MOVQ         w_len+64(FP), BX
 	MOVQ         c_base+80(FP), DI
+	MOVQ         ·vectorAhead+0(SB), R8
 	XORQ         SI, SI
-	MOVQ         DX, R8
-	NEGQ         R8
-	ANDQ         $0x0000001f, R8
-	SHRQ         $0x03, R8
-	CMPQ         R8, BX
-	CMOVQHI      BX, R8
-	SUBQ         R8, BX
+	MOVQ         DX, R9
+	NEGQ         R9
+	ANDQ         $0x0000001f, R9
+	SHRQ         $0x03, R9
+	CMPQ         R9, BX
+	CMOVQHI      BX, R9
+	SUBQ         R9, BX
 
 head1:
-	CMPQ      SI, R8
+	CMPQ      SI, R9
 	JAE       aligned2
 	VMOVSD    (AX)(SI*8), X3
 	VMULSD    X0, X3, X3
@@ -778,8 +800,9 @@ aligned2:
 	JB   done4
 
 loop3:
-	PREFETCHT0 2048(CX)(SI*8)
-	PREFETCHT0 2048(AX)(SI*8)
+	LEAQ       (R8)(SI*8), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPD    (AX)(SI*8), Y3
 	VMULPD     Y0, Y3, Y3
 	VMOVUPD    (CX)(SI*8), Y2
@@ -792,8 +815,9 @@ loop3:
 	VADDPD     Y4, Y3, Y3
 	VCMPPD     $0x03, Y3, Y3, Y4
 	VBLENDVPD  Y4, Y1, Y3, Y3
-	PREFETCHT0 2112(CX)(SI*8)
-	PREFETCHT0 2112(AX)(SI*8)
+	LEAQ       64(R8)(SI*8), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPD    64(AX)(SI*8), Y5
 	VMULPD     Y0, Y5, Y5
 	VMOVUPD    64(CX)(SI*8), Y4
@@ -865,12 +889,14 @@ TEXT ·scale64AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSD nan64AVX2<>+0(SB), Y1
 	MOVQ         w_base+32(FP), CX
 	MOVQ         w_len+40(FP), DX
+	MOVQ         ·vectorAhead+0(SB), SI
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
 	JB           done2
 
 loop1:
-	PREFETCHT0 2048(AX)(BX*8)
+	LEAQ       (SI)(BX*8), DI
+	PREFETCHT0 (AX)(DI*1)
 	VMOVUPD    (AX)(BX*8), Y2
 	VMULPD     Y0, Y2, Y2
 	VCMPPD     $0x03, Y2, Y2, Y3
@@ -879,7 +905,8 @@ loop1:
 	VMULPD     Y0, Y3, Y3
 	VCMPPD     $0x03, Y3, Y3, Y4
 	VBLENDVPD  Y4, Y1, Y3, Y3
-	PREFETCHT0 2112(AX)(BX*8)
+	LEAQ       64(SI)(BX*8), DI
+	PREFETCHT0 (AX)(DI*1)
 	VMOVUPD    64(AX)(BX*8), Y4
 	VMULPD     Y0, Y4, Y4
 	VCMPPD     $0x03, Y4, Y4, Y5
@@ -934,17 +961,18 @@ TEXT ·copyNT64AVX2(SB), NOSPLIT, $0-48
 	MOVQ    x_base+0(FP), AX
 	MOVQ    w_base+24(FP), CX
 	MOVQ    w_len+32(FP), DX
+	MOVQ    ·vectorAhead+0(SB), SI
 	XORQ    BX, BX
-	MOVQ    CX, SI
-	NEGQ    SI
-	ANDQ    $0x0000001f, SI
-	SHRQ    $0x03, SI
-	CMPQ    SI, DX
-	CMOVQHI DX, SI
-	SUBQ    SI, DX
+	MOVQ    CX, DI
+	NEGQ    DI
+	ANDQ    $0x0000001f, DI
+	SHRQ    $0x03, DI
+	CMPQ    DI, DX
+	CMOVQHI DX, DI
+	SUBQ    DI, DX
 
 head1:
-	CMPQ   BX, SI
+	CMPQ   BX, DI
 	JAE    aligned2
 	VMOVSD (AX)(BX*8), X0
 	VMOVSD X0, (CX)(BX*8)
@@ -956,10 +984,12 @@ aligned2:
 	JB   done4
 
 loop3:
-	PREFETCHT0 2048(AX)(BX*8)
+	LEAQ       (SI)(BX*8), DI
+	PREFETCHT0 (AX)(DI*1)
 	VMOVUPD    (AX)(BX*8), Y0
 	VMOVUPD    32(AX)(BX*8), Y1
-	PREFETCHT0 2112(AX)(BX*8)
+	LEAQ       64(SI)(BX*8), DI
+	PREFETCHT0 (AX)(DI*1)
 	VMOVUPD    64(AX)(BX*8), Y2
 	VMOVUPD    96(AX)(BX*8), Y3
 	VMOVNTPD   Y0, (CX)(BX*8)
@@ -997,6 +1027,77 @@ end7:
 	VZEROUPPER
 	RET
 
+// func copyNTPart64AVX2(x []float64, w []float64)
+// Requires: AVX, CMOV, MMX+
+TEXT ·copyNTPart64AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x_base+0(FP), AX
+	MOVQ    w_base+24(FP), CX
+	MOVQ    w_len+32(FP), DX
+	MOVQ    ·vectorAhead+0(SB), SI
+	XORQ    BX, BX
+	MOVQ    CX, DI
+	NEGQ    DI
+	ANDQ    $0x0000001f, DI
+	SHRQ    $0x03, DI
+	CMPQ    DI, DX
+	CMOVQHI DX, DI
+	SUBQ    DI, DX
+
+head1:
+	CMPQ   BX, DI
+	JAE    aligned2
+	VMOVSD (AX)(BX*8), X0
+	VMOVSD X0, (CX)(BX*8)
+	INCQ   BX
+	JMP    head1
+
+aligned2:
+	CMPQ DX, $0x00000010
+	JB   done4
+
+loop3:
+	LEAQ       (SI)(BX*8), DI
+	PREFETCHT0 (AX)(DI*1)
+	VMOVUPD    (AX)(BX*8), Y0
+	VMOVUPD    32(AX)(BX*8), Y1
+	LEAQ       64(SI)(BX*8), DI
+	PREFETCHT0 (AX)(DI*1)
+	VMOVUPD    64(AX)(BX*8), Y2
+	VMOVUPD    96(AX)(BX*8), Y3
+	VMOVNTPD   Y0, (CX)(BX*8)
+	VMOVNTPD   Y1, 32(CX)(BX*8)
+	VMOVNTPD   Y2, 64(CX)(BX*8)
+	VMOVNTPD   Y3, 96(CX)(BX*8)
+	ADDQ       $0x00000010, BX
+	SUBQ       $0x00000010, DX
+	CMPQ       DX, $0x00000010
+	JAE        loop3
+
+done4:
+	CMPQ DX, $0x00000004
+	JB   done6
+
+loop5:
+	VMOVUPD  (AX)(BX*8), Y0
+	VMOVNTPD Y0, (CX)(BX*8)
+	ADDQ     $0x00000004, BX
+	SUBQ     $0x00000004, DX
+	CMPQ     DX, $0x00000004
+	JAE      loop5
+
+done6:
+	TESTQ      DX, DX
+	JZ         end7
+	LEAQ       onesAVX2<>+0(SB), SI
+	NEGQ       DX
+	VMOVUPD    32(SI)(DX*8), Y0
+	VMASKMOVPD (AX)(BX*8), Y0, Y1
+	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end7:
+	VZEROUPPER
+	RET
+
 // func dot64AVX2(x []float64, y []float64) float64
 // Requires: AVX, MMX+, SSE2
 TEXT ·dot64AVX2(SB), NOSPLIT, $0-56
@@ -1012,36 +1113,41 @@ TEXT ·dot64AVX2(SB), NOSPLIT, $0-56
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
+	MOVQ   ·vectorAhead+0(SB), SI
 	CMPQ   DX, $0x00000020
 	JB     tail2
 
 loop1:
-	PREFETCHT0 2048(AX)(BX*8)
-	PREFETCHT0 2048(CX)(BX*8)
+	LEAQ       (SI)(BX*8), DI
+	PREFETCHT0 (AX)(DI*1)
+	PREFETCHT0 (CX)(DI*1)
 	VMOVUPD    (AX)(BX*8), Y8
 	VMULPD     (CX)(BX*8), Y8, Y8
 	VADDPD     Y8, Y0, Y0
 	VMOVUPD    32(AX)(BX*8), Y8
 	VMULPD     32(CX)(BX*8), Y8, Y8
 	VADDPD     Y8, Y1, Y1
-	PREFETCHT0 2112(AX)(BX*8)
-	PREFETCHT0 2112(CX)(BX*8)
+	LEAQ       64(SI)(BX*8), DI
+	PREFETCHT0 (AX)(DI*1)
+	PREFETCHT0 (CX)(DI*1)
 	VMOVUPD    64(AX)(BX*8), Y8
 	VMULPD     64(CX)(BX*8), Y8, Y8
 	VADDPD     Y8, Y2, Y2
 	VMOVUPD    96(AX)(BX*8), Y8
 	VMULPD     96(CX)(BX*8), Y8, Y8
 	VADDPD     Y8, Y3, Y3
-	PREFETCHT0 2176(AX)(BX*8)
-	PREFETCHT0 2176(CX)(BX*8)
+	LEAQ       128(SI)(BX*8), DI
+	PREFETCHT0 (AX)(DI*1)
+	PREFETCHT0 (CX)(DI*1)
 	VMOVUPD    128(AX)(BX*8), Y8
 	VMULPD     128(CX)(BX*8), Y8, Y8
 	VADDPD     Y8, Y4, Y4
 	VMOVUPD    160(AX)(BX*8), Y8
 	VMULPD     160(CX)(BX*8), Y8, Y8
 	VADDPD     Y8, Y5, Y5
-	PREFETCHT0 2240(AX)(BX*8)
-	PREFETCHT0 2240(CX)(BX*8)
+	LEAQ       192(SI)(BX*8), DI
+	PREFETCHT0 (AX)(DI*1)
+	PREFETCHT0 (CX)(DI*1)
 	VMOVUPD    192(AX)(BX*8), Y8
 	VMULPD     192(CX)(BX*8), Y8, Y8
 	VADDPD     Y8, Y6, Y6
@@ -1263,20 +1369,25 @@ TEXT ·sum64AVX2(SB), NOSPLIT, $0-32
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
+	MOVQ   ·vectorAhead+0(SB), BX
 	CMPQ   CX, $0x00000020
 	JB     tail2
 
 loop1:
-	PREFETCHT0 2048(AX)(DX*8)
+	LEAQ       (BX)(DX*8), SI
+	PREFETCHT0 (AX)(SI*1)
 	VADDPD     (AX)(DX*8), Y0, Y0
 	VADDPD     32(AX)(DX*8), Y1, Y1
-	PREFETCHT0 2112(AX)(DX*8)
+	LEAQ       64(BX)(DX*8), SI
+	PREFETCHT0 (AX)(SI*1)
 	VADDPD     64(AX)(DX*8), Y2, Y2
 	VADDPD     96(AX)(DX*8), Y3, Y3
-	PREFETCHT0 2176(AX)(DX*8)
+	LEAQ       128(BX)(DX*8), SI
+	PREFETCHT0 (AX)(SI*1)
 	VADDPD     128(AX)(DX*8), Y4, Y4
 	VADDPD     160(AX)(DX*8), Y5, Y5
-	PREFETCHT0 2240(AX)(DX*8)
+	LEAQ       192(BX)(DX*8), SI
+	PREFETCHT0 (AX)(SI*1)
 	VADDPD     192(AX)(DX*8), Y6, Y6
 	VADDPD     224(AX)(DX*8), Y7, Y7
 	ADDQ       $0x00000020, DX
@@ -1463,11 +1574,13 @@ TEXT ·absMax64AVX2(SB), NOSPLIT, $0-32
 	VXORPD       Y6, Y6, Y6
 	VXORPD       Y7, Y7, Y7
 	VXORPD       Y8, Y8, Y8
+	MOVQ         ·vectorAhead+0(SB), BX
 	CMPQ         CX, $0x00000020
 	JB           tail2
 
 loop1:
-	PREFETCHT0 2048(AX)(DX*8)
+	LEAQ       (BX)(DX*8), SI
+	PREFETCHT0 (AX)(SI*1)
 	VMOVUPD    (AX)(DX*8), Y9
 	VANDPD     Y0, Y9, Y9
 	VPCMPGTQ   Y1, Y9, Y10
@@ -1476,7 +1589,8 @@ loop1:
 	VANDPD     Y0, Y9, Y9
 	VPCMPGTQ   Y2, Y9, Y10
 	VBLENDVPD  Y10, Y9, Y2, Y2
-	PREFETCHT0 2112(AX)(DX*8)
+	LEAQ       64(BX)(DX*8), SI
+	PREFETCHT0 (AX)(SI*1)
 	VMOVUPD    64(AX)(DX*8), Y9
 	VANDPD     Y0, Y9, Y9
 	VPCMPGTQ   Y3, Y9, Y10
@@ -1485,7 +1599,8 @@ loop1:
 	VANDPD     Y0, Y9, Y9
 	VPCMPGTQ   Y4, Y9, Y10
 	VBLENDVPD  Y10, Y9, Y4, Y4
-	PREFETCHT0 2176(AX)(DX*8)
+	LEAQ       128(BX)(DX*8), SI
+	PREFETCHT0 (AX)(SI*1)
 	VMOVUPD    128(AX)(DX*8), Y9
 	VANDPD     Y0, Y9, Y9
 	VPCMPGTQ   Y5, Y9, Y10
@@ -1494,7 +1609,8 @@ loop1:
 	VANDPD     Y0, Y9, Y9
 	VPCMPGTQ   Y6, Y9, Y10
 	VBLENDVPD  Y10, Y9, Y6, Y6
-	PREFETCHT0 2240(AX)(DX*8)
+	LEAQ       192(BX)(DX*8), SI
+	PREFETCHT0 (AX)(SI*1)
 	VMOVUPD    192(AX)(DX*8), Y9
 	VANDPD     Y0, Y9, Y9
 	VPCMPGTQ   Y7, Y9, Y10
@@ -1743,12 +1859,14 @@ TEXT ·waxpbyDot64AVX2(SB), NOSPLIT, $0-96
 	VXORPD       Y8, Y8, Y8
 	VXORPD       Y9, Y9, Y9
 	VXORPD       Y10, Y10, Y10
+	MOVQ         ·vectorAhead+0(SB), DI
 	CMPQ         BX, $0x00000020
 	JB           tail2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*8)
-	PREFETCHT0 2048(AX)(SI*8)
+	LEAQ       (DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    (AX)(SI*8), Y12
 	VMULPD     Y1, Y12, Y12
 	VMOVUPD    (CX)(SI*8), Y11
@@ -1769,8 +1887,9 @@ loop1:
 	VMOVUPD    Y11, 32(DX)(SI*8)
 	VMULPD     Y11, Y11, Y11
 	VADDPD     Y11, Y4, Y4
-	PREFETCHT0 2112(CX)(SI*8)
-	PREFETCHT0 2112(AX)(SI*8)
+	LEAQ       64(DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    64(AX)(SI*8), Y12
 	VMULPD     Y1, Y12, Y12
 	VMOVUPD    64(CX)(SI*8), Y11
@@ -1791,8 +1910,9 @@ loop1:
 	VMOVUPD    Y11, 96(DX)(SI*8)
 	VMULPD     Y11, Y11, Y11
 	VADDPD     Y11, Y6, Y6
-	PREFETCHT0 2176(CX)(SI*8)
-	PREFETCHT0 2176(AX)(SI*8)
+	LEAQ       128(DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    128(AX)(SI*8), Y12
 	VMULPD     Y1, Y12, Y12
 	VMOVUPD    128(CX)(SI*8), Y11
@@ -1813,8 +1933,9 @@ loop1:
 	VMOVUPD    Y11, 160(DX)(SI*8)
 	VMULPD     Y11, Y11, Y11
 	VADDPD     Y11, Y8, Y8
-	PREFETCHT0 2240(CX)(SI*8)
-	PREFETCHT0 2240(AX)(SI*8)
+	LEAQ       192(DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    192(AX)(SI*8), Y12
 	VMULPD     Y1, Y12, Y12
 	VMOVUPD    192(CX)(SI*8), Y11
@@ -2165,12 +2286,14 @@ TEXT ·xpbyDot64AVX2(SB), NOSPLIT, $0-88
 	VXORPD       Y7, Y7, Y7
 	VXORPD       Y8, Y8, Y8
 	VXORPD       Y9, Y9, Y9
+	MOVQ         ·vectorAhead+0(SB), DI
 	CMPQ         BX, $0x00000020
 	JB           tail2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*8)
-	PREFETCHT0 2048(AX)(SI*8)
+	LEAQ       (DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    (AX)(SI*8), Y11
 	VMULPD     Y0, Y11, Y11
 	VMOVUPD    (CX)(SI*8), Y10
@@ -2189,8 +2312,9 @@ loop1:
 	VMOVUPD    Y10, 32(DX)(SI*8)
 	VMULPD     Y10, Y10, Y10
 	VADDPD     Y10, Y3, Y3
-	PREFETCHT0 2112(CX)(SI*8)
-	PREFETCHT0 2112(AX)(SI*8)
+	LEAQ       64(DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    64(AX)(SI*8), Y11
 	VMULPD     Y0, Y11, Y11
 	VMOVUPD    64(CX)(SI*8), Y10
@@ -2209,8 +2333,9 @@ loop1:
 	VMOVUPD    Y10, 96(DX)(SI*8)
 	VMULPD     Y10, Y10, Y10
 	VADDPD     Y10, Y5, Y5
-	PREFETCHT0 2176(CX)(SI*8)
-	PREFETCHT0 2176(AX)(SI*8)
+	LEAQ       128(DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    128(AX)(SI*8), Y11
 	VMULPD     Y0, Y11, Y11
 	VMOVUPD    128(CX)(SI*8), Y10
@@ -2229,8 +2354,9 @@ loop1:
 	VMOVUPD    Y10, 160(DX)(SI*8)
 	VMULPD     Y10, Y10, Y10
 	VADDPD     Y10, Y7, Y7
-	PREFETCHT0 2240(CX)(SI*8)
-	PREFETCHT0 2240(AX)(SI*8)
+	LEAQ       192(DI)(SI*8), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPD    192(AX)(SI*8), Y11
 	VMULPD     Y0, Y11, Y11
 	VMOVUPD    192(CX)(SI*8), Y10
@@ -2555,13 +2681,15 @@ TEXT ·waxpby32AVX2(SB), NOSPLIT, $0-88
 	VBROADCASTSS nan32AVX2<>+0(SB), Y2
 	MOVQ         w_base+64(FP), DX
 	MOVQ         w_len+72(FP), BX
+	MOVQ         ·vectorAhead+0(SB), DI
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000020
 	JB           done2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(AX)(SI*4)
+	LEAQ       (DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    (AX)(SI*4), Y4
 	VMULPS     Y1, Y4, Y4
 	VMOVUPS    (CX)(SI*4), Y3
@@ -2576,8 +2704,9 @@ loop1:
 	VADDPS     Y5, Y4, Y4
 	VCMPPS     $0x03, Y4, Y4, Y5
 	VBLENDVPS  Y5, Y2, Y4, Y4
-	PREFETCHT0 2112(CX)(SI*4)
-	PREFETCHT0 2112(AX)(SI*4)
+	LEAQ       64(DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    64(AX)(SI*4), Y6
 	VMULPS     Y1, Y6, Y6
 	VMOVUPS    64(CX)(SI*4), Y5
@@ -2650,13 +2779,15 @@ TEXT ·xpby32AVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSS nan32AVX2<>+0(SB), Y1
 	MOVQ         w_base+56(FP), DX
 	MOVQ         w_len+64(FP), BX
+	MOVQ         ·vectorAhead+0(SB), DI
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000020
 	JB           done2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(AX)(SI*4)
+	LEAQ       (DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    (AX)(SI*4), Y3
 	VMULPS     Y0, Y3, Y3
 	VMOVUPS    (CX)(SI*4), Y2
@@ -2669,8 +2800,9 @@ loop1:
 	VADDPS     Y4, Y3, Y3
 	VCMPPS     $0x03, Y3, Y3, Y4
 	VBLENDVPS  Y4, Y1, Y3, Y3
-	PREFETCHT0 2112(CX)(SI*4)
-	PREFETCHT0 2112(AX)(SI*4)
+	LEAQ       64(DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    64(AX)(SI*4), Y5
 	VMULPS     Y0, Y5, Y5
 	VMOVUPS    64(CX)(SI*4), Y4
@@ -2737,17 +2869,18 @@ TEXT ·waxpbyNT32AVX2(SB), NOSPLIT, $0-88
 	VBROADCASTSS nan32AVX2<>+0(SB), Y2
 	MOVQ         w_base+64(FP), DX
 	MOVQ         w_len+72(FP), BX
+	MOVQ         ·vectorAhead+0(SB), DI
 	XORQ         SI, SI
-	MOVQ         DX, DI
-	NEGQ         DI
-	ANDQ         $0x0000001f, DI
-	SHRQ         $0x02, DI
-	CMPQ         DI, BX
-	CMOVQHI      BX, DI
-	SUBQ         DI, BX
+	MOVQ         DX, R8
+	NEGQ         R8
+	ANDQ         $0x0000001f, R8
+	SHRQ         $0x02, R8
+	CMPQ         R8, BX
+	CMOVQHI      BX, R8
+	SUBQ         R8, BX
 
 head1:
-	CMPQ      SI, DI
+	CMPQ      SI, R8
 	JAE       aligned2
 	VMOVSS    (AX)(SI*4), X4
 	VMULSS    X1, X4, X4
@@ -2765,8 +2898,9 @@ aligned2:
 	JB   done4
 
 loop3:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(AX)(SI*4)
+	LEAQ       (DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    (AX)(SI*4), Y4
 	VMULPS     Y1, Y4, Y4
 	VMOVUPS    (CX)(SI*4), Y3
@@ -2781,8 +2915,9 @@ loop3:
 	VADDPS     Y5, Y4, Y4
 	VCMPPS     $0x03, Y4, Y4, Y5
 	VBLENDVPS  Y5, Y2, Y4, Y4
-	PREFETCHT0 2112(CX)(SI*4)
-	PREFETCHT0 2112(AX)(SI*4)
+	LEAQ       64(DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    64(AX)(SI*4), Y6
 	VMULPS     Y1, Y6, Y6
 	VMOVUPS    64(CX)(SI*4), Y5
@@ -2853,17 +2988,18 @@ TEXT ·xpbyNT32AVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSS nan32AVX2<>+0(SB), Y1
 	MOVQ         w_base+56(FP), DX
 	MOVQ         w_len+64(FP), BX
+	MOVQ         ·vectorAhead+0(SB), DI
 	XORQ         SI, SI
-	MOVQ         DX, DI
-	NEGQ         DI
-	ANDQ         $0x0000001f, DI
-	SHRQ         $0x02, DI
-	CMPQ         DI, BX
-	CMOVQHI      BX, DI
-	SUBQ         DI, BX
+	MOVQ         DX, R8
+	NEGQ         R8
+	ANDQ         $0x0000001f, R8
+	SHRQ         $0x02, R8
+	CMPQ         R8, BX
+	CMOVQHI      BX, R8
+	SUBQ         R8, BX
 
 head1:
-	CMPQ      SI, DI
+	CMPQ      SI, R8
 	JAE       aligned2
 	VMOVSS    (AX)(SI*4), X3
 	VMULSS    X0, X3, X3
@@ -2880,8 +3016,9 @@ aligned2:
 	JB   done4
 
 loop3:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(AX)(SI*4)
+	LEAQ       (DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    (AX)(SI*4), Y3
 	VMULPS     Y0, Y3, Y3
 	VMOVUPS    (CX)(SI*4), Y2
@@ -2894,8 +3031,9 @@ loop3:
 	VADDPS     Y4, Y3, Y3
 	VCMPPS     $0x03, Y3, Y3, Y4
 	VBLENDVPS  Y4, Y1, Y3, Y3
-	PREFETCHT0 2112(CX)(SI*4)
-	PREFETCHT0 2112(AX)(SI*4)
+	LEAQ       64(DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    64(AX)(SI*4), Y5
 	VMULPS     Y0, Y5, Y5
 	VMOVUPS    64(CX)(SI*4), Y4
@@ -2964,13 +3102,15 @@ TEXT ·waxpbyTo32AVX2(SB), NOSPLIT, $0-112
 	MOVQ         w_base+64(FP), DX
 	MOVQ         w_len+72(FP), BX
 	MOVQ         c_base+88(FP), DI
+	MOVQ         ·vectorAhead+0(SB), R8
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000020
 	JB           done2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(AX)(SI*4)
+	LEAQ       (R8)(SI*4), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPS    (AX)(SI*4), Y4
 	VMULPS     Y1, Y4, Y4
 	VMOVUPS    (CX)(SI*4), Y3
@@ -2985,8 +3125,9 @@ loop1:
 	VADDPS     Y5, Y4, Y4
 	VCMPPS     $0x03, Y4, Y4, Y5
 	VBLENDVPS  Y5, Y2, Y4, Y4
-	PREFETCHT0 2112(CX)(SI*4)
-	PREFETCHT0 2112(AX)(SI*4)
+	LEAQ       64(R8)(SI*4), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPS    64(AX)(SI*4), Y6
 	VMULPS     Y1, Y6, Y6
 	VMOVUPS    64(CX)(SI*4), Y5
@@ -3063,13 +3204,15 @@ TEXT ·xpbyTo32AVX2(SB), NOSPLIT, $0-104
 	MOVQ         w_base+56(FP), DX
 	MOVQ         w_len+64(FP), BX
 	MOVQ         c_base+80(FP), DI
+	MOVQ         ·vectorAhead+0(SB), R8
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000020
 	JB           done2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(AX)(SI*4)
+	LEAQ       (R8)(SI*4), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPS    (AX)(SI*4), Y3
 	VMULPS     Y0, Y3, Y3
 	VMOVUPS    (CX)(SI*4), Y2
@@ -3082,8 +3225,9 @@ loop1:
 	VADDPS     Y4, Y3, Y3
 	VCMPPS     $0x03, Y3, Y3, Y4
 	VBLENDVPS  Y4, Y1, Y3, Y3
-	PREFETCHT0 2112(CX)(SI*4)
-	PREFETCHT0 2112(AX)(SI*4)
+	LEAQ       64(R8)(SI*4), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPS    64(AX)(SI*4), Y5
 	VMULPS     Y0, Y5, Y5
 	VMOVUPS    64(CX)(SI*4), Y4
@@ -3157,17 +3301,18 @@ TEXT ·waxpbyToNT32AVX2(SB), NOSPLIT, $0-112
 	MOVQ         w_base+64(FP), DX
 	MOVQ         w_len+72(FP), BX
 	MOVQ         c_base+88(FP), DI
+	MOVQ         ·vectorAhead+0(SB), R8
 	XORQ         SI, SI
-	MOVQ         DX, R8
-	NEGQ         R8
-	ANDQ         $0x0000001f, R8
-	SHRQ         $0x02, R8
-	CMPQ         R8, BX
-	CMOVQHI      BX, R8
-	SUBQ         R8, BX
+	MOVQ         DX, R9
+	NEGQ         R9
+	ANDQ         $0x0000001f, R9
+	SHRQ         $0x02, R9
+	CMPQ         R9, BX
+	CMOVQHI      BX, R9
+	SUBQ         R9, BX
 
 head1:
-	CMPQ      SI, R8
+	CMPQ      SI, R9
 	JAE       aligned2
 	VMOVSS    (AX)(SI*4), X4
 	VMULSS    X1, X4, X4
@@ -3186,8 +3331,9 @@ aligned2:
 	JB   done4
 
 loop3:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(AX)(SI*4)
+	LEAQ       (R8)(SI*4), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPS    (AX)(SI*4), Y4
 	VMULPS     Y1, Y4, Y4
 	VMOVUPS    (CX)(SI*4), Y3
@@ -3202,8 +3348,9 @@ loop3:
 	VADDPS     Y5, Y4, Y4
 	VCMPPS     $0x03, Y4, Y4, Y5
 	VBLENDVPS  Y5, Y2, Y4, Y4
-	PREFETCHT0 2112(CX)(SI*4)
-	PREFETCHT0 2112(AX)(SI*4)
+	LEAQ       64(R8)(SI*4), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPS    64(AX)(SI*4), Y6
 	VMULPS     Y1, Y6, Y6
 	VMOVUPS    64(CX)(SI*4), Y5
@@ -3281,17 +3428,18 @@ TEXT ·xpbyToNT32AVX2(SB), NOSPLIT, $0-104
 	MOVQ         w_base+56(FP), DX
 	MOVQ         w_len+64(FP), BX
 	MOVQ         c_base+80(FP), DI
+	MOVQ         ·vectorAhead+0(SB), R8
 	XORQ         SI, SI
-	MOVQ         DX, R8
-	NEGQ         R8
-	ANDQ         $0x0000001f, R8
-	SHRQ         $0x02, R8
-	CMPQ         R8, BX
-	CMOVQHI      BX, R8
-	SUBQ         R8, BX
+	MOVQ         DX, R9
+	NEGQ         R9
+	ANDQ         $0x0000001f, R9
+	SHRQ         $0x02, R9
+	CMPQ         R9, BX
+	CMOVQHI      BX, R9
+	SUBQ         R9, BX
 
 head1:
-	CMPQ      SI, R8
+	CMPQ      SI, R9
 	JAE       aligned2
 	VMOVSS    (AX)(SI*4), X3
 	VMULSS    X0, X3, X3
@@ -3309,8 +3457,9 @@ aligned2:
 	JB   done4
 
 loop3:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(AX)(SI*4)
+	LEAQ       (R8)(SI*4), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPS    (AX)(SI*4), Y3
 	VMULPS     Y0, Y3, Y3
 	VMOVUPS    (CX)(SI*4), Y2
@@ -3323,8 +3472,9 @@ loop3:
 	VADDPS     Y4, Y3, Y3
 	VCMPPS     $0x03, Y3, Y3, Y4
 	VBLENDVPS  Y4, Y1, Y3, Y3
-	PREFETCHT0 2112(CX)(SI*4)
-	PREFETCHT0 2112(AX)(SI*4)
+	LEAQ       64(R8)(SI*4), R9
+	PREFETCHT0 (CX)(R9*1)
+	PREFETCHT0 (AX)(R9*1)
 	VMOVUPS    64(AX)(SI*4), Y5
 	VMULPS     Y0, Y5, Y5
 	VMOVUPS    64(CX)(SI*4), Y4
@@ -3396,12 +3546,14 @@ TEXT ·scale32AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSS nan32AVX2<>+0(SB), Y1
 	MOVQ         w_base+32(FP), CX
 	MOVQ         w_len+40(FP), DX
+	MOVQ         ·vectorAhead+0(SB), SI
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000020
 	JB           done2
 
 loop1:
-	PREFETCHT0 2048(AX)(BX*4)
+	LEAQ       (SI)(BX*4), DI
+	PREFETCHT0 (AX)(DI*1)
 	VMOVUPS    (AX)(BX*4), Y2
 	VMULPS     Y0, Y2, Y2
 	VCMPPS     $0x03, Y2, Y2, Y3
@@ -3410,7 +3562,8 @@ loop1:
 	VMULPS     Y0, Y3, Y3
 	VCMPPS     $0x03, Y3, Y3, Y4
 	VBLENDVPS  Y4, Y1, Y3, Y3
-	PREFETCHT0 2112(AX)(BX*4)
+	LEAQ       64(SI)(BX*4), DI
+	PREFETCHT0 (AX)(DI*1)
 	VMOVUPS    64(AX)(BX*4), Y4
 	VMULPS     Y0, Y4, Y4
 	VCMPPS     $0x03, Y4, Y4, Y5
@@ -3465,17 +3618,18 @@ TEXT ·copyNT32AVX2(SB), NOSPLIT, $0-48
 	MOVQ    x_base+0(FP), AX
 	MOVQ    w_base+24(FP), CX
 	MOVQ    w_len+32(FP), DX
+	MOVQ    ·vectorAhead+0(SB), SI
 	XORQ    BX, BX
-	MOVQ    CX, SI
-	NEGQ    SI
-	ANDQ    $0x0000001f, SI
-	SHRQ    $0x02, SI
-	CMPQ    SI, DX
-	CMOVQHI DX, SI
-	SUBQ    SI, DX
+	MOVQ    CX, DI
+	NEGQ    DI
+	ANDQ    $0x0000001f, DI
+	SHRQ    $0x02, DI
+	CMPQ    DI, DX
+	CMOVQHI DX, DI
+	SUBQ    DI, DX
 
 head1:
-	CMPQ   BX, SI
+	CMPQ   BX, DI
 	JAE    aligned2
 	VMOVSS (AX)(BX*4), X0
 	VMOVSS X0, (CX)(BX*4)
@@ -3487,10 +3641,12 @@ aligned2:
 	JB   done4
 
 loop3:
-	PREFETCHT0 2048(AX)(BX*4)
+	LEAQ       (SI)(BX*4), DI
+	PREFETCHT0 (AX)(DI*1)
 	VMOVUPS    (AX)(BX*4), Y0
 	VMOVUPS    32(AX)(BX*4), Y1
-	PREFETCHT0 2112(AX)(BX*4)
+	LEAQ       64(SI)(BX*4), DI
+	PREFETCHT0 (AX)(DI*1)
 	VMOVUPS    64(AX)(BX*4), Y2
 	VMOVUPS    96(AX)(BX*4), Y3
 	VMOVNTPS   Y0, (CX)(BX*4)
@@ -3528,6 +3684,77 @@ end7:
 	VZEROUPPER
 	RET
 
+// func copyNTPart32AVX2(x []float32, w []float32)
+// Requires: AVX, CMOV, MMX+
+TEXT ·copyNTPart32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x_base+0(FP), AX
+	MOVQ    w_base+24(FP), CX
+	MOVQ    w_len+32(FP), DX
+	MOVQ    ·vectorAhead+0(SB), SI
+	XORQ    BX, BX
+	MOVQ    CX, DI
+	NEGQ    DI
+	ANDQ    $0x0000001f, DI
+	SHRQ    $0x02, DI
+	CMPQ    DI, DX
+	CMOVQHI DX, DI
+	SUBQ    DI, DX
+
+head1:
+	CMPQ   BX, DI
+	JAE    aligned2
+	VMOVSS (AX)(BX*4), X0
+	VMOVSS X0, (CX)(BX*4)
+	INCQ   BX
+	JMP    head1
+
+aligned2:
+	CMPQ DX, $0x00000020
+	JB   done4
+
+loop3:
+	LEAQ       (SI)(BX*4), DI
+	PREFETCHT0 (AX)(DI*1)
+	VMOVUPS    (AX)(BX*4), Y0
+	VMOVUPS    32(AX)(BX*4), Y1
+	LEAQ       64(SI)(BX*4), DI
+	PREFETCHT0 (AX)(DI*1)
+	VMOVUPS    64(AX)(BX*4), Y2
+	VMOVUPS    96(AX)(BX*4), Y3
+	VMOVNTPS   Y0, (CX)(BX*4)
+	VMOVNTPS   Y1, 32(CX)(BX*4)
+	VMOVNTPS   Y2, 64(CX)(BX*4)
+	VMOVNTPS   Y3, 96(CX)(BX*4)
+	ADDQ       $0x00000020, BX
+	SUBQ       $0x00000020, DX
+	CMPQ       DX, $0x00000020
+	JAE        loop3
+
+done4:
+	CMPQ DX, $0x00000008
+	JB   done6
+
+loop5:
+	VMOVUPS  (AX)(BX*4), Y0
+	VMOVNTPS Y0, (CX)(BX*4)
+	ADDQ     $0x00000008, BX
+	SUBQ     $0x00000008, DX
+	CMPQ     DX, $0x00000008
+	JAE      loop5
+
+done6:
+	TESTQ      DX, DX
+	JZ         end7
+	LEAQ       onesAVX2<>+0(SB), SI
+	NEGQ       DX
+	VMOVUPD    32(SI)(DX*4), Y0
+	VMASKMOVPS (AX)(BX*4), Y0, Y1
+	VMASKMOVPS Y1, Y0, (CX)(BX*4)
+
+end7:
+	VZEROUPPER
+	RET
+
 // func dot32AVX2(x []float32, y []float32) float32
 // Requires: AVX, MMX+, SSE
 TEXT ·dot32AVX2(SB), NOSPLIT, $0-52
@@ -3543,36 +3770,41 @@ TEXT ·dot32AVX2(SB), NOSPLIT, $0-52
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
+	MOVQ   ·vectorAhead+0(SB), SI
 	CMPQ   DX, $0x00000040
 	JB     tail2
 
 loop1:
-	PREFETCHT0 2048(AX)(BX*4)
-	PREFETCHT0 2048(CX)(BX*4)
+	LEAQ       (SI)(BX*4), DI
+	PREFETCHT0 (AX)(DI*1)
+	PREFETCHT0 (CX)(DI*1)
 	VMOVUPS    (AX)(BX*4), Y8
 	VMULPS     (CX)(BX*4), Y8, Y8
 	VADDPS     Y8, Y0, Y0
 	VMOVUPS    32(AX)(BX*4), Y8
 	VMULPS     32(CX)(BX*4), Y8, Y8
 	VADDPS     Y8, Y1, Y1
-	PREFETCHT0 2112(AX)(BX*4)
-	PREFETCHT0 2112(CX)(BX*4)
+	LEAQ       64(SI)(BX*4), DI
+	PREFETCHT0 (AX)(DI*1)
+	PREFETCHT0 (CX)(DI*1)
 	VMOVUPS    64(AX)(BX*4), Y8
 	VMULPS     64(CX)(BX*4), Y8, Y8
 	VADDPS     Y8, Y2, Y2
 	VMOVUPS    96(AX)(BX*4), Y8
 	VMULPS     96(CX)(BX*4), Y8, Y8
 	VADDPS     Y8, Y3, Y3
-	PREFETCHT0 2176(AX)(BX*4)
-	PREFETCHT0 2176(CX)(BX*4)
+	LEAQ       128(SI)(BX*4), DI
+	PREFETCHT0 (AX)(DI*1)
+	PREFETCHT0 (CX)(DI*1)
 	VMOVUPS    128(AX)(BX*4), Y8
 	VMULPS     128(CX)(BX*4), Y8, Y8
 	VADDPS     Y8, Y4, Y4
 	VMOVUPS    160(AX)(BX*4), Y8
 	VMULPS     160(CX)(BX*4), Y8, Y8
 	VADDPS     Y8, Y5, Y5
-	PREFETCHT0 2240(AX)(BX*4)
-	PREFETCHT0 2240(CX)(BX*4)
+	LEAQ       192(SI)(BX*4), DI
+	PREFETCHT0 (AX)(DI*1)
+	PREFETCHT0 (CX)(DI*1)
 	VMOVUPS    192(AX)(BX*4), Y8
 	VMULPS     192(CX)(BX*4), Y8, Y8
 	VADDPS     Y8, Y6, Y6
@@ -3796,20 +4028,25 @@ TEXT ·sum32AVX2(SB), NOSPLIT, $0-28
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
+	MOVQ   ·vectorAhead+0(SB), BX
 	CMPQ   CX, $0x00000040
 	JB     tail2
 
 loop1:
-	PREFETCHT0 2048(AX)(DX*4)
+	LEAQ       (BX)(DX*4), SI
+	PREFETCHT0 (AX)(SI*1)
 	VADDPS     (AX)(DX*4), Y0, Y0
 	VADDPS     32(AX)(DX*4), Y1, Y1
-	PREFETCHT0 2112(AX)(DX*4)
+	LEAQ       64(BX)(DX*4), SI
+	PREFETCHT0 (AX)(SI*1)
 	VADDPS     64(AX)(DX*4), Y2, Y2
 	VADDPS     96(AX)(DX*4), Y3, Y3
-	PREFETCHT0 2176(AX)(DX*4)
+	LEAQ       128(BX)(DX*4), SI
+	PREFETCHT0 (AX)(SI*1)
 	VADDPS     128(AX)(DX*4), Y4, Y4
 	VADDPS     160(AX)(DX*4), Y5, Y5
-	PREFETCHT0 2240(AX)(DX*4)
+	LEAQ       192(BX)(DX*4), SI
+	PREFETCHT0 (AX)(SI*1)
 	VADDPS     192(AX)(DX*4), Y6, Y6
 	VADDPS     224(AX)(DX*4), Y7, Y7
 	ADDQ       $0x00000040, DX
@@ -3998,32 +4235,37 @@ TEXT ·absMax32AVX2(SB), NOSPLIT, $0-28
 	VXORPD       Y6, Y6, Y6
 	VXORPD       Y7, Y7, Y7
 	VXORPD       Y8, Y8, Y8
+	MOVQ         ·vectorAhead+0(SB), BX
 	CMPQ         CX, $0x00000040
 	JB           tail2
 
 loop1:
-	PREFETCHT0 2048(AX)(DX*4)
+	LEAQ       (BX)(DX*4), SI
+	PREFETCHT0 (AX)(SI*1)
 	VMOVUPS    (AX)(DX*4), Y9
 	VANDPD     Y0, Y9, Y9
 	VPMAXSD    Y9, Y1, Y1
 	VMOVUPS    32(AX)(DX*4), Y9
 	VANDPD     Y0, Y9, Y9
 	VPMAXSD    Y9, Y2, Y2
-	PREFETCHT0 2112(AX)(DX*4)
+	LEAQ       64(BX)(DX*4), SI
+	PREFETCHT0 (AX)(SI*1)
 	VMOVUPS    64(AX)(DX*4), Y9
 	VANDPD     Y0, Y9, Y9
 	VPMAXSD    Y9, Y3, Y3
 	VMOVUPS    96(AX)(DX*4), Y9
 	VANDPD     Y0, Y9, Y9
 	VPMAXSD    Y9, Y4, Y4
-	PREFETCHT0 2176(AX)(DX*4)
+	LEAQ       128(BX)(DX*4), SI
+	PREFETCHT0 (AX)(SI*1)
 	VMOVUPS    128(AX)(DX*4), Y9
 	VANDPD     Y0, Y9, Y9
 	VPMAXSD    Y9, Y5, Y5
 	VMOVUPS    160(AX)(DX*4), Y9
 	VANDPD     Y0, Y9, Y9
 	VPMAXSD    Y9, Y6, Y6
-	PREFETCHT0 2240(AX)(DX*4)
+	LEAQ       192(BX)(DX*4), SI
+	PREFETCHT0 (AX)(SI*1)
 	VMOVUPS    192(AX)(DX*4), Y9
 	VANDPD     Y0, Y9, Y9
 	VPMAXSD    Y9, Y7, Y7
@@ -4247,12 +4489,14 @@ TEXT ·waxpbyDot32AVX2(SB), NOSPLIT, $0-92
 	VXORPD       Y8, Y8, Y8
 	VXORPD       Y9, Y9, Y9
 	VXORPD       Y10, Y10, Y10
+	MOVQ         ·vectorAhead+0(SB), DI
 	CMPQ         BX, $0x00000040
 	JB           tail2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(AX)(SI*4)
+	LEAQ       (DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    (AX)(SI*4), Y12
 	VMULPS     Y1, Y12, Y12
 	VMOVUPS    (CX)(SI*4), Y11
@@ -4273,8 +4517,9 @@ loop1:
 	VMOVUPS    Y11, 32(DX)(SI*4)
 	VMULPS     Y11, Y11, Y11
 	VADDPS     Y11, Y4, Y4
-	PREFETCHT0 2112(CX)(SI*4)
-	PREFETCHT0 2112(AX)(SI*4)
+	LEAQ       64(DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    64(AX)(SI*4), Y12
 	VMULPS     Y1, Y12, Y12
 	VMOVUPS    64(CX)(SI*4), Y11
@@ -4295,8 +4540,9 @@ loop1:
 	VMOVUPS    Y11, 96(DX)(SI*4)
 	VMULPS     Y11, Y11, Y11
 	VADDPS     Y11, Y6, Y6
-	PREFETCHT0 2176(CX)(SI*4)
-	PREFETCHT0 2176(AX)(SI*4)
+	LEAQ       128(DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    128(AX)(SI*4), Y12
 	VMULPS     Y1, Y12, Y12
 	VMOVUPS    128(CX)(SI*4), Y11
@@ -4317,8 +4563,9 @@ loop1:
 	VMOVUPS    Y11, 160(DX)(SI*4)
 	VMULPS     Y11, Y11, Y11
 	VADDPS     Y11, Y8, Y8
-	PREFETCHT0 2240(CX)(SI*4)
-	PREFETCHT0 2240(AX)(SI*4)
+	LEAQ       192(DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    192(AX)(SI*4), Y12
 	VMULPS     Y1, Y12, Y12
 	VMOVUPS    192(CX)(SI*4), Y11
@@ -4671,12 +4918,14 @@ TEXT ·xpbyDot32AVX2(SB), NOSPLIT, $0-84
 	VXORPD       Y7, Y7, Y7
 	VXORPD       Y8, Y8, Y8
 	VXORPD       Y9, Y9, Y9
+	MOVQ         ·vectorAhead+0(SB), DI
 	CMPQ         BX, $0x00000040
 	JB           tail2
 
 loop1:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(AX)(SI*4)
+	LEAQ       (DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    (AX)(SI*4), Y11
 	VMULPS     Y0, Y11, Y11
 	VMOVUPS    (CX)(SI*4), Y10
@@ -4695,8 +4944,9 @@ loop1:
 	VMOVUPS    Y10, 32(DX)(SI*4)
 	VMULPS     Y10, Y10, Y10
 	VADDPS     Y10, Y3, Y3
-	PREFETCHT0 2112(CX)(SI*4)
-	PREFETCHT0 2112(AX)(SI*4)
+	LEAQ       64(DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    64(AX)(SI*4), Y11
 	VMULPS     Y0, Y11, Y11
 	VMOVUPS    64(CX)(SI*4), Y10
@@ -4715,8 +4965,9 @@ loop1:
 	VMOVUPS    Y10, 96(DX)(SI*4)
 	VMULPS     Y10, Y10, Y10
 	VADDPS     Y10, Y5, Y5
-	PREFETCHT0 2176(CX)(SI*4)
-	PREFETCHT0 2176(AX)(SI*4)
+	LEAQ       128(DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    128(AX)(SI*4), Y11
 	VMULPS     Y0, Y11, Y11
 	VMOVUPS    128(CX)(SI*4), Y10
@@ -4735,8 +4986,9 @@ loop1:
 	VMOVUPS    Y10, 160(DX)(SI*4)
 	VMULPS     Y10, Y10, Y10
 	VADDPS     Y10, Y7, Y7
-	PREFETCHT0 2240(CX)(SI*4)
-	PREFETCHT0 2240(AX)(SI*4)
+	LEAQ       192(DI)(SI*4), R8
+	PREFETCHT0 (CX)(R8*1)
+	PREFETCHT0 (AX)(R8*1)
 	VMOVUPS    192(AX)(SI*4), Y11
 	VMULPS     Y0, Y11, Y11
 	VMOVUPS    192(CX)(SI*4), Y10

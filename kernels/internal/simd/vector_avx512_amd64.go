@@ -35,6 +35,9 @@ func scale64AVX512(alpha float64, x []float64, w []float64)
 func copyNT64AVX512(x []float64, w []float64)
 
 //go:noescape
+func copyNTPart64AVX512(x []float64, w []float64)
+
+//go:noescape
 func dot64AVX512(x []float64, y []float64) float64
 
 //go:noescape
@@ -78,6 +81,9 @@ func scale32AVX512(alpha float32, x []float32, w []float32)
 
 //go:noescape
 func copyNT32AVX512(x []float32, w []float32)
+
+//go:noescape
+func copyNTPart32AVX512(x []float32, w []float32)
 
 //go:noescape
 func dot32AVX512(x []float32, y []float32) float32

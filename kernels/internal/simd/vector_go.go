@@ -16,7 +16,7 @@ func goOps[T Float]() Ops[T] {
 		WaxpbyNT: waxpby[T], XpbyNT: xpby[T],
 		WaxpbyTo: waxpbyTo[T], XpbyTo: xpbyTo[T],
 		WaxpbyToNT: waxpbyTo[T], XpbyToNT: xpbyTo[T],
-		Scale: scale[T], CopyNT: func(x, w []T) { copy(w, x) },
+		Scale: scale[T], CopyNT: copySlice[T], CopyNTPart: copySlice[T],
 		Dot: dot[T], Sum: sum[T], AbsMax: absMax[T],
 		WaxpbyDot: func(alpha T, x []T, beta T, y, w []T) T {
 			waxpby(alpha, x, beta, y, w)
@@ -155,3 +155,5 @@ func absMax[T Float](x []T) T {
 	}
 	return m
 }
+
+func copySlice[T Float](x, w []T) { copy(w, x) }

@@ -140,6 +140,9 @@ func checkVectors[T Float](t testing.TB, k *Ops[T], alpha, beta T, xs, ys []T, o
 	same("Scale", want, w)
 	k.CopyNT(x, w)
 	same("CopyNT", xs, w)
+	clear(w)
+	k.CopyNTPart(x, w)
+	same("CopyNTPart", xs, w)
 
 	same("Dot", []T{oracleDot(xs, ys)}, []T{k.Dot(x, y)})
 	same("Sum", []T{oracleSum(xs)}, []T{k.Sum(x)})

@@ -369,3 +369,29 @@ type misplaced struct{}
 func body() {
 	//intra:task in(x)
 }
+
+//intra:task in(x) out(y) elementwise(x, z)
+func elementwiseName(x, y []float64) { copy(y, x) }
+
+//intra:task in(n, x) out(y) elementwise(n, x, y)
+func elementwiseOther(n int, x, y []float64) { copy(y[:n], x) }
+
+//intra:task in(x) out(y, v) elementwise(x, y)
+func elementwiseBesides(x, y, v []float64) {
+	copy(y, x)
+	copy(v, x)
+}
+
+//intra:task in(x) reduce(+: sum) elementwise(x)
+func elementwiseReduce(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
+//intra:task in(x) out(y) elementwise(x, y) elementwise(y)
+func elementwiseTwice(x, y []float64) { copy(y, x) }
+
+//intra:task in(x) elementwise(x)
+func elementwiseNothing(x []float64) {}

@@ -6,7 +6,7 @@ package hpccg
 
 // waxpby computes w = alpha*x + beta*y.
 //
-//intra:task in(alpha, x, beta, y) out(w)
+//intra:task in(alpha, x, beta, y) out(w) elementwise(x, y, w)
 func waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	for i := range w {
 		w[i] = float64(alpha*x[i]) + float64(beta*y[i])

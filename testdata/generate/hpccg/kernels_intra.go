@@ -15,7 +15,7 @@ func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y,
 		intra.In("x", x),
 		intra.InVar("beta", &beta),
 		intra.In("y", y),
-		intra.Out("w", w),
+		intra.Elementwise(intra.Out("w", w), func(lo, hi int) { waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi]) }),
 	)
 }
 

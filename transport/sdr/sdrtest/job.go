@@ -103,6 +103,7 @@ type Result struct {
 	FiredAt   [points]int // at each point
 
 	Cuts, Cancelled, Joined, Rollbacks int
+	Pasts                              *Pasts
 }
 
 // Err returns the first error that a program returned in a process that lives.
@@ -121,7 +122,7 @@ var errKilled = errors.New("killed")
 // and handed over what they kept. An error says why the run did not get there:
 // it names the seed.
 func (j Job) Run(program func(p *Process) error) (*Result, error) {
-	r := &run{job: j, program: program, spent: make(map[int]bool), random: rand.New(rand.NewPCG(j.Seed, 0x5d2))}
+	r := &run{job: j, pasts: NewPasts(j.Degrees), program: program, spent: make(map[int]bool), random: rand.New(rand.NewPCG(j.Seed, 0x5d2))}
 	if r.job.Steps == 0 {
 		r.job.Steps = 1_000_000
 	}
@@ -151,7 +152,7 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 		}
 	}()
 	err := r.loop()
-	res := &Result{Processes: r.processes, Steps: r.steps, Fired: len(r.dead), FiredAt: r.fired}
+	res := &Result{Pasts: r.pasts, Processes: r.processes, Steps: r.steps, Fired: len(r.dead), FiredAt: r.fired}
 	if h := r.head; h != nil {
 		res.Cuts, res.Cancelled, res.Joined, res.Rollbacks = h.completed, h.cancelled, h.joins, h.rollbacks
 	}
@@ -163,10 +164,16 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 
 func (p *Process) config() sdr.Config {
 	j := &p.job.job
-	return sdr.Config{
+	c := sdr.Config{
 		Rank: p.Rank, Replica: p.Replica, Incarnation: p.cuts.incarnation, Degrees: j.Degrees, Link: p.Link, Poller: p,
-		Context: context.Background(), Mirror: j.Mirror, Mid: func() func() bool { return p.Mid(AtMessage) }, Limits: j.Limits,
+		Context: context.Background(), Mirror: j.Mirror, Limits: j.Limits,
+		Reference: p.job.pasts.Of(p.Rank),
 	}
+	// Who does not die there sends in the shortest way.
+	if slices.ContainsFunc(j.Kills, func(k Kill) bool { return k.Point == AtMessage && k.Rank == p.Rank && k.Replica == p.Replica }) {
+		c.Mid = func() func() bool { return p.Mid(AtMessage) }
+	}
+	return c
 }
 
 // run is the state of a simulated job.
@@ -177,6 +184,7 @@ type run struct {
 	spent     map[int]bool // kills that have happened
 	random    *rand.Rand
 	processes []*Process
+	pasts     *Pasts
 	links     map[pair]*Link
 	order     []*Link // in order of creation
 	dead      []*Process
@@ -223,6 +231,9 @@ func (r *run) loop() error {
 		}
 		if !running && (r.head == nil || r.head.quiet()) {
 			return r.check()
+		}
+		if r.pasts.Err() != nil {
+			return r.pasts.Err()
 		}
 		if r.head != nil {
 			if r.head.err != nil {

@@ -3,6 +3,7 @@ package sdrtest
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -69,6 +70,19 @@ func (l *Link) Send(f *transport.Frame) {
 	if len(l.waiting) == 1 && !l.severed && l.random.IntN(2) == 0 {
 		l.handOver()
 	}
+}
+
+// SendNow implements transport.Prompt: sometimes a frame is handed over at once.
+func (l *Link) SendNow(h *transport.Header, payload, rest []byte) bool {
+	if len(l.waiting) > 0 || l.severed || l.died || l.From.Gone() || l.From.Knows(l.To) || l.random.IntN(2) == 0 {
+		return false
+	}
+	if l.From.Sends(); l.From.Gone() {
+		return false
+	}
+	h.Size = uint64(len(payload) + len(rest))
+	l.underway = append(l.underway, flight{header: *h, payload: slices.Concat(payload, rest)})
+	return true
 }
 
 func sent(f *transport.Frame, err error) {

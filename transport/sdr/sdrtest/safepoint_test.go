@@ -15,7 +15,7 @@ import (
 func TestEndOfACut(t *testing.T) {
 	for name, dies := range map[string]bool{"lives": false, "dies as it acknowledges": true} {
 		t.Run(name, func(t *testing.T) {
-			r := &run{job: Job{Degrees: []int{1, 2}, Mirror: true}, spent: make(map[int]bool), links: make(map[pair]*Link), random: rand.New(rand.NewPCG(1, 2))}
+			r := &run{job: Job{Degrees: []int{1, 2}, Mirror: true}, pasts: NewPasts([]int{1, 2}), spent: make(map[int]bool), links: make(map[pair]*Link), random: rand.New(rand.NewPCG(1, 2))}
 			contexts := make(map[*Process]*sdr.Context)
 			for _, at := range [][2]int{{0, 0}, {1, 0}, {1, 1}} {
 				p := &Process{Rank: at[0], Replica: at[1], job: r}

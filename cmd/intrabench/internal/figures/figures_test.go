@@ -132,6 +132,31 @@ func TestMeasureAlternates(t *testing.T) {
 	require.Empty(t, m.Models)
 }
 
+// What is limited may be compared with a native run over such links.
+func TestMeasureBeside(t *testing.T) {
+	c, err := Limited("3GB/s")
+	require.NoError(t, err)
+	both := Beside(c)
+	require.Equal(t, Config{Name: "native at 3GB/s", Ranks: 2, Replicas: 1, Flags: []string{"-limit", "3GB/s"}, Limit: 3e9}, both[0])
+	var order []string
+	m, err := Measure(t.Context(), fake(&order), Problem{Iters: 10}, 3, append([]Config{Native, Replicated, Static}, both...), nil)
+	require.NoError(t, err)
+	for config, e := range map[string]float64{"native": 1, "native at 3GB/s": 0.5, "send at 3GB/s": 1, "replicated": 0.5} {
+		r, ok := m.Row(Total, config)
+		require.True(t, ok)
+		require.Equal(t, e, r.E.Median, config)
+	}
+	var text bytes.Buffer
+	require.NoError(t, m.modelTable(&text))
+	require.Equal(t, len(m.Models), strings.Count(text.String(), "  3  "), "only what is shared:\n%s", text.String())
+}
+
+func TestRunsOnHosts(t *testing.T) {
+	p := Programs{Intrarun: "intrarun", Hosts: []string{"a", "b"}}
+	require.Equal(t, []string{"ip", "netns", "exec", "a", "intrarun", "-quiet", "-report", "r", "-n", "1", "-r", "2",
+		"-rsh", "ip netns exec {host}", "-hosts", "a:1,b:1", "-direct=off", "x"}, p.job(Send, []string{"x"}).Command("r", "t"))
+}
+
 func TestMeasureRefusesDifferentResults(t *testing.T) {
 	for name, change := range map[string]func(*Trial){
 		"hash":    func(t *Trial) { t.XSHA256 = "other" },

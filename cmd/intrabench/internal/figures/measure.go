@@ -38,7 +38,7 @@ type Runner func(ctx context.Context, c Config, pr Problem) (Trial, error)
 
 // Measure runs every configuration in every round, so that all of them see
 // the same drift of the machine. The first configuration is what the others
-// are compared with. before is called before each trial and may be nil.
+// are compared with, unless they have a base. before is called before each trial and may be nil.
 func Measure(ctx context.Context, run Runner, pr Problem, rounds int, configs []Config, before func(round int, c Config)) (*Measurement, error) {
 	m := &Measurement{Problem: pr}
 	var err error
@@ -109,6 +109,14 @@ func (m *Series) config(name string) Config {
 	return m.Configs[slices.IndexFunc(m.Configs, func(c Config) bool { return c.Name == name })]
 }
 
+// base is what a configuration is compared with.
+func (m *Series) base(config string) Config {
+	if name := m.config(config).Base; name != "" {
+		return m.config(name)
+	}
+	return m.Configs[0]
+}
+
 // series returns the samples of a kernel in a configuration, round by round.
 func (m *Series) series(kernel, config string) []Sample {
 	s := make([]Sample, m.Rounds)
@@ -121,9 +129,10 @@ func (m *Series) series(kernel, config string) []Sample {
 }
 
 func (m *Series) row(kernel, config string) Row {
-	base, own := m.series(kernel, m.Configs[0].Name), m.series(kernel, config)
+	to := m.base(config)
+	base, own := m.series(kernel, to.Name), m.series(kernel, config)
 	r := Row{Kernel: kernel, Config: config, Decision: make(map[string]int)}
-	resources := m.config(config).processes() / m.Configs[0].processes()
+	resources := m.config(config).processes() / to.processes()
 	var seconds, e, wait []float64
 	for i, s := range own {
 		seconds = append(seconds, s.Seconds)

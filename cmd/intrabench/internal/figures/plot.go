@@ -128,7 +128,7 @@ func writePanels(name string, panels []*panel) error {
 func (m *Series) relative(kernel, config string) spread.Spread {
 	var all []float64
 	own := m.series(kernel, config)
-	for i, s := range m.series(kernel, m.Configs[0].Name) {
+	for i, s := range m.series(kernel, m.base(config).Name) {
 		all = append(all, own[i].Seconds/s.Seconds)
 	}
 	return spread.Of(all)
@@ -293,7 +293,7 @@ func (m *Measurement) curvePlot() (*panel, error) {
 	p.Add(plotter.NewGrid())
 	low, high := math.Inf(1), 0.0
 	for _, c := range m.Configs {
-		if c.Limit > 0 {
+		if c.shares() {
 			low, high = min(low, c.Limit/1e9), max(high, c.Limit/1e9)
 		}
 	}
@@ -307,7 +307,7 @@ func (m *Measurement) curvePlot() (*panel, error) {
 		curve.Dashes = []vg.Length{vg.Points(4), vg.Points(2)}
 		var q quartiles
 		for _, c := range m.Configs {
-			if r, ok := m.Row(model.Kernel, c.Name); ok && c.Limit > 0 {
+			if r, ok := m.Row(model.Kernel, c.Name); ok && c.shares() {
 				q.XYs = append(q.XYs, plotter.XY{X: c.Limit / 1e9, Y: r.E.Median})
 				q.YErrors = append(q.YErrors, struct{ Low, High float64 }{r.E.Median - r.E.Q1, r.E.Q3 - r.E.Median})
 				highest = max(highest, r.E.Q3)

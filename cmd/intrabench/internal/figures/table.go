@@ -82,7 +82,7 @@ func (m *Measurement) modelTable(w io.Writer) error {
 	for _, model := range m.Models {
 		plain, _ := m.Row(model.Kernel, Replicated.Name)
 		for _, c := range m.Configs {
-			if c.Limit == 0 {
+			if !c.shares() {
 				continue
 			}
 			r, _ := m.Row(model.Kernel, c.Name)

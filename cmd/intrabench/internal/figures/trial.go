@@ -35,6 +35,7 @@ type Config struct {
 	Degrees  string   `json:"degrees,omitempty"` // of the ranks, if they differ
 	Flags    []string `json:"flags,omitempty"`   // further ones of intrarun
 	Limit    float64  `json:"limit,omitempty"`   // bandwidth of a link in bytes per second
+	Base     string   `json:"base,omitempty"`    // name of the one it is compared with, "" = the first
 }
 
 // decides reports whether the replicas decide by themselves what to share.
@@ -79,6 +80,20 @@ func Limited(limit string) (Config, error) {
 	}
 	return Config{Name: "send at " + limit, Ranks: 1, Replicas: 2, Flags: []string{"-limit", limit}, Limit: bytes}, nil
 }
+
+// Beside returns the native run over links as limited as those of a configuration, and
+// that configuration, compared with it.
+func Beside(limited Config) []Config {
+	native := Native
+	native.Limit = limited.Limit
+	native.Flags = limited.Flags[slices.Index(limited.Flags, "-limit"):]
+	native.Name = "native at " + native.Flags[1]
+	limited.Base = native.Name
+	return []Config{native, limited}
+}
+
+// shares reports whether the configuration shares over limited links.
+func (c Config) shares() bool { return c.Limit > 0 && c.Replicas > 1 }
 
 // Kernels are the parts of HPCCG that share work, in the paper's order; Total
 // is the whole solver, which also exchanges and adds up over all ranks.
@@ -144,7 +159,10 @@ type Sample struct {
 // Programs are the executables that trials run.
 type Programs struct {
 	Intrarun, App string
-	dir           string
+	// Hosts on which they run, each one process of a job, by the names of their network
+	// namespaces; none: this one.
+	Hosts []string
+	dir   string
 }
 
 // The programs that are measured, among the examples of this module.
@@ -279,7 +297,12 @@ func mean(clocks []clock, part string) (sum float64) {
 
 // job is a run of a program, which is given with its arguments.
 func (p *Programs) job(c Config, program []string) trial.Job {
-	return trial.Job{Intrarun: p.Intrarun, Ranks: c.Ranks, Replicas: c.Replicas, Degrees: c.Degrees, Flags: c.Flags, Program: program}
+	j := trial.Job{Intrarun: p.Intrarun, Ranks: c.Ranks, Replicas: c.Replicas, Degrees: c.Degrees, Flags: c.Flags, Program: program}
+	if len(p.Hosts) > 0 {
+		j.Prefix = []string{"ip", "netns", "exec", p.Hosts[0]}
+		j.Flags = slices.Concat([]string{"-rsh", "ip netns exec {host}", "-hosts", strings.Join(p.Hosts, ":1,") + ":1"}, c.Flags)
+	}
+	return j
 }
 
 // try runs a job and has both outputs parsed.

@@ -25,6 +25,9 @@ type Options struct {
 	// Program starts a process of the job: a command that calls Rank with
 	// the argument that is appended to it.
 	Program []string
+	// Peer is a command for the shell that measures the same cases without this
+	// module, or "": see the folder peer of intrabench.
+	Peer string
 }
 
 // Result is what one case took over one kind of link with the ranks of one
@@ -38,11 +41,15 @@ type Result struct {
 	// Ratio is how many times the time of the first job with as many ranks
 	// it is, summed up over the quotients of each round. That job has none.
 	Ratio *spread.Spread `json:"ratio,omitempty"`
+	// ToPeer is how many times the time of the outside program it is, if that
+	// has as many ranks.
+	ToPeer *spread.Spread `json:"to_peer,omitempty"`
 }
 
 // Measure starts every job in every round, in turn, so that all of them see
 // the same drift of the machine. before is called before each round and may be
-// nil. The results of a link follow each other, and in them those of a job.
+// nil. The results of a link follow each other, and in them those of a job; those
+// of the outside program come last.
 func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, error) {
 	var results []Result
 	for _, link := range o.Links {
@@ -52,14 +59,28 @@ func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, 
 			}
 		}
 	}
+	jobs := len(o.Links) * len(o.Degrees)
+	programs := jobs
+	if o.Peer != "" {
+		programs++
+		for _, c := range o.Cases {
+			results = append(results, Result{Case: c, Link: peerLink})
+		}
+	}
 	for round := range o.Rounds {
 		if before != nil {
 			before(round)
 		}
-		jobs := len(o.Links) * len(o.Degrees)
-		for i := range jobs {
+		for i := range programs {
 			// The order turns, so that none always follows the same one.
-			of := results[(i+round)%jobs*len(o.Cases):][:len(o.Cases)]
+			k := (i + round) % programs
+			of := results[k*len(o.Cases):][:len(o.Cases)]
+			if k == jobs {
+				if err := o.measurePeer(ctx, of); err != nil {
+					return nil, fmt.Errorf("peer: %w", err)
+				}
+				continue
+			}
 			seconds, err := o.run(ctx, of[0].Link, of[0].Degrees)
 			if err != nil {
 				return nil, fmt.Errorf("ranks with %s replicas over %s: %w", Degrees(of[0].Degrees), of[0].Link, err)
@@ -69,7 +90,8 @@ func Measure(ctx context.Context, o Options, before func(round int)) ([]Result, 
 			}
 		}
 	}
-	for i := range results {
+	besidePeer(results[:jobs*len(o.Cases)], results[jobs*len(o.Cases):])
+	for i := range results[:jobs*len(o.Cases)] {
 		r := &results[i]
 		r.Spread = spread.Of(r.Seconds)
 		first := slices.IndexFunc(results, func(b Result) bool {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -163,4 +164,53 @@ func TestPingpongCases(t *testing.T) {
 	require.Equal(t, []Case{{Pingpong, 1}, {Pingpong, 8}, {Pingpong, 20}}, PingpongCases(20))
 	cases := PingpongCases(8 << 20)
 	require.Equal(t, []Case{{Pingpong, 2 << 20}, {Pingpong, 8 << 20}}, cases[len(cases)-2:])
+}
+
+// peer is an outside program for the shell: it has two ranks, and a launcher
+// that talks.
+const peer = `says() { echo hello to you; echo ranks $1; echo allreduce:3 2e-3; echo barrier:0 4e-3; }; says`
+
+func TestMeasurePeer(t *testing.T) {
+	o := options(t, Case{"allreduce", 3}, Case{"barrier", 0})
+	o.Links, o.Peer = []string{"shm"}, peer+" 2"
+	results, err := Measure(t.Context(), o, nil)
+	require.NoError(t, err)
+	require.Len(t, results, (3+1)*2)
+	for i, r := range results[6:] {
+		require.Equal(t, "peer", r.Link)
+		require.Equal(t, []int{1, 1}, r.Degrees)
+		require.Equal(t, []float64{2e-3 * float64(i+1), 2e-3 * float64(i+1)}, r.Seconds)
+		require.Equal(t, 2e-3*float64(i+1), r.Median)
+		require.Nil(t, r.ToPeer)
+	}
+	for i, r := range results[:6] {
+		if len(r.Degrees) == 3 {
+			require.Nil(t, r.ToPeer, "it has another number of ranks")
+			continue
+		}
+		require.InDelta(t, (r.Seconds[0]+r.Seconds[1])/2/results[6+i%2].Median, r.ToPeer.Median, 1e-9)
+	}
+	var out bytes.Buffer
+	require.NoError(t, Table(&out, o, results))
+	require.Regexp(t, `(?m)^ +shm +float64s +1,1\*? µs +/ peer +1,2\*? µs +ratio +/ peer +1,1,1\*? µs *$`, out.String())
+	require.Regexp(t, `(?m)^ +peer +float64s +1,1 µs *\n +allreduce +3 +2000 +\[2000 2000\]\n +barrier +0 +4000 +\[4000 4000\]$`, out.String())
+}
+
+func TestMeasurePeerFails(t *testing.T) {
+	for command, want := range map[string]string{
+		peer + " 4": "peer: it has 4 ranks, and no job of -degrees has as many",
+		peer + " $(echo >> $CALLS; wc -l < $CALLS)": "peer: it has 3 ranks now and had 2 before",
+		"echo allreduce:3 1 barrier:0 1; true":      `there is no line like "ranks 2"`,
+		"echo ranks two; true":                      `there is no line like "ranks 2"`,
+		"echo ranks 2; echo allreduce:3 1; true":    `there is no line "barrier:0 SECONDS" with a positive number`,
+		"echo told >&2; exit 3;":                    "told",
+	} {
+		calls := filepath.Join(t.TempDir(), "calls")
+		require.NoError(t, os.WriteFile(calls, []byte("\n"), 0o600))
+		t.Setenv("CALLS", calls)
+		o := options(t, Case{"allreduce", 3}, Case{"barrier", 0})
+		o.Links, o.Peer = []string{"shm"}, command
+		_, err := Measure(t.Context(), o, nil)
+		require.ErrorContains(t, err, want, command)
+	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Table writes the results as text: a table per link, with a line per case and
-// the jobs side by side.
+// the jobs side by side, and one of the outside program.
 func Table(w io.Writer, o Options, results []Result) error {
 	crowded := false
 	for link := range slices.Chunk(results, len(o.Degrees)*len(o.Cases)) {
@@ -34,6 +34,9 @@ func Table(w io.Writer, o Options, results []Result) error {
 			}
 			if j[0].Ratio != nil {
 				fmt.Fprint(t, "ratio\t\t")
+			}
+			if j[0].ToPeer != nil {
+				fmt.Fprint(t, "/ peer\t\t")
 			}
 		}
 		fmt.Fprintln(t)
@@ -68,6 +71,9 @@ func (r Result) cells(t io.Writer) {
 	}
 	if r.Ratio != nil {
 		fmt.Fprintf(t, "%.2f\t%s\t", r.Ratio.Median, quartiles(*r.Ratio, 1))
+	}
+	if r.ToPeer != nil {
+		fmt.Fprintf(t, "%.2f\t%s\t", r.ToPeer.Median, quartiles(*r.ToPeer, 1))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 // Job is one run of intrarun.
 type Job struct {
+	Prefix          []string // of the command line, if any
 	Intrarun        string
 	Ranks, Replicas int
 	Degrees         string   // of the ranks, instead of Ranks and Replicas
@@ -24,7 +25,7 @@ type Job struct {
 // Command is the command line that writes its report to a file, and its timeline if it
 // is traced.
 func (j Job) Command(report, trace string) []string {
-	args := []string{j.Intrarun, "-quiet", "-report", report}
+	args := append(slices.Clone(j.Prefix), j.Intrarun, "-quiet", "-report", report)
 	if j.Degrees != "" {
 		args = append(args, "-degrees", j.Degrees)
 	} else {

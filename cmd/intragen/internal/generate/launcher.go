@@ -51,6 +51,7 @@ type launcher struct {
 	cell    string
 	region  string
 	second  string // the second body's last parameter; "" without such a body
+	lo, hi  string // of the elements of a part; "" without a clause elementwise
 	parts   map[*annotations.Param]part
 }
 
@@ -127,6 +128,12 @@ func (l *launcher) names() {
 	l.region = pick("region")
 	if fused {
 		l.second = pick("second")
+	}
+	if len(k.Elementwise) > 0 {
+		if l.lo, l.hi = pick("lo", "from"), "to"; l.lo == "lo" {
+			l.hi = "hi"
+		}
+		l.hi = pick(l.hi, "end")
 	}
 	l.parts = map[*annotations.Param]part{}
 	for _, r := range k.Regions() {
@@ -300,7 +307,19 @@ func (l *launcher) call() string {
 
 // callOf calls the kernel or its second body with the launcher's parameters
 // and what more is given.
-func (l *launcher) callOf(f *types.Func, more ...string) string {
+func (l *launcher) callOf(f *types.Func, more ...string) string { return l.callWith(f, false, more...) }
+
+// elements goes behind a parameter, and cuts elements lo to hi out of it if the
+// clause elementwise names it.
+func (l *launcher) elements(p *annotations.Param, cut bool) string {
+	if !cut || !slices.Contains(l.k.Elementwise, p) {
+		return ""
+	}
+	return fmt.Sprintf("[%s:%s]", l.lo, l.hi)
+}
+
+// callWith is callOf, for elements lo to hi if the call is cut.
+func (l *launcher) callWith(f *types.Func, cut bool, more ...string) string {
 	k := l.k
 	var args []string
 	fun := f.Name()
@@ -314,7 +333,9 @@ func (l *launcher) callOf(f *types.Func, more ...string) string {
 			fun = name + "." + fun
 			continue
 		case i == len(k.Params)-1 && f.Signature().Variadic():
-			name += "..."
+			name += l.elements(p, cut) + "..."
+		default:
+			name += l.elements(p, cut)
 		}
 		args = append(args, name)
 	}
@@ -334,6 +355,14 @@ var regionFuncs = map[annotations.Kind]string{annotations.In: "In", annotations.
 
 func (l *launcher) regions() []string {
 	var list []string
+	elementwise := len(l.k.Elementwise) > 0
+	add := func(r annotations.Region, region string) {
+		if elementwise && r.Kind != annotations.In {
+			region = fmt.Sprintf("%s.Elementwise(%s, func(%s, %s int) { %s })", l.im.runtime(), region, l.lo, l.hi, l.callWith(l.k.Func, true))
+			elementwise = false
+		}
+		list = append(list, region)
+	}
 	for _, r := range l.k.Regions() {
 		if p, ok := l.parts[r.Param]; ok {
 			list = append(list, p.region)
@@ -364,7 +393,7 @@ func (l *launcher) regions() []string {
 			fun += "Var"
 		}
 		if r.Kind == annotations.Out && l.second != "" {
-			list = append(list, fmt.Sprintf("%s.OutFused(%q, %s, func(%s []%s) { %s })", l.im.runtime(), r.Name, expr,
+			add(r, fmt.Sprintf("%s.OutFused(%q, %s, func(%s []%s) { %s })", l.im.runtime(), r.Name, expr,
 				l.second, l.im.typeString(l.k.Second.Elem), l.callOf(l.k.Second.Func, l.second)))
 			continue
 		}
@@ -372,7 +401,7 @@ func (l *launcher) regions() []string {
 		if whole != "" {
 			region = fmt.Sprintf("%s.Part(%s, %s)", l.im.runtime(), whole, region)
 		}
-		list = append(list, region)
+		add(r, region)
 	}
 	return list
 }

@@ -92,7 +92,7 @@ func TestPrint(t *testing.T) {
 // The times of all replicas and ranks are that of the slowest rank.
 func TestOneTime(t *testing.T) {
 	intratest.Run(t, intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
-		r, err := NewResult(p, "EP", Settings{Class: 'S'}, Problem{Count: 1e7}, float64(1+p.Rank()))
+		r, err := NewResult(p, "EP", Settings{Class: 'S'}, Problem{Count: 1e7}, Seconds(1+p.Rank()))
 		require.NoError(t, err)
 		require.Equal(t, 2.0, r.Seconds)
 		require.Equal(t, 5.0, r.Mops)

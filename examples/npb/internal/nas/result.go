@@ -26,6 +26,12 @@ type Result struct {
 	operation  string
 }
 
+// Seconds is a time that a replica has measured.
+type Seconds float64
+
+// Measured implements intra.Measured.
+func (Seconds) Measured() {}
+
 // Problem describes what was done.
 type Problem struct {
 	Size       string
@@ -37,11 +43,11 @@ type Problem struct {
 // NewResult returns the result of a benchmark that has taken so many seconds here.
 // Replicas measure different times, but return the same ones, and what counts is
 // the slowest rank.
-func NewResult(p *intra.Process, benchmark string, s Settings, of Problem, seconds float64) (Result, error) {
+func NewResult(p *intra.Process, benchmark string, s Settings, of Problem, seconds Seconds) (Result, error) {
 	r := Result{Benchmark: benchmark, Class: s.Class, Ranks: p.Size(), Tasks: s.Tasks,
 		size: of.Size, iterations: of.Iterations, operation: of.Operation}
 	var err error
-	if r.Seconds, err = intra.Once(p, func() (float64, error) { return seconds, nil }); err != nil {
+	if r.Seconds, err = intra.Once(p, func() (float64, error) { return float64(seconds), nil }); err != nil {
 		return r, fmt.Errorf("agree on the time: %w", err)
 	}
 	if r.Seconds, err = comm.AllreduceValue(p.World(), r.Seconds, comm.Max); err != nil {
@@ -79,9 +85,9 @@ func Close(got, want, tolerance float64) bool {
 }
 
 // Clock starts a stop-watch; calling what it returns adds the time to sum.
-func Clock(sum *float64) func() {
+func Clock(sum *Seconds) func() {
 	from := time.Now()
-	return func() { *sum += time.Since(from).Seconds() }
+	return func() { *sum += Seconds(time.Since(from).Seconds()) }
 }
 
 // Gather waits until all are here, so that no time is that of somebody else's

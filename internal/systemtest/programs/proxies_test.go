@@ -1,6 +1,6 @@
 //go:build system
 
-package systemtest
+package programs
 
 import (
 	"encoding/json"

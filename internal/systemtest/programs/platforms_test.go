@@ -1,6 +1,6 @@
 //go:build system
 
-package systemtest
+package programs
 
 import (
 	"archive/zip"
@@ -20,7 +20,7 @@ import (
 // Linux elsewhere. With INTRA_MATRIX (`make matrix`) there are more
 // platforms, and each builds both ways.
 func TestPlatforms(t *testing.T) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	type build struct{ platform, tags string }
 	builds := []build{{"darwin/arm64", ""}, {"windows/amd64", "intra"}}
@@ -45,7 +45,7 @@ func TestPlatforms(t *testing.T) {
 // The commands can be installed by somebody who has no copy of this
 // repository, from an empty folder.
 func TestInstallFromAnEmptyFolder(t *testing.T) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	proxy := t.TempDir()
 	publish(t, root, proxy, "v0.1.0")

@@ -1,0 +1,45 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
+	"github.com/intrahpc/intra/internal/netns"
+)
+
+// hostsFlag says whether the two processes of a job are on hosts of their own.
+func hostsFlag(fs *flag.FlagSet) *bool {
+	return fs.Bool("hosts", false, "run the processes of a job on two hosts, network namespaces with a cable between them, over TCP (as root)")
+}
+
+// limited returns the configurations for links of a bandwidth. Between hosts the native
+// run has such links too.
+func limited(c figures.Config, between bool) []figures.Config {
+	if between {
+		return figures.Beside(c)
+	}
+	return []figures.Config{c}
+}
+
+// apart has the programs run on two hosts, if that is asked for. What it returns removes
+// the hosts.
+func apart(p *figures.Programs, between bool) (remove func(), err error) {
+	if !between {
+		return func() {}, nil
+	}
+	pair, err := netns.NewPair()
+	if errors.Is(err, netns.ErrUnsupported) {
+		return nil, fmt.Errorf("-hosts: %w: run it as root on Linux with iproute2", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("-hosts: %w", err)
+	}
+	for _, h := range pair.Hosts {
+		p.Hosts = append(p.Hosts, h.Name)
+	}
+	return pair.Close, nil
+}

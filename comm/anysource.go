@@ -1,0 +1,49 @@
+package comm
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrAnySource: AnySource was used although AssertNoAnySource was called.
+var ErrAnySource = errors.New("from any source, which the program asserts never to do")
+
+// AssertNoAnySource says that no rank of the job will receive or probe from
+// AnySource, on any communicator, like mpi_assert_no_any_source of MPI. Messages
+// of replicated ranks then say nothing of what they depend on; without it, that
+// grows with the number of ranks in programs that have no collectives of all ranks.
+// Every rank calls it on the world before it sends anything there or elsewhere, and
+// before it receives from any source. AnySource is an error from then on.
+//
+// It holds for the whole job, since a message of one communicator may depend on
+// those of another.
+func (c *Comm) AssertNoAnySource() error {
+	if err := c.exists(); err != nil {
+		return fmt.Errorf("assert no any source: %w", err)
+	}
+	f := c.family
+	if c.parent != nil {
+		return fmt.Errorf("assert no any source: it holds for all communicators, call it on the world: %w", ErrRank)
+	}
+	switch asserted := f.asserted.Load(); {
+	case asserted != nil:
+		return nil
+	case c.engine.Restored():
+		return fmt.Errorf("assert no any source: not said before the safe point: %w", ErrRestored)
+	}
+	if err := c.engine.NoAnySource(); err != nil {
+		return fmt.Errorf("assert no any source: %w: call it first (%s)", err, userCode())
+	}
+	at := userCode()
+	f.asserted.Store(&at)
+	return nil
+}
+
+// checkAny refuses AnySource if the program has asserted not to use it.
+func (c *Comm) checkAny() error {
+	at := c.family.asserted.Load()
+	if at == nil {
+		return nil
+	}
+	return fmt.Errorf("%w (%s; asserted at %s)", ErrAnySource, userCode(), *at)
+}

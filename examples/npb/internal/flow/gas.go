@@ -1,0 +1,69 @@
+package flow
+
+import "math"
+
+// The constants of the gas.
+const (
+	C1         = 1.4 // ratio of specific heats
+	C2         = 0.4
+	Viscous    = 0.1        // viscosity
+	Thermal    = 1.96 * 0.1 // heat conduction
+	FourThirds = 4.0 / 3
+)
+
+// damping is the weight of the fourth differences that keep the flow smooth.
+const damping = 0.25
+
+// Gas is what a time step computes with.
+type Gas struct {
+	N      int     // points along an edge of the cube, those on its faces included
+	Dt     float64 // the time step
+	First  float64 // what turns the difference of both neighbours into a derivative
+	Second float64 // what turns a second difference into a second derivative
+}
+
+// NewGas returns the gas in a cube of n³ points.
+func NewGas(n int, dt float64) Gas {
+	h := float64(n - 1)
+	return Gas{N: n, Dt: dt, First: h / 2, Second: h * h}
+}
+
+// Spread returns how much second differences along an axis are added to the solution.
+func Spread(axis int) float64 { return [3]float64{0.75, 0.75, 1}[axis] }
+
+// At returns the place of a point in the unit cube.
+func (g Gas) At(x, y, z int) [3]float64 {
+	// The last point is at 1 exactly.
+	h := float64(g.N - 1)
+	return [3]float64{float64(x) / h, float64(y) / h, float64(z) / h}
+}
+
+// motion is what the equations take from the state of a point.
+type motion struct {
+	velocity [3]float64
+	pressed  float64 // kinetic energy in a volume
+	kinetic  float64 // kinetic energy of a mass
+	heat     float64 // all energy of a mass
+}
+
+// move finds the motion at each point of a row.
+func move(u []State, to []motion) {
+	to = to[:len(u)]
+	for i := range u {
+		s, m := &u[i], &to[i]
+		inverse := 1 / s[0]
+		m.velocity = [3]float64{s[1] * inverse, s[2] * inverse, s[3] * inverse}
+		m.pressed = 0.5 * (s[1]*s[1] + s[2]*s[2] + s[3]*s[3]) * inverse
+		m.kinetic = m.pressed * inverse
+		m.heat = s[4] * inverse
+	}
+}
+
+// root returns the root of the mean of squares of all points inside.
+func (g Gas) root(sums State) (s State) {
+	inside := math.Pow(float64(g.N-2), 3)
+	for m, sum := range sums {
+		s[m] = math.Sqrt(sum / inside)
+	}
+	return s
+}

@@ -1,0 +1,147 @@
+package flow
+
+// findSide computes planes of the right-hand side, the first of which is lo, from u,
+// whose first plane is base: how much the flow changes in a time step. Points on the
+// faces of the cube do not change.
+//
+//intra:task in(g, u, forcing, base, lo) out(r)
+func findSide(g Gas, u, forcing []State, base, lo int, r []State) {
+	n, plane := g.N, g.N*g.N
+	var m [5][]motion
+	for i := range m {
+		m[i] = make([]motion, n)
+	}
+	south, here, north, below, above := m[0], m[1], m[2], m[3], m[4]
+	for first := 0; first < len(r); first, lo = first+plane, lo+1 {
+		if lo == 0 || lo == n-1 {
+			continue
+		}
+		row := func(y, z int) []State { return u[(z-base)*plane+y*n:][:n] }
+		move(row(0, lo), south)
+		move(row(1, lo), here)
+		for y := 1; y < n-1; y++ {
+			move(row(y+1, lo), north)
+			move(row(y, lo-1), below)
+			move(row(y, lo+1), above)
+			x, to := row(y, lo), r[first+y*n:][1:n-1]
+			copy(to, forcing[first+y*n:][1:n-1])
+			g.stream(0, to, x, x[1:], x[2:], here, here[1:], here[2:])
+			g.stream(1, to, row(y-1, lo)[1:], x[1:], row(y+1, lo)[1:], south[1:], here[1:], north[1:])
+			g.stream(2, to, row(y, lo-1)[1:], x[1:], row(y, lo+1)[1:], below[1:], here[1:], above[1:])
+			dampAlong(to, x)
+			dampAcross(to, y, n, func(y int) []State { return row(y, lo)[1:] })
+			dampAcross(to, lo, n, func(z int) []State { return row(y, z)[1:] })
+			for i := range to {
+				for m := range to[i] {
+					to[i][m] *= g.Dt
+				}
+			}
+			south, here, north = here, north, south
+		}
+	}
+}
+
+// stream adds to a row of points what flows along an axis, from their states and
+// motion, and those of their neighbours in front and behind.
+func (g Gas) stream(axis int, r, before, u, after []State, mb, m, ma []motion) {
+	n := len(r)
+	before, u, after, mb, m, ma = before[:n], u[:n], after[:n], mb[:n], m[:n], ma[:n]
+	spread := Spread(axis) * g.Second
+	viscous, turned := Viscous*g.Second, (FourThirds-1)*Viscous*g.Second
+	kinetic, own, heat := (Viscous-Thermal)*g.Second, Viscous/6*g.Second, Thermal*g.Second
+	for i := range r {
+		to, a, b, c, p, q, s := &r[i], &before[i], &u[i], &after[i], &mb[i], &m[i], &ma[i]
+		vp, vq, vs := p.velocity[axis], q.velocity[axis], s.velocity[axis]
+		to[0] += spread*(c[0]-2*b[0]+a[0]) - g.First*(c[axis+1]-a[axis+1])
+		to[1] += spread*(c[1]-2*b[1]+a[1]) + viscous*(s.velocity[0]-2*q.velocity[0]+p.velocity[0]) - g.First*(c[1]*vs-a[1]*vp)
+		to[2] += spread*(c[2]-2*b[2]+a[2]) + viscous*(s.velocity[1]-2*q.velocity[1]+p.velocity[1]) - g.First*(c[2]*vs-a[2]*vp)
+		to[3] += spread*(c[3]-2*b[3]+a[3]) + viscous*(s.velocity[2]-2*q.velocity[2]+p.velocity[2]) - g.First*(c[3]*vs-a[3]*vp)
+		to[4] += spread*(c[4]-2*b[4]+a[4]) +
+			kinetic*(s.kinetic-2*q.kinetic+p.kinetic) + own*(vs*vs-2*vq*vq+vp*vp) + heat*(s.heat-2*q.heat+p.heat) -
+			g.First*((C1*c[4]-C2*s.pressed)*vs-(C1*a[4]-C2*p.pressed)*vp)
+		to[axis+1] += turned*(vs-2*vq+vp) - g.First*C2*((c[4]-s.pressed)-(a[4]-p.pressed))
+	}
+}
+
+// fourth returns the weights of a point and its neighbours, two on each side, in the
+// fourth difference at a place among n. Next to a face it leaves out what is beyond.
+func fourth(at, n int) [5]float64 {
+	switch at {
+	case 1:
+		return [5]float64{0, 0, 5, -4, 1}
+	case 2:
+		return [5]float64{0, -4, 6, -4, 1}
+	case n - 3:
+		return [5]float64{1, -4, 6, -4, 0}
+	case n - 2:
+		return [5]float64{1, -4, 5, 0, 0}
+	}
+	return [5]float64{1, -4, 6, -4, 1}
+}
+
+// dampAcross subtracts fourth differences along y or z, at a place among n; row
+// returns the points at any place.
+func dampAcross(r []State, at, n int, row func(at int) []State) {
+	var rows [5][]State
+	for k := range rows {
+		rows[k] = row(min(max(at+k-2, 0), n-1))
+	}
+	damp(r, rows, fourth(at, n))
+}
+
+// dampAlong subtracts fourth differences along x, of a whole row.
+func dampAlong(r, x []State) {
+	n := len(x)
+	at := func(from, to int) {
+		var rows [5][]State
+		for k := range rows {
+			rows[k] = x[min(max(from+k-2, 0), n-1):]
+		}
+		damp(r[from-1:to-1], rows, fourth(from, n))
+	}
+	at(1, 2)
+	at(2, 3)
+	at(3, n-3)
+	at(n-3, n-2)
+	at(n-2, n-1)
+}
+
+func damp(r []State, rows [5][]State, weights [5]float64) {
+	n := len(r)
+	a, b, c, d, e := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n], rows[4][:n]
+	wa, wb, wc, wd, we := weights[0]*damping, weights[1]*damping, weights[2]*damping, weights[3]*damping, weights[4]*damping
+	for i := range r {
+		to, a, b, c, d, e := &r[i], &a[i], &b[i], &c[i], &d[i], &e[i]
+		for m := range to {
+			to[m] -= wa*a[m] + wb*b[m] + wc*c[m] + wd*d[m] + we*e[m]
+		}
+	}
+}
+
+// add adds the change of a time step to points.
+//
+//intra:task in(r) inout(u) elementwise(r, u)
+func add(r, u []State) {
+	r = r[:len(u)]
+	for i := range u {
+		to, by := &u[i], &r[i]
+		for m := range to {
+			to[m] += by[m]
+		}
+	}
+}
+
+// square adds up the squares of points.
+//
+//intra:task in(r) reduce(+: sums)
+func square(r []State, sums *State) {
+	var s State
+	for i := range r {
+		for m, v := range r[i] {
+			s[m] += v * v
+		}
+	}
+	for m, v := range s {
+		sums[m] += v
+	}
+}

@@ -1,0 +1,58 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/intrahpc/intra/update"
+)
+
+// measured is the interface that package runtime exports: each replica may have other
+// values of a type with it.
+var measured = reflect.TypeFor[interface{ Measured() }]()
+
+// Hash returns a hash of the state as it is now: of the contents of all variables but
+// for measured ones, without their padding, in which replicas may differ, and of their
+// sizes.
+func (s *State) Hash(seed uint64) (uint64, error) {
+	var buf []byte
+	for i := range s.vars {
+		v := &s.vars[i]
+		t := v.v.Type()
+		if v.kind == Slice {
+			t = t.Elem()
+		}
+		if t.Implements(measured) || reflect.PointerTo(t).Implements(measured) {
+			continue
+		}
+		mem, err := v.memory()
+		if err != nil {
+			return 0, fmt.Errorf("compare %q: %w", v.name, err)
+		}
+		seed = xxh3.HashSeed(binary.LittleEndian.AppendUint64(nil, uint64(len(mem))), seed)
+		if v.kind == Binary || !update.Padded(t) {
+			seed = xxh3.HashSeed(mem, seed)
+			continue
+		}
+		for piece := max(ChunkBytes/v.elem, 1) * v.elem; len(mem) > 0; mem = mem[min(piece, len(mem)):] {
+			buf = update.Values(t, mem[:min(piece, len(mem))], buf)
+			seed = xxh3.HashSeed(buf, seed)
+		}
+	}
+	return seed, nil
+}
+
+// Memory returns the memory of the variables, but for those that are read by
+// MarshalBinary.
+func (s *State) Memory() (all [][]byte) {
+	for i := range s.vars {
+		if v := &s.vars[i]; v.kind != Binary {
+			mem, _ := v.memory() // the error is one of MarshalBinary
+			all = append(all, mem)
+		}
+	}
+	return all
+}

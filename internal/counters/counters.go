@@ -1,0 +1,99 @@
+package counters
+
+import "fmt"
+
+// Sources of a counter.
+const (
+	FromPerf   = "perf_event_open"
+	FromUsage  = "getrusage"
+	FromClock  = "clock_gettime"
+	NotCounted = ""
+)
+
+// Counter says how a process counts one of the things it was asked for.
+type Counter struct {
+	Name string `json:"name"`
+	From string `json:"from"`           // "": it is not counted
+	User bool   `json:"user,omitempty"` // only outside the kernel
+	Why  string `json:"why,omitempty"`  // it is not counted, or not as it should be
+}
+
+// String says in words how it is counted.
+func (c Counter) String() string {
+	switch {
+	case c.From == NotCounted:
+		return fmt.Sprintf("%s is not counted: %s", c.Name, c.Why)
+	case c.From != FromPerf:
+		return fmt.Sprintf("%s is counted by %s: %s", c.Name, c.From, c.Why)
+	}
+	text := c.Name + " is counted"
+	if c.User {
+		text += " outside the kernel only"
+	}
+	if c.Why != "" {
+		text += ", " + c.Why
+	}
+	return text
+}
+
+// Count is what was counted while tasks ran.
+type Count struct {
+	Count float64 `json:"count"` // in all these tasks; estimated if the hardware took turns
+	Tasks int64   `json:"tasks"` // during which it was counted
+}
+
+// Add sums up counts.
+func (c *Count) Add(o Count) {
+	c.Count += o.Count
+	c.Tasks += o.Tasks
+}
+
+// PerTask is the mean of a task.
+func (c Count) PerTask() float64 { return c.Count / float64(max(c.Tasks, 1)) }
+
+// Usage is what the kernel knows of a process without being asked to count.
+type Usage struct {
+	User          float64 `json:"user_seconds"`
+	System        float64 `json:"system_seconds"`
+	MinorFaults   int64   `json:"minor_faults"`
+	MajorFaults   int64   `json:"major_faults"`
+	Waited        int64   `json:"voluntary_switches"`
+	Preempted     int64   `json:"involuntary_switches"`
+	ResidentBytes int64   `json:"resident_bytes"` // at most
+}
+
+// atOnce is how many hardware counters a processor surely has for one thread, beside
+// cycles and instructions, for which most have counters of their own: AMD's have six
+// for all, of which the watchdog of the kernel may hold one.
+const atOnce = 3
+
+// Split returns what one of the replicas of a rank counts, in sets that its hardware
+// can count at once: each of the names is counted by one replica, in turn. Those that
+// are common give the others their scale, and are in each set of hardware counters.
+func Split(names []string, replica, replicas int, hardware, common func(string) bool) (sets [][]string) {
+	var always, soft, hard []string
+	turn := 0
+	for _, n := range names {
+		if common(n) {
+			always = append(always, n)
+			continue
+		}
+		if turn++; (turn-1)%replicas != replica {
+			continue
+		}
+		if hardware(n) {
+			hard = append(hard, n)
+		} else {
+			soft = append(soft, n)
+		}
+	}
+	for len(hard) > 0 || len(always) > 0 && len(sets) == 0 {
+		n := min(len(hard), atOnce)
+		sets = append(sets, append(always[:len(always):len(always)], hard[:n]...))
+		hard = hard[n:]
+	}
+	if len(soft) > 0 {
+		sets = append(sets, soft)
+	}
+	return sets
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/sched"
+)
+
+// comparing has states compared at each so-manieth safe point.
+func comparing(every uint64) setup {
+	return func(s *job.Setup, _ *Config) { s.Verify = &job.Verification{State: every, Seed: 7} }
+}
+
+// safeRounds runs a program of so many rounds, each after a safe point, and returns what
+// each replica came to.
+func safeRounds(g *group, rounds int) map[*replica]*vectors {
+	all := make(map[*replica]*vectors)
+	for _, r := range g.replicas {
+		all[r] = newVectors(nil)
+	}
+	g.run(func(r *replica, p *Program) error {
+		v := all[r]
+		if err := p.Protect("x", &v.x); err != nil {
+			return err
+		}
+		if err := p.Protect("w", &v.w); err != nil {
+			return err
+		}
+		for range rounds {
+			if err := p.SafePoint(nil); err != nil {
+				return err
+			}
+			if err := v.round(p, sched.Adaptive); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return all
+}
+
+// judging is a head that kills who is convicted, and ends the job if nobody can be.
+func judging(g *group) (apart func() []job.Apart, convicted func() []job.Conviction) {
+	var mu sync.Mutex
+	var all []job.Apart
+	var guilty []job.Conviction
+	kill := func(r *replica) {
+		r.cancel(errors.New("fenced"))
+		g.declare(r, job.CauseFenced)
+		go r.hangUp()
+	}
+	g.told = func(_ *replica, st job.Stats) {
+		c := st.Corruption
+		for _, v := range c.Convicted {
+			mu.Lock()
+			guilty = append(guilty, v)
+			mu.Unlock()
+			kill(g.replicas[v.Process.Replica])
+		}
+		if c.Apart == nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, *c.Apart)
+		for _, r := range g.replicas {
+			kill(r)
+		}
+	}
+	return func() []job.Apart {
+			mu.Lock()
+			defer mu.Unlock()
+			return all
+		}, func() []job.Conviction {
+			mu.Lock()
+			defer mu.Unlock()
+			return guilty
+		}
+}
+
+// One bit of the state of any replica, at any safe point: who has it is convicted by the
+// others, which go on with the right bits.
+func TestWrongStateIsConvicted(t *testing.T) {
+	want := serial(4)
+	for point := range 4 {
+		for wrong := range 3 {
+			g := newGroup(t, 3, comparing(1), flipped(t, fmt.Sprintf("0.%d@state:%d:%d", wrong, point, 9999*wrong+point)))
+			apart, convicted := judging(g)
+			all := safeRounds(g, 4)
+			require.Empty(t, apart())
+			require.Len(t, g.survivors(), 2)
+			for _, r := range g.survivors() {
+				require.NotEqual(t, wrong, r.setup.Self.Replica)
+				require.NoError(t, r.err)
+				require.Equal(t, want, all[r])
+			}
+			require.NotEmpty(t, convicted())
+			for _, c := range convicted() {
+				if c.Lost { // it says so itself
+					c.Core, c.Seconds, c.Lost = -1, 0, false
+				}
+				require.Equal(t, job.Conviction{Process: job.Process{Replica: wrong}, Incarnation: 1, Core: -1, Section: uint64(2 * point), Task: -1, Point: uint64(point + 1)}, c)
+			}
+		}
+	}
+}
+
+// Of two replicas nobody can be convicted: the head hears of both hashes.
+func TestStatesApart(t *testing.T) {
+	g := newGroup(t, 2, comparing(2), flipped(t, "0.1@state:3"))
+	apart, _ := judging(g)
+	safeRounds(g, 6)
+	require.NotEmpty(t, apart())
+	for _, a := range apart() {
+		require.EqualValues(t, 4, a.Point)
+		require.Regexp(t, `^the registered state at safe point 4 differs, and it cannot be told whose is wrong \(replica 0: [0-9a-f]{16}, replica 1: [0-9a-f]{16}\)$`, a.Text)
+	}
+}
+
+// States that are alike are compared at the safe points that were asked for, whoever
+// dies meanwhile.
+func TestStatesAlike(t *testing.T) {
+	for _, kill := range []string{"", "0.0@task:20", "0.1@task:50", "0.2@task:70"} {
+		with := []setup{comparing(2)}
+		if kill != "" {
+			with = append(with, killed(t, kill))
+		}
+		g := newGroup(t, 3, with...)
+		apart, _ := judging(g)
+		all := safeRounds(g, 5)
+		require.Empty(t, apart())
+		sum := int64(0)
+		for _, r := range g.survivors() {
+			require.NoError(t, r.err)
+			require.Equal(t, serial(5), all[r])
+			require.Empty(t, r.engine.Snapshot().Corruption.Convicted)
+			sum += r.engine.Snapshot().Corruption.Compared
+		}
+		if kill == "" {
+			require.EqualValues(t, 2, sum)
+		}
+	}
+}
+
+// A replica whose program returns without a safe point that another one has come to did
+// something else.
+func TestStateAfterTheEnd(t *testing.T) {
+	g := newGroup(t, 2, comparing(1))
+	g.run(func(r *replica, p *Program) error {
+		if r.setup.Self.Replica == 0 {
+			return nil
+		}
+		return p.SafePoint(nil)
+	})
+	require.ErrorIs(t, g.replicas[1].err, ErrDiverged)
+	require.ErrorContains(t, g.replicas[1].err, "safe point 1 was reached")
+}
+
+// A flip beyond the state is an error.
+func TestFlipBeyondTheState(t *testing.T) {
+	g := newGroup(t, 1, flipped(t, "0.0@state:0:999999999"))
+	safeRounds(g, 1)
+	require.ErrorContains(t, g.replicas[0].err, "-flip 0.0@state:0:999999999: the registered state has 384000 bits")
+}

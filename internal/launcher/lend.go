@@ -1,0 +1,179 @@
+package launcher
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Only one of the processes that a launcher has started on a host starts those of the
+// job, and it lets each be another one of the launcher's. Those lend it their
+// identities, and stay: a launcher that saw one of them die would end them all.
+
+// lookForAgent is the time between two looks for the one that borrows, and lendTime
+// bounds what is said then.
+const (
+	lookForAgent = 50 * time.Millisecond
+	lendTime     = time.Minute
+	leaveTime    = time.Second // for the launcher to answer
+)
+
+// Lender names the place where the processes of a host lend their identities. Nobody
+// knows it but those that know the secret.
+func Lender(secret [32]byte, host string) string {
+	sum := sha256.Sum256(append([]byte("lender "+host+" "), secret[:]...))
+	return "@intrarun/mpi/" + hex.EncodeToString(sum[:16])
+}
+
+// Lend lends an identity to the process that borrows there, and returns when that has
+// no use for it any more. ctx bounds the time until it is there. Then it tells the
+// launcher that all is well: the process that was this one may have died without a word,
+// and the launcher would end the others once this one exits.
+func (i *Identity) Lend(ctx context.Context, place string) error {
+	c, err := i.lend(ctx, place)
+	if err != nil {
+		return fmt.Errorf("lend what the launcher has given to this process: %w", err)
+	}
+	defer c.Close()
+	_, _ = io.Copy(io.Discard, c) // however it ends
+	i.leave()
+	return nil
+}
+
+// leave says goodbye to the launcher, unless the MPI library has.
+func (i *Identity) leave() {
+	if i.PMI == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = (&pmi{conn: i.PMI, in: bufio.NewReader(i.PMI)}).ask("cmd=finalize", "finalize_ack")
+	}()
+	select {
+	case <-done:
+	case <-time.After(leaveTime):
+	}
+}
+
+func (i *Identity) lend(ctx context.Context, place string) (_ *net.UnixConn, err error) {
+	b, err := json.Marshal(i.Variables)
+	if err != nil {
+		return nil, err
+	}
+	var c *net.UnixConn
+	for {
+		if c, err = net.DialUnix("unix", nil, &net.UnixAddr{Name: place, Net: "unix"}); err == nil {
+			break
+		}
+		select {
+		case <-time.After(lookForAgent):
+		case <-ctx.Done():
+			return nil, errors.Join(err, ctx.Err())
+		}
+	}
+	defer func() {
+		if err != nil {
+			c.Close()
+		}
+	}()
+	var rights []byte
+	if i.PMI != nil {
+		rights = unix.UnixRights(int(i.PMI.Fd()))
+	}
+	_ = c.SetWriteDeadline(time.Now().Add(lendTime)) // it is open
+	n, _, err := c.WriteMsgUnix(b, rights, nil)
+	if err == nil && n < len(b) {
+		_, err = c.Write(b[n:])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, c.CloseWrite()
+}
+
+// Borrower is the process of a host that borrows the identities of the others.
+type Borrower struct {
+	listener *net.UnixListener
+
+	mu    sync.Mutex
+	conns []*net.UnixConn // to those that have lent theirs
+}
+
+// Borrow begins to borrow.
+func Borrow(place string) (*Borrower, error) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: place, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listen for the processes of the launcher: %w", err)
+	}
+	return &Borrower{listener: l}, nil
+}
+
+// Next returns an identity that nobody has yet.
+func (b *Borrower) Next() (*Identity, error) {
+	if err := b.listener.SetDeadline(time.Now().Add(lendTime)); err != nil {
+		return nil, err
+	}
+	c, err := b.listener.AcceptUnix()
+	if err != nil {
+		return nil, fmt.Errorf("no further process of the launcher on this host has come: %w", err)
+	}
+	b.mu.Lock()
+	b.conns = append(b.conns, c)
+	b.mu.Unlock()
+	_ = c.SetReadDeadline(time.Now().Add(lendTime)) // it is open
+	i, err := readIdentity(c)
+	if err != nil {
+		return nil, fmt.Errorf("what a process of the launcher has lent: %w", err)
+	}
+	return i, nil
+}
+
+func readIdentity(c *net.UnixConn) (*Identity, error) {
+	b, oob := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
+	n, on, _, _, err := c.ReadMsgUnix(b, oob)
+	if err != nil {
+		return nil, err
+	}
+	i := new(Identity)
+	messages, err := unix.ParseSocketControlMessage(oob[:on])
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		fds, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			return nil, err
+		}
+		for _, fd := range fds {
+			unix.CloseOnExec(fd)
+			i.PMI = os.NewFile(uintptr(fd), "PMI")
+		}
+	}
+	rest, err := io.ReadAll(c)
+	if err != nil {
+		return nil, err
+	}
+	return i, json.Unmarshal(append(b[:n:n], rest...), &i.Variables)
+}
+
+// Close lets all go that have lent something.
+func (b *Borrower) Close() {
+	b.listener.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.conns {
+		c.Close()
+	}
+}

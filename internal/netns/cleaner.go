@@ -1,0 +1,45 @@
+package netns
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"syscall"
+)
+
+// cleaner is what removes hosts: a process that survives this one by a moment, since
+// namespaces do not go away by themselves.
+type cleaner struct {
+	process *exec.Cmd
+	pipe    io.Closer
+}
+
+func startCleaner(hosts []*Host) (*cleaner, error) {
+	const script = `cat >/dev/null
+for n; do
+	[ -e /run/netns/$n ] || continue
+	kill -9 $(ip netns pids $n) 2>/dev/null
+	ip netns del $n
+done`
+	args := []string{"-c", script, "sh"}
+	for _, h := range hosts {
+		args = append(args, h.Name)
+	}
+	c := &cleaner{process: exec.Command("sh", args...)}
+	c.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	pipe, err := c.process.StdinPipe()
+	if err == nil {
+		err = c.process.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start what removes the hosts: %w", err)
+	}
+	c.pipe = pipe
+	return c, nil
+}
+
+// close has the hosts removed, with every process on them.
+func (c *cleaner) close() {
+	c.pipe.Close()
+	_ = c.process.Wait() // what it could not remove is not there
+}

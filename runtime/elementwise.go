@@ -1,0 +1,28 @@
+package intra
+
+import "fmt"
+
+// Elementwise says of a task that element i of what it writes depends on nothing
+// that it writes but element i, so that it may run for some elements at a time: the
+// runtime may call body, once for each part of them and from the first to the
+// last, instead of the task's own. r is one of the regions that the task writes;
+// all of them have as many elements.
+//
+//	s.Launch(task, func() { kernels.Waxpby(alpha, x, beta, y, w) },
+//		intra.In("x", x), intra.In("y", y),
+//		intra.Elementwise(intra.Out("w", w), func(lo, hi int) {
+//			kernels.Waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
+//		}))
+//
+// Replicas that store their results in each other's arrays then do so while they
+// compute.
+func Elementwise(r Region, body func(lo, hi int)) Region {
+	switch {
+	case r.Err != nil:
+	case r.Rows > 0 || !r.Mode.Written():
+		r.Err = fmt.Errorf("%s(%s): what Elementwise is about has to be a slice that the task writes", r.Mode, r.Name)
+	case r.Len() > 0:
+		r.Elementwise = body
+	}
+	return r
+}

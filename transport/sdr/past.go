@@ -1,0 +1,330 @@
+package sdr
+
+import (
+	"encoding/binary"
+	"iter"
+	"slices"
+)
+
+// clock says how far a rank is in a thread: the epochs that it has begun, and the
+// operations since it began the last of them. An epoch begins with a collective
+// of all ranks that one rank at least does not leave before all have begun it.
+type clock struct{ epoch, count uint64 }
+
+func (a clock) less(b clock) bool {
+	return a.epoch < b.epoch || a.epoch == b.epoch && a.count < b.count
+}
+
+// entry is the clock of one rank.
+type entry struct {
+	rank int
+	clock
+}
+
+// knowledge is what is known of the clocks of all ranks in a thread: all have
+// begun the epoch base, and those of above, in ascending order, have done more.
+// Ranks that had one replica from the start are left out: nobody is behind the
+// one that there is.
+type knowledge struct {
+	base  uint64
+	above []entry
+}
+
+// raise says that all ranks have begun an epoch.
+func (k *knowledge) raise(base uint64) {
+	if base > k.base {
+		k.base = base
+		k.above = slices.DeleteFunc(k.above, func(e entry) bool { return !k.exceeded(e.clock) })
+	}
+}
+
+// exceeded reports whether base does not imply at.
+func (k *knowledge) exceeded(at clock) bool { return clock{epoch: k.base}.less(at) }
+
+// at returns the clock of a rank.
+func (k *knowledge) at(rank int) clock {
+	for _, e := range k.above {
+		if e.rank == rank {
+			return e.clock
+		}
+	}
+	return clock{epoch: k.base}
+}
+
+// join adds an entry; i is where one of a lower rank was added, and is moved.
+func (k *knowledge) join(i *int, e entry) {
+	if !k.exceeded(e.clock) {
+		return
+	}
+	for *i < len(k.above) && k.above[*i].rank < e.rank {
+		*i++
+	}
+	switch {
+	case *i == len(k.above) || k.above[*i].rank > e.rank:
+		k.above = slices.Insert(k.above, *i, e)
+	case k.above[*i].less(e.clock):
+		k.above[*i] = e
+	}
+}
+
+// past is what a message depends on, as it travels: base is that of the thread of
+// its context, which a header has room for. The list has the entries of that
+// thread, and behind each zero another thread that anything is known of: its id,
+// its base and its entries. An entry is the distance from the rank before it, the
+// count with the distance of the epoch from the base in its two lowest bits, and
+// what that exceeds 3 by if it is not less. Most have three bytes.
+//
+// A nil past is that of a message which depends on nothing. That of a frame that has
+// just come is the Core's own, and cloned where it is kept.
+type past struct {
+	thread    uint64 // not sent, as the receiver knows the thread of the context
+	base      uint64
+	list      []byte
+	reference uint64 // see Reference
+
+	scanned bool  // what follows is known
+	more    bool  // there are other threads
+	needs   clock // the operation of this rank in thread that it contains
+	count   int   // entries of all threads
+	first   entry
+}
+
+// in is the past of a message of this context.
+func (p *past) in(ctx *Context) *past {
+	if p != nil && ctx.thread != nil {
+		p.thread = ctx.thread.id
+	}
+	return p
+}
+
+// newPast returns a past that says nothing yet.
+func (c *Core) newPast() *past {
+	n := len(c.pasts)
+	if n == 0 {
+		return new(past)
+	}
+	p := c.pasts[n-1]
+	c.pasts = c.pasts[:n-1]
+	p.thread, p.base, p.list, p.reference, p.scanned = 0, 0, p.list[:0], 0, false
+	return p
+}
+
+// drop ends the use of a past that was cloned or made.
+func (c *Core) drop(p *past) {
+	if p != nil && len(c.pasts) < 256 && cap(p.list) < 1<<12 {
+		c.pasts = append(c.pasts, p)
+	}
+}
+
+// clone returns p with a list of its own.
+func (p *past) clone(c *Core) *past {
+	if p == nil {
+		return nil
+	}
+	q := c.newPast()
+	list := append(q.list, p.list...)
+	*q = *p
+	q.list = list
+	return q
+}
+
+const (
+	threadBytes = 1 + 8     // zero and id
+	maxClock    = 1 << 60   // no clock of ours gets there
+	farEpoch    = uint64(3) // distance from the base that an entry has no room for
+)
+
+func appendEntry(b []byte, base uint64, before int, e entry) []byte {
+	b = binary.AppendUvarint(b, uint64(e.rank-before))
+	far := e.epoch - base
+	b = binary.AppendUvarint(b, e.count<<2|min(far, farEpoch))
+	if far >= farEpoch {
+		b = binary.AppendUvarint(b, far-farEpoch)
+	}
+	return b
+}
+
+// appendThread begins another thread of a list.
+func appendThread(b []byte, id, base uint64) []byte {
+	return binary.AppendUvarint(binary.LittleEndian.AppendUint64(append(b, 0), id), base)
+}
+
+// pastReader goes through one thread of a past after the other.
+type pastReader struct {
+	b    []byte
+	base uint64
+	rank int
+	bad  bool // nobody writes such a list
+}
+
+func (r *pastReader) uint() uint64 {
+	if len(r.b) > 0 && r.b[0] < 0x80 {
+		v := r.b[0]
+		r.b = r.b[1:]
+		return uint64(v)
+	}
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 || v >= maxClock<<2 {
+		r.b, r.bad = nil, true
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+// next returns the next entry of the thread; false if there is none.
+func (r *pastReader) next() (entry, bool) {
+	if len(r.b) == 0 || r.b[0] == 0 {
+		return entry{}, false
+	}
+	r.rank += int(r.uint())
+	v := r.uint()
+	far := v & farEpoch
+	if far == farEpoch {
+		far += r.uint()
+	}
+	return entry{r.rank, clock{r.base + far, v >> 2}}, !r.bad
+}
+
+// begin goes on to the next thread and returns its id; false if there is none.
+func (r *pastReader) begin() (uint64, bool) {
+	for more := true; more; {
+		_, more = r.next()
+	}
+	if len(r.b) == 0 {
+		return 0, false
+	}
+	if len(r.b) < threadBytes {
+		r.b, r.bad = nil, true
+		return 0, false
+	}
+	id := binary.LittleEndian.Uint64(r.b[1:])
+	r.b = r.b[threadBytes:]
+	r.base, r.rank = r.uint(), -1
+	return id, !r.bad
+}
+
+// threads yields what p says of each thread.
+func (p *past) threads() iter.Seq2[uint64, *pastReader] {
+	return func(yield func(uint64, *pastReader) bool) {
+		r := pastReader{b: p.list, base: p.base, rank: -1}
+		for id, more := p.thread, true; more && yield(id, &r); {
+			id, more = r.begin()
+		}
+	}
+}
+
+// alone returns the entry of a list with no other one, as most messages in small jobs
+// have it. false says that it may be another list.
+func (p *past) alone() (e entry, ok bool) {
+	gap, n := uint64(p.list[0]), 1
+	if gap == 0 || gap >= 0x80 {
+		return e, false
+	}
+	v, k := binary.Uvarint(p.list[n:])
+	if k <= 0 || n+k != len(p.list) || v&farEpoch == farEpoch || v >= maxClock<<2 {
+		return e, false
+	}
+	return entry{int(gap) - 1, clock{p.base + v&farEpoch, v >> 2}}, true
+}
+
+// scan finds out what p says of this rank, and reports whether a process of a job
+// with these ranks may have written it.
+func (c *Core) scan(p *past) bool {
+	p.scanned, p.more, p.needs, p.count = true, false, clock{epoch: p.base}, 0
+	if len(p.list) == 0 {
+		return p.base < maxClock
+	}
+	if e, ok := p.alone(); ok && e.rank < len(c.ranks) && c.ranks[e.rank].degree > 1 && e.epoch < maxClock && (e.count > 0 || e.epoch > p.base) {
+		if p.first, p.count = e, 1; e.rank == c.rank {
+			p.needs = e.clock
+		}
+		return true
+	}
+	r := pastReader{b: p.list, base: p.base, rank: -1}
+	for more := true; more; _, more = r.begin() {
+		for e, ok := r.next(); ok; e, ok = r.next() {
+			if e.rank < 0 || e.rank >= len(c.ranks) || c.ranks[e.rank].degree == 1 || e.epoch >= maxClock || e.count == 0 && e.epoch == r.base {
+				return false
+			}
+			if e.rank == c.rank && !p.more {
+				p.needs = e.clock
+			}
+			if p.count++; p.count == 1 {
+				p.first = e
+			}
+		}
+		if r.base >= maxClock {
+			return false
+		}
+		p.more = p.more || len(r.b) > 0
+	}
+	return !r.bad
+}
+
+// of returns the clock of a rank in a thread that p contains.
+func (p *past) of(rank int, thread uint64) clock {
+	var at clock
+	for id, r := range p.threads() {
+		if id != thread {
+			continue
+		}
+		if base := (clock{epoch: r.base}); at.less(base) {
+			at = base
+		}
+		for e, ok := r.next(); ok; e, ok = r.next() {
+			if e.rank == rank && at.less(e.clock) {
+				at = e.clock
+			}
+		}
+	}
+	return at
+}
+
+// decoded is a past that can be added to.
+type decoded []decodedThread
+
+type decodedThread struct {
+	id uint64
+	knowledge
+}
+
+// add adds a past.
+func (d *decoded) add(p *past) {
+	for id, r := range p.threads() {
+		at := slices.IndexFunc(*d, func(t decodedThread) bool { return t.id == id })
+		if at < 0 {
+			at = len(*d)
+			*d = append(*d, decodedThread{id: id})
+		}
+		(*d)[at].read(r)
+	}
+}
+
+// read adds what a past says of this thread.
+func (k *knowledge) read(r *pastReader) {
+	k.raise(r.base)
+	i := 0
+	for e, ok := r.next(); ok; e, ok = r.next() {
+		k.join(&i, e)
+	}
+}
+
+// encode writes it into p; the first thread is that of the context.
+func (d decoded) encode(p *past) {
+	p.thread, p.base, p.scanned = d[0].id, d[0].base, false
+	list := p.list[:0]
+	for i, t := range d {
+		if i > 0 && t.base == 0 && len(t.above) == 0 {
+			continue
+		}
+		if i > 0 {
+			list = appendThread(list, t.id, t.base)
+		}
+		before := -1
+		for _, e := range t.above {
+			list, before = appendEntry(list, t.base, before, e), e.rank
+		}
+	}
+	p.list = list
+}

@@ -1,0 +1,93 @@
+//go:build linux
+
+package shm_test
+
+import (
+	"bytes"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// What several goroutines send, at once or not, arrives, each one's in order; also
+// what was queued while a frame was handed over at once, with nobody to look for it
+// but the link itself.
+func TestSendNow(t *testing.T) {
+	a, _, in, end := reserving(t, 64<<10)
+	const senders, each = 3, 1000
+	var wg sync.WaitGroup
+	for s := range senders {
+		wg.Go(func() {
+			for i := range each {
+				half := []byte{byte(i), byte(i >> 8)}
+				h := transport.Header{Channel: transport.ChannelMessage, Kind: uint8(s)}
+				if s == 0 || !a.(transport.Prompt).SendNow(&h, half, bytes.Repeat(half, i%50)) {
+					a.Send(frame(uint8(s), bytes.Repeat(half, 1+i%50)))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Eventually(t, func() bool { return in.n.Load() == senders*each }, 20*time.Second, time.Millisecond)
+	end()
+	var next [senders]int
+	for k, s := range in.kinds {
+		i := next[s]
+		require.Equal(t, bytes.Repeat([]byte{byte(i), byte(i >> 8)}, 1+i%50), in.bytes[k])
+		next[s]++
+	}
+	h := transport.Header{Channel: transport.ChannelMessage}
+	require.Eventually(t, func() bool { return !a.(transport.Prompt).SendNow(&h, nil, nil) }, 20*time.Second, time.Millisecond, "the link is closed")
+}
+
+// A frame that does not fit goes the way of all others.
+func TestSendNowFull(t *testing.T) {
+	a, b := pairOf(4096)(t)
+	in := &inbox{closed: make(chan error, 1)}
+	a.Start(&inbox{closed: make(chan error, 1)})
+	h := transport.Header{Channel: transport.ChannelMessage}
+	now := a.(transport.Prompt)
+	require.False(t, now.SendNow(&h, make([]byte, 2048), nil), "longer than half of the ring")
+	for range 3 { // the link's own goroutine may look at the queue just then
+		require.Eventually(t, func() bool { return now.SendNow(&h, make([]byte, 900), nil) }, 20*time.Second, time.Millisecond)
+	}
+	require.False(t, now.SendNow(&h, make([]byte, 900), nil), "the ring is full")
+	a.Send(frame(5, make([]byte, 900)))
+	require.False(t, now.SendNow(&h, nil, nil), "a frame is queued")
+	b.Start(in)
+	require.Eventually(t, func() bool { return in.n.Load() == 4 }, 20*time.Second, time.Millisecond)
+	require.Equal(t, []uint8{0, 0, 0, 5}, in.kinds)
+	require.NoError(t, a.Close())
+	<-in.closed
+	require.NoError(t, b.Close())
+}
+
+// What earlier laps have left in the ring is no frame, even if it looks like one.
+func TestStalePayload(t *testing.T) {
+	a, _, in, end := reserving(t, 4096)
+	looks := transport.Header{Channel: transport.ChannelMessage, Kind: 99}
+	var header [transport.HeaderSize]byte
+	looks.Encode(&header)
+	now := a.(transport.Prompt)
+	for i := range 300 {
+		payload := bytes.Repeat(header[:], i%23) // up to a third of the ring
+		h := transport.Header{Channel: transport.ChannelMessage, Kind: 1}
+		switch {
+		case i%7 == 0:
+			a.Send(frame(1, bytes.Repeat(header[:], 40+i%80))) // in pieces
+		case i%2 == 0 || !now.SendNow(&h, payload, nil):
+			a.Send(frame(1, payload))
+		}
+		for start := time.Now(); in.n.Load() <= int64(i); runtime.Gosched() {
+			require.Less(t, time.Since(start), 20*time.Second)
+		}
+	}
+	end()
+	require.NotContains(t, in.kinds, uint8(99))
+	require.Len(t, in.kinds, 300)
+}

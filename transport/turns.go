@@ -1,0 +1,75 @@
+package transport
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Where more processes run than there are cores, a waiter that only looks keeps the
+// core from the peer that it waits for. So it gives the core away between two looks,
+// which brings it back in a microsecond while all others wait too, and is much cheaper
+// than to sleep and be woken. But a process that computes keeps the core for its whole
+// time slice, and the kernel counts the waiter's as used: then it is better to sleep,
+// since who wakes is preferred to who computes.
+
+const (
+	turnTime   = 500 * time.Microsecond // how long to look before a sleep, while turns are short
+	crowdTime  = 15 * time.Microsecond  // and while they are not
+	longTurn   = time.Millisecond
+	freePolls  = 2 // idle polls before the first turn
+	firstPause = 2 // waits without turns after a long one
+	maxPause   = 256
+)
+
+// turns are those that the waiters of one process take with other processes.
+type turns struct {
+	crowded bool
+	away    func()       // gives the core away for a turn
+	pause   atomic.Int32 // how many waits the next long turn costs, doubled by each and halved by each wait that none spoilt
+	sits    atomic.Int32 // waits that still take no turns
+}
+
+// turn is what one wait knows.
+type turn struct {
+	*turns
+	on bool
+}
+
+// begin returns the turns of a wait, and for how long it looks.
+func (t *turns) begin(spin time.Duration) (turn, time.Duration) {
+	switch {
+	case !t.crowded:
+		return turn{}, spin
+	case t.sits.Load() > 0:
+		t.sits.Add(-1)
+		return turn{}, min(spin, crowdTime)
+	}
+	return turn{turns: t, on: true}, turnTime
+}
+
+// give gives the core away after an idle poll, and reports whether the wait goes on
+// to look.
+func (t *turn) give(idle int) bool {
+	if !t.on || idle <= freePolls {
+		return true
+	}
+	before := time.Now()
+	t.away()
+	if time.Since(before) < longTurn {
+		return true
+	}
+	t.on = false
+	pause := min(max(2*t.pause.Load(), firstPause), maxPause)
+	t.pause.Store(pause)
+	t.sits.Store(pause)
+	return false
+}
+
+// end notes that what was waited for has come.
+func (t *turn) end() {
+	if t.on {
+		if p := t.pause.Load(); p > 0 {
+			t.pause.Store(p / 2)
+		}
+	}
+}
