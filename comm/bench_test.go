@@ -1,6 +1,7 @@
 package comm_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -71,4 +72,32 @@ func BenchmarkAlone(b *testing.B) {
 	}
 	b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(2*b.N), "ns/message")
 	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkAllreduce is the sum of one number over two ranks, as BenchmarkPingPong.
+func BenchmarkAllreduce(b *testing.B) {
+	for _, degrees := range [][]int{{1, 1}, {1, 1, 1, 1}} {
+		b.Run(fmt.Sprint(degrees), func(b *testing.B) {
+			const batch = 200
+			cluster := clusterOf(b, "shm", degrees, false, sdr.Limits{}, false)
+			best := time.Hour
+			b.ReportAllocs()
+			require.NoError(b, cluster.run(func(c *comm.Comm, _ *member) error {
+				x := make([]float64, 1)
+				for done := 0; done < b.N; done += batch {
+					start := time.Now()
+					for range batch {
+						if err := comm.Allreduce(c, nil, x, comm.Sum); err != nil {
+							return err
+						}
+					}
+					if c.Rank() == 0 {
+						best = min(best, time.Since(start))
+					}
+				}
+				return nil
+			}))
+			b.ReportMetric(float64(best.Nanoseconds())/batch, "ns/best")
+		})
+	}
 }

@@ -34,7 +34,7 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	all := make([][2]int, c.Size())
 	s, err := planAllgather(c, [][2]int{{color, key}}, all)
 	if err == nil {
-		s.of = purpose(split, 0, 0)
+		s.script.Purpose = purpose(split, 0, 0)
 	}
 	if err = c.run(split, s, err); err != nil {
 		return nil, err

@@ -56,15 +56,16 @@ func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*s
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
 	s, from := c.newSchedule(reduce, root, len(send)*sizeOf[T]()), bytesOf(send)
+	s.op = combine(op)
 	into := bytesOf(recv)
 	if c.rank != root {
 		into = s.memory(len(from))
 	}
 	s.copy(into, from)
 	if c.splits(len(from), len(send)) {
-		s.reduceLarge(into, sizeOf[T](), combine(op), root)
+		s.reduceLarge(into, sizeOf[T](), root)
 	} else {
-		s.reduceTree(into, combine(op), root)
+		s.reduceTree(into, root)
 	}
 	return s, nil
 }
@@ -80,14 +81,15 @@ func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
 	s, into := c.newSchedule(allreduce, 0, len(send)*sizeOf[T]()), bytesOf(recv)
+	s.op = combine(op)
 	s.copy(into, bytesOf(send))
-	f := s.fold(into, combine(op))
+	f := s.fold(into)
 	switch {
 	case f.member < 0:
 	case c.splits(len(into), len(recv)):
-		s.halve(f, into, sizeOf[T](), combine(op), true)
+		s.halve(f, into, sizeOf[T](), true)
 	default:
-		s.double(f, into, combine(op))
+		s.double(f, into)
 	}
 	s.unfold(f, into)
 	return s, nil
@@ -101,7 +103,7 @@ func (c *Comm) splits(bytes, elements int) bool {
 
 // reduceTree combines up a binomial tree with its root at rank 0, which keeps
 // the order of the ranks, and passes the result on.
-func (s *schedule) reduceTree(acc []byte, op combiner, root int) {
+func (s *schedule) reduceTree(acc []byte, root int) {
 	n, rank := s.c.Size(), s.c.rank
 	in := s.memory(len(acc))
 	for d := 1; d < n; d *= 2 {
@@ -111,7 +113,7 @@ func (s *schedule) reduceTree(acc []byte, op combiner, root int) {
 		}
 		if rank+d < n {
 			s.recv(rank+d, in)
-			s.do(func() { op(acc, acc, in) })
+			s.combine(acc, acc, in)
 		}
 	}
 	s.fence()
@@ -145,7 +147,7 @@ func (f folding) rank(member int) int {
 }
 
 // fold reduces the number of ranks to a power of two, and keeps their order.
-func (s *schedule) fold(acc []byte, op combiner) folding {
+func (s *schedule) fold(acc []byte) folding {
 	n, rank := s.c.Size(), s.c.rank
 	f := folding{members: 1 << (bits.Len(uint(n)) - 1)}
 	f.extra = n - f.members
@@ -159,7 +161,7 @@ func (s *schedule) fold(acc []byte, op combiner) folding {
 		f.member = rank / 2
 		in := s.memory(len(acc))
 		s.recv(rank-1, in)
-		s.do(func() { op(acc, in, acc) })
+		s.combine(acc, in, acc)
 	}
 	return f
 }
@@ -179,16 +181,16 @@ func (s *schedule) unfold(f folding, acc []byte) {
 // double combines by recursive doubling: in the round with distance d each
 // rank has the result of an aligned group of d ranks, and gets that of the
 // group beside it. All ranks apply the operator to the same pairs.
-func (s *schedule) double(f folding, acc []byte, op combiner) {
+func (s *schedule) double(f folding, acc []byte) {
 	in := s.memory(len(acc))
 	for d := 1; d < f.members; d *= 2 {
 		peer := f.rank(f.member ^ d)
 		s.send(peer, acc)
 		s.recv(peer, in)
 		if f.member&d == 0 {
-			s.do(func() { op(acc, acc, in) })
+			s.combine(acc, acc, in)
 		} else {
-			s.do(func() { op(acc, in, acc) })
+			s.combine(acc, in, acc)
 		}
 	}
 }
@@ -199,7 +201,7 @@ type span struct{ lo, hi int }
 // halve combines like double, but each round only the half of the vector that
 // the rank keeps. It returns the piece that is complete here; with gather, the
 // pieces are then exchanged the other way round until all have all.
-func (s *schedule) halve(f folding, acc []byte, size int, op combiner, gather bool) {
+func (s *schedule) halve(f folding, acc []byte, size int, gather bool) {
 	bytes := func(r span) []byte { return acc[r.lo*size : r.hi*size] }
 	have := span{0, len(acc) / size}
 	var before []span
@@ -212,9 +214,9 @@ func (s *schedule) halve(f folding, acc []byte, size int, op combiner, gather bo
 		mine, theirs := bytes(keep), in[:(keep.hi-keep.lo)*size]
 		s.recv(peer, theirs)
 		if f.member&d == 0 {
-			s.do(func() { op(mine, mine, theirs) })
+			s.combine(mine, mine, theirs)
 		} else {
-			s.do(func() { op(mine, theirs, mine) })
+			s.combine(mine, theirs, mine)
 		}
 		have = keep
 	}
@@ -241,10 +243,10 @@ func (f folding) cut(r span, d int) (keep, give span) {
 
 // reduceLarge combines by halving; the members then send their pieces to the
 // root.
-func (s *schedule) reduceLarge(acc []byte, size int, op combiner, root int) {
-	f := s.fold(acc, op)
+func (s *schedule) reduceLarge(acc []byte, size int, root int) {
+	f := s.fold(acc)
 	if f.member >= 0 {
-		s.halve(f, acc, size, op, false)
+		s.halve(f, acc, size, false)
 	}
 	s.fence()
 	for m := range f.members {

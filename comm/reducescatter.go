@@ -49,10 +49,11 @@ func planReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, 
 		return nil, fmt.Errorf("%w: %d elements for parts of %v, room for %d", ErrCount, len(send), counts, len(recv))
 	}
 	s, from, into := c.newSchedule(reduceScatter, 0, at[n]), bytesOf(send), bytesOf(recv)
+	s.op = combine(op)
 	if n > directRanks && at[n] < directBytes {
 		acc := s.memory(at[n])
 		s.copy(acc, from)
-		s.reduceTree(acc, combine(op), 0)
+		s.reduceTree(acc, 0)
 		for i := 1; i < n; i++ {
 			if part := acc[at[i]:at[i+1]]; c.rank == 0 {
 				s.send(i, part)
@@ -72,12 +73,9 @@ func planReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, 
 	s.exchange(
 		func(i int) []byte { return from[at[i]:at[i+1]] },
 		func(i int) []byte { return acc[i*part : (i+1)*part] })
-	f := combine(op)
-	s.do(func() {
-		for i := 1; i < n; i++ {
-			f(acc[:part], acc[:part], acc[i*part:(i+1)*part])
-		}
-		copy(into, acc)
-	})
+	for i := 1; i < n; i++ {
+		s.combine(acc[:part], acc[:part], acc[i*part:(i+1)*part])
+	}
+	s.copy(into, acc[:part])
 	return s, nil
 }

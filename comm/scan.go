@@ -59,14 +59,15 @@ func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool)
 		s.fence()
 		n, rank = n-1, rank-1
 	}
-	s.scan(acc, combine(op), n, rank, c.rank-rank)
+	s.op = combine(op)
+	s.scan(acc, n, rank, c.rank-rank)
 	return s, nil
 }
 
 // scan gives each of n ranks, which begin at first, the result of the ranks up
 // to it: in the round with distance d it has that of the d ranks ending with
 // it, and gets that of the d ranks before them.
-func (s *schedule) scan(acc []byte, op combiner, n, rank, first int) {
+func (s *schedule) scan(acc []byte, n, rank, first int) {
 	in := s.memory(len(acc))
 	for d := 1; d < n; d *= 2 {
 		if rank+d < n {
@@ -74,7 +75,7 @@ func (s *schedule) scan(acc []byte, op combiner, n, rank, first int) {
 		}
 		if rank >= d {
 			s.recv(first+rank-d, in)
-			s.do(func() { op(acc, in, acc) })
+			s.combine(acc, in, acc)
 		}
 		s.fence()
 	}

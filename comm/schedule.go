@@ -15,10 +15,10 @@ import (
 // different orders.
 type schedule struct {
 	c      *Comm
-	of     int // purpose of its messages
+	op     combiner // of a reduction
 	steps  []step
 	at     int
-	posted int // messages posted since the last fence
+	round  []sdr.Post // the messages since the last fence
 	calls  []sdr.Request
 	used   int // of calls, all messages so far
 	script *sdr.Script
@@ -33,15 +33,19 @@ const (
 	stepSend stepKind = iota
 	stepRecv
 	stepFence // wait for the messages before it
-	stepDo    // a fence, then local work
+	// A fence, then local work:
+	stepCombine // of low and high into buf
+	stepCopy    // of low into buf
+	stepDo
 )
 
 type step struct {
-	kind   stepKind
-	peer   int
-	number uint64
-	buf    []byte
-	do     func()
+	kind      stepKind
+	peer      int
+	number    uint64
+	buf       []byte
+	low, high []byte
+	do        func()
 }
 
 // newSchedule returns an empty plan. bytes is the length that all ranks have to
@@ -50,11 +54,11 @@ func (c *Comm) newSchedule(o operation, root, bytes int) *schedule {
 	if n := len(c.plans); n > 0 {
 		s := c.plans[n-1]
 		c.plans = c.plans[:n-1]
-		s.of, s.script.Sync = purpose(o, root, bytes), c.sync(o, root)
+		s.script.Purpose, s.script.Sync = purpose(o, root, bytes), c.sync(o, root)
 		return s
 	}
-	s := &schedule{c: c, of: purpose(o, root, bytes)}
-	s.script = &sdr.Script{Step: s.step, Sync: c.sync(o, root)}
+	s := &schedule{c: c}
+	s.script = &sdr.Script{Step: s.step, Purpose: purpose(o, root, bytes), Sync: c.sync(o, root)}
 	return s
 }
 
@@ -72,8 +76,13 @@ func (s *schedule) fence()      { s.steps = append(s.steps, step{kind: stepFence
 func (s *schedule) do(f func()) { s.steps = append(s.steps, step{kind: stepDo, do: f}) }
 func (s *schedule) copy(dst, src []byte) {
 	if len(dst) > 0 && len(src) > 0 && &dst[0] != &src[0] {
-		s.do(func() { copy(dst, src) })
+		s.steps = append(s.steps, step{kind: stepCopy, buf: dst, low: src})
 	}
+}
+
+// combine applies the operator of the reduction.
+func (s *schedule) combine(into, low, high []byte) {
+	s.steps = append(s.steps, step{kind: stepCombine, buf: into, low: low, high: high})
 }
 
 // memory returns n bytes, aligned for every element type, that live as long as
@@ -92,50 +101,46 @@ func (s *schedule) memory(n int) []byte {
 	return b
 }
 
-// step posts the messages up to the next fence.
-func (s *schedule) step() bool {
+// step does local work, and returns the messages up to the next fence after it.
+func (s *schedule) step() []sdr.Post {
 	if s.collect(); errors.Is(s.err, sdr.ErrMismatch) {
 		s.script.Failed = true
-		return false
+		return nil
 	}
-	c := s.c
 	for s.at < len(s.steps) {
 		st := &s.steps[s.at]
+		if st.kind >= stepFence && len(s.round) > 0 {
+			break
+		}
 		switch st.kind {
-		case stepSend:
-			r := &s.calls[s.used]
-			s.used, s.posted = s.used+1, s.posted+1
-			c.engine.PostSend(s.script, c.coll, r, st.buf, c.members[st.peer], st.number, s.of)
-		case stepRecv:
-			r := &s.calls[s.used]
-			s.used, s.posted = s.used+1, s.posted+1
-			c.engine.PostRecv(s.script, c.coll, r, st.buf, c.members[st.peer], st.number, s.of)
-		case stepFence:
-			if s.posted > 0 {
-				s.at++
-				return true
-			}
+		case stepSend, stepRecv:
+			s.round = append(s.round, sdr.Post{
+				Request: &s.calls[s.used], Data: st.buf, Peer: s.c.members[st.peer], Number: st.number,
+				Receive: st.kind == stepRecv,
+			})
+			s.used++
+		case stepCombine:
+			s.op(st.buf, st.low, st.high)
+		case stepCopy:
+			copy(st.buf, st.low)
 		case stepDo:
-			if s.posted > 0 {
-				return true
-			}
 			st.do()
 		}
 		s.at++
 	}
-	return s.posted > 0
+	return s.round
 }
 
 // collect looks at the results of the messages of the round before. A failed
 // operation goes on to its end, so that the other ranks are not left waiting,
 // unless they are in another one.
 func (s *schedule) collect() {
-	for i := s.used - s.posted; i < s.used; i++ {
-		if _, err := s.calls[i].Result(); err != nil && s.err == nil {
+	for i := range s.round {
+		if _, err := s.round[i].Request.Result(); err != nil && s.err == nil {
 			s.err = err
 		}
 	}
-	s.posted = 0
+	s.round = s.round[:0]
 }
 
 // startPlan begins a collective operation.
@@ -163,7 +168,8 @@ func (c *Comm) finishPlan(s *schedule) error {
 	}
 	err := s.err
 	clear(s.steps)
-	s.steps, s.at, s.posted, s.used, s.taken, s.err = s.steps[:0], 0, 0, 0, 0, nil
+	s.steps, s.at, s.used, s.taken, s.err, s.op = s.steps[:0], 0, 0, 0, nil, nil
+	s.round = s.round[:0]
 	if len(c.plans) < 8 {
 		c.plans = append(c.plans, s)
 	}
@@ -174,7 +180,7 @@ func (c *Comm) finishPlan(s *schedule) error {
 func (c *Comm) run(o operation, s *schedule, err error) error {
 	if err == nil {
 		if ob := c.engine.Observer(); ob != nil {
-			defer ob.Called(sdr.Any, sdr.Any, s.of>>lengthBit)()
+			defer ob.Called(sdr.Any, sdr.Any, s.script.Purpose>>lengthBit)()
 		}
 		c.startPlan(s)
 		err = c.finishPlan(s)
@@ -193,7 +199,7 @@ func (c *Comm) begin(o operation, s *schedule, err error) *Request {
 		return r
 	}
 	if ob := c.engine.Observer(); ob != nil {
-		defer ob.Called(sdr.Any, sdr.Any, s.of>>lengthBit)()
+		defer ob.Called(sdr.Any, sdr.Any, s.script.Purpose>>lengthBit)()
 	}
 	c.startPlan(s)
 	r.plan, r.call = s, s.script.Call()

@@ -164,11 +164,15 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	e.unused.frames.Put(f)
 }
 
-// flushAndUnlock carries out the actions that the core wants and releases the lock.
-// One goroutine at a time does so, without the lock, so that the frames of a
-// link keep their order and a link may call back.
-func (e *Engine) flushAndUnlock() {
-	news := e.settle()
+// flushAndUnlock says what is complete, carries out the actions that the core wants and
+// releases the lock.
+func (e *Engine) flushAndUnlock() { e.flush(e.settle()) }
+
+// flush carries out the actions that the core wants and releases the lock; news
+// says that somebody may wait for what was settled before. One goroutine at a time
+// does so, without the lock, so that the frames of a link keep their order and a link
+// may call back.
+func (e *Engine) flush(news bool) {
 	for len(e.core.actions) > 0 && !e.flushing {
 		acts := e.core.Actions()
 		if e.aborted {

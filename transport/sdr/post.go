@@ -48,24 +48,6 @@ func (e *Engine) Recv(ctx *Context, r *Request, buf []byte, src, tag int) {
 	e.flushAndUnlock()
 }
 
-// PostSend posts a message of a script, within its Step.
-func (e *Engine) PostSend(s *Script, ctx *Context, r *Request, data []byte, dst int, number uint64, purpose int) {
-	e.mu.Lock()
-	s.pending++
-	r.script = s
-	e.core.SendExact(ctx, r, data, dst, number, purpose)
-	e.flushAndUnlock()
-}
-
-// PostRecv posts a receive of a script, within its Step.
-func (e *Engine) PostRecv(s *Script, ctx *Context, r *Request, buf []byte, src int, number uint64, purpose int) {
-	e.mu.Lock()
-	s.pending++
-	r.script = s
-	e.core.RecvExact(ctx, r, buf, src, number, purpose)
-	e.flushAndUnlock()
-}
-
 // Probe looks for a message without taking it, see Core.Probe.
 func (e *Engine) Probe(ctx *Context, src, tag int) (Status, bool) {
 	e.mu.Lock()

@@ -4,10 +4,13 @@ package sdr
 // it is complete: a collective operation. Rounds are posted by goroutines that
 // wait for something or test something on the engine, never by a link.
 type Script struct {
-	// Step does the local work that follows the round before, posts the next
-	// one with PostSend and PostRecv, and reports whether it did: false ends the script.
-	// It is called without any lock, by one goroutine at a time.
-	Step func() (more bool)
+	// Step does the local work that follows the round before, and returns the messages
+	// of the next one, which are the engine's until they are complete: none ends
+	// the script. It is called without any lock, by one goroutine at a time.
+	Step func() []Post
+	// Purpose of its messages, see Core.SendExact. It is set before the script is
+	// started.
+	Purpose int
 	// Sync says what its end implies, at this rank. It is set before the script is
 	// started.
 	Sync Sync
@@ -39,21 +42,56 @@ func (e *Engine) Start(ctx *Context, s *Script) {
 	e.run(s)
 }
 
+// Post is a message of a round: sent to a rank of the job, or received from it.
+type Post struct {
+	Request *Request
+	Data    []byte
+	Peer    int
+	Number  uint64
+	Receive bool
+}
+
 // run posts rounds of s until one is not complete at once.
 func (e *Engine) run(s *Script) {
-	for s.Step() {
+	for {
+		round := s.Step()
 		e.mu.Lock()
-		s.pending--
-		if s.pending > 0 {
+		if len(round) == 0 {
+			e.core.EndCollective(s)
 			e.flushAndUnlock()
 			return
 		}
-		s.pending = 1
-		e.flushAndUnlock()
+		for i := range round {
+			e.post(s, &round[i])
+		}
+		news := e.settle()
+		s.pending--
+		more := s.pending == 0
+		if more {
+			s.pending = 1
+		}
+		e.flush(news)
+		if !more {
+			return
+		}
 	}
-	e.mu.Lock()
-	e.core.EndCollective(s)
-	e.flushAndUnlock()
+}
+
+// post posts a message of a script. The lock is held.
+func (e *Engine) post(s *Script, m *Post) {
+	if m.Receive {
+		s.pending++
+		m.Request.script = s
+		e.core.RecvExact(s.ctx, m.Request, m.Data, m.Peer, m.Number, s.Purpose)
+		return
+	}
+	if e.cfg.Mid == nil && e.cfg.Flip == nil && e.core.SendExactNow(s.ctx, m.Data, m.Peer, m.Number, s.Purpose) {
+		m.Request.finish()
+		return
+	}
+	s.pending++
+	m.Request.script = s
+	e.core.SendExact(s.ctx, m.Request, m.Data, m.Peer, m.Number, s.Purpose)
 }
 
 // Advance posts the rounds that have become due.

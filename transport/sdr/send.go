@@ -19,12 +19,27 @@ func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync 
 // takes it at once: then nothing is kept, and it is complete without a request. It
 // reports whether that was so; if not, nothing has happened.
 func (c *Core) SendNow(ctx *Context, data []byte, dst, tag int) bool {
-	if c.replicated || c.now == nil || dst == c.rank || len(data) > c.limits.Eager || len(c.actions) > 0 {
+	if !c.mayNow(dst, data) {
 		return false
 	}
 	s := c.outStream(ctx, dst)
-	n := s.next
-	p := c.ranks[dst].first
+	return c.sendWithout(s, data, s.next, tag)
+}
+
+// SendExactNow is SendNow in an exact context, see SendExact.
+func (c *Core) SendExactNow(ctx *Context, data []byte, dst int, number uint64, purpose int) bool {
+	return c.mayNow(dst, data) && c.sendWithout(c.outStream(ctx, dst), data, number, purpose)
+}
+
+// mayNow reports whether SendNow is possible as far as that depends on this
+// process alone.
+func (c *Core) mayNow(dst int, data []byte) bool {
+	return !c.replicated && c.now != nil && dst != c.rank && len(data) <= c.limits.Eager && len(c.actions) == 0
+}
+
+// sendWithout hands the message with this number of s over without a record of it.
+func (c *Core) sendWithout(s *outStream, data []byte, n uint64, tag int) bool {
+	p := c.ranks[s.rank].first
 	pr := &c.processes[p]
 	cost := len(data) + frameCost
 	if !pr.alive || pr.credit < cost || s.acked[0].has(n) {
@@ -33,8 +48,8 @@ func (c *Core) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 	a := &c.direct
 	h := &a.Header
 	h.Channel, h.Kind, h.Flags, h.Incarnation = transport.ChannelMessage, kindEager, 0, c.incarnation
-	h.Args = [6]uint64{ctx.id, n, uint64(tag), 0, 0, c.passed}
-	if ctx.exact {
+	h.Args = [6]uint64{s.ctx.id, n, uint64(tag), 0, 0, c.passed}
+	if s.ctx.exact {
 		h.Flags = flagExact
 	}
 	a.Kind, a.To, a.Payload = ActSend, p, data
@@ -45,7 +60,7 @@ func (c *Core) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 	}
 	pr.credit -= cost
 	pr.sent++
-	s.next, c.used = n+1, true
+	s.next, c.used = max(s.next, n+1), true
 	return true
 }
 
