@@ -79,7 +79,7 @@ func (b *benchmark) improve() error {
 	if err := b.top.findResidual(); err != nil {
 		return err
 	}
-	return b.top.correct(b.top.r)
+	return b.top.correct(b.top.r, false)
 }
 
 // measureResidual finds the norm of the residual.

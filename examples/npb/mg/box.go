@@ -27,7 +27,7 @@ func newBox(c *comm.Comm, n int) *box {
 	for axis := range b.at {
 		b.at[axis], rest = rest%b.ranks[axis], rest/b.ranks[axis]
 	}
-	b.shape = shape{n / b.ranks[0], n / b.ranks[1], n / b.ranks[2]}
+	b.shape = shape{n / b.ranks[0], n / b.ranks[1], n / b.ranks[2], [2]bool{b.ranks[0] == 1, b.ranks[1] == 1}}
 	b.sent, b.came = make([]float64, 2*b.shape.border()), make([]float64, 2*b.shape.border())
 	return b
 }
@@ -47,15 +47,25 @@ func (b *box) neighbour(axis, direction int) int {
 // exchange fills in the layer around the box in x, axis by axis, so that corners
 // come along.
 func (b *box) exchange(x []float64) error {
-	for axis := range b.ranks {
-		n := b.shape.points(axis)
-		if b.ranks[axis] == 1 {
-			b.shape.copyLayer(x, axis, n, 0)
-			b.shape.copyLayer(x, axis, 1, n+1)
-			continue
-		}
-		if err := b.exchangeAlong(axis, x, n); err != nil {
-			return fmt.Errorf("exchange borders with the neighbours: %w", err)
+	for z := 1; z <= b.shape.nz; z++ {
+		b.shape.wrap(x[z*b.shape.plane():][:b.shape.plane()])
+	}
+	return b.exchangeRest(x)
+}
+
+// exchangeRest is exchange of what shape.wrap cannot fill in: the tasks that compute
+// planes have done that.
+func (b *box) exchangeRest(x []float64) error {
+	s := b.shape
+	for axis, ranks := range b.ranks {
+		switch {
+		case ranks > 1:
+			if err := b.exchangeAlong(axis, x, s.points(axis)); err != nil {
+				return fmt.Errorf("exchange borders with the neighbours: %w", err)
+			}
+		case axis == 2:
+			copy(x[:s.plane()], x[s.nz*s.plane():])
+			copy(x[(s.nz+1)*s.plane():], x[s.plane():2*s.plane()])
 		}
 	}
 	return nil

@@ -47,6 +47,7 @@ func subtract(u, v []float64, s shape, lo int, r []float64) {
 			at := (lo+first)*plane + y*row
 			subtractRow(rowsAround(u, s, at), v[at:at+row], r[first*plane+y*row:][:row])
 		}
+		s.wrap(r[first*plane:][:plane])
 	}
 }
 
@@ -73,6 +74,7 @@ func smooth(r []float64, c smoother, s shape, lo int, u []float64) {
 		for y := 1; y <= s.ny; y++ {
 			smoothRow(rowsAround(r, s, (lo+first)*plane+y*row), &c, u[first*plane+y*row:][:row])
 		}
+		s.wrap(u[first*plane:][:plane])
 	}
 }
 
@@ -101,6 +103,7 @@ func restrict(fine []float64, s, coarser shape, lo int, coarse []float64) {
 		for y := 1; y <= coarser.ny; y++ {
 			restrictRow(rowsAround(fine, s, 2*(lo+first)*s.plane()+2*y*s.row()), coarse[first*plane+y*row:][:row])
 		}
+		coarser.wrap(coarse[first*plane:][:plane])
 	}
 }
 
@@ -116,27 +119,47 @@ func restrictRow(f around, coarse []float64) {
 	}
 }
 
-// interpolate adds a coarse grid to planes of a fine one, two for each plane of the
-// coarse grid from lo on. Points lie on those of the coarse grid or between them. The
-// layer around the fine grid gets its values from that around the coarse one.
+// interpolate sets planes of a fine grid to values of a coarse one, two for each plane
+// of that from lo on. Points lie on those of the coarse grid or between them. The layer
+// around the fine grid gets its values from that around the coarse one.
 //
-//intra:task in(coarse, coarser, s, lo) inout(fine)
+//intra:task in(coarse, coarser, s, lo) out(fine)
 func interpolate(coarse []float64, coarser, s shape, lo int, fine []float64) {
 	for k := range len(fine) / s.plane() {
 		for y := range s.ny + 2 {
-			at := (lo+k/2)*coarser.plane() + y/2*coarser.row()
 			row := fine[k*s.plane()+y*s.row():][:s.row()]
-			down, across := coarse[at:][:coarser.row()], coarse[at+y%2*coarser.row():][:coarser.row()]
-			up := at + k%2*coarser.plane()
-			interpolateRow(down, across, coarse[up:][:coarser.row()], coarse[up+y%2*coarser.row():][:coarser.row()], row)
+			clear(row)
+			addRow(rowsBetween(coarse, coarser, lo, k, y), row)
 		}
 	}
 }
 
-// interpolateRow adds the mean of four rows. Those of a point that lies on the coarse
-// grid in y or z are the same.
-func interpolateRow(a, b, c, d, fine []float64) {
-	b, c, d = b[:len(a)], c[:len(a)], d[:len(a)]
+// addInterpolated is interpolate that adds the values.
+//
+//intra:task in(coarse, coarser, s, lo) inout(fine)
+func addInterpolated(coarse []float64, coarser, s shape, lo int, fine []float64) {
+	for k := range len(fine) / s.plane() {
+		for y := range s.ny + 2 {
+			addRow(rowsBetween(coarse, coarser, lo, k, y), fine[k*s.plane()+y*s.row():][:s.row()])
+		}
+	}
+}
+
+// rowsBetween returns the rows of a coarse grid around row y of plane k of a fine one
+// that begins at plane lo of the coarse one. Those of a row that lies on the coarse grid
+// in y or z are the same.
+func rowsBetween(coarse []float64, coarser shape, lo, k, y int) [4][]float64 {
+	row := coarser.row()
+	at := (lo+k/2)*coarser.plane() + y/2*row
+	across, up := y%2*row, k%2*coarser.plane()
+	part := func(at int) []float64 { return coarse[at:][:row] }
+	return [4][]float64{part(at), part(at + across), part(at + up), part(at + up + across)}
+}
+
+// addRow adds the mean of four rows.
+func addRow(of [4][]float64, fine []float64) {
+	a := of[0]
+	b, c, d := of[1][:len(a)], of[2][:len(a)], of[3][:len(a)]
 	before := a[0] + b[0] + (c[0] + d[0])
 	for i := 1; i < len(a); i++ {
 		sum := a[i] + b[i] + (c[i] + d[i])

@@ -54,6 +54,19 @@ func launchInterpolate(sec *intra.Section, coarse []float64, coarser, s shape, l
 		intra.InVar("coarser", &coarser),
 		intra.InVar("s", &s),
 		intra.InVar("lo", &lo),
+		intra.Out("fine", fine),
+	)
+}
+
+var taskAddInterpolated = intra.Register("github.com/intrahpc/intra/examples/npb/mg.addInterpolated")
+
+// launchAddInterpolated launches addInterpolated as a task of sec.
+func launchAddInterpolated(sec *intra.Section, coarse []float64, coarser, s shape, lo int, fine []float64) {
+	sec.Launch(taskAddInterpolated, func() { addInterpolated(coarse, coarser, s, lo, fine) },
+		intra.In("coarse", coarse),
+		intra.InVar("coarser", &coarser),
+		intra.InVar("s", &s),
+		intra.InVar("lo", &lo),
 		intra.InOut("fine", fine),
 	)
 }

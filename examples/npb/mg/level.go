@@ -39,26 +39,31 @@ func newLevel(p *intra.Process, c *comm.Comm, n, tasks int, s smoother, finest b
 
 // solve sets u to a rough solution of A·u = v.
 func (l *level) solve() error {
-	clear(l.u)
 	switch {
 	case l.whole != nil:
 		return l.solveWhole()
 	case l.coarse == nil:
+		clear(l.u)
 		return l.smooth(l.v)
 	}
-	return l.correct(l.v)
+	return l.correct(l.v, true)
 }
 
-// correct improves u, whose residual is given, by a solution on the coarser grid.
-func (l *level) correct(residual []float64) error {
+// correct improves u, whose residual is given, by a solution on the coarser grid. With
+// zero, u is not looked at, and taken for 0.
+func (l *level) correct(residual []float64, zero bool) error {
 	l.restrictTo(residual, l.coarse)
-	if err := l.coarse.exchange(l.coarse.v); err != nil {
+	if err := l.coarse.exchangeRest(l.coarse.v); err != nil {
 		return err
 	}
 	if err := l.coarse.solve(); err != nil {
 		return err
 	}
-	l.interpolateFrom(l.coarse)
+	if zero {
+		l.interpolateFrom(l.coarse)
+	} else {
+		l.addInterpolated(l.coarse)
+	}
 	if err := l.findResidual(); err != nil {
 		return err
 	}
@@ -68,13 +73,13 @@ func (l *level) correct(residual []float64) error {
 // findResidual sets r = v - A·u.
 func (l *level) findResidual() error {
 	l.subtract()
-	return l.exchange(l.r)
+	return l.exchangeRest(l.r)
 }
 
 // smooth adds to u what the smoother makes of a residual.
 func (l *level) smooth(residual []float64) error {
 	l.addSmoothed(residual)
-	return l.exchange(l.u)
+	return l.exchangeRest(l.u)
 }
 
 // solveWhole gathers the right-hand side of all ranks, and solves the whole here.

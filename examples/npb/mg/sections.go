@@ -45,12 +45,21 @@ func (l *level) restrictTo(residual []float64, c *level) {
 	}
 }
 
-// interpolateFrom adds the solution of the coarser level to u.
+// interpolateFrom sets u to the solution of the coarser level.
 func (l *level) interpolateFrom(c *level) {
 	s, coarser, planes := l.shape, c.shape, 2*l.shape.plane()
 	//intra:section on(l.p)
 	for lo, hi := range l.cut(coarser.nz + 1) {
 		interpolate(c.u, coarser, s, lo, l.u[lo*planes:hi*planes])
+	}
+}
+
+// addInterpolated adds the solution of the coarser level to u.
+func (l *level) addInterpolated(c *level) {
+	s, coarser, planes := l.shape, c.shape, 2*l.shape.plane()
+	//intra:section on(l.p)
+	for lo, hi := range l.cut(coarser.nz + 1) {
+		addInterpolated(c.u, coarser, s, lo, l.u[lo*planes:hi*planes])
 	}
 }
 

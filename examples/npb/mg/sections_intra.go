@@ -15,7 +15,7 @@ import _ "embed"
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "ca7c5070317f180f4c75ba9fbe4fe18f61bcd4911befe2845c5712b2c16c4ad8")
+var _ = intra.Embedded("sections_intra.go", intraSourceSections, "3081b786f08feae67558a3a06c6b2256b8dada62b9ca4a199a61ba7bb41cfdef")
 
 // leastPoints is how many points are worth a task.
 const leastPoints = 4096
@@ -64,7 +64,7 @@ func (l *level) restrictTo(residual []float64, c *level) {
 	}
 }
 
-// interpolateFrom adds the solution of the coarser level to u.
+// interpolateFrom sets u to the solution of the coarser level.
 func (l *level) interpolateFrom(c *level) {
 	s, coarser, planes := l.shape, c.shape, 2*l.shape.plane()
 	//intra:section on(l.p)
@@ -77,11 +77,24 @@ func (l *level) interpolateFrom(c *level) {
 	}
 }
 
+// addInterpolated adds the solution of the coarser level to u.
+func (l *level) addInterpolated(c *level) {
+	s, coarser, planes := l.shape, c.shape, 2*l.shape.plane()
+	//intra:section on(l.p)
+	{
+		section := l.p.Section(intra.At("sections.go:61"))
+		for lo, hi := range l.cut(coarser.nz + 1) {
+			launchAddInterpolated(section, c.u, coarser, s, lo, l.u[lo*planes:hi*planes])
+		}
+		section.MustEnd()
+	}
+}
+
 // square returns the sum of the squares of the residual.
 func (l *level) square() (sum float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:60"))
+		section := l.p.Section(intra.At("sections.go:69"))
 		for lo, hi := range l.cut(l.shape.nz) {
 			launchSquare(section, l.r, l.shape, lo+1, hi+1, &sum)
 		}

@@ -2,7 +2,12 @@ package main
 
 // shape is that of an array: so many points in x, y and z, and a layer around them.
 // Points count from 1, the layer has 0 and the last place. x runs fastest.
-type shape struct{ nx, ny, nz int }
+type shape struct {
+	nx, ny, nz int
+	// wraps says along x and y that all points are here, so that the layer is a copy
+	// of those at the other end. Along y that implies it along x.
+	wraps [2]bool
+}
 
 func (s shape) row() int    { return s.nx + 2 }
 func (s shape) plane() int  { return s.row() * (s.ny + 2) }
@@ -54,14 +59,17 @@ func (s shape) unpack(in, x []float64, axis, at int) {
 	})
 }
 
-// copyLayer copies one layer of x to another place on the same axis.
-func (s shape) copyLayer(x []float64, axis, from, to int) {
-	shift := (to - from) * [3]int{1, s.row(), s.plane()}[axis]
-	s.pieces(axis, from, func(lo, n int) {
-		if n == 1 {
-			x[lo+shift] = x[lo]
-			return
+// wrap fills in the layer of a plane along the axes on which it wraps.
+func (s shape) wrap(plane []float64) {
+	row := s.row()
+	if s.wraps[0] {
+		for y := 1; y <= s.ny; y++ {
+			r := plane[y*row:][:row]
+			r[0], r[s.nx+1] = r[s.nx], r[1]
 		}
-		copy(x[lo+shift:lo+shift+n], x[lo:lo+n])
-	})
+	}
+	if s.wraps[1] {
+		copy(plane[:row], plane[s.ny*row:])
+		copy(plane[(s.ny+1)*row:], plane[row:2*row])
+	}
 }
