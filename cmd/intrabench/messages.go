@@ -34,7 +34,8 @@ const workMessages = 20_000
 type messageFlags struct {
 	messages.Options
 	format
-	quiet bool
+	mpirun string
+	quiet  bool
 }
 
 // newMessageFlags defines them.
@@ -53,6 +54,7 @@ func newMessageFlags(name string, links, degrees string) (*flag.FlagSet, *messag
 	fs.IntVar(&f.Rounds, "rounds", 7, "how often every job runs, in turn")
 	fs.DurationVar(&f.Time, "time", 30*time.Millisecond, "about how long a job measures each size")
 	fs.StringVar(&f.Peer, "peer", "", "also run the shell `command` in every round, like 'mpirun -np 2 /tmp/peer', and print the\nratios; cmd/intrabench/peer has such a program")
+	fs.StringVar(&f.mpirun, "mpirun", "mpirun -np", "what starts the jobs of -link mpi: a `command`, followed by the number of processes and intrarun; intrabench needs the\ntag mpi for them")
 	fs.BoolVar(&f.json, "json", false, "write JSON, every sample included")
 	fs.BoolVar(&f.benchstat, "benchstat", false, "write lines for benchstat, one per sample")
 	fs.BoolVar(&f.quiet, "quiet", false, "do not tell on standard error what runs now")
@@ -69,6 +71,19 @@ func (f *messageFlags) measure(ctx context.Context) ([]messages.Result, error) {
 		return nil, fmt.Errorf("find the executable of the processes: %w", err)
 	}
 	f.Program = []string{self, asRank}
+	if slices.Contains(f.Links, job.LinkMPI) {
+		dir, err := os.MkdirTemp("", "intrabench-")
+		if err != nil {
+			return nil, fmt.Errorf("make room for intrarun: %w", err)
+		}
+		defer os.RemoveAll(dir)
+		if f.MPIRun = strings.Fields(f.mpirun); len(f.MPIRun) == 0 {
+			return nil, errors.New("-mpirun is empty: give it a command like 'mpirun -np'")
+		}
+		if f.Intrarun, err = findIntrarun(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
 	var before func(int)
 	if !f.quiet {
 		before = func(round int) { fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, f.Rounds) }
@@ -150,7 +165,7 @@ func runCollectives(ctx context.Context, args []string, out io.Writer) error {
 
 // parseLinks reads "shm,unix".
 func parseLinks(s string) ([]string, error) {
-	kinds := []string{job.LinkSHM, job.LinkUnix, job.LinkTCP}
+	kinds := []string{job.LinkSHM, job.LinkUnix, job.LinkTCP, job.LinkMPI}
 	links := strings.Split(s, ",")
 	for _, l := range links {
 		if !slices.Contains(kinds, l) {

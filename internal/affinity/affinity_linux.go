@@ -21,6 +21,21 @@ func Usable() ([]Core, error) {
 	return group("/sys/devices/system/cpu", allowed.IsSet, len(allowed)*64), nil
 }
 
+// Allowed returns the processors that this thread may run on.
+func Allowed() ([]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, fmt.Errorf("read on which processors this process may run: %w", err)
+	}
+	var cpus []int
+	for cpu := range len(set) * 64 {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus, nil
+}
+
 // place is where a processor is in the machine.
 type place struct{ node, pack, core, cpu int }
 

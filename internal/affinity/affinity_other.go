@@ -5,6 +5,9 @@ package affinity
 // Usable returns no cores: nothing is bound here.
 func Usable() ([]Core, error) { return nil, nil }
 
+// Allowed returns none: nothing is bound here.
+func Allowed() ([]int, error) { return nil, nil }
+
 // During calls f.
 func During(_ []int, f func() error) error { return f() }
 

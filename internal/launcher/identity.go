@@ -8,14 +8,17 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/affinity"
 )
 
 // Identity is what makes a process the one that a launcher has started, to its MPI
 // library: variables, and with PMI-1 a descriptor. Another process of the host that
-// has them is that one in its place.
+// has them is that one in its place, also on its processors.
 type Identity struct {
-	Variables []string
-	PMI       *os.File // nil: the launcher does without
+	Variables  []string `json:"variables"`
+	Processors []int    `json:"processors"` // to which the launcher has bound it
+	PMI        *os.File `json:"-"`          // nil: the launcher does without
 }
 
 // envPMI names the descriptor by which a process talks to its launcher.
@@ -31,6 +34,10 @@ func ofLauncher(variable string) bool {
 // Own returns the identity of this process, which keeps it.
 func Own(environ []string) (*Identity, error) {
 	i := new(Identity)
+	var err error
+	if i.Processors, err = affinity.Allowed(); err != nil {
+		return nil, err
+	}
 	for _, v := range environ {
 		number, isPMI := strings.CutPrefix(v, envPMI+"=")
 		switch {

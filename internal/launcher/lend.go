@@ -68,7 +68,7 @@ func (i *Identity) leave() {
 }
 
 func (i *Identity) lend(ctx context.Context, place string) (_ *net.UnixConn, err error) {
-	b, err := json.Marshal(i.Variables)
+	b, err := json.Marshal(i)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func readIdentity(c *net.UnixConn) (*Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	return i, json.Unmarshal(append(b[:n:n], rest...), &i.Variables)
+	return i, json.Unmarshal(append(b[:n:n], rest...), i)
 }
 
 // Close lets all go that have lent something.

@@ -49,6 +49,8 @@ func TestLend(t *testing.T) {
 	got, err := b.Next()
 	require.NoError(t, err)
 	require.Equal(t, []string{"PMI_RANK=1", "PMI_FD=5"}, got.Environ(nil, 5))
+	require.NotEmpty(t, got.Processors)
+	require.Equal(t, own.Processors, got.Processors)
 	_, err = got.PMI.WriteString("hello\n")
 	require.NoError(t, err)
 	require.NoError(t, got.PMI.Close())

@@ -36,11 +36,11 @@ type Agent struct {
 	watchdog *watchdog.Watchdog                 // nil if there is none
 	identity func() (*launcher.Identity, error) // of the next process that begins; nil: it has none
 	lease    *lease.Word                        // until when the processes may act; nil if this host has no lease
-	cpus     map[job.Process][]int              // that a process is bound to; none: it is not
 	starts   chan func()                        // run by the thread that is the processes' parent
 	quit     chan struct{}
 
 	mu       sync.Mutex
+	cpus     map[job.Process][]int  // that a process is bound to; none: it is not
 	children map[job.Process]*child // those that are not gone
 	arenas   map[int]*os.File       // by rank
 }
@@ -159,6 +159,7 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 		if id.PMI != nil {
 			theirs, files = append(theirs, id.PMI), append(files, id.PMI)
 		}
+		a.bind(p, id.Processors)
 	}
 	c.cmd = &exec.Cmd{
 		Path: path, Args: args, Dir: a.plan.Dir,
@@ -176,7 +177,10 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	}
 	result := make(chan error)
 	a.watchdog.Starting()
-	a.starts <- func() { result <- affinity.During(a.cpus[p], c.cmd.Start) }
+	a.mu.Lock()
+	cpus := a.cpus[p]
+	a.mu.Unlock()
+	a.starts <- func() { result <- affinity.During(cpus, c.cmd.Start) }
 	if err := <-result; err != nil {
 		a.watchdog.NotStarted()
 		if _, e := os.Stat(a.plan.Dir); a.plan.Dir != "" && e != nil { // which would be said of the program
@@ -191,6 +195,17 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	a.children[p] = c
 	a.mu.Unlock()
 	return c, nil
+}
+
+// bind gives a process, and what replaces it, the processors that a launcher has given
+// to it. This process is bound to those of one of them.
+func (a *Agent) bind(p job.Process, cpus []int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cpus == nil {
+		a.cpus = make(map[job.Process][]int)
+	}
+	a.cpus[p] = cpus
 }
 
 // converse is the end of one control connection: the handshake, then all that

@@ -12,8 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/jobtest/steps"
+	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/output"
 )
 
@@ -57,6 +59,13 @@ func (w *ward) see(format string, args ...any) {
 	defer w.mu.Unlock()
 	w.seen = append(w.seen, fmt.Sprintf(format, args...))
 	w.some.Broadcast()
+}
+
+// forget forgets what it has seen.
+func (w *ward) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = nil
 }
 
 // await waits until the agent has seen that.
@@ -285,6 +294,28 @@ func TestWrappers(t *testing.T) {
 
 // Standard input is for those of rank 0 that are there from the beginning. One that
 // does not read it holds up nobody.
+// A process of an MPI launcher, and what replaces it, runs where the launcher has put it,
+// not where this one is.
+func TestProcessorsOfALauncher(t *testing.T) {
+	all, err := affinity.Allowed()
+	require.NoError(t, err)
+	last := all[len(all)-1]
+	w := watch(t, Plan{Path: "/bin/sh", Args: []string{"sh", "-c", "grep Cpus_allowed_list /proc/self/status"}, Environ: os.Environ()})
+	w.identity = func() (*launcher.Identity, error) { return &launcher.Identity{Processors: []int{last}}, nil }
+	p, other := job.Process{}, job.Process{Rank: 1}
+	for i, r := range []Role{First, Joiner} {
+		w.Start(p, r)
+		w.await(fmt.Sprintf("exited %v", p))
+		require.Equal(t, strings.Repeat(fmt.Sprintf("Cpus_allowed_list:\t%d\n", last), i+1), w.written(p, output.Stdout))
+		w.forget()
+	}
+	w.Start(other, Joiner)
+	w.await(fmt.Sprintf("exited %v", other))
+	if len(all) > 1 {
+		require.NotEqual(t, fmt.Sprintf("Cpus_allowed_list:\t%d\n", last), w.written(other, output.Stdout))
+	}
+}
+
 func TestInputOfProcesses(t *testing.T) {
 	w := newWard(t, "cat")
 	w.Start(one, First)

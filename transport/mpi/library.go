@@ -40,10 +40,11 @@ func candidates(getenv func(string) string) []string {
 type abi struct {
 	world, byteType, errorsReturn uintptr // handles
 	ignoreStatus                  uintptr
+	requestSize                   int // in bytes, of a handle in an array
 }
 
 // The handles of MPICH's ABI are numbers; those of Open MPI are addresses.
-var mpichABI = abi{world: 0x44000000, byteType: 0x4c00010d, errorsReturn: 0x54000001, ignoreStatus: 1}
+var mpichABI = abi{world: 0x44000000, byteType: 0x4c00010d, errorsReturn: 0x54000001, ignoreStatus: 1, requestSize: 4}
 
 // function is an entry of a library.
 type function int
@@ -58,13 +59,14 @@ const (
 	sendMatched
 	receive
 	test
+	testAll
 	cancel
 	functions
 )
 
 var functionNames = [functions]string{
 	"MPI_Init_thread", "MPI_Finalize", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Comm_set_errhandler",
-	"MPI_Isend", "MPI_Issend", "MPI_Irecv", "MPI_Test", "MPI_Cancel",
+	"MPI_Isend", "MPI_Issend", "MPI_Irecv", "MPI_Test", "MPI_Testall", "MPI_Cancel",
 }
 
 // library is a loaded MPI library.
@@ -129,7 +131,7 @@ func resolve(name string, handle uintptr) (*library, error) {
 // abiOf tells the ABI of a library by its symbols and its version.
 func abiOf(version string, symbol func(string) uintptr) (abi, error) {
 	if world := symbol("ompi_mpi_comm_world"); world != 0 {
-		a := abi{world: world, byteType: symbol("ompi_mpi_byte"), errorsReturn: symbol("ompi_mpi_errors_return")}
+		a := abi{world: world, byteType: symbol("ompi_mpi_byte"), errorsReturn: symbol("ompi_mpi_errors_return"), requestSize: 8}
 		if a.byteType == 0 || a.errorsReturn == 0 {
 			return abi{}, fmt.Errorf("%q has ompi_mpi_comm_world, but not ompi_mpi_byte and ompi_mpi_errors_return", version)
 		}

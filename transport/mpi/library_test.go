@@ -26,7 +26,7 @@ func TestABI(t *testing.T) {
 		err     string
 	}{
 		{version: "Open MPI v4.1.4", symbols: []string{"ompi_mpi_comm_world", "ompi_mpi_byte", "ompi_mpi_errors_return"},
-			want: abi{world: 100, byteType: 101, errorsReturn: 102}},
+			want: abi{world: 100, byteType: 101, errorsReturn: 102, requestSize: 8}},
 		{version: "Open MPI v9", symbols: []string{"ompi_mpi_comm_world"}, err: "but not ompi_mpi_byte"},
 		{version: "MPICH Version:\t4.0.2", want: mpichABI},
 		{version: "Intel(R) MPI Library 2021.9", want: mpichABI},

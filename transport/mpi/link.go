@@ -112,8 +112,8 @@ func (l *link) Start(r transport.Receiver) {
 func (l *link) Attend(on bool) {
 	if on {
 		l.attended.Add(1)
-	} else {
-		l.attended.Add(-1)
+	} else if l.attended.Add(-1) == 0 {
+		l.world.ring()
 	}
 }
 
@@ -151,13 +151,12 @@ func (l *link) conclude() {
 // library does not need its memory any more.
 func (l *link) finish() {
 	for nap := shortest; !l.ended(); nap = min(2*nap, overdue) {
-		for range eager {
+		for start := time.Now(); time.Since(start) < shortest; runtime.Gosched() {
 			if l.Progress() {
 				nap = shortest
 			}
-			runtime.Gosched()
 		}
-		time.Sleep(nap)
+		sleep(nap)
 	}
 	close(l.done)
 	l.release()

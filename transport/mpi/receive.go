@@ -9,8 +9,9 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// ahead is how many packets the library can fill before one is looked at.
-const ahead = 2
+// ahead is how many packets the library can fill before one is looked at. Those that
+// were looked at are given back when nothing else comes, or when half of them were.
+const ahead = 4
 
 // quiet is how long nothing has to come from a dead peer until all that it had
 // handed over has.
@@ -20,7 +21,8 @@ const quiet = 5 * time.Millisecond
 type receiver struct {
 	packets [ahead]incoming
 	next    int  // the packet that comes first
-	posted  bool // the packets are
+	taken   int  // packets before it that are not posted
+	posted  bool // the packets were
 	ended   bool
 	moved   time.Time // when something last came from a peer that is dead
 
@@ -85,8 +87,12 @@ func (l *link) receive() (moved bool) {
 		if came {
 			in.moved = time.Time{}
 			moved = true
-			continue
+			if in.inside || in.hasEnded {
+				continue
+			}
+			return true // who waits may have what it waits for
 		}
+		l.refill()
 		if !l.peerDead.Load() {
 			return moved
 		}
@@ -133,12 +139,21 @@ func (l *link) take() bool {
 		return false
 	}
 	p.posted = false
+	in.next = (in.next + 1) % ahead
+	in.taken++
 	l.accept(p.memory)
-	if !in.hasEnded {
-		l.await(p)
-		in.next = (in.next + 1) % ahead
+	if in.taken > ahead/2 {
+		l.refill()
 	}
 	return true
+}
+
+// refill lets the library fill the packets again that were taken, in their order.
+func (l *link) refill() {
+	in := &l.in
+	for ; in.taken > 0 && !in.hasEnded; in.taken-- {
+		l.await(&in.packets[(in.next-in.taken+ahead)%ahead])
+	}
 }
 
 // await lets the library fill a packet.

@@ -4,28 +4,31 @@ package mpi
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// slots is how many packets can be under way. Every half of them the library is
-// asked to say when the peer has taken one, so a peer that does not look is not
+// slots is how many packets can be under way. The first of each half of them asks the
+// library to say when the peer has taken it, so a peer that does not look is not
 // sent more than that.
-const slots = 64
-
-// slot is a packet under way.
-type slot struct {
-	memory []byte
-	req    request
-	used   bool // req has not been seen complete
-}
+const (
+	slots = 64
+	half  = slots / 2
+)
 
 // sender is the state of sending, guarded by tx.
 type sender struct {
-	slots [slots]slot
-	next  int
-	last  slot // for the packet that says that this side has gone
+	memory   [slots][]byte
+	requests [slots]request // one after the other as the library has them in arrays
+	used     [2]int         // requests of each half that have not been seen complete
+	next     int
+	last     struct { // the packet that says that this side has gone
+		memory [1]byte
+		req    request
+		used   bool
+	}
 	ended bool
 
 	// The large frame in front of the queue.
@@ -129,19 +132,39 @@ func (l *link) write() (moved, blocked bool) {
 	}
 }
 
+// SendNow implements transport.Prompt.
+func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
+	n := transport.HeaderSize + len(payload) + len(rest)
+	if n > packetSize || l.busy.Load() || !l.tx.TryLock() {
+		return false
+	}
+	defer l.tx.Unlock()
+	if l.busy.Load() || l.out.ended {
+		return false
+	}
+	b, err := l.slot(n)
+	if b == nil || err != nil {
+		return false // Send will find out why
+	}
+	h.Size = uint64(len(payload) + len(rest))
+	h.Encode((*[transport.HeaderSize]byte)(b))
+	copy(b[transport.HeaderSize+copy(b[transport.HeaderSize:], payload):], rest)
+	return l.post(b[:n]) == nil
+}
+
 // small hands over a frame that is one packet, if there is room for it.
 func (l *link) small(f *transport.Frame) (bool, error) {
-	s, err := l.slot(transport.HeaderSize + int(f.Header.Size))
-	if s == nil {
+	size := int(f.Header.Size)
+	b, err := l.slot(transport.HeaderSize + size)
+	if b == nil {
 		return false, err
 	}
-	f.Header.Encode((*[transport.HeaderSize]byte)(s.memory))
-	size := int(f.Header.Size)
-	transport.Gather(s.memory[transport.HeaderSize:][:size], f.Payload, 0)
+	f.Header.Encode((*[transport.HeaderSize]byte)(b))
+	transport.Gather(b[transport.HeaderSize:][:size], f.Payload, 0)
 	if err := l.mid(f); err != nil {
 		return false, err
 	}
-	return true, l.post(s, transport.HeaderSize+size)
+	return true, l.post(b[:transport.HeaderSize+size])
 }
 
 // mid calls the frame's Mid, which may break the link.
@@ -158,17 +181,17 @@ func (l *link) mid(f *transport.Frame) error {
 func (l *link) large(f *transport.Frame) (bool, error) {
 	s := &l.out
 	if s.pieces == nil {
-		slot, err := l.slot(packetSize)
-		if slot == nil {
+		b, err := l.slot(packetSize)
+		if b == nil {
 			return false, err
 		}
-		half := uint64(0)
+		mid := uint64(0)
 		if f.Mid != nil {
-			half = f.Header.Size / 2
+			mid = f.Header.Size / 2
 		}
-		s.pieces, s.first = cut(f.Payload, f.Header.Size, half)
+		s.pieces, s.first = cut(f.Payload, f.Header.Size, mid)
 		s.posted, s.through, s.midDone = 0, 0, f.Mid == nil
-		if err := l.post(slot, len(announce(slot.memory, &f.Header, s.pieces))); err != nil {
+		if err := l.post(announce(b, &f.Header, s.pieces)); err != nil {
 			return false, err
 		}
 		l.streaming.Add(1)
@@ -209,52 +232,67 @@ func (l *link) large(f *transport.Frame) (bool, error) {
 	return ok, err
 }
 
-// slot returns the next slot with memory for size bytes, or nil if it is in use.
-func (l *link) slot(size int) (*slot, error) {
-	s := &l.out.slots[l.out.next]
-	if s.used {
-		ok, err := l.world.complete(&s.req)
-		if err != nil {
-			return nil, l.broken(err)
+// slot returns memory of size bytes for the next packet, or nil if it is in use. A half
+// is free once the library is through with all of it.
+func (l *link) slot(size int) ([]byte, error) {
+	s := &l.out
+	if s.next%half == 0 {
+		ok, err := l.through(s.next / half)
+		if !ok || err != nil {
+			return nil, err
 		}
-		if !ok {
-			return nil, nil
-		}
-		s.used = false
 	}
-	s.reserve(size)
-	return s, nil
-}
-
-func (s *slot) reserve(size int) {
+	b := &s.memory[s.next]
 	switch {
-	case size <= len(s.memory):
+	case size <= len(*b):
 	case size <= smallest:
-		s.memory = make([]byte, smallest)
+		*b = make([]byte, smallest)
 	default:
-		s.memory = make([]byte, packetSize)
+		*b = make([]byte, packetSize)
 	}
+	return *b, nil
 }
 
-// post sends the first n bytes of a slot.
-func (l *link) post(s *slot, n int) error {
-	matched := l.out.next%(slots/2) == 0
-	if err := l.world.send(s.memory[:n], l.peer, l.sends, matched, &s.req); err != nil {
+// post sends what was written into the slot.
+func (l *link) post(b []byte) error {
+	s := &l.out
+	if err := l.world.send(b, l.peer, l.sends, s.next%half == 0, l.request(s.next)); err != nil {
 		return l.broken(err)
 	}
-	s.used = true
-	l.out.next = (l.out.next + 1) % slots
+	s.used[s.next/half]++
+	s.next = (s.next + 1) % slots
 	return nil
+}
+
+// request is the handle of a slot.
+func (l *link) request(slot int) *request {
+	return (*request)(unsafe.Add(unsafe.Pointer(&l.out.requests), slot*l.world.lib.requestSize))
+}
+
+// through reports whether the library is through with the packets of a half.
+func (l *link) through(of int) (bool, error) {
+	s := &l.out
+	if s.used[of] == 0 {
+		return true, nil
+	}
+	ok, err := l.world.completeAll(l.request(of*half), s.used[of])
+	if err != nil {
+		return false, l.broken(err)
+	}
+	if ok {
+		s.used[of] = 0
+	}
+	return ok, nil
 }
 
 // control sends a packet without content, if there is room for it.
 func (l *link) control(kind byte) (bool, error) {
-	s, err := l.slot(transport.HeaderSize)
-	if s == nil {
+	b, err := l.slot(transport.HeaderSize)
+	if b == nil {
 		return false, err
 	}
-	s.memory[0] = kind
-	return true, l.post(s, 1)
+	b[0] = kind
+	return true, l.post(b[:1])
 }
 
 // leave ends this direction and says so to the peer: to one that is dead for
@@ -263,9 +301,8 @@ func (l *link) leave() {
 	s := &l.out
 	s.ended = true
 	if !l.peerGone.Load() {
-		s.last.reserve(1)
 		s.last.memory[0] = packetGone
-		s.last.used = l.world.send(s.last.memory[:1], l.peer, l.sends, false, &s.last.req) == nil
+		s.last.used = l.world.send(s.last.memory[:], l.peer, l.sends, false, &s.last.req) == nil
 	}
 	if s.pieces != nil {
 		l.streaming.Add(-1)
@@ -284,21 +321,16 @@ func (l *link) settled() bool {
 			}
 		}
 	}
-	for i := range s.slots {
-		if !l.free(&s.slots[i]) {
+	for i := range s.used {
+		if ok, _ := l.through(i); !ok {
 			return false
 		}
 	}
-	return l.free(&s.last)
-}
-
-// free reports whether the library is through with a slot.
-func (l *link) free(s *slot) bool {
-	if s.used {
-		ok, _ := l.world.complete(&s.req)
-		s.used = !ok
+	if s.last.used {
+		ok, _ := l.world.complete(&s.last.req)
+		s.last.used = !ok
 	}
-	return !s.used
+	return !s.last.used
 }
 
 // broken says that the library could not send or receive.

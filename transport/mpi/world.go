@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
 )
 
 // launchers hold the number of processes that a launcher has started.
@@ -25,11 +26,13 @@ type World struct {
 	level      int32 // of threads
 	rank, size int
 	stop       chan struct{}
-	ended      chan error // what run ended with
+	ended      chan error    // what MPI_Finalize has said
+	bell       chan struct{} // rung when nobody attends to a link any more
 
 	// call is held during each call of the library.
 	call sync.Mutex
-	flag int32 // written by MPI_Test
+	args [7]uintptr // of the call
+	flag int32      // written by MPI_Test
 
 	mu       sync.Mutex
 	links    []*link
@@ -42,7 +45,7 @@ type World struct {
 // Init loads a library and joins MPI_COMM_WORLD.
 func Init() (*World, error) {
 	started := make(chan error)
-	w := &World{stop: make(chan struct{}), ended: make(chan error, 1), tags: map[[2]int]bool{}}
+	w := &World{stop: make(chan struct{}), ended: make(chan error, 1), bell: make(chan struct{}, 1), tags: map[[2]int]bool{}}
 	go func() {
 		// The thread that has initialized the library is the one to finalize it.
 		runtime.LockOSThread()
@@ -51,12 +54,13 @@ func Init() (*World, error) {
 			return
 		}
 		started <- nil
-		w.run()
+		<-w.stop
 		w.ended <- w.finalize()
 	}()
 	if err := <-started; err != nil {
 		return nil, err
 	}
+	go w.run() // on any thread: to change to a locked one takes long
 	return w, nil
 }
 
@@ -163,10 +167,12 @@ func (w *World) finalize() error {
 	return code(rc).err(finalize)
 }
 
-// How run looks for what has arrived: soon again after something moved, and
-// while a large frame is under way; more and more rarely otherwise.
+// How run looks for what has arrived: all the time for a while after something moved
+// or a link lost its attention, since who sleeps for an answer is woken by nothing else;
+// more and more rarely otherwise. While others attend to all links it leaves them the
+// core and the library.
 const (
-	eager    = 20 // looks in vain before the first sleep
+	keen     = 200 * time.Microsecond
 	shortest = 20 * time.Microsecond
 	longest  = 200 * time.Microsecond
 	underway = 50 * time.Millisecond // a large frame that has not moved for so long waits
@@ -175,7 +181,7 @@ const (
 
 // run is the progress of the links that nobody attends to.
 func (w *World) run() {
-	nap, idle := shortest, 0
+	nap := shortest
 	moved, all := time.Now(), time.Now()
 	for {
 		select {
@@ -191,24 +197,54 @@ func (w *World) run() {
 		if everyone {
 			all = now
 		}
-		any, hot := false, false
+		any, hot, alone := false, false, len(links) == 0
 		for _, l := range links {
-			if everyone || l.attended.Load() == 0 {
+			mine := l.attended.Load() == 0
+			if alone = alone || mine; mine || everyone {
 				any = l.Progress() || any
 				hot = hot || l.streaming.Load() > 0
 			}
 		}
-		switch {
+		switch still := now.Sub(moved); {
+		case !alone:
+			w.rest()
+			moved = time.Now()
 		case any:
-			moved, nap, idle = now, shortest, 0
+			moved, nap = now, shortest
 			runtime.Gosched()
-		case idle < eager, hot && now.Sub(moved) < underway:
-			idle++
+		case still < keen || hot && still < underway:
 			runtime.Gosched()
 		default:
-			time.Sleep(nap)
+			sleep(nap)
 			nap = min(2*nap, longest)
 		}
+	}
+}
+
+// sleep is time.Sleep for times below a millisecond, which that rounds up to one in a
+// process that does nothing else.
+func sleep(d time.Duration) {
+	ts := unix.NsecToTimespec(d.Nanoseconds())
+	_ = unix.Nanosleep(&ts, nil) // a signal ends it early
+}
+
+// rest returns when run is needed again: a link has lost its attention, or it is time
+// to look at all of them.
+func (w *World) rest() {
+	timer := time.NewTimer(overdue)
+	defer timer.Stop()
+	select {
+	case <-w.bell:
+	case <-timer.C:
+	case <-w.stop:
+	}
+}
+
+// ring ends a rest of run.
+func (w *World) ring() {
+	select {
+	case w.bell <- struct{}{}:
+	default: // it is about to end
 	}
 }
 
@@ -217,6 +253,7 @@ func (w *World) add(l *link) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.links = append(slices.Clip(w.links), l)
+	w.ring()
 }
 
 // remove gives up a link that has ended. What the library may still look at
@@ -251,8 +288,17 @@ func (w *World) receive(b []byte, peer, tag int, r *request) error {
 func (w *World) transfer(f function, b []byte, peer, tag int, r *request) error {
 	w.call.Lock()
 	defer w.call.Unlock()
-	rc, _, _ := purego.SyscallN(w.lib.entries[f], uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
-		w.lib.byteType, uintptr(peer), uintptr(tag), w.lib.world, uintptr(unsafe.Pointer(r)))
+	w.args = [7]uintptr{
+		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
+		w.lib.byteType, uintptr(peer), uintptr(tag), w.lib.world, uintptr(unsafe.Pointer(r)),
+	}
+	return w.do(f, 7)
+}
+
+// do calls the library with the first n of w.args: an argument list of its own would
+// be allocated for each call. What they point to is part of a link, and does not move.
+func (w *World) do(f function, n int) error {
+	rc, _, _ := purego.SyscallN(w.lib.entries[f], w.args[:n]...)
 	return code(rc).err(f)
 }
 
@@ -260,8 +306,18 @@ func (w *World) transfer(f function, b []byte, peer, tag int, r *request) error 
 func (w *World) complete(r *request) (bool, error) {
 	w.call.Lock()
 	defer w.call.Unlock()
-	rc, _, _ := purego.SyscallN(w.lib.entries[test], uintptr(unsafe.Pointer(r)), uintptr(unsafe.Pointer(&w.flag)), w.lib.ignoreStatus)
-	return w.flag != 0, code(rc).err(test)
+	w.args[0], w.args[1], w.args[2] = uintptr(unsafe.Pointer(r)), uintptr(unsafe.Pointer(&w.flag)), w.lib.ignoreStatus
+	err := w.do(test, 3)
+	return w.flag != 0, err
+}
+
+// completeAll is complete for n requests one after the other in memory.
+func (w *World) completeAll(r *request, n int) (bool, error) {
+	w.call.Lock()
+	defer w.call.Unlock()
+	w.args[0], w.args[1], w.args[2], w.args[3] = uintptr(n), uintptr(unsafe.Pointer(r)), uintptr(unsafe.Pointer(&w.flag)), w.lib.ignoreStatus
+	err := w.do(testAll, 4)
+	return w.flag != 0, err
 }
 
 // cancel asks for the end of a receive. It is complete some time after, with or
@@ -269,5 +325,6 @@ func (w *World) complete(r *request) (bool, error) {
 func (w *World) cancel(r *request) {
 	w.call.Lock()
 	defer w.call.Unlock()
-	purego.SyscallN(w.lib.entries[cancel], uintptr(unsafe.Pointer(r)))
+	w.args[0] = uintptr(unsafe.Pointer(r))
+	w.do(cancel, 1)
 }

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
 )
@@ -28,6 +30,10 @@ type Options struct {
 	// Peer is a command for the shell that measures the same cases without this
 	// module, or "": see the folder peer of intrabench.
 	Peer string
+	// Jobs over job.LinkMPI are started by this command, followed by the number of
+	// processes, and by intrarun; the program has the tag mpi.
+	MPIRun   []string
+	Intrarun string
 }
 
 // Result is what one case took over one kind of link with the ranks of one
@@ -125,17 +131,8 @@ func (o Options) run(ctx context.Context, link string, degrees []int) ([]float64
 	if err != nil {
 		return nil, err
 	}
-	var said bytes.Buffer
-	report := filepath.Join(dir, "report.json")
-	code := launch.Run(ctx, launch.Config{
-		Job:     launch.Job{Degrees: degrees, Link: link, Ring: job.DefaultRing, Quiet: true, Report: report},
-		Program: append(slices.Clone(o.Program), string(arg)), Stdout: &said, Stderr: &said,
-	})
-	if err := ctx.Err(); err != nil {
+	if err := o.start(ctx, link, degrees, string(arg), filepath.Join(dir, "report.json")); err != nil {
 		return nil, err
-	}
-	if code != launch.ExitOK {
-		return nil, fmt.Errorf("the job ended with exit code %d: %s\n%s", code, verdict(report), bytes.TrimSpace(said.Bytes()))
 	}
 	slowest := make([]float64, len(o.Cases))
 	for _, p := range job.Processes(degrees) {
@@ -155,6 +152,29 @@ func (o Options) run(ctx context.Context, link string, degrees []int) ([]float64
 		}
 	}
 	return slowest, nil
+}
+
+// start starts a job whose processes get arg, and waits for its end.
+func (o Options) start(ctx context.Context, link string, degrees []int, arg, report string) error {
+	program := append(slices.Clone(o.Program), arg)
+	if link == job.LinkMPI {
+		processes := strconv.Itoa(len(job.Processes(degrees)))
+		command := slices.Concat(o.MPIRun, []string{processes, o.Intrarun, "-mpi", "-quiet", "-degrees", Degrees(degrees)}, program)
+		_, err := trial.Run(ctx, command)
+		return err
+	}
+	var said bytes.Buffer
+	code := launch.Run(ctx, launch.Config{
+		Job:     launch.Job{Degrees: degrees, Link: link, Ring: job.DefaultRing, Quiet: true, Report: report},
+		Program: program, Stdout: &said, Stderr: &said,
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if code != launch.ExitOK {
+		return fmt.Errorf("the job ended with exit code %d: %s\n%s", code, verdict(report), bytes.TrimSpace(said.Bytes()))
+	}
+	return nil
 }
 
 // verdict returns what the report of a job says about its end.
