@@ -32,6 +32,7 @@ const (
 	asStepper  = "stepper:"
 	asWalker   = "walker:"
 	asAhead    = "ahead:"
+	asUnstable = "unstable:"
 )
 
 func TestMain(m *testing.M) {
@@ -50,6 +51,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 2 && os.Args[1] == asAhead {
 		intra.Main(func(p *intra.Process) error { return goAhead(p, os.Args[2]) })
+	}
+	if len(os.Args) > 2 && os.Args[1] == asUnstable {
+		intra.Main(func(p *intra.Process) error { return unstable(p, os.Args[2]) })
 	}
 	if os.Getenv(asIntrarun) != "" {
 		main()

@@ -25,6 +25,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/timeline"
+	"github.com/intrahpc/intra/internal/vary"
 	"github.com/intrahpc/intra/transport/limit"
 )
 
@@ -69,7 +70,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Weibull, err = launch.ParseWeibull(s)
 		return err
 	})
-	seed := fs.Uint64("seed", 1, "seed of the kills of -weibull, and of the choice of -sdc, a `number`")
+	seed := fs.Uint64("seed", 1, "seed of the kills of -weibull, and of the choices of -sdc and -vary, a `number`")
 	fs.Func("sdc", "find wrong results of tasks: a share of the tasks is run by all replicas of a rank, which\ncompare what comes of them, and what they send, `MODE`: sample=P, like sample=1%; sample, which is 1%; dual,\nall tasks; state, the registered state at each safe point, or state=N at each Nth; or two of them,\nlike dual,state; off (default off)", func(s string) (err error) {
 		c.Verify, err = job.ParseVerification(s)
 		return err
@@ -82,6 +83,13 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.Func("defect", "turn a bit of what tasks have written again and again, each time with that probability,\n`RANK.REPLICA,q=RATE`, like 0.1,q=1e-3; repeatable", func(s string) error {
 		f, err := job.ParseDefect(s)
 		c.Flips = append(c.Flips, f)
+		return err
+	})
+	fs.Func("vary", "say how many digits of the registered variables mean something: run several sets of processes, all\nbut the first disturbed, and compare them at safe points, `SPEC`: sets=N and bits=P, the last\nbit of a share of the numbers that tasks write, or state=EPS or state:NAME=EPS, variables\nat the first safe point; like sets=4,bits=1%; with every=N or size=BYTES; needs -r 1, the\ndefault then", func(s string) error {
+		spec, err := vary.Parse(s)
+		if err == nil {
+			c.Vary = &vary.Run{Spec: *spec}
+		}
 		return err
 	})
 	fs.Func("backup", "keep a copy of the state of each rank in the memory of another rank, renewed every `K`\nsafe points, or with auto as often as it pays; the job goes back to it when a rank has\nlost all its replicas (needs -replace or -spares)", func(s string) (err error) {
@@ -153,6 +161,14 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	given := make(map[string]bool)
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 
+	if c.Vary != nil {
+		if err := checkVaried(given, r); err != nil {
+			return nil, err
+		}
+		if c.Vary.Seed = *seed; !given["seed"] {
+			c.Vary.Seed = rand.Uint64() >> 16 // that people can type
+		}
+	}
 	if given["version"] {
 		return nil, errors.New("-version is given alone")
 	}
@@ -194,8 +210,8 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	switch {
 	case c.Weibull != nil:
 		c.Weibull.Seed = *seed
-	case given["seed"] && c.Verify == nil:
-		return nil, errors.New("-seed is for -weibull and -sdc: give one of them too")
+	case given["seed"] && c.Verify == nil && c.Vary == nil:
+		return nil, errors.New("-seed is for -weibull, -sdc and -vary: give one of them too")
 	}
 	if c.Verify != nil {
 		if c.Check {
@@ -253,6 +269,9 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	around, err := findHosts(*hosts, *hostfile, c.HeadAddress, processes)
 	if err != nil {
 		return nil, err
+	}
+	if c.Vary != nil && around.hosts != nil {
+		return nil, errors.New("-vary runs all sets on this host, and there are others: run it outside the allocation or the launcher")
 	}
 	c.Indexed = around.indexed
 	if c.RemoteShell == "" {

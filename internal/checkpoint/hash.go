@@ -21,11 +21,8 @@ func (s *State) Hash(seed uint64) (uint64, error) {
 	var buf []byte
 	for i := range s.vars {
 		v := &s.vars[i]
-		t := v.v.Type()
-		if v.kind == Slice {
-			t = t.Elem()
-		}
-		if t.Implements(measured) || reflect.PointerTo(t).Implements(measured) {
+		t := v.element()
+		if v.measured() {
 			continue
 		}
 		mem, err := v.memory()
@@ -43,6 +40,45 @@ func (s *State) Hash(seed uint64) (uint64, error) {
 		}
 	}
 	return seed, nil
+}
+
+// Variable is a registered variable as it is now.
+type Variable struct {
+	Name string
+	Type reflect.Type // of the elements that its memory holds; nil: it is what MarshalBinary returns
+	Mem  []byte
+}
+
+// Variables returns all variables but for measured ones.
+func (s *State) Variables() (all []Variable, err error) {
+	for i := range s.vars {
+		v := &s.vars[i]
+		if v.measured() {
+			continue
+		}
+		x := Variable{Name: v.name, Type: v.element()}
+		if v.kind == Binary {
+			x.Type = nil
+		}
+		if x.Mem, err = v.memory(); err != nil {
+			return nil, fmt.Errorf("read %q: %w", v.name, err)
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// element is the type of what the memory of v holds.
+func (v *variable) element() reflect.Type {
+	if v.kind == Slice {
+		return v.v.Type().Elem()
+	}
+	return v.v.Type()
+}
+
+func (v *variable) measured() bool {
+	t := v.element()
+	return t.Implements(measured) || reflect.PointerTo(t).Implements(measured)
 }
 
 // Memory returns the memory of the variables, but for those that are read by

@@ -64,7 +64,10 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 	if r.back.Pending() {
 		return nil, errBack
 	}
-	if r.sharing.verifier.compares() || r.sharing.flips != nil {
+	switch {
+	case r.sharing.varied != nil:
+		p.compare = r.sharing.record
+	case r.sharing.verifier.compares() || r.sharing.flips != nil:
 		p.compare = r.compareState
 	}
 	r.program = p

@@ -8,6 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/fault"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/internal/vary"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/update"
 )
@@ -41,9 +42,10 @@ type sharing struct {
 	decisions decisions
 	bandwidth bandwidth
 	updates   updates
-	stores    *stores      // nil: there are none
-	verifier  *verifier    // nil: nothing is verified
-	flips     *fault.Flips // nil: none was asked for
+	stores    *stores        // nil: there are none
+	verifier  *verifier      // nil: nothing is verified
+	flips     *fault.Flips   // nil: none was asked for
+	varied    *vary.Recorder // nil: this is no set of several
 	meter     *counters.Meter
 
 	generation uint32 // how often the job has gone back
@@ -63,6 +65,9 @@ func newSharing(n *node, c Config) *sharing {
 	h.decisions.never = c.Share
 	h.updates.sharing = h
 	h.verifier, h.flips = newVerifier(h), fault.NewFlips(n.setup.Flips)
+	if run := n.setup.Vary; run != nil {
+		h.varied = vary.NewRecorder(*run, self.Rank, len(n.setup.Degrees))
+	}
 	h.meter = counters.New(n.setup.Counters, self.Replica, replicas)
 	for _, c := range h.meter.Counters() {
 		if c.From != counters.FromPerf {
@@ -133,6 +138,7 @@ func (h *sharing) RunAlone(s *Section, i int) {
 	s.Run(i)
 	counted := counter.End()
 	h.flip(s, i)
+	h.disturb(s, i)
 	h.faults.At(job.KillTask)
 	to := h.now()
 	h.mu.Lock()

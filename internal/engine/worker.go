@@ -172,7 +172,7 @@ func (w *worker) body(s *Section) {
 	}()
 	t := &s.Tasks[w.task]
 	var fused func([]byte)
-	if s.verifier.index(w.task) < 0 && w.flips == nil {
+	if s.verifier.index(w.task) < 0 && w.flips == nil && w.varied == nil {
 		fused = s.exchange.reserve(w, s, t)
 	}
 	s.verifier.before(s, w.task)
@@ -190,6 +190,7 @@ func (w *worker) body(s *Section) {
 	w.counted = w.counter.End()
 	w.inBody = false
 	w.flip(s, w.task)
+	w.disturb(s, w.task)
 	s.verifier.after(s, w.task)
 	w.faults.At(job.KillTask)
 	w.to = w.now()

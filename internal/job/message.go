@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/intrahpc/intra/internal/vary"
 )
 
 // MaxMessage bounds an encoded message, in bytes. The largest ones name every
@@ -94,6 +96,8 @@ type Setup struct {
 	Flips       []Flip  `json:"flips,omitempty"`   // wrong results of this process
 	// Verify says which tasks are run by all replicas, to compare; nil: none.
 	Verify *Verification `json:"verify,omitempty"`
+	// Vary says which of several sets of processes this one is in; nil: there is one.
+	Vary *vary.Run `json:"vary,omitempty"`
 	// Counters are what is counted while tasks run, by the replicas of a rank together.
 	Counters []string `json:"counters,omitempty"`
 	// Ahead is how many bytes of messages to a rank a process may keep, so that it need

@@ -44,7 +44,8 @@ type driver struct {
 
 	deadlock string // that the user has heard of last
 	pace     runreport.Pace
-	page     *livepage.Server // nil if there is none
+	page     *livepage.Server  // nil if there is none
+	final    *runreport.Report // at the end of a job that has begun
 	pageURL  string
 
 	adopted map[head.From]agentd.ProcessResync // what agents of a lost head have

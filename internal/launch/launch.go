@@ -71,12 +71,15 @@ func Run(ctx context.Context, c Config) int {
 		return ExitRefused
 	}
 	defer program.Remove()
+	c.Name = strings.Join(append([]string{filepath.Base(c.Program[0])}, c.Program[1:]...), " ")
+	if c.Vary != nil {
+		return runSets(ctx, &c, program, w)
+	}
 	trace, err := timeline.Create(c.Trace, c.TraceLimit, c.Degrees)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
 		return ExitRefused
 	}
-	c.Name = strings.Join(append([]string{filepath.Base(c.Program[0])}, c.Program[1:]...), " ")
 	console := output.NewConsole(c.Stdout, c.Stderr)
 	defer console.Close()
 	d := newDriver(&c.Job, console, time.Now())

@@ -33,7 +33,7 @@ func (d *driver) conclude() int {
 		return code
 	}
 	r := d.report(&s, finished)
-	r.ExitCode = code
+	r.ExitCode, d.final = code, r
 	if d.job.Verbose {
 		at := d.elapsed()
 		r.Describe(func(format string, args ...any) {

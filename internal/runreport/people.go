@@ -66,7 +66,12 @@ func (r *Report) Print(w io.Writer) error {
 		}
 	}
 	if len(r.Counters) > 0 {
-		return r.printCounters(w)
+		if err := r.printCounters(w); err != nil {
+			return err
+		}
+	}
+	if r.Vary != nil {
+		return r.Vary.Print(w)
 	}
 	return nil
 }

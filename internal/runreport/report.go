@@ -9,6 +9,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/counters"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/vary"
 )
 
 // Version is that of the form of a report. It changes when a field changes its
@@ -18,30 +19,31 @@ const Version = 1
 // Report is what -report writes. Times are in seconds since all processes had
 // joined.
 type Report struct {
-	Version     int         `json:"version"` // Version
-	ExitCode    int         `json:"exit_code"`
-	Error       string      `json:"error"`
-	Ranks       int         `json:"ranks"`
-	Degrees     []int       `json:"degrees"`
-	Link        string      `json:"link"`
-	MPI         *MPI        `json:"mpi,omitempty"`    // of -mpi
-	Limit       float64     `json:"limit,omitempty"`  // of a link, in bytes per second
-	Threads     int         `json:"threads"`          // workers of each process
-	Direct      []int       `json:"direct,omitempty"` // ranks whose replicas store into each other's arrays
-	WallSeconds float64     `json:"wall_seconds"`
-	IntraTag    bool        `json:"intra_tag"`
-	Joined      time.Time   `json:"joined,omitzero"` // by the clock of the head's host
-	Failures    []Failure   `json:"failures"`
-	Kills       []Kill      `json:"kills"`
-	SDC         *Corruption `json:"sdc,omitempty"`      // of -sdc
-	Flips       []Flip      `json:"flips,omitempty"`    // of -flip and -defect
-	Counters    []Counter   `json:"counters,omitempty"` // of -counters
-	Weibull     *Weibull    `json:"weibull,omitempty"`
-	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
-	Restart     *Restart    `json:"restart,omitempty"`
-	Recovery                // of recovery
-	Counts                  // sums over all processes
-	Processes   []Process   `json:"processes"`
+	Version     int          `json:"version"` // Version
+	ExitCode    int          `json:"exit_code"`
+	Error       string       `json:"error"`
+	Ranks       int          `json:"ranks"`
+	Degrees     []int        `json:"degrees"`
+	Link        string       `json:"link"`
+	MPI         *MPI         `json:"mpi,omitempty"`    // of -mpi
+	Limit       float64      `json:"limit,omitempty"`  // of a link, in bytes per second
+	Threads     int          `json:"threads"`          // workers of each process
+	Direct      []int        `json:"direct,omitempty"` // ranks whose replicas store into each other's arrays
+	WallSeconds float64      `json:"wall_seconds"`
+	IntraTag    bool         `json:"intra_tag"`
+	Joined      time.Time    `json:"joined,omitzero"` // by the clock of the head's host
+	Failures    []Failure    `json:"failures"`
+	Kills       []Kill       `json:"kills"`
+	SDC         *Corruption  `json:"sdc,omitempty"`      // of -sdc
+	Flips       []Flip       `json:"flips,omitempty"`    // of -flip and -defect
+	Counters    []Counter    `json:"counters,omitempty"` // of -counters
+	Vary        *vary.Result `json:"vary,omitempty"`     // of -vary
+	Weibull     *Weibull     `json:"weibull,omitempty"`
+	Checkpoint  *Checkpoint  `json:"checkpoint,omitempty"`
+	Restart     *Restart     `json:"restart,omitempty"`
+	Recovery                 // of recovery
+	Counts                   // sums over all processes
+	Processes   []Process    `json:"processes"`
 
 	TaskTypes map[string]TaskType `json:"task_types"`
 }

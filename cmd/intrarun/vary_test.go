@@ -1,0 +1,307 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/jobtest/steps"
+	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/vary"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+var (
+	taskAhead = intra.Register("vary.ahead")
+	taskAdd   = intra.Register("vary.add")
+)
+
+// unstable is a program whose results are known to lose digits.
+func unstable(p *intra.Process, what string) error {
+	switch what {
+	case "solve":
+		return solve(p)
+	case "recur":
+		return recur(p)
+	case "silent":
+		x := 1.0
+		intra.Protect(p, "x", &x)
+		return nil
+	case "bare":
+		return p.SafePoint()
+	}
+	return settle(p, what)
+}
+
+// The equations of solve: the matrix of Hilbert, and a right side for which the solution is
+// all ones.
+const order = 6
+
+func hilbert() (a [order * order]float64, b [order]float64) {
+	for i := range order {
+		for k := range order {
+			a[i*order+k] = 1 / float64(i+k+1)
+			b[i] += a[i*order+k]
+		}
+	}
+	return a, b
+}
+
+// solve solves equations by elimination between two safe points.
+func solve(p *intra.Process) error {
+	a, b := hilbert()
+	var x [order]float64
+	intra.Protect(p, "a", &a)
+	intra.Protect(p, "b", &b)
+	intra.Protect(p, "x", &x)
+	if err := p.SafePoint(); err != nil {
+		return err
+	}
+	x = eliminate(a, b)
+	if err := p.SafePoint(); err != nil {
+		return err
+	}
+	fmt.Println("solved")
+	return nil
+}
+
+// eliminate is Gauss's elimination, which needs no pivots here.
+func eliminate(a [order * order]float64, b [order]float64) (x [order]float64) {
+	for k := range order {
+		for i := k + 1; i < order; i++ {
+			f := a[i*order+k] / a[k*order+k]
+			for j := k; j < order; j++ {
+				a[i*order+j] -= f * a[k*order+j]
+			}
+			b[i] -= f * b[k]
+		}
+	}
+	for i := order - 1; i >= 0; i-- {
+		x[i] = b[i]
+		for j := i + 1; j < order; j++ {
+			x[i] -= a[i*order+j] * x[j]
+		}
+		x[i] /= a[i*order+i]
+	}
+	return x
+}
+
+// reach is the norm of the inverse of the matrix, its row sums: by how much a right side of
+// sums up to that of the first row may change the solution.
+func reach() (norm float64) {
+	a, _ := hilbert()
+	var rows [order]float64
+	for k := range order {
+		var unit [order]float64
+		unit[k] = 1
+		for i, v := range eliminate(a, unit) {
+			rows[i] += math.Abs(v)
+		}
+	}
+	for _, r := range rows {
+		norm = max(norm, r)
+	}
+	return norm
+}
+
+// The recurrence x” = 2.5 x' - x has solutions that fall by 2 and that rise by 2 in each
+// step. recur follows the first, of powers of 2, which has no error of its own.
+const (
+	recurring = 64
+	lowered   = 16 // steps
+)
+
+func recur(p *intra.Process) error {
+	was, is, next := make([]float64, recurring), make([]float64, recurring), make([]float64, recurring)
+	for i := range is {
+		was[i], is[i] = 1, 0.5
+	}
+	intra.Protect(p, "was", &was)
+	intra.Protect(p, "is", &is)
+	for range lowered {
+		if err := p.SafePoint(); err != nil {
+			return err
+		}
+		s := p.Section()
+		for k := range 4 {
+			lo, hi := k*recurring/4, (k+1)*recurring/4
+			s.Launch(taskAhead, func() {
+				for i := lo; i < hi; i++ {
+					next[i] = 2.5*is[i] - was[i]
+				}
+			}, intra.In("was", was[lo:hi]), intra.In("is", is[lo:hi]), intra.Out("next", next[lo:hi]))
+		}
+		if err := s.End(); err != nil {
+			return err
+		}
+		was, is, next = is, next, was
+	}
+	return p.SafePoint()
+}
+
+// settle adds up until a sum has a value that only an undisturbed set comes to. The others
+// go on for ten steps, and for "fail" return an error.
+func settle(p *intra.Process, what string) error {
+	sum := []float64{0}
+	intra.Protect(p, "sum", &sum)
+	for step := 1; step <= 10; step++ {
+		if sum[0] == 4 {
+			return p.SafePoint()
+		}
+		s := p.Section()
+		s.Launch(taskAdd, func() { sum[0]++ }, intra.InOut("sum", sum))
+		if err := s.End(); err != nil {
+			return err
+		}
+		if err := p.SafePoint(); err != nil {
+			return err
+		}
+	}
+	if what == "fail" {
+		return errors.New("it does not settle")
+	}
+	return nil
+}
+
+func varied(t *testing.T, flags, what string) (result, *vary.Result) {
+	t.Helper()
+	r := runJob(t, flags, append(program(asUnstable), what)...)
+	var report runreport.Report
+	b, err := json.Marshal(r.report)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, &report))
+	return r, report.Vary
+}
+
+func variable(t *testing.T, all []vary.Variance, name string) vary.Variance {
+	t.Helper()
+	for _, v := range all {
+		if v.Name == name {
+			return v
+		}
+	}
+	require.FailNow(t, "no variable "+name)
+	return vary.Variance{}
+}
+
+// TestDigitsOfEquations: the solution of equations whose right side is disturbed by eps has
+// as many digits as the condition of the matrix leaves.
+func TestDigitsOfEquations(t *testing.T) {
+	_, b := hilbert()
+	for _, eps := range []float64{1e-9, 1e-11} {
+		r, v := varied(t, fmt.Sprintf("-vary sets=6,state:b=%v -seed 7", eps), "solve")
+		require.Zero(t, r.code, r.stderr)
+		require.Equal(t, "solved\n", r.stdout, "of the undisturbed set only")
+		x := variable(t, v.Variables, "x")
+		require.InDelta(t, -math.Log10(eps*reach()*b[0]), *x.Digits, 1)
+		require.InDelta(t, -math.Log10(eps), *variable(t, v.Variables, "b").Digits, 0.1)
+		require.Zero(t, variable(t, v.Variables, "a").Growth)
+		for _, s := range v.Sets {
+			require.Equal(t, int64(order), s.Disturbed)
+			require.Nil(t, s.Apart)
+			require.Equal(t, 2, s.SafePoints)
+		}
+		require.Regexp(t, `x +6 +\d\.\d`, r.stderr)
+	}
+}
+
+// TestDigitsOfRecurrence: last bits of what tasks write grow by 4 in each step, beside
+// what becomes less; on any number of ranks and workers.
+func TestDigitsOfRecurrence(t *testing.T) {
+	for _, flags := range []string{"-r 1", "-n 3 -threads 2", "-n 2 -link tcp"} {
+		r, v := varied(t, flags+" -vary sets=3,bits=1 -seed 3", "recur")
+		require.Zero(t, r.code, r.stderr)
+		is := variable(t, v.Variables, "is")
+		require.InDelta(t, 53*math.Log10(2)-(lowered-1)*math.Log10(4), *is.Digits, 1, flags)
+		require.InDelta(t, 4, is.Growth, 0.5, flags)
+		course := variable(t, v.Sets[0].Variables, "is").Course
+		require.Len(t, course, lowered+1)
+		for _, step := range course[1:] {
+			require.InDelta(t, 53*math.Log10(2)-float64(step.SafePoint-2)*math.Log10(4), step.Digits, 1, flags)
+		}
+	}
+	// The same seed disturbs the same, however many workers there are; another one does not.
+	_, a := varied(t, "-vary sets=3,bits=10% -seed 3", "recur")
+	_, b := varied(t, "-threads 4 -vary sets=3,bits=10% -seed 3", "recur")
+	_, c := varied(t, "-vary sets=3,bits=10% -seed 4", "recur")
+	require.Equal(t, a, b)
+	require.NotEqual(t, a.Sets, c.Sets)
+	// Values at some safe points only.
+	_, d := varied(t, "-vary sets=3,bits=10%,every=5 -seed 3", "recur")
+	require.Equal(t, []uint64{1, 6, 11, 16}, pointsOf(d.Sets[0].Variables[0]))
+}
+
+func pointsOf(v vary.Variance) (all []uint64) {
+	for _, s := range v.Course {
+		all = append(all, s.SafePoint)
+	}
+	return all
+}
+
+// TestSetsThatGoAnotherWay: a set that does other sections is told of, and one that fails
+// makes the job fail.
+func TestSetsThatGoAnotherWay(t *testing.T) {
+	r, v := varied(t, "-vary sets=2,bits=1", "settle")
+	require.Zero(t, r.code, r.stderr)
+	require.Equal(t, &vary.Apart{Rank: 0, SafePoint: 5, Sections: 5, Undisturbed: 4}, v.Sets[0].Apart)
+	require.Contains(t, r.stderr, "apart since safe point 5 of rank 0, with 5 sections before it, not 4")
+
+	r, v = varied(t, "-vary sets=3,bits=1", "fail")
+	require.Equal(t, 1, r.code, r.stderr)
+	require.Equal(t, 1, v.Sets[0].ExitCode)
+	require.Contains(t, r.stderr, "it does not settle")
+	require.Contains(t, r.Error, "set 2, which was disturbed, ended with exit code 1")
+	require.Contains(t, r.stderr, "exit code 1 after 10 safe points")
+}
+
+// TestNothingToVary: what cannot be compared, or was not disturbed, is no result.
+func TestNothingToVary(t *testing.T) {
+	for _, c := range []struct {
+		flags, what string
+		code        int
+		want        string
+	}{
+		{"-vary sets=2,bits=1", "silent", 1, "the program came to no safe point, so nothing was compared"},
+		{"-vary sets=2,bits=1", "bare", 1, "-vary compares registered variables, and the program has registered none"},
+		{"-vary sets=2,bits=1", "solve", 1, "nothing was disturbed in set 1 up to its last safe point"},
+		{"-vary sets=2,state:y=1e-3", "solve", 1, `rank 0 has registered no variable of that name, but ["a" "b" "x"]`},
+		{"-vary sets=2,bits=1,size=4K", "recur", 1, "compare fewer safe points (every=N)"},
+		{"-n 2 -vary sets=2,bits=1 -quiet", "recur", 0, ""},
+	} {
+		r, v := varied(t, c.flags, c.what)
+		require.Equal(t, c.code, r.code, "%s: %s", c.flags, r.stderr)
+		require.Contains(t, r.stderr, c.want)
+		if c.code == 0 {
+			require.NotNil(t, v)
+			require.Empty(t, r.stderr)
+		} else {
+			require.Nil(t, v)
+		}
+	}
+}
+
+// TestVaryRefuses: what -vary has no use for is refused before anything runs.
+func TestVaryRefuses(t *testing.T) {
+	for flags, want := range map[string]string{
+		"-vary sets=1,bits=1":                     "want 2 to 100 sets, of which the first is undisturbed",
+		"-vary sets=2,bits=1 -r 2":                "-vary -r 2: replicas of a rank have to agree",
+		"-vary sets=2,bits=1 -degrees 1,1":        "leave out -degrees",
+		"-vary sets=2,bits=1 -kill 0.0@1s":        "leave out -kill",
+		"-vary sets=2,bits=1 -hosts localhost:2":  "leave out -hosts",
+		"-vary sets=2,bits=1 -checkpoint d":       "leave out -checkpoint",
+		"-vary sets=2,bits=1 -r 1 -sdc dual":      "leave out -sdc",
+		"-vary sets=2,bits=1 -trace f -r 1":       "leave out -trace",
+		"-vary sets=2,bits=1 -report /no/where/r": "-report",
+	} {
+		r := runJob(t, flags, steps.Program("join", "out:x", "finish")...)
+		require.Equal(t, 2, r.code, "%s: %s", flags, r.stderr)
+		require.Contains(t, r.stderr, want)
+		require.Empty(t, r.stdout)
+	}
+}
