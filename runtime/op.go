@@ -10,6 +10,7 @@ import (
 type Op[T any] struct {
 	fold    func(v, part []T)
 	neutral T
+	acts    operation // of numbers that round
 }
 
 // Number is what can be added and multiplied.
@@ -33,7 +34,7 @@ func OpAdd[T Number]() Op[T] {
 		for i, x := range part {
 			v[i] += x
 		}
-	}, negativeZero[T]()}
+	}, negativeZero[T](), rounds[T](adds)}
 }
 
 // OpMul multiplies.
@@ -42,7 +43,7 @@ func OpMul[T Number]() Op[T] {
 		for i, x := range part {
 			v[i] *= x
 		}
-	}, 1}
+	}, 1, rounds[T](multiplies)}
 }
 
 // OpMin takes the smaller one.
@@ -51,7 +52,7 @@ func OpMin[T Ordered]() Op[T] {
 		for i, x := range part {
 			v[i] = min(v[i], x)
 		}
-	}, extreme[T](1)}
+	}, extreme[T](1), 0}
 }
 
 // OpMax takes the larger one.
@@ -60,7 +61,7 @@ func OpMax[T Ordered]() Op[T] {
 		for i, x := range part {
 			v[i] = max(v[i], x)
 		}
-	}, extreme[T](-1)}
+	}, extreme[T](-1), 0}
 }
 
 // OpAnd is the logical and.
@@ -69,7 +70,7 @@ func OpAnd[T ~bool]() Op[T] {
 		for i, x := range part {
 			v[i] = v[i] && x
 		}
-	}, true}
+	}, true, 0}
 }
 
 // OpOr is the logical or.
@@ -78,7 +79,7 @@ func OpOr[T ~bool]() Op[T] {
 		for i, x := range part {
 			v[i] = v[i] || x
 		}
-	}, false}
+	}, false, 0}
 }
 
 // OpBitAnd is the and of bits.
@@ -87,7 +88,7 @@ func OpBitAnd[T Integer]() Op[T] {
 		for i, x := range part {
 			v[i] &= x
 		}
-	}, ^T(0)}
+	}, ^T(0), 0}
 }
 
 // OpBitOr is the or of bits.
@@ -96,7 +97,7 @@ func OpBitOr[T Integer]() Op[T] {
 		for i, x := range part {
 			v[i] |= x
 		}
-	}, 0}
+	}, 0, 0}
 }
 
 // OpBitXor is the exclusive or of bits.
@@ -105,7 +106,7 @@ func OpBitXor[T Integer]() Op[T] {
 		for i, x := range part {
 			v[i] ^= x
 		}
-	}, 0}
+	}, 0, 0}
 }
 
 // OpFunc folds with f, whose neutral element is the zero value of T.
@@ -127,6 +128,16 @@ func negativeZero[T Number]() (zero T) {
 		v.SetComplex(complex(math.Copysign(0, -1), math.Copysign(0, -1)))
 	}
 	return zero
+}
+
+// rounds returns what acts on numbers of which sums and products depend on their order,
+// and else 0.
+func rounds[T Number](acts operation) operation {
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		return acts
+	}
+	return 0
 }
 
 // extreme is the largest value of T, infinity if it has one, or with sign -1

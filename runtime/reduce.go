@@ -28,6 +28,8 @@ func Reduce[T any](s *Section, name string, v *T, op func(a, b T) T) (cell *T, r
 // folder folds partial results at the end of a section.
 type folder interface {
 	fold()
+	// parts are the partial results one by one, for foldOtherwise.
+	parts() []part
 	// into is the memory that is folded into.
 	into() []byte
 }

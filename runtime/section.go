@@ -100,11 +100,22 @@ func (s *Section) End() error {
 	if s.err != nil {
 		return s.err
 	}
+	s.fold()
+	s.completed = true
+	return nil
+}
+
+// fold folds the partial results of all tasks.
+func (s *Section) fold() {
+	if len(s.folds) > 0 && !s.p.local() {
+		if order := s.p.engine.FoldOrder(&s.shared); order != nil {
+			foldOtherwise(s.folds, order)
+			return
+		}
+	}
 	for _, f := range s.folds {
 		f.fold()
 	}
-	s.completed = true
-	return nil
 }
 
 // complete has the tasks done that have not run at their launch.

@@ -85,7 +85,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Flips = append(c.Flips, f)
 		return err
 	})
-	fs.Func("vary", "say how many digits of the registered variables mean something: run several sets of processes, all\nbut the first disturbed, and compare them at safe points, `SPEC`: sets=N and bits=P, the last\nbit of a share of the numbers that tasks write, or state=EPS or state:NAME=EPS, variables\nat the first safe point; like sets=4,bits=1%; with every=N or size=BYTES; needs -r 1, the\ndefault then", func(s string) error {
+	fs.Func("vary", "say how many digits of the registered variables mean something: run several sets of processes, all\nbut the first disturbed, and compare them at safe points, `SPEC`: sets=N and bits=P, the last\nbit of a share of the numbers that tasks write, order, their results added in another order, or state=EPS\nor state:NAME=EPS, variables at the first safe point; like sets=4,bits=1%; with every=N or\nsize=BYTES; needs -r 1, the default then", func(s string) error {
 		spec, err := vary.Parse(s)
 		if err == nil {
 			c.Vary = &vary.Run{Spec: *spec}

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,6 +32,10 @@ func unstable(p *intra.Process, what string) error {
 		return solve(p)
 	case "recur":
 		return recur(p)
+	case "cancel":
+		return cancel(p)
+	case "wait":
+		return waitDisturbed(p)
 	case "silent":
 		x := 1.0
 		intra.Protect(p, "x", &x)
@@ -145,6 +152,52 @@ func recur(p *intra.Process) error {
 	return p.SafePoint()
 }
 
+// cancel adds up, each task a few numbers of which those of one task all but cancel those of
+// another one: what is left is a millionth of them.
+func cancel(p *intra.Process) error {
+	sum, sums := 0.0, make([]float64, 2)
+	intra.Protect(p, "sum", &sum)
+	intra.Protect(p, "sums", &sums)
+	for range 10 {
+		if err := p.SafePoint(); err != nil {
+			return err
+		}
+		sum = 0
+		clear(sums)
+		s := p.Section()
+		for k := range 16 {
+			x := math.Sqrt(float64(k + 2))
+			if k%2 == 1 {
+				x = 1e-6 - math.Sqrt(float64(k+1))
+			}
+			cell, r := intra.Reduce(s, "sum", &sum, func(a, b float64) float64 { return a + b })
+			part, rs := intra.ReduceSlice(s, "sums", sums, intra.OpAdd[float64]())
+			s.Launch(taskAdd, func() {
+				*cell = x
+				both := part.Slice()
+				both[0], both[1] = x, x
+			}, r, rs)
+		}
+		if err := s.End(); err != nil {
+			return err
+		}
+	}
+	return p.SafePoint()
+}
+
+// waitDisturbed waits for ever where x was disturbed.
+func waitDisturbed(p *intra.Process) error {
+	x := 1.0
+	intra.Protect(p, "x", &x)
+	if err := p.SafePoint(); err != nil {
+		return err
+	}
+	if x != 1 {
+		<-p.Context().Done()
+	}
+	return nil
+}
+
 // settle adds up until a sum has a value that only an undisturbed set comes to. The others
 // go on for ten steps, and for "fail" return an error.
 func settle(p *intra.Process, what string) error {
@@ -244,6 +297,21 @@ func pointsOf(v vary.Variance) (all []uint64) {
 	return all
 }
 
+// TestDigitsOfSums: sums whose terms are a million times as large as what is left of them
+// lose six digits if they are added in another order.
+func TestDigitsOfSums(t *testing.T) {
+	r, v := varied(t, "-n 2 -vary sets=4,order -seed 2", "cancel")
+	require.Zero(t, r.code, r.stderr)
+	largest, left := math.Sqrt(17), 8e-6
+	for _, name := range []string{"sum", "sums"} {
+		require.InDelta(t, 53*math.Log10(2)-math.Log10(largest/left), *variable(t, v.Variables, name).Digits, 1, name)
+	}
+	require.Equal(t, int64(2*10*2), v.Sets[0].Disturbed, "sums in each section of each rank")
+	r, _ = varied(t, "-vary sets=2,order", "recur")
+	require.Equal(t, 1, r.code, "there is nothing to be added")
+	require.Contains(t, r.stderr, "nothing was disturbed in set 1")
+}
+
 // TestSetsThatGoAnotherWay: a set that does other sections is told of, and one that fails
 // makes the job fail.
 func TestSetsThatGoAnotherWay(t *testing.T) {
@@ -258,6 +326,31 @@ func TestSetsThatGoAnotherWay(t *testing.T) {
 	require.Contains(t, r.stderr, "it does not settle")
 	require.Contains(t, r.Error, "set 2, which was disturbed, ended with exit code 1")
 	require.Contains(t, r.stderr, "exit code 1 after 10 safe points")
+}
+
+// TestVaryEnds: an interrupt in any set ends all, and even if intrarun is killed nothing is
+// left, which the end of a job looks for.
+func TestVaryEnds(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		j, wait := start(t, "-n 2 -v -stuck off -vary sets=3,state=1e-3", append(program(asUnstable), "wait")...)
+		for !strings.Contains(j.Stderr(), "set 1 begins") {
+			select {
+			case <-j.Ended():
+				require.FailNow(t, "it has ended", j.Stderr())
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+		require.NoError(t, syscall.Kill(j.PID(), s))
+		r := wait()
+		if s == syscall.SIGKILL {
+			require.Equal(t, -1, r.code)
+			continue
+		}
+		require.Equal(t, 130, r.code, r.stderr)
+		require.Contains(t, r.Error, "-vary: interrupted in set 1")
+		require.NotContains(t, r.stderr, "set 2 begins")
+		require.NotContains(t, r.report, "vary")
+	}
 }
 
 // TestNothingToVary: what cannot be compared, or was not disturbed, is no result.

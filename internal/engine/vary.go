@@ -15,6 +15,15 @@ func (h *sharing) disturb(s *Section, t int) {
 	}
 }
 
+// FoldOrder returns the order in which the partial results of a section are folded, of any
+// number of them, nil if that is the order of its tasks.
+func (h *sharing) FoldOrder(s *Section) func(n int) []int {
+	if h.varied == nil {
+		return nil
+	}
+	return h.varied.Order(s.Number)
+}
+
 // record has the registered variables compared with those of another set of processes,
 // and disturbs them at the first safe point.
 func (h *sharing) record(point uint64, state *checkpoint.State) error {

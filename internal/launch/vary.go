@@ -69,7 +69,7 @@ func (s *sets) run(ctx context.Context) (code int, err error) {
 		one := s.runOne(ctx, i+1, io.Discard)
 		switch {
 		case one >= interrupted:
-			return one, fmt.Errorf("interrupted in set %d of %d", i+1, c.Vary.Sets)
+			return one, fmt.Errorf("interrupted in set %d", i+1)
 		case one != ExitOK:
 			err = fmt.Errorf("set %d, which was disturbed, ended with exit code %d", i+1, one)
 		}
@@ -100,7 +100,7 @@ func (s *sets) runOne(ctx context.Context, set int, out io.Writer) int {
 	console := output.NewConsole(out, c.Stderr)
 	defer console.Close()
 	if c.Verbose {
-		console.Notef("intrarun: set %d of %d", set, of.Sets)
+		console.Notef("intrarun: set %d begins", set)
 	}
 	d := newDriver(&c.Job, console, time.Now())
 	d.watchdog = s.watchdog
@@ -130,7 +130,7 @@ func (s *sets) judge(codes []int) (*vary.Result, error) {
 	result := vary.Judge(*s.config.Vary, all[0], all[1:], codes)
 	for _, set := range result.Sets {
 		if set.Disturbed == 0 && set.ExitCode == ExitOK {
-			return nil, fmt.Errorf("nothing was disturbed in set %d up to its last safe point, so it says nothing: %v met no number that could be; tasks are those of sections in a program with the tag intra", set.Set, s.config.Vary.Spec)
+			return nil, fmt.Errorf("nothing was disturbed in set %d up to its last safe point, so it says nothing: %v met no number, or sum of several tasks, that could be (what is 0 stays; tasks are those of sections in a program with the tag intra)", set.Set, s.config.Vary.Spec)
 		}
 	}
 	return result, nil

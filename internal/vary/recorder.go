@@ -62,6 +62,21 @@ func (r *Recorder) Ran(section uint64, task int, regions []update.Region) {
 	}
 }
 
+// Order returns orders in which the partial results of the tasks of a section are folded,
+// one for each time that it is asked, nil if that is the order of the tasks.
+func (r *Recorder) Order(section uint64) func(n int) []int {
+	if r.run.Set == 0 || !r.run.Order {
+		return nil
+	}
+	rng := chance(r.run.Seed, 3, uint64(r.run.Set), uint64(r.rank), section)
+	return func(n int) []int {
+		if n > 1 {
+			r.disturbed.Add(1)
+		}
+		return rng.Perm(n)
+	}
+}
+
 // ErrNothing means that there is nothing to compare.
 var ErrNothing = errors.New("-vary compares registered variables, and the program has registered none: register its result with //intra:state or intra.Protect")
 

@@ -12,6 +12,7 @@ import (
 type Spec struct {
 	Sets  int           `json:"sets"`            // with the undisturbed one
 	Bits  float64       `json:"bits,omitempty"`  // of this share of the numbers that tasks write the last bit is turned
+	Order bool          `json:"order,omitempty"` // the partial results of tasks are added up, or multiplied, in another order
 	State []Disturbance `json:"state,omitempty"` // at the first safe point
 	Every uint64        `json:"every"`           // values are compared at each safe point that follows on a multiple of this number
 	Size  int64         `json:"size"`            // of the values of the undisturbed set in files, in bytes
@@ -39,7 +40,7 @@ const (
 	mostDisturb = 1
 )
 
-const wanted = "want sets=N, then bits=P, state=EPS or state:NAME=EPS, and maybe every=N or size=BYTES, with commas between them, like sets=4,bits=1%"
+const wanted = "want sets=N, then bits=P, order, state=EPS or state:NAME=EPS, and maybe every=N or size=BYTES, with commas between them, like sets=4,bits=1%"
 
 // Parse reads a list like sets=4,bits=1%.
 func Parse(text string) (*Spec, error) {
@@ -48,8 +49,8 @@ func Parse(text string) (*Spec, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
 		switch {
-		case !ok:
-			return nil, fmt.Errorf("%q is not NAME=VALUE: %s", part, wanted)
+		case !ok && key != "order" || ok && key == "order":
+			return nil, fmt.Errorf("%q is no part of it: %s", part, wanted)
 		case slices.Contains(seen, key):
 			return nil, fmt.Errorf("%s is there twice: give it once", key)
 		}
@@ -61,8 +62,8 @@ func Parse(text string) (*Spec, error) {
 	switch {
 	case s.Sets == 0:
 		return nil, errors.New("it does not say how many sets of processes run: give sets=N, like sets=4")
-	case s.Bits == 0 && len(s.State) == 0:
-		return nil, errors.New("it does not say how the sets are disturbed: give bits=P, state=EPS or state:NAME=EPS, like bits=1%")
+	case s.Bits == 0 && !s.Order && len(s.State) == 0:
+		return nil, errors.New("it does not say how the sets are disturbed: give bits=P, order, state=EPS or state:NAME=EPS, like bits=1%")
 	case len(s.State) > 1 && slices.ContainsFunc(s.State, func(d Disturbance) bool { return d.Name == "" }):
 		return nil, errors.New("state=EPS disturbs all variables: leave out state:NAME=EPS, or name all that are to be disturbed")
 	}
@@ -84,6 +85,8 @@ func (s *Spec) set(key, value string) (err error) {
 		if s.Bits, err = number(value); err != nil || !(s.Bits > 0 && s.Bits <= 1) {
 			return fmt.Errorf("bits=%s: want a share of the numbers that tasks write, above 0 and up to 1, or in percent, like 1%%", value)
 		}
+	case key == "order":
+		s.Order = true
 	case key == "state" || named && name != "":
 		d := Disturbance{Name: name}
 		if !named {
@@ -137,6 +140,9 @@ func (s Spec) String() string {
 	all := []string{fmt.Sprintf("sets=%d", s.Sets)}
 	if s.Bits > 0 {
 		all = append(all, fmt.Sprintf("bits=%v", s.Bits))
+	}
+	if s.Order {
+		all = append(all, "order")
 	}
 	for _, d := range s.State {
 		key := "state"
