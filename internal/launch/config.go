@@ -43,7 +43,6 @@ type Job struct {
 	Flips   []job.Flip        // wrong results on request
 	Clones  []job.Clone       // processes that a tool starts
 	Verify  *job.Verification // nil: no task is verified
-	Vary    *vary.Run         // this is one of several sets of processes, or, with Set 0 and no Dir, all of them are to run; nil: neither
 	Replace bool              // a process that was lost is replaced by a new one
 	Spares  int               // processes that wait to take the place of lost ones
 	Backup  recovery.Policy
@@ -84,6 +83,9 @@ type Config struct {
 	Job
 	Program []string      // name and arguments; a package is built first
 	Bind    affinity.Mode // which cores each process gets; "": all
+	// Vary asks for several sets of processes, one after the other, all on this host; nil:
+	// there is one. While one of them runs it says which.
+	Vary *vary.Run
 
 	// Watchdog is the command that, with watchdog.Variable in its environment,
 	// calls watchdog.Run; without one, what wrapper scripts have started may
@@ -174,7 +176,7 @@ const aheadOfClones = 256 << 20
 func (j *Job) head(nodes []head.Node) head.Config {
 	c := head.Config{
 		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
-		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify, Vary: j.Vary,
+		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify,
 			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
 		Link: j.Link, Ring: j.Ring, Direct: j.Direct,
 		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull,

@@ -104,7 +104,7 @@ func (d *driver) runHere(ctx context.Context, c *Config, program *spawn.Program,
 	defer here.Close()
 	d.agents[at.ID] = here
 	hc := c.head([]head.Node{at})
-	hc.Self, hc.FirstHost = head.FirstHead, at.Name
+	hc.Self, hc.FirstHost, hc.Setup.Vary = head.FirstHead, at.Name, c.Vary
 	d.head = head.New(hc)
 	d.run(ctx, c)
 	return d.conclude()
