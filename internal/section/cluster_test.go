@@ -17,6 +17,10 @@ type cluster struct {
 	rng      *rand.Rand
 	policy   []sched.Policy // of each section
 	tasks    []int          // in each section
+	at       []int          // of each section, the slot of memory that its first task has
+	reads    []int          // of each section, the slot that all its tasks read, -1: none
+	noWait   []bool         // of each section
+	deferred int            // how often a replica went on before it had all tasks
 	cores    int            // of each replica
 	inPlace  bool           // receive into place
 	timed    bool           // replicas know how long the others take
@@ -59,8 +63,8 @@ type node struct {
 	id       int
 	m        *Machine
 	mem      []uint64
-	snapshot map[int][]uint64
-	running  []body // on its cores
+	snapshot map[int][]uint64 // by slot
+	running  []body           // on its cores
 	dead     bool
 	finished bool
 	inside   bool
@@ -76,9 +80,9 @@ const words = 4
 type body struct{ task, left int }
 
 // step is the task body: it must start from the entry state.
-func step(mem []uint64, section uint64) {
+func step(mem, in []uint64, section uint64) {
 	sum := section + 1
-	for _, w := range mem {
+	for _, w := range slices.Concat(mem, in) {
 		sum = sum*0x9e3779b97f4a7c15 + w
 	}
 	for i := range mem {
@@ -101,7 +105,13 @@ func newCluster(seed uint64, replicas int) *cluster {
 
 // size gives all nodes memory for the largest section.
 func (c *cluster) size() {
-	most := slices.Max(append([]int{1}, c.tasks...))
+	most := 1
+	for s, n := range c.tasks {
+		if len(c.at) == s {
+			c.at, c.reads, c.noWait = append(c.at, 0), append(c.reads, -1), append(c.noWait, false)
+		}
+		most = max(most, c.at[s]+n, c.reads[s]+1)
+	}
 	for _, n := range c.nodes {
 		n.mem = make([]uint64, most*words)
 		for i := range n.mem {
@@ -119,10 +129,38 @@ func (c *cluster) serial() []uint64 {
 	}
 	for s, n := range c.tasks {
 		for t := range n {
-			step(mem[t*words:(t+1)*words], uint64(s))
+			step(c.task(mem, uint64(s), t), c.input(mem, uint64(s)), uint64(s))
 		}
 	}
 	return mem
+}
+
+// slot is a part of the memory.
+func slot(mem []uint64, at int) []uint64 { return mem[at*words : (at+1)*words] }
+
+// task is the memory that a task reads and writes.
+func (c *cluster) task(mem []uint64, section uint64, t int) []uint64 {
+	return slot(mem, c.at[section]+t)
+}
+
+// input is the memory that all tasks of a section read.
+func (c *cluster) input(mem []uint64, section uint64) []uint64 {
+	if c.reads[section] < 0 {
+		return nil
+	}
+	return slot(mem, c.reads[section])
+}
+
+// independent reports whether no task of one section writes what one of another
+// names.
+func (c *cluster) independent(a, b uint64) bool {
+	writes := func(s uint64, at int) bool { return at >= c.at[s] && at < c.at[s]+c.tasks[s] }
+	for t := range c.tasks[a] {
+		if writes(b, c.at[a]+t) {
+			return false
+		}
+	}
+	return !writes(a, c.reads[b]) && !writes(b, c.reads[a])
 }
 
 // run drives the cluster until every live node has finished. It returns an
@@ -237,7 +275,22 @@ func (n *node) moves() []func() {
 	return all
 }
 
+// overdue is how many open sections have to be completed now. Now and then all
+// are, as for a message.
+func (n *node) overdue() int {
+	s := n.m.Number()
+	if s == uint64(len(n.c.tasks)) || n.c.rng.IntN(8) == 0 {
+		return n.m.Deferred()
+	}
+	return n.m.Overdue(func(open uint64) bool { return n.c.independent(open, s) })
+}
+
 func (n *node) enter() {
+	if n.overdue() > 0 {
+		n.inside = true
+		n.m.Resume()
+		return
+	}
 	s := int(n.m.Number())
 	if s == len(n.c.tasks) {
 		n.finished = true
@@ -252,7 +305,7 @@ func (n *node) enter() {
 		policy = sched.Replicate // a decision of this replica alone
 	}
 	patience := 5 * time.Millisecond
-	e := Entry{Policy: policy, Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1,
+	e := Entry{Policy: policy, Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1, NoWait: n.c.noWait[s],
 		Patience: func(int) time.Duration { return patience }}
 	if n.c.timed {
 		patience *= 10
@@ -260,7 +313,7 @@ func (n *node) enter() {
 	}
 	acts, err := n.m.Enter(e, n.c.now)
 	n.err = err
-	n.perform(acts)
+	n.perform(acts, uint64(s))
 	if policy == sched.Replicate {
 		for to := range n.c.nodes {
 			n.post(to, frame{in: true, update: Update{Peer: n.id, Section: n.m.Number(), Tasks: n.c.tasks[s], Signature: n.m.Signature()}})
@@ -278,10 +331,17 @@ func (n *node) next() func() {
 		n.c.held++
 	}
 	switch step.Kind {
-	case Done:
-		return func() { n.m.Leave(); n.inside = false }
+	case Done, Wait:
+		// What was run may be on its way out of the memory still.
+		if n.c.noWait[n.m.section] && n.m.resumed == nil && len(n.running) == 0 && (step.Kind == Wait || n.c.rng.IntN(2) == 0) {
+			n.c.deferred++
+			return func() { n.m.Defer(); n.inside = false }
+		}
+		if step.Kind == Done {
+			return func() { n.m.Leave(); n.inside = false }
+		}
 	case Run:
-		n.perform(acts)
+		n.perform(acts, n.m.section)
 		n.running = append(n.running, body{step.Task, n.c.rng.IntN(3)})
 		last := len(n.running) - 1
 		n.c.most = max(n.c.most, last+1)
@@ -315,7 +375,7 @@ func (n *node) index() error {
 	return nil
 }
 
-func (n *node) task(t int) []uint64 { return n.mem[t*words : (t+1)*words] }
+func (n *node) task(section uint64, t int) []uint64 { return n.c.task(n.mem, section, t) }
 
 func (n *node) work(i int) {
 	if n.running[i].left--; n.running[i].left >= 0 {
@@ -326,21 +386,22 @@ func (n *node) work(i int) {
 	n.ran++
 	// Times that have nothing to do with the truth: they may cost time only.
 	n.times.Took(n.id, time.Duration(n.c.rng.IntN(2)*200+1)*time.Millisecond)
-	step(n.task(t), n.m.Number())
-	n.perform(n.m.Ran(t))
+	section := n.m.section
+	step(n.task(section, t), n.c.input(n.mem, section), section)
+	n.perform(n.m.Ran(t), section)
 }
 
-func (n *node) perform(acts []Action) {
+func (n *node) perform(acts []Action, section uint64) {
 	for _, a := range acts {
-		u := Update{Peer: n.id, Section: n.m.Number(), Task: a.Task, Tasks: n.m.shape.Tasks,
-			Signature: n.m.Signature(), Size: words * 8}
+		u := Update{Peer: n.id, Section: section, Task: a.Task, Tasks: n.c.tasks[section],
+			Signature: section*7 + 1, Size: words * 8}
 		switch a.Kind {
 		case Apply:
-			copy(n.task(a.Task), a.Token.([]uint64))
+			copy(n.task(section, a.Task), a.Token.([]uint64))
 		case Claim:
 			n.post(a.Peer, frame{claim: true, update: u})
 		case Send:
-			n.post(a.Peer, frame{update: u, words: slices.Clone(n.task(a.Task))})
+			n.post(a.Peer, frame{update: u, words: slices.Clone(n.task(section, a.Task))})
 		}
 	}
 }
@@ -374,7 +435,7 @@ func (n *node) cut(w *wire) {
 func (n *node) torn(f *frame, w *wire) {
 	if w.place == Into {
 		if !n.c.unsafely {
-			copy(n.task(f.update.Task), n.snapshot[f.update.Task])
+			copy(n.task(f.update.Section, f.update.Task), n.snapshot[n.c.at[f.update.Section]+f.update.Task])
 		}
 		n.m.Torn(f.update)
 	}
@@ -408,7 +469,7 @@ func (n *node) deliver(from int, w *wire) {
 		case w.place == Discard:
 			n.m.Refused(f.update)
 		case w.place == Into && !n.c.unsafely:
-			n.snapshot[f.update.Task] = slices.Clone(n.task(f.update.Task))
+			n.snapshot[n.c.at[f.update.Section]+f.update.Task] = slices.Clone(n.task(f.update.Section, f.update.Task))
 		}
 		n.receive(f, w)
 	case f.torn > 0 && w.inside == f.torn:
@@ -420,7 +481,7 @@ func (n *node) deliver(from int, w *wire) {
 		if w.place != Discard {
 			var acts []Action
 			acts, err = n.m.Arrive(f.update, f.words, w.place == Into)
-			n.perform(acts)
+			n.perform(acts, f.update.Section)
 		}
 		pop()
 	}
@@ -431,7 +492,7 @@ func (n *node) deliver(from int, w *wire) {
 
 func (n *node) receive(f *frame, w *wire) {
 	if w.place == Into {
-		n.task(f.update.Task)[w.inside] = f.words[w.inside]
+		n.task(f.update.Section, f.update.Task)[w.inside] = f.words[w.inside]
 	}
 	w.inside++
 }

@@ -15,7 +15,7 @@ func (m *Machine) Describe() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "section %d", m.number)
+	fmt.Fprintf(&b, "section %d", m.section)
 	if m.left == 0 {
 		b.WriteString(" has all its tasks")
 		return b.String()

@@ -35,10 +35,12 @@ const (
 // accepted, and the section is not left.
 func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
 	m.note(u)
+	was, open := m.about(u.Section)
+	defer m.take(was)
 	switch {
-	case m.peers[u.Peer].dead, u.Section < m.number:
+	case m.peers[u.Peer].dead, !open && u.Section < m.number:
 		return Discard, m.late(u)
-	case !m.isOpen(u.Section):
+	case !open:
 		if !m.inbox.room(u.Peer, u.Size) {
 			return Discard, nil
 		}
@@ -65,6 +67,8 @@ func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
 func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 	m.begin(m.now)
 	m.note(u)
+	was, open := m.about(u.Section)
+	defer m.take(was)
 	switch {
 	case placed:
 		m.met = true
@@ -76,10 +80,10 @@ func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 		m.left--
 		m.refresh(u.Task)
 		return m.acts, nil
-	case m.peers[u.Peer].dead, u.Section < m.number:
+	case m.peers[u.Peer].dead, !open && u.Section < m.number:
 		m.acts = append(m.acts, Action{Kind: Drop, Token: token})
 		return m.acts, m.late(u)
-	case !m.isOpen(u.Section):
+	case !open:
 		if !m.inbox.put(u.Section, early{peer: u.Peer, task: u.Task, tasks: u.Tasks, sig: u.Signature, at: u.At, size: u.Size, token: token}) {
 			m.acts = append(m.acts, Action{Kind: Drop, Token: token})
 		}
@@ -113,9 +117,11 @@ func (m *Machine) arrived(p, task int, at time.Duration, token any) {
 // Refused notes that the payload of an announced update was discarded: its
 // sender has the task, but will not send it again.
 func (m *Machine) Refused(u Update) {
+	was, open := m.about(u.Section)
+	defer m.take(was)
 	switch {
-	case u.Section < m.number:
-	case m.isOpen(u.Section):
+	case !open && u.Section < m.number:
+	case open:
 		m.tasks[u.Task].has[u.Peer] = true
 		m.tasks[u.Task].skipped[u.Peer] = true
 		m.setClaim(u.Peer, u.Task, claim{})
@@ -132,10 +138,12 @@ func (m *Machine) Refused(u Update) {
 // other tasks come as if nothing had happened.
 func (m *Machine) Lost(u Update) error {
 	m.note(u)
+	was, open := m.about(u.Section)
+	defer m.take(was)
 	switch {
-	case m.peers[u.Peer].dead || u.Section < m.number:
+	case m.peers[u.Peer].dead || !open && u.Section < m.number:
 		return m.late(u)
-	case m.isOpen(u.Section):
+	case open:
 		if err := m.agree(u.Peer, u.Task, u.Tasks, u.Signature); err != nil {
 			return err
 		}
@@ -147,7 +155,9 @@ func (m *Machine) Lost(u Update) error {
 // Torn ends the reservation of a task whose update broke off; the memory must
 // have been restored before.
 func (m *Machine) Torn(u Update) {
-	if m.isOpen(u.Section) && m.tasks[u.Task].reserved == u.Peer {
+	was, open := m.about(u.Section)
+	defer m.take(was)
+	if open && m.tasks[u.Task].reserved == u.Peer {
 		m.tasks[u.Task].reserved = -1
 		m.refresh(u.Task)
 	}
@@ -158,10 +168,12 @@ func (m *Machine) Torn(u Update) {
 func (m *Machine) Claimed(u Update, now time.Duration) error {
 	m.begin(now)
 	m.note(u)
+	was, open := m.about(u.Section)
+	defer m.take(was)
 	switch {
-	case m.peers[u.Peer].dead || u.Section < m.number:
+	case m.peers[u.Peer].dead || !open && u.Section < m.number:
 		return m.late(u)
-	case !m.isOpen(u.Section):
+	case !open:
 		m.inbox.put(u.Section, early{peer: u.Peer, task: u.Task, tasks: u.Tasks, sig: u.Signature, at: u.At, claim: true})
 		return nil
 	}
@@ -176,10 +188,12 @@ func (m *Machine) Claimed(u Update, now time.Duration) error {
 // it about earlier ones.
 func (m *Machine) Entered(u Update) error {
 	m.note(u)
+	was, open := m.about(u.Section)
+	defer m.take(was)
 	switch {
-	case m.peers[u.Peer].dead || u.Section < m.number:
+	case m.peers[u.Peer].dead || !open && u.Section < m.number:
 		return m.late(u)
-	case m.isOpen(u.Section):
+	case open:
 		return m.agree(u.Peer, u.Task, u.Tasks, u.Signature)
 	}
 	return nil
@@ -222,8 +236,6 @@ func (m *Machine) took(p, t int, at time.Duration) {
 	}
 	m.setClaim(p, t, claim{})
 }
-
-func (m *Machine) isOpen(section uint64) bool { return m.open && section == m.number }
 
 func (m *Machine) note(u Update) {
 	p := &m.peers[u.Peer]
