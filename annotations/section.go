@@ -16,6 +16,7 @@ type Section struct {
 	Dir      Directive
 	Process  string // expression of type *intra.Process
 	Sched    string // "" or one of Schedules
+	NoWait   bool   // the program goes on before all results are there
 	Launches []*Launch
 }
 
@@ -65,7 +66,7 @@ func (w *sectionWalk) errorf(pos token.Pos, format string, args ...any) {
 func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (*Section, []*Error) {
 	dir := d.Sections[st]
 	args, errs := ParseSection(dir.Args, dir.ArgsPos)
-	w := &sectionWalk{sectionScope: sc, sec: &Section{Stmt: st, Dir: dir, Sched: args.Sched}, errs: errs, targets: map[*ast.Ident]bool{}}
+	w := &sectionWalk{sectionScope: sc, sec: &Section{Stmt: st, Dir: dir, Sched: args.Sched, NoWait: args.NoWait}, errs: errs, targets: map[*ast.Ident]bool{}}
 	if len(errs) == 0 {
 		w.process(args)
 	}

@@ -191,7 +191,10 @@ func (c *Comm) usable() error {
 	case c.engine.Restored():
 		return ErrRestored
 	}
-	return c.engine.Failure()
+	if err := c.engine.Failure(); err != nil {
+		return err
+	}
+	return c.engine.Settle()
 }
 
 // ready reports at a glance that a call with one peer and one tag has nothing against

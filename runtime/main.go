@@ -142,7 +142,7 @@ func guard(p *Process, run func(*Process) error) (err error) {
 	if p.section != nil {
 		return fmt.Errorf("the program returned before the section opened at %s had ended: call End", p.section.position())
 	}
-	return nil
+	return p.Settle()
 }
 
 // programPanic is a panic outside of any task.

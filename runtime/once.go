@@ -54,5 +54,8 @@ func onceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
 	case p.section != nil && !p.alone():
 		return nil, fmt.Errorf("intra.Once in the section opened at %s: every replica must call it, so call it before or after", p.section.position())
 	}
+	if err := p.Settle(); err != nil {
+		return nil, fmt.Errorf("intra.Once: %w", err)
+	}
 	return p.engine.Once(f)
 }

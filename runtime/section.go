@@ -1,6 +1,7 @@
 package intra
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -81,7 +82,8 @@ func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 }
 
 // End completes the section: when it returns nil, every task is done and the
-// memory of this replica is that of every other replica leaving the section.
+// memory of this replica is that of every other replica leaving the section,
+// unless it does not wait for that, see [NoWait].
 func (s *Section) End() error {
 	if s.ended {
 		return &SectionError{Section: s.shared.Number, Pos: s.position(), Err: fmt.Errorf("the section has ended before")}
@@ -93,6 +95,10 @@ func (s *Section) End() error {
 	defer s.p.close(s)
 	if s.err == nil {
 		s.independent()
+	}
+	if s.err == nil && s.shared.NoWait && len(s.folds) > 0 {
+		s.err = &SectionError{Section: s.shared.Number, Pos: s.position(),
+			Err: errors.New("a section without waiting reduces, and a sum that is not complete means nothing; reduce in a section that waits")}
 	}
 	if err := s.complete(); err != nil {
 		s.fail(err)

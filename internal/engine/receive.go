@@ -45,7 +45,7 @@ func (r *updateReceiver) Begin(h *transport.Header) []byte {
 		switch place {
 		case section.Into:
 			r.filling.Add(1)
-			mem, mode, _ := update.InPlace(r.open.Tasks[u.Task].Regions)
+			mem, mode, _ := update.InPlace(r.opened(u.Section).Tasks[u.Task].Regions)
 			if mode == update.InOut && r.receive == job.ReceiveInPlace {
 				r.snapshot.Take(mem)
 			}
@@ -77,10 +77,11 @@ func (r *updateReceiver) drop() {
 // inPlace reports whether an update may be received straight into the memory
 // of its task: it has one written region, of the right size.
 func (h *sharing) inPlace(u section.Update) bool {
-	if h.receive == job.ReceiveStaged || h.retired || h.open == nil || u.Section != h.open.Number || u.Task >= len(h.open.Tasks) {
+	s := h.opened(u.Section)
+	if h.receive == job.ReceiveStaged || h.retired || s == nil || u.Task >= len(s.Tasks) {
 		return false
 	}
-	mem, _, ok := update.InPlace(h.open.Tasks[u.Task].Regions)
+	mem, _, ok := update.InPlace(s.Tasks[u.Task].Regions)
 	return ok && int64(len(mem)) == u.Size
 }
 
@@ -138,15 +139,16 @@ func (r *updateReceiver) update(u section.Update, payload []byte) {
 	}
 	acts, err := r.machine.Arrive(u, b, placed)
 	if err == nil {
-		err = r.perform(acts)
+		err = r.perform(r.opened(u.Section), acts)
 	}
 	if err != nil {
 		r.fail(err)
 		return
 	}
 	if placed {
-		r.stats.received(r.open.Tasks[u.Task].known, 1)
-		r.traceUpdate(timeline.Received, r.open, u.Task, u.Peer)
+		s := r.opened(u.Section)
+		r.stats.received(s.Tasks[u.Task].known, 1)
+		r.traceUpdate(timeline.Received, s, u.Task, u.Peer)
 		return
 	}
 	if borrowed && len(acts) == 0 {
@@ -199,7 +201,7 @@ func (r *updateReceiver) Torn(h *transport.Header, _ int) {
 		return
 	}
 	if _, u, ok := r.parse(h); ok && r.place == section.Into {
-		if _, mode, _ := update.InPlace(r.open.Tasks[u.Task].Regions); mode == update.InOut && r.receive == job.ReceiveInPlace {
+		if _, mode, _ := update.InPlace(r.opened(u.Section).Tasks[u.Task].Regions); mode == update.InOut && r.receive == job.ReceiveInPlace {
 			r.snapshot.Restore()
 		}
 		r.machine.Torn(u)
@@ -237,18 +239,18 @@ func (r *updateReceiver) Lost(h *transport.Header) {
 	r.changed()
 }
 
-// perform carries out what a received frame led to, under the lock.
-func (h *sharing) perform(acts []section.Action) error {
+// perform carries out what a received frame about s led to, under the lock.
+func (h *sharing) perform(s *Section, acts []section.Action) error {
 	for _, a := range acts {
 		switch a.Kind {
 		case section.Apply:
-			l := &h.open.Tasks[a.Task]
+			l := &s.Tasks[a.Task]
 			b := a.Token.(*buffer)
 			if err := update.Apply(l.Regions, b.mem); err != nil {
 				return fmt.Errorf("%w: task %d (%s): replica %d sent %w", ErrDiverged, a.Task, l.Kernel.Name, a.Peer, err)
 			}
 			h.stats.received(l.known, 1)
-			h.traceUpdate(timeline.Received, h.open, a.Task, a.Peer)
+			h.traceUpdate(timeline.Received, s, a.Task, a.Peer)
 			h.staged.put(b)
 		case section.Drop:
 			h.staged.put(a.Token.(*buffer))

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/intrahpc/intra/internal/callsite"
@@ -33,6 +34,7 @@ type Section struct {
 	Tasks  []Task
 	At     callsite.Site // where it was opened
 	ByHand bool          // by a call that the user wrote
+	NoWait bool          // the program may go on before all results are here
 	Inside time.Duration // from its opening to its end, of one opened by hand that has no tasks
 
 	// Guard calls a body of a task. If it panics, it says of which task. It
@@ -51,6 +53,9 @@ type Section struct {
 	along    int           // of them that have stored their results meanwhile, whose time is not in inBodies
 	helpers  helpers       // who helps to run them
 	exchange exchange      // how its results come to the others
+	pending  atomic.Int64  // updates whose memory is not yet handed over
+	allHere  bool          // no task is missing
+	took     time.Duration // to share it, up to when the program went on without waiting
 	verifier *verifier     // nil: no task of it is verified
 }
 

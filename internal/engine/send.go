@@ -20,6 +20,7 @@ type outgoing struct {
 type outFrame struct {
 	frame   transport.Frame
 	sharing *sharing
+	section *Section // of an update
 	queued  time.Duration
 }
 
@@ -90,10 +91,14 @@ func (p *outFrame) Sent(f *transport.Frame, err error) {
 	if isUpdate && err == nil && f.Header.Size >= measurable {
 		h.bandwidth.sent(int(f.Header.Size), p.queued, h.now())
 	}
+	s := p.section
 	clear(f.Payload)
 	*p = outFrame{frame: transport.Frame{Payload: f.Payload[:0]}}
 	outFrames.Put(p)
-	if isUpdate && h.pending.Add(-1) == 0 {
-		h.poller.Wake()
+	if isUpdate {
+		all, own := h.pending.Add(-1), s.pending.Add(-1)
+		if all == 0 || own == 0 {
+			h.poller.Wake()
+		}
 	}
 }

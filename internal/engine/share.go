@@ -7,8 +7,13 @@ import (
 )
 
 // Share completes s together with the other replicas [INTRA, Algorithm 1,
-// lines 20 to 28].
+// lines 20 to 28]. If it does not wait, it may be open still: see settle.go.
 func (h *sharing) Share(s *Section) error {
+	h.driving.Lock()
+	defer h.driving.Unlock()
+	if err := h.settleFor(s); err != nil {
+		return err
+	}
 	err := h.complete(s)
 	if err == nil && s.Agree != nil {
 		err = s.Agree()
@@ -20,21 +25,31 @@ func (h *sharing) Share(s *Section) error {
 		return diverged(h.withCause(err))
 	}
 	h.open = nil
-	s.exchange.leave(s)
 	h.completed(s, s.begun)
-	if len(s.Tasks) == 0 {
+	s.took = h.now() - s.begun
+	if h.leavesOpen(s) {
+		h.leaveOpen(s)
 		return nil
+	}
+	s.exchange.leave(s)
+	h.learn(s, h.machine.Met())
+	return nil
+}
+
+// learn takes in how long s took, which is complete.
+func (h *sharing) learn(s *Section, met bool) {
+	if len(s.Tasks) == 0 {
+		return
 	}
 	known := h.stats.of(s.Tasks[0].Kernel)
 	switch {
 	case s.decision != nil:
-		s.decision.learn(execution{way: s.way, bytes: s.bytes, took: h.now() - s.begun, spent: s.inBodies,
-			ran: s.ran, along: s.along, tasks: len(s.Tasks), workers: s.helpers.size, met: h.machine.Met()}, &h.decisions)
+		s.decision.learn(execution{way: s.way, bytes: s.bytes, took: s.took, spent: s.inBodies,
+			ran: s.ran, along: s.along, tasks: len(s.Tasks), workers: s.helpers.size, met: met}, &h.decisions)
 		known.Decision = s.decision.word()
 	case s.Policy == sched.Replicate:
 		known.Decision = "replicate"
 	}
-	return nil
 }
 
 // complete runs tasks and takes in results until all of both is done.
@@ -51,11 +66,14 @@ func (h *sharing) complete(s *Section) error {
 			return err
 		}
 	}
+	if h.leavesOpen(s) {
+		return nil
+	}
 	return h.handedOver(s)
 }
 
-// work runs tasks and takes in results until those of all tasks of s are here,
-// and no worker has to do with s any more.
+// work runs tasks and takes in results until those of all tasks of s are here, or
+// nobody waits for them, and no worker has to do with s any more.
 func (h *sharing) work(s *Section) error {
 	h.mu.Lock()
 	defer h.joinHelpers(s)
@@ -66,6 +84,13 @@ func (h *sharing) work(s *Section) error {
 		err = h.gather(w, s, h.yield)
 	}
 	s.begun = h.now()
+	return h.drive(s, err)
+}
+
+// drive is work once s is entered, which is open and not left. It is called with
+// the lock, which it gives up while bodies run and while it waits.
+func (h *sharing) drive(s *Section, err error) error {
+	w := &h.workers[0]
 	for err == nil && h.err == nil && s.helpers.end == nil {
 		var next step
 		next, err = w.work(s)
@@ -74,6 +99,9 @@ func (h *sharing) work(s *Section) error {
 		case len(w.out) > 0:
 			h.unlocked(w.flush)
 		case next.kind == allHere:
+			s.allHere = true
+			return nil
+		case next.kind == waitForPeer && h.leavesOpen(s) && !h.helped():
 			return nil
 		case next.kind == waitForPeer:
 			missing, from := s.exchange.missing(), h.now()
@@ -135,11 +163,11 @@ const longestGathering = time.Minute
 
 // handedOver waits until the memory of this section is no link's any more.
 func (h *sharing) handedOver(s *Section) error {
-	if h.pending.Load() == 0 {
+	if s.pending.Load() == 0 {
 		return nil
 	}
 	from := h.now()
-	err := h.poller.WaitAttending(h.runCtx, time.Time{}, func() bool { return h.pending.Load() == 0 })
+	err := h.poller.WaitAttending(h.runCtx, time.Time{}, func() bool { return s.pending.Load() == 0 })
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waited(s, 0, from)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,9 @@ type sharing struct {
 	onceRun   bool           // the protocol wants the function run here
 	current   *Section       // from its opening to its end
 	open      *Section       // while it is shared
+	later     []*Section     // those that the program has left open, in their order
+	unsettled atomic.Bool    // there are some
+	driving   sync.Mutex     // held by who completes sections
 	retired   bool           // the program goes back: nothing more is received into its memory
 	inOnce    bool           // the program is in Once
 	checker   update.Checker // of scratch space
@@ -127,7 +131,7 @@ func (h *sharing) pass(s *Section, signature uint64) error {
 	if err != nil {
 		return err
 	}
-	return h.perform(acts)
+	return h.perform(s, acts)
 }
 
 // RunAlone runs task i of s at its launch, where sections are serial.
@@ -200,6 +204,8 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	}
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
 	h.current, h.open, h.retired, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, false, nil, false
+	h.later = nil
+	h.unsettled.Store(false)
 	for replica := range h.peers {
 		p := job.Process{Rank: self.Rank, Replica: replica}
 		h.peers[replica] = nil

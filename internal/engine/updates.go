@@ -17,14 +17,14 @@ type updates struct{ *sharing }
 
 func (u *updates) enter(s *Section, signature uint64) error {
 	acts, err := u.machine.Enter(section.Entry{
-		Policy: s.Policy, Tasks: len(s.Tasks), Signature: signature,
+		Policy: s.Policy, Tasks: len(s.Tasks), Signature: signature, NoWait: s.NoWait,
 		Patience: func(t int) time.Duration { return u.patience(&s.Tasks[t]) },
 		Times:    func(t int) *section.Times { return s.Tasks[t].times },
 	}, u.now())
 	if err != nil {
 		return err
 	}
-	return u.perform(acts)
+	return u.perform(s, acts)
 }
 
 func (u *updates) next(w *worker, s *Section) (step, error) {
@@ -122,6 +122,8 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 			f.Droppable = true // the peer can run the task itself
 			f.Mid = h.faults.Mid(job.KillUpdate)
 			h.pending.Add(1)
+			s.pending.Add(1)
+			f.Owner.(*outFrame).section = s
 			h.stats.sent(l.known, l.bytes)
 			h.traceUpdate(timeline.Sent, s, a.Task, a.Peer)
 		}

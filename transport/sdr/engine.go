@@ -67,6 +67,16 @@ type Config struct {
 	// have one, or none.
 	Reference Reference
 	Limits    Limits
+	// Memory, if set, may be the program's only in part.
+	Memory Memory
+}
+
+// Memory is memory of the program that others may still write.
+type Memory interface {
+	// Unsettled reports whether there is some.
+	Unsettled() bool
+	// Settle waits until there is none.
+	Settle() error
 }
 
 // Engine runs the protocol over the links of one process. Its methods may be
@@ -443,9 +453,20 @@ func (e *Engine) failure() error {
 	return e.err
 }
 
-// Ready reports that the engine works for the program: it has not failed, and what it
-// began at is behind it.
-func (e *Engine) Ready() bool { return !e.broken.Load() && !e.restored.Load() }
+// Ready reports that the engine works for the program: it has not failed, what it
+// began at is behind it, and there is nothing to settle.
+func (e *Engine) Ready() bool {
+	return !e.broken.Load() && !e.restored.Load() && (e.cfg.Memory == nil || !e.cfg.Memory.Unsettled())
+}
+
+// Settle comes before each operation that the program begins, unless Ready: no
+// message holds memory that others still write.
+func (e *Engine) Settle() error {
+	if e.cfg.Memory == nil {
+		return nil
+	}
+	return e.cfg.Memory.Settle()
+}
 
 // Failure returns the error that every call returns because the engine cannot
 // go on, or nil.

@@ -155,6 +155,9 @@ func (t *twin) planSection(sec *annotations.Section) {
 	if sec.Sched != "" {
 		opts += fmt.Sprintf(", %s.%s", intra, strings.ToUpper(sec.Sched[:1])+sec.Sched[1:])
 	}
+	if sec.NoWait {
+		opts += fmt.Sprintf(", %s.NoWait", intra)
+	}
 	open, err1 := parseStmt(fmt.Sprintf("%s := %s.Section(%s)", t.section, sec.Process, opts))
 	end, err2 := parseStmt(t.section + ".MustEnd()")
 	if err1 != nil || err2 != nil {
