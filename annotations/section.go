@@ -80,6 +80,7 @@ func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (*
 	w.touched()
 	w.globals()
 	w.jumpsIn(fn)
+	w.unhurried(d, fn)
 	if len(w.sec.Launches) == 0 && len(w.errs) == 0 {
 		w.nothing()
 	}

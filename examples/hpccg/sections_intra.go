@@ -13,7 +13,7 @@ import _ "embed"
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "67846cfd96f8e68e30af57c4583854158f4a27be48d4b4045efee6ef39ed9b4f")
+var _ = intra.Embedded("sections_intra.go", intraSourceSections, "e892d7d3c4933738070bd4f8711a9349d0bae583118e9cafd66f97365c8dc0e1")
 
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
@@ -28,12 +28,26 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 	}
 }
 
+// waxpbyNoWait is waxpby that may end before w is complete: until it is settled
+// nobody may change x, y or w, or look at w.
+func (s *solver) waxpbyNoWait(alpha float64, x []float64, beta float64, y, w []float64) {
+	defer s.clock(&s.seconds.Waxpby)()
+	//intra:section on(s.p) nowait
+	{
+		section := s.p.Section(intra.At("sections.go:25"), intra.NoWait)
+		for lo, hi := range intra.Blocks(len(w), s.tasks) {
+			launchWaxpby(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
+		}
+		section.MustEnd()
+	}
+}
+
 // ddot returns the part of this rank of the inner product of x and y.
 func (s *solver) ddot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Ddot)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:24"))
+		section := s.p.Section(intra.At("sections.go:34"))
 		for lo, hi := range intra.Blocks(len(x), s.tasks) {
 			launchDdot(section, s.how, x[lo:hi], y[lo:hi], &sum)
 		}
@@ -47,7 +61,7 @@ func (s *solver) sparsemv(x, y []float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:34"))
+		section := s.p.Section(intra.At("sections.go:44"))
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
 			launchSparsemv(section, s.a, lo, x, y[lo:hi])
 		}
@@ -61,7 +75,7 @@ func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []floa
 	defer s.clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:44"))
+		section := s.p.Section(intra.At("sections.go:54"))
 		for lo, hi := range intra.Blocks(len(w), s.tasks) {
 			launchWaxpbyDot(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi], &sum)
 		}
@@ -76,7 +90,7 @@ func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:55"))
+		section := s.p.Section(intra.At("sections.go:65"))
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
 			launchSparsemvDot(section, s.how, s.a, lo, x, y[lo:hi], &sum)
 		}

@@ -18,15 +18,21 @@ var rules = []ruletest.Rule{
 		"func (m *Machine) take(r *round) { m.round = r }", "func (m *Machine) take(*round) {}"),
 	ruletest.New("machine.go", "who is past a section without waiting is sent what it lacks",
 		"	return !m.gone(p) || m.noWait && !m.peers[p].dead && !m.peers[p].finished\n", "	return !m.gone(p)\n"),
-	ruletest.New("machine.go", "nobody is waited for who is past the section that is completed",
-		"m.peers[p].ahead > m.section\n", "m.peers[p].ahead > m.number\n"),
 	ruletest.New("machine.go", "who has returned has done the section that is completed",
 		"q.finished && m.open && q.sections <= m.section {", "q.finished && m.open && q.sections <= m.number {"),
 	ruletest.New("machine.go", "a section that was resumed does not count twice",
 		"		m.settled()\n		return\n", "		m.settled()\n"),
 }
 
-var table = ruletest.Table{Root: ".", Rules: rules, Test: "TestSchedules|TestSharingWithoutWaiting", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
+// unshown are rules that no schedule shows to be needed: what a replica lacks of a
+// section that it goes back to has been sent before its peer went on, or is known to
+// be lost.
+var unshown = []ruletest.Rule{
+	ruletest.New("machine.go", "nobody is waited for who is past the section that is completed",
+		"m.peers[p].ahead > m.section\n", "m.peers[p].ahead > m.number\n"),
+}
+
+var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestSchedules|TestSharingWithoutWaiting", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
 
 func TestRulesStand(t *testing.T) { table.Stand(t) }
 

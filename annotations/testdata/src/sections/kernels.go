@@ -32,3 +32,10 @@ func scaled(x, w []float64) {
 func scaleOf(v float64) float64 { return scale * v }
 
 func setScale(v float64) { scale = v }
+
+//intra:task in(x) inout(y)
+func addTo(x, y []float64) {
+	for i := range y {
+		y[i] += x[i]
+	}
+}
