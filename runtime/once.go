@@ -39,6 +39,11 @@ func bytesOf[T any](v *T) []byte {
 
 // OnceBytes works like Once, for a result of any length.
 func OnceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
+	if p != nil && p.section == nil {
+		if err := p.Settle(); err != nil {
+			return nil, fmt.Errorf("intra.Once: %w", err)
+		}
+	}
 	if p != nil && p.trial != nil && p.section == nil {
 		return p.trial.Once(func() ([]byte, error) { return onceBytes(p, f) })
 	}
@@ -53,9 +58,6 @@ func onceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
 		return engine.OnceAlone(f)
 	case p.section != nil && !p.alone():
 		return nil, fmt.Errorf("intra.Once in the section opened at %s: every replica must call it, so call it before or after", p.section.position())
-	}
-	if err := p.Settle(); err != nil {
-		return nil, fmt.Errorf("intra.Once: %w", err)
 	}
 	return p.engine.Once(f)
 }

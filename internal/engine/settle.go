@@ -60,12 +60,23 @@ func (h *sharing) Settle() error {
 		return nil
 	}
 	defer h.driving.Unlock()
+	if held := h.held; held != nil {
+		h.held = nil
+		h.unsettled.Store(false)
+		return held()
+	}
 	return h.settle(len(h.later))
+}
+
+// Hold has Settle call a function, once. Checked mode keeps results back until then.
+func (h *sharing) Hold(settle func() error) {
+	h.held = settle
+	h.unsettled.Store(true)
 }
 
 // settleFor completes those that have to be before s is entered.
 func (h *sharing) settleFor(s *Section) error {
-	if !h.Unsettled() {
+	if len(h.later) == 0 {
 		return nil
 	}
 	h.mu.Lock()

@@ -34,7 +34,8 @@ type sharing struct {
 	current   *Section       // from its opening to its end
 	open      *Section       // while it is shared
 	later     []*Section     // those that the program has left open, in their order
-	unsettled atomic.Bool    // there are some
+	unsettled atomic.Bool    // there are some, or something is held
+	held      func() error   // what settles the results that checked mode keeps back; nil: there are none
 	driving   sync.Mutex     // held by who completes sections
 	retired   bool           // the program goes back: nothing more is received into its memory
 	inOnce    bool           // the program is in Once
@@ -204,7 +205,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	}
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
 	h.current, h.open, h.retired, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, false, nil, false
-	h.later = nil
+	h.later, h.held = nil, nil
 	h.unsettled.Store(false)
 	for replica := range h.peers {
 		p := job.Process{Rank: self.Rank, Replica: replica}
