@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,27 +11,16 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// measure returns a program that finds the result of class S, with another problem.
-func measure(of problem) agreement.Program[*result] {
-	return func(p *intra.Process) (*result, error) {
-		b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, of)
-		if err != nil {
-			return nil, err
-		}
-		r, err := b.measure()
-		if err != nil {
-			return nil, err
-		}
-		if r.Mops <= 0 {
-			return nil, fmt.Errorf("%g Mop/s", r.Mops)
-		}
-		r.Seconds, r.Mops = 0, 0
-		return r, nil
+// measure returns a program that finds the result of another problem of class S.
+func measure(of flow.Problem) agreement.Program[*flow.Result] {
+	return func(p *intra.Process) (*flow.Result, error) {
+		_, r, err := program.Untimed(p, 4, of)
+		return r, err
 	}
 }
 
 // small is a problem that is quickly solved; its norms are not known.
-var small = problem{8, 3, 0.01, flow.Norms{}}
+var small = flow.Problem{Points: 8, Steps: 3, Dt: 0.01}
 
 // Class S is verified on any number of ranks, also where a rank has a plane only.
 func TestRanks(t *testing.T) {
@@ -45,9 +33,9 @@ func TestRanks(t *testing.T) {
 // A norm that differs in its eighth digit is not verified.
 func TestTolerance(t *testing.T) {
 	of := small
-	of.norms = measure(of).Alone(t, 1)[0].Norms
+	of.Norms = measure(of).Alone(t, 1)[0].Norms
 	require.True(t, measure(of).Alone(t, 1)[0].Verified)
-	of.norms.Error[4] *= 1 + 2e-8
+	of.Norms.Error[4] *= 1 + 2e-8
 	require.False(t, measure(of).Alone(t, 1)[0].Verified)
 }
 

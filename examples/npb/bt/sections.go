@@ -2,35 +2,31 @@
 
 package main
 
-import intra "github.com/intrahpc/intra/runtime"
+import (
+	"github.com/intrahpc/intra/examples/npb/internal/flow"
+	intra "github.com/intrahpc/intra/runtime"
+)
 
 //go:generate go tool intragen
 
-// solveX solves the systems along x.
-func (b *benchmark) solveX() {
+// blocks solves systems of blocks.
+type blocks struct{ *flow.Benchmark }
+
+// SolvePlanes solves the systems along x or y.
+func (b blocks) SolvePlanes(axis int) {
 	plane := b.N * b.N
 	first, u := b.Own()
-	//intra:section on(b.p)
-	for lo, hi := range intra.Blocks(len(b.R)/plane, b.set.Tasks) {
-		solveAlong(b.Gas, 0, u[lo*plane:hi*plane], first+lo, b.R[lo*plane:hi*plane])
+	//intra:section on(b.P)
+	for lo, hi := range intra.Blocks(len(b.R)/plane, b.Set.Tasks) {
+		solveAlong(b.Gas, axis, u[lo*plane:hi*plane], first+lo, b.R[lo*plane:hi*plane])
 	}
 }
 
-// solveY solves the systems along y.
-func (b *benchmark) solveY() {
-	plane := b.N * b.N
-	first, u := b.Own()
-	//intra:section on(b.p)
-	for lo, hi := range intra.Blocks(len(b.R)/plane, b.set.Tasks) {
-		solveAlong(b.Gas, 1, u[lo*plane:hi*plane], first+lo, b.R[lo*plane:hi*plane])
-	}
-}
-
-// solveZ solves the systems along z.
-func (b *benchmark) solveZ() {
+// SolveColumns solves the systems along z.
+func (b blocks) SolveColumns() {
 	columns, y := b.Lines()
-	//intra:section on(b.p)
-	for lo, hi := range intra.Blocks(columns, b.set.Tasks) {
+	//intra:section on(b.P)
+	for lo, hi := range intra.Blocks(columns, b.Set.Tasks) {
 		solveColumns(b.Gas, b.Columns, columns, y, lo, hi, b.Changes)
 	}
 }

@@ -4,50 +4,42 @@
 
 package main
 
-import intra "github.com/intrahpc/intra/runtime"
+import (
+	"github.com/intrahpc/intra/examples/npb/internal/flow"
+	intra "github.com/intrahpc/intra/runtime"
+)
 
 import _ "embed"
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "12503a834e2844988b8719e0837daa4c904d4ae67b33ea06013ed2a1327c4b07")
+var _ = intra.Embedded("sections_intra.go", intraSourceSections, "68391d51e3eb611754d59144d9ccfb3c8ec5c56a80b766af86329daa24579d7c")
 
-// solveX solves the systems along x.
-func (b *benchmark) solveX() {
+// blocks solves systems of blocks.
+type blocks struct{ *flow.Benchmark }
+
+// SolvePlanes solves the systems along x or y.
+func (b blocks) SolvePlanes(axis int) {
 	plane := b.N * b.N
 	first, u := b.Own()
-	//intra:section on(b.p)
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:14"))
-		for lo, hi := range intra.Blocks(len(b.R)/plane, b.set.Tasks) {
-			launchSolveAlong(section, b.Gas, 0, u[lo*plane:hi*plane], first+lo, b.R[lo*plane:hi*plane])
+		section := b.P.Section(intra.At("sections.go:20"))
+		for lo, hi := range intra.Blocks(len(b.R)/plane, b.Set.Tasks) {
+			launchSolveAlong(section, b.Gas, axis, u[lo*plane:hi*plane], first+lo, b.R[lo*plane:hi*plane])
 		}
 		section.MustEnd()
 	}
 }
 
-// solveY solves the systems along y.
-func (b *benchmark) solveY() {
-	plane := b.N * b.N
-	first, u := b.Own()
-	//intra:section on(b.p)
-	{
-		section := b.p.Section(intra.At("sections.go:24"))
-		for lo, hi := range intra.Blocks(len(b.R)/plane, b.set.Tasks) {
-			launchSolveAlong(section, b.Gas, 1, u[lo*plane:hi*plane], first+lo, b.R[lo*plane:hi*plane])
-		}
-		section.MustEnd()
-	}
-}
-
-// solveZ solves the systems along z.
-func (b *benchmark) solveZ() {
+// SolveColumns solves the systems along z.
+func (b blocks) SolveColumns() {
 	columns, y := b.Lines()
-	//intra:section on(b.p)
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:33"))
-		for lo, hi := range intra.Blocks(columns, b.set.Tasks) {
+		section := b.P.Section(intra.At("sections.go:29"))
+		for lo, hi := range intra.Blocks(columns, b.Set.Tasks) {
 			launchSolveColumns(section, b.Gas, b.Columns, columns, y, lo, hi, b.Changes)
 		}
 		section.MustEnd()

@@ -13,31 +13,27 @@ const iterations = 25
 
 // benchmark is the whole run on one rank.
 //
-//intra:state skip(p, set, of, grid, matrix, z, r, d, q, w, progress)
+//intra:state skip(of, grid, matrix, z, r, d, q, w)
 type benchmark struct {
-	p        *intra.Process
-	set      nas.Settings
-	of       problem
-	grid     *grid
-	matrix   *kernels.Sliced[float64]
-	progress func(step int, rnorm, zeta float64)
+	nas.Run
+	of     problem
+	grid   *grid
+	matrix *kernels.Sliced[float64]
 
 	z, r, d, q []float64 // solution, residual, direction, product: in the rank's columns
 	w          []float64 // a product with the rank's block
 
 	x           []float64 // the eigenvector, in the rank's columns
-	step        int
 	zeta, rnorm float64
 	history     []float64 // zeta after each step
-	seconds     nas.Seconds
 }
 
-func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {
-	if err := set.Ranks("CG", p.Size(), mostRanks(of.rows)); err != nil {
+func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
+	if err := run.Set.Ranks("CG", run.P.Size(), mostRanks(of.rows)); err != nil {
 		return nil, err
 	}
-	b := &benchmark{p: p, set: set, of: of, progress: func(int, float64, float64) {}}
-	g := newGrid(p.World(), of.rows)
+	b := &benchmark{Run: run, of: of}
+	g := newGrid(b.P.World(), of.rows)
 	b.grid = g
 	var err error
 	if b.matrix, err = newMatrix(of, g.row*g.height(), g.height(), g.col*g.width(), g.width()); err != nil {
@@ -47,49 +43,46 @@ func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, e
 		*v = kernels.Alloc[float64](g.width())
 	}
 	b.w = intra.Alloc[float64](g.height())
-	b.Protect(p, "cg")
-	return b, set.Protect(p)
+	b.Protect(b.P, "cg")
+	return b, nil
 }
 
-// run does all steps, or those that follow the saved state. One that is not timed
-// comes first.
-func (b *benchmark) run() error {
-	if !b.p.Restored() {
-		b.begin()
-		if err := b.improve(); err != nil {
-			return err
-		}
-		b.begin()
-		if err := nas.Gather(b.p); err != nil {
-			return err
-		}
+// Measure does all steps. One that is not timed comes first.
+func (b *benchmark) Measure() (*result, error) {
+	if err := b.Do(b.of.steps, b.begin, b.step); err != nil {
+		return nil, err
 	}
-	for b.step < b.of.steps {
-		if err := b.p.SafePoint(); err != nil {
-			return err
-		}
-		b.p.Progress(b.step, b.of.steps)
-		if err := b.improve(); err != nil {
-			return err
-		}
-		b.history = append(b.history, b.zeta)
-		b.step++
-		b.progress(b.step, b.rnorm, b.zeta)
-	}
-	return nil
+	r := &result{Zeta: b.zeta, RNorm: b.rnorm}
+	r.Verified = nas.Close(r.Zeta, b.of.zeta, tolerance)
+	return r, nil
 }
 
-// begin sets the first guess.
-func (b *benchmark) begin() {
-	b.seconds = 0
+// begin does a step, and sets the first guess again.
+func (b *benchmark) begin() error {
+	b.guess()
+	defer b.guess()
+	return b.improve()
+}
+
+// guess sets the first guess.
+func (b *benchmark) guess() {
 	for i := range b.x {
 		b.x[i] = 1
 	}
 }
 
+// step improves the guess.
+func (b *benchmark) step() error {
+	if err := b.improve(); err != nil {
+		return err
+	}
+	b.history = append(b.history, b.zeta)
+	b.Tell("step %3d  residual %.6e  zeta %.13f\n", b.Done+1, b.rnorm, b.zeta)
+	return nil
+}
+
 // improve makes one step of inverse iteration.
 func (b *benchmark) improve() error {
-	defer nas.Clock(&b.seconds)()
 	if err := b.solve(); err != nil {
 		return err
 	}

@@ -11,28 +11,23 @@ import (
 // Protect registers the fields of s as state of p; the names begin with name.
 func (s *benchmark) Protect(p *intra.Process, name string) {
 	_ = (*struct {
-		p        *intra.Process
-		set      nas.Settings
-		of       problem
-		grid     *grid
-		matrix   *kernels.Sliced[float64]
-		progress func(step int, rnorm float64, zeta float64)
-		z        []float64
-		r        []float64
-		d        []float64
-		q        []float64
-		w        []float64
-		x        []float64
-		step     int
-		zeta     float64
-		rnorm    float64
-		history  []float64
-		seconds  nas.Seconds
+		nas.Run
+		of      problem
+		grid    *grid
+		matrix  *kernels.Sliced[float64]
+		z       []float64
+		r       []float64
+		d       []float64
+		q       []float64
+		w       []float64
+		x       []float64
+		zeta    float64
+		rnorm   float64
+		history []float64
 	})(s) // other fields do not compile: run go generate
+	s.Run.Protect(p, name+".Run")
 	intra.Protect(p, name+".x", &s.x)
-	intra.Protect(p, name+".step", &s.step)
 	intra.Protect(p, name+".zeta", &s.zeta)
 	intra.Protect(p, name+".rnorm", &s.rnorm)
 	intra.Protect(p, name+".history", &s.history)
-	intra.Protect(p, name+".seconds", &s.seconds)
 }

@@ -22,18 +22,10 @@ type outcome struct {
 // measure returns a program that finds the result of class S, with another problem.
 func measure(of problem) agreement.Program[outcome] {
 	return func(p *intra.Process) (outcome, error) {
-		b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, of)
+		b, r, err := program.Untimed(p, 4, of)
 		if err != nil {
 			return outcome{}, err
 		}
-		r, err := b.measure()
-		if err != nil {
-			return outcome{}, err
-		}
-		if r.Mops <= 0 {
-			return outcome{}, fmt.Errorf("%g Mop/s", r.Mops)
-		}
-		r.Seconds, r.Mops = 0, 0
 		return outcome{*r, b.history}, nil
 	}
 }

@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
-	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // problems are the classes.
@@ -30,10 +27,11 @@ type problem struct {
 // tolerance is the relative error that the result may have.
 const tolerance = 1e-10
 
-// operations returns how many floating-point operations all steps take.
-func (of problem) operations() float64 {
+// describe says what is done.
+func (of problem) describe() nas.Problem {
 	product := float64(of.entries * (of.entries + 1))
-	return 2 * float64(of.steps*of.rows) * (3 + product + iterations*(5+product) + 3)
+	return nas.Problem{Size: fmt.Sprint(of.rows), Iterations: of.steps, Operation: "floating point",
+		Count: 2 * float64(of.steps*of.rows) * (3 + product + iterations*(5+product) + 3)}
 }
 
 // result is what a run prints, as JSON one line.
@@ -43,37 +41,12 @@ type result struct {
 	RNorm float64 `json:"rnorm"` // of the residual of the last system
 }
 
-func main() { intra.Main(cli.Program(nas.Parse, run)) }
-
-func run(p *intra.Process, set nas.Settings) error {
-	b, err := newBenchmark(p, set, problems[set.Class])
-	if err != nil {
-		return err
-	}
-	if p.Rank() == 0 && !set.JSON {
-		b.progress = func(step int, rnorm, zeta float64) {
-			fmt.Printf("step %3d  residual %.6e  zeta %.13f\n", step, rnorm, zeta)
-		}
-	}
-	r, err := b.measure()
-	if err != nil || p.Rank() > 0 {
-		return err
-	}
-	return cli.Print(os.Stdout, r, set.JSON)
+// program is what runs.
+var program = nas.Program[problem, *benchmark, *result]{
+	Name: "CG", Problems: problems, Describe: problem.describe, New: newBenchmark,
 }
 
-// measure runs the benchmark.
-func (b *benchmark) measure() (*result, error) {
-	if err := b.run(); err != nil {
-		return nil, err
-	}
-	r := &result{Zeta: b.zeta, RNorm: b.rnorm}
-	var err error
-	r.Result, err = nas.NewResult(b.p, "CG", b.set, nas.Problem{Size: fmt.Sprint(b.of.rows),
-		Iterations: b.of.steps, Operation: "floating point", Count: b.of.operations()}, b.seconds)
-	r.Verified = nas.Close(r.Zeta, b.of.zeta, tolerance)
-	return r, err
-}
+func main() { program.Main() }
 
 // Print writes the result for people.
 func (r *result) Print(w io.Writer) {

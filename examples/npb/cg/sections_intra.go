@@ -11,15 +11,15 @@ import _ "embed"
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "fc658a94e08593b8d9ff0662acceac8a70391ea5036075dadd20c7f68642d3a4")
+var _ = intra.Embedded("sections_intra.go", intraSourceSections, "189c7eb29f78635c755744a6b618bef224adfc7f829bf76eda1b27e404739d15")
 
 // multiplyBlock sets w to the product of the rank's block with x. Tasks begin at
 // multiples of 8 rows, which the kernel takes at a time.
 func (b *benchmark) multiplyBlock(x []float64) {
-	//intra:section on(b.p)
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:13"))
-		for lo, hi := range intra.Blocks((len(b.w)+7)/8, b.set.Tasks) {
+		section := b.P.Section(intra.At("sections.go:13"))
+		for lo, hi := range intra.Blocks((len(b.w)+7)/8, b.Set.Tasks) {
 			lo, hi := 8*lo, min(8*hi, len(b.w))
 			launchMultiply(section, b.matrix, lo, x, b.w[lo:hi])
 		}

@@ -16,65 +16,72 @@ const mostRounds = 16
 
 // benchmark is the whole run on one rank.
 //
-//intra:state skip(p, tasks, rounds)
+//intra:state skip(of, rounds)
 type benchmark struct {
-	p      *intra.Process
-	tasks  int
+	nas.Run
+	of     problem
 	rounds [][2]int // the batches of each
 
-	round   int
-	sums    [2]float64
-	counts  [annuli]int
-	seconds nas.Seconds
+	sums   [2]float64
+	counts [annuli]int
 }
 
-// newBenchmark cuts the batches of 2^log pairs into those of each rank, and these
+// newBenchmark cuts the batches of all pairs into those of each rank, and these
 // into rounds with as many batches as there are tasks, or more.
-func newBenchmark(p *intra.Process, set nas.Settings, log int) (*benchmark, error) {
-	b := &benchmark{p: p, tasks: set.Tasks}
-	batches := 1 << (log - logBatch)
-	if p.Size() > batches {
-		return nil, fmt.Errorf("%d ranks are too many: class %v has %d batches", p.Size(), set.Class, batches)
+func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
+	b := &benchmark{Run: run, of: of}
+	batches := 1 << (of.log - logBatch)
+	if b.P.Size() > batches {
+		return nil, fmt.Errorf("%d ranks are too many: class %v has %d batches", b.P.Size(), b.Set.Class, batches)
 	}
 	rank := 0
-	for lo, hi := range intra.Blocks(batches, p.Size()) {
-		if rank == p.Rank() {
-			for first, end := range intra.Blocks(hi-lo, max(1, min(mostRounds, (hi-lo)/b.tasks))) {
+	for lo, hi := range intra.Blocks(batches, b.P.Size()) {
+		if rank == b.P.Rank() {
+			for first, end := range intra.Blocks(hi-lo, max(1, min(mostRounds, (hi-lo)/b.Set.Tasks))) {
 				b.rounds = append(b.rounds, [2]int{lo + first, lo + end})
 			}
 		}
 		rank++
 	}
-	b.Protect(p, "ep")
-	return b, set.Protect(p)
+	b.Protect(b.P, "ep")
+	return b, nil
 }
 
-// run does all rounds, or those that follow the saved state, and adds up what all
-// ranks have found.
-func (b *benchmark) run() error {
-	if !b.p.Restored() {
-		if err := nas.Gather(b.p); err != nil {
-			return err
-		}
+// Measure does all rounds, and adds up what all ranks have found.
+func (b *benchmark) Measure() (*result, error) {
+	if err := b.Do(len(b.rounds), b.begin, b.tallyRound); err != nil {
+		return nil, err
 	}
-	for ; b.round < len(b.rounds); b.round++ {
-		if err := b.p.SafePoint(); err != nil {
-			return err
-		}
-		b.p.Progress(b.round, len(b.rounds))
-		done := nas.Clock(&b.seconds)
-		b.tally(b.rounds[b.round][0], b.rounds[b.round][1])
-		done()
+	if err := b.addUp(); err != nil {
+		return nil, err
 	}
-	defer nas.Clock(&b.seconds)()
+	r := &result{SX: b.sums[0], SY: b.sums[1], Counts: b.counts}
+	for _, n := range r.Counts {
+		r.Pairs += n
+	}
+	r.Verified = nas.Close(r.SX, b.of.sums[0], tolerance) && nas.Close(r.SY, b.of.sums[1], tolerance)
+	return r, nil
+}
+
+func (b *benchmark) begin() error { return nil }
+
+// tallyRound does the next round.
+func (b *benchmark) tallyRound() error {
+	b.tally(b.rounds[b.Done][0], b.rounds[b.Done][1])
+	return nil
+}
+
+// addUp adds up what all ranks have found.
+func (b *benchmark) addUp() error {
+	defer nas.Clock(&b.Seconds)()
 	var err error
 	for k := range b.sums {
-		if b.sums[k], err = comm.AllreduceValue(b.p.World(), b.sums[k], comm.Sum); err != nil {
+		if b.sums[k], err = comm.AllreduceValue(b.P.World(), b.sums[k], comm.Sum); err != nil {
 			return fmt.Errorf("add up the sums: %w", err)
 		}
 	}
 	own := b.counts
-	if err := comm.Allreduce(b.p.World(), own[:], b.counts[:], comm.Sum); err != nil {
+	if err := comm.Allreduce(b.P.World(), own[:], b.counts[:], comm.Sum); err != nil {
 		return fmt.Errorf("add up the counts: %w", err)
 	}
 	return nil

@@ -10,16 +10,13 @@ import (
 // Protect registers the fields of s as state of p; the names begin with name.
 func (s *benchmark) Protect(p *intra.Process, name string) {
 	_ = (*struct {
-		p       *intra.Process
-		tasks   int
-		rounds  [][2]int
-		round   int
-		sums    [2]float64
-		counts  [10]int
-		seconds nas.Seconds
+		nas.Run
+		of     problem
+		rounds [][2]int
+		sums   [2]float64
+		counts [10]int
 	})(s) // other fields do not compile: run go generate
-	intra.Protect(p, name+".round", &s.round)
+	s.Run.Protect(p, name+".Run")
 	intra.Protect(p, name+".sums", &s.sums)
 	intra.Protect(p, name+".counts", &s.counts)
-	intra.Protect(p, name+".seconds", &s.seconds)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -14,27 +13,12 @@ import (
 )
 
 // small is what the tests in this process use: 32 batches.
-const small = 21
+var small = problem{log: 21}
 
-// outcome is what a rank has found.
-type outcome struct {
-	sums   [2]float64
-	counts [annuli]int
-}
-
-// program is one that does the batches.
-var program agreement.Program[outcome] = func(p *intra.Process) (outcome, error) {
-	b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, small)
-	if err != nil {
-		return outcome{}, err
-	}
-	if err := b.run(); err != nil {
-		return outcome{}, err
-	}
-	if b.seconds <= 0 {
-		return outcome{}, fmt.Errorf("it took %g seconds", b.seconds)
-	}
-	return outcome{b.sums, b.counts}, nil
+// measure finds the result of that.
+var measure agreement.Program[*result] = func(p *intra.Process) (*result, error) {
+	_, r, err := program.Untimed(p, 4, small)
+	return r, err
 }
 
 // The pairs are those of the definition, one after the other, on any number of
@@ -43,7 +27,7 @@ func TestPairs(t *testing.T) {
 	var sums [2]float64
 	var counts [annuli]int
 	r := seed
-	for range 1 << small {
+	for range 1 << small.log {
 		x, y := 2*r.Next()-1, 2*r.Next()-1
 		if s := float64(x*x) + float64(y*y); s <= 1 {
 			f := math.Sqrt(-2 * math.Log(s) / s)
@@ -53,17 +37,15 @@ func TestPairs(t *testing.T) {
 		}
 	}
 	for _, ranks := range []int{1, 2, 3, 32} {
-		got := program.Alone(t, ranks)[0]
-		require.Equal(t, counts, got.counts)
-		require.InEpsilonSlice(t, sums[:], got.sums[:], 1e-10)
+		got := measure.Alone(t, ranks)[0]
+		require.Equal(t, counts, got.Counts)
+		require.InEpsilonSlice(t, sums[:], []float64{got.SX, got.SY}, 1e-10)
 	}
-	_, err := newBenchmark(nil, nas.Settings{Class: 'S', Tasks: 4}, small)
-	require.NoError(t, err)
 }
 
 func TestTooManyRanks(t *testing.T) {
 	intratest.Run(t, intra.Spec{Ranks: 3}, func(p *intra.Process) error {
-		_, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, logBatch+1)
+		_, err := newBenchmark(nas.Run{P: p, Set: nas.Settings{Class: 'S', Tasks: 4}}, problem{log: logBatch + 1})
 		require.EqualError(t, err, "3 ranks are too many: class S has 2 batches")
 		return nil
 	})

@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
-	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // problems are the classes. Two of their results are known.
@@ -24,6 +21,12 @@ type problem struct {
 	sums [2]float64 // of the numbers in x and in y
 }
 
+// describe says what is done.
+func (of problem) describe() nas.Problem {
+	numbers := 2 << of.log
+	return nas.Problem{Size: fmt.Sprint(numbers), Operation: "Random numbers generated", Count: float64(numbers)}
+}
+
 // tolerance is the relative error that a sum may have.
 const tolerance = 1e-8
 
@@ -36,37 +39,12 @@ type result struct {
 	Pairs  int         `json:"pairs"` // that were accepted
 }
 
-func main() { intra.Main(cli.Program(nas.Parse, run)) }
-
-func run(p *intra.Process, set nas.Settings) error {
-	r, err := measure(p, set)
-	if err != nil || p.Rank() > 0 {
-		return err
-	}
-	return cli.Print(os.Stdout, r, set.JSON)
+// program is what runs.
+var program = nas.Program[problem, *benchmark, *result]{
+	Name: "EP", Problems: problems, Describe: problem.describe, New: newBenchmark,
 }
 
-// measure runs the benchmark.
-func measure(p *intra.Process, set nas.Settings) (*result, error) {
-	of := problems[set.Class]
-	b, err := newBenchmark(p, set, of.log)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.run(); err != nil {
-		return nil, err
-	}
-	r := &result{SX: b.sums[0], SY: b.sums[1], Counts: b.counts}
-	for _, n := range r.Counts {
-		r.Pairs += n
-	}
-	numbers := 2 << of.log
-	if r.Result, err = nas.NewResult(p, "EP", set, nas.Problem{Size: fmt.Sprint(numbers), Operation: "Random numbers generated", Count: float64(numbers)}, b.seconds); err != nil {
-		return nil, err
-	}
-	r.Verified = nas.Close(r.SX, of.sums[0], tolerance) && nas.Close(r.SY, of.sums[1], tolerance)
-	return r, nil
-}
+func main() { program.Main() }
 
 // Print writes the result for people.
 func (r *result) Print(w io.Writer) {

@@ -8,8 +8,8 @@ import intra "github.com/intrahpc/intra/runtime"
 
 // tally does the batches of one round.
 func (b *benchmark) tally(first, end int) {
-	//intra:section on(b.p)
-	for lo, hi := range intra.Blocks(end-first, b.tasks) {
+	//intra:section on(b.P)
+	for lo, hi := range intra.Blocks(end-first, b.Set.Tasks) {
 		tally(first+lo, first+hi, &b.sums, &b.counts)
 	}
 }

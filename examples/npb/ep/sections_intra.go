@@ -11,14 +11,14 @@ import _ "embed"
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "315856b29d680a6ae20dadfae025bdf0f67ad4065a548ae2e95f98f28e013af7")
+var _ = intra.Embedded("sections_intra.go", intraSourceSections, "0a6ea8189b777326d5e4a2aa4e08933d555fbefb45a685dace6952cf5db9d2b5")
 
 // tally does the batches of one round.
 func (b *benchmark) tally(first, end int) {
-	//intra:section on(b.p)
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:12"))
-		for lo, hi := range intra.Blocks(end-first, b.tasks) {
+		section := b.P.Section(intra.At("sections.go:12"))
+		for lo, hi := range intra.Blocks(end-first, b.Set.Tasks) {
 			launchTally(section, first+lo, first+hi, &b.sums, &b.counts)
 		}
 		section.MustEnd()

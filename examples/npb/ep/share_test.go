@@ -10,11 +10,11 @@ import (
 
 // Clauses are right, and everything that a round depends on is registered.
 func TestClausesAndStateAreComplete(t *testing.T) {
-	program.Checked(t, []int{1, 1}, []int{2, 1})
+	measure.Checked(t, []int{1, 1}, []int{2, 1})
 }
 
 // Deaths change no bit.
 func TestReplicasAgree(t *testing.T) {
 	places := []string{"0.1@task:5", "1.0@update:3", "0.0@section:2"}
-	program.Agree(t, agreement.Cases{Kills: places, Replaced: places})
+	measure.Agree(t, agreement.Cases{Kills: places, Replaced: places})
 }

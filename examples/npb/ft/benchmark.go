@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/cmplx"
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
@@ -11,69 +12,67 @@ import (
 
 // benchmark is the whole run on one rank.
 //
-//intra:state skip(p, set, of, tx, ty, tz, planes, columns, packed, progress)
+//intra:state skip(of, tx, ty, tz, planes, columns, packed)
 type benchmark struct {
-	p          *intra.Process
-	set        nas.Settings
+	nas.Run
 	of         problem
 	tx, ty, tz *fourier
-	progress   func(iteration int, sum complex128)
 
 	planes  []complex128 // of the rank: by z, y and x
 	columns []complex128 // those of its places in y: by z, y and x
 	packed  []complex128 // the planes, cut by the ranks that have the columns
 
-	waves   []complex128 // the transform of the field, in columns
-	sums    []complex128 // of each iteration
-	seconds nas.Seconds
+	waves []complex128 // the transform of the field, in columns
+	sums  []complex128 // of each iteration
 }
 
-func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {
-	if err := set.Ranks("FT", p.Size(), min(of.ny, of.nz)); err != nil {
+func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
+	if err := run.Set.Ranks("FT", run.P.Size(), min(of.ny, of.nz)); err != nil {
 		return nil, err
 	}
-	b := &benchmark{p: p, set: set, of: of, progress: func(int, complex128) {},
-		tx: newFourier(of.nx), ty: newFourier(of.ny), tz: newFourier(of.nz)}
-	n := of.points() / p.Size()
+	b := &benchmark{Run: run, of: of, tx: newFourier(of.nx), ty: newFourier(of.ny), tz: newFourier(of.nz)}
+	n := of.points() / b.P.Size()
 	b.waves, b.columns = intra.Alloc[complex128](n), intra.Alloc[complex128](n)
-	if b.planes = b.columns; p.Size() > 1 {
+	if b.planes = b.columns; b.P.Size() > 1 {
 		b.planes, b.packed = intra.Alloc[complex128](n), make([]complex128, n)
 	}
-	b.Protect(p, "ft")
-	return b, set.Protect(p)
+	b.Protect(b.P, "ft")
+	return b, nil
 }
 
-// run does all iterations, or those that follow the saved state. The first transform
-// is done once more before, and is not timed.
-func (b *benchmark) run() error {
-	if !b.p.Restored() {
-		if err := b.begin(); err != nil {
-			return err
-		}
-		b.seconds = 0
-		if err := nas.Gather(b.p); err != nil {
-			return err
-		}
+// Measure does all iterations. The first transform is done once more before, and is
+// not timed.
+func (b *benchmark) Measure() (*result, error) {
+	if err := b.Do(len(b.of.sums), b.begin, b.step); err != nil {
+		return nil, err
+	}
+	r := &result{}
+	r.Verified = true
+	for i, sum := range b.sums {
+		want := b.of.sums[i]
+		r.Checksums = append(r.Checksums, [2]float64{real(sum), imag(sum)})
+		r.Verified = r.Verified && cmplx.Abs((sum-want)/want) <= tolerance
+	}
+	return r, nil
+}
+
+// step does the next iteration.
+func (b *benchmark) step() error {
+	if b.Done == 0 {
 		if err := b.begin(); err != nil {
 			return err
 		}
 	}
-	for len(b.sums) < len(b.of.sums) {
-		if err := b.p.SafePoint(); err != nil {
-			return err
-		}
-		b.p.Progress(len(b.sums), len(b.of.sums))
-		if err := b.iterate(); err != nil {
-			return err
-		}
-		b.progress(len(b.sums), b.sums[len(b.sums)-1])
+	if err := b.iterate(); err != nil {
+		return err
 	}
+	sum := b.sums[b.Done]
+	b.Tell("iteration %3d  checksum %.12e %.12e\n", b.Done+1, real(sum), imag(sum))
 	return nil
 }
 
 // begin fills the field and transforms it.
 func (b *benchmark) begin() error {
-	defer nas.Clock(&b.seconds)()
 	b.fill()
 	b.transformPlanes()
 	if err := b.toColumns(); err != nil {
@@ -85,15 +84,14 @@ func (b *benchmark) begin() error {
 
 // iterate finds the field a time step later, and its sum.
 func (b *benchmark) iterate() error {
-	defer nas.Clock(&b.seconds)()
 	step := float64(len(b.sums) + 1)
-	columns := b.of.ny / b.p.Size()
-	b.dampColumns(damping(step, b.of.nx), damping(step, b.of.ny)[b.p.Rank()*columns:][:columns], damping(step, b.of.nz))
+	columns := b.of.ny / b.P.Size()
+	b.dampColumns(damping(step, b.of.nx), damping(step, b.of.ny)[b.P.Rank()*columns:][:columns], damping(step, b.of.nz))
 	if err := b.toPlanes(); err != nil {
 		return err
 	}
 	b.transformPlanes()
-	sum, err := comm.AllreduceValue(b.p.World(), b.sum(), comm.Sum)
+	sum, err := comm.AllreduceValue(b.P.World(), b.sum(), comm.Sum)
 	if err != nil {
 		return fmt.Errorf("add up the points: %w", err)
 	}
@@ -118,9 +116,9 @@ func damping(time float64, n int) []float64 {
 // twice in the same direction, rather than back, negates all places.
 func (b *benchmark) sum() (sum complex128) {
 	negate := func(at, n int) int { return (n - at%n) % n }
-	of, planes := b.of, b.of.nz/b.p.Size()
+	of, planes := b.of, b.of.nz/b.P.Size()
 	for j := 1; j <= 1024; j++ {
-		x, y, z := negate(j, of.nx), negate(3*j, of.ny), negate(5*j, of.nz)-b.p.Rank()*planes
+		x, y, z := negate(j, of.nx), negate(3*j, of.ny), negate(5*j, of.nz)-b.P.Rank()*planes
 		if z >= 0 && z < planes {
 			sum += b.planes[(z*of.ny+y)*of.nx+x]
 		}

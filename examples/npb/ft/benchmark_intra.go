@@ -10,21 +10,18 @@ import (
 // Protect registers the fields of s as state of p; the names begin with name.
 func (s *benchmark) Protect(p *intra.Process, name string) {
 	_ = (*struct {
-		p        *intra.Process
-		set      nas.Settings
-		of       problem
-		tx       *fourier
-		ty       *fourier
-		tz       *fourier
-		progress func(iteration int, sum complex128)
-		planes   []complex128
-		columns  []complex128
-		packed   []complex128
-		waves    []complex128
-		sums     []complex128
-		seconds  nas.Seconds
+		nas.Run
+		of      problem
+		tx      *fourier
+		ty      *fourier
+		tz      *fourier
+		planes  []complex128
+		columns []complex128
+		packed  []complex128
+		waves   []complex128
+		sums    []complex128
 	})(s) // other fields do not compile: run go generate
+	s.Run.Protect(p, name+".Run")
 	intra.Protect(p, name+".waves", &s.waves)
 	intra.Protect(p, name+".sums", &s.sums)
-	intra.Protect(p, name+".seconds", &s.seconds)
 }

@@ -11,16 +11,16 @@ import _ "embed"
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "c57745bae6d5f02e4885aa0b6a732e1fa304ea4fdb763b8463882966c42e7edb")
+var _ = intra.Embedded("sections_intra.go", intraSourceSections, "6fe31dd6d54b2b68c29f62694279b7baa9e63aff49c5c946c6ebf441d66220c4")
 
 // fill sets the planes to random numbers.
 func (b *benchmark) fill() {
 	plane := b.of.nx * b.of.ny
-	first := b.p.Rank() * len(b.planes)
-	//intra:section on(b.p)
+	first := b.P.Rank() * len(b.planes)
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:14"))
-		for lo, hi := range intra.Blocks(len(b.planes)/plane, b.set.Tasks) {
+		section := b.P.Section(intra.At("sections.go:14"))
+		for lo, hi := range intra.Blocks(len(b.planes)/plane, b.Set.Tasks) {
 			launchFill(section, first+lo*plane, b.planes[lo*plane:hi*plane])
 		}
 		section.MustEnd()
@@ -30,10 +30,10 @@ func (b *benchmark) fill() {
 // transformPlanes transforms the planes along x and y.
 func (b *benchmark) transformPlanes() {
 	plane := b.of.nx * b.of.ny
-	//intra:section on(b.p)
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:23"))
-		for lo, hi := range intra.Blocks(len(b.planes)/plane, b.set.Tasks) {
+		section := b.P.Section(intra.At("sections.go:23"))
+		for lo, hi := range intra.Blocks(len(b.planes)/plane, b.Set.Tasks) {
 			launchTransformPlanes(section, b.tx, b.ty, b.planes[lo*plane:hi*plane])
 		}
 		section.MustEnd()
@@ -43,10 +43,10 @@ func (b *benchmark) transformPlanes() {
 // transformColumns sets the waves to the transform of the columns along z.
 func (b *benchmark) transformColumns() {
 	n := len(b.columns) / b.of.nz
-	//intra:section on(b.p)
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:32"))
-		for lo, hi := range intra.Blocks(n/lines, b.set.Tasks) {
+		section := b.P.Section(intra.At("sections.go:32"))
+		for lo, hi := range intra.Blocks(n/lines, b.Set.Tasks) {
 			launchTransformColumns(section, b.tz, b.columns, n, lo*lines, hi*lines, b.waves)
 		}
 		section.MustEnd()
@@ -57,10 +57,10 @@ func (b *benchmark) transformColumns() {
 // by these factors in x, y and z.
 func (b *benchmark) dampColumns(fx, fy, fz []float64) {
 	n := len(b.columns) / b.of.nz
-	//intra:section on(b.p)
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:42"))
-		for lo, hi := range intra.Blocks(n/lines, b.set.Tasks) {
+		section := b.P.Section(intra.At("sections.go:42"))
+		for lo, hi := range intra.Blocks(n/lines, b.Set.Tasks) {
 			launchDampColumns(section, b.tz, b.waves, fx, fy, fz, n, lo*lines, hi*lines, b.columns)
 		}
 		section.MustEnd()

@@ -8,12 +8,12 @@ import (
 
 // toColumns gives each rank the columns of its places in y.
 func (b *benchmark) toColumns() error {
-	if b.p.Size() == 1 {
+	if b.P.Size() == 1 {
 		return nil
 	}
 	packed := b.packed
 	b.pieces(func(piece []complex128) { packed = packed[copy(packed, piece):] })
-	if err := comm.Alltoall(b.p.World(), b.packed, b.columns); err != nil {
+	if err := comm.Alltoall(b.P.World(), b.packed, b.columns); err != nil {
 		return fmt.Errorf("exchange planes for columns: %w", err)
 	}
 	return nil
@@ -21,10 +21,10 @@ func (b *benchmark) toColumns() error {
 
 // toPlanes gives each rank its planes.
 func (b *benchmark) toPlanes() error {
-	if b.p.Size() == 1 {
+	if b.P.Size() == 1 {
 		return nil
 	}
-	if err := comm.Alltoall(b.p.World(), b.columns, b.packed); err != nil {
+	if err := comm.Alltoall(b.P.World(), b.columns, b.packed); err != nil {
 		return fmt.Errorf("exchange columns for planes: %w", err)
 	}
 	packed := b.packed
@@ -35,8 +35,8 @@ func (b *benchmark) toPlanes() error {
 // pieces calls f for the parts of the planes that belong to the columns of one rank
 // after the other.
 func (b *benchmark) pieces(f func(piece []complex128)) {
-	plane, piece := b.of.nx*b.of.ny, b.of.nx*b.of.ny/b.p.Size()
-	for rank := range b.p.Size() {
+	plane, piece := b.of.nx*b.of.ny, b.of.nx*b.of.ny/b.P.Size()
+	for rank := range b.P.Size() {
 		for first := 0; first < len(b.planes); first += plane {
 			f(b.planes[first+rank*piece:][:piece])
 		}

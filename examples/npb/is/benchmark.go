@@ -16,12 +16,10 @@ const neighbourTag = 1000
 
 // benchmark is the whole run on one rank.
 //
-//intra:state skip(p, set, of, blocks, ordered, counts, totals, cuts, runs, bounds, space, ranks, progress)
+//intra:state skip(of, blocks, ordered, counts, totals, cuts, runs, bounds, space, ranks)
 type benchmark struct {
-	p        *intra.Process
-	set      nas.Settings
-	of       problem
-	progress func(iteration int)
+	nas.Run
+	of problem
 
 	blocks  [][2]int // of keys, one per task
 	ordered []int32  // the keys of each block by bucket
@@ -37,67 +35,62 @@ type benchmark struct {
 	space  exchange
 	ranks  []int32 // of each value from the first of its buckets on
 
-	keys      []int32
-	iteration int // the last one that is done
-	passed    int
-	seconds   nas.Seconds
+	keys   []int32
+	passed int
 }
 
-func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {
-	if err := set.Ranks("IS", p.Size(), 1<<of.buckets); err != nil {
+func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
+	if err := run.Set.Ranks("IS", run.P.Size(), 1<<of.buckets); err != nil {
 		return nil, err
 	}
-	b := &benchmark{p: p, set: set, of: of, progress: func(int) {}}
-	n := 1 << of.keys / p.Size()
-	for lo, hi := range intra.Blocks(n, set.Tasks) {
+	b := &benchmark{Run: run, of: of}
+	n := 1 << of.keys / b.P.Size()
+	for lo, hi := range intra.Blocks(n, b.Set.Tasks) {
 		b.blocks = append(b.blocks, [2]int{lo, hi})
 	}
 	b.keys, b.ordered = intra.Alloc[int32](n), intra.Alloc[int32](n)
 	b.counts = intra.Alloc[int32](len(b.blocks) << of.buckets)
 	b.ranks = intra.Alloc[int32](1 << of.values)
 	b.totals = make([]int32, 1<<of.buckets+len(of.samples))
-	b.Protect(p, "is")
-	return b, set.Protect(p)
+	b.Protect(b.P, "is")
+	return b, nil
 }
 
-// run does all iterations, or those that follow the saved state, and then the test of
-// the order. One that is not timed comes first.
-func (b *benchmark) run() error {
-	if !b.p.Restored() {
-		b.draw()
-		if err := b.rank(1); err != nil {
-			return err
-		}
-		b.passed, b.seconds = 0, 0
-		if err := nas.Gather(b.p); err != nil {
-			return err
-		}
-	}
-	for b.iteration < iterations {
-		if err := b.p.SafePoint(); err != nil {
-			return err
-		}
-		b.p.Progress(b.iteration, iterations)
-		b.progress(b.iteration + 1)
-		if err := b.rank(b.iteration + 1); err != nil {
-			return err
-		}
-		b.iteration++
+// Measure does all iterations, and then the test of the order. One that is not timed
+// comes first.
+func (b *benchmark) Measure() (*result, error) {
+	if err := b.Do(iterations, b.begin, b.iterate); err != nil {
+		return nil, err
 	}
 	if err := b.testOrder(); err != nil {
-		return err
+		return nil, err
 	}
-	var err error
-	if b.passed, err = comm.AllreduceValue(b.p.World(), b.passed, comm.Sum); err != nil {
-		return fmt.Errorf("add up the tests that have passed: %w", err)
+	passed, err := comm.AllreduceValue(b.P.World(), b.passed, comm.Sum)
+	if err != nil {
+		return nil, fmt.Errorf("add up the tests that have passed: %w", err)
 	}
-	return nil
+	r := &result{Passed: passed}
+	r.Verified = r.Passed == iterations*len(b.of.samples)+b.P.Size()
+	return r, nil
+}
+
+// begin draws the keys, and ranks them once.
+func (b *benchmark) begin() error {
+	b.draw()
+	err := b.rank(1)
+	b.passed = 0
+	return err
+}
+
+// iterate does the next iteration.
+func (b *benchmark) iterate() error {
+	b.Tell("iteration %3d\n", b.Done+1)
+	return b.rank(b.Done + 1)
 }
 
 // rank finds the ranks of all keys.
 func (b *benchmark) rank(iteration int) error {
-	defer nas.Clock(&b.seconds)()
-	if b.p.Rank() == 0 {
+	if b.P.Rank() == 0 {
 		b.keys[iteration] = int32(iteration)
 		b.keys[iteration+iterations] = int32(1<<b.of.values - iteration)
 	}
@@ -105,7 +98,7 @@ func (b *benchmark) rank(iteration int) error {
 	if err := b.count(); err != nil {
 		return err
 	}
-	b.cuts = cut(b.totals[:1<<b.of.buckets], b.p.Size())
+	b.cuts = cut(b.totals[:1<<b.of.buckets], b.P.Size())
 	if err := b.exchange(); err != nil {
 		return err
 	}
@@ -127,14 +120,14 @@ func (b *benchmark) count() error {
 	for i, n := range b.counts {
 		b.totals[i%buckets] += n
 	}
-	first := b.p.Rank() * len(b.keys)
+	first := b.P.Rank() * len(b.keys)
 	for i, s := range b.of.samples {
 		if at := s.place - first; at >= 0 && at < len(b.keys) {
 			b.totals[buckets+i] = b.keys[at]
 		}
 	}
 	own := append([]int32(nil), b.totals...)
-	if err := comm.Allreduce(b.p.World(), own, b.totals, comm.Sum); err != nil {
+	if err := comm.Allreduce(b.P.World(), own, b.totals, comm.Sum); err != nil {
 		return fmt.Errorf("add up the buckets: %w", err)
 	}
 	return nil
@@ -162,7 +155,7 @@ func cut(keys []int32, parts int) []int {
 
 // own returns the first of the rank's buckets, and the end.
 func (b *benchmark) own() (lo, hi int) {
-	return b.cuts[b.p.Rank()], b.cuts[b.p.Rank()+1]
+	return b.cuts[b.P.Rank()], b.cuts[b.P.Rank()+1]
 }
 
 // lowest returns the smallest value in the rank's buckets.
@@ -200,7 +193,7 @@ func (b *benchmark) testOrder() error {
 		}
 	}
 	before := []int32{-1}
-	c := b.p.World()
+	c := b.P.World()
 	if c.Rank() > 0 {
 		if _, err := comm.Recv(c, before, c.Rank()-1, neighbourTag); err != nil {
 			return fmt.Errorf("receive the largest key of the rank before: %w", err)

@@ -10,26 +10,21 @@ import (
 // Protect registers the fields of s as state of p; the names begin with name.
 func (s *benchmark) Protect(p *intra.Process, name string) {
 	_ = (*struct {
-		p         *intra.Process
-		set       nas.Settings
-		of        problem
-		progress  func(iteration int)
-		blocks    [][2]int
-		ordered   []int32
-		counts    []int32
-		totals    []int32
-		cuts      []int
-		runs      [][]int32
-		bounds    []int32
-		space     exchange
-		ranks     []int32
-		keys      []int32
-		iteration int
-		passed    int
-		seconds   nas.Seconds
+		nas.Run
+		of      problem
+		blocks  [][2]int
+		ordered []int32
+		counts  []int32
+		totals  []int32
+		cuts    []int
+		runs    [][]int32
+		bounds  []int32
+		space   exchange
+		ranks   []int32
+		keys    []int32
+		passed  int
 	})(s) // other fields do not compile: run go generate
+	s.Run.Protect(p, name+".Run")
 	intra.Protect(p, name+".keys", &s.keys)
-	intra.Protect(p, name+".iteration", &s.iteration)
 	intra.Protect(p, name+".passed", &s.passed)
-	intra.Protect(p, name+".seconds", &s.seconds)
 }

@@ -16,7 +16,7 @@ type exchange struct {
 // exchange gives each rank the keys in its buckets, in runs: how many keys of every
 // block are in each of the buckets, then the keys. What stays here is not copied.
 func (b *benchmark) exchange() error {
-	c, s := b.p.World(), &b.space
+	c, s := b.P.World(), &b.space
 	me, size, blocks, buckets := c.Rank(), c.Size(), len(b.blocks), 1<<b.of.buckets
 	lo, hi := b.own()
 

@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
-	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // problems are the classes.
@@ -29,6 +26,12 @@ type problem struct {
 // shift is how many low bits of a key do not matter for its bucket.
 func (of problem) shift() int { return of.values - of.buckets }
 
+// describe says what is done.
+func (of problem) describe() nas.Problem {
+	keys := 1 << of.keys
+	return nas.Problem{Size: fmt.Sprint(keys), Iterations: iterations, Operation: "keys ranked", Count: float64(iterations * keys)}
+}
+
 // sample is a key whose rank is known. In each iteration it moves by one, since
 // others change.
 type sample struct {
@@ -46,36 +49,12 @@ type result struct {
 	Passed int `json:"passed"` // tests: the samples in each iteration, and the order on each rank
 }
 
-func main() { intra.Main(cli.Program(nas.Parse, run)) }
-
-func run(p *intra.Process, set nas.Settings) error {
-	b, err := newBenchmark(p, set, problems[set.Class])
-	if err != nil {
-		return err
-	}
-	if p.Rank() == 0 && !set.JSON {
-		b.progress = func(iteration int) { fmt.Printf("iteration %3d\n", iteration) }
-	}
-	r, err := b.measure()
-	if err != nil || p.Rank() > 0 {
-		return err
-	}
-	return cli.Print(os.Stdout, r, set.JSON)
+// program is what runs.
+var program = nas.Program[problem, *benchmark, *result]{
+	Name: "IS", Problems: problems, Describe: problem.describe, New: newBenchmark,
 }
 
-// measure runs the benchmark.
-func (b *benchmark) measure() (*result, error) {
-	if err := b.run(); err != nil {
-		return nil, err
-	}
-	r := &result{Passed: b.passed}
-	keys := 1 << b.of.keys
-	var err error
-	r.Result, err = nas.NewResult(b.p, "IS", b.set, nas.Problem{Size: fmt.Sprint(keys),
-		Iterations: iterations, Operation: "keys ranked", Count: float64(iterations * keys)}, b.seconds)
-	r.Verified = r.Passed == iterations*len(b.of.samples)+b.p.Size()
-	return r, err
-}
+func main() { program.Main() }
 
 // Print writes the result for people.
 func (r *result) Print(w io.Writer) {

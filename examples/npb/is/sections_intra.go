@@ -11,15 +11,15 @@ import _ "embed"
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "ef045dd09285b529c2f30b700fd4c0608beb04f663b34d1223c5c372987732c6")
+var _ = intra.Embedded("sections_intra.go", intraSourceSections, "5b7343f738f952823163fd893e2cea6ffa5312d2ae2c3dd47098bb2b218525fc")
 
 // draw makes the rank's keys.
 func (b *benchmark) draw() {
-	first := b.p.Rank() * len(b.keys)
-	//intra:section on(b.p)
+	first := b.P.Rank() * len(b.keys)
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:13"))
-		for lo, hi := range intra.Blocks(len(b.keys), b.set.Tasks) {
+		section := b.P.Section(intra.At("sections.go:13"))
+		for lo, hi := range intra.Blocks(len(b.keys), b.Set.Tasks) {
 			launchDraw(section, first+lo, 1<<b.of.values, b.keys[lo:hi])
 		}
 		section.MustEnd()
@@ -29,9 +29,9 @@ func (b *benchmark) draw() {
 // order puts the keys of each block in the order of their buckets.
 func (b *benchmark) order() {
 	buckets := 1 << b.of.buckets
-	//intra:section on(b.p)
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:22"))
+		section := b.P.Section(intra.At("sections.go:22"))
 		for t, at := range b.blocks {
 			launchOrder(section, b.keys[at[0]:at[1]], b.of.shift(), b.ordered[at[0]:at[1]], b.counts[t*buckets:(t+1)*buckets])
 		}
@@ -43,10 +43,10 @@ func (b *benchmark) order() {
 func (b *benchmark) rankOwn() {
 	lo, hi := b.own()
 	shift := b.of.shift()
-	starts := cut(b.totals[lo:hi], min(b.set.Tasks, hi-lo))
-	//intra:section on(b.p)
+	starts := cut(b.totals[lo:hi], min(b.Set.Tasks, hi-lo))
+	//intra:section on(b.P)
 	{
-		section := b.p.Section(intra.At("sections.go:33"))
+		section := b.P.Section(intra.At("sections.go:33"))
 		for t, first := range starts[:len(starts)-1] {
 			end := starts[t+1]
 			launchRank(section, b.runs, b.bounds, hi-lo, first, end, (lo+first)<<shift, b.smaller(lo+first), b.ranks[first<<shift:end<<shift])

@@ -6,76 +6,73 @@ import (
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // benchmark is the whole run on one rank.
 //
-//intra:state skip(p, set, of, top, norm, progress)
+//intra:state skip(of, top, norm)
 type benchmark struct {
-	p        *intra.Process
-	set      nas.Settings
-	of       problem
-	top      *level
-	norm     float64 // of the last residual
-	progress func(iteration int)
+	nas.Run
+	of   problem
+	top  *level
+	norm float64 // of the last residual
 
-	charges   charges
-	u         []float64 // the solution, on the finest grid
-	iteration int       // the last one that is done
-	seconds   nas.Seconds
+	charges charges
+	u       []float64 // the solution, on the finest grid
 }
 
-func newBenchmark(p *intra.Process, set nas.Settings, of problem) (*benchmark, error) {
+func newBenchmark(run nas.Run, of problem) (*benchmark, error) {
 	n := of.edge()
-	if err := set.Ranks("MG", p.Size(), (n/thinnest)*(n/thinnest)*(n/thinnest)); err != nil {
+	if err := run.Set.Ranks("MG", run.P.Size(), (n/thinnest)*(n/thinnest)*(n/thinnest)); err != nil {
 		return nil, err
 	}
-	b := &benchmark{p: p, set: set, of: of, progress: func(int) {}}
-	b.top = newLevel(p, p.World(), n, set.Tasks, of.smoother, true)
+	b := &benchmark{Run: run, of: of}
+	b.top = newLevel(b.P, b.P.World(), n, b.Set.Tasks, of.smoother, true)
 	b.u = b.top.u
-	b.Protect(p, "mg")
-	return b, set.Protect(p)
+	b.Protect(b.P, "mg")
+	return b, nil
 }
 
-// run does all iterations, or those that follow the saved state. One that is not
-// timed comes first.
-func (b *benchmark) run() error {
-	n := b.of.edge()
-	if !b.p.Restored() {
-		var err error
-		if b.charges, err = b.top.findCharges(n); err != nil {
-			return err
-		}
+// Measure does all iterations, and finds the norm of the residual. One iteration that is
+// not timed comes first.
+func (b *benchmark) Measure() (*result, error) {
+	if b.P.Restored() {
+		b.place()
 	}
-	b.top.place(b.top.v, n, b.charges)
-	if !b.p.Restored() {
-		if err := b.improve(); err != nil {
-			return err
-		}
-		clear(b.u)
-		b.seconds = 0
-		if err := nas.Gather(b.p); err != nil {
-			return err
-		}
+	if err := b.Do(b.of.iterations, b.begin, b.iterate); err != nil {
+		return nil, err
 	}
-	for b.iteration < b.of.iterations {
-		if err := b.p.SafePoint(); err != nil {
-			return err
-		}
-		b.p.Progress(b.iteration, b.of.iterations)
-		b.progress(b.iteration + 1)
-		if err := b.improve(); err != nil {
-			return err
-		}
-		b.iteration++
+	if err := b.measureResidual(); err != nil {
+		return nil, err
 	}
-	return b.measureResidual()
+	r := &result{Norm: b.norm}
+	r.Verified = nas.Close(r.Norm, b.of.norm, tolerance)
+	return r, nil
+}
+
+// begin finds the charges, does an iteration, and forgets its solution.
+func (b *benchmark) begin() error {
+	var err error
+	if b.charges, err = b.top.findCharges(b.of.edge()); err != nil {
+		return err
+	}
+	b.place()
+	err = b.improve()
+	clear(b.u)
+	return err
+}
+
+// place puts the charges into the right-hand side.
+func (b *benchmark) place() { b.top.place(b.top.v, b.of.edge(), b.charges) }
+
+// iterate does the next iteration.
+func (b *benchmark) iterate() error {
+	b.Tell("iteration %3d\n", b.Done+1)
+	return b.improve()
 }
 
 // improve does one iteration.
 func (b *benchmark) improve() error {
-	defer nas.Clock(&b.seconds)()
 	if err := b.top.findResidual(); err != nil {
 		return err
 	}
@@ -84,11 +81,11 @@ func (b *benchmark) improve() error {
 
 // measureResidual finds the norm of the residual.
 func (b *benchmark) measureResidual() error {
-	defer nas.Clock(&b.seconds)()
+	defer nas.Clock(&b.Seconds)()
 	if err := b.top.findResidual(); err != nil {
 		return err
 	}
-	sum, err := comm.AllreduceValue(b.p.World(), b.top.square(), comm.Sum)
+	sum, err := comm.AllreduceValue(b.P.World(), b.top.square(), comm.Sum)
 	if err != nil {
 		return fmt.Errorf("add up the squares of the residual: %w", err)
 	}

@@ -10,19 +10,14 @@ import (
 // Protect registers the fields of s as state of p; the names begin with name.
 func (s *benchmark) Protect(p *intra.Process, name string) {
 	_ = (*struct {
-		p         *intra.Process
-		set       nas.Settings
-		of        problem
-		top       *level
-		norm      float64
-		progress  func(iteration int)
-		charges   charges
-		u         []float64
-		iteration int
-		seconds   nas.Seconds
+		nas.Run
+		of      problem
+		top     *level
+		norm    float64
+		charges charges
+		u       []float64
 	})(s) // other fields do not compile: run go generate
+	s.Run.Protect(p, name+".Run")
 	intra.Protect(p, name+".charges", &s.charges)
 	intra.Protect(p, name+".u", &s.u)
-	intra.Protect(p, name+".iteration", &s.iteration)
-	intra.Protect(p, name+".seconds", &s.seconds)
 }

@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
-	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // problems are the classes.
@@ -29,6 +26,13 @@ type problem struct {
 // edge returns how many points there are along an edge.
 func (of problem) edge() int { return 1 << of.log }
 
+// describe says what is done.
+func (of problem) describe() nas.Problem {
+	n := of.edge()
+	return nas.Problem{Size: fmt.Sprintf("%dx%dx%d", n, n, n), Iterations: of.iterations,
+		Operation: "floating point", Count: 58 * float64(of.iterations*n*n*n)}
+}
+
 // tolerance is the relative error that the result may have.
 const tolerance = 1e-8
 
@@ -38,36 +42,12 @@ type result struct {
 	Norm float64 `json:"rnm2"` // of the last residual
 }
 
-func main() { intra.Main(cli.Program(nas.Parse, run)) }
-
-func run(p *intra.Process, set nas.Settings) error {
-	b, err := newBenchmark(p, set, problems[set.Class])
-	if err != nil {
-		return err
-	}
-	if p.Rank() == 0 && !set.JSON {
-		b.progress = func(iteration int) { fmt.Printf("iteration %3d\n", iteration) }
-	}
-	r, err := b.measure()
-	if err != nil || p.Rank() > 0 {
-		return err
-	}
-	return cli.Print(os.Stdout, r, set.JSON)
+// program is what runs.
+var program = nas.Program[problem, *benchmark, *result]{
+	Name: "MG", Problems: problems, Describe: problem.describe, New: newBenchmark,
 }
 
-// measure runs the benchmark.
-func (b *benchmark) measure() (*result, error) {
-	if err := b.run(); err != nil {
-		return nil, err
-	}
-	r := &result{Norm: b.norm}
-	n := b.of.edge()
-	var err error
-	r.Result, err = nas.NewResult(b.p, "MG", b.set, nas.Problem{Size: fmt.Sprintf("%dx%dx%d", n, n, n),
-		Iterations: b.of.iterations, Operation: "floating point", Count: 58 * float64(b.of.iterations*n*n*n)}, b.seconds)
-	r.Verified = nas.Close(r.Norm, b.of.norm, tolerance)
-	return r, err
-}
+func main() { program.Main() }
 
 // Print writes the result for people.
 func (r *result) Print(w io.Writer) {

@@ -15,22 +15,11 @@ import (
 	intra "github.com/intrahpc/intra/runtime"
 )
 
-// measure returns a program that finds the result of class S, with another problem.
+// measure returns a program that finds the result of another problem of class S.
 func measure(of problem) agreement.Program[*result] {
 	return func(p *intra.Process) (*result, error) {
-		b, err := newBenchmark(p, nas.Settings{Class: 'S', Tasks: 4}, of)
-		if err != nil {
-			return nil, err
-		}
-		r, err := b.measure()
-		if err != nil {
-			return nil, err
-		}
-		if r.Mops <= 0 {
-			return nil, fmt.Errorf("%g Mop/s", r.Mops)
-		}
-		r.Seconds, r.Mops = 0, 0
-		return r, nil
+		_, r, err := program.Untimed(p, 4, of)
+		return r, err
 	}
 }
 
@@ -44,11 +33,11 @@ func TestRanks(t *testing.T) {
 
 // The norm after each iteration is that of the original.
 func TestNorms(t *testing.T) {
-	b, err := newBenchmark(nil, nas.Settings{Class: 'S', Tasks: 4}, problems['S'])
+	b, err := newBenchmark(nas.Run{Set: nas.Settings{Class: 'S', Tasks: 4}}, problems['S'])
 	require.NoError(t, err)
 	b.charges, err = b.top.findCharges(b.of.edge())
 	require.NoError(t, err)
-	b.top.place(b.top.v, b.of.edge(), b.charges)
+	b.place()
 	for _, want := range []float64{2.4705294220065e-02, 2.9337960976e-03, 6.3150017906e-04, 1.7360856792e-04, 0.5307707005734e-4} {
 		require.NoError(t, b.measureResidual())
 		require.InEpsilon(t, want, b.norm, 1e-9)
@@ -64,9 +53,8 @@ func TestSolutionsAgree(t *testing.T) {
 		var mu sync.Mutex
 		all := make([]float64, n*n*n)
 		intratest.Run(t, intra.Spec{Ranks: ranks}, func(p *intra.Process) error {
-			b, err := newBenchmark(p, nas.Settings{Tasks: 4}, of)
+			b, _, err := program.Untimed(p, 4, of)
 			require.NoError(t, err)
-			require.NoError(t, b.run())
 			mu.Lock()
 			defer mu.Unlock()
 			o, s := b.top.origin(), b.top.shape

@@ -1,5 +1,5 @@
 // Package flow is what BT and SP have in common: the equations of a compressible gas
-// in a cube, an exact solution of them, the right-hand side of a time step, the
+// in a cube, an exact solution of them, the time steps and their right-hand side, the
 // verification of the result, and how ranks share the cube.
 //
 // A rank has slabs of the cube in two forms. Planes of equal z hold whole lines along

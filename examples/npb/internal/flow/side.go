@@ -63,8 +63,18 @@ func (g Gas) stream(axis int, r, before, u, after []State, mb, m, ma []motion) {
 	}
 }
 
-// fourth returns the weights of a point and its neighbours, two on each side, in the
-// fourth difference at a place among n. Next to a face it leaves out what is beyond.
+// Damping returns the weights of a point and its neighbours, two on each side, in what
+// keeps the flow smooth at a place among n.
+func Damping(at, n int) [5]float64 {
+	w := fourth(at, n)
+	for k := range w {
+		w[k] *= damping
+	}
+	return w
+}
+
+// fourth returns these weights in the fourth difference. Next to a face it leaves out
+// what is beyond.
 func fourth(at, n int) [5]float64 {
 	switch at {
 	case 1:
@@ -86,7 +96,7 @@ func dampAcross(r []State, at, n int, row func(at int) []State) {
 	for k := range rows {
 		rows[k] = row(min(max(at+k-2, 0), n-1))
 	}
-	damp(r, rows, fourth(at, n))
+	damp(r, rows, Damping(at, n))
 }
 
 // dampAlong subtracts fourth differences along x, of a whole row.
@@ -97,7 +107,7 @@ func dampAlong(r, x []State) {
 		for k := range rows {
 			rows[k] = x[min(max(from+k-2, 0), n-1):]
 		}
-		damp(r[from-1:to-1], rows, fourth(from, n))
+		damp(r[from-1:to-1], rows, Damping(from, n))
 	}
 	at(1, 2)
 	at(2, 3)
@@ -109,7 +119,7 @@ func dampAlong(r, x []State) {
 func damp(r []State, rows [5][]State, weights [5]float64) {
 	n := len(r)
 	a, b, c, d, e := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n], rows[4][:n]
-	wa, wb, wc, wd, we := weights[0]*damping, weights[1]*damping, weights[2]*damping, weights[3]*damping, weights[4]*damping
+	wa, wb, wc, wd, we := weights[0], weights[1], weights[2], weights[3], weights[4]
 	for i := range r {
 		to, a, b, c, d, e := &r[i], &a[i], &b[i], &c[i], &d[i], &e[i]
 		for m := range to {

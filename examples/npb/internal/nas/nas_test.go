@@ -3,6 +3,8 @@ package nas
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -74,8 +76,8 @@ func TestClose(t *testing.T) {
 }
 
 func TestPrint(t *testing.T) {
-	r, err := NewResult(nil, "MG", Settings{Class: 'S', Tasks: 16}, Problem{"32x32x32", 4, "floating point", 3e6}, 1.5)
-	require.NoError(t, err)
+	r := &Result{}
+	require.NoError(t, r.describe(nil, "MG", Settings{Class: 'S', Tasks: 16}, Problem{"32x32x32", 4, "floating point", 3e6}, 1.5))
 	require.Equal(t, 2.0, r.Mops)
 	for _, verdict := range []string{"SUCCESSFUL", "UNSUCCESSFUL"} {
 		r.Verified = verdict == "SUCCESSFUL"
@@ -92,10 +94,29 @@ func TestPrint(t *testing.T) {
 // The times of all replicas and ranks are that of the slowest rank.
 func TestOneTime(t *testing.T) {
 	intratest.Run(t, intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
-		r, err := NewResult(p, "EP", Settings{Class: 'S'}, Problem{Count: 1e7}, Seconds(1+p.Rank()))
-		require.NoError(t, err)
+		r := &Result{}
+		require.NoError(t, r.describe(p, "EP", Settings{Class: 'S'}, Problem{Count: 1e7}, Seconds(1+p.Rank())))
 		require.Equal(t, 2.0, r.Seconds)
 		require.Equal(t, 5.0, r.Mops)
+		return nil
+	})
+}
+
+// A run begins once, which does not count as time, and goes on until all steps are done
+// or one of them fails.
+func TestDo(t *testing.T) {
+	intratest.Run(t, intra.Spec{Ranks: 2}, func(p *intra.Process) error {
+		r := Run{P: p}
+		var did []string
+		begin := func() error { did, r.Seconds = append(did, "begin"), 1e9; return nil }
+		step := func() error { did = append(did, fmt.Sprint("step ", r.Done)); return nil }
+		require.NoError(t, r.Do(2, begin, step))
+		require.Equal(t, []string{"begin", "step 0", "step 1"}, did)
+		require.Less(t, r.Seconds, Seconds(1e9))
+		broken := errors.New("broken")
+		require.ErrorIs(t, r.Do(4, begin, func() error { return broken }), broken)
+		require.ErrorIs(t, r.Do(4, func() error { return broken }, step), broken)
+		require.Equal(t, 2, r.Done)
 		return nil
 	})
 }

@@ -40,21 +40,23 @@ type Problem struct {
 	Count      float64 // of all of it
 }
 
-// NewResult returns the result of a benchmark that has taken so many seconds here.
-// Replicas measure different times, but return the same ones, and what counts is
-// the slowest rank.
-func NewResult(p *intra.Process, benchmark string, s Settings, of Problem, seconds Seconds) (Result, error) {
-	r := Result{Benchmark: benchmark, Class: s.Class, Ranks: p.Size(), Tasks: s.Tasks,
-		size: of.Size, iterations: of.Iterations, operation: of.Operation}
+// common returns the fields that all results have.
+func (r *Result) common() *Result { return r }
+
+// describe sets all but whether the result is right. Replicas measure different times,
+// but get the same ones, and what counts is the slowest rank.
+func (r *Result) describe(p *intra.Process, benchmark string, s Settings, of Problem, seconds Seconds) error {
+	r.Benchmark, r.Class, r.Ranks, r.Tasks = benchmark, s.Class, p.Size(), s.Tasks
+	r.size, r.iterations, r.operation = of.Size, of.Iterations, of.Operation
 	var err error
 	if r.Seconds, err = intra.Once(p, func() (float64, error) { return float64(seconds), nil }); err != nil {
-		return r, fmt.Errorf("agree on the time: %w", err)
+		return fmt.Errorf("agree on the time: %w", err)
 	}
 	if r.Seconds, err = comm.AllreduceValue(p.World(), r.Seconds, comm.Max); err != nil {
-		return r, fmt.Errorf("find the slowest rank: %w", err)
+		return fmt.Errorf("find the slowest rank: %w", err)
 	}
 	r.Mops = of.Count / r.Seconds / 1e6
-	return r, nil
+	return nil
 }
 
 // Print writes the table of the original.
@@ -88,13 +90,4 @@ func Close(got, want, tolerance float64) bool {
 func Clock(sum *Seconds) func() {
 	from := time.Now()
 	return func() { *sum += Seconds(time.Since(from).Seconds()) }
-}
-
-// Gather waits until all are here, so that no time is that of somebody else's
-// set-up: the replicas in a section that is empty, then the ranks.
-func Gather(p *intra.Process) error {
-	if err := p.Section().End(); err != nil {
-		return err
-	}
-	return p.World().Barrier()
 }

@@ -50,9 +50,9 @@ func Parse() (Settings, error) {
 	return s, nil
 }
 
-// Protect registers the settings as state of p. The error says that the state
+// protect registers the settings as state of p. The error says that the state
 // that is saved is that of others.
-func (s Settings) Protect(p *intra.Process) error {
+func (s Settings) protect(p *intra.Process) error {
 	was := [2]int{int(s.Class), s.Tasks}
 	if intra.Protect(p, "settings", &was); was != [2]int{int(s.Class), s.Tasks} {
 		return fmt.Errorf("the saved state is of -class %v -tasks %d; go on with the same", Class(was[0]), was[1])

@@ -1,0 +1,75 @@
+package nas
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/intrahpc/intra/examples/internal/cli"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// Program is a benchmark: its problems are of type P, B is what runs on a rank, and R
+// is the result.
+type Program[P any, B Benchmark[R], R Outcome] struct {
+	Name     string
+	Problems map[Class]P
+	Describe func(P) Problem
+	New      func(Run, P) (B, error) // makes what a rank has, and registers its state
+}
+
+// Benchmark is the whole run on one rank: a struct that holds a Run.
+type Benchmark[R Outcome] interface {
+	Measure() (R, error) // runs it, and tests the result
+	Elapsed() Seconds
+}
+
+// Outcome is what a benchmark prints: a Result, and what else it has found.
+type Outcome interface {
+	cli.Result
+	common() *Result
+}
+
+// Main is the main function of a benchmark.
+func (x Program[P, B, R]) Main() { intra.Main(cli.Program(Parse, x.run)) }
+
+func (x Program[P, B, R]) run(p *intra.Process, set Settings) error {
+	var told io.Writer
+	if p.Rank() == 0 && !set.JSON {
+		told = os.Stdout
+	}
+	_, r, err := x.solve(Run{P: p, Set: set, told: told}, x.Problems[set.Class])
+	if err != nil || p.Rank() > 0 {
+		return err
+	}
+	return cli.Print(os.Stdout, r, set.JSON)
+}
+
+// solve solves a problem. It also returns what this rank has then.
+func (x Program[P, B, R]) solve(run Run, of P) (b B, r R, err error) {
+	if b, err = x.New(run, of); err != nil {
+		return b, r, err
+	}
+	if err = run.Set.protect(run.P); err != nil {
+		return b, r, err
+	}
+	if r, err = b.Measure(); err != nil {
+		return b, r, err
+	}
+	return b, r, r.common().describe(run.P, x.Name, run.Set, x.Describe(of), b.Elapsed())
+}
+
+// Untimed solves a problem in tasks, for a test: as class S, with a result that has
+// no times, so that those of all replicas are equal.
+func (x Program[P, B, R]) Untimed(p *intra.Process, tasks int, of P) (B, R, error) {
+	b, r, err := x.solve(Run{P: p, Set: Settings{Class: 'S', Tasks: tasks}}, of)
+	if err != nil {
+		return b, r, err
+	}
+	c := r.common()
+	if c.Mops <= 0 {
+		return b, r, fmt.Errorf("%g Mop/s", c.Mops)
+	}
+	c.Seconds, c.Mops = 0, 0
+	return b, r, nil
+}
