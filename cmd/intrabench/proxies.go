@@ -16,7 +16,7 @@ import (
 )
 
 // npbNames are the NAS benchmarks that there are.
-var npbNames = []string{"ep", "cg", "is", "mg", "ft", "bt"}
+var npbNames = []string{"ep", "cg", "is", "mg", "ft", "bt", "sp"}
 
 // proxyNames are all programs.
 var proxyNames = append(slices.Clone(npbNames), "hpcg", "minighost", "amg")

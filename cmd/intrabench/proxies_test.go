@@ -45,13 +45,13 @@ func TestProxy(t *testing.T) {
 func TestProxyUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"npb -class D":                    "-class D: want S, W, A, B or C",
-		"npb -programs cg,lu":             "-programs cg,lu: want some of ep,cg,is,mg,ft,bt",
+		"npb -programs cg,lu":             "-programs cg,lu: want some of ep,cg,is,mg,ft,bt,sp",
 		"npb -rounds 0":                   "-rounds must be at least 1",
 		"hpcg -plot f.gif":                "-plot f.gif",
 		"hpcg -hosts -double":             "-hosts is not for -double",
 		"amg -limits fast":                `"fast" is not a bandwidth`,
 		"papers -parts sdr,figure5":       "-parts sdr,figure5: want some of sdr,figure6,partreper,forecast",
-		"papers -programs lu":             "-programs lu: want some of ep,cg,is,mg,ft,bt,hpcg,minighost,amg",
+		"papers -programs lu":             "-programs lu: want some of ep,cg,is,mg,ft,bt,sp,hpcg,minighost,amg",
 		"papers -plot f.svg -parts sdr":   "-plot draws figure 6",
 		"papers -plot f.svg -programs is": "-plot draws figure 6",
 		"papers -class X":                 "-class X",

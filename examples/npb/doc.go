@@ -7,6 +7,7 @@
 //	mg  multigrid: borders of boxes, on grids of all sizes
 //	ft  Fourier transforms: all ranks exchange all they have
 //	bt  flow of a gas, block-tridiagonal systems: much work for each number that is sent
+//	sp  the same flow by pentadiagonal systems: a fourth of the work
 //
 // Each has the flags -class, -tasks and -json. Here is what tests them as jobs of
 // real processes; folder peer compares their times with those of the originals.

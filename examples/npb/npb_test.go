@@ -35,6 +35,7 @@ var programs = []struct {
 	{"mg", "rnm2", [6]string{"0.1@section:60", "0.0@task:60 1.2@update:12", "1.0@message:100", "0.1@section:50", "0.1@section:40 1.0@section:60", "1.0@section:75"}, false},
 	{"ft", "checksums", [6]string{"0.1@section:7", "0.0@task:33 1.2@update:60", "1.0@message:5", "0.1@section:8", "0.1@section:7 1.0@section:11", "1.0@section:16"}, false},
 	{"bt", "residual error", [6]string{"0.1@section:120", "0.0@task:300 1.2@update:400", "1.0@message:100", "0.1@section:100", "0.1@section:90 1.0@section:150", "1.0@section:200"}, true},
+	{"sp", "residual error", [6]string{"0.1@section:120", "0.0@task:300 1.2@update:400", "1.0@message:100", "0.1@section:100", "0.1@section:90 1.0@section:150", "1.0@section:200"}, true},
 }
 
 // program returns a benchmark that prints these fields.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds EP, CG, IS, MG, FT and BT of the original NAS Parallel Benchmarks for Open MPI.
+# Builds EP, CG, IS, MG, FT, BT and SP of the original NAS Parallel Benchmarks for Open MPI.
 # README.md says where they come from.
 set -euo pipefail
 
@@ -39,7 +39,7 @@ RAND = randi8
 END
 mkdir -p "$work/bin"
 for class in $(echo "$classes" | sed 's/./& /g'); do
-  for program in ep cg is mg ft bt; do
+  for program in ep cg is mg ft bt sp; do
     make -s -C "$work" "$program" CLASS="$class"
   done
 done

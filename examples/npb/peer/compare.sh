@@ -5,11 +5,11 @@
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ $# -gt 5 ]; then
-  echo "usage: $0 OUT [CLASS [RANKS [ROUNDS [PROGRAMS]]]]   (A, 2, 5, \"ep cg is mg ft bt\")" >&2
+  echo "usage: $0 OUT [CLASS [RANKS [ROUNDS [PROGRAMS]]]]   (A, 2, 5, \"ep cg is mg ft bt sp\")" >&2
   exit 2
 fi
 root=$(cd "$(dirname "$0")/../../.." && pwd)
-class=${2:-A} ranks=${3:-2} rounds=${4:-5} programs=${5:-ep cg is mg ft bt}
+class=${2:-A} ranks=${3:-2} rounds=${4:-5} programs=${5:-ep cg is mg ft bt sp}
 source "$root/examples/internal/peer/alternate.bash"
 for p in $programs; do
   [ -x "$1/bin/$p.$class.x" ] || { echo "$0: no $1/bin/$p.$class.x: build.sh makes it" >&2; exit 1; }

@@ -20,6 +20,7 @@ import (
 func TestNPB(t *testing.T) {
 	for name, kill := range map[string]string{
 		"ep": "0.1@section:9", "cg": "0.1@section:200", "is": "0.1@section:11", "mg": "0.1@section:60", "ft": "0.1@section:7",
+		"bt": "0.1@section:200", "sp": "0.1@section:200",
 	} {
 		program := binaries.Program(t, "examples/npb/"+name)
 		type run struct{ class, flags string }

@@ -122,9 +122,11 @@ func damp(r []State, rows [5][]State, weights [5]float64) {
 	wa, wb, wc, wd, we := weights[0], weights[1], weights[2], weights[3], weights[4]
 	for i := range r {
 		to, a, b, c, d, e := &r[i], &a[i], &b[i], &c[i], &d[i], &e[i]
-		for m := range to {
-			to[m] -= wa*a[m] + wb*b[m] + wc*c[m] + wd*d[m] + we*e[m]
-		}
+		to[0] -= wa*a[0] + wb*b[0] + wc*c[0] + wd*d[0] + we*e[0]
+		to[1] -= wa*a[1] + wb*b[1] + wc*c[1] + wd*d[1] + we*e[1]
+		to[2] -= wa*a[2] + wb*b[2] + wc*c[2] + wd*d[2] + we*e[2]
+		to[3] -= wa*a[3] + wb*b[3] + wc*c[3] + wd*d[3] + we*e[3]
+		to[4] -= wa*a[4] + wb*b[4] + wc*c[4] + wd*d[4] + we*e[4]
 	}
 }
 
@@ -135,9 +137,11 @@ func add(r, u []State) {
 	r = r[:len(u)]
 	for i := range u {
 		to, by := &u[i], &r[i]
-		for m := range to {
-			to[m] += by[m]
-		}
+		to[0] += by[0]
+		to[1] += by[1]
+		to[2] += by[2]
+		to[3] += by[3]
+		to[4] += by[4]
 	}
 }
 
