@@ -393,7 +393,7 @@ func TestUsageErrors(t *testing.T) {
 		"-weibull 20s true":                         "neither a shape nor an mtbf",
 		"-weibull shape=0,mtbf=1s true":             "want a number from 0.1 to 100",
 		"-weibull shape=1,mtbf=20 true":             "want a duration of at least 1ms",
-		"-seed 3 true":                              "-seed is for -weibull and -sdc",
+		"-seed 3 true":                              "-seed is for -weibull, -sdc and -vary",
 		"-sdc dual -r 1 true":                       "-sdc dual: rank 0 has one replica, which has nobody to compare with",
 		"-sdc some true":                            "want sample, sample=P or dual, or state",
 		"-sdc state -degrees 2,1 true":              "-sdc state: rank 1 has one replica, which has nobody to compare with",
