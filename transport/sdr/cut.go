@@ -10,13 +10,19 @@ import (
 )
 
 // A cut is a place in the program of every rank that no message crosses. At
-// its place each process sends a bookmark to every rank, which says how many
+// its place each process has a bookmark for every rank, which says how many
 // messages it has sent there in each context, and draws in what is on its way
 // to it, until it has all that the bookmarks of the others name. When every
 // live process has got there, each rank's position is the numbers of its
 // streams and its unmatched messages, and nothing that was sent before needs
-// to be kept. Bookmarks are messages like others: one of a process that died
-// is sent by its substitute.
+// to be kept.
+//
+// Bookmarks travel together: in round r of about log2 of the number of ranks, a rank
+// sends to the one 2^r further on, and round the end, what is for ranks at a distance
+// that has bit r, of its own and of what came in the rounds before. So there are few
+// messages, and few links. What a round brings is the same for all replicas of a rank,
+// so these are messages like others: one of a process that died is sent by its
+// substitute.
 
 // cutContext is the context of the bookmarks. The number of one is that of
 // the cut.
@@ -35,10 +41,17 @@ var errNoCut = errors.New("not in a cut")
 // cut is the state of the cut that is being passed.
 type cut struct {
 	number  uint64
-	marked  []bool // per rank: its bookmark is here
-	missing int    // bookmarks
-	fresh   bool   // something has come since Arrived looked
-	done    bool   // all is here
+	marked  []bool     // per rank: its bookmark is here
+	round   int        // whose bookmarks are waited for
+	carried []bookmark // for other ranks, not sent on yet
+	fresh   bool       // something has come since Arrived looked
+	done    bool       // all is here
+}
+
+// bookmark is what a rank says to another one.
+type bookmark struct {
+	from, to int
+	said     []byte
 }
 
 // pulling reports whether payloads are asked for that no receive wants yet.
@@ -109,7 +122,7 @@ func (c *Core) BeginCut(number uint64) error {
 	}
 	c.newest = number
 	c.tellAll()
-	c.cut = &cut{number: number, marked: make([]bool, len(c.ranks)), missing: len(c.ranks) - 1, fresh: true}
+	c.cut = &cut{number: number, marked: make([]bool, len(c.ranks)), fresh: true}
 	for _, ctx := range c.order {
 		for _, s := range ctx.in {
 			if s != nil {
@@ -122,15 +135,11 @@ func (c *Core) BeginCut(number uint64) error {
 		if rank == c.rank {
 			continue
 		}
-		s := c.outStream(c.cuts, rank)
-		m := c.newMessage()
-		m.stream, m.number, m.data, m.bookmark = s, number, c.bookmark(rank), true
-		if m.lacking = s.lacking(c.ranks[rank].live, number); m.lacking == 0 {
-			c.reuseMessage(m)
-			continue
+		if said := c.bookmark(rank); len(said) > 0 {
+			c.cut.carried = append(c.cut.carried, bookmark{c.rank, rank, said})
 		}
-		c.dispatch(m)
 	}
+	c.sendBookmarks()
 	for _, ctx := range c.order {
 		for _, s := range ctx.in {
 			if s == nil {
@@ -142,6 +151,64 @@ func (c *Core) BeginCut(number uint64) error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// sendBookmarks sends those of the round that begins, if there is one.
+func (c *Core) sendBookmarks() {
+	n, step := len(c.ranks), 1<<c.cut.round
+	if step >= n {
+		return
+	}
+	var data []byte
+	c.cut.carried = slices.DeleteFunc(c.cut.carried, func(b bookmark) bool {
+		if (b.to-c.rank+n)%n&step == 0 {
+			return false
+		}
+		data = binary.LittleEndian.AppendUint32(data, uint32(b.from))
+		data = binary.LittleEndian.AppendUint32(data, uint32(b.to))
+		data = binary.LittleEndian.AppendUint64(data, uint64(len(b.said)))
+		data = append(data, b.said...)
+		return true
+	})
+	rank := (c.rank + step) % n
+	s := c.outStream(c.cuts, rank)
+	m := c.newMessage()
+	m.stream, m.number, m.data, m.bookmark = s, c.cut.number, data, true
+	if m.lacking = s.lacking(c.ranks[rank].live, c.cut.number); m.lacking == 0 {
+		c.reuseMessage(m)
+		return
+	}
+	c.dispatch(m)
+}
+
+// takeBookmarks takes those that a rank has sent in the round that is waited for.
+func (c *Core) takeBookmarks(rank int, data []byte) error {
+	const head = 16
+	for len(data) > 0 {
+		if len(data) < head {
+			return fmt.Errorf("%w: %d bytes behind the bookmarks from rank %d", ErrProtocol, len(data), rank)
+		}
+		b := bookmark{from: int(binary.LittleEndian.Uint32(data)), to: int(binary.LittleEndian.Uint32(data[4:]))}
+		size := binary.LittleEndian.Uint64(data[8:])
+		data = data[head:]
+		if b.from >= len(c.ranks) || b.to >= len(c.ranks) || b.from == b.to || b.from == c.rank || size > uint64(len(data)) {
+			return fmt.Errorf("%w: bookmark of rank %d for rank %d with %d bytes from rank %d", ErrProtocol, b.from, b.to, size, rank)
+		}
+		b.said, data = data[:size], data[size:]
+		if b.to != c.rank {
+			b.said = slices.Clone(b.said) // the message goes
+			c.cut.carried = append(c.cut.carried, b)
+			continue
+		}
+		if c.cut.marked[b.from] {
+			return fmt.Errorf("%w: two bookmarks of rank %d", ErrProtocol, b.from)
+		}
+		if err := c.mark(b.from, b.said); err != nil {
+			return err
+		}
+		c.cut.marked[b.from] = true
 	}
 	return nil
 }
@@ -211,7 +278,7 @@ func (ctx *Context) common(rank int) bool {
 }
 
 // Arrived reports whether everything that was sent to this process before the
-// cut is here. An error says that the program or a peer is wrong.
+// cut is here, and sends on what others have to know for that. An error says that the program or a peer is wrong.
 func (c *Core) Arrived() (bool, error) {
 	switch {
 	case c.cut == nil:
@@ -220,27 +287,34 @@ func (c *Core) Arrived() (bool, error) {
 		return c.cut.done, nil
 	}
 	c.cut.fresh = false
-	for rank, marked := range c.cut.marked {
-		if rank == c.rank || marked {
-			continue
-		}
+	for n := len(c.ranks); 1<<c.cut.round < n; {
+		rank := (c.rank - 1<<c.cut.round + n) % n
 		s := c.cuts.in[rank]
 		at := slices.IndexFunc(s.unexpected.all(), func(m *arrival) bool { return m.number == c.cut.number && m.whole })
 		if at < 0 {
-			continue
+			return false, nil
 		}
 		m := s.unexpected.all()[at]
 		s.unexpected.remove(at)
-		err := c.mark(rank, m.data)
+		err := c.takeBookmarks(rank, m.data)
 		c.release(m)
 		if err != nil {
 			return false, err
 		}
-		c.cut.marked[rank] = true
-		c.cut.missing--
-	}
-	if c.cut.missing > 0 {
-		return false, nil
+		c.cut.round++
+		c.sendBookmarks()
+		if 1<<c.cut.round < n {
+			continue
+		}
+		for rank, marked := range c.cut.marked {
+			if rank == c.rank || marked {
+				continue
+			}
+			if err := c.mark(rank, nil); err != nil { // it has no communicator with this rank
+				return false, err
+			}
+			c.cut.marked[rank] = true
+		}
 	}
 	for _, ctx := range c.order {
 		for rank, s := range ctx.in {

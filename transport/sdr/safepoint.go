@@ -94,7 +94,7 @@ func (e *Engine) Drain(ctx context.Context, cut uint64) error {
 	done, wrong := false, error(nil)
 	err = e.waitUntil(ctx, func() bool {
 		e.mu.Lock()
-		defer e.mu.Unlock()
+		defer e.flushAndUnlock()
 		switch {
 		case done:
 		case e.err != nil:
