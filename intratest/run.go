@@ -44,7 +44,7 @@ type Options struct {
 }
 
 // Kills kills replicas, each at a point written as for the -kill flag of
-// intrarun: RANK.REPLICA@section:K, task:K, update:K, message:K, join:STEP or
+// intrarun: RANK.REPLICA@section:K, task:K, update:K, message:K, link:K, join:STEP or
 // backup:STEP. The test fails if a point is not reached.
 func Kills(kills ...string) Option {
 	return func(t *testing.T, o *Options) {

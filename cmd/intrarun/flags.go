@@ -61,7 +61,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Limit = float64(r)
 		return err
 	})
-	fs.Func("kill", "kill a process (SIGKILL) at a point of its execution, `RANK.REPLICA@WHEN`;\nWHEN is a duration, section:K, task:K, update:K or message:K, or a step of recovery,\njoin:STEP or backup:STEP; repeatable", func(s string) error {
+	fs.Func("kill", "kill a process (SIGKILL) at a point of its execution, `RANK.REPLICA@WHEN`;\nWHEN is a duration, section:K, task:K, update:K, message:K or link:K, or a step of recovery,\njoin:STEP or backup:STEP; repeatable", func(s string) error {
 		k, err := job.ParseKill(s)
 		c.Kills = append(c.Kills, k)
 		return err

@@ -105,7 +105,6 @@ func (e *Engine) connect(c job.Connected) {
 		_ = c.Link.Close() // nobody will use it
 		return
 	}
-	c.Link.Start(newReceiver(e, c.Process, c.Incarnation))
-	e.poller.Add(c.Link)
+	e.begin(c.Link, c.Process, c.Incarnation)
 	e.head.Reply(job.Reply{Kind: job.ReplyLinked, Process: c.Process, Incarnation: c.Incarnation})
 }

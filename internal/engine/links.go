@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport"
@@ -21,6 +22,8 @@ type peerLink struct {
 type peerLinks struct {
 	mu sync.Mutex
 	to map[job.Process]*peerLink
+
+	made atomic.Int64 // links
 }
 
 // set notes a link, unless there is one to a later process in that place: links
@@ -78,6 +81,13 @@ func (w *peerLinks) close(p job.Process, incarnation uint32) {
 	}
 }
 
+// all returns the links that there are now.
+func (w *peerLinks) all() map[job.Process]*peerLink {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.to)
+}
+
 func (w *peerLinks) links() []transport.Link {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,4 +96,29 @@ func (w *peerLinks) links() []transport.Link {
 		all = append(all, w.to[p].link)
 	}
 	return all
+}
+
+// madeOnUse is a link that is made when it is first used.
+type madeOnUse interface {
+	// WhenMade has f be called then. It comes before Start.
+	WhenMade(f func())
+}
+
+// begin starts the link to a process. It is polled once it is made.
+func (e *Engine) begin(l transport.Link, p job.Process, incarnation uint32) {
+	made := func() {
+		e.peerLinks.made.Add(1)
+		e.poller.Add(l)
+	}
+	later, onUse := l.(madeOnUse)
+	if onUse {
+		later.WhenMade(func() {
+			made()
+			e.faults.At(job.KillLink)
+		})
+	}
+	l.Start(newReceiver(e, p, incarnation))
+	if !onUse {
+		made()
+	}
 }

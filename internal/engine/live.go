@@ -19,11 +19,8 @@ func (e *Engine) Begin() error {
 	default:
 		e.messages.Store(sdr.NewEngine(e.messaging()))
 	}
-	e.peerLinks.mu.Lock()
-	defer e.peerLinks.mu.Unlock()
-	for p, w := range e.peerLinks.to {
-		w.link.Start(newReceiver(e, p, w.incarnation))
-		e.poller.Add(w.link)
+	for p, w := range e.peerLinks.all() {
+		e.begin(w.link, p, w.incarnation)
 	}
 	go e.report()
 	return nil

@@ -142,7 +142,7 @@ func (h *sharing) Snapshot() job.Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := h.stats.total
-	out.Signature = h.machine.Chain()
+	out.Signature, out.Links = h.machine.Chain(), h.peerLinks.made.Load()
 	out.Notes = slices.Clone(h.notes.said)
 	out.Flipped = h.flips.Fired()
 	if v := h.verifier; v != nil {

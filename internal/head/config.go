@@ -30,9 +30,12 @@ type Config struct {
 
 	// Setup is what all processes are told alike: Check, Sched, TLS, Limit, Trace,
 	// Threads, Verify, Vary, Direct, Counters and Ahead; MPI is for those that begin.
-	Setup  job.Setup
-	Link   string // between processes of one host: job.LinkSHM, LinkUnix or LinkTCP
-	Ring   int    // size of a shared-memory ring in bytes
+	Setup job.Setup
+	Link  string // between processes of one host: job.LinkSHM, LinkUnix or LinkTCP
+	Ring  int    // size of a shared-memory ring in bytes
+	// OnUse: those links are made by the agents when they are first used, except
+	// those between replicas of a rank, which are there from the start.
+	OnUse  bool
 	Direct job.Direct
 
 	Replace    bool // a process that was lost is replaced by a new one

@@ -269,8 +269,8 @@ func (h *Head) goOn() {
 	h.releaseIfComplete()
 }
 
-// link gives each pair of processes its link and each process its list of
-// peers.
+// link gives each pair of processes its link, unless that comes when it is first
+// used, and each process its list of peers.
 func (h *Head) link() {
 	h.shareMemory()
 	peers := make(map[job.Process][]job.Peer)
@@ -283,9 +283,10 @@ func (h *Head) link() {
 	for i, a := range all {
 		for _, b := range all[i+1:] {
 			kind := h.linkKind(a, b)
-			peers[a.process] = append(peers[a.process], b.peer(kind))
-			peers[b.process] = append(peers[b.process], a.peer(kind))
-			if kind != job.LinkTCP && kind != job.LinkMPI {
+			onUse := h.onUse(a, b)
+			peers[a.process] = append(peers[a.process], b.peer(kind, onUse))
+			peers[b.process] = append(peers[b.process], a.peer(kind, onUse))
+			if kind != job.LinkTCP && kind != job.LinkMPI && !onUse {
 				h.act(Link{Node: a.from.Node, Lower: a.from.ID, Higher: b.from.ID, Kind: kind, Ring: h.config.Ring, Arena: h.share(a, b)})
 			}
 		}
@@ -307,8 +308,15 @@ func (h *Head) linkKind(a, b *member) string {
 	return job.LinkTCP
 }
 
-func (m *member) peer(kind string) job.Peer {
-	p := job.Peer{Process: m.process, Incarnation: m.incarnation, Link: kind, Address: m.address}
+// onUse reports whether the link between two processes is made by their agent, when
+// it is first used.
+func (h *Head) onUse(a, b *member) bool {
+	kind := h.linkKind(a, b)
+	return h.config.OnUse && kind != job.LinkTCP && kind != job.LinkMPI && a.process.Rank != b.process.Rank
+}
+
+func (m *member) peer(kind string, onUse bool) job.Peer {
+	p := job.Peer{Process: m.process, Incarnation: m.incarnation, Link: kind, OnUse: onUse, Address: m.address}
 	if kind == job.LinkMPI {
 		p.World = m.world.Rank
 	}

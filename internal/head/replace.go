@@ -99,14 +99,14 @@ func (h *Head) introduce(m, other *member) {
 	if lower.process.Compare(higher.process) > 0 {
 		lower, higher = higher, lower
 	}
-	kind := h.linkKind(m, other)
-	if kind != job.LinkTCP {
+	kind, onUse := h.linkKind(m, other), h.onUse(m, other)
+	if kind != job.LinkTCP && !onUse {
 		h.act(Link{Node: m.from.Node, Lower: lower.from.ID, Higher: higher.from.ID, Kind: kind, Ring: h.config.Ring, Arena: h.share(lower, higher),
-			Meet: &[2]job.Peer{lower.peer(kind), higher.peer(kind)}})
+			Meet: &[2]job.Peer{lower.peer(kind, onUse), higher.peer(kind, onUse)}})
 		return
 	}
-	h.send(lower, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{higher.peer(kind)}})
-	h.send(higher, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{lower.peer(kind)}})
+	h.send(lower, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{higher.peer(kind, onUse)}})
+	h.send(higher, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{lower.peer(kind, onUse)}})
 }
 
 // dismiss lets a joiner go that the job does not need any more.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/lazy"
 	"github.com/intrahpc/intra/transport/limit"
 	"github.com/intrahpc/intra/transport/tcp"
 )
@@ -26,7 +27,9 @@ func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, erro
 	links, err := s.connect(ctx)
 	if err == nil {
 		for p, l := range links {
-			links[p] = s.limited(l)
+			if _, later := l.(*lazy.Link); !later { // else what it is made of is
+				links[p] = s.limited(l)
+			}
 		}
 	}
 	return links, err
@@ -65,9 +68,10 @@ func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, erro
 	links := make(map[Process]transport.Link, len(peers))
 	far := make(map[Endpoint]*tcp.Reconnecting)
 	for _, p := range peers {
+		end := Endpoint{p.Process, p.Incarnation}
 		s.mu.Lock()
-		f := s.files[p.Process]
-		delete(s.files, p.Process)
+		f := s.files[end]
+		delete(s.files, end)
 		l, err := s.open(p, f)
 		s.mu.Unlock()
 		if err != nil {
@@ -75,7 +79,7 @@ func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, erro
 		}
 		links[p.Process] = l
 		if l, ok := l.(*tcp.Reconnecting); ok {
-			far[Endpoint{p.Process, p.Incarnation}] = l
+			far[end] = l
 		}
 	}
 	for p, l := range far {
@@ -101,6 +105,8 @@ func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
 		return nil, errors.New("this process was not told to join MPI")
 	case p.Link == LinkMPI:
 		return s.world.Link(p.World, 0) // the only link of the two
+	case p.OnUse:
+		return s.onFirstUse(p, f)
 	}
 	if f == nil {
 		return nil, errors.New("the launcher sent no descriptor")
@@ -112,17 +118,22 @@ func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
 // there before. Over TCP it has no connection yet: what is sent waits for it.
 // It is called with mu held.
 func (s *Session) meet(p Peer, files []*os.File) {
-	var f *os.File
+	end := Endpoint{p.Process, p.Incarnation}
+	f := s.files[end]
+	delete(s.files, end)
 	if len(files) > 0 {
 		f = files[0]
 	}
 	l, err := s.open(p, f)
 	if err != nil {
 		// Without the link one of the two has to go, as when one breaks.
-		go s.doubt(Endpoint{p.Process, p.Incarnation}, fmt.Errorf("make the link: %w", err))
+		go s.doubt(end, fmt.Errorf("make the link: %w", err))
 		return
 	}
-	s.events = append(s.events, Connected{p.Process, p.Incarnation, s.limited(l)})
+	if _, later := l.(*lazy.Link); !later { // else what it is made of is
+		l = s.limited(l)
+	}
+	s.events = append(s.events, Connected{p.Process, p.Incarnation, l})
 }
 
 // awaitStart waits for the head's word that all have joined.

@@ -20,6 +20,7 @@ const (
 	KillTask    KillPoint = "task"    // after a body has started, before its update leaves
 	KillUpdate  KillPoint = "update"  // in the middle of the transfer of an update to one peer
 	KillMessage KillPoint = "message" // in the middle of the first transmission of a message's payload
+	KillLink    KillPoint = "link"    // when a link has come that is made at its first use, before anything is sent on it
 	KillJoin    KillPoint = "join"    // at a step of the replacement of a process, see JoinSteps
 	KillBackup  KillPoint = "backup"  // at a step of a backup or of the way back to it, see BackupSteps
 )
@@ -73,7 +74,7 @@ func (k Kill) When() string {
 func (k Kill) String() string { return k.Process.String() + "@" + k.When() }
 
 // ParseKill reads RANK.REPLICA@WHEN, where WHEN is a duration or section:K,
-// task:K, update:K, message:K, join:STEP, backup:STEP.
+// task:K, update:K, message:K, link:K, join:STEP, backup:STEP.
 func ParseKill(s string) (Kill, error) {
 	who, when, ok := strings.Cut(s, "@")
 	if !ok {
@@ -87,7 +88,7 @@ func ParseKill(s string) (Kill, error) {
 	if !counted {
 		d, err := time.ParseDuration(when)
 		if err != nil || d < 0 {
-			return Kill{}, fmt.Errorf("%q is not a time to kill at: want a duration like 1.5s, or section:K, task:K, update:K, message:K, join:STEP, backup:STEP", when)
+			return Kill{}, fmt.Errorf("%q is not a time to kill at: want a duration like 1.5s, or section:K, task:K, update:K, message:K, link:K, join:STEP, backup:STEP", when)
 		}
 		return Kill{Process: p, Point: KillAfter, After: d}, nil
 	}
@@ -98,12 +99,12 @@ func ParseKill(s string) (Kill, error) {
 			return Kill{}, fmt.Errorf("%q in %q is not a step of %s: want %s", count, s, kp, strings.Join(steps[kp], ", "))
 		}
 		return Kill{Process: p, Point: kp, Step: count}, nil
-	case KillSection, KillTask, KillUpdate, KillMessage:
+	case KillSection, KillTask, KillUpdate, KillMessage, KillLink:
 		n, err := strconv.ParseInt(count, 10, 64)
 		if err != nil || n < 0 {
 			return Kill{}, fmt.Errorf("%q in %q is not a count from 0", count, s)
 		}
 		return Kill{Process: p, Point: kp, Count: n}, nil
 	}
-	return Kill{}, fmt.Errorf("unknown kill point %q in %q: want section, task, update, message, join or backup", point, s)
+	return Kill{}, fmt.Errorf("unknown kill point %q in %q: want section, task, update, message, link, join or backup", point, s)
 }

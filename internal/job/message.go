@@ -28,10 +28,11 @@ const (
 	KindSetup     Kind = "setup"     // H Setup, Epoch
 	KindWorld     Kind = "world"     // P World, if Setup asks for it
 	KindListen    Kind = "listen"    // P Address, for links over TCP
-	KindLink      Kind = "link"      // H Process and one descriptor: the link to it, on the same host
+	KindLink      Kind = "link"      // H Process, Incarnation, and one descriptor: the link to it, on the same host; or Text: why there is none
 	KindArena     Kind = "arena"     // H one descriptor: the memory that the replicas of the rank share on this host; or Text: why there is none
 	KindStart     Kind = "start"     // H Peers: all have joined
-	KindConnect   Kind = "connect"   // H Peers: the one that this process gets a link to, with one descriptor unless it is over TCP
+	KindConnect   Kind = "connect"   // H Peers: the one that this process gets a link to, with one descriptor unless it is over TCP, or made when it is used
+	KindWant      Kind = "want"      // P Process, Incarnation: the link to it is used for the first time; for the agent, which answers with Link
 	KindVerdict   Kind = "verdict"   // H Verdict
 	KindHandled   Kind = "handled"   // P Epoch: what this verdict asks of the process is done
 	KindStats     Kind = "stats"     // P Stats
@@ -118,6 +119,7 @@ type Peer struct {
 	Process     Process `json:"process"`
 	Incarnation uint32  `json:"incarnation"`
 	Link        string  `json:"link"`              // kind of the link to it: shm, unix, tcp, mpi
+	OnUse       bool    `json:"on_use,omitempty"`  // it is made when it is first used
 	Address     string  `json:"address,omitempty"` // where it listens, for TCP
 	World       int     `json:"world,omitempty"`   // its rank in MPI_COMM_WORLD, for MPI
 }
@@ -169,11 +171,11 @@ func DecodeMessage(b []byte) (*Message, error) {
 	case KindListen:
 		ok = ok && m.Address != ""
 	case KindLink:
-		ok = m.Files == 1 && m.Process != nil
+		ok = m.Process != nil && (m.Files == 1 || m.Files == 0 && m.Text != "")
 	case KindArena:
 		ok = m.Files == 1 || m.Files == 0 && m.Text != ""
 	case KindConnect:
-		ok = len(m.Peers) == 1 && (m.Files == 0) == (m.Peers[0].Link == LinkTCP) && m.Files <= 1
+		ok = len(m.Peers) == 1 && (m.Files == 0) == (m.Peers[0].Link == LinkTCP || m.Peers[0].OnUse) && m.Files <= 1
 	case KindVerdict:
 		ok = ok && m.Verdict != nil
 	case KindHandled:
@@ -188,7 +190,7 @@ func DecodeMessage(b []byte) (*Message, error) {
 		ok = ok && m.Order != nil
 	case KindReply:
 		ok = ok && m.Reply != nil
-	case KindSuspect, KindMended:
+	case KindSuspect, KindMended, KindWant:
 		ok = ok && m.Process != nil
 	case KindTrace, KindDrained, KindReject, KindRefuse, KindStart, KindRelease, KindEnd:
 	default:

@@ -35,9 +35,10 @@ type Session struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when something below changes
 	events  []Event
-	files   map[Process]*os.File // ends of links, until Connect takes them
-	arena   *os.File             // until Arena takes it; nil: there is none
-	noArena string               // why, if there should be one
+	files   map[Endpoint]*os.File // ends of links, until Connect takes them
+	onUse   map[Endpoint]*wanted  // that are made when they are first used
+	arena   *os.File              // until Arena takes it; nil: there is none
+	noArena string                // why, if there should be one
 	peers   []Peer
 	started bool
 	dead    map[Endpoint]bool
@@ -72,7 +73,8 @@ func newSession(ctx context.Context, in Inheritance, hello Hello) (*Session, err
 		latest:  make(chan func() Stats, 1),
 		closed:  make(chan struct{}),
 		changed: make(chan struct{}),
-		files:   make(map[Process]*os.File),
+		files:   make(map[Endpoint]*os.File),
+		onUse:   make(map[Endpoint]*wanted),
 		dead:    make(map[Endpoint]bool),
 	}
 	s.serving, s.stop = context.WithCancel(context.Background())
@@ -143,6 +145,10 @@ func (s *Session) read() {
 			s.update(func() { s.err = headGone(err) })
 			return
 		}
+		if m.Kind == KindLink {
+			s.linkCame(m, files)
+			continue
+		}
 		s.update(func() { s.take(m, files) })
 	}
 }
@@ -159,8 +165,6 @@ func headGone(err error) error {
 // take is called with mu held.
 func (s *Session) take(m *Message, files []*os.File) {
 	switch m.Kind {
-	case KindLink:
-		s.files[*m.Process] = files[0]
 	case KindArena:
 		if s.arena != nil {
 			s.arena.Close()
@@ -174,7 +178,13 @@ func (s *Session) take(m *Message, files []*os.File) {
 		if s.world != nil {
 			s.world.Mourn()
 		}
-		s.dead[Endpoint{m.Verdict.Process, max(m.Verdict.Incarnation, 1)}] = true
+		end := Endpoint{m.Verdict.Process, max(m.Verdict.Incarnation, 1)}
+		s.dead[end] = true
+		delete(s.onUse, end)
+		if f := s.files[end]; f != nil { // it has died before this process knew of it
+			f.Close()
+			delete(s.files, end)
+		}
 	case KindConnect:
 		s.meet(m.Peers[0], files)
 	case KindRefuse:

@@ -17,6 +17,7 @@ type Stats struct {
 	UpdatesTorn   int64  `json:"updates_torn"`   // updates that broke off here
 	UpdatesLost   int64  `json:"updates_lost"`   // updates that a connection took with it
 	Signature     uint64 `json:"signature"`      // of all sections entered, in order
+	Links         int64  `json:"links"`          // made to other processes
 	// Before is what Sections lacks of the rank's: those before this process
 	// joined, less those that were left again after a rollback.
 	Before int64 `json:"before,omitempty"`

@@ -42,6 +42,7 @@ type Report struct {
 	Direct        []int               `json:"direct"`
 	WallSeconds   float64             `json:"wall_seconds"`
 	UpdatesLost   int64               `json:"updates_lost"`
+	Links         int64               `json:"links"`
 	UpdatesTorn   int64               `json:"updates_torn"`
 	TasksRun      int64               `json:"tasks_run"`
 	TasksReceived int64               `json:"tasks_received"`
@@ -64,6 +65,7 @@ type End struct {
 	End         string      `json:"end"`
 	Sections    int64       `json:"sections"`
 	TasksRun    int64       `json:"tasks_run"`
+	Links       int64       `json:"links"`
 }
 
 // Kill is one that was asked for.

@@ -178,7 +178,7 @@ func (j *Job) head(nodes []head.Node) head.Config {
 		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
 		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify,
 			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
-		Link: j.Link, Ring: j.Ring, Direct: j.Direct,
+		Link: j.Link, Ring: j.Ring, OnUse: true, Direct: j.Direct,
 		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull,
 	}
 	if len(j.Clones) > 0 {

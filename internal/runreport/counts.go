@@ -14,6 +14,7 @@ type Counts struct {
 	UpdateBytes   int64 `json:"update_bytes"`
 	UpdatesTorn   int64 `json:"updates_torn"`
 	UpdatesLost   int64 `json:"updates_lost"`
+	Links         int64 `json:"links"`
 }
 
 // add sums up counts.
@@ -25,6 +26,7 @@ func (c *Counts) add(s job.Stats) {
 	c.UpdateBytes += s.UpdateBytes
 	c.UpdatesTorn += s.UpdatesTorn
 	c.UpdatesLost += s.UpdatesLost
+	c.Links += s.Links
 }
 
 // TaskType is all that the processes did with one type of task.

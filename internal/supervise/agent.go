@@ -222,6 +222,10 @@ func (a *Agent) converse(c *child) {
 			if err = e; err != nil {
 				break
 			}
+			if msg.Kind == job.KindWant {
+				a.want(c, job.Endpoint{Process: *msg.Process, Incarnation: msg.Incarnation})
+				continue
+			}
 			a.observer.Message(c.process, msg)
 		}
 	}
@@ -307,7 +311,12 @@ func (a *Agent) child(p job.Process) *child {
 }
 
 // Send hands a message to a process, if there still is one.
-func (a *Agent) Send(p job.Process, m *job.Message) { a.mail(p, m) }
+func (a *Agent) Send(p job.Process, m *job.Message) {
+	if m.Kind == job.KindSetup {
+		a.placed(p, m.Setup)
+	}
+	a.mail(p, m)
+}
 
 func (a *Agent) mail(p job.Process, m *job.Message, files ...*os.File) {
 	if c := a.child(p); c != nil {

@@ -396,7 +396,7 @@ func TestLinksOfAHost(t *testing.T) {
 // there cannot be so many.
 func TestDescriptors(t *testing.T) {
 	require.NoError(t, CheckDescriptors(1, job.LinkSHM))
-	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM), "1048576 processes need up to 1099518967872 open files")
+	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM), "1048576 processes need up to 12582976 open files")
 	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM), "raise it (ulimit -n), give -link tcp, or run fewer")
 	require.NoError(t, CheckDescriptors(100, job.LinkTCP), "whose links the processes make themselves")
 	require.ErrorContains(t, CheckDescriptors(1<<40, job.LinkTCP), "raise it (ulimit -n) or run fewer")

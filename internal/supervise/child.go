@@ -26,6 +26,8 @@ type child struct {
 	program int                      // pid of the program under a wrapper, 0 if there is none
 	since   time.Time                // when it was stopped
 	shares  bool                     // it has been given the memory of its rank
+	as      job.Endpoint             // its place, once it has one
+	linked  map[job.Endpoint]bool    // peers to which it has a link that one of the two has asked for
 }
 
 // release closes what a process that was not started would have had.

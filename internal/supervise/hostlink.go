@@ -35,8 +35,8 @@ func (a *Agent) Link(l HostLink) {
 		go a.observer.Failed(fmt.Errorf("make the link between %v and %v: %w", l.Lower, l.Higher, err))
 		return
 	}
-	a.mail(l.Lower, &job.Message{Kind: job.KindLink, Process: &l.Higher}, lower)
-	a.mail(l.Higher, &job.Message{Kind: job.KindLink, Process: &l.Lower}, higher)
+	a.mail(l.Lower, &job.Message{Kind: job.KindLink, Process: &l.Higher, Incarnation: 1}, lower)
+	a.mail(l.Higher, &job.Message{Kind: job.KindLink, Process: &l.Lower, Incarnation: 1}, higher)
 }
 
 // share gives two processes the memory that the replicas of their rank share on

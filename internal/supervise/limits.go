@@ -18,8 +18,8 @@ func CheckDescriptors(n int, kind string) error {
 	// Per process the ends of its control connection, four pipes and two
 	// process descriptors.
 	need, cure := uint64(64+8*n), "raise it (ulimit -n) or run fewer"
-	if kind != job.LinkTCP { // the links that wait to be sent, at worst all
-		need += uint64(n * (n - 1))
+	if kind != job.LinkTCP { // the ends of links that wait to be sent: those of a rank's replicas, and a few that are wanted just now
+		need += uint64(4 * n)
 		cure = "raise it (ulimit -n), give -link tcp, or run fewer"
 	}
 	if need > l.Cur && l.Cur < l.Max {

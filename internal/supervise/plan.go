@@ -14,6 +14,9 @@ type Plan struct {
 	Stdin   bool     `json:"stdin"`         // rank 0 has standard input
 	MPI     bool     `json:"mpi,omitempty"` // those that begin are processes of the MPI launcher
 
+	Link string `json:"link,omitempty"` // kind of the links between processes of this host
+	Ring int    `json:"ring,omitempty"` // size of a shared-memory ring in bytes
+
 	Bind      affinity.Mode `json:"bind,omitempty"`   // "": affinity.None
 	Processes []job.Process `json:"processes"`        // of this host, in order
 	Clones    []job.Clone   `json:"clones,omitempty"` // processes that a tool starts

@@ -1,0 +1,84 @@
+package job
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/lazy"
+)
+
+// Most processes of a job never send each other anything. So the links within a host,
+// but for those of the replicas of a rank, are made when they are first used: whoever
+// sends first asks its agent, the parent of both, which makes the two ends and gives
+// each process its own. It hands over what it has to say to a process in order, and
+// hears all that a process said before it tells of its end. So when the verdict on a
+// peer comes, the link on which it may have sent something is here, and if there is
+// none nothing was sent.
+
+// onFirstUse returns the link to a peer that is made when it is first used: by f if
+// the peer was first, and sooner than this process knew of it. It is called with mu
+// held.
+func (s *Session) onFirstUse(p Peer, f *os.File) (transport.Link, error) {
+	end := Endpoint{p.Process, p.Incarnation}
+	l := lazy.New(func() {
+		_ = s.say(&Message{Kind: KindWant, Process: &end.Process, Incarnation: end.Incarnation}) // Next reports the end of the connection
+	})
+	if f != nil {
+		inner, err := s.openFile(p, f)
+		if err != nil {
+			return nil, err
+		}
+		l.Made(inner)
+		return l, nil
+	}
+	if !s.dead[end] {
+		s.onUse[end] = &wanted{link: l, peer: p}
+	}
+	return l, nil
+}
+
+// wanted is a link that may be asked for.
+type wanted struct {
+	link *lazy.Link
+	peer Peer
+}
+
+// linkCame takes the end of a link that this process or its peer has asked for, or
+// has from the start.
+func (s *Session) linkCame(m *Message, files []*os.File) {
+	end := Endpoint{*m.Process, max(m.Incarnation, 1)}
+	s.mu.Lock()
+	w, dead := s.onUse[end], s.dead[end]
+	delete(s.onUse, end)
+	if w == nil && len(files) > 0 && !dead {
+		s.files[end] = files[0]
+		files = nil
+	}
+	s.mu.Unlock()
+	if w == nil {
+		for _, f := range files {
+			f.Close()
+		}
+		return
+	}
+	if len(files) == 0 {
+		w.link.Failed(m.Text)
+		return
+	}
+	inner, err := s.openFile(w.peer, files[0])
+	if err != nil {
+		w.link.Failed(fmt.Sprintf("make the link: %v", err))
+		return
+	}
+	w.link.Made(inner)
+}
+
+// openFile makes a link of the descriptor f, within its bandwidth.
+func (s *Session) openFile(p Peer, f *os.File) (transport.Link, error) {
+	l, err := OpenLink(p.Link, f, s.setup.Self.Compare(p.Process) > 0)
+	if err != nil {
+		return nil, err
+	}
+	return s.limited(l), nil
+}

@@ -1,0 +1,77 @@
+package supervise
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// placed notes as whom a process takes part: a spare has another name before.
+func (a *Agent) placed(p job.Process, s *job.Setup) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c := a.children[p]; c != nil {
+		c.as = job.Endpoint{Process: s.Self, Incarnation: s.Incarnation}
+	}
+}
+
+// want gives a process and one other the two ends of a link, which the first has
+// asked for. If both ask it is made once. If the other is gone, so is the link: of
+// its end the process hears as well.
+func (a *Agent) want(c *child, peer job.Endpoint) {
+	a.mu.Lock()
+	other := a.at(peer)
+	if c.linked[peer] { // the other has asked too
+		a.mu.Unlock()
+		return
+	}
+	c.link(peer)
+	if other != nil {
+		other.link(c.as)
+	}
+	a.mu.Unlock()
+	if other == nil {
+		c.give(peer, nil, fmt.Sprintf("%v has ended", peer.Process))
+		return
+	}
+	lower, higher, err := job.LinkFiles(a.plan.Link, a.plan.Ring)
+	if err != nil { // one of the two has to go, as when a link breaks
+		c.give(peer, nil, fmt.Sprintf("make it: %v", err))
+		other.give(c.as, nil, fmt.Sprintf("make it: %v", err))
+		return
+	}
+	if c.as.Process.Compare(peer.Process) > 0 {
+		lower, higher = higher, lower
+	}
+	c.give(peer, lower, "")
+	other.give(c.as, higher, "")
+}
+
+// at returns the process that has a place, nil if it is gone. It is called with mu
+// held.
+func (a *Agent) at(e job.Endpoint) *child {
+	for _, c := range a.children {
+		if c.as == e {
+			return c
+		}
+	}
+	return nil
+}
+
+func (c *child) link(peer job.Endpoint) {
+	if c.linked == nil {
+		c.linked = make(map[job.Endpoint]bool)
+	}
+	c.linked[peer] = true
+}
+
+// give hands a process its end of the link to a peer, or says why there is none.
+func (c *child) give(peer job.Endpoint, end *os.File, why string) {
+	m := &job.Message{Kind: job.KindLink, Process: &peer.Process, Incarnation: peer.Incarnation, Text: why}
+	if end == nil {
+		c.mail.send(m)
+		return
+	}
+	c.mail.send(m, end)
+}

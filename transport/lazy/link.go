@@ -1,0 +1,243 @@
+package lazy
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/internal/queue"
+)
+
+// Link is a link that is made when it is first used. It is a transport.Link, with one
+// difference: Shutdown does not wait for a peer that has never sent anything.
+type Link struct {
+	ask  func()
+	used atomic.Pointer[used] // nil until it is made, and all that waited is sent
+
+	mu       sync.Mutex
+	receiver transport.Receiver // nil until Start
+	made     func()             // see WhenMade
+	asked    bool
+	waiting  queue.Queue
+	promises int            // by Attend
+	inner    transport.Link // from Made on
+	opening  bool           // what waits is being sent
+	dead     bool           // the peer died while it was opened
+	end      error          // it has ended without having been made
+	settled  chan struct{}  // closed when it is made, or has ended
+}
+
+// used is a link that is made.
+type used struct {
+	link   transport.Link
+	prompt transport.Prompt // nil if it is none
+}
+
+// New returns a link that calls ask when something is sent and it is not made yet,
+// once, from any goroutine and with any lock of its sender held.
+func New(ask func()) *Link { return &Link{ask: ask, settled: make(chan struct{})} }
+
+// WhenMade has f be called when the link is made and started, before anything that
+// waited is sent. It comes before Start.
+func (l *Link) WhenMade(f func()) { l.made = f }
+
+// Made gives this end its link, not started, which came because one of the two
+// sides has asked. One that has ended meanwhile closes it. It is called once.
+func (l *Link) Made(inner transport.Link) {
+	l.mu.Lock()
+	if l.end != nil {
+		l.mu.Unlock()
+		_ = inner.Close() // nobody will use it
+		return
+	}
+	l.inner = inner
+	if l.receiver == nil {
+		l.mu.Unlock() // Start goes on
+		return
+	}
+	l.open()
+}
+
+// Start implements transport.Link.
+func (l *Link) Start(r transport.Receiver) {
+	l.mu.Lock()
+	l.receiver = r
+	switch end := l.end; {
+	case end != nil:
+		l.mu.Unlock()
+		r.Closed(end)
+	case l.inner == nil:
+		l.mu.Unlock()
+	default:
+		l.open()
+	}
+}
+
+// open starts the link and sends what waits for it, in order: frames that come
+// meanwhile wait behind it. It is called with mu held, and unlocks it.
+func (l *Link) open() {
+	l.opening = true
+	inner := l.inner
+	l.mu.Unlock()
+	inner.Start(l.receiver)
+	if l.made != nil {
+		l.made()
+	}
+	l.mu.Lock()
+	for range l.promises {
+		inner.Attend(true)
+	}
+	for l.waiting.Len() > 0 {
+		frames := l.waiting.Take()
+		l.mu.Unlock()
+		for _, f := range frames {
+			inner.Send(f) // tells owners, who may send
+		}
+		l.mu.Lock()
+	}
+	u := &used{link: inner}
+	u.prompt, _ = inner.(transport.Prompt)
+	l.used.Store(u)
+	l.opening = false
+	close(l.settled)
+	dead := l.dead
+	l.mu.Unlock()
+	if dead {
+		inner.PeerDied()
+	}
+}
+
+// Failed says that the link cannot be made: it ends as one whose peer has gone.
+func (l *Link) Failed(why string) { l.finish(fmt.Errorf("%w: %s", transport.ErrPeerGone, why), nil) }
+
+// finish ends a link that is not made, unless it has ended, and tells the receiver of
+// closed, or of end if that is nil. It reports whether the link was not made.
+func (l *Link) finish(end error, closed *error) bool {
+	l.mu.Lock()
+	if l.inner != nil || l.end != nil {
+		unmade := l.inner == nil
+		l.mu.Unlock()
+		return unmade
+	}
+	l.end = end
+	frames, r := l.waiting.Take(), l.receiver
+	close(l.settled)
+	l.mu.Unlock()
+	queue.Fail(frames, end)
+	if closed == nil {
+		closed = &end
+	}
+	if r != nil {
+		r.Closed(*closed)
+	}
+	return true
+}
+
+// Send implements transport.Link.
+func (l *Link) Send(f *transport.Frame) {
+	if u := l.used.Load(); u != nil {
+		u.link.Send(f)
+		return
+	}
+	l.mu.Lock()
+	if u := l.used.Load(); u != nil {
+		l.mu.Unlock()
+		u.link.Send(f)
+		return
+	}
+	if end := l.end; end != nil {
+		l.mu.Unlock()
+		queue.Sent(f, end)
+		return
+	}
+	l.waiting.Push(f)
+	ask := !l.asked && l.inner == nil
+	l.asked = l.asked || ask
+	l.mu.Unlock()
+	if ask {
+		l.ask()
+	}
+}
+
+// SendNow implements transport.Prompt.
+func (l *Link) SendNow(h *transport.Header, payload, rest []byte) bool {
+	u := l.used.Load()
+	return u != nil && u.prompt != nil && u.prompt.SendNow(h, payload, rest)
+}
+
+// Progress implements transport.Link.
+func (l *Link) Progress() bool {
+	u := l.used.Load()
+	return u != nil && u.link.Progress()
+}
+
+// Attend implements transport.Link.
+func (l *Link) Attend(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if u := l.used.Load(); u != nil {
+		u.link.Attend(on)
+	} else if on {
+		l.promises++
+	} else {
+		l.promises--
+	}
+}
+
+// PeerDied implements transport.Link. On a link that was never made nothing can have
+// come.
+func (l *Link) PeerDied() {
+	if l.finish(transport.ErrPeerGone, nil) {
+		return
+	}
+	l.mu.Lock()
+	if l.used.Load() == nil { // who opens it goes on
+		l.dead = true
+		l.mu.Unlock()
+		return
+	}
+	l.mu.Unlock()
+	l.inner.PeerDied()
+}
+
+// Shutdown implements transport.Link. A link that nobody has asked for ends at once.
+func (l *Link) Shutdown(ctx context.Context) error {
+	var err error
+	l.mu.Lock()
+	wait := l.asked || l.inner != nil
+	l.mu.Unlock()
+	if wait {
+		select {
+		case <-l.settled:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	var closed error
+	if err != nil {
+		closed = transport.ErrClosed
+	}
+	if l.finish(transport.ErrClosed, &closed) {
+		return err
+	}
+	return l.inner.Shutdown(ctx)
+}
+
+// Close implements transport.Link.
+func (l *Link) Close() error {
+	l.mu.Lock()
+	if l.inner != nil && l.receiver == nil { // made, and never started
+		l.end = transport.ErrClosed
+		frames := l.waiting.Take()
+		l.mu.Unlock()
+		queue.Fail(frames, transport.ErrClosed)
+		return l.inner.Close()
+	}
+	l.mu.Unlock()
+	if l.finish(transport.ErrClosed, nil) {
+		return nil
+	}
+	return l.inner.Close()
+}
