@@ -37,6 +37,10 @@ func (a *Agent) want(c *child, peer job.Endpoint) {
 	}
 	lower, higher, err := job.LinkFiles(a.plan.Link, a.plan.Ring)
 	if err != nil { // one of the two has to go, as when a link breaks
+		a.mu.Lock()
+		delete(c.linked, peer)
+		delete(other.linked, c.as) // it may not know of c yet, and asks when it does
+		a.mu.Unlock()
 		c.give(peer, nil, fmt.Sprintf("make it: %v", err))
 		other.give(c.as, nil, fmt.Sprintf("make it: %v", err))
 		return
