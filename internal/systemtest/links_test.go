@@ -4,7 +4,6 @@ package systemtest
 
 import (
 	"fmt"
-	"math/bits"
 	"strings"
 	"testing"
 
@@ -18,13 +17,13 @@ import (
 // every other.
 func TestLinksAreMadeAtFirstUse(t *testing.T) {
 	for _, link := range []string{job.LinkSHM, job.LinkUnix} {
-		const ranks = 16
+		const ranks, doublings = 16, 4
 		r := intrarun(t, fmt.Sprintf("-n %d -r 1 -link %s", ranks, link), strings.Fields("-nx 4 -ny 4 -nz 4 -iters 10 -json")...)
 		require.Zero(t, r.code, r.stderr)
 		require.Len(t, r.report.Processes, ranks)
 		for _, p := range r.report.Processes {
 			require.Positive(t, p.Links, "%v", p.Process)
-			require.LessOrEqual(t, p.Links, int64(2+2*bits.Len(ranks-1)), "%v", p.Process)
+			require.LessOrEqual(t, p.Links, int64(2+2*doublings), "%v", p.Process)
 		}
 	}
 }
@@ -43,7 +42,7 @@ func TestKillsWhenALinkComes(t *testing.T) {
 			} {
 				flags = fmt.Sprintf("-n 4 -r 2 -link "+link+" "+flags, k, k+1)
 				t.Run(flags, func(t *testing.T) {
-					if strings.Contains(flags, "-backup") || strings.Contains(flags, "-replace") || strings.Contains(flags, "-spares") {
+					if replaced > 0 {
 						r, again := lasting(t, flags, "-json", func(r *jobtest.Report) bool { return len(r.Replacements) >= replaced })
 						got := r.sum(t)
 						require.Equal(t, again("-n 4 -r 1").sum(t), got, r.stderr)
