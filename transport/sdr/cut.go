@@ -278,7 +278,8 @@ func (ctx *Context) common(rank int) bool {
 }
 
 // Arrived reports whether everything that was sent to this process before the
-// cut is here, and sends on what others have to know for that. An error says that the program or a peer is wrong.
+// cut is here, and sends on what others have to know for that. An error says that the
+// program or a peer is wrong.
 func (c *Core) Arrived() (bool, error) {
 	switch {
 	case c.cut == nil:
