@@ -82,6 +82,9 @@ func (s *Session) connect(ctx context.Context) (map[Process]transport.Link, erro
 			far[end] = l
 		}
 	}
+	s.mu.Lock()
+	s.connected = true
+	s.mu.Unlock()
 	for p, l := range far {
 		ok, err := s.awaitLink(ctx, p, l)
 		if err != nil {

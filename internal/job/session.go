@@ -37,14 +37,17 @@ type Session struct {
 	events  []Event
 	files   map[Endpoint]*os.File // ends of links, until Connect takes them
 	onUse   map[Endpoint]*wanted  // that are made when they are first used
-	arena   *os.File              // until Arena takes it; nil: there is none
-	noArena string                // why, if there should be one
-	peers   []Peer
-	started bool
-	dead    map[Endpoint]bool
-	tcp     *network // nil until there is a link over TCP
-	world   world    // MPI's; nil: none, or left
-	err     error    // the connection's end
+	// connected: Connect has taken the ends of the links to those of the start. Until
+	// then those of the dead are kept, who may have sent something.
+	connected bool
+	arena     *os.File // until Arena takes it; nil: there is none
+	noArena   string   // why, if there should be one
+	peers     []Peer
+	started   bool
+	dead      map[Endpoint]bool
+	tcp       *network // nil until there is a link over TCP
+	world     world    // MPI's; nil: none, or left
+	err       error    // the connection's end
 }
 
 // Join makes this process a member of the job that its launcher runs. It
@@ -181,7 +184,7 @@ func (s *Session) take(m *Message, files []*os.File) {
 		end := Endpoint{m.Verdict.Process, max(m.Verdict.Incarnation, 1)}
 		s.dead[end] = true
 		delete(s.onUse, end)
-		if f := s.files[end]; f != nil { // it has died before this process knew of it
+		if f := s.files[end]; f != nil && s.connected { // it has died before this process knew of it
 			f.Close()
 			delete(s.files, end)
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -216,4 +217,34 @@ func TestSessionHasTheLeaseOfItsHost(t *testing.T) {
 	word.Publish(lease.Now())
 	require.ErrorIs(t, s.Leased(ctx), lease.ErrOver)
 	require.NoError(t, newHead(t, NewSecret()).admit(t, setup).Leased(ctx))
+}
+
+// A process that dies before its peers have taken the ends of their links to it may have
+// sent something: they still get them.
+func TestPeerThatDiesAtTheStart(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("links within a host are there on Linux only")
+	}
+	for _, onUse := range []bool{false, true} {
+		h := newHead(t, NewSecret())
+		s := h.admit(t, Setup{Self: Process{0, 0}, Incarnation: 1, Degrees: []int{1, 1}})
+		peer := Process{1, 0}
+		lower, higher, err := LinkFiles(LinkUnix, 0)
+		require.NoError(t, err)
+		theirs, err := OpenLink(LinkUnix, higher, true)
+		require.NoError(t, err)
+		require.NoError(t, h.conn.Write(&Message{Kind: KindLink, Process: &peer, Incarnation: 1}, lower))
+		require.NoError(t, h.conn.Write(&Message{Kind: KindStart, Peers: []Peer{{Process: peer, Incarnation: 1, Link: LinkUnix, OnUse: onUse}}}))
+		require.NoError(t, h.conn.Write(&Message{Kind: KindVerdict, Verdict: &Verdict{Epoch: 1, Process: peer, Cause: CauseSignal}}))
+		require.Eventually(t, func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.dead[Endpoint{peer, 1}]
+		}, 20*time.Second, time.Millisecond)
+		links, err := s.Connect(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, links, peer)
+		require.NoError(t, links[peer].Close())
+		require.NoError(t, theirs.Close())
+	}
 }
