@@ -172,13 +172,17 @@ func (j *Job) listenAt(address string) string {
 // aheadOfClones is how many bytes of messages are kept for the ranks of slow replicas.
 const aheadOfClones = 256 << 20
 
+// fewProcesses is how many processes a job may have that all get links to each other at
+// the start: few links cost nothing, and none of them has to be waited for.
+const fewProcesses = 8
+
 // head describes the job to its head.
 func (j *Job) head(nodes []head.Node) head.Config {
 	c := head.Config{
 		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
 		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify,
 			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
-		Link: j.Link, Ring: j.Ring, OnUse: true, Direct: j.Direct,
+		Link: j.Link, Ring: j.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,
 		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull,
 	}
 	if len(j.Clones) > 0 {

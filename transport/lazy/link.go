@@ -86,9 +86,6 @@ func (l *Link) open() {
 		l.made()
 	}
 	l.mu.Lock()
-	for range l.promises {
-		inner.Attend(true)
-	}
 	for l.waiting.Len() > 0 {
 		frames := l.waiting.Take()
 		l.mu.Unlock()
@@ -96,6 +93,11 @@ func (l *Link) open() {
 			inner.Send(f) // tells owners, who may send
 		}
 		l.mu.Lock()
+	}
+	// From here on Attend reaches the link: what was promised until now is handed on in
+	// the same hold of mu, or one that ends meanwhile would stay promised for ever.
+	for range l.promises {
+		inner.Attend(true)
 	}
 	u := &used{link: inner}
 	u.prompt, _ = inner.(transport.Prompt)

@@ -187,3 +187,48 @@ func TestDeadBeforeStart(t *testing.T) {
 	l.Start(&at)
 	require.Equal(t, []error{transport.ErrPeerGone}, at.closed)
 }
+
+// attending counts the promises that a link has.
+type attending struct {
+	transport.Link
+	promises int
+	sending  func()
+}
+
+func (a *attending) Attend(on bool) {
+	if on {
+		a.promises++
+	} else {
+		a.promises--
+	}
+}
+
+func (a *attending) Send(f *transport.Frame) {
+	a.sending()
+	a.Link.Send(f)
+}
+
+// Attention that ends or begins while a link is made and what waited is sent does not
+// last, and is not lost: a link that is promised to be polled, and is not, stands still.
+func TestAttentionWhileItIsMade(t *testing.T) {
+	for before, change := range map[bool]bool{true: false, false: true} {
+		l := lazy.New(func() {})
+		var at, other notes
+		l.Start(&at)
+		if before {
+			l.Attend(true)
+		}
+		l.Send(frame(&at, 0))
+		x, y := inproc.Pair()
+		y.Start(&other)
+		inner := &attending{Link: x, sending: func() { l.Attend(change) }}
+		l.Made(inner)
+		want := 0
+		if change {
+			want = 1
+		}
+		require.Equal(t, want, inner.promises, "%v before, then %v", before, change)
+		require.NoError(t, l.Close())
+		require.NoError(t, y.Close())
+	}
+}

@@ -216,7 +216,7 @@ func (p *plan) overtaken(d dice) {
 
 // point chooses a point of a process's execution.
 func (p *plan) point(d dice) job.Kill {
-	kinds := []job.KillPoint{job.KillSection, job.KillSection, job.KillTask, job.KillTask, job.KillUpdate, job.KillMessage, job.KillMessage, job.KillLink, job.KillAfter}
+	kinds := []job.KillPoint{job.KillSection, job.KillSection, job.KillTask, job.KillTask, job.KillUpdate, job.KillMessage, job.KillMessage, job.KillAfter}
 	if p.replace || p.spares > 0 {
 		kinds = append(kinds, job.KillJoin, job.KillJoin)
 	}
@@ -231,8 +231,6 @@ func (p *plan) point(d dice) job.Kill {
 		k.Count = int64(d.IntN(p.app.sections * 8))
 	case job.KillMessage:
 		k.Count = int64(d.IntN(p.app.messages))
-	case job.KillLink:
-		k.Count = int64(d.IntN(8))
 	case job.KillAfter:
 		k.After = time.Duration(d.IntN(800)) * time.Millisecond
 	case job.KillJoin:
