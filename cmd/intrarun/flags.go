@@ -61,7 +61,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Limit = float64(r)
 		return err
 	})
-	fs.Func("kill", "kill a process (SIGKILL) at a point of its execution, `RANK.REPLICA@WHEN`;\nWHEN is a duration, section:K, task:K, update:K, message:K or link:K, or a step of recovery,\njoin:STEP or backup:STEP; repeatable", func(s string) error {
+	fs.Func("kill", "kill a process (SIGKILL) at a point of its execution, `RANK.REPLICA@WHEN`;\nWHEN is a duration, section:K, task:K, update:K, message:K or link:K\n(a new link, in jobs of more than 8 processes), or a step of recovery,\njoin:STEP or backup:STEP; repeatable", func(s string) error {
 		k, err := job.ParseKill(s)
 		c.Kills = append(c.Kills, k)
 		return err
@@ -479,24 +479,4 @@ func resolveDegrees(given map[string]bool, n, r int, list string) ([]int, error)
 		return nil, fmt.Errorf("-n %d, but -degrees %s is for %d ranks: leave -n out", n, list, len(degrees))
 	}
 	return job.Spec{Degrees: degrees}.Resolve()
-}
-
-// size is a number of bytes with K, M or G for powers of 1024.
-type size int
-
-func (s *size) String() string { return strconv.Itoa(int(*s)) }
-
-func (s *size) Set(v string) error {
-	number, shift := v, 0
-	if v != "" {
-		if i := strings.IndexByte("KMG", v[len(v)-1]); i >= 0 {
-			number, shift = v[:len(v)-1], 10*(i+1)
-		}
-	}
-	n, err := strconv.ParseInt(number, 10, 32)
-	if err != nil || n < 1 || n<<shift > 1<<40 {
-		return fmt.Errorf("want a number of bytes, like 65536, 64K or 4M")
-	}
-	*s = size(n << shift)
-	return nil
 }

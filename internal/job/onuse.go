@@ -8,10 +8,10 @@ import (
 	"github.com/intrahpc/intra/transport/lazy"
 )
 
-// Most processes of a job never send each other anything. So the links within a host,
-// but for those of the replicas of a rank, are made when they are first used: whoever
-// sends first asks its agent, the parent of both, which makes the two ends and gives
-// each process its own. It hands over what it has to say to a process in order, and
+// Most processes of a large job never send each other anything. So there the links within
+// a host, but for those of the replicas of a rank, are made when they are first used:
+// whoever sends first asks its agent, the parent of both, which makes the two ends and
+// gives each process its own. It hands over what it has to say to a process in order, and
 // hears all that a process said before it tells of its end. So when the verdict on a
 // peer comes, the link on which it may have sent something is here, and if there is
 // none nothing was sent.
