@@ -88,7 +88,7 @@ var rules = []ruletest.Rule{
 	ruletest.New(sdrDir+"position.go", "a position holds the numbers of what was sent",
 		"				c.outStream(ctx, rank).next = at.sent[rank]\n", ""),
 	ruletest.New(sdrDir+"safepoint.go", "calls that are blocked end when the job goes back",
-		"		e.err, e.aborted = err, true\n", "		e.err, e.aborted = nil, true\n"),
+		"	if !e.aborted {\n		e.err, e.aborted = err, true\n	}\n	e.broken.Store(true)\n", "	_ = err\n"),
 	ruletest.New(sectionDir+"open.go", "a task is not run while its update is received into place",
 		"return v.tasks[t].state == todo && v.tasks[t].reserved < 0 }", "return v.tasks[t].state == todo }"),
 	ruletest.New(sectionDir+"receive.go", "an update of a task that runs is dropped",
