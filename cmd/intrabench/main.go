@@ -42,11 +42,12 @@ var commands = []command{
 	{"pingpong", "messages between two ranks, replicated and not", runPingpong},
 	{"recovery", "how lost processes come back, what backups and files cost, what failures leave of E", runRecovery},
 	{"detect", "how soon all survivors have handled the loss of a process or a host, and what it costs to watch for it", runDetect},
+	{"scale", "start, memory, links, messages and rest over the number of processes", runScale},
 	{"collectives", "collective operations, replicated and not", runCollectives},
 }
 
 // jobs are the commands that intrarun runs for others of them.
-var jobs = []command{slowJob, inoutJob, detectHead, detectAgent, detectJob}
+var jobs = []command{slowJob, inoutJob, detectHead, detectAgent, detectJob, scaleJob}
 
 // errUsage says that the command line was wrong and has been explained.
 var errUsage = errors.New("usage")
