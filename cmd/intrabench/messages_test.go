@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == asRank {
 		messages.Rank(os.Args[2])
 	}
-	if os.Getenv(watchdog.Variable) != "" || len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "detect-") {
+	if os.Getenv(watchdog.Variable) != "" || len(os.Args) > 1 && (strings.HasPrefix(os.Args[1], "detect-") || os.Args[1] == scaleJob.name) {
 		main()
 		os.Exit(0)
 	}

@@ -1,0 +1,90 @@
+package scale
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/intrahpc/intra/comm"
+	intra "github.com/intrahpc/intra/runtime"
+)
+
+// Latency is what rank 0 of the job prints before it rests.
+type Latency struct {
+	HalfTrip  float64 `json:"half_trip_seconds"` // of 8 bytes between ranks 0 and 1
+	Allreduce float64 `json:"allreduce_seconds"` // of 8 bytes over all ranks
+}
+
+// Program measures messages, prints what they take, and then every rank but 0 waits
+// for rank 0, which rests.
+func Program(p *intra.Process, messages int, rest time.Duration, out io.Writer) error {
+	w := p.World()
+	var took Latency
+	for range 2 { // links are made by the first
+		trip, err := halfTrip(w, messages)
+		if err != nil {
+			return err
+		}
+		all, err := allreduce(w, messages)
+		if err != nil {
+			return err
+		}
+		took = Latency{HalfTrip: trip, Allreduce: all}
+	}
+	if w.Rank() == 0 {
+		// One replica's times for both: they rest together, and print the same.
+		took, err := intra.Once(p, func() (Latency, error) { return took, nil })
+		if err != nil {
+			return err
+		}
+		if err := json.NewEncoder(out).Encode(took); err != nil {
+			return err
+		}
+		time.Sleep(rest)
+	}
+	return w.Barrier()
+}
+
+// halfTrip is half of what it takes ranks 0 and 1 to exchange 8 bytes; the others
+// wait for them.
+func halfTrip(w *comm.Comm, messages int) (float64, error) {
+	buf := make([]float64, 1)
+	send := func() error { return comm.Send(w, buf, 1-w.Rank(), 0) }
+	receive := func() error {
+		_, err := comm.Recv(w, buf, 1-w.Rank(), 0)
+		return err
+	}
+	if err := w.Barrier(); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	for range messages {
+		var err error
+		switch w.Rank() {
+		case 0:
+			err = errors.Join(send(), receive())
+		case 1:
+			err = errors.Join(receive(), send())
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	took := time.Since(began).Seconds() / float64(2*messages)
+	return took, w.Barrier()
+}
+
+// allreduce is what a sum over all ranks takes.
+func allreduce(w *comm.Comm, messages int) (float64, error) {
+	if err := w.Barrier(); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	for range messages {
+		if _, err := comm.AllreduceValue(w, 1.0, func(a, b float64) float64 { return a + b }); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(began).Seconds() / float64(messages), nil
+}
