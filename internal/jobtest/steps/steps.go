@@ -27,7 +27,9 @@ const Argument = "program:"
 // started for. TestMain calls it first.
 func Main() {
 	if len(os.Args) > 1 && os.Args[1] == Argument {
-		os.Exit(new(script).run(os.Args[2:]))
+		s := new(script)
+		s.stats.Store(new(job.Stats))
+		os.Exit(s.run(os.Args[2:]))
 	}
 }
 
@@ -57,9 +59,9 @@ func PIDs(t testing.TB, file string, n int) (all []int) {
 type script struct {
 	session  *job.Session
 	released chan struct{}
-	stats    job.Stats
-	deaf     atomic.Bool            // goes on without its control connection
-	heard    atomic.Pointer[string] // name of the file for verdicts
+	stats    atomic.Pointer[job.Stats] // as they are now: what is sent late says so too
+	deaf     atomic.Bool               // goes on without its control connection
+	heard    atomic.Pointer[string]    // name of the file for verdicts
 }
 
 func (s *script) run(steps []string) int {
@@ -151,16 +153,15 @@ func (s *script) step(name, arg string) int {
 		}
 	case "stats":
 		n, _ := strconv.ParseInt(arg, 10, 64)
-		s.stats = job.Stats{Sections: n, TasksRun: 2 * n, TaskTypes: map[string]job.TaskStats{"pkg.f": {Run: 2 * n, Decision: "share"}}}
-		st := s.stats
-		s.session.Stats(func() job.Stats { return st })
+		s.stats.Store(&job.Stats{Sections: n, TasksRun: 2 * n, TaskTypes: map[string]job.TaskStats{"pkg.f": {Run: 2 * n, Decision: "share"}}})
+		s.session.Stats(s.counts)
 	case "fired":
 		k := s.session.Setup().Kills[0]
 		if arg != k.When() {
 			fmt.Fprintln(os.Stderr, "program: kill at", k.When())
 			return 7
 		}
-		s.session.Fired(k, s.stats)
+		s.session.Fired(k, s.counts())
 		s.signal(syscall.SIGKILL)
 	case "kill":
 		n, _ := strconv.Atoi(arg)
@@ -170,11 +171,11 @@ func (s *script) step(name, arg string) int {
 		s.session.Suspect(job.Endpoint{Process: p, Incarnation: 1}, io.ErrUnexpectedEOF)
 	case "fail":
 		kind, text, _ := strings.Cut(arg, ":")
-		s.session.Fail(job.Failure{Kind: job.FailureKind(kind), Text: text}, s.stats)
+		s.session.Fail(job.Failure{Kind: job.FailureKind(kind), Text: text}, s.counts())
 		return 1
 	case "fail-at-length": // with so many bytes of text
 		n, _ := strconv.Atoi(arg)
-		s.session.Fail(job.Failure{Kind: job.FailPanic, Text: strings.Repeat("\x00", n)}, s.stats)
+		s.session.Fail(job.Failure{Kind: job.FailPanic, Text: strings.Repeat("\x00", n)}, s.counts())
 		return 1
 	case "crash-at-length":
 		n, _ := strconv.Atoi(arg)
@@ -221,7 +222,7 @@ func (s *script) step(name, arg string) int {
 	case "verdicts": // a file that says who has heard of one when
 		s.heard.Store(&arg)
 	case "finish":
-		if err := s.session.Finish(s.stats); err != nil {
+		if err := s.session.Finish(s.counts()); err != nil {
 			return 6
 		}
 		<-s.released
@@ -231,6 +232,8 @@ func (s *script) step(name, arg string) int {
 	}
 	return -1
 }
+
+func (s *script) counts() job.Stats { return *s.stats.Load() }
 
 func (s *script) signal(sig syscall.Signal) {
 	syscall.Kill(os.Getpid(), sig)
