@@ -114,7 +114,7 @@ func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
 	if f == nil {
 		return nil, errors.New("the launcher sent no descriptor")
 	}
-	return OpenLink(p.Link, f, s.setup.Self.Compare(p.Process) > 0)
+	return s.links.Open(p.Link, f, s.setup.Self.Compare(p.Process) > 0)
 }
 
 // meet makes the link to a process that comes later than this one, or was

@@ -27,8 +27,14 @@ func (s *Secret) File() (*os.File, error) { return nil, errPlatform }
 // LinkFiles returns an error.
 func LinkFiles(string, int) (lower, higher *os.File, err error) { return nil, nil, errPlatform }
 
-// OpenLink returns an error.
-func OpenLink(string, *os.File, bool) (transport.Link, error) { return nil, errPlatform }
+// Links makes no links.
+type Links struct{}
+
+// NewLinks returns Links.
+func NewLinks() Links { return Links{} }
+
+// Open returns an error.
+func (Links) Open(string, *os.File, bool) (transport.Link, error) { return nil, errPlatform }
 
 // DefaultRing is the size of a shared-memory ring where there are such.
 const DefaultRing = 4 << 20

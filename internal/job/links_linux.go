@@ -51,9 +51,17 @@ func Duplicate(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// OpenLink makes a link of a descriptor that came from LinkFiles, and takes it
+// Links makes the ends of links within a host. The zero value has each end wait by
+// itself.
+type Links struct{ sleeper *shm.Sleeper }
+
+// NewLinks is for the ends of one process: where the kernel can do that, they wait
+// together.
+func NewLinks() Links { return Links{shm.NewSleeper()} }
+
+// Open makes a link of a descriptor that came from LinkFiles, and takes it
 // over. higher says that the process at the other end comes first in Compare.
-func OpenLink(kind string, f *os.File, higher bool) (transport.Link, error) {
+func (l Links) Open(kind string, f *os.File, higher bool) (transport.Link, error) {
 	defer f.Close()
 	switch kind {
 	case LinkSHM:
@@ -61,7 +69,7 @@ func OpenLink(kind string, f *os.File, higher bool) (transport.Link, error) {
 		if higher {
 			side = 1
 		}
-		return shm.Open(f, side)
+		return l.sleeper.Open(f, side)
 	case LinkUnix:
 		c, err := net.FileConn(f)
 		if err != nil {

@@ -21,7 +21,8 @@ type Session struct {
 	conn     *Conn
 	secret   Secret
 	setup    Setup
-	local    int          // processes of this host
+	local    int // processes of this host
+	links    Links
 	lease    *lease.Lease // of this host; nil if it has none
 	listener net.Listener // links over TCP only
 	serving  context.Context
@@ -73,6 +74,7 @@ func Join(ctx context.Context, hello Hello) (*Session, error) {
 func newSession(ctx context.Context, in Inheritance, hello Hello) (*Session, error) {
 	s := &Session{
 		local:   in.Local,
+		links:   NewLinks(),
 		latest:  make(chan func() Stats, 1),
 		closed:  make(chan struct{}),
 		changed: make(chan struct{}),

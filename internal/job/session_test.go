@@ -231,7 +231,7 @@ func TestPeerThatDiesAtTheStart(t *testing.T) {
 		peer := Process{1, 0}
 		lower, higher, err := LinkFiles(LinkUnix, 0)
 		require.NoError(t, err)
-		theirs, err := OpenLink(LinkUnix, higher, true)
+		theirs, err := Links{}.Open(LinkUnix, higher, true)
 		require.NoError(t, err)
 		require.NoError(t, h.conn.Write(&Message{Kind: KindLink, Process: &peer, Incarnation: 1}, lower))
 		require.NoError(t, h.conn.Write(&Message{Kind: KindStart, Peers: []Peer{{Process: peer, Incarnation: 1, Link: LinkUnix, OnUse: onUse}}}))

@@ -56,11 +56,11 @@ func (l *localJob) pair() (a, b transport.Link, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if a, err = job.OpenLink(kind, lower, false); err != nil {
+		if a, err = (job.Links{}).Open(kind, lower, false); err != nil {
 			higher.Close()
 			return nil, nil, err
 		}
-		b, err = job.OpenLink(kind, higher, true)
+		b, err = job.Links{}.Open(kind, higher, true)
 		return a, b, err
 	case job.LinkTCP:
 		return pairTCP()

@@ -59,10 +59,12 @@ func (b bell) urge() {
 	b.wake()
 }
 
-// wait sleeps as long as the word is v, which was read before the last look.
-func (b bell) wait(v uint32) {
+// wait sleeps as long as the word is v, which was read before the last look, and returns
+// false if that takes long.
+func (b bell) wait(v uint32) bool {
 	timeout := unix.NsecToTimespec(int64(b.net))
-	unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(b.word)), futexWait, uintptr(v), uintptr(unsafe.Pointer(&timeout)), 0, 0)
+	_, _, err := unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(b.word)), futexWait, uintptr(v), uintptr(unsafe.Pointer(&timeout)), 0, 0)
+	return err != unix.ETIMEDOUT
 }
 
 // ring wakes the other side if it is asleep. It costs one load otherwise.

@@ -12,7 +12,12 @@ import (
 // OpenWithoutNet is Open without the timeout of sleepers, which would turn a
 // lost wake-up from a hang into a delay that no test sees.
 func OpenWithoutNet(f *os.File, side int) (transport.Link, error) {
-	l, err := Open(f, side)
+	return (*Sleeper)(nil).OpenWithoutNet(f, side)
+}
+
+// OpenWithoutNet is Open likewise.
+func (s *Sleeper) OpenWithoutNet(f *os.File, side int) (transport.Link, error) {
+	l, err := s.Open(f, side)
 	if err == nil {
 		l.(*link).own.net = time.Hour
 	}

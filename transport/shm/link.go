@@ -16,8 +16,8 @@ import (
 )
 
 // link is one side of a segment. It sends with write, under tx, and receives
-// with receive, under rx; whoever finds them free does it. Only run waits for
-// them, so a Receiver, an Owner or Mid may call every method but Shutdown.
+// with receive, under rx; whoever finds them free does it. Only run, of its group, waits
+// for them, so a Receiver, an Owner or Mid may call every method but Shutdown.
 // The memory is used under tx, rx or mu, and given up under all three; but
 // idle looks at the control words without a lock, so what remains in their
 // place is given up when nobody has the link any more.
@@ -26,6 +26,8 @@ type link struct {
 	own      bell
 	peer     bell
 	done     chan struct{} // closed when both directions have ended
+	sleeper  *Sleeper      // nil: it waits by itself
+	watch    watch         // of run
 	closed   atomic.Bool   // by this side
 	peerDead atomic.Bool
 	busy     atomic.Bool // there may be something to send; changed under mu
@@ -53,6 +55,10 @@ type link struct {
 // not needed afterwards. Memory does not tell of the death of a process: the
 // owner of the link has to call PeerDied.
 func Open(f *os.File, side int) (transport.Link, error) {
+	return (*Sleeper)(nil).Open(f, side)
+}
+
+func open(f *os.File, side int) (*link, error) {
 	if side != 0 && side != 1 {
 		return nil, fmt.Errorf("open shared memory: side %d, want 0 or 1", side)
 	}
@@ -79,33 +85,8 @@ func (l *link) Start(r transport.Receiver) {
 		go r.Closed(transport.ErrClosed)
 		return
 	}
-	go l.run()
+	l.sleeper.add(l)
 }
-
-// run moves what nobody else does, and ends the link.
-func (l *link) run() {
-	for {
-		urged := l.own.disarm()
-		for idle := 0; idle < lingers; idle++ {
-			if (urged || l.mine()) && l.work() {
-				idle = 0
-			}
-			runtime.Gosched()
-		}
-		v := l.arm()
-		if v&urgent != 0 || l.mine() && l.work() {
-			continue
-		}
-		if l.unmapIfEnded() {
-			return
-		}
-		l.own.wait(v)
-	}
-}
-
-// lingers is how often run looks in vain before it sleeps: a peer that is
-// still sending is spared the wake-up.
-const lingers = 3
 
 // mine reports whether run has to move the link: nobody attends to it, or it
 // is about to end, which nobody may put off.
@@ -119,7 +100,7 @@ func (l *link) mine() bool {
 func (l *link) ends() bool { return l.ending || l.closed.Load() || l.peerDead.Load() }
 
 // arm makes the peer wake run, if that has to move the link, and returns the
-// value of the bell to sleep on.
+// value of the bell to sleep on. run looks once more afterwards.
 func (l *link) arm() uint32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,0 +1,179 @@
+//go:build linux
+
+package shm
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// group is the links that one goroutine waits for.
+type group struct {
+	alone bool          // of one link, without futex_waitv
+	net   time.Duration // as that of a bell
+	told  atomic.Uint32 // counts what the group is told
+
+	mu    sync.Mutex
+	links []*link // that have not ended; while there are any, run runs
+
+	futexes []futex // of run
+}
+
+// watch is what run knows of a link.
+type watch struct {
+	value uint32 // of the bell, to sleep on
+	due   bool   // look, whatever the bell says
+	urged bool   // look although somebody attends
+}
+
+// add reports whether there was room.
+func (g *group) add(l *link) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.links) == waitvMax-1 {
+		return false
+	}
+	l.watch.due = true
+	if g.links = append(g.links, l); len(g.links) == 1 {
+		go g.run()
+		return true
+	}
+	g.told.Add(1)
+	unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&g.told)), futexWake|futexPrivate, 1, 0, 0, 0)
+	return true
+}
+
+// remove takes a link away that has ended, and reports whether it was the last one.
+func (g *group) remove(l *link) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.Index(g.links, l)
+	g.links = slices.Delete(g.links, i, i+1)
+	return len(g.links) == 0
+}
+
+// run moves what nobody else does, and ends links, until there are none.
+func (g *group) run() {
+	var links, due []*link
+	for {
+		told := g.told.Load()
+		g.mu.Lock()
+		links = append(links[:0], g.links...)
+		g.mu.Unlock()
+		due = due[:0]
+		for _, l := range links {
+			if w := &l.watch; w.due || l.own.word.Load() != w.value {
+				w.due, w.urged = true, l.own.disarm() || w.urged
+				due = append(due, l)
+			}
+		}
+		again := !moveAll(due)
+		for i := 0; i < len(due) && !again; i++ {
+			switch l := due[i]; {
+			case !l.settle():
+				again = true
+			case l.unmapIfEnded():
+				if g.remove(l) {
+					return
+				}
+				again = true
+			}
+		}
+		if !again && !g.wait(links, told) {
+			for _, l := range links {
+				l.watch.due = true
+			}
+		}
+	}
+}
+
+// moveAll moves links until there is nothing to move, and reports whether it came to
+// that: after a while others have their turn.
+func moveAll(links []*link) bool {
+	for idle, rounds := 0, 0; idle < lingers; idle++ {
+		for _, l := range links {
+			if (l.watch.urged || l.mine()) && l.work() {
+				idle = 0
+			}
+		}
+		if rounds++; rounds == fair {
+			return false
+		}
+		runtime.Gosched()
+	}
+	return true
+}
+
+const (
+	lingers = 3 // looks in vain before run sleeps: a peer that is still sending is spared the wake-up
+	fair    = 20
+)
+
+// settle makes the peer wake run, and reports whether there is nothing to move that
+// came before.
+func (l *link) settle() bool {
+	value := l.arm()
+	if value&urgent != 0 || l.mine() && l.work() {
+		return false
+	}
+	l.watch = watch{value: value}
+	return true
+}
+
+// wait sleeps until somebody tells one of the links, or the group, something that was
+// not said before the last look, and returns false if that takes long.
+func (g *group) wait(links []*link, told uint32) bool {
+	if g.alone {
+		return links[0].own.wait(links[0].watch.value)
+	}
+	g.futexes = append(g.futexes[:0], futexOf(&g.told, told, futex32|futexPrivate))
+	for _, l := range links {
+		g.futexes = append(g.futexes, futexOf(l.own.word, l.watch.value, futex32))
+	}
+	return waitAny(g.futexes, g.net)
+}
+
+// futex is a futex_waitv of the kernel.
+type futex struct {
+	value   uint64
+	address uint64
+	flags   uint32
+	_       uint32
+}
+
+// x/sys has no names for these.
+const (
+	waitvMax     = 128 // futexes of one call
+	futex32      = 2   // of 32 bits
+	futexPrivate = 128 // of one process
+)
+
+// futexOf is for memory that does not move and that somebody holds: the segment of a
+// link of the group, or the group.
+func futexOf(word *atomic.Uint32, value, flags uint32) futex {
+	return futex{value: uint64(value), address: uint64(uintptr(unsafe.Pointer(word))), flags: flags}
+}
+
+// waitAny sleeps as long as every word has its value, and returns false if that takes
+// long.
+func waitAny(futexes []futex, net time.Duration) bool {
+	var end unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &end)
+	end = unix.NsecToTimespec(end.Nano() + int64(net))
+	_, _, err := unix.Syscall6(unix.SYS_FUTEX_WAITV, uintptr(unsafe.Pointer(&futexes[0])), uintptr(len(futexes)), 0,
+		uintptr(unsafe.Pointer(&end)), unix.CLOCK_MONOTONIC, 0)
+	switch err {
+	case 0, unix.EAGAIN, unix.EINTR:
+		return true
+	case unix.ETIMEDOUT:
+	default: // such as memory that the kernel does not have: not so often
+		time.Sleep(time.Millisecond)
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+//go:build linux
+
+package shm
+
+import (
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// Sleeper waits for the links of one process together, by futex_waitv: however many
+// they are, they need one thread, and one look around from time to time. What arrives
+// while nobody polls is delivered by one goroutine: a Receiver that blocks holds up all.
+type Sleeper struct {
+	mu     sync.Mutex
+	groups []*group
+}
+
+// NewSleeper returns nil if the kernel has no futex_waitv, which came with Linux 5.16:
+// then each link waits by itself, on a thread of its own.
+func NewSleeper() *Sleeper {
+	// Where it is there, no futexes at all are EINVAL.
+	if _, _, err := unix.Syscall6(unix.SYS_FUTEX_WAITV, 0, 0, 0, 0, 0, 0); err != unix.EINVAL {
+		return nil
+	}
+	return new(Sleeper)
+}
+
+// Open is the function of that name, for a link that this Sleeper waits for; it may be
+// nil.
+func (s *Sleeper) Open(f *os.File, side int) (transport.Link, error) {
+	l, err := open(f, side)
+	if err != nil {
+		return nil, err
+	}
+	l.sleeper = s
+	return l, nil
+}
+
+// add takes a started link in.
+func (s *Sleeper) add(l *link) {
+	if s == nil {
+		(&group{alone: true}).add(l)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.groups {
+		if g.add(l) {
+			return
+		}
+	}
+	g := &group{net: l.own.net}
+	g.add(l)
+	s.groups = append(s.groups, g)
+}
