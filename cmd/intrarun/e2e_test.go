@@ -210,8 +210,8 @@ func TestRefusedHandshakes(t *testing.T) {
 		r := runJob(t, "-r 2", "sh", "-c", fmt.Sprintf("if [ $INTRA_PROCESS = 0.1 ]; then exec 4<%s; fi; exec %s", other, p))
 		require.Equal(t, 2, r.code)
 		require.Contains(t, r.stderr, "0.1 cannot join")
+		// The process may be killed before it has said so itself.
 		require.Contains(t, r.stderr, "does not know the secret")
-		require.Contains(t, r.stderr, "program: ")
 	})
 	t.Run("other build", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "other")

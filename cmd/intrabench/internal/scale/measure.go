@@ -134,7 +134,7 @@ func (r *Row) watch(out *bufio.Reader, root int, name string, rest time.Duration
 	}
 	seconds := time.Since(from).Seconds()
 	if n := after.job.processes; n != r.Processes || n != before.job.processes {
-		return fmt.Errorf("%d processes of the job are there, want %d", n, r.Processes)
+		return fmt.Errorf("%d of %d processes of the job were there to the end of the watch: give a longer -rest", n, r.Processes)
 	}
 	r.Memory = float64(after.job.memory) / float64(r.Processes)
 	r.LauncherMemory = float64(after.launcher.memory)
