@@ -71,6 +71,13 @@ func (e *Engine) doing() *job.Doing {
 	return &d
 }
 
+// atRest reports whether the process was blocked when it last reported.
+func (e *Engine) atRest() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.progress.blocked
+}
+
 // where says where the program is, under the lock, and what it may wait for there
 // besides messages.
 func (e *Engine) where() (d job.Doing) {

@@ -29,6 +29,10 @@ type Head interface {
 // with the number of processes: docs/see.md says how much it is.
 const statsEvery = 250 * time.Millisecond
 
+// restEvery is how many times as long a process waits that is blocked: still less than
+// intrarun takes what a process has said for what it does now.
+const restEvery = 3
+
 // traceEvery is how often events leave, which are kept in a buffer of one size.
 const traceEvery = 100 * time.Millisecond
 
@@ -42,9 +46,13 @@ func (e *Engine) report() {
 		defer tick.Stop()
 		trace = tick.C
 	}
-	for {
+	for rested := 0; ; {
 		select {
 		case <-stats.C:
+			if rested++; rested < restEvery && e.atRest() {
+				continue
+			}
+			rested = 0
 			e.head.Stats(e.told)
 			if m := e.messages.Load(); m != nil {
 				m.TellSums()
