@@ -41,9 +41,8 @@ func (g Gas) At(x, y, z int) [3]float64 {
 // motion is what the equations take from the state of a point.
 type motion struct {
 	velocity [3]float64
-	pressed  float64 // kinetic energy in a volume
-	kinetic  float64 // kinetic energy of a mass
-	heat     float64 // all energy of a mass
+	kinetic  float64 // kinetic energy in a volume
+	spread   float64 // what viscosity and heat spread of the energy of a mass
 }
 
 // move finds the motion at each point of a row.
@@ -52,10 +51,9 @@ func move(u []State, to []motion) {
 	for i := range u {
 		s, m := &u[i], &to[i]
 		inverse := 1 / s[0]
-		m.velocity = [3]float64{s[1] * inverse, s[2] * inverse, s[3] * inverse}
-		m.pressed = 0.5 * (s[1]*s[1] + s[2]*s[2] + s[3]*s[3]) * inverse
-		m.kinetic = m.pressed * inverse
-		m.heat = s[4] * inverse
+		m.velocity[0], m.velocity[1], m.velocity[2] = s[1]*inverse, s[2]*inverse, s[3]*inverse
+		m.kinetic = 0.5 * (s[1]*s[1] + s[2]*s[2] + s[3]*s[3]) * inverse
+		m.spread = ((Viscous-Thermal)*m.kinetic + Thermal*s[4]) * inverse
 	}
 }
 

@@ -46,20 +46,20 @@ func findSide(g Gas, u, forcing []State, base, lo int, r []State) {
 func (g Gas) stream(axis int, r, before, u, after []State, mb, m, ma []motion) {
 	n := len(r)
 	before, u, after, mb, m, ma = before[:n], u[:n], after[:n], mb[:n], m[:n], ma[:n]
-	spread := Spread(axis) * g.Second
-	viscous, turned := Viscous*g.Second, (FourThirds-1)*Viscous*g.Second
-	kinetic, own, heat := (Viscous-Thermal)*g.Second, Viscous/6*g.Second, Thermal*g.Second
+	first, second, spread := g.First, g.Second, Spread(axis)*g.Second
+	viscous, turned, own := Viscous*second, (FourThirds-1)*Viscous*second, Viscous/6*second
 	for i := range r {
 		to, a, b, c, p, q, s := &r[i], &before[i], &u[i], &after[i], &mb[i], &m[i], &ma[i]
 		vp, vq, vs := p.velocity[axis], q.velocity[axis], s.velocity[axis]
-		to[0] += spread*(c[0]-2*b[0]+a[0]) - g.First*(c[axis+1]-a[axis+1])
-		to[1] += spread*(c[1]-2*b[1]+a[1]) + viscous*(s.velocity[0]-2*q.velocity[0]+p.velocity[0]) - g.First*(c[1]*vs-a[1]*vp)
-		to[2] += spread*(c[2]-2*b[2]+a[2]) + viscous*(s.velocity[1]-2*q.velocity[1]+p.velocity[1]) - g.First*(c[2]*vs-a[2]*vp)
-		to[3] += spread*(c[3]-2*b[3]+a[3]) + viscous*(s.velocity[2]-2*q.velocity[2]+p.velocity[2]) - g.First*(c[3]*vs-a[3]*vp)
-		to[4] += spread*(c[4]-2*b[4]+a[4]) +
-			kinetic*(s.kinetic-2*q.kinetic+p.kinetic) + own*(vs*vs-2*vq*vq+vp*vp) + heat*(s.heat-2*q.heat+p.heat) -
-			g.First*((C1*c[4]-C2*s.pressed)*vs-(C1*a[4]-C2*p.pressed)*vp)
-		to[axis+1] += turned*(vs-2*vq+vp) - g.First*C2*((c[4]-s.pressed)-(a[4]-p.pressed))
+		// By these weights neighbours come in: as they spread, and as they flow.
+		wa, wb, wc := spread+first*vp, 2*spread, spread-first*vs
+		to[0] += spread*(c[0]+a[0]) - wb*b[0] - first*(c[axis+1]-a[axis+1])
+		to[1] += wc*c[1] + wa*a[1] - wb*b[1] + viscous*(s.velocity[0]-2*q.velocity[0]+p.velocity[0])
+		to[2] += wc*c[2] + wa*a[2] - wb*b[2] + viscous*(s.velocity[1]-2*q.velocity[1]+p.velocity[1])
+		to[3] += wc*c[3] + wa*a[3] - wb*b[3] + viscous*(s.velocity[2]-2*q.velocity[2]+p.velocity[2])
+		to[4] += (spread-first*C1*vs)*c[4] + (spread+first*C1*vp)*a[4] - wb*b[4] + first*C2*(s.kinetic*vs-p.kinetic*vp) +
+			second*(s.spread-2*q.spread+p.spread) + own*(vs*vs-2*vq*vq+vp*vp)
+		to[axis+1] += turned*(vs-2*vq+vp) - first*C2*((c[4]-s.kinetic)-(a[4]-p.kinetic))
 	}
 }
 
