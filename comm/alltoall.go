@@ -73,8 +73,8 @@ func (s *schedule) exchange(out, in func(i int) []byte) {
 	n, rank := s.c.Size(), s.c.rank
 	s.copy(in(rank), out(rank))
 	for k := 1; k < n; k++ {
-		s.recv((rank-k+n)%n, in((rank-k+n)%n))
 		s.send((rank+k)%n, out((rank+k)%n))
+		s.recv((rank-k+n)%n, in((rank-k+n)%n))
 		if k%alltoallWindow == 0 {
 			s.fence()
 		}

@@ -23,13 +23,17 @@ func Max[T cmp.Ordered](a, b T) T { return max(a, b) }
 
 // combiner applies an operator to elements: into[i] = op(low[i], high[i]),
 // where low comes from lower ranks than high. into may be either of them.
-type combiner func(into, low, high []byte)
+type combiner interface {
+	combine(into, low, high []byte)
+}
 
-func combine[T any](op func(a, b T) T) combiner {
-	return func(into, low, high []byte) {
-		r, a, b := elementsOf[T](into), elementsOf[T](low), elementsOf[T](high)
-		for i := range r {
-			r[i] = op(a[i], b[i])
-		}
+// operator is one for elements of type T. Being a func, it goes into a combiner
+// without an allocation.
+type operator[T any] func(a, b T) T
+
+func (op operator[T]) combine(into, low, high []byte) {
+	r, a, b := elementsOf[T](into), elementsOf[T](low), elementsOf[T](high)
+	for i := range r {
+		r[i] = op(a[i], b[i])
 	}
 }

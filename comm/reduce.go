@@ -56,7 +56,7 @@ func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*s
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
 	s, from := c.newSchedule(reduce, root, len(send)*sizeOf[T]()), bytesOf(send)
-	s.op = combine(op)
+	s.op = operator[T](op)
 	into := bytesOf(recv)
 	if c.rank != root {
 		into = s.memory(len(from))
@@ -81,7 +81,7 @@ func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
 	s, into := c.newSchedule(allreduce, 0, len(send)*sizeOf[T]()), bytesOf(recv)
-	s.op = combine(op)
+	s.op = operator[T](op)
 	s.copy(into, bytesOf(send))
 	f := s.fold(into)
 	switch {

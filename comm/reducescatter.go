@@ -49,7 +49,7 @@ func planReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, 
 		return nil, fmt.Errorf("%w: %d elements for parts of %v, room for %d", ErrCount, len(send), counts, len(recv))
 	}
 	s, from, into := c.newSchedule(reduceScatter, 0, at[n]), bytesOf(send), bytesOf(recv)
-	s.op = combine(op)
+	s.op = operator[T](op)
 	if n > directRanks && at[n] < directBytes {
 		acc := s.memory(at[n])
 		s.copy(acc, from)

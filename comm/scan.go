@@ -59,7 +59,7 @@ func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool)
 		s.fence()
 		n, rank = n-1, rank-1
 	}
-	s.op = combine(op)
+	s.op = operator[T](op)
 	s.scan(acc, n, rank, c.rank-rank)
 	return s, nil
 }

@@ -120,7 +120,7 @@ func (s *schedule) step() []sdr.Post {
 			})
 			s.used++
 		case stepCombine:
-			s.op(st.buf, st.low, st.high)
+			s.op.combine(st.buf, st.low, st.high)
 		case stepCopy:
 			copy(st.buf, st.low)
 		case stepDo:
@@ -153,9 +153,6 @@ func (c *Comm) startPlan(s *schedule) {
 	}
 	if messages > len(s.calls) {
 		s.calls = make([]sdr.Request, messages)
-	}
-	for i := range messages {
-		s.calls[i].Reset()
 	}
 	c.engine.Start(c.coll, s.script)
 }

@@ -96,11 +96,12 @@ type Engine struct {
 	handed   int    // frames with messages that links hold
 	saved    []byte // of the layer above, in the position that the engine began at
 	attached Attachment
-	due      []*Script // rounds that can be posted
-	ready    atomic.Int32
-	broken   atomic.Bool   // err is set
-	ends     atomic.Uint64 // Core.ends
-	restored atomic.Bool   // began at a position, Resume was not called
+	next     atomic.Pointer[Script] // a script with a round that can be posted
+	due      []*Script              // the others
+	ready    atomic.Int32           // how many these are
+	broken   atomic.Bool            // err is set
+	ends     atomic.Uint64          // Core.ends
+	restored atomic.Bool            // began at a position, Resume was not called
 	unused   *unused
 
 	stalls    []*Stall // calls that have waited for a while
@@ -242,13 +243,11 @@ func (e *Engine) settle() bool {
 	e.completed += uint64(len(done))
 	for i, r := range done {
 		done[i] = nil
-		script := r.script
-		if script != nil {
+		if script := r.script; script != nil {
 			r.script = nil
-		}
-		r.done.Store(true)
-		if script != nil {
 			e.stepDone(script)
+		} else {
+			r.done.Store(true)
 		}
 	}
 	return true

@@ -58,13 +58,7 @@ func (r *Request) Done() bool { return r.done.Load() }
 // Reset makes a complete request ready for its next use.
 func (r *Request) Reset() { r.done.Store(false) }
 
-// finish completes a request for which nobody waits yet.
-func (r *Request) finish() {
-	r.status, r.err = Status{}, nil
-	r.done.Store(true)
-}
-
-// Result returns what the request came to. It must be Done.
+// Result returns what the request came to. It must be Done, or complete in its script.
 func (r *Request) Result() (Status, error) { return r.status, r.err }
 
 // accepts reports whether a receive matches a message of its source.

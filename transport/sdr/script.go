@@ -35,14 +35,14 @@ func (e *Engine) Start(ctx *Context, s *Script) {
 		s.done.endOf = s
 	}
 	s.done.Reset()
+	round := s.Step()
 	e.mu.Lock()
 	e.core.BeginCollective(ctx, s)
-	s.pending = 1
-	e.flushAndUnlock()
-	e.run(s)
+	e.run(s, round)
 }
 
-// Post is a message of a round: sent to a rank of the job, or received from it.
+// Post is a message of a round: sent to a rank of the job, or received from it. Its
+// request tells the script alone when it is complete, nobody else: it is never Done.
 type Post struct {
 	Request *Request
 	Data    []byte
@@ -51,30 +51,26 @@ type Post struct {
 	Receive bool
 }
 
-// run posts rounds of s until one is not complete at once.
-func (e *Engine) run(s *Script) {
-	for {
-		round := s.Step()
-		e.mu.Lock()
-		if len(round) == 0 {
-			e.core.EndCollective(s)
-			e.flushAndUnlock()
-			return
-		}
+// run posts rounds of s, and this one first, until one is not complete at once. The
+// lock is held, and released.
+func (e *Engine) run(s *Script, round []Post) {
+	for len(round) > 0 {
+		s.pending = 1
 		for i := range round {
 			e.post(s, &round[i])
 		}
 		news := e.settle()
 		s.pending--
 		more := s.pending == 0
-		if more {
-			s.pending = 1
-		}
 		e.flush(news)
 		if !more {
 			return
 		}
+		round = s.Step()
+		e.mu.Lock()
 	}
+	e.core.EndCollective(s)
+	e.flushAndUnlock()
 }
 
 // post posts a message of a script. The lock is held.
@@ -86,7 +82,7 @@ func (e *Engine) post(s *Script, m *Post) {
 		return
 	}
 	if e.cfg.Mid == nil && e.cfg.Flip == nil && e.core.SendExactNow(s.ctx, m.Data, m.Peer, m.Number, s.Purpose) {
-		m.Request.finish()
+		m.Request.status, m.Request.err = Status{}, nil
 		return
 	}
 	s.pending++
@@ -96,25 +92,34 @@ func (e *Engine) post(s *Script, m *Post) {
 
 // Advance posts the rounds that have become due.
 func (e *Engine) Advance() {
-	for e.ready.Load() > 0 {
-		e.mu.Lock()
-		if len(e.due) == 0 {
+	for e.advances() {
+		s := e.next.Swap(nil)
+		if s == nil {
+			e.mu.Lock()
+			if len(e.due) > 0 {
+				s = e.due[0]
+				e.due = append(e.due[:0], e.due[1:]...)
+				e.ready.Add(-1)
+			}
 			e.mu.Unlock()
-			return
 		}
-		s := e.due[0]
-		e.due = append(e.due[:0], e.due[1:]...)
-		e.ready.Add(-1)
-		s.pending = 1
-		e.mu.Unlock()
-		e.run(s)
+		if s == nil {
+			return // others have got there first
+		}
+		round := s.Step()
+		e.mu.Lock()
+		e.run(s, round)
 	}
 }
 
+// advances reports whether there may be a round to post.
+func (e *Engine) advances() bool { return e.next.Load() != nil || e.ready.Load() > 0 }
+
 // stepDone counts the completion of a request of a script. The lock is held.
 func (e *Engine) stepDone(s *Script) {
-	if s.pending--; s.pending == 0 {
-		e.due = append(e.due, s)
-		e.ready.Add(1)
+	if s.pending--; s.pending > 0 || e.next.CompareAndSwap(nil, s) {
+		return
 	}
+	e.due = append(e.due, s)
+	e.ready.Add(1)
 }

@@ -26,7 +26,7 @@ func (e *Engine) NewBlockingCall() *Call {
 func (e *Engine) NewCall() *Call {
 	r := &Call{engine: e}
 	r.again = func() bool {
-		if e.ready.Load() > 0 {
+		if e.advances() {
 			e.Advance()
 		}
 		return r.done.Load() || e.broken.Load() || e.ends.Load() != r.seen
