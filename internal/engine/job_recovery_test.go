@@ -150,7 +150,11 @@ func TestKillsInJoins(t *testing.T) {
 	degrees := []int{3, 3}
 	want, _ := r.result(t, degrees)
 	for _, step := range job.JoinSteps {
-		for _, who := range []string{"1.0", "1.1", "1.2", "0.0", "1.0 0.0", "1.0 1.2", "1.2 0.2"} {
+		all := []string{"1.0", "1.1", "1.2", "0.0", "1.0 0.0", "1.0 1.2", "1.2 0.2"}
+		if testing.Short() { // under the race detector
+			all = []string{"1.0", "0.0", "1.0 1.2"}
+		}
+		for _, who := range all {
 			t.Run(step+" "+who, func(t *testing.T) {
 				kills := []string{"1.2@task:40"}
 				for w := range strings.FieldsSeq(who) {
