@@ -370,7 +370,10 @@ func TestOneReplicaFails(t *testing.T) {
 // worth mentioning, and whatever is done for each of them must not depend on how
 // many there are.
 func TestManyTasks(t *testing.T) {
-	const tasks, sections = 100_000, 2
+	tasks, sections := 100_000, 2
+	if testing.Short() { // under the race detector
+		tasks = 10_000
+	}
 	for _, replicas := range []int{2, 3} {
 		for _, policy := range []string{"static", "adaptive", "replicate"} {
 			t.Run(fmt.Sprintf("%d/%s", replicas, policy), func(t *testing.T) {
