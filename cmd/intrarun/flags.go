@@ -75,7 +75,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Verify, err = job.ParseVerification(s)
 		return err
 	})
-	fs.Func("flip", "turn one bit of what a task has written, of a message to another rank, or of the registered\nstate at a safe point, `RANK.REPLICA@WHAT:N[:BIT]`, WHAT: task, message or state, counted\nfrom 0; repeatable", func(s string) error {
+	fs.Func("flip", "turn one bit of what a task has written, of what is received of a task that another replica has\nrun, of a message to another rank, or of the registered state at a safe point, `RANK.REPLICA@WHAT:N[:BIT]`,\nWHAT: task, update, message or state, counted from 0; repeatable", func(s string) error {
 		f, err := job.ParseFlip(s)
 		c.Flips = append(c.Flips, f)
 		return err

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/intrahpc/intra/internal/section"
+
 // flipMessage turns bits of a message that is sent, if that was requested.
 func (h *sharing) flipMessage(payload []byte) []byte {
 	sent, err := h.flips.Sent(payload)
@@ -26,6 +28,20 @@ func (h *sharing) flip(s *Section, t int) {
 		return
 	}
 	h.erred()
+}
+
+// flipUpdate turns bits of an update that has come, if that was requested. The lock is
+// held; who calls it says so by erred when it is not.
+func (r *updateReceiver) flipUpdate(payload []byte) (came []byte, flipped bool) {
+	if r.flips == nil || len(payload) == 0 {
+		return payload, false
+	}
+	own := r.buf != nil || r.place == section.Into
+	came, flipped, err := r.flips.Came(payload, own)
+	if err != nil {
+		r.fail(err)
+	}
+	return came, flipped
 }
 
 // erred notes that something was turned wrong here.

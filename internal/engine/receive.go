@@ -105,7 +105,9 @@ func (r *updateReceiver) End(h *transport.Header, payload []byte) {
 		return
 	}
 	m, u, ok := r.parse(h)
+	flipped := false
 	if ok && m.Kind == update.KindUpdate {
+		payload, flipped = r.flipUpdate(payload)
 		r.update(u, payload)
 		if m.Next > 0 {
 			u.Task = m.Next - 1
@@ -121,6 +123,9 @@ func (r *updateReceiver) End(h *transport.Header, payload []byte) {
 		r.buf = nil
 	}
 	r.mu.Unlock()
+	if flipped {
+		r.erred()
+	}
 	r.changed()
 }
 

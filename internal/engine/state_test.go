@@ -111,6 +111,28 @@ func TestWrongStateIsConvicted(t *testing.T) {
 	}
 }
 
+// One bit of what a replica receives of a task that another one has run: its state is
+// wrong at the next safe point, and it is convicted; or what it has received was of no use.
+func TestWrongUpdateIsConvicted(t *testing.T) {
+	want := serial(4)
+	found := 0
+	for count := range 8 {
+		g := newGroup(t, 3, comparing(1), flipped(t, fmt.Sprintf("0.1@update:%d:62", count)))
+		apart, convicted := judging(g)
+		all := safeRounds(g, 4)
+		require.Empty(t, apart())
+		for _, r := range g.survivors() {
+			require.NoError(t, r.err)
+			require.Equal(t, want, all[r])
+		}
+		for _, c := range convicted() {
+			require.Equal(t, job.Process{Replica: 1}, c.Process)
+			found++
+		}
+	}
+	require.Positive(t, found)
+}
+
 // Of two replicas nobody can be convicted: the head hears of both hashes.
 func TestStatesApart(t *testing.T) {
 	g := newGroup(t, 2, comparing(2), flipped(t, "0.1@state:3"))

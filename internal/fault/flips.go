@@ -10,13 +10,14 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Flips turns bits of what tasks have written, of messages and of states, as requested
+// Flips turns bits of what tasks have written, of updates, messages and states, as requested
 // (intrarun's -flip and -defect).
 type Flips struct {
 	mu     sync.Mutex
 	due    []job.Flip
 	fired  []bool
 	runs   int64 // bodies so far
+	came   int64 // updates so far
 	sent   int64 // messages so far
 	passed int64 // safe points so far
 	rng    *rand.Rand
@@ -71,9 +72,27 @@ func (f *Flips) Sent(payload []byte) ([]byte, error) {
 	defer f.mu.Unlock()
 	n := f.sent
 	f.sent++
+	return f.turned(job.FlipMessage, n, payload, false)
+}
+
+// Came comes with an update that is whole and not empty, before anybody looks at it. It
+// returns what has come instead: the same memory if it is the process's own, else a
+// copy, if a bit is to be turned.
+func (f *Flips) Came(payload []byte, own bool) (came []byte, flipped bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, fired := f.came, slices.Clone(f.fired)
+	f.came++
+	came, err = f.turned(job.FlipUpdate, n, payload, own)
+	return came, !slices.Equal(fired, f.fired), err
+}
+
+// turned turns the bits that are due at the n-th payload of a kind, in place if that may
+// be.
+func (f *Flips) turned(point job.FlipPoint, n int64, payload []byte, inPlace bool) ([]byte, error) {
 	bits := int64(len(payload)) * 8
 	for i, d := range f.due {
-		if d.Point != job.FlipMessage || d.Count != n {
+		if d.Point != point || d.Count != n {
 			continue
 		}
 		bit := d.Bit
@@ -81,9 +100,11 @@ func (f *Flips) Sent(payload []byte) ([]byte, error) {
 			bit = anyBit(n, bits)
 		}
 		if bit >= bits {
-			return payload, fmt.Errorf("-flip %v: that message has %d bits", d, bits)
+			return payload, fmt.Errorf("-flip %v: that %s has %d bits", d, point, bits)
 		}
-		payload = slices.Clone(payload)
+		if !inPlace {
+			payload, inPlace = slices.Clone(payload), true
+		}
 		payload[bit/8] ^= 1 << (bit % 8)
 		f.fired[i] = true
 	}

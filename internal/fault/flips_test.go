@@ -52,6 +52,29 @@ func TestFlipsOfState(t *testing.T) {
 	require.ErrorContains(t, err, "the registered state has 0 bits")
 }
 
+// What comes is changed where it lies if that is the process's own memory, else in a copy.
+func TestFlipsOfUpdates(t *testing.T) {
+	f := NewFlips([]job.Flip{{Point: job.FlipUpdate, Count: 1, Bit: 9}, {Point: job.FlipUpdate, Count: 2, Bit: 0}, {Point: job.FlipMessage, Bit: 0}, {Point: job.FlipUpdate, Count: 3, Bit: 16}})
+	came := func(own, want bool) (before, after []byte) {
+		before = make([]byte, 2)
+		after, flipped, err := f.Came(before, own)
+		require.NoError(t, err)
+		require.Equal(t, want, flipped)
+		return before, after
+	}
+	_, after := came(true, false)
+	require.Equal(t, []byte{0, 0}, after)
+	before, after := came(true, true)
+	require.Equal(t, []byte{0, 2}, before)
+	require.Equal(t, []byte{0, 2}, after)
+	before, after = came(false, true)
+	require.Equal(t, []byte{0, 0}, before)
+	require.Equal(t, []byte{1, 0}, after)
+	_, _, err := f.Came(before, true)
+	require.ErrorContains(t, err, "@update:3:16: that update has 16 bits")
+	require.Len(t, f.Fired(), 2)
+}
+
 func TestDefect(t *testing.T) {
 	x := make([]byte, 8)
 	f := NewFlips([]job.Flip{{Point: job.FlipTask, Bit: job.AnyBit, Rate: 0.1}})

@@ -11,10 +11,12 @@ import (
 // FlipPoint is where a bit is turned.
 type FlipPoint string
 
-// The points: what a task has written, after its body has returned; what is sent as a
-// message to another rank; and the registered state at a safe point.
+// The points: what a task has written, after its body has returned; what is received of a
+// task that another replica has run; what is sent as a message to another rank; and the
+// registered state at a safe point.
 const (
 	FlipTask    FlipPoint = "task"
+	FlipUpdate  FlipPoint = "update"
 	FlipMessage FlipPoint = "message"
 	FlipState   FlipPoint = "state"
 )
@@ -23,8 +25,8 @@ const (
 type Flip struct {
 	Process Process   `json:"process"`
 	Point   FlipPoint `json:"point"`
-	Count   int64     `json:"count"` // bodies that the process has run before, messages that it has sent, or safe points that it has come to
-	Bit     int64     `json:"bit"`   // of what the task writes, of the message or of the state; AnyBit: one that follows from Count
+	Count   int64     `json:"count"` // bodies that the process has run before, updates that it has received, messages that it has sent, or safe points that it has come to
+	Bit     int64     `json:"bit"`   // of what the task writes, of the update, of the message or of the state; AnyBit: one that follows from Count
 	Rate    float64   `json:"rate"`  // 0: it happens once; else with this probability in each task
 }
 
@@ -42,12 +44,12 @@ func (f Flip) String() string {
 }
 
 // ParseFlip reads RANK.REPLICA@task:N or RANK.REPLICA@task:N:BIT, or the same with
-// message or state.
+// update, message or state.
 func ParseFlip(s string) (Flip, error) {
 	who, what, _ := strings.Cut(s, "@")
 	point, where, ok := strings.Cut(what, ":")
-	if !ok || !slices.Contains([]FlipPoint{FlipTask, FlipMessage, FlipState}, FlipPoint(point)) {
-		return Flip{}, fmt.Errorf("%q is not a flip: want RANK.REPLICA@task:N, @message:N or @state:N, each with :BIT or without, like 0.1@task:3", s)
+	if !ok || !slices.Contains([]FlipPoint{FlipTask, FlipUpdate, FlipMessage, FlipState}, FlipPoint(point)) {
+		return Flip{}, fmt.Errorf("%q is not a flip: want RANK.REPLICA@task:N, @update:N, @message:N or @state:N, each with :BIT or without, like 0.1@task:3", s)
 	}
 	p, err := ParseProcess(who)
 	if err != nil {

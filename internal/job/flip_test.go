@@ -15,6 +15,7 @@ func TestParseFlip(t *testing.T) {
 		{ParseFlip, "1.2@task:7", "", Flip{Process: Process{1, 2}, Point: FlipTask, Count: 7, Bit: AnyBit}},
 		{ParseFlip, "0.1@task:0:63", "", Flip{Process: Process{0, 1}, Point: FlipTask, Bit: 63}},
 		{ParseFlip, "0.1@message:5:2", "", Flip{Process: Process{0, 1}, Point: FlipMessage, Count: 5, Bit: 2}},
+		{ParseFlip, "0.1@update:9", "", Flip{Process: Process{0, 1}, Point: FlipUpdate, Count: 9, Bit: AnyBit}},
 		{ParseFlip, "2.0@state:3", "", Flip{Process: Process{2, 0}, Point: FlipState, Count: 3, Bit: AnyBit}},
 		{ParseFlip, "0.1@section:0", "is not a flip: want RANK.REPLICA@task:N", Flip{}},
 		{ParseFlip, "0@task:0", "0", Flip{}},

@@ -209,7 +209,7 @@ func unseen(f job.Flip, v *job.Verification) string {
 		if v == nil {
 			mode = "sample"
 		}
-	case job.FlipState:
+	case job.FlipUpdate, job.FlipState:
 		if v == nil || v.State == 0 {
 			mode = "state"
 		}

@@ -26,7 +26,7 @@ const (
 	flipEnded    fate = "found, and the job ended with exit code 4"
 	flipFailed   fate = "a wrong message made the program fail"
 	flipMasked   fate = "masked: the results have the same bits"
-	flipEscaped  fate = "escaped: it was in a task that was not sampled"
+	flipEscaped  fate = "escaped: in a task that was not sampled, or read by others before the state was compared"
 	flipUnfired  fate = "not reached"
 )
 
@@ -48,7 +48,7 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 	wrong := job.Process{Rank: rng.IntN(2), Replica: rng.IntN(degree)}
 	var mode, more string
 	var count int64
-	switch p.point = []job.FlipPoint{job.FlipTask, job.FlipState, job.FlipMessage}[rng.IntN(3)]; p.point {
+	switch p.point = []job.FlipPoint{job.FlipTask, job.FlipState, job.FlipMessage, job.FlipUpdate}[rng.IntN(4)]; p.point {
 	case job.FlipTask:
 		mode, count = pick("dual", "dual,state", "dual,state=3"), rng.Int64N(tasks)
 		if seed%10 == 9 {
@@ -60,6 +60,9 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 		mode, count = pick("state", "dual,state"), rng.Int64N(points)
 	case job.FlipMessage:
 		mode, count = pick("dual", "state", "sample", "dual,state"), rng.Int64N(20)
+	case job.FlipUpdate: // what is received, in small tasks, is of those that are sent
+		mode, count = "state", rng.Int64N(tasks/int64(degree))
+		p.sees, more = false, " -sched static -direct off"
 	}
 	// What one replica alone has, and what it sends, has nothing to be compared with.
 	if p.sees && (p.point == job.FlipTask || degree > 2) && rng.IntN(3) == 0 {
@@ -110,9 +113,9 @@ func (p flipPlan) try(t *testing.T, program []string, want string) fate {
 func flipPrograms() map[string]int64 { return map[string]int64{"hpccg": 29, "gtc": 2} }
 
 // TestFlips runs jobs of real processes in which one bit is turned of what any task
-// writes, of any message or of the registered state at any safe point, while replicas die
+// writes or any replica receives of it, of any message or of the registered state at any safe point, while replicas die
 // and are replaced. It is found, or the results have the same bits. With a share of the
-// tasks sampled it may escape, which is counted. INTRA_FLIPS says how many jobs to run.
+// tasks sampled, and on its way between replicas, it may escape, which is counted. INTRA_FLIPS says how many jobs to run.
 func TestFlips(t *testing.T) {
 	jobs, first := simseed.Environment(t, "INTRA_FLIPS", 6), simseed.Environment(t, "INTRA_SEED", 0)
 	var mu sync.Mutex
