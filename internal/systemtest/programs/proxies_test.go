@@ -23,7 +23,7 @@ var proxies = []struct {
 	wide                      bool           // more of everything
 	long                      bool           // only with INTRA_MATRIX
 }{
-	{"HPCG natural", "examples/hpcg", "-smoother natural" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, false, false},
+	{"HPCG natural", "examples/hpcg", "-smoother natural" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, false, true},
 	{"HPCG slab", "examples/hpcg", "-smoother slab" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, true, false},
 	{"HPCG colour", "examples/hpcg", "-smoother colour" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, false, false},
 	{"miniGhost", "examples/minighost", "-stencil 3d27 -nx 32 -ny 24 -nz 16 -vars 3 -steps 20", "seconds times",
