@@ -63,6 +63,8 @@ func (g *group) run() {
 	var links, due []*link
 	for {
 		told := g.told.Load()
+		clear(links) // nothing of a link that has ended is held
+		clear(due)
 		g.mu.Lock()
 		links = append(links[:0], g.links...)
 		g.mu.Unlock()
@@ -111,8 +113,8 @@ func moveAll(links []*link) bool {
 }
 
 const (
-	lingers = 3 // looks in vain before run sleeps: a peer that is still sending is spared the wake-up
-	fair    = 20
+	lingers = 3  // looks in vain before run sleeps: a peer that is still sending is spared the wake-up
+	fair    = 20 // rounds until those have their turn that were not due before
 )
 
 // settle makes the peer wake run, and reports whether there is nothing to move that
