@@ -46,7 +46,7 @@ func open(t *testing.T, url string) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 300))...)
+		chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(profile(t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 300))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
@@ -57,6 +57,17 @@ func open(t *testing.T, url string) context.Context {
 	})
 	require.NoError(t, chromedp.Run(ctx, chromedp.Navigate(url)))
 	return ctx
+}
+
+// profile makes a folder for what a browser keeps. It is removed again and again, since
+// processes of Chromium may still write to their cache when the first one has ended.
+func profile(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "intra-browser")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.Eventually(t, func() bool { return os.RemoveAll(dir) == nil }, deadline, 100*time.Millisecond, "remove %s", dir)
+	})
+	return dir
 }
 
 // shows waits until an expression of JavaScript is true on the page.
