@@ -245,12 +245,16 @@ func (c *cluster) run(program func(w *comm.Comm, m *member) error) error {
 
 // TestConformanceOverLinks runs the suite over real links, replicated and not.
 func TestConformanceOverLinks(t *testing.T) {
+	sizes := []int{0, 3, 20_000}
+	if testing.Short() { // long under the race detector
+		sizes = []int{3, 2000}
+	}
 	for kind := range pairOf {
 		for _, degrees := range [][]int{{1, 1, 1}, {2, 1, 2}} {
 			t.Run(fmt.Sprint(kind, degrees), func(t *testing.T) {
 				c := clusterOf(t, kind, degrees, false, sdr.Limits{}, false)
 				require.NoError(t, c.run(func(w *comm.Comm, _ *member) error {
-					return suite(w, []int{0, 3, 20_000})
+					return suite(w, sizes)
 				}))
 			})
 		}

@@ -62,6 +62,8 @@ func TestKills(t *testing.T) {
 		{Flags: "-r 2 -threads 2 -sched static", Kills: "0.1@task:1500"},
 		{Flags: "-r 2 -direct", Kills: "0.0@section:2000"},
 		{Flags: "-n 2 -r 2 -link tcp", Kills: "1.0@message:600"},
+		{Args: "-smoother colour", Flags: "-n 2 -r 2 -sched static", Kills: "0.1@task:1300"},
+		{Args: "-smoother colour", Flags: "-r 2 -link unix", Kills: "0.0@section:700"},
 		{Flags: "-n 2 -r 2 -sched static -link unix", Kills: "0.0@update:770"},
 		{Flags: "-n 2 -r 2 -replace", Kills: "0.1@section:400 1.0@section:900"},
 		{Flags: "-n 2 -r 1 -spares 1 -backup 20", Kills: "1.0@section:1500"},

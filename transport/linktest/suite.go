@@ -76,6 +76,9 @@ func testSizes(t *testing.T, pair Pair) {
 				number := 0
 				for pieces := 1; pieces <= 5; pieces += 2 {
 					for _, size := range sizes {
+						if size > 1<<17 && pieces != 3 && testing.Short() {
+							continue // long under the race detector
+						}
 						a.send(newFrame(1, number, size, pieces, nil))
 						b.send(newFrame(2, number, size, pieces, nil))
 						number++
@@ -118,7 +121,10 @@ func testConcurrentSenders(t *testing.T, pair Pair) {
 // Two sides that both fill the link, while each is read by its own waiting
 // sender only, must not stand still.
 func testBothFull(t *testing.T, pair Pair) {
-	const frames = 12
+	frames := 12
+	if testing.Short() {
+		frames = 4
+	}
 	a, b := startBoth(t, pair, placeLink)
 	var wg sync.WaitGroup
 	for _, s := range []*side{a, b} {
