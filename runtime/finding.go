@@ -26,10 +26,11 @@ func (f Finding) String() string { return checked.Finding(f).String() }
 // inside a SectionError, and the job ends.
 //
 // In checked mode every replica runs all tasks itself, at the end of the
-// section and several times: from the entry state as it is, and with other
-// contents of all memory that tasks of the section write and of what earlier
-// ones have left in scratch regions, which must make no difference: only what a
-// task names in inout is then for it as it was. Control code may not write what
+// section, from the entry state as it is. One of the r replicas that live, for
+// task t the one at place t mod r, runs it again with other contents of all
+// memory that tasks of the section write and of what earlier ones have left in
+// scratch regions, which must make no difference: only what a task names in
+// inout is then for it as it was. Control code may not write what
 // tasks name, nor a task what it does not name in out, inout, reduce or scratch,
 // which is watched in all regions and near them in the same arrays. Then the
 // replicas compare, region by region, what the tasks have read and written; a

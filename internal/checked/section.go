@@ -9,9 +9,10 @@ import (
 )
 
 // Section is checked mode in one section. Every replica runs every task itself,
-// at the end of the section, and several times: once from the entry state as it
-// is, and twice with other contents of what the tasks write and of what was
-// left in scratch memory. The memory that tasks name is copied when they are
+// at the end of the section, from the entry state as it is. One of them runs it
+// again, twice with other contents of what the tasks write and of what was left
+// in scratch memory, and in the other ways that a clause allows: task t is for
+// the replica at place t mod r of the r that live. The memory that tasks name is copied when they are
 // launched, and what lies near it in the same arrays when the section ends; a
 // task may change only what it names as out, inout, reduce or scratch.
 type Section struct {
@@ -26,6 +27,8 @@ type Section struct {
 	clean   []outcome // of each task, from the entry state as it was
 	digest  *digest   // nil for a rank with one replica
 	guilty  map[*engine.Kernel]int
+	place   int // of this process among the replicas that live, of which
+	of      int // there are so many
 
 	before   string // what may be the cause, of sections before
 	open     withheld
@@ -114,6 +117,7 @@ func (c *Section) enter(replicated bool) error {
 		c.shadow.add(owner{task: watched, region: k}, r.Mem)
 	}
 	c.watchNear()
+	c.place, c.of = c.trial.engine.Turn()
 	c.clean = make([]outcome, len(c.s.Tasks))
 	t := c.trial
 	if replicated || t.watches() {
@@ -122,6 +126,10 @@ func (c *Section) enter(replicated bool) error {
 	return t.section(c)
 }
 
+// mine: this process runs task i in all ways. Where others have heard of another
+// death that is so in two places, or in none, for one section.
+func (c *Section) mine(i int) bool { return i%c.of == c.place }
+
 // run runs task i. The memory stays as it was at the entry.
 func (c *Section) run(i int) {
 	clean := &c.clean[i]
@@ -129,7 +137,7 @@ func (c *Section) run(i int) {
 	if clean.panicked != nil {
 		panic(clean.panicked) // as it does without checks
 	}
-	if c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
+	if c.mine(i) && c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
 		c.fused(i)
 		c.elementwise(i)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// vary runs all tasks again, twice, with other contents of all memory that any
+// vary runs the tasks of this process again, twice, with other contents of all memory that any
 // of them writes and of what was left in scratch memory. Only what a task names
 // in inout is for it as it was at the entry. That must make no difference.
 func (c *Section) vary() {
@@ -26,7 +26,7 @@ func (c *Section) vary() {
 			st.soak(c, p)
 		}
 		for i := range c.s.Tasks {
-			if c.blamed(i) { // it would spoil what the others read
+			if !c.mine(i) || c.blamed(i) { // which would spoil what the others read
 				continue
 			}
 			if p < last {

@@ -95,6 +95,22 @@ func newSharing(n *node, c Config) *sharing {
 // replica.
 func (h *sharing) Replicated() bool { return len(h.peers) > 1 }
 
+// Turn returns the place of this process among the replicas of its rank that live,
+// and how many these are. Others may have heard of other deaths.
+func (h *sharing) Turn() (place, of int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p := range h.peers {
+		if h.machine.Live(p) {
+			if p < h.setup.Self.Replica {
+				place++
+			}
+			of++
+		}
+	}
+	return place, of
+}
+
 // Serial reports whether tasks run when they are launched, since nobody shares
 // them, and there is nobody else here to run them.
 func (h *sharing) Serial() bool { return len(h.peers) == 1 && len(h.workers) == 1 && h.verifier == nil }
