@@ -23,8 +23,9 @@ type Replaced struct {
 // Rollback is a way back to a backup.
 type Rollback struct {
 	At         time.Duration `json:"at"`
-	Ranks      []int         `json:"ranks"` // that were lost
-	Since      time.Duration `json:"since"` // when the first of them was
+	Ranks      []int         `json:"ranks"`           // that were lost
+	Doubt      []int         `json:"doubt,omitempty"` // whose replicas had different states
+	Since      time.Duration `json:"since"`           // when the first of them was
 	Number     uint64        `json:"number"`
 	Generation uint32        `json:"generation"`
 	Resumed    time.Duration `json:"resumed,omitempty"` // when all were back, 0: not yet
@@ -40,7 +41,11 @@ func (s *State) recover(e Entry) {
 	case recovery.Complete:
 		s.Backups, s.Backup = s.Backups+1, d.Number
 	case recovery.RolledBack:
-		s.Rollbacks = append(s.Rollbacks, Rollback{At: e.At, Ranks: e.Ranks, Since: e.Since, Number: d.Number, Generation: d.Generation})
+		b := Rollback{At: e.At, Ranks: e.Ranks, Since: e.Since, Number: d.Number, Generation: d.Generation}
+		if d.Doubt {
+			b.Doubt = []int{d.Since}
+		}
+		s.Rollbacks = append(s.Rollbacks, b)
 		s.join(e)
 		clear(s.Through)
 		clear(s.Drained)

@@ -74,7 +74,7 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 		}
 		var err error
 		yield(func() {
-			if news { // the head kills whoever is wrong, or all of the rank
+			if news { // the head kills whoever is wrong, or sends all back
 				v.head.Tell(v.Snapshot)
 			}
 			err = v.awaitChange(seen, 0)
@@ -93,7 +93,7 @@ func (v *verifier) statesDiffer(point uint64, c verify.Comparison) (news bool) {
 		if point == v.every {
 			text += "; what differs by nature, such as a time, needs a type with a method Measured (see intra.Measured)"
 		}
-		v.counts.Apart = &job.Apart{Point: point, Text: text}
+		v.counts.Apart = &job.Apart{Point: point, Generation: v.sharing.generation, Text: text}
 		news = true
 	}
 	for _, g := range c.Guilty {

@@ -63,7 +63,9 @@ func (v *verifier) resumeAt(deaths uint64) {
 	for p := range v.peers {
 		v.states.Dead(p)
 	}
-	v.counts.Apart = nil
+	if a := v.counts.Apart; a != nil {
+		v.counts.Apart, v.counts.WasApart = nil, append(v.counts.WasApart, a.Generation)
+	}
 }
 
 // admit makes a peer live, at a cut.

@@ -51,34 +51,15 @@ func (h *Head) convicted(by *member, all []job.Conviction) {
 	}
 }
 
-// apart: a process goes no further since the states of the replicas of its rank differ,
-// and it is not known whose is right. The rank goes back to its last backup, at which
-// they were alike.
-func (h *Head) apart(m *member, a *job.Apart) {
-	if h.phase != working || !m.state.there() || m.ending != nil {
-		return
-	}
-	rank := m.process.Rank
-	if !h.returns(rank) {
-		h.stop(ExitDiverged, fmt.Sprintf("silent corruption of rank %d: %s, and there is no backup to go back to", rank, a.Text), byWord)
-		return
-	}
-	h.warnf("rank %d: %s: the job goes back to its last backup", rank, a.Text)
-	for replica := range h.config.Degrees[rank] {
-		if o := h.places[job.Process{Rank: rank, Replica: replica}]; o != nil && (o.state == running || o.state == finished) {
-			h.fence(o, ending{job.CauseFenced, fmt.Sprintf("its state differs from that of another replica at safe point %d", a.Point)})
-		}
-	}
-}
-
-// returns reports whether the job can go on without all replicas of a rank.
+// returns reports whether the job can go on without all replicas of a rank, and those
+// that are about to end.
 func (h *Head) returns(rank int) bool {
-	return h.recovery.decides != nil && h.recovery.decides.ReturnsWithout(rank)
+	return h.recovery.decides != nil && h.recovery.decides.ReturnsWithout(func(p job.Process) bool { return p.Rank == rank || h.places[p].ending != nil })
 }
 
-// cameBack reports whether the job has gone on from a backup after a rank was lost.
-func (h *Head) cameBack(rank int) bool {
-	return slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool { return b.Resumed > 0 && slices.Contains(b.Ranks, rank) })
+// cameBack reports whether the job has gone on from a backup since a generation.
+func (h *Head) cameBack(generation uint32) bool {
+	return slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool { return b.Resumed > 0 && b.Generation > generation })
 }
 
 // innocent reports whether the rank of m has another replica which goes on and was
@@ -119,8 +100,8 @@ func (h *Head) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 	c = &runreport.Corruption{Convicted: append([]runreport.Convicted{}, h.convictions...)}
 	undecided := make(map[int]bool) // ranks
 	type place struct {
-		rank  int
-		point uint64
+		rank       int
+		generation uint32
 	}
 	apart := make(map[place]bool)
 	for _, m := range h.all {
@@ -129,10 +110,17 @@ func (h *Head) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 				undecided[m.process.Rank] = true
 				c.Compared, c.Differed = c.Compared+1, c.Differed+1
 			}
-			if a := o.Apart; a != nil && !apart[place{m.process.Rank, a.Point}] {
-				apart[place{m.process.Rank, a.Point}] = true
+			generations := o.WasApart
+			if o.Apart != nil {
+				generations = append(slices.Clone(generations), o.Apart.Generation)
+			}
+			for _, g := range generations {
+				if apart[place{m.process.Rank, g}] {
+					continue
+				}
+				apart[place{m.process.Rank, g}] = true
 				c.Compared, c.Differed = c.Compared+1, c.Differed+1
-				if h.cameBack(m.process.Rank) {
+				if h.cameBack(g) {
 					c.Repaired++
 				}
 			}

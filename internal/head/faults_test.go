@@ -26,6 +26,10 @@ func (w *world) inject() {
 		return
 	}
 	p := live[w.random.IntN(len(live))]
+	if w.spec.states && w.random.IntN(3) > 0 {
+		w.differ(p)
+		return
+	}
 	switch r := w.random.IntN(10); {
 	case r == 6 && p.hello:
 		w.seen["a process is deaf"]++
@@ -55,6 +59,31 @@ func (w *world) inject() {
 		w.seen["a process is killed"]++
 		p.kill(syscall.SIGKILL)
 	}
+}
+
+// differ: the replicas of a rank find that their states differ.
+func (w *world) differ(p *proc) {
+	var rank []*proc
+	for _, a := range w.agents {
+		for _, q := range a.all {
+			if q.process.Rank == p.process.Rank && q.works() && !q.done && !q.inPoint && !q.back.Pending() && q.gen == p.gen {
+				rank = append(rank, q)
+			}
+		}
+	}
+	if len(rank) < 2 {
+		return
+	}
+	w.seen["states differ"]++
+	for _, q := range rank {
+		q.apart = &job.Apart{Point: p.point + 1, Generation: p.gen, Text: "the states differ"}
+		q.sayApart()
+	}
+}
+
+// sayApart says so to the head there is.
+func (p *proc) sayApart() {
+	p.tell(Said{p.from, &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Apart: p.apart}}}}, false)
 }
 
 // hosts counts those that live.

@@ -29,6 +29,8 @@ func (w *world) judge() {
 		if !w.refused {
 			w.failf("the job was refused: %s", s.Text)
 		}
+	case ExitDiverged:
+		w.judgeStates(s)
 	default:
 		if !w.signal || s.Code != 130 && s.Code != 143 {
 			w.failf("exit code %d: %s", s.Code, s.Text)
@@ -42,10 +44,25 @@ func (w *world) judge() {
 	}
 }
 
+// judgeStates: a job is given up for states that differ where it could not go back, or
+// that has not helped.
+func (w *world) judgeStates(s Summary) {
+	switch {
+	case w.seen["states differ"] == 0 || !strings.HasPrefix(s.Text, "silent corruption of rank "):
+		w.failf("exit code %d: %s", s.Code, s.Text)
+	case strings.HasSuffix(s.Text, "there is no backup to go back to"):
+		if w.hadBackup && len(w.state.Verdicts) == 0 {
+			w.failf("%s, and there is one", s.Text)
+		}
+	case len(w.state.Rollbacks) == 0:
+		w.failf("%s, and it has not gone back", s.Text)
+	}
+}
+
 // harmless reports whether nothing has happened to the job but the loss of heads.
 func (w *world) harmless() bool {
 	for what := range w.seen {
-		for _, harm := range []string{"killed", "host is lost", "stopped", "link is broken", "cannot be started", "comes about", "ends by itself", "kept died", "kept lost"} {
+		for _, harm := range []string{"killed", "host is lost", "stopped", "link is broken", "cannot be started", "comes about", "ends by itself", "states differ", "kept died", "kept lost"} {
 			if strings.Contains(what, harm) {
 				return false
 			}

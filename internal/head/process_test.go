@@ -47,6 +47,7 @@ type proc struct {
 	waits   bool // for its state
 	placed  bool // it was admitted, or is back
 	inPoint bool
+	apart   *job.Apart // its state and those of other replicas differ
 	point   uint64
 	lines   int
 	first   bool // it has said so
@@ -278,6 +279,10 @@ func (p *proc) moves(all []func()) []func() {
 	case p.inPoint:
 		if f := p.inside(); f != nil {
 			all = append(all, f)
+		}
+	case p.apart != nil:
+		if w.random.IntN(10) == 0 { // it reports from time to time
+			all = append(all, p.sayApart)
 		}
 	default:
 		if f := p.pass1(); f != nil {

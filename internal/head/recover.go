@@ -24,12 +24,13 @@ type recovering struct {
 	quiets   map[uint64]asked // what is told when a process is quiet
 	number   uint64           // of the last of these
 	saved    saved
-	refused  string        // why somebody could not be replaced, as the user was told last
-	safe     bool          // somebody has come to a safe point
-	losses   []int         // ranks that nobody is left of
-	lossAt   time.Duration // when the first of them was lost
-	bytes    int64         // that were copied for backups
-	seconds  float64       // what that has held up a rank
+	refused  string              // why somebody could not be replaced, as the user was told last
+	safe     bool                // somebody has come to a safe point
+	losses   []int               // ranks that nobody is left of
+	lossAt   time.Duration       // when the first of them was lost, or came into doubt
+	apart    map[int]*difference // by rank
+	bytes    int64               // that were copied for backups
+	seconds  float64             // what that has held up a rank
 }
 
 // asked is a process that was asked to be quiet, and why.
@@ -73,6 +74,7 @@ const (
 	newsReturned
 	newsPublished
 	newsRepeated
+	newsDoubted
 )
 
 // plan is what recovery is told of the job.
@@ -157,6 +159,8 @@ func (h *Head) tellRecovery(n news) []recovery.Action {
 		return d.Returned(n.process, n.incarnation, now)
 	case newsRepeated:
 		return d.Repeated(n.process, n.incarnation, now)
+	case newsDoubted:
+		return h.doubted(n.process.Rank)
 	}
 	d.Published(n.set)
 	return nil

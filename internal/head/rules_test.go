@@ -45,6 +45,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("ledger.go", "whether a rank is lost recovery says, if it can bring it back", " && !h.config.replaces() {", " {"),
 	ruletest.New("log.go", "a decision is carried out once", "		h.asked = h.asked[1:]\n", ""),
 	ruletest.New("member.go", "who is gone counts until that is decided", "return m.role == First && m.state != dead }", "return m.role == First && m.state != dead && m.state != gone }"),
+	ruletest.New("apart.go", "all go back if states differ", "		return back.Doubt(rank, h.elapsed())\n", "		return nil\n"),
 	ruletest.New("recover.go", "what follows from a decision waits until that is kept", "			h.keep(*a.Decision)\n			return\n", "			h.keep(*a.Decision)\n"),
 	ruletest.New("recover.go", "and so do events", "	for !r.keeping && !r.acting {", "	for !r.acting {"),
 	ruletest.New("recover.go", "the output of a joiner goes on where that of its donor stood", "			d.Joined[i].Output = h.places[d.Joined[i].Donor].stood\n", ""),

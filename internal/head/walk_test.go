@@ -41,13 +41,14 @@ var specs = []spec{
 	{name: "files", degrees: []int{2, 1}, nodes: 3, steps: 9, faults: 2, files: 2, hosts: true, heads: 3},
 	{name: "restart", degrees: []int{2, 2}, nodes: 3, steps: 9, faults: 3, replace: true, backup: 3, files: 2, restart: true, heads: 4},
 	{name: "everything", degrees: []int{2, 1, 2}, nodes: 5, steps: 9, faults: 5, replace: true, spares: 1, backup: 2, files: 3, hosts: true, links: true, stops: true, unreliable: true, heads: 5},
+	{name: "states", degrees: []int{2, 3}, nodes: 4, steps: 12, faults: 5, replace: true, backup: 2, hosts: true, heads: 3, states: true},
 }
 
 // happens is what has to come up in the walks, or they show nothing.
 var happens = []string{"a head is lost", "a head is lost before all had joined", "a head is lost after a replacement", "a head is lost in a rollback",
 	"a host is lost", "a kill comes about", "a link is broken", "an end of a link is fenced", "a process is deaf", "a process is killed", "a process is stopped",
-	"a stopped process is fenced", "a process cannot be started", "a program is gone", "a process goes back", "one fault after another",
-	"exit code 0", "exit code 1", "exit code 2", "exit code 3", "exit code 130", "exit code 143",
+	"a stopped process is fenced", "a process cannot be started", "a program is gone", "a process goes back", "one fault after another", "states differ",
+	"exit code 0", "exit code 1", "exit code 2", "exit code 3", "exit code 4", "exit code 130", "exit code 143",
 	"kept admitted", "kept complete", "kept rolledback", "kept resumed", "kept fired", "kept injected", "kept withdrawn", "kept set done", "kept set abandoned", "kept lost",
 	"lost: the backup", "order renew", "order admit", "order rollback"}
 

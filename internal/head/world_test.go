@@ -34,25 +34,26 @@ type world struct {
 	packets  []*packet
 	outputs  map[From]*outlet
 
-	began   time.Duration  // when all had joined
-	started map[From]bool  // processes, ever
-	doomed  map[int]uint32 // scheduled kills that were decided while all lived on, and in which incarnation
-	heads   int            // how often the head may still be lost
-	faults  int            // what may still go wrong with processes and hosts
-	early   int            // the move at which a host is lost, 0: none
-	calm    int            // moves before anything does
-	stable  int            // and before a head is lost
-	signal  bool           // one was sent
-	refused bool           // a process of the beginning could not be started, or folders be read
-	links   int            // links that were broken
-	broken  map[ends]bool  // what the head has heard of them
-	retired bool
-	moves   int
-	idle    int // moves in a row of which there were none
-	seen    map[string]int
-	tracing bool
-	trace   []string
-	bad     error
+	began     time.Duration  // when all had joined
+	started   map[From]bool  // processes, ever
+	doomed    map[int]uint32 // scheduled kills that were decided while all lived on, and in which incarnation
+	heads     int            // how often the head may still be lost
+	faults    int            // what may still go wrong with processes and hosts
+	early     int            // the move at which a host is lost, 0: none
+	calm      int            // moves before anything does
+	stable    int            // and before a head is lost
+	signal    bool           // one was sent
+	refused   bool           // a process of the beginning could not be started, or folders be read
+	links     int            // links that were broken
+	broken    map[ends]bool  // what the head has heard of them
+	retired   bool
+	hadBackup bool // when the end was decided
+	moves     int
+	idle      int // moves in a row of which there were none
+	seen      map[string]int
+	tracing   bool
+	trace     []string
+	bad       error
 }
 
 // spec is a kind of job, and of what happens to it.
@@ -78,6 +79,7 @@ type spec struct {
 	unreliable bool // processes cannot be started sometimes
 	retires    bool
 	direct     bool
+	states     bool // of replicas may differ
 }
 
 func (s *spec) replicated() bool { return s.nodes >= 3 }
@@ -343,6 +345,9 @@ func (w *world) do(acts []Action) {
 		case Propose:
 			if _, lost := w.state.Lost[a.Entry.Node]; lost && a.Entry.Kind == decision.Born && a.Entry.Incarnation > 1 {
 				w.failf("%s, and the host is lost", describe(a))
+			}
+			if a.Entry.Kind == decision.Decided {
+				w.hadBackup = w.state.Backups > 0
 			}
 			w.proposed = append(w.proposed, a.Entry)
 		case Open:

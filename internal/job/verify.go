@@ -82,6 +82,8 @@ type Corruption struct {
 	// Apart: the registered states of replicas differ, nobody can be convicted, and this
 	// process goes no further.
 	Apart *Apart `json:"apart,omitempty"`
+	// WasApart are the generations in which that was so, and the job has gone back.
+	WasApart []uint32 `json:"was_apart,omitempty"`
 	// Convicted are those of this rank, itself too, whose results were wrong.
 	Convicted []Conviction `json:"convicted,omitempty"`
 }
@@ -103,6 +105,7 @@ type Conviction struct {
 
 // Apart says that replicas of a rank have different registered states.
 type Apart struct {
-	Point uint64 `json:"point"` // the safe point
-	Text  string `json:"text"`  // with all hashes
+	Point      uint64 `json:"point"`                // the safe point
+	Generation uint32 `json:"generation,omitempty"` // how often the job had gone back
+	Text       string `json:"text"`                 // with all hashes
 }

@@ -232,7 +232,7 @@ func (m *Model) addEvents(r *runreport.Report) {
 		more = append(more, Event{n.Joined, "return", fmt.Sprintf("%v is back, on %s, %.3f s after its death", n.Process, n.Host, n.Seconds)})
 	}
 	for _, b := range r.Rollbacks[min(m.rollbacks, len(r.Rollbacks)):] {
-		more = append(more, Event{b.At, "rollback", fmt.Sprintf("back to safe point %d, as ranks %v were lost", b.SafePoint, b.Lost)})
+		more = append(more, Event{b.At, "rollback", fmt.Sprintf("back to safe point %d, %s", b.SafePoint, b.Why())})
 	}
 	m.failures, m.returns, m.rollbacks = len(r.Failures), len(r.Replacements), len(r.Rollbacks)
 	slices.SortStableFunc(more, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })

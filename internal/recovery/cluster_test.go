@@ -26,6 +26,7 @@ type cluster struct {
 	want     [][]uint64          // state of each rank at each safe point
 	left     map[string][]string // per cut: who joined in it, as each process saw it
 	crashes  int                 // still to come
+	doubts   int                 // about the states of a rank, still to come
 	late     bool                // when somebody has finished
 	refusals int                 // processes that cannot be started, still to come
 	selfish  int                 // of these crashes, processes that end by themselves
@@ -247,6 +248,9 @@ func (c *cluster) run() error {
 		if c.crashes > 0 && c.rng.IntN(60) == 0 && (!c.late || slices.ContainsFunc(c.procs, func(q *proc) bool { return q.done })) {
 			c.crash()
 		}
+		if c.doubts > 0 && c.rng.IntN(80) == 0 {
+			c.doubt()
+		}
 		if c.heads > 0 && c.rng.IntN(c.risk()) == 0 {
 			c.succeed()
 			continue
@@ -268,6 +272,20 @@ func (c *cluster) run() error {
 		c.now += time.Duration(c.rng.IntN(1000)) * time.Microsecond
 	}
 	return fmt.Errorf("no end: %s", c.state())
+}
+
+// doubt: replicas of a rank have different states. All of them live, and go back.
+func (c *cluster) doubt() {
+	c.doubts--
+	rank := c.rng.IntN(len(c.want))
+	c.tell(func() []Action {
+		back := c.head.back.phase
+		acts := c.head.Doubt(rank, c.now)
+		if back == none && c.head.back.doubt {
+			c.seen["a rank is in doubt"]++
+		}
+		return acts
+	})
 }
 
 // risk is higher where little time is spent.

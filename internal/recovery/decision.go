@@ -32,6 +32,7 @@ type Decision struct {
 	Set         uint64       `json:"set,omitempty"`         // of the files of this cut, 0: none
 	Savers      []int        `json:"savers,omitempty"`      // which replica of each rank writes them
 	Since       int          `json:"since,omitempty"`       // the rank whose loss began the rollback
+	Doubt       bool         `json:"doubt,omitempty"`       // it was not lost: its replicas have different states
 	Incarnation uint32       `json:"incarnation,omitempty"` // that of everybody's frames after the rollback
 	Joined      []Joined     `json:"joined,omitempty"`
 	// Outputs is for the driver, which puts in what it wants to find in the

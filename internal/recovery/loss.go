@@ -15,17 +15,22 @@ type Loss struct {
 	Why  string
 	// Back: the state of Rank in the backup is lost on the way back to it.
 	// Number is the safe point of that backup, and Since the rank whose loss
-	// sent the job back.
+	// sent the job back, or its states (Doubt).
 	Back   bool
 	Number uint64
 	Since  int
+	Doubt  bool
 	By     job.Endpoint // whose death took the last copy of that state
 }
 
 // Error says what is lost and why.
 func (l Loss) Error() string {
 	if l.Back {
-		return fmt.Sprintf("the job cannot go back to safe point %d, as it had to since rank %d was lost: %s", l.Number, l.Since, l.Why)
+		since := "was lost"
+		if l.Doubt {
+			since = "has different states"
+		}
+		return fmt.Sprintf("the job cannot go back to safe point %d, as it had to since rank %d %s: %s", l.Number, l.Since, since, l.Why)
 	}
 	return fmt.Sprintf("rank %d could not be brought back: %s", l.Rank, l.Why)
 }
@@ -55,7 +60,7 @@ func (h *Head) loss() *Loss {
 
 func (h *Head) backupLost() *Loss {
 	void := h.nowhere()
-	return &Loss{Rank: void, Back: true, Number: h.back.number, Since: h.back.since, By: h.voidBy,
+	return &Loss{Rank: void, Back: true, Number: h.back.number, Since: h.back.since, Doubt: h.back.doubt, By: h.voidBy,
 		Why: fmt.Sprintf("the last process that held the state of rank %d is dead", void)}
 }
 
@@ -97,15 +102,12 @@ func (h *Head) noReplacement(rank int) string {
 // Returns reports whether the job could go on if process p, the last one of its
 // rank, died now: from a backup that does not need it.
 func (h *Head) Returns(p job.Process) bool {
-	return h.returnsWithout(func(q job.Process) bool { return q == p })
+	return h.ReturnsWithout(func(q job.Process) bool { return q == p })
 }
 
-// ReturnsWithout reports whether the job could go on if all replicas of a rank died now.
-func (h *Head) ReturnsWithout(rank int) bool {
-	return h.returnsWithout(func(q job.Process) bool { return q.Rank == rank })
-}
-
-func (h *Head) returnsWithout(gone func(job.Process) bool) bool {
+// ReturnsWithout reports whether the job could go on if these died now, all replicas of
+// a rank among them.
+func (h *Head) ReturnsWithout(gone func(job.Process) bool) bool {
 	if h.over || !h.returns() || !h.usable() {
 		return false
 	}

@@ -248,7 +248,7 @@ func (c *cluster) decide(d Decision) {
 	if err := json.Unmarshal(b, &again); err != nil {
 		c.fail("%v", err)
 	}
-	if d.Kind == RolledBack && !c.rolling && c.everyRank() {
+	if d.Kind == RolledBack && !d.Doubt && !c.rolling && c.everyRank() {
 		c.fail("the job goes back to %d although every rank has a live replica", d.Number)
 	}
 	c.snapshot.Apply(again)

@@ -38,7 +38,7 @@ func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	h.resumeFiles(&p)
 	switch {
 	case p.Rolling:
-		h.back = rollback{phase: replacing, since: p.Since, number: p.Complete, begun: true}
+		h.back = rollback{phase: replacing, since: p.Since, doubt: p.Doubt, number: p.Complete, begun: true}
 		h.fail()
 	case len(h.Failed()) > 0:
 		h.failure(true)

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -9,7 +10,8 @@ import (
 // rollback is the way back to the last complete backup.
 type rollback struct {
 	phase  backPhase
-	since  int    // the rank whose loss began it
+	since  int    // the rank whose loss, or states, began it
+	doubt  bool   // it was not lost: its replicas have different states
 	number uint64 // of the safe point, once it is known
 	begun  bool   // some have left their old generation
 }
@@ -19,7 +21,7 @@ type backPhase uint8
 
 const (
 	none      backPhase = iota
-	replacing           // a rank is lost, its replacement is on its way
+	replacing           // a rank is lost, its replacement is on its way; or one is in doubt
 	restoring           // everybody goes back
 )
 
@@ -33,6 +35,24 @@ func (h *Head) failure(alive bool) {
 	h.fail()
 }
 
+// Standing: there is a backup to go back to, if somebody is to. Returning: all are on
+// their way.
+func (h *Head) Standing() bool  { return !h.over && h.returns() }
+func (h *Head) Returning() bool { return h.back.phase != none }
+
+// Doubt says that replicas of a rank have different states, and that it is not known
+// whose is right. Nobody has to die for that: all go back to the last backup, if it is
+// Standing and they are not Returning.
+func (h *Head) Doubt(rank int, now time.Duration) []Action {
+	h.begin(now)
+	if !h.Standing() || h.Returning() {
+		return nil
+	}
+	h.back.since, h.back.doubt, h.back.number = rank, true, h.complete.number
+	h.fail()
+	return h.advance()
+}
+
 // fail sends everybody to the state in which replacements are waited for.
 func (h *Head) fail() {
 	for s := range h.each(arrived) {
@@ -44,7 +64,9 @@ func (h *Head) fail() {
 		}
 	}
 	if h.back.phase == none {
-		h.back.since = h.Failed()[0]
+		if !h.back.doubt {
+			h.back.since = h.Failed()[0]
+		}
 		if h.returns() { // all ranks go back, and everybody is needed again
 			clear(h.through)
 		}
@@ -110,7 +132,7 @@ func (h *Head) restore() {
 	h.generation++
 	h.incarnations++
 	h.complete.forget()
-	h.back = rollback{phase: restoring, since: h.back.since, number: h.complete.number, begun: true}
+	h.back = rollback{phase: restoring, since: h.back.since, doubt: h.back.doubt, number: h.complete.number, begun: true}
 	o := job.Order{Kind: job.OrderRollback, Number: h.complete.number}
 	for s := range h.each(live) {
 		switch s.state {
@@ -127,7 +149,7 @@ func (h *Head) restore() {
 		o.Deals = append(o.Deals, job.Deal{From: h.giver(s), To: s.process})
 	}
 	h.rest = false
-	h.keep(Decision{Kind: RolledBack, Number: o.Number, Since: h.back.since, Incarnation: h.incarnations, Joined: joined})
+	h.keep(Decision{Kind: RolledBack, Number: o.Number, Since: h.back.since, Doubt: h.back.doubt, Incarnation: h.incarnations, Joined: joined})
 	h.tell(live, o)
 }
 

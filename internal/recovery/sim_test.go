@@ -42,12 +42,16 @@ func schedule(seed uint64) *cluster {
 	return c
 }
 
-// random is one of both.
+// random is one of both. In some the states of ranks differ.
 func random(seed uint64) *cluster {
+	c := returning(seed / 2)
 	if seed%2 == 0 {
-		return schedule(seed / 2)
+		c = schedule(seed / 2)
 	}
-	return returning(seed / 2)
+	if seed%5 == 1 {
+		c.doubts = 1 + int(seed%4)
+	}
+	return c
 }
 
 // returning makes a random cluster that often goes back to backups, and loses
@@ -101,6 +105,7 @@ func TestSchedules(t *testing.T) {
 		"head lost while files are written", "head lost while a backup is stored", "head lost with a backup",
 		"head lost while asking", "head lost while draining", "head lost while admitting", "head lost while somebody joins",
 		"head lost after somebody has joined", "head lost after somebody finished", "head lost again",
+		"a rank is in doubt",
 		"head lost before a rollback", "head lost in a rollback", "head lost in a rollback that failed", "head lost after a rollback",
 	} {
 		require.Greater(t, seen[what], int(n)/1000, "too few of %q to mean anything", what)

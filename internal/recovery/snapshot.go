@@ -48,6 +48,7 @@ type Snapshot struct {
 	// The rollback to it, of which some may have heard, while not all are back.
 	Rolling bool `json:"rolling,omitempty"`
 	Since   int  `json:"since,omitempty"` // the rank whose loss began it
+	Doubt   bool `json:"doubt,omitempty"` // not its loss, as in the Decision
 
 	Deaths int          `json:"deaths,omitempty"` // of processes that lived
 	Last   job.Endpoint `json:"last,omitzero"`    // who of them died last
@@ -188,7 +189,7 @@ func (p *Snapshot) Apply(d Decision) {
 		p.Complete, p.Taken, p.Outputs = d.Number, d.Generation, d.Outputs
 	case RolledBack:
 		p.Generation, p.Incarnations = d.Generation, max(p.Incarnations, d.Incarnation)
-		p.Rolling, p.Since, p.Rest, p.Through = true, d.Since, false, nil
+		p.Rolling, p.Since, p.Doubt, p.Rest, p.Through = true, d.Since, d.Doubt, false, nil
 		p.plan(d)
 		p.Orders = nil
 		for q, at := range p.Places {

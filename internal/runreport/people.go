@@ -54,7 +54,7 @@ func (r *Report) Print(w io.Writer) error {
 		fmt.Fprintf(t, "%.3f s\t%v was replaced on %s, %.3f s after its death\n", n.Joined, n.Process, n.Host, n.Seconds)
 	}
 	for _, b := range r.Rollbacks {
-		fmt.Fprintf(t, "%.3f s\tback to safe point %d, as ranks %v were lost\n", b.At, b.SafePoint, b.Lost)
+		fmt.Fprintf(t, "%.3f s\tback to safe point %d, %s\n", b.At, b.SafePoint, b.Why())
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package runreport
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -38,11 +39,23 @@ type Backups struct {
 
 // Rollback is a way back to a backup.
 type Rollback struct {
-	At        float64 `json:"at_seconds"` // when it began
-	Lost      []int   `json:"lost"`       // ranks
+	At        float64 `json:"at_seconds"`         // when it began
+	Lost      []int   `json:"lost"`               // ranks
+	Differed  []int   `json:"differed,omitempty"` // ranks whose replicas had different states
 	SafePoint uint64  `json:"safe_point"`
 	Seconds   float64 `json:"seconds"` // from the loss of the rank until the program went on; 0 if it did not
 
 	Generation uint32        `json:"-"` // its number
 	Since      time.Duration `json:"-"` // when the first of the ranks was lost, since all had joined
+}
+
+// Why says for what the job went back.
+func (b Rollback) Why() string {
+	switch {
+	case len(b.Lost) == 0:
+		return fmt.Sprintf("as the states of the replicas of rank %d differed", b.Differed[0])
+	case len(b.Differed) == 0:
+		return fmt.Sprintf("as ranks %v were lost", b.Lost)
+	}
+	return fmt.Sprintf("as the states of the replicas of rank %d differed and ranks %v were lost", b.Differed[0], b.Lost)
 }

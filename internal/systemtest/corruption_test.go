@@ -206,3 +206,41 @@ func TestWrongState(t *testing.T) {
 		}
 	}
 }
+
+// A wrong update comes to both ranks before the states are compared, and those of both
+// differ at the same safe point. The job goes back and nobody dies. If the states differ
+// again where they did before, others take the places of all replicas of the rank.
+func TestStatesThatDiffer(t *testing.T) {
+	for _, tt := range []struct {
+		name, program, flags string
+		backs                int
+		fenced               []string
+	}{
+		{"of both ranks", "gtc", "-sched static -direct off -backup 1 -flip 0.0@update:74", 1, nil},
+		{"of one rank", "hpccg", "-backup 3 -flip 1.1@state:17", 1, nil},
+		{"at another safe point", "hpccg", "-backup 1 -flip 0.1@state:9 -flip 0.0@state:20", 2, nil},
+		{"at the same safe point again", "hpccg", "-backup 1 -flip 0.0@state:9 -flip 0.0@state:10", 2, []string{"0.0", "0.1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			program := wrongPrograms(t)[tt.program]
+			want, _ := verified(t, "-n 2 -sdc dual", program)
+			r, c := verified(t, "-n 2 -r 2 -sdc state -replace "+tt.flags, program)
+			told := r.Stderr + string(r.Report)
+			require.Zero(t, r.Code, told)
+			require.Equal(t, want.Stdout, r.Stdout, told)
+			require.EqualValues(t, c.SDC.Differed, c.SDC.Repaired, told)
+			require.GreaterOrEqual(t, c.SDC.Differed, int64(tt.backs), told)
+			var after struct {
+				Failures  []runreport.Failure
+				Rollbacks []runreport.Rollback
+			}
+			r.Decode(t, &after)
+			require.Len(t, after.Rollbacks, tt.backs, told)
+			var fenced []string
+			for _, f := range after.Failures {
+				fenced = append(fenced, f.Process.String())
+			}
+			require.ElementsMatch(t, tt.fenced, fenced, told)
+		})
+	}
+}
