@@ -234,6 +234,10 @@ func (h *Head) kept(e decision.Entry) {
 				h.sayReplaced(m)
 			}
 		}
+	case recovery.Complete:
+		if h.state.Backups == 1 {
+			h.detailf("the first backup is complete: safe point %d", d.Number)
+		}
 	case recovery.RolledBack:
 		h.warnf("the job goes back to safe point %d", d.Number)
 		for _, j := range d.Joined {

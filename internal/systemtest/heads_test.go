@@ -163,7 +163,7 @@ func (j *headsJob) replaced(who string) {
 	processes := []string{who}
 	if !strings.Contains(who, ".") {
 		processes = []string{who + ".0", who + ".1"}
-		time.Sleep(300 * time.Millisecond) // for a backup
+		j.until(func(now string) bool { return strings.Contains(now, backedUp) })
 	}
 	said := j.said()
 	for _, p := range processes {

@@ -41,13 +41,13 @@ func hostedSpec(t *testing.T, net *netns.Net, slots int, flags string, problem [
 	}
 }
 
-// onHosts runs HPCCG on hosts. during is called once all have joined. hash is
-// empty if nothing was printed.
+// onHosts runs HPCCG on hosts. during is called once all have joined, and there is a
+// backup if one was asked for. hash is empty if nothing was printed.
 func onHosts(t *testing.T, net *netns.Net, slots int, flags, problem string, during func()) (r jobRun, hash string) {
 	t.Helper()
 	j := jobtest.Start(t, hostedSpec(t, net, slots, flags, append(strings.Fields(problem), "-json")))
 	if during != nil {
-		if await(t, j, joined); !ended(j) {
+		if await(t, j, begun(flags)); !ended(j) {
 			during()
 		}
 	}
@@ -80,8 +80,17 @@ type hostedJob struct {
 // What heads say with -v.
 const (
 	joined   = "all have joined"
+	backedUp = "the first backup is complete"
 	finished = "all have finished"
 )
+
+// begun is what the head of a job says when the job can bear a loss.
+func begun(flags string) string {
+	if strings.Contains(flags, "-backup") {
+		return backedUp
+	}
+	return joined
+}
 
 // startHosted starts HPCCG on the hosts of net, each with so many slots, and
 // waits until its head has said that.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,10 +18,7 @@ import (
 func TestRecoveryOnSeveralHosts(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 3)
-	lose := func() {
-		time.Sleep(time.Second) // for the first backup
-		require.NoError(t, n.Hosts[1].Kill())
-	}
+	lose := func() { require.NoError(t, n.Hosts[1].Kill()) }
 	want := make(map[string]string)
 	for _, c := range []struct {
 		name, flags string
@@ -73,10 +69,7 @@ func TestRecoveryOnSeveralHosts(t *testing.T) {
 func TestLinkBetweenLastReplicas(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 4)
-	cut := func() {
-		time.Sleep(time.Second) // for the first backup
-		n.Between(1, 2, netns.Conditions{Loss: 1})
-	}
+	cut := func() { n.Between(1, 2, netns.Conditions{Loss: 1}) }
 	problem := "-nx 24 -ny 24 -nz 24 -iters 800"
 	r, hash := onHosts(t, n, 1, "-n 3 -r 1 -replace -backup 2", problem, cut)
 	require.Zero(t, r.code, r.stderr)
@@ -90,10 +83,7 @@ func TestLinkBetweenLastReplicas(t *testing.T) {
 func TestNoHostIsLeftForAReplacement(t *testing.T) {
 	t.Parallel()
 	n := netns.Test(t, 2)
-	lose := func() {
-		time.Sleep(time.Second) // for the first backup
-		require.NoError(t, n.Hosts[1].Kill())
-	}
+	lose := func() { require.NoError(t, n.Hosts[1].Kill()) }
 	r, _ := onHosts(t, n, 1, "-n 2 -r 1 -replace -backup 2", "-nx 24 -ny 24 -nz 24 -iters 2000", lose)
 	require.Equal(t, 3, r.code, r.stderr)
 	require.Contains(t, r.report.Error, "rank 1 has lost its last replica 1.0")

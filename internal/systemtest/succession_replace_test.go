@@ -52,8 +52,8 @@ func TestLossOfTheHeadAndReplacements(t *testing.T) {
 				for gone := strings.Count(c.flags, "-kill"); strings.Count(j.Stderr(), replaced) < gone && !j.finished(); {
 					time.Sleep(time.Millisecond)
 				}
-				if strings.Contains(c.flags, "-backup") {
-					time.Sleep(300 * time.Millisecond) // for one
+				for strings.Contains(c.flags, "-backup") && !strings.Contains(j.Stderr(), backedUp) && !j.finished() {
+					time.Sleep(time.Millisecond)
 				}
 				j.lose(net.Hosts[0].Kill)
 				for i, text := range c.steps {
