@@ -199,10 +199,10 @@ func (c *cluster) noProcess() bool {
 	return !c.head.config.Start && c.head.spares <= 0
 }
 
-// possible is an oracle for the end of a job: every rank has a live replica
-// and nobody has left its generation for a rollback, or there is a number which was
-// announced as complete, and for each rank a live process with its state at
-// that number in a slot, which the head knows of or has yet to hear.
+// possible is an oracle for the end of a job: every rank has a live replica, none is in
+// doubt and nobody has left its generation for a rollback; or there is a number which
+// was announced as complete, and for each rank a live process with its state at that
+// number in a slot, which the head knows of or has yet to hear.
 func (c *cluster) possible() bool {
 	alive, held := true, c.complete > 0
 	for rank := range c.want {
@@ -211,7 +211,7 @@ func (c *cluster) possible() bool {
 			if q.declared {
 				continue
 			}
-			one = one || q.p.Rank == rank && q.member && !c.rolling
+			one = one || q.p.Rank == rank && q.member && !c.rolling && !c.head.back.doubt
 			copies = copies || q.member && (q.told[copyOf{rank, c.complete}] || !q.repeated) &&
 				q.holds(rank, c.complete)
 		}
