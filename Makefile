@@ -101,8 +101,8 @@ soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recove
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 rules: ## take every rule of the protocols whose file or name matches RULES out in turn: the simulation, or the walks of the head, have to fail
-	@for package in simulation head verify; do \
-	  INTRA_RULES='$(RULES)' $(GO) test -timeout 24h -count 1 -v -run '^TestRulesAreNeeded$$' ./internal/$$package || exit 1; \
+	@for package in internal/simulation internal/head internal/verify internal/section internal/recovery comm; do \
+	  INTRA_RULES='$(RULES)' $(GO) test -timeout 24h -count 1 -v -run '^TestRules(OfTheHead)?AreNeeded$$' ./$$package || exit 1; \
 	done
 
 weibull: ## HPCCG on hosts whose processes die at random for minutes and come back (root)
