@@ -191,8 +191,8 @@ var rules = []ruletest.Rule{
 		"	for !r.keeping && !r.acting {", "	for !r.acting {"),
 }
 
-// unshown are rules without which no job has been seen to fail. A test of the
-// package shows what is here: the acknowledgement of a message that is taken
+// unshown are rules without which no job has been seen to fail. Tests of the
+// packages show the first two: the acknowledgement of a message that is taken
 // back has to be quicker than the cut, at a replica that serves its receiver
 // only since then; and a rank has to hear, before it begins a collective, of one
 // that has begun it without waiting and is ahead of its sibling. A copy that is made
