@@ -49,10 +49,10 @@ func (d *difference) decide() {
 }
 
 // doubted decides what follows, unless the job goes back anyway: if it does not after
-// all, the processes tell again. All go back to the last
-// backup, at which the states were alike, and nobody has to die for that. If they differ
-// again before the rank has come further, one of its processes may err again and again:
-// others take the places of them all. If that does not help either, the job ends.
+// all, the processes tell again. All go back to the last backup, at which the states were
+// alike, and nobody has to die for that. If they differ again before the rank has come
+// further, one of its processes may err again and again: others take the places of them
+// all. If that does not help either, the job ends.
 func (h *Head) doubted(rank int) []recovery.Action {
 	r, d := &h.recovery, h.recovery.apart[rank]
 	back := r.decides
@@ -60,7 +60,7 @@ func (h *Head) doubted(rank int) []recovery.Action {
 		return nil
 	}
 	d.decide()
-	switch again := fmt.Sprintf("the job has gone back for that %d times", d.times-1); {
+	switch {
 	case !back.Standing():
 		h.unrepairable(rank, "there is no backup to go back to")
 	case d.times == 1:
@@ -70,9 +70,9 @@ func (h *Head) doubted(rank int) []recovery.Action {
 		}
 		return back.Doubt(rank, h.elapsed())
 	case d.times > 2:
-		h.unrepairable(rank, again+", the last time with other processes in the places of all")
+		h.unrepairable(rank, "the job has gone back for that twice, the last time with other processes in the places of all")
 	case !h.returns(rank):
-		h.unrepairable(rank, again+", and cannot go on with other processes in the places of all")
+		h.unrepairable(rank, "the job has gone back for that once, and cannot go on with other processes in the places of all")
 	default:
 		h.warnf("rank %d: %s, again: other processes take the places of all its replicas, and the job goes back to its last backup", rank, d.Text)
 		for replica := range h.config.Degrees[rank] {

@@ -83,7 +83,7 @@ func TestStatesThatDifferAgain(t *testing.T) {
 		s.goBack(generation + 1)
 	}
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
-	require.Contains(t, s.head.outcome.text, "silent corruption of rank 0: the states differ, and the job has gone back for that 2 times, the last time with other processes in the places of all")
+	require.Contains(t, s.head.outcome.text, "silent corruption of rank 0: the states differ, and the job has gone back for that twice, the last time with other processes in the places of all")
 }
 
 // Where nobody is to be killed without whom the job could not go back, it ends.
@@ -94,5 +94,5 @@ func TestStatesThatDifferAgainWithoutOthers(t *testing.T) {
 	s.commands("killed 1.0@3", "keep") // it held the other copy
 	require.Empty(t, killed(s.differ("0.0@2", 4, 1)))
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
-	require.Contains(t, s.head.outcome.text, "the job has gone back for that 1 times, and cannot go on with other processes in the places of all")
+	require.Contains(t, s.head.outcome.text, "the job has gone back for that once, and cannot go on with other processes in the places of all")
 }
