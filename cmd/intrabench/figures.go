@@ -69,7 +69,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if *app == figures.GTC {
 		gtc.Tasks = pr.Tasks
-		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, json: *jsonFile, plot: *plotFile, quiet: *quiet}
+		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, hosts: *between, limits: *limits, json: *jsonFile, plot: *plotFile, quiet: *quiet}
 		return runGTC(ctx, o, out)
 	}
 	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Send}

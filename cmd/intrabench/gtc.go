@@ -17,7 +17,7 @@ import (
 
 // Flags of figures that only one of the programs has.
 var (
-	hpccgOnly = []string{"nx", "ny", "nz", "iters", "matrix", "fused", "limits", "hosts"}
+	hpccgOnly = []string{"nx", "ny", "nz", "iters", "matrix", "fused"}
 	gtcOnly   = []string{"micell", "mpsi", "mthetamax", "mzetamax", "steps", "double"}
 )
 
@@ -26,6 +26,8 @@ type gtcOptions struct {
 	problem    figures.GTCProblem
 	rounds     int
 	doubled    bool
+	hosts      bool
+	limits     string
 	json, plot string
 	quiet      bool
 }
@@ -59,6 +61,34 @@ func checkApp(fs *flag.FlagSet, app string) (err error) {
 	return err
 }
 
+// check returns the configurations.
+func (o gtcOptions) check() ([]figures.Config, error) {
+	if err := checkGTC(o.problem); err != nil {
+		return nil, err
+	}
+	if o.plot != "" {
+		if err := figures.CheckPlotName(o.plot); err != nil {
+			return nil, err
+		}
+	}
+	if o.doubled && o.hosts {
+		return nil, errors.New("-hosts is not for -double: each of the two hosts has one process")
+	}
+	var overLinks []figures.Config
+	for _, l := range splitLimits(o.limits) {
+		c, err := figures.Throttled(l)
+		if err != nil {
+			return nil, err
+		}
+		overLinks = append(overLinks, limited(c, o.hosts)...)
+	}
+	configs := figures.GTCConfigs(o.doubled, overLinks...)
+	if o.hosts { // where nothing can be stored it is the same as Send
+		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Auto.Name })
+	}
+	return configs, nil
+}
+
 func checkGTC(pr figures.GTCProblem) error {
 	switch {
 	case pr.IonsPerCell < 1 || pr.MaxTheta < 1 || pr.Steps < 1:
@@ -74,20 +104,21 @@ func checkGTC(pr figures.GTCProblem) error {
 // runGTC measures figure 6c, and the copies of inout variables by themselves:
 // in GTC they cannot be told from the rest of the receiving.
 func runGTC(ctx context.Context, o gtcOptions, out io.Writer) error {
-	if err := checkGTC(o.problem); err != nil {
+	configs, err := o.check()
+	if err != nil {
 		return err
-	}
-	if o.plot != "" {
-		if err := figures.CheckPlotName(o.plot); err != nil {
-			return err
-		}
 	}
 	programs, err := figures.Build(ctx, figures.GTC)
 	if err != nil {
 		return err
 	}
 	defer programs.Remove()
-	m, err := figures.MeasureGTC(ctx, programs.RunGTC, o.problem, o.rounds, o.doubled, progress(o.quiet, o.rounds))
+	remove, err := apart(programs, o.hosts)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	m, err := figures.MeasureGTC(ctx, programs.RunGTC, o.problem, o.rounds, o.doubled, configs, progress(o.quiet, o.rounds))
 	if err != nil {
 		return err
 	}

@@ -31,9 +31,9 @@ var GTCKernels = []string{"push", "charge"}
 var gtcTasks = map[string][]string{"push": {"Predict", "Correct"}, "charge": {"Charge"}}
 
 // GTCConfigs are the configurations of figure 6c: on the two cores of the
-// native run, or doubled, on four, as in the paper.
-func GTCConfigs(doubled bool) []Config {
-	configs := []Config{Native, Replicated, Static, Send, Auto}
+// native run, or doubled, on four, as in the paper; and more.
+func GTCConfigs(doubled bool, more ...Config) []Config {
+	configs := append([]Config{Native, Replicated, Static, Send, Auto}, more...)
 	if doubled {
 		for i := range configs {
 			configs[i].Ranks = Native.Ranks
@@ -55,11 +55,11 @@ type GTCMeasurement struct {
 // GTCRunner makes one trial. Programs.RunGTC is one.
 type GTCRunner func(ctx context.Context, c Config, pr GTCProblem) (Trial, error)
 
-// MeasureGTC is Measure for GTC. It does not fill InOut.
-func MeasureGTC(ctx context.Context, run GTCRunner, pr GTCProblem, rounds int, doubled bool, before func(round int, c Config)) (*GTCMeasurement, error) {
+// MeasureGTC is Measure for GTC, with configurations of GTCConfigs. It does not fill InOut.
+func MeasureGTC(ctx context.Context, run GTCRunner, pr GTCProblem, rounds int, doubled bool, configs []Config, before func(round int, c Config)) (*GTCMeasurement, error) {
 	m := &GTCMeasurement{Problem: pr, Doubled: doubled}
 	var err error
-	m.Series, err = alternate(ctx, rounds, GTCConfigs(doubled), before, func(ctx context.Context, c Config) (Trial, error) { return run(ctx, c, pr) })
+	m.Series, err = alternate(ctx, rounds, configs, before, func(ctx context.Context, c Config) (Trial, error) { return run(ctx, c, pr) })
 	if err != nil {
 		return nil, err
 	}

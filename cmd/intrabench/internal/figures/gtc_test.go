@@ -79,7 +79,7 @@ func fakeGTC(doubled bool) GTCRunner {
 
 func measuredGTC(t *testing.T, doubled bool) *GTCMeasurement {
 	pr := GTCProblem{IonsPerCell: 2, Surfaces: 8, MaxTheta: 16, MaxZeta: 2, Steps: 3}
-	m, err := MeasureGTC(t.Context(), fakeGTC(doubled), pr, 3, doubled, nil)
+	m, err := MeasureGTC(t.Context(), fakeGTC(doubled), pr, 3, doubled, GTCConfigs(doubled), nil)
 	require.NoError(t, err)
 	for i, w := range inout.Ways {
 		m.InOut = append(m.InOut, inout.Result{Way: w.Name, Seconds: []float64{1 + float64(i)/8, 1 + float64(i)/8}})
@@ -124,7 +124,7 @@ func TestMeasureGTCRefuses(t *testing.T) {
 					tr.StateSHA256, err = "other", c.fails
 				}
 				return tr, err
-			}, GTCProblem{}, 2, c.doubled, nil)
+			}, GTCProblem{}, 2, c.doubled, GTCConfigs(c.doubled), nil)
 			if c.want == "" {
 				require.NoError(t, err)
 				return
