@@ -53,7 +53,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	app := fs.String("app", figures.HPCCG, "`program` to run: hpccg, figure 5, or gtc, figure 6c")
 	var gtc figures.GTCProblem
 	doubled := gtcFlags(fs, &gtc)
-	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model")
+	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model and with what should be decided")
 	between := hostsFlag(fs)
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
 	plotFile := fs.String("plot", "", "draw the figures to `FILE`, .svg, .png or .pdf")

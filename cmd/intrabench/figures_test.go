@@ -19,7 +19,7 @@ func TestFigures(t *testing.T) {
 	var out bytes.Buffer
 	args := strings.Fields("figures -nx 6 -ny 6 -nz 6 -iters 5 -tasks 4 -rounds 2 -quiet -limits 200,1000MB/s")
 	require.NoError(t, run(t.Context(), append(args, "-json", dir+"/f.json", "-plot", dir+"/f.svg"), &out, nil))
-	for _, part := range []string{"Figure 5a, waxpby", "Figure 5b", "send at 200MB/s", "send at 1000MB/s", "< 0.50", "V/T, GB/s"} {
+	for _, part := range []string{"Figure 5a, waxpby", "Figure 5b", "send at 200MB/s", "send at 1000MB/s", "< 0.50", "V/T, GB/s", "Decisions over the bandwidth"} {
 		require.Contains(t, out.String(), part)
 	}
 	b, err := os.ReadFile(dir + "/f.json")
@@ -36,8 +36,8 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(b, &m))
-	require.Len(t, m.Trials, 14)
-	require.Len(t, m.Rows, 35)
+	require.Len(t, m.Trials, 18)
+	require.Len(t, m.Rows, 45)
 	// 4 passes on 6 x 6 x 12 points: each update of waxpby is sent once.
 	const waxpby, sparsemv, bytes = 2 + 3*4, 1 + 4, 8 * 6 * 6 * 12
 	require.Len(t, m.Models, 4)

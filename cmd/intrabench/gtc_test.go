@@ -14,7 +14,7 @@ import (
 
 // A whole call, of real jobs: small ones, whose times mean nothing.
 func TestFiguresGTC(t *testing.T) {
-	for double, configs := range map[string]int{"": 5, " -double": 5, " -limits 200MB/s": 6, " -double -limits 200MB/s": 6} {
+	for double, configs := range map[string]int{"": 5, " -double": 5, " -limits 200MB/s": 7, " -double -limits 200MB/s": 7} {
 		t.Run(strings.TrimSpace(double), func(t *testing.T) {
 			dir := t.TempDir()
 			var out bytes.Buffer
@@ -28,7 +28,12 @@ func TestFiguresGTC(t *testing.T) {
 			var m struct {
 				Doubled bool
 				Rows    []struct{ Kernel, Config string }
-				Trials  []struct {
+				Links   []struct {
+					Task, Config string
+					Half         float64 `json:"half_seconds"`
+					Transfer     float64 `json:"transfer_seconds"`
+				}
+				Trials []struct {
 					Config  string
 					State   string `json:"state_sha256"`
 					Samples map[string]struct {
@@ -43,6 +48,11 @@ func TestFiguresGTC(t *testing.T) {
 			require.Len(t, m.Trials, configs)
 			require.Len(t, m.Rows, 3*configs)
 			require.NotEmpty(t, m.InOut)
+			require.Equal(t, configs > 5, len(m.Links) > 0)
+			for _, l := range m.Links {
+				require.Positive(t, l.Half, l.Task)
+				require.Equal(t, l.Config != "send", l.Transfer > 0, "%s, %s", l.Task, l.Config)
+			}
 			for _, trial := range m.Trials {
 				require.Len(t, trial.State, 64)
 				if trial.Config == "static" {

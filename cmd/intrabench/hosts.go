@@ -16,13 +16,16 @@ func hostsFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("hosts", false, "run the processes of a job on two hosts, network namespaces with a cable between them, over TCP (as root)")
 }
 
-// limited returns the configurations for links of a bandwidth. Between hosts the native
-// run has such links too.
-func limited(c figures.Config, between bool) []figures.Config {
+// limited returns the configurations for links of a bandwidth: sharing where that pays, and
+// in any case. Between hosts the native run has such links too.
+func limited(c figures.Config, between bool) (all []figures.Config) {
 	if between {
-		return figures.Beside(c)
+		all = figures.Beside(c)
+		c = all[1]
+	} else {
+		all = []figures.Config{c}
 	}
-	return []figures.Config{c}
+	return append(all, figures.Forced(c))
 }
 
 // apart has the programs run on two hosts, if that is asked for. What it returns removes

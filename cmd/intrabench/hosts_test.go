@@ -23,7 +23,7 @@ func TestHosts(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			var m any
 			out := whole(t, args, &m)
-			for _, part := range []string{program, "native at 1GB/s", "send at 1GB/s"} {
+			for _, part := range []string{program, "native at 1GB/s", "send at 1GB/s", "static at 1GB/s"} {
 				require.Contains(t, out, part)
 			}
 			for _, without := range []string{"direct ", "auto "} {

@@ -35,7 +35,7 @@ func newProxyFlags(name string) (*flag.FlagSet, *proxyFlags) {
 	fs, f := newFlags(name), &proxyFlags{}
 	fs.IntVar(&f.rounds, "rounds", 5, "how often every configuration runs, in turn")
 	fs.BoolVar(&f.doubled, "double", false, "replicate on twice the cores of the native run, as figure 6 of the paper does, and not on the same ones")
-	fs.StringVar(&f.limits, "limits", "", "also share over links of these `bandwidths`, like 1.2,3GB/s")
+	fs.StringVar(&f.limits, "limits", "", "also share over links of these `bandwidths`, like 1.2,3GB/s, and compare with what should be decided")
 	f.hosts = hostsFlag(fs)
 	fs.StringVar(&f.json, "json", "", "write everything measured to `FILE`")
 	fs.StringVar(&f.plot, "plot", "", "draw times and efficiencies to `FILE`, .svg, .png or .pdf")
@@ -68,6 +68,9 @@ func (f *proxyFlags) check() ([]figures.Config, error) {
 	configs := figures.ProxyConfigs(f.doubled)
 	if *f.hosts { // where nothing can be stored
 		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Stored.Name })
+	}
+	if f.limits != "" { // what all updates are
+		configs = append(configs, figures.Static)
 	}
 	for _, l := range splitLimits(f.limits) {
 		c, err := figures.Throttled(l)

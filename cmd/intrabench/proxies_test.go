@@ -36,7 +36,7 @@ func TestProxy(t *testing.T) {
 	for _, part := range []string{"minighost 3d27: -nx 8 ", "\ntotal ", "send at 100MB/s  1 x 2", "WARNING: quartiles of 1 rounds"} {
 		require.Contains(t, out, part)
 	}
-	require.Len(t, all[0].Trials, 5)
+	require.Len(t, all[0].Trials, 7)
 	for _, trial := range all[0].Trials {
 		require.Len(t, trial.Bits, 64)
 	}

@@ -67,6 +67,7 @@ func MeasureGTC(ctx context.Context, run GTCRunner, pr GTCProblem, rounds int, d
 		return nil, err
 	}
 	m.sumUp(GTCKernels)
+	m.Models, m.Links = m.models(GTCKernels), m.links()
 	return m, nil
 }
 
@@ -102,7 +103,7 @@ func parseGTC(out, report []byte) (Trial, error) {
 	if err != nil {
 		return Trial{}, err
 	}
-	t := Trial{StateSHA256: line.StateSHA256, Samples: make(map[string]Sample)}
+	t := Trial{StateSHA256: line.StateSHA256, Samples: make(map[string]Sample), Tasks: taskSamples(rep)}
 	total := Sample{Seconds: line.Seconds[Total] - line.Seconds["load"]}
 	if total.Seconds <= 0 {
 		return Trial{}, fmt.Errorf("%w: GTC spent %g seconds in its steps", trial.ErrOutput, total.Seconds)
@@ -187,6 +188,9 @@ func (m *GTCMeasurement) Table(w io.Writer, cores int) error {
 	if len(m.InOut) > 0 {
 		fmt.Fprintf(w, "(of a push of particles by itself, two replicas in one process, not of GTC's own run)\n")
 	}
+	if err := m.overLinks(w); err != nil {
+		return err
+	}
 	if err := m.warn(w); err != nil {
 		return err
 	}
@@ -206,5 +210,9 @@ func (m *GTCMeasurement) Plot(name string) error {
 	if m.Doubled {
 		bars.plot.Y.Label.Text = "time / native time on half the cores (less is better)"
 	}
-	return writePanels(name, []*panel{bars})
+	panels, err := m.withCurves(bars, "GTC")
+	if err != nil {
+		return err
+	}
+	return writePanels(name, panels)
 }

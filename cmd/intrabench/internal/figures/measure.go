@@ -12,7 +12,6 @@ import (
 type Measurement struct {
 	Problem Problem `json:"problem"`
 	Series
-	Models []Model `json:"models,omitempty"` // of the kernels, if links were limited
 }
 
 // Series is all trials of some configurations and what they sum up to.
@@ -21,6 +20,8 @@ type Series struct {
 	Configs []Config `json:"configs"`
 	Rows    []Row    `json:"rows"`
 	Trials  []Trial  `json:"trials"`
+	Models  []Model  `json:"models,omitempty"` // of the kernels, if links were limited
+	Links   []Link   `json:"links,omitempty"`  // what was decided, if so
 }
 
 // Row sums up one kernel in one configuration.
@@ -50,7 +51,7 @@ func Measure(ctx context.Context, run Runner, pr Problem, rounds int, configs []
 		return nil, err
 	}
 	m.sumUp(pr.rows())
-	m.Models = m.models()
+	m.Models, m.Links = m.models(pr.kernels()), m.links()
 	return m, nil
 }
 

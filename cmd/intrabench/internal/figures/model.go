@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 	"github.com/intrahpc/intra/transport/limit"
@@ -28,26 +29,26 @@ func (m Model) E(bandwidth float64) float64 {
 func (m Model) Flip() float64 { return m.Bytes / m.Seconds }
 
 // models makes the model of each kernel from the median of the replicated
-// runs and the updates of the static ones, which always send all of them.
-func (m *Measurement) models() []Model {
-	limited := false
-	for _, c := range m.Configs {
-		limited = limited || c.Limit > 0
-	}
-	if !limited {
+// runs and the updates of a rank in the static ones, which always send all of them.
+func (m *Series) models(kernels []string) []Model {
+	if !slices.ContainsFunc(m.Configs, Config.shares) || !m.has(Static.Name) {
 		return nil
 	}
+	ranks := float64(m.config(Static.Name).Ranks)
 	var all []Model
-	for _, k := range append([]string{Total}, m.Problem.kernels()...) {
+	for _, k := range append([]string{Total}, kernels...) {
 		r, ok := m.Row(k, Replicated.Name)
 		if !ok {
 			return nil
 		}
 		var bytes []float64
 		for _, s := range m.series(k, Static.Name) {
-			bytes = append(bytes, s.UpdateBytes)
+			bytes = append(bytes, s.UpdateBytes/ranks)
 		}
-		all = append(all, Model{Kernel: k, Seconds: r.Seconds.Median, Bytes: spread.Of(bytes).Median})
+		model := Model{Kernel: k, Seconds: r.Seconds.Median, Bytes: spread.Of(bytes).Median}
+		if k == Total || model.Bytes > 0 { // not one that the program does not share
+			all = append(all, model)
+		}
 	}
 	return all
 }

@@ -66,15 +66,23 @@ func (m *Measurement) Plot(name string) error {
 	if err != nil {
 		return fmt.Errorf("draw figure 5: %w", err)
 	}
-	panels := []*panel{bars}
-	if len(m.Models) > 0 {
-		curves, err := m.curvePlot()
-		if err != nil {
-			return fmt.Errorf("draw efficiency over bandwidth: %w", err)
-		}
-		panels = append(panels, curves)
+	panels, err := m.withCurves(bars, "HPCCG")
+	if err != nil {
+		return err
 	}
 	return writePanels(name, panels)
+}
+
+// withCurves returns a panel and, if links were limited, efficiency over bandwidth.
+func (m *Series) withCurves(bars *panel, app string) ([]*panel, error) {
+	if len(m.Models) == 0 {
+		return []*panel{bars}, nil
+	}
+	curves, err := m.curvePlot(app)
+	if err != nil {
+		return nil, fmt.Errorf("draw efficiency over bandwidth: %w", err)
+	}
+	return []*panel{bars, curves}, nil
 }
 
 // below is how much room a panel needs below its axes.
@@ -282,14 +290,13 @@ func (s shifted) Plot(c draw.Canvas, p *plot.Plot) {
 
 // curvePlot is efficiency over bandwidth: points measured, curves of the
 // model.
-func (m *Measurement) curvePlot() (*panel, error) {
+func (m *Series) curvePlot(app string) (*panel, error) {
 	x := newPanel()
 	p := x.plot
-	p.Title.Text = "efficiency over the bandwidth of the link"
+	p.Title.Text = app + ": efficiency over the bandwidth of the link"
 	p.X.Label.Text = "GB/s in each direction"
 	p.Y.Label.Text = "E = T(native) / T"
 	p.X.Scale = plot.LogScale{}
-	p.X.Tick.Marker = bandwidthTicks{}
 	p.Add(plotter.NewGrid())
 	low, high := math.Inf(1), 0.0
 	for _, c := range m.Configs {
@@ -297,7 +304,9 @@ func (m *Measurement) curvePlot() (*panel, error) {
 			low, high = min(low, c.Limit/1e9), max(high, c.Limit/1e9)
 		}
 	}
-	low, high = low/2, high*2
+	unlimited := 2 * high // where what has no limit stands
+	p.X.Tick.Marker = bandwidthTicks{unlimited}
+	low, high = low/2, high*3
 	highest := 1.0
 	var loose []string
 	for i, model := range m.Models {
@@ -307,12 +316,16 @@ func (m *Measurement) curvePlot() (*panel, error) {
 		curve.Dashes = []vg.Length{vg.Points(4), vg.Points(2)}
 		var q quartiles
 		for _, c := range m.Configs {
-			if r, ok := m.Row(model.Kernel, c.Name); ok && c.shares() {
-				q.XYs = append(q.XYs, plotter.XY{X: c.Limit / 1e9, Y: r.E.Median})
+			if r, ok := m.Row(model.Kernel, c.Name); ok && (c.shares() || c.Name == Send.Name) {
+				at := unlimited
+				if c.Limit > 0 {
+					at = c.Limit / 1e9
+				}
+				q.XYs = append(q.XYs, plotter.XY{X: at, Y: r.E.Median})
 				q.YErrors = append(q.YErrors, struct{ Low, High float64 }{r.E.Median - r.E.Q1, r.E.Q3 - r.E.Median})
 				highest = max(highest, r.E.Q3)
 				if r.E.Loose() {
-					loose = append(loose, named(model.Kernel, "HPCCG")+" "+c.Name)
+					loose = append(loose, named(model.Kernel, app)+" "+c.Name)
 				}
 			}
 		}
@@ -327,7 +340,7 @@ func (m *Measurement) curvePlot() (*panel, error) {
 		}
 		bars.Color = palette[i%len(palette)]
 		p.Add(curve, bars, points)
-		x.legend.Add(named(model.Kernel, "HPCCG")+", measured and model", curve, points)
+		x.legend.Add(named(model.Kernel, app)+", measured and model", curve, points)
 	}
 	p.X.Min, p.X.Max = low, high
 	p.Y.Min, p.Y.Max = 0, 1.05*highest
@@ -335,17 +348,18 @@ func (m *Measurement) curvePlot() (*panel, error) {
 	return x, nil
 }
 
-// bandwidthTicks marks 1, 2 and 5 times every power of ten.
-type bandwidthTicks struct{}
+// bandwidthTicks marks 1, 2 and 5 times every power of ten, and where what has no limit
+// stands.
+type bandwidthTicks struct{ unlimited float64 }
 
 // Ticks implements plot.Ticker.
-func (bandwidthTicks) Ticks(low, high float64) (ticks []plot.Tick) {
+func (b bandwidthTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 	for decade := math.Floor(math.Log10(low)); decade <= math.Log10(high); decade++ {
 		for _, d := range []float64{1, 2, 5} {
-			if v := d * math.Pow(10, decade); v >= low && v <= high {
+			if v := d * math.Pow(10, decade); v >= low && v < 0.8*b.unlimited {
 				ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.3g", v)})
 			}
 		}
 	}
-	return ticks
+	return append(ticks, plot.Tick{Value: b.unlimited, Label: "unlimited"})
 }

@@ -48,7 +48,7 @@ func TestLegendsAreClearOfBars(t *testing.T) {
 	m, _ := measured(t, "0.5GB/s", "2GB/s")
 	bars, err := m.barPlot("HPCCG", Kernels)
 	require.NoError(t, err)
-	curves, err := m.curvePlot()
+	curves, err := m.curvePlot("HPCCG")
 	require.NoError(t, err)
 	at := texts(bars, curves)
 	for _, axis := range []string{"waxpby", "HPCCG", "GB/s in each direction"} {

@@ -146,7 +146,7 @@ func parseProxy(out, report []byte) (Trial, error) {
 	if err != nil {
 		return Trial{}, fmt.Errorf("%w: %w", trial.ErrOutput, err)
 	}
-	t := Trial{StateSHA256: fmt.Sprintf("%x", sha256.Sum256(bits)), Samples: make(map[string]Sample)}
+	t := Trial{StateSHA256: fmt.Sprintf("%x", sha256.Sum256(bits)), Samples: make(map[string]Sample), Tasks: taskSamples(rep)}
 	processes := float64(len(rep.Processes))
 	for name, tt := range rep.TaskTypes {
 		if tt.Run == 0 {
@@ -158,8 +158,7 @@ func parseProxy(out, report []byte) (Trial, error) {
 		}
 		total.WaitSeconds += s.WaitSeconds
 		total.UpdateBytes += s.UpdateBytes
-		_, kernel, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".") // without the package
-		t.Samples[kernel] = s
+		t.Samples[taskName(name)] = s
 	}
 	t.Samples[Total] = total
 	t.Samples[Wall] = Sample{Seconds: rep.Wall, WaitSeconds: total.WaitSeconds, UpdateBytes: total.UpdateBytes}
@@ -192,6 +191,7 @@ func MeasureProxy(ctx context.Context, run ProxyRunner, x Proxy, rounds int, con
 	}
 	m.Kernels = m.kernels()
 	m.sumUp(append([]string{Wall}, m.Kernels...))
+	m.Models, m.Links = m.models(m.Kernels), m.links()
 	return m, nil
 }
 
@@ -229,6 +229,11 @@ func (m *Series) kernels() (all []string) {
 			all = append(all, name)
 		}
 	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(most[b], most[a]), strings.Compare(a, b)) })
+	slices.SortFunc(all, byMost(most))
 	return all
+}
+
+// byMost sorts names by what they have, the most first.
+func byMost(most map[string]float64) func(a, b string) int {
+	return func(a, b string) int { return cmp.Or(cmp.Compare(most[b], most[a]), strings.Compare(a, b)) }
 }

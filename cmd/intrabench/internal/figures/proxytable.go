@@ -33,6 +33,9 @@ func (m *ProxyMeasurement) Table(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	if err := m.overLinks(w); err != nil {
+		return err
+	}
 	return m.warn(w)
 }
 
@@ -106,7 +109,11 @@ func PlotProxies(name string, all []*ProxyMeasurement) error {
 		if err != nil {
 			return fmt.Errorf("draw %s: %w", m.Proxy.Name, err)
 		}
-		panels = append(panels, bars)
+		own, err := m.withCurves(bars, m.Proxy.Name)
+		if err != nil {
+			return err
+		}
+		panels = append(panels, own...)
 	}
 	return writePanels(name, panels)
 }

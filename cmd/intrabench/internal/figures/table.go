@@ -61,7 +61,7 @@ func (m *Measurement) Table(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if err := m.modelTable(w); err != nil {
+	if err := m.overLinks(w); err != nil {
 		return err
 	}
 	if err := m.warn(w); err != nil {
@@ -71,8 +71,16 @@ func (m *Measurement) Table(w io.Writer) error {
 	return err
 }
 
+// overLinks writes what depends on the bandwidth of the links.
+func (m *Series) overLinks(w io.Writer) error {
+	if err := m.modelTable(w); err != nil {
+		return err
+	}
+	return m.linkTable(w)
+}
+
 // modelTable compares the measurement over limited links with the model.
-func (m *Measurement) modelTable(w io.Writer) error {
+func (m *Series) modelTable(w io.Writer) error {
 	if len(m.Models) == 0 {
 		return nil
 	}
@@ -82,12 +90,16 @@ func (m *Measurement) modelTable(w io.Writer) error {
 	for _, model := range m.Models {
 		plain, _ := m.Row(model.Kernel, Replicated.Name)
 		for _, c := range m.Configs {
-			if !c.shares() {
+			limit, e := "unlimited", ""
+			switch {
+			case c.shares():
+				limit, e = fmt.Sprintf("%.3g", c.Limit/1e9), fmt.Sprintf("%.3f", model.E(c.Limit))
+			case c.Name != Send.Name:
 				continue
 			}
 			r, _ := m.Row(model.Kernel, c.Name)
-			fmt.Fprintf(t, "  %s\t%.3g\t%.3g\t%.3f\t%s\t%.3f\t%.3f\t%s\n", model.Kernel, model.Flip()/1e9, c.Limit/1e9,
-				r.E.Median, brackets(r.E, 3), model.E(c.Limit), plain.E.Median, decisions(r.Decision))
+			fmt.Fprintf(t, "  %s\t%.3g\t%s\t%.3f\t%s\t%s\t%.3f\t%s\n", model.Kernel, model.Flip()/1e9, limit,
+				r.E.Median, brackets(r.E, 3), e, plain.E.Median, decisions(r.Decision))
 		}
 	}
 	return t.Flush()

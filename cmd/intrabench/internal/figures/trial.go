@@ -92,8 +92,8 @@ func Beside(limited Config) []Config {
 	return []Config{native, limited}
 }
 
-// shares reports whether the configuration shares over limited links.
-func (c Config) shares() bool { return c.Limit > 0 && c.Replicas > 1 }
+// shares reports whether the configuration may share over limited links.
+func (c Config) shares() bool { return c.Limit > 0 && c.decides() }
 
 // Kernels are the parts of HPCCG that share work, in the paper's order; Total
 // is the whole solver, which also exchanges and adds up over all ranks.
@@ -145,6 +145,8 @@ type Trial struct {
 	XSHA256  string            `json:"x_sha256,omitempty"`
 	// StateSHA256 is GTC's result; HPCCG has the three before.
 	StateSHA256 string `json:"state_sha256,omitempty"`
+	// Tasks are by the type of task.
+	Tasks map[string]TaskSample `json:"tasks,omitempty"`
 }
 
 // Sample is what one kernel took in one run, on one process.
@@ -340,7 +342,7 @@ func parseTrial(out, report []byte, clocks []clock) (Trial, error) {
 	if len(clocks) != len(rep.Processes) {
 		return Trial{}, fmt.Errorf("%w: the times of %d processes of %d", trial.ErrOutput, len(clocks), len(rep.Processes))
 	}
-	t := Trial{Passes: line.Iterations, Residual: *line.Residual, XSHA256: line.XSHA256, Samples: make(map[string]Sample)}
+	t := Trial{Passes: line.Iterations, Residual: *line.Residual, XSHA256: line.XSHA256, Samples: make(map[string]Sample), Tasks: taskSamples(rep)}
 	var total Sample
 	for _, c := range clocks {
 		total.Seconds = max(total.Seconds, c[Total]) // the job ends with the last

@@ -83,13 +83,15 @@ type Report struct {
 
 // TaskType sums up the tasks of a kernel, of all processes together.
 type TaskType struct {
-	Run         float64 `json:"run"`
-	Received    float64 `json:"received"`
-	Seconds     float64 `json:"seconds"` // in bodies
-	WaitSeconds float64 `json:"wait_seconds"`
-	UpdateBytes float64 `json:"update_bytes"`
-	Stored      float64 `json:"stored"`
-	Decision    string  `json:"decision"`
+	Run      float64 `json:"run"`
+	Received float64 `json:"received"`
+	Seconds  float64 `json:"seconds"` // in bodies
+	// SectionSeconds is in sections that begin with such a task.
+	SectionSeconds float64 `json:"section_seconds"`
+	WaitSeconds    float64 `json:"wait_seconds"`
+	UpdateBytes    float64 `json:"update_bytes"`
+	Stored         float64 `json:"stored"`
+	Decision       string  `json:"decision"`
 }
 
 // Replacement is a process that took the place of a dead one.

@@ -1,0 +1,193 @@
+package figures
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
+)
+
+// TaskSample is what one type of task took in one run, on one process.
+type TaskSample struct {
+	Seconds        float64 `json:"seconds"`         // in bodies
+	SectionSeconds float64 `json:"section_seconds"` // in sections that begin with such a task
+	WaitSeconds    float64 `json:"wait_seconds"`    // for updates
+	UpdateBytes    float64 `json:"update_bytes"`    // sent or stored
+	Decision       string  `json:"decision,omitempty"`
+}
+
+// taskSamples are those of a report, by the names of the tasks without their package.
+func taskSamples(rep trial.Report) map[string]TaskSample {
+	var all map[string]TaskSample
+	n := float64(len(rep.Processes))
+	for name, tt := range rep.TaskTypes {
+		if tt.Run == 0 {
+			continue
+		}
+		t := TaskSample{
+			Seconds: tt.Seconds / n, SectionSeconds: tt.SectionSeconds / n, WaitSeconds: tt.WaitSeconds / n,
+			UpdateBytes: tt.UpdateBytes / n, Decision: tt.Decision,
+		}
+		if t.Decision == "share" && tt.Stored > 0 {
+			t.Decision = "direct"
+		}
+		if all == nil {
+			all = make(map[string]TaskSample)
+		}
+		all[taskName(name)] = t
+	}
+	return all
+}
+
+// taskName is the name of a task without its package.
+func taskName(name string) string {
+	_, task, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
+	return task
+}
+
+// Forced shares each section over the same links as a configuration of Limited or
+// Throttled, which decides.
+func Forced(c Config) Config {
+	c.Name = strings.Replace(c.Name, Send.Name, Static.Name, 1)
+	c.Flags = slices.Concat(Static.Flags, c.Flags)
+	return c
+}
+
+// Link is how the replicas decided about one type of task on one kind of link, beside
+// what they would have had to decide. T is what all bodies take on one process, V the size
+// of all updates of a rank, B the bandwidth in each direction. While a replica of two that
+// share computes for T/2 it sends V/2: that is hidden if T/2 > V/2B.
+type Link struct {
+	Task     string         `json:"task"`
+	Config   string         `json:"config"`
+	Half     float64        `json:"half_seconds"`               // T/2
+	Transfer float64        `json:"transfer_seconds,omitempty"` // V/2B; 0: the link has no limit
+	Wait     float64        `json:"wait_share"`                 // of the time in sections; median
+	Decision map[string]int `json:"decisions"`
+	// Seconds are in the sections: as decided, shared in any case, and never.
+	Seconds    spread.Spread `json:"seconds"`
+	Shared     spread.Spread `json:"shared_seconds"`
+	Replicated spread.Spread `json:"replicated_seconds"`
+	// Loss is the quotient of what was decided by the better of the two, less 1.
+	Loss spread.Spread `json:"loss"`
+}
+
+// Hidden reports whether the transfers fit behind the computation.
+func (l Link) Hidden() bool { return l.Half > l.Transfer }
+
+// linkNames are the configurations that decide over links on which something was shared in
+// any case too, in pairs.
+func (m *Series) linkNames() (pairs [][2]string) {
+	for _, c := range m.Configs {
+		forced := strings.Replace(c.Name, Send.Name, Static.Name, 1)
+		if c.decides() && forced != c.Name && m.has(forced) {
+			pairs = append(pairs, [2]string{c.Name, forced})
+		}
+	}
+	return pairs
+}
+
+func (m *Series) has(config string) bool {
+	return slices.ContainsFunc(m.Configs, func(c Config) bool { return c.Name == config })
+}
+
+// tasks returns what a type of task took in a configuration, round by round.
+func (m *Series) tasks(task, config string) []TaskSample {
+	s := make([]TaskSample, m.Rounds)
+	for _, t := range m.Trials {
+		if t.Config == config {
+			s[t.Round] = t.Tasks[task]
+		}
+	}
+	return s
+}
+
+// links compares the decisions, if links were limited and all that has to be known was
+// measured. Types of tasks that take next to nothing, or send nothing, are left out.
+func (m *Series) links() (all []Link) {
+	pairs := m.linkNames()
+	if !slices.ContainsFunc(m.Configs, Config.shares) || len(pairs) == 0 || !m.has(Replicated.Name) {
+		return nil
+	}
+	types := make(map[string]float64)
+	whole := 0.0
+	for _, t := range m.Trials {
+		if t.Config == Replicated.Name {
+			whole += t.Samples[Total].Seconds
+			for name, s := range t.Tasks {
+				types[name] += s.SectionSeconds
+			}
+		}
+	}
+	for _, task := range slices.SortedFunc(maps.Keys(types), byMost(types)) {
+		if types[task] < leastShare*whole {
+			continue
+		}
+		for _, p := range pairs {
+			if l, ok := m.link(task, p[0], p[1]); ok {
+				all = append(all, l)
+			}
+		}
+	}
+	return all
+}
+
+// link compares a configuration with one that shares in any case.
+func (m *Series) link(task, config, forced string) (Link, bool) {
+	l := Link{Task: task, Config: config, Decision: make(map[string]int)}
+	own, shared, plain := m.tasks(task, config), m.tasks(task, forced), m.tasks(task, Replicated.Name)
+	var bodies, sent, wait, a, b, c, loss []float64
+	for i, s := range own {
+		better := min(shared[i].SectionSeconds, plain[i].SectionSeconds)
+		if s.SectionSeconds <= 0 || better <= 0 || shared[i].UpdateBytes == 0 {
+			return Link{}, false // the first task of no section, or one of those that the program does not share
+		}
+		bodies, sent = append(bodies, plain[i].Seconds), append(sent, shared[i].UpdateBytes)
+		wait = append(wait, s.WaitSeconds/s.SectionSeconds)
+		a, b, c = append(a, s.SectionSeconds), append(b, shared[i].SectionSeconds), append(c, plain[i].SectionSeconds)
+		loss = append(loss, s.SectionSeconds/better-1)
+		l.Decision[s.Decision]++
+	}
+	l.Half, l.Wait = spread.Of(bodies).Median/2, spread.Of(wait).Median
+	if limit := m.config(config).Limit; limit > 0 {
+		l.Transfer = spread.Of(sent).Median / limit
+	}
+	l.Seconds, l.Shared, l.Replicated, l.Loss = spread.Of(a), spread.Of(b), spread.Of(c), spread.Of(loss)
+	return l, true
+}
+
+const linksNote = `T/2: half of what the bodies take on a process that replicates. V/2B: what a replica sends of the updates,
+by the bandwidth in each direction; it fits behind the computation if T/2 > V/2B (+). wait: share of the time
+in sections spent waiting for updates. s: in the sections, as decided, shared in any case, and never.
+loss: what was decided beside the better of the two, less 1, over all sections with those in which it was tried.
+`
+
+// linkTable writes what was decided for each type of task on each link.
+func (m *Series) linkTable(w io.Writer) error {
+	if len(m.Links) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\nDecisions over the bandwidth of the link, by type of task\n")
+	t := newColumns(w)
+	fmt.Fprintf(t, "\tlink\tT/2, s\tV/2B, s\t\twait\ts\tshared\treplicated\tloss\t\tdecision\n")
+	for _, l := range m.Links {
+		transfer, fits := "", ""
+		if l.Transfer > 0 {
+			transfer = fmt.Sprintf("%.4f", l.Transfer)
+			if l.Hidden() {
+				fits = "+"
+			}
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%.4f\t%s\t%s\t%.1f%%\t%.4f\t%.4f\t%.4f\t%+.1f%%\t[%+.1f%% %+.1f%%]\t%s\n", l.Task, l.Config, l.Half, transfer, fits, 100*l.Wait,
+			l.Seconds.Median, l.Shared.Median, l.Replicated.Median, 100*l.Loss.Median, 100*l.Loss.Q1, 100*l.Loss.Q3, decisions(l.Decision))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, linksNote)
+	return err
+}
