@@ -80,6 +80,9 @@ type decision struct {
 
 	stored    uint64 // 1 + the number of the last section whose results were stored; 0: none
 	elsewhere bool   // on some replica they lie where they cannot be stored
+
+	shares  bool   // the last section was shared, and not for a trial
+	changed uint64 // after how many sections that changed
 }
 
 // attempt is what is known of sharing in one way.
@@ -379,6 +382,17 @@ func (d *decision) word() string {
 		return "replicate"
 	}
 	return "share"
+}
+
+// settled takes in how the last section went, and returns after how many of them sharing
+// has begun or ended last. Trials change nothing.
+func (d *decision) settled(way direct.Way) uint64 {
+	shares := way != direct.Replicate && d.word() == "share"
+	if shares != d.shares && d.runs > 1 {
+		d.changed = d.runs - 1
+	}
+	d.shares = shares
+	return d.changed
 }
 
 // average weighs the newest of a series by a quarter.

@@ -62,6 +62,32 @@ func TestDecision(t *testing.T) {
 	}
 }
 
+// How long it takes to decide can be told.
+func TestDecisionSettles(t *testing.T) {
+	const ms = time.Millisecond
+	for name, tt := range map[string]struct {
+		shared, transfer time.Duration
+		shares           bool
+		least, most      uint64
+	}{
+		"pays":                       {shared: 6 * ms, shares: true},
+		"to be seen first":           {shared: 6 * ms, transfer: 5 * ms, shares: true, least: foresight, most: 10},
+		"hopeless":                   {shared: 900 * ms, least: 1, most: 10},
+		"longer than the bodies are": {shared: 30 * ms, transfer: 20 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := kind{shared: tt.shared, alone: 10 * ms, transfer: tt.transfer}
+			var after uint64
+			for range 1000 { // with trials
+				after = k.settled(k.section())
+			}
+			require.Equal(t, tt.shares, k.shares)
+			require.GreaterOrEqual(t, after, tt.least)
+			require.LessOrEqual(t, after, tt.most)
+		})
+	}
+}
+
 // Updates of a few bytes do not make a section slow: what does is the machine.
 func TestDecisionIsNotMadeByASlowMoment(t *testing.T) {
 	const ms = time.Millisecond

@@ -47,6 +47,7 @@ func (h *sharing) learn(s *Section, met bool) {
 		s.decision.learn(execution{way: s.way, bytes: s.bytes, took: s.took, spent: s.inBodies,
 			ran: s.ran, along: s.along, tasks: len(s.Tasks), workers: s.helpers.size, met: met}, &h.decisions)
 		known.Decision = s.decision.word()
+		known.DecidedAfter = max(known.DecidedAfter, int64(s.decision.settled(s.way)))
 	case s.Policy == sched.Replicate:
 		known.Decision = "replicate"
 	}

@@ -111,4 +111,7 @@ type TaskStats struct {
 	// Counters are by their names.
 	Counters map[string]counters.Count `json:"counters,omitempty"`
 	Decision string                    `json:"decision"` // share or replicate
+	// DecidedAfter is after how many sections of one kind, of those that begin with such a
+	// task, they were shared, or no longer: the last change. 0: there was none.
+	DecidedAfter int64 `json:"decided_after"`
 }

@@ -80,6 +80,7 @@ func (a *TaskType) add(b job.TaskStats, replicas int) {
 	if a.SectionSeconds > 0 {
 		a.Overlap = 1 - min(a.WaitSeconds/a.SectionSeconds, 1)
 	}
+	a.DecidedAfter = max(a.DecidedAfter, b.DecidedAfter)
 	if a.Decision != "share" {
 		a.Decision = b.Decision
 	}

@@ -18,6 +18,7 @@ type TaskSample struct {
 	WaitSeconds    float64 `json:"wait_seconds"`    // for updates
 	UpdateBytes    float64 `json:"update_bytes"`    // sent or stored
 	Decision       string  `json:"decision,omitempty"`
+	DecidedAfter   float64 `json:"decided_after,omitempty"` // sections of a kind
 }
 
 // taskSamples are those of a report, by the names of the tasks without their package.
@@ -30,7 +31,7 @@ func taskSamples(rep trial.Report) map[string]TaskSample {
 		}
 		t := TaskSample{
 			Seconds: tt.Seconds / n, SectionSeconds: tt.SectionSeconds / n, WaitSeconds: tt.WaitSeconds / n,
-			UpdateBytes: tt.UpdateBytes / n, Decision: tt.Decision,
+			UpdateBytes: tt.UpdateBytes / n, Decision: tt.Decision, DecidedAfter: tt.DecidedAfter,
 		}
 		if t.Decision == "share" && tt.Stored > 0 {
 			t.Decision = "direct"
@@ -68,6 +69,9 @@ type Link struct {
 	Transfer float64        `json:"transfer_seconds,omitempty"` // V/2B; 0: the link has no limit
 	Wait     float64        `json:"wait_share"`                 // of the time in sections; median
 	Decision map[string]int `json:"decisions"`
+	// After is the number of sections of a kind after which sharing has begun or ended
+	// last; median, and 0 if it never changed.
+	After float64 `json:"decided_after"`
 	// Seconds are in the sections: as decided, shared in any case, and never.
 	Seconds    spread.Spread `json:"seconds"`
 	Shared     spread.Spread `json:"shared_seconds"`
@@ -140,7 +144,7 @@ func (m *Series) links() (all []Link) {
 func (m *Series) link(task, config, forced string) (Link, bool) {
 	l := Link{Task: task, Config: config, Decision: make(map[string]int)}
 	own, shared, plain := m.tasks(task, config), m.tasks(task, forced), m.tasks(task, Replicated.Name)
-	var bodies, sent, wait, a, b, c, loss []float64
+	var bodies, sent, wait, after, a, b, c, loss []float64
 	for i, s := range own {
 		better := min(shared[i].SectionSeconds, plain[i].SectionSeconds)
 		if s.SectionSeconds <= 0 || better <= 0 || shared[i].UpdateBytes == 0 {
@@ -150,9 +154,10 @@ func (m *Series) link(task, config, forced string) (Link, bool) {
 		wait = append(wait, s.WaitSeconds/s.SectionSeconds)
 		a, b, c = append(a, s.SectionSeconds), append(b, shared[i].SectionSeconds), append(c, plain[i].SectionSeconds)
 		loss = append(loss, s.SectionSeconds/better-1)
+		after = append(after, s.DecidedAfter)
 		l.Decision[s.Decision]++
 	}
-	l.Half, l.Wait = spread.Of(bodies).Median/2, spread.Of(wait).Median
+	l.Half, l.Wait, l.After = spread.Of(bodies).Median/2, spread.Of(wait).Median, spread.Of(after).Median
 	if limit := m.config(config).Limit; limit > 0 {
 		l.Transfer = spread.Of(sent).Median / limit
 	}
@@ -164,6 +169,7 @@ const linksNote = `T/2: half of what the bodies take on a process that replicate
 by the bandwidth in each direction; it fits behind the computation if T/2 > V/2B (+). wait: share of the time
 in sections spent waiting for updates. s: in the sections, as decided, shared in any case, and never.
 loss: what was decided beside the better of the two, less 1, over all sections with those in which it was tried.
+after: the sections of a kind after which sharing has begun or ended last, trials aside; 0: it never changed.
 `
 
 // linkTable writes what was decided for each type of task on each link.
@@ -173,7 +179,7 @@ func (m *Series) linkTable(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "\nDecisions over the bandwidth of the link, by type of task\n")
 	t := newColumns(w)
-	fmt.Fprintf(t, "\tlink\tT/2, s\tV/2B, s\t\twait\ts\tshared\treplicated\tloss\t\tdecision\n")
+	fmt.Fprintf(t, "\tlink\tT/2, s\tV/2B, s\t\twait\ts\tshared\treplicated\tloss\t\tdecision\tafter\n")
 	for _, l := range m.Links {
 		transfer, fits := "", ""
 		if l.Transfer > 0 {
@@ -182,8 +188,8 @@ func (m *Series) linkTable(w io.Writer) error {
 				fits = "+"
 			}
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%.4f\t%s\t%s\t%.1f%%\t%.4f\t%.4f\t%.4f\t%+.1f%%\t[%+.1f%% %+.1f%%]\t%s\n", l.Task, l.Config, l.Half, transfer, fits, 100*l.Wait,
-			l.Seconds.Median, l.Shared.Median, l.Replicated.Median, 100*l.Loss.Median, 100*l.Loss.Q1, 100*l.Loss.Q3, decisions(l.Decision))
+		fmt.Fprintf(t, "  %s\t%s\t%.4f\t%s\t%s\t%.1f%%\t%.4f\t%.4f\t%.4f\t%+.1f%%\t[%+.1f%% %+.1f%%]\t%s\t%.0f\n", l.Task, l.Config, l.Half, transfer, fits, 100*l.Wait,
+			l.Seconds.Median, l.Shared.Median, l.Replicated.Median, 100*l.Loss.Median, 100*l.Loss.Q1, 100*l.Loss.Q3, decisions(l.Decision), l.After)
 	}
 	if err := t.Flush(); err != nil {
 		return err

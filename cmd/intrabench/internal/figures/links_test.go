@@ -10,7 +10,7 @@ import (
 )
 
 const linksReport = `{"processes":[{},{}],"task_types":{
-	"example.com/a.v2/heat.relax":{"run":9,"seconds":5,"section_seconds":6,"wait_seconds":1,"update_bytes":80,"decision":"share"},
+	"example.com/a.v2/heat.relax":{"run":9,"seconds":5,"section_seconds":6,"wait_seconds":1,"update_bytes":80,"decision":"share","decided_after":4},
 	"example.com/a.v2/heat.Grid.copy":{"run":9,"seconds":2,"section_seconds":4,"update_bytes":8,"stored":3,"decision":"share"},
 	"main.idle":{"run":0,"seconds":0}}}`
 
@@ -18,7 +18,7 @@ func TestTaskSamples(t *testing.T) {
 	rep, err := parseReport([]byte(linksReport))
 	require.NoError(t, err)
 	require.Equal(t, map[string]TaskSample{
-		"relax":     {Seconds: 2.5, SectionSeconds: 3, WaitSeconds: 0.5, UpdateBytes: 40, Decision: "share"},
+		"relax":     {Seconds: 2.5, SectionSeconds: 3, WaitSeconds: 0.5, UpdateBytes: 40, Decision: "share", DecidedAfter: 4},
 		"Grid.copy": {Seconds: 1, SectionSeconds: 2, UpdateBytes: 4, Decision: "direct"},
 	}, taskSamples(rep))
 }
@@ -47,7 +47,7 @@ func overLinks(t *testing.T) *GTCMeasurement {
 		tr, err := run(ctx, c, pr)
 		push := TaskSample{Seconds: 2, SectionSeconds: 2}
 		if c.Replicas > 1 && c.Name != Replicated.Name {
-			push = TaskSample{Seconds: 1, SectionSeconds: 1, UpdateBytes: 2e9, Decision: "share"}
+			push = TaskSample{Seconds: 1, SectionSeconds: 1, UpdateBytes: 2e9, Decision: "share", DecidedAfter: 3}
 			if c.Limit > 0 {
 				push.WaitSeconds = push.UpdateBytes / c.Limit
 				push.SectionSeconds += push.WaitSeconds
@@ -81,6 +81,7 @@ func TestLinks(t *testing.T) {
 		require.InDelta(t, want.loss, l.Loss.Median, 1e-9, l.Config)
 		require.Equal(t, want.hidden, l.Hidden(), l.Config)
 		require.Equal(t, map[string]int{"share": 3}, l.Decision)
+		require.Equal(t, 3.0, l.After)
 	}
 	var out bytes.Buffer
 	require.NoError(t, m.Table(&out, 2))

@@ -90,6 +90,7 @@ type TaskType struct {
 	SectionSeconds float64 `json:"section_seconds"`
 	WaitSeconds    float64 `json:"wait_seconds"`
 	UpdateBytes    float64 `json:"update_bytes"`
+	DecidedAfter   float64 `json:"decided_after"`
 	Stored         float64 `json:"stored"`
 	Decision       string  `json:"decision"`
 }
