@@ -14,7 +14,7 @@ import (
 
 // A whole call, of real jobs: small ones, whose times mean nothing.
 func TestFiguresGTC(t *testing.T) {
-	for double, configs := range map[string]int{"": 5, " -double": 5, " -limits 200MB/s": 7, " -double -limits 200MB/s": 7} {
+	for double, configs := range map[string]int{"": 5, " -double -limits 200MB/s": 7} {
 		t.Run(strings.TrimSpace(double), func(t *testing.T) {
 			dir := t.TempDir()
 			var out bytes.Buffer

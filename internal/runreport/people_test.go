@@ -39,6 +39,15 @@ func TestWhatSharingHasSaved(t *testing.T) {
 	require.Zero(t, alone.TaskTypes["f"].Sharers)
 }
 
+// Who decides last is who counts.
+func TestDecidedAfterIsTheMost(t *testing.T) {
+	r := &Report{Degrees: []int{2}, TaskTypes: make(map[string]TaskType)}
+	for _, after := range []int64{2, 7, 5} {
+		r.Add(Process{}, job.Stats{TaskTypes: map[string]job.TaskStats{"f": {Run: 1, DecidedAfter: after}}})
+	}
+	require.EqualValues(t, 7, r.TaskTypes["f"].DecidedAfter)
+}
+
 func TestReportForPeople(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "r.json")
