@@ -33,7 +33,7 @@ func TestProxy(t *testing.T) {
 		}
 	}
 	out := whole(t, "minighost -stencil 3d27 -nx 8 -ny 8 -nz 8 -vars 1 -steps 2 -limits 100MB/s", &all)
-	for _, part := range []string{"minighost 3d27: -nx 8 ", "\ntotal ", "send at 100MB/s  1 x 2", "WARNING: quartiles of 1 rounds"} {
+	for _, part := range []string{"minighost 3d27: -nx 8 ", "\ntotal ", "send at 100MB/s    1 x 2", "WARNING: quartiles of 1 rounds"} {
 		require.Contains(t, out, part)
 	}
 	require.Len(t, all[0].Trials, 7)

@@ -151,7 +151,8 @@ func (m *Series) link(task, config, forced string) (Link, bool) {
 			return Link{}, false // the first task of no section, or one of those that the program does not share
 		}
 		bodies, sent = append(bodies, plain[i].Seconds), append(sent, shared[i].UpdateBytes)
-		wait = append(wait, s.WaitSeconds/s.SectionSeconds)
+		// Some wait in sections that begin with tasks of another type.
+		wait = append(wait, s.WaitSeconds/max(s.SectionSeconds, s.Seconds+s.WaitSeconds))
 		a, b, c = append(a, s.SectionSeconds), append(b, shared[i].SectionSeconds), append(c, plain[i].SectionSeconds)
 		loss = append(loss, s.SectionSeconds/better-1)
 		after = append(after, s.DecidedAfter)
