@@ -337,6 +337,9 @@ func (p *proc) read() {
 		if p.placed && !p.done {
 			w.failf("%v is released, and has not finished", p)
 		}
+		if p.placed && int(p.epoch) < w.mourned {
+			w.failf("%v is released, and has heard of %d of %d deaths", p, p.epoch, w.mourned)
+		}
 		p.left = true
 		p.stuck = w.random.IntN(20) == 0
 	case job.KindEnd, job.KindRefuse:

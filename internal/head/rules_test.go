@@ -90,7 +90,7 @@ var unshown = []ruletest.Rule{
 }
 
 // table says which walks are to notice the rules.
-var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestWalks", Soak: 54000, Sign: `seed \d+ |in no walk `}
+var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestWalks", Soak: 60000, Sign: `seed \d+ |in no walk `}
 
 // TestRulesStand looks for the text of every rule in the head, where it has to be
 // once: the table says what is there.

@@ -42,6 +42,7 @@ var specs = []spec{
 	{name: "restart", degrees: []int{2, 2}, nodes: 3, steps: 9, faults: 3, replace: true, backup: 3, files: 2, restart: true, heads: 4},
 	{name: "everything", degrees: []int{2, 1, 2}, nodes: 5, steps: 9, faults: 5, replace: true, spares: 1, backup: 2, files: 3, hosts: true, links: true, stops: true, unreliable: true, heads: 5},
 	{name: "states", degrees: []int{2, 3}, nodes: 4, steps: 12, faults: 5, replace: true, backup: 2, hosts: true, heads: 3, states: true},
+	{name: "slow log", degrees: []int{2, 1}, nodes: 4, spares: 2, steps: 3, faults: 1, hosts: true, heads: 2, slow: true},
 }
 
 // happens is what has to come up in the walks, or they show nothing.

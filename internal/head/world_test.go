@@ -48,6 +48,7 @@ type world struct {
 	broken    map[ends]bool  // what the head has heard of them
 	retired   bool
 	hadBackup bool // when the end was decided
+	mourned   int  // deaths that were kept before the release
 	moves     int
 	idle      int // moves in a row of which there were none
 	seen      map[string]int
@@ -80,6 +81,7 @@ type spec struct {
 	retires    bool
 	direct     bool
 	states     bool // of replicas may differ
+	slow       bool // the log is, while the job begins, and a host is lost then
 }
 
 func (s *spec) replicated() bool { return s.nodes >= 3 }
@@ -88,7 +90,7 @@ func newWorld(s spec, seed uint64, tracing bool) *world {
 	w := &world{spec: s, tracing: tracing, random: rand.New(rand.NewPCG(seed, 15)), state: decision.NewState(), outputs: make(map[From]*outlet),
 		started: make(map[From]bool), doomed: make(map[int]uint32), broken: make(map[ends]bool), heads: s.heads, seen: make(map[string]int)}
 	w.faults = w.random.IntN(s.faults + 1)
-	if s.hosts && w.random.IntN(20) == 0 {
+	if s.hosts && (s.slow || w.random.IntN(20) == 0) {
 		w.early = 1 + w.random.IntN(30)
 	}
 	w.calm, w.stable = w.random.IntN(2)*w.random.IntN(500), w.random.IntN(2)*w.random.IntN(700)
@@ -183,7 +185,7 @@ func (w *world) move() {
 			w.disk = w.disk[1:]
 		})
 	}
-	if len(w.proposed) > 0 {
+	if len(w.proposed) > 0 && (!w.spec.slow || w.state.Started || w.random.IntN(20) == 0) {
 		all = append(all, w.commit, w.commit)
 	}
 	if len(w.losing) > 0 {
@@ -270,6 +272,8 @@ func (w *world) keep(e decision.Entry) {
 		w.seen["one fault after another"]++
 	case e.Kind == decision.Fired && w.spec.kills[e.Index].Point == job.KillAfter && !w.state.Released:
 		w.doomed[e.Index] = e.Incarnation
+	case e.Kind == decision.Released:
+		w.mourned = len(w.state.Verdicts)
 	}
 	w.seen["kept "+string(e.Kind)]++
 	if e.Kind == decision.Recovery {
