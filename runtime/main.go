@@ -38,6 +38,9 @@ func enter(run func(*Process) error) int {
 		runtime.GOMAXPROCS(2)
 	}
 	session, err := job.Join(ctx, job.Hello{Tag: Tagged, Tasks: tasks})
+	if end := (job.End{}); errors.As(err, &end) { // of which the head has told the user
+		return end.Code
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "intra:", err)
 		return exitRefused

@@ -30,11 +30,14 @@ func (End) event()     {}
 // links still hold and exits.
 type Release struct{}
 
-// End: the job is over before its end, the process stops now.
+// End: the job is over before its end, the process stops now. As an error it is why a
+// process that comes then does not join.
 type End struct {
 	Code int    // exit code of the job
 	Text string // why
 }
+
+func (e End) Error() string { return "the job has ended: " + e.Text }
 
 // FailureKind says how a run of the program failed.
 type FailureKind string

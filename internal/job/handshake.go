@@ -97,6 +97,8 @@ func expect(c *Conn, kind Kind) (*Message, error) {
 		return m, nil
 	case KindReject, KindRefuse:
 		return nil, fmt.Errorf("%w: %w", ErrRefused, errors.New(m.Text))
+	case KindEnd:
+		return nil, End{m.Code, m.Text}
 	}
 	return nil, fmt.Errorf("%w: %q where %q was due", ErrMessage, m.Kind, kind)
 }

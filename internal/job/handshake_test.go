@@ -37,6 +37,21 @@ func TestHandshakeProvesTheSecretOnBothSides(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Process{0, 1}, setup.Self)
 	})
+	t.Run("the job ends meanwhile", func(t *testing.T) {
+		for _, due := range []Kind{KindChallenge, KindSetup} {
+			head, process := pair(t)
+			go func() {
+				if due == KindSetup {
+					if _, err := Answer(head, &secret); err != nil {
+						return
+					}
+				}
+				head.Write(&Message{Kind: KindEnd, Code: 4, Text: "silent corruption"})
+			}()
+			_, err := ask(process, &secret, hello)
+			require.ErrorIs(t, err, End{4, "silent corruption"}, due)
+		}
+	})
 	t.Run("a head without it", func(t *testing.T) {
 		head, process := pair(t)
 		answered := make(chan error, 1)
