@@ -55,6 +55,8 @@ func TestJudge(t *testing.T) {
 		{"nothing said", verdict{code: 3}, rank0 + ", says oops", "no rank is named"},
 		{"not said aloud", verdict{code: 3}, rank0 + ", whispers " + lost0, "standard error does not say"},
 		{"not said why it did not come back", verdict{code: 3, replace: true}, rank0 + ", says " + lost0, "does not say why"},
+		{"replacements died on the way back", verdict{code: 3, replace: true, backup: true}, "fired 0.0, fired 0.1, fired 0.1, 0.0 injected 0.3, 0.1 injected 0.4, backups 1, rollback 7 for 0 at 0.45, 0.1 back 0.45, 0.1 injected 0.5, says " + notBack + "its replacements died too", ""},
+		{"none has died", verdict{code: 3, replace: true, backup: true}, rank0 + ", backups 1, says " + notBack + "its replacements died too", "no replacement died"},
 		{"no backup asked for", verdict{code: 3, replace: true}, rank0 + ", says " + notBack + "no backup was asked for", ""},
 		{"one was asked for", verdict{code: 3, replace: true, backup: true}, rank0 + ", says " + notBack + "no backup was asked for", "one was asked for"},
 		{"no backup yet", verdict{code: 3, replace: true, backup: true}, rank0 + ", says " + notBack + "no backup was complete yet", ""},

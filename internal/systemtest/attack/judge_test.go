@@ -5,6 +5,7 @@ package attack
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -78,7 +79,6 @@ type history struct {
 	deaths map[job.Process]int // declared
 	last   map[int]job.Process // that died while it lived, by rank
 	lastAt map[int]float64
-	joiner int // deaths of processes that had no place yet
 	wrong  string
 }
 
@@ -114,8 +114,7 @@ func (v *verdict) history() *history {
 		case !v.replace && v.spares == 0:
 			h.wrong = fmt.Sprintf("two verdicts on %v", e.p)
 		default:
-			h.deaths[e.p]++
-			h.joiner++
+			h.deaths[e.p]++ // of one that had no place yet
 		}
 	}
 	return h
@@ -390,7 +389,7 @@ func (v *verdict) reason(why string, h *history) string {
 			return "there was none"
 		}
 	case strings.HasPrefix(why, "its replacements died too"):
-		if h.joiner == 0 {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(h.deaths)), func(n int) bool { return n > 1 }) { // in one place
 			return "no replacement died"
 		}
 	default:
