@@ -111,7 +111,8 @@ func (m *Series) tasks(task, config string) []TaskSample {
 }
 
 // links compares the decisions, if links were limited and all that has to be known was
-// measured. Types of tasks that take next to nothing, or send nothing, are left out.
+// measured. Types of tasks that take next to nothing beside others, or send nothing, are
+// left out.
 func (m *Series) links() (all []Link) {
 	pairs := m.linkNames()
 	if !slices.ContainsFunc(m.Configs, Config.shares) || len(pairs) == 0 || !m.has(Replicated.Name) {
@@ -128,8 +129,8 @@ func (m *Series) links() (all []Link) {
 		}
 	}
 	for _, task := range slices.SortedFunc(maps.Keys(types), byMost(types)) {
-		if types[task] < leastShare*whole {
-			continue
+		if types[task] < leastShare*whole && len(all) > 0 {
+			break
 		}
 		for _, p := range pairs {
 			if l, ok := m.link(task, p[0], p[1]); ok {
