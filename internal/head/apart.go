@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// difference is about a rank whose replicas have different states, where it is not known whose
-// is right.
+// difference is about a rank whose replicas have different states, where it is not known
+// whose is right.
 type difference struct {
 	job.Apart            // what was decided on last
 	times     int        // that they differed, since the rank last came further than ever

@@ -39,6 +39,18 @@ func TestWhatSharingHasSaved(t *testing.T) {
 	require.Zero(t, alone.TaskTypes["f"].Sharers)
 }
 
+// What the job went back for is said of every way back.
+func TestWhyBack(t *testing.T) {
+	for want, b := range map[string]Rollback{
+		"as ranks [0 2] were lost":                                                 {Lost: []int{0, 2}},
+		"as ranks [] were lost":                                                    {},
+		"as the states of the replicas of rank 1 differed":                         {Differed: []int{1}},
+		"as the states of the replicas of rank 1 differed and ranks [0] were lost": {Lost: []int{0}, Differed: []int{1}},
+	} {
+		require.Equal(t, want, b.Why())
+	}
+}
+
 // Who decides last is who counts.
 func TestDecidedAfterIsTheMost(t *testing.T) {
 	r := &Report{Degrees: []int{2}, TaskTypes: make(map[string]TaskType)}

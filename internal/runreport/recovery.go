@@ -52,10 +52,10 @@ type Rollback struct {
 // Why says for what the job went back.
 func (b Rollback) Why() string {
 	switch {
-	case len(b.Lost) == 0:
-		return fmt.Sprintf("as the states of the replicas of rank %d differed", b.Differed[0])
 	case len(b.Differed) == 0:
 		return fmt.Sprintf("as ranks %v were lost", b.Lost)
+	case len(b.Lost) == 0:
+		return fmt.Sprintf("as the states of the replicas of rank %d differed", b.Differed[0])
 	}
 	return fmt.Sprintf("as the states of the replicas of rank %d differed and ranks %v were lost", b.Differed[0], b.Lost)
 }
