@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +43,7 @@ func RunReconnecting(t *testing.T, pair Reconnecting) {
 		name string
 		run  func(t *testing.T, pair Reconnecting)
 	}{
+		{"NoCut", testNoCut},
 		{"CutInsideFrame", testCutInsideFrame},
 		{"CutInsideDroppableFrame", testCutInsideDroppableFrame},
 		{"SendWithoutConnection", testSendWithoutConnection},
@@ -59,6 +61,7 @@ func RunReconnecting(t *testing.T, pair Reconnecting) {
 
 // hub is a pair of reconnecting links and what connects them.
 type hub struct {
+	accepted atomic.Int32 // connections
 	a, b     transport.Link
 	proxy    *proxy // nil: none
 	listener net.Listener
@@ -92,6 +95,7 @@ func startHub(t testing.TB, pair Reconnecting, budget func(connection int) int64
 			if err != nil {
 				return
 			}
+			h.accepted.Add(1)
 			go adopt(c)
 		}
 	}()
@@ -162,6 +166,32 @@ func (h *hub) start(p place) (a, b *side) {
 	return start(h.a, newRecorder(p)), start(h.b, newRecorder(p))
 }
 
+// A connection that nobody cuts is the only one, and nothing is lost on it, however close
+// an acknowledgement follows the frames that it is for.
+func testNoCut(t *testing.T, pair Reconnecting) {
+	const frames, round = 20_000, 50
+	h := startHub(t, pair, nil)
+	h.await()
+	a, b := h.start(placeOwn)
+	for n := 0; n < frames; n += round {
+		for k := range round {
+			a.send(newDroppable(1, n+k, 100, 1))
+			b.send(newDroppable(2, n+k, 100, 1))
+		}
+		eventually(t, "the frames", func() bool {
+			came, lost := a.accounted()
+			theirs, gone := b.accounted()
+			return min(came+lost, theirs+gone) >= n+round
+		})
+	}
+	require.EqualValues(t, 1, h.accepted.Load(), "connections")
+	for _, s := range []*side{a, b} {
+		whole, lost := s.accounted()
+		require.Equal(t, []int{frames, 0}, []int{whole, lost})
+	}
+	closeBoth(t, a, b)
+}
+
 // A frame that is cut in the middle goes on where it was, also when it is cut
 // again and again.
 func testCutInsideFrame(t *testing.T, pair Reconnecting) {
@@ -186,23 +216,31 @@ func testCutInsideFrame(t *testing.T, pair Reconnecting) {
 	}
 }
 
-// A droppable frame that is cut in the middle is torn and lost, and nothing else.
+// A droppable frame that is cut in the middle is torn and lost, and nothing else. If the
+// receiver's machine is so busy that the reset of the connection discards the beginning of
+// the frame before it is read, there is nothing to tear, and it is tried again.
 func testCutInsideDroppableFrame(t *testing.T, pair Reconnecting) {
-	h := startHub(t, pair, first(1_500_000))
-	h.await()
-	a, b := h.start(placeOwn)
-	a.send(newFrame(1, 0, 10, 1, nil))
-	f := a.send(newDroppable(1, 1, streamed, 3))
-	a.send(newFrame(1, 2, 20, 1, nil))
-	eventually(t, "the frames", func() bool { return b.count() == 2 })
-	a.settled(t)
-	whole, lost := b.accounted()
-	require.Equal(t, []int{2, 1}, []int{whole, lost})
-	require.Len(t, b.torn, 1)
-	if err := a.owners.errs[f]; err != nil { // the kernel may have taken all of it
-		require.ErrorIs(t, err, transport.ErrLost)
+	for range 50 {
+		h := startHub(t, pair, first(1_500_000))
+		h.await()
+		a, b := h.start(placeOwn)
+		a.send(newFrame(1, 0, 10, 1, nil))
+		f := a.send(newDroppable(1, 1, streamed, 3))
+		a.send(newFrame(1, 2, 20, 1, nil))
+		eventually(t, "the frames", func() bool { return b.count() == 2 })
+		a.settled(t)
+		whole, lost := b.accounted()
+		require.Equal(t, []int{2, 1}, []int{whole, lost})
+		require.LessOrEqual(t, len(b.torn), 1)
+		if err := a.owners.errs[f]; err != nil { // the kernel may have taken all of it
+			require.ErrorIs(t, err, transport.ErrLost)
+		}
+		closeBoth(t, a, b)
+		if len(b.torn) == 1 {
+			return
+		}
 	}
-	closeBoth(t, a, b)
+	require.Fail(t, "no frame was torn")
 }
 
 func newDroppable(sender, number, size, pieces int) *transport.Frame {

@@ -76,6 +76,7 @@ type outbox struct {
 	head    int    // entries before it are gone
 	next    int    // entries from head on that are handed over
 	acked   uint64 // how many are gone
+	known   uint64 // how many the peer has, as it says: those of them that are handed over go
 	copies  arena
 }
 

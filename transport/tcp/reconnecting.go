@@ -194,15 +194,26 @@ func (s *reconnecting) word() (b [transport.HeaderSize]byte) {
 	return b
 }
 
-// acknowledged: the peer has the first n frames.
+// acknowledged: the peer has the first n frames. The writer may not have noted yet that
+// the last of them are handed over: an answer can be here before its system call returns.
 func (l *link) acknowledged(n uint64) error {
 	o := &l.outbox
 	l.mu.Lock()
-	if n > o.acked+uint64(o.next) {
+	if last := o.acked + uint64(o.len()); n > last {
 		defer l.mu.Unlock()
-		return fmt.Errorf("%w: %d frames acknowledged, %d sent", transport.ErrHeader, n, o.acked+uint64(o.next))
+		return fmt.Errorf("%w: %d frames acknowledged, of %d", transport.ErrHeader, n, last)
 	}
-	for o.next > 0 && o.acked < n {
+	o.known = max(o.known, n)
+	l.mu.Unlock()
+	l.free()
+	return nil
+}
+
+// free gives back what is handed over and acknowledged.
+func (l *link) free() {
+	o := &l.outbox
+	l.mu.Lock()
+	for o.next > 0 && o.acked < o.known {
 		e := o.pop()
 		if e.bye {
 			l.reconnecting.sentAll.Store(true)
@@ -215,7 +226,6 @@ func (l *link) acknowledged(n uint64) error {
 		}
 	}
 	l.mu.Unlock()
-	return nil
 }
 
 func (s *reconnecting) start() {

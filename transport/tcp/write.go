@@ -288,7 +288,11 @@ func (l *link) advance(n int) {
 			continue
 		}
 		back := l.handedOver(e)
+		answered := l.outbox.acked < l.outbox.known
 		l.mu.Unlock()
+		if answered {
+			l.free()
+		}
 		w.offset = 0
 		if back != nil {
 			queue.Sent(back, nil)
