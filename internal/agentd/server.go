@@ -220,7 +220,7 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 		s.mu.Unlock()
 		for st, b := range at.buffers {
 			if fresh {
-				b.Resume(r.Position[st].Written, r.Position[st].Text)
+				b.Resume(r.Position[st].Written, r.Position[st].Text, r.Anew)
 			}
 		}
 	default:

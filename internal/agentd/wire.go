@@ -85,8 +85,10 @@ type ProcessResync struct {
 	Out        [output.Crashes]output.Written `json:"out"`
 }
 
-// OutputResume says where the output of a process goes on, in a generation.
+// OutputResume says where the output of a process goes on, in a generation. Anew: what
+// is out after that is put out again.
 type OutputResume struct {
 	Generation uint32          `json:"generation"`
 	Position   output.Position `json:"position"`
+	Anew       bool            `json:"anew,omitempty"`
 }

@@ -23,9 +23,10 @@ type Replaced struct {
 // Rollback is a way back to a backup.
 type Rollback struct {
 	At         time.Duration `json:"at"`
-	Ranks      []int         `json:"ranks"`           // that were lost
-	Doubt      []int         `json:"doubt,omitempty"` // whose replicas had different states
-	Since      time.Duration `json:"since"`           // when the first of them was
+	Ranks      []int         `json:"ranks"`               // that were lost
+	Convicted  *job.Endpoint `json:"convicted,omitempty"` // a process that may have come to wrong results before
+	Doubt      []int         `json:"doubt,omitempty"`     // whose replicas had different states
+	Since      time.Duration `json:"since"`               // when the first of them was
 	Number     uint64        `json:"number"`
 	Generation uint32        `json:"generation"`
 	Resumed    time.Duration `json:"resumed,omitempty"` // when all were back, 0: not yet
@@ -42,6 +43,7 @@ func (s *State) recover(e Entry) {
 		s.Backups, s.Backup = s.Backups+1, d.Number
 	case recovery.RolledBack:
 		b := Rollback{At: e.At, Ranks: e.Ranks, Since: e.Since, Number: d.Number, Generation: d.Generation}
+		b.Convicted = d.Convicted
 		if d.Doubt {
 			b.Doubt = []int{d.Since}
 		}

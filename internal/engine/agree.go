@@ -44,6 +44,16 @@ func (d *stores) agree(s *Section, c candidates) direct.Way {
 	return way
 }
 
+// agreeToSend decides with the other replicas whether s, which has a way of its own here,
+// is shared at all. Nothing can be stored.
+func (d *stores) agreeToSend(s *Section) direct.Way {
+	way := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, s.way)
+	if way == direct.Store || way == direct.SendOnly {
+		return direct.Send
+	}
+	return way
+}
+
 // differ notes that what the tasks of s write can be stored into on some
 // replicas only. All say the same about it.
 func (d *stores) differ(s *Section) {

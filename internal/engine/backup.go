@@ -58,7 +58,7 @@ func (r *recovering) store(l transferID, s stateCopy) []job.Reply {
 	if l.generation < r.member.Generation() {
 		return nil // from before a rollback
 	}
-	r.slots.Complete(l.full)
+	r.slots.Reached(l.full)
 	if !r.slots.Put(l.rank, l.number, s) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -99,6 +100,10 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 	for i := range replies { // what replicas of a rank have in common at a safe point
 		at := r.sharing.position()
 		replies[i].Sections, replies[i].Signature = at.Number, at.Chain
+		if v := r.sharing.verifier; v != nil {
+			v.horizon.At(number)
+			replies[i].Sure = v.horizon.Sure()
+		}
 	}
 	r.reply(replies)
 	return nil
@@ -143,6 +148,10 @@ func (r *recovering) order(o job.Order) {
 	}
 	r.back.Order(o)
 	switch o.Kind {
+	case job.OrderAdmit, job.OrderRollback:
+		r.sharing.scattered = slices.Contains(o.Scattered, r.setup.Self.Rank)
+	}
+	switch o.Kind {
 	case job.OrderAdmit:
 		for _, q := range o.Joined {
 			delete(r.outbound, q.Process)
@@ -152,7 +161,7 @@ func (r *recovering) order(o job.Order) {
 			r.stopDrain()
 		}
 	case job.OrderComplete:
-		r.slots.Complete(o.Number)
+		r.slots.Complete(o.Number, o.Older)
 	case job.OrderRenew:
 		r.renew(o)
 	case job.OrderRollback:

@@ -76,9 +76,15 @@ func (h *sharing) schedule(s *Section) error {
 		s.Policy = sched.Replicate
 	case s.Policy == sched.Adaptive:
 		h.choose(s)
+	case s.Policy == sched.Replicate && h.verifier.samples():
+		h.verifier.sampleAll(s)
 	}
 	return nil
 }
+
+// common reports whether all replicas of the rank have words in common, as all of them know
+// alike: they began on one host, and when somebody came last, or all went back, they were.
+func (h *sharing) common() bool { return h.stores != nil && h.setup.Together && !h.scattered }
 
 // choose decides whether sharing s pays, and in which way.
 func (h *sharing) choose(s *Section) {
@@ -89,11 +95,24 @@ func (h *sharing) choose(s *Section) {
 		s.way = h.stores.agree(s, c)
 	} else {
 		s.way = s.decision.propose(c)
+		switch {
+		case h.verifier.samples() && h.common():
+			s.way = h.stores.agreeToSend(s)
+		case h.verifier.once(): // what one replica alone decides may not be what others do
+			s.way = direct.Send
+		}
 	}
 	switch s.way {
 	case direct.Replicate:
 		s.Policy = sched.Replicate
+		if h.verifier.samples() && h.common() {
+			h.verifier.sampleAll(s)
+		}
 	case direct.Store:
 		s.exchange = h.stores
+	default:
+		if h.verifier.once() {
+			s.Policy = sched.Static
+		}
 	}
 }

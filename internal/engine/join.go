@@ -210,6 +210,9 @@ func (r *recovering) takePlace() error {
 // with those peers that incarnations names, in a generation.
 func (r *recovering) resumeAt(at *rankPosition, generation uint32) error {
 	r.sharing.resumeAt(at.Section, generation)
+	if v := r.sharing.verifier; v != nil {
+		v.horizon.Back(at.Point)
+	}
 	cfg := r.sharing.messaging()
 	cfg.Peers = func(rank, replica int) (uint32, bool) {
 		incarnation, ok := r.incarnations[job.Process{Rank: rank, Replica: replica}]

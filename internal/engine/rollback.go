@@ -13,7 +13,7 @@ import (
 // ErrRollback, and so does what it calls from now on. It is called under the
 // lock.
 func (r *recovering) rollback(o job.Order) {
-	r.slots.Back(o.Number)
+	r.slots.Back(o.Number, o.Older)
 	r.program = nil
 	r.outbound = make(map[job.Process]*outbound)
 	r.endRun(ErrRollback)

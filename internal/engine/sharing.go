@@ -49,6 +49,7 @@ type sharing struct {
 	updates   updates
 	stores    *stores        // nil: there are none
 	verifier  *verifier      // nil: nothing is verified
+	scattered bool           // replicas of the rank are on several hosts, since the last cut at which somebody came
 	flips     *fault.Flips   // nil: none was asked for
 	varied    *vary.Recorder // nil: this is no set of several
 	meter     *counters.Meter

@@ -199,7 +199,7 @@ const leastPatience = time.Millisecond
 // meet waits for peers that are behind, since nothing can be stored into their
 // arrays before they come, and who goes on without them shares no work from
 // then on. It waits as long as they get on: no longer at a time than they would
-// need for all of s.
+// need for all of s; where a task is to run once, until they come, or are dead.
 func (d *stores) meet(s *Section, yield func(func())) error {
 	patience := leastPatience
 	if s.decision.alone.n > 0 {
@@ -213,13 +213,16 @@ func (d *stores) meet(s *Section, yield func(func())) error {
 			d.stuck.ok = false
 			return nil
 		}
-		if d.stuck.ok && d.stuck.at == at {
+		if d.stuck.ok && d.stuck.at == at && !d.verifier.once() {
 			return nil
 		}
 		if !first && at > last {
 			until = d.now() + patience
 		}
 		last = at
+		if d.now() >= until && d.verifier.once() {
+			until = d.now() + patience
+		}
 		if d.now() >= until {
 			d.stuck.at, d.stuck.ok = at, true
 			return nil

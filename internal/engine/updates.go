@@ -15,12 +15,19 @@ import (
 // task, and who is sent its result.
 type updates struct{ *sharing }
 
+// forever is longer than any job.
+const forever = 1 << 56 * time.Nanosecond
+
 func (u *updates) enter(s *Section, signature uint64) error {
-	acts, err := u.machine.Enter(section.Entry{
+	e := section.Entry{
 		Policy: s.Policy, Tasks: len(s.Tasks), Signature: signature, NoWait: s.NoWait,
 		Patience: func(t int) time.Duration { return u.patience(&s.Tasks[t]) },
 		Times:    func(t int) *section.Times { return s.Tasks[t].times },
-	}, u.now())
+	}
+	if u.verifier.once() { // nobody runs what another one has claimed
+		e.Patience, e.Times = func(int) time.Duration { return forever }, nil
+	}
+	acts, err := u.machine.Enter(e, u.now())
 	if err != nil {
 		return err
 	}

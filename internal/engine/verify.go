@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -12,6 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/internal/verify"
+	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/update"
 )
 
@@ -27,6 +29,9 @@ type verifier struct {
 	states  *verify.States
 	every   uint64 // safe points of which one is compared; 0: none is
 	sampler verify.Sampler
+	whole   uint64         // safe point before which all tasks are sampled
+	passed  *atomic.Uint64 // safe points of this run of the program; nil before the first run
+	horizon verify.Horizon
 	counts  job.Corruption
 	tasks   []int         // sampled in the open section
 	begun   int           // of these
@@ -52,7 +57,7 @@ func newVerifier(h *sharing) *verifier {
 	}
 	return &verifier{sharing: h, machine: verify.New(h.setup.Self.Replica, len(h.peers)),
 		states: verify.NewStates(h.setup.Self.Replica, len(h.peers)), every: at.State,
-		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed}}
+		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed}, whole: at.Whole}
 }
 
 // resumeAt begins after so many deaths in the rank, all others of which are dead
@@ -82,7 +87,31 @@ func (v *verifier) dead(p int) {
 
 // sample chooses the tasks of s that are verified.
 func (v *verifier) sample(s *Section) {
-	v.tasks, v.due = v.sampler.Sample(v.tasks[:0], s.Number, len(s.Tasks)), v.due[:0]
+	chosen := v.sampler
+	if v.begins() {
+		chosen.Share = 1
+	}
+	v.choose(s, chosen)
+}
+
+// begins: the program has not come to the safe point of the first backup, and all is
+// compared.
+func (v *verifier) begins() bool { return v.passed != nil && v.passed.Load() < v.whole }
+
+// samples reports whether tasks are compared, some or all.
+func (v *verifier) samples() bool { return v != nil && v.sampler.Share > 0 }
+
+// sampleAll chooses all tasks of s, which each replica runs anyway: a wrong result of one
+// would stay there alone, and make the replicas differ.
+func (v *verifier) sampleAll(s *Section) { v.choose(s, verify.Sampler{Share: 1}) }
+
+// once reports whether tasks that are not sampled run on one replica only, unless that
+// dies: of two results the wrong one would stay where it is and make the replicas differ,
+// which cannot be repaired. What is wrong everywhere can, if there are backups.
+func (v *verifier) once() bool { return v != nil && v.whole > 0 }
+
+func (v *verifier) choose(s *Section, by verify.Sampler) {
+	v.tasks, v.due = by.Sample(v.tasks[:0], s.Number, len(s.Tasks)), v.due[:0]
 	if len(v.tasks) == 0 {
 		return
 	}
@@ -215,6 +244,9 @@ func (v *verifier) refused(err error) error {
 
 // settle gives the sampled tasks of s their right results.
 func (v *verifier) settle(s *Section, r *verify.Result, yield func(func())) error {
+	if others := slices.ContainsFunc(v.peers, func(l transport.Link) bool { return l != nil }); others && len(r.Guilty) == 0 {
+		v.horizon.Compared(len(v.tasks))
+	}
 	if v.machine.Counts(r) {
 		v.counts.Compared += int64(len(v.tasks))
 		v.counts.Differed += int64(len(r.Differed))
@@ -291,7 +323,7 @@ func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
 	p := job.Process{Rank: v.setup.Self.Rank, Replica: g.Replica}
 	incarnation, lives := v.incarnations[p]
 	c := job.Conviction{Process: p, Incarnation: incarnation, Core: g.Core, Section: s.Number, Task: v.tasks[g.Index],
-		Kernel: s.Tasks[v.tasks[g.Index]].Kernel.Name, Lost: lost}
+		Kernel: s.Tasks[v.tasks[g.Index]].Kernel.Name, Lost: lost, Generation: v.sharing.generation, Sure: v.horizon.Sure(), Whole: v.begins()}
 	if !lives {
 		return
 	}

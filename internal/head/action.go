@@ -86,6 +86,7 @@ type Resume struct {
 	To
 	Position   Position
 	Generation uint32 // rollbacks so far
+	Anew       bool   // what is out after that may be wrong, and is put out again
 }
 
 // Move makes the output of a spare part of that of a rank.

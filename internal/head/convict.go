@@ -13,41 +13,60 @@ import (
 // have agreed. All of them say so, in their counts, and again under a successor.
 func (h *Head) convicted(by *member, all []job.Conviction) {
 	for _, c := range all {
-		m := h.places[c.Process]
-		if m == nil || m.incarnation != c.Incarnation {
-			continue // it is dead, and replaced
+		c.Incarnation = h.lifeOf(c.Process, c.Incarnation)
+		h.convict(by, &c)
+		h.offence(&c)
+	}
+}
+
+// lifeOf returns the incarnation of the process in a place whose frames carry that one:
+// its own, or that of a rollback. Both are numbered together, in the order in which they
+// were given.
+func (h *Head) lifeOf(p job.Process, frames uint32) (own uint32) {
+	for _, m := range h.all {
+		if m.process == p && m.incarnation <= frames {
+			own = max(own, m.incarnation)
 		}
-		at := slices.IndexFunc(h.convictions, func(o runreport.Convicted) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
-		if at < 0 {
-			at = len(h.convictions)
-			h.convictions = append(h.convictions, runreport.Convicted{Process: c.Process, Incarnation: c.Incarnation, Core: c.Core, Host: m.node.Name,
-				Task: c.Task, Section: c.Section, Kernel: c.Kernel, Message: c.Message, Point: c.Point, Latency: c.Seconds})
-			switch {
-			case c.Message != "":
-				h.warnf("%v on %s has sent a wrong %s, which was found by comparison", c.Process, m.node.Name, c.Message)
-				continue // it has been delivered: the job ends
-			case c.Point > 0:
-				h.warnf("%v on %s has a wrong state at safe point %d, which was found by comparison", c.Process, m.node.Name, c.Point)
-			default:
-				h.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
-			}
+	}
+	return own
+}
+
+// convict takes in one of them, which a process has told.
+func (h *Head) convict(by *member, c *job.Conviction) {
+	m := h.places[c.Process]
+	if m == nil || m.incarnation != c.Incarnation {
+		return // it is dead, and replaced
+	}
+	at := slices.IndexFunc(h.convictions, func(o runreport.Convicted) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
+	if at < 0 {
+		at = len(h.convictions)
+		h.convictions = append(h.convictions, runreport.Convicted{Process: c.Process, Incarnation: c.Incarnation, Core: c.Core, Host: m.node.Name,
+			Task: c.Task, Section: c.Section, Kernel: c.Kernel, Message: c.Message, Point: c.Point, Latency: c.Seconds})
+		switch {
+		case c.Message != "":
+			h.warnf("%v on %s has sent a wrong %s, which was found by comparison", c.Process, m.node.Name, c.Message)
+			return // it has been delivered: the job ends
+		case c.Point > 0:
+			h.warnf("%v on %s has a wrong state at safe point %d, which was found by comparison", c.Process, m.node.Name, c.Point)
+		default:
+			h.warnf("%v on processor %d of %s has come to a wrong result of task %d (%s) in section %d, which was found by comparison", c.Process, c.Core, m.node.Name, c.Task, c.Kernel, c.Section)
 		}
-		if by == m { // it knows best since when it errs, and where it runs
-			h.convictions[at].Latency, h.convictions[at].Core = c.Seconds, c.Core
-		}
-		if h.phase != working || c.Message != "" {
-			continue
-		}
-		why := fmt.Sprintf("convicted of a wrong result of task %d in section %d", c.Task, c.Section)
-		if c.Point > 0 {
-			why = fmt.Sprintf("convicted of a wrong state at safe point %d", c.Point)
-		}
-		switch innocent := h.innocent(m); {
-		case innocent || c.Lost && by == m && (c.Point == 0 || h.returns(m.process.Rank)):
-			h.fence(m, ending{job.CauseFenced, why})
-		case c.Lost && by == m && m.ending == nil:
-			h.stop(ExitDiverged, fmt.Sprintf("silent corruption: the last replica of rank %d has a wrong state at safe point %d, and there is no backup to go back to", m.process.Rank, c.Point), byWord)
-		}
+	}
+	if by == m { // it knows best since when it errs, and where it runs
+		h.convictions[at].Latency, h.convictions[at].Core = c.Seconds, c.Core
+	}
+	if h.phase != working || c.Message != "" {
+		return
+	}
+	why := fmt.Sprintf("convicted of a wrong result of task %d in section %d", c.Task, c.Section)
+	if c.Point > 0 {
+		why = fmt.Sprintf("convicted of a wrong state at safe point %d", c.Point)
+	}
+	switch innocent := h.innocent(m); {
+	case innocent || c.Lost && by == m && (c.Point == 0 || h.returns(m.process.Rank)):
+		h.fence(m, ending{job.CauseFenced, why})
+	case c.Lost && by == m && m.ending == nil:
+		h.stop(ExitDiverged, fmt.Sprintf("silent corruption: the last replica of rank %d has a wrong state at safe point %d, and there is no backup to go back to", m.process.Rank, c.Point), byWord)
 	}
 }
 

@@ -44,7 +44,8 @@ func TestWhoGoesForAWrongResult(t *testing.T) {
 			[]string{"said 0.0@2 reply first", "killed 0.1@3", "keep", "settled 0.1@3", "keep"}, "0.0@2 stats 0.0#1", nil},
 		{"it was killed before", "degrees=2", []string{"stopped 0.1@2 2s"}, "0.0@2 stats 0.1#1", nil},
 		{"all have finished", "degrees=2", []string{"said 0.0@2 finish", "said 0.1@2 finish", "keep"}, "0.0@2 stats 0.1#1", nil},
-		{"another incarnation", "degrees=2", nil, "0.0@2 stats 0.1#2", nil},
+		{"an incarnation before it", "degrees=2", nil, "0.0@2 stats 0.1#0", nil},
+		{"its frames carry that of a rollback", "degrees=2", nil, "0.0@2 stats 0.1#2", []string{"0.1"}},
 		{"no process of the job", "degrees=2", nil, "0.0@2 stats 7.0#1", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

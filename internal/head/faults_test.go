@@ -30,6 +30,10 @@ func (w *world) inject() {
 		w.differ(p)
 		return
 	}
+	if w.spec.sample && w.random.IntN(3) > 0 {
+		w.convict(p)
+		return
+	}
 	switch r := w.random.IntN(10); {
 	case r == 6 && p.hello:
 		w.seen["a process is deaf"]++
@@ -77,13 +81,30 @@ func (w *world) differ(p *proc) {
 	w.seen["states differ"]++
 	for _, q := range rank {
 		q.apart = &job.Apart{Point: p.point + 1, Generation: p.gen, Text: "the states differ"}
-		q.sayApart()
+		q.sayCorruption()
 	}
 }
 
-// sayApart says so to the head there is.
-func (p *proc) sayApart() {
-	p.tell(Said{p.from, &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Apart: p.apart}}}}, false)
+// convict: the other replicas of its rank find that a process has come to a wrong result.
+func (w *world) convict(p *proc) {
+	if !p.works() || p.done || p.back.Pending() || p.point == 0 {
+		return
+	}
+	c := job.Conviction{Process: p.process, Incarnation: max(p.frames, p.incarnation), Kernel: "k", Generation: p.gen, Sure: w.random.Uint64N(p.point + 1)}
+	for _, a := range w.agents {
+		for _, q := range a.all {
+			if q != p && q.process.Rank == p.process.Rank && q.works() && !q.done && !q.back.Pending() && q.gen == p.gen {
+				w.seen["a process is convicted"]++
+				q.convicted = append(q.convicted, c)
+				q.sayCorruption()
+			}
+		}
+	}
+}
+
+// sayCorruption says what the process has found to the head there is.
+func (p *proc) sayCorruption() {
+	p.tell(Said{p.from, &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Apart: p.apart, Convicted: p.convicted}}}}, false)
 }
 
 // hosts counts those that live.

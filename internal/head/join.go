@@ -143,6 +143,7 @@ func (h *Head) place(m *member) {
 	s.Self, s.Incarnation, s.Degrees, s.Listen = m.process, m.incarnation, h.config.Degrees, m.node.Listen
 	s.Joiner = m.role == Joiner
 	s.MPI = m.native
+	s.Together = h.config.Direct != job.DirectOff && h.together(m.process.Rank)
 	for i, k := range h.config.Kills {
 		if _, fired := h.state.Fired[i]; k.Process == m.process && k.Point != job.KillAfter && !fired {
 			s.Kills = append(s.Kills, k)
@@ -151,6 +152,11 @@ func (h *Head) place(m *member) {
 	s.Flips = h.flips(m)
 	if d := h.recovery.decides; d != nil {
 		s.Recovery, s.Next = true, d.Next()
+		if s.Verify.Samples() {
+			v := *s.Verify
+			v.Whole = h.plan().First()
+			s.Verify = &v
+		}
 	}
 	h.describeFiles(&s)
 	msg := &job.Message{Kind: job.KindSetup, Setup: &s}

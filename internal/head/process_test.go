@@ -35,25 +35,27 @@ type proc struct {
 	since   time.Duration // when the head heard that last
 	stuck   bool          // it does nothing more, and has to be killed
 
-	hello   bool // it has proved itself
-	setup   *job.Setup
-	begun   bool
-	left    bool // it was released, and goes
-	epoch   uint64
-	m       *recovery.Member
-	back    recovery.Return[state]
-	slots   recovery.Slots[state]
-	gen     uint32
-	waits   bool // for its state
-	placed  bool // it was admitted, or is back
-	inPoint bool
-	apart   *job.Apart // its state and those of other replicas differ
-	point   uint64
-	lines   int
-	first   bool // it has said so
-	done    bool // the program has returned
-	drained bool
-	kills   map[int]bool // that it has carried out
+	hello     bool // it has proved itself
+	setup     *job.Setup
+	begun     bool
+	left      bool // it was released, and goes
+	epoch     uint64
+	m         *recovery.Member
+	back      recovery.Return[state]
+	slots     recovery.Slots[state]
+	gen       uint32
+	waits     bool // for its state
+	placed    bool // it was admitted, or is back
+	inPoint   bool
+	apart     *job.Apart       // its state and those of other replicas differ
+	convicted []job.Conviction // of its rank
+	frames    uint32           // incarnation that its frames carry since it went back, 0: it has not
+	point     uint64
+	lines     int
+	first     bool // it has said so
+	done      bool // the program has returned
+	drained   bool
+	kills     map[int]bool // that it has carried out
 }
 
 // told is what a process has heard, as its agent knows.
@@ -263,6 +265,9 @@ func (p *proc) moves(all []func()) []func() {
 	if p.m == nil || !p.begun {
 		return all
 	}
+	if len(p.convicted) > 0 && !p.done && w.random.IntN(20) == 0 {
+		all = append(all, p.sayCorruption)
+	}
 	switch {
 	case p.back.Pending():
 		if f := p.goBack(); f != nil {
@@ -282,7 +287,7 @@ func (p *proc) moves(all []func()) []func() {
 		}
 	case p.apart != nil:
 		if w.random.IntN(10) == 0 { // it reports from time to time
-			all = append(all, p.sayApart)
+			all = append(all, p.sayCorruption)
 		}
 	default:
 		if f := p.pass1(); f != nil {
@@ -364,7 +369,7 @@ func (p *proc) obey(o job.Order) {
 	p.reply(p.m.Order(o, p.point))
 	switch o.Kind {
 	case job.OrderComplete:
-		p.slots.Complete(o.Number)
+		p.slots.Complete(o.Number, o.Older)
 	case job.OrderRenew:
 		s, ok := p.slots.Get(o.Rank, o.Number)
 		if !ok {
@@ -375,7 +380,12 @@ func (p *proc) obey(o job.Order) {
 	case job.OrderRollback:
 		w.seen["a process goes back"]++
 		p.done, p.drained, p.waits, p.inPoint, p.gen = false, false, false, false, o.Generation
-		p.slots.Back(o.Number)
+		p.slots.Back(o.Number, o.Older)
+		for _, q := range o.Peers {
+			if q.Process == p.process {
+				p.frames = q.Incarnation
+			}
+		}
 	case job.OrderResume:
 		p.m = recovery.NewMember(p.process, p.gen, o.Next)
 	}

@@ -192,14 +192,14 @@ func (w *world) deliver(i int, p *packet) {
 		}
 		q.point, q.lines, q.gen = p.state.point, p.state.lines, p.gen
 		q.m = recovery.NewJoiner(q.process, p.gen, p.number)
-		q.slots.Complete(p.full)
+		q.slots.Reached(p.full)
 		q.waits, q.inPoint, q.first = false, true, true
 		q.reply(q.m.Joined())
 	case "slot":
 		if p.gen != q.gen {
 			return
 		}
-		q.slots.Complete(p.full)
+		q.slots.Reached(p.full)
 		if q.slots.Put(p.rank, p.number, p.state) {
 			q.reply([]job.Reply{{Kind: job.ReplyStored, Generation: q.gen, Number: p.number, Rank: p.rank}})
 		}

@@ -19,18 +19,19 @@ type recovering struct {
 	acting  bool              // what an event led to is being done
 	// together: of processes that died with their host, some were told of. Nothing
 	// follows before all are.
-	together bool
-	events   []news           // that wait for that
-	quiets   map[uint64]asked // what is told when a process is quiet
-	number   uint64           // of the last of these
-	saved    saved
-	refused  string              // why somebody could not be replaced, as the user was told last
-	safe     bool                // somebody has come to a safe point
-	losses   []int               // ranks that nobody is left of
-	lossAt   time.Duration       // when the first of them was lost, or came into doubt
-	apart    map[int]*difference // by rank
-	bytes    int64               // that were copied for backups
-	seconds  float64             // what that has held up a rank
+	together  bool
+	events    []news           // that wait for that
+	quiets    map[uint64]asked // what is told when a process is quiet
+	number    uint64           // of the last of these
+	saved     saved
+	refused   string                     // why somebody could not be replaced, as the user was told last
+	safe      bool                       // somebody has come to a safe point
+	losses    []int                      // ranks that nobody is left of
+	lossAt    time.Duration              // when the first of them was lost, or came into doubt
+	apart     map[int]*difference        // by rank
+	offenders map[job.Endpoint]*offender // convicted, where only a share of the tasks are compared
+	bytes     int64                      // that were copied for backups
+	seconds   float64                    // what that has held up a rank
 }
 
 // asked is a process that was asked to be quiet, and why.
@@ -75,6 +76,7 @@ const (
 	newsPublished
 	newsRepeated
 	newsDoubted
+	newsConvicted
 )
 
 // plan is what recovery is told of the job.
@@ -82,7 +84,7 @@ func (h *Head) plan() recovery.Config {
 	c := recovery.Config{Degrees: h.config.Degrees, Start: h.config.Replace, Spares: h.spares(), Backup: h.config.Backup,
 		Host: func(p job.Process) string { return h.places[p].node.Name }}
 	if v := h.config.Setup.Verify; v != nil {
-		c.Compared = v.State
+		c.Compared, c.Suspect = v.State, v.Samples()
 	}
 	if f := h.state.Opened; f != nil {
 		if f.Restart != nil {
@@ -161,6 +163,8 @@ func (h *Head) tellRecovery(n news) []recovery.Action {
 		return d.Repeated(n.process, n.incarnation, now)
 	case newsDoubted:
 		return h.doubted(n.process.Rank)
+	case newsConvicted:
+		return h.distrusted(job.Endpoint{Process: n.process, Incarnation: n.incarnation})
 	}
 	d.Published(n.set)
 	return nil
@@ -230,7 +234,7 @@ func (h *Head) kept(e decision.Entry) {
 		for _, j := range d.Joined {
 			m := h.holder(j.Process, j.Incarnation)
 			if h.live(m); m.state == running {
-				h.act(Resume{m.from, j.Output, d.Generation})
+				h.act(Resume{m.from, j.Output, d.Generation, false})
 				h.sayReplaced(m)
 			}
 		}
@@ -238,6 +242,7 @@ func (h *Head) kept(e decision.Entry) {
 		if h.state.Backups == 1 {
 			h.detailf("the first backup is complete: safe point %d", d.Number)
 		}
+		h.stored()
 	case recovery.RolledBack:
 		h.warnf("the job goes back to safe point %d", d.Number)
 		for _, j := range d.Joined {
@@ -330,7 +335,7 @@ func (h *Head) quiet(m *member, e Quiet) {
 	case job.ReplyReady:
 		if m.muted && r.Generation == h.recovery.decides.Generation() { // else it was back under another head
 			m.muted = false
-			h.act(Resume{m.from, h.backupOutput(m.process.Rank), r.Generation})
+			h.act(Resume{m.from, h.backupOutput(m.process.Rank), r.Generation, h.anew(r.Generation)})
 		}
 	}
 	h.notify(news{kind: newsReply, reply: *a.reply}.about(m))

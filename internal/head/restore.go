@@ -137,15 +137,15 @@ func (h *Head) restoreVoice(m *member, x Resynced) {
 	if past.Rolling || x.Voiced && x.Generation == past.Generation {
 		return // if the job goes back, it goes on later
 	}
-	at := h.backupOutput(m.process.Rank)
+	at, joined := h.backupOutput(m.process.Rank), false
 	for _, r := range h.state.Replaced {
 		if r.Process == m.process && r.Incarnation == m.incarnation && r.Generation == past.Generation {
 			if own := past.Places[m.process].Output; own != nil { // it was admitted in a cut since
-				at = own
+				at, joined = own, true
 			}
 		}
 	}
-	h.act(Resume{m.from, at, past.Generation})
+	h.act(Resume{m.from, at, past.Generation, !joined && h.anew(past.Generation)})
 }
 
 // restoreSpare puts a spare on the list.

@@ -49,7 +49,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("recover.go", "what follows from a decision waits until that is kept", "			h.keep(*a.Decision)\n			return\n", "			h.keep(*a.Decision)\n"),
 	ruletest.New("recover.go", "and so do events", "	for !r.keeping && !r.acting {", "	for !r.acting {"),
 	ruletest.New("recover.go", "the output of a joiner goes on where that of its donor stood", "			d.Joined[i].Output = h.places[d.Joined[i].Donor].stood\n", "			_ = i\n"),
-	ruletest.New("recover.go", "it goes on when it is admitted", "				h.act(Resume{m.from, j.Output, d.Generation})\n", ""),
+	ruletest.New("recover.go", "it goes on when it is admitted", "				h.act(Resume{m.from, j.Output, d.Generation, false})\n", ""),
 	ruletest.New("recover.go", "in a rollback the output of all goes back", "				h.act(Mute{m.from})\n", ""),
 	ruletest.New("recover.go", "to where it stood at the backup", "			d.Outputs = encode(s.outputs)\n", ""),
 	ruletest.New("recover.go", "who stands in a cut has written all", "	case job.ReplyDrained, job.ReplyJoined, job.ReplyReady:\n		h.askQuiet(asked{m, &r})\n		return\n", ""),

@@ -130,6 +130,9 @@ func (h *Head) recoverySummary() runreport.Recovery {
 		if b.Resumed > 0 {
 			back.Seconds = (b.Resumed - b.Since).Seconds()
 		}
+		if c := b.Convicted; c != nil {
+			back.Convicted = &c.Process
+		}
 		r.Rollbacks = append(r.Rollbacks, back)
 	}
 	return r

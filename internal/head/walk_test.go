@@ -42,13 +42,14 @@ var specs = []spec{
 	{name: "restart", degrees: []int{2, 2}, nodes: 3, steps: 9, faults: 3, replace: true, backup: 3, files: 2, restart: true, heads: 4},
 	{name: "everything", degrees: []int{2, 1, 2}, nodes: 5, steps: 9, faults: 5, replace: true, spares: 1, backup: 2, files: 3, hosts: true, links: true, stops: true, unreliable: true, heads: 5},
 	{name: "states", degrees: []int{2, 3}, nodes: 4, steps: 12, faults: 5, replace: true, backup: 2, hosts: true, heads: 3, states: true},
+	{name: "convicted", degrees: []int{2, 3}, nodes: 4, steps: 12, faults: 5, replace: true, backup: 2, hosts: true, heads: 3, sample: true},
 	{name: "slow log", degrees: []int{2, 1}, nodes: 4, spares: 2, steps: 3, faults: 1, hosts: true, heads: 2, slow: true},
 }
 
 // happens is what has to come up in the walks, or they show nothing.
 var happens = []string{"a head is lost", "a head is lost before all had joined", "a head is lost after a replacement", "a head is lost in a rollback",
 	"a host is lost", "a kill comes about", "a link is broken", "an end of a link is fenced", "a process is deaf", "a process is killed", "a process is stopped",
-	"a stopped process is fenced", "a process cannot be started", "a program is gone", "a process goes back", "one fault after another", "states differ",
+	"a stopped process is fenced", "a process cannot be started", "a program is gone", "a process goes back", "one fault after another", "states differ", "a process is convicted", "all go back for a conviction", "back to an older backup",
 	"exit code 0", "exit code 1", "exit code 2", "exit code 3", "exit code 4", "exit code 130", "exit code 143",
 	"kept admitted", "kept complete", "kept rolledback", "kept resumed", "kept fired", "kept injected", "kept withdrawn", "kept set done", "kept set abandoned", "kept lost",
 	"lost: the backup", "order renew", "order admit", "order rollback"}

@@ -11,6 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // A world is a whole job in one goroutine, driven by one seed: a head, the agents
@@ -81,6 +82,7 @@ type spec struct {
 	retires    bool
 	direct     bool
 	states     bool // of replicas may differ
+	sample     bool // some tasks are compared, and processes are convicted
 	slow       bool // the log is, while the job begins, and a host is lost then
 }
 
@@ -97,6 +99,9 @@ func newWorld(s spec, seed uint64, tracing bool) *world {
 	w.config = Config{Degrees: s.degrees, Of: make(map[job.Process]detect.ID), Link: job.LinkSHM, Replace: s.replace, Kills: s.kills, Weibull: s.weibull,
 		Self: FirstHead, FirstHost: "h1", Replicated: s.replicated(), Direct: map[bool]job.Direct{true: job.DirectOn}[s.direct]}
 	w.config.Backup.Every, w.config.Backup.Auto = s.backup, s.auto
+	if s.sample {
+		w.config.Setup.Verify = &job.Verification{Share: 0.01}
+	}
 	if s.files > 0 {
 		w.config.Checkpoint = &Checkpoint{Dir: "files", Every: s.files}
 	}
@@ -264,6 +269,7 @@ func (w *world) keep(e decision.Entry) {
 	if err != nil {
 		w.failf("keep %+v: %v", e, err)
 	}
+	last := w.state.Recovery.Complete
 	for _, v := range w.state.Apply(e) {
 		w.checkVerdict(v)
 	}
@@ -278,6 +284,12 @@ func (w *world) keep(e decision.Entry) {
 	w.seen["kept "+string(e.Kind)]++
 	if e.Kind == decision.Recovery {
 		w.seen["kept "+string(e.Recovery.Kind)]++
+		if d := e.Recovery; d.Kind == recovery.RolledBack && d.Convicted != nil {
+			w.seen["all go back for a conviction"]++
+			if d.Number < last {
+				w.seen["back to an older backup"]++
+			}
+		}
 	}
 }
 

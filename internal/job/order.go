@@ -23,9 +23,9 @@ const (
 	OrderTransfer OrderKind = "transfer" // Number, Process: in the cut, give this joiner state and position
 	OrderAdmit    OrderKind = "admit"    // Number, Joined: these joiners live from here on; answer Admitted
 	OrderGo       OrderKind = "go"       // Number, Next, Plan, Set, Savers: leave the cut
-	OrderComplete OrderKind = "complete" // Number: the backup is at all its holders, older ones are void
+	OrderComplete OrderKind = "complete" // Number, Older: the backup is at all its holders, others but Older are void
 	OrderRenew    OrderKind = "renew"    // Number, Rank, Process: give this process the copy of the rank
-	OrderRollback OrderKind = "rollback" // Generation, Number, Peers, Deals: back to that cut; answer Ready
+	OrderRollback OrderKind = "rollback" // Generation, Number, Older, Peers, Deals: back to that cut; answer Ready
 	OrderResume   OrderKind = "resume"   // Generation: all are back
 )
 
@@ -42,8 +42,10 @@ type Order struct {
 	Peers      []Peer    `json:"peers,omitempty"` // all that take part in a rollback
 	Plan       []Copy    `json:"plan,omitempty"`  // one per rank
 	Deals      []Deal    `json:"deals,omitempty"`
-	Set        uint64    `json:"set,omitempty"`    // of files to be written; 0 = none
-	Savers     []Process `json:"savers,omitempty"` // who writes them, one per rank
+	Set        uint64    `json:"set,omitempty"`       // of files to be written; 0 = none
+	Savers     []Process `json:"savers,omitempty"`    // who writes them, one per rank
+	Scattered  []int     `json:"scattered,omitempty"` // ranks with replicas on several hosts, from an Admit or a Rollback on
+	Older      []uint64  `json:"older,omitempty"`     // complete backups from before Number that are kept too
 }
 
 // Copy is the plan for the backup of one rank: the process that copies its
@@ -90,7 +92,7 @@ const (
 	ReplyAdmitted ReplyKind = "admitted" // Number: the joiners are known here
 	ReplyStored   ReplyKind = "stored"   // Number, Rank: holds the copy of this rank
 	ReplySaved    ReplyKind = "saved"    // Set, Number: the File of its rank is written, or not, because of Text
-	ReplyReady    ReplyKind = "ready"    // Generation: back at the cut, nothing of the life before is on its way here
+	ReplyReady    ReplyKind = "ready"    // Generation, Number: back at the cut, nothing of the life before is on its way here
 )
 
 // Reply is what a process tells the head about recovery.
@@ -106,9 +108,11 @@ type Reply struct {
 	Bytes       int64     `json:"bytes,omitempty"`   // of state
 
 	// Of one that is in the cut: the sections behind it, and the signature of all
-	// of them.
+	// of them; and the newest safe point by which no replica of its rank was defective
+	// yet, as far as comparing tells; 0: none.
 	Sections  uint64 `json:"sections,omitempty"`
 	Signature uint64 `json:"signature,omitempty"`
+	Sure      uint64 `json:"sure,omitempty"`
 
 	Set  uint64           `json:"set,omitempty"`
 	File *checkpoint.File `json:"file,omitempty"`

@@ -12,7 +12,13 @@ type Verification struct {
 	Share float64 `json:"share"` // of all tasks; 1: all of them
 	State uint64  `json:"state"` // compared at each safe point with a multiple of this number; 0: at none
 	Seed  uint64  `json:"seed"`  // of the choice of tasks, and of the hashes
+	// Whole is the safe point of the first backup, before which all tasks are run by all
+	// replicas: what it holds is right. 0: there is none.
+	Whole uint64 `json:"whole,omitempty"`
 }
+
+// Samples reports whether some tasks are compared and others are not.
+func (v *Verification) Samples() bool { return v != nil && v.Share > 0 && v.Share < 1 }
 
 // usualShare is that of -sdc sample.
 const usualShare = 0.01
@@ -96,9 +102,15 @@ type Conviction struct {
 	Section     uint64  `json:"section"`
 	Task        int     `json:"task"`
 	Kernel      string  `json:"kernel"`
-	Message     string  `json:"message,omitempty"` // that was wrong, in place of a task
-	Point       uint64  `json:"point,omitempty"`   // safe point at which its state was wrong, in place of a task
-	Seconds     float64 `json:"seconds"`           // since it erred, as far as that is known
+	Message     string  `json:"message,omitempty"`    // that was wrong, in place of a task
+	Point       uint64  `json:"point,omitempty"`      // safe point at which its state was wrong, in place of a task
+	Seconds     float64 `json:"seconds"`              // since it erred, as far as that is known
+	Generation  uint32  `json:"generation,omitempty"` // how often the job had gone back
+	// Sure is the newest safe point by which it was not defective yet, as far as comparing
+	// tells; 0: none. What it has done since in tasks that were not compared may be wrong.
+	Sure uint64 `json:"sure,omitempty"`
+	// Whole: all that it has done was compared.
+	Whole bool `json:"whole,omitempty"`
 	// Lost: its memory cannot be repaired. It says so itself, and waits for its end.
 	Lost bool `json:"lost,omitempty"`
 }

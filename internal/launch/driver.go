@@ -277,11 +277,15 @@ func (d *driver) confirm(at head.From, rank int) {
 
 // resume has the output of a process go on at a position.
 func (d *driver) resume(a head.Resume) {
-	at := agentd.OutputResume{Generation: a.Generation}
+	at := agentd.OutputResume{Generation: a.Generation, Anew: a.Anew}
 	if err := json.Unmarshal(a.Position, &at.Position); err != nil {
 		panic(fmt.Sprintf("launch: a position that cannot be read: %v", err)) // a driver has written it
 	}
-	d.outputs.get(a.To).Resume(at.Position)
+	of := d.outputs.get(a.To)
+	if a.Anew {
+		of.Rank().Rewind(a.Generation, at.Position)
+	}
+	of.Resume(at.Position)
 	d.agents[a.Node].Resume(name(a.To), at)
 }
 

@@ -35,7 +35,8 @@ type forwarder struct {
 	emitted int // whole lines
 	cut     int // bytes of line emitted that are out already, of a very long line
 	timer   *time.Timer
-	adrift  bool // it is not known that more is out
+	adrift  bool   // it is not known that more is out
+	rewound uint32 // the last time that it went back, counted by the job
 	printed printed
 }
 
@@ -100,6 +101,21 @@ func (f *forwarder) resume(replica int, from *lines) {
 		f.skip(Written{Lines: l.first, Cut: l.off})
 	}
 	f.flush()
+}
+
+// rewind has what comes after from be put out again, once in each generation: what is out
+// of it may be wrong.
+func (f *forwarder) rewind(generation uint32, from Written) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.rewound >= generation {
+		return
+	}
+	f.rewound, f.adrift = generation, false
+	if from.before(Written{Lines: f.emitted, Cut: f.cut}) {
+		f.emitted, f.cut = from.Lines, from.Cut
+		f.startOver()
+	}
 }
 
 // freeze: the replica is crashing. It dies once it has said why, so it never

@@ -25,6 +25,14 @@ func (r *Rank) Skip(out [2]Written) {
 	}
 }
 
+// Rewind has what comes after a position of a replica be put out again, since what is
+// out of it may be wrong: once in each generation, before that replica resumes.
+func (r *Rank) Rewind(generation uint32, at Position) {
+	for s, f := range r.streams {
+		f.rewind(generation, at[s].Written)
+	}
+}
+
 // Written returns how much of each stream is out.
 func (r *Rank) Written() (w [2]Written) {
 	for s, f := range r.streams {

@@ -61,13 +61,16 @@ func (r *ReplayBuffer) Mute() {
 
 // Resume goes on where the output of a process stands that writes nothing now:
 // with the text from there on, which the head has. What the process wrote before
-// is no output from there on.
-func (r *ReplayBuffer) Resume(at Written, text []byte) {
+// is no output from there on. With anew all of that is put out again.
+func (r *ReplayBuffer) Resume(at Written, text []byte, anew bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.muted = false
 	if !r.keep {
 		return
+	}
+	if anew && at.before(r.written) {
+		r.written = at
 	}
 	r.first, r.buf, r.sent = at, bytes.Clone(text), len(text)
 	r.trim()

@@ -28,7 +28,7 @@ func (r *replica) resume(t *testing.T, at Position) {
 	require.NoError(t, json.Unmarshal(b, &same))
 	require.Equal(t, at, same)
 	r.Resume(same)
-	r.held.Resume(same[Stdout].Written, same[Stdout].Text)
+	r.held.Resume(same[Stdout].Written, same[Stdout].Text, false)
 }
 
 func rankOn(degree int) (*Rank, *screen, *Console) {

@@ -34,6 +34,8 @@ func (h *Heard) Pass(o job.Order) bool {
 			return false
 		}
 		h.complete = o.Number
+	case job.OrderRollback:
+		h.complete = o.Number // which may be an older one
 	}
 	return true
 }
@@ -41,8 +43,9 @@ func (h *Heard) Pass(o job.Order) bool {
 // Said holds what a process has said about recovery that another head has to
 // hear too, and no more than that; T is how its agent repeats it.
 type Said[T any] struct {
-	generation uint32 // of the last rollback that it was told of
-	complete   uint64 // the last backup that it was told of
+	generation uint32   // of the last rollback that it was told of
+	complete   uint64   // the last backup that it was told of
+	older      []uint64 // and those that are kept too
 	all        []said[T]
 }
 
@@ -59,7 +62,7 @@ func (s *Said[T]) Say(r job.Reply, again T) {
 	case job.ReplyStored:
 		// What was stored before the process heard of the rollback, and is said
 		// behind it, is void unless it is a copy of what the job goes back to.
-		if r.Number < s.complete || r.Generation < s.generation && r.Number != s.complete {
+		if kept := s.kept(r.Number); !kept && (r.Number < s.complete || r.Generation < s.generation) {
 			return
 		}
 	}
@@ -68,6 +71,17 @@ func (s *Said[T]) Say(r job.Reply, again T) {
 		s.overwrite(r.Rank)
 	}
 	s.all = append(s.all, said[T]{r, again})
+}
+
+// kept reports whether the job may go back to the backup with that number.
+func (s *Said[T]) kept(number uint64) bool {
+	return number == s.complete || slices.Contains(s.older, number)
+}
+
+// void reports whether a reply is about a copy to which the job does not go back any more.
+func (s *Said[T]) void(r *job.Reply) bool {
+	copied := r.Kind == job.ReplyStored || r.Kind == job.ReplyReady && r.Generation < s.generation
+	return copied && !s.kept(r.Number)
 }
 
 // replaces reports whether nobody has to hear the old reply after the new one.
@@ -82,6 +96,8 @@ func replaces(r, old *job.Reply) bool {
 		return old.Set+1 < r.Set
 	case job.ReplyStored:
 		return r.Rank == old.Rank && r.Number == old.Number
+	case job.ReplyReady: // it says as well that the process holds a copy
+		return r.Number == old.Number
 	}
 	return true
 }
@@ -112,11 +128,14 @@ func (s *Said[T]) drop(is func(*job.Reply) bool) {
 func (s *Said[T]) Order(o job.Order) {
 	switch o.Kind {
 	case job.OrderComplete:
-		s.complete = max(s.complete, o.Number)
-		s.drop(func(old *job.Reply) bool { return old.Kind == job.ReplyStored && old.Number < s.complete })
+		if o.Number < s.complete {
+			return
+		}
+		s.complete, s.older = o.Number, o.Older
+		s.drop(func(old *job.Reply) bool { return s.void(old) && old.Number < s.complete })
 	case job.OrderRollback:
-		s.generation, s.complete = o.Generation, o.Number
-		s.drop(func(old *job.Reply) bool { return old.Kind == job.ReplyStored && old.Number != o.Number })
+		s.generation, s.complete, s.older = o.Generation, o.Number, o.Older
+		s.drop(s.void)
 	}
 }
 

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -12,6 +13,8 @@ type backup struct {
 	number     uint64
 	generation uint32     // in which it was taken
 	copies     [][]holder // per rank
+	// trusted: no process was defective before it, as far as comparing tells.
+	trusted bool
 }
 
 // holder is a process that holds the state of a rank, or is about to.
@@ -70,7 +73,8 @@ func (h *Head) backup(number uint64) []job.Copy {
 	if h.attempt != nil {
 		return nil
 	}
-	b := &backup{number: number, generation: h.generation, copies: make([][]holder, len(h.config.Degrees))}
+	b := &backup{number: number, generation: h.generation, copies: make([][]holder, len(h.config.Degrees)),
+		trusted: h.config.Suspect && h.generation == 0 && number == h.config.First()}
 	var plan []job.Copy
 	for rank := range h.config.Degrees {
 		source := h.source(rank)
@@ -133,8 +137,8 @@ func (h *Head) partner(b *backup, rank int, source *replica) *replica {
 // stored: process s holds a copy now. One of a backup with the same number that
 // was given up in an earlier generation is another one.
 func (h *Head) stored(s *replica, r job.Reply) {
-	for _, b := range []*backup{h.attempt, h.complete} {
-		if b == nil || b.number != r.Number || r.Generation < b.generation || r.Rank < 0 || r.Rank >= len(b.copies) {
+	for b := range h.backups() {
+		if b.number != r.Number || r.Generation < b.generation || r.Rank < 0 || r.Rank >= len(b.copies) {
 			continue
 		}
 		h.rate.cost = max(h.rate.cost/2, time.Duration(r.Seconds*float64(time.Second)))
@@ -165,13 +169,33 @@ func (h *Head) storing() {
 			done = done && (len(b.copies[rank]) >= holders || h.partner(b, rank, nil) == nil)
 		}
 		if done {
+			h.grow()
 			h.complete, h.attempt = b, nil
-			h.keep(Decision{Kind: Complete, Number: b.number})
-			h.tell(live, job.Order{Kind: job.OrderComplete, Number: b.number})
+			h.keep(Decision{Kind: Complete, Number: b.number, Trusted: b.trusted, Older: h.generations()})
+			h.tell(live, job.Order{Kind: job.OrderComplete, Number: b.number, Older: numbers(h.older)})
 		}
 	}
 	if h.complete != nil && h.heardAll() {
 		h.renew(h.complete)
+		for _, b := range h.older {
+			h.renew(b)
+		}
+	}
+}
+
+// backups yields all that there are, the newest first.
+func (h *Head) backups() iter.Seq[*backup] {
+	return func(yield func(*backup) bool) {
+		for _, b := range []*backup{h.attempt, h.complete} {
+			if b != nil && !yield(b) {
+				return
+			}
+		}
+		for _, b := range slices.Backward(h.older) {
+			if !yield(b) {
+				return
+			}
+		}
 	}
 }
 
@@ -199,10 +223,7 @@ func (h *Head) backupDeath(p job.Process, incarnation uint32, lived bool) {
 	if h.returns() && (lived || h.complete.heldBy(p, incarnation)) {
 		h.voidBy = job.Endpoint{Process: p, Incarnation: incarnation}
 	}
-	for _, b := range []*backup{h.attempt, h.complete} {
-		if b == nil {
-			continue
-		}
+	for b := range h.backups() {
 		for rank, copies := range b.copies {
 			died := false
 			kept := copies[:0]

@@ -27,6 +27,7 @@ type cluster struct {
 	left     map[string][]string // per cut: who joined in it, as each process saw it
 	crashes  int                 // still to come
 	doubts   int                 // about the states of a rank, still to come
+	defect   *defect             // nil: nobody is defective
 	late     bool                // when somebody has finished
 	refusals int                 // processes that cannot be started, still to come
 	selfish  int                 // of these crashes, processes that end by themselves
@@ -60,6 +61,15 @@ const (
 	noMarker
 	oldVerdicts
 )
+
+// defect is that a process of a rank errs since a safe point, which is found at some time.
+type defect struct {
+	rank      int
+	since     uint64
+	convicted *job.Endpoint // it is found
+	sure      uint64        // as was found
+	decided   bool          // the job goes back for that
+}
 
 type copyOf struct {
 	rank   int
@@ -204,16 +214,20 @@ func (c *cluster) noProcess() bool {
 // was announced as complete, and for each rank a live process with its state at that
 // number in a slot, which the head knows of or has yet to hear.
 func (c *cluster) possible() bool {
-	alive, held := true, c.complete > 0
+	complete := c.complete
+	if c.head.back.convicted != nil { // newer ones are not trusted
+		complete = c.head.complete.number
+	}
+	alive, held := true, complete > 0
 	for rank := range c.want {
 		one, copies := false, false
 		for _, q := range c.procs {
 			if q.declared {
 				continue
 			}
-			one = one || q.p.Rank == rank && q.member && !c.rolling && !c.head.back.doubt
-			copies = copies || q.member && (q.told[copyOf{rank, c.complete}] || !q.repeated) &&
-				q.holds(rank, c.complete)
+			one = one || q.p.Rank == rank && q.member && !c.rolling && !c.head.back.doubt && c.head.back.convicted == nil
+			copies = copies || q.member && (q.told[copyOf{rank, complete}] || !q.repeated) &&
+				q.holds(rank, complete)
 		}
 		alive, held = alive && one, held && copies
 	}
@@ -251,6 +265,9 @@ func (c *cluster) run() error {
 		if c.doubts > 0 && c.rng.IntN(80) == 0 {
 			c.doubt()
 		}
+		if d := c.defect; d != nil && !d.decided && (d.convicted != nil || c.rng.IntN(200) == 0) {
+			c.convict()
+		}
 		if c.heads > 0 && c.rng.IntN(c.risk()) == 0 {
 			c.succeed()
 			continue
@@ -286,6 +303,54 @@ func (c *cluster) doubt() {
 		}
 		return acts
 	})
+}
+
+// convict: a process is found to be defective, which is told again until the job goes
+// back, or cannot.
+func (c *cluster) convict() {
+	d := c.defect
+	if d.convicted == nil {
+		for _, q := range c.procs {
+			if !q.declared && q.p.Rank == d.rank && q.point > d.since {
+				d.convicted = &job.Endpoint{Process: q.p, Incarnation: q.incarnation}
+				d.sure = c.rng.Uint64N(d.since + 1)
+				break
+			}
+		}
+		if d.convicted == nil {
+			return
+		}
+	} else if c.waits || c.head.back.convicted != nil {
+		return
+	}
+	c.tell(func() []Action {
+		b, was := c.head.trusted(d.sure), c.head.complete
+		switch {
+		case c.head.back.convicted != nil || d.decided:
+			return nil
+		case b == nil:
+			d.decided = true
+			c.seen["nothing is trusted"]++
+			return nil
+		case b != was:
+			c.seen["back to an older backup"]++
+		}
+		c.seen["a process is convicted"]++
+		return c.head.Distrust(*d.convicted, d.sure, c.now)
+	})
+}
+
+// sure is what a process says at a cut: any safe point by which nobody of its rank was
+// defective.
+func (c *cluster) sure(q *proc) uint64 {
+	if !c.head.config.Suspect {
+		return 0
+	}
+	n := q.point
+	if d := c.defect; d != nil && d.rank == q.p.Rank && !d.decided {
+		n = min(n, d.since)
+	}
+	return c.rng.Uint64N(n + 1)
 }
 
 // risk is higher where little time is spent.
@@ -406,7 +471,7 @@ func (c *cluster) deliver(i int) {
 			c.fail("%v is sent a copy of rollback %d, of which it has not heard", q.p, d.gen)
 		}
 		if c.broken != overtake {
-			q.slots.Complete(d.full)
+			q.slots.Reached(d.full)
 		}
 		if !q.store(d.rank, d.slot) {
 			return

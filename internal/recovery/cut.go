@@ -176,7 +176,8 @@ func (h *Head) admit() {
 		return
 	}
 	h.cut.phase = admitting
-	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined})
+	scattered := h.scattered(joined)
+	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined, Scattered: scattered})
 	for _, p := range joined {
 		s := h.of[p.Process]
 		s.status, s.attempts, s.safe = live, 0, true
@@ -184,12 +185,32 @@ func (h *Head) admit() {
 		s.to(ReplaceRecover)
 		s.to(Running)
 	}
-	h.tell(live, job.Order{Kind: job.OrderAdmit, Number: h.cut.number, Joined: peers(joined)})
+	h.tell(live, job.Order{Kind: job.OrderAdmit, Number: h.cut.number, Joined: peers(joined), Scattered: scattered})
 	if h.complete != nil {
 		for _, p := range joined { // which copies it may overwrite
-			h.send(h.of[p.Process], job.Order{Kind: job.OrderComplete, Number: h.complete.number})
+			h.send(h.of[p.Process], job.Order{Kind: job.OrderComplete, Number: h.complete.number, Older: numbers(h.older)})
 		}
 	}
+}
+
+// scattered returns the ranks whose replicas are on several hosts, with those that join.
+func (h *Head) scattered(joined []Joined) (ranks []int) {
+	hosts := make([]map[string]bool, len(h.config.Degrees))
+	for rank := range hosts {
+		hosts[rank] = make(map[string]bool)
+	}
+	for s := range h.each(live) {
+		hosts[s.process.Rank][h.config.Host(s.process)] = true
+	}
+	for _, j := range joined {
+		hosts[j.Process.Rank][h.config.Host(j.Process)] = true
+	}
+	for rank := range hosts {
+		if len(hosts[rank]) > 1 {
+			ranks = append(ranks, rank)
+		}
+	}
+	return ranks
 }
 
 // leave ends the cut. In a planned one a backup is taken, or files are written.
@@ -198,7 +219,7 @@ func (h *Head) leave() {
 	o := job.Order{Kind: job.OrderGo, Number: number}
 	if number == h.backupAt {
 		o.Plan = h.backup(number)
-		h.backupAt = h.compared(number + h.interval())
+		h.backupAt = h.config.compared(number + h.interval())
 	}
 	if number == h.filesAt {
 		o.Set, o.Savers = h.save(number)

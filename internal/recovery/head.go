@@ -17,7 +17,11 @@ type Config struct {
 	// Compared: backups are taken only at safe points with a multiple of this number, at
 	// which replicas compare their states; 0: at any.
 	Compared uint64
-	Files    Files
+	// Suspect: only a share of the tasks are compared, so a process may have erred for a
+	// while before it is found (Distrust). Older backups are kept for that. What is
+	// before the first one, at the first safe point, is all compared.
+	Suspect bool
+	Files   Files
 	// From is the safe point at which all processes begin, in a job that goes
 	// on from files; 0: they begin anew.
 	From uint64
@@ -58,6 +62,7 @@ type Head struct {
 	saving   saving
 	rate     rate
 	complete *backup      // that a rollback can go to
+	older    []*backup    // complete ones from before it, ascending, that Distrust can go to
 	attempt  *backup      // being stored
 	voidBy   job.Endpoint // who died last, of those that may have held it, while there was a backup to go back to
 	back     rollback
@@ -87,6 +92,7 @@ type replica struct {
 	refused     string // why no process could be started for it, "" if one was
 	safe        bool   // has reached a safe point
 	unheard     bool   // lives, and what it has told the lost head is not all repeated yet
+	sure        uint64 // the safe point by which nobody of its rank was defective yet, as it said last
 
 	// A joiner.
 	spare  bool                 // one was counted out for it
@@ -148,14 +154,24 @@ func NewHead(c Config) *Head {
 	if c.From > 0 {
 		h.rate.left(c.From, 0)
 	}
-	if first := c.Backup.first(len(c.Degrees)); first > 0 {
-		h.backupAt = h.compared(c.From + first)
-	}
+	h.backupAt = c.First()
 	if c.Files.Every > 0 {
 		h.filesAt, h.set = c.From+c.Files.Every, c.Files.First
 	}
 	h.next = earlier(h.backupAt, h.filesAt)
 	return h
+}
+
+// First returns the cut of the first backup, 0 if there are none.
+func (c Config) First() uint64 {
+	first := c.Backup.first(len(c.Degrees))
+	switch {
+	case first == 0:
+		return 0
+	case c.Suspect:
+		first = 1
+	}
+	return c.compared(c.From + first)
 }
 
 // Next is the first planned cut, for the processes' setup.
@@ -375,7 +391,7 @@ func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Du
 		h.stored(s, r)
 		return h.advance()
 	case job.ReplyReady:
-		h.isBack(s, r.Generation)
+		h.isBack(s, r)
 		return h.advance()
 	}
 	if r.Generation != h.generation {
@@ -400,6 +416,7 @@ func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Du
 			h.counted(s, r.Number)
 		}
 	case job.ReplyDrained:
+		s.sure = r.Sure
 		h.drained(s, r.Number)
 	case job.ReplyJoined:
 		if s.joined = s.status == arrived && r.Number == h.cut.number && h.cut.phase == draining; s.joined {

@@ -15,19 +15,23 @@ type Loss struct {
 	Why  string
 	// Back: the state of Rank in the backup is lost on the way back to it.
 	// Number is the safe point of that backup, and Since the rank whose loss
-	// sent the job back, or its states (Doubt).
-	Back   bool
-	Number uint64
-	Since  int
-	Doubt  bool
-	By     job.Endpoint // whose death took the last copy of that state
+	// sent the job back, or its states (Doubt), or a process of it that was Convicted.
+	Back      bool
+	Number    uint64
+	Since     int
+	Doubt     bool
+	Convicted *job.Endpoint
+	By        job.Endpoint // whose death took the last copy of that state
 }
 
 // Error says what is lost and why.
 func (l Loss) Error() string {
 	if l.Back {
 		since := "was lost"
-		if l.Doubt {
+		switch {
+		case l.Convicted != nil:
+			since = fmt.Sprintf("had a process that was convicted of a wrong result, %v", l.Convicted.Process)
+		case l.Doubt:
 			since = "has different states"
 		}
 		return fmt.Sprintf("the job cannot go back to safe point %d, as it had to since rank %d %s: %s", l.Number, l.Since, since, l.Why)
@@ -60,7 +64,7 @@ func (h *Head) loss() *Loss {
 
 func (h *Head) backupLost() *Loss {
 	void := h.nowhere()
-	return &Loss{Rank: void, Back: true, Number: h.back.number, Since: h.back.since, Doubt: h.back.doubt, By: h.voidBy,
+	return &Loss{Rank: void, Back: true, Number: h.back.number, Since: h.back.since, Doubt: h.back.doubt, Convicted: h.back.convicted, By: h.voidBy,
 		Why: fmt.Sprintf("the last process that held the state of rank %d is dead", void)}
 }
 

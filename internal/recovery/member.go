@@ -237,9 +237,10 @@ func (m *Member) Died(p job.Process) {
 // Takes reports whether a joiner takes the state of cut number that a donor
 // has sent in that generation. It does not once it was admitted with another
 // one or has to go back; of two donors' states, after the death of the first,
-// the later one counts.
+// the later one counts, and of two generations that of the newer one, whose cuts have
+// lower numbers if the others went back without it.
 func (m *Member) Takes(generation uint32, number uint64) bool {
-	return !m.rolled && !m.left && len(m.admit) == 0 && generation >= m.generation && number >= m.at
+	return !m.rolled && !m.left && len(m.admit) == 0 && (generation > m.generation || generation == m.generation && number >= m.at)
 }
 
 // Joined is what a joiner says that was given its state.

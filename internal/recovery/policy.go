@@ -95,8 +95,8 @@ func (h *Head) interval() uint64 {
 }
 
 // compared returns the first safe point from number on at which states are compared.
-func (h *Head) compared(number uint64) uint64 {
-	if every := h.config.Compared; every > 1 {
+func (c Config) compared(number uint64) uint64 {
+	if every := c.Compared; every > 1 {
 		number = (number + every - 1) / every * every
 	}
 	return number

@@ -129,7 +129,7 @@ func (q *proc) obey(o job.Order) {
 	q.say(q.m.Order(o, q.point))
 	switch o.Kind {
 	case job.OrderComplete:
-		q.slots.Complete(o.Number)
+		q.slots.Complete(o.Number, o.Older)
 	case job.OrderRenew:
 		if s, ok := q.slots.Get(o.Rank, o.Number); ok {
 			if to := c.current(o.Process); to != nil {
@@ -145,7 +145,7 @@ func (q *proc) obey(o job.Order) {
 			c.seen["a rollback overtakes another one"]++
 		}
 		q.done, q.drained, q.waits, q.inPt, q.gen = false, false, false, false, o.Generation
-		q.slots.Back(o.Number)
+		q.slots.Back(o.Number, o.Older)
 	case job.OrderResume:
 		q.m = NewMember(q.p, q.gen, o.Next)
 	}
@@ -320,7 +320,11 @@ func (q *proc) step(s Step) {
 				q.got[s.Number] = v
 			}
 		}
-		q.say(q.m.Drained())
+		said := q.m.Drained()
+		for i := range said {
+			said[i].Sure = c.sure(q)
+		}
+		q.say(said)
 	case Donate:
 		q.say(q.m.Donated(s.Process, c.rng.IntN(2) == 0))
 	case Transfer:

@@ -99,10 +99,17 @@ func (c *cluster) catchUp() {
 // knowsHolders: the head takes those for holders of a copy of the last backup
 // of which a head has heard that they are, and nobody who is none.
 func (c *cluster) knowsHolders() {
-	b := c.head.complete
-	if b == nil || c.head.over {
+	if c.head.over {
 		return
 	}
+	for b := range c.head.backups() {
+		if b != c.head.attempt {
+			c.knowsHoldersOf(b)
+		}
+	}
+}
+
+func (c *cluster) knowsHoldersOf(b *backup) {
 	for rank, copies := range b.copies {
 		for _, k := range copies {
 			if q := c.find(k.process, k.incarnation); k.stored && !q.dead && !q.holds(rank, b.number) {
@@ -194,10 +201,7 @@ func (c *cluster) renews() {
 	if c.waits || len(c.events) > 0 || h.over || h.back.phase != none || slices.ContainsFunc(c.procs, func(q *proc) bool { return q.dead && !q.declared }) {
 		return
 	}
-	for _, b := range []*backup{h.attempt, h.complete} {
-		if b == nil {
-			continue
-		}
+	for b := range h.backups() {
 		for rank, copies := range b.copies {
 			for _, k := range copies {
 				if q := c.find(k.process, k.incarnation); !k.stored && !c.comes(q, rank, b.number) {
@@ -248,7 +252,7 @@ func (c *cluster) decide(d Decision) {
 	if err := json.Unmarshal(b, &again); err != nil {
 		c.fail("%v", err)
 	}
-	if d.Kind == RolledBack && !d.Doubt && !c.rolling && c.everyRank() {
+	if d.Kind == RolledBack && !d.Doubt && d.Convicted == nil && !c.rolling && c.everyRank() {
 		c.fail("the job goes back to %d although every rank has a live replica", d.Number)
 	}
 	c.snapshot.Apply(again)
@@ -256,7 +260,12 @@ func (c *cluster) decide(d Decision) {
 	case Complete:
 		c.complete = d.Number
 	case RolledBack:
-		c.rolling = true
+		c.rolling, c.complete = true, d.Number
+		if f := c.defect; d.Convicted != nil && f != nil {
+			if f.decided = true; d.Number > f.since && d.Number != c.head.config.First() {
+				c.fail("the job goes back to %d, when %v erred since %d", d.Number, d.Convicted.Process, f.since)
+			}
+		}
 		for _, q := range c.procs {
 			maps.DeleteFunc(q.told, func(k copyOf, _ bool) bool { return k.number > d.Number })
 		}

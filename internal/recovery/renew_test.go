@@ -40,7 +40,7 @@ func TestRenewalAfterARollback(t *testing.T) {
 		h.Reply(q, 1, job.Reply{Kind: job.ReplyLinked, Process: joiner, Incarnation: incarnation}, 0)
 	}
 	require.Equal(t, uint32(1), h.Generation())
-	ready := job.Reply{Kind: job.ReplyReady, Generation: 1}
+	ready := job.Reply{Kind: job.ReplyReady, Generation: 1, Number: 2}
 	h.Reply(joiner, incarnation, ready, 0)
 	h.Reply(proc0(1, 0), 1, ready, 0)
 	renew.Order.Generation = 1

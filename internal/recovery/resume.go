@@ -33,12 +33,15 @@ func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 		h.rate.left(p.Cut, h.now)
 	}
 	if p.Complete > 0 {
-		h.complete = &backup{number: p.Complete, generation: p.Taken, copies: make([][]holder, len(c.Degrees))}
+		h.complete = h.heardOf(Generation{p.Complete, p.Trusted}, p.Taken)
+	}
+	for _, old := range p.Older {
+		h.older = append(h.older, h.heardOf(old.Generation, old.Taken))
 	}
 	h.resumeFiles(&p)
 	switch {
 	case p.Rolling:
-		h.back = rollback{phase: replacing, since: p.Since, doubt: p.Doubt, number: p.Complete, begun: true}
+		h.back = rollback{phase: replacing, since: p.Since, doubt: p.Doubt, convicted: p.Convicted, number: p.Complete, begun: true}
 		h.fail()
 	case len(h.Failed()) > 0:
 		h.failure(true)
@@ -46,6 +49,11 @@ func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 		h.resumeCut(&p)
 	}
 	return h, h.advance()
+}
+
+// heardOf returns a complete backup of which it will be heard who holds it.
+func (h *Head) heardOf(g Generation, taken uint32) *backup {
+	return &backup{number: g.Number, trusted: g.Trusted, generation: taken, copies: make([][]holder, len(h.config.Degrees))}
 }
 
 // resume gives a replica what has become of it.
@@ -87,7 +95,7 @@ func (h *Head) resumeFiles(p *Snapshot) {
 // before he hears that there is no other one.
 func (h *Head) resumeCut(p *Snapshot) {
 	if h.complete != nil {
-		h.tell(live, job.Order{Kind: job.OrderComplete, Number: h.complete.number})
+		h.tell(live, job.Order{Kind: job.OrderComplete, Number: h.complete.number, Older: numbers(h.older)})
 	}
 	for _, o := range p.Orders {
 		if o.Kind == job.OrderGo && p.At == o.Number {

@@ -135,7 +135,7 @@ func (r *Return[S]) Did(s ReturnStep[S]) []job.Reply {
 	case Restore:
 		delete(r.given, s.Order.Generation)
 	case Tell:
-		return []job.Reply{{Kind: job.ReplyReady, Generation: s.Order.Generation}}
+		return []job.Reply{{Kind: job.ReplyReady, Generation: s.Order.Generation, Number: s.Order.Number}}
 	}
 	return nil
 }

@@ -9,11 +9,13 @@ import (
 
 // rollback is the way back to the last complete backup.
 type rollback struct {
-	phase  backPhase
-	since  int    // the rank whose loss, or states, began it
-	doubt  bool   // it was not lost: its replicas have different states
-	number uint64 // of the safe point, once it is known
-	begun  bool   // some have left their old generation
+	phase backPhase
+	since int  // the rank whose loss, or states, began it
+	doubt bool // it was not lost: its replicas have different states
+	// convicted: neither; all that this process has done is in doubt. Nil: nobody's is.
+	convicted *job.Endpoint
+	number    uint64 // of the safe point, once it is known
+	begun     bool   // some have left their old generation
 }
 
 // backPhase is how far a rollback is.
@@ -64,7 +66,7 @@ func (h *Head) fail() {
 		}
 	}
 	if h.back.phase == none {
-		if !h.back.doubt {
+		if !h.back.doubt && h.back.convicted == nil {
 			h.back.since = h.Failed()[0]
 		}
 		if h.returns() { // all ranks go back, and everybody is needed again
@@ -131,9 +133,11 @@ func (h *Head) restore() {
 	h.abandon("the job goes back to a backup")
 	h.generation++
 	h.incarnations++
-	h.complete.forget()
-	h.back = rollback{phase: restoring, since: h.back.since, doubt: h.back.doubt, number: h.complete.number, begun: true}
-	o := job.Order{Kind: job.OrderRollback, Number: h.complete.number}
+	for b := range h.backups() {
+		b.forget()
+	}
+	h.back = rollback{phase: restoring, since: h.back.since, doubt: h.back.doubt, convicted: h.back.convicted, number: h.complete.number, begun: true}
+	o := job.Order{Kind: job.OrderRollback, Number: h.complete.number, Older: numbers(h.older)}
 	for s := range h.each(live) {
 		switch s.state {
 		case Running, Finish:
@@ -149,7 +153,8 @@ func (h *Head) restore() {
 		o.Deals = append(o.Deals, job.Deal{From: h.giver(s), To: s.process})
 	}
 	h.rest = false
-	h.keep(Decision{Kind: RolledBack, Number: o.Number, Since: h.back.since, Doubt: h.back.doubt, Incarnation: h.incarnations, Joined: joined})
+	o.Scattered = h.scattered(nil)
+	h.keep(Decision{Kind: RolledBack, Number: o.Number, Since: h.back.since, Doubt: h.back.doubt, Convicted: h.back.convicted, Incarnation: h.incarnations, Joined: joined, Scattered: o.Scattered})
 	h.tell(live, o)
 }
 
@@ -166,14 +171,16 @@ func (h *Head) giver(s *replica) job.Process {
 }
 
 // isBack notes that a process is back at the cut, and so holds its state: that of
-// the last backup, unless one was complete since.
-func (h *Head) isBack(s *replica, generation uint32) {
-	if generation == h.generation {
+// the backup with that number, unless this is one that was complete since.
+func (h *Head) isBack(s *replica, r job.Reply) {
+	if r.Generation == h.generation {
 		s.ready = h.back.phase == restoring
 	}
-	if h.complete != nil && generation > h.complete.generation && !h.complete.has(s.process.Rank, s) {
-		copies := &h.complete.copies[s.process.Rank]
-		*copies = append(*copies, holder{process: s.process, incarnation: s.incarnation, stored: true, source: true})
+	for b := range h.backups() {
+		if b != h.attempt && b.number == r.Number && r.Generation > b.generation && !b.has(s.process.Rank, s) {
+			copies := &b.copies[s.process.Rank]
+			*copies = append(*copies, holder{process: s.process, incarnation: s.incarnation, stored: true, source: true})
+		}
 	}
 }
 
@@ -183,7 +190,7 @@ func (h *Head) resume() {
 		s.to(Running)
 		s.attempts, s.safe = 0, true
 	}
-	h.backupAt = h.compared(h.back.number + h.interval())
+	h.backupAt = h.config.compared(h.back.number + h.interval())
 	if h.config.Files.Every > 0 {
 		h.filesAt = h.back.number + h.config.Files.Every
 	}

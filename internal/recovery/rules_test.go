@@ -10,6 +10,20 @@ import (
 var rules = []ruletest.Rule{
 	ruletest.New("head.go", "what is from before a rollback does not count",
 		"	if r.Generation != h.generation {", "	if false {"),
+	ruletest.New("trust.go", "only a backup from before a process may have erred is trusted",
+		"(b.trusted || b.number <= sure) && ", ""),
+	ruletest.New("trust.go", "a backup is trusted once all are sure",
+		"sure = min(sure, s.sure)", "sure = max(sure+1, s.sure)"),
+	ruletest.New("trust.go", "what is younger than a trusted backup is void",
+		"		h.older = h.older[:slices.Index(h.older, b)]\n", ""),
+	ruletest.New("rollback.go", "who is back holds the backup that he went back to",
+		"b.number == r.Number && ", ""),
+	ruletest.New("agent.go", "copies of older backups are told of again",
+		" || slices.Contains(s.older, number)", ""),
+	ruletest.New("agent.go", "that a process went back to an older backup too is told again",
+		"	case job.ReplyReady: // it says as well that the process holds a copy\n		return r.Number == old.Number\n", ""),
+	ruletest.New("slots.go", "copies of older backups are kept",
+		"return n >= number || slices.Contains(older, n)", "return n >= number"),
 }
 
 var table = ruletest.Table{Root: ".", Rules: rules, Test: "TestSchedules", Soak: 6000, Sign: `INTRA_SEED=\d+`}

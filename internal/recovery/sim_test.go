@@ -28,6 +28,7 @@ func schedule(seed uint64) *cluster {
 	if rng.IntN(3) == 0 {
 		config.Files = Files{Every: 1 + uint64(rng.IntN(5)), First: 1 + uint64(rng.IntN(3))}
 	}
+	config.Suspect = seed%3 == 1
 	c := newCluster(seed, degrees, config, 3+uint64(rng.IntN(25)))
 	c.crashes = rng.IntN(7)
 	if rng.IntN(4) == 0 {
@@ -51,6 +52,9 @@ func random(seed uint64) *cluster {
 	if seed%5 == 1 {
 		c.doubts = 1 + int(seed%4)
 	}
+	if c.head.config.Suspect {
+		c.defect = &defect{rank: c.rng.IntN(len(c.want)), since: c.rng.Uint64N(c.steps)}
+	}
 	return c
 }
 
@@ -66,6 +70,7 @@ func returning(seed uint64) *cluster {
 	if rng.IntN(3) == 0 {
 		config.Files = Files{Every: 1 + uint64(rng.IntN(3)), First: 1}
 	}
+	config.Suspect = seed%3 == 1
 	c := newCluster(seed, degrees, config, 2+uint64(rng.IntN(8)))
 	c.crashes, c.heads, c.hasty, c.late = 2+rng.IntN(7), 1+rng.IntN(4), rng.IntN(2) == 0, rng.IntN(4) == 0
 	return c
@@ -105,7 +110,7 @@ func TestSchedules(t *testing.T) {
 		"head lost while files are written", "head lost while a backup is stored", "head lost with a backup",
 		"head lost while asking", "head lost while draining", "head lost while admitting", "head lost while somebody joins",
 		"head lost after somebody has joined", "head lost after somebody finished", "head lost again",
-		"a rank is in doubt",
+		"a rank is in doubt", "a process is convicted", "back to an older backup", "nothing is trusted",
 		"head lost before a rollback", "head lost in a rollback", "head lost in a rollback that failed", "head lost after a rollback",
 	} {
 		require.Greater(t, seen[what], int(n)/1000, "too few of %q to mean anything", what)

@@ -44,14 +44,24 @@ type Snapshot struct {
 	Complete uint64          `json:"complete,omitempty"` // its number, 0: there is none
 	Taken    uint32          `json:"taken,omitempty"`    // the generation in which it was
 	Outputs  json.RawMessage `json:"outputs,omitempty"`  // as in the Decision
+	Trusted  bool            `json:"trusted,omitempty"`  // no process was defective before it
+	Older    []Older         `json:"older,omitempty"`    // that are kept too, ascending
 
 	// The rollback to it, of which some may have heard, while not all are back.
-	Rolling bool `json:"rolling,omitempty"`
-	Since   int  `json:"since,omitempty"` // the rank whose loss began it
-	Doubt   bool `json:"doubt,omitempty"` // not its loss, as in the Decision
+	Rolling   bool          `json:"rolling,omitempty"`
+	Since     int           `json:"since,omitempty"`     // the rank whose loss began it
+	Doubt     bool          `json:"doubt,omitempty"`     // not its loss, as in the Decision
+	Convicted *job.Endpoint `json:"convicted,omitempty"` // likewise
 
 	Deaths int          `json:"deaths,omitempty"` // of processes that lived
 	Last   job.Endpoint `json:"last,omitzero"`    // who of them died last
+}
+
+// Older is a complete backup from before the last one.
+type Older struct {
+	Generation
+	Taken   uint32          `json:"taken,omitempty"`
+	Outputs json.RawMessage `json:"outputs,omitempty"`
 }
 
 // Place is what has become of the latest process of a place.
@@ -176,7 +186,7 @@ func (p *Snapshot) Apply(d Decision) {
 	case Admitted: // all are in the cut, and so have heard all that was before
 		p.CutAt, p.Admitting = d.Number, true
 		p.join(d.Joined)
-		o.Kind, o.Joined = job.OrderAdmit, peers(d.Joined)
+		o.Kind, o.Joined, o.Scattered = job.OrderAdmit, peers(d.Joined), d.Scattered
 		p.Orders = []job.Order{o}
 	case Left:
 		p.plan(d)
@@ -186,10 +196,11 @@ func (p *Snapshot) Apply(d Decision) {
 		o.Kind, o.Next = job.OrderGo, earlier(p.Backup, p.Files)
 		p.Orders = []job.Order{o}
 	case Complete:
-		p.Complete, p.Taken, p.Outputs = d.Number, d.Generation, d.Outputs
+		p.backup(d)
 	case RolledBack:
 		p.Generation, p.Incarnations = d.Generation, max(p.Incarnations, d.Incarnation)
-		p.Rolling, p.Since, p.Doubt, p.Rest, p.Through = true, d.Since, d.Doubt, false, nil
+		p.Rolling, p.Since, p.Doubt, p.Convicted, p.Rest, p.Through = true, d.Since, d.Doubt, d.Convicted, false, nil
+		p.goTo(d.Number)
 		p.plan(d)
 		p.Orders = nil
 		for q, at := range p.Places {
@@ -210,6 +221,32 @@ func (p *Snapshot) Apply(d Decision) {
 		}
 		o.Kind, o.Number, o.Next = job.OrderResume, 0, earlier(p.Backup, p.Files)
 		p.Orders = []job.Order{o}
+	}
+}
+
+// backup: one more is complete. Those before it stay that are kept too.
+func (p *Snapshot) backup(d Decision) {
+	all := append(p.Older, Older{Generation{p.Complete, p.Trusted}, p.Taken, p.Outputs})
+	p.Older = nil
+	for _, g := range d.Older {
+		for _, old := range all {
+			if old.Number == g.Number {
+				old.Generation = g
+				p.Older = append(p.Older, old)
+			}
+		}
+	}
+	p.Complete, p.Trusted, p.Taken, p.Outputs = d.Number, d.Trusted, d.Generation, d.Outputs
+}
+
+// goTo: all go back to the backup with that number, and younger ones are void.
+func (p *Snapshot) goTo(number uint64) {
+	for i, old := range p.Older {
+		if old.Number == number {
+			p.Complete, p.Trusted, p.Taken, p.Outputs = old.Number, old.Trusted, old.Taken, old.Outputs
+			p.Older = p.Older[:i]
+			return
+		}
 	}
 }
 

@@ -14,11 +14,12 @@ func (q *proc) hear() {
 	switch w := w.(type) {
 	case job.Reply:
 		c.tell(func() []Action {
+			taken, kept := c.taken(w.Number)
 			switch {
-			case w.Kind == job.ReplyStored && q.member && (w.Generation == c.head.Generation() || w.Number == c.complete && w.Generation >= c.snapshot.Taken):
+			case w.Kind == job.ReplyStored && q.member && (w.Generation == c.head.Generation() || kept && w.Generation >= taken):
 				q.told[copyOf{w.Rank, w.Number}] = true
-			case w.Kind == job.ReplyReady && w.Generation > c.snapshot.Taken: // of an earlier rollback too
-				q.told[copyOf{q.p.Rank, c.complete}] = true
+			case w.Kind == job.ReplyReady && kept && w.Generation > taken: // of an earlier rollback too
+				q.told[copyOf{q.p.Rank, w.Number}] = true
 			}
 			return c.head.Reply(q.p, q.incarnation, w, c.now)
 		})
@@ -109,4 +110,17 @@ func (q *proc) note() {
 	if r.Kind != q.c.unsaid {
 		q.said.Say(r, r)
 	}
+}
+
+// taken returns the generation in which a complete backup was, and whether it is kept.
+func (c *cluster) taken(number uint64) (generation uint32, kept bool) {
+	if number == c.snapshot.Complete {
+		return c.snapshot.Taken, true
+	}
+	for _, old := range c.snapshot.Older {
+		if old.Number == number {
+			return old.Taken, true
+		}
+	}
+	return 0, false
 }

@@ -45,6 +45,7 @@ func TestWhyBack(t *testing.T) {
 		"as ranks [0 2] were lost":                                                 {Lost: []int{0, 2}},
 		"as ranks [] were lost":                                                    {},
 		"as the states of the replicas of rank 1 differed":                         {Differed: []int{1}},
+		"as 0.1 was convicted of a wrong result and ranks [2] were lost":           {Lost: []int{2}, Convicted: &job.Process{Replica: 1}},
 		"as the states of the replicas of rank 1 differed and ranks [0] were lost": {Lost: []int{0}, Differed: []int{1}},
 	} {
 		require.Equal(t, want, b.Why())

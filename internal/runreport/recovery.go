@@ -2,6 +2,7 @@ package runreport
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -39,11 +40,12 @@ type Backups struct {
 
 // Rollback is a way back to a backup.
 type Rollback struct {
-	At        float64 `json:"at_seconds"`         // when it began
-	Lost      []int   `json:"lost"`               // ranks
-	Differed  []int   `json:"differed,omitempty"` // ranks whose replicas had different states
-	SafePoint uint64  `json:"safe_point"`
-	Seconds   float64 `json:"seconds"` // from the loss of the rank until the program went on; 0 if it did not
+	At        float64      `json:"at_seconds"`          // when it began
+	Lost      []int        `json:"lost"`                // ranks
+	Differed  []int        `json:"differed,omitempty"`  // ranks whose replicas had different states
+	Convicted *job.Process `json:"convicted,omitempty"` // a process that may have come to wrong results before
+	SafePoint uint64       `json:"safe_point"`
+	Seconds   float64      `json:"seconds"` // from the loss of the rank until the program went on; 0 if it did not
 
 	Generation uint32        `json:"-"` // its number
 	Since      time.Duration `json:"-"` // when the first of the ranks was lost, since all had joined
@@ -51,11 +53,15 @@ type Rollback struct {
 
 // Why says for what the job went back.
 func (b Rollback) Why() string {
-	switch {
-	case len(b.Differed) == 0:
-		return fmt.Sprintf("as ranks %v were lost", b.Lost)
-	case len(b.Lost) == 0:
-		return fmt.Sprintf("as the states of the replicas of rank %d differed", b.Differed[0])
+	var all []string
+	if b.Convicted != nil {
+		all = append(all, fmt.Sprintf("%v was convicted of a wrong result", b.Convicted))
 	}
-	return fmt.Sprintf("as the states of the replicas of rank %d differed and ranks %v were lost", b.Differed[0], b.Lost)
+	if len(b.Differed) > 0 {
+		all = append(all, fmt.Sprintf("the states of the replicas of rank %d differed", b.Differed[0]))
+	}
+	if len(b.Lost) > 0 || len(all) == 0 {
+		all = append(all, fmt.Sprintf("ranks %v were lost", b.Lost))
+	}
+	return "as " + strings.Join(all, " and ")
 }

@@ -11,7 +11,7 @@ import (
 // rollback begins to go back: whatever the program waits for ends, and so does
 // what it calls from now on.
 func (p *process) rollback(o job.Order) {
-	p.slots.Back(o.Number)
+	p.slots.Back(o.Number, o.Older)
 	p.program, p.drained = nil, false
 	p.outbound = make(map[job.Process]*outbound)
 	p.endLife(errBack)

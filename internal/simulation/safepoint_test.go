@@ -138,7 +138,7 @@ func (p *process) order(o job.Order) {
 			p.stopDrain()
 		}
 	case job.OrderComplete:
-		p.slots.Complete(o.Number)
+		p.slots.Complete(o.Number, o.Older)
 	case job.OrderRenew:
 		s, ok := p.slots.Get(o.Rank, o.Number)
 		if ok {

@@ -325,7 +325,7 @@ func (p *process) store(l label, s stateCopy) []job.Reply {
 	if l.generation < p.member.Generation() {
 		return nil // from before a rollback
 	}
-	p.slots.Complete(l.full)
+	p.slots.Reached(l.full)
 	if !p.slots.Put(l.rank, l.number, s) {
 		if l.generation == p.w.head.state.Recovery.Generation && l.number == p.w.head.truth.planned {
 			p.w.fail("%v does not keep the state of rank %d for backup %d", p, l.rank, l.number)

@@ -127,6 +127,32 @@ func TestDefectiveCore(t *testing.T) {
 	}
 }
 
+// With a backup what a defective core has spoiled is undone, also in tasks that were not
+// compared: all go back to where it had not erred yet, and what is printed since then is
+// printed again. So they do if others die on that way.
+func TestDefectiveCoreAndBackup(t *testing.T) {
+	for name, program := range wrongPrograms(t) {
+		want, _ := verified(t, "-n 2 -sdc dual", program)
+		for _, flags := range []string{
+			"-backup 3", "-backup 2 -direct off", "-backup auto -link tcp -direct off", "-backup 1 -threads 2", "-backup 2 -sched static",
+			"-backup 3 -r 3", "-backup 2 -kill 0.1@backup:abort", "-backup 1 -kill 1.0@backup:ready", "-backup 2 -defect 0.0,q=0.02",
+		} {
+			t.Run(name+" "+flags, func(t *testing.T) {
+				r, c := verified(t, "-n 2 -replace -sdc sample=40% -defect 1.1,q=0.05 "+flags, program)
+				told := r.Stderr + string(r.Report)
+				require.Zero(t, r.Code, told)
+				require.Equal(t, want.Stdout, r.Stdout, told)
+				require.NotEmpty(t, c.SDC.Convicted, told)
+				var after struct{ Rollbacks []runreport.Rollback }
+				r.Decode(t, &after)
+				if len(after.Rollbacks) > 0 { // else it was found while all was compared
+					require.NotNil(t, after.Rollbacks[0].Convicted, told)
+				}
+			})
+		}
+	}
+}
+
 // Two replicas each of which insists on its result: exit code 4, and both hashes.
 func TestCorruptionThatCannotBeRepaired(t *testing.T) {
 	r, c := verified(t, "-sdc dual -flip 0.1@task:4:9 -flip 0.1@task:16:9", wrongPrograms(t)["hpccg"])

@@ -1,0 +1,47 @@
+package verify
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestHorizon: a safe point is sure once Enough was compared after it, and what is younger
+// than a point that the program goes back to is no evidence for what comes there anew.
+func TestHorizon(t *testing.T) {
+	var h Horizon
+	require.Zero(t, h.Sure())
+	h.Compared(5 * Enough)
+	require.Zero(t, h.Sure(), "there was no safe point yet")
+
+	h.At(3)
+	h.At(4) // nothing was compared since
+	h.Compared(Enough - 1)
+	require.Zero(t, h.Sure())
+	h.At(7)
+	h.Compared(1)
+	require.Equal(t, uint64(4), h.Sure())
+	h.Compared(Enough - 2)
+	require.Equal(t, uint64(4), h.Sure())
+	h.At(9)
+	h.Compared(1)
+	require.Equal(t, uint64(7), h.Sure())
+
+	h.Back(5)
+	require.Equal(t, uint64(5), h.Sure())
+	h.Compared(Enough)
+	require.Equal(t, uint64(5), h.Sure(), "safe point 9 of before is void")
+	h.At(6)
+	h.Compared(Enough)
+	require.Equal(t, uint64(6), h.Sure())
+}
+
+// TestHorizonIsShort: safe points between which nothing is compared are kept once.
+func TestHorizonIsShort(t *testing.T) {
+	var h Horizon
+	for point := range uint64(100_000) {
+		h.At(point)
+		h.Compared(int(point % 2))
+	}
+	require.LessOrEqual(t, len(h.marks), Enough+1)
+}
