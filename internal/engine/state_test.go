@@ -19,7 +19,7 @@ func comparing(every uint64) setup {
 
 // safeRounds runs a program of so many rounds, each after a safe point, and returns what
 // each replica came to.
-func safeRounds(g *group, rounds int) map[*replica]*vectors {
+func safeRounds(g *group, rounds int, policy sched.Policy) map[*replica]*vectors {
 	all := make(map[*replica]*vectors)
 	for _, r := range g.replicas {
 		all[r] = newVectors(nil)
@@ -36,7 +36,7 @@ func safeRounds(g *group, rounds int) map[*replica]*vectors {
 			if err := p.SafePoint(nil); err != nil {
 				return err
 			}
-			if err := v.round(p, sched.Adaptive); err != nil {
+			if err := v.round(p, policy); err != nil {
 				return err
 			}
 		}
@@ -92,7 +92,7 @@ func TestWrongStateIsConvicted(t *testing.T) {
 		for wrong := range 3 {
 			g := newGroup(t, 3, comparing(1), flipped(t, fmt.Sprintf("0.%d@state:%d:%d", wrong, point, 9999*wrong+point)))
 			apart, convicted := judging(g)
-			all := safeRounds(g, 4)
+			all := safeRounds(g, 4, sched.Adaptive)
 			require.Empty(t, apart())
 			require.Len(t, g.survivors(), 2)
 			for _, r := range g.survivors() {
@@ -119,7 +119,7 @@ func TestWrongUpdateIsConvicted(t *testing.T) {
 	for count := range 8 {
 		g := newGroup(t, 3, comparing(1), flipped(t, fmt.Sprintf("0.1@update:%d:62", count)))
 		apart, convicted := judging(g)
-		all := safeRounds(g, 4)
+		all := safeRounds(g, 4, sched.Static) // the updates are all of the first round
 		require.Empty(t, apart())
 		for _, r := range g.survivors() {
 			require.NoError(t, r.err)
@@ -137,7 +137,7 @@ func TestWrongUpdateIsConvicted(t *testing.T) {
 func TestStatesApart(t *testing.T) {
 	g := newGroup(t, 2, comparing(2), flipped(t, "0.1@state:3"))
 	apart, _ := judging(g)
-	safeRounds(g, 6)
+	safeRounds(g, 6, sched.Adaptive)
 	require.NotEmpty(t, apart())
 	for _, a := range apart() {
 		require.EqualValues(t, 4, a.Point)
@@ -155,7 +155,7 @@ func TestStatesAlike(t *testing.T) {
 		}
 		g := newGroup(t, 3, with...)
 		apart, _ := judging(g)
-		all := safeRounds(g, 5)
+		all := safeRounds(g, 5, sched.Adaptive)
 		require.Empty(t, apart())
 		sum := int64(0)
 		for _, r := range g.survivors() {
@@ -187,6 +187,6 @@ func TestStateAfterTheEnd(t *testing.T) {
 // A flip beyond the state is an error.
 func TestFlipBeyondTheState(t *testing.T) {
 	g := newGroup(t, 1, flipped(t, "0.0@state:0:999999999"))
-	safeRounds(g, 1)
+	safeRounds(g, 1, sched.Adaptive)
 	require.ErrorContains(t, g.replicas[0].err, "-flip 0.0@state:0:999999999: the registered state has 384000 bits")
 }
