@@ -194,6 +194,23 @@ func TestWrongMessage(t *testing.T) {
 	require.Positive(t, found)
 }
 
+// A wrong message makes the state of one replica of three wrong, and goes on from there, in
+// the tasks that are shared, to those that are right by their number. It is the message that
+// ends the job then, or a divergence that it has led to.
+func TestWrongMessageBeforeAMajority(t *testing.T) {
+	program := wrongPrograms(t)["hpccg"]
+	want, _ := verified(t, "-n 2 -sdc dual", program)
+	for i := range 10 {
+		flags := fmt.Sprintf("-n 2 -r 3 -sdc state -flip 0.0@message:%d%s", 3*i%20, []string{"", " -link tcp"}[i%2])
+		if r, _ := verified(t, flags, program); r.Code == 0 {
+			require.Equal(t, want.Stdout, r.Stdout, "%s\n%s", flags, r.Stderr)
+		} else {
+			require.Equal(t, 4, r.Code, "%s\n%s", flags, r.Stderr)
+			require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // what is found first
+		}
+	}
+}
+
 // One bit of the registered state of any replica is turned at any safe point. With three
 // replicas the others convict it; with two the rank goes back to its last backup; no bit
 // of the result differs. Without a backup the job ends with exit code 4 and both hashes.

@@ -1,6 +1,7 @@
 package sdr
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -118,6 +119,17 @@ func (e *Engine) TellSums() {
 	e.mu.Lock()
 	e.core.tellAll()
 	e.flushAndUnlock()
+}
+
+// TellSumsNow is TellSums, and returns when the links have handed that over: it is heard
+// even if this process is killed then, however wrong it is.
+func (e *Engine) TellSumsNow(ctx context.Context) error {
+	e.TellSums()
+	return e.waitUntil(ctx, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.telling == 0 && len(e.core.actions) == 0 && !e.flushing
+	})
 }
 
 // tellAll tells everybody all that is to be told, before something ends or when a while

@@ -94,6 +94,7 @@ type Engine struct {
 	aborted  bool
 	lent     []bool // per process: its link writes into memory of the program
 	handed   int    // frames with messages that links hold
+	telling  int    // frames with hashes that links hold
 	saved    []byte // of the layer above, in the position that the engine began at
 	attached Attachment
 	next     atomic.Pointer[Script] // a script with a round that can be posted
@@ -156,6 +157,7 @@ type outFrame struct {
 	engine  *Engine
 	message *Message
 	to      int
+	tells   bool // hashes of what was received
 }
 
 // Sent implements transport.Owner.
@@ -170,6 +172,12 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 		if aborted {
 			e.cfg.Poller.Wake()
 		}
+	}
+	if f.tells {
+		e.mu.Lock()
+		e.telling--
+		e.mu.Unlock()
+		e.cfg.Poller.Wake()
 	}
 	f.engine, f.message, f.pieces, f.frame.Mid, f.frame.Payload = nil, nil, [2][]byte{}, nil, nil
 	e.unused.frames.Put(f)
@@ -289,6 +297,11 @@ func (e *Engine) transmit(a *Action) {
 	f.frame.Header, f.engine, f.message, f.to = a.Header, e, a.Message, a.To
 	f.frame.Owner, f.frame.Mid = f, a.Mid
 	f.frame.Payload = nil
+	if f.tells = a.Header.Kind == kindAck && a.Header.Args[3] > 0; f.tells {
+		e.mu.Lock()
+		e.telling++
+		e.mu.Unlock()
+	}
 	pieces := f.pieces[:0]
 	if len(a.Payload) > 0 {
 		pieces = append(pieces, a.Payload)
