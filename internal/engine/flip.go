@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/intrahpc/intra/internal/section"
+import (
+	"github.com/intrahpc/intra/internal/section"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/update"
+)
 
 // flipMessage turns bits of a message that is sent, if that was requested.
 func (h *sharing) flipMessage(payload []byte) []byte {
@@ -30,18 +34,29 @@ func (h *sharing) flip(s *Section, t int) {
 	h.erred()
 }
 
-// flipUpdate turns bits of an update that has come, if that was requested. The lock is
-// held; who calls it says so by erred when it is not.
-func (r *updateReceiver) flipUpdate(payload []byte) (came []byte, flipped bool) {
+// flipUpdate turns bits of an update that has come, if that was requested. The lock is not
+// held: the head hears of it before anything can come of it.
+func (r *updateReceiver) flipUpdate(h *transport.Header, payload []byte) []byte {
 	if r.flips == nil || len(payload) == 0 {
-		return payload, false
+		return payload
 	}
-	own := r.buf != nil || r.place == section.Into
-	came, flipped, err := r.flips.Came(payload, own)
+	m, err := update.ParseMessage(h)
+	r.mu.Lock()
+	counts := err == nil && m.Kind == update.KindUpdate && r.incarnations[r.from] == h.Incarnation
+	r.mu.Unlock()
+	if !counts {
+		return payload
+	}
+	came, flipped, err := r.flips.Came(payload, r.buf != nil || r.place == section.Into)
 	if err != nil {
+		r.mu.Lock()
 		r.fail(err)
+		r.mu.Unlock()
 	}
-	return came, flipped
+	if flipped {
+		r.erred()
+	}
+	return came
 }
 
 // erred notes that something was turned wrong here.

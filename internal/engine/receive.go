@@ -97,6 +97,7 @@ func (r *updateReceiver) parse(h *transport.Header) (update.Message, section.Upd
 
 // End implements transport.Receiver.
 func (r *updateReceiver) End(h *transport.Header, payload []byte) {
+	payload = r.flipUpdate(h, payload)
 	r.mu.Lock()
 	r.filled()
 	if r.incarnations[r.from] != h.Incarnation {
@@ -105,9 +106,7 @@ func (r *updateReceiver) End(h *transport.Header, payload []byte) {
 		return
 	}
 	m, u, ok := r.parse(h)
-	flipped := false
 	if ok && m.Kind == update.KindUpdate {
-		payload, flipped = r.flipUpdate(payload)
 		r.update(u, payload)
 		if m.Next > 0 {
 			u.Task = m.Next - 1
@@ -123,9 +122,6 @@ func (r *updateReceiver) End(h *transport.Header, payload []byte) {
 		r.buf = nil
 	}
 	r.mu.Unlock()
-	if flipped {
-		r.erred()
-	}
 	r.changed()
 }
 

@@ -74,7 +74,10 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 		more += fmt.Sprintf(" -kill %v@task:%d", other, at)
 	}
 	more += pick("", "", " -threads 2", " -link tcp")
-	more += pick("", " -replace", " -replace -backup 1")
+	more += pick("", " -replace", " -replace -backup 1", " -replace -backup 7")
+	if p.point != job.FlipUpdate && p.sees {
+		more += pick("", "", " -direct off", " -sched static", " -sched static -direct off", " -sched replicate")
+	}
 	p.flip = fmt.Sprintf("%v@%s:%d", wrong, p.point, count)
 	p.flags = fmt.Sprintf("-n 2 -r %d -sdc %s%s -flip %s", degree, mode, more, p.flip)
 	return p
