@@ -57,13 +57,17 @@ const (
 	// foresight is how many sections that takes: the first one may touch its
 	// memory for the first time.
 	foresight = 2
+	// touching is how many bytes of updates are taken to be touched for the first time in
+	// a nanosecond, and certain how many times as long as the updates the bodies beside
+	// that have to take if the first section alone is to say that sharing is worth a try.
+	touching, certain = 1, 4
 )
 
 // lossy says of how many samples of sharing each must be how much longer than
 // the time alone, in percent, for sharing to be given up before the window is
 // full. A single sample may be the fault of a busy machine; unless the updates
-// explain it, it has to be beyond that. They do if they take more than an
-// eighth of the time alone.
+// explain it, it has to be beyond that. They do if they take, or have cost other sections,
+// more than an eighth of the time alone.
 var lossy = []struct {
 	samples   int
 	percent   time.Duration
@@ -93,6 +97,7 @@ type attempt struct {
 	transfer  time.Duration // of the updates, 0 if that is not known
 	cost      time.Duration // of the updates by the costs of other sections, 0 if there were none
 	guess     time.Duration // of cost
+	touch     time.Duration // of the memory of the updates, for the first time
 }
 
 // candidates are the ways to share a section. Sending takes at least as long as
@@ -191,6 +196,8 @@ func (d *decision) propose(c candidates) direct.Way {
 	d.sending.transfer = c.transfer
 	d.sending.cost, d.storing.cost = c.costs.send, c.costs.store
 	d.sending.guess = time.Duration(c.bytes) / guessed
+	d.sending.touch = time.Duration(c.bytes) / touching
+	d.storing.touch = d.sending.touch
 	// What both are tried for anew is not tried at the same time.
 	var later uint64
 	if c.store {
@@ -219,7 +226,7 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 		a.giveUp(a.transfer+d.alone.least()/2, d.alone.least())
 		return false
 	}
-	updates := max(a.transfer, a.cost, a.guess)
+	updates := a.updates()
 	switch {
 	case a.rejected && !a.trial(d.runs-min(d.runs, later)):
 		return false
@@ -227,8 +234,10 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 		return true
 	case d.alone.n == 0 && updates < forbidding:
 		return true
-	case d.alone.n < foresight && updates >= forbidding:
+	case d.alone.n == 0:
 		return false // see first what it takes
+	case d.alone.n < foresight && updates >= forbidding:
+		return d.alone.least()-a.touch > certain*updates
 	}
 	alone := d.alone.least()
 	if forecast, most := a.forecast(alone); forecast > most {
@@ -237,6 +246,9 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 	}
 	return true
 }
+
+// updates is what they take, as far as that is known or can be guessed.
+func (a *attempt) updates() time.Duration { return max(a.transfer, a.cost, a.guess) }
 
 // forecast returns how long a section is expected to take if it is shared, at least,
 // and from when on it is not worth a trial. Transfers can be hidden behind half of the
@@ -350,7 +362,7 @@ func (d *decision) learn(o execution, known *decisions) {
 		took -= alone / 2
 	}
 	a.quotients.add(time.Duration(float64(took) / float64(alone) * float64(one)))
-	a.judge(a.transfer > alone/8)
+	a.judge(a.updates() > alone/8)
 }
 
 // one is a quotient of 1.

@@ -166,6 +166,27 @@ func TestDecisionAfterSlowBeginning(t *testing.T) {
 	require.Equal(t, "replicate", k.word())
 }
 
+// One section says enough if it takes much longer than its updates and touching their
+// memory can explain.
+func TestDecisionAfterOneSection(t *testing.T) {
+	const ms = time.Millisecond
+	for alone, want := range map[time.Duration]direct.Way{170 * ms: direct.Send, 90 * ms: direct.Send, 70 * ms: direct.Replicate, 30 * ms: direct.Replicate} {
+		var d decision
+		c := candidates{send: true, bytes: 26 << 20, transfer: 10 * ms}
+		require.Equal(t, direct.Replicate, d.propose(c), "nothing is known")
+		d.learn(execution{way: direct.Replicate, bytes: c.bytes, took: alone, spent: alone, ran: 16, tasks: 16, workers: 1}, new(decisions))
+		require.Equal(t, want, d.propose(c), "%v", alone)
+	}
+}
+
+// Large updates explain that sharing took long although the link is not known to be slow.
+func TestDecisionAboutLargeUpdates(t *testing.T) {
+	const ms = time.Millisecond
+	k := ways{alone: 20 * ms, sent: 26 * ms, most: candidates{send: true, bytes: 8 << 20}}
+	require.Equal(t, warmUp+3, k.count(30)[direct.Send])
+	require.Equal(t, "replicate", k.word())
+}
+
 func TestBandwidth(t *testing.T) {
 	const ms = time.Millisecond
 	var b bandwidth
