@@ -162,6 +162,24 @@ func TestReplaced(t *testing.T) {
 	})
 }
 
+// All replicas of a rank die, also of both, and the job goes back to a backup.
+func TestRankLost(t *testing.T) {
+	program := hpccg(t)
+	want := reference(t, program)
+	each(t, func(t *testing.T, l launcher) {
+		for _, kills := range []string{
+			"-kill 0.0@section:40 -kill 0.1@section:60",
+			"-kill 0.0@section:40 -kill 0.1@section:41 -kill 1.0@section:80 -kill 1.1@section:90",
+		} {
+			r, said := l.run(t, 4, "", "-sched static -replace -backup 3 "+kills, program...)
+			require.Zero(t, r.Code, r.Stderr)
+			require.Equal(t, want, result(t, r.Stdout), r.Stderr)
+			require.NotEmpty(t, said.MPI.Outside, r.Stderr)
+			require.LessOrEqual(t, len(said.MPI.Outside), len(said.Failures), r.Stderr)
+		}
+	})
+}
+
 // Processes die at random: INTRA_MPI_KILLS says how often.
 func TestKilledAtRandom(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("INTRA_MPI_KILLS"))

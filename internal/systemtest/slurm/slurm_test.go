@@ -42,6 +42,15 @@ func TestNodeLost(t *testing.T) {
 		Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-v -n 4 -r 2"), Program: program,
 		Env: c.env(), Dir: t.TempDir(), Deadline: 2 * time.Minute, Outlived: true,
 	})
+	c.loseOnceJoined(t, 3, j)
+	r := j.Wait(t)
+	require.Zero(t, r.Code, r.Stderr)
+	require.Contains(t, r.Stderr, "is dead (host: host n3 has not been heard from")
+	require.Equal(t, checksum(t, reference.Stdout), checksum(t, r.Stdout))
+}
+
+// loseOnceJoined has a node fall silent when all processes of a job have joined.
+func (c *cluster) loseOnceJoined(t *testing.T, node int, j *jobtest.Job) {
 	joined := false
 	for ended := false; !joined && !ended; time.Sleep(5 * time.Millisecond) {
 		select {
@@ -56,21 +65,12 @@ func TestNodeLost(t *testing.T) {
 	for _, p := range j.Processes() {
 		pids = append(pids, p.PID)
 	}
-	c.lose(t, 3, pids)
-	r := j.Wait(t)
-	require.Zero(t, r.Code, r.Stderr)
-	require.Contains(t, r.Stderr, "is dead (host: host n3 has not been heard from")
-	require.Equal(t, checksum(t, reference.Stdout), checksum(t, r.Stdout))
+	c.lose(t, node, pids)
 }
 
 // The processes of srun are those of MPICH's MPI_COMM_WORLD on four nodes, and one dies.
 func TestMPI(t *testing.T) {
-	if _, err := exec.LookPath("mpiexec.hydra"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("MPICH is not installed")
-		}
-		t.Skip("MPICH is not installed")
-	}
+	needMPICH(t)
 	c := newCluster(t)
 	program := append([]string{binaries.Native(t, "examples/hpccg")}, strings.Fields("-nx 8 -ny 8 -nz 8 -iters 30 -json")...)
 	reference := jobtest.Run(t, jobtest.Spec{
@@ -87,4 +87,34 @@ func TestMPI(t *testing.T) {
 	require.Contains(t, r.Stderr, "1.0 is dead")
 	require.NotContains(t, r.Stderr, "share a host")
 	require.Equal(t, checksum(t, reference.Stdout), checksum(t, r.Stdout))
+}
+
+// A node of srun's is lost with its processes of MPI_COMM_WORLD.
+func TestMPINodeLost(t *testing.T) {
+	needMPICH(t)
+	c := newCluster(t)
+	program := append([]string{binaries.Native(t, "examples/hpccg")}, strings.Fields("-nx 8 -ny 8 -nz 8 -iters 1500 -json")...)
+	reference := jobtest.Run(t, jobtest.Spec{
+		Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-n 4 -r 1"), Program: program,
+	})
+	require.Zero(t, reference.Code, reference.Stderr)
+	j := jobtest.Start(t, jobtest.Spec{
+		Prefix:   strings.Fields("srun -N 4 -n 8 --mpi=pmi2 --no-kill --kill-on-bad-exit=0"),
+		Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-mpi -v -n 4 -r 2"), Program: program,
+		Env: c.env(), Dir: t.TempDir(), Deadline: 2 * time.Minute, Outlived: true,
+	})
+	c.loseOnceJoined(t, 3, j)
+	r := j.Wait(t) // srun's exit code is that of a task that was lost
+	require.Contains(t, r.Stderr, "MPI: MPICH")
+	require.Contains(t, r.Stderr, "is dead (host: host n3 has not been heard from")
+	require.Equal(t, checksum(t, reference.Stdout), checksum(t, r.Stdout))
+}
+
+func needMPICH(t *testing.T) {
+	if _, err := exec.LookPath("mpiexec.hydra"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("MPICH is not installed")
+		}
+		t.Skip("MPICH is not installed")
+	}
 }
