@@ -68,12 +68,7 @@ func run() int {
 				fmt.Fprintln(os.Stderr, "intrarun:", err)
 			}
 		}()
-		defer func() {
-			select {
-			case <-lent:
-			case <-time.After(leaveTime): // the agent that it was for has not begun
-			}
-		}()
+		defer leave(c, lent)
 	}
 	if x := c.Indexed; x != nil && (x.Idle || x.Spare() && x.Index > 0 && c.DryRun) {
 		return launch.ExitOK // the first process does it all
@@ -106,9 +101,6 @@ func run() int {
 	c.Width = width(c)
 	return launch.Run(context.Background(), *c)
 }
-
-// leaveTime bounds how long the launcher is told that all is well.
-const leaveTime = 2 * time.Second
 
 // asAgent makes intrarun the agent of a host: a head has started it.
 const asAgent = "-agent"

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/launcher"
@@ -25,7 +26,32 @@ func checkMPI(p *launcher.Process, processes int) error {
 	return nil
 }
 
-// lend has the job use what the launcher has given to this process.
+// lend has the job use what the launcher has given to this process. If the first process
+// of this host has ended before, it has said why.
 func lend(c *launch.Config) error {
-	return launch.Lend(context.Background(), c.Indexed)
+	if err := launch.Lend(context.Background(), c.Indexed); !errors.Is(err, launcher.ErrNobody) {
+		return err
+	}
+	return nil
+}
+
+// leaveTime bounds how long the launcher is told that all is well.
+const leaveTime = 2 * time.Second
+
+// leave waits until the launcher has been told that all is well, by this process too. If the
+// agent of this host has not begun, nobody waits for it any more.
+func leave(c *launch.Config, lent <-chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	dismissed := make(chan struct{})
+	go func() {
+		defer close(dismissed)
+		launch.Dismiss(ctx, c.Indexed)
+	}()
+	select {
+	case <-lent:
+	case <-ctx.Done():
+	}
+	cancel()
+	<-dismissed
 }

@@ -79,6 +79,29 @@ func TestConnect(t *testing.T) {
 	require.EqualError(t, err, "it has no address")
 }
 
+// Where the head listens before anybody is told of it, an agent does not wait for one that
+// has ended; but for one that has taken its connection and is busy.
+func TestConnectToAHeadThatHasEnded(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	b := &spawn.Bootstrap{Secret: job.NewSecret(), Name: "h2", Patience: time.Minute, Silence: 10 * time.Millisecond, Addresses: []string{l.Addr().String()}}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := connect(context.Background(), b)
+		ended <- err
+	}()
+	c, err := l.Accept()
+	require.NoError(t, err)
+	select {
+	case err := <-ended:
+		t.Fatalf("the head is busy, and the agent has given up: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	l.Close()
+	c.Close()
+	require.ErrorContains(t, <-ended, "the head has ended before")
+}
+
 // newTestNode returns a node that has not entered and is closed with the test.
 func newTestNode(t *testing.T, b *spawn.Bootstrap, w *watchdog.Watchdog) *node {
 	n, err := newNode(b, w, nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/intrahpc/intra/internal/agentwire"
@@ -23,10 +24,12 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
 	type result struct {
-		conn net.Conn
-		err  error
+		conn     net.Conn
+		accepted bool // the connection
+		err      error
 	}
 	results := make(chan result)
+	var asking atomic.Int32 // connections that were accepted, and not answered
 	var tries sync.WaitGroup
 	for i, address := range s.Addresses {
 		tries.Go(func() {
@@ -37,13 +40,16 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 			}
 			for {
 				c, err := agentwire.Dialer().DialContext(ctx, "tcp", address)
-				if err == nil {
+				accepted := err == nil
+				if accepted {
+					asking.Add(1)
 					if c, err = secure.Client(ctx, c, agentwire.HeadName); err != nil {
 						err = fmt.Errorf("reach the head at %s: %w", address, err)
 					}
+					asking.Add(-1)
 				}
 				select {
-				case results <- result{c, err}:
+				case results <- result{c, accepted, err}:
 				case <-ctx.Done():
 					if err == nil {
 						c.Close()
@@ -62,15 +68,21 @@ func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
 		})
 	}
 	defer tries.Wait()
-	last := errors.New("it has no address")
+	defer cancel() // first
+	last, begun := errors.New("it has no address"), time.Now()
 	for {
 		select {
 		case r := <-results:
 			if r.err == nil {
-				cancel()
 				return r.conn, nil
 			}
 			last = r.err
+			if r.accepted || asking.Load() > 0 {
+				begun = time.Now()
+			}
+			if s.Silence > 0 && time.Since(begun) > s.Silence {
+				return nil, fmt.Errorf("the head has ended before this host's agent could reach it: %w", last)
+			}
 		case <-ctx.Done():
 			return nil, last
 		}

@@ -57,7 +57,14 @@ func Lend(ctx context.Context, x *spawn.Indexed) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, spawn.IndexedPatience)
 	defer cancel()
-	return own.Lend(ctx, launcher.Lender(x.Secret, x.Hosts[x.Index].Name))
+	return own.Lend(ctx, launcher.Lender(x.Secret, x.Hosts[x.Index].Name), x.Agent)
+}
+
+// Dismiss lets those processes of this host go that would lend to an agent which has not
+// begun. When there is none, ctx ends it.
+func Dismiss(ctx context.Context, x *spawn.Indexed) {
+	host := x.Hosts[x.Index]
+	launcher.Dismiss(ctx, launcher.Lender(x.Secret, host.Name), host.Slots)
 }
 
 // listen listens for agents.

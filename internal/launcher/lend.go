@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,12 +37,15 @@ func Lender(secret [32]byte, host string) string {
 	return "@intrarun/mpi/" + hex.EncodeToString(sum[:16])
 }
 
+// ErrNobody means that the process which was to borrow has ended before.
+var ErrNobody = errors.New("nobody borrows it: the first process of this host has ended")
+
 // Lend lends an identity to the process that borrows there, and returns when that has
-// no use for it any more. ctx bounds the time until it is there. Then it tells the
-// launcher that all is well: the process that was this one may have died without a word,
+// no use for it any more. ctx bounds the time until it is there; agent is the process
+// that will see to that, 0 if it is not known. Then it tells the launcher that all is well: the process that was this one may have died without a word,
 // and the launcher would end the others once this one exits.
-func (i *Identity) Lend(ctx context.Context, place string) error {
-	c, err := i.lend(ctx, place)
+func (i *Identity) Lend(ctx context.Context, place string, agent int) error {
+	c, err := i.lend(ctx, place, agent)
 	if err != nil {
 		return fmt.Errorf("lend what the launcher has given to this process: %w", err)
 	}
@@ -67,15 +71,23 @@ func (i *Identity) leave() {
 	}
 }
 
-func (i *Identity) lend(ctx context.Context, place string) (_ *net.UnixConn, err error) {
+// lives reports whether there is a process with this number.
+func lives(pid int) bool { return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+
+func (i *Identity) lend(ctx context.Context, place string, agent int) (_ *net.UnixConn, err error) {
 	b, err := json.Marshal(i)
 	if err != nil {
 		return nil, err
 	}
 	var c *net.UnixConn
+	seen := lives(agent) // else it may have another number here, as in a container of its own
 	for {
+		gone := seen && !lives(agent) // looked at first: it may have borrowed until then
 		if c, err = net.DialUnix("unix", nil, &net.UnixAddr{Name: place, Net: "unix"}); err == nil {
 			break
+		}
+		if gone {
+			return nil, ErrNobody
 		}
 		select {
 		case <-time.After(lookForAgent):
@@ -138,6 +150,51 @@ func (b *Borrower) Next() (*Identity, error) {
 		return nil, fmt.Errorf("what a process of the launcher has lent: %w", err)
 	}
 	return i, nil
+}
+
+// Dismiss lets so many processes go that wait there for somebody who will not come, and
+// returns when they have ended; or, with less of them, when ctx ends or soon. This one may
+// be among them.
+func Dismiss(ctx context.Context, place string, lenders int) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: place, Net: "unix"})
+	if err != nil {
+		return // somebody borrows there
+	}
+	defer l.Close()
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	_ = l.SetDeadline(time.Now().Add(leaveTime)) // it is open, or ctx has ended
+	var conns []*net.UnixConn
+	for range lenders {
+		c, err := l.AcceptUnix()
+		if err != nil {
+			break
+		}
+		conns = append(conns, c)
+	}
+	var pids []int
+	for _, c := range conns {
+		if pid := peer(c); pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+		c.Close()
+	}
+	for end := time.Now().Add(leaveTime); slices.ContainsFunc(pids, lives) && time.Now().Before(end); {
+		time.Sleep(lookForAgent / 10)
+	}
+}
+
+// peer is the process at the other end of a connection, 0 if it has no number here.
+func peer(c *net.UnixConn) (pid int) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) { // it is open
+		if who, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = int(who.Pid)
+		}
+	})
+	return pid
 }
 
 func readIdentity(c *net.UnixConn) (*Identity, error) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func TestLend(t *testing.T) {
 	b, err := Borrow(place(t))
 	require.NoError(t, err)
 	done := make(chan error, 1)
-	go func() { done <- own.Lend(t.Context(), place(t)) }()
+	go func() { done <- own.Lend(t.Context(), place(t), 0) }()
 	got, err := b.Next()
 	require.NoError(t, err)
 	require.Equal(t, []string{"PMI_RANK=1", "PMI_FD=5"}, got.Environ(nil, 5))
@@ -76,9 +77,44 @@ func TestLend(t *testing.T) {
 func TestLendToNobody(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	err := new(Identity).Lend(ctx, place(t))
+	err := new(Identity).Lend(ctx, place(t), os.Getpid())
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "lend what the launcher has given")
+}
+
+// Nobody waits for a process that has ended without borrowing.
+func TestLendToTheDead(t *testing.T) {
+	agent := exec.Command("sleep", "1000")
+	require.NoError(t, agent.Start())
+	done := make(chan error, 1)
+	go func() { done <- new(Identity).Lend(t.Context(), place(t), agent.Process.Pid) }()
+	select {
+	case err := <-done:
+		t.Fatalf("it lives, and the lender has ended: %v", err)
+	case <-time.After(3 * lookForAgent):
+	}
+	require.NoError(t, agent.Process.Kill())
+	require.Error(t, agent.Wait())
+	require.ErrorIs(t, <-done, ErrNobody)
+}
+
+// Where nobody will borrow, those that wait to lend are let go.
+func TestDismiss(t *testing.T) {
+	done := make(chan error, 2)
+	for range cap(done) {
+		go func() { done <- new(Identity).Lend(t.Context(), place(t), 0) }()
+	}
+	Dismiss(t.Context(), place(t), cap(done))
+	for range cap(done) {
+		require.NoError(t, <-done)
+	}
+	b, err := Borrow(place(t))
+	require.NoError(t, err)
+	defer b.Close()
+	go func() { done <- new(Identity).Lend(t.Context(), place(t), 0) }()
+	Dismiss(t.Context(), place(t), 1)
+	_, err = b.Next()
+	require.NoError(t, err, "it was lent to who borrows")
 }
 
 // MPI needs a launcher that its library can talk to, and begins after us there.

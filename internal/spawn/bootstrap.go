@@ -20,6 +20,9 @@ type Bootstrap struct {
 	TLS       bool       `json:"tls"`
 	// Patience is how long to try.
 	Patience time.Duration `json:"patience"`
+	// Silence, if not 0, is for how long nothing may accept a connection: the head listens
+	// already, or has ended.
+	Silence time.Duration `json:"-"`
 
 	// The hosts whose agents this one starts: the first ones, which start the
 	// others.

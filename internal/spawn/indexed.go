@@ -33,6 +33,7 @@ type Indexed struct {
 
 	Listener net.Listener // at those addresses, on the first; nil: there is none yet
 	Idle     bool         // another process is the agent of this host
+	Agent    int          // the process that is, if a launcher has started it
 	launched bool         // by mpirun or srun
 }
 
@@ -43,6 +44,9 @@ func (x *Indexed) Spare() bool { return x.launched }
 // IndexedPatience bounds how long the hosts of an indexed job wait for each other:
 // they are started one by one, when there is room.
 const IndexedPatience = 5 * time.Minute
+
+// silence is after what time without a connection a head that has listened is gone.
+const silence = 10 * time.Second
 
 // FindIndexed reads the environment. It returns nil, nil outside an indexed
 // job.
@@ -75,5 +79,9 @@ func FindIndexed(getenv func(string) string) (*Indexed, error) {
 
 // Bootstrap returns what the agent of this host would be told.
 func (x *Indexed) Bootstrap(tls bool) *Bootstrap {
-	return &Bootstrap{Secret: x.Secret, Name: x.Hosts[x.Index].Name, Addresses: x.Heads, TLS: tls, Patience: IndexedPatience}
+	b := &Bootstrap{Secret: x.Secret, Name: x.Hosts[x.Index].Name, Addresses: x.Heads, TLS: tls, Patience: IndexedPatience}
+	if x.launched {
+		b.Silence = silence
+	}
+	return b
 }

@@ -26,6 +26,7 @@ const maxAddresses = 8
 // word is what a process tells all others.
 type word struct {
 	Host      string
+	PID       int
 	Addresses []string    `json:",omitempty"` // of the head
 	Secret    *job.Secret `json:",omitempty"` // its job's
 }
@@ -42,7 +43,7 @@ func Launched(ctx context.Context, p *launcher.Process, l net.Listener, addresse
 			return nil, fmt.Errorf("find the name of this host: %w", err)
 		}
 	}
-	mine := word{Host: host}
+	mine := word{Host: host, PID: os.Getpid()}
 	if p.Rank == 0 {
 		secret := job.NewSecret()
 		mine.Addresses, mine.Secret = addresses[:min(len(addresses), maxAddresses)], &secret
@@ -71,17 +72,20 @@ func (x *Indexed) settle(rank int, words []word) error {
 	}
 	x.Secret, x.Heads, x.launched = *words[0].Secret, words[0].Addresses, true
 	index := make(map[string]int)
+	var agents []int
 	for i, w := range words {
 		at, known := index[w.Host]
 		if !known {
 			at = len(x.Hosts)
 			index[w.Host] = at
 			x.Hosts = append(x.Hosts, job.Host{Name: w.Host})
+			agents = append(agents, w.PID)
 		}
 		x.Hosts[at].Slots++
 		if i == rank {
 			x.Index, x.Idle = at, known
 		}
 	}
+	x.Agent = agents[x.Index]
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 // The first process on each host is its agent, with as many slots as there are.
 func TestPlacesOfLaunched(t *testing.T) {
 	secret := job.NewSecret()
-	words := []word{{Host: "a", Addresses: []string{"10.0.0.1:7"}, Secret: &secret}, {Host: "b"}, {Host: "a"}, {Host: "b"}, {Host: "a"}}
-	for rank, want := range []Indexed{{Index: 0}, {Index: 1}, {Index: 0, Idle: true}, {Index: 1, Idle: true}, {Index: 0, Idle: true}} {
+	words := []word{{Host: "a", PID: 7, Addresses: []string{"10.0.0.1:7"}, Secret: &secret}, {Host: "b", PID: 5}, {Host: "a", PID: 8}, {Host: "b", PID: 7}, {Host: "a", PID: 9}}
+	for rank, want := range []Indexed{{Agent: 7}, {Index: 1, Agent: 5}, {Agent: 7, Idle: true}, {Index: 1, Agent: 5, Idle: true}, {Agent: 7, Idle: true}} {
 		want.Hosts = []job.Host{{Name: "a", Slots: 3}, {Name: "b", Slots: 2}}
 		want.Heads, want.Secret, want.launched = []string{"10.0.0.1:7"}, secret, true
 		var x Indexed

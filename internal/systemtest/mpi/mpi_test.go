@@ -218,6 +218,7 @@ func TestRefused(t *testing.T) {
 			says      string
 		}{
 			{"no tag", "", 4, untagged, "the program was built without the tag mpi: build it with -tags intra,mpi"},
+			{"no program", "", 4, []string{"./nowhere"}, "./nowhere is neither an executable file nor a Go package"}, // the first process alone says so
 			{"too few", "", 3, tagged, "has started 3 processes, and the job has 4"},
 			{"no library", "INTRA_MPI_LIBRARY=/nowhere/libmpi.so", 4, tagged, "/nowhere/libmpi.so: cannot open shared object file"},
 			{"no MPI", "INTRA_MPI_LIBRARY=libc.so.6", 4, tagged, "undefined symbol: MPI_Init_thread"},
