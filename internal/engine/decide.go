@@ -362,16 +362,21 @@ func (d *decision) learn(o execution, known *decisions) {
 		took -= alone / 2
 	}
 	a.quotients.add(time.Duration(float64(took) / float64(alone) * float64(one)))
-	a.judge(a.updates() > alone/8)
+	a.judge(a.updates() > alone/8, o.way == direct.Send)
 }
 
 // one is a quotient of 1.
 const one = time.Second
 
 // judge decides by the sections that were shared; explained says that it can
-// be the updates that took long.
-func (a *attempt) judge(explained bool) {
-	n, q := a.quotients.n, a.quotients.median(samples)
+// be the updates that took long. If they were sent, a part of that comes after the
+// section: the processors still carry what went over the link, and the next sections take
+// longer. So such a section has to be shorter by a tenth, and is tried less often.
+func (a *attempt) judge(explained, sent bool) {
+	n, q, most, loss := a.quotients.n, a.quotients.median(samples), one+one/hysteresis, time.Duration(0)
+	if explained && sent {
+		most, loss = one-one/hysteresis, one/2
+	}
 	switch {
 	case n < samples:
 		for _, l := range lossy {
@@ -382,9 +387,9 @@ func (a *attempt) judge(explained bool) {
 	case q < one-one/hysteresis:
 		a.rejected = false
 	case !explained && n < many:
-	case !explained && a.quotients.median(many) <= one+one/hysteresis:
-	case q > one+one/hysteresis:
-		a.giveUp(q, one)
+	case !explained && a.quotients.median(many) <= most:
+	case q > most:
+		a.giveUp(max(q, one+loss), one)
 	}
 }
 

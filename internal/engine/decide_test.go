@@ -187,6 +187,27 @@ func TestDecisionAboutLargeUpdates(t *testing.T) {
 	require.Equal(t, "replicate", k.word())
 }
 
+// Large updates that were sent take a part of the next sections too, so sharing has to gain
+// more than it seems to; stores have none of that.
+func TestDecisionAboutWhatComesAfterwards(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		name         string
+		sent, stored time.Duration
+		most         candidates
+		want         direct.Way
+	}{
+		{"sent, about the same", 48 * ms, 0, candidates{send: true, bytes: 16 << 20}, direct.Replicate},
+		{"sent, pays", 40 * ms, 0, candidates{send: true, bytes: 16 << 20}, direct.Send},
+		{"small, about the same", 48 * ms, 0, candidates{send: true, bytes: 1 << 20}, direct.Send},
+		{"stored, about the same", 0, 48 * ms, candidates{store: true, bytes: 16 << 20}, direct.Store},
+	} {
+		k := ways{alone: 50 * ms, sent: tt.sent, stored: tt.stored, most: tt.most}
+		k.count(20)
+		require.Greater(t, k.count(1000)[tt.want], 950, tt.name)
+	}
+}
+
 func TestBandwidth(t *testing.T) {
 	const ms = time.Millisecond
 	var b bandwidth
