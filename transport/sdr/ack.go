@@ -68,10 +68,13 @@ func (c *Core) sendAck(ctx *Context, p int, set *numbers) {
 		h.Args[1] = ackAll
 		payload := c.tell(ctx, p, &h, nil)
 		c.send(p, h, payload)
-		return
+	} else {
+		payload := c.tell(ctx, p, &h, encodeAck(&h, set))
+		c.send(p, h, payload)
 	}
-	payload := c.tell(ctx, p, &h, encodeAck(&h, set))
-	c.send(p, h, payload)
+	if tells(&h) {
+		c.telling++
+	}
 }
 
 // wanted: process p says whether it waits for acknowledgements.

@@ -128,9 +128,12 @@ func (e *Engine) TellSumsNow(ctx context.Context) error {
 	return e.waitUntil(ctx, func() bool {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		return e.telling == 0 && len(e.core.actions) == 0 && !e.flushing
+		return e.core.telling == 0 || e.aborted
 	})
 }
+
+// tells reports whether a frame tells hashes.
+func tells(h *transport.Header) bool { return h.Kind == kindAck && h.Args[3] > 0 }
 
 // tellAll tells everybody all that is to be told, before something ends or when a while
 // has passed.

@@ -120,6 +120,7 @@ type Core struct {
 	observer    Observer                    // nil: nobody
 	sum         func(payload []byte) uint64 // nil: messages are not compared
 	differences []*Difference
+	telling     int // frames with hashes that are on their way to their links, or there
 }
 
 // NewCore returns the core of process rank.replica in a job with these

@@ -94,7 +94,6 @@ type Engine struct {
 	aborted  bool
 	lent     []bool // per process: its link writes into memory of the program
 	handed   int    // frames with messages that links hold
-	telling  int    // frames with hashes that links hold
 	saved    []byte // of the layer above, in the position that the engine began at
 	attached Attachment
 	next     atomic.Pointer[Script] // a script with a round that can be posted
@@ -175,7 +174,7 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	}
 	if f.tells {
 		e.mu.Lock()
-		e.telling--
+		e.core.telling--
 		e.mu.Unlock()
 		e.cfg.Poller.Wake()
 	}
@@ -297,11 +296,7 @@ func (e *Engine) transmit(a *Action) {
 	f.frame.Header, f.engine, f.message, f.to = a.Header, e, a.Message, a.To
 	f.frame.Owner, f.frame.Mid = f, a.Mid
 	f.frame.Payload = nil
-	if f.tells = a.Header.Kind == kindAck && a.Header.Args[3] > 0; f.tells {
-		e.mu.Lock()
-		e.telling++
-		e.mu.Unlock()
-	}
+	f.tells = tells(&a.Header)
 	pieces := f.pieces[:0]
 	if len(a.Payload) > 0 {
 		pieces = append(pieces, a.Payload)
