@@ -3,6 +3,7 @@ package linktest
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,13 +73,14 @@ func testServedWhileComputing(t *testing.T, pair Pair) {
 	pa, pb := transport.NewPoller(), transport.NewPoller()
 	ra, rb := newRecorder(placeLink), newRecorder(placeLink)
 	ra.onEnd = func(*transport.Header, []byte) { pa.Wake() }
-	a, b := start(la, ra), &side{}
+	var answerer atomic.Pointer[side] // b, which may read before start has returned it
 	answers := 0
 	rb.onEnd = func(*transport.Header, []byte) {
-		b.send(newFrame(1, answers, 8, 1, nil))
+		answerer.Load().send(newFrame(1, answers, 8, 1, nil))
 		answers++
 	}
-	*b = *start(lb, rb)
+	a, b := start(la, ra), start(lb, rb)
+	answerer.Store(b)
 	pa.Add(a.Link)
 	pb.Add(b.Link)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
