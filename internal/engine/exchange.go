@@ -91,15 +91,15 @@ func (h *sharing) choose(s *Section) {
 	s.decision, s.bytes = h.decisions.about(s)
 	c := candidates{send: true, bytes: s.bytes, transfer: h.bandwidth.atBest(s.bytes * (len(h.peers) - 1) / len(h.peers))}
 	c.costs.send, c.costs.store = h.decisions.costs.send.of(s.bytes), h.decisions.costs.store.of(s.bytes)
-	if h.stores != nil && h.stores.begun() {
+	switch {
+	case h.verifier.once() && !h.common(): // what one replica alone decides may not be what others do
+		s.decision.propose(c) // counts
+		s.way = direct.Send
+	case h.stores != nil && h.stores.begun():
 		s.way = h.stores.agree(s, c)
-	} else {
-		s.way = s.decision.propose(c)
-		switch {
-		case h.verifier.samples() && h.common():
+	default:
+		if s.way = s.decision.propose(c); h.verifier.samples() && h.common() {
 			s.way = h.stores.agreeToSend(s)
-		case h.verifier.once(): // what one replica alone decides may not be what others do
-			s.way = direct.Send
 		}
 	}
 	switch s.way {

@@ -65,7 +65,6 @@ type Link struct {
 	Lower, Higher job.Process // by which their agent knows them
 	Kind          string
 	Ring          int
-	Arena         bool         // the two are replicas of one rank, and share memory
 	Meet          *[2]job.Peer // describes the two if one of them comes later than the other
 }
 

@@ -143,7 +143,7 @@ func (h *Head) place(m *member) {
 	s.Self, s.Incarnation, s.Degrees, s.Listen = m.process, m.incarnation, h.config.Degrees, m.node.Listen
 	s.Joiner = m.role == Joiner
 	s.MPI = m.native
-	s.Together = h.config.Direct != job.DirectOff && h.together(m.process.Rank)
+	s.Together = h.config.Direct != job.DirectOff && h.config.Degrees[m.process.Rank] > 1 && h.together(m.process.Rank)
 	for i, k := range h.config.Kills {
 		if _, fired := h.state.Fired[i]; k.Process == m.process && k.Point != job.KillAfter && !fired {
 			s.Kills = append(s.Kills, k)
@@ -293,7 +293,7 @@ func (h *Head) link() {
 			peers[a.process] = append(peers[a.process], b.peer(kind, onUse))
 			peers[b.process] = append(peers[b.process], a.peer(kind, onUse))
 			if kind != job.LinkTCP && kind != job.LinkMPI && !onUse {
-				h.act(Link{Node: a.from.Node, Lower: a.from.ID, Higher: b.from.ID, Kind: kind, Ring: h.config.Ring, Arena: h.share(a, b)})
+				h.act(Link{Node: a.from.Node, Lower: a.from.ID, Higher: b.from.ID, Kind: kind, Ring: h.config.Ring})
 			}
 		}
 	}
@@ -354,13 +354,6 @@ func (h *Head) together(rank int) bool {
 		}
 	}
 	return true
-}
-
-// share reports whether two processes share memory: replicas of a rank that
-// began on one host, if they are on one now.
-func (h *Head) share(a, b *member) bool {
-	rank := a.process.Rank
-	return h.config.Direct != job.DirectOff && b.process.Rank == rank && a.from.Node == b.from.Node && h.together(rank)
 }
 
 // warnMissing tells who keeps the job from beginning. It may be a program that

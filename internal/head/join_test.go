@@ -1,6 +1,7 @@
 package head
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,12 +20,11 @@ func TestWhoSharesMemory(t *testing.T) {
 	for _, c := range []struct {
 		direct job.Direct
 		ranks  []int
-		arenas []Link
 		warned bool
 	}{
-		{job.DirectOff, nil, nil, false},
-		{job.DirectAuto, []int{0}, []Link{{Node: 2, Lower: at(0, 0), Higher: at(0, 1), Kind: job.LinkSHM, Arena: true}}, false},
-		{job.DirectOn, []int{0}, []Link{{Node: 2, Lower: at(0, 0), Higher: at(0, 1), Kind: job.LinkSHM, Arena: true}}, true},
+		{job.DirectOff, nil, false},
+		{job.DirectAuto, []int{0}, false},
+		{job.DirectOn, []int{0}, true},
 	} {
 		t.Run(string(c.direct), func(t *testing.T) {
 			s := newScript(t)
@@ -35,13 +35,13 @@ func TestWhoSharesMemory(t *testing.T) {
 			s.proposed, s.agents = nil, make(map[From]*Resynced)
 			s.step(Begin{})
 			s.commands("keep")
-			var arenas []Link
+			together := make(map[job.Process]bool)
 			var lines []string
 			do := func(acts []Action) {
 				s.do(acts)
 				for _, a := range acts {
-					if l, ok := a.(Link); ok && l.Arena {
-						arenas = append(arenas, l)
+					if m, ok := a.(Send); ok && m.Message.Kind == job.KindSetup {
+						together[m.Message.Setup.Self] = m.Message.Setup.Together
 					}
 					lines = append(lines, describe(a))
 				}
@@ -57,7 +57,10 @@ func TestWhoSharesMemory(t *testing.T) {
 				do(s.head.Step(Committed{e}, 0))
 			}
 			require.True(t, s.head.hasBegun)
-			require.Equal(t, c.arenas, arenas)
+			for p, shares := range together {
+				require.Equal(t, slices.Contains(c.ranks, p.Rank), shares, "%v", p)
+			}
+			require.Len(t, together, 6)
 			require.Equal(t, c.ranks, s.head.Summary().Direct)
 			if c.warned {
 				require.Contains(t, lines, apart)

@@ -101,7 +101,7 @@ func (h *Head) introduce(m, other *member) {
 	}
 	kind, onUse := h.linkKind(m, other), h.onUse(m, other)
 	if kind != job.LinkTCP && !onUse {
-		h.act(Link{Node: m.from.Node, Lower: lower.from.ID, Higher: higher.from.ID, Kind: kind, Ring: h.config.Ring, Arena: h.share(lower, higher),
+		h.act(Link{Node: m.from.Node, Lower: lower.from.ID, Higher: higher.from.ID, Kind: kind, Ring: h.config.Ring,
 			Meet: &[2]job.Peer{lower.peer(kind, onUse), higher.peer(kind, onUse)}})
 		return
 	}

@@ -36,8 +36,7 @@ func (s *Session) Connect(ctx context.Context) (map[Process]transport.Link, erro
 }
 
 // Arena returns the memory that the replicas of this rank share, for one of its
-// lives; nil if there is none, or it was returned before. Whoever comes later gets
-// it before its first link.
+// lives; nil if there is none, or it was returned before.
 func (s *Session) Arena(life arena.Life) (*arena.Arena, error) {
 	s.mu.Lock()
 	f, why := s.arena, s.noArena

@@ -97,7 +97,8 @@ type Setup struct {
 	Flips       []Flip  `json:"flips,omitempty"`   // wrong results of this process
 	// Verify says which tasks are run by all replicas, to compare; nil: none.
 	Verify *Verification `json:"verify,omitempty"`
-	// Together: all replicas of this rank began on one host, and share memory there.
+	// Together: the rank has several replicas, all began on one host, and those that are on one
+	// host share memory, which comes right after this.
 	Together bool `json:"together,omitempty"`
 	// Vary says which of several sets of processes this one is in; nil: there is one.
 	Vary *vary.Run `json:"vary,omitempty"`

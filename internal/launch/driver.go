@@ -183,7 +183,7 @@ func (d *driver) carryOut(a head.Action) {
 	case head.Send:
 		d.agents[a.Node].Send(name(a.To), a.Message)
 	case head.Link:
-		d.agents[a.Node].Link(supervise.HostLink{Lower: a.Lower, Higher: a.Higher, Kind: a.Kind, Ring: a.Ring, Arena: a.Arena, Meet: a.Meet})
+		d.agents[a.Node].Link(supervise.HostLink{Lower: a.Lower, Higher: a.Higher, Kind: a.Kind, Ring: a.Ring, Meet: a.Meet})
 	case head.AskQuiet:
 		d.agents[a.Node].Quiet(name(a.To), a.Number)
 	case head.Mute:

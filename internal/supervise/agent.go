@@ -310,12 +310,17 @@ func (a *Agent) child(p job.Process) *child {
 	return a.children[p]
 }
 
-// Send hands a message to a process, if there still is one.
+// Send hands a message to a process, if there still is one. With its place it gets the
+// memory that it shares: also one that comes when no other replica of its rank lives, since
+// all that come later have to find it.
 func (a *Agent) Send(p job.Process, m *job.Message) {
 	if m.Kind == job.KindSetup {
 		a.placed(p, m.Setup)
 	}
 	a.mail(p, m)
+	if m.Kind == job.KindSetup && m.Setup.Together {
+		a.share(p, m.Setup.Self.Rank)
+	}
 }
 
 func (a *Agent) mail(p job.Process, m *job.Message, files ...*os.File) {

@@ -377,9 +377,9 @@ func TestLinksOfAHost(t *testing.T) {
 		for _, p := range []job.Process{one, two} {
 			w.Start(p, First)
 			w.await("hello " + p.String())
-			w.Send(p, &job.Message{Kind: job.KindSetup, Setup: &job.Setup{Self: p, Incarnation: 1, Degrees: []int{2}}})
+			w.Send(p, &job.Message{Kind: job.KindSetup, Setup: &job.Setup{Self: p, Incarnation: 1, Degrees: []int{2}, Together: true}})
 		}
-		w.Link(HostLink{Lower: one, Higher: two, Kind: kind, Ring: 4096, Arena: true})
+		w.Link(HostLink{Lower: one, Higher: two, Kind: kind, Ring: 4096})
 		w.Send(one, &job.Message{Kind: job.KindStart, Peers: []job.Peer{{Process: two, Incarnation: 1, Link: kind}}})
 		w.Send(two, &job.Message{Kind: job.KindStart, Peers: []job.Peer{{Process: one, Incarnation: 1, Link: kind}}})
 		w.await("finish 0.0")
@@ -390,6 +390,21 @@ func TestLinksOfAHost(t *testing.T) {
 	require.Contains(t, w.await("failed"), "make the link between 0.0 and 0.1: ")
 	w.Link(HostLink{Lower: one, Higher: two, Kind: "string", Meet: &[2]job.Peer{{Process: one, Incarnation: 1}, {Process: two, Incarnation: 3}}})
 	w.await("suspect 0.0")
+}
+
+// A process shares memory with those that come later, also when none of them is there yet.
+func TestMemoryOfAHost(t *testing.T) {
+	for _, together := range []bool{false, true} {
+		w := newWard(t, "join:any", "memory", "finish")
+		w.Start(two, First)
+		w.await("hello 0.1")
+		w.Send(two, &job.Message{Kind: job.KindSetup, Setup: &job.Setup{Self: two, Incarnation: 1, Degrees: []int{2}, Together: together}})
+		w.Send(two, &job.Message{Kind: job.KindStart})
+		w.await("finish 0.1")
+		w.Send(two, &job.Message{Kind: job.KindRelease})
+		w.await("end 0.1, 0")
+		require.Equal(t, fmt.Sprintf("shares memory: %v <nil>\n", together), w.written(two, output.Stdout))
+	}
 }
 
 // As many open files as a job needs are asked for at once, and the number is said if

@@ -25,7 +25,6 @@ type child struct {
 	crashed chan struct{}            // closed when the pipe for crashes is
 	program int                      // pid of the program under a wrapper, 0 if there is none
 	since   time.Time                // when it was stopped
-	shares  bool                     // it has been given the memory of its rank
 	as      job.Endpoint             // its place, once it has one
 	linked  map[job.Endpoint]bool    // peers to which it has a link that one of the two has asked for
 }

@@ -15,17 +15,12 @@ type HostLink struct {
 	Higher job.Process `json:"higher"`
 	Kind   string      `json:"kind"`
 	Ring   int         `json:"ring"` // size of a shared-memory ring in bytes
-	// Arena: the two are replicas of one rank, and share memory.
-	Arena bool `json:"arena,omitempty"`
 	// Meet describes the two if one of them comes later than the other.
 	Meet *[2]job.Peer `json:"meet,omitempty"`
 }
 
 // Link gives two processes of this host the two ends of a link.
 func (a *Agent) Link(l HostLink) {
-	if l.Arena { // before the link, with which a process may begin
-		a.share(l)
-	}
 	lower, higher, err := job.LinkFiles(l.Kind, l.Ring)
 	if l.Meet != nil {
 		a.meet(l, lower, higher, err)
@@ -39,26 +34,19 @@ func (a *Agent) Link(l HostLink) {
 	a.mail(l.Higher, &job.Message{Kind: job.KindLink, Process: &l.Lower, Incarnation: 1}, higher)
 }
 
-// share gives two processes the memory that the replicas of their rank share on
-// this host, each once. Where there is none they are told why, and do without it.
-func (a *Agent) share(l HostLink) {
-	rank := l.Lower.Rank
-	if l.Meet != nil { // the names are those of spares, perhaps
-		rank = l.Meet[0].Process.Rank
-	}
+// share gives a process the memory that the replicas of its rank share on this host.
+// Where there is none it is told why, and does without it.
+func (a *Agent) share(p job.Process, rank int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, p := range []job.Process{l.Lower, l.Higher} {
-		c := a.children[p]
-		if c == nil || c.shares {
-			continue
-		}
-		c.shares = true
-		if f, err := a.arena(rank); err != nil {
-			c.mail.send(&job.Message{Kind: job.KindArena, Text: err.Error()})
-		} else {
-			c.mail.send(&job.Message{Kind: job.KindArena}, f)
-		}
+	c := a.children[p]
+	if c == nil {
+		return
+	}
+	if f, err := a.arena(rank); err != nil {
+		c.mail.send(&job.Message{Kind: job.KindArena, Text: err.Error()})
+	} else {
+		c.mail.send(&job.Message{Kind: job.KindArena}, f)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/jobtest"
 )
@@ -118,6 +119,10 @@ func (s *script) step(name, arg string) int {
 		go s.follow()
 	case "out":
 		fmt.Println(arg)
+	case "memory":
+		self := s.session.Setup()
+		a, err := s.session.Arena(arena.Life{Replica: self.Self.Replica, Incarnation: self.Incarnation})
+		fmt.Println("shares memory:", a != nil, err)
 	case "part":
 		fmt.Print(arg)
 	case "err":
