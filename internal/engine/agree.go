@@ -22,8 +22,11 @@ func (d *stores) agree(s *Section, c candidates) direct.Way {
 	lies := able && !known.elsewhere && d.prepare(s)
 	c.store, c.send = lies, !lies || !d.setup.Direct
 	mine := known.propose(c)
-	if mine == direct.Send && able && !lies {
+	switch {
+	case mine == direct.Send && able && !lies:
 		mine = direct.SendOnly
+	case mine == direct.Replicate && lies && d.verifier.samples():
+		mine = direct.Store // else all of it would have to be compared, which takes longer
 	}
 	way := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, mine)
 	switch {
