@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/direct"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/verify"
 	"github.com/intrahpc/intra/sched"
@@ -276,4 +277,23 @@ func TestSampledTasksBesideStores(t *testing.T) {
 	}
 	require.Positive(t, stored)
 	require.GreaterOrEqual(t, differed, int64(12), "those without kills at least")
+}
+
+// Where tasks are sampled, sections are shared if their results can be stored, also if that
+// does not pay: if each replica ran all tasks, all would have to be compared.
+func TestSampledSectionsAreShared(t *testing.T) {
+	for _, c := range []struct {
+		with []setup
+		want direct.Way
+	}{{nil, direct.Replicate}, {[]setup{verified(0.05)}, direct.Store}} {
+		g := newGroup(t, 2, append(c.with, share)...).withStores()
+		newVectors(g.replicas[1].arena)
+		x := newVectors(g.replicas[0].arena).x
+		d := g.replicas[0].engine.stores
+		require.True(t, d.begun())
+		s := &Section{Tasks: []Task{{Kernel: kernelScale, Regions: []update.Region{update.Slice(update.InOut, "x", x)}}}}
+		never := attempt{rejected: true, pause: 1 << 40}
+		s.decision = &decision{sending: never, storing: never}
+		require.Equal(t, c.want, d.agree(s, candidates{}))
+	}
 }
