@@ -141,8 +141,10 @@ func TestDefectiveCoreAndBackup(t *testing.T) {
 				r, c := verified(t, "-n 2 -replace -sdc sample=40% -defect 1.1,q=0.05 "+flags, program)
 				told := r.Stderr + string(r.Report)
 				require.Zero(t, r.Code, told)
-				require.Equal(t, want.Stdout, r.Stdout, told)
 				require.NotEmpty(t, c.SDC.Convicted, told)
+				if len(c.SDC.Convicted) >= strings.Count(flags, "-defect")+1 { // else one erred only in tasks that were not compared
+					require.Equal(t, want.Stdout, r.Stdout, told)
+				}
 				var after struct{ Rollbacks []runreport.Rollback }
 				r.Decode(t, &after)
 				if len(after.Rollbacks) > 0 { // else it was found while all was compared
