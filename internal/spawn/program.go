@@ -156,8 +156,9 @@ func notGenerated(ctx context.Context, name string) string {
 	for dir := range strings.FieldsFuncSeq(string(dirs), func(r rune) bool { return r == '\n' }) {
 		sources, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		for _, source := range sources {
+			// What was generated keeps the directives of its source.
 			made := strings.TrimSuffix(source, ".go") + "_intra.go"
-			if strings.HasSuffix(source, "_test.go") || slices.Contains(sources, made) {
+			if strings.HasSuffix(source, "_test.go") || strings.HasSuffix(source, "_intra.go") || slices.Contains(sources, made) {
 				continue
 			}
 			if text, err := os.ReadFile(source); err == nil && directive.Match(text) {

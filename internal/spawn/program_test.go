@@ -41,6 +41,9 @@ func TestResolve(t *testing.T) {
 	write("fresh/main.go", "//go:build !intra\n\npackage main\n\nfunc main() {\n\t//intra:section\n\t{\n\t}\n}\n", 0o644)
 	write("fresh/other.go", "package main\n", 0o644)
 	write("bad/bad.go", "package main\n\nfunc main() { undefined() }\n", 0o644)
+	for _, made := range []string{"", "_intra"} {
+		write("broken/main"+made+".go", "package main\n\nfunc main"+made+"() {\n\tundefined()\n\t//intra:section\n\t{\n\t}\n}\n", 0o644)
+	}
 	t.Setenv("PATH", filepath.Join(dir, "path")+":"+os.Getenv("PATH"))
 	t.Setenv("GOFLAGS", "-tags=extra")
 	tmp := t.TempDir()
@@ -74,6 +77,9 @@ func TestResolve(t *testing.T) {
 		_, err := Resolve(t.Context(), name, []string{"intra"}, nil, nil)
 		require.ErrorContains(t, err, want)
 	}
+	_, err = Resolve(t.Context(), "./broken", []string{"intra"}, nil, nil)
+	require.ErrorContains(t, err, "undefined: undefined")
+	require.NotContains(t, err.Error(), "go generate", "the file that was generated holds the directives too")
 	left, err := filepath.Glob(filepath.Join(tmp, "intrarun-*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
