@@ -17,7 +17,7 @@ func (s *server) attach(conn net.Conn, term uint64) {
 	logs := slices.SortedFunc(maps.Values(s.logs), func(a, b *processLog) int { return a.name.ID.Compare(b.name.ID) })
 	a := Resync{Term: term}
 	for _, at := range logs {
-		a.Processes = append(a.Processes, ProcessResync{Name: at.name, PID: at.pid, Joined: at.joined, Begun: at.begun, Voiced: at.voiced, Generation: at.resumed})
+		a.Processes = append(a.Processes, ProcessResync{Name: at.name, PID: at.pid, Joined: at.joined, Begun: at.begun, Voiced: at.voiced, Generation: at.resumed, Freed: at.freed})
 	}
 	s.mu.Unlock()
 	for i, at := range logs {

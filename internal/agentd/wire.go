@@ -76,6 +76,7 @@ type ProcessResync struct {
 	PID    int  `json:"pid"`    // 0: it is not started yet, or could not be
 	Joined bool `json:"joined"` // it has proved itself
 	Begun  bool `json:"begun"`  // it was told of its links, as all had joined
+	Freed  bool `json:"freed"`  // it was told that it may go
 
 	// What it writes is output if it is Voiced, since it was resumed last in that
 	// Generation. What is told begins at From, and so much of its rank is Out.

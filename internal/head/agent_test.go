@@ -162,7 +162,7 @@ func (a *agent) resync() Resync {
 	r := Resync{Node: a.node}
 	for _, p := range a.all {
 		if a.procs[p.from.ID] == p {
-			r.Processes = append(r.Processes, Resynced{ID: p.from.ID, Incarnation: p.from.Incarnation, Joined: p.hello, Begun: p.told.begun,
+			r.Processes = append(r.Processes, Resynced{ID: p.from.ID, Incarnation: p.from.Incarnation, Joined: p.hello, Begun: p.told.begun, Freed: p.told.released,
 				Voiced: p.voiced, Generation: p.generation})
 		}
 	}

@@ -208,7 +208,11 @@ func (h *Head) withdrawn(e decision.Entry) {
 	if e.Process.Rank >= len(h.config.Degrees) {
 		return // a spare, of which recovery has heard
 	}
-	h.notify(news{kind: newsRefused, process: e.Process, incarnation: e.Incarnation, text: e.Text})
+	why := e.Text
+	if h.holder(e.Process, e.Incarnation).end == "dismissed" { // another head did not know that, and nobody was refused
+		why = ""
+	}
+	h.notify(news{kind: newsRefused, process: e.Process, incarnation: e.Incarnation, text: why})
 }
 
 // unheard: nothing more comes from a process, or gets to it.

@@ -35,6 +35,7 @@ type Resynced struct {
 	Begun       bool   // it has had job.KindStart
 	Voiced      bool   // what it writes is output: it is there from the beginning, or its agent has heard Resume
 	Generation  uint32 // of the last Resume that its agent has heard
+	Freed       bool   // it has had job.KindRelease, and goes
 }
 
 // Restore returns the head that goes on with a job, and what is to be done at
@@ -120,6 +121,9 @@ func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced
 		return
 	case at.Status == decision.Done:
 		m.state, m.told = finished, true
+	case role == Joiner && x.Freed: // nobody needed it then, and it is too late to change that
+		m.state = dismissed
+		h.after(lastWords, timer{kind: killMember, m: m})
 	default:
 		m.state = starting
 	}

@@ -411,6 +411,9 @@ func (s *script) do(acts []Action) {
 			if x := s.agents[a.To]; x != nil && a.Message.Kind == job.KindStart {
 				x.Begun = true
 			}
+			if x := s.agents[a.To]; x != nil && a.Message.Kind == job.KindRelease {
+				x.Freed = true
+			}
 		}
 	}
 }

@@ -158,7 +158,7 @@ func (s *successor) follow(d *driver) *hosts {
 			r.adopt(x.Name)
 			d.adopted[head.From{Node: agentOf(i), ID: x.ID, Incarnation: x.Incarnation}] = x
 			has.Processes = append(has.Processes, head.Resynced{ID: x.ID, Incarnation: x.Incarnation, PID: x.PID, Joined: x.Joined, Begun: x.Begun,
-				Voiced: x.Voiced, Generation: x.Generation})
+				Voiced: x.Voiced, Generation: x.Generation, Freed: x.Freed})
 		}
 		agents, remotes = append(agents, has), append(remotes, r)
 		delete(s.came, host.Name)

@@ -104,7 +104,7 @@ func (w *world) resync() (all []head.Resync) {
 		for _, p := range w.processes {
 			if p.from.Node == r.Node && !p.forgotten {
 				r.Processes = append(r.Processes, head.Resynced{ID: p.from.ID, Incarnation: p.from.Incarnation, PID: 1, Joined: p.up, Begun: p.begun,
-					Voiced: p.voiced, Generation: p.generation})
+					Voiced: p.voiced, Generation: p.generation, Freed: p.freed})
 			}
 		}
 		all = append(all, r)
