@@ -40,10 +40,15 @@ func (h *Head) fill(p job.Process) {
 // one before: the last spare is for a rank that is lost meanwhile.
 func (h *Head) unfill() {
 	for _, p := range job.Processes(h.config.Degrees) {
-		if incarnation, wanted := h.wanted[p]; wanted {
-			delete(h.wanted, p)
-			h.notify(news{kind: newsReturned, process: p, incarnation: incarnation})
-		}
+		h.unwant(p)
+	}
+}
+
+// unwant takes that back for one place: its spare is for others again.
+func (h *Head) unwant(p job.Process) {
+	if incarnation, wanted := h.wanted[p]; wanted {
+		delete(h.wanted, p)
+		h.notify(news{kind: newsReturned, process: p, incarnation: incarnation})
 	}
 }
 
@@ -111,7 +116,7 @@ func (h *Head) introduce(m, other *member) {
 
 // dismiss lets a joiner go that the job does not need any more.
 func (h *Head) dismiss(p job.Process) {
-	delete(h.wanted, p)
+	h.unwant(p)
 	m := h.places[p]
 	if !m.coming() {
 		return

@@ -95,7 +95,7 @@ type replica struct {
 	sure        uint64 // the safe point by which nobody of its rank was defective yet, as it said last
 
 	// A joiner.
-	spare  bool                 // one was counted out for it
+	spare  bool                 // one was counted out for it; if it was dismissed it may come back (Returned)
 	linked map[job.Process]bool // who has its end of the link to it
 	links  map[job.Process]bool // to whom it has its own end
 	donor  job.Process

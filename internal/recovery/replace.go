@@ -24,17 +24,22 @@ func (h *Head) Refused(p job.Process, incarnation uint32, why string, now time.D
 
 // Returned says that the process asked for a replica is not chosen yet, and that a
 // rank loses its last replica now, which may need it more. It is asked for again
-// once that death is concluded, after those for lost ranks.
+// once that death is concluded, after those for lost ranks. Of a replica that was
+// dismissed it says that no spare was spent on it.
 func (h *Head) Returned(p job.Process, incarnation uint32, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
-	if s.status != starting || s.incarnation != incarnation || h.over {
+	if s.status > starting || s.incarnation != incarnation || h.over {
 		return nil
 	}
 	if s.spare {
 		h.spares++
 	}
-	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts - 1, refused: s.refused}
+	back := replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, refused: s.refused}
+	if s.status == starting {
+		back.attempts--
+	}
+	*s = back
 	return h.acts
 }
 
@@ -74,7 +79,7 @@ func (h *Head) refill() {
 			if s.status == starting || s.status == arrived { // it could never join
 				s.to(Finish)
 				h.acts = append(h.acts, Action{Kind: Dismiss, To: s.process, Incarnation: s.incarnation})
-				*s = replica{process: s.process, incarnation: s.incarnation}
+				*s = replica{process: s.process, incarnation: s.incarnation, spare: s.spare}
 			}
 		}
 	}

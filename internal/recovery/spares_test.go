@@ -58,3 +58,36 @@ func TestASpareThatIsNotChosenGoesToALostRank(t *testing.T) {
 	require.Equal(t, proc0(1, 0), asked[0].Process)
 	require.Empty(t, started(h.Returned(proc0(0, 1), 2, 0)), "it is not asked for any more")
 }
+
+// TestSpareOfADismissedReplica: a spare was to take a place that nobody needs any more,
+// since a rank has finished. If it was not chosen yet it is there for a rank that is lost.
+func TestSpareOfADismissedReplica(t *testing.T) {
+	for _, chosen := range []bool{false, true} {
+		h := NewHead(Config{Degrees: []int{2, 1}, Spares: 1, Backup: Policy{Every: 2}})
+		h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(0, 0), incarnation: 1, stored: true}}, {{process: proc0(0, 0), incarnation: 1, stored: true}}}}
+		h.of[proc0(0, 0)].safe = true
+		only := func(kind ActionKind, acts []Action) (found *Action) {
+			for _, a := range acts {
+				if a.Kind == kind {
+					require.Nil(t, found)
+					found = &a
+				}
+			}
+			return found
+		}
+		asked := only(Start, h.Died(proc0(0, 1), 1, false, 0))
+		require.NotNil(t, asked)
+		require.Equal(t, proc0(0, 1), only(Dismiss, h.Finished(proc0(0, 0), 1, 0)).To)
+		if !chosen {
+			require.Nil(t, only(Start, h.Returned(proc0(0, 1), asked.Incarnation, 0)))
+			require.Empty(t, h.Returned(proc0(0, 1), asked.Incarnation, 0), "once")
+		}
+		acts := h.Died(proc0(1, 0), 1, false, 0)
+		if chosen {
+			require.NotNil(t, only(Lose, acts), "it is spent")
+			continue
+		}
+		require.Equal(t, proc0(1, 0), only(Start, acts).To)
+		require.Zero(t, h.spares)
+	}
+}
