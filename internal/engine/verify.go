@@ -315,17 +315,14 @@ func (x *sampled) hash(sum uint64, r *update.Region) uint64 {
 // keepEntry copies what the task is about to change, and which its result depends
 // on.
 func (x *sampled) keepEntry(regions []update.Region) {
-	x.results = x.results[:0]
-	n := 0
+	x.results, x.before = x.results[:0], x.before[:0]
 	for i := range regions {
 		if m := regions[i].Mode; m == update.InOut || m == update.Reduce {
-			if n++; n > len(x.before) {
-				x.before = append(x.before, update.Snapshot{})
-			}
-			x.before[n-1].Take(regions[i].Mem)
+			n := len(x.before)
+			x.before = slices.Grow(x.before, 1)[:n+1] // with the buffer of a section before
+			x.before[n].Take(regions[i].Mem)
 		}
 	}
-	x.before = x.before[:n]
 }
 
 // restoreEntry puts that back, and returns a hash of all that the task reads.

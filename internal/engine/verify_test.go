@@ -297,3 +297,24 @@ func TestSampledSectionsAreShared(t *testing.T) {
 		require.Equal(t, c.want, d.agree(s, candidates{}))
 	}
 }
+
+// What a section changes in place is kept in the memory that one before has used,
+// also when one between them has changed nothing.
+func TestEntryStateIsKeptInTheSameMemory(t *testing.T) {
+	a, b, sum := make([]float64, 1000), make([]float64, 2000), 0.0
+	sections := [][]update.Region{
+		{update.Slice(update.InOut, "a", a), update.Slice(update.InOut, "b", b)},
+		{update.Slice(update.In, "a", a)},
+		{update.Var(update.Reduce, "sum", &sum), update.Slice(update.Out, "b", b)},
+	}
+	var x sampled
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		for _, regions := range sections {
+			x.keepEntry(regions)
+		}
+	}))
+	x.keepEntry(sections[0])
+	a[1], b[1] = 1, 1
+	x.restoreEntry(0, sections[0])
+	require.Zero(t, a[1]+b[1])
+}
