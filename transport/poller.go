@@ -140,6 +140,13 @@ func (p *Poller) WaitAttending(ctx context.Context, deadline time.Time, done fun
 	return p.wait(ctx, deadline, 0, true, done)
 }
 
+// LookFor polls until done, for so long at most, and reports whether it is done. It is
+// for what is about to come, where to sleep and be woken would take longer; on a single
+// processor, where nothing comes meanwhile, it does not poll. The caller has promised to.
+func (p *Poller) LookFor(ctx context.Context, spin time.Duration, done func() bool) bool {
+	return done() || p.spin >= spinTime && p.pollFor(ctx, time.Time{}, spin, done)
+}
+
 func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Duration, attends bool, done func() bool) error {
 	if done() {
 		return nil
@@ -149,7 +156,7 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Dur
 	if p.Poll() && done() {
 		return nil
 	}
-	if p.pollFor(ctx, deadline, done) {
+	if p.pollFor(ctx, deadline, p.spin, done) {
 		return nil
 	}
 	return p.rest(ctx, deadline, patience, attends, done)
@@ -159,7 +166,7 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Dur
 func (p *Poller) rest(ctx context.Context, deadline time.Time, patience time.Duration, attends bool, done func() bool) error {
 	var timer *time.Timer
 	for again := false; ; again = true {
-		if again && p.pollFor(ctx, deadline, done) || passed(deadline) {
+		if again && p.pollFor(ctx, deadline, p.spin, done) || passed(deadline) {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
@@ -204,12 +211,12 @@ func (p *Poller) rest(ctx context.Context, deadline time.Time, patience time.Dur
 }
 
 // pollFor attends the links and polls until done, for the spin time at most.
-func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bool) bool {
+func (p *Poller) pollFor(ctx context.Context, deadline time.Time, spin time.Duration, done func() bool) bool {
 	p.waits.Add(oneWait + 1)
 	if !p.attended.Load() {
 		p.lingerOn()
 	}
-	ok := p.look(ctx, deadline, done)
+	ok := p.look(ctx, deadline, spin, done)
 	p.waits.Add(^uint64(0))
 	if !ok || p.sleeping.Load() > 0 { // a sleeper depends on what the links do by themselves
 		p.mu.Lock()
@@ -220,10 +227,10 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, done func() bo
 }
 
 // look polls until done, for the spin time at most.
-func (p *Poller) look(ctx context.Context, deadline time.Time, done func() bool) bool {
+func (p *Poller) look(ctx context.Context, deadline time.Time, spin time.Duration, done func() bool) bool {
 	var end, last time.Time // the clock is not looked at before the first idle polls
 	idle, left := 0, int(p.stride.Load())
-	turn, spin := p.turns.begin(p.spin)
+	turn, spin := p.turns.begin(spin)
 	for i := 1; idle < spinPolls; i++ {
 		if p.Poll() {
 			// While data flows the waiter stays: sleeping in the middle of

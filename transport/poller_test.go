@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -313,4 +314,23 @@ func TestPollerWaitAttending(t *testing.T) {
 		p.Attend(false)
 		require.Zero(t, l.attended.Load())
 	})
+}
+
+// LookFor sees what comes while it looks, and gives up what does not come.
+func TestPollerLooksForWhatIsAboutToCome(t *testing.T) {
+	p, link := transport.NewPoller(), new(plainLink)
+	p.Add(link)
+	p.Attend(true)
+	defer p.Attend(false)
+	came := false
+	require.False(t, p.LookFor(t.Context(), time.Millisecond, func() bool { return came }))
+	link.onMove = func() { came = true }
+	link.moves.Store(1)
+	require.True(t, p.Poll())
+	require.True(t, p.LookFor(t.Context(), 0, func() bool { return came }))
+	came = false
+	link.moves.Store(1)
+	if runtime.NumCPU() > 1 && runtime.GOMAXPROCS(0) > 1 { // else nothing comes while it looks
+		require.True(t, p.LookFor(t.Context(), time.Second, func() bool { return came }))
+	}
 }
