@@ -28,7 +28,7 @@ type link struct {
 
 	done      chan struct{} // closed when both directions have ended
 	attended  atomic.Int32
-	streaming atomic.Int32 // large frames under way
+	streaming atomic.Int32 // large frames under way; changed by stream
 	busy      atomic.Bool  // there may be something to send; changed under mu
 	closed    atomic.Bool  // by this side
 	peerDead  atomic.Bool
@@ -173,7 +173,14 @@ func (l *link) release() {
 	for end := time.Now().Add(patience); !settled && !l.peerDead.Load() && time.Now().Before(end); settled = l.settled() {
 		time.Sleep(shortest)
 	}
+	l.stream(-l.streaming.Load()) // the frame that this side gave up
 	l.world.remove(l, settled && !l.in.abandoned)
+}
+
+// stream counts the large frames that are under way.
+func (l *link) stream(more int32) {
+	l.streaming.Add(more)
+	l.world.streaming.Add(more)
 }
 
 func (l *link) ended() bool {

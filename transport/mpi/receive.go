@@ -73,7 +73,7 @@ func (l *link) receive() (moved bool) {
 		if in.inside && in.whole && in.through == len(in.pieces) {
 			memory := in.memory
 			in.inside, in.memory, in.pieces = false, nil, nil
-			l.streaming.Add(-1)
+			l.stream(-1)
 			l.receiver.End(&in.header, memory)
 			moved = true
 			continue
@@ -207,7 +207,7 @@ func (l *link) accept(b []byte) {
 		in.memory = make([]byte, h.Size)
 	}
 	in.memory = in.memory[:h.Size]
-	l.streaming.Add(1)
+	l.stream(1)
 	if in.pieces = announced(b[transport.HeaderSize:], in.memory); in.pieces == nil {
 		l.lost(l.broken(fmt.Errorf("the pieces of a payload of %d bytes do not add up", h.Size)))
 		return
@@ -260,7 +260,7 @@ func (l *link) finishReceiving(err error) bool {
 	in.ended = true
 	if in.inside {
 		in.inside = false
-		l.streaming.Add(-1)
+		l.stream(-1)
 		l.receiver.Torn(&in.header, min(in.got, len(in.memory)-1))
 	}
 	l.mu.Lock()

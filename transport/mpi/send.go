@@ -194,7 +194,7 @@ func (l *link) large(f *transport.Frame) (bool, error) {
 		if err := l.post(announce(b, &f.Header, s.pieces)); err != nil {
 			return false, err
 		}
-		l.streaming.Add(1)
+		l.stream(1)
 	}
 	for s.through < len(s.pieces) {
 		until := len(s.pieces)
@@ -227,7 +227,7 @@ func (l *link) large(f *transport.Frame) (bool, error) {
 	ok, err := l.control(packetWhole)
 	if ok {
 		s.pieces = nil
-		l.streaming.Add(-1)
+		l.stream(-1)
 	}
 	return ok, err
 }
@@ -303,9 +303,6 @@ func (l *link) leave() {
 	if !l.peerGone.Load() {
 		s.last.memory[0] = packetGone
 		s.last.used = l.world.send(s.last.memory[:], l.peer, l.sends, false, &s.last.req) == nil
-	}
-	if s.pieces != nil {
-		l.streaming.Add(-1)
 	}
 	l.endOne()
 }

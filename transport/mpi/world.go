@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
 	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/transport/mpi/internal/ccall"
 )
 
 // launchers hold the number of processes that a launcher has started.
@@ -29,10 +32,12 @@ type World struct {
 	ended      chan error    // what MPI_Finalize has said
 	bell       chan struct{} // rung when nobody attends to a link any more
 
-	// call is held during each call of the library.
-	call sync.Mutex
-	args [7]uintptr // of the call
-	flag int32      // written by MPI_Test
+	streaming atomic.Int32 // large frames under way
+
+	calling sync.Mutex // held during each call of the library
+	call    ccall.Call
+	flag    int32  // written by MPI_Test
+	met     []bool // ranks to which something was sent
 
 	mu       sync.Mutex
 	links    []*link
@@ -85,6 +90,7 @@ func (w *World) init() error {
 	purego.SyscallN(fn[commRank], w.lib.world, uintptr(unsafe.Pointer(&out[1])))
 	purego.SyscallN(fn[commSize], w.lib.world, uintptr(unsafe.Pointer(&out[2])))
 	w.rank, w.size = int(out[1]), int(out[2])
+	w.met = make([]bool, w.size)
 	for _, name := range launchers {
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n != w.size {
 			return fmt.Errorf("the launcher has started %d processes (%s), but MPI_COMM_WORLD has %d: %s (%s) is not the launcher's library; set %s to that",
@@ -161,8 +167,8 @@ func (w *World) finalize() error {
 	if !settled {
 		return nil
 	}
-	w.call.Lock()
-	defer w.call.Unlock()
+	w.calling.Lock()
+	defer w.calling.Unlock()
 	rc, _, _ := purego.SyscallN(w.lib.entries[finalize])
 	return code(rc).err(finalize)
 }
@@ -286,45 +292,54 @@ func (w *World) receive(b []byte, peer, tag int, r *request) error {
 }
 
 func (w *World) transfer(f function, b []byte, peer, tag int, r *request) error {
-	w.call.Lock()
-	defer w.call.Unlock()
-	w.args = [7]uintptr{
+	w.calling.Lock()
+	w.call.Args = [...]uintptr{
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
 		w.lib.byteType, uintptr(peer), uintptr(tag), w.lib.world, uintptr(unsafe.Pointer(r)),
 	}
-	return w.do(f, 7)
+	short := f == receive || w.met[peer]
+	w.met[peer] = w.met[peer] || f != receive
+	rc := w.do(f, short)
+	w.calling.Unlock()
+	return rc.err(f)
 }
 
-// do calls the library with the first n of w.args: an argument list of its own would
-// be allocated for each call. What they point to is part of a link, and does not move.
-func (w *World) do(f function, n int) error {
-	rc, _, _ := purego.SyscallN(w.lib.entries[f], w.args[:n]...)
-	return code(rc).err(f)
+// do makes a call of the library with the arguments in w.call. A call that is short by
+// itself is not while there are large frames: it may copy as much of them as there is.
+// The first sending to a rank may connect to it.
+func (w *World) do(f function, short bool) code {
+	w.call.Function = w.lib.entries[f]
+	if short && w.streaming.Load() == 0 {
+		return code(w.call.Short())
+	}
+	return code(w.call.Long())
 }
 
 // complete reports whether a request is.
 func (w *World) complete(r *request) (bool, error) {
-	w.call.Lock()
-	defer w.call.Unlock()
-	w.args[0], w.args[1], w.args[2] = uintptr(unsafe.Pointer(r)), uintptr(unsafe.Pointer(&w.flag)), w.lib.ignoreStatus
-	err := w.do(test, 3)
-	return w.flag != 0, err
+	w.calling.Lock()
+	a := &w.call.Args
+	a[0], a[1], a[2] = uintptr(unsafe.Pointer(r)), uintptr(unsafe.Pointer(&w.flag)), w.lib.ignoreStatus
+	rc, ok := w.do(test, true), w.flag != 0
+	w.calling.Unlock()
+	return ok, rc.err(test)
 }
 
 // completeAll is complete for n requests one after the other in memory.
 func (w *World) completeAll(r *request, n int) (bool, error) {
-	w.call.Lock()
-	defer w.call.Unlock()
-	w.args[0], w.args[1], w.args[2], w.args[3] = uintptr(n), uintptr(unsafe.Pointer(r)), uintptr(unsafe.Pointer(&w.flag)), w.lib.ignoreStatus
-	err := w.do(testAll, 4)
-	return w.flag != 0, err
+	w.calling.Lock()
+	a := &w.call.Args
+	a[0], a[1], a[2], a[3] = uintptr(n), uintptr(unsafe.Pointer(r)), uintptr(unsafe.Pointer(&w.flag)), w.lib.ignoreStatus
+	rc, ok := w.do(testAll, true), w.flag != 0
+	w.calling.Unlock()
+	return ok, rc.err(testAll)
 }
 
 // cancel asks for the end of a receive. It is complete some time after, with or
 // without a message.
 func (w *World) cancel(r *request) {
-	w.call.Lock()
-	defer w.call.Unlock()
-	w.args[0] = uintptr(unsafe.Pointer(r))
-	w.do(cancel, 1)
+	w.calling.Lock()
+	defer w.calling.Unlock()
+	w.call.Args[0] = uintptr(unsafe.Pointer(r))
+	w.do(cancel, false)
 }
