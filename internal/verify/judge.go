@@ -134,6 +134,9 @@ func (m *Machine) verdict(r *Result, i int, ballots []Ballot) error {
 		return &EntryDiffers{m.section, m.tasks[i], a.Replica, b.Replica, a.Entry, b.Entry}
 	}
 	right, ok := judge(ballots)
+	if !ok { // one that was convicted before, and has not gone yet, errs again
+		right, ok = judge(slices.DeleteFunc(slices.Clone(ballots), func(b Ballot) bool { return m.peers[b.Replica].convicted }))
+	}
 	if !ok {
 		return &Undecided{m.section, m.tasks[i], ballots}
 	}

@@ -34,6 +34,7 @@ const (
 	once   mode = iota // in one run
 	often              // in many, each time in another way
 	always             // in the same way, whenever a task runs there
+	worse              // once, and from the next section on always
 	modes
 )
 
@@ -54,6 +55,7 @@ type node struct {
 	again   []int // those to run once more
 	dead    bool
 	handled int   // of the deaths
+	erred   int   // the section in which it has erred first
 	failed  error // what it has found, and whether it was alone then
 	lone    bool
 	left    map[int]*Result
@@ -88,10 +90,15 @@ func (n *node) result(index int) uint64 {
 	switch {
 	case n.wild:
 		return right + uint64(n.rng.IntN(4)/2*n.rng.IntN(3))<<32
-	case n.id != n.faulty, n.mode == once && n.errors > 0, n.rng.IntN(n.odds) > 0 && n.mode != always:
+	case n.id != n.faulty, n.mode == once && n.errors > 0, n.mode == worse && n.errors > 0 && n.erred == n.section:
+		return right
+	case n.mode == worse && n.errors > 0:
+		return right | 1<<32
+	case n.rng.IntN(n.odds) > 0 && n.mode != always:
 		return right
 	}
 	n.errors++
+	n.erred = n.section
 	if n.mode == always {
 		return right | 1<<32
 	}

@@ -24,6 +24,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("judge.go", "and a third time", "			if m.rerun(i, 3); m.mine[i].running {\n				continue\n			}\n", ""),
 	ruletest.New("judge.go", "what the dead have said counts", "p != m.me && m.credible(p) {", "false {"),
 	ruletest.New("judge.go", "but not of the convicted", "!m.peers[p].convicted || m.peers[m.me].convicted }", "true }"),
+	ruletest.New("judge.go", "one that was convicted is not believed against one that was not", "return m.peers[b.Replica].convicted }))", "return false }))"),
 	ruletest.New("machine.go", "what was said of a section that was left comes too late", "	if w.Section < m.section || w.Section == m.section && !m.open && m.result != nil {\n		return nil // that was left here\n	}\n", ""),
 	ruletest.New("state.go", "the states of all that live are waited for", "	if waits {", "	if waits && false {"),
 	ruletest.New("state.go", "nobody goes on beside a wrong state", "	case slices.ContainsFunc(c.Guilty, s.lives):", "	case false && slices.ContainsFunc(c.Guilty, s.lives):"),
