@@ -147,6 +147,9 @@ func (r *recovering) order(o job.Order) {
 		p.due.Store(r.member.Due())
 	}
 	r.back.Order(o)
+	if v := r.sharing.verifier; v != nil && (o.Kind == job.OrderGo || o.Kind == job.OrderResume) {
+		v.entire = o.Entire
+	}
 	switch o.Kind {
 	case job.OrderAdmit, job.OrderRollback:
 		r.sharing.scattered = slices.Contains(o.Scattered, r.setup.Self.Rank)

@@ -64,9 +64,6 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 	if r.back.Pending() {
 		return nil, errBack
 	}
-	if v := r.sharing.verifier; v != nil {
-		v.passed = &p.points
-	}
 	switch {
 	case r.sharing.varied != nil:
 		p.compare = r.sharing.record

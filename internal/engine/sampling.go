@@ -9,15 +9,11 @@ import (
 // sample chooses the tasks of s that are verified.
 func (v *verifier) sample(s *Section) {
 	chosen := v.sampler
-	if v.begins() {
+	if v.entire {
 		chosen.Share = 1
 	}
 	v.choose(s, chosen)
 }
-
-// begins: the program has not come to the safe point of the first backup, and all is
-// compared.
-func (v *verifier) begins() bool { return v.passed != nil && v.passed.Load() < v.whole }
 
 // samples reports whether tasks are compared, some or all.
 func (v *verifier) samples() bool { return v != nil && v.sampler.Share > 0 }
@@ -29,7 +25,7 @@ func (v *verifier) sampleAll(s *Section) { v.choose(s, verify.Sampler{Share: 1})
 // once reports whether tasks that are not sampled run on one replica only, unless that
 // dies: of two results the wrong one would stay where it is and make the replicas differ,
 // which cannot be repaired. What is wrong everywhere can, if there are backups.
-func (v *verifier) once() bool { return v != nil && v.whole > 0 }
+func (v *verifier) once() bool { return v != nil && v.backups }
 
 // choose has the verifier compare the tasks of s that the sampler names.
 func (v *verifier) choose(s *Section, by verify.Sampler) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -29,8 +28,8 @@ type verifier struct {
 	states  *verify.States
 	every   uint64 // safe points of which one is compared; 0: none is
 	sampler verify.Sampler
-	whole   uint64         // safe point before which all tasks are sampled
-	passed  *atomic.Uint64 // safe points of this run of the program; nil before the first run
+	backups bool // there will be some, where tasks are sampled
+	entire  bool // all are sampled, since no backup is complete yet; changes in cuts
 	horizon verify.Horizon
 	counts  job.Corruption
 	tasks   []int         // sampled in the open section
@@ -57,7 +56,7 @@ func newVerifier(h *sharing) *verifier {
 	}
 	return &verifier{sharing: h, machine: verify.New(h.setup.Self.Replica, len(h.peers)),
 		states: verify.NewStates(h.setup.Self.Replica, len(h.peers)), every: at.State,
-		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed}, whole: at.Whole}
+		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed}, backups: at.Backups, entire: at.Backups}
 }
 
 // resumeAt begins after so many deaths in the rank, all others of which are dead
@@ -262,7 +261,7 @@ func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
 	p := job.Process{Rank: v.setup.Self.Rank, Replica: g.Replica}
 	incarnation, lives := v.incarnations[p]
 	c := job.Conviction{Process: p, Incarnation: incarnation, Core: g.Core, Section: s.Number, Task: v.tasks[g.Index],
-		Kernel: s.Tasks[v.tasks[g.Index]].Kernel.Name, Lost: lost, Generation: v.sharing.generation, Sure: v.horizon.Sure(), Whole: v.begins()}
+		Kernel: s.Tasks[v.tasks[g.Index]].Kernel.Name, Lost: lost, Generation: v.sharing.generation, Sure: v.horizon.Sure(), Whole: v.entire}
 	if !lives {
 		return
 	}

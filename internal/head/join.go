@@ -154,7 +154,7 @@ func (h *Head) place(m *member) {
 		s.Recovery, s.Next = true, d.Next()
 		if s.Verify.Samples() {
 			v := *s.Verify
-			v.Whole = h.plan().First()
+			v.Backups = h.plan().First() > 0
 			s.Verify = &v
 		}
 	}

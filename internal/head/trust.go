@@ -52,9 +52,6 @@ func (h *Head) distrusted(of job.Endpoint) []recovery.Action {
 		return nil // the last one of its rank goes on
 	}
 	number, ok := r.decides.Trusted(x.sure)
-	if !ok && r.decides.Storing() {
-		return nil // the first backup is on its way
-	}
 	x.decided = true
 	switch {
 	case !ok && h.config.Backup == (recovery.Policy{}):
@@ -73,15 +70,6 @@ func (h *Head) distrusted(of job.Endpoint) []recovery.Action {
 		r.lossAt = h.elapsed()
 	}
 	return r.decides.Distrust(of, x.sure, h.elapsed())
-}
-
-// stored: a backup is complete, for which somebody may have waited.
-func (h *Head) stored() {
-	for _, m := range h.all { // in an order that does not depend on chance
-		if x := h.recovery.offenders[job.Endpoint{Process: m.process, Incarnation: m.incarnation}]; x != nil && !x.decided {
-			h.notify(news{kind: newsConvicted}.about(m))
-		}
-	}
 }
 
 // wentBackFor counts the processes in a place that the job has gone back for, as they were

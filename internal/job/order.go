@@ -46,6 +46,7 @@ type Order struct {
 	Savers     []Process `json:"savers,omitempty"`    // who writes them, one per rank
 	Scattered  []int     `json:"scattered,omitempty"` // ranks with replicas on several hosts, from an Admit or a Rollback on
 	Older      []uint64  `json:"older,omitempty"`     // complete backups from before Number that are kept too
+	Entire     bool      `json:"entire,omitempty"`    // where tasks are sampled: all are compared from this Go on
 }
 
 // Copy is the plan for the backup of one rank: the process that copies its

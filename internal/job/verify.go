@@ -12,9 +12,9 @@ type Verification struct {
 	Share float64 `json:"share"` // of all tasks; 1: all of them
 	State uint64  `json:"state"` // compared at each safe point with a multiple of this number; 0: at none
 	Seed  uint64  `json:"seed"`  // of the choice of tasks, and of the hashes
-	// Whole is the safe point of the first backup, before which all tasks are run by all
-	// replicas: what it holds is right. 0: there is none.
-	Whole uint64 `json:"whole,omitempty"`
+	// Backups: tasks are sampled, and there will be backups to go back to. Until the first
+	// one is complete all are compared (Order.Entire), so that what it holds is right.
+	Backups bool `json:"backups,omitempty"`
 }
 
 // Samples reports whether some tasks are compared and others are not.

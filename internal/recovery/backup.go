@@ -74,7 +74,7 @@ func (h *Head) backup(number uint64) []job.Copy {
 		return nil
 	}
 	b := &backup{number: number, generation: h.generation, copies: make([][]holder, len(h.config.Degrees)),
-		trusted: h.config.Suspect && h.generation == 0 && number == h.config.First()}
+		trusted: h.entire}
 	var plan []job.Copy
 	for rank := range h.config.Degrees {
 		source := h.source(rank)
@@ -173,6 +173,7 @@ func (h *Head) storing() {
 			h.complete, h.attempt = b, nil
 			h.keep(Decision{Kind: Complete, Number: b.number, Trusted: b.trusted, Older: h.generations()})
 			h.tell(live, job.Order{Kind: job.OrderComplete, Number: b.number, Older: numbers(h.older)})
+			h.plan()
 		}
 	}
 	if h.complete != nil && h.heardAll() {

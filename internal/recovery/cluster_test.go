@@ -41,6 +41,7 @@ type cluster struct {
 	record
 
 	complete uint64 // the last backup that was announced
+	sampled  uint64 // the cut from which on not all tasks are compared, 0: none
 	rolling  bool
 }
 
@@ -107,6 +108,7 @@ type proc struct {
 	gone    map[*proc]bool    // that it was told are dead
 	slots   Slots[slot]
 	done    bool
+	entire  bool        // all its tasks are compared
 	writing []job.Reply // files that are being written
 
 	drained bool            // it has said so, having finished
@@ -176,7 +178,7 @@ func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 
 func (c *cluster) newProc(p job.Process, incarnation uint32) *proc {
 	q := &proc{c: c, p: p, incarnation: incarnation, agent: agent{links: map[*proc]bool{}, repeated: true}, got: map[uint64]uint64{}, made: map[uint64]uint64{},
-		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[copyOf]bool{}, gen: c.snapshot.Generation}
+		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[copyOf]bool{}, gen: c.snapshot.Generation, entire: c.head.config.Suspect && c.head.config.First() > 0}
 	c.procs = append(c.procs, q)
 	return q
 }
@@ -312,6 +314,11 @@ func (c *cluster) convict() {
 	if d.convicted == nil {
 		for _, q := range c.procs {
 			if !q.declared && q.p.Rank == d.rank && q.point > d.since {
+				if q.entire { // nothing of it is in doubt
+					d.decided = true
+					c.seen["a process is convicted while all is compared"]++
+					return
+				}
 				d.convicted = &job.Endpoint{Process: q.p, Incarnation: q.incarnation}
 				d.sure = c.rng.Uint64N(d.since + 1)
 				break
@@ -331,6 +338,9 @@ func (c *cluster) convict() {
 		case b == nil:
 			d.decided = true
 			c.seen["nothing is trusted"]++
+			if c.head.config.First() > 0 && !slices.ContainsFunc(c.procs, func(q *proc) bool { return q.dead }) {
+				c.fail("a share of the tasks is compared, and there is no backup from before that")
+			}
 			return nil
 		case b != was:
 			c.seen["back to an older backup"]++

@@ -38,12 +38,13 @@ func (h *Head) donate() {
 	}
 }
 
-// plan asks for a cut when a joiner is ready for it.
+// plan asks for a cut when a joiner is ready for it, or a share of the tasks is enough
+// from there on.
 func (h *Head) plan() {
 	if h.cut.phase != idle || h.rest {
 		return
 	}
-	ready := false
+	ready := h.entire && h.complete != nil
 	for _, s := range h.replicas {
 		ready = ready || s.status == arrived && s.copied
 	}
@@ -226,10 +227,11 @@ func (h *Head) leave() {
 		h.filesAt = number + h.config.Files.Every
 	}
 	h.next = earlier(h.backupAt, h.filesAt)
-	o.Next = h.next
+	h.entire = h.entire && h.complete == nil
+	o.Next, o.Entire = h.next, h.entire
 	h.rate.left(number, h.now)
 	h.cut = cut{}
-	d := Decision{Kind: Left, Number: number, Backup: h.backupAt, Files: h.filesAt, NextSet: h.set, Set: o.Set}
+	d := Decision{Kind: Left, Number: number, Backup: h.backupAt, Files: h.filesAt, NextSet: h.set, Set: o.Set, Entire: h.entire}
 	for _, w := range o.Savers {
 		d.Savers = append(d.Savers, w.Replica)
 	}

@@ -18,8 +18,8 @@ type Config struct {
 	// which replicas compare their states; 0: at any.
 	Compared uint64
 	// Suspect: only a share of the tasks are compared, so a process may have erred for a
-	// while before it is found (Distrust). Older backups are kept for that. What is
-	// before the first one, at the first safe point, is all compared.
+	// while before it is found (Distrust). Older backups are kept for that. Until the first
+	// one is complete, which is taken at the first safe point, all tasks are compared.
 	Suspect bool
 	Files   Files
 	// From is the safe point at which all processes begin, in a job that goes
@@ -61,6 +61,7 @@ type Head struct {
 	set      uint64 // the number of the next set of files
 	saving   saving
 	rate     rate
+	entire   bool         // where tasks are sampled: all are compared, since no backup is complete yet
 	complete *backup      // that a rollback can go to
 	older    []*backup    // complete ones from before it, ascending, that Distrust can go to
 	attempt  *backup      // being stored
@@ -155,6 +156,7 @@ func NewHead(c Config) *Head {
 		h.rate.left(c.From, 0)
 	}
 	h.backupAt = c.First()
+	h.entire = c.Suspect && h.backupAt > 0
 	if c.Files.Every > 0 {
 		h.filesAt, h.set = c.From+c.Files.Every, c.Files.First
 	}

@@ -128,6 +128,8 @@ func (q *proc) obey(o job.Order) {
 	}
 	q.say(q.m.Order(o, q.point))
 	switch o.Kind {
+	case job.OrderGo:
+		q.entire = o.Entire
 	case job.OrderComplete:
 		q.slots.Complete(o.Number, o.Older)
 	case job.OrderRenew:
@@ -147,7 +149,7 @@ func (q *proc) obey(o job.Order) {
 		q.done, q.drained, q.waits, q.inPt, q.gen = false, false, false, false, o.Generation
 		q.slots.Back(o.Number, o.Older)
 	case job.OrderResume:
-		q.m = NewMember(q.p, q.gen, o.Next)
+		q.m, q.entire = NewMember(q.p, q.gen, o.Next), o.Entire
 	}
 	q.ret.Order(o)
 }
@@ -363,12 +365,12 @@ func (q *proc) step(s Step) {
 	case Leave:
 		clear(q.made) // what is retained from before the cut is freed
 		key := fmt.Sprint(q.gen, " ", s.Number)
-		joined := fmt.Sprint(s.Joined)
+		joined := fmt.Sprint(s.Joined, " all compared ", q.entire)
 		if !slices.Contains(c.left[key], joined) {
 			c.left[key] = append(c.left[key], joined)
 		}
 		if len(c.left[key]) > 1 {
-			c.fail("processes left cut %s with different joiners: %v", key, c.left[key])
+			c.fail("processes left cut %s with different joiners, or ways to compare tasks: %v", key, c.left[key])
 		}
 		if len(s.Joined) > 0 {
 			c.seen["join"]++

@@ -256,13 +256,16 @@ func (c *cluster) decide(d Decision) {
 		c.fail("the job goes back to %d although every rank has a live replica", d.Number)
 	}
 	c.snapshot.Apply(again)
+	if (d.Kind == Left || d.Kind == Resumed) && !d.Entire && c.sampled == 0 {
+		c.sampled = d.Number
+	}
 	switch d.Kind {
 	case Complete:
 		c.complete = d.Number
 	case RolledBack:
 		c.rolling, c.complete = true, d.Number
 		if f := c.defect; d.Convicted != nil && f != nil {
-			if f.decided = true; d.Number > f.since && d.Number != c.head.config.First() {
+			if f.decided = true; d.Number > f.since && d.Number > c.sampled {
 				c.fail("the job goes back to %d, when %v erred since %d", d.Number, d.Convicted.Process, f.since)
 			}
 		}

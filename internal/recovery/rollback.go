@@ -152,7 +152,7 @@ func (h *Head) restore() {
 		o.Peers = append(o.Peers, job.Peer{Process: s.process, Incarnation: s.frames})
 		o.Deals = append(o.Deals, job.Deal{From: h.giver(s), To: s.process})
 	}
-	h.rest = false
+	h.rest, h.entire = false, false
 	o.Scattered = h.scattered(nil)
 	h.keep(Decision{Kind: RolledBack, Number: o.Number, Since: h.back.since, Doubt: h.back.doubt, Convicted: h.back.convicted, Incarnation: h.incarnations, Joined: joined, Scattered: o.Scattered})
 	h.tell(live, o)

@@ -32,6 +32,7 @@ type Snapshot struct {
 	Backup  uint64 `json:"backup,omitempty"`  // the next cut for a backup, 0: none
 	Files   uint64 `json:"files,omitempty"`   // and for files
 	NextSet uint64 `json:"nextset,omitempty"` // number of the next set of files
+	Entire  bool   `json:"entire,omitempty"`  // all tasks are compared since the last cut
 
 	// The files that are being written.
 	Set    uint64            `json:"set,omitempty"`    // 0: none
@@ -193,7 +194,8 @@ func (p *Snapshot) Apply(d Decision) {
 		if p.NextSet = d.NextSet; d.Set > 0 {
 			p.save(d)
 		}
-		o.Kind, o.Next = job.OrderGo, earlier(p.Backup, p.Files)
+		p.Entire = d.Entire
+		o.Kind, o.Next, o.Entire = job.OrderGo, earlier(p.Backup, p.Files), d.Entire
 		p.Orders = []job.Order{o}
 	case Complete:
 		p.backup(d)
@@ -202,6 +204,7 @@ func (p *Snapshot) Apply(d Decision) {
 		p.Rolling, p.Since, p.Doubt, p.Convicted, p.Rest, p.Through = true, d.Since, d.Doubt, d.Convicted, false, nil
 		p.goTo(d.Number)
 		p.plan(d)
+		p.Entire = false
 		p.Orders = nil
 		for q, at := range p.Places {
 			if at.Status == Ended {

@@ -80,9 +80,6 @@ func (h *Head) trusted(sure uint64) *backup {
 	return nil
 }
 
-// Storing reports whether a backup is on its way.
-func (h *Head) Storing() bool { return h.attempt != nil }
-
 // Distrust says that a process was convicted of a wrong result, which it may have come to
 // in other tasks since the safe point sure. All go back to the newest backup that is
 // Trusted, wherever they are, also if they are on their way to another one.
