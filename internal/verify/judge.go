@@ -74,7 +74,7 @@ func (m *Machine) judgeAlone() {
 	for i := range m.mine {
 		ballots := []Ballot{m.own(i)}
 		for p := range m.peers {
-			if p != m.me && m.credible(p) {
+			if p != m.me {
 				if b := m.theirs(p, i); len(b.Runs) > 0 {
 					ballots = append(ballots, b)
 				}
@@ -107,10 +107,6 @@ func (m *Machine) judgeAlone() {
 		m.result, m.equal = r, true
 	}
 }
-
-// credible: a dead replica counts as a witness. One that was convicted before does
-// not, unless this replica was too.
-func (m *Machine) credible(p int) bool { return !m.peers[p].convicted || m.peers[m.me].convicted }
 
 // majority returns what most runs of one process came to, of three.
 func majority(runs []Run) (uint64, bool) {
