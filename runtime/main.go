@@ -70,7 +70,7 @@ func enter(run func(*Process) error) int {
 			panic(fmt.Errorf("kill this process at %s: %w", k, err))
 		}
 		select {} // until the signal is delivered
-	}})
+	}, Failure: failure})
 	e.ExplainOnQuit(session.LastWords)
 	released := make(chan struct{})
 	if err = e.Begin(); err == nil {

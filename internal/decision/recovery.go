@@ -25,7 +25,7 @@ type Rollback struct {
 	At         time.Duration `json:"at"`
 	Ranks      []int         `json:"ranks"`               // that were lost
 	Convicted  *job.Endpoint `json:"convicted,omitempty"` // a process that may have come to wrong results before
-	Doubt      []int         `json:"doubt,omitempty"`     // whose replicas had different states
+	Doubt      []int         `json:"doubt,omitempty"`     // of which it was not known whose fault it was that something was wrong
 	Since      time.Duration `json:"since"`               // when the first of them was
 	Number     uint64        `json:"number"`
 	Generation uint32        `json:"generation"`

@@ -171,6 +171,8 @@ func (r *recovering) order(o job.Order) {
 		r.rollback(o)
 	case job.OrderResume:
 		r.newMember(o)
+	case job.OrderFail:
+		r.fail(o)
 	}
 	r.mu.Unlock()
 	r.reply(replies)

@@ -15,6 +15,7 @@ type Engine struct {
 	*sharing
 	recovering *recovering
 	deaths     deaths
+	failure    func(error) job.Failure
 }
 
 // Config describes a process to its engine.
@@ -23,6 +24,8 @@ type Config struct {
 	Links map[job.Process]transport.Link
 	Local int            // processes of the job that share this host's cores
 	Die   func(job.Kill) // ends the process at a kill point
+	// Failure says how a program has failed; nil: as the engine knows it.
+	Failure func(error) job.Failure
 	// Receive says where updates are received, and Share has every section be
 	// shared that may be: tests want that.
 	Receive job.Receive
@@ -35,7 +38,15 @@ func New(ctx context.Context, c Config) *Engine {
 	e := &Engine{node: n, sharing: newSharing(n, c)}
 	e.recovering = newRecovering(n, e.sharing, e.dead)
 	e.deaths.links, e.deaths.do = &n.peerLinks, e.do
+	e.failure = failure
+	if c.Failure != nil {
+		e.failure = c.Failure
+	}
 	n.failed = func(err error) {
+		if e.verifier.doubt(failure(err)) {
+			go e.head.Tell(e.Snapshot)
+			return
+		}
 		go func() { _ = n.head.Fail(failure(err), e.Snapshot()) }()
 	}
 	return e

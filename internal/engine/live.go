@@ -95,9 +95,17 @@ func (e *Engine) run(program func(*Program) error) error {
 	if err == nil {
 		err = program(p)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = e.returned(p)
 	}
+	if err != nil {
+		return e.plead(err)
+	}
+	return nil
+}
+
+// returned: the program has.
+func (e *Engine) returned(p *Program) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.recovering.back.Pending() {

@@ -39,10 +39,12 @@ func (h *sharing) messaging() sdr.Config {
 }
 
 // messageDiffers takes in that the replicas of this rank have sent different contents.
-// What was wrong has been delivered, so nothing can be repaired here.
+// What was wrong has been delivered, so nothing can be repaired here: the job goes back, or
+// ends.
 func (h *sharing) messageDiffers(d *sdr.Difference) {
+	err := fmt.Errorf("%w: %v", ErrCorrupt, d)
 	h.mu.Lock()
-	h.verifier.counts.Undecided = true
+	h.verifier.counts.Undecided = !h.verifier.doubt(failure(err))
 	for _, replica := range d.Minority() {
 		p := job.Process{Rank: h.setup.Self.Rank, Replica: replica}
 		h.verifier.add(job.Conviction{Process: p, Incarnation: h.incarnations[p], Core: -1, Task: -1,
@@ -50,5 +52,5 @@ func (h *sharing) messageDiffers(d *sdr.Difference) {
 	}
 	h.mu.Unlock()
 	h.head.Tell(h.Snapshot)
-	h.broken(fmt.Errorf("%w: %v", ErrCorrupt, d))
+	h.broken(err)
 }

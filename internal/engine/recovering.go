@@ -31,6 +31,7 @@ type recovering struct {
 	streams   uint32 // states sent so far
 	arriving  arriving
 	back      recovery.Return[stateCopy]
+	fails     bool // the program is to fail, as the job does not go back for that
 
 	writer *checkpoint.Writer // of files; nil before the first one
 	saving atomic.Int64       // files that are being written
@@ -69,6 +70,9 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 		p.compare = r.sharing.record
 	case r.sharing.verifier.compares() || r.sharing.flips != nil:
 		p.compare = r.compareState
+	}
+	if v := r.sharing.verifier; v != nil {
+		v.points = p.points.Load
 	}
 	r.program = p
 	p.due.Store(r.member.Due())

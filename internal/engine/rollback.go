@@ -14,7 +14,7 @@ import (
 // lock.
 func (r *recovering) rollback(o job.Order) {
 	r.slots.Back(o.Number, o.Older)
-	r.program = nil
+	r.program, r.fails = nil, false
 	r.outbound = make(map[job.Process]*outbound)
 	r.endRun(ErrRollback)
 	if r.stopDrain != nil {

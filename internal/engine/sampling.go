@@ -25,7 +25,7 @@ func (v *verifier) sampleAll(s *Section) { v.choose(s, verify.Sampler{Share: 1})
 // once reports whether tasks that are not sampled run on one replica only, unless that
 // dies: of two results the wrong one would stay where it is and make the replicas differ,
 // which cannot be repaired. What is wrong everywhere can, if there are backups.
-func (v *verifier) once() bool { return v != nil && v.backups }
+func (v *verifier) once() bool { return v != nil && v.backups && v.setup.Verify.Samples() }
 
 // choose has the verifier compare the tasks of s that the sampler names.
 func (v *verifier) choose(s *Section, by verify.Sampler) {

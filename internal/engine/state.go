@@ -97,12 +97,12 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 // statesDiffer notes what follows from the comparison of states, and reports whether the
 // head has to hear of it.
 func (v *verifier) statesDiffer(point uint64, c verify.Comparison) (news bool) {
-	if c.Outcome == verify.Unknown && v.counts.Apart == nil {
+	if c.Outcome == verify.Unknown && v.counts.Doubt == nil {
 		text := fmt.Sprintf("the registered state at safe point %d differs, and it cannot be told whose is wrong (%s)", point, votes(c))
 		if point == v.every {
 			text += "; what differs by nature, such as a time, needs a type with a method Measured (see intra.Measured)"
 		}
-		v.counts.Apart = &job.Apart{Point: point, Generation: v.sharing.generation, Text: text}
+		v.counts.Doubt = &job.Doubt{Point: point, Generation: v.sharing.generation, Text: text}
 		news = true
 	}
 	for _, g := range c.Guilty {

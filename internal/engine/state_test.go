@@ -46,9 +46,9 @@ func safeRounds(g *group, rounds int, policy sched.Policy) map[*replica]*vectors
 }
 
 // judging is a head that kills who is convicted, and ends the job if nobody can be.
-func judging(g *group) (apart func() []job.Apart, convicted func() []job.Conviction) {
+func judging(g *group) (apart func() []job.Doubt, convicted func() []job.Conviction) {
 	var mu sync.Mutex
-	var all []job.Apart
+	var all []job.Doubt
 	var guilty []job.Conviction
 	kill := func(r *replica) {
 		r.cancel(errors.New("fenced"))
@@ -63,17 +63,17 @@ func judging(g *group) (apart func() []job.Apart, convicted func() []job.Convict
 			mu.Unlock()
 			kill(g.replicas[v.Process.Replica])
 		}
-		if c.Apart == nil {
+		if c.Doubt == nil {
 			return
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		all = append(all, *c.Apart)
+		all = append(all, *c.Doubt)
 		for _, r := range g.replicas {
 			kill(r)
 		}
 	}
-	return func() []job.Apart {
+	return func() []job.Doubt {
 			mu.Lock()
 			defer mu.Unlock()
 			return all

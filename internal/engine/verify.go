@@ -28,9 +28,10 @@ type verifier struct {
 	states  *verify.States
 	every   uint64 // safe points of which one is compared; 0: none is
 	sampler verify.Sampler
-	backups bool // there will be some, where tasks are sampled
+	backups bool // there will be some to go back to
 	entire  bool // all are sampled, since no backup is complete yet; changes in cuts
 	horizon verify.Horizon
+	points  func() uint64 // safe points of this run of the program; nil before the first run
 	counts  job.Corruption
 	tasks   []int         // sampled in the open section
 	begun   int           // of these
@@ -56,7 +57,7 @@ func newVerifier(h *sharing) *verifier {
 	}
 	return &verifier{sharing: h, machine: verify.New(h.setup.Self.Replica, len(h.peers)),
 		states: verify.NewStates(h.setup.Self.Replica, len(h.peers)), every: at.State,
-		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed}, backups: at.Backups, entire: at.Backups}
+		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed}, backups: at.Backups, entire: at.Backups && at.Samples()}
 }
 
 // resumeAt begins after so many deaths in the rank, all others of which are dead
@@ -67,8 +68,10 @@ func (v *verifier) resumeAt(deaths uint64) {
 	for p := range v.peers {
 		v.states.Dead(p)
 	}
-	if a := v.counts.Apart; a != nil {
-		v.counts.Apart, v.counts.WasApart = nil, append(v.counts.WasApart, a.Generation)
+	if d := v.counts.Doubt; d != nil {
+		if v.counts.Doubt = nil; d.Differs() {
+			v.counts.Doubted = append(v.counts.Doubted, d.Generation)
+		}
 	}
 }
 
@@ -176,7 +179,7 @@ func (v *verifier) refused(err error) error {
 		return &section.Divergence{Section: other.Section, Task: -1, Replica: v.setup.Self.Replica, Peer: other.Peer,
 			Mine: "the section was completed", Theirs: "one with other tasks, shapes or small arguments"}
 	}
-	v.counts.Undecided = true
+	v.counts.Undecided = !v.backups // else it is a doubt, which is counted
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 

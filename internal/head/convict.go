@@ -73,7 +73,12 @@ func (h *Head) convict(by *member, c *job.Conviction) {
 // returns reports whether the job can go on without all replicas of a rank, and those
 // that are about to end.
 func (h *Head) returns(rank int) bool {
-	return h.recovery.decides != nil && h.recovery.decides.ReturnsWithout(func(p job.Process) bool { return p.Rank == rank || h.places[p].ending != nil })
+	return h.recovery.decides != nil && h.recovery.decides.ReturnsWithout(h.leaves(rank))
+}
+
+// leaves says who is gone if all replicas of a rank go, and those that are about to end.
+func (h *Head) leaves(rank int) func(job.Process) bool {
+	return func(p job.Process) bool { return p.Rank == rank || h.places[p].ending != nil }
 }
 
 // cameBack reports whether the job has gone on from a backup since a generation.
@@ -122,22 +127,22 @@ func (h *Head) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 		rank       int
 		generation uint32
 	}
-	apart := make(map[place]bool)
+	doubted := make(map[place]bool)
 	for _, m := range h.all {
 		if o := m.stats.Corruption; o != nil {
 			if o.Undecided && !undecided[m.process.Rank] {
 				undecided[m.process.Rank] = true
 				c.Compared, c.Differed = c.Compared+1, c.Differed+1
 			}
-			generations := o.WasApart
-			if o.Apart != nil {
-				generations = append(slices.Clone(generations), o.Apart.Generation)
+			generations := o.Doubted
+			if o.Doubt != nil && o.Doubt.Differs() {
+				generations = append(slices.Clone(generations), o.Doubt.Generation)
 			}
 			for _, g := range generations {
-				if apart[place{m.process.Rank, g}] {
+				if doubted[place{m.process.Rank, g}] {
 					continue
 				}
-				apart[place{m.process.Rank, g}] = true
+				doubted[place{m.process.Rank, g}] = true
 				c.Compared, c.Differed = c.Compared+1, c.Differed+1
 				if h.cameBack(g) {
 					c.Repaired++

@@ -158,7 +158,7 @@ func (s *script) states(process string, c job.Corruption) []string {
 // If the replicas of a rank have different states, and none can be convicted, the job ends
 // where there is no backup.
 func TestStatesApart(t *testing.T) {
-	apart := job.Corruption{Apart: &job.Apart{Point: 4, Text: "the states differ"}}
+	apart := job.Corruption{Doubt: &job.Doubt{Point: 4, Text: "the states differ"}}
 	s := begun(t, "degrees=2,1", "hosts=3", "verify")
 	require.Empty(t, killed(s.states("0.0@2", apart)))
 	require.Equal(t, ExitDiverged, s.head.outcome.code)

@@ -56,13 +56,19 @@ func (h *Head) finish() {
 
 // releaseIfComplete lets the processes go when all that live have finished.
 func (h *Head) releaseIfComplete() {
-	if h.phase != working || !h.hasBegun || !h.complete() {
+	if h.phase != working || !h.hasBegun || !h.complete() || h.mayGoBack() {
 		return
 	}
 	h.phase = released
 	h.detailf("all have finished")
 	h.freeSpares()
 	h.propose(decision.Entry{Kind: decision.Released})
+}
+
+// mayGoBack: the job does, or something has happened that may have it do so.
+func (h *Head) mayGoBack() bool {
+	d := h.recovery.decides
+	return d != nil && (d.Returning() || len(h.recovery.events) > 0)
 }
 
 // release lets the processes go.

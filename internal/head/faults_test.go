@@ -78,9 +78,19 @@ func (w *world) differ(p *proc) {
 	if len(rank) < 2 {
 		return
 	}
-	w.seen["states differ"]++
+	d := job.Doubt{Point: p.point + 1, Generation: p.gen, Text: "the states differ"}
+	switch w.random.IntN(4) {
+	case 0:
+		d.Kind, d.Text = job.FailPanic, "index out of range"
+		w.seen["a program fails"]++
+	case 1:
+		d.Kind, d.Text = job.FailCorruption, "the results differ"
+		w.seen["results differ"]++
+	default:
+		w.seen["states differ"]++
+	}
 	for _, q := range rank {
-		q.apart = &job.Apart{Point: p.point + 1, Generation: p.gen, Text: "the states differ"}
+		q.doubt = &d
 		q.sayCorruption()
 	}
 }
@@ -104,7 +114,7 @@ func (w *world) convict(p *proc) {
 
 // sayCorruption says what the process has found to the head there is.
 func (p *proc) sayCorruption() {
-	p.tell(Said{p.from, &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Apart: p.apart, Convicted: p.convicted}}}}, false)
+	p.tell(Said{p.from, &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Doubt: p.doubt, Convicted: p.convicted}}}}, false)
 }
 
 // hosts counts those that live.

@@ -16,8 +16,8 @@ func (h *Head) hear(m *member, msg *job.Message) {
 		h.passOn(msg.Stats.Notes)
 		if c := msg.Stats.Corruption; c != nil {
 			h.convicted(m, c.Convicted)
-			if c.Apart != nil {
-				h.apart(m, c.Apart)
+			if c.Doubt != nil {
+				h.doubt(m, c.Doubt)
 			}
 		}
 	}

@@ -152,7 +152,7 @@ func (h *Head) place(m *member) {
 	s.Flips = h.flips(m)
 	if d := h.recovery.decides; d != nil {
 		s.Recovery, s.Next = true, d.Next()
-		if s.Verify.Samples() {
+		if s.Verify != nil {
 			v := *s.Verify
 			v.Backups = h.plan().First() > 0
 			s.Verify = &v

@@ -62,6 +62,10 @@ func (w *world) judgeStates(s Summary) {
 		}
 	}
 	switch {
+	case strings.HasPrefix(s.Text, "silent corruption, found by ") && w.seen["results differ"] > 0:
+		if w.hadBackup && len(w.state.Verdicts) == 0 && len(w.state.Rollbacks) == 0 {
+			w.failf("%s, and it has not gone back", s.Text)
+		}
 	case w.seen["states differ"] == 0 || !strings.HasPrefix(s.Text, "silent corruption of rank "):
 		w.failf("exit code %d: %s", s.Code, s.Text)
 	case strings.HasSuffix(s.Text, "there is no backup to go back to"):
@@ -76,7 +80,7 @@ func (w *world) judgeStates(s Summary) {
 // harmless reports whether nothing has happened to the job but the loss of heads.
 func (w *world) harmless() bool {
 	for what := range w.seen {
-		for _, harm := range []string{"killed", "host is lost", "stopped", "link is broken", "cannot be started", "comes about", "ends by itself", "states differ", "is convicted", "kept died", "kept lost"} {
+		for _, harm := range []string{"killed", "host is lost", "stopped", "link is broken", "cannot be started", "comes about", "ends by itself", "states differ", "results differ", "a program fails", "is convicted", "kept died", "kept lost"} {
 			if strings.Contains(what, harm) {
 				return false
 			}

@@ -47,7 +47,7 @@ type proc struct {
 	waits     bool // for its state
 	placed    bool // it was admitted, or is back
 	inPoint   bool
-	apart     *job.Apart       // its state and those of other replicas differ
+	doubt     *job.Doubt       // it goes no further
 	convicted []job.Conviction // of its rank
 	frames    uint32           // incarnation that its frames carry since it went back, 0: it has not
 	point     uint64
@@ -285,7 +285,7 @@ func (p *proc) moves(all []func()) []func() {
 		if f := p.inside(); f != nil {
 			all = append(all, f)
 		}
-	case p.apart != nil:
+	case p.doubt != nil:
 		if w.random.IntN(10) == 0 { // it reports from time to time
 			all = append(all, p.sayCorruption)
 		}
@@ -368,6 +368,13 @@ func (p *proc) obey(o job.Order) {
 	w.seen["order "+string(o.Kind)]++
 	p.reply(p.m.Order(o, p.point))
 	switch o.Kind {
+	case job.OrderFail:
+		if p.doubt == nil || o.Generation != p.gen {
+			return
+		}
+		w.seen["a program fails for good"]++
+		p.say(&job.Message{Kind: job.KindFail, Failure: &job.Failure{Kind: p.doubt.Kind, Text: p.doubt.Text}, Stats: new(job.Stats)})
+		p.exit(2)
 	case job.OrderComplete:
 		p.slots.Complete(o.Number, o.Older)
 	case job.OrderRenew:

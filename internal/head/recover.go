@@ -28,7 +28,7 @@ type recovering struct {
 	safe      bool                       // somebody has come to a safe point
 	losses    []int                      // ranks that nobody is left of
 	lossAt    time.Duration              // when the first of them was lost, or came into doubt
-	apart     map[int]*difference        // by rank
+	doubts    map[int]*doubt             // by rank
 	offenders map[job.Endpoint]*offender // convicted, where only a share of the tasks are compared
 	bytes     int64                      // that were copied for backups
 	seconds   float64                    // what that has held up a rank

@@ -87,5 +87,7 @@ func (h *Head) wentBackFor(p job.Process) int {
 // anew reports whether what was printed since the backup of a rollback may be wrong, and so
 // is printed again.
 func (h *Head) anew(generation uint32) bool {
-	return slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool { return b.Generation == generation && b.Convicted != nil })
+	return slices.ContainsFunc(h.state.Rollbacks, func(b decision.Rollback) bool {
+		return b.Generation == generation && (b.Convicted != nil || len(b.Doubt) > 0)
+	})
 }

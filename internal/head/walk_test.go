@@ -49,7 +49,7 @@ var specs = []spec{
 // happens is what has to come up in the walks, or they show nothing.
 var happens = []string{"a head is lost", "a head is lost before all had joined", "a head is lost after a replacement", "a head is lost in a rollback",
 	"a host is lost", "a kill comes about", "a link is broken", "an end of a link is fenced", "a process is deaf", "a process is killed", "a process is stopped",
-	"a stopped process is fenced", "a process cannot be started", "a program is gone", "a process goes back", "one fault after another", "states differ", "a process is convicted", "all go back for a conviction", "back to an older backup",
+	"a stopped process is fenced", "a process cannot be started", "a program is gone", "a process goes back", "one fault after another", "states differ", "results differ", "a program fails", "a program fails for good", "a process is convicted", "all go back for a conviction", "back to an older backup",
 	"exit code 0", "exit code 1", "exit code 2", "exit code 3", "exit code 4", "exit code 130", "exit code 143",
 	"kept admitted", "kept complete", "kept rolledback", "kept resumed", "kept fired", "kept injected", "kept withdrawn", "kept set done", "kept set abandoned", "kept lost",
 	"lost: the backup", "order renew", "order admit", "order rollback"}

@@ -27,6 +27,7 @@ const (
 	OrderRenew    OrderKind = "renew"    // Number, Rank, Process: give this process the copy of the rank
 	OrderRollback OrderKind = "rollback" // Generation, Number, Older, Peers, Deals: back to that cut; answer Ready
 	OrderResume   OrderKind = "resume"   // Generation: all are back
+	OrderFail     OrderKind = "fail"     // Generation: the job does not go back for what has made the program fail (Doubt)
 )
 
 // Order is what the head tells a process to do about recovery. It is an Event.

@@ -12,8 +12,8 @@ type Verification struct {
 	Share float64 `json:"share"` // of all tasks; 1: all of them
 	State uint64  `json:"state"` // compared at each safe point with a multiple of this number; 0: at none
 	Seed  uint64  `json:"seed"`  // of the choice of tasks, and of the hashes
-	// Backups: tasks are sampled, and there will be backups to go back to. Until the first
-	// one is complete all are compared (Order.Entire), so that what it holds is right.
+	// Backups: there will be some to go back to. Where tasks are sampled all are compared
+	// until the first one is complete (Order.Entire), so that what it holds is right.
 	Backups bool `json:"backups,omitempty"`
 }
 
@@ -85,11 +85,11 @@ type Corruption struct {
 	// Undecided: one more has differed, and nobody can be convicted, as all replicas
 	// say.
 	Undecided bool `json:"undecided,omitempty"`
-	// Apart: the registered states of replicas differ, nobody can be convicted, and this
-	// process goes no further.
-	Apart *Apart `json:"apart,omitempty"`
-	// WasApart are the generations in which that was so, and the job has gone back.
-	WasApart []uint32 `json:"was_apart,omitempty"`
+	// Doubt: this process goes no further.
+	Doubt *Doubt `json:"doubt,omitempty"`
+	// Doubted are the generations in which that was so since something differed, and the
+	// job has gone back.
+	Doubted []uint32 `json:"doubted,omitempty"`
 	// Convicted are those of this rank, itself too, whose results were wrong.
 	Convicted []Conviction `json:"convicted,omitempty"`
 }
@@ -115,9 +115,22 @@ type Conviction struct {
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Apart says that replicas of a rank have different registered states.
-type Apart struct {
-	Point      uint64 `json:"point"`                // the safe point
-	Generation uint32 `json:"generation,omitempty"` // how often the job had gone back
-	Text       string `json:"text"`                 // with all hashes
+// Doubt says that a process goes no further until the job goes back, or ends: what its
+// rank has come to may be wrong, and it is not known whose fault that is.
+type Doubt struct {
+	// Kind says how its program has failed, perhaps because of a wrong result; empty: the
+	// registered states of the replicas of its rank differ.
+	Kind       FailureKind `json:"kind,omitempty"`
+	Point      uint64      `json:"point"`                // the safe point that it has not got past
+	Generation uint32      `json:"generation,omitempty"` // how often the job had gone back
+	Text       string      `json:"text"`                 // with all hashes, if there are some
+}
+
+// Differs reports whether replicas have come to different things, and the program has not
+// just failed.
+func (d *Doubt) Differs() bool { return d.Kind != FailError && d.Kind != FailPanic }
+
+// NewDoubt returns the doubt about what has made a program fail.
+func NewDoubt(f Failure, point uint64, generation uint32) *Doubt {
+	return &Doubt{Kind: f.Kind, Point: point, Generation: generation, Text: clip(f.Text)}
 }

@@ -101,7 +101,7 @@ func (p *process) live() {
 	released := make(chan struct{})
 	var e *engine.Engine
 	e = engine.New(p.ctx, engine.Config{Head: p, Links: p.first, Die: func(k job.Kill) { p.die(k, e) },
-		Receive: p.job.want.Receive, Share: p.job.want.Share})
+		Receive: p.job.want.Receive, Share: p.job.want.Share, Failure: p.job.program.Failure})
 	began := e.Begin()
 	var follower sync.WaitGroup
 	follower.Go(func() { _, _ = e.Follow(p.cancel, released) })

@@ -275,9 +275,12 @@ func (b *backup) heldBy(p job.Process, incarnation uint32) bool {
 }
 
 // held reports whether there is somebody for every rank to give its state away.
-func (b *backup) held() bool {
+func (b *backup) held() bool { return b.heldBut(func(job.Process) bool { return false }) }
+
+// heldBut is held once these are gone.
+func (b *backup) heldBut(gone func(job.Process) bool) bool {
 	for rank := range b.copies {
-		if len(b.stored(rank)) == 0 {
+		if !slices.ContainsFunc(b.copies[rank], func(k holder) bool { return k.stored && !gone(k.process) }) {
 			return false
 		}
 	}

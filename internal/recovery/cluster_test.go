@@ -299,7 +299,7 @@ func (c *cluster) doubt() {
 	rank := c.rng.IntN(len(c.want))
 	c.tell(func() []Action {
 		back := c.head.back.phase
-		acts := c.head.Doubt(rank, c.now)
+		acts := c.head.Doubt(rank, false, c.now)
 		if back == none && c.head.back.doubt {
 			c.seen["a rank is in doubt"]++
 		}

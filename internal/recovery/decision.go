@@ -33,7 +33,7 @@ type Decision struct {
 	Savers      []int         `json:"savers,omitempty"`      // which replica of each rank writes them
 	Entire      bool          `json:"entire,omitempty"`      // where tasks are sampled: all are compared from this cut on
 	Since       int           `json:"since,omitempty"`       // the rank whose loss began the rollback
-	Doubt       bool          `json:"doubt,omitempty"`       // it was not lost: its replicas have different states
+	Doubt       bool          `json:"doubt,omitempty"`       // it was not lost: something is wrong there, and it is not known whose fault that is
 	Convicted   *job.Endpoint `json:"convicted,omitempty"`   // neither: this process may have come to wrong results since
 	Trusted     bool          `json:"trusted,omitempty"`     // the backup was
 	Older       []Generation  `json:"older,omitempty"`       // and these are kept too

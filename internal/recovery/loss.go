@@ -15,7 +15,7 @@ type Loss struct {
 	Why  string
 	// Back: the state of Rank in the backup is lost on the way back to it.
 	// Number is the safe point of that backup, and Since the rank whose loss
-	// sent the job back, or its states (Doubt), or a process of it that was Convicted.
+	// sent the job back, or which was in Doubt, or a process of it that was Convicted.
 	Back      bool
 	Number    uint64
 	Since     int
@@ -32,7 +32,7 @@ func (l Loss) Error() string {
 		case l.Convicted != nil:
 			since = fmt.Sprintf("had a process that was convicted of a wrong result, %v", l.Convicted.Process)
 		case l.Doubt:
-			since = "has different states"
+			since = "was in doubt"
 		}
 		return fmt.Sprintf("the job cannot go back to safe point %d, as it had to since rank %d %s: %s", l.Number, l.Since, since, l.Why)
 	}
@@ -112,19 +112,5 @@ func (h *Head) Returns(p job.Process) bool {
 // ReturnsWithout reports whether the job could go on if these died now, all replicas of
 // a rank among them.
 func (h *Head) ReturnsWithout(gone func(job.Process) bool) bool {
-	if h.over || !h.returns() || !h.usable() {
-		return false
-	}
-	for rank := range h.complete.copies {
-		left := 0
-		for _, k := range h.complete.stored(rank) {
-			if !gone(k.process) {
-				left++
-			}
-		}
-		if left == 0 {
-			return false
-		}
-	}
-	return true
+	return !h.over && h.returns() && h.usable() && h.complete.heldBut(gone)
 }

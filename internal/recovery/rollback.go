@@ -10,8 +10,8 @@ import (
 // rollback is the way back to the last complete backup.
 type rollback struct {
 	phase backPhase
-	since int  // the rank whose loss, or states, began it
-	doubt bool // it was not lost: its replicas have different states
+	since int  // the rank whose loss, or about which a doubt, began it
+	doubt bool // it was not lost: something is wrong there, and it is not known whose fault that is
 	// convicted: neither; all that this process has done is in doubt. Nil: nobody's is.
 	convicted *job.Endpoint
 	number    uint64 // of the safe point, once it is known
@@ -37,20 +37,45 @@ func (h *Head) failure(alive bool) {
 	h.fail()
 }
 
-// Standing: there is a backup to go back to, if somebody is to. Returning: all are on
-// their way.
-func (h *Head) Standing() bool  { return !h.over && h.returns() }
+// Returning reports whether all are on their way back.
 func (h *Head) Returning() bool { return h.back.phase != none }
 
-// Doubt says that replicas of a rank have different states, and that it is not known
-// whose is right. Nobody has to die for that: all go back to the last backup, if it is
-// Standing and they are not Returning.
-func (h *Head) Doubt(rank int, now time.Duration) []Action {
+// Repairable reports whether all can go back to where nothing was wrong yet, and
+// RepairableWithout whether they could if these died now, all replicas of a rank among them.
+func (h *Head) Repairable() bool { return h.sound() != nil }
+
+// RepairableWithout is explained at Repairable.
+func (h *Head) RepairableWithout(gone func(job.Process) bool) bool {
+	b := h.sound()
+	return b != nil && h.usable() && b.heldBut(gone)
+}
+
+// sound returns the newest backup in which nothing is wrong, as far as comparing tells,
+// nil if there is none.
+func (h *Head) sound() *backup {
+	switch {
+	case h.over || !h.returns():
+		return nil
+	case h.config.Suspect:
+		return h.trusted(h.sure())
+	}
+	return h.complete
+}
+
+// Doubt says that something is wrong in a rank, and that it is not known whose fault that
+// is. Nobody has to die for that: all go back to a backup from before, if that is
+// Repairable and they are not Returning. leaving: the replicas of the rank are about to
+// die, and that sends all back.
+func (h *Head) Doubt(rank int, leaving bool, now time.Duration) []Action {
 	h.begin(now)
-	if !h.Standing() || h.Returning() {
+	b := h.sound()
+	if b == nil || h.Returning() {
 		return nil
 	}
-	h.back.since, h.back.doubt, h.back.number = rank, true, h.complete.number
+	if h.goTo(b); leaving {
+		return nil
+	}
+	h.back.since, h.back.doubt, h.back.number = rank, true, b.number
 	h.fail()
 	return h.advance()
 }

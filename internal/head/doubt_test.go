@@ -29,7 +29,7 @@ func backedUp(t *testing.T) *script {
 
 // differ has a process say that the states of its rank differ.
 func (s *script) differ(process string, point uint64, generation uint32) []string {
-	return s.states(process, job.Corruption{Apart: &job.Apart{Point: point, Generation: generation, Text: "the states differ"}})
+	return s.states(process, job.Corruption{Doubt: &job.Doubt{Point: point, Generation: generation, Text: "the states differ"}})
 }
 
 // goBack has all come back to safe point 2, in a generation.
@@ -79,7 +79,7 @@ func TestStatesThatDifferAgain(t *testing.T) {
 	s = backedUp(t)
 	for generation := range 2 {
 		s.differ("0.0@2", 4, uint32(generation))
-		s.head.recovery.apart[0].times++ // as if others had taken the places
+		s.head.recovery.doubts[0].times++ // as if others had taken the places
 		s.goBack(generation + 1)
 	}
 	require.Equal(t, ExitDiverged, s.head.outcome.code)

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// errStands means that the job does not go back for what has made the program fail.
+var errStands = errors.New("the job does not go back for that")
+
+// doubt notes that this process goes no further, unless that is known or there is nothing
+// to go back to, and reports whether there is. It is called with the lock.
+func (v *verifier) doubt(f job.Failure) bool {
+	if v == nil || !v.backups || v.setup.Check {
+		return false
+	}
+	if v.counts.Doubt == nil {
+		point := uint64(1)
+		if v.points != nil {
+			point = v.points() + 1
+		}
+		v.counts.Doubt = job.NewDoubt(f, point, v.sharing.generation)
+	}
+	return true
+}
+
+// plead waits for what the head decides on the failure of the program, which may come of
+// a wrong result: that the job goes back, or that it stands.
+func (e *Engine) plead(err error) error {
+	e.mu.Lock()
+	pleads := !e.recovering.back.Pending() && e.ctx.Err() == nil && e.verifier.doubt(e.failure(err))
+	e.mu.Unlock()
+	if !pleads {
+		return err
+	}
+	e.head.Tell(e.Snapshot)
+	for {
+		seen := e.changes.Load()
+		e.mu.Lock()
+		back, fails, wrong := e.recovering.back.Pending(), e.recovering.fails, e.err
+		e.mu.Unlock()
+		switch {
+		case back:
+			return errBack
+		case fails && errors.Is(err, errStands) && wrong != nil: // what the program waited for has ended
+			return diverged(wrong)
+		case fails:
+			return err
+		}
+		if ended := e.poller.Wait(e.ctx, func() bool { return e.changedSince(seen) }); ended != nil {
+			return e.ended(ended)
+		}
+	}
+}
+
+// fail has the program fail, which has or is about to: whatever it waits for ends. It is
+// called under the lock.
+func (r *recovering) fail(o job.Order) {
+	if o.Generation != r.member.Generation() || r.back.Pending() {
+		return
+	}
+	if r.fails = true; r.program != nil {
+		r.endRun(errStands)
+		if m := r.messages.Load(); m != nil {
+			m.Abort(errStands)
+		}
+	}
+}
