@@ -96,13 +96,17 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 	if err != nil && (!r.member.Cancelled() || !errors.Is(err, context.Canceled) && !errors.Is(err, sdr.ErrCancelled) && !errors.Is(err, ErrRollback)) {
 		return err
 	}
+	hash, err := r.stateAt(number, yield)
+	if err != nil {
+		return err
+	}
 	replies := r.member.Drained()
 	for i := range replies { // what replicas of a rank have in common at a safe point
 		at := r.sharing.position()
 		replies[i].Sections, replies[i].Signature = at.Number, at.Chain
 		if v := r.sharing.verifier; v != nil {
 			v.horizon.At(number)
-			replies[i].Sure = v.horizon.Sure()
+			replies[i].Sure, replies[i].State = v.horizon.Sure(), hash
 		}
 	}
 	r.reply(replies)

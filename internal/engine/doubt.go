@@ -16,13 +16,17 @@ func (v *verifier) doubt(f job.Failure) bool {
 		return false
 	}
 	if v.counts.Doubt == nil {
-		point := uint64(1)
-		if v.points != nil {
-			point = v.points() + 1
-		}
-		v.counts.Doubt = job.NewDoubt(f, point, v.sharing.generation)
+		v.counts.Doubt = job.NewDoubt(f, v.at()+1, v.sharing.generation)
 	}
 	return true
+}
+
+// at returns the safe point that the program has come to last.
+func (v *verifier) at() uint64 {
+	if p := v.passed.Load(); p != nil {
+		return p.points.Load()
+	}
+	return 0
 }
 
 // plead waits for what the head decides on the failure of the program, which may come of

@@ -33,7 +33,7 @@ func (h *sharing) messaging() sdr.Config {
 	}
 	if at := h.setup.Verify; at != nil {
 		c.Sum = func(payload []byte) uint64 { return xxh3.HashSeed(payload, at.Seed) }
-		c.Differ = h.messageDiffers
+		c.Differ, c.Point = h.messageDiffers, h.verifier.at
 	}
 	return c
 }
@@ -44,7 +44,10 @@ func (h *sharing) messaging() sdr.Config {
 func (h *sharing) messageDiffers(d *sdr.Difference) {
 	err := fmt.Errorf("%w: %v", ErrCorrupt, d)
 	h.mu.Lock()
-	h.verifier.counts.Undecided = !h.verifier.doubt(failure(err))
+	v := h.verifier
+	if v.counts.Undecided = !v.doubt(failure(err)); !v.counts.Undecided {
+		v.counts.Doubt.Below = d.Point + 1
+	}
 	for _, replica := range d.Minority() {
 		p := job.Process{Rank: h.setup.Self.Rank, Replica: replica}
 		h.verifier.add(job.Conviction{Process: p, Incarnation: h.incarnations[p], Core: -1, Task: -1,

@@ -72,7 +72,7 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 		p.compare = r.compareState
 	}
 	if v := r.sharing.verifier; v != nil {
-		v.points = p.points.Load
+		v.passed.Store(p)
 	}
 	r.program = p
 	p.due.Store(r.member.Due())

@@ -131,6 +131,23 @@ func votes(c verify.Comparison) string {
 	return strings.Join(all, ", ")
 }
 
+// stateAt returns a hash of the registered state in a cut, 0 if nobody needs it: the job
+// goes back for what is wrong only to where those of all replicas were alike.
+func (r *recovering) stateAt(point uint64, yield func(func())) (hash uint64, err error) {
+	v, p := r.sharing.verifier, r.program
+	if v == nil || !v.backups || p == nil || len(r.sharing.peers) < 2 || r.member.Cancelled() {
+		return 0, nil
+	}
+	if v.compares() && point%v.every == 0 {
+		return 0, nil // they were compared right before
+	}
+	yield(func() { hash, err = p.state.Hash(v.sampler.Seed) })
+	if err != nil {
+		return 0, fmt.Errorf("safe point: %w", err)
+	}
+	return max(hash, 1), nil
+}
+
 // flipState turns bits of the registered state, if that was requested.
 func (h *sharing) flipState(state *checkpoint.State) error {
 	if h.flips == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -31,7 +32,7 @@ type verifier struct {
 	backups bool // there will be some to go back to
 	entire  bool // all are sampled, since no backup is complete yet; changes in cuts
 	horizon verify.Horizon
-	points  func() uint64 // safe points of this run of the program; nil before the first run
+	passed  atomic.Pointer[Program] // the run of the program; nil before the first one
 	counts  job.Corruption
 	tasks   []int         // sampled in the open section
 	begun   int           // of these

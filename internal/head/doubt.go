@@ -71,8 +71,8 @@ func (h *Head) doubted(rank int) []recovery.Action {
 	d.decide()
 	what, _, _ := strings.Cut(d.Text, "\n")
 	switch {
-	case !back.Repairable():
-		h.stand(rank, "there is no backup to go back to")
+	case !back.Repairable(d.Below):
+		h.stand(rank, h.notBack())
 		return nil
 	case d.times == 1 && !d.Differs():
 		h.warnf("rank %d: %s: %s: a wrong result may have led to that, and the job goes back to a backup", rank, d.Kind, what)
@@ -84,7 +84,7 @@ func (h *Head) doubted(rank int) []recovery.Action {
 	case d.times > 2:
 		h.stand(rank, "the job has gone back for that twice, the last time with other processes in the places of all")
 		return nil
-	case !back.RepairableWithout(h.leaves(rank)):
+	case !back.RepairableWithout(d.Below, h.leaves(rank)):
 		h.stand(rank, "the job has gone back for that once, and cannot go on with other processes in the places of all")
 		return nil
 	default:
@@ -94,12 +94,23 @@ func (h *Head) doubted(rank int) []recovery.Action {
 				h.fence(o, ending{job.CauseFenced, fmt.Sprintf("what its rank has come to by safe point %d differs from that of another replica", d.Point)})
 			}
 		}
-		return back.Doubt(rank, true, h.elapsed())
+		return back.Doubt(rank, d.Below, true, h.elapsed())
 	}
 	if len(r.losses) == 0 {
 		r.lossAt = h.elapsed()
 	}
-	return back.Doubt(rank, false, h.elapsed())
+	return back.Doubt(rank, d.Below, false, h.elapsed())
+}
+
+// notBack says why the job cannot go back for what is in doubt.
+func (h *Head) notBack() string {
+	switch {
+	case h.state.Backups == 0:
+		return "there is no backup to go back to"
+	case h.recovery.decides.Repairable(0):
+		return "there is no backup to go back to from before that"
+	}
+	return "there is no backup to go back to of which it is known that nothing is wrong in it"
 }
 
 // stand: the job does not go back for what is in doubt about a rank. The states of a rank

@@ -27,6 +27,11 @@ func backedUp(t *testing.T) *script {
 	return s
 }
 
+// fails has a process say that its program has failed.
+func (s *script) fails(process string, kind job.FailureKind, point uint64, generation uint32) []string {
+	return s.states(process, job.Corruption{Doubt: &job.Doubt{Kind: kind, Point: point, Generation: generation, Text: "it fell\nin the dark"}})
+}
+
 // differ has a process say that the states of its rank differ.
 func (s *script) differ(process string, point uint64, generation uint32) []string {
 	return s.states(process, job.Corruption{Doubt: &job.Doubt{Point: point, Generation: generation, Text: "the states differ"}})
@@ -95,4 +100,94 @@ func TestStatesThatDifferAgainWithoutOthers(t *testing.T) {
 	require.Empty(t, killed(s.differ("0.0@2", 4, 1)))
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
 	require.Contains(t, s.head.outcome.text, "the job has gone back for that once, and cannot go on with other processes in the places of all")
+}
+
+// A program that fails may have done so because of a wrong result: all go back, and
+// nobody dies. If it fails again before it has come further it has done so by itself, and
+// ends as it would have.
+func TestAProgramThatFails(t *testing.T) {
+	for _, kind := range []job.FailureKind{job.FailPanic, job.FailError} {
+		s := backedUp(t)
+		require.Equal(t, []string{fmt.Sprintf("warn: rank 1: %s: it fell: a wrong result may have led to that, and the job goes back to a backup", kind), "propose recovery rolledback 2"},
+			s.fails("1.0@3", kind, 4, 0))
+		require.Empty(t, s.fails("1.1@4", kind, 4, 0))
+		s.goBack(1)
+		require.Equal(t, []string{"send 1.0@3 order fail generation 1"}, s.fails("1.0@3", kind, 4, 1))
+		require.Equal(t, []string{"send 1.1@4 order fail generation 1"}, s.fails("1.1@4", kind, 4, 1))
+		s.commands("said 1.0@3 fail "+string(kind)+" it fell", "exited 1.0@3 1", "said 1.1@4 fail "+string(kind)+" it fell", "exited 1.1@4 1", "keep")
+		require.Equal(t, ExitFailed, s.head.outcome.code, s.head.outcome.text)
+		require.Zero(t, s.head.Summary().SDC.Differed)
+	}
+}
+
+// What differs otherwise is like states that do: the job goes back, then with others in
+// the places of all, and then it ends with what the process says that has found it.
+func TestResultsThatDifferAgain(t *testing.T) {
+	for _, kind := range []job.FailureKind{job.FailCorruption, job.FailDivergence} {
+		s := backedUp(t)
+		require.Empty(t, killed(s.fails("0.0@2", kind, 4, 0)))
+		s.goBack(1)
+		require.EqualValues(t, 1, s.head.Summary().SDC.Differed)
+		require.EqualValues(t, 1, s.head.Summary().SDC.Repaired)
+		require.Equal(t, []string{"0.0", "0.1"}, killed(s.fails("0.0@2", kind, 4, 1)))
+
+		s = backedUp(t)
+		s.fails("0.0@2", kind, 4, 0)
+		s.head.recovery.doubts[0].times++ // as if others had taken the places
+		s.goBack(1)
+		require.Contains(t, s.fails("0.0@2", kind, 4, 1), "send 0.0@2 order fail generation 1")
+		s.commands("said 0.0@2 fail "+string(kind)+" it fell", "keep")
+		require.Equal(t, ExitDiverged, s.head.outcome.code)
+	}
+}
+
+// A rank that fails now here and now there comes no further.
+func TestDoubtWithoutProgress(t *testing.T) {
+	s := backedUp(t)
+	for i, point := range []uint64{9, 8} {
+		s.fails("0.0@2", job.FailError, point, uint32(i))
+		if i == 0 {
+			s.goBack(1)
+		}
+	}
+	require.Len(t, s.head.state.Rollbacks, 1)
+	require.True(t, s.head.recovery.doubts[0].stands)
+}
+
+// The job goes back only to where nothing was wrong: before a message that was, and to
+// where the states of all replicas were alike.
+func TestDoubtAndWhatIsInTheBackup(t *testing.T) {
+	for below, back := range map[uint64]bool{0: true, 2: false, 3: true} {
+		s := backedUp(t)
+		s.states("0.0@2", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message"}})
+		require.Equal(t, !back, s.head.recovery.doubts[0].stands, below)
+		require.Equal(t, back, s.head.recovery.decides.Returning())
+	}
+	for other, back := range map[string]bool{"0": true, "7": true, "8": false} {
+		s := begun(t, "degrees=2,2", "hosts=3", "replace", "backup=2", "verify")
+		s.commands("said 0.0@2 reply first")
+		for i, p := range four {
+			s.commands("said " + p + " reply drained 2 state=" + []string{"7", other, "3", "3"}[i])
+		}
+		s.commands("quiet 5", "keep")
+		for _, p := range []string{"0.0@2", "1.0@3"} {
+			s.commands("said "+p+" reply stored 2 rank=0", "said "+p+" reply stored 2 rank=1")
+		}
+		s.commands("keep")
+		s.fails("1.0@3", job.FailCorruption, 4, 0)
+		require.Equal(t, back, s.head.recovery.decides.Returning(), other)
+	}
+}
+
+// Nobody is let go whose job is about to go back.
+func TestDoubtAtTheEnd(t *testing.T) {
+	s := backedUp(t)
+	for _, p := range four[:3] {
+		s.commands("said "+p+" finish", "keep")
+	}
+	s.commands("said 1.1@4 finish")
+	s.fails("0.0@2", job.FailCorruption, 9, 0)
+	s.commands("keep")
+	require.Equal(t, working, s.head.phase)
+	require.True(t, s.head.recovery.decides.Returning())
 }

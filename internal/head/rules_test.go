@@ -45,7 +45,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("ledger.go", "whether a rank is lost recovery says, if it can bring it back", " && !h.config.replaces() {", " {"),
 	ruletest.New("log.go", "a decision is carried out once", "		h.asked = h.asked[1:]\n", ""),
 	ruletest.New("member.go", "who is gone counts until that is decided", "return m.role == First && m.state != dead }", "return m.role == First && m.state != dead && m.state != gone }"),
-	ruletest.New("doubt.go", "all go back if something is wrong and it is not known whose fault that is", "	return back.Doubt(rank, false, h.elapsed())\n", "	return nil\n"),
+	ruletest.New("doubt.go", "all go back if something is wrong and it is not known whose fault that is", "	return back.Doubt(rank, d.Below, false, h.elapsed())\n", "	return nil\n"),
 	ruletest.New("doubt.go", "a program that fails again fails", "	h.letFail(d.by, &d.Doubt)\n", ""),
 	ruletest.New("doubt.go", "and so in its other replicas", "		if d.stands && told.Generation == d.Generation {\n			h.letFail(m, told)\n		}\n", ""),
 	ruletest.New("end.go", "nobody goes who may have to go back", " || h.mayGoBack() {", " {"),

@@ -301,7 +301,7 @@ func (s *script) message(args []string) *job.Message {
 }
 
 // reply reads KIND, and of NUMBER, rank=R, set=N, of=PROCESS#INCARNATION, round=N,
-// generation=N, sections=N what the kind needs.
+// generation=N, sections=N, state=N what the kind needs.
 func (s *script) reply(args []string) *job.Reply {
 	r := &job.Reply{Kind: job.ReplyKind(args[0])}
 	for _, a := range args[1:] {
@@ -318,6 +318,8 @@ func (s *script) reply(args []string) *job.Reply {
 			r.Round = uint64(s.number(value))
 		case "generation":
 			r.Generation = uint32(s.number(value))
+		case "state":
+			r.State = uint64(s.number(value))
 		case "sections":
 			r.Sections = uint64(s.number(value))
 		default:

@@ -115,6 +115,7 @@ type Reply struct {
 	Sections  uint64 `json:"sections,omitempty"`
 	Signature uint64 `json:"signature,omitempty"`
 	Sure      uint64 `json:"sure,omitempty"`
+	State     uint64 `json:"state,omitempty"` // hash of its registered state, 0: it was not taken
 
 	Set  uint64           `json:"set,omitempty"`
 	File *checkpoint.File `json:"file,omitempty"`

@@ -122,6 +122,7 @@ type Doubt struct {
 	// registered states of the replicas of its rank differ.
 	Kind       FailureKind `json:"kind,omitempty"`
 	Point      uint64      `json:"point"`                // the safe point that it has not got past
+	Below      uint64      `json:"below,omitempty"`      // of the first safe point that is behind what was wrong; 0: none is
 	Generation uint32      `json:"generation,omitempty"` // how often the job had gone back
 	Text       string      `json:"text"`                 // with all hashes, if there are some
 }

@@ -299,9 +299,13 @@ func (c *cluster) doubt() {
 	rank := c.rng.IntN(len(c.want))
 	c.tell(func() []Action {
 		back := c.head.back.phase
-		acts := c.head.Doubt(rank, false, c.now)
+		below := uint64(c.rng.IntN(2)) * c.rng.Uint64N(c.steps+2)
+		acts := c.head.Doubt(rank, below, false, c.now)
 		if back == none && c.head.back.doubt {
 			c.seen["a rank is in doubt"]++
+			if below > 0 && c.head.back.number >= below {
+				c.fail("what is wrong since before safe point %d is in the backup %d", below, c.head.back.number)
+			}
 		}
 		return acts
 	})

@@ -214,12 +214,22 @@ func (h *Head) scattered(joined []Joined) (ranks []int) {
 	return ranks
 }
 
+// differ reports whether replicas of a rank have different states in the cut.
+func (h *Head) differ() bool {
+	return !h.all(func(s *replica) bool {
+		return s.hash == 0 || !s.drained || h.all(func(q *replica) bool {
+			return q.process.Rank != s.process.Rank || q.hash == 0 || !q.drained || q.hash == s.hash
+		})
+	})
+}
+
 // leave ends the cut. In a planned one a backup is taken, or files are written.
 func (h *Head) leave() {
 	number := h.cut.number
 	o := job.Order{Kind: job.OrderGo, Number: number}
 	if number == h.backupAt {
 		o.Plan = h.backup(number)
+		h.unlike = h.unlike || h.differ()
 		h.backupAt = h.config.compared(number + h.interval())
 	}
 	if number == h.filesAt {
@@ -231,7 +241,7 @@ func (h *Head) leave() {
 	o.Next, o.Entire = h.next, h.entire
 	h.rate.left(number, h.now)
 	h.cut = cut{}
-	d := Decision{Kind: Left, Number: number, Backup: h.backupAt, Files: h.filesAt, NextSet: h.set, Set: o.Set, Entire: h.entire}
+	d := Decision{Kind: Left, Number: number, Backup: h.backupAt, Files: h.filesAt, NextSet: h.set, Set: o.Set, Entire: h.entire, Unlike: h.unlike}
 	for _, w := range o.Savers {
 		d.Savers = append(d.Savers, w.Replica)
 	}

@@ -14,7 +14,7 @@ const (
 	Asked      DecisionKind = "asked"      // processes stop at their next safe point, to hear where the cut is
 	CutAt      DecisionKind = "cut"        // Number: the cut is at that safe point
 	Admitted   DecisionKind = "admitted"   // Number, Joined: these joiners are live from that cut on
-	Left       DecisionKind = "left"       // Number, Backup, Files, NextSet, Set, Savers, Entire: the cut is over
+	Left       DecisionKind = "left"       // Number, Backup, Files, NextSet, Set, Savers, Entire, Unlike: the cut is over
 	Complete   DecisionKind = "complete"   // Number, Outputs, Trusted, Older: that backup is what a rollback goes to
 	RolledBack DecisionKind = "rolledback" // Number, Since, Incarnation, Joined: all go back to that safe point, in the next Generation
 	Resumed    DecisionKind = "resumed"    // Number, Backup, Files: all are back
@@ -31,6 +31,7 @@ type Decision struct {
 	NextSet     uint64        `json:"nextset,omitempty"`     // number of the next set of files
 	Set         uint64        `json:"set,omitempty"`         // of the files of this cut, 0: none
 	Savers      []int         `json:"savers,omitempty"`      // which replica of each rank writes them
+	Unlike      bool          `json:"unlike,omitempty"`      // replicas of a rank had different states where a backup was taken
 	Entire      bool          `json:"entire,omitempty"`      // where tasks are sampled: all are compared from this cut on
 	Since       int           `json:"since,omitempty"`       // the rank whose loss began the rollback
 	Doubt       bool          `json:"doubt,omitempty"`       // it was not lost: something is wrong there, and it is not known whose fault that is

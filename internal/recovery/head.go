@@ -62,6 +62,7 @@ type Head struct {
 	saving   saving
 	rate     rate
 	entire   bool         // where tasks are sampled: all are compared, since no backup is complete yet
+	unlike   bool         // replicas of a rank had different states where a backup was taken
 	complete *backup      // that a rollback can go to
 	older    []*backup    // complete ones from before it, ascending, that Distrust can go to
 	attempt  *backup      // being stored
@@ -93,6 +94,7 @@ type replica struct {
 	refused     string // why no process could be started for it, "" if one was
 	safe        bool   // has reached a safe point
 	unheard     bool   // lives, and what it has told the lost head is not all repeated yet
+	hash        uint64 // of its registered state in the last cut, 0: it was not taken
 	sure        uint64 // the safe point by which nobody of its rank was defective yet, as it said last
 
 	// A joiner.
@@ -418,7 +420,7 @@ func (h *Head) Reply(p job.Process, incarnation uint32, r job.Reply, now time.Du
 			h.counted(s, r.Number)
 		}
 	case job.ReplyDrained:
-		s.sure = r.Sure
+		s.sure, s.hash = r.Sure, r.State
 		h.drained(s, r.Number)
 	case job.ReplyJoined:
 		if s.joined = s.status == arrived && r.Number == h.cut.number && h.cut.phase == draining; s.joined {

@@ -324,7 +324,7 @@ func (q *proc) step(s Step) {
 		}
 		said := q.m.Drained()
 		for i := range said {
-			said[i].Sure = c.sure(q)
+			said[i].Sure, said[i].State = c.sure(q), q.value|1
 		}
 		q.say(said)
 	case Donate:

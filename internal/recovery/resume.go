@@ -30,6 +30,7 @@ func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	if p.Cut > 0 {
 		h.backupAt, h.filesAt, h.set = p.Backup, p.Files, p.NextSet
 		h.next, h.entire = earlier(h.backupAt, h.filesAt), p.Entire
+		h.unlike = p.Unlike
 		h.rate.left(p.Cut, h.now)
 	}
 	if p.Complete > 0 {

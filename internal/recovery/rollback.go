@@ -40,35 +40,35 @@ func (h *Head) failure(alive bool) {
 // Returning reports whether all are on their way back.
 func (h *Head) Returning() bool { return h.back.phase != none }
 
-// Repairable reports whether all can go back to where nothing was wrong yet, and
-// RepairableWithout whether they could if these died now, all replicas of a rank among them.
-func (h *Head) Repairable() bool { return h.sound() != nil }
+// Repairable reports whether all can go back to where nothing was wrong yet, before the
+// safe point below if that is not 0.
+func (h *Head) Repairable(below uint64) bool { return h.sound(below) != nil }
 
-// RepairableWithout is explained at Repairable.
-func (h *Head) RepairableWithout(gone func(job.Process) bool) bool {
-	b := h.sound()
+// RepairableWithout is Repairable if these die now, all replicas of a rank among them.
+func (h *Head) RepairableWithout(below uint64, gone func(job.Process) bool) bool {
+	b := h.sound(below)
 	return b != nil && h.usable() && b.heldBut(gone)
 }
 
-// sound returns the newest backup in which nothing is wrong, as far as comparing tells,
-// nil if there is none.
-func (h *Head) sound() *backup {
-	switch {
-	case h.over || !h.returns():
+// sound returns the newest backup from before the safe point below in which nothing is
+// wrong, as far as comparing tells, nil if there is none.
+func (h *Head) sound(below uint64) *backup {
+	if h.unlike {
 		return nil
-	case h.config.Suspect:
-		return h.trusted(h.sure())
 	}
-	return h.complete
+	sure := h.sure()
+	return h.newest(func(b *backup) bool {
+		return (below == 0 || b.number < below) && (!h.config.Suspect || b.trusted || b.number <= sure)
+	})
 }
 
 // Doubt says that something is wrong in a rank, and that it is not known whose fault that
 // is. Nobody has to die for that: all go back to a backup from before, if that is
 // Repairable and they are not Returning. leaving: the replicas of the rank are about to
 // die, and that sends all back.
-func (h *Head) Doubt(rank int, leaving bool, now time.Duration) []Action {
+func (h *Head) Doubt(rank int, below uint64, leaving bool, now time.Duration) []Action {
 	h.begin(now)
-	b := h.sound()
+	b := h.sound(below)
 	if b == nil || h.Returning() {
 		return nil
 	}

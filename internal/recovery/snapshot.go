@@ -32,6 +32,7 @@ type Snapshot struct {
 	Backup  uint64 `json:"backup,omitempty"`  // the next cut for a backup, 0: none
 	Files   uint64 `json:"files,omitempty"`   // and for files
 	NextSet uint64 `json:"nextset,omitempty"` // number of the next set of files
+	Unlike  bool   `json:"unlike,omitempty"`  // replicas of a rank had different states where a backup was taken
 	Entire  bool   `json:"entire,omitempty"`  // all tasks are compared since the last cut
 
 	// The files that are being written.
@@ -194,7 +195,7 @@ func (p *Snapshot) Apply(d Decision) {
 		if p.NextSet = d.NextSet; d.Set > 0 {
 			p.save(d)
 		}
-		p.Entire = d.Entire
+		p.Entire, p.Unlike = d.Entire, d.Unlike
 		o.Kind, o.Next, o.Entire = job.OrderGo, earlier(p.Backup, p.Files), d.Entire
 		p.Orders = []job.Order{o}
 	case Complete:

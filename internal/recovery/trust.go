@@ -69,11 +69,17 @@ func (h *Head) Trusted(sure uint64) (number uint64, ok bool) {
 }
 
 func (h *Head) trusted(sure uint64) *backup {
+	return h.newest(func(b *backup) bool { return b.trusted || b.number <= sure })
+}
+
+// newest returns the newest complete backup that fits, and that somebody may hold; nil if
+// there is none.
+func (h *Head) newest(fits func(*backup) bool) *backup {
 	if h.complete == nil || h.over {
 		return nil
 	}
 	for b := range h.backups() {
-		if b != h.attempt && (b.trusted || b.number <= sure) && (b.missing() < 0 || !h.heardAll()) {
+		if b != h.attempt && fits(b) && (b.missing() < 0 || !h.heardAll()) {
 			return b
 		}
 	}

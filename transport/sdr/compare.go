@@ -22,6 +22,7 @@ type Difference struct {
 	Number   uint64
 	Tag      int
 	Bytes    int
+	Point    uint64 // the safe point behind which it was posted, as Config.Point said
 	Sent     []Sent
 }
 
@@ -184,6 +185,9 @@ func (c *Core) posts(s *outStream, number uint64, tag int, data []byte) {
 		return
 	}
 	m := &posted{Difference: Difference{From: c.rank, To: s.rank, Number: number, Tag: tag, Bytes: len(data)}}
+	if c.point != nil {
+		m.Point = c.point()
+	}
 	for d := range each(c.ranks[s.rank].live) {
 		if !c.serves(s.rank, d, s.ctx.exact) {
 			m.want |= 1 << d

@@ -136,7 +136,7 @@ func TestNoWrongMessageIsFoundBesideDeaths(t *testing.T) {
 func TestMessagesAreComparedAtCuts(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
-		c.sum = xxh3.Hash
+		c.sum, c.point = xxh3.Hash, func() uint64 { return 7 }
 	}
 	n.send(n.p(0, 0), "right", 1, 0)
 	n.deliverAll()
@@ -146,6 +146,7 @@ func TestMessagesAreComparedAtCuts(t *testing.T) {
 	n.deliverAll()
 	n.send(n.p(0, 1), "wrong", 1, 0)
 	require.Len(t, n.cores[n.p(0, 1)].differences, 1)
+	require.EqualValues(t, 7, n.cores[n.p(0, 1)].differences[0].Point)
 	require.Equal(t, []Sent{{0, xxh3.HashString("right")}, {1, xxh3.HashString("wrong")}}, n.cores[n.p(0, 1)].differences[0].Sent)
 }
 

@@ -58,6 +58,8 @@ type Config struct {
 	// parallel one.
 	Sum    func(payload []byte) uint64
 	Differ func(*Difference)
+	// Point says at which safe point the program is, for Difference; nil: 0.
+	Point func() uint64
 	// Flip, if set, comes before each first transmission of a payload that is not
 	// empty to a process of another rank, and returns what is sent instead.
 	Flip func(payload []byte) []byte
@@ -117,7 +119,7 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
-	e.core.observer, e.core.sum, e.core.now, e.core.reference = cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
+	e.core.point, e.core.observer, e.core.sum, e.core.now, e.core.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
 	e.patient, _ = cfg.Poller.(patient)
 	e.links = make([]transport.Link, len(e.core.processes))
 	e.prompt = make([]transport.Prompt, len(e.core.processes))
