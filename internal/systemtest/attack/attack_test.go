@@ -36,7 +36,7 @@ const few = 10
 const deadline = 90 * time.Second
 
 // TestAttack runs INTRA_ATTACK random jobs, or that of INTRA_SEED and, with both,
-// as many from there on.
+// as many from there on. INTRA_CORRUPTION=1 leaves those out in which nothing is wrong.
 func TestAttack(t *testing.T) {
 	count, first := few, rand.Uint64()%1_000_000_000
 	if s := os.Getenv("INTRA_SEED"); s != "" {
@@ -49,9 +49,13 @@ func TestAttack(t *testing.T) {
 		require.NoError(t, err, "INTRA_ATTACK")
 		count = n
 	}
+	only := os.Getenv("INTRA_CORRUPTION") != ""
 	var all tally
-	for i := range count {
-		seed := first + uint64(i)
+	for i, seed := 0, first; i < count; seed++ {
+		if only && !corrupted(seed) {
+			continue
+		}
+		i++
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			v := newPlan(seed).run(t)
@@ -63,7 +67,7 @@ func TestAttack(t *testing.T) {
 }
 
 // tally is what has happened in all jobs.
-type tally struct{ jobs, deaths, replacements, rollbacks, lost atomic.Int64 }
+type tally struct{ jobs, deaths, replacements, rollbacks, lost, convicted, escaped atomic.Int64 }
 
 // add counts a job, and returns the number of jobs.
 func (a *tally) add(v *verdict) int64 {
@@ -71,6 +75,10 @@ func (a *tally) add(v *verdict) int64 {
 		a.deaths.Add(int64(len(r.Failures)))
 		a.replacements.Add(int64(len(r.Replacements)))
 		a.rollbacks.Add(int64(len(r.Rollbacks)))
+		a.convicted.Add(int64(len(r.SDC.Convicted)))
+	}
+	if v.escaped {
+		a.escaped.Add(1)
 	}
 	if v.code != 0 {
 		a.lost.Add(1)
@@ -79,8 +87,8 @@ func (a *tally) add(v *verdict) int64 {
 }
 
 func (a *tally) String() string {
-	return fmt.Sprintf("%d deaths, %d replacements, %d rollbacks, %d jobs that ended early",
-		a.deaths.Load(), a.replacements.Load(), a.rollbacks.Load(), a.lost.Load())
+	return fmt.Sprintf("%d deaths, %d replacements, %d rollbacks, %d jobs that ended early, %d processes convicted, %d wrong results where a share is compared",
+		a.deaths.Load(), a.replacements.Load(), a.rollbacks.Load(), a.lost.Load(), a.convicted.Load(), a.escaped.Load())
 }
 
 // run runs the job, and one that goes on from its files.
@@ -98,7 +106,7 @@ func (p *plan) run(t *testing.T) *verdict {
 		dir = filepath.Join(t.TempDir(), "state")
 		spec.Flags = append(spec.Flags, "-checkpoint", dir, "-checkpoint-every", fmt.Sprint(p.files))
 	}
-	v := &verdict{degrees: p.degrees, replace: p.replace, backup: p.backup, weibull: p.weibull, spares: p.spares, want: want}
+	v := &verdict{degrees: p.degrees, replace: p.replace, backup: p.backup, weibull: p.weibull, spares: p.spares, want: want, corrupt: p.corrupt}
 	v.run(t, spec, p.seed, p.injections)
 	if p.removes() {
 		return v

@@ -15,7 +15,9 @@ import (
 // The judge lets nothing pass that is wrong, and finds nothing wrong that is
 // right. A history is told in words of a line each: "0.1 injected 0.5" is a death,
 // "0.1 back 0.6" a replacement, "rollback 7 for 1 at 0.5" (or "… over") a way back
-// to safe point 7, "fired 0.1" a kill that came about, "backups 2" so many of them.
+// to safe point 7, "fired 0.1" a kill that came about, "backups 2" so many of them,
+// "turned 0.1@task" something wrong, "convicted 0.1" that it was found, "for 0.1" and
+// "doubt 1" why the job went back last.
 func TestJudge(t *testing.T) {
 	const (
 		lost0   = "rank 0 has lost its last replica 0.1 at 0.500 s (injected: x), after 0.0 (injected)"
@@ -72,9 +74,34 @@ func TestJudge(t *testing.T) {
 		{"nobody died on the way", verdict{code: 3, replace: true, backup: true}, goBack + ", fired 1.0, 1.0 injected 0.4, says " + onWay, "died before"},
 		{"the way was over", verdict{code: 3, replace: true, backup: true}, goBack + ", over, fired 1.0, 1.0 injected 0.6, says " + onWay, "had come back"},
 		{"the job did not go back", verdict{code: 3, replace: true, backup: true}, "fired 1.0, 1.0 injected 0.6, says " + onWay, "did not go back"},
+		{"wrong, and nothing said", verdict{bits: "other", corrupt: &corruption{dual: true}}, "turned 0.1@task:4", "WRONG BITS"},
+		{"masked", verdict{corrupt: &corruption{dual: true}}, "turned 0.1@task:4", ""},
+		{"escaped from a sample", verdict{bits: "other", corrupt: &corruption{samples: true}}, "turned 0.1@task:4", ""},
+		{"a message does not", verdict{bits: "other", corrupt: &corruption{samples: true}}, "turned 0.1@message:4", "WRONG BITS"},
+		{"convicted without a backup", verdict{bits: "other", corrupt: &corruption{samples: true}}, "turned 0.1@task, convicted 0.1, 0.1 fenced 0.2 convicted of", ""},
+		{"convicted with one", verdict{bits: "other", replace: true, backup: true, corrupt: &corruption{samples: true}}, "turned 0.1@task, convicted 0.1, 0.1 fenced 0.2 convicted of", "WRONG BITS"},
+		{"back for it", verdict{replace: true, backup: true, corrupt: &corruption{samples: true}}, "turned 0.1@task, convicted 0.1, 0.1 fenced 0.2 convicted of, backups 1, rollback 7 for - at 0.2, over, for 0.1", ""},
+		{"back for another one", verdict{replace: true, backup: true, corrupt: &corruption{samples: true}}, "turned 0.1@task, convicted 0.1, 0.1 fenced 0.2 convicted of, backups 1, rollback 7 for - at 0.2, over, for 0.0", "which was not convicted"},
+		{"the other replica had died", verdict{bits: "other", corrupt: &corruption{dual: true}}, "fired 0.0, 0.0 injected 0.1, turned 0.1@task", ""},
+		{"fenced for nothing", verdict{corrupt: &corruption{dual: true}}, "turned 0.1@task, 0.1 fenced 0.2 convicted of", "false alarm"},
+		{"convicted for nothing", verdict{corrupt: &corruption{dual: true}}, "convicted 0.1, 0.1 fenced 0.2 convicted of", "nothing was wrong"},
+		{"the right one convicted", verdict{corrupt: &corruption{dual: true}}, "turned 0.1@task, convicted 0.0, 0.0 fenced 0.2 convicted of", "false conviction of 0.0"},
+		{"what a message has made wrong", verdict{corrupt: &corruption{state: true}}, "turned 0.1@message:3, convicted 1.0, 1.0 fenced 0.2 convicted of", ""},
+		{"not repaired", verdict{corrupt: &corruption{dual: true}}, "turned 0.1@task, differed 2 1", "1 of 2 differences"},
+		{"back in doubt", verdict{replace: true, backup: true, corrupt: &corruption{state: true}}, "turned 0.1@state:3, backups 1, rollback 7 for - at 0.2, over, doubt 0", ""},
+		{"back in doubt of nothing", verdict{replace: true, backup: true, corrupt: &corruption{state: true}}, "backups 1, rollback 7 for - at 0.2, over, doubt 0", "nothing was wrong"},
+		{"others in the places of all", verdict{replace: true, backup: true, corrupt: &corruption{state: true}}, "turned 0.1@state:3, backups 1, rollback 7 for - at 0.2, over, doubt 0, 0.0 fenced 0.3 what its rank has come to by safe point 8", ""},
+		{"and of another rank", verdict{replace: true, backup: true, corrupt: &corruption{state: true}}, "turned 0.1@state:3, backups 1, rollback 7 for - at 0.2, over, doubt 1, 0.0 fenced 0.3 what its rank has come to by safe point 8", "false alarm"},
+		{"it cannot be told", verdict{code: 4, corrupt: &corruption{dual: true}}, "turned 0.1@task, says silent corruption, found by 0.0: x", ""},
+		{"it cannot be told, of nothing", verdict{code: 4, corrupt: &corruption{dual: true}}, "says silent corruption, found by 0.0: x", "nothing was wrong"},
+		{"something else", verdict{code: 4, corrupt: &corruption{dual: true}}, "turned 0.1@task, says oops", "exit code 4: oops"},
+		{"there was a backup", verdict{code: 4, backup: true, replace: true, corrupt: &corruption{dual: true}}, "turned 0.1@task, backups 1, says silent corruption, found by 0.0: x", "though there was a backup"},
+		{"it came again", verdict{code: 4, backup: true, replace: true, corrupt: &corruption{dual: true}}, "turned 0.1@task, backups 1, rollback 7 for - at 0.2, over, doubt 0, says silent corruption, found by 0.0: x", ""},
+		{"the program fails of it", verdict{code: 1, corrupt: &corruption{samples: true}}, "turned 0.1@task, 0.0 panic 0.4, 0.1 panic 0.5, says rank 0 has lost its last replica 0.1 at 0.500 s (panic: x)", ""},
+		{"the program fails, with a backup", verdict{code: 1, backup: true, replace: true, corrupt: &corruption{samples: true}}, "turned 0.1@task, backups 1, 0.0 panic 0.4, 0.1 panic 0.5, says rank 0 has lost its last replica 0.1 at 0.500 s (panic: x)", "though there was a backup"},
 		{"interrupted", verdict{code: 130, deed: deed{interrupted: true}}, "", ""},
 		{"not interrupted", verdict{code: 130}, "", "exit code 130"},
-		{"the program failed", verdict{code: 1}, "", "exit code 1"},
+		{"the program failed", verdict{code: 1}, "", "exit code 1, and nothing was wrong"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := c.v
@@ -105,7 +132,8 @@ func set(p string) map[job.Process]bool {
 func (v *verdict) read(t *testing.T, history string) {
 	type object = map[string]any
 	all := map[string][]any{}
-	r := object{"exit_code": v.code}
+	sdc := object{"convicted": []any{}}
+	r := object{"exit_code": v.code, "sdc": sdc}
 	history, text, said := strings.Cut(history, "says ")
 	if !said {
 		history, text, _ = strings.Cut(history, "whispers ")
@@ -128,13 +156,27 @@ func (v *verdict) read(t *testing.T, history string) {
 		case w[0] == "takes":
 			v.stderr += "a spare process on x takes the place of 0.1\n"
 		case w[0] == "rollback":
-			all["rollbacks"] = append(all["rollbacks"], object{"safe_point": json.Number(w[1]), "lost": []any{json.Number(w[3])}, "at_seconds": json.Number(w[5])})
+			back := object{"safe_point": json.Number(w[1]), "lost": []any{}, "at_seconds": json.Number(w[5])}
+			if w[3] != "-" {
+				back["lost"] = []any{json.Number(w[3])}
+			}
+			all["rollbacks"] = append(all["rollbacks"], back)
+		case w[0] == "for":
+			all["rollbacks"][len(all["rollbacks"])-1].(object)["convicted"] = w[1]
+		case w[0] == "doubt":
+			all["rollbacks"][len(all["rollbacks"])-1].(object)["differed"] = []any{json.Number(w[1])}
+		case w[0] == "turned":
+			all["flips"] = append(all["flips"], object{"spec": strings.Replace(w[1], "@task", map[bool]string{true: "@task", false: ",q=0.1"}[strings.Contains(w[1], ":")], 1), "fired": true})
+		case w[0] == "convicted":
+			sdc["convicted"] = append(sdc["convicted"].([]any), object{"process": w[1]})
+		case w[0] == "differed":
+			sdc["differed"], sdc["repaired"] = json.Number(w[1]), json.Number(w[2])
 		case w[0] == "over":
 			all["rollbacks"][len(all["rollbacks"])-1].(object)["seconds"] = 0.1
 		case w[1] == "back":
 			all["replacements"] = append(all["replacements"], object{"process": w[0], "joined_seconds": json.Number(w[2])})
 		default:
-			all["failures"] = append(all["failures"], object{"process": w[0], "cause": w[1], "at_seconds": json.Number(w[2])})
+			all["failures"] = append(all["failures"], object{"process": w[0], "cause": w[1], "at_seconds": json.Number(w[2]), "detail": strings.Join(w[3:], " ") + " "})
 		}
 	}
 	for name, list := range all {

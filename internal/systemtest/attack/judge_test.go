@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // report is what the judge reads of a report.
@@ -38,19 +39,26 @@ type report struct {
 		Process job.Process `json:"process"`
 		Joined  float64     `json:"joined_seconds"`
 	} `json:"replacements"`
-	Rollbacks []struct {
-		At        float64 `json:"at_seconds"`
-		Lost      []int   `json:"lost"`
-		SafePoint uint64  `json:"safe_point"`
-		Seconds   float64 `json:"seconds"`
-	} `json:"rollbacks"`
-	Backup *struct {
+	Rollbacks []rollback           `json:"rollbacks"`
+	SDC       runreport.Corruption `json:"sdc"`
+	Flips     []runreport.Flip     `json:"flips"`
+	Backup    *struct {
 		Complete int `json:"complete"`
 	} `json:"backup"`
 	Processes []struct {
 		Process job.Process `json:"process"`
 		End     string      `json:"end"`
 	} `json:"processes"`
+}
+
+// rollback is a way back.
+type rollback struct {
+	At        float64      `json:"at_seconds"`
+	Lost      []int        `json:"lost"`
+	SafePoint uint64       `json:"safe_point"`
+	Seconds   float64      `json:"seconds"`
+	Convicted *job.Process `json:"convicted"`
+	Differed  []int        `json:"differed"`
 }
 
 // deed is what was done to the processes of a job from outside.
@@ -71,6 +79,8 @@ type verdict struct {
 	report                   *report // nil: there is none
 	stderr                   string
 	bits, want               string // bits is empty if nothing was printed
+	corrupt                  *corruption
+	escaped                  bool // the bits are wrong, and may be
 }
 
 // history is who lived when, as the report tells it.
@@ -153,9 +163,14 @@ func (v *verdict) judge() string {
 	if why := v.rollbacks(); why != "" {
 		return why
 	}
+	if why := v.corruption(); why != "" {
+		return why
+	}
 	switch v.code {
 	case 0:
 		return v.well(h)
+	case 1, 4:
+		return v.endsWrong()
 	case 3:
 		return v.explained(h)
 	case 130:
@@ -189,7 +204,9 @@ func (v *verdict) unfounded(h *history) string {
 		case job.CauseSignal:
 			ok = v.deed.killed[f.Process]
 		case job.CauseFenced:
-			ok = v.deed.stopped[f.Process]
+			ok = v.deed.stopped[f.Process] || v.foundWrong(f.Process, f.Detail)
+		case job.CauseExit, job.CausePanic:
+			ok = len(v.fired()) > 0 // its program failed of that
 		}
 		if !ok {
 			return fmt.Sprintf("false alarm: %v was declared dead (%s: %s) and nothing was done to it", f.Process, f.Cause, f.Detail)
@@ -219,7 +236,7 @@ func (v *verdict) rollbacks() string {
 		if !v.backup {
 			return "the job went back without a backup"
 		}
-		if len(b.Lost) == 0 {
+		if len(b.Lost) == 0 && b.Convicted == nil && len(b.Differed) == 0 {
 			return fmt.Sprintf("the job went back at %.3f s, and for nobody", b.At)
 		}
 		for _, rank := range b.Lost {
@@ -242,7 +259,7 @@ func (v *verdict) rollbacks() string {
 
 // well judges a job that ended well.
 func (v *verdict) well(h *history) string {
-	if v.bits != v.want {
+	if v.escaped = v.bits != v.want && v.mayEscape(h); v.bits != v.want && !v.escaped {
 		return fmt.Sprintf("WRONG BITS: got %.200q, want %.200q", v.bits, v.want)
 	}
 	for rank, degree := range v.degrees {
@@ -265,7 +282,7 @@ func (v *verdict) well(h *history) string {
 var (
 	lostReplica = regexp.MustCompile(`^rank (\d+) has lost its last replica (\d+)\.(\d+) at [\d.]+ s \(([a-z ]+):`)
 	notBack     = regexp.MustCompile(`; rank (\d+) could not be brought back: (.*)$`)
-	cannotGo    = regexp.MustCompile(`^the job cannot go back to safe point (\d+), as it had to since rank (\d+) was lost: ` +
+	cannotGo    = regexp.MustCompile(`^the job cannot go back to safe point (\d+), as it had to since rank (\d+) (?:was lost|was in doubt|had a process that was convicted of a wrong result, [\d.]+): ` +
 		`the last process that held the state of rank (\d+) is dead: (\d+)\.(\d+), at [\d.]+ s \(`)
 )
 
@@ -309,7 +326,7 @@ func (v *verdict) onTheWay(h *history, m []string) string {
 		return fmt.Sprintf("it had come back from the rollback at %.3f s", last.At)
 	case fmt.Sprint(last.SafePoint) != m[1]:
 		return fmt.Sprintf("it went back to safe point %d", last.SafePoint)
-	case !slices.Contains(last.Lost, number(m[2])):
+	case last.Convicted == nil && !slices.Contains(last.Lost, number(m[2])) && !slices.Contains(last.Differed, number(m[2])):
 		return fmt.Sprintf("it went back for %v", last.Lost)
 	case diedAt < last.At:
 		return fmt.Sprintf("%v died before, at %.3f s", holder, diedAt)

@@ -18,16 +18,17 @@ type app struct {
 	args     func(ranks int) string
 	sections int // of each process
 	messages int // that each process sends to another rank, about
+	points   int // safe points
 }
 
 var apps = []app{
-	{"examples/hpccg", func(int) string { return "-nx 8 -ny 8 -nz 8 -iters 101 -json" }, 604, 400},
-	{"examples/hpccg", func(int) string { return "-nx 10 -ny 10 -nz 10 -iters 211 -json" }, 1264, 840},
+	{"examples/hpccg", func(int) string { return "-nx 8 -ny 8 -nz 8 -iters 101 -json" }, 604, 400, 100},
+	{"examples/hpccg", func(int) string { return "-nx 10 -ny 10 -nz 10 -iters 211 -json" }, 1264, 840, 210},
 	{"examples/gtc", func(ranks int) string {
 		return fmt.Sprintf("-mpsi 10 -mthetamax 32 -mzetamax %d -micell 2 -steps 25 -json", max(2, ranks))
-	}, 350, 400},
-	{"internal/systemtest/attack/mixed", func(int) string { return "-passes 120 -seed 3" }, 160, 800},
-	{"internal/systemtest/attack/mixed", func(int) string { return "-passes 90 -seed 11 -size 400" }, 120, 600},
+	}, 350, 400, 25},
+	{"internal/systemtest/attack/mixed", func(int) string { return "-passes 120 -seed 3" }, 160, 800, 120},
+	{"internal/systemtest/attack/mixed", func(int) string { return "-passes 90 -seed 11 -size 400" }, 120, 600, 90},
 }
 
 // plan is one random job.
@@ -42,8 +43,9 @@ type plan struct {
 
 	replace, backup, weibull bool
 	spares                   int
-	files                    int   // safe points from one set to the next, 0: none
-	then                     *plan // the job that goes on from the files
+	corrupt                  *corruption // nil: nothing is wrong, and nothing is compared
+	files                    int         // safe points from one set to the next, 0: none
+	then                     *plan       // the job that goes on from the files
 }
 
 // injection is something done to a process from outside.
@@ -61,17 +63,21 @@ func (p *plan) removes() bool {
 func newPlan(seed uint64) *plan {
 	d := dice{rand.New(rand.NewPCG(seed, 14))}
 	p := &plan{seed: seed, app: one(d, apps)}
+	if corrupted(seed) {
+		p.corruption(d)
+		return p
+	}
 	if d.once(4) {
 		p.overtaken(d)
 		p.outside(d)
 		return p
 	}
-	p.shape(d, one(d, []int{1, 2, 2, 2, 2, 3, 3, 4, 5}))
+	p.shape(d, one(d, []int{1, 2, 2, 2, 2, 3, 3, 4, 5}), anyDegree)
 	p.recovery(d)
 	if d.once(5) {
 		p.files = 1 + d.IntN(40)
 		p.then = &plan{app: p.app}
-		p.then.shape(d, len(p.degrees))
+		p.then.shape(d, len(p.degrees), anyDegree)
 		if d.once(2) {
 			p.then.recovery(d)
 			p.then.choose(d)
@@ -86,6 +92,9 @@ func newPlan(seed uint64) *plan {
 	return p
 }
 
+// corrupted: in the job of that seed something is wrong, and is compared.
+func corrupted(seed uint64) bool { return seed%3 == 2 }
+
 type dice struct{ *rand.Rand }
 
 // once is true one time of n.
@@ -95,16 +104,18 @@ func one[T any](d dice, of []T) T { return of[d.IntN(len(of))] }
 
 func (p *plan) flag(words ...string) { p.flags = append(p.flags, words...) }
 
+var anyDegree = []int{1, 1, 2, 2, 2, 3}
+
 // shape chooses replicas, links, schedules and cores.
-func (p *plan) shape(d dice, ranks int) {
+func (p *plan) shape(d dice, ranks int, degrees []int) {
 	for range ranks {
-		p.degrees = append(p.degrees, one(d, []int{1, 1, 2, 2, 2, 3}))
+		p.degrees = append(p.degrees, one(d, degrees))
 	}
-	var degrees []string
+	var text []string
 	for _, n := range p.degrees {
-		degrees = append(degrees, fmt.Sprint(n))
+		text = append(text, fmt.Sprint(n))
 	}
-	p.flag("-degrees", strings.Join(degrees, ","))
+	p.flag("-degrees", strings.Join(text, ","))
 	link := one(d, []string{"", "shm", "shm", "unix", "tcp"})
 	if link != "" {
 		p.flag("-link", link)
@@ -184,7 +195,7 @@ func (p *plan) choose(d dice) {
 
 // overtaken makes a job that goes back to its backup, while more of it dies.
 func (p *plan) overtaken(d dice) {
-	p.shape(d, 2+d.IntN(2))
+	p.shape(d, 2+d.IntN(2), anyDegree)
 	p.replace, p.backup = true, true
 	p.flag("-replace", "-backup", fmt.Sprint(1+d.IntN(5)))
 	if d.once(4) {

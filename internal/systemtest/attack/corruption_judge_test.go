@@ -1,0 +1,149 @@
+//go:build system
+
+package attack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// corruption is what is compared in a job: all tasks, a share of them, states.
+type corruption struct{ dual, samples, state bool }
+
+// wrong is something that was turned wrong on request.
+type wrong struct {
+	process job.Process
+	what    job.FlipPoint // empty: again and again, in tasks
+}
+
+// fired lists what has come about.
+func (v *verdict) fired() (all []wrong) {
+	for _, f := range v.report.Flips {
+		if !f.Fired {
+			continue
+		}
+		who, rest, _ := strings.Cut(f.Spec, "@")
+		who, _, _ = strings.Cut(who, ",")
+		what, _, _ := strings.Cut(rest, ":")
+		p, err := job.ParseProcess(who)
+		if err != nil {
+			panic(err) // the report says what was asked for
+		}
+		all = append(all, wrong{p, job.FlipPoint(what)})
+	}
+	return all
+}
+
+// convicted reports whether a process was.
+func (v *verdict) convicted(p job.Process) bool {
+	for i := range v.report.SDC.Convicted {
+		if v.report.SDC.Convicted[i].Process == p {
+			return true
+		}
+	}
+	return false
+}
+
+// foundWrong reports whether a process was fenced for what was found by comparison.
+func (v *verdict) foundWrong(p job.Process, detail string) bool {
+	if strings.HasPrefix(detail, "convicted of ") {
+		return v.convicted(p)
+	}
+	return strings.HasPrefix(detail, "what its rank has come to by safe point ") && v.doubted(p.Rank)
+}
+
+// doubted reports whether the job has gone back for what differed in a rank, or how its
+// program failed.
+func (v *verdict) doubted(rank int) bool {
+	for _, b := range v.report.Rollbacks {
+		if slices.Contains(b.Differed, rank) {
+			return true
+		}
+	}
+	return false
+}
+
+// corruption says what speaks against what was found by comparison.
+func (v *verdict) corruption() string {
+	fired, sdc := v.fired(), v.report.SDC
+	if len(fired) == 0 {
+		for _, b := range v.report.Rollbacks {
+			if b.Convicted != nil || len(b.Differed) > 0 {
+				return fmt.Sprintf("nothing was wrong, and the job went back at %.3f s", b.At)
+			}
+		}
+		if sdc.Differed > 0 || len(sdc.Convicted) > 0 {
+			return fmt.Sprintf("nothing was wrong, and it is said that something differed: %+v", sdc)
+		}
+	}
+	for _, b := range v.report.Rollbacks {
+		if b.Convicted != nil && !v.convicted(*b.Convicted) {
+			return fmt.Sprintf("the job went back for %v, which was not convicted", b.Convicted)
+		}
+	}
+	spreads := slices.ContainsFunc(fired, func(w wrong) bool { return w.what == job.FlipMessage }) // to others, and they are found wrong
+	for _, c := range sdc.Convicted {
+		if !spreads && !slices.ContainsFunc(fired, func(w wrong) bool { return w.process == c.Process }) {
+			return fmt.Sprintf("false conviction of %v", c.Process)
+		}
+	}
+	if v.code == 0 && sdc.Repaired != sdc.Differed {
+		return fmt.Sprintf("exit code 0, and %d of %d differences were repaired", sdc.Repaired, sdc.Differed)
+	}
+	return ""
+}
+
+// endsWrong judges a job that ended for something wrong: nothing could be repaired, or that
+// has not helped.
+func (v *verdict) endsWrong() string {
+	text, complete := v.report.Error, 0
+	if v.report.Backup != nil {
+		complete = v.report.Backup.Complete
+	}
+	switch {
+	case len(v.fired()) == 0:
+		return fmt.Sprintf("exit code %d, and nothing was wrong: %s", v.code, text)
+	case v.code == 4 && !strings.HasPrefix(text, "silent corruption") && !strings.HasPrefix(text, "divergence"):
+		return fmt.Sprintf("exit code 4: %s", text)
+	case v.code == 1 && !lostReplica.MatchString(text):
+		return fmt.Sprintf("exit code 1: %s", text)
+	case complete == 0 || !v.backup:
+		return ""
+	case slices.ContainsFunc(v.report.Rollbacks, func(b rollback) bool {
+		return b.Convicted != nil || len(b.Differed) > 0
+	}):
+		return "" // it came again
+	case strings.Contains(v.stderr+text, "there is no backup to go back to from before that"), strings.Contains(v.stderr+text, "there is no backup to go back to of which it is known"):
+		return ""
+	}
+	return fmt.Sprintf("exit code %d, though there was a backup to go back to: %s", v.code, text)
+}
+
+// mayEscape reports whether wrong bits are no fault: a share of the tasks is compared, and
+// not all was found or nothing could be done; or who was wrong was the only one of its rank.
+func (v *verdict) mayEscape(h *history) bool {
+	for _, w := range v.fired() {
+		task := w.what == "" || w.what == job.FlipTask
+		switch {
+		case v.degrees[w.process.Rank] == 1 || v.left(w.process):
+			return true
+		case !task || !v.corrupt.samples:
+		case !v.backup || !v.convicted(w.process) || h.deaths[w.process] == 0:
+			return true
+		}
+	}
+	return false
+}
+
+// left reports whether another replica of the rank of p has died that was not found wrong.
+func (v *verdict) left(p job.Process) bool {
+	for _, f := range v.report.Failures {
+		if f.Process.Rank == p.Rank && f.Process != p && !v.foundWrong(f.Process, f.Detail) {
+			return true
+		}
+	}
+	return false
+}
