@@ -42,11 +42,11 @@ func TestWhatSharingHasSaved(t *testing.T) {
 // What the job went back for is said of every way back.
 func TestWhyBack(t *testing.T) {
 	for want, b := range map[string]Rollback{
-		"as ranks [0 2] were lost":                                                 {Lost: []int{0, 2}},
-		"as ranks [] were lost":                                                    {},
-		"as the states of the replicas of rank 1 differed":                         {Differed: []int{1}},
-		"as 0.1 was convicted of a wrong result and ranks [2] were lost":           {Lost: []int{2}, Convicted: &job.Process{Replica: 1}},
-		"as the states of the replicas of rank 1 differed and ranks [0] were lost": {Lost: []int{0}, Differed: []int{1}},
+		"as ranks [0 2] were lost":                                       {Lost: []int{0, 2}},
+		"as ranks [] were lost":                                          {},
+		"as there was a doubt about rank 1":                              {Differed: []int{1}},
+		"as 0.1 was convicted of a wrong result and ranks [2] were lost": {Lost: []int{2}, Convicted: &job.Process{Replica: 1}},
+		"as there was a doubt about rank 1 and ranks [0] were lost":      {Lost: []int{0}, Differed: []int{1}},
 	} {
 		require.Equal(t, want, b.Why())
 	}

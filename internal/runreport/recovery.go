@@ -42,7 +42,7 @@ type Backups struct {
 type Rollback struct {
 	At        float64      `json:"at_seconds"`          // when it began
 	Lost      []int        `json:"lost"`                // ranks
-	Differed  []int        `json:"differed,omitempty"`  // ranks whose replicas had different states
+	Differed  []int        `json:"differed,omitempty"`  // ranks of which something differed, and nobody could be convicted, or whose program had failed
 	Convicted *job.Process `json:"convicted,omitempty"` // a process that may have come to wrong results before
 	SafePoint uint64       `json:"safe_point"`
 	Seconds   float64      `json:"seconds"` // from the loss of the rank until the program went on; 0 if it did not
@@ -58,7 +58,7 @@ func (b Rollback) Why() string {
 		all = append(all, fmt.Sprintf("%v was convicted of a wrong result", b.Convicted))
 	}
 	if len(b.Differed) > 0 {
-		all = append(all, fmt.Sprintf("the states of the replicas of rank %d differed", b.Differed[0]))
+		all = append(all, fmt.Sprintf("there was a doubt about rank %d", b.Differed[0]))
 	}
 	if len(b.Lost) > 0 || len(all) == 0 {
 		all = append(all, fmt.Sprintf("ranks %v were lost", b.Lost))

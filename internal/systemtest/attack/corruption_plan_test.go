@@ -14,7 +14,7 @@ func (p *plan) corruption(d dice) {
 	modes := []string{"dual", "dual", "dual,state", "state", "sample=40%", "sample=10%", "sample=40%,state"}
 	mode := one(d, modes)
 	degrees := []int{2, 2, 3}
-	if mode[0] == 's' && mode != "state" && d.once(4) { // dual needs two
+	if mode[:2] == "sa" && mode[len(mode)-1] == '%' && d.once(4) { // the others need two
 		degrees = []int{1, 2, 2}
 	}
 	p.shape(d, one(d, []int{1, 2, 2, 2, 3}), degrees)
