@@ -296,6 +296,8 @@ func (m *Machine) advance() {
 		s := m.peers[p].said[m.section]
 		switch {
 		case p == m.me || s == nil:
+		case m.peers[p].dead && s.signature == m.signature && s.result == nil && len(s.first) != len(m.tasks):
+			delete(m.peers[p].said, m.section) // it was beyond a cut at which the others were not, and from which on other tasks are sampled
 		case s.signature != m.signature || s.first != nil && len(s.first) != len(m.tasks) || s.result != nil && !s.result.of(len(m.tasks)):
 			m.err = &Mismatch{m.section, p}
 			return

@@ -250,3 +250,18 @@ func TestSample(t *testing.T) {
 	require.Equal(t, []int{0, 1, 2}, Sampler{Share: 1}.Sample(nil, 9, 3))
 	require.Empty(t, Sampler{}.Sample(nil, 9, 1000))
 }
+
+// TestDeadBeyondACut: a replica that has died had passed a safe point that is a cut for
+// the others, from which on fewer tasks are sampled.
+func TestDeadBeyondACut(t *testing.T) {
+	m := New(0, 3)
+	m.Hear(1, &Word{Section: 3, Signature: 7, First: []uint64{5, 6}})
+	m.Dead(1)
+	m.Enter(3, 7, []int{1})
+	m.Ran(0, 0, Run{Hash: 6})
+	m.Complete()
+	m.Hear(2, &Word{Section: 3, Signature: 7, First: []uint64{6}, Deaths: 1})
+	r, err := m.Done()
+	require.NoError(t, err)
+	require.Equal(t, &Result{Right: []uint64{6}}, r)
+}

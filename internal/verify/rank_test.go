@@ -23,6 +23,8 @@ type rank struct {
 	diverged bool // it has entered a section with other memory
 	errors   int
 	reruns   int
+	cut      int   // the section from which on fewer tasks are sampled, since a cut before it; 0: none
+	heard    int   // of the deaths before that cut all hear before they enter that section
 	ended    error // why the job has ended: then nobody goes on
 	by       *node // who has found that
 }
@@ -158,6 +160,7 @@ func (n *node) moves() (all []func()) {
 	}
 	switch {
 	case n.section == len(n.sampled):
+	case n.cut > 0 && n.section >= n.cut && n.handled < n.heard:
 	case !n.inside:
 		all = append(all, n.enter)
 	case len(n.todo) > 0:
@@ -248,4 +251,13 @@ func (n *node) crash() {
 		w.words = w.words[:n.rng.IntN(len(w.words)+1)]
 	}
 	n.rank.deaths = append(n.rank.deaths, n.id)
+	// The others may come to a cut that this one had passed, and sample fewer tasks from there on.
+	ahead := n.inside && n.cut == 0 && n.sampled[n.section] > 1
+	for _, o := range n.nodes {
+		ahead = ahead && (o.dead || o.section < n.section)
+	}
+	if ahead {
+		n.cut, n.heard = n.section, len(n.rank.deaths)
+		n.sampled[n.section] = 1
+	}
 }

@@ -14,6 +14,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("ballot.go", "who contradicts itself is no witness", "		case b.contradicts():\n", "		case false:\n"),
 	ruletest.New("judge.go", "words are of a number of deaths", "	return s != nil && s.firstAt == m.deaths+1", "	return s != nil && s.firstAt > 0"),
 	ruletest.New("judge.go", "what has run again at all of the living is waited for", "m.peers[p].said[m.section].again == nil {", "m.peers[p].said[m.section] == nil {"),
+	ruletest.New("machine.go", "what the dead have said of other tasks, beyond a cut, does not count", "		case m.peers[p].dead && s.signature", "		case false && s.signature"),
 	ruletest.New("machine.go", "a death begins it anew", "	case m.open && m.left == 0:\n		m.sayFirst()\n", ""),
 	ruletest.New("machine.go", "who holds a result says it after a death", "	case m.result != nil:\n		m.sayResult()\n	case", "	case"),
 	ruletest.New("machine.go", "also that of the section before", "		m.say(Word{Section: l.section, Signature: l.signature, Result: l.result})\n", ""),
