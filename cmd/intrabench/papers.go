@@ -177,14 +177,15 @@ func (b *papersBench) measure(ctx context.Context, configs []figures.Config, pro
 
 // forecast measures all programs over all links.
 func (b *papersBench) forecast(ctx context.Context, out io.Writer, configs []figures.Config, proxies []figures.Proxy) error {
-	ring, err := linkBandwidth(ctx)
+	link, err := linkBandwidth(ctx)
 	if err != nil {
 		return fmt.Errorf("measure the link: %w", err)
 	}
-	b.Rates = &figures.Rates{Ring: ring, Store: figures.StoreRate()}
+	b.Rates = &figures.Rates{Store: figures.StoreRate()}
 	if b.Programs, err = b.measure(ctx, configs, proxies); err != nil {
 		return err
 	}
+	b.Rates.Ring = figures.LinkRate(b.Programs, link)
 	for _, m := range b.Programs {
 		b.Forecasts = append(b.Forecasts, m.Forecasts(*b.Rates)...)
 	}

@@ -21,6 +21,7 @@ type Forecast struct {
 	Model    Model          `json:"model"`
 	Want     float64        `json:"forecast"`
 	Got      spread.Spread  `json:"measured"` // T(replicated) / 2T, on the same cores
+	Shared   float64        `json:"shared"`   // the part of the tasks whose results replicas took from each other; median
 	Decision map[string]int `json:"decisions"`
 }
 
@@ -33,22 +34,52 @@ type Rates struct {
 	Store float64 `json:"store"` // a copy into the array of another replica
 }
 
+// heavy is the part of the time without sharing that updates have to take, as fast as a
+// link is by itself, for a kernel to tell how fast it is for updates.
+const heavy = 0.01
+
+// LinkRate is what a link of shared memory carries of updates, while both sides compute:
+// all of them by the time that they took beside the bodies, in runs that send all. By
+// itself the link carries that many bytes per second.
+func LinkRate(programs []*ProxyMeasurement, byItself float64) float64 {
+	var bytes, seconds float64
+	for _, m := range programs {
+		for _, k := range m.Kernels {
+			if model, ok := m.sharing(k); ok && model.Bytes > heavy*model.Seconds*byItself {
+				sent, _ := m.Row(k, Static.Name)
+				bytes += model.Bytes / 2
+				seconds += sent.Seconds.Median - model.Seconds/2
+			}
+		}
+	}
+	if seconds <= bytes/byItself {
+		return byItself
+	}
+	return bytes / seconds
+}
+
+// sharing is the model of a kernel, if the program does not say itself that it is not
+// shared.
+func (m *ProxyMeasurement) sharing(kernel string) (Model, bool) {
+	plain, _ := m.Row(kernel, Replicated.Name)
+	var bytes []float64
+	shares := false
+	for _, s := range m.series(kernel, Static.Name) {
+		bytes = append(bytes, s.UpdateBytes)
+		shares = shares || s.Received > 0
+	}
+	return Model{Kernel: kernel, Seconds: plain.Seconds.Median, Bytes: spread.Of(bytes).Median / float64(Static.Ranks)}, shares && plain.Seconds.Median > 0
+}
+
 // Forecasts compares each kernel in each configuration that shares by itself. The
 // measurement has Static among its configurations, which tells the size of all
 // updates.
 func (m *ProxyMeasurement) Forecasts(rates Rates) (all []Forecast) {
 	for _, k := range m.Kernels {
-		plain, _ := m.Row(k, Replicated.Name)
-		var bytes []float64
-		shares := false
-		for _, s := range m.series(k, Static.Name) {
-			bytes = append(bytes, s.UpdateBytes)
-			shares = shares || s.Received > 0
+		model, ok := m.sharing(k)
+		if !ok {
+			continue
 		}
-		if !shares || plain.Seconds.Median <= 0 {
-			continue // the program itself says that it is not shared
-		}
-		model := Model{Kernel: k, Seconds: plain.Seconds.Median, Bytes: spread.Of(bytes).Median / float64(Static.Ranks)}
 		for _, c := range m.Configs {
 			f := Forecast{Program: m.Proxy.Name, Kernel: k, Config: c.Name, Model: model}
 			switch {
@@ -64,12 +95,24 @@ func (m *ProxyMeasurement) Forecasts(rates Rates) (all []Forecast) {
 			r, _ := m.Row(k, c.Name)
 			gain := m.gain(k, c.Name)
 			half := func(x float64) float64 { return x / 2 }
-			f.Want, f.Decision = max(model.E(f.Rate), 0.5), r.Decision
+			f.Want, f.Decision, f.Shared = max(model.E(f.Rate), 0.5), r.Decision, m.shared(k, c)
 			f.Got = spread.Spread{Median: half(gain.Median), Q1: half(gain.Q1), Q3: half(gain.Q3), Min: half(gain.Min), Max: half(gain.Max)}
 			all = append(all, f)
 		}
 	}
 	return all
+}
+
+// shared is the part of the tasks whose results replicas took from each other.
+func (m *ProxyMeasurement) shared(kernel string, c Config) float64 {
+	var all []float64
+	for _, s := range m.series(kernel, c.Name) {
+		if s.Run > 0 {
+			others := float64(c.Replicas - 1)
+			all = append(all, s.Received/others*float64(c.Replicas)/(s.Run+s.Received))
+		}
+	}
+	return spread.Of(all).Median
 }
 
 // farOff is a difference that wants to be explained.
@@ -78,9 +121,9 @@ const farOff = 0.1
 // ForecastTable writes them all.
 func ForecastTable(w io.Writer, rates Rates, rounds int, all []Forecast) error {
 	fmt.Fprintf(w, "E measured against E forecast by the share-or-not rule, %d rounds in alternation\n", rounds)
-	fmt.Fprintf(w, "a link of shared memory carries %.2f GB/s, a copy to another replica's array %.2f GB/s\n\n", rates.Ring/1e9, rates.Store/1e9)
+	fmt.Fprintf(w, "a link of shared memory carries %.2f GB/s of updates while both sides compute, a copy to another replica's array %.2f GB/s\n\n", rates.Ring/1e9, rates.Store/1e9)
 	t := newColumns(w)
-	fmt.Fprintf(t, "program\tkernel\tT, s\tV, MB\tlink\tB, GB/s\tE\t\tforecast\toff by\tdecision\n")
+	fmt.Fprintf(t, "program\tkernel\tT, s\tV, MB\tlink\tB, GB/s\tE\t\tforecast\toff by\tshared\tdecision\n")
 	far, loose := 0, 0
 	for _, f := range all {
 		mark := ""
@@ -92,13 +135,13 @@ func ForecastTable(w io.Writer, rates Rates, rounds int, all []Forecast) error {
 			mark += " ?"
 			loose++
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.4f\t%.2f\t%s\t%.2f\t%.3f\t%s\t%.3f\t%+.3f%s\t%s\n", f.Program, f.Kernel, f.Model.Seconds, f.Model.Bytes/1e6, f.Config, f.Rate/1e9,
-			f.Got.Median, brackets(f.Got, 3), f.Want, f.Off(), mark, decisions(f.Decision))
+		fmt.Fprintf(t, "%s\t%s\t%.4f\t%.2f\t%s\t%.2f\t%.3f\t%s\t%.3f\t%+.3f%s\t%.0f%%\t%s\n", f.Program, f.Kernel, f.Model.Seconds, f.Model.Bytes/1e6, f.Config, f.Rate/1e9,
+			f.Got.Median, brackets(f.Got, 3), f.Want, f.Off(), mark, 100*f.Shared, decisions(f.Decision))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nE = T(replicated) / 2T of a kernel on the same two cores; forecast: T/(T + V/B) without overlap, 0.5 where it is less.\n")
+	fmt.Fprintf(w, "\nE = T(replicated) / 2T of a kernel on the same two cores; forecast: T/(T + V/B) without overlap, 0.5 where it is less.\nshared: the part of the tasks whose results the replicas took from each other; all run the first sections of a kind themselves.\n")
 	fmt.Fprintf(w, "%d of %d differ by more than %.1f (!).\n", far, len(all), farOff)
 	var err error
 	if loose > 0 || rounds < 3 {

@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
@@ -102,11 +104,29 @@ type ProxyRunner func(ctx context.Context, c Config, x Proxy, native int) (Trial
 
 // RunProxy makes one trial.
 func (p *Programs) RunProxy(ctx context.Context, c Config, x Proxy, native int) (Trial, error) {
-	t, err := try(ctx, c, p.job(c, x.command(p.dir, c, native)), parseProxy)
-	if err != nil {
-		return t, fmt.Errorf("%s: %w", x.Name, err)
+	trials, errs := make([]Trial, max(c.Jobs, 1)), make([]error, max(c.Jobs, 1))
+	var all sync.WaitGroup
+	for i := range trials {
+		all.Go(func() { trials[i], errs[i] = try(ctx, c, p.job(c, x.command(p.dir, c, native)), parseProxy) })
 	}
-	return t, nil
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return Trial{}, fmt.Errorf("%s: %w", x.Name, err)
+	}
+	return together(trials), nil
+}
+
+// together is what jobs that ran at the same time took on average.
+func together(trials []Trial) Trial {
+	t := trials[0]
+	for name, s := range t.Samples {
+		s.Seconds = 0
+		for _, own := range trials {
+			s.Seconds += own.Samples[name].Seconds / float64(len(trials))
+		}
+		t.Samples[name] = s
+	}
+	return t
 }
 
 // Wall names the whole job among the samples, with what is not timed by the program.
@@ -153,8 +173,10 @@ func parseProxy(out, report []byte) (Trial, error) {
 			continue
 		}
 		s := Sample{
-			Seconds: (tt.Seconds + tt.WaitSeconds) / processes, WaitSeconds: tt.WaitSeconds / processes,
-			UpdateBytes: tt.UpdateBytes, Received: tt.Received, Decision: tt.Decision,
+			// In sections, where results are sent, received and stored too; but a section may
+			// begin with tasks of another type.
+			Seconds: max(tt.SectionSeconds, tt.Seconds+tt.WaitSeconds) / processes, WaitSeconds: tt.WaitSeconds / processes,
+			UpdateBytes: tt.UpdateBytes, Run: tt.Run, Received: tt.Received, Decision: tt.Decision,
 		}
 		total.WaitSeconds += s.WaitSeconds
 		total.UpdateBytes += s.UpdateBytes

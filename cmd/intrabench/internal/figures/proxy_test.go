@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,16 +20,18 @@ import (
 const proxyLine = `{"benchmark":"CG","zeta":8.59,"verified":true,"seconds":4,"mops":7}`
 
 const proxyReport = `{"wall_seconds":5,"processes":[{},{}],"task_types":{
-	"example.com/npb/cg.multiply":{"run":9,"received":7,"seconds":5,"wait_seconds":1,"update_bytes":80,"decision":"share"},
+	"example.com/npb/cg.multiply":{"run":9,"received":7,"seconds":5,"wait_seconds":1,"section_seconds":7,"update_bytes":80,"decision":"share"},
+	"main.second":{"run":9,"seconds":2,"wait_seconds":1,"decision":"share"},
 	"main.idle":{"run":0,"seconds":0}}}`
 
 func TestParseProxy(t *testing.T) {
 	got, err := parseProxy([]byte(proxyLine), []byte(proxyReport))
 	require.NoError(t, err)
 	require.Equal(t, map[string]Sample{
-		"multiply": {Seconds: 3, WaitSeconds: 0.5, UpdateBytes: 80, Received: 7, Decision: "share"},
-		Total:      {Seconds: 4, WaitSeconds: 0.5, UpdateBytes: 80},
-		Wall:       {Seconds: 5, WaitSeconds: 0.5, UpdateBytes: 80},
+		"multiply": {Seconds: 3.5, WaitSeconds: 0.5, UpdateBytes: 80, Run: 9, Received: 7, Decision: "share"},
+		"second":   {Seconds: 1.5, WaitSeconds: 0.5, Run: 9, Decision: "share"}, // it begins no section
+		Total:      {Seconds: 4, WaitSeconds: 1, UpdateBytes: 80},
+		Wall:       {Seconds: 5, WaitSeconds: 1, UpdateBytes: 80},
 	}, got.Samples)
 	slower, err := parseProxy([]byte(strings.Replace(proxyLine, `"seconds":4,"mops":7`, `"seconds":5,"mops":6,"times":{}`, 1)), []byte(proxyReport))
 	require.NoError(t, err)
@@ -92,7 +95,7 @@ func fakeProxy() ProxyRunner {
 		}}
 		multiply := Sample{Seconds: seconds / 2}
 		if c.Name != Native.Name && c.Name != Replicated.Name {
-			multiply.UpdateBytes, multiply.Received, multiply.Decision = 1e9, 5, "share"
+			multiply.UpdateBytes, multiply.Run, multiply.Received, multiply.Decision = 1e9, 15, 5, "share" // of 10 tasks 5 are shared
 			multiply.WaitSeconds = multiply.Seconds / 10
 		}
 		t.Samples["multiply"] = multiply
@@ -139,7 +142,12 @@ func TestMeasureProxy(t *testing.T) {
 			require.InDelta(t, want.e, all[i].Want, 1e-9)
 			require.InDelta(t, want.got, all[i].Got.Median, 1e-9)
 			require.InDelta(t, want.got-want.e, all[i].Off(), 1e-9)
+			require.Equal(t, 0.5, all[i].Shared)
 		}
+		// Half of the updates in what the bodies do not take of 0.8 times the time.
+		require.InDelta(t, v/2*1e9/(0.3*plain.Seconds.Median), LinkRate([]*ProxyMeasurement{m, m}, 10e9), 1)
+		require.Equal(t, 0.5e9, LinkRate([]*ProxyMeasurement{m}, 0.5e9), "no more than by itself")
+		require.Equal(t, 1e12, LinkRate([]*ProxyMeasurement{m}, 1e12), "so few bytes tell nothing")
 		out.Reset()
 		require.NoError(t, ForecastTable(&out, rates, m.Rounds, all))
 		golden(t, out.Bytes(), fmt.Sprintf("forecast_%t.txt", doubled))
@@ -173,13 +181,16 @@ func TestMeasureProxyRefuses(t *testing.T) {
 func TestOverhead(t *testing.T) {
 	require.Equal(t, Config{Name: "50%", Ranks: 4, Replicas: 1, Degrees: "2,2,1,1", Flags: []string{"-sched", "replicate"}}, Partial(4, 2))
 	require.Equal(t, 6.0, Partial(4, 2).processes())
-	run := func(_ context.Context, c Config, _ Proxy, native int) (Trial, error) {
-		require.Equal(t, 4, native)
-		seconds := map[string]float64{"native": 2, "50%": 3.15, "100%": 4.4}[c.Name]
-		return Trial{StateSHA256: "bits", Samples: map[string]Sample{Total: {Seconds: seconds}}}, nil
-	}
+	require.Equal(t, 8.0, Apart(4).processes())
 	var out bytes.Buffer
 	for _, cores := range []int{2, 8} { // they take turns, or have cores of their own
+		run := func(_ context.Context, c Config, _ Proxy, native int) (Trial, error) {
+			require.Equal(t, 4, native)
+			require.Equal(t, cores == 2, slices.Contains(c.Flags, "-bind"), "none of them is bound, or all as usual")
+			apart := map[int]float64{2: 4, 8: 2}[cores]
+			seconds := map[string]float64{"native": 2, "two native runs": apart, "50%": 3.15, "100%": 4.4}[c.Name]
+			return Trial{StateSHA256: "bits", Samples: map[string]Sample{Total: {Seconds: seconds}}}, nil
+		}
 		o, err := MeasureOverhead(t.Context(), run, NPB("cg", "A"), 4, []int{2, 4}, 3, cores, nil)
 		require.NoError(t, err)
 		want := map[int][2]float64{2: {0.05, 0.1}, 8: {0.575, 1.2}}[cores]
@@ -188,6 +199,14 @@ func TestOverhead(t *testing.T) {
 		require.NoError(t, OverheadTable(&out, "title", []*Overhead{o}, map[string]string{"cg": "4.9%"}))
 	}
 	golden(t, out.Bytes(), "overhead.txt")
+}
+
+// Jobs that run at the same time take what they take on average.
+func TestTogether(t *testing.T) {
+	of := func(seconds float64) Trial {
+		return Trial{Samples: map[string]Sample{Total: {Seconds: seconds, UpdateBytes: 8}}}
+	}
+	require.Equal(t, map[string]Sample{Total: {Seconds: 3, UpdateBytes: 8}}, together([]Trial{of(2), of(4)}).Samples)
 }
 
 func TestStoreRate(t *testing.T) { require.Positive(t, StoreRate()) }

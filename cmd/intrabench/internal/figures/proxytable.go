@@ -10,8 +10,8 @@ import (
 
 const proxyNote = `E = T(native) / T, divided by how many times the cores of the native run were used: median [quartiles] of
 the quotients of each round. x: T(replicated) / T on the same cores, so what sharing brings. total is what
-the program times, wall the whole job. Times of a kernel are what a process spends in its tasks, and waiting
-for updates of them (wait: their share), on average over the processes.
+the program times, wall the whole job. Times of a kernel are what a process spends in its sections (without
+replicas: in its tasks), on average over the processes; wait is the share that waits for updates of others.
 `
 
 // Table writes what was measured, and warns of what says little.

@@ -35,6 +35,7 @@ type Config struct {
 	Degrees  string   `json:"degrees,omitempty"` // of the ranks, if they differ
 	Flags    []string `json:"flags,omitempty"`   // further ones of intrarun
 	Limit    float64  `json:"limit,omitempty"`   // bandwidth of a link in bytes per second
+	Jobs     int      `json:"jobs,omitempty"`    // so many at the same time; 0: one
 	Base     string   `json:"base,omitempty"`    // name of the one it is compared with, "" = the first
 }
 
@@ -57,7 +58,7 @@ func (c Config) processes() float64 {
 		}
 		return float64(n)
 	}
-	return float64(c.Ranks * c.Replicas)
+	return float64(c.Ranks * c.Replicas * max(c.Jobs, 1))
 }
 
 // The configurations of the paper's figure, the static schedule that the paper
@@ -154,6 +155,7 @@ type Sample struct {
 	Seconds     float64 `json:"seconds"`
 	WaitSeconds float64 `json:"wait_seconds"`       // of them, waiting for updates: average of the processes
 	UpdateBytes float64 `json:"update_bytes"`       // sent by all processes
+	Run         float64 `json:"run,omitempty"`      // tasks, of all processes
 	Received    float64 `json:"received,omitempty"` // results taken from a peer
 	Decision    string  `json:"decision,omitempty"` // share or replicate, at the end
 }
