@@ -11,11 +11,11 @@ func (s *simulation) diffuse(v *variable) {
 	width, lost := s.box.width(), 0.0
 	//intra:section on(s.p)
 	{
-		for _, face := range s.faces {
-			lost += leaving(v.grid, s.set.stencil, s.box, face)
-		}
 		for lo, hi := range s.rows() {
 			average(v.grid, s.set.stencil, s.box, lo, s.next[lo*width:hi*width])
+		}
+		for _, face := range s.faces {
+			lost += leaving(v.grid, s.set.stencil, s.box, face)
 		}
 	}
 	v.lost += lost

@@ -12,7 +12,7 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "e86d0a1aa05447024e9cce2b8948e7e2df6ba0b9d562462b55bedbb6a89b2a35")
+var _ = intra.Embedded("sections_intra.go", intraSourceSections, "b98f3e09ecf1e8fa0e9ae0960e1aa1064304cc897408c12dfc68198c9ad0941d")
 
 // diffuse makes the next grid of a variable, and counts what leaves the domain.
 // Within the planes that the rank owns, its halo is zero.
@@ -22,11 +22,11 @@ func (s *simulation) diffuse(v *variable) {
 	//intra:section on(s.p)
 	{
 		section := s.p.Section(intra.At("sections.go:13"))
-		for _, face := range s.faces {
-			launchLeaving(section, v.grid, s.set.stencil, s.box, face, &lost)
-		}
 		for lo, hi := range s.rows() {
 			launchAverage(section, v.grid, s.set.stencil, s.box, lo, s.next[lo*width:hi*width])
+		}
+		for _, face := range s.faces {
+			launchLeaving(section, v.grid, s.set.stencil, s.box, face, &lost)
 		}
 		section.MustEnd()
 	}

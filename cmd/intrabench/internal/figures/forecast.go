@@ -58,15 +58,15 @@ func LinkRate(programs []*ProxyMeasurement, byItself float64) float64 {
 	return bytes / seconds
 }
 
-// sharing is the model of a kernel, if the program does not say itself that it is not
-// shared.
+// sharing is the model of a kernel with sections of its own, if the program does not say
+// itself that it is not shared.
 func (m *ProxyMeasurement) sharing(kernel string) (Model, bool) {
 	plain, _ := m.Row(kernel, Replicated.Name)
 	var bytes []float64
 	shares := false
 	for _, s := range m.series(kernel, Static.Name) {
 		bytes = append(bytes, s.UpdateBytes)
-		shares = shares || s.Received > 0
+		shares = shares || s.Received > 0 && s.Sections
 	}
 	return Model{Kernel: kernel, Seconds: plain.Seconds.Median, Bytes: spread.Of(bytes).Median / float64(Static.Ranks)}, shares && plain.Seconds.Median > 0
 }
@@ -109,7 +109,9 @@ func (m *ProxyMeasurement) shared(kernel string, c Config) float64 {
 	for _, s := range m.series(kernel, c.Name) {
 		if s.Run > 0 {
 			others := float64(c.Replicas - 1)
-			all = append(all, s.Received/others*float64(c.Replicas)/(s.Run+s.Received))
+			// Of a section with tasks of several types all results that are stored count as
+			// those of the first.
+			all = append(all, min(1, s.Received/others*float64(c.Replicas)/(s.Run+s.Received)))
 		}
 	}
 	return spread.Of(all).Median

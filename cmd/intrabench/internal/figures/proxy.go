@@ -176,7 +176,7 @@ func parseProxy(out, report []byte) (Trial, error) {
 			// In sections, where results are sent, received and stored too; but a section may
 			// begin with tasks of another type.
 			Seconds: max(tt.SectionSeconds, tt.Seconds+tt.WaitSeconds) / processes, WaitSeconds: tt.WaitSeconds / processes,
-			UpdateBytes: tt.UpdateBytes, Run: tt.Run, Received: tt.Received, Decision: tt.Decision,
+			UpdateBytes: tt.UpdateBytes, Sections: tt.SectionSeconds > 0, Run: tt.Run, Received: tt.Received, Decision: tt.Decision,
 		}
 		total.WaitSeconds += s.WaitSeconds
 		total.UpdateBytes += s.UpdateBytes

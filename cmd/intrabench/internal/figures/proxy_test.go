@@ -28,7 +28,7 @@ func TestParseProxy(t *testing.T) {
 	got, err := parseProxy([]byte(proxyLine), []byte(proxyReport))
 	require.NoError(t, err)
 	require.Equal(t, map[string]Sample{
-		"multiply": {Seconds: 3.5, WaitSeconds: 0.5, UpdateBytes: 80, Run: 9, Received: 7, Decision: "share"},
+		"multiply": {Seconds: 3.5, WaitSeconds: 0.5, UpdateBytes: 80, Sections: true, Run: 9, Received: 7, Decision: "share"},
 		"second":   {Seconds: 1.5, WaitSeconds: 0.5, Run: 9, Decision: "share"}, // it begins no section
 		Total:      {Seconds: 4, WaitSeconds: 1, UpdateBytes: 80},
 		Wall:       {Seconds: 5, WaitSeconds: 1, UpdateBytes: 80},
@@ -96,9 +96,12 @@ func fakeProxy() ProxyRunner {
 		multiply := Sample{Seconds: seconds / 2}
 		if c.Name != Native.Name && c.Name != Replicated.Name {
 			multiply.UpdateBytes, multiply.Run, multiply.Received, multiply.Decision = 1e9, 15, 5, "share" // of 10 tasks 5 are shared
+			multiply.Sections = true
 			multiply.WaitSeconds = multiply.Seconds / 10
 		}
 		t.Samples["multiply"] = multiply
+		multiply.Sections = false // it runs in sections that begin with others
+		t.Samples["second"] = multiply
 		return t, nil
 	}
 }
@@ -109,7 +112,7 @@ func TestMeasureProxy(t *testing.T) {
 	for _, doubled := range []bool{false, true} {
 		m, err := MeasureProxy(t.Context(), fakeProxy(), NPB("cg", "A"), 3, ProxyConfigs(doubled, Static, limited), nil)
 		require.NoError(t, err)
-		require.Equal(t, []string{"multiply", "fixed"}, m.Kernels)
+		require.Equal(t, []string{"multiply", "second", "fixed"}, m.Kernels)
 		for name, e := range map[string]float64{"native": 1, "replicated": 0.5, "send": 0.625, "direct": 0.5 / 0.6} {
 			r, ok := m.Row("multiply", name)
 			require.True(t, ok)

@@ -155,6 +155,7 @@ type Sample struct {
 	Seconds     float64 `json:"seconds"`
 	WaitSeconds float64 `json:"wait_seconds"`       // of them, waiting for updates: average of the processes
 	UpdateBytes float64 `json:"update_bytes"`       // sent by all processes
+	Sections    bool    `json:"sections,omitempty"` // some begin with such a task
 	Run         float64 `json:"run,omitempty"`      // tasks, of all processes
 	Received    float64 `json:"received,omitempty"` // results taken from a peer
 	Decision    string  `json:"decision,omitempty"` // share or replicate, at the end
