@@ -53,6 +53,7 @@ func runPapers(ctx context.Context, args []string, out io.Writer) error {
 	class := fs.String("class", "A", "size of the NAS benchmarks: S, W, A, B or C")
 	edge := fs.Int("n", 64, "points along each side of the other programs' cubes, for each native rank; HPCG needs a multiple of 8")
 	limits := fs.String("limits", "1.2,3GB/s", "`bandwidths` of links for the forecast")
+	ranks := fs.Int("ranks", 2, "ranks of the jobs of sdr, whose processes are twice as many")
 	rounds := fs.Int("rounds", 5, "how often every configuration runs, in turn")
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
 	plotFile := fs.String("plot", "", "draw figure 6 to `FILE`, .svg, .png or .pdf")
@@ -76,6 +77,8 @@ func runPapers(ctx context.Context, args []string, out io.Writer) error {
 	switch {
 	case *rounds < 1:
 		return errors.New("-rounds must be at least 1")
+	case *ranks < 1:
+		return errors.New("-ranks must be at least 1")
 	case *edge < 16 || *edge%8 != 0:
 		return errors.New("-n must be a multiple of 8, and at least 16")
 	}
@@ -118,7 +121,7 @@ func runPapers(ctx context.Context, args []string, out io.Writer) error {
 		fmt.Fprintln(out)
 		switch part {
 		case "sdr":
-			b.SDR, err = b.overhead(ctx, out, sdrTitle, sdrSays, []int{2}, 2, chosen(benchmarks...))
+			b.SDR, err = b.overhead(ctx, out, sdrTitle, sdrSays, []int{*ranks}, *ranks, chosen(benchmarks...))
 		case "partreper":
 			b.PartRePer, err = b.overhead(ctx, out, partreperTitle, partreperSays, []int{1, 2, 4}, 4, chosen(withoutFT...))
 		case "figure6":

@@ -56,6 +56,7 @@ func TestProxyUsage(t *testing.T) {
 		"papers -plot f.svg -programs is": "-plot draws figure 6",
 		"papers -class X":                 "-class X",
 		"papers -n 20":                    "-n must be a multiple of 8",
+		"papers -ranks 0":                 "-ranks must be at least 1",
 		"papers -rounds 0":                "-rounds must be at least 1",
 		"papers -plot f.gif":              "-plot f.gif",
 		"papers -limits fast":             `"fast" is not a bandwidth`,
