@@ -17,6 +17,8 @@ const (
 	frameCost = 128     // what a message counts beside its payload
 	ackEvery  = 16      // messages that may wait for a lazy acknowledgement
 	ackBytes  = 64 << 10
+
+	creditParts = 4 // in which a receiver returns the room that it has
 )
 
 var (
@@ -58,6 +60,7 @@ type process struct {
 	owed          int    // eager bytes of its messages consumed and not yet returned
 	impatient     bool   // it waits for acknowledgements
 	wanted        bool   // we told it that we wait for its acknowledgements
+	busy          bool   // it was waited for in vain when there was no credit, and has given none since
 	// Payloads that were sent to it, those after which it was asked whether all
 	// have arrived, and those of which it has said so.
 	sent, asked, arrived uint64
@@ -121,7 +124,8 @@ type Core struct {
 	sum         func(payload []byte) uint64 // nil: messages are not compared
 	point       func() uint64               // the safe point of the program; nil: not known
 	differences []*Difference
-	telling     int // frames with hashes that are on their way to their links, or there
+	telling     int  // frames with hashes that are on their way to their links, or there
+	spent       bool // some process may be low
 }
 
 // NewCore returns the core of process rank.replica in a job with these

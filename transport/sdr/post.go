@@ -36,6 +36,9 @@ func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 		return false
 	}
 	e.mu.Lock()
+	if e.core.spent {
+		e.pace(dst, len(data), false)
+	}
 	sent := e.core.SendNow(ctx, data, dst, tag)
 	e.mu.Unlock()
 	return sent

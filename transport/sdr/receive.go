@@ -52,6 +52,8 @@ func (c *Core) End(p int, h *transport.Header, payload []byte) error {
 		return nil
 	case kindCredit:
 		pr.credit += int(min(h.Args[0], uint64(c.limits.Window-pr.credit)))
+		pr.busy = false
+		c.spent = c.anyLow()
 		return nil
 	case kindArrived:
 		c.arrived(p, h)
@@ -327,7 +329,7 @@ func (c *Core) consumed(p, bytes int) {
 	if !pr.alive {
 		return
 	}
-	if pr.owed += bytes; pr.owed >= c.limits.Window/4 {
+	if pr.owed += bytes; pr.owed >= c.limits.Window/creditParts {
 		h := transport.Header{Kind: kindCredit}
 		h.Args[0] = uint64(pr.owed)
 		pr.owed = 0

@@ -55,6 +55,9 @@ type Post struct {
 // lock is held, and released.
 func (e *Engine) run(s *Script, round []Post) {
 	for len(round) > 0 {
+		if e.core.spent {
+			e.paceAll(round)
+		}
 		s.pending = 1
 		for i := range round {
 			e.post(s, &round[i])

@@ -58,7 +58,7 @@ func (c *Core) sendWithout(s *outStream, data []byte, n uint64, tag int) bool {
 	if !taken {
 		return false
 	}
-	pr.credit -= cost
+	c.spend(pr, cost)
 	pr.sent++
 	s.next, c.used = max(s.next, n+1), true
 	return true
@@ -157,7 +157,7 @@ func (c *Core) transmit(m *Message, d int) {
 	h.Args[2] = uint64(m.tag)
 	pr := &c.processes[p]
 	if cost := len(m.data) + frameCost; !m.sync && len(m.data) <= c.limits.Eager && pr.credit >= cost {
-		pr.credit -= cost
+		c.spend(pr, cost)
 		h.Kind = kindEager
 		c.sendPayload(m, p, h)
 		return
