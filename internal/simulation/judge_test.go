@@ -111,7 +111,7 @@ func (l *leader) judgeLost(text string) {
 		w.fail("the job was given up (%s) although every rank has a live replica, or all of a backup is held", text)
 	}
 	// A head that has just taken over need not know yet who holds what.
-	if l.truth.rolling && !maybe && (l.term == 0 || !l.tooFewSpares()) {
+	if l.truth.rolling && !maybe && (l.term == 0 || !l.exhausted()) {
 		w.fail("%s: not so, a backup is lost on the way back to it", text)
 	}
 	b := w.spec.backup
