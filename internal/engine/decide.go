@@ -49,7 +49,7 @@ const (
 	trialCost = 50
 	// Transfers that take less are no reason not to try sharing. Those that
 	// take more than the second are a reason to see first what the bodies
-	// take, in a section that is not shared.
+	// take, in one task or a section that is not shared.
 	negligible, forbidding = 100 * time.Microsecond, 5 * time.Millisecond
 	// guessed is how many bytes of updates are taken to cost a nanosecond while nothing
 	// is known: they are copied to the link and from it, and caches do not hold them.
@@ -59,7 +59,8 @@ const (
 	foresight = 2
 	// touching is how many bytes of updates are taken to be touched for the first time in
 	// a nanosecond, and certain how many times as long as the updates the bodies beside
-	// that have to take if the first section alone is to say that sharing is worth a try.
+	// that have to take if the first section alone, or its first task, is to say that
+	// sharing is worth a try.
 	touching, certain = 1, 4
 )
 
@@ -81,6 +82,7 @@ type decision struct {
 	sending attempt // results are sent
 	storing attempt // and stored
 	sends   bool    // sending is the better of the two, if both pay
+	tries   bool    // the section is the first, and shared until it is known what one task takes
 
 	stored    uint64 // 1 + the number of the last section whose results were stored; 0: none
 	elsewhere bool   // on some replica they lie where they cannot be stored
@@ -193,6 +195,7 @@ func (d *decisions) about(s *Section) (_ *decision, bytes int) {
 // propose returns how to run the next section of this kind.
 func (d *decision) propose(c candidates) direct.Way {
 	d.runs++
+	d.tries = false
 	d.sending.transfer = c.transfer
 	d.sending.cost, d.storing.cost = c.costs.send, c.costs.store
 	d.sending.guess = time.Duration(c.bytes) / guessed
@@ -235,9 +238,10 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 	case d.alone.n == 0 && updates < forbidding:
 		return true
 	case d.alone.n == 0:
-		return false // see first what it takes
+		d.tries = a == &d.sending // else see first what it takes
+		return d.tries
 	case d.alone.n < foresight && updates >= forbidding:
-		return d.alone.least()-a.touch > certain*updates
+		return a.clear(d.alone.least())
 	}
 	alone := d.alone.least()
 	if forecast, most := a.forecast(alone); forecast > most {
@@ -245,6 +249,23 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 		return false
 	}
 	return true
+}
+
+// clear reports whether the bodies take so much longer than the updates, if they take so
+// long alone, that sharing is worth a try although they may have touched their memory for
+// the first time.
+func (a *attempt) clear(alone time.Duration) bool { return alone-a.touch > certain*a.updates() }
+
+// goesOn reports whether sharing, which is tried, is to go on after so many bodies, which
+// have taken so long.
+func (d *decision) goesOn(spent time.Duration, ran, tasks, workers int) bool {
+	return d.sending.clear(bodies(spent, ran, tasks, workers))
+}
+
+// bodies is how long all tasks take so many workers if some of them have taken so long.
+func bodies(spent time.Duration, ran, tasks, workers int) time.Duration {
+	rounds := (tasks + workers - 1) / workers
+	return spent * time.Duration(rounds) / time.Duration(ran)
 }
 
 // updates is what they take, as far as that is known or can be guessed.
@@ -332,8 +353,7 @@ func (d *decision) learn(o execution, known *decisions) {
 	var alone time.Duration
 	switch {
 	case o.ran > o.along:
-		rounds := (o.tasks + o.workers - 1) / o.workers
-		alone = o.spent * time.Duration(rounds) / time.Duration(o.ran-o.along)
+		alone = bodies(o.spent, o.ran-o.along, o.tasks, o.workers)
 		d.alone.add(alone)
 	case o.ran > 0:
 		return // what it would have taken alone is not known

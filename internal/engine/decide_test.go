@@ -20,11 +20,20 @@ type kind struct {
 // section runs one and returns how.
 func (k *kind) section() direct.Way {
 	w := k.propose(candidates{send: true, transfer: k.transfer})
+	w = afterOne(&k.decision, w, k.alone)
 	e := execution{way: w, took: k.shared, spent: k.alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
 	if w == direct.Replicate {
 		e.took, e.spent, e.ran, e.met = k.alone, k.alone, 16, false
 	}
 	k.learn(e, &k.known)
+	return w
+}
+
+// afterOne returns how a section goes on after the first of its 16 tasks.
+func afterOne(d *decision, w direct.Way, alone time.Duration) direct.Way {
+	if d.tries && !d.goesOn(alone/16, 1, 16, 1) {
+		return direct.Replicate
+	}
 	return w
 }
 
@@ -173,7 +182,8 @@ func TestDecisionAfterOneSection(t *testing.T) {
 	for alone, want := range map[time.Duration]direct.Way{170 * ms: direct.Send, 90 * ms: direct.Send, 70 * ms: direct.Replicate, 30 * ms: direct.Replicate} {
 		var d decision
 		c := candidates{send: true, bytes: 26 << 20, transfer: 10 * ms}
-		require.Equal(t, direct.Replicate, d.propose(c), "nothing is known")
+		w := afterOne(&d, d.propose(c), alone)
+		require.Equal(t, want, w, "its first task tells as much: %v", alone)
 		d.learn(execution{way: direct.Replicate, bytes: c.bytes, took: alone, spent: alone, ran: 16, tasks: 16, workers: 1}, new(decisions))
 		require.Equal(t, want, d.propose(c), "%v", alone)
 	}
@@ -331,7 +341,7 @@ type ways struct {
 
 func (k *ways) count(n int) (count [direct.Store + 1]int) {
 	for range n {
-		w := k.propose(k.most)
+		w := afterOne(&k.decision, k.propose(k.most), k.alone)
 		e := execution{way: w, spent: k.alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
 		switch w {
 		case direct.Replicate:
@@ -434,7 +444,7 @@ func TestForecast(t *testing.T) {
 	section := func(d *decision, alone time.Duration, bytes int) direct.Way {
 		c := candidates{send: true, bytes: bytes}
 		c.costs.send = known.costs.send.of(bytes)
-		w := d.propose(c)
+		w := afterOne(d, d.propose(c), alone)
 		e := execution{way: w, bytes: bytes, took: alone/2 + 20*ms, spent: alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
 		if w == direct.Replicate {
 			e.took, e.spent, e.ran, e.met = alone, alone, 16, false
@@ -470,5 +480,7 @@ func TestForecastWithoutBandwidth(t *testing.T) {
 	var b bandwidth
 	require.Equal(t, 100*time.Millisecond, b.atBest(1e9))
 	d := decision{}
-	require.Equal(t, direct.Replicate, d.propose(candidates{send: true, transfer: b.atBest(1e9)}))
+	way := d.propose(candidates{send: true, transfer: b.atBest(1e9)})
+	require.Equal(t, direct.Replicate, afterOne(&d, way, 300*time.Millisecond))
+	require.Equal(t, direct.Send, afterOne(&d, way, 500*time.Millisecond))
 }

@@ -114,5 +114,6 @@ func (h *sharing) choose(s *Section) {
 		if h.verifier.once() {
 			s.Policy = sched.Static
 		}
+		s.tries = s.decision.tries && h.verifier == nil
 	}
 }

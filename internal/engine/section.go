@@ -47,6 +47,7 @@ type Section struct {
 	decision *decision     // to share or not, and how, with the adaptive policy
 	bytes    int           // of all updates, with that policy
 	way      direct.Way    // that was decided
+	tries    bool          // it is shared to see what its first task takes
 	begun    time.Duration // to be shared, with all who came to the first one
 	inBodies time.Duration // spent in bodies here
 	ran      int           // bodies run here

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/intrahpc/intra/internal/direct"
 	"github.com/intrahpc/intra/sched"
 )
 
@@ -120,6 +121,19 @@ func (h *sharing) drive(s *Section, err error) error {
 	}
 	h.unlocked(w.flush)
 	return err
+}
+
+// reconsider ends sharing s after its first task, which was a try, unless that has shown
+// that it is worth it: this replica goes on alone.
+func (h *sharing) reconsider(s *Section) {
+	if !s.tries {
+		return
+	}
+	s.tries = false
+	if !s.decision.goesOn(s.inBodies, s.ran, len(s.Tasks), s.helpers.size) {
+		s.Policy, s.way = sched.Replicate, direct.Replicate
+		h.machine.Withdraw()
+	}
 }
 
 // gather tells the peers that this replica is here, if they may not hear of it

@@ -56,7 +56,7 @@ func (u *updates) next(w *worker, s *Section) (step, error) {
 // the others have to say would wait for the body. All frames before have been
 // sent.
 func (u *updates) reserve(w *worker, s *Section, t *Task) (fused func(second []byte)) {
-	if s.Policy == sched.Replicate || t.bytes < large || len(u.workers) > 1 {
+	if len(u.workers) > 1 || s.Policy == sched.Replicate || t.bytes < large {
 		return nil
 	}
 	for i := range t.Regions {

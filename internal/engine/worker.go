@@ -225,6 +225,7 @@ func (w *worker) ran(s *Section) {
 	}
 	s.exchange.ran(w, s, w.task)
 	s.verifier.ran(w.task)
+	w.reconsider(s)
 }
 
 // deliver sends what the task of w has led to, without the lock.

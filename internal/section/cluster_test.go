@@ -25,6 +25,7 @@ type cluster struct {
 	inPlace  bool           // receive into place
 	timed    bool           // replicas know how long the others take
 	held     int            // how often one left tasks to others
+	alone    int            // how often one went on alone
 	inbox    int64
 	nodes    []*node
 	links    [][]*wire // from, to
@@ -389,6 +390,10 @@ func (n *node) work(i int) {
 	section := n.m.section
 	step(n.task(section, t), n.c.input(n.mem, section), section)
 	n.perform(n.m.Ran(t), section)
+	if n.m.shape.Policy == sched.Adaptive && n.c.rng.IntN(8) == 0 { // a decision of this replica alone
+		n.m.Withdraw()
+		n.c.alone++
+	}
 }
 
 func (n *node) perform(acts []Action, section uint64) {

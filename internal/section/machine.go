@@ -40,6 +40,7 @@ type peer struct {
 // task is one task of the open section.
 type task struct {
 	state    state
+	claimant bool    // the peers were told that it was started here
 	reserved int     // peer whose update is being received into place, -1
 	has      []bool  // per replica: it is known to have the task
 	skipped  []bool  // per replica: its update was discarded here
@@ -291,6 +292,7 @@ func (m *Machine) Next(now time.Duration) (Step, []Action) {
 	m.tasks[t].state = running
 	m.refresh(t)
 	if m.shape.Policy == sched.Adaptive {
+		m.tasks[t].claimant = true
 		m.toPeersWithout(Claim, t)
 	}
 	return Step{Kind: Run, Task: t}, m.acts
@@ -326,10 +328,20 @@ func (m *Machine) Ran(t int) []Action {
 	m.begin(m.now)
 	m.tasks[t].state = ranHere
 	m.left--
-	if m.shape.Policy != sched.Replicate {
+	if m.shape.Policy != sched.Replicate || m.tasks[t].claimant {
 		m.toPeersWithout(Send, t)
 	}
 	return m.acts
+}
+
+// Withdraw has this replica go on alone in the open section, whose schedule is
+// adaptive: it runs every task that it has no update of, and claims none. What it has
+// claimed before it still sends, since its peers wait for that.
+func (m *Machine) Withdraw() {
+	m.shape.Policy = sched.Replicate
+	for t := range m.shape.Tasks {
+		m.refresh(t)
+	}
 }
 
 func (m *Machine) toPeersWithout(kind ActionKind, t int) {

@@ -17,7 +17,7 @@ func (m *Machine) resize(n int) {
 	}
 	for i := range m.tasks[:n] {
 		t := &m.tasks[i]
-		t.state, t.reserved, t.claimed = todo, -1, 0
+		t.state, t.claimant, t.reserved, t.claimed = todo, false, -1, 0
 		clear(t.has)
 		clear(t.claims)
 		clear(t.skipped)

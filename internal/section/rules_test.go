@@ -23,6 +23,10 @@ var rules = []ruletest.Rule{
 		"	return !m.gone(p) || m.noWait && !m.peers[p].dead && !m.peers[p].finished\n", "	return !m.gone(p)\n"),
 	ruletest.New("machine.go", "who has returned has done the section that is completed",
 		"q.finished && m.open && q.sections <= m.section {", "q.finished && m.open && q.sections <= m.number {"),
+	ruletest.New("machine.go", "who goes on alone sends what it has claimed",
+		"	if m.shape.Policy != sched.Replicate || m.tasks[t].claimant {\n", "	if m.shape.Policy != sched.Replicate {\n"),
+	ruletest.New("machine.go", "who goes on alone runs what peers have claimed",
+		"	for t := range m.shape.Tasks {\n		m.refresh(t)\n	}\n", ""),
 	ruletest.New("machine.go", "a section that was resumed does not count twice",
 		"		m.settled()\n		return\n", "		m.settled()\n"),
 }

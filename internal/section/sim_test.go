@@ -55,7 +55,7 @@ func (c *cluster) withoutWaiting(rng *rand.Rand) {
 // every survivor ends with the bits of the serial run.
 func TestSchedules(t *testing.T) {
 	first, n := simseed.Range(t, 20_000)
-	crashes, together, held, deferred := 0, 0, 0, 0
+	crashes, together, held, deferred, alone := 0, 0, 0, 0, 0
 	for seed := first; seed < first+n; seed++ {
 		c := schedule(seed)
 		require.NoError(t, c.run(), "INTRA_SEED=%d", seed)
@@ -75,12 +75,16 @@ func TestSchedules(t *testing.T) {
 		if c.held > 0 {
 			held++
 		}
+		if c.alone > 0 {
+			alone++
+		}
 	}
 	if n > 1000 {
 		require.Greater(t, crashes, int(n)/10, "too few crashes to mean anything")
 		require.Greater(t, together, int(n)/10, "too few replicas ran several tasks at once")
 		require.Greater(t, held, int(n)/50, "too few replicas left tasks to others")
 		require.Greater(t, deferred, int(n)/5, "too few replicas went on without waiting")
+		require.Greater(t, alone, int(n)/5, "too few replicas went on alone")
 	}
 }
 
