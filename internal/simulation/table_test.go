@@ -108,7 +108,7 @@ var rules = []ruletest.Rule{
 	ruletest.New(sectionDir+"machine.go", "a newcomer begins with the section of the others",
 		"	m.number, m.first, m.chain, m.section = at.Number, at.Number, at.Chain, at.Number\n", "	m.chain = at.Chain\n"),
 	ruletest.New(sectionDir+"machine.go", "updates are sent",
-		"	if m.shape.Policy != sched.Replicate {\n		m.toPeersWithout(Send, t)\n	}\n", ""),
+		"	if m.shape.Policy != sched.Replicate || m.tasks[t].claimant {\n		m.toPeersWithout(Send, t)\n	}\n", ""),
 	ruletest.New(recoveryDir+"return.go", "a newer order makes the way back begin again",
 		"		r.order, r.stage, r.resumed = &o, giving, false\n", "		r.order, r.resumed = &o, false\n"),
 	ruletest.New(recoveryDir+"return.go", "a state that overtakes its order is kept",
@@ -186,7 +186,7 @@ var rules = []ruletest.Rule{
 	ruletest.New(recoveryDir+"member.go", "a newcomer that was admitted takes no other state",
 		"	return !m.rolled && !m.left && len(m.admit) == 0 && (generation > m.generation || generation == m.generation && number >= m.at)\n", "	return true\n"),
 	ruletest.New(recoveryDir+"loss.go", "the copies of all but the victim of a broken link are enough",
-		"		if left == 0 {\n			return false\n		}\n", "		_ = left\n"),
+		" && h.complete.heldBut(gone)\n", "\n"),
 	ruletest.New(headDir+"recover.go", "events wait for what is kept",
 		"	for !r.keeping && !r.acting {", "	for !r.acting {"),
 }
