@@ -26,7 +26,7 @@ func runDetect(ctx context.Context, args []string, out io.Writer) error {
 	fs.DurationVar(&o.Time, "time", 5*time.Second, "about how long such a run takes")
 	fs.IntVar(&o.Rarer, "rarer", 10, "how many `times` rarer beats are in the runs to compare with, 2 to 20")
 	jsonOut := fs.Bool("json", false, "write JSON, every time included")
-	quiet := fs.Bool("quiet", false, "do not tell on standard error what runs now")
+	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
 	}

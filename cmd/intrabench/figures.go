@@ -57,7 +57,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	between := hostsFlag(fs)
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
 	plotFile := fs.String("plot", "", "draw the figures to `FILE`, .svg, .png or .pdf")
-	quiet := fs.Bool("quiet", false, "do not tell on standard error what runs now")
+	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
 	}

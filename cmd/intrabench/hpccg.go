@@ -19,7 +19,7 @@ func runHPCCG(ctx context.Context, args []string, out io.Writer) error {
 	command := fs.String("peer", "", "also run the shell `command` in every round, and print the ratio; for the same global problem on two ranks it solves -nz points in z on each")
 	pattern := fs.String("peer-time", "", "`regexp` whose first group is the time in seconds in the command's output (default: its wall time)")
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
-	quiet := fs.Bool("quiet", false, "do not tell on standard error what runs now")
+	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
 	}

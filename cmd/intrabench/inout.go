@@ -20,8 +20,12 @@ func runInOut(ctx context.Context, args []string, out io.Writer) error {
 	fs.IntVar(&o.Sections, "sections", 15, "sections of each kind in each round")
 	fs.IntVar(&o.Rounds, "rounds", 15, "how often every way is measured, in turn")
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
+	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
+	}
+	if !*quiet {
+		o.Before = func(what string, round int) { tellRound(what, round, o.Rounds) }
 	}
 	if o.Particles < 1 || o.Sections < 1 || o.Rounds < 1 {
 		return errors.New("-particles, -sections and -rounds must be at least 1")

@@ -27,6 +27,7 @@ func runKernels(ctx context.Context, args []string, out io.Writer) error {
 	if err := parse(fs, args); err != nil {
 		return err
 	}
+	f.tell(&o)
 	results, err := bench.Vectors(ctx, o)
 	if err != nil {
 		return err
@@ -35,7 +36,10 @@ func runKernels(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // format is how results are written.
-type format struct{ json, benchstat bool }
+type format struct {
+	json, benchstat bool
+	quiet           *bool
+}
 
 // optionFlags defines the flags that the measurements of kernels share.
 func optionFlags(fs *flag.FlagSet, o *bench.Options, f *format) {
@@ -43,6 +47,14 @@ func optionFlags(fs *flag.FlagSet, o *bench.Options, f *format) {
 	list(fs, &o.Paths, "path", "`paths` among avx512,avx2,go (default all this CPU has)")
 	fs.BoolVar(&f.json, "json", false, "write JSON, every sample included")
 	fs.BoolVar(&f.benchstat, "benchstat", false, "write lines for benchstat, one per sample")
+	f.quiet = quietFlag(fs)
+}
+
+// tell has what is measured told, unless that is not wanted.
+func (f format) tell(o *bench.Options) {
+	if !*f.quiet {
+		o.Before = func(what string, round int) { tellRound(what, round, o.Rounds) }
+	}
 }
 
 func list(fs *flag.FlagSet, to *[]string, name, usage string) {

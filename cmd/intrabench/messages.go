@@ -86,7 +86,7 @@ func (f *messageFlags) measure(ctx context.Context) ([]messages.Result, error) {
 	}
 	var before func(int)
 	if !f.quiet {
-		before = func(round int) { fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, f.Rounds) }
+		before = func(round int) { tellRound("", round, f.Rounds) }
 	}
 	return messages.Measure(ctx, f.Options, before)
 }

@@ -57,7 +57,7 @@ func runPapers(ctx context.Context, args []string, out io.Writer) error {
 	rounds := fs.Int("rounds", 5, "how often every configuration runs, in turn")
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
 	plotFile := fs.String("plot", "", "draw figure 6 to `FILE`, .svg, .png or .pdf")
-	quiet := fs.Bool("quiet", false, "do not tell on standard error what runs now")
+	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
 	}

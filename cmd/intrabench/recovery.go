@@ -35,7 +35,7 @@ func runRecovery(ctx context.Context, args []string, out io.Writer) error {
 	fs.IntVar(&o.Rounds, "rounds", 5, "how often everything runs, in turn")
 	fs.IntVar(&o.Failures, "failures", 3, "up to so many failures in a run")
 	jsonOut := fs.Bool("json", false, "write JSON")
-	quiet := fs.Bool("quiet", false, "do not tell on standard error what runs now")
+	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
 	}

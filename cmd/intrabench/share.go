@@ -26,7 +26,7 @@ func runShare(ctx context.Context, args []string, out io.Writer) error {
 	fs.IntVar(&o.Replicas, "r", 2, "replicas of a rank")
 	fs.IntVar(&o.Rounds, "rounds", 5, "how often every configuration runs, in turn")
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
-	quiet := fs.Bool("quiet", false, "do not tell on standard error what runs now")
+	quiet := quietFlag(fs)
 	if err := fs.Parse(args); err != nil {
 		return usage(err)
 	}

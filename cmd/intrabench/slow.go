@@ -23,8 +23,12 @@ func runSlow(ctx context.Context, args []string, out io.Writer) error {
 	fs.IntVar(&o.Sections, "sections", 15, "sections of each kind in each round")
 	fs.IntVar(&o.Rounds, "rounds", 15, "how many jobs are run")
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
+	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
+	}
+	if !*quiet {
+		o.Before = func(round int) { tellRound("", round, o.Rounds) }
 	}
 	if o.Factor < 1 || o.Sections < 1 || o.Rounds < 1 || o.Task <= 0 {
 		return errors.New("-factor, -task, -sections and -rounds must be positive")

@@ -25,6 +25,7 @@ func runSpMV(ctx context.Context, args []string, out io.Writer) error {
 	if err := parse(fs, args); err != nil {
 		return err
 	}
+	f.tell(&o)
 	name, a, err := makeMatrix(*file, *kind, *n, *perRow)
 	if err != nil {
 		return err

@@ -46,9 +46,9 @@ type Result struct {
 // reference is what the memory can do: seconds per byte.
 type reference struct{ read, copy float64 }
 
-// measure runs the variants in turn, rounds times. Each turn lasts long enough
-// for the clock.
-func measure(ctx context.Context, variants []Variant, rounds int) ([]Result, error) {
+// measure runs the variants in turn, in as many rounds as asked for. Each turn lasts
+// long enough for the clock.
+func measure(ctx context.Context, variants []Variant, o Options, what string) ([]Result, error) {
 	const turn = 300 * time.Microsecond
 	calls := make([]int, len(variants))
 	results := make([]Result, len(variants))
@@ -66,7 +66,10 @@ func measure(ctx context.Context, variants []Variant, rounds int) ([]Result, err
 		}
 		results[i].Variant = v
 	}
-	for range rounds {
+	for round := range o.Rounds {
+		if o.Before != nil {
+			o.Before(what, round)
+		}
 		for i, v := range variants {
 			if err := ctx.Err(); err != nil {
 				return nil, err

@@ -72,7 +72,7 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 	best := &simd.Paths()[0].F64
 	variants = append(variants, Variant{Kernel: "read", Path: simd.Paths()[0].Name, Elem: "float64", Size: name,
 		N: len(big), Bytes: int64(8 * len(big)), run: func() { sink += best.Sum(big) }})
-	results, err := measure(ctx, variants, o.Rounds)
+	results, err := measure(ctx, variants, o, name)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,9 @@ type Options struct {
 	Paths   []string
 	Sizes   []string
 	Elems   []string
+	// Before is called before each round, with what is measured and the number of the
+	// round from 0; nil: nothing is.
+	Before func(what string, round int)
 }
 
 func chosen(list []string, name string) bool {
@@ -148,7 +151,7 @@ func vectors[T kernels.Float](ctx context.Context, o Options, size string) ([]Re
 		Variant{Kernel: "read", Bytes: bytes, run: func() { v.sink += best.Sum(v.x) }},
 		Variant{Kernel: "copy", Bytes: 2 * bytes, run: func() { copy(v.w, v.x) }},
 		Variant{Kernel: "copy", Bytes: 2 * bytes, run: func() { best.CopyNT(v.x, v.w) }})
-	results, err := measure(ctx, variants, o.Rounds)
+	results, err := measure(ctx, variants, o, elem+", "+size)
 	if err != nil {
 		return nil, err
 	}

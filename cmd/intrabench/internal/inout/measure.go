@@ -41,6 +41,13 @@ type Options struct {
 	Particles int
 	Sections  int // per round
 	Rounds    int
+	Before    func(what string, round int) // is called before each round, from 0; nil: nothing is
+}
+
+func (o *Options) tell(what string, round int) {
+	if o.Before != nil {
+		o.Before(what, round)
+	}
 }
 
 // Result is the time of a section in one way.
@@ -62,6 +69,7 @@ func Measure(ctx context.Context, o Options) ([]Result, error) {
 	initial := start(o.Particles)
 	var want []particle
 	for round := range o.Rounds {
+		o.tell("in one process", round)
 		for i := range Ways {
 			i = (i + round) % len(Ways)
 			seconds, cpu, last, err := run(ctx, Ways[i], o, initial)

@@ -103,6 +103,7 @@ func meet(p *intra.Process, d time.Duration) (seconds float64, err error) {
 func MeasureProcesses(ctx context.Context, run Runner, o Options) ([]Pairs, error) {
 	results := make([]Pairs, len(Cases))
 	for round := range o.Rounds {
+		o.tell("two processes", round)
 		for i := range Cases {
 			i = (i + round) % len(Cases)
 			got, err := run(ctx, Cases[i], o)

@@ -20,6 +20,7 @@ type Options struct {
 	Task     time.Duration // what a task takes at full speed, roughly
 	Sections int           // of each way in each round
 	Rounds   int
+	Before   func(round int) // is called before each round, from 0; nil: nothing is
 }
 
 // Way is one way to run the section.
@@ -67,7 +68,10 @@ func Measure(ctx context.Context, run Runner, o Options) ([]Result, error) {
 	results := make([]Result, len(Ways))
 	repeat := calibrate(o.Task)
 	var want float64
-	for range o.Rounds {
+	for round := range o.Rounds {
+		if o.Before != nil {
+			o.Before(round)
+		}
 		got, err := run(ctx, o, repeat)
 		if err != nil {
 			return nil, err

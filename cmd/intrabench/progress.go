@@ -1,0 +1,23 @@
+//go:build linux
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+// quietFlag defines -quiet.
+func quietFlag(fs *flag.FlagSet) *bool {
+	return fs.Bool("quiet", false, "do not tell on standard error what runs now")
+}
+
+// tellRound tells on standard error which of so many rounds begins, and of what if that is
+// not empty.
+func tellRound(what string, round, rounds int) {
+	if what != "" {
+		what += ": "
+	}
+	fmt.Fprintf(os.Stderr, "%sround %d of %d\n", what, round+1, rounds)
+}
