@@ -40,14 +40,10 @@ func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	}
 	r.inside = r.program
 	defer func() { r.inside = nil }()
-	// If most are right, whoever is wrong is killed here. A wrong message that made it wrong
-	// may have gone further, in what it shared, to those that are right by then: nobody must
-	// lack the means to find that.
-	if r.setup.Degrees[r.setup.Self.Rank] > 2 {
-		r.unlocked(func() { err = r.messages.Load().TellSumsNow(r.runCtx) })
-		if err != nil {
-			return fmt.Errorf("safe point: %w", err)
-		}
+	// A wrong message that made a state wrong may have gone further, in what was shared, to
+	// those that are right by their number.
+	if err := v.tellSums(); err != nil {
+		return fmt.Errorf("safe point: %w", err)
 	}
 	if err := v.compareState(point, hash, v.yield); err != nil {
 		return fmt.Errorf("safe point: %w", err)

@@ -144,6 +144,9 @@ func (v *verifier) complete(s *Section) error {
 		case len(v.due) > 0:
 			i := v.due[0]
 			v.due = v.due[1:]
+			if err := v.tellSums(); err != nil {
+				return err
+			}
 			x := &v.sampled[i]
 			x.keepResult(s.Tasks[v.tasks[i]].Regions)
 			entry := v.again(s, i, v.yield)
@@ -161,6 +164,16 @@ func (v *verifier) complete(s *Section) error {
 			}
 		}
 	}
+}
+
+// tellSums tells what messages this process has received, before a majority judges what
+// it has come to: it may be killed for what a wrong message has led to, and nobody must lack
+// the means to find that.
+func (v *verifier) tellSums() (err error) {
+	if v.setup.Degrees[v.setup.Self.Rank] > 2 {
+		v.yield(func() { err = v.messages.Load().TellSumsNow(v.runCtx) })
+	}
+	return err
 }
 
 // atMostApart is how far apart replicas mostly come to the end of a section all tasks

@@ -211,6 +211,25 @@ func TestWrongMessageBeforeAMajority(t *testing.T) {
 	}
 }
 
+// A wrong message makes one replica of three come to other results of tasks, which read what
+// it has made wrong through a pointer, so that it is convicted and killed. The message is found
+// all the same.
+func TestWrongMessageBesideAConviction(t *testing.T) {
+	program, convicted := wrongPrograms(t)["gtc"], 0
+	for i := range 9 {
+		flags := fmt.Sprintf("-degrees 2,3 -replace -sdc dual -flip 0.0@message:%d", []int{14, 15, 22}[i%3])
+		r, c := verified(t, flags, program)
+		require.Equal(t, []runreport.Flip{{Spec: strings.Fields(flags)[6], Fired: true}}, c.Flips)
+		if len(c.SDC.Convicted) == 0 {
+			continue
+		}
+		convicted++
+		require.Equal(t, 4, r.Code, "%s\n%s", flags, r.Stderr)
+		require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // what is found first
+	}
+	require.Positive(t, convicted)
+}
+
 // One bit of the registered state of any replica is turned at any safe point. With three
 // replicas the others convict it; with two the rank goes back to its last backup; no bit
 // of the result differs. Without a backup the job ends with exit code 4 and both hashes.
