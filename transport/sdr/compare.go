@@ -42,15 +42,21 @@ func (d *Difference) String() string {
 }
 
 // Minority are the replicas that have sent something else than most, and at least two;
-// none if nobody has the majority.
-func (d *Difference) Minority() (all []int) {
+// none if nobody has the majority. One that has sent to several counts once.
+func (d *Difference) Minority() []int {
 	for _, right := range d.Sent {
-		others := slices.DeleteFunc(slices.Clone(d.Sent), func(s Sent) bool { return s.Hash == right.Hash })
-		if agree := len(d.Sent) - len(others); agree >= 2 && agree > len(others) {
-			for _, s := range others {
-				all = append(all, s.Replica)
+		var agree, others []int
+		for _, s := range d.Sent {
+			to := &agree
+			if s.Hash != right.Hash {
+				to = &others
 			}
-			return all
+			if !slices.Contains(*to, s.Replica) {
+				*to = append(*to, s.Replica)
+			}
+		}
+		if len(agree) >= 2 && len(agree) > len(others) {
+			return others
 		}
 	}
 	return nil

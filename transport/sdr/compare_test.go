@@ -116,6 +116,9 @@ func TestWrongMessageIsFound(t *testing.T) {
 			if degrees[0] == 3 && degrees[1] == 3 {
 				require.Equal(t, []int{wrong}, all[0].Minority(), "%v", all[0])
 			}
+			for _, replica := range all[0].Minority() {
+				require.Equal(t, wrong, replica, "%v", all[0])
+			}
 		}
 		require.Positive(t, others, "seed %d", seed)
 	}
@@ -165,4 +168,8 @@ func TestMinority(t *testing.T) {
 		}
 		require.Equal(t, c.want, d.Minority(), c.hashes)
 	}
+	twice := Difference{Sent: []Sent{{0, 'b'}, {0, 'b'}, {1, 'a'}}}
+	require.Empty(t, twice.Minority(), "one that has sent to two is no majority over another one")
+	both := Difference{Sent: []Sent{{0, 'a'}, {0, 'b'}, {1, 'a'}}}
+	require.Equal(t, []int{0}, both.Minority())
 }

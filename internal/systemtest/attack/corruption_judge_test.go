@@ -84,9 +84,8 @@ func (v *verdict) corruption() string {
 			return fmt.Sprintf("the job went back for %v, which was not convicted", b.Convicted)
 		}
 	}
-	spreads := slices.ContainsFunc(fired, func(w wrong) bool { return w.what == job.FlipMessage }) // to others, and they are found wrong
 	for _, c := range sdc.Convicted {
-		if !spreads && !slices.ContainsFunc(fired, func(w wrong) bool { return w.process == c.Process }) {
+		if !slices.ContainsFunc(fired, func(w wrong) bool { return w.process == c.Process || v.misled(w, c.Process) }) {
 			return fmt.Sprintf("false conviction of %v", c.Process)
 		}
 	}
@@ -94,6 +93,19 @@ func (v *verdict) corruption() string {
 		return fmt.Sprintf("exit code 0, and %d of %d differences were repaired", sdc.Repaired, sdc.Differed)
 	}
 	return ""
+}
+
+// misled reports whether p may have been convicted of what it made of a message that only it
+// has got wrong, by a majority of its rank. A wrong result gets into such a message from a
+// task that was not compared: with a backup it is in all replicas, and so in all messages.
+func (v *verdict) misled(w wrong, p job.Process) bool {
+	switch {
+	case len(v.degrees) == 1 || v.degrees[p.Rank] < 3:
+		return false
+	case w.what == "" || w.what == job.FlipTask:
+		return v.corrupt.samples && !v.backup
+	}
+	return w.what == job.FlipMessage
 }
 
 // endsWrong judges a job that ended for something wrong: nothing could be repaired, or that

@@ -86,7 +86,12 @@ func TestJudge(t *testing.T) {
 		{"fenced for nothing", verdict{corrupt: &corruption{dual: true}}, "turned 0.1@task, 0.1 fenced 0.2 convicted of", "false alarm"},
 		{"convicted for nothing", verdict{corrupt: &corruption{dual: true}}, "convicted 0.1, 0.1 fenced 0.2 convicted of", "nothing was wrong"},
 		{"the right one convicted", verdict{corrupt: &corruption{dual: true}}, "turned 0.1@task, convicted 0.0, 0.0 fenced 0.2 convicted of", "false conviction of 0.0"},
-		{"what a message has made wrong", verdict{corrupt: &corruption{state: true}}, "turned 0.1@message:3, convicted 1.0, 1.0 fenced 0.2 convicted of", ""},
+		{"what a message has made wrong", verdict{degrees: []int{2, 3}, corrupt: &corruption{state: true}}, "turned 0.1@message:3, convicted 1.0, 1.0 fenced 0.2 convicted of", ""},
+		{"one of two is not convicted for that", verdict{corrupt: &corruption{state: true}}, "turned 0.1@message:3, convicted 1.0, 1.0 fenced 0.2 convicted of", "false conviction of 1.0"},
+		{"what a task that was not compared has made wrong", verdict{degrees: []int{2, 3}, corrupt: &corruption{samples: true}}, "turned 0.1@task, convicted 1.1, 1.1 fenced 0.2 convicted of", ""},
+		{"a task that was compared", verdict{degrees: []int{2, 3}, corrupt: &corruption{dual: true}}, "turned 0.1@task, convicted 1.1, 1.1 fenced 0.2 convicted of", "false conviction of 1.1"},
+		{"a task whose result is everywhere", verdict{degrees: []int{2, 3}, backup: true, corrupt: &corruption{samples: true}}, "turned 0.1@task, convicted 1.1, 1.1 fenced 0.2 convicted of", "false conviction of 1.1"},
+		{"no other rank", verdict{degrees: []int{3}, corrupt: &corruption{samples: true}}, "turned 0.1@task, convicted 0.2, 0.2 fenced 0.2 convicted of", "false conviction of 0.2"},
 		{"not repaired", verdict{corrupt: &corruption{dual: true}}, "turned 0.1@task, differed 2 1", "1 of 2 differences"},
 		{"back in doubt", verdict{replace: true, backup: true, corrupt: &corruption{state: true}}, "turned 0.1@state:3, backups 1, rollback 7 for - at 0.2, over, doubt 0", ""},
 		{"back in doubt of nothing", verdict{replace: true, backup: true, corrupt: &corruption{state: true}}, "backups 1, rollback 7 for - at 0.2, over, doubt 0", "nothing was wrong"},
@@ -105,7 +110,9 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := c.v
-			v.degrees = []int{2, 2}
+			if v.degrees == nil {
+				v.degrees = []int{2, 2}
+			}
 			v.want = "same"
 			if v.bits == "" {
 				v.bits = "same"
