@@ -355,8 +355,17 @@ func (b *ClaimTable) made(t int) {
 	}
 }
 
-// Received is how many tasks of the section others have stored here.
-func (b *ClaimTable) Received() int { return b.section.Tasks - len(b.mine) }
+// Received yields the tasks of the section that others have stored here.
+func (b *ClaimTable) Received(yield func(task int) bool) {
+	if len(b.mine) == b.section.Tasks {
+		return
+	}
+	for t := range b.section.Tasks {
+		if b.word(b.me, t).state == done && !yield(t) {
+			return
+		}
+	}
+}
 
 // view is the table as the scheduler sees it: what is claimed is not open, and
 // nobody waits for anything else.

@@ -86,13 +86,23 @@ func (h *sharing) schedule(s *Section) error {
 // alike: they began on one host, and when somebody came last, or all went back, they were.
 func (h *sharing) common() bool { return h.stores != nil && h.setup.Together && !h.scattered }
 
+// ownersOnly reports whether tasks that are not sampled run on one replica only, unless that
+// dies: of two results the wrong one would stay where it is and make the replicas differ,
+// and who has the right one could be convicted for it. Between hosts that takes that
+// everything is shared, which only backups are worth: with them what is wrong everywhere can
+// be repaired.
+func (h *sharing) ownersOnly() bool {
+	v := h.verifier
+	return v != nil && v.setup.Verify.Samples() && (v.backups || h.common())
+}
+
 // choose decides whether sharing s pays, and in which way.
 func (h *sharing) choose(s *Section) {
 	s.decision, s.bytes = h.decisions.about(s)
 	c := candidates{send: true, bytes: s.bytes, transfer: h.bandwidth.atBest(s.bytes * (len(h.peers) - 1) / len(h.peers))}
 	c.costs.send, c.costs.store = h.decisions.costs.send.of(s.bytes), h.decisions.costs.store.of(s.bytes)
 	switch {
-	case h.verifier.once() && !h.common(): // what one replica alone decides may not be what others do
+	case h.ownersOnly() && !h.common(): // what one replica alone decides may not be what others do
 		s.decision.propose(c) // counts
 		s.way = direct.Send
 	case h.stores != nil && h.stores.begun():
@@ -111,7 +121,7 @@ func (h *sharing) choose(s *Section) {
 	case direct.Store:
 		s.exchange = h.stores
 	default:
-		if h.verifier.once() {
+		if h.ownersOnly() {
 			s.Policy = sched.Static
 		}
 		s.tries = s.decision.tries && h.verifier == nil

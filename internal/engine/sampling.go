@@ -22,11 +22,6 @@ func (v *verifier) samples() bool { return v != nil && v.sampler.Share > 0 }
 // would stay there alone, and make the replicas differ.
 func (v *verifier) sampleAll(s *Section) { v.choose(s, verify.Sampler{Share: 1}) }
 
-// once reports whether tasks that are not sampled run on one replica only, unless that
-// dies: of two results the wrong one would stay where it is and make the replicas differ,
-// which cannot be repaired. What is wrong everywhere can, if there are backups.
-func (v *verifier) once() bool { return v != nil && v.backups && v.setup.Verify.Samples() }
-
 // choose has the verifier compare the tasks of s that the sampler names.
 func (v *verifier) choose(s *Section, by verify.Sampler) {
 	v.tasks, v.due = by.Sample(v.tasks[:0], s.Number, len(s.Tasks)), v.due[:0]

@@ -213,14 +213,14 @@ func (d *stores) meet(s *Section, yield func(func())) error {
 			d.stuck.ok = false
 			return nil
 		}
-		if d.stuck.ok && d.stuck.at == at && !d.verifier.once() {
+		if d.stuck.ok && d.stuck.at == at && !d.ownersOnly() {
 			return nil
 		}
 		if !first && at > last {
 			until = d.now() + patience
 		}
 		last = at
-		if d.now() >= until && d.verifier.once() {
+		if d.now() >= until && d.ownersOnly() {
 			until = d.now() + patience
 		}
 		if d.now() >= until {
@@ -243,6 +243,10 @@ func (d *stores) adopted(s *Section, task int) bool {
 // missing: the claims tells no task from another.
 func (d *stores) missing() int { return 0 }
 
-func (d *stores) leave(s *Section) { d.stats.received(s.Tasks[0].known, d.claims.Received()) }
+func (d *stores) leave(s *Section) {
+	for task := range d.claims.Received {
+		d.stats.received(s.Tasks[task].known, 1)
+	}
+}
 
 func (d *stores) describe() string { return d.claims.Describe() }

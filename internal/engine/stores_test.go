@@ -9,6 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/arena"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/update"
 )
 
 // alloc makes an array, in an arena if there is one.
@@ -46,6 +47,42 @@ func TestStores(t *testing.T) {
 		require.EqualValues(t, 2*n*16*replicas, run+received, "every result was made or stored once")
 	}
 	require.Positive(t, all)
+}
+
+// What is stored counts for the kernel that it is of, also in a section of several.
+func TestStoresOfSeveralKernels(t *testing.T) {
+	const sections, tasks = 20, 8
+	kernels := []*Kernel{kernelAdd, kernelScale}
+	g := newGroup(t, 2, share).withStores()
+	g.run(func(r *replica, p *Program) error {
+		v := newVectors(r.arena)
+		for range sections {
+			err := runSection(p, sched.Adaptive, tasks, func(i int) Task {
+				x := v.x[i*100 : (i+1)*100]
+				return Task{Kernel: kernels[i%2], Regions: []update.Region{update.Slice(update.InOut, "x", x)}, Body: func() {
+					for k := range x {
+						x[k]++
+					}
+				}}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	all := make(map[string]int64)
+	var stored int64
+	for _, r := range g.replicas {
+		require.NoError(t, r.err)
+		for name, k := range r.engine.Snapshot().TaskTypes {
+			all[name] += k.Run + k.Received
+			stored += k.Stored
+		}
+	}
+	require.Positive(t, stored)
+	each := int64(len(g.replicas) * sections * tasks / len(kernels))
+	require.Equal(t, map[string]int64{kernelAdd.Name: each, kernelScale.Name: each}, all)
 }
 
 func TestSectionsThatCannotBeStored(t *testing.T) {

@@ -24,7 +24,7 @@ func (u *updates) enter(s *Section, signature uint64) error {
 		Patience: func(t int) time.Duration { return u.patience(&s.Tasks[t]) },
 		Times:    func(t int) *section.Times { return s.Tasks[t].times },
 	}
-	if u.verifier.once() { // nobody runs what another one has claimed
+	if u.ownersOnly() { // nobody runs what another one has claimed
 		e.Patience, e.Times = func(int) time.Duration { return forever }, nil
 	}
 	acts, err := u.machine.Enter(e, u.now())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -277,6 +278,32 @@ func TestSampledTasksBesideStores(t *testing.T) {
 	}
 	require.Positive(t, stored)
 	require.GreaterOrEqual(t, differed, int64(12), "those without kills at least")
+}
+
+// A result that is not compared, and wrong, is the same on all replicas of one host: nobody
+// runs a task for a replica that is late, which would leave the right one here and the
+// wrong one there. Else the one that has the right one could be convicted later.
+func TestWhatIsNotComparedIsTheSameOnAllReplicas(t *testing.T) {
+	together := func(s *job.Setup, _ *Config) { s.Together = true }
+	g := newGroup(t, 2, verified(1e-9), share, together).withStores()
+	all := make([][]float64, 2)
+	g.run(func(r *replica, p *Program) error {
+		x := make([]float64, 4)
+		all[r.setup.Self.Replica] = x
+		return runSection(p, sched.Adaptive, len(x), func(i int) Task {
+			return Task{Kernel: kernelAdd, Regions: []update.Region{update.Slice(update.Out, "x", x[i:i+1])}, Body: func() {
+				if x[i] = 1; r.setup.Self.Replica == 1 {
+					x[i] = 2
+					time.Sleep(200 * time.Millisecond)
+				}
+			}}
+		})
+	})
+	for _, r := range g.replicas {
+		require.NoError(t, r.err)
+	}
+	require.Contains(t, all[0], 2.0)
+	require.Equal(t, all[0], all[1])
 }
 
 // Where tasks are sampled, sections are shared if their results can be stored, also if that

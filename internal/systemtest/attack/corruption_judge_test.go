@@ -11,7 +11,10 @@ import (
 )
 
 // corruption is what is compared in a job: all tasks, a share of them, states.
-type corruption struct{ dual, samples, state bool }
+type corruption struct {
+	dual, samples, state bool
+	apart                bool // the replicas of a rank have no memory in common: each decides what to share
+}
 
 // wrong is something that was turned wrong on request.
 type wrong struct {
@@ -95,17 +98,18 @@ func (v *verdict) corruption() string {
 	return ""
 }
 
-// misled reports whether p may have been convicted of what it made of a message that only it
-// has got wrong, by a majority of its rank. A wrong result gets into such a message from a
-// task that was not compared: with a backup it is in all replicas, and so in all messages.
+// misled reports whether p may have been convicted, by a majority of its rank, of what it made
+// of something that not all have got: a wrong message, or the wrong result of a task that was
+// not compared. The latter is the same everywhere with a backup, or if the replicas have
+// memory in common.
 func (v *verdict) misled(w wrong, p job.Process) bool {
 	switch {
-	case len(v.degrees) == 1 || v.degrees[p.Rank] < 3:
+	case v.degrees[p.Rank] < 3:
 		return false
 	case w.what == "" || w.what == job.FlipTask:
-		return v.corrupt.samples && !v.backup
+		return v.corrupt.samples && v.corrupt.apart && !v.backup
 	}
-	return w.what == job.FlipMessage
+	return len(v.degrees) > 1 && w.what == job.FlipMessage
 }
 
 // endsWrong judges a job that ended for something wrong: nothing could be repaired, or that

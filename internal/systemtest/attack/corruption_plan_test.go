@@ -4,6 +4,7 @@ package attack
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -19,7 +20,7 @@ func (p *plan) corruption(d dice) {
 	}
 	p.shape(d, one(d, []int{1, 2, 2, 2, 3}), degrees)
 	p.recovery(d)
-	c := &corruption{dual: mode[0] == 'd', samples: mode[:2] == "sa", state: mode[len(mode)-1] == 'e'}
+	c := &corruption{dual: mode[0] == 'd', samples: mode[:2] == "sa", state: mode[len(mode)-1] == 'e', apart: slices.Contains(p.flags, "-direct=off")}
 	p.corrupt = c
 	p.flag("-sdc", mode, "-seed", fmt.Sprint(1+d.IntN(1000)))
 	for _, rank := range d.Perm(len(p.degrees))[:1+d.IntN(min(2, len(p.degrees)))] {
