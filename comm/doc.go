@@ -42,6 +42,8 @@
 // A message of up to 32 KiB is sent at once and copied as long as the copies
 // for its destination stay within 4 MiB; a longer one is handed over when a
 // receive has matched it, and its Send returns when every live replica of the
-// destination has it. A correct program does not rely on Send to return
+// destination has it. Where processes take turns on the cores of a host, one of up
+// to 256 KiB is copied rather than waited for when only other replicas still have to
+// send it. A correct program does not rely on Send to return
 // before that, as in MPI.
 package comm

@@ -245,7 +245,7 @@ func newTrial(seed uint64) trial {
 	ranks := 1 + random.IntN(5)
 	t := trial{iterations: 4 + random.IntN(9)}
 	t.job = sdrtest.Job{Seed: seed, Mirror: random.IntN(10) == 0, Recovery: &sdrtest.Recovery{Cuts: 10, Rare: []int{5, 30, 150}[random.IntN(3)]}}
-	limits := []sdr.Limits{{Eager: 256, Window: 4000, Retain: 20000}, {Eager: 1024, Window: 2000, Retain: 40000}, {}}
+	limits := []sdr.Limits{{Eager: 256, Window: 4000, Retain: 20000, Detach: 5000}, {Eager: 1024, Window: 2000, Retain: 40000}, {}}
 	t.job.Limits = limits[random.IntN(len(limits))]
 	for range ranks {
 		t.job.Degrees = append(t.job.Degrees, []int{1, 2, 2, 3, 4}[random.IntN(5)])

@@ -60,6 +60,9 @@ func NewPoller() *Poller {
 // are more than its cores, waiters give their core to others.
 func (p *Poller) Crowd(processes int) { p.turns.crowded = processes > processors() }
 
+// Crowded reports whether that is so.
+func (p *Poller) Crowded() bool { return p.turns.crowded }
+
 // Add gives the poller a started link to drive.
 func (p *Poller) Add(l Link) {
 	p.mu.Lock()

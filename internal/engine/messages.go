@@ -10,6 +10,9 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
+// detach is up to how many bytes messages are copied that others still have to send.
+const detach = 256 << 10
+
 // messaging describes this process to what carries its messages.
 func (h *sharing) messaging() sdr.Config {
 	c := sdr.Config{
@@ -24,6 +27,9 @@ func (h *sharing) messaging() sdr.Config {
 	}
 	if h.faults.Mid(job.KillMessage) != nil {
 		c.Mid = func() func() bool { return h.faults.Mid(job.KillMessage) }
+	}
+	if h.poller.Crowded() { // a copy takes less than the turns of others
+		c.Limits.Detach = detach
 	}
 	if ahead := h.setup.Ahead; ahead > 0 { // messages of all sizes that can be are copied
 		c.Limits = sdr.Limits{Eager: 1 << 20, Window: ahead / 16, Retain: ahead}

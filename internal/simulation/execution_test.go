@@ -27,8 +27,10 @@ func (x *execution) send(m *message) error {
 	b := x.payload(m)
 	switch {
 	case m.sync && m.blocking:
+		defer clear(b) // it is the program's again
 		return comm.Ssend(x.comm(m), b, m.to, m.tag)
 	case m.blocking:
+		defer clear(b)
 		return comm.Send(x.comm(m), b, m.to, m.tag)
 	case m.sync:
 		x.unsent = append(x.unsent, comm.Issend(x.comm(m), b, m.to, m.tag))

@@ -77,7 +77,7 @@ func newSpec(seed uint64) *spec {
 		s.degrees = append(s.degrees, []int{1, 1, 2, 2, 2, 3}[random.IntN(6)])
 	}
 	s.mirror = random.IntN(12) == 0
-	limits := []sdr.Limits{{Eager: 256, Window: 4000, Retain: 3000}, {Eager: 256, Window: 2000, Retain: 20000}, {Eager: 1024, Window: 2000, Retain: 40000}, {}}
+	limits := []sdr.Limits{{Eager: 256, Window: 4000, Retain: 3000}, {Eager: 256, Window: 2000, Retain: 20000, Detach: 5000}, {Eager: 1024, Window: 2000, Retain: 40000}, {}}
 	s.limits = limits[random.IntN(len(limits))]
 	s.inPlace = random.IntN(2) == 0
 	s.inbox = []int64{1 << 20, 1000, 0}[random.IntN(3)]

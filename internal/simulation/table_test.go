@@ -59,6 +59,8 @@ var rules = []ruletest.Rule{
 		"			c.ackOne(s, pr.replica)\n", ""),
 	ruletest.New(sdrDir+"send.go", "who waits for acknowledgements says so",
 		"	want := r.waiting > 0 || c.draining && r.unfinished > 0", "	want := false"),
+	ruletest.New(sdrDir+"send.go", "a send that does not wait for others leaves a copy",
+		"		c.copyOut(m)\n	}\n}", "		c.complete(m.req, Status{}, nil)\n		m.req = nil\n	}\n}"),
 	ruletest.New(sdrDir+"send.go", "what a replica has already is not sent",
 		"		if s.acked[d].has(number) {\n			live &^= 1 << d\n		}\n", "		_ = d\n"),
 	ruletest.New(sdrDir+"cut.go", "nothing is kept from before a cut",

@@ -29,6 +29,34 @@ func TestAckSet(t *testing.T) {
 	}
 }
 
+// TestDetached: a large message that this replica has sent, and another one has not, is
+// complete with a copy, which it sends if the other one dies.
+func TestDetached(t *testing.T) {
+	n := newNet(t, Limits{Eager: 1, Detach: 10}, 2, 2)
+	data := []byte("large")
+	r := new(Request)
+	n.cores[0].Send(n.ctxs[0], r, data, 1, 0, false)
+	n.carry(0)
+	larger := n.send(0, "larger than that", 1, 1)
+	var got [2]*pendingRecv
+	for k := range got {
+		got[k] = n.recv(n.p(1, k), 0, 0)
+		n.recv(n.p(1, k), 0, 1)
+	}
+	require.False(t, r.Done(), "offered only")
+	n.deliverAll()
+	require.Equal(t, "0:large", got[0].text(t))
+	require.True(t, r.Done())
+	require.False(t, larger.Done(), "0.1 has to send it yet")
+	copy(data, "wrong")
+	n.die(n.p(0, 1)) // before it sent
+	n.deliverAll()
+	require.Equal(t, "0:large", got[1].text(t))
+	require.True(t, larger.Done())
+	messages, bytes := n.cores[0].Retained()
+	require.Zero(t, messages+bytes)
+}
+
 // TestLazyAcks: small messages are acknowledged together, at once to those
 // that wait.
 func TestLazyAcks(t *testing.T) {

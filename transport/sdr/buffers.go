@@ -3,8 +3,8 @@ package sdr
 import "math/bits"
 
 const (
-	maxClass    = 16      // buffers of up to 64 KiB are kept
-	keptInClass = 1 << 18 // bytes kept of each size
+	maxClass    = 18      // buffers of up to 256 KiB are kept
+	keptInClass = 1 << 20 // bytes kept of each size
 )
 
 // buffers keeps the memory of copied messages for the next ones.

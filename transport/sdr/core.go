@@ -35,6 +35,9 @@ type Limits struct {
 	Eager  int // bytes that a message may have to be sent without asking (32 KiB; at most 1 MiB)
 	Window int // bytes of unmatched eager messages at a receiver, per sending process (1 MiB)
 	Retain int // bytes of copies kept per destination rank (4 MiB)
+	// Detach is how many bytes a larger message may have to be copied as well, once only
+	// other replicas have to send it yet (0).
+	Detach int
 }
 
 func (l Limits) withDefaults() Limits {

@@ -220,9 +220,28 @@ func (c *Core) Sent(m *Message, p int, err error) {
 	c.finish(m)
 }
 
+// detach completes the request of a message that only others have to send yet, with a
+// copy. Where more processes run than there are cores, this one need not wait then until
+// it has been the turn of those.
+func (c *Core) detach(m *Message) {
+	if m.copied || m.sync || m.req == nil || m.inflight != 0 || len(m.data) > c.limits.Detach {
+		return
+	}
+	s := m.stream
+	for d := range each(m.lacking) {
+		if c.serves(s.rank, d, s.ctx.exact) {
+			return
+		}
+	}
+	if r := &c.ranks[s.rank]; len(m.data) > c.limits.Eager && r.retained+len(m.data)+frameCost <= c.limits.Retain {
+		c.copyOut(m)
+	}
+}
+
 // finish forgets m if every live replica of its destination has it.
 func (c *Core) finish(m *Message) {
 	if m.lacking != 0 || m.inflight != 0 {
+		c.detach(m)
 		return
 	}
 	s := m.stream
