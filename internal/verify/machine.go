@@ -174,7 +174,10 @@ func (m *Machine) Complete() []Action {
 func (m *Machine) Hear(p int, w *Word) []Action {
 	m.acts = m.acts[:0]
 	if w.Section < m.section || w.Section == m.section && !m.open && m.result != nil {
-		return nil // that was left here
+		if w.Result != nil {
+			m.answer(w.Section)
+		}
+		return m.acts // that was left here
 	}
 	q := &m.peers[p]
 	s := q.said[w.Section]
@@ -194,6 +197,17 @@ func (m *Machine) Hear(p int, w *Word) []Action {
 	return m.acts
 }
 
+// answer says the result of a section that was left here by first votes that were equal, to
+// one that holds the result of a dead peer and waits until all hold it.
+func (m *Machine) answer(section uint64) {
+	switch section {
+	case m.section:
+		m.sayResult()
+	case m.last.section:
+		m.sayLast()
+	}
+}
+
 // Dead removes a peer, once all that it has said was heard.
 func (m *Machine) Dead(p int) []Action {
 	m.acts = m.acts[:0]
@@ -201,10 +215,7 @@ func (m *Machine) Dead(p int) []Action {
 		m.deaths++
 	}
 	m.peers[p].dead = true
-	if l := &m.last; l.result != nil {
-		m.say(Word{Section: l.section, Signature: l.signature, Result: l.result})
-		l.result = nil
-	}
+	m.sayLast()
 	switch {
 	case m.result != nil:
 		m.sayResult()
@@ -303,6 +314,8 @@ func (m *Machine) advance() {
 			return
 		case m.result == nil && s.result != nil:
 			m.hold(s.result)
+		case s.result != nil && !m.peers[p].dead:
+			m.sayResult()
 		}
 	}
 	switch {
@@ -383,6 +396,13 @@ func (m *Machine) sayResult() {
 	if !m.told {
 		m.told = true
 		m.say(Word{Section: m.section, Signature: m.signature, Result: m.result})
+	}
+}
+
+func (m *Machine) sayLast() {
+	if l := &m.last; l.result != nil {
+		m.say(Word{Section: l.section, Signature: l.signature, Result: l.result})
+		l.result = nil
 	}
 }
 

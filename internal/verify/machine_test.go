@@ -183,6 +183,37 @@ func TestResultIsHeld(t *testing.T) {
 	require.Equal(t, right, r)
 }
 
+// TestHeldResultIsAnswered: who holds a result, such as that of a dead replica that others
+// have not heard, waits until all hold it; also those that needed no result.
+func TestHeldResultIsAnswered(t *testing.T) {
+	for name, then := range map[string]func(*Machine){
+		"in the section":   func(*Machine) {},
+		"behind it":        (*Machine).Leave,
+		"in the next one":  func(m *Machine) { m.Leave(); m.Enter(6, 8, []int{1}) },
+		"which it has run": func(m *Machine) { m.Leave(); m.Enter(6, 8, []int{1}); m.Ran(0, 0, Run{Hash: 9}); m.Complete() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := New(0, 3)
+			m.Enter(5, 7, []int{4})
+			m.Ran(0, 0, Run{Hash: 1})
+			m.Complete()
+			for p := 1; p < 3; p++ {
+				m.Hear(p, &Word{Section: 5, Signature: 7, First: []uint64{1}})
+			}
+			r, err := m.Done()
+			require.NoError(t, err)
+			require.Equal(t, &Result{Right: []uint64{1}}, r)
+			then(m)
+			acts := m.Hear(1, &Word{Section: 5, Signature: 7, Result: r})
+			require.Len(t, acts, 2)
+			for i, a := range acts {
+				require.Equal(t, Action{Kind: Say, Peer: 1 + i, Word: &Word{Section: 5, Signature: 7, Result: r}}, a)
+			}
+			require.Empty(t, m.Hear(2, &Word{Section: 5, Signature: 7, Result: r}), "it has said so")
+		})
+	}
+}
+
 // TestLateWord: nothing is kept of sections that were left.
 func TestLateWord(t *testing.T) {
 	m := disputed()

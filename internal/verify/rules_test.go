@@ -17,7 +17,10 @@ var rules = []ruletest.Rule{
 	ruletest.New("machine.go", "what the dead have said of other tasks, beyond a cut, does not count", "		case m.peers[p].dead && s.signature", "		case false && s.signature"),
 	ruletest.New("machine.go", "a death begins it anew", "	case m.open && m.left == 0:\n		m.sayFirst()\n", ""),
 	ruletest.New("machine.go", "who holds a result says it after a death", "	case m.result != nil:\n		m.sayResult()\n	case", "	case"),
-	ruletest.New("machine.go", "also that of the section before", "		m.say(Word{Section: l.section, Signature: l.signature, Result: l.result})\n", ""),
+	ruletest.New("machine.go", "also that of the section before", "	m.sayLast()\n	switch {", "	switch {"),
+	ruletest.New("machine.go", "who needed no result says it to one that holds it", "		case s.result != nil && !m.peers[p].dead:\n			m.sayResult()\n", ""),
+	ruletest.New("machine.go", "also when it has left the section", "	case m.section:\n		m.sayResult()\n", ""),
+	ruletest.New("machine.go", "and when it is in the next one", "	case m.last.section:\n		m.sayLast()\n", ""),
 	ruletest.New("machine.go", "what somebody holds is taken", "		case m.result == nil && s.result != nil:\n			m.hold(s.result)\n", ""),
 	ruletest.New("machine.go", "nobody goes on before all hold the result", "(s == nil || s.result == nil) {\n			return nil, nil", "s == nil {\n			return nil, nil"),
 	ruletest.New("judge.go", "all live replicas are waited for", "		if m.lives(p) && !m.heard(p) {\n			return\n", "		if m.lives(p) && m.peers[p].said[m.section] == nil {\n			return\n"),
@@ -25,7 +28,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("judge.go", "and a third time", "			if m.rerun(i, 3); m.mine[i].running {\n				continue\n			}\n", ""),
 	ruletest.New("judge.go", "what the dead have said counts", "			if p != m.me {\n", "			if false {\n"),
 	ruletest.New("judge.go", "one that was convicted is not believed against one that was not", "return m.peers[b.Replica].convicted }))", "return false }))"),
-	ruletest.New("machine.go", "what was said of a section that was left comes too late", "	if w.Section < m.section || w.Section == m.section && !m.open && m.result != nil {\n		return nil // that was left here\n	}\n", ""),
+	ruletest.New("machine.go", "what was said of a section that was left comes too late", "	if w.Section < m.section || w.Section == m.section && !m.open && m.result != nil {\n		if w.Result != nil {\n			m.answer(w.Section)\n		}\n		return m.acts // that was left here\n	}\n", ""),
 	ruletest.New("state.go", "the states of all that live are waited for", "	if waits {", "	if waits && false {"),
 	ruletest.New("state.go", "nobody goes on beside a wrong state", "	case slices.ContainsFunc(c.Guilty, s.lives):", "	case false && slices.ContainsFunc(c.Guilty, s.lives):"),
 	ruletest.New("state.go", "of two states with as many witnesses neither is right", "			ok = false\n", ""),
@@ -39,7 +42,7 @@ var rules = []ruletest.Rule{
 var unshown = []ruletest.Rule{}
 
 // table says which schedules are to notice the rules.
-var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestStates|TestCompare|TestSchedules|TestAgreement|TestJudge|TestResultIsHeld|TestLateWord", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
+var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestStates|TestCompare|TestSchedules|TestAgreement|TestJudge|TestResultIsHeld|TestHeldResultIsAnswered|TestLateWord", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
 
 // TestRulesStand looks for the text of every rule in the machine, where it has to be
 // once: the table says what is there.
