@@ -120,8 +120,9 @@ func only(t *testing.T) {
 	}
 }
 
-func TestLink(t *testing.T) { launched(t, 1, "TestSelf", false) }
-func TestTalk(t *testing.T) { launched(t, 2, "TestPeers", false) }
+func TestLink(t *testing.T)  { launched(t, 1, "TestSelf", false) }
+func TestTalk(t *testing.T)  { launched(t, 2, "TestPeers", false) }
+func TestSmall(t *testing.T) { launched(t, 1, "TestSmallFrames", false) }
 func TestDeath(t *testing.T) {
 	for _, how := range []string{"Mid", "Between"} {
 		t.Run(how, func(t *testing.T) { launched(t, 3, "TestDeath"+how, true) })
@@ -143,6 +144,35 @@ func pair(t testing.TB) (a, b transport.Link) {
 func TestSelf(t *testing.T) {
 	only(t)
 	linktest.Run(t, pair)
+}
+
+// counter is a Receiver of frames that the link keeps.
+type counter struct{ frames atomic.Int64 }
+
+func (c *counter) Begin(*transport.Header) []byte { return nil }
+func (c *counter) End(*transport.Header, []byte)  { c.frames.Add(1) }
+func (c *counter) Torn(*transport.Header, int)    {}
+func (c *counter) Lost(*transport.Header)         {}
+func (c *counter) Closed(error)                   {}
+
+// A small frame costs no memory, which would have to be collected.
+func TestSmallFrames(t *testing.T) {
+	only(t)
+	a, b := pair(t)
+	in := new(counter)
+	a.Start(new(counter))
+	b.Start(in)
+	h, payload, sent := transport.Header{Channel: transport.ChannelMessage}, []byte{1}, int64(0)
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		for !a.(transport.Prompt).SendNow(&h, payload, nil) {
+			a.Progress()
+		}
+		for sent++; in.frames.Load() < sent; {
+			b.Progress()
+		}
+	}), "allocations for a frame")
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
 }
 
 func TestPeers(t *testing.T) {

@@ -3,6 +3,7 @@
 package mpi
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -130,7 +131,11 @@ func (l *link) fill() (moved bool) {
 func (l *link) take() bool {
 	in := &l.in
 	p := &in.packets[in.next]
-	ok, err := l.world.complete(&p.req)
+	looks := 1
+	if in.taken == 0 { // nothing else to do here
+		looks = int(l.world.looks.Load())
+	}
+	ok, err := l.world.completeSoon(&p.req, looks)
 	if err != nil {
 		l.lost(l.broken(err))
 		return true
@@ -186,9 +191,13 @@ func (l *link) accept(b []byte) {
 		in.whole = true
 		return
 	}
+	if in.inside {
+		l.lost(l.broken(errors.New("a frame in the middle of a large one")))
+		return
+	}
 	large := b[0]&packetLarge != 0
 	b[0] &^= packetLarge
-	var h transport.Header
+	h := &in.header // stays where it is: one that the Receiver may keep would be allocated
 	if err := h.Decode((*[transport.HeaderSize]byte)(b)); err != nil {
 		l.lost(l.broken(err))
 		return
@@ -199,11 +208,11 @@ func (l *link) accept(b []byte) {
 			return
 		}
 		end := transport.HeaderSize + int(h.Size)
-		l.receiver.End(&h, b[transport.HeaderSize:end:end])
+		l.receiver.End(h, b[transport.HeaderSize:end:end])
 		return
 	}
-	in.header, in.inside, in.whole, in.through, in.got = h, true, false, 0, 0
-	if in.memory = l.receiver.Begin(&in.header); in.memory == nil {
+	in.inside, in.whole, in.through, in.got = true, false, 0, 0
+	if in.memory = l.receiver.Begin(h); in.memory == nil {
 		in.memory = make([]byte, h.Size)
 	}
 	in.memory = in.memory[:h.Size]

@@ -11,4 +11,8 @@ const MaxArgs = 7
 type Call struct {
 	Function uintptr          // its address
 	Args     [MaxArgs]uintptr // more than the function takes do no harm
+
+	// ShortUntil looks here. It is in the call, which C can reach.
+	Done  int32 // written by the function: not 0 when there is no need to call again
+	times int32
 }
