@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -120,9 +121,9 @@ func only(t *testing.T) {
 	}
 }
 
-func TestLink(t *testing.T)  { launched(t, 1, "TestSelf", false) }
-func TestTalk(t *testing.T)  { launched(t, 2, "TestPeers", false) }
-func TestSmall(t *testing.T) { launched(t, 1, "TestSmallFrames", false) }
+func TestLink(t *testing.T)   { launched(t, 1, "TestSelf", false) }
+func TestTalk(t *testing.T)   { launched(t, 2, "TestPeers", false) }
+func TestFrugal(t *testing.T) { launched(t, 1, "TestAllocations", false) }
 func TestDeath(t *testing.T) {
 	for _, how := range []string{"Mid", "Between"} {
 		t.Run(how, func(t *testing.T) { launched(t, 3, "TestDeath"+how, true) })
@@ -155,22 +156,37 @@ func (c *counter) Torn(*transport.Header, int)    {}
 func (c *counter) Lost(*transport.Header)         {}
 func (c *counter) Closed(error)                   {}
 
-// A small frame costs no memory, which would have to be collected.
-func TestSmallFrames(t *testing.T) {
+// A small frame costs no memory, which would have to be collected, and a large one that
+// the Receiver leaves to the link not that of its payload.
+func TestAllocations(t *testing.T) {
 	only(t)
 	a, b := pair(t)
-	in := new(counter)
+	in, sent := new(counter), int64(0)
 	a.Start(new(counter))
 	b.Start(in)
-	h, payload, sent := transport.Header{Channel: transport.ChannelMessage}, []byte{1}, int64(0)
+	arrive := func() {
+		for sent++; in.frames.Load() < sent; b.Progress() {
+			a.Progress()
+		}
+	}
+	h, payload := transport.Header{Channel: transport.ChannelMessage}, []byte{1}
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		for !a.(transport.Prompt).SendNow(&h, payload, nil) {
 			a.Progress()
 		}
-		for sent++; in.frames.Load() < sent; {
-			b.Progress()
-		}
-	}), "allocations for a frame")
+		arrive()
+	}), "allocations for a small frame")
+
+	const size, frames = 2 * packetSize, 100
+	large := [][]byte{make([]byte, size)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range frames {
+		a.Send(&transport.Frame{Header: h, Payload: large})
+		arrive()
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(frames*size/4), "bytes allocated for large frames")
 	require.NoError(t, a.Close())
 	require.NoError(t, b.Close())
 }

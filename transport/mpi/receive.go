@@ -38,6 +38,8 @@ type receiver struct {
 	whole   bool // the sender has handed all of it over
 	header  transport.Header
 	memory  []byte
+	own     bool   // memory is the link's
+	spare   []byte // own memory of a frame before
 	pieces  []piece
 	through int // pieces that have come
 	got     int // their bytes
@@ -74,6 +76,9 @@ func (l *link) receive() (moved bool) {
 		if in.inside && in.whole && in.through == len(in.pieces) {
 			memory := in.memory
 			in.inside, in.memory, in.pieces = false, nil, nil
+			if in.own {
+				in.spare = memory
+			}
 			l.stream(-1)
 			l.receiver.End(&in.header, memory)
 			moved = true
@@ -212,8 +217,11 @@ func (l *link) accept(b []byte) {
 		return
 	}
 	in.inside, in.whole, in.through, in.got = true, false, 0, 0
-	if in.memory = l.receiver.Begin(h); in.memory == nil {
-		in.memory = make([]byte, h.Size)
+	in.memory = l.receiver.Begin(h)
+	if in.own = in.memory == nil; in.own {
+		if in.memory, in.spare = in.spare, nil; uint64(cap(in.memory)) < h.Size {
+			in.memory = make([]byte, h.Size)
+		}
 	}
 	in.memory = in.memory[:h.Size]
 	l.stream(1)
