@@ -307,20 +307,23 @@ func (w *World) transfer(f function, b []byte, peer, tag int, r *request) error 
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
 		w.lib.byteType, uintptr(peer), uintptr(tag), w.lib.world, uintptr(unsafe.Pointer(r)),
 	}
-	short := f == receive || w.met[peer]
-	w.met[peer] = w.met[peer] || f != receive
-	rc := w.do(f, short)
+	times := 1
+	if f != receive && !w.met[peer] {
+		w.met[peer], times = true, 0
+	}
+	rc := w.do(f, times)
 	w.calling.Unlock()
 	return rc.err(f)
 }
 
-// do makes a call of the library with the arguments in w.call. A call that is short by
-// itself is not while there are large frames: it may copy as much of them as there is.
-// The first sending to a rank may connect to it.
-func (w *World) do(f function, short bool) code {
-	w.call.Function = w.lib.entries[f]
-	if short && w.streaming.Load() == 0 {
-		return code(w.call.Short())
+// do makes a call of the library with the arguments in w.call: a short one, so many times
+// until it has written w.call.Done, or, if times is 0, one that may take long. A call that
+// is short by itself is not while there are large frames: it may copy as much of them as
+// there is. The first sending to a rank may connect to it.
+func (w *World) do(f function, times int) code {
+	w.call.Function, w.call.Done = w.lib.entries[f], 0
+	if times > 0 && w.streaming.Load() == 0 {
+		return code(w.call.ShortUntil(times))
 	}
 	return code(w.call.Long())
 }
@@ -334,13 +337,7 @@ func (w *World) completeSoon(r *request, looks int) (bool, error) {
 	w.calling.Lock()
 	a := &w.call.Args
 	a[0], a[1], a[2] = uintptr(unsafe.Pointer(r)), uintptr(unsafe.Pointer(&w.call.Done)), w.lib.ignoreStatus
-	w.call.Function, w.call.Done = w.lib.entries[test], 0
-	var rc code
-	if w.streaming.Load() == 0 {
-		rc = code(w.call.ShortUntil(looks))
-	} else {
-		rc = code(w.call.Long())
-	}
+	rc := w.do(test, looks)
 	ok := w.call.Done != 0
 	w.calling.Unlock()
 	return ok, rc.err(test)
@@ -351,7 +348,8 @@ func (w *World) completeAll(r *request, n int) (bool, error) {
 	w.calling.Lock()
 	a := &w.call.Args
 	a[0], a[1], a[2], a[3] = uintptr(n), uintptr(unsafe.Pointer(r)), uintptr(unsafe.Pointer(&w.call.Done)), w.lib.ignoreStatus
-	rc, ok := w.do(testAll, true), w.call.Done != 0
+	rc := w.do(testAll, 1)
+	ok := w.call.Done != 0
 	w.calling.Unlock()
 	return ok, rc.err(testAll)
 }
@@ -362,5 +360,5 @@ func (w *World) cancel(r *request) {
 	w.calling.Lock()
 	defer w.calling.Unlock()
 	w.call.Args[0] = uintptr(unsafe.Pointer(r))
-	w.do(cancel, false)
+	w.do(cancel, 0)
 }

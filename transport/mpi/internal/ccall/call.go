@@ -12,7 +12,6 @@ type Call struct {
 	Function uintptr          // its address
 	Args     [MaxArgs]uintptr // more than the function takes do no harm
 
-	// ShortUntil looks here. It is in the call, which C can reach.
-	Done  int32 // written by the function: not 0 when there is no need to call again
+	Done  int32 // where a function may say that it need not be called again
 	times int32
 }

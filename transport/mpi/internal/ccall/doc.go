@@ -17,6 +17,9 @@
 //     again, and a fault ends the process;
 //   - the function must not call back into Go.
 //
+// ShortUntil repeats the call for a while, where a function that looks for something has
+// not found it: to look again takes less time than to come back to Go in between.
+//
 // What it gets as arguments does not move and is kept by the caller, as with Long. On
 // processors other than amd64 Short is Long.
 package ccall

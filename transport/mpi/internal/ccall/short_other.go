@@ -8,8 +8,7 @@ import "sync/atomic"
 func (c *Call) Short() int32 { return c.Long() }
 
 // ShortUntil makes the call again and again, so many times at most, until the function
-// returns something other than 0 or has written Done, and returns the last result. The
-// function takes up to six arguments.
+// returns something other than 0 or has written Done, and returns the last result.
 func (c *Call) ShortUntil(times int) int32 {
 	result := c.Long()
 	for ; times > 1 && result == 0 && atomic.LoadInt32(&c.Done) == 0; times-- {
