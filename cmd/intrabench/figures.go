@@ -54,6 +54,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	var gtc figures.GTCProblem
 	doubled := gtcFlags(fs, &gtc)
 	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model and with what should be decided")
+	noWait := fs.Bool("nowait", false, "over the links of -limits HPCCG also does not wait for the updates of its solution (its -nowait)")
 	between := hostsFlag(fs)
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
 	plotFile := fs.String("plot", "", "draw the figures to `FILE`, .svg, .png or .pdf")
@@ -66,6 +67,9 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if err := checkProblem(pr, rounds); err != nil {
 		return err
+	}
+	if *noWait && *limits == "" {
+		return errors.New("-nowait needs -limits")
 	}
 	if *app == figures.GTC {
 		gtc.Tasks = pr.Tasks
@@ -82,6 +86,10 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 		configs = append(configs, limited(c, *between)...)
+		if *noWait {
+			own := figures.NoWait(configs[len(configs)-2])
+			configs = append(configs, own, figures.Forced(own))
+		}
 	}
 	if *plotFile != "" {
 		if err := figures.CheckPlotName(*plotFile); err != nil {

@@ -76,6 +76,8 @@ func TestFiguresUsage(t *testing.T) {
 		"figures -iters 1":                "-iters must be at least 2",
 		"figures -rounds 0":               "-rounds must be at least 1",
 		"figures -tasks -1":               "-tasks must not be negative",
+		"figures -nowait":                 "-nowait needs -limits",
+		"figures -app gtc -nowait":        "-nowait is not for -app gtc",
 		"figures -limits 1,2":             `"1" is not a bandwidth`,
 		"figures -limits 1,,2GB/s":        `"GB/s" is not a bandwidth`,
 		"figures -app amg":                "want hpccg or gtc",

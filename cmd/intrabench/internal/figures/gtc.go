@@ -67,7 +67,7 @@ func MeasureGTC(ctx context.Context, run GTCRunner, pr GTCProblem, rounds int, d
 		return nil, err
 	}
 	m.sumUp(GTCKernels)
-	m.Models, m.Links = m.models(GTCKernels), m.links()
+	m.Models, m.Links, m.Sections = m.models(GTCKernels), m.links(), m.sectionTimes()
 	return m, nil
 }
 
@@ -188,7 +188,7 @@ func (m *GTCMeasurement) Table(w io.Writer, cores int) error {
 	if len(m.InOut) > 0 {
 		fmt.Fprintf(w, "(of a push of particles by itself, two replicas in one process, not of GTC's own run)\n")
 	}
-	if err := m.overLinks(w); err != nil {
+	if err := m.bySections(w); err != nil {
 		return err
 	}
 	if err := m.warn(w); err != nil {

@@ -3,7 +3,6 @@ package figures
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -118,20 +117,7 @@ func (m *Series) links() (all []Link) {
 	if !slices.ContainsFunc(m.Configs, Config.shares) || len(pairs) == 0 || !m.has(Replicated.Name) {
 		return nil
 	}
-	types := make(map[string]float64)
-	whole := 0.0
-	for _, t := range m.Trials {
-		if t.Config == Replicated.Name {
-			whole += t.Samples[Total].Seconds
-			for name, s := range t.Tasks {
-				types[name] += s.SectionSeconds
-			}
-		}
-	}
-	for _, task := range slices.SortedFunc(maps.Keys(types), byMost(types)) {
-		if types[task] < leastShare*whole && len(all) > 0 {
-			break
-		}
+	for _, task := range m.sectionTasks() {
 		for _, p := range pairs {
 			if l, ok := m.link(task, p[0], p[1]); ok {
 				all = append(all, l)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
 const linksReport = `{"processes":[{},{}],"task_types":{
@@ -31,6 +33,20 @@ func TestForced(t *testing.T) {
 		Flags: []string{"-sched", "static", "-direct=off", "-limit", "3GB/s"}}, forced)
 	require.False(t, forced.shares(), "it has no choice")
 	require.True(t, c.shares())
+}
+
+// What does not wait is compared with the same native run, and not with the model.
+func TestNoWait(t *testing.T) {
+	c, err := Limited("3GB/s")
+	require.NoError(t, err)
+	own := NoWait(Beside(c)[1])
+	require.Equal(t, Config{Name: "send -nowait at 3GB/s", Ranks: 1, Replicas: 2, Limit: 3e9, Base: "native at 3GB/s",
+		Flags: []string{"-limit", "3GB/s"}, Args: []string{"-nowait"}}, own)
+	require.True(t, own.decides())
+	require.False(t, own.shares())
+	require.Equal(t, "static -nowait at 3GB/s", Forced(own).Name)
+	p := Programs{App: "hpccg"}
+	require.Equal(t, "-nowait", p.hpccg(own, Problem{}).Program[len(p.hpccg(c, Problem{}).Program)])
 }
 
 // overLinks stands for intrarun: the bodies of push take 2 s, its updates 2 GB for each
@@ -63,6 +79,12 @@ func overLinks(t *testing.T) *GTCMeasurement {
 
 func TestLinks(t *testing.T) {
 	m := overLinks(t)
+	require.Equal(t, []SectionTime{
+		{"push", "send", spread.Of([]float64{0.5})}, {"push", "auto", spread.Of([]float64{0.5})},
+		{"push", "send at 1GB/s", spread.Of([]float64{1.5})}, {"push", "send at 4GB/s", spread.Of([]float64{0.75})},
+	}, m.Sections[:4], "what decides")
+	require.Equal(t, "charge", m.Sections[4].Task)
+	require.Len(t, m.Sections, 8, "without what takes next to nothing")
 	require.Len(t, m.Links, 3, "one type of task, without a limit and with two")
 	for i, want := range []struct {
 		config               string

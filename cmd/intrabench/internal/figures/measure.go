@@ -22,6 +22,8 @@ type Series struct {
 	Trials  []Trial  `json:"trials"`
 	Models  []Model  `json:"models,omitempty"` // of the kernels, if links were limited
 	Links   []Link   `json:"links,omitempty"`  // what was decided, if so
+
+	Sections []SectionTime `json:"sections,omitempty"`
 }
 
 // Row sums up one kernel in one configuration.
@@ -51,7 +53,7 @@ func Measure(ctx context.Context, run Runner, pr Problem, rounds int, configs []
 		return nil, err
 	}
 	m.sumUp(pr.rows())
-	m.Models, m.Links = m.models(pr.kernels()), m.links()
+	m.Models, m.Links, m.Sections = m.models(pr.kernels()), m.links(), m.sectionTimes()
 	return m, nil
 }
 

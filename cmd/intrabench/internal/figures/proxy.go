@@ -213,7 +213,7 @@ func MeasureProxy(ctx context.Context, run ProxyRunner, x Proxy, rounds int, con
 	}
 	m.Kernels = m.kernels()
 	m.sumUp(append([]string{Wall}, m.Kernels...))
-	m.Models, m.Links = m.models(m.Kernels), m.links()
+	m.Models, m.Links, m.Sections = m.models(m.Kernels), m.links(), m.sectionTimes()
 	return m, nil
 }
 

@@ -33,7 +33,7 @@ func (m *ProxyMeasurement) Table(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if err := m.overLinks(w); err != nil {
+	if err := m.bySections(w); err != nil {
 		return err
 	}
 	return m.warn(w)

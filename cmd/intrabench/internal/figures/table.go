@@ -61,7 +61,7 @@ func (m *Measurement) Table(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if err := m.overLinks(w); err != nil {
+	if err := m.bySections(w); err != nil {
 		return err
 	}
 	if err := m.warn(w); err != nil {
@@ -71,8 +71,12 @@ func (m *Measurement) Table(w io.Writer) error {
 	return err
 }
 
-// overLinks writes what depends on the bandwidth of the links.
-func (m *Series) overLinks(w io.Writer) error {
+// bySections writes how the sections do beside plain replication, and what depends on the
+// bandwidth of the links.
+func (m *Series) bySections(w io.Writer) error {
+	if err := m.sectionTable(w); err != nil {
+		return err
+	}
 	if err := m.modelTable(w); err != nil {
 		return err
 	}

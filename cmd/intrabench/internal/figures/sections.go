@@ -1,0 +1,80 @@
+package figures
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+)
+
+// SectionTime is what the sections of one type of task take in a configuration that
+// decides, by what they take with plain replication.
+type SectionTime struct {
+	Task   string        `json:"task"`
+	Config string        `json:"config"`
+	Ratio  spread.Spread `json:"ratio"` // of the quotients of each round
+}
+
+// slower is a ratio from which on sharing has made a type of section slower.
+const slower = 1.02
+
+// sectionTimes are those of all types of task that take some of the time, the longest
+// first.
+func (m *Series) sectionTimes() (all []SectionTime) {
+	for _, task := range m.sectionTasks() {
+		plain := m.tasks(task, Replicated.Name)
+		for _, c := range m.Configs {
+			own := m.tasks(task, c.Name)
+			var ratio []float64
+			for i, s := range own {
+				if s.SectionSeconds > 0 && plain[i].SectionSeconds > 0 {
+					ratio = append(ratio, s.SectionSeconds/plain[i].SectionSeconds)
+				}
+			}
+			if c.decides() && len(ratio) > 0 {
+				all = append(all, SectionTime{task, c.Name, spread.Of(ratio)})
+			}
+		}
+	}
+	return all
+}
+
+// sectionTasks are the types of tasks in whose sections a replicated run spends some of
+// its time, the longest first.
+func (m *Series) sectionTasks() (tasks []string) {
+	types := make(map[string]float64)
+	whole := 0.0
+	for _, t := range m.Trials {
+		if t.Config == Replicated.Name {
+			whole += t.Samples[Total].Seconds
+			for name, s := range t.Tasks {
+				types[name] += s.SectionSeconds
+			}
+		}
+	}
+	for _, task := range slices.SortedFunc(maps.Keys(types), byMost(types)) {
+		if types[task] >= leastShare*whole {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
+}
+
+// sectionTable writes them, one line for each type of task.
+func (m *Series) sectionTable(w io.Writer) error {
+	if len(m.Sections) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\nTime in the sections of each type of task, by that of plain replication; ! where it is more than %.2f\n", slower)
+	t := newColumns(w)
+	for _, s := range m.Sections {
+		mark := ""
+		if s.Ratio.Median > slower {
+			mark = "!"
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%.3f\t%s\t%s\n", s.Task, s.Config, s.Ratio.Median, brackets(s.Ratio, 3), mark)
+	}
+	return t.Flush()
+}
