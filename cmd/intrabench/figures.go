@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/cpuid/v2"
@@ -55,6 +56,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	doubled := gtcFlags(fs, &gtc)
 	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model and with what should be decided")
 	noWait := fs.Bool("nowait", false, "over the links of -limits HPCCG also does not wait for the updates of its solution (its -nowait)")
+	list := fs.String("only", "", "run these `configurations` only, like native,auto or \"native at 3GB/s,send at 3GB/s\"; the first is what others are compared with")
 	between := hostsFlag(fs)
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
 	plotFile := fs.String("plot", "", "draw the figures to `FILE`, .svg, .png or .pdf")
@@ -73,7 +75,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if *app == figures.GTC {
 		gtc.Tasks = pr.Tasks
-		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, hosts: *between, limits: *limits, json: *jsonFile, plot: *plotFile, quiet: *quiet}
+		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, hosts: *between, limits: *limits, only: *list, json: *jsonFile, plot: *plotFile, quiet: *quiet}
 		return runGTC(ctx, o, out)
 	}
 	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Send}
@@ -90,6 +92,10 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 			own := figures.NoWait(configs[len(configs)-2])
 			configs = append(configs, own, figures.Forced(own))
 		}
+	}
+	configs, err := only(configs, *list)
+	if err != nil {
+		return err
 	}
 	if *plotFile != "" {
 		if err := figures.CheckPlotName(*plotFile); err != nil {
@@ -123,6 +129,30 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 		return writeJSON(*jsonFile, m)
 	}
 	return nil
+}
+
+// only returns those of the configurations that a list names, in its order, or all.
+func only(all []figures.Config, list string) (some []figures.Config, err error) {
+	if list == "" {
+		return all, nil
+	}
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return nil, fmt.Errorf("-only %s: want some of %s", list, strings.Join(names, ","))
+		}
+		some = append(some, all[i])
+	}
+	for _, c := range some {
+		if c.Base != "" && !slices.ContainsFunc(some, func(b figures.Config) bool { return b.Name == c.Base }) {
+			return nil, fmt.Errorf("-only %s: %q is compared with %q, which is not in it", list, c.Name, c.Base)
+		}
+	}
+	return some, nil
 }
 
 func printMachine(out io.Writer) {

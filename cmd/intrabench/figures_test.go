@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 )
 
 // A whole call, of real jobs: small ones, whose times mean nothing.
@@ -76,6 +78,8 @@ func TestFiguresUsage(t *testing.T) {
 		"figures -iters 1":                "-iters must be at least 2",
 		"figures -rounds 0":               "-rounds must be at least 1",
 		"figures -tasks -1":               "-tasks must not be negative",
+		"figures -only native,none":       "want some of native,replicated,static,send,auto",
+		"figures -app gtc -only auto,x":   "want some of native,replicated,static,send,auto",
 		"figures -nowait":                 "-nowait needs -limits",
 		"figures -app gtc -nowait":        "-nowait is not for -app gtc",
 		"figures -limits 1,2":             `"1" is not a bandwidth`,
@@ -101,6 +105,20 @@ func TestFiguresUsage(t *testing.T) {
 			require.ErrorContains(t, run(t.Context(), strings.Fields(args), nil, nil), want)
 		})
 	}
+}
+
+func TestOnly(t *testing.T) {
+	c, err := figures.Limited("3GB/s")
+	require.NoError(t, err)
+	all := append([]figures.Config{figures.Native, figures.Send}, figures.Beside(c)...)
+	some, err := only(all, "native at 3GB/s,send at 3GB/s,native")
+	require.NoError(t, err)
+	require.Equal(t, []figures.Config{all[2], all[3], all[0]}, some)
+	some, err = only(all, "")
+	require.NoError(t, err)
+	require.Equal(t, all, some)
+	_, err = only(all, "native,send at 3GB/s")
+	require.ErrorContains(t, err, `compared with "native at 3GB/s", which is not in it`)
 }
 
 func TestSplitLimits(t *testing.T) {

@@ -28,6 +28,7 @@ type gtcOptions struct {
 	doubled    bool
 	hosts      bool
 	limits     string
+	only       string
 	json, plot string
 	quiet      bool
 }
@@ -86,7 +87,7 @@ func (o gtcOptions) check() ([]figures.Config, error) {
 	if o.hosts { // where nothing can be stored it is the same as Send
 		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Auto.Name })
 	}
-	return configs, nil
+	return only(configs, o.only)
 }
 
 func checkGTC(pr figures.GTCProblem) error {
