@@ -234,7 +234,8 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 	switch {
 	case a.rejected && !a.trial(d.runs-min(d.runs, later)):
 		return false
-	case a.rejected || a.quotients.n > 0 || updates < negligible:
+	// After one section of a trial what updates cost may be the fault of the machine.
+	case a.rejected || a.quotients.n == 1 || a.quotients.n >= samples || updates < negligible:
 		return true
 	case d.alone.n == 0 && updates < forbidding:
 		return true

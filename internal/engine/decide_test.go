@@ -498,6 +498,36 @@ func TestForecast(t *testing.T) {
 	require.Zero(t, shared, "much larger ones cost too much in any case")
 }
 
+// A trial that began because memory was touched for the first time ends when it is known what
+// bodies take otherwise, though a section of the trial has touched memory too.
+func TestForecastDuringTrial(t *testing.T) {
+	const ms, size = time.Millisecond, 32 << 20
+	known := newDecisions()
+	for range 3 {
+		known.costs.send.add(size, 4*ms) // what it has cost another kind
+	}
+	var d decision
+	shared := 0
+	for i := range 60 {
+		alone, beside := 3*ms, 5*ms
+		if i < 2 || i == 3 {
+			alone = 100 * ms
+		}
+		c := candidates{send: true, bytes: size}
+		c.costs.send = known.costs.send.of(size)
+		w := afterOne(&d, d.propose(c), alone)
+		e := execution{way: w, bytes: size, took: alone/2 + beside, spent: alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
+		if w == direct.Replicate {
+			e.took, e.spent, e.ran, e.met = alone, alone, 16, false
+		} else {
+			shared++
+		}
+		d.learn(e, &known)
+	}
+	require.Equal(t, "replicate", d.word())
+	require.LessOrEqual(t, shared, 3)
+}
+
 // An update whose time on the link is not known is not sent to find that out, if no
 // link could send it while the bodies run.
 func TestForecastWithoutBandwidth(t *testing.T) {
