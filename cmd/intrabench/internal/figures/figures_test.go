@@ -116,7 +116,7 @@ func measured(t *testing.T, limits ...string) (*Measurement, []string) {
 
 func TestMeasureAlternates(t *testing.T) {
 	m, order := measured(t)
-	require.Equal(t, strings.Fields("native replicated static send replicated static send native static send native replicated"), order)
+	require.Equal(t, strings.Fields("native replicated static send send static replicated native replicated static send native"), order)
 	r, ok := m.Row("ddot", "send")
 	require.True(t, ok)
 	// The drift of the machine, 1 to 3, cancels in E.

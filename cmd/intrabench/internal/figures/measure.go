@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 // Measurement is what a call of Measure has found.
@@ -62,8 +63,7 @@ func alternate(ctx context.Context, rounds int, configs []Config, before func(ro
 	m := Series{Rounds: rounds, Configs: configs}
 	for round := range rounds {
 		for i := range configs {
-			// The order turns, so that none always follows the same one.
-			c := configs[(i+round)%len(configs)]
+			c := configs[trial.Turn(round, i, len(configs))]
 			if before != nil {
 				before(round, c)
 			}
@@ -78,11 +78,13 @@ func alternate(ctx context.Context, rounds int, configs []Config, before func(ro
 	return m, nil
 }
 
-// sumUp fills Rows: the whole first, then the kernels.
+// sumUp fills Rows: the whole first, then the kernels, of which nothing is known of a peer.
 func (m *Series) sumUp(kernels []string) {
 	for _, k := range append([]string{Total}, kernels...) {
 		for _, c := range m.Configs {
-			m.Rows = append(m.Rows, m.row(k, c.Name))
+			if k == Total || c.Name != PeerConfig.Name {
+				m.Rows = append(m.Rows, m.row(k, c.Name))
+			}
 		}
 	}
 }

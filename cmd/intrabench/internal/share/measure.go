@@ -85,7 +85,7 @@ func Measure(ctx context.Context, o Options) (*Measurement, error) {
 	trials := make([][]run, len(all))
 	for round := range o.Rounds {
 		for i := range all {
-			at := (i + round) % len(all) // so that none always follows the same one
+			at := trial.Turn(round, i, len(all))
 			if o.Before != nil {
 				o.Before(round, all[at].Name)
 			}

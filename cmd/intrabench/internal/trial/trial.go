@@ -37,6 +37,16 @@ func Run(ctx context.Context, args []string, mayBe ...int) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
+// Turn returns which of n configurations runs as the i-th in a round. The order turns, and
+// every other round goes backwards, so that none always follows the same one: that has freed
+// much memory or little, and what is free is touched in less time.
+func Turn(round, i, n int) int {
+	if round%2 == 1 {
+		i = n - 1 - i
+	}
+	return (i + round/2) % n
+}
+
 // Decode reads JSON; what says whose it is, as "HPCCG printed".
 func Decode(what string, b []byte, into any) error {
 	if err := json.Unmarshal(b, into); err != nil {

@@ -30,6 +30,22 @@ func TestRun(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+func TestTurn(t *testing.T) {
+	const n = 5
+	before := make(map[[2]int]bool)
+	for round := range n {
+		var order []int
+		for i := range n {
+			order = append(order, trial.Turn(round, i, n))
+			if i > 0 {
+				before[[2]int{order[i-1], order[i]}] = true
+			}
+		}
+		require.ElementsMatch(t, []int{0, 1, 2, 3, 4}, order)
+	}
+	require.Len(t, before, 2*n, "each follows two others")
+}
+
 func TestDecode(t *testing.T) {
 	var v struct{ N int }
 	require.NoError(t, trial.Decode("the report is", []byte(`{"n":2}`), &v))
