@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -44,4 +45,52 @@ func TestWrongMessageThatBlocks(t *testing.T) {
 	})
 	require.NoError(t, ctx.Err(), "it was not found")
 	require.ErrorContains(t, err, "the replicas of rank 0 have sent message 0 (tag 3, 8 bytes) to rank 1 with different contents")
+}
+
+// A program that fails because of a wrong message, or returns right after it, has told before that
+// what it had received: the message is found however late its senders hear of it, and does not pass
+// for a failure of its receiver.
+func TestWrongMessageBeforeAnEnd(t *testing.T) {
+	flip, err := job.ParseFlip("0.1@message:0:40")
+	require.NoError(t, err)
+	errWrong := errors.New("got something wrong")
+	for name, end := range map[string]func(p *intra.Process, got int64) error{
+		"an error": func(_ *intra.Process, got int64) error {
+			if got != 1 {
+				return errWrong
+			}
+			return nil
+		},
+		"a panic": func(_ *intra.Process, got int64) error {
+			if got != 1 {
+				panic(errWrong)
+			}
+			return nil
+		},
+		"its end": func(*intra.Process, int64) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range 40 {
+				of := &job.Local{Verify: &job.Verification{Share: 0.01, Seed: 1}, Flips: []job.Flip{flip}}
+				degrees := [][]int{{2, 2}, {3, 3}, {3, 2}, {2, 3}}[i%4]
+				err := intra.Run(job.WithLocal(t.Context(), of), intra.Spec{Degrees: degrees}, func(p *intra.Process) error {
+					v := []int64{1}
+					if p.Rank() == 1 {
+						if _, err := comm.Recv(p.World(), v, 0, 3); err != nil {
+							return err
+						}
+						return end(p, v[0])
+					}
+					if err := comm.Send(p.World(), v, 1, 3); err != nil {
+						return err
+					}
+					if i%8 > 3 && p.Replica() != 1 { // it computes, and hears nothing meanwhile
+						time.Sleep(2 * time.Millisecond)
+					}
+					return nil
+				})
+				require.ErrorContains(t, err, "the replicas of rank 0 have sent message 0 (tag 3, 8 bytes) to rank 1 with different contents")
+			}
+		})
+	}
 }

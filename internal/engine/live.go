@@ -70,7 +70,9 @@ func (e *Engine) linger(released <-chan struct{}) error {
 		seen := e.changes.Load()
 		select {
 		case <-released:
-			return nil
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return diverged(e.err) // found since it has returned
 		default:
 		}
 		if e.recovering.goesBack() {
@@ -95,6 +97,7 @@ func (e *Engine) run(program func(*Program) error) error {
 	if err == nil {
 		err = program(p)
 	}
+	e.tellAll()
 	if err == nil {
 		err = e.returned(p)
 	}
@@ -102,6 +105,20 @@ func (e *Engine) run(program func(*Program) error) error {
 		return e.plead(err)
 	}
 	return nil
+}
+
+// tellAll has all others hear what messages this process has received, before it counts
+// what its program has come to: if it has failed of a wrong message, that is what was
+// wrong, and if it has returned nobody is let go before that is found.
+func (e *Engine) tellAll() {
+	m := e.messages.Load()
+	if e.verifier == nil || m == nil {
+		return
+	}
+	e.mu.Lock()
+	ctx := e.runCtx
+	e.mu.Unlock()
+	_ = m.SumsHeard(ctx) // the job ends or goes back, which the caller sees
 }
 
 // returned: the program has.

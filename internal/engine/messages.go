@@ -50,7 +50,7 @@ func (h *sharing) messaging() sdr.Config {
 func (h *sharing) messageDiffers(d *sdr.Difference) {
 	err := fmt.Errorf("%w: %v", ErrCorrupt, d)
 	h.mu.Lock()
-	v := h.verifier
+	v, ends := h.verifier, h.err == nil
 	if v.counts.Undecided = !v.doubt(failure(err)); !v.counts.Undecided {
 		v.counts.Doubt.Below = d.Point + 1
 	}
@@ -59,7 +59,14 @@ func (h *sharing) messageDiffers(d *sdr.Difference) {
 		h.verifier.add(job.Conviction{Process: p, Incarnation: h.incarnations[p], Core: -1, Task: -1,
 			Message: fmt.Sprintf("message %d to rank %d", d.Number, d.To)})
 	}
+	ends = ends && v.counts.Undecided
 	h.mu.Unlock()
-	h.head.Tell(h.Snapshot)
+	// Who has received it waits until it is compared here before it says that its program has
+	// failed, so the head hears of this first.
+	if ends {
+		_ = h.head.Fail(failure(err), h.Snapshot()) // if there is no head any more the job ends anyway
+	} else {
+		h.head.Tell(h.Snapshot)
+	}
 	h.broken(err)
 }

@@ -230,6 +230,36 @@ func TestWrongMessageBesideAConviction(t *testing.T) {
 	require.Positive(t, convicted)
 }
 
+// A wrong message makes the program of who gets it fail. The message is what ends the job, or
+// what it goes back for, and not the failure.
+func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
+	program := []string{binaries.Program(t, "examples/gtc"), "-mpsi", "12", "-mthetamax", "32", "-mzetamax", "4", "-micell", "2", "-steps", "2", "-json"}
+	want, _ := verified(t, "-n 2 -sdc dual", program)
+	failed := 0
+	for i, flags := range []string{"-degrees 2,3 -replace -sdc dual", "-n 2 -sdc dual", "-n 2 -r 3 -sdc state", "-degrees 3,2 -sdc sample", "-n 2 -sdc sample -link tcp", "-n 2 -replace -backup 1 -sdc dual"} {
+		for _, bit := range []int{0, 3} { // of the number of particles that come next
+			flags := fmt.Sprintf("%s -seed %d -flip 0.1@message:10:%d", flags, i, bit)
+			r, c := verified(t, flags, program)
+			require.Equal(t, []runreport.Flip{{Spec: fmt.Sprintf("0.1@message:10:%d", bit), Fired: true}}, c.Flips)
+			require.Regexp(t, "with different contents", r.Stderr, flags)
+			if strings.Contains(r.Stderr, "message longer than the receive buffer") {
+				failed++
+			}
+			if strings.Contains(flags, "-backup") {
+				require.Zero(t, r.Code, "%s\n%s", flags, r.Stderr)
+				require.Equal(t, want.Stdout, r.Stdout, "%s\n%s", flags, r.Stderr)
+			} else {
+				require.Equal(t, 4, r.Code, "%s\n%s", flags, r.Stderr)
+			}
+			if strings.Contains(flags, "-r 3") {
+				require.Len(t, c.SDC.Convicted, 1, r.Stderr)
+				require.Equal(t, job.Process{Replica: 1}, c.SDC.Convicted[0].Process)
+			}
+		}
+	}
+	require.Positive(t, failed)
+}
+
 // One bit of the registered state of any replica is turned at any safe point. With three
 // replicas the others convict it; with two the rank goes back to its last backup; no bit
 // of the result differs. Without a backup the job ends with exit code 4 and both hashes.

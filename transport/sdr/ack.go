@@ -74,6 +74,7 @@ func (c *Core) sendAck(ctx *Context, p int, set *numbers) {
 	}
 	if tells(&h) {
 		c.telling++
+		c.processes[p].sent++
 	}
 }
 

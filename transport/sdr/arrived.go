@@ -9,7 +9,7 @@ import "github.com/intrahpc/intra/transport"
 // has sent to a process it sends a question, which comes last on the link, and
 // so does not come before them.
 
-// confirmed reports whether all payloads that were sent to live processes have
+// confirmed reports whether all payloads and hashes that were sent to live processes have
 // arrived there, and asks those that have not said so.
 func (c *Core) confirmed() bool {
 	all := true
@@ -44,6 +44,7 @@ func (c *Core) arrived(p int, h *transport.Header) {
 		return
 	}
 	c.processes[p].arrived = h.Args[1]
+	c.news = true
 }
 
 // Received reports whether every live destination has received all that this

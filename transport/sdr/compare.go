@@ -139,6 +139,17 @@ func (e *Engine) TellSumsNow(ctx context.Context) error {
 	})
 }
 
+// SumsHeard is TellSums, and returns when all that live have heard that: what is wrong they have
+// found by then, unless they have yet to post it.
+func (e *Engine) SumsHeard(ctx context.Context) error {
+	e.TellSums()
+	return e.waitUntil(ctx, func() bool {
+		e.mu.Lock()
+		defer e.flushAndUnlock()
+		return e.aborted || e.core.confirmed()
+	})
+}
+
 // tells reports whether a frame tells hashes.
 func tells(h *transport.Header) bool { return h.Kind == kindAck && h.Args[3] > 0 }
 

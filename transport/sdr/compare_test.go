@@ -12,8 +12,9 @@ import (
 
 // wrongJob runs a job whose ranks send around a ring, in a random schedule. Bits of one
 // payload are turned on its way from process wrong, if that is not negative; so many
-// processes die. It returns what was found, by process, and whether something was wrong.
-func wrongJob(t *testing.T, seed uint64, wrong, deaths int, degrees ...int) (found [][]*Difference, number uint64, turned bool) {
+// processes die. If the program of who gets it fails of that, the process tells what it has
+// received, and dies when all have heard that. It returns what was found, by process, and whether something was wrong.
+func wrongJob(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees ...int) (found [][]*Difference, number uint64, turned bool) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	n := newNet(t, Limits{Eager: 16}, degrees...)
 	alive, step := make([]bool, len(n.cores)), make([]int, len(n.cores))
@@ -24,6 +25,7 @@ func wrongJob(t *testing.T, seed uint64, wrong, deaths int, degrees ...int) (fou
 	copy(left, degrees)
 	const messages = 40
 	at := rng.IntN(messages)
+	failed, told := -1, false // a process, and whether it has told all
 	turn := func() {
 		for key, wire := range n.wire {
 			for i := range wire {
@@ -32,6 +34,9 @@ func wrongJob(t *testing.T, seed uint64, wrong, deaths int, degrees ...int) (fou
 					f.payload = slices.Clone(f.payload)
 					f.payload[0] ^= 4
 					number, turned = f.message.number, true
+					if fails {
+						failed = key[1]
+					}
 				}
 			}
 		}
@@ -41,6 +46,20 @@ func wrongJob(t *testing.T, seed uint64, wrong, deaths int, degrees ...int) (fou
 		for p, c := range n.cores {
 			if !alive[p] {
 				continue
+			}
+			if p == failed && n.cores[p].inStream(n.ctxs[p], n.cores[wrong].rank).received.has(number) {
+				step[p] = messages
+				switch {
+				case !told:
+					moves = append(moves, func() { told = true; c.tellAll(); n.carry(p) })
+				case c.confirmed():
+					moves = append(moves, func() {
+						alive[p] = false
+						require.True(t, heardOf(n, wrong, number), "seed %d", seed)
+						n.die(p)
+					})
+				}
+				n.carry(p)
 			}
 			if step[p] < messages {
 				moves = append(moves, func() {
@@ -91,13 +110,29 @@ func wrongJob(t *testing.T, seed uint64, wrong, deaths int, degrees ...int) (fou
 	return found, number, turned
 }
 
+// heardOf reports whether all that process wrong is compared with have heard of a message, or will
+// look at it when they post it.
+func heardOf(n *net, wrong int, number uint64) bool {
+	of := n.cores[wrong]
+	for p, c := range n.cores {
+		if c.rank != of.rank || p == wrong {
+			continue
+		}
+		s := c.outStream(n.ctxs[p], (c.rank+1)%len(c.ranks))
+		if len(c.differences)+len(s.compared.early[number]) == 0 && (s.compared.own[number] == nil || !s.compared.own[number].differs) {
+			return false
+		}
+	}
+	return true
+}
+
 // Wrong contents that a replica has sent are found by the others of its rank, and with
 // three of them it is known whose they are.
 func TestWrongMessageIsFound(t *testing.T) {
 	for seed := range uint64(50) {
 		degrees := [][]int{{2, 2}, {2, 1}, {3, 3, 3}, {2, 3}, {3, 2}}[seed%5]
 		wrong := int(seed) % degrees[0]
-		found, number, turned := wrongJob(t, seed, wrong, 0, degrees...)
+		found, number, turned := wrongJob(t, seed, wrong, 0, false, degrees...)
 		if !turned { // the process sends to nobody of a smaller rank
 			require.Less(t, degrees[1], degrees[0])
 			continue
@@ -124,11 +159,28 @@ func TestWrongMessageIsFound(t *testing.T) {
 	}
 }
 
+// So they are if the program of who has got them fails of that: it has told all before.
+func TestWrongMessageIsFoundBeforeItsReceiverFails(t *testing.T) {
+	some := 0
+	for seed := range uint64(100) {
+		degrees := [][]int{{2, 2}, {2, 1}, {3, 3, 3}, {2, 3}, {3, 2}}[seed%5]
+		found, number, turned := wrongJob(t, seed, int(seed)%degrees[0], 0, true, degrees...)
+		if !turned {
+			continue
+		}
+		some++
+		all := slices.Concat(found...)
+		require.NotEmpty(t, all, "seed %d", seed)
+		require.Equal(t, number, all[0].Number)
+	}
+	require.Greater(t, some, 60)
+}
+
 // Where nothing is wrong nothing is found, whoever dies.
 func TestNoWrongMessageIsFoundBesideDeaths(t *testing.T) {
 	for seed := range uint64(120) {
 		degrees := [][]int{{2, 2}, {2, 1}, {3, 3, 3}, {2, 3}, {3, 2, 1}}[seed%5]
-		found, _, _ := wrongJob(t, seed, -1, int(seed%4), degrees...)
+		found, _, _ := wrongJob(t, seed, -1, int(seed%4), false, degrees...)
 		for _, all := range found {
 			require.Empty(t, all, "seed %d", seed)
 		}

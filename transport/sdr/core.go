@@ -64,8 +64,8 @@ type process struct {
 	impatient     bool   // it waits for acknowledgements
 	wanted        bool   // we told it that we wait for its acknowledgements
 	busy          bool   // it was waited for in vain when there was no credit, and has given none since
-	// Payloads that were sent to it, those after which it was asked whether all
-	// have arrived, and those of which it has said so.
+	// Payloads and hashes that were sent to it, those after which it was asked whether
+	// all have arrived, and those of which it has said so.
 	sent, asked, arrived uint64
 }
 
@@ -106,7 +106,7 @@ type Core struct {
 	draining      bool
 	asks          []ask    // by processes that wait for this rank to finish
 	ends          uint64   // how often something was heard of ranks that have finished
-	news          bool     // there is something new for probes to see
+	news          bool     // there is something new for probes to see, or an answer that all has arrived
 	cuts          *Context // of the bookmarks
 	cut           *cut     // the one that is being passed, or nil
 	newest        uint64   // cut that was begun last
