@@ -21,6 +21,15 @@ func (v *verifier) doubt(f job.Failure) bool {
 	return true
 }
 
+// doubtSince makes the doubt that there is one about what is wrong since before the safe
+// point below, unless it is about something older. It is called with the lock.
+func (v *verifier) doubtSince(below uint64, f job.Failure) {
+	if d := v.counts.Doubt; d.Below == 0 || below < d.Below {
+		v.counts.Doubt = job.NewDoubt(f, d.Point, d.Generation)
+		v.counts.Doubt.Below = below
+	}
+}
+
 // at returns the safe point that the program has come to last.
 func (v *verifier) at() uint64 {
 	if p := v.passed.Load(); p != nil {

@@ -52,7 +52,7 @@ func (h *sharing) messageDiffers(d *sdr.Difference) {
 	h.mu.Lock()
 	v, ends := h.verifier, h.err == nil
 	if v.counts.Undecided = !v.doubt(failure(err)); !v.counts.Undecided {
-		v.counts.Doubt.Below = d.Point + 1
+		v.doubtSince(d.Point+1, failure(err))
 	}
 	for _, replica := range d.Minority() {
 		p := job.Process{Rank: h.setup.Self.Rank, Replica: replica}

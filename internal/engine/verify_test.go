@@ -345,3 +345,14 @@ func TestEntryStateIsKeptInTheSameMemory(t *testing.T) {
 	x.restoreEntry(0, sections[0])
 	require.Zero(t, a[1]+b[1])
 }
+
+// Of several things that are wrong the oldest says how far the job goes back, also if the
+// program has failed before that was known.
+func TestDoubtIsAboutTheOldest(t *testing.T) {
+	v := new(verifier)
+	v.counts.Doubt = job.NewDoubt(job.Failure{Kind: job.FailError, Text: "it fell"}, 9, 2)
+	for _, below := range []uint64{5, 3, 4} {
+		v.doubtSince(below, job.Failure{Kind: job.FailCorruption, Text: fmt.Sprint("since ", below)})
+	}
+	require.Equal(t, &job.Doubt{Kind: job.FailCorruption, Point: 9, Below: 3, Generation: 2, Text: "since 3"}, v.counts.Doubt)
+}

@@ -33,7 +33,7 @@ func (h *Head) doubt(m *member, told *job.Doubt) {
 		d = new(doubt)
 		h.recovery.doubts[rank] = d
 	}
-	if d.times > 0 && told.Generation <= d.Generation {
+	if d.times > 0 && told.Generation <= d.Generation && !d.older(told) {
 		if d.stands && told.Generation == d.Generation {
 			h.letFail(m, told)
 		}
@@ -52,8 +52,16 @@ func (h *Head) doubt(m *member, told *job.Doubt) {
 func (d *doubt) decide() {
 	if d.told.Point > d.furthest {
 		d.times, d.furthest = 0, d.told.Point
+	} else if d.times > 0 && d.older(d.told) {
+		d.times-- // it is of the same time
 	}
 	d.Doubt, d.times, d.stands, d.told = *d.told, d.times+1, false, nil
+}
+
+// older reports whether what is told is wrong since a safe point before that of what was
+// decided on.
+func (d *doubt) older(told *job.Doubt) bool {
+	return told.Generation == d.Generation && told.Below > 0 && (d.Below == 0 || told.Below < d.Below)
 }
 
 // doubted decides what follows, unless the job goes back anyway: if it does not after
@@ -65,7 +73,12 @@ func (d *doubt) decide() {
 func (h *Head) doubted(rank int) []recovery.Action {
 	r, d := &h.recovery, h.recovery.doubts[rank]
 	back := r.decides
-	if d.told == nil || h.phase != working || d.told.Generation != back.Generation() || back.Returning() || h.rankEnds() {
+	switch {
+	case d.told == nil || h.phase != working || h.rankEnds():
+		return nil
+	case back.Returning():
+		return h.doubtedOnTheWay(rank)
+	case d.told.Generation != back.Generation():
 		return nil
 	}
 	d.decide()
@@ -99,6 +112,23 @@ func (h *Head) doubted(rank int) []recovery.Action {
 	if len(r.losses) == 0 {
 		r.lossAt = h.elapsed()
 	}
+	return back.Doubt(rank, d.Below, false, h.elapsed())
+}
+
+// doubtedOnTheWay: the job goes back already, perhaps to a backup that is not from before
+// what is wrong. Nobody tells of that again: it was in the generation that is over.
+func (h *Head) doubtedOnTheWay(rank int) []recovery.Action {
+	d, back := h.recovery.doubts[rank], h.recovery.decides
+	if d.told.Below == 0 || back.Before(d.told.Below) {
+		return nil
+	}
+	d.Doubt, d.times, d.told = *d.told, max(d.times, 1), nil
+	if !back.Repairable(d.Below) {
+		h.stop(ExitDiverged, fmt.Sprintf("silent corruption of rank %d: %s, and %s", rank, d.Text, h.notBack()), byWord)
+		return nil
+	}
+	what, _, _ := strings.Cut(d.Text, "\n")
+	h.warnf("rank %d: %s: the job goes back to an older backup", rank, what)
 	return back.Doubt(rank, d.Below, false, h.elapsed())
 }
 

@@ -191,3 +191,44 @@ func TestDoubtAtTheEnd(t *testing.T) {
 	require.Equal(t, working, s.head.phase)
 	require.True(t, s.head.recovery.decides.Returning())
 }
+
+// A message that was wrong before the backup that the job goes back to already, for something
+// else: it goes to one from before that, or ends.
+func TestDoubtOnTheWayBack(t *testing.T) {
+	message := func(below uint64) job.Corruption {
+		return job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message\nwas wrong"}}
+	}
+	for below, ends := range map[uint64]bool{0: false, 1: true, 2: true, 3: false} {
+		for _, by := range []string{"0.0@2", "1.1@4"} { // another rank, or the same, about which there was another doubt
+			for _, kept := range []bool{false, true} {
+				s := backedUp(t)
+				s.fails("1.0@3", job.FailError, 4, 0)
+				require.True(t, s.head.recovery.decides.Returning())
+				if kept {
+					s.commands("keep")
+				}
+				s.states(by, message(below))
+				if !kept { // until then it waits
+					s.commands("keep")
+				}
+				require.Equal(t, ends, s.head.outcome != nil, "%d %s", below, by)
+				if ends {
+					require.Equal(t, ExitDiverged, s.head.outcome.code)
+					require.Contains(t, s.head.outcome.text, "there is no backup to go back to from before that")
+				}
+			}
+		}
+	}
+}
+
+// A program has failed, and the job does not go back for that. Then it is told that a message was
+// wrong: that it goes back for.
+func TestDoubtAboutAMessageAfterAFailure(t *testing.T) {
+	s := backedUp(t)
+	s.fails("1.0@3", job.FailError, 4, 0)
+	s.goBack(1)
+	s.fails("1.0@3", job.FailError, 4, 1)
+	require.True(t, s.head.recovery.doubts[1].stands)
+	s.states("1.1@4", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Generation: 1, Point: 4, Below: 3, Text: "a message"}})
+	require.False(t, s.head.recovery.doubts[1].stands)
+}

@@ -45,7 +45,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("ledger.go", "whether a rank is lost recovery says, if it can bring it back", " && !h.config.replaces() {", " {"),
 	ruletest.New("log.go", "a decision is carried out once", "		h.asked = h.asked[1:]\n", ""),
 	ruletest.New("member.go", "who is gone counts until that is decided", "return m.role == First && m.state != dead }", "return m.role == First && m.state != dead && m.state != gone }"),
-	ruletest.New("doubt.go", "all go back if something is wrong and it is not known whose fault that is", "	return back.Doubt(rank, d.Below, false, h.elapsed())\n", "	return nil\n"),
+	ruletest.New("doubt.go", "all go back if something is wrong and it is not known whose fault that is", "		r.lossAt = h.elapsed()\n	}\n	return back.Doubt(rank, d.Below, false, h.elapsed())\n", "		r.lossAt = h.elapsed()\n	}\n	return nil\n"),
 	ruletest.New("doubt.go", "and so in its other replicas", "		if d.stands && told.Generation == d.Generation {\n			h.letFail(m, told)\n		}\n", ""),
 	ruletest.New("recover.go", "what follows from a decision waits until that is kept", "			h.keep(*a.Decision)\n			return\n", "			h.keep(*a.Decision)\n"),
 	ruletest.New("recover.go", "and so do events", "	for !r.keeping && !r.acting {", "	for !r.acting {"),
@@ -86,6 +86,9 @@ var rules = []ruletest.Rule{
 var unshown = []ruletest.Rule{
 	// TestLinkIsJudgedByWhatIsKept shows it: the walks come to that moment once in 50,000.
 	ruletest.New("recover.go", "nobody is killed because of a backup that is not kept", "h.recovery.decides == nil || h.recovery.keeping || p", "h.recovery.decides == nil || p"),
+	// TestDoubtOnTheWayBack and TestDoubtAboutAMessageAfterAFailure show these: in the walks nothing is wrong since a certain safe point.
+	ruletest.New("doubt.go", "what is wrong since before the backup that all go back to already is heard", "		return h.doubtedOnTheWay(rank)\n", "		return nil\n"),
+	ruletest.New("doubt.go", "and so is what is older than what was decided on", " && !d.older(told) {", " {"),
 	// TestAProgramThatFails and TestDoubtAtTheEnd show these: the walks come to neither.
 	ruletest.New("doubt.go", "a program that fails again fails", "	h.letFail(d.by, &d.Doubt)\n", ""),
 	ruletest.New("end.go", "nobody goes who may have to go back", " || h.mayGoBack() {", " {"),

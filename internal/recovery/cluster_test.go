@@ -264,7 +264,7 @@ func (c *cluster) run() error {
 		if c.crashes > 0 && c.rng.IntN(60) == 0 && (!c.late || slices.ContainsFunc(c.procs, func(q *proc) bool { return q.done })) {
 			c.crash()
 		}
-		if c.doubts > 0 && c.rng.IntN(80) == 0 {
+		if c.doubts > 0 && (c.rng.IntN(80) == 0 || c.head.Returning() && len(c.head.older) > 0 && c.rng.IntN(3) == 0) {
 			c.doubt()
 		}
 		if d := c.defect; d != nil && !d.decided && (d.convicted != nil || c.rng.IntN(200) == 0) {
@@ -300,12 +300,24 @@ func (c *cluster) doubt() {
 	c.tell(func() []Action {
 		back := c.head.back.phase
 		below := uint64(c.rng.IntN(2)) * c.rng.Uint64N(c.steps+2)
+		if c.head.Returning() && len(c.head.older) > 0 {
+			below = c.head.older[c.rng.IntN(len(c.head.older))].number + 1
+		}
+		late := c.head.Returning() && below > 0 && !c.head.Before(below)
+		if late && !c.head.Repairable(below) {
+			return nil // the job ends
+		}
 		acts := c.head.Doubt(rank, below, false, c.now)
-		if back == none && c.head.back.doubt {
+		switch {
+		case late:
+			c.seen["what is wrong is older than the backup that all go back to"]++
+		case back == none && c.head.back.doubt:
 			c.seen["a rank is in doubt"]++
-			if below > 0 && c.head.back.number >= below {
-				c.fail("what is wrong since before safe point %d is in the backup %d", below, c.head.back.number)
-			}
+		default:
+			return acts
+		}
+		if below > 0 && c.head.back.number >= below {
+			c.fail("what is wrong since before safe point %d is in the backup %d", below, c.head.back.number)
 		}
 		return acts
 	})

@@ -62,14 +62,18 @@ func (h *Head) sound(below uint64) *backup {
 	})
 }
 
+// Before reports whether the backup that a rollback goes to is from before the safe point
+// below.
+func (h *Head) Before(below uint64) bool { return h.complete != nil && h.complete.number < below }
+
 // Doubt says that something is wrong in a rank, and that it is not known whose fault that
 // is. Nobody has to die for that: all go back to a backup from before, if that is
-// Repairable and they are not Returning. leaving: the replicas of the rank are about to
-// die, and that sends all back.
+// Repairable, also if they are on their way to one that is not Before it. leaving: the
+// replicas of the rank are about to die, and that sends all back.
 func (h *Head) Doubt(rank int, below uint64, leaving bool, now time.Duration) []Action {
 	h.begin(now)
 	b := h.sound(below)
-	if b == nil || h.Returning() {
+	if b == nil || h.Returning() && (below == 0 || h.Before(below)) {
 		return nil
 	}
 	if h.goTo(b); leaving {

@@ -20,6 +20,8 @@ var rules = []ruletest.Rule{
 		", p.Entire\n", ", h.entire\n"),
 	ruletest.New("rollback.go", "only a backup from before what is wrong is sound",
 		"(below == 0 || b.number < below) && ", ""),
+	ruletest.New("rollback.go", "whoever goes back to a backup that is not from before what is wrong goes to an older one",
+		"h.Returning() && (below == 0 || h.Before(below)) {", "h.Returning() {"),
 	ruletest.New("trust.go", "a backup is trusted once all are sure",
 		"sure = min(sure, s.sure)", "sure = max(sure+1, s.sure)"),
 	ruletest.New("trust.go", "what is younger than a trusted backup is void",

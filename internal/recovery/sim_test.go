@@ -110,7 +110,7 @@ func TestSchedules(t *testing.T) {
 		"head lost while files are written", "head lost while a backup is stored", "head lost with a backup",
 		"head lost while asking", "head lost while draining", "head lost while admitting", "head lost while somebody joins",
 		"head lost after somebody has joined", "head lost after somebody finished", "head lost again",
-		"a rank is in doubt", "a process is convicted", "a process is convicted while all is compared", "back to an older backup", "nothing is trusted",
+		"a rank is in doubt", "a process is convicted", "a process is convicted while all is compared", "back to an older backup", "nothing is trusted", "what is wrong is older than the backup that all go back to",
 		"head lost before a rollback", "head lost in a rollback", "head lost in a rollback that failed", "head lost after a rollback",
 	} {
 		require.Greater(t, seen[what], int(n)/1000, "too few of %q to mean anything", what)
