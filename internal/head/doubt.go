@@ -39,7 +39,9 @@ func (h *Head) doubt(m *member, told *job.Doubt) {
 		}
 		return
 	}
-	d.told, d.by = told, m
+	if d.told == nil || d.told.Generation != told.Generation || d.told.Below == 0 || told.Below > 0 && told.Below < d.told.Below {
+		d.told, d.by = told, m // else something older waits to be decided on
+	}
 	if h.recovery.decides == nil {
 		d.decide()
 		h.stand(rank, "there is no backup to go back to")

@@ -232,3 +232,27 @@ func TestDoubtAboutAMessageAfterAFailure(t *testing.T) {
 	s.states("1.1@4", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Generation: 1, Point: 4, Below: 3, Text: "a message"}})
 	require.False(t, s.head.recovery.doubts[1].stands)
 }
+
+// While nothing can be decided, what is wrong since the oldest safe point counts, whoever tells
+// of something else after that.
+func TestDoubtsThatWait(t *testing.T) {
+	s := backedUp(t)
+	s.fails("1.0@3", job.FailError, 4, 0) // the way back is not kept yet
+	for _, below := range []uint64{3, 2, 0, 3} {
+		s.states("0.0@2", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message"}})
+	}
+	s.commands("keep")
+	require.Equal(t, ExitDiverged, s.head.outcome.code)
+}
+
+// What a process finds to be wrong when all have been let go already still ends the job.
+func TestWrongAfterTheRelease(t *testing.T) {
+	s := backedUp(t)
+	for _, p := range four {
+		s.commands("said "+p+" finish", "keep")
+	}
+	s.commands("keep")
+	require.Equal(t, released, s.head.phase)
+	s.commands("said 0.0@2 fail " + string(job.FailCorruption) + " a message")
+	require.Equal(t, ExitDiverged, s.head.outcome.code)
+}
