@@ -117,7 +117,11 @@ func (m *Series) links() (all []Link) {
 	if !slices.ContainsFunc(m.Configs, Config.shares) || len(pairs) == 0 || !m.has(Replicated.Name) {
 		return nil
 	}
-	for _, task := range m.sectionTasks() {
+	tasks, some := m.sectionTasks()
+	for i, task := range tasks {
+		if i >= some && len(all) > 0 {
+			break
+		}
 		for _, p := range pairs {
 			if l, ok := m.link(task, p[0], p[1]); ok {
 				all = append(all, l)

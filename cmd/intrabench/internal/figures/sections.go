@@ -23,7 +23,8 @@ const slower = 1.02
 // sectionTimes are those of all types of task that take some of the time, the longest
 // first.
 func (m *Series) sectionTimes() (all []SectionTime) {
-	for _, task := range m.sectionTasks() {
+	tasks, some := m.sectionTasks()
+	for _, task := range tasks[:some] {
 		plain := m.tasks(task, Replicated.Name)
 		for _, c := range m.Configs {
 			own := m.tasks(task, c.Name)
@@ -41,9 +42,9 @@ func (m *Series) sectionTimes() (all []SectionTime) {
 	return all
 }
 
-// sectionTasks are the types of tasks in whose sections a replicated run spends some of
-// its time, the longest first.
-func (m *Series) sectionTasks() (tasks []string) {
+// sectionTasks are the types of tasks, those first in whose sections a replicated run
+// spends most of its time. The first of them, as many as some, take more than next to nothing.
+func (m *Series) sectionTasks() (tasks []string, some int) {
 	types := make(map[string]float64)
 	whole := 0.0
 	for _, t := range m.Trials {
@@ -54,12 +55,11 @@ func (m *Series) sectionTasks() (tasks []string) {
 			}
 		}
 	}
-	for _, task := range slices.SortedFunc(maps.Keys(types), byMost(types)) {
-		if types[task] >= leastShare*whole {
-			tasks = append(tasks, task)
-		}
+	tasks = slices.SortedFunc(maps.Keys(types), byMost(types))
+	for some < len(tasks) && types[tasks[some]] >= leastShare*whole {
+		some++
 	}
-	return tasks
+	return tasks, some
 }
 
 // sectionTable writes them, one line for each type of task.
