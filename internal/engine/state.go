@@ -42,7 +42,7 @@ func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	defer func() { r.inside = nil }()
 	// A wrong message that made a state wrong may have gone further, in what was shared, to
 	// those that are right by their number.
-	if err := v.tellSums(); err != nil {
+	if err := v.tellSums(false); err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
 	if err := v.compareState(point, hash, v.yield); err != nil {

@@ -144,7 +144,7 @@ func (v *verifier) complete(s *Section) error {
 		case len(v.due) > 0:
 			i := v.due[0]
 			v.due = v.due[1:]
-			if err := v.tellSums(); err != nil {
+			if err := v.tellSums(true); err != nil {
 				return err
 			}
 			x := &v.sampled[i]
@@ -168,10 +168,17 @@ func (v *verifier) complete(s *Section) error {
 
 // tellSums tells what messages this process has received, before a majority judges what
 // it has come to: it may be killed for what a wrong message has led to, and nobody must lack
-// the means to find that.
-func (v *verifier) tellSums() (err error) {
+// the means to find that. This goroutine may have promised to poll: it does not while it
+// waits for that, and then nobody would move the links.
+func (v *verifier) tellSums(promised bool) (err error) {
 	if v.setup.Degrees[v.setup.Self.Rank] > 2 {
-		v.yield(func() { err = v.messages.Load().TellSumsNow(v.runCtx) })
+		v.yield(func() {
+			if promised {
+				v.poller.Attend(false)
+				defer v.poller.Attend(true)
+			}
+			err = v.messages.Load().TellSumsNow(v.runCtx)
+		})
 	}
 	return err
 }

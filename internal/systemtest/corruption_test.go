@@ -9,9 +9,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/jobtest"
 	"github.com/intrahpc/intra/internal/runreport"
@@ -228,6 +230,21 @@ func TestWrongMessageBesideAConviction(t *testing.T) {
 		require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // what is found first
 	}
 	require.Positive(t, convicted)
+}
+
+// A replica that is the last one of its rank tells what it has received before it judges a task
+// by itself, while the ring of a link is full: the link moves though the goroutine that waits
+// for that has promised to poll.
+func TestHashesAreToldOverAFullRing(t *testing.T) {
+	flags := strings.Fields("-degrees 3,3,2 -link shm -ring 4K -bind none -spares 1 -backup 3 -sdc sample=40% -seed 545 " +
+		"-flip 1.2@message:206 -defect 0.2,q=0.05 -kill 0.0@join:ask -kill 0.1@join:ask -kill 0.2@join:ask")
+	usable, err := affinity.Usable()
+	require.NoError(t, err)
+	for range 4 { // one of four got through before, on one processor
+		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: flags, Deadline: time.Minute, Prefix: []string{"taskset", "-c", fmt.Sprint(usable[0][0])},
+			Program: []string{binaries.Program(t, "examples/hpccg"), "-nx", "10", "-ny", "10", "-nz", "10", "-iters", "211", "-json"}})
+		require.Contains(t, []int{0, 3}, r.Code, r.Stderr) // the spare may be needed twice
+	}
 }
 
 // A wrong message makes the program of who gets it fail. The message is what ends the job, or
