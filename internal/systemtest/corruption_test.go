@@ -183,6 +183,10 @@ func TestWrongMessage(t *testing.T) {
 		if strings.Contains(r.Stderr, "intrarun: divergence, found by") {
 			continue // the hash comes with the next acknowledgement
 		}
+		if strings.Contains(flags, "-n 3") && strings.Contains(r.Stderr, "silent corruption, found by 1.") {
+			require.Contains(t, r.Stderr, "the replicas of rank 1 have sent message ", "what was made of it has gone on, and was found first")
+			continue
+		}
 		found++
 		require.Regexp(t, `silent corruption: the replicas of rank 0 have sent message \d+ \(tag \d+, \d+ bytes\) to rank \d with different contents \(replica 0: [0-9a-f]{16}, replica 1: `, r.Stderr)
 		require.Greater(t, c.SDC.Differed, c.SDC.Repaired)
@@ -258,7 +262,11 @@ func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
 			flags := fmt.Sprintf("%s -seed %d -flip 0.1@message:10:%d", flags, i, bit)
 			r, c := verified(t, flags, program)
 			require.Equal(t, []runreport.Flip{{Spec: fmt.Sprintf("0.1@message:10:%d", bit), Fired: true}}, c.Flips)
-			require.Regexp(t, "with different contents", r.Stderr, flags)
+			told := "with different contents"
+			if strings.Contains(flags, "-backup") { // all go back before the other replica of the sender has come to the message
+				told += "|a wrong result may have led to that, and the job goes back to a backup"
+			}
+			require.Regexp(t, told, r.Stderr, flags)
 			if strings.Contains(r.Stderr, "message longer than the receive buffer") {
 				failed++
 			}
