@@ -42,6 +42,10 @@ type stores struct {
 	}
 }
 
+// lookAgain is how long a replica waits for what a peer has claimed before it looks again.
+// One of three that gives a claim back, since another has got the task elsewhere, wakes nobody.
+const lookAgain = 10 * time.Millisecond
+
 // copying is the copying of the results of a task to a peer.
 type copying struct{ task, peer int }
 
@@ -79,7 +83,7 @@ func (d *stores) next(w *worker, s *Section) (step, error) {
 	case direct.Resume:
 		return d.resume(w, s, next.Task, next.Peer, next.From), nil
 	case direct.Wait:
-		return step{kind: waitForPeer}, nil
+		return step{kind: waitForPeer, until: d.now() + lookAgain}, nil
 	}
 	return step{kind: allHere}, nil
 }
