@@ -85,7 +85,9 @@ func (p *Poller) sleep(attends bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if attends {
-		p.promises--
+		if p.promises--; p.promises < 0 {
+			panic("transport: a goroutine that has not promised to poll suspends its promise")
+		}
 	}
 	p.lapse()
 }

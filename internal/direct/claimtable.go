@@ -24,6 +24,7 @@ type ClaimTable struct {
 	mine    []int     // tasks whose result was made here
 	owed    [][]int   // per replica: those of mine that it may lack
 	given   []bool    // per replica and task: nothing to store there any more
+	freed   []int     // replicas whose tasks were given back, and that have not been told
 	started []bool    // per task: claimed by this replica for itself
 }
 
@@ -88,7 +89,7 @@ func (b *ClaimTable) Enter(s Section) {
 	b.section = s
 	b.shape = sched.Shape{Policy: sched.Adaptive, Tasks: s.Tasks, Replicas: b.replicas, Backward: s.Number%2 == 1}
 	b.free.Reset(s.Tasks, b.replicas, true)
-	b.rest, b.mine, b.dead = b.rest[:0], b.mine[:0], 0
+	b.rest, b.mine, b.freed, b.dead = b.rest[:0], b.mine[:0], b.freed[:0], 0
 	for p := range b.owed {
 		b.owed[p] = b.owed[p][:0]
 	}
@@ -297,18 +298,30 @@ func (b *ClaimTable) claimAt(p, t int) (bool, error) {
 	return true, nil
 }
 
-// release gives claims back of which nothing was made.
+// release gives claims back of which nothing was made. The replicas in whose arrays they
+// were may have gone to sleep over them.
 func (b *ClaimTable) release(t int) {
 	for p := range b.replicas {
 		if g := &b.given[p*b.section.Tasks+t]; *g {
 			*g = false
 			b.words.Store(p, first+t, b.as(p, free))
+			if !slices.Contains(b.freed, p) {
+				b.freed = append(b.freed, p)
+			}
 		}
 	}
 	if b.started[t] {
 		b.started[t] = false
 		b.words.Store(b.me, first+t, b.as(b.me, free))
 	}
+}
+
+// Freed returns the replicas that are to look at their words again, since a claim was given
+// back there, and forgets them. The slice is good until the next call of a method.
+func (b *ClaimTable) Freed() []int {
+	freed := b.freed
+	b.freed = b.freed[:0]
+	return freed
 }
 
 // Along returns the peers whose arrays the results of a task that runs can be

@@ -21,6 +21,9 @@
 // elsewhere, and goes on. If it dies, the others take that many from its arrays,
 // and run the task for the rest.
 //
+// Who waits for a claim of a peer may sleep: it is told when the results are in its arrays,
+// and when the claim was given back, since the peer could not have the task everywhere.
+//
 // That is one way to complete a section. Which way the replicas go is agreed by
 // one word for each section: who comes to it first says it there. Should a
 // replica go another way all the same, since it has to, then nobody waits for

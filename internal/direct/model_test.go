@@ -44,6 +44,7 @@ const (
 	storedFirst       // elements are stored before it is said that they are done
 	computedLast      // it is said that they are done before they are
 	fromStart         // who takes over runs all elements
+	sleepOn           // nobody is told of claims that are given back
 )
 
 var seed = maphash.MakeSeed()
@@ -101,7 +102,7 @@ func (w *world) join(i int) {
 	}
 	w.replicas[i] = r
 	w.joins++
-	w.changed()
+	w.wakeAll()
 }
 
 func (w *world) close() {
@@ -110,9 +111,12 @@ func (w *world) close() {
 	}
 }
 
-func (w *world) changed() {
-	for _, r := range w.replicas {
-		r.blocked, r.stale = false, true
+// wake wakes a replica that may sleep.
+func (w *world) wake(p int) { w.replicas[p].blocked, w.replicas[p].stale = false, true }
+
+func (w *world) wakeAll() {
+	for p := range w.replicas {
+		w.wake(p)
 	}
 }
 
@@ -174,7 +178,7 @@ func (w *world) do(c choice) {
 		w.join(c.who)
 	case 'h':
 		r.known[c.p] = true
-		r.blocked, r.stale = false, true
+		w.wake(c.who)
 		if !w.replicas[c.p].dead {
 			w.deaths++
 		}

@@ -25,8 +25,8 @@ type replica struct {
 	yield   func(struct{}) bool
 	history uint64 // of what it has read since it was last at the top of its loop
 	top     uint64 // what it knew there
-	stale   bool   // a word has changed since then, or a death has been heard of
-	blocked bool   // until one does
+	stale   bool   // it has been woken since then
+	blocked bool   // until it is
 }
 
 // replica returns one that begins with a section.
@@ -82,6 +82,8 @@ func (r *replica) complete() {
 			s.Own = []int{0}
 		}
 		r.table.Enter(s)
+		r.step()
+		r.w.wakeAll()
 		if r.w.own {
 			r.atTop()
 			r.run(0)
@@ -120,6 +122,11 @@ func (r *replica) share() {
 	for {
 		r.atTop()
 		s, err := r.table.Next()
+		for _, p := range r.table.Freed() {
+			if r.w.rule != sleepOn {
+				r.tell(p)
+			}
+		}
 		if err != nil {
 			r.w.fail("replica %d: %v", r.me, err)
 		}
@@ -135,11 +142,11 @@ func (r *replica) share() {
 				if !along {
 					r.copy(s.Task, r.me, p)
 				}
-				r.table.Gave(s.Task, p)
+				r.gave(s.Task, p)
 			}
 		case Give:
 			r.copy(s.Task, r.me, s.Peer)
-			r.table.Gave(s.Task, s.Peer)
+			r.gave(s.Task, s.Peer)
 		case Take:
 			if r.w.rule == neverTake {
 				r.run(s.Task)
@@ -167,6 +174,18 @@ func (r *replica) share() {
 			return
 		}
 	}
+}
+
+// gave says that the results of a task are in the arrays of a peer, which may sleep.
+func (r *replica) gave(t, p int) {
+	r.table.Gave(t, p)
+	r.tell(p)
+}
+
+// tell wakes a peer that may sleep.
+func (r *replica) tell(p int) {
+	r.step()
+	r.w.wake(p)
 }
 
 // step ends the turn of this replica.
@@ -293,7 +312,6 @@ func (r *replica) Store(replica, k int, v uint64) {
 	r.step()
 	r.saw(0)
 	r.w.words[replica][k] = v
-	r.w.changed()
 }
 
 // Mark implements Words. Nobody looks at it while this replica lives.
@@ -315,6 +333,5 @@ func (r *replica) CompareAndSwap(replica, k int, old, new uint64) bool {
 	}
 	r.saw(5)
 	*w = new
-	r.w.changed()
 	return true
 }

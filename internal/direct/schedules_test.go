@@ -117,7 +117,7 @@ func TestSchedules(t *testing.T) {
 			shape{replicas: 2, tasks: 2, sections: 1, deaths: 1, elements: 2}, shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, elements: 2},
 			shape{replicas: 3, tasks: 1, sections: 1, deaths: 2, elements: 2},
 			shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1, elements: 2},
-			shape{replicas: 2, tasks: 3, sections: 1, deaths: 1}, shape{replicas: 3, tasks: 1, sections: 1, deaths: 2})
+			shape{replicas: 2, tasks: 3, sections: 1, deaths: 1}, shape{replicas: 3, tasks: 1, sections: 1}, shape{replicas: 3, tasks: 1, sections: 1, deaths: 2})
 	}
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestRulesAreNeeded(t *testing.T) {
 	for name, r := range map[string]rule{"the gate": noGate, "run first, then store": noSnapshot,
 		"results of the dead are taken": neverTake, "claims end only with their owner": hastyTaking, "who comes has words of its own": oldWords,
 		"tasks that all run are nobody else's": sharedOwn, "say, then store": storedFirst, "compute, then say": computedLast,
-		"the rest is run": fromStart} {
+		"the rest is run": fromStart, "who gives a claim back says so": sleepOn} {
 		t.Run(name, func(t *testing.T) {
 			s := shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, rule: r, own: r == sharedOwn}
 			switch r {
@@ -181,6 +181,8 @@ func TestRulesAreNeeded(t *testing.T) {
 				s.joins = 1
 			case storedFirst, computedLast, fromStart:
 				s.elements = 2
+			case sleepOn:
+				s = shape{replicas: 3, tasks: 1, sections: 1, rule: r}
 			}
 			_, wrong := explore(s, 5_000_000)
 			require.NotEmpty(t, wrong)

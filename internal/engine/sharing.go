@@ -271,7 +271,7 @@ func (h *sharing) bye() {
 }
 
 // awaitChange waits for a change since seen, or until a time; 0: for ever. It is
-// called without the lock, by the goroutine of the program, which polls.
+// called without the lock, by the goroutine of the program, which has promised to poll.
 func (h *sharing) awaitChange(seen uint64, until time.Duration) error {
 	var deadline time.Time
 	if until > 0 {

@@ -82,7 +82,7 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 			if news { // the head kills whoever is wrong, or sends all back
 				v.head.Tell(v.Snapshot)
 			}
-			err = v.awaitChange(seen, 0)
+			err = v.ended(v.poller.Wait(v.runCtx, func() bool { return v.changedSince(seen) }))
 		})
 		if err != nil {
 			return err

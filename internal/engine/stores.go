@@ -42,10 +42,6 @@ type stores struct {
 	}
 }
 
-// lookAgain is how long a replica waits for what a peer has claimed before it looks again.
-// One of three that gives a claim back, since another has got the task elsewhere, wakes nobody.
-const lookAgain = 10 * time.Millisecond
-
 // copying is the copying of the results of a task to a peer.
 type copying struct{ task, peer int }
 
@@ -70,6 +66,9 @@ func (d *stores) next(w *worker, s *Section) (step, error) {
 		return d.give(w, s, c.task, c.peer), nil
 	}
 	next, err := d.claims.Next()
+	for _, p := range d.claims.Freed() {
+		d.wake(w, s, p)
+	}
 	if err != nil {
 		return step{}, d.mismatch(s, err.(*direct.Mismatch))
 	}
@@ -83,7 +82,7 @@ func (d *stores) next(w *worker, s *Section) (step, error) {
 	case direct.Resume:
 		return d.resume(w, s, next.Task, next.Peer, next.From), nil
 	case direct.Wait:
-		return step{kind: waitForPeer, until: d.now() + lookAgain}, nil
+		return step{kind: waitForPeer}, nil
 	}
 	return step{kind: allHere}, nil
 }
@@ -123,7 +122,12 @@ func (d *stores) gave(w *worker, s *Section, task, peer int) {
 	known.Stored++
 	d.any = true
 	d.traceUpdate(timeline.Sent, s, task, peer)
-	if link := d.peers[peer]; link != nil { // it may sleep
+	d.wake(w, s, peer)
+}
+
+// wake has w send something to a peer, which may sleep while it waits for s.
+func (d *stores) wake(w *worker, s *Section, peer int) {
+	if link := d.peers[peer]; link != nil {
 		w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})
 	}
 }
