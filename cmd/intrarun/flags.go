@@ -273,7 +273,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if c.Vary != nil && around.hosts != nil {
 		return nil, errors.New("-vary runs all sets on this host, and there are others: run it outside the allocation or the launcher")
 	}
-	c.Indexed = around.indexed
+	c.Indexed, c.Warning = around.indexed, around.warning
 	if c.RemoteShell == "" {
 		c.RemoteShell = around.rsh
 	}
@@ -358,6 +358,7 @@ type surroundings struct {
 	hosts   []job.Host     // nil: only this one
 	rsh     string         // what starts a command on one of them
 	indexed *spawn.Indexed // they come by themselves
+	warning string         // of the launcher that they come from; "": none
 }
 
 // findHosts finds the hosts. mpi is how many processes are to be those of an MPI
@@ -399,6 +400,7 @@ func findHosts(list, file, head string, mpi int) (s surroundings, err error) {
 			if s.indexed, err = launch.Launched(context.Background(), started, head); err != nil {
 				return s, err
 			}
+			s.warning = started.Warning(len(s.indexed.Hosts), mpi > 0)
 		}
 		if s.indexed != nil {
 			s.hosts = s.indexed.Hosts

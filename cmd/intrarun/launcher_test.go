@@ -76,6 +76,7 @@ func TestUnderLauncher(t *testing.T) {
 			require.Contains(t, out, "h0")
 			require.Contains(t, out, "h1")
 			require.NotContains(t, stderr, "share a host")
+			require.Equal(t, 1, strings.Count(stderr, "ends the job when a host is lost"), stderr)
 			code, out, stderr = launched(t, l.command, 4, hosts, append([]string{"-n", "2", "-r", "2"}, steps.Program("join:any", "1.0@kill:9", "out:x", "finish")...))
 			require.Zero(t, code, stderr)
 			require.Equal(t, "x\nx\n", out)
@@ -92,6 +93,7 @@ func TestUnderLauncher(t *testing.T) {
 			require.Zero(t, code, stderr)
 			require.Equal(t, "x\nx\n", out)
 			require.Contains(t, stderr, "0.1 is dead (host: host h1 has not been heard from")
+			require.NotContains(t, stderr, "ends the job when a host is lost")
 		})
 	}
 }

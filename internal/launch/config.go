@@ -97,6 +97,7 @@ type Config struct {
 	HeadAddress string         // where agents reach the head; "": at any address of this host
 	Agent       []string       // the command that calls Serve, at the same path on all hosts
 	Indexed     *spawn.Indexed // the hosts come by themselves; nil: they are started through RemoteShell
+	Warning     string         // of the launcher that they come from; "": none
 	DryRun      bool           // show the placement, start nothing
 	// Rarer is for measurements of what beats between hosts cost: they are so
 	// many times rarer, and the loss of a host is found so much later. 0: they

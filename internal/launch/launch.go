@@ -28,6 +28,9 @@ func Run(ctx context.Context, c Config) int {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		return ExitRefused
 	}
+	if c.Warning != "" && !c.Quiet {
+		fmt.Fprintln(c.Stderr, "intrarun: warning:", c.Warning)
+	}
 	if p := c.Placement; p != nil {
 		if w := p.Warning(); w != "" && !c.Quiet {
 			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)

@@ -28,6 +28,7 @@ type Process struct {
 	Host       string // what the launcher calls this host, "" if it does not say
 	keep       func() // leave the launcher's connection to MPI; nil: there is none
 	noMPI      string // why its processes cannot use MPI, "" if they can
+	spares     spares // what it does when a process dies
 	gather     func(ctx context.Context, word []byte) ([][]byte, error)
 }
 
@@ -63,12 +64,15 @@ func Find(getenv func(string) string) (*Process, error) {
 		p.Launcher, rank, size = "mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"
 		// The namespace alone is used again, after some time.
 		p.gather = folder(p, getenv, "mpirun", getenv("OMPI_MCA_orte_hnp_uri"), getenv("PMIX_NAMESPACE"))
+		if recovers, _ := strconv.ParseBool(getenv("OMPI_MCA_orte_enable_recovery")); !recovers && getenv("OMPI_MCA_orte_hnp_uri") != "" {
+			p.spares = afterRecovery
+		}
 	case getenv("PMI_PORT") != "":
 		return nil, fmt.Errorf("%w: they were told to connect to it (PMI_PORT): leave out -pmi-port of mpiexec", ErrLauncher)
 	case getenv("PMI_FD") != "":
-		p.Launcher, rank, size = "mpiexec", "PMI_RANK", "PMI_SIZE"
+		p.Launcher, rank, size, p.spares = "mpiexec", "PMI_RANK", "PMI_SIZE", never
 		if getenv("SLURM_STEP_ID") != "" {
-			p.Launcher, p.Host = "srun", getenv("SLURMD_NODENAME")
+			p.Launcher, p.Host, p.spares = "srun", getenv("SLURMD_NODENAME"), unknown
 		}
 		fd, err := strconv.Atoi(getenv("PMI_FD"))
 		if err != nil || fd < 0 {

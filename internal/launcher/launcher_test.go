@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,41 @@ func TestFind(t *testing.T) {
 				require.Equal(t, c.launcher, p.Launcher)
 				require.Equal(t, c.rank, p.Rank)
 				require.Equal(t, c.size, p.Size)
+			}
+		})
+	}
+}
+
+// What does not survive a death is warned of.
+func TestWarning(t *testing.T) {
+	openMPI := map[string]string{"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0", "OMPI_MCA_orte_hnp_uri": "1;tcp://10.0.0.1:1"}
+	recovery := maps.Clone(openMPI)
+	recovery["OMPI_MCA_orte_enable_recovery"] = "1"
+	hydra := map[string]string{"PMI_FD": "7", "PMI_RANK": "0", "PMI_SIZE": "2"}
+	slurm := maps.Clone(hydra)
+	slurm["SLURM_STEP_ID"] = "0"
+	for _, c := range []struct {
+		name        string
+		environment map[string]string
+		hosts       int
+		mpi         bool
+		want        string
+	}{
+		{"Open MPI, hosts", openMPI, 2, false, "mpirun ends the job when a host is lost: start it with mpirun --enable-recovery"},
+		{"Open MPI, one host", openMPI, 1, false, ""},
+		{"Open MPI, messages", openMPI, 1, true, "mpirun complains of a process that dies"},
+		{"Open MPI, recovery", recovery, 2, true, ""},
+		{"hydra, hosts", hydra, 2, false, "mpiexec ends the job when a host is lost; mpirun"},
+		{"hydra, one host", hydra, 1, true, ""},
+		{"srun", slurm, 2, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := Find(func(name string) string { return c.environment[name] })
+			require.NoError(t, err)
+			if got := p.Warning(c.hosts, c.mpi); c.want == "" {
+				require.Empty(t, got)
+			} else {
+				require.Contains(t, got, c.want)
 			}
 		})
 	}
