@@ -1,0 +1,140 @@
+package recovery
+
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// doubt: replicas of a rank have different states. All of them live, and go back.
+func (c *cluster) doubt() {
+	c.doubts--
+	rank := c.rng.IntN(len(c.want))
+	c.tell(func() []Action {
+		back := c.head.back.phase
+		below := uint64(c.rng.IntN(2)) * c.rng.Uint64N(c.steps+2)
+		if c.head.Returning() && len(c.head.older) > 0 {
+			below = c.head.older[c.rng.IntN(len(c.head.older))].number + 1
+		}
+		late := c.head.Returning() && below > 0 && !c.head.Before(below)
+		if late && !c.head.Repairable(below) {
+			return nil // the job ends
+		}
+		acts := c.head.Doubt(rank, below, false, c.now)
+		switch {
+		case late:
+			c.seen["what is wrong is older than the backup that all go back to"]++
+		case back == none && c.head.back.doubt:
+			c.seen["a rank is in doubt"]++
+		default:
+			return acts
+		}
+		if below > 0 && c.head.back.number >= below {
+			c.fail("what is wrong since before safe point %d is in the backup %d", below, c.head.back.number)
+		}
+		return acts
+	})
+}
+
+// convict: a process is found to be defective, which is told again until the job goes
+// back, or cannot.
+func (c *cluster) convict() {
+	d := c.defect
+	if d.convicted == nil {
+		for _, q := range c.procs {
+			if !q.declared && q.p.Rank == d.rank && q.point > d.since {
+				if q.entire { // nothing of it is in doubt
+					d.decided = true
+					c.seen["a process is convicted while all is compared"]++
+					return
+				}
+				d.convicted = &job.Endpoint{Process: q.p, Incarnation: q.incarnation}
+				d.sure = c.rng.Uint64N(d.since + 1)
+				break
+			}
+		}
+		if d.convicted == nil {
+			return
+		}
+	} else if c.waits || c.head.back.convicted != nil {
+		return
+	}
+	c.tell(func() []Action {
+		b, was := c.head.trusted(d.sure), c.head.complete
+		switch {
+		case c.head.back.convicted != nil || d.decided:
+			return nil
+		case b == nil:
+			d.decided = true
+			c.seen["nothing is trusted"]++
+			if c.head.config.First() > 0 && !slices.ContainsFunc(c.procs, func(q *proc) bool { return q.dead }) {
+				c.fail("a share of the tasks is compared, and there is no backup from before that")
+			}
+			return nil
+		case b != was:
+			c.seen["back to an older backup"]++
+		}
+		c.seen["a process is convicted"]++
+		return c.head.Distrust(*d.convicted, d.sure, c.now)
+	})
+}
+
+// sure is what a process says at a cut: any safe point by which nobody of its rank was
+// defective.
+func (c *cluster) sure(q *proc) uint64 {
+	if !c.head.config.Suspect {
+		return 0
+	}
+	n := q.point
+	if d := c.defect; d != nil && d.rank == q.p.Rank && !d.decided {
+		n = min(n, d.since)
+	}
+	return c.rng.Uint64N(n + 1)
+}
+
+// risk is higher where little time is spent.
+func (c *cluster) risk() int {
+	if h := c.head; c.hasty && (h.back.phase != none || h.cut.phase == asking || h.cut.phase == admitting || h.rest) {
+		return 15
+	}
+	if h := c.head; c.late && h.generation > 0 && h.back.phase == none {
+		return 15
+	}
+	return 400
+}
+
+// crash kills a process; what it was sending is lost from some point on.
+func (c *cluster) crash() {
+	var all []*proc
+	for _, q := range c.procs {
+		if !q.dead && (!q.done || !q.drained || c.heads > 0) {
+			all = append(all, q)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	q := all[c.rng.IntN(len(all))]
+	c.crashes--
+	q.dead = true
+	if c.selfish > 0 && !q.waits {
+		c.selfish--
+		q.itself = true
+		c.seen["death by itself"]++
+	}
+	where := "running"
+	switch {
+	case q.waits:
+		where = "joiner"
+	case q.ret.Pending():
+		where = "rollback"
+	case q.inPt && q.m.drained:
+		where = "drained"
+	case q.inPt:
+		where = "safe point"
+	}
+	c.seen["death "+where]++
+	c.data = slices.DeleteFunc(c.data, func(d *packet) bool { return d.to == q || d.from == q && c.rng.IntN(2) == 0 })
+	q.says = q.says[:c.rng.IntN(len(q.says)+1)]
+	q.toAgent, q.orders = nil, nil
+}
