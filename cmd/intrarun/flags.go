@@ -52,7 +52,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	n := fs.Int("n", 1, "number of logical `ranks`")
 	r := fs.Int("r", 2, "`replicas` of each rank")
 	degrees := fs.String("degrees", "", "replicas of each rank, one number per rank, like `2,1,2`")
-	link := fs.String("link", job.LinkAuto, "`kind` of link between processes of one host: auto, shm, unix or tcp")
+	link := fs.String("link", job.LinkAuto, "`kind` of link between processes of one host: auto, shm, unix or tcp; with -mpi messages\nbetween them go over such a link only if this is given")
 	fs.BoolVar(&c.MPI, "mpi", false, "send messages over the MPI library of the launcher, mpirun, mpiexec or srun, that has started\nintrarun once for each process of the job; PROGRAM is built with the tags intra and mpi")
 	ring := size(job.DefaultRing)
 	fs.Var(&ring, "ring", "`size` of a shared-memory ring, 4K to 1G, rounded up to a power of two")
@@ -317,6 +317,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	default:
 		return nil, fmt.Errorf("-link %q: want auto, shm, unix or tcp", c.Link)
 	}
+	c.MPIBetween = c.MPI && given["link"]
 	switch c.Sched {
 	case "static", "adaptive", "replicate":
 	case "":
@@ -337,8 +338,8 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		against = errors.New("-direct bypasses the links that -limit slows down: leave out one of them")
 	case c.Sched == "static" || c.Sched == "replicate":
 		against = fmt.Errorf("-direct needs the adaptive schedule: leave out -direct or -sched %s", c.Sched)
-	case c.MPI:
-		against = errors.New("-direct bypasses the MPI library: leave out one of -direct and -mpi")
+	case c.MPI && !c.MPIBetween:
+		against = errors.New("-direct bypasses the MPI library: add -link shm, with which that is used between hosts only")
 	case len(c.Clones) > 0:
 		against = errors.New("-direct has replicas wait for each other at each section, so for a -clone too: leave out one of them")
 	case c.Link == job.LinkTCP:

@@ -33,6 +33,8 @@ type Config struct {
 	Setup job.Setup
 	Link  string // between processes of one host: job.LinkSHM, LinkUnix or LinkTCP
 	Ring  int    // size of a shared-memory ring in bytes
+	// MPIBetween: with MPI, those links are of that kind, too, and only others are MPI's.
+	MPIBetween bool
 	// OnUse: those links are made by the agents when they are first used, except
 	// those between replicas of a rank, which are there from the start.
 	OnUse  bool

@@ -306,7 +306,7 @@ func (h *Head) link() {
 
 func (h *Head) linkKind(a, b *member) string {
 	switch {
-	case a.native && b.native:
+	case a.native && b.native && !(h.config.MPIBetween && a.from.Node == b.from.Node):
 		return job.LinkMPI
 	case a.from.Node == b.from.Node:
 		return h.config.Link

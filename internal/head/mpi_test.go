@@ -16,16 +16,18 @@ func TestMPI(t *testing.T) {
 		hello [2]job.Hello
 		says  [2]*job.World // nil: it dies first
 		end   string        // "" if the job begins
+		local bool          // only links between hosts are MPI's
 	}{
-		{"begins", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1, Library: "Open MPI", File: "f", Level: "L"}, {Rank: 0}}, ""},
-		{"untagged", [2]job.Hello{{MPI: true}, {}}, [2]*job.World{{Rank: 1}, {Rank: 0}}, "the job is refused: the program was built without the tag mpi: build it with -tags intra,mpi"},
-		{"no library", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1}, {Error: "none"}}, "the job is refused: 0.1 cannot use MPI: none"},
-		{"a death", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1}, nil}, "the job is refused: 0.1 has ended before all processes had joined MPI_COMM_WORLD, and the others would wait for it there"},
+		{"begins", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1, Library: "Open MPI", File: "f", Level: "L"}, {Rank: 0}}, "", false},
+		{"begins with links of the host", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1, Library: "Open MPI", File: "f", Level: "L"}, {Rank: 0}}, "", true},
+		{"untagged", [2]job.Hello{{MPI: true}, {}}, [2]*job.World{{Rank: 1}, {Rank: 0}}, "the job is refused: the program was built without the tag mpi: build it with -tags intra,mpi", false},
+		{"no library", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1}, {Error: "none"}}, "the job is refused: 0.1 cannot use MPI: none", false},
+		{"a death", [2]job.Hello{{MPI: true}, {MPI: true}}, [2]*job.World{{Rank: 1}, nil}, "the job is refused: 0.1 has ended before all processes had joined MPI_COMM_WORLD, and the others would wait for it there", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScript(t)
 			s.job([]string{"degrees=2"})
-			s.config.Setup.MPI = true
+			s.config.Setup.MPI, s.config.MPIBetween = true, c.local
 			s.head = New(s.config)
 			s.proposed, s.agents, s.out = nil, make(map[From]*Resynced), nil
 			s.step(Begin{})
@@ -65,7 +67,7 @@ func TestMPI(t *testing.T) {
 				s.proposed = s.proposed[1:]
 				do(Committed{e})
 			}
-			require.False(t, made, "MPI makes the links")
+			require.Equal(t, c.local, made, "MPI makes the links, or intrarun")
 			require.Equal(t, c.end == "", s.head.hasBegun)
 			if c.end != "" {
 				require.Contains(t, strings.Join(s.out, "\n"), c.end)
@@ -73,8 +75,12 @@ func TestMPI(t *testing.T) {
 				return
 			}
 			require.Len(t, started, 2)
-			require.Equal(t, []job.Peer{{Process: at(0, 1), Incarnation: 1, Link: job.LinkMPI, World: 0}}, started[0].Peers)
-			require.Equal(t, []job.Peer{{Process: at(0, 0), Incarnation: 1, Link: job.LinkMPI, World: 1}}, started[1].Peers)
+			want := [2]job.Peer{{Process: at(0, 1), Incarnation: 1, Link: job.LinkMPI, World: 0}, {Process: at(0, 0), Incarnation: 1, Link: job.LinkMPI, World: 1}}
+			if c.local {
+				want = [2]job.Peer{{Process: at(0, 1), Incarnation: 1, Link: s.config.Link}, {Process: at(0, 0), Incarnation: 1, Link: s.config.Link}}
+			}
+			require.Equal(t, want[:1], started[0].Peers)
+			require.Equal(t, want[1:], started[1].Peers)
 			require.Empty(t, s.head.Summary().MPI.Outside)
 		})
 	}

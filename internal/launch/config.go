@@ -35,9 +35,12 @@ const (
 type Job struct {
 	Name    string // the program and its arguments
 	Degrees []int
-	Link    string  // job.LinkSHM, LinkUnix or LinkTCP
-	Ring    int     // size of a shared-memory ring in bytes
-	MPI     bool    // links between the processes that begin are over the library of the launcher
+	Link    string // job.LinkSHM, LinkUnix or LinkTCP
+	Ring    int    // size of a shared-memory ring in bytes
+	MPI     bool   // links between the processes that begin are over the library of the launcher
+	// MPIBetween is MPI between hosts only: within one links are of the kind Link.
+	MPIBetween bool
+
 	Limit   float64 // bandwidth of a link in bytes per second; 0: as fast as it is
 	Kills   []job.Kill
 	Flips   []job.Flip        // wrong results on request
@@ -183,7 +186,7 @@ func (j *Job) head(nodes []head.Node) head.Config {
 		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
 		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify,
 			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
-		Link: j.Link, Ring: j.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,
+		Link: j.Link, MPIBetween: j.MPIBetween, Ring: j.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,
 		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull,
 	}
 	if len(j.Clones) > 0 {

@@ -42,6 +42,9 @@ func Run(ctx context.Context, c Config) int {
 	} else if w := crowded(c.Degrees, c.Threads, runtime.NumCPU()); w != "" && !c.Quiet {
 		fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 	}
+	if c.MPIBetween && len(c.Placement.Hosts) == 1 && !c.Quiet {
+		fmt.Fprintf(c.Stderr, "intrarun: warning: all processes are on one host, where their links are %s: nothing goes over the MPI library\n", c.Link)
+	}
 	if w := unmatched(c.Degrees, c.Verify); w != "" && !c.Quiet {
 		fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 	}

@@ -76,7 +76,7 @@ func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 		Processes:  []runreport.Process{},
 		TaskTypes:  make(map[string]runreport.TaskType),
 	}
-	if s.MPI != nil {
+	if s.MPI != nil && !d.job.MPIBetween {
 		r.Link = job.LinkMPI
 	}
 	if s.HasJoined {

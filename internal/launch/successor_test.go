@@ -285,7 +285,7 @@ func TestSuccessorOfAHeadThatLeftNonsense(t *testing.T) {
 // Nothing of a job is lost on its way to a successor but what is about the command
 // line of the first head.
 func TestJobTravelsAsAWhole(t *testing.T) {
-	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Link: job.LinkTCP, MPI: true, Ring: 4096, Limit: 1e9,
+	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Link: job.LinkTCP, MPI: true, MPIBetween: true, Ring: 4096, Limit: 1e9,
 		Kills:   []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillAfter, After: time.Second}, {Process: job.Process{Replica: 1}, Point: job.KillTask, Count: 3}},
 		Replace: true, Spares: 2, Backup: recovery.Policy{Every: 3, Auto: true}, Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 1 << 60},
 		Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Restart: "/r", Anyway: true, Sched: "static", Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,

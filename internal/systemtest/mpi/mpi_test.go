@@ -28,11 +28,12 @@ type launcher struct {
 	command []string // followed by the number of processes
 	library string   // how that begins
 	hides   bool     // its exit code says nothing
+	rank    string   // the variable
 }
 
 var launchers = []launcher{
-	{"Open MPI", []string{"mpirun.openmpi", "--oversubscribe", "--enable-recovery", "-np"}, "Open MPI v4.", true},
-	{"MPICH", []string{"mpiexec.hydra", "-n"}, "MPICH Version: 4.", false},
+	{"Open MPI", []string{"mpirun.openmpi", "--oversubscribe", "--enable-recovery", "-np"}, "Open MPI v4.", true, "OMPI_COMM_WORLD_RANK"},
+	{"MPICH", []string{"mpiexec.hydra", "-n"}, "MPICH Version: 4.", false, "PMI_RANK"},
 }
 
 // each runs a test under each launcher.
@@ -67,8 +68,14 @@ type report struct {
 // begun.
 func (l launcher) run(t *testing.T, processes int, env, flags string, program ...string) (jobtest.Result, report) {
 	t.Helper()
+	return l.behind(t, nil, processes, env, flags, program...)
+}
+
+// behind is run with the processes started by a wrapper.
+func (l launcher) behind(t *testing.T, wrapper []string, processes int, env, flags string, program ...string) (jobtest.Result, report) {
+	t.Helper()
 	r := jobtest.Run(t, jobtest.Spec{
-		Prefix:   append(l.command[:len(l.command):len(l.command)], strconv.Itoa(processes)),
+		Prefix:   append(append(l.command[:len(l.command):len(l.command)], strconv.Itoa(processes)), wrapper...),
 		Intrarun: binaries.Intrarun(t),
 		Flags:    append(strings.Fields("-mpi -n 2 -r 2"), strings.Fields(flags)...),
 		Program:  program,
@@ -127,6 +134,32 @@ func TestSameBits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Within a host messages go over intrarun's links if that is asked for. Here a process of each
+// rank is on each of two hosts.
+func TestBetweenHosts(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a host another name (unshare --uts)")
+	}
+	program := hpccg(t)
+	want := reference(t, program)
+	each(t, func(t *testing.T, l launcher) {
+		hosts := []string{"unshare", "--uts", "sh", "-c", `hostname h$(($` + l.rank + `/2)); exec "$0" "$@"`}
+		for _, flags := range []string{"-link shm -kill 0.1@section:20", "-link unix -replace -kill 1.0@task:100"} {
+			r, said := l.behind(t, hosts, 4, "", flags, program...)
+			require.Zero(t, r.Code, r.Stderr)
+			require.Equal(t, want, result(t, r.Stdout), r.Stderr)
+			require.Equal(t, strings.Fields(flags)[1], said.Link)
+			require.Contains(t, said.MPI.Library, l.library)
+			require.NotContains(t, r.Stderr, "nothing goes over the MPI library")
+		}
+		r, said := l.run(t, 4, "", "-link shm", program...)
+		require.Zero(t, r.Code, r.Stderr)
+		require.Equal(t, want, result(t, r.Stdout), r.Stderr)
+		require.Equal(t, "shm", said.Link)
+		require.Contains(t, r.Stderr, "all processes are on one host, where their links are shm: nothing goes over the MPI library")
+	})
 }
 
 // kill has a process killed and checks what comes of it.
