@@ -424,6 +424,30 @@ func TestReductionBits(t *testing.T) {
 	require.Equal(t, want, run([]int{2, 1, 3, 1}, sdrtest.Kill{Rank: 0, Replica: 0, Point: sdrtest.AtMessage, Count: 5}, sdrtest.Kill{Rank: 2, Replica: 2, Point: sdrtest.AtFrame, Count: 9}))
 }
 
+// A sum has the same bits in a short vector and in a long one, which go different ways.
+func TestReductionBitsAtAnyLength(t *testing.T) {
+	for ranks := 2; ranks <= 6; ranks++ {
+		job := sdrtest.Job{Degrees: slices.Repeat([]int{1}, ranks), Seed: 3}
+		res, err := job.Run(func(p *sdrtest.Process) error {
+			c, err := comm.World(p.Engine)
+			if err != nil {
+				return err
+			}
+			var first []float64
+			for _, n := range []int{1, 128, 129, 10_000} {
+				v := slices.Repeat([]float64{1 / (float64(c.Rank()) + 0.1)}, n)
+				if err := comm.Allreduce(c, nil, v, comm.Sum); err != nil {
+					return err
+				}
+				first = append(first, v[0], v[n-1])
+			}
+			return differ("the sum of many elements and of one", first, slices.Repeat(first[:1], len(first)))
+		})
+		require.NoError(t, err)
+		require.NoError(t, res.Err())
+	}
+}
+
 // sameEverywhere checks that all ranks have the same bits.
 func sameEverywhere(c *comm.Comm, v []float64) error {
 	root := slices.Clone(v)

@@ -33,6 +33,12 @@ type operator[T any] func(a, b T) T
 
 func (op operator[T]) combine(into, low, high []byte) {
 	r, a, b := elementsOf[T](into), elementsOf[T](low), elementsOf[T](high)
+	if len(r) >= leastLoop {
+		if loop := loopOf(op); loop != nil {
+			loop(r, a, b)
+			return
+		}
+	}
 	for i := range r {
 		r[i] = op(a[i], b[i])
 	}

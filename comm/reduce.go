@@ -83,6 +83,10 @@ func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule
 	s, into := c.newSchedule(allreduce, 0, len(send)*sizeOf[T]()), bytesOf(recv)
 	s.op = operator[T](op)
 	s.copy(into, bytesOf(send))
+	if c.meetsAtOnce(len(into)) {
+		s.swap(into)
+		return s, nil
+	}
 	f := s.fold(into)
 	switch {
 	case f.member < 0:
@@ -176,6 +180,47 @@ func (s *schedule) unfold(f folding, acc []byte) {
 	default:
 		s.send(rank-1, acc)
 	}
+}
+
+// Few ranks that have little to say tell it to all others at once. That takes more messages
+// than to do it in rounds, but each waits for the others once only: where processes take
+// turns on a core every wait costs a turn.
+const (
+	atOnceRanks = 4
+	atOnceBytes = 1 << 10
+)
+
+// meetsAtOnce reports whether the ranks exchange so many bytes without rounds.
+func (c *Comm) meetsAtOnce(bytes int) bool {
+	return c.Size() > 2 && c.Size() <= atOnceRanks && bytes <= atOnceBytes
+}
+
+// swap gives every rank the vectors of all, which each combines as fold and double would:
+// the bits do not depend on how many bytes there are.
+func (s *schedule) swap(acc []byte) {
+	n, rank := s.c.Size(), s.c.rank
+	all := s.memory(n * len(acc))
+	of := func(rank int) []byte { return all[rank*len(acc) : (rank+1)*len(acc)] }
+	for d := 1; d < n; d++ {
+		s.send((rank+d)%n, acc)
+	}
+	for d := 1; d < n; d++ {
+		s.recv((rank-d+n)%n, of((rank-d+n)%n))
+	}
+	s.fence()
+	s.copy(of(rank), acc)
+	f := folding{members: 1 << (bits.Len(uint(n)) - 1)}
+	f.extra = n - f.members
+	for pair := range f.extra {
+		s.combine(of(2*pair+1), of(2*pair), of(2*pair+1))
+	}
+	for d := 1; d < f.members; d *= 2 {
+		for m := 0; m < f.members; m += 2 * d {
+			low := of(f.rank(m))
+			s.combine(low, low, of(f.rank(m+d)))
+		}
+	}
+	s.copy(acc, of(f.rank(0)))
 }
 
 // double combines by recursive doubling: in the round with distance d each
