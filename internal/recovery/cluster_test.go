@@ -217,7 +217,7 @@ func (c *cluster) noProcess() bool {
 // number in a slot, which the head knows of or has yet to hear.
 func (c *cluster) possible() bool {
 	complete := c.complete
-	if c.head.back.convicted != nil { // newer ones are not trusted
+	if c.head.back.convicted != nil || c.head.back.doubt { // something is wrong in newer ones
 		complete = c.head.complete.number
 	}
 	alive, held := true, complete > 0
