@@ -67,6 +67,17 @@ func (e *Engine) plead(err error) error {
 	}
 }
 
+// stands returns what the job does not go back for, once the head has said so, of a process
+// whose program has returned. It is no use to the others any more, and they may wait for it.
+func (e *Engine) stands() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.recovering.fails {
+		return nil
+	}
+	return diverged(e.err)
+}
+
 // fail has the program fail, which has or is about to: whatever it waits for ends. It is
 // called under the lock.
 func (r *recovering) fail(o job.Order) {

@@ -78,6 +78,9 @@ func (e *Engine) linger(released <-chan struct{}) error {
 		if e.recovering.goesBack() {
 			return errBack
 		}
+		if err := e.stands(); err != nil {
+			return err
+		}
 		if !told && messages.Received() {
 			told = true
 			if err := e.head.Drained(); err != nil {

@@ -60,6 +60,7 @@ func (h *sharing) messageDiffers(d *sdr.Difference) {
 			Message: fmt.Sprintf("message %d to rank %d", d.Number, d.To)})
 	}
 	ends = ends && v.counts.Undecided
+	h.fail(err) // before the head hears of it, which may have this process fail for that right away
 	h.mu.Unlock()
 	// Who has received it waits until it is compared here before it says that its program has
 	// failed, so the head hears of this first.
@@ -68,5 +69,5 @@ func (h *sharing) messageDiffers(d *sdr.Difference) {
 	} else {
 		h.head.Tell(h.Snapshot)
 	}
-	h.broken(err)
+	h.changed()
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -144,7 +145,7 @@ func (v *verdict) run(t *testing.T, spec jobtest.Spec, seed uint64, injections [
 	}
 	v.code, v.stderr, v.bits = r.Code, r.Stderr, ""
 	if r.Code == 0 {
-		v.bits = bits(r.Stdout)
+		v.bits = bits(v.last(r.Stdout))
 	}
 	if wrong := v.judge(); wrong != "" {
 		require.FailNow(t, "FINDING", "INTRA_SEED=%d\n%s\n%v\ninjections: %v\nexit code %d\n%s", seed, wrong, spec, injections, r.Code, r.Stderr)
@@ -212,6 +213,17 @@ func copied(t *testing.T, file string) string {
 	path := filepath.Join(t.TempDir(), filepath.Base(file))
 	require.NoError(t, os.WriteFile(path, b, 0o755))
 	return path
+}
+
+// last is the last line of what was printed if the job went back for something wrong: what
+// was printed before may be wrong, and is printed again.
+func (v *verdict) last(stdout string) string {
+	stdout = strings.TrimSpace(stdout)
+	i := strings.LastIndexByte(stdout, '\n')
+	if v.report == nil || i < 0 || !slices.ContainsFunc(v.report.Rollbacks, rollback.wrong) {
+		return stdout
+	}
+	return stdout[i+1:]
 }
 
 // bits is what a program printed, without the times.

@@ -129,6 +129,19 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// What was printed before the job went back for something wrong is followed by what is right.
+func TestWhatIsPrintedAgain(t *testing.T) {
+	for rollbacks, want := range map[string]string{"": "{1}\n{2}", "[{}]": "{1}\n{2}", `[{"differed":[1]}]`: "{2}", `[{"convicted":"0.1"}]`: "{2}"} {
+		v := &verdict{}
+		if rollbacks != "" {
+			v.report = new(report)
+			require.NoError(t, json.Unmarshal([]byte(`{"rollbacks":`+rollbacks+`}`), v.report))
+		}
+		require.Equal(t, want, v.last("{1}\n{2}\n"), rollbacks)
+		require.Equal(t, "{1}", v.last("{1}\n"))
+	}
+}
+
 func set(p string) map[job.Process]bool {
 	one, err := job.ParseProcess(p)
 	if err != nil {

@@ -61,6 +61,9 @@ type rollback struct {
 	Differed  []int        `json:"differed"`
 }
 
+// wrong reports whether all went back since something was wrong.
+func (b rollback) wrong() bool { return b.Convicted != nil || len(b.Differed) > 0 }
+
 // deed is what was done to the processes of a job from outside.
 type deed struct {
 	stopped, killed map[job.Process]bool

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// standing is a head that has processes fail for what they are in doubt about, as soon as
+// they tell of it.
+func standing(g *group, then func()) {
+	g.told = func(r *replica, st job.Stats) {
+		if st.Corruption == nil || st.Corruption.Doubt == nil {
+			return
+		}
+		r.engine.mu.Lock()
+		r.engine.recovering.fail(job.Order{Kind: job.OrderFail})
+		r.engine.mu.Unlock()
+		then()
+	}
+}
+
+func withBackups(s *job.Setup, _ *Config) {
+	s.Verify = &job.Verification{Share: 0.01, Seed: 7, Backups: true}
+}
+
+var wrongMessage = &sdr.Difference{To: 1, Number: 3, Sent: []sdr.Sent{{Replica: 0, Hash: 1}, {Replica: 1, Hash: 2}}}
+
+// A process that the job does not go back for says what was wrong, however soon it is told to
+// fail.
+func TestAWrongMessageStands(t *testing.T) {
+	g := newGroup(t, 2, withBackups)
+	standing(g, func() { time.Sleep(50 * time.Millisecond) }) // the program has ended by then
+	g.run(func(r *replica, p *Program) error {
+		if r != g.replicas[0] {
+			return nil
+		}
+		go r.engine.messageDiffers(wrongMessage)
+		<-p.Context.Done()
+		return context.Cause(p.Context)
+	})
+	require.ErrorIs(t, g.replicas[0].err, ErrCorrupt)
+	require.NoError(t, g.replicas[1].err)
+}
+
+// So does one whose program has returned: others may wait for what it does not do any more.
+func TestAWrongMessageStandsAfterTheEnd(t *testing.T) {
+	g := newGroup(t, 2, withBackups)
+	standing(g, func() {})
+	until := func(cond func() bool) bool {
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			g.mu.Lock()
+			ok := cond()
+			g.mu.Unlock()
+			if ok {
+				return true
+			}
+		}
+		return false
+	}
+	first := g.replicas[0]
+	g.run(func(r *replica, _ *Program) error {
+		if r == first {
+			return nil
+		}
+		require.True(t, until(func() bool { return first.finished }))
+		first.engine.messageDiffers(wrongMessage)
+		require.True(t, until(func() bool { return first.dead }), "it waits to be released")
+		return nil
+	})
+	require.ErrorIs(t, first.err, ErrCorrupt)
+}
