@@ -376,3 +376,18 @@ func TestStatesThatDiffer(t *testing.T) {
 func toldByMessage(r jobtest.Result) bool {
 	return regexp.MustCompile(`silent corruption, found by \d\.\d: .* have sent message \d+ .* with different contents`).MatchString(r.Stderr)
 }
+
+// A wrong message that nobody has taken in at a safe point is in no hash of a state there, and
+// is found before a backup holds it: two new replicas, which have it from there, would not differ.
+func TestWrongMessageOnItsWay(t *testing.T) {
+	program := append([]string{binaries.Program(t, "internal/systemtest/attack/mixed")}, strings.Fields("-passes 120 -seed 3")...)
+	want, _ := verified(t, "-degrees 2,2", program)
+	require.Zero(t, want.Code, want.Stderr)
+	for range 5 {
+		r, c := verified(t, "-degrees 2,2 -sched static -ring 4K -spares 4 -backup 1 -sdc state -flip 0.0@message:63 -kill 1.0@backup:ready -kill 1.1@backup:ready", program)
+		require.Zero(t, r.Code, r.Stderr)
+		require.True(t, c.Flips[0].Fired)
+		require.Contains(t, r.Stderr, "the replicas of rank 0 have sent message 3 (tag 11, 2392 bytes) to rank 1 with different contents")
+		require.Equal(t, want.Stdout, r.Stdout, r.Stderr)
+	}
+}

@@ -143,11 +143,15 @@ func (e *Engine) TellSumsNow(ctx context.Context) error {
 // found by then, unless they have yet to post it.
 func (e *Engine) SumsHeard(ctx context.Context) error {
 	e.TellSums()
-	return e.waitUntil(ctx, func() bool {
+	err := e.waitUntil(ctx, func() bool {
 		e.mu.Lock()
 		defer e.flushAndUnlock()
-		return e.aborted || e.core.confirmed()
+		return e.aborted || e.err != nil || e.core.confirmed()
 	})
+	if err != nil {
+		return err
+	}
+	return e.failure()
 }
 
 // tells reports whether a frame tells hashes.
