@@ -217,8 +217,8 @@ func (c *cluster) noProcess() bool {
 // number in a slot, which the head knows of or has yet to hear.
 func (c *cluster) possible() bool {
 	complete := c.complete
-	if c.head.back.convicted != nil || c.head.back.doubt { // something is wrong in newer ones
-		complete = c.head.complete.number
+	if b := c.head.complete; b != nil && (c.head.back.convicted != nil || c.head.back.doubt) { // something is wrong in newer ones
+		complete = b.number
 	}
 	alive, held := true, complete > 0
 	for rank := range c.want {
