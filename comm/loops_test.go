@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The operators of this package have loops, wherever their instances were made, and others
-// have none.
+// The operators of this package have loops for the usual types. What wraps one has none, and
+// neither have other types.
 func TestLoops(t *testing.T) {
 	require.NotNil(t, loopOf(Sum[float64]))
 	require.NotNil(t, loopOf(Prod[float32]))

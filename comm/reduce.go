@@ -84,7 +84,7 @@ func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule
 	s.op = operator[T](op)
 	s.copy(into, bytesOf(send))
 	if c.meetsAtOnce(len(into)) {
-		s.swap(into)
+		s.reduceAtOnce(into)
 		return s, nil
 	}
 	f := s.fold(into)
@@ -150,11 +150,15 @@ func (f folding) rank(member int) int {
 	return member + f.extra
 }
 
+// foldingOf is that of so many ranks. It is nobody's: member is not set.
+func foldingOf(ranks int) folding {
+	members := 1 << (bits.Len(uint(ranks)) - 1)
+	return folding{members: members, extra: ranks - members}
+}
+
 // fold reduces the number of ranks to a power of two, and keeps their order.
 func (s *schedule) fold(acc []byte) folding {
-	n, rank := s.c.Size(), s.c.rank
-	f := folding{members: 1 << (bits.Len(uint(n)) - 1)}
-	f.extra = n - f.members
+	rank, f := s.c.rank, foldingOf(s.c.Size())
 	switch {
 	case rank >= 2*f.extra:
 		f.member = rank - f.extra
@@ -195,22 +199,14 @@ func (c *Comm) meetsAtOnce(bytes int) bool {
 	return c.Size() > 2 && c.Size() <= atOnceRanks && bytes <= atOnceBytes
 }
 
-// swap gives every rank the vectors of all, which each combines as fold and double would:
-// the bits do not depend on how many bytes there are.
-func (s *schedule) swap(acc []byte) {
-	n, rank := s.c.Size(), s.c.rank
+// reduceAtOnce gives every rank the vectors of all, which each combines as fold and double
+// would: the bits do not depend on how many bytes there are.
+func (s *schedule) reduceAtOnce(acc []byte) {
+	n := s.c.Size()
 	all := s.memory(n * len(acc))
 	of := func(rank int) []byte { return all[rank*len(acc) : (rank+1)*len(acc)] }
-	for d := 1; d < n; d++ {
-		s.send((rank+d)%n, acc)
-	}
-	for d := 1; d < n; d++ {
-		s.recv((rank-d+n)%n, of((rank-d+n)%n))
-	}
-	s.fence()
-	s.copy(of(rank), acc)
-	f := folding{members: 1 << (bits.Len(uint(n)) - 1)}
-	f.extra = n - f.members
+	s.exchange(func(int) []byte { return acc }, of)
+	f := foldingOf(n)
 	for pair := range f.extra {
 		s.combine(of(2*pair+1), of(2*pair), of(2*pair+1))
 	}

@@ -138,7 +138,8 @@ func (p *Poller) WaitUntil(ctx context.Context, deadline time.Time, done func() 
 }
 
 // WaitAttending is WaitUntil by a goroutine that has promised to poll: the
-// promise is suspended while it sleeps. A zero deadline never passes.
+// promise is suspended while it sleeps. A zero deadline never passes. It panics if there is
+// no promise: the links would be left with attention, and nobody who polls.
 func (p *Poller) WaitAttending(ctx context.Context, deadline time.Time, done func() bool) error {
 	return p.wait(ctx, deadline, 0, true, done)
 }

@@ -339,7 +339,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	case c.Sched == "static" || c.Sched == "replicate":
 		against = fmt.Errorf("-direct needs the adaptive schedule: leave out -direct or -sched %s", c.Sched)
 	case c.MPI && !c.MPIBetween:
-		against = errors.New("-direct bypasses the MPI library: add -link shm, with which that is used between hosts only")
+		against = errors.New("-direct bypasses the MPI library: leave out -direct, or add -link shm, with which the library is used between hosts only")
 	case len(c.Clones) > 0:
 		against = errors.New("-direct has replicas wait for each other at each section, so for a -clone too: leave out one of them")
 	case c.Link == job.LinkTCP:

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -68,10 +69,15 @@ func TestAWrongMessageStandsAfterTheEnd(t *testing.T) {
 		if r == first {
 			return nil
 		}
-		require.True(t, until(func() bool { return first.finished }))
+		if !until(func() bool { return first.finished }) {
+			return errors.New("the first replica has not finished")
+		}
 		first.engine.messageDiffers(wrongMessage)
-		require.True(t, until(func() bool { return first.dead }), "it waits to be released")
+		if !until(func() bool { return first.dead }) {
+			return errors.New("the first replica waits to be released")
+		}
 		return nil
 	})
+	require.NoError(t, g.replicas[1].err)
 	require.ErrorIs(t, first.err, ErrCorrupt)
 }

@@ -65,7 +65,7 @@ func Find(getenv func(string) string) (*Process, error) {
 		// The namespace alone is used again, after some time.
 		p.gather = folder(p, getenv, "mpirun", getenv("OMPI_MCA_orte_hnp_uri"), getenv("PMIX_NAMESPACE"))
 		if recovers, _ := strconv.ParseBool(getenv("OMPI_MCA_orte_enable_recovery")); !recovers && getenv("OMPI_MCA_orte_hnp_uri") != "" {
-			p.spares = afterRecovery
+			p.spares = notAsked
 		}
 	case getenv("PMI_PORT") != "":
 		return nil, fmt.Errorf("%w: they were told to connect to it (PMI_PORT): leave out -pmi-port of mpiexec", ErrLauncher)

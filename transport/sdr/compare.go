@@ -140,7 +140,7 @@ func (e *Engine) TellSumsNow(ctx context.Context) error {
 }
 
 // SumsHeard is TellSums, and returns when all that live have heard that: what is wrong they have
-// found by then, unless they have yet to post it.
+// found by then, unless they have yet to post it. The error is that of ctx, or of the engine.
 func (e *Engine) SumsHeard(ctx context.Context) error {
 	e.TellSums()
 	err := e.waitUntil(ctx, func() bool {

@@ -5,8 +5,8 @@ package launcher
 type spares uint8
 
 const (
-	unknown       spares = iota // as far as the environment says
-	afterRecovery               // if it is asked to, and it was not
+	unknown  spares = iota // as far as the environment says
+	notAsked               // it would if it had been asked to
 	never
 )
 
@@ -15,9 +15,9 @@ const (
 // whether the job uses its MPI library.
 func (p *Process) Warning(hosts int, mpi bool) string {
 	switch {
-	case p.spares == afterRecovery && hosts > 1:
+	case p.spares == notAsked && hosts > 1:
 		return "mpirun ends the job when a host is lost: start it with mpirun --enable-recovery"
-	case p.spares == afterRecovery && mpi:
+	case p.spares == notAsked && mpi:
 		return "mpirun complains of a process that dies, and ends with exit code 1 however the job ends: start it with mpirun --enable-recovery"
 	case p.spares == never && hosts > 1:
 		return p.Launcher + " ends the job when a host is lost; mpirun --enable-recovery of Open MPI and srun --no-kill --kill-on-bad-exit=0 do not"
