@@ -2,7 +2,10 @@ package head
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -11,13 +14,18 @@ import (
 // doubt is about a rank of which something may be wrong, and it is not known whose fault
 // that is: its replicas have come to different things, or its program has failed.
 type doubt struct {
-	job.Doubt            // what was decided on last
-	by        *member    // who has told of it
-	times     int        // that there was one, since the rank last came further than ever
-	furthest  uint64     // the safe point at which that was
-	stands    bool       // the job does not go back for it
-	told      *job.Doubt // nothing is decided yet
+	job.Doubt               // what was decided on last
+	by        *member       // who has told of it
+	times     int           // that there was one, since the rank last came further than ever
+	furthest  uint64        // the safe point at which that was
+	stands    bool          // the job does not go back for it
+	told      *job.Doubt    // nothing is decided yet
+	since     time.Duration // when that was told first
 }
+
+// storingTime is how long a doubt waits for a backup that is being stored, if there is no
+// other to go back to.
+const storingTime = 5 * time.Second
 
 // doubt: a process goes no further. It tells so again until the job goes back, or ends.
 func (h *Head) doubt(m *member, told *job.Doubt) {
@@ -40,6 +48,9 @@ func (h *Head) doubt(m *member, told *job.Doubt) {
 		return
 	}
 	if d.told == nil || d.told.Generation != told.Generation || d.told.Below == 0 || told.Below > 0 && told.Below < d.told.Below {
+		if d.told == nil {
+			d.since = h.elapsed()
+		}
 		d.told, d.by = told, m // else something older waits to be decided on
 	}
 	if h.recovery.decides == nil {
@@ -58,6 +69,15 @@ func (d *doubt) decide() {
 		d.times-- // it is of the same time
 	}
 	d.Doubt, d.times, d.stands, d.told = *d.told, d.times+1, false, nil
+}
+
+// doubtedStill looks again at what waits to be decided on, since there is another backup.
+func (h *Head) doubtedStill() {
+	for _, rank := range slices.Sorted(maps.Keys(h.recovery.doubts)) {
+		if d := h.recovery.doubts[rank]; d.told != nil {
+			h.recovery.events = append(h.recovery.events, news{kind: newsDoubted, process: d.by.process})
+		}
+	}
 }
 
 // older reports whether what is told is wrong since a safe point before that of what was
@@ -82,6 +102,8 @@ func (h *Head) doubted(rank int) []recovery.Action {
 		return h.doubtedOnTheWay(rank)
 	case d.told.Generation != back.Generation():
 		return nil
+	case !back.Repairable(d.told.Below) && back.Storing(d.told.Below) && h.elapsed() < d.since+storingTime:
+		return nil // decided once that is complete, or told again
 	}
 	d.decide()
 	what, _, _ := strings.Cut(d.Text, "\n")

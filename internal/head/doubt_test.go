@@ -2,6 +2,7 @@ package head
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,14 +13,20 @@ import (
 // four are the processes of two ranks of two replicas, and where they run.
 var four = []string{"0.0@2", "0.1@3", "1.0@3", "1.1@4"}
 
-// backedUp begins a job of four processes that has a backup at safe point 2.
-func backedUp(t *testing.T) *script {
+// backing begins a job of four processes that stores its first backup, at safe point 2.
+func backing(t *testing.T) *script {
 	s := begun(t, "degrees=2,2", "hosts=3", "replace", "backup=2", "verify")
 	s.commands("said 0.0@2 reply first")
 	for _, p := range four {
 		s.commands("said " + p + " reply drained 2")
 	}
 	s.commands("quiet 5", "keep")
+	return s
+}
+
+// backedUp begins such a job whose backup is complete.
+func backedUp(t *testing.T) *script {
+	s := backing(t)
 	for _, p := range []string{"0.0@2", "1.0@3"} { // as was planned
 		s.commands("said "+p+" reply stored 2 rank=0", "said "+p+" reply stored 2 rank=1")
 	}
@@ -100,6 +107,33 @@ func TestStatesThatDifferAgainWithoutOthers(t *testing.T) {
 	require.Empty(t, killed(s.differ("0.0@2", 4, 1)))
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
 	require.Contains(t, s.head.outcome.text, "the job has gone back for that once, and cannot go on with other processes in the places of all")
+}
+
+// What is told while the first backup is being stored waits for it, as there is no other to
+// go back to; not for ever, and not for one that will never be complete.
+func TestDoubtWhileTheFirstBackupIsStored(t *testing.T) {
+	for name, c := range map[string]struct {
+		then  func(s *script)
+		fails bool // when it is told again
+	}{
+		"it is complete": {func(s *script) {
+			for _, p := range []string{"0.0@2", "1.0@3"} {
+				s.commands("said "+p+" reply stored 2 rank=0", "said "+p+" reply stored 2 rank=1")
+			}
+			require.Contains(t, s.commands("keep"), "propose recovery rolledback 2")
+		}, false},
+		"it takes too long": {func(s *script) { s.commands("pass 5s") }, true},
+		"its source dies":   {func(s *script) { s.commands("killed 0.0@2", "keep") }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := backing(t)
+			require.Empty(t, s.fails("0.1@3", job.FailError, 4, 0))
+			require.Empty(t, s.fails("0.1@3", job.FailError, 4, 0), "it tells so again")
+			c.then(s)
+			got := s.fails("0.1@3", job.FailError, 4, 0)
+			require.Equal(t, c.fails, slices.Contains(got, "send 0.1@3 order fail"), got)
+		})
+	}
 }
 
 // A program that fails may have done so because of a wrong result: all go back, and

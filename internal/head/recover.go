@@ -242,6 +242,7 @@ func (h *Head) kept(e decision.Entry) {
 		if h.state.Backups == 1 {
 			h.detailf("the first backup is complete: safe point %d", d.Number)
 		}
+		h.doubtedStill()
 	case recovery.RolledBack:
 		h.warnf("the job goes back to safe point %d", d.Number)
 		for _, j := range d.Joined {

@@ -50,6 +50,11 @@ func (h *Head) RepairableWithout(below uint64, gone func(job.Process) bool) bool
 	return b != nil && h.usable() && b.heldBut(gone)
 }
 
+// Storing reports whether a backup is being stored that would make the job Repairable.
+func (h *Head) Storing(below uint64) bool {
+	return h.attempt != nil && !h.over && !h.unlike && h.isSound(h.attempt, below, h.sure())
+}
+
 // sound returns the newest backup from before the safe point below in which nothing is
 // wrong, as far as comparing tells, nil if there is none.
 func (h *Head) sound(below uint64) *backup {
@@ -57,9 +62,13 @@ func (h *Head) sound(below uint64) *backup {
 		return nil
 	}
 	sure := h.sure()
-	return h.newest(func(b *backup) bool {
-		return (below == 0 || b.number < below) && (!h.config.Suspect || b.trusted || b.number <= sure)
-	})
+	return h.newest(func(b *backup) bool { return h.isSound(b, below, sure) })
+}
+
+// isSound reports whether a backup is that, if no process was defective by the safe point
+// sure.
+func (h *Head) isSound(b *backup, below, sure uint64) bool {
+	return (below == 0 || b.number < below) && (!h.config.Suspect || b.trusted || b.number <= sure)
 }
 
 // Before reports whether the backup that a rollback goes to is from before the safe point
