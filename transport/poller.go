@@ -10,7 +10,7 @@ import (
 )
 
 // A wake-up of a sleeping process costs about 20 µs, so a waiter with a core of its
-// own looks for that order of time before it sleeps. On a single processor nothing can
+// own looks for that order of time before it gives the core to others (turns). On a single processor nothing can
 // arrive while it looks, except what other processes have handed over already.
 const (
 	spinTime   = 40 * time.Microsecond
@@ -148,7 +148,7 @@ func (p *Poller) WaitAttending(ctx context.Context, deadline time.Time, done fun
 // for what is about to come, where to sleep and be woken would take longer; on a single
 // processor, where nothing comes meanwhile, it does not poll. The caller has promised to.
 func (p *Poller) LookFor(ctx context.Context, spin time.Duration, done func() bool) bool {
-	return done() || p.spin >= spinTime && p.pollFor(ctx, time.Time{}, spin, done)
+	return done() || p.spin >= spinTime && p.pollFor(ctx, time.Time{}, spin, false, done)
 }
 
 func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Duration, attends bool, done func() bool) error {
@@ -160,7 +160,7 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Dur
 	if p.Poll() && done() {
 		return nil
 	}
-	if p.pollFor(ctx, deadline, p.spin, done) {
+	if p.pollFor(ctx, deadline, p.spin, p.spin >= spinTime, done) {
 		return nil
 	}
 	return p.rest(ctx, deadline, patience, attends, done)
@@ -170,7 +170,7 @@ func (p *Poller) wait(ctx context.Context, deadline time.Time, patience time.Dur
 func (p *Poller) rest(ctx context.Context, deadline time.Time, patience time.Duration, attends bool, done func() bool) error {
 	var timer *time.Timer
 	for again := false; ; again = true {
-		if again && p.pollFor(ctx, deadline, p.spin, done) || passed(deadline) {
+		if again && p.pollFor(ctx, deadline, p.spin, false, done) || passed(deadline) {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
@@ -214,13 +214,14 @@ func (p *Poller) rest(ctx context.Context, deadline time.Time, patience time.Dur
 	}
 }
 
-// pollFor attends the links and polls until done, for the spin time at most.
-func (p *Poller) pollFor(ctx context.Context, deadline time.Time, spin time.Duration, done func() bool) bool {
+// pollFor attends the links and polls until done, for the spin time at most, and for a
+// while after that if it stays.
+func (p *Poller) pollFor(ctx context.Context, deadline time.Time, spin time.Duration, stays bool, done func() bool) bool {
 	p.waits.Add(oneWait + 1)
 	if !p.attended.Load() {
 		p.lingerOn()
 	}
-	ok := p.look(ctx, deadline, spin, done)
+	ok := p.look(ctx, deadline, spin, stays, done)
 	p.waits.Add(^uint64(0))
 	if !ok || p.sleeping.Load() > 0 { // a sleeper depends on what the links do by themselves
 		p.mu.Lock()
@@ -230,11 +231,11 @@ func (p *Poller) pollFor(ctx context.Context, deadline time.Time, spin time.Dura
 	return ok
 }
 
-// look polls until done, for the spin time at most.
-func (p *Poller) look(ctx context.Context, deadline time.Time, spin time.Duration, done func() bool) bool {
+// look polls until done, for no longer than pollFor.
+func (p *Poller) look(ctx context.Context, deadline time.Time, spin time.Duration, stays bool, done func() bool) bool {
 	var end, last time.Time // the clock is not looked at before the first idle polls
 	idle, left := 0, int(p.stride.Load())
-	turn, spin := p.turns.begin(spin)
+	turn, spin := p.turns.begin(spin, stays)
 	for i := 1; idle < spinPolls; i++ {
 		if p.Poll() {
 			// While data flows the waiter stays: sleeping in the middle of
@@ -266,7 +267,11 @@ func (p *Poller) look(ctx context.Context, deadline time.Time, spin time.Duratio
 		case end.IsZero():
 			end = now.Add(spin)
 		case now.After(end):
-			return false
+			more := turn.stay()
+			if more == 0 {
+				return false
+			}
+			end = now.Add(more)
 		default:
 			p.pace(now.Sub(last) / time.Duration(left))
 		}

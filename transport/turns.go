@@ -11,9 +11,13 @@ import (
 // than to sleep and be woken. But a process that computes keeps the core for its whole
 // time slice, and the kernel counts the waiter's as used: then it is better to sleep,
 // since who wakes is preferred to who computes.
+//
+// Where each process has a core a waiter goes on so once it has only looked for a while:
+// to wake a core that has gone to rest takes long, and another job may want this one.
 
 const (
 	turnTime   = 500 * time.Microsecond // how long to look before a sleep, while turns are short
+	stayTime   = time.Millisecond       // and with a core for each process
 	crowdTime  = 15 * time.Microsecond  // and while they are not
 	longTurn   = time.Millisecond
 	freePolls  = 2 // idle polls before the first turn
@@ -32,19 +36,36 @@ type turns struct {
 // turn is what one wait knows.
 type turn struct {
 	*turns
-	on bool
+	on    bool
+	later bool // on when it stays
 }
 
-// begin returns the turns of a wait, and for how long it looks.
-func (t *turns) begin(spin time.Duration) (turn, time.Duration) {
+// begin returns the turns of a wait, and for how long it looks. Where each process has a
+// core it takes turns only if it may stay after that.
+func (t *turns) begin(spin time.Duration, stays bool) (turn, time.Duration) {
 	switch {
-	case !t.crowded:
+	case !t.crowded && !stays:
 		return turn{}, spin
 	case t.sits.Load() > 0:
 		t.sits.Add(-1)
-		return turn{}, min(spin, crowdTime)
+		if t.crowded {
+			spin = min(spin, crowdTime)
+		}
+		return turn{}, spin
+	case t.crowded:
+		return turn{turns: t, on: true}, turnTime
 	}
-	return turn{turns: t, on: true}, turnTime
+	return turn{turns: t, later: true}, spin
+}
+
+// stay is asked when a wait has looked for as long as begin said, and returns for how
+// long it goes on; 0: it does not.
+func (t *turn) stay() time.Duration {
+	if !t.later {
+		return 0
+	}
+	t.on, t.later = true, false
+	return stayTime
 }
 
 // give gives the core away after an idle poll, and reports whether the wait goes on

@@ -21,7 +21,7 @@ func TestTurns(t *testing.T) {
 			}
 		}}
 		wait := func(polls int) (looks bool) {
-			turn, spin := turns.begin(spinTime)
+			turn, spin := turns.begin(spinTime, false)
 			for idle := range polls {
 				if !turn.give(idle + 1) {
 					return false
@@ -61,11 +61,34 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// With a core for each process nobody gives it away.
-func TestTurnsOfNobody(t *testing.T) {
-	var turns turns
-	turn, spin := turns.begin(spinTime)
-	require.Equal(t, spinTime, spin)
-	require.True(t, turn.give(1000))
-	turn.end()
+// With a core for each process a waiter gives it away only if it stays after it has
+// looked for a while, and not if the core comes back late.
+func TestTurnsWithCores(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var back time.Duration // of the core
+		away := 0
+		turns := turns{away: func() { away++; time.Sleep(back) }}
+
+		turn, spin := turns.begin(spinTime, false)
+		require.Equal(t, spinTime, spin)
+		require.Zero(t, turn.stay())
+		turn, spin = turns.begin(spinTime, true)
+		require.Equal(t, spinTime, spin)
+		require.True(t, turn.give(1000))
+		require.Zero(t, away, "it only looks")
+		require.Equal(t, stayTime, turn.stay())
+		require.True(t, turn.give(1000))
+		require.Equal(t, 1, away)
+		require.Zero(t, turn.stay(), "it has stayed")
+
+		back = longTurn
+		require.False(t, turn.give(1000))
+		for range firstPause {
+			turn, spin = turns.begin(spinTime, true)
+			require.Equal(t, spinTime, spin)
+			require.Zero(t, turn.stay(), "the core is wanted")
+		}
+		turn, _ = turns.begin(spinTime, true)
+		require.Equal(t, stayTime, turn.stay())
+	})
 }
