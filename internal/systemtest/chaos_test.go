@@ -143,7 +143,7 @@ func (c *chaos) run() (*jobRun, string) {
 
 	r := &jobRun{code: end.Code, stdout: end.Stdout, stderr: end.Stderr}
 	errs := successor(spec.Dir, j.PID(), ".err")
-	if len(end.Report) == 0 && c.schedule.head && errs == "" && r.code < 0 { // killed, and nobody took its place
+	if len(end.Report) == 0 && c.schedule.head && r.code < 0 { // killed, and nobody took its place, or that of who did
 		r.code, r.report.Error = 3, headless
 		return r, ""
 	}
