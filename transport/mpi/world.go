@@ -119,8 +119,9 @@ func (w *World) Level() string { return levels[min(int(w.level), len(levels)-1)]
 // meanwhile.
 const leaving = 3 * time.Second
 
-// Close leaves MPI_COMM_WORLD. All links have ended before. A process that has
-// seen a death does not finalize the library, which might wait for the dead.
+// Close leaves MPI_COMM_WORLD. All links have ended before, or do so now, for which each has
+// its patience. A process that has seen a death does not finalize the library, which might
+// wait for the dead.
 func (w *World) Close() error {
 	w.mu.Lock()
 	if w.finished {
@@ -130,7 +131,7 @@ func (w *World) Close() error {
 	w.finished = true
 	w.mu.Unlock()
 	open := w.open()
-	for end := time.Now().Add(patience); open > 0 && time.Now().Before(end); open = w.open() {
+	for end := time.Now().Add(2 * patience); open > 0 && time.Now().Before(end); open = w.open() {
 		time.Sleep(overdue)
 	}
 	close(w.stop)
