@@ -12,6 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/checked"
 	"github.com/intrahpc/intra/internal/engine"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/sysmon"
 )
 
 // Exit codes of a process; those of the job are the launcher's.
@@ -71,6 +72,9 @@ func enter(run func(*Process) error) int {
 		}
 		select {} // until the signal is delivered
 	}, Failure: failure})
+	if !e.Crowded() { // else the core is not for who computes alone
+		sysmon.Yield()
+	}
 	e.ExplainOnQuit(session.LastWords)
 	released := make(chan struct{})
 	if err = e.Begin(); err == nil {

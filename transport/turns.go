@@ -20,8 +20,9 @@ const (
 	stayTime   = time.Millisecond       // and with a core for each process
 	crowdTime  = 15 * time.Microsecond  // and while they are not
 	longTurn   = time.Millisecond
-	freePolls  = 2 // idle polls before the first turn
-	firstPause = 2 // waits without turns after a long one
+	freePolls  = 2  // idle polls before the first turn
+	firstPause = 2  // waits without turns after a long one
+	otherPause = 64 // the same where only another job can be to blame
 	maxPause   = 256
 )
 
@@ -80,7 +81,11 @@ func (t *turn) give(idle int) bool {
 		return true
 	}
 	t.on = false
-	pause := min(max(2*t.pause.Load(), firstPause), maxPause)
+	first := int32(firstPause)
+	if !t.crowded {
+		first = otherPause
+	}
+	pause := min(max(2*t.pause.Load(), first), maxPause)
 	t.pause.Store(pause)
 	t.sits.Store(pause)
 	return false

@@ -83,7 +83,7 @@ func TestTurnsWithCores(t *testing.T) {
 
 		back = longTurn
 		require.False(t, turn.give(1000))
-		for range firstPause {
+		for range otherPause {
 			turn, spin = turns.begin(spinTime, true)
 			require.Equal(t, spinTime, spin)
 			require.Zero(t, turn.stay(), "the core is wanted")

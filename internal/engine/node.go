@@ -175,3 +175,6 @@ func (n *node) linked(p job.Peer) bool {
 	l := n.peerLinks.get(p.Process, 0)
 	return l != nil && l.incarnation <= p.Incarnation
 }
+
+// Crowded reports whether more processes of the job run on this host than it has cores.
+func (n *node) Crowded() bool { return n.poller.Crowded() }

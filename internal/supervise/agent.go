@@ -180,9 +180,7 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	a.mu.Lock()
 	cpus := a.cpus[p]
 	a.mu.Unlock()
-	a.starts <- func() {
-		result <- asBatch(func() error { return affinity.During(cpus, c.cmd.Start) })
-	}
+	a.starts <- func() { result <- affinity.During(cpus, c.cmd.Start) }
 	if err := <-result; err != nil {
 		a.watchdog.NotStarted()
 		if _, e := os.Stat(a.plan.Dir); a.plan.Dir != "" && e != nil { // which would be said of the program

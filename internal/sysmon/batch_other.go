@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sysmon
+
+// Yield does nothing here.
+func Yield() {}
