@@ -263,7 +263,7 @@ func (j *headsJob) over() jobRun {
 	if j.errs() != "" {
 		r.code = r.report.ExitCode
 		if out := successor(j.spec.Dir, j.PID(), ".out"); out != "" { // it may have been out before the loss
-			r.stdout = out
+			r.stdout = merged(t, "", out, len(j.plan.how))
 		}
 	}
 	return r
