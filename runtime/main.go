@@ -72,7 +72,7 @@ func enter(run func(*Process) error) int {
 		}
 		select {} // until the signal is delivered
 	}, Failure: failure})
-	if !e.Crowded() { // else the core is not for who computes alone
+	if !e.Crowded() { // where processes take turns on a core it gains nothing
 		sysmon.Yield()
 	}
 	e.ExplainOnQuit(session.LastWords)

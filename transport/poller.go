@@ -10,8 +10,9 @@ import (
 )
 
 // A wake-up of a sleeping process costs about 20 µs, so a waiter with a core of its
-// own looks for that order of time before it gives the core to others (turns). On a single processor nothing can
-// arrive while it looks, except what other processes have handed over already.
+// own looks for that order of time before it gives the core to others (turns). On a
+// single processor nothing can arrive while it looks, except what other processes have
+// handed over already.
 const (
 	spinTime   = 40 * time.Microsecond
 	spinTimeUP = 2 * time.Microsecond
