@@ -58,7 +58,7 @@ func newVerifier(h *sharing) *verifier {
 	}
 	return &verifier{sharing: h, machine: verify.New(h.setup.Self.Replica, len(h.peers)),
 		states: verify.NewStates(h.setup.Self.Replica, len(h.peers)), every: at.State,
-		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed}, backups: at.Backups, entire: at.Backups && at.Samples()}
+		sampler: verify.Sampler{Share: at.Share, Seed: at.Seed, Replicas: len(h.peers)}, backups: at.Backups, entire: at.Backups && at.Samples()}
 }
 
 // resumeAt begins after so many deaths in the rank, all others of which are dead

@@ -113,7 +113,7 @@ func TestSampledTasks(t *testing.T) {
 			g := newGroup(t, replicas, verified(0.2), share)
 			sampled := 0
 			for section := range uint64(4) {
-				sampled += len(verify.Sampler{Share: 0.2, Seed: 7}.Sample(nil, section, 16))
+				sampled += len(verify.Sampler{Share: 0.2, Seed: 7, Replicas: replicas}.Sample(nil, section, 16))
 			}
 			require.Positive(t, sampled)
 			for r, v := range twoRounds(g, policy) {
@@ -250,7 +250,6 @@ func TestVerifiedSectionsThatDiffer(t *testing.T) {
 func TestSampledTasksBesideStores(t *testing.T) {
 	const n, size = 6, 16
 	want := serial(n)
-	sampler := verify.Sampler{Share: 0.3, Seed: 7}
 	var stored, differed int64
 	for seed := range uint64(24) {
 		replicas := 2 + int(seed%2)
@@ -259,6 +258,7 @@ func TestSampledTasksBesideStores(t *testing.T) {
 		if seed%4 < 2 {
 			with = append(with, threads(2))
 		} else {
+			sampler := verify.Sampler{Share: 0.3, Seed: 7, Replicas: replicas}
 			task = int(seed) % len(sampler.Sample(nil, 0, size))
 		}
 		if with = append(with, flipped(t, fmt.Sprintf("0.%d@task:%d", replicas-1, task))); seed >= 12 && seed%4 >= 2 {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/simseed"
+	"github.com/intrahpc/intra/sched"
 )
 
 // tally counts what the schedules came to, so that they are known to mean something.
@@ -269,7 +270,7 @@ func TestJudge(t *testing.T) {
 }
 
 func TestSample(t *testing.T) {
-	s := Sampler{Share: 0.01, Seed: 5}
+	s := Sampler{Share: 0.01, Seed: 5, Replicas: 1}
 	n := 0
 	for section := range uint64(1000) {
 		a := s.Sample(nil, section, 100)
@@ -277,9 +278,31 @@ func TestSample(t *testing.T) {
 		n += len(a)
 	}
 	require.InDelta(t, 1000, n, 150)
-	require.NotEqual(t, s.Sample(nil, 0, 100000), Sampler{Share: 0.01, Seed: 6}.Sample(nil, 0, 100000))
-	require.Equal(t, []int{0, 1, 2}, Sampler{Share: 1}.Sample(nil, 9, 3))
-	require.Empty(t, Sampler{}.Sample(nil, 9, 1000))
+	require.NotEqual(t, s.Sample(nil, 0, 100000), Sampler{Share: 0.01, Seed: 6, Replicas: 1}.Sample(nil, 0, 100000))
+	require.Equal(t, []int{0, 1, 2}, Sampler{Share: 1, Replicas: 1}.Sample(nil, 9, 3))
+	require.Empty(t, Sampler{Replicas: 1}.Sample(nil, 9, 1000))
+}
+
+// No replica has more sampled tasks in its block than others, as far as the blocks are as
+// long, so that all run the same number of tasks.
+func TestSampleIsEven(t *testing.T) {
+	for replicas := 1; replicas <= 4; replicas++ {
+		for _, n := range []int{replicas, 7, 16, 60} {
+			s, all := Sampler{Share: 0.1, Seed: 5, Replicas: replicas}, 0
+			for section := range uint64(4000) {
+				chosen := s.Sample([]int{-1}, section, n)
+				require.Equal(t, -1, chosen[0])
+				require.True(t, slices.IsSorted(chosen))
+				of := make([]int, replicas)
+				for _, task := range chosen[1:] {
+					of[sched.Owner(n, replicas, task)]++
+				}
+				require.LessOrEqual(t, slices.Max(of)-slices.Min(of), min(n%replicas, 1))
+				all += len(chosen) - 1
+			}
+			require.InEpsilon(t, 0.1*4000*float64(n), all, 0.2, "%d replicas, %d tasks", replicas, n)
+		}
+	}
 }
 
 // TestDeadBeyondACut: a replica that has died had passed a safe point that is a cut for
