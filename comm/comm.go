@@ -180,7 +180,7 @@ func (c *Comm) exists() error {
 	if c == nil || c.freed.Load() && !c.engine.Restored() {
 		return ErrFreed
 	}
-	return c.engine.Failure()
+	return c.engine.Over()
 }
 
 // usable reports why c cannot be used for communication.
@@ -191,7 +191,7 @@ func (c *Comm) usable() error {
 	case c.engine.Restored():
 		return ErrRestored
 	}
-	if err := c.engine.Failure(); err != nil {
+	if err := c.engine.Over(); err != nil {
 		return err
 	}
 	return c.engine.Settle()

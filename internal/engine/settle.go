@@ -110,18 +110,13 @@ func (h *sharing) settle(n int) error {
 func (h *sharing) settleFirst() error {
 	s, current := h.later[0], h.current
 	from := h.now()
-	h.poller.Attend(true)
-	defer h.poller.Linger()
-	err := h.resume(s)
-	if err == nil {
-		err = h.handedOver(s)
-	}
+	err := h.end(s)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.current = current
 	if err != nil {
-		h.fail(err)
-		return diverged(h.withCause(err))
+		h.unlocked(func() { err = h.sectionFails(err) })
+		return err
 	}
 	h.open = nil
 	met := h.machine.Met()
@@ -133,6 +128,16 @@ func (h *sharing) settleFirst() error {
 	s.took += waited
 	h.learn(s, met)
 	return nil
+}
+
+// end goes on with s until all of it is done.
+func (h *sharing) end(s *Section) error {
+	h.poller.Attend(true)
+	defer h.poller.Linger()
+	if err := h.resume(s); err != nil {
+		return err
+	}
+	return h.handedOver(s)
 }
 
 // resume goes on with s where it was left.

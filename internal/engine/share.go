@@ -19,12 +19,11 @@ func (h *sharing) Share(s *Section) error {
 	if err == nil && s.Agree != nil {
 		err = s.Agree()
 	}
+	if err != nil {
+		return h.sectionFails(err)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err != nil {
-		h.fail(err) // the section stays open: its updates may still arrive
-		return diverged(h.withCause(err))
-	}
 	h.open = nil
 	h.completed(s, s.begun)
 	s.took = h.now() - s.begun
@@ -35,6 +34,22 @@ func (h *sharing) Share(s *Section) error {
 	s.exchange.leave(s)
 	h.learn(s, h.machine.Met())
 	return nil
+}
+
+// sectionFails has all sections fail with err, and returns what the program is told. The
+// one that has failed stays open, as its updates may still arrive. Those from here have left
+// the memory of the program if the job goes back: what it does with that now must reach no
+// replica that has not heard of it.
+func (h *sharing) sectionFails(err error) error {
+	h.mu.Lock()
+	h.fail(err)
+	err = diverged(h.withCause(err))
+	over := h.runCtx.Err() != nil
+	h.mu.Unlock()
+	if over {
+		_ = h.poller.Wait(h.ctx, func() bool { return h.pending.Load() == 0 }) // if the job ends, nobody goes on
+	}
+	return err
 }
 
 // learn takes in how long s took, which is complete.

@@ -53,11 +53,12 @@ func (e *Engine) Visible(r *Call) bool {
 // that cannot go on tells nothing any more, also not what has come: others wait
 // for r because they fail, before it is Visible.
 func (e *Engine) Wait(r *Call) (Status, error) {
-	if err := e.Failure(); err != nil {
+	if err := e.Over(); err != nil {
 		return Status{}, err
 	}
 	if !r.Done() {
 		if err := e.await(r); err != nil {
+			_ = e.Over()
 			return Status{}, err
 		}
 	}
@@ -117,7 +118,7 @@ func (e *Engine) WaitFor(cond func() bool, hopeless func() error, awaited func()
 		case cond():
 			return nil
 		case e.broken.Load():
-			return e.failure()
+			return e.Over()
 		case hopeless != nil:
 			err = hopeless()
 		}

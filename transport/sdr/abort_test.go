@@ -1,0 +1,61 @@
+package sdr
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// holding is a link that has what it is given in memory of the program until it is
+// waited for.
+type holding struct {
+	transport.Link
+	frames []*transport.Frame
+}
+
+func (l *holding) Send(f *transport.Frame) { l.frames = append(l.frames, f) }
+
+func (l *holding) Wait(_ context.Context, done func() bool) error {
+	for _, f := range l.frames {
+		f.Owner.Sent(f, nil)
+	}
+	l.frames = nil
+	if !done() {
+		return errors.New("nothing else comes")
+	}
+	return nil
+}
+
+func (l *holding) Wake() {}
+
+// TestAbortReleasesMemory: who has not heard that the job goes back takes what is on its
+// way for a message. So it must be what was sent, whatever the program does with its
+// memory once a call has returned the error.
+func TestAbortReleasesMemory(t *testing.T) {
+	errBack := errors.New("back")
+	for name, call := range map[string]func(e *Engine, r *Call) error{
+		"wait": func(e *Engine, r *Call) error { _, err := e.Wait(r); return err },
+		"wait for any": func(e *Engine, r *Call) error {
+			return e.WaitFor(r.Done, nil, nil)
+		},
+		"another call": func(e *Engine, r *Call) error { return e.Over() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			link := new(holding)
+			e := NewEngine(Config{Degrees: []int{1, 1}, Poller: link, Link: func(int, int) transport.Link { return link }})
+			r := e.NewCall()
+			ctx, err := e.Join(1, 1, false, nil)
+			require.NoError(t, err)
+			require.NoError(t, e.Over())
+			e.Send(ctx, &r.Request, []byte("what was sent"), 1, 0, true)
+			require.Len(t, link.frames, 1)
+			e.Abort(errBack)
+			require.ErrorIs(t, call(e, r), errBack)
+			require.Empty(t, link.frames, "a link still reads memory of the program")
+		})
+	}
+}
