@@ -20,7 +20,9 @@ func (v *verifier) samples() bool { return v != nil && v.sampler.Share > 0 }
 
 // sampleAll chooses all tasks of s, which each replica runs anyway: a wrong result of one
 // would stay there alone, and make the replicas differ.
-func (v *verifier) sampleAll(s *Section) { v.choose(s, verify.Sampler{Share: 1, Replicas: len(v.peers)}) }
+func (v *verifier) sampleAll(s *Section) {
+	v.choose(s, verify.Sampler{Share: 1, Replicas: len(v.peers)})
+}
 
 // choose has the verifier compare the tasks of s that the sampler names.
 func (v *verifier) choose(s *Section, by verify.Sampler) {
