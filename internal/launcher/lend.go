@@ -109,6 +109,9 @@ func (i *Identity) lend(ctx context.Context, place string, agent int) (_ *net.Un
 	if err == nil && n < len(b) {
 		_, err = c.Write(b[n:])
 	}
+	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+		err = ErrNobody // it was there, and has ended since
+	}
 	if err != nil {
 		return nil, err
 	}

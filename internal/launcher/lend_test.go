@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +96,20 @@ func TestLendToTheDead(t *testing.T) {
 	}
 	require.NoError(t, agent.Process.Kill())
 	require.Error(t, agent.Wait())
+	require.ErrorIs(t, <-done, ErrNobody)
+}
+
+// The same of one that ends while it is lent to.
+func TestLendToTheDying(t *testing.T) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: place(t), Net: "unix"})
+	require.NoError(t, err)
+	own := &Identity{Variables: []string{"PMI_LONG=" + strings.Repeat("x", 8<<20)}} // more than a socket takes
+	done := make(chan error, 1)
+	go func() { done <- own.Lend(t.Context(), place(t), 0) }()
+	c, err := l.Accept()
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	require.NoError(t, c.Close())
 	require.ErrorIs(t, <-done, ErrNobody)
 }
 
