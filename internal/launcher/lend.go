@@ -46,6 +46,13 @@ var ErrNobody = errors.New("nobody borrows it: the first process of this host ha
 // and the launcher would end the others once this one exits.
 func (i *Identity) Lend(ctx context.Context, place string, agent int) error {
 	c, err := i.lend(ctx, place, agent)
+	letGo := errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) // before all was said
+	if letGo || errors.Is(err, ErrNobody) {
+		i.leave() // else the launcher kills the others, who still say why
+	}
+	if letGo {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("lend what the launcher has given to this process: %w", err)
 	}
@@ -108,9 +115,6 @@ func (i *Identity) lend(ctx context.Context, place string, agent int) (_ *net.Un
 	n, _, err := c.WriteMsgUnix(b, rights, nil)
 	if err == nil && n < len(b) {
 		_, err = c.Write(b[n:])
-	}
-	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
-		err = ErrNobody // it was there, and has ended since
 	}
 	if err != nil {
 		return nil, err

@@ -99,18 +99,30 @@ func TestLendToTheDead(t *testing.T) {
 	require.ErrorIs(t, <-done, ErrNobody)
 }
 
-// The same of one that ends while it is lent to.
+// Who borrows may end, or let all go, while it is lent to. The launcher hears that all is
+// well: it would kill the one that still has to say why.
 func TestLendToTheDying(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	launcher := os.NewFile(uintptr(fds[1]), "launcher")
+	defer launcher.Close()
+	own := &Identity{PMI: os.NewFile(uintptr(fds[0]), "own"), Variables: []string{"PMI_LONG=" + strings.Repeat("x", 8<<20)}} // more than a socket takes
+	defer own.PMI.Close()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: place(t), Net: "unix"})
 	require.NoError(t, err)
-	own := &Identity{Variables: []string{"PMI_LONG=" + strings.Repeat("x", 8<<20)}} // more than a socket takes
 	done := make(chan error, 1)
 	go func() { done <- own.Lend(t.Context(), place(t), 0) }()
 	c, err := l.Accept()
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	require.NoError(t, c.Close())
-	require.ErrorIs(t, <-done, ErrNobody)
+	text := make([]byte, len("cmd=finalize\n"))
+	_, err = io.ReadFull(launcher, text)
+	require.NoError(t, err)
+	require.Equal(t, "cmd=finalize\n", string(text))
+	_, err = io.WriteString(launcher, "cmd=finalize_ack\n")
+	require.NoError(t, err)
+	require.NoError(t, <-done)
 }
 
 // Where nobody will borrow, those that wait to lend are let go.
