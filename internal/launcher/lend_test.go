@@ -20,6 +20,17 @@ func place(t *testing.T) string {
 	return Lender([32]byte{}, fmt.Sprintf("%s %d", t.Name(), os.Getpid()))
 }
 
+// hearGoodbye is what a launcher does when a process tells it that all is well.
+func hearGoodbye(t *testing.T, launcher io.ReadWriter) {
+	t.Helper()
+	text := make([]byte, len("cmd=finalize\n"))
+	_, err := io.ReadFull(launcher, text)
+	require.NoError(t, err)
+	require.Equal(t, "cmd=finalize\n", string(text))
+	_, err = io.WriteString(launcher, "cmd=finalize_ack\n")
+	require.NoError(t, err)
+}
+
 func TestIdentity(t *testing.T) {
 	own, err := Own([]string{"HOME=/h", "OMPI_COMM_WORLD_RANK=3", "PMIX_RANK=3"})
 	require.NoError(t, err)
@@ -66,12 +77,7 @@ func TestLend(t *testing.T) {
 	case <-time.After(20 * time.Millisecond):
 	}
 	b.Close()
-	text = make([]byte, len("cmd=finalize\n"))
-	_, err = io.ReadFull(launcher, text)
-	require.NoError(t, err)
-	require.Equal(t, "cmd=finalize\n", string(text))
-	_, err = io.WriteString(launcher, "cmd=finalize_ack\n")
-	require.NoError(t, err)
+	hearGoodbye(t, launcher)
 	require.NoError(t, <-done)
 }
 
@@ -116,12 +122,7 @@ func TestLendToTheDying(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	require.NoError(t, c.Close())
-	text := make([]byte, len("cmd=finalize\n"))
-	_, err = io.ReadFull(launcher, text)
-	require.NoError(t, err)
-	require.Equal(t, "cmd=finalize\n", string(text))
-	_, err = io.WriteString(launcher, "cmd=finalize_ack\n")
-	require.NoError(t, err)
+	hearGoodbye(t, launcher)
 	require.NoError(t, <-done)
 }
 

@@ -85,7 +85,7 @@ var rules = []ruletest.Rule{
 		"				s.due, s.before, s.received = n, n, numbers{low: n}\n", "				_ = s\n"),
 	ruletest.New(sdrDir+"position.go", "a position holds the numbers of what was sent",
 		"				c.outStream(ctx, rank).next = at.sent[rank]\n", ""),
-	ruletest.New(sdrDir+"safepoint.go", "calls that are blocked end when the job goes back",
+	ruletest.New(sdrDir+"abort.go", "calls that are blocked end when the job goes back",
 		"	if !e.aborted {\n		e.err, e.aborted = err, true\n	}\n	e.broken.Store(true)\n", "	_ = err\n"),
 	ruletest.New(sectionDir+"open.go", "a task is not run while its update is received into place",
 		"return v.tasks[t].state == todo && v.tasks[t].reserved < 0 }", "return v.tasks[t].state == todo }"),

@@ -485,19 +485,3 @@ func (e *Engine) Failure() error {
 	}
 	return e.failure()
 }
-
-// Over is Failure for a call that the program is about to return from. After Abort it
-// waits until no link uses memory of the program: what the program does with it then must
-// reach nobody, as who has not heard of the end would take it for a message.
-func (e *Engine) Over() error {
-	if !e.broken.Load() {
-		return nil
-	}
-	e.mu.Lock()
-	err, aborted := e.err, e.aborted
-	e.mu.Unlock()
-	if aborted {
-		_ = e.Released(e.cfg.Context) // if the job ends, nobody goes on
-	}
-	return err
-}

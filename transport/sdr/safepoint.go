@@ -154,35 +154,3 @@ func (e *Engine) CancelCut() {
 	e.flushAndUnlock()
 	e.cfg.Poller.Wake()
 }
-
-// Abort ends the work of the engine: calls that are blocked, and all later
-// ones, return an error that wraps err, and nothing is sent or received any
-// more.
-func (e *Engine) Abort(err error) {
-	e.mu.Lock()
-	if !e.aborted {
-		e.err, e.aborted = err, true
-	}
-	e.broken.Store(true)
-	e.flushAndUnlock()
-	e.cfg.Poller.Wake()
-}
-
-// Released returns, after Abort, when no link reads from or writes into memory
-// of the program any more.
-func (e *Engine) Released(ctx context.Context) error {
-	err := e.waitUntil(ctx, func() bool {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		for _, lent := range e.lent {
-			if lent {
-				return false
-			}
-		}
-		return e.handed == 0 && !e.flushing
-	})
-	if err != nil {
-		return fmt.Errorf("wait for the links to release memory: %w", err)
-	}
-	return nil
-}

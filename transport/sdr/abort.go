@@ -1,0 +1,54 @@
+package sdr
+
+import (
+	"context"
+	"fmt"
+)
+
+// Abort ends the work of the engine: calls that are blocked, and all later
+// ones, return an error that wraps err, and nothing is sent or received any
+// more.
+func (e *Engine) Abort(err error) {
+	e.mu.Lock()
+	if !e.aborted {
+		e.err, e.aborted = err, true
+	}
+	e.broken.Store(true)
+	e.flushAndUnlock()
+	e.cfg.Poller.Wake()
+}
+
+// Released returns, after Abort, when no link reads from or writes into memory
+// of the program any more.
+func (e *Engine) Released(ctx context.Context) error {
+	err := e.waitUntil(ctx, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for _, lent := range e.lent {
+			if lent {
+				return false
+			}
+		}
+		return e.handed == 0 && !e.flushing
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the links to release memory: %w", err)
+	}
+	return nil
+}
+
+// Over is Failure for a call that the program is about to return from. After Abort it
+// waits until no link uses memory of the program: what the program does with it then must
+// reach nobody, as who has not heard of the end would take it for a message.
+func (e *Engine) Over() error {
+	if !e.broken.Load() {
+		return nil
+	}
+	e.mu.Lock()
+	err, aborted := e.err, e.aborted
+	e.mu.Unlock()
+	if aborted {
+		_ = e.Released(e.cfg.Context) // if the job ends, nobody goes on
+	}
+	return err
+}
