@@ -43,8 +43,8 @@ test: ## build everything both ways and run the tests, but those of `make system
 system: ## whole jobs whose processes, hosts and network fail; programs of users (hosts: root)
 	$(GO) test -timeout 1h -p 4 $(LONG)
 
-matrix: ## HPCG and the other proxies, NPB and the platforms of `make system`, every combination
-	INTRA_MATRIX=1 $(GO) test -timeout 3h -count 1 -v -run '^Test(Proxies|NPB|Platforms)$$' $(SYSTEM)/programs
+matrix: ## HPCG and the other proxies, NPB, the platforms and commands of `make system`, every combination
+	INTRA_MATRIX=1 $(GO) test -timeout 3h -count 1 -v -run '^Test(Proxies|NPB|Platforms|InstallFromAnEmptyFolder)$$' $(SYSTEM)/programs
 
 browser: ## the live page in a Chromium without a window; skipped where there is none
 	cd internal/systemtest/browser && $(GO) vet ./... && $(GO) test -timeout 30m -v ./...

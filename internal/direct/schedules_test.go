@@ -161,6 +161,7 @@ func TestWalks(t *testing.T) {
 		{replicas: 4, tasks: 4, sections: 3, deaths: 3, elements: 3},
 	} {
 		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
 			for seed := range uint64(walks) {
 				require.Empty(t, walk(s, seed))
 			}

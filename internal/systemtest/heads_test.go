@@ -25,7 +25,7 @@ import (
 // it was whole. INTRA_HEADS=N tries N seeds, INTRA_SEED=S only S.
 func TestHeadsAreLost(t *testing.T) {
 	t.Parallel()
-	first, n := uint64(1), simseed.Environment(t, "INTRA_HEADS", 5)
+	first, n := uint64(1), simseed.Environment(t, "INTRA_HEADS", 3)
 	if s := simseed.Environment(t, "INTRA_SEED", 0); s > 0 {
 		first, n = s, 1
 	}

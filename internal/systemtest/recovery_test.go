@@ -25,7 +25,7 @@ import (
 // returns the last run, and how to run the same problem without failures.
 func lasting(t *testing.T, flags, args string, enough func(*jobtest.Report) bool) (r jobRun, again func(flags string) jobRun) {
 	t.Helper()
-	for _, size := range []int{10, 20, 40, 60} {
+	for _, size := range []int{10, 20, 28, 40, 60} {
 		problem := strings.Fields(fmt.Sprintf("-nx %d -ny %[1]d -nz %[1]d -iters 211 %s", size, args))
 		again = func(flags string) jobRun { return intrarun(t, flags, problem...) }
 		if r = again(flags); enough(&r.report) {
