@@ -110,14 +110,15 @@ func TestSchedules(t *testing.T) {
 		{replicas: 2, tasks: 1, sections: 1, deaths: 1, elements: 2},
 	}
 	if os.Getenv("INTRA_SOAK") != "" {
+		// Three replicas that may die, and whose tasks are anybody's, have too many states:
+		// walks look at those.
 		shapes = append(shapes, shape{replicas: 2, tasks: 2, sections: 2, deaths: 1},
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, joins: 1}, shape{replicas: 2, tasks: 1, sections: 3, deaths: 2, joins: 1},
 			shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1, ways: true},
-			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, own: true}, shape{replicas: 3, tasks: 1, sections: 2, deaths: 2, own: true},
+			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, own: true}, shape{replicas: 3, tasks: 1, sections: 1, deaths: 2, own: true},
 			shape{replicas: 2, tasks: 2, sections: 1, deaths: 1, elements: 2}, shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, elements: 2},
-			shape{replicas: 3, tasks: 1, sections: 1, deaths: 2, elements: 2},
 			shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1, elements: 2},
-			shape{replicas: 2, tasks: 3, sections: 1, deaths: 1}, shape{replicas: 3, tasks: 1, sections: 1}, shape{replicas: 3, tasks: 1, sections: 1, deaths: 2})
+			shape{replicas: 2, tasks: 3, sections: 1, deaths: 1}, shape{replicas: 3, tasks: 1, sections: 1})
 	}
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
