@@ -249,17 +249,22 @@ func (e *Engine) settle() bool {
 	if len(done) == 0 || e.aborted {
 		return false
 	}
-	e.completed += uint64(len(done))
 	for i, r := range done {
 		done[i] = nil
-		if script := r.script; script != nil {
-			r.script = nil
-			e.stepDone(script)
-		} else {
-			r.done.Store(true)
-		}
+		e.complete(r)
 	}
 	return true
+}
+
+// complete says that a request is complete. The lock is held.
+func (e *Engine) complete(r *Request) {
+	e.completed++
+	if script := r.script; script != nil {
+		r.script = nil
+		e.stepDone(script)
+	} else {
+		r.done.Store(true)
+	}
 }
 
 // prepare does what comes before the first transmission of a payload.
@@ -349,10 +354,22 @@ func (r receiver) Begin(h *transport.Header) []byte {
 
 func (r receiver) End(h *transport.Header, payload []byte) {
 	r.e.mu.Lock()
+	if !r.e.aborted {
+		if req := r.e.core.takeNext(r.p, h, payload); req != nil {
+			r.e.complete(req)
+			if len(r.e.core.actions) > 0 {
+				r.e.flush(true)
+				return
+			}
+			r.e.mu.Unlock() // there can be nothing else to say, see takeNext
+			r.e.cfg.Poller.Wake()
+			return
+		}
+	}
 	r.e.lent[r.p] = false
 	wake := r.e.aborted
 	if !r.e.aborted {
-		if err := r.e.core.End(r.p, h, payload); err != nil {
+		if err := r.e.core.end(r.p, h, payload); err != nil {
 			r.e.fail(fmt.Errorf("%w: %w", ErrJobEnded, err))
 			wake = true
 		}

@@ -33,6 +33,15 @@ func (c *Core) expected(p int, h *transport.Header) *arrival {
 // End: a whole frame from process p has arrived. An error says that it cannot
 // come from a process that works.
 func (c *Core) End(p int, h *transport.Header, payload []byte) error {
+	if req := c.takeNext(p, h, payload); req != nil {
+		c.completed = append(c.completed, req)
+		return nil
+	}
+	return c.end(p, h, payload)
+}
+
+// end is End of a frame that takeNext has left.
+func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 	if c.refused(p, h) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,4 +91,57 @@ func TestStalePayload(t *testing.T) {
 	end()
 	require.NotContains(t, in.kinds, uint8(99))
 	require.Len(t, in.kinds, 300)
+}
+
+// collector keeps what it is given.
+type collector struct {
+	headers  []transport.Header
+	payloads [][]byte
+	n        atomic.Int64
+	closed   chan error
+}
+
+func (c *collector) Begin(*transport.Header) []byte { return nil }
+func (c *collector) End(h *transport.Header, payload []byte) {
+	c.headers, c.payloads = append(c.headers, *h), append(c.payloads, bytes.Clone(payload))
+	c.n.Add(1)
+}
+func (c *collector) Torn(*transport.Header, int) {}
+func (c *collector) Lost(*transport.Header)      {}
+func (c *collector) Closed(err error)            { c.closed <- err }
+
+// A small payload may stand among the arguments: both arrive as they were.
+func TestSmallPayload(t *testing.T) {
+	a, b := pairOf(4096)(t)
+	in := &collector{closed: make(chan error, 1)}
+	a.Start(&inbox{closed: make(chan error, 1)})
+	b.Start(in)
+	var headers []transport.Header
+	var payloads [][]byte
+	for zero := range 1 << 6 {
+		for size := range 11 {
+			h := transport.Header{Channel: transport.ChannelRecovery, Kind: 0xab, Flags: 0xcdef, Incarnation: 0x12345678, Size: uint64(size)}
+			for i := range h.Args {
+				if zero>>i&1 == 0 {
+					h.Args[i] = 0xfedcba9876543210 + uint64(i)
+				}
+			}
+			payload := []byte("\x00\xffpayloads!")[:size]
+			headers, payloads = append(headers, h), append(payloads, payload)
+			switch {
+			case size%3 == 0:
+				a.Send(&transport.Frame{Header: h, Payload: [][]byte{payload[:size/2], payload[size/2:]}})
+			case size%3 == 1 || !a.(transport.Prompt).SendNow(&h, payload[:size/2], payload[size/2:]):
+				a.Send(&transport.Frame{Header: h, Payload: [][]byte{payload}, Mid: func() bool { return true }})
+			}
+			require.Eventually(t, func() bool { return in.n.Load() == int64(len(headers)) }, 20*time.Second, 10*time.Microsecond)
+		}
+	}
+	require.Equal(t, headers, in.headers)
+	for i, p := range payloads {
+		require.True(t, bytes.Equal(p, in.payloads[i]), "frame %d", i)
+	}
+	require.NoError(t, a.Close())
+	<-in.closed
+	require.NoError(t, b.Close())
 }

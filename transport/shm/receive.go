@@ -88,21 +88,23 @@ func (l *link) accept(n uint64) (took uint64, err error) {
 		if n < transport.HeaderSize {
 			return 0, errCorrupt
 		}
-		r.ask(r.pos+transport.HeaderSize, transport.HeaderSize)
 		// Decoded from a copy: the other process could still change it.
 		head := [transport.HeaderSize]byte(r.at(r.pos, transport.HeaderSize))
-		if err := r.header.Decode(&head); err != nil {
+		at, err := r.decode(&head)
+		if err != nil {
 			return 0, err
 		}
 		size := r.header.Size
-		if r.whole(size) {
-			if size > transport.HeaderSize {
-				r.ask(r.pos+2*transport.HeaderSize, size-transport.HeaderSize)
+		if at < transport.HeaderSize || r.whole(size) {
+			took = transport.HeaderSize
+			if at == took {
+				r.ask(r.pos+at, size)
+				took = record(size)
 			}
-			if took = record(size); took > n {
+			if took > n {
 				return 0, errCorrupt
 			}
-			l.receiver.End(&r.header, r.at(r.pos+transport.HeaderSize, size))
+			l.receiver.End(&r.header, r.at(r.pos+at, size))
 			l.release(took)
 			r.seen = max(r.seen, r.pos)
 			return took, nil
@@ -148,6 +150,23 @@ func (l *link) accept(n uint64) (took uint64, err error) {
 		l.receiver.End(&r.header, payload)
 	}
 	return took, nil
+}
+
+// decode takes a header apart, and returns where in the record the payload stands.
+func (r *receiver) decode(head *[transport.HeaderSize]byte) (at uint64, err error) {
+	at = uint64(head[0]>>placeShift) * wordSize
+	head[0] &= 1<<placeShift - 1
+	if err := r.header.Decode(head); err != nil {
+		return 0, err
+	}
+	switch {
+	case at == 0:
+		return transport.HeaderSize, nil
+	case at < argsAt || at >= transport.HeaderSize || r.header.Size-1 >= wordSize:
+		return 0, errCorrupt
+	}
+	r.header.Args[(at-argsAt)/wordSize] = 0
+	return at, nil
 }
 
 // grow makes the link's own place at least n bytes long.

@@ -44,7 +44,7 @@ func (l *link) Commit(f *transport.Frame) {
 	l.mu.Unlock()
 	if err == nil && (f.Mid == nil || f.Mid()) {
 		l.out.end(l.out.pos + record(f.Header.Size))
-		l.out.put(&f.Header)
+		l.out.put(&f.Header, transport.HeaderSize)
 		l.finishFrame(record(f.Header.Size))
 	} else if err == nil {
 		err = transport.ErrClosed

@@ -35,7 +35,9 @@ var errCorrupt = errors.New("corrupt ring")
 //
 // A frame begins at a multiple of 64 with its header. One that takes up to
 // half of the ring is published as a whole; a longer one as its header, then
-// its payload as it comes.
+// its payload as it comes. A payload of a word or less stands in the header, in the
+// place of an argument that is 0, if there is one: each line that comes from the other
+// processor's cache takes its time.
 //
 // The first word of a header publishes it. Where the next one will begin it is
 // 0, which the sender has written before that place was published: who waits for
@@ -57,8 +59,29 @@ type ring struct {
 // align is the place of the next frame.
 func align(n uint64) uint64 { return (n + transport.HeaderSize - 1) &^ (transport.HeaderSize - 1) }
 
-// record is what a frame takes in the ring.
+// The first byte of a header names the word of it that is a small payload, above the
+// channel; 0: the payload is behind the header.
+const (
+	wordSize   = 8
+	argsAt     = 2 * wordSize
+	placeShift = 4
+)
+
+// record is what a frame takes in the ring whose payload stands behind its header.
 func record(payload uint64) uint64 { return transport.HeaderSize + align(payload) }
+
+// place says where in the record of a frame its payload stands, and what the record
+// takes.
+func place(h *transport.Header) (at, n uint64) {
+	if h.Size-1 < wordSize {
+		for i, arg := range &h.Args {
+			if arg == 0 {
+				return argsAt + wordSize*uint64(i), transport.HeaderSize
+			}
+		}
+	}
+	return transport.HeaderSize, record(h.Size)
+}
 
 // whole says whether a frame is published as a whole.
 func (r *ring) whole(payload uint64) bool { return record(payload) <= r.size/2 }
@@ -124,11 +147,16 @@ func (s *sending) room(want uint64) (uint64, error) {
 // afterwards.
 func (s *sending) await(want uint64) { s.need.Swap(s.pos + want - s.capacity()) }
 
-// put writes a header at pos, but for its first word.
-func (s *sending) put(h *transport.Header) {
+// put writes a header at pos, but for its first word, of a frame whose payload stands
+// at a place in its record.
+func (s *sending) put(h *transport.Header, at uint64) {
 	s.start = s.pos
 	var word [8]byte
-	binary.LittleEndian.PutUint64(word[:], h.EncodeRest((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize))))
+	first := h.EncodeRest((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize)))
+	if at < transport.HeaderSize {
+		first |= at / wordSize << placeShift
+	}
+	binary.LittleEndian.PutUint64(word[:], first)
 	s.word = binary.NativeEndian.Uint64(word[:])
 }
 

@@ -50,18 +50,18 @@ func (l *link) Send(f *transport.Frame) {
 
 // SendNow implements transport.Prompt.
 func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
-	size := uint64(len(payload) + len(rest))
-	if !l.enter(size) {
+	h.Size = uint64(len(payload) + len(rest))
+	at, n := place(h)
+	if !l.enter(n) {
 		return false
 	}
-	h.Size = size
 	s := &l.out
-	s.end(s.pos + record(size))
-	room := s.at(s.pos+transport.HeaderSize, size)
+	s.end(s.pos + n)
+	s.put(h, at)
+	room := s.at(s.pos+at, h.Size)
 	copy(room[copy(room, payload):], rest)
-	s.put(h)
-	l.finishFrame(record(size))
-	s.own(s.pos+transport.HeaderSize, record(size))
+	l.finishFrame(n)
+	s.own(s.pos+transport.HeaderSize, n)
 	l.tx.Unlock()
 	if l.busy.Load() { // somebody found tx taken meanwhile, and nobody may be called here
 		l.hasten()
@@ -72,27 +72,27 @@ func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 // sendNow hands f over if it fits as a whole into the room that is known, and
 // nothing is queued before it. Where the link ends, and why, is for write.
 func (l *link) sendNow(f *transport.Frame) bool {
-	size := f.Header.Size
-	if f.Mid != nil || !l.enter(size) {
+	at, n := place(&f.Header)
+	if f.Mid != nil || !l.enter(n) {
 		return false
 	}
 	s := &l.out
-	s.end(s.pos + record(size))
-	transport.Gather(s.at(s.pos+transport.HeaderSize, size), f.Payload, 0)
-	s.put(&f.Header)
-	l.finishFrame(record(size))
+	s.end(s.pos + n)
+	s.put(&f.Header, at)
+	transport.Gather(s.at(s.pos+at, f.Header.Size), f.Payload, 0)
+	l.finishFrame(n)
 	l.tx.Unlock()
 	return true
 }
 
-// enter takes tx if a payload of this size fits as a whole into the room that is
+// enter takes tx if a record of n bytes fits as a whole into the room that is
 // known, and nothing is queued before it.
-func (l *link) enter(size uint64) bool {
+func (l *link) enter(n uint64) bool {
 	s := &l.out
-	if !s.whole(size) || l.busy.Load() || !l.tx.TryLock() {
+	if n > s.size/2 || l.busy.Load() || !l.tx.TryLock() {
 		return false
 	}
-	if !l.busy.Load() && !s.ended && s.free() >= record(size) {
+	if !l.busy.Load() && !s.ended && s.free() >= n {
 		return true
 	}
 	l.tx.Unlock()
@@ -204,12 +204,13 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 	s := &l.out
 	size := f.Header.Size
 	if s.whole(size) {
-		if _, ok, err := s.secure(record(size)); !ok {
+		at, n := place(&f.Header)
+		if _, ok, err := s.secure(n); !ok {
 			return false, false, err
 		}
-		s.end(s.pos + record(size))
-		s.put(&f.Header)
-		payload := s.at(s.pos+transport.HeaderSize, size)
+		s.end(s.pos + n)
+		s.put(&f.Header, at)
+		payload := s.at(s.pos+at, size)
 		if f.Mid == nil {
 			transport.Gather(payload, f.Payload, 0)
 		} else {
@@ -220,14 +221,14 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 			}
 			transport.Gather(payload[size/2:], f.Payload, int(size/2))
 		}
-		l.finishFrame(record(size))
+		l.finishFrame(n)
 		return true, true, nil
 	}
 	if !s.opened {
 		if _, ok, err := s.secure(transport.HeaderSize); !ok {
 			return false, false, err
 		}
-		s.put(&f.Header)
+		s.put(&f.Header, transport.HeaderSize)
 		s.pos += transport.HeaderSize
 		s.opened = true
 	}

@@ -1,0 +1,52 @@
+package sdr
+
+import "github.com/intrahpc/intra/transport"
+
+// takeNext takes the message of a frame from process p for the receive that waits for
+// it, if nothing else is to be done: the message comes with its payload and is the next
+// one of its stream, and of the receives from its source the one posted first accepts it.
+// Most messages are of that kind, and these are the steps that eager takes for them. The
+// result is the request that is complete, or nil: then nothing has happened.
+func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
+	pr, ctx, exact := &c.processes[p], c.recent, h.Flags&flagExact != 0
+	if h.Kind != kindEager || h.Incarnation != pr.incarnation || !pr.alive || pr.rank == c.rank ||
+		ctx == nil || ctx.id != h.Args[0] || ctx.exact != exact || ctx.freed || ctx.bound > 0 || len(ctx.any.all()) > 0 ||
+		c.draining || c.cut != nil || c.observer != nil {
+		return nil
+	}
+	s, n, tag := ctx.in[pr.rank], h.Args[1], h.Args[2]
+	if s == nil || n != s.received.low || len(s.received.words) > 0 || len(s.live) > 0 || n != s.due && !exact ||
+		len(s.posted.all()) == 0 || tag > tagLimit(exact) {
+		return nil
+	}
+	req := s.posted.all()[0]
+	if !req.accepts(n, int(tag)) || exact && int(tag) != req.tag {
+		return nil
+	}
+	var of *past
+	if h.Args[3] != 0 || h.Args[4] != 0 {
+		var err error
+		if payload, of, err = c.splitPast(p, h, payload); err != nil {
+			return nil // for those who say so
+		}
+	}
+	size := len(payload)
+	if size > len(req.buf) || size > maxEager {
+		return nil
+	}
+	s.posted.remove(0)
+	s.received.low++
+	s.due++
+	if c.ranks[pr.rank].degree > 1 {
+		c.acknowledge(s, n, payload, pr.replica, size+frameCost, false)
+	}
+	if of != nil {
+		c.keepPast(req, of.in(ctx))
+	}
+	copy(req.buf, payload)
+	s.taken = max(s.taken, n+1)
+	req.buf = nil
+	req.status, req.err = Status{Source: pr.rank, Tag: int(tag), Size: size}, nil
+	c.consumed(p, size+frameCost)
+	return req
+}
