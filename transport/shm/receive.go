@@ -90,15 +90,19 @@ func (l *link) accept(n uint64) (took uint64, err error) {
 		}
 		// Decoded from a copy: the other process could still change it.
 		head := [transport.HeaderSize]byte(r.at(r.pos, transport.HeaderSize))
+		if head[0]>>placeShift == 0 {
+			r.ask(r.pos+transport.HeaderSize, transport.HeaderSize)
+		}
 		at, err := r.decode(&head)
 		if err != nil {
 			return 0, err
 		}
 		size := r.header.Size
 		if at < transport.HeaderSize || r.whole(size) {
-			took = transport.HeaderSize
-			if at == took {
-				r.ask(r.pos+at, size)
+			if size > transport.HeaderSize {
+				r.ask(r.pos+2*transport.HeaderSize, size-transport.HeaderSize)
+			}
+			if took = transport.HeaderSize; at == took {
 				took = record(size)
 			}
 			if took > n {
