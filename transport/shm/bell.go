@@ -35,10 +35,11 @@ const (
 	told   = 4
 )
 
-// arm asks the peer for a wake-up. The caller looks for work once more
-// afterwards: either that look sees what the peer did, or the peer sees the
-// bell.
-func (b bell) arm() { b.word.Or(asleep) }
+// arm asks the peer for a wake-up, and returns the value to sleep on. The caller looks
+// for work once more before: either that look sees what the peer did, or the peer sees
+// the bell. A peer that has rung by then, maybe for what was done before, has changed
+// the value.
+func (b bell) arm() uint32 { return b.word.Or(asleep) | asleep }
 
 // rearm is arm by another goroutine than the sleeper's. It changes the count as
 // well: the sleeper may be about to wait for the unarmed value, which the peer

@@ -105,7 +105,7 @@ func (l *link) arm() uint32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.attended == 0 || l.ends() {
-		l.own.arm()
+		return l.own.arm()
 	}
 	return l.own.word.Load()
 }
