@@ -292,8 +292,6 @@ func TestWrappers(t *testing.T) {
 	require.True(t, gone(pid), "before that is told, since it could write what others share with it")
 }
 
-// Standard input is for those of rank 0 that are there from the beginning. One that
-// does not read it holds up nobody.
 // A process of an MPI launcher, and what replaces it, runs where the launcher has put it,
 // not where this one is.
 func TestProcessorsOfALauncher(t *testing.T) {
@@ -306,16 +304,20 @@ func TestProcessorsOfALauncher(t *testing.T) {
 	for i, r := range []Role{First, Joiner} {
 		w.Start(p, r)
 		w.await(fmt.Sprintf("exited %v", p))
+		w.await(fmt.Sprintf("end %v, %d", p, output.Stdout))
 		require.Equal(t, strings.Repeat(fmt.Sprintf("Cpus_allowed_list:\t%d\n", last), i+1), w.written(p, output.Stdout))
 		w.forget()
 	}
 	w.Start(other, Joiner)
 	w.await(fmt.Sprintf("exited %v", other))
+	w.await(fmt.Sprintf("end %v, %d", other, output.Stdout))
 	if len(all) > 1 {
 		require.NotEqual(t, fmt.Sprintf("Cpus_allowed_list:\t%d\n", last), w.written(other, output.Stdout))
 	}
 }
 
+// Standard input is for those of rank 0 that are there from the beginning. One that
+// does not read it holds up nobody.
 func TestInputOfProcesses(t *testing.T) {
 	w := newWard(t, "cat")
 	w.Start(one, First)
