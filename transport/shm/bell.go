@@ -36,9 +36,9 @@ const (
 )
 
 // arm asks the peer for a wake-up, and returns the value to sleep on. The caller looks
-// for work once more before: either that look sees what the peer did, or the peer sees
-// the bell. A peer that has rung by then, maybe for what was done before, has changed
-// the value.
+// for work once more before it sleeps: either that look sees what the peer did, or the
+// peer sees the bell. If the peer has rung by then, even for what was taken before, the
+// word has another value, and nobody sleeps on it.
 func (b bell) arm() uint32 { return b.word.Or(asleep) | asleep }
 
 // rearm is arm by another goroutine than the sleeper's. It changes the count as

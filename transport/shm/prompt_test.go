@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,29 +92,9 @@ func TestStalePayload(t *testing.T) {
 	require.Len(t, in.kinds, 300)
 }
 
-// collector keeps what it is given.
-type collector struct {
-	headers  []transport.Header
-	payloads [][]byte
-	n        atomic.Int64
-	closed   chan error
-}
-
-func (c *collector) Begin(*transport.Header) []byte { return nil }
-func (c *collector) End(h *transport.Header, payload []byte) {
-	c.headers, c.payloads = append(c.headers, *h), append(c.payloads, bytes.Clone(payload))
-	c.n.Add(1)
-}
-func (c *collector) Torn(*transport.Header, int) {}
-func (c *collector) Lost(*transport.Header)      {}
-func (c *collector) Closed(err error)            { c.closed <- err }
-
 // A small payload may stand among the arguments: both arrive as they were.
 func TestSmallPayload(t *testing.T) {
-	a, b := pairOf(4096)(t)
-	in := &collector{closed: make(chan error, 1)}
-	a.Start(&inbox{closed: make(chan error, 1)})
-	b.Start(in)
+	a, _, in, end := reserving(t, 4096)
 	var headers []transport.Header
 	var payloads [][]byte
 	for zero := range 1 << 6 {
@@ -137,11 +116,9 @@ func TestSmallPayload(t *testing.T) {
 			require.Eventually(t, func() bool { return in.n.Load() == int64(len(headers)) }, 20*time.Second, 10*time.Microsecond)
 		}
 	}
+	end()
 	require.Equal(t, headers, in.headers)
 	for i, p := range payloads {
-		require.True(t, bytes.Equal(p, in.payloads[i]), "frame %d", i)
+		require.True(t, bytes.Equal(p, in.bytes[i]), "frame %d", i)
 	}
-	require.NoError(t, a.Close())
-	<-in.closed
-	require.NoError(t, b.Close())
 }

@@ -15,15 +15,16 @@ import (
 
 // inbox keeps what arrives.
 type inbox struct {
-	kinds  []uint8
-	bytes  [][]byte
-	n      atomic.Int64
-	closed chan error
+	headers []transport.Header
+	kinds   []uint8
+	bytes   [][]byte
+	n       atomic.Int64
+	closed  chan error
 }
 
 func (b *inbox) Begin(*transport.Header) []byte { return nil }
 func (b *inbox) End(h *transport.Header, p []byte) {
-	b.kinds, b.bytes = append(b.kinds, h.Kind), append(b.bytes, bytes.Clone(p))
+	b.headers, b.kinds, b.bytes = append(b.headers, *h), append(b.kinds, h.Kind), append(b.bytes, bytes.Clone(p))
 	b.n.Add(1)
 }
 func (b *inbox) Torn(*transport.Header, int) {}

@@ -1,0 +1,77 @@
+package sdr
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/transport"
+)
+
+// Receiver returns what takes the frames of transport.ChannelMessage that
+// come from a process.
+func (e *Engine) Receiver(rank, replica int) transport.Receiver {
+	return receiver{e, e.core.Process(rank, replica)}
+}
+
+type receiver struct {
+	e *Engine
+	p int
+}
+
+func (r receiver) Begin(h *transport.Header) []byte {
+	r.e.mu.Lock()
+	defer r.e.flushAndUnlock()
+	if r.e.aborted {
+		return nil
+	}
+	place := r.e.core.Begin(r.p, h)
+	r.e.lent[r.p] = place != nil
+	return place
+}
+
+func (r receiver) End(h *transport.Header, payload []byte) {
+	r.e.mu.Lock()
+	if !r.e.aborted {
+		if req := r.e.core.takeNext(r.p, h, payload); req != nil {
+			r.e.complete(req)
+			if len(r.e.core.actions) > 0 {
+				r.e.flush(true)
+				return
+			}
+			r.e.mu.Unlock() // there can be nothing else to say, see takeNext
+			r.e.cfg.Poller.Wake()
+			return
+		}
+	}
+	r.e.lent[r.p] = false
+	wake := r.e.aborted
+	if !r.e.aborted {
+		if err := r.e.core.end(r.p, h, payload); err != nil {
+			r.e.fail(fmt.Errorf("%w: %w", ErrJobEnded, err))
+			wake = true
+		}
+	}
+	r.e.flushAndUnlock()
+	if wake {
+		r.e.cfg.Poller.Wake()
+	}
+}
+
+func (r receiver) Torn(h *transport.Header, _ int) {
+	r.e.mu.Lock()
+	r.e.lent[r.p] = false
+	wake := r.e.aborted
+	if !r.e.aborted {
+		r.e.core.Torn(r.p, h)
+	}
+	r.e.flushAndUnlock()
+	if wake {
+		r.e.cfg.Poller.Wake()
+	}
+}
+
+// Lost does nothing: no frame of this channel is droppable.
+func (r receiver) Lost(*transport.Header) {}
+
+// Closed does nothing: a lost link is no verdict, and a verdict comes with
+// Dead.
+func (r receiver) Closed(error) {}
