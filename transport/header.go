@@ -51,17 +51,22 @@ func (h *Header) Encode(b *[HeaderSize]byte) {
 // before, makes the header appear as a whole.
 func (h *Header) EncodeRest(b *[HeaderSize]byte) (first uint64) {
 	binary.LittleEndian.PutUint64(b[8:], h.Size)
-	for i, a := range h.Args {
-		binary.LittleEndian.PutUint64(b[16+8*i:], a)
+	for i := range h.Args {
+		binary.LittleEndian.PutUint64(b[16+8*i:], h.Args[i])
 	}
 	return uint64(h.Channel) | uint64(h.Kind)<<8 | uint64(h.Flags)<<16 | uint64(h.Incarnation)<<32
 }
 
 // Decode reads a header and refuses what no sender of ours writes.
 func (h *Header) Decode(b *[HeaderSize]byte) error {
-	h.Channel, h.Kind = Channel(b[0]), b[1]
-	h.Flags = binary.LittleEndian.Uint16(b[2:])
-	h.Incarnation = binary.LittleEndian.Uint32(b[4:])
+	return h.DecodeRest(binary.LittleEndian.Uint64(b[:]), b)
+}
+
+// DecodeRest is Decode of a header whose first 8 bytes are those of a little-endian
+// number. It reads no byte twice, and not these.
+func (h *Header) DecodeRest(first uint64, b *[HeaderSize]byte) error {
+	h.Channel, h.Kind = Channel(first), uint8(first>>8)
+	h.Flags, h.Incarnation = uint16(first>>16), uint32(first>>32)
 	h.Size = binary.LittleEndian.Uint64(b[8:])
 	for i := range h.Args {
 		h.Args[i] = binary.LittleEndian.Uint64(b[16+8*i:])

@@ -233,10 +233,14 @@ func (l *link) Progress() bool {
 	if l.idle() {
 		return false
 	}
-	moved := l.pump()
+	moved := l.busy.Load() && l.pump()
 	if l.rx.TryLock() {
 		moved = l.receive(true) || moved
 		l.rx.Unlock()
+		if l.in.awaited() {
+			l.peer.ring()
+		}
+		runtime.KeepAlive(l)
 	}
 	return moved
 }

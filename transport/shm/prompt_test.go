@@ -122,3 +122,31 @@ func TestSmallPayload(t *testing.T) {
 		require.True(t, bytes.Equal(p, in.bytes[i]), "frame %d", i)
 	}
 }
+
+// A sender that sleeps because the ring is full is woken by who takes frame after frame.
+func TestRoomForSleeper(t *testing.T) {
+	a, b := pairOf(4096)(t)
+	in := &inbox{closed: make(chan error, 1)}
+	a.Start(&inbox{closed: make(chan error, 1)})
+	b.Attend(true) // nobody else takes anything there
+	b.Start(in)
+	const burst = 6
+	for round := range 2000 {
+		for range burst { // more than there is room for
+			a.Send(frame(1, make([]byte, 900)))
+		}
+		if round%4 == 0 {
+			time.Sleep(100 * time.Microsecond) // until it sleeps
+		}
+		for start := time.Now(); in.n.Load() < int64(burst*(round+1)); {
+			if !b.Progress() {
+				runtime.Gosched()
+				require.Less(t, time.Since(start), 20*time.Second, "frame %d of round %d", in.n.Load(), round)
+			}
+		}
+	}
+	b.Attend(false)
+	require.NoError(t, a.Close())
+	<-in.closed
+	require.NoError(t, b.Close())
+}

@@ -31,7 +31,8 @@ type receiver struct {
 }
 
 // receive delivers what has arrived, or of that one frame, and reports whether
-// anything had. The caller holds rx. To look for the next frame is not free: the
+// anything had. The caller holds rx, and when it has given that up wakes a sender that
+// waits for room, if it wanted one frame. To look for the next frame is not free: the
 // sender has just written there, in its own cache.
 func (l *link) receive(one bool) (moved bool) {
 	r := &l.in
@@ -47,18 +48,18 @@ func (l *link) receive(one bool) (moved bool) {
 		var err error
 		if r.inside || end != endOpen || dead {
 			n, err = r.available()
+			if n > 0 && !r.inside && !r.there() { // its sender has died meanwhile
+				n, end = 0, endGone
+			}
 		} else if r.there() {
 			n = r.size // all that there can be
-		}
-		if n > 0 && !r.inside && !r.there() { // its sender has died meanwhile
-			n, end = 0, endGone
 		}
 		switch {
 		case err != nil:
 		case n > 0:
 			moved = true
 			var took uint64
-			if took, err = l.accept(n); err == nil {
+			if took, err = l.accept(n, one); err == nil {
 				if one && !r.inside {
 					return true
 				}
@@ -81,19 +82,19 @@ func (l *link) receive(one bool) (moved bool) {
 }
 
 // accept delivers the next frame, or the next piece of one, from n bytes that
-// are there, and returns how many that took.
-func (l *link) accept(n uint64) (took uint64, err error) {
+// are there, and returns how many that took. A frame that is whole is all that the caller
+// wants, or not.
+func (l *link) accept(n uint64, one bool) (took uint64, err error) {
 	r := &l.in
 	if !r.inside {
 		if n < transport.HeaderSize {
 			return 0, errCorrupt
 		}
-		// Decoded from a copy: the other process could still change it.
-		head := [transport.HeaderSize]byte(r.at(r.pos, transport.HeaderSize))
-		if head[0]>>placeShift == 0 {
+		first := little(r.first(r.pos).Load())
+		if placeOf(first) == 0 {
 			r.ask(r.pos+transport.HeaderSize, transport.HeaderSize)
 		}
-		at, err := r.decode(&head)
+		at, err := r.decode(first)
 		if err != nil {
 			return 0, err
 		}
@@ -109,7 +110,11 @@ func (l *link) accept(n uint64) (took uint64, err error) {
 				return 0, errCorrupt
 			}
 			l.receiver.End(&r.header, r.at(r.pos+at, size))
-			l.release(took)
+			if one {
+				r.giveBack(took)
+			} else {
+				l.release(took)
+			}
 			r.seen = max(r.seen, r.pos)
 			return took, nil
 		}
@@ -156,11 +161,13 @@ func (l *link) accept(n uint64) (took uint64, err error) {
 	return took, nil
 }
 
-// decode takes a header apart, and returns where in the record the payload stands.
-func (r *receiver) decode(head *[transport.HeaderSize]byte) (at uint64, err error) {
-	at = uint64(head[0]>>placeShift) * wordSize
-	head[0] &= 1<<placeShift - 1
-	if err := r.header.Decode(head); err != nil {
+// decode takes the header at pos apart, which begins with this word, and returns where
+// in the record the payload stands. What it has read once is not looked at again: the
+// other process could still change it.
+func (r *receiver) decode(first uint64) (at uint64, err error) {
+	at = placeOf(first) * wordSize
+	head := (*[transport.HeaderSize]byte)(r.at(r.pos, transport.HeaderSize))
+	if err := r.header.DecodeRest(first&^placeBits, head); err != nil {
 		return 0, err
 	}
 	switch {
@@ -185,7 +192,7 @@ func (r *receiver) grow(n uint64) {
 
 // release gives n bytes back to the peer.
 func (l *link) release(n uint64) {
-	if l.in.reading.release(n) {
+	if l.in.reading.release(n); l.in.awaited() {
 		l.peer.ring()
 	}
 }

@@ -6,8 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
+
+	"golang.org/x/sys/cpu"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -65,7 +68,11 @@ const (
 	wordSize   = 8
 	argsAt     = 2 * wordSize
 	placeShift = 4
+	placeBits  = 0xf << placeShift
 )
+
+// placeOf is what the first word of a header says of that, 0 or a word.
+func placeOf(first uint64) uint64 { return first & placeBits >> placeShift }
 
 // record is what a frame takes in the ring whose payload stands behind its header.
 func record(payload uint64) uint64 { return transport.HeaderSize + align(payload) }
@@ -74,8 +81,8 @@ func record(payload uint64) uint64 { return transport.HeaderSize + align(payload
 // takes.
 func place(h *transport.Header) (at, n uint64) {
 	if h.Size-1 < wordSize {
-		for i, arg := range &h.Args {
-			if arg == 0 {
+		for i := len(h.Args) - 1; i >= 0; i-- { // the last ones are used least
+			if h.Args[i] == 0 {
 				return argsAt + wordSize*uint64(i), transport.HeaderSize
 			}
 		}
@@ -151,13 +158,20 @@ func (s *sending) await(want uint64) { s.need.Swap(s.pos + want - s.capacity()) 
 // at a place in its record.
 func (s *sending) put(h *transport.Header, at uint64) {
 	s.start = s.pos
-	var word [8]byte
 	first := h.EncodeRest((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize)))
 	if at < transport.HeaderSize {
 		first |= at / wordSize << placeShift
 	}
-	binary.LittleEndian.PutUint64(word[:], first)
-	s.word = binary.NativeEndian.Uint64(word[:])
+	s.word = little(first)
+}
+
+// little is a number whose bytes in memory are those of n on a little-endian machine,
+// and the inverse.
+func little(n uint64) uint64 {
+	if cpu.IsBigEndian {
+		return bits.ReverseBytes64(n)
+	}
+	return n
 }
 
 // finish makes a frame visible that ends at pos, as a whole.
@@ -204,10 +218,19 @@ func (r *reading) available() (uint64, error) {
 	return tail - r.pos, nil
 }
 
-// release gives n bytes back to the sender, and reports whether it waits for
-// that.
-func (r *reading) release(n uint64) bool {
+// release gives n bytes back to the sender. The caller looks then whether it waits for
+// them.
+func (r *reading) release(n uint64) {
 	r.pos += n
 	r.head.Swap(r.pos)
-	return r.need.Load() <= r.pos
 }
+
+// giveBack is release by who changes another word before it looks, such as that of a
+// lock: that orders this store as it does those of finish.
+func (r *reading) giveBack(n uint64) {
+	r.pos += n
+	*(*uint64)(unsafe.Pointer(r.head)) = r.pos
+}
+
+// awaited reports whether the sender waits for what was given back.
+func (r *ring) awaited() bool { return r.need.Load() <= r.head.Load() }

@@ -59,7 +59,10 @@ func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 	s.end(s.pos + n)
 	s.put(h, at)
 	room := s.at(s.pos+at, h.Size)
-	copy(room[copy(room, payload):], rest)
+	copy(room, payload)
+	if len(rest) > 0 {
+		copy(room[len(payload):], rest)
+	}
 	l.finishFrame(n)
 	s.own(s.pos+transport.HeaderSize, n)
 	l.tx.Unlock()
