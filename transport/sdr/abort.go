@@ -44,6 +44,10 @@ func (e *Engine) Over() error {
 	if !e.broken.Load() {
 		return nil
 	}
+	return e.over()
+}
+
+func (e *Engine) over() error {
 	e.mu.Lock()
 	err, aborted := e.err, e.aborted
 	e.mu.Unlock()

@@ -1,7 +1,5 @@
 package sdr
 
-import "github.com/intrahpc/intra/transport"
-
 // acknowledge is called when a message has been received completely, whether
 // or not the program has asked for it [SDR, Algorithm 1, line 15: two
 // processes that send to each other would deadlock otherwise]. The replica
@@ -12,7 +10,7 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	if r.degree == 1 {
 		return
 	}
-	var targets, now uint64
+	var targets uint64
 	switch {
 	case !c.mirror:
 		targets = r.live &^ (1 << c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact))
@@ -23,11 +21,7 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 		return
 	}
 	c.note(s, number, payload, targets)
-	for d := range each(targets) {
-		if c.processes[r.first+d].impatient {
-			now |= 1 << d
-		}
-	}
+	now := targets & r.impatient
 	s.unacked++
 	s.unackedB += bytes
 	if atOnce || s.unacked >= ackEvery || s.unackedB >= ackBytes {
@@ -59,20 +53,13 @@ func (c *Core) ackTo(ctx *Context, rank int, set *numbers) {
 }
 
 func (c *Core) sendAck(ctx *Context, p int, set *numbers) {
-	h := transport.Header{Kind: kindAck}
-	h.Args[0] = ctx.id
-	if ctx.exact {
-		h.Flags = flagExact
+	a := c.frame(p, kindAck, ctx, ackAll)
+	h := &a.Header
+	if set != nil {
+		a.Payload = encodeAck(h, set)
 	}
-	if set == nil {
-		h.Args[1] = ackAll
-		payload := c.tell(ctx, p, &h, nil)
-		c.send(p, h, payload)
-	} else {
-		payload := c.tell(ctx, p, &h, encodeAck(&h, set))
-		c.send(p, h, payload)
-	}
-	if tells(&h) {
+	a.Payload = c.tell(ctx, p, h, a.Payload)
+	if tells(h) {
 		c.telling++
 		c.processes[p].sent++
 	}
@@ -81,10 +68,11 @@ func (c *Core) sendAck(ctx *Context, p int, set *numbers) {
 // wanted: process p says whether it waits for acknowledgements.
 func (c *Core) wanted(p int, on bool) {
 	pr := &c.processes[p]
-	pr.impatient = on
 	if !on {
+		c.ranks[pr.rank].impatient &^= 1 << pr.replica
 		return
 	}
+	c.ranks[pr.rank].impatient |= 1 << pr.replica
 	for _, ctx := range c.order {
 		if s := ctx.in[pr.rank]; s != nil && s.unacked > 0 {
 			c.ackOne(s, pr.replica)

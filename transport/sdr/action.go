@@ -33,6 +33,21 @@ func (c *Core) send(to int, h transport.Header, payload []byte) {
 	c.actions = append(c.actions, Action{Kind: ActSend, To: to, Header: h, Payload: payload})
 }
 
+// frame appends a frame in a context, to be filled in before the next one: most frames
+// are of this kind, and to copy what has just been written takes its time.
+func (c *Core) frame(to int, kind uint8, ctx *Context, number uint64) *Action {
+	c.actions = append(c.actions, Action{})
+	a := &c.actions[len(c.actions)-1]
+	a.Kind, a.To = ActSend, to
+	h := &a.Header
+	h.Channel, h.Kind, h.Incarnation = transport.ChannelMessage, kind, c.incarnation
+	if ctx.exact {
+		h.Flags = flagExact
+	}
+	h.Args[0], h.Args[1], h.Args[5] = ctx.id, number, c.passed
+	return a
+}
+
 // sendNow takes the frame back that was appended last if its link has it at once,
 // which it reports.
 func (c *Core) sendNow() bool {

@@ -285,7 +285,7 @@ func (c *Core) absorb(p *past) {
 		if l := c.findThread(p.thread); l != nil {
 			l.known.raise(p.base)
 			if p.count == 1 && p.first.rank != c.rank {
-				l.known.join(new(int), p.first)
+				l.known.learn(p.first)
 			}
 		}
 		return

@@ -61,7 +61,6 @@ type process struct {
 	early         early  // frames of a life that was not announced yet
 	credit        int    // eager bytes that may still be sent to it
 	owed          int    // eager bytes of its messages consumed and not yet returned
-	impatient     bool   // it waits for acknowledgements
 	wanted        bool   // we told it that we wait for its acknowledgements
 	busy          bool   // it was waited for in vain when there was no credit, and has given none since
 	// Payloads and hashes that were sent to it, those after which it was asked whether
@@ -77,6 +76,8 @@ type rankState struct {
 	retained   int    // bytes of copies kept for it
 	unfinished int    // messages to it that are kept
 	waiting    int    // of them small ones whose request waits for acknowledgements
+	impatient  uint64 // replicas that wait for acknowledgements
+	told       bool   // some replica may have been told that we wait for its acknowledgements
 	through    bool   // it had finished, and nobody lacks what it sent, should it have lost its last replica
 }
 
@@ -168,7 +169,10 @@ func source(live uint64, degree, replica int) int {
 	if live == 0 {
 		return -1
 	}
-	at := replica % degree
+	at := replica
+	if at >= degree { // a division takes as long as the rest
+		at %= degree
+	}
 	if up := live >> at; up != 0 {
 		return at + bits.TrailingZeros64(up)
 	}
@@ -195,6 +199,24 @@ func (c *Core) server(live uint64, rank, dst, k int, exact bool) int {
 func (c *Core) serves(dst, k int, exact bool) bool {
 	own := &c.ranks[c.rank]
 	return c.mirror || own.degree == 1 || c.server(own.live, c.rank, dst, k, exact) == c.replica
+}
+
+// served returns those of some replicas of rank dst to which this process sends.
+func (c *Core) served(dst int, replicas uint64, exact bool) (set uint64) {
+	own := &c.ranks[c.rank]
+	switch {
+	case c.mirror || own.degree == 1:
+		return replicas
+	case own.degree <= c.ranks[dst].degree: // no shares: the others that live serve themselves
+		set = replicas & (1 << c.replica)
+		replicas &^= own.live
+	}
+	for d := range each(replicas) {
+		if c.serves(dst, d, exact) {
+			set |= 1 << d
+		}
+	}
+	return set
 }
 
 // each yields the replicas of a set in ascending order.

@@ -249,6 +249,7 @@ func (e *Engine) settle() bool {
 	if len(done) == 0 || e.aborted {
 		return false
 	}
+	e.completed += uint64(len(done))
 	for i, r := range done {
 		done[i] = nil
 		e.complete(r)
@@ -258,20 +259,15 @@ func (e *Engine) settle() bool {
 
 // complete says that a request is complete. The lock is held.
 func (e *Engine) complete(r *Request) {
-	e.completed++
-	if script := r.script; script != nil {
-		r.script = nil
-		e.stepDone(script)
-	} else {
+	if r.script == nil {
 		r.done.Store(true)
-	}
-}
-
-// prepare does what comes before the first transmission of a payload.
-func (e *Engine) prepare(a *Action) {
-	if !a.First {
 		return
 	}
+	e.stepDone(r)
+}
+
+// prepare does what comes before a first transmission of a payload.
+func (e *Engine) prepare(a *Action) {
 	a.First = false
 	if e.cfg.Flip != nil && len(a.Payload) > 0 {
 		a.Payload = e.cfg.Flip(a.Payload)
@@ -292,13 +288,17 @@ func (e *Engine) handOver(a *Action) bool {
 	if to == nil {
 		return false
 	}
-	e.prepare(a)
+	if a.First {
+		e.prepare(a)
+	}
 	return a.Mid == nil && to.SendNow(&a.Header, a.Payload, a.CausalPast)
 }
 
 // transmit hands one frame to its link.
 func (e *Engine) transmit(a *Action) {
-	e.prepare(a)
+	if a.First {
+		e.prepare(a)
+	}
 	f := e.unused.frames.Get().(*outFrame)
 	f.frame.Header, f.engine, f.message, f.to = a.Header, e, a.Message, a.To
 	f.frame.Owner, f.frame.Mid = f, a.Mid

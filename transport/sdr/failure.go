@@ -16,8 +16,9 @@ func (c *Core) Dead(p int) {
 	}
 	r := &c.ranks[pr.rank]
 	before := r.live
-	pr.alive, pr.impatient = false, false
+	pr.alive = false
 	r.live &^= 1 << pr.replica
+	r.impatient &^= 1 << pr.replica
 	c.asks = slices.DeleteFunc(c.asks, func(a ask) bool { return a.p == p })
 	c.ends++ // whoever waits looks again whom to ask
 	defer c.expectFewer()

@@ -34,7 +34,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	if size > len(req.buf) || size > maxEager {
 		return nil
 	}
-	s.posted.remove(0)
+	s.posted.pop()
 	s.received.low++
 	s.due++
 	if c.ranks[pr.rank].degree > 1 {

@@ -24,11 +24,16 @@ func (q *queue[T]) insert(i int, v T) { q.items = slices.Insert(q.items, q.head+
 
 // remove takes item i of all() out.
 func (q *queue[T]) remove(i int) {
-	var zero T
 	if i > 0 {
 		q.items = slices.Delete(q.items, q.head+i, q.head+i+1)
 		return
 	}
+	q.pop()
+}
+
+// pop takes the first item out.
+func (q *queue[T]) pop() {
+	var zero T
 	q.items[q.head] = zero
 	if q.head++; q.head == len(q.items) {
 		q.items, q.head = q.items[:0], 0

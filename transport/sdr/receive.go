@@ -263,12 +263,7 @@ func (c *Core) wants(m *arrival) bool { return m.granted < 0 && (m.req != nil ||
 func (c *Core) ask(m *arrival) {
 	r := &c.ranks[m.stream.rank]
 	m.granted = c.server(m.offers, m.stream.rank, c.rank, c.replica, m.stream.ctx.exact)
-	h := transport.Header{Kind: kindGrant}
-	h.Args[0], h.Args[1] = m.stream.ctx.id, m.number
-	if m.stream.ctx.exact {
-		h.Flags = flagExact
-	}
-	c.send(r.first+m.granted, h, nil)
+	c.frame(r.first+m.granted, kindGrant, m.stream.ctx, m.number)
 }
 
 // data takes a payload that was asked for.

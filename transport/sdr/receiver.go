@@ -32,6 +32,7 @@ func (r receiver) End(h *transport.Header, payload []byte) {
 	r.e.mu.Lock()
 	if !r.e.aborted {
 		if req := r.e.core.takeNext(r.p, h, payload); req != nil {
+			r.e.completed++
 			r.e.complete(req)
 			if len(r.e.core.actions) > 0 {
 				r.e.flush(true)

@@ -119,7 +119,9 @@ func (e *Engine) Advance() {
 func (e *Engine) advances() bool { return e.next.Load() != nil || e.ready.Load() > 0 }
 
 // stepDone counts the completion of a request of a script. The lock is held.
-func (e *Engine) stepDone(s *Script) {
+func (e *Engine) stepDone(r *Request) {
+	s := r.script
+	r.script = nil
 	if s.pending--; s.pending > 0 || e.next.CompareAndSwap(nil, s) {
 		return
 	}

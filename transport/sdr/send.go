@@ -19,16 +19,12 @@ func (c *Core) Send(ctx *Context, req *Request, data []byte, dst, tag int, sync 
 // takes it at once: then nothing is kept, and it is complete without a request. It
 // reports whether that was so; if not, nothing has happened.
 func (c *Core) SendNow(ctx *Context, data []byte, dst, tag int) bool {
-	if !c.mayNow(dst, data) {
-		return false
-	}
-	s := c.outStream(ctx, dst)
-	return c.sendWithout(s, data, s.next, tag)
+	return c.sendWithout(ctx, data, dst, 0, tag)
 }
 
 // SendExactNow is SendNow in an exact context, see SendExact.
 func (c *Core) SendExactNow(ctx *Context, data []byte, dst int, number uint64, purpose int) bool {
-	return c.mayNow(dst, data) && c.sendWithout(c.outStream(ctx, dst), data, number, purpose)
+	return c.sendWithout(ctx, data, dst, number, purpose)
 }
 
 // mayNow reports whether SendNow is possible as far as that depends on this
@@ -37,19 +33,27 @@ func (c *Core) mayNow(dst int, data []byte) bool {
 	return !c.replicated && c.now != nil && dst != c.rank && len(data) <= c.limits.Eager && len(c.actions) == 0
 }
 
-// sendWithout hands the message with this number of s over without a record of it.
-func (c *Core) sendWithout(s *outStream, data []byte, n uint64, tag int) bool {
-	p := c.ranks[s.rank].first
+// sendWithout hands a message over without a record of it: the one with this number, or
+// the next one if the context is not exact.
+func (c *Core) sendWithout(ctx *Context, data []byte, dst int, n uint64, tag int) bool {
+	if !c.mayNow(dst, data) {
+		return false
+	}
+	s := c.outStream(ctx, dst)
+	p := c.ranks[dst].first
 	pr := &c.processes[p]
 	cost := len(data) + frameCost
+	if !ctx.exact {
+		n = s.next
+	}
 	if !pr.alive || pr.credit < cost || s.acked[0].has(n) {
 		return false
 	}
 	a := &c.direct
 	h := &a.Header
 	h.Channel, h.Kind, h.Flags, h.Incarnation = transport.ChannelMessage, kindEager, 0, c.incarnation
-	h.Args = [6]uint64{s.ctx.id, n, uint64(tag), 0, 0, c.passed}
-	if s.ctx.exact {
+	h.Args = [6]uint64{ctx.id, n, uint64(tag), 0, 0, c.passed}
+	if ctx.exact {
 		h.Flags = flagExact
 	}
 	a.Kind, a.To, a.Payload = ActSend, p, data
@@ -121,12 +125,7 @@ func (c *Core) dispatch(m *Message) {
 	s.keep(m)
 	c.ranks[s.rank].unfinished++
 	c.unfinished++
-	served := uint64(0)
-	for d := range each(m.lacking) {
-		if c.serves(s.rank, d, s.ctx.exact) {
-			served |= 1 << d
-		}
-	}
+	served := c.served(s.rank, m.lacking, s.ctx.exact)
 	if !m.bookmark {
 		m.first = served
 	}
@@ -153,47 +152,33 @@ func (c *Core) copyOut(m *Message) {
 // large or the receiver's room for unmatched messages is used up.
 func (c *Core) transmit(m *Message, d int) {
 	p := c.ranks[m.stream.rank].first + d
-	h := c.header(m, kindOffer)
-	h.Args[2] = uint64(m.tag)
 	pr := &c.processes[p]
 	if cost := len(m.data) + frameCost; !m.sync && len(m.data) <= c.limits.Eager && pr.credit >= cost {
 		c.spend(pr, cost)
-		h.Kind = kindEager
-		c.sendPayload(m, p, h)
-		return
-	}
-	h.Args[3] = uint64(len(m.data))
-	list := c.pastList(m, true)
-	h.Args[4] = uint64(len(list))
-	c.send(p, h, list)
-}
-
-func (c *Core) header(m *Message, kind uint8) transport.Header {
-	h := transport.Header{Kind: kind}
-	h.Args[0], h.Args[1] = m.stream.ctx.id, m.number
-	if m.stream.ctx.exact {
-		h.Flags = flagExact
-	}
-	return h
-}
-
-func (c *Core) sendPayload(m *Message, p int, h transport.Header) {
-	m.inflight++
-	c.processes[p].sent++
-	eager := h.Kind == kindEager
-	var list []byte
-	if eager {
-		list = c.pastList(m, false)
-		if h.Args[4] = uint64(len(list)); m.past != nil {
+		a := c.sendPayload(m, p, kindEager)
+		a.CausalPast = c.pastList(m, false)
+		h := &a.Header
+		if h.Args[2], h.Args[4] = uint64(m.tag), uint64(len(a.CausalPast)); m.past != nil {
 			h.Args[3] = m.past.base
 		}
+		return
 	}
-	c.send(p, h, m.data)
-	a := &c.actions[len(c.actions)-1]
-	a.CausalPast = list
+	a := c.frame(p, kindOffer, m.stream.ctx, m.number)
+	a.Payload = c.pastList(m, true)
+	h := &a.Header
+	h.Args[2], h.Args[3], h.Args[4] = uint64(m.tag), uint64(len(m.data)), uint64(len(a.Payload))
+}
+
+// sendPayload appends a frame with the payload of m to process p.
+func (c *Core) sendPayload(m *Message, p int, kind uint8) *Action {
+	m.inflight++
+	c.processes[p].sent++
+	a := c.frame(p, kind, m.stream.ctx, m.number)
+	a.Payload = m.data
 	d := uint64(1) << c.processes[p].replica
 	a.Message, a.First = m, m.first&d != 0
 	m.first &^= d
+	return a
 }
 
 // grant: process p asks for the payload of a message offered to it.
@@ -207,7 +192,7 @@ func (c *Core) grant(p int, h *transport.Header) {
 	if m == nil || m.lacking>>pr.replica&1 == 0 {
 		return // it got the message from another replica meanwhile
 	}
-	c.sendPayload(m, p, c.header(m, kindData))
+	c.sendPayload(m, p, kindData)
 }
 
 // Sent: the link to process p holds the payload of m no longer. Without an
@@ -228,10 +213,8 @@ func (c *Core) detach(m *Message) {
 		return
 	}
 	s := m.stream
-	for d := range each(m.lacking) {
-		if c.serves(s.rank, d, s.ctx.exact) {
-			return
-		}
+	if c.served(s.rank, m.lacking, s.ctx.exact) != 0 {
+		return
 	}
 	if r := &c.ranks[s.rank]; len(m.data) > c.limits.Eager && r.retained+len(m.data)+frameCost <= c.limits.Retain {
 		c.copyOut(m)
@@ -331,6 +314,10 @@ func (c *Core) updateWant(rank int) {
 		return
 	}
 	want := r.waiting > 0 || c.draining && r.unfinished > 0
+	if !want && !r.told {
+		return
+	}
+	r.told = want
 	for d := range each(r.live) {
 		pr := &c.processes[r.first+d]
 		if pr.wanted == want || want && c.serves(rank, d, false) && c.serves(rank, d, true) {
