@@ -43,8 +43,12 @@ func planAllgather[T any](c *Comm, send, recv []T) (*schedule, error) {
 	if len(recv) != n*part {
 		return nil, fmt.Errorf("%w: %d elements from each of %d ranks, room for %d", ErrCount, part, n, len(recv))
 	}
-	s, all := c.newSchedule(allgather, 0, part*sizeOf[T]()), bytesOf(recv)
+	all := bytesOf(recv)
 	part *= sizeOf[T]()
+	s, made := c.planAgain(allgather, 0, part, bytesOf(send), all)
+	if made {
+		return s, nil
+	}
 	own := all[c.rank*part : (c.rank+1)*part]
 	s.copy(own, bytesOf(send))
 	if part < ringAllgather && n > 2 {

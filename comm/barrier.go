@@ -18,7 +18,11 @@ func (c *Comm) planBarrier() (*schedule, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	s, n := c.newSchedule(barrier, 0, 0), c.Size()
+	s, made := c.planAgain(barrier, 0, 0, nil, nil)
+	if made {
+		return s, nil
+	}
+	n := c.Size()
 	if c.meetsAtOnce(0) {
 		nothing := func(int) []byte { return nil }
 		s.exchange(nothing, nothing)

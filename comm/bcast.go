@@ -21,7 +21,11 @@ func planBcast[T any](c *Comm, buf []T, root int) (*schedule, error) {
 	if err := c.checkCollective(checkElement[T](), root); err != nil {
 		return nil, err
 	}
-	s, b := c.newSchedule(bcast, root, len(buf)*sizeOf[T]()), bytesOf(buf)
+	b := bytesOf(buf)
+	s, made := c.planAgain(bcast, root, len(b), b, nil)
+	if made {
+		return s, nil
+	}
 	if len(b) >= scatterBcast && c.Size() > 2 {
 		s.bcastLarge(b, root)
 	} else {

@@ -35,9 +35,10 @@ type Comm struct {
 	sent     []uint64 // messages of collectives so far, to each member
 	received []uint64 // and from each
 	made     map[string]uint64
-	recalled map[string]uint64 // like made, since the process was restored
-	plans    []*schedule       // for reuse
-	call     *sdr.Call         // for the next blocking call; nil: it is in use, or there was none
+	recalled map[string]uint64       // like made, since the process was restored
+	plans    []*schedule             // for reuse
+	value    *[valueBytes / 8]uint64 // of AllreduceValue; nil: it is in use, or there was none
+	call     *sdr.Call               // for the next blocking call; nil: it is in use, or there was none
 	freed    atomic.Bool
 	children int // communicators made from it that family knows
 }

@@ -39,6 +39,10 @@
 // in one way in the order in which they were made, until the program comes to
 // its first safe point; all other communication before fails with ErrRestored.
 //
+// A communicator keeps the plans of its last few collective operations of up to 1 KiB, and
+// the memory that they were given: the same operation of the same memory is planned
+// once.
+//
 // A message of up to 32 KiB is sent at once and copied as long as the copies
 // for its destination stay within 4 MiB; a longer one is handed over when a
 // receive has matched it, and its Send returns when every live replica of the

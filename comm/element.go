@@ -14,11 +14,15 @@ var checked sync.Map // reflect.Type -> error
 // checkElement refuses types that cannot be copied to another process.
 func checkElement[T any]() error {
 	var zero T
-	switch any(zero).(type) {
-	case float64, float32, int, int64, int32, uint64, uint32, uint8:
-		return nil
+	// The type of an interface has none here.
+	if t := reflect.TypeOf(zero); t != nil && t.Kind() >= reflect.Bool && t.Kind() <= reflect.Complex128 {
+		return nil // a number
 	}
-	t := reflect.TypeFor[T]()
+	return checkOnce(reflect.TypeFor[T]())
+}
+
+// checkOnce is checkElement of the types that are not numbers.
+func checkOnce(t reflect.Type) error {
 	v, ok := checked.Load(t)
 	if !ok {
 		v = checkType(t)

@@ -45,8 +45,13 @@ func (c *Comm) send(b []byte, dst, tag int, sync bool) error {
 		}
 	}
 	if o := c.engine.Observer(); o != nil {
-		defer o.Called(c.members[dst], tag, len(b))()
+		return c.observed(o, b, dst, tag, func() error { return c.sendTo(b, dst, tag, sync) })
 	}
+	return c.sendTo(b, dst, tag, sync)
+}
+
+// sendTo is send to a rank that there is.
+func (c *Comm) sendTo(b []byte, dst, tag int, sync bool) error {
 	if !sync && c.engine.SendNow(c.p2p, b, c.members[dst], tag) {
 		return nil
 	}
@@ -87,8 +92,25 @@ func (c *Comm) recv(b []byte, size, src, tag int) (Status, error) {
 		}
 	}
 	if o := c.engine.Observer(); o != nil {
-		defer o.Called(c.job(src), tag, len(b))()
+		var st Status
+		err := c.observed(o, b, src, tag, func() (err error) {
+			st, err = c.recvFrom(b, size, src, tag)
+			return err
+		})
+		return st, err
 	}
+	return c.recvFrom(b, size, src, tag)
+}
+
+// observed carries out a call that the observer hears of. It stands apart as functions
+// with a defer take longer, also where there is no observer.
+func (c *Comm) observed(o sdr.Observer, b []byte, peer, tag int, call func() error) error {
+	defer o.Called(c.job(peer), tag, len(b))()
+	return call()
+}
+
+// recvFrom is recv from a rank that there is, or any.
+func (c *Comm) recvFrom(b []byte, size, src, tag int) (Status, error) {
 	r := c.borrow()
 	c.engine.Recv(c.p2p, &r.Request, b, c.job(src), tag)
 	st, err := c.status(r, size)

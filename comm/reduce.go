@@ -3,6 +3,7 @@ package comm
 import (
 	"fmt"
 	"math/bits"
+	"unsafe"
 )
 
 // halvingReduce is the size in bytes from which a reduction splits the vector
@@ -36,13 +37,30 @@ func Iallreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
 	return c.begin(allreduce, s, err)
 }
 
+// valueBytes is up to which size AllreduceValue has memory of its own, so that it is
+// planned once.
+const valueBytes = 64
+
 // AllreduceValue is Allreduce of one element. With an error it returns v.
 func AllreduceValue[T any](c *Comm, v T, op func(a, b T) T) (T, error) {
-	x := [1]T{v}
-	if err := Allreduce(c, nil, x[:], op); err != nil {
-		return v, err // x may still be received into
+	if err := checkElement[T](); err != nil || c == nil || sizeOf[T]() > valueBytes {
+		x := []T{v}
+		if err := Allreduce(c, nil, x, op); err != nil {
+			return v, err
+		}
+		return x[0], nil
 	}
-	return x[0], nil
+	memory := c.value
+	if c.value = nil; memory == nil {
+		memory = new([valueBytes / 8]uint64)
+	}
+	x := (*T)(unsafe.Pointer(memory))
+	*x = v
+	if err := Allreduce(c, nil, unsafe.Slice(x, 1), op); err != nil {
+		return v, err // the memory may still be received into
+	}
+	c.value = memory
+	return *x, nil
 }
 
 func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*schedule, error) {
@@ -55,9 +73,11 @@ func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*s
 	if c.rank == root && len(recv) != len(send) {
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
-	s, from := c.newSchedule(reduce, root, len(send)*sizeOf[T]()), bytesOf(send)
-	s.op = operator[T](op)
-	into := bytesOf(recv)
+	from, into := bytesOf(send), bytesOf(recv)
+	s, made := c.planAgain(reduce, root, len(from), from, into)
+	if s.op = operator[T](op); made {
+		return s, nil
+	}
 	if c.rank != root {
 		into = s.memory(len(from))
 	}
@@ -80,9 +100,12 @@ func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule
 	if len(recv) != len(send) {
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
-	s, into := c.newSchedule(allreduce, 0, len(send)*sizeOf[T]()), bytesOf(recv)
-	s.op = operator[T](op)
-	s.copy(into, bytesOf(send))
+	from, into := bytesOf(send), bytesOf(recv)
+	s, made := c.planAgain(allreduce, 0, len(from), from, into)
+	if s.op = operator[T](op); made {
+		return s, nil
+	}
+	s.copy(into, from)
 	if c.meetsAtOnce(len(into)) {
 		s.reduceAtOnce(into)
 		return s, nil

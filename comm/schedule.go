@@ -14,17 +14,19 @@ import (
 // that replicas agree on it although they may carry their plans out in
 // different orders.
 type schedule struct {
-	c      *Comm
-	op     combiner // of a reduction
-	steps  []step
-	at     int
-	round  []sdr.Post // the messages since the last fence
-	calls  []sdr.Request
-	used   int // of calls, all messages so far
-	script *sdr.Script
-	words  []uint64 // memory for intermediate results
-	taken  int      // of words
-	err    error
+	c        *Comm
+	of       occasion   // zero: it is not carried out again
+	op       combiner   // of a reduction
+	first    []sdr.Post // the messages before the first step
+	steps    []step
+	at       int            // of steps
+	round    []sdr.Post     // made of steps
+	posted   []sdr.Post     // first or round, nil before
+	requests []*sdr.Request // of first, and of round after that
+	script   *sdr.Script
+	words    []uint64 // memory for intermediate results
+	taken    int      // of words
+	err      error
 }
 
 type stepKind uint8
@@ -51,38 +53,66 @@ type step struct {
 // newSchedule returns an empty plan. bytes is the length that all ranks have to
 // agree on, 0 if there is none.
 func (c *Comm) newSchedule(o operation, root, bytes int) *schedule {
-	if n := len(c.plans); n > 0 {
-		s := c.plans[n-1]
-		c.plans = c.plans[:n-1]
-		s.script.Purpose, s.script.Sync = purpose(o, root, bytes), c.sync(o, root)
-		return s
+	s := c.spare()
+	if s == nil {
+		s = &schedule{c: c}
+		s.script = &sdr.Script{Step: s.step}
 	}
-	s := &schedule{c: c}
-	s.script = &sdr.Script{Step: s.step, Purpose: purpose(o, root, bytes), Sync: c.sync(o, root)}
+	s.script.Purpose, s.script.Sync = purpose(o, root, bytes), c.sync(o, root)
 	return s
 }
 
+// add returns a new last step, to be filled in: to copy what has just been written takes
+// longer than the rest.
+func (s *schedule) add(kind stepKind) *step {
+	s.steps = append(s.steps, step{})
+	st := &s.steps[len(s.steps)-1]
+	st.kind = kind
+	return st
+}
+
 func (s *schedule) send(peer int, buf []byte) {
-	s.steps = append(s.steps, step{kind: stepSend, peer: peer, number: s.c.sent[peer], buf: buf})
-	s.c.sent[peer]++
+	s.message(stepSend, peer, s.c.nextNumber(peer, false), buf)
 }
 
 func (s *schedule) recv(peer int, buf []byte) {
-	s.steps = append(s.steps, step{kind: stepRecv, peer: peer, number: s.c.received[peer], buf: buf})
-	s.c.received[peer]++
+	s.message(stepRecv, peer, s.c.nextNumber(peer, true), buf)
 }
 
-func (s *schedule) fence()      { s.steps = append(s.steps, step{kind: stepFence}) }
-func (s *schedule) do(f func()) { s.steps = append(s.steps, step{kind: stepDo, do: f}) }
+func (s *schedule) message(kind stepKind, peer int, number uint64, buf []byte) {
+	if len(s.steps) == 0 {
+		s.first = s.post(s.first, kind, peer, number, buf)
+		return
+	}
+	st := s.add(kind)
+	st.peer, st.number, st.buf = peer, number, buf
+}
+
+// post adds a message to a round.
+func (s *schedule) post(round []sdr.Post, kind stepKind, peer int, number uint64, buf []byte) []sdr.Post {
+	n := len(round)
+	if n == len(s.requests) {
+		s.requests = append(s.requests, new(sdr.Request))
+	}
+	round = append(round, sdr.Post{})
+	p := &round[n]
+	p.Request, p.Data, p.Peer, p.Number, p.Receive = s.requests[n], buf, s.c.members[peer], number, kind == stepRecv
+	return round
+}
+
+func (s *schedule) fence()      { s.add(stepFence) }
+func (s *schedule) do(f func()) { s.add(stepDo).do = f }
 func (s *schedule) copy(dst, src []byte) {
 	if len(dst) > 0 && len(src) > 0 && &dst[0] != &src[0] {
-		s.steps = append(s.steps, step{kind: stepCopy, buf: dst, low: src})
+		st := s.add(stepCopy)
+		st.buf, st.low = dst, src
 	}
 }
 
 // combine applies the operator of the reduction.
 func (s *schedule) combine(into, low, high []byte) {
-	s.steps = append(s.steps, step{kind: stepCombine, buf: into, low: low, high: high})
+	st := s.add(stepCombine)
+	st.buf, st.low, st.high = into, low, high
 }
 
 // memory returns n bytes, aligned for every element type, that live as long as
@@ -103,10 +133,15 @@ func (s *schedule) memory(n int) []byte {
 
 // step does local work, and returns the messages up to the next fence after it.
 func (s *schedule) step() []sdr.Post {
-	if s.collect(); errors.Is(s.err, sdr.ErrMismatch) {
+	if s.posted == nil && len(s.first) > 0 {
+		s.posted = s.first
+		return s.posted
+	}
+	if s.collect(); s.err != nil && errors.Is(s.err, sdr.ErrMismatch) {
 		s.script.Failed = true
 		return nil
 	}
+	s.round = s.round[:0]
 	for s.at < len(s.steps) {
 		st := &s.steps[s.at]
 		if st.kind >= stepFence && len(s.round) > 0 {
@@ -114,11 +149,7 @@ func (s *schedule) step() []sdr.Post {
 		}
 		switch st.kind {
 		case stepSend, stepRecv:
-			s.round = append(s.round, sdr.Post{
-				Request: &s.calls[s.used], Data: st.buf, Peer: s.c.members[st.peer], Number: st.number,
-				Receive: st.kind == stepRecv,
-			})
-			s.used++
+			s.round = s.post(s.round, st.kind, st.peer, st.number, st.buf)
 		case stepCombine:
 			s.op.combine(st.buf, st.low, st.high)
 		case stepCopy:
@@ -128,34 +159,23 @@ func (s *schedule) step() []sdr.Post {
 		}
 		s.at++
 	}
-	return s.round
+	s.posted = s.round
+	return s.posted
 }
 
 // collect looks at the results of the messages of the round before. A failed
 // operation goes on to its end, so that the other ranks are not left waiting,
 // unless they are in another one.
 func (s *schedule) collect() {
-	for i := range s.round {
-		if _, err := s.round[i].Request.Result(); err != nil && s.err == nil {
+	for i := range s.posted {
+		if _, err := s.posted[i].Request.Result(); err != nil && s.err == nil {
 			s.err = err
 		}
 	}
-	s.round = s.round[:0]
 }
 
 // startPlan begins a collective operation.
-func (c *Comm) startPlan(s *schedule) {
-	messages := 0
-	for i := range s.steps {
-		if s.steps[i].kind <= stepRecv {
-			messages++
-		}
-	}
-	if messages > len(s.calls) {
-		s.calls = make([]sdr.Request, messages)
-	}
-	c.engine.Start(c.coll, s.script)
-}
+func (c *Comm) startPlan(s *schedule) { c.engine.Start(c.coll, s.script) }
 
 // finishPlan waits for the end of a collective operation.
 func (c *Comm) finishPlan(s *schedule) error {
@@ -164,12 +184,7 @@ func (c *Comm) finishPlan(s *schedule) error {
 		return err // s is left to the engine
 	}
 	err := s.err
-	clear(s.steps)
-	s.steps, s.at, s.used, s.taken, s.err, s.op = s.steps[:0], 0, 0, 0, nil, nil
-	s.round = s.round[:0]
-	if len(c.plans) < 8 {
-		c.plans = append(c.plans, s)
-	}
+	c.keep(s)
 	return err
 }
 
