@@ -45,7 +45,7 @@ func planAllgather[T any](c *Comm, send, recv []T) (*schedule, error) {
 	}
 	all := bytesOf(recv)
 	part *= sizeOf[T]()
-	s, made := c.planAgain(allgather, 0, part, bytesOf(send), all)
+	s, made := c.planFor(allgather, 0, part, bytesOf(send), all)
 	if made {
 		return s, nil
 	}

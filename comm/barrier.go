@@ -18,7 +18,7 @@ func (c *Comm) planBarrier() (*schedule, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	s, made := c.planAgain(barrier, 0, 0, nil, nil)
+	s, made := c.planFor(barrier, 0, 0, nil, nil)
 	if made {
 		return s, nil
 	}

@@ -22,7 +22,7 @@ func planBcast[T any](c *Comm, buf []T, root int) (*schedule, error) {
 		return nil, err
 	}
 	b := bytesOf(buf)
-	s, made := c.planAgain(bcast, root, len(b), b, nil)
+	s, made := c.planFor(bcast, root, len(b), b, nil)
 	if made {
 		return s, nil
 	}

@@ -50,14 +50,7 @@ func BenchmarkPingPong(b *testing.B) {
 // shared memory, with one goroutine in the place of both ranks: what a message
 // costs them where nobody waits for it.
 func BenchmarkAlone(b *testing.B) {
-	cluster := clusterOf(b, "shm", []int{1, 1}, false, sdr.Limits{}, false)
-	var worlds []*comm.Comm
-	for _, m := range cluster.members {
-		m.poller.Attend(true)
-		w, err := comm.World(m.engine)
-		require.NoError(b, err)
-		worlds = append(worlds, w)
-	}
+	worlds := aloneWorlds(b)
 	buf := make([]byte, 1)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -72,6 +65,34 @@ func BenchmarkAlone(b *testing.B) {
 	}
 	b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(2*b.N), "ns/message")
 	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkAloneAllreduce is the sum of one number over two ranks, as BenchmarkAlone: of
+// both ranks' together, one of which does not block.
+func BenchmarkAloneAllreduce(b *testing.B) {
+	worlds := aloneWorlds(b)
+	x, y := make([]float64, 1), make([]float64, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		r := comm.Iallreduce(worlds[0], nil, x, comm.Sum)
+		if err := comm.Allreduce(worlds[1], nil, y, comm.Sum); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := r.Wait(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// aloneWorlds are two ranks that one goroutine drives.
+func aloneWorlds(b *testing.B) (worlds []*comm.Comm) {
+	for _, m := range clusterOf(b, "shm", []int{1, 1}, false, sdr.Limits{}, false).members {
+		m.poller.Attend(true)
+		w, err := comm.World(m.engine)
+		require.NoError(b, err)
+		worlds = append(worlds, w)
+	}
+	return worlds
 }
 
 // BenchmarkAllreduce is the sum of one number over two ranks, as BenchmarkPingPong.

@@ -14,7 +14,7 @@ var checked sync.Map // reflect.Type -> error
 // checkElement refuses types that cannot be copied to another process.
 func checkElement[T any]() error {
 	var zero T
-	// The type of an interface has none here.
+	// The zero value of an interface has no type.
 	if t := reflect.TypeOf(zero); t != nil && t.Kind() >= reflect.Bool && t.Kind() <= reflect.Complex128 {
 		return nil // a number
 	}

@@ -74,7 +74,7 @@ func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*s
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
 	from, into := bytesOf(send), bytesOf(recv)
-	s, made := c.planAgain(reduce, root, len(from), from, into)
+	s, made := c.planFor(reduce, root, len(from), from, into)
 	if s.op = operator[T](op); made {
 		return s, nil
 	}
@@ -101,7 +101,7 @@ func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule
 		return nil, fmt.Errorf("%w: %d elements from each rank, room for %d", ErrCount, len(send), len(recv))
 	}
 	from, into := bytesOf(send), bytesOf(recv)
-	s, made := c.planAgain(allreduce, 0, len(from), from, into)
+	s, made := c.planFor(allreduce, 0, len(from), from, into)
 	if s.op = operator[T](op); made {
 		return s, nil
 	}

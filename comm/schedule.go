@@ -10,9 +10,9 @@ import (
 
 // schedule is the plan of one collective operation at one rank: messages and
 // local work in order. It is a function of the ranks, the sizes and the
-// operation only. Every message gets its number when the plan is made, so
-// that replicas agree on it although they may carry their plans out in
-// different orders.
+// operation only. Every message gets its number when the plan is made, or taken to be
+// carried out again, so that replicas agree on it although they may carry their plans
+// out in different orders.
 type schedule struct {
 	c        *Comm
 	of       occasion   // zero: it is not carried out again

@@ -47,6 +47,7 @@ func (e *Engine) Over() error {
 	return e.over()
 }
 
+// over is Over of an engine that is broken. The other ones take no call for that.
 func (e *Engine) over() error {
 	e.mu.Lock()
 	err, aborted := e.err, e.aborted

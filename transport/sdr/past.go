@@ -149,21 +149,13 @@ const (
 )
 
 func appendEntry(b []byte, base uint64, before int, e entry) []byte {
-	b = appendUint(b, uint64(e.rank-before))
+	b = binary.AppendUvarint(b, uint64(e.rank-before))
 	far := e.epoch - base
-	b = appendUint(b, e.count<<2|min(far, farEpoch))
+	b = binary.AppendUvarint(b, e.count<<2|min(far, farEpoch))
 	if far >= farEpoch {
-		b = appendUint(b, far-farEpoch)
+		b = binary.AppendUvarint(b, far-farEpoch)
 	}
 	return b
-}
-
-// appendUint is AppendUvarint of what mostly is small.
-func appendUint(b []byte, v uint64) []byte {
-	if v < 0x80 {
-		return append(b, byte(v))
-	}
-	return binary.AppendUvarint(b, v)
 }
 
 // appendThread begins another thread of a list.

@@ -89,9 +89,7 @@ func (e *Engine) await(r *Call) error {
 			err = e.failure()
 		}
 		if err != nil || r.Done() {
-			if stall != nil {
-				e.resumed(stall)
-			}
+			e.resumed(stall)
 			return err
 		}
 		e.mu.Lock()

@@ -82,8 +82,8 @@ func (l *link) receive(one bool) (moved bool) {
 }
 
 // accept delivers the next frame, or the next piece of one, from n bytes that
-// are there, and returns how many that took. A frame that is whole is all that the caller
-// wants, or not.
+// are there, and returns how many that took. Who takes one whole frame looks itself, later,
+// whether the sender waits for its room.
 func (l *link) accept(n uint64, one bool) (took uint64, err error) {
 	r := &l.in
 	if !r.inside {

@@ -21,9 +21,9 @@ type occasion struct {
 	send, recv *byte
 }
 
-// planAgain is newSchedule for a collective whose plan depends on nothing else than these,
+// planFor is newSchedule for a collective whose plan depends on nothing else than these,
 // and reports whether the plan is made already.
-func (c *Comm) planAgain(o operation, root, bytes int, send, recv []byte) (s *schedule, made bool) {
+func (c *Comm) planFor(o operation, root, bytes int, send, recv []byte) (s *schedule, made bool) {
 	of := occasion{purpose(o, root, bytes), unsafe.SliceData(send), unsafe.SliceData(recv)}
 	for i := len(c.plans) - 1; i >= 0; i-- {
 		if s := c.plans[i]; s.of == of {
