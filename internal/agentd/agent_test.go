@@ -3,6 +3,7 @@ package agentd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -34,7 +35,7 @@ func TestBootstrapsThatAreNone(t *testing.T) {
 	} {
 		err := Serve(context.Background(), strings.NewReader(in), Config{})
 		require.Error(t, err)
-		require.Contains(t, strings.ReplaceAll(err.Error(), "version 1 here, ", "version "), want)
+		require.Contains(t, strings.ReplaceAll(err.Error(), fmt.Sprintf("version %d here, ", job.Version), "version "), want)
 	}
 }
 

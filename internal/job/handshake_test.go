@@ -3,6 +3,7 @@ package job
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"testing"
@@ -97,7 +98,7 @@ func TestHandshakeProvesTheSecretOnBothSides(t *testing.T) {
 		go func() { _, err := Answer(head, &secret); answered <- err }()
 		nonce := newNonce()
 		require.NoError(t, process.Write(&Message{Kind: KindOpen, Version: Version + 1, Nonce: nonce[:]}))
-		require.ErrorContains(t, <-answered, "protocol version 2 in the program, 1 in the launcher")
+		require.ErrorContains(t, <-answered, fmt.Sprintf("protocol version %d in the program, %d in the launcher", Version+1, Version))
 	})
 }
 

@@ -165,12 +165,18 @@ func (c *Core) causalPast(of *thread, base uint64) *past {
 	if of.closed {
 		p.base = 0
 	} else {
-		list = c.appendKnown(list, of, p.base)
+		own := c.mine(of, p.base)
+		if own.near(p.base) {
+			p.own.rank, p.own.clock, own.clock = own.rank, own.clock, clock{}
+		}
+		if len(of.known.above) > 0 || own.clock != (clock{}) {
+			list = appendKnown(list, of, p.base, own)
+		}
 	}
 	for _, l := range c.threads {
 		if l != of && (l.own != clock{} || l.known.base > 0 || len(l.known.above) > 0) {
 			list = appendThread(list, l.id, l.known.base)
-			list = c.appendKnown(list, l, l.known.base)
+			list = appendKnown(list, l, l.known.base, c.mine(l, l.known.base))
 		}
 	}
 	p.list = list
@@ -187,18 +193,27 @@ func (c *Core) causalPast(of *thread, base uint64) *past {
 			c.merge(p, seen)
 		}
 	}
-	if p.base == 0 && len(p.list) == 0 && p.reference == 0 {
+	if p.empty() {
 		c.drop(p)
 		return nil
 	}
 	return p
 }
 
-// appendKnown writes the entries of a thread, and of this rank in it.
-func (c *Core) appendKnown(b []byte, l *thread, base uint64) []byte {
+// mine is the entry of this rank in a thread. Its clock is 0 if the base implies it, or
+// nobody is behind this process.
+func (c *Core) mine(l *thread, base uint64) entry {
+	e := entry{rank: c.rank}
+	if k := (knowledge{base: base}); c.ranks[c.rank].degree > 1 && k.exceeded(l.own) {
+		e.clock = l.own
+	}
+	return e
+}
+
+// appendKnown writes the entries of a thread, and own unless its clock is 0.
+func appendKnown(b []byte, l *thread, base uint64, own entry) []byte {
 	k := knowledge{base: base}
-	own := entry{c.rank, l.own}
-	add := c.ranks[c.rank].degree > 1 && k.exceeded(l.own)
+	add := own.clock != clock{}
 	before := -1
 	for _, e := range l.known.above {
 		if add && own.rank < e.rank {
@@ -214,13 +229,13 @@ func (c *Core) appendKnown(b []byte, l *thread, base uint64) []byte {
 	return b
 }
 
-// merge adds a past to one that is there.
+// merge adds a past to one that this rank is going to send.
 func (c *Core) merge(into, p *past) {
-	if p.thread != into.thread || p.base > into.base || len(p.list) > 0 {
+	if p.thread != into.thread || p.base > into.base || p.hasOwn() || len(p.list) > 0 {
 		d := make(decoded, 0, 4)
 		d.add(into)
 		d.add(p)
-		d.encode(into)
+		d.encode(into, c.rank)
 	}
 	if c.reference != nil {
 		into.reference = c.reference.Merge(into.reference, p.reference)
@@ -245,8 +260,11 @@ func (c *Core) begun(p *past) bool {
 	if !p.scanned {
 		c.scan(p)
 	}
+	if !c.hasBegun(p.thread, p.needs) {
+		return false
+	}
 	if !p.more {
-		return c.hasBegun(p.thread, p.needs)
+		return true
 	}
 	for id, r := range p.threads() {
 		needs := clock{epoch: r.base}
@@ -281,13 +299,13 @@ func (c *Core) absorb(p *past) {
 	if c.reference != nil {
 		c.reference.Absorb(p.reference)
 	}
-	if p.scanned && !p.more && p.count <= 1 { // as those of most messages in small jobs
-		if l := c.findThread(p.thread); l != nil {
-			l.known.raise(p.base)
-			if p.count == 1 && p.first.rank != c.rank {
-				l.known.learn(p.first)
-			}
+	if l := c.findThread(p.thread); l != nil {
+		l.known.raise(p.base)
+		if p.hasOwn() && p.own.rank != c.rank {
+			l.known.learn(p.own)
 		}
+	}
+	if len(p.list) == 0 {
 		return
 	}
 	for id, r := range p.threads() {
@@ -308,10 +326,11 @@ func (c *Core) absorb(p *past) {
 // splitPast separates what a frame carries into payload and past, which is the
 // core's until the next frame comes.
 func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, of *past, err error) {
-	n := h.Args[4]
-	if n == 0 && (h.Kind != kindEager || h.Args[3] == 0) {
+	word := h.Args[4]
+	if word == 0 && (h.Kind != kindEager || h.Args[3] == 0) {
 		return b, nil, nil
 	}
+	n := pastBytes(h)
 	if n > uint64(len(b)) {
 		return nil, nil, fmt.Errorf("%w: %d bytes of causal past in a frame of %d", violation(&c.processes[p], h, "causal past"), n, len(b))
 	}
@@ -332,6 +351,7 @@ func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, 
 		}
 		of.base, of.list = base, of.list[n:]
 	}
+	of.setOwn(c.processes[p].rank, word)
 	if !c.scan(of) {
 		return nil, nil, violation(&c.processes[p], h, "causal past")
 	}
@@ -345,6 +365,9 @@ func (c *Core) tellSent(p *past) {
 	}
 	c.reference.Sent(p.reference, len(p.list))
 }
+
+// pastBytes is how many bytes of an eager message or an offer are its causal past.
+func pastBytes(h *transport.Header) uint64 { return h.Args[4] & maxList }
 
 // pastList is what a frame carries of the past of m behind the payload. That of an
 // offer has the base, too.

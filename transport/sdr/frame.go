@@ -13,11 +13,11 @@ import (
 // Args[5] is the cut that the sender has passed last.
 const (
 	// kindEager is a message with its payload. Args[2] is the tag, Args[3] the
-	// base of the causal past, Args[4] the length of its list, which follows the
-	// payload.
+	// base of the causal past, Args[4] in its lower half the length of the list,
+	// which follows the payload, and above it the own entry, see past.word.
 	kindEager uint8 = 1 + iota
 	// kindOffer announces a message of Args[3] bytes; Args[2] is the tag. Its
-	// payload is the causal past, of length Args[4]: the base and the list.
+	// payload is the causal past, of the length in Args[4]: the base and the list.
 	// The receiver asks for the payload when a receive is bound to it.
 	kindOffer
 	// kindGrant asks the sender of an offer for the payload.
@@ -63,11 +63,11 @@ var ErrProtocol = errors.New("malformed message frame")
 func checkHeader(h *transport.Header) error {
 	switch h.Kind {
 	case kindEager:
-		if h.Args[2] > tagLimit(h.Flags&flagExact != 0) || h.Size > maxEager+h.Args[4] || h.Args[4] > h.Size {
+		if h.Args[2] > tagLimit(h.Flags&flagExact != 0) || h.Size > maxEager+pastBytes(h) || pastBytes(h) > h.Size {
 			return fmt.Errorf("%w: message with tag %d and %d bytes", ErrProtocol, h.Args[2], h.Size)
 		}
 	case kindOffer:
-		if h.Args[2] > tagLimit(h.Flags&flagExact != 0) || h.Args[3] > transport.MaxPayload || h.Size != h.Args[4] {
+		if h.Args[2] > tagLimit(h.Flags&flagExact != 0) || h.Args[3] > transport.MaxPayload || h.Size != pastBytes(h) {
 			return fmt.Errorf("%w: offer with tag %d of %d bytes", ErrProtocol, h.Args[2], h.Args[3])
 		}
 	case kindGrant, kindWant, kindCredit, kindArrived, kindAsk, kindFinished:

@@ -79,8 +79,9 @@ func (k *knowledge) join(i *int, e entry) {
 }
 
 // past is what a message depends on, as it travels: base is that of the thread of
-// its context, which a header has room for. The list has the entries of that
-// thread, and behind each zero another thread that anything is known of: its id,
+// its context. The header has room for that, and for the entry of the rank that sends
+// it: all that most messages of small jobs depend on. The list has the other entries of
+// that thread, and behind each zero another thread that anything is known of: its id,
 // its base and its entries. An entry is the distance from the rank before it, the
 // count with the distance of the epoch from the base in its two lowest bits, and
 // what that exceeds 3 by if it is not less. Most have three bytes.
@@ -90,14 +91,13 @@ func (k *knowledge) join(i *int, e entry) {
 type past struct {
 	thread    uint64 // not sent, as the receiver knows the thread of the context
 	base      uint64
+	own       entry // of the rank that sends it, in thread, if it is near; else its clock is 0
 	list      []byte
 	reference uint64 // see Reference
 
 	scanned bool  // what follows is known
 	more    bool  // there are other threads
 	needs   clock // the operation of this rank in thread that it contains
-	count   int   // entries of all threads
-	first   entry
 }
 
 // in is the past of a message of this context.
@@ -116,7 +116,7 @@ func (c *Core) newPast() *past {
 	}
 	p := c.pasts[n-1]
 	c.pasts = c.pasts[:n-1]
-	p.thread, p.base, p.list, p.reference, p.scanned = 0, 0, p.list[:0], 0, false
+	p.thread, p.base, p.own, p.list, p.reference, p.scanned = 0, 0, entry{}, p.list[:0], 0, false
 	return p
 }
 
@@ -136,17 +136,50 @@ func (p *past) clone(c *Core) *past {
 	q.list = append(q.list, p.list...)
 	// One by one, as they have been written: that takes less time here.
 	q.thread, q.base, q.reference = p.thread, p.base, p.reference
-	q.scanned, q.more, q.count = p.scanned, p.more, p.count
+	q.own.rank, q.own.epoch, q.own.count = p.own.rank, p.own.epoch, p.own.count
+	q.scanned, q.more = p.scanned, p.more
 	q.needs.epoch, q.needs.count = p.needs.epoch, p.needs.count
-	q.first.rank, q.first.epoch, q.first.count = p.first.rank, p.first.epoch, p.first.count
 	return q
 }
+
+// empty reports whether p says nothing.
+func (p *past) empty() bool {
+	return p.base == 0 && !p.hasOwn() && len(p.list) == 0 && p.reference == 0
+}
+
+// hasOwn reports whether p has the entry of the rank that sends it apart.
+func (p *past) hasOwn() bool { return p.own.epoch|p.own.count != 0 }
 
 const (
 	threadBytes = 1 + 8     // zero and id
 	maxClock    = 1 << 60   // no clock of ours gets there
 	farEpoch    = uint64(3) // distance from the base that an entry has no room for
+
+	// A header has the length of the list in one number, and above that the own entry.
+	listBits = 32
+	maxList  = 1<<listBits - 1
+	farCount = 1 << (64 - listBits - 2) // count that it has no room for
 )
+
+// near reports whether a header has room for a clock that is beyond the base.
+func (a clock) near(base uint64) bool { return a.epoch-base <= 3 && a.count < farCount }
+
+// word is what a header says of p with a list of this length.
+func (p *past) word(list int) uint64 {
+	w := uint64(list)
+	if p.hasOwn() {
+		w |= (p.own.count<<2 | (p.own.epoch - p.base)) << listBits
+	}
+	return w
+}
+
+// setOwn takes the own entry of a rank from such a word; the base is known.
+func (p *past) setOwn(rank int, word uint64) {
+	if p.own = (entry{}); word > maxList {
+		word >>= listBits
+		p.own = entry{rank, clock{p.base + word&3, word >> 2}}
+	}
+}
 
 func appendEntry(b []byte, base uint64, before int, e entry) []byte {
 	b = binary.AppendUvarint(b, uint64(e.rank-before))
@@ -218,7 +251,7 @@ func (r *pastReader) begin() (uint64, bool) {
 	return id, !r.bad
 }
 
-// threads yields what p says of each thread.
+// threads yields what the list of p says of each thread, first of that of the context.
 func (p *past) threads() iter.Seq2[uint64, *pastReader] {
 	return func(yield func(uint64, *pastReader) bool) {
 		r := pastReader{b: p.list, base: p.base, rank: -1}
@@ -228,44 +261,36 @@ func (p *past) threads() iter.Seq2[uint64, *pastReader] {
 	}
 }
 
-// alone returns the entry of a list with no other one, as most messages in small jobs
-// have it. false says that it may be another list.
-func (p *past) alone() (e entry, ok bool) {
-	gap, n := uint64(p.list[0]), 1
-	if gap == 0 || gap >= 0x80 {
-		return e, false
-	}
-	v, k := binary.Uvarint(p.list[n:])
-	if k <= 0 || n+k != len(p.list) || v&farEpoch == farEpoch || v >= maxClock<<2 {
-		return e, false
-	}
-	return entry{int(gap) - 1, clock{p.base + v&farEpoch, v >> 2}}, true
-}
-
 // scan finds out what p says of this rank, and reports whether a process of a job
 // with these ranks may have written it.
 func (c *Core) scan(p *past) bool {
-	p.scanned, p.more, p.needs, p.count = true, false, clock{epoch: p.base}, 0
-	if len(p.list) == 0 {
-		return p.base < maxClock
+	p.scanned, p.more, p.needs = true, false, clock{epoch: p.base}
+	if p.base >= maxClock {
+		return false
 	}
-	if e, ok := p.alone(); ok && e.rank < len(c.ranks) && c.ranks[e.rank].degree > 1 && e.epoch < maxClock && (e.count > 0 || e.epoch > p.base) {
-		if p.first, p.count = e, 1; e.rank == c.rank {
-			p.needs = e.clock
+	if p.hasOwn() {
+		if !c.mayBe(p.own, p.base) {
+			return false
 		}
+		if p.own.rank == c.rank {
+			p.needs = p.own.clock
+		}
+	}
+	if len(p.list) == 0 {
 		return true
 	}
 	r := pastReader{b: p.list, base: p.base, rank: -1}
 	for more := true; more; _, more = r.begin() {
 		for e, ok := r.next(); ok; e, ok = r.next() {
-			if e.rank < 0 || e.rank >= len(c.ranks) || c.ranks[e.rank].degree == 1 || e.epoch >= maxClock || e.count == 0 && e.epoch == r.base {
+			if !c.mayBe(e, r.base) {
 				return false
 			}
-			if e.rank == c.rank && !p.more {
+			switch {
+			case p.more:
+			case p.hasOwn() && e.rank == p.own.rank:
+				return false
+			case e.rank == c.rank:
 				p.needs = e.clock
-			}
-			if p.count++; p.count == 1 {
-				p.first = e
 			}
 		}
 		if r.base >= maxClock {
@@ -276,9 +301,17 @@ func (c *Core) scan(p *past) bool {
 	return !r.bad
 }
 
+// mayBe reports whether an entry of a thread with this base is one of this job.
+func (c *Core) mayBe(e entry, base uint64) bool {
+	return e.rank >= 0 && e.rank < len(c.ranks) && c.ranks[e.rank].degree > 1 && e.epoch < maxClock && (e.count > 0 || e.epoch > base)
+}
+
 // of returns the clock of a rank in a thread that p contains.
 func (p *past) of(rank int, thread uint64) clock {
 	var at clock
+	if p.own.rank == rank && p.thread == thread {
+		at = p.own.clock
+	}
 	for id, r := range p.threads() {
 		if id != thread {
 			continue
@@ -313,6 +346,10 @@ func (d *decoded) add(p *past) {
 		}
 		(*d)[at].read(r)
 	}
+	if p.hasOwn() {
+		at := slices.IndexFunc(*d, func(t decodedThread) bool { return t.id == p.thread })
+		(*d)[at].learn(p.own)
+	}
 }
 
 // read adds what a past says of this thread.
@@ -324,9 +361,9 @@ func (k *knowledge) read(r *pastReader) {
 	}
 }
 
-// encode writes it into p; the first thread is that of the context.
-func (d decoded) encode(p *past) {
-	p.thread, p.base, p.scanned = d[0].id, d[0].base, false
+// encode writes it into p, which this rank sends; the first thread is that of the context.
+func (d decoded) encode(p *past, rank int) {
+	p.thread, p.base, p.own, p.scanned = d[0].id, d[0].base, entry{}, false
 	list := p.list[:0]
 	for i, t := range d {
 		if i > 0 && t.base == 0 && len(t.above) == 0 {
@@ -337,6 +374,10 @@ func (d decoded) encode(p *past) {
 		}
 		before := -1
 		for _, e := range t.above {
+			if i == 0 && e.rank == rank && e.near(t.base) {
+				p.own = e
+				continue
+			}
 			list, before = appendEntry(list, t.base, before, e), e.rank
 		}
 	}

@@ -31,12 +31,13 @@ func TestKnowledge(t *testing.T) {
 			ds[k] = decoded{d}
 		}
 		var one, other, both past
-		ds[0].encode(&one)
-		ds[1].encode(&other)
+		sender := random.IntN(9)
+		ds[0].encode(&one, sender)
+		ds[1].encode(&other, sender+1)
 		var sum decoded
-		sum.add(&one)
-		sum.add(&other)
-		sum.encode(&both)
+		sum.add(travel(&one, sender))
+		sum.add(travel(&other, sender+1))
+		sum.encode(&both, sender)
 		base := max(ds[0][0].base, ds[1][0].base)
 		for rank := range dense[0] {
 			want := dense[0][rank]
@@ -46,7 +47,7 @@ func TestKnowledge(t *testing.T) {
 			if want.less(clock{epoch: base}) {
 				want = clock{epoch: base}
 			}
-			require.Equal(t, dense[0][rank], one.of(rank, 7))
+			require.Equal(t, dense[0][rank], travel(&one, sender).of(rank, 7))
 			require.Equal(t, want, sum[0].at(rank))
 			require.Equal(t, want, both.of(rank, 7))
 		}
@@ -54,8 +55,15 @@ func TestKnowledge(t *testing.T) {
 	}
 }
 
+// travel is p as it comes out of a frame from this rank.
+func travel(p *past, from int) *past {
+	q := &past{thread: p.thread, base: p.base, list: p.list}
+	q.setOwn(from, p.word(len(p.list)))
+	return q
+}
+
 // TestPastBytes: what is known of most ranks has three bytes, and what the base
-// implies has none.
+// implies, or the rank itself has done, has none.
 func TestPastBytes(t *testing.T) {
 	k := knowledge{base: 1000}
 	i := 0
@@ -64,10 +72,81 @@ func TestPastBytes(t *testing.T) {
 	k.join(&i, entry{100, clock{1001, 4}})
 	k.join(&i, entry{101, clock{1002, 40}})
 	var p past
-	decoded{{id: 1, knowledge: k}, {id: 2}, {id: 3, knowledge: knowledge{base: 4}}}.encode(&p)
+	d := decoded{{id: 1, knowledge: k}, {id: 2}, {id: 3, knowledge: knowledge{base: 4}}}
+	d.encode(&p, 3)
 	require.Len(t, p.list, 2+2+3+threadBytes+1)
+	require.EqualValues(t, len(p.list), p.word(len(p.list)), "base implies what rank 3 has done")
+	d.encode(&p, 100)
+	require.Len(t, p.list, 2+3+threadBytes+1)
+	require.Equal(t, entry{100, clock{1001, 4}}, travel(&p, 100).own)
 	k.raise(1002)
 	require.Equal(t, []entry{{101, clock{1002, 40}}}, k.above)
+}
+
+// TestOwnEntry: what a rank has done itself is in the header as long as that has room
+// for it, and in the list behind that.
+func TestOwnEntry(t *testing.T) {
+	for _, c := range []struct {
+		at    clock
+		apart bool
+	}{
+		{clock{9, 1}, true}, {clock{9, farCount - 1}, true}, {clock{9, farCount}, false}, {clock{12, 0}, true},
+		{clock{12, farCount - 1}, true}, {clock{13, 0}, false}, {clock{1 << 40, 5}, false}, {clock{9, 1 << 59}, false},
+	} {
+		n := newNet(t, Limits{}, 2, 2, 2)
+		a, b := n.p(1, 0), n.p(0, 0)
+		n.cores[b].threads[0].own = clock{9, 4} // else it is behind what it is to hear
+		l := n.cores[a].threads[0]
+		l.known.base, l.own = 9, c.at
+		l.own.count-- // the send
+		if c.at.count == 0 {
+			l.own = clock{c.at.epoch - 1, farCount}
+		}
+		l.known.above = []entry{{0, clock{9, 4}}, {2, clock{10, 0}}}
+		if c.at.count == 0 {
+			n.cores[a].operate(n.ctxs[a], true)
+			p := n.cores[a].causalPast(l, 0)
+			require.Equal(t, c.apart, p.hasOwn(), "%v", c.at)
+			n.cores[b].learn(travel(p, 1))
+		} else {
+			n.send(a, "m", 0, 0)
+			require.Equal(t, c.apart, n.wire[[2]int{a, b}][0].header.Args[4] > maxList, "%v", c.at)
+			r := n.recv(b, 1, 0)
+			n.deliver(a, b)
+			n.see(b, r)
+		}
+		require.Equal(t, knowledge{base: 9, above: []entry{{1, c.at}, {2, clock{10, 0}}}}, n.cores[b].threads[0].known)
+	}
+}
+
+// TestOwnEntryOfSomebodyElse: a collective passes on what it has heard of, though its own
+// rank has done nothing that anybody has to know.
+func TestOwnEntryOfSomebodyElse(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 1, 2)
+	coll, _ := epochs(n)
+	a, c, b := n.p(0, 0), n.p(1, 0), n.p(2, 0)
+	begin := func(p int) *collective {
+		s := &collective{Script: &Script{done: new(Call)}, room: make([]byte, 64)}
+		n.cores[p].BeginCollective(coll[p], s.Script)
+		s.request.script = s.Script
+		return s
+	}
+	at, through, end := begin(a), begin(c), begin(b)
+	n.cores[a].SendExact(coll[a], &at.request, []byte("part"), 1, 0, 0)
+	n.cores[c].RecvExact(coll[c], &through.request, through.room, 0, 0, 0)
+	n.carry(a)
+	n.deliver(a, c)
+	require.True(t, through.request.Done())
+	var on Request
+	on.script = through.Script
+	n.cores[c].SendExact(coll[c], &on, []byte("on"), 2, 0, 0)
+	n.cores[b].RecvExact(coll[b], &end.request, end.room, 1, 0, 0)
+	n.carry(c)
+	n.deliver(c, b)
+	require.True(t, end.request.Done())
+	n.cores[b].EndCollective(end.Script)
+	n.cores[b].See(&end.done.Request)
+	require.Equal(t, []entry{{0, clock{count: 1}}}, n.cores[b].threads[0].known.above)
 }
 
 // epochs is a collective context for all processes of n, and begins one that
@@ -178,26 +257,29 @@ func TestNoAnySource(t *testing.T) {
 	require.Error(t, n.cores[1].NoAnySource())
 }
 
-// FuzzPast reads arbitrary lists. What is well formed can be added to others, and
-// says the same when it is written again.
+// FuzzPast reads arbitrary words of a header and lists. What is well formed can be added
+// to others, and says the same when it is written again.
 func FuzzPast(f *testing.F) {
-	f.Add(uint64(0), []byte{})
-	f.Add(uint64(9), []byte{1, 8, 1, 7, 2, 0, 9, 0, 0, 0, 0, 0, 0, 0, 3, 2, 4})
-	f.Add(uint64(1), []byte{0, 1, 2, 3})
-	f.Add(uint64(1)<<63, []byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 4})
+	f.Add(uint64(0), uint64(0), []byte{})
+	f.Add(uint64(9), uint64(0), []byte{1, 8, 1, 7, 2, 0, 9, 0, 0, 0, 0, 0, 0, 0, 3, 2, 4})
+	f.Add(uint64(9), uint64(9<<listBits), []byte{1, 8, 3, 7, 0, 9, 0, 0, 0, 0, 0, 0, 0, 3, 2, 4})
+	f.Add(uint64(9), uint64(9<<listBits), []byte{2, 8})
+	f.Add(uint64(1), uint64(0), []byte{0, 1, 2, 3})
+	f.Add(uint64(1)<<63, uint64(3)<<listBits, []byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 4})
 	c := NewCore(1, 0, 0, []int{2, 2, 1, 2}, false, Limits{})
 	if _, err := c.Join(testContext, testContext, false, nil); err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, base uint64, list []byte) {
+	f.Fuzz(func(t *testing.T, base, word uint64, list []byte) {
 		p := &past{thread: testContext, base: base, list: list}
+		p.setOwn(1, word)
 		if !c.scan(p) {
 			return
 		}
 		var d decoded
 		d.add(p)
 		again := new(past)
-		d.encode(again)
+		d.encode(again, 1)
 		require.True(t, c.scan(again))
 		require.LessOrEqual(t, len(again.list), len(list))
 		for _, id := range []uint64{testContext, 9} {

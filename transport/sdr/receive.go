@@ -90,7 +90,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 	}
 	if ctx == nil { // closed: nobody will ever receive it
 		if h.Kind == kindEager {
-			c.consumed(p, len(payload)-int(h.Args[4])+frameCost)
+			c.consumed(p, len(payload)-int(pastBytes(h))+frameCost)
 		}
 		c.ackTo(&Context{id: h.Args[0], exact: h.Flags&flagExact != 0}, pr.rank, nil)
 		return nil

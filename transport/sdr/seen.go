@@ -31,10 +31,11 @@ func (c *Core) keepPast(req *Request, of *past) {
 	}
 }
 
-// joined adds a past to one that may be nil.
+// joined adds a past to one that this rank is going to send, which may be nil.
 func (c *Core) joined(into, of *past) *past {
 	if into == nil {
-		return of.clone(c)
+		into = c.newPast()
+		into.thread, into.base = of.thread, of.base
 	}
 	c.merge(into, of)
 	return into

@@ -308,6 +308,7 @@ func TestCollectivePassesOn(t *testing.T) {
 	n.cores[c].SendExact(coll[c], &on, []byte("on"), 1, 0, 0)
 	acts := n.cores[c].Actions()
 	of := past{thread: testContext, list: acts[len(acts)-1].CausalPast}
+	of.setOwn(2, acts[len(acts)-1].Header.Args[4])
 	require.Equal(t, clock{count: 2}, of.of(0, testContext), "the message and the collective of rank 0")
 	require.Zero(t, of.of(3, testContext), "rank 3's message came after the collective was begun")
 	require.Equal(t, clock{count: 1}, of.of(2, testContext))

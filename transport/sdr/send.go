@@ -158,15 +158,17 @@ func (c *Core) transmit(m *Message, d int) {
 		a := c.sendPayload(m, p, kindEager)
 		a.CausalPast = c.pastList(m, false)
 		h := &a.Header
-		if h.Args[2], h.Args[4] = uint64(m.tag), uint64(len(a.CausalPast)); m.past != nil {
-			h.Args[3] = m.past.base
+		if h.Args[2] = uint64(m.tag); m.past != nil {
+			h.Args[3], h.Args[4] = m.past.base, m.past.word(len(a.CausalPast))
 		}
 		return
 	}
 	a := c.frame(p, kindOffer, m.stream.ctx, m.number)
 	a.Payload = c.pastList(m, true)
 	h := &a.Header
-	h.Args[2], h.Args[3], h.Args[4] = uint64(m.tag), uint64(len(m.data)), uint64(len(a.Payload))
+	if h.Args[2], h.Args[3] = uint64(m.tag), uint64(len(m.data)); m.past != nil {
+		h.Args[4] = m.past.word(len(a.Payload))
+	}
 }
 
 // sendPayload appends a frame with the payload of m to process p.
