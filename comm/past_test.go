@@ -48,8 +48,8 @@ func exchange(w *comm.Comm, neighbours []int) error {
 }
 
 // TestPastOfCollectives: collectives of all ranks, one after the other, say nothing
-// of what they depend on, and a program that has other messages only between them
-// pays for its neighbours, however many ranks there are.
+// of what they depend on. Neither does an exchange between them, in which all is sent
+// before anything is waited for: the header has what the sender itself has done.
 func TestPastOfCollectives(t *testing.T) {
 	collectives := map[string]func(w *comm.Comm) error{
 		"allreduce": func(w *comm.Comm) error { _, err := comm.AllreduceValue(w, 1.0, comm.Sum); return err },
@@ -100,7 +100,8 @@ func TestPastOfCollectives(t *testing.T) {
 				}
 				return nil
 			})
-			require.Less(t, bytes, 4*messages)
+			require.NotZero(t, messages)
+			require.Zero(t, bytes)
 		})
 	}
 	t.Run("27 ranks that are neighbours", func(t *testing.T) {
@@ -120,7 +121,8 @@ func TestPastOfCollectives(t *testing.T) {
 			}
 			return nil
 		})
-		require.Less(t, bytes, 100*messages)
+		require.NotZero(t, messages)
+		require.Zero(t, bytes)
 	})
 	t.Run("reduce and broadcast", func(t *testing.T) {
 		const n, rounds = 12, 10

@@ -35,7 +35,7 @@ var rules = []ruletest.Rule{
 		"c.ranks[c.rank].degree > 1 && k.exceeded(l.own) {\n", "c.rank < 0 && k.exceeded(l.own) {\n"),
 	ruletest.New(sdrDir+"past.go", "receives from any source leave what depends on later epochs",
 		"p.more, p.needs = true, false, clock{epoch: p.base}\n", "p.more, p.needs = true, false, clock{}\n"),
-	ruletest.New(sdrDir+"past.go", "an epoch does not imply what comes after its begin",
+	ruletest.New(sdrDir+"knowledge.go", "an epoch does not imply what comes after its begin",
 		"func(e entry) bool { return !k.exceeded(e.clock) })", "func(e entry) bool { return true })"),
 	ruletest.New(commDir+"operation.go", "only collectives that wait for all ranks begin epochs",
 		"alltoallv, reduceScatter, split:", "alltoallv, reduceScatter, split, bcast, scan:"),

@@ -13,19 +13,28 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	var targets uint64
 	switch {
 	case !c.mirror:
-		targets = r.live &^ (1 << c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact))
+		if s.among != r.live {
+			s.among = r.live
+			s.others = r.live &^ (1 << c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact))
+		}
+		targets = s.others
 	case atOnce: // the others have only offered the message
 		targets = r.live &^ (1 << from)
 	}
 	if targets == 0 {
 		return
 	}
-	c.note(s, number, payload, targets)
+	if c.sum != nil {
+		c.note(s, number, payload, targets)
+	}
 	now := targets & r.impatient
 	s.unacked++
 	s.unackedB += bytes
 	if atOnce || s.unacked >= ackEvery || s.unackedB >= ackBytes {
 		now = targets
+	}
+	if now == 0 {
+		return
 	}
 	if now == targets {
 		s.unacked, s.unackedB = 0, 0

@@ -23,7 +23,7 @@ func (c *Core) confirm(s *inStream, h *transport.Header, of *past) {
 	}
 	m.cut = h.Args[5]
 	c.drop(m.past)
-	m.past = of.clone(c)
+	m.past = c.take(of)
 }
 
 // held finds a message that no receive has taken.

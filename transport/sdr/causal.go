@@ -159,8 +159,7 @@ func (c *Core) causalPast(of *thread, base uint64) *past {
 	if !c.causal {
 		return nil
 	}
-	p := c.newPast()
-	p.thread, p.base = of.id, max(base, of.known.base)
+	p := c.newPast(of.id, max(base, of.known.base))
 	list := p.list
 	if of.closed {
 		p.base = 0
@@ -324,7 +323,7 @@ func (c *Core) absorb(p *past) {
 }
 
 // splitPast separates what a frame carries into payload and past, which is the
-// core's until the next frame comes.
+// core's until the next frame comes, unless somebody takes it.
 func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, of *past, err error) {
 	word := h.Args[4]
 	if word == 0 && (h.Kind != kindEager || h.Args[3] == 0) {
@@ -335,22 +334,26 @@ func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, 
 		return nil, nil, fmt.Errorf("%w: %d bytes of causal past in a frame of %d", violation(&c.processes[p], h, "causal past"), n, len(b))
 	}
 	cut := len(b) - int(n)
-	of = &c.incoming
-	payload = b[:cut]
-	of.thread, of.list, of.reference = 0, b[cut:], 0
-	if c.reference != nil && len(of.list) >= 8 {
-		cut = len(of.list) - 8
-		of.list, of.reference = of.list[:cut], binary.LittleEndian.Uint64(of.list[cut:])
+	payload, list := b[:cut], b[cut:]
+	if of = c.incoming; of == nil {
+		of = c.roomForPast()
+		c.incoming = of
+	}
+	of.thread, of.reference = 0, 0
+	if c.reference != nil && len(list) >= 8 {
+		cut = len(list) - 8
+		list, of.reference = list[:cut], binary.LittleEndian.Uint64(list[cut:])
 	}
 	if h.Kind == kindEager {
 		of.base = h.Args[3]
 	} else { // the header has the size
-		base, n := binary.Uvarint(of.list)
+		base, n := binary.Uvarint(list)
 		if n <= 0 {
 			return nil, nil, violation(&c.processes[p], h, "causal past")
 		}
-		of.base, of.list = base, of.list[n:]
+		of.base, list = base, list[n:]
 	}
+	of.list = append(of.list[:0], list...)
 	of.setOwn(c.processes[p].rank, word)
 	if !c.scan(of) {
 		return nil, nil, violation(&c.processes[p], h, "causal past")

@@ -88,9 +88,10 @@ type told struct {
 	Sent
 }
 
-// note keeps the hash of what was received for those who will be told.
+// note keeps the hash of what was received for those who will be told, if messages are
+// compared.
 func (c *Core) note(s *inStream, number uint64, payload []byte, targets uint64) {
-	if c.sum != nil && targets != 0 && s.ctx != c.cuts {
+	if targets != 0 && s.ctx != c.cuts {
 		s.sums = append(s.sums, received{number, c.sum(payload), targets})
 	}
 }

@@ -42,6 +42,10 @@ type inStream struct {
 	rank       int
 	due        uint64              // next number to be matched; not used by exact contexts
 	received   numbers             // whole messages
+	unacked    int                 // messages received since the last acknowledgement to all
+	unackedB   int                 // bytes of them
+	among      uint64              // live replicas of rank,
+	others     uint64              // and those of them that get acknowledgements, not being this one's server
 	live       map[uint64]*arrival // known and not whole, or whole and ahead of the due number
 	posted     queue[*Request]     // receives from this source, in posting order
 	unexpected queue[*arrival]     // unmatched, in order of number
@@ -49,8 +53,6 @@ type inStream struct {
 	shown      uint64              // numbers below were seen by a probe, or precede one that was
 	taken      uint64              // numbers below it, or some of them, were completed to a receive
 	newest     map[int]uint64      // per tag: place in posting order of the newest receive completed while others were bound
-	unacked    int                 // messages received since the last acknowledgement to all
-	unackedB   int                 // bytes of them
 	sums       []received          // what others have to be told
 	asked      int                 // 1 + process that was asked to say when it has finished, or 0
 	finished   bool                // the program of its rank has returned,
@@ -181,26 +183,30 @@ func (s *inStream) known(number uint64) *arrival {
 	return s.live[number]
 }
 
+// keep appends m to kept, and closes the gaps if they are half of it.
 func (s *outStream) keep(m *Message) {
+	if s.gaps > 0 && s.gaps*2 >= len(s.kept) {
+		live := s.kept[:0]
+		for _, k := range s.kept {
+			if k != nil {
+				k.at = len(live)
+				live = append(live, k)
+			}
+		}
+		clear(s.kept[len(live):])
+		s.kept, s.gaps = live, 0
+	}
 	m.stream, m.at = s, len(s.kept)
 	s.kept = append(s.kept, m)
 }
 
-// drop takes m out of kept, which is compacted when half of it is gaps.
+// drop takes m out of kept. The others stay where they are: who goes through them may
+// drop some.
 func (s *outStream) drop(m *Message) {
 	s.kept[m.at] = nil
-	if s.gaps++; s.gaps*2 < len(s.kept) {
-		return
+	if s.gaps++; s.gaps == len(s.kept) {
+		s.kept, s.gaps = s.kept[:0], 0
 	}
-	live := s.kept[:0]
-	for _, k := range s.kept {
-		if k != nil {
-			k.at = len(live)
-			live = append(live, k)
-		}
-	}
-	clear(s.kept[len(live):])
-	s.kept, s.gaps = live, 0
 }
 
 func (s *outStream) find(number uint64) *Message {

@@ -15,7 +15,7 @@ const (
 	maxTag    = 1 << 30
 	maxEager  = 1 << 20 // no process sends more than this without asking
 	frameCost = 128     // what a message counts beside its payload
-	ackEvery  = 16      // messages that may wait for a lazy acknowledgement
+	ackEvery  = 32      // messages that may wait for a lazy acknowledgement
 	ackBytes  = 64 << 10
 
 	creditParts = 4 // in which a receiver returns the room that it has
@@ -116,7 +116,7 @@ type Core struct {
 	messages      []*Message // for reuse
 	arrivals      []*arrival // for reuse
 	pasts         []*past    // for reuse
-	incoming      past       // of the frame that is taken now
+	incoming      *past      // of the frame that is taken now, for reuse
 	actions       []Action
 	spare         []Action
 	completed     []*Request

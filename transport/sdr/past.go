@@ -6,78 +6,6 @@ import (
 	"slices"
 )
 
-// clock says how far a rank is in a thread: the epochs that it has begun, and the
-// operations since it began the last of them. An epoch begins with a collective
-// of all ranks that one rank at least does not leave before all have begun it.
-type clock struct{ epoch, count uint64 }
-
-func (a clock) less(b clock) bool {
-	return a.epoch < b.epoch || a.epoch == b.epoch && a.count < b.count
-}
-
-// entry is the clock of one rank.
-type entry struct {
-	rank int
-	clock
-}
-
-// knowledge is what is known of the clocks of all ranks in a thread: all have
-// begun the epoch base, and those of above, in ascending order, have done more.
-// Ranks that had one replica from the start are left out: nobody is behind the
-// one that there is.
-type knowledge struct {
-	base  uint64
-	above []entry
-}
-
-// raise says that all ranks have begun an epoch.
-func (k *knowledge) raise(base uint64) {
-	if base > k.base {
-		k.base = base
-		k.above = slices.DeleteFunc(k.above, func(e entry) bool { return !k.exceeded(e.clock) })
-	}
-}
-
-// exceeded reports whether base does not imply at.
-func (k *knowledge) exceeded(at clock) bool { return clock{epoch: k.base}.less(at) }
-
-// at returns the clock of a rank.
-func (k *knowledge) at(rank int) clock {
-	for _, e := range k.above {
-		if e.rank == rank {
-			return e.clock
-		}
-	}
-	return clock{epoch: k.base}
-}
-
-// learn adds an entry.
-func (k *knowledge) learn(e entry) {
-	if len(k.above) == 1 && k.above[0].rank == e.rank { // as in small jobs
-		if k.above[0].less(e.clock) {
-			k.above[0].clock = e.clock
-		}
-		return
-	}
-	k.join(new(int), e)
-}
-
-// join adds an entry; i is where one of a lower rank was added, and is moved.
-func (k *knowledge) join(i *int, e entry) {
-	if !k.exceeded(e.clock) {
-		return
-	}
-	for *i < len(k.above) && k.above[*i].rank < e.rank {
-		*i++
-	}
-	switch {
-	case *i == len(k.above) || k.above[*i].rank > e.rank:
-		k.above = slices.Insert(k.above, *i, e)
-	case k.above[*i].less(e.clock):
-		k.above[*i] = e
-	}
-}
-
 // past is what a message depends on, as it travels: base is that of the thread of
 // its context. The header has room for that, and for the entry of the rank that sends
 // it: all that most messages of small jobs depend on. The list has the other entries of
@@ -86,8 +14,7 @@ func (k *knowledge) join(i *int, e entry) {
 // count with the distance of the epoch from the base in its two lowest bits, and
 // what that exceeds 3 by if it is not less. Most have three bytes.
 //
-// A nil past is that of a message which depends on nothing. That of a frame that has
-// just come is the Core's own, and cloned where it is kept.
+// A nil past is that of a message which depends on nothing.
 type past struct {
 	thread    uint64 // not sent, as the receiver knows the thread of the context
 	base      uint64
@@ -108,15 +35,22 @@ func (p *past) in(ctx *Context) *past {
 	return p
 }
 
-// newPast returns a past that says nothing yet.
-func (c *Core) newPast() *past {
+// newPast returns a past of a thread that says only this yet.
+func (c *Core) newPast(thread, base uint64) *past {
+	p := c.roomForPast()
+	p.thread, p.base, p.own, p.reference, p.scanned = thread, base, entry{}, 0, false
+	return p
+}
+
+// roomForPast returns a past that is to be filled in; its list is empty.
+func (c *Core) roomForPast() *past {
 	n := len(c.pasts)
 	if n == 0 {
 		return new(past)
 	}
 	p := c.pasts[n-1]
 	c.pasts = c.pasts[:n-1]
-	p.thread, p.base, p.own, p.list, p.reference, p.scanned = 0, 0, entry{}, p.list[:0], 0, false
+	p.list = p.list[:0]
 	return p
 }
 
@@ -132,7 +66,7 @@ func (p *past) clone(c *Core) *past {
 	if p == nil {
 		return nil
 	}
-	q := c.newPast()
+	q := c.roomForPast()
 	q.list = append(q.list, p.list...)
 	// One by one, as they have been written: that takes less time here.
 	q.thread, q.base, q.reference = p.thread, p.base, p.reference
@@ -149,6 +83,16 @@ func (p *past) empty() bool {
 
 // hasOwn reports whether p has the entry of the rank that sends it apart.
 func (p *past) hasOwn() bool { return p.own.epoch|p.own.count != 0 }
+
+// take returns a past that stays, for one that is only lent: that of the frame that is
+// taken now is handed over, another one is cloned.
+func (c *Core) take(p *past) *past {
+	if p == nil || p != c.incoming {
+		return p.clone(c)
+	}
+	c.incoming = nil
+	return p
+}
 
 const (
 	threadBytes = 1 + 8     // zero and id

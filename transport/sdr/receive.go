@@ -148,7 +148,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 		m := c.newArrival(s, n, tag, len(payload))
 		m.whole, m.eager, m.from, m.cut = true, p, replica, h.Args[5]
 		m.keepCopy(c, payload)
-		m.past = of.clone(c)
+		m.past = c.take(of)
 		s.live[n] = m
 		return nil
 	}
@@ -160,7 +160,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 		m := c.newArrival(s, n, tag, len(payload))
 		m.whole, m.eager, m.from, m.cut = true, p, replica, h.Args[5]
 		m.keepCopy(c, payload)
-		m.past = of.clone(c)
+		m.past = c.take(of)
 		c.enqueue(m)
 	}
 	c.advance(s)
@@ -211,7 +211,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 	}
 	m := c.newArrival(s, n, tag, size)
 	m.offers, m.cut = 1<<replica, h.Args[5]
-	m.past = of.clone(c)
+	m.past = c.take(of)
 	s.live[n] = m
 	if s.ctx.exact || n == s.due {
 		s.due++

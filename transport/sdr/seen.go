@@ -27,15 +27,14 @@ func (c *Core) keepPast(req *Request, of *past) {
 	case req.awaited:
 		c.learn(of)
 	default:
-		req.past, req.age = of.clone(c), c.age
+		req.past, req.age = c.take(of), c.age
 	}
 }
 
 // joined adds a past to one that this rank is going to send, which may be nil.
 func (c *Core) joined(into, of *past) *past {
 	if into == nil {
-		into = c.newPast()
-		into.thread, into.base = of.thread, of.base
+		into = c.newPast(of.thread, of.base)
 	}
 	c.merge(into, of)
 	return into
@@ -75,7 +74,7 @@ func (c *Core) learn(of *past) {
 		c.absorb(of)
 		return
 	}
-	c.ahead = append(c.ahead, of.clone(c))
+	c.ahead = append(c.ahead, c.take(of))
 }
 
 // mature adds what was seen before its time, and is not any more, to the past

@@ -156,9 +156,9 @@ func (c *Core) transmit(m *Message, d int) {
 	if cost := len(m.data) + frameCost; !m.sync && len(m.data) <= c.limits.Eager && pr.credit >= cost {
 		c.spend(pr, cost)
 		a := c.sendPayload(m, p, kindEager)
-		a.CausalPast = c.pastList(m, false)
 		h := &a.Header
 		if h.Args[2] = uint64(m.tag); m.past != nil {
+			a.CausalPast = c.pastList(m, false)
 			h.Args[3], h.Args[4] = m.past.base, m.past.word(len(a.CausalPast))
 		}
 		return
@@ -211,7 +211,7 @@ func (c *Core) Sent(m *Message, p int, err error) {
 // copy. Where more processes run than there are cores, this one need not wait then until
 // it has been the turn of those.
 func (c *Core) detach(m *Message) {
-	if m.copied || m.sync || m.req == nil || m.inflight != 0 || len(m.data) > c.limits.Detach {
+	if m.sync || m.req == nil || m.inflight != 0 || len(m.data) > c.limits.Detach {
 		return
 	}
 	s := m.stream
@@ -226,7 +226,9 @@ func (c *Core) detach(m *Message) {
 // finish forgets m if every live replica of its destination has it.
 func (c *Core) finish(m *Message) {
 	if m.lacking != 0 || m.inflight != 0 {
-		c.detach(m)
+		if !m.copied {
+			c.detach(m)
+		}
 		return
 	}
 	s := m.stream
@@ -274,36 +276,25 @@ func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
 	}
 	decodeAck(h, payload, set)
 	d := uint64(1) << pr.replica
-	c.sweep(s, func(m *Message) {
-		if m.lacking&d != 0 && set.has(m.number) {
-			m.lacking &^= d
+	for _, m := range s.kept { // as sweep, which would call what is done here
+		if m == nil || m.lacking&d == 0 || !set.has(m.number) {
+			continue
 		}
-	})
+		if m.lacking &^= d; m.lacking == 0 && m.inflight == 0 {
+			c.finish(m)
+		}
+	}
 	return nil
 }
 
 // sweep calls f for the messages kept in s and forgets those that are done.
 func (c *Core) sweep(s *outStream, f func(m *Message)) {
-	var done [32]*Message
-	for {
-		n := 0
-		for _, m := range s.kept {
-			if m == nil {
-				continue
-			}
-			if f(m); m.lacking == 0 && m.inflight == 0 {
-				if done[n] = m; n == len(done)-1 {
-					n++
-					break
-				}
-				n++
-			}
+	for _, m := range s.kept {
+		if m == nil {
+			continue
 		}
-		for _, m := range done[:n] {
+		if f(m); m.lacking == 0 && m.inflight == 0 {
 			c.finish(m)
-		}
-		if n < len(done) {
-			return
 		}
 	}
 }

@@ -1,0 +1,75 @@
+package sdr
+
+import "slices"
+
+// clock says how far a rank is in a thread: the epochs that it has begun, and the
+// operations since it began the last of them. An epoch begins with a collective
+// of all ranks that one rank at least does not leave before all have begun it.
+type clock struct{ epoch, count uint64 }
+
+func (a clock) less(b clock) bool {
+	return a.epoch < b.epoch || a.epoch == b.epoch && a.count < b.count
+}
+
+// entry is the clock of one rank.
+type entry struct {
+	rank int
+	clock
+}
+
+// knowledge is what is known of the clocks of all ranks in a thread: all have
+// begun the epoch base, and those of above, in ascending order, have done more.
+// Ranks that had one replica from the start are left out: nobody is behind the
+// one that there is.
+type knowledge struct {
+	base  uint64
+	above []entry
+}
+
+// raise says that all ranks have begun an epoch.
+func (k *knowledge) raise(base uint64) {
+	if base > k.base {
+		k.base = base
+		k.above = slices.DeleteFunc(k.above, func(e entry) bool { return !k.exceeded(e.clock) })
+	}
+}
+
+// exceeded reports whether base does not imply at.
+func (k *knowledge) exceeded(at clock) bool { return clock{epoch: k.base}.less(at) }
+
+// at returns the clock of a rank.
+func (k *knowledge) at(rank int) clock {
+	for _, e := range k.above {
+		if e.rank == rank {
+			return e.clock
+		}
+	}
+	return clock{epoch: k.base}
+}
+
+// learn adds an entry.
+func (k *knowledge) learn(e entry) {
+	if len(k.above) == 1 && k.above[0].rank == e.rank { // as in small jobs
+		if k.above[0].less(e.clock) {
+			k.above[0].clock = e.clock
+		}
+		return
+	}
+	k.join(new(int), e)
+}
+
+// join adds an entry; i is where one of a lower rank was added, and is moved.
+func (k *knowledge) join(i *int, e entry) {
+	if !k.exceeded(e.clock) {
+		return
+	}
+	for *i < len(k.above) && k.above[*i].rank < e.rank {
+		*i++
+	}
+	switch {
+	case *i == len(k.above) || k.above[*i].rank > e.rank:
+		k.above = slices.Insert(k.above, *i, e)
+	case k.above[*i].less(e.clock):
+		k.above[*i] = e
+	}
+}
