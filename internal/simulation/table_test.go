@@ -57,6 +57,8 @@ var rules = []ruletest.Rule{
 		"	if s.received.has(n) {\n		c.confirm(s, h, of)\n		c.consumed(p, cost)\n		return nil\n	}\n", ""),
 	ruletest.New(sdrDir+"ack.go", "other replicas of the source hear what was received",
 		"	for d := range each(now) {\n		c.ackOne(s, d)\n	}\n", ""),
+	ruletest.New(sdrDir+"ack.go", "a death changes who gets acknowledgements",
+		"		if s.among != r.live {\n", "		if s.among == 0 {\n"),
 	ruletest.New(sdrDir+"ack.go", "who waits for acknowledgements gets them",
 		"			c.ackOne(s, pr.replica)\n", ""),
 	ruletest.New(sdrDir+"send.go", "who waits for acknowledgements says so",
