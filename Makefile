@@ -41,7 +41,7 @@ test: ## build everything both ways and run the tests, but those of `make system
 	$(GO) test -tags intra ./examples/...
 
 system: ## whole jobs whose processes, hosts and network fail; programs of users (hosts: root)
-	$(GO) test -timeout 1h -p 4 -parallel 4 $(LONG)
+	$(GO) test -timeout 1h -p 2 -parallel 4 $(LONG)
 
 matrix: ## HPCG and the other proxies, NPB, the platforms and commands of `make system`, every combination
 	INTRA_MATRIX=1 $(GO) test -timeout 3h -count 1 -v -run '^Test(Proxies|NPB|Platforms|InstallFromAnEmptyFolder)$$' $(SYSTEM)/programs
