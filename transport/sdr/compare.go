@@ -88,8 +88,8 @@ type told struct {
 	Sent
 }
 
-// note keeps the hash of what was received for those who will be told, if messages are
-// compared.
+// note keeps the hash of what was received for those who will be told. Only where messages
+// are compared is there one.
 func (c *Core) note(s *inStream, number uint64, payload []byte, targets uint64) {
 	if targets != 0 && s.ctx != c.cuts {
 		s.sums = append(s.sums, received{number, c.sum(payload), targets})

@@ -276,7 +276,7 @@ func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
 	}
 	decodeAck(h, payload, set)
 	d := uint64(1) << pr.replica
-	for _, m := range s.kept { // as sweep, which would call what is done here
+	for _, m := range s.kept { // like sweep, but most messages get here: a call for each would show
 		if m == nil || m.lacking&d == 0 || !set.has(m.number) {
 			continue
 		}
