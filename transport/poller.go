@@ -66,6 +66,9 @@ func (p *Poller) Crowded() bool { return p.turns.crowded }
 
 // Add gives the poller a started link to drive.
 func (p *Poller) Add(l Link) {
+	if t, ok := l.(Turning); ok && p.turns.crowded {
+		t.TakeTurns()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	links := append(slices.Clone(*p.links.Load()), l)
@@ -280,9 +283,18 @@ func (p *Poller) look(ctx context.Context, deadline time.Time, spin time.Duratio
 		if ctx.Err() != nil || (!deadline.IsZero() && !now.Before(deadline)) {
 			return false
 		}
-		runtime.Gosched()
+		if !turn.on || p.shares() {
+			runtime.Gosched()
+		}
 	}
 	return false
+}
+
+// shares reports whether a wait that takes turns has to think of other goroutines of its
+// process. Each time that it lets them run, Go's scheduler wakes a thread to look for some,
+// which takes turns too.
+func (p *Poller) shares() bool {
+	return !p.turns.crowded || p.spin < spinTime || p.waits.Load()&waitsPoll > 1
 }
 
 // pace takes in how long an idle poll takes: some links cost a system call.

@@ -45,6 +45,25 @@ func (l *plainLink) Progress() bool {
 	return true
 }
 
+// turningLink counts how often it is told that processes take turns.
+type turningLink struct {
+	plainLink
+	told int
+}
+
+func (l *turningLink) TakeTurns() { l.told++ }
+
+func TestPollerTellsLinksOfTurns(t *testing.T) {
+	for processes, told := range map[int]int{1: 0, 1 << 20: 1} {
+		p := transport.NewPoller()
+		p.Crowd(processes)
+		l := new(turningLink)
+		p.Add(l)
+		p.Add(new(plainLink))
+		require.Equal(t, told, l.told, "%d processes", processes)
+	}
+}
+
 func TestPollerPollsEveryLink(t *testing.T) {
 	p := transport.NewPoller()
 	require.False(t, p.Poll())

@@ -23,7 +23,7 @@ const (
 	freePolls  = 2  // idle polls before the first turn
 	firstPause = 2  // waits without turns after a long one
 	otherPause = 64 // the same where only another job can be to blame
-	maxPause   = 256
+	maxPause   = 64
 )
 
 // turns are those that the waiters of one process take with other processes.

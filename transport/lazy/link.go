@@ -163,6 +163,16 @@ func (l *Link) Send(f *transport.Frame) {
 	}
 }
 
+// TakeTurns implements transport.Turning. It is called when the link is made.
+func (l *Link) TakeTurns() {
+	l.mu.Lock()
+	inner := l.inner
+	l.mu.Unlock()
+	if t, ok := inner.(transport.Turning); ok {
+		t.TakeTurns()
+	}
+}
+
 // SendNow implements transport.Prompt.
 func (l *Link) SendNow(h *transport.Header, payload, rest []byte) bool {
 	u := l.used.Load()

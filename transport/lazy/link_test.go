@@ -232,3 +232,31 @@ func TestAttentionWhileItIsMade(t *testing.T) {
 		require.NoError(t, y.Close())
 	}
 }
+
+// turning is a link that notes what it is told.
+type turning struct {
+	transport.Link
+	told bool
+}
+
+func (l *turning) TakeTurns() { l.told = true }
+
+// Whether processes take turns is told to the link that is made.
+func TestTakeTurns(t *testing.T) {
+	inner, _ := inproc.Pair()
+	made := &turning{Link: inner}
+	l := lazy.New(func() {})
+	l.WhenMade(l.TakeTurns)
+	l.TakeTurns() // of no use yet
+	require.False(t, made.told)
+	l.Made(made)
+	l.Start(&notes{})
+	require.True(t, made.told)
+	plain := lazy.New(func() {})
+	other, _ := inproc.Pair()
+	plain.Made(other)
+	plain.TakeTurns()
+	require.NoError(t, l.Close())
+	require.NoError(t, plain.Close())
+	require.NoError(t, inner.Close())
+}

@@ -54,25 +54,37 @@ func expect(ring []byte, tail uint64, bye bool) (ends, torn int, corrupt, ended 
 		}
 		var head [64]byte
 		copy(head[:], ring[pos:])
-		word := head[0] >> 4
+		word, last := head[0]>>4&7, head[0]>>7 != 0
 		head[0] &= 15
 		if n < 64 || h.Decode(&head) != nil {
 			return ends, 0, true, false
+		}
+		turn := func(record uint64) bool { // to the end of the lap, if that is published
+			if record += pos; last {
+				record = fuzzRing
+			}
+			ends++
+			pos = record
+			return pos <= tail
 		}
 		if word != 0 { // the payload
 			if word < 2 || word > 7 || h.Size == 0 || h.Size > 8 {
 				return ends, 0, true, false
 			}
-			ends++
-			pos += 64
+			if !turn(64) {
+				return ends - 1, 0, true, false
+			}
 			continue
 		}
 		n -= 64
 		padded := (h.Size + 63) / 64 * 64
 		switch {
+		case last && 64+padded > fuzzRing/2:
+			return ends, 0, true, false // in pieces: never the last one
 		case n >= padded:
-			ends++
-			pos += 64 + padded
+			if !turn(64 + padded) {
+				return ends - 1, 0, true, false
+			}
 		case 64+padded <= fuzzRing/2:
 			return ends, 0, true, false // would have been published as a whole
 		case n >= h.Size:
@@ -107,6 +119,14 @@ func FuzzRing(f *testing.F) {
 		small[0] |= byte(word) << 4
 		f.Add(append(small, frame(5, 5)...), uint64(64+128), uint32(endBye))
 	}
+	last := func(frame []byte) []byte {
+		frame[0] |= 1 << 7
+		return frame
+	}
+	f.Add(last(frame(3, 3)), uint64(4096), uint32(endBye))
+	f.Add(last(frame(100, 100)), uint64(2048), uint32(endBye)) // part of the lap
+	f.Add(last(frame(1900, 1900)), uint64(4096), uint32(endGone))
+	f.Add(last(frame(3000, 3000)), uint64(4096), uint32(endBye)) // in pieces
 	f.Fuzz(func(t *testing.T, content []byte, tail uint64, end uint32) {
 		s, err := Create(fuzzRing)
 		require.NoError(t, err)

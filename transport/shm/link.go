@@ -69,6 +69,7 @@ func open(f *os.File, side int) (*link, error) {
 	l := &link{memory: m, mapped: true, own: m.bell(side), peer: m.bell(1 - side), done: make(chan struct{})}
 	l.out.ring = m.words(side)
 	l.in.ring = m.words(1 - side)
+	l.out.laps.look = never
 	l.out.need.Store(noNeed)
 	runtime.AddCleanup(l, func(m *mapping) {
 		m.unmap()
@@ -243,6 +244,13 @@ func (l *link) Progress() bool {
 		runtime.KeepAlive(l)
 	}
 	return moved
+}
+
+// TakeTurns implements transport.Turning.
+func (l *link) TakeTurns() {
+	l.tx.Lock()
+	defer l.tx.Unlock()
+	l.out.laps = firstLap(l.out.size)
 }
 
 // fail ends sending. The first reason stays.

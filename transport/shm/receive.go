@@ -106,6 +106,9 @@ func (l *link) accept(n uint64, one bool) (took uint64, err error) {
 			if took = transport.HeaderSize; at == took {
 				took = record(size)
 			}
+			if first&lastBit != 0 {
+				took += r.rest(r.pos + took)
+			}
 			if took > n {
 				return 0, errCorrupt
 			}
@@ -117,6 +120,9 @@ func (l *link) accept(n uint64, one bool) (took uint64, err error) {
 			}
 			r.seen = max(r.seen, r.pos)
 			return took, nil
+		}
+		if first&lastBit != 0 {
+			return 0, errCorrupt
 		}
 		l.release(transport.HeaderSize)
 		r.inside, r.got, r.seen = true, 0, r.pos
@@ -167,7 +173,7 @@ func (l *link) accept(n uint64, one bool) (took uint64, err error) {
 func (r *receiver) decode(first uint64) (at uint64, err error) {
 	at = placeOf(first) * wordSize
 	head := (*[transport.HeaderSize]byte)(r.at(r.pos, transport.HeaderSize))
-	if err := r.header.DecodeRest(first&^placeBits, head); err != nil {
+	if err := r.header.DecodeRest(first&^(placeBits|lastBit), head); err != nil {
 		return 0, err
 	}
 	switch {

@@ -43,9 +43,11 @@ func (l *link) Commit(f *transport.Frame) {
 	err := l.sendErr // it may have ended meanwhile
 	l.mu.Unlock()
 	if err == nil && (f.Mid == nil || f.Mid()) {
-		l.out.end(l.out.pos + record(f.Header.Size))
-		l.out.put(&f.Header, transport.HeaderSize)
-		l.finishFrame(record(f.Header.Size))
+		s, n := &l.out, record(f.Header.Size)
+		takes := s.extent(n)
+		s.end(s.pos + takes)
+		s.put(&f.Header, transport.HeaderSize, takes > n)
+		l.finishFrame(takes)
 	} else if err == nil {
 		err = transport.ErrClosed
 		l.Close()

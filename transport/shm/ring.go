@@ -49,6 +49,9 @@ var errCorrupt = errors.New("corrupt ring")
 // whoever is killed has published a frame or has not. Only inside of a long frame
 // the reader looks at tail; and when the sender has ended, or is dead, since then
 // what lies behind tail is no frame, whatever it looks like.
+//
+// A frame that was published as a whole may be the last one of its lap: the next one
+// then begins where the memory does.
 type ring struct {
 	data   []byte
 	size   uint64
@@ -63,12 +66,14 @@ type ring struct {
 func align(n uint64) uint64 { return (n + transport.HeaderSize - 1) &^ (transport.HeaderSize - 1) }
 
 // The first byte of a header names the word of it that is a small payload, above the
-// channel; 0: the payload is behind the header.
+// channel; 0: the payload is behind the header. Its highest bit says that the frame is
+// the last one of its lap.
 const (
 	wordSize   = 8
 	argsAt     = 2 * wordSize
 	placeShift = 4
-	placeBits  = 0xf << placeShift
+	placeBits  = 0x7 << placeShift
+	lastBit    = 0x80
 )
 
 // placeOf is what the first word of a header says of that, 0 or a word.
@@ -92,6 +97,9 @@ func place(h *transport.Header) (at, n uint64) {
 
 // whole says whether a frame is published as a whole.
 func (r *ring) whole(payload uint64) bool { return record(payload) <= r.size/2 }
+
+// rest is how many bytes are left of the lap from a position on.
+func (r *ring) rest(pos uint64) uint64 { return -pos & (r.size - 1) }
 
 // at returns n bytes at a position.
 func (r *ring) at(pos, n uint64) []byte {
@@ -130,6 +138,7 @@ type sending struct {
 	seen  uint64 // head when last looked at
 	start uint64 // of the frame that was put last,
 	word  uint64 // and the first word of its header, 0 when it is published
+	laps  laps
 }
 
 // free is how much room is known to be free.
@@ -150,17 +159,35 @@ func (s *sending) room(want uint64) (uint64, error) {
 	return s.free(), nil
 }
 
+// fits is room, where only whether it is enough matters.
+func (s *sending) fits(want uint64) bool {
+	room, err := s.room(want)
+	return err == nil && room >= want
+}
+
 // await asks to be woken when want bytes are free. The caller looks once more
 // afterwards.
 func (s *sending) await(want uint64) { s.need.Swap(s.pos + want - s.capacity()) }
 
+// extent is what a frame takes whose record is n bytes: more if it is the last one of its
+// lap.
+func (s *sending) extent(n uint64) uint64 {
+	if s.pos+n < s.laps.look {
+		return n
+	}
+	return s.lap(n)
+}
+
 // put writes a header at pos, but for its first word, of a frame whose payload stands
-// at a place in its record.
-func (s *sending) put(h *transport.Header, at uint64) {
+// at a place in its record, and which is the last one of its lap or not.
+func (s *sending) put(h *transport.Header, at uint64, last bool) {
 	s.start = s.pos
 	first := h.EncodeRest((*[transport.HeaderSize]byte)(s.at(s.pos, transport.HeaderSize)))
 	if at < transport.HeaderSize {
 		first |= at / wordSize << placeShift
+	}
+	if last {
+		first |= lastBit
 	}
 	s.word = little(first)
 }

@@ -16,7 +16,7 @@ import (
 
 // DefaultSize is the size of a ring that suits most programs: small enough to
 // stay in the caches, large enough for the updates of a few tasks. Memory is
-// used only as far as it is touched.
+// used only as far as it is touched, see laps.
 const DefaultSize = 4 << 20
 
 // maxSize keeps a ring and its second mapping well inside the address space.
@@ -30,7 +30,7 @@ var ErrSegment = errors.New("not a segment of shared memory")
 // processors fetch lines in pairs. Who reads a ring looks at need and sender with
 // every frame, so these are not where tail changes with every frame.
 const (
-	magic       = 0x3361_7274_6e69_4d53 // "SMintra3"
+	magic       = 0x3461_7274_6e69_4d53 // "SMintra4"
 	offMagic    = 0
 	offSize     = 8
 	offBell     = 128 // of side 0; that of side 1 is lineGap further

@@ -56,14 +56,15 @@ func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 		return false
 	}
 	s := &l.out
-	s.end(s.pos + n)
-	s.put(h, at)
+	takes := s.extent(n)
+	s.end(s.pos + takes)
+	s.put(h, at, takes > n)
 	room := s.at(s.pos+at, h.Size)
 	copy(room, payload)
 	if len(rest) > 0 {
 		copy(room[len(payload):], rest)
 	}
-	l.finishFrame(n)
+	l.finishFrame(takes)
 	s.own(s.pos+transport.HeaderSize, n)
 	l.tx.Unlock()
 	if l.busy.Load() { // somebody found tx taken meanwhile, and nobody may be called here
@@ -72,30 +73,30 @@ func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 	return true
 }
 
-// sendNow hands f over if it fits as a whole into the room that is known, and
-// nothing is queued before it. Where the link ends, and why, is for write.
+// sendNow hands f over if it fits as a whole, and nothing is queued before it. Where the
+// link ends, and why, is for write.
 func (l *link) sendNow(f *transport.Frame) bool {
 	at, n := place(&f.Header)
 	if f.Mid != nil || !l.enter(n) {
 		return false
 	}
 	s := &l.out
-	s.end(s.pos + n)
-	s.put(&f.Header, at)
+	takes := s.extent(n)
+	s.end(s.pos + takes)
+	s.put(&f.Header, at, takes > n)
 	transport.Gather(s.at(s.pos+at, f.Header.Size), f.Payload, 0)
-	l.finishFrame(n)
+	l.finishFrame(takes)
 	l.tx.Unlock()
 	return true
 }
 
-// enter takes tx if a record of n bytes fits as a whole into the room that is
-// known, and nothing is queued before it.
+// enter takes tx if a record of n bytes fits as a whole, and nothing is queued before it.
 func (l *link) enter(n uint64) bool {
 	s := &l.out
 	if n > s.size/2 || l.busy.Load() || !l.tx.TryLock() {
 		return false
 	}
-	if !l.busy.Load() && !s.ended && s.free() >= n {
+	if !l.busy.Load() && !s.ended && (s.free() >= n || s.fits(n)) {
 		return true
 	}
 	l.tx.Unlock()
@@ -211,8 +212,9 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 		if _, ok, err := s.secure(n); !ok {
 			return false, false, err
 		}
-		s.end(s.pos + n)
-		s.put(&f.Header, at)
+		takes := s.extent(n)
+		s.end(s.pos + takes)
+		s.put(&f.Header, at, takes > n)
 		payload := s.at(s.pos+at, size)
 		if f.Mid == nil {
 			transport.Gather(payload, f.Payload, 0)
@@ -224,14 +226,14 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 			}
 			transport.Gather(payload[size/2:], f.Payload, int(size/2))
 		}
-		l.finishFrame(n)
+		l.finishFrame(takes)
 		return true, true, nil
 	}
 	if !s.opened {
 		if _, ok, err := s.secure(transport.HeaderSize); !ok {
 			return false, false, err
 		}
-		s.put(&f.Header, transport.HeaderSize)
+		s.put(&f.Header, transport.HeaderSize, false)
 		s.pos += transport.HeaderSize
 		s.opened = true
 	}

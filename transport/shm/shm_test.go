@@ -27,10 +27,21 @@ func pairOf(size int) linktest.Pair {
 	}
 }
 
+// turning is pairOf where processes take turns on a core.
+func turning(size int) linktest.Pair {
+	return func(t testing.TB) (a, b transport.Link) {
+		a, b = pairOf(size)(t)
+		a.(transport.Turning).TakeTurns()
+		b.(transport.Turning).TakeTurns()
+		return a, b
+	}
+}
+
 func TestLink(t *testing.T) {
 	for _, size := range []int{4096, 1 << 20, shm.DefaultSize} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) { linktest.Run(t, pairOf(size)) })
 	}
+	t.Run("turns", func(t *testing.T) { linktest.Run(t, turning(64<<10)) })
 }
 
 func TestMain(m *testing.M) {
@@ -47,6 +58,7 @@ func TestCrash(t *testing.T) {
 		require.NoError(t, err)
 		l, err := shm.Open(s.File(), 0)
 		require.NoError(t, err)
+		l.(transport.Turning).TakeTurns()
 		return l, s.File()
 	})
 }

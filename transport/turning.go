@@ -1,0 +1,7 @@
+package transport
+
+// Turning is a Link that does better if it knows that processes take turns on cores.
+type Turning interface {
+	// TakeTurns says so, once.
+	TakeTurns()
+}
