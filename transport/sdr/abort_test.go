@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,4 +62,62 @@ func TestAbortReleasesMemory(t *testing.T) {
 			require.Empty(t, link.frames, "a link still reads memory of the program")
 		})
 	}
+}
+
+// slow is a link whose Send hands over, and then does not return before it may.
+type slow struct {
+	transport.Link
+	entered, handOver, leave chan struct{}
+}
+
+func (l *slow) Send(f *transport.Frame) {
+	close(l.entered)
+	<-l.handOver
+	f.Owner.Sent(f, nil)
+	<-l.leave
+}
+
+// sleepy is a Waiter that says when it goes to sleep.
+type sleepy struct{ asleep, wake chan struct{} }
+
+func (w *sleepy) Wait(_ context.Context, done func() bool) error {
+	for !done() {
+		w.asleep <- struct{}{}
+		select {
+		case <-w.wake:
+		case <-time.After(20 * time.Second):
+			return errors.New("nobody wakes it")
+		}
+	}
+	return nil
+}
+
+func (w *sleepy) Wake() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// TestReleasedIsWoken: who waits for links to release memory is woken by who hands frames
+// to them, and is at it when the last one is released.
+func TestReleasedIsWoken(t *testing.T) {
+	w := &sleepy{make(chan struct{}, 10), make(chan struct{}, 1)}
+	link := &slow{entered: make(chan struct{}), handOver: make(chan struct{}), leave: make(chan struct{})}
+	e := NewEngine(Config{Degrees: []int{1, 1}, Poller: w, Link: func(int, int) transport.Link { return link }})
+	ctx, err := e.Join(1, 1, false, nil)
+	require.NoError(t, err)
+	go e.Send(ctx, &e.NewBlockingCall().Request, []byte("message"), 1, 0, false)
+	<-link.entered
+	e.Abort(errors.New("back"))
+	for len(w.wake) > 0 {
+		<-w.wake
+	}
+	released := make(chan error)
+	go func() { released <- e.Released(context.Background()) }()
+	<-w.asleep
+	close(link.handOver)
+	<-w.asleep // woken, but the message is still being handed over
+	close(link.leave)
+	require.NoError(t, <-released)
 }

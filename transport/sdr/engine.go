@@ -220,7 +220,7 @@ func (e *Engine) flush(news bool) {
 		clear(acts)
 		e.mu.Lock()
 		e.flushing = false
-		news = e.settle()
+		news = e.settle() || e.aborted // Released waits for that
 	}
 	if c := e.core; c.news || c.draining && c.Drained() || c.pulling() && c.cut.fresh {
 		news, c.news = true, false
