@@ -122,3 +122,30 @@ func BenchmarkAllreduce(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkFlood is a message of one number to a rank that takes many of them only after
+// the next ones have been sent, more than it has room for.
+func BenchmarkFlood(b *testing.B) {
+	for _, degrees := range [][]int{{1, 1}, {2, 2}} {
+		b.Run(fmt.Sprint(degrees), func(b *testing.B) {
+			const batch = 50000
+			cluster := clusterOf(b, "shm", degrees, false, sdr.Limits{}, false)
+			require.NoError(b, cluster.run(func(c *comm.Comm, _ *member) error {
+				x := make([]float64, 1)
+				for done := 0; done < b.N; done += batch {
+					for range batch {
+						if err := comm.Bcast(c, x, 0); err != nil {
+							return err
+						}
+					}
+					if err := c.Barrier(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64((b.N+batch-1)/batch*batch), "ns/message")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

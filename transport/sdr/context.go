@@ -29,6 +29,8 @@ type outStream struct {
 	rank  int
 	next  uint64
 	kept  []*Message // not yet received by every live replica, in order of posting
+	order []uint64   // the numbers of kept, also those of its gaps
+	mixed bool       // they do not ascend: collectives may be posted in any order
 	gaps  int        // nil entries of kept
 	acked []numbers  // per replica of the destination
 	later []numbers  // and those of replicas that have passed a cut which this process has yet to
@@ -183,21 +185,30 @@ func (s *inStream) known(number uint64) *arrival {
 	return s.live[number]
 }
 
-// keep appends m to kept, and closes the gaps if they are half of it.
+// keep appends m to kept.
 func (s *outStream) keep(m *Message) {
-	if s.gaps > 0 && s.gaps*2 >= len(s.kept) {
-		live := s.kept[:0]
-		for _, k := range s.kept {
-			if k != nil {
-				k.at = len(live)
-				live = append(live, k)
-			}
-		}
-		clear(s.kept[len(live):])
-		s.kept, s.gaps = live, 0
+	s.compact()
+	n := len(s.kept)
+	s.mixed = n > 0 && (s.mixed || m.number <= s.order[n-1])
+	m.stream, m.at = s, n
+	s.kept, s.order = append(s.kept, m), append(s.order, m.number)
+}
+
+// compact closes the gaps of kept if they are half of it. Nobody must be going through it.
+func (s *outStream) compact() {
+	if s.gaps == 0 || s.gaps*2 < len(s.kept) {
+		return
 	}
-	m.stream, m.at = s, len(s.kept)
-	s.kept = append(s.kept, m)
+	n := 0
+	for i, k := range s.kept {
+		if k != nil {
+			k.at = n
+			s.kept[n], s.order[n] = k, s.order[i]
+			n++
+		}
+	}
+	clear(s.kept[n:])
+	s.kept, s.order, s.gaps = s.kept[:n], s.order[:n], 0
 }
 
 // drop takes m out of kept. The others stay where they are: who goes through them may
@@ -205,12 +216,24 @@ func (s *outStream) keep(m *Message) {
 func (s *outStream) drop(m *Message) {
 	s.kept[m.at] = nil
 	if s.gaps++; s.gaps == len(s.kept) {
-		s.kept, s.gaps = s.kept[:0], 0
+		s.kept, s.order, s.gaps = s.kept[:0], s.order[:0], 0
 	}
 }
 
+// span returns where in kept the messages are, among others, whose numbers are at least
+// low and less than high.
+func (s *outStream) span(low, high uint64) (from, to int) {
+	if s.mixed {
+		return 0, len(s.kept)
+	}
+	from, _ = slices.BinarySearch(s.order, low)
+	to, _ = slices.BinarySearch(s.order[from:], high)
+	return from, from + to
+}
+
 func (s *outStream) find(number uint64) *Message {
-	for _, m := range s.kept {
+	from, to := s.span(number, number+1)
+	for _, m := range s.kept[from:to] {
 		if m != nil && m.number == number {
 			return m
 		}

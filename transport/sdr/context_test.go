@@ -8,14 +8,21 @@ import (
 )
 
 // TestKept: a stream keeps its messages in the order in which they were posted, whichever
-// are dropped in between, and some may be dropped by who goes through them.
+// are dropped in between, and some may be dropped by who goes through them. They are
+// found by their numbers.
 func TestKept(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := &outStream{}
 	var want []*Message
+	next := uint64(0)
+	ascends := 0
 	for range 20_000 {
 		if random.IntN(2) == 0 {
-			m := new(Message)
+			m := &Message{number: next}
+			if next += uint64(random.IntN(3)) + 1; len(want) > 3 && random.IntN(200) == 0 {
+				m.number = next + 1000 // before others
+				require.Nil(t, s.find(m.number))
+			}
 			s.keep(m)
 			want = append(want, m)
 		} else if random.IntN(8) == 0 {
@@ -36,8 +43,26 @@ func TestKept(t *testing.T) {
 			}
 			want = left
 		}
+		if !s.mixed {
+			ascends++
+		}
+		low := next - min(uint64(random.IntN(40)), next)
+		high := low + uint64(random.IntN(20))
+		from, to := s.span(low, high)
+		for i, m := range s.kept {
+			if m == nil {
+				continue
+			}
+			require.Same(t, m, s.find(m.number))
+			if low <= m.number && m.number < high {
+				require.True(t, from <= i && i < to, "%d of %d to %d is not in %d to %d", m.number, low, high, from, to)
+			} else if !s.mixed {
+				require.False(t, from <= i && i < to)
+			}
+		}
 		require.LessOrEqual(t, s.gaps, len(s.kept))
 		require.Equal(t, len(want), len(s.kept)-s.gaps)
 		require.True(t, len(want) > 0 || len(s.kept) == 0, "a freed context is closed when nothing is kept")
 	}
+	require.InDelta(t, 10_000, ascends, 8_000)
 }

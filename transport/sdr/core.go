@@ -18,7 +18,7 @@ const (
 	ackEvery  = 32      // messages that may wait for a lazy acknowledgement
 	ackBytes  = 64 << 10
 
-	creditParts = 4 // in which a receiver returns the room that it has
+	creditParts = 16 // in which a receiver returns the room that it has
 )
 
 var (
@@ -60,7 +60,9 @@ type process struct {
 	incarnation   uint32 // of its life, or of its last one
 	early         early  // frames of a life that was not announced yet
 	credit        int    // eager bytes that may still be sent to it
+	held          int    // eager bytes of its messages that no receive has taken yet
 	owed          int    // eager bytes of its messages consumed and not yet returned
+	awaited       int    // messages of its that receives wait for and that come unasked
 	wanted        bool   // we told it that we wait for its acknowledgements
 	busy          bool   // it was waited for in vain when there was no credit, and has given none since
 	// Payloads and hashes that were sent to it, those after which it was asked whether

@@ -96,6 +96,9 @@ func (c *Core) lose(s *inStream, p int) {
 	var repost []*Request
 	for _, m := range lost {
 		m.offers &^= 1 << replica
+		if m.awaited == p+1 {
+			c.unawait(m)
+		}
 		if m.granted == replica {
 			c.torn(m, p)
 			if m.whole || m.stream == nil || s.received.has(m.number) {

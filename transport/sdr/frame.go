@@ -18,7 +18,8 @@ const (
 	kindEager uint8 = 1 + iota
 	// kindOffer announces a message of Args[3] bytes; Args[2] is the tag. Its
 	// payload is the causal past, of the length in Args[4]: the base and the list.
-	// The receiver asks for the payload when a receive is bound to it.
+	// The receiver asks for the payload when a receive is bound to it, and with
+	// flagComes only if there is no room for it.
 	kindOffer
 	// kindGrant asks the sender of an offer for the payload.
 	kindGrant
@@ -50,6 +51,10 @@ const (
 // flagExact marks the frames of a context whose receives name the message
 // they want by its number: that of collectives.
 const flagExact uint16 = 1
+
+// flagComes marks the offer of a message for which the receiver had no room: its sender
+// sends it unasked when there is some.
+const flagComes uint16 = 2
 
 // ackAll in place of a lowest missing number says that the context is closed
 // at the receiver: whatever was or will be sent in it counts as received.

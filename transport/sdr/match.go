@@ -274,7 +274,9 @@ func (c *Core) release(m *arrival) {
 	if m.unripe {
 		c.unripe--
 	}
+	c.unawait(m)
 	if m.eager >= 0 {
+		c.processes[m.eager].held -= m.size + frameCost
 		c.consumed(m.eager, m.size+frameCost)
 	}
 	if len(c.arrivals) < 256 {

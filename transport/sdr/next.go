@@ -11,7 +11,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	pr, ctx, exact := &c.processes[p], c.recent, h.Flags&flagExact != 0
 	if h.Kind != kindEager || h.Incarnation != pr.incarnation || !pr.alive || pr.rank == c.rank ||
 		ctx == nil || ctx.id != h.Args[0] || ctx.exact != exact || ctx.freed || ctx.bound > 0 || len(ctx.any.all()) > 0 ||
-		c.draining || c.cut != nil || c.observer != nil {
+		c.draining || c.cut != nil || c.observer != nil || pr.awaited > 0 {
 		return nil
 	}
 	s, n, tag := ctx.in[pr.rank], h.Args[1], h.Args[2]

@@ -75,6 +75,9 @@ func TestTakeNext(t *testing.T) {
 				if k == 1 {
 					h.Flags = flagExact
 				}
+				if kind == kindOffer && r.IntN(2) == 0 {
+					h.Flags |= flagComes
+				}
 				if r.IntN(20) == 0 {
 					h.Incarnation = uint32(r.IntN(3))
 				}

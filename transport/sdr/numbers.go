@@ -26,6 +26,9 @@ func (s *numbers) has(n uint64) bool {
 	return w < uint64(len(s.words)) && s.words[w]>>(n%64)&1 != 0
 }
 
+// end is above all of the set.
+func (s *numbers) end() uint64 { return max(s.low, s.base+64*uint64(len(s.words))) }
+
 // far reports whether n lies too far ahead to be believed.
 func (s *numbers) far(n uint64) bool { return n >= s.low && n-s.low >= maxAhead || n == ackAll }
 

@@ -5,32 +5,12 @@ import (
 	"time"
 )
 
-// A sender that is faster than its receiver uses up the room for unmatched messages
-// there. What it sends then has to be asked for, and all that comes after it waits for
-// that: receiver and sender go to sleep in turn. So the sender waits for room, as long
-// as others wait before they sleep. A receiver that does something else gives none;
-// then this is not tried again before it does.
+// To offer a message for want of room, and to send it then, costs more than to send it. So
+// the sender first waits for room, as long as others wait before they sleep. A receiver
+// that does something else gives none; then this is not tried again before it does.
 
 // paceTime is how long a sender waits for room.
 const paceTime = 100 * time.Microsecond
-
-// spend takes from the room at a process.
-func (c *Core) spend(pr *process, cost int) {
-	pr.credit -= cost
-	c.spent = c.spent || c.low(pr)
-}
-
-// low reports whether a process may have no room for the next small message.
-func (c *Core) low(pr *process) bool { return pr.alive && pr.credit < c.limits.Eager+frameCost }
-
-func (c *Core) anyLow() bool {
-	for i := range c.processes {
-		if c.low(&c.processes[i]) {
-			return true
-		}
-	}
-	return false
-}
 
 // crowded returns the index of a process for which this one has a small message and no
 // room, -1 if there is none.

@@ -62,6 +62,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 	case kindCredit:
 		pr.credit += int(min(h.Args[0], uint64(c.limits.Window-pr.credit)))
 		pr.busy = false
+		c.push(p)
 		c.spent = c.anyLow()
 		return nil
 	case kindArrived:
@@ -110,6 +111,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		err = c.offer(p, s, h, of)
 	} else {
 		err = c.eager(p, s, h, payload, of)
+		c.askAgain(p)
 	}
 	if c.draining {
 		c.answer()
@@ -146,7 +148,8 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 	c.acknowledge(s, n, payload, replica, cost, false)
 	if !s.ctx.exact && n != s.due {
 		m := c.newArrival(s, n, tag, len(payload))
-		m.whole, m.eager, m.from, m.cut = true, p, replica, h.Args[5]
+		m.whole, m.from, m.cut = true, replica, h.Args[5]
+		c.hold(m, p)
 		m.keepCopy(c, payload)
 		m.past = c.take(of)
 		s.live[n] = m
@@ -158,7 +161,8 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 		c.consumed(p, cost)
 	} else {
 		m := c.newArrival(s, n, tag, len(payload))
-		m.whole, m.eager, m.from, m.cut = true, p, replica, h.Args[5]
+		m.whole, m.from, m.cut = true, replica, h.Args[5]
+		c.hold(m, p)
 		m.keepCopy(c, payload)
 		m.past = c.take(of)
 		c.enqueue(m)
@@ -210,7 +214,7 @@ func (c *Core) offer(p int, s *inStream, h *transport.Header, of *past) error {
 		return nil
 	}
 	m := c.newArrival(s, n, tag, size)
-	m.offers, m.cut = 1<<replica, h.Args[5]
+	m.offers, m.comes, m.cut = 1<<replica, h.Flags&flagComes != 0, h.Args[5]
 	m.past = c.take(of)
 	s.live[n] = m
 	if s.ctx.exact || n == s.due {
@@ -258,12 +262,21 @@ func (c *Core) advance(s *inStream) {
 // wants reports whether a message should be asked for that is offered.
 func (c *Core) wants(m *arrival) bool { return m.granted < 0 && (m.req != nil || c.pulling()) }
 
-// ask asks one of the replicas that offer a message for its payload:
-// the one that serves this replica if it is among them.
+// ask asks one of the replicas that offer a message for its payload: the one that serves
+// this replica if it is among them. What comes unasked is only asked for if there is no
+// room that its sender could have.
 func (c *Core) ask(m *arrival) {
 	r := &c.ranks[m.stream.rank]
-	m.granted = c.server(m.offers, m.stream.rank, c.rank, c.replica, m.stream.ctx.exact)
-	c.frame(r.first+m.granted, kindGrant, m.stream.ctx, m.number)
+	replica := c.server(m.offers, m.stream.rank, c.rank, c.replica, m.stream.ctx.exact)
+	p := r.first + replica
+	c.unawait(m)
+	if m.comes && c.roomy(p) && !c.pulling() {
+		m.awaited = p + 1
+		c.processes[p].awaited++
+		return
+	}
+	m.granted = replica
+	c.frame(p, kindGrant, m.stream.ctx, m.number)
 }
 
 // data takes a payload that was asked for.
@@ -290,6 +303,11 @@ func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 	s := m.stream
 	s.received.add(m.number)
 	c.acknowledge(s, m.number, payload, replica, m.size, true)
+	m.whole, m.from = true, replica
+	c.unawait(m)
+	if eager >= 0 {
+		c.hold(m, eager)
+	}
 	switch {
 	case m.req != nil:
 		delete(s.live, m.number)
@@ -299,7 +317,6 @@ func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 	case m.queued:
 		delete(s.live, m.number)
 	}
-	m.whole, m.eager, m.from = true, eager, replica
 	m.keepCopy(c, payload)
 }
 
@@ -324,19 +341,5 @@ func (c *Core) torn(m *arrival, p int) {
 		m.data, m.hasData = nil, false
 		c.whole(m, c.processes[p].replica, -1, data)
 		c.buffers.put(data)
-	}
-}
-
-// consumed returns the room that an eager message of process p took.
-func (c *Core) consumed(p, bytes int) {
-	pr := &c.processes[p]
-	if !pr.alive {
-		return
-	}
-	if pr.owed += bytes; pr.owed >= c.limits.Window/creditParts {
-		h := transport.Header{Kind: kindCredit}
-		h.Args[0] = uint64(pr.owed)
-		pr.owed = 0
-		c.send(p, h, nil)
 	}
 }

@@ -80,13 +80,14 @@ type Message struct {
 	copied   bool     // data is the core's own
 	bookmark bool     // not the program's: neither counted nor waited for
 	sync     bool     // offered whatever its size
+	unwanted bool     // nobody will take it: its destination has finished
 	req      *Request // nil when it was complete from the start
 	lacking  uint64   // live replicas of the destination that may lack it
+	offered  uint64   // those it was offered to, without having been sent since
 	inflight int      // frames with its payload that links still hold
 	first    uint64   // replicas this process has to serve on its own behalf, not yet sent to
 	at       int      // position in stream.kept
 	asked    int      // 1 + process that was asked whether anybody will take it, or 0
-	unwanted bool     // nobody will: its destination has finished
 }
 
 // arrival is a message on its way in that is known, but not yet complete or
@@ -102,6 +103,8 @@ type arrival struct {
 	past    *past
 	unripe  bool     // a receive from any source had to leave it
 	offers  uint64   // live replicas of the source that offer it
+	comes   bool     // unasked when its sender has room: it is small
+	awaited int      // 1 + process from which it is to come unasked, or 0
 	granted int      // replica that was asked for the payload, or -1
 	filling bool     // a link writes into the receive's buffer
 	req     *Request // the receive it is bound to

@@ -93,7 +93,7 @@ func (c *Core) post(s *outStream, req *Request, data []byte, number uint64, tag 
 		c.complete(req, Status{}, nil)
 		return
 	}
-	small := !sync && len(data) <= c.limits.Eager
+	small := c.eagerly(m)
 	if small && r.retained+len(data)+frameCost <= c.limits.Retain {
 		c.copyOut(m)
 	} else if small {
@@ -152,22 +152,35 @@ func (c *Core) copyOut(m *Message) {
 // large or the receiver's room for unmatched messages is used up.
 func (c *Core) transmit(m *Message, d int) {
 	p := c.ranks[m.stream.rank].first + d
-	pr := &c.processes[p]
-	if cost := len(m.data) + frameCost; !m.sync && len(m.data) <= c.limits.Eager && pr.credit >= cost {
-		c.spend(pr, cost)
-		a := c.sendPayload(m, p, kindEager)
-		h := &a.Header
-		if h.Args[2] = uint64(m.tag); m.past != nil {
-			a.CausalPast = c.pastList(m, false)
-			h.Args[3], h.Args[4] = m.past.base, m.past.word(len(a.CausalPast))
-		}
+	if c.eagerly(m) && c.processes[p].credit >= len(m.data)+frameCost {
+		c.sendEager(m, p)
 		return
 	}
+	m.offered |= 1 << d
 	a := c.frame(p, kindOffer, m.stream.ctx, m.number)
 	a.Payload = c.pastList(m, true)
 	h := &a.Header
+	if c.eagerly(m) {
+		h.Flags |= flagComes
+	}
 	if h.Args[2], h.Args[3] = uint64(m.tag), uint64(len(m.data)); m.past != nil {
 		h.Args[4] = m.past.word(len(a.Payload))
+	}
+}
+
+// eagerly reports whether m is sent without being asked for, where there is room.
+func (c *Core) eagerly(m *Message) bool { return !m.sync && len(m.data) <= c.limits.Eager }
+
+// sendEager sends m to process p, which has room for it.
+func (c *Core) sendEager(m *Message, p int) {
+	pr := &c.processes[p]
+	m.offered &^= 1 << pr.replica
+	c.spend(pr, len(m.data)+frameCost)
+	a := c.sendPayload(m, p, kindEager)
+	h := &a.Header
+	if h.Args[2] = uint64(m.tag); m.past != nil {
+		a.CausalPast = c.pastList(m, false)
+		h.Args[3], h.Args[4] = m.past.base, m.past.word(len(a.CausalPast))
 	}
 }
 
@@ -191,9 +204,11 @@ func (c *Core) grant(p int, h *transport.Header) {
 		return
 	}
 	m := ctx.out[pr.rank].find(h.Args[1])
-	if m == nil || m.lacking>>pr.replica&1 == 0 {
-		return // it got the message from another replica meanwhile
+	d := uint64(1) << pr.replica
+	if m == nil || m.lacking&m.offered&d == 0 {
+		return // it got the message from another replica meanwhile, or there was room for it
 	}
+	m.offered &^= d
 	c.sendPayload(m, p, kindData)
 }
 
@@ -242,7 +257,7 @@ func (c *Core) finish(m *Message) {
 		r.retained -= len(m.data) + frameCost
 		c.buffers.put(m.data)
 	default:
-		if !m.sync && len(m.data) <= c.limits.Eager {
+		if c.eagerly(m) {
 			r.waiting--
 		}
 		c.complete(m.req, Status{}, nil)
@@ -268,6 +283,7 @@ func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
 		return err
 	}
 	set := &s.acked[pr.replica]
+	low := set.low // what is below it was not lacking before
 	switch {
 	case h.Args[5] < c.passed:
 		return nil // it may have been of a message that was taken back at the cut
@@ -276,7 +292,8 @@ func (c *Core) acknowledged(p int, h *transport.Header, payload []byte) error {
 	}
 	decodeAck(h, payload, set)
 	d := uint64(1) << pr.replica
-	for _, m := range s.kept { // like sweep, but most messages get here: a call for each would show
+	from, to := s.span(low, set.end())
+	for _, m := range s.kept[from:to] { // like sweep, but most messages get here: a call for each would show
 		if m == nil || m.lacking&d == 0 || !set.has(m.number) {
 			continue
 		}
