@@ -17,8 +17,6 @@ const (
 	frameCost = 128     // what a message counts beside its payload
 	ackEvery  = 32      // messages that may wait for a lazy acknowledgement
 	ackBytes  = 64 << 10
-
-	creditParts = 16 // in which a receiver returns the room that it has
 )
 
 var (

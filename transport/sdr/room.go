@@ -18,6 +18,10 @@ import (
 // yet to return, can wait: what has not come is on its way, or what uses up the room is,
 // and then it asks when that comes.
 
+// creditParts are those in which a receiver returns the room of a process. One is taken in
+// less than paceTime, so a sender that waits for a receiver that reads gets it.
+const creditParts = 16
+
 // spend takes from the room at a process.
 func (c *Core) spend(pr *process, cost int) {
 	pr.credit -= cost
