@@ -60,7 +60,7 @@ func enter(run func(*Process) error) int {
 		return exitRefused
 	}
 	var e *engine.Engine
-	e = engine.New(ctx, engine.Config{Head: session, Links: links, Local: session.Local(), Die: func(k job.Kill) {
+	e = engine.New(ctx, engine.Config{Head: session, Links: links, Local: session.Local(), Balance: session.Slot().Balance, Die: func(k job.Kill) {
 		e.FlushTrace()
 		session.Fired(k, e.Snapshot())
 		self, err := os.FindProcess(os.Getpid())

@@ -48,7 +48,7 @@ const (
 
 // NewPoller returns a poller without links.
 func NewPoller() *Poller {
-	p := &Poller{wake: make(chan struct{}), spin: spinTime, turns: turns{away: giveCore}}
+	p := &Poller{wake: make(chan struct{}), spin: spinTime, turns: newTurns(1, 1, nil)}
 	if processors() == 1 || runtime.GOMAXPROCS(0) == 1 {
 		p.spin = spinTimeUP
 	}
@@ -58,8 +58,11 @@ func NewPoller() *Poller {
 }
 
 // Crowd says how many processes run on this host, before anybody waits: where they
-// are more than its cores, waiters give their core to others.
-func (p *Poller) Crowd(processes int) { p.turns.crowded = processes > processors() }
+// are more than its cores, waiters give their core to others, and now and then call
+// balance, if it is not nil: it may move them to another core.
+func (p *Poller) Crowd(processes int, balance func()) {
+	p.turns = newTurns(processes, processors(), balance)
+}
 
 // Crowded reports whether that is so.
 func (p *Poller) Crowded() bool { return p.turns.crowded }

@@ -56,7 +56,7 @@ func (l *turningLink) TakeTurns() { l.told++ }
 func TestPollerTellsLinksOfTurns(t *testing.T) {
 	for processes, told := range map[int]int{1: 0, 1 << 20: 1} {
 		p := transport.NewPoller()
-		p.Crowd(processes)
+		p.Crowd(processes, nil)
 		l := new(turningLink)
 		p.Add(l)
 		p.Add(new(plainLink))
@@ -228,8 +228,8 @@ func TestCrowdedPollerLosesNoWake(t *testing.T) { testLosesNoWake(t, 1<<20) }
 func testLosesNoWake(t *testing.T, processes int) {
 	const rounds = 20000
 	ping, pong := transport.NewPoller(), transport.NewPoller()
-	ping.Crowd(processes)
-	pong.Crowd(processes)
+	ping.Crowd(processes, nil)
+	pong.Crowd(processes, nil)
 	var a, b atomic.Int64
 	var wg sync.WaitGroup
 	wg.Go(func() {

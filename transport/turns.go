@@ -19,19 +19,31 @@ const (
 	turnTime   = 500 * time.Microsecond // how long to look before a sleep, while turns are short
 	stayTime   = time.Millisecond       // and with a core for each process
 	crowdTime  = 15 * time.Microsecond  // and while they are not
-	longTurn   = time.Millisecond
-	freePolls  = 2  // idle polls before the first turn
-	firstPause = 2  // waits without turns after a long one
-	otherPause = 64 // the same where only another job can be to blame
+	longTurn   = time.Millisecond       // one that long at least is
+	workTime   = longTurn / 2           // and this long for each process that shares the core
+	freePolls  = 2                      // idle polls before the first turn
+	firstPause = 2                      // waits without turns after a long one
+	otherPause = 64                     // the same where only another job can be to blame
 	maxPause   = 64
+
+	balanceEvery = 32 // turns of a process from one call of balance to the next
 )
 
 // turns are those that the waiters of one process take with other processes.
 type turns struct {
 	crowded bool
-	away    func()       // gives the core away for a turn
+	long    time.Duration // of a turn: it is better to sleep
+	away    func()        // gives the core away for a turn
+	balance func()        // called now and then by who takes turns where it is crowded; nil: there is none
+	taken   atomic.Uint32
 	pause   atomic.Int32 // how many waits the next long turn costs, doubled by each and halved by each wait that none spoilt
 	sits    atomic.Int32 // waits that still take no turns
+}
+
+// newTurns returns those of one of so many processes on so many cores.
+func newTurns(processes, cores int, balance func()) turns {
+	each := (processes + cores - 1) / cores
+	return turns{crowded: processes > cores, long: max(longTurn, time.Duration(each)*workTime), away: giveCore, balance: balance}
 }
 
 // turn is what one wait knows.
@@ -77,7 +89,10 @@ func (t *turn) give(idle int) bool {
 	}
 	before := time.Now()
 	t.away()
-	if time.Since(before) < longTurn {
+	if time.Since(before) < t.long {
+		if t.balance != nil && t.crowded && t.taken.Add(1)%balanceEvery == 0 {
+			t.balance()
+		}
 		return true
 	}
 	t.on = false

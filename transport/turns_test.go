@@ -14,7 +14,7 @@ func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var long bool
 		away := 0
-		turns := turns{crowded: true, away: func() {
+		turns := turns{crowded: true, long: longTurn, away: func() {
 			away++
 			if long {
 				time.Sleep(longTurn)
@@ -61,13 +61,49 @@ func TestTurns(t *testing.T) {
 	})
 }
 
+// The more processes share a core, the longer takes a turn in which each of them works for
+// a short time.
+func TestLongTurns(t *testing.T) {
+	for _, tt := range []struct {
+		processes, cores int
+		crowded          bool
+		long             time.Duration
+	}{
+		{1, 1, false, longTurn}, {2, 2, false, longTurn}, {64, 128, false, longTurn},
+		{3, 2, true, longTurn}, {4, 2, true, longTurn}, {5, 2, true, 3 * workTime}, {8, 2, true, 4 * workTime},
+	} {
+		turns := newTurns(tt.processes, tt.cores, nil)
+		require.Equal(t, tt.crowded, turns.crowded, "%v", tt)
+		require.Equal(t, tt.long, turns.long, "%v", tt)
+	}
+}
+
+// Who takes turns where it is crowded looks around from time to time whether another core
+// is better, in whatever waits the turns are.
+func TestTurnsBalance(t *testing.T) {
+	for crowded, want := range map[bool]int{true: 3, false: 0} {
+		balanced := 0
+		turns := turns{crowded: crowded, long: longTurn, away: func() {}, balance: func() { balanced++ }}
+		for taken := 0; taken < 3*balanceEvery; {
+			turn, _ := turns.begin(spinTime, true)
+			turn.stay()
+			for idle := range freePolls + 5 {
+				require.True(t, turn.give(idle+1))
+			}
+			taken += 5
+			turn.end()
+		}
+		require.Equal(t, want, balanced, "crowded: %v", crowded)
+	}
+}
+
 // With a core for each process a waiter gives it away only if it stays after it has
 // looked for a while, and not if the core comes back late.
 func TestTurnsWithCores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var back time.Duration // of the core
 		away := 0
-		turns := turns{away: func() { away++; time.Sleep(back) }}
+		turns := turns{long: longTurn, away: func() { away++; time.Sleep(back) }}
 
 		turn, spin := turns.begin(spinTime, false)
 		require.Equal(t, spinTime, spin)

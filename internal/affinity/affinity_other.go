@@ -2,6 +2,12 @@
 
 package affinity
 
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
 // Usable returns no cores: nothing is bound here.
 func Usable() ([]Core, error) { return nil, nil }
 
@@ -16,3 +22,10 @@ func Processor() int { return -1 }
 
 // Elsewhere calls f.
 func Elsewhere(_ int, f func()) { f() }
+
+var errPlatform = fmt.Errorf("a board of processes needs Linux: %w", errors.ErrUnsupported)
+
+// OpenSlot returns an error: there is no board here.
+func OpenSlot(*os.File, int) (*Slot, error) { return nil, errPlatform }
+
+func move(int) bool { return false }

@@ -32,6 +32,23 @@ func Processor() int {
 	return int(cpu)
 }
 
+// move has the calling thread go on on that processor, and then stay or leave as the
+// kernel likes. It reports whether it may run there.
+func move(processor int) bool {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, there unix.CPUSet
+	if unix.SchedGetaffinity(0, &before) != nil || !before.IsSet(processor) {
+		return false
+	}
+	there.Set(processor)
+	if unix.SchedSetaffinity(0, &there) != nil {
+		return false
+	}
+	_ = unix.SchedSetaffinity(0, &before) // it was so before
+	return true
+}
+
 // Elsewhere calls f on another core than the one of that processor, if the system
 // lets this thread run on one: also where the process is bound to its own.
 func Elsewhere(processor int, f func()) {

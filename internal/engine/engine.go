@@ -22,8 +22,11 @@ type Engine struct {
 type Config struct {
 	Head  Head
 	Links map[job.Process]transport.Link
-	Local int            // processes of the job that share this host's cores
-	Die   func(job.Kill) // ends the process at a kill point
+	Local int // processes of the job that share this host's cores
+	// Balance moves the calling thread to where fewer of them run, if there is such a core;
+	// nil: nothing does.
+	Balance func()
+	Die     func(job.Kill) // ends the process at a kill point
 	// Failure says how a program has failed; nil: as the engine knows it.
 	Failure func(error) job.Failure
 	// Receive says where updates are received, and Share has every section be

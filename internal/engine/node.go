@@ -60,7 +60,7 @@ func newNode(ctx context.Context, c Config) *node {
 		start:        time.Now(),
 		incarnations: make(map[job.Process]uint32),
 	}
-	n.poller.Crowd(c.Local)
+	n.poller.Crowd(c.Local, c.Balance)
 	n.yield = n.unlocked
 	n.runCtx, n.endRun = context.WithCancelCause(ctx)
 	n.trace = newTracer(setup, n.start)

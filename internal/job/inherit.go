@@ -16,6 +16,9 @@ const (
 	EnvProcess = "INTRA_PROCESS"
 	// EnvLocal is how many processes of the job its host was meant to have.
 	EnvLocal = "INTRA_LOCAL"
+	// EnvSlot is "BOARD,SLOT": an inherited descriptor, and which slot of the board it
+	// is that belongs to the process.
+	EnvSlot = "INTRA_SLOT"
 )
 
 // Inheritance is what a process gets from its launcher by inheritance.
@@ -24,6 +27,8 @@ type Inheritance struct {
 	Secret  *os.File // holds the secret of the job
 	Crash   *os.File // pipe for the text of a crash
 	Lease   *os.File // of a lease.Word; nil if the host has no lease
+	Board   *os.File // of an affinity.Board; nil if there is no slot for the process
+	Slot    int      // of the board
 	Local   int      // how many processes the host was meant to have
 }
 
@@ -32,6 +37,9 @@ func (i Inheritance) Files() []*os.File {
 	all := []*os.File{i.Control, i.Secret, i.Crash}
 	if i.Lease != nil {
 		all = append(all, i.Lease)
+	}
+	if i.Board != nil {
+		all = append(all, i.Board)
 	}
 	return all
 }
@@ -46,10 +54,15 @@ func (i Inheritance) Environ(p Process) []string {
 	for n := range i.Files() {
 		fds = append(fds, strconv.Itoa(FirstFile+n))
 	}
-	return []string{
-		EnvControl + "=" + strings.Join(fds, ","), EnvProcess + "=" + p.String(),
-		EnvLocal + "=" + strconv.Itoa(i.Local),
+	var slot []string
+	if last := len(fds) - 1; i.Board != nil {
+		slot = []string{EnvSlot + "=" + fds[last] + "," + strconv.Itoa(i.Slot)}
+		fds = fds[:last]
 	}
+	return append(slot,
+		EnvControl+"="+strings.Join(fds, ","), EnvProcess+"="+p.String(),
+		EnvLocal+"="+strconv.Itoa(i.Local),
+	)
 }
 
 // Close closes this process's copies.

@@ -19,8 +19,9 @@ func inherited() (i Inheritance, ok bool, err error) {
 	}
 	os.Unsetenv(EnvControl)
 	os.Unsetenv(EnvProcess)
-	local := os.Getenv(EnvLocal)
+	local, slot := os.Getenv(EnvLocal), os.Getenv(EnvSlot)
 	os.Unsetenv(EnvLocal)
+	os.Unsetenv(EnvSlot)
 	if i.Local, err = strconv.Atoi(local); err != nil {
 		return i, true, fmt.Errorf("environment variable %s=%q is not the launcher's number of processes: %w", EnvLocal, local, err)
 	}
@@ -29,17 +30,25 @@ func inherited() (i Inheritance, ok bool, err error) {
 	if len(names) < len(kinds)-1 || len(names) > len(kinds) {
 		return i, true, fmt.Errorf("environment variable %s=%q is not three or four descriptors", EnvControl, v)
 	}
+	if slot != "" {
+		board, number, _ := strings.Cut(slot, ",")
+		if i.Slot, err = strconv.Atoi(number); err != nil {
+			return i, true, fmt.Errorf("environment variable %s=%q is not a descriptor and a number: %w", EnvSlot, slot, err)
+		}
+		kinds = append(kinds[:len(names)], unix.S_IFREG)
+		names = append(names, board)
+	}
 	// The Go runtime may have opened something of its own where a wrapper has
 	// closed ours: that must stay as it is.
 	var fds []int
 	for n, name := range names {
 		fd, err := strconv.Atoi(name)
 		if err != nil {
-			return i, true, fmt.Errorf("environment variable %s=%q is not three or four descriptors: %w", EnvControl, v, err)
+			return i, true, fmt.Errorf("environment variables %s=%q and %s=%q do not name descriptors: %w", EnvControl, v, EnvSlot, slot, err)
 		}
 		var st unix.Stat_t
 		if err := unix.Fstat(fd, &st); err != nil || fd < 3 || st.Mode&unix.S_IFMT != kinds[n] {
-			return i, true, fmt.Errorf("descriptor %d is not the launcher's: a wrapper must leave the descriptors %s open", fd, v)
+			return i, true, fmt.Errorf("descriptor %d is not the launcher's: a wrapper must leave the descriptors %s open", fd, strings.Join(names, ","))
 		}
 		fds = append(fds, fd)
 	}
@@ -51,6 +60,10 @@ func inherited() (i Inheritance, ok bool, err error) {
 	i.Control = os.NewFile(uintptr(fds[0]), "control")
 	i.Secret = os.NewFile(uintptr(fds[1]), "secret")
 	i.Crash = os.NewFile(uintptr(fds[2]), "crash")
+	if slot != "" {
+		last := len(fds) - 1
+		i.Board, fds = os.NewFile(uintptr(fds[last]), "board"), fds[:last]
+	}
 	if len(fds) > 3 {
 		i.Lease = os.NewFile(uintptr(fds[3]), "lease")
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/lease"
 )
@@ -23,8 +24,9 @@ type Session struct {
 	setup    Setup
 	local    int // processes of this host
 	links    Links
-	lease    *lease.Lease // of this host; nil if it has none
-	listener net.Listener // links over TCP only
+	lease    *lease.Lease   // of this host; nil if it has none
+	slot     *affinity.Slot // on the board of its host; nil if it has none
+	listener net.Listener   // links over TCP only
 	serving  context.Context
 	stop     context.CancelFunc // ends serving
 	latest   chan func() Stats  // counts for the next report, if one is due
@@ -109,6 +111,11 @@ func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err er
 			return err
 		}
 	}
+	if in.Board != nil {
+		if s.slot, err = affinity.OpenSlot(in.Board, in.Slot); err != nil {
+			return err
+		}
+	}
 	stop := context.AfterFunc(ctx, func() { s.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if err := hello.describe(); err != nil {
@@ -141,6 +148,9 @@ func (s *Session) Setup() Setup { return s.setup }
 
 // Local returns how many processes of the job its host was meant to have.
 func (s *Session) Local() int { return s.local }
+
+// Slot returns this process's place on the board of its host, nil if it has none.
+func (s *Session) Slot() *affinity.Slot { return s.slot }
 
 // read takes what the head says until the connection ends.
 func (s *Session) read() {

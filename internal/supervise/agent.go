@@ -43,6 +43,7 @@ type Agent struct {
 	cpus     map[job.Process][]int  // that a process is bound to; none: it is not
 	children map[job.Process]*child // those that are not gone
 	arenas   map[int]*os.File       // by rank
+	board    *affinity.Board        // on which the processes say where they run; nil before the first one
 }
 
 // Config is what an Agent works with.
@@ -112,7 +113,7 @@ func (a *Agent) Start(p job.Process, r Role) {
 
 // launch starts a process with its ends of everything.
 func (a *Agent) launch(p job.Process, r Role) (*child, error) {
-	c := &child{process: p, silent: make(chan struct{}), crashed: make(chan struct{})}
+	c := &child{process: p, leave: func() {}, silent: make(chan struct{}), crashed: make(chan struct{})}
 	var theirs []*os.File
 	ok := false
 	defer func() {
@@ -144,6 +145,9 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	in.Crash, in.Local = w[output.Crashes], len(a.plan.Processes)
 	if a.lease != nil {
 		in.Lease = a.lease.File() // which stays the word's
+	}
+	if err := a.takeSlot(c, &in); err != nil {
+		return nil, err
 	}
 	environ := append(in.Environ(p), watchdog.Mark())
 	if r == Spare {
@@ -197,17 +201,6 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	return c, nil
 }
 
-// bind gives a process, and what replaces it, the processors that a launcher has given
-// to it. This process is bound to those of one of them.
-func (a *Agent) bind(p job.Process, cpus []int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.cpus == nil {
-		a.cpus = make(map[job.Process][]int)
-	}
-	a.cpus[p] = cpus
-}
-
 // converse is the end of one control connection: the handshake, then all that
 // the process says.
 func (a *Agent) converse(c *child) {
@@ -259,6 +252,7 @@ func (a *Agent) reap(c *child) {
 		_ = proc.AwaitExit(program) // a kernel without pidfds: it is as good as gone
 	}
 	_ = c.cmd.Wait() // the state says it all
+	c.leave()
 	c.last.Store(true)
 	for _, r := range c.pipes {
 		_ = r.SetReadDeadline(time.Now().Add(output.DrainTime)) // it may be closed
@@ -387,8 +381,12 @@ func (a *Agent) Doubtful() bool { return false }
 func (a *Agent) Close() {
 	close(a.quit)
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	for _, f := range a.arenas {
 		f.Close()
+	}
+	board := a.board
+	a.mu.Unlock()
+	if board != nil {
+		board.Close()
 	}
 }

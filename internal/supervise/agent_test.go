@@ -12,10 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/affinity"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/jobtest/steps"
-	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/output"
 )
 
@@ -183,12 +181,14 @@ func TestProcessesThatCannotBeStarted(t *testing.T) {
 		"its working folder is not there: stat " + filepath.Join(dir, "nowhere"): {Path: os.Args[0], Dir: filepath.Join(dir, "nowhere")},
 		"fork/exec " + filepath.Join(text, "below"):                              {Path: filepath.Join(text, "below")},
 	} {
-		files := descriptors(t)
 		w := watch(t, p)
+		files := descriptors(t) + 1 // the board of the host, which stays
 		w.Start(two, First)
 		require.Contains(t, w.await("started"), want)
 		require.True(t, strings.HasPrefix(w.await("started"), "started 0.1: start 0.1: "))
 		require.Eventually(t, func() bool { return descriptors(t) <= files }, 10*time.Second, time.Millisecond, "what was made for the process stays open")
+		slot, _ := w.board.Take()
+		require.Zero(t, slot, "it has no slot")
 	}
 }
 
@@ -290,30 +290,6 @@ func TestWrappers(t *testing.T) {
 	w.Signal(one, syscall.SIGKILL)
 	w.await("exited 0.0, signal: killed")
 	require.True(t, gone(pid), "before that is told, since it could write what others share with it")
-}
-
-// A process of an MPI launcher, and what replaces it, runs where the launcher has put it,
-// not where this one is.
-func TestProcessorsOfALauncher(t *testing.T) {
-	all, err := affinity.Allowed()
-	require.NoError(t, err)
-	last := all[len(all)-1]
-	w := watch(t, Plan{Path: "/bin/sh", Args: []string{"sh", "-c", "grep Cpus_allowed_list /proc/self/status"}, Environ: os.Environ()})
-	w.identity = func() (*launcher.Identity, error) { return &launcher.Identity{Processors: []int{last}}, nil }
-	p, other := job.Process{}, job.Process{Rank: 1}
-	for i, r := range []Role{First, Joiner} {
-		w.Start(p, r)
-		w.await(fmt.Sprintf("exited %v", p))
-		w.await(fmt.Sprintf("end %v, %d", p, output.Stdout))
-		require.Equal(t, strings.Repeat(fmt.Sprintf("Cpus_allowed_list:\t%d\n", last), i+1), w.written(p, output.Stdout))
-		w.forget()
-	}
-	w.Start(other, Joiner)
-	w.await(fmt.Sprintf("exited %v", other))
-	w.await(fmt.Sprintf("end %v, %d", other, output.Stdout))
-	if len(all) > 1 {
-		require.NotEqual(t, fmt.Sprintf("Cpus_allowed_list:\t%d\n", last), w.written(other, output.Stdout))
-	}
 }
 
 // Standard input is for those of rank 0 that are there from the beginning. One that

@@ -26,6 +26,7 @@ type child struct {
 	program int                      // pid of the program under a wrapper, 0 if there is none
 	since   time.Time                // when it was stopped
 	as      job.Endpoint             // its place, once it has one
+	leave   func()                   // gives back its slot on the board
 	linked  map[job.Endpoint]bool    // peers to which it has a link that one of the two has asked for
 }
 
@@ -36,6 +37,7 @@ func (c *child) release() {
 	}
 	closeFiles(c.pipes[:])
 	closeFiles([]*os.File{c.stdin})
+	c.leave()
 }
 
 // closeFiles closes those that there are.

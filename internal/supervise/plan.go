@@ -17,7 +17,7 @@ type Plan struct {
 	Link string `json:"link,omitempty"` // kind of the links between processes of this host
 	Ring int    `json:"ring,omitempty"` // size of a shared-memory ring in bytes
 
-	Bind      affinity.Mode `json:"bind,omitempty"`   // "": affinity.None
+	Bind      affinity.Mode `json:"bind,omitempty"`   // "": they are bound to none
 	Processes []job.Process `json:"processes"`        // of this host, in order
 	Clones    []job.Clone   `json:"clones,omitempty"` // processes that a tool starts
 }

@@ -1,0 +1,86 @@
+package affinity
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stay is that of a process that does not move.
+const stay = -1
+
+func TestBalance(t *testing.T) {
+	for name, tt := range map[string]struct {
+		others []int // processors on which other processes have said that they are; -1: nobody
+		here   int
+		cores  []int
+		want   int
+	}{
+		"three and one":                        {[]int{0, 0, 1}, 0, []int{0, 1}, 1},
+		"two and two":                          {[]int{0, 1, 1}, 0, []int{0, 1}, stay},
+		"two and one":                          {[]int{0, 1}, 0, []int{0, 1}, stay},
+		"alone, beside three":                  {[]int{1, 1, 1}, 0, []int{0, 1}, stay},
+		"those that are gone do not count":     {[]int{0, -1, -1, 1}, 0, []int{0, 1}, stay},
+		"to the emptiest":                      {[]int{0, 0, 1, 1, 2, 3, 3}, 0, []int{0, 1, 2, 3}, 2},
+		"not where it may not run":             {[]int{0, 0, 1, 1, 2, 3, 3}, 0, []int{0, 1, 3}, stay},
+		"others are where it may not run":      {[]int{0, 0, 9, 1000}, 0, []int{0, 1}, 1},
+		"it is where it did not begin":         {[]int{2, 2}, 2, []int{0, 1}, stay},
+		"it may run on one processor":          {[]int{0, 0, 0}, 0, []int{0}, stay},
+		"where it is is not known":             {[]int{0, 0, 0}, -1, []int{0, 1}, stay},
+		"processors with numbers of all sorts": {[]int{7, 7, 300}, 7, []int{7, 64, 300}, 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := make([]atomic.Uint32, len(tt.others)+3)
+			for i, at := range tt.others {
+				all[1+i].Store(uint32(at + 1))
+			}
+			all[len(tt.others)+2].Store(1) // behind those in use
+			var used atomic.Uint32
+			used.Store(uint32(len(tt.others) + 1))
+			s := newSlot(&all[0], &used, all, tt.cores)
+			went := stay
+			s.here = func() int { return tt.here }
+			s.move = func(to int) bool { went = to; return true }
+			s.Balance()
+			require.Equal(t, tt.want, went)
+			if went != stay {
+				require.EqualValues(t, went+1, all[0].Load(), "the others see it there")
+			}
+		})
+	}
+	(*Slot)(nil).Balance()
+}
+
+// What it says is where it is, also if it cannot move; and it does not move again at
+// once, whatever the others say.
+func TestBalanceRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all [4]atomic.Uint32
+		var used atomic.Uint32
+		used.Store(9) // more than there are: somebody has written nonsense
+		s := newSlot(&all[0], &used, all[:], []int{0, 1})
+		var tried int
+		may := false
+		s.here = func() int { return 0 }
+		s.move = func(int) bool { tried++; return may }
+		for i := range 3 {
+			all[1+i].Store(1)
+		}
+		for range 2 {
+			s.Balance()
+			require.EqualValues(t, 1, all[0].Load())
+			require.Equal(t, 1, tried)
+		}
+		may = true
+		time.Sleep(restTime)
+		s.Balance()
+		require.EqualValues(t, 2, all[0].Load())
+		require.Equal(t, 2, tried)
+		s.Balance() // the kernel has put it back
+		require.EqualValues(t, 1, all[0].Load())
+		require.Equal(t, 2, tried)
+	})
+}
