@@ -64,7 +64,7 @@ func TestMemoryGrowsSlowly(t *testing.T) {
 func TestLaps(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		size := 32 << 10 << r.IntN(4)
+		size := 32 << 10 << r.IntN(6)
 		a, b := turning(size)(t)
 		in := &inbox{closed: make(chan error, 1)}
 		a.Start(&inbox{closed: make(chan error, 1)})

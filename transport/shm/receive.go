@@ -104,7 +104,7 @@ func (l *link) accept(n uint64, one bool) (took uint64, err error) {
 				r.ask(r.pos+2*transport.HeaderSize, size-transport.HeaderSize)
 			}
 			if took = transport.HeaderSize; at == took {
-				took = record(size)
+				took = r.record(size)
 			}
 			if first&lastBit != 0 {
 				took += r.rest(r.pos + took)

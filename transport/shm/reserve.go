@@ -32,8 +32,8 @@ func (l *link) free(size uint64) bool {
 	if !idle || s.ended || s.reader.Load() != endOpen {
 		return false
 	}
-	room, err := s.room(record(size))
-	return err == nil && room >= record(size)
+	room, err := s.room(s.record(size))
+	return err == nil && room >= s.record(size)
 }
 
 // Commit implements transport.Reserver.
@@ -43,7 +43,8 @@ func (l *link) Commit(f *transport.Frame) {
 	err := l.sendErr // it may have ended meanwhile
 	l.mu.Unlock()
 	if err == nil && (f.Mid == nil || f.Mid()) {
-		s, n := &l.out, record(f.Header.Size)
+		s := &l.out
+		n := s.record(f.Header.Size)
 		takes := s.extent(n)
 		s.end(s.pos + takes)
 		s.put(&f.Header, transport.HeaderSize, takes > n)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/shm"
 )
 
 // inbox keeps what arrives.
@@ -122,5 +123,19 @@ func TestReserveOnALinkThatEnds(t *testing.T) {
 			end()
 			require.Zero(t, in.n.Load())
 		})
+	}
+}
+
+// A frame fits into the room that was reserved for a larger one.
+func TestRecordGrows(t *testing.T) {
+	for _, size := range []int{4 << 10, 256 << 10, shm.DefaultSize} {
+		last := uint64(0)
+		for payload := range uint64(40 << 10) {
+			n := shm.Record(size, payload)
+			require.GreaterOrEqual(t, n, last, "%d bytes in a ring of %d", payload, size)
+			require.GreaterOrEqual(t, n, transport.HeaderSize+payload)
+			require.Zero(t, n%transport.HeaderSize)
+			last = n
+		}
 	}
 }

@@ -50,8 +50,8 @@ var errCorrupt = errors.New("corrupt ring")
 // the reader looks at tail; and when the sender has ended, or is dead, since then
 // what lies behind tail is no frame, whatever it looks like.
 //
-// A frame that was published as a whole may be the last one of its lap: the next one
-// then begins where the memory does.
+// Behind a frame that was published as a whole there may be a gap, see record. It may also
+// be the last one of its lap: the next one then begins where the memory does.
 type ring struct {
 	data   []byte
 	size   uint64
@@ -79,12 +79,29 @@ const (
 // placeOf is what the first word of a header says of that, 0 or a word.
 func placeOf(first uint64) uint64 { return first & placeBits >> placeShift }
 
-// record is what a frame takes in the ring whose payload stands behind its header.
-func record(payload uint64) uint64 { return transport.HeaderSize + align(payload) }
+// A processor that reads some lines in a row fetches those that follow as well. They would
+// be those of the next frame, taken from the sender while it is about to write there. So
+// there is a gap behind a frame of several lines, unless the ring is so small that its room
+// matters more.
+const (
+	gap        = 1 << 10
+	gapPayload = transport.HeaderSize + 1 // the smallest one that has a gap behind it
+	gapRing    = 256 << 10                // and the smallest ring
+)
+
+// record is what a frame takes in the ring whose payload stands behind its header: never
+// less than a smaller one does, so that what is reserved is enough.
+func (r *ring) record(payload uint64) uint64 {
+	n := transport.HeaderSize + align(payload)
+	if payload >= gapPayload && r.size >= gapRing {
+		n += gap
+	}
+	return n
+}
 
 // place says where in the record of a frame its payload stands, and what the record
 // takes.
-func place(h *transport.Header) (at, n uint64) {
+func (r *ring) place(h *transport.Header) (at, n uint64) {
 	if h.Size-1 < wordSize {
 		for i := len(h.Args) - 1; i >= 0; i-- { // the last ones are used least
 			if h.Args[i] == 0 {
@@ -92,11 +109,11 @@ func place(h *transport.Header) (at, n uint64) {
 			}
 		}
 	}
-	return transport.HeaderSize, record(h.Size)
+	return transport.HeaderSize, r.record(h.Size)
 }
 
 // whole says whether a frame is published as a whole.
-func (r *ring) whole(payload uint64) bool { return record(payload) <= r.size/2 }
+func (r *ring) whole(payload uint64) bool { return r.record(payload) <= r.size/2 }
 
 // rest is how many bytes are left of the lap from a position on.
 func (r *ring) rest(pos uint64) uint64 { return -pos & (r.size - 1) }

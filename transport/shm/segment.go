@@ -30,7 +30,7 @@ var ErrSegment = errors.New("not a segment of shared memory")
 // processors fetch lines in pairs. Who reads a ring looks at need and sender with
 // every frame, so these are not where tail changes with every frame.
 const (
-	magic       = 0x3461_7274_6e69_4d53 // "SMintra4"
+	magic       = 0x3561_7274_6e69_4d53 // "SMintra5"
 	offMagic    = 0
 	offSize     = 8
 	offBell     = 128 // of side 0; that of side 1 is lineGap further

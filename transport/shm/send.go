@@ -51,11 +51,11 @@ func (l *link) Send(f *transport.Frame) {
 // SendNow implements transport.Prompt.
 func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 	h.Size = uint64(len(payload) + len(rest))
-	at, n := place(h)
+	s := &l.out
+	at, n := s.place(h)
 	if !l.enter(n) {
 		return false
 	}
-	s := &l.out
 	takes := s.extent(n)
 	s.end(s.pos + takes)
 	s.put(h, at, takes > n)
@@ -65,7 +65,7 @@ func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 		copy(room[len(payload):], rest)
 	}
 	l.finishFrame(takes)
-	s.own(s.pos+transport.HeaderSize, n)
+	s.own(s.pos+transport.HeaderSize, h.Size)
 	l.tx.Unlock()
 	if l.busy.Load() { // somebody found tx taken meanwhile, and nobody may be called here
 		l.hasten()
@@ -76,11 +76,11 @@ func (l *link) SendNow(h *transport.Header, payload, rest []byte) bool {
 // sendNow hands f over if it fits as a whole, and nothing is queued before it. Where the
 // link ends, and why, is for write.
 func (l *link) sendNow(f *transport.Frame) bool {
-	at, n := place(&f.Header)
+	s := &l.out
+	at, n := s.place(&f.Header)
 	if f.Mid != nil || !l.enter(n) {
 		return false
 	}
-	s := &l.out
 	takes := s.extent(n)
 	s.end(s.pos + takes)
 	s.put(&f.Header, at, takes > n)
@@ -208,7 +208,7 @@ func (l *link) transfer(f *transport.Frame) (moved, done bool, err error) {
 	s := &l.out
 	size := f.Header.Size
 	if s.whole(size) {
-		at, n := place(&f.Header)
+		at, n := s.place(&f.Header)
 		if _, ok, err := s.secure(n); !ok {
 			return false, false, err
 		}
