@@ -45,8 +45,8 @@ func (h *Head) born(e decision.Entry) {
 		h.place(m)
 	case dismissed:
 		if !m.made { // nobody has started it
-			m.settled = true
 			h.dismissed(m)
+			h.settled(m) // another one may be wanted by now
 		}
 	}
 }
@@ -80,10 +80,10 @@ func (h *Head) started(m *member, e Started) {
 		h.settled(m)
 	case m.state != starting && m.state != dismissed:
 	case m.role == Joiner || m.state == dismissed:
-		m.settled = true
 		h.sayRefused(m.process, e.Err)
 		m.to(ended)
 		h.withdraw(m, e.Err)
+		h.settled(m)
 	default:
 		m.settled = true
 		m.to(ended)
