@@ -20,7 +20,8 @@ const (
 	stayTime   = time.Millisecond       // and with a core for each process
 	crowdTime  = 15 * time.Microsecond  // and while they are not
 	longTurn   = time.Millisecond       // one that long at least is
-	workTime   = longTurn / 2           // and this long for each process that shares the core
+	workTime   = longTurn / 2           // and this long for each process that shares the core,
+	longest    = 4 * time.Millisecond   // up to here: of many, some always compute
 	freePolls  = 2                      // idle polls before the first turn
 	firstPause = 2                      // waits without turns after a long one
 	otherPause = 64                     // the same where only another job can be to blame
@@ -43,7 +44,7 @@ type turns struct {
 // newTurns returns those of one of so many processes on so many cores.
 func newTurns(processes, cores int, balance func()) turns {
 	each := (processes + cores - 1) / cores
-	return turns{crowded: processes > cores, long: max(longTurn, time.Duration(each)*workTime), away: giveCore, balance: balance}
+	return turns{crowded: processes > cores, long: min(max(longTurn, time.Duration(each)*workTime), longest), away: giveCore, balance: balance}
 }
 
 // turn is what one wait knows.

@@ -70,7 +70,7 @@ func TestLongTurns(t *testing.T) {
 		long             time.Duration
 	}{
 		{1, 1, false, longTurn}, {2, 2, false, longTurn}, {64, 128, false, longTurn},
-		{3, 2, true, longTurn}, {4, 2, true, longTurn}, {5, 2, true, 3 * workTime}, {8, 2, true, 4 * workTime},
+		{3, 2, true, longTurn}, {4, 2, true, longTurn}, {5, 2, true, 3 * workTime}, {8, 2, true, 4 * workTime}, {256, 2, true, longest},
 	} {
 		turns := newTurns(tt.processes, tt.cores, nil)
 		require.Equal(t, tt.crowded, turns.crowded, "%v", tt)

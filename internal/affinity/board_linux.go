@@ -64,11 +64,14 @@ func words(page []byte) []atomic.Uint32 {
 // File is what processes inherit. It stays the board's.
 func (b *Board) File() *os.File { return b.file }
 
-// Take returns a slot for a process that is about to start. ok is false if all are taken:
-// the process does without.
+// Take returns a slot for a process that is about to start. ok is false if all are taken, or
+// the board is closed: the process does without.
 func (b *Board) Take() (slot int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.page == nil {
+		return 0, false
+	}
 	if slot = slices.Index(b.taken, false); slot < 0 {
 		if slot = len(b.taken); slot == maxSlots {
 			return 0, false
@@ -90,8 +93,7 @@ func (b *Board) Free(slot int) {
 	}
 }
 
-// Close gives the agent's memory back, once: no process starts from here on. Those that
-// run keep theirs.
+// Close gives the agent's memory back. Processes that run keep theirs. It is called once.
 func (b *Board) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -39,6 +39,8 @@ func TestBoard(t *testing.T) {
 	require.ErrorIs(t, b.File().Truncate(0), unix.EPERM)
 	require.NoError(t, b.Close())
 	b.Free(3) // its process was reaped late
+	_, ok = b.Take()
+	require.False(t, ok, "it is closed")
 	require.EqualValues(t, 7, all[1+4].Load(), "the processes keep the page")
 }
 

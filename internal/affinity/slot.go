@@ -8,7 +8,7 @@ import (
 )
 
 // restTime is how long a process stays where it has moved to: another job may want that
-// processor as well, and a move takes some 20 µs.
+// processor as well, and a move costs more than a few turns.
 const restTime = 2 * time.Millisecond
 
 // Slot is the place of one process on the board of its host. A nil *Slot, of a process
