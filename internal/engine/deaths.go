@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -27,11 +28,16 @@ func (d *deaths) heard(event job.Event) {
 	d.queue = append(d.queue, event)
 	d.mu.Unlock()
 	if v, ok := event.(job.Verdict); ok {
-		if l := d.links.get(v.Process, incarnationOf(v)); l != nil {
-			l.link.PeerDied()
-		}
+		d.mourn(v)
 	}
 	d.doDue()
+}
+
+// mourn tells the link to a dead process, if it has begun.
+func (d *deaths) mourn(v job.Verdict) {
+	if l := d.links.get(v.Process, incarnationOf(v)); l != nil {
+		l.link.PeerDied()
+	}
 }
 
 // linkClosed notes that a link has been read to its end.
@@ -53,9 +59,25 @@ func (d *deaths) doDue() {
 		d.queue = d.queue[1:]
 		d.mu.Unlock()
 		d.do(event)
+		if c, ok := event.(job.Connected); ok {
+			d.begun(c)
+		}
 		d.mu.Lock()
 	}
 	d.doing = false
+}
+
+// begun: a link has begun, perhaps behind another death for so long that the verdict
+// on its process waits too. Not every link notices a death by itself.
+func (d *deaths) begun(c job.Connected) {
+	d.mu.Lock()
+	queue := slices.Clone(d.queue)
+	d.mu.Unlock()
+	for _, event := range queue {
+		if v, ok := event.(job.Verdict); ok && v.Process == c.Process && incarnationOf(v) == c.Incarnation {
+			d.mourn(v)
+		}
+	}
 }
 
 func (d *deaths) isDue(event job.Event) bool {

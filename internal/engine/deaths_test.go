@@ -85,6 +85,42 @@ func TestDeathsWaitForTheEndOfTheLink(t *testing.T) {
 	require.Len(t, done, 4, "there is no link to wait for")
 }
 
+// A joiner may die while the death of the one before it still waits: its link begins
+// after the verdict on it was heard, and has to be told as well.
+func TestAJoinerDiesBeforeItsLinkBegins(t *testing.T) {
+	p := job.Process{Replica: 1}
+	before, joiner := new(silent), new(silent)
+	var links peerLinks
+	links.set(p, &peerLink{link: before, incarnation: 1})
+	var done []job.Event
+	d := deaths{links: &links}
+	d.do = func(e job.Event) {
+		done = append(done, e)
+		switch e := e.(type) {
+		case job.Verdict:
+			links.remove(e.Process, incarnationOf(e))
+		case job.Connected:
+			links.set(e.Process, &peerLink{link: e.Link, incarnation: e.Incarnation})
+		}
+	}
+	words := []job.Event{
+		job.Verdict{Epoch: 1, Process: p},
+		job.Connected{Process: p, Incarnation: 2, Link: joiner},
+		job.Verdict{Epoch: 2, Process: p, Incarnation: 2},
+		job.Order{Kind: job.OrderGo, Number: 5},
+	}
+	for _, w := range words {
+		d.heard(w)
+	}
+	require.Empty(t, done)
+	require.False(t, joiner.died, "its link has not begun")
+	d.linkClosed(p, 1)
+	require.Equal(t, words[:2], done)
+	require.True(t, joiner.died)
+	d.linkClosed(p, 2)
+	require.Equal(t, words, done)
+}
+
 // An engine forgets a process that has died, and one that takes its place is
 // another one.
 func TestReplicaIsReplaced(t *testing.T) {
