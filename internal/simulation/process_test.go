@@ -53,6 +53,7 @@ type process struct {
 	says   []head.Event   // to the head, on their way
 	gifts  []*gift        // states that are being sent beside the program
 	wires  map[job.Process]*process
+	told   map[*process]bool // the links to whom know that they are dead, and end
 
 	account
 	driver
@@ -62,7 +63,7 @@ var errKilled = errors.New("killed")
 
 // newProcess starts a process, which waits for its place.
 func (w *world) newProcess(a head.Start) *process {
-	p := &process{w: w, role: a.Role, reached: make(map[string]int), wires: make(map[job.Process]*process)}
+	p := &process{w: w, role: a.Role, reached: make(map[string]int), wires: make(map[job.Process]*process), told: make(map[*process]bool)}
 	p.from, p.voiced = a.To, a.Role == head.First
 	if old := w.agents[agentID{a.Node, a.ID}]; old != nil {
 		if !old.exited {
@@ -246,11 +247,7 @@ func (p *process) hear() {
 	case job.KindVerdict:
 		v := *m.Verdict
 		p.queue = append(p.queue, v)
-		if q := p.wires[v.Process]; q != nil && q.birth == v.Incarnation {
-			if l := p.w.links[pair{p, q}]; l != nil {
-				l.PeerDied()
-			}
-		}
+		p.mourn(v)
 	case job.KindOrder:
 		p.queue = append(p.queue, *m.Order)
 	case job.KindRelease:
@@ -291,6 +288,11 @@ func (p *process) settle() {
 				continue // one that has died since was slower
 			}
 			p.wires[event.to.self] = event.to
+			for _, e := range p.queue { // it was not there yet when the verdict came
+				if v, ok := e.(job.Verdict); ok {
+					p.mourn(v)
+				}
+			}
 			p.reply(job.Reply{Kind: job.ReplyLinked, Process: event.to.self, Incarnation: event.to.birth})
 		case job.Order:
 			p.order(event)
@@ -312,7 +314,19 @@ func (p *process) isDue(event job.Event) bool {
 		return true
 	}
 	l := p.w.links[pair{q, p}]
-	return l == nil || l.Ended()
+	return p.told[q] && (l == nil || l.Ended())
+}
+
+// mourn tells the link to a dead process, if it is there.
+func (p *process) mourn(v job.Verdict) {
+	q := p.wires[v.Process]
+	if q == nil || q.birth != v.Incarnation || p.told[q] {
+		return
+	}
+	p.told[q] = true
+	if l := p.w.links[pair{p, q}]; l != nil {
+		l.PeerDied()
+	}
 }
 
 // connected is the event that there is a link to another process. It has its
