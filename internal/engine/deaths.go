@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -78,6 +79,21 @@ func (d *deaths) begun(c job.Connected) {
 			d.mourn(v)
 		}
 	}
+}
+
+// describe says for people which death holds up what the head has said since.
+func (d *deaths) describe() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.queue) == 0 {
+		return ""
+	}
+	v, ok := d.queue[0].(job.Verdict)
+	if !ok || d.doing {
+		return "what the head has said is being done\n"
+	}
+	return fmt.Sprintf("the death of %v(%d) waits until its link has been read to the end, and behind it %d words of the head\n",
+		v.Process, incarnationOf(v), len(d.queue)-1)
 }
 
 func (d *deaths) isDue(event job.Event) bool {

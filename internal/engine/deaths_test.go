@@ -113,12 +113,14 @@ func TestAJoinerDiesBeforeItsLinkBegins(t *testing.T) {
 		d.heard(w)
 	}
 	require.Empty(t, done)
+	require.Equal(t, "the death of 0.1(1) waits until its link has been read to the end, and behind it 3 words of the head\n", d.describe())
 	require.False(t, joiner.died, "its link has not begun")
 	d.linkClosed(p, 1)
 	require.Equal(t, words[:2], done)
 	require.True(t, joiner.died)
 	d.linkClosed(p, 2)
 	require.Equal(t, words, done)
+	require.Empty(t, d.describe())
 }
 
 // An engine forgets a process that has died, and one that takes its place is

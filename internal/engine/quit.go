@@ -40,7 +40,7 @@ func (e *Engine) explain() string {
 	for _, part := range []struct {
 		of   string
 		says func() string
-	}{{"the engine", e.describe}, {"the messages", e.describeMessages}} {
+	}{{"the engine", e.describe}, {"the deaths", e.deaths.describe}, {"the messages", e.describeMessages}} {
 		text, ok := within(describeTime, part.says)
 		if !ok {
 			text = fmt.Sprintf("the lock of %s is held\n", part.of)
