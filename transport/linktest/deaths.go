@@ -183,6 +183,16 @@ func testPeerDiedDrains(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
+// The word of a death may come while the link is about to start.
+func testPeerDiedBeforeStart(t *testing.T, pair Pair) {
+	la, lb := pair(t)
+	a := start(la, newRecorder(placeLink))
+	lb.PeerDied()
+	b := start(lb, newRecorder(placeLink))
+	b.gone(t, transport.ErrPeerGone)
+	closeBoth(t, a, b)
+}
+
 func testPeerDiedInsideFrame(t *testing.T, pair Pair) {
 	a, b := startBoth(t, pair, placeOwn)
 	f := newFrame(1, 0, streamed, 1, nil)

@@ -41,6 +41,7 @@ func Run(t *testing.T, pair Pair) {
 		{"CloseReturnsFrames", testCloseReturnsFrames},
 		{"CloseFromReceiver", testCloseFromReceiver},
 		{"PeerDiedDrains", testPeerDiedDrains},
+		{"PeerDiedBeforeStart", testPeerDiedBeforeStart},
 		{"PeerDiedInsideFrame", testPeerDiedInsideFrame},
 		{"Shutdown", testShutdown},
 		{"ShutdownOneSideFirst", testShutdownOneSideFirst},

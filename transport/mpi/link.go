@@ -99,14 +99,19 @@ func (w *World) link(peer, channel, side int) (*link, error) {
 func (l *link) Start(r transport.Receiver) {
 	l.mu.Lock()
 	l.receiver = r
-	ended := l.sendErr != nil
-	l.started = !ended
 	l.mu.Unlock()
-	if ended {
+	if l.closed.Load() {
 		go r.Closed(transport.ErrClosed)
 		return
 	}
 	l.world.add(l)
+	l.mu.Lock()
+	l.started = true
+	ends := l.sendErr != nil || l.endings > 0 // its peer may have died before: what it sent comes
+	l.mu.Unlock()
+	if ends {
+		l.conclude()
+	}
 }
 
 func (l *link) Attend(on bool) {
