@@ -75,7 +75,8 @@ type Link interface {
 	// PeerDied tells the link that the peer is dead for certain (declared
 	// and fenced): what it had handed over is delivered to the end, then
 	// Torn if its last frame is incomplete, then Closed. Frames not yet
-	// handed over come back with ErrPeerGone.
+	// handed over come back with ErrPeerGone. It may come before Start, and
+	// more than once.
 	PeerDied()
 
 	// Shutdown hands over what is queued, tells the peer that nothing more

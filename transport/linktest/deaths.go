@@ -183,12 +183,13 @@ func testPeerDiedDrains(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// The word of a death may come while the link is about to start.
+// The word of a death may come while the link is about to start, and then again.
 func testPeerDiedBeforeStart(t *testing.T, pair Pair) {
 	la, lb := pair(t)
 	a := start(la, newRecorder(placeLink))
 	lb.PeerDied()
 	b := start(lb, newRecorder(placeLink))
+	b.PeerDied()
 	b.gone(t, transport.ErrPeerGone)
 	closeBoth(t, a, b)
 }

@@ -145,6 +145,18 @@ func pair(t testing.TB) (a, b transport.Link) {
 func TestSelf(t *testing.T) {
 	only(t)
 	linktest.Run(t, pair)
+	t.Run("PeerDiedBeforeStartDrains", func(t *testing.T) {
+		a, b := pair(t)
+		a.Start(new(counter))
+		h := transport.Header{Channel: transport.ChannelMessage}
+		require.True(t, a.(transport.Prompt).SendNow(&h, []byte{1}, nil))
+		b.PeerDied()
+		in := new(counter)
+		b.Start(in)
+		require.Eventually(t, func() bool { return in.frames.Load() == 1 }, time.Minute, time.Millisecond)
+		require.NoError(t, a.Close())
+		require.NoError(t, b.Close())
+	})
 }
 
 // counter is a Receiver of frames that the link keeps.
