@@ -33,7 +33,7 @@ or decide whether one of these is reached. It follows values within a function.`
 const allowDirective = "//intra:allow"
 
 func runControl(pass *analysis.Pass) (any, error) {
-	if !slices.ContainsFunc(pass.Pkg.Imports(), func(p *types.Package) bool { return p.Path() == RuntimePath || p.Path() == commPath }) {
+	if !slices.ContainsFunc(pass.Pkg.Imports(), func(p *types.Package) bool { return p.Path() == IntraPath || p.Path() == commPath }) {
 		return nil, nil
 	}
 	c := &control{pass: pass, kernels: map[types.Object]bool{}, saved: map[*types.Var]bool{}, allowed: map[string]bool{}, reported: map[token.Pos]bool{}}
@@ -122,7 +122,7 @@ func readsOnce(fn *ssa.Function) bool {
 
 func isOnce(call *ssa.Call) bool {
 	f := targetOf(call)
-	return f != nil && f.Pkg() != nil && f.Pkg().Path() == RuntimePath && strings.HasPrefix(f.Name(), "Once")
+	return f != nil && f.Pkg() != nil && f.Pkg().Path() == IntraPath && strings.HasPrefix(f.Name(), "Once")
 }
 
 // targetOf is the function or method that a call names, nil if it is not known.
@@ -165,7 +165,7 @@ func differing(call *ssa.Call) string {
 		}
 	case "crypto/rand":
 		return "crypto/rand." + f.Name()
-	case RuntimePath:
+	case IntraPath:
 		if method && f.Name() == "Replica" {
 			return "p.Replica()"
 		}
@@ -380,7 +380,7 @@ func (c *control) sink(call *ssa.Call) (what string, first int) {
 			return "", 0
 		}
 		return name, 1
-	case RuntimePath:
+	case IntraPath:
 		if f.Name() == "SafePoint" {
 			return name, 1
 		}

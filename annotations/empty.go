@@ -1,6 +1,7 @@
 package annotations
 
 import (
+	"slices"
 	"go/ast"
 	"go/types"
 	"strings"
@@ -37,7 +38,7 @@ func (w *sectionWalk) nothing() {
 // ours reports whether a function may be the user's own, and so a kernel: it is
 // neither of the standard library nor of this module.
 func (w *sectionWalk) ours(fn *types.Func) bool {
-	if fn.Pkg() == nil || fn.Pkg().Path() == RuntimePath || fn.Pkg().Path() == commPath {
+	if fn.Pkg() == nil || slices.Contains([]string{IntraPath, RuntimePath, commPath}, fn.Pkg().Path()) {
 		return false
 	}
 	root, _, _ := strings.Cut(fn.Pkg().Path(), "/")

@@ -11,8 +11,11 @@ import (
 
 // The packages of this module that the checks know.
 const (
-	RuntimePath = "github.com/intrahpc/intra/runtime"
-	commPath    = "github.com/intrahpc/intra/comm"
+	// IntraPath is the package that programs import.
+	IntraPath = "github.com/intrahpc/intra"
+	// RuntimePath is the package with the calls that only generated code makes.
+	RuntimePath = IntraPath + "/runtime"
+	commPath    = IntraPath + "/comm"
 )
 
 // forbiddenCall says what is wrong with calling f in a task, or nothing.
@@ -26,7 +29,7 @@ func forbiddenCall(f *types.Func) (what string, message bool) {
 	switch path {
 	case commPath:
 		return call + ", which passes messages", true
-	case RuntimePath:
+	case IntraPath:
 		if strings.HasPrefix(name, "Blocks") || name == "Tiles" || method && slices.Contains([]string{"Rank", "Size", "Tasks", "Context"}, name) {
 			return "", false
 		}
@@ -37,6 +40,8 @@ func forbiddenCall(f *types.Func) (what string, message bool) {
 			return call + ", so that its result would differ between replicas", false
 		}
 		return call + ", which belongs outside of tasks", false
+	case RuntimePath:
+		return call + ", which is for generated code", false
 	case "fmt":
 		if strings.HasPrefix(name, "Print") || strings.HasPrefix(name, "Fprint") || strings.Contains(name, "can") {
 			return call + ", which does input or output", false

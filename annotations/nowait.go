@@ -190,7 +190,7 @@ func (u *unhurried) settles(call *ast.CallExpr) bool {
 	switch fn.Pkg().Path() {
 	case commPath:
 		return !slices.Contains([]string{"Rank", "Size"}, fn.Name())
-	case RuntimePath:
+	case IntraPath:
 		return strings.HasPrefix(fn.Name(), "Once") || slices.Contains([]string{"Settle", "SafePoint"}, fn.Name())
 	}
 	return u.messages != nil && u.messages(fn) != ""

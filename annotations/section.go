@@ -154,7 +154,7 @@ func isProcess(t types.Type) bool {
 		return false
 	}
 	n, ok := types.Unalias(p.Elem()).(*types.Named)
-	return ok && n.Obj().Name() == "Process" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == RuntimePath
+	return ok && n.Obj().Name() == "Process" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == IntraPath
 }
 
 func (w *sectionWalk) walk(st ast.Node) {
@@ -295,10 +295,10 @@ func (w *sectionWalk) call(call *ast.CallExpr) {
 		case path == commPath && !slices.Contains([]string{"Rank", "Size"}, fn.Name()):
 			w.errorf(call.Pos(), "message passing inside //intra:section (comm.%s); move it before or after the section", LocalName(fn))
 			return
-		case path == RuntimePath && strings.HasPrefix(fn.Name(), "Once"):
+		case path == IntraPath && strings.HasPrefix(fn.Name(), "Once"):
 			w.errorf(call.Pos(), "intra.%s inside //intra:section; move it before or after the section", fn.Name())
 			return
-		case path == RuntimePath && slices.Contains([]string{"Section", "Main", "Run"}, fn.Name()):
+		case path == IntraPath && slices.Contains([]string{"Section", "Main", "Run"}, fn.Name()):
 			w.errorf(call.Pos(), "intra.%s inside //intra:section; sections do not nest", LocalName(fn))
 			return
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // CheckOption changes how kernels are checked.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // asProgram makes the test binary the program that intrarun runs; its value

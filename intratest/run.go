@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/internal/job"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Report says what happened in a job.

@@ -1,6 +1,10 @@
-package intra
+package runtime
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra"
+)
 
 // Elementwise says of a task that element i of what it writes depends on nothing
 // that it writes but element i, so that it may run for some elements at a time: the
@@ -10,13 +14,13 @@ import "fmt"
 //
 //	s.Launch(task, func() { kernels.Waxpby(alpha, x, beta, y, w) },
 //		intra.In("x", x), intra.In("y", y),
-//		intra.Elementwise(intra.Out("w", w), func(lo, hi int) {
+//		runtime.Elementwise(intra.Out("w", w), func(lo, hi int) {
 //			kernels.Waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 //		}))
 //
 // Replicas that store their results in each other's arrays then do so while they
 // compute.
-func Elementwise(r Region, body func(lo, hi int)) Region {
+func Elementwise(r intra.Region, body func(lo, hi int)) intra.Region {
 	switch {
 	case r.Err != nil:
 	case r.Rows > 0 || !r.Mode.Written():

@@ -1,8 +1,10 @@
-package intra
+package runtime
 
 import (
 	"math"
 	"reflect"
+
+	"github.com/intrahpc/intra/internal/reduce"
 )
 
 // Op is an operator of reductions of slices: how a part is folded into what it
@@ -10,7 +12,7 @@ import (
 type Op[T any] struct {
 	fold    func(v, part []T)
 	neutral T
-	acts    operation // of numbers that round
+	acts    reduce.Operations // of numbers that round
 }
 
 // Number is what can be added and multiplied.
@@ -34,7 +36,7 @@ func OpAdd[T Number]() Op[T] {
 		for i, x := range part {
 			v[i] += x
 		}
-	}, negativeZero[T](), rounds[T](adds)}
+	}, negativeZero[T](), rounds[T](reduce.Adds)}
 }
 
 // OpMul multiplies.
@@ -43,7 +45,7 @@ func OpMul[T Number]() Op[T] {
 		for i, x := range part {
 			v[i] *= x
 		}
-	}, 1, rounds[T](multiplies)}
+	}, 1, rounds[T](reduce.Multiplies)}
 }
 
 // OpMin takes the smaller one.
@@ -132,7 +134,7 @@ func negativeZero[T Number]() (zero T) {
 
 // rounds returns what acts on numbers of which sums and products depend on their order,
 // and else 0.
-func rounds[T Number](acts operation) operation {
+func rounds[T Number](acts reduce.Operations) reduce.Operations {
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
 		return acts

@@ -1,9 +1,14 @@
-package intra
+package runtime_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/bridge"
+	"github.com/intrahpc/intra/internal/reduce"
+	"github.com/intrahpc/intra/runtime"
 )
 
 // backwards is an order, the last one first.
@@ -17,20 +22,16 @@ func backwards(n int) []int {
 
 // folded folds parts into v by Reduce, in the order of the parts and backwards.
 func folded[T any](v T, op func(a, b T) T, parts ...T) (inOrder, otherwise T) {
-	run := func(fold func([]folder)) T {
-		s, into := (*Process)(nil).Section(), v
+	run := func(fold func(*reduce.Results)) T {
+		s, into := (*intra.Process)(nil).Section(), v
 		for _, part := range parts {
-			cell, _ := Reduce(s, "v", &into, op)
+			cell, _ := intra.Reduce(s, "v", &into, op)
 			*cell = part
 		}
-		fold(s.folds)
+		fold(bridge.Results(s))
 		return into
 	}
-	return run(func(all []folder) {
-		for _, f := range all {
-			f.fold()
-		}
-	}), run(func(all []folder) { foldOtherwise(all, backwards) })
+	return run((*reduce.Results).Fold), run(func(r *reduce.Results) { r.FoldIn(backwards) })
 }
 
 // TestFoldOtherwise folds sums and products in another order, and nothing else: of a
@@ -66,17 +67,17 @@ func TestFoldOtherwise(t *testing.T) {
 // TestFoldSlicesOtherwise keeps what goes into one variable apart from the rest.
 func TestFoldSlicesOtherwise(t *testing.T) {
 	sums, counts, last := []float64{0, 0}, []int{0}, []float64{0}
-	s := (*Process)(nil).Section()
+	s := (*intra.Process)(nil).Section()
 	for i, x := range []float64{1, 1e16, -1e16} {
-		p, _ := ReduceSlice(s, "sums", sums, OpAdd[float64]())
+		p, _ := runtime.ReduceSlice(s, "sums", sums, runtime.OpAdd[float64]())
 		copy(p.Slice(), []float64{x, float64(i)})
-		n, _ := ReduceSlice(s, "counts", counts, OpAdd[int]())
+		n, _ := runtime.ReduceSlice(s, "counts", counts, runtime.OpAdd[int]())
 		n.Slice()[0] = i
-		l, _ := ReduceSlice(s, "last", last, OpFunc(func(_, b float64) float64 { return b }))
+		l, _ := runtime.ReduceSlice(s, "last", last, runtime.OpFunc(func(_, b float64) float64 { return b }))
 		l.Slice()[0] = x
 	}
 	asked := 0
-	foldOtherwise(s.folds, func(n int) []int { asked++; return backwards(n) })
+	bridge.Results(s).FoldIn(func(n int) []int { asked++; return backwards(n) })
 	require.Equal(t, []float64{1, 3}, sums)
 	require.Equal(t, []int{3}, counts)
 	require.Equal(t, []float64{-1e16}, last)
@@ -87,23 +88,23 @@ func TestFoldSlicesOtherwise(t *testing.T) {
 // to in several ways does not.
 func TestFoldMixtures(t *testing.T) {
 	v := 1.0
-	s := (*Process)(nil).Section()
+	s := (*intra.Process)(nil).Section()
 	reduce := func(x float64, op func(a, b float64) float64) {
-		cell, _ := Reduce(s, "v", &v, op)
+		cell, _ := intra.Reduce(s, "v", &v, op)
 		*cell = x
 	}
 	add := func(a, b float64) float64 { return a + b }
-	p, _ := ReduceVar(s, "v", &v, OpMul[float64]())
+	p, _ := runtime.ReduceVar(s, "v", &v, runtime.OpMul[float64]())
 	*p.Var() = 3
 	reduce(5, add)
-	foldOtherwise(s.folds, backwards)
+	bridge.Results(s).FoldIn(backwards)
 	require.Equal(t, 8.0, v)
 
-	s, v = (*Process)(nil).Section(), 0
+	s, v = (*intra.Process)(nil).Section(), 0
 	reduce(1, add)
-	p, _ = ReduceVar(s, "v", &v, OpAdd[float64]())
+	p, _ = runtime.ReduceVar(s, "v", &v, runtime.OpAdd[float64]())
 	*p.Var() = 1e16
 	reduce(-1e16, add)
-	foldOtherwise(s.folds, backwards)
+	bridge.Results(s).FoldIn(backwards)
 	require.Equal(t, 1.0, v)
 }

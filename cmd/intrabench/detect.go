@@ -11,10 +11,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/detection"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/netns"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // runDetect measures how soon losses are handled, and what detection costs.

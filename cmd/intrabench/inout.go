@@ -8,9 +8,9 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/inout"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 func runInOut(ctx context.Context, args []string, out io.Writer) error {

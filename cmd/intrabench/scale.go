@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/scale"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 func runScale(ctx context.Context, args []string, out io.Writer) error {

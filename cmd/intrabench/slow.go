@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/slow"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 func runSlow(ctx context.Context, args []string, out io.Writer) error {

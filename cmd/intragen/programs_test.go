@@ -76,7 +76,7 @@ func Add(x []float64) {
 import (
 	"fmt"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 
 	"example.org/user/kern"
 )
@@ -116,7 +116,7 @@ package main
 
 import (
 	"example.org/other"
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 func twice(p *intra.Process, x []float64) {
@@ -154,7 +154,7 @@ import (
 	"fmt"
 
 	"example.org/user/mesh"
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 //intra:state

@@ -69,7 +69,7 @@ func Kernel%d(a float64, x, y []float64) {
 
 package k%d
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 func Step(p *intra.Process, x, y []float64) {
 	//intra:section on(p)

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/jobtest/steps"
 	"github.com/intrahpc/intra/internal/needs"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // tool writes a script that is a tool, and returns its name.

@@ -13,7 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var (
@@ -81,7 +83,7 @@ func drift(p *intra.Process, what string) error {
 		for lo, hi := range intra.Blocks(drifting, p.Tasks()) {
 			x, v := x[lo:hi], second[lo:hi]
 			cell, total := intra.Reduce(s, "sum", &sum[0], func(a, b float64) float64 { return a + b })
-			part, classes := intra.ReduceSlice(s, "counts", counts, intra.OpAdd[float64]())
+			part, classes := intraruntime.ReduceSlice(s, "counts", counts, intraruntime.OpAdd[float64]())
 			s.Launch(task, func() {
 				counts := part.Slice()
 				*cell = 0

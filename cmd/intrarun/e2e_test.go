@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/internal/jobtest"
 	"github.com/intrahpc/intra/internal/jobtest/steps"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // The test binary is intrarun as well, and the programs that it runs: one made

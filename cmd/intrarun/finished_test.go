@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // sendAndReturn is a program whose rank 0 returns with most of its messages

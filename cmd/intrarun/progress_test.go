@@ -14,7 +14,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // walk is a program of forty steps that says how far it is, and prints a line in

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/internal/jobtest/steps"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // stepThrough is a program of thirty safe points.

@@ -14,10 +14,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/internal/jobtest/steps"
 	"github.com/intrahpc/intra/internal/runreport"
 	"github.com/intrahpc/intra/internal/vary"
-	intra "github.com/intrahpc/intra/runtime"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var (
@@ -171,7 +172,7 @@ func cancel(p *intra.Process) error {
 				x = 1e-6 - math.Sqrt(float64(k+1))
 			}
 			cell, r := intra.Reduce(s, "sum", &sum, func(a, b float64) float64 { return a + b })
-			part, rs := intra.ReduceSlice(s, "sums", sums, intra.OpAdd[float64]())
+			part, rs := intraruntime.ReduceSlice(s, "sums", sums, intraruntime.OpAdd[float64]())
 			s.Launch(taskAdd, func() {
 				*cell = x
 				both := part.Slice()

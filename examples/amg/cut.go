@@ -3,7 +3,7 @@ package main
 import (
 	"iter"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // leastRows is how many rows of a vector or matrix are worth a task.

@@ -3,7 +3,7 @@ package main
 import (
 	"math"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // restart is after how many iterations GMRES begins anew from its solution.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 const (

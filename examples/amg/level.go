@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/kernels"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // level is one of the levels of the multigrid method on one rank.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/internal/cli"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // settings are the flags.

@@ -1,6 +1,6 @@
 package main
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 // pcg is the method of conjugate gradients with a preconditioner.
 //

@@ -3,7 +3,7 @@
 package main
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // Protect registers the fields of s as state of p; the names begin with name.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/internal/digest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // result is what a run prints, as JSON one line.

@@ -6,20 +6,21 @@ package main
 
 import (
 	_ "embed"
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "82a95e8064455058b1afd8e441a2204f68573e2044e72133275c12227c8e53cd")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "82a95e8064455058b1afd8e441a2204f68573e2044e72133275c12227c8e53cd")
 
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	defer clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:11"))
+		section := s.p.Section(intraruntime.At("sections.go:11"))
 		for lo, hi := range cut(len(w), s.set.tasks) {
 			launchWaxpby(section, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 		}
@@ -31,7 +32,7 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 func (l *level) dot(x, y []float64) (sum float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:19"))
+		section := l.p.Section(intraruntime.At("sections.go:19"))
 		for lo, hi := range cut(len(x), l.tasks) {
 			launchDot(section, x[lo:hi], y[lo:hi], &sum)
 		}
@@ -44,7 +45,7 @@ func (l *level) dot(x, y []float64) (sum float64) {
 func (l *level) multiply(x, y []float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:28"))
+		section := l.p.Section(intraruntime.At("sections.go:28"))
 		for lo, hi := range cut(len(y), l.tasks) {
 			launchMultiply(section, l.matrix, lo, x, y[lo:hi])
 		}
@@ -56,7 +57,7 @@ func (l *level) multiply(x, y []float64) {
 func (l *level) scale(f float64, r, d []float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:36"))
+		section := l.p.Section(intraruntime.At("sections.go:36"))
 		for lo, hi := range cut(len(d), l.tasks) {
 			launchScale(section, f, l.inverse[lo:hi], r[lo:hi], d[lo:hi])
 		}
@@ -68,7 +69,7 @@ func (l *level) scale(f float64, r, d []float64) {
 func (l *level) residual() {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:44"))
+		section := l.p.Section(intraruntime.At("sections.go:44"))
 		for lo, hi := range cut(len(l.r), l.tasks) {
 			launchResidual(section, l.matrix, lo, l.x, l.r[lo:hi], l.rest[lo:hi])
 		}
@@ -80,7 +81,7 @@ func (l *level) residual() {
 func (l *level) direction(f float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:52"))
+		section := l.p.Section(intraruntime.At("sections.go:52"))
 		for lo, hi := range cut(len(l.r), l.tasks) {
 			launchDirection(section, l.matrix, lo, f, l.inverse[lo:hi], l.x, l.r[lo:hi], l.d[lo:hi])
 		}
@@ -92,7 +93,7 @@ func (l *level) direction(f float64) {
 func (l *level) begin(alpha, beta float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:60"))
+		section := l.p.Section(intraruntime.At("sections.go:60"))
 		for lo, hi := range cut(len(l.r), l.tasks) {
 			launchCorrect(section, l.matrix, lo, alpha, beta, l.inverse[lo:hi], l.d, nil, l.x[lo:hi])
 		}
@@ -104,7 +105,7 @@ func (l *level) begin(alpha, beta float64) {
 func (l *level) correct(alpha, beta float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:68"))
+		section := l.p.Section(intraruntime.At("sections.go:68"))
 		for lo, hi := range cut(len(l.r), l.tasks) {
 			launchCorrect(section, l.matrix, lo, alpha, beta, l.inverse[lo:hi], l.d, l.x[lo:hi], l.next[lo:hi])
 		}
@@ -117,7 +118,7 @@ func (l *level) correct(alpha, beta float64) {
 func (l *level) restrict(next *level) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:77"))
+		section := l.p.Section(intraruntime.At("sections.go:77"))
 		for lo, hi := range cut(len(next.r), l.tasks) {
 			launchMultiply(section, l.down, lo, l.rest, next.r[lo:hi])
 		}
@@ -129,7 +130,7 @@ func (l *level) restrict(next *level) {
 func (l *level) interpolate(next *level) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:85"))
+		section := l.p.Section(intraruntime.At("sections.go:85"))
 		for lo, hi := range cut(len(l.r), l.tasks) {
 			launchInterpolate(section, l.up, lo, next.own(next.x), l.x[lo:hi], l.next[lo:hi])
 		}
@@ -142,7 +143,7 @@ func (l *level) interpolate(next *level) {
 func (l *level) countEntries(a, b *sparse, seen, count []int32) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:94"))
+		section := l.p.Section(intraruntime.At("sections.go:94"))
 		for lo, hi := range cut(len(count), l.tasks) {
 			launchCountEntries(section, a, b, lo, seen, count[lo:hi])
 		}
@@ -154,7 +155,7 @@ func (l *level) countEntries(a, b *sparse, seen, count []int32) {
 func (l *level) fillEntries(a, b *sparse, seen []int32, sums []float64, c *sparse) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:102"))
+		section := l.p.Section(intraruntime.At("sections.go:102"))
 		for lo, hi := range cut(c.rows(), l.tasks) {
 			first, end := c.ptr[lo], c.ptr[hi]
 			launchFillEntries(section, a, b, lo, c.ptr[lo:hi+1], seen, sums, c.col[first:end], c.val[first:end])
@@ -168,7 +169,7 @@ func (l *level) fillEntries(a, b *sparse, seen []int32, sums []float64, c *spars
 func (l *level) fillSmoothed(near []float64, omega float64, t *sparse, seen []int32, sums []float64, c *sparse) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:112"))
+		section := l.p.Section(intraruntime.At("sections.go:112"))
 		for lo, hi := range cut(c.rows(), l.tasks) {
 			first, end := c.ptr[lo], c.ptr[hi]
 			launchFillSmoothed(section, l.a, near, omega, t, lo, c.ptr[lo:hi+1], seen, sums, c.col[first:end], c.val[first:end])

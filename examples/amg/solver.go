@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // solver is what the methods have in common, on one rank.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/intratest"

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/internal/digest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 //go:generate go tool intragen

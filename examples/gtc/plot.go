@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/fields"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // plot writes a picture of the potential in the first plane of this rank. One

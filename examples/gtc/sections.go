@@ -3,7 +3,7 @@
 package main
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // load makes plasma of random numbers, shared.

@@ -5,25 +5,26 @@
 package main
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 import (
 	_ "embed"
 	"github.com/intrahpc/intra/examples/gtc/internal/fields"
 	ions0 "github.com/intrahpc/intra/examples/gtc/internal/ions"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "819680a6c2b634bc7168c436f4b31f019dcd5fd62e96c5695d5392e655a7ce32")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "e2e9518c4e47193ce85174153600b9dc18f708828f82a438da19d158e3a6f314")
 
 // load makes plasma of random numbers, shared.
 func (s *simulation) load() {
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:12"))
+		section := s.p.Section(intraruntime.At("sections.go:12"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsLoad(section, s.ions, s.grid, lo, hi)
 		}
@@ -38,7 +39,7 @@ func (s *simulation) predict(dt float64) {
 	task := 0
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:23"))
+		section := s.p.Section(intraruntime.At("sections.go:23"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsPredict(section, s.ions, &s.field, dt, lo, hi, &s.sums[task])
 			task++
@@ -52,7 +53,7 @@ func (s *simulation) correct(dt float64) {
 	defer clock(&s.seconds.Push)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:33"))
+		section := s.p.Section(intraruntime.At("sections.go:33"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsCorrect(section, s.ions, &s.field, dt, lo, hi)
 		}
@@ -66,7 +67,7 @@ func (s *simulation) charge() {
 	task := 0
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:43"))
+		section := s.p.Section(intraruntime.At("sections.go:43"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), len(s.parts)) {
 			ions0.LaunchIonsCharge(section, s.ions, s.grid, lo, hi, s.parts[task])
 			task++
@@ -79,7 +80,7 @@ func (s *simulation) charge() {
 func (s *simulation) average(plane int) {
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:52"))
+		section := s.p.Section(intraruntime.At("sections.go:52"))
 		for lo, hi := range intra.Blocks(s.grid.Points, s.tasks) {
 			fields.LaunchPoissonAverage(section, s.poisson, plane, lo, hi)
 		}
@@ -92,7 +93,7 @@ func (s *simulation) average(plane int) {
 func (s *simulation) measureHeat() (tasks int) {
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:61"))
+		section := s.p.Section(intraruntime.At("sections.go:61"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsHeat(section, s.ions, s.grid, lo, hi, &s.heat[tasks])
 			tasks++
@@ -106,7 +107,7 @@ func (s *simulation) measureHeat() (tasks int) {
 func (s *simulation) restore() {
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:71"))
+		section := s.p.Section(intraruntime.At("sections.go:71"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsRestore(section, s.ions, s.grid, s.excess, lo, hi)
 		}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/gtc/internal/fields"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	"github.com/intrahpc/intra/examples/gtc/internal/ions"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // simulation is the simulation on one rank. A process that goes on from saved

@@ -3,10 +3,10 @@
 package main
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/fields"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	"github.com/intrahpc/intra/examples/gtc/internal/ions"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Protect registers the fields of s as state of p; the names begin with name.

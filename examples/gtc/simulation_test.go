@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	"github.com/intrahpc/intra/examples/internal/cli"
-	intra "github.com/intrahpc/intra/runtime"
 
 	"github.com/intrahpc/intra/intratest"
 )

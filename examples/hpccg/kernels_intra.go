@@ -3,8 +3,9 @@
 package main
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/kernels"
-	intra "github.com/intrahpc/intra/runtime"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/hpccg.waxpby")
@@ -17,7 +18,7 @@ func launchWaxpby(s *intra.Section, how arithmetic, alpha float64, x []float64, 
 		intra.In("x", x),
 		intra.InVar("beta", &beta),
 		intra.In("y", y),
-		intra.Elementwise(intra.Out("w", w), func(lo, hi int) { waxpby(how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi]) }),
+		intraruntime.Elementwise(intra.Out("w", w), func(lo, hi int) { waxpby(how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi]) }),
 	)
 }
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/internal/digest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // settings are the flags.

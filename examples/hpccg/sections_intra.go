@@ -5,22 +5,25 @@
 package main
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "e892d7d3c4933738070bd4f8711a9349d0bae583118e9cafd66f97365c8dc0e1")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "467ed5aa6d91dba3249f8bef118e470311165e815a0747166f3245c88d9068ad")
 
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	defer s.clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:15"))
+		section := s.p.Section(intraruntime.At("sections.go:15"))
 		for lo, hi := range intra.Blocks(len(w), s.tasks) {
 			launchWaxpby(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 		}
@@ -34,7 +37,7 @@ func (s *solver) waxpbyNoWait(alpha float64, x []float64, beta float64, y, w []f
 	defer s.clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p) nowait
 	{
-		section := s.p.Section(intra.At("sections.go:25"), intra.NoWait)
+		section := s.p.Section(intraruntime.At("sections.go:25"), intra.NoWait)
 		for lo, hi := range intra.Blocks(len(w), s.tasks) {
 			launchWaxpby(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 		}
@@ -47,7 +50,7 @@ func (s *solver) ddot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Ddot)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:34"))
+		section := s.p.Section(intraruntime.At("sections.go:34"))
 		for lo, hi := range intra.Blocks(len(x), s.tasks) {
 			launchDdot(section, s.how, x[lo:hi], y[lo:hi], &sum)
 		}
@@ -61,7 +64,7 @@ func (s *solver) sparsemv(x, y []float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:44"))
+		section := s.p.Section(intraruntime.At("sections.go:44"))
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
 			launchSparsemv(section, s.a, lo, x, y[lo:hi])
 		}
@@ -75,7 +78,7 @@ func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []floa
 	defer s.clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:54"))
+		section := s.p.Section(intraruntime.At("sections.go:54"))
 		for lo, hi := range intra.Blocks(len(w), s.tasks) {
 			launchWaxpbyDot(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi], &sum)
 		}
@@ -90,7 +93,7 @@ func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:65"))
+		section := s.p.Section(intraruntime.At("sections.go:65"))
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
 			launchSparsemvDot(section, s.how, s.a, lo, x, y[lo:hi], &sum)
 		}

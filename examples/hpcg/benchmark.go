@@ -5,9 +5,9 @@ import (
 	"math"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/internal/cartesian"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // stage is a part of the benchmark.

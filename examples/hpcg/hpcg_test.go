@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/internal/cartesian"
 	"github.com/intrahpc/intra/internal/jobtest/agreement"
 	"github.com/intrahpc/intra/intratest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // cube returns the settings of a run on n³ points per rank.

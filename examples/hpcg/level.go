@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/internal/cartesian"
 	"github.com/intrahpc/intra/kernels"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // level is one of the grids of the multigrid method on one rank.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/internal/cli"
 	"github.com/intrahpc/intra/examples/internal/digest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // settings are the flags.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // solver is the method of conjugate gradients on one rank. The operator changes

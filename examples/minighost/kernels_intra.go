@@ -3,7 +3,7 @@
 package main
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 var taskAverage = intra.Register("github.com/intrahpc/intra/examples/minighost.average")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/internal/jobtest/agreement"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // small returns the settings of a short run.

@@ -5,9 +5,9 @@ import (
 	"io"
 	"math"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/internal/cli"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // tolerance is the largest relative error of a sum that is right.

@@ -6,13 +6,14 @@ package main
 
 import (
 	_ "embed"
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "b98f3e09ecf1e8fa0e9ae0960e1aa1064304cc897408c12dfc68198c9ad0941d")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "b98f3e09ecf1e8fa0e9ae0960e1aa1064304cc897408c12dfc68198c9ad0941d")
 
 // diffuse makes the next grid of a variable, and counts what leaves the domain.
 // Within the planes that the rank owns, its halo is zero.
@@ -21,7 +22,7 @@ func (s *simulation) diffuse(v *variable) {
 	width, lost := s.box.width(), 0.0
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:13"))
+		section := s.p.Section(intraruntime.At("sections.go:13"))
 		for lo, hi := range s.rows() {
 			launchAverage(section, v.grid, s.set.stencil, s.box, lo, s.next[lo*width:hi*width])
 		}
@@ -41,7 +42,7 @@ func (s *simulation) sum(grid []float64) (sum float64) {
 	width := s.box.width()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intra.At("sections.go:31"))
+		section := s.p.Section(intraruntime.At("sections.go:31"))
 		for lo, hi := range s.rows() {
 			launchTotal(section, grid[lo*width:hi*width], &sum)
 		}

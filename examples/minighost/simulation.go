@@ -6,9 +6,9 @@ import (
 	"math"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/internal/cartesian"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // simulation is the whole run on one rank.

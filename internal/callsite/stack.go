@@ -9,7 +9,7 @@ import (
 // of what calls the program and its tasks.
 var libraries = []string{
 	"runtime.", "runtime/", "panic(", "testing.", "created by ",
-	"github.com/intrahpc/intra/runtime.", "github.com/intrahpc/intra/intratest.",
+	"github.com/intrahpc/intra.", "github.com/intrahpc/intra/runtime.", "github.com/intrahpc/intra/intratest.",
 	"github.com/intrahpc/intra/internal/checked.", "github.com/intrahpc/intra/internal/engine.",
 	"github.com/intrahpc/intra/internal/localjob.",
 }

@@ -12,16 +12,16 @@ func TestUserStack(t *testing.T) {
 	const stack = `goroutine 22 [running]:
 runtime/debug.Stack()
 	/go/src/runtime/debug/stack.go:26 +0x5e
-github.com/intrahpc/intra/runtime.guardTask.func1()
-	/src/intra/runtime/section.go:150 +0x85
+github.com/intrahpc/intra.guardTask.func1()
+	/src/intra/section.go:150 +0x85
 panic({0x6d5ce0?, 0xc000196030?})
 	/go/src/runtime/panic.go:783 +0x132
 main.(*Grid).relax(...)
 	/home/me/heat/kernels.go:12
 main.step.launchRelax.func2()
 	/home/me/heat/kernels_intra.go:31 +0x2e
-github.com/intrahpc/intra/runtime.guardTask(0xc000190000, 0xc00018c010)
-	/src/intra/runtime/section.go:159 +0x4b
+github.com/intrahpc/intra.guardTask(0xc000190000, 0xc00018c010)
+	/src/intra/section.go:159 +0x4b
 github.com/intrahpc/intra/internal/engine.(*Section).Run(...)
 	/src/intra/internal/engine/section.go:52
 main.main()

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/internal/job"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 var counted = intra.Register("counted")

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/internal/checked/testdata/wrong"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // What the programs of testdata/wrong do wrong is found, with the place of the

@@ -7,8 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/intratest"
-	intra "github.com/intrahpc/intra/runtime"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskFused = intra.Register("engine_test.fused")
@@ -35,7 +36,7 @@ func fusedProgram(p *intra.Process, n, sections int, plain, fused *atomic.Int64)
 			s.Launch(taskFused,
 				func() { plain.Add(1); body(nil) },
 				intra.In("x", x), intra.In("old", w),
-				intra.OutFused("w", w, func(second []float64) { fused.Add(1); body(second) }))
+				intraruntime.OutFused("w", w, func(second []float64) { fused.Add(1); body(second) }))
 		}
 		if err := s.End(); err != nil {
 			return nil, err
@@ -106,7 +107,7 @@ func TestFusedBodyThatPanics(t *testing.T) {
 		for range 4 {
 			w := make([]float64, 1024)
 			s.Launch(taskFused, func() { panic("out of plasma") },
-				intra.OutFused("w", w, func([]float64) { fused.Add(1); panic("out of plasma") }))
+				intraruntime.OutFused("w", w, func([]float64) { fused.Add(1); panic("out of plasma") }))
 		}
 		return s.End()
 	}, intratest.Fails())
@@ -142,7 +143,7 @@ func TestCheckedModeRunsFusedBodies(t *testing.T) {
 				for i := range w {
 					w[i] = 3
 				}
-			}, intra.OutFused("w", w, func(second []float64) { fused(w, second) }))
+			}, intraruntime.OutFused("w", w, func(second []float64) { fused(w, second) }))
 		})
 		require.NoError(t, err)
 		if want == "" {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/simseed"
 	"github.com/intrahpc/intra/intratest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 var mix = intra.Register("engine_test.mix")

@@ -8,7 +8,7 @@ import (
 
 // point begins a safe point. t is not nil.
 func (t *tracer) point(number uint64) (end func()) {
-	_, place := t.recorder.CallInto("github.com/intrahpc/intra/runtime.")
+	_, place := t.recorder.CallInto("github.com/intrahpc/intra.")
 	return t.begin(timeline.Event{Kind: timeline.Point, Number: number, Place: place})
 }
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/jobtest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 var binaries jobtest.Binaries

@@ -12,11 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/engine"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/localjob"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 var relax = intra.Register("localjob_test.relax")

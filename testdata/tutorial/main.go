@@ -5,7 +5,7 @@ package main
 import (
 	"fmt"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 func main() {

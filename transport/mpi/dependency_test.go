@@ -12,7 +12,7 @@ import (
 func TestWithoutTag(t *testing.T) {
 	deps := func(flags ...string) string {
 		args := append([]string{"list", "-deps"}, flags...)
-		out, err := exec.Command("go", append(args, "../../cmd/intrarun", "../../runtime", "../../comm", ".")...).Output()
+		out, err := exec.Command("go", append(args, "../../cmd/intrarun", "../..", "../../runtime", "../../comm", ".")...).Output()
 		require.NoError(t, err)
 		return string(out)
 	}

@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/flow"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 	"github.com/intrahpc/intra/internal/jobtest/agreement"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // measure returns a program that finds the result of another problem of class S.

@@ -3,8 +3,9 @@
 package main
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/flow"
-	intra "github.com/intrahpc/intra/runtime"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskSolveAlong = intra.Register("github.com/intrahpc/intra/examples/npb/bt.solveAlong")
@@ -31,6 +32,6 @@ func launchSolveColumns(s *intra.Section, g flow.Gas, u []flow.State, columns, y
 		intra.InVar("y", &y),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.InOutBlock("r[:, lo:hi:columns]", r, 0, len(r)/(columns), lo, hi, columns),
+		intraruntime.InOutBlock("r[:, lo:hi:columns]", r, 0, len(r)/(columns), lo, hi, columns),
 	)
 }

@@ -5,16 +5,19 @@
 package main
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/flow"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "68391d51e3eb611754d59144d9ccfb3c8ec5c56a80b766af86329daa24579d7c")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "6a38bb441e9f0fa2755656baa5c70205c39350913c247d9e4c65dbf730d3b7b9")
 
 // blocks solves systems of blocks.
 type blocks struct{ *flow.Benchmark }
@@ -25,7 +28,7 @@ func (b blocks) SolvePlanes(axis int) {
 	first, u := b.Own()
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:20"))
+		section := b.P.Section(intraruntime.At("sections.go:20"))
 		for lo, hi := range intra.Blocks(len(b.R)/plane, b.Set.Tasks) {
 			launchSolveAlong(section, b.Gas, axis, u[lo*plane:hi*plane], first+lo, b.R[lo*plane:hi*plane])
 		}
@@ -38,7 +41,7 @@ func (b blocks) SolveColumns() {
 	columns, y := b.Lines()
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:29"))
+		section := b.P.Section(intraruntime.At("sections.go:29"))
 		for lo, hi := range intra.Blocks(columns, b.Set.Tasks) {
 			launchSolveColumns(section, b.Gas, b.Columns, columns, y, lo, hi, b.Changes)
 		}

@@ -3,9 +3,9 @@ package main
 import (
 	"math"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 	"github.com/intrahpc/intra/kernels"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // iterations of conjugate gradients solve a system well enough.

@@ -3,9 +3,9 @@
 package main
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 	"github.com/intrahpc/intra/kernels"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Protect registers the fields of s as state of p; the names begin with name.

@@ -3,8 +3,8 @@
 package main
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/kernels"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 var taskMultiply = intra.Register("github.com/intrahpc/intra/examples/npb/cg.multiply")

@@ -4,21 +4,24 @@
 
 package main
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "189c7eb29f78635c755744a6b618bef224adfc7f829bf76eda1b27e404739d15")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "8a17967840ad600d1e62a7be9b588bcf816614991ea96d2c71d547fc462e9a14")
 
 // multiplyBlock sets w to the product of the rank's block with x. Tasks begin at
 // multiples of 8 rows, which the kernel takes at a time.
 func (b *benchmark) multiplyBlock(x []float64) {
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:13"))
+		section := b.P.Section(intraruntime.At("sections.go:13"))
 		for lo, hi := range intra.Blocks((len(b.w)+7)/8, b.Set.Tasks) {
 			lo, hi := 8*lo, min(8*hi, len(b.w))
 			launchMultiply(section, b.matrix, lo, x, b.w[lo:hi])

@@ -3,8 +3,8 @@
 package main
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Protect registers the fields of s as state of p; the names begin with name.

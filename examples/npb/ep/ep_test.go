@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 	"github.com/intrahpc/intra/internal/jobtest/agreement"
 	"github.com/intrahpc/intra/intratest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // small is what the tests in this process use: 32 batches.

@@ -3,15 +3,16 @@
 package main
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskTally = intra.Register("github.com/intrahpc/intra/examples/npb/ep.tally")
 
 // launchTally launches tally as a task of s.
 func launchTally(s *intra.Section, first, end int, sums *[2]float64, counts *[10]int) {
-	sumsPart, sumsRegion := intra.ReduceSlice(s, "sums", sums[:], intra.OpAdd[float64]())
-	countsPart, countsRegion := intra.ReduceSlice(s, "counts", counts[:], intra.OpAdd[int]())
+	sumsPart, sumsRegion := intraruntime.ReduceSlice(s, "sums", sums[:], intraruntime.OpAdd[float64]())
+	countsPart, countsRegion := intraruntime.ReduceSlice(s, "counts", counts[:], intraruntime.OpAdd[int]())
 	s.Launch(taskTally, func() { tally(first, end, (*[2]float64)(sumsPart.Slice()), (*[10]int)(countsPart.Slice())) },
 		intra.InVar("first", &first),
 		intra.InVar("end", &end),

@@ -4,20 +4,23 @@
 
 package main
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "0a6ea8189b777326d5e4a2aa4e08933d555fbefb45a685dace6952cf5db9d2b5")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "51ac795da829caefd8fcddaf3c2f1302a3df59abe9c4858719d007437226c0e6")
 
 // tally does the batches of one round.
 func (b *benchmark) tally(first, end int) {
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:12"))
+		section := b.P.Section(intraruntime.At("sections.go:12"))
 		for lo, hi := range intra.Blocks(end-first, b.Set.Tasks) {
 			launchTally(section, first+lo, first+hi, &b.sums, &b.counts)
 		}

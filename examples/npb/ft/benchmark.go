@@ -5,9 +5,9 @@ import (
 	"math"
 	"math/cmplx"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // benchmark is the whole run on one rank.

@@ -3,7 +3,8 @@
 package main
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskFill = intra.Register("github.com/intrahpc/intra/examples/npb/ft.fill")
@@ -34,7 +35,7 @@ func launchTransformColumns(s *intra.Section, t *fourier, u []complex128, column
 		intra.InVar("columns", &columns),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns), lo, hi, columns),
+		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns), lo, hi, columns),
 	)
 }
 
@@ -50,6 +51,6 @@ func launchDampColumns(s *intra.Section, t *fourier, u []complex128, fx, fy, fz 
 		intra.InVar("columns", &columns),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns), lo, hi, columns),
+		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns), lo, hi, columns),
 	)
 }

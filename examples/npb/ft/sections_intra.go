@@ -4,14 +4,17 @@
 
 package main
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "6fe31dd6d54b2b68c29f62694279b7baa9e63aff49c5c946c6ebf441d66220c4")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "34ba57ffd96ed4cb2f28ff82da058c258f7c59ea38aec684c0225844411a2513")
 
 // fill sets the planes to random numbers.
 func (b *benchmark) fill() {
@@ -19,7 +22,7 @@ func (b *benchmark) fill() {
 	first := b.P.Rank() * len(b.planes)
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:14"))
+		section := b.P.Section(intraruntime.At("sections.go:14"))
 		for lo, hi := range intra.Blocks(len(b.planes)/plane, b.Set.Tasks) {
 			launchFill(section, first+lo*plane, b.planes[lo*plane:hi*plane])
 		}
@@ -32,7 +35,7 @@ func (b *benchmark) transformPlanes() {
 	plane := b.of.nx * b.of.ny
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:23"))
+		section := b.P.Section(intraruntime.At("sections.go:23"))
 		for lo, hi := range intra.Blocks(len(b.planes)/plane, b.Set.Tasks) {
 			launchTransformPlanes(section, b.tx, b.ty, b.planes[lo*plane:hi*plane])
 		}
@@ -45,7 +48,7 @@ func (b *benchmark) transformColumns() {
 	n := len(b.columns) / b.of.nz
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:32"))
+		section := b.P.Section(intraruntime.At("sections.go:32"))
 		for lo, hi := range intra.Blocks(n/lines, b.Set.Tasks) {
 			launchTransformColumns(section, b.tz, b.columns, n, lo*lines, hi*lines, b.waves)
 		}
@@ -59,7 +62,7 @@ func (b *benchmark) dampColumns(fx, fy, fz []float64) {
 	n := len(b.columns) / b.of.nz
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:42"))
+		section := b.P.Section(intraruntime.At("sections.go:42"))
 		for lo, hi := range intra.Blocks(n/lines, b.Set.Tasks) {
 			launchDampColumns(section, b.tz, b.waves, fx, fy, fz, n, lo*lines, hi*lines, b.columns)
 		}

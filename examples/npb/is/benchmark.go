@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // iterations is how often all keys are ranked.

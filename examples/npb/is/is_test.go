@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 	"github.com/intrahpc/intra/internal/jobtest/agreement"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // outcome is what a rank has found.

@@ -4,21 +4,24 @@
 
 package main
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "5b7343f738f952823163fd893e2cea6ffa5312d2ae2c3dd47098bb2b218525fc")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "28ade996e12c92886e73cba499792b6f77ed3d755bcc442f01766c0596f9ece5")
 
 // draw makes the rank's keys.
 func (b *benchmark) draw() {
 	first := b.P.Rank() * len(b.keys)
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:13"))
+		section := b.P.Section(intraruntime.At("sections.go:13"))
 		for lo, hi := range intra.Blocks(len(b.keys), b.Set.Tasks) {
 			launchDraw(section, first+lo, 1<<b.of.values, b.keys[lo:hi])
 		}
@@ -31,7 +34,7 @@ func (b *benchmark) order() {
 	buckets := 1 << b.of.buckets
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:22"))
+		section := b.P.Section(intraruntime.At("sections.go:22"))
 		for t, at := range b.blocks {
 			launchOrder(section, b.keys[at[0]:at[1]], b.of.shift(), b.ordered[at[0]:at[1]], b.counts[t*buckets:(t+1)*buckets])
 		}
@@ -46,7 +49,7 @@ func (b *benchmark) rankOwn() {
 	starts := cut(b.totals[lo:hi], min(b.Set.Tasks, hi-lo))
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:33"))
+		section := b.P.Section(intraruntime.At("sections.go:33"))
 		for t, first := range starts[:len(starts)-1] {
 			end := starts[t+1]
 			launchRank(section, b.runs, b.bounds, hi-lo, first, end, (lo+first)<<shift, b.smaller(lo+first), b.ranks[first<<shift:end<<shift])

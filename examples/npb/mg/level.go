@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // level is one of the grids on one rank.

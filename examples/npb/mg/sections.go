@@ -5,7 +5,7 @@ package main
 import (
 	"iter"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 //go:generate go tool intragen

@@ -7,15 +7,18 @@ package main
 import (
 	"iter"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "3081b786f08feae67558a3a06c6b2256b8dada62b9ca4a199a61ba7bb41cfdef")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "d3f96c6099173e47427eab31114ba11f7e2ec7d1a8f9252fb41817e83d6fa934")
 
 // leastPoints is how many points are worth a task.
 const leastPoints = 4096
@@ -30,7 +33,7 @@ func (l *level) subtract() {
 	s, plane := l.shape, l.shape.plane()
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:25"))
+		section := l.p.Section(intraruntime.At("sections.go:25"))
 		for lo, hi := range l.cut(s.nz) {
 			launchSubtract(section, l.u, l.v, s, lo+1, l.r[(lo+1)*plane:(hi+1)*plane])
 		}
@@ -43,7 +46,7 @@ func (l *level) addSmoothed(r []float64) {
 	s, plane := l.shape, l.shape.plane()
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:34"))
+		section := l.p.Section(intraruntime.At("sections.go:34"))
 		for lo, hi := range l.cut(s.nz) {
 			launchSmooth(section, r, l.smoother, s, lo+1, l.u[(lo+1)*plane:(hi+1)*plane])
 		}
@@ -56,7 +59,7 @@ func (l *level) restrictTo(residual []float64, c *level) {
 	s, coarser, plane := l.shape, c.shape, c.shape.plane()
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:43"))
+		section := l.p.Section(intraruntime.At("sections.go:43"))
 		for lo, hi := range l.cut(coarser.nz) {
 			launchRestrict(section, residual, s, coarser, lo+1, c.v[(lo+1)*plane:(hi+1)*plane])
 		}
@@ -69,7 +72,7 @@ func (l *level) interpolateFrom(c *level) {
 	s, coarser, planes := l.shape, c.shape, 2*l.shape.plane()
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:52"))
+		section := l.p.Section(intraruntime.At("sections.go:52"))
 		for lo, hi := range l.cut(coarser.nz + 1) {
 			launchInterpolate(section, c.u, coarser, s, lo, l.u[lo*planes:hi*planes])
 		}
@@ -82,7 +85,7 @@ func (l *level) addInterpolated(c *level) {
 	s, coarser, planes := l.shape, c.shape, 2*l.shape.plane()
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:61"))
+		section := l.p.Section(intraruntime.At("sections.go:61"))
 		for lo, hi := range l.cut(coarser.nz + 1) {
 			launchAddInterpolated(section, c.u, coarser, s, lo, l.u[lo*planes:hi*planes])
 		}
@@ -94,7 +97,7 @@ func (l *level) addInterpolated(c *level) {
 func (l *level) square() (sum float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intra.At("sections.go:69"))
+		section := l.p.Section(intraruntime.At("sections.go:69"))
 		for lo, hi := range l.cut(l.shape.nz) {
 			launchSquare(section, l.r, l.shape, lo+1, hi+1, &sum)
 		}

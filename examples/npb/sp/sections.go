@@ -3,8 +3,8 @@
 package main
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/flow"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 //go:generate go tool intragen

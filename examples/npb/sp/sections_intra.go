@@ -5,16 +5,19 @@
 package main
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/flow"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "eca998b76bd6300c23e9b8c1f1dd3bfb4937af73e97cdd30ee496229f751e57c")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "8ab4592eaa57f87e79ebf39f398e24751dd9297a5f2c9cf35f8eb29f00bb82c0")
 
 // waves solves a system for each wave.
 type waves struct{ *flow.Benchmark }
@@ -25,7 +28,7 @@ func (b waves) SolvePlanes(axis int) {
 	first, u := b.Own()
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:20"))
+		section := b.P.Section(intraruntime.At("sections.go:20"))
 		for lo, hi := range intra.Blocks(len(b.R)/plane, b.Set.Tasks) {
 			launchSolveAlong(section, b.Gas, axis, u[lo*plane:hi*plane], first+lo, b.R[lo*plane:hi*plane])
 		}
@@ -38,7 +41,7 @@ func (b waves) SolveColumns() {
 	columns, y := b.Lines()
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intra.At("sections.go:29"))
+		section := b.P.Section(intraruntime.At("sections.go:29"))
 		for lo, hi := range intra.Blocks(columns, b.Set.Tasks) {
 			launchSolveColumns(section, b.Gas, b.Columns, columns, y, lo, hi, b.Changes)
 		}

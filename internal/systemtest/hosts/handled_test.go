@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/jobtest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // workUntil is a program that goes on until there is a file of that name. It

@@ -22,7 +22,7 @@ import (
 func TestPlatforms(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
-	all := []string{"./runtime", "./comm", "./kernels", "./intratest", "./examples/...", "./cmd/intragen", "./cmd/intravet", "./cmd/intrarun", "./cmd/intrabench"}
+	all := []string{".", "./runtime", "./comm", "./kernels", "./intratest", "./examples/...", "./cmd/intragen", "./cmd/intravet", "./cmd/intrarun", "./cmd/intrabench"}
 	type build struct {
 		platform, tags string
 		packages       []string

@@ -9,8 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // wrong are the ways: what each rank does.

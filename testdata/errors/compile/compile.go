@@ -1,7 +1,7 @@
 // Package compile does not compile.
 package compile
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 //intra:task in(x) out(y)
 func scale(x, y []float64) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/testdata/errors/helper"
 )
 

@@ -4,7 +4,7 @@ package sections
 
 import (
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/testdata/errors/helper"
 )
 

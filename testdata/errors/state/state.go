@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"sync/atomic"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 //intra:state

@@ -2,7 +2,7 @@
 
 package statetwin
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 //intra:state
 type both struct{ x []float64 }

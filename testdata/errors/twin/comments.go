@@ -2,7 +2,7 @@
 
 package twin
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 func comments(p *intra.Process, x []float64) {
 	//intra:section on(p)

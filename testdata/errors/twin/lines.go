@@ -2,7 +2,7 @@
 
 package twin
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 //line other.go:10
 func lines(p *intra.Process, x []float64) {

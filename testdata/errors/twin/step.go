@@ -2,7 +2,7 @@
 
 package twin
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 func step(p *intra.Process, x []float64) {
 	launchZero := 1

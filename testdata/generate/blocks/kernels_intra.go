@@ -3,7 +3,8 @@
 package blocks
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskRelax = intra.Register("github.com/intrahpc/intra/testdata/generate/blocks.relax")
@@ -17,7 +18,7 @@ func launchRelax(s *intra.Section, u, v []float64, n, top, bottom, left, right i
 		intra.InVar("bottom", &bottom),
 		intra.InVar("left", &left),
 		intra.InVar("right", &right),
-		intra.OutBlock("v[top:bottom, left:right:n]", v, top, bottom, left, right, n),
+		intraruntime.OutBlock("v[top:bottom, left:right:n]", v, top, bottom, left, right, n),
 	)
 }
 
@@ -26,14 +27,14 @@ var taskMultiply = intra.Register("github.com/intrahpc/intra/testdata/generate/b
 // launchMultiply launches multiply as a task of s.
 func launchMultiply(s *intra.Section, a, b, c []float64, n, top, bottom, left, right int) {
 	s.Launch(taskMultiply, func() { multiply(a, b, c, n, top, bottom, left, right) },
-		intra.InBlock("a[top:bottom, :: n]", a, top, bottom, 0, n, n),
-		intra.InBlock("b[:, left:right:n]", b, 0, len(b)/(n), left, right, n),
+		intraruntime.InBlock("a[top:bottom, :: n]", a, top, bottom, 0, n, n),
+		intraruntime.InBlock("b[:, left:right:n]", b, 0, len(b)/(n), left, right, n),
 		intra.InVar("n", &n),
 		intra.InVar("top", &top),
 		intra.InVar("bottom", &bottom),
 		intra.InVar("left", &left),
 		intra.InVar("right", &right),
-		intra.InOutBlock("c[top:bottom, left:right:n]", c, top, bottom, left, right, n),
+		intraruntime.InOutBlock("c[top:bottom, left:right:n]", c, top, bottom, left, right, n),
 	)
 }
 
@@ -44,8 +45,8 @@ func launchEnds(s *intra.Section, x, m []float64, lo, hi int) {
 	s.Launch(taskEnds, func() { ends(x, m, lo, hi) },
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(x[:], intra.Out("x[lo:lo+1]", x[lo:lo+1])),
-		intra.Part(x[:], intra.Out("x[hi-1:hi]", x[hi-1:hi])),
-		intra.OutBlock("m[lo:hi, 1:2:2]", m, lo, hi, 1, 2, 2),
+		intraruntime.Part(x[:], intra.Out("x[lo:lo+1]", x[lo:lo+1])),
+		intraruntime.Part(x[:], intra.Out("x[hi-1:hi]", x[hi-1:hi])),
+		intraruntime.OutBlock("m[lo:hi, 1:2:2]", m, lo, hi, 1, 2, 2),
 	)
 }

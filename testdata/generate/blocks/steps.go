@@ -5,7 +5,7 @@ package blocks
 import (
 	"math"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // Steps returns what all kernels give.

@@ -7,15 +7,18 @@ package blocks
 import (
 	"math"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed steps.go
 var intraSourceSteps string
 
-var _ = intra.Embedded("steps_intra.go", intraSourceSteps, "7130d7a5eb3e6ae6c49c06d70d0ca71f8e7f6613cb7148882066dc1c2f8f2c50")
+var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "d3135747f8aed9e3375e504eab8b4a61eddfbcb74cbe0229cdcc3b88a732842a")
 
 // Steps returns what all kernels give.
 func Steps(p *intra.Process, rows, cols int) []float64 {
@@ -26,7 +29,7 @@ func Steps(p *intra.Process, rows, cols int) []float64 {
 	for range 5 {
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("steps.go:19"))
+			section := p.Section(intraruntime.At("steps.go:19"))
 			for r, c := range intra.Blocks2D(rows, cols, 3, 5) {
 				launchRelax(section, u, v, cols, r.Lo, r.Hi, c.Lo, c.Hi)
 			}
@@ -38,7 +41,7 @@ func Steps(p *intra.Process, rows, cols int) []float64 {
 	product := make([]float64, n*n)
 	//intra:section on(p)
 	{
-		section := p.Section(intra.At("steps.go:27"))
+		section := p.Section(intraruntime.At("steps.go:27"))
 		for r, c := range intra.Tiles(n, n, 7, 9) {
 			launchMultiply(section, u, v, product, n, r.Lo, r.Hi, c.Lo, c.Hi)
 		}
@@ -47,7 +50,7 @@ func Steps(p *intra.Process, rows, cols int) []float64 {
 	x, m := make([]float64, rows), make([]float64, 2*rows)
 	//intra:section on(p)
 	{
-		section := p.Section(intra.At("steps.go:32"))
+		section := p.Section(intraruntime.At("steps.go:32"))
 		for lo, hi := range intra.BlocksOf(rows, 4) {
 			launchEnds(section, x, m, lo, hi)
 		}

@@ -3,7 +3,7 @@ package forms
 import (
 	"testing"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/testdata/generate/same"
 )
 

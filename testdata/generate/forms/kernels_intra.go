@@ -3,7 +3,8 @@
 package forms
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskGridRelax = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.Grid.relax")
@@ -13,7 +14,7 @@ func launchGridRelax(s *intra.Section, g *Grid, lo, hi int, tmp []float64) {
 	s.Launch(taskGridRelax, func() { g.relax(lo, hi, tmp) },
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(g.Z[:], intra.Out("g.Z[lo:hi]", g.Z[lo:hi])),
+		intraruntime.Part(g.Z[:], intra.Out("g.Z[lo:hi]", g.Z[lo:hi])),
 		intra.Scratch("tmp", tmp),
 	)
 }
@@ -49,7 +50,7 @@ func LaunchVecFill[E ~float32 | ~float64](s *intra.Section, v *Vec[E], k E, lo, 
 		intra.InVar("k", &k),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(v.Data[:], intra.Out("v.Data[lo:hi]", v.Data[lo:hi])),
+		intraruntime.Part(v.Data[:], intra.Out("v.Data[lo:hi]", v.Data[lo:hi])),
 	)
 }
 
@@ -117,7 +118,7 @@ func launchWindow(s *intra.Section, x, y []float64, lo, n int) {
 		intra.In("x", x),
 		intra.InVar("lo", &lo),
 		intra.InVar("n", &n),
-		intra.Part(y[:], intra.Out("y[lo-halo+1 : (lo+n)]", y[lo-halo+1:(lo+n)])),
+		intraruntime.Part(y[:], intra.Out("y[lo-halo+1 : (lo+n)]", y[lo-halo+1:(lo+n)])),
 	)
 }
 
@@ -129,7 +130,7 @@ func launchBoxMove(s *intra.Section, b *Box, k int, ps []Particle) {
 		intra.InVar("b.Dt", &b.Dt),
 		intra.InVar("b.Sub.A", &b.Sub.A),
 		intra.InVar("k", &k),
-		intra.Part(b.Seen[:], intra.Out("b.Seen[k:k+1]", b.Seen[k:k+1])),
+		intraruntime.Part(b.Seen[:], intra.Out("b.Seen[k:k+1]", b.Seen[k:k+1])),
 		intra.OutVar("b.Sub.B", &b.Sub.B),
 		intra.InOut("ps", ps),
 	)

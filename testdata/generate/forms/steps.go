@@ -9,7 +9,7 @@ import (
 
 	kern "github.com/intrahpc/intra/testdata/generate/ions"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 //go:generate echo this line is not in the twin

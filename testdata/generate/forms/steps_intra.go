@@ -11,15 +11,18 @@ import (
 
 	kern "github.com/intrahpc/intra/testdata/generate/ions"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed steps.go
 var intraSourceSteps string
 
-var _ = intra.Embedded("steps_intra.go", intraSourceSteps, "54a1de274224833cc69971469c02aba0442ae3fc6579fe070b0e45ce80468fa8")
+var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "199f72a543b9d1b583de2cca2dc86a2e709c6c21b97f3ef83ac9786ea061531e")
 
 // Simulation holds a process.
 type Simulation struct {
@@ -38,7 +41,7 @@ func (s *Simulation) Steps(n int) []float64 {
 	/* A block comment. */
 	//intra:section on(s.P)
 	{
-		section := s.P.Section(intra.At("steps.go:33"))
+		section := s.P.Section(intraruntime.At("steps.go:33"))
 		for lo, hi := range intra.Blocks(n, s.P.Tasks()) {
 			launchGridRelax(section, g, lo, hi, make([]float64, hi-lo))
 		}
@@ -51,7 +54,7 @@ func (s *Simulation) Steps(n int) []float64 {
 
 	//intra:section on(s.P) sched(static)
 	{
-		section := s.P.Section(intra.At("steps.go:42"), intra.Static)
+		section := s.P.Section(intraruntime.At("steps.go:42"), intra.Static)
 		for lo, hi := range intra.Blocks(n, s.P.Tasks()) {
 			// Several kinds of kernels in one section.
 			launchGridRelax(section, w.Grid, lo, hi, make([]float64, n))
@@ -71,7 +74,7 @@ func (s *Simulation) Steps(n int) []float64 {
 
 	//intra:section on(s.P)
 	{
-		section := s.P.Section(intra.At("steps.go:58"))
+		section := s.P.Section(intraruntime.At("steps.go:58"))
 		half := n / 2
 		launchAxpy(section, 2, x[:half], z[:half])
 		launchAxpy[float64, []float64](section, 3, x[half:], z[half:])
@@ -103,7 +106,7 @@ func (s *Simulation) Steps(n int) []float64 {
 	f := func(p *intra.Process) {
 		//intra:section
 		{
-			section := p.Section(intra.At("steps.go:88"))
+			section := p.Section(intraruntime.At("steps.go:88"))
 		outer:
 			for lo, hi := range intra.Blocks(n, 4) {
 				for k := range 3 {
@@ -119,7 +122,7 @@ func (s *Simulation) Steps(n int) []float64 {
 		}
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("steps.go:100"))
+			section := p.Section(intraruntime.At("steps.go:100"))
 			launchBoxMove(section, box, 1, ps)
 			launchVariadic(section, 3, list)
 			launchApply(section, math.Sqrt, x, q)
@@ -131,7 +134,7 @@ func (s *Simulation) Steps(n int) []float64 {
 	ions := kern.New(n)
 	//intra:section on(s.P) sched(adaptive)
 	{
-		section := s.P.Section(intra.At("steps.go:110"), intra.Adaptive)
+		section := s.P.Section(intraruntime.At("steps.go:110"), intra.Adaptive)
 		for lo, hi := range intra.Blocks(n, s.P.Tasks()) {
 			kern.LaunchIonsPush(section, ions, 0.1, lo, hi)
 			/* between */

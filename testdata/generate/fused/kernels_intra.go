@@ -3,7 +3,8 @@
 package fused
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/testdata/generate/fused.waxpby")
@@ -15,7 +16,7 @@ func launchWaxpby(s *intra.Section, ran func(second bool), alpha float64, x []fl
 		intra.In("x", x),
 		intra.InVar("beta", &beta),
 		intra.In("y", y),
-		intra.OutFused("w", w, func(second []float64) { waxpbyTo(ran, alpha, x, beta, y, w, second) }),
+		intraruntime.OutFused("w", w, func(second []float64) { waxpbyTo(ran, alpha, x, beta, y, w, second) }),
 	)
 }
 
@@ -26,7 +27,7 @@ func launchGridSmooth(s *intra.Section, g *Grid, lo, hi int) {
 	s.Launch(taskGridSmooth, func() { g.smooth(lo, hi) },
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.OutFused("g.V[lo:hi]", g.V[lo:hi], func(second []float64) { g.smoothTo(lo, hi, second) }),
+		intraruntime.OutFused("g.V[lo:hi]", g.V[lo:hi], func(second []float64) { g.smoothTo(lo, hi, second) }),
 	)
 }
 
@@ -37,7 +38,7 @@ func LaunchScale[T ~float32 | ~float64, S ~[]T](sec *intra.Section, scaleTo_ fun
 	sec.Launch(taskScale, func() { Scale[T, S](scaleTo_, second, s, float) },
 		intra.InVar("second", &second),
 		intra.In("s", s),
-		intra.OutFused("float", float, func(second_ []T) { scaleTo[T, S](scaleTo_, second, s, float, second_) }),
+		intraruntime.OutFused("float", float, func(second_ []T) { scaleTo[T, S](scaleTo_, second, s, float, second_) }),
 	)
 }
 
@@ -49,6 +50,6 @@ func LaunchVecFill[E ~float32 | ~float64](s *intra.Section, v *Vec[E], k E, lo, 
 		intra.InVar("k", &k),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.OutFused("v.Data[lo:hi]", v.Data[lo:hi], func(second []E) { v.FillTo(k, lo, hi, second) }),
+		intraruntime.OutFused("v.Data[lo:hi]", v.Data[lo:hi], func(second []E) { v.FillTo(k, lo, hi, second) }),
 	)
 }

@@ -2,7 +2,7 @@
 
 package fused
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 // Steps runs every kernel and returns what they computed.
 func Steps(p *intra.Process, n, passes int, ran func(second bool)) []float64 {

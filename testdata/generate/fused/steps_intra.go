@@ -4,14 +4,17 @@
 
 package fused
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed steps.go
 var intraSourceSteps string
 
-var _ = intra.Embedded("steps_intra.go", intraSourceSteps, "e1414d96e8e853fb6e62a9c50c6ebadc05fe0288a0b0926e5618459406af7cec")
+var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "27c841ae9e55206bab54ef8f9b6eaba544b011b1f81fe86516bb40141f140727")
 
 // Steps runs every kernel and returns what they computed.
 func Steps(p *intra.Process, n, passes int, ran func(second bool)) []float64 {
@@ -24,7 +27,7 @@ func Steps(p *intra.Process, n, passes int, ran func(second bool)) []float64 {
 	for k := range passes {
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("steps.go:17"))
+			section := p.Section(intraruntime.At("steps.go:17"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchWaxpby(section, ran, 0.5, x[lo:hi], float64(k), z[lo:hi], y[lo:hi])
 			}
@@ -32,7 +35,7 @@ func Steps(p *intra.Process, n, passes int, ran func(second bool)) []float64 {
 		}
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("steps.go:21"))
+			section := p.Section(intraruntime.At("steps.go:21"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchGridSmooth(section, g, lo, hi)
 			}
@@ -40,7 +43,7 @@ func Steps(p *intra.Process, n, passes int, ran func(second bool)) []float64 {
 		}
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("steps.go:25"))
+			section := p.Section(intraruntime.At("steps.go:25"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				LaunchVecFill(section, v, 1+float64(k), lo, hi)
 			}
@@ -48,7 +51,7 @@ func Steps(p *intra.Process, n, passes int, ran func(second bool)) []float64 {
 		}
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("steps.go:29"))
+			section := p.Section(intraruntime.At("steps.go:29"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				LaunchScale(section, ran, 1.5, z[lo:hi], x[lo:hi])
 			}
@@ -56,7 +59,7 @@ func Steps(p *intra.Process, n, passes int, ran func(second bool)) []float64 {
 		}
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("steps.go:33"))
+			section := p.Section(intraruntime.At("steps.go:33"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchWaxpby(section, ran, 1, x[lo:hi], 1e-6, v.Data[lo:hi], x[lo:hi]) // reads what it writes
 			}

@@ -5,7 +5,7 @@ package hpccg
 import (
 	"math"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // Solve runs iters passes of conjugate gradients on A*x = b and returns the

@@ -7,15 +7,18 @@ package hpccg
 import (
 	"math"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed cg.go
 var intraSourceCg string
 
-var _ = intra.Embedded("cg_intra.go", intraSourceCg, "e420cc2eea77f0ebc3c8d15b0ddb5059accedbc183b4b0aca018ca14c570d130")
+var _ = intraruntime.Embedded("cg_intra.go", intraSourceCg, "9e2eb291cad5b7f3013d75c25b529ea7e76033f708e36ee4829321fd97a9ea2b")
 
 // Solve runs iters passes of conjugate gradients on A*x = b and returns the
 // norms of the residual.
@@ -30,7 +33,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 	// The first residual.
 	//intra:section on(p)
 	{
-		section := p.Section(intra.At("cg.go:23"))
+		section := p.Section(intraruntime.At("cg.go:23"))
 		for lo, hi := range intra.Blocks(n, p.Tasks()) {
 			launchDdot(section, r[lo:hi], r[lo:hi], &rho) // of this block
 		}
@@ -42,7 +45,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 		// q = A*d
 		//intra:section on(p) sched(static)
 		{
-			section := p.Section(intra.At("cg.go:31"), intra.Static)
+			section := p.Section(intraruntime.At("cg.go:31"), intra.Static)
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchSparsemv(section, A, lo, d, q[lo:hi])
 			}
@@ -52,7 +55,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 		var dq float64
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("cg.go:37"))
+			section := p.Section(intraruntime.At("cg.go:37"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchDdot(section, d[lo:hi], q[lo:hi], &dq)
 			}
@@ -62,7 +65,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("cg.go:43"))
+			section := p.Section(intraruntime.At("cg.go:43"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchWaxpby(section, 1, x[lo:hi], alpha, d[lo:hi], x[lo:hi])
 				launchWaxpby(section, 1, r[lo:hi], -alpha, q[lo:hi], r[lo:hi])
@@ -74,7 +77,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 		rho = 0
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("cg.go:51"))
+			section := p.Section(intraruntime.At("cg.go:51"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchDdot(section, r[lo:hi], r[lo:hi], &rho)
 			}
@@ -84,7 +87,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 
 		//intra:section on(p) sched(replicate)
 		{
-			section := p.Section(intra.At("cg.go:57"), intra.Replicate)
+			section := p.Section(intraruntime.At("cg.go:57"), intra.Replicate)
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchWaxpby(section, 1, r[lo:hi], beta, d[lo:hi], d[lo:hi]) // d = r + beta*d
 			}

@@ -3,7 +3,8 @@
 package hpccg
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/testdata/generate/hpccg.waxpby")
@@ -15,7 +16,7 @@ func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y,
 		intra.In("x", x),
 		intra.InVar("beta", &beta),
 		intra.In("y", y),
-		intra.Elementwise(intra.Out("w", w), func(lo, hi int) { waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi]) }),
+		intraruntime.Elementwise(intra.Out("w", w), func(lo, hi int) { waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi]) }),
 	)
 }
 

@@ -3,7 +3,8 @@
 package ions
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskIonsPush = intra.Register("github.com/intrahpc/intra/testdata/generate/ions.Ions.Push")
@@ -14,7 +15,7 @@ func LaunchIonsPush(s *intra.Section, ions *Ions, dt float64, lo, hi int) {
 		intra.InVar("dt", &dt),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo:hi])),
+		intraruntime.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo:hi])),
 	)
 }
 

@@ -3,7 +3,7 @@
 package names
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 var taskOdd = intra.Register("github.com/intrahpc/intra/testdata/generate/names.odd")

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 //intra:task in(x) reduce(+: n)

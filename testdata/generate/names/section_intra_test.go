@@ -7,23 +7,26 @@ package names
 import (
 	"testing"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/testdata/generate/same"
 )
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed section_test.go
 var intraSourceSectionTest string
 
-var _ = intra.Embedded("section_intra_test.go", intraSourceSectionTest, "8373eb296ff4fc2a6fb0c5dc23a86e68632c3b91b941567bb1c517b6a9e2f788")
+var _ = intraruntime.Embedded("section_intra_test.go", intraSourceSectionTest, "df89d9f22154ae9f3fcf51d6c7681487e096a760fda133676bf205d8393b92ee")
 
 func TestSection(t *testing.T) {
 	same.Everywhere(t, "fe555d486cc83792", []string{"0.0@task:0", "0.1@section:1"}, func(p *intra.Process) []float64 {
 		x := make([]int, 100)
 		//intra:section on(p) sched(static)
 		{
-			section := p.Section(intra.At("section_test.go:16"), intra.Static)
+			section := p.Section(intraruntime.At("section_test.go:16"), intra.Static)
 			for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
 				launchCount(section, lo, x[lo:hi])
 			}
@@ -32,7 +35,7 @@ func TestSection(t *testing.T) {
 		n := 0
 		//intra:section
 		{
-			section := p.Section(intra.At("section_test.go:21"))
+			section := p.Section(intraruntime.At("section_test.go:21"))
 			for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
 				launchOdd(section, x[lo:hi], &n)
 			}

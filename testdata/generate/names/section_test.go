@@ -5,7 +5,7 @@ package names
 import (
 	"testing"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/testdata/generate/same"
 )
 

@@ -2,7 +2,7 @@
 
 package names
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 func step(p *intra.Process, x, y, z []int) {
 	//intra:section on(p)

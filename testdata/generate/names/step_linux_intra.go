@@ -4,19 +4,22 @@
 
 package names
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed step_linux.go
 var intraSourceStepLinux string
 
-var _ = intra.Embedded("step_linux_intra.go", intraSourceStepLinux, "5c33c2ceeb6b544c6a0619e32d1266b7798471c0389ed8c1eeaf9315c45a83d8")
+var _ = intraruntime.Embedded("step_linux_intra.go", intraSourceStepLinux, "91dee579ef0488ec2901fd42a92eb028bf4929bed212f298524c8290abbbd716")
 
 func step(p *intra.Process, x, y, z []int) {
 	//intra:section on(p)
 	{
-		section := p.Section(intra.At("step_linux.go:9"))
+		section := p.Section(intraruntime.At("step_linux.go:9"))
 		launchDouble(section, x, y)
 		launchTriple(section, x, z)
 		section.MustEnd()

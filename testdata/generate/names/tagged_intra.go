@@ -5,7 +5,7 @@
 package names
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 var taskTriple = intra.Register("github.com/intrahpc/intra/testdata/generate/names.triple")

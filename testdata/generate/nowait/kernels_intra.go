@@ -3,7 +3,7 @@
 package nowait
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 var taskAdd = intra.Register("github.com/intrahpc/intra/testdata/generate/nowait.add")

@@ -5,7 +5,7 @@ package nowait
 import (
 	"math"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // Steps has sections that go on while others are open, and some that complete

@@ -7,15 +7,18 @@ package nowait
 import (
 	"math"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed steps.go
 var intraSourceSteps string
 
-var _ = intra.Embedded("steps_intra.go", intraSourceSteps, "d2844899548f2418375da4adac9253da5b84f8c9a2f1aa6be74bd4292f401233")
+var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "80e40a96156ee2fe30cbd33b1d34b66952aba6c2e48f2dd41e0fc79d670aa2c1")
 
 // Steps has sections that go on while others are open, and some that complete
 // them.
@@ -27,7 +30,7 @@ func Steps(p *intra.Process, n int) ([]float64, error) {
 	for range 4 {
 		//intra:section on(p) nowait
 		{
-			section := p.Section(intra.At("steps.go:20"), intra.NoWait)
+			section := p.Section(intraruntime.At("steps.go:20"), intra.NoWait)
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchAdd(section, 0.5, x[lo:hi], y[lo:hi])
 			}
@@ -35,7 +38,7 @@ func Steps(p *intra.Process, n int) ([]float64, error) {
 		}
 		//intra:section on(p) sched(static) nowait
 		{
-			section := p.Section(intra.At("steps.go:24"), intra.Static, intra.NoWait)
+			section := p.Section(intraruntime.At("steps.go:24"), intra.Static, intra.NoWait)
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchAdd(section, 0.25, x[lo:hi], z[lo:hi])
 			}
@@ -43,7 +46,7 @@ func Steps(p *intra.Process, n int) ([]float64, error) {
 		}
 		//intra:section nowait on(p)
 		{
-			section := p.Section(intra.At("steps.go:28"), intra.NoWait)
+			section := p.Section(intraruntime.At("steps.go:28"), intra.NoWait)
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchTurn(section, y, w[lo:hi], lo)
 			}
@@ -55,7 +58,7 @@ func Steps(p *intra.Process, n int) ([]float64, error) {
 		x[0] += w[1]
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("steps.go:36"))
+			section := p.Section(intraruntime.At("steps.go:36"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchTurn(section, w, x[lo:hi], lo)
 			}
@@ -63,7 +66,7 @@ func Steps(p *intra.Process, n int) ([]float64, error) {
 		}
 		//intra:section on(p) nowait
 		{
-			section := p.Section(intra.At("steps.go:40"), intra.NoWait)
+			section := p.Section(intraruntime.At("steps.go:40"), intra.NoWait)
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchAdd(section, 2, x[lo:hi], w[lo:hi])
 			}

@@ -3,16 +3,17 @@
 package reductions
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskAssign = intra.Register("github.com/intrahpc/intra/testdata/generate/reductions.assign")
 
 // launchAssign launches assign as a task of s.
 func launchAssign(s *intra.Section, points, centres []float64, dim int, nearest []int32, sums, part []float64, counts []int64, farthest *float64) {
-	sumsPart, sumsRegion := intra.ReduceSlice(s, "sums", sums, intra.OpAdd[float64]())
-	countsPart, countsRegion := intra.ReduceSlice(s, "counts", counts, intra.OpAdd[int64]())
-	farthestPart, farthestRegion := intra.ReduceVar(s, "farthest", farthest, intra.OpMax[float64]())
+	sumsPart, sumsRegion := intraruntime.ReduceSlice(s, "sums", sums, intraruntime.OpAdd[float64]())
+	countsPart, countsRegion := intraruntime.ReduceSlice(s, "counts", counts, intraruntime.OpAdd[int64]())
+	farthestPart, farthestRegion := intraruntime.ReduceVar(s, "farthest", farthest, intraruntime.OpMax[float64]())
 	s.Launch(taskAssign, func() {
 		assign(points, centres, dim, nearest, sumsPart.Slice(), part, countsPart.Slice(), farthestPart.Var())
 	},
@@ -32,11 +33,11 @@ var taskCensus = intra.Register("github.com/intrahpc/intra/testdata/generate/red
 // launchCensus launches census as a task of s.
 func launchCensus(s *intra.Section, x []uint64, histogram *[8]int32, seen, common, parity *uint64, some, all *bool) {
 	cell, region := intra.Reduce(s, "all", all, func(a, b bool) bool { return a && b })
-	histogramPart, histogramRegion := intra.ReduceSlice(s, "histogram", histogram[:], intra.OpAdd[int32]())
-	seenPart, seenRegion := intra.ReduceVar(s, "seen", seen, intra.OpBitOr[uint64]())
-	commonPart, commonRegion := intra.ReduceVar(s, "common", common, intra.OpBitAnd[uint64]())
-	parityPart, parityRegion := intra.ReduceVar(s, "parity", parity, intra.OpBitXor[uint64]())
-	somePart, someRegion := intra.ReduceVar(s, "some", some, intra.OpOr[bool]())
+	histogramPart, histogramRegion := intraruntime.ReduceSlice(s, "histogram", histogram[:], intraruntime.OpAdd[int32]())
+	seenPart, seenRegion := intraruntime.ReduceVar(s, "seen", seen, intraruntime.OpBitOr[uint64]())
+	commonPart, commonRegion := intraruntime.ReduceVar(s, "common", common, intraruntime.OpBitAnd[uint64]())
+	parityPart, parityRegion := intraruntime.ReduceVar(s, "parity", parity, intraruntime.OpBitXor[uint64]())
+	somePart, someRegion := intraruntime.ReduceVar(s, "some", some, intraruntime.OpOr[bool]())
 	s.Launch(taskCensus, func() {
 		*cell = census(x, (*[8]int32)(histogramPart.Slice()), seenPart.Var(), commonPart.Var(), parityPart.Var(), somePart.Var())
 	},
@@ -54,7 +55,7 @@ var taskExtents = intra.Register("github.com/intrahpc/intra/testdata/generate/re
 
 // launchExtents launches extents as a task of s.
 func launchExtents(s *intra.Section, points []float64, e []Extent) {
-	ePart, eRegion := intra.ReduceSlice(s, "e", e, intra.OpFunc[Extent](join))
+	ePart, eRegion := intraruntime.ReduceSlice(s, "e", e, intraruntime.OpFunc[Extent](join))
 	s.Launch(taskExtents, func() { extents(points, ePart.Slice()) },
 		intra.In("points", points),
 		eRegion,
@@ -65,8 +66,8 @@ var taskProducts = intra.Register("github.com/intrahpc/intra/testdata/generate/r
 
 // launchProducts launches products as a task of s.
 func launchProducts[T ~float32 | ~float64](s *intra.Section, x, p, least []T) {
-	pPart, pRegion := intra.ReduceSlice(s, "p", p, intra.OpMul[T]())
-	leastPart, leastRegion := intra.ReduceSlice(s, "least", least, intra.OpMin[T]())
+	pPart, pRegion := intraruntime.ReduceSlice(s, "p", p, intraruntime.OpMul[T]())
+	leastPart, leastRegion := intraruntime.ReduceSlice(s, "least", least, intraruntime.OpMin[T]())
 	s.Launch(taskProducts, func() { products[T](x, pPart.Slice(), leastPart.Slice()) },
 		intra.In("x", x),
 		pRegion,

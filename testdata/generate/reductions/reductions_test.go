@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/intratest"
-	intra "github.com/intrahpc/intra/runtime"
 	"github.com/intrahpc/intra/testdata/generate/same"
 )
 

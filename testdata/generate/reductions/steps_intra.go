@@ -7,15 +7,18 @@ package reductions
 import (
 	"math"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed steps.go
 var intraSourceSteps string
 
-var _ = intra.Embedded("steps_intra.go", intraSourceSteps, "a6dcb5b91fcce087ceda62e60e7ad146be7b4da829628904fc89d593526f5336")
+var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "83442e76c821021386f52c3ccc6753dbc643e25b96b76d3327ef550532b56ea7")
 
 // Steps returns what all reductions give.
 func Steps(p *intra.Process, n int) []float64 {
@@ -35,7 +38,7 @@ func Steps(p *intra.Process, n int) []float64 {
 		farthest = 0
 		//intra:section on(p)
 		{
-			section := p.Section(intra.At("steps.go:28"))
+			section := p.Section(intraruntime.At("steps.go:28"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchAssign(section, points[lo*dim:hi*dim], centres, dim, nearest[lo:hi], sums, part, counts, &farthest)
 			}
@@ -57,7 +60,7 @@ func Steps(p *intra.Process, n int) []float64 {
 	common, all, some := ^uint64(0), true, false
 	//intra:section on(p)
 	{
-		section := p.Section(intra.At("steps.go:46"))
+		section := p.Section(intraruntime.At("steps.go:46"))
 		for lo, hi := range intra.Blocks(n, p.Tasks()) {
 			launchCensus(section, x[lo:hi], &histogram, &seen, &common, &parity, &some, &all)
 			launchBitsOf(section, x[lo:hi], &bits)
@@ -69,7 +72,7 @@ func Steps(p *intra.Process, n int) []float64 {
 	prod, least := []float64{1, 1, 1}, []float64{9, 9, 9}
 	//intra:section on(p)
 	{
-		section := p.Section(intra.At("steps.go:54"))
+		section := p.Section(intraruntime.At("steps.go:54"))
 		for lo, hi := range intra.Blocks(n, 7) {
 			launchExtents(section, points[lo*dim:hi*dim], e)
 			launchProducts(section, points[lo*dim:hi*dim], prod, least)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/intratest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Everywhere runs the program alone and as one rank with 1, 2 and 3 replicas,

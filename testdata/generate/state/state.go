@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/testdata/generate/state/mesh"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/intratest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Every field is registered under its name, and none that is left out: a

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 //intra:task in(x, by) out(y)

@@ -1,6 +1,6 @@
 package notag // want package:"effects"
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 func step(p *intra.Process) {
 	//intra:section on(p) // want `a file with //intra:section needs the line //go:build !intra at its top` `//intra:section launches nothing`

@@ -2,7 +2,7 @@
 
 package sections
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 func setBefore(p *intra.Process, x, w []float64) {
 	scale = 2

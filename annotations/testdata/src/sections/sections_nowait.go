@@ -3,8 +3,8 @@
 package sections
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 type vectors struct {

@@ -4,9 +4,9 @@ import (
 	"math"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/kernels"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Outcome is what the program says at its end.

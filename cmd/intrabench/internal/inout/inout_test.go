@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // In place or from one array to another, the particles go the same way; none

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 	"github.com/intrahpc/intra/internal/job"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Way is one way to protect inout memory.

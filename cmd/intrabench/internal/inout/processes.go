@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Case is one way to receive the updates of a job of two processes. What fits

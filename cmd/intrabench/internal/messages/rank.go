@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/job"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // order says what the processes of a job measure, and where to.

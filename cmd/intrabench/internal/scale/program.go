@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Latency is what rank 0 of the job prints before it rests.

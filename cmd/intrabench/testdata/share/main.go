@@ -6,7 +6,9 @@ import (
 	"os"
 	"strconv"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var add = intra.Register("main.add")
@@ -21,7 +23,7 @@ func main() {
 		for range 30 {
 			s := p.Section()
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
-				part, r := intra.ReduceVar(s, "sum", &sum, intra.OpAdd[float64]())
+				part, r := intraruntime.ReduceVar(s, "sum", &sum, intraruntime.OpAdd[float64]())
 				s.Launch(add, func() {
 					t := 0.0
 					for i := lo; i < hi; i++ {

@@ -15,13 +15,13 @@ import (
 // that an output needs.
 type imports struct {
 	pkg   *types.Package
-	names map[string]string // by path, of the source file
-	used  map[string]string // by path
+	names map[string]string // by path: of the source file, or chosen
+	used  map[string]bool   // paths
 	taken map[string]bool   // names that mean something else
 }
 
 func newImports(pkg *types.Package, f *ast.File, taken map[string]bool) *imports {
-	im := &imports{pkg: pkg, names: map[string]string{}, used: map[string]string{}, taken: taken}
+	im := &imports{pkg: pkg, names: map[string]string{}, used: map[string]bool{}, taken: taken}
 	for _, spec := range f.Imports {
 		p, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
@@ -41,28 +41,26 @@ func newImports(pkg *types.Package, f *ast.File, taken map[string]bool) *imports
 	return im
 }
 
-// name returns the name of a package in the output.
+// name returns the name of a package in the output, which imports it.
 func (im *imports) name(pkgPath, pkgName string) string {
-	if n, ok := im.used[pkgPath]; ok {
-		return n
-	}
+	im.used[pkgPath] = true
+	return im.reserve(pkgPath, pkgName)
+}
+
+// reserve returns the name that a package has in the output if it is imported there.
+func (im *imports) reserve(pkgPath, pkgName string) string {
 	n, ok := im.names[pkgPath]
 	if !ok {
 		n = pkgName
 		for im.taken[n] || im.pkg.Scope().Lookup(n) != nil || im.nameUsed(n) {
 			n += "0"
 		}
+		im.names[pkgPath] = n
 	}
-	im.used[pkgPath] = n
 	return n
 }
 
 func (im *imports) nameUsed(n string) bool {
-	for _, u := range im.used {
-		if u == n {
-			return true
-		}
-	}
 	for _, u := range im.names {
 		if u == n {
 			return true
@@ -71,8 +69,15 @@ func (im *imports) nameUsed(n string) bool {
 	return false
 }
 
-// runtime is the name of package intra in the output.
-func (im *imports) runtime() string { return im.name(annotations.RuntimePath, "intra") }
+// intra is the name of package intra in the output.
+func (im *imports) intra() string { return im.name(annotations.IntraPath, "intra") }
+
+// runtimeName is the name of package runtime in the output; that of the standard library
+// is another one.
+const runtimeName = "intraruntime"
+
+// runtime is the name of the package with the calls of generated code in the output.
+func (im *imports) runtime() string { return im.name(annotations.RuntimePath, runtimeName) }
 
 func (im *imports) qualifier(p *types.Package) string {
 	if p == im.pkg {
@@ -86,10 +91,11 @@ func (im *imports) typeString(t types.Type) string { return types.TypeString(t, 
 // block returns the import declaration of what is used and not in have.
 func (im *imports) block(have map[string]bool) string {
 	var std, other []string
-	for p, n := range im.used {
+	for p := range im.used {
 		if have[p] {
 			continue
 		}
+		n := im.names[p]
 		spec := strconv.Quote(p)
 		if n != path.Base(p) {
 			spec = n + " " + spec

@@ -73,7 +73,7 @@ func newLauncher(im *imports, k *annotations.Kernel) *launcher {
 // names gives the parameters names that do not hide what the body needs.
 func (l *launcher) names() {
 	k := l.k
-	reserved := map[string]bool{k.Func.Name(): true, l.taskVar: true, l.im.runtime(): true}
+	reserved := map[string]bool{k.Func.Name(): true, l.taskVar: true, l.im.intra(): true, l.im.reserve(annotations.RuntimePath, runtimeName): true}
 	all := k.Params
 	if k.Result != nil {
 		all = append(slices.Clip(all), k.Result)
@@ -159,7 +159,7 @@ func (l *launcher) hasSecond() bool {
 func (l *launcher) hasRecv() bool { return l.k.Func.Signature().Recv() != nil }
 
 func (l *launcher) print(b *bytes.Buffer) {
-	k, intra := l.k, l.im.runtime()
+	k, intra := l.k, l.im.intra()
 	fmt.Fprintf(b, "\nvar %s = %s.Register(%q)\n\n", l.taskVar, intra, l.task)
 	fmt.Fprintf(b, "// %s launches %s as a task of %s.\n", l.name, annotations.LocalName(k.Func), l.section)
 	fmt.Fprintf(b, "func %s%s(%s) {\n", l.name, l.typeParams(), l.params())
@@ -204,7 +204,7 @@ func (l *launcher) typeParams() string {
 // result; neighbours of one type share it.
 func (l *launcher) params() string {
 	type param struct{ name, typ string }
-	list := []param{{l.section, "*" + l.im.runtime() + ".Section"}}
+	list := []param{{l.section, "*" + l.im.intra() + ".Section"}}
 	for _, p := range l.k.Params {
 		list = append(list, param{l.local[p.Var.Name()], l.im.typeString(p.Var.Type())})
 	}
@@ -254,7 +254,7 @@ func (l *launcher) reduce(r annotations.Region) string {
 	return fmt.Sprintf("%s.%s(%s, %q, %s, %s)", l.im.runtime(), fun, l.section, r.Name, v, l.opOf(r))
 }
 
-// opNames are the operators of package intra.
+// opNames are the operators of package runtime.
 var opNames = map[string]string{"+": "OpAdd", "*": "OpMul", "min": "OpMin", "max": "OpMax", "&&": "OpAnd", "||": "OpOr", "&": "OpBitAnd", "|": "OpBitOr", "^": "OpBitXor"}
 
 func (l *launcher) opOf(r annotations.Region) string {
@@ -397,7 +397,7 @@ func (l *launcher) regions() []string {
 				l.second, l.im.typeString(l.k.Second.Elem), l.callOf(l.k.Second.Func, l.second)))
 			continue
 		}
-		region := fmt.Sprintf("%s.%s(%q, %s)", l.im.runtime(), fun, r.Name, expr)
+		region := fmt.Sprintf("%s.%s(%q, %s)", l.im.intra(), fun, r.Name, expr)
 		if whole != "" {
 			region = fmt.Sprintf("%s.Part(%s, %s)", l.im.runtime(), whole, region)
 		}

@@ -18,7 +18,7 @@ type protector struct {
 func newProtector(im *imports, st *annotations.State) *protector { return &protector{im, st} }
 
 func (p *protector) print(b *bytes.Buffer) {
-	intra, name := p.im.runtime(), p.st.Type.Name()
+	intra, name := p.im.intra(), p.st.Type.Name()
 	named := p.st.Type.Type().(*types.Named)
 	recv := "*" + name
 	if tps := named.TypeParams(); tps.Len() > 0 {
@@ -66,13 +66,13 @@ func (p *protector) fields(st *types.Struct) []string {
 // local returns names for the receiver, the process and the name that hide
 // nothing that the fields' types are called.
 func (p *protector) local(fields string) [3]string {
-	taken := map[string]bool{p.im.runtime(): true, p.st.Type.Name(): true}
+	taken := map[string]bool{p.im.intra(): true, p.st.Type.Name(): true}
 	for _, word := range strings.FieldsFunc(fields, notWord) {
 		if p.im.pkg.Scope().Lookup(word) != nil || types.Universe.Lookup(word) != nil {
 			taken[word] = true
 		}
 	}
-	for _, n := range p.im.used {
+	for _, n := range p.im.names {
 		taken[n] = true
 	}
 	named := p.st.Type.Type().(*types.Named)

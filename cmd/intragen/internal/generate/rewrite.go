@@ -96,7 +96,6 @@ func (t *twin) print() ([]byte, error) {
 	if len(t.diags) > 0 {
 		return nil, nil
 	}
-	intra := t.im.runtime()
 	dstutil.Apply(f, nil, func(cur *dstutil.Cursor) bool {
 		if r := t.replace[cur.Node()]; r != nil {
 			cur.Replace(r())
@@ -104,7 +103,7 @@ func (t *twin) print() ([]byte, error) {
 		return true
 	})
 	t.head(f)
-	if err := t.declarations(f, intra); err != nil {
+	if err := t.declarations(f); err != nil {
 		return nil, err
 	}
 	return t.finish(f)
@@ -145,13 +144,14 @@ func (t *twin) nameTaken() {
 
 // planSection plans the rewriting of one section.
 func (t *twin) planSection(sec *annotations.Section) {
-	intra := t.im.runtime()
-	t.visible(sec.Stmt.Pos(), intra, annotations.RuntimePath)
+	intra, runtime := t.im.intra(), t.im.runtime()
+	t.visible(sec.Stmt.Pos(), intra, annotations.IntraPath)
+	t.visible(sec.Stmt.Pos(), runtime, annotations.RuntimePath)
 	for _, l := range sec.Launches {
 		launch := t.launch(l)
 		t.replace[t.dec.Dst.Nodes[l.Stmt]] = func() dst.Node { return launch(t.dec.Dst.Nodes[l.Stmt].(dst.Stmt)) }
 	}
-	opts := fmt.Sprintf("%s.At(%q)", intra, fmt.Sprintf("%s:%d", t.source, t.c.fset.Position(sec.Stmt.Pos()).Line))
+	opts := fmt.Sprintf("%s.At(%q)", runtime, fmt.Sprintf("%s:%d", t.source, t.c.fset.Position(sec.Stmt.Pos()).Line))
 	if sec.Sched != "" {
 		opts += fmt.Sprintf(", %s.%s", intra, strings.ToUpper(sec.Sched[:1])+sec.Sched[1:])
 	}
@@ -324,10 +324,10 @@ func (t *twin) head(f *dst.File) {
 }
 
 // declarations adds imports, the embedded source, and local launchers.
-func (t *twin) declarations(f *dst.File, intra string) error {
+func (t *twin) declarations(f *dst.File) error {
 	name := sourceVar(t.source)
 	text := fmt.Sprintf("package p\n\n//go:embed %s\nvar %s string\n\nvar _ = %s.Embedded(%q, %s, \"%x\")\n%s",
-		t.source, name, intra, annotations.OutputName(t.source), name, sha256.Sum256(t.text), t.local.String())
+		t.source, name, t.im.runtime(), annotations.OutputName(t.source), name, sha256.Sum256(t.text), t.local.String())
 	added, err := decorator.Parse(text)
 	if err != nil {
 		return err

@@ -5,8 +5,8 @@ package fields
 import (
 	"math"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Fields are the fields of one rank. See grid.Field for the layout. From one

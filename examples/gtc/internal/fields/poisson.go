@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	"github.com/intrahpc/intra/kernels"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Poisson solves the gyrokinetic Poisson equation

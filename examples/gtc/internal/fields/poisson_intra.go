@@ -3,7 +3,8 @@
 package fields
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskPoissonAverage = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/fields.Poisson.Average")
@@ -14,6 +15,6 @@ func LaunchPoissonAverage(sec *intra.Section, s *Poisson, plane, lo, hi int) {
 		intra.InVar("plane", &plane),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo:hi])),
+		intraruntime.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo:hi])),
 	)
 }

@@ -3,7 +3,7 @@ package grid
 import (
 	"math"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // Surface is one surface of constant radius. Its points are Start to

@@ -3,8 +3,8 @@
 package ions
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 var taskIonsCharge = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Charge")

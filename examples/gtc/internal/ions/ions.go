@@ -2,7 +2,7 @@ package ions
 
 //go:generate go tool intragen
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 // Phase is what changes of ions, an array for each coordinate.
 //

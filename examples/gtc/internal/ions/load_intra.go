@@ -3,8 +3,9 @@
 package ions
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
-	intra "github.com/intrahpc/intra/runtime"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskIonsLoad = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Load")
@@ -14,11 +15,11 @@ func LaunchIonsLoad(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int) {
 	s.Launch(taskIonsLoad, func() { z.Load(g, lo, hi) },
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
-		intra.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
-		intra.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
-		intra.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
-		intra.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
-		intra.Part(z.Mu[:], intra.InOut("z.Mu[lo:hi]", z.Mu[lo:hi])),
+		intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
+		intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
+		intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
+		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
+		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+		intraruntime.Part(z.Mu[:], intra.InOut("z.Mu[lo:hi]", z.Mu[lo:hi])),
 	)
 }

@@ -3,8 +3,9 @@
 package ions
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
-	intra "github.com/intrahpc/intra/runtime"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskIonsHeat = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Heat")
@@ -26,6 +27,6 @@ func LaunchIonsRestore(s *intra.Section, z *Ions, g *grid.Grid, excess [5]float6
 		intra.InVar("excess", &excess),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
 	)
 }

@@ -3,8 +3,9 @@
 package ions
 
 import (
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
-	intra "github.com/intrahpc/intra/runtime"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskIonsPredict = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Predict")
@@ -15,11 +16,11 @@ func LaunchIonsPredict(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi i
 		intra.InVar("dt", &dt),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
-		intra.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
-		intra.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
-		intra.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
-		intra.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+		intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
+		intraruntime.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
+		intraruntime.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
+		intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
+		intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
 		intra.OutVar("sums", sums),
 	)
 }
@@ -32,11 +33,11 @@ func LaunchIonsCorrect(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi i
 		intra.InVar("dt", &dt),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
-		intra.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
-		intra.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
-		intra.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
-		intra.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+		intraruntime.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo:hi])),
+		intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo:hi])),
+		intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
+		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
+		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
 	)
 }
 

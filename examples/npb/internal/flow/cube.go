@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Cube is the part of the flow that a rank has.

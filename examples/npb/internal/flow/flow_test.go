@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
 	"github.com/intrahpc/intra/intratest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // The exact solution does not change, and has no error.

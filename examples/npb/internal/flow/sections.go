@@ -2,7 +2,7 @@
 
 package flow
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 //go:generate go tool intragen
 

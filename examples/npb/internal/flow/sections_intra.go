@@ -4,14 +4,17 @@
 
 package flow
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
-import _ "embed"
+import (
+	_ "embed"
+	intraruntime "github.com/intrahpc/intra/runtime"
+)
 
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intra.Embedded("sections_intra.go", intraSourceSections, "5d6d4baa0034f34c75ba9c99aa9b7fad15262f16e6973b029f14c9661813dba2")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "000e0344f327ccc24757dc52b595aefb8c21249fb14e4699438f26082122f699")
 
 // findSide sets R to the right-hand side of a step.
 func (c *Cube) findSide() {
@@ -20,7 +23,7 @@ func (c *Cube) findSide() {
 	first, end := c.own(c.p.Rank())
 	//intra:section on(c.p)
 	{
-		section := c.p.Section(intra.At("sections.go:15"))
+		section := c.p.Section(intraruntime.At("sections.go:15"))
 		for lo, hi := range intra.Blocks(end-first, c.tasks) {
 			launchFindSide(section, c.Gas, c.U, c.forcing[lo*plane:hi*plane], base, first+lo, c.R[lo*plane:hi*plane])
 		}
@@ -32,7 +35,7 @@ func (c *Cube) findSide() {
 func (c *Cube) Add() {
 	//intra:section on(c.p)
 	{
-		section := c.p.Section(intra.At("sections.go:23"))
+		section := c.p.Section(intraruntime.At("sections.go:23"))
 		for lo, hi := range intra.Blocks(len(c.Columns), c.tasks) {
 			launchAdd(section, c.Changes[lo:hi], c.Columns[lo:hi])
 		}
@@ -44,7 +47,7 @@ func (c *Cube) Add() {
 func (c *Cube) square(x []State) (sums State) {
 	//intra:section on(c.p)
 	{
-		section := c.p.Section(intra.At("sections.go:31"))
+		section := c.p.Section(intraruntime.At("sections.go:31"))
 		for lo, hi := range intra.Blocks(len(x), c.tasks) {
 			launchSquare(section, x[lo:hi], &sums)
 		}

@@ -3,7 +3,8 @@
 package flow
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskFindSide = intra.Register("github.com/intrahpc/intra/examples/npb/internal/flow.findSide")
@@ -26,7 +27,7 @@ var taskAdd = intra.Register("github.com/intrahpc/intra/examples/npb/internal/fl
 func launchAdd(s *intra.Section, r, u []State) {
 	s.Launch(taskAdd, func() { add(r, u) },
 		intra.In("r", r),
-		intra.Elementwise(intra.InOut("u", u), func(lo, hi int) { add(r[lo:hi], u[lo:hi]) }),
+		intraruntime.Elementwise(intra.InOut("u", u), func(lo, hi int) { add(r[lo:hi], u[lo:hi]) }),
 	)
 }
 
@@ -34,7 +35,7 @@ var taskSquare = intra.Register("github.com/intrahpc/intra/examples/npb/internal
 
 // launchSquare launches square as a task of s.
 func launchSquare(s *intra.Section, r []State, sums *State) {
-	sumsPart, sumsRegion := intra.ReduceSlice(s, "sums", sums[:], intra.OpAdd[float64]())
+	sumsPart, sumsRegion := intraruntime.ReduceSlice(s, "sums", sums[:], intraruntime.OpAdd[float64]())
 	s.Launch(taskSquare, func() { square(r, (*State)(sumsPart.Slice())) },
 		intra.In("r", r),
 		sumsRegion,

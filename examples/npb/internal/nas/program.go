@@ -5,8 +5,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/internal/cli"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Program is a benchmark: its problems are of type P, B is what runs on a rank, and R

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Result is what each benchmark prints. Those of a benchmark hold one, beside

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // Run is what each benchmark holds: where it runs, and how far it has come.

@@ -5,7 +5,7 @@ package nas
 import (
 	"io"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 // Protect registers the fields of s as state of p; the names begin with name.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/internal/cli"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // Class is the size of a problem.

@@ -3,7 +3,8 @@
 package wrong
 
 import (
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 var taskDouble = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.double")
@@ -14,7 +15,7 @@ func launchDouble(s *intra.Section, x, y []float64, lo, hi int) {
 		intra.In("x", x),
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(y[:], intra.Out("y[lo:hi-1]", y[lo:hi-1])),
+		intraruntime.Part(y[:], intra.Out("y[lo:hi-1]", y[lo:hi-1])),
 	)
 }
 
@@ -25,7 +26,7 @@ func launchShift(s *intra.Section, y []float64, lo, hi int) {
 	s.Launch(taskShift, func() { shift(y, lo, hi) },
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(y[:], intra.InOut("y[lo:hi]", y[lo:hi])),
+		intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo:hi])),
 	)
 }
 
@@ -36,7 +37,7 @@ func launchSmooth(s *intra.Section, y []float64, lo, hi int) {
 	s.Launch(taskSmooth, func() { smooth(y, lo, hi) },
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(y[:], intra.InOut("y[lo:hi]", y[lo:hi])),
+		intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo:hi])),
 	)
 }
 
@@ -56,7 +57,7 @@ func launchMeshRelax(s *intra.Section, m *mesh, lo, hi int) {
 	s.Launch(taskMeshRelax, func() { m.relax(lo, hi) },
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
-		intra.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo:hi])),
+		intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo:hi])),
 	)
 }
 

@@ -1,6 +1,6 @@
 package wrong
 
-import intra "github.com/intrahpc/intra/runtime"
+import "github.com/intrahpc/intra"
 
 const n = 96
 

@@ -12,9 +12,9 @@ import (
 	"math"
 	"os"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/comm/commtest"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 var (

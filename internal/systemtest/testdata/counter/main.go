@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // loop is the state of the main loop, without its counter.

@@ -9,9 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/kernels"
-	intra "github.com/intrahpc/intra/runtime"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 // BenchmarkSection is a whole section of 16 tasks on two replicas in this
@@ -29,7 +30,7 @@ func BenchmarkSection(b *testing.B) {
 					err := intra.Run(ctx, intra.Spec{Replicas: 2, Link: link}, func(p *intra.Process) error {
 						w, x := make([]float64, bytes/8), make([]float64, bytes/8)
 						for range b.N {
-							s := p.Section(intra.At("bench.go:1"))
+							s := p.Section(intraruntime.At("bench.go:1"))
 							for lo, hi := range intra.Blocks(len(w), p.Tasks()) {
 								w, x := w[lo:hi], x[lo:hi]
 								s.Launch(taskWaxpby, func() { waxpby(2, x, 3, x, w) }, intra.In("x", x), intra.Out("w", w))
@@ -67,7 +68,7 @@ func BenchmarkWaxpby(b *testing.B) {
 		},
 		"fused": func(s *intra.Section, x, y, w []float64) {
 			s.Launch(taskWaxpby, func() { kernels.Waxpby(2, x, 3, y, w) }, intra.In("x", x), intra.In("y", y),
-				intra.OutFused("w", w, func(second []float64) { kernels.WaxpbyToNT(2, x, 3, y, w, second) }))
+				intraruntime.OutFused("w", w, func(second []float64) { kernels.WaxpbyToNT(2, x, 3, y, w, second) }))
 		},
 		"native": nil,
 	}
@@ -107,7 +108,7 @@ func BenchmarkWaxpby(b *testing.B) {
 							}
 							continue
 						}
-						s := p.Section(intra.At("bench.go:1"))
+						s := p.Section(intraruntime.At("bench.go:1"))
 						for lo, hi := range intra.Blocks(n, p.Tasks()) {
 							launch[way](s, x[lo:hi], y[lo:hi], w[lo:hi])
 						}

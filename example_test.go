@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 // A loop whose state is registered: a process that takes the place of a lost
@@ -93,7 +95,7 @@ func ExampleProcess_SafePoint() {
 			if err := p.SafePoint(); err != nil {
 				return err
 			}
-			s := p.Section(intra.At("add.go:12"))
+			s := p.Section(intraruntime.At("add.go:12"))
 			s.Launch(taskAdd, func() {
 				for i := range x {
 					x[i] += step

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	intra "github.com/intrahpc/intra/runtime"
 )
 
 // A job in one process ends, too, when a rank waits for one that has finished,

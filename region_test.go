@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
+
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 func TestBlocksOf(t *testing.T) {
@@ -67,7 +69,7 @@ func TestBlocksOverlap(t *testing.T) {
 	} {
 		s := (*intra.Process)(nil).Section()
 		for _, b := range [][4]int{c.a, c.b} {
-			s.Launch(blockTask, func() {}, intra.OutBlock("m", m, b[0], b[1], b[2], b[3], n))
+			s.Launch(blockTask, func() {}, intraruntime.OutBlock("m", m, b[0], b[1], b[2], b[3], n))
 		}
 		err := s.End()
 		if c.ok {
@@ -78,15 +80,15 @@ func TestBlocksOverlap(t *testing.T) {
 	}
 }
 
-var blockTask = intra.Register("runtime_test.block")
+var blockTask = intra.Register("intra_test.block")
 
 func TestBlocksOutsideOfTheMatrix(t *testing.T) {
 	m := make([]float64, 12)
 	for want, r := range map[string]intra.Region{
-		"out(m): rows 0 to 4 of 4 elements need 16, and there are 12":   intra.OutBlock("m", m, 0, 4, 0, 4, 4),
-		"in(m): there are no rows 0 to 3 with columns 2 to 5 of 4":      intra.InBlock("m", m, 0, 3, 2, 5, 4),
-		"inout(m): there are no rows -1 to 3 with columns 0 to 4 of 4":  intra.InOutBlock("m", m, -1, 3, 0, 4, 4),
-		"scratch(m): there are no rows 2 to 1 with columns 0 to 4 of 4": intra.ScratchBlock("m", m, 2, 1, 0, 4, 4),
+		"out(m): rows 0 to 4 of 4 elements need 16, and there are 12":   intraruntime.OutBlock("m", m, 0, 4, 0, 4, 4),
+		"in(m): there are no rows 0 to 3 with columns 2 to 5 of 4":      intraruntime.InBlock("m", m, 0, 3, 2, 5, 4),
+		"inout(m): there are no rows -1 to 3 with columns 0 to 4 of 4":  intraruntime.InOutBlock("m", m, -1, 3, 0, 4, 4),
+		"scratch(m): there are no rows 2 to 1 with columns 0 to 4 of 4": intraruntime.ScratchBlock("m", m, 2, 1, 0, 4, 4),
 	} {
 		s := (*intra.Process)(nil).Section()
 		s.Launch(blockTask, func() { t.Error("it runs") }, r)
@@ -100,7 +102,7 @@ func TestReduceSlice(t *testing.T) {
 	v := []float64{1, 2}
 	s := (*intra.Process)(nil).Section()
 	for i := range 3 {
-		part, r := intra.ReduceSlice(s, "v", v, intra.OpFunc(func(a, b float64) float64 { return 10*a + b }))
+		part, r := intraruntime.ReduceSlice(s, "v", v, intraruntime.OpFunc(func(a, b float64) float64 { return 10*a + b }))
 		s.Launch(blockTask, func() { part.Slice()[0] = float64(i) }, r)
 	}
 	require.Equal(t, []float64{1, 2}, v)
@@ -108,40 +110,40 @@ func TestReduceSlice(t *testing.T) {
 	require.Equal(t, []float64{1012, 2000}, v)
 
 	s = (*intra.Process)(nil).Section()
-	part, r := intra.ReduceSlice(s, "v", v, intra.OpAdd[float64]())
+	part, r := intraruntime.ReduceSlice(s, "v", v, intraruntime.OpAdd[float64]())
 	s.Launch(blockTask, func() { part.Slice() }, r, intra.In("x", v[1:]))
 	require.ErrorContains(t, s.End(), "in(x) of task 0 is memory that tasks of this section reduce into, and has its value after it; use it after the section")
 }
 
 // A part that is left as it is changes no bit.
 func TestNeutralElements(t *testing.T) {
-	neutral(t, intra.OpAdd[float64](), 0, negative(0), 3)
-	neutral(t, intra.OpAdd[complex128](), 0, complex(negative(0), negative(0)))
-	neutral(t, intra.OpAdd[int8](), -128, 127)
-	neutral(t, intra.OpMul[float32](), 0, float32(negative(0)), 3)
-	neutral(t, intra.OpMin[float64](), infinity(1), infinity(-1), 3)
-	neutral(t, intra.OpMin[uint16](), 0, 65535)
-	neutral(t, intra.OpMin[uint64](), 0, 1<<64-1)
-	neutral(t, intra.OpMin[int64](), -1<<63, 1<<63-1)
-	neutral(t, intra.OpMax[float32](), float32(infinity(1)), float32(infinity(-1)))
-	neutral(t, intra.OpMax[int8](), -128, 127)
-	neutral(t, intra.OpMax[uint32](), 0, 1<<32-1)
-	neutral(t, intra.OpAnd[bool](), true, false)
-	neutral(t, intra.OpOr[bool](), true, false)
-	neutral(t, intra.OpBitAnd[uint8](), 0, 0x5a, 255)
-	neutral(t, intra.OpBitOr[int](), 0, 0x5a, -1)
-	neutral(t, intra.OpBitXor[uint8](), 0, 0x5a, 255)
+	neutral(t, intraruntime.OpAdd[float64](), 0, negative(0), 3)
+	neutral(t, intraruntime.OpAdd[complex128](), 0, complex(negative(0), negative(0)))
+	neutral(t, intraruntime.OpAdd[int8](), -128, 127)
+	neutral(t, intraruntime.OpMul[float32](), 0, float32(negative(0)), 3)
+	neutral(t, intraruntime.OpMin[float64](), infinity(1), infinity(-1), 3)
+	neutral(t, intraruntime.OpMin[uint16](), 0, 65535)
+	neutral(t, intraruntime.OpMin[uint64](), 0, 1<<64-1)
+	neutral(t, intraruntime.OpMin[int64](), -1<<63, 1<<63-1)
+	neutral(t, intraruntime.OpMax[float32](), float32(infinity(1)), float32(infinity(-1)))
+	neutral(t, intraruntime.OpMax[int8](), -128, 127)
+	neutral(t, intraruntime.OpMax[uint32](), 0, 1<<32-1)
+	neutral(t, intraruntime.OpAnd[bool](), true, false)
+	neutral(t, intraruntime.OpOr[bool](), true, false)
+	neutral(t, intraruntime.OpBitAnd[uint8](), 0, 0x5a, 255)
+	neutral(t, intraruntime.OpBitOr[int](), 0, 0x5a, -1)
+	neutral(t, intraruntime.OpBitXor[uint8](), 0, 0x5a, 255)
 }
 
 func negative(zero float64) float64 { return math.Copysign(zero, -1) }
 
 func infinity(sign int) float64 { return math.Inf(sign) }
 
-func neutral[T comparable](t *testing.T, op intra.Op[T], values ...T) {
+func neutral[T comparable](t *testing.T, op intraruntime.Op[T], values ...T) {
 	t.Helper()
 	v := slices.Clone(values)
 	s := (*intra.Process)(nil).Section()
-	part, r := intra.ReduceSlice(s, "v", v, op)
+	part, r := intraruntime.ReduceSlice(s, "v", v, op)
 	s.Launch(blockTask, func() { part.Slice() }, r)
 	require.NoError(t, s.End())
 	for i := range v {

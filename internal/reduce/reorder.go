@@ -1,42 +1,43 @@
-package intra
+package reduce
 
 import "reflect"
 
-// operation is a set of what an operator may be, as far as is known.
-type operation uint8
+// Operations is a set of the arithmetic operations that an operator may be.
+type Operations uint8
 
+// The operations whose results depend on their order where numbers are rounded.
 const (
-	adds operation = 1 << iota
-	multiplies
+	Adds Operations = 1 << iota
+	Multiplies
 )
 
-// part is a partial result of a task.
-type part struct {
-	into any // the address of what it is folded into
-	acts operation
-	fold func()
+// Part is a partial result of a task.
+type Part struct {
+	Into any // the address of the variable that it is folded into
+	Acts Operations
+	Fold func()
 }
 
-// foldOtherwise folds sums and products in another order, as intrarun -vary order wants
-// it: that which order returns for so many parts. All else is folded as it is.
-func foldOtherwise(folds []folder, order func(n int) []int) {
-	var all []part
-	for _, f := range folds {
-		all = append(all, f.parts()...)
+// FoldIn folds sums and products in another order, as intrarun -vary order wants it:
+// order returns a permutation of n parts. Results of other operators keep their order.
+func (r *Results) FoldIn(order func(n int) []int) {
+	var all []Part
+	for _, f := range r.folders {
+		all = append(all, f.Parts()...)
 	}
 	places := make(map[any][]int) // by what is folded into
 	for i := range all {
-		places[all[i].into] = append(places[all[i].into], i)
+		places[all[i].Into] = append(places[all[i].Into], i)
 	}
 	turn := make([]int, len(all)) // which part is folded at which place
 	for i := range turn {
 		turn[i] = i
 	}
 	for i := range all {
-		same := places[all[i].into]
-		acts := all[i].acts
+		same := places[all[i].Into]
+		acts := all[i].Acts
 		for _, k := range same {
-			acts &= all[k].acts
+			acts &= all[k].Acts
 		}
 		if i != same[0] || acts == 0 { // it had its turn with the first one, or has to wait for it
 			continue
@@ -46,29 +47,22 @@ func foldOtherwise(folds []folder, order func(n int) []int) {
 		}
 	}
 	for _, i := range turn {
-		all[i].fold()
+		all[i].Fold()
 	}
 }
 
-func (c *cells[T]) parts() []part {
-	acts, all := c.acts(), make([]part, c.n)
+func (c *cells[T]) Parts() []Part {
+	acts, all := c.acts(), make([]Part, c.n)
 	for i := range all {
-		all[i] = part{c.v, acts, func() { *c.v = c.all[i].op(*c.v, *c.all[i].partial) }}
+		all[i] = Part{c.v, acts, func() { *c.v = c.all[i].op(*c.v, *c.all[i].partial) }}
 	}
 	return all
 }
 
-func (p *Partial[T]) parts() []part {
-	if len(p.v) == 0 {
-		return nil
-	}
-	return []part{{&p.v[0], p.op.acts, p.fold}}
-}
-
 // acts reports whether the operator does with these cells what + does, or *: of a
 // function nobody knows what it is.
-func (c *cells[T]) acts() operation {
-	may, was := adds|multiplies, reflect.ValueOf(*c.v)
+func (c *cells[T]) acts() Operations {
+	may, was := Adds|Multiplies, reflect.ValueOf(*c.v)
 	for i := range c.n {
 		x := reflect.ValueOf(*c.all[i].partial)
 		for _, pair := range [][2]reflect.Value{{was, x}, {x, was}} {
@@ -78,10 +72,10 @@ func (c *cells[T]) acts() operation {
 			}
 			is := any(c.all[i].op(pair[0].Interface().(T), pair[1].Interface().(T)))
 			if is != sum {
-				may &^= adds
+				may &^= Adds
 			}
 			if is != product {
-				may &^= multiplies
+				may &^= Multiplies
 			}
 		}
 		was = x

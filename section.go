@@ -9,6 +9,7 @@ import (
 	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checked"
 	"github.com/intrahpc/intra/internal/engine"
+	"github.com/intrahpc/intra/internal/reduce"
 	"github.com/intrahpc/intra/update"
 )
 
@@ -21,7 +22,7 @@ type Section struct {
 	shared    engine.Section
 	at        callsite.Site // where it was opened
 	known     bool          // that is where the user wrote it, and its tasks are there too
-	folds     []folder
+	results   reduce.Results
 	err       *SectionError // the first one
 	ended     bool
 	completed bool      // with every task done here
@@ -35,6 +36,9 @@ type Section struct {
 // it is kept for End, which has to be called.
 func (p *Process) Section(opts ...SectionOption) *Section {
 	s := &Section{p: p}
+	if p != nil {
+		s.results.Pool = &p.parts
+	}
 	for _, o := range opts {
 		o.apply(s)
 	}
@@ -96,7 +100,7 @@ func (s *Section) End() error {
 	if s.err == nil {
 		s.independent()
 	}
-	if s.err == nil && s.shared.NoWait && len(s.folds) > 0 {
+	if s.err == nil && s.shared.NoWait && !s.results.Empty() {
 		s.err = &SectionError{Section: s.shared.Number, Pos: s.position(),
 			Err: errors.New("a section without waiting reduces, and a sum that is not complete means nothing; reduce in a section that waits")}
 	}
@@ -113,15 +117,13 @@ func (s *Section) End() error {
 
 // fold folds the partial results of all tasks.
 func (s *Section) fold() {
-	if len(s.folds) > 0 && !s.p.local() {
+	if !s.results.Empty() && !s.p.local() {
 		if order := s.p.engine.FoldOrder(&s.shared); order != nil {
-			foldOtherwise(s.folds, order)
+			s.results.FoldIn(order)
 			return
 		}
 	}
-	for _, f := range s.folds {
-		f.fold()
-	}
+	s.results.Fold()
 }
 
 // complete has the tasks done that have not run at their launch.
@@ -168,9 +170,8 @@ func (s *Section) independent() {
 // what is there before the section ends means nothing.
 func (s *Section) apart() *SectionError {
 	seen := make(map[*byte]bool) // mostly all tasks reduce into the same memory
-	for _, f := range s.folds {
-		into := f.into()
-		if len(into) == 0 || seen[&into[0]] {
+	for into := range s.results.Into() {
+		if seen[&into[0]] {
 			continue
 		}
 		seen[&into[0]] = true

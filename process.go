@@ -6,12 +6,9 @@ import (
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/checked"
 	"github.com/intrahpc/intra/internal/engine"
-	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/reduce"
 	"github.com/intrahpc/intra/update"
 )
-
-// Spec describes a job that Run runs in one process.
-type Spec = job.Spec
 
 // Process is one replica of one rank. A nil *Process is a rank alone: every
 // method works, and tasks run when they are launched.
@@ -23,11 +20,13 @@ type Process struct {
 	spare   []engine.Task
 	regions []Region // of the tasks of the open section; each task has a part of it
 	checker update.Checker
-	parts   partPool       // of the open section
+	parts   reduce.Pool    // of the open section
 	trial   *checked.Trial // in checked mode
 }
 
-func newProcess(run *engine.Program) *Process { return &Process{run: run, engine: run.Engine()} }
+func newProcess(run *engine.Program) *Process {
+	return &Process{run: run, engine: run.Engine(), parts: reduce.NewPool(Alloc[uint64])}
+}
 
 // tasks is the number of tasks that Tasks proposes: enough to overlap updates
 // with computation and to balance replicas of unequal speed, few enough to
@@ -117,7 +116,7 @@ func (p *Process) open(s *Section) {
 	p.section = s
 	s.shared.Tasks, p.spare = p.spare[:0], nil
 	p.regions = p.regions[:0]
-	p.parts.reset()
+	p.parts.Reset()
 	if !p.local() {
 		p.engine.Opened(&s.shared)
 		if p.trial != nil && p.trial.Opened() {
@@ -132,8 +131,9 @@ func (p *Process) close(s *Section) {
 	}
 	p.section = nil
 	if !s.completed {
-		p.regions, p.parts = nil, partPool{}
-		return // updates may still arrive for its tasks
+		p.regions = nil // updates may still arrive for its tasks
+		p.parts.Drop()
+		return
 	}
 	if !p.local() {
 		p.engine.Closed(&s.shared)

@@ -5,21 +5,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/intratest"
-	intra "github.com/intrahpc/intra/runtime"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
-var taskElementwise = intra.Register("runtime_test.elementwise")
+var taskElementwise = intra.Register("intra_test.elementwise")
 
 func TestElementwiseRegions(t *testing.T) {
 	v, w := make([]float64, 4), make([]float64, 3)
 	body := func(int, int) {}
 	for want, regions := range map[string][]intra.Region{
-		"in(v): what Elementwise is about has to be a slice that the task writes":  {intra.Elementwise(intra.In("v", v), body)},
-		"out(v): what Elementwise is about has to be a slice that the task writes": {intra.Elementwise(intra.OutBlock("v", v, 0, 2, 0, 1, 2), body)},
-		"inout(v) has 4 elements and out(w) 3: a task that is elementwise writes":  {intra.Elementwise(intra.InOut("v", v), body), intra.Out("w", w)},
-		"out(v) has 4 elements and scratch(w) 3: a task that is elementwise":       {intra.Scratch("w", w), intra.Elementwise(intra.Out("v", v), body)},
-		"": {intra.In("w", w), intra.Elementwise(intra.Out("v", v), body)},
+		"in(v): what Elementwise is about has to be a slice that the task writes":  {intraruntime.Elementwise(intra.In("v", v), body)},
+		"out(v): what Elementwise is about has to be a slice that the task writes": {intraruntime.Elementwise(intraruntime.OutBlock("v", v, 0, 2, 0, 1, 2), body)},
+		"inout(v) has 4 elements and out(w) 3: a task that is elementwise writes":  {intraruntime.Elementwise(intra.InOut("v", v), body), intra.Out("w", w)},
+		"out(v) has 4 elements and scratch(w) 3: a task that is elementwise":       {intra.Scratch("w", w), intraruntime.Elementwise(intra.Out("v", v), body)},
+		"": {intra.In("w", w), intraruntime.Elementwise(intra.Out("v", v), body)},
 	} {
 		s := (*intra.Process)(nil).Section()
 		s.Launch(taskElementwise, func() {}, regions...)
@@ -56,7 +57,7 @@ func TestCheckedModeRunsPartsOfTasks(t *testing.T) {
 			for i := range x {
 				x[i] = float64(i + 1)
 			}
-			s.Launch(taskElementwise, func() { body(x) }, intra.Elementwise(intra.InOut("x", x), func(lo, hi int) { body(x[lo:hi]) }))
+			s.Launch(taskElementwise, func() { body(x) }, intraruntime.Elementwise(intra.InOut("x", x), func(lo, hi int) { body(x[lo:hi]) }))
 		})
 		require.NoError(t, err)
 		if want == "" {

@@ -8,8 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/internal/job"
-	intra "github.com/intrahpc/intra/runtime"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
 // BenchmarkManyTasks is a section of many tasks of about 1 µs on two replicas,
@@ -54,7 +55,7 @@ func manyTasks(b *testing.B, tasks int, spec intra.Spec, policy string) (took, u
 					before = processorTime(b)
 				}
 			}
-			s := p.Section(intra.At("bench.go:1"))
+			s := p.Section(intraruntime.At("bench.go:1"))
 			for i := range w {
 				w, x := w[i:i+1], x[i:i+1]
 				s.Launch(taskBusy, func() { busy(x, w) }, intra.In("x", x), intra.Out("w", w))

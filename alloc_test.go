@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	intra "github.com/intrahpc/intra/runtime"
+	"github.com/intrahpc/intra"
 )
 
 func TestAlloc(t *testing.T) {

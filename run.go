@@ -10,12 +10,22 @@ import (
 // ErrLost means that a rank has lost all its replicas.
 var ErrLost = localjob.ErrLost
 
+// Spec describes a job that Run runs in one process. The zero value is one rank with one
+// replica.
+type Spec struct {
+	Ranks    int    // logical ranks; 0 means 1, or len(Degrees)
+	Replicas int    // replicas of every rank; 0 means 1
+	Degrees  []int  // replicas of each rank; with it Replicas must be 0
+	Link     string // link between processes: auto, shm, unix or tcp; "" means links in memory
+	Check    bool   // checked mode
+}
+
 // Run runs a job in this process: each replica of each rank is a goroutine
 // that calls run with a Process of its own. It is for tests and for trying
 // things out; what the replicas share by accident (package variables,
 // captured variables) is not replicated. It returns nil when every rank has
 // finished in at least one replica.
 func Run(ctx context.Context, spec Spec, run func(*Process) error) error {
-	return localjob.Run(ctx, spec, localjob.Program{
+	return localjob.Run(ctx, job.Spec(spec), localjob.Program{
 		Run: program(run, nil), Failure: failure, Hello: job.Hello{Tag: Tagged, Tasks: tasks}})
 }

@@ -37,10 +37,8 @@ type noWaitOption bool
 
 func (o noWaitOption) apply(s *Section) { s.shared.NoWait = bool(o) }
 
+// posOption is the place of a section in the source that the user wrote, as file:line.
+// Generated code gets it from package runtime.
 type posOption string
 
 func (o posOption) apply(s *Section) { s.at, s.known = callsite.At(string(o)), true }
-
-// At gives the position of the section in the source that the user wrote, as
-// file:line. Generated code uses it.
-func At(pos string) SectionOption { return posOption(pos) }

@@ -1,0 +1,42 @@
+package reduce
+
+import "unsafe"
+
+// Pool is the memory of the partial results of one section after the other. All
+// replicas take the same pieces of it in the same order, so that it can be where they
+// store into each other's memory.
+type Pool struct {
+	alloc  func(words int) []uint64
+	chunks [][]byte
+	chunk  int // the first one in which something is left
+	used   int // of that
+}
+
+// NewPool returns a pool whose memory comes from alloc.
+func NewPool(alloc func(words int) []uint64) Pool { return Pool{alloc: alloc} }
+
+// The sizes of a chunk, and of the unit that a chunk is divided into, in bytes.
+const (
+	chunkSize = 64 << 10
+	unit      = 64
+)
+
+func (p *Pool) take(size int) []byte {
+	size = (size + unit - 1) &^ (unit - 1)
+	for p.chunk < len(p.chunks) && size > len(p.chunks[p.chunk])-p.used {
+		p.chunk, p.used = p.chunk+1, 0
+	}
+	if p.chunk == len(p.chunks) {
+		words := p.alloc(max(size, chunkSize) / 8)
+		p.chunks = append(p.chunks, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words)))
+	}
+	mem := p.chunks[p.chunk][p.used:][:size:size]
+	p.used += size
+	return mem
+}
+
+// Reset makes all memory of the pool available to the next section.
+func (p *Pool) Reset() { p.chunk, p.used = 0, 0 }
+
+// Drop leaves the memory to the tasks that have it: updates may still arrive for them.
+func (p *Pool) Drop() { *p = Pool{alloc: p.alloc} }

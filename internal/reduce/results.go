@@ -1,0 +1,97 @@
+package reduce
+
+import (
+	"iter"
+	"reflect"
+	"unsafe"
+
+	"github.com/intrahpc/intra/update"
+)
+
+// Folder folds partial results of tasks at the end of a section.
+type Folder interface {
+	Fold()
+	// Parts returns the partial results one by one, for FoldIn.
+	Parts() []Part
+	// Into returns the memory that Fold changes.
+	Into() []byte
+}
+
+// Results are the partial results of one section. The zero value takes their memory from
+// the heap.
+type Results struct {
+	Pool    *Pool // nil: the heap
+	folders []Folder
+}
+
+// Add appends f: results are folded in the order of their launch.
+func (r *Results) Add(f Folder) { r.folders = append(r.folders, f) }
+
+// Empty reports whether no task of the section reduces.
+func (r *Results) Empty() bool { return len(r.folders) == 0 }
+
+// Into yields the memory that results are folded into, once for each folder.
+func (r *Results) Into() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for _, f := range r.folders {
+			if into := f.Into(); len(into) > 0 && !yield(into) {
+				return
+			}
+		}
+	}
+}
+
+// Fold folds all results in launch order.
+func (r *Results) Fold() {
+	for _, f := range r.folders {
+		f.Fold()
+	}
+}
+
+// Cell returns a private cell for the partial result of one task. Fold sets *v to
+// op(*v, cell).
+func Cell[T any](r *Results, v *T, op func(a, b T) T) *T {
+	var c *cells[T]
+	if n := len(r.folders); n > 0 {
+		c, _ = r.folders[n-1].(*cells[T])
+	}
+	if c == nil || c.v != v || c.n == len(c.all) {
+		c = &cells[T]{v: v}
+		r.Add(c)
+	}
+	next := &c.all[c.n]
+	c.n++
+	next.op, next.partial = op, &Memory[T](r, 1)[0]
+	return next.partial
+}
+
+// cells are those of tasks, launched one after the other, that reduce into
+// the same variable.
+type cells[T any] struct {
+	v   *T
+	n   int
+	all [16]struct { // most sections have 16 tasks, so one allocation holds them all
+		partial *T
+		op      func(a, b T) T
+	}
+}
+
+func (c *cells[T]) Fold() {
+	for i := range c.n {
+		*c.v = c.all[i].op(*c.v, *c.all[i].partial)
+	}
+}
+
+func (c *cells[T]) Into() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(c.v)), unsafe.Sizeof(*c.v))
+}
+
+// Memory returns memory for n partial results of a task, which stays its own
+// until the section has ended.
+func Memory[T any](r *Results, n int) []T {
+	size := int(unsafe.Sizeof(*new(T)))
+	if r.Pool == nil || size == 0 || n == 0 || update.PointerFree(reflect.TypeFor[T]()) != nil {
+		return make([]T, n)
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(r.Pool.take(n*size)))), n)
+}

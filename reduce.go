@@ -1,0 +1,14 @@
+package intra
+
+import (
+	"github.com/intrahpc/intra/internal/reduce"
+	"github.com/intrahpc/intra/update"
+)
+
+// Reduce gives a task of s a private cell for its partial result. When the
+// section ends, the cells of v are folded into it in launch order:
+// *v = op(*v, cell). The body writes *cell.
+func Reduce[T any](s *Section, name string, v *T, op func(a, b T) T) (cell *T, r Region) {
+	cell = reduce.Cell(&s.results, v, op)
+	return cell, update.Var(update.Reduce, name, cell)
+}
