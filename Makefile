@@ -17,6 +17,9 @@ RULES     ?= .
 # The linter is a tool of the project, not a dependency of its users.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# The packages whose files depend on the tag intra.
+TAGGED    := . ./examples/...
+
 # Tests that take long, such as those of whole jobs, have a tag, so that
 # `go test ./...` leaves them out.
 SYSTEM    := -tags system ./internal/systemtest
@@ -62,10 +65,10 @@ check: ## gofmt, vet and staticcheck with and without the tags, generated files 
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v testdata)); \
 	 if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
-	$(GO) vet -tags intra $(PACKAGES)
+	$(GO) vet -tags intra $(TAGGED)
 	$(GO) vet $(LONG)
 	$(GO) run $(STATICCHECK) $(PACKAGES)
-	$(GO) run $(STATICCHECK) -tags intra $(PACKAGES)
+	$(GO) run $(STATICCHECK) -tags intra $(TAGGED)
 	$(GO) run $(STATICCHECK) $(LONG)
 	$(GO) tool intragen -check ./...
 	$(GO) build -o $(BIN)/intravet ./cmd/intravet
