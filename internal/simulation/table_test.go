@@ -42,7 +42,7 @@ var rules = []ruletest.Rule{
 	ruletest.New(commDir+"operation.go", "only collectives of all ranks begin epochs",
 		" || len(c.members) != c.engine.Size() {", " {"),
 	ruletest.New(sdrDir+"causal.go", "an operation lets receives match what waited for it",
-		"	for _, o := range c.order {\n		c.ripen(o)\n	}\n", ""),
+		"		c.ripen(o)\n		if i", "		if i"),
 	ruletest.New(sdrDir+"cut.go", "operations are counted anew after a cut",
 		"		l.own, l.known = clock{}, knowledge{}\n", ""),
 	ruletest.New(sdrDir+"core.go", "frames of lives that are over are refused",

@@ -3,6 +3,7 @@ package sdr
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -119,28 +120,67 @@ func (c *Core) operate(ctx *Context, epoch bool) {
 	if c.hidden {
 		c.hidden, c.news = false, true
 	}
-	if c.unripe == 0 {
-		return
-	}
-	for _, o := range c.order {
+	for i := 0; i < len(c.aside); {
+		o := c.aside[i]
 		c.ripen(o)
+		if i < len(c.aside) && c.aside[i] == o { // it is still one of them
+			i++
+		}
 	}
 }
 
 // ripen matches the receives from any source of a context with messages that
 // may be matched by now.
 func (c *Core) ripen(ctx *Context) {
-	for i := 0; i < len(ctx.any.all()); {
-		req := ctx.any.all()[i]
-		s, at := c.unexpected(req)
-		if at < 0 {
-			i++
+	for req := range ctx.any.receives() {
+		if m := c.unexpected(req); m != nil {
+			req.place.leave()
+			c.match(m, req)
+		} else {
+			c.setAsideFor(req)
+		}
+	}
+}
+
+// setAsideFor notes which messages a posted receive from any source has to leave. Of each
+// source that is the first that it accepts.
+func (c *Core) setAsideFor(req *Request) {
+	if !c.causal {
+		return
+	}
+	for _, s := range req.ctx.in {
+		if s == nil {
 			continue
 		}
-		ctx.any.remove(i)
-		m := s.unexpected.all()[at]
-		s.unexpected.remove(at)
-		c.bind(m, req)
+		if p := s.unexpected.find(req.place.key); p != nil {
+			c.setAside(p.message)
+		}
+	}
+}
+
+// setAside notes that a message has to wait for an operation of this replica if
+// that is so.
+func (c *Core) setAside(m *arrival) {
+	ctx := m.stream.ctx
+	if m.unripe || ctx.any.first == nil || c.ripe(m.past.in(ctx)) {
+		return
+	}
+	m.unripe = true
+	if ctx.aside++; ctx.aside == 1 {
+		c.aside = append(c.aside, ctx)
+	}
+}
+
+// readmit notes that a message waits for no operation.
+func (c *Core) readmit(m *arrival) {
+	if !m.unripe {
+		return
+	}
+	m.unripe = false
+	ctx := m.stream.ctx
+	if ctx.aside--; ctx.aside == 0 {
+		i := slices.Index(c.aside, ctx)
+		c.aside = slices.Delete(c.aside, i, i+1)
 	}
 }
 

@@ -176,21 +176,11 @@ func (m *arrival) keepCopy(c *Core, payload []byte) {
 	copy(m.data, payload)
 }
 
-// enqueue puts an unmatched message into its place in the unexpected queue.
+// enqueue puts an unmatched message behind those before it.
 func (c *Core) enqueue(m *arrival) {
-	m.queued = true
-	m.stream.unexpected.push(m)
+	m.stream.unexpected.push(&m.place)
 	c.news = true
-	c.leave(m)
-}
-
-// leave notes that a message has to wait for an operation of this replica if
-// that is so.
-func (c *Core) leave(m *arrival) {
-	if !m.unripe && len(m.stream.ctx.any.all()) > 0 && !c.ripe(m.past.in(m.stream.ctx)) {
-		m.unripe = true
-		c.unripe++
-	}
+	c.setAside(m)
 }
 
 // offer takes the announcement of a message.
@@ -247,7 +237,7 @@ func (c *Core) advance(s *inStream) {
 		switch {
 		case m == nil && !s.received.has(s.due):
 			return
-		case m == nil || m.req != nil || m.queued: // matched, or in its turn, before
+		case m == nil || m.req != nil || m.queued(): // matched, or in its turn, before
 			s.due++
 		default:
 			s.due++
@@ -314,7 +304,7 @@ func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 		c.fill(m.req, s, replica, m.number, m.tag, payload, m.past)
 		c.release(m)
 		return
-	case m.queued:
+	case m.queued():
 		delete(s.live, m.number)
 	}
 	m.keepCopy(c, payload)
