@@ -29,11 +29,12 @@ import (
 // Dup begins a new one, since the operations of different goroutines come in
 // another order at every replica.
 type thread struct {
-	id     uint64
-	own    clock     // of this rank
-	known  knowledge // of the other ranks, in the causal past of this process
-	users  int       // contexts of this process that belong to it
-	closed bool      // it had been closed when a context was to belong to it
+	id      uint64
+	own     clock     // of this rank
+	known   knowledge // of the other ranks, in the causal past of this process
+	users   int       // contexts of this process that belong to it
+	closed  bool      // it had been closed when a context was to belong to it
+	changes uint64    // how often own or known has changed
 }
 
 // enterThread makes ctx one of the contexts of a thread.
@@ -57,6 +58,7 @@ func (c *Core) leaveThread(l *thread) {
 		c.reference.Close(l.id)
 	}
 	c.threadOf[l.id] = nil
+	c.changes++
 	for i, o := range c.threads {
 		if o == l {
 			c.threads = append(c.threads[:i], c.threads[i+1:]...)
@@ -114,6 +116,7 @@ func (c *Core) operate(ctx *Context, epoch bool) {
 	} else {
 		ctx.thread.own.count++
 	}
+	c.changed(ctx.thread)
 	if c.reference != nil {
 		c.reference.Operate(ctx.thread.id)
 	}
@@ -212,13 +215,8 @@ func (c *Core) causalPast(of *thread, base uint64) *past {
 			list = appendKnown(list, of, p.base, own)
 		}
 	}
-	for _, l := range c.threads {
-		if l != of && (l.own != clock{} || l.known.base > 0 || len(l.known.above) > 0) {
-			list = appendThread(list, l.id, l.known.base)
-			list = appendKnown(list, l, l.known.base, c.mine(l, l.known.base))
-		}
-	}
-	p.list = list
+	p.list = append(list, c.restOf(of)...)
+	p.made = c.changes
 	if c.reference != nil {
 		p.reference = c.reference.Past()
 	}
@@ -270,7 +268,7 @@ func appendKnown(b []byte, l *thread, base uint64, own entry) []byte {
 
 // merge adds a past to one that this rank is going to send.
 func (c *Core) merge(into, p *past) {
-	if p.thread != into.thread || p.base > into.base || p.hasOwn() || len(p.list) > 0 {
+	if !c.implied(into, p) {
 		d := make(decoded, 0, 4)
 		d.add(into)
 		d.add(p)
@@ -302,7 +300,7 @@ func (c *Core) begun(p *past) bool {
 	if !c.hasBegun(p.thread, p.needs) {
 		return false
 	}
-	if !p.more {
+	if !p.more || p.rest.begun(c.age) {
 		return true
 	}
 	for id, r := range p.threads() {
@@ -316,6 +314,7 @@ func (c *Core) begun(p *past) bool {
 			return false
 		}
 	}
+	p.rest.setBegun(c.age)
 	return true
 }
 
@@ -339,27 +338,39 @@ func (c *Core) absorb(p *past) {
 		c.reference.Absorb(p.reference)
 	}
 	if l := c.findThread(p.thread); l != nil {
-		l.known.raise(p.base)
+		news := l.known.raise(p.base)
 		if p.hasOwn() && p.own.rank != c.rank {
-			l.known.learn(p.own)
+			news = l.known.learn(p.own) || news
+		}
+		if news {
+			c.changed(l)
 		}
 	}
 	if len(p.list) == 0 {
 		return
 	}
+	known, first := p.rest.absorbed(c.age), true
 	for id, r := range p.threads() {
+		if known && !first {
+			return
+		}
+		first = false
 		l := c.findThread(id)
 		if l == nil {
 			continue
 		}
-		l.known.raise(r.base)
+		news := l.known.raise(r.base)
 		i := 0
 		for e, ok := r.next(); ok; e, ok = r.next() {
 			if e.rank != c.rank {
-				l.known.join(&i, e)
+				news = l.known.join(&i, e) || news
 			}
 		}
+		if news {
+			c.changed(l)
+		}
 	}
+	p.rest.setAbsorbed(c.age, c.changes)
 }
 
 // splitPast separates what a frame carries into payload and past, which is the
@@ -395,7 +406,7 @@ func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, 
 	}
 	of.list = append(of.list[:0], list...)
 	of.setOwn(c.processes[p].rank, word)
-	if !c.scan(of) {
+	if !c.scanFrom(p, of) {
 		return nil, nil, violation(&c.processes[p], h, "causal past")
 	}
 	return payload, of, nil

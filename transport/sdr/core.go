@@ -56,6 +56,7 @@ type process struct {
 	rank, replica int
 	alive         bool
 	incarnation   uint32       // of its life, or of its last one
+	rest          *rest        // of the past that came from it last, if that was long
 	early         early        // frames of a life that was not announced yet
 	credit        int          // eager bytes that may still be sent to it
 	held          int          // eager bytes of its messages that no receive has taken yet
@@ -103,6 +104,8 @@ type Core struct {
 	ahead         []*past            // pasts of messages that were seen before their time
 	hidden        bool               // a probe or a test had to leave out a message
 	age           uint64             // how often operations were counted anew
+	changes       uint64             // how often what is known of any thread has changed
+	others        others             // that was encoded last
 	clock         uint64             // numbers receives and arrivals
 	unfinished    int                // messages kept
 	draining      bool

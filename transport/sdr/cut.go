@@ -438,6 +438,7 @@ func (c *Core) resetThreads() {
 	})
 	clear(c.threadOf)
 	c.age++
+	c.changes++
 	c.ahead = nil
 	if c.reference != nil {
 		c.reference.Reset()
