@@ -122,7 +122,7 @@ func prepare(m *agentwire.Conn, n *node) (*server, error) {
 		}
 		identity = borrower.Next
 	}
-	s := &server{node: n, borrower: borrower, conn: m, logs: make(map[job.Process]*processLog), links: make(map[[2]agentwire.Name]bool)}
+	s := &server{node: n, borrower: borrower, conn: m}
 	s.local = supervise.New(supervise.Config{Observer: s, Secret: n.bootstrap.Secret, Plan: o.Plan, Watchdog: n.watchdog, Lease: n.word, Identity: identity})
 	s.local.Watch(n.paused)
 	return s, nil

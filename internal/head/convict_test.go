@@ -127,7 +127,7 @@ func TestFlips(t *testing.T) {
 	s.job([]string{"degrees=2", "replace"})
 	s.config.Flips = []job.Flip{first, second, random}
 	s.head = New(s.config)
-	s.proposed, s.agents = nil, make(map[From]*Resynced)
+	s.proposed, s.agents = nil, make(agentLogs)
 	s.step(Begin{})
 	s.commands("running", "said 0.0@2 reply first", "killed 0.1@2", "keep", "settled 0.1@2", "keep")
 	h := s.head

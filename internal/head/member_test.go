@@ -128,6 +128,39 @@ func TestWhereAJoinerGoes(t *testing.T) {
 	require.EqualError(t, err, "no spare process is left")
 }
 
+// The spare that takes a place is away from the other replicas of the rank if there is one.
+func TestWhichSpareTakesAPlace(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		nodes  []detect.ID // of the spares
+		ending int         // index of one that is about to be killed, -1: none
+		want   int
+	}{
+		{"the first", []detect.ID{4, 4}, -1, 0},
+		{"away from the other replica", []detect.ID{2, 4}, -1, 1},
+		{"beside it if there is none elsewhere", []detect.ID{2, 2}, -1, 0},
+		{"where the dead one was", []detect.ID{2, 3}, -1, 1},
+		{"none that is about to be killed", []detect.ID{4, 2}, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := begun(t, "degrees=2", "hosts=3", "spares=2").head // 0.0 on node 2, 0.1 on node 3
+			h.places[at(0, 1)].state = dead
+			var spares []*member
+			for _, m := range h.all {
+				if m.state == waiting {
+					m.from.Node = c.nodes[len(spares)]
+					spares = append(spares, m)
+				}
+			}
+			require.Len(t, spares, 2)
+			if c.ending >= 0 {
+				spares[c.ending].ending = new(ending)
+			}
+			require.Same(t, spares[c.want], h.bestSpare(at(0, 1)))
+		})
+	}
+}
+
 // A process that cannot be replaced is said once, however often it is tried.
 func TestRefusalsAreSaidOnce(t *testing.T) {
 	h := begun(t, "degrees=2", "replace").head

@@ -107,11 +107,32 @@ var unshown = []ruletest.Rule{
 // table says which walks are to notice the rules.
 var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestWalks", Soak: 60000, Sign: `seed \d+ |in no walk `}
 
+// choices are the rules by which a place gets its next process, and the tests that
+// notice them.
+var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
+	ruletest.New("replace.go", "a joiner is on another host than the other replicas of its rank", "(best == nil || together[best.ID] && !together[n.ID])", "best == nil"),
+	ruletest.New("replace.go", "a joiner needs a free slot", "used[n.ID] < n.Slots &&", "n.Slots >= 0 &&"),
+	ruletest.New("replace.go", "a host whose links break is left", "	case !lost && (old.verdict == nil || old.verdict.Cause != job.CauseLink):\n", "	case !lost:\n"),
+	ruletest.New("replace.go", "a joiner goes where the one before was", "	case !lost && (old.verdict == nil || old.verdict.Cause != job.CauseLink):\n", "	case false:\n"),
+	ruletest.New("replace.go", "a joiner that leaves a host goes to another one", "n.ID != old.from.Node && ", ""),
+	ruletest.New("replace.go", "no joiner goes to a lost host", "!gone && n.ID", "n.ID"),
+	ruletest.New("replace.go", "the dead take no slots", "		if o.state < gone {\n			used", "		if true {\n			used"),
+	ruletest.New("replace.go", "a spare takes a place away from the other replicas of the rank", "together[best.from.Node] && !together[m.from.Node]", "false"),
+	ruletest.New("replace.go", "the dead of a rank are no reason to leave a host", "		if m.state < gone && m.process.Rank == p.Rank {\n", "		if m.process.Rank == p.Rank {\n"),
+	ruletest.New("replace.go", "a spare that is about to be killed takes no place", " && m.ending == nil && (best", " && (best"),
+}, Test: "TestWh(ereAJoinerGoes|ichSpareTakesAPlace)", Sign: "--- FAIL: TestWh"}
+
 // TestRulesStand looks for the text of every rule in the head, where it has to be
 // once: the table says what is there.
-func TestRulesStand(t *testing.T) { table.Stand(t) }
+func TestRulesStand(t *testing.T) {
+	table.Stand(t)
+	choices.Stand(t)
+}
 
 // TestRulesAreNeeded takes every rule out of the head in turn, and walks with what
 // is left: that must fail. It takes long, and runs for the rules whose names
 // INTRA_RULES matches.
-func TestRulesAreNeeded(t *testing.T) { table.Needed(t) }
+func TestRulesAreNeeded(t *testing.T) {
+	table.Needed(t)
+	choices.Needed(t)
+}

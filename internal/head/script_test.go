@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/detect"
@@ -53,7 +53,7 @@ type script struct {
 	state    *decision.State
 	proposed []decision.Entry
 	asked    []AskQuiet
-	agents   map[From]*Resynced // processes that agents have
+	agents   agentLogs
 	terms    uint64
 	news     int // verdicts that no head has heard of
 	out      []string
@@ -61,7 +61,7 @@ type script struct {
 }
 
 func newScript(t *testing.T) *script {
-	return &script{t: t, state: decision.NewState(), agents: make(map[From]*Resynced), after: func() {}}
+	return &script{t: t, state: decision.NewState(), agents: make(agentLogs), after: func() {}}
 }
 
 // run goes through the text and returns it with what the head does now.
@@ -227,13 +227,13 @@ func (s *script) job(args []string) {
 // about is an event about a process.
 func (s *script) about(name string, from From, args []string) {
 	text := strings.Join(args, " ")
-	switch x := s.agents[from]; name {
+	switch name {
 	case "started":
 		s.step(Started{From: from, PID: 100})
 	case "failed":
 		s.step(Started{From: from, Err: text})
 	case "joined":
-		if x != nil {
+		if x := s.agent(from.Node).Find(processName(from)); x != nil {
 			x.Joined = true
 		}
 		s.step(Joined{from, &job.Hello{Tag: text != "untagged", PID: 100, Build: text, Host: "there"}})
@@ -258,11 +258,26 @@ func (s *script) about(name string, from From, args []string) {
 	}
 }
 
+// agentLogs are what the agents of nodes remember.
+type agentLogs map[detect.ID]*agentlog.Host[Event, From]
+
+// agent is what the agent of a node remembers.
+func (s *script) agent(node detect.ID) *agentlog.Host[Event, From] {
+	if s.agents[node] == nil {
+		s.agents[node] = new(agentlog.Host[Event, From])
+	}
+	return s.agents[node]
+}
+
 // known lists the processes that agents have.
-func (s *script) known() []From {
-	return slices.SortedFunc(maps.Keys(s.agents), func(a, b From) int {
-		return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Incarnation, b.Incarnation))
-	})
+func (s *script) known() (all []From) {
+	for _, a := range s.agents {
+		for _, x := range a.All() {
+			all = append(all, x.With)
+		}
+	}
+	slices.SortFunc(all, func(a, b From) int { return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Incarnation, b.Incarnation)) })
+	return all
 }
 
 // message reads what a process says.
@@ -363,10 +378,8 @@ func (s *script) succeed(node detect.ID) {
 			continue
 		}
 		r := Resync{Node: n.ID}
-		for _, f := range s.known() {
-			if f.Node == n.ID {
-				r.Processes = append(r.Processes, *s.agents[f])
-			}
+		for _, x := range s.agent(n.ID).All() {
+			r.Processes = append(r.Processes, Resynced(x.State))
 		}
 		agents = append(agents, r)
 	}
@@ -406,15 +419,14 @@ func (s *script) do(acts []Action) {
 		case AskQuiet:
 			s.asked = append(s.asked, a)
 		case Start:
-			s.agents[a.To] = &Resynced{ID: a.ID, Incarnation: a.Incarnation, PID: 100, Voiced: a.Role == First}
-		case Resume:
-			s.agents[a.To].Voiced, s.agents[a.To].Generation = true, a.Generation
-		case Send:
-			if x := s.agents[a.To]; x != nil && a.Message.Kind == job.KindStart {
-				x.Begun = true
+			if x := s.agent(a.Node).Start(processName(a.To), a.Role == First); x != nil {
+				x.PID, x.With = 100, a.To
 			}
-			if x := s.agents[a.To]; x != nil && a.Message.Kind == job.KindRelease {
-				x.Freed = true
+		case Resume:
+			s.agent(a.Node).Find(processName(a.To)).Resume(a.Generation)
+		case Send:
+			if x := s.agent(a.Node).Find(processName(a.To)); x != nil {
+				x.Pass(a.Message)
 			}
 		}
 	}

@@ -155,10 +155,9 @@ func (s *successor) follow(d *driver) *hosts {
 		r.listen = listen
 		has := head.Resync{Node: agentOf(i)}
 		for _, x := range a.Resync.Processes {
-			r.adopt(x.Name)
+			r.adopt(x.Name())
 			d.adopted[head.From{Node: agentOf(i), ID: x.ID, Incarnation: x.Incarnation}] = x
-			has.Processes = append(has.Processes, head.Resynced{ID: x.ID, Incarnation: x.Incarnation, PID: x.PID, Joined: x.Joined, Begun: x.Begun,
-				Voiced: x.Voiced, Generation: x.Generation, Freed: x.Freed})
+			has.Processes = append(has.Processes, head.Resynced(x.State))
 		}
 		agents, remotes = append(agents, has), append(remotes, r)
 		delete(s.came, host.Name)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/decision"
@@ -72,7 +73,7 @@ func (s *inherited) hears(t *testing.T, agent int, until agentwire.Kind) (kinds 
 }
 
 func resynced(replica int, x agentd.ProcessResync) agentd.ProcessResync {
-	x.Name = agentwire.Name{ID: job.Process{Replica: replica}, Incarnation: 1}
+	x.ID, x.Incarnation = job.Process{Replica: replica}, 1
 	return x
 }
 
@@ -87,7 +88,7 @@ func TestSuccessorWaitsForAllHosts(t *testing.T) {
 // not started again. Agents are asked for the rest of the output only after they
 // have heard where it goes on.
 func TestSuccessorStartsWhatIsMissing(t *testing.T) {
-	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{PID: 100, Joined: true, Voiced: true})}, nil)
+	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{State: agentlog.State{PID: 100, Joined: true, Voiced: true}})}, nil)
 	s.goOn(t)
 	_, f := s.hears(t, 1, agentwire.KindStart)
 	require.Equal(t, agentwire.Name{ID: job.Process{Replica: 1}, Incarnation: 1}, f.Of)
@@ -103,8 +104,8 @@ func TestSuccessorGoesOnWithTheOutput(t *testing.T) {
 		w[output.Stdout].Lines = lines
 		return w
 	}
-	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{PID: 100, Joined: true, Begun: true, Voiced: true, From: at(3), Out: at(3)})},
-		[]agentd.ProcessResync{resynced(1, agentd.ProcessResync{PID: 101, Joined: true, Begun: true, Voiced: true, From: at(3), Out: at(5)})})
+	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{State: agentlog.State{PID: 100, Joined: true, Begun: true, Voiced: true}, From: at(3), Out: at(3)})},
+		[]agentd.ProcessResync{resynced(1, agentd.ProcessResync{State: agentlog.State{PID: 101, Joined: true, Begun: true, Voiced: true}, From: at(3), Out: at(5)})})
 	s.state.Apply(decision.Entry{Kind: decision.Started})
 	s.lead.Began = s.lead.Entered
 	w := s.goOn(t)
@@ -165,7 +166,7 @@ type estate struct {
 // leave has the head be lost in the middle of a job that has begun.
 func leave(t *testing.T, output string) *estate {
 	e := &estate{incoming: make(chan *agentd.Incoming, 9), over: make(chan struct{}), code: make(chan int, 1)}
-	x := agentd.ProcessResync{PID: 7, Joined: true, Begun: true, Voiced: true}
+	x := agentd.ProcessResync{State: agentlog.State{PID: 7, Joined: true, Begun: true, Voiced: true}}
 	e.inherited = inherit(t, []agentd.ProcessResync{resynced(0, x)}, []agentd.ProcessResync{resynced(1, x)})
 	for i, end := range e.ends {
 		a := &actor{conn: end, lives: make(map[string]life), gone: make(map[agentwire.Name]bool), bye: make(chan int, 1)}

@@ -38,7 +38,25 @@ var rules = []ruletest.Rule{
 
 var table = ruletest.Table{Root: ".", Rules: rules, Test: "TestSchedules", Soak: 6000, Sign: `INTRA_SEED=\d+`}
 
-func TestRulesStand(t *testing.T) { table.Stand(t) }
+// choices are the rules by which a process is chosen to hold the copy of another rank.
+var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
+	ruletest.New("backup.go", "a partner is on another host", "				cost += 1000\n", "				cost += 0\n"),
+	ruletest.New("backup.go", "that outweighs how many copies each holds", "				cost += 1000\n", "				cost++\n"),
+	ruletest.New("backup.go", "each holds as few copies as can be", "						cost += 2\n", "						cost += 0\n"),
+	ruletest.New("backup.go", "a partner is of another rank, from the next one on", "r := (rank + i) % len(", "r := (rank + i - 1) % len("),
+	ruletest.New("backup.go", "a partner lives", "!s.alive() || b.has(rank, s)", "b.has(rank, s)"),
+	ruletest.New("backup.go", "a partner has no copy yet", "!s.alive() || b.has(rank, s)", "!s.alive()"),
+	ruletest.New("backup.go", "a copy that is renewed leaves the host of the one that gives it", "		to := h.partner(b, rank, giver)\n", "		to := h.partner(b, rank, nil)\n"),
+}, Test: "TestPartners.*", Sign: "--- FAIL: TestPartners"}
 
-// TestRulesOfTheHeadAreNeeded takes every rule out in turn: the schedules must fail.
-func TestRulesOfTheHeadAreNeeded(t *testing.T) { table.Needed(t) }
+func TestRulesStand(t *testing.T) {
+	table.Stand(t)
+	choices.Stand(t)
+}
+
+// TestRulesOfTheHeadAreNeeded takes every rule out in turn: the schedules must fail, or
+// the tests of choices.
+func TestRulesOfTheHeadAreNeeded(t *testing.T) {
+	table.Needed(t)
+	choices.Needed(t)
+}
