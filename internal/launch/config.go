@@ -144,14 +144,6 @@ func (c *Config) validate() error {
 			}
 		}
 	}
-	if c.Report != "-" {
-		if err := validateFile("report", c.Report); err != nil {
-			return err
-		}
-	}
-	if err := validateFile("trace", c.Trace); err != nil {
-		return err
-	}
 	if err := c.validateFolders(); err != nil {
 		return err
 	}
