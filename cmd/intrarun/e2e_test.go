@@ -59,6 +59,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == asPatient {
 		intra.Main(func(p *intra.Process) error { return patient(p, os.Args[2]) })
 	}
+	if what := os.Getenv(asHostile); what != "" {
+		openMany(what)
+		return
+	}
 	if os.Getenv(asIntrarun) != "" {
 		main()
 	}
