@@ -33,6 +33,7 @@ const (
 	asWalker   = "walker:"
 	asAhead    = "ahead:"
 	asUnstable = "unstable:"
+	asPatient  = "patient:"
 )
 
 func TestMain(m *testing.M) {
@@ -54,6 +55,13 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 2 && os.Args[1] == asUnstable {
 		intra.Main(func(p *intra.Process) error { return unstable(p, os.Args[2]) })
+	}
+	if len(os.Args) > 2 && os.Args[1] == asPatient {
+		intra.Main(func(p *intra.Process) error { return patient(p, os.Args[2]) })
+	}
+	if what := os.Getenv(asHostile); what != "" {
+		openMany(what)
+		return
 	}
 	if os.Getenv(asIntrarun) != "" {
 		main()

@@ -21,7 +21,6 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/launcher"
-	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/timeline"
@@ -146,7 +145,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return err
 	})
 	page := fs.String("http", "", "serve a page at `ADDR` on which the job can be watched, /metrics for Prometheus and\n/status.json; :8080 is for users of this host, other addresses need a token")
-	token := fs.String("http-token", "", "`token` that the page of -http asks for (default: on other addresses one is made, and\nprinted)")
+	token := fs.String("http-token", "", "`token` that the page of -http asks for, @FILE for the contents of a file, so that ps does not\nshow it (default: "+tokenVariable+" in the environment; else on other addresses one is made, and printed)")
 	fs.BoolVar(&c.Verbose, "v", false, "report events as they happen")
 	fs.Bool("version", false, "print the version of intrarun, and exit")
 	fs.BoolVar(&c.Quiet, "quiet", false, "print only the program's output")
@@ -238,7 +237,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	var err error
 	switch {
 	case given["http"]:
-		if c.Page, err = livepage.ParseAddress(*page, *token); err != nil {
+		if c.Page, err = pageAddress(*page, *token, given["http-token"]); err != nil {
 			return nil, err
 		}
 	case given["http-token"]:

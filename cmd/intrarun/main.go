@@ -42,6 +42,7 @@ func run() int {
 		}
 	}
 	c, err := parse(os.Args[1:], os.Stderr)
+	_ = os.Unsetenv(tokenVariable) // it is for the page, not for the program
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return launch.ExitOK

@@ -99,7 +99,7 @@ func prepare(m *agentwire.Conn, n *node) (*server, error) {
 		return nil, err
 	}
 	ready := Readiness{Address: host, Port: n.sock.Port(), Takeover: n.listener.port()}
-	if err := supervise.CheckDescriptors(o.Processes, o.Link); err != nil {
+	if err := supervise.CheckDescriptors(o.Processes, o.Link, 0); err != nil {
 		ready.Error = err.Error()
 	} else if o.Hash != "" && spawn.Hash(o.Plan.Path) != o.Hash {
 		ready.Lacks = true

@@ -212,7 +212,7 @@ func (h *Head) withdrawn(e decision.Entry) {
 	if h.holder(e.Process, e.Incarnation).end == "dismissed" { // another head did not know that, and nobody was refused
 		why = ""
 	}
-	h.notify(news{kind: newsRefused, process: e.Process, incarnation: e.Incarnation, text: why})
+	h.notify(news{kind: newsUnstarted, process: e.Process, incarnation: e.Incarnation, text: why})
 }
 
 // unheard: nothing more comes from a process, or gets to it.

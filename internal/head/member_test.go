@@ -164,10 +164,12 @@ func TestWhichSpareTakesAPlace(t *testing.T) {
 // A process that cannot be replaced is said once, however often it is tried.
 func TestRefusalsAreSaidOnce(t *testing.T) {
 	h := begun(t, "degrees=2", "replace").head
-	h.sayRefused(at(0, 1), "no room")
-	h.sayRefused(at(0, 1), "no room")
-	require.Len(t, h.acts, 1)
-	require.Equal(t, "warn: 0.1 cannot be replaced: no room", describe(h.acts[0]))
+	for range 3 {
+		h.sayRefused(at(0, 0), "0.0 cannot be replaced: no room")
+		h.sayRefused(at(0, 1), "0.1 cannot be replaced: no room")
+	}
+	require.Len(t, h.acts, 2)
+	require.Equal(t, "warn: 0.1 cannot be replaced: no room", describe(h.acts[1]))
 }
 
 func TestSentences(t *testing.T) {

@@ -144,21 +144,17 @@ func (c *Config) validate() error {
 			}
 		}
 	}
-	if c.Report != "-" {
-		if err := validateFile("report", c.Report); err != nil {
-			return err
-		}
-	}
-	if err := validateFile("trace", c.Trace); err != nil {
-		return err
-	}
 	if err := c.validateFolders(); err != nil {
 		return err
 	}
 	if c.Placement != nil {
 		return nil // their agents see to that
 	}
-	return supervise.CheckDescriptors(len(processes)+c.Spares, c.Link)
+	page := 0
+	if c.Page != nil {
+		page = livepage.Connections
+	}
+	return supervise.CheckDescriptors(len(processes)+c.Spares, c.Link, page)
 }
 
 // listenAt is where processes listen for links over TCP whose host has that

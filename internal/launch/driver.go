@@ -21,6 +21,7 @@ import (
 	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/internal/watchdog"
+	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // driver runs a head: one goroutine hands it what happens, and does what it
@@ -28,7 +29,8 @@ import (
 type driver struct {
 	job      *Job
 	console  *output.Console
-	trace    *timeline.File // nil if there is none
+	trace    *timeline.File  // nil if there is none
+	reportTo *wholefile.File // nil: there is none, it is standard error, or another head has opened it
 	watchdog *watchdog.Watchdog
 	began    time.Time // the zero of the head's clock
 	outputs  *outputs

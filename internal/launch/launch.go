@@ -58,9 +58,14 @@ func Run(ctx context.Context, c Config) int {
 			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 		}
 	}
+	to, err := c.openFiles()
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "intrarun:", err)
+		return ExitRefused
+	}
+	defer to.close()
 	var w *watchdog.Watchdog
 	if len(c.Watchdog) > 0 {
-		var err error
 		words, _ := c.Stderr.(*os.File) // nobody else could write to another one
 		if w, err = watchdog.Start(c.Watchdog, words); err != nil {
 			fmt.Fprintln(c.Stderr, "intrarun:", err)
@@ -79,17 +84,12 @@ func Run(ctx context.Context, c Config) int {
 	defer program.Remove()
 	c.Name = strings.Join(append([]string{filepath.Base(c.Program[0])}, c.Program[1:]...), " ")
 	if c.Vary != nil {
-		return runSets(ctx, &c, program, w)
-	}
-	trace, err := timeline.Create(c.Trace, c.TraceLimit, c.Degrees)
-	if err != nil {
-		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
-		return ExitRefused
+		return runSets(ctx, &c, program, w, to.report)
 	}
 	console := output.NewConsole(c.Stdout, c.Stderr)
 	defer console.Close()
 	d := newDriver(&c.Job, console, time.Now())
-	d.trace, d.watchdog = trace, w
+	d.trace, d.reportTo, d.watchdog = timeline.New(to.trace, c.TraceLimit, c.Degrees), to.report, w
 	if c.Page != nil {
 		if d.page, err = livepage.Listen(*c.Page, d.described()); err != nil {
 			return d.refuse(err)

@@ -41,7 +41,7 @@ func (d *driver) conclude() int {
 		})
 	}
 	if d.job.Report != "" && !d.reported(&s) {
-		failed(r.Write(d.job.Report, d.console.Notef))
+		failed(d.job.writeReport(r, d.reportTo, d.console.Notef))
 	}
 	if d.page != nil && !s.Retired { // else another head has it now
 		d.page.End(r)

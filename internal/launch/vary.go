@@ -14,6 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/vary"
 	"github.com/intrahpc/intra/internal/watchdog"
+	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // sets runs a program several times, one set of processes after the other.
@@ -25,8 +26,8 @@ type sets struct {
 	report   *runreport.Report // of the undisturbed set; nil: it has not begun
 }
 
-// runSets runs the sets of -vary, and returns the exit code.
-func runSets(ctx context.Context, c *Config, program *spawn.Program, w *watchdog.Watchdog) int {
+// runSets runs the sets of -vary, writes the report to a file, and returns the exit code.
+func runSets(ctx context.Context, c *Config, program *spawn.Program, w *watchdog.Watchdog, to *wholefile.File) int {
 	dir, err := os.MkdirTemp("", "intra-vary-")
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun: -vary: make room for the values of variables:", err)
@@ -48,7 +49,7 @@ func runSets(ctx context.Context, c *Config, program *spawn.Program, w *watchdog
 	if c.Report == "" {
 		return code
 	}
-	err = s.report.Write(c.Report, func(format string, args ...any) { fmt.Fprintf(c.Stderr, format+"\n", args...) })
+	err = c.writeReport(s.report, to, func(format string, args ...any) { fmt.Fprintf(c.Stderr, format+"\n", args...) })
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		return max(code, ExitFailed)

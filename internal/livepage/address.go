@@ -23,6 +23,9 @@ type Address struct {
 // leastToken is the shortest token that is not guessed soon.
 const leastToken = 12
 
+// ErrToken says that a token cannot be used.
+var ErrToken = fmt.Errorf("want at least %d letters and digits", leastToken)
+
 // ParseAddress reads where a page is to be served: HOST:PORT, or :PORT for this host
 // only. On other addresses a token is needed: without one it makes one.
 func ParseAddress(at, token string) (*Address, error) {
@@ -37,7 +40,7 @@ func ParseAddress(at, token string) (*Address, error) {
 		host = "127.0.0.1"
 	}
 	if token != "" && (len(token) < leastToken || url.QueryEscape(token) != token) {
-		return nil, fmt.Errorf("-http-token: want at least %d letters and digits", leastToken)
+		return nil, ErrToken
 	}
 	a := &Address{Listen: net.JoinHostPort(host, port), Token: token}
 	if token == "" && !a.Local() {

@@ -32,6 +32,7 @@ type cluster struct {
 	refusals int                 // processes that cannot be started, still to come
 	selfish  int                 // of these crashes, processes that end by themselves
 	now      time.Duration
+	later    []time.Duration // when the head wants to ask again for processes that were refused
 	lost     string
 	seen     map[string]int // what happened, for coverage
 	bad      error
@@ -204,7 +205,7 @@ func (c *cluster) current(p job.Process) *proc {
 
 func (c *cluster) noProcess() bool {
 	for _, s := range c.head.replicas {
-		if s.attempts >= attempts || s.itself {
+		if s.attempts >= attempts || s.itself || s.hopeless {
 			return true
 		}
 	}
@@ -283,6 +284,9 @@ func (c *cluster) run() error {
 				moves = append(moves, func() { c.deliver(i) })
 			}
 		}
+		if len(c.later) > 0 {
+			moves = append(moves, c.askAgain)
+		}
 		if len(moves) == 0 {
 			return fmt.Errorf("hang: %s", c.state())
 		}
@@ -291,6 +295,14 @@ func (c *cluster) run() error {
 		c.now += time.Duration(c.rng.IntN(1000)) * time.Microsecond
 	}
 	return fmt.Errorf("no end: %s", c.state())
+}
+
+// askAgain lets the time come at which the head asks again for a process.
+func (c *cluster) askAgain() {
+	at := slices.Min(c.later)
+	c.later = slices.DeleteFunc(c.later, func(t time.Duration) bool { return t <= at })
+	c.now = max(c.now, at)
+	c.tell(func() []Action { return c.head.Again(c.now) })
 }
 
 func (c *cluster) finished() bool {

@@ -181,7 +181,7 @@ func (h *Head) admit() {
 	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined, Scattered: scattered})
 	for _, p := range joined {
 		s := h.of[p.Process]
-		s.status, s.attempts, s.safe = live, 0, true
+		s.status, s.attempts, s.tries, s.safe = live, 0, 0, true
 		s.moving, s.joined, s.asked, s.copied, s.linked, s.links = false, false, false, false, nil, nil
 		s.to(ReplaceRecover)
 		s.to(Running)

@@ -87,15 +87,18 @@ type replica struct {
 	process     job.Process
 	status      status
 	state       State
-	incarnation uint32 // of the process in it
-	frames      uint32 // incarnation that its frames carry: its own, or that of the last rollback
-	attempts    int    // replacements in a row that have not come to live
-	itself      bool   // the last one ended by itself: another would do the same
-	refused     string // why no process could be started for it, "" if one was
-	safe        bool   // has reached a safe point
-	unheard     bool   // lives, and what it has told the lost head is not all repeated yet
-	hash        uint64 // of its registered state in the last cut, 0: it was not taken
-	sure        uint64 // the safe point by which nobody of its rank was defective yet, as it said last
+	incarnation uint32        // of the process in it
+	frames      uint32        // incarnation that its frames carry: its own, or that of the last rollback
+	attempts    int           // replacements in a row that have not come to live
+	itself      bool          // the last one ended by itself: another would do the same
+	refused     string        // why no process could be had for it, "" if one was
+	tries       int           // in a row that came to nothing like that
+	after       time.Duration // before which it is not tried again
+	hopeless    bool          // nothing was changed by all of them, so a lost rank does not wait for another one
+	safe        bool          // has reached a safe point
+	unheard     bool          // lives, and what it has told the lost head is not all repeated yet
+	hash        uint64        // of its registered state in the last cut, 0: it was not taken
+	sure        uint64        // the safe point by which nobody of its rank was defective yet, as it said last
 
 	// A joiner.
 	spare  bool                 // one was counted out for it; if it was dismissed it may come back (Returned)
@@ -124,6 +127,7 @@ const (
 	Lose                      // give up: Loss says why
 	Publish                   // make the Set of Files complete and call Published
 	Abandon                   // the Set will not be complete, Why says why
+	Later                     // call Again after Pause
 	Keep                      // keep Decision where another head finds it; what follows, and all events, have to wait for that
 )
 
@@ -135,6 +139,7 @@ type Action struct {
 	Order       job.Order
 	Peers       []job.Process
 	Why         string
+	Pause       time.Duration
 	Set         uint64
 	Cut         uint64
 	Files       []checkpoint.File
@@ -322,6 +327,13 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 		h.deaths++
 	}
 	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, itself: itself && alive}
+	if alive && h.failed(p.Rank) { // it is urgent now
+		for _, q := range h.replicas {
+			if q.process.Rank == p.Rank {
+				q.tries, q.after, q.hopeless = 0, 0, false
+			}
+		}
+	}
 	for q := range h.each(starting) {
 		if q.linked != nil {
 			delete(q.linked, p)

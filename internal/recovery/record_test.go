@@ -160,6 +160,9 @@ func (c *cluster) apply(acts []Action) {
 			}
 			c.unwanted[job.Endpoint{Process: a.To, Incarnation: a.Incarnation}] = true
 			c.seen["dismissed"]++
+		case Later:
+			c.later = append(c.later, c.now+a.Pause)
+			c.seen["asked again later"]++
 		case Keep:
 			if a.Decision.Kind == c.unkept {
 				continue
@@ -347,11 +350,11 @@ func (c *cluster) refuse(q *proc) {
 	q.dead, q.dying, q.says = true, true, nil
 	c.keep(func() {
 		q.declared = true
-		c.snapshot.Died(q.p, q.incarnation, false)
+		c.snapshot.Withdrawn(q.p, q.incarnation)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
-		c.tell(func() []Action { return c.head.Refused(q.p, q.incarnation, "no free slot", c.now) })
+		c.tell(func() []Action { return c.head.Unstarted(q.p, q.incarnation, "too many open files", c.now) })
 	})
 }
 
@@ -373,7 +376,7 @@ func (c *cluster) succeed() {
 		c.crash()
 		c.seen["death with the head"]++
 	}
-	c.keeping, c.publishing, c.events, c.waits = nil, nil, nil, false
+	c.keeping, c.publishing, c.events, c.later, c.waits = nil, nil, nil, nil, false
 	for _, q := range c.procs {
 		q.dying = false
 		if q.declared {

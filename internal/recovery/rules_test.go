@@ -34,6 +34,10 @@ var rules = []ruletest.Rule{
 		"	case job.ReplyReady: // it says as well that the process holds a copy\n		return r.Number == old.Number\n", ""),
 	ruletest.New("slots.go", "copies of older backups are kept",
 		"return n >= number || slices.Contains(older, n)", "return n >= number"),
+	ruletest.New("replace.go", "a process that cannot be started is asked for again",
+		"	h.acts = append(h.acts, Action{Kind: Later, Pause: pause})\n", ""),
+	ruletest.New("loss.go", "a lost rank waits for a process that could not be started",
+		" && !h.pausing(rank) {", " {"),
 }
 
 var table = ruletest.Table{Root: ".", Rules: rules, Test: "TestSchedules", Soak: 6000, Sign: `INTRA_SEED=\d+`}

@@ -99,7 +99,7 @@ func TestSchedules(t *testing.T) {
 	}
 	t.Log(seen)
 	for _, what := range []string{
-		"join", "transfer", "dismissed", "order renew", "order resume", "order cancel", "order complete",
+		"join", "transfer", "dismissed", "asked again later", "order renew", "order resume", "order cancel", "order complete",
 		"publish", "abandoned", "a rollback overtakes another one", "a state overtakes its order",
 		"death joiner", "death rollback", "death drained", "death safe point", "death running", "death spare",
 		"lost: no backup was complete yet", "lost: all processes that held the last backup of rank 0 are dead",

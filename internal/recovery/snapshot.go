@@ -126,6 +126,15 @@ func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool) {
 	}
 }
 
+// Withdrawn says that a process could not be had, or left because nobody needed it any
+// more: that is no failed attempt to replace another one.
+func (p *Snapshot) Withdrawn(q job.Process, incarnation uint32) {
+	at := p.place(q)
+	if p.Died(q, incarnation, false); at.Incarnation == incarnation && at.Status == Joining {
+		p.put(q, Place{Incarnation: incarnation, Status: Gone, Attempts: max(0, at.Attempts-1)})
+	}
+}
+
 // Finished says that the program has returned in a process, in that generation.
 func (p *Snapshot) Finished(q job.Process, incarnation, generation uint32) {
 	at := p.place(q)

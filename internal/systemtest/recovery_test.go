@@ -218,7 +218,7 @@ func TestRollbacksThatOvertakeEachOther(t *testing.T) {
 	}
 }
 
-// A process that cannot be started again is not waited for.
+// A process that cannot be started again is not waited for forever.
 func TestAReplacementThatCannotBeStarted(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "hpccg")
 	b, err := os.ReadFile(hpccg(t))
