@@ -23,7 +23,7 @@ import (
 
 // Run runs the job and returns intrarun's exit code. Everything that there is
 // to say goes to the outputs of c.
-func Run(ctx context.Context, c Config) int {
+func Run(ctx context.Context, c Config) (code int) {
 	if err := c.validate(); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		return ExitRefused
@@ -36,7 +36,10 @@ func Run(ctx context.Context, c Config) int {
 			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 		}
 		if c.DryRun {
-			fmt.Fprintf(c.Stdout, "%v%v", p, c.tree())
+			if _, err := fmt.Fprintf(c.Stdout, "%v%v", p, c.tree()); err != nil {
+				fmt.Fprintln(c.Stderr, "intrarun: show the placement:", err)
+				return ExitFailed
+			}
 			return ExitOK
 		}
 	} else if w := crowded(c.Degrees, c.Threads, runtime.NumCPU()); w != "" && !c.Quiet {
@@ -87,7 +90,7 @@ func Run(ctx context.Context, c Config) int {
 		return ExitRefused
 	}
 	console := output.NewConsole(c.Stdout, c.Stderr)
-	defer console.Close()
+	defer func() { code = closed(console, code) }()
 	d := newDriver(&c.Job, console, time.Now())
 	d.trace, d.watchdog = trace, w
 	if c.Page != nil {
@@ -101,6 +104,16 @@ func Run(ctx context.Context, c Config) int {
 		return d.runHere(ctx, &c, program, w)
 	}
 	return d.runThere(ctx, &c, program, w)
+}
+
+// closed closes the console, and returns the exit code of a job that ends with code: one
+// whose output was lost has failed.
+func closed(console *output.Console, code int) int {
+	console.Close()
+	if code == ExitOK && console.Lost() != nil {
+		return ExitFailed
+	}
+	return code
 }
 
 // runHere runs the job on this host.

@@ -32,6 +32,13 @@ func (d *driver) conclude() int {
 	if !s.Started {
 		return code
 	}
+	d.console.Flush()
+	if err := d.console.Lost(); err != nil {
+		err = fmt.Errorf("output of the job is lost: %w", err)
+		if failed(err); s.Text == "" {
+			s.Text = err.Error()
+		}
+	}
 	r := d.report(&s, finished)
 	r.ExitCode, d.final = code, r
 	if d.job.Verbose {

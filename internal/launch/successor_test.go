@@ -117,20 +117,25 @@ func TestSuccessorGoesOnWithTheOutput(t *testing.T) {
 	require.Contains(t, s.out.err.String(), "intrarun: b is the new head, in place of the one on first\n")
 }
 
-// The folder of the head that was lost may not be there: the others go on, and
-// what the program writes goes to the agent's own output.
+// The folder of the head that was lost may not be there. The job goes on, and its output
+// is lost: nothing reads that of an agent whose head is lost.
 func TestSuccessorWithoutAFolder(t *testing.T) {
 	s := inherit(t)
 	s.lead.Info.Output = filepath.Join(t.TempDir(), "gone", "intrarun-1")
-	stdout, stderr, err := s.open()
-	require.ErrorContains(t, err, "open the file for output")
-	require.Equal(t, []*os.File{os.Stdout, os.Stderr}, []*os.File{stdout, stderr})
+	files, errs := s.open()
+	require.Equal(t, [...]*os.File{os.Stdout, os.Stderr}, files)
+	for kind, err := range errs {
+		require.ErrorContains(t, err, "open the file for output")
+		s.out.console.Lose(output.Stream(kind), err)
+		require.ErrorIs(t, s.out.console.Lost(), errs[output.Stdout])
+	}
 	s.lead.Info.Output = filepath.Join(t.TempDir(), "intrarun-1")
-	stdout, stderr, err = s.open()
-	require.NoError(t, err)
-	require.Equal(t, []string{s.lead.Info.Output + ".out", s.lead.Info.Output + ".err"}, []string{stdout.Name(), stderr.Name()})
-	require.NoError(t, stdout.Close())
-	require.NoError(t, stderr.Close())
+	files, errs = s.open()
+	for kind, end := range []string{".out", ".err"} {
+		require.NoError(t, errs[kind])
+		require.Equal(t, s.lead.Info.Output+end, files[kind].Name())
+		require.NoError(t, files[kind].Close())
+	}
 }
 
 // What a head leaves behind is all that the next one needs, by paths that are the
