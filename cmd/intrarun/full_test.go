@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,5 +48,38 @@ func TestFullDisk(t *testing.T) {
 			require.Contains(t, out, c.want)
 			require.Contains(t, out, "no space left on device")
 		})
+	}
+}
+
+// So has a command that cannot print what it was asked for.
+func TestCommandsOnAFullDisk(t *testing.T) {
+	report := filepath.Join(t.TempDir(), "report.json")
+	require.Equal(t, 0, runJob(t, "-r 2 -report "+report, steps.Program("join", "finish")...).code)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	for _, args := range [][]string{{"-version"}, {"report", report}, {"report", report, report}} {
+		var said strings.Builder
+		cmd := command(args...)
+		cmd.Stdout, cmd.Stderr = full, &said
+		require.Error(t, cmd.Run())
+		require.Equal(t, 1, cmd.ProcessState.ExitCode(), args)
+		require.Contains(t, said.String(), "no space left on device")
+	}
+}
+
+// late is a file on a network file system, which finds out late that it has no room.
+type late struct{ error }
+
+func (l late) Close() error { return l.error }
+
+func TestOutputThatIsLostWhenItIsClosed(t *testing.T) {
+	for _, c := range []struct {
+		err        error
+		code, want int
+	}{{nil, 0, 0}, {nil, 3, 3}, {syscall.EDQUOT, 0, 1}, {syscall.EDQUOT, 3, 3}} {
+		var said strings.Builder
+		require.Equal(t, c.want, closeOutput(late{c.err}, &said, c.code))
+		require.Equal(t, c.err != nil, strings.Contains(said.String(), "intrarun: output is lost: disk quota exceeded"))
 	}
 }

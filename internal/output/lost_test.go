@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -77,4 +78,22 @@ func TestFirstLoss(t *testing.T) {
 	require.Equal(t, first, console.Lost())
 	console.Close()
 	console.Flush() // returns, although no note is written any more
+}
+
+// A sink keeps the first error, and writes nothing behind it.
+func TestSink(t *testing.T) {
+	var b bytes.Buffer
+	s := NewSink(&b)
+	fmt.Fprint(s, "all")
+	require.NoError(t, s.Lost())
+	require.Equal(t, "all", b.String())
+	for err, lost := range map[error]bool{syscall.ENOSPC: true, syscall.EPIPE: false} {
+		broken := &broken{err}
+		s := NewSink(broken)
+		fmt.Fprint(s, "all")
+		broken.err = nil
+		_, got := fmt.Fprint(s, "more")
+		require.ErrorIs(t, got, err)
+		require.Equal(t, lost, s.Lost() != nil)
+	}
 }
