@@ -116,6 +116,12 @@ type Publish struct {
 	Set *checkpoint.Set
 }
 
+// Discard removes what there is of a set of files that will never be complete.
+type Discard struct {
+	Dir string
+	Set uint64
+}
+
 // Declared tells of a verdict, for the timeline.
 type Declared struct{ Verdict decision.Verdict }
 
@@ -149,5 +155,6 @@ func (FinishOutput) action() {}
 func (Propose) action()      {}
 func (Open) action()         {}
 func (Publish) action()      {}
+func (Discard) action()      {}
 func (Declared) action()     {}
 func (Log) action()          {}

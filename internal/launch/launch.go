@@ -61,9 +61,15 @@ func Run(ctx context.Context, c Config) (code int) {
 			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 		}
 	}
+	c.Name = strings.Join(append([]string{filepath.Base(c.Program[0])}, c.Program[1:]...), " ")
+	folder, err := c.holdFolder()
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "intrarun:", err)
+		return ExitRefused
+	}
+	defer folder.release()
 	var w *watchdog.Watchdog
 	if len(c.Watchdog) > 0 {
-		var err error
 		words, _ := c.Stderr.(*os.File) // nobody else could write to another one
 		if w, err = watchdog.Start(c.Watchdog, words); err != nil {
 			fmt.Fprintln(c.Stderr, "intrarun:", err)
@@ -80,7 +86,6 @@ func Run(ctx context.Context, c Config) (code int) {
 		return ExitRefused
 	}
 	defer program.Remove()
-	c.Name = strings.Join(append([]string{filepath.Base(c.Program[0])}, c.Program[1:]...), " ")
 	if c.Vary != nil {
 		return runSets(ctx, &c, program, w)
 	}
@@ -92,7 +97,7 @@ func Run(ctx context.Context, c Config) (code int) {
 	console := output.NewConsole(c.Stdout, c.Stderr)
 	defer func() { code = closed(console, code) }()
 	d := newDriver(&c.Job, console, time.Now())
-	d.trace, d.watchdog = trace, w
+	d.trace, d.watchdog, d.folder = trace, w, folder
 	if c.Page != nil {
 		if d.page, err = livepage.Listen(*c.Page, d.described()); err != nil {
 			return d.refuse(err)

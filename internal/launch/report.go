@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/runreport"
@@ -28,6 +29,11 @@ func (d *driver) conclude() int {
 	dropped, err := d.trace.Close(s.Started)
 	if failed(err); err == nil && dropped > 0 {
 		d.warnf("the timeline lacks %d events, the oldest ones; -trace-limit lets it be larger", dropped)
+	}
+	if s.Files != nil && !s.Retired {
+		if err := checkpoint.Sweep(s.Files.Dir, s.FirstSet); err != nil {
+			d.warnf("warning: %v", err)
+		}
 	}
 	if !s.Started {
 		return code

@@ -142,7 +142,7 @@ func (s *successor) open() (files [output.Crashes]*os.File, errs [output.Crashes
 
 // follow makes the head that goes on.
 func (s *successor) follow(d *driver) *hosts {
-	d.adopted = make(map[head.From]agentd.ProcessResync)
+	d.adopted, d.folder = make(map[head.From]agentd.ProcessResync), s.job.inheritFolder()
 	var remotes []*remote
 	var agents []head.Resync
 	for i := range s.job.Placement.Hosts {

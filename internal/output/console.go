@@ -15,7 +15,7 @@ type Console struct {
 	open     [2]bool // the last line written there has no end yet
 	failed   [2]bool // a write has failed: the job goes on without this stream
 	lost     error   // the first of those that the user has to know of
-	progress string // what stands on the last line of the terminal now
+	progress string  // what stands on the last line of the terminal now
 
 	notes struct {
 		sync.Mutex
