@@ -25,7 +25,7 @@ func TestTwoJobsWithOneFolder(t *testing.T) {
 	require.Contains(t, r.stderr, "intrarun: -checkpoint "+state+`: the job "`)
 	require.Contains(t, r.stderr, "mark:"+mark)
 	require.Contains(t, r.stderr, "two jobs with one folder would remove each other's checkpoints")
-	require.NoError(t, first.Cmd.Process.Signal(syscall.SIGKILL))
+	require.NoError(t, syscall.Kill(first.PID(), syscall.SIGKILL))
 	wait()
 	r = runJob(t, "-r 2 -checkpoint "+state, program(asStepper)...)
 	require.Equal(t, 0, r.code, r.stderr)

@@ -107,6 +107,7 @@ func run() int {
 		}
 		c.Agent = []string{self, asAgent}
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ) // a write fails instead, which is told
 	asks := make(chan os.Signal, 1)
 	signal.Notify(asks, syscall.SIGQUIT)
 	c.Signals, c.Asks = signals, asks

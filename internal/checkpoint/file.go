@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/intrahpc/intra/internal/cure"
 )
 
 // A file holds the state of one rank:
@@ -85,7 +87,7 @@ func write(ctx context.Context, dir string, h Header, position []byte, im *Image
 		if realFolder(set) == nil {
 			_ = os.Remove(set) // if this was to be its first file; else it is not empty
 		}
-		return result, fmt.Errorf("write the checkpoint of rank %d at safe point %d: %w", h.Rank, h.Cut, err)
+		return result, fmt.Errorf("write the checkpoint of rank %d at safe point %d: %w", h.Rank, h.Cut, cure.Write(err))
 	}
 	return result, nil
 }

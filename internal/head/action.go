@@ -140,6 +140,7 @@ const (
 	Note    Level = iota // everybody: the words of a process, as they are
 	Warning              // all but those who want to hear nothing
 	Detail               // those who want to hear everything
+	Reason               // everybody: why the job has failed
 )
 
 func (Start) action()        {}

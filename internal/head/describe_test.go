@@ -109,7 +109,7 @@ func describe(x any) string {
 	case Declared:
 		return fmt.Sprintf("declared %v %s", x.Verdict.Process, x.Verdict.Cause)
 	case Log:
-		return [...]string{"note", "warn", "detail"}[x.Level] + ": " + x.Text
+		return [...]string{"note", "warn", "detail", "reason"}[x.Level] + ": " + x.Text
 	}
 	return fmt.Sprintf("%T %+v", x, x)
 }

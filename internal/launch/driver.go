@@ -327,6 +327,8 @@ func (d *driver) say(l head.Log) {
 	switch l.Level {
 	case head.Note:
 		d.console.Notef("%s", l.Text)
+	case head.Reason:
+		d.console.Notef("intrarun: %s", l.Text)
 	case head.Warning:
 		d.warnf("%s", l.Text)
 	case head.Detail:

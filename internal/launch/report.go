@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/runreport"
@@ -21,7 +22,7 @@ func (d *driver) conclude() int {
 		if err == nil {
 			return
 		}
-		d.console.Notef("intrarun: %v", err)
+		d.console.Notef("intrarun: %v", cure.Write(err))
 		if code == ExitOK {
 			code = ExitFailed
 		}

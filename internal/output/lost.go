@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"github.com/intrahpc/intra/internal/cure"
 )
 
 // readerLeft reports whether a write to w has failed since its reader has left: of a
@@ -30,7 +32,7 @@ func (c *Console) lose(kind Stream, err error) {
 	if c.lost == nil {
 		c.lost = err
 	}
-	c.Notef("intrarun: %s is lost from here on: %v", kind, err)
+	c.Notef("intrarun: %s is lost from here on: %v", kind, cure.Write(err))
 }
 
 // Lose notes that a stream could not be opened, so that all that is written to it is lost.
