@@ -173,6 +173,8 @@ func failure(err error) job.Failure {
 		f.Kind = job.FailDivergence
 	case errors.Is(err, engine.ErrCorrupt):
 		f.Kind = job.FailCorruption
+	case errors.Is(err, engine.ErrRefused):
+		f.Kind = job.FailRefused
 	case errors.As(err, &found):
 		f.Kind = job.FailFinding
 	case errors.As(err, &task), errors.As(err, &other):

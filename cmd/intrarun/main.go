@@ -22,7 +22,21 @@ import (
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
-func main() { os.Exit(run()) }
+func main() { os.Exit(closeOutput(os.Stdout, os.Stderr, run())) }
+
+// closeOutput closes the standard output of a command that ends with code, and returns the
+// code that it ends with then: a network file system may report only now that it has no room.
+func closeOutput(out io.Closer, diag io.Writer, code int) int {
+	err := out.Close()
+	if err == nil {
+		return code
+	}
+	fmt.Fprintln(diag, "intrarun: output is lost:", err)
+	if code == launch.ExitOK {
+		return launch.ExitFailed
+	}
+	return code
+}
 
 func run() int {
 	if os.Getenv(watchdog.Variable) != "" {
@@ -33,8 +47,7 @@ func run() int {
 		return serve(func() error { return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}) })
 	}
 	if version.Asked(os.Args[1:]) {
-		fmt.Println(version.Line("intrarun"))
-		return launch.ExitOK
+		return show("", version.Line("intrarun")+"\n")
 	}
 	if len(os.Args) > 1 {
 		if command := commands[os.Args[1]]; command != nil {
@@ -95,6 +108,7 @@ func run() int {
 		}
 		c.Agent = []string{self, asAgent}
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ) // a write fails instead, which is told
 	asks := make(chan os.Signal, 1)
 	signal.Notify(asks, syscall.SIGQUIT)
 	c.Signals, c.Asks = signals, asks

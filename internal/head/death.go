@@ -279,6 +279,9 @@ func (h *Head) runFailed(m *member, f job.Failure) {
 	case job.FailCorruption:
 		h.decide(ExitDiverged, fmt.Sprintf("silent corruption, found by %v: %s", m.process, firstLine(f.Text)), m.endpoint())
 		h.settle()
+	case job.FailRefused:
+		h.decide(ExitRefused, fmt.Sprintf("refused by %v: %s", m.process, firstLine(f.Text)), m.endpoint())
+		h.settle()
 	case job.FailFinding:
 		h.decide(ExitFailed, fmt.Sprintf("finding of %v: %s", m.process, firstLine(f.Text)), m.endpoint())
 		h.settle()

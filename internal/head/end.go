@@ -40,7 +40,7 @@ func (h *Head) finish() {
 	if h.outcome.how == bySignal {
 		return
 	}
-	h.warnf("%s", h.outcome.text)
+	h.act(Log{Level: Reason, At: h.elapsed(), Text: h.outcome.text})
 	h.freeSpares()
 	if h.outcome.how == atOnce {
 		h.killAll()

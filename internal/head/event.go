@@ -74,8 +74,9 @@ type Exited struct {
 type Exit struct {
 	Status  syscall.WaitStatus
 	Text    string
-	Crashed bool // it has written why
-	Quit    bool // and that is SIGQUIT
+	Crashed bool   // it has written why
+	Quit    bool   // and that is SIGQUIT
+	Memory  string // the kernel has killed it for want of memory: where that is limited
 }
 
 // ProgramGone says that the program is gone, and that the wrapper it was started

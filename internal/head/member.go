@@ -4,6 +4,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -126,8 +127,13 @@ func (m *member) cause() ending {
 		e = ending{job.CauseSignal, "ended by SIGQUIT"}
 	case m.exit.Crashed:
 		e = ending{job.CausePanic, "crashed, " + m.exit.Text}
+	case ws.Signaled() && m.exit.Memory != "":
+		e = ending{job.CauseSignal, outOfMemory + ": " + m.exit.Memory}
 	case ws.Signaled():
 		e = ending{job.CauseSignal, "killed by " + signalName(ws.Signal())}
+		if why := cure.Signal(ws.Signal()); why != "" {
+			e.detail += ", since " + why
+		}
 	case wrapped && ws.ExitStatus() > 128 && ws.ExitStatus() < 128+65: // a shell's way to say it
 		e = ending{job.CauseSignal, "killed by " + signalName(syscall.Signal(ws.ExitStatus()-128)) + " under its wrapper"}
 	}
@@ -136,6 +142,10 @@ func (m *member) cause() ending {
 	}
 	return e
 }
+
+// outOfMemory begins the cause of death of a process that the kernel has killed for want of
+// memory. Another replica would have needed more memory still.
+const outOfMemory = "killed by the kernel for want of memory"
 
 // endBy is how a process ended that was declared dead for that cause.
 func endBy(c job.Cause) string {

@@ -373,6 +373,10 @@ func (w *world) do(acts []Action) {
 				w.failf("set %d is published, and it is not kept that it is whole", a.Set.Number)
 			}
 			w.disk = append(w.disk, Published{Set: a.Set})
+		case Discard:
+			if !slices.ContainsFunc(w.state.Sets, func(s decision.Set) bool { return s.Number == a.Set && s.Abandoned != nil }) {
+				w.failf("set %d is discarded, and it is not kept that it is abandoned", a.Set)
+			}
 		case Log:
 			if strings.HasSuffix(a.Text, "no spare process is left") {
 				w.checkNoSpare(a.Text)

@@ -52,6 +52,7 @@ type Job struct {
 	Weibull *head.Weibull // kills at random; nil: none
 
 	Checkpoint *head.Checkpoint // nil: no files are written
+	Owner      string           // ID of the job in the lock of that folder
 	Restart    string           // folder with the files to begin with, "" to begin anew
 	Anyway     bool             // also if another program, or one with other arguments, wrote them
 	Sched      string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
@@ -37,6 +38,7 @@ type driver struct {
 	moved    sync.Map // spares that have a place: job.Process by head.From
 	agents   map[detect.ID]agent
 	log      *proposals // nil: nobody else keeps what is decided
+	folder   *folder    // of -checkpoint; nil: no files are written
 
 	head *head.Head
 	next []head.Event // that come of what the head wanted, before all others
@@ -211,6 +213,8 @@ func (d *driver) carryOut(a head.Action) {
 		}()
 	case head.Publish:
 		go d.publish(a)
+	case head.Discard:
+		go d.discard(a)
 	case head.Declared:
 		d.trace.Dead(a.Verdict.Process, string(a.Verdict.Cause), a.Verdict.Detail)
 	case head.Log:
@@ -221,12 +225,26 @@ func (d *driver) carryOut(a head.Action) {
 // publish makes a set of files complete. If intrarun is killed after that, with no
 // other head to follow, it can be gone back to.
 func (d *driver) publish(a head.Publish) {
-	err := a.Set.Complete(a.Dir)
+	err := d.folder.hold(a.Dir)
+	if err == nil {
+		err = a.Set.Complete(a.Dir)
+	}
 	if err == nil && d.log == nil {
 		d.watchdog.LastWords(fmt.Sprintf("intrarun: it was killed; the state at safe point %d is on disk: -restart %s continues from there",
 			a.Set.Cut, d.job.Checkpoint.Dir))
 	}
 	d.tell(head.Published{Set: a.Set, Err: text(err)})
+}
+
+// discard removes what there is of a set that will never be complete.
+func (d *driver) discard(a head.Discard) {
+	err := d.folder.hold(a.Dir)
+	if err == nil {
+		err = checkpoint.Discard(a.Dir, a.Set)
+	}
+	if err != nil {
+		d.warnf("warning: %v", err)
+	}
 }
 
 // text is that of an error, "" if there is none.
@@ -311,6 +329,8 @@ func (d *driver) say(l head.Log) {
 	switch l.Level {
 	case head.Note:
 		d.console.Notef("%s", l.Text)
+	case head.Reason:
+		d.console.Notef("intrarun: %s", l.Text)
 	case head.Warning:
 		d.warnf("%s", l.Text)
 	case head.Detail:

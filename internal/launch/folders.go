@@ -82,7 +82,7 @@ func (j *Job) open(of checkpoint.Job) (*decision.Folders, error) {
 		if err != nil {
 			return nil, fmt.Errorf("-checkpoint: %w", err)
 		}
-		found.Write = &job.Files{Dir: dir, Job: of}
+		found.Write = &job.Files{Dir: dir, Owner: j.Owner, Job: of}
 	}
 	return found, nil
 }

@@ -23,7 +23,7 @@ import (
 
 // Run runs the job and returns intrarun's exit code. Everything that there is
 // to say goes to the outputs of c.
-func Run(ctx context.Context, c Config) int {
+func Run(ctx context.Context, c Config) (code int) {
 	if err := c.validate(); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		return ExitRefused
@@ -36,7 +36,10 @@ func Run(ctx context.Context, c Config) int {
 			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 		}
 		if c.DryRun {
-			fmt.Fprintf(c.Stdout, "%v%v", p, c.tree())
+			if _, err := fmt.Fprintf(c.Stdout, "%v%v", p, c.tree()); err != nil {
+				fmt.Fprintln(c.Stderr, "intrarun: show the placement:", err)
+				return ExitFailed
+			}
 			return ExitOK
 		}
 	} else if w := crowded(c.Degrees, c.Threads, runtime.NumCPU()); w != "" && !c.Quiet {
@@ -64,6 +67,13 @@ func Run(ctx context.Context, c Config) int {
 		return ExitRefused
 	}
 	defer to.close()
+	c.Name = strings.Join(append([]string{filepath.Base(c.Program[0])}, c.Program[1:]...), " ")
+	folder, err := c.holdFolder()
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "intrarun:", err)
+		return ExitRefused
+	}
+	defer folder.release()
 	var w *watchdog.Watchdog
 	if len(c.Watchdog) > 0 {
 		words, _ := c.Stderr.(*os.File) // nobody else could write to another one
@@ -82,14 +92,14 @@ func Run(ctx context.Context, c Config) int {
 		return ExitRefused
 	}
 	defer program.Remove()
-	c.Name = strings.Join(append([]string{filepath.Base(c.Program[0])}, c.Program[1:]...), " ")
 	if c.Vary != nil {
 		return runSets(ctx, &c, program, w, to.report)
 	}
 	console := output.NewConsole(c.Stdout, c.Stderr)
-	defer console.Close()
+	defer func() { code = closed(console, code) }()
 	d := newDriver(&c.Job, console, time.Now())
-	d.trace, d.reportTo, d.watchdog = timeline.New(to.trace, c.TraceLimit, c.Degrees), to.report, w
+	d.trace, d.reportTo = timeline.New(to.trace, c.TraceLimit, c.Degrees), to.report
+	d.watchdog, d.folder = w, folder
 	if c.Page != nil {
 		if d.page, err = livepage.Listen(*c.Page, d.described()); err != nil {
 			return d.refuse(err)
@@ -101,6 +111,16 @@ func Run(ctx context.Context, c Config) int {
 		return d.runHere(ctx, &c, program, w)
 	}
 	return d.runThere(ctx, &c, program, w)
+}
+
+// closed closes the console, and returns the exit code of a job that ends with code: one
+// whose output was lost has failed.
+func closed(console *output.Console, code int) int {
+	console.Close()
+	if code == ExitOK && console.Lost() != nil {
+		return ExitFailed
+	}
+	return code
 }
 
 // runHere runs the job on this host.

@@ -118,20 +118,25 @@ func TestSuccessorGoesOnWithTheOutput(t *testing.T) {
 	require.Contains(t, s.out.err.String(), "intrarun: b is the new head, in place of the one on first\n")
 }
 
-// The folder of the head that was lost may not be there: the others go on, and
-// what the program writes goes to the agent's own output.
+// The folder of the head that was lost may not be there. The job goes on, and its output
+// is lost: nothing reads that of an agent whose head is lost.
 func TestSuccessorWithoutAFolder(t *testing.T) {
 	s := inherit(t)
 	s.lead.Info.Output = filepath.Join(t.TempDir(), "gone", "intrarun-1")
-	stdout, stderr, err := s.open()
-	require.ErrorContains(t, err, "open the file for output")
-	require.Equal(t, []*os.File{os.Stdout, os.Stderr}, []*os.File{stdout, stderr})
+	files, errs := s.open()
+	require.Equal(t, [...]*os.File{os.Stdout, os.Stderr}, files)
+	for kind, err := range errs {
+		require.ErrorContains(t, err, "open the file for output")
+		s.out.console.Lose(output.Stream(kind), err)
+		require.ErrorIs(t, s.out.console.Lost(), errs[output.Stdout])
+	}
 	s.lead.Info.Output = filepath.Join(t.TempDir(), "intrarun-1")
-	stdout, stderr, err = s.open()
-	require.NoError(t, err)
-	require.Equal(t, []string{s.lead.Info.Output + ".out", s.lead.Info.Output + ".err"}, []string{stdout.Name(), stderr.Name()})
-	require.NoError(t, stdout.Close())
-	require.NoError(t, stderr.Close())
+	files, errs = s.open()
+	for kind, end := range []string{".out", ".err"} {
+		require.NoError(t, errs[kind])
+		require.Equal(t, s.lead.Info.Output+end, files[kind].Name())
+		require.NoError(t, files[kind].Close())
+	}
 }
 
 // What a head leaves behind is all that the next one needs, by paths that are the
@@ -289,7 +294,7 @@ func TestJobTravelsAsAWhole(t *testing.T) {
 	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Link: job.LinkTCP, MPI: true, MPIBetween: true, Ring: 4096, Limit: 1e9,
 		Kills:   []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillAfter, After: time.Second}, {Process: job.Process{Replica: 1}, Point: job.KillTask, Count: 3}},
 		Replace: true, Spares: 2, Backup: recovery.Policy{Every: 3, Auto: true}, Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 1 << 60},
-		Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Restart: "/r", Anyway: true, Sched: "static", Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,
+		Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Owner: "1f", Restart: "/r", Anyway: true, Sched: "static", Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,
 		Flips: []job.Flip{{Process: job.Process{Rank: 1}, Point: job.FlipTask, Count: 3, Bit: job.AnyBit}}, Verify: &job.Verification{Share: 0.01, Seed: 1 << 63},
 		Counters: []string{"cycles"}, Clones: []job.Clone{{Process: job.Process{Rank: 1}, Command: []string{"nice", "-n", "3"}}},
 		Stuck: Stuck{After: time.Minute, Abort: true}, Status: time.Second,

@@ -85,7 +85,9 @@ func (s *sets) run(ctx context.Context) (code int, err error) {
 	if s.report.Vary = result; !c.Quiet {
 		var table bytes.Buffer
 		_ = result.Print(&table) // a buffer takes everything
-		_, _ = c.Stderr.Write(table.Bytes())
+		if _, wrong := c.Stderr.Write(table.Bytes()); wrong != nil {
+			return max(code, ExitFailed), errors.Join(err, fmt.Errorf("show the comparison: %w", wrong))
+		}
 	}
 	return code, err
 }
@@ -94,18 +96,18 @@ func (s *sets) run(ctx context.Context) (code int, err error) {
 const interrupted = 128
 
 // runOne runs a set. Of a disturbed one only errors are shown.
-func (s *sets) runOne(ctx context.Context, set int, out io.Writer) int {
+func (s *sets) runOne(ctx context.Context, set int, out io.Writer) (code int) {
 	c, of := *s.config, *s.config.Vary
 	of.Set, of.Dir = set, s.dir
 	c.Vary, c.Stdin, c.Report = &of, nil, ""
 	console := output.NewConsole(out, c.Stderr)
-	defer console.Close()
+	defer func() { code = closed(console, code) }()
 	if c.Verbose {
 		console.Notef("intrarun: set %d begins", set)
 	}
 	d := newDriver(&c.Job, console, time.Now())
 	d.watchdog = s.watchdog
-	code := d.runHere(ctx, &c, s.program, s.watchdog)
+	code = d.runHere(ctx, &c, s.program, s.watchdog)
 	if set == 0 {
 		s.report = d.final
 	}

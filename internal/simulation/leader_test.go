@@ -243,6 +243,11 @@ func (l *leader) do(acts []head.Action) {
 		case head.Publish:
 			l.publishes(a)
 			l.late = append(l.late, head.Published{Set: a.Set})
+		case head.Discard:
+			if !l.w.disk.given[a.Set] {
+				l.w.fail("set %d was not given up and is discarded", a.Set)
+			}
+			delete(l.w.disk.sets, a.Set)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/intrahpc/intra/internal/affinity"
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/lease"
@@ -36,6 +37,7 @@ type Agent struct {
 	watchdog *watchdog.Watchdog                 // nil if there is none
 	identity func() (*launcher.Identity, error) // of the next process that begins; nil: it has none
 	lease    *lease.Word                        // until when the processes may act; nil if this host has no lease
+	memory   *memory                            // kills for want of it
 	starts   chan func()                        // run by the thread that is the processes' parent
 	quit     chan struct{}
 
@@ -67,6 +69,7 @@ func New(c Config) *Agent {
 		lease:    c.Lease,
 		identity: c.Identity,
 		cpus:     c.Plan.cpus(),
+		memory:   watchMemory("/"),
 		starts:   make(chan func()),
 		quit:     make(chan struct{}),
 		children: make(map[job.Process]*child),
@@ -188,9 +191,9 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	if err := <-result; err != nil {
 		a.watchdog.NotStarted()
 		if _, e := os.Stat(a.plan.Dir); a.plan.Dir != "" && e != nil { // which would be said of the program
-			err = fmt.Errorf("its working folder is not there: %w", e)
+			return nil, fmt.Errorf("its working folder is not there: %w", e)
 		}
-		return nil, err
+		return nil, cure.Start(err, path)
 	}
 	ok = true
 	a.watchdog.Watch(c.cmd.Process.Pid)
@@ -271,7 +274,11 @@ func (a *Agent) reap(c *child) {
 	c.conn.Close()
 	<-c.silent
 	closeFiles([]*os.File{c.stdin})
-	a.observer.Exited(c.process, exitOf(c.cmd.ProcessState))
+	e := exitOf(c.cmd.ProcessState)
+	if e.Status.Signaled() && e.Status.Signal() == syscall.SIGKILL && !c.ended.Load() {
+		e.Memory = a.memory.killed()
+	}
+	a.observer.Exited(c.process, e)
 }
 
 // follow watches the program of a process that was started as a wrapper.
@@ -346,6 +353,9 @@ func (a *Agent) Signal(p job.Process, s syscall.Signal) {
 	if c == nil {
 		return
 	}
+	if s == syscall.SIGKILL {
+		c.ended.Store(true)
+	}
 	proc.SignalGroup(c.cmd.Process.Pid, s)
 	if c.program != 0 {
 		proc.Signal(c.program, s)
@@ -361,6 +371,7 @@ func (a *Agent) KillAll() {
 	for deadline := time.Now().Add(killTime); ; time.Sleep(time.Millisecond) {
 		a.mu.Lock()
 		for _, c := range a.children {
+			c.ended.Store(true)
 			proc.SignalGroup(c.cmd.Process.Pid, syscall.SIGKILL)
 			if c.program != 0 {
 				proc.Signal(c.program, syscall.SIGKILL)

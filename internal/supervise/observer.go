@@ -58,6 +58,9 @@ const (
 type Exit struct {
 	Status syscall.WaitStatus `json:"status"`
 	Text   string             `json:"text"`
+	// Memory says that the kernel has killed it for want of memory, and where that is
+	// limited; "" if it has not.
+	Memory string `json:"memory,omitempty"`
 }
 
 func exitOf(s *os.ProcessState) Exit {
