@@ -10,6 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport/sdr"
 )
 
 // ErrRollback means that the job goes back to its last backup.
@@ -27,6 +28,7 @@ type Program struct {
 	Context context.Context // done when the job ends, or goes back
 
 	engine   *Engine // nil for a process that was started by itself
+	inside   inside  // of such a process, and of one that has not come to its first safe point
 	state    checkpoint.State
 	stateErr error  // the first thing wrong with it
 	restored bool   // it began with saved state
@@ -49,7 +51,12 @@ type Program struct {
 
 // NewProgram returns the run of a process that was started by itself.
 func NewProgram() *Program {
-	return &Program{Degrees: []int{1}, World: comm.Self(), Context: context.Background()}
+	p := &Program{Degrees: []int{1}, Context: context.Background()}
+	var err error
+	if p.World, err = comm.World(sdr.NewEngine(sdr.Config{Degrees: p.Degrees, Memory: beforeOwnMessages{&p.inside}})); err != nil {
+		panic(err) // a new engine has no context yet
+	}
+	return p
 }
 
 // Engine returns what shares the sections of the program, nil if it was started
