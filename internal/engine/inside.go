@@ -78,7 +78,7 @@ func refuse(prefix string, workers []*inside) error {
 }
 
 // innermost returns which of the two functions was called last on the stack of the
-// caller, "" if none was, and the place of the call to package runtime below it.
+// caller, "" if none was, and of runOnce the place where the program has called Once.
 func innermost() (frame, called string) {
 	pcs := make([]uintptr, 64)
 	n := runtime.Callers(2, pcs)
@@ -86,12 +86,24 @@ func innermost() (frame, called string) {
 		pcs = make([]uintptr, 2*n)
 	}
 	for i, pc := range pcs[:n] {
-		if f := runtime.FuncForPC(pc - 1).Name(); f == taskFrame || f == onceFrame {
-			_, called = callsite.Find(pcs[i+1:n], runtimeCalls)
-			return f, called
+		switch f := runtime.FuncForPC(pc - 1).Name(); {
+		case frame == "" && (f == taskFrame || f == onceFrame):
+			frame = f
+		case frame == onceFrame && f == runtimeCalls+"OnceBytes": // checked mode stands between the two
+			_, called = callsite.Find(pcs[i:n], runtimeCalls)
+			return frame, called
 		}
 	}
-	return "", ""
+	return frame, ""
+}
+
+// InOnce returns the place of the Once in whose function the caller is, also while that
+// ends its goroutine; "" if it is in none.
+func InOnce() string {
+	if frame, called := innermost(); frame == onceFrame {
+		return called
+	}
+	return ""
 }
 
 // Refuse returns an error if the program calls package runtime in the body of a task or

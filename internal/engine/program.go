@@ -31,6 +31,7 @@ type Program struct {
 	inside   inside  // of such a process, and of one that has not come to its first safe point
 	state    checkpoint.State
 	stateErr error  // the first thing wrong with it
+	ended    error  // why it has ended its goroutine, in a process that was started by itself
 	restored bool   // it began with saved state
 	first    uint64 // safe points before the first one of this run
 	points   atomic.Uint64
@@ -129,6 +130,28 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 		return p.stop(point)
 	}
 	return nil
+}
+
+// End notes that the program has ended its goroutine, and why.
+func (p *Program) End(err error) {
+	if p.engine == nil {
+		p.ended = err
+		return
+	}
+	p.engine.mu.Lock()
+	defer p.engine.mu.Unlock()
+	p.engine.programEnded = err
+}
+
+// Ended returns why a program that was started by itself has ended its goroutine, nil if
+// it has not.
+func (p *Program) Ended() error { return p.ended }
+
+// Ended returns why the program has ended its goroutine, nil if it has not.
+func (e *Engine) Ended() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.programEnded
 }
 
 // Progress notes how far the program says that it is.
