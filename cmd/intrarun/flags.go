@@ -45,7 +45,7 @@ report is called ./status.
 
 // parse reads the command line, without the name of the command.
 func parse(args []string, out io.Writer) (*launch.Config, error) {
-	c := &launch.Config{}
+	c := &launch.Config{Stdin: os.Stdin}
 	fs := flag.NewFlagSet("intrarun", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // our caller says what is wrong, once
 	n := fs.Int("n", 1, "number of logical `ranks`")
@@ -109,6 +109,15 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		m, err := affinity.ParseMode(s)
 		c.Bind = m
 		return err
+	})
+	fs.Func("stdin", "`WHOM` standard input is for: 0, the replicas of rank 0; none, so that what reads it around\nintrarun keeps it, like a loop in a shell script (default 0)", func(s string) error {
+		if s != "0" && s != "none" {
+			return errors.New("want 0 or none")
+		}
+		if c.Stdin = os.Stdin; s == "none" {
+			c.Stdin = nil
+		}
+		return nil
 	})
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and diverging replicas")

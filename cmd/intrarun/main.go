@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -112,7 +111,10 @@ func run() int {
 	asks := make(chan os.Signal, 1)
 	signal.Notify(asks, syscall.SIGQUIT)
 	c.Signals, c.Asks = signals, asks
-	c.Stdin, c.Stdout, c.Stderr = stdin(), os.Stdout, os.Stderr
+	if _, err := os.Stdin.Stat(); err != nil { // it is closed
+		c.Stdin = nil
+	}
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	c.Width = width(c)
 	return launch.Run(context.Background(), *c)
 }
@@ -131,14 +133,6 @@ func serve(life func() error) int {
 		return launch.ExitFailed
 	}
 	return launch.ExitOK
-}
-
-// stdin is standard input if it is open.
-func stdin() io.Reader {
-	if _, err := os.Stdin.Stat(); err != nil {
-		return nil
-	}
-	return os.Stdin
 }
 
 // width returns what tells the width of the terminal that the progress line is for,

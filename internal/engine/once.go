@@ -8,10 +8,6 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// OnceAlone calls f for a rank alone. What comes back is as it would come from
-// another replica.
-func OnceAlone(f func() ([]byte, error)) ([]byte, error) { return decodeOnce(encodeOnce(f())) }
-
 // Once takes part in the next call of Once: f runs on one replica, and all get
 // its result.
 func (h *sharing) Once(f func() ([]byte, error)) ([]byte, error) {
@@ -19,7 +15,7 @@ func (h *sharing) Once(f func() ([]byte, error)) ([]byte, error) {
 		if err := h.leased(h.runCtx); err != nil {
 			return nil, err
 		}
-		return OnceAlone(f)
+		return decodeOnce(encodeOnce(h.workers[0].inside.runOnce(f)))
 	}
 	return h.runOnce(f)
 }
@@ -49,7 +45,7 @@ func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 			if err := h.leased(h.runCtx); err != nil {
 				return nil, err
 			}
-			result := encodeOnce(f())
+			result := encodeOnce(h.workers[0].inside.runOnce(f))
 			h.mu.Lock()
 			h.performOnce(h.once.Result(h.setup.Self.Replica, number, result))
 			continue

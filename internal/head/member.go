@@ -137,6 +137,13 @@ func (m *member) cause() ending {
 	case wrapped && ws.ExitStatus() > 128 && ws.ExitStatus() < 128+65: // a shell's way to say it
 		e = ending{job.CauseSignal, "killed by " + signalName(syscall.Signal(ws.ExitStatus()-128)) + " under its wrapper"}
 	}
+	if m.hello != nil && e.cause == job.CauseExit && ws.Exited() && ws.ExitStatus() == 0 {
+		if e.detail += " before run had returned"; wrapped {
+			e.detail += ", under its wrapper"
+		} else {
+			e.detail += ": the program, or a library that it uses, calls os.Exit(0)"
+		}
+	}
 	if m.hello == nil && e.cause == job.CauseExit {
 		e.detail += "; it never joined the job: is it a program that calls intra.Main?"
 	}

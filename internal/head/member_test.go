@@ -178,9 +178,9 @@ func TestSentences(t *testing.T) {
 	require.Equal(t, "a, b and c", enumerate([]string{"a", "b", "c"}))
 	require.Equal(t, "0.1: one\n0.1: two", prefix(at(0, 1), "one\ntwo\n"))
 	require.Equal(t, "first", firstLine(" first\nsecond"))
-	require.Equal(t, 130, interruptCode(syscall.SIGINT))
-	require.Equal(t, 143, interruptCode(syscall.SIGTERM))
-	require.Equal(t, 143, interruptCode(syscall.SIGHUP))
+	require.Equal(t, 129, InterruptCode(syscall.SIGHUP))
+	require.Equal(t, 130, InterruptCode(syscall.SIGINT))
+	require.Equal(t, 143, InterruptCode(syscall.SIGTERM))
 }
 
 // Two ends of a link doubt each other; the doubt of one does not outlive what it is

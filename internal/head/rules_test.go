@@ -35,7 +35,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("weibull.go", "the schedule goes on behind a injection", "	if h.phase == working {\n		h.awaitInjection()\n	}\n", ""),
 	ruletest.New("end.go", "who does not go when told is killed", "	h.after(endGrace, timer{kind: killEverybody})\n", ""),
 	ruletest.New("end.go", "and who does not when released", "	h.after(releaseGrace, timer{kind: killEverybody})\n", ""),
-	ruletest.New("end.go", "and who does not when signalled", "	h.after(termGrace, timer{kind: killEverybody})\n}\n\n// interruptCode", "}\n\n// interruptCode"),
+	ruletest.New("end.go", "and who does not when signalled", "	h.after(termGrace, timer{kind: killEverybody})\n}\n\n// InterruptCode", "}\n\n// InterruptCode"),
 	ruletest.New("ledger.go", "nobody goes while somebody is to come", "	if len(h.wanted) > 0 {\n		return false\n	}\n", ""),
 	ruletest.New("ledger.go", "nor while a joiner is on its way", "		case m.coming():\n			return false\n		case m.alive()", "		case m.alive()"),
 	ruletest.New("ledger.go", "nor before the end is kept of all that live", "		case m.alive() && h.state.Places[m.process].Status != decision.Done:\n			return false\n", ""),

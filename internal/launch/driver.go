@@ -383,11 +383,3 @@ func (d *driver) listen(ctx context.Context, signals, asks <-chan os.Signal) {
 		}
 	}
 }
-
-// interruptCode is the exit code after a signal, as shells count.
-func interruptCode(s os.Signal) int {
-	if s == syscall.SIGINT {
-		return 128 + int(syscall.SIGINT)
-	}
-	return 128 + int(syscall.SIGTERM)
-}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/intrahpc/intra/internal/agentd"
@@ -87,7 +88,7 @@ func Run(ctx context.Context, c Config) (code int) {
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		if i, ok := err.(spawn.Interrupted); ok {
-			return interruptCode(i.Signal)
+			return head.InterruptCode(i.Signal.(syscall.Signal))
 		}
 		return ExitRefused
 	}
@@ -166,7 +167,7 @@ func (d *driver) refuse(why error) int {
 	d.console.Notef("intrarun: %v", why)
 	_, _ = d.trace.Close(false) // there is nothing in it
 	if i, ok := why.(spawn.Interrupted); ok {
-		return interruptCode(i.Signal)
+		return head.InterruptCode(i.Signal.(syscall.Signal))
 	}
 	return ExitRefused
 }
