@@ -322,7 +322,7 @@ func (c *cluster) declare(q *proc) {
 	q.dying = true
 	c.keep(func() {
 		q.declared = true
-		c.snapshot.Died(q.p, q.incarnation, q.itself)
+		c.snapshot.Died(q.p, q.incarnation, q.itself, c.now)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
@@ -350,7 +350,7 @@ func (c *cluster) refuse(q *proc) {
 	q.dead, q.dying, q.says = true, true, nil
 	c.keep(func() {
 		q.declared = true
-		c.snapshot.Withdrawn(q.p, q.incarnation)
+		c.snapshot.Withdrawn(q.p, q.incarnation, c.now)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
