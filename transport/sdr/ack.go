@@ -7,17 +7,16 @@ package sdr
 // they wait for it, and else together with later ones.
 func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce bool) {
 	r := &c.ranks[s.rank]
-	if r.degree == 1 {
+	if r.degree == 1 || r.live == 0 {
 		return
 	}
 	var targets uint64
 	switch {
 	case !c.mirror:
-		if s.among != r.live {
-			s.among = r.live
-			s.others = r.live &^ (1 << c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact))
-		}
 		targets = s.others
+		if s.among != r.live {
+			targets = c.regroup(s)
+		}
 	case atOnce: // the others have only offered the message
 		targets = r.live &^ (1 << from)
 	}
@@ -25,7 +24,7 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 		return
 	}
 	if c.sum != nil {
-		c.note(s, number, payload, targets)
+		c.note(s, number, payload, from, targets)
 	}
 	now := targets & r.impatient
 	s.unacked++
@@ -42,6 +41,19 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	for d := range each(now) {
 		c.ackOne(s, d)
 	}
+}
+
+// regroup returns the replicas of the source that get acknowledgements, which changes with
+// those that live. The one that serves this process in the place of another one hears that it
+// gets none, and no hashes, from now on.
+func (c *Core) regroup(s *inStream) uint64 {
+	r := &c.ranks[s.rank]
+	server := c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact)
+	s.among, s.others = r.live, r.live&^(1<<server)
+	if c.sum != nil && s.ctx != c.cuts && server != c.server(1<<r.degree-1, s.rank, c.rank, c.replica, s.ctx.exact) {
+		c.ackOne(s, server)
+	}
+	return s.others
 }
 
 // ackOne tells one replica of the source what has been received.
