@@ -11,20 +11,24 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 		return
 	}
 	var targets uint64
+	substitute := -1
 	switch {
 	case !c.mirror:
-		targets = s.others
 		if s.among != r.live {
-			targets = c.regroup(s)
+			substitute = c.regroup(s)
 		}
+		targets = s.others
 	case atOnce: // the others have only offered the message
 		targets = r.live &^ (1 << from)
 	}
+	if c.sum != nil {
+		c.note(s, number, payload, from)
+		if substitute >= 0 { // behind all hashes that it is told
+			c.ackOne(s, substitute)
+		}
+	}
 	if targets == 0 {
 		return
-	}
-	if c.sum != nil {
-		c.note(s, number, payload, from, targets)
 	}
 	now := targets & r.impatient
 	s.unacked++
@@ -43,17 +47,16 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	}
 }
 
-// regroup returns the replicas of the source that get acknowledgements, which changes with
-// those that live. The one that serves this process in the place of another one hears that it
-// gets none, and no hashes, from now on.
-func (c *Core) regroup(s *inStream) uint64 {
+// regroup finds out which replicas of the source get acknowledgements, after a death or at the
+// first message. It returns the one that serves this process in the place of another one, or -1.
+func (c *Core) regroup(s *inStream) (substitute int) {
 	r := &c.ranks[s.rank]
 	server := c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact)
 	s.among, s.others = r.live, r.live&^(1<<server)
-	if c.sum != nil && s.ctx != c.cuts && server != c.server(1<<r.degree-1, s.rank, c.rank, c.replica, s.ctx.exact) {
-		c.ackOne(s, server)
+	if server == c.server(1<<r.degree-1, s.rank, c.rank, c.replica, s.ctx.exact) || s.ctx == c.cuts {
+		return -1
 	}
-	return s.others
+	return server
 }
 
 // ackOne tells one replica of the source what has been received.

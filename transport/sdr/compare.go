@@ -107,9 +107,15 @@ type told struct {
 	Sent
 }
 
-// note keeps the hash of what was received in a frame of replica from, for those who will be
-// told. Only where messages are compared is there one.
-func (c *Core) note(s *inStream, number uint64, payload []byte, from int, targets uint64) {
+// note keeps the hash of what was received in a frame of replica from for those who will be
+// told: all but the one that serves this process, whose frames it takes. One that is dead by now,
+// or has taken the place of a process whose death is not known here, is another one. Only where
+// messages are compared is there one.
+func (c *Core) note(s *inStream, number uint64, payload []byte, from int) {
+	targets := c.ranks[s.rank].live
+	if targets&^s.others == 1<<from {
+		targets = s.others
+	}
 	if targets != 0 && s.ctx != c.cuts {
 		s.sums = append(s.sums, received{number, c.sum(payload), from, targets})
 	}
@@ -119,13 +125,13 @@ func (c *Core) note(s *inStream, number uint64, payload []byte, from int, target
 // was told of it before does not count.
 func (c *Core) noteAgain(s *inStream) {
 	s.sums, s.among = s.sums[:0], 0
-	if c.sum == nil || s.unacked == 0 { // nothing lies behind it
+	if c.sum == nil || s.unacked == 0 || c.ranks[s.rank].live == 0 { // nothing lies behind it, or nobody is to be told
 		return
 	}
-	targets := c.regroup(s)
+	c.regroup(s)
 	again := func(m *arrival) {
 		if m.whole && m.number >= s.before {
-			c.note(s, m.number, m.data, m.from, targets)
+			c.note(s, m.number, m.data, m.from)
 		}
 	}
 	for _, m := range s.unexpected.all() {

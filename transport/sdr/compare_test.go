@@ -410,6 +410,28 @@ func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 	require.Contains(t, n.cores[first].differences[0].Sent, Sent{Replica: 2, Hash: xxh3.HashString("wrong")})
 }
 
+// So it is if the sender of the copy dies first, and the one that is left sends to the receiver.
+func TestCopyOfTheDeadIsComparedByTheLastReplica(t *testing.T) {
+	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
+	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
+	n.cores[second].processes[p].credit = 0
+	n.recv(p, 0, 0)
+	n.send(second, "right", 1, 0)
+	n.send(third, "wrong", 1, 0)
+	n.deliver(second, p)
+	n.deliver(p, second)
+	require.NotNil(t, n.cores[p].Begin(second, &n.wire[[2]int{second, p}][0].header))
+	n.hear(third, second, n.cores[third])
+	n.deliver(third, p)
+	n.die(third)
+	n.die(second) // in the middle of the payload
+	n.send(first, "right", 1, 0)
+	n.deliverAll()
+	n.report(p)
+	require.Len(t, n.cores[first].differences, 1)
+	require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("right")}, {Replica: 2, Hash: xxh3.HashString("wrong")}}, n.cores[first].differences[0].Sent)
+}
+
 // The survivor has freed the context before the receiver reports.
 func TestFreedContextIsComparedToTheEnd(t *testing.T) {
 	n := comparing(t, Limits{}, 2, 2)
@@ -462,6 +484,32 @@ func TestNewcomerComparesWhatCameInTheCut(t *testing.T) {
 		n.report(other)
 		nothingKept(t, n.cores...)
 	}
+}
+
+// The sender of what 1.0 takes before it passes the cut dies before that, too: the newcomer sends
+// to 1.0 from then on, and compares it all the same.
+func TestNewcomerComparesWhatTheDeadHadSentInTheCut(t *testing.T) {
+	n := comparing(t, Limits{}, 2, 2)
+	newcomer, sender, receiver, other := n.p(0, 1), n.p(0, 0), n.p(1, 0), n.p(1, 1)
+	n.die(newcomer)
+	n.begin(1, sender, receiver, other)
+	n.deliverAll()
+	for _, p := range []int{sender, receiver, other} {
+		require.True(t, n.arrived(p))
+	}
+	n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)).sum = xxh3.Hash
+	joined := []Joiner{{0, 1, 3}}
+	n.end(joined, sender, other, newcomer)
+	n.send(sender, "wrong", 1, 0)
+	n.deliverAll()
+	n.die(sender)
+	n.send(newcomer, "right", 1, 0)
+	n.end(joined, receiver)
+	n.deliverAll()
+	n.report(receiver)
+	n.report(other)
+	require.Len(t, n.cores[newcomer].differences, 1)
+	nothingKept(t, n.cores[newcomer], n.cores[receiver], n.cores[other])
 }
 
 // What a dead process had sent behind the cut is taken back, and so is what was reported of it.
