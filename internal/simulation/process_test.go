@@ -55,6 +55,9 @@ type process struct {
 	wires  map[job.Process]*process
 	told   map[*process]bool // the links to whom know that they are dead, and end
 
+	taking  *taking
+	cutting bool // it ends a cut
+
 	account
 	driver
 }
@@ -213,13 +216,15 @@ func (p *process) linkTo(to job.Process) transport.Link {
 
 // messaging describes the process to its messaging engine.
 func (p *process) messaging() sdr.Config {
-	return sdr.Config{
+	c := sdr.Config{
 		Rank: p.self.Rank, Replica: p.self.Replica, Incarnation: p.incarnation, Degrees: p.w.spec.degrees,
 		Link:   func(rank, replica int) transport.Link { return p.linkTo(job.Process{Rank: rank, Replica: replica}) },
 		Poller: p, Context: context.Background(), Mirror: p.w.spec.mirror, Limits: p.w.spec.limits,
 		Mid:       func() func() bool { return p.mid("message") },
 		Reference: p.w.pasts.Of(p.self.Rank),
 	}
+	p.compare(&c)
+	return c
 }
 
 // hear takes the next word of the head: a death is handled when all that the

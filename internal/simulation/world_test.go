@@ -39,6 +39,8 @@ type world struct {
 	holders   map[job.Endpoint]*process // who has, or had, each place
 	hello     *job.Hello
 	heirs     int // heads that may still be lost
+	hashed    int // messages that were received
+	wrong     *wrong
 }
 
 type pair struct{ from, to *process }
@@ -142,6 +144,9 @@ func (w *world) choose(all bool) {
 		if l := w.order[w.random.IntN(len(w.order))]; !l.From.Gone() && !l.To.Gone() {
 			w.choices = append(w.choices, func() { w.interrupt(l) })
 		}
+	}
+	if w.spec.compared && w.random.IntN(200) == 0 {
+		w.choices = append(w.choices, w.report)
 	}
 	if echo != nil && all && len(w.choices) == 0 {
 		w.choices = append(w.choices, echo.Step)

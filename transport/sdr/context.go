@@ -125,7 +125,7 @@ func (c *Core) close(ctx *Context) {
 		return
 	}
 	for _, s := range ctx.out {
-		if s != nil && len(s.kept) > 0 {
+		if s != nil && (len(s.kept) > 0 || len(s.compared.own) > 0) {
 			return
 		}
 	}

@@ -376,6 +376,7 @@ func (c *Core) Cut(joined []Joiner) error {
 		for rank, s := range ctx.out {
 			if s != nil && rank != c.rank {
 				c.abandon(s, s.next)
+				c.compareBehind(s)
 				s.forget()
 			}
 		}
@@ -393,11 +394,18 @@ func (c *Core) Cut(joined []Joiner) error {
 	for _, n := range joined {
 		c.revive(n)
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range slices.Clone(c.order) {
 		for rank, s := range ctx.in {
-			if s != nil && s.unacked > 0 && ctx != c.cuts { // those that have passed the cut forget what was said before it
+			if s == nil || rank == c.rank || ctx == c.cuts {
+				continue
+			}
+			c.noteAgain(s)
+			if s.unacked > 0 { // those that have passed the cut forget what was said before it
 				c.ackTo(ctx, rank, &s.received)
 			}
+		}
+		if ctx.freed { // a comparison may have kept it
+			c.close(ctx)
 		}
 	}
 	for rank := range c.ranks {

@@ -38,6 +38,7 @@ func (c *Core) Dead(p int) {
 			})
 		}
 		if s := ctx.in[pr.rank]; s != nil {
+			s.forgetTarget(pr.replica)
 			c.lose(s, p)
 		}
 	}
@@ -100,7 +101,7 @@ func (c *Core) lose(s *inStream, p int) {
 			c.unawait(m)
 		}
 		if m.granted == replica {
-			c.torn(m, p)
+			c.torn(m)
 			if m.whole || m.stream == nil || s.received.has(m.number) {
 				continue
 			}

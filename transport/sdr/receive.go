@@ -140,6 +140,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 		}
 		if !m.hasData { // keep it in case the other one dies in the middle
 			m.keepCopy(c, payload)
+			m.from = replica
 		}
 		c.consumed(p, cost)
 		return nil
@@ -317,19 +318,19 @@ func (c *Core) Torn(p int, h *transport.Header) {
 		return
 	}
 	if m := c.expected(p, h); m != nil {
-		c.torn(m, p)
+		c.torn(m)
 	}
 }
 
-func (c *Core) torn(m *arrival, p int) {
+func (c *Core) torn(m *arrival) {
 	if !m.filling {
 		return
 	}
 	m.filling = false
-	if m.hasData { // an eager copy came while this one was being written
+	if m.hasData { // an eager copy of another replica came while this one was being written
 		data := m.data
 		m.data, m.hasData = nil, false
-		c.whole(m, c.processes[p].replica, -1, data)
+		c.whole(m, m.from, -1, data)
 		c.buffers.put(data)
 	}
 }
