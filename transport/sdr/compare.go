@@ -134,7 +134,7 @@ func (c *Core) noteAgain(s *inStream) {
 			c.note(s, m.number, m.data, m.from)
 		}
 	}
-	for _, m := range s.unexpected.all() {
+	for m := range s.unexpected.messages() {
 		again(m)
 	}
 	for _, n := range slices.Sorted(maps.Keys(s.live)) {
