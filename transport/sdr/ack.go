@@ -24,7 +24,7 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	if c.sum != nil {
 		c.note(s, number, payload, from)
 		if substitute >= 0 { // behind all hashes that it is told
-			c.ackOne(s, substitute)
+			c.tellOne(s, substitute)
 		}
 	}
 	if targets == 0 {

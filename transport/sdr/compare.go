@@ -80,9 +80,12 @@ type received struct {
 	targets      uint64 // replicas that are to be told
 }
 
-// toldBytes is the size of what an acknowledgement says of one message: number, hash, and
-// replica whose frame it was.
-const toldBytes = 24
+const (
+	// toldBytes is the size of what an acknowledgement says of one message: number, hash, and
+	// replica whose frame it was.
+	toldBytes = 24
+	maxTold   = 4096 // hashes in one acknowledgement
+)
 
 // comparison is that of the messages of one stream with what replicas of their
 // destination have received.
@@ -158,9 +161,13 @@ func (c *Core) tell(ctx *Context, p int, h *transport.Header, payload []byte) []
 		return payload
 	}
 	s := ctx.in[pr.rank]
-	rest := s.sums[:0]
+	rest, more := s.sums[:0], false
 	for _, r := range s.sums {
-		if d := uint64(1) << pr.replica; r.targets&d != 0 {
+		switch d := uint64(1) << pr.replica; {
+		case r.targets&d == 0:
+		case h.Args[3] == maxTold:
+			more = true
+		default:
 			h.Args[3]++
 			for _, v := range []uint64{r.number, r.hash, uint64(r.from)} {
 				payload = binary.LittleEndian.AppendUint64(payload, v)
@@ -172,7 +179,7 @@ func (c *Core) tell(ctx *Context, p int, h *transport.Header, payload []byte) []
 		}
 	}
 	s.sums = rest
-	if pr.replica == c.server(c.ranks[pr.rank].live, pr.rank, c.rank, c.replica, ctx.exact) {
+	if !more && pr.replica == c.server(c.ranks[pr.rank].live, pr.rank, c.rank, c.replica, ctx.exact) {
 		h.Flags |= flagServed
 	}
 	return payload
@@ -229,9 +236,18 @@ func (c *Core) tellAll() {
 				targets |= r.targets
 			}
 			for d := range each(targets & c.ranks[rank].live) {
-				c.ackOne(s, d)
+				c.tellOne(s, d)
 			}
 		}
+	}
+}
+
+// tellOne tells one replica of the source what has been received, and all hashes that it is to
+// be told.
+func (c *Core) tellOne(s *inStream, replica int) {
+	for told := false; !told; {
+		c.ackOne(s, replica)
+		told = !slices.ContainsFunc(s.sums, func(r received) bool { return r.targets>>replica&1 != 0 })
 	}
 }
 
@@ -316,18 +332,18 @@ func (c *Core) posts(s *outStream, number uint64, tag int, data []byte) {
 	}
 	s.compared.own[number] = m
 	delete(s.compared.early, number)
-	for _, t := range early {
-		c.compare(s, m, t)
-	}
+	c.compare(s, m, early...)
 }
 
-// compare compares a message with what a receiver has told. Between two cuts a place has one
+// compare compares a message with what receivers have told. Between two cuts a place has one
 // life, which is the one whose frame it was.
-func (c *Core) compare(s *outStream, m *posted, t told) {
-	m.want &^= 1 << t.replica
-	t.Incarnation = c.processes[c.ranks[c.rank].first+t.Sent.Replica].incarnation
-	m.Sent = append(m.Sent, t.Sent)
-	m.differs = m.differs || t.Hash != m.Sent[0].Hash
+func (c *Core) compare(s *outStream, m *posted, all ...told) {
+	for _, t := range all {
+		m.want &^= 1 << t.replica
+		t.Incarnation = c.processes[c.ranks[c.rank].first+t.Sent.Replica].incarnation
+		m.Sent = append(m.Sent, t.Sent)
+		m.differs = m.differs || t.Hash != m.Sent[0].Hash
+	}
 	c.compared(s, m)
 }
 
@@ -376,6 +392,12 @@ func (c *Core) expectFewer() {
 func (c *Core) compareBehind(s *outStream) {
 	c.awaitFewer(s, 0)
 	of := &s.compared
-	maps.DeleteFunc(of.early, func(_ uint64, all []told) bool { return all[0].cut < c.cut.number })
+	for n, all := range of.early {
+		if all = slices.DeleteFunc(all, func(t told) bool { return t.cut < c.cut.number }); len(all) > 0 {
+			of.early[n] = all
+		} else {
+			delete(of.early, n)
+		}
+	}
 	of.silent, of.later = of.later, 0
 }
