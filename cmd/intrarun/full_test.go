@@ -88,8 +88,8 @@ func TestOutputThatIsLostWhenItIsClosed(t *testing.T) {
 // A limit on file sizes is named, and ends neither intrarun nor its processes.
 func TestLimitOnFileSizes(t *testing.T) {
 	dir := t.TempDir()
-	limited := func(script string, args ...string) (int, string) {
-		cmd := exec.Command("bash", append([]string{"-c", "ulimit -f 1; " + script, os.Args[0]}, args...)...)
+	limited := func(blocks, script string, args ...string) (int, string) {
+		cmd := exec.Command("bash", append([]string{"-c", "ulimit -f " + blocks + "; " + script, os.Args[0]}, args...)...)
 		cmd.Env = append(os.Environ(), environ...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -97,13 +97,16 @@ func TestLimitOnFileSizes(t *testing.T) {
 		}
 		return cmd.ProcessState.ExitCode(), string(out)
 	}
-	code, out := limited(`exec "$0" "$@" > `+filepath.Join(dir, "out"), append([]string{"-r", "2"}, steps.Program("join", "lines:2000", "finish")...)...)
+	code, out := limited("1", `exec "$0" "$@"`, append([]string{"-r", "2"}, steps.Program("join", "finish")...)...)
+	require.Equal(t, 2, code, out)
+	require.Contains(t, out, "file too large: the limit on file sizes is 1024 bytes: raise it (ulimit -f)", "memory that processes share is a file, too")
+	code, out = limited("64", `exec "$0" "$@" > `+filepath.Join(dir, "out"), append([]string{"-r", "2", "-link", "unix"}, steps.Program("join", "lines:20000", "finish")...)...)
 	require.Equal(t, 1, code, out)
-	require.Contains(t, out, "intrarun: standard output is lost from here on: write /dev/stdout: file too large: the limit on file sizes is 1024 bytes: raise it (ulimit -f)")
+	require.Contains(t, out, "intrarun: standard output is lost from here on: write /dev/stdout: file too large: the limit on file sizes is 65536 bytes: raise it (ulimit -f)")
 	state := filepath.Join(dir, "state")
-	code, out = limited(`exec "$0" "$@"`, append([]string{"-r", "2", "-checkpoint", state}, program(asHeavy)...)...)
+	code, out = limited("64", `exec "$0" "$@"`, append([]string{"-r", "2", "-link", "unix", "-checkpoint", state}, program(asHeavy)...)...)
 	require.Equal(t, 0, code, out)
-	require.Regexp(t, "checkpoint set 1 is abandoned: .*the limit on file sizes is 1024 bytes", out)
+	require.Regexp(t, "checkpoint set 1 is abandoned: .*the limit on file sizes is 65536 bytes", out)
 	left, err := os.ReadDir(state)
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -111,7 +114,7 @@ func TestLimitOnFileSizes(t *testing.T) {
 
 // heavy has more state than such a file may hold.
 func heavy(p *intra.Process) error {
-	x := make([]float64, 4096)
+	x := make([]float64, 1<<15)
 	intra.Protect(p, "x", &x)
 	return stepThrough(p)
 }
