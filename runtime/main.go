@@ -10,6 +10,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checked"
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/engine"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/sysmon"
@@ -50,6 +51,7 @@ func enter(run func(*Process) error) int {
 		return runAlone(run)
 	}
 	defer session.Close()
+	cure.WritesFail() // of checkpoint files, too
 	// The workers may all be in long kernels, too.
 	if n := engine.Threads(session.Setup()) + 1; runtime.GOMAXPROCS(0) < n {
 		runtime.GOMAXPROCS(n)

@@ -30,6 +30,7 @@ const (
 	asSender   = "sender:" // first argument
 	asStorer   = "storer:"
 	asStepper  = "stepper:"
+	asHeavy    = "heavy:"
 	asWalker   = "walker:"
 	asAhead    = "ahead:"
 	asUnstable = "unstable:"
@@ -46,6 +47,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && os.Args[1] == asStepper {
 		intra.Main(stepThrough)
+	}
+	if len(os.Args) > 1 && os.Args[1] == asHeavy {
+		intra.Main(heavy)
 	}
 	if len(os.Args) > 1 && os.Args[1] == asWalker {
 		intra.Main(walk)

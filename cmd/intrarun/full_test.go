@@ -14,6 +14,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/jobtest/steps"
 	"github.com/intrahpc/intra/internal/needs"
+	intra "github.com/intrahpc/intra/runtime"
 )
 
 // onDisk runs intrarun with a disk of its own, mounted at dir with these options, after a
@@ -82,4 +83,45 @@ func TestOutputThatIsLostWhenItIsClosed(t *testing.T) {
 		require.Equal(t, c.want, closeOutput(late{c.err}, &said, c.code))
 		require.Equal(t, c.err != nil, strings.Contains(said.String(), "intrarun: output is lost: disk quota exceeded"))
 	}
+}
+
+// A limit on file sizes is named, and ends neither intrarun nor its processes.
+func TestLimitOnFileSizes(t *testing.T) {
+	dir := t.TempDir()
+	limited := func(blocks, script string, args ...string) (int, string) {
+		cmd := exec.Command("bash", append([]string{"-c", "ulimit -f " + blocks + "; " + script, os.Args[0]}, args...)...)
+		cmd.Env = append(os.Environ(), environ...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			require.IsType(t, new(exec.ExitError), err)
+		}
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	code, out := limited("1", `exec "$0" "$@"`, append([]string{"-r", "2"}, steps.Program("join", "finish")...)...)
+	require.Equal(t, 2, code, out)
+	require.Contains(t, out, "file too large: the limit on file sizes is 1024 bytes: raise it (ulimit -f)", "memory that processes share is a file, too")
+	code, out = limited("64", `exec "$0" "$@" > `+filepath.Join(dir, "out"), append([]string{"-r", "2", "-link", "unix"}, steps.Program("join", "lines:20000", "finish")...)...)
+	require.Equal(t, 1, code, out)
+	require.Contains(t, out, "intrarun: standard output is lost from here on: write /dev/stdout: file too large: the limit on file sizes is 65536 bytes: raise it (ulimit -f)")
+	state := filepath.Join(dir, "state")
+	code, out = limited("64", `exec "$0" "$@"`, append([]string{"-r", "2", "-link", "unix", "-checkpoint", state}, program(asHeavy)...)...)
+	require.Equal(t, 0, code, out)
+	require.Regexp(t, "checkpoint set 1 is abandoned: .*the limit on file sizes is 65536 bytes", out)
+	left, err := os.ReadDir(state)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// heavy has more state than such a file may hold.
+func heavy(p *intra.Process) error {
+	x := make([]float64, 1<<15)
+	intra.Protect(p, "x", &x)
+	return stepThrough(p)
+}
+
+// The line that says why a job has failed is no warning.
+func TestQuietJobSaysWhyItFailed(t *testing.T) {
+	r := runJob(t, "-r 2 -quiet", steps.Program("join", "kill:9")...)
+	require.Equal(t, 3, r.code)
+	require.Regexp(t, `\Aintrarun: rank 0 has lost its last replica [^\n]+\n\z`, r.stderr)
 }

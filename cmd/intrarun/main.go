@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/version"
@@ -108,7 +109,7 @@ func run() int {
 		}
 		c.Agent = []string{self, asAgent}
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ) // a write fails instead, which is told
+	cure.WritesFail()
 	asks := make(chan os.Signal, 1)
 	signal.Notify(asks, syscall.SIGQUIT)
 	c.Signals, c.Asks = signals, asks

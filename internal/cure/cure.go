@@ -40,3 +40,7 @@ func Signal(s syscall.Signal) string {
 	}
 	return ""
 }
+
+// WritesFail has a write beyond the limit on file sizes fail, which its caller can tell of,
+// where it would end this process. Processes that it starts are not affected.
+func WritesFail() { writesFail() }

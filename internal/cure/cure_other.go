@@ -10,6 +10,8 @@ const (
 	xcpu = syscall.Signal(-2)
 )
 
+func writesFail() {}
+
 func fileSize() string {
 	return "the file system, or a limit (ulimit -f), allows no larger file"
 }

@@ -127,7 +127,7 @@ func (m *member) cause() ending {
 		e = ending{job.CauseSignal, "ended by SIGQUIT"}
 	case m.exit.Crashed:
 		e = ending{job.CausePanic, "crashed, " + m.exit.Text}
-	case ws.Signaled() && m.exit.Memory != "":
+	case m.exit.Memory != "":
 		e = ending{job.CauseSignal, outOfMemory + ": " + m.exit.Memory}
 	case ws.Signaled():
 		e = ending{job.CauseSignal, "killed by " + signalName(ws.Signal())}

@@ -241,6 +241,10 @@ func (s *script) about(name string, from From, args []string) {
 		s.step(Said{from, s.message(args)})
 	case "killed":
 		s.step(Exited{from, exitOf(syscall.SIGKILL, 0)})
+	case "starved":
+		e := exitOf(syscall.SIGKILL, 0)
+		e.Memory = text
+		s.step(Exited{from, e})
 	case "exited":
 		s.step(Exited{from, exitOf(0, s.number(args[0]))})
 	case "settled":

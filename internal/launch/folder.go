@@ -40,8 +40,11 @@ func (j *Job) inheritFolder() *folder {
 	return f
 }
 
-// hold makes sure that the folder is the job's.
+// hold makes sure that the folder is the job's. Without one nothing is written.
 func (f *folder) hold(dir string) (err error) {
+	if f == nil {
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.lock == nil {

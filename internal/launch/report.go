@@ -32,7 +32,11 @@ func (d *driver) conclude() int {
 		d.warnf("the timeline lacks %d events, the oldest ones; -trace-limit lets it be larger", dropped)
 	}
 	if s.Files != nil && !s.Retired {
-		if err := checkpoint.Sweep(s.Files.Dir, s.FirstSet); err != nil {
+		err := d.folder.hold(s.Files.Dir)
+		if err == nil {
+			err = checkpoint.Sweep(s.Files.Dir, s.FirstSet)
+		}
+		if err != nil {
 			d.warnf("warning: %v", err)
 		}
 	}

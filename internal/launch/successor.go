@@ -49,6 +49,7 @@ func (s *successor) run() int {
 		}
 	}
 	w := s.follow(newDriver(&s.job, console, s.lead.Entered))
+	defer w.folder.release()
 	if w.page != nil {
 		defer w.page.Close()
 	}

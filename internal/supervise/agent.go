@@ -101,7 +101,7 @@ func (a *Agent) parent() {
 func (a *Agent) Start(p job.Process, r Role) {
 	c, err := a.launch(p, r)
 	if err != nil {
-		go a.observer.Started(p, 0, fmt.Errorf("start %v: %w", p, err))
+		go a.observer.Started(p, 0, fmt.Errorf("start %v: %w", p, cure.Write(err)))
 		return
 	}
 	go func() {
@@ -255,6 +255,10 @@ func (a *Agent) reap(c *child) {
 		_ = proc.AwaitExit(program) // a kernel without pidfds: it is as good as gone
 	}
 	_ = c.cmd.Wait() // the state says it all
+	e := exitOf(c.cmd.ProcessState)
+	if e.killed() && !c.ended.Load() {
+		e.Memory = a.memory.killed()
+	}
 	c.leave()
 	c.last.Store(true)
 	for _, r := range c.pipes {
@@ -274,10 +278,6 @@ func (a *Agent) reap(c *child) {
 	c.conn.Close()
 	<-c.silent
 	closeFiles([]*os.File{c.stdin})
-	e := exitOf(c.cmd.ProcessState)
-	if e.Status.Signaled() && e.Status.Signal() == syscall.SIGKILL && !c.ended.Load() {
-		e.Memory = a.memory.killed()
-	}
 	a.observer.Exited(c.process, e)
 }
 

@@ -9,7 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
+
+// memoryWindow is how long, at least, after a kill for want of memory a death is put down to
+// it: a process with much memory takes its time to give that back.
+const memoryWindow = 10 * time.Second
 
 // memory counts the processes that the kernel has killed for want of memory, as far as that
 // concerns this agent: those of its cgroup, in which its processes are, or of the whole host
@@ -19,13 +24,15 @@ type memory struct {
 	where     string // for people
 
 	mu    sync.Mutex
-	known uint64 // kills that a process was found for
+	known uint64 // kills that a process was found for, or that are too old
+	last  uint64 // kills at the last call of age
 }
 
 // watchMemory counts from now on. The root of the file systems is for tests.
 func watchMemory(root string) *memory {
 	m := countsKills(root)
 	m.known = m.count()
+	m.last = m.known
 	return m
 }
 
@@ -74,6 +81,15 @@ func (m *memory) killed() string {
 	}
 	m.known++
 	return m.where
+}
+
+// age is called every now and then: a kill before the call before this one explains no death
+// from now on. It was one of other processes.
+func (m *memory) age() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known = max(m.known, m.last)
+	m.last = m.count()
 }
 
 // count is how many were killed so far.

@@ -47,6 +47,14 @@ func TestKillsForWantOfMemory(t *testing.T) {
 			require.Equal(t, c.where, m.killed())
 			require.Equal(t, c.where, m.killed())
 			require.Empty(t, m.killed())
+
+			count("6") // of other processes
+			m.age()
+			require.Equal(t, c.where, m.killed(), "that may have been just now")
+			count("7")
+			m.age()
+			m.age()
+			require.Empty(t, m.killed(), "that was long ago")
 		})
 	}
 	require.Empty(t, watchMemory(t.TempDir()).killed(), "nothing counts them")

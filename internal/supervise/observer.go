@@ -66,3 +66,8 @@ type Exit struct {
 func exitOf(s *os.ProcessState) Exit {
 	return Exit{Status: s.Sys().(syscall.WaitStatus), Text: s.String()}
 }
+
+// killed reports whether SIGKILL has ended the process, or its program under a shell.
+func (e *Exit) killed() bool {
+	return e.Status.Signaled() && e.Status.Signal() == syscall.SIGKILL || e.Status.Exited() && e.Status.ExitStatus() == 128+int(syscall.SIGKILL)
+}
