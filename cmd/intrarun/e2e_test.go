@@ -383,6 +383,7 @@ func TestUsageErrors(t *testing.T) {
 		"-link ib true":                             "want auto, shm, unix or tcp",
 		"-threads 0 true":                           "-threads 0: want 1 to 512",
 		"-stdin all true":                           "want 0 or none",
+		"-endless 1s true":                          "want a duration of at least 2s like 60s, or off",
 		"-threads 1000 true":                        "-threads 1000: want 1 to 512",
 		"-ring 10 true":                             "-ring 10: want 4K to 1G",
 		"-trace-limit 9M true":                      "-trace-limit is for -trace: give both",

@@ -26,6 +26,7 @@ const (
 	judgeLink                           // which may have been restored
 	scheduledKill                       // of -kill
 	scheduledInjection                  // of -weibull
+	judgeEndless                        // processes that outlast all others
 )
 
 // after notes that something is due after d.
@@ -70,6 +71,8 @@ func (h *Head) tick() {
 			h.killOnRequest(t.kill)
 		case scheduledInjection:
 			h.inject()
+		case judgeEndless:
+			h.judgeOutlasting()
 		}
 	}
 }

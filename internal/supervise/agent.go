@@ -352,6 +352,18 @@ func (a *Agent) Signal(p job.Process, s syscall.Signal) {
 	}
 }
 
+// SignalAll sends a signal to all processes and all that they have started.
+func (a *Agent) SignalAll(s syscall.Signal) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.children {
+		proc.SignalGroup(c.cmd.Process.Pid, s)
+		if c.program != 0 {
+			proc.Signal(c.program, s)
+		}
+	}
+}
+
 // killTime is how long the agent watches its processes die; what takes longer
 // dies without it.
 const killTime = 50 * time.Millisecond
@@ -359,13 +371,8 @@ const killTime = 50 * time.Millisecond
 // KillAll kills every process and waits for their end, but not for long.
 func (a *Agent) KillAll() {
 	for deadline := time.Now().Add(killTime); ; time.Sleep(time.Millisecond) {
+		a.SignalAll(syscall.SIGKILL)
 		a.mu.Lock()
-		for _, c := range a.children {
-			proc.SignalGroup(c.cmd.Process.Pid, syscall.SIGKILL)
-			if c.program != 0 {
-				proc.Signal(c.program, syscall.SIGKILL)
-			}
-		}
 		left := len(a.children)
 		a.mu.Unlock()
 		if left == 0 || time.Now().After(deadline) {

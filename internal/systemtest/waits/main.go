@@ -179,6 +179,50 @@ func await(file string) {
 	}
 }
 
+// outlast are ways in which one replica of rank 0 does not end when all others have.
+var outlast = map[string]func(p *intra.Process){
+	"loop":   func(*intra.Process) { compute(time.Hour) },
+	"select": func(*intra.Process) { select {} },
+	"prints": func(*intra.Process) {
+		for end := time.Now().Add(2 * long); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+			fmt.Fprintln(os.Stderr, "still here")
+		}
+	},
+	"onces": func(p *intra.Process) {
+		for end := time.Now().Add(2 * long); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if _, err := intra.Once(p, func() (int, error) { return 1, nil }); err != nil {
+				panic(err)
+			}
+		}
+	},
+}
+
+var taskEndless = intra.Register("waits.endless")
+
+// endless are ways in which a task, or the function of Once, never ends on one replica.
+var endless = map[string]func(p *intra.Process) error{
+	"taskloops": func(p *intra.Process) error { return endlessTask(p, func() { compute(time.Hour) }) },
+	"taskwaits": func(p *intra.Process) error { return endlessTask(p, func() { select {} }) },
+	"oncewaits": func(p *intra.Process) error { _, err := intra.Once(p, func() (int, error) { select {} }); return err },
+	"oncesleeps": func(p *intra.Process) error {
+		_, err := intra.Once(p, func() (int, error) { time.Sleep(time.Hour); return 0, nil })
+		return err
+	},
+}
+
+func endlessTask(p *intra.Process, body func()) error {
+	s := p.Section()
+	for i := range 4 {
+		out := make([]byte, 1)
+		s.Launch(taskEndless, func() {
+			if i == 0 {
+				body()
+			}
+		}, intra.Out("out", out))
+	}
+	return s.End()
+}
+
 func main() {
 	intra.Main(func(p *intra.Process) error {
 		if print := prints[os.Args[1]]; print != nil {
@@ -187,6 +231,15 @@ func main() {
 		}
 		if len(os.Args) > 2 {
 			await(os.Args[2])
+		}
+		if f := outlast[os.Args[1]]; f != nil {
+			if p.Rank() == 0 && p.Replica() == 1 {
+				f(p)
+			}
+			return nil
+		}
+		if f := endless[os.Args[1]]; f != nil {
+			return f(p)
 		}
 		do := wrong[os.Args[1]]
 		if do == nil {
