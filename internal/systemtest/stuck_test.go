@@ -179,7 +179,7 @@ func TestEndlessReplicas(t *testing.T) {
 	t.Parallel()
 	for way, killed := range map[string]string{
 		"loop":   `0\.1 is dead \(fenced: it made no progress for \d+\.\d s, and every rank has finished in another replica: runs, `,
-		"select": `0\.1 is dead \(fenced: it made no progress for \d+\.\d s, `, "prints": "", "onces": "",
+		"select": `0\.1 is dead \(fenced: it made no progress for \d+\.\d s, `, "prints": "", "receives": "",
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()

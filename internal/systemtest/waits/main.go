@@ -179,22 +179,43 @@ func await(file string) {
 	}
 }
 
-// outlast are ways in which one replica of rank 0 does not end when all others have.
-var outlast = map[string]func(p *intra.Process){
-	"loop":   func(*intra.Process) { compute(time.Hour) },
-	"select": func(*intra.Process) { select {} },
-	"prints": func(*intra.Process) {
-		for end := time.Now().Add(2 * long); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
-			fmt.Fprintln(os.Stderr, "still here")
-		}
+// outlast are ways in which the last replica of rank 0 does not end when all others have,
+// or much later.
+var outlast = map[string]func(p *intra.Process, last bool) error{
+	"loop":   func(_ *intra.Process, last bool) error { return lastly(last, func() { compute(time.Hour) }) },
+	"select": func(_ *intra.Process, last bool) error { return lastly(last, func() { select {} }) },
+	"prints": func(_ *intra.Process, last bool) error {
+		return lastly(last, func() {
+			for range slowSteps {
+				time.Sleep(slowStep)
+				fmt.Fprintln(os.Stderr, "still here")
+			}
+		})
 	},
-	"onces": func(p *intra.Process) {
-		for end := time.Now().Add(2 * long); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			if _, err := intra.Once(p, func() (int, error) { return 1, nil }); err != nil {
-				panic(err)
+	"receives": func(p *intra.Process, last bool) error {
+		for range slowSteps {
+			if p.Rank() == 1 {
+				if err := comm.Send(p.World(), make([]int64, 1), 0, 3); err != nil {
+					return err
+				}
+			} else if err := errors.Join(lastly(last, func() { time.Sleep(slowStep) }), receive(p.World(), 1)); err != nil {
+				return err
 			}
 		}
+		return nil
 	},
+}
+
+// A replica that is slow takes much longer for all steps than the tests let one take that
+// never ends, and less for one of them.
+const slowSteps, slowStep = 12, time.Second
+
+// lastly calls f in the last replica.
+func lastly(last bool, f func()) error {
+	if last {
+		f()
+	}
+	return nil
 }
 
 var taskEndless = intra.Register("waits.endless")
@@ -233,10 +254,7 @@ func main() {
 			await(os.Args[2])
 		}
 		if f := outlast[os.Args[1]]; f != nil {
-			if p.Rank() == 0 && p.Replica() == 1 {
-				f(p)
-			}
-			return nil
+			return f(p, p.Rank() == 0 && p.Replica() == 1)
 		}
 		if f := endless[os.Args[1]]; f != nil {
 			return f(p)
