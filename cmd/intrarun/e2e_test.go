@@ -33,6 +33,7 @@ const (
 	asWalker   = "walker:"
 	asAhead    = "ahead:"
 	asUnstable = "unstable:"
+	asEnder    = "ender:"
 )
 
 func TestMain(m *testing.M) {
@@ -54,6 +55,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 2 && os.Args[1] == asUnstable {
 		intra.Main(func(p *intra.Process) error { return unstable(p, os.Args[2]) })
+	}
+	if len(os.Args) > 2 && os.Args[1] == asEnder {
+		intra.Main(func(p *intra.Process) error { return endHere(p, os.Args[2]) })
 	}
 	if os.Getenv(asIntrarun) != "" {
 		main()
