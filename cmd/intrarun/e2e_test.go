@@ -35,6 +35,7 @@ const (
 	asAhead    = "ahead:"
 	asUnstable = "unstable:"
 	asPatient  = "patient:"
+	asEnder    = "ender:"
 )
 
 func TestMain(m *testing.M) {
@@ -59,6 +60,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 2 && os.Args[1] == asUnstable {
 		intra.Main(func(p *intra.Process) error { return unstable(p, os.Args[2]) })
+	}
+	if len(os.Args) > 2 && os.Args[1] == asEnder {
+		intra.Main(func(p *intra.Process) error { return endHere(p, os.Args[2]) })
 	}
 	if len(os.Args) > 2 && os.Args[1] == asPatient {
 		intra.Main(func(p *intra.Process) error { return patient(p, os.Args[2]) })
@@ -395,6 +399,7 @@ func TestUsageErrors(t *testing.T) {
 		"-link ib true":                             "want auto, shm, unix or tcp",
 		"-threads 0 true":                           "-threads 0: want 1 to 512",
 		"-stdin all true":                           "want 0 or none",
+		"-endless 1s true":                          "want a duration of at least 2s like 60s, or off",
 		"-threads 1000 true":                        "-threads 1000: want 1 to 512",
 		"-ring 10 true":                             "-ring 10: want 4K to 1G",
 		"-trace-limit 9M true":                      "-trace-limit is for -trace: give both",

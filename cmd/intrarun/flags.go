@@ -147,6 +147,16 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.Func("stuck", "tell of processes that wait for each other and have made no progress for so long,\n`DURATION`; off: do not; abort: end the job then (default 30s)", func(s string) error {
 		return setStuck(&c.Stuck, s)
 	})
+	c.Endless = launch.DefaultEndless
+	fs.Func("endless", "kill a replica that makes no progress for `DURATION` while every rank has finished in another\nreplica: no section, task, message, safe point, Once or output; off: wait for it\n(default 1m)", func(s string) (err error) {
+		if c.Endless = 0; s == "off" {
+			return nil
+		}
+		if c.Endless, err = time.ParseDuration(s); err != nil || c.Endless < leastStuck {
+			return fmt.Errorf("want a duration of at least %v like 60s, or off", leastStuck)
+		}
+		return nil
+	})
 	fs.Func("status-every", "print what each process does every `DURATION`, on standard error", func(s string) (err error) {
 		if c.Status, err = time.ParseDuration(s); err == nil && c.Status < leastStatus {
 			err = fmt.Errorf("want at least %v", leastStatus)

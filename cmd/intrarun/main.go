@@ -99,6 +99,7 @@ func run() int {
 	// Output that nobody reads any more must not end the job half way, nor may
 	// a job in the background stop because it would read the terminal.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU)
+	c.Stops, c.Suspend = stops(signal.Ignored(syscall.SIGTSTP)), suspend
 	if c.Placement != nil {
 		// The agents would take a stopped head for a lost one.
 		signal.Ignore(syscall.SIGTSTP)

@@ -39,6 +39,8 @@ type sharing struct {
 	driving   sync.Mutex     // held by who completes sections
 	retired   bool           // the program goes back: nothing more is received into its memory
 	inOnce    bool           // the program is in Once
+	runsOnce  bool           // its function runs here
+	onces     uint64         // calls of it that have ended
 	checker   update.Checker // of scratch space
 	workers   []worker       // of which the first is the goroutine of the program
 	rerun     inside         // the comparison of tasks, which runs some again

@@ -100,6 +100,14 @@ type Quiet struct {
 // OutputSettled answers FinishOutput.
 type OutputSettled struct{ From }
 
+// Wrote says that a process has written something since that was last said, or since it
+// began.
+type Wrote struct{ From }
+
+// Continued says that the whole job was stopped on purpose, which the clock of the head
+// does not count, and goes on.
+type Continued struct{}
+
 // Differs says in what the standard outputs of two replicas of a rank differ. It
 // may be said again.
 type Differs struct {
@@ -161,6 +169,8 @@ func (ProgramGone) event()   {}
 func (Stopped) event()       {}
 func (Quiet) event()         {}
 func (OutputSettled) event() {}
+func (Wrote) event()         {}
+func (Continued) event()     {}
 func (Differs) event()       {}
 func (Committed) event()     {}
 func (Disconnected) event()  {}

@@ -31,6 +31,7 @@ type member struct {
 	final   bool          // they are those of its end
 	ending  *ending       // why it is going to die, if the head knows
 	stopped time.Duration // when it was last seen stopped
+	wrote   time.Duration // when it last wrote something, as far as this head has heard
 
 	made    bool              // there is an output for it
 	settled bool              // nothing more comes of what it has written

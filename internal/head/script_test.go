@@ -155,6 +155,8 @@ func (s *script) command(words []string) {
 		s.step(Disconnected{Node: detect.ID(s.number(args[0])), Text: strings.Join(args[1:], " ")})
 	case "differs": // what replicas of a rank have written
 		s.step(Differs{Rank: s.number(args[0]), Text: strings.Join(args[1:], " ")})
+	case "continued":
+		s.step(Continued{})
 	case "retired":
 		s.step(Retired{strings.Join(args, " ")})
 	case "succeed":
@@ -203,6 +205,10 @@ func (s *script) job(args []string) {
 			c.Restart = "files"
 		case "check":
 			c.Setup.Check = true
+		case "endless":
+			var err error
+			c.Endless, err = time.ParseDuration(value)
+			require.NoError(s.t, err)
 		case "verify":
 			c.Setup.Verify = &job.Verification{Share: 1}
 		case "kill":
@@ -251,6 +257,8 @@ func (s *script) about(name string, from From, args []string) {
 		s.step(OutputSettled{from})
 	case "gone":
 		s.step(ProgramGone{from})
+	case "wrote":
+		s.step(Wrote{from})
 	case "stopped":
 		d, err := time.ParseDuration(args[0])
 		require.NoError(s.t, err)

@@ -27,6 +27,7 @@ const (
 	scheduledKill                       // of -kill
 	scheduledInjection                  // of -weibull
 	askAgain                            // for processes that could not be had
+	judgeEndless                        // processes that outlast all others
 )
 
 // after notes that something is due after d.
@@ -73,6 +74,8 @@ func (h *Head) tick() {
 			h.inject()
 		case askAgain:
 			h.notify(news{kind: newsAgain})
+		case judgeEndless:
+			h.judgeOutlasting()
 		}
 	}
 }

@@ -64,6 +64,7 @@ type Job struct {
 	Trace      string // file of the timeline, "" for none
 	TraceLimit int64  // its largest size in bytes; 0: timeline.DefaultLimit
 	Stuck      Stuck
+	Endless    time.Duration     // see head.Config
 	Status     time.Duration     // print the status so often; 0: never
 	Page       *livepage.Address // of the live page; nil: there is none
 	TLS        bool              // encrypt the connections between hosts
@@ -81,6 +82,10 @@ type Stuck struct {
 
 // DefaultStuck is how long processes may wait before it is looked for whom.
 const DefaultStuck = 30 * time.Second
+
+// DefaultEndless is how long a process may make no progress while every rank has finished
+// in another replica.
+const DefaultEndless = time.Minute
 
 // Config describes one run of a program as a job.
 type Config struct {
@@ -113,6 +118,10 @@ type Config struct {
 	Stdout, Stderr io.Writer
 	Signals        <-chan os.Signal // nil: none
 	Asks           <-chan os.Signal // for the status; nil: none
+	// Stops begins to take the signals that stop a job, when there is one, and Suspend stops
+	// this process until it is continued. On several hosts they are ignored.
+	Stops   func() <-chan os.Signal
+	Suspend func()
 }
 
 // validate finds what is wrong before anything is started.
@@ -184,7 +193,7 @@ func (j *Job) head(nodes []head.Node) head.Config {
 		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify,
 			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
 		Link: j.Link, MPIBetween: j.MPIBetween, Ring: j.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,
-		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull,
+		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull, Endless: j.Endless,
 	}
 	if len(j.Clones) > 0 {
 		c.Setup.Ahead = aheadOfClones

@@ -129,7 +129,7 @@ func (d *driver) runHere(ctx context.Context, c *Config, program *spawn.Program,
 	at := head.Node{ID: agentOf(0), Name: hostname("localhost"), Listen: c.listenAt("")}
 	here := newLocal(&reporter{d, at.ID}, supervise.Config{Secret: job.NewSecret(), Plan: c.plan(program, job.Processes(c.Degrees)), Watchdog: w})
 	defer here.Close()
-	d.agents[at.ID] = here
+	d.agents[at.ID], d.here, d.suspend = here, here, c.Suspend
 	hc := c.head([]head.Node{at})
 	hc.Self, hc.FirstHost, hc.Setup.Vary = head.FirstHead, at.Name, c.Vary
 	d.head = head.New(hc)
@@ -177,7 +177,11 @@ func (d *driver) run(ctx context.Context, c *Config) {
 	if c.Stdin != nil {
 		go d.feed(c.Stdin)
 	}
-	go d.listen(ctx, c.Signals, c.Asks)
+	var stops <-chan os.Signal
+	if c.Stops != nil {
+		stops = c.Stops()
+	}
+	go d.listen(ctx, c.Signals, c.Asks, stops)
 	d.step(head.Begin{})
 	d.loop(c.Width)
 }

@@ -353,12 +353,26 @@ func (a *Agent) Signal(p job.Process, s syscall.Signal) {
 	if c == nil {
 		return
 	}
+	c.signal(s)
+}
+
+// signal sends a signal to a child and all that it has started. The agent's lock is held.
+func (c *child) signal(s syscall.Signal) {
 	if s == syscall.SIGKILL {
 		c.ended.Store(true)
 	}
 	proc.SignalGroup(c.cmd.Process.Pid, s)
 	if c.program != 0 {
 		proc.Signal(c.program, s)
+	}
+}
+
+// SignalAll sends a signal to all processes and all that they have started.
+func (a *Agent) SignalAll(s syscall.Signal) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.children {
+		c.signal(s)
 	}
 }
 
@@ -369,14 +383,8 @@ const killTime = 50 * time.Millisecond
 // KillAll kills every process and waits for their end, but not for long.
 func (a *Agent) KillAll() {
 	for deadline := time.Now().Add(killTime); ; time.Sleep(time.Millisecond) {
+		a.SignalAll(syscall.SIGKILL)
 		a.mu.Lock()
-		for _, c := range a.children {
-			c.ended.Store(true)
-			proc.SignalGroup(c.cmd.Process.Pid, syscall.SIGKILL)
-			if c.program != 0 {
-				proc.Signal(c.program, syscall.SIGKILL)
-			}
-		}
 		left := len(a.children)
 		a.mu.Unlock()
 		if left == 0 || time.Now().After(deadline) {
