@@ -44,9 +44,7 @@ type Head struct {
 	generation   uint32 // counts rollbacks
 	spares       int
 	now          time.Duration
-	deaths       int
-	processes    time.Duration // process-seconds until seen
-	seen         time.Duration
+	failures     Failures
 	rest         bool // a rank has finished: no cut until a rollback
 	// through are the ranks that have finished and whose messages all have
 	// been received: the others can do without them, unless the job goes back.
@@ -249,12 +247,6 @@ func (h *Head) each(least status) func(yield func(*replica) bool) {
 func (h *Head) begin(now time.Duration) {
 	h.acts = nil
 	h.now = max(h.now, now)
-	n := 0
-	for range h.each(live) {
-		n++
-	}
-	h.processes += time.Duration(n) * (h.now - h.seen)
-	h.seen = h.now
 }
 
 func (h *Head) send(to *replica, o job.Order) {
@@ -319,7 +311,7 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 	}
 	alive := s.alive()
 	if alive {
-		h.deaths++
+		h.failures.failed(h.now)
 	}
 	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, itself: itself && alive}
 	for q := range h.each(starting) {

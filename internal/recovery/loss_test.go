@@ -83,7 +83,7 @@ func TestReturns(t *testing.T) {
 func TestTheLastThatHeldACopy(t *testing.T) {
 	last := job.Endpoint{Process: proc0(1, 0), Incarnation: 1}
 	h, _ := Resume(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Every: 2}}, Snapshot{
-		Incarnations: 3, Rolling: true, Since: 0, Complete: 2, Cut: 2, Deaths: 2, Last: last,
+		Incarnations: 3, Rolling: true, Since: 0, Complete: 2, Cut: 2, Failures: Failures{Count: 2}, Last: last,
 		Places: map[job.Process]Place{
 			proc0(0, 0): {Incarnation: 2, Status: Joining},
 			proc0(1, 0): {Incarnation: 3, Status: Joining},

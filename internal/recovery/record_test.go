@@ -319,7 +319,7 @@ func (c *cluster) declare(q *proc) {
 	q.dying = true
 	c.keep(func() {
 		q.declared = true
-		c.snapshot.Died(q.p, q.incarnation, q.itself)
+		c.snapshot.Died(q.p, q.incarnation, q.itself, c.now)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
@@ -347,7 +347,7 @@ func (c *cluster) refuse(q *proc) {
 	q.dead, q.dying, q.says = true, true, nil
 	c.keep(func() {
 		q.declared = true
-		c.snapshot.Died(q.p, q.incarnation, false)
+		c.snapshot.Died(q.p, q.incarnation, false, c.now)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()

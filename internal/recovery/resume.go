@@ -19,7 +19,7 @@ import (
 func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	h := NewHead(c)
 	h.begin(now)
-	h.incarnations, h.generation, h.round, h.deaths = max(1, p.Incarnations), p.Generation, p.Round, p.Deaths
+	h.incarnations, h.generation, h.round, h.failures = max(1, p.Incarnations), p.Generation, p.Round, p.Failures
 	h.rest, h.voidBy = p.Rest, p.Last
 	for rank := range p.Through {
 		h.through[rank] = true
