@@ -169,7 +169,7 @@ func (r *solving) fails(rank int) {
 // table of docs/recovery.md.
 func TestAutomaticBackupsAgainstFixedOnes(t *testing.T) {
 	s := solver{ranks: 2, points: 6000, pass: 10 * time.Millisecond, cut: 3 * time.Millisecond, copy: 7 * time.Millisecond, back: 300 * time.Millisecond}
-	first, n := simseed.Range(t, 5)
+	first, n := simseed.Range(t, 3)
 	policies := []string{"3", "10", "30", "100", "300", "auto"}
 	rates := []time.Duration{time.Second, 10 * time.Second, 100 * time.Second}
 	share := func(p string, shape float64, mtbf time.Duration) (backups, redone float64) {

@@ -196,7 +196,7 @@ func (c *Config) tags() []string {
 
 // plan is what the agent of these processes starts.
 func (c *Config) plan(p *spawn.Program, processes []job.Process) supervise.Plan {
-	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, MPI: c.MPI, Bind: c.Bind, Link: c.Link, Ring: c.Ring, Processes: processes, Clones: c.Clones}
+	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, Keep: c.Replace, MPI: c.MPI, Bind: c.Bind, Link: c.Link, Ring: c.Ring, Processes: processes, Clones: c.Clones}
 }
 
 // newAgents are those of the hosts that the job is placed on.

@@ -230,9 +230,9 @@ func (h *Head) leave() {
 	switch {
 	case number == h.backupAt:
 		h.rate.backedUp(h.now)
-		h.backupAt = h.config.compared(number + h.interval()) // by what the last one has cost
 		o.Plan = h.backup(number)
 		h.unlike = h.unlike || h.differ()
+		h.backupAt = h.config.compared(number + h.interval())
 	case h.config.Backup.Auto && h.backupAt > 0: // replicas join: failures since the plan was made may bring it forward
 		h.backupAt = min(h.backupAt, h.config.compared(number+h.interval()))
 	}

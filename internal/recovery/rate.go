@@ -10,7 +10,8 @@ type rate struct {
 	perPoint  time.Duration
 	reachedAt time.Duration // when the first process was in the cut
 	cut       time.Duration // that a cut for a backup takes
-	copy      time.Duration // that the slowest rank then took to copy its state, in the last backup
+	copy      time.Duration // that the slowest rank took to copy its state,
+	copyOf    uint64        // for the backup at that safe point, the last one
 	seen      bool
 	inCut     bool
 }
@@ -33,8 +34,8 @@ func (r *rate) reached(number uint64, now time.Duration) {
 	}
 }
 
-// backedUp: the cut was one for a backup. Its time is that of the slowest rank, which
-// varies, so the mean with those before counts.
+// backedUp: the cut that is being left was for a backup. It took as long as the slowest
+// rank, which varies, so the mean with those before counts.
 func (r *rate) backedUp(now time.Duration) {
 	took := now - r.reachedAt
 	if r.cut == 0 {
@@ -43,8 +44,13 @@ func (r *rate) backedUp(now time.Duration) {
 	r.cut = (r.cut + took) / 2
 }
 
-// copied: a rank has copied its state.
-func (r *rate) copied(took time.Duration) { r.copy = max(r.copy, took) }
+// copied: a rank has copied its state for the backup at safe point number.
+func (r *rate) copied(number uint64, took time.Duration) {
+	if number != r.copyOf {
+		r.copyOf, r.copy = number, 0
+	}
+	r.copy = max(r.copy, took)
+}
 
 // left: the cut at safe point number is over.
 func (r *rate) left(number uint64, now time.Duration) {

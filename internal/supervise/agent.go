@@ -34,6 +34,7 @@ type Agent struct {
 	observer Observer
 	secret   job.Secret
 	plan     Plan
+	program  *program
 	watchdog *watchdog.Watchdog                 // nil if there is none
 	identity func() (*launcher.Identity, error) // of the next process that begins; nil: it has none
 	lease    *lease.Word                        // until when the processes may act; nil if this host has no lease
@@ -74,6 +75,10 @@ func New(c Config) *Agent {
 		quit:     make(chan struct{}),
 		children: make(map[job.Process]*child),
 		arenas:   make(map[int]*os.File),
+		program:  &program{path: c.Plan.Path},
+	}
+	if c.Plan.Keep {
+		a.program = keep(c.Plan.Path)
 	}
 	go a.parent()
 	return a
@@ -125,7 +130,11 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 			c.release()
 		}
 	}()
-	path, args, err := a.plan.command(p, r)
+	file, err := a.program.file()
+	if err != nil {
+		return nil, err
+	}
+	path, args, err := a.plan.command(file, p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -405,6 +414,7 @@ func (a *Agent) Close() {
 	}
 	board := a.board
 	a.mu.Unlock()
+	a.program.close()
 	if board != nil {
 		board.Close()
 	}
