@@ -8,6 +8,10 @@ import (
 
 // rules are those that the walks show to be needed.
 var rules = []ruletest.Rule{
+	ruletest.New("../agentlog/process.go", "a successor learns how long ago a death was handled", "			m.Ago = now - e.at\n", ""),
+	ruletest.New("../agentlog/process.go", "a process hears of a verdict once", "m.Verdict.Epoch <= p.epoch", "false"),
+	ruletest.New("../agentlog/process.go", "a link that works again is not told of as broken", "old.is(job.KindSuspect) && *old", "m.Kind == job.KindSuspect && old.is(job.KindSuspect) && *old"),
+	ruletest.New("../agentlog/process.go", "in the life that begins the program has not returned", "return old.is(job.KindFinish, job.KindDrained)", "return false"),
 	ruletest.New("join.go", "what is born is started once that is kept", "	m.to(starting)\n	m.made = true\n	h.act(Start{m.from, m.process, m.role})", "	m.to(starting)\n	m.made = true"),
 	ruletest.New("join.go", "a joiner is told that it is one", "	s.Joiner = m.role == Joiner\n", ""),
 	ruletest.New("join.go", "all have joined before anybody begins", "		case !m.ready():\n			return\n		}\n		if first == nil", "		}\n		if first == nil"),
