@@ -14,6 +14,9 @@ type hostLog = agentlog.Host[frame, streams]
 // processLog is that of one process.
 type processLog = agentlog.Process[frame, streams]
 
+// name is the name of a process in frames.
+func name(p *processLog) agentwire.Name { return agentwire.Name(p.Name()) }
+
 // frame is something that the agent has seen of a process, as it sends it to a head.
 type frame struct {
 	kind agentwire.Kind
@@ -32,6 +35,6 @@ func repeat(to *agentwire.Conn, p *processLog, now time.Duration) {
 		if s.Message != nil {
 			s.Seen = frame{agentwire.KindMessage, agentwire.Encode(s.Message)}
 		}
-		to.Send(s.Seen.kind, p.Name(), s.Seen.body)
+		to.Send(s.Seen.kind, name(p), s.Seen.body)
 	}
 }

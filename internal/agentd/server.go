@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launcher"
@@ -144,7 +145,7 @@ func (s *server) take(f *agentwire.Frame) error {
 		if err := f.Decode(&l); err != nil {
 			return err
 		}
-		of := [2]agentwire.Name{{ID: l.Lower}, {ID: l.Higher}}
+		of := [2]agentlog.Name{{ID: l.Lower}, {ID: l.Higher}}
 		if l.Meet != nil {
 			of[0].Incarnation, of[1].Incarnation = l.Meet[0].Incarnation, l.Meet[1].Incarnation
 		}
@@ -156,7 +157,7 @@ func (s *server) take(f *agentwire.Frame) error {
 		}
 	default:
 		s.mu.Lock()
-		at := s.log.Find(f.Of)
+		at := s.log.Find(agentlog.Name(f.Of))
 		s.mu.Unlock()
 		if at != nil { // else it is for one that is gone
 			return s.pass(at, f)
@@ -209,7 +210,7 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 	case agentwire.KindPlay:
 		conn := s.out()
 		for st, b := range at.With.buffers {
-			b.Play(outputTo(conn, at.Name(), st))
+			b.Play(outputTo(conn, name(at), st))
 		}
 	case agentwire.KindResume:
 		var r OutputResume
@@ -235,7 +236,7 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 func (s *server) open(of agentwire.Name, r supervise.Role) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.log.Start(of, r == supervise.First)
+	at := s.log.Start(agentlog.Name(of), r == supervise.First)
 	if at == nil {
 		return false
 	}
@@ -283,7 +284,7 @@ func (s *server) sayLocked(kind agentwire.Kind, at *processLog, body []byte) {
 	if s.keeps {
 		at.Note(frame{kind, body})
 	}
-	s.conn.Send(kind, at.Name(), body)
+	s.conn.Send(kind, name(at), body)
 }
 
 // The methods below make the server the supervise.Observer of this host.
@@ -316,7 +317,7 @@ func (s *server) Message(p job.Process, m *job.Message) {
 	if s.keeps {
 		at.Say(m, lease.Now())
 	}
-	s.conn.Send(agentwire.KindMessage, at.Name(), body)
+	s.conn.Send(agentwire.KindMessage, name(at), body)
 }
 
 func (s *server) Unheard(p job.Process, why supervise.Silence) {
@@ -336,11 +337,11 @@ func (s *server) Quiet(p job.Process, n uint64) {
 	for _, b := range at.With.buffers {
 		b.Drain()
 	}
-	s.out().Send(agentwire.KindQuiet, at.Name(), agentwire.Number(n))
+	s.out().Send(agentwire.KindQuiet, name(at), agentwire.Number(n))
 }
 
 func (s *server) Stopped(p job.Process, d time.Duration) {
-	s.out().Send(agentwire.KindStopped, s.process(p).Name(), agentwire.Number(uint64(d)))
+	s.out().Send(agentwire.KindStopped, name(s.process(p)), agentwire.Number(uint64(d)))
 }
 
 func (s *server) ProgramGone(p job.Process) { s.say(agentwire.KindGone, p, nil) }

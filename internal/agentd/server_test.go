@@ -85,7 +85,7 @@ func TestOutputGoesOnOnceInEachGeneration(t *testing.T) {
 	require.NoError(t, f.Decode(&r))
 	require.Len(t, r.Processes, 1)
 	x := r.Processes[0]
-	require.Equal(t, incarnation(2), x.Name())
+	require.Equal(t, incarnation(2), x.Of())
 	require.True(t, x.Voiced)
 	require.EqualValues(t, 1, x.Generation)
 	require.Equal(t, 3, x.From[output.Stdout].Lines)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/intrahpc/intra/internal/agentlog"
+	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/output"
@@ -77,6 +78,9 @@ type ProcessResync struct {
 	From [output.Crashes]output.Written `json:"from"`
 	Out  [output.Crashes]output.Written `json:"out"`
 }
+
+// Of is the name of the process in frames.
+func (x *ProcessResync) Of() agentwire.Name { return agentwire.Name(x.Name()) }
 
 // OutputResume says where the output of a process goes on, in a generation. Anew: what
 // is out after that is put out again.

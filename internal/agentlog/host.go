@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -13,13 +12,13 @@ import (
 // process for its own use. The zero Host is the log of an agent without processes.
 type Host[S, X any] struct {
 	latest map[job.Process]*Process[S, X] // by ID
-	links  map[[2]agentwire.Name]bool     // lower and higher end
+	links  map[[2]Name]bool               // lower and higher end
 }
 
 // Start returns the log of a process that the agent has to start now, and nil if
 // the agent has received that order before, from an earlier head. voiced: what the
 // process writes is output from its start on.
-func (h *Host[S, X]) Start(of agentwire.Name, voiced bool) *Process[S, X] {
+func (h *Host[S, X]) Start(of Name, voiced bool) *Process[S, X] {
 	if before := h.latest[of.ID]; before != nil && before.Incarnation >= of.Incarnation {
 		return nil
 	}
@@ -33,13 +32,13 @@ func (h *Host[S, X]) Start(of agentwire.Name, voiced bool) *Process[S, X] {
 
 // Link reports whether the agent has to make a link between two processes now. It
 // has not if an earlier head has ordered the same link.
-func (h *Host[S, X]) Link(lower, higher agentwire.Name) bool {
-	of := [2]agentwire.Name{lower, higher}
+func (h *Host[S, X]) Link(lower, higher Name) bool {
+	of := [2]Name{lower, higher}
 	if h.links[of] {
 		return false
 	}
 	if h.links == nil {
-		h.links = make(map[[2]agentwire.Name]bool)
+		h.links = make(map[[2]Name]bool)
 	}
 	h.links[of] = true
 	return true
@@ -51,7 +50,7 @@ func (h *Host[S, X]) Latest(id job.Process) *Process[S, X] { return h.latest[id]
 
 // Find returns the log of a process, nil if another one was started in its place or
 // none ever was: then what the head sends to it reaches no process.
-func (h *Host[S, X]) Find(of agentwire.Name) *Process[S, X] {
+func (h *Host[S, X]) Find(of Name) *Process[S, X] {
 	if p := h.latest[of.ID]; p != nil && p.Incarnation == of.Incarnation {
 		return p
 	}

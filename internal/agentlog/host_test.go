@@ -5,12 +5,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 )
 
-func name(rank int, incarnation uint32) agentwire.Name {
-	return agentwire.Name{ID: job.Process{Rank: rank}, Incarnation: incarnation}
+func name(rank int, incarnation uint32) Name {
+	return Name{ID: job.Process{Rank: rank}, Incarnation: incarnation}
 }
 
 // However many heads order it, a process is started once; one of a later

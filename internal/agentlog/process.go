@@ -4,9 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // State is what an agent reports of a process to a successor of the head before it
@@ -23,22 +21,27 @@ type State struct {
 	Freed      bool   `json:"freed"` // it was sent job.KindRelease
 }
 
-// Name returns the name by which the agent knows the process.
-func (s *State) Name() agentwire.Name {
-	return agentwire.Name{ID: s.ID, Incarnation: s.Incarnation}
+// Name tells the processes of an agent apart: as what it was started, and in which
+// incarnation.
+type Name struct {
+	ID          job.Process
+	Incarnation uint32
 }
+
+// Name returns the name by which the agent knows the process.
+func (s *State) Name() Name { return Name{s.ID, s.Incarnation} }
 
 // Process is the log of one process.
 type Process[S, X any] struct {
 	State
 	With X
 
-	history []entry[S]         // in the order in which it was sent, only the latest of what replaces earlier ones
-	said    recovery.Said[int] // which replies in the history a successor needs, by entry.reply
-	replies int                // counts them
+	history  []entry[S]   // in the order in which it was sent, only the latest of what replaces earlier ones
+	said     replies[int] // which replies in the history a successor needs, by entry.reply
+	numbered int          // replies so far
 
 	// What was passed on to the process.
-	heard  recovery.Heard
+	heard  orders
 	placed bool
 	linked map[job.Process]uint32 // for each place, the incarnation of the latest process to which it got a link by a message
 	epoch  uint64                 // of the last verdict
@@ -85,9 +88,9 @@ func (p *Process[S, X]) Say(m *job.Message, now time.Duration) {
 		if m.Reply.Kind == job.ReplyReady { // in the life that begins the program has not returned
 			p.drop(func(old *entry[S]) bool { return old.is(job.KindFinish, job.KindDrained) })
 		}
-		p.replies++
-		e.reply = p.replies
-		p.said.Say(*m.Reply, e.reply)
+		p.numbered++
+		e.reply = p.numbered
+		p.said.say(*m.Reply, e.reply)
 	}
 	p.history = append(p.history, e)
 	p.forget()
@@ -99,7 +102,7 @@ func (p *Process[S, X]) drop(is func(*entry[S]) bool) {
 
 // forget drops the replies that no successor needs.
 func (p *Process[S, X]) forget() {
-	said := p.said.All()
+	said := p.said.list()
 	p.drop(func(e *entry[S]) bool { return e.reply > 0 && !slices.Contains(said, e.reply) })
 }
 
@@ -145,10 +148,10 @@ func (p *Process[S, X]) Pass(m *job.Message) bool {
 		}
 		p.Begun = true
 	case job.KindOrder:
-		if !p.heard.Pass(*m.Order) {
+		if !p.heard.pass(*m.Order) {
 			return false
 		}
-		p.said.Order(*m.Order)
+		p.said.order(*m.Order)
 		p.forget()
 	case job.KindVerdict:
 		if m.Verdict.Epoch <= p.epoch {

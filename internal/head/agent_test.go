@@ -4,7 +4,6 @@ import (
 	"syscall"
 
 	"github.com/intrahpc/intra/internal/agentlog"
-	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -150,7 +149,7 @@ func (a *agent) link(l Link) {
 		a.w.failf("a link for processes that are not there: %+v", l)
 		return
 	}
-	names := [2]agentwire.Name{{ID: l.Lower}, {ID: l.Higher}}
+	names := [2]agentlog.Name{{ID: l.Lower}, {ID: l.Higher}}
 	if l.Meet != nil {
 		names[0].Incarnation, names[1].Incarnation = l.Meet[0].Incarnation, l.Meet[1].Incarnation
 	}
@@ -165,7 +164,7 @@ func (a *agent) link(l Link) {
 }
 
 // processName is the name by which an agent knows a process.
-func processName(f From) agentwire.Name { return agentwire.Name{ID: f.ID, Incarnation: f.Incarnation} }
+func processName(f From) agentlog.Name { return agentlog.Name{ID: f.ID, Incarnation: f.Incarnation} }
 
 // resync is what the agent has.
 func (a *agent) resync() Resync {

@@ -8,6 +8,9 @@ import (
 
 // rules are those that the walks show to be needed.
 var rules = []ruletest.Rule{
+	ruletest.New("../agentlog/process.go", "a successor learns how long ago a death was handled", "			m.Ago = now - e.at\n", ""),
+	ruletest.New("../agentlog/process.go", "a process hears of a verdict once", "m.Verdict.Epoch <= p.epoch", "false"),
+	ruletest.New("../agentlog/process.go", "in the life that begins the program has not returned", "return old.is(job.KindFinish, job.KindDrained)", "return false"),
 	ruletest.New("join.go", "what is born is started once that is kept", "	m.to(starting)\n	m.made = true\n	h.act(Start{m.from, m.process, m.role})", "	m.to(starting)\n	m.made = true"),
 	ruletest.New("join.go", "a joiner is told that it is one", "	s.Joiner = m.role == Joiner\n", ""),
 	ruletest.New("join.go", "all have joined before anybody begins", "		case !m.ready():\n			return\n		}\n		if first == nil", "		}\n		if first == nil"),
@@ -77,7 +80,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("restore.go", "a job that was decided ends", "			h.finish()\n", ""),
 	ruletest.New("restore.go", "the loss of a rank is known to a successor", "			h.conclude(last)\n", ""),
 	ruletest.New("restore.go", "questions of an earlier head are not taken for its own", "	h.recovery.number = s.Term << 32 // not to be taken for what a head before has asked\n", ""),
-	ruletest.New("suspect.go", "a link that was restored is no reason", "	if !slices.ContainsFunc(h.doubts, func(o linkDoubt) bool { return o.of == m && o.about == other }) {\n		return\n	}\n", ""),
+	ruletest.New("suspect.go", "a link that was restored is no reason", "	if !slices.ContainsFunc(h.doubts, func(o linkDoubt) bool { return o.sameLink(d) && o.since == d.since }) {\n		return\n	}\n", ""),
 	ruletest.New("suspect.go", "a host that may be lost is waited for", "	if h.doubtful(m) || h.doubtful(other) ||", "	if"),
 	ruletest.New("suspect.go", "of two that are stopped one stays", " && !h.stoppedNow(peer)", ""),
 }

@@ -41,6 +41,8 @@ func TestPlace(t *testing.T) {
 		{"nor too late", []int{2, 2, 2}, "s[1-3]\nbig slots=3", false,
 			"s1, 1 of 1 slots: 0.0\ns2, 1 of 1 slots: 1.0\ns3, 1 of 1 slots: 2.0\nbig, 3 of 3 slots: 0.1 1.1 2.1\n", ""},
 		{"one host", []int{2, 2}, "h slots=4", false, "h, 4 of 4 slots: 0.0 0.1 1.0 1.1\n", "ranks 0, 1 share a host"},
+		{"oversubscribed in proportion", []int{1, 1, 1, 1, 1, 1}, "h1 slots=2\nh2 slots=1", true,
+			"h1, 4 of 2 slots: 0.0 1.0 2.0 3.0\nh2, 2 of 1 slots: 4.0 5.0\n", ""},
 		{"oversubscribed", []int{2, 2, 2, 2}, "h1 slots=1\nh2 slots=1", true,
 			"h1, 4 of 1 slots: 0.0 1.0 2.0 3.0\nh2, 4 of 1 slots: 0.1 1.1 2.1 3.1\n", ""},
 	} {

@@ -159,7 +159,7 @@ func (s *successor) follow(d *driver) *hosts {
 		r.listen = listen
 		has := head.Resync{Node: agentOf(i)}
 		for _, x := range a.Resync.Processes {
-			r.adopt(x.Name())
+			r.adopt(x.Of())
 			d.adopted[head.From{Node: agentOf(i), ID: x.ID, Incarnation: x.Incarnation}] = x
 			has.Processes = append(has.Processes, head.Resynced(x.State))
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -59,7 +60,6 @@ const (
 	anyOrder
 	takeLate
 	newPromise
-	everyFinish
 	noMarker
 	oldVerdicts
 )
@@ -178,7 +178,7 @@ func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 }
 
 func (c *cluster) newProc(p job.Process, incarnation uint32) *proc {
-	q := &proc{c: c, p: p, incarnation: incarnation, agent: agent{links: map[*proc]bool{}, repeated: true}, got: map[uint64]uint64{}, made: map[uint64]uint64{},
+	q := &proc{c: c, p: p, incarnation: incarnation, agent: agent{log: new(agentlog.Process[any, struct{}]), links: map[*proc]bool{}, repeated: true}, got: map[uint64]uint64{}, made: map[uint64]uint64{},
 		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[copyOf]bool{}, gen: c.snapshot.Generation, entire: c.head.config.Suspect && c.head.config.First() > 0}
 	c.procs = append(c.procs, q)
 	return q

@@ -62,22 +62,26 @@ func TestPartners(t *testing.T) {
 // TestPartnersOfCopiesThatAreRenewed: in place of a dead holder there comes one that
 // has no copy yet, on another host than the one that is left.
 func TestPartnersOfCopiesThatAreRenewed(t *testing.T) {
-	h := onHosts([]int{1, 1, 2, 1}, "aaaab")
-	h.complete = &backup{number: 2}
-	for rank := range 4 {
-		h.complete.copies = append(h.complete.copies, []holder{
-			{process: proc0(rank, 0), incarnation: 1, stored: true, source: true},
-			{process: proc0((rank+1)%4, 0), incarnation: 1, stored: true},
-		})
-	}
-	h.complete.copies[0][1].process = proc0(2, 0)
-	renewed := make(map[int]job.Process)
-	for _, a := range h.Died(proc0(2, 0), 1, false, 0) {
-		if a.Kind == Send && a.Order.Kind == job.OrderRenew {
-			renewed[a.Order.Rank] = a.Order.Process
+	for hosts, want := range map[string]map[int]job.Process{
+		"aaaab": {1: proc0(3, 0), 2: proc0(0, 0)},
+		"aaaaa": {1: proc0(2, 1), 2: proc0(0, 0)},
+	} {
+		h := onHosts([]int{1, 1, 2, 1}, hosts)
+		h.complete = &backup{number: 2}
+		for rank := range 4 {
+			h.complete.copies = append(h.complete.copies, []holder{
+				{process: proc0(rank, 0), incarnation: 1, stored: true, source: true},
+				{process: proc0((rank+1)%4, 0), incarnation: 1, stored: true},
+			})
 		}
+		renewed := make(map[int]job.Process)
+		for _, a := range h.Died(proc0(2, 0), 1, false, 0) {
+			if a.Kind == Send && a.Order.Kind == job.OrderRenew {
+				renewed[a.Order.Rank] = a.Order.Process
+			}
+		}
+		require.Equal(t, want, renewed, hosts)
 	}
-	require.Equal(t, map[int]job.Process{0: proc0(3, 0), 1: proc0(3, 0), 2: proc0(1, 0)}, renewed)
 }
 
 // TestPartnersAreOnOtherHosts: whatever the job looks like, the two that hold the state

@@ -311,9 +311,11 @@ func (c *cluster) begin(p job.Process, incarnation uint32) {
 	q := c.newProc(p, incarnation)
 	q.waits, q.dead = true, c.unwanted[job.Endpoint{Process: p, Incarnation: incarnation}]
 	q.m = NewMember(p, 0, 0)
+	setup := job.Message{Kind: job.KindSetup}
 	if c.broken != oldVerdicts {
-		q.epoch = uint64(len(c.deaths))
+		setup.Epoch = uint64(len(c.deaths))
 	}
+	q.log.Pass(&setup)
 	q.says = append(q.says, hello{})
 }
 
@@ -390,12 +392,7 @@ func (c *cluster) succeed() {
 			q.says = nil
 			continue
 		}
-		q.toHead = append(slices.Clone(q.first), q.said.All()...)
-		c.rng.Shuffle(len(q.toHead), func(i, j int) {
-			if i > 0 && j > 0 { // hello is said first
-				q.toHead[i], q.toHead[j] = q.toHead[j], q.toHead[i]
-			}
-		})
+		q.repeat()
 		if c.broken == noMarker {
 			q.toHead = append([]any{repeated{}}, q.toHead...)
 		} else {

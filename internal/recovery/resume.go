@@ -11,8 +11,8 @@ import (
 // Resume returns the decisions for a job whose head was lost, and what is to be
 // done at once. Config.Spares is how many processes wait without a place now.
 //
-// Agents pass on again what processes have said (see Said) and keep from them
-// what they have heard (see Heard); Repeated tells when that is done. For
+// Agents repeat what processes have said and keep from them what they have
+// received (see package agentlog); Repeated tells when that is done. For
 // joiners that are there Arrived is called again. A backup that was being taken
 // is given up, as is a set of files of which somebody has died who wrote one:
 // whether he has is not known. A rollback begins anew.

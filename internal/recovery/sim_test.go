@@ -137,9 +137,6 @@ func TestRulesAreNeeded(t *testing.T) {
 	} {
 		rules[name] = func(c *cluster) { c.broken, c.heads, c.crashes, c.late = r, 0, 9, false }
 	}
-	rules["an end of the program is repeated after a rollback"] = func(c *cluster) {
-		c.broken, c.late, c.hasty, c.heads = everyFinish, true, false, 4
-	}
 	for _, k := range []DecisionKind{Asked, CutAt, Admitted, Left, Complete, RolledBack, Resumed} {
 		rules[fmt.Sprintf("%q is not kept", k)] = func(c *cluster) { c.unkept = k }
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/agentlog"
-	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
@@ -38,8 +37,8 @@ func (w *world) agent(node detect.ID) *hostLog {
 }
 
 // name is the name by which its agent knows a process.
-func name(f head.From) agentwire.Name {
-	return agentwire.Name{ID: f.ID, Incarnation: f.Incarnation}
+func name(f head.From) agentlog.Name {
+	return agentlog.Name{ID: f.ID, Incarnation: f.Incarnation}
 }
 
 // replaced reports whether another process was started in its place.
@@ -132,7 +131,7 @@ func (p *process) linkEnd(a head.Link) {
 	if p.from.ID == a.Higher {
 		id, peer, own = a.Lower, own, peer
 	}
-	fresh := p.w.agent(p.from.Node).Link(agentwire.Name{ID: p.from.ID, Incarnation: own.Incarnation}, agentwire.Name{ID: id, Incarnation: peer.Incarnation})
+	fresh := p.w.agent(p.from.Node).Link(agentlog.Name{ID: p.from.ID, Incarnation: own.Incarnation}, agentlog.Name{ID: id, Incarnation: peer.Incarnation})
 	if fresh && !p.dead {
 		p.events = append(p.events, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{peer}})
 	}
