@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/listen"
 )
 
 // askTime bounds a question and its answer, at each end.
@@ -35,7 +37,7 @@ func Serve(answer func(question string) string) (io.Closer, error) {
 	}
 	go func() {
 		for {
-			c, err := l.AcceptUnix()
+			c, err := listen.Accept(l.AcceptUnix)
 			if err != nil {
 				return // it was closed
 			}
@@ -47,7 +49,7 @@ func Serve(answer func(question string) string) (io.Closer, error) {
 
 func serve(c *net.UnixConn, answer func(string) string) {
 	defer c.Close()
-	if own(c) != nil || c.SetDeadline(time.Now().Add(askTime)) != nil {
+	if listen.Own(c) != nil || c.SetDeadline(time.Now().Add(askTime)) != nil {
 		return
 	}
 	question, err := io.ReadAll(io.LimitReader(c, maxQuestion))
@@ -66,7 +68,7 @@ func Ask(pid int, question string) (string, error) {
 		return "", fmt.Errorf("ask process %d: %w", pid, err)
 	}
 	defer c.Close()
-	if err := own(c); err != nil {
+	if err := listen.Own(c); err != nil {
 		return "", fmt.Errorf("ask process %d: %w", pid, err)
 	}
 	if err := c.SetDeadline(time.Now().Add(askTime)); err != nil {
@@ -83,30 +85,6 @@ func Ask(pid int, question string) (string, error) {
 		return "", fmt.Errorf("ask process %d: %w", pid, err)
 	}
 	return string(text), nil
-}
-
-var errStranger = errors.New("the other end belongs to another user")
-
-// own reports whether the other end is a process of this user, or of root's.
-func own(c *net.UnixConn) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var cred *unix.Ucred
-	var failed error
-	if err := raw.Control(func(fd uintptr) {
-		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	}); err != nil {
-		return err
-	}
-	if failed != nil {
-		return failed
-	}
-	if uid := int(cred.Uid); uid != os.Getuid() && uid != 0 {
-		return errStranger
-	}
-	return nil
 }
 
 // sockets lists the sockets of this network namespace.

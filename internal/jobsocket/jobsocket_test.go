@@ -1,11 +1,19 @@
 package jobsocket
 
 import (
+	"errors"
+	"io"
+	"net"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/listen"
+	"github.com/intrahpc/intra/internal/needs"
 )
 
 func TestAsk(t *testing.T) {
@@ -30,4 +38,66 @@ func TestAsk(t *testing.T) {
 	require.NoError(t, s.Close())
 	_, err = Ask(os.Getpid(), "status")
 	require.ErrorContains(t, err, "is no intrarun of yours")
+}
+
+// A question that comes while intrarun has no descriptor left is answered when it has,
+// and so are later ones.
+func TestAskWithoutDescriptors(t *testing.T) {
+	s, err := Serve(strings.ToUpper)
+	require.NoError(t, err)
+	defer s.Close()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 20}))
+	c := os.NewFile(uintptr(fd), "question")
+	defer c.Close()
+	needs.NoDescriptors(t, func() {
+		require.NoError(t, unix.Connect(fd, &unix.SockaddrUnix{Name: address(os.Getpid()).Name}))
+		_, err := os.Open(os.DevNull)
+		require.ErrorIs(t, err, unix.EMFILE)
+		time.Sleep(50 * time.Millisecond) // the listener finds that out too
+	})
+	_, err = c.WriteString("status")
+	require.NoError(t, err)
+	require.NoError(t, unix.Shutdown(fd, unix.SHUT_WR))
+	got, err := io.ReadAll(c)
+	require.NoError(t, err)
+	require.Equal(t, "STATUS", string(got))
+	answer, err := Ask(os.Getpid(), "status")
+	require.NoError(t, err)
+	require.Equal(t, "STATUS", answer)
+}
+
+// Another user gets no answer, and is not taken for an intrarun.
+func TestAskAsAStranger(t *testing.T) {
+	s, err := Serve(strings.ToUpper)
+	require.NoError(t, err)
+	defer s.Close()
+	ours := address(os.Getpid()) // with this user in it
+	var got []byte
+	var failed error
+	needs.Stranger(t, func() {
+		c, err := net.DialUnix("unix", nil, ours)
+		if err != nil {
+			failed = err
+			return
+		}
+		defer c.Close()
+		_, write := io.WriteString(c, "status")
+		closed := c.CloseWrite()
+		got, err = io.ReadAll(c)
+		failed = errors.Join(write, closed, err)
+	})
+	require.Empty(t, got)
+	if failed != nil { // it was sent away before it had asked
+		require.True(t, errors.Is(failed, unix.EPIPE) || errors.Is(failed, unix.ECONNRESET) || errors.Is(failed, unix.ENOTCONN), "%v", failed)
+	}
+	require.NoError(t, s.Close())
+
+	var l *net.UnixListener
+	needs.Stranger(t, func() { l, err = net.ListenUnix("unix", ours) })
+	require.NoError(t, err)
+	defer l.Close()
+	_, err = Ask(os.Getpid(), "status")
+	require.ErrorIs(t, err, listen.ErrStranger)
 }
