@@ -1,6 +1,7 @@
 package arbiter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/listen"
 )
 
 // ErrClosed: the engine has been closed.
@@ -24,10 +26,14 @@ type Socket struct{ conn *net.UDPConn }
 // Listen opens the socket of a node. The address is host:port, where either
 // may be left out: every address of the machine, any port.
 func Listen(address string) (*Socket, error) {
-	if address == "" {
-		address = ":0"
+	host, port := "", "0"
+	if address != "" {
+		var err error
+		if host, port, err = net.SplitHostPort(address); err != nil {
+			return nil, fmt.Errorf("listen for other hosts: %w", err)
+		}
 	}
-	a, err := net.ResolveUDPAddr("udp", address)
+	a, err := net.ResolveUDPAddr("udp", net.JoinHostPort(cmp.Or(host, listen.Everywhere()), port))
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts: %w", err)
 	}
