@@ -37,7 +37,7 @@ type Incoming struct {
 
 // listenForTakeover listens, but lets nobody in before serve.
 func listenForTakeover(s *spawn.Bootstrap) (*takeoverListener, error) {
-	listener, err := agentwire.ListenConfig().Listen(context.Background(), "tcp", net.JoinHostPort(listen.Everywhere(), "0"))
+	listener, err := agentwire.ListenConfig().Listen(context.Background(), listen.Everywhere("tcp"), ":0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for other agents: %w", err)
 	}

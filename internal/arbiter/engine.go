@@ -1,12 +1,12 @@
 package arbiter
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,18 +26,18 @@ type Socket struct{ conn *net.UDPConn }
 // Listen opens the socket of a node. The address is host:port, where either
 // may be left out: every address of the machine, any port.
 func Listen(address string) (*Socket, error) {
-	host, port := "", "0"
-	if address != "" {
-		var err error
-		if host, port, err = net.SplitHostPort(address); err != nil {
-			return nil, fmt.Errorf("listen for other hosts: %w", err)
-		}
+	if address == "" {
+		address = ":0"
 	}
-	a, err := net.ResolveUDPAddr("udp", net.JoinHostPort(cmp.Or(host, listen.Everywhere()), port))
+	network := "udp"
+	if strings.HasPrefix(address, ":") {
+		network = listen.Everywhere(network)
+	}
+	a, err := net.ResolveUDPAddr(network, address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts: %w", err)
 	}
-	conn, err := net.ListenUDP("udp", a)
+	conn, err := net.ListenUDP(network, a)
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts: %w", err)
 	}

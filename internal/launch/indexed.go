@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +79,11 @@ func Dismiss(ctx context.Context, x *spawn.Indexed) {
 
 // listenForAgents listens at an address of this host, "" for all.
 func listenForAgents(ctx context.Context, address, port string) (net.Listener, error) {
-	l, err := agentwire.ListenConfig().Listen(ctx, "tcp", net.JoinHostPort(cmp.Or(address, listen.Everywhere()), port))
+	network := "tcp"
+	if address == "" {
+		network = listen.Everywhere(network)
+	}
+	l, err := agentwire.ListenConfig().Listen(ctx, network, net.JoinHostPort(address, port))
 	if err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}

@@ -31,15 +31,13 @@ func Loopback() (string, error) {
 	return "", fmt.Errorf("%w (%w)", ErrNoLoopback, errors.Join(all...))
 }
 
-// Everywhere returns the host to listen at for all addresses of this one. Where there is no
-// 127.0.0.1, package net takes an empty host to mean those of IPv4 only.
-func Everywhere() string {
-	l, err := net.Listen("tcp", "[::]:0")
-	if err != nil {
-		return "" // the kernel has no IPv6
+// Everywhere returns the network, "tcp" or "udp" or one of IPv6 only, on which to listen at
+// all addresses of this host. Without 127.0.0.1 package net takes all to be those of IPv4.
+func Everywhere(network string) string {
+	if local, err := Loopback(); err == nil && local == "::1" {
+		return network + "6"
 	}
-	l.Close()
-	return "::"
+	return network
 }
 
 // Local listens on a free port of the loopback address.

@@ -19,7 +19,7 @@ const asked = "LISTEN_LOOPBACK"
 func TestMain(m *testing.M) {
 	if os.Getenv(asked) != "" {
 		fmt.Print(Loopback())
-		if l, err := net.Listen("tcp", net.JoinHostPort(Everywhere(), "0")); err == nil {
+		if l, err := net.Listen(Everywhere("tcp"), ":0"); err == nil {
 			local, _ := Loopback()
 			_, port, _ := net.SplitHostPort(l.Addr().String())
 			fmt.Print(" everywhere: ", Reachable(net.JoinHostPort(local, port)))
