@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -136,6 +135,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.Var(&traceLimit, "trace-limit", "largest `size` of that file, like 64M; the oldest events are left out")
 	hosts := fs.String("hosts", "", "run on these `hosts`, each with a number of slots, like h1:2,h2:2 or n[01-04]:2;\nlocalhost is this one")
 	hostfile := fs.String("hostfile", "", "run on the hosts of `FILE`: one per line, h1 slots=2 rack=a addr=10.0.0.1")
+	alone := fs.Bool("alone", false, "take no notice of variables of mpirun, mpiexec and srun, which are in the environment of whatever\nthey start, like a shell under srun --pty; -alone=false: they have started intrarun several\ntimes, wait for the others (default: by the processes of this host)")
 	fs.StringVar(&c.RemoteShell, "rsh", "", "`command` that starts another command on {host} (default: ssh {host}, in a Slurm allocation srun)")
 	fs.IntVar(&c.Fanout, "fanout", spawn.DefaultFanout, "`number` of hosts that this one starts; with more hosts, each of those starts as many\nothers, and so on")
 	fs.StringVar(&c.HeadAddress, "head", "", "`address` of this host that the other hosts use (default: any of its addresses)")
@@ -284,7 +284,19 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if !c.MPI {
 		processes = 0
 	}
-	around, err := findHosts(*hosts, *hostfile, c.HeadAddress, processes)
+	var isAlone *bool // nil: it shows
+	if given["alone"] {
+		isAlone = alone
+	}
+	started, err := findLauncher(isAlone, func(text string) {
+		if !c.Quiet {
+			fmt.Fprintln(out, "intrarun:", text)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	around, err := findHosts(started, *hosts, *hostfile, c.HeadAddress, processes)
 	if err != nil {
 		return nil, err
 	}
@@ -380,15 +392,12 @@ type surroundings struct {
 	warning string         // of the launcher that they come from; "": none
 }
 
-// findHosts finds the hosts. mpi is how many processes are to be those of an MPI
-// launcher, 0 without -mpi.
-func findHosts(list, file, head string, mpi int) (s surroundings, err error) {
+// findHosts finds the hosts. started is what a launcher makes of this process, nil if
+// none has started it; mpi is how many processes are to be those of an MPI launcher, 0
+// without -mpi.
+func findHosts(started *launcher.Process, list, file, head string, mpi int) (s surroundings, err error) {
 	s.rsh = "ssh {host}"
-	started, err := launcher.Find(os.Getenv)
-	switch {
-	case err != nil:
-		return s, err
-	case mpi > 0:
+	if mpi > 0 {
 		if err := checkMPI(started, mpi); err != nil {
 			return s, err
 		}
@@ -416,7 +425,7 @@ func findHosts(list, file, head string, mpi int) (s surroundings, err error) {
 			return s, fmt.Errorf("inside an indexed job: %w", err)
 		}
 		if s.indexed == nil && started != nil {
-			if s.indexed, err = launch.Launched(context.Background(), started, head); err != nil {
+			if s.indexed, err = meet(started, head); err != nil {
 				return s, err
 			}
 			s.warning = started.Warning(len(s.indexed.Hosts), mpi > 0)

@@ -61,14 +61,14 @@ func run() int {
 	case errors.Is(err, flag.ErrHelp):
 		return launch.ExitOK
 	case err != nil:
-		if p, _ := launcher.Find(os.Getenv); p != nil && p.Rank > 0 {
+		if !errors.Is(err, launcher.ErrAlone) && repeats(os.Args[1:]) {
 			// The first process says the same for all. The launcher ends it once
 			// another one has failed, so it gets the time for that.
 			time.Sleep(time.Second)
-			return launch.ExitRefused
+			return launch.ExitCode(err)
 		}
 		fmt.Fprintf(os.Stderr, "intrarun: %v\n(intrarun -h lists the flags)\n", err)
-		return launch.ExitRefused
+		return launch.ExitCode(err)
 	}
 	c.Watchdog = []string{"/proc/self/exe"}
 	if c.MPI && !c.DryRun {

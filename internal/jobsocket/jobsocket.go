@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/listen"
 )
 
 // askTime bounds a question and its answer, at each end.
@@ -33,7 +35,7 @@ func Serve(answer func(question string) string) (io.Closer, error) {
 	at := address(os.Getpid())
 	l, err := net.ListenUnix("unix", at)
 	if errors.Is(err, unix.EADDRINUSE) {
-		if c, failed := dial(at); errors.Is(failed, errStranger) {
+		if c, failed := dial(at); errors.Is(failed, listen.ErrStranger) {
 			at.Name += "." + rand.Text() // Jobs finds it
 			l, err = net.ListenUnix("unix", at)
 		} else if failed == nil {
@@ -45,7 +47,7 @@ func Serve(answer func(question string) string) (io.Closer, error) {
 	}
 	go func() {
 		for {
-			c, err := l.AcceptUnix()
+			c, err := listen.Accept(l.AcceptUnix)
 			if err != nil {
 				return // it was closed
 			}
@@ -57,7 +59,7 @@ func Serve(answer func(question string) string) (io.Closer, error) {
 
 func serve(c *net.UnixConn, answer func(string) string) {
 	defer c.Close()
-	if own(c) != nil || c.SetDeadline(time.Now().Add(askTime)) != nil {
+	if listen.Own(c) != nil || c.SetDeadline(time.Now().Add(askTime)) != nil {
 		return
 	}
 	question, err := io.ReadAll(io.LimitReader(c, maxQuestion))
@@ -69,7 +71,7 @@ func serve(c *net.UnixConn, answer func(string) string) {
 // Ask asks a process of this user.
 func Ask(pid int, question string) (string, error) {
 	c, err := dial(address(pid))
-	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, errStranger) { // which may have taken the name
+	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, listen.ErrStranger) { // which may have taken the name
 		c, err = findOther(pid)
 	}
 	switch {
@@ -93,30 +95,6 @@ func Ask(pid int, question string) (string, error) {
 		return "", fmt.Errorf("ask process %d: %w", pid, err)
 	}
 	return string(text), nil
-}
-
-var errStranger = errors.New("the other end belongs to another user")
-
-// own reports whether the other end is a process of this user, or of root's.
-func own(c *net.UnixConn) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var cred *unix.Ucred
-	var failed error
-	if err := raw.Control(func(fd uintptr) {
-		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	}); err != nil {
-		return err
-	}
-	if failed != nil {
-		return failed
-	}
-	if uid := int(cred.Uid); uid != os.Getuid() && uid != 0 {
-		return errStranger
-	}
-	return nil
 }
 
 // sockets lists the sockets of this network namespace.
@@ -148,7 +126,7 @@ func dial(at *net.UnixAddr) (*net.UnixConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := own(c); err != nil {
+	if err := listen.Own(c); err != nil {
 		c.Close()
 		return nil, err
 	}

@@ -1,68 +1,28 @@
 package jobsocket
 
 import (
-	"bufio"
-	"fmt"
+	"errors"
 	"io"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/needs"
 )
 
-// asStranger makes this test binary a process of another user that listens on a name.
-const asStranger = "JOBSOCKET_TEST_AS_STRANGER"
-
-func TestMain(m *testing.M) {
-	if name := os.Getenv(asStranger); name != "" {
-		l, err := net.Listen("unix", name)
-		if err != nil {
-			panic(err)
-		}
-		defer l.Close()
-		fmt.Println("listening")
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		return
-	}
-	os.Exit(m.Run())
-}
-
 // take has another user listen on a name until the function returned is called.
-func take(t *testing.T, name string) (release func()) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root starts processes of another user")
-	}
-	dir, err := os.MkdirTemp("", "stranger-") // t.TempDir is in a folder of root's
+func take(t *testing.T, at *net.UnixAddr) (release func()) {
+	var l *net.UnixListener
+	var err error
+	needs.Stranger(t, func() { l, err = net.ListenUnix("unix", at) })
 	require.NoError(t, err)
-	defer os.RemoveAll(dir)
-	require.NoError(t, os.Chmod(dir, 0o755))
-	self, err := os.ReadFile(os.Args[0])
-	require.NoError(t, err)
-	program := filepath.Join(dir, "test")
-	require.NoError(t, os.WriteFile(program, self, 0o755))
-	cmd := exec.Command(program)
-	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), asStranger+"="+name)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "listening\n", line)
-	release = sync.OnceFunc(func() {
-		in.Close()
-		_ = cmd.Wait() // it has no more to say
-	})
+	release = sync.OnceFunc(func() { l.Close() })
 	t.Cleanup(release)
 	return release
 }
@@ -70,7 +30,7 @@ func take(t *testing.T, name string) (release func()) {
 // A name that another user has taken is no job of this one.
 func TestNamesOfAnotherUser(t *testing.T) {
 	const nobody = 1<<22 + 1 // above all process IDs
-	take(t, prefix(os.Getuid())+strconv.Itoa(nobody))
+	take(t, address(nobody))
 	jobs, err := Jobs()
 	require.NoError(t, err)
 	require.NotContains(t, jobs, nobody)
@@ -80,7 +40,7 @@ func TestNamesOfAnotherUser(t *testing.T) {
 
 // A job can be asked although another user has taken its name.
 func TestJobWhoseNameIsTaken(t *testing.T) {
-	release := take(t, address(os.Getpid()).Name)
+	release := take(t, address(os.Getpid()))
 	s, err := Serve(strings.ToUpper)
 	require.NoError(t, err)
 	defer s.Close()
@@ -115,6 +75,65 @@ func TestAsk(t *testing.T) {
 	_, err = Serve(strings.ToUpper)
 	require.ErrorContains(t, err, "listen for questions about the job")
 	require.NoError(t, s.Close())
+	_, err = Ask(os.Getpid(), "status")
+	require.ErrorContains(t, err, "is no intrarun of yours")
+}
+
+// A question that comes while intrarun has no descriptor left is answered when it has,
+// and so are later ones.
+func TestAskWithoutDescriptors(t *testing.T) {
+	s, err := Serve(strings.ToUpper)
+	require.NoError(t, err)
+	defer s.Close()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 20}))
+	c := os.NewFile(uintptr(fd), "question")
+	defer c.Close()
+	needs.NoDescriptors(t, func() {
+		require.NoError(t, unix.Connect(fd, &unix.SockaddrUnix{Name: address(os.Getpid()).Name}))
+		_, err := os.Open(os.DevNull)
+		require.ErrorIs(t, err, unix.EMFILE)
+		time.Sleep(50 * time.Millisecond) // the listener finds that out too
+	})
+	_, err = c.WriteString("status")
+	require.NoError(t, err)
+	require.NoError(t, unix.Shutdown(fd, unix.SHUT_WR))
+	got, err := io.ReadAll(c)
+	require.NoError(t, err)
+	require.Equal(t, "STATUS", string(got))
+	answer, err := Ask(os.Getpid(), "status")
+	require.NoError(t, err)
+	require.Equal(t, "STATUS", answer)
+}
+
+// Another user gets no answer, and is not taken for an intrarun.
+func TestAskAsAStranger(t *testing.T) {
+	s, err := Serve(strings.ToUpper)
+	require.NoError(t, err)
+	defer s.Close()
+	ours := address(os.Getpid()) // with this user in it
+	var got []byte
+	var failed error
+	needs.Stranger(t, func() {
+		c, err := net.DialUnix("unix", nil, ours)
+		if err != nil {
+			failed = err
+			return
+		}
+		defer c.Close()
+		_, write := io.WriteString(c, "status")
+		closed := c.CloseWrite()
+		got, err = io.ReadAll(c)
+		failed = errors.Join(write, closed, err)
+	})
+	require.Empty(t, got)
+	if failed != nil { // it was sent away before it had asked
+		require.True(t, errors.Is(failed, unix.EPIPE) || errors.Is(failed, unix.ECONNRESET) || errors.Is(failed, unix.ENOTCONN), "%v", failed)
+	}
+	require.NoError(t, s.Close())
+
+	take(t, ours)
 	_, err = Ask(os.Getpid(), "status")
 	require.ErrorContains(t, err, "is no intrarun of yours")
 }

@@ -170,11 +170,8 @@ func (c *Config) validate() error {
 // listenAt is where processes listen for links over TCP whose host has that
 // address, "" if they need not.
 func (j *Job) listenAt(address string) string {
-	switch {
-	case j.Placement != nil && (j.Link == job.LinkTCP || len(j.Placement.Hosts) > 1):
+	if j.Link == job.LinkTCP || j.Placement != nil && len(j.Placement.Hosts) > 1 {
 		return net.JoinHostPort(address, "0")
-	case j.Link == job.LinkTCP:
-		return "127.0.0.1:0"
 	}
 	return ""
 }

@@ -8,12 +8,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/listen"
 	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/spawn"
@@ -87,10 +87,7 @@ func Run(ctx context.Context, c Config) (code int) {
 	program, err := spawn.Resolve(ctx, c.Program[0], c.tags(), c.Signals, w)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
-		if i, ok := err.(spawn.Interrupted); ok {
-			return head.InterruptCode(i.Signal.(syscall.Signal))
-		}
-		return ExitRefused
+		return ExitCode(err)
 	}
 	defer program.Remove()
 	if c.Vary != nil {
@@ -126,7 +123,14 @@ func closed(console *output.Console, code int) int {
 
 // runHere runs the job on this host.
 func (d *driver) runHere(ctx context.Context, c *Config, program *spawn.Program, w *watchdog.Watchdog) int {
-	at := head.Node{ID: agentOf(0), Name: hostname("localhost"), Listen: c.listenAt("")}
+	address := ""
+	if c.Link == job.LinkTCP {
+		var err error
+		if address, err = listen.Loopback(); err != nil {
+			return d.refuse(fmt.Errorf("-link tcp: %w", err))
+		}
+	}
+	at := head.Node{ID: agentOf(0), Name: hostname("localhost"), Listen: c.listenAt(address)}
 	here := newLocal(&reporter{d, at.ID}, supervise.Config{Secret: job.NewSecret(), Plan: c.plan(program, job.Processes(c.Degrees)), Watchdog: w})
 	defer here.Close()
 	d.agents[at.ID], d.here, d.suspend = here, here, c.Suspend
@@ -166,10 +170,7 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 func (d *driver) refuse(why error) int {
 	d.console.Notef("intrarun: %v", why)
 	_, _ = d.trace.Close(false) // there is nothing in it
-	if i, ok := why.(spawn.Interrupted); ok {
-		return head.InterruptCode(i.Signal.(syscall.Signal))
-	}
-	return ExitRefused
+	return ExitCode(why)
 }
 
 // run is the life of the head.

@@ -21,7 +21,7 @@ import (
 const forever = time.Hour
 
 func serveLimited(t *testing.T, a Address, l limits) *Server {
-	s, err := listen(a, Job{Program: "heat", Degrees: []int{2, 1}}, l)
+	s, err := listenWithin(a, Job{Program: "heat", Degrees: []int{2, 1}}, l)
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s

@@ -62,9 +62,9 @@ type end struct {
 }
 
 // Listen serves the page of a job.
-func Listen(at Address, j Job) (*Server, error) { return listen(at, j, usual) }
+func Listen(at Address, j Job) (*Server, error) { return listenWithin(at, j, usual) }
 
-func listen(at Address, j Job, limits limits) (*Server, error) {
+func listenWithin(at Address, j Job, limits limits) (*Server, error) {
 	l, err := net.Listen("tcp", at.Listen)
 	if err != nil {
 		cure := ""
