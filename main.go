@@ -10,6 +10,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checked"
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/engine"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/sysmon"
@@ -50,6 +51,7 @@ func enter(run func(*Process) error) int {
 		return runAlone(run)
 	}
 	defer session.Close()
+	cure.WritesFail() // of checkpoint files, too
 	// The workers may all be in long kernels, too.
 	if n := engine.Threads(session.Setup()) + 1; runtime.GOMAXPROCS(0) < n {
 		runtime.GOMAXPROCS(n)
@@ -76,7 +78,12 @@ func enter(run func(*Process) error) int {
 		sysmon.Yield()
 	}
 	e.ExplainOnQuit(session.LastWords)
-	released := make(chan struct{})
+	released, returned := make(chan struct{}), false
+	defer func() {
+		if err := e.Ended(); err != nil && !returned {
+			os.Exit(fail(e, session, err))
+		}
+	}()
 	if err = e.Begin(); err == nil {
 		go func() {
 			if code, over := e.Follow(cancel, released); over {
@@ -89,20 +96,27 @@ func enter(run func(*Process) error) int {
 			return run(p)
 		}, released)
 	}
-	e.FlushTrace()
+	returned = true
 	if err != nil {
-		f := failure(err)
-		if session.Fail(f, e.Snapshot()) != nil {
-			fmt.Fprintf(os.Stderr, "intra: %s: %s\n", f.Kind, f.Text)
-		}
-		if f.Kind == job.FailDivergence || f.Kind == job.FailCorruption {
-			return exitDiverged
-		}
-		return exitFailed
+		return fail(e, session, err)
 	}
+	e.FlushTrace()
 	e.Shutdown()
 	_ = session.Leave() // its results are out: whatever MPI says of the end changes nothing
 	return 0
+}
+
+// fail reports how the program has failed, and returns the exit code of its process.
+func fail(e *engine.Engine, session *job.Session, err error) int {
+	e.FlushTrace()
+	f := failure(err)
+	if session.Fail(f, e.Snapshot()) != nil {
+		fmt.Fprintf(os.Stderr, "intra: %s: %s\n", f.Kind, f.Text)
+	}
+	if f.Kind == job.FailDivergence || f.Kind == job.FailCorruption {
+		return exitDiverged
+	}
+	return exitFailed
 }
 
 // shareArrays has the arrays that the program is about to make be in memory that
@@ -123,18 +137,40 @@ func shareArrays(e *engine.Engine, session *job.Session) {
 
 // runAlone runs a program that no launcher started.
 func runAlone(run func(*Process) error) int {
-	if err := guard(newProcess(engine.NewProgram()), run); err != nil {
+	of, returned := engine.NewProgram(), false
+	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return exitFailed
+	}
+	defer func() {
+		if err := of.Ended(); err != nil && !returned {
+			os.Exit(fail(err))
+		}
+	}()
+	err := guard(newProcess(of), run)
+	returned = true
+	if err != nil {
+		return fail(err)
 	}
 	return 0
 }
 
-// guard runs the program and turns every way to fail into an error.
+// guard runs the program and turns every way to fail into an error. If the program has
+// ended its goroutine guard does not return, and p.run.Ended knows why.
 func guard(p *Process, run func(*Process) error) (err error) {
+	returned := false
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
+			if returned {
+				return
+			}
+			if e := endedHere(p.function()); e != nil {
+				p.run.End(e)
+			}
+		case *goexit: // of a task, which may have run on another goroutine
+			p.run.End(v)
+			err = v
 		case *SectionError:
 			err = v
 		case *TaskPanic:
@@ -143,13 +179,23 @@ func guard(p *Process, run func(*Process) error) (err error) {
 			err = &programPanic{v, debug.Stack()}
 		}
 	}()
-	if err := run(p); err != nil {
+	err = run(p)
+	returned = true
+	if err != nil {
 		return err
 	}
 	if p.section != nil {
 		return fmt.Errorf("the program returned before the section opened at %s had ended: call End", p.section.position())
 	}
 	return p.Settle()
+}
+
+// function names the function of the program that is called: that of Once, or run.
+func (p *Process) function() string {
+	if at := engine.InOnce(); at != "" {
+		return "the function of the intra.Once called at " + at
+	}
+	return "the program"
 }
 
 // programPanic is a panic outside of any task.
@@ -173,6 +219,8 @@ func failure(err error) job.Failure {
 		f.Kind = job.FailDivergence
 	case errors.Is(err, engine.ErrCorrupt):
 		f.Kind = job.FailCorruption
+	case errors.Is(err, engine.ErrRefused):
+		f.Kind = job.FailRefused
 	case errors.As(err, &found):
 		f.Kind = job.FailFinding
 	case errors.As(err, &task), errors.As(err, &other):

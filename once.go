@@ -39,6 +39,9 @@ func bytesOf[T any](v *T) []byte {
 
 // OnceBytes works like Once, for a result of any length.
 func OnceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
+	if err := p.refuse(); err != nil {
+		return nil, err
+	}
 	if p != nil && p.section == nil {
 		if err := p.Settle(); err != nil {
 			return nil, fmt.Errorf("intra.Once: %w", err)
@@ -54,8 +57,10 @@ func onceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
 	switch {
 	case p.resuming():
 		return nil, errors.New("intra.Once before the first SafePoint of a restored process: protect its result, and call it only if !p.Restored()")
-	case p.local():
+	case p == nil:
 		return engine.OnceAlone(f)
+	case p.local():
+		return p.run.Once(f)
 	case p.section != nil && !p.alone():
 		return nil, fmt.Errorf("intra.Once in the section opened at %s: every replica must call it, so call it before or after", p.section.position())
 	}

@@ -100,14 +100,31 @@ func (p *Process) local() bool { return p == nil || p.engine == nil || p.resumin
 // runAlone runs task i of s at its launch.
 func (p *Process) runAlone(s *engine.Section, i int) {
 	if p.local() {
-		s.Run(i)
+		if p == nil || p.run == nil {
+			s.Guard(&s.Tasks[i], s.Tasks[i].Body)
+			return
+		}
+		p.run.RunTask(s, i)
 		return
 	}
 	p.engine.RunAlone(s, i)
 }
 
+// refuse returns an error in the body of a task and in the function of Once: not all
+// replicas run these, and what the program calls has to be called by all.
+func (p *Process) refuse() error {
+	if p == nil || p.run == nil {
+		return nil
+	}
+	return p.run.Refuse()
+}
+
 // open makes s the open section of p, and is the kill point section:K.
 func (p *Process) open(s *Section) {
+	if err := p.refuse(); err != nil {
+		s.fail(err)
+		return
+	}
 	if p.section != nil {
 		s.fail(&SectionError{Section: p.section.shared.Number, Pos: s.position(),
 			Err: &openError{opened: p.section.position()}})

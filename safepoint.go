@@ -31,6 +31,9 @@ func (p *Process) SafePoint() error {
 	if p == nil {
 		return nil
 	}
+	if err := p.refuse(); err != nil {
+		return err
+	}
 	if p.section != nil {
 		return fmt.Errorf("intra.SafePoint in the section opened at %s: call it before or after", p.section.position())
 	}

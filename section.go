@@ -198,6 +198,7 @@ func (s *Section) fail(err error) {
 
 // guardTask calls a body of a task, and names the task if it panics.
 func guardTask(t *engine.Task, body func()) {
+	returned := false
 	defer func() {
 		if v := recover(); v != nil {
 			stack := debug.Stack()
@@ -206,8 +207,15 @@ func guardTask(t *engine.Task, body func()) {
 			}
 			panic(&TaskPanic{Task: t.Kernel.Name, Pos: t.At.String(), Value: v, Stack: stack})
 		}
+		if returned {
+			return
+		}
+		if e := endedHere(fmt.Sprintf("task %s, launched at %s,", t.Kernel.Name, &t.At)); e != nil {
+			panic(e)
+		}
 	}()
 	body()
+	returned = true
 }
 
 func (s *Section) position() string { return s.at.String() }

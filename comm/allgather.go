@@ -36,6 +36,9 @@ func planAllgather[T any](c *Comm, send, recv []T) (*schedule, error) {
 	if err := c.checkCollective(checkElement[T](), 0); err != nil {
 		return nil, err
 	}
+	if err := apart(bytesOf(send), bytesOf(recv), curePlaced); err != nil {
+		return nil, err
+	}
 	n, part := c.Size(), len(send)
 	if send == nil {
 		part = len(recv) / n
@@ -97,6 +100,9 @@ func planAllgatherv[T any](c *Comm, send []T, recv [][]T) (*schedule, error) {
 	}
 	if send != nil && len(send) != len(recv[c.rank]) {
 		return nil, fmt.Errorf("%w: %d own elements, room for %d", ErrCount, len(send), len(recv[c.rank]))
+	}
+	if err := partsApart(partOf("send", send), partsOf("recv", recv), curePlaced); err != nil {
+		return nil, err
 	}
 	s := c.newSchedule(allgatherv, 0, 0)
 	s.copy(bytesOf(recv[c.rank]), bytesOf(send))

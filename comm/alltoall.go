@@ -35,6 +35,9 @@ func planAlltoall[T any](c *Comm, send, recv []T) (*schedule, error) {
 	if err := c.checkCollective(checkElement[T](), 0); err != nil {
 		return nil, err
 	}
+	if err := apart(bytesOf(send), bytesOf(recv), cureCopy); err != nil {
+		return nil, err
+	}
 	n := c.Size()
 	if len(send) != len(recv) || len(send)%n != 0 {
 		return nil, fmt.Errorf("%w: %d elements to send and %d to receive for %d ranks", ErrCount, len(send), len(recv), n)
@@ -59,6 +62,9 @@ func planAlltoallv[T any](c *Comm, send, recv [][]T) (*schedule, error) {
 	}
 	if len(send[c.rank]) != len(recv[c.rank]) {
 		return nil, fmt.Errorf("%w: %d own elements, room for %d", ErrCount, len(send[c.rank]), len(recv[c.rank]))
+	}
+	if err := partsApart(partsOf("send", send), partsOf("recv", recv), cureCopy); err != nil {
+		return nil, err
 	}
 	s := c.newSchedule(alltoallv, 0, 0)
 	s.exchange(

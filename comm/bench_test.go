@@ -149,3 +149,101 @@ func BenchmarkFlood(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkOrders is a message of one number of many, whose receives are posted in the order
+// in which they are sent, in the reverse one, or only when all have come.
+func BenchmarkOrders(b *testing.B) {
+	const many = 20000
+	for _, order := range []struct {
+		name  string
+		tag   func(i int) int
+		after bool
+	}{
+		{"same", func(i int) int { return i }, false},
+		{"reversed", func(i int) int { return many - 1 - i }, false},
+		{"unexpected", func(i int) int { return i }, true},
+		{"unexpected reversed", func(i int) int { return many - 1 - i }, true},
+	} {
+		b.Run(order.name, func(b *testing.B) {
+			cluster := clusterOf(b, "shm", []int{1, 1}, false, sdr.Limits{}, false)
+			require.NoError(b, cluster.run(func(c *comm.Comm, _ *member) error {
+				x := make([]float64, many)
+				reqs := make([]*comm.Request, many)
+				start := time.Now()
+				for range b.N {
+					for _, now := range []bool{order.after, !order.after} {
+						for i := range many {
+							switch {
+							case c.Rank() == 0 && now:
+								if err := comm.Send(c, x[i:i+1], 1, i); err != nil {
+									return err
+								}
+							case c.Rank() == 1 && !now:
+								reqs[i] = comm.Irecv(c, x[i:i+1], 0, order.tag(i))
+							}
+						}
+						if err := c.Barrier(); err != nil {
+							return err
+						}
+					}
+					if err := comm.WaitAll(reqs...); err != nil {
+						return err
+					}
+				}
+				if c.Rank() == 1 {
+					b.ReportMetric(float64(time.Since(start).Nanoseconds())/float64(many*b.N), "ns/message")
+					b.ReportMetric(0, "ns/op")
+				}
+				return nil
+			}))
+		})
+	}
+}
+
+// BenchmarkCommunicators is a message from one rank to another while there are so many more
+// communicators, in each of which a message was sent.
+func BenchmarkCommunicators(b *testing.B) {
+	for _, degrees := range [][]int{{1, 1}, {2, 2}} {
+		for _, many := range []int{0, 100, 2000} {
+			b.Run(fmt.Sprint(degrees, "/", many), func(b *testing.B) {
+				cluster := clusterOf(b, "shm", degrees, false, sdr.Limits{}, false)
+				require.NoError(b, cluster.run(func(c *comm.Comm, _ *member) error {
+					x := make([]float64, 1)
+					for range many {
+						d, err := c.Dup()
+						if err != nil {
+							return err
+						}
+						if _, err := comm.Sendrecv(d, x, 1-c.Rank(), 0, make([]float64, 1), 1-c.Rank(), 0); err != nil {
+							return err
+						}
+					}
+					if err := c.Barrier(); err != nil {
+						return err
+					}
+					start := time.Now()
+					const batch = 1000
+					for done := 0; done < b.N; done += batch {
+						for range batch {
+							if c.Rank() == 0 {
+								if err := comm.Send(c, x, 1, 0); err != nil {
+									return err
+								}
+							} else if _, err := comm.Recv(c, x, 0, 0); err != nil {
+								return err
+							}
+						}
+					}
+					if err := c.Barrier(); err != nil {
+						return err
+					}
+					if c.Rank() == 0 {
+						b.ReportMetric(float64(time.Since(start).Nanoseconds())/float64((b.N+batch-1)/batch*batch), "ns/message")
+						b.ReportMetric(0, "ns/op")
+					}
+					return nil
+				}))
+			})
+		}
+	}
+}

@@ -9,6 +9,17 @@
 // Memory given to a non-blocking call belongs to it until Wait or Test has
 // reported its completion.
 //
+// What a call reads and what it writes may not overlap: a call with two buffers, or with
+// parts of them, fails with ErrOverlap, which names the arguments. Buffers without
+// elements overlap nothing, the same memory may be sent to several ranks, and a rank may
+// pass what it likes for an argument that only the root uses. Allreduce, Reduce, Scan and
+// Exscan work in place with a nil send; so do Gather, Gatherv, Allgather and Allgatherv,
+// for the part of the caller, and Scatter and Scatterv with a nil recv. SendrecvReplace
+// sends and receives in one buffer. Two requests under way at the same time are not
+// compared: a program must not receive into memory that a pending Isend reads, nor have
+// two pending receives write the same memory. The replicas of a rank would go on with
+// different values.
+//
 // Rules for programs. Each rank must send the same sequence of messages
 // whatever the order in which it receives (so that AnySource, Probe, Test and
 // WaitAny are free to differ between replicas). A rank that answers whoever

@@ -34,6 +34,9 @@ var (
 	ErrType = errors.New("invalid element type")
 	// ErrCount means that the lengths of the arguments do not match.
 	ErrCount = errors.New("invalid count")
+	// ErrOverlap means that a call would read and write the same memory, or write it
+	// twice.
+	ErrOverlap = errors.New("buffers overlap")
 	// ErrFreed means that the communicator was freed, or is nil.
 	ErrFreed = errors.New("communicator is freed")
 	// ErrCancelled means that the receive was cancelled before a message came.

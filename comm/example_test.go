@@ -73,6 +73,26 @@ func ExampleWorld() {
 	// Output: 3 <nil>
 }
 
+// Each rank passes its value on to the next one, in place.
+func ExampleSendrecvReplace() {
+	err := intra.Run(context.Background(), intra.Spec{Ranks: 3, Replicas: 2}, func(p *intra.Process) error {
+		c := p.World()
+		x := []int{c.Rank()}
+		next, prev := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+		if _, err := comm.SendrecvReplace(c, x, next, 0, prev, 0); err != nil {
+			return err
+		}
+		if c.Rank() == 0 && p.Replica() == 0 {
+			fmt.Println(x)
+		}
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// [2]
+	// <nil>
+}
+
 func ExampleAllreduce() {
 	c := comm.Self()
 	v := []float64{1, 2}

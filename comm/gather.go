@@ -40,6 +40,9 @@ func planGather[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
 	}
 	n, part := c.Size(), len(send)
 	if c.rank == root {
+		if err := apart(bytesOf(send), bytesOf(recv), curePlaced); err != nil {
+			return nil, err
+		}
 		if send == nil {
 			part = len(recv) / n
 		}
@@ -111,6 +114,9 @@ func planGatherv[T any](c *Comm, send []T, recv [][]T, root int) (*schedule, err
 	}
 	if send != nil && len(send) != len(recv[root]) {
 		return nil, fmt.Errorf("%w: %d own elements, room for %d", ErrCount, len(send), len(recv[root]))
+	}
+	if err := partsApart(partOf("send", send), partsOf("recv", recv), curePlaced); err != nil {
+		return nil, err
 	}
 	s := c.newSchedule(gatherv, root, 0)
 	for i, r := range recv {

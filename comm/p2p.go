@@ -2,6 +2,7 @@ package comm
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/transport/sdr"
 )
@@ -121,8 +122,14 @@ func (c *Comm) recvFrom(b []byte, size, src, tag int) (Status, error) {
 	return st, err
 }
 
-// Sendrecv sends and receives at the same time.
+// Sendrecv sends and receives at the same time. The buffers may not overlap, see
+// SendrecvReplace.
 func Sendrecv[T, U any](c *Comm, send []T, dst, sendTag int, recv []U, src, recvTag int) (Status, error) {
+	if checkElement[T]() == nil && checkElement[U]() == nil {
+		if err := apart(bytesOf(send), bytesOf(recv), cureReplace); err != nil {
+			return Status{}, fmt.Errorf("sendrecv: %w", err)
+		}
+	}
 	r := Irecv(c, recv, src, recvTag)
 	if r.err != nil { // nothing may be under way when an argument is wrong
 		return Status{}, r.err
@@ -137,6 +144,11 @@ func Sendrecv[T, U any](c *Comm, send []T, dst, sendTag int, recv []U, src, recv
 		err = serr
 	}
 	return st, err
+}
+
+// SendrecvReplace is Sendrecv with one buffer: what is received replaces what is sent.
+func SendrecvReplace[T any](c *Comm, buf []T, dst, sendTag, src, recvTag int) (Status, error) {
+	return Sendrecv(c, slices.Clone(buf), dst, sendTag, buf, src, recvTag)
 }
 
 // Isend begins a Send. Errors come from Wait.

@@ -83,7 +83,7 @@ func TestWrongArguments(t *testing.T) {
 	one(comm.Allreduce(c, x, nil, comm.Sum), comm.ErrCount)
 	one(comm.Allgather(c, x, make([]int, 3)), comm.ErrCount)
 	one(comm.Gatherv(c, x, nil, 0), comm.ErrCount)
-	one(comm.ReduceScatter(c, x, x, []int{-1}, comm.Sum), comm.ErrCount)
+	one(comm.ReduceScatter(c, x, make([]int, 1), []int{-1}, comm.Sum), comm.ErrCount)
 	_, err = comm.Ibcast(c, x, -1).Wait()
 	one(err, comm.ErrRank)
 	_, err = c.Split(-7, 0)

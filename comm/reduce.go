@@ -67,6 +67,11 @@ func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*s
 	if err := c.checkCollective(checkElement[T](), root); err != nil {
 		return nil, err
 	}
+	if c.rank == root {
+		if err := apart(bytesOf(send), bytesOf(recv), cureInPlace); err != nil {
+			return nil, err
+		}
+	}
 	if send == nil {
 		send = recv
 	}
@@ -92,6 +97,9 @@ func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*s
 
 func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule, error) {
 	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+		return nil, err
+	}
+	if err := apart(bytesOf(send), bytesOf(recv), cureInPlace); err != nil {
 		return nil, err
 	}
 	if send == nil {

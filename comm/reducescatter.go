@@ -28,6 +28,9 @@ func planReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, 
 	if err := c.checkCollective(checkElement[T](), 0); err != nil {
 		return nil, err
 	}
+	if err := apart(bytesOf(send), bytesOf(recv), cureCopy); err != nil {
+		return nil, err
+	}
 	n := c.Size()
 	if counts == nil {
 		counts = make([]int, n)

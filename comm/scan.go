@@ -32,6 +32,9 @@ func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool)
 	if err := c.checkCollective(checkElement[T](), 0); err != nil {
 		return nil, err
 	}
+	if err := apart(bytesOf(send), bytesOf(recv), cureInPlace); err != nil {
+		return nil, err
+	}
 	if send == nil {
 		send = recv
 	}

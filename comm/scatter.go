@@ -35,6 +35,9 @@ func planScatter[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
 	}
 	n, part := c.Size(), len(recv)
 	if c.rank == root {
+		if err := apart(bytesOf(send), bytesOf(recv), cureKept); err != nil {
+			return nil, err
+		}
 		if recv == nil {
 			part = len(send) / n
 		}
@@ -109,6 +112,9 @@ func planScatterv[T any](c *Comm, send [][]T, recv []T, root int) (*schedule, er
 	}
 	if recv != nil && len(recv) != len(send[root]) {
 		return nil, fmt.Errorf("%w: %d own elements, room for %d", ErrCount, len(send[root]), len(recv))
+	}
+	if err := partsApart(partsOf("send", send), partOf("recv", recv), cureKept); err != nil {
+		return nil, err
 	}
 	s := c.newSchedule(scatterv, root, 0)
 	for i, p := range send {

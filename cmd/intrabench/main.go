@@ -15,6 +15,7 @@ import (
 	"os/signal"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
+	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/version"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
@@ -56,17 +57,17 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == asRank {
 		messages.Rank(os.Args[2])
 	}
-	if version.Asked(os.Args[1:]) {
-		fmt.Println(version.Line("intrabench"))
-		return
-	}
 	if os.Getenv(watchdog.Variable) != "" {
 		watchdog.Run(os.Stdin, os.Stderr)
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	out := output.NewSink(os.Stdout)
+	err := run(ctx, os.Args[1:], out, os.Stderr)
 	stop()
+	if err == nil {
+		err = out.Lost()
+	}
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case errors.Is(err, errUsage):
@@ -78,6 +79,10 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out, diag io.Writer) error {
+	if version.Asked(args) {
+		_, err := fmt.Fprintln(out, version.Line("intrabench"))
+		return err
+	}
 	if len(args) > 0 {
 		for _, c := range append(jobs, commands...) {
 			if c.name == args[0] {

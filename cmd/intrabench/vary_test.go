@@ -12,6 +12,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/runreport"
 	"github.com/intrahpc/intra/internal/vary"
+	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // TestVary prints and draws a report, and says what is wrong with one.
@@ -21,7 +22,9 @@ func TestVary(t *testing.T) {
 		Course: []vary.Step{{SafePoint: 1, Digits: 15}, {SafePoint: 2, Digits: 12.5}}}
 	write := func(name string, r *vary.Result) string {
 		file := filepath.Join(dir, name)
-		require.NoError(t, (&runreport.Report{Ranks: 1, Degrees: []int{1}, Vary: r}).Write(file, nil))
+		to, err := wholefile.Open(file)
+		require.NoError(t, err)
+		require.NoError(t, (&runreport.Report{Ranks: 1, Degrees: []int{1}, Vary: r}).Write(to))
 		return file
 	}
 	varied := write("varied.json", &vary.Result{Spec: "sets=2,bits=0.01", SafePoints: 2, Variables: []vary.Variance{v}, Sets: []vary.Set{{Set: 1, Variables: []vary.Variance{v}}}})

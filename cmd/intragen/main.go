@@ -23,7 +23,10 @@ func main() {
 // code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if version.Asked(args) {
-		fmt.Fprintln(stdout, version.Line("intragen"))
+		if _, err := fmt.Fprintln(stdout, version.Line("intragen")); err != nil {
+			fmt.Fprintln(stderr, "intragen:", err)
+			return 1
+		}
 		return 0
 	}
 	o := generate.Options{Stdout: stdout, Stderr: stderr}

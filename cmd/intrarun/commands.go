@@ -54,7 +54,15 @@ func status(args []string) int {
 		fmt.Fprintln(os.Stderr, "intrarun status:", err)
 		return launch.ExitFailed
 	}
-	fmt.Print(text)
+	return show(" status", text)
+}
+
+// show prints what a command was asked for. The exit code says whether that was written.
+func show(command, text string) int {
+	if _, err := fmt.Print(text); err != nil {
+		fmt.Fprintf(os.Stderr, "intrarun%s: %v\n", command, err)
+		return launch.ExitFailed
+	}
 	return launch.ExitOK
 }
 

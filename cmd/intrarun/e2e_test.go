@@ -30,9 +30,12 @@ const (
 	asSender   = "sender:" // first argument
 	asStorer   = "storer:"
 	asStepper  = "stepper:"
+	asHeavy    = "heavy:"
 	asWalker   = "walker:"
 	asAhead    = "ahead:"
 	asUnstable = "unstable:"
+	asPatient  = "patient:"
+	asEnder    = "ender:"
 )
 
 func TestMain(m *testing.M) {
@@ -46,6 +49,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == asStepper {
 		intra.Main(stepThrough)
 	}
+	if len(os.Args) > 1 && os.Args[1] == asHeavy {
+		intra.Main(heavy)
+	}
 	if len(os.Args) > 1 && os.Args[1] == asWalker {
 		intra.Main(walk)
 	}
@@ -54,6 +60,16 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 2 && os.Args[1] == asUnstable {
 		intra.Main(func(p *intra.Process) error { return unstable(p, os.Args[2]) })
+	}
+	if len(os.Args) > 2 && os.Args[1] == asEnder {
+		intra.Main(func(p *intra.Process) error { return endHere(p, os.Args[2]) })
+	}
+	if len(os.Args) > 2 && os.Args[1] == asPatient {
+		intra.Main(func(p *intra.Process) error { return patient(p, os.Args[2]) })
+	}
+	if what := os.Getenv(asHostile); what != "" {
+		openMany(what)
+		return
 	}
 	if os.Getenv(asIntrarun) != "" {
 		main()
@@ -136,7 +152,7 @@ func TestHowAJobEnds(t *testing.T) {
 		{"one returns an error", "-r 2", []string{"join", "0.1@fail:error:bad luck", "out:x", "finish"}, 0, "x\n", "0.1: error: bad luck", []string{"0.1 exit"}, []string{"finished", "failed"}},
 		{"all return an error", "-r 2", []string{"join", "fail:error:bad luck"}, 1, "", ": error: bad luck", nil, []string{"failed", "failed"}},
 		{"own exit", "-r 1", []string{"join", "exit:7"}, 1, "", "exit status 7", []string{"0.0 exit"}, []string{"exited"}},
-		{"exit 0 without finishing", "-r 1", []string{"join", "exit:0"}, 1, "", "exit status 0", []string{"0.0 exit"}, []string{"exited"}},
+		{"exit 0 without finishing", "-r 1", []string{"join", "exit:0"}, 1, "", "exit status 0 before run had returned: the program, or a library that it uses, calls os.Exit(0)", []string{"0.0 exit"}, []string{"exited"}},
 		{"panic of run", "-r 2", []string{"join", "0.0@fail:panic:in task f", "finish"}, 0, "", "0.0: panic: in task f", []string{"0.0 panic"}, []string{"failed", "finished"}},
 		{"crash elsewhere", "-r 2", []string{"join", "err:before", "0.1@sleep:100ms", "0.0@crash", "err:after", "finish"}, 0, "", "0.0: panic: boom", []string{"0.0 panic"}, []string{"exited", "finished"}},
 		{"crash of the last", "-r 1", []string{"join", "crash"}, 1, "", "0.0: panic: boom", []string{"0.0 panic"}, nil},
@@ -267,6 +283,7 @@ func TestNothingSurvivesIntrarun(t *testing.T) {
 		{"SIGKILL, stopped under a wrapper", "%s; true", syscall.SIGKILL, -1, true},
 		{"SIGKILL, stopped", "exec %s", syscall.SIGKILL, -1, true},
 		{"SIGINT", "%s; true", syscall.SIGINT, 130, false},
+		{"SIGHUP", "exec %s", syscall.SIGHUP, 129, false},
 		{"SIGTERM", "exec %s", syscall.SIGTERM, 143, false},
 		{"SIGTERM, stopped", "exec %s", syscall.SIGTERM, 143, true},
 	} {
@@ -381,6 +398,8 @@ func TestUsageErrors(t *testing.T) {
 		"-degrees 2,2 -n 3 true":                    "leave -n out",
 		"-link ib true":                             "want auto, shm, unix or tcp",
 		"-threads 0 true":                           "-threads 0: want 1 to 512",
+		"-stdin all true":                           "want 0 or none",
+		"-endless 1s true":                          "want a duration of at least 2s like 60s, or off",
 		"-threads 1000 true":                        "-threads 1000: want 1 to 512",
 		"-ring 10 true":                             "-ring 10: want 4K to 1G",
 		"-trace-limit 9M true":                      "-trace-limit is for -trace: give both",

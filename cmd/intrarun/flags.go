@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,7 +20,6 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/launcher"
-	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/timeline"
@@ -46,7 +44,7 @@ report is called ./status.
 
 // parse reads the command line, without the name of the command.
 func parse(args []string, out io.Writer) (*launch.Config, error) {
-	c := &launch.Config{}
+	c := &launch.Config{Stdin: os.Stdin}
 	fs := flag.NewFlagSet("intrarun", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // our caller says what is wrong, once
 	n := fs.Int("n", 1, "number of logical `ranks`")
@@ -111,6 +109,15 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		c.Bind = m
 		return err
 	})
+	fs.Func("stdin", "`WHOM` standard input is for: 0, the replicas of rank 0; none, so that what reads it around\nintrarun keeps it, like a loop in a shell script (default 0)", func(s string) error {
+		if s != "0" && s != "none" {
+			return errors.New("want 0 or none")
+		}
+		if c.Stdin = os.Stdin; s == "none" {
+			c.Stdin = nil
+		}
+		return nil
+	})
 	fs.StringVar(&c.Sched, "sched", "", "`schedule` of every section: static, adaptive or replicate")
 	fs.BoolVar(&c.Check, "check", false, "checked mode: find wrong clauses and diverging replicas")
 	fs.Func("clone", "start a process by a tool, `RANK.REPLICA=COMMAND`, like '0.1=strace -f -o trace': as COMMAND\nPROGRAM ARGS, or with the program in the place of {program}; repeatable", func(s string) error {
@@ -128,6 +135,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.Var(&traceLimit, "trace-limit", "largest `size` of that file, like 64M; the oldest events are left out")
 	hosts := fs.String("hosts", "", "run on these `hosts`, each with a number of slots, like h1:2,h2:2 or n[01-04]:2;\nlocalhost is this one")
 	hostfile := fs.String("hostfile", "", "run on the hosts of `FILE`: one per line, h1 slots=2 rack=a addr=10.0.0.1")
+	alone := fs.Bool("alone", false, "take no notice of variables of mpirun, mpiexec and srun, which are in the environment of whatever\nthey start, like a shell under srun --pty; -alone=false: they have started intrarun several\ntimes, wait for the others (default: by the processes of this host)")
 	fs.StringVar(&c.RemoteShell, "rsh", "", "`command` that starts another command on {host} (default: ssh {host}, in a Slurm allocation srun)")
 	fs.IntVar(&c.Fanout, "fanout", spawn.DefaultFanout, "`number` of hosts that this one starts; with more hosts, each of those starts as many\nothers, and so on")
 	fs.StringVar(&c.HeadAddress, "head", "", "`address` of this host that the other hosts use (default: any of its addresses)")
@@ -139,6 +147,16 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	fs.Func("stuck", "tell of processes that wait for each other and have made no progress for so long,\n`DURATION`; off: do not; abort: end the job then (default 30s)", func(s string) error {
 		return setStuck(&c.Stuck, s)
 	})
+	c.Endless = launch.DefaultEndless
+	fs.Func("endless", "kill a replica that makes no progress for `DURATION` while every rank has finished in another\nreplica: no section, task, message, safe point, Once or output; off: wait for it\n(default 1m)", func(s string) (err error) {
+		if c.Endless = 0; s == "off" {
+			return nil
+		}
+		if c.Endless, err = time.ParseDuration(s); err != nil || c.Endless < leastStuck {
+			return fmt.Errorf("want a duration of at least %v like 60s, or off", leastStuck)
+		}
+		return nil
+	})
 	fs.Func("status-every", "print what each process does every `DURATION`, on standard error", func(s string) (err error) {
 		if c.Status, err = time.ParseDuration(s); err == nil && c.Status < leastStatus {
 			err = fmt.Errorf("want at least %v", leastStatus)
@@ -146,7 +164,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return err
 	})
 	page := fs.String("http", "", "serve a page at `ADDR` on which the job can be watched, /metrics for Prometheus and\n/status.json; :8080 is for users of this host, other addresses need a token")
-	token := fs.String("http-token", "", "`token` that the page of -http asks for (default: on other addresses one is made, and\nprinted)")
+	token := fs.String("http-token", "", "`token` that the page of -http asks for, @FILE for the contents of a file, so that ps does not\nshow it (default: "+tokenVariable+" in the environment; else on other addresses one is made, and printed)")
 	fs.BoolVar(&c.Verbose, "v", false, "report events as they happen")
 	fs.Bool("version", false, "print the version of intrarun, and exit")
 	fs.BoolVar(&c.Quiet, "quiet", false, "print only the program's output")
@@ -238,7 +256,7 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	var err error
 	switch {
 	case given["http"]:
-		if c.Page, err = livepage.ParseAddress(*page, *token); err != nil {
+		if c.Page, err = pageAddress(*page, *token, given["http-token"]); err != nil {
 			return nil, err
 		}
 	case given["http-token"]:
@@ -266,7 +284,19 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if !c.MPI {
 		processes = 0
 	}
-	around, err := findHosts(*hosts, *hostfile, c.HeadAddress, processes)
+	var isAlone *bool // nil: it shows
+	if given["alone"] {
+		isAlone = alone
+	}
+	started, err := findLauncher(isAlone, func(text string) {
+		if !c.Quiet {
+			fmt.Fprintln(out, "intrarun:", text)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	around, err := findHosts(started, *hosts, *hostfile, c.HeadAddress, processes)
 	if err != nil {
 		return nil, err
 	}
@@ -362,15 +392,12 @@ type surroundings struct {
 	warning string         // of the launcher that they come from; "": none
 }
 
-// findHosts finds the hosts. mpi is how many processes are to be those of an MPI
-// launcher, 0 without -mpi.
-func findHosts(list, file, head string, mpi int) (s surroundings, err error) {
+// findHosts finds the hosts. started is what a launcher makes of this process, nil if
+// none has started it; mpi is how many processes are to be those of an MPI launcher, 0
+// without -mpi.
+func findHosts(started *launcher.Process, list, file, head string, mpi int) (s surroundings, err error) {
 	s.rsh = "ssh {host}"
-	started, err := launcher.Find(os.Getenv)
-	switch {
-	case err != nil:
-		return s, err
-	case mpi > 0:
+	if mpi > 0 {
 		if err := checkMPI(started, mpi); err != nil {
 			return s, err
 		}
@@ -398,7 +425,7 @@ func findHosts(list, file, head string, mpi int) (s surroundings, err error) {
 			return s, fmt.Errorf("inside an indexed job: %w", err)
 		}
 		if s.indexed == nil && started != nil {
-			if s.indexed, err = launch.Launched(context.Background(), started, head); err != nil {
+			if s.indexed, err = meet(started, head); err != nil {
 				return s, err
 			}
 			s.warning = started.Warning(len(s.indexed.Hosts), mpi > 0)

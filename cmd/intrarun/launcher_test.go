@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/jobtest/steps"
+	"github.com/intrahpc/intra/internal/needs"
 )
 
 // launched runs intrarun in processes of a launcher. wrapper comes before it.
@@ -96,4 +97,71 @@ func TestUnderLauncher(t *testing.T) {
 			require.NotContains(t, stderr, "ends the job when a host is lost")
 		})
 	}
+}
+
+// A launcher's variables are also in the environment of what its processes start. They
+// are found out, and nothing is left.
+func TestLauncherLeftOver(t *testing.T) {
+	// Process 0 starts intrarun, process 1 something else.
+	once := []string{"sh", "-c", `case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in 0) "$0" "$@"; exit $?;; *) sleep 1000;; esac`}
+	for _, l := range []struct {
+		name     string
+		command  []string
+		variable string
+	}{
+		{"mpirun", []string{"mpirun.openmpi", "--oversubscribe", "-np"}, "OMPI_COMM_WORLD_SIZE=2"},
+		{"mpiexec", []string{"mpiexec.hydra", "-n"}, "PMI_SIZE=2"},
+	} {
+		t.Run(l.name, func(t *testing.T) {
+			needs.Tool(t, l.command[0], map[string]string{"mpirun": "openmpi-bin", "mpiexec": "mpich"}[l.name])
+			code, out, stderr := launched(t, l.command, 2, once, append([]string{"-n", "1", "-r", "2"}, steps.Program("join", "out:x", "finish")...))
+			require.NotZero(t, code, stderr)
+			require.NotContains(t, "\n"+out, "\nx\n") // mpiexec writes of the failure there
+			require.Contains(t, stderr, l.variable+" are those of "+l.name+", but none of the other 1 processes that it has started on this host runs intrarun")
+			require.Contains(t, stderr, "give -alone")
+			// mpirun ends the other one once the first has failed.
+			once := append(once[:2:2], strings.Replace(once[2], "sleep 1000", "sleep 1", 1))
+			code, out, stderr = launched(t, l.command, 2, once, append([]string{"-alone", "-n", "1", "-r", "2"}, steps.Program("join", "out:x", "finish")...))
+			require.Zero(t, code, stderr)
+			require.Equal(t, "x\n", out)
+			require.NotContains(t, stderr, l.variable)
+		})
+	}
+	t.Run("shell at a terminal", func(t *testing.T) {
+		needs.Tool(t, "script", "bsdutils")
+		needs.Tool(t, "bash", "bash")
+		self := command(append([]string{"-n", "1", "-r", "2"}, steps.Program("join", "out:x", "finish")...)...)
+		quoted := ""
+		for _, a := range self.Args {
+			quoted += " '" + a + "'"
+		}
+		cmd := exec.CommandContext(t.Context(), "script", "-qec", "bash -i", "/dev/null")
+		cmd.Env = append(self.Environ(), "OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=0")
+		cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(quoted+" </dev/null\nexit $?\n") // the job would read the second line
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "OMPI_COMM_WORLD_RANK=0 and OMPI_COMM_WORLD_SIZE=4 are those of mpirun, which has not started intrarun: bash (process ")
+		left, err := os.ReadDir(cmd.Dir)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		self := command(append([]string{"-alone=false", "-n", "1", "-r", "2"}, steps.Program("join", "finish")...)...)
+		self.Env = append(self.Environ(), "SLURM_JOB_ID=1", "SLURM_STEP_ID=0", "SLURM_STEP_NUM_TASKS=4", "SLURM_PROCID=0")
+		self.Dir = t.TempDir()
+		var stderr strings.Builder
+		self.Stderr = &stderr
+		require.NoError(t, self.Start())
+		require.Eventually(t, func() bool {
+			left, _ := os.ReadDir(self.Dir)
+			return len(left) > 0
+		}, time.Minute, 10*time.Millisecond)
+		require.NoError(t, self.Process.Signal(os.Interrupt))
+		require.Error(t, self.Wait())
+		require.Equal(t, 130, self.ProcessState.ExitCode(), stderr.String())
+		require.Contains(t, stderr.String(), "interrupted while waiting for the other processes of srun")
+		left, err := os.ReadDir(self.Dir)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
 }

@@ -16,13 +16,28 @@ import (
 	"golang.org/x/term"
 
 	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/version"
 	"github.com/intrahpc/intra/internal/watchdog"
 )
 
-func main() { os.Exit(run()) }
+func main() { os.Exit(closeOutput(os.Stdout, os.Stderr, run())) }
+
+// closeOutput closes the standard output of a command that ends with code, and returns the
+// code that it ends with then: a network file system may report only now that it has no room.
+func closeOutput(out io.Closer, diag io.Writer, code int) int {
+	err := out.Close()
+	if err == nil {
+		return code
+	}
+	fmt.Fprintln(diag, "intrarun: output is lost:", err)
+	if code == launch.ExitOK {
+		return launch.ExitFailed
+	}
+	return code
+}
 
 func run() int {
 	if os.Getenv(watchdog.Variable) != "" {
@@ -33,8 +48,7 @@ func run() int {
 		return serve(func() error { return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}) })
 	}
 	if version.Asked(os.Args[1:]) {
-		fmt.Println(version.Line("intrarun"))
-		return launch.ExitOK
+		return show("", version.Line("intrarun")+"\n")
 	}
 	if len(os.Args) > 1 {
 		if command := commands[os.Args[1]]; command != nil {
@@ -42,18 +56,19 @@ func run() int {
 		}
 	}
 	c, err := parse(os.Args[1:], os.Stderr)
+	_ = os.Unsetenv(tokenVariable) // it is for the page, not for the program
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return launch.ExitOK
 	case err != nil:
-		if p, _ := launcher.Find(os.Getenv); p != nil && p.Rank > 0 {
+		if !errors.Is(err, launcher.ErrAlone) && repeats(os.Args[1:]) {
 			// The first process says the same for all. The launcher ends it once
 			// another one has failed, so it gets the time for that.
 			time.Sleep(time.Second)
-			return launch.ExitRefused
+			return launch.ExitCode(err)
 		}
 		fmt.Fprintf(os.Stderr, "intrarun: %v\n(intrarun -h lists the flags)\n", err)
-		return launch.ExitRefused
+		return launch.ExitCode(err)
 	}
 	c.Watchdog = []string{"/proc/self/exe"}
 	if c.MPI && !c.DryRun {
@@ -84,6 +99,7 @@ func run() int {
 	// Output that nobody reads any more must not end the job half way, nor may
 	// a job in the background stop because it would read the terminal.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU)
+	c.Stops, c.Suspend = stops(signal.Ignored(syscall.SIGTSTP)), suspend
 	if c.Placement != nil {
 		// The agents would take a stopped head for a lost one.
 		signal.Ignore(syscall.SIGTSTP)
@@ -94,10 +110,14 @@ func run() int {
 		}
 		c.Agent = []string{self, asAgent}
 	}
+	cure.WritesFail()
 	asks := make(chan os.Signal, 1)
 	signal.Notify(asks, syscall.SIGQUIT)
 	c.Signals, c.Asks = signals, asks
-	c.Stdin, c.Stdout, c.Stderr = stdin(), os.Stdout, os.Stderr
+	if _, err := os.Stdin.Stat(); err != nil { // it is closed
+		c.Stdin = nil
+	}
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	c.Width = width(c)
 	return launch.Run(context.Background(), *c)
 }
@@ -116,14 +136,6 @@ func serve(life func() error) int {
 		return launch.ExitFailed
 	}
 	return launch.ExitOK
-}
-
-// stdin is standard input if it is open.
-func stdin() io.Reader {
-	if _, err := os.Stdin.Stat(); err != nil {
-		return nil
-	}
-	return os.Stdin
 }
 
 // width returns what tells the width of the terminal that the progress line is for,

@@ -4,6 +4,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -76,4 +78,21 @@ func TestStandardInputGoesToAllReplicasOfRankZero(t *testing.T) {
 	r := wait()
 	require.Zero(t, r.code, r.stderr)
 	require.True(t, input == r.stdout)
+}
+
+// In a loop of a shell script that reads lines, a job without standard input leaves them
+// to the loop.
+func TestNoStandardInput(t *testing.T) {
+	p := strings.Join(steps.Program("join", "cat", "finish"), " ")
+	for flag, want := range map[string]string{"none": "one\ntwo\nthree\n", "0": "two\nthree\none\n"} {
+		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command("sh", "-c", fmt.Sprintf("while read line; do %s -stdin %s -r 2 %s; echo $line; done", os.Args[0], flag, p))
+			cmd.Env = append(os.Environ(), environ...)
+			cmd.Stdin = strings.NewReader("one\ntwo\nthree\n")
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err)
+			require.Equal(t, want, string(out))
+		})
+	}
 }

@@ -3,12 +3,15 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -49,6 +52,136 @@ func TestPageFlags(t *testing.T) {
 	out, err := command("-http", taken.Addr().String(), "true").CombinedOutput()
 	require.Equal(t, 2, err.(*exec.ExitError).ExitCode())
 	require.Contains(t, string(out), "intrarun: serve the live page: listen tcp "+taken.Addr().String()+": bind: address already in use; -http :0 takes a free port")
+}
+
+// The token can come from where ps does not show it: a file, or the environment, which the
+// program does not get. The flag counts before the environment.
+func TestTokenOfThePage(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "token")
+	require.NoError(t, os.WriteFile(file, []byte("token-of-a-file\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "empty"), []byte("\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "short"), []byte("short"), 0o600))
+	for _, c := range []struct{ environ, flag, want, err string }{
+		{"", "a-long-token", "a-long-token", ""},
+		{"", "@" + file, "token-of-a-file", ""},
+		{"token-of-environ", "", "token-of-environ", ""},
+		{"token-of-environ", "@" + file, "token-of-a-file", ""},
+		{"short", "", "", tokenVariable + ": want at least 12 letters and digits"},
+		{"", "@", "", "-http-token @: open : no such file"},
+		{"", "@" + dir + "/none", "", "-http-token @" + dir + "/none: open"},
+		{"", "@" + dir + "/empty", "", "-http-token @" + dir + "/empty: the file is empty"},
+		{"", "@" + dir + "/short", "", "-http-token @" + dir + "/short: want at least 12 letters and digits"},
+		{"", "short", "", "-http-token: want at least 12 letters and digits"},
+	} {
+		t.Setenv(tokenVariable, c.environ)
+		args := []string{"-http", "0.0.0.0:8080"}
+		if c.flag != "" {
+			args = append(args, "-http-token", c.flag)
+		}
+		got, err := parse(append(args, "true"), io.Discard)
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, got.Page.Token)
+	}
+	cmd := command("-http", ":0", "-n", "1", "-r", "1", "sh", "-c", `echo "token: $`+tokenVariable+`"`)
+	cmd.Env = append(cmd.Env, tokenVariable+"=token-of-environ")
+	out, _ := cmd.CombinedOutput() // sh does not join
+	require.Contains(t, string(out), "/?token=token-of-environ\n")
+	require.Contains(t, string(out), "token: \n")
+}
+
+// Any user of the host may open connections to a page without a token. However many there
+// are, a lost process is replaced, and the page answers.
+func TestManyConnectionsToThePage(t *testing.T) {
+	const descriptors, connections = 256, 400
+	enough := filepath.Join(t.TempDir(), "enough")
+	j := jobtest.Start(t, jobtest.Spec{Intrarun: os.Args[0], Flags: strings.Fields("-http :0 -v -r 2 -replace"), Program: append(program(asPatient), enough), Env: environ,
+		Prefix: []string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, descriptors), "sh"}})
+	awaitText(t, j, "all have joined")
+	url := regexp.MustCompile(`the live page is at (http://([^/]+)/)\n`).FindStringSubmatch(j.Stderr())
+	require.NotNil(t, url)
+	hostile(t, url[2], connections)
+	var s runreport.Status
+	get := func() {
+		r, err := http.Get(url[1] + "status.json")
+		require.NoError(t, err)
+		defer r.Body.Close()
+		require.NoError(t, json.NewDecoder(r.Body).Decode(&s))
+	}
+	get()
+	require.NoError(t, syscall.Kill(s.Processes[1].PID, syscall.SIGKILL))
+	awaitText(t, j, "0.1 is replaced by another process")
+	get()
+	require.Equal(t, 2, s.Alive)
+	require.NoError(t, os.WriteFile(enough, nil, 0o600))
+	r := j.Wait(t)
+	require.Equal(t, 0, r.Code, r.Stderr)
+	require.NotContains(t, r.Stderr, "cannot be replaced")
+}
+
+// hostile opens connections, as another user if this one is root, that ask once and stay.
+func hostile(t *testing.T, address string, connections int) {
+	cmd := exec.Command(os.Args[0])
+	if os.Geteuid() == 0 {
+		cmd.Path = copyForOthers(t)
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
+	}
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", asHostile, address, connections))
+	in, err := cmd.StdinPipe() // it stays until this is closed
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait() // it has no more to say
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "connected\n", line)
+}
+
+// asHostile makes the test binary a process that opens connections.
+const asHostile = "INTRARUN_TEST_HOSTILE"
+
+// stranger is a user that no account has.
+const stranger = 54321
+
+// openMany is that process.
+func openMany(what string) {
+	var address string
+	var n int
+	if _, err := fmt.Sscan(what, &address, &n); err != nil {
+		panic(err)
+	}
+	for range n {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			panic(err)
+		}
+		defer c.Close()                                                                  // which also keeps it open
+		_, _ = io.WriteString(c, "GET /status.json HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be closed by now
+	}
+	fmt.Println("connected")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// copyForOthers copies the test binary to where other users can run it.
+func copyForOthers(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "others-")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	self, err := os.ReadFile(os.Args[0])
+	require.NoError(t, err)
+	name := filepath.Join(dir, "test")
+	require.NoError(t, os.WriteFile(name, self, 0o755))
+	return name
 }
 
 // The page of a job is there as long as the job; the status tells where.

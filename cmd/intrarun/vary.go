@@ -10,7 +10,7 @@ import (
 
 // besideVary are the flags that make sense with -vary. Its sets have one replica of each
 // rank, none of which dies, on this host.
-var besideVary = []string{"vary", "n", "r", "seed", "threads", "link", "ring", "limit", "bind", "report", "stuck", "status-every", "v", "quiet"}
+var besideVary = []string{"vary", "n", "r", "seed", "threads", "link", "ring", "limit", "bind", "report", "stuck", "endless", "stdin", "status-every", "v", "quiet"}
 
 // checkVaried says what is given that contradicts -vary. It makes the number of replicas
 // 1 where that is left open.

@@ -20,7 +20,10 @@ import (
 
 func main() {
 	if version.Asked(os.Args[1:]) {
-		fmt.Println(version.Line("intravet"))
+		if _, err := fmt.Println(version.Line("intravet")); err != nil {
+			fmt.Fprintln(os.Stderr, "intravet:", err)
+			os.Exit(1)
+		}
 		return
 	}
 	multichecker.Main(annotations.Analyzer, annotations.Control)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
@@ -224,7 +225,7 @@ func takingOver(t *testing.T) (l *takeoverListener, join func(host string, term 
 		m := agentwire.NewConn(c)
 		t.Cleanup(m.Close)
 		if term > 0 {
-			m.SendJSON(agentwire.KindResync, agentwire.Name{}, Resync{Term: term, Processes: []ProcessResync{{PID: 7}}})
+			m.SendJSON(agentwire.KindResync, agentwire.Name{}, Resync{Term: term, Processes: []ProcessResync{{State: agentlog.State{PID: 7}}}})
 		}
 		return m
 	}
@@ -248,7 +249,7 @@ func TestAgentsThatComeToANewHead(t *testing.T) {
 	in = l.admit(5)
 	require.Len(t, in, 1)
 	require.Equal(t, "a", in[0].Host)
-	require.Equal(t, Resync{Term: 5, Processes: []ProcessResync{{PID: 7}}}, in[0].Resync)
+	require.Equal(t, Resync{Term: 5, Processes: []ProcessResync{{State: agentlog.State{PID: 7}}}}, in[0].Resync)
 	_, err := late.Read()
 	require.Error(t, err)
 	require.Empty(t, l.admit(5), "each comes once")

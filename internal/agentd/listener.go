@@ -9,6 +9,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/listen"
 	"github.com/intrahpc/intra/internal/spawn"
 )
 
@@ -36,7 +37,7 @@ type Incoming struct {
 
 // listenForTakeover listens, but lets nobody in before serve.
 func listenForTakeover(s *spawn.Bootstrap) (*takeoverListener, error) {
-	listener, err := agentwire.ListenConfig().Listen(context.Background(), "tcp", ":0")
+	listener, err := agentwire.ListenConfig().Listen(context.Background(), listen.Everywhere("tcp"), ":0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for other agents: %w", err)
 	}

@@ -99,7 +99,7 @@ func prepare(m *agentwire.Conn, n *node) (*server, error) {
 		return nil, err
 	}
 	ready := Readiness{Address: host, Port: n.sock.Port(), Takeover: n.listener.port()}
-	if err := supervise.CheckDescriptors(o.Processes, o.Link); err != nil {
+	if err := supervise.CheckDescriptors(o.Processes, o.Link, 0); err != nil {
 		ready.Error = err.Error()
 	} else if o.Hash != "" && spawn.Hash(o.Plan.Path) != o.Hash {
 		ready.Lacks = true
@@ -122,7 +122,7 @@ func prepare(m *agentwire.Conn, n *node) (*server, error) {
 		}
 		identity = borrower.Next
 	}
-	s := &server{node: n, borrower: borrower, conn: m, logs: make(map[job.Process]*processLog), links: make(map[[2]agentwire.Name]bool)}
+	s := &server{node: n, borrower: borrower, conn: m}
 	s.local = supervise.New(supervise.Config{Observer: s, Secret: n.bootstrap.Secret, Plan: o.Plan, Watchdog: n.watchdog, Lease: n.word, Identity: identity})
 	s.local.Watch(n.paused)
 	return s, nil

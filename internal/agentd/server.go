@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launcher"
@@ -25,12 +26,11 @@ type server struct {
 	borrower *launcher.Borrower // what makes processes those of a launcher; nil: none are
 
 	mu    sync.Mutex
-	keeps bool                        // what is said is kept for another head, as the job does not end with this one
-	conn  *agentwire.Conn             // of the head that it obeys
-	term  uint64                      // in which that became the head, 0 for the first
-	logs  map[job.Process]*processLog // by ID; of one that has replaced another, its own
-	links map[[2]agentwire.Name]bool  // that were made, lower and higher end
-	code  int                         // how the job has ended
+	keeps bool            // the log keeps what is sent to the head, as the job survives it
+	conn  *agentwire.Conn // of the head that it obeys
+	term  uint64          // in which that became the head, 0 for the first
+	log   hostLog
+	code  int // how the job has ended
 }
 
 // run serves until the head says that the job is over, or is gone.
@@ -145,16 +145,21 @@ func (s *server) take(f *agentwire.Frame) error {
 		if err := f.Decode(&l); err != nil {
 			return err
 		}
-		of := [2]agentwire.Name{{ID: l.Lower}, {ID: l.Higher}}
+		of := [2]agentlog.Name{{ID: l.Lower}, {ID: l.Higher}}
 		if l.Meet != nil {
 			of[0].Incarnation, of[1].Incarnation = l.Meet[0].Incarnation, l.Meet[1].Incarnation
 		}
-		if !s.links[of] { // else another head says it again
-			s.links[of] = true
+		s.mu.Lock()
+		fresh := s.log.Link(of[0], of[1])
+		s.mu.Unlock()
+		if fresh {
 			s.local.Link(l)
 		}
 	default:
-		if at := s.log(f.Of.ID); at != nil && at.name == f.Of { // else it is for one that is gone
+		s.mu.Lock()
+		at := s.log.Find(agentlog.Name(f.Of))
+		s.mu.Unlock()
+		if at != nil { // else it is for one that is gone
 			return s.pass(at, f)
 		}
 	}
@@ -177,7 +182,7 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 			return err
 		}
 		s.mu.Lock()
-		fresh := at.pass(m)
+		fresh := at.Pass(m)
 		s.mu.Unlock()
 		if fresh {
 			s.local.Send(p, m)
@@ -189,23 +194,23 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 		}
 		s.local.Signal(p, syscall.Signal(n))
 	case agentwire.KindInput:
-		at.stdin.Put(f.Body)
+		at.With.stdin.Put(f.Body)
 	case agentwire.KindRoom:
 		st, n, err := f.Room()
 		if err != nil || st >= int(output.Crashes) {
 			return agentwire.ErrFrame
 		}
-		at.buffers[st].Taken(n)
+		at.With.buffers[st].Taken(n)
 	case agentwire.KindWritten:
 		var w output.Written
 		if err := f.Decode(&w); err != nil || w.Stream < 0 || w.Stream >= output.Crashes {
 			return agentwire.ErrFrame
 		}
-		at.buffers[w.Stream].Confirm(w)
+		at.With.buffers[w.Stream].Confirm(w)
 	case agentwire.KindPlay:
 		conn := s.out()
-		for st, b := range at.buffers {
-			b.Play(outputTo(conn, at.name, st))
+		for st, b := range at.With.buffers {
+			b.Play(outputTo(conn, name(at), st))
 		}
 	case agentwire.KindResume:
 		var r OutputResume
@@ -213,12 +218,9 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 			return err
 		}
 		s.mu.Lock()
-		fresh := !at.voiced || at.resumed < r.Generation
-		if fresh {
-			at.voiced, at.resumed = true, r.Generation
-		}
+		fresh := at.Resume(r.Generation)
 		s.mu.Unlock()
-		for st, b := range at.buffers {
+		for st, b := range at.With.buffers {
 			if fresh {
 				b.Resume(r.Position[st].Written, r.Position[st].Text, r.Anew)
 			}
@@ -229,41 +231,38 @@ func (s *server) pass(at *processLog, f *agentwire.Frame) error {
 	return nil
 }
 
-// open begins to hold what is said of a process that is to be started. It
-// returns false if that was so before: another head says it again.
+// open begins the log of a process that is to be started. It returns false if
+// another head has ordered that before.
 func (s *server) open(of agentwire.Name, r supervise.Role) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.logs[of.ID]
-	if before != nil && before.name.Incarnation >= of.Incarnation {
+	at := s.log.Start(agentlog.Name(of), r == supervise.First)
+	if at == nil {
 		return false
 	}
-	at := &processLog{name: of, voiced: r == supervise.First}
-	for st := range at.buffers {
-		at.buffers[st] = output.NewReplayBuffer(agentwire.MaxWindow, s.keeps, outputTo(s.conn, of, st))
-		if !at.voiced {
-			at.buffers[st].Mute()
+	for st := range at.With.buffers {
+		at.With.buffers[st] = output.NewReplayBuffer(agentwire.MaxWindow, s.keeps, outputTo(s.conn, of, st))
+		if !at.Voiced {
+			at.With.buffers[st].Mute()
 		}
 	}
-	at.stdin = agentwire.NewInbox(func(b []byte) {
+	at.With.stdin = agentwire.NewInbox(func(b []byte) {
 		s.local.Feed(of.ID, b)
 		if len(b) > 0 {
 			s.out().Send(agentwire.KindRoom, of, agentwire.RoomBody(0, len(b)))
 		}
 	})
 	if s.term > 0 {
-		at.stdin.Put(nil) // it was the lost head's
+		at.With.stdin.Put(nil) // it was the lost head's
 	}
-	s.logs[of.ID] = at
 	return true
 }
 
-// log returns what is held of the latest process with that ID, nil if there was
-// none.
-func (s *server) log(p job.Process) *processLog {
+// process returns the log of the latest process with that ID, nil if there was none.
+func (s *server) process(p job.Process) *processLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.logs[p]
+	return s.log.Latest(p)
 }
 
 // outputTo returns what sends a stream of a process over the connection to a
@@ -272,16 +271,20 @@ func outputTo(m *agentwire.Conn, of agentwire.Name, stream int) func([]byte) {
 	return func(b []byte) { m.Send(agentwire.KindOutput, of, agentwire.OutputBody(stream, b)) }
 }
 
-// say tells the head something about a process, and keeps it for another one.
-// m is the message if it is one.
-func (s *server) say(kind agentwire.Kind, p job.Process, body []byte, m *job.Message) {
+// say sends to the head what the agent has seen of a process, and keeps it for
+// another one.
+func (s *server) say(kind agentwire.Kind, p job.Process, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.logs[p]
+	s.sayLocked(kind, s.log.Latest(p), body)
+}
+
+// sayLocked is say with mu held.
+func (s *server) sayLocked(kind agentwire.Kind, at *processLog, body []byte) {
 	if s.keeps {
-		at.note(told{kind: kind, body: body}, m, lease.Now())
+		at.Note(frame{kind, body})
 	}
-	s.conn.Send(kind, at.name, body)
+	s.conn.Send(kind, name(at), body)
 }
 
 // The methods below make the server the supervise.Observer of this host.
@@ -292,50 +295,59 @@ func (s *server) Started(p job.Process, pid int, err error) {
 		r.Error = err.Error()
 	}
 	s.mu.Lock()
-	s.logs[p].pid = pid
-	s.mu.Unlock()
-	s.say(agentwire.KindStarted, p, agentwire.Encode(r), nil)
+	defer s.mu.Unlock()
+	at := s.log.Latest(p)
+	at.PID = pid
+	s.sayLocked(agentwire.KindStarted, at, agentwire.Encode(r))
 }
 
 func (s *server) Hello(p job.Process, h *job.Hello) {
 	s.mu.Lock()
-	s.logs[p].joined = true
-	s.mu.Unlock()
-	s.say(agentwire.KindHello, p, agentwire.Encode(h), nil)
+	defer s.mu.Unlock()
+	at := s.log.Latest(p)
+	at.Joined = true
+	s.sayLocked(agentwire.KindHello, at, agentwire.Encode(h))
 }
 
 func (s *server) Message(p job.Process, m *job.Message) {
-	s.say(agentwire.KindMessage, p, agentwire.Encode(m), m)
+	body := agentwire.Encode(m)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.log.Latest(p)
+	if s.keeps {
+		at.Say(m, lease.Now())
+	}
+	s.conn.Send(agentwire.KindMessage, name(at), body)
 }
 
 func (s *server) Unheard(p job.Process, why supervise.Silence) {
-	s.say(agentwire.KindUnheard, p, agentwire.Encode(why), nil)
+	s.say(agentwire.KindUnheard, p, agentwire.Encode(why))
 }
 
 func (s *server) Output(p job.Process, st output.Stream, b []byte) {
 	if st < output.Crashes {
-		s.log(p).buffers[st].Write(b)
+		s.process(p).With.buffers[st].Write(b)
 		return
 	}
-	s.say(agentwire.KindOutput, p, agentwire.OutputBody(int(st), b), nil)
+	s.say(agentwire.KindOutput, p, agentwire.OutputBody(int(st), b))
 }
 
 func (s *server) Quiet(p job.Process, n uint64) {
-	at := s.log(p)
-	for _, b := range at.buffers {
+	at := s.process(p)
+	for _, b := range at.With.buffers {
 		b.Drain()
 	}
-	s.out().Send(agentwire.KindQuiet, at.name, agentwire.Number(n))
+	s.out().Send(agentwire.KindQuiet, name(at), agentwire.Number(n))
 }
 
 func (s *server) Stopped(p job.Process, d time.Duration) {
-	s.out().Send(agentwire.KindStopped, s.log(p).name, agentwire.Number(uint64(d)))
+	s.out().Send(agentwire.KindStopped, name(s.process(p)), agentwire.Number(uint64(d)))
 }
 
-func (s *server) ProgramGone(p job.Process) { s.say(agentwire.KindGone, p, nil, nil) }
+func (s *server) ProgramGone(p job.Process) { s.say(agentwire.KindGone, p, nil) }
 
 func (s *server) Exited(p job.Process, e supervise.Exit) {
-	s.say(agentwire.KindExited, p, agentwire.Encode(e), nil)
+	s.say(agentwire.KindExited, p, agentwire.Encode(e))
 }
 
 func (s *server) Failed(err error) {

@@ -17,7 +17,7 @@ import (
 func serverWithout(t *testing.T) (*server, *agentwire.Conn) {
 	here, there := net.Pipe()
 	t.Cleanup(func() { there.Close() })
-	s := &server{conn: agentwire.NewConn(here), node: new(node), keeps: true, logs: make(map[job.Process]*processLog), links: make(map[[2]agentwire.Name]bool)}
+	s := &server{conn: agentwire.NewConn(here), node: new(node), keeps: true}
 	s.local = supervise.New(supervise.Config{Observer: s})
 	return s, agentwire.NewConn(there)
 }
@@ -34,7 +34,7 @@ func TestStartsAreDoneOnce(t *testing.T) {
 	require.False(t, s.open(incarnation(1), supervise.First))
 	require.True(t, s.open(incarnation(4), supervise.Joiner))
 	require.False(t, s.open(incarnation(1), supervise.First))
-	require.False(t, s.log(job.Process{Rank: 1}).voiced)
+	require.False(t, s.process(job.Process{Rank: 1}).Voiced)
 }
 
 // What is for a process that is gone does not reach the next one in its place, and
@@ -46,10 +46,10 @@ func TestFramesOfOtherIncarnationsAreDropped(t *testing.T) {
 	require.NoError(t, err)
 	for n, freed := range map[uint32]bool{1: false, 5: false} {
 		require.NoError(t, s.take(&agentwire.Frame{Kind: agentwire.KindMessage, Of: incarnation(n), Body: m}))
-		require.Equal(t, freed, s.log(job.Process{Rank: 1}).freed)
+		require.Equal(t, freed, s.process(job.Process{Rank: 1}).Freed)
 	}
 	require.NoError(t, s.take(&agentwire.Frame{Kind: agentwire.KindMessage, Of: incarnation(4), Body: m}))
-	require.True(t, s.log(job.Process{Rank: 1}).freed)
+	require.True(t, s.process(job.Process{Rank: 1}).Freed)
 	require.Error(t, s.take(&agentwire.Frame{Kind: agentwire.KindReady, Of: incarnation(4)}))
 }
 
@@ -64,7 +64,7 @@ func TestOutputGoesOnOnceInEachGeneration(t *testing.T) {
 		require.NoError(t, s.take(&agentwire.Frame{Kind: agentwire.KindResume, Of: incarnation(2), Body: agentwire.Encode(at)}))
 	}
 	first := func() int {
-		from, _ := s.log(job.Process{Rank: 1}).buffers[output.Stdout].Rewind()
+		from, _ := s.process(job.Process{Rank: 1}).With.buffers[output.Stdout].Rewind()
 		return from.Lines
 	}
 	require.Zero(t, first())
@@ -85,7 +85,7 @@ func TestOutputGoesOnOnceInEachGeneration(t *testing.T) {
 	require.NoError(t, f.Decode(&r))
 	require.Len(t, r.Processes, 1)
 	x := r.Processes[0]
-	require.Equal(t, incarnation(2), x.Name)
+	require.Equal(t, incarnation(2), x.Of())
 	require.True(t, x.Voiced)
 	require.EqualValues(t, 1, x.Generation)
 	require.Equal(t, 3, x.From[output.Stdout].Lines)

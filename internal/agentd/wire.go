@@ -3,6 +3,7 @@ package agentd
 import (
 	"encoding/json"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/job"
@@ -70,21 +71,16 @@ type Resync struct {
 	Processes []ProcessResync `json:"processes"`
 }
 
-// ProcessResync is the part of it about one process.
+// ProcessResync is the part of it about one process. What is told of its output
+// begins at From, and so much of its rank is Out.
 type ProcessResync struct {
-	agentwire.Name
-	PID    int  `json:"pid"`    // 0: it is not started yet, or could not be
-	Joined bool `json:"joined"` // it has proved itself
-	Begun  bool `json:"begun"`  // it was told of its links, as all had joined
-	Freed  bool `json:"freed"`  // it was told that it may go
-
-	// What it writes is output if it is Voiced, since it was resumed last in that
-	// Generation. What is told begins at From, and so much of its rank is Out.
-	Voiced     bool                           `json:"voiced"`
-	Generation uint32                         `json:"generation"`
-	From       [output.Crashes]output.Written `json:"from"`
-	Out        [output.Crashes]output.Written `json:"out"`
+	agentlog.State
+	From [output.Crashes]output.Written `json:"from"`
+	Out  [output.Crashes]output.Written `json:"out"`
 }
+
+// Of is the name of the process in frames.
+func (x *ProcessResync) Of() agentwire.Name { return agentwire.Name(x.Name()) }
 
 // OutputResume says where the output of a process goes on, in a generation. Anew: what
 // is out after that is put out again.

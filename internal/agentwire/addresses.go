@@ -3,6 +3,8 @@ package agentwire
 import (
 	"fmt"
 	"net"
+
+	"github.com/intrahpc/intra/internal/listen"
 )
 
 // Addresses returns those under which whoever listens at l can be reached: at the
@@ -33,5 +35,9 @@ func Addresses(l net.Addr, host string) ([]string, error) {
 	if all := append(v4, v6...); len(all) > 0 {
 		return all, nil
 	}
-	return []string{net.JoinHostPort("127.0.0.1", port)}, nil // a host without a network
+	local, err := listen.Loopback() // a host without a network
+	if err != nil {
+		return nil, err
+	}
+	return []string{net.JoinHostPort(local, port)}, nil
 }

@@ -6,12 +6,14 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/listen"
 )
 
 // ErrClosed: the engine has been closed.
@@ -27,11 +29,15 @@ func Listen(address string) (*Socket, error) {
 	if address == "" {
 		address = ":0"
 	}
-	a, err := net.ResolveUDPAddr("udp", address)
+	network := "udp"
+	if strings.HasPrefix(address, ":") {
+		network = listen.Everywhere(network)
+	}
+	a, err := net.ResolveUDPAddr(network, address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts: %w", err)
 	}
-	conn, err := net.ListenUDP("udp", a)
+	conn, err := net.ListenUDP(network, a)
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts: %w", err)
 	}

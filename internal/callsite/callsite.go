@@ -70,7 +70,7 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 			function = f.Function
 		} else if function != "" {
 			function = strings.ReplaceAll(function, "[...]", "") // stands for types
-			return function[strings.LastIndexByte(function, '.')+1:], fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+			return function[strings.LastIndexByte(function, '.')+1:], place(f.File, f.Line)
 		}
 		if !more {
 			return "", "unknown place"
@@ -78,28 +78,62 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 	}
 }
 
-// first is the place of the first caller that a user wrote.
+// first is the place of the first caller that a user wrote: as it was written, or else as
+// intragen has copied it into a twin.
 func first(pcs []uintptr) string {
-	pos := "unknown place"
+	pos, twin := "unknown place", ""
 	if len(pcs) == 0 {
 		return pos
 	}
 	frames := runtime.CallersFrames(pcs)
 	for {
 		f, more := frames.Next()
-		if f.File != "" {
-			pos = fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
-			if !generated(f.File) {
-				return pos
+		switch {
+		case f.File == "":
+		case generated(f.File):
+			if twin == "" {
+				twin = place(f.File, f.Line)
 			}
+		case !library(f.Function) || isTest(f.File):
+			return place(f.File, f.Line)
+		case pos == "unknown place":
+			pos = place(f.File, f.Line)
 		}
 		if !more {
+			if twin != "" {
+				return twin
+			}
 			return pos
 		}
 	}
 }
 
+// place names a line for people. Of a twin it names the source, which the user has written.
+func place(file string, line int) string {
+	if source, ok := sourceOf(filepath.Base(file)); ok {
+		return fmt.Sprintf("%s (line %d of its generated twin)", source, line)
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
+}
+
+// twinEnds end the names of files that intragen has written, and of their sources.
+var twinEnds = [][2]string{{"_intra.go", ".go"}, {"_intra_test.go", "_test.go"}}
+
+// sourceOf returns from what intragen has written a file, if it has.
+func sourceOf(file string) (source string, ok bool) {
+	for _, end := range twinEnds {
+		if name, ok := strings.CutSuffix(file, end[0]); ok {
+			return name + end[1], true
+		}
+	}
+	return "", false
+}
+
 // generated: the file was written by intragen.
 func generated(file string) bool {
-	return strings.HasSuffix(file, "_intra.go") || strings.HasSuffix(file, "_intra_test.go")
+	_, ok := sourceOf(file)
+	return ok
 }
+
+// isTest: the file is a test, perhaps of what is a library to others.
+func isTest(file string) bool { return strings.HasSuffix(file, "_test.go") }

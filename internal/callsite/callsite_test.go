@@ -77,3 +77,13 @@ func TestInto(t *testing.T) {
 	function, _ = callsite.Into("nobody")
 	require.Empty(t, function)
 }
+
+// Where only a library has called the generated code, the user's main say, the place is in
+// the source that this was made of, and neither in the library nor in what intragen wrote.
+func TestGeneratedCodeThatALibraryCalls(t *testing.T) {
+	done := make(chan string)
+	go fromTwin(done) // only the runtime of Go has called it
+	require.Regexp(t, `^launch_test\.go \(line \d+ of its generated twin\)$`, <-done)
+	go func() { defer close(done); fromTwin(done) }()
+	require.Regexp(t, `^callsite_test\.go:\d+$`, <-done)
+}

@@ -6,3 +6,9 @@ import "github.com/intrahpc/intra/internal/callsite"
 //
 //go:noinline
 func launcher() callsite.Site { return launch(0) }
+
+// fromTwin sends its own place.
+func fromTwin(to chan<- string) {
+	s := launch(0)
+	to <- s.String()
+}

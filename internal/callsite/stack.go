@@ -22,17 +22,32 @@ func UserStack(stack []byte) string {
 	var b strings.Builder
 	for i := 1; i+1 < len(lines); i += 2 {
 		call, place := lines[i], lines[i+1]
-		if slices.ContainsFunc(libraries, func(l string) bool { return strings.HasPrefix(call, l) }) {
+		if library(call) {
 			continue
 		}
 		if at := strings.LastIndexByte(call, '('); at > 0 {
 			call = call[:at]
 		}
 		place, _, _ = strings.Cut(place, " +0x")
-		b.WriteString(call + "\n" + place + "\n")
+		b.WriteString(call + "\n" + writtenPlace(place) + "\n")
 	}
 	if b.Len() == 0 {
 		return string(stack)
 	}
 	return b.String()
+}
+
+// library reports whether no user wrote a function.
+func library(function string) bool {
+	return slices.ContainsFunc(libraries, func(l string) bool { return strings.HasPrefix(function, l) })
+}
+
+// writtenPlace is the place of a frame, FILE:LINE, by the source that the user wrote.
+func writtenPlace(at string) string {
+	file, line, ok := strings.Cut(at, ".go:")
+	source, twin := sourceOf(file + ".go")
+	if !ok || !twin {
+		return at
+	}
+	return source + " (line " + line + " of its generated twin)"
 }

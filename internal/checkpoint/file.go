@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/intrahpc/intra/internal/cure"
 )
 
 // A file holds the state of one rank:
@@ -63,8 +66,12 @@ func Write(ctx context.Context, dir string, h Header, position []byte, im *Image
 // write is Write, with what has to be asked before the file gets its name.
 func write(ctx context.Context, dir string, h Header, position []byte, im *Image, may func(context.Context) error) (File, error) {
 	result := File{Rank: h.Rank}
-	path := filepath.Join(dir, setName(h.Set), fileName(h.Rank))
-	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	set := filepath.Join(dir, setName(h.Set))
+	path := filepath.Join(set, fileName(h.Rank))
+	err := os.MkdirAll(set, 0o777)
+	if e := realFolder(set); err == nil || errors.Is(e, ErrIrregular) {
+		err = e
+	}
 	if err == nil {
 		err = replaceFile(path, func(w io.Writer) (err error) {
 			result.Bytes, result.Sum, err = encode(ctx, w, h, position, im)
@@ -77,7 +84,10 @@ func write(ctx context.Context, dir string, h Header, position []byte, im *Image
 		})
 	}
 	if err != nil {
-		return result, fmt.Errorf("write the checkpoint of rank %d at safe point %d: %w", h.Rank, h.Cut, err)
+		if realFolder(set) == nil {
+			_ = os.Remove(set) // if this was to be its first file; else it is not empty
+		}
+		return result, fmt.Errorf("write the checkpoint of rank %d at safe point %d: %w", h.Rank, h.Cut, cure.Write(err))
 	}
 	return result, nil
 }
@@ -107,6 +117,11 @@ func replaceFile(path string, fill func(io.Writer) error, may func() error) erro
 	}
 	if may != nil {
 		if err := may(); err != nil {
+			return err
+		}
+	}
+	if st, err := os.Lstat(path); err == nil {
+		if err := regular(path, st); err != nil {
 			return err
 		}
 	}

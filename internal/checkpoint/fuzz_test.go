@@ -11,7 +11,7 @@ import (
 )
 
 func TestWriterDoesOneAtATime(t *testing.T) {
-	w := NewWriter(t.Context(), t.TempDir(), nil, nil)
+	w := NewWriter(t.Context(), t.TempDir(), "", nil, nil)
 	w.busy = true
 	require.ErrorIs(t, w.Start(Header{}, nil, &Image{}), ErrBusy)
 }

@@ -90,8 +90,7 @@ func choose(dir string) (parent string, numbers []uint64, err error) {
 	base := filepath.Base(dir)
 	if text, ok := strings.CutPrefix(base, setPrefix); ok {
 		if n, err := strconv.ParseUint(text, 10, 63); err == nil && setName(n) == base {
-			_, err := os.Stat(dir)
-			return filepath.Dir(dir), []uint64{n}, err
+			return filepath.Dir(dir), []uint64{n}, realFolder(dir)
 		}
 	}
 	numbers, err = sets(dir)
@@ -114,7 +113,7 @@ func runOf(dir string, number uint64) string {
 }
 
 func runOfFile(name string) string {
-	f, err := os.Open(name)
+	f, err := openRegular(name, os.O_RDONLY, 0)
 	if err != nil {
 		return ""
 	}

@@ -25,7 +25,7 @@ var (
 // wrong, and one that is not of that set, rank and job.
 func Read(dir string, s *Set, rank int) (position []byte, im *Image, err error) {
 	path := s.path(dir, rank)
-	f, err := os.Open(path)
+	f, err := openRegular(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read a checkpoint: %w", err)
 	}
@@ -46,7 +46,7 @@ func Read(dir string, s *Set, rank int) (position []byte, im *Image, err error) 
 func (s *Set) Verify(dir string) error {
 	for rank := range s.Files {
 		path := s.path(dir, rank)
-		f, err := os.Open(path)
+		f, err := openRegular(path, os.O_RDONLY, 0)
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (s *Set) path(dir string, rank int) string {
 }
 
 // sets returns the numbers of all sets in dir, complete or not, the newest
-// first.
+// first: also of what has the name of a set and is none.
 func sets(dir string) ([]uint64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -47,7 +47,7 @@ func sets(dir string) ([]uint64, error) {
 	}
 	var numbers []uint64
 	for _, e := range entries {
-		if text, ok := strings.CutPrefix(e.Name(), setPrefix); ok && e.IsDir() {
+		if text, ok := strings.CutPrefix(e.Name(), setPrefix); ok {
 			if n, err := strconv.ParseUint(text, 10, 63); err == nil && setName(n) == e.Name() {
 				numbers = append(numbers, n)
 			}
@@ -67,7 +67,11 @@ func Next(dir string, job Job) (uint64, error) {
 		return 0, fmt.Errorf("look for checkpoints: %w", err)
 	}
 	for _, n := range numbers {
-		if s, err := readSet(dir, n); err == nil {
+		s, err := readSet(dir, n)
+		if errors.Is(err, ErrIrregular) {
+			return 0, err
+		}
+		if err == nil {
 			if err := s.Job.matches(job); err != nil {
 				return 0, fmt.Errorf("%s holds %s: %w; choose another directory", dir, setName(n), err)
 			}
@@ -111,7 +115,11 @@ func (s *Set) Complete(dir string) error {
 // here makes sure that the files are where this process sees them.
 func (s *Set) here(dir string) error {
 	for _, f := range s.Files {
-		st, err := os.Stat(s.path(dir, f.Rank))
+		path := s.path(dir, f.Rank)
+		st, err := os.Lstat(path)
+		if err == nil {
+			err = regular(path, st)
+		}
 		if errors.Is(err, fs.ErrNotExist) || err == nil && st.Size() != f.Bytes {
 			return fmt.Errorf("%s was written, and is not here: is %s on a file system that all hosts share?", fileName(f.Rank), dir)
 		}
@@ -132,9 +140,11 @@ func prune(dir string) error {
 	complete := 0
 	for _, n := range numbers {
 		set := filepath.Join(dir, setName(n))
-		_, err := os.Stat(filepath.Join(set, indexName))
+		if realFolder(set) != nil { // it is gone, or none of ours
+			continue
+		}
 		switch {
-		case err == nil && complete < kept:
+		case isComplete(set) && complete < kept:
 			complete++
 			continue
 		case complete == 0:
@@ -150,14 +160,61 @@ func prune(dir string) error {
 	return nil
 }
 
+// isComplete reports whether a set has its index.
+func isComplete(set string) bool {
+	st, err := os.Lstat(filepath.Join(set, indexName))
+	return err == nil && st.Mode().IsRegular()
+}
+
+// Discard removes a set that will never be complete, with the room that it takes.
+func Discard(dir string, number uint64) error {
+	set := filepath.Join(dir, setName(number))
+	err := realFolder(set)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !isComplete(set) {
+		err = os.RemoveAll(set)
+	}
+	if err != nil {
+		return fmt.Errorf("remove checkpoint set %d, which is not complete: %w", number, err)
+	}
+	return nil
+}
+
+// Sweep discards what a job that has ended leaves behind: its sets, from the first one on,
+// that are not complete.
+func Sweep(dir string, first uint64) error {
+	numbers, err := sets(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for checkpoints: %w", err)
+	}
+	var errs []error
+	for _, n := range numbers {
+		if n >= first {
+			errs = append(errs, Discard(dir, n))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // ErrIncomplete: a rank had not written its file when the job ended.
 var ErrIncomplete = errors.New("the set is incomplete")
 
 func readSet(dir string, number uint64) (*Set, error) {
-	b, err := os.ReadFile(filepath.Join(dir, setName(number), indexName))
+	set := filepath.Join(dir, setName(number))
+	if err := realFolder(set); err != nil {
+		return nil, err
+	}
+	f, err := openRegular(filepath.Join(set, indexName), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrIncomplete
 	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err
 	}

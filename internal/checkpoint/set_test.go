@@ -305,7 +305,7 @@ func TestWriterWritesACopy(t *testing.T) {
 		err error
 	}
 	done := make(chan result)
-	w := checkpoint.NewWriter(t.Context(), dir, nil, func(h checkpoint.Header, f checkpoint.File, err error) { done <- result{h, f, err} })
+	w := checkpoint.NewWriter(t.Context(), dir, "", nil, func(h checkpoint.Header, f checkpoint.File, err error) { done <- result{h, f, err} })
 	x := make([]float64, 3*checkpoint.ChunkBytes/8)
 	var st checkpoint.State
 	require.NoError(t, st.Add("x", &x))
@@ -337,7 +337,7 @@ func TestWriterFails(t *testing.T) {
 	errs := make(chan error)
 	done := func(_ checkpoint.Header, _ checkpoint.File, err error) { errs <- err }
 	h := checkpoint.Header{Job: ours, Set: 1, Cut: 7, Rank: 1}
-	w := checkpoint.NewWriter(ctx, filepath.Join(file, "below"), nil, done)
+	w := checkpoint.NewWriter(ctx, filepath.Join(file, "below"), "", nil, done)
 	require.NoError(t, w.Start(h, nil, image(t, 1)))
 	err := <-errs
 	require.ErrorContains(t, err, "write the checkpoint of rank 1 at safe point 7: ")
@@ -345,7 +345,7 @@ func TestWriterFails(t *testing.T) {
 	w.Wait()
 
 	dir := t.TempDir()
-	w = checkpoint.NewWriter(ctx, dir, nil, done)
+	w = checkpoint.NewWriter(ctx, dir, "", nil, done)
 	cancel(fmt.Errorf("the job has ended"))
 	require.NoError(t, w.Start(h, nil, image(t, 1)))
 	require.ErrorContains(t, <-errs, "the job has ended")
@@ -359,7 +359,7 @@ func TestWriterAsksBeforeTheName(t *testing.T) {
 	dir := t.TempDir()
 	h := checkpoint.Header{Job: ours, Set: 1, Cut: 7, Rank: 1}
 	asked, answer, errs := make(chan []string), make(chan error), make(chan error)
-	w := checkpoint.NewWriter(t.Context(), dir, func(context.Context) error {
+	w := checkpoint.NewWriter(t.Context(), dir, "", func(context.Context) error {
 		asked <- names(t, filepath.Join(dir, "set-000001"))
 		return <-answer
 	}, func(_ checkpoint.Header, _ checkpoint.File, err error) { errs <- err })

@@ -273,7 +273,11 @@ func (s *State) die(p job.Process, e Entry) job.Verdict {
 	at := s.Places[p]
 	at.Status = Dead
 	s.Places[p] = at
-	s.Recovery.Died(p, at.Incarnation, e.Kind != Withdrawn && (e.Cause == job.CauseExit || e.Cause == job.CausePanic))
+	if e.Kind == Withdrawn {
+		s.Recovery.Withdrawn(p, at.Incarnation, e.At)
+	} else {
+		s.Recovery.Died(p, at.Incarnation, e.Cause == job.CauseExit || e.Cause == job.CausePanic, e.At)
+	}
 	v := job.Verdict{Epoch: uint64(len(s.Verdicts) + 1), Process: p, Incarnation: at.Incarnation, Cause: e.Cause, Detail: e.Text, Through: s.Drained[p.Rank]}
 	s.Verdicts = append(s.Verdicts, Verdict{v, e.At, e.Kind == Withdrawn})
 	return v

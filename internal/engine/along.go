@@ -117,7 +117,7 @@ func (d *stores) resume(w *worker, s *Section, task, peer, from int) step {
 			}
 			if from < n {
 				w.inBody = true
-				s.Guard(t, func() { body.Elementwise(from, n) })
+				w.inside.runTask(s, t, func() { body.Elementwise(from, n) })
 				w.inBody = false
 			}
 		},

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ type progress struct {
 type counts struct {
 	state                                             job.State
 	opened, sections, run, received, points, messages uint64
+	onces                                             uint64
 }
 
 // A process is looked at closely once it has been idle for a while, and then now
@@ -50,7 +52,7 @@ func (e *Engine) doing() *job.Doing {
 	d, now := e.where(), e.now()
 	d.Messages = completed
 	d.Waits = append(d.Waits, waits(stalls)...)
-	c := counts{state: d.State, opened: d.Section, points: d.Point, messages: completed,
+	c := counts{state: d.State, opened: d.Section, points: d.Point, messages: completed, onces: e.onces,
 		sections: uint64(e.stats.total.Sections), run: uint64(e.stats.total.TasksRun), received: uint64(e.stats.total.TasksReceived)}
 	p := &e.progress
 	if c != p.seen {
@@ -97,16 +99,32 @@ func (e *Engine) where() (d job.Doing) {
 		d.State, d.At = job.StateSafePoint, r.inside.place()
 		d.Waits = []job.Wait{{Call: "SafePoint", At: d.At}}
 	case e.inOnce:
-		d.State, d.Waits = job.StateOnce, []job.Wait{{Call: "Once"}}
+		d.State = job.StateOnce
+		if !e.runsOnce {
+			d.Waits = []job.Wait{{Call: "Once"}}
+		}
 	case e.current != nil:
 		d.State, d.Section, d.At = job.StateSection, e.current.Number, e.current.At.String()
-		if e.open == e.current && e.Replicated() {
+		if t := e.runningTask(); t != nil {
+			d.Task = fmt.Sprintf("%s (%s)", t.Kernel.Name, &t.At)
+		} else if e.open == e.current && e.Replicated() {
 			d.Waits = []job.Wait{{Call: "section", At: d.At}}
 		}
 	default:
 		d.State = job.StateRuns
 	}
 	return d
+}
+
+// runningTask returns a task whose body runs on a worker, nil if there is none. While it
+// runs the process waits for nothing.
+func (h *sharing) runningTask() *Task {
+	for i := range h.workers {
+		if t := h.workers[i].inside.task.Load(); t != nil {
+			return t
+		}
+	}
+	return h.rerun.task.Load()
 }
 
 // waits puts calls that have waited for a while into the words of the head.

@@ -49,6 +49,23 @@ func TestAWrongMessageStands(t *testing.T) {
 	require.NoError(t, g.replicas[1].err)
 }
 
+// A wrong message is put down to the life that has sent it, whoever has its place by now.
+func TestAWrongMessageIsThatOfALife(t *testing.T) {
+	g := newGroup(t, 3, withBackups)
+	standing(g, func() {})
+	g.run(func(r *replica, p *Program) error {
+		if r != g.replicas[0] {
+			return nil
+		}
+		r.engine.messageDiffers(&sdr.Difference{To: 1, Number: 3, Sent: []sdr.Sent{
+			{Replica: 0, Incarnation: 1, Hash: 1}, {Replica: 1, Incarnation: 1, Hash: 1}, {Replica: 2, Incarnation: 7, Hash: 2}}})
+		<-p.Context.Done()
+		return context.Cause(p.Context)
+	})
+	require.Equal(t, []job.Conviction{{Process: job.Process{Replica: 2}, Incarnation: 7, Core: -1, Task: -1, Message: "message 3 to rank 1"}},
+		g.replicas[0].engine.verifier.counts.Convicted)
+}
+
 // So does one whose program has returned: others may wait for what it does not do any more.
 func TestAWrongMessageStandsAfterTheEnd(t *testing.T) {
 	g := newGroup(t, 2, withBackups)

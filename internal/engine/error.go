@@ -11,6 +11,9 @@ import (
 // ErrDiverged means that the replicas of a rank did different things.
 var ErrDiverged = errors.New("replicas diverged")
 
+// ErrRefused means that a process cannot do what the job was started for.
+var ErrRefused = errors.New("the job is refused")
+
 // diverged turns the finding of the protocol into an error for the program.
 func diverged(err error) error {
 	var d *section.Divergence

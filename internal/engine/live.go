@@ -10,6 +10,11 @@ import (
 // Begin starts the links and, unless this process is given its place later,
 // the messaging engine.
 func (e *Engine) Begin() error {
+	if !e.setup.Joiner {
+		if err := e.recovering.holdFolder(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case e.setup.Joiner:
 	case e.setup.Restart != nil:

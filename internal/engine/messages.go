@@ -23,7 +23,7 @@ func (h *sharing) messaging() sdr.Config {
 		Poller:      h.poller,
 		Context:     h.ctx,
 		Observer:    h.trace.observer(),
-		Memory:      h,
+		Memory:      beforeMessages{h},
 	}
 	if h.faults.Mid(job.KillMessage) != nil {
 		c.Mid = func() func() bool { return h.faults.Mid(job.KillMessage) }
@@ -54,9 +54,9 @@ func (h *sharing) messageDiffers(d *sdr.Difference) {
 	if v.counts.Undecided = !v.doubt(failure(err)); !v.counts.Undecided {
 		v.doubtSince(d.Point+1, failure(err))
 	}
-	for _, replica := range d.Minority() {
-		p := job.Process{Rank: h.setup.Self.Rank, Replica: replica}
-		h.verifier.add(job.Conviction{Process: p, Incarnation: h.incarnations[p], Core: -1, Task: -1,
+	for _, s := range d.Minority() { // which may be dead by now
+		p := job.Process{Rank: h.setup.Self.Rank, Replica: s.Replica}
+		h.verifier.add(job.Conviction{Process: p, Incarnation: s.Incarnation, Core: -1, Task: -1,
 			Message: fmt.Sprintf("message %d to rank %d", d.Number, d.To)})
 	}
 	ends = ends && v.counts.Undecided

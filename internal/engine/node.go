@@ -38,8 +38,10 @@ type node struct {
 	err      error    // a divergence: every section fails from now on
 	restored []string // which replicas of this rank were, and at which safe points
 	finished bool     // the program has returned
-	progress progress
-	failed   func(error) // called with an error that comes then
+	// programEnded is why the program has ended its goroutine, nil if it has not.
+	programEnded error
+	progress     progress
+	failed       func(error) // called with an error that comes then
 	// The run of the program, which ends when the job ends or goes back.
 	runCtx context.Context
 	endRun context.CancelCauseFunc

@@ -8,32 +8,53 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// OnceAlone calls f for a rank alone. What comes back is as it would come from
-// another replica.
-func OnceAlone(f func() ([]byte, error)) ([]byte, error) { return decodeOnce(encodeOnce(f())) }
-
 // Once takes part in the next call of Once: f runs on one replica, and all get
 // its result.
 func (h *sharing) Once(f func() ([]byte, error)) ([]byte, error) {
+	h.mu.Lock()
+	h.inOnce = true
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		h.inOnce = false
+		h.onces++
+		h.mu.Unlock()
+	}()
 	if h.Serial() {
-		if err := h.leased(h.runCtx); err != nil {
+		b, err := h.callOnce(f)
+		if err != nil {
 			return nil, err
 		}
-		return OnceAlone(f)
+		return decodeOnce(b)
 	}
 	return h.runOnce(f)
+}
+
+// callOnce calls the function of Once here, and returns its result as it travels.
+func (h *sharing) callOnce(f func() ([]byte, error)) ([]byte, error) {
+	if err := h.leased(h.runCtx); err != nil {
+		return nil, err
+	}
+	h.runsHere(true)
+	defer h.runsHere(false)
+	return encodeOnce(h.workers[0].inside.runOnce(f)), nil
+}
+
+func (h *sharing) runsHere(is bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.runsOnce = is
 }
 
 // runOnce takes part in the next call of Once.
 func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 	h.mu.Lock()
-	h.onceRun, h.inOnce = false, true
+	h.onceRun = false
 	h.performOnce(h.once.Enter())
 	for {
 		seen := h.changes.Load()
 		if result, ok := h.once.Done(); ok {
 			h.once.Leave()
-			h.inOnce = false
 			h.mu.Unlock()
 			return decodeOnce(result)
 		}
@@ -46,10 +67,10 @@ func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 		number := h.once.Number()
 		h.mu.Unlock()
 		if run {
-			if err := h.leased(h.runCtx); err != nil {
+			result, err := h.callOnce(f)
+			if err != nil {
 				return nil, err
 			}
-			result := encodeOnce(f())
 			h.mu.Lock()
 			h.performOnce(h.once.Result(h.setup.Self.Replica, number, result))
 			continue

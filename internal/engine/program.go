@@ -10,6 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport/sdr"
 )
 
 // ErrRollback means that the job goes back to its last backup.
@@ -27,8 +28,10 @@ type Program struct {
 	Context context.Context // done when the job ends, or goes back
 
 	engine   *Engine // nil for a process that was started by itself
+	inside   inside  // of such a process, and of one that has not come to its first safe point
 	state    checkpoint.State
 	stateErr error  // the first thing wrong with it
+	ended    error  // why it has ended its goroutine, in a process that was started by itself
 	restored bool   // it began with saved state
 	first    uint64 // safe points before the first one of this run
 	points   atomic.Uint64
@@ -49,7 +52,12 @@ type Program struct {
 
 // NewProgram returns the run of a process that was started by itself.
 func NewProgram() *Program {
-	return &Program{Degrees: []int{1}, World: comm.Self(), Context: context.Background()}
+	p := &Program{Degrees: []int{1}, Context: context.Background()}
+	var err error
+	if p.World, err = comm.World(sdr.NewEngine(sdr.Config{Degrees: p.Degrees, Memory: beforeOwnMessages{&p.inside}})); err != nil {
+		panic(err) // a new engine has no context yet
+	}
+	return p
 }
 
 // Engine returns what shares the sections of the program, nil if it was started
@@ -122,6 +130,28 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 		return p.stop(point)
 	}
 	return nil
+}
+
+// End notes that the program has ended its goroutine, and why.
+func (p *Program) End(err error) {
+	if p.engine == nil {
+		p.ended = err
+		return
+	}
+	p.engine.mu.Lock()
+	defer p.engine.mu.Unlock()
+	p.engine.programEnded = err
+}
+
+// Ended returns why a program that was started by itself has ended its goroutine, nil if
+// it has not.
+func (p *Program) Ended() error { return p.ended }
+
+// Ended returns why the program has ended its goroutine, nil if it has not.
+func (e *Engine) Ended() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.programEnded
 }
 
 // Progress notes how far the program says that it is.

@@ -19,14 +19,32 @@ func (r *recovering) save(number, set uint64, yield func(func())) error {
 	if err != nil {
 		return err
 	}
-	if r.writer == nil {
-		r.writer = checkpoint.NewWriter(r.ctx, r.setup.Files.Dir, r.leased, r.saved)
-	}
+	r.openWriter()
 	h := checkpoint.Header{Job: r.setup.Files.Job, Set: set, Cut: number, Rank: r.setup.Self.Rank}
 	r.saving.Add(1)
 	yield(func() { err = r.writer.Start(h, encoded, im) })
 	if err != nil { // the one before is not written yet
 		r.saved(h, checkpoint.File{}, err)
+	}
+	return nil
+}
+
+// openWriter makes the writer of files, if there is to be one and is none yet.
+func (r *recovering) openWriter() {
+	if f := r.setup.Files; f != nil && r.writer == nil {
+		r.writer = checkpoint.NewWriter(r.ctx, f.Dir, f.Owner, r.leased, r.saved)
+	}
+}
+
+// holdFolder finds out, before a long run and not after it, that this process cannot write
+// its files. One that joins later is needed all the same.
+func (r *recovering) holdFolder() error {
+	r.openWriter()
+	if r.writer == nil {
+		return nil
+	}
+	if err := r.writer.Hold(); err != nil {
+		return fmt.Errorf("%w: -checkpoint %s: %w", ErrRefused, r.setup.Files.Dir, err)
 	}
 	return nil
 }

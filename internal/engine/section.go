@@ -62,6 +62,3 @@ type Section struct {
 
 // regions returns those of a task.
 func (s *Section) regions(task int) []update.Region { return s.Tasks[task].Regions }
-
-// Run runs task i here.
-func (s *Section) Run(i int) { s.Guard(&s.Tasks[i], s.Tasks[i].Body) }

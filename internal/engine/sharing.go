@@ -39,8 +39,11 @@ type sharing struct {
 	driving   sync.Mutex     // held by who completes sections
 	retired   bool           // the program goes back: nothing more is received into its memory
 	inOnce    bool           // the program is in Once
+	runsOnce  bool           // its function runs here
+	onces     uint64         // calls of it that have ended
 	checker   update.Checker // of scratch space
 	workers   []worker       // of which the first is the goroutine of the program
+	rerun     inside         // the comparison of tasks, which runs some again
 	staged    buffers
 	stats     stats
 	notes     notes
@@ -157,7 +160,7 @@ func (h *sharing) RunAlone(s *Section, i int) {
 	from, counter := h.now(), h.workers[0].counter
 	counter.Begin()
 	defer counter.Abandon()
-	s.Run(i)
+	h.workers[0].inside.runTask(s, &s.Tasks[i], s.Tasks[i].Body)
 	counted := counter.End()
 	h.flip(s, i)
 	h.disturb(s, i)

@@ -269,7 +269,7 @@ func (v *verifier) again(s *Section, i int, yield func(func())) (entry uint64) {
 		entry = x.restoreEntry(v.sampler.Seed, s.Tasks[t].Regions)
 		from := v.now()
 		affinity.Elsewhere(x.run.Core, func() {
-			s.Run(t)
+			v.rerun.runTask(s, &s.Tasks[t], s.Tasks[t].Body)
 			v.flip(s, t)
 			x.run = v.hashed(x, s.Tasks[t].Regions)
 		})

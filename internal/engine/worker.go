@@ -27,6 +27,7 @@ type worker struct {
 	breathed time.Duration // when it last sent what it had to say, and received
 
 	// The task that runs.
+	inside   inside
 	task     int
 	hurried  bool // it does not breathe for that
 	inBody   bool
@@ -193,9 +194,9 @@ func (w *worker) body(s *Section) {
 	w.inBody = true
 	w.counter.Begin()
 	if fused != nil {
-		s.Guard(t, func() { fused(w.lent.mem) })
+		w.inside.runTask(s, t, func() { fused(w.lent.mem) })
 	} else {
-		s.Run(w.task)
+		w.inside.runTask(s, t, t.Body)
 	}
 	w.counted = w.counter.End()
 	w.inBody = false

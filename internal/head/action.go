@@ -116,6 +116,12 @@ type Publish struct {
 	Set *checkpoint.Set
 }
 
+// Discard removes what there is of a set of files that will never be complete.
+type Discard struct {
+	Dir string
+	Set uint64
+}
+
 // Declared tells of a verdict, for the timeline.
 type Declared struct{ Verdict decision.Verdict }
 
@@ -134,6 +140,7 @@ const (
 	Note    Level = iota // everybody: the words of a process, as they are
 	Warning              // all but those who want to hear nothing
 	Detail               // those who want to hear everything
+	Reason               // everybody: why the job has failed
 )
 
 func (Start) action()        {}
@@ -149,5 +156,6 @@ func (FinishOutput) action() {}
 func (Propose) action()      {}
 func (Open) action()         {}
 func (Publish) action()      {}
+func (Discard) action()      {}
 func (Declared) action()     {}
 func (Log) action()          {}

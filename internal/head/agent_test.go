@@ -1,9 +1,9 @@
 package head
 
 import (
-	"slices"
 	"syscall"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -14,9 +14,8 @@ type agent struct {
 	w      *world
 	node   detect.ID
 	lost   bool
-	procs  map[job.Process]*proc // the latest, by id
+	log    agentlog.Host[Event, *proc]
 	all    []*proc
-	links  map[[2]job.Process]bool
 	inbox  []Action   // from the head, on their way
 	outbox []any      // to the head: events, and lines of output
 	quiets []AskQuiet // questions that are not answered yet, whoever has asked
@@ -99,41 +98,45 @@ func (a *agent) find(from From) *proc {
 func (a *agent) obey(act Action) {
 	switch act := act.(type) {
 	case Start:
-		if old := a.procs[act.ID]; old != nil && old.from == act.To {
+		old := a.log.Latest(act.ID)
+		log := a.log.Start(processName(act.To), act.Role == First)
+		if log == nil {
 			return // it has had that
-		} else if old != nil && !old.dead {
-			a.w.failf("%+v is started, and %v is not gone", act, old)
+		} else if old != nil && !old.With.dead {
+			a.w.failf("%+v is started, and %v is not gone", act, old.With)
 		}
 		if a.w.started[act.To] {
 			a.w.failf("%+v is started twice", act)
 		}
 		a.w.started[act.To] = true
-		p := newProc(a, act)
-		a.procs[act.ID] = p
+		p := newProc(a, act, log)
+		log.With = p
 		a.all = append(a.all, p)
 		if a.w.spec.unreliable && (act.Role == Joiner && a.w.random.IntN(4) == 0 || act.Role == First && a.w.random.IntN(300) == 0) {
 			p.dead, p.exited = true, true
 			a.w.refused = a.w.refused || act.Role == First
 			a.w.seen["a process cannot be started"]++
-			p.tell(Started{From: p.from, Err: "no memory"}, true)
+			p.tell(Started{From: p.from, Err: "no memory"})
 			return
 		}
-		p.tell(Started{From: p.from, PID: 100 + len(a.all)}, true)
+		log.PID = 100 + len(a.all)
+		p.tell(Started{From: p.from, PID: log.PID})
 	case Kill:
-		if p := a.find(act.To); p != nil && a.procs[act.ID] == p {
+		if log := a.log.Find(processName(act.To)); log != nil {
+			p := log.With
 			if act.Signal == syscall.SIGKILL || a.w.random.IntN(4) > 0 { // it may take no notice of others
 				p.kill(act.Signal)
 			}
 		}
 	case Send:
-		if p := a.find(act.To); p != nil && !p.dead && p.pass(act.Message) {
-			p.mail = append(p.mail, act.Message)
+		if log := a.log.Find(processName(act.To)); log != nil && log.Pass(act.Message) && !log.With.dead {
+			log.With.mail = append(log.With.mail, act.Message)
 		}
 	case AskQuiet:
 		a.quiets = append(a.quiets, act)
 	case Resume:
-		if p := a.find(act.To); p != nil {
-			p.voiced, p.generation = true, act.Generation
+		if log := a.log.Find(processName(act.To)); log != nil {
+			log.Resume(act.Generation)
 		}
 	case Link:
 		a.link(act)
@@ -141,52 +144,55 @@ func (a *agent) obey(act Action) {
 }
 
 func (a *agent) link(l Link) {
-	lower, higher := a.procs[l.Lower], a.procs[l.Higher]
+	lower, higher := a.log.Latest(l.Lower), a.log.Latest(l.Higher)
 	if lower == nil || higher == nil {
 		a.w.failf("a link for processes that are not there: %+v", l)
 		return
 	}
-	if l.Meet == nil {
-		a.links[[2]job.Process{l.Lower, l.Higher}] = true
+	names := [2]agentlog.Name{{ID: l.Lower}, {ID: l.Higher}}
+	if l.Meet != nil {
+		names[0].Incarnation, names[1].Incarnation = l.Meet[0].Incarnation, l.Meet[1].Incarnation
+	}
+	if !a.log.Link(names[0], names[1]) || l.Meet == nil {
 		return
 	}
-	for i, p := range []*proc{lower, higher} {
-		if !p.dead && p.pass(&job.Message{Kind: job.KindConnect, Peers: l.Meet[1-i : 2-i]}) {
+	for i, log := range []*agentlog.Process[Event, *proc]{lower, higher} {
+		if p := log.With; !p.dead {
 			p.mail = append(p.mail, &job.Message{Kind: job.KindConnect, Peers: l.Meet[1-i : 2-i]})
 		}
 	}
 }
 
-// resync says what the agent has.
+// processName is the name by which an agent knows a process.
+func processName(f From) agentlog.Name { return agentlog.Name{ID: f.ID, Incarnation: f.Incarnation} }
+
+// resync is what the agent has.
 func (a *agent) resync() Resync {
 	r := Resync{Node: a.node}
-	for _, p := range a.all {
-		if a.procs[p.from.ID] == p {
-			r.Processes = append(r.Processes, Resynced{ID: p.from.ID, Incarnation: p.from.Incarnation, Joined: p.hello, Begun: p.told.begun, Freed: p.told.released,
-				Voiced: p.voiced, Generation: p.generation})
-		}
+	for _, log := range a.log.All() {
+		r.Processes = append(r.Processes, Resynced(log.State))
 	}
 	return r
 }
 
 // repeat tells another head all that it has to hear.
 func (a *agent) repeat() {
-	for _, p := range a.all {
-		if a.procs[p.from.ID] != p {
-			continue
-		}
-		exited := slices.IndexFunc(p.history, func(e Event) bool { _, is := e.(Exited); return is })
-		for i, e := range p.history {
-			if i != exited {
-				a.outbox = append(a.outbox, e)
+	for _, log := range a.log.All() {
+		for _, s := range log.Repeat(a.w.now) {
+			e := s.Seen
+			if s.Message != nil {
+				e = Said{log.With.from, s.Message}
+				a.checkDate(log.With, s.Message)
 			}
-		}
-		for _, e := range p.said.All() {
 			a.outbox = append(a.outbox, e)
 		}
-		if exited >= 0 {
-			a.outbox = append(a.outbox, p.history[exited])
-		}
+	}
+}
+
+// checkDate: another head learns when a process has handled a death.
+func (a *agent) checkDate(p *proc, m *job.Message) {
+	if at := p.handled[m.Epoch]; m.Kind == job.KindHandled && a.w.now-m.Ago != at {
+		a.w.failf("%v has handled verdict %d at %v, and its agent tells of %v", p, m.Epoch, at, a.w.now-m.Ago)
 	}
 }
 

@@ -48,6 +48,9 @@ type Config struct {
 	Flips      []job.Flip  // wrong results on request
 	Clones     []job.Clone // processes that a tool starts
 	Weibull    *Weibull    // kills at random; nil: none
+	// Endless is for how long a process may make no progress while every rank has finished
+	// in another replica; 0: for any time.
+	Endless time.Duration
 
 	// Self is the node of this head. Replicated: what it decides is kept on other
 	// hosts too, where another head may take its place.

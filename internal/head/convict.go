@@ -33,10 +33,11 @@ func (h *Head) lifeOf(p job.Process, frames uint32) (own uint32) {
 
 // convict takes in one of them, which a process has told.
 func (h *Head) convict(by *member, c *job.Conviction) {
-	m := h.places[c.Process]
-	if m == nil || m.incarnation != c.Incarnation {
-		return // it is dead, and replaced
+	i := slices.IndexFunc(h.all, func(m *member) bool { return m.process == c.Process && m.incarnation == c.Incarnation })
+	if i < 0 || h.places[c.Process] != h.all[i] && c.Message == "" {
+		return // it is dead, and replaced: only what it had sent is of interest
 	}
+	m := h.all[i]
 	at := slices.IndexFunc(h.convictions, func(o runreport.Convicted) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
 	if at < 0 {
 		at = len(h.convictions)

@@ -96,6 +96,25 @@ func TestConvictionsAreToldOnce(t *testing.T) {
 	require.Len(t, s.head.Summary().SDC.Convicted, 2)
 }
 
+// A process that sent a wrong message is named even after its death, and after another one has
+// begun to take its place, which is not blamed.
+func TestConvictedOfAMessageAfterDeath(t *testing.T) {
+	for _, replaced := range []bool{false, true} {
+		s := begun(t, "degrees=2,1", "replace", "verify")
+		s.commands("said 0.0@2 reply first", "said 1.0@2 reply first", "killed 0.1@2", "keep")
+		if replaced {
+			s.commands("settled 0.1@2", "keep", "started 0.1#2@2", "joined 0.1#2@2")
+			require.EqualValues(t, 2, s.head.places[at(0, 1)].incarnation)
+		}
+		s.out = nil
+		s.step(Said{s.from("0.0@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Convicted: []job.Conviction{
+			{Process: at(0, 1), Incarnation: 1, Core: -1, Task: -1, Message: "message 7 to rank 1"}}}}}})
+		require.Empty(t, killed(s.out))
+		require.Equal(t, []runreport.Convicted{{Process: at(0, 1), Incarnation: 1, Core: -1, Host: "h1", Task: -1, Message: "message 7 to rank 1"}},
+			s.head.Summary().SDC.Convicted)
+	}
+}
+
 // The report counts what all replicas have compared. A difference of which nobody knows
 // whose it is was found by all replicas of the rank and counts once. For how long one
 // has erred it knows best itself.
@@ -127,7 +146,7 @@ func TestFlips(t *testing.T) {
 	s.job([]string{"degrees=2", "replace"})
 	s.config.Flips = []job.Flip{first, second, random}
 	s.head = New(s.config)
-	s.proposed, s.agents = nil, make(map[From]*Resynced)
+	s.proposed, s.agents = nil, make(agentLogs)
 	s.step(Begin{})
 	s.commands("running", "said 0.0@2 reply first", "killed 0.1@2", "keep", "settled 0.1@2", "keep")
 	h := s.head

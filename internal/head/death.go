@@ -212,7 +212,7 @@ func (h *Head) withdrawn(e decision.Entry) {
 	if h.holder(e.Process, e.Incarnation).end == "dismissed" { // another head did not know that, and nobody was refused
 		why = ""
 	}
-	h.notify(news{kind: newsRefused, process: e.Process, incarnation: e.Incarnation, text: why})
+	h.notify(news{kind: newsUnstarted, process: e.Process, incarnation: e.Incarnation, text: why})
 }
 
 // unheard: nothing more comes from a process, or gets to it.
@@ -278,6 +278,9 @@ func (h *Head) runFailed(m *member, f job.Failure) {
 		h.settle()
 	case job.FailCorruption:
 		h.decide(ExitDiverged, fmt.Sprintf("silent corruption, found by %v: %s", m.process, firstLine(f.Text)), m.endpoint())
+		h.settle()
+	case job.FailRefused:
+		h.decide(ExitRefused, fmt.Sprintf("refused by %v: %s", m.process, firstLine(f.Text)), m.endpoint())
 		h.settle()
 	case job.FailFinding:
 		h.decide(ExitFailed, fmt.Sprintf("finding of %v: %s", m.process, firstLine(f.Text)), m.endpoint())

@@ -104,10 +104,12 @@ func describe(x any) string {
 		return "open"
 	case Publish:
 		return fmt.Sprintf("publish set %d of cut %d", x.Set.Number, x.Set.Cut)
+	case Discard:
+		return fmt.Sprintf("discard set %d", x.Set)
 	case Declared:
 		return fmt.Sprintf("declared %v %s", x.Verdict.Process, x.Verdict.Cause)
 	case Log:
-		return [...]string{"note", "warn", "detail"}[x.Level] + ": " + x.Text
+		return [...]string{"note", "warn", "detail", "reason"}[x.Level] + ": " + x.Text
 	}
 	return fmt.Sprintf("%T %+v", x, x)
 }

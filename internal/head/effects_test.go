@@ -126,8 +126,11 @@ func (w *world) checkBorn(a Start) {
 // checkNoSpare: there is none.
 func (w *world) checkNoSpare(text string) {
 	for id, at := range w.state.Spares {
-		p := w.agent(at.Node).procs[id]
-		if at.Status == decision.Running && p != nil && p.hello && !p.dead && !p.stuck && !p.agent.lost {
+		log := w.agent(at.Node).log.Latest(id)
+		if log == nil {
+			continue
+		}
+		if p := log.With; at.Status == decision.Running && p.hello && !p.dead && !p.stuck && !p.agent.lost {
 			w.failf("%s, and %v waits", text, p)
 		}
 	}

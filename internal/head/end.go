@@ -40,7 +40,7 @@ func (h *Head) finish() {
 	if h.outcome.how == bySignal {
 		return
 	}
-	h.warnf("%s", h.outcome.text)
+	h.act(Log{Level: Reason, At: h.elapsed(), Text: h.outcome.text})
 	h.freeSpares()
 	if h.outcome.how == atOnce {
 		h.killAll()
@@ -89,7 +89,7 @@ func (h *Head) interrupt(s syscall.Signal) {
 		return
 	}
 	h.signalled = true
-	h.decide(interruptCode(s), fmt.Sprintf("ended by %s", signalName(s)), job.Endpoint{})
+	h.decide(InterruptCode(s), fmt.Sprintf("ended by %s", signalName(s)), job.Endpoint{})
 	h.detailf("%s: ending all processes", signalName(s))
 	if h.phase != over {
 		h.outcome.how = bySignal
@@ -103,10 +103,5 @@ func (h *Head) interrupt(s syscall.Signal) {
 	h.after(termGrace, timer{kind: killEverybody})
 }
 
-// interruptCode is the exit code after a signal, as shells count.
-func interruptCode(s syscall.Signal) int {
-	if s == syscall.SIGINT {
-		return 128 + int(syscall.SIGINT)
-	}
-	return 128 + int(syscall.SIGTERM)
-}
+// InterruptCode is the exit code after a signal, as shells count.
+func InterruptCode(s syscall.Signal) int { return 128 + int(s) }

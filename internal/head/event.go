@@ -74,8 +74,9 @@ type Exited struct {
 type Exit struct {
 	Status  syscall.WaitStatus
 	Text    string
-	Crashed bool // it has written why
-	Quit    bool // and that is SIGQUIT
+	Crashed bool   // it has written why
+	Quit    bool   // and that is SIGQUIT
+	Memory  string // the kernel has killed it for want of memory: where that is limited
 }
 
 // ProgramGone says that the program is gone, and that the wrapper it was started
@@ -98,6 +99,14 @@ type Quiet struct {
 
 // OutputSettled answers FinishOutput.
 type OutputSettled struct{ From }
+
+// Wrote says that a process has written something since that was last said, or since it
+// began.
+type Wrote struct{ From }
+
+// Continued says that the whole job was stopped on purpose, which the clock of the head
+// does not count, and goes on.
+type Continued struct{}
 
 // Differs says in what the standard outputs of two replicas of a rank differ. It
 // may be said again.
@@ -160,6 +169,8 @@ func (ProgramGone) event()   {}
 func (Stopped) event()       {}
 func (Quiet) event()         {}
 func (OutputSettled) event() {}
+func (Wrote) event()         {}
+func (Continued) event()     {}
 func (Differs) event()       {}
 func (Committed) event()     {}
 func (Disconnected) event()  {}

@@ -2,6 +2,7 @@ package head
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -38,11 +39,11 @@ func (w *world) inject() {
 	case r == 6 && p.hello:
 		w.seen["a process is deaf"]++
 		p.stuck = true
-		p.tell(Unheard{p.from, SilenceEnd, "EOF"}, true)
+		p.tell(Unheard{p.from, SilenceEnd, "EOF"})
 	case r == 7 && w.random.IntN(2) == 0:
 		w.seen["a program is gone"]++
 		p.stuck = true
-		p.tell(ProgramGone{p.from}, true)
+		p.tell(ProgramGone{p.from})
 	case r < 2 && w.spec.hosts && w.hosts() > 1:
 		w.loseHost(p.agent)
 	case r == 2 && w.spec.links:
@@ -114,7 +115,7 @@ func (w *world) convict(p *proc) {
 
 // sayCorruption says what the process has found to the head there is.
 func (p *proc) sayCorruption() {
-	p.tell(Said{p.from, &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Doubt: p.doubt, Convicted: p.convicted}}}}, false)
+	p.say(&job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Doubt: p.doubt, Convicted: slices.Clone(p.convicted)}}})
 }
 
 // hosts counts those that live.

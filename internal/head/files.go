@@ -138,5 +138,6 @@ func (h *Head) abandonSet(set uint64, why string) {
 // setAbandoned: that is kept.
 func (h *Head) setAbandoned(gone *runreport.AbandonedSet) {
 	h.warnf("warning: checkpoint set %d is abandoned: %s", gone.Set, gone.Why)
+	h.act(Discard{Dir: h.state.Opened.Write.Dir, Set: gone.Set})
 	h.notify(news{kind: newsPublished, set: gone.Set})
 }

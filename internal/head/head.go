@@ -45,6 +45,8 @@ type Head struct {
 	now       time.Duration
 	joinedAt  time.Duration // when all had joined
 	hasBegun  bool          // they have
+	outlasted time.Duration // since when some run while all ranks have finished in others; longAgo: none do
+	continued time.Duration // when the job was continued last that had been stopped; longAgo: it never was
 
 	recovery recovering
 	opening  bool      // the driver looks for files
@@ -84,7 +86,7 @@ func New(c Config) *Head {
 }
 
 func newHead(c Config) *Head {
-	return &Head{config: c, state: decision.NewState(),
+	return &Head{config: c, state: decision.NewState(), outlasted: longAgo, continued: longAgo,
 		places: make(map[job.Process]*member), byAgent: make(map[From]*member), byPlace: make(map[job.Endpoint]*member), wanted: make(map[job.Process]uint32),
 		last: make(map[int]decision.Verdict), differing: make(map[int]bool), suspicions: make(map[detect.ID]time.Duration), endings: make(map[detect.ID]string)}
 }
@@ -108,6 +110,7 @@ func (h *Head) step(e Event) {
 		h.begin()
 	case Committed:
 		h.committed(e.Entry)
+		h.watchOutlasting()
 	case Suspected:
 		h.suspected(e)
 	case Disconnected:
@@ -130,6 +133,7 @@ func (h *Head) step(e Event) {
 		h.about(e.From, func(m *member) { h.started(m, e) })
 	case Joined:
 		h.about(e.From, func(m *member) { h.welcome(m, e.Hello) })
+		h.watchOutlasting() // under another head it may have run for long
 	case Said:
 		h.about(e.From, func(m *member) { h.hear(m, e.Message) })
 	case Unheard:
@@ -144,6 +148,10 @@ func (h *Head) step(e Event) {
 		h.about(e.From, func(m *member) { h.quiet(m, e) })
 	case OutputSettled:
 		h.about(e.From, h.settled)
+	case Wrote:
+		h.about(e.From, func(m *member) { m.wrote = h.now })
+	case Continued:
+		h.continued = h.now
 	case Differs:
 		h.differs(e)
 	}

@@ -80,7 +80,7 @@ func (h *Head) started(m *member, e Started) {
 		h.settled(m)
 	case m.state != starting && m.state != dismissed:
 	case m.role == Joiner || m.state == dismissed:
-		h.sayRefused(m.process, e.Err)
+		h.sayRefused(m.process, fmt.Sprintf("%v cannot be replaced yet: %s; intrarun tries again, after growing pauses", m.process, e.Err))
 		m.to(ended)
 		h.withdraw(m, e.Err)
 		h.settled(m)

@@ -32,7 +32,7 @@ func TestWhoSharesMemory(t *testing.T) {
 			s.config.Direct = c.direct
 			s.config.Of = map[job.Process]detect.ID{at(0, 0): 2, at(0, 1): 2, at(1, 0): 2, at(1, 1): 3, at(1, 2): 2, at(2, 0): 2}
 			s.head = New(s.config)
-			s.proposed, s.agents = nil, make(map[From]*Resynced)
+			s.proposed, s.agents = nil, make(agentLogs)
 			s.step(Begin{})
 			s.commands("keep")
 			together := make(map[job.Process]bool)

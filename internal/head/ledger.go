@@ -136,7 +136,10 @@ func (h *Head) lose(v decision.Verdict, more string) {
 	if len(others) > 0 {
 		text += ", after " + strings.Join(others, ", ")
 	}
-	if code == ExitLost {
+	switch {
+	case strings.HasPrefix(v.Detail, outOfMemory):
+		text += "; more replicas would need more memory still: give the job more of it, or more hosts (-hosts)"
+	case code == ExitLost:
 		text += fmt.Sprintf("; %d replicas of rank %d would have saved it (-r %[1]d or -degrees)", h.config.Degrees[rank]+1, rank)
 	}
 	h.decide(code, text+more, of(v))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -264,6 +265,7 @@ func TestFailures(t *testing.T) {
 		{job.FailPanic, job.CausePanic, ExitOK, ""},
 		{job.FailDivergence, job.CauseExit, ExitDiverged, "divergence, found by 0.1: it broke"},
 		{job.FailFinding, job.CauseExit, ExitFailed, "finding of 0.1: it broke"},
+		{job.FailRefused, job.CauseExit, ExitRefused, "refused by 0.1: it broke"},
 	} {
 		s := begun(t, "degrees=2,1")
 		out := s.commands("said 0.1@2 fail " + string(c.kind) + " it broke")
@@ -275,6 +277,18 @@ func TestFailures(t *testing.T) {
 		require.Equal(t, c.cause, s.state.Verdicts[0].Cause)
 		require.Equal(t, "failed", s.head.places[at(0, 1)].end)
 	}
+}
+
+// After a kill for want of memory nobody is told to run more replicas, nor after a limit
+// of the shell what is only the name of a signal.
+func TestCausesThatTheUserCanCure(t *testing.T) {
+	s := begun(t, "degrees=1")
+	s.commands("starved 0.0@2 in cgroup /jobs/7, whose limit is 512 MB", "keep")
+	require.Equal(t, ExitLost, s.state.Code)
+	require.Contains(t, s.state.Text, "(signal: killed by the kernel for want of memory: in cgroup /jobs/7, whose limit is 512 MB); more replicas would need more memory still: give the job more of it, or more hosts (-hosts)")
+	require.NotContains(t, s.state.Text, "would have saved it")
+	m := &member{exit: &Exit{Status: syscall.WaitStatus(syscall.SIGXFSZ)}}
+	require.Equal(t, ending{job.CauseSignal, "killed by SIGXFSZ, since a file became larger than the limit on file sizes: raise it (ulimit -f)"}, m.cause())
 }
 
 // A head that gives up reports no end that rests on a death which it could not

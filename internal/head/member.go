@@ -4,6 +4,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -30,6 +31,7 @@ type member struct {
 	final   bool          // they are those of its end
 	ending  *ending       // why it is going to die, if the head knows
 	stopped time.Duration // when it was last seen stopped
+	wrote   time.Duration // when it last wrote something, as far as this head has heard
 
 	made    bool              // there is an output for it
 	settled bool              // nothing more comes of what it has written
@@ -126,16 +128,32 @@ func (m *member) cause() ending {
 		e = ending{job.CauseSignal, "ended by SIGQUIT"}
 	case m.exit.Crashed:
 		e = ending{job.CausePanic, "crashed, " + m.exit.Text}
+	case m.exit.Memory != "":
+		e = ending{job.CauseSignal, outOfMemory + ": " + m.exit.Memory}
 	case ws.Signaled():
 		e = ending{job.CauseSignal, "killed by " + signalName(ws.Signal())}
+		if why := cure.Signal(ws.Signal()); why != "" {
+			e.detail += ", since " + why
+		}
 	case wrapped && ws.ExitStatus() > 128 && ws.ExitStatus() < 128+65: // a shell's way to say it
 		e = ending{job.CauseSignal, "killed by " + signalName(syscall.Signal(ws.ExitStatus()-128)) + " under its wrapper"}
+	}
+	if m.hello != nil && e.cause == job.CauseExit && ws.Exited() && ws.ExitStatus() == 0 {
+		if e.detail += " before run had returned"; wrapped {
+			e.detail += ", under its wrapper"
+		} else {
+			e.detail += ": the program, or a library that it uses, calls os.Exit(0)"
+		}
 	}
 	if m.hello == nil && e.cause == job.CauseExit {
 		e.detail += "; it never joined the job: is it a program that calls intra.Main?"
 	}
 	return e
 }
+
+// outOfMemory begins the cause of death of a process that the kernel has killed for want of
+// memory. Another replica would have needed more memory still.
+const outOfMemory = "killed by the kernel for want of memory"
 
 // endBy is how a process ended that was declared dead for that cause.
 func endBy(c job.Cause) string {

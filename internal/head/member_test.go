@@ -128,13 +128,48 @@ func TestWhereAJoinerGoes(t *testing.T) {
 	require.EqualError(t, err, "no spare process is left")
 }
 
+// The spare that takes a place is away from the other replicas of the rank if there is one.
+func TestWhichSpareTakesAPlace(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		nodes  []detect.ID // of the spares
+		ending int         // index of one that is about to be killed, -1: none
+		want   int
+	}{
+		{"the first", []detect.ID{4, 4}, -1, 0},
+		{"away from the other replica", []detect.ID{2, 4}, -1, 1},
+		{"beside it if there is none elsewhere", []detect.ID{2, 2}, -1, 0},
+		{"where the dead one was", []detect.ID{2, 3}, -1, 1},
+		{"none that is about to be killed", []detect.ID{4, 2}, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := begun(t, "degrees=2", "hosts=3", "spares=2").head // 0.0 on node 2, 0.1 on node 3
+			h.places[at(0, 1)].state = dead
+			var spares []*member
+			for _, m := range h.all {
+				if m.state == waiting {
+					m.from.Node = c.nodes[len(spares)]
+					spares = append(spares, m)
+				}
+			}
+			require.Len(t, spares, 2)
+			if c.ending >= 0 {
+				spares[c.ending].ending = new(ending)
+			}
+			require.Same(t, spares[c.want], h.bestSpare(at(0, 1)))
+		})
+	}
+}
+
 // A process that cannot be replaced is said once, however often it is tried.
 func TestRefusalsAreSaidOnce(t *testing.T) {
 	h := begun(t, "degrees=2", "replace").head
-	h.sayRefused(at(0, 1), "no room")
-	h.sayRefused(at(0, 1), "no room")
-	require.Len(t, h.acts, 1)
-	require.Equal(t, "warn: 0.1 cannot be replaced: no room", describe(h.acts[0]))
+	for range 3 {
+		h.sayRefused(at(0, 0), "0.0 cannot be replaced: no room")
+		h.sayRefused(at(0, 1), "0.1 cannot be replaced: no room")
+	}
+	require.Len(t, h.acts, 2)
+	require.Equal(t, "warn: 0.1 cannot be replaced: no room", describe(h.acts[1]))
 }
 
 func TestSentences(t *testing.T) {
@@ -143,9 +178,9 @@ func TestSentences(t *testing.T) {
 	require.Equal(t, "a, b and c", enumerate([]string{"a", "b", "c"}))
 	require.Equal(t, "0.1: one\n0.1: two", prefix(at(0, 1), "one\ntwo\n"))
 	require.Equal(t, "first", firstLine(" first\nsecond"))
-	require.Equal(t, 130, interruptCode(syscall.SIGINT))
-	require.Equal(t, 143, interruptCode(syscall.SIGTERM))
-	require.Equal(t, 143, interruptCode(syscall.SIGHUP))
+	require.Equal(t, 129, InterruptCode(syscall.SIGHUP))
+	require.Equal(t, 130, InterruptCode(syscall.SIGINT))
+	require.Equal(t, 143, InterruptCode(syscall.SIGTERM))
 }
 
 // Two ends of a link doubt each other; the doubt of one does not outlive what it is

@@ -29,7 +29,7 @@ func TestMPI(t *testing.T) {
 			s.job([]string{"degrees=2"})
 			s.config.Setup.MPI, s.config.MPIBetween = true, c.local
 			s.head = New(s.config)
-			s.proposed, s.agents, s.out = nil, make(map[From]*Resynced), nil
+			s.proposed, s.agents, s.out = nil, make(agentLogs), nil
 			s.step(Begin{})
 			s.commands("keep")
 			var started []*job.Message

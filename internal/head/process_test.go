@@ -2,10 +2,10 @@ package head
 
 import (
 	"fmt"
-	"slices"
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 )
@@ -20,13 +20,9 @@ type proc struct {
 	process     job.Process // its place
 	incarnation uint32
 
-	history []Event // what a successor of the head has to hear
-	said    recovery.Said[Event]
-	told    told
+	log     *agentlog.Process[Event, *proc]
 	mail    []*job.Message // not read yet
-
-	voiced     bool   // what it writes is output, as its agent knows
-	generation uint32 // of the last Resume that its agent has heard
+	handled map[uint64]time.Duration
 
 	dead    bool // it does nothing any more
 	exited  bool // and its agent knows
@@ -58,14 +54,6 @@ type proc struct {
 	kills     map[int]bool // that it has carried out
 }
 
-// told is what a process has heard, as its agent knows.
-type told struct {
-	setup, begun, released bool
-	epoch                  uint64
-	links                  map[job.Endpoint]bool
-	orders                 recovery.Heard
-}
-
 // state is that of a rank.
 type state struct {
 	point uint64
@@ -83,9 +71,9 @@ type packet struct {
 	state    state
 }
 
-func newProc(a *agent, s Start) *proc {
-	return &proc{agent: a, from: s.To, role: s.Role, voiced: s.Role == First, since: longAgo, process: s.Process, incarnation: s.Incarnation, kills: make(map[int]bool),
-		told: told{links: make(map[job.Endpoint]bool)}}
+func newProc(a *agent, s Start, log *agentlog.Process[Event, *proc]) *proc {
+	return &proc{agent: a, from: s.To, role: s.Role, log: log, since: longAgo, process: s.Process, incarnation: s.Incarnation, kills: make(map[int]bool),
+		handled: make(map[uint64]time.Duration)}
 }
 
 func (p *proc) String() string {
@@ -100,82 +88,26 @@ func (p *proc) describe() string {
 	return p.m.Describe()
 }
 
-// tell tells the head, and keeps it for another one.
-func (p *proc) tell(e Event, keep bool) {
+// tell has the agent send what it has seen of the process, and keep it for another
+// head.
+func (p *proc) tell(e Event) {
+	p.log.Note(e)
 	p.agent.outbox = append(p.agent.outbox, e)
-	if keep {
-		p.history = append(p.history, e)
-	}
 }
 
 // say says something to the head.
 func (p *proc) say(m *job.Message) {
-	e := Said{p.from, m}
-	switch m.Kind {
-	case job.KindReply:
-		p.said.Say(*m.Reply, e)
-		p.tell(e, false)
-	case job.KindMended: // nobody has to hear of what it was about
-		p.history = slices.DeleteFunc(p.history, func(e Event) bool {
-			s, ok := e.(Said)
-			return ok && s.Message.Kind == job.KindSuspect && *s.Message.Process == *m.Process
-		})
-		p.tell(e, false)
-	default:
-		p.tell(e, true)
+	if m.Kind == job.KindHandled {
+		p.handled[m.Epoch] = p.agent.w.now
 	}
+	p.log.Say(m, p.agent.w.now)
+	p.agent.outbox = append(p.agent.outbox, Said{p.from, m})
 }
 
 func (p *proc) reply(all []job.Reply) {
 	for _, r := range all {
 		p.say(&job.Message{Kind: job.KindReply, Reply: &r})
 	}
-}
-
-// pass reports whether the process is to get a message. What it has heard from
-// an earlier head it is not told again.
-func (p *proc) pass(m *job.Message) bool {
-	t := &p.told
-	switch m.Kind {
-	case job.KindSetup:
-		if t.setup {
-			return false
-		}
-		t.setup, t.epoch = true, m.Epoch
-	case job.KindStart:
-		if t.begun {
-			return false
-		}
-		t.begun = true
-	case job.KindRelease:
-		if t.released {
-			return false
-		}
-		t.released = true
-	case job.KindVerdict:
-		if m.Verdict.Epoch <= t.epoch {
-			return false
-		}
-		t.epoch = m.Verdict.Epoch
-	case job.KindConnect:
-		e := job.Endpoint{Process: m.Peers[0].Process, Incarnation: m.Peers[0].Incarnation}
-		if t.links[e] {
-			return false
-		}
-		t.links[e] = true
-	case job.KindOrder:
-		if !t.orders.Pass(*m.Order) {
-			return false
-		}
-		p.said.Order(*m.Order)
-		if m.Order.Kind == job.OrderRollback { // what it has said of its end is void
-			p.history = slices.DeleteFunc(p.history, func(e Event) bool {
-				s, ok := e.(Said)
-				return ok && (s.Message.Kind == job.KindFinish || s.Message.Kind == job.KindDrained)
-			})
-		}
-	}
-	return true
 }
 
 // kill ends the process by a signal.
@@ -231,7 +163,7 @@ func (p *proc) moves(all []func()) []func() {
 		if !p.exited {
 			all = append(all, func() {
 				p.exited = true
-				p.tell(Exited{p.from, p.status}, true)
+				p.tell(Exited{p.from, p.status})
 			})
 		}
 		return all
@@ -253,7 +185,8 @@ func (p *proc) moves(all []func()) []func() {
 	if !p.hello {
 		return append(all, func() {
 			p.hello = true
-			p.tell(Joined{p.from, &job.Hello{Tag: true, PID: 1}}, true)
+			p.log.Joined = true
+			p.tell(Joined{p.from, &job.Hello{Tag: true, PID: 1}})
 		})
 	}
 	if len(p.mail) > 0 {

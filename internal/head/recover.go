@@ -24,7 +24,7 @@ type recovering struct {
 	quiets    map[uint64]asked // what is told when a process is quiet
 	number    uint64           // of the last of these
 	saved     saved
-	refused   string                     // why somebody could not be replaced, as the user was told last
+	refused   map[job.Process]string     // why a process could not be replaced, as the user was told last
 	safe      bool                       // somebody has come to a safe point
 	losses    []int                      // ranks that nobody is left of
 	lossAt    time.Duration              // when the first of them was lost, or came into doubt
@@ -72,6 +72,8 @@ const (
 	newsDrained
 	newsReply
 	newsRefused
+	newsUnstarted
+	newsAgain
 	newsReturned
 	newsPublished
 	newsRepeated
@@ -157,6 +159,10 @@ func (h *Head) tellRecovery(n news) []recovery.Action {
 		return d.Reply(n.process, n.incarnation, n.reply, now)
 	case newsRefused:
 		return d.Refused(n.process, n.incarnation, n.text, now)
+	case newsUnstarted:
+		return d.Unstarted(n.process, n.incarnation, n.text, now)
+	case newsAgain:
+		return d.Again(now)
 	case newsReturned:
 		return d.Returned(n.process, n.incarnation, now)
 	case newsRepeated:
@@ -184,6 +190,8 @@ func (h *Head) perform(acts []recovery.Action) {
 		case recovery.Start:
 			h.wanted[a.To] = a.Incarnation
 			h.fill(a.To)
+		case recovery.Later:
+			h.after(a.Pause, timer{kind: askAgain})
 		case recovery.Send:
 			if m := h.holder(a.To, a.Incarnation); m != nil && m.state.there() {
 				h.order(m, a.Order)
@@ -429,6 +437,7 @@ func (h *Head) expendable(p, q *member) *member {
 func (h *Head) sayReplaced(m *member) {
 	for _, r := range h.state.Replaced {
 		if r.Process == m.process && r.Incarnation == m.incarnation {
+			delete(h.recovery.refused, m.process)
 			h.warnf("%v is replaced by another process on %s: it joined at safe point %d with the state of %v (%.1f MB), %.3f s after the death",
 				m.process, m.node.Name, r.Number, r.Donor, float64(r.Bytes)/1e6, (r.At - h.diedAt(r)).Round(time.Millisecond).Seconds())
 		}

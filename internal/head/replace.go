@@ -29,7 +29,7 @@ func (h *Head) fill(p job.Process) {
 	}
 	node, err := h.settleOn(p, old)
 	if err != nil {
-		h.sayRefused(p, err.Error())
+		h.sayRefused(p, fmt.Sprintf("%v cannot be replaced: %v", p, err))
 		h.notify(news{kind: newsRefused, process: p, incarnation: incarnation, text: err.Error()})
 		return
 	}
@@ -87,12 +87,16 @@ func (h *Head) settleOn(p job.Process, old *member) (detect.ID, error) {
 	return old.from.Node, nil
 }
 
-// sayRefused tells why there is no process for a place.
-func (h *Head) sayRefused(p job.Process, why string) {
-	if text := fmt.Sprintf("%v cannot be replaced: %s", p, why); text != h.recovery.refused {
-		h.recovery.refused = text // it is tried several times
-		h.warnf("%s", text)
+// sayRefused tells why there is no process for a place: once, however often it is tried.
+func (h *Head) sayRefused(p job.Process, text string) {
+	if h.recovery.refused[p] == text {
+		return
 	}
+	if h.recovery.refused == nil {
+		h.recovery.refused = make(map[job.Process]string)
+	}
+	h.recovery.refused[p] = text
+	h.warnf("%s", text)
 }
 
 // introduce makes the link between a joiner and another process.

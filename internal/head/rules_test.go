@@ -8,6 +8,9 @@ import (
 
 // rules are those that the walks show to be needed.
 var rules = []ruletest.Rule{
+	ruletest.New("../agentlog/process.go", "a successor learns how long ago a death was handled", "			m.Ago = now - e.at\n", ""),
+	ruletest.New("../agentlog/process.go", "a process hears of a verdict once", "m.Verdict.Epoch <= p.epoch", "false"),
+	ruletest.New("../agentlog/process.go", "in the life that begins the program has not returned", "return old.is(job.KindFinish, job.KindDrained)", "return false"),
 	ruletest.New("join.go", "what is born is started once that is kept", "	m.to(starting)\n	m.made = true\n	h.act(Start{m.from, m.process, m.role})", "	m.to(starting)\n	m.made = true"),
 	ruletest.New("join.go", "a joiner is told that it is one", "	s.Joiner = m.role == Joiner\n", ""),
 	ruletest.New("join.go", "all have joined before anybody begins", "		case !m.ready():\n			return\n		}\n		if first == nil", "		}\n		if first == nil"),
@@ -35,7 +38,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("weibull.go", "the schedule goes on behind a injection", "	if h.phase == working {\n		h.awaitInjection()\n	}\n", ""),
 	ruletest.New("end.go", "who does not go when told is killed", "	h.after(endGrace, timer{kind: killEverybody})\n", ""),
 	ruletest.New("end.go", "and who does not when released", "	h.after(releaseGrace, timer{kind: killEverybody})\n", ""),
-	ruletest.New("end.go", "and who does not when signalled", "	h.after(termGrace, timer{kind: killEverybody})\n}\n\n// interruptCode", "}\n\n// interruptCode"),
+	ruletest.New("end.go", "and who does not when signalled", "	h.after(termGrace, timer{kind: killEverybody})\n}\n\n// InterruptCode", "}\n\n// InterruptCode"),
 	ruletest.New("ledger.go", "nobody goes while somebody is to come", "	if len(h.wanted) > 0 {\n		return false\n	}\n", ""),
 	ruletest.New("ledger.go", "nor while a joiner is on its way", "		case m.coming():\n			return false\n		case m.alive()", "		case m.alive()"),
 	ruletest.New("ledger.go", "nor before the end is kept of all that live", "		case m.alive() && h.state.Places[m.process].Status != decision.Done:\n			return false\n", ""),
@@ -77,7 +80,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("restore.go", "a job that was decided ends", "			h.finish()\n", ""),
 	ruletest.New("restore.go", "the loss of a rank is known to a successor", "			h.conclude(last)\n", ""),
 	ruletest.New("restore.go", "questions of an earlier head are not taken for its own", "	h.recovery.number = s.Term << 32 // not to be taken for what a head before has asked\n", ""),
-	ruletest.New("suspect.go", "a link that was restored is no reason", "	if !slices.ContainsFunc(h.doubts, func(o linkDoubt) bool { return o.of == m && o.about == other }) {\n		return\n	}\n", ""),
+	ruletest.New("suspect.go", "a link that was restored is no reason", "	if !slices.ContainsFunc(h.doubts, func(o linkDoubt) bool { return o.sameLink(d) && o.since == d.since }) {\n		return\n	}\n", ""),
 	ruletest.New("suspect.go", "a host that may be lost is waited for", "	if h.doubtful(m) || h.doubtful(other) ||", "	if"),
 	ruletest.New("suspect.go", "of two that are stopped one stays", " && !h.stoppedNow(peer)", ""),
 }
@@ -107,11 +110,32 @@ var unshown = []ruletest.Rule{
 // table says which walks are to notice the rules.
 var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestWalks", Soak: 60000, Sign: `seed \d+ |in no walk `}
 
+// choices are the rules by which a place gets its next process, and the tests that
+// notice them.
+var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
+	ruletest.New("replace.go", "a joiner is on another host than the other replicas of its rank", "(best == nil || together[best.ID] && !together[n.ID])", "best == nil"),
+	ruletest.New("replace.go", "a joiner needs a free slot", "used[n.ID] < n.Slots &&", "n.Slots >= 0 &&"),
+	ruletest.New("replace.go", "a host whose links break is left", "	case !lost && (old.verdict == nil || old.verdict.Cause != job.CauseLink):\n", "	case !lost:\n"),
+	ruletest.New("replace.go", "a joiner goes where the one before was", "	case !lost && (old.verdict == nil || old.verdict.Cause != job.CauseLink):\n", "	case false:\n"),
+	ruletest.New("replace.go", "a joiner that leaves a host goes to another one", "n.ID != old.from.Node && ", ""),
+	ruletest.New("replace.go", "no joiner goes to a lost host", "!gone && n.ID", "n.ID"),
+	ruletest.New("replace.go", "the dead take no slots", "		if o.state < gone {\n			used", "		if true {\n			used"),
+	ruletest.New("replace.go", "a spare takes a place away from the other replicas of the rank", "together[best.from.Node] && !together[m.from.Node]", "false"),
+	ruletest.New("replace.go", "the dead of a rank are no reason to leave a host", "		if m.state < gone && m.process.Rank == p.Rank {\n", "		if m.process.Rank == p.Rank {\n"),
+	ruletest.New("replace.go", "a spare that is about to be killed takes no place", " && m.ending == nil && (best", " && (best"),
+}, Test: "TestWh(ereAJoinerGoes|ichSpareTakesAPlace)", Sign: "--- FAIL: TestWh"}
+
 // TestRulesStand looks for the text of every rule in the head, where it has to be
 // once: the table says what is there.
-func TestRulesStand(t *testing.T) { table.Stand(t) }
+func TestRulesStand(t *testing.T) {
+	table.Stand(t)
+	choices.Stand(t)
+}
 
 // TestRulesAreNeeded takes every rule out of the head in turn, and walks with what
 // is left: that must fail. It takes long, and runs for the rules whose names
 // INTRA_RULES matches.
-func TestRulesAreNeeded(t *testing.T) { table.Needed(t) }
+func TestRulesAreNeeded(t *testing.T) {
+	table.Needed(t)
+	choices.Needed(t)
+}

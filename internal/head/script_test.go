@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/detect"
@@ -53,7 +53,7 @@ type script struct {
 	state    *decision.State
 	proposed []decision.Entry
 	asked    []AskQuiet
-	agents   map[From]*Resynced // processes that agents have
+	agents   agentLogs
 	terms    uint64
 	news     int // verdicts that no head has heard of
 	out      []string
@@ -61,7 +61,7 @@ type script struct {
 }
 
 func newScript(t *testing.T) *script {
-	return &script{t: t, state: decision.NewState(), agents: make(map[From]*Resynced), after: func() {}}
+	return &script{t: t, state: decision.NewState(), agents: make(agentLogs), after: func() {}}
 }
 
 // run goes through the text and returns it with what the head does now.
@@ -155,6 +155,8 @@ func (s *script) command(words []string) {
 		s.step(Disconnected{Node: detect.ID(s.number(args[0])), Text: strings.Join(args[1:], " ")})
 	case "differs": // what replicas of a rank have written
 		s.step(Differs{Rank: s.number(args[0]), Text: strings.Join(args[1:], " ")})
+	case "continued":
+		s.step(Continued{})
 	case "retired":
 		s.step(Retired{strings.Join(args, " ")})
 	case "succeed":
@@ -203,6 +205,10 @@ func (s *script) job(args []string) {
 			c.Restart = "files"
 		case "check":
 			c.Setup.Check = true
+		case "endless":
+			var err error
+			c.Endless, err = time.ParseDuration(value)
+			require.NoError(s.t, err)
 		case "verify":
 			c.Setup.Verify = &job.Verification{Share: 1}
 		case "kill":
@@ -227,13 +233,13 @@ func (s *script) job(args []string) {
 // about is an event about a process.
 func (s *script) about(name string, from From, args []string) {
 	text := strings.Join(args, " ")
-	switch x := s.agents[from]; name {
+	switch name {
 	case "started":
 		s.step(Started{From: from, PID: 100})
 	case "failed":
 		s.step(Started{From: from, Err: text})
 	case "joined":
-		if x != nil {
+		if x := s.agent(from.Node).Find(processName(from)); x != nil {
 			x.Joined = true
 		}
 		s.step(Joined{from, &job.Hello{Tag: text != "untagged", PID: 100, Build: text, Host: "there"}})
@@ -241,12 +247,18 @@ func (s *script) about(name string, from From, args []string) {
 		s.step(Said{from, s.message(args)})
 	case "killed":
 		s.step(Exited{from, exitOf(syscall.SIGKILL, 0)})
+	case "starved":
+		e := exitOf(syscall.SIGKILL, 0)
+		e.Memory = text
+		s.step(Exited{from, e})
 	case "exited":
 		s.step(Exited{from, exitOf(0, s.number(args[0]))})
 	case "settled":
 		s.step(OutputSettled{from})
 	case "gone":
 		s.step(ProgramGone{from})
+	case "wrote":
+		s.step(Wrote{from})
 	case "stopped":
 		d, err := time.ParseDuration(args[0])
 		require.NoError(s.t, err)
@@ -258,11 +270,26 @@ func (s *script) about(name string, from From, args []string) {
 	}
 }
 
+// agentLogs are what the agents of nodes remember.
+type agentLogs map[detect.ID]*agentlog.Host[Event, From]
+
+// agent is what the agent of a node remembers.
+func (s *script) agent(node detect.ID) *agentlog.Host[Event, From] {
+	if s.agents[node] == nil {
+		s.agents[node] = new(agentlog.Host[Event, From])
+	}
+	return s.agents[node]
+}
+
 // known lists the processes that agents have.
-func (s *script) known() []From {
-	return slices.SortedFunc(maps.Keys(s.agents), func(a, b From) int {
-		return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Incarnation, b.Incarnation))
-	})
+func (s *script) known() (all []From) {
+	for _, a := range s.agents {
+		for _, x := range a.All() {
+			all = append(all, x.With)
+		}
+	}
+	slices.SortFunc(all, func(a, b From) int { return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Incarnation, b.Incarnation)) })
+	return all
 }
 
 // message reads what a process says.
@@ -363,10 +390,8 @@ func (s *script) succeed(node detect.ID) {
 			continue
 		}
 		r := Resync{Node: n.ID}
-		for _, f := range s.known() {
-			if f.Node == n.ID {
-				r.Processes = append(r.Processes, *s.agents[f])
-			}
+		for _, x := range s.agent(n.ID).All() {
+			r.Processes = append(r.Processes, Resynced(x.State))
 		}
 		agents = append(agents, r)
 	}
@@ -406,15 +431,14 @@ func (s *script) do(acts []Action) {
 		case AskQuiet:
 			s.asked = append(s.asked, a)
 		case Start:
-			s.agents[a.To] = &Resynced{ID: a.ID, Incarnation: a.Incarnation, PID: 100, Voiced: a.Role == First}
-		case Resume:
-			s.agents[a.To].Voiced, s.agents[a.To].Generation = true, a.Generation
-		case Send:
-			if x := s.agents[a.To]; x != nil && a.Message.Kind == job.KindStart {
-				x.Begun = true
+			if x := s.agent(a.Node).Start(processName(a.To), a.Role == First); x != nil {
+				x.PID, x.With = 100, a.To
 			}
-			if x := s.agents[a.To]; x != nil && a.Message.Kind == job.KindRelease {
-				x.Freed = true
+		case Resume:
+			s.agent(a.Node).Find(processName(a.To)).Resume(a.Generation)
+		case Send:
+			if x := s.agent(a.Node).Find(processName(a.To)); x != nil {
+				x.Pass(a.Message)
 			}
 		}
 	}

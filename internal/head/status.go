@@ -132,7 +132,9 @@ func (h *Head) doing(m *member) *job.Doing {
 	}
 	d := *m.stats.Doing
 	old := h.now - m.heard
-	d.Idle += old
+	if d.Idle += old; h.continued > longAgo {
+		d.Idle = min(d.Idle, h.now-h.continued)
+	}
 	d.Waits = append([]job.Wait{}, d.Waits...)
 	for i := range d.Waits {
 		d.Waits[i].For += old

@@ -106,7 +106,7 @@ func TestStatesInTheStatus(t *testing.T) {
 	s.job([]string{"degrees=2,1", "hosts=3", "spares=1"}) // on nodes 2, 3, 3; the spare on 4
 	s.config.Doubtful = func(n detect.ID) bool { return silent[n] }
 	s.head = New(s.config)
-	s.proposed, s.agents = nil, make(map[From]*Resynced)
+	s.proposed, s.agents = nil, make(agentLogs)
 	s.step(Begin{})
 	require.Equal(t, []string{"0.0 chosen", "0.1 chosen", "1.0 chosen", "2.0 chosen"}, states())
 	s.commands("keep")

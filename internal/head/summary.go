@@ -24,6 +24,7 @@ type Summary struct {
 	Weibull   *runreport.Weibull // nil: not asked for
 	Recovery  runreport.Recovery
 	Files     *runreport.Checkpoint // nil: none were to be written
+	FirstSet  uint64                // of these
 	Restart   *runreport.Restart    // nil: the job began anew
 	MPI       *runreport.MPI        // nil: the links are intrarun's own
 	SDC       *runreport.Corruption // nil: no task was verified
@@ -71,7 +72,7 @@ func (h *Head) Summary() Summary {
 		}
 	}
 	if f := h.state.Opened; f != nil && f.Write != nil {
-		s.Files = h.filesSummary()
+		s.Files, s.FirstSet = h.filesSummary(), f.First
 	}
 	if f := h.state.Opened; f != nil && f.Restart != nil {
 		s.Restart = &runreport.Restart{Dir: f.Restart.Dir, Set: f.Restart.Number, Point: f.Restart.Cut, Refused: append([]string{}, f.Restart.Refused...)}

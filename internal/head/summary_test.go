@@ -262,7 +262,7 @@ func TestBlowsThatHitNobody(t *testing.T) {
 	s.job([]string{"degrees=2", "hosts=3"})
 	s.config.Weibull = &Weibull{Shape: 1, MTBF: time.Second, Seed: 9}
 	s.head = New(s.config)
-	s.proposed, s.agents = nil, make(map[From]*Resynced)
+	s.proposed, s.agents = nil, make(agentLogs)
 	s.step(Begin{})
 	s.commands("running")
 	all := take(*s.config.Weibull, 3)

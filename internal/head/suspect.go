@@ -12,6 +12,7 @@ import (
 type linkDoubt struct {
 	of, about *member
 	text      string
+	since     time.Duration // when the link was first said to have ended, and it was not restored since
 	until     time.Duration // a replacement is waited for
 }
 
@@ -23,8 +24,11 @@ func (h *Head) suspect(m *member, p job.Process, incarnation uint32, text string
 		return
 	}
 	h.detailf("%v has lost its link to %v: %s", m.process, p, text)
+	d := linkDoubt{of: m, about: other, text: text, since: h.now, until: h.now + replaceTime}
+	if i := slices.IndexFunc(h.doubts, d.sameLink); i >= 0 {
+		d.since = h.doubts[i].since
+	}
 	h.trust(m, other)
-	d := linkDoubt{of: m, about: other, text: text, until: h.now + replaceTime}
 	h.doubts = append(h.doubts, d)
 	h.after(suspectAfter, timer{kind: judgeLink, link: d})
 }
@@ -38,8 +42,11 @@ func (h *Head) mended(m *member, p job.Process) {
 }
 
 func (h *Head) trust(m, other *member) {
-	h.doubts = slices.DeleteFunc(h.doubts, func(d linkDoubt) bool { return d.of == m && d.about == other })
+	h.doubts = slices.DeleteFunc(h.doubts, linkDoubt{of: m, about: other}.sameLink)
 }
+
+// sameLink reports whether two doubts are those of one process about one link.
+func (d linkDoubt) sameLink(o linkDoubt) bool { return o.of == d.of && o.about == d.about }
 
 // judge makes an end of the link that broke go, unless that end is dead anyway.
 // Which one is the wrong one to kill if a host is being lost, so that has to be
@@ -51,7 +58,8 @@ func (h *Head) judge(d linkDoubt) {
 	if h.phase != working || !m.state.there() || !other.state.there() || m.ending != nil || other.ending != nil {
 		return
 	}
-	if !slices.ContainsFunc(h.doubts, func(o linkDoubt) bool { return o.of == m && o.about == other }) {
+	// A link that was restored, and has ended again, is judged later.
+	if !slices.ContainsFunc(h.doubts, func(o linkDoubt) bool { return o.sameLink(d) && o.since == d.since }) {
 		return
 	}
 	// One that is stopped does not answer on its links, and is judged for that.

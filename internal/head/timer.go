@@ -26,6 +26,8 @@ const (
 	judgeLink                           // which may have been restored
 	scheduledKill                       // of -kill
 	scheduledInjection                  // of -weibull
+	askAgain                            // for processes that could not be had
+	judgeEndless                        // processes that outlast all others
 )
 
 // after notes that something is due after d.
@@ -70,6 +72,10 @@ func (h *Head) tick() {
 			h.killOnRequest(t.kill)
 		case scheduledInjection:
 			h.inject()
+		case askAgain:
+			h.notify(news{kind: newsAgain})
+		case judgeEndless:
+			h.judgeOutlasting()
 		}
 	}
 }

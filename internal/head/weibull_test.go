@@ -77,7 +77,7 @@ func TestWeibullAfterASuccession(t *testing.T) {
 	s.job([]string{"degrees=3,3", "hosts=3"})
 	s.config.Weibull = &Weibull{Shape: 1, MTBF: time.Second, Seed: 5}
 	s.head = New(s.config)
-	s.proposed, s.agents = nil, make(map[From]*Resynced)
+	s.proposed, s.agents = nil, make(agentLogs)
 	s.step(Begin{})
 	s.commands("running")
 	all := take(*s.config.Weibull, 3)

@@ -115,7 +115,7 @@ func newWorld(s spec, seed uint64, tracing bool) *world {
 	for i := range s.nodes {
 		id := FirstHead + 1 + detect.ID(i)
 		w.config.Nodes = append(w.config.Nodes, Node{ID: id, Name: fmt.Sprint("h", i+1), Slots: 8, Listen: listen})
-		w.agents = append(w.agents, &agent{w: w, node: id, procs: make(map[job.Process]*proc), links: make(map[[2]job.Process]bool)})
+		w.agents = append(w.agents, &agent{w: w, node: id})
 	}
 	n := 0
 	for _, p := range job.Processes(s.degrees) {
@@ -327,7 +327,7 @@ func (w *world) do(acts []Action) {
 		case Adopt:
 			o := newOutlet(a.Process, a.Role, 0)
 			if p := w.agent(a.Node).find(a.To); p != nil {
-				o.next, o.muted = p.lines, !p.voiced || p.generation < w.state.Recovery.Generation
+				o.next, o.muted = p.lines, !p.log.Voiced || p.log.Generation < w.state.Recovery.Generation
 			}
 			o.settled = a.Gone
 			w.outputs[a.To] = o
@@ -373,6 +373,10 @@ func (w *world) do(acts []Action) {
 				w.failf("set %d is published, and it is not kept that it is whole", a.Set.Number)
 			}
 			w.disk = append(w.disk, Published{Set: a.Set})
+		case Discard:
+			if !slices.ContainsFunc(w.state.Sets, func(s decision.Set) bool { return s.Number == a.Set && s.Abandoned != nil }) {
+				w.failf("set %d is discarded, and it is not kept that it is abandoned", a.Set)
+			}
 		case Log:
 			if strings.HasSuffix(a.Text, "no spare process is left") {
 				w.checkNoSpare(a.Text)

@@ -12,6 +12,7 @@ type Doing struct {
 	State    State  `json:"state"`
 	Section  uint64 `json:"section,omitempty"` // the number of the section that it is in, from 0
 	At       string `json:"at,omitempty"`      // file:line of that section, or of the safe point
+	Task     string `json:"task,omitempty"`    // that runs in it, with the place of its launch
 	Point    uint64 `json:"point,omitempty"`   // safe points that it has come to
 	Messages uint64 `json:"messages,omitempty"`
 	// Done of Total: how far the program says that it is; Total 0: it has not said

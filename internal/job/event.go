@@ -48,6 +48,7 @@ const (
 	FailPanic      FailureKind = "panic"      // run or a task panicked
 	FailDivergence FailureKind = "divergence" // two replicas proved to differ
 	FailFinding    FailureKind = "finding"    // checked mode found a wrong clause
+	FailRefused    FailureKind = "refused"    // it cannot do what the job was started for
 	FailCorruption FailureKind = "corruption" // results of a task differ, and it is not known whose is wrong
 )
 

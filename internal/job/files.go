@@ -9,8 +9,9 @@ import (
 // Files says where the processes write the state of their ranks when they are
 // told to, and of which job it is.
 type Files struct {
-	Dir string         `json:"dir"`
-	Job checkpoint.Job `json:"job"`
+	Dir   string         `json:"dir"`
+	Owner string         `json:"owner,omitempty"` // ID of the job in its lock, see checkpoint.Owner; "": there is none
+	Job   checkpoint.Job `json:"job"`
 }
 
 // Restart says with which files the processes begin.

@@ -28,6 +28,10 @@ func TestPlace(t *testing.T) {
 			"h1, 2 of 2 slots: 0.0 1.0\nh2, 2 of 2 slots: 0.1 1.1\n", ""},
 		{"racks", []int{2, 2}, "h1 rack=a\nh2 rack=b\nh3 rack=a\nh4 rack=b", false,
 			"h1 (rack a), 1 of 1 slots: 0.0\nh3 (rack a), 1 of 1 slots: 1.0\nh2 (rack b), 1 of 1 slots: 0.1\nh4 (rack b), 1 of 1 slots: 1.1\n", ""},
+		{"a farther host in a rack of its own", []int{2, 2}, "h1 slots=2 rack=a\nh2 slots=2 rack=a\nh3 slots=2 rack=b", false,
+			"h1 (rack a), 2 of 2 slots: 0.0 1.0\nh3 (rack b), 2 of 2 slots: 0.1 1.1\n", ""},
+		{"racks that are not known are no common one", []int{2}, "h1\nh2\nh3 rack=a", false,
+			"h1, 1 of 1 slots: 0.0\nh2, 1 of 1 slots: 0.1\n", ""},
 		{"one rack", []int{2}, "h1 rack=a\nh2 rack=a", false,
 			"h1 (rack a), 1 of 1 slots: 0.0\nh2 (rack a), 1 of 1 slots: 0.1\n", "rank 0 share a rack"},
 		{"degrees differ", []int{1, 3, 2}, "h[1-3] slots=2", false,
@@ -37,6 +41,8 @@ func TestPlace(t *testing.T) {
 		{"nor too late", []int{2, 2, 2}, "s[1-3]\nbig slots=3", false,
 			"s1, 1 of 1 slots: 0.0\ns2, 1 of 1 slots: 1.0\ns3, 1 of 1 slots: 2.0\nbig, 3 of 3 slots: 0.1 1.1 2.1\n", ""},
 		{"one host", []int{2, 2}, "h slots=4", false, "h, 4 of 4 slots: 0.0 0.1 1.0 1.1\n", "ranks 0, 1 share a host"},
+		{"oversubscribed in proportion", []int{1, 1, 1, 1, 1, 1}, "h1 slots=2\nh2 slots=1", true,
+			"h1, 4 of 2 slots: 0.0 1.0 2.0 3.0\nh2, 2 of 1 slots: 4.0 5.0\n", ""},
 		{"oversubscribed", []int{2, 2, 2, 2}, "h1 slots=1\nh2 slots=1", true,
 			"h1, 4 of 1 slots: 0.0 1.0 2.0 3.0\nh2, 4 of 1 slots: 0.1 1.1 2.1 3.1\n", ""},
 	} {
@@ -118,6 +124,40 @@ func TestPlaceAgainstSearch(t *testing.T) {
 		}
 	}
 	require.Greater(t, apart, 300)
+}
+
+// The replicas of a rank alone are in as many racks as there are, up to one each;
+// a host whose rack is not known counts as one.
+func TestPlaceUsesAllRacks(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	shared := 0
+	for range 2000 {
+		hosts, racks := make([]Host, 1+r.IntN(6)), make(map[string]bool)
+		for i := range hosts {
+			hosts[i] = Host{Name: string(rune('a' + i)), Slots: 1 + r.IntN(3), Rack: []string{"", "x", "y", "z"}[r.IntN(4)]}
+			racks[rackOf(hosts[i])] = true
+		}
+		degree := 1 + r.IntN(len(hosts))
+		p, err := Place([]int{degree}, hosts, false)
+		require.NoError(t, err)
+		used := make(map[string]bool)
+		for k := range degree {
+			used[rackOf(p.Hosts[p.Of[Process{0, k}]])] = true
+		}
+		require.Len(t, used, min(degree, len(racks)), "%d replicas on %v", degree, hosts)
+		require.Equal(t, len(used) < degree, slices.Contains(p.SameRack, 0))
+		if len(used) < degree {
+			shared++
+		}
+	}
+	require.Greater(t, shared, 100)
+}
+
+func rackOf(h Host) string {
+	if h.Rack == "" {
+		return "host " + h.Name
+	}
+	return h.Rack
 }
 
 func sum(all []int) (n int) {

@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -16,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intrahpc/intra/internal/listen"
 	"github.com/intrahpc/intra/transport/tcp"
 )
 
@@ -166,13 +166,9 @@ func (s *Secure) Serve(ctx context.Context, l net.Listener, expected func(peer s
 	var mu sync.Mutex
 	pending := make(map[net.Conn]struct{})
 	for {
-		c, err := l.Accept()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return ctx.Err()
-		case err != nil: // out of descriptors for a moment, or the stranger has gone
-			time.Sleep(10 * time.Millisecond)
-			continue
+		c, err := listen.Accept(l.Accept)
+		if err != nil {
+			return ctx.Err() // it was closed
 		}
 		mu.Lock()
 		if len(pending) >= maxPending {

@@ -6,18 +6,52 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Spares go where most slots are free, so that one host takes few of them along.
 func TestSparesAreSpread(t *testing.T) {
-	hosts, err := ParseHosts("a:2,b:2,c:2,d:1")
+	for _, c := range []struct {
+		name    string
+		degrees []int
+		hosts   string
+		spares  int
+		over    bool
+		want    string
+	}{
+		{"over hosts without processes", []int{2, 2}, "a:2,b:2,c:2,d:2", 2, false,
+			"a, 2 of 2 slots: 0.0 1.0\nb, 2 of 2 slots: 0.1 1.1\nc, 1 of 2 slots: spare\nd, 1 of 2 slots: spare\n"},
+		{"the emptiest first, wherever it was named", []int{2, 2}, "a:2,b:2,c:1,d:3", 3, false,
+			"a, 2 of 2 slots: 0.0 1.0\nb, 2 of 2 slots: 0.1 1.1\nd, 2 of 3 slots: spare spare\nc, 1 of 1 slots: spare\n"},
+		{"what processes take is not free", []int{2, 2}, "a:3,b:3,c:2", 2, false,
+			"a, 3 of 3 slots: 0.0 1.0 spare\nb, 2 of 3 slots: 0.1 1.1\nc, 1 of 2 slots: spare\n"},
+		{"a full host gets none", []int{1, 1}, "a:1,b:1,c:4", 4, false,
+			"a, 1 of 1 slots: 0.0\nb, 1 of 1 slots: 1.0\nc, 4 of 4 slots: spare spare spare spare\n"},
+		{"beyond the slots they are spread too", []int{2}, "a:1,b:1", 2, true,
+			"a, 2 of 1 slots: 0.0 spare\nb, 2 of 1 slots: 0.1 spare\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hosts, err := ParseHosts(c.hosts)
+			require.NoError(t, err)
+			p, err := Place(c.degrees, hosts, c.over)
+			require.NoError(t, err)
+			require.NoError(t, p.Reserve(c.spares, hosts, c.over))
+			require.Equal(t, c.want, p.String())
+		})
+	}
+}
+
+func TestSparesNeedSlots(t *testing.T) {
+	hosts, err := ParseHosts("a:2,b:2,c:2")
 	require.NoError(t, err)
 	p, err := Place([]int{2, 2}, hosts, false)
 	require.NoError(t, err)
-	require.Len(t, p.Hosts, 2)
-	require.NoError(t, p.Reserve(3, hosts, false))
-	require.Equal(t, "a, 2 of 2 slots: 0.0 1.0\nb, 2 of 2 slots: 0.1 1.1\nc, 2 of 2 slots: spare spare\nd, 1 of 1 slots: spare\n", p.String())
 	require.ErrorContains(t, p.Reserve(1, hosts[:2], false), "no slot is free for 1 of 1 spares")
+	require.ErrorContains(t, p.Reserve(5, hosts, false), "no slot is free for 3 of 5 spares")
 	require.NoError(t, p.Reserve(1, hosts[:2], true))
+}
 
-	p, err = Place([]int{2}, hosts, false)
+func TestHostsAreKeptForReplacements(t *testing.T) {
+	hosts, err := ParseHosts("a:2,b:2,c:2,d:1")
+	require.NoError(t, err)
+	p, err := Place([]int{2}, hosts, false)
 	require.NoError(t, err)
 	p.Keep(hosts)
 	require.Len(t, p.Hosts, len(hosts))

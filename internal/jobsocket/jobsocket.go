@@ -1,6 +1,7 @@
 package jobsocket
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/listen"
 )
 
 // askTime bounds a question and its answer, at each end.
@@ -29,13 +32,22 @@ func address(pid int) *net.UnixAddr {
 // Serve answers questions to this process until it is closed. answer is called by
 // several goroutines.
 func Serve(answer func(question string) string) (io.Closer, error) {
-	l, err := net.ListenUnix("unix", address(os.Getpid()))
+	at := address(os.Getpid())
+	l, err := net.ListenUnix("unix", at)
+	if errors.Is(err, unix.EADDRINUSE) {
+		if c, failed := dial(at); errors.Is(failed, listen.ErrStranger) {
+			at.Name += "." + rand.Text() // Jobs finds it
+			l, err = net.ListenUnix("unix", at)
+		} else if failed == nil {
+			c.Close()
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listen for questions about the job: %w", err)
 	}
 	go func() {
 		for {
-			c, err := l.AcceptUnix()
+			c, err := listen.Accept(l.AcceptUnix)
 			if err != nil {
 				return // it was closed
 			}
@@ -47,7 +59,7 @@ func Serve(answer func(question string) string) (io.Closer, error) {
 
 func serve(c *net.UnixConn, answer func(string) string) {
 	defer c.Close()
-	if own(c) != nil || c.SetDeadline(time.Now().Add(askTime)) != nil {
+	if listen.Own(c) != nil || c.SetDeadline(time.Now().Add(askTime)) != nil {
 		return
 	}
 	question, err := io.ReadAll(io.LimitReader(c, maxQuestion))
@@ -58,7 +70,10 @@ func serve(c *net.UnixConn, answer func(string) string) {
 
 // Ask asks a process of this user.
 func Ask(pid int, question string) (string, error) {
-	c, err := net.DialUnix("unix", nil, address(pid))
+	c, err := dial(address(pid))
+	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, listen.ErrStranger) { // which may have taken the name
+		c, err = findOther(pid)
+	}
 	switch {
 	case errors.Is(err, unix.ECONNREFUSED):
 		return "", fmt.Errorf("process %d is no intrarun of yours that runs a job from this host", pid)
@@ -66,9 +81,6 @@ func Ask(pid int, question string) (string, error) {
 		return "", fmt.Errorf("ask process %d: %w", pid, err)
 	}
 	defer c.Close()
-	if err := own(c); err != nil {
-		return "", fmt.Errorf("ask process %d: %w", pid, err)
-	}
 	if err := c.SetDeadline(time.Now().Add(askTime)); err != nil {
 		return "", fmt.Errorf("ask process %d: %w", pid, err)
 	}
@@ -85,50 +97,84 @@ func Ask(pid int, question string) (string, error) {
 	return string(text), nil
 }
 
-var errStranger = errors.New("the other end belongs to another user")
-
-// own reports whether the other end is a process of this user, or of root's.
-func own(c *net.UnixConn) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var cred *unix.Ucred
-	var failed error
-	if err := raw.Control(func(fd uintptr) {
-		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	}); err != nil {
-		return err
-	}
-	if failed != nil {
-		return failed
-	}
-	if uid := int(cred.Uid); uid != os.Getuid() && uid != 0 {
-		return errStranger
-	}
-	return nil
-}
-
 // sockets lists the sockets of this network namespace.
 const sockets = "/proc/net/unix"
 
 // Jobs lists the processes of this user that can be asked.
 func Jobs() ([]int, error) {
-	b, err := os.ReadFile(sockets)
+	all, err := names()
 	if err != nil {
 		return nil, fmt.Errorf("look for jobs: %w", err)
 	}
-	var all []int
+	var pids []int
+	for _, n := range all {
+		if slices.Contains(pids, n.pid) {
+			continue
+		}
+		if c, err := dial(n.at); err == nil { // else another user has taken the name, or it is that of a job that has just ended
+			c.Close()
+			pids = append(pids, n.pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids, nil
+}
+
+// dial connects to a process of this user, or of root's.
+func dial(at *net.UnixAddr) (*net.UnixConn, error) {
+	c, err := net.DialUnix("unix", nil, at)
+	if err != nil {
+		return nil, err
+	}
+	if err := listen.Own(c); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// findOther connects to a process by a name that it has because another user had taken the
+// usual one.
+func findOther(pid int) (*net.UnixConn, error) {
+	all, err := names()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range all {
+		if n.pid == pid {
+			if c, err := dial(n.at); err == nil {
+				return c, nil
+			}
+		}
+	}
+	return nil, unix.ECONNREFUSED
+}
+
+// name is that of a socket which anybody may have made.
+type name struct {
+	pid int // that it claims to be of
+	at  *net.UnixAddr
+}
+
+// names lists the names that look like those of jobs of this user.
+func names() (all []name, err error) {
+	b, err := os.ReadFile(sockets)
+	if err != nil {
+		return nil, err
+	}
 	for line := range strings.Lines(string(b)) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 {
 			continue
 		}
-		number, ok := strings.CutPrefix(fields[len(fields)-1], prefix(os.Getuid()))
-		if pid, err := strconv.Atoi(number); ok && err == nil && !slices.Contains(all, pid) { // connections have the name too
-			all = append(all, pid)
+		at := fields[len(fields)-1]
+		number, ok := strings.CutPrefix(at, prefix(os.Getuid()))
+		number, _, _ = strings.Cut(number, ".")
+		pid, err := strconv.Atoi(number)
+		if !ok || err != nil || slices.ContainsFunc(all, func(n name) bool { return n.at.Name == at }) { // connections have the name too
+			continue
 		}
+		all = append(all, name{pid, &net.UnixAddr{Name: at, Net: "unix"}})
 	}
-	slices.Sort(all)
 	return all, nil
 }

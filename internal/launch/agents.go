@@ -17,6 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/listen"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/watchdog"
@@ -70,12 +71,15 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 		return nil, err
 	}
 	if a.listener == nil {
-		if a.listener, err = listen(ctx, a.config.HeadAddress, port); err != nil {
+		if a.listener, err = listenForAgents(ctx, a.config.HeadAddress, port); err != nil {
 			return nil, err
 		}
 	}
 	addresses, err := agentwire.Addresses(a.listener.Addr(), a.config.HeadAddress)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.reachItself(addresses); err != nil {
 		return nil, err
 	}
 	index := make(map[string]int)
@@ -160,6 +164,23 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	}
 	a.starter.Settle()
 	return all, nil
+}
+
+// reachItself finds out at once whether the agent of this host can connect to one of
+// the addresses. It would try for as long as those of other hosts, which may boot yet.
+func (a *agents) reachItself(addresses []string) error {
+	if named(a.hosts, spawn.ThisHost) < 0 && a.config.Indexed == nil {
+		return nil
+	}
+	var all []error
+	for _, at := range addresses {
+		err := listen.Reachable(at)
+		if err == nil {
+			return nil
+		}
+		all = append(all, err)
+	}
+	return fmt.Errorf("the agent of this host cannot connect to it: %w (%w)", listen.ErrNoLoopback, errors.Join(all...))
 }
 
 // bootstrap is what the head's branch starts from. The root of the tree has no

@@ -52,6 +52,7 @@ type Job struct {
 	Weibull *head.Weibull // kills at random; nil: none
 
 	Checkpoint *head.Checkpoint // nil: no files are written
+	Owner      string           // ID of the job in the lock of that folder
 	Restart    string           // folder with the files to begin with, "" to begin anew
 	Anyway     bool             // also if another program, or one with other arguments, wrote them
 	Sched      string
@@ -63,6 +64,7 @@ type Job struct {
 	Trace      string // file of the timeline, "" for none
 	TraceLimit int64  // its largest size in bytes; 0: timeline.DefaultLimit
 	Stuck      Stuck
+	Endless    time.Duration     // see head.Config
 	Status     time.Duration     // print the status so often; 0: never
 	Page       *livepage.Address // of the live page; nil: there is none
 	TLS        bool              // encrypt the connections between hosts
@@ -80,6 +82,10 @@ type Stuck struct {
 
 // DefaultStuck is how long processes may wait before it is looked for whom.
 const DefaultStuck = 30 * time.Second
+
+// DefaultEndless is how long a process may make no progress while every rank has finished
+// in another replica.
+const DefaultEndless = time.Minute
 
 // Config describes one run of a program as a job.
 type Config struct {
@@ -112,6 +118,10 @@ type Config struct {
 	Stdout, Stderr io.Writer
 	Signals        <-chan os.Signal // nil: none
 	Asks           <-chan os.Signal // for the status; nil: none
+	// Stops begins to take the signals that stop a job, when there is one, and Suspend stops
+	// this process until it is continued. On several hosts they are ignored.
+	Stops   func() <-chan os.Signal
+	Suspend func()
 }
 
 // validate finds what is wrong before anything is started.
@@ -144,31 +154,24 @@ func (c *Config) validate() error {
 			}
 		}
 	}
-	if c.Report != "-" {
-		if err := validateFile("report", c.Report); err != nil {
-			return err
-		}
-	}
-	if err := validateFile("trace", c.Trace); err != nil {
-		return err
-	}
 	if err := c.validateFolders(); err != nil {
 		return err
 	}
 	if c.Placement != nil {
 		return nil // their agents see to that
 	}
-	return supervise.CheckDescriptors(len(processes)+c.Spares, c.Link)
+	page := 0
+	if c.Page != nil {
+		page = livepage.Connections
+	}
+	return supervise.CheckDescriptors(len(processes)+c.Spares, c.Link, page)
 }
 
 // listenAt is where processes listen for links over TCP whose host has that
 // address, "" if they need not.
 func (j *Job) listenAt(address string) string {
-	switch {
-	case j.Placement != nil && (j.Link == job.LinkTCP || len(j.Placement.Hosts) > 1):
+	if j.Link == job.LinkTCP || j.Placement != nil && len(j.Placement.Hosts) > 1 {
 		return net.JoinHostPort(address, "0")
-	case j.Link == job.LinkTCP:
-		return "127.0.0.1:0"
 	}
 	return ""
 }
@@ -187,7 +190,7 @@ func (j *Job) head(nodes []head.Node) head.Config {
 		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify,
 			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
 		Link: j.Link, MPIBetween: j.MPIBetween, Ring: j.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,
-		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull,
+		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull, Endless: j.Endless,
 	}
 	if len(j.Clones) > 0 {
 		c.Setup.Ahead = aheadOfClones

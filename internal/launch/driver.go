@@ -12,6 +12,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
@@ -21,20 +22,27 @@ import (
 	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/internal/watchdog"
+	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // driver runs a head: one goroutine hands it what happens, and does what it
 // wants. Everybody else posts to that goroutine and never waits for it.
 type driver struct {
-	job      *Job
-	console  *output.Console
-	trace    *timeline.File // nil if there is none
-	watchdog *watchdog.Watchdog
-	began    time.Time // the zero of the head's clock
-	outputs  *outputs
-	moved    sync.Map // spares that have a place: job.Process by head.From
-	agents   map[detect.ID]agent
-	log      *proposals // nil: nobody else keeps what is decided
+	job         *Job
+	console     *output.Console
+	trace       *timeline.File  // nil if there is none
+	reportTo    *wholefile.File // nil: there is none, it is standard error, or another head has opened it
+	watchdog    *watchdog.Watchdog
+	began       time.Time // the zero of the head's clock
+	outputs     *outputs
+	moved       sync.Map // spares that have a place: job.Process by head.From
+	agents      map[detect.ID]agent
+	here        *local        // the agent of a job on this host alone, nil on several hosts
+	suspend     func()        // stops this process until it is continued
+	paused      time.Duration // in total
+	saidIgnored bool          // that Ctrl-Z is ignored
+	log         *proposals    // nil: nobody else keeps what is decided
+	folder      *folder       // of -checkpoint; nil: no files are written
 
 	head *head.Head
 	next []head.Event // that come of what the head wanted, before all others
@@ -42,7 +50,8 @@ type driver struct {
 	posts chan func()
 	done  chan struct{}
 
-	deadlock string // that the user has heard of last
+	deadlock string               // that the user has heard of last
+	endless  map[job.Process]bool // processes that the user has heard of
 	pace     runreport.Pace
 	page     *livepage.Server  // nil if there is none
 	final    *runreport.Report // at the end of a job that has begun
@@ -84,8 +93,8 @@ func (d *driver) feed(r io.Reader) {
 	in.Run(r)
 }
 
-// now is the time of the head's clock.
-func (d *driver) now() time.Duration { return time.Since(d.began) }
+// now is the time of the head's clock, which stands still while the job is paused.
+func (d *driver) now() time.Duration { return time.Since(d.began) - d.paused }
 
 // post has f run in the goroutine of the head. It gives up when the head has
 // ended.
@@ -113,7 +122,7 @@ func (d *driver) loop(width func() int) {
 	defer alarm.Stop()
 	tick := time.NewTicker(paceEvery)
 	defer tick.Stop()
-	watch, stopWatch := ticker(d.job.Stuck.After > 0, watchEvery)
+	watch, stopWatch := ticker(d.job.Stuck.After > 0 || d.job.Endless > 0, watchEvery)
 	defer stopWatch()
 	page, stopPage := ticker(d.page != nil, livepage.Every)
 	defer stopPage()
@@ -138,7 +147,7 @@ func (d *driver) loop(width func() int) {
 		case <-tick.C:
 			d.keepPace(width)
 		case <-watch:
-			d.lookForDeadlock()
+			d.watch()
 		case <-status:
 			d.showStatus()
 		case <-page:
@@ -209,6 +218,8 @@ func (d *driver) carryOut(a head.Action) {
 		}()
 	case head.Publish:
 		go d.publish(a)
+	case head.Discard:
+		go d.discard(a)
 	case head.Declared:
 		d.trace.Dead(a.Verdict.Process, string(a.Verdict.Cause), a.Verdict.Detail)
 	case head.Log:
@@ -219,12 +230,26 @@ func (d *driver) carryOut(a head.Action) {
 // publish makes a set of files complete. If intrarun is killed after that, with no
 // other head to follow, it can be gone back to.
 func (d *driver) publish(a head.Publish) {
-	err := a.Set.Complete(a.Dir)
+	err := d.folder.hold(a.Dir)
+	if err == nil {
+		err = a.Set.Complete(a.Dir)
+	}
 	if err == nil && d.log == nil {
 		d.watchdog.LastWords(fmt.Sprintf("intrarun: it was killed; the state at safe point %d is on disk: -restart %s continues from there",
 			a.Set.Cut, d.job.Checkpoint.Dir))
 	}
 	d.tell(head.Published{Set: a.Set, Err: text(err)})
+}
+
+// discard removes what there is of a set that will never be complete.
+func (d *driver) discard(a head.Discard) {
+	err := d.folder.hold(a.Dir)
+	if err == nil {
+		err = checkpoint.Discard(a.Dir, a.Set)
+	}
+	if err != nil {
+		d.warnf("warning: %v", err)
+	}
 }
 
 // text is that of an error, "" if there is none.
@@ -309,6 +334,8 @@ func (d *driver) say(l head.Log) {
 	switch l.Level {
 	case head.Note:
 		d.console.Notef("%s", l.Text)
+	case head.Reason:
+		d.console.Notef("intrarun: %s", l.Text)
 	case head.Warning:
 		d.warnf("%s", l.Text)
 	case head.Detail:
@@ -344,11 +371,13 @@ func (d *driver) elapsed() time.Duration {
 const terminate = syscall.SIGTERM
 
 // listen hands signals, and the end of ctx as one, to the head. Those that ask for
-// the status it answers.
-func (d *driver) listen(ctx context.Context, signals, asks <-chan os.Signal) {
+// the status it answers, and those that ask for it pause the job.
+func (d *driver) listen(ctx context.Context, signals, asks, stops <-chan os.Signal) {
 	end := ctx.Done()
 	for {
 		select {
+		case <-stops:
+			d.post(d.pause)
 		case <-asks:
 			d.post(d.showStatus)
 		case s := <-signals:
@@ -360,12 +389,4 @@ func (d *driver) listen(ctx context.Context, signals, asks <-chan os.Signal) {
 			return
 		}
 	}
-}
-
-// interruptCode is the exit code after a signal, as shells count.
-func interruptCode(s os.Signal) int {
-	if s == syscall.SIGINT {
-		return 128 + int(syscall.SIGINT)
-	}
-	return 128 + int(syscall.SIGTERM)
 }

@@ -43,25 +43,6 @@ func (j *Job) validateFolders() error {
 	return nil
 }
 
-// validateFile finds out, before a long run and not after it, that a file cannot be
-// written. "" is none.
-func validateFile(flag, path string) error {
-	if path == "" {
-		return nil
-	}
-	dir := filepath.Dir(path)
-	switch st, err := os.Stat(dir); {
-	case err != nil:
-		return fmt.Errorf("-%s %s: %w", flag, path, err)
-	case !st.IsDir():
-		return fmt.Errorf("-%s %s: %s is not a folder", flag, path, dir)
-	}
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return fmt.Errorf("-%s %s: it is a folder", flag, path)
-	}
-	return nil
-}
-
 // open looks for files. It reads those of a restart to their ends.
 func (j *Job) open(of checkpoint.Job) (*decision.Folders, error) {
 	found := new(decision.Folders)
@@ -101,7 +82,7 @@ func (j *Job) open(of checkpoint.Job) (*decision.Folders, error) {
 		if err != nil {
 			return nil, fmt.Errorf("-checkpoint: %w", err)
 		}
-		found.Write = &job.Files{Dir: dir, Job: of}
+		found.Write = &job.Files{Dir: dir, Owner: j.Owner, Job: of}
 	}
 	return found, nil
 }

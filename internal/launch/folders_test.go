@@ -20,13 +20,11 @@ func TestFoldersAreLookedAtFirst(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	missing := filepath.Join(dir, "missing")
 	for want, j := range map[string]Job{
-		"-restart " + missing + ": stat":                                    {Restart: missing},
-		"-restart " + file + ": it is not a folder":                         {Restart: file},
-		"-checkpoint " + file + ": it is not a folder":                      {Checkpoint: &head.Checkpoint{Dir: file}},
-		"-checkpoint " + filepath.Join(file, "below") + ": stat":            {Checkpoint: &head.Checkpoint{Dir: filepath.Join(file, "below")}},
-		"-report " + filepath.Join(missing, "r") + ": stat":                 {Report: filepath.Join(missing, "r")},
-		"-report " + filepath.Join(file, "r") + ": " + file + " is not a f": {Report: filepath.Join(file, "r")},
-		"-kill 1.0@task:3: the job has no process 1.0":                      {Kills: []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillTask, Count: 3}}},
+		"-restart " + missing + ": stat":                         {Restart: missing},
+		"-restart " + file + ": it is not a folder":              {Restart: file},
+		"-checkpoint " + file + ": it is not a folder":           {Checkpoint: &head.Checkpoint{Dir: file}},
+		"-checkpoint " + filepath.Join(file, "below") + ": stat": {Checkpoint: &head.Checkpoint{Dir: filepath.Join(file, "below")}},
+		"-kill 1.0@task:3: the job has no process 1.0":           {Kills: []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillTask, Count: 3}}},
 	} {
 		j.Degrees = []int{1}
 		c := Config{Job: j}

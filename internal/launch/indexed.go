@@ -2,13 +2,17 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"syscall"
 
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/launcher"
+	"github.com/intrahpc/intra/internal/listen"
 	"github.com/intrahpc/intra/internal/spawn"
 )
 
@@ -37,7 +41,7 @@ func Launched(ctx context.Context, p *launcher.Process, address string) (*spawn.
 	if p.Rank > 0 {
 		return spawn.Launched(ctx, p, nil, nil)
 	}
-	l, err := listen(ctx, address, "0")
+	l, err := listenForAgents(ctx, address, "0")
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +50,14 @@ func Launched(ctx context.Context, p *launcher.Process, address string) (*spawn.
 		return nil, err
 	}
 	return spawn.Launched(ctx, p, l, addresses)
+}
+
+// ExitCode is intrarun's if the job does not begin, for that reason.
+func ExitCode(why error) int {
+	if i, ok := errors.AsType[spawn.Interrupted](why); ok {
+		return head.InterruptCode(i.Signal.(syscall.Signal))
+	}
+	return ExitRefused
 }
 
 // Lend lends what a launcher has given to this process to the agent of its host, and
@@ -67,9 +79,13 @@ func Dismiss(ctx context.Context, x *spawn.Indexed) {
 	launcher.Dismiss(ctx, launcher.Lender(x.Secret, host.Name), host.Slots)
 }
 
-// listen listens for agents.
-func listen(ctx context.Context, address, port string) (net.Listener, error) {
-	l, err := agentwire.ListenConfig().Listen(ctx, "tcp", net.JoinHostPort(address, port))
+// listenForAgents listens at an address of this host, "" for all.
+func listenForAgents(ctx context.Context, address, port string) (net.Listener, error) {
+	network := "tcp"
+	if address == "" {
+		network = listen.Everywhere(network)
+	}
+	l, err := agentwire.ListenConfig().Listen(ctx, network, net.JoinHostPort(address, port))
 	if err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}

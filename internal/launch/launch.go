@@ -13,6 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/agentd"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/listen"
 	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/output"
 	"github.com/intrahpc/intra/internal/spawn"
@@ -23,7 +24,7 @@ import (
 
 // Run runs the job and returns intrarun's exit code. Everything that there is
 // to say goes to the outputs of c.
-func Run(ctx context.Context, c Config) int {
+func Run(ctx context.Context, c Config) (code int) {
 	if err := c.validate(); err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		return ExitRefused
@@ -36,7 +37,10 @@ func Run(ctx context.Context, c Config) int {
 			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 		}
 		if c.DryRun {
-			fmt.Fprintf(c.Stdout, "%v%v", p, c.tree())
+			if _, err := fmt.Fprintf(c.Stdout, "%v%v", p, c.tree()); err != nil {
+				fmt.Fprintln(c.Stderr, "intrarun: show the placement:", err)
+				return ExitFailed
+			}
 			return ExitOK
 		}
 	} else if w := crowded(c.Degrees, c.Threads, runtime.NumCPU()); w != "" && !c.Quiet {
@@ -58,9 +62,21 @@ func Run(ctx context.Context, c Config) int {
 			fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 		}
 	}
+	to, err := c.openFiles()
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "intrarun:", err)
+		return ExitRefused
+	}
+	defer to.close()
+	c.Name = strings.Join(append([]string{filepath.Base(c.Program[0])}, c.Program[1:]...), " ")
+	folder, err := c.holdFolder()
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "intrarun:", err)
+		return ExitRefused
+	}
+	defer folder.release()
 	var w *watchdog.Watchdog
 	if len(c.Watchdog) > 0 {
-		var err error
 		words, _ := c.Stderr.(*os.File) // nobody else could write to another one
 		if w, err = watchdog.Start(c.Watchdog, words); err != nil {
 			fmt.Fprintln(c.Stderr, "intrarun:", err)
@@ -71,25 +87,17 @@ func Run(ctx context.Context, c Config) int {
 	program, err := spawn.Resolve(ctx, c.Program[0], c.tags(), c.Signals, w)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
-		if i, ok := err.(spawn.Interrupted); ok {
-			return interruptCode(i.Signal)
-		}
-		return ExitRefused
+		return ExitCode(err)
 	}
 	defer program.Remove()
-	c.Name = strings.Join(append([]string{filepath.Base(c.Program[0])}, c.Program[1:]...), " ")
 	if c.Vary != nil {
-		return runSets(ctx, &c, program, w)
-	}
-	trace, err := timeline.Create(c.Trace, c.TraceLimit, c.Degrees)
-	if err != nil {
-		fmt.Fprintln(c.Stderr, "intrarun: -trace:", err)
-		return ExitRefused
+		return runSets(ctx, &c, program, w, to.report)
 	}
 	console := output.NewConsole(c.Stdout, c.Stderr)
-	defer console.Close()
+	defer func() { code = closed(console, code) }()
 	d := newDriver(&c.Job, console, time.Now())
-	d.trace, d.watchdog = trace, w
+	d.trace, d.reportTo = timeline.New(to.trace, c.TraceLimit, c.Degrees), to.report
+	d.watchdog, d.folder = w, folder
 	if c.Page != nil {
 		if d.page, err = livepage.Listen(*c.Page, d.described()); err != nil {
 			return d.refuse(err)
@@ -103,12 +111,29 @@ func Run(ctx context.Context, c Config) int {
 	return d.runThere(ctx, &c, program, w)
 }
 
+// closed closes the console, and returns the exit code of a job that ends with code: one
+// whose output was lost has failed.
+func closed(console *output.Console, code int) int {
+	console.Close()
+	if code == ExitOK && console.Lost() != nil {
+		return ExitFailed
+	}
+	return code
+}
+
 // runHere runs the job on this host.
 func (d *driver) runHere(ctx context.Context, c *Config, program *spawn.Program, w *watchdog.Watchdog) int {
-	at := head.Node{ID: agentOf(0), Name: hostname("localhost"), Listen: c.listenAt("")}
+	address := ""
+	if c.Link == job.LinkTCP {
+		var err error
+		if address, err = listen.Loopback(); err != nil {
+			return d.refuse(fmt.Errorf("-link tcp: %w", err))
+		}
+	}
+	at := head.Node{ID: agentOf(0), Name: hostname("localhost"), Listen: c.listenAt(address)}
 	here := newLocal(&reporter{d, at.ID}, supervise.Config{Secret: job.NewSecret(), Plan: c.plan(program, job.Processes(c.Degrees)), Watchdog: w})
 	defer here.Close()
-	d.agents[at.ID] = here
+	d.agents[at.ID], d.here, d.suspend = here, here, c.Suspend
 	hc := c.head([]head.Node{at})
 	hc.Self, hc.FirstHost, hc.Setup.Vary = head.FirstHead, at.Name, c.Vary
 	d.head = head.New(hc)
@@ -145,10 +170,7 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 func (d *driver) refuse(why error) int {
 	d.console.Notef("intrarun: %v", why)
 	_, _ = d.trace.Close(false) // there is nothing in it
-	if i, ok := why.(spawn.Interrupted); ok {
-		return interruptCode(i.Signal)
-	}
-	return ExitRefused
+	return ExitCode(why)
 }
 
 // run is the life of the head.
@@ -156,7 +178,11 @@ func (d *driver) run(ctx context.Context, c *Config) {
 	if c.Stdin != nil {
 		go d.feed(c.Stdin)
 	}
-	go d.listen(ctx, c.Signals, c.Asks)
+	var stops <-chan os.Signal
+	if c.Stops != nil {
+		stops = c.Stops()
+	}
+	go d.listen(ctx, c.Signals, c.Asks, stops)
 	d.step(head.Begin{})
 	d.loop(c.Width)
 }
@@ -171,7 +197,7 @@ func (c *Config) tags() []string {
 
 // plan is what the agent of these processes starts.
 func (c *Config) plan(p *spawn.Program, processes []job.Process) supervise.Plan {
-	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, MPI: c.MPI, Bind: c.Bind, Link: c.Link, Ring: c.Ring, Processes: processes, Clones: c.Clones}
+	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, Keep: c.Replace, MPI: c.MPI, Bind: c.Bind, Link: c.Link, Ring: c.Ring, Processes: processes, Clones: c.Clones}
 }
 
 // newAgents are those of the hosts that the job is placed on.

@@ -102,7 +102,7 @@ func (o *reporter) ProgramGone(of agentwire.Name) { o.tell(head.ProgramGone{From
 
 func (o *reporter) Exited(of agentwire.Name, e supervise.Exit) {
 	p := o.outputs.get(o.from(of))
-	o.tell(head.Exited{From: o.from(of), Exit: head.Exit{Status: e.Status, Text: e.Text, Crashed: p != nil && p.Crashed(), Quit: p != nil && p.Quit()}})
+	o.tell(head.Exited{From: o.from(of), Exit: head.Exit{Status: e.Status, Text: e.Text, Crashed: p != nil && p.Crashed(), Quit: p != nil && p.Quit(), Memory: e.Memory}})
 }
 
 func (o *reporter) Failed(err error) { o.tell(head.Failed{Err: err.Error()}) }

@@ -19,10 +19,11 @@ type outputs struct {
 	of   map[head.From]*output.Process
 	from map[int][]head.From   // who writes for a rank
 	told map[*output.Rank]bool // ranks whose difference was told
+	seen map[head.From]uint64  // bytes of each process that wrote was asked about
 }
 
 func newOutputs(c *output.Console, degrees []int) *outputs {
-	o := &outputs{console: c, of: make(map[head.From]*output.Process), from: make(map[int][]head.From)}
+	o := &outputs{console: c, of: make(map[head.From]*output.Process), seen: make(map[head.From]uint64), from: make(map[int][]head.From)}
 	for rank, degree := range degrees {
 		o.ranks = append(o.ranks, output.NewRank(c, rank, degree))
 	}
@@ -96,6 +97,19 @@ func (o *outputs) writers(rank int) []head.From {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.from[rank])
+}
+
+// wrote lists the processes that have written something since it was called last.
+func (o *outputs) wrote() (all []head.From) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for at, p := range o.of {
+		if n := p.Bytes(); n > o.seen[at] {
+			o.seen[at] = n
+			all = append(all, at)
+		}
+	}
+	return all
 }
 
 // news reports whether it is asked for the first time about a rank.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/livepage"
@@ -31,7 +32,7 @@ func TestPageMovesWithTheHead(t *testing.T) {
 		"taken":      {livepage.Address{Listen: taken.Addr().String()}, 0, "http://127.0.0.1:"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{PID: 100, Joined: true, Voiced: true})}, nil)
+			s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{State: agentlog.State{PID: 100, Joined: true, Voiced: true}})}, nil)
 			s.job.Page = &c.at
 			w := s.goOn(t)
 			require.NotNil(t, w.page)

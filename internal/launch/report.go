@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/runreport"
@@ -20,7 +22,7 @@ func (d *driver) conclude() int {
 		if err == nil {
 			return
 		}
-		d.console.Notef("intrarun: %v", err)
+		d.console.Notef("intrarun: %v", cure.Write(err))
 		if code == ExitOK {
 			code = ExitFailed
 		}
@@ -29,8 +31,24 @@ func (d *driver) conclude() int {
 	if failed(err); err == nil && dropped > 0 {
 		d.warnf("the timeline lacks %d events, the oldest ones; -trace-limit lets it be larger", dropped)
 	}
+	if s.Files != nil && !s.Retired {
+		err := d.folder.hold(s.Files.Dir)
+		if err == nil {
+			err = checkpoint.Sweep(s.Files.Dir, s.FirstSet)
+		}
+		if err != nil {
+			d.warnf("warning: %v", err)
+		}
+	}
 	if !s.Started {
 		return code
+	}
+	d.console.Flush()
+	if err := d.console.Lost(); err != nil {
+		err = fmt.Errorf("output of the job is lost: %w", err)
+		if failed(err); s.Text == "" {
+			s.Text = err.Error()
+		}
 	}
 	r := d.report(&s, finished)
 	r.ExitCode, d.final = code, r
@@ -41,7 +59,7 @@ func (d *driver) conclude() int {
 		})
 	}
 	if d.job.Report != "" && !d.reported(&s) {
-		failed(r.Write(d.job.Report, d.console.Notef))
+		failed(d.job.writeReport(r, d.reportTo, d.console.Notef))
 	}
 	if d.page != nil && !s.Retired { // else another head has it now
 		d.page.End(r)

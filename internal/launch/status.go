@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/jobsocket"
 	"github.com/intrahpc/intra/internal/livepage"
 	"github.com/intrahpc/intra/internal/runreport"
@@ -24,6 +25,43 @@ func ticker(asked bool, every time.Duration) (ticks <-chan time.Time, stop func(
 	}
 	t := time.NewTicker(every)
 	return t.C, t.Stop
+}
+
+// watch tells the head of who has written, and the user of processes that never go on.
+func (d *driver) watch() {
+	for _, at := range d.outputs.wrote() {
+		d.step(head.Wrote{From: at})
+	}
+	switch {
+	case d.job.Stuck.After == 0:
+	case len(d.head.Outlasting()) > 0: // the job ends well without them
+		d.tellOfEndless()
+	default:
+		d.lookForDeadlock()
+	}
+}
+
+// tellOfEndless tells the user, once, of each process that makes no progress while every
+// rank has finished in another replica.
+func (d *driver) tellOfEndless() {
+	for _, o := range d.head.Outlasting() {
+		if o.Idle < d.job.Stuck.After || d.endless[o.Process] {
+			continue
+		}
+		if d.endless == nil {
+			d.endless = make(map[job.Process]bool)
+		}
+		d.endless[o.Process] = true
+		then := "it is waited for, as -endless off says"
+		if d.job.Endless > 0 {
+			then = fmt.Sprintf("after %v it is killed (-endless)", d.job.Endless)
+		}
+		text := fmt.Sprintf("%v does not end: every rank has finished in another replica, and it makes no progress (%s); %s", o.Process, o.What, then)
+		if d.page != nil {
+			d.page.Tell(livepage.Event{Time: d.elapsed().Seconds(), Kind: "endless", Text: text})
+		}
+		d.warnf("%s", text)
+	}
 }
 
 // lookForDeadlock tells the user of processes that wait for each other for ever, once

@@ -40,12 +40,16 @@ func (s *successor) run() int {
 	if !s.gather() {
 		return ExitLost
 	}
-	stdout, stderr, err := s.open()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "intrarun:", err) // and nobody will see what the program writes
+	files, errs := s.open()
+	console := output.NewConsole(files[output.Stdout], files[output.Stderr])
+	for kind, err := range errs {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "intrarun:", err)
+			console.Lose(output.Stream(kind), err)
+		}
 	}
-	console := output.NewConsole(stdout, stderr)
 	w := s.follow(newDriver(&s.job, console, s.lead.Entered))
+	defer w.folder.release()
 	if w.page != nil {
 		defer w.page.Close()
 	}
@@ -67,8 +71,8 @@ func (s *successor) run() int {
 	code := w.conclude()
 	w.dismiss(code)
 	w.warnf("exit code %d", code)
-	console.Close()
-	for _, f := range []*os.File{stdout, stderr} {
+	code = closed(console, code)
+	for _, f := range files {
 		if f != os.Stdout && f != os.Stderr {
 			_ = f.Close() // a write that failed was told
 		}
@@ -120,26 +124,26 @@ func (s *successor) lost(i int) bool {
 }
 
 // open opens the files for output, as far as it can.
-func (s *successor) open() (stdout, stderr *os.File, err error) {
-	stdout, stderr = os.Stdout, os.Stderr
+func (s *successor) open() (files [output.Crashes]*os.File, errs [output.Crashes]error) {
+	files = [...]*os.File{os.Stdout, os.Stderr}
 	name := s.lead.Info.Output
 	if name == "" {
-		return stdout, stderr, nil
+		return files, errs
 	}
-	for end, f := range map[string]**os.File{".out": &stdout, ".err": &stderr} {
-		of, failed := os.OpenFile(name+end, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-		if failed != nil {
-			err = fmt.Errorf("open the file for output: %w", failed)
+	for kind, end := range [...]string{".out", ".err"} {
+		f, err := os.OpenFile(name+end, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			errs[kind] = fmt.Errorf("open the file for output: %w", err)
 			continue
 		}
-		*f = of
+		files[kind] = f
 	}
-	return stdout, stderr, err
+	return files, errs
 }
 
 // follow makes the head that goes on.
 func (s *successor) follow(d *driver) *hosts {
-	d.adopted = make(map[head.From]agentd.ProcessResync)
+	d.adopted, d.folder = make(map[head.From]agentd.ProcessResync), s.job.inheritFolder()
 	var remotes []*remote
 	var agents []head.Resync
 	for i := range s.job.Placement.Hosts {
@@ -155,10 +159,9 @@ func (s *successor) follow(d *driver) *hosts {
 		r.listen = listen
 		has := head.Resync{Node: agentOf(i)}
 		for _, x := range a.Resync.Processes {
-			r.adopt(x.Name)
+			r.adopt(x.Of())
 			d.adopted[head.From{Node: agentOf(i), ID: x.ID, Incarnation: x.Incarnation}] = x
-			has.Processes = append(has.Processes, head.Resynced{ID: x.ID, Incarnation: x.Incarnation, PID: x.PID, Joined: x.Joined, Begun: x.Begun,
-				Voiced: x.Voiced, Generation: x.Generation, Freed: x.Freed})
+			has.Processes = append(has.Processes, head.Resynced(x.State))
 		}
 		agents, remotes = append(agents, has), append(remotes, r)
 		delete(s.came, host.Name)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/arbiter"
 	"github.com/intrahpc/intra/internal/decision"
@@ -72,7 +73,7 @@ func (s *inherited) hears(t *testing.T, agent int, until agentwire.Kind) (kinds 
 }
 
 func resynced(replica int, x agentd.ProcessResync) agentd.ProcessResync {
-	x.Name = agentwire.Name{ID: job.Process{Replica: replica}, Incarnation: 1}
+	x.ID, x.Incarnation = job.Process{Replica: replica}, 1
 	return x
 }
 
@@ -87,7 +88,7 @@ func TestSuccessorWaitsForAllHosts(t *testing.T) {
 // not started again. Agents are asked for the rest of the output only after they
 // have heard where it goes on.
 func TestSuccessorStartsWhatIsMissing(t *testing.T) {
-	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{PID: 100, Joined: true, Voiced: true})}, nil)
+	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{State: agentlog.State{PID: 100, Joined: true, Voiced: true}})}, nil)
 	s.goOn(t)
 	_, f := s.hears(t, 1, agentwire.KindStart)
 	require.Equal(t, agentwire.Name{ID: job.Process{Replica: 1}, Incarnation: 1}, f.Of)
@@ -103,8 +104,8 @@ func TestSuccessorGoesOnWithTheOutput(t *testing.T) {
 		w[output.Stdout].Lines = lines
 		return w
 	}
-	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{PID: 100, Joined: true, Begun: true, Voiced: true, From: at(3), Out: at(3)})},
-		[]agentd.ProcessResync{resynced(1, agentd.ProcessResync{PID: 101, Joined: true, Begun: true, Voiced: true, From: at(3), Out: at(5)})})
+	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{State: agentlog.State{PID: 100, Joined: true, Begun: true, Voiced: true}, From: at(3), Out: at(3)})},
+		[]agentd.ProcessResync{resynced(1, agentd.ProcessResync{State: agentlog.State{PID: 101, Joined: true, Begun: true, Voiced: true}, From: at(3), Out: at(5)})})
 	s.state.Apply(decision.Entry{Kind: decision.Started})
 	s.lead.Began = s.lead.Entered
 	w := s.goOn(t)
@@ -117,20 +118,25 @@ func TestSuccessorGoesOnWithTheOutput(t *testing.T) {
 	require.Contains(t, s.out.err.String(), "intrarun: b is the new head, in place of the one on first\n")
 }
 
-// The folder of the head that was lost may not be there: the others go on, and
-// what the program writes goes to the agent's own output.
+// The folder of the head that was lost may not be there. The job goes on, and its output
+// is lost: nothing reads that of an agent whose head is lost.
 func TestSuccessorWithoutAFolder(t *testing.T) {
 	s := inherit(t)
 	s.lead.Info.Output = filepath.Join(t.TempDir(), "gone", "intrarun-1")
-	stdout, stderr, err := s.open()
-	require.ErrorContains(t, err, "open the file for output")
-	require.Equal(t, []*os.File{os.Stdout, os.Stderr}, []*os.File{stdout, stderr})
+	files, errs := s.open()
+	require.Equal(t, [...]*os.File{os.Stdout, os.Stderr}, files)
+	for kind, err := range errs {
+		require.ErrorContains(t, err, "open the file for output")
+		s.out.console.Lose(output.Stream(kind), err)
+		require.ErrorIs(t, s.out.console.Lost(), errs[output.Stdout])
+	}
 	s.lead.Info.Output = filepath.Join(t.TempDir(), "intrarun-1")
-	stdout, stderr, err = s.open()
-	require.NoError(t, err)
-	require.Equal(t, []string{s.lead.Info.Output + ".out", s.lead.Info.Output + ".err"}, []string{stdout.Name(), stderr.Name()})
-	require.NoError(t, stdout.Close())
-	require.NoError(t, stderr.Close())
+	files, errs = s.open()
+	for kind, end := range []string{".out", ".err"} {
+		require.NoError(t, errs[kind])
+		require.Equal(t, s.lead.Info.Output+end, files[kind].Name())
+		require.NoError(t, files[kind].Close())
+	}
 }
 
 // What a head leaves behind is all that the next one needs, by paths that are the
@@ -165,7 +171,7 @@ type estate struct {
 // leave has the head be lost in the middle of a job that has begun.
 func leave(t *testing.T, output string) *estate {
 	e := &estate{incoming: make(chan *agentd.Incoming, 9), over: make(chan struct{}), code: make(chan int, 1)}
-	x := agentd.ProcessResync{PID: 7, Joined: true, Begun: true, Voiced: true}
+	x := agentd.ProcessResync{State: agentlog.State{PID: 7, Joined: true, Begun: true, Voiced: true}}
 	e.inherited = inherit(t, []agentd.ProcessResync{resynced(0, x)}, []agentd.ProcessResync{resynced(1, x)})
 	for i, end := range e.ends {
 		a := &actor{conn: end, lives: make(map[string]life), gone: make(map[agentwire.Name]bool), bye: make(chan int, 1)}
@@ -288,7 +294,7 @@ func TestJobTravelsAsAWhole(t *testing.T) {
 	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Link: job.LinkTCP, MPI: true, MPIBetween: true, Ring: 4096, Limit: 1e9,
 		Kills:   []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillAfter, After: time.Second}, {Process: job.Process{Replica: 1}, Point: job.KillTask, Count: 3}},
 		Replace: true, Spares: 2, Backup: recovery.Policy{Every: 3, Auto: true}, Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 1 << 60},
-		Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Restart: "/r", Anyway: true, Sched: "static", Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,
+		Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Owner: "1f", Restart: "/r", Anyway: true, Sched: "static", Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,
 		Flips: []job.Flip{{Process: job.Process{Rank: 1}, Point: job.FlipTask, Count: 3, Bit: job.AnyBit}}, Verify: &job.Verification{Share: 0.01, Seed: 1 << 63},
 		Counters: []string{"cycles"}, Clones: []job.Clone{{Process: job.Process{Rank: 1}, Command: []string{"nice", "-n", "3"}}},
 		Stuck: Stuck{After: time.Minute, Abort: true}, Status: time.Second,

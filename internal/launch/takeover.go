@@ -40,7 +40,7 @@ func (c *Config) takeoverInfo(agents []*remote) *agentd.TakeoverInfo {
 	if c.Indexed == nil {
 		info.Output = filepath.Join(dir, fmt.Sprintf("intrarun-%d", os.Getpid()))
 	}
-	if j.Report != "-" {
+	if j.Report != onStandardError {
 		j.Report = here(j.Report)
 	}
 	j.Restart = here(j.Restart)

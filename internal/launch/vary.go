@@ -14,6 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/spawn"
 	"github.com/intrahpc/intra/internal/vary"
 	"github.com/intrahpc/intra/internal/watchdog"
+	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // sets runs a program several times, one set of processes after the other.
@@ -25,8 +26,8 @@ type sets struct {
 	report   *runreport.Report // of the undisturbed set; nil: it has not begun
 }
 
-// runSets runs the sets of -vary, and returns the exit code.
-func runSets(ctx context.Context, c *Config, program *spawn.Program, w *watchdog.Watchdog) int {
+// runSets runs the sets of -vary, writes the report to a file, and returns the exit code.
+func runSets(ctx context.Context, c *Config, program *spawn.Program, w *watchdog.Watchdog, to *wholefile.File) int {
 	dir, err := os.MkdirTemp("", "intra-vary-")
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun: -vary: make room for the values of variables:", err)
@@ -48,7 +49,7 @@ func runSets(ctx context.Context, c *Config, program *spawn.Program, w *watchdog
 	if c.Report == "" {
 		return code
 	}
-	err = s.report.Write(c.Report, func(format string, args ...any) { fmt.Fprintf(c.Stderr, format+"\n", args...) })
+	err = c.writeReport(s.report, to, func(format string, args ...any) { fmt.Fprintf(c.Stderr, format+"\n", args...) })
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		return max(code, ExitFailed)
@@ -84,7 +85,9 @@ func (s *sets) run(ctx context.Context) (code int, err error) {
 	if s.report.Vary = result; !c.Quiet {
 		var table bytes.Buffer
 		_ = result.Print(&table) // a buffer takes everything
-		_, _ = c.Stderr.Write(table.Bytes())
+		if _, wrong := c.Stderr.Write(table.Bytes()); wrong != nil {
+			return max(code, ExitFailed), errors.Join(err, fmt.Errorf("show the comparison: %w", wrong))
+		}
 	}
 	return code, err
 }
@@ -93,18 +96,18 @@ func (s *sets) run(ctx context.Context) (code int, err error) {
 const interrupted = 128
 
 // runOne runs a set. Of a disturbed one only errors are shown.
-func (s *sets) runOne(ctx context.Context, set int, out io.Writer) int {
+func (s *sets) runOne(ctx context.Context, set int, out io.Writer) (code int) {
 	c, of := *s.config, *s.config.Vary
 	of.Set, of.Dir = set, s.dir
 	c.Vary, c.Stdin, c.Report = &of, nil, ""
 	console := output.NewConsole(out, c.Stderr)
-	defer console.Close()
+	defer func() { code = closed(console, code) }()
 	if c.Verbose {
 		console.Notef("intrarun: set %d begins", set)
 	}
 	d := newDriver(&c.Job, console, time.Now())
 	d.watchdog = s.watchdog
-	code := d.runHere(ctx, &c, s.program, s.watchdog)
+	code = d.runHere(ctx, &c, s.program, s.watchdog)
 	if set == 0 {
 		s.report = d.final
 	}

@@ -26,20 +26,41 @@ type Process struct {
 	Launcher   string
 	Rank, Size int
 	Host       string // what the launcher calls this host, "" if it does not say
-	keep       func() // leave the launcher's connection to MPI; nil: there is none
-	noMPI      string // why its processes cannot use MPI, "" if they can
-	spares     spares // what it does when a process dies
-	gather     func(ctx context.Context, word []byte) ([][]byte, error)
+	// Sure: the launcher has started the others too, even if they are not to be seen.
+	Sure   bool
+	Notice func(text string) // says that it waits for them; nil: it does so in silence
+
+	rankName, sizeName string // of the variables that say so
+	here               int    // how many the launcher has started on this host, 0 if it does not say
+	keep               func() // leave the launcher's connection to MPI; nil: there is none
+	noMPI              string // why its processes cannot use MPI, "" if they can
+	spares             spares // what it does when a process dies
+	gather             func(ctx context.Context, word []byte) ([][]byte, error)
 }
 
 // Gather exchanges a word, of some hundred bytes, with all processes, each of which
 // calls it once. It returns those of all, by rank.
 func (p *Process) Gather(ctx context.Context, word []byte) ([][]byte, error) {
-	all, err := p.gather(ctx, word)
-	if err != nil {
-		return nil, fmt.Errorf("meet the processes that %s has started: %w", p.Launcher, err)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if !p.Sure {
+		go func() {
+			if err := p.alone(ctx.Done()); err != nil {
+				cancel(err)
+			}
+		}()
 	}
-	return all, nil
+	if p.Notice != nil {
+		go p.waits(ctx.Done())
+	}
+	all, err := p.gather(ctx, word)
+	if err == nil {
+		return all, nil
+	}
+	if why := context.Cause(ctx); errors.Is(why, ErrAlone) {
+		return nil, why
+	}
+	return nil, fmt.Errorf("meet the processes that %s has started: %w", p.Launcher, err)
 }
 
 // ForMPI leaves what the launcher offers to the MPI library, which is to use it after
@@ -58,10 +79,10 @@ func (p *Process) ForMPI() error {
 // has started, or none beside others.
 func Find(getenv func(string) string) (*Process, error) {
 	p := new(Process)
-	var rank, size string // names of variables
 	switch {
 	case getenv("OMPI_COMM_WORLD_SIZE") != "":
-		p.Launcher, rank, size = "mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"
+		p.Launcher, p.rankName, p.sizeName = "mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"
+		p.here, _ = strconv.Atoi(getenv("OMPI_COMM_WORLD_LOCAL_SIZE"))
 		// The namespace alone is used again, after some time.
 		p.gather = folder(p, getenv, "mpirun", getenv("OMPI_MCA_orte_hnp_uri"), getenv("PMIX_NAMESPACE"))
 		if recovers, _ := strconv.ParseBool(getenv("OMPI_MCA_orte_enable_recovery")); !recovers && getenv("OMPI_MCA_orte_hnp_uri") != "" {
@@ -70,15 +91,19 @@ func Find(getenv func(string) string) (*Process, error) {
 	case getenv("PMI_PORT") != "":
 		return nil, fmt.Errorf("%w: they were told to connect to it (PMI_PORT): leave out -pmi-port of mpiexec", ErrLauncher)
 	case getenv("PMI_FD") != "":
-		p.Launcher, rank, size, p.spares = "mpiexec", "PMI_RANK", "PMI_SIZE", never
+		p.Launcher, p.rankName, p.sizeName, p.spares = "mpiexec", "PMI_RANK", "PMI_SIZE", never
 		if getenv("SLURM_STEP_ID") != "" {
 			p.Launcher, p.Host, p.spares = "srun", getenv("SLURMD_NODENAME"), unknown
 		}
+		p.here, _ = strconv.Atoi(getenv("MPI_LOCALNRANKS"))
 		fd, err := strconv.Atoi(getenv("PMI_FD"))
 		if err != nil || fd < 0 {
 			return nil, fmt.Errorf("%w: PMI_FD=%q is not a descriptor", ErrLauncher, getenv("PMI_FD"))
 		}
 		p.gather = func(ctx context.Context, word []byte) ([][]byte, error) {
+			if err := checkSocket(fd); err != nil {
+				return nil, err
+			}
 			return gatherPMI(ctx, os.NewFile(uintptr(fd), "PMI"), p.Rank, p.Size, word, true)
 		}
 		p.keep = func() { p.gather = shared(p, fd) }
@@ -86,7 +111,7 @@ func Find(getenv func(string) string) (*Process, error) {
 			p.keep = func() { p.gather = folder(p, getenv, "srun", getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID")) }
 		}
 	case getenv("SLURM_STEP_ID") != "" && getenv("SLURM_STEP_NUM_TASKS") != "":
-		p.Launcher, rank, size = "srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"
+		p.Launcher, p.rankName, p.sizeName = "srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"
 		p.Host = getenv("SLURMD_NODENAME")
 		p.gather = folder(p, getenv, "srun", getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID"))
 		p.noMPI = "srun gives them no PMI_FD: use srun --mpi=pmi2, with a library that has the ABI of MPICH"
@@ -94,10 +119,10 @@ func Find(getenv func(string) string) (*Process, error) {
 		return nil, nil
 	}
 	var err1, err2 error
-	p.Rank, err1 = strconv.Atoi(getenv(rank))
-	p.Size, err2 = strconv.Atoi(getenv(size))
+	p.Rank, err1 = strconv.Atoi(getenv(p.rankName))
+	p.Size, err2 = strconv.Atoi(getenv(p.sizeName))
 	if err1 != nil || err2 != nil || p.Rank < 0 || p.Rank >= p.Size {
-		return nil, fmt.Errorf("%w: %s=%q is not one of %s=%q", ErrLauncher, rank, getenv(rank), size, getenv(size))
+		return nil, fmt.Errorf("%w: %s=%q is not one of %s=%q", ErrLauncher, p.rankName, getenv(p.rankName), p.sizeName, getenv(p.sizeName))
 	}
 	if p.Size == 1 {
 		return nil, nil
@@ -109,6 +134,9 @@ func Find(getenv func(string) string) (*Process, error) {
 // begins anew.
 func shared(p *Process, fd int) func(context.Context, []byte) ([][]byte, error) {
 	return func(ctx context.Context, word []byte) ([][]byte, error) {
+		if err := checkSocket(fd); err != nil {
+			return nil, err
+		}
 		mine, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			return nil, fmt.Errorf("duplicate the descriptor PMI_FD=%d: %w", fd, err)

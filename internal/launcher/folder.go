@@ -1,80 +1,300 @@
 package launcher
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// Between two looks at the folder, and from the last until it is removed at the
-// latest.
+// Between two looks at the folder, between two at the file system itself, and from the
+// last until the folder is removed at the latest.
 const (
-	lookAgain = 20 * time.Millisecond
-	readBy    = 10 * time.Second
+	lookAgain    = 20 * time.Millisecond
+	refreshAgain = time.Second
+	readBy       = 10 * time.Second
 )
 
-// gatherFolder exchanges words through files, one of each process. The first one
-// removes them when all have read all.
+// meeting is how processes exchange words through files. The first one makes the
+// folder, collects a word of each, and writes them all into one file. The name of the
+// folder can be guessed, so its owner and mode are checked before any use; and it may
+// be left over from a job of the same name, so a process takes only those words among
+// which its own one stands as it is now.
+type meeting struct {
+	dir        string
+	rank, size int
+	word       entry
+}
+
+// entry is the word of a process.
+type entry struct {
+	Fresh string // random: no other word has it
+	Word  []byte
+}
+
+// allWords is the file with the words of all, by rank.
+const allWords = "all"
+
+// gatherFolder exchanges words through files. The first process removes them when all
+// have read all, and when not all have come.
 func gatherFolder(ctx context.Context, dir string, rank, size int, word []byte) ([][]byte, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	m := &meeting{dir, rank, size, entry{rand.Text(), word}}
+	if rank == 0 {
+		return m.host(ctx)
+	}
+	return m.visit(ctx)
+}
+
+// host is the part of the first process.
+func (m *meeting) host(ctx context.Context) (_ [][]byte, err error) {
+	if err := m.create(); err != nil {
 		return nil, err
 	}
-	if err := put(filepath.Join(dir, strconv.Itoa(rank)), word); err != nil {
+	defer func() {
+		if removed := remove(m.dir); err == nil {
+			err = removed
+		}
+	}()
+	root, err := openOwn(m.dir)
+	if err != nil {
 		return nil, err
 	}
-	all := make([][]byte, size)
-	for i := range all {
-		err := poll(ctx, func() (err error) {
-			all[i], err = os.ReadFile(filepath.Join(dir, strconv.Itoa(i)))
-			return err
-		})
+	defer root.Close()
+	entries := make([]entry, m.size)
+	entries[0] = m.word
+	for i := 1; i < m.size; i++ {
+		err := poll(ctx, m.dir, func() error { return readJSON(root, strconv.Itoa(i), &entries[i]) })
 		if err != nil {
-			return nil, fmt.Errorf("process %d of %d has not come to the folder %s: do all hosts share it (%s=FOLDER)? %w", i, size, dir, EnvFolder, err)
+			return nil, m.absent(i, err)
 		}
 	}
-	read := func(i int) string { return filepath.Join(dir, strconv.Itoa(i)+".read") }
-	if rank > 0 {
-		return all, put(read(rank), nil)
+	all := make([][]byte, m.size)
+	for i := range entries {
+		all[i] = entries[i].Word
+	}
+	if err := putJSON(root, allWords, entries); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readBy)
 	defer cancel()
-	for i := 1; i < size; i++ {
-		err := poll(ctx, func() error {
-			_, err := os.Stat(read(i))
+	for i := 1; i < m.size; i++ {
+		err := poll(ctx, m.dir, func() error {
+			_, err := root.Lstat(read(i))
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("process %d of %d has not read the folder %s: %w", i, size, dir, err)
+			return nil, fmt.Errorf("process %d of %d has not read the folder %s: %w", i, m.size, m.dir, err)
 		}
 	}
-	return all, os.RemoveAll(dir)
+	return all, nil
+}
+
+// visit is the part of the other processes.
+func (m *meeting) visit(ctx context.Context) (all [][]byte, err error) {
+	err = poll(ctx, filepath.Dir(m.dir), func() (err error) {
+		all, err = m.look()
+		return err
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, m.absent(0, err)
+	}
+	return all, err
+}
+
+// look leaves the word of this process in the folder, and takes those of all if they
+// are there. It returns fs.ErrNotExist if they are not yet.
+func (m *meeting) look() ([][]byte, error) {
+	root, err := openOwn(m.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	name := strconv.Itoa(m.rank)
+	var mine entry
+	switch err := readJSON(root, name, &mine); {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case mine.Fresh != m.word.Fresh: // it is a folder that the first process has made since
+		if err := putJSON(root, name, m.word); err != nil {
+			return nil, err
+		}
+	}
+	var entries []entry
+	if err := readJSON(root, allWords, &entries); err != nil {
+		return nil, err
+	}
+	if len(entries) != m.size || entries[m.rank].Fresh != m.word.Fresh || !bytes.Equal(entries[m.rank].Word, m.word.Word) {
+		return nil, fs.ErrNotExist // those of a job that is over
+	}
+	all := make([][]byte, m.size)
+	for i := range entries {
+		all[i] = entries[i].Word
+	}
+	return all, put(root, read(m.rank), nil)
+}
+
+// read is the file that says that process i has taken the words of all.
+func read(i int) string { return strconv.Itoa(i) + ".read" }
+
+func (m *meeting) absent(i int, err error) error {
+	return fmt.Errorf("process %d of %d has not come to the folder %s: do all hosts share it (%s=FOLDER)? %w", i, m.size, m.dir, EnvFolder, err)
+}
+
+// create makes the folder. One of this user that is left over is removed.
+func (m *meeting) create() error {
+	err := os.Mkdir(m.dir, 0o700)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	root, err := openOwn(m.dir)
+	if err != nil {
+		return err
+	}
+	root.Close()
+	if err := remove(m.dir); err != nil {
+		return fmt.Errorf("remove a folder that is left over: %w", err)
+	}
+	return os.Mkdir(m.dir, 0o700)
+}
+
+// remove removes the folder. Another process of the job may put its word there at the
+// same time, once.
+func remove(dir string) (err error) {
+	for range 10 {
+		if err = os.RemoveAll(dir); !errors.Is(err, unix.ENOTEMPTY) {
+			return err
+		}
+		time.Sleep(lookAgain)
+	}
+	return err
+}
+
+// openOwn opens a folder which only this user can have filled. It returns
+// fs.ErrNotExist if there is none yet.
+func openOwn(dir string) (*os.Root, error) {
+	named, err := os.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := own(dir, named, fs.ModeDir); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Stat(".")
+	if err == nil && !os.SameFile(named, opened) {
+		err = fmt.Errorf("%s was replaced while it was being opened", dir)
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+// own returns nil if a file, or a folder, is of that type, belongs to this user, and no
+// other one can change or read it.
+func own(path string, s fs.FileInfo, typ fs.FileMode) error {
+	owner := s.Sys().(*syscall.Stat_t)
+	cure := fmt.Sprintf("remove it, or have the processes meet elsewhere (%s=FOLDER)", EnvFolder)
+	switch {
+	case s.Mode().Type() != typ:
+		return fmt.Errorf("%s is %v, want what intrarun has made: %s", path, s.Mode(), cure)
+	case int(owner.Uid) != os.Geteuid():
+		return fmt.Errorf("%s belongs to user %d, want %d: %s", path, owner.Uid, os.Geteuid(), cure)
+	case s.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s has mode %v, want no access of other users: %s", path, s.Mode(), cure)
+	}
+	return nil
+}
+
+// readJSON reads a file of this user.
+func readJSON(root *os.Root, name string, v any) error {
+	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := own(filepath.Join(root.Name(), name), s, 0); err != nil {
+		return err
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(root.Name(), name), err)
+	}
+	return nil
+}
+
+func putJSON(root *os.Root, name string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return put(root, name, b)
 }
 
 // put writes a file that is never seen in part.
-func put(path string, content []byte) error {
-	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+func put(root *os.Root, name string, content []byte) error {
+	fresh := name + ".new"
+	f, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.Rename(path+".new", path)
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return root.Rename(fresh, name)
 }
 
-// poll tries until it has succeeded or ctx is done.
-func poll(ctx context.Context, try func() error) error {
+// poll tries until it has succeeded or ctx is done. What it waits for is in the folder.
+func poll(ctx context.Context, dir string, try func() error) error {
+	refreshed := time.Now()
 	for {
 		err := try()
 		if err == nil {
 			return nil
 		}
-		if !os.IsNotExist(err) {
+		if !errors.Is(err, fs.ErrNotExist) {
 			return err
+		}
+		if time.Since(refreshed) > refreshAgain {
+			refreshed = time.Now()
+			refresh(dir)
 		}
 		select {
 		case <-time.After(lookAgain):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// refresh has a network file system ask its server what is in a folder. It may remember
+// for half a minute that a file is not there, unless this host changes the folder.
+func refresh(dir string) {
+	if f, err := os.CreateTemp(dir, ".intra-look-*"); err == nil {
+		f.Close()
+		os.Remove(f.Name())
 	}
 }

@@ -58,6 +58,17 @@ func Own(environ []string) (*Identity, error) {
 	return i, nil
 }
 
+// validate finds variables that no launcher sets: a process that began with them could
+// be another program.
+func (i *Identity) validate() error {
+	for _, v := range i.Variables {
+		if name, _, _ := strings.Cut(v, "="); !ofLauncher(v) || name == envPMI {
+			return fmt.Errorf("the variable %s is none of a launcher's: want %s…", name, strings.Join(families, "…, "))
+		}
+	}
+	return nil
+}
+
 // Environ returns an environment with this identity in place of another one. The
 // process has PMI as the descriptor fd.
 func (i *Identity) Environ(environ []string, fd int) []string {

@@ -119,7 +119,7 @@ func TestFolder(t *testing.T) {
 func TestFolderNotShared(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := gatherFolder(ctx, t.TempDir(), 0, 2, nil)
+	_, err := gatherFolder(ctx, filepath.Join(t.TempDir(), "meet"), 0, 2, nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "process 1 of 2 has not come to the folder")
 	require.ErrorContains(t, err, "do all hosts share it (INTRA_RENDEZVOUS=FOLDER)?")

@@ -3,19 +3,17 @@ package launcher
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/listen"
 )
 
 // Only one of the processes that a launcher has started on a host starts those of the
@@ -30,23 +28,17 @@ const (
 	leaveTime    = time.Second // for the launcher to answer
 )
 
-// Lender names the place where the processes of a host lend their identities. Nobody
-// knows it but those that know the secret.
-func Lender(secret [32]byte, host string) string {
-	sum := sha256.Sum256(append([]byte("lender "+host+" "), secret[:]...))
-	return "@intrarun/mpi/" + hex.EncodeToString(sum[:16])
-}
-
 // ErrNobody means that the process which was to borrow has ended before.
 var ErrNobody = errors.New("nobody borrows it: the first process of this host has ended")
 
 // Lend lends an identity to the process that borrows there, and returns when that has
 // no use for it any more. ctx bounds the time until it is there; agent is the process
-// that will see to that, 0 if it is not known. Then it tells the launcher that all is well: the process that was this one may have died without a word,
-// and the launcher would end the others once this one exits.
-func (i *Identity) Lend(ctx context.Context, place string, agent int) error {
+// that will see to that, 0 if it is not known. Then it tells the launcher that all is
+// well: the process that was this one may have died without a word, and the launcher
+// would end the others once this one exits.
+func (i *Identity) Lend(ctx context.Context, place Place, agent int) error {
 	c, err := i.lend(ctx, place, agent)
-	letGo := errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) // before all was said
+	letGo := errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) // before all was sent
 	if letGo || errors.Is(err, ErrNobody) {
 		i.leave() // else the launcher kills the others, who still say why
 	}
@@ -81,8 +73,12 @@ func (i *Identity) leave() {
 // lives reports whether there is a process with this number.
 func lives(pid int) bool { return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
-func (i *Identity) lend(ctx context.Context, place string, agent int) (_ *net.UnixConn, err error) {
+func (i *Identity) lend(ctx context.Context, place Place, agent int) (_ *net.UnixConn, err error) {
 	b, err := json.Marshal(i)
+	if err != nil {
+		return nil, err
+	}
+	self, err := place.end(lenderName)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +86,7 @@ func (i *Identity) lend(ctx context.Context, place string, agent int) (_ *net.Un
 	seen := lives(agent) // else it may have another number here, as in a container of its own
 	for {
 		gone := seen && !lives(agent) // looked at first: it may have borrowed until then
-		if c, err = net.DialUnix("unix", nil, &net.UnixAddr{Name: place, Net: "unix"}); err == nil {
+		if c, err = meet(ctx, place, self); err == nil {
 			break
 		}
 		if gone {
@@ -122,122 +118,19 @@ func (i *Identity) lend(ctx context.Context, place string, agent int) (_ *net.Un
 	return c, c.CloseWrite()
 }
 
-// Borrower is the process of a host that borrows the identities of the others.
-type Borrower struct {
-	listener *net.UnixListener
-
-	mu    sync.Mutex
-	conns []*net.UnixConn // to those that have lent theirs
-}
-
-// Borrow begins to borrow.
-func Borrow(place string) (*Borrower, error) {
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: place, Net: "unix"})
+// meet connects to the process that borrows, and to no other one: another user may
+// listen under this name as soon as that has ended.
+func meet(ctx context.Context, place Place, self *job.Secure) (*net.UnixConn, error) {
+	c, err := net.DialUnix("unix", nil, place.address())
 	if err != nil {
-		return nil, fmt.Errorf("listen for the processes of the launcher: %w", err)
-	}
-	return &Borrower{listener: l}, nil
-}
-
-// Next returns an identity that nobody has yet.
-func (b *Borrower) Next() (*Identity, error) {
-	if err := b.listener.SetDeadline(time.Now().Add(lendTime)); err != nil {
 		return nil, err
 	}
-	c, err := b.listener.AcceptUnix()
-	if err != nil {
-		return nil, fmt.Errorf("no further process of the launcher on this host has come: %w", err)
-	}
-	b.mu.Lock()
-	b.conns = append(b.conns, c)
-	b.mu.Unlock()
-	_ = c.SetReadDeadline(time.Now().Add(lendTime)) // it is open
-	i, err := readIdentity(c)
-	if err != nil {
-		return nil, fmt.Errorf("what a process of the launcher has lent: %w", err)
-	}
-	return i, nil
-}
-
-// Dismiss lets so many processes go that wait there for somebody who will not come, and
-// returns when they have ended; or, with less of them, when ctx ends or soon. This one may
-// be among them.
-func Dismiss(ctx context.Context, place string, lenders int) {
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: place, Net: "unix"})
-	if err != nil {
-		return // somebody borrows there
-	}
-	defer l.Close()
-	defer context.AfterFunc(ctx, func() { l.Close() })()
-	_ = l.SetDeadline(time.Now().Add(leaveTime)) // it is open, or ctx has ended
-	var conns []*net.UnixConn
-	for range lenders {
-		c, err := l.AcceptUnix()
-		if err != nil {
-			break
-		}
-		conns = append(conns, c)
-	}
-	var pids []int
-	for _, c := range conns {
-		if pid := peer(c); pid != os.Getpid() {
-			pids = append(pids, pid)
-		}
+	if err := listen.Own(c); err != nil {
 		c.Close()
-	}
-	for end := time.Now().Add(leaveTime); slices.ContainsFunc(pids, lives) && time.Now().Before(end); {
-		time.Sleep(lookForAgent / 10)
-	}
-}
-
-// peer is the process at the other end of a connection, 0 if it has no number here.
-func peer(c *net.UnixConn) (pid int) {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return 0
-	}
-	_ = raw.Control(func(fd uintptr) { // it is open
-		if who, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			pid = int(who.Pid)
-		}
-	})
-	return pid
-}
-
-func readIdentity(c *net.UnixConn) (*Identity, error) {
-	b, oob := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
-	n, on, _, _, err := c.ReadMsgUnix(b, oob)
-	if err != nil {
 		return nil, err
 	}
-	i := new(Identity)
-	messages, err := unix.ParseSocketControlMessage(oob[:on])
-	if err != nil {
+	if _, err := self.Client(ctx, c, borrowerName); err != nil { // which has closed it
 		return nil, err
 	}
-	for _, m := range messages {
-		fds, err := unix.ParseUnixRights(&m)
-		if err != nil {
-			return nil, err
-		}
-		for _, fd := range fds {
-			unix.CloseOnExec(fd)
-			i.PMI = os.NewFile(uintptr(fd), "PMI")
-		}
-	}
-	rest, err := io.ReadAll(c)
-	if err != nil {
-		return nil, err
-	}
-	return i, json.Unmarshal(append(b[:n:n], rest...), i)
-}
-
-// Close lets all go that have lent something.
-func (b *Borrower) Close() {
-	b.listener.Close()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, c := range b.conns {
-		c.Close()
-	}
+	return c, nil
 }

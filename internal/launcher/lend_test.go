@@ -13,10 +13,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/needs"
 )
 
 // place is a place that nobody else uses.
-func place(t *testing.T) string {
+func place(t *testing.T) Place {
 	return Lender([32]byte{}, fmt.Sprintf("%s %d", t.Name(), os.Getpid()))
 }
 
@@ -89,6 +91,24 @@ func TestLendToNobody(t *testing.T) {
 	require.ErrorContains(t, err, "lend what the launcher has given")
 }
 
+// A process that comes while the borrower has no descriptor left is taken when it has.
+func TestBorrowWithoutDescriptors(t *testing.T) {
+	b, err := Borrow(place(t))
+	require.NoError(t, err)
+	defer b.Close()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer unix.Close(fd)
+	needs.NoDescriptors(t, func() {
+		require.NoError(t, unix.Connect(fd, &unix.SockaddrUnix{Name: place(t).address().Name}))
+		time.Sleep(50 * time.Millisecond) // the listener finds that out
+	})
+	go func() { _ = (&Identity{Variables: []string{"PMI_RANK=1"}}).Lend(t.Context(), place(t), 0) }()
+	got, err := b.Next()
+	require.NoError(t, err)
+	require.Equal(t, []string{"PMI_RANK=1"}, got.Variables)
+}
+
 // Nobody waits for a process that has ended without borrowing.
 func TestLendToTheDead(t *testing.T) {
 	agent := exec.Command("sleep", "1000")
@@ -114,13 +134,16 @@ func TestLendToTheDying(t *testing.T) {
 	defer launcher.Close()
 	own := &Identity{PMI: os.NewFile(uintptr(fds[0]), "own"), Variables: []string{"PMI_LONG=" + strings.Repeat("x", 8<<20)}} // more than a socket takes
 	defer own.PMI.Close()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: place(t), Net: "unix"})
+	l, err := net.ListenUnix("unix", place(t).address())
 	require.NoError(t, err)
 	done := make(chan error, 1)
 	go func() { done <- own.Lend(t.Context(), place(t), 0) }()
-	c, err := l.Accept()
+	c, err := l.AcceptUnix()
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
+	borrower, err := place(t).end(borrowerName)
+	require.NoError(t, err)
+	require.NoError(t, admit(t.Context(), borrower, c))
 	require.NoError(t, c.Close())
 	hearGoodbye(t, launcher)
 	require.NoError(t, <-done)

@@ -12,6 +12,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/intrahpc/intra/internal/listen"
 )
 
 // Address is where a page is served, and who may look at it.
@@ -22,6 +24,9 @@ type Address struct {
 
 // leastToken is the shortest token that is not guessed soon.
 const leastToken = 12
+
+// ErrToken says that a token cannot be used.
+var ErrToken = fmt.Errorf("want at least %d letters and digits", leastToken)
 
 // ParseAddress reads where a page is to be served: HOST:PORT, or :PORT for this host
 // only. On other addresses a token is needed: without one it makes one.
@@ -34,10 +39,12 @@ func ParseAddress(at, token string) (*Address, error) {
 		return nil, fmt.Errorf("-http %q: %q is no port: want a number from 0 to 65535", at, port)
 	}
 	if host == "" {
-		host = "127.0.0.1"
+		if host, err = listen.Loopback(); err != nil {
+			return nil, fmt.Errorf("-http %s: %w", at, err)
+		}
 	}
 	if token != "" && (len(token) < leastToken || url.QueryEscape(token) != token) {
-		return nil, fmt.Errorf("-http-token: want at least %d letters and digits", leastToken)
+		return nil, ErrToken
 	}
 	a := &Address{Listen: net.JoinHostPort(host, port), Token: token}
 	if token == "" && !a.Local() {
@@ -71,13 +78,22 @@ func (a *Address) everywhere() bool {
 }
 
 // On returns the address for another host, which is reached at that one: where a head
-// that takes over serves the page.
+// that takes over serves the page. It is called there: a page for users of the host is
+// at the loopback address that this host has.
 func (a *Address) On(host string) *Address {
 	b := *a
-	if !a.Local() && !a.everywhere() {
-		_, port := a.split()
-		b.Listen = net.JoinHostPort(host, port)
+	if a.everywhere() {
+		return &b
 	}
+	_, port := a.split()
+	if a.Local() {
+		local, err := listen.Loopback()
+		if err != nil {
+			return &b // to listen there says it
+		}
+		host = local
+	}
+	b.Listen = net.JoinHostPort(host, port)
 	return &b
 }
 

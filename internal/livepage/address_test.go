@@ -38,7 +38,8 @@ func TestParseAddress(t *testing.T) {
 	}
 	for _, token := range []string{"short", "with a space in it", "0123456789&x=y"} {
 		_, err := ParseAddress(":80", token)
-		require.ErrorContains(t, err, "-http-token: want at least 12 letters and digits", token)
+		require.ErrorIs(t, err, ErrToken, token)
+		require.ErrorContains(t, err, "want at least 12 letters and digits")
 	}
 	a, _ := ParseAddress("0.0.0.0:1", "")
 	b, _ := ParseAddress("0.0.0.0:1", "")

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -37,17 +39,19 @@ type Job struct {
 
 // Server serves the page of one job. Its methods may be called by any goroutine.
 type Server struct {
-	at       Address
-	job      Job
-	listener net.Listener
-	http     *http.Server
+	at     Address
+	job    Job
+	limits limits
+	crowd  *crowd
+	http   *http.Server
 
-	mu     sync.Mutex
-	model  Model
-	status runreport.Status
-	report *runreport.Report // nil: nothing is known yet
-	end    *end
-	news   chan struct{} // closed when there is something new
+	mu      sync.Mutex
+	model   Model
+	streams int // that are open
+	status  runreport.Status
+	report  *runreport.Report // nil: nothing is known yet
+	end     *end
+	news    chan struct{} // closed when there is something new
 }
 
 // end is how the job has ended.
@@ -58,7 +62,9 @@ type end struct {
 }
 
 // Listen serves the page of a job.
-func Listen(at Address, j Job) (*Server, error) {
+func Listen(at Address, j Job) (*Server, error) { return listenWithin(at, j, usual) }
+
+func listenWithin(at Address, j Job, limits limits) (*Server, error) {
 	l, err := net.Listen("tcp", at.Listen)
 	if err != nil {
 		cure := ""
@@ -75,11 +81,16 @@ func Listen(at Address, j Job) (*Server, error) {
 	host, _ := at.split()
 	_, port, _ := net.SplitHostPort(l.Addr().String()) // it is an address
 	at.Listen = net.JoinHostPort(host, port)
-	s := &Server{at: at, job: j, listener: l, news: make(chan struct{})}
-	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
+	s := &Server{at: at, job: j, limits: limits, crowd: &crowd{most: limits.connections}, news: make(chan struct{})}
+	s.http = &http.Server{Handler: s.handler(), ConnContext: s.crowd.enter, ConnState: s.crowd.change, MaxHeaderBytes: maxHeader,
+		ReadTimeout: limits.request, WriteTimeout: limits.answer, IdleTimeout: limits.idle,
+		ErrorLog: log.New(io.Discard, "", 0)} // what strangers do wrong is no news of the job
 	go func() { _ = s.http.Serve(l) }() // until it is closed
 	return s, nil
 }
+
+// maxHeader bounds the header of a request, in bytes.
+const maxHeader = 16 << 10
 
 // Address is where it is served, with the port that it has got.
 func (s *Server) Address() Address { return s.at }
@@ -157,9 +168,11 @@ func (s *Server) handler() http.Handler {
 				w.Header().Set("WWW-Authenticate", "Bearer")
 				code = http.StatusUnauthorized
 			}
+			w.Header().Set("Connection", "close")
 			http.Error(w, err.Error(), code)
 			return
 		}
+		defer s.crowd.serving(r)()
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -184,15 +197,36 @@ func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request) {
 	_ = e.Encode(&status) // whoever has asked may be gone
 }
 
-// writeTime bounds how long somebody who looks may take to read what is new.
-const writeTime = 10 * time.Second
+// openStream counts one more stream, if there is room for it.
+func (s *Server) openStream() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.streams == s.limits.streams {
+		return false
+	}
+	s.streams++
+	return true
+}
+
+func (s *Server) closeStream() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams--
+}
 
 // serveEvents sends what the page shows until the job ends: what is known of the job at
 // first, then each event, and a frame whenever there is another one. Who reads slowly
 // misses frames, and no events.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
+	if !s.openStream() {
+		w.Header().Set("Retry-After", "10")
+		http.Error(w, fmt.Sprintf("%d windows show this page already: close one, or ask for /status.json", s.limits.streams), http.StatusServiceUnavailable)
+		return
+	}
+	defer s.closeStream()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
+	_ = out.SetReadDeadline(time.Time{}) // the request is here, and the answer lasts as long as the job
 	told, first := 0, true
 	for {
 		s.mu.Lock()
@@ -216,7 +250,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		if over != nil {
 			event(&b, "end", over)
 		}
-		_ = out.SetWriteDeadline(time.Now().Add(writeTime))
+		_ = out.SetWriteDeadline(time.Now().Add(s.limits.answer))
 		if _, err := w.Write(b.Bytes()); err != nil || out.Flush() != nil || over != nil {
 			return
 		}

@@ -1,6 +1,10 @@
 package localjob
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/decision"
 	"github.com/intrahpc/intra/internal/head"
@@ -31,6 +35,11 @@ func (l *localJob) find(of checkpoint.Job) (*decision.Folders, error) {
 		found.Restart = decision.NewRestart(&job.Restart{Dir: dir, Set: *set}, why)
 	}
 	if l.want.Every > 0 {
+		lock, err := checkpoint.Take(l.want.Files, checkpoint.NewOwner(filepath.Base(os.Args[0]), true))
+		if err != nil {
+			return nil, fmt.Errorf("write checkpoints to %s: %w", l.want.Files, err)
+		}
+		l.lock = lock
 		first, err := checkpoint.Next(l.want.Files, of)
 		if err != nil {
 			return nil, err
@@ -38,6 +47,15 @@ func (l *localJob) find(of checkpoint.Job) (*decision.Folders, error) {
 		found.Write, found.First = &job.Files{Dir: l.want.Files, Job: of}, first
 	}
 	return found, nil
+}
+
+// leaveFolder removes the sets that are not complete, and gives the folder back.
+func (l *localJob) leaveFolder(s *head.Summary) error {
+	defer l.lock.Release()
+	if s.Files == nil {
+		return nil
+	}
+	return checkpoint.Sweep(s.Files.Dir, s.FirstSet)
 }
 
 // publish makes a set complete.

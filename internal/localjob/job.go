@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/engine"
 	"github.com/intrahpc/intra/internal/head"
@@ -47,7 +48,11 @@ func Run(ctx context.Context, spec job.Spec, program Program) error {
 	l.running.Wait()
 	s := l.head.Summary()
 	l.tellWhatHappened(&s)
-	return l.outcome(&s)
+	err = l.outcome(&s)
+	if e := l.leaveFolder(&s); err == nil {
+		err = e
+	}
+	return err
 }
 
 // localJob is a job in this process. What is below events belongs to the
@@ -66,8 +71,9 @@ type localJob struct {
 
 	head    *head.Head
 	procs   map[head.From]*process
-	started []*process // all of them, in order
-	refused error      // why the job cannot be had; set before the head is told
+	started []*process       // all of them, in order
+	refused error            // why the job cannot be had; set before the head is told
+	lock    *checkpoint.Lock // on the folder of the files; set before the head is told
 }
 
 // here is where the head believes its processes to be.
@@ -179,6 +185,8 @@ func (l *localJob) do(a head.Action) []head.Event {
 		l.running.Go(func() { l.tell(l.open(a)) })
 	case head.Publish:
 		l.running.Go(func() { l.tell(publish(a)) })
+	case head.Discard:
+		l.running.Go(func() { _ = checkpoint.Discard(a.Dir, a.Set) }) // what is left is swept at the end
 	case head.Declared:
 		l.want.Verdicts = append(l.want.Verdicts, a.Verdict.Verdict)
 	}

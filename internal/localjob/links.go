@@ -6,6 +6,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/listen"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/inproc"
 	"github.com/intrahpc/intra/transport/tcp"
@@ -68,30 +69,32 @@ func (l *localJob) pair() (a, b transport.Link, err error) {
 	return nil, nil, fmt.Errorf("unknown kind of link %q: want inproc, shm, unix or tcp", l.spec.Link)
 }
 
-// pairTCP connects two ends over the loopback.
+// pairTCP connects two ends over the loopback. Any user of the host may connect to the
+// listener too: only the connection from the own end is taken.
 func pairTCP() (a, b transport.Link, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := listen.Local()
 	if err != nil {
 		return nil, nil, err
 	}
+	return pairAt(listener)
+}
+
+// pairAt connects two ends by a listener, which it closes.
+func pairAt(listener net.Listener) (a, b transport.Link, err error) {
 	defer listener.Close()
-	type accepted struct {
-		conn net.Conn
-		err  error
-	}
-	other := make(chan accepted, 1)
-	go func() {
-		c, err := listener.Accept()
-		other <- accepted{c, err}
-	}()
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		return nil, nil, err
 	}
-	acc := <-other
-	if acc.err != nil {
-		conn.Close()
-		return nil, nil, acc.err
+	for {
+		other, err := listen.Accept(listener.Accept)
+		if err != nil {
+			conn.Close()
+			return nil, nil, err
+		}
+		if other.RemoteAddr().String() == conn.LocalAddr().String() {
+			return tcp.New(conn), tcp.New(other), nil
+		}
+		other.Close() // a stranger's
 	}
-	return tcp.New(conn), tcp.New(acc.conn), nil
 }

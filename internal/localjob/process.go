@@ -107,12 +107,20 @@ func (p *process) live() {
 	follower.Go(func() { _, _ = e.Follow(p.cancel, released) })
 	ended := make(chan struct{})
 	go func() {
-		// A kill point ends the goroutine of the program wherever it is.
+		// A kill point ends the goroutine of the program wherever it is, and so may the
+		// program.
 		defer close(ended)
+		returned := false
+		defer func() {
+			if err := e.Ended(); err != nil && !returned {
+				p.failed(err, e.Snapshot())
+			}
+		}()
 		err := began
 		if err == nil {
 			err = e.Live(p.job.program.Run, released)
 		}
+		returned = true
 		if err != nil {
 			p.failed(err, e.Snapshot())
 		}

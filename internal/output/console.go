@@ -13,16 +13,23 @@ type Console struct {
 	mu       sync.Mutex // one lock: the progress line may share a terminal with both
 	w        [2]io.Writer
 	open     [2]bool // the last line written there has no end yet
-	failed   [2]bool
-	progress string // what stands on the last line of the terminal now
+	failed   [2]bool // a write has failed: the job goes on without this stream
+	lost     error   // the first of those that the user has to know of
+	progress string  // what stands on the last line of the terminal now
 
 	notes struct {
 		sync.Mutex
 		some   *sync.Cond
-		queue  [][]byte
+		queue  []note
 		closed bool
 	}
 	written chan struct{} // closed when all notes are
+}
+
+// note is a line of intrarun, or the wish to know when all before it are written.
+type note struct {
+	text    []byte
+	written chan struct{} // closed then; nil: it is a line
 }
 
 // NewConsole returns a console on these. It ends with Close.
@@ -46,14 +53,14 @@ func (c *Console) emit(kind Stream, b []byte, continues bool) {
 	c.open[kind] = b[len(b)-1] != '\n'
 }
 
-// write drops output nobody can take any more: the job goes on without it.
+// write drops what a stream does not take after its first failed write: the job goes
+// on, and there are no gaps in what was written.
 func (c *Console) write(kind Stream, b []byte) {
 	if c.failed[kind] {
 		return
 	}
 	if _, err := c.w[kind].Write(b); err != nil {
-		c.failed[kind] = true
-		c.Notef("intrarun: the program's output is lost from here on: %v", err)
+		c.lose(kind, err)
 	}
 }
 
@@ -61,8 +68,22 @@ func (c *Console) write(kind Stream, b []byte) {
 func (c *Console) Notef(format string, args ...any) {
 	c.notes.Lock()
 	defer c.notes.Unlock()
-	c.notes.queue = append(c.notes.queue, fmt.Appendf(nil, format+"\n", args...))
+	c.notes.queue = append(c.notes.queue, note{text: fmt.Appendf(nil, format+"\n", args...)})
 	c.notes.some.Signal()
+}
+
+// Flush waits until all notes are written that are queued, unless the user's end blocks.
+func (c *Console) Flush() {
+	n := note{written: make(chan struct{})}
+	c.notes.Lock()
+	c.notes.queue = append(c.notes.queue, n)
+	c.notes.some.Signal()
+	c.notes.Unlock()
+	select {
+	case <-n.written:
+	case <-c.written: // it was closed before
+	case <-time.After(DrainTime):
+	}
 }
 
 func (c *Console) writeNotes() {
@@ -78,8 +99,12 @@ func (c *Console) writeNotes() {
 		if len(queue) == 0 {
 			return
 		}
-		for _, b := range queue {
-			c.emit(Stderr, b, false)
+		for _, n := range queue {
+			if n.written != nil {
+				close(n.written)
+				continue
+			}
+			c.emit(Stderr, n.text, false)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -19,6 +20,7 @@ type Process struct {
 	of      *Rank // the rank that it speaks for
 	crash   crash
 	open    sync.WaitGroup // of streams
+	written atomic.Uint64  // bytes on standard output and standard error
 
 	mu    sync.Mutex
 	muted bool   // what it writes now is no output of its rank
@@ -65,8 +67,14 @@ func (o *Process) Crashed() bool { return len(o.crash.bytes()) > 0 }
 // program to do before it ends: that is no crash of its own.
 func (o *Process) Quit() bool { return bytes.HasPrefix(o.crash.bytes(), []byte("SIGQUIT: ")) }
 
+// Bytes is how much the process has written.
+func (o *Process) Bytes() uint64 { return o.written.Load() }
+
 // Write takes in bytes of a stream, or its end. It blocks until there is room.
 func (o *Process) Write(s Stream, b []byte) {
+	if s < Crashes {
+		o.written.Add(uint64(len(b)))
+	}
 	switch {
 	case s == Crashes:
 		if o.crash.add(b) {

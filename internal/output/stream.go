@@ -10,3 +10,8 @@ const (
 	Crashes        // of which this is a copy
 	Streams        // how many there are
 )
+
+// String names the stream for people.
+func (s Stream) String() string {
+	return [...]string{"standard output", "standard error", "text of crashes"}[s]
+}

@@ -50,3 +50,21 @@ func state(stat []byte) byte {
 	}
 	return stat[i+2]
 }
+
+// Started returns when a process was started, in the ticks of its kernel. It is "" if there
+// is no such process, or only what its parent has not reaped.
+func Started(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil || state(b) == 'Z' || state(b) == 'X' {
+		return ""
+	}
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(fields) < startField {
+		return ""
+	}
+	return string(fields[startField-1])
+}
+
+// startField is the field of the start of a process in /proc/PID/stat, counted from the one
+// after the name of the program.
+const startField = 20

@@ -88,7 +88,7 @@ func (h *Head) backup(number uint64) []job.Copy {
 		}
 		plan = append(plan, job.Copy{Source: source.process, Holder: partner.process})
 	}
-	h.attempt = b
+	h.attempt, h.rate.copy = b, 0
 	return plan
 }
 
@@ -141,7 +141,9 @@ func (h *Head) stored(s *replica, r job.Reply) {
 		if b.number != r.Number || r.Generation < b.generation || r.Rank < 0 || r.Rank >= len(b.copies) {
 			continue
 		}
-		h.rate.cost = max(h.rate.cost/2, time.Duration(r.Seconds*float64(time.Second)))
+		if b == h.attempt && r.Rank == s.process.Rank { // the copy of another rank holds up nobody
+			h.rate.copied(b.number, time.Duration(r.Seconds*float64(time.Second)))
+		}
 		if !b.has(r.Rank, s) { // the holder that was meant died, and this one came in its place
 			if s.alive() {
 				b.copies[r.Rank] = append(b.copies[r.Rank], holder{process: s.process, incarnation: s.incarnation, stored: true, source: r.Rank == s.process.Rank})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -32,6 +33,7 @@ type cluster struct {
 	refusals int                 // processes that cannot be started, still to come
 	selfish  int                 // of these crashes, processes that end by themselves
 	now      time.Duration
+	later    []time.Duration // when the head wants to ask again for processes that were refused
 	lost     string
 	seen     map[string]int // what happened, for coverage
 	bad      error
@@ -58,7 +60,6 @@ const (
 	anyOrder
 	takeLate
 	newPromise
-	everyFinish
 	noMarker
 	oldVerdicts
 )
@@ -177,7 +178,7 @@ func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 }
 
 func (c *cluster) newProc(p job.Process, incarnation uint32) *proc {
-	q := &proc{c: c, p: p, incarnation: incarnation, agent: agent{links: map[*proc]bool{}, repeated: true}, got: map[uint64]uint64{}, made: map[uint64]uint64{},
+	q := &proc{c: c, p: p, incarnation: incarnation, agent: agent{log: new(agentlog.Process[any, struct{}]), links: map[*proc]bool{}, repeated: true}, got: map[uint64]uint64{}, made: map[uint64]uint64{},
 		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[copyOf]bool{}, gen: c.snapshot.Generation, entire: c.head.config.Suspect && c.head.config.First() > 0}
 	c.procs = append(c.procs, q)
 	return q
@@ -204,7 +205,7 @@ func (c *cluster) current(p job.Process) *proc {
 
 func (c *cluster) noProcess() bool {
 	for _, s := range c.head.replicas {
-		if s.attempts >= attempts || s.itself {
+		if s.attempts >= attempts || s.itself || s.hopeless {
 			return true
 		}
 	}
@@ -283,6 +284,9 @@ func (c *cluster) run() error {
 				moves = append(moves, func() { c.deliver(i) })
 			}
 		}
+		if len(c.later) > 0 {
+			moves = append(moves, c.askAgain)
+		}
 		if len(moves) == 0 {
 			return fmt.Errorf("hang: %s", c.state())
 		}
@@ -291,6 +295,14 @@ func (c *cluster) run() error {
 		c.now += time.Duration(c.rng.IntN(1000)) * time.Microsecond
 	}
 	return fmt.Errorf("no end: %s", c.state())
+}
+
+// askAgain lets the time come at which the head asks again for a process.
+func (c *cluster) askAgain() {
+	at := slices.Min(c.later)
+	c.later = slices.DeleteFunc(c.later, func(t time.Duration) bool { return t <= at })
+	c.now = max(c.now, at)
+	c.tell(func() []Action { return c.head.Again(c.now) })
 }
 
 func (c *cluster) finished() bool {

@@ -181,7 +181,7 @@ func (h *Head) admit() {
 	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined, Scattered: scattered})
 	for _, p := range joined {
 		s := h.of[p.Process]
-		s.status, s.attempts, s.safe = live, 0, true
+		s.status, s.attempts, s.tries, s.safe = live, 0, 0, true
 		s.moving, s.joined, s.asked, s.copied, s.linked, s.links = false, false, false, false, nil, nil
 		s.to(ReplaceRecover)
 		s.to(Running)
@@ -227,10 +227,14 @@ func (h *Head) differ() bool {
 func (h *Head) leave() {
 	number := h.cut.number
 	o := job.Order{Kind: job.OrderGo, Number: number}
-	if number == h.backupAt {
+	switch {
+	case number == h.backupAt:
+		h.rate.backedUp(h.now)
 		o.Plan = h.backup(number)
 		h.unlike = h.unlike || h.differ()
 		h.backupAt = h.config.compared(number + h.interval())
+	case h.config.Backup.Auto && h.backupAt > 0: // replicas join: failures since the plan was made may bring it forward
+		h.backupAt = min(h.backupAt, h.config.compared(number+h.interval()))
 	}
 	if number == h.filesAt {
 		o.Set, o.Savers = h.save(number)

@@ -13,6 +13,6 @@
 // The head itself may be lost at any time. Each Decision is kept before anything
 // follows from it, and Snapshot is folded from them and from what becomes of
 // processes; Resume makes the next Head of it, which repeats the orders that
-// some may not have heard. Agents pass on what is new to their processes (Heard),
-// and repeat to the new head what these have said (Said).
+// some may not have heard. Package agentlog says which of these are new to a
+// process, and which replies its agent repeats to the new head.
 package recovery

@@ -44,9 +44,7 @@ type Head struct {
 	generation   uint32 // counts rollbacks
 	spares       int
 	now          time.Duration
-	deaths       int
-	processes    time.Duration // process-seconds until seen
-	seen         time.Duration
+	failures     Failures
 	rest         bool // a rank has finished: no cut until a rollback
 	// through are the ranks that have finished and whose messages all have
 	// been received: the others can do without them, unless the job goes back.
@@ -87,15 +85,18 @@ type replica struct {
 	process     job.Process
 	status      status
 	state       State
-	incarnation uint32 // of the process in it
-	frames      uint32 // incarnation that its frames carry: its own, or that of the last rollback
-	attempts    int    // replacements in a row that have not come to live
-	itself      bool   // the last one ended by itself: another would do the same
-	refused     string // why no process could be started for it, "" if one was
-	safe        bool   // has reached a safe point
-	unheard     bool   // lives, and what it has told the lost head is not all repeated yet
-	hash        uint64 // of its registered state in the last cut, 0: it was not taken
-	sure        uint64 // the safe point by which nobody of its rank was defective yet, as it said last
+	incarnation uint32        // of the process in it
+	frames      uint32        // incarnation that its frames carry: its own, or that of the last rollback
+	attempts    int           // replacements in a row that have not come to live
+	itself      bool          // the last one ended by itself: another would do the same
+	refused     string        // why no process could be had for it, "" if one was
+	tries       int           // in a row that came to nothing like that
+	after       time.Duration // before which it is not tried again
+	hopeless    bool          // nothing was changed by all of them, so a lost rank does not wait for another one
+	safe        bool          // has reached a safe point
+	unheard     bool          // lives, and what it has told the lost head is not all repeated yet
+	hash        uint64        // of its registered state in the last cut, 0: it was not taken
+	sure        uint64        // the safe point by which nobody of its rank was defective yet, as it said last
 
 	// A joiner.
 	spare  bool                 // one was counted out for it; if it was dismissed it may come back (Returned)
@@ -124,6 +125,7 @@ const (
 	Lose                      // give up: Loss says why
 	Publish                   // make the Set of Files complete and call Published
 	Abandon                   // the Set will not be complete, Why says why
+	Later                     // call Again after Pause
 	Keep                      // keep Decision where another head finds it; what follows, and all events, have to wait for that
 )
 
@@ -135,6 +137,7 @@ type Action struct {
 	Order       job.Order
 	Peers       []job.Process
 	Why         string
+	Pause       time.Duration
 	Set         uint64
 	Cut         uint64
 	Files       []checkpoint.File
@@ -249,12 +252,6 @@ func (h *Head) each(least status) func(yield func(*replica) bool) {
 func (h *Head) begin(now time.Duration) {
 	h.acts = nil
 	h.now = max(h.now, now)
-	n := 0
-	for range h.each(live) {
-		n++
-	}
-	h.processes += time.Duration(n) * (h.now - h.seen)
-	h.seen = h.now
 }
 
 func (h *Head) send(to *replica, o job.Order) {
@@ -319,9 +316,16 @@ func (h *Head) DiedWith(p job.Process, incarnation uint32, itself bool, now time
 	}
 	alive := s.alive()
 	if alive {
-		h.deaths++
+		h.failures.failed(h.now)
 	}
 	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, itself: itself && alive}
+	if alive && h.failed(p.Rank) { // it is urgent now
+		for _, q := range h.replicas {
+			if q.process.Rank == p.Rank {
+				q.tries, q.after, q.hopeless = 0, 0, false
+			}
+		}
+	}
 	for q := range h.each(starting) {
 		if q.linked != nil {
 			delete(q.linked, p)

@@ -52,7 +52,7 @@ func (h *Head) loss() *Loss {
 		if !h.returns() {
 			return &Loss{Rank: rank, Why: h.noBackup()}
 		}
-		if !h.coming(rank) {
+		if !h.coming(rank) && !h.pausing(rank) {
 			return &Loss{Rank: rank, Why: h.noReplacement(rank)}
 		}
 	}

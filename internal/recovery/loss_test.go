@@ -1,7 +1,9 @@
 package recovery
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,12 +40,90 @@ func TestAReplacementThatIsRefused(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1}, Start: true, Backup: Policy{Every: 2}})
 	h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
 	acts := h.Died(proc0(0, 0), 1, false, 0)
-	for range attempts {
+	now := time.Duration(0)
+	for range startsOfLost - 1 {
 		require.Equal(t, Start, acts[0].Kind)
-		require.Nil(t, lost(acts))
-		acts = h.Refused(proc0(0, 0), acts[0].Incarnation, "no such file", 0)
+		acts = h.Unstarted(proc0(0, 0), acts[0].Incarnation, "no such file", now)
+		require.Len(t, acts, 1)
+		require.Equal(t, Later, acts[0].Kind)
+		require.Positive(t, acts[0].Pause)
+		pause := acts[0].Pause
+		require.Empty(t, kinds(h.Again(now+pause/2), Start), "before the pause is over")
+		now += pause
+		acts = h.Again(now)
 	}
+	acts = h.Unstarted(proc0(0, 0), acts[0].Incarnation, "no such file", now)
 	require.Equal(t, &Loss{Rank: 0, Why: "no process takes its place: no such file"}, lost(acts))
+}
+
+// kinds are the actions of a kind.
+func kinds(acts []Action, k ActionKind) []Action {
+	return slices.DeleteFunc(slices.Clone(acts), func(a Action) bool { return a.Kind != k })
+}
+
+// A rank that lives is not lost without a replacement, so it is asked for as long as the job
+// lives, at pauses that grow up to longestPause.
+func TestAReplacementIsAskedForWhileTheJobLives(t *testing.T) {
+	for name, refuse := range map[string]func(*Head, uint32, time.Duration) []Action{
+		"cannot be started": func(h *Head, n uint32, now time.Duration) []Action {
+			return h.Unstarted(proc0(0, 1), n, "too many open files", now)
+		},
+		"no host has room": func(h *Head, n uint32, now time.Duration) []Action {
+			return h.Refused(proc0(0, 1), n, "no free slot", now)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := NewHead(Config{Degrees: []int{2}, Start: true})
+			h.Reply(proc0(0, 0), 1, job.Reply{Kind: job.ReplyFirst}, 0)
+			acts := kinds(h.Died(proc0(0, 1), 1, false, 0), Start)
+			require.Len(t, acts, 1)
+			now, last := time.Duration(0), time.Duration(0)
+			for range 100 {
+				refused := refuse(h, acts[0].Incarnation, now)
+				require.Nil(t, lost(refused))
+				waits := kinds(refused, Later)
+				require.Len(t, waits, 1)
+				require.Empty(t, kinds(refused, Start), "at once")
+				require.GreaterOrEqual(t, waits[0].Pause, last)
+				last = waits[0].Pause
+				acts = kinds(h.Again(now+last-1), Start)
+				require.Empty(t, acts)
+				now += last
+				acts = kinds(h.Again(now), Start)
+				require.Len(t, acts, 1)
+			}
+			require.Equal(t, longestPause, last)
+			h.Arrived(proc0(0, 1), acts[0].Incarnation, now)
+			require.Equal(t, arrived, h.of[proc0(0, 1)].status)
+		})
+	}
+}
+
+// A spare is not a process that has to be started: it is taken at once.
+func TestASpareEndsThePause(t *testing.T) {
+	h := NewHead(Config{Degrees: []int{2}, Start: true})
+	h.Reply(proc0(0, 0), 1, job.Reply{Kind: job.ReplyFirst}, 0)
+	acts := kinds(h.Died(proc0(0, 1), 1, false, 0), Start)
+	require.Empty(t, kinds(h.Unstarted(proc0(0, 1), acts[0].Incarnation, "no memory", 0), Start))
+	require.Len(t, kinds(h.SpareReady(0), Start), 1)
+}
+
+// The loss of a rank does not wait for the pause of a replacement that was less urgent, and
+// the tries before it do not count.
+func TestALostRankIsAskedForAtOnce(t *testing.T) {
+	h := NewHead(Config{Degrees: []int{2, 1}, Start: true, Backup: Policy{Every: 2}})
+	h.complete = &backup{number: 2, copies: [][]holder{{{process: proc0(1, 0), incarnation: 1, stored: true}}, {{process: proc0(1, 0), incarnation: 1, stored: true}}}}
+	h.Reply(proc0(0, 0), 1, job.Reply{Kind: job.ReplyFirst}, 0)
+	acts, now := kinds(h.Died(proc0(0, 1), 1, false, 0), Start), time.Duration(0)
+	for range startsOfLost + 1 {
+		waits := kinds(h.Unstarted(proc0(0, 1), acts[0].Incarnation, "no memory", now), Later)
+		now += waits[0].Pause
+		acts = kinds(h.Again(now), Start)
+	}
+	require.Nil(t, lost(h.Unstarted(proc0(0, 1), acts[0].Incarnation, "no memory", now)))
+	acts = h.Died(proc0(0, 0), 1, false, now)
+	require.Nil(t, lost(acts))
+	require.Len(t, kinds(acts, Start), 1)
 }
 
 // The job can come back without a process if others hold each rank's state.
@@ -83,7 +163,7 @@ func TestReturns(t *testing.T) {
 func TestTheLastThatHeldACopy(t *testing.T) {
 	last := job.Endpoint{Process: proc0(1, 0), Incarnation: 1}
 	h, _ := Resume(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Every: 2}}, Snapshot{
-		Incarnations: 3, Rolling: true, Since: 0, Complete: 2, Cut: 2, Deaths: 2, Last: last,
+		Incarnations: 3, Rolling: true, Since: 0, Complete: 2, Cut: 2, Failures: Failures{Count: 2}, Last: last,
 		Places: map[job.Process]Place{
 			proc0(0, 0): {Incarnation: 2, Status: Joining},
 			proc0(1, 0): {Incarnation: 3, Status: Joining},

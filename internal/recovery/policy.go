@@ -51,37 +51,6 @@ func (p Policy) first(ranks int) uint64 {
 	return p.Every
 }
 
-// rate measures how fast the program passes its safe points, and what backups
-// hold it up.
-type rate struct {
-	from       uint64
-	since      time.Duration // when safe point from was left
-	perPoint   time.Duration
-	cost       time.Duration // of the last backup
-	seen, busy bool
-}
-
-// first: a process has come to safe point 1.
-func (r *rate) first(now time.Duration) {
-	if !r.seen {
-		r.seen, r.from, r.since = true, 1, now
-	}
-}
-
-// reached: the first process is at safe point number.
-func (r *rate) reached(number uint64, now time.Duration) {
-	if r.busy || !r.seen || number <= r.from {
-		return
-	}
-	r.busy = true
-	r.perPoint = (now - r.since) / time.Duration(number-r.from)
-}
-
-// left: the cut at safe point number is over.
-func (r *rate) left(number uint64, now time.Duration) {
-	r.seen, r.busy, r.from, r.since = true, false, number, now
-}
-
 // interval returns how many safe points after a backup the next one is taken.
 func (h *Head) interval() uint64 {
 	if !h.config.Backup.Auto {
@@ -90,7 +59,13 @@ func (h *Head) interval() uint64 {
 	if h.rate.perPoint <= 0 {
 		return 1
 	}
-	best := Interval(h.rate.cost, h.interruption())
+	// Soon after a failure others are likely, and fewer later on. The rate that counts is
+	// that until the next backup, which depends on when that is: the second look settles it.
+	cost := h.rate.cost()
+	best := h.failures.between(h.now)
+	for range 2 {
+		best = Interval(cost, h.interruption(h.failures.rate(h.now, max(best, h.rate.perPoint))))
+	}
 	return uint64(min(max(best/h.rate.perPoint, 1), 1<<40))
 }
 
@@ -113,32 +88,27 @@ func Interval(cost, mtti time.Duration) time.Duration {
 	return time.Duration(math.Sqrt(2*float64(cost)*float64(mtti))) - cost
 }
 
-// Before the first death a process is taken to die once a day; a replica that
-// is replaced, to be back within a second.
-const (
-	unknownUptime = 24 * time.Hour
-	repairTime    = time.Second
-)
+// repairTime is how long a replica that is replaced is taken to be away.
+const repairTime = time.Second
 
-// interruption is the mean time until a rank loses all its replicas, from the
-// deaths so far: each replica dies alone, and one that is replaced is away
-// only for the time of the repair.
-func (h *Head) interruption() time.Duration {
-	uptime := float64(h.processes+unknownUptime) / float64(h.deaths+1)
+// interruption is the mean time until a rank loses all its replicas, if so many failures
+// come a second: each hits one process, and one that is replaced is away only for the time
+// of the repair.
+func (h *Head) interruption(failures float64) time.Duration {
+	processes := 0
+	for range h.each(live) {
+		processes++
+	}
+	failures /= float64(max(processes, 1))
 	away := 1.0 // the chance that one replica is away
 	if h.usable() {
-		away = min(float64(repairTime)/uptime, 1)
+		away = min(repairTime.Seconds()*failures, 1)
 	}
 	sum := 0.0
 	for rank := range h.config.Degrees {
-		n := h.alive(rank)
-		if n == 0 {
-			continue
+		if n := h.alive(rank); n > 0 {
+			sum += float64(n) * failures * math.Pow(away, float64(n-1))
 		}
-		sum += float64(n) / uptime * math.Pow(away, float64(n-1))
 	}
-	if sum == 0 {
-		return unknownUptime
-	}
-	return time.Duration(min(1/sum, float64(1<<62)))
+	return time.Duration(min(float64(time.Second)/sum, float64(1<<61)))
 }

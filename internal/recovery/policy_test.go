@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -24,17 +25,15 @@ func TestInterval(t *testing.T) {
 }
 
 // TestInterruption: a job whose ranks have two replicas that are replaced is
-// interrupted far less often than one with single ones, and more deaths make
-// the backups denser.
+// interrupted far less often than one with single ones, unless none can be replaced.
 func TestInterruption(t *testing.T) {
-	mtti := func(degree, deaths int) time.Duration {
-		h := NewHead(Config{Degrees: []int{degree, degree}, Start: true, Backup: Policy{Auto: true}})
-		h.deaths = deaths
-		return h.interruption()
+	mtti := func(degree int, start bool, failures float64) time.Duration {
+		return NewHead(Config{Degrees: []int{degree, degree}, Start: start, Backup: Policy{Auto: true}}).interruption(failures)
 	}
-	require.Equal(t, unknownUptime/2, mtti(1, 0))
-	require.Equal(t, unknownUptime/8, mtti(1, 3))
-	require.Greater(t, mtti(2, 0), 1000*mtti(1, 0))
+	require.Equal(t, 4*time.Second, mtti(1, true, 0.25))
+	require.Equal(t, time.Second, mtti(1, true, 1))
+	require.Equal(t, 4*time.Second, mtti(2, false, 0.25), "every failure counts")
+	require.Equal(t, 400*1600*time.Second, mtti(2, true, 1.0/400), "one second in 1600 the other replica is away")
 }
 
 // TestBackupsOfComparedStates: backups are taken where states are compared, at the first
@@ -86,4 +85,188 @@ func TestPlannedCuts(t *testing.T) {
 		}
 	}
 	require.Equal(t, []uint64{6, 9, 12}, next)
+}
+
+// lose kills the first process of a rank in a job of single replicas, has another one take its
+// place, and all go back.
+func lose(t *testing.T, h *Head, rank int, now time.Duration) {
+	p := job.Process{Rank: rank}
+	incarnation := h.of[p].incarnation
+	h.Died(p, incarnation, false, now)
+	next := h.of[p].incarnation
+	require.Greater(t, next, incarnation)
+	h.Arrived(p, next, now)
+	for q, s := range h.of {
+		if q != p {
+			h.Reply(p, next, job.Reply{Kind: job.ReplyLinked, Process: q, Incarnation: s.incarnation}, now)
+			h.Reply(q, s.incarnation, job.Reply{Kind: job.ReplyLinked, Process: p, Incarnation: next}, now)
+		}
+	}
+	for q, s := range h.of {
+		h.Reply(q, s.incarnation, job.Reply{Kind: job.ReplyReady, Generation: h.generation, Number: h.complete.number}, now)
+	}
+	require.False(t, h.Returning())
+}
+
+// pass has all processes pass safe points, one every 5 ms, until now. Cuts take no time, and a
+// backup holds every rank up for 1 ms.
+func pass(h *Head, at *uint64, now *time.Duration, until time.Duration) {
+	reply := func(rank int, r job.Reply) {
+		r.Generation = h.generation
+		h.Reply(job.Process{Rank: rank}, h.of[job.Process{Rank: rank}].incarnation, r, *now)
+	}
+	for *now < until {
+		*now += 5 * time.Millisecond
+		if *at++; *at == 1 {
+			reply(0, job.Reply{Kind: job.ReplyFirst})
+		}
+		if *at != h.Next() {
+			continue
+		}
+		for rank := range h.config.Degrees {
+			reply(rank, job.Reply{Kind: job.ReplyDrained, Number: *at})
+		}
+		*now += time.Millisecond
+		for rank := range h.config.Degrees {
+			reply(rank, job.Reply{Kind: job.ReplyStored, Number: *at, Rank: rank, Seconds: 0.001})
+			reply((rank+1)%len(h.config.Degrees), job.Reply{Kind: job.ReplyStored, Number: *at, Rank: rank})
+		}
+	}
+}
+
+// TestLossesMakeBackupsFrequent: a job that has lost ranks a few seconds apart does not count
+// on days without a failure. It goes back by a small part of what it has done, each time.
+func TestLossesMakeBackupsFrequent(t *testing.T) {
+	h := NewHead(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Auto: true}})
+	var at uint64
+	var now time.Duration
+	for i, until := range []time.Duration{2 * time.Second, 4 * time.Second, 6 * time.Second} {
+		pass(h, &at, &now, until)
+		lost := at - h.complete.number
+		require.Less(t, lost, uint64(40), "loss %d goes back from safe point %d to %d", i+1, at, h.complete.number)
+		lose(t, h, i, now)
+		at = h.complete.number
+	}
+	after := h.interval()
+	require.InDelta(t, 10, after, 8, "right after a failure")
+	pass(h, &at, &now, 20*time.Minute)
+	require.Greater(t, h.interval(), 10*after, "failures that are long ago count less")
+}
+
+// TestBackupsAreAsFrequentAsFailures: how many safe points of 10 ms there are between backups
+// that take 5 ms each, after failures at these times.
+func TestBackupsAreAsFrequentAsFailures(t *testing.T) {
+	every := func(d time.Duration, n int) (all []time.Duration) {
+		for i := range n {
+			all = append(all, time.Duration(i+1)*d)
+		}
+		return all
+	}
+	second, minute := time.Second, time.Minute
+	for _, c := range []struct {
+		name     string
+		failures []time.Duration
+		now      time.Duration
+		least    uint64
+		most     uint64
+	}{
+		{"in the first moments", nil, 50 * time.Millisecond, 5, 20},
+		{"none in a minute", nil, minute, 100, 200},
+		{"none in a day", nil, 24 * time.Hour, 3000, 6000},
+		{"one after two seconds, then none for a minute", every(2*second, 1), 62 * second, 50, 120},
+		{"every two seconds", every(2*second, 20), 41 * second, 10, 16},
+		{"every two minutes", every(2*minute, 20), 41 * minute, 80, 140},
+		{"right after one of them", every(2*minute, 20), 40*minute + second, 40, 80},
+		{"a host with five processes every two seconds", slices.Concat(every(2*second, 20), every(2*second, 20)), 41 * second, 10, 16},
+		{"every two minutes, then every two seconds", append(every(2*minute, 5), 602*second, 604*second, 606*second, 608*second), 609 * second, 10, 45},
+		{"every two seconds, then none for an hour", every(2*second, 20), time.Hour, 100, 400},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := NewHead(Config{Degrees: []int{1, 1}, Start: true, Backup: Policy{Auto: true}})
+			slices.Sort(c.failures)
+			for _, at := range c.failures {
+				h.failures.failed(at)
+			}
+			h.now, h.rate.perPoint, h.rate.copy = c.now, 10*time.Millisecond, 5*time.Millisecond
+			n := h.interval()
+			require.GreaterOrEqual(t, n, c.least)
+			require.LessOrEqual(t, n, c.most)
+		})
+	}
+}
+
+// TestSuccessorKnowsTheFailures: a head that takes over takes backups as often as the one
+// before it would have.
+func TestSuccessorKnowsTheFailures(t *testing.T) {
+	c := Config{Degrees: []int{1, 2, 2, 2}, Start: true, Backup: Policy{Auto: true}}
+	h := NewHead(c)
+	var s Snapshot
+	for i, at := range []time.Duration{time.Second, 3 * time.Second, 3 * time.Second} {
+		p := job.Process{Rank: i + 1}
+		h.Died(p, 1, false, at)
+		s.Died(p, 1, false, at)
+	}
+	again, _ := Resume(c, s, 5*time.Second)
+	h.now = 5 * time.Second
+	require.Equal(t, h.failures, again.failures)
+	require.Positive(t, h.failures.Count)
+	for _, h := range []*Head{h, again} {
+		h.rate.perPoint, h.rate.copy = time.Millisecond, 5*time.Millisecond
+	}
+	require.Equal(t, h.interval(), again.interval())
+}
+
+// TestCostOfABackup: what counts is what holds up the slowest rank, in the cut and to copy its
+// state. Processes that hold copies of other ranks hold up nobody.
+func TestCostOfABackup(t *testing.T) {
+	degrees := make([]int, 8)
+	for rank := range degrees {
+		degrees[rank] = 1
+	}
+	h := NewHead(Config{Degrees: degrees, Start: true, Backup: Policy{Auto: true}})
+	reply := func(rank int, now time.Duration, r job.Reply) { h.Reply(job.Process{Rank: rank}, 1, r, now) }
+	for rank := range degrees {
+		reply(rank, 100*time.Millisecond+time.Duration(rank)*time.Millisecond, job.Reply{Kind: job.ReplyDrained, Number: 2})
+	}
+	for rank := range degrees {
+		reply(rank, 200*time.Millisecond, job.Reply{Kind: job.ReplyStored, Number: 2, Rank: rank, Seconds: 0.01 * float64(1+rank%4)})
+	}
+	for rank := range degrees {
+		reply((rank+1)%8, 300*time.Millisecond, job.Reply{Kind: job.ReplyStored, Number: 2, Rank: rank})
+	}
+	require.NotNil(t, h.complete)
+	require.Equal(t, 47*time.Millisecond, h.rate.cost())
+}
+
+// TestFailureBringsTheNextBackupForward: a replica was lost and another one joins. The backup
+// that was planned before that is taken earlier.
+func TestFailureBringsTheNextBackupForward(t *testing.T) {
+	h := NewHead(Config{Degrees: []int{2, 1}, Start: true, Backup: Policy{Auto: true}})
+	h.backupAt, h.next = 5000, 5000
+	h.rate.perPoint, h.rate.copy, h.now = time.Millisecond, time.Millisecond, 4*time.Second
+	for rank := range h.config.Degrees {
+		h.of[job.Process{Rank: rank}].safe = true
+	}
+	p := job.Process{Rank: 0, Replica: 1}
+	h.Died(p, 1, false, 4*time.Second)
+	now := 4100 * time.Millisecond
+	h.Arrived(p, 2, now)
+	for _, q := range []job.Process{{Rank: 0}, {Rank: 1}} {
+		h.Reply(p, 2, job.Reply{Kind: job.ReplyLinked, Process: q, Incarnation: 1}, now)
+		h.Reply(q, 1, job.Reply{Kind: job.ReplyLinked, Process: p, Incarnation: 2}, now)
+	}
+	h.Reply(job.Process{Rank: 0}, 1, job.Reply{Kind: job.ReplyCopied, Process: p}, now)
+	for _, q := range []job.Process{{Rank: 0}, {Rank: 1}} {
+		h.Reply(q, 1, job.Reply{Kind: job.ReplyCount, Round: 1, Number: 800}, now)
+	}
+	for _, q := range []job.Process{{Rank: 0}, {Rank: 1}} {
+		h.Reply(q, 1, job.Reply{Kind: job.ReplyDrained, Number: 801}, now)
+	}
+	h.Reply(p, 2, job.Reply{Kind: job.ReplyJoined, Number: 801}, now)
+	for _, q := range []job.Process{{Rank: 0}, {Rank: 1}, p} {
+		h.Reply(q, h.of[q].incarnation, job.Reply{Kind: job.ReplyAdmitted, Number: 801}, now)
+	}
+	require.Equal(t, idle, h.cut.phase)
+	require.Less(t, h.Next(), uint64(1000))
+	require.Greater(t, h.Next(), uint64(801))
 }

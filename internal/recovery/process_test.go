@@ -34,7 +34,7 @@ func (q *proc) moves() []func() {
 	if len(q.orders) > 0 {
 		all = append(all, q.order)
 	}
-	if len(q.first) == 0 && c.refusals > 0 && q.incarnation > 1 && c.rng.IntN(4) == 0 {
+	if len(q.log.Repeat(0)) == 0 && c.refusals > 0 && q.incarnation > 1 && c.rng.IntN(4) == 0 {
 		all = append(all, func() { c.refuse(q) })
 	}
 	switch {

@@ -160,6 +160,9 @@ func (c *cluster) apply(acts []Action) {
 			}
 			c.unwanted[job.Endpoint{Process: a.To, Incarnation: a.Incarnation}] = true
 			c.seen["dismissed"]++
+		case Later:
+			c.later = append(c.later, c.now+a.Pause)
+			c.seen["asked again later"]++
 		case Keep:
 			if a.Decision.Kind == c.unkept {
 				continue
@@ -308,9 +311,11 @@ func (c *cluster) begin(p job.Process, incarnation uint32) {
 	q := c.newProc(p, incarnation)
 	q.waits, q.dead = true, c.unwanted[job.Endpoint{Process: p, Incarnation: incarnation}]
 	q.m = NewMember(p, 0, 0)
+	setup := job.Message{Kind: job.KindSetup}
 	if c.broken != oldVerdicts {
-		q.epoch = uint64(len(c.deaths))
+		setup.Epoch = uint64(len(c.deaths))
 	}
+	q.log.Pass(&setup)
 	q.says = append(q.says, hello{})
 }
 
@@ -319,7 +324,7 @@ func (c *cluster) declare(q *proc) {
 	q.dying = true
 	c.keep(func() {
 		q.declared = true
-		c.snapshot.Died(q.p, q.incarnation, q.itself)
+		c.snapshot.Died(q.p, q.incarnation, q.itself, c.now)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
@@ -347,11 +352,11 @@ func (c *cluster) refuse(q *proc) {
 	q.dead, q.dying, q.says = true, true, nil
 	c.keep(func() {
 		q.declared = true
-		c.snapshot.Died(q.p, q.incarnation, false)
+		c.snapshot.Withdrawn(q.p, q.incarnation, c.now)
 		c.deaths = append(c.deaths, q)
 	}, func() {
 		c.tellDeaths()
-		c.tell(func() []Action { return c.head.Refused(q.p, q.incarnation, "no free slot", c.now) })
+		c.tell(func() []Action { return c.head.Unstarted(q.p, q.incarnation, "too many open files", c.now) })
 	})
 }
 
@@ -373,7 +378,7 @@ func (c *cluster) succeed() {
 		c.crash()
 		c.seen["death with the head"]++
 	}
-	c.keeping, c.publishing, c.events, c.waits = nil, nil, nil, false
+	c.keeping, c.publishing, c.events, c.later, c.waits = nil, nil, nil, nil, false
 	for _, q := range c.procs {
 		q.dying = false
 		if q.declared {
@@ -387,12 +392,7 @@ func (c *cluster) succeed() {
 			q.says = nil
 			continue
 		}
-		q.toHead = append(slices.Clone(q.first), q.said.All()...)
-		c.rng.Shuffle(len(q.toHead), func(i, j int) {
-			if i > 0 && j > 0 { // hello is said first
-				q.toHead[i], q.toHead[j] = q.toHead[j], q.toHead[i]
-			}
-		})
+		q.repeat()
 		if c.broken == noMarker {
 			q.toHead = append([]any{repeated{}}, q.toHead...)
 		} else {

@@ -11,15 +11,62 @@ import (
 // before it has joined.
 const attempts = 3
 
-// Refused says that there is no process to be had for a replica, and why.
+// Pauses between tries to get a process that cannot be had.
+const (
+	firstPause   = 100 * time.Millisecond // doubles with each try
+	longestPause = time.Minute
+	// startsOfLost bounds how often in a row that is tried for a lost rank, for which all
+	// other ranks wait: 13 seconds.
+	startsOfLost = 8
+)
+
+// Refused says that there is no place for the process of a replica, and why. For a lost
+// rank another try would change nothing.
 func (h *Head) Refused(p job.Process, incarnation uint32, why string, now time.Duration) []Action {
+	return h.refused(p, incarnation, why, true, now)
+}
+
+// Unstarted says that the process for a replica could not be started, and why: its host
+// may have had no descriptor, memory or process number left just then.
+func (h *Head) Unstarted(p job.Process, incarnation uint32, why string, now time.Duration) []Action {
+	return h.refused(p, incarnation, why, false, now)
+}
+
+// refused has a process asked for again after a pause, unless that is hopeless and the rank
+// is lost.
+func (h *Head) refused(p job.Process, incarnation uint32, why string, hopeless bool, now time.Duration) []Action {
 	h.begin(now)
 	s := h.of[p]
 	if s.status != starting || s.incarnation != incarnation || h.over {
 		return nil
 	}
-	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, refused: why}
+	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts - 1, refused: why, tries: s.tries + 1}
+	pause := min(firstPause<<min(s.tries-1, 16), longestPause)
+	s.after = h.now + pause
+	s.hopeless = hopeless || s.tries >= startsOfLost
+	h.acts = append(h.acts, Action{Kind: Later, Pause: pause})
 	return h.advance()
+}
+
+// Again says that a pause is over, which an action Later has asked for.
+func (h *Head) Again(now time.Duration) []Action {
+	h.begin(now)
+	return h.advance()
+}
+
+// mayHave reports whether a process may be asked for at once.
+func (h *Head) mayHave(s *replica) bool {
+	if s.itself || s.attempts >= attempts || !h.usable() {
+		return false
+	}
+	return h.spares > 0 || h.now >= s.after && !(s.hopeless && h.failed(s.process.Rank))
+}
+
+// pausing reports whether a process for a lost rank will be asked for again.
+func (h *Head) pausing(rank int) bool {
+	return slices.ContainsFunc(h.replicas, func(s *replica) bool {
+		return s.process.Rank == rank && s.status == empty && h.now < s.after && !s.hopeless && !s.itself && s.attempts < attempts && h.usable()
+	})
 }
 
 // Returned says that the process asked for a replica is not chosen yet, and that a
@@ -35,7 +82,7 @@ func (h *Head) Returned(p job.Process, incarnation uint32, now time.Duration) []
 	if s.spare {
 		h.spares++
 	}
-	back := replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, refused: s.refused}
+	back := replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, refused: s.refused, tries: s.tries}
 	if s.status == starting {
 		back.attempts--
 	}
@@ -56,7 +103,7 @@ func (h *Head) refill() {
 		return 1
 	}
 	for _, s := range slices.SortedStableFunc(slices.Values(h.replicas), func(s, t *replica) int { return lost(s) - lost(t) }) {
-		if s.status != empty || s.itself || s.attempts >= attempts || !h.usable() {
+		if s.status != empty || !h.mayHave(s) {
 			continue
 		}
 		if h.failed(s.process.Rank) {
@@ -67,7 +114,7 @@ func (h *Head) refill() {
 			continue
 		}
 		h.incarnations++
-		*s = replica{process: s.process, status: starting, incarnation: h.incarnations, frames: h.incarnations, attempts: s.attempts + 1, refused: s.refused}
+		*s = replica{process: s.process, status: starting, incarnation: h.incarnations, frames: h.incarnations, attempts: s.attempts + 1, refused: s.refused, tries: s.tries}
 		s.link()
 		if s.spare = h.spares > 0; s.spare {
 			h.spares--

@@ -11,15 +11,15 @@ import (
 // Resume returns the decisions for a job whose head was lost, and what is to be
 // done at once. Config.Spares is how many processes wait without a place now.
 //
-// Agents pass on again what processes have said (see Said) and keep from them
-// what they have heard (see Heard); Repeated tells when that is done. For
+// Agents repeat what processes have said and keep from them what they have
+// received (see package agentlog); Repeated tells when that is done. For
 // joiners that are there Arrived is called again. A backup that was being taken
 // is given up, as is a set of files of which somebody has died who wrote one:
 // whether he has is not known. A rollback begins anew.
 func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 	h := NewHead(c)
 	h.begin(now)
-	h.incarnations, h.generation, h.round, h.deaths = max(1, p.Incarnations), p.Generation, p.Round, p.Deaths
+	h.incarnations, h.generation, h.round, h.failures = max(1, p.Incarnations), p.Generation, p.Round, p.Failures
 	h.rest, h.voidBy = p.Rest, p.Last
 	for rank := range p.Through {
 		h.through[rank] = true

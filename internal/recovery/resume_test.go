@@ -14,7 +14,7 @@ func TestResume(t *testing.T) {
 	var p Snapshot
 	c := Config{Degrees: []int{2, 1}, Files: Files{Every: 2, First: 1}}
 	p.Apply(Decision{Kind: Left, Number: 4, Files: 6, NextSet: 3, Set: 2, Savers: []int{1, 0}})
-	p.Died(proc0(0, 0), 1, false)
+	p.Died(proc0(0, 0), 1, false, 0)
 	p.Finished(proc0(0, 1), 1, 0)
 	h, acts := Resume(c, p, 0)
 	require.True(t, h.rest)
@@ -32,8 +32,8 @@ func TestResume(t *testing.T) {
 func TestSuccessorReplaces(t *testing.T) {
 	p, q := proc0(0, 0), proc0(0, 1)
 	var snapshot Snapshot
-	snapshot.Died(p, 1, false)
-	snapshot.Died(q, 1, true)
+	snapshot.Died(p, 1, false, 0)
+	snapshot.Died(q, 1, true, 0)
 	h, acts := Resume(Config{Degrees: []int{3}, Start: true}, snapshot, 0)
 	require.Empty(t, acts)
 	acts = h.Reply(proc0(0, 2), 1, job.Reply{Kind: job.ReplyFirst}, 0)

@@ -226,7 +226,7 @@ func (h *Head) isBack(s *replica, r job.Reply) {
 func (h *Head) resume() {
 	for s := range h.each(live) {
 		s.to(Running)
-		s.attempts, s.safe = 0, true
+		s.attempts, s.tries, s.safe = 0, 0, true
 	}
 	h.backupAt = h.config.compared(h.back.number + h.interval())
 	if h.config.Files.Every > 0 {

@@ -28,17 +28,39 @@ var rules = []ruletest.Rule{
 		"		h.older = h.older[:slices.Index(h.older, b)]\n", ""),
 	ruletest.New("rollback.go", "who is back holds the backup that he went back to",
 		"b.number == r.Number && ", ""),
-	ruletest.New("agent.go", "copies of older backups are told of again",
+	ruletest.New("../agentlog/replies.go", "copies of older backups are told of again",
 		" || slices.Contains(s.older, number)", ""),
-	ruletest.New("agent.go", "that a process went back to an older backup too is told again",
+	ruletest.New("../agentlog/replies.go", "that a process went back to an older backup too is told again",
 		"	case job.ReplyReady: // it says as well that the process holds a copy\n		return r.Number == old.Number\n", ""),
 	ruletest.New("slots.go", "copies of older backups are kept",
 		"return n >= number || slices.Contains(older, n)", "return n >= number"),
+	ruletest.New("replace.go", "a process that cannot be started is asked for again",
+		"	h.acts = append(h.acts, Action{Kind: Later, Pause: pause})\n", ""),
+	ruletest.New("loss.go", "a lost rank waits for a process that could not be started",
+		" && !h.pausing(rank) {", " {"),
 }
 
 var table = ruletest.Table{Root: ".", Rules: rules, Test: "TestSchedules", Soak: 6000, Sign: `INTRA_SEED=\d+`}
 
-func TestRulesStand(t *testing.T) { table.Stand(t) }
+// choices are the rules by which a process is chosen to hold the copy of another rank.
+var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
+	ruletest.New("backup.go", "a partner is on another host", "				cost += 1000\n", "				cost += 0\n"),
+	ruletest.New("backup.go", "that outweighs how many copies each holds", "				cost += 1000\n", "				cost++\n"),
+	ruletest.New("backup.go", "each holds as few copies as can be", "						cost += 2\n", "						cost += 0\n"),
+	ruletest.New("backup.go", "a partner is of another rank, from the next one on", "r := (rank + i) % len(", "r := (rank + i - 1) % len("),
+	ruletest.New("backup.go", "a partner lives", "!s.alive() || b.has(rank, s)", "b.has(rank, s)"),
+	ruletest.New("backup.go", "a partner has no copy yet", "!s.alive() || b.has(rank, s)", "!s.alive()"),
+	ruletest.New("backup.go", "a copy that is renewed leaves the host of the one that gives it", "		to := h.partner(b, rank, giver)\n", "		to := h.partner(b, rank, nil)\n"),
+}, Test: "TestPartners.*", Sign: "--- FAIL: TestPartners"}
 
-// TestRulesOfTheHeadAreNeeded takes every rule out in turn: the schedules must fail.
-func TestRulesOfTheHeadAreNeeded(t *testing.T) { table.Needed(t) }
+func TestRulesStand(t *testing.T) {
+	table.Stand(t)
+	choices.Stand(t)
+}
+
+// TestRulesOfTheHeadAreNeeded takes every rule out in turn: the schedules must fail, or
+// the tests of choices.
+func TestRulesOfTheHeadAreNeeded(t *testing.T) {
+	table.Needed(t)
+	choices.Needed(t)
+}

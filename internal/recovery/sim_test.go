@@ -99,7 +99,7 @@ func TestSchedules(t *testing.T) {
 	}
 	t.Log(seen)
 	for _, what := range []string{
-		"join", "transfer", "dismissed", "order renew", "order resume", "order cancel", "order complete",
+		"join", "transfer", "dismissed", "asked again later", "order renew", "order resume", "order cancel", "order complete",
 		"publish", "abandoned", "a rollback overtakes another one", "a state overtakes its order",
 		"death joiner", "death rollback", "death drained", "death safe point", "death running", "death spare",
 		"lost: no backup was complete yet", "lost: all processes that held the last backup of rank 0 are dead",
@@ -136,9 +136,6 @@ func TestRulesAreNeeded(t *testing.T) {
 		"a joiner that has to go back takes another state":  takeLate,
 	} {
 		rules[name] = func(c *cluster) { c.broken, c.heads, c.crashes, c.late = r, 0, 9, false }
-	}
-	rules["an end of the program is repeated after a rollback"] = func(c *cluster) {
-		c.broken, c.late, c.hasty, c.heads = everyFinish, true, false, 4
 	}
 	for _, k := range []DecisionKind{Asked, CutAt, Admitted, Left, Complete, RolledBack, Resumed} {
 		rules[fmt.Sprintf("%q is not kept", k)] = func(c *cluster) { c.unkept = k }

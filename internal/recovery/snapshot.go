@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
@@ -55,8 +56,8 @@ type Snapshot struct {
 	Doubt     bool          `json:"doubt,omitempty"`     // not its loss, as in the Decision
 	Convicted *job.Endpoint `json:"convicted,omitempty"` // likewise
 
-	Deaths int          `json:"deaths,omitempty"` // of processes that lived
-	Last   job.Endpoint `json:"last,omitzero"`    // who of them died last
+	Failures Failures     `json:"failures,omitzero"` // of processes that lived
+	Last     job.Endpoint `json:"last,omitzero"`     // who of them died last
 }
 
 // Older is a complete backup from before the last one.
@@ -113,16 +114,25 @@ func (p *Snapshot) Born(q job.Process, incarnation uint32) {
 }
 
 // Died says that a process is dead. itself: it ended without being killed.
-func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool) {
+func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool, now time.Duration) {
 	if at := p.place(q); at.Incarnation == incarnation && at.Status != Gone {
 		p.put(q, Place{Incarnation: incarnation, Status: Gone, Attempts: at.Attempts, Itself: itself && at.alive()})
 		if at.alive() {
-			p.Deaths++
+			p.Failures.failed(now)
 			p.Last = job.Endpoint{Process: q, Incarnation: incarnation}
 			if p.Set > 0 && q.Rank < len(p.Savers) && p.Savers[q.Rank] == q.Replica {
 				p.Torn = &q
 			}
 		}
+	}
+}
+
+// Withdrawn says that a process could not be had, or left because nobody needed it any
+// more: that is no failed attempt to replace another one.
+func (p *Snapshot) Withdrawn(q job.Process, incarnation uint32, now time.Duration) {
+	at := p.place(q)
+	if p.Died(q, incarnation, false, now); at.Incarnation == incarnation && at.Status == Joining {
+		p.put(q, Place{Incarnation: incarnation, Status: Gone, Attempts: max(0, at.Attempts-1)})
 	}
 }
 

@@ -16,19 +16,19 @@ func TestSnapshotOfGenerationsThatAreOver(t *testing.T) {
 	var snapshot Snapshot
 	snapshot.Born(q, 1)
 	require.Equal(t, Lives, snapshot.place(q).Status, "it is there from the beginning")
-	snapshot.Died(q, 2, false)
+	snapshot.Died(q, 2, false, 0)
 	require.Equal(t, Lives, snapshot.place(q).Status, "another one in its place")
-	snapshot.Died(q, 1, true)
+	snapshot.Died(q, 1, true, 0)
 	require.Equal(t, Place{Incarnation: 1, Status: Gone, Itself: true}, snapshot.place(q))
 	snapshot.Born(q, 3)
 	snapshot.Born(q, 2)
-	snapshot.Died(q, 1, false)
+	snapshot.Died(q, 1, false, 0)
 	require.Equal(t, Place{Incarnation: 3, Status: Joining, Attempts: 1}, snapshot.place(q))
 
 	admitted := Decision{Kind: Admitted, Number: 4, Joined: []Joined{{Process: q, Incarnation: 3, Output: json.RawMessage(`"here"`)}}}
 	dead := snapshot
 	dead.Places = map[job.Process]Place{q: snapshot.place(q)}
-	dead.Died(q, 3, true)
+	dead.Died(q, 3, true, 0)
 	dead.Apply(admitted)
 	require.Equal(t, Place{Incarnation: 3, Status: Gone, Attempts: 1}, dead.place(q), "it has not come to live")
 	require.Equal(t, []job.Order{{Kind: job.OrderAdmit, Number: 4, Joined: []job.Peer{{Process: q, Incarnation: 3}}}}, dead.Orders, "others may have made it live")
@@ -61,12 +61,12 @@ func TestSnapshotOfGenerationsThatAreOver(t *testing.T) {
 func TestSnapshotOfFiles(t *testing.T) {
 	left := Decision{Kind: Left, Number: 4, Set: 2, NextSet: 3, Savers: []int{1, 0}}
 	for name, deaths := range map[string]func(p *Snapshot){
-		"before": func(p *Snapshot) { p.Died(proc0(0, 1), 1, false); p.Apply(left) },
-		"after":  func(p *Snapshot) { p.Apply(left); p.Died(proc0(0, 1), 1, false) },
+		"before": func(p *Snapshot) { p.Died(proc0(0, 1), 1, false, 0); p.Apply(left) },
+		"after":  func(p *Snapshot) { p.Apply(left); p.Died(proc0(0, 1), 1, false, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p Snapshot
-			p.Died(proc0(0, 0), 1, false) // writes nothing
+			p.Died(proc0(0, 0), 1, false, 0) // writes nothing
 			deaths(&p)
 			require.Equal(t, &job.Process{Rank: 0, Replica: 1}, p.Torn)
 			c := Config{Degrees: []int{3, 1}, Files: Files{Every: 4, First: 1}}

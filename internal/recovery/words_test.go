@@ -1,8 +1,7 @@
 package recovery
 
 import (
-	"slices"
-
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -54,14 +53,11 @@ func (q *proc) hear() {
 type agent struct {
 	toAgent   []any // from the head
 	toHead    []any
-	heard     Heard
+	log       *agentlog.Process[any, struct{}]
 	links     map[*proc]bool // that it was told of
-	epoch     uint64         // verdicts that it was told
 	verdicts  int            // that it was sent
-	said      Said[any]
-	first     []any // other words than replies
-	repeated  bool  // the head has heard all that it had said
-	finishing bool  // the head has heard that it has finished, in this generation
+	repeated  bool           // the head has heard all that it had said
+	finishing bool           // the head has heard that it has finished, in this generation
 }
 
 // repeated is what an agent says when it has repeated all.
@@ -74,21 +70,19 @@ func (q *proc) passOn() {
 	q.toAgent = q.toAgent[1:]
 	switch o := o.(type) {
 	case connected:
-		if q.links[o.q] {
+		if !q.log.Pass(&job.Message{Kind: job.KindConnect, Peers: []job.Peer{{Process: o.q.p, Incarnation: o.q.incarnation}}}) {
 			return
 		}
 		q.links[o.q] = true
 	case died:
-		if o.epoch <= q.epoch {
+		if !q.log.Pass(&job.Message{Kind: job.KindVerdict, Verdict: &job.Verdict{Epoch: o.epoch}}) {
 			return
 		}
-		q.epoch = o.epoch
 	case job.Order:
-		if !q.heard.Pass(o) && o.Kind != q.c.twice {
+		if !q.log.Pass(&job.Message{Kind: job.KindOrder, Order: &o}) && o.Kind != q.c.twice {
 			q.c.seen["kept from a process"]++
 			return
 		}
-		q.said.Order(o)
 	}
 	q.orders = append(q.orders, o)
 }
@@ -99,16 +93,36 @@ func (q *proc) note() {
 	w := q.says[0]
 	q.says = q.says[1:]
 	q.toHead = append(q.toHead, w)
-	r, ok := w.(job.Reply)
-	if !ok {
-		q.first = append(q.first, w)
-		return
+	switch w := w.(type) {
+	case hello:
+		q.log.Note(w)
+	case finishedWord:
+		q.log.Say(&job.Message{Kind: job.KindFinish}, q.c.now)
+	case drainedWord:
+		q.log.Say(&job.Message{Kind: job.KindDrained}, q.c.now)
+	case job.Reply:
+		if w.Kind != q.c.unsaid {
+			q.log.Say(&job.Message{Kind: job.KindReply, Reply: &w}, q.c.now)
+		}
 	}
-	if r.Kind == job.ReplyReady && q.c.broken != everyFinish { // the program has not finished in this generation
-		q.first = slices.DeleteFunc(q.first, func(w any) bool { return w != any(hello{}) })
-	}
-	if r.Kind != q.c.unsaid {
-		q.said.Say(r, r)
+}
+
+// repeat puts on its way to another head what that has to hear.
+func (q *proc) repeat() {
+	q.toHead = nil
+	for _, s := range q.log.Repeat(q.c.now) {
+		w := s.Seen
+		if m := s.Message; m != nil {
+			switch m.Kind {
+			case job.KindFinish:
+				w = finishedWord{}
+			case job.KindDrained:
+				w = drainedWord{}
+			case job.KindReply:
+				w = *m.Reply
+			}
+		}
+		q.toHead = append(q.toHead, w)
 	}
 }
 

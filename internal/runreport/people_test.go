@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // shared is a report of two replicas that share one kernel and not another one.
@@ -64,7 +65,9 @@ func TestDecidedAfterIsTheMost(t *testing.T) {
 func TestReportForPeople(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "r.json")
-	require.NoError(t, shared().Write(file, nil))
+	to, err := wholefile.Open(file)
+	require.NoError(t, err)
+	require.NoError(t, shared().Write(to))
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(string(text), "{\n  \"version\": 1,\n  \"exit_code\": 0,\n"), "%s", text)

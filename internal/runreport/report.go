@@ -3,13 +3,12 @@ package runreport
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/intrahpc/intra/internal/counters"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/vary"
+	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // Version is that of the form of a report. It changes when a field changes its
@@ -93,39 +92,25 @@ func (r *Report) Add(p Process, s job.Stats) {
 	}
 }
 
-// Write puts the report into the file name as a whole, indented, or, for the name -,
-// on one line of note.
-func (r *Report) Write(name string, note func(format string, args ...any)) error {
+// Write writes the report to a file, indented.
+func (r *Report) Write(to *wholefile.File) error {
 	r.Version = Version
-	encode := func() ([]byte, error) { return json.MarshalIndent(r, "", "  ") }
-	if name == "-" {
-		encode = func() ([]byte, error) { return json.Marshal(r) }
-	}
-	b, err := encode()
+	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	if name == "-" {
-		note("%s", b)
-		return nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	_, err = f.Write(append(b, '\n'))
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	if err := to.WriteBytes(append(b, '\n')); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
+}
+
+// Line returns the report on one line.
+func (r *Report) Line() ([]byte, error) {
+	r.Version = Version
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("encode the report: %w", err)
+	}
+	return b, nil
 }

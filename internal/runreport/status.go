@@ -46,7 +46,7 @@ func (s *Status) Describe() {
 	s.Processes = slices.Clone(s.Processes)
 	for i := range s.Processes {
 		p := &s.Processes[i]
-		p.What = p.what()
+		p.What = p.InWords()
 	}
 }
 
@@ -91,7 +91,7 @@ func (s *Status) String() string {
 		if len(hosts) > 1 {
 			fmt.Fprintf(&b, "%-*s  ", host, p.Host)
 		}
-		b.WriteString(p.what())
+		b.WriteString(p.InWords())
 		b.WriteByte('\n')
 	}
 	return b.String()
@@ -104,8 +104,8 @@ func (p *ProcessStatus) name() string {
 	return p.Process.String()
 }
 
-// what says in a few words what the process does.
-func (p *ProcessStatus) what() string {
+// InWords says in a few words what the process does.
+func (p *ProcessStatus) InWords() string {
 	d := p.Doing
 	if d == nil {
 		return p.State
@@ -117,6 +117,9 @@ func (p *ProcessStatus) what() string {
 		return b.String()
 	case job.StateSection:
 		fmt.Fprintf(&b, "in section %d of %s", d.Section, d.At)
+		if d.Task != "" && d.Idle >= longTime {
+			fmt.Fprintf(&b, ", runs task %s", d.Task)
+		}
 	case job.StateSafePoint:
 		fmt.Fprintf(&b, "at safe point %d (%s)", d.Point, d.At)
 	case job.StateOnce:

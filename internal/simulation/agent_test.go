@@ -1,89 +1,82 @@
 package simulation
 
 import (
-	"slices"
 	"syscall"
+	"time"
 
+	"github.com/intrahpc/intra/internal/agentlog"
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// account is what the agent of a host holds of one process, as that of package
-// agentd does: what it repeats to another head, and what it keeps from the process
-// because that has heard it.
+// hostLog is what the agent of a host remembers, and processLog that of one process.
+type (
+	hostLog    = agentlog.Host[head.Event, *process]
+	processLog = agentlog.Process[head.Event, *process]
+)
+
+// account is a process as the agent of its host has it.
 type account struct {
-	from      head.From
-	mail      []head.Action // from the head, on their way to the agent
-	up        bool          // it has been started, and has proved itself
-	exited    bool          // it is gone, as its agent knows
-	again     bool          // which another head has to hear
-	forgotten bool          // another one was started in its place
-	lost      bool          // its host is
-	history   []told
-	said      recovery.Said[int] // which replies in the history, by told.reply
-	replies   int                // counts them
-
-	// What the process has heard.
-	heard      recovery.Heard
-	placed     bool
-	begun      bool
-	ends       map[job.Process]uint32 // of each place, the latest process to which it was given a link
-	epoch      uint64
-	freed      bool
-	voiced     bool   // what it writes is output
-	generation uint32 // of the last Resume
+	from    head.From
+	log     *processLog
+	mail    []head.Action // from the head, on their way to the agent
+	exited  bool          // it is gone, as its agent knows
+	lost    bool          // its host is
+	held    int           // so much of what is on its way to the head is in the log, and is not lost with the process
+	epoch   uint64        // of the last verdict that it has heard
+	handled map[uint64]time.Duration
 }
 
-// told is what a head was told.
-type told struct {
-	event head.Event
-	about job.Process // the link that has ended
-	link  bool
-	end   bool // the program has returned
-	reply int  // its number, from 1
+// agent is the log of the agent of a host.
+func (w *world) agent(node detect.ID) *hostLog {
+	if w.agents[node] == nil {
+		w.agents[node] = new(hostLog)
+	}
+	return w.agents[node]
 }
 
-// agentID is by which the agent of a host knows a process.
-type agentID struct {
-	node detect.ID
-	id   job.Process
+// name is the name by which its agent knows a process.
+func name(f head.From) agentlog.Name {
+	return agentlog.Name{ID: f.ID, Incarnation: f.Incarnation}
 }
 
-// note adds to the history what a head is told.
+// replaced reports whether another process was started in its place.
+func (p *process) replaced() bool { return p.w.agent(p.from.Node).Find(name(p.from)) != p.log }
+
+// note has the agent take in what it sees of the process.
 func (p *process) note(e head.Event) {
-	t := told{event: e}
 	switch e := e.(type) {
 	case head.Quiet: // an answer
 		return
 	case head.Said:
-		switch m := e.Message; m.Kind {
-		case job.KindSuspect:
-			p.history = slices.DeleteFunc(p.history, func(o told) bool { return o.link && o.about == *m.Process })
-			t.link, t.about = true, *m.Process
-		case job.KindFinish, job.KindDrained:
-			t.end = true
-		case job.KindReply:
-			if m.Reply.Kind == job.ReplyReady { // in the life that begins the program has not returned
-				p.history = slices.DeleteFunc(p.history, func(o told) bool { return o.end })
-			}
-			p.replies++
-			t.reply = p.replies
-			p.said.Say(*m.Reply, t.reply)
+		if e.Message.Kind == job.KindHandled {
+			p.handled[e.Message.Epoch] = p.now()
 		}
+		p.log.Say(e.Message, p.now())
+		return
+	case head.Started:
+		p.log.PID = e.PID
+	case head.Joined:
+		p.log.Joined = true
 	}
-	p.history = append(p.history, t)
+	p.log.Note(e)
 }
 
-// repeat is what another head is told first.
-func (p *process) repeat() (all []head.Event) {
-	said := p.said.All()
-	p.history = slices.DeleteFunc(p.history, func(t told) bool { return t.reply > 0 && !slices.Contains(said, t.reply) })
-	for _, t := range p.history {
-		all = append(all, t.event)
+// repeat puts on its way to another head what that has to know.
+func (p *process) repeat() {
+	p.says = nil
+	for _, s := range p.log.Repeat(p.now()) {
+		e := s.Seen
+		if m := s.Message; m != nil {
+			e = head.Said{From: p.from, Message: m}
+			if at := p.handled[m.Epoch]; m.Kind == job.KindHandled && p.now()-m.Ago != at {
+				p.w.fail("%v has handled verdict %d at %v, and its agent tells of %v", p, m.Epoch, at, p.now()-m.Ago)
+			}
+		}
+		p.says = append(p.says, e)
 	}
-	return all
+	p.held = len(p.says)
 }
 
 // end is how its agent has seen the process go.
@@ -94,18 +87,15 @@ func (p *process) end() head.Exited {
 	return head.Exited{From: p.from, Exit: head.Exit{Text: "exit status 0"}}
 }
 
-// resync says what the agents of all hosts have that are not lost.
+// resync is what the agents of all hosts have that are not lost.
 func (w *world) resync() (all []head.Resync) {
 	for i := range w.spec.hosts {
 		r := head.Resync{Node: firstNode + detect.ID(i)}
 		if w.lost[r.Node] {
 			continue
 		}
-		for _, p := range w.processes {
-			if p.from.Node == r.Node && !p.forgotten {
-				r.Processes = append(r.Processes, head.Resynced{ID: p.from.ID, Incarnation: p.from.Incarnation, PID: 1, Joined: p.up, Begun: p.begun,
-					Voiced: p.voiced, Generation: p.generation, Freed: p.freed})
-			}
+		for _, p := range w.agent(r.Node).All() {
+			r.Processes = append(r.Processes, head.Resynced(p.State))
 		}
 		all = append(all, r)
 	}
@@ -123,7 +113,9 @@ func (p *process) receive(n int) {
 				p.says = append(p.says, head.Quiet{From: p.from, Number: a.Number})
 			}
 		case head.Resume:
-			p.voiced, p.generation = true, a.Generation
+			p.log.Resume(a.Generation)
+		case head.Link:
+			p.linkEnd(a)
 		case head.Send:
 			if !p.dead && p.pass(a.Message) {
 				p.events = append(p.events, a.Message)
@@ -133,47 +125,31 @@ func (p *process) receive(n int) {
 	p.mail = append(p.mail[:0], p.mail[n:]...)
 }
 
-// pass reports whether the process is to get a message. What it has heard from an
-// earlier head it is not told again.
+// linkEnd gives the process its end of a link.
+func (p *process) linkEnd(a head.Link) {
+	id, peer, own := a.Higher, a.Meet[1], a.Meet[0]
+	if p.from.ID == a.Higher {
+		id, peer, own = a.Lower, own, peer
+	}
+	fresh := p.w.agent(p.from.Node).Link(agentlog.Name{ID: p.from.ID, Incarnation: own.Incarnation}, agentlog.Name{ID: id, Incarnation: peer.Incarnation})
+	if fresh && !p.dead {
+		p.events = append(p.events, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{peer}})
+	}
+}
+
+// pass reports whether the process is to get a message. It must hear of all verdicts.
 func (p *process) pass(m *job.Message) bool {
+	if !p.log.Pass(m) {
+		return false
+	}
 	switch m.Kind {
 	case job.KindSetup:
-		if p.placed {
-			return false
-		}
-		p.placed, p.epoch = true, m.Epoch
-	case job.KindConnect:
-		q := m.Peers[0]
-		if q.Incarnation <= p.ends[q.Process] {
-			return false
-		}
-		if p.ends == nil {
-			p.ends = make(map[job.Process]uint32)
-		}
-		p.ends[q.Process] = q.Incarnation
-	case job.KindStart:
-		if p.begun {
-			return false
-		}
-		p.begun = true
-	case job.KindOrder:
-		if !p.heard.Pass(*m.Order) {
-			return false
-		}
-		p.said.Order(*m.Order)
+		p.epoch = m.Epoch
 	case job.KindVerdict:
-		if m.Verdict.Epoch <= p.epoch {
-			return false
-		}
 		if m.Verdict.Epoch != p.epoch+1 {
 			p.w.fail("%v hears of verdict %d after %d", p, m.Verdict.Epoch, p.epoch)
 		}
 		p.epoch = m.Verdict.Epoch
-	case job.KindRelease:
-		if p.freed {
-			return false
-		}
-		p.freed = true
 	}
 	return true
 }

@@ -135,7 +135,7 @@ func (w *world) kill(p *process, where string) {
 		if _, ok := p.says[0].(head.Started); ok { // the word of its agent
 			n = max(n, 1)
 		}
-		p.says = p.says[:n]
+		p.says = p.says[:max(n, p.held)]
 	}
 	p.gifts = nil
 	w.countRifts()

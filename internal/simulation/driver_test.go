@@ -111,6 +111,7 @@ func (p *process) live() {
 		if err == nil {
 			p.tell(&job.Message{Kind: job.KindFinish, Stats: new(job.Stats)})
 			if err = p.linger(); err == nil {
+				p.found("at the end")
 				p.left = true
 				return
 			}
@@ -132,6 +133,9 @@ func (p *process) runProgram() error {
 	g, err := p.newProgram()
 	if err == nil {
 		err = g.run()
+	}
+	if p.w.spec.compared {
+		_ = p.msgs.SumsHeard(p.life) // the job goes back, as p.back says
 	}
 	if err != nil {
 		return err

@@ -86,9 +86,10 @@ func TestSimulation(t *testing.T) {
 	for _, what := range []string{
 		"joined", "a spare is used", "a rollback overtakes another", "order renew", "order resume", "order transfer", "dismissed",
 		"files published", "files abandoned", "a job goes on from files",
-		"a head is lost", "a head is lost after a replacement", "a head is lost in a rollback", "a decision is lost", "a host is lost", "a link is broken", "an end of a link is killed", "a link between last replicas is broken", "somebody cannot be started", "update lost",
+		"a head is lost", "a head is lost after a replacement", "a head is lost in a rollback", "a decision is lost", "a host is lost", "a link is broken", "a link is mended", "an end of a link is killed", "a link between last replicas is broken", "somebody cannot be started", "update lost",
 		"death at abort", "death at ready", "death at drain", "death at backup send", "death at frame", "death at message",
 		"lost: no backup was complete yet", "lost: nobody is replaced",
+		"a wrong message is found", "a wrong message of a dead process is found",
 	} {
 		require.Greater(t, seen[what], int(n)/2000, "too few of %q to mean anything", what)
 	}

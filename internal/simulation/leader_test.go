@@ -159,7 +159,7 @@ func (l *leader) moves(list []func(), all bool) []func() {
 		case l.head == nil || p.lost:
 		case len(p.says) > 0:
 			list = append(list, p.steps.speak)
-		case p.again || !p.exited && (p.dead || p.left):
+		case !p.exited && (p.dead || p.left):
 			list = append(list, p.steps.exit)
 		}
 	}
@@ -219,8 +219,9 @@ func (l *leader) do(acts []head.Action) {
 			l.mail(a.To, a)
 		case head.Link:
 			if a.Meet != nil { // else its ends come with all the others
-				l.connect(l.w.agents[agentID{a.Node, a.Lower}], a.Meet[1])
-				l.connect(l.w.agents[agentID{a.Node, a.Higher}], a.Meet[0])
+				for _, id := range []job.Process{a.Lower, a.Higher} {
+					l.mail(l.w.agent(a.Node).Latest(id).With.from, a)
+				}
 			}
 		case head.AskQuiet:
 			if l.heard != nil {
@@ -242,13 +243,13 @@ func (l *leader) do(acts []head.Action) {
 		case head.Publish:
 			l.publishes(a)
 			l.late = append(l.late, head.Published{Set: a.Set})
+		case head.Discard:
+			if !l.w.disk.given[a.Set] {
+				l.w.fail("set %d was not given up and is discarded", a.Set)
+			}
+			delete(l.w.disk.sets, a.Set)
 		}
 	}
-}
-
-// connect gives a process its end of a link.
-func (l *leader) connect(p *process, q job.Peer) {
-	l.mail(p.from, head.Send{To: p.from, Message: &job.Message{Kind: job.KindConnect, Peers: []job.Peer{q}}})
 }
 
 // mail puts something on its way to the agent of a process, which starts first
@@ -289,7 +290,11 @@ func (l *leader) begin() {
 	if w.lost[a.Node] {
 		return
 	}
-	p := w.newProcess(a)
+	log := w.agent(a.Node).Start(name(a.To), a.Role == head.First)
+	if log == nil {
+		return // a head before has ordered that
+	}
+	p := w.newProcess(a, log)
 	l.at[a.To] = p
 	if a.Role == head.Joiner && w.spec.gone > 0 && w.steps >= w.spec.gone {
 		w.seen["somebody cannot be started"]++
@@ -301,7 +306,6 @@ func (l *leader) begin() {
 	if a.Role == head.Joiner {
 		w.seen["started"]++
 	}
-	p.up = true
 	p.say(head.Started{From: p.from, PID: 100 + len(w.processes)})
 	p.say(head.Joined{From: p.from, Hello: w.hello})
 }
@@ -310,7 +314,9 @@ func (l *leader) begin() {
 func (l *leader) hear(p *process) {
 	e := p.says[0]
 	p.says = p.says[1:]
-	if l.w.heirs > 0 {
+	if p.held > 0 {
+		p.held--
+	} else if l.w.heirs > 0 {
 		p.note(e)
 	}
 	l.heard = nil
@@ -333,7 +339,10 @@ func (l *leader) hear(p *process) {
 
 // exit: the agent of a process has seen it go, and all that it said is known.
 func (l *leader) exit(p *process) {
-	p.exited, p.again = true, false
+	p.exited = true
+	if l.w.heirs > 0 {
+		p.note(p.end())
+	}
 	l.step(p.end())
 }
 

@@ -1,9 +1,12 @@
 package simulation
 
 import (
+	"slices"
+
 	"github.com/intrahpc/intra/internal/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
 // Losses of more than a process, and of less: hosts, links and spares.
@@ -20,7 +23,7 @@ func (w *world) strikeHost(of detect.ID) {
 		if p.from.Node == of {
 			w.kill(p, "host")
 			if w.spec.hosts > 1 {
-				p.lost, p.says, p.mail = true, nil, nil
+				p.lost, p.says, p.held, p.mail = true, nil, 0, nil
 			}
 		}
 	}
@@ -41,6 +44,21 @@ func (w *world) strikeSpare() {
 			w.kill(p, "spare")
 			return
 		}
+	}
+}
+
+// interrupt breaks the connection of a link, which makes another one. It may have
+// taken so long that a process has told the head of it.
+func (w *world) interrupt(l *sdrtest.Link) {
+	l.Break()
+	w.seen["break"]++
+	p, q := l.From.(*process), l.To.(*process)
+	if w.random.IntN(4) > 0 || !p.wired(q) || slices.ContainsFunc(w.broken, func(r rift) bool { return r == rift{p, q} || r == rift{q, p} }) {
+		return
+	}
+	w.seen["a link is mended"]++
+	for _, k := range []job.Kind{job.KindSuspect, job.KindMended} {
+		p.tell(&job.Message{Kind: k, Process: &q.self, Incarnation: q.birth, Text: "reset"})
 	}
 }
 

@@ -55,6 +55,9 @@ type process struct {
 	wires  map[job.Process]*process
 	told   map[*process]bool // the links to whom know that they are dead, and end
 
+	taking  *taking
+	cutting bool // it ends a cut
+
 	account
 	driver
 }
@@ -62,16 +65,15 @@ type process struct {
 var errKilled = errors.New("killed")
 
 // newProcess starts a process, which waits for its place.
-func (w *world) newProcess(a head.Start) *process {
+func (w *world) newProcess(a head.Start, log *processLog) *process {
 	p := &process{w: w, role: a.Role, reached: make(map[string]int), wires: make(map[job.Process]*process), told: make(map[*process]bool)}
-	p.from, p.voiced = a.To, a.Role == head.First
-	if old := w.agents[agentID{a.Node, a.ID}]; old != nil {
-		if !old.exited {
+	for _, old := range w.processes {
+		if old.from.Node == a.Node && old.from.ID == a.ID && !old.exited {
 			w.fail("%v is started, and %v is not gone", a, old)
 		}
-		old.forgotten, old.again = true, false
 	}
-	w.agents[agentID{a.Node, a.ID}] = p
+	log.With = p
+	p.account = account{from: a.To, log: log, handled: make(map[uint64]time.Duration)}
 	p.steps.run, p.steps.hear, p.steps.give, p.steps.meet, p.steps.expire = p.run, p.hear, p.give, p.meet, p.expire
 	p.steps.speak, p.steps.exit, p.steps.write = func() { w.head.hear(p) }, func() { w.head.exit(p) }, p.write
 	p.assign(a.Process, a.Incarnation)
@@ -214,13 +216,15 @@ func (p *process) linkTo(to job.Process) transport.Link {
 
 // messaging describes the process to its messaging engine.
 func (p *process) messaging() sdr.Config {
-	return sdr.Config{
+	c := sdr.Config{
 		Rank: p.self.Rank, Replica: p.self.Replica, Incarnation: p.incarnation, Degrees: p.w.spec.degrees,
 		Link:   func(rank, replica int) transport.Link { return p.linkTo(job.Process{Rank: rank, Replica: replica}) },
 		Poller: p, Context: context.Background(), Mirror: p.w.spec.mirror, Limits: p.w.spec.limits,
 		Mid:       func() func() bool { return p.mid("message") },
 		Reference: p.w.pasts.Of(p.self.Rank),
 	}
+	p.compare(&c)
+	return c
 }
 
 // hear takes the next word of the head: a death is handled when all that the
@@ -283,6 +287,7 @@ func (p *process) settle() {
 		switch event := event.(type) {
 		case job.Verdict:
 			p.died(event.Process, event.Incarnation)
+			p.tell(&job.Message{Kind: job.KindHandled, Epoch: event.Epoch})
 		case connected:
 			if at := p.wires[event.to.self]; at != nil && at.birth > event.to.birth {
 				continue // one that has died since was slower

@@ -226,11 +226,13 @@ func (g *program) crossing(pass uint64) (list []crossing) {
 	plan := rand.New(rand.NewPCG(s.plan, pass+1000))
 	n := len(s.degrees)
 	for range plan.IntN(2 * n) {
-		list = append(list, crossing{plan.IntN(n), plan.IntN(n), []int{1, 3, 40, 200}[plan.IntN(4)], 1000 + int(pass%2)})
+		list = append(list, crossing{len(list), plan.IntN(n), plan.IntN(n), []int{1, 3, 40, 200}[plan.IntN(4)], 1000 + int(pass%2)})
 	}
 	return list
 }
 
-type crossing struct{ from, to, size, tag int }
+type crossing struct{ id, from, to, size, tag int }
 
-func (m crossing) word(i int) uint64 { return uint64(m.tag*1000+m.from)<<20 + uint64(i) }
+func (m crossing) word(i int) uint64 {
+	return uint64(m.id)<<50 + uint64(m.tag*1000+m.from)<<20 + uint64(i)
+}

@@ -109,7 +109,9 @@ func (r *receiver) End(h *transport.Header, payload []byte) {
 			to = r.messages()
 		}
 		if to != nil {
+			p.taking = &taking{h, r.from}
 			to.End(h, payload)
+			p.taking = nil
 		}
 		return
 	case transport.ChannelRecovery:

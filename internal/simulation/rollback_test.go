@@ -13,6 +13,7 @@ import (
 func (p *process) rollback(o job.Order) {
 	p.slots.Back(o.Number, o.Older)
 	p.program, p.drained = nil, false
+	p.forgiven()
 	p.outbound = make(map[job.Process]*outbound)
 	p.endLife(errBack)
 	if p.stopDrain != nil {

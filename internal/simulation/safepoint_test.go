@@ -68,11 +68,17 @@ func (p *process) step(s recovery.Step, seen uint64) error {
 
 // endCut ends the cut: nothing of before it may be kept for anybody then.
 func (p *process) endCut(joined ...sdr.Joiner) error {
-	if err := p.msgs.Cut(joined...); err != nil {
+	p.cutting = true
+	err := p.msgs.Cut(joined...)
+	p.cutting = false
+	if err != nil {
 		return err
 	}
 	if p.dead { // as it sent one of its acknowledgements: its links hold nothing
 		return nil
+	}
+	if p.program != nil {
+		p.foundInCut(p.program.points, joined)
 	}
 	kept, _ := p.msgs.Retained()
 	for _, l := range p.w.order {
@@ -93,6 +99,9 @@ func (p *process) drain(number uint64) error {
 	p.stopDrain, p.cutAt = stop, nil
 	p.pause()
 	err := p.msgs.Drain(ctx, number)
+	if err == nil && p.w.spec.compared {
+		err = p.msgs.SumsHeard(ctx)
+	}
 	if err == nil {
 		p.reach("drain")
 	}

@@ -45,6 +45,10 @@ type spec struct {
 	slow    int           // the head's clock goes so many times as fast: the programs are slow
 	cost    time.Duration // of a backup, as processes say
 	restart *restart
+
+	compared bool // messages are
+	wrong    int  // of so many that are received this one is wrong; 0: none
+	doomed   bool // and its sender dies soon
 }
 
 // again is a job that goes on from files of another one, with other degrees.
@@ -123,6 +127,7 @@ func newSpec(seed uint64) *spec {
 	if weather := rand.New(rand.NewPCG(seed, 3)); weather.IntN(3) == 0 {
 		storms[weather.IntN(len(storms))](s, weather)
 	}
+	s.err()
 	return s
 }
 
@@ -188,6 +193,6 @@ func (s *spec) successors(random *rand.Rand) {
 }
 
 func (s *spec) String() string {
-	return fmt.Sprintf("degrees %v, %d passes, start %v, spares %d, backup %v, files %+v, kills %v, program removed at %d",
-		s.degrees, s.passes, s.start, s.spares, s.backup, s.files, s.kills, s.gone)
+	return fmt.Sprintf("degrees %v, %d passes, start %v, spares %d, backup %v, files %+v, kills %v, program removed at %d, message %d wrong",
+		s.degrees, s.passes, s.start, s.spares, s.backup, s.files, s.kills, s.gone, s.wrong)
 }

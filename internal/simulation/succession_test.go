@@ -66,14 +66,12 @@ func (w *world) succeed() {
 		if p.lost {
 			continue
 		}
-		for _, e := range p.says {
+		for _, e := range p.says[p.held:] {
 			p.note(e)
 		}
-		if p.says = nil; p.forgotten {
-			continue
+		if p.says, p.held = nil, 0; !p.replaced() {
+			p.repeat()
 		}
-		p.says = p.repeat()
-		p.again = p.exited && p.up // the end is told last
 	}
 	l.term++
 	l.truth.succeed(l)

@@ -8,6 +8,7 @@ const (
 	sectionDir  = "internal/section/"
 	recoveryDir = "internal/recovery/"
 	headDir     = "internal/head/"
+	logDir      = "internal/agentlog/"
 	own         = "internal/simulation/"
 )
 
@@ -30,7 +31,7 @@ var rules = []ruletest.Rule{
 	ruletest.New(sdrDir+"causal.go", "what is received is a part of the past",
 		"	if l := c.findThread(p.thread); l != nil {\n", "	if p.scanned {\n		return\n	}\n	if l := c.findThread(p.thread); l != nil {\n"),
 	ruletest.New(sdrDir+"causal.go", "what the sender has done itself is a part of the past",
-		"			l.known.learn(p.own)\n", ""),
+		"			news = l.known.learn(p.own) || news\n", ""),
 	ruletest.New(sdrDir+"causal.go", "what a message depends on has the operations of its own rank",
 		"c.ranks[c.rank].degree > 1 && k.exceeded(l.own) {\n", "c.rank < 0 && k.exceeded(l.own) {\n"),
 	ruletest.New(sdrDir+"past.go", "receives from any source leave what depends on later epochs",
@@ -42,7 +43,7 @@ var rules = []ruletest.Rule{
 	ruletest.New(commDir+"operation.go", "only collectives of all ranks begin epochs",
 		" || len(c.members) != c.engine.Size() {", " {"),
 	ruletest.New(sdrDir+"causal.go", "an operation lets receives match what waited for it",
-		"	for _, o := range c.order {\n		c.ripen(o)\n	}\n", ""),
+		"		c.ripen(o)\n		if i", "		if i"),
 	ruletest.New(sdrDir+"cut.go", "operations are counted anew after a cut",
 		"		l.own, l.known = clock{}, knowledge{}\n", ""),
 	ruletest.New(sdrDir+"core.go", "frames of lives that are over are refused",
@@ -71,6 +72,16 @@ var rules = []ruletest.Rule{
 		"		c.copyOut(m)\n	}\n}", "		c.complete(m.req, Status{}, nil)\n		m.req = nil\n	}\n}"),
 	ruletest.New(sdrDir+"send.go", "what a replica has already is not sent",
 		"		if s.acked[d].has(number) {\n			live &^= 1 << d\n		}\n", "		_ = d\n"),
+	ruletest.New(sdrDir+"compare.go", "a comparison waits for what its receiver may have taken from the dead",
+		"	all := uint64(1)<<c.ranks[c.rank].degree - 1\n", "	all := c.ranks[c.rank].live\n"),
+	ruletest.New(sdrDir+"compare.go", "a hash is that of the replica whose frame it was",
+		"Sent{Replica: int(from), Hash: hash}", "Sent{Replica: c.server(own.live, c.rank, s.rank, replica, s.ctx.exact), Hash: hash}"),
+	ruletest.New(sdrDir+"compare.go", "who serves a receiver hears of what it has taken from another one",
+		"	if targets&^s.others == 1<<from {\n", "	if from >= 0 {\n"),
+	ruletest.New(sdrDir+"cut.go", "what came from behind a cut is reported after it",
+		"			c.noteAgain(s)\n", "			s.sums, s.among = s.sums[:0], 0\n"),
+	ruletest.New(sdrDir+"context.go", "a context stays until all of its messages are compared",
+		" || len(s.compared.own) > 0) {", ") {"),
 	ruletest.New(sdrDir+"cut.go", "nothing is kept from before a cut",
 		"				c.abandon(s, s.next)\n", ""),
 	ruletest.New(sdrDir+"cut.go", "payloads are drawn in at a cut",
@@ -78,7 +89,7 @@ var rules = []ruletest.Rule{
 	ruletest.New(sdrDir+"cut.go", "a cut waits for all that was sent before it",
 		"&& s.received.low < s.before {", "&& false {"),
 	ruletest.New(sdrDir+"cut.go", "a cut waits for the bookmarks",
-		"		if at < 0 {\n			return false, nil\n		}\n", "		if at < 0 {\n			break\n		}\n"),
+		"		if at == nil || !at.message.whole {\n			return false, nil\n		}\n", "		if at == nil || !at.message.whole {\n			break\n		}\n"),
 	ruletest.New(sdrDir+"cut.go", "a bookmark for another rank is carried on",
 		"			c.cut.carried = append(c.cut.carried, b)\n", ""),
 	ruletest.New(sdrDir+"ahead.go", "what replicas have said that have passed the cut is kept",
@@ -141,8 +152,8 @@ var rules = []ruletest.Rule{
 		"	if !h.rest {\n		h.cease()\n	}\n", ""),
 	ruletest.New(recoveryDir+"replace.go", "who cannot join any more is dismissed",
 		"	if h.rest && h.back.phase == none && len(h.Failed()) == 0 {", "	if false {"),
-	ruletest.New(recoveryDir+"replace.go", "who cannot be started is asked for again, and not for ever",
-		"	*s = replica{process: s.process, incarnation: s.incarnation, attempts: s.attempts, refused: why}\n	return h.advance()\n", "	s.refused = why\n	return nil\n"),
+	ruletest.New(recoveryDir+"replace.go", "a lost rank does not wait forever for a process that cannot be started",
+		"	s.hopeless = hopeless || s.tries >= startsOfLost\n", "	s.hopeless = false\n"),
 	ruletest.New(recoveryDir+"cut.go", "all have said how far they are",
 		"	if h.cut.phase == asking && h.all(func(s *replica) bool { return s.counted }) {", "	if h.cut.phase == asking {"),
 	ruletest.New(recoveryDir+"cut.go", "the cut is ahead of everybody",
@@ -197,6 +208,9 @@ var rules = []ruletest.Rule{
 		"	return !m.rolled && !m.left && len(m.admit) == 0 && (generation > m.generation || generation == m.generation && number >= m.at)\n", "	return true\n"),
 	ruletest.New(recoveryDir+"loss.go", "the copies of all but the victim of a broken link are enough",
 		" && h.complete.heldBut(gone)\n", "\n"),
+	ruletest.New(headDir+"suspect.go", "a link that breaks again has all of its time", " && o.since == d.since", ""),
+	ruletest.New(logDir+"process.go", "a link that works again is not told of as broken", "old.is(job.KindSuspect) && *old", "m.Kind == job.KindSuspect && old.is(job.KindSuspect) && *old"),
+	ruletest.New(logDir+"process.go", "a process hears of a verdict once", "m.Verdict.Epoch <= p.epoch", "false"),
 	ruletest.New(headDir+"recover.go", "events wait for what is kept",
 		"	for !r.keeping && !r.acting {", "	for !r.acting {"),
 }

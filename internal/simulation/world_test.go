@@ -35,10 +35,12 @@ type world struct {
 	broken    []rift // links, for good
 	rifts     int    // of these, those whose ends live
 	lost      map[detect.ID]bool
-	agents    map[agentID]*process      // whom each agent knows by an ID now
+	agents    map[detect.ID]*hostLog    // of each host
 	holders   map[job.Endpoint]*process // who has, or had, each place
 	hello     *job.Hello
 	heirs     int // heads that may still be lost
+	hashed    int // messages that were received
+	wrong     *wrong
 }
 
 type pair struct{ from, to *process }
@@ -47,7 +49,7 @@ func newWorld(s *spec) *world {
 	w := &world{spec: s, random: rand.New(rand.NewPCG(s.seed, 5)), links: make(map[pair]*sdrtest.Link), pasts: sdrtest.NewPasts(s.degrees), slow: make(map[*sdrtest.Link]int),
 		seen: make(map[string]int), reached: make(map[string]int), spent: make([]bool, len(s.kills)), disk: newDisk()}
 	w.heirs, w.hello = s.heirs, &job.Hello{Tag: true}
-	w.lost, w.agents, w.holders = make(map[detect.ID]bool), make(map[agentID]*process), make(map[job.Endpoint]*process)
+	w.lost, w.agents, w.holders = make(map[detect.ID]bool), make(map[detect.ID]*hostLog), make(map[job.Endpoint]*process)
 	w.head = newLeader(w)
 	w.head.boot()
 	return w
@@ -140,8 +142,11 @@ func (w *world) choose(all bool) {
 	}
 	if w.spec.breaks > 0 && len(w.order) > 0 && w.random.IntN(w.spec.breaks) == 0 {
 		if l := w.order[w.random.IntN(len(w.order))]; !l.From.Gone() && !l.To.Gone() {
-			w.choices = append(w.choices, func() { l.Break(); w.seen["break"]++ })
+			w.choices = append(w.choices, func() { w.interrupt(l) })
 		}
+	}
+	if w.spec.compared && w.random.IntN(200) == 0 {
+		w.choices = append(w.choices, w.report)
 	}
 	if echo != nil && all && len(w.choices) == 0 {
 		w.choices = append(w.choices, echo.Step)

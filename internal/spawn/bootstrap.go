@@ -36,13 +36,13 @@ type Bootstrap struct {
 // hostPlace is what a template of a remote command has for the name of a host.
 const hostPlace = "{host}"
 
-// thisHost is a host that needs no remote command.
-const thisHost = "localhost"
+// ThisHost is the name of a host that needs no remote command.
+const ThisHost = "localhost"
 
 // Command returns what starts an agent on a host: directly on this one, through
 // the template on others.
 func (s *Bootstrap) Command(host string) ([]string, error) {
-	if host == thisHost || s.Shell == "" {
+	if host == ThisHost || s.Shell == "" {
 		return s.Agent, nil
 	}
 	words, err := splitQuoted(s.Shell)

@@ -82,9 +82,9 @@ func NewTree(hosts []string, shell string, fanout int) *Tree {
 	// What is called localhost here is another one elsewhere.
 	slices.SortStableFunc(t.Hosts, func(a, b string) int {
 		switch {
-		case a == thisHost && b != thisHost:
+		case a == ThisHost && b != ThisHost:
 			return -1
-		case b == thisHost && a != thisHost:
+		case b == ThisHost && a != ThisHost:
 			return 1
 		}
 		return 0

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/intrahpc/intra/internal/affinity"
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launcher"
 	"github.com/intrahpc/intra/internal/lease"
@@ -33,9 +34,11 @@ type Agent struct {
 	observer Observer
 	secret   job.Secret
 	plan     Plan
+	program  *program
 	watchdog *watchdog.Watchdog                 // nil if there is none
 	identity func() (*launcher.Identity, error) // of the next process that begins; nil: it has none
 	lease    *lease.Word                        // until when the processes may act; nil if this host has no lease
+	memory   *memory                            // kills for want of it
 	starts   chan func()                        // run by the thread that is the processes' parent
 	quit     chan struct{}
 
@@ -67,10 +70,15 @@ func New(c Config) *Agent {
 		lease:    c.Lease,
 		identity: c.Identity,
 		cpus:     c.Plan.cpus(),
+		memory:   watchMemory("/"),
 		starts:   make(chan func()),
 		quit:     make(chan struct{}),
 		children: make(map[job.Process]*child),
 		arenas:   make(map[int]*os.File),
+		program:  &program{path: c.Plan.Path},
+	}
+	if c.Plan.Keep {
+		a.program = keep(c.Plan.Path)
 	}
 	go a.parent()
 	return a
@@ -98,7 +106,7 @@ func (a *Agent) parent() {
 func (a *Agent) Start(p job.Process, r Role) {
 	c, err := a.launch(p, r)
 	if err != nil {
-		go a.observer.Started(p, 0, fmt.Errorf("start %v: %w", p, err))
+		go a.observer.Started(p, 0, fmt.Errorf("start %v: %w", p, cure.Write(err)))
 		return
 	}
 	go func() {
@@ -122,7 +130,11 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 			c.release()
 		}
 	}()
-	path, args, err := a.plan.command(p, r)
+	file, err := a.program.file()
+	if err != nil {
+		return nil, err
+	}
+	path, args, err := a.plan.command(file, p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -188,9 +200,9 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	if err := <-result; err != nil {
 		a.watchdog.NotStarted()
 		if _, e := os.Stat(a.plan.Dir); a.plan.Dir != "" && e != nil { // which would be said of the program
-			err = fmt.Errorf("its working folder is not there: %w", e)
+			return nil, fmt.Errorf("its working folder is not there: %w", e)
 		}
-		return nil, err
+		return nil, cure.Start(err, path)
 	}
 	ok = true
 	a.watchdog.Watch(c.cmd.Process.Pid)
@@ -252,6 +264,10 @@ func (a *Agent) reap(c *child) {
 		_ = proc.AwaitExit(program) // a kernel without pidfds: it is as good as gone
 	}
 	_ = c.cmd.Wait() // the state says it all
+	e := exitOf(c.cmd.ProcessState)
+	if e.killed() && !c.ended.Load() {
+		e.Memory = a.memory.killed()
+	}
 	c.leave()
 	c.last.Store(true)
 	for _, r := range c.pipes {
@@ -271,7 +287,7 @@ func (a *Agent) reap(c *child) {
 	c.conn.Close()
 	<-c.silent
 	closeFiles([]*os.File{c.stdin})
-	a.observer.Exited(c.process, exitOf(c.cmd.ProcessState))
+	a.observer.Exited(c.process, e)
 }
 
 // follow watches the program of a process that was started as a wrapper.
@@ -346,9 +362,26 @@ func (a *Agent) Signal(p job.Process, s syscall.Signal) {
 	if c == nil {
 		return
 	}
+	c.signal(s)
+}
+
+// signal sends a signal to a child and all that it has started. The agent's lock is held.
+func (c *child) signal(s syscall.Signal) {
+	if s == syscall.SIGKILL {
+		c.ended.Store(true)
+	}
 	proc.SignalGroup(c.cmd.Process.Pid, s)
 	if c.program != 0 {
 		proc.Signal(c.program, s)
+	}
+}
+
+// SignalAll sends a signal to all processes and all that they have started.
+func (a *Agent) SignalAll(s syscall.Signal) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.children {
+		c.signal(s)
 	}
 }
 
@@ -359,13 +392,8 @@ const killTime = 50 * time.Millisecond
 // KillAll kills every process and waits for their end, but not for long.
 func (a *Agent) KillAll() {
 	for deadline := time.Now().Add(killTime); ; time.Sleep(time.Millisecond) {
+		a.SignalAll(syscall.SIGKILL)
 		a.mu.Lock()
-		for _, c := range a.children {
-			proc.SignalGroup(c.cmd.Process.Pid, syscall.SIGKILL)
-			if c.program != 0 {
-				proc.Signal(c.program, syscall.SIGKILL)
-			}
-		}
 		left := len(a.children)
 		a.mu.Unlock()
 		if left == 0 || time.Now().After(deadline) {
@@ -386,6 +414,7 @@ func (a *Agent) Close() {
 	}
 	board := a.board
 	a.mu.Unlock()
+	a.program.close()
 	if board != nil {
 		board.Close()
 	}

@@ -388,9 +388,10 @@ func TestMemoryOfAHost(t *testing.T) {
 // As many open files as a job needs are asked for at once, and the number is said if
 // there cannot be so many.
 func TestDescriptors(t *testing.T) {
-	require.NoError(t, CheckDescriptors(1, job.LinkSHM))
-	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM), "1048576 processes need up to 12582976 open files")
-	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM), "raise it (ulimit -n), give -link tcp, or run fewer")
-	require.NoError(t, CheckDescriptors(100, job.LinkTCP), "whose links the processes make themselves")
-	require.ErrorContains(t, CheckDescriptors(1<<40, job.LinkTCP), "raise it (ulimit -n) or run fewer")
+	require.NoError(t, CheckDescriptors(1, job.LinkSHM, 0))
+	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM, 0), "1048576 processes need up to 12582976 open files")
+	require.ErrorContains(t, CheckDescriptors(1<<20, job.LinkSHM, 0), "raise it (ulimit -n), give -link tcp, or run fewer")
+	require.ErrorContains(t, CheckDescriptors(2, job.LinkTCP, 1<<30), "2 processes and the live page need up to 1073741904 open files")
+	require.NoError(t, CheckDescriptors(100, job.LinkTCP, 0), "whose links the processes make themselves")
+	require.ErrorContains(t, CheckDescriptors(1<<40, job.LinkTCP, 0), "raise it (ulimit -n) or run fewer")
 }

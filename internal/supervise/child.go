@@ -20,6 +20,7 @@ type child struct {
 	mail    *mailbox
 	stdin   *os.File                 // nil if it has none
 	pipes   [output.Streams]*os.File // read ends
+	ended   atomic.Bool              // the agent has killed it
 	last    atomic.Bool              // it is gone: what is in the pipes is all
 	silent  chan struct{}            // closed when its control connection is read to the end
 	crashed chan struct{}            // closed when the pipe for crashes is

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/intrahpc/intra/internal/arena"
+	"github.com/intrahpc/intra/internal/cure"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -27,7 +28,7 @@ func (a *Agent) Link(l HostLink) {
 		return
 	}
 	if err != nil {
-		go a.observer.Failed(fmt.Errorf("make the link between %v and %v: %w", l.Lower, l.Higher, err))
+		go a.observer.Failed(fmt.Errorf("make the link between %v and %v: %w", l.Lower, l.Higher, cure.Write(err)))
 		return
 	}
 	a.mail(l.Lower, &job.Message{Kind: job.KindLink, Process: &l.Higher, Incarnation: 1}, lower)

@@ -9,15 +9,19 @@ import (
 )
 
 // CheckDescriptors makes sure, by raising the limit if it has to, that this
-// process can open what n processes take, and their links of that kind.
-func CheckDescriptors(n int, kind string) error {
+// process can open what n processes take, and their links of that kind, beside the
+// connections to a live page.
+func CheckDescriptors(n int, kind string, page int) error {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
 		return fmt.Errorf("ask for the limit of open files: %w", err)
 	}
 	// Per process the ends of its control connection, four pipes and two
 	// process descriptors.
-	need, cure := uint64(64+8*n), "raise it (ulimit -n) or run fewer"
+	need, cure, what := uint64(64+8*n+page), "raise it (ulimit -n) or run fewer", fmt.Sprintf("%d processes", n)
+	if page > 0 {
+		what += " and the live page"
+	}
 	if kind != job.LinkTCP { // the ends of links that wait to be sent: those of a rank's replicas, and a few that are wanted just now
 		need += uint64(4 * n)
 		cure = "raise it (ulimit -n), give -link tcp, or run fewer"
@@ -29,7 +33,7 @@ func CheckDescriptors(n int, kind string) error {
 		}
 	}
 	if need > l.Cur {
-		return fmt.Errorf("%d processes need up to %d open files, and the limit is %d: %s", n, need, l.Cur, cure)
+		return fmt.Errorf("%s need up to %d open files, and the limit is %d: %s", what, need, l.Cur, cure)
 	}
 	return nil
 }

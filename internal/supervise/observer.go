@@ -58,8 +58,16 @@ const (
 type Exit struct {
 	Status syscall.WaitStatus `json:"status"`
 	Text   string             `json:"text"`
+	// Memory says that the kernel has killed it for want of memory, and where that is
+	// limited; "" if it has not.
+	Memory string `json:"memory,omitempty"`
 }
 
 func exitOf(s *os.ProcessState) Exit {
 	return Exit{Status: s.Sys().(syscall.WaitStatus), Text: s.String()}
+}
+
+// killed reports whether SIGKILL has ended the process, or its program under a shell.
+func (e *Exit) killed() bool {
+	return e.Status.Signaled() && e.Status.Signal() == syscall.SIGKILL || e.Status.Exited() && e.Status.ExitStatus() == 128+int(syscall.SIGKILL)
 }

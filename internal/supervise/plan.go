@@ -10,6 +10,7 @@ type Plan struct {
 	Path    string   `json:"path"` // of the executable
 	Args    []string `json:"args"` // with the name in front
 	Environ []string `json:"environ"`
+	Keep    bool     `json:"keep"`          // others take the place of lost processes later, from the program as it is now
 	Dir     string   `json:"dir"`           // "" for the agent's own
 	Stdin   bool     `json:"stdin"`         // rank 0 has standard input
 	MPI     bool     `json:"mpi,omitempty"` // those that begin are processes of the MPI launcher
@@ -34,10 +35,10 @@ const (
 
 // command is what is started as a process: the program, or the tool for it. What
 // takes the place of a process has no tool.
-func (p *Plan) command(of job.Process, r Role) (path string, args []string, err error) {
+func (p *Plan) command(file string, of job.Process, r Role) (path string, args []string, err error) {
 	c, ok := job.CloneOf(p.Clones, of)
 	if !ok || r != First {
-		return p.Path, p.Args, nil
+		return file, p.Args, nil
 	}
 	path, err = c.Find()
 	return path, c.Args(p.Path, p.Args[1:]), err

@@ -16,6 +16,7 @@ func (a *Agent) watchStops(paused func() bool) {
 	tick := time.NewTicker(StopPoll)
 	defer tick.Stop()
 	last := time.Now()
+	aged := last
 	for {
 		select {
 		case <-a.quit:
@@ -25,6 +26,10 @@ func (a *Agent) watchStops(paused func() bool) {
 		now := time.Now()
 		pause := now.Sub(last) > 5*StopPoll || paused() // we were stopped ourselves, or have stopped them
 		last = now
+		if now.Sub(aged) > memoryWindow {
+			a.memory.age()
+			aged = now
+		}
 		for p, d := range a.findStopped(now, pause) {
 			a.observer.Stopped(p, d)
 		}

@@ -189,6 +189,20 @@ func TestRollbackOfRealProcesses(t *testing.T) {
 	}
 }
 
+// Ranks are lost one after another, with -backup auto. The job never goes back to its beginning.
+func TestAutomaticBackupsBetweenLosses(t *testing.T) {
+	problem := strings.Fields("-nx 10 -ny 10 -nz 10 -iters 1500 -json")
+	want := intrarun(t, "-n 2 -r 1", problem...).sum(t)
+	r := intrarun(t, "-n 2 -r 1 -replace -backup auto -kill 0.0@section:1500 -kill 1.0@section:3000 -kill 0.0@section:4500", problem...)
+	require.Equal(t, want, r.sum(t), r.stderr)
+	require.Len(t, r.report.Rollbacks, 3, r.stderr)
+	before := uint64(20) // of about 250 safe points
+	for _, b := range r.report.Rollbacks {
+		require.Greater(t, b.SafePoint, before, "%+v", r.report.Rollbacks)
+		before = b.SafePoint
+	}
+}
+
 // Where there is nobody to go back with, or nothing to go back to, the job ends
 // and says why.
 func TestNoWayBack(t *testing.T) {
@@ -218,12 +232,11 @@ func TestRollbacksThatOvertakeEachOther(t *testing.T) {
 	}
 }
 
-// A process that cannot be started again is not waited for.
+// A process that cannot be started again is not waited for forever. intrarun keeps no copy
+// of a script.
 func TestAReplacementThatCannotBeStarted(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "hpccg")
-	b, err := os.ReadFile(hpccg(t))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(program, b, 0o755))
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nexec "+hpccg(t)+" \"$@\"\n"), 0o755))
 	j, wait := start(t, "-v -degrees 1,1 -replace -backup 5 -kill 1.0@section:1500", program, "-nx", "20", "-ny", "20", "-nz", "20", "-iters", "1000")
 	await(t, j, "all have joined")
 	require.NoError(t, os.Remove(program))

@@ -172,3 +172,55 @@ func TestDeadlockAfterTheLossOfTheHead(t *testing.T) {
 	require.Regexp(t, `deadlock: 0 waits in Recv from 1 tag 3 \(main.go:\d+\), 1 waits in Barrier for 0 `, r.stderr)
 	require.Equal(t, 1, strings.Count(r.stderr, "deadlock"), r.stderr)
 }
+
+// A replica that never ends is named, and then killed, once every rank has finished in
+// another replica: the job ends well. One that still does something is left alone.
+func TestEndlessReplicas(t *testing.T) {
+	t.Parallel()
+	for way, killed := range map[string]string{
+		"loop":   `0\.1 is dead \(fenced: it made no progress for \d+\.\d s, and every rank has finished in another replica: runs, `,
+		"select": `0\.1 is dead \(fenced: it made no progress for \d+\.\d s, `, "prints": "", "receives": "",
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			r := newJobRun(t, jobtest.Run(t, waitsSpec(t, "-n 2 -r 2 -stuck 2s -endless 4s -stuck abort", way)))
+			require.Zero(t, r.code, r.stderr)
+			require.NotContains(t, r.stderr, "deadlock")
+			if killed == "" {
+				require.NotContains(t, r.stderr, "does not end")
+				require.Empty(t, r.report.Deaths())
+				return
+			}
+			require.Regexp(t, `0\.1 does not end: every rank has finished in another replica, and it makes no progress \(runs, .*\); after 4s it is killed`, r.stderr)
+			require.Equal(t, 1, strings.Count(r.stderr, "does not end"), r.stderr)
+			require.Regexp(t, killed, r.stderr)
+			require.Equal(t, []string{"0.1 fenced"}, r.report.Deaths())
+		})
+	}
+}
+
+// Replicas of a rank one of which is in a task, or in the function of Once, that never
+// ends do not wait for each other: the other one waits for it, and the status names it.
+func TestEndlessTaskIsNoDeadlock(t *testing.T) {
+	t.Parallel()
+	for way, what := range map[string]string{
+		"taskloops": `in section 0 of main\.go:\d+, runs task waits\.endless \(main\.go:\d+\), for [4-9]\.`,
+		"taskwaits": `in section 0 of main\.go:\d+, runs task waits\.endless \(main\.go:\d+\), for [4-9]\.`,
+		"oncewaits": `0\.0  in Once, for [4-9]\.`, "oncesleeps": `0\.0  in Once, for [4-9]\.`,
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			j := jobtest.Start(t, waitsSpec(t, "-r 2 -stuck 2s", way))
+			var text string
+			re := regexp.MustCompile(what)
+			require.Eventually(t, func() bool {
+				out, _ := exec.Command(binaries.Intrarun(t), "status", fmt.Sprint(j.PID())).CombinedOutput() // it may not run yet
+				text = string(out)
+				return re.MatchString(text)
+			}, hang, 50*time.Millisecond, "%s", what)
+			require.NotContains(t, j.Stderr(), "deadlock")
+			require.NoError(t, syscall.Kill(j.PID(), syscall.SIGTERM))
+			require.Equal(t, 143, j.Wait(t).Code)
+		})
+	}
+}

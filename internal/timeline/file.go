@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // DefaultLimit is how large a file may become, in bytes, unless it is said.
@@ -28,14 +28,14 @@ const compact = 4
 // File is the timeline of a job: its newest blocks, and at the end the file.
 // Methods of nil do nothing, for a job without one.
 type File struct {
-	name    string
+	to      *wholefile.File
 	limit   int64
 	degrees []int
 	clock   string
 	began   int64 // the moment 0, before any process has started
 
 	mu      sync.Mutex
-	f       *os.File // nil once closed
+	closed  bool
 	blocks  []told
 	size    int64            // of them
 	dropped uint64           // events, with their blocks
@@ -53,18 +53,14 @@ type told struct {
 // head is the process whose events are the job's.
 var head = job.Process{Rank: None}
 
-// Create begins a file of at most limit bytes, or DefaultLimit if that is 0, for a
-// job with these degrees. It returns nil, nil if name is "".
-func Create(name string, limit int64, degrees []int) (*File, error) {
-	if name == "" {
-		return nil, nil
+// New begins a timeline of at most limit bytes, or DefaultLimit if that is 0, of a job with
+// these degrees. It returns nil if there is no file.
+func New(to *wholefile.File, limit int64, degrees []int) *File {
+	if to == nil {
+		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return nil, fmt.Errorf("write the trace: %w", err)
-	}
-	return &File{name: name, limit: cmp.Or(limit, DefaultLimit), degrees: degrees, clock: clockName(), began: Now(), f: f,
-		heard: make(map[string]int64), own: NewRecorder()}, nil
+	return &File{to: to, limit: cmp.Or(limit, DefaultLimit), degrees: degrees, clock: clockName(), began: Now(),
+		heard: make(map[string]int64), own: NewRecorder()}
 }
 
 // Add takes in a block of a process. The oldest ones go if there are too many.
@@ -78,7 +74,7 @@ func (t *File) Add(p job.Process, block []byte) {
 }
 
 func (t *File) add(p job.Process, b []byte) {
-	if t.f == nil {
+	if t.closed {
 		return
 	}
 	if clock, stamp, ok := stamped(b); ok {
@@ -118,9 +114,9 @@ func (t *File) Note(text string) {
 	}
 }
 
-// Close writes the file and gives it its name, if keep, or removes it. It returns
-// how many events are not in it: the oldest ones, for want of room, and those that
-// a process made faster than it could hand them over.
+// Close writes the file, if keep. It returns how many events are not in it: the oldest
+// ones, for want of room, and those that a process made faster than it could hand them
+// over.
 func (t *File) Close(keep bool) (dropped uint64, err error) {
 	if t == nil {
 		return 0, nil
@@ -130,21 +126,10 @@ func (t *File) Close(keep bool) (dropped uint64, err error) {
 	if keep {
 		t.Note("end")
 		t.own.Flush(func(b []byte) { t.add(head, b) })
-		err = t.write()
+		err = t.to.Write(t.write)
 	}
-	if err == nil {
-		err = t.f.Chmod(0o644)
-	}
-	if e := t.f.Close(); err == nil {
-		err = e
-	}
-	if err == nil && keep {
-		err = os.Rename(t.f.Name(), t.name)
-	}
-	if err != nil || !keep {
-		os.Remove(t.f.Name())
-	}
-	t.f = nil
+	t.to.Close()
+	t.closed = true
 	if err != nil {
 		err = fmt.Errorf("write the trace: %w", err)
 	}
@@ -153,15 +138,15 @@ func (t *File) Close(keep bool) (dropped uint64, err error) {
 
 // write writes what there is. If that is too much the oldest blocks go, and it is
 // written once more.
-func (t *File) write() error {
+func (t *File) write(f *os.File) error {
 	for {
-		if err := t.f.Truncate(0); err != nil {
+		if err := f.Truncate(0); err != nil {
 			return err
 		}
-		if _, err := t.f.Seek(0, io.SeekStart); err != nil {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		bytes, err := t.writeAll()
+		bytes, err := t.writeAll(f)
 		if err != nil || bytes <= t.limit || len(t.blocks) == 0 {
 			return err
 		}
@@ -176,8 +161,8 @@ func (t *File) write() error {
 }
 
 // writeAll writes the blocks that are left, and returns the size of the file.
-func (t *File) writeAll() (int64, error) {
-	w := &writer{f: t.f, w: bufio.NewWriterSize(t.f, 1<<16), zero: t.began,
+func (t *File) writeAll(f *os.File) (int64, error) {
+	w := &writer{w: bufio.NewWriterSize(f, 1<<16), zero: t.began,
 		quoted: make(map[string][]byte), numbers: make(map[job.Process]int32)}
 	processes := append(job.Processes(t.degrees), head)
 	for i, p := range processes {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/timeline/traceformat"
+	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // file is a timeline that a test writes.
@@ -21,9 +22,9 @@ type file struct {
 
 func newFile(t *testing.T, limit int64, degrees ...int) *file {
 	name := filepath.Join(t.TempDir(), "t.json")
-	f, err := Create(name, limit, degrees)
+	to, err := wholefile.Open(name)
 	require.NoError(t, err)
-	return &file{f, t, name}
+	return &file{New(to, limit, degrees), t, name}
 }
 
 // tell adds events of a process, which happened so many µs after the beginning.
@@ -184,19 +185,16 @@ func TestFileOfUnreadableBlocks(t *testing.T) {
 	none.Note("")
 	_, err = none.Close(true)
 	require.NoError(t, err)
-	none, err = Create("", 0, nil)
-	require.NoError(t, err)
-	require.Nil(t, none)
-	_, err = Create("/no/such/folder/t", DefaultLimit, nil)
-	require.Error(t, err)
+	require.Nil(t, New(nil, 0, nil))
 }
 
 // BenchmarkClose is what the end of a job costs, for 100,000 events.
 func BenchmarkClose(b *testing.B) {
 	var e encoder
 	for b.Loop() {
-		f, err := Create(filepath.Join(b.TempDir(), "t"), DefaultLimit, []int{1, 1})
+		to, err := wholefile.Open(filepath.Join(b.TempDir(), "t"))
 		require.NoError(b, err)
+		f := New(to, DefaultLimit, []int{1, 1})
 		for n := range uint64(50) {
 			var there, here []Event
 			for i := range int64(500) {

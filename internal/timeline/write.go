@@ -3,7 +3,6 @@ package timeline
 import (
 	"bufio"
 	"encoding/json"
-	"os"
 	"strconv"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 // writer writes events in the trace event format. Times are in microseconds, as
 // the format wants them.
 type writer struct {
-	f       *os.File
 	w       *bufio.Writer
 	bytes   int64
 	zero    int64 // the moment 0, on the common axis

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/listen"
 )
 
 // proxy passes connections on and cuts them after some bytes.
@@ -26,7 +28,7 @@ type proxy struct {
 
 // startProxy runs a proxy to target. budget is asked for each connection.
 func startProxy(t testing.TB, target string, seed uint64, budget func(connection int) int64) *proxy {
-	l, err := net.Listen("tcp", "localhost:0")
+	l, err := listen.Local()
 	require.NoError(t, err)
 	p := &proxy{listener: l, target: target, budget: budget, open: map[net.Conn]struct{}{}, hard: rand.New(rand.NewPCG(seed, 7))}
 	p.pipes.Go(p.accept)
@@ -39,7 +41,7 @@ func (p *proxy) dial(ctx context.Context) (net.Conn, error) {
 
 func (p *proxy) accept() {
 	for {
-		a, err := p.listener.Accept()
+		a, err := listen.Accept(p.listener.Accept)
 		if err != nil {
 			return
 		}

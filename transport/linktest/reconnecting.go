@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/listen"
 	"github.com/intrahpc/intra/transport"
 )
 
@@ -73,7 +74,7 @@ type hub struct {
 // startHub makes a pair whose connections go through a proxy if budget says
 // how many bytes each of them lasts. It is gone when both ends are closed.
 func startHub(t testing.TB, pair Reconnecting, budget func(connection int) int64) *hub {
-	l, err := net.Listen("tcp", "localhost:0")
+	l, err := listen.Local()
 	require.NoError(t, err)
 	h := &hub{listener: l}
 	dial := func(ctx context.Context) (net.Conn, error) {
@@ -91,7 +92,7 @@ func startHub(t testing.TB, pair Reconnecting, budget func(connection int) int64
 	h.a, h.b = ja, jb
 	go func() {
 		for {
-			c, err := l.Accept()
+			c, err := listen.Accept(l.Accept)
 			if err != nil {
 				return
 			}

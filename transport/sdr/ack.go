@@ -7,25 +7,28 @@ package sdr
 // they wait for it, and else together with later ones.
 func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce bool) {
 	r := &c.ranks[s.rank]
-	if r.degree == 1 {
+	if r.degree == 1 || r.live == 0 {
 		return
 	}
 	var targets uint64
+	substitute := -1
 	switch {
 	case !c.mirror:
 		if s.among != r.live {
-			s.among = r.live
-			s.others = r.live &^ (1 << c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact))
+			substitute = c.regroup(s)
 		}
 		targets = s.others
 	case atOnce: // the others have only offered the message
 		targets = r.live &^ (1 << from)
 	}
+	if c.sum != nil {
+		c.note(s, number, payload, from)
+		if substitute >= 0 { // behind all hashes that it is told
+			c.tellOne(s, substitute)
+		}
+	}
 	if targets == 0 {
 		return
-	}
-	if c.sum != nil {
-		c.note(s, number, payload, targets)
 	}
 	now := targets & r.impatient
 	s.unacked++
@@ -42,6 +45,18 @@ func (c *Core) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	for d := range each(now) {
 		c.ackOne(s, d)
 	}
+}
+
+// regroup finds out which replicas of the source get acknowledgements, after a death or at the
+// first message. It returns the one that serves this process in the place of another one, or -1.
+func (c *Core) regroup(s *inStream) (substitute int) {
+	r := &c.ranks[s.rank]
+	server := c.server(r.live, s.rank, c.rank, c.replica, s.ctx.exact)
+	s.among, s.others = r.live, r.live&^(1<<server)
+	if server == c.server(1<<r.degree-1, s.rank, c.rank, c.replica, s.ctx.exact) || s.ctx == c.cuts {
+		return -1
+	}
+	return server
 }
 
 // ackOne tells one replica of the source what has been received.

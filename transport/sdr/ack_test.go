@@ -172,7 +172,7 @@ func TestUnexpectedIsBounded(t *testing.T) {
 	}
 	n.deliverAll()
 	held := 0
-	for _, m := range n.ctxs[1].in[0].unexpected.all() {
+	for m := range n.ctxs[1].in[0].unexpected.messages() {
 		held += len(m.data)
 	}
 	require.Equal(t, 80, held)

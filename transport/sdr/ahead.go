@@ -17,6 +17,9 @@ import (
 // confirm notes that a message is sent once more, by a process that has passed
 // a later cut than the one that it came from first.
 func (c *Core) confirm(s *inStream, h *transport.Header, of *past) {
+	if h.Args[5] <= c.passed {
+		return // what is here was sent behind the cuts that this process has passed, or says nothing
+	}
 	m := s.held(h.Args[1])
 	if m == nil || m.cut >= h.Args[5] {
 		return
@@ -31,7 +34,7 @@ func (s *inStream) held(number uint64) *arrival {
 	if m := s.live[number]; m != nil {
 		return m
 	}
-	for _, m := range s.unexpected.all() {
+	for m := range s.unexpected.messages() {
 		if m.number == number {
 			return m
 		}
@@ -42,10 +45,9 @@ func (s *inStream) held(number uint64) *arrival {
 // takeBack takes back what was sent behind the cut by processes that have not
 // passed it, and matches the other messages behind it anew.
 func (c *Core) takeBack(s *inStream) {
-	for i := len(s.unexpected.all()) - 1; i >= 0; i-- {
-		if m := s.unexpected.all()[i]; m.number >= s.before && (!s.ctx.exact || m.cut < c.cut.number) {
-			s.unexpected.remove(i)
-			m.queued = false
+	for m := range s.unexpected.messages() {
+		if m.number >= s.before && (!s.ctx.exact || m.cut < c.cut.number) {
+			m.place.leave()
 			s.live[m.number] = m
 		}
 	}
@@ -64,7 +66,7 @@ func (c *Core) takeBack(s *inStream) {
 		}
 	}
 	if s.ctx.exact {
-		for _, m := range s.unexpected.all() {
+		for m := range s.unexpected.messages() {
 			if m.whole && m.number >= s.before {
 				s.received.add(m.number)
 			}

@@ -3,6 +3,7 @@ package sdr
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/transport"
 )
@@ -28,11 +29,12 @@ import (
 // Dup begins a new one, since the operations of different goroutines come in
 // another order at every replica.
 type thread struct {
-	id     uint64
-	own    clock     // of this rank
-	known  knowledge // of the other ranks, in the causal past of this process
-	users  int       // contexts of this process that belong to it
-	closed bool      // it had been closed when a context was to belong to it
+	id      uint64
+	own     clock     // of this rank
+	known   knowledge // of the other ranks, in the causal past of this process
+	users   int       // contexts of this process that belong to it
+	closed  bool      // it had been closed when a context was to belong to it
+	changes uint64    // how often own or known has changed
 }
 
 // enterThread makes ctx one of the contexts of a thread.
@@ -56,6 +58,7 @@ func (c *Core) leaveThread(l *thread) {
 		c.reference.Close(l.id)
 	}
 	c.threadOf[l.id] = nil
+	c.changes++
 	for i, o := range c.threads {
 		if o == l {
 			c.threads = append(c.threads[:i], c.threads[i+1:]...)
@@ -113,34 +116,74 @@ func (c *Core) operate(ctx *Context, epoch bool) {
 	} else {
 		ctx.thread.own.count++
 	}
+	c.changed(ctx.thread)
 	if c.reference != nil {
 		c.reference.Operate(ctx.thread.id)
 	}
 	if c.hidden {
 		c.hidden, c.news = false, true
 	}
-	if c.unripe == 0 {
-		return
-	}
-	for _, o := range c.order {
+	for i := 0; i < len(c.aside); {
+		o := c.aside[i]
 		c.ripen(o)
+		if i < len(c.aside) && c.aside[i] == o { // it is still one of them
+			i++
+		}
 	}
 }
 
 // ripen matches the receives from any source of a context with messages that
 // may be matched by now.
 func (c *Core) ripen(ctx *Context) {
-	for i := 0; i < len(ctx.any.all()); {
-		req := ctx.any.all()[i]
-		s, at := c.unexpected(req)
-		if at < 0 {
-			i++
+	for req := range ctx.any.receives() {
+		if m := c.unexpected(req); m != nil {
+			req.place.leave()
+			c.match(m, req)
+		} else {
+			c.setAsideFor(req)
+		}
+	}
+}
+
+// setAsideFor notes which messages a posted receive from any source has to leave. Of each
+// source that is the first that it accepts.
+func (c *Core) setAsideFor(req *Request) {
+	if !c.causal {
+		return
+	}
+	for _, s := range req.ctx.in {
+		if s == nil {
 			continue
 		}
-		ctx.any.remove(i)
-		m := s.unexpected.all()[at]
-		s.unexpected.remove(at)
-		c.bind(m, req)
+		if p := s.unexpected.find(req.place.key); p != nil {
+			c.setAside(p.message)
+		}
+	}
+}
+
+// setAside notes that a message has to wait for an operation of this replica if
+// that is so.
+func (c *Core) setAside(m *arrival) {
+	ctx := m.stream.ctx
+	if m.unripe || ctx.any.first == nil || c.ripe(m.past.in(ctx)) {
+		return
+	}
+	m.unripe = true
+	if ctx.aside++; ctx.aside == 1 {
+		c.aside = append(c.aside, ctx)
+	}
+}
+
+// readmit notes that a message waits for no operation.
+func (c *Core) readmit(m *arrival) {
+	if !m.unripe {
+		return
+	}
+	m.unripe = false
+	ctx := m.stream.ctx
+	if ctx.aside--; ctx.aside == 0 {
+		i := slices.Index(c.aside, ctx)
+		c.aside = slices.Delete(c.aside, i, i+1)
 	}
 }
 
@@ -172,13 +215,8 @@ func (c *Core) causalPast(of *thread, base uint64) *past {
 			list = appendKnown(list, of, p.base, own)
 		}
 	}
-	for _, l := range c.threads {
-		if l != of && (l.own != clock{} || l.known.base > 0 || len(l.known.above) > 0) {
-			list = appendThread(list, l.id, l.known.base)
-			list = appendKnown(list, l, l.known.base, c.mine(l, l.known.base))
-		}
-	}
-	p.list = list
+	p.list = append(list, c.restOf(of)...)
+	p.made = c.changes
 	if c.reference != nil {
 		p.reference = c.reference.Past()
 	}
@@ -230,7 +268,7 @@ func appendKnown(b []byte, l *thread, base uint64, own entry) []byte {
 
 // merge adds a past to one that this rank is going to send.
 func (c *Core) merge(into, p *past) {
-	if p.thread != into.thread || p.base > into.base || p.hasOwn() || len(p.list) > 0 {
+	if !c.implied(into, p) {
 		d := make(decoded, 0, 4)
 		d.add(into)
 		d.add(p)
@@ -262,7 +300,7 @@ func (c *Core) begun(p *past) bool {
 	if !c.hasBegun(p.thread, p.needs) {
 		return false
 	}
-	if !p.more {
+	if !p.more || p.rest.begun(c.age) {
 		return true
 	}
 	for id, r := range p.threads() {
@@ -276,6 +314,7 @@ func (c *Core) begun(p *past) bool {
 			return false
 		}
 	}
+	p.rest.setBegun(c.age)
 	return true
 }
 
@@ -299,27 +338,39 @@ func (c *Core) absorb(p *past) {
 		c.reference.Absorb(p.reference)
 	}
 	if l := c.findThread(p.thread); l != nil {
-		l.known.raise(p.base)
+		news := l.known.raise(p.base)
 		if p.hasOwn() && p.own.rank != c.rank {
-			l.known.learn(p.own)
+			news = l.known.learn(p.own) || news
+		}
+		if news {
+			c.changed(l)
 		}
 	}
 	if len(p.list) == 0 {
 		return
 	}
+	known, first := p.rest.absorbed(c.age), true
 	for id, r := range p.threads() {
+		if known && !first {
+			return
+		}
+		first = false
 		l := c.findThread(id)
 		if l == nil {
 			continue
 		}
-		l.known.raise(r.base)
+		news := l.known.raise(r.base)
 		i := 0
 		for e, ok := r.next(); ok; e, ok = r.next() {
 			if e.rank != c.rank {
-				l.known.join(&i, e)
+				news = l.known.join(&i, e) || news
 			}
 		}
+		if news {
+			c.changed(l)
+		}
 	}
+	p.rest.setAbsorbed(c.age, c.changes)
 }
 
 // splitPast separates what a frame carries into payload and past, which is the
@@ -355,7 +406,7 @@ func (c *Core) splitPast(p int, h *transport.Header, b []byte) (payload []byte, 
 	}
 	of.list = append(of.list[:0], list...)
 	of.setOwn(c.processes[p].rank, word)
-	if !c.scan(of) {
+	if !c.scanFrom(p, of) {
 		return nil, nil, violation(&c.processes[p], h, "causal past")
 	}
 	return payload, of, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,8 +13,17 @@ import (
 
 // What replicas send is compared where Core.sum is set: the acknowledgement that a
 // receiver sends to the other replicas of the sender says the hash of what it has
-// received, and they compare it with that of their own copy. It stands beside the
-// protocol, which does not look at it.
+// received, and whose frame that was, and they compare it with that of their own copy. It
+// stands beside the protocol, which does not look at it.
+//
+// The receiver alone knows whose frame it has taken. Replicas hear of a death at different
+// times: one that sends in the place of a dead process cannot tell whether a receiver takes
+// the message from it, or has taken it from the dead one before and has yet to report that.
+// So a comparison waits for each receiver, until it has reported the message or has said that
+// it reports no more to this process, which sends to it (flagServed). That comes over the same
+// link, behind all reports. All that was received before a cut is reported before the cut ends,
+// see Engine.SumsHeard; what lies behind the cut is reported anew after it, as some of it
+// may have been taken back, and others may have joined.
 
 // Difference is a message of which the replicas of its sender have sent different
 // contents.
@@ -28,8 +38,9 @@ type Difference struct {
 
 // Sent is what came from one replica.
 type Sent struct {
-	Replica int
-	Hash    uint64
+	Replica     int
+	Incarnation uint32 // of the process that sent it
+	Hash        uint64
 }
 
 func (d *Difference) String() string {
@@ -41,18 +52,18 @@ func (d *Difference) String() string {
 		d.From, d.Number, d.Tag, d.Bytes, d.To, strings.Join(all, ", "))
 }
 
-// Minority are the replicas that have sent something else than most, and at least two;
-// none if nobody has the majority. One that has sent to several counts once.
-func (d *Difference) Minority() []int {
+// Minority is what came from the replicas that have sent something else than most, and at
+// least two; nothing if nobody has the majority. One that has sent to several counts once.
+func (d *Difference) Minority() []Sent {
 	for _, right := range d.Sent {
-		var agree, others []int
+		var agree, others []Sent
 		for _, s := range d.Sent {
 			to := &agree
 			if s.Hash != right.Hash {
 				to = &others
 			}
-			if !slices.Contains(*to, s.Replica) {
-				*to = append(*to, s.Replica)
+			if !slices.ContainsFunc(*to, func(o Sent) bool { return o.Replica == s.Replica }) {
+				*to = append(*to, s)
 			}
 		}
 		if len(agree) >= 2 && len(agree) > len(others) {
@@ -65,14 +76,24 @@ func (d *Difference) Minority() []int {
 // received is a message whose hash other replicas of its sender have to be told.
 type received struct {
 	number, hash uint64
-	targets      uint64
+	from         int    // replica whose frame it was
+	targets      uint64 // replicas that are to be told
 }
+
+const (
+	// toldBytes is the size of what an acknowledgement says of one message: number, hash, and
+	// replica whose frame it was.
+	toldBytes = 24
+	maxTold   = 4096 // hashes in one acknowledgement
+)
 
 // comparison is that of the messages of one stream with what replicas of their
 // destination have received.
 type comparison struct {
-	own   map[uint64]*posted // by number
-	early map[uint64][]told  // what was told of messages that are not posted yet
+	own    map[uint64]*posted // by number
+	early  map[uint64][]told  // what was told of messages that are not posted yet
+	silent uint64             // replicas of the destination that tell nothing more before the next cut,
+	later  uint64             // and those that have passed a cut which this process has yet to, and tell nothing after it
 }
 
 // posted is a message that was posted here, and of which something is to be told.
@@ -85,14 +106,50 @@ type posted struct {
 // told is what a replica of the destination has told.
 type told struct {
 	replica int
+	cut     uint64 // that it had passed
 	Sent
 }
 
-// note keeps the hash of what was received for those who will be told. Only where messages
-// are compared is there one.
-func (c *Core) note(s *inStream, number uint64, payload []byte, targets uint64) {
+// note keeps the hash of what was received in a frame of replica from for those who will be
+// told: all but the one that serves this process, whose frames it takes. One that is dead by now,
+// or has taken the place of a process whose death is not known here, is another one. Only where
+// messages are compared is there one.
+func (c *Core) note(s *inStream, number uint64, payload []byte, from int) {
+	targets := c.ranks[s.rank].live
+	if targets&^s.others == 1<<from {
+		targets = s.others
+	}
 	if targets != 0 && s.ctx != c.cuts {
-		s.sums = append(s.sums, received{number, c.sum(payload), targets})
+		s.sums = append(s.sums, received{number, c.sum(payload), from, targets})
+	}
+}
+
+// noteAgain has all be told that was received from behind the cut which has just ended: what
+// was told of it before does not count.
+func (c *Core) noteAgain(s *inStream) {
+	s.sums, s.among = s.sums[:0], 0
+	if c.sum == nil || s.unacked == 0 || c.ranks[s.rank].live == 0 { // nothing lies behind it, or nobody is to be told
+		return
+	}
+	c.regroup(s)
+	again := func(m *arrival) {
+		if m.whole && m.number >= s.before {
+			c.note(s, m.number, m.data, m.from)
+		}
+	}
+	for m := range s.unexpected.messages() {
+		again(m)
+	}
+	for _, n := range slices.Sorted(maps.Keys(s.live)) {
+		again(s.live[n])
+	}
+}
+
+// forgetTarget takes a dead replica of a rank out of those that are to be told.
+func (s *inStream) forgetTarget(replica int) {
+	s.sums = slices.DeleteFunc(s.sums, func(r received) bool { return r.targets&^(1<<replica) == 0 })
+	for i := range s.sums {
+		s.sums[i].targets &^= 1 << replica
 	}
 }
 
@@ -104,19 +161,27 @@ func (c *Core) tell(ctx *Context, p int, h *transport.Header, payload []byte) []
 		return payload
 	}
 	s := ctx.in[pr.rank]
-	rest := s.sums[:0]
+	rest, more := s.sums[:0], false
 	for _, r := range s.sums {
-		if d := uint64(1) << pr.replica; r.targets&d != 0 {
+		switch d := uint64(1) << pr.replica; {
+		case r.targets&d == 0:
+		case h.Args[3] == maxTold:
+			more = true
+		default:
 			h.Args[3]++
-			payload = binary.LittleEndian.AppendUint64(payload, r.number)
-			payload = binary.LittleEndian.AppendUint64(payload, r.hash)
+			for _, v := range []uint64{r.number, r.hash, uint64(r.from)} {
+				payload = binary.LittleEndian.AppendUint64(payload, v)
+			}
 			r.targets &^= d
 		}
-		if r.targets &= c.ranks[pr.rank].live; r.targets != 0 {
+		if r.targets != 0 {
 			rest = append(rest, r)
 		}
 	}
 	s.sums = rest
+	if !more && pr.replica == c.server(c.ranks[pr.rank].live, pr.rank, c.rank, c.replica, ctx.exact) {
+		h.Flags |= flagServed
+	}
 	return payload
 }
 
@@ -171,34 +236,81 @@ func (c *Core) tellAll() {
 				targets |= r.targets
 			}
 			for d := range each(targets & c.ranks[rank].live) {
-				c.ackOne(s, d)
+				c.tellOne(s, d)
 			}
 		}
+	}
+}
+
+// tellOne tells one replica of the source what has been received, and all hashes that it is to
+// be told.
+func (c *Core) tellOne(s *inStream, replica int) {
+	for told := false; !told; {
+		c.ackOne(s, replica)
+		told = !slices.ContainsFunc(s.sums, func(r received) bool { return r.targets>>replica&1 != 0 })
 	}
 }
 
 // heard compares what process p tells with the own copies, and returns what is left of
 // the payload.
 func (c *Core) heard(p int, h *transport.Header, s *outStream, payload []byte) ([]byte, error) {
-	const size = 16
-	if h.Args[3] > uint64(len(payload)/size) {
+	if h.Args[3] > uint64(len(payload)/toldBytes) {
 		return nil, violation(&c.processes[p], h, "hashes that are missing")
 	}
-	at := len(payload) - size*int(h.Args[3])
-	pr := &c.processes[p]
-	for b := payload[at:]; c.sum != nil && len(b) > 0; b = b[size:] {
-		number, hash := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-		t := told{pr.replica, Sent{c.server(c.ranks[c.rank].live, c.rank, s.rank, pr.replica, s.ctx.exact), hash}}
-		if m := s.compared.own[number]; m != nil {
+	at := len(payload) - toldBytes*int(h.Args[3])
+	if c.sum == nil || h.Args[5] < c.passed { // of before a cut: it was compared, or is told again
+		return payload[:at], nil
+	}
+	own := &c.ranks[c.rank]
+	replica := c.processes[p].replica
+	for b := payload[at:]; len(b) > 0; b = b[toldBytes:] {
+		number, hash, from := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
+		if from >= uint64(own.degree) {
+			return nil, violation(&c.processes[p], h, "hash of a frame of no replica")
+		}
+		t := told{replica, h.Args[5], Sent{Replica: int(from), Hash: hash}}
+		if m := s.compared.own[number]; m != nil && t.cut == c.passed {
 			c.compare(s, m, t)
-		} else if s.ctx.exact || number >= s.next { // else it was compared without that
+		} else if s.ctx.exact || number >= s.next || t.cut > c.passed {
 			if s.compared.early == nil {
 				s.compared.early = make(map[uint64][]told)
 			}
 			s.compared.early[number] = append(s.compared.early[number], t)
 		}
 	}
+	if h.Flags&flagServed != 0 || h.Args[1] == ackAll {
+		c.fallsSilent(s, replica, h.Args[5])
+	}
+	if s.ctx.freed {
+		c.close(s.ctx)
+	}
 	return payload[:at], nil
+}
+
+// fallsSilent: a replica of the destination that has passed that cut tells nothing more until it
+// passes another one.
+func (c *Core) fallsSilent(s *outStream, replica int, cut uint64) {
+	of := &s.compared
+	switch d := uint64(1) << replica; {
+	case cut > c.passed:
+		of.later |= d
+	case of.silent&d == 0:
+		of.silent |= d
+		c.awaitFewer(s, c.awaited(s))
+	}
+}
+
+// awaited are the replicas of the destination of a stream that tell what they take from
+// others than this process: all that live but those to which this process alone has sent
+// since the last cut, and those that have said that they tell nothing more.
+func (c *Core) awaited(s *outStream) (set uint64) {
+	all := uint64(1)<<c.ranks[c.rank].degree - 1
+	for d := range each(c.ranks[s.rank].live &^ s.compared.silent) {
+		if c.server(all, c.rank, s.rank, d, s.ctx.exact) != c.replica {
+			set |= 1 << d
+		}
+	}
+	return set
 }
 
 // posts notes what this process would send, to compare it with what others have.
@@ -206,34 +318,32 @@ func (c *Core) posts(s *outStream, number uint64, tag int, data []byte) {
 	if c.sum == nil || c.mirror || c.ranks[c.rank].degree == 1 {
 		return
 	}
-	m := &posted{Difference: Difference{From: c.rank, To: s.rank, Number: number, Tag: tag, Bytes: len(data)}}
+	want, early := c.awaited(s), s.compared.early[number]
+	if want == 0 && len(early) == 0 {
+		return
+	}
+	m := &posted{Difference: Difference{From: c.rank, To: s.rank, Number: number, Tag: tag, Bytes: len(data)}, want: want}
 	if c.point != nil {
 		m.Point = c.point()
 	}
-	for d := range each(c.ranks[s.rank].live) {
-		if !c.serves(s.rank, d, s.ctx.exact) {
-			m.want |= 1 << d
-		}
-	}
-	early := s.compared.early[number]
-	if m.want == 0 && len(early) == 0 {
-		return
-	}
-	m.Sent = append(make([]Sent, 0, 2), Sent{c.replica, c.sum(data)})
+	m.Sent = append(make([]Sent, 0, 2), Sent{c.replica, c.incarnation, c.sum(data)})
 	if s.compared.own == nil {
 		s.compared.own = make(map[uint64]*posted)
 	}
 	s.compared.own[number] = m
 	delete(s.compared.early, number)
-	for _, t := range early {
-		c.compare(s, m, t)
-	}
+	c.compare(s, m, early...)
 }
 
-func (c *Core) compare(s *outStream, m *posted, t told) {
-	m.want &^= 1 << t.replica
-	m.Sent = append(m.Sent, t.Sent)
-	m.differs = m.differs || t.Hash != m.Sent[0].Hash
+// compare compares a message with what receivers have told. Between two cuts a place has one
+// life, which is the one whose frame it was.
+func (c *Core) compare(s *outStream, m *posted, all ...told) {
+	for _, t := range all {
+		m.want &^= 1 << t.replica
+		t.Incarnation = c.processes[c.ranks[c.rank].first+t.Sent.Replica].incarnation
+		m.Sent = append(m.Sent, t.Sent)
+		m.differs = m.differs || t.Hash != m.Sent[0].Hash
+	}
 	c.compared(s, m)
 }
 
@@ -250,24 +360,44 @@ func (c *Core) compared(s *outStream, m *posted) {
 	}
 }
 
+// awaitFewer ends the comparisons of a stream for which none of these replicas has yet to tell
+// something.
+func (c *Core) awaitFewer(s *outStream, awaited uint64) {
+	for _, n := range slices.Sorted(maps.Keys(s.compared.own)) { // in order, to be the same in every run
+		m := s.compared.own[n]
+		m.want &= awaited
+		c.compared(s, m)
+	}
+}
+
 // expectFewer ends the comparisons for which nobody is to tell more after a death.
 func (c *Core) expectFewer() {
 	if c.sum == nil {
 		return
 	}
-	for _, ctx := range c.order {
-		for rank, s := range ctx.out {
-			if s == nil {
-				continue
-			}
-			for _, m := range s.compared.own {
-				for d := range each(m.want) {
-					if c.ranks[rank].live>>d&1 == 0 || c.serves(rank, d, ctx.exact) {
-						m.want &^= 1 << d
-					}
-				}
-				c.compared(s, m)
+	for _, ctx := range slices.Clone(c.order) {
+		for _, s := range ctx.out {
+			if s != nil && len(s.compared.own) > 0 {
+				c.awaitFewer(s, c.awaited(s))
 			}
 		}
+		if ctx.freed {
+			c.close(ctx)
+		}
 	}
+}
+
+// compareBehind begins the comparisons of a stream anew at the end of a cut. All that was
+// received of what was sent before it has been told.
+func (c *Core) compareBehind(s *outStream) {
+	c.awaitFewer(s, 0)
+	of := &s.compared
+	for n, all := range of.early {
+		if all = slices.DeleteFunc(all, func(t told) bool { return t.cut < c.cut.number }); len(all) > 0 {
+			of.early[n] = all
+		} else {
+			delete(of.early, n)
+		}
+	}
+	of.silent, of.later = of.later, 0
 }

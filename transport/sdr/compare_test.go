@@ -1,6 +1,7 @@
 package sdr
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,11 +16,34 @@ import (
 // processes die. If the program of who gets it fails of that, the process tells what it has
 // received, and dies when all have heard that. It returns what was found, by process, and whether something was wrong.
 func wrongJob(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees ...int) (found [][]*Difference, number uint64, turned bool) {
+	j := runWrong(t, seed, wrong, deaths, fails, degrees...)
+	return j.found, j.number, j.turned
+}
+
+// wrongRun is how a job with a wrong message has gone.
+type wrongRun struct {
+	found  [][]*Difference // by process
+	number uint64          // of the message
+	turned bool            // there was one
+	hash   uint64
+	died   bool // its sender
+	taken  bool // a process has taken it that has lived to the end, as did another replica of its sender's rank
+}
+
+func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees ...int) (j wrongRun) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	n := newNet(t, Limits{Eager: 16}, degrees...)
 	alive, step := make([]bool, len(n.cores)), make([]int, len(n.cores))
+	takers := make(map[int]bool) // of the wrong message
 	for p, c := range n.cores {
-		c.sum, alive[p] = xxh3.Hash, true
+		alive[p] = true
+		c.sum = func(payload []byte) uint64 {
+			hash := xxh3.Hash(payload)
+			if hash == j.hash {
+				takers[p] = true
+			}
+			return hash
+		}
 	}
 	left := make([]int, len(degrees))
 	copy(left, degrees)
@@ -30,10 +54,10 @@ func wrongJob(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 		for key, wire := range n.wire {
 			for i := range wire {
 				f := &wire[i]
-				if key[0] == wrong && f.message != nil && !turned && f.message.number == uint64(at) && len(f.payload) > 0 {
+				if key[0] == wrong && f.message != nil && !j.turned && f.message.number == uint64(at) && len(f.payload) > 0 {
 					f.payload = slices.Clone(f.payload)
-					f.payload[0] ^= 4
-					number, turned = f.message.number, true
+					f.payload[0] ^= 0x80 // no other message has that
+					j.number, j.turned, j.hash = f.message.number, true, xxh3.Hash(f.payload)
 					if fails {
 						failed = key[1]
 					}
@@ -47,7 +71,7 @@ func wrongJob(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 			if !alive[p] {
 				continue
 			}
-			if p == failed && n.cores[p].inStream(n.ctxs[p], n.cores[wrong].rank).received.has(number) {
+			if p == failed && n.cores[p].inStream(n.ctxs[p], n.cores[wrong].rank).received.has(j.number) {
 				step[p] = messages
 				switch {
 				case !told:
@@ -55,7 +79,7 @@ func wrongJob(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 				case c.confirmed():
 					moves = append(moves, func() {
 						alive[p] = false
-						require.True(t, heardOf(n, wrong, number), "seed %d", seed)
+						require.True(t, heardOf(n, wrong, j.number), "seed %d", seed)
 						n.die(p)
 					})
 				}
@@ -99,15 +123,17 @@ func wrongJob(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 	for p, c := range n.cores {
 		if alive[p] {
 			require.True(t, c.Drained())
-			for _, ctx := range c.order {
-				for _, s := range ctx.out {
-					require.True(t, s == nil || len(s.compared.own)+len(s.compared.early) == 0 || slices.Contains(alive, false), "all was told")
-				}
+			nothingKept(t, c)
+		}
+		j.died = j.died || p == wrong && !alive[p]
+		j.found = append(j.found, c.differences)
+		if wrong >= 0 && p != wrong && c.rank == n.cores[wrong].rank && alive[p] {
+			for taker := range takers {
+				j.taken = j.taken || alive[taker]
 			}
 		}
-		found = append(found, c.differences)
 	}
-	return found, number, turned
+	return j
 }
 
 // heardOf reports whether all that process wrong is compared with have heard of a message, or will
@@ -149,14 +175,42 @@ func TestWrongMessageIsFound(t *testing.T) {
 			require.Equal(t, number, all[0].Number)
 			require.Contains(t, all[0].String(), "different contents (replica ")
 			if degrees[0] == 3 && degrees[1] == 3 {
-				require.Equal(t, []int{wrong}, all[0].Minority(), "%v", all[0])
+				require.Equal(t, []int{wrong}, minority(all[0]), "%v", all[0])
 			}
-			for _, replica := range all[0].Minority() {
+			for _, replica := range minority(all[0]) {
 				require.Equal(t, wrong, replica, "%v", all[0])
 			}
 		}
 		require.Positive(t, others, "seed %d", seed)
 	}
+}
+
+// So they are if their sender or others die, unless all that have taken them do, or all that could
+// compare them.
+func TestWrongMessageIsFoundBesideDeaths(t *testing.T) {
+	some, ofTheDead := 0, 0
+	for seed := range uint64(400) {
+		degrees := [][]int{{2, 2}, {2, 1}, {3, 3, 3}, {2, 3}, {3, 2, 1}}[seed%5]
+		wrong := int(seed/5) % degrees[0]
+		j := runWrong(t, seed, wrong, 1+int(seed%4), false, degrees...)
+		all := slices.Concat(j.found...)
+		require.True(t, j.turned || len(all) == 0, "seed %d", seed)
+		for _, d := range all {
+			require.Equal(t, j.number, d.Number, "seed %d", seed)
+			for _, s := range d.Sent {
+				require.True(t, s.Hash != j.hash || s.Replica == wrong, "seed %d: %v", seed, d) // it may have sent the right one to others
+			}
+		}
+		if j.taken {
+			require.NotEmpty(t, all, "seed %d", seed)
+			some++
+		}
+		if j.taken && j.died {
+			ofTheDead++
+		}
+	}
+	require.Greater(t, some, 60)
+	require.Greater(t, ofTheDead, 5)
 }
 
 // So they are if the program of who has got them fails of that: it has told all before.
@@ -187,6 +241,398 @@ func TestNoWrongMessageIsFoundBesideDeaths(t *testing.T) {
 	}
 }
 
+// comparing returns a job of bare cores whose messages are compared.
+func comparing(t *testing.T, limits Limits, degrees ...int) *net {
+	n := newNet(t, limits, degrees...)
+	for _, c := range n.cores {
+		c.sum = xxh3.Hash
+	}
+	return n
+}
+
+// report has a process report all hashes that it has yet to report, which arrive.
+func (n *net) report(p int) {
+	n.cores[p].tellAll()
+	n.carry(p)
+	n.deliverAll()
+}
+
+// nothingKept requires that no comparison is open, and no hash waits for its message.
+func nothingKept(t *testing.T, cores ...*Core) {
+	t.Helper()
+	for _, c := range cores {
+		for _, ctx := range c.order {
+			for rank, s := range ctx.out {
+				if s != nil {
+					require.Empty(t, s.compared.own, "of %d.%d to rank %d", c.rank, c.replica, rank)
+					require.Empty(t, s.compared.early, "of %d.%d to rank %d", c.rank, c.replica, rank)
+				}
+			}
+			for rank, s := range ctx.in {
+				require.True(t, s == nil || len(s.sums) == 0, "%d.%d has yet to report what it took from rank %d", c.rank, c.replica, rank)
+			}
+		}
+	}
+}
+
+// 0.0 sends a wrong message to 1.0 and dies before 1.0 has reported its hash. 0.1 sends to 1.0
+// from then on, and finds it, whichever of the three events comes first.
+func TestWrongMessageOfTheDeadIsFound(t *testing.T) {
+	for _, order := range []string{"send die report", "die send report", "die report send", "report die send"} {
+		for _, exact := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, exact %v", order, exact), func(t *testing.T) {
+				n := comparing(t, Limits{}, 2, 2)
+				sender, survivor, receiver := n.p(0, 0), n.p(0, 1), n.p(1, 0)
+				if exact {
+					n.joinExact()
+				}
+				n.post(sender, "wrong", 1, 0)
+				n.deliverAll()
+				for _, step := range strings.Fields(order) {
+					switch step {
+					case "send":
+						n.post(survivor, "right", 1, 0)
+						n.deliverAll()
+					case "die":
+						n.die(sender)
+						n.deliverAll()
+					case "report":
+						n.report(receiver)
+					}
+				}
+				n.report(n.p(1, 1))
+				require.Len(t, n.cores[survivor].differences, 1)
+				require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("wrong")}, {Replica: 1, Hash: xxh3.HashString("right")}},
+					n.cores[survivor].differences[0].Sent)
+				for i := range 3 { // what 1.0 takes from 0.1 itself is not compared
+					n.post(survivor, "more", 1, uint64(1+i))
+					n.deliverAll()
+				}
+				n.report(receiver)
+				n.report(n.p(1, 1))
+				nothingKept(t, n.cores[survivor], n.cores[receiver], n.cores[n.p(1, 1)])
+			})
+		}
+	}
+}
+
+// joinExact has all processes enter another context, an exact one.
+func (n *net) joinExact() {
+	for p, c := range n.cores {
+		ctx, err := c.Join(testContext+1, testContext, true, nil)
+		require.NoError(n.t, err)
+		n.ctxs[p] = ctx
+	}
+}
+
+// post sends a message in the context of a process, of either kind. Its number counts in an
+// exact one only.
+func (n *net) post(p int, text string, dst int, number uint64) {
+	if n.ctxs[p].exact {
+		n.cores[p].SendExact(n.ctxs[p], new(Request), []byte(text), dst, number, 0)
+	} else {
+		n.cores[p].Send(n.ctxs[p], new(Request), []byte(text), dst, 0, false)
+	}
+	n.carry(p)
+}
+
+// The receiver has yet to hear of the death: it takes what the dead process had sent, and what
+// 0.1 sends in its place, and reports both. Afterwards it reports no more.
+func TestReceiverHearsOfTheDeathLater(t *testing.T) {
+	n := comparing(t, Limits{}, 2, 2)
+	sender, survivor, receiver := n.p(0, 0), n.p(0, 1), n.p(1, 0)
+	n.send(sender, "wrong", 1, 0)
+	n.hear(survivor, sender, n.cores[survivor])
+	for _, text := range []string{"right", "second"} {
+		n.send(survivor, text, 1, 0)
+	}
+	n.deliver(sender, receiver)
+	n.deliverAll()
+	require.Len(t, n.ctxs[survivor].out[1].compared.own, 2)
+	n.report(receiver)
+	require.Len(t, n.cores[survivor].differences, 1)
+	require.EqualValues(t, 0, n.cores[survivor].differences[0].Number)
+	nothingKept(t, n.cores[survivor])
+	n.send(survivor, "third", 1, 0)
+	n.hear(receiver, sender, n.cores[receiver])
+	n.deliverAll()
+	require.Empty(t, n.ctxs[survivor].out[1].compared.own, "1.0 has said who sends to it now")
+	n.report(receiver)
+	nothingKept(t, n.cores[survivor], n.cores[receiver])
+}
+
+// A wrong message is put down to the process that sent it, not to the one that sends in its
+// place when its receiver reports the hash.
+func TestWrongMessageIsThatOfTheDead(t *testing.T) {
+	n := comparing(t, Limits{}, 3, 3)
+	n.send(n.p(0, 0), "wrong", 1, 0)
+	for k := 1; k < 3; k++ {
+		n.send(n.p(0, k), "right", 1, 0)
+	}
+	n.deliverAll()
+	n.die(n.p(0, 0))
+	for k := range 3 {
+		n.report(n.p(1, k))
+	}
+	for k := 1; k < 3; k++ {
+		all := n.cores[n.p(0, k)].differences
+		require.Len(t, all, 1)
+		require.Contains(t, all[0].Sent, Sent{Replica: 0, Hash: xxh3.HashString("wrong")})
+		require.Equal(t, []int{0}, minority(all[0]), "%v", all[0])
+	}
+	nothingKept(t, n.cores[1:]...)
+}
+
+// The payload broke off with its sender; what came whole is the copy of another replica, and the
+// hash is put down to that one.
+func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
+	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
+	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
+	n.cores[second].processes[p].credit = 0
+	n.recv(p, 0, 0)
+	n.send(first, "right", 1, 0)
+	n.send(second, "right", 1, 0)
+	n.send(third, "wrong", 1, 0)
+	n.deliver(second, p)
+	n.deliver(p, second)
+	f := n.wire[[2]int{second, p}][0]
+	require.NotNil(t, n.cores[p].Begin(second, &f.header))
+	n.hear(first, second, n.cores[first])
+	n.hear(third, second, n.cores[third])
+	n.deliver(third, p)
+	n.cores[p].Torn(second, &f.header)
+	delete(n.wire, [2]int{second, p})
+	n.carry(p)
+	for k := range 3 {
+		n.report(n.p(1, k))
+	}
+	require.Len(t, n.cores[first].differences, 1)
+	require.Contains(t, n.cores[first].differences[0].Sent, Sent{Replica: 2, Hash: xxh3.HashString("wrong")})
+}
+
+// So it is if the sender of the copy dies first, and the one that is left sends to the receiver.
+func TestCopyOfTheDeadIsComparedByTheLastReplica(t *testing.T) {
+	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
+	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
+	n.cores[second].processes[p].credit = 0
+	n.recv(p, 0, 0)
+	n.send(second, "right", 1, 0)
+	n.send(third, "wrong", 1, 0)
+	n.deliver(second, p)
+	n.deliver(p, second)
+	require.NotNil(t, n.cores[p].Begin(second, &n.wire[[2]int{second, p}][0].header))
+	n.hear(third, second, n.cores[third])
+	n.deliver(third, p)
+	n.die(third)
+	n.die(second) // in the middle of the payload
+	n.send(first, "right", 1, 0)
+	n.deliverAll()
+	n.report(p)
+	require.Len(t, n.cores[first].differences, 1)
+	require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("right")}, {Replica: 2, Hash: xxh3.HashString("wrong")}}, n.cores[first].differences[0].Sent)
+}
+
+// The survivor has freed the context before the receiver reports.
+func TestFreedContextIsComparedToTheEnd(t *testing.T) {
+	n := comparing(t, Limits{}, 2, 2)
+	sender, survivor, receiver := n.p(0, 0), n.p(0, 1), n.p(1, 0)
+	n.send(sender, "wrong", 1, 0)
+	n.deliverAll()
+	n.die(sender)
+	n.send(survivor, "right", 1, 0)
+	n.deliverAll()
+	n.report(n.p(1, 1))
+	n.cores[survivor].Free(n.ctxs[survivor])
+	n.carry(survivor)
+	n.report(receiver)
+	require.Len(t, n.cores[survivor].differences, 1)
+	require.Nil(t, n.cores[survivor].contexts[testContext], "it is closed now")
+}
+
+// 1.0 takes a message that 0.0 sent behind the cut before it passes the cut itself, in which 0.1
+// joins. 0.1 compares it.
+func TestNewcomerComparesWhatCameInTheCut(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		n := comparing(t, Limits{Eager: 16}, 2, 2)
+		wrong, right := "wrong", "right"
+		if large {
+			wrong, right = strings.Repeat(wrong, 10), strings.Repeat(right, 10)
+		}
+		newcomer, sender, receiver, other := n.p(0, 1), n.p(0, 0), n.p(1, 0), n.p(1, 1)
+		n.die(newcomer)
+		n.begin(1, sender, receiver, other)
+		n.deliverAll()
+		for _, p := range []int{sender, receiver, other} {
+			require.True(t, n.arrived(p))
+		}
+		n.restore(newcomer, 3, Limits{Eager: 16}, []int{2, 2}, n.position(sender)).sum = xxh3.Hash
+		joined := []Joiner{{0, 1, 3}}
+		n.end(joined, sender, other, newcomer)
+		n.send(sender, wrong, 1, 0)
+		n.deliverAll()
+		n.end(joined, receiver)
+		r := n.recv(receiver, 0, 0)
+		n.deliverAll()
+		require.True(t, r.Done())
+		n.report(receiver)
+		n.send(newcomer, right, 1, 0)
+		n.deliverAll()
+		require.Len(t, n.cores[newcomer].differences, 1)
+		require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString(wrong)}, {Replica: 1, Incarnation: 3, Hash: xxh3.HashString(right)}}, n.cores[newcomer].differences[0].Sent)
+		n.recv(other, 0, 0)
+		n.deliverAll()
+		n.report(other)
+		nothingKept(t, n.cores...)
+	}
+}
+
+// The sender of what 1.0 takes before it passes the cut dies before that, too: the newcomer sends
+// to 1.0 from then on, and compares it all the same.
+func TestNewcomerComparesWhatTheDeadHadSentInTheCut(t *testing.T) {
+	n := comparing(t, Limits{}, 2, 2)
+	newcomer, sender, receiver, other := n.p(0, 1), n.p(0, 0), n.p(1, 0), n.p(1, 1)
+	n.die(newcomer)
+	n.begin(1, sender, receiver, other)
+	n.deliverAll()
+	for _, p := range []int{sender, receiver, other} {
+		require.True(t, n.arrived(p))
+	}
+	n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)).sum = xxh3.Hash
+	joined := []Joiner{{0, 1, 3}}
+	n.end(joined, sender, other, newcomer)
+	n.send(sender, "wrong", 1, 0)
+	n.deliverAll()
+	n.die(sender)
+	n.send(newcomer, "right", 1, 0)
+	n.end(joined, receiver)
+	n.deliverAll()
+	n.report(receiver)
+	n.report(other)
+	require.Len(t, n.cores[newcomer].differences, 1)
+	nothingKept(t, n.cores[newcomer], n.cores[receiver], n.cores[other])
+}
+
+// What a dead process had sent behind the cut is taken back, and so is what was reported of it.
+func TestHashesOfWhatWasTakenBack(t *testing.T) {
+	for _, exact := range []bool{false, true} {
+		n := comparing(t, Limits{}, 2, 2)
+		if exact {
+			n.joinExact()
+		}
+		dead, live := n.p(0, 1), []int{n.p(0, 0), n.p(1, 0), n.p(1, 1)}
+		n.post(dead, "wrong", 1, 0)
+		n.deliverAll()
+		n.die(dead)
+		n.begin(1, live...)
+		n.deliverAll()
+		for _, p := range live {
+			require.True(t, n.arrived(p))
+		}
+		n.end(nil, live...)
+		n.post(n.p(0, 0), "right", 1, 0)
+		n.deliverAll()
+		for _, p := range live {
+			n.report(p)
+			require.Empty(t, n.cores[p].differences)
+		}
+		nothingKept(t, n.cores[0], n.cores[2], n.cores[3])
+	}
+}
+
+// 0.0 hears of such a message, and then of the one that 0.2 has sent in its place, before it
+// passes the cut itself. It compares the second.
+func TestHashesOfBothSidesOfACut(t *testing.T) {
+	n := comparing(t, Limits{}, 3, 3)
+	last, dead, quick, receiver := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
+	live := []int{last, quick, n.p(1, 0), receiver, n.p(1, 2)}
+	n.send(dead, "taken back", 1, 0)
+	n.deliverAll()
+	n.die(dead)
+	n.begin(1, live...)
+	n.deliverAll()
+	for _, p := range live {
+		require.True(t, n.arrived(p))
+	}
+	n.end(nil, live[1:]...)
+	n.send(quick, "wrong", 1, 0)
+	n.deliverAll()
+	for k := range 3 {
+		n.report(n.p(1, k))
+	}
+	n.end(nil, last)
+	n.send(last, "right", 1, 0)
+	n.deliverAll()
+	for k := range 3 {
+		n.report(n.p(1, k))
+	}
+	require.Len(t, n.cores[last].differences, 1)
+	require.Contains(t, n.cores[last].differences[0].Sent, Sent{Replica: 2, Hash: xxh3.HashString("wrong")})
+	require.NotContains(t, n.cores[last].differences[0].Sent, Sent{Replica: 1, Hash: xxh3.HashString("taken back")})
+	for _, p := range live {
+		nothingKept(t, n.cores[p])
+	}
+}
+
+// More hashes than one acknowledgement has room for are reported in several, and the process that
+// sends to the receiver from now on hears them all.
+func TestManyHashes(t *testing.T) {
+	n := comparing(t, Limits{Window: 1 << 24}, 2, 2)
+	newcomer, sender, receiver, other := n.p(0, 1), n.p(0, 0), n.p(1, 0), n.p(1, 1)
+	n.die(newcomer)
+	n.begin(1, sender, receiver, other)
+	n.deliverAll()
+	for _, p := range []int{sender, receiver, other} {
+		require.True(t, n.arrived(p))
+	}
+	n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)).sum = xxh3.Hash
+	joined := []Joiner{{0, 1, 3}}
+	n.end(joined, sender, other, newcomer)
+	const many = 2*maxTold + 10
+	for range many {
+		n.send(sender, "wrong", 1, 0)
+	}
+	n.deliverAll()
+	n.die(sender)
+	n.end(joined, receiver)
+	n.deliverAll()
+	for range many {
+		n.send(newcomer, "right", 1, 0)
+	}
+	n.deliverAll()
+	n.report(receiver)
+	n.report(other)
+	require.Len(t, n.cores[newcomer].differences, many)
+	nothingKept(t, n.cores[newcomer], n.cores[receiver], n.cores[other])
+}
+
+// What 1.0 was to report to a dead process it does not report to the one that takes its place.
+func TestNothingIsReportedOfBeforeALife(t *testing.T) {
+	n := comparing(t, Limits{}, 2, 2)
+	n.send(n.p(0, 0), "m", 1, 0)
+	n.deliverAll()
+	require.Len(t, n.ctxs[n.p(1, 0)].in[0].sums, 1)
+	n.die(n.p(0, 1))
+	require.Empty(t, n.ctxs[n.p(1, 0)].in[0].sums)
+}
+
+// A rank has lost its last replica in the middle of a payload, of which another one had sent a copy.
+func TestTheLastDiesWhileItsPayloadComes(t *testing.T) {
+	n := comparing(t, Limits{Window: frameCost + 10}, 2, 2)
+	p := n.p(1, 1)
+	n.cores[n.p(0, 1)].processes[p].credit = 0
+	r := n.recv(p, 0, 0)
+	n.send(n.p(0, 0), "message", 1, 0)
+	n.send(n.p(0, 1), "message", 1, 0)
+	n.deliver(n.p(0, 1), p)
+	n.deliver(p, n.p(0, 1))
+	require.NotNil(t, n.cores[p].Begin(n.p(0, 1), &n.wire[[2]int{n.p(0, 1), p}][0].header))
+	n.hear(n.p(0, 0), n.p(0, 1), n.cores[n.p(0, 0)])
+	n.deliver(n.p(0, 0), p)
+	n.die(n.p(0, 0))
+	n.die(n.p(0, 1))
+	require.Equal(t, "0:message", r.text(t))
+}
+
 // What has not been told is told at a cut, also to who posts the message later.
 func TestMessagesAreComparedAtCuts(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
@@ -202,7 +648,15 @@ func TestMessagesAreComparedAtCuts(t *testing.T) {
 	n.send(n.p(0, 1), "wrong", 1, 0)
 	require.Len(t, n.cores[n.p(0, 1)].differences, 1)
 	require.EqualValues(t, 7, n.cores[n.p(0, 1)].differences[0].Point)
-	require.Equal(t, []Sent{{0, xxh3.HashString("right")}, {1, xxh3.HashString("wrong")}}, n.cores[n.p(0, 1)].differences[0].Sent)
+	require.Equal(t, []Sent{{Replica: 0, Hash: xxh3.HashString("right")}, {Replica: 1, Hash: xxh3.HashString("wrong")}}, n.cores[n.p(0, 1)].differences[0].Sent)
+}
+
+// minority are the replicas of a minority.
+func minority(d *Difference) (replicas []int) {
+	for _, s := range d.Minority() {
+		replicas = append(replicas, s.Replica)
+	}
+	return replicas
 }
 
 func TestMinority(t *testing.T) {
@@ -212,16 +666,16 @@ func TestMinority(t *testing.T) {
 	}{{"aa", nil}, {"ab", nil}, {"aab", []int{2}}, {"baa", []int{0}}, {"abc", nil}, {"aabb", nil}, {"abaca", []int{1, 3}}} {
 		var d Difference
 		for replica, hash := range c.hashes {
-			d.Sent = append(d.Sent, Sent{replica, uint64(hash)})
+			d.Sent = append(d.Sent, Sent{Replica: replica, Hash: uint64(hash)})
 		}
 		if c.hashes == "aa" {
-			require.Empty(t, d.Minority())
+			require.Empty(t, minority(&d))
 			continue
 		}
-		require.Equal(t, c.want, d.Minority(), c.hashes)
+		require.Equal(t, c.want, minority(&d), c.hashes)
 	}
-	twice := Difference{Sent: []Sent{{0, 'b'}, {0, 'b'}, {1, 'a'}}}
-	require.Empty(t, twice.Minority(), "one that has sent to two is no majority over another one")
-	both := Difference{Sent: []Sent{{0, 'a'}, {0, 'b'}, {1, 'a'}}}
-	require.Equal(t, []int{0}, both.Minority())
+	twice := Difference{Sent: []Sent{{Replica: 0, Hash: 'b'}, {Replica: 0, Hash: 'b'}, {Replica: 1, Hash: 'a'}}}
+	require.Empty(t, minority(&twice), "one that has sent to two is no majority over another one")
+	both := Difference{Sent: []Sent{{Replica: 0, Hash: 'a'}, {Replica: 0, Hash: 'b'}, {Replica: 1, Hash: 'a'}}}
+	require.Equal(t, []int{0}, minority(&both))
 }

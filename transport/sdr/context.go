@@ -17,9 +17,18 @@ type Context struct {
 	out    []*outStream
 	in     []*inStream
 	thread *thread
-	any    queue[*Request] // receives from any source, in posting order
-	bound  int             // receives from any source that were bound to an offer and are not complete
-	plans  int             // scripts under way: they will post messages
+	any    line // receives from any source, in posting order
+	bound  int  // receives from any source that were bound to an offer and are not complete
+	plans  int  // scripts under way: they will post messages
+	aside  int  // unmatched messages that a receive from any source had to leave
+}
+
+// key is what receives match a message by.
+func (ctx *Context) key(number uint64, tag int) uint64 {
+	if ctx.exact {
+		return number
+	}
+	return uint64(tag)
 }
 
 // outStream is what this rank sends to one rank in one context. All replicas
@@ -33,6 +42,7 @@ type outStream struct {
 	mixed bool       // they do not ascend: collectives may be posted in any order
 	gaps  int        // nil entries of kept
 	acked []numbers  // per replica of the destination
+	short uint64     // replicas that have it in process.short
 	later []numbers  // and those of replicas that have passed a cut which this process has yet to
 
 	compared comparison
@@ -49,8 +59,8 @@ type inStream struct {
 	among      uint64              // live replicas of rank,
 	others     uint64              // and those of them that get acknowledgements, not being this one's server
 	live       map[uint64]*arrival // known and not whole, or whole and ahead of the due number
-	posted     queue[*Request]     // receives from this source, in posting order
-	unexpected queue[*arrival]     // unmatched, in order of number
+	posted     line                // receives from this source, in posting order
+	unexpected line                // unmatched messages, in order of number; of exact contexts, of arrival
 	before     uint64              // numbers below were sent before the cut that is being passed
 	shown      uint64              // numbers below were seen by a probe, or precede one that was
 	taken      uint64              // numbers below it, or some of them, were completed to a receive
@@ -111,11 +121,11 @@ func (c *Core) Free(ctx *Context) {
 // close forgets a freed context once nothing is under way in it. Its id stays
 // known, so that late frames are not taken for a new context.
 func (c *Core) close(ctx *Context) {
-	if !ctx.freed || len(ctx.any.all()) > 0 {
+	if !ctx.freed || ctx.any.first != nil {
 		return
 	}
 	for _, s := range ctx.out {
-		if s != nil && len(s.kept) > 0 {
+		if s != nil && (len(s.kept) > 0 || len(s.compared.own) > 0) {
 			return
 		}
 	}
@@ -123,7 +133,7 @@ func (c *Core) close(ctx *Context) {
 		if s == nil {
 			continue
 		}
-		if len(s.posted.all()) > 0 {
+		if s.posted.first != nil {
 			return
 		}
 		for _, m := range s.live {
@@ -134,11 +144,11 @@ func (c *Core) close(ctx *Context) {
 	}
 	for rank, s := range ctx.in {
 		if s != nil {
-			for _, m := range s.unexpected.all() {
+			for m := range s.unexpected.messages() {
+				m.place.leave()
 				delete(s.live, m.number)
 				c.release(m)
 			}
-			s.unexpected = queue[*arrival]{}
 			for _, n := range slices.Sorted(maps.Keys(s.live)) { // in order, to be the same in every run
 				c.release(s.live[n])
 			}

@@ -55,14 +55,16 @@ func (l Limits) withDefaults() Limits {
 type process struct {
 	rank, replica int
 	alive         bool
-	incarnation   uint32 // of its life, or of its last one
-	early         early  // frames of a life that was not announced yet
-	credit        int    // eager bytes that may still be sent to it
-	held          int    // eager bytes of its messages that no receive has taken yet
-	owed          int    // eager bytes of its messages consumed and not yet returned
-	awaited       int    // messages of its that receives wait for and that come unasked
-	wanted        bool   // we told it that we wait for its acknowledgements
-	busy          bool   // it was waited for in vain when there was no credit, and has given none since
+	incarnation   uint32       // of its life, or of its last one
+	rest          *rest        // of the past that came from it last, if that was long
+	early         early        // frames of a life that was not announced yet
+	credit        int          // eager bytes that may still be sent to it
+	held          int          // eager bytes of its messages that no receive has taken yet
+	owed          int          // eager bytes of its messages consumed and not yet returned
+	awaited       int          // messages of its that receives wait for and that come unasked
+	wanted        bool         // we told it that we wait for its acknowledgements
+	short         []*outStream // those of which something was offered to it for want of room, in that order
+	busy          bool         // it was waited for in vain when there was no credit, and has given none since
 	// Payloads and hashes that were sent to it, those after which it was asked whether
 	// all have arrived, and those of which it has said so.
 	sent, asked, arrived uint64
@@ -98,10 +100,12 @@ type Core struct {
 	causal        bool               // messages carry their past
 	used          bool               // an operation was begun, or a message from any source looked for
 	reference     Reference          // nil: nobody compares
-	unripe        int                // unmatched messages that a receive from any source had to leave
+	aside         []*Context         // those in which a receive from any source had to leave a message
 	ahead         []*past            // pasts of messages that were seen before their time
 	hidden        bool               // a probe or a test had to leave out a message
 	age           uint64             // how often operations were counted anew
+	changes       uint64             // how often what is known of any thread has changed
+	others        others             // that was encoded last
 	clock         uint64             // numbers receives and arrivals
 	unfinished    int                // messages kept
 	draining      bool

@@ -62,14 +62,14 @@ func (c *Core) pulling() bool { return c.cut != nil && !c.cut.done }
 // to other ranks complete at the cut.
 func (c *Core) Pending() error {
 	for _, ctx := range c.order {
-		for _, r := range ctx.any.all() {
+		for r := range ctx.any.receives() {
 			return fmt.Errorf("a receive from any rank%s is %w", tagged(r.tag), ErrPending)
 		}
 		for rank, s := range ctx.in {
 			if s == nil {
 				continue
 			}
-			for _, r := range s.posted.all() {
+			for r := range s.posted.receives() {
 				return c.pendingRecv(r, rank)
 			}
 			for _, m := range s.live {
@@ -77,7 +77,7 @@ func (c *Core) Pending() error {
 					return c.pendingRecv(m.req, rank)
 				}
 			}
-			for _, m := range s.unexpected.all() {
+			for m := range s.unexpected.messages() {
 				if m.local != nil && m.local.sync {
 					return fmt.Errorf("a synchronous send to rank %d%s is %w", rank, tagged(m.tag), ErrPending)
 				}
@@ -224,9 +224,9 @@ func (c *Core) forgetBookmarks(number uint64) {
 			c.abandon(s, number)
 		}
 		s := c.inStream(c.cuts, rank)
-		for i := len(s.unexpected.all()) - 1; i >= 0; i-- {
-			if m := s.unexpected.all()[i]; m.number < number {
-				s.unexpected.remove(i)
+		for m := range s.unexpected.messages() {
+			if m.number < number {
+				m.place.leave()
 				delete(s.live, m.number)
 				c.release(m)
 			}
@@ -291,12 +291,12 @@ func (c *Core) Arrived() (bool, error) {
 	for n := len(c.ranks); 1<<c.cut.round < n; {
 		rank := (c.rank - 1<<c.cut.round + n) % n
 		s := c.cuts.in[rank]
-		at := slices.IndexFunc(s.unexpected.all(), func(m *arrival) bool { return m.number == c.cut.number && m.whole })
-		if at < 0 {
+		at := s.unexpected.find(c.cut.number)
+		if at == nil || !at.message.whole {
 			return false, nil
 		}
-		m := s.unexpected.all()[at]
-		s.unexpected.remove(at)
+		at.leave()
+		m := at.message
 		err := c.takeBookmarks(rank, m.data)
 		c.release(m)
 		if err != nil {
@@ -376,6 +376,7 @@ func (c *Core) Cut(joined []Joiner) error {
 		for rank, s := range ctx.out {
 			if s != nil && rank != c.rank {
 				c.abandon(s, s.next)
+				c.compareBehind(s)
 				s.forget()
 			}
 		}
@@ -393,11 +394,18 @@ func (c *Core) Cut(joined []Joiner) error {
 	for _, n := range joined {
 		c.revive(n)
 	}
-	for _, ctx := range c.order {
+	for _, ctx := range slices.Clone(c.order) {
 		for rank, s := range ctx.in {
-			if s != nil && s.unacked > 0 && ctx != c.cuts { // those that have passed the cut forget what was said before it
+			if s == nil || rank == c.rank || ctx == c.cuts {
+				continue
+			}
+			c.noteAgain(s)
+			if s.unacked > 0 { // those that have passed the cut forget what was said before it
 				c.ackTo(ctx, rank, &s.received)
 			}
+		}
+		if ctx.freed { // a comparison may have kept it
+			c.close(ctx)
 		}
 	}
 	for rank := range c.ranks {
@@ -419,16 +427,13 @@ func (c *Core) settle(s *inStream) {
 	if s.received.low > s.before || len(s.received.words) > 0 {
 		s.unacked = 1
 	}
-	for _, m := range s.unexpected.all() {
+	for m := range s.unexpected.messages() {
 		if m.number >= s.before {
 			continue
 		}
 		c.drop(m.past)
 		m.past = nil
-		if m.unripe {
-			m.unripe = false
-			c.unripe--
-		}
+		c.readmit(m)
 	}
 }
 
@@ -441,6 +446,7 @@ func (c *Core) resetThreads() {
 	})
 	clear(c.threadOf)
 	c.age++
+	c.changes++
 	c.ahead = nil
 	if c.reference != nil {
 		c.reference.Reset()

@@ -28,19 +28,23 @@ func (c *Core) describe() string {
 				}
 			}
 		}
-		for _, r := range ctx.any.all() {
+		for r := range ctx.any.receives() {
 			fmt.Fprintf(&b, "context %x: receive from any rank with %s\n", ctx.id, r.wants())
 		}
 		for rank, s := range ctx.in {
 			if s == nil {
 				continue
 			}
-			for _, r := range s.posted.all() {
+			for r := range s.posted.receives() {
 				fmt.Fprintf(&b, "context %x: receive from rank %d with %s\n", ctx.id, rank, r.wants())
 			}
-			if s.unacked+len(s.live)+len(s.unexpected.all()) > 0 {
+			unexpected := 0
+			for range s.unexpected.all() {
+				unexpected++
+			}
+			if s.unacked+len(s.live)+unexpected > 0 {
 				fmt.Fprintf(&b, "context %x: from rank %d received below %d, due %d, %d incomplete or ahead, %d unexpected, %d not acknowledged\n",
-					ctx.id, rank, s.received.low, s.due, len(s.live), len(s.unexpected.all()), s.unacked)
+					ctx.id, rank, s.received.low, s.due, len(s.live), unexpected, s.unacked)
 			}
 		}
 	}

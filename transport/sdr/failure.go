@@ -38,6 +38,7 @@ func (c *Core) Dead(p int) {
 			})
 		}
 		if s := ctx.in[pr.rank]; s != nil {
+			s.forgetTarget(pr.replica)
 			c.lose(s, p)
 		}
 	}
@@ -100,7 +101,7 @@ func (c *Core) lose(s *inStream, p int) {
 			c.unawait(m)
 		}
 		if m.granted == replica {
-			c.torn(m, p)
+			c.torn(m)
 			if m.whole || m.stream == nil || s.received.has(m.number) {
 				continue
 			}
@@ -127,7 +128,7 @@ func (c *Core) lose(s *inStream, p int) {
 		default:
 			rewind = m.number
 			delete(s.live, m.number)
-			s.unexpected.remove(slices.Index(s.unexpected.all(), m))
+			m.place.leave()
 			c.release(m)
 		}
 	}
@@ -178,10 +179,9 @@ func (c *Core) rewind(s *inStream, number uint64) {
 		return
 	}
 	s.due = number
-	for i := len(s.unexpected.all()) - 1; i >= 0; i-- {
-		if m := s.unexpected.all()[i]; m.number > number {
-			s.unexpected.remove(i)
-			m.queued = false
+	for m := range s.unexpected.messages() {
+		if m.number > number {
+			m.place.leave()
 			s.live[m.number] = m
 		}
 	}

@@ -78,34 +78,17 @@ func (c *Core) Hopeless(req *Request) error {
 		return c.hopelessScript(req.endOf)
 	case req.sends != nil:
 		return c.hopelessSend(req.sends)
-	case req.ctx == nil || !c.isPosted(req):
+	case req.place.line == nil: // it is not posted
 		return nil
 	}
 	return c.hopelessReceive(req)
-}
-
-func (c *Core) isPosted(req *Request) bool {
-	q := &req.ctx.any
-	if req.source != Any {
-		s := req.ctx.in[req.source]
-		if s == nil {
-			return false
-		}
-		q = &s.posted
-	}
-	for _, r := range q.all() {
-		if r == req {
-			return true
-		}
-	}
-	return false
 }
 
 // hopelessScript: a round that one message is missing of never ends.
 func (c *Core) hopelessScript(s *Script) (err error) {
 	for rank := range c.ranks {
 		if in := s.ctx.in[rank]; in != nil {
-			for _, r := range in.posted.all() {
+			for r := range in.posted.receives() {
 				if r.script == s && err == nil {
 					err = c.hopelessReceive(r)
 				}
@@ -168,7 +151,7 @@ func (c *Core) nothingFrom(req *Request, rank int) bool {
 			return false
 		}
 	}
-	for _, m := range s.unexpected.all() { // it may not be its turn
+	for m := range s.unexpected.messages() { // it may not be its turn
 		if req.accepts(m.number, m.tag) {
 			return false
 		}
@@ -287,7 +270,7 @@ func (c *Core) reply(a ask) (number uint64, known bool) {
 	if ctx == nil || ctx.plans > 0 || ctx.in[rank] == nil {
 		return 0, false // it has been acknowledged, will be received, or has yet to come
 	}
-	for _, m := range ctx.in[rank].unexpected.all() {
+	for m := range ctx.in[rank].unexpected.messages() {
 		if m.number == a.number && !m.whole {
 			return a.number, true
 		}
@@ -331,18 +314,9 @@ func (c *Core) GiveUp(req *Request, err error) {
 		defer c.finish(m)
 	case req.endOf != nil:
 		req.endOf.ctx.plans-- // it posts nothing more
-	default:
-		q := &req.ctx.any
-		if req.source != Any {
-			q = &c.inStream(req.ctx, req.source).posted
-		}
-		for i, r := range q.all() {
-			if r == req {
-				q.remove(i)
-				req.ctx.unbind(req)
-				break
-			}
-		}
+	case req.place.line != nil:
+		req.place.leave()
+		req.ctx.unbind(req)
 	}
 	c.complete(req, Status{}, err)
 }

@@ -27,8 +27,8 @@ const (
 	kindData
 	// kindAck tells a replica of the sender what has been received: all
 	// numbers below Args[1], the bits of Args[2] from number Args[1]&^63 on,
-	// and those of the payload's words after them. Behind these are the numbers
-	// and hashes of Args[3] messages.
+	// and those of the payload's words after them. Behind these are, of Args[3] messages,
+	// the number, the hash and the replica whose frame it was.
 	kindAck
 	// kindWant says in Args[0] whether the sender waits for acknowledgements
 	// (1) or not (0): it then gets them at once.
@@ -55,6 +55,10 @@ const flagExact uint16 = 1
 // flagComes marks the offer of a message for which the receiver had no room: its sender
 // sends it unasked when there is some.
 const flagComes uint16 = 2
+
+// flagServed marks an acknowledgement to the replica that sends to its receiver as that sees
+// it: it hears no more hashes before the next cut.
+const flagServed uint16 = 4
 
 // ackAll in place of a lowest missing number says that the context is closed
 // at the receiver: whatever was or will be sent in it counts as received.

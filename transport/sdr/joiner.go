@@ -42,6 +42,9 @@ func (c *Core) revive(n Joiner) {
 	}
 	pr := &c.processes[p]
 	held := pr.early
+	for _, s := range pr.short {
+		s.short &^= 1 << n.Replica
+	}
 	r := &c.ranks[n.Rank]
 	*pr = process{rank: n.Rank, replica: n.Replica, alive: true, incarnation: n.Incarnation, credit: c.limits.Window, early: held}
 	r.live |= 1 << n.Replica
@@ -50,7 +53,7 @@ func (c *Core) revive(n Joiner) {
 		if s == nil {
 			continue
 		}
-		for _, m := range s.unexpected.all() {
+		for m := range s.unexpected.messages() {
 			if m.eager == p { // its sender needs no room any more
 				m.eager = -1
 			}

@@ -26,12 +26,14 @@ type knowledge struct {
 	above []entry
 }
 
-// raise says that all ranks have begun an epoch.
-func (k *knowledge) raise(base uint64) {
-	if base > k.base {
-		k.base = base
-		k.above = slices.DeleteFunc(k.above, func(e entry) bool { return !k.exceeded(e.clock) })
+// raise says that all ranks have begun an epoch, and reports whether that was new.
+func (k *knowledge) raise(base uint64) bool {
+	if base <= k.base {
+		return false
 	}
+	k.base = base
+	k.above = slices.DeleteFunc(k.above, func(e entry) bool { return !k.exceeded(e.clock) })
+	return true
 }
 
 // exceeded reports whether base does not imply at.
@@ -47,21 +49,22 @@ func (k *knowledge) at(rank int) clock {
 	return clock{epoch: k.base}
 }
 
-// learn adds an entry.
-func (k *knowledge) learn(e entry) {
+// learn adds an entry, and reports whether it says anything new.
+func (k *knowledge) learn(e entry) bool {
 	if len(k.above) == 1 && k.above[0].rank == e.rank { // as in small jobs
-		if k.above[0].less(e.clock) {
-			k.above[0].clock = e.clock
+		if !k.above[0].less(e.clock) {
+			return false
 		}
-		return
+		k.above[0].clock = e.clock
+		return true
 	}
-	k.join(new(int), e)
+	return k.join(new(int), e)
 }
 
-// join adds an entry; i is where one of a lower rank was added, and is moved.
-func (k *knowledge) join(i *int, e entry) {
+// join is learn; i is where an entry of a lower rank was added, and is moved.
+func (k *knowledge) join(i *int, e entry) bool {
 	if !k.exceeded(e.clock) {
-		return
+		return false
 	}
 	for *i < len(k.above) && k.above[*i].rank < e.rank {
 		*i++
@@ -71,5 +74,8 @@ func (k *knowledge) join(i *int, e entry) {
 		k.above = slices.Insert(k.above, *i, e)
 	case k.above[*i].less(e.clock):
 		k.above[*i] = e
+	default:
+		return false
 	}
+	return true
 }

@@ -24,89 +24,78 @@ func (c *Core) RecvExact(ctx *Context, req *Request, buf []byte, src int, number
 // postRecv matches req with what is there, or puts it into its place among
 // the posted receives.
 func (c *Core) postRecv(req *Request) {
-	if s, i := c.unexpected(req); i >= 0 {
-		m := s.unexpected.all()[i]
-		s.unexpected.remove(i)
-		c.bind(m, req)
+	req.place.key = req.key()
+	if m := c.unexpected(req); m != nil {
+		c.match(m, req)
 		return
 	}
-	q := &req.ctx.any
+	req.place.receive = req
+	l := &req.ctx.any
 	if req.source != Any {
-		q = &c.inStream(req.ctx, req.source).posted
+		l = &c.inStream(req.ctx, req.source).posted
 	}
-	at := len(q.all())
-	for at > 0 && q.all()[at-1].order > req.order {
-		at-- // a receive that lost its message returns to its old place
+	behind := l.last
+	for behind != nil && behind.receive.order > req.order {
+		behind = behind.prev // a receive that lost its message returns to its old place
 	}
-	if at == len(q.all()) {
-		q.push(req)
-	} else {
-		q.insert(at, req)
-	}
+	l.insert(behind, &req.place)
 	if req.source == Any {
-		for _, s := range req.ctx.in {
-			if s != nil {
-				for _, m := range s.unexpected.all() {
-					c.leave(m)
-				}
-			}
-		}
+		c.setAsideFor(req)
 	}
 }
 
-// unexpected finds the first unmatched message that req accepts, as an index
-// into the queue of its stream.
-func (c *Core) unexpected(req *Request) (*inStream, int) {
+// match gives a message that no receive had matched to req.
+func (c *Core) match(m *arrival, req *Request) {
+	ctx, ahead := req.ctx, m.unripe && req.source != Any
+	m.place.leave()
+	c.bind(m, req)
+	if ahead { // a receive from any source may have waited behind it
+		c.ripen(ctx)
+	}
+}
+
+// unexpected finds the unmatched message that req gets: of one source the first that it
+// accepts, of several such that which arrived first. nil if there is none.
+func (c *Core) unexpected(req *Request) *arrival {
 	if req.source != Any {
-		s := req.ctx.in[req.source]
-		return s, c.first(s, req)
+		return c.first(req.ctx.in[req.source], req)
 	}
-	var best *inStream
-	at := -1
+	var best *arrival
 	for _, s := range req.ctx.in {
-		if s == nil {
-			continue
-		}
-		if i := c.first(s, req); i >= 0 && (best == nil || s.unexpected.all()[i].order < best.unexpected.all()[at].order) {
-			best, at = s, i
+		if m := c.first(s, req); m != nil && (best == nil || m.order < best.order) {
+			best = m
 		}
 	}
-	return best, at
+	return best
 }
 
-// takePosted takes the receive out of its queue that a message matches: the
+// takePosted takes the receive out of its line that a message matches: the
 // one posted first. Receives from any source are left out if the message
 // depends on what comes after them.
 func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Request {
-	q, at := &s.posted, -1
-	for i, r := range s.posted.all() {
-		if r.accepts(number, tag) {
-			at = i
+	key := s.ctx.key(number, tag)
+	at := s.posted.find(key)
+	for p := s.ctx.any.find(key); p != nil; p = p.after(key) {
+		if at != nil && p.receive.order > at.receive.order {
 			break
 		}
+		if s.passed(p.receive) {
+			continue
+		}
+		if c.ripe(of.in(s.ctx)) {
+			at = p
+		}
+		break
 	}
-	for i, r := range s.ctx.any.all() {
-		if at >= 0 && r.order > s.posted.all()[at].order {
-			break
-		}
-		if r.accepts(number, tag) && !s.passed(r) {
-			if c.ripe(of.in(s.ctx)) {
-				q, at = &s.ctx.any, i
-			}
-			break
-		}
-	}
-	if at < 0 {
+	if at == nil {
 		return nil
 	}
-	r := q.all()[at]
-	q.remove(at)
-	return r
+	at.leave()
+	return at.receive
 }
 
 // bind gives a message to a receive. What is not here yet is asked for.
 func (c *Core) bind(m *arrival, req *Request) {
-	m.queued = false
 	switch {
 	case m.local != nil:
 		out := m.local
@@ -173,11 +162,12 @@ func (ctx *Context) unbind(req *Request) {
 func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
 	c.used = c.used || src == Any
 	req := Request{ctx: ctx, source: src, tag: tag, probe: true}
-	s, i := c.unexpected(&req)
-	if i < 0 {
+	req.place.key = req.key()
+	m := c.unexpected(&req)
+	if m == nil {
 		return Status{}, false
 	}
-	m := s.unexpected.all()[i]
+	s := m.stream
 	s.shown = max(s.shown, m.number+1)
 	c.absorb(m.past.in(ctx))
 	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
@@ -186,25 +176,16 @@ func (c *Core) Probe(ctx *Context, src, tag int) (Status, bool) {
 // Cancel takes back a receive that no message has matched, and reports
 // whether it could.
 func (c *Core) Cancel(req *Request) bool {
-	if req.ctx == nil || req.bound != nil {
+	if req.place.line == nil {
 		return false
 	}
-	q := &req.ctx.any
-	if req.source != Any {
-		q = &c.inStream(req.ctx, req.source).posted
+	req.place.leave()
+	req.ctx.unbind(req)
+	c.complete(req, Status{Source: Any, Tag: Any, Cancelled: true}, nil)
+	if req.ctx.freed {
+		c.close(req.ctx)
 	}
-	for i, r := range q.all() {
-		if r == req {
-			q.remove(i)
-			req.ctx.unbind(req)
-			c.complete(req, Status{Source: Any, Tag: Any, Cancelled: true}, nil)
-			if req.ctx.freed {
-				c.close(req.ctx)
-			}
-			return true
-		}
-	}
-	return false
+	return true
 }
 
 // postLocal delivers a message of this rank to itself. It crosses no link and
@@ -236,20 +217,20 @@ func (c *Core) endLocal(m *Message) {
 }
 
 // first finds the first message of a stream that req accepts and may have.
-func (c *Core) first(s *inStream, req *Request) int {
-	if s == nil || s.passed(req) {
-		return -1
+func (c *Core) first(s *inStream, req *Request) *arrival {
+	if s == nil || s.unexpected.first == nil || s.passed(req) {
+		return nil
 	}
-	for i, m := range s.unexpected.all() {
-		if req.accepts(m.number, m.tag) {
-			if (req.source == Any || req.probe) && !c.ripe(m.past.in(s.ctx)) {
-				c.hidden = c.hidden || req.probe
-				return -1 // nor what comes after it
-			}
-			return i
-		}
+	p := s.unexpected.find(req.place.key)
+	if p == nil {
+		return nil
 	}
-	return -1
+	m := p.message
+	if (req.source == Any || req.probe) && !c.ripe(m.past.in(s.ctx)) {
+		c.hidden = c.hidden || req.probe
+		return nil // nor what comes after it
+	}
+	return m
 }
 
 func (c *Core) newArrival(s *inStream, number uint64, tag, size int) *arrival {
@@ -262,6 +243,7 @@ func (c *Core) newArrival(s *inStream, number uint64, tag, size int) *arrival {
 	}
 	c.clock++
 	*m = arrival{stream: s, number: number, tag: tag, size: size, granted: -1, eager: -1, order: c.clock}
+	m.place.key, m.place.message = s.ctx.key(number, tag), m
 	return m
 }
 
@@ -271,9 +253,7 @@ func (c *Core) release(m *arrival) {
 		c.buffers.put(m.data)
 	}
 	c.drop(m.past)
-	if m.unripe {
-		c.unripe--
-	}
+	c.readmit(m)
 	c.unawait(m)
 	if m.eager >= 0 {
 		c.processes[m.eager].held -= m.size + frameCost

@@ -10,16 +10,16 @@ import "github.com/intrahpc/intra/transport"
 func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	pr, ctx, exact := &c.processes[p], c.recent, h.Flags&flagExact != 0
 	if h.Kind != kindEager || h.Incarnation != pr.incarnation || !pr.alive || pr.rank == c.rank ||
-		ctx == nil || ctx.id != h.Args[0] || ctx.exact != exact || ctx.freed || ctx.bound > 0 || len(ctx.any.all()) > 0 ||
+		ctx == nil || ctx.id != h.Args[0] || ctx.exact != exact || ctx.freed || ctx.bound > 0 || ctx.any.first != nil ||
 		c.draining || c.cut != nil || c.observer != nil || pr.awaited > 0 {
 		return nil
 	}
 	s, n, tag := ctx.in[pr.rank], h.Args[1], h.Args[2]
 	if s == nil || n != s.received.low || len(s.received.words) > 0 || len(s.live) > 0 || n != s.due && !exact ||
-		len(s.posted.all()) == 0 || tag > tagLimit(exact) {
+		s.posted.first == nil || tag > tagLimit(exact) {
 		return nil
 	}
-	req := s.posted.all()[0]
+	req := s.posted.first.receive
 	if !req.accepts(n, int(tag)) || exact && int(tag) != req.tag {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	if size > len(req.buf) || size > maxEager {
 		return nil
 	}
-	s.posted.pop()
+	req.place.leave()
 	s.received.low++
 	s.due++
 	if c.ranks[pr.rank].degree > 1 {

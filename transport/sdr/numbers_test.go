@@ -45,28 +45,3 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
-
-// TestQueue checks order under pushes, insertions and removals.
-func TestQueue(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	var q queue[int]
-	var want []int
-	for i := range 5000 {
-		switch {
-		case len(want) > 0 && random.IntN(2) == 0:
-			at := random.IntN(len(want)) * random.IntN(2)
-			q.remove(at)
-			want = append(want[:at:at], want[at+1:]...)
-		case len(want) > 1 && random.IntN(4) == 0:
-			q.insert(1, i)
-			want = append(want[:1:1], append([]int{i}, want[1:]...)...)
-		default:
-			q.push(i)
-			want = append(want, i)
-		}
-		require.Equal(t, len(want), len(q.all()))
-		for k := range want {
-			require.Equal(t, want[k], q.all()[k])
-		}
-	}
-}

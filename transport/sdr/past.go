@@ -22,9 +22,11 @@ type past struct {
 	list      []byte
 	reference uint64 // see Reference
 
-	scanned bool  // what follows is known
-	more    bool  // there are other threads
-	needs   clock // the operation of this rank in thread that it contains
+	scanned bool   // what follows is known
+	more    bool   // there are other threads
+	needs   clock  // the operation of this rank in thread that it contains
+	rest    *rest  // the other threads; nil: they are few
+	made    uint64 // Core.changes when this process made it of all that it knows; 0: it has not
 }
 
 // in is the past of a message of this context.
@@ -39,6 +41,7 @@ func (p *past) in(ctx *Context) *past {
 func (c *Core) newPast(thread, base uint64) *past {
 	p := c.roomForPast()
 	p.thread, p.base, p.own, p.reference, p.scanned = thread, base, entry{}, 0, false
+	p.rest, p.made = nil, 0
 	return p
 }
 
@@ -56,7 +59,7 @@ func (c *Core) roomForPast() *past {
 
 // drop ends the use of a past that was cloned or made.
 func (c *Core) drop(p *past) {
-	if p != nil && len(c.pasts) < 256 && cap(p.list) < 1<<12 {
+	if p != nil && len(c.pasts) < 256 && cap(p.list) < 1<<16 {
 		c.pasts = append(c.pasts, p)
 	}
 }
@@ -73,6 +76,7 @@ func (p *past) clone(c *Core) *past {
 	q.own.rank, q.own.epoch, q.own.count = p.own.rank, p.own.epoch, p.own.count
 	q.scanned, q.more = p.scanned, p.more
 	q.needs.epoch, q.needs.count = p.needs.epoch, p.needs.count
+	q.rest, q.made = p.rest, p.made
 	return q
 }
 
@@ -307,7 +311,7 @@ func (k *knowledge) read(r *pastReader) {
 
 // encode writes it into p, which this rank sends; the first thread is that of the context.
 func (d decoded) encode(p *past, rank int) {
-	p.thread, p.base, p.own, p.scanned = d[0].id, d[0].base, entry{}, false
+	p.thread, p.base, p.own, p.scanned, p.rest, p.made = d[0].id, d[0].base, entry{}, false, nil, 0
 	list := p.list[:0]
 	for i, t := range d {
 		if i > 0 && t.base == 0 && len(t.above) == 0 {

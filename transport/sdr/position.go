@@ -78,7 +78,7 @@ func (ctx *Context) unmatched(before []uint64) []messagePosition {
 		if s == nil {
 			continue
 		}
-		for _, m := range s.unexpected.all() {
+		for m := range s.unexpected.messages() {
 			if m.number >= before[rank] {
 				continue
 			}

@@ -140,6 +140,7 @@ func (c *Core) eager(p int, s *inStream, h *transport.Header, payload []byte, of
 		}
 		if !m.hasData { // keep it in case the other one dies in the middle
 			m.keepCopy(c, payload)
+			m.from = replica
 		}
 		c.consumed(p, cost)
 		return nil
@@ -176,21 +177,11 @@ func (m *arrival) keepCopy(c *Core, payload []byte) {
 	copy(m.data, payload)
 }
 
-// enqueue puts an unmatched message into its place in the unexpected queue.
+// enqueue puts an unmatched message behind those before it.
 func (c *Core) enqueue(m *arrival) {
-	m.queued = true
-	m.stream.unexpected.push(m)
+	m.stream.unexpected.push(&m.place)
 	c.news = true
-	c.leave(m)
-}
-
-// leave notes that a message has to wait for an operation of this replica if
-// that is so.
-func (c *Core) leave(m *arrival) {
-	if !m.unripe && len(m.stream.ctx.any.all()) > 0 && !c.ripe(m.past.in(m.stream.ctx)) {
-		m.unripe = true
-		c.unripe++
-	}
+	c.setAside(m)
 }
 
 // offer takes the announcement of a message.
@@ -247,7 +238,7 @@ func (c *Core) advance(s *inStream) {
 		switch {
 		case m == nil && !s.received.has(s.due):
 			return
-		case m == nil || m.req != nil || m.queued: // matched, or in its turn, before
+		case m == nil || m.req != nil || m.queued(): // matched, or in its turn, before
 			s.due++
 		default:
 			s.due++
@@ -314,7 +305,7 @@ func (c *Core) whole(m *arrival, replica, eager int, payload []byte) {
 		c.fill(m.req, s, replica, m.number, m.tag, payload, m.past)
 		c.release(m)
 		return
-	case m.queued:
+	case m.queued():
 		delete(s.live, m.number)
 	}
 	m.keepCopy(c, payload)
@@ -327,19 +318,19 @@ func (c *Core) Torn(p int, h *transport.Header) {
 		return
 	}
 	if m := c.expected(p, h); m != nil {
-		c.torn(m, p)
+		c.torn(m)
 	}
 }
 
-func (c *Core) torn(m *arrival, p int) {
+func (c *Core) torn(m *arrival) {
 	if !m.filling {
 		return
 	}
 	m.filling = false
-	if m.hasData { // an eager copy came while this one was being written
+	if m.hasData { // an eager copy of another replica came while this one was being written
 		data := m.data
 		m.data, m.hasData = nil, false
-		c.whole(m, c.processes[p].replica, -1, data)
+		c.whole(m, m.from, -1, data)
 		c.buffers.put(data)
 	}
 }

@@ -41,9 +41,10 @@ type Request struct {
 	source int
 	tag    int
 	number uint64 // what an exact receive wants
-	order  uint64 // place in posting order
+	order  uint64 // rank in posting order
 	back   bool   // it was bound to a message that was lost
 	bound  *arrival
+	place  place // among the posted receives
 
 	// What the program sees of a message, see Core.See.
 	past    *past  // of the message, until the program has seen it
@@ -68,6 +69,17 @@ func (r *Request) accepts(number uint64, tag int) bool {
 	}
 	return r.tag == Any || r.tag == tag
 }
+
+// key is what the place of a receive, or a search for a message, matches by.
+func (r *Request) key() uint64 {
+	if r.ctx.exact {
+		return r.number
+	}
+	return uint64(r.tag) // of Any it is anyKey
+}
+
+// queued reports whether a message stands among those that no receive has matched.
+func (m *arrival) queued() bool { return m.place.line != nil }
 
 // Message is a message on its way out. It is kept until every live replica of
 // its destination has it.
@@ -108,8 +120,8 @@ type arrival struct {
 	granted int      // replica that was asked for the payload, or -1
 	filling bool     // a link writes into the receive's buffer
 	req     *Request // the receive it is bound to
-	queued  bool     // in the unexpected queue
-	order   uint64   // place in order of arrival
+	place   place    // among the messages that no receive has matched
+	order   uint64   // rank in order of arrival
 	cut     uint64   // that its sender had passed last
 	eager   int      // process whose credit it holds, or -1
 	from    int      // replica of its source that a whole one came from

@@ -96,15 +96,21 @@ func (c *Core) askAgain(p int) {
 	}
 }
 
+// lacksRoom notes that a message of s was offered to process p for want of room.
+func (c *Core) lacksRoom(s *outStream, p int) {
+	pr := &c.processes[p]
+	if d := uint64(1) << pr.replica; s.short&d == 0 {
+		s.short |= d
+		pr.short = append(pr.short, s)
+	}
+}
+
 // push sends what was offered to process p for want of room, as far as there is room now.
 func (c *Core) push(p int) {
 	pr := &c.processes[p]
 	d := uint64(1) << pr.replica
-	for _, ctx := range c.order {
-		s := ctx.out[pr.rank]
-		if s == nil {
-			continue
-		}
+	for len(pr.short) > 0 {
+		s := pr.short[0]
 		s.compact()
 		for _, m := range s.kept {
 			if m == nil || m.offered&m.lacking&d == 0 || !c.eagerly(m) {
@@ -115,5 +121,7 @@ func (c *Core) push(p int) {
 			}
 			c.sendEager(m, p)
 		}
+		s.short &^= d
+		pr.short = slices.Delete(pr.short, 0, 1)
 	}
 }

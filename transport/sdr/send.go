@@ -162,6 +162,7 @@ func (c *Core) transmit(m *Message, d int) {
 	h := &a.Header
 	if c.eagerly(m) {
 		h.Flags |= flagComes
+		c.lacksRoom(m.stream, p)
 	}
 	if h.Args[2], h.Args[3] = uint64(m.tag), uint64(len(m.data)); m.past != nil {
 		h.Args[4] = m.past.word(len(a.Payload))

@@ -54,7 +54,9 @@ func (c *Core) awaitedScript(s *Script) Awaited {
 	for rank := range c.ranks {
 		lacks := false
 		if in := s.ctx.in[rank]; in != nil {
-			lacks = slices.ContainsFunc(in.posted.all(), func(r *Request) bool { return r.script == s })
+			for r := range in.posted.receives() {
+				lacks = lacks || r.script == s
+			}
 		}
 		if out := s.ctx.out[rank]; out != nil && !lacks {
 			lacks = slices.ContainsFunc(out.kept, func(m *Message) bool {

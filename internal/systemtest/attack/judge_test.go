@@ -69,7 +69,6 @@ type deed struct {
 	stopped, killed map[job.Process]bool
 	interrupted     bool // intrarun got SIGINT
 	gone            bool // intrarun was killed
-	removed         bool // there is no program any more to be started
 }
 
 // verdict is what the judge needs of a job.
@@ -401,9 +400,7 @@ func (v *verdict) reason(why string, h *history) string {
 			return fmt.Sprintf("only %d of %d spares are gone", used, v.spares)
 		}
 	case strings.HasPrefix(why, "no process takes its place: "):
-		if !v.deed.removed {
-			return "there was a program to be started"
-		}
+		return "there was a program to be started, or the copy of it"
 	case strings.HasPrefix(why, "all processes that held the last backup of rank"):
 		if complete == 0 {
 			return "there was none"

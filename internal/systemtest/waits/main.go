@@ -179,6 +179,71 @@ func await(file string) {
 	}
 }
 
+// outlast are ways in which the last replica of rank 0 does not end when all others have,
+// or much later.
+var outlast = map[string]func(p *intra.Process, last bool) error{
+	"loop":   func(_ *intra.Process, last bool) error { return lastly(last, func() { compute(time.Hour) }) },
+	"select": func(_ *intra.Process, last bool) error { return lastly(last, func() { select {} }) },
+	"prints": func(_ *intra.Process, last bool) error {
+		return lastly(last, func() {
+			for range slowSteps {
+				time.Sleep(slowStep)
+				fmt.Fprintln(os.Stderr, "still here")
+			}
+		})
+	},
+	"receives": func(p *intra.Process, last bool) error {
+		for range slowSteps {
+			if p.Rank() == 1 {
+				if err := comm.Send(p.World(), make([]int64, 1), 0, 3); err != nil {
+					return err
+				}
+			} else if err := errors.Join(lastly(last, func() { time.Sleep(slowStep) }), receive(p.World(), 1)); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+}
+
+// A replica that is slow takes much longer for all steps than the tests let one take that
+// never ends, and less for one of them.
+const slowSteps, slowStep = 12, time.Second
+
+// lastly calls f in the last replica.
+func lastly(last bool, f func()) error {
+	if last {
+		f()
+	}
+	return nil
+}
+
+var taskEndless = intra.Register("waits.endless")
+
+// endless are ways in which a task, or the function of Once, never ends on one replica.
+var endless = map[string]func(p *intra.Process) error{
+	"taskloops": func(p *intra.Process) error { return endlessTask(p, func() { compute(time.Hour) }) },
+	"taskwaits": func(p *intra.Process) error { return endlessTask(p, func() { select {} }) },
+	"oncewaits": func(p *intra.Process) error { _, err := intra.Once(p, func() (int, error) { select {} }); return err },
+	"oncesleeps": func(p *intra.Process) error {
+		_, err := intra.Once(p, func() (int, error) { time.Sleep(time.Hour); return 0, nil })
+		return err
+	},
+}
+
+func endlessTask(p *intra.Process, body func()) error {
+	s := p.Section()
+	for i := range 4 {
+		out := make([]byte, 1)
+		s.Launch(taskEndless, func() {
+			if i == 0 {
+				body()
+			}
+		}, intra.Out("out", out))
+	}
+	return s.End()
+}
+
 func main() {
 	intra.Main(func(p *intra.Process) error {
 		if print := prints[os.Args[1]]; print != nil {
@@ -187,6 +252,12 @@ func main() {
 		}
 		if len(os.Args) > 2 {
 			await(os.Args[2])
+		}
+		if f := outlast[os.Args[1]]; f != nil {
+			return f(p, p.Rank() == 0 && p.Replica() == 1)
+		}
+		if f := endless[os.Args[1]]; f != nil {
+			return f(p)
 		}
 		do := wrong[os.Args[1]]
 		if do == nil {

@@ -1,4 +1,4 @@
-package agentd
+package agentlog
 
 import (
 	"fmt"
@@ -7,17 +7,30 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/agentwire"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/recovery"
 )
 
-func TestProcessLogKeepsWhatAnotherHeadHasToKnow(t *testing.T) {
-	s := new(processLog)
-	say := func(m job.Message) { s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 0) }
+// process is the log of a process, of which the agent tells in one word what it has
+// seen.
+type process = Process[string, int]
+
+// repeated names what a successor gets.
+func repeated(p *process) (all []string) {
+	for _, s := range p.Repeat(0) {
+		if s.Message != nil {
+			s.Seen = string(s.Message.Kind)
+		}
+		all = append(all, s.Seen)
+	}
+	return all
+}
+
+func TestASuccessorGetsWhatItHasToKnow(t *testing.T) {
+	s := new(process)
+	say := func(m job.Message) { s.Say(&m, 0) }
 	p, q := job.Process{Rank: 1}, job.Process{Rank: 2}
-	s.note(told{kind: agentwire.KindStarted}, nil, 0)
-	s.note(told{kind: agentwire.KindHello}, nil, 0)
+	s.Note("started")
+	s.Note("joined")
 	for i := range int64(1000) {
 		say(job.Message{Kind: job.KindStats, Stats: &job.Stats{Sections: i}})
 		say(job.Message{Kind: job.KindTrace})
@@ -26,31 +39,23 @@ func TestProcessLogKeepsWhatAnotherHeadHasToKnow(t *testing.T) {
 		say(job.Message{Kind: job.KindMended, Process: &p})
 	}
 	say(job.Message{Kind: job.KindFinish, Stats: &job.Stats{Sections: 1000}})
-	s.note(told{kind: agentwire.KindExited}, nil, 0)
-	var kinds []agentwire.Kind
-	var said []job.Kind
-	for _, f := range s.history {
-		if kinds = append(kinds, f.kind); f.kind == agentwire.KindMessage {
-			m, err := job.DecodeMessage(f.body)
-			require.NoError(t, err)
-			said = append(said, m.Kind)
-		}
-	}
-	require.Equal(t, []agentwire.Kind{agentwire.KindStarted, agentwire.KindHello, agentwire.KindMessage, agentwire.KindMessage, agentwire.KindMessage, agentwire.KindExited}, kinds)
-	require.Equal(t, []job.Kind{job.KindStats, job.KindSuspect, job.KindFinish}, said)
+	s.Note("exited")
+	require.Equal(t, []string{"started", "joined", "stats", "suspect", "finish", "exited"}, repeated(s))
+	require.EqualValues(t, 999, s.Repeat(0)[2].Message.Stats.Sections)
+	require.Equal(t, &q, s.Repeat(0)[3].Message.Process)
 }
 
-func TestProcessLogTellsAProcessNothingTwice(t *testing.T) {
-	s := new(processLog)
+func TestAProcessReceivesNothingTwice(t *testing.T) {
+	s := new(process)
 	verdict := func(epoch uint64) bool {
-		return s.pass(&job.Message{Kind: job.KindVerdict, Verdict: &job.Verdict{Epoch: epoch}})
+		return s.Pass(&job.Message{Kind: job.KindVerdict, Verdict: &job.Verdict{Epoch: epoch}})
 	}
-	require.False(t, s.begun)
-	require.True(t, s.pass(&job.Message{Kind: job.KindStart}))
-	require.True(t, s.begun)
-	require.False(t, s.pass(&job.Message{Kind: job.KindStart}))
+	require.False(t, s.Begun)
+	require.True(t, s.Pass(&job.Message{Kind: job.KindStart}))
+	require.True(t, s.Begun)
+	require.False(t, s.Pass(&job.Message{Kind: job.KindStart}))
 	leave := func(generation uint32, number uint64) bool {
-		return s.pass(&job.Message{Kind: job.KindOrder, Order: &job.Order{Kind: job.OrderGo, Generation: generation, Number: number}})
+		return s.Pass(&job.Message{Kind: job.KindOrder, Order: &job.Order{Kind: job.OrderGo, Generation: generation, Number: number}})
 	}
 	require.True(t, leave(0, 3))
 	require.True(t, leave(0, 6))
@@ -58,7 +63,7 @@ func TestProcessLogTellsAProcessNothingTwice(t *testing.T) {
 	require.False(t, leave(0, 6))
 	require.True(t, leave(1, 3), "the job has gone back")
 	require.False(t, leave(0, 9))
-	order := func(o job.Order) bool { return s.pass(&job.Message{Kind: job.KindOrder, Order: &o}) }
+	order := func(o job.Order) bool { return s.Pass(&job.Message{Kind: job.KindOrder, Order: &o}) }
 	for range 2 {
 		require.True(t, order(job.Order{Kind: job.OrderCancel}), "does no harm")
 	}
@@ -67,32 +72,31 @@ func TestProcessLogTellsAProcessNothingTwice(t *testing.T) {
 		require.False(t, order(o), o)
 	}
 	meet := func(incarnation uint32) bool {
-		return s.pass(&job.Message{Kind: job.KindConnect, Peers: []job.Peer{{Process: job.Process{Rank: 1}, Incarnation: incarnation}}})
+		return s.Pass(&job.Message{Kind: job.KindConnect, Peers: []job.Peer{{Process: job.Process{Rank: 1}, Incarnation: incarnation}}})
 	}
 	require.True(t, meet(2))
 	require.False(t, meet(2))
 	require.True(t, meet(5))
 	require.False(t, meet(2))
-	require.True(t, s.pass(&job.Message{Kind: job.KindSetup, Epoch: 3}))
-	require.False(t, s.pass(&job.Message{Kind: job.KindSetup, Epoch: 5}))
+	require.True(t, s.Pass(&job.Message{Kind: job.KindSetup, Epoch: 3}))
+	require.False(t, s.Pass(&job.Message{Kind: job.KindSetup, Epoch: 5}))
 	require.False(t, verdict(3), "it was dead before")
 	require.True(t, verdict(4))
 	require.True(t, verdict(5))
 	require.False(t, verdict(4))
 	require.False(t, verdict(5))
 	require.True(t, verdict(6))
-	require.True(t, s.pass(&job.Message{Kind: job.KindRelease}))
-	require.False(t, s.pass(&job.Message{Kind: job.KindRelease}))
-	require.True(t, s.pass(&job.Message{Kind: job.KindEnd}))
-	require.True(t, s.pass(&job.Message{Kind: job.KindEnd}), "whoever obeys is gone")
+	require.True(t, s.Pass(&job.Message{Kind: job.KindRelease}))
+	require.False(t, s.Pass(&job.Message{Kind: job.KindRelease}))
+	require.True(t, s.Pass(&job.Message{Kind: job.KindEnd}))
+	require.True(t, s.Pass(&job.Message{Kind: job.KindEnd}), "whoever obeys is gone")
 }
 
 // repliesOf returns what would be repeated of what a process has said about
 // recovery, or about the end of its program.
-func repliesOf(t *testing.T, s *processLog) (said []string) {
-	for _, f := range s.history {
-		m, err := job.DecodeMessage(f.body)
-		require.NoError(t, err)
+func repliesOf(s *process) (said []string) {
+	for _, f := range s.Repeat(0) {
+		m := f.Message
 		if m.Kind != job.KindReply {
 			said = append(said, string(m.Kind))
 			continue
@@ -106,13 +110,10 @@ func repliesOf(t *testing.T, s *processLog) (said []string) {
 // waits, to whom it has links, what became of its last files, and which copies it
 // holds: that of the last complete backup and the two after it, since the process
 // may know of one that is complete before its agent does.
-func TestProcessLogKeepsTheLastReplies(t *testing.T) {
-	s := new(processLog)
-	say := func(r job.Reply) {
-		m := job.Message{Kind: job.KindReply, Reply: &r}
-		s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 0)
-	}
-	obey := func(o job.Order) { s.pass(&job.Message{Kind: job.KindOrder, Order: &o}) }
+func TestASuccessorGetsTheLastReplies(t *testing.T) {
+	s := new(process)
+	say := func(r job.Reply) { s.Say(&job.Message{Kind: job.KindReply, Reply: &r}, 0) }
+	obey := func(o job.Order) { s.Pass(&job.Message{Kind: job.KindOrder, Order: &o}) }
 	say(job.Reply{Kind: job.ReplyFirst})
 	for n := uint64(1); n <= 100; n++ {
 		say(job.Reply{Kind: job.ReplyLinked, Process: job.Process{Rank: int(n % 2)}, Incarnation: uint32(n)})
@@ -131,11 +132,10 @@ func TestProcessLogKeepsTheLastReplies(t *testing.T) {
 	require.Equal(t, []string{
 		"first 0 of rank 0", "stored 50 of rank 3", "linked 99 of rank 0", "stored 99 of rank 3", "linked 100 of rank 0",
 		"drained 100 of rank 0", "admitted 100 of rank 0", "stored 100 of rank 3", "saved 102 of rank 0", "saved 101 of rank 0",
-	}, repliesOf(t, s))
-	s.history, s.said = nil, recovery.Said[int]{}
+	}, repliesOf(s))
 
-	m := job.Message{Kind: job.KindFinish, Stats: &job.Stats{}}
-	end := func() { s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 0) }
+	s = new(process)
+	end := func() { s.Say(&job.Message{Kind: job.KindFinish, Stats: new(job.Stats)}, 0) }
 	end()
 	say(job.Reply{Kind: job.ReplyStored, Number: 50})
 	for range 2 {
@@ -144,25 +144,25 @@ func TestProcessLogKeepsTheLastReplies(t *testing.T) {
 	obey(job.Order{Kind: job.OrderRollback, Generation: 1, Number: 50})
 	say(job.Reply{Kind: job.ReplyStored, Number: 150}) // it has not heard that yet
 	end()
-	require.Equal(t, []string{"finish", "stored 50 of rank 0", "finish"}, repliesOf(t, s))
+	require.Equal(t, []string{"finish", "stored 50 of rank 0", "finish"}, repliesOf(s))
 	say(job.Reply{Kind: job.ReplyReady, Generation: 1})
-	require.Equal(t, []string{"stored 50 of rank 0", "ready 1 of rank 0"}, repliesOf(t, s), "it has finished in the life before")
+	require.Equal(t, []string{"stored 50 of rank 0", "ready 1 of rank 0"}, repliesOf(s), "it has finished in the life before")
 	say(job.Reply{Kind: job.ReplyStored, Generation: 1, Number: 60})
 	end()
-	require.Equal(t, []string{"stored 50 of rank 0", "ready 1 of rank 0", "stored 60 of rank 0", "finish"}, repliesOf(t, s))
+	require.Equal(t, []string{"stored 50 of rank 0", "ready 1 of rank 0", "stored 60 of rank 0", "finish"}, repliesOf(s))
 }
 
 // How long ago a verdict was handled is told by the agent's clock, whenever
 // another head asks, and as often.
-func TestProcessLogDatesWhatWasHandled(t *testing.T) {
-	s := new(processLog)
+func TestASuccessorLearnsWhenAVerdictWasHandled(t *testing.T) {
+	s := new(process)
 	m := job.Message{Kind: job.KindHandled, Epoch: 7}
-	s.note(told{kind: agentwire.KindMessage, body: agentwire.Encode(m)}, &m, 40*time.Second)
-	s.note(told{kind: agentwire.KindExited, body: []byte("x")}, nil, 41*time.Second)
+	s.Say(&m, 40*time.Second)
+	s.Note("exited")
 	for now, want := range map[time.Duration]time.Duration{40 * time.Second: 0, 42 * time.Second: 2 * time.Second, time.Minute: 20 * time.Second} {
-		again, err := job.DecodeMessage(s.history[0].again(now))
-		require.NoError(t, err)
-		require.Equal(t, &job.Message{Kind: job.KindHandled, Epoch: 7, Ago: want}, again)
-		require.Equal(t, []byte("x"), s.history[1].again(now))
+		again := s.Repeat(now)
+		require.Equal(t, &job.Message{Kind: job.KindHandled, Epoch: 7, Ago: want}, again[0].Message)
+		require.Equal(t, Sent[string]{Seen: "exited"}, again[1])
 	}
+	require.Zero(t, m.Ago, "the log does not change what it was given")
 }

@@ -1,61 +1,27 @@
-package recovery
+package agentlog
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Heard is what a process has heard of its heads, as its agent knows: a head
-// that takes the place of another one repeats what some may not have heard.
-// What is not here does no harm if it is heard twice.
-type Heard struct {
-	left     job.Order // the cut that it was told to leave last
-	resumed  uint32    // the rollback that it was told the end of last
-	complete uint64    // the last backup that it was told of
-}
-
-// Pass reports whether the process is to hear an order.
-func (h *Heard) Pass(o job.Order) bool {
-	switch o.Kind {
-	case job.OrderGo:
-		if cmp.Or(cmp.Compare(o.Generation, h.left.Generation), cmp.Compare(o.Number, h.left.Number)) <= 0 {
-			return false
-		}
-		h.left = o
-	case job.OrderResume:
-		if o.Generation <= h.resumed {
-			return false
-		}
-		h.resumed = o.Generation
-	case job.OrderComplete:
-		if o.Number <= h.complete {
-			return false
-		}
-		h.complete = o.Number
-	case job.OrderRollback:
-		h.complete = o.Number // which may be an older one
-	}
-	return true
-}
-
-// Said holds what a process has said about recovery that another head has to
-// hear too, and no more than that; T is how its agent repeats it.
-type Said[T any] struct {
+// replies holds the replies of a process about recovery that a successor of the
+// head needs, and no more than that; T is how its agent repeats one.
+type replies[T any] struct {
 	generation uint32   // of the last rollback that it was told of
 	complete   uint64   // the last backup that it was told of
 	older      []uint64 // and those that are kept too
-	all        []said[T]
+	all        []reply[T]
 }
 
-type said[T any] struct {
+type reply[T any] struct {
 	reply job.Reply
 	again T
 }
 
-// Say takes in what the process says.
-func (s *Said[T]) Say(r job.Reply, again T) {
+// say takes in a reply.
+func (s *replies[T]) say(r job.Reply, again T) {
 	switch r.Kind {
 	case job.ReplyCount, job.ReplyCopied: // answers, for which each head asks anew
 		return
@@ -70,16 +36,16 @@ func (s *Said[T]) Say(r job.Reply, again T) {
 	if r.Kind == job.ReplyStored {
 		s.overwrite(r.Rank)
 	}
-	s.all = append(s.all, said[T]{r, again})
+	s.all = append(s.all, reply[T]{r, again})
 }
 
 // kept reports whether the job may go back to the backup with that number.
-func (s *Said[T]) kept(number uint64) bool {
+func (s *replies[T]) kept(number uint64) bool {
 	return number == s.complete || slices.Contains(s.older, number)
 }
 
 // void reports whether a reply is about a copy to which the job does not go back any more.
-func (s *Said[T]) void(r *job.Reply) bool {
+func (s *replies[T]) void(r *job.Reply) bool {
 	copied := r.Kind == job.ReplyStored || r.Kind == job.ReplyReady && r.Generation < s.generation
 	return copied && !s.kept(r.Number)
 }
@@ -105,7 +71,7 @@ func replaces(r, old *job.Reply) bool {
 // overwrite drops the older of two copies of a rank that are both younger than
 // the last complete backup, as far as its agent knows of that: the process may
 // know that it is the one before the newest.
-func (s *Said[T]) overwrite(rank int) {
+func (s *replies[T]) overwrite(rank int) {
 	var numbers []uint64
 	for _, old := range s.all {
 		if old.reply.Kind == job.ReplyStored && old.reply.Rank == rank && old.reply.Number > s.complete {
@@ -120,12 +86,12 @@ func (s *Said[T]) overwrite(rank int) {
 	}
 }
 
-func (s *Said[T]) drop(is func(*job.Reply) bool) {
-	s.all = slices.DeleteFunc(s.all, func(old said[T]) bool { return is(&old.reply) })
+func (s *replies[T]) drop(is func(*job.Reply) bool) {
+	s.all = slices.DeleteFunc(s.all, func(old reply[T]) bool { return is(&old.reply) })
 }
 
-// Order takes in what the process is told to do: copies may be void by that.
-func (s *Said[T]) Order(o job.Order) {
+// order takes in an order to the process: it may make copies void.
+func (s *replies[T]) order(o job.Order) {
 	switch o.Kind {
 	case job.OrderComplete:
 		if o.Number < s.complete {
@@ -139,8 +105,8 @@ func (s *Said[T]) Order(o job.Order) {
 	}
 }
 
-// All returns what is to be repeated, in the order in which it was said.
-func (s *Said[T]) All() []T {
+// list returns what is to be repeated, in the order in which the process sent it.
+func (s *replies[T]) list() []T {
 	all := make([]T, 0, len(s.all))
 	for _, r := range s.all {
 		all = append(all, r.again)

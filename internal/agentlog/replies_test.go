@@ -1,4 +1,4 @@
-package recovery
+package agentlog
 
 import (
 	"testing"
@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// TestSaid: another head hears again of every copy that a process may have to
-// give away, and of no other one.
-func TestSaid(t *testing.T) {
+// A successor of the head learns of every copy that a process may have to give away,
+// and of no other one.
+func TestASuccessorGetsEveryCopy(t *testing.T) {
 	stored := func(generation uint32, number uint64, rank int) job.Reply {
 		return job.Reply{Kind: job.ReplyStored, Generation: generation, Number: number, Rank: rank}
 	}
@@ -39,16 +39,16 @@ func TestSaid(t *testing.T) {
 			[]job.Reply{stored(0, 2, 0), stored(0, 4, 0), stored(0, 6, 0)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var s Said[job.Reply]
+			var s replies[job.Reply]
 			for _, x := range test.said {
 				switch x := x.(type) {
 				case job.Reply:
-					s.Say(x, x)
+					s.say(x, x)
 				case job.Order:
-					s.Order(x)
+					s.order(x)
 				}
 			}
-			require.ElementsMatch(t, test.want, s.All())
+			require.ElementsMatch(t, test.want, s.list())
 		})
 	}
 }

@@ -1,0 +1,54 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/livepage"
+)
+
+// tokenVariable names the token of the page in the environment.
+const tokenVariable = "INTRA_HTTP_TOKEN"
+
+// pageAddress reads where the page is to be served, with the token of the flag, if that is
+// given, or of the environment.
+func pageAddress(at, token string, given bool) (*livepage.Address, error) {
+	from := "-http-token"
+	switch file, named := strings.CutPrefix(token, "@"); {
+	case !given:
+		from, token = tokenVariable, os.Getenv(tokenVariable)
+	case named:
+		from += " " + token
+		var err error
+		if token, err = readToken(file); err == nil && token == "" {
+			err = errors.New("the file is empty")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", from, err)
+		}
+	}
+	a, err := livepage.ParseAddress(at, token)
+	if errors.Is(err, livepage.ErrToken) {
+		err = fmt.Errorf("%s: %w", from, err)
+	}
+	return a, err
+}
+
+// maxToken bounds the file of a token, in bytes.
+const maxToken = 4096
+
+// readToken reads the token in a file, without the end of its line.
+func readToken(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxToken))
+	return strings.TrimSpace(string(b)), err
+}

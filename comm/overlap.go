@@ -1,0 +1,126 @@
+package comm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"unsafe"
+)
+
+// A call that reads one buffer and writes another does not say in which order: messages
+// come when they come, and at other times to each replica. If the two share memory, what
+// is sent depends on that, and replicas go on with different values. So calls refuse it.
+
+// How to do with what overlaps.
+const (
+	cureReplace = "use SendrecvReplace, or send a copy like slices.Clone(send)"
+	cureCopy    = "send a copy, like slices.Clone(send)"
+	cureInPlace = "pass nil as send to combine in place"
+	curePlaced  = "pass nil as send if the part is in its place already, or send a copy like slices.Clone(send)"
+	cureKept    = "pass nil as recv to leave the part in its place, or receive into other memory"
+	cureParts   = "give each rank memory of its own in recv"
+)
+
+// overlapError says which arguments share so many bytes.
+func overlapError(a, b string, bytes uintptr, cure string) error {
+	return fmt.Errorf("%w: %s and %s share %d bytes, %s (%s)", ErrOverlap, a, b, bytes, cure, userCode())
+}
+
+// apart refuses buffers that share memory.
+func apart(send, recv []byte, cure string) error {
+	if len(send) == 0 || len(recv) == 0 {
+		return nil
+	}
+	a, b := extentOf(send, 0), extentOf(recv, 0)
+	if n := a.shared(b); n > 0 {
+		return overlapError("send", "recv", n, cure)
+	}
+	return nil
+}
+
+// extent is where a part lies in memory.
+type extent struct {
+	from, to uintptr
+	part     int
+}
+
+func extentOf(b []byte, part int) extent {
+	from := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return extent{from, from + uintptr(len(b)), part}
+}
+
+// shared returns how many bytes lie in both.
+func (e extent) shared(with extent) uintptr {
+	from, to := max(e.from, with.from), min(e.to, with.to)
+	if from >= to {
+		return 0
+	}
+	return to - from
+}
+
+// parts are buffers that a call reads or writes, named by an argument.
+type parts struct {
+	name string
+	list []extent // without the empty ones
+	many bool     // the argument is a list
+}
+
+// partsOf returns those of an argument that is a list.
+func partsOf[T any](name string, list [][]T) parts {
+	p := parts{name: name, list: make([]extent, 0, len(list)), many: true}
+	for i, part := range list {
+		if len(part) > 0 {
+			p.list = append(p.list, extentOf(bytesOf(part), i))
+		}
+	}
+	return p
+}
+
+// partOf returns that of an argument that is one buffer.
+func partOf[T any](name string, buf []T) parts {
+	p := partsOf(name, [][]T{buf})
+	p.many = false
+	return p
+}
+
+// label names a part as the program would write it.
+func (p parts) label(e extent) string {
+	if !p.many {
+		return p.name
+	}
+	return fmt.Sprintf("%s[%d]", p.name, e.part)
+}
+
+// partsApart is apart of calls with parts. Those that are written may not overlap each
+// other either.
+func partsApart(read, written parts, cure string) error {
+	list := written.list
+	byPlace := func(a, b extent) int { return cmp.Compare(a.from, b.from) }
+	if !slices.IsSortedFunc(list, byPlace) {
+		slices.SortFunc(list, byPlace)
+	}
+	for i := 1; i < len(list); i++ {
+		a, b := list[i-1], list[i]
+		if n := a.shared(b); n > 0 {
+			if a.part > b.part {
+				a, b = b, a
+			}
+			return overlapError(written.label(a), written.label(b), n, cureParts)
+		}
+	}
+	for _, r := range read.list {
+		i, _ := slices.BinarySearchFunc(list, r.from, func(w extent, at uintptr) int {
+			if w.to <= at {
+				return -1
+			}
+			return 1
+		})
+		if i == len(list) {
+			continue
+		}
+		if n := r.shared(list[i]); n > 0 {
+			return overlapError(read.label(r), written.label(list[i]), n, cure)
+		}
+	}
+	return nil
+}

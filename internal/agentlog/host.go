@@ -1,0 +1,63 @@
+package agentlog
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Host is the log of one agent. S is what the agent sends to the head about a
+// process beside the messages of that process; X is what the agent keeps of a
+// process for its own use. The zero Host is the log of an agent without processes.
+type Host[S, X any] struct {
+	latest map[job.Process]*Process[S, X] // by ID
+	links  map[[2]Name]bool               // lower and higher end
+}
+
+// Start returns the log of a process that the agent has to start now, and nil if
+// the agent has received that order before, from an earlier head. voiced: what the
+// process writes is output from its start on.
+func (h *Host[S, X]) Start(of Name, voiced bool) *Process[S, X] {
+	if before := h.latest[of.ID]; before != nil && before.Incarnation >= of.Incarnation {
+		return nil
+	}
+	if h.latest == nil {
+		h.latest = make(map[job.Process]*Process[S, X])
+	}
+	p := &Process[S, X]{State: State{ID: of.ID, Incarnation: of.Incarnation, Voiced: voiced}}
+	h.latest[of.ID] = p
+	return p
+}
+
+// Link reports whether the agent has to make a link between two processes now. It
+// has not if an earlier head has ordered the same link.
+func (h *Host[S, X]) Link(lower, higher Name) bool {
+	of := [2]Name{lower, higher}
+	if h.links[of] {
+		return false
+	}
+	if h.links == nil {
+		h.links = make(map[[2]Name]bool)
+	}
+	h.links[of] = true
+	return true
+}
+
+// Latest returns the log of the last process that was started with that ID, nil if
+// there was none.
+func (h *Host[S, X]) Latest(id job.Process) *Process[S, X] { return h.latest[id] }
+
+// Find returns the log of a process, nil if another one was started in its place or
+// none ever was: then what the head sends to it reaches no process.
+func (h *Host[S, X]) Find(of Name) *Process[S, X] {
+	if p := h.latest[of.ID]; p != nil && p.Incarnation == of.Incarnation {
+		return p
+	}
+	return nil
+}
+
+// All returns the logs of the last process of each ID, in the order of the IDs.
+func (h *Host[S, X]) All() []*Process[S, X] {
+	return slices.SortedFunc(maps.Values(h.latest), func(a, b *Process[S, X]) int { return a.ID.Compare(b.ID) })
+}

@@ -1,0 +1,39 @@
+package agentlog
+
+import (
+	"cmp"
+
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// orders holds which orders about recovery a process has received. An order that is
+// not named here does no harm if it comes twice.
+type orders struct {
+	left     job.Order // the cut that it was told to leave last
+	resumed  uint32    // the rollback that it was told the end of last
+	complete uint64    // the last backup that it was told of
+}
+
+// pass reports whether the process is to receive an order.
+func (h *orders) pass(o job.Order) bool {
+	switch o.Kind {
+	case job.OrderGo:
+		if cmp.Or(cmp.Compare(o.Generation, h.left.Generation), cmp.Compare(o.Number, h.left.Number)) <= 0 {
+			return false
+		}
+		h.left = o
+	case job.OrderResume:
+		if o.Generation <= h.resumed {
+			return false
+		}
+		h.resumed = o.Generation
+	case job.OrderComplete:
+		if o.Number <= h.complete {
+			return false
+		}
+		h.complete = o.Number
+	case job.OrderRollback:
+		h.complete = o.Number // which may be an older one
+	}
+	return true
+}

@@ -1,0 +1,172 @@
+//go:build linux
+
+package checkpoint
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// owned is a job of this process.
+func owned(name string) Owner { return NewOwner(name, true) }
+
+// ended is the job of a process that has ended.
+func ended(t *testing.T, name string) Owner {
+	cmd := exec.Command("true")
+	require.NoError(t, cmd.Run())
+	o := owned(name)
+	o.PID, o.Start = cmd.Process.Pid, "1"
+	return o
+}
+
+// noLocks is a file system without locks.
+func noLocks(*os.File, bool) error { return errNoLocks }
+
+// A folder belongs to one job as long as any of its processes lives, and each of them
+// knows whose it is.
+func TestFolderBelongsToOneJob(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state", "of job")
+	first := owned("hpccg -nx 8")
+	l, err := Take(dir, first)
+	require.NoError(t, err)
+	_, err = Take(dir, owned("gtc"))
+	require.ErrorIs(t, err, ErrHeld)
+	require.ErrorContains(t, err, `the job "hpccg -nx 8" (intrarun `)
+	require.ErrorContains(t, err, " writes there: two jobs with one folder would remove each other's checkpoints; choose another one, or wait for its end")
+
+	rank, err := Share(dir, first.ID)
+	require.NoError(t, err)
+	_, err = Share(dir, owned("gtc").ID)
+	require.ErrorIs(t, err, ErrHeld, "a process of another job")
+	l.drop() // as if the head had died
+	next, err := Take(dir, first)
+	require.NoError(t, err, "its successor")
+	l.drop()
+	next.drop()
+	_, err = take(dir, owned("gtc"), lockFile, 0)
+	require.ErrorIs(t, err, ErrHeld, "its rank lives")
+	rank.drop()
+	other, err := Take(dir, owned("gtc"))
+	require.NoError(t, err, "all of it are dead")
+	_, err = Share(dir, first.ID)
+	require.ErrorContains(t, err, `the job "gtc"`)
+	other.Release()
+	require.Empty(t, left(t, dir), "nothing is left of a job that has ended")
+}
+
+// left lists what is in a folder.
+func left(t *testing.T, dir string) (all []string) {
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+// The processes of a job whose intrarun is dead are being killed: the next job waits for
+// that.
+func TestFolderIsHandedOver(t *testing.T) {
+	dir := t.TempDir()
+	dead := ended(t, "hpccg")
+	l, err := Take(dir, dead)
+	require.NoError(t, err)
+	time.AfterFunc(50*time.Millisecond, l.drop)
+	next, err := Take(dir, owned("gtc"))
+	require.NoError(t, err)
+	next.Release()
+
+	l, err = Take(dir, dead)
+	require.NoError(t, err)
+	defer l.drop()
+	_, err = take(dir, owned("gtc"), lockFile, 0)
+	require.ErrorContains(t, err, "although its intrarun is gone")
+}
+
+// A folder that was emptied is the job's again, unless another one has it.
+func TestFolderThatWasEmptied(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	mine := owned("hpccg")
+	l, err := Take(dir, mine)
+	require.NoError(t, err)
+	require.NoError(t, l.Renew(mine))
+	require.NoError(t, os.RemoveAll(dir))
+	require.NoError(t, l.Renew(mine))
+	_, err = Share(dir, mine.ID)
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(dir))
+	other, err := Take(dir, owned("gtc"))
+	require.NoError(t, err)
+	defer other.Release()
+	require.ErrorContains(t, l.Renew(mine), `the job "gtc"`)
+	l.Release()
+	require.Equal(t, []string{lockName}, left(t, dir), "it is the other job's")
+}
+
+// A process whose folder is another one than its head's says so.
+func TestFolderThatIsNotShared(t *testing.T) {
+	_, err := Share(t.TempDir(), owned("hpccg").ID)
+	require.ErrorIs(t, err, ErrElsewhere)
+	require.ErrorContains(t, err, "on a file system that all hosts share?")
+	_, err = share(t.TempDir(), owned("hpccg").ID, noLocks)
+	require.ErrorIs(t, err, ErrElsewhere)
+}
+
+// Without locks the name of the job has to do. A dead job of this host is found out; of
+// another one the user has to say it.
+func TestFolderWithoutLocks(t *testing.T) {
+	far := ended(t, "far")
+	far.System = "another"
+	several := ended(t, "several")
+	several.Alone = false
+	for _, c := range []struct {
+		name  string
+		owner Owner
+		want  string // why another job cannot have it; "": it can
+	}{
+		{"alive", owned("alive"), "wait for its end"},
+		{"dead", ended(t, "dead"), ""},
+		{"on another host", far, "if it does not, remove "},
+		{"on several hosts", several, "if it does not, remove "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			l, err := take(dir, c.owner, noLocks, 0)
+			require.NoError(t, err)
+			_, err = share(dir, c.owner.ID, noLocks)
+			require.NoError(t, err)
+			next, err := take(dir, owned("next"), noLocks, time.Second)
+			if c.want != "" {
+				require.ErrorIs(t, err, ErrHeld)
+				require.ErrorContains(t, err, c.want)
+				l.Release()
+				next, err = take(dir, owned("next"), noLocks, 0)
+			}
+			require.NoError(t, err)
+			next.Release()
+			require.Empty(t, left(t, dir))
+		})
+	}
+}
+
+// What is no file is never opened to write the name of a job into it.
+func TestLockThatIsNoFile(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"a symbolic link": func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "aim"), path) },
+		"a named pipe":    func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a folder":        func(path string) error { return os.Mkdir(path, 0o700) },
+	} {
+		dir := t.TempDir()
+		require.NoError(t, make(filepath.Join(dir, lockName)))
+		_, err := Take(dir, owned("hpccg"))
+		require.ErrorIs(t, err, ErrIrregular)
+		require.ErrorContains(t, err, filepath.Join(dir, lockName)+" is "+name)
+		require.Equal(t, []string{lockName}, left(t, dir))
+	}
+}

@@ -1,0 +1,66 @@
+package launch
+
+import (
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/wholefile"
+)
+
+// files are those that the user has named for what comes of a job.
+type files struct {
+	report *wholefile.File // nil: none, or standard error
+	trace  *wholefile.File // nil: none
+}
+
+// openFiles finds out, before a long run and not after it, whether they can be written.
+func (j *Job) openFiles() (f files, err error) {
+	if f.report, err = j.openReport(); err != nil {
+		return f, err
+	}
+	if j.Trace != "" {
+		if f.trace, err = wholefile.Open(j.Trace); err != nil {
+			f.close()
+			return f, fmt.Errorf("-trace %s: %w", j.Trace, err)
+		}
+	}
+	return f, nil
+}
+
+func (j *Job) openReport() (*wholefile.File, error) {
+	if j.Report == "" || j.Report == onStandardError {
+		return nil, nil
+	}
+	f, err := wholefile.Open(j.Report)
+	if err != nil {
+		return nil, fmt.Errorf("-report %s: %w", j.Report, err)
+	}
+	return f, nil
+}
+
+func (f *files) close() {
+	f.report.Close()
+	f.trace.Close()
+}
+
+// onStandardError is the name of a report that goes there.
+const onStandardError = "-"
+
+// writeReport writes a report to its file, nil if this head has not opened it, or where
+// notes go.
+func (j *Job) writeReport(r *runreport.Report, to *wholefile.File, note func(format string, args ...any)) error {
+	if j.Report == onStandardError {
+		line, err := r.Line()
+		if err == nil {
+			note("%s", line)
+		}
+		return err
+	}
+	if to == nil {
+		var err error
+		if to, err = j.openReport(); err != nil {
+			return err
+		}
+	}
+	return r.Write(to)
+}

@@ -1,0 +1,27 @@
+package launch
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/head"
+)
+
+// pause stops the processes of the job and then this one, as Ctrl-Z asks, until it is
+// continued. The clock of the head does not count that time: what is due comes later. On
+// several hosts Ctrl-Z is ignored.
+func (d *driver) pause() {
+	if d.here == nil {
+		if !d.saidIgnored {
+			d.saidIgnored = true
+			d.warnf("Ctrl-Z is ignored: the agents of the other hosts would take a stopped intrarun for a lost one")
+		}
+		return
+	}
+	from := time.Now()
+	d.here.SignalAll(syscall.SIGSTOP)
+	d.suspend()
+	d.paused += time.Since(from)
+	d.here.SignalAll(syscall.SIGCONT)
+	d.step(head.Continued{})
+}

@@ -1,0 +1,251 @@
+package launcher
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A launcher's variables are in the environment of all that its processes start: of a
+// shell under srun --pty, of a program under mpirun that starts intrarun once. Whether
+// the launcher has started intrarun itself shows in the processes of this host: the
+// first ancestor with the variable of its rank is the one that the launcher has
+// started, the parent of that is the launcher's, and its other children are what the
+// launcher has started beside it.
+
+// process is one of this host.
+type process struct {
+	parent, group, session int
+	terminal               bool
+	name                   string // of its program, the first 15 bytes
+	rank                   string // what it began with in the variable of the rank, "" if it cannot be read
+	program                string // path of its executable, "" if it cannot be read
+	age                    time.Duration
+}
+
+// table is the processes of a host, by number.
+type table map[int]process
+
+// ticks are those in a second, of the times in /proc.
+const ticks = 100
+
+// read reads a process. variable is that of the rank.
+func (t table) read(pid int, variable string, uptime time.Duration) bool {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	stat, err := os.ReadFile(dir + "stat")
+	if err != nil {
+		return false // it has ended
+	}
+	p, start, ok := parseStat(stat)
+	if !ok {
+		return false
+	}
+	p.age = max(0, uptime-start)
+	p.program, _ = os.Readlink(dir + "exe")
+	environ, _ := os.ReadFile(dir + "environ")
+	for v := range bytes.SplitSeq(environ, []byte{0}) {
+		if value, ok := bytes.CutPrefix(v, []byte(variable+"=")); ok {
+			p.rank = string(value)
+		}
+	}
+	t[pid] = p
+	return true
+}
+
+// sinceBoot returns the time that processes count from, 0 if it cannot be read.
+func sinceBoot() time.Duration {
+	b, _ := os.ReadFile("/proc/uptime")
+	text, _, _ := strings.Cut(string(b), " ")
+	seconds, _ := strconv.ParseFloat(text, 64)
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// readAbove reads a process of this host and all above it.
+func readAbove(pid int, variable string) table {
+	t := make(table)
+	for at := pid; t.read(at, variable, sinceBoot()); {
+		at = t[at].parent
+	}
+	return t
+}
+
+// readTable reads the processes of this host.
+func readTable(variable string) table {
+	t := make(table)
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	uptime := sinceBoot()
+	for _, dir := range all {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+			t.read(pid, variable, uptime)
+		}
+	}
+	return t
+}
+
+// parseStat reads /proc/PID/stat. The name of the program may hold anything,
+// parentheses too. start is when the process began, since the host did.
+func parseStat(stat []byte) (p process, start time.Duration, ok bool) {
+	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if from < 0 || to < from {
+		return p, 0, false
+	}
+	p.name = string(stat[from+1 : to])
+	f := strings.Fields(string(stat[to+1:])) // from the state on, which is the third field
+	if len(f) < 20 {
+		return p, 0, false
+	}
+	number := func(field int) int {
+		n, err := strconv.Atoi(f[field-3])
+		ok = ok && err == nil
+		return n
+	}
+	ok = true
+	p.parent, p.group, p.session, p.terminal = number(4), number(5), number(6), number(7) != 0
+	start = time.Duration(number(22)) * time.Second / ticks
+	return p, start, ok
+}
+
+// began returns the process that the launcher has started and that self is, or is
+// below.
+func (t table) began(self int) int {
+	for {
+		parent := t[self].parent
+		if p, ok := t[parent]; !ok || p.rank == "" || p.rank != t[self].rank || p.isLauncher() {
+			return self
+		}
+		self = parent
+	}
+}
+
+// launcherNames are in those of the programs that start the processes on a host.
+var launcherNames = []string{"mpi", "orte", "prte", "prun", "pmi", "hydra", "slurm", "srun"}
+
+func (p process) isLauncher() bool {
+	return slices.ContainsFunc(launcherNames, func(name string) bool { return strings.Contains(p.name, name) })
+}
+
+// leftOver says why the launcher cannot have started the process self, "" if it may
+// have.
+func (t table) leftOver(self int) string {
+	first := t.began(self)
+	above, seen := t[t[first].parent]
+	if seen && !above.isLauncher() && (t[first].parent == 1 || above.name == "systemd") {
+		return fmt.Sprintf("the launcher has ended, and left %s (process %d) behind", t[first].name, first)
+	}
+	// A shell with job control gives each command a process group of its own.
+	me := t[self]
+	for at := self; at != first; {
+		at = t[at].parent
+		if me.terminal && me.session == at && me.group != t[at].group {
+			return fmt.Sprintf("%s (process %d) has started it from a terminal", t[at].name, at)
+		}
+	}
+	return ""
+}
+
+// beside counts the other processes that the launcher has started on this host, and
+// those of them that run the same program as self, or have started it.
+func (t table) beside(self int) (others, same int) {
+	first := t.began(self)
+	children := make(map[int][]int)
+	for pid, p := range t {
+		children[p.parent] = append(children[p.parent], pid)
+	}
+	var runs func(pid int) bool
+	runs = func(pid int) bool {
+		return filepath.Base(t[pid].program) == filepath.Base(t[self].program) || slices.ContainsFunc(children[pid], runs)
+	}
+	for _, pid := range children[t[first].parent] {
+		if p := t[pid]; pid == first || p.rank == "" || p.rank == t[first].rank {
+			continue
+		}
+		others++
+		if runs(pid) {
+			same++
+		}
+	}
+	return others, same
+}
+
+// The bounds of the time within which other processes of this host start intrarun.
+const (
+	leastPatience = time.Second
+	mostPatience  = 10 * time.Second
+)
+
+// patience is after what time the others of this host would have started the program,
+// too: they were begun together, and a wrapper may be as slow for them as it was here.
+func (t table) patience(self int) time.Duration {
+	return min(max(2*t[t.began(self)].age, leastPatience), mostPatience)
+}
+
+// says names the variables that make this process one of the launcher's.
+func (p *Process) says() string {
+	return fmt.Sprintf("%s=%d and %s=%d are those of %s", p.rankName, p.Rank, p.sizeName, p.Size, p.Launcher)
+}
+
+// LeftOver says why the launcher has not started this process, though its variables are
+// here; "" if it may have.
+func (p *Process) LeftOver() string {
+	if why := readAbove(os.Getpid(), p.rankName).leftOver(os.Getpid()); why != "" {
+		return p.says() + ", which has not started intrarun: " + why
+	}
+	return ""
+}
+
+// ErrAlone: the launcher has started other programs than this one.
+var ErrAlone = errors.New("to run a job of this host, give -alone; if the others start intrarun later, -alone=false")
+
+// alone waits until the other processes of this host have had the time to start the
+// program too, unless done ends before. It returns an error if none of them has, or nil
+// if it cannot be known: they may be on other hosts.
+func (p *Process) alone(done <-chan struct{}) error {
+	self := os.Getpid()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(readAbove(self, p.rankName).patience(self)):
+	}
+	others, same := readTable(p.rankName).beside(self)
+	others = max(others, p.here-1)
+	if others == 0 || same > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s, but none of the other %d processes that it has started on this host runs intrarun: %w", p.says(), others, ErrAlone)
+}
+
+// The times after which processes that still wait say so: the first one, and the others
+// if that has not come.
+const (
+	firstWaits = leastPatience
+	othersWait = 5 * leastPatience
+)
+
+// waits says that this process waits, unless done ends before.
+func (p *Process) waits(done <-chan struct{}) {
+	after := firstWaits
+	if p.Rank > 0 {
+		after = othersWait
+	}
+	select {
+	case <-done:
+	case <-time.After(after):
+		p.Notice(fmt.Sprintf("waiting for the other %d processes of %s: %s; if it has not started intrarun, give -alone", p.Size-1, p.Launcher, p.says()))
+	}
+}
+
+// checkSocket finds out whether a launcher can be at the other end of a descriptor.
+func checkSocket(fd int) error {
+	s, err := os.Stat(fmt.Sprintf("/proc/self/fd/%d", fd))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && s.Mode()&fs.ModeSocket == 0 {
+		return fmt.Errorf("%w: %s=%d is no socket here, so no launcher has started intrarun itself: have it do so, or give -alone", ErrLauncher, envPMI, fd)
+	}
+	return nil // or it cannot be known
+}

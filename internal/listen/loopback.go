@@ -1,0 +1,71 @@
+package listen
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// loopbacks are the addresses that lead back to their host. A host may lack either:
+// one with IPv6 only has no 127.0.0.1, and many containers have no ::1.
+var loopbacks = []string{"127.0.0.1", "::1"}
+
+// reachTime bounds how long a host tries to reach itself. No packet leaves it.
+const reachTime = 2 * time.Second
+
+// ErrNoLoopback marks a host whose processes cannot connect to each other.
+var ErrNoLoopback = errors.New("this host does not reach itself: want the network interface lo up, like by ip link set lo up")
+
+// Loopback returns the address at which only the processes of this host reach each
+// other.
+func Loopback() (string, error) {
+	var all []error
+	for _, host := range loopbacks {
+		err := reach(host)
+		if err == nil {
+			return host, nil
+		}
+		all = append(all, err)
+	}
+	return "", fmt.Errorf("%w (%w)", ErrNoLoopback, errors.Join(all...))
+}
+
+// Everywhere returns the network, "tcp" or "udp" or one of IPv6 only, on which to listen at
+// all addresses of this host. Without 127.0.0.1 package net takes all to be those of IPv4.
+func Everywhere(network string) string {
+	if local, err := Loopback(); err == nil && local == "::1" {
+		return network + "6"
+	}
+	return network
+}
+
+// Local listens on a free port of the loopback address.
+func Local() (net.Listener, error) {
+	host, err := Loopback()
+	if err != nil {
+		return nil, err
+	}
+	return net.Listen("tcp", net.JoinHostPort(host, "0"))
+}
+
+// reach connects to an address of this host. To listen there proves nothing: without
+// lo a socket can be bound to 127.0.0.1, and no connection gets there.
+func reach(host string) error {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return Reachable(l.Addr().String())
+}
+
+// Reachable returns nil if this host can connect to an address of its own at which a
+// process listens.
+func Reachable(address string) error {
+	c, err := net.DialTimeout("tcp", address, reachTime)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}

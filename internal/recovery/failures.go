@@ -1,0 +1,61 @@
+package recovery
+
+import (
+	"math"
+	"time"
+)
+
+// Failures estimates how often processes of a job fail, from the times between their
+// failures. It takes these times to have a Weibull distribution with the shape that clusters
+// show: after a failure the next one is likely, and becomes less so as time passes.
+// Its zero value is that of a job that begins at time 0.
+//
+// A time raised to the shape has an exponential distribution, whose rate is the number
+// of failures divided by the sum of such powers. Old failures fade from both.
+type Failures struct {
+	Count float64       `json:"count,omitempty"` // of failures
+	Sum   float64       `json:"sum,omitempty"`   // of the times before them, in seconds, raised to the shape
+	Last  time.Duration `json:"last,omitempty"`  // when the last one was
+}
+
+const (
+	// shape is that of the failures of large clusters (Schroeder and Gibson, 2006).
+	shape = 0.7
+	// fading is the weight of a failure relative to the one after it. About the last
+	// eight count.
+	fading = 7.0 / 8
+	// priorCount is the weight of what is assumed before the first failure: half a
+	// failure. Then the backups up to the first failure cost about as much time as that
+	// failure loses, whenever it comes.
+	priorCount = 0.5
+	// priorSum bounds the rate in the first second.
+	priorSum = 1
+)
+
+// failed records a failure. Several at the same time are one, as the processes of a host
+// fail together.
+func (f *Failures) failed(now time.Duration) {
+	if f.Count > 0 && now <= f.Last {
+		return
+	}
+	f.Count = fading*f.Count + 1
+	f.Sum = fading*f.Sum + math.Pow((now-f.Last).Seconds(), shape)
+	f.Last = now
+}
+
+// scale returns the rate of the exponential distribution. The time since the last failure
+// is a part of what it follows from.
+func (f *Failures) scale(now time.Duration) float64 {
+	return (priorCount + f.Count) / (priorSum + f.Sum + math.Pow((now-f.Last).Seconds(), shape))
+}
+
+// rate returns how many failures a second are expected on average from now until ahead.
+func (f *Failures) rate(now, ahead time.Duration) float64 {
+	from, to := (now - f.Last).Seconds(), (now + ahead - f.Last).Seconds()
+	return f.scale(now) * (math.Pow(to, shape) - math.Pow(from, shape)) / (to - from)
+}
+
+// between returns the mean time between two failures.
+func (f *Failures) between(now time.Duration) time.Duration {
+	return time.Duration(math.Pow(f.scale(now), -1/shape) * math.Gamma(1+1/shape) * float64(time.Second))
+}

@@ -1,0 +1,162 @@
+package simulation
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// wrong is the one frame of a job whose contents are wrong, as the hash of its receiver shows.
+// Its bits are right, so the job goes on whether or not the replicas of its sender find it. They
+// have to, unless the receiver dies, or all of them do, or the job goes back.
+type wrong struct {
+	taker, by   *process
+	incarnation uint32   // of the frame
+	number      uint64   // of the message
+	passed      uint64   // safe points that the sender had passed by the time at which it was taken
+	cut         uint64   // that the sender had passed when it sent the frame
+	payload     []byte   // of the frame
+	hash        uint64   // the wrong one
+	others      []uint32 // places in world.processes of those that compare it
+	open        bool     // nobody has found it
+}
+
+// leastWrong is the size of the smallest message that may be wrong. Two that are larger and are
+// held at once differ in their contents.
+const leastWrong = 24
+
+// err plans whether messages are compared, and which one is wrong.
+func (s *spec) err() {
+	random := rand.New(rand.NewPCG(s.seed, 7))
+	if s.mirror || random.IntN(3) > 0 {
+		return
+	}
+	s.compared = true
+	if random.IntN(4) > 0 {
+		s.wrong = 1 + random.IntN(120)
+	}
+	s.doomed = random.IntN(3) > 0
+}
+
+// compare has the messages of a process compared.
+func (p *process) compare(c *sdr.Config) {
+	if p.w.spec.compared {
+		c.Sum, c.Differ = p.sum, p.differ
+	}
+}
+
+// taking is the frame that a process takes.
+type taking struct {
+	header *transport.Header
+	from   *process
+}
+
+// sum is the hash of a message that the process posts or has received.
+func (p *process) sum(payload []byte) uint64 {
+	w, hash := p.w, xxh3.Hash(payload)
+	if x := w.wrong; x != nil && x.taker == p && p.cutting && bytes.Equal(x.payload, payload) { // it is reported anew behind a cut
+		return x.hash
+	}
+	at := p.taking
+	if at == nil || len(payload) < leastWrong {
+		return hash
+	}
+	if w.hashed++; w.hashed != w.spec.wrong {
+		return hash
+	}
+	x := &wrong{taker: p, by: at.from, incarnation: at.header.Incarnation, number: at.header.Args[1], passed: at.from.passed, cut: at.header.Args[5],
+		payload: bytes.Clone(payload), hash: hash ^ 1, open: true}
+	w.wrong = x
+	for q := range p.lives {
+		x.comparedBy(w, q)
+	}
+	if w.spec.doomed && len(x.others) > 0 {
+		w.doomed = append(w.doomed, doomed{x.by.self, w.steps + w.random.IntN(300)})
+	}
+	w.seen["a message is wrong"]++
+	return x.hash
+}
+
+// comparedBy notes that the process in a place compares it, if that is another replica of its sender.
+func (x *wrong) comparedBy(w *world, at job.Process) {
+	if at.Rank != x.by.self.Rank || at == x.by.self {
+		return
+	}
+	for i, p := range w.processes {
+		if p.self == at && p.birth == x.taker.wires[at].birth {
+			x.others = append(x.others, uint32(i))
+		}
+	}
+}
+
+// differ: the replicas of the rank of p have sent different contents.
+func (p *process) differ(d *sdr.Difference) {
+	w, x := p.w, p.w.wrong
+	if x == nil || d.From != x.by.self.Rank || d.To != x.taker.self.Rank || d.Number != x.number {
+		w.fail("%v: %v, and nothing was wrong with that", p, d)
+		return
+	}
+	for _, s := range d.Sent {
+		if s.Hash == x.hash && (s.Replica != x.by.self.Replica || s.Incarnation != x.incarnation) {
+			w.fail("%v: %v, and the wrong one is put down to replica %d (%d): %v has sent it", p, d, s.Replica, s.Incarnation, x.by)
+		}
+	}
+	if x.open {
+		w.seen["a wrong message is found"]++
+		if x.by.dead {
+			w.seen["a wrong message of a dead process is found"]++
+		}
+	}
+	x.open = false
+}
+
+// found fails unless the wrong message that p has taken is found.
+func (p *process) found(when string) {
+	x, w := p.w.wrong, p.w
+	if x == nil || !x.open || x.taker != p || p.dead || w.head.code != 0 {
+		return
+	}
+	if i := slices.IndexFunc(x.others, func(i uint32) bool { return !w.processes[i].dead }); i >= 0 {
+		w.fail("%v: message %d of %v, which %v has taken, is wrong, and %v has not found it", when, x.number, x.by, p, w.processes[x.others[i]])
+	}
+	w.seen["a wrong message is not found: nobody could compare it"]++
+	x.open = false
+}
+
+// foundInCut comes at the end of a cut: what was sent before it has been compared, and what a
+// dead process had sent behind it, which had not passed it, may be taken back.
+func (p *process) foundInCut(number uint64, joined []sdr.Joiner) {
+	x := p.w.wrong
+	switch {
+	case x == nil || x.taker != p || !x.open:
+	case x.passed < number:
+		p.found("behind the cut")
+	case x.cut < number:
+		x.open = false
+	default:
+		for _, j := range joined {
+			x.comparedBy(p.w, job.Process{Rank: j.Rank, Replica: j.Replica})
+		}
+	}
+}
+
+// forgiven: the job goes back.
+func (p *process) forgiven() {
+	if x := p.w.wrong; x != nil && (x.taker == p || x.by == p) {
+		x.open = false
+	}
+}
+
+// report has some process report all hashes that it has yet to report, as each does four times a second.
+func (w *world) report() {
+	p := w.processes[w.random.IntN(len(w.processes))]
+	if !p.dead && p.msgs != nil {
+		p.msgs.TellSums()
+	}
+}

@@ -1,0 +1,112 @@
+package supervise
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// program is the executable that processes are started from, also after it was built
+// again or removed: those that live would refuse another build. So a copy of it is kept
+// in memory, from the start, when this host has the one that all hosts have. A file that
+// is only held open may be changed under it, or be gone on the server of a network file
+// system.
+//
+// A script is not kept: what it starts is its own business.
+type program struct {
+	path string
+	was  os.FileInfo // of the file that is copied; nil: there is no copy
+
+	done chan struct{} // closed when there is a copy, or an error
+	copy *os.File
+	err  error
+}
+
+// keep begins to copy an executable. The copy is made beside all else.
+func keep(path string) *program {
+	p := &program{path: path}
+	f, err := os.Open(path)
+	if err != nil {
+		return p // processes will not start either, or may only be run: as they always are
+	}
+	var magic [4]byte
+	if _, err := f.ReadAt(magic[:], 0); err != nil || !bytes.Equal(magic[:], []byte("\x7fELF")) {
+		f.Close()
+		return p
+	}
+	if p.was, err = f.Stat(); err != nil {
+		f.Close()
+		return p
+	}
+	p.done = make(chan struct{})
+	go func() {
+		defer close(p.done)
+		defer f.Close()
+		p.copy, p.err = p.inMemory(f)
+	}()
+	return p
+}
+
+// inMemory returns an executable copy of f that nobody can change.
+func (p *program) inMemory(f *os.File) (_ *os.File, err error) {
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate(p.was.Name(), flags|unix.MFD_EXEC)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3
+		fd, err = unix.MemfdCreate(p.was.Name(), flags)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make memory for it: %w", err)
+	}
+	m := os.NewFile(uintptr(fd), p.was.Name())
+	defer func() {
+		if err != nil {
+			m.Close()
+		}
+	}()
+	if _, err := io.Copy(m, f); err != nil {
+		return nil, err
+	}
+	if now, err := f.Stat(); err != nil || !unchanged(p.was, now) {
+		return nil, errors.Join(err, errors.New("it was changed meanwhile"))
+	}
+	if _, err := unix.FcntlInt(m.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL); err != nil {
+		return nil, fmt.Errorf("seal it: %w", err)
+	}
+	return m, nil
+}
+
+// unchanged reports whether a file is still what it was.
+func unchanged(was, now os.FileInfo) bool {
+	return os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
+}
+
+// file returns what to start a process from: the file itself while it is what it was, as
+// tools know a process by the name of its file, and otherwise the copy.
+func (p *program) file() (path string, err error) {
+	if p.was == nil {
+		return p.path, nil
+	}
+	if now, err := os.Stat(p.path); err == nil && unchanged(p.was, now) {
+		return p.path, nil
+	}
+	<-p.done
+	if p.err != nil {
+		return "", fmt.Errorf("%s is not the program any more that the job began with, and that could not be copied: %w", p.path, p.err)
+	}
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.copy.Fd()), nil
+}
+
+// close gives the copy back.
+func (p *program) close() {
+	if p.done == nil {
+		return
+	}
+	<-p.done
+	if p.copy != nil {
+		p.copy.Close()
+	}
+}

@@ -1,0 +1,89 @@
+package wholefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxLinks bounds how many links lead to a file, as the kernel does.
+const maxLinks = 40
+
+// find follows links to what a name stands for: a regular file, or none yet, which is to
+// be replaced at that path, or something else, which is to be opened there.
+func find(name string) (path string, regular bool, err error) {
+	path = name
+	for range maxLinks {
+		st, err := os.Lstat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			dir, _ := split(path)
+			if _, err := os.Stat(dir); err != nil {
+				return "", false, err
+			}
+			return path, true, nil
+		case err != nil:
+			return "", false, err
+		case st.IsDir():
+			return "", false, fmt.Errorf("%sit is a folder", unless(name, path))
+		}
+		if err := foreign(path, st); err != nil {
+			return "", false, fmt.Errorf("%s%w", unless(name, path), err)
+		}
+		switch {
+		case st.Mode()&fs.ModeSocket != 0:
+			return "", false, fmt.Errorf("%sit is a socket", unless(name, path))
+		case st.Mode()&fs.ModeSymlink == 0:
+			return path, st.Mode().IsRegular(), nil
+		}
+		dir, _ := split(path)
+		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+			return "", false, err
+		}
+		if strings.HasPrefix(dir, "/proc/") { // it stands for a descriptor, as /dev/stdout does
+			return path, false, nil
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return "", false, err
+		}
+		if path = to; !filepath.IsAbs(to) {
+			path = dir + string(filepath.Separator) + to
+		}
+	}
+	return "", false, errors.New("too many links lead from one to the next")
+}
+
+// unless names a path that links have led to. The caller names the other one.
+func unless(name, path string) string {
+	if path == name {
+		return ""
+	}
+	return path + ": "
+}
+
+// foreign refuses what another user has put into a folder in which all users may make
+// files, such as /tmp: a link there could lead to any file of this user, and a pipe has a
+// reader.
+func foreign(path string, st fs.FileInfo) error {
+	at, _ := split(path)
+	dir, err := os.Stat(at)
+	if err != nil {
+		return err
+	}
+	if dir.Mode()&fs.ModeSticky == 0 || dir.Mode().Perm()&0o022 == 0 {
+		return nil
+	}
+	self := os.Geteuid()
+	owner, known := ownerOf(st)
+	if of, ok := ownerOf(dir); !known || owner == self || ok && owner == of {
+		return nil
+	}
+	if st.Mode().IsRegular() && self == 0 { // who may replace it, and does not write into it
+		return nil
+	}
+	return fmt.Errorf("it belongs to another user (%d), in a folder in which all users may make files: name another file", owner)
+}

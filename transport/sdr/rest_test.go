@@ -1,0 +1,130 @@
+package sdr
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRestOfThreads: processes with many threads know the same of all of them, and let
+// receives from any source match the same messages, whether they have gone through what a
+// message says of threads at rest or have known it.
+func TestRestOfThreads(t *testing.T) {
+	const threads = 30
+	for seed := range uint64(6) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		n := newNet(t, Limits{}, 2, 2, 2)
+		ctxs := make([][]*Context, threads)
+		for i := range ctxs {
+			for _, c := range n.cores {
+				ctx, err := c.Join(uint64(1000+i), uint64(1000+i), false, nil)
+				require.NoError(t, err)
+				ctxs[i] = append(ctxs[i], ctx)
+			}
+		}
+		known, fresh := 0, 0
+		for range 400 {
+			at := ctxs[random.IntN(threads)]
+			if random.IntN(4) > 0 {
+				at = n.ctxs // most threads are at rest
+			}
+			from, to := random.IntN(3), random.IntN(3)
+			if from == to {
+				continue
+			}
+			ctxBefore := n.ctxs
+			n.ctxs = at
+			var reqs []*pendingRecv
+			for k := range 2 {
+				n.send(n.p(from, k), "m", to, 0)
+			}
+			for k := range 2 {
+				p, q := n.p(from, k), n.p(to, k)
+				before := n.cores[q].processes[p].rest
+				n.deliverAll()
+				if after := n.cores[q].processes[p].rest; after != nil && after == before {
+					known++
+				} else if after != nil {
+					fresh++
+				}
+				source := from
+				if random.IntN(2) == 0 {
+					source = Any
+				}
+				reqs = append(reqs, n.recv(q, source, 0))
+			}
+			for k, r := range reqs {
+				require.True(t, r.Done(), "both replicas have begun all that it depends on")
+				n.see(n.p(to, k), r)
+			}
+			n.ctxs = ctxBefore
+			n.deliverAll()
+			p := n.p(random.IntN(3), random.IntN(2))
+			c := n.cores[p]
+			past := c.causalPast(c.threads[random.IntN(len(c.threads))], 0)
+			if past == nil {
+				continue
+			}
+			// What comes from the list that is kept is what a new one says.
+			again := append([]byte(nil), past.list...)
+			c.changes++
+			other := c.causalPast(c.findThread(past.thread), 0)
+			require.Equal(t, again, other.list)
+		}
+		require.Greater(t, known, 10)
+		require.Greater(t, fresh, 10)
+		for _, c := range n.cores { // all that was sent was seen, so replicas know the same
+			peer := n.cores[n.p(c.rank, 1-c.replica)]
+			for _, l := range c.threads {
+				require.Equal(t, l.own, peer.findThread(l.id).own)
+				require.ElementsMatch(t, l.known.above, peer.findThread(l.id).known.above)
+			}
+		}
+	}
+}
+
+// TestRestIsChecked: a list is not taken for one that is known because a part of it is.
+func TestRestIsChecked(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 2)
+	c := n.cores[n.p(1, 0)]
+	var list []byte
+	for id := range uint64(20) {
+		list = appendEntry(appendThread(list, 1000+id, 0), 0, -1, entry{0, clock{count: 1}})
+	}
+	from := n.p(0, 0)
+	incoming := func(list []byte) *past {
+		return &past{thread: testContext, list: append([]byte(nil), list...)}
+	}
+	one := incoming(list)
+	require.True(t, c.scanFrom(from, one))
+	require.NotNil(t, one.rest)
+	two := incoming(list)
+	require.True(t, c.scanFrom(from, two))
+	require.True(t, two.rest == one.rest)
+	require.False(t, two.rest.absorbed(c.age))
+	c.learn(two)
+	require.True(t, one.rest.absorbed(c.age) && one.rest.begun(c.age))
+	require.Equal(t, clock{count: 1}, c.findThread(1019).known.at(0))
+
+	// The own thread says more, and this replica has not begun it.
+	own := appendEntry(nil, 0, -1, entry{1, clock{count: 9}})
+	three := incoming(append(own, list...))
+	require.True(t, c.scanFrom(from, three))
+	require.True(t, three.rest == one.rest)
+	require.False(t, c.begun(three))
+	// Another thread does.
+	list = appendEntry(appendThread(list, 2000, 0), 0, -1, entry{1, clock{count: 1}})
+	four := incoming(list)
+	require.True(t, c.scanFrom(from, four))
+	require.True(t, four.rest != one.rest && !four.rest.begun(c.age))
+	require.False(t, c.begun(four))
+	require.False(t, four.rest.begun(c.age), "not by a look that failed")
+	// What no process of ours writes is refused, before and after.
+	bad := append(append([]byte(nil), list...), 0, 1)
+	require.False(t, c.scanFrom(from, incoming(bad)))
+	require.False(t, c.scanFrom(from, incoming(bad)))
+	// Counting anew forgets what was known.
+	c.resetThreads()
+	require.False(t, one.rest.absorbed(c.age) || one.rest.begun(c.age))
+}
