@@ -120,7 +120,7 @@ var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
 	ruletest.New("replace.go", "a host whose links break is left", "	case !lost && (old.verdict == nil || old.verdict.Cause != job.CauseLink):\n", "	case !lost:\n"),
 	ruletest.New("replace.go", "a joiner goes where the one before was", "	case !lost && (old.verdict == nil || old.verdict.Cause != job.CauseLink):\n", "	case false:\n"),
 	ruletest.New("replace.go", "a joiner that leaves a host goes to another one", "n.ID != old.from.Node && ", ""),
-	ruletest.New("replace.go", "no joiner goes to a lost host", "!gone && n.ID", "n.ID"),
+	ruletest.New("replace.go", "no joiner goes to a lost host", "!gone && n.ID", "(!gone || true) && n.ID"),
 	ruletest.New("replace.go", "the dead take no slots", "		if o.state < gone {\n			used", "		if true {\n			used"),
 	ruletest.New("replace.go", "a spare takes a place away from the other replicas of the rank", "together[best.from.Node] && !together[m.from.Node]", "false"),
 	ruletest.New("replace.go", "the dead of a rank are no reason to leave a host", "		if m.state < gone && m.process.Rank == p.Rank {\n", "		if m.process.Rank == p.Rank {\n"),
