@@ -67,6 +67,8 @@ func TestAProcessReceivesNothingTwice(t *testing.T) {
 	for range 2 {
 		require.True(t, order(job.Order{Kind: job.OrderCancel}), "does no harm")
 	}
+	require.True(t, order(job.Order{Kind: job.OrderComplete, Number: 6}))
+	require.True(t, order(job.Order{Kind: job.OrderRollback, Number: 3}))
 	for _, o := range []job.Order{{Kind: job.OrderResume, Generation: 1}, {Kind: job.OrderResume, Generation: 2}, {Kind: job.OrderComplete, Number: 4}} {
 		require.True(t, order(o))
 		require.False(t, order(o), o)
@@ -133,6 +135,8 @@ func TestASuccessorGetsTheLastReplies(t *testing.T) {
 		"first 0 of rank 0", "stored 50 of rank 3", "linked 99 of rank 0", "stored 99 of rank 3", "linked 100 of rank 0",
 		"drained 100 of rank 0", "admitted 100 of rank 0", "stored 100 of rank 3", "saved 102 of rank 0", "saved 101 of rank 0",
 	}, repliesOf(s))
+	obey(job.Order{Kind: job.OrderRollback, Generation: 1, Number: 50})
+	require.NotContains(t, repliesOf(s), "stored 99 of rank 3", "void before the process says anything more")
 
 	s = new(process)
 	end := func() { s.Say(&job.Message{Kind: job.KindFinish, Stats: new(job.Stats)}, 0) }

@@ -101,6 +101,8 @@ func TestWhereAJoinerGoes(t *testing.T) {
 		{"unless there is no room", []int{1, 4, 0}, nil, job.CauseLink, 3, ""},
 		{"away from a lost host", []int{4, 4, 4}, []detect.ID{3}, job.CauseHost, 4, ""},
 		{"with another replica if there is no other room", []int{4, 4, 0}, []detect.ID{3}, job.CauseHost, 2, ""},
+		{"not to another lost host", []int{4, 4, 4}, []detect.ID{3, 4}, job.CauseHost, 2, ""},
+		{"where only the dead were", []int{4, 4, 1}, []detect.ID{3}, job.CauseHost, 4, ""},
 		{"nowhere", []int{1, 4, 0}, []detect.ID{3}, job.CauseHost, 0, "host h2 is lost, and no other host has a free slot"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -114,6 +116,7 @@ func TestWhereAJoinerGoes(t *testing.T) {
 			}
 			old.state = dead
 			old.verdict = verdictOf(c.cause)
+			s.head.all = append(s.head.all, &member{process: at(1, 0), from: From{Node: 4}, state: dead})
 			got, err := s.head.settleOn(at(0, 1), old)
 			if c.err != "" {
 				require.EqualError(t, err, c.err)

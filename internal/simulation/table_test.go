@@ -208,7 +208,6 @@ var rules = []ruletest.Rule{
 		"	return !m.rolled && !m.left && len(m.admit) == 0 && (generation > m.generation || generation == m.generation && number >= m.at)\n", "	return true\n"),
 	ruletest.New(recoveryDir+"loss.go", "the copies of all but the victim of a broken link are enough",
 		" && h.complete.heldBut(gone)\n", "\n"),
-	ruletest.New(headDir+"suspect.go", "a link that breaks again has all of its time", " && o.since == d.since", ""),
 	ruletest.New(logDir+"process.go", "a link that works again is not told of as broken", "old.is(job.KindSuspect) && *old", "m.Kind == job.KindSuspect && old.is(job.KindSuspect) && *old"),
 	ruletest.New(logDir+"process.go", "a process hears of a verdict once", "m.Verdict.Epoch <= p.epoch", "false"),
 	ruletest.New(headDir+"recover.go", "events wait for what is kept",
