@@ -34,12 +34,16 @@ type reader struct {
 	dir     string
 	environ []string
 	printed string // by all commands so far
+	proxy   string // that of this machine
 }
 
 func newReader(t *testing.T) *reader {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	beside, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
+	require.NoError(t, os.Symlink(root, filepath.Join(beside, "intra"))) // the clone
+	dir := filepath.Join(beside, "empty")
+	require.NoError(t, os.Mkdir(dir, 0o755))
 	bin := t.TempDir()
 	for _, tool := range []string{"intrarun", "intragen", "intravet", "intrabench"} {
 		require.NoError(t, os.Symlink(binaries.Plain(t, "cmd/"+tool), filepath.Join(bin, tool)))
@@ -50,6 +54,7 @@ func newReader(t *testing.T) *reader {
 	// A proxy that has what this module needs and says "not found" to the rest, so
 	// that nothing is asked of the network.
 	cache := strings.TrimSpace(r.output(root, "go env GOMODCACHE"))
+	r.proxy = strings.TrimSpace(r.output(root, "go env GOPROXY"))
 	r.environ = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"GOWORK=off", "GOPROXY=file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download")),
 		"MAKEFLAGS=BIN="+t.TempDir(), "TMPDIR="+t.TempDir())
@@ -84,7 +89,11 @@ func (r *reader) follow(d document) {
 var kill = regexp.MustCompile(`-kill (\d+\.\d+)@`)
 
 func (r *reader) run(dir, line string) {
-	out := r.output(dir, line)
+	command := line
+	if line == "go mod tidy" { // which also wants what the tests of other modules need
+		command = "GOPROXY=" + r.proxy + " " + line
+	}
+	out := r.output(dir, command)
 	r.printed += out
 	for _, m := range kill.FindAllStringSubmatch(line, -1) {
 		require.Regexp(r.t, m[1]+" is (dead|replaced)", out, "%s: nobody was killed", line)
