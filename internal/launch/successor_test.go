@@ -297,7 +297,7 @@ func TestJobTravelsAsAWhole(t *testing.T) {
 		Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Owner: "1f", Restart: "/r", Anyway: true, Sched: "static", Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,
 		Flips: []job.Flip{{Process: job.Process{Rank: 1}, Point: job.FlipTask, Count: 3, Bit: job.AnyBit}}, Verify: &job.Verification{Share: 0.01, Seed: 1 << 63},
 		Counters: []string{"cycles"}, Clones: []job.Clone{{Process: job.Process{Rank: 1}, Command: []string{"nice", "-n", "3"}}},
-		Stuck: Stuck{After: time.Minute, Abort: true}, Status: time.Second,
+		Stuck: Stuck{After: time.Minute, Abort: true}, Endless: time.Hour, Status: time.Second,
 		Page: &livepage.Address{Listen: "127.0.0.1:80", Token: "t"},
 		TLS:  true, Verbose: true, Quiet: true,
 		Placement: &job.Placement{Hosts: []job.Host{{Name: "a", Slots: 2, Addr: "10.0.0.1"}}, Of: map[job.Process]int{{}: 0, {Replica: 1}: 0, {Rank: 1}: 0}, Spares: []int{0, 0}}}

@@ -49,13 +49,16 @@ func (l *localJob) find(of checkpoint.Job) (*decision.Folders, error) {
 	return found, nil
 }
 
-// leaveFolder removes the sets that are not complete, and gives the folder back.
-func (l *localJob) leaveFolder(s *head.Summary) error {
+// leaveFolder removes the sets that are not complete, and gives the folder back. A set
+// that cannot be removed is a warning: the results of the job are right.
+func (l *localJob) leaveFolder(s *head.Summary) {
 	defer l.lock.Release()
 	if s.Files == nil {
-		return nil
+		return
 	}
-	return checkpoint.Sweep(s.Files.Dir, s.FirstSet)
+	if err := checkpoint.Sweep(s.Files.Dir, s.FirstSet); err != nil {
+		l.want.Warnings = append(l.want.Warnings, err.Error())
+	}
 }
 
 // publish makes a set complete.

@@ -48,11 +48,8 @@ func Run(ctx context.Context, spec job.Spec, program Program) error {
 	l.running.Wait()
 	s := l.head.Summary()
 	l.tellWhatHappened(&s)
-	err = l.outcome(&s)
-	if e := l.leaveFolder(&s); err == nil {
-		err = e
-	}
-	return err
+	l.leaveFolder(&s)
+	return l.outcome(&s)
 }
 
 // localJob is a job in this process. What is below events belongs to the

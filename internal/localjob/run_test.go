@@ -340,7 +340,7 @@ func TestRefusedJobs(t *testing.T) {
 		{"no such degrees", intra.Spec{Degrees: []int{0}}, job.Local{}, "invalid job: rank 0 has degree 0"},
 		{"no such link", intra.Spec{Ranks: 3, Link: "string"}, job.Local{}, `intra.Run: link 0.0 and 1.0: unknown kind of link "string": want inproc, shm, unix or tcp`},
 		{"nothing to begin with", intra.Spec{}, job.Local{Restart: empty}, "intra.Run: there is no checkpoint in " + empty},
-		{"nowhere to write to", intra.Spec{}, job.Local{Files: os.DevNull, Every: 1}, "intra.Run: look for checkpoints: open " + os.DevNull},
+		{"nowhere to write to", intra.Spec{}, job.Local{Files: os.DevNull, Every: 1}, "intra.Run: write checkpoints to " + os.DevNull},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := intra.Run(job.WithLocal(t.Context(), &c.local), c.spec, func(*intra.Process) error {
@@ -360,11 +360,20 @@ func TestFiles(t *testing.T) {
 	want, err := w.result(t, spec, new(job.Local))
 	require.NoError(t, err)
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "set-000001"), nil, 0o600)) // where a folder should be
 
+	// Once the job has begun a file stands where the folder of the first set should be.
+	obstacle := filepath.Join(dir, "set-000001")
+	var once sync.Once
+	var placed error
+	w.at = func(*intra.Process, int64) error {
+		once.Do(func() { placed = os.WriteFile(obstacle, nil, 0o600) })
+		return nil
+	}
 	written := &job.Local{Files: dir, Every: 4}
 	got, err := w.result(t, spec, written)
-	require.NoError(t, err)
+	require.NoError(t, errors.Join(err, placed))
+	require.NoError(t, os.Remove(obstacle))
+	w.at = nil
 	require.Equal(t, want, got)
 	require.NotEmpty(t, written.Sets)
 	require.NotContains(t, written.Sets, uint64(1))

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/cure"
 )
 
 // broken takes nothing.
@@ -41,7 +43,7 @@ func TestLostOutput(t *testing.T) {
 			console.Flush()
 			want := ""
 			if c.lost {
-				want = fmt.Sprintf("intrarun: standard output is lost from here on: %v\n", c.err)
+				want = fmt.Sprintf("intrarun: standard output is lost from here on: %v\n", cure.Write(c.err))
 				require.ErrorIs(t, console.Lost(), c.err)
 			} else {
 				require.NoError(t, console.Lost())

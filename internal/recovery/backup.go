@@ -88,7 +88,7 @@ func (h *Head) backup(number uint64) []job.Copy {
 		}
 		plan = append(plan, job.Copy{Source: source.process, Holder: partner.process})
 	}
-	h.attempt, h.rate.copy = b, 0
+	h.attempt = b
 	return plan
 }
 
