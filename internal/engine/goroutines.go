@@ -34,6 +34,7 @@ var waitsForOther = []string{
 }
 
 const (
+	intra    = "github.com/intrahpc/intra." // the package at the root of the module
 	ours     = "github.com/intrahpc/intra/"
 	examples = ours + "examples/"
 	kernels  = ours + "kernels." // these compute
@@ -47,7 +48,7 @@ func inProgram(frames, module string) bool {
 		case strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "created by "):
 		case strings.HasPrefix(line, examples), strings.HasPrefix(line, kernels), strings.HasPrefix(line, "main."):
 			return true
-		case strings.HasPrefix(line, ours):
+		case strings.HasPrefix(line, intra), strings.HasPrefix(line, ours):
 			return false
 		case module != "" && (strings.HasPrefix(line, module+"/") || strings.HasPrefix(line, module+".")):
 			return true

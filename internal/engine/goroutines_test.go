@@ -29,6 +29,7 @@ func TestWhetherTheProgramRuns(t *testing.T) {
 		{"package of the module", "running", "heat/grid.(*Grid).Step(0xc0)\n\t/heat/grid.go:5\n", true},
 		{"package of another module", "running", "gonum.org/v1/gonum/mat.(*Dense).Mul(0xc0)\n\t/gonum/mul.go:5\n", true},
 		{"of Go itself", "GC worker (idle)", "runtime.gopark(0x0)\n\t/go/proc.go:5\nruntime.gcBgMarkWorker(0x0)\n\t/go/mgc.go:5\ncreated by main.main in goroutine 1\n\t/heat/main.go:5\n", false},
+		{"in a section", "running", "github.com/intrahpc/intra.(*Section).End(0xc0)\n\t/src/section.go:5\nmain.main()\n\t/heat/main.go:5\n", false},
 		{"of ours", "IO wait", "internal/poll.runtime_pollWait(0x0)\n\t/go/netpoll.go:5\ngithub.com/intrahpc/intra/internal/job.(*Session).read(0xc0)\n\t/src/session.go:5\n", false},
 	} {
 		all := "goroutine 1 [" + c.state + "]:\n" + c.frames

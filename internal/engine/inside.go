@@ -45,8 +45,8 @@ const (
 
 // Prefixes of the functions that a program calls.
 const (
-	commCalls    = ours + "comm."
-	runtimeCalls = ours + "runtime."
+	commCalls  = ours + "comm."
+	intraCalls = intra
 )
 
 // busy reports whether the worker is in such a function.
@@ -89,8 +89,8 @@ func innermost() (frame, called string) {
 		switch f := runtime.FuncForPC(pc - 1).Name(); {
 		case frame == "" && (f == taskFrame || f == onceFrame):
 			frame = f
-		case frame == onceFrame && f == runtimeCalls+"OnceBytes": // checked mode stands between the two
-			_, called = callsite.Find(pcs[i:n], runtimeCalls)
+		case frame == onceFrame && f == intraCalls+"OnceBytes": // checked mode stands between the two
+			_, called = callsite.Find(pcs[i:n], intraCalls)
 			return frame, called
 		}
 	}
@@ -110,9 +110,9 @@ func InOnce() string {
 // in the function of Once.
 func (p *Program) Refuse() error {
 	if p.engine != nil {
-		return p.engine.refuse(runtimeCalls)
+		return p.engine.refuse(intraCalls)
 	}
-	return refuse(runtimeCalls, []*inside{&p.inside})
+	return refuse(intraCalls, []*inside{&p.inside})
 }
 
 // RunTask runs task i of a section at its launch, in a process that was started by
