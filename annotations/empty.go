@@ -1,9 +1,9 @@
 package annotations
 
 import (
-	"slices"
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 )
 
