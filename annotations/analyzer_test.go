@@ -25,3 +25,7 @@ func TestSuggestedFixes(t *testing.T) {
 		})
 	}
 }
+
+func TestMoved(t *testing.T) {
+	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), annotations.Moved, "moved")
+}

@@ -26,5 +26,5 @@ func main() {
 		}
 		return
 	}
-	multichecker.Main(annotations.Analyzer, annotations.Control)
+	multichecker.Main(annotations.Analyzer, annotations.Control, annotations.Moved)
 }

@@ -6,7 +6,6 @@ package main
 
 import (
 	_ "embed"
-	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
 

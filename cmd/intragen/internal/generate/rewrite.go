@@ -144,19 +144,23 @@ func (t *twin) nameTaken() {
 
 // planSection plans the rewriting of one section.
 func (t *twin) planSection(sec *annotations.Section) {
-	intra, runtime := t.im.intra(), t.im.runtime()
-	t.visible(sec.Stmt.Pos(), intra, annotations.IntraPath)
+	runtime := t.im.runtime()
 	t.visible(sec.Stmt.Pos(), runtime, annotations.RuntimePath)
+	option := func(name string) string { // of package intra, which a section without options may not need
+		intra := t.im.intra()
+		t.visible(sec.Stmt.Pos(), intra, annotations.IntraPath)
+		return ", " + intra + "." + name
+	}
 	for _, l := range sec.Launches {
 		launch := t.launch(l)
 		t.replace[t.dec.Dst.Nodes[l.Stmt]] = func() dst.Node { return launch(t.dec.Dst.Nodes[l.Stmt].(dst.Stmt)) }
 	}
 	opts := fmt.Sprintf("%s.At(%q)", runtime, fmt.Sprintf("%s:%d", t.source, t.c.fset.Position(sec.Stmt.Pos()).Line))
 	if sec.Sched != "" {
-		opts += fmt.Sprintf(", %s.%s", intra, strings.ToUpper(sec.Sched[:1])+sec.Sched[1:])
+		opts += option(strings.ToUpper(sec.Sched[:1]) + sec.Sched[1:])
 	}
 	if sec.NoWait {
-		opts += fmt.Sprintf(", %s.NoWait", intra)
+		opts += option("NoWait")
 	}
 	open, err1 := parseStmt(fmt.Sprintf("%s := %s.Section(%s)", t.section, sec.Process, opts))
 	end, err2 := parseStmt(t.section + ".MustEnd()")
