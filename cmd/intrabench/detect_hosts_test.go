@@ -18,7 +18,7 @@ import (
 func TestDetect(t *testing.T) {
 	netns.Test(t, 1).Close()
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), strings.Fields("detect -quiet -json -rounds 1 -runs 1 -time 1s"), &out, nil))
+	require.NoError(t, run(t.Context(), strings.Fields("detect -quiet -json -rounds 1 -runs 1 -time 3s"), &out, nil))
 	var m detection.Measurement
 	require.NoError(t, json.Unmarshal(out.Bytes(), &m))
 	require.Len(t, m.Losses, 4)

@@ -13,7 +13,7 @@ func step(p *intra.Process, x []float64) {
 	{
 		intra := p
 		_ = intra
-		//intra:section on(intra)
+		//intra:section on(intra) sched(static)
 		{
 			zero(x)
 		}

@@ -151,16 +151,16 @@ func (t *twin) planSection(sec *annotations.Section) {
 		t.visible(sec.Stmt.Pos(), intra, annotations.IntraPath)
 		return ", " + intra + "." + name
 	}
-	for _, l := range sec.Launches {
-		launch := t.launch(l)
-		t.replace[t.dec.Dst.Nodes[l.Stmt]] = func() dst.Node { return launch(t.dec.Dst.Nodes[l.Stmt].(dst.Stmt)) }
-	}
 	opts := fmt.Sprintf("%s.At(%q)", runtime, fmt.Sprintf("%s:%d", t.source, t.c.fset.Position(sec.Stmt.Pos()).Line))
 	if sec.Sched != "" {
 		opts += option(strings.ToUpper(sec.Sched[:1]) + sec.Sched[1:])
 	}
 	if sec.NoWait {
 		opts += option("NoWait")
+	}
+	for _, l := range sec.Launches {
+		launch := t.launch(l)
+		t.replace[t.dec.Dst.Nodes[l.Stmt]] = func() dst.Node { return launch(t.dec.Dst.Nodes[l.Stmt].(dst.Stmt)) }
 	}
 	open, err1 := parseStmt(fmt.Sprintf("%s := %s.Section(%s)", t.section, sec.Process, opts))
 	end, err2 := parseStmt(t.section + ".MustEnd()")
