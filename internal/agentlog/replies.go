@@ -105,7 +105,7 @@ func (s *replies[T]) order(o job.Order) {
 	}
 }
 
-// list returns what is to be repeated, in the order in which the process sent it.
+// list returns the messages to repeat, in the order in which the process sent them.
 func (s *replies[T]) list() []T {
 	all := make([]T, 0, len(s.all))
 	for _, r := range s.all {

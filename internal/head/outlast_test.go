@@ -87,7 +87,7 @@ func TestEndlessTimeBeginsAnew(t *testing.T) {
 }
 
 // A host that may be about to be lost is not judged, nor is a lost one's process
-// replaced: nobody needs it.
+// replaced: no process needs it.
 func TestEndlessReplicaInDoubt(t *testing.T) {
 	s := outlasted(t, "replace")
 	doubtful := true

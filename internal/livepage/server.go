@@ -84,7 +84,7 @@ func listenWithin(at Address, j Job, limits limits) (*Server, error) {
 	s := &Server{at: at, job: j, limits: limits, crowd: &crowd{most: limits.connections}, news: make(chan struct{})}
 	s.http = &http.Server{Handler: s.handler(), ConnContext: s.crowd.enter, ConnState: s.crowd.change, MaxHeaderBytes: maxHeader,
 		ReadTimeout: limits.request, WriteTimeout: limits.answer, IdleTimeout: limits.idle,
-		ErrorLog: log.New(io.Discard, "", 0)} // what strangers do wrong is no news of the job
+		ErrorLog: log.New(io.Discard, "", 0)} // errors of strangers do not concern the job
 	go func() { _ = s.http.Serve(l) }() // until it is closed
 	return s, nil
 }
@@ -197,7 +197,7 @@ func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request) {
 	_ = e.Encode(&status) // whoever has asked may be gone
 }
 
-// openStream counts one more stream, if there is room for it.
+// openStream counts one more event stream and reports whether the limit allows it.
 func (s *Server) openStream() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

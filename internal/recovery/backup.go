@@ -141,7 +141,7 @@ func (h *Head) stored(s *replica, r job.Reply) {
 		if b.number != r.Number || r.Generation < b.generation || r.Rank < 0 || r.Rank >= len(b.copies) {
 			continue
 		}
-		if b == h.attempt && r.Rank == s.process.Rank { // the copy of another rank holds up nobody
+		if b == h.attempt && r.Rank == s.process.Rank { // the copy of another rank delays no process
 			h.rate.copied(b.number, time.Duration(r.Seconds*float64(time.Second)))
 		}
 		if !b.has(r.Rank, s) { // the holder that was meant died, and this one came in its place

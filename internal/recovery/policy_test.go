@@ -217,7 +217,7 @@ func TestSuccessorKnowsTheFailures(t *testing.T) {
 }
 
 // TestCostOfABackup: what counts is what holds up the slowest rank, in the cut and to copy its
-// state. Processes that hold copies of other ranks hold up nobody.
+// state. Processes that hold copies of other ranks delay no process.
 func TestCostOfABackup(t *testing.T) {
 	degrees := make([]int, 8)
 	for rank := range degrees {

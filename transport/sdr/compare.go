@@ -128,7 +128,7 @@ func (c *Core) note(s *inStream, number uint64, payload []byte, from int) {
 // was told of it before does not count.
 func (c *Core) noteAgain(s *inStream) {
 	s.sums, s.among = s.sums[:0], 0
-	if c.sum == nil || s.unacked == 0 || c.ranks[s.rank].live == 0 { // nothing lies behind it, or nobody is to be told
+	if c.sum == nil || s.unacked == 0 || c.ranks[s.rank].live == 0 { // nothing lies behind the cut, or the rank has no live replica to report to
 		return
 	}
 	c.regroup(s)
@@ -387,7 +387,7 @@ func (c *Core) expectFewer() {
 	}
 }
 
-// compareBehind begins the comparisons of a stream anew at the end of a cut. All that was
+// compareBehind restarts the comparisons of a stream at the end of a cut. All that was
 // received of what was sent before it has been told.
 func (c *Core) compareBehind(s *outStream) {
 	c.awaitFewer(s, 0)

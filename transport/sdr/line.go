@@ -18,7 +18,7 @@ type line struct {
 // lane is those of a line that have the same key.
 type lane struct{ first, last *place }
 
-// place is where a receive or a message stands, and what it matches by.
+// place is the position of a receive or a message in a line, with the key that it matches by.
 type place struct {
 	key          uint64 // number in exact contexts, tag in others, or anyKey
 	line         *line  // nil: it stands in none
