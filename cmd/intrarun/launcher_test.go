@@ -136,7 +136,8 @@ func TestLauncherLeftOver(t *testing.T) {
 			quoted += " '" + a + "'"
 		}
 		cmd := exec.CommandContext(t.Context(), "script", "-qec", "bash -i", "/dev/null")
-		cmd.Env = append(self.Environ(), "OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=0")
+		// script starts it through a shell, which may stay above it.
+		cmd.Env = append(self.Environ(), "SHELL=/bin/sh", "OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=0")
 		cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(quoted+" </dev/null\nexit $?\n") // the job would read the second line
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)

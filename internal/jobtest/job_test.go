@@ -110,7 +110,7 @@ func TestTheDeadlineSaysWhoWaitsForWhom(t *testing.T) {
 			s := spec(t, c.program, c.flags)
 			// Of intrarun that of a goroutine which waits for the time: a stack of one that
 			// runs at this moment, as events of the ranks' ends arrive, cannot be shown.
-			says := append(c.says, "runtime.Main(", "supervise.(*Agent).watchStops", s.String())
+			says := append(c.says, "intra.Main(", "supervise.(*Agent).watchStops", s.String())
 			for s.Deadline = 3 * time.Second; ; s.Deadline *= 2 {
 				j := jobtest.Start(t, s)
 				_, err := j.End()

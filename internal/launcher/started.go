@@ -139,12 +139,16 @@ func (t table) leftOver(self int) string {
 	if seen && !above.isLauncher() && (t[first].parent == 1 || above.name == "systemd") {
 		return fmt.Sprintf("the launcher has ended, and left %s (process %d) behind", t[first].name, first)
 	}
-	// A shell with job control gives each command a process group of its own.
-	me := t[self]
+	// A shell with job control gives each command a process group of its own. It need not
+	// lead the session: script and su start it through another shell.
+	me, shell := t[self], 0
 	for at := self; at != first; {
 		at = t[at].parent
-		if me.terminal && me.session == at && me.group != t[at].group {
-			return fmt.Sprintf("%s (process %d) has started it from a terminal", t[at].name, at)
+		if shell == 0 && me.group != t[at].group {
+			shell = at
+		}
+		if me.terminal && me.session == at && shell != 0 {
+			return fmt.Sprintf("%s (process %d) has started it from a terminal", t[shell].name, shell)
 		}
 	}
 	return ""
