@@ -69,6 +69,10 @@ func parse() (settings, error) {
 func main() { intra.Main(cli.Program(parse, run)) }
 
 func run(p *intra.Process, set settings) error {
+	// What comes from any source is stored by where it came from.
+	if err := p.World().AssertSendDeterministic(); err != nil {
+		return err
+	}
 	b := box{nx: set.nx, ny: set.ny, nz: set.nz, rank: p.Rank(), size: p.Size()}
 	s, err := newSolver(p, b, set)
 	if err != nil {

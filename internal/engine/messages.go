@@ -24,6 +24,7 @@ func (h *sharing) messaging() sdr.Config {
 		Context:     h.ctx,
 		Observer:    h.trace.observer(),
 		Memory:      beforeMessages{h},
+		Ordered:     true,
 	}
 	if h.faults.Mid(job.KillMessage) != nil {
 		c.Mid = func() func() bool { return h.faults.Mid(job.KillMessage) }

@@ -69,6 +69,9 @@ type Config struct {
 	// have one, or none.
 	Reference Reference
 	Limits    Limits
+	// Ordered has the replicas of the rank decide together what depends on the order of messages,
+	// until the program asserts that nothing does.
+	Ordered bool
 	// Memory, if set, may be the program's only in part.
 	Memory Memory
 }
@@ -104,6 +107,7 @@ type Engine struct {
 	broken   atomic.Bool            // err is set
 	ends     atomic.Uint64          // Core.ends
 	restored atomic.Bool            // began at a position, Resume was not called
+	agrees   atomic.Bool            // Core.agreed is set
 	unused   *unused
 
 	stalls    []*Stall // calls that have waited for a while
@@ -120,6 +124,10 @@ func NewEngine(cfg Config) *Engine {
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
 	e.core.point, e.core.observer, e.core.sum, e.core.now, e.core.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
+	if cfg.Ordered {
+		e.core.agree()
+		e.agrees.Store(e.core.agreed != nil)
+	}
 	e.patient, _ = cfg.Poller.(patient)
 	e.links = make([]transport.Link, len(e.core.processes))
 	e.prompt = make([]transport.Prompt, len(e.core.processes))
