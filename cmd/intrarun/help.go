@@ -148,7 +148,7 @@ func wrap(text string, width int) (lines []string) {
 }
 
 // flagInText finds flags, some with an argument, and command lines in quotes.
-var flagInText = regexp.MustCompile(`(^|[ (])('[^']* [^']*'|-[a-z][a-z-]*(?:=false| (?:on|static|replicate|tcp|weibull|[0-9]))?)`)
+var flagInText = regexp.MustCompile(`(^|[ (])('[^']* [^']*'|-[a-z][a-z-]*(?:=false| (?:flip|defect|weibull):SPEC| (?:on|static|replicate|tcp|weibull|[0-9]))?)`)
 
 // guide is the part of docs/flags.md that lists all flags.
 func guide() string {

@@ -134,7 +134,7 @@ var faultFlags = []row{
 func oldFault(kind string) row {
 	now := kind + ":"
 	return row{name: kind, group: old, arg: "SPEC", repeats: true, now: now,
-		does: fmt.Sprintf("-fault %sSPEC.", now),
+		does: fmt.Sprintf("Write -fault %sSPEC instead.", now),
 		set: func(o *options, text string) error {
 			if text == "" {
 				return errors.New("want a SPEC, as of -fault")
