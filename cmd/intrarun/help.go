@@ -79,7 +79,7 @@ func (r *row) usage() string {
 	case r.arg == "":
 		return "-" + r.name
 	case r.optional:
-		return "-" + r.name + "[=" + r.arg + "]"
+		return "-" + r.name + " [" + r.arg + "]"
 	}
 	return "-" + r.name + " " + r.arg
 }

@@ -92,7 +92,7 @@ var hostFlags = []row{
 	{name: "mpi", group: hosts,
 		does: "Send messages over the MPI library of mpirun, mpiexec or srun, which has to start intrarun once for each process of the job. PROGRAM is built with the tags intra and mpi. With -link the library carries only messages between hosts.",
 		set:  toggle(func(o *options) *bool { return &o.MPI })},
-	{name: "alone", group: hosts, arg: "BOOL", optional: true,
+	{name: "alone", group: hosts,
 		does: "Ignore the variables of mpirun, mpiexec and srun in the environment, which a shell under srun --pty inherits. -alone=false: they have started intrarun several times, so wait for the others (default: decide by the processes of this host).",
 		set: func(o *options, text string) error {
 			o.alone = new(bool)
