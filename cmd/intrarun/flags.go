@@ -81,6 +81,9 @@ func (o *options) read(args []string) ([]string, error) {
 	return fs.Args(), nil
 }
 
+// bare is the argument of a flag that stands without one.
+const bare = "true"
+
 // argument takes what stands behind one flag.
 type argument struct {
 	row   *row

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -95,16 +96,11 @@ func (r *row) rules(reasons bool) (all []string) {
 	for _, n := range r.needs {
 		add("needs "+spell(n.any), n.why)
 	}
-	for i := 0; i < len(r.excludes); i++ {
-		c := r.excludes[i]
-		with := []string{c.excluded()}
-		for i+1 < len(r.excludes) && (!reasons || r.excludes[i+1].why == c.why) {
-			if next := r.excludes[i+1]; fmt.Sprint(next.when) == fmt.Sprint(c.when) {
-				with = append(with, next.excluded())
-				i++
-				continue
-			}
-			break
+	for i := 0; i < len(r.excludes); {
+		c := &r.excludes[i]
+		var with []string
+		for ; i < len(r.excludes) && r.excludes[i].like(c, reasons); i++ {
+			with = append(with, r.excludes[i].excluded())
 		}
 		text := "not with " + alternatives(with)
 		if c.when != nil {
@@ -113,6 +109,11 @@ func (r *row) rules(reasons bool) (all []string) {
 		add(text, c.why)
 	}
 	return all
+}
+
+// like reports whether two exclusions of a flag fit into one phrase.
+func (c *clash) like(o *clash, reasons bool) bool {
+	return slices.Equal(c.when, o.when) && (!reasons || c.why == o.why)
 }
 
 // excluded writes what a flag excludes, with the exception.
@@ -126,10 +127,7 @@ func (c *clash) excluded() string {
 
 // arguments are those for which an exclusion holds, as people write them.
 func (c *clash) arguments() []string {
-	if c.when[0] == directOn[0] {
-		return c.when[:1]
-	}
-	return c.when
+	return slices.DeleteFunc(slices.Clone(c.when), func(a string) bool { return a == bare })
 }
 
 // wrap breaks a text into lines.

@@ -24,7 +24,7 @@ import (
 type options struct {
 	launch.Config
 	given map[string][]string // the arguments of each flag; of one that does not repeat the last
-	facts map[string]string   // what is known that no flag says, with the place it concerns
+	facts map[string]string   // terms that are true without a flag, with a text that names the place
 
 	ranks, replicas int
 	degrees         []int

@@ -96,7 +96,7 @@ func (o *options) clash(r *row, whatever bool) error {
 			if i < 0 {
 				continue
 			}
-			if c.when[i] != "true" { // it stands without its argument
+			if c.when[i] != bare {
 				name += " " + c.when[i]
 			}
 		}

@@ -137,7 +137,7 @@ var linkFlags = []row{
 }
 
 // directOn are the arguments of -direct that ask for stores.
-var directOn = []string{"on", "true"}
+var directOn = []string{string(job.DirectOn), bare}
 
 // Rings are whole pages; two of them for each pair of processes of a host have to fit its
 // memory.
