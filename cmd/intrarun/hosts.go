@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -80,8 +79,6 @@ func findHosts(started *launcher.Process, list, file, head string, mpi int) (s s
 	switch {
 	case started != nil && list+file != "":
 		return s, fmt.Errorf("%s has started %d processes, and the job runs where they are: leave out -hosts and -hostfile", started.Launcher, started.Size)
-	case list != "" && file != "":
-		return s, errors.New("-hosts and -hostfile contradict each other: give one")
 	case list != "":
 		if s.hosts, err = job.ParseHosts(list); err != nil {
 			return s, fmt.Errorf("-hosts: %w", err)
