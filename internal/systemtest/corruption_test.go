@@ -228,9 +228,10 @@ func TestWrongMessageBeforeAMajority(t *testing.T) {
 func TestWrongMessageBesideAConviction(t *testing.T) {
 	program, convicted := wrongPrograms(t)["gtc"], 0
 	for i := range 9 {
-		flags := fmt.Sprintf("-degrees 2,3 -replace -sdc dual -fault flip:0.0@message:%d", []int{14, 15, 22}[i%3])
+		flip := fmt.Sprintf("0.0@message:%d", []int{14, 15, 22}[i%3])
+		flags := "-degrees 2,3 -replace -sdc dual -fault flip:" + flip
 		r, c := verified(t, flags, program)
-		require.Equal(t, []runreport.Flip{{Spec: strings.Fields(flags)[6], Fired: true}}, c.Flips)
+		require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips)
 		if len(c.SDC.Convicted) == 0 {
 			continue
 		}
