@@ -10,10 +10,10 @@ import (
 )
 
 func TestParseWeibull(t *testing.T) {
-	w, err := ParseWeibull("shape=0.7,mtbf=20s")
+	w, err := parseWeibull("shape=0.7,mtbf=20s")
 	require.NoError(t, err)
 	require.Equal(t, &head.Weibull{Shape: 0.7, MTBF: 20 * time.Second}, w)
-	w, err = ParseWeibull("mtbf=1h30m, shape=2")
+	w, err = parseWeibull("mtbf=1h30m, shape=2")
 	require.NoError(t, err)
 	require.Equal(t, &head.Weibull{Shape: 2, MTBF: 90 * time.Minute}, w)
 	for s, want := range map[string]string{
@@ -32,7 +32,7 @@ func TestParseWeibull(t *testing.T) {
 		"shape=0.7,mtbf=-20s": `mtbf "-20s"`,
 		"shape=0.7,mtbf=1ns":  `mtbf "1ns"`,
 	} {
-		_, err := ParseWeibull(s)
+		_, err := parseWeibull(s)
 		require.ErrorContains(t, err, want, "%q", s)
 	}
 }
