@@ -25,6 +25,11 @@ func TestReadmeIsShort(t *testing.T) {
 	require.LessOrEqual(t, find(t, "README.md").lines, 160)
 }
 
+// The changelog has one line for each thing that a user notices.
+func TestChangelogIsShort(t *testing.T) {
+	require.Less(t, find(t, "CHANGELOG.md").lines, 60)
+}
+
 // Links lead to files that are there, and to their headings.
 func TestLinks(t *testing.T) {
 	all := documents(t)
