@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/needs"
 )
 
 // commandTime is how long one command may take.
@@ -57,7 +59,8 @@ func newReader(t *testing.T) *reader {
 	r.proxy = strings.TrimSpace(r.output(root, "go env GOPROXY"))
 	r.environ = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"GOWORK=off", "GOPROXY=file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download")),
-		"MAKEFLAGS=BIN="+t.TempDir(), "TMPDIR="+t.TempDir())
+		"MAKEFLAGS=BIN="+t.TempDir(), "TMPDIR="+t.TempDir(),
+		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1")
 	return r
 }
 
@@ -72,6 +75,9 @@ func (r *reader) follow(d document) {
 			dir = root
 		case "setup":
 			r.run(dir, value)
+		case "needs":
+			tool, debian, _ := strings.Cut(value, " ")
+			needs.Tool(r.t, tool, debian) // skips what is left of the page
 		case "file":
 			require.NoError(r.t, os.MkdirAll(filepath.Dir(filepath.Join(r.dir, value)), 0o755))
 			require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, value), []byte(b.text), 0o644))
@@ -97,6 +103,9 @@ func (r *reader) run(dir, line string) {
 	r.printed += out
 	for _, m := range kill.FindAllStringSubmatch(line, -1) {
 		require.Regexp(r.t, m[1]+" is (dead|replaced)", out, "%s: nobody was killed", line)
+	}
+	if strings.Contains(line, "(read line; pkill -9") {
+		require.Contains(r.t, out, "killed by SIGKILL", "%s: nobody was killed", line)
 	}
 	if strings.HasPrefix(line, "go mod init") { // what would be downloaded is this checkout
 		r.output(dir, "go mod edit -require github.com/intrahpc/intra@v0.0.0 -replace github.com/intrahpc/intra="+root)
