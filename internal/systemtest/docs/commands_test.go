@@ -96,7 +96,9 @@ var kill = regexp.MustCompile(`-kill (\d+\.\d+)@`)
 
 func (r *reader) run(dir, line string) {
 	command := line
-	if line == "go mod tidy" { // which also wants what the tests of other modules need
+	// The first also wants what the tests of other modules need, the second what only
+	// their tests have.
+	if line == "go mod tidy" || strings.HasPrefix(line, "go get gonum.org/") {
 		command = "GOPROXY=" + r.proxy + " " + line
 	}
 	out := r.output(dir, command)
