@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -135,4 +136,38 @@ func TestAllCallsOfCommAreListed(t *testing.T) {
 		require.Regexp(t, `\b`+regexp.QuoteMeta(call)+`\b`, text, "%s is not listed", call)
 	}
 	require.Greater(t, checked, 70)
+}
+
+// The API overview has every package that others can import, and go doc knows what it
+// gives as its arguments.
+func TestApiOverview(t *testing.T) {
+	d := find(t, "docs/api.md")
+	named := make(map[string]bool)
+	for _, code := range d.code() {
+		named[code] = true
+		if args, ok := strings.CutPrefix(code, "go doc "); ok {
+			cmd := exec.CommandContext(t.Context(), "go", append([]string{"doc"}, strings.Fields(args)...)...)
+			cmd.Dir = root
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s\n%s", code, out)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Name}} {{.ImportPath}}", "./...")
+	cmd.Dir, cmd.Stderr = root, t.Output()
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	checked := 0
+	for line := range strings.Lines(string(out)) {
+		name, path, _ := strings.Cut(strings.TrimSpace(line), " ")
+		path = strings.TrimPrefix(path, module)
+		if name == "main" || strings.Contains("/"+path+"/", "/internal/") || strings.HasPrefix(path, "examples/") {
+			continue
+		}
+		if path+"/" == module {
+			path = name
+		}
+		checked++
+		require.Contains(t, named, path, "not in the overview")
+	}
+	require.Greater(t, checked, 15)
 }
