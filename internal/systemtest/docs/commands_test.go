@@ -20,7 +20,7 @@ import (
 )
 
 // commandTime is how long one command may take.
-const commandTime = 3 * time.Minute
+const commandTime = 10 * time.Minute
 
 // Every command of the documents does what it says, with what is built from this
 // checkout, unless a note says why it is not run.
