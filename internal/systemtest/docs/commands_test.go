@@ -115,7 +115,18 @@ func (r *reader) run(dir, line string) {
 		require.NoError(r.t, err)
 		require.NoError(r.t, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644))
 	}
+	if m := replacement.FindStringSubmatch(line); m != nil {
+		// It is this checkout, by another path. By its own the build cache knows its packages.
+		clone, err := filepath.EvalSymlinks(filepath.Join(dir, m[1]))
+		require.NoError(r.t, err)
+		here, err := filepath.EvalSymlinks(root)
+		require.NoError(r.t, err)
+		require.Equal(r.t, here, clone, line)
+		r.output(dir, "go mod edit -replace github.com/intrahpc/intra="+root)
+	}
 }
+
+var replacement = regexp.MustCompile(`-replace github\.com/intrahpc/intra=(\S+)`)
 
 // output runs a command, which has to succeed, and returns what it writes.
 func (r *reader) output(dir, line string) string {
