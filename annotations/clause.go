@@ -130,8 +130,6 @@ func ParseTask(text string, pos token.Pos) ([]Clause, []*Error) {
 type SectionArgs struct {
 	On    []Ident // identifier or selector; nil: the only process in sight
 	Sched string  // "", static, adaptive or replicate
-	// NoWait: the program goes on before all results are there.
-	NoWait bool
 }
 
 // Schedules are the arguments of the sched clause.

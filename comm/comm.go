@@ -195,7 +195,7 @@ func (c *Comm) usable() error {
 	if err := c.engine.Over(); err != nil {
 		return err
 	}
-	return c.engine.Settle()
+	return c.engine.Refuse()
 }
 
 // ready reports at a glance that a call with one peer and one tag has nothing against

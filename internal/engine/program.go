@@ -54,7 +54,7 @@ type Program struct {
 func NewProgram() *Program {
 	p := &Program{Degrees: []int{1}, Context: context.Background()}
 	var err error
-	if p.World, err = comm.World(sdr.NewEngine(sdr.Config{Degrees: p.Degrees, Memory: beforeOwnMessages{&p.inside}})); err != nil {
+	if p.World, err = comm.World(sdr.NewEngine(sdr.Config{Degrees: p.Degrees, Before: beforeOwnMessages{&p.inside}})); err != nil {
 		panic(err) // a new engine has no context yet
 	}
 	return p

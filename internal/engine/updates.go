@@ -20,7 +20,7 @@ const forever = 1 << 56 * time.Nanosecond
 
 func (u *updates) enter(s *Section, signature uint64) error {
 	e := section.Entry{
-		Policy: s.Policy, Tasks: len(s.Tasks), Signature: signature, NoWait: s.NoWait,
+		Policy: s.Policy, Tasks: len(s.Tasks), Signature: signature,
 		Patience: func(t int) time.Duration { return u.patience(&s.Tasks[t]) },
 		Times:    func(t int) *section.Times { return s.Tasks[t].times },
 	}

@@ -85,16 +85,6 @@ func (h *sharing) wakeHelper(s *Section) {
 	}
 }
 
-// helped reports whether a worker helps the program's goroutine.
-func (h *sharing) helped() bool {
-	for i := range h.workers {
-		if h.workers[i].busy {
-			return true
-		}
-	}
-	return false
-}
-
 // joinHelpers gives up the lock and waits until the workers have left s.
 func (h *sharing) joinHelpers(s *Section) {
 	s.helpers.joining = true
