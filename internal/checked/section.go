@@ -133,7 +133,6 @@ func (c *Section) run(i int) {
 		panic(clean.panicked) // as it does without checks
 	}
 	if c.mine(i) && c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
-		c.fused(i)
 		c.elementwise(i)
 	}
 }
