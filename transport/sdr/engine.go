@@ -72,16 +72,16 @@ type Config struct {
 	// Ordered has the replicas of the rank decide together what depends on the order of messages,
 	// until the program asserts that nothing does.
 	Ordered bool
-	// Memory, if set, may be the program's only in part.
-	Memory Memory
+	// Before, if set, comes before each operation that the program begins.
+	Before Before
 }
 
-// Memory is memory of the program that others may still write.
-type Memory interface {
-	// Unsettled reports whether there is some.
-	Unsettled() bool
-	// Settle waits until there is none.
-	Settle() error
+// Before refuses operations in functions of the program that not all replicas run.
+type Before interface {
+	// Inside reports whether such a function may be running.
+	Inside() bool
+	// Refuse returns an error if the caller is in one.
+	Refuse() error
 }
 
 // Engine runs the protocol over the links of one process. Its methods may be
@@ -418,18 +418,18 @@ func (e *Engine) failure() error {
 }
 
 // Ready reports that the engine works for the program: it has not failed, what it
-// began at is behind it, and there is nothing to settle.
+// began at is behind it, and no function runs in which operations are refused.
 func (e *Engine) Ready() bool {
-	return !e.broken.Load() && !e.restored.Load() && (e.cfg.Memory == nil || !e.cfg.Memory.Unsettled())
+	return !e.broken.Load() && !e.restored.Load() && (e.cfg.Before == nil || !e.cfg.Before.Inside())
 }
 
-// Settle comes before each operation that the program begins, unless Ready: no
-// message holds memory that others still write.
-func (e *Engine) Settle() error {
-	if e.cfg.Memory == nil {
+// Refuse comes before each operation that the program begins, unless Ready: it returns
+// an error where that is not allowed.
+func (e *Engine) Refuse() error {
+	if e.cfg.Before == nil {
 		return nil
 	}
-	return e.cfg.Memory.Settle()
+	return e.cfg.Before.Refuse()
 }
 
 // Failure returns the error that every call returns because the engine cannot
