@@ -400,3 +400,33 @@ func TestAnyOrder(t *testing.T) {
 		}
 	}
 }
+
+// A request may be tested after its communicator was freed: what that comes to is decided, too.
+func TestOfARequestWhoseCommunicatorIsFreed(t *testing.T) {
+	for seed := range uint64(20) {
+		job := sdrtest.Job{Seed: seed, Degrees: []int{3, 2}, Ordered: true}
+		res, err := job.Run(func(p *sdrtest.Process) error {
+			w, err := comm.World(p.Engine)
+			if err != nil {
+				return err
+			}
+			d, err := w.Dup()
+			if err != nil {
+				return err
+			}
+			s := comm.Isend(d, []int{1}, 1-d.Rank(), 0)
+			if _, err := comm.Recv(d, make([]int, 1), 1-d.Rank(), 0); err != nil {
+				return err
+			}
+			if err := d.Free(); err != nil {
+				return err
+			}
+			for done := false; !done && err == nil; {
+				_, done, err = s.Test()
+			}
+			return err
+		})
+		require.NoError(t, err)
+		require.NoError(t, res.Err())
+	}
+}

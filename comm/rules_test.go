@@ -23,7 +23,7 @@ var orders = ruletest.Table{Root: "..", Test: "TestAnyOrder", Soak: 3000, Sign: 
 	ruletest.New("transport/sdr/agree.go", "a follower leaves what is not settled",
 		"if d == nil || !d.settled && !c.leads() {", "if d == nil {"),
 	ruletest.New("transport/sdr/agree.go", "a new leader makes the decisions its own that it holds",
-		"			c.decide(d)\n		}\n		for _, ctx", "		}\n		for _, ctx"),
+		"			c.decide(d)\n		}\n		for _, ctx", "			_ = d\n		}\n		for _, ctx"),
 	ruletest.New("transport/sdr/agree.go", "it has all that are decided before it decides more",
 		"				if c.obey(req) {\n					req.place.leave()", "				if false {\n					req.place.leave()"),
 	ruletest.New("transport/sdr/agree.go", "what dead leaders have decided is settled by those who hold it",

@@ -65,8 +65,8 @@ type laterFrame struct {
 }
 
 const (
-	receiveBytes  = 16       // the value of decidesReceive
-	decisionBytes = 64 << 10 // bounds that of a decision
+	receiveBytes  = 16      // the value of decidesReceive
+	decisionBytes = 1 << 20 // bounds that of a decision
 )
 
 func newAgreement(degree int) *agreement {
@@ -254,10 +254,10 @@ func (c *Core) heardDecision(p int, h *transport.Header, payload []byte) error {
 // has told it again.
 func (c *Core) carriedOut(key decisionKey) bool {
 	ctx, known := c.contexts[key.context]
-	if ctx == nil {
-		return known // closed
-	}
-	if key.kind == decidesQuestion {
+	switch {
+	case ctx == nil: // closed; the requests of a freed communicator may be asked about
+		return known && key.kind == decidesReceive
+	case key.kind == decidesQuestion:
 		return key.number+1 < ctx.questions
 	}
 	return key.number < ctx.anyReceives && ctx.undecided(key.number) == nil
