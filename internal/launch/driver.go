@@ -310,7 +310,7 @@ func (d *driver) resume(a head.Resume) {
 	if a.Anew {
 		of.Rank().Rewind(a.Generation, at.Position)
 	}
-	of.Resume(at.Position)
+	of.Resume(at.Position, a.Generation)
 	d.agents[a.Node].Resume(name(a.To), at)
 }
 

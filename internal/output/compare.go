@@ -9,26 +9,30 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Of the lines that are out the forwarder of standard output keeps a hash and the
-// beginning, until all live replicas have written them too: the lines of
-// replicas are the same, or the replicas have computed something else.
+// Of the last lines that are out the forwarder of standard output keeps a hash, and of some
+// the beginning: the lines of replicas are the same, or the replicas have computed something
+// else. A job that goes back to a backup writes lines again that are out already; they are the
+// same, or it has taken another course.
 
 const (
-	maxCompared = 1 << 15 // lines that a replica may be behind and still be compared
+	maxCompared = 1 << 15 // lines that are kept: a replica may be so far behind
+	maxShown    = 1 << 10 // of them the last ones with their beginnings, when all replicas have written them
 	shownLine   = 100     // bytes of a line that are shown when it differs
 )
 
-// printed are lines that are out and that another replica has yet to write.
+// printed are the last lines that are out.
 type printed struct {
 	first int // number of the first one
+	bare  int // lines before this one have no beginning
 	lines []printedLine
 }
 
 type printedLine struct {
-	known bool // it came in one piece
-	by    int  // replica
-	hash  uint64
-	start string
+	known  bool // it came in one piece
+	by     int  // replica
+	course uint32
+	hash   uint64
+	start  string
 }
 
 // Difference says in what the standard outputs of two replicas differ, the first
@@ -42,13 +46,13 @@ func (r *Rank) Difference() string {
 
 // compares reports whether lines are compared.
 func (f *forwarder) compares() bool {
-	return f.kind == Stdout && len(f.sources) > 1 && f.difference.Load() == nil
+	return f.kind == Stdout && f.difference.Load() == nil
 }
 
 // remember keeps what is being put out. It is called with mu held, before emitted
 // and cut change.
 func (f *forwarder) remember(l *lines, b []byte) {
-	if f.kind != Stdout || len(f.sources) < 2 {
+	if !f.compares() {
 		return
 	}
 	whole := f.cut == 0
@@ -56,7 +60,7 @@ func (f *forwarder) remember(l *lines, b []byte) {
 		if line[len(line)-1] != '\n' {
 			break
 		}
-		p := printedLine{known: whole, by: f.replica(l)}
+		p := printedLine{known: whole, by: f.replica(l), course: l.course}
 		if whole {
 			p.hash, p.start = xxh3.Hash(line), shown(line)
 		}
@@ -65,7 +69,8 @@ func (f *forwarder) remember(l *lines, b []byte) {
 	}
 }
 
-// forget drops what all live replicas have written.
+// forget drops the oldest lines, and the beginnings of those that all live replicas have written
+// long ago.
 func (f *forwarder) forget() {
 	behind := f.emitted
 	for _, l := range f.sources {
@@ -74,13 +79,16 @@ func (f *forwarder) forget() {
 		}
 	}
 	p := &f.printed
-	if n := min(max(behind-p.first, len(p.lines)-maxCompared), len(p.lines)); n > 0 {
+	if n := len(p.lines) - maxCompared; n > 0 {
 		p.lines, p.first = p.lines[n:], p.first+n
+	}
+	for p.bare = max(p.bare, p.first); p.bare < behind-maxShown && p.bare < p.first+len(p.lines); p.bare++ {
+		p.lines[p.bare-p.first].start = ""
 	}
 }
 
 // startOver: what is out from here on is not known.
-func (f *forwarder) startOver() { f.printed = printed{first: f.emitted} }
+func (f *forwarder) startOver() { f.printed = printed{first: f.emitted, bare: f.emitted} }
 
 // compare looks at the lines of l that are out already.
 func (f *forwarder) compare(l *lines) {
@@ -99,7 +107,16 @@ func (f *forwarder) compare(l *lines) {
 		if k < 0 || k >= len(f.printed.lines) || n == l.first && l.off > 0 {
 			continue
 		}
-		if p := &f.printed.lines[k]; p.known && p.hash != xxh3.Hash(line) {
+		switch p := &f.printed.lines[k]; {
+		case !p.known || p.hash == xxh3.Hash(line):
+		case p.course < l.course:
+			before := ""
+			if p.start != "" {
+				before = fmt.Sprintf(" %q", p.start)
+			}
+			f.differs("rank %d went back and took another course: line %d of the standard output was%s, and is now %q", f.rank, n+1, before, shown(line))
+			return
+		default:
 			f.differs("line %d of the standard output differs: %s wrote %q, %s wrote %q", n+1, f.name(p.by), p.start, f.name(f.replica(l)), shown(line))
 			return
 		}

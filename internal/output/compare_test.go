@@ -101,3 +101,38 @@ func TestStandardErrorMayDiffer(t *testing.T) {
 	f.finished(1)
 	require.Empty(t, f.found())
 }
+
+// What a job writes again that has gone back is what is out, or that is said.
+func TestLinesAfterGoingBack(t *testing.T) {
+	for _, test := range []struct {
+		name, again, want string
+		degree, more      int
+	}{
+		{"the same", "b\nc\nd\n", "", 2, 0},
+		{"another order", "c\nb\nd\n", `rank 7 went back and took another course: line 2 of the standard output was "b", and is now "c"`, 2, 0},
+		{"alone", "b\nx\n", `rank 7 went back and took another course: line 3 of the standard output was "c", and is now "x"`, 1, 0},
+		{"long ago", "x\n", `rank 7 went back and took another course: line 2 of the standard output was, and is now "x"`, 2, 2 * maxShown},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f, _, c := forwarderOn(Stdout, test.degree)
+			defer c.Close()
+			f.rank = 7
+			more := strings.Repeat("more\n", test.more)
+			for i := range test.degree {
+				f.give(i, "a\n")
+			}
+			at := f.stand(0)
+			at.course = 1
+			for i := range test.degree {
+				f.give(i, "b\nc\n"+more)
+			}
+			for i := range test.degree {
+				f.resume(i, at)
+			}
+			for i := range test.degree {
+				f.give(i, test.again)
+			}
+			require.Equal(t, test.want, f.found())
+		})
+	}
+}

@@ -273,7 +273,7 @@ func TestOutputOfReplicasThatGoBack(t *testing.T) {
 	for _, o := range both {
 		o.Mute()
 		o.Write(Stdout, []byte("I was interrupted\n"))
-		o.Resume(at)
+		o.Resume(at, 0)
 		o.Write(Stdout, []byte(" of c\nd\ne\n"))
 	}
 	require.Equal(t, "a\nb\npart of c\nd\ne\n", out.String())

@@ -27,7 +27,7 @@ func (r *replica) resume(t *testing.T, at Position) {
 	var same Position
 	require.NoError(t, json.Unmarshal(b, &same))
 	require.Equal(t, at, same)
-	r.Resume(same)
+	r.Resume(same, 0)
 	r.held.Resume(same[Stdout].Written, same[Stdout].Text, false)
 }
 
@@ -120,7 +120,7 @@ func TestOutputOfALostRankAfterALossOfTheHead(t *testing.T) {
 	of.Lost()
 	of.Skip([2]Written{{Lines: 2}, {}})
 	p := NewMuted(job.Process{}, of)
-	p.Resume(Position{{Written: Written{Lines: 5, Cut: 1}, Text: []byte("b")}, {Written: Written{Stream: Stderr}}})
+	p.Resume(Position{{Written: Written{Lines: 5, Cut: 1}, Text: []byte("b")}, {Written: Written{Stream: Stderr}}}, 0)
 	p.Write(Stdout, []byte("\nc\n"))
 	require.Equal(t, "b\nc\n", out.String())
 
@@ -129,7 +129,7 @@ func TestOutputOfALostRankAfterALossOfTheHead(t *testing.T) {
 	of.Lost()
 	of.Skip([2]Written{{Lines: 7}, {}})
 	p = NewMuted(job.Process{}, of)
-	p.Resume(Position{{Written: Written{Lines: 5}}, {Written: Written{Stream: Stderr}}})
+	p.Resume(Position{{Written: Written{Lines: 5}}, {Written: Written{Stream: Stderr}}}, 0)
 	p.Write(Stdout, []byte("a\nb\nc\n"))
 	require.Equal(t, "c\n", out.String(), "so much is known to be out")
 }
