@@ -20,7 +20,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 		return nil
 	}
 	req := s.posted.first.receive
-	if !req.accepts(n, int(tag)) || exact && int(tag) != req.tag {
+	if req.held || !req.accepts(n, int(tag)) || exact && int(tag) != req.tag {
 		return nil
 	}
 	var of *past
