@@ -322,6 +322,10 @@ func (c *Core) settleDecision(d *decision) {
 // unhold lets a receive end, or ask for its payload, whose message is settled.
 func (c *Core) unhold(req *Request) {
 	req.held = false
+	if m := req.local; m != nil {
+		req.local = nil
+		c.endLocal(m, req)
+	}
 	if req.ended {
 		req.ended = false
 		c.completed = append(c.completed, req)

@@ -116,6 +116,8 @@ func (c *Core) hopelessReceive(req *Request) error {
 	others := false
 	for rank := range c.ranks {
 		switch {
+		case rank == c.rank && req.ctx.in[rank].offers(req): // it waits for a decision
+			return nil
 		case rank == c.rank || req.ctx.member != nil && !req.ctx.member[rank]:
 		case !c.nothingFrom(req, rank):
 			return nil // the next one is asked when this one has finished
@@ -146,17 +148,25 @@ func (c *Core) nothingFrom(req *Request, rank int) bool {
 	if s.finished && s.due < s.total {
 		return false // the rest is on its way
 	}
+	return !s.offers(req)
+}
+
+// offers reports whether there is a message of a stream that req may get when it is its turn.
+func (s *inStream) offers(req *Request) bool {
+	if s == nil {
+		return false
+	}
 	for _, m := range s.live { // known, and not matched
 		if m.req == nil && req.accepts(m.number, m.tag) {
-			return false
+			return true
 		}
 	}
-	for m := range s.unexpected.messages() { // it may not be its turn
+	for m := range s.unexpected.messages() {
 		if req.accepts(m.number, m.tag) {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // departed reports whether a rank had finished, and all that it sent is here,

@@ -9,7 +9,7 @@ func (c *Core) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
 	c.used = c.used || src == Any
 	c.forget(req)
 	req.ctx, req.buf, req.source, req.tag, req.order, req.back = ctx, buf, src, tag, c.clock, false
-	req.chosen, req.held, req.ended = false, false, false
+	req.chosen, req.held, req.ended, req.local = false, false, false, nil
 	if src == Any {
 		c.enrol(req)
 	}
@@ -116,7 +116,7 @@ func (c *Core) bind(m *arrival, req *Request) {
 	case m.local != nil:
 		out := m.local
 		c.fill(req, m.stream, c.replica, m.number, m.tag, out.data, nil)
-		c.endLocal(out)
+		c.endLocal(out, req)
 		c.release(m)
 	case m.whole:
 		c.fill(req, m.stream, m.from, m.number, m.tag, m.data, m.past)
@@ -212,7 +212,7 @@ func (c *Core) postLocal(m *Message) {
 	s := c.inStream(ctx, c.rank)
 	if req := c.takePosted(s, m.number, m.tag, nil); req != nil {
 		c.fill(req, s, c.replica, m.number, m.tag, m.data, nil)
-		c.endLocal(m)
+		c.endLocal(m, req)
 		return
 	}
 	if !m.sync && len(m.data) <= c.limits.Eager && c.ranks[c.rank].retained+len(m.data)+frameCost <= c.limits.Retain {
@@ -223,7 +223,13 @@ func (c *Core) postLocal(m *Message) {
 	c.enqueue(a)
 }
 
-func (c *Core) endLocal(m *Message) {
+// endLocal ends a message of this rank to itself that has been given to req. While that is held the
+// program may not learn that it was.
+func (c *Core) endLocal(m *Message, req *Request) {
+	if req.held {
+		req.local = m
+		return
+	}
 	if m.copied {
 		c.ranks[c.rank].retained -= len(m.data) + frameCost
 		c.buffers.put(m.data)

@@ -40,12 +40,13 @@ type Request struct {
 	buf    []byte
 	source int
 	tag    int
-	number uint64 // what an exact receive wants, or one that was chosen; of one from any source its place, see decisionKey
-	order  uint64 // rank in posting order
-	back   bool   // it was bound to a message that was lost
-	chosen bool   // it was from any source, and has been decided
-	held   bool   // that is not settled: it may not end yet,
-	ended  bool   // as it has
+	number uint64   // what an exact receive wants, or one that was chosen; of one from any source its place, see decisionKey
+	order  uint64   // rank in posting order
+	back   bool     // it was bound to a message that was lost
+	chosen bool     // it was from any source, and has been decided
+	held   bool     // that is not settled: it may not end yet,
+	ended  bool     // as it has,
+	local  *Message // nor this one that it has got, of the rank itself
 	bound  *arrival
 	place  place // among the posted receives
 
