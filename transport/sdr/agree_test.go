@@ -1,0 +1,111 @@
+package sdr
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newOrderedNet is a net whose replicas decide together what depends on the order of messages.
+// Processes 0 and 1 are the replicas of rank 0, 2 is rank 1, and 3 is rank 2.
+func newOrderedNet(t *testing.T) *net {
+	n := newNet(t, Limits{}, 2, 1, 1)
+	for _, c := range n.cores {
+		c.agree()
+	}
+	return n
+}
+
+// Both replicas of rank 0 have posted a receive from any source, "a" has come to the first replica,
+// and "b" to the second one.
+func twoOrders(t *testing.T) (n *net, first, second *pendingRecv) {
+	n = newOrderedNet(t)
+	first, second = n.recv(0, Any, 7), n.recv(1, Any, 7)
+	n.send(2, "a", 0, 7)
+	n.send(3, "b", 0, 7)
+	n.deliver(2, 0)
+	n.deliver(3, 1)
+	require.False(t, first.Done(), "it does not know whether the other replica holds that")
+	require.False(t, second.Done(), "it does not decide")
+	return n, first, second
+}
+
+func TestDecisionOfTheFirstReplica(t *testing.T) {
+	n, first, second := twoOrders(t)
+	n.deliver(2, 1)
+	n.deliver(0, 1)
+	require.Equal(t, "1:a", second.text(t))
+	require.False(t, first.Done())
+	n.deliver(1, 0)
+	require.Equal(t, "1:a", first.text(t))
+	again, andAgain := n.recv(0, Any, 7), n.recv(1, Any, 7)
+	n.deliverAll()
+	require.Equal(t, "2:b", again.text(t))
+	require.Equal(t, "2:b", andAgain.text(t))
+}
+
+func TestDecisionIsLostWithItsReplica(t *testing.T) {
+	n, _, second := twoOrders(t)
+	n.die(0)
+	require.Equal(t, "2:b", second.text(t), "it goes by what has come here")
+}
+
+func TestDecisionOutlivesItsReplica(t *testing.T) {
+	n, _, second := twoOrders(t)
+	later := n.recv(1, Any, 7)
+	n.deliver(0, 1)
+	n.die(0)
+	n.deliver(2, 1)
+	require.Equal(t, "1:a", second.text(t))
+	require.Equal(t, "2:b", later.text(t))
+}
+
+// A receive from one source does not take what one from any source before it may get.
+func TestLaterReceiveWaitsForTheDecision(t *testing.T) {
+	n := newOrderedNet(t)
+	n.recv(0, Any, 7)
+	any, from := n.recv(1, Any, 7), n.recv(1, 2, 7)
+	n.send(2, "a", 0, 7)
+	n.send(3, "b", 0, 7)
+	n.deliver(3, 1)
+	require.False(t, from.Done())
+	n.deliver(2, 0) // the first replica gives the message of rank 1 to the receive from any source
+	n.deliverAll()
+	require.Equal(t, "1:a", any.text(t))
+	require.Equal(t, "2:b", from.text(t))
+}
+
+// That a synchronous send was matched is not told before the match is settled.
+func TestSynchronousSendWaitsForTheDecision(t *testing.T) {
+	n := newOrderedNet(t)
+	n.recv(0, Any, 7)
+	own := n.ssend(0, "to itself", 0, 7)
+	require.False(t, own.Done())
+	n.deliverAll()
+	require.True(t, own.Done())
+
+	n = newOrderedNet(t)
+	n.recv(0, Any, 7)
+	other := n.ssend(2, "from another rank", 0, 7)
+	n.deliver(2, 0)
+	require.NotContains(t, n.sent(), "0.0->1.0 grant")
+	n.recv(1, Any, 7)
+	n.deliverAll()
+	require.Contains(t, n.sent(), "0.0->1.0 grant")
+	require.True(t, other.Done())
+}
+
+// Frames about decisions that no replica of this build sends are refused.
+func TestFramesAboutDecisionsAreChecked(t *testing.T) {
+	n := newOrderedNet(t)
+	n.recv(0, Any, 7)
+	n.send(2, "a", 0, 7)
+	n.deliver(2, 0)
+	f := n.wire[[2]int{0, 1}][0]
+	require.ErrorIs(t, n.cores[1].End(2, &f.header, f.payload), ErrProtocol, "from another rank")
+	require.ErrorIs(t, n.cores[2].End(3, &f.header, f.payload), ErrProtocol, "to a rank with one replica")
+	require.ErrorIs(t, n.cores[1].End(0, &f.header, f.payload[:8]), ErrProtocol, "too short")
+	kind := f.header
+	kind.Args[3] = 9
+	require.ErrorIs(t, n.cores[1].End(0, &kind, f.payload), ErrProtocol, "of no kind")
+}
