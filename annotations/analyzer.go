@@ -53,6 +53,14 @@ func (*packageFact) AFact() {}
 
 func (f *packageFact) String() string { return "effects" }
 
+// listPossible is the flag -v of the analyzer: errors that are not certain are
+// listed, too.
+var listPossible bool
+
+func init() {
+	Analyzer.Flags.BoolVar(&listPossible, "v", false, "also list what is not certain: accesses that the analysis cannot follow and that would break a clause")
+}
+
 func run(pass *analysis.Pass) (result any, err error) {
 	if standard(pass) {
 		return &Package{Types: pass.Pkg}, nil
@@ -104,6 +112,9 @@ func run(pass *analysis.Pass) (result any, err error) {
 	var diags []analysis.Diagnostic
 	for _, r := range s.open {
 		for _, f := range checkKernel(r, eff.body(r.kernel.Func)) {
+			if f.possible && !listPossible {
+				continue
+			}
 			diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg, SuggestedFixes: fix(r.kernel, byDecl[r.kernel.Decl], f.cured)})
 		}
 		if !r.broken {
@@ -209,7 +220,11 @@ type packageEffects struct {
 // buildEffects builds the package in SSA form. Functions that do not compile,
 // such as callers of launchers that are not there yet, are left out.
 func buildEffects(pass *analysis.Pass, known func(*types.Func) *Effects) *packageEffects {
-	pe := &packageEffects{effects: &effects{fset: pass.Fset, known: known, memo: map[*ssa.Function]*body{}}}
+	pe := &packageEffects{effects: &effects{fset: pass.Fset, known: known, memo: map[*ssa.Function]*body{},
+		open: map[*ssa.Function]bool{}, recursive: map[*ssa.Function]bool{},
+		ours: func(path string) bool {
+			return pass.Module == nil || pass.Module.Path == "" || path == pass.Module.Path || strings.HasPrefix(path, pass.Module.Path+"/")
+		}}}
 	files, ok := compiling(pass)
 	if !ok {
 		return pe

@@ -9,7 +9,7 @@ import (
 )
 
 func TestAnalyzer(t *testing.T) {
-	for _, pkg := range []string{"good", "wrong", "sections"} {
+	for _, pkg := range []string{"good", "wrong", "sections", "ordinary", "certain"} {
 		t.Run(pkg, func(t *testing.T) { analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, pkg) })
 	}
 }

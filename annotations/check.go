@@ -16,6 +16,8 @@ type finding struct {
 	pos   token.Pos
 	msg   string
 	cured []*ItemInfo // nil: no fix is offered
+
+	possible bool // it is not certain: only listed
 }
 
 // checkKernel compares what a kernel does with what its clauses say. b is nil
@@ -40,6 +42,10 @@ func (c *kernelCheck) check(r *resolved, b *body) []finding {
 		via := ""
 		if imp.Chain != "" {
 			via = " (in " + imp.Chain + ")"
+		}
+		if imp.Maybe {
+			c.possible(imp.pos, "impure "+imp.What, "task %s may reach code that %s%s", c.name, imp.What, via)
+			continue
 		}
 		c.report(imp.pos, nil, "task %s %s%s", c.name, imp.What, via)
 	}
@@ -74,7 +80,7 @@ func (c *kernelCheck) report(pos token.Pos, cured []*ItemInfo, format string, ar
 	if p, ok := c.starts[pos]; ok {
 		pos = p
 	}
-	c.findings = append(c.findings, finding{pos, fmt.Sprintf(format, args...), cured})
+	c.findings = append(c.findings, finding{pos: pos, msg: fmt.Sprintf(format, args...), cured: cured})
 }
 
 // once tells whether the class of finding about a name is new.
@@ -128,7 +134,8 @@ func (c *kernelCheck) event(r *resolved, ev *event) {
 		via = " in " + ev.via
 	}
 	switch {
-	case ev.unknown:
+	case ev.unknown || ev.maybe:
+		c.unsure(r, ev)
 		return
 	case ev.root.kind == globalRoot:
 		if name := globalName(ev.root.v); ev.write && c.once("global", name) {
@@ -168,7 +175,7 @@ func (c *kernelCheck) event(r *resolved, ev *event) {
 			c.report(ev.pos, c.moved(it, want), "task %s writes %s%s, but %s is in in%s", c.name, shown, via, item, c.cure("want %s(%s)", want, item))
 		}
 	case !ev.write && ev.exposed && it.Kind == Out:
-		if c.once("out", item) {
+		if !c.unwritten(it) && c.once("out", item) {
 			c.report(ev.pos, c.moved(it, InOut), "task %s reads %s%s before it is written, but %s is in out%s", c.name, shown, via, item, c.cure("want inout(%s)", it.Item.Text))
 		}
 	case !ev.write && ev.exposed && it.Kind == Scratch:
@@ -200,30 +207,29 @@ func (c *kernelCheck) uncovered(ev *event, p *Param, shown, via string) {
 
 func (c *kernelCheck) anyExposed(param int, it *ItemInfo) bool {
 	return slices.ContainsFunc(c.events, func(ev event) bool {
-		return ev.root.kind == paramRoot && ev.root.n == param && !ev.write && ev.exposed && c.k.match(param, ev.path) == it
+		return ev.root.kind == paramRoot && ev.root.n == param && !ev.write && !ev.maybe && ev.exposed && c.k.match(param, ev.path) == it
 	})
 }
 
 // neverWritten reports out and inout memory that is certainly not written.
 func (c *kernelCheck) neverWritten() {
 	for _, it := range c.k.Items {
-		if it.Kind != Out && it.Kind != InOut && it.Kind != Reduce || it.Param == c.k.Result {
-			continue
-		}
-		i := slices.Index(c.k.Params, it.Param)
-		touched := slices.ContainsFunc(c.events, func(ev event) bool {
-			return ev.root.kind == paramRoot && ev.root.n == i && (ev.write || ev.unknown) && overlap(ev.path, it.path)
-		})
-		if !touched && c.readable(i, it) {
+		if c.unwritten(it) {
 			c.report(it.Item.Pos(), c.moved(it, In), "%s is in %s, but %s never writes it%s", it.Item.Path(), it.Kind, c.name, c.cure("want in(%s)", it.Item.Path()))
 		}
 	}
 }
 
-// readable tells whether the body can be trusted to show every write: it does
-// not when pointers come from places that are not followed.
-func (c *kernelCheck) readable(param int, it *ItemInfo) bool {
-	return !slices.ContainsFunc(c.events, func(ev event) bool { return ev.unknown }) && c.k.Decl.Body != nil
+// unwritten tells whether an item is in a clause for memory that is written, and
+// certainly is not.
+func (c *kernelCheck) unwritten(it *ItemInfo) bool {
+	if it.Kind != Out && it.Kind != InOut && it.Kind != Reduce || it.Param == c.k.Result || c.k.Decl.Body == nil {
+		return false
+	}
+	i := slices.Index(c.k.Params, it.Param)
+	return !slices.ContainsFunc(c.events, func(ev event) bool {
+		return ev.root.kind == paramRoot && ev.root.n == i && (ev.write || ev.unknown) && overlap(ev.path, it.path)
+	})
 }
 
 // missing reports parameters in no clause, with the clause that fits.
