@@ -62,7 +62,7 @@ func init() {
 }
 
 func run(pass *analysis.Pass) (result any, err error) {
-	if standard(pass) {
+	if standard(pass) || KnownByName(pass.Pkg.Path()) && !slices.ContainsFunc(pass.Files, Mentions) {
 		return &Package{Types: pass.Pkg}, nil
 	}
 	s := scanPackage(pass.Fset, pass.Pkg, pass.Files, pass.TypesInfo)
@@ -221,7 +221,7 @@ type packageEffects struct {
 // such as callers of launchers that are not there yet, are left out.
 func buildEffects(pass *analysis.Pass, known func(*types.Func) *Effects) *packageEffects {
 	pe := &packageEffects{effects: &effects{fset: pass.Fset, known: known, memo: map[*ssa.Function]*body{},
-		open: map[*ssa.Function]bool{}, recursive: map[*ssa.Function]bool{},
+		open: map[*ssa.Function]bool{}, recursive: map[*ssa.Function]bool{}, rounds: map[*ssa.Function]int{},
 		ours: func(path string) bool {
 			return pass.Module == nil || pass.Module.Path == "" || path == pass.Module.Path || strings.HasPrefix(path, pass.Module.Path+"/")
 		}}}

@@ -136,6 +136,8 @@ type effects struct {
 	memo  map[*ssa.Function]*body
 
 	open, recursive map[*ssa.Function]bool
+	rounds          map[*ssa.Function]int
+	spent           int
 	order           []*ssa.Function // in which they were begun
 }
 
@@ -149,6 +151,8 @@ type body struct {
 	values  map[ssa.Value][]loc
 	cells   map[root][]cell
 	changed bool
+	size    int  // of values and cells
+	opaque  bool // it is too much to follow
 	flow    *flow
 }
 
@@ -170,9 +174,10 @@ func (e *effects) of(fn *ssa.Function) *body {
 	}
 	var known *body
 	e.open[fn] = true
-	for range maxRounds {
+	for {
 		from := len(e.order)
 		e.order = append(e.order, fn)
+		e.rounds[fn]++
 		e.memo[fn] = &body{fn: fn, effects: &Effects{}}
 		if known != nil {
 			e.memo[fn] = known
@@ -180,7 +185,7 @@ func (e *effects) of(fn *ssa.Function) *body {
 		b := e.compute(fn)
 		stable := !e.recursive[fn] || known != nil && reflect.DeepEqual(b.effects, known.effects)
 		known = b
-		if stable {
+		if stable || e.rounds[fn] >= maxRounds {
 			break
 		}
 		for _, f := range e.order[from:] { // they may have used less than is known now
@@ -196,8 +201,16 @@ func (e *effects) of(fn *ssa.Function) *body {
 	return known
 }
 
-// maxRounds bounds how often a recursive function is looked at.
-const maxRounds = 4
+// Bounds of the effort: how often a recursive function is looked at, and how
+// much is followed in one function. What is beyond is not known.
+const (
+	maxRounds = 4
+	maxSize   = 500
+	maxSpent  = 40000 // of a package; then a tenth of maxSize is left for a function
+	maxPasses = 20
+
+	maxAccesses = 200
+)
 
 func (e *effects) compute(fn *ssa.Function) *body {
 	b := &body{fn: fn, values: map[ssa.Value][]loc{}, cells: map[root][]cell{}, flow: newFlow(fn)}
@@ -213,7 +226,34 @@ func (e *effects) compute(fn *ssa.Function) *body {
 		}
 	}
 	b.summarize()
+	if b.opaque {
+		b.unknownToAll()
+	}
 	return b
+}
+
+// unknownToAll makes the summary of a body that was too much to follow.
+func (b *body) unknownToAll() {
+	s := b.effects
+	for n := range len(b.fn.Params) + len(b.fn.FreeVars) {
+		if n < len(b.fn.Params) && isBasic(b.fn.Params[n].Type()) {
+			continue
+		}
+		s.Accesses = append(s.Accesses, Access{Param: n, Path: "*", Unknown: true})
+		for i := range b.fn.Signature.Results().Len() {
+			if !isBasic(b.fn.Signature.Results().At(i).Type()) {
+				s.Results = append(s.Results, Flow{Result: i, Param: freshFlow}, Flow{Result: i, Param: n, Any: true})
+			}
+		}
+		s.Calls = append(s.Calls, n)
+	}
+	slices.SortFunc(s.Results, compareFlows)
+	s.Results = slices.Compact(s.Results)
+	if len(b.fn.Params) > 0 {
+		for _, l := range b.wild() {
+			b.events = append(b.events, event{instr: b.fn.Blocks[0].Instrs[0], root: l.root, path: "*", unknown: true, pos: b.fn.Pos(), via: "too much code"})
+		}
+	}
 }
 
 // summarize makes the effects that callers see.
@@ -252,6 +292,12 @@ func (b *body) summarize() {
 			compareBool(x.Exposed, y.Exposed), compareBool(x.Unknown, y.Unknown), compareBool(x.Maybe, y.Maybe), cmp.Compare(x.Guard, y.Guard))
 	})
 	s.Accesses = slices.Compact(s.Accesses)
+	if len(s.Accesses) > maxAccesses {
+		for i, a := range s.Accesses {
+			s.Accesses[i] = Access{Param: a.Param, Path: "*", Unknown: true}
+		}
+		s.Accesses = slices.Compact(s.Accesses)
+	}
 	for _, names := range []*[]string{&s.Globals, &s.Sets, &s.Reads} {
 		slices.Sort(*names)
 		*names = slices.Compact(*names)

@@ -15,6 +15,17 @@ const (
 	commPath    = IntraPath + "/comm"
 )
 
+// KnownByName tells whether a package belongs to the runtime, so that the checks
+// know its functions by their names.
+func KnownByName(path string) bool {
+	rest, ok := strings.CutPrefix(path, IntraPath)
+	if !ok {
+		return false
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+	return slices.Contains([]string{"", "comm", "runtime", "internal", "transport", "update", "sched", "annotations"}, first)
+}
+
 // forbiddenCall says what is wrong with calling f in a task, or nothing.
 func forbiddenCall(f *types.Func) (what string, message bool) {
 	if f.Pkg() == nil {

@@ -5,7 +5,7 @@ import (
 	"go/token"
 )
 
-// possible notes what is not certain. It is listed when somebody asks for it.
+// possible notes what is not certain. The flag -v lists it.
 func (c *kernelCheck) possible(pos token.Pos, class, format string, args ...any) {
 	if p, ok := c.starts[pos]; ok {
 		pos = p

@@ -42,7 +42,8 @@ func (l loc) memory() string {
 // Bounds of what is told apart; what is beyond counts as any.
 const (
 	maxSteps = 12
-	maxLocs  = 48
+	maxLocs  = 24
+	maxFlows = 48
 )
 
 // to returns l with another path.
@@ -90,9 +91,18 @@ func fresh(v ssa.Value) []loc { return []loc{{root: root{kind: localRoot, v: v},
 
 // evaluate finds what the values of the body may be, until nothing is added.
 func (e *effects) evaluate(b *body) {
-	for b.changed = true; b.changed; {
+	passes, most := 0, maxSize
+	defer func() { e.spent += max(b.size, 0) }()
+	if e.spent > maxSpent {
+		most = maxSize / 10
+	}
+	for b.changed = true; b.changed; passes++ {
 		b.changed = false
 		for _, block := range b.fn.Blocks {
+			if b.size > most || passes > maxPasses {
+				b.values, b.cells, b.opaque = map[ssa.Value][]loc{}, map[root][]cell{}, true
+				return
+			}
 			for _, instr := range block.Instrs {
 				switch i := instr.(type) {
 				case *ssa.Store:
@@ -125,6 +135,7 @@ func (b *body) set(v ssa.Value, ls []loc) {
 	all := normal(append(slices.Clip(old), ls...))
 	if !slices.Equal(old, all) {
 		b.values[v], b.changed = all, true
+		b.size += len(all) - len(old)
 	}
 }
 
@@ -159,6 +170,7 @@ func (b *body) put(addr, val []loc) {
 			if !slices.Contains(b.cells[a.root], c) {
 				b.cells[a.root] = append(b.cells[a.root], c)
 				b.changed = true
+				b.size++
 			}
 		}
 	}
@@ -417,12 +429,13 @@ func (t targets) certain() bool { return len(t.list) == 1 && !t.list[0].any && !
 // hit returns the memory that pointers point to.
 func (b *body) hit(pointers []loc) targets {
 	var t targets
+	var wide []loc
 	for _, l := range pointers {
 		switch {
 		case l.at != "":
 		case l.any && l.root.kind == localRoot:
 			t.local = true
-			t.list = append(t.list, b.reach([]loc{l})...)
+			wide = append(wide, l)
 		case l.any:
 			t.list = append(t.list, loc{root: l.root, path: l.path, any: true})
 		case l.root.kind == localRoot:
@@ -432,8 +445,12 @@ func (b *body) hit(pointers []loc) targets {
 			t.list = append(t.list, loc{root: m.root, path: m.path, any: m.any})
 		}
 	}
-	slices.SortFunc(t.list, compareLocs)
-	t.list = slices.Compact(t.list)
+	if wide != nil {
+		for _, l := range b.reach(wide) {
+			t.list = append(t.list, loc{root: l.root, path: l.path, any: true})
+		}
+	}
+	t.list = normal(t.list)
 	return t
 }
 
@@ -445,37 +462,39 @@ func (b *body) reach(ls []loc) []loc {
 
 // reachAll also returns the memory of this function that is passed on the way.
 func (b *body) reachAll(ls []loc) (out []loc, locals []root) {
-	var walk func(ls []loc)
-	walk = func(ls []loc) {
-		for _, l := range ls {
-			if l.root.kind == localRoot {
-				if !slices.Contains(locals, l.root) {
-					locals = append(locals, l.root)
-					for _, c := range b.cells[l.root] {
-						walk([]loc{c.val})
-					}
+	seen, local := map[loc]bool{}, map[root]bool{}
+	var walk func(l loc)
+	walk = func(l loc) {
+		l.at = ""
+		if l.root.kind == localRoot {
+			if !local[l.root] {
+				local[l.root] = true
+				locals = append(locals, l.root)
+				for _, c := range b.cells[l.root] {
+					walk(c.val)
 				}
-				continue
 			}
-			path := l.path
-			if !l.any {
-				path = l.memory()
-			}
-			out = append(out, loc{root: l.root, path: path, any: true, addr: true})
-			for _, c := range b.cells[l.root] { // what was stored there
-				if _, ok := cutPath(c.path, path); ok || c.any {
-					if v := c.val; v.root != l.root {
-						if v.root.kind == localRoot {
-							walk([]loc{v})
-						} else {
-							out = append(out, loc{root: v.root, path: v.path, any: true, addr: true})
-						}
-					}
-				}
+			return
+		}
+		path := l.path
+		if !l.any {
+			path = l.memory()
+		}
+		l = loc{root: l.root, path: path, any: true, addr: true}
+		if seen[l] {
+			return
+		}
+		seen[l] = true
+		out = append(out, l)
+		for _, c := range b.cells[l.root] { // what was stored there
+			if _, ok := cutPath(c.path, path); (ok || c.any) && c.val.root != l.root {
+				walk(c.val)
 			}
 		}
 	}
-	walk(ls)
+	for _, l := range ls {
+		walk(l)
+	}
 	return normal(out), locals
 }
 
@@ -521,12 +540,27 @@ func (b *body) flows(s *Effects) {
 			}
 		}
 	}
+	if len(s.Results) > maxFlows {
+		for i, f := range s.Results {
+			s.Results[i] = f.anyOf()
+		}
+	}
+	if len(s.Stores) > maxFlows {
+		for i, st := range s.Stores {
+			s.Stores[i] = Stored{Param: st.Param, Path: "*", Any: true, Flow: st.Flow.anyOf()}
+		}
+	}
 	slices.SortFunc(s.Results, compareFlows)
 	s.Results = slices.Compact(s.Results)
 	slices.SortFunc(s.Stores, func(x, y Stored) int {
 		return cmp.Or(cmp.Compare(x.Param, y.Param), cmp.Compare(x.Path, y.Path), compareBool(x.Any, y.Any), compareFlows(x.Flow, y.Flow))
 	})
 	s.Stores = slices.Compact(s.Stores)
+}
+
+// anyOf says less: anything of what a parameter reaches.
+func (f Flow) anyOf() Flow {
+	return Flow{Result: f.Result, Param: f.Param, Global: f.Global, Any: f.Param >= 0}
 }
 
 func compareFlows(x, y Flow) int {
@@ -546,7 +580,7 @@ func (b *body) number(r root) int {
 // is in it.
 func (b *body) expand(ls []loc) []Flow {
 	var out []Flow
-	seen := map[root]bool{}
+	seen, reached := map[root]bool{}, map[root][]loc{}
 	var walk func(ls []loc, depth int)
 	walk = func(ls []loc, depth int) {
 		for _, l := range ls {
@@ -557,8 +591,11 @@ func (b *body) expand(ls []loc) []Flow {
 				out = append(out, Flow{At: l.at, Param: globalFlow, Global: globalName(l.root.v), Path: l.path, Addr: l.addr, Any: l.any})
 			case localRoot:
 				out = append(out, Flow{At: l.at, Param: freshFlow})
-				if seen[l.root] || depth > 4 || l.any {
-					for _, r := range b.reach([]loc{l}) {
+				if seen[l.root] || depth > 4 || l.any || len(out) > maxFlows {
+					if _, ok := reached[l.root]; !ok {
+						reached[l.root] = b.reach([]loc{l})
+					}
+					for _, r := range reached[l.root] {
 						r.at = l.at
 						walk([]loc{r}, depth+1)
 					}
@@ -573,7 +610,6 @@ func (b *body) expand(ls []loc) []Flow {
 				for _, v := range b.contents(l.root, l.path) {
 					walk([]loc{v.under(l.at + "*")}, depth+1)
 				}
-				delete(seen, l.root)
 			}
 		}
 	}
