@@ -478,7 +478,7 @@ func (e *effects) callee(b *body, instr ssa.Instruction, c *target, maybe bool, 
 	}
 	for _, acc := range eff.Accesses {
 		pointers, memory := b.place(c.numbered(acc.Param), acc.Path)
-		if !memory {
+		if !memory && !acc.Unknown {
 			continue
 		}
 		t := b.hit(pointers)

@@ -137,8 +137,8 @@ type effects struct {
 
 	open, recursive map[*ssa.Function]bool
 	rounds          map[*ssa.Function]int
-	spent           int
 	order           []*ssa.Function // in which they were begun
+	limits          limits
 }
 
 // body is what is found in one function's body.
@@ -185,7 +185,11 @@ func (e *effects) of(fn *ssa.Function) *body {
 		b := e.compute(fn)
 		stable := !e.recursive[fn] || known != nil && reflect.DeepEqual(b.effects, known.effects)
 		known = b
-		if stable || e.rounds[fn] >= maxRounds {
+		if stable {
+			break
+		}
+		if e.rounds[fn] >= e.limits.rounds {
+			known.unknownToAll()
 			break
 		}
 		for _, f := range e.order[from:] { // they may have used less than is known now
@@ -201,16 +205,15 @@ func (e *effects) of(fn *ssa.Function) *body {
 	return known
 }
 
-// Bounds of the effort: how often a recursive function is looked at, and how
-// much is followed in one function. What is beyond is not known.
-const (
-	maxRounds = 4
-	maxSize   = 500
-	maxSpent  = 40000 // of a package; then a tenth of maxSize is left for a function
-	maxPasses = 20
+// limits bound the effort. What a function does is not known if it takes more.
+type limits struct {
+	rounds   int // evaluations of a recursive function
+	size     int // values and cells of a function
+	passes   int // passes over a function
+	accesses int // accesses in a summary
+}
 
-	maxAccesses = 200
-)
+var defaultLimits = limits{rounds: 4, size: 500, passes: 20, accesses: 200}
 
 func (e *effects) compute(fn *ssa.Function) *body {
 	b := &body{fn: fn, values: map[ssa.Value][]loc{}, cells: map[root][]cell{}, flow: newFlow(fn)}
@@ -225,21 +228,28 @@ func (e *effects) compute(fn *ssa.Function) *body {
 			ev.exposed = ev.exposed && b.exposedRead(ev)
 		}
 	}
-	b.summarize()
+	b.summarize(e.limits)
 	if b.opaque {
 		b.unknownToAll()
 	}
 	return b
 }
 
-// unknownToAll makes the summary of a body that was too much to follow.
+// unknownToAll makes the summary of a body that is beyond the limits: it may
+// read and write all that it is given, and no access of it is certain.
 func (b *body) unknownToAll() {
+	for i := range b.events {
+		b.events[i].maybe = b.events[i].maybe || b.events[i].root.kind != globalRoot
+	}
 	s := b.effects
+	for i := range s.Accesses {
+		s.Accesses[i].Maybe = true
+	}
 	for n := range len(b.fn.Params) + len(b.fn.FreeVars) {
 		if n < len(b.fn.Params) && isBasic(b.fn.Params[n].Type()) {
 			continue
 		}
-		s.Accesses = append(s.Accesses, Access{Param: n, Path: "*", Unknown: true})
+		s.Accesses = append(s.Accesses, Access{Param: n, Unknown: true})
 		for i := range b.fn.Signature.Results().Len() {
 			if !isBasic(b.fn.Signature.Results().At(i).Type()) {
 				s.Results = append(s.Results, Flow{Result: i, Param: freshFlow}, Flow{Result: i, Param: n, Any: true})
@@ -249,15 +259,14 @@ func (b *body) unknownToAll() {
 	}
 	slices.SortFunc(s.Results, compareFlows)
 	s.Results = slices.Compact(s.Results)
-	if len(b.fn.Params) > 0 {
-		for _, l := range b.wild() {
-			b.events = append(b.events, event{instr: b.fn.Blocks[0].Instrs[0], root: l.root, path: "*", unknown: true, pos: b.fn.Pos(), via: "too much code"})
-		}
+	first := b.fn.Blocks[0].Instrs[0]
+	for _, l := range b.wild() {
+		b.events = append(b.events, event{instr: first, root: l.root, unknown: true, pos: b.fn.Pos(), via: "code that is too long to follow"})
 	}
 }
 
 // summarize makes the effects that callers see.
-func (b *body) summarize() {
+func (b *body) summarize(l limits) {
 	s := &Effects{}
 	for i := range b.events {
 		ev := &b.events[i]
@@ -292,9 +301,9 @@ func (b *body) summarize() {
 			compareBool(x.Exposed, y.Exposed), compareBool(x.Unknown, y.Unknown), compareBool(x.Maybe, y.Maybe), cmp.Compare(x.Guard, y.Guard))
 	})
 	s.Accesses = slices.Compact(s.Accesses)
-	if len(s.Accesses) > maxAccesses {
+	if len(s.Accesses) > l.accesses {
 		for i, a := range s.Accesses {
-			s.Accesses[i] = Access{Param: a.Param, Path: "*", Unknown: true}
+			s.Accesses[i] = Access{Param: a.Param, Unknown: true}
 		}
 		s.Accesses = slices.Compact(s.Accesses)
 	}

@@ -3,6 +3,7 @@ package annotations
 import (
 	"fmt"
 	"go/token"
+	"slices"
 )
 
 // possible notes what is not certain. The flag -v lists it.
@@ -22,15 +23,14 @@ func (c *kernelCheck) unsure(r *resolved, ev *event) {
 		return
 	}
 	p := c.k.Params[ev.root.n]
-	it := c.k.match(ev.root.n, ev.path)
-	switch {
-	case it == nil, it.Kind == InOut, it.Kind == Reduce:
-		return
-	case it.Kind == In && !ev.write && !ev.unknown, it.Kind != In && ev.write:
-		return
-	case it.Kind != In && !c.exposedUnsure(ev):
+	if holdsPointer(p.Var.Type()) == "" {
 		return
 	}
+	i := slices.IndexFunc(c.k.Items, func(it *ItemInfo) bool { return c.breaks(it, ev) })
+	if i < 0 {
+		return
+	}
+	it := c.k.Items[i]
 	does := "write"
 	if it.Kind != In {
 		does = "read"
@@ -46,5 +46,15 @@ func (c *kernelCheck) unsure(r *resolved, ev *event) {
 	c.possible(ev.pos, "may "+does+name, "task %s may %s %s%s, but %s is in %s", c.name, does, displayPath(name, ev.path), via, it.Item.Path(), it.Kind)
 }
 
-// exposedUnsure tells whether a possible read may come before a write.
-func (c *kernelCheck) exposedUnsure(ev *event) bool { return ev.unknown || ev.exposed }
+// breaks tells whether an access, if it happens, may break the clause of an item.
+func (c *kernelCheck) breaks(it *ItemInfo, ev *event) bool {
+	switch {
+	case it.Param != c.k.Params[ev.root.n], ev.unknown && !overlap(ev.path, it.path), !ev.unknown && c.k.match(ev.root.n, ev.path) != it:
+		return false
+	case it.Kind == In:
+		return ev.write || ev.unknown
+	case it.Kind == InOut, it.Kind == Reduce:
+		return false
+	}
+	return !ev.write && (ev.unknown || ev.exposed)
+}

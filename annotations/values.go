@@ -91,15 +91,11 @@ func fresh(v ssa.Value) []loc { return []loc{{root: root{kind: localRoot, v: v},
 
 // evaluate finds what the values of the body may be, until nothing is added.
 func (e *effects) evaluate(b *body) {
-	passes, most := 0, maxSize
-	defer func() { e.spent += max(b.size, 0) }()
-	if e.spent > maxSpent {
-		most = maxSize / 10
-	}
+	passes := 0
 	for b.changed = true; b.changed; passes++ {
 		b.changed = false
 		for _, block := range b.fn.Blocks {
-			if b.size > most || passes > maxPasses {
+			if b.size > e.limits.size || passes > e.limits.passes {
 				b.values, b.cells, b.opaque = map[ssa.Value][]loc{}, map[root][]cell{}, true
 				return
 			}
@@ -476,10 +472,7 @@ func (b *body) reachAll(ls []loc) (out []loc, locals []root) {
 			}
 			return
 		}
-		path := l.path
-		if !l.any {
-			path = l.memory()
-		}
+		path := l.path // of a copy, too: it may hold pointers
 		l = loc{root: l.root, path: path, any: true, addr: true}
 		if seen[l] {
 			return
@@ -547,7 +540,7 @@ func (b *body) flows(s *Effects) {
 	}
 	if len(s.Stores) > maxFlows {
 		for i, st := range s.Stores {
-			s.Stores[i] = Stored{Param: st.Param, Path: "*", Any: true, Flow: st.Flow.anyOf()}
+			s.Stores[i] = Stored{Param: st.Param, Any: true, Flow: st.Flow.anyOf()}
 		}
 	}
 	slices.SortFunc(s.Results, compareFlows)
