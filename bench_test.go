@@ -66,15 +66,11 @@ func BenchmarkWaxpby(b *testing.B) {
 		"shared": func(s *intra.Section, x, y, w []float64) {
 			s.Launch(taskWaxpby, func() { kernels.Waxpby(2, x, 3, y, w) }, intra.In("x", x), intra.In("y", y), intra.Out("w", w))
 		},
-		"fused": func(s *intra.Section, x, y, w []float64) {
-			s.Launch(taskWaxpby, func() { kernels.Waxpby(2, x, 3, y, w) }, intra.In("x", x), intra.In("y", y),
-				intraruntime.OutFused("w", w, func(second []float64) { kernels.WaxpbyToNT(2, x, 3, y, w, second) }))
-		},
 		"native": nil,
 	}
 	launch["replicated"] = launch["shared"]
 	for _, ring := range []int{2 << 20, 4 << 20, 8 << 20} {
-		for _, way := range []string{"native", "replicated", "shared", "fused"} {
+		for _, way := range []string{"native", "replicated", "shared"} {
 			b.Run(fmt.Sprintf("ring=%dMiB/%s", ring>>20, way), func(b *testing.B) {
 				local := &job.Local{Sched: "static", Share: true, Capacity: ring}
 				if way == "replicated" {

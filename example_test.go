@@ -5,12 +5,100 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/intrahpc/intra"
 
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+// A whole program. Started by itself it is one rank with one replica; with
+// "intrarun -n 4 -r 2 ." it is eight processes. Main does not return.
+func ExampleMain() {
+	intra.Main(func(p *intra.Process) error {
+		fmt.Printf("rank %d of %d\n", p.Rank(), p.Size())
+		return nil
+	})
+}
+
+// A loop is cut into blocks of nearly equal size, each of which becomes a task. The
+// bits of a result may depend on how many there are, and on nothing else.
+func ExampleBlocks() {
+	for lo, hi := range intra.Blocks(10, 4) {
+		fmt.Println(lo, hi)
+	}
+	// Output:
+	// 0 3
+	// 3 6
+	// 6 8
+	// 8 10
+}
+
+// Replicas on one host store results straight into arrays of Alloc.
+func ExampleAlloc() {
+	x := intra.Alloc[float64](1000)
+	x[999] = 1
+	fmt.Println(len(x), x[0], x[999])
+	// Output: 1000 0 1
+}
+
+var taskSquare = intra.Register("example.squares")
+
+// A task names the memory that it reads and writes. Its body runs on one of the two
+// replicas, and after the section both have what it has written.
+func ExampleSection_Launch() {
+	squares := make(chan []int, 2)
+	err := intra.Run(context.Background(), intra.Spec{Replicas: 2}, func(p *intra.Process) error {
+		x, y := []int{1, 2, 3, 4, 5}, make([]int, 5)
+		s := p.Section()
+		for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
+			x, y := x[lo:hi], y[lo:hi]
+			s.Launch(taskSquare, func() {
+				for i, v := range x {
+					y[i] = v * v
+				}
+			}, intra.In("x", x), intra.Out("y", y))
+		}
+		if err := s.End(); err != nil {
+			return err
+		}
+		squares <- y
+		return nil
+	})
+	fmt.Println(<-squares, <-squares, err)
+	// Output: [1 4 9 16 25] [1 4 9 16 25] <nil>
+}
+
+// End says what is wrong with a section: here two tasks write the same element.
+func ExampleSection_End() {
+	var p *intra.Process // a rank alone
+	y := make([]int, 5)
+	s := p.Section()
+	for range 2 {
+		s.Launch(taskSquare, func() { y[0] = 1 }, intra.Out("y", y[:1]))
+	}
+	var wrong *intra.SectionError
+	if errors.As(s.End(), &wrong) {
+		fmt.Println(wrong.Task, strings.Contains(wrong.Err.Error(), "make their blocks disjoint"))
+	}
+	// Output: example.squares true
+}
+
+// The largest element, folded in the order of the launches. Each task gets a variable of
+// its own in the place of the result.
+func ExampleReduce() {
+	var p *intra.Process // a rank alone
+	x, largest := []float64{3, -1, 4, 1, -5, 9, 2, 6}, 0.0
+	s := p.Section()
+	for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
+		part, r := intra.Reduce(s, "largest", &largest, func(a, b float64) float64 { return max(a, b) })
+		s.Launch(taskSum, func() { *part = slices.Max(x[lo:hi]) }, intra.In("x", x[lo:hi]), r)
+	}
+	err := s.End()
+	fmt.Println(largest, err)
+	// Output: 9 <nil>
+}
 
 // A loop whose state is registered: a process that takes the place of a lost
 // one goes on in the pass in which the others are.

@@ -28,21 +28,6 @@ var ends = map[string]struct {
 		_, err := intra.Once(p, func() (int, error) { runtime.Goexit(); return 0, nil })
 		return err
 	}, "the function of the intra.Once called at goexit_test.go:"},
-	"a task without waiting": {func(p *intra.Process) error {
-		s := p.Section(intra.NoWait)
-		for i := range 4 {
-			out := make([]byte, 1)
-			s.Launch(taskBad, func() {
-				if i == 3 {
-					runtime.Goexit()
-				}
-			}, intra.Out("out", out))
-		}
-		if err := s.End(); err != nil {
-			return err
-		}
-		return p.Settle()
-	}, "task test.bad, launched at goexit_test.go:"},
 }
 
 // A program that ends its goroutine fails, with the place, wherever it does that.

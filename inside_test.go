@@ -35,9 +35,9 @@ var calls = map[string]func(p *intra.Process) error{
 }
 
 // insideTask makes a call in the body of a task, and returns what came of it.
-func insideTask(call func(p *intra.Process) error, opts ...intra.SectionOption) func(p *intra.Process) error {
+func insideTask(call func(p *intra.Process) error) func(p *intra.Process) error {
 	return func(p *intra.Process) error {
-		s := p.Section(opts...)
+		s := p.Section()
 		for i := range 2 {
 			out := make([]byte, 1)
 			s.Launch(taskBad, func() {
@@ -79,14 +79,10 @@ func TestCallsInTasksAndInOnceAreRefused(t *testing.T) {
 	}
 }
 
-// So it is for the other workers of a process, and in sections that do not wait.
+// So it is for the other workers of a process.
 func TestCallsInTasksOfOtherWorkersAreRefused(t *testing.T) {
-	for _, opts := range [][]intra.SectionOption{nil, {intra.NoWait}} {
-		r := intratest.Run(t, intra.Spec{Replicas: 2}, func(p *intra.Process) error {
-			return errors.Join(insideTask(calls["Barrier"], opts...)(p), p.Settle())
-		}, intratest.Fails(), intratest.Threads(2))
-		require.ErrorContains(t, r.Err, "Barrier is called at inside_test.go:")
-	}
+	r := intratest.Run(t, intra.Spec{Replicas: 2}, insideTask(calls["Barrier"]), intratest.Fails(), intratest.Threads(2))
+	require.ErrorContains(t, r.Err, "Barrier is called at inside_test.go:")
 }
 
 // Another goroutine of the program may communicate while a task runs.

@@ -187,7 +187,7 @@ func guard(p *Process, run func(*Process) error) (err error) {
 	if p.section != nil {
 		return fmt.Errorf("the program returned before the section opened at %s had ended: call End", p.section.position())
 	}
-	return p.Settle()
+	return nil
 }
 
 // function names the function of the program that is called: that of Once, or run.

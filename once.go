@@ -42,11 +42,6 @@ func OnceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
 	if err := p.refuse(); err != nil {
 		return nil, err
 	}
-	if p != nil && p.section == nil {
-		if err := p.Settle(); err != nil {
-			return nil, fmt.Errorf("intra.Once: %w", err)
-		}
-	}
 	if p != nil && p.trial != nil && p.section == nil {
 		return p.trial.Once(func() ([]byte, error) { return onceBytes(p, f) })
 	}

@@ -24,19 +24,6 @@ const (
 
 func (o policyOption) apply(s *Section) { s.shared.Policy = sched.Policy(o) }
 
-// NoWait has End return before the results of all tasks are here, as nowait of a
-// directive does: the program may go on while they are on their way. Until they
-// are settled it must not write what the tasks read, nor touch what they write.
-// They are settled by [Process.Settle]; by every call of package comm that sends
-// or receives, of this goroutine; by SafePoint, Once and the end of the program; and
-// before a section begins that has a task which writes what one of these tasks
-// names, or names what one of them writes. Such a section reduces nothing.
-const NoWait = noWaitOption(true)
-
-type noWaitOption bool
-
-func (o noWaitOption) apply(s *Section) { s.shared.NoWait = bool(o) }
-
 // posOption is the place of a section in the source that the user wrote, as file:line.
 // Generated code gets it from package runtime.
 type posOption string

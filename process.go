@@ -154,10 +154,6 @@ func (p *Process) close(s *Section) {
 	}
 	if !p.local() {
 		p.engine.Closed(&s.shared)
-		if p.engine.Left(&s.shared) {
-			p.regions = nil // its tasks may yet be run
-			return
-		}
 	}
 	clear(s.shared.Tasks)
 	clear(p.regions)

@@ -37,9 +37,6 @@ func (p *Process) SafePoint() error {
 	if p.section != nil {
 		return fmt.Errorf("intra.SafePoint in the section opened at %s: call it before or after", p.section.position())
 	}
-	if err := p.Settle(); err != nil {
-		return fmt.Errorf("intra.SafePoint: %w", err)
-	}
 	if !p.run.Called() {
 		var at callsite.Site
 		at.Mark(0)

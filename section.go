@@ -1,7 +1,6 @@
 package intra
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -86,8 +85,7 @@ func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 }
 
 // End completes the section: when it returns nil, every task is done and the
-// memory of this replica is that of every other replica leaving the section,
-// unless it does not wait for that, see [NoWait].
+// memory of this replica is that of every other replica leaving the section.
 func (s *Section) End() error {
 	if s.ended {
 		return &SectionError{Section: s.shared.Number, Pos: s.position(), Err: fmt.Errorf("the section has ended before")}
@@ -99,10 +97,6 @@ func (s *Section) End() error {
 	defer s.p.close(s)
 	if s.err == nil {
 		s.independent()
-	}
-	if s.err == nil && s.shared.NoWait && !s.results.Empty() {
-		s.err = &SectionError{Section: s.shared.Number, Pos: s.position(),
-			Err: errors.New("a section without waiting reduces, and a sum that is not complete means nothing; reduce in a section that waits")}
 	}
 	if err := s.complete(); err != nil {
 		s.fail(err)

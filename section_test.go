@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/bridge"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/intratest"
 )
@@ -212,7 +213,7 @@ func TestTornUpdates(t *testing.T) {
 			for k := range 32 {
 				got, report := survivors(t, intra.Spec{Replicas: 2}, rounds, intratest.Sched("static"),
 					intratest.Kills(fmt.Sprintf("0.1@update:%d", k)), intratest.Capacity(256),
-					func(_ *testing.T, o *intratest.Options) { o.Local.Receive = receive })
+					bridge.Receive(int(receive)).(intratest.Option))
 				tornUpdates += report.Torn
 				for _, s := range got {
 					if !slices.Equal(s.p, want.p) || !slices.Equal(s.w, want.w) || s.dot != want.dot {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/bridge"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/intratest"
 )
@@ -89,7 +90,7 @@ func TestThreadsTornUpdates(t *testing.T) {
 		for k := range 32 {
 			got, report := survivors(t, intra.Spec{Replicas: 2}, 1, intratest.Sched("static"), intratest.Threads(2),
 				intratest.Kills(fmt.Sprintf("0.1@update:%d", k)), intratest.Capacity(256),
-				func(_ *testing.T, o *intratest.Options) { o.Local.Receive = receive })
+				bridge.Receive(int(receive)).(intratest.Option))
 			torn += report.Torn
 			for _, s := range got {
 				require.Equal(t, want, s, "update %d", k)

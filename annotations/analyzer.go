@@ -158,11 +158,6 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 				diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg})
 			}
 		}
-		if second := r.kernel.Second; second != nil && second.Func != nil && len(r.missing) == 0 {
-			for _, f := range checkSecond(r.kernel, eff.body(second.Func)) {
-				diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg})
-			}
-		}
 	}
 	s.sections(&sectionScope{
 		fset: pass.Fset, pkg: pass.Pkg, info: pass.TypesInfo,

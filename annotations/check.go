@@ -64,16 +64,6 @@ type kernelCheck struct {
 	starts   map[token.Pos]token.Pos
 	findings []finding
 	reported map[string]bool
-	secondOf string // the kernel whose second body this is
-}
-
-// cure ends a finding by what to write instead. The clauses that a second body
-// goes by are its kernel's, and so it is the body that is wrong.
-func (c *kernelCheck) cure(format string, args ...any) string {
-	if c.secondOf != "" {
-		return fmt.Sprintf("; it does what %s does and besides stores the result in its last parameter", c.secondOf)
-	}
-	return "; " + fmt.Sprintf(format, args...)
 }
 
 func (c *kernelCheck) report(pos token.Pos, cured []*ItemInfo, format string, args ...any) {
@@ -164,7 +154,7 @@ func (c *kernelCheck) event(r *resolved, ev *event) {
 		}
 	case ev.write && it.Kind == In && ev.path != it.path && shown != item && holdsPointerAt(c.k, it):
 		if c.once("field", shown) {
-			c.report(ev.pos, nil, "task %s writes %s%s, but no clause but in(%s) names it%s", c.name, shown, via, item, c.cure("add out(%s), or inout(%[1]s) if it is also read", shown))
+			c.report(ev.pos, nil, "task %s writes %s%s, but no clause but in(%s) names it; add out(%[2]s), or inout(%[2]s) if it is also read", c.name, shown, via, item)
 		}
 	case ev.write && it.Kind == In:
 		if c.once("in", item) {
@@ -172,15 +162,15 @@ func (c *kernelCheck) event(r *resolved, ev *event) {
 			if c.anyExposed(ev.root.n, it) {
 				want = InOut
 			}
-			c.report(ev.pos, c.moved(it, want), "task %s writes %s%s, but %s is in in%s", c.name, shown, via, item, c.cure("want %s(%s)", want, item))
+			c.report(ev.pos, c.moved(it, want), "task %s writes %s%s, but %s is in in; want %[5]s(%[4]s)", c.name, shown, via, item, want)
 		}
 	case !ev.write && ev.exposed && it.Kind == Out:
 		if !c.unwritten(it) && c.once("out", item) {
-			c.report(ev.pos, c.moved(it, InOut), "task %s reads %s%s before it is written, but %s is in out%s", c.name, shown, via, item, c.cure("want inout(%s)", it.Item.Text))
+			c.report(ev.pos, c.moved(it, InOut), "task %s reads %s%s before it is written, but %s is in out; want inout(%s)", c.name, shown, via, item, it.Item.Text)
 		}
 	case !ev.write && ev.exposed && it.Kind == Scratch:
 		if c.once("scratch", item) {
-			c.report(ev.pos, c.moved(it, InOut), "task %s reads %s%s before it is written, but scratch memory means nothing on entry%s", c.name, shown, via, c.cure("want in or inout(%s)", it.Item.Text))
+			c.report(ev.pos, c.moved(it, InOut), "task %s reads %s%s before it is written, but scratch memory means nothing on entry; want in or inout(%s)", c.name, shown, via, it.Item.Text)
 		}
 	}
 }
@@ -201,7 +191,7 @@ func (c *kernelCheck) uncovered(ev *event, p *Param, shown, via string) {
 		class, clause = "writes", "out"
 	}
 	if c.once(class, shown) {
-		c.report(ev.pos, nil, "task %s %s %s%s, which no clause names%s", c.name, class, shown, via, c.cure("add %s(%s)", clause, shown))
+		c.report(ev.pos, nil, "task %s %s %s%s, which no clause names; add %s(%[3]s)", c.name, class, shown, via, clause)
 	}
 }
 
@@ -215,7 +205,7 @@ func (c *kernelCheck) anyExposed(param int, it *ItemInfo) bool {
 func (c *kernelCheck) neverWritten() {
 	for _, it := range c.k.Items {
 		if c.unwritten(it) {
-			c.report(it.Item.Pos(), c.moved(it, In), "%s is in %s, but %s never writes it%s", it.Item.Path(), it.Kind, c.name, c.cure("want in(%s)", it.Item.Path()))
+			c.report(it.Item.Pos(), c.moved(it, In), "%s is in %s, but %s never writes it; want in(%[1]s)", it.Item.Path(), it.Kind, c.name)
 		}
 	}
 }
@@ -347,9 +337,6 @@ func fix(k *Kernel, dirs []Directive, items []*ItemInfo) []analysis.SuggestedFix
 		return nil
 	}
 	text := renderClauses(items)
-	if k.Second != nil {
-		text += fmt.Sprintf(" %s(%s)", Fused, k.Second.Name.Name)
-	}
 	if len(k.Elementwise) > 0 {
 		var names []string
 		for _, p := range k.Elementwise {

@@ -20,11 +20,10 @@ const (
 	InOut                       // read and written
 	Reduce                      // a partial result, folded into a variable when the section ends
 	Scratch                     // work space without meaning before and after
-	Fused                       // names the second body, not memory
 	Elementwise                 // names slices whose elements belong together
 )
 
-var kindNames = []string{In: "in", Out: "out", InOut: "inout", Reduce: "reduce", Scratch: "scratch", Fused: "fused", Elementwise: "elementwise"}
+var kindNames = []string{In: "in", Out: "out", InOut: "inout", Reduce: "reduce", Scratch: "scratch", Elementwise: "elementwise"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -101,8 +100,8 @@ func (b *Bound) PosOf(n ast.Node) token.Pos { return b.Base + n.Pos() - 1 }
 type Clause struct {
 	Kind  Kind
 	Pos   token.Pos
-	Op    Ident  // of a reduce: + * min max, or a function
-	Items []Item // of fused: the name of the function
+	Op    Ident // of a reduce: + * min max, or a function
+	Items []Item
 }
 
 // Error is a mistake in a directive: where, what, and the cure.
@@ -130,8 +129,6 @@ func ParseTask(text string, pos token.Pos) ([]Clause, []*Error) {
 type SectionArgs struct {
 	On    []Ident // identifier or selector; nil: the only process in sight
 	Sched string  // "", static, adaptive or replicate
-	// NoWait: the program goes on before all results are there.
-	NoWait bool
 }
 
 // Schedules are the arguments of the sched clause.
@@ -224,7 +221,7 @@ func (p *clauseParser) word() (string, bool) {
 	return p.lit, p.tok == token.IDENT || p.tok.IsKeyword()
 }
 
-// clause = kind "(" [ op ":" ] item { "," item } ")" | "fused" "(" name ")" .
+// clause = kind "(" [ op ":" ] item { "," item } ")" .
 func (p *clauseParser) clause() (Clause, bool) {
 	if p.tok == token.COMMA || p.tok == token.SEMICOLON {
 		p.errorf(p.off, "found %s between clauses; clauses are separated by blanks, as in in(x) out(w)", p.found())
@@ -232,12 +229,16 @@ func (p *clauseParser) clause() (Clause, bool) {
 	}
 	name, ok := p.word()
 	if !ok {
-		p.errorf(p.off, "found %s, want a clause: in, out, inout, reduce, scratch, fused or elementwise", p.found())
+		p.errorf(p.off, "found %s, want a clause: in, out, inout, reduce, scratch or elementwise", p.found())
 		return Clause{}, false
 	}
 	c := Clause{Kind: kindOf(name), Pos: p.base + token.Pos(p.off)}
+	if name == "fused" {
+		p.errorf(p.off, "clause fused is gone: updates are copied from where the kernel stores its result; leave it out")
+		return Clause{}, false
+	}
 	if c.Kind == 0 {
-		p.errorf(p.off, "unknown clause %q of //intra:task%s (want in, out, inout, reduce, scratch, fused or elementwise)", name, didYouMean(name, kindNames[1:]))
+		p.errorf(p.off, "unknown clause %q of //intra:task%s (want in, out, inout, reduce, scratch or elementwise)", name, didYouMean(name, kindNames[1:]))
 		return Clause{}, false
 	}
 	p.next()
@@ -250,9 +251,6 @@ func (p *clauseParser) clause() (Clause, bool) {
 	if p.tok == token.RPAREN {
 		p.errorf(p.off, "clause %s is empty: name what it is about, or leave it out", name)
 		return Clause{}, false
-	}
-	if c.Kind == Fused {
-		return c, p.second(&c)
 	}
 	for {
 		it, ok := p.item()

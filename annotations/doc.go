@@ -37,8 +37,7 @@
 //
 //	task      = "//intra:task" { clause } .
 //	clause    = ( "in" | "out" | "inout" | "scratch" ) "(" item { "," item } ")"
-//	          | "reduce" "(" operator ":" name { "," name } ")"
-//	          | "fused" "(" name ")" .
+//	          | "reduce" "(" operator ":" name { "," name } ")" .
 //	operator  = "+" | "*" | "&&" | "||" | "&" | "|" | "^" | name .
 //	item      = name { "." name } [ "[" [ bound ] ":" [ bound ] [ columns ] "]" ] .
 //	columns   = "," [ bound ] ":" [ bound ] ":" bound .
@@ -62,22 +61,6 @@
 //	         memory of its own that is folded element by element; in launch
 //	         order, by + * min max && || & | ^ or a function of the package
 //	scratch  work space: its contents mean nothing before and after
-//	fused    a second body, which does the same and stores the result twice
-//
-// A kernel that writes one slice, in out, may have a second body: a function
-// of the package, or a method of the same receiver, that takes the kernel's
-// parameters and one more slice. It does what the kernel does and stores all
-// of the result there, too, without reading it:
-//
-//	//intra:task in(alpha, x, beta, y) out(w) fused(waxpbyTo)
-//	func waxpby(alpha float64, x []float64, beta float64, y, w []float64) { … }
-//
-//	func waxpbyTo(alpha float64, x []float64, beta float64, y, w, w2 []float64) { … }
-//
-// The runtime runs it in the place of the kernel when w2 can be the memory
-// that the update is sent from (replicas on one host over shm), which saves
-// reading w again. Both obey the same clauses, and checked mode compares what
-// they store.
 //
 // In a section kernels are called in these forms, each as a statement of its
 // own: f(…) without a result; v = f(…) for a result in out; v += f(…) and the

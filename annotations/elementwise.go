@@ -1,6 +1,9 @@
 package annotations
 
-import "slices"
+import (
+	"go/types"
+	"slices"
+)
 
 // elementwise takes the slices that an elementwise clause names.
 func (r *resolved) elementwise(c Clause) {
@@ -47,4 +50,9 @@ func (r *resolved) checkElementwise() {
 	if !written && len(r.missing) == 0 {
 		r.errorf(k.Decl.Name.Pos(), "clause elementwise: kernel %s writes nothing; leave elementwise out", k.Func.Name())
 	}
+}
+
+func isSlice(t types.Type) bool {
+	_, ok := coreType(t).(*types.Slice)
+	return ok
 }

@@ -24,7 +24,7 @@ func ExampleParseTask() {
 	// out g.z g.z[lo:hi]
 	// reduce top top
 	// 0
-	// 7 unknown clause "ouput" of //intra:task (did you mean out?) (want in, out, inout, reduce, scratch, fused or elementwise)
+	// 7 unknown clause "ouput" of //intra:task (did you mean out?) (want in, out, inout, reduce, scratch or elementwise)
 }
 
 func ExampleOutputName() {

@@ -16,8 +16,7 @@ type Kernel struct {
 	Params []*Param  // the receiver, then the parameters in order
 	Result *Param    // nil without one
 	Items  []*ItemInfo
-	Op     string  // of the reduce clause that names the result
-	Second *Second // of the fused clause; nil without one
+	Op     string // of the reduce clause that names the result
 
 	Elementwise []*Param // slices that the clause elementwise names; nil without one
 }

@@ -73,7 +73,6 @@ func scanPackage(fset *token.FileSet, pkg *types.Package, files []*ast.File, inf
 				s.errs = append(s.errs, r.errs...)
 				continue
 			}
-			r.resolveSecond(info, files)
 			r.checkElementwise()
 			s.errs = append(s.errs, r.errs...)
 			s.open = append(s.open, r)

@@ -128,10 +128,6 @@ func (k *Kernel) names() []string {
 
 func (r *resolved) clause(c Clause) {
 	k := r.kernel
-	if c.Kind == Fused {
-		r.second(c)
-		return
-	}
 	if c.Kind == Elementwise {
 		r.elementwise(c)
 		return

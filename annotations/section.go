@@ -16,7 +16,6 @@ type Section struct {
 	Dir      Directive
 	Process  string // expression of type *intra.Process
 	Sched    string // "" or one of Schedules
-	NoWait   bool   // the program goes on before all results are there
 	Launches []*Launch
 }
 
@@ -66,7 +65,7 @@ func (w *sectionWalk) errorf(pos token.Pos, format string, args ...any) {
 func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (*Section, []*Error) {
 	dir := d.Sections[st]
 	args, errs := ParseSection(dir.Args, dir.ArgsPos)
-	w := &sectionWalk{sectionScope: sc, sec: &Section{Stmt: st, Dir: dir, Sched: args.Sched, NoWait: args.NoWait}, errs: errs, targets: map[*ast.Ident]bool{}}
+	w := &sectionWalk{sectionScope: sc, sec: &Section{Stmt: st, Dir: dir, Sched: args.Sched}, errs: errs, targets: map[*ast.Ident]bool{}}
 	if len(errs) == 0 {
 		w.process(args)
 	}
@@ -80,7 +79,6 @@ func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (*
 	w.touched()
 	w.globals()
 	w.jumpsIn(fn)
-	w.unhurried(d, fn)
 	if len(w.sec.Launches) == 0 && len(w.errs) == 0 {
 		w.nothing()
 	}

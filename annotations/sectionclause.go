@@ -4,11 +4,11 @@ import (
 	"go/token"
 )
 
-// sectionClause = "on" "(" name { "." name } ")" | "sched" "(" schedule ")" | "nowait" .
+// sectionClause = "on" "(" name { "." name } ")" | "sched" "(" schedule ")" .
 func (p *clauseParser) sectionClause(args *SectionArgs) {
 	name, ok := p.word()
 	if !ok {
-		p.errorf(p.off, "found %s, want on(process), sched(static|adaptive|replicate) or nowait", p.found())
+		p.errorf(p.off, "found %s, want on(process) or sched(static|adaptive|replicate)", p.found())
 		return
 	}
 	at := p.off
@@ -24,17 +24,10 @@ func (p *clauseParser) sectionClause(args *SectionArgs) {
 			return
 		}
 	case "nowait":
-		if args.NoWait {
-			p.errorf(at, "clause nowait is there twice")
-			return
-		}
-		args.NoWait = true
-		if p.next(); p.tok == token.LPAREN {
-			p.errorf(p.off, "clause nowait takes nothing; write nowait alone")
-		}
+		p.errorf(at, "clause nowait is gone: every section waits for its results; leave it out")
 		return
 	default:
-		p.errorf(at, "unknown clause %q of //intra:section%s (want on, sched or nowait)", name, didYouMean(name, []string{"on", "sched", "nowait"}))
+		p.errorf(at, "unknown clause %q of //intra:section%s (want on or sched)", name, didYouMean(name, []string{"on", "sched"}))
 		return
 	}
 	p.next()

@@ -18,24 +18,30 @@ var ErrAnySource = errors.New("from any source, which the program asserts never 
 // It holds for the whole job, since a message of one communicator may depend on
 // those of another.
 func (c *Comm) AssertNoAnySource() error {
+	return c.assert("assert no any source", 'a')
+}
+
+// assert says something of the whole program, unless it has been said.
+func (c *Comm) assert(text string, what byte) error {
 	if err := c.exists(); err != nil {
-		return fmt.Errorf("assert no any source: %w", err)
+		return fmt.Errorf("%s: %w", text, err)
 	}
-	f := c.family
 	if c.parent != nil {
-		return fmt.Errorf("assert no any source: it holds for all communicators, call it on the world: %w", ErrRank)
+		return fmt.Errorf("%s: it holds for all communicators, call it on the world: %w", text, ErrRank)
 	}
-	switch asserted := f.asserted.Load(); {
-	case asserted != nil:
-		return nil
-	case c.engine.Restored():
-		return fmt.Errorf("assert no any source: not said before the safe point: %w", ErrRestored)
+	for _, a := range c.family.said() {
+		if a.what != what || a.at.Load() != nil {
+			continue
+		}
+		if c.engine.Restored() {
+			return fmt.Errorf("%s: not said before the safe point: %w", text, ErrRestored)
+		}
+		if err := a.say(c.engine); err != nil {
+			return fmt.Errorf("%s: %w: call it first (%s)", text, err, userCode())
+		}
+		at := userCode()
+		a.at.Store(&at)
 	}
-	if err := c.engine.NoAnySource(); err != nil {
-		return fmt.Errorf("assert no any source: %w: call it first (%s)", err, userCode())
-	}
-	at := userCode()
-	f.asserted.Store(&at)
 	return nil
 }
 

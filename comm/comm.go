@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/intrahpc/intra/internal/bridge"
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
@@ -43,11 +44,12 @@ type Comm struct {
 	children int // communicators made from it that family knows
 }
 
-// World returns the communicator of all ranks of the engine's job, for code
-// that connects ranks by other means than package runtime, whose Process gives
-// it to programs. It is called once for an engine. If the engine began at a
-// position, all communicators of that position exist again.
-func World(e *sdr.Engine) (*Comm, error) {
+func init() {
+	bridge.World = func(engine any) (any, error) { return world(engine.(*sdr.Engine)) }
+}
+
+// world returns the communicator of all ranks of the engine's job.
+func world(e *sdr.Engine) (*Comm, error) {
 	f := &family{engine: e}
 	e.Attach(f)
 	if saved := e.Saved(); saved != nil {
@@ -67,7 +69,7 @@ func World(e *sdr.Engine) (*Comm, error) {
 // Self returns a world of one rank, for a program that was started without a
 // launcher.
 func Self() *Comm {
-	c, err := World(sdr.NewEngine(sdr.Config{Degrees: []int{1}}))
+	c, err := world(sdr.NewEngine(sdr.Config{Degrees: []int{1}}))
 	if err != nil {
 		panic(err) // a new engine has no context yet
 	}
@@ -195,7 +197,7 @@ func (c *Comm) usable() error {
 	if err := c.engine.Over(); err != nil {
 		return err
 	}
-	return c.engine.Settle()
+	return c.engine.Refuse()
 }
 
 // ready reports at a glance that a call with one peer and one tag has nothing against

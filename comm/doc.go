@@ -20,12 +20,19 @@
 // two pending receives write the same memory. The replicas of a rank would go on with
 // different values.
 //
-// Rules for programs. Each rank must send the same sequence of messages
-// whatever the order in which it receives (so that AnySource, Probe, Test and
-// WaitAny are free to differ between replicas). A rank that answers whoever
-// asked first breaks the rule, even if every answer is the same in every run:
-// its replicas may wait for each other for ever. It takes the requests in any
-// order and answers them in order of rank. The members of a communicator
+// What a program sees of the order in which messages come, its replicas decide together:
+// which message a receive or a probe from AnySource gets, and what Test, TestAny, TestSome,
+// TestAll, WaitAny, WaitSome, Iprobe and Cancel come to. The lowest replica of the rank that
+// lives decides, and no call returns before all of them know: a round trip between them. A
+// program whose messages and output do not depend on that order saves it with
+// Comm.AssertSendDeterministic on the world. A job that goes back to a backup may take another
+// order from there on.
+//
+// Cancel of a receive from one rank takes it back in all replicas, or in none. If it was taken
+// back while the message was on its way, a replica that had got it already fails, and its
+// peers go on.
+//
+// Rules for programs. The members of a communicator
 // call its collective operations, Dup, Split and Create in the same order.
 // Several goroutines of a process may communicate at the same time if each
 // uses a communicator of its own, made by Dup. There are no timeouts: they

@@ -3,13 +3,9 @@ package comm_test
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/transport"
-	"github.com/intrahpc/intra/transport/inproc"
-	"github.com/intrahpc/intra/transport/sdr"
 )
 
 // Every rank sends its number to the next one; messages are received by
@@ -41,36 +37,111 @@ func Example() {
 	// <nil>
 }
 
-// Two ranks over a link of the caller's. Programs that intrarun starts get
-// their communicator from package runtime.
-func ExampleWorld() {
-	links := [2]transport.Link{}
-	links[0], links[1] = inproc.Pair()
-	var done sync.WaitGroup
-	for rank, link := range links {
-		poller := transport.NewPoller()
-		engine := sdr.NewEngine(sdr.Config{Rank: rank, Degrees: []int{1, 1}, Poller: poller,
-			Link: func(int, int) transport.Link { return link }})
-		link.Start(engine.Receiver(1-rank, 0))
-		poller.Add(link)
-		done.Go(func() {
-			defer link.Close()
-			c, err := comm.World(engine)
-			if err != nil {
-				fmt.Println(err)
-				return
-			}
-			sum, err := comm.AllreduceValue(c, rank+1, comm.Sum)
-			if err == nil {
-				err = engine.Drained(context.Background())
-			}
-			if rank == 0 {
-				fmt.Println(sum, err)
-			}
-		})
+// Rank 0 sends to rank 1, which has room for more and learns how much came.
+func ExampleSend() {
+	err := intra.Run(context.Background(), intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
+		c, tag := p.World(), 7
+		if c.Rank() == 0 {
+			return comm.Send(c, []float64{1, 2, 3}, 1, tag)
+		}
+		in := make([]float64, 8)
+		st, err := comm.Recv(c, in, 0, tag)
+		if p.Replica() == 0 {
+			fmt.Println(in[:st.Count], "from rank", st.Source)
+		}
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// [1 2 3] from rank 0
+	// <nil>
+}
+
+// Any rank may be the source; Status says which one it was.
+func ExampleRecv() {
+	c := comm.Self()
+	sent := comm.Isend(c, []int{42}, 0, 5)
+	in := make([]int, 1)
+	st, err := comm.Recv(c, in, comm.AnySource, comm.AnyTag)
+	fmt.Println(in, st.Source, st.Tag, st.Count, err)
+	if _, err := sent.Wait(); err != nil {
+		fmt.Println(err)
 	}
-	done.Wait()
-	// Output: 3 <nil>
+	// Output: [42] 0 5 1 <nil>
+}
+
+// Both ranks send to each other at once, where a Send of each before its Recv could wait
+// for the other's.
+func ExampleSendrecv() {
+	err := intra.Run(context.Background(), intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
+		c := p.World()
+		other := 1 - c.Rank()
+		in := make([]int, 1)
+		_, err := comm.Sendrecv(c, []int{10 + c.Rank()}, other, 0, in, other, 0)
+		if c.Rank() == 0 && p.Replica() == 0 {
+			fmt.Println(in)
+		}
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// [11]
+	// <nil>
+}
+
+// A halo exchange on a ring: the receives are posted first, the ranks compute while the
+// messages travel, and the errors of all come from WaitAll.
+func ExampleIsend() {
+	err := intra.Run(context.Background(), intra.Spec{Ranks: 3, Replicas: 2}, func(p *intra.Process) error {
+		c := p.World()
+		left, right := (c.Rank()+c.Size()-1)%c.Size(), (c.Rank()+1)%c.Size()
+		own, halo := []int{c.Rank()}, make([]int, 2)
+		requests := []*comm.Request{
+			comm.Irecv(c, halo[:1], left, 1),
+			comm.Irecv(c, halo[1:], right, 2),
+			comm.Isend(c, own, right, 1),
+			comm.Isend(c, own, left, 2),
+		}
+		err := comm.WaitAll(requests...)
+		if c.Rank() == 0 && p.Replica() == 0 {
+			fmt.Println(halo)
+		}
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// [2 1]
+	// <nil>
+}
+
+// The error of a message that is received comes from Wait, with what came.
+func ExampleRequest_Wait() {
+	c := comm.Self()
+	in := make([]int, 4)
+	r := comm.Irecv(c, in, 0, 0)
+	err := comm.Send(c, []int{1, 2, 3}, 0, 0)
+	st, failed := r.Wait()
+	fmt.Println(in[:st.Count], err, failed)
+	// Output: [1 2 3] <nil> <nil>
+}
+
+// Rank 0 knows what all have to know.
+func ExampleBcast() {
+	err := intra.Run(context.Background(), intra.Spec{Ranks: 3, Replicas: 2}, func(p *intra.Process) error {
+		c, steps := p.World(), make([]int, 1)
+		if c.Rank() == 0 {
+			steps[0] = 100
+		}
+		err := comm.Bcast(c, steps, 0)
+		if c.Rank() == 2 && p.Replica() == 0 {
+			fmt.Println(steps)
+		}
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// [100]
+	// <nil>
 }
 
 // Each rank passes its value on to the next one, in place.
@@ -93,12 +164,21 @@ func ExampleSendrecvReplace() {
 	// <nil>
 }
 
+// All ranks get the sums of all; without a slice to send, those take its place.
 func ExampleAllreduce() {
-	c := comm.Self()
-	v := []float64{1, 2}
-	err := comm.Allreduce(c, nil, v, comm.Sum)
-	fmt.Println(v, err)
-	// Output: [1 2] <nil>
+	err := intra.Run(context.Background(), intra.Spec{Ranks: 3, Replicas: 2}, func(p *intra.Process) error {
+		c := p.World()
+		v := []float64{1, float64(c.Rank())}
+		err := comm.Allreduce(c, nil, v, comm.Sum)
+		if c.Rank() == 0 && p.Replica() == 0 {
+			fmt.Println(v)
+		}
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// [3 3]
+	// <nil>
 }
 
 func ExampleComm_Split() {

@@ -19,7 +19,9 @@ type family struct {
 	engine *sdr.Engine
 	// asserted is where the program called AssertNoAnySource; nil: it has not.
 	asserted atomic.Pointer[string]
-	open     atomic.Int64 // receives, synchronous sends and collectives begun whose completion was not reported
+	// deterministic is where it called AssertSendDeterministic.
+	deterministic atomic.Pointer[string]
+	open          atomic.Int64 // receives, synchronous sends and collectives begun whose completion was not reported
 
 	mu   sync.Mutex
 	list []*Comm // in order of creation; freed ones only while communicators made from them are not
@@ -148,8 +150,11 @@ func (f *family) AppendPosition(b []byte) []byte {
 			b = le.AppendUint64(b, c.made[counter])
 		}
 	}
-	if at := f.asserted.Load(); at != nil {
-		text(*at)
+	for _, said := range f.said() {
+		if at := said.at.Load(); at != nil {
+			b = append(b, said.what)
+			text(*at)
+		}
 	}
 	return b
 }
@@ -199,20 +204,35 @@ func (f *family) restore(b []byte) error {
 		f.add(c)
 		known[id] = c
 	}
-	if len(r.b) > 0 && !r.short && len(f.list) > 0 {
+	for len(r.b) > 0 && !r.short && len(f.list) > 0 {
+		what := r.bytes(1)[0]
 		at := r.text()
-		if at == "" {
-			return fmt.Errorf("%w: asserted nowhere", errRecord)
+		i := slices.IndexFunc(f.said(), func(s assertion) bool { return s.what == what && s.at.Load() == nil })
+		if at == "" || i < 0 {
+			return fmt.Errorf("%w: assertion %q at %q", errRecord, what, at)
 		}
-		if err := f.engine.NoAnySource(); err != nil {
+		said := f.said()[i]
+		if err := said.say(f.engine); err != nil {
 			return fmt.Errorf("%w: %w", errRecord, err)
 		}
-		f.asserted.Store(&at)
+		said.at.Store(&at)
 	}
 	if len(f.list) == 0 || len(r.b) > 0 || r.short {
 		return fmt.Errorf("%w: %d communicators, then %d bytes", errRecord, len(f.list), len(r.b))
 	}
 	return nil
+}
+
+// assertion is what a program may have said of itself.
+type assertion struct {
+	what byte                    // in a position
+	at   *atomic.Pointer[string] // where it was said; nil: it was not
+	say  func(*sdr.Engine) error
+}
+
+// said returns what the program may have said.
+func (f *family) said() []assertion {
+	return []assertion{{'a', &f.asserted, (*sdr.Engine).NoAnySource}, {'d', &f.deterministic, (*sdr.Engine).SendDeterministic}}
 }
 
 // recordReader reads what may be anything. After its end it reads zeros.

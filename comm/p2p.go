@@ -215,18 +215,17 @@ func (c *Comm) Probe(src, tag int) (Status, error) {
 		err = c.usable()
 	}
 	var st Status
-	found := false
 	if err == nil {
 		if o := c.engine.Observer(); o != nil {
 			defer o.Called(c.job(src), tag, 0)()
 		}
-		err = c.engine.WaitFor(func() bool {
-			if !found {
-				st, found = c.peek(src, tag)
-			}
-			return found
-		}, func() error { return c.engine.NothingComes(c.p2p, c.job(src), tag) },
-			func() sdr.Awaited { return c.engine.AwaitedProbe(c.p2p, c.job(src), tag) })
+		from := c.job(src)
+		if from == sdr.Any && c.engine.Agrees() {
+			from, _, err = c.agreeOn(from, tag, true)
+		}
+		if err == nil {
+			st, err = c.await(from, tag)
+		}
 	}
 	if err != nil {
 		return Status{}, c.failed("Probe", fmt.Sprintf("probe for rank %d", src), err)
@@ -246,12 +245,37 @@ func (c *Comm) Iprobe(src, tag int) (Status, bool, error) {
 		return Status{}, false, fmt.Errorf("probe for rank %d: %w", src, err)
 	}
 	c.engine.Progress()
-	st, ok := c.peek(src, tag)
-	return st, ok, nil
+	if !c.engine.Agrees() {
+		st, ok := c.peek(c.job(src), tag)
+		return st, ok, nil
+	}
+	from, found, err := c.agreeOn(c.job(src), tag, false)
+	var st Status
+	if err == nil && found {
+		st, err = c.await(from, tag)
+	}
+	if err != nil {
+		return Status{}, false, c.failed("Iprobe", fmt.Sprintf("probe for rank %d", src), err)
+	}
+	return st, found, nil
 }
 
-func (c *Comm) peek(src, tag int) (Status, bool) {
-	st, ok := c.engine.Probe(c.p2p, c.job(src), tag)
+// await waits for a message from a rank of the job, or any, and returns its status.
+func (c *Comm) await(from, tag int) (st Status, err error) {
+	found := false
+	err = c.engine.WaitFor(func() bool {
+		if !found {
+			st, found = c.peek(from, tag)
+		}
+		return found
+	}, func() error { return c.engine.NothingComes(c.p2p, from, tag) },
+		func() sdr.Awaited { return c.engine.AwaitedProbe(c.p2p, from, tag) })
+	return st, err
+}
+
+// peek looks for a message from a rank of the job, or any.
+func (c *Comm) peek(from, tag int) (Status, bool) {
+	st, ok := c.engine.Probe(c.p2p, from, tag)
 	if !ok {
 		return Status{}, false
 	}

@@ -86,13 +86,14 @@ func (r *Request) Test() (st Status, done bool, err error) {
 	if r == nil {
 		return Status{}, true, nil
 	}
-	if r.active && !r.complete() {
-		r.c.engine.Progress()
-		if !r.complete() {
+	if r.active {
+		r.progress()
+		done, err := agree([]*Request{r}, false, func() []int { return completeOf([]*Request{r}) })
+		if err == nil && len(done) == 0 {
 			return Status{}, false, nil
 		}
 	}
-	r.report()
+	r.report() // after an error with what Wait has to say
 	return r.st, true, r.result
 }
 
@@ -100,7 +101,7 @@ func (r *Request) Test() (st Status, done bool, err error) {
 // ErrCancelled. On all other requests it has no effect.
 func (r *Request) Cancel() {
 	if r != nil && r.active && r.kind == receiving && r.call != nil && r.err == nil {
-		r.c.engine.Cancel(&r.call.Request)
+		r.agreeToCancel()
 	}
 }
 

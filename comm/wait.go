@@ -21,87 +21,124 @@ func WaitAll(reqs ...*Request) error {
 // WaitAny waits until one of the requests is complete whose completion has
 // not been reported, and returns its index; Undefined if there is none.
 func WaitAny(reqs ...*Request) (int, Status, error) {
-	i, err := waitAny(reqs)
-	if i < 0 {
+	done, err := waitFor(reqs, "WaitAny", func(reqs []*Request) []int { return firstOf(reqs)() })
+	if err != nil || len(done) == 0 {
 		return Undefined, Status{}, err
 	}
-	st, err := reqs[i].Wait()
-	return i, st, err
+	st, err := reqs[done[0]].Wait()
+	return done[0], st, err
 }
 
 // WaitSome waits like WaitAny and returns the indices of all that are
 // complete then, with the first error in their order.
 func WaitSome(reqs ...*Request) ([]int, error) {
-	if i, err := waitAny(reqs); i < 0 {
+	done, err := waitFor(reqs, "WaitSome", completeOf)
+	if err != nil {
 		return nil, err
 	}
-	return testSome(reqs)
+	return done, reportOf(reqs, done)
 }
 
 // TestAll reports whether all requests are complete. Completions are reported
 // only if all are.
 func TestAll(reqs ...*Request) (bool, error) {
 	progress(reqs)
-	for _, r := range reqs {
-		if r != nil && !r.complete() {
-			return false, nil
+	done, err := agree(reqs, false, func() []int {
+		for _, r := range reqs {
+			if r != nil && !r.complete() {
+				return nil
+			}
 		}
+		return []int{0}
+	})
+	if err != nil || len(done) > 0 || len(reqs) == 0 { // after an error with what Wait has to say
+		return true, WaitAll(reqs...)
 	}
-	return true, WaitAll(reqs...)
+	return false, nil
 }
 
 // TestAny is WaitAny that does not wait: the index is Undefined if there is
 // none, or none is complete.
 func TestAny(reqs ...*Request) (int, Status, error) {
 	progress(reqs)
-	if i := completeAt(reqs); i >= 0 {
-		st, err := reqs[i].Wait()
-		return i, st, err
+	done, err := agree(reqs, false, firstOf(reqs))
+	switch {
+	case err != nil:
+		return Undefined, Status{}, underWay(reqs).c.failed("TestAny", "test of several requests", err)
+	case len(done) == 0:
+		return Undefined, Status{}, nil
 	}
-	return Undefined, Status{}, nil
+	st, err := reqs[done[0]].Wait()
+	return done[0], st, err
 }
 
 // TestSome is WaitSome that does not wait.
 func TestSome(reqs ...*Request) ([]int, error) {
 	progress(reqs)
-	return testSome(reqs)
+	done, err := agree(reqs, false, func() []int { return completeOf(reqs) })
+	if err != nil {
+		return nil, underWay(reqs).c.failed("TestSome", "test of several requests", err)
+	}
+	return done, reportOf(reqs, done)
 }
 
-func testSome(reqs []*Request) ([]int, error) {
-	var done []int
-	var first error
+// completeOf returns the indices of the requests that are complete and not reported.
+func completeOf(reqs []*Request) (done []int) {
 	for i, r := range reqs {
 		if r != nil && r.active && r.complete() {
 			done = append(done, i)
-			if _, err := r.Wait(); err != nil && first == nil {
-				first = err
-			}
 		}
 	}
-	return done, first
+	return done
 }
 
-// waitAny returns the index of a request that is complete and not reported,
-// or a negative number if none is under way.
-func waitAny(reqs []*Request) (int, error) {
-	for _, r := range reqs {
-		if r == nil || !r.active {
-			continue
+// firstOf returns a function that returns the first of those.
+func firstOf(reqs []*Request) func() []int {
+	return func() []int {
+		if i := completeAt(reqs); i >= 0 {
+			return []int{i}
 		}
-		if r.c == nil {
-			return completeAt(reqs), nil
-		}
-		if o := r.c.engine.Observer(); o != nil && completeAt(reqs) < 0 {
-			defer o.Called(sdr.Any, sdr.Any, 0)()
-		}
-		err := r.c.engine.WaitFor(func() bool { return completeAt(reqs) >= 0 },
-			func() error { return allHopeless(reqs) }, func() sdr.Awaited { return anyAwaited(reqs) })
-		if err != nil {
-			return Undefined, r.c.failed("WaitAny", "wait for any of several requests", err)
-		}
-		return completeAt(reqs), nil
+		return nil
 	}
-	return Undefined, nil
+}
+
+// reportOf reports the requests with these indices, and returns the first error.
+func reportOf(reqs []*Request, indices []int) (first error) {
+	for _, i := range indices {
+		if _, err := reqs[i].Wait(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// waitFor waits until some of the requests are complete and returns those that look does; none
+// if none is under way.
+func waitFor(reqs []*Request, call string, look func([]*Request) []int) ([]int, error) {
+	i := slices.IndexFunc(reqs, func(r *Request) bool { return r != nil && r.active })
+	if i < 0 {
+		return nil, nil
+	}
+	c := reqs[i].c
+	if c == nil {
+		return look(reqs), nil
+	}
+	if o := c.engine.Observer(); o != nil && completeAt(reqs) < 0 {
+		defer o.Called(sdr.Any, sdr.Any, 0)()
+	}
+	var done []int
+	var err error
+	if underWay(reqs) != nil {
+		done, err = agree(reqs, true, func() []int { return look(reqs) })
+	} else {
+		err = c.engine.WaitFor(func() bool { return completeAt(reqs) >= 0 },
+			func() error { return allHopeless(reqs) }, func() sdr.Awaited { return anyAwaited(reqs) })
+		done = look(reqs)
+	}
+	if err != nil {
+		return nil, c.failed(call, "wait for any of several requests", err)
+	}
+	return done, nil
 }
 
 // allHopeless says why none of the requests will ever be complete, if that is so.
@@ -151,8 +188,14 @@ func completeAt(reqs []*Request) int {
 func progress(reqs []*Request) {
 	for _, r := range reqs {
 		if r != nil && r.active && r.c != nil {
-			r.c.engine.Progress()
+			r.progress()
 			return
 		}
+	}
+}
+
+func (r *Request) progress() {
+	if r.c != nil {
+		r.c.engine.Progress()
 	}
 }

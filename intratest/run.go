@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/bridge"
 	"github.com/intrahpc/intra/internal/job"
 )
 
@@ -33,21 +34,27 @@ type Report struct {
 }
 
 // Option changes a job.
-type Option func(*testing.T, *Options)
+type Option func(*testing.T, *options)
 
-// Options is what an Option changes.
-type Options struct {
-	Local job.Local
+// options is what an Option changes.
+type options struct {
+	local job.Local
 	fails bool
 	// mayMiss lets kill points go unreached.
 	mayMiss bool
+}
+
+func init() {
+	bridge.Receive = func(way int) any {
+		return Option(func(_ *testing.T, o *options) { o.local.Receive = job.Receive(way) })
+	}
 }
 
 // Kills kills replicas, each at a point written as for the -kill flag of
 // intrarun: RANK.REPLICA@section:K, task:K, update:K, message:K, link:K, join:STEP or
 // backup:STEP. The test fails if a point is not reached.
 func Kills(kills ...string) Option {
-	return func(t *testing.T, o *Options) {
+	return func(t *testing.T, o *options) {
 		for _, s := range kills {
 			k, err := job.ParseKill(s)
 			if err != nil {
@@ -56,14 +63,14 @@ func Kills(kills ...string) Option {
 			if k.Point == job.KillAfter {
 				t.Fatalf("a time is no kill point in a test: %s", s)
 			}
-			o.Local.Kills = append(o.Local.Kills, k)
+			o.local.Kills = append(o.local.Kills, k)
 		}
 	}
 }
 
 // MayKill works like Kills, but the points need not be reached.
 func MayKill(kills ...string) Option {
-	return func(t *testing.T, o *Options) {
+	return func(t *testing.T, o *options) {
 		Kills(kills...)(t, o)
 		o.mayMiss = true
 	}
@@ -71,46 +78,46 @@ func MayKill(kills ...string) Option {
 
 // Sched overrides the schedule of every section: static, adaptive, replicate.
 func Sched(policy string) Option {
-	return func(_ *testing.T, o *Options) { o.Local.Sched = policy }
+	return func(_ *testing.T, o *options) { o.local.Sched = policy }
 }
 
 // Threads runs the tasks of each replica on n workers, as the -threads flag of
 // intrarun does.
 func Threads(n int) Option {
-	return func(_ *testing.T, o *Options) { o.Local.Threads = n }
+	return func(_ *testing.T, o *options) { o.local.Threads = n }
 }
 
 // Capacity bounds the bytes under way between two processes over in-memory
 // links. An update that does not fit can be torn by a death.
 func Capacity(bytes int) Option {
-	return func(_ *testing.T, o *Options) { o.Local.Capacity = bytes }
+	return func(_ *testing.T, o *options) { o.local.Capacity = bytes }
 }
 
 // Replace lets new processes replace killed ones: at safe points, with the
 // state of a live replica.
-func Replace() Option { return func(_ *testing.T, o *Options) { o.Local.Replace = true } }
+func Replace() Option { return func(_ *testing.T, o *options) { o.local.Replace = true } }
 
 // Backup takes a backup every so many safe points. The job goes back to it when
 // a rank has lost all its replicas; this needs Replace, since other processes
 // have to take their place.
 func Backup(every uint64) Option {
-	return func(_ *testing.T, o *Options) { o.Local.Backup = every }
+	return func(_ *testing.T, o *options) { o.local.Backup = every }
 }
 
 // Checkpoint writes the state of the job to files in dir every so many safe
 // points.
 func Checkpoint(dir string, every uint64) Option {
-	return func(_ *testing.T, o *Options) { o.Local.Files, o.Local.Every = dir, every }
+	return func(_ *testing.T, o *options) { o.local.Files, o.local.Every = dir, every }
 }
 
 // Restart begins the job with the newest usable files in dir. Its degrees may
 // differ from those of the job that wrote them.
 func Restart(dir string) Option {
-	return func(_ *testing.T, o *Options) { o.Local.Restart = dir }
+	return func(_ *testing.T, o *options) { o.local.Restart = dir }
 }
 
 // Fails allows the job to fail; its error is in the report.
-func Fails() Option { return func(_ *testing.T, o *Options) { o.fails = true } }
+func Fails() Option { return func(_ *testing.T, o *options) { o.fails = true } }
 
 // untagged says, in a build without the tag, that this may be why a program has
 // not shared what it should.
@@ -126,32 +133,32 @@ func untagged() string {
 // of its own memory must be safe for that.
 func Run(t *testing.T, spec intra.Spec, run func(*intra.Process) error, opts ...Option) Report {
 	t.Helper()
-	var o Options
+	var o options
 	for _, opt := range opts {
 		opt(t, &o)
 	}
-	err := intra.Run(job.WithLocal(context.Background(), &o.Local), spec, run)
+	err := intra.Run(job.WithLocal(context.Background(), &o.local), spec, run)
 	if err != nil && !o.fails {
 		t.Fatal(err)
 	}
 	r := Report{Err: err}
-	for i, fired := range o.Local.Fired {
+	for i, fired := range o.local.Fired {
 		if !fired && !o.mayMiss {
-			t.Fatalf("kill %s was not reached%s", o.Local.Kills[i], untagged())
+			t.Fatalf("kill %s was not reached%s", o.local.Kills[i], untagged())
 		}
 	}
-	for _, v := range o.Local.Verdicts {
+	for _, v := range o.local.Verdicts {
 		r.Deaths = append(r.Deaths, v.Process.String())
 	}
-	for _, p := range o.Local.Joined {
+	for _, p := range o.local.Joined {
 		r.Replaced = append(r.Replaced, p.String())
 	}
-	r.Rollbacks, r.Sets, r.Warnings = o.Local.Rollbacks, o.Local.Sets, o.Local.Warnings
+	r.Rollbacks, r.Sets, r.Warnings = o.local.Rollbacks, o.local.Sets, o.local.Warnings
 	r.Tasks = make(map[string]int64)
-	for p, s := range o.Local.Stats {
+	for p, s := range o.local.Stats {
 		r.Tasks[p.String()] = s.TasksRun
 	}
-	for _, s := range slices.AppendSeq(o.Local.Former, maps.Values(o.Local.Stats)) {
+	for _, s := range slices.AppendSeq(o.local.Former, maps.Values(o.local.Stats)) {
 		r.Sections += s.Sections
 		r.Run += s.TasksRun
 		r.Received += s.TasksReceived

@@ -56,23 +56,6 @@ func DotBlocks[T Float](x, y, partial []T) {
 	})
 }
 
-// SumBlocks sets partial[k] to Sum of the k-th block of x, like DotBlocks.
-func SumBlocks[T Float](x, partial []T) {
-	k := active[T]()
-	eachBlock(len(x), len(partial), func(b, lo, hi int) {
-		partial[b] = k.Sum(x[lo:hi])
-	})
-}
-
-// WaxpbyDotBlocks sets w = alpha*x + beta*y and partial[k] to Dot of the k-th
-// block of w with itself, in one pass, like DotBlocks.
-func WaxpbyDotBlocks[T Float](alpha T, x []T, beta T, y, w, partial []T) {
-	same(len(w), len(x), len(y))
-	eachBlock(len(w), len(partial), func(b, lo, hi int) {
-		partial[b] = WaxpbyDot(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
-	})
-}
-
 // SumTree adds partial results in a fixed order: one result is its own sum, n
 // results are the sum of the first h and the sum of the others, h being the
 // largest power of two less than n. No results add to 0. It leaves partial as

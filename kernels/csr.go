@@ -26,12 +26,6 @@ type Matrix[T Float] interface {
 	mulRows(k *simd.Ops[T], lo int, x, y []T)
 }
 
-// MulRowsOn is m.MulRows on a path of the caller's choice, for the tests and
-// measurements of this module.
-func MulRowsOn[T Float](p *simd.Path, m Matrix[T], lo int, x, y []T) {
-	m.mulRows(simd.Of[T](p), lo, x, y)
-}
-
 // CSR is a matrix of compressed sparse rows.
 type CSR[T Float, I Index] struct {
 	cols int
@@ -108,17 +102,15 @@ func (a *CSR[T, I]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
 // BlockLen rows counted from lo. x must be as long as the last of these rows
 // wants, and may not overlap y.
 func MulRowsDot[T Float](m Matrix[T], lo int, x, y []T) T {
-	return MulRowsDotOn(simd.Active(), m, lo, x, y)
+	return mulRowsDot(active[T](), m, lo, x, y)
 }
 
-// MulRowsDotOn is MulRowsDot on a path of the caller's choice, like MulRowsOn.
-func MulRowsDotOn[T Float](p *simd.Path, m Matrix[T], lo int, x, y []T) (sum T) {
+func mulRowsDot[T Float](k *simd.Ops[T], m Matrix[T], lo int, x, y []T) (sum T) {
 	rows, cols := m.Dims()
 	checkProduct(rows, cols, lo, len(x), len(y))
 	if len(x) < lo+len(y) {
 		panic(fmt.Sprintf("kernels: inner product of rows %d to %d with a vector of %d elements", lo, lo+len(y), len(x)))
 	}
-	k := simd.Of[T](p)
 	for from := 0; from < len(y); from += BlockLen {
 		part := y[from:min(from+BlockLen, len(y))]
 		m.mulRows(k, lo+from, x, part)

@@ -13,7 +13,6 @@
 //     to partial sum i mod L, in ascending order of i. Then the upper half of
 //     the partial sums is added to the lower half, L/2 sums to L/2 sums, until
 //     one is left. Norm2 is the square root of Dot(x, x).
-//   - AbsMax does not depend on any order.
 //   - A row of a sparse product is summed in stored order, in one sum from +0,
 //     whatever the format.
 //   - MulRowsDot adds the Dot of each BlockLen rows of a product, in order.
@@ -26,8 +25,8 @@
 // links C code which changes the rounding mode or flushes denormals is on its
 // own.)
 //
-// Dot and Sum do depend on where a vector is cut. [DotBlocks] and its siblings
-// do not: they give one partial result per [BlockLen] elements, counted from
+// Dot and Sum do depend on where a vector is cut. [DotBlocks]
+// does not: it gives one partial result per [BlockLen] elements, counted from
 // the start of the whole vector. Cut a vector with [BlocksAligned], let every
 // task fill in its part of the partial results, and combine all of them with
 // [SumTree]: the sum is the same for any number of tasks.

@@ -225,12 +225,6 @@ func (g *GaussSeidel[T]) Format() string {
 // Solve replaces x, the rows lo to lo+len(x)-1, which are whole blocks.
 func (g *GaussSeidel[T]) Solve(lo int, x []T) { g.solve(active[T](), lo, x) }
 
-// SolveOn is g.Solve on a path of the caller's choice, for the tests and
-// measurements of this module.
-func SolveOn[T Float](p *simd.Path, g *GaussSeidel[T], lo int, x []T) {
-	g.solve(simd.Of[T](p), lo, x)
-}
-
 func (g *GaussSeidel[T]) solve(k *simd.Ops[T], lo int, x []T) {
 	hi := lo + len(x)
 	block, ok := slices.BinarySearch(g.bounds, lo)

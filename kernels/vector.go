@@ -24,64 +24,22 @@ func same(n int, others ...int) {
 	}
 }
 
-// Waxpby sets w = alpha*x + beta*y. A result that no cache can hold is stored
-// as WaxpbyNT does; the caller knows better when a long vector is cut in pieces.
+// Waxpby sets w = alpha*x + beta*y. A result that no cache can hold is stored past the
+// caches, by non-temporal stores, unless it takes the place of x or y.
 func Waxpby[T Float](alpha T, x []T, beta T, y, w []T) {
 	same(len(w), len(x), len(y))
+	k := active[T]()
+	waxpby, xpby := k.Waxpby, k.Xpby
 	if bytesOf(w) >= simd.StreamBytes && &w[0] != &x[0] && &w[0] != &y[0] {
-		WaxpbyNT(alpha, x, beta, y, w)
-		return
+		waxpby, xpby = k.WaxpbyNT, k.XpbyNT
 	}
-	switch k := active[T](); {
+	switch {
 	case alpha == 1:
-		k.Xpby(x, beta, y, w)
+		xpby(x, beta, y, w)
 	case beta == 1:
-		k.Xpby(y, alpha, x, w)
+		xpby(y, alpha, x, w)
 	default:
-		k.Waxpby(alpha, x, beta, y, w)
-	}
-}
-
-// WaxpbyNT is Waxpby with non-temporal stores: w goes to memory past the
-// caches. It is faster when w is not read again before it would leave the
-// caches anyway and is neither x nor y, and slower otherwise.
-func WaxpbyNT[T Float](alpha T, x []T, beta T, y, w []T) {
-	same(len(w), len(x), len(y))
-	switch k := active[T](); {
-	case alpha == 1:
-		k.XpbyNT(x, beta, y, w)
-	case beta == 1:
-		k.XpbyNT(y, alpha, x, w)
-	default:
-		k.WaxpbyNT(alpha, x, beta, y, w)
-	}
-}
-
-// WaxpbyTo is Waxpby that writes its result to w and to second, such as a
-// message buffer, in one pass.
-func WaxpbyTo[T Float](alpha T, x []T, beta T, y, w, second []T) {
-	same(len(w), len(x), len(y), len(second))
-	switch k := active[T](); {
-	case alpha == 1:
-		k.XpbyTo(x, beta, y, w, second)
-	case beta == 1:
-		k.XpbyTo(y, alpha, x, w, second)
-	default:
-		k.WaxpbyTo(alpha, x, beta, y, w, second)
-	}
-}
-
-// WaxpbyToNT is WaxpbyTo with non-temporal stores to w and ordinary ones to
-// second.
-func WaxpbyToNT[T Float](alpha T, x []T, beta T, y, w, second []T) {
-	same(len(w), len(x), len(y), len(second))
-	switch k := active[T](); {
-	case alpha == 1:
-		k.XpbyToNT(x, beta, y, w, second)
-	case beta == 1:
-		k.XpbyToNT(y, alpha, x, w, second)
-	default:
-		k.WaxpbyToNT(alpha, x, beta, y, w, second)
+		waxpby(alpha, x, beta, y, w)
 	}
 }
 
@@ -110,14 +68,8 @@ func Scale[T Float](alpha T, x, w []T) {
 	active[T]().Scale(alpha, x, w)
 }
 
-// Copy sets w = x. The slices may overlap in any way.
-func Copy[T Float](x, w []T) {
-	same(len(w), len(x))
-	copy(w, x)
-}
-
-// CopyNT is Copy with non-temporal stores, for copies that are not read
-// again soon. The slices must not overlap.
+// CopyNT sets w = x with non-temporal stores, for copies that are not read again soon.
+// The slices must not overlap.
 func CopyNT[T Float](x, w []T) {
 	same(len(w), len(x))
 	active[T]().CopyNT(x, w)
@@ -145,6 +97,3 @@ func Norm2[T Float](x []T) T {
 	// A float32's root, taken as float64 and rounded, is rounded correctly.
 	return T(math.Sqrt(float64(active[T]().Dot(x, x))))
 }
-
-// AbsMax returns the largest |x[i]|, 0 for an empty x and NaN if there is one.
-func AbsMax[T Float](x []T) T { return active[T]().AbsMax(x) }

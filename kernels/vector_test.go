@@ -34,21 +34,13 @@ func TestWaxpbyCases(t *testing.T) {
 				want[i] = canonicalNaN[float64]()
 			}
 		}
-		w, c := make([]float64, len(x)), make([]float64, len(x))
+		w := make([]float64, len(x))
 		check := func(name string, got []float64) {
 			require.Equal(t, bits(want), bits(got), "%s %v %v", name, alpha, beta)
 			clear(got)
 		}
 		kernels.Waxpby(alpha, x, beta, y, w)
 		check("Waxpby", w)
-		kernels.WaxpbyNT(alpha, x, beta, y, w)
-		check("WaxpbyNT", w)
-		kernels.WaxpbyTo(alpha, x, beta, y, w, c)
-		check("WaxpbyTo", w)
-		check("WaxpbyTo, second", c)
-		kernels.WaxpbyToNT(alpha, x, beta, y, w, c)
-		check("WaxpbyToNT", w)
-		check("WaxpbyToNT, second", c)
 		d := kernels.WaxpbyDot(alpha, x, beta, y, w)
 		require.Equal(t, bits([]float64{kernels.Dot(want, want)}), bits([]float64{d}))
 		check("WaxpbyDot", w)
@@ -80,14 +72,11 @@ func TestWaxpbyLong(t *testing.T) {
 func TestSmallResults(t *testing.T) {
 	require.Equal(t, 5.0, kernels.Norm2([]float64{3, -4}))
 	require.Equal(t, float32(5), kernels.Norm2([]float32{3, -4}))
-	require.Equal(t, 7.0, kernels.AbsMax([]float64{3, -7}))
 	require.Equal(t, 6.0, kernels.Sum([]float64{1, 2, 3}))
 	require.Equal(t, 0.0, kernels.Dot[float64](nil, nil))
 	w := make([]float64, 2)
 	kernels.Scale(3, []float64{1, 2}, w)
 	require.Equal(t, []float64{3, 6}, w)
-	kernels.Copy(w[:1], w[1:])
-	require.Equal(t, []float64{3, 3}, w)
 	kernels.CopyNT([]float64{8, 9}, w)
 	require.Equal(t, []float64{8, 9}, w)
 	kernels.CopyNTPart([]float64{6, 7}, w)
@@ -102,33 +91,26 @@ func TestNoAllocation(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		kernels.Waxpby(2, x, 3, y, w)
 		kernels.DotBlocks(x, y, partial)
-		kernels.WaxpbyDotBlocks(2, x, 3, y, w, partial)
 		partial[0] = kernels.Dot(x, y) + kernels.SumTree(partial)
 	}))
 }
 
-// TestBlocksOverTasks: the blocked forms do not depend on the number of tasks.
+// TestBlocksOverTasks: the blocked sum does not depend on the number of tasks.
 func TestBlocksOverTasks(t *testing.T) {
 	for _, n := range []int{0, 1, 4095, 4096, 4097, 100_000, 64 * 4096, 300_001} {
 		x, y := normal(n, 4), normal(n, 5)
 		var want []uint64
 		for _, tasks := range []int{1, 2, 3, 8, 13, 64} {
-			dots, sums, fused := make([]float64, kernels.NumBlocks(n)), make([]float64, kernels.NumBlocks(n)), make([]float64, kernels.NumBlocks(n))
-			w := make([]float64, n)
+			dots := make([]float64, kernels.NumBlocks(n))
 			for lo, hi := range kernels.BlocksAligned(n, tasks) {
-				part := func(s []float64) []float64 {
-					return s[lo/kernels.BlockLen : lo/kernels.BlockLen+kernels.NumBlocks(hi-lo)]
-				}
-				kernels.DotBlocks(x[lo:hi], y[lo:hi], part(dots))
-				kernels.SumBlocks(x[lo:hi], part(sums))
-				kernels.WaxpbyDotBlocks(2, x[lo:hi], 3, y[lo:hi], w[lo:hi], part(fused))
+				kernels.DotBlocks(x[lo:hi], y[lo:hi], dots[lo/kernels.BlockLen:lo/kernels.BlockLen+kernels.NumBlocks(hi-lo)])
 			}
-			got := bits([]float64{kernels.SumTree(dots), kernels.SumTree(sums), kernels.SumTree(fused)})
+			got := bits([]float64{kernels.SumTree(dots)})
 			if want == nil {
 				want = got
 			}
 			require.Equal(t, want, got, "n=%d tasks=%d", n, tasks)
-			require.Equal(t, bits(oracleTree(x, y)), got[:1])
+			require.Equal(t, bits(oracleTree(x, y)), got)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 // A part begins with the neutral element of the operator, so the bits are those of
 // folding into v directly if each element is folded into once, or the operator is exact.
 func ReduceSlice[T any](s *intra.Section, name string, v []T, op Op[T]) (*Partial[T], intra.Region) {
-	results := bridge.Results(s)
+	results := bridge.Results(s).(*reduce.Results)
 	p := &Partial[T]{v: v, op: op}
 	r := update.Slice(update.Reduce, name, v) // for its error
 	if r.Err == nil {

@@ -28,7 +28,7 @@ func folded[T any](v T, op func(a, b T) T, parts ...T) (inOrder, otherwise T) {
 			cell, _ := intra.Reduce(s, "v", &into, op)
 			*cell = part
 		}
-		fold(bridge.Results(s))
+		fold(bridge.Results(s).(*reduce.Results))
 		return into
 	}
 	return run((*reduce.Results).Fold), run(func(r *reduce.Results) { r.FoldIn(backwards) })
@@ -77,7 +77,7 @@ func TestFoldSlicesOtherwise(t *testing.T) {
 		l.Slice()[0] = x
 	}
 	asked := 0
-	bridge.Results(s).FoldIn(func(n int) []int { asked++; return backwards(n) })
+	bridge.Results(s).(*reduce.Results).FoldIn(func(n int) []int { asked++; return backwards(n) })
 	require.Equal(t, []float64{1, 3}, sums)
 	require.Equal(t, []int{3}, counts)
 	require.Equal(t, []float64{-1e16}, last)
@@ -89,22 +89,22 @@ func TestFoldSlicesOtherwise(t *testing.T) {
 func TestFoldMixtures(t *testing.T) {
 	v := 1.0
 	s := (*intra.Process)(nil).Section()
-	reduce := func(x float64, op func(a, b float64) float64) {
+	into := func(x float64, op func(a, b float64) float64) {
 		cell, _ := intra.Reduce(s, "v", &v, op)
 		*cell = x
 	}
 	add := func(a, b float64) float64 { return a + b }
 	p, _ := runtime.ReduceVar(s, "v", &v, runtime.OpMul[float64]())
 	*p.Var() = 3
-	reduce(5, add)
-	bridge.Results(s).FoldIn(backwards)
+	into(5, add)
+	bridge.Results(s).(*reduce.Results).FoldIn(backwards)
 	require.Equal(t, 8.0, v)
 
 	s, v = (*intra.Process)(nil).Section(), 0
-	reduce(1, add)
+	into(1, add)
 	p, _ = runtime.ReduceVar(s, "v", &v, runtime.OpAdd[float64]())
 	*p.Var() = 1e16
-	reduce(-1e16, add)
-	bridge.Results(s).FoldIn(backwards)
+	into(-1e16, add)
+	bridge.Results(s).(*reduce.Results).FoldIn(backwards)
 	require.Equal(t, 1.0, v)
 }

@@ -40,11 +40,6 @@ type Region struct {
 	// before. Expand makes a region of each row; all else has 0 here.
 	Rows, Row, Stride int
 
-	// Fused, if set, may be called instead of the body of the task, whose
-	// only output the region is: it stores what it stores there to second
-	// as well.
-	Fused func(second []byte)
-
 	// Elementwise, if set, may be called instead of the body of the task, for
 	// elements lo to hi at a time, until it was called for each once. All regions
 	// that the task writes have as many as this one.

@@ -55,7 +55,6 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	var gtc figures.GTCProblem
 	doubled := gtcFlags(fs, &gtc)
 	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model and with what should be decided")
-	noWait := fs.Bool("nowait", false, "over the links of -limits HPCCG also does not wait for the updates of its solution (its -nowait)")
 	list := fs.String("only", "", "run these `configurations` only, like native,auto or \"native at 3GB/s,send at 3GB/s\"; the first is what others are compared with")
 	between := hostsFlag(fs)
 	jsonFile := fs.String("json", "", "write everything measured to `FILE`")
@@ -69,9 +68,6 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if err := checkProblem(pr, rounds); err != nil {
 		return err
-	}
-	if *noWait && *limits == "" {
-		return errors.New("-nowait needs -limits")
 	}
 	if *app == figures.GTC {
 		gtc.Tasks = pr.Tasks
@@ -88,10 +84,6 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 		configs = append(configs, limited(c, *between)...)
-		if *noWait {
-			own := figures.NoWait(configs[len(configs)-2])
-			configs = append(configs, own, figures.Forced(own))
-		}
 	}
 	configs, err := only(configs, *list)
 	if err != nil {

@@ -82,8 +82,6 @@ func TestFiguresUsage(t *testing.T) {
 		"figures -tasks -1":               "-tasks must not be negative",
 		"figures -only native,none":       "want some of native,replicated,static,send,auto",
 		"figures -app gtc -only auto,x":   "want some of native,replicated,static,send,auto",
-		"figures -nowait":                 "-nowait needs -limits",
-		"figures -app gtc -nowait":        "-nowait is not for -app gtc",
 		"figures -limits 1,2":             `"1" is not a bandwidth`,
 		"figures -limits 1,,2GB/s":        `"GB/s" is not a bandwidth`,
 		"figures -app amg":                "want hpccg or gtc",

@@ -17,7 +17,7 @@ import (
 
 // Flags of figures that only one of the programs has.
 var (
-	hpccgOnly = []string{"nx", "ny", "nz", "iters", "matrix", "fused", "nowait"}
+	hpccgOnly = []string{"nx", "ny", "nz", "iters", "matrix", "fused"}
 	gtcOnly   = []string{"micell", "mpsi", "mthetamax", "mzetamax", "steps", "double"}
 )
 

@@ -41,14 +41,14 @@ func TestGolden(t *testing.T) {
 	code, stdout, stderr := intragen(t, dir, "-check", "-v", "./...")
 	require.Empty(t, stdout)
 	require.Zero(t, code, stderr)
-	for _, name := range []string{"blocks/kernels_intra.go", "blocks/steps_intra.go", "forms/kernels_intra.go", "forms/steps_intra.go", "fused/kernels_intra.go", "hpccg/cg_intra.go", "names/names_intra_test.go", "nowait/kernels_intra.go", "nowait/steps_intra.go", "reductions/kernels_intra.go", "reductions/steps_intra.go", "state/state_intra.go", "state/mesh/mesh_intra.go"} {
+	for _, name := range []string{"blocks/kernels_intra.go", "blocks/steps_intra.go", "forms/kernels_intra.go", "forms/steps_intra.go", "hpccg/cg_intra.go", "names/names_intra_test.go", "reductions/kernels_intra.go", "reductions/steps_intra.go", "state/state_intra.go", "state/mesh/mesh_intra.go"} {
 		require.Contains(t, stderr, name+": current\n")
 	}
 }
 
 // TestErrors compares what is said about wrong sources, with its places.
 func TestErrors(t *testing.T) {
-	for _, name := range []string{"kernels", "sections", "compile", "taken", "twin", "state", "statetwin", "fused"} {
+	for _, name := range []string{"kernels", "sections", "compile", "taken", "twin", "state", "statetwin"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(repository(t), "testdata", "errors", name)
 			code, stdout, stderr := intragen(t, dir)

@@ -6,25 +6,7 @@ import (
 	"flag"
 	"slices"
 	"strings"
-
-	"github.com/intrahpc/intra/internal/job"
 )
-
-// direct is the value of -direct, which may be left out.
-type direct job.Direct
-
-func (d *direct) String() string { return string(*d) }
-
-func (d *direct) Set(s string) error {
-	v, err := job.ParseDirect(s)
-	if err == nil {
-		*d = direct(v)
-	}
-	return err
-}
-
-// IsBoolFlag lets -direct stand alone.
-func (d *direct) IsBoolFlag() bool { return true }
 
 // joinDirect makes -direct=auto of -direct auto, which flag takes for the name of
 // a program.

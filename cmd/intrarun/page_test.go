@@ -41,7 +41,7 @@ func TestPageFlags(t *testing.T) {
 		`-http "": want an address`:                                {"-http", ""},
 		`-http ":http": "http" is no port`:                         {"-http", ":http"},
 		"-http-token: want at least 12":                            {"-http", ":0", "-http-token", "x"},
-		"-http-token is for -http: give both":                      {"-http-token", "a-long-token"},
+		"-http-token needs -http, because":                         {"-http-token", "a-long-token"},
 	} {
 		_, err := parse(append(args, "true"), io.Discard)
 		require.ErrorContains(t, err, want)

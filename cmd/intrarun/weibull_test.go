@@ -15,12 +15,12 @@ import (
 func TestWeibull(t *testing.T) {
 	var order [2][]any
 	for i := range order {
-		r := runJob(t, "-r 5 -weibull shape=0.7,mtbf=50ms -seed 11", steps.Program("join", "forever")...)
+		r := runJob(t, "-r 5 -fault weibull:shape=0.7,mtbf=50ms -seed 11", steps.Program("join", "forever")...)
 		require.Equal(t, 3, r.code, r.stderr)
 		require.Contains(t, r.stderr, "rank 0 has lost its last replica")
 		require.ElementsMatch(t, []string{"0.0 injected", "0.1 injected", "0.2 injected", "0.3 injected", "0.4 injected"}, r.Deaths())
 		for _, f := range r.report["failures"].([]any) {
-			require.Regexp(t, `^killed by -weibull at [0-9.]+ s, number [1-5] of seed 11$`, f.(map[string]any)["detail"])
+			require.Regexp(t, `^killed by -fault weibull at [0-9.]+ s, number [1-5] of seed 11$`, f.(map[string]any)["detail"])
 		}
 		w := r.report["weibull"].(map[string]any)
 		require.EqualValues(t, 0.7, w["shape"])

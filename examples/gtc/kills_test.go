@@ -10,6 +10,7 @@ import (
 
 	"github.com/intrahpc/intra"
 
+	"github.com/intrahpc/intra/internal/bridge"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/intratest"
 )
@@ -71,7 +72,7 @@ func TestTornUpdatesNeedSnapshots(t *testing.T) {
 			for k := 0; k < kills && (wrong == 0 || k < 30); k++ {
 				all, report := results(t, intra.Spec{Ranks: 2, Replicas: 2}, set, intratest.Sched("static"),
 					intratest.Kills(fmt.Sprintf("0.1@update:%d", k%30)), intratest.Capacity(256),
-					func(_ *testing.T, o *intratest.Options) { o.Local.Receive = receive })
+					bridge.Receive(int(receive)).(intratest.Option))
 				torn += report.Torn
 				require.NotEmpty(t, all)
 				for _, r := range all {

@@ -16,9 +16,6 @@
 //	1 813.8550239446827 40.213393100874924 1.6996764851124757e-09 2.305354208273938e-37
 //	2 1052.5815882866277 57.40860304578006 4.583677129196838e-06 1.5060881904655673e-28
 //
-// With -nowait the updates of the solution travel while the residual is computed.
-// That changes nothing in the results.
-//
 //	intrarun -n 1 -r 2 ./examples/hpccg -nx 64 -ny 64 -nz 64
 //	intrarun -n 2 -r 2 -kill 0.1@task:500 ./examples/hpccg -json
 package main

@@ -171,38 +171,6 @@ func TestFusedKills(t *testing.T) {
 	}
 }
 
-// With -nowait the bits are the same, and so they are after deaths while a section
-// is open, and before what settles it.
-func TestNoWait(t *testing.T) {
-	args := strings.Fields("-nx 12 -ny 10 -nz 8 -iters 25 -json")
-	_, want := plain(t, 2, args...).sum(t)
-	for _, flags := range []string{
-		"-r 2 -direct=off -sched static",
-		"-r 3 -direct=off",
-		"-r 2 -link unix -sched static",
-		"-r 3 -link tcp -sched static",
-		"-r 2 -link tcp -limit 100MB/s -sched static",
-		"-r 2 -direct -kill 0.1@task:150",
-		"-r 2 -threads 2 -direct=off -sched static -kill 0.1@task:150",
-		// Of each pass the fifth section does not wait; there are four before the first pass.
-		"-r 2 -direct=off -sched static -kill 0.1@section:48",
-		"-r 2 -direct=off -sched static -kill 0.1@section:49",
-		"-r 3 -direct=off -sched static -kill 0.1@section:50 -kill 0.0@section:85",
-		"-r 2 -direct=off -sched static -link tcp -kill 1.0@update:77",
-		"-r 2 -direct=off -sched static -link unix -kill 1.1@update:300",
-		"-r 3 -direct=off -sched static -kill 0.0@task:170 -kill 1.2@message:30",
-		"-r 2 -direct=off -sched static -replace -kill 0.1@section:48",
-		"-r 3 -direct=off -sched static -link tcp -replace -kill 0.1@update:100 -kill 1.0@task:200",
-		"-r 1 -spares 1 -backup 3 -kill 1.0@section:100",
-		"-r 2 -direct=off -sched static -replace -backup 3 -kill 1.0@section:60 -kill 1.1@section:60",
-	} {
-		r := hpccg(t, "-n 2 "+flags, append(args, "-nowait")...)
-		_, got := r.sum(t)
-		require.Equal(t, want, got, flags)
-		r.report.RequireFired(t)
-	}
-}
-
 // Vectors that are large enough for tasks to store their results while they run.
 // Whether they do is decided by what was measured, so not every kill comes to it.
 func TestKillsInTheMiddleOfStores(t *testing.T) {

@@ -19,7 +19,6 @@ type settings struct {
 	how        arithmetic
 	format     format
 	fused      bool
-	noWait     bool
 	json       bool
 	times      string
 }
@@ -36,7 +35,6 @@ func parse() (settings, error) {
 	how := f.String("kernels", "simd", "simd, or sequential: plain loops that add in order, as the original")
 	form := f.String("matrix", "sliced", "sliced, or csr: the form that the matrix is held in; the result is the same")
 	f.BoolVar(&s.fused, "fused", false, "compute inner products in the tasks that write their vectors; the result differs in the last digits")
-	f.BoolVar(&s.noWait, "nowait", false, "do not wait for the updates of the solution before the residual is computed; the result is the same")
 	f.StringVar(&s.times, "times", "", "have every process write the times by its own clock to a file in this `folder`")
 	if err := f.Parse(); err != nil {
 		return s, err
@@ -69,6 +67,10 @@ func parse() (settings, error) {
 func main() { intra.Main(cli.Program(parse, run)) }
 
 func run(p *intra.Process, set settings) error {
+	// What comes from any source is stored by where it came from.
+	if err := p.World().AssertSendDeterministic(); err != nil {
+		return err
+	}
 	b := box{nx: set.nx, ny: set.ny, nz: set.nz, rank: p.Rank(), size: p.Size()}
 	s, err := newSolver(p, b, set)
 	if err != nil {

@@ -17,16 +17,6 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 	}
 }
 
-// waxpbyNoWait is waxpby that may end before w is complete: until it is settled
-// nobody may change x, y or w, or look at w.
-func (s *solver) waxpbyNoWait(alpha float64, x []float64, beta float64, y, w []float64) {
-	defer s.clock(&s.seconds.Waxpby)()
-	//intra:section on(s.p) nowait
-	for lo, hi := range intra.Blocks(len(w), s.tasks) {
-		waxpby(s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
-	}
-}
-
 // ddot returns the part of this rank of the inner product of x and y.
 func (s *solver) ddot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Ddot)()

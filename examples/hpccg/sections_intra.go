@@ -16,7 +16,7 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "467ed5aa6d91dba3249f8bef118e470311165e815a0747166f3245c88d9068ad")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "e0f68a94c803915ee9e4e40b6d4e85ff8d412571eb9922b710b9df411fc54c11")
 
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
@@ -31,26 +31,12 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 	}
 }
 
-// waxpbyNoWait is waxpby that may end before w is complete: until it is settled
-// nobody may change x, y or w, or look at w.
-func (s *solver) waxpbyNoWait(alpha float64, x []float64, beta float64, y, w []float64) {
-	defer s.clock(&s.seconds.Waxpby)()
-	//intra:section on(s.p) nowait
-	{
-		section := s.p.Section(intraruntime.At("sections.go:25"), intra.NoWait)
-		for lo, hi := range intra.Blocks(len(w), s.tasks) {
-			launchWaxpby(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
-		}
-		section.MustEnd()
-	}
-}
-
 // ddot returns the part of this rank of the inner product of x and y.
 func (s *solver) ddot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Ddot)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:34"))
+		section := s.p.Section(intraruntime.At("sections.go:24"))
 		for lo, hi := range intra.Blocks(len(x), s.tasks) {
 			launchDdot(section, s.how, x[lo:hi], y[lo:hi], &sum)
 		}
@@ -64,7 +50,7 @@ func (s *solver) sparsemv(x, y []float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:44"))
+		section := s.p.Section(intraruntime.At("sections.go:34"))
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
 			launchSparsemv(section, s.a, lo, x, y[lo:hi])
 		}
@@ -78,7 +64,7 @@ func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []floa
 	defer s.clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:54"))
+		section := s.p.Section(intraruntime.At("sections.go:44"))
 		for lo, hi := range intra.Blocks(len(w), s.tasks) {
 			launchWaxpbyDot(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi], &sum)
 		}
@@ -93,7 +79,7 @@ func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:65"))
+		section := s.p.Section(intraruntime.At("sections.go:55"))
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
 			launchSparsemvDot(section, s.how, s.a, lo, x, y[lo:hi], &sum)
 		}

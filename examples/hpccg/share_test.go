@@ -18,7 +18,6 @@ import (
 func TestReplicasAgree(t *testing.T) {
 	for _, fused := range []bool{false, true} {
 		t.Run(fmt.Sprint("fused ", fused), func(t *testing.T) {
-			testReplicasAgree(t, settings{nx: 6, ny: 5, nz: 4, iters: 12, tasks: 16, fused: fused, noWait: true})
 			testReplicasAgree(t, settings{nx: 6, ny: 5, nz: 4, iters: 12, tasks: 16, fused: fused})
 		})
 	}

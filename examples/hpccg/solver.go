@@ -17,14 +17,13 @@ import (
 // goes on from saved state makes the matrix and the right-hand side again;
 // what else is left out means nothing between two passes.
 //
-//intra:state skip(p, box, tasks, how, fused, noWait, a, b, ap, arrived, progress)
+//intra:state skip(p, box, tasks, how, fused, a, b, ap, arrived, progress)
 type solver struct {
-	p      *intra.Process
-	box    box
-	tasks  int
-	how    arithmetic
-	fused  bool // inner products in the tasks that write their vectors
-	noWait bool // the solution's updates travel while the residual is computed
+	p     *intra.Process
+	box   box
+	tasks int
+	how   arithmetic
+	fused bool // inner products in the tasks that write their vectors
 
 	a        kernels.Matrix[float64]
 	b, x     []float64 // right-hand side, solution
@@ -75,7 +74,7 @@ func (s *solver) clock(sum *float64) func() {
 }
 
 func newSolver(p *intra.Process, b box, set settings) (*solver, error) {
-	s := &solver{p: p, box: b, tasks: set.tasks, how: set.how, fused: set.fused, noWait: set.noWait, progress: func(int, float64) {}}
+	s := &solver{p: p, box: b, tasks: set.tasks, how: set.how, fused: set.fused, progress: func(int, float64) {}}
 	var err error
 	if s.a, s.b, err = b.generate(set.format); err != nil {
 		return nil, fmt.Errorf("generate the matrix: %w", err)
@@ -181,7 +180,7 @@ func (s *solver) solve(maxIter int, tolerance float64) (history []float64, first
 		}
 		s.pass++
 	}
-	return s.history, s.first, s.p.Settle()
+	return s.history, s.first, nil
 }
 
 // gather waits until all are here, so that no time of the solver is that of
@@ -233,11 +232,7 @@ func (s *solver) iterate() (err error) {
 		return err
 	}
 	alpha := s.rho / pap
-	if s.noWait {
-		s.waxpbyNoWait(1, s.x, alpha, dir, s.x)
-	} else {
-		s.waxpby(1, s.x, alpha, dir, s.x)
-	}
+	s.waxpby(1, s.x, alpha, dir, s.x)
 	return s.reduce(alpha)
 }
 

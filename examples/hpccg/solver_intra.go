@@ -15,7 +15,6 @@ func (s *solver) Protect(p *intra.Process, name string) {
 		tasks    int
 		how      arithmetic
 		fused    bool
-		noWait   bool
 		a        kernels.Matrix[float64]
 		b        []float64
 		x        []float64

@@ -1,14 +1,23 @@
-// Package bridge is the way from package runtime, which generated code calls, to what
-// package intra does not export. Package intra sets the functions when it is initialised;
-// package runtime imports intra, so they are set before generated code runs.
+// Package bridge is the way between packages of this module to what they do not export
+// to programs. A package sets its functions when it is initialised; the packages that call
+// them import it, so they are set before. Bridge imports nothing: arguments and results
+// are of type any, and the comments say what they are.
 package bridge
 
-import "github.com/intrahpc/intra/internal/reduce"
-
+// Of package intra, for package runtime, which generated code calls.
 var (
 	// At returns an intra.SectionOption that gives a section its place in the source of
 	// the user, as file:line.
 	At func(position string) any
-	// Results returns the partial results of a section, an *intra.Section.
-	Results func(section any) *reduce.Results
+	// Results returns the partial results of an *intra.Section, a *reduce.Results.
+	Results func(section any) any
 )
+
+// World, of package comm, returns the *comm.Comm of all ranks of the job of an
+// *sdr.Engine. It is called once for an engine. If the engine began at a position, all
+// communicators of that position exist again.
+var World func(engine any) (any, error)
+
+// Receive, of package intratest, returns an intratest.Option: updates that do not lie whole
+// in the memory of the process are received in one way, a job.Receive.
+var Receive func(way int) any

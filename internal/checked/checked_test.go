@@ -130,7 +130,7 @@ func TestPoison(t *testing.T) {
 func FuzzDigest(f *testing.F) {
 	x := make([]float64, 40)
 	s := &engine.Section{}
-	t := &Trial{layouts: make(layouts), leftovers: new(leftovers), withheld: new(withheld)}
+	t := &Trial{layouts: make(layouts), leftovers: new(leftovers)}
 	c := t.Section(s, new(callsite.Site), nil)
 	s.Tasks = []engine.Task{{Kernel: &engine.Kernel{Name: "k"},
 		Regions: []update.Region{update.Slice(update.In, "x", x), update.Slice(update.Out, "w", x[:3])}}}

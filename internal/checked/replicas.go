@@ -33,7 +33,6 @@ func (c *Section) agree() error {
 		return err
 	}
 	if len(theirs) >= len(self) && bytes.Equal(theirs[len(self):], mine) {
-		c.withhold()
 		return nil
 	}
 	d := &section.Divergence{Section: c.s.Number, Task: -1, Replica: replica}

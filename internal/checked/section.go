@@ -31,7 +31,6 @@ type Section struct {
 	of      int // there are so many
 
 	before   string // what may be the cause, of sections before
-	open     withheld
 	findings []Finding
 	trace    string // of a write nobody was blamed for yet
 	a, b     outcome
@@ -44,9 +43,8 @@ const guiltyTasks = 2
 // Section begins checks of s, which was opened at a place, and of memory that
 // no task names.
 func (t *Trial) Section(s *engine.Section, at *callsite.Site, watched []update.Region) *Section {
-	c := &Section{trial: t, s: s, at: at, watched: watched, before: t.leftovers.hint() + t.withheld.hint(), stale: t.leftovers.restore(),
-		open: *t.withheld, layouts: t.layouts, guilty: make(map[*engine.Kernel]int)}
-	c.findings = t.withheld.settle()
+	c := &Section{trial: t, s: s, at: at, watched: watched, before: t.leftovers.hint(), stale: t.leftovers.restore(),
+		layouts: t.layouts, guilty: make(map[*engine.Kernel]int)}
 	s.Agree = c.agree
 	return c
 }
@@ -66,9 +64,6 @@ func (c *Section) Complete() error {
 			e.RunAlone(c.s, i)
 		}
 		err = c.leave()
-	}
-	if err == nil {
-		c.withhold()
 	}
 	if err != nil {
 		return e.Fail(err)
@@ -138,7 +133,6 @@ func (c *Section) run(i int) {
 		panic(clean.panicked) // as it does without checks
 	}
 	if c.mine(i) && c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
-		c.fused(i)
 		c.elementwise(i)
 	}
 }

@@ -52,7 +52,6 @@ type Trial struct {
 
 	layouts   layouts
 	leftovers *leftovers
-	withheld  *withheld
 }
 
 // progress is how far a run came from a safe point on.
@@ -67,7 +66,7 @@ type progress struct {
 // NewTrial returns the checks of one run of a program, before its first trial.
 func NewTrial(p *Program, run *engine.Program) *Trial {
 	return &Trial{program: p, run: run, engine: run.Engine(), layouts: make(layouts),
-		leftovers: &leftovers{poison: poison(run.Self.Replica % 2)}, withheld: &withheld{poison: poison(run.Self.Replica % 2)}}
+		leftovers: &leftovers{poison: poison(run.Self.Replica % 2)}}
 }
 
 // sharesMemory: other processes of the job are in the memory of this one.
@@ -113,12 +112,12 @@ func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
 	}
 	im = im.Clone(nil)
 	next := &Trial{program: t.program, run: t.run, engine: t.engine, running: true, point: point, at: at.String(),
-		layouts: t.layouts, leftovers: &leftovers{poison: 1 - t.leftovers.poison}, withheld: &withheld{poison: 1 - t.withheld.poison},
+		layouts: t.layouts, leftovers: &leftovers{poison: 1 - t.leftovers.poison},
 		progress: progress{since: point, at: at.String()}}
 	if err := next.try(im); err != nil {
 		return err
 	}
-	next.running, next.leftovers, next.withheld = false, t.leftovers, t.withheld
+	next.running, next.leftovers = false, t.leftovers
 	if point == wholeTrial {
 		whole := next.progress
 		t.whole, t.progress = &whole, progress{}

@@ -12,10 +12,10 @@ const (
 
 // Counter says how a process counts one of the things it was asked for.
 type Counter struct {
-	Name string `json:"name"`
-	From string `json:"from"`           // "": it is not counted
-	User bool   `json:"user,omitempty"` // only outside the kernel
-	Why  string `json:"why,omitempty"`  // it is not counted, or not as it should be
+	Name string `json:"name"`           // its name in perf
+	From string `json:"from"`           // what counts it: perf_event_open, getrusage or clock_gettime; empty if nothing does
+	User bool   `json:"user,omitempty"` // whether only what happens outside the kernel is counted
+	Why  string `json:"why,omitempty"`  // why it is not counted, or not by perf_event_open, or not on all threads
 }
 
 // String says in words how it is counted.
@@ -38,8 +38,10 @@ func (c Counter) String() string {
 
 // Count is what was counted while tasks ran.
 type Count struct {
-	Count float64 `json:"count"` // in all these tasks; estimated if the hardware took turns
-	Tasks int64   `json:"tasks"` // during which it was counted
+	// the count in all tasks in which it was counted; for task-clock in nanoseconds. It is estimated
+	// where the hardware had to take turns
+	Count float64 `json:"count"`
+	Tasks int64   `json:"tasks"` // number of these tasks
 }
 
 // Add sums up counts.
@@ -51,15 +53,15 @@ func (c *Count) Add(o Count) {
 // PerTask is the mean of a task.
 func (c Count) PerTask() float64 { return c.Count / float64(max(c.Tasks, 1)) }
 
-// Usage is what the kernel knows of a process without being asked to count.
+// Usage is what getrusage says of a process; no right is needed for it.
 type Usage struct {
-	User          float64 `json:"user_seconds"`
-	System        float64 `json:"system_seconds"`
-	MinorFaults   int64   `json:"minor_faults"`
-	MajorFaults   int64   `json:"major_faults"`
-	Waited        int64   `json:"voluntary_switches"`
-	Preempted     int64   `json:"involuntary_switches"`
-	ResidentBytes int64   `json:"resident_bytes"` // at most
+	User          float64 `json:"user_seconds"`         // time of all its threads outside the kernel
+	System        float64 `json:"system_seconds"`       // time in the kernel
+	MinorFaults   int64   `json:"minor_faults"`         // page faults without reading from a disk
+	MajorFaults   int64   `json:"major_faults"`         // page faults with reading from a disk
+	Waited        int64   `json:"voluntary_switches"`   // how often a thread has waited for something
+	Preempted     int64   `json:"involuntary_switches"` // how often a thread has lost its core to another one
+	ResidentBytes int64   `json:"resident_bytes"`       // the most memory that it had
 }
 
 // atOnce is how many hardware counters a processor surely has for one thread, beside

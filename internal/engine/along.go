@@ -37,9 +37,9 @@ func (t *Task) elementwise() *update.Region {
 	return nil
 }
 
-// reserve has t store its results along with its body, where these go past the
-// caches and peers are there.
-func (d *stores) reserve(w *worker, s *Section, t *Task) (along func([]byte)) {
+// along has t store its results while its body runs, where these go past the caches
+// and peers are there.
+func (d *stores) along(w *worker, s *Section, t *Task) (body func()) {
 	g := t.elementwise()
 	if g == nil || !d.nonTemporal {
 		return nil
@@ -52,7 +52,7 @@ func (d *stores) reserve(w *worker, s *Section, t *Task) (along func([]byte)) {
 	if w.along = d.claims.Along(w.task, w.along[:0]); len(w.along) == 0 {
 		return nil
 	}
-	return func([]byte) { d.runAlong(w, s, g) }
+	return func() { d.runAlong(w, s, g) }
 }
 
 // runAlong runs the task of w and stores its results into the arrays of the

@@ -25,10 +25,9 @@ type decisions struct {
 
 // decisionKey tells sections apart whose times cannot be compared.
 type decisionKey struct {
-	task   *Kernel // of the first task
-	tasks  int
-	bytes  int  // of all updates, as a power of two
-	noWait bool // its updates travel while others run
+	task  *Kernel // of the first task
+	tasks int
+	bytes int // of all updates, as a power of two
 }
 
 const (
@@ -186,7 +185,7 @@ func (d *decisions) about(s *Section) (_ *decision, bytes int) {
 	for i := range s.Tasks {
 		bytes += s.Tasks[i].bytes
 	}
-	key := decisionKey{s.Tasks[0].Kernel, len(s.Tasks), bits.Len(uint(bytes)), s.NoWait}
+	key := decisionKey{s.Tasks[0].Kernel, len(s.Tasks), bits.Len(uint(bytes))}
 	if d.of[key] == nil {
 		d.of[key] = new(decision)
 	}

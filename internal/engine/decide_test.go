@@ -37,24 +37,23 @@ func afterOne(d *decision, w direct.Way, alone time.Duration) direct.Way {
 	return w
 }
 
-// Sections are told apart by their tasks, the size of their updates, and by whether they wait.
+// Sections are told apart by their tasks and the size of their updates.
 func TestKindsOfSections(t *testing.T) {
 	kernel, other := &Kernel{"a"}, &Kernel{"b"}
-	of := func(k *Kernel, noWait bool, bytes ...int) *Section {
-		s := &Section{NoWait: noWait}
+	of := func(k *Kernel, bytes ...int) *Section {
+		s := &Section{}
 		for _, b := range bytes {
 			s.Tasks = append(s.Tasks, Task{Kernel: k, bytes: b})
 		}
 		return s
 	}
 	known := newDecisions()
-	first, bytes := known.about(of(kernel, false, 100, 200))
+	first, bytes := known.about(of(kernel, 100, 200))
 	require.Equal(t, 300, bytes)
-	same, _ := known.about(of(kernel, false, 250, 260))
+	same, _ := known.about(of(kernel, 250, 260))
 	require.Same(t, first, same)
 	for name, s := range map[string]*Section{
-		"kernel": of(other, false, 100, 200), "tasks": of(kernel, false, 300), "bytes": of(kernel, false, 300, 300),
-		"does not wait": of(kernel, true, 100, 200),
+		"kernel": of(other, 100, 200), "tasks": of(kernel, 300), "bytes": of(kernel, 300, 300),
 	} {
 		d, _ := known.about(s)
 		require.NotSame(t, first, d, name)

@@ -9,15 +9,15 @@ import (
 
 // exchange is how the replicas of a rank complete one section: which of them
 // runs which task, and how the results come to the others. Its methods are
-// called with the lock held and keep it, but for reserve.
+// called with the lock held and keep it, but for along.
 type exchange interface {
 	// enter begins s, whose tasks have all been launched.
 	enter(s *Section, signature uint64) error
 	// next says what w does next in s.
 	next(w *worker, s *Section) (step, error)
-	// reserve borrows room for w where t can store its result a second time, by
-	// the body that it returns; nil: it has none. It is called without the lock.
-	reserve(w *worker, s *Section, t *Task) (fused func(second []byte))
+	// along returns a body that runs t and stores its results into the arrays of peers
+	// meanwhile; nil: its own body runs. It is called without the lock.
+	along(w *worker, s *Section, t *Task) (body func())
 	// ran takes in that the body of a task has returned on w.
 	ran(w *worker, s *Section, task int)
 	// first reports whether what that leads to leaves before anything else is

@@ -154,17 +154,11 @@ func (h *sharing) inCall() bool {
 // beforeMessages comes before each message of a process that shares sections.
 type beforeMessages struct{ *sharing }
 
-func (b beforeMessages) Unsettled() bool { return b.inCall() || b.sharing.Unsettled() }
-
-func (b beforeMessages) Settle() error {
-	if err := b.refuse(commCalls); err != nil {
-		return err
-	}
-	return b.sharing.Settle()
-}
+func (b beforeMessages) Inside() bool  { return b.inCall() }
+func (b beforeMessages) Refuse() error { return b.refuse(commCalls) }
 
 // beforeOwnMessages comes before each message of a process that was started by itself.
 type beforeOwnMessages struct{ *inside }
 
-func (b beforeOwnMessages) Unsettled() bool { return b.busy() }
-func (b beforeOwnMessages) Settle() error   { return refuse(commCalls, []*inside{b.inside}) }
+func (b beforeOwnMessages) Inside() bool  { return b.busy() }
+func (b beforeOwnMessages) Refuse() error { return refuse(commCalls, []*inside{b.inside}) }

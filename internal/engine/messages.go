@@ -23,7 +23,8 @@ func (h *sharing) messaging() sdr.Config {
 		Poller:      h.poller,
 		Context:     h.ctx,
 		Observer:    h.trace.observer(),
-		Memory:      beforeMessages{h},
+		Before:      beforeMessages{h},
+		Ordered:     true,
 	}
 	if h.faults.Mid(job.KillMessage) != nil {
 		c.Mid = func() func() bool { return h.faults.Mid(job.KillMessage) }

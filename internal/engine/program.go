@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/bridge"
 	"github.com/intrahpc/intra/internal/callsite"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
@@ -50,11 +51,17 @@ type Program struct {
 	resumed func() error
 }
 
+// newWorld returns the communicator of all ranks of the engine's job.
+func newWorld(e *sdr.Engine) (*comm.Comm, error) {
+	world, err := bridge.World(e)
+	return world.(*comm.Comm), err
+}
+
 // NewProgram returns the run of a process that was started by itself.
 func NewProgram() *Program {
 	p := &Program{Degrees: []int{1}, Context: context.Background()}
 	var err error
-	if p.World, err = comm.World(sdr.NewEngine(sdr.Config{Degrees: p.Degrees, Memory: beforeOwnMessages{&p.inside}})); err != nil {
+	if p.World, err = newWorld(sdr.NewEngine(sdr.Config{Degrees: p.Degrees, Before: beforeOwnMessages{&p.inside}})); err != nil {
 		panic(err) // a new engine has no context yet
 	}
 	return p

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
@@ -50,7 +49,7 @@ func (r *recovering) dead(p job.Process) {
 
 // newProgram begins a run of the program.
 func (r *recovering) newProgram(e *Engine) (*Program, error) {
-	world, err := comm.World(r.messages.Load())
+	world, err := newWorld(r.messages.Load())
 	if err != nil {
 		return nil, fmt.Errorf("make the world communicator: %w", err)
 	}

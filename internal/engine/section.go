@@ -34,7 +34,6 @@ type Section struct {
 	Tasks  []Task
 	At     callsite.Site // where it was opened
 	ByHand bool          // by a call that the user wrote
-	NoWait bool          // the program may go on before all results are here
 	Inside time.Duration // from its opening to its end, of one opened by hand that has no tasks
 
 	// Guard calls a body of a task. If it panics, it says of which task. It
@@ -55,8 +54,6 @@ type Section struct {
 	helpers  helpers       // who helps to run them
 	exchange exchange      // how its results come to the others
 	pending  atomic.Int64  // updates whose memory is not yet handed over
-	allHere  bool          // no task is missing
-	took     time.Duration // to share it, up to when the program went on without waiting
 	verifier *verifier     // nil: no task of it is verified
 }
 

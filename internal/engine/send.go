@@ -13,7 +13,6 @@ import (
 type outgoing struct {
 	link  transport.Link
 	frame *transport.Frame
-	room  transport.Reserver // the link, if it has the payload already
 }
 
 // outFrame is a frame of ours on its way.
@@ -58,10 +57,6 @@ func (w *worker) flush() {
 	for i, o := range w.out {
 		if p := o.frame.Owner.(*outFrame); update.Kind(p.frame.Header.Kind) == update.KindUpdate {
 			p.queued = w.sharing.now()
-		}
-		if o.room != nil {
-			o.room.Commit(o.frame)
-			continue
 		}
 		if q, ok := o.link.(transport.Queuer); ok && slices.ContainsFunc(w.out[i+1:], func(next outgoing) bool { return next.link == o.link }) {
 			q.Queue(o.frame)

@@ -8,13 +8,8 @@ import (
 )
 
 // Share completes s together with the other replicas [INTRA, Algorithm 1,
-// lines 20 to 28]. If it does not wait, it may be open still: see settle.go.
+// lines 20 to 28].
 func (h *sharing) Share(s *Section) error {
-	h.driving.Lock()
-	defer h.driving.Unlock()
-	if err := h.settleFor(s); err != nil {
-		return err
-	}
 	err := h.complete(s)
 	if err == nil && s.Agree != nil {
 		err = s.Agree()
@@ -26,13 +21,9 @@ func (h *sharing) Share(s *Section) error {
 	defer h.mu.Unlock()
 	h.open = nil
 	h.completed(s, s.begun)
-	s.took = h.now() - s.begun
-	if h.leavesOpen(s) {
-		h.leaveOpen(s)
-		return nil
-	}
+	took := h.now() - s.begun
 	s.exchange.leave(s)
-	h.learn(s, h.machine.Met())
+	h.learn(s, took)
 	return nil
 }
 
@@ -53,15 +44,15 @@ func (h *sharing) sectionFails(err error) error {
 }
 
 // learn takes in how long s took, which is complete.
-func (h *sharing) learn(s *Section, met bool) {
+func (h *sharing) learn(s *Section, took time.Duration) {
 	if len(s.Tasks) == 0 {
 		return
 	}
 	known := h.stats.of(s.Tasks[0].Kernel)
 	switch {
 	case s.decision != nil:
-		s.decision.learn(execution{way: s.way, bytes: s.bytes, took: s.took, spent: s.inBodies,
-			ran: s.ran, along: s.along, tasks: len(s.Tasks), workers: s.helpers.size, met: met}, &h.decisions)
+		s.decision.learn(execution{way: s.way, bytes: s.bytes, took: took, spent: s.inBodies,
+			ran: s.ran, along: s.along, tasks: len(s.Tasks), workers: s.helpers.size, met: h.machine.Met()}, &h.decisions)
 		known.Decision = s.decision.word()
 		known.DecidedAfter = max(known.DecidedAfter, int64(s.decision.settled(s.way)))
 	case s.Policy == sched.Replicate:
@@ -83,9 +74,6 @@ func (h *sharing) complete(s *Section) error {
 			return err
 		}
 	}
-	if h.leavesOpen(s) {
-		return nil
-	}
 	return h.handedOver(s)
 }
 
@@ -101,13 +89,6 @@ func (h *sharing) work(s *Section) error {
 		err = h.gather(w, s, h.yield)
 	}
 	s.begun = h.now()
-	return h.drive(s, err)
-}
-
-// drive is work once s is entered, which is open and not left. It is called with
-// the lock, which it gives up while bodies run and while it waits.
-func (h *sharing) drive(s *Section, err error) error {
-	w := &h.workers[0]
 	for err == nil && h.err == nil && s.helpers.end == nil {
 		var next step
 		next, err = w.work(s)
@@ -116,9 +97,6 @@ func (h *sharing) drive(s *Section, err error) error {
 		case len(w.out) > 0:
 			h.unlocked(w.flush)
 		case next.kind == allHere:
-			s.allHere = true
-			return nil
-		case next.kind == waitForPeer && h.leavesOpen(s) && !h.helped():
 			return nil
 		case next.kind == waitForPeer:
 			missing, from := s.exchange.missing(), h.now()

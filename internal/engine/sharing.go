@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,10 +32,6 @@ type sharing struct {
 	onceRun   bool           // the protocol wants the function run here
 	current   *Section       // from its opening to its end
 	open      *Section       // while it is shared
-	later     []*Section     // those that the program has left open, in their order
-	unsettled atomic.Bool    // there are some, or something is held
-	held      func() error   // what settles the results that checked mode keeps back; nil: there are none
-	driving   sync.Mutex     // held by who completes sections
 	retired   bool           // the program goes back: nothing more is received into its memory
 	inOnce    bool           // the program is in Once
 	runsOnce  bool           // its function runs here
@@ -146,6 +141,14 @@ func (h *sharing) Closed(s *Section) {
 	}
 }
 
+// opened returns the section of that number if it is open, nil otherwise.
+func (h *sharing) opened(number uint64) *Section {
+	if h.open != nil && h.open.Number == number {
+		return h.open
+	}
+	return nil
+}
+
 // pass has the machine go past s, which is completed without it.
 func (h *sharing) pass(s *Section, signature uint64) error {
 	acts, err := h.machine.Pass(len(s.Tasks), signature, h.now())
@@ -225,8 +228,6 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	}
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
 	h.current, h.open, h.retired, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, false, nil, false
-	h.later, h.held = nil, nil
-	h.unsettled.Store(false)
 	for replica := range h.peers {
 		p := job.Process{Rank: self.Rank, Replica: replica}
 		h.peers[replica] = nil

@@ -188,5 +188,5 @@ func TestStateAfterTheEnd(t *testing.T) {
 func TestFlipBeyondTheState(t *testing.T) {
 	g := newGroup(t, 1, flipped(t, "0.0@state:0:999999999"))
 	safeRounds(g, 1, sched.Adaptive)
-	require.ErrorContains(t, g.replicas[0].err, "-flip 0.0@state:0:999999999: the registered state has 384000 bits")
+	require.ErrorContains(t, g.replicas[0].err, "-fault flip:0.0@state:0:999999999: the registered state has 384000 bits")
 }

@@ -51,6 +51,15 @@ func TestStores(t *testing.T) {
 
 // What is stored counts for the kernel that it is of, also in a section of several.
 func TestStoresOfSeveralKernels(t *testing.T) {
+	// Replicas that never meet make everything themselves, which may be so on a busy machine.
+	for stored, runs := int64(0), 0; stored == 0; runs++ {
+		require.Less(t, runs, 50, "nothing is ever stored")
+		stored = storeSeveralKernels(t)
+	}
+}
+
+// storeSeveralKernels runs sections of two kernels and returns how many results were stored.
+func storeSeveralKernels(t *testing.T) (stored int64) {
 	const sections, tasks = 20, 8
 	kernels := []*Kernel{kernelAdd, kernelScale}
 	g := newGroup(t, 2, share).withStores()
@@ -72,7 +81,6 @@ func TestStoresOfSeveralKernels(t *testing.T) {
 		return nil
 	})
 	all := make(map[string]int64)
-	var stored int64
 	for _, r := range g.replicas {
 		require.NoError(t, r.err)
 		for name, k := range r.engine.Snapshot().TaskTypes {
@@ -80,9 +88,9 @@ func TestStoresOfSeveralKernels(t *testing.T) {
 			stored += k.Stored
 		}
 	}
-	require.Positive(t, stored)
 	each := int64(len(g.replicas) * sections * tasks / len(kernels))
 	require.Equal(t, map[string]int64{kernelAdd.Name: each, kernelScale.Name: each}, all)
+	return stored
 }
 
 func TestSectionsThatCannotBeStored(t *testing.T) {

@@ -69,7 +69,7 @@ func TestTracerThatIsOff(t *testing.T) {
 func TestTracedCalls(t *testing.T) {
 	l := listener{t: t}
 	tr := newTracer(job.Setup{Trace: true}, time.Now())
-	c, err := comm.World(sdr.NewEngine(sdr.Config{Degrees: []int{1}, Observer: tr.observer()}))
+	c, err := newWorld(sdr.NewEngine(sdr.Config{Degrees: []int{1}, Observer: tr.observer()}))
 	require.NoError(t, err)
 	r := comm.Irecv(c, make([]float64, 3), 0, 7)
 	require.NoError(t, comm.Send(c, []float64{1, 2, 3}, 0, 7))

@@ -6,7 +6,6 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/section"
 	"github.com/intrahpc/intra/internal/timeline"
-	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/update"
 )
@@ -20,7 +19,7 @@ const forever = 1 << 56 * time.Nanosecond
 
 func (u *updates) enter(s *Section, signature uint64) error {
 	e := section.Entry{
-		Policy: s.Policy, Tasks: len(s.Tasks), Signature: signature, NoWait: s.NoWait,
+		Policy: s.Policy, Tasks: len(s.Tasks), Signature: signature,
 		Patience: func(t int) time.Duration { return u.patience(&s.Tasks[t]) },
 		Times:    func(t int) *section.Times { return s.Tasks[t].times },
 	}
@@ -51,35 +50,7 @@ func (u *updates) next(w *worker, s *Section) (step, error) {
 	}
 }
 
-// reserve borrows room from the link to a peer that will want the update. There
-// is none for a task that cannot use it, nor where several workers run: what
-// the others have to say would wait for the body. All frames before have been
-// sent.
-func (u *updates) reserve(w *worker, s *Section, t *Task) (fused func(second []byte)) {
-	if len(u.workers) > 1 || s.Policy == sched.Replicate || t.bytes < large {
-		return nil
-	}
-	for i := range t.Regions {
-		if g := &t.Regions[i]; g.Fused != nil && len(g.Mem) == t.bytes {
-			fused = g.Fused
-		}
-	}
-	if fused == nil {
-		return nil
-	}
-	u.mu.Lock()
-	w.links = append(w.links[:0], u.peers...) // one may die meanwhile
-	u.mu.Unlock()
-	for _, link := range w.links {
-		if lender, ok := link.(transport.Reserver); ok {
-			if mem := lender.Reserve(t.bytes); mem != nil {
-				w.lent = room{lender, mem}
-				return fused
-			}
-		}
-	}
-	return nil
-}
+func (u *updates) along(*worker, *Section, *Task) func() { return nil }
 
 // large updates leave before anything else is done; the claim of the next
 // task waits for nothing then. Small ones leave together with it.
@@ -92,7 +63,6 @@ func (u *updates) ran(w *worker, s *Section, task int) {
 		return
 	}
 	w.frames(s, u.machine.Ran(task))
-	w.commit()
 }
 
 func (u *updates) adopted(_ *Section, task int) bool { return u.machine.Adopted(task) }
@@ -147,29 +117,4 @@ func (w *worker) claimWith(link transport.Link, task int) bool {
 		}
 	}
 	return false
-}
-
-// room is memory of a link in which a task's update is made.
-type room struct {
-	link transport.Reserver
-	mem  []byte
-}
-
-// commit has the update that was made in the room that w has borrowed sent from
-// there by the next flush, if its peer still wants it.
-func (w *worker) commit() {
-	for i := range w.out {
-		if o := &w.out[i]; w.lent.link != nil && o.link == w.lent.link.(transport.Link) && update.Kind(o.frame.Header.Kind) == update.KindUpdate {
-			o.room = w.lent.link
-			w.lent = room{}
-		}
-	}
-}
-
-// cancel gives the room back unless it has been used.
-func (r *room) cancel() {
-	if r.link != nil {
-		r.link.Cancel()
-		*r = room{}
-	}
 }

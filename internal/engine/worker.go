@@ -7,7 +7,6 @@ import (
 
 	"github.com/intrahpc/intra/internal/counters"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/transport"
 )
 
 // worker is a goroutine that runs tasks: the program's own, which is number 0
@@ -16,13 +15,12 @@ import (
 type worker struct {
 	*sharing
 	number  int
-	out     []outgoing       // frames to send next
-	given   []copying        // results that are to be copied to peers
-	peers   []int            // scratch of Ran
-	links   []transport.Link // to the peers, for reserve
-	along   []int            // peers that the task stores its results into the arrays of while it runs
-	targets []target         // scratch of that
-	busy    bool             // in a section
+	out     []outgoing // frames to send next
+	given   []copying  // results that are to be copied to peers
+	peers   []int      // scratch of Ran
+	along   []int      // peers that the task stores its results into the arrays of while it runs
+	targets []target   // scratch of that
+	busy    bool       // in a section
 
 	breathed time.Duration // when it last sent what it had to say, and received
 
@@ -31,7 +29,6 @@ type worker struct {
 	task     int
 	hurried  bool // it does not breathe for that
 	inBody   bool
-	lent     room // where its update is made
 	from, to time.Duration
 	counter  *counters.Reader // nil: nothing is counted
 	counted  []counters.Count
@@ -83,16 +80,6 @@ func (h *sharing) wakeHelper(s *Section) {
 			return
 		}
 	}
-}
-
-// helped reports whether a worker helps the program's goroutine.
-func (h *sharing) helped() bool {
-	for i := range h.workers {
-		if h.workers[i].busy {
-			return true
-		}
-	}
-	return false
 }
 
 // joinHelpers gives up the lock and waits until the workers have left s.
@@ -178,13 +165,14 @@ func (w *worker) body(s *Section) {
 	defer func() {
 		if w.to == 0 { // the body has not returned
 			w.counter.Abandon()
-			w.lent.cancel()
 		}
 	}()
 	t := &s.Tasks[w.task]
-	var fused func([]byte)
+	body := t.Body
 	if s.verifier.index(w.task) < 0 && w.flips == nil && w.varied == nil {
-		fused = s.exchange.reserve(w, s, t)
+		if along := s.exchange.along(w, s, t); along != nil {
+			body = along
+		}
 	}
 	s.verifier.before(s, w.task)
 	w.from = w.now()
@@ -193,11 +181,7 @@ func (w *worker) body(s *Section) {
 	}
 	w.inBody = true
 	w.counter.Begin()
-	if fused != nil {
-		w.inside.runTask(s, t, func() { fused(w.lent.mem) })
-	} else {
-		w.inside.runTask(s, t, t.Body)
-	}
+	w.inside.runTask(s, t, body)
 	w.counted = w.counter.End()
 	w.inBody = false
 	w.flip(s, w.task)
@@ -231,7 +215,6 @@ func (w *worker) ran(s *Section) {
 
 // deliver sends what the task of w has led to, without the lock.
 func (w *worker) deliver() {
-	w.lent.cancel()
 	w.flush()
 	w.takeIn()
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Flips turns bits of what tasks have written, of updates, messages and states, as requested
-// (intrarun's -flip and -defect).
+// (intrarun's -fault flip and defect).
 type Flips struct {
 	mu     sync.Mutex
 	due    []job.Flip
@@ -47,7 +47,7 @@ func (f *Flips) Ran(regions []update.Region) (flipped bool, err error) {
 		case d.Bit == job.AnyBit && bits == 0 && d.Rate > 0:
 			continue
 		case d.Bit >= bits || bits == 0:
-			return flipped, fmt.Errorf("-flip %v: what that task writes has %d bits", d, bits)
+			return flipped, fmt.Errorf("-fault flip:%v: what that task writes has %d bits", d, bits)
 		}
 		bit := d.Bit
 		switch {
@@ -100,7 +100,7 @@ func (f *Flips) turned(point job.FlipPoint, n int64, payload []byte, inPlace boo
 			bit = anyBit(n, bits)
 		}
 		if bit >= bits {
-			return payload, fmt.Errorf("-flip %v: that %s has %d bits", d, point, bits)
+			return payload, fmt.Errorf("-fault flip:%v: that %s has %d bits", d, point, bits)
 		}
 		if !inPlace {
 			payload, inPlace = slices.Clone(payload), true
@@ -127,7 +127,7 @@ func (f *Flips) Passed(state [][]byte) (flipped bool, err error) {
 			continue
 		}
 		if d.Bit >= bits || bits == 0 {
-			return flipped, fmt.Errorf("-flip %v: the registered state has %d bits", d, bits)
+			return flipped, fmt.Errorf("-fault flip:%v: the registered state has %d bits", d, bits)
 		}
 		bit := d.Bit
 		if bit == job.AnyBit {

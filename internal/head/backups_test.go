@@ -15,7 +15,7 @@ import (
 
 // A solver is a program that passes its safe points evenly, in virtual time. Its ranks
 // have one replica each and are always at the same safe point. recovery.Head decides
-// about it, and a schedule of -weibull kills its processes.
+// about it, and a schedule of -fault weibull kills its processes.
 type solver struct {
 	ranks  int
 	points uint64

@@ -160,11 +160,11 @@ func TestFlips(t *testing.T) {
 	require.Equal(t, []runreport.Flip{{Spec: first.String(), Fired: true}, {Spec: second.String()}, {Spec: random.String()}}, h.Summary().Flips)
 	var told []string
 	for _, l := range s.commands("conclude") {
-		if strings.Contains(l, "-flip") {
+		if strings.Contains(l, "-fault") {
 			told = append(told, l)
 		}
 	}
-	require.Equal(t, []string{"warn: warning: -flip " + second.String() + " was never reached"}, told)
+	require.Equal(t, []string{"warn: warning: -fault flip:" + second.String() + " was never reached"}, told)
 }
 
 // states has a process say what it knows of states, and returns what the head does.

@@ -50,7 +50,7 @@ type Head struct {
 
 	recovery recovering
 	opening  bool      // the driver looks for files
-	schedule *schedule // of -weibull, nil if there is none
+	schedule *schedule // of -fault weibull, nil if there is none
 	failures []runreport.Failure
 
 	convictions []runreport.Convicted

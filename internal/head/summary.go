@@ -151,7 +151,7 @@ func (h *Head) Conclude() []Action {
 		}
 		for i, f := range s.Flips {
 			if !f.Fired && h.config.Flips[i].Rate == 0 {
-				h.warnf("warning: -flip %s was never reached", f.Spec)
+				h.warnf("warning: -fault %s was never reached", h.config.Flips[i].Fault())
 			}
 		}
 		h.warnIdle()

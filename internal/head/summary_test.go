@@ -255,7 +255,7 @@ func TestCostsOfBackups(t *testing.T) {
 	require.Equal(t, recovery.Policy{Every: 2}, s.config.Backup)
 }
 
-// With -weibull a blow that finds nobody counts in the schedule, and is no failure; in
+// With -fault weibull a blow that finds nobody counts in the schedule, and is no failure; in
 // the report stand those that have hit somebody.
 func TestBlowsThatHitNobody(t *testing.T) {
 	s := newScript(t)
@@ -270,7 +270,7 @@ func TestBlowsThatHitNobody(t *testing.T) {
 	s.step(Tick{})
 	s.commands("keep")
 	first := s.state.Injections[0].Process
-	require.Equal(t, "killed by -weibull at "+fmt.Sprintf("%.3f", all[0].at.Seconds())+" s, number 1 of seed 9", s.head.places[first].ending.detail)
+	require.Equal(t, "killed by -fault weibull at "+fmt.Sprintf("%.3f", all[0].at.Seconds())+" s, number 1 of seed 9", s.head.places[first].ending.detail)
 	s.now = all[1].at // the first victim is dying, and counts no more
 	s.step(Tick{})
 	s.commands("keep")

@@ -25,7 +25,7 @@ const (
 	warnOfMissing                       // who has not joined
 	judgeLink                           // which may have been restored
 	scheduledKill                       // of -kill
-	scheduledInjection                  // of -weibull
+	scheduledInjection                  // of -fault weibull
 	askAgain                            // for processes that could not be had
 	judgeEndless                        // processes that outlast all others
 )

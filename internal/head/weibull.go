@@ -99,7 +99,7 @@ func (h *Head) hit(i int) {
 			number++
 		}
 	}
-	m.ending = &ending{job.CauseInjected, fmt.Sprintf("killed by -weibull at %.3f s, number %d of seed %d", s.At.Seconds(), number, h.config.Weibull.Seed)}
-	h.detailf("%v is killed by -weibull", m.process)
+	m.ending = &ending{job.CauseInjected, fmt.Sprintf("killed by -fault weibull at %.3f s, number %d of seed %d", s.At.Seconds(), number, h.config.Weibull.Seed)}
+	h.detailf("%v is killed by -fault weibull", m.process)
 	h.kill(m)
 }

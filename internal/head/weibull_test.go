@@ -92,7 +92,7 @@ func TestWeibullAfterASuccession(t *testing.T) {
 	s.commands("unheard-commits", "succeed 4")
 	require.Equal(t, all[1].at, due())
 	victim := s.state.Injections[0].Process
-	require.Contains(t, s.lines(), "detail: "+victim.String()+" is killed by -weibull")
+	require.Contains(t, s.lines(), "detail: "+victim.String()+" is killed by -fault weibull")
 	w := s.head.Summary().Weibull
 	require.Equal(t, uint64(5), w.Seed)
 	require.Len(t, w.Injections, 1)

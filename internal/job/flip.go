@@ -43,6 +43,14 @@ func (f Flip) String() string {
 	return fmt.Sprintf("%v@%s:%d:%d", f.Process, f.Point, f.Count, f.Bit)
 }
 
+// Fault writes the flip as the value of -fault.
+func (f Flip) Fault() string {
+	if f.Rate > 0 {
+		return "defect:" + f.String()
+	}
+	return "flip:" + f.String()
+}
+
 // ParseFlip reads RANK.REPLICA@task:N or RANK.REPLICA@task:N:BIT, or the same with
 // update, message or state.
 func ParseFlip(s string) (Flip, error) {

@@ -88,30 +88,26 @@ func (s *Stats) afterRestore(o *Stats) string {
 	return ""
 }
 
-// TaskStats is the part of Stats that concerns the tasks of one type.
+// TaskStats is the part of Stats that concerns the tasks of one type. docs/report.md shows
+// the comments of its fields.
 type TaskStats struct {
-	Run         int64   `json:"run"`
-	Received    int64   `json:"received"`
-	Seconds     float64 `json:"seconds"`      // spent in bodies
-	WaitSeconds float64 `json:"wait_seconds"` // spent waiting for updates
-	// SectionSeconds is the time in sections that were completed together with
-	// other replicas and whose first task is of this type.
+	Run         int64   `json:"run"`          // bodies run
+	Received    int64   `json:"received"`     // results taken from a peer
+	Seconds     float64 `json:"seconds"`      // time spent in bodies
+	WaitSeconds float64 `json:"wait_seconds"` // time spent waiting for updates
+	// time in sections that were completed together with other replicas and whose first task is of
+	// this type
 	SectionSeconds float64 `json:"section_seconds"`
-	// AloneSeconds is what those sections would have taken this process alone, if all
-	// tasks took as long as those that it has run itself on average.
-	AloneSeconds float64 `json:"alone_seconds"`
-	UpdateBytes  int64   `json:"update_bytes"` // payload of updates sent, or stored
-	// Stored is how often the results of a task were stored straight into the
-	// arrays of another replica.
-	Stored int64 `json:"stored,omitempty"`
-	// ReadBytes and WrittenBytes are of the regions of the tasks run here: in and inout,
-	// and out, inout and reduce.
-	ReadBytes    int64 `json:"read_bytes"`
-	WrittenBytes int64 `json:"written_bytes"`
-	// Counters are by their names.
-	Counters map[string]counters.Count `json:"counters,omitempty"`
-	Decision string                    `json:"decision"` // share or replicate
-	// DecidedAfter is after how many sections of one kind, of those that begin with such a
-	// task, they were shared, or no longer: the last change. 0: there was none.
+	// time that those sections would have taken the processes alone: all tasks as long as those that
+	// ran there took on average
+	AloneSeconds float64                   `json:"alone_seconds"`
+	UpdateBytes  int64                     `json:"update_bytes"`       // payload of updates sent, or stored
+	Stored       int64                     `json:"stored,omitempty"`   // how often results were stored straight into the arrays of another replica
+	ReadBytes    int64                     `json:"read_bytes"`         // size of the in and inout regions of the bodies run
+	WrittenBytes int64                     `json:"written_bytes"`      // size of their out, inout and reduce regions
+	Counters     map[string]counters.Count `json:"counters,omitempty"` // what was counted meanwhile, by its name
+	Decision     string                    `json:"decision"`           // share or replicate: share if any process shares it
+	// after how many sections of one kind sharing has begun or ended last, trials aside; the most of
+	// all processes and kinds, 0 if it never changed
 	DecidedAfter int64 `json:"decided_after"`
 }

@@ -5,7 +5,7 @@ type Cause string
 
 // The causes of a verdict.
 const (
-	CauseInjected Cause = "injected" // killed by -kill
+	CauseInjected Cause = "injected" // killed by -kill or -fault weibull
 	CauseSignal   Cause = "signal"   // killed by another signal
 	CauseExit     Cause = "exit"     // ended by itself without finishing
 	CausePanic    Cause = "panic"    // panicked

@@ -1,14 +1,11 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/intrahpc/intra/internal/affinity"
@@ -134,11 +131,7 @@ func (c *Config) validate() error {
 	}
 	for _, f := range c.Flips {
 		if !slices.Contains(processes, f.Process) {
-			name := "flip"
-			if f.Rate > 0 {
-				name = "defect"
-			}
-			return fmt.Errorf("-%s %v: the job has no process %v, its degrees are %v", name, f, f.Process, c.Degrees)
+			return fmt.Errorf("-fault %s: the job has no process %v, its degrees are %v", f.Fault(), f.Process, c.Degrees)
 		}
 	}
 	for i, clone := range c.Clones {
@@ -208,38 +201,4 @@ func (j *Job) head(nodes []head.Node) head.Config {
 		}
 	}
 	return c
-}
-
-// Bounds of what makes sense, and of what can be computed.
-const (
-	leastShape, mostShape = 0.1, 100
-	leastMTBF             = time.Millisecond
-)
-
-// ParseWeibull reads shape=S,mtbf=T.
-func ParseWeibull(s string) (*head.Weibull, error) {
-	const want = "want shape=S,mtbf=T like shape=0.7,mtbf=20s"
-	w := new(head.Weibull)
-	for part := range strings.SplitSeq(s, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
-		var err error
-		switch name {
-		case "shape":
-			w.Shape, err = strconv.ParseFloat(value, 64)
-			if err != nil || !(w.Shape >= leastShape && w.Shape <= mostShape) {
-				return nil, fmt.Errorf("shape %q: want a number from %v to %v, like 0.7", value, leastShape, mostShape)
-			}
-		case "mtbf":
-			w.MTBF, err = time.ParseDuration(value)
-			if err != nil || w.MTBF < leastMTBF {
-				return nil, fmt.Errorf("mtbf %q: want a duration of at least %v, like 20s", value, leastMTBF)
-			}
-		default:
-			return nil, fmt.Errorf("%q has neither a shape nor an mtbf: %s", part, want)
-		}
-	}
-	if w.Shape == 0 || w.MTBF == 0 {
-		return nil, errors.New(want)
-	}
-	return w, nil
 }

@@ -231,7 +231,7 @@ func unmatched(degrees []int, v *job.Verification) string {
 
 // unseen says that nothing looks for what a flip turns wrong, or returns "".
 func unseen(f job.Flip, v *job.Verification) string {
-	name, mode := "flip", ""
+	mode := ""
 	switch f.Point {
 	case job.FlipTask:
 		if v == nil || v.Share == 0 {
@@ -249,10 +249,7 @@ func unseen(f job.Flip, v *job.Verification) string {
 	if mode == "" {
 		return ""
 	}
-	if f.Rate > 0 {
-		name = "defect"
-	}
-	return fmt.Sprintf("nothing looks for what -%s %v turns wrong: give -sdc %s too", name, f, mode)
+	return fmt.Sprintf("nothing looks for what -fault %s turns wrong: give -sdc %s too", f.Fault(), mode)
 }
 
 // crowded says that the processes of this host have more threads that compute

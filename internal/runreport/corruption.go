@@ -2,34 +2,38 @@ package runreport
 
 import "github.com/intrahpc/intra/internal/job"
 
-// Corruption is what came of the comparison of tasks and states.
+// Corruption is what the comparison of tasks, messages and states found. See
+// docs/corruption.md.
 type Corruption struct {
-	Compared  int64       `json:"compared"` // tasks and states
-	Differed  int64       `json:"differed"`
+	Compared int64 `json:"compared"` // tasks whose results were compared, and safe points at which the states of a rank were
+	Differed int64 `json:"differed"` // of these, those whose results were not all alike
+	// of these, those whose right result or state was found, or after which the job rolled back to a
+	// backup
 	Repaired  int64       `json:"repaired"`
-	Convicted []Convicted `json:"convicted"`
-	// Latency is how long the first that was convicted had erred: since its first
-	// wrong result on request, else since the one that was found.
-	Latency float64 `json:"latency_seconds"`
+	Convicted []Convicted `json:"convicted"`       // processes that computed wrong results or states
+	Latency   float64     `json:"latency_seconds"` // for how long the first of them had erred
 }
 
-// Convicted is a process that came to a wrong result, or state, and which was the first that
-// was found.
+// Convicted is a process that computed wrong results or had a wrong state, with the first one that was found.
 type Convicted struct {
-	Process     job.Process `json:"process"`
-	Incarnation uint32      `json:"incarnation"`
-	Core        int         `json:"core"` // the processor that it ran on; -1: not known
-	Host        string      `json:"host"`
-	Task        int         `json:"task"`
-	Section     uint64      `json:"section"`
-	Kernel      string      `json:"kernel"`
-	Message     string      `json:"message,omitempty"` // that was wrong, in place of a task
-	Point       uint64      `json:"point,omitempty"`   // safe point at which its state was wrong, in place of a task
-	Latency     float64     `json:"latency_seconds"`
+	Process     job.Process `json:"process"`     // the process
+	Incarnation uint32      `json:"incarnation"` // above 1 if it replaced a dead process
+	// processor on which the task ran, or the process when its state was compared, as the system
+	// numbers them; -1 if that is not known
+	Core    int    `json:"core"`
+	Host    string `json:"host"`              // where it ran
+	Task    int    `json:"task"`              // number of the task in the section; -1 if a message or a state was wrong
+	Section uint64 `json:"section"`           // number of the section; the next one if a state was wrong
+	Kernel  string `json:"kernel"`            // name of the task
+	Message string `json:"message,omitempty"` // the wrong message that it sent, in place of a result
+	Point   uint64 `json:"point,omitempty"`   // safe point at which its state was wrong, in place of a result
+	// time since its first wrong result, if -fault flip or -fault defect asked for that, else since
+	// this one
+	Latency float64 `json:"latency_seconds"`
 }
 
 // Flip is a wrong result on request.
 type Flip struct {
-	Spec  string `json:"spec"`
-	Fired bool   `json:"fired"`
+	Spec  string `json:"spec"`  // as it was asked for, without its kind
+	Fired bool   `json:"fired"` // whether it happened
 }

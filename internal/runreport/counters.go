@@ -11,10 +11,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Counter says who counts something in its tasks, and how.
+// Counter is how some processes count one event in their tasks. See docs/clones.md#counters.
 type Counter struct {
 	counters.Counter
-	Processes []job.Process `json:"processes"`
+	Processes []job.Process `json:"processes"` // the processes that count it so
 }
 
 // count takes in how a process counts.

@@ -7,14 +7,16 @@ import (
 
 // Counts are sums of what processes did.
 type Counts struct {
-	Sections      int64 `json:"sections"`
-	TasksRun      int64 `json:"tasks_run"`
-	TasksReceived int64 `json:"tasks_received"`
-	TasksRerun    int64 `json:"tasks_rerun"`
-	UpdateBytes   int64 `json:"update_bytes"`
-	UpdatesTorn   int64 `json:"updates_torn"`
-	UpdatesLost   int64 `json:"updates_lost"`
-	Links         int64 `json:"links"`
+	Sections      int64 `json:"sections"`       // sections left
+	TasksRun      int64 `json:"tasks_run"`      // bodies run
+	TasksReceived int64 `json:"tasks_received"` // results taken from a peer
+	TasksRerun    int64 `json:"tasks_rerun"`    // tasks run in place of a dead peer
+	UpdateBytes   int64 `json:"update_bytes"`   // payload of updates sent
+	UpdatesTorn   int64 `json:"updates_torn"`   // updates that broke off here
+	UpdatesLost   int64 `json:"updates_lost"`   // updates that were lost with a connection
+	// links made to other processes, each counted at both ends; on a host those between ranks are
+	// made at their first use
+	Links int64 `json:"links"`
 }
 
 // add sums up counts.
@@ -29,21 +31,19 @@ func (c *Counts) add(s job.Stats) {
 	c.Links += s.Links
 }
 
-// TaskType is all that the processes did with one type of task.
+// TaskType is what all processes did with one type of task.
 type TaskType struct {
 	job.TaskStats
-	// Overlap is the share of the time in shared sections that was not spent
-	// waiting: 1 if all transfers were hidden behind computation, 0 if there
-	// were none of these sections.
-	Overlap float64 `json:"overlap"`
-	// Sharers is how many processes have completed sections together with other
-	// replicas whose first task is of this type. On average these would have taken
-	// each of them Unshared seconds alone, and took Saved less. E is how well they were
-	// used: Unshared by what the sections took and by the number of replicas.
-	Sharers  int     `json:"sharers"`
-	Unshared float64 `json:"unshared_seconds"`
-	Saved    float64 `json:"saved_seconds"`
-	E        float64 `json:"e"`
+	// share of section_seconds that was not spent waiting: 1 if all transfers were hidden behind
+	// computation, 0 if there were none of these sections
+	Overlap  float64 `json:"overlap"`
+	Sharers  int     `json:"sharers"`          // how many processes completed such sections together with other replicas
+	Unshared float64 `json:"unshared_seconds"` // time that these sections would have taken each of them alone, on average
+	Saved    float64 `json:"saved_seconds"`    // how much less they took: negative if sharing did not pay
+	// how well the replicas were used in them: unshared_seconds divided by the time that they took
+	// and by the number of replicas. 1 is perfect; replicas that all do everything have 1 divided by
+	// their number
+	E float64 `json:"e"`
 
 	alone, took, cost float64 // sums over the sharers; cost is took by their replicas
 }

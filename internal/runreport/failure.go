@@ -6,19 +6,18 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Failure is a verdict.
+// Failure is the verdict on one process.
 type Failure struct {
-	Process job.Process `json:"process"`
-	At      float64     `json:"at_seconds"` // when it was declared dead
-	Cause   job.Cause   `json:"cause"`
-	Detail  string      `json:"detail"`
+	Process job.Process `json:"process"`                  // the process that died
+	At      float64     `json:"at_seconds"`               // when it was declared dead
+	Cause   job.Cause   `json:"cause"`                    // why it was declared dead
+	Detail  string      `json:"detail"`                   // the cause in words
 	Fenced  float64     `json:"fenced_seconds,omitempty"` // when it was killed for what it did
-	// Handled is when the head heard of each survivor that it has done what the
-	// death asks of it. A process that has died or ended before, or that is
-	// stopped, is not in it; one that came later need not do anything.
-	Handled map[job.Process]float64 `json:"handled_seconds"`
-
-	Evidence *Evidence `json:"evidence,omitempty"` // of the loss of a host
+	// for each survivor, when it reported to the head that it had done what the death asks of it. A
+	// process that had died or ended before, or that is stopped, is not in it; one that joined later
+	// has nothing to do
+	Handled  map[job.Process]float64 `json:"handled_seconds"`
+	Evidence *Evidence               `json:"evidence,omitempty"` // evidence for the loss of its host
 
 	Epoch uint64 `json:"-"` // of the verdict
 }
@@ -40,20 +39,19 @@ func (f *Failure) HandledBy(p job.Process, at time.Duration) bool {
 	return true
 }
 
-// Evidence is what the verdict on a host rests on. Times are in seconds since
-// all had joined.
+// Evidence is what the verdict on a host rests on.
 type Evidence struct {
-	LastHeard   float64       `json:"last_heard_seconds"`
-	LastHeardBy string        `json:"last_heard_by"`
-	Suspected   float64       `json:"suspected_seconds"`
-	Declared    float64       `json:"declared_seconds"`
-	Observers   []Observation `json:"observers"`            // as of the verdict, the head first
-	Connection  string        `json:"connection,omitempty"` // why the one to its agent had ended
+	LastHeard   float64       `json:"last_heard_seconds"`   // when the last message from the host was received
+	LastHeardBy string        `json:"last_heard_by"`        // the observer that received it
+	Suspected   float64       `json:"suspected_seconds"`    // when the host was first suspected
+	Declared    float64       `json:"declared_seconds"`     // when it was declared lost
+	Observers   []Observation `json:"observers"`            // what each observer had seen of it at the verdict, the head first
+	Connection  string        `json:"connection,omitempty"` // why the connection to its agent had ended
 }
 
-// Observation is what one observer has seen of a host.
+// Observation is what one observer has seen of the host.
 type Observation struct {
-	Observer string  `json:"observer"`
-	Silent   float64 `json:"silent_seconds"` // since its last round trip
-	Limit    float64 `json:"limit_seconds"`  // how much is too much for it
+	Observer string  `json:"observer"`       // the host that observes
+	Silent   float64 `json:"silent_seconds"` // time since its last round trip with the lost host
+	Limit    float64 `json:"limit_seconds"`  // the longest silence that it accepts
 }

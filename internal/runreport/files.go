@@ -1,30 +1,30 @@
 package runreport
 
-// FileSet is a complete set.
+// FileSet is a complete set of files.
 type FileSet struct {
-	Set   uint64  `json:"set"`
-	Point uint64  `json:"safe_point"`
-	Bytes int64   `json:"bytes"`
-	At    float64 `json:"at_seconds"`
+	Set   uint64  `json:"set"`        // its number
+	Point uint64  `json:"safe_point"` // the safe point whose state it holds
+	Bytes int64   `json:"bytes"`      // size of all its files
+	At    float64 `json:"at_seconds"` // when it was complete
 }
 
-// AbandonedSet is one that will never be complete.
+// AbandonedSet is a set that will never be complete.
 type AbandonedSet struct {
-	Set uint64 `json:"set"`
-	Why string `json:"why"`
+	Set uint64 `json:"set"` // its number
+	Why string `json:"why"` // the reason in words
 }
 
-// Checkpoint is what the report says about files that were written.
+// Checkpoint is about the files that were written.
 type Checkpoint struct {
-	Dir       string         `json:"dir"`
-	Sets      []FileSet      `json:"sets"`
-	Abandoned []AbandonedSet `json:"abandoned"`
+	Dir       string         `json:"dir"`       // the folder
+	Sets      []FileSet      `json:"sets"`      // complete sets
+	Abandoned []AbandonedSet `json:"abandoned"` // sets that were given up
 }
 
-// Restart is what it says about the files that the job began with.
+// Restart is about the files that the job began with.
 type Restart struct {
-	Dir     string   `json:"dir"`
-	Set     uint64   `json:"set"`
-	Point   uint64   `json:"safe_point"`
-	Refused []string `json:"refused"`
+	Dir     string   `json:"dir"`        // the folder
+	Set     uint64   `json:"set"`        // the set that was used
+	Point   uint64   `json:"safe_point"` // the safe point at which the job began
+	Refused []string `json:"refused"`    // newer sets that could not be used, and why
 }

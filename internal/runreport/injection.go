@@ -2,16 +2,16 @@ package runreport
 
 import "github.com/intrahpc/intra/internal/job"
 
-// Weibull is what came of a schedule, for the report.
+// Weibull is what came of a schedule of kills at random.
 type Weibull struct {
-	Shape      float64     `json:"shape"`
-	MTBF       float64     `json:"mtbf_seconds"`
-	Seed       uint64      `json:"seed"`
-	Injections []Injection `json:"strikes"`
+	Shape      float64     `json:"shape"`        // shape of the distribution
+	MTBF       float64     `json:"mtbf_seconds"` // mean time between two failures of the job
+	Seed       uint64      `json:"seed"`         // the schedule follows from it
+	Injections []Injection `json:"strikes"`      // the kills
 }
 
-// Injection is one process that was killed by it.
+// Injection is one kill of the schedule.
 type Injection struct {
-	Process job.Process `json:"process"`
-	At      float64     `json:"at_seconds"`
+	Process job.Process `json:"process"`    // the process that was killed
+	At      float64     `json:"at_seconds"` // when it was killed
 }

@@ -10,42 +10,46 @@ import (
 
 // Recovery is what was done about lost processes.
 type Recovery struct {
-	Spares       int           `json:"spares"` // asked for
-	Replacements []Replacement `json:"replacements"`
-	Backup       *Backups      `json:"backup,omitempty"` // nil: not asked for
-	Rollbacks    []Rollback    `json:"rollbacks"`
+	Spares       int           `json:"spares"`           // spares asked for
+	Replacements []Replacement `json:"replacements"`     // processes that replaced dead ones
+	Backup       *Backups      `json:"backup,omitempty"` // copies of states in memory, if -backup asked for them
+	Rollbacks    []Rollback    `json:"rollbacks"`        // returns to a backup
 }
 
-// Replacement is a process that took the place of a dead one.
+// Replacement is a process that replaced a dead one.
 type Replacement struct {
-	Process     job.Process `json:"process"`
-	Incarnation uint32      `json:"incarnation"`
-	Host        string      `json:"host"`
-	Donor       job.Process `json:"donor"`
-	SafePoint   uint64      `json:"safe_point"`     // at which it joined
-	Bytes       int64       `json:"bytes"`          // of state; 0 in a rollback
-	Died        float64     `json:"died_seconds"`   // when the one before was declared dead
-	Joined      float64     `json:"joined_seconds"` // when it got its place
-	Seconds     float64     `json:"seconds"`        // from the one to the other
+	Process     job.Process `json:"process"`        // its slot
+	Incarnation uint32      `json:"incarnation"`    // its number in that slot; the first process has 1
+	Host        string      `json:"host"`           // where it runs
+	Donor       job.Process `json:"donor"`          // the process whose state it got
+	SafePoint   uint64      `json:"safe_point"`     // the safe point at which it joined
+	Bytes       int64       `json:"bytes"`          // size of the state; 0 in a rollback
+	Died        float64     `json:"died_seconds"`   // when the process before it was declared dead
+	Joined      float64     `json:"joined_seconds"` // when it took its slot
+	Seconds     float64     `json:"seconds"`        // time from died_seconds to joined_seconds
 }
 
-// Backups is what was done for the case that a rank is lost.
+// Backups is about the copies of states in memory.
 type Backups struct {
-	Every    string  `json:"every"`      // safe points, or auto
-	Complete int     `json:"complete"`   // how many there were
-	Last     uint64  `json:"safe_point"` // of the last one
+	Every    string  `json:"every"`      // safe points from one backup to the next, or auto
+	Complete int     `json:"complete"`   // number of complete backups
+	Last     uint64  `json:"safe_point"` // safe point of the last one
 	Bytes    int64   `json:"bytes"`      // copied, of all ranks
-	Seconds  float64 `json:"seconds"`    // that the copying has held up the ranks, on average
+	Seconds  float64 `json:"seconds"`    // time for which copying has held up the ranks, on average
 }
 
-// Rollback is a way back to a backup.
+// Rollback is a return to a backup.
 type Rollback struct {
-	At        float64      `json:"at_seconds"`          // when it began
-	Lost      []int        `json:"lost"`                // ranks
-	Differed  []int        `json:"differed,omitempty"`  // ranks of which something differed, and nobody could be convicted, or whose program had failed
-	Convicted *job.Process `json:"convicted,omitempty"` // a process that may have come to wrong results before
-	SafePoint uint64       `json:"safe_point"`
-	Seconds   float64      `json:"seconds"` // from the loss of the rank until the program went on; 0 if it did not
+	At   float64 `json:"at_seconds"` // when it began
+	Lost []int   `json:"lost"`       // ranks that had no replica left
+	// ranks with a dispute (-sdc): something differed and no process could be blamed, or the program
+	// had failed; see docs/corruption.md#what-nobody-can-be-convicted-of
+	Differed []int `json:"differed,omitempty"`
+	// the process that was convicted of a wrong result, and may have computed others before (-sdc
+	// sample)
+	Convicted *job.Process `json:"convicted,omitempty"`
+	SafePoint uint64       `json:"safe_point"` // the safe point to which the job rolled back
+	Seconds   float64      `json:"seconds"`    // time from the loss of the rank, or the difference, until the program went on; 0 if it did not
 
 	Generation uint32        `json:"-"` // its number
 	Since      time.Duration `json:"-"` // when the first of the ranks was lost, since all had joined

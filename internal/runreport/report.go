@@ -15,67 +15,73 @@ import (
 // meaning or goes; new fields may come.
 const Version = 1
 
-// Report is what -report writes. Times are in seconds since all processes had
-// joined.
+// Report is what -report writes. docs/report.md is made from the comments of its fields.
 type Report struct {
-	Version     int          `json:"version"` // Version
-	ExitCode    int          `json:"exit_code"`
-	Error       string       `json:"error"`
-	Ranks       int          `json:"ranks"`
-	Degrees     []int        `json:"degrees"`
-	Link        string       `json:"link"`
-	MPI         *MPI         `json:"mpi,omitempty"`    // of -mpi
-	Limit       float64      `json:"limit,omitempty"`  // of a link, in bytes per second
-	Threads     int          `json:"threads"`          // workers of each process
-	Direct      []int        `json:"direct,omitempty"` // ranks whose replicas store into each other's arrays
-	WallSeconds float64      `json:"wall_seconds"`
-	IntraTag    bool         `json:"intra_tag"`
-	Joined      time.Time    `json:"joined,omitzero"` // by the clock of the head's host
-	Failures    []Failure    `json:"failures"`
-	Kills       []Kill       `json:"kills"`
-	SDC         *Corruption  `json:"sdc,omitempty"`      // of -sdc
-	Flips       []Flip       `json:"flips,omitempty"`    // of -flip and -defect
-	Counters    []Counter    `json:"counters,omitempty"` // of -counters
-	Vary        *vary.Result `json:"vary,omitempty"`     // of -vary
-	Weibull     *Weibull     `json:"weibull,omitempty"`
-	Checkpoint  *Checkpoint  `json:"checkpoint,omitempty"`
-	Restart     *Restart     `json:"restart,omitempty"`
-	Recovery                 // of recovery
-	Counts                   // sums over all processes
-	Processes   []Process    `json:"processes"`
+	// version of this form of the report. It changes when a field changes its meaning or goes;
+	// fields may be added
+	Version     int          `json:"version"`
+	ExitCode    int          `json:"exit_code"`            // exit code of intrarun
+	Error       string       `json:"error"`                // why the job ended, empty if every rank finished
+	Ranks       int          `json:"ranks"`                // number of ranks
+	Degrees     []int        `json:"degrees"`              // replicas of each rank
+	Link        string       `json:"link"`                 // kind of link within a host: shm, unix or tcp; mpi with -mpi and without -link
+	MPI         *MPI         `json:"mpi,omitempty"`        // the MPI library, with -mpi
+	Limit       float64      `json:"limit,omitempty"`      // bandwidth of a link in bytes per second, from -limit
+	Threads     int          `json:"threads"`              // workers of each process
+	Direct      []int        `json:"direct,omitempty"`     // ranks whose replicas can store into each other's arrays: they began on one host
+	WallSeconds float64      `json:"wall_seconds"`         // time from when all processes had joined to the end
+	IntraTag    bool         `json:"intra_tag"`            // whether the program was built with the tag intra, so that sections are shared
+	Joined      time.Time    `json:"joined,omitzero"`      // when all processes had joined, by the clock of the head's host
+	Failures    []Failure    `json:"failures"`             // the verdicts, in their order
+	Kills       []Kill       `json:"kills"`                // what -kill asked for
+	SDC         *Corruption  `json:"sdc,omitempty"`        // what -sdc found
+	Flips       []Flip       `json:"flips,omitempty"`      // what -fault flip and -fault defect asked for
+	Counters    []Counter    `json:"counters,omitempty"`   // how the events of -counters were counted
+	Vary        *vary.Result `json:"vary,omitempty"`       // what -vary found; all else is about the undisturbed set
+	Weibull     *Weibull     `json:"weibull,omitempty"`    // what -fault weibull did
+	Checkpoint  *Checkpoint  `json:"checkpoint,omitempty"` // files that were written
+	Restart     *Restart     `json:"restart,omitempty"`    // files that the job began with
+	Recovery
+	Counts              // sums over all processes
+	Processes []Process `json:"processes"` // the end of each process
 
-	TaskTypes map[string]TaskType `json:"task_types"`
+	TaskTypes map[string]TaskType `json:"task_types"` // what was done with each type of task, by its name
 }
 
-// Kill is a death on request.
+// Kill is a death that -kill asked for.
 type Kill struct {
-	Process job.Process `json:"process"`
-	When    string      `json:"when"`
-	Fired   bool        `json:"fired"`
+	Process job.Process `json:"process"` // the process to be killed
+	When    string      `json:"when"`    // the point, as it was given
+	Fired   bool        `json:"fired"`   // whether the point was reached
 }
 
-// Process describes the end of one process as one of
-//
-//	finished  run returned nil, and the job came to its end
-//	failed    run returned an error, panicked, or found something wrong
-//	exited    it ended by itself in another way
-//	killed    by -kill or by a signal that was not intrarun's
-//	fenced    killed by intrarun, because it was stopped or cut off
-//	lost      with its host
-//	dismissed it was to take the place of a dead one, and was not needed any more
-//	ended     with the job, which had been decided or interrupted
-//	left      by a head that gave up, maybe to another one: it lived, or its
-//	          death was not decided yet
+// End says how a process ended. An alias: the head records the values as strings.
+type End = string
+
+// The ends of a process.
+const (
+	EndFinished  End = "finished"  // its program returned nil, and the job came to its end
+	EndFailed    End = "failed"    // its program returned an error, panicked, or found something wrong
+	EndExited    End = "exited"    // it ended by itself in another way
+	EndKilled    End = "killed"    // by -kill, by -fault weibull, or by a signal that was not intrarun's
+	EndFenced    End = "fenced"    // killed by intrarun, because it was stopped or cut off
+	EndLost      End = "lost"      // with its host
+	EndDismissed End = "dismissed" // it was to replace a dead process, and was not needed any more
+	EndEnded     End = "ended"     // with the job, which had been decided or interrupted
+	EndLeft      End = "left"      // by a head that gave up, maybe to another one: it lived, or its death was not decided yet
+)
+
+// Process is the end of one process.
 type Process struct {
-	Process     job.Process `json:"process"`
-	Incarnation uint32      `json:"incarnation"` // above 1 if it took the place of a dead one
-	Host        string      `json:"host"`
-	PID         int         `json:"pid"`
-	End         string      `json:"end"`
-	Status      string      `json:"status"`          // of the operating system's process
-	Clone       string      `json:"clone,omitempty"` // the tool that has started it
+	Process     job.Process `json:"process"`         // its slot
+	Incarnation uint32      `json:"incarnation"`     // above 1 if it replaced a dead process
+	Host        string      `json:"host"`            // where it ran
+	PID         int         `json:"pid"`             // its process number there
+	End         End         `json:"end"`             // how it ended
+	Status      string      `json:"status"`          // status of the operating system's process
+	Clone       string      `json:"clone,omitempty"` // the tool that started it, from -clone; pid and status are the tool's
 	Counts
-	Usage *counters.Usage `json:"usage,omitempty"` // as it has last said
+	Usage *counters.Usage `json:"usage,omitempty"` // what it had used up when it last reported that
 }
 
 // Add adds one process, which did what the stats say.

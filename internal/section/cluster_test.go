@@ -17,10 +17,6 @@ type cluster struct {
 	rng      *rand.Rand
 	policy   []sched.Policy // of each section
 	tasks    []int          // in each section
-	at       []int          // of each section, the slot of memory that its first task has
-	reads    []int          // of each section, the slot that all its tasks read, -1: none
-	noWait   []bool         // of each section
-	deferred int            // how often a replica went on before it had all tasks
 	cores    int            // of each replica
 	inPlace  bool           // receive into place
 	timed    bool           // replicas know how long the others take
@@ -46,7 +42,7 @@ type node struct {
 	id       int
 	m        *Machine
 	mem      []uint64
-	snapshot map[int][]uint64 // by slot
+	snapshot map[int][]uint64 // by task
 	running  []body           // on its cores
 	dead     bool
 	finished bool
@@ -63,9 +59,9 @@ const words = 4
 type body struct{ task, left int }
 
 // step is the task body: it must start from the entry state.
-func step(mem, in []uint64, section uint64) {
+func step(mem []uint64, section uint64) {
 	sum := section + 1
-	for _, w := range slices.Concat(mem, in) {
+	for _, w := range mem {
 		sum = sum*0x9e3779b97f4a7c15 + w
 	}
 	for i := range mem {
@@ -89,11 +85,8 @@ func newCluster(seed uint64, replicas int) *cluster {
 // size gives all nodes memory for the largest section.
 func (c *cluster) size() {
 	most := 1
-	for s, n := range c.tasks {
-		if len(c.at) == s {
-			c.at, c.reads, c.noWait = append(c.at, 0), append(c.reads, -1), append(c.noWait, false)
-		}
-		most = max(most, c.at[s]+n, c.reads[s]+1)
+	for _, n := range c.tasks {
+		most = max(most, n)
 	}
 	for _, n := range c.nodes {
 		n.mem = make([]uint64, most*words)
@@ -112,39 +105,14 @@ func (c *cluster) serial() []uint64 {
 	}
 	for s, n := range c.tasks {
 		for t := range n {
-			step(c.task(mem, uint64(s), t), c.input(mem, uint64(s)), uint64(s))
+			step(slot(mem, t), uint64(s))
 		}
 	}
 	return mem
 }
 
-// slot is a part of the memory.
-func slot(mem []uint64, at int) []uint64 { return mem[at*words : (at+1)*words] }
-
-// task is the memory that a task reads and writes.
-func (c *cluster) task(mem []uint64, section uint64, t int) []uint64 {
-	return slot(mem, c.at[section]+t)
-}
-
-// input is the memory that all tasks of a section read.
-func (c *cluster) input(mem []uint64, section uint64) []uint64 {
-	if c.reads[section] < 0 {
-		return nil
-	}
-	return slot(mem, c.reads[section])
-}
-
-// independent reports whether no task of one section writes what one of another
-// names.
-func (c *cluster) independent(a, b uint64) bool {
-	writes := func(s uint64, at int) bool { return at >= c.at[s] && at < c.at[s]+c.tasks[s] }
-	for t := range c.tasks[a] {
-		if writes(b, c.at[a]+t) {
-			return false
-		}
-	}
-	return !writes(a, c.reads[b]) && !writes(b, c.reads[a])
-}
+// slot is the memory that a task reads and writes.
+func slot(mem []uint64, t int) []uint64 { return mem[t*words : (t+1)*words] }
 
 // run drives the cluster until every live node has finished. It returns an
 // error if nothing can happen any more before that.
@@ -258,22 +226,7 @@ func (n *node) moves() []func() {
 	return all
 }
 
-// overdue is how many open sections have to be completed now. Now and then all
-// are, as for a message.
-func (n *node) overdue() int {
-	s := n.m.Number()
-	if s == uint64(len(n.c.tasks)) || n.c.rng.IntN(8) == 0 {
-		return n.m.Deferred()
-	}
-	return n.m.Overdue(func(open uint64) bool { return n.c.independent(open, s) })
-}
-
 func (n *node) enter() {
-	if n.overdue() > 0 {
-		n.inside = true
-		n.m.Resume()
-		return
-	}
 	s := int(n.m.Number())
 	if s == len(n.c.tasks) {
 		n.finished = true
@@ -288,7 +241,7 @@ func (n *node) enter() {
 		policy = sched.Replicate // a decision of this replica alone
 	}
 	patience := 5 * time.Millisecond
-	e := Entry{Policy: policy, Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1, NoWait: n.c.noWait[s],
+	e := Entry{Policy: policy, Tasks: n.c.tasks[s], Signature: uint64(s)*7 + 1,
 		Patience: func(int) time.Duration { return patience }}
 	if n.c.timed {
 		patience *= 10
@@ -314,17 +267,10 @@ func (n *node) next() func() {
 		n.c.held++
 	}
 	switch step.Kind {
-	case Done, Wait:
-		// What was run may be on its way out of the memory still.
-		if n.c.noWait[n.m.section] && n.m.resumed == nil && len(n.running) == 0 && (step.Kind == Wait || n.c.rng.IntN(2) == 0) {
-			n.c.deferred++
-			return func() { n.m.Defer(); n.inside = false }
-		}
-		if step.Kind == Done {
-			return func() { n.m.Leave(); n.inside = false }
-		}
+	case Done:
+		return func() { n.m.Leave(); n.inside = false }
 	case Run:
-		n.perform(acts, n.m.section)
+		n.perform(acts, n.m.number)
 		n.running = append(n.running, body{step.Task, n.c.rng.IntN(3)})
 		last := len(n.running) - 1
 		n.c.most = max(n.c.most, last+1)
@@ -358,8 +304,6 @@ func (n *node) index() error {
 	return nil
 }
 
-func (n *node) task(section uint64, t int) []uint64 { return n.c.task(n.mem, section, t) }
-
 func (n *node) work(i int) {
 	if n.running[i].left--; n.running[i].left >= 0 {
 		return
@@ -369,8 +313,8 @@ func (n *node) work(i int) {
 	n.ran++
 	// Times that have nothing to do with the truth: they may cost time only.
 	n.times.Took(n.id, time.Duration(n.c.rng.IntN(2)*200+1)*time.Millisecond)
-	section := n.m.section
-	step(n.task(section, t), n.c.input(n.mem, section), section)
+	section := n.m.number
+	step(slot(n.mem, t), section)
 	n.perform(n.m.Ran(t), section)
 	if n.m.shape.Policy == sched.Adaptive && n.c.rng.IntN(8) == 0 { // a decision of this replica alone
 		n.m.Withdraw()
@@ -384,11 +328,11 @@ func (n *node) perform(acts []Action, section uint64) {
 			Signature: section*7 + 1, Size: words * 8}
 		switch a.Kind {
 		case Apply:
-			copy(n.task(section, a.Task), a.Token.([]uint64))
+			copy(slot(n.mem, a.Task), a.Token.([]uint64))
 		case Claim:
 			n.post(a.Peer, frame{claim: true, update: u})
 		case Send:
-			n.post(a.Peer, frame{update: u, words: slices.Clone(n.task(section, a.Task))})
+			n.post(a.Peer, frame{update: u, words: slices.Clone(slot(n.mem, a.Task))})
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (m *Machine) Describe() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "section %d", m.section)
+	fmt.Fprintf(&b, "section %d", m.number)
 	if m.left == 0 {
 		b.WriteString(" has all its tasks")
 		return b.String()

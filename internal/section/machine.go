@@ -13,18 +13,33 @@ type Machine struct {
 	me    int
 	peers []peer
 
-	number  uint64 // of the current or next section, from 0
-	first   uint64 // the first section that this replica takes part in
-	*round         // in hand: the one that the next event is about, mostly the current or next one
-	later   []*round
-	resumed *round // nil, or the current one, while one of later is completed
-	spare   []*round
+	number uint64 // of the open or next section, from 0
+	first  uint64 // the first section that this replica takes part in
+	round
 
 	now        time.Duration // of the last event that had a time
 	chain      uint64        // signature of all sections entered
 	signatures [256]uint64   // signatures of the last sections, for late frames
 	inbox      inbox
 	acts       []Action
+}
+
+// round is what is known of the open section.
+type round struct {
+	open     bool
+	shape    sched.Shape
+	sig      uint64
+	tasks    []task
+	left     int       // tasks neither run nor received
+	begun    int       // all tasks before it are run, received or running
+	ready    sched.Set // tasks to do that are neither claimed nor assigned to a peer
+	claims   []int     // tasks that peers have claimed
+	unmet    []int     // of these, those to do that are not expected: scratch of Next
+	assigned []bool    // per peer: it is waited for by a static schedule
+	met      bool
+	patience func(task int) time.Duration
+	times    func(task int) *Times // may be nil
+	held     time.Duration         // 0, or until when open tasks are left to a peer
 }
 
 // peer is what this replica knows of another one, first-hand.
@@ -107,9 +122,8 @@ type Config struct {
 
 // New returns the machine of one replica before its first section.
 func New(c Config) *Machine {
-	m := &Machine{me: c.Replica, peers: make([]peer, c.Replicas), inbox: newInbox(c.Replicas, c.InboxBytes)}
-	m.round = m.next()
-	return m
+	return &Machine{me: c.Replica, peers: make([]peer, c.Replicas), inbox: newInbox(c.Replicas, c.InboxBytes),
+		round: round{assigned: make([]bool, c.Replicas)}}
 }
 
 // Position is where the replicas of a rank stand between two sections. One
@@ -128,7 +142,7 @@ type Position struct {
 // at a position. All its peers are dead until Alive is called for them.
 func NewAt(c Config, at Position) *Machine {
 	m := New(c)
-	m.number, m.first, m.chain, m.section = at.Number, at.Number, at.Chain, at.Number
+	m.number, m.first, m.chain = at.Number, at.Number, at.Chain
 	for p := range m.peers {
 		m.peers[p].dead = p != m.me
 	}
@@ -157,9 +171,6 @@ type Entry struct {
 	Policy    sched.Policy
 	Tasks     int
 	Signature uint64
-	// NoWait: replicas may go on before they have all tasks, see Defer. All say
-	// the same.
-	NoWait bool
 	// Patience is how long a claim of a task delays this replica, if its
 	// peer is not known to be slower.
 	Patience func(task int) time.Duration
@@ -172,7 +183,7 @@ type Entry struct {
 // for it early.
 func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 	m.shape = sched.Shape{Policy: e.Policy, Tasks: e.Tasks, Replicas: len(m.peers), Backward: m.number%2 == 1}
-	m.left, m.patience, m.times, m.noWait = e.Tasks, e.Patience, e.Times, e.NoWait
+	m.left, m.patience, m.times = e.Tasks, e.Patience, e.Times
 	if err := m.opened(e.Signature, now); err != nil {
 		return nil, err
 	}
@@ -195,7 +206,7 @@ func (m *Machine) Enter(e Entry, now time.Duration) ([]Action, error) {
 // what comes about it from now on is late.
 func (m *Machine) Pass(tasks int, signature uint64, now time.Duration) ([]Action, error) {
 	m.shape = sched.Shape{Policy: sched.Replicate, Tasks: tasks, Replicas: len(m.peers)}
-	m.left, m.noWait = 0, false
+	m.left = 0
 	defer m.Leave()
 	if err := m.opened(signature, now); err != nil {
 		return nil, err
@@ -235,7 +246,7 @@ func (m *Machine) agree(p, t, tasks int, sig uint64) error {
 	if sig == m.sig && tasks == m.shape.Tasks {
 		return nil
 	}
-	d := &Divergence{Section: m.section, Task: t, Replica: m.me, Peer: p}
+	d := &Divergence{Section: m.number, Task: t, Replica: m.me, Peer: p}
 	if tasks != m.shape.Tasks {
 		d.Mine, d.Theirs = fmt.Sprintf("%d tasks were launched", m.shape.Tasks), fmt.Sprintf("%d", tasks)
 	} else {
@@ -248,13 +259,7 @@ func (m *Machine) agree(p, t, tasks int, sig uint64) error {
 // gone: nothing more about the open section will come from p. Frames are in
 // order, so one about a later section says so too.
 func (m *Machine) gone(p int) bool {
-	return m.peers[p].dead || m.peers[p].finished || m.peers[p].ahead > m.section
-}
-
-// served: p may need what is run here in the open section. One that is past a
-// section that is waited for has all of it.
-func (m *Machine) served(p int) bool {
-	return !m.gone(p) || m.noWait && !m.peers[p].dead && !m.peers[p].finished
+	return m.peers[p].dead || m.peers[p].finished || m.peers[p].ahead > m.number
 }
 
 // Step is what a replica in a section does next.
@@ -346,7 +351,7 @@ func (m *Machine) Withdraw() {
 
 func (m *Machine) toPeersWithout(kind ActionKind, t int) {
 	for p := range m.peers {
-		if p != m.me && m.served(p) && !m.tasks[t].has[p] {
+		if p != m.me && !m.gone(p) && !m.tasks[t].has[p] {
 			m.acts = append(m.acts, Action{Kind: kind, Task: t, Peer: p})
 		}
 	}
@@ -356,12 +361,7 @@ func (m *Machine) toPeersWithout(kind ActionKind, t int) {
 // must have been handed over: the memory is the program's again.
 func (m *Machine) Leave() {
 	m.open = false
-	if m.resumed != nil {
-		m.settled()
-		return
-	}
 	m.number++
-	m.section = m.number
 }
 
 // Dead removes a peer for good, once all its frames have been delivered. Its
@@ -378,8 +378,8 @@ func (m *Machine) Finished(p int, sections uint64) error {
 // outlasted reports a divergence if this replica opened more sections than p,
 // whose program has returned.
 func (m *Machine) outlasted(p int) error {
-	if q := &m.peers[p]; q.finished && m.open && q.sections <= m.section {
-		return &Divergence{Section: m.section, Task: -1, Replica: m.me, Peer: p,
+	if q := &m.peers[p]; q.finished && m.open && q.sections <= m.number {
+		return &Divergence{Section: m.number, Task: -1, Replica: m.me, Peer: p,
 			Mine: "the section was opened", Theirs: fmt.Sprintf("the program returned after %d sections", q.sections)}
 	}
 	return nil
@@ -389,7 +389,7 @@ func (m *Machine) outlasted(p int) error {
 // update, or come at least as far without.
 func (m *Machine) Met() bool {
 	for p := range m.peers {
-		if q := &m.peers[p]; p != m.me && q.heard && !q.dead && q.ahead >= m.section {
+		if q := &m.peers[p]; p != m.me && q.heard && !q.dead && q.ahead >= m.number {
 			return true
 		}
 	}

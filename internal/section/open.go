@@ -36,7 +36,7 @@ func (m *Machine) resize(n int) {
 
 // waited: nobody else runs the block of peer p, by a static schedule.
 func (m *Machine) waited(p int) bool {
-	return p != m.me && !m.gone(p) && !m.inbox.skipped(p, m.section)
+	return p != m.me && !m.gone(p) && !m.inbox.skipped(p, m.number)
 }
 
 // refresh makes task t ready or not, after a change of what that depends on.

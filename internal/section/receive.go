@@ -29,16 +29,18 @@ const (
 	Into                 // straight into the task's memory, which is reserved
 )
 
+// about reports whether a frame about that section concerns the open one.
+func (m *Machine) about(section uint64) bool { return m.open && section == m.number }
+
 // Announce decides where an update goes whose header has arrived. With
 // inPlace the memory of a task of the open section may be reserved for it:
 // until Arrive or Torn the task is not run here, no other copy of it is
 // accepted, and the section is not left.
 func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
 	m.note(u)
-	was, open := m.about(u.Section)
-	defer m.take(was)
+	open := m.about(u.Section)
 	switch {
-	case m.peers[u.Peer].dead, !open && u.Section < m.number:
+	case m.peers[u.Peer].dead, u.Section < m.number:
 		return Discard, m.late(u)
 	case !open:
 		if !m.inbox.room(u.Peer, u.Size) {
@@ -67,8 +69,7 @@ func (m *Machine) Announce(u Update, inPlace bool) (Place, error) {
 func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 	m.begin(m.now)
 	m.note(u)
-	was, open := m.about(u.Section)
-	defer m.take(was)
+	open := m.about(u.Section)
 	switch {
 	case placed:
 		m.met = true
@@ -80,7 +81,7 @@ func (m *Machine) Arrive(u Update, token any, placed bool) ([]Action, error) {
 		m.left--
 		m.refresh(u.Task)
 		return m.acts, nil
-	case m.peers[u.Peer].dead, !open && u.Section < m.number:
+	case m.peers[u.Peer].dead, u.Section < m.number:
 		m.acts = append(m.acts, Action{Kind: Drop, Token: token})
 		return m.acts, m.late(u)
 	case !open:
@@ -117,10 +118,9 @@ func (m *Machine) arrived(p, task int, at time.Duration, token any) {
 // Refused notes that the payload of an announced update was discarded: its
 // sender has the task, but will not send it again.
 func (m *Machine) Refused(u Update) {
-	was, open := m.about(u.Section)
-	defer m.take(was)
+	open := m.about(u.Section)
 	switch {
-	case !open && u.Section < m.number:
+	case u.Section < m.number:
 	case open:
 		m.tasks[u.Task].has[u.Peer] = true
 		m.tasks[u.Task].skipped[u.Peer] = true
@@ -138,10 +138,9 @@ func (m *Machine) Refused(u Update) {
 // other tasks come as if nothing had happened.
 func (m *Machine) Lost(u Update) error {
 	m.note(u)
-	was, open := m.about(u.Section)
-	defer m.take(was)
+	open := m.about(u.Section)
 	switch {
-	case m.peers[u.Peer].dead || !open && u.Section < m.number:
+	case m.peers[u.Peer].dead || u.Section < m.number:
 		return m.late(u)
 	case open:
 		if err := m.agree(u.Peer, u.Task, u.Tasks, u.Signature); err != nil {
@@ -155,8 +154,7 @@ func (m *Machine) Lost(u Update) error {
 // Torn ends the reservation of a task whose update broke off; the memory must
 // have been restored before.
 func (m *Machine) Torn(u Update) {
-	was, open := m.about(u.Section)
-	defer m.take(was)
+	open := m.about(u.Section)
 	if open && m.tasks[u.Task].reserved == u.Peer {
 		m.tasks[u.Task].reserved = -1
 		m.refresh(u.Task)
@@ -168,10 +166,9 @@ func (m *Machine) Torn(u Update) {
 func (m *Machine) Claimed(u Update, now time.Duration) error {
 	m.begin(now)
 	m.note(u)
-	was, open := m.about(u.Section)
-	defer m.take(was)
+	open := m.about(u.Section)
 	switch {
-	case m.peers[u.Peer].dead || !open && u.Section < m.number:
+	case m.peers[u.Peer].dead || u.Section < m.number:
 		return m.late(u)
 	case !open:
 		m.inbox.put(u.Section, early{peer: u.Peer, task: u.Task, tasks: u.Tasks, sig: u.Signature, at: u.At, claim: true})
@@ -188,10 +185,9 @@ func (m *Machine) Claimed(u Update, now time.Duration) error {
 // it about earlier ones.
 func (m *Machine) Entered(u Update) error {
 	m.note(u)
-	was, open := m.about(u.Section)
-	defer m.take(was)
+	open := m.about(u.Section)
 	switch {
-	case m.peers[u.Peer].dead || !open && u.Section < m.number:
+	case m.peers[u.Peer].dead || u.Section < m.number:
 		return m.late(u)
 	case open:
 		return m.agree(u.Peer, u.Task, u.Tasks, u.Signature)

@@ -31,23 +31,8 @@ func schedule(seed uint64) *cluster {
 		c.cores = 1 + rng.IntN(4)
 	}
 	c.timed = rng.IntN(2) == 0
-	if rng.IntN(2) == 0 {
-		c.withoutWaiting(rng)
-	}
 	c.size()
 	return c
-}
-
-// withoutWaiting has some sections not wait, and use different parts of the
-// memory.
-func (c *cluster) withoutWaiting(rng *rand.Rand) {
-	for _, n := range c.tasks {
-		at, reads := rng.IntN(25), rng.IntN(35)
-		if reads >= at && reads < at+n {
-			reads = -1
-		}
-		c.at, c.reads, c.noWait = append(c.at, at), append(c.reads, reads), append(c.noWait, rng.IntN(4) > 0)
-	}
 }
 
 // TestSchedules runs many random schedules of whole ranks with delays,
@@ -55,7 +40,7 @@ func (c *cluster) withoutWaiting(rng *rand.Rand) {
 // every survivor ends with the bits of the serial run.
 func TestSchedules(t *testing.T) {
 	first, n := simseed.Range(t, 20_000)
-	crashes, together, held, deferred, alone := 0, 0, 0, 0, 0
+	crashes, together, held, alone := 0, 0, 0, 0
 	for seed := first; seed < first+n; seed++ {
 		c := schedule(seed)
 		require.NoError(t, c.run(), "INTRA_SEED=%d", seed)
@@ -69,9 +54,6 @@ func TestSchedules(t *testing.T) {
 		if c.most > 1 {
 			together++
 		}
-		if c.deferred > 0 {
-			deferred++
-		}
 		if c.held > 0 {
 			held++
 		}
@@ -83,7 +65,6 @@ func TestSchedules(t *testing.T) {
 		require.Greater(t, crashes, int(n)/10, "too few crashes to mean anything")
 		require.Greater(t, together, int(n)/10, "too few replicas ran several tasks at once")
 		require.Greater(t, held, int(n)/50, "too few replicas left tasks to others")
-		require.Greater(t, deferred, int(n)/5, "too few replicas went on without waiting")
 		require.Greater(t, alone, int(n)/5, "too few replicas went on alone")
 	}
 }
@@ -144,30 +125,4 @@ func TestSharing(t *testing.T) {
 			require.Equal(t, cores, c.most)
 		}
 	}
-}
-
-// TestSharingWithoutWaiting: nor does one if nobody waits, whoever is ahead:
-// what a replica lacks of a section that it has left is still sent to it, and
-// taken in.
-func TestSharingWithoutWaiting(t *testing.T) {
-	deferred := 0
-	first, runs := simseed.Range(t, 300)
-	for seed := first; seed < first+runs; seed++ {
-		for replicas := 2; replicas <= 4; replicas++ {
-			c := newCluster(seed, replicas)
-			c.inPlace = seed%2 == 0
-			for s := range 8 {
-				c.tasks, c.policy = append(c.tasks, 8), append(c.policy, sched.Static)
-				c.at, c.reads, c.noWait = append(c.at, 8*(s%3)), append(c.reads, 24), append(c.noWait, s%4 > 0)
-			}
-			c.size()
-			require.NoError(t, c.run(), "INTRA_SEED=%d", seed)
-			for _, n := range c.nodes {
-				lo, hi := sched.Block(8, replicas, n.id)
-				require.Equal(t, 8*(hi-lo), n.ran, "INTRA_SEED=%d: replica %d of %d", seed, n.id, replicas)
-			}
-			deferred += c.deferred
-		}
-	}
-	require.Positive(t, deferred)
 }

@@ -51,7 +51,7 @@ func (n *node) cut(w *wire) {
 func (n *node) torn(f *frame, w *wire) {
 	if w.place == Into {
 		if !n.c.unsafely {
-			copy(n.task(f.update.Section, f.update.Task), n.snapshot[n.c.at[f.update.Section]+f.update.Task])
+			copy(slot(n.mem, f.update.Task), n.snapshot[f.update.Task])
 		}
 		n.m.Torn(f.update)
 	}
@@ -85,7 +85,7 @@ func (n *node) deliver(from int, w *wire) {
 		case w.place == Discard:
 			n.m.Refused(f.update)
 		case w.place == Into && !n.c.unsafely:
-			n.snapshot[n.c.at[f.update.Section]+f.update.Task] = slices.Clone(n.task(f.update.Section, f.update.Task))
+			n.snapshot[f.update.Task] = slices.Clone(slot(n.mem, f.update.Task))
 		}
 		n.receive(f, w)
 	case f.torn > 0 && w.inside == f.torn:
@@ -108,7 +108,7 @@ func (n *node) deliver(from int, w *wire) {
 
 func (n *node) receive(f *frame, w *wire) {
 	if w.place == Into {
-		n.task(f.update.Section, f.update.Task)[w.inside] = f.words[w.inside]
+		slot(n.mem, f.update.Task)[w.inside] = f.words[w.inside]
 	}
 	w.inside++
 }

@@ -219,7 +219,7 @@ func (p *process) messaging() sdr.Config {
 	c := sdr.Config{
 		Rank: p.self.Rank, Replica: p.self.Replica, Incarnation: p.incarnation, Degrees: p.w.spec.degrees,
 		Link:   func(rank, replica int) transport.Link { return p.linkTo(job.Process{Rank: rank, Replica: replica}) },
-		Poller: p, Context: context.Background(), Mirror: p.w.spec.mirror, Limits: p.w.spec.limits,
+		Poller: p, Context: context.Background(), Mirror: p.w.spec.mirror, Limits: p.w.spec.limits, Ordered: p.w.spec.ordered,
 		Mid:       func() func() bool { return p.mid("message") },
 		Reference: p.w.pasts.Of(p.self.Rank),
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/comm/commtest"
+	"github.com/intrahpc/intra/internal/bridge"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/update"
 )
@@ -97,10 +98,11 @@ func (g *program) safePoint() error {
 
 // make makes the communicators.
 func (g *program) make() error {
-	var err error
-	if g.world, err = comm.World(g.p.msgs); err != nil {
+	world, err := bridge.World(g.p.msgs)
+	if err != nil {
 		return err
 	}
+	g.world = world.(*comm.Comm)
 	if g.traffic, err = g.world.Dup(); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ type spec struct {
 	does       activity
 	pointless  bool // the program never comes to a safe point
 	mirror     bool
+	ordered    bool // the replicas of a rank decide together what depends on the order of messages
 	limits     sdr.Limits
 	inPlace    bool
 	inbox      int64
@@ -81,6 +82,7 @@ func newSpec(seed uint64) *spec {
 		s.degrees = append(s.degrees, []int{1, 1, 2, 2, 2, 3}[random.IntN(6)])
 	}
 	s.mirror = random.IntN(12) == 0
+	s.ordered = seed%2 == 0
 	limits := []sdr.Limits{{Eager: 256, Window: 4000, Retain: 3000}, {Eager: 256, Window: 2000, Retain: 20000, Detach: 5000}, {Eager: 1024, Window: 2000, Retain: 40000}, {}}
 	s.limits = limits[random.IntN(len(limits))]
 	s.inPlace = random.IntN(2) == 0

@@ -127,7 +127,7 @@ var rules = []ruletest.Rule{
 	ruletest.New(sectionDir+"machine.go", "early updates are applied at the entry",
 		"			m.arrived(f.peer, f.task, f.at, f.token)\n", "			m.tasks[f.task].has[f.peer] = true\n"),
 	ruletest.New(sectionDir+"machine.go", "a newcomer begins with the section of the others",
-		"	m.number, m.first, m.chain, m.section = at.Number, at.Number, at.Chain, at.Number\n", "	m.chain = at.Chain\n"),
+		"	m.number, m.first, m.chain = at.Number, at.Number, at.Chain\n", "	m.chain = at.Chain\n"),
 	ruletest.New(sectionDir+"machine.go", "updates are sent",
 		"	if m.shape.Policy != sched.Replicate || m.tasks[t].claimant {\n		m.toPeersWithout(Send, t)\n	}\n", ""),
 	ruletest.New(recoveryDir+"return.go", "a newer order makes the way back begin again",

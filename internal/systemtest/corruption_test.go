@@ -86,12 +86,12 @@ func TestCorruption(t *testing.T) {
 					task /= 2 // it runs no more of those that are not sampled
 				}
 				flip := fmt.Sprintf("%v@task:%d", wrong, task)
-				flags := "-n 2 -sdc dual -flip " + flip
+				flags := "-n 2 -sdc dual -fault flip:" + flip
 				switch {
 				case seed%3 == 2: // the other replica of the rank dies before it
 					flags += fmt.Sprintf(" -kill %v@task:%d", job.Process{Rank: wrong.Rank, Replica: 1 - wrong.Replica}, task-rng.Int64N(min(task+1, 30)))
 				case sampled:
-					flags = "-n 2 -sdc sample=40% -sched static -flip " + flip
+					flags = "-n 2 -sdc sample=40% -sched static -fault flip:" + flip
 				case seed%2 == 0:
 					flags += " -replace"
 				default:
@@ -121,7 +121,7 @@ func TestCorruption(t *testing.T) {
 func TestDefectiveCore(t *testing.T) {
 	program := wrongPrograms(t)["hpccg"]
 	want, _ := verified(t, "-n 2 -sdc dual", program)
-	for _, flags := range []string{"-sdc dual -defect 1.0,q=0.02", "-sdc dual -r 3 -defect 1.2,q=0.3", "-sdc dual -defect 0.1,q=1", "-sdc sample=10% -sched static -defect 1.1,q=0.05"} {
+	for _, flags := range []string{"-sdc dual -fault defect:1.0,q=0.02", "-sdc dual -r 3 -fault defect:1.2,q=0.3", "-sdc dual -fault defect:0.1,q=1", "-sdc sample=10% -sched static -fault defect:1.1,q=0.05"} {
 		r, c := verified(t, "-n 2 -replace "+flags, program)
 		require.Zero(t, r.Code, "%s\n%s", flags, r.Stderr)
 		require.Len(t, c.SDC.Convicted, 1, flags)
@@ -142,10 +142,10 @@ func TestDefectiveCoreAndBackup(t *testing.T) {
 		want, _ := verified(t, "-n 2 -sdc dual", program)
 		for _, flags := range []string{
 			"-backup 3", "-backup 2 -direct off", "-backup auto -link tcp -direct off", "-backup 1 -threads 2", "-backup 2 -sched static",
-			"-backup 3 -r 3", "-backup 2 -kill 0.1@backup:abort", "-backup 2 -kill 1.0@backup:abort", "-backup 1 -kill 1.0@backup:ready", "-backup 2 -defect 0.0,q=0.2", // one that seldom errs may do so only where nothing is compared
+			"-backup 3 -r 3", "-backup 2 -kill 0.1@backup:abort", "-backup 2 -kill 1.0@backup:abort", "-backup 1 -kill 1.0@backup:ready", "-backup 2 -fault defect:0.0,q=0.2", // one that seldom errs may do so only where nothing is compared
 		} {
 			t.Run(name+" "+flags, func(t *testing.T) {
-				r, c := verified(t, "-n 2 -replace -sdc sample=40% -defect 1.1,q=0.05 "+flags, program)
+				r, c := verified(t, "-n 2 -replace -sdc sample=40% -fault defect:1.1,q=0.05 "+flags, program)
 				told := r.Stderr + string(r.Report)
 				require.Zero(t, r.Code, told)
 				require.Equal(t, want.Stdout, r.Stdout, told)
@@ -162,7 +162,7 @@ func TestDefectiveCoreAndBackup(t *testing.T) {
 
 // Two replicas each of which insists on its result: exit code 4, and both hashes.
 func TestCorruptionThatCannotBeRepaired(t *testing.T) {
-	r, c := verified(t, "-sdc dual -flip 0.1@task:4:9 -flip 0.1@task:16:9", wrongPrograms(t)["hpccg"])
+	r, c := verified(t, "-sdc dual -fault flip:0.1@task:4:9 -fault flip:0.1@task:16:9", wrongPrograms(t)["hpccg"])
 	require.Equal(t, 4, r.Code, r.Stderr)
 	require.Regexp(t, `silent corruption: the results of task \d+ in section \d+ differ, and it cannot be told whose is wrong \(replica 0: `, r.Stderr)
 	require.Empty(t, c.SDC.Convicted)
@@ -182,8 +182,8 @@ func TestWrongMessage(t *testing.T) {
 		require.Zero(t, c.SDC.Differed, flags)
 
 		flip := fmt.Sprintf("0.1@message:%d", seed*7%20)
-		r, c = verified(t, flags+" -flip "+flip, program)
-		require.Equal(t, 4, r.Code, "%s -flip %s\n%s", flags, flip, r.Stderr)
+		r, c = verified(t, flags+" -fault flip:"+flip, program)
+		require.Equal(t, 4, r.Code, "%s -fault flip:%s\n%s", flags, flip, r.Stderr)
 		require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips)
 		if strings.Contains(r.Stderr, "intrarun: divergence, found by") {
 			continue // the hash comes with the next acknowledgement
@@ -212,7 +212,7 @@ func TestWrongMessageBeforeAMajority(t *testing.T) {
 	program := wrongPrograms(t)["hpccg"]
 	want, _ := verified(t, "-n 2 -sdc dual", program)
 	for i := range 10 {
-		flags := fmt.Sprintf("-n 2 -r 3 -sdc state -flip 0.0@message:%d%s", 3*i%20, []string{"", " -link tcp"}[i%2])
+		flags := fmt.Sprintf("-n 2 -r 3 -sdc state -fault flip:0.0@message:%d%s", 3*i%20, []string{"", " -link tcp"}[i%2])
 		if r, _ := verified(t, flags, program); r.Code == 0 {
 			require.Equal(t, want.Stdout, r.Stdout, "%s\n%s", flags, r.Stderr)
 		} else {
@@ -228,9 +228,10 @@ func TestWrongMessageBeforeAMajority(t *testing.T) {
 func TestWrongMessageBesideAConviction(t *testing.T) {
 	program, convicted := wrongPrograms(t)["gtc"], 0
 	for i := range 9 {
-		flags := fmt.Sprintf("-degrees 2,3 -replace -sdc dual -flip 0.0@message:%d", []int{14, 15, 22}[i%3])
+		flip := fmt.Sprintf("0.0@message:%d", []int{14, 15, 22}[i%3])
+		flags := "-degrees 2,3 -replace -sdc dual -fault flip:" + flip
 		r, c := verified(t, flags, program)
-		require.Equal(t, []runreport.Flip{{Spec: strings.Fields(flags)[6], Fired: true}}, c.Flips)
+		require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips)
 		if len(c.SDC.Convicted) == 0 {
 			continue
 		}
@@ -246,7 +247,7 @@ func TestWrongMessageBesideAConviction(t *testing.T) {
 // for that has promised to poll.
 func TestHashesAreToldOverAFullRing(t *testing.T) {
 	flags := strings.Fields("-degrees 3,3,2 -link shm -ring 4K -bind none -spares 1 -backup 3 -sdc sample=40% -seed 545 " +
-		"-flip 1.2@message:206 -defect 0.2,q=0.05 -kill 0.0@join:ask -kill 0.1@join:ask -kill 0.2@join:ask")
+		"-fault flip:1.2@message:206 -fault defect:0.2,q=0.05 -kill 0.0@join:ask -kill 0.1@join:ask -kill 0.2@join:ask")
 	usable, err := affinity.Usable()
 	require.NoError(t, err)
 	for range 2 { // one of four got through before, on one processor
@@ -264,7 +265,7 @@ func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
 	failed := 0
 	for i, flags := range []string{"-degrees 2,3 -replace -sdc dual", "-n 2 -sdc dual", "-n 2 -r 3 -sdc state", "-degrees 3,2 -sdc sample", "-n 2 -sdc sample -link tcp", "-n 2 -replace -backup 1 -sdc dual"} {
 		for _, bit := range []int{0, 3} { // of the number of particles that come next
-			flags := fmt.Sprintf("%s -seed %d -flip 0.1@message:10:%d", flags, i, bit)
+			flags := fmt.Sprintf("%s -seed %d -fault flip:0.1@message:10:%d", flags, i, bit)
 			r, c := verified(t, flags, program)
 			require.Equal(t, []runreport.Flip{{Spec: fmt.Sprintf("0.1@message:10:%d", bit), Fired: true}}, c.Flips)
 			told := "with different contents"
@@ -307,17 +308,17 @@ func TestWrongState(t *testing.T) {
 			flags := []string{"-n 2 -sdc state -r 3", "-n 2 -sdc state -backup 1 -replace", "-n 2 -sdc state", "-n 2 -sdc dual,state -r 3 -replace"}[seed%4]
 			wrong, point := job.Process{Rank: rng.IntN(2), Replica: rng.IntN(2)}, rng.Int64N(points)
 			flip := fmt.Sprintf("%v@state:%d:%d", wrong, point, rng.IntN(4000))
-			r, c := verified(t, flags+" -flip "+flip, program)
+			r, c := verified(t, flags+" -fault flip:"+flip, program)
 			require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips, flags)
-			require.EqualValues(t, 1, c.SDC.Differed, "%s -flip %s: %s\n%s", flags, flip, r.Report, r.Stderr)
+			require.EqualValues(t, 1, c.SDC.Differed, "%s -fault flip:%s: %s\n%s", flags, flip, r.Report, r.Stderr)
 			if r.Code == 4 { // a backup may not be complete yet
 				require.NotContains(t, flags, "-r 3")
 				require.Regexp(t, `silent corruption of rank \d: the registered state at safe point \d+ differs, and it cannot be told whose is wrong \(replica 0: [0-9a-f]{16}, replica 1: [0-9a-f]{16}\).*, and there is no backup to go back to`, r.Stderr)
 				require.Zero(t, c.SDC.Repaired)
 				continue
 			}
-			require.Zero(t, r.Code, "%s -flip %s\n%s", flags, flip, r.Stderr)
-			require.Equal(t, want, r.Stdout, "%s -flip %s", flags, flip)
+			require.Zero(t, r.Code, "%s -fault flip:%s\n%s", flags, flip, r.Stderr)
+			require.Equal(t, want, r.Stdout, "%s -fault flip:%s", flags, flip)
 			require.EqualValues(t, 1, c.SDC.Repaired, r.Report)
 			if strings.Contains(flags, "-r 3") {
 				require.Len(t, c.SDC.Convicted, 1)
@@ -341,10 +342,10 @@ func TestStatesThatDiffer(t *testing.T) {
 		backs                int
 		fenced               []string
 	}{
-		{"of both ranks", "gtc", "-sched static -direct off -backup 1 -flip 0.0@update:74", 1, nil},
-		{"of one rank", "hpccg", "-backup 3 -flip 1.1@state:17", 1, nil},
-		{"at another safe point", "hpccg", "-backup 1 -flip 0.1@state:9 -flip 0.0@state:20", 2, nil},
-		{"at the same safe point again", "hpccg", "-backup 1 -flip 0.0@state:9 -flip 0.0@state:10", 2, []string{"0.0", "0.1"}},
+		{"of both ranks", "gtc", "-sched static -direct off -backup 1 -fault flip:0.0@update:74", 1, nil},
+		{"of one rank", "hpccg", "-backup 3 -fault flip:1.1@state:17", 1, nil},
+		{"at another safe point", "hpccg", "-backup 1 -fault flip:0.1@state:9 -fault flip:0.0@state:20", 2, nil},
+		{"at the same safe point again", "hpccg", "-backup 1 -fault flip:0.0@state:9 -fault flip:0.0@state:10", 2, []string{"0.0", "0.1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			program := wrongPrograms(t)[tt.program]
@@ -389,7 +390,7 @@ func TestWrongMessageOnItsWay(t *testing.T) {
 	want, _ := verified(t, "-degrees 2,2", program)
 	require.Zero(t, want.Code, want.Stderr)
 	for range 5 {
-		r, c := verified(t, "-degrees 2,2 -sched static -ring 4K -spares 4 -backup 1 -sdc state -flip 0.0@message:63 -kill 1.0@backup:ready -kill 1.1@backup:ready", program)
+		r, c := verified(t, "-degrees 2,2 -sched static -ring 4K -spares 4 -backup 1 -sdc state -fault flip:0.0@message:63 -kill 1.0@backup:ready -kill 1.1@backup:ready", program)
 		require.Zero(t, r.Code, r.Stderr)
 		require.True(t, c.Flips[0].Fired)
 		require.Contains(t, r.Stderr, "the replicas of rank 0 have sent message 3 (tag 11, 2392 bytes) to rank 1 with different contents")

@@ -79,7 +79,7 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 		more += pick("", "", " -direct off", " -sched static", " -sched static -direct off", " -sched replicate")
 	}
 	p.flip = fmt.Sprintf("%v@%s:%d", wrong, p.point, count)
-	p.flags = fmt.Sprintf("-n 2 -r %d -sdc %s%s -flip %s", degree, mode, more, p.flip)
+	p.flags = fmt.Sprintf("-n 2 -r %d -sdc %s%s -fault flip:%s", degree, mode, more, p.flip)
 	return p
 }
 

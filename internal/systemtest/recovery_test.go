@@ -259,12 +259,12 @@ func TestOutputAcrossRollbacks(t *testing.T) {
 
 func TestBadFlagsOfRecovery(t *testing.T) {
 	for flags, want := range map[string]string{
-		"-n 2 -backup 5":                    "-backup needs replacements for lost processes: give -replace or -spares N",
+		"-n 2 -backup 5":                    "-backup needs -replace or -spares, because",
 		"-n 2 -replace -backup 0":           "want a number of safe points from 1, or auto",
 		"-n 2 -replace -backup often":       "want a number of safe points from 1, or auto",
-		"-n 1 -replace -backup 5":           "with one rank there is no other rank to hold its state",
-		"-n 2 -spares -1":                   "want 0 or more processes",
-		"-check -replace":                   "leave out -replace and -spares",
+		"-n 1 -replace -backup 5":           "the job has one rank, and another rank has to hold the copy",
+		"-n 2 -spares -1":                   "want 0 to 65536 processes",
+		"-check -replace":                   "-check and -replace exclude each other",
 		"-n 2 -hosts localhost:4 -spares 1": "no slot is free for 1 of 1 spares",
 	} {
 		r := intrarun(t, flags, "-json")

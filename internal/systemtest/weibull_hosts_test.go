@@ -27,7 +27,7 @@ func TestWeibullOnHosts(t *testing.T) {
 	want := intrarun(t, "-n 2 -r 1", append(strings.Fields(problem), "-json")...).sum(t)
 	for seed := uint64(1); seed <= runs; seed++ {
 		for _, degrees := range []string{"2,2", "3,3", "1,3"} {
-			flags := fmt.Sprintf("-degrees %s -replace -backup 10 -weibull shape=0.7,mtbf=1s -seed %d", degrees, seed)
+			flags := fmt.Sprintf("-degrees %s -replace -backup 10 -fault weibull:shape=0.7,mtbf=1s -seed %d", degrees, seed)
 			r, hash := onHosts(t, n, 2, flags, problem, nil)
 			t.Logf("degrees %s, seed %d: exit %d, %d failures, %d replaced, %d times back", degrees, seed, r.code,
 				len(r.report.Failures), len(r.report.Replacements), len(r.report.Rollbacks))

@@ -21,7 +21,7 @@ func TestWeibull(t *testing.T) {
 	want := serial(t, args...).sum(t)
 	deaths := 0
 	for _, seed := range []string{"1", "2", "3"} {
-		r := intrarun(t, "-r 6 -weibull shape=0.7,mtbf=150ms -seed "+seed, args...)
+		r := intrarun(t, "-r 6 -fault weibull:shape=0.7,mtbf=150ms -seed "+seed, args...)
 		for _, f := range r.report.Failures {
 			require.Equal(t, job.CauseInjected, f.Cause, "%s", f.Detail)
 		}
@@ -46,7 +46,7 @@ func TestWeibullAgainstRecovery(t *testing.T) {
 	for life := 0; ; life++ {
 		flags := "-n 2 -r 2 -replace -backup 3 -checkpoint-every 10 -checkpoint " + dir
 		if life < 2 {
-			flags += fmt.Sprintf(" -weibull shape=0.7,mtbf=250ms -seed %d", life+1)
+			flags += fmt.Sprintf(" -fault weibull:shape=0.7,mtbf=250ms -seed %d", life+1)
 		}
 		if newest(t, dir) != "" {
 			flags += " -restart " + dir

@@ -41,54 +41,56 @@ func Read(dir string, set, ranks int) (Records, error) {
 	return all, nil
 }
 
-// Result is what the sets say of a program.
+// Result is what the sets say of a program. See docs/sensitivity.md.
 type Result struct {
-	Spec       string     `json:"spec"`
-	Seed       uint64     `json:"seed"`
-	SafePoints int        `json:"safe_points"` // of the undisturbed set
+	Spec       string     `json:"spec"`        // as it was asked for
+	Seed       uint64     `json:"seed"`        // seed of all choices, for -seed
+	SafePoints int        `json:"safe_points"` // safe points of the undisturbed set
 	Variables  []Variance `json:"variables"`   // of all sets, the worst of each
-	Sets       []Set      `json:"sets"`        // that were disturbed
+	Sets       []Set      `json:"sets"`        // the disturbed sets
 }
 
-// Set is what one says that was disturbed.
+// Set is one disturbed set.
 type Set struct {
-	Set        int        `json:"set"`
-	ExitCode   int        `json:"exit_code"`
-	Disturbed  int64      `json:"disturbed"` // numbers
-	SafePoints int        `json:"safe_points"`
-	Apart      *Apart     `json:"apart,omitempty"` // nil: it took the same way
-	Variables  []Variance `json:"variables"`
+	Set        int        `json:"set"`             // its number, from 1
+	ExitCode   int        `json:"exit_code"`       // exit code of its job
+	Disturbed  int64      `json:"disturbed"`       // numbers disturbed up to the last safe point
+	SafePoints int        `json:"safe_points"`     // safe points that all its ranks came to
+	Apart      *Apart     `json:"apart,omitempty"` // where it begins to do something else than the undisturbed set
+	Variables  []Variance `json:"variables"`       // how they differ
 }
 
 // Apart is the first safe point of a rank at which so many sections lie behind it as do
 // not behind the undisturbed one, or that only one of the two comes to.
 type Apart struct {
-	Rank        int   `json:"rank"`
-	SafePoint   int   `json:"safe_point"`
-	Sections    int64 `json:"sections"` // before it; -1: the set does not come there
-	Undisturbed int64 `json:"undisturbed"`
+	Rank        int   `json:"rank"`        // the rank
+	SafePoint   int   `json:"safe_point"`  // the first one at which the two differ
+	Sections    int64 `json:"sections"`    // sections before it; -1 if the set does not come there
+	Undisturbed int64 `json:"undisturbed"` // the same of the undisturbed set
 }
 
 // Variance is how a variable of all ranks differs from the undisturbed one. What has no
 // floating-point numbers has no digits.
 type Variance struct {
-	Name       string   `json:"name"`
-	Set        int      `json:"set"`
-	Numbers    int64    `json:"numbers"`
-	Digits     *float64 `json:"digits,omitempty"`      // at the last safe point
-	MeanDigits *float64 `json:"mean_digits,omitempty"` // there, of the root of the mean square
-	Least      *float64 `json:"least_digits,omitempty"`
-	Growth     float64  `json:"growth,omitempty"` // of the difference from one safe point to the next; 0: it cannot be told
-	Unlike     int64    `json:"unlike,omitempty"` // numbers of which one is infinite or no number
-	Others     int64    `json:"others,omitempty"` // integers and the like that differ
-	Sizes      bool     `json:"sizes,omitempty"`  // the two have different sizes
-	Course     []Step   `json:"course,omitempty"`
+	Name    string `json:"name"`    // the name under which it was registered; all ranks together
+	Set     int    `json:"set"`     // the set
+	Numbers int64  `json:"numbers"` // floating-point numbers in it
+	// digits left of the largest one, at the last safe point that was compared; left out for what
+	// has no such numbers
+	Digits     *float64 `json:"digits,omitempty"`
+	MeanDigits *float64 `json:"mean_digits,omitempty"`  // the same of the root of the mean square
+	Least      *float64 `json:"least_digits,omitempty"` // the fewest at any safe point
+	Growth     float64  `json:"growth,omitempty"`       // growth of the difference from one safe point to the next; left out if it is unknown
+	Unlike     int64    `json:"unlike,omitempty"`       // numbers of which one is infinite or no number, and the other is not
+	Others     int64    `json:"others,omitempty"`       // integers and the like that differ
+	Sizes      bool     `json:"sizes,omitempty"`        // the two have different sizes
+	Course     []Step   `json:"course,omitempty"`       // digits at up to 200 safe points, of each set
 }
 
 // Step is how many digits are left at a safe point.
 type Step struct {
-	SafePoint uint64  `json:"safe_point"`
-	Digits    float64 `json:"digits"`
+	SafePoint uint64  `json:"safe_point"` // its number
+	Digits    float64 `json:"digits"`     // digits left there
 }
 
 // mostSteps bounds how many of them a report has of a variable.

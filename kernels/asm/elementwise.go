@@ -18,9 +18,8 @@ var (
 
 // stores says where and how an elementwise kernel stores.
 type stores struct {
-	nt     bool // w by non-temporal stores
-	part   bool // more follows: others need not see these stores yet
-	second bool // to c, too
+	nt   bool // w by non-temporal stores
+	part bool // more follows: others need not see these stores yet
 }
 
 // terms holds the arguments of an operation in registers.
@@ -106,9 +105,6 @@ func (t *terms) compute(i gp, shift int, mask op, v vec) {
 // elementwise writes a kernel of the form w[i] = f(x[i], y[i]).
 func (g *gen) elementwise(o operation, s stores) {
 	name, params := o.name, o.params+", w"
-	if s.second {
-		name, params = name+"To", params+", c"
-	}
 	if s.nt {
 		name += "NT"
 	}
@@ -118,10 +114,6 @@ func (g *gen) elementwise(o operation, s stores) {
 	g.begin(name, "("+params+" []E)")
 	t := g.loadTerms(o)
 	w, n, i := g.base("w"), g.length("w"), g.GP64()
-	var c gp
-	if s.second {
-		c = g.base("c")
-	}
 	store := func(v vec, shift int) {
 		m := g.elemAt(w, i, shift)
 		switch {
@@ -131,14 +123,6 @@ func (g *gen) elementwise(o operation, s stores) {
 			g.moveNT(v, m)
 		default:
 			g.move(v, m)
-		}
-		if s.second {
-			m := g.elemAt(c, i, shift)
-			if v.Size() == 16 {
-				g.moveS(v, m)
-			} else {
-				g.move(v, m)
-			}
 		}
 	}
 	ahead := g.variable("vectorAhead")
@@ -180,9 +164,6 @@ func (g *gen) elementwise(o operation, s stores) {
 	mask, v := g.tailMask(n), g.vec()
 	t.compute(i, 0, mask, v)
 	g.storeMasked(v, mask, g.elemAt(w, i, 0))
-	if s.second {
-		g.storeMasked(v, mask, g.elemAt(c, i, 0))
-	}
 	g.Label(end)
 	if s.nt && !s.part {
 		g.SFENCE() // other threads must see these stores before what follows

@@ -12,7 +12,6 @@ type reduction struct {
 var (
 	dot       = reduction{name: "dot", params: "x, y []E"}
 	sum       = reduction{name: "sum", params: "x []E"}
-	absMax    = reduction{name: "absMax", params: "x []E"}
 	waxpbyDot = reduction{"waxpbyDot", "alpha E, x []E, beta E, y, w []E", waxpby}
 	xpbyDot   = reduction{"xpbyDot", "x []E, beta E, y, w []E", xpby}
 )
@@ -22,17 +21,12 @@ func (g *gen) reduce(r reduction) {
 	accs := make([]vec, 256/g.isa.bytes)
 	var ts *terms
 	var w, yb, xb gp
-	var magnitude vec
 	switch {
 	case r.wide != operation{}:
 		ts, w = g.loadTerms(r.wide), g.base("w")
 		xb, yb = ts.x, ts.y
 	case r == dot:
 		xb, yb = g.base("x"), g.base("y")
-	case r == absMax && g.elem.size == 8:
-		xb, magnitude = g.base("x"), g.all("magnitude", 1<<63-1)
-	case r == absMax:
-		xb, magnitude = g.base("x"), g.all("magnitude", 1<<31-1)
 	default:
 		xb = g.base("x")
 	}
@@ -54,9 +48,6 @@ func (g *gen) reduce(r reduction) {
 			}
 		}
 		switch {
-		case r == absMax:
-			load(xb, v)
-			g.and(magnitude, v, v)
 		case r == sum && mask == nil:
 			g.add(g.elemAt(xb, i, shift), acc, acc)
 			return
@@ -81,7 +72,7 @@ func (g *gen) reduce(r reduction) {
 			}
 			g.mul(v, v, v)
 		}
-		g.combine(r, v, acc)
+		g.add(v, acc, acc)
 	}
 
 	ahead := g.variable("vectorAhead")
@@ -119,7 +110,7 @@ func (g *gen) reduce(r reduction) {
 	}
 	g.Label(done)
 
-	v := g.halve(r, accs)
+	v := g.halve(accs)
 	if ts == nil {
 		g.setNaN()
 	}
@@ -128,56 +119,30 @@ func (g *gen) reduce(r reduction) {
 	g.end()
 }
 
-// combine sets acc to the sum or maximum of v and acc.
-func (g *gen) combine(r reduction, v, acc vec) {
-	switch {
-	case r != absMax:
-		g.add(v, acc, acc)
-	// Without their signs, floating-point numbers are ordered as integers are,
-	// NaNs last.
-	case g.elem.size == 4:
-		g.VPMAXSD(v, acc, acc)
-	case g.isa.masks:
-		g.VPMAXSQ(v, acc, acc)
-	default:
-		greater := like(v, g.vec())
-		g.VPCMPGTQ(acc, v, greater)
-		g.VBLENDVPD(greater, v, acc, acc)
-	}
-}
-
-// halve combines the upper half of the lanes with the lower, until one is left.
-func (g *gen) halve(r reduction, accs []vec) vec {
+// halve adds the upper half of the lanes to the lower, until one is left.
+func (g *gen) halve(accs []vec) vec {
 	for h := len(accs) / 2; h > 0; h /= 2 {
 		for k := range h {
-			g.combine(r, accs[k+h], accs[k])
+			g.add(accs[k+h], accs[k], accs[k])
 		}
 	}
 	v := accs[0]
 	if g.isa.masks {
 		upper := g.YMM()
 		g.VEXTRACTF64X4(operand.U8(1), v, upper)
-		g.combine(r, upper, y(v))
+		g.add(upper, y(v), y(v))
 	}
 	upper := g.XMM()
 	g.VEXTRACTF128(operand.U8(1), y(v), upper)
-	g.combine(r, upper, x(v))
+	g.add(upper, x(v), x(v))
 	v = x(v)
 	if g.elem.size == 4 {
 		g.VPERMILPS(operand.U8(0b1110), v, upper)
-		g.combine(r, upper, v)
+		g.add(upper, v, v)
 		g.VPERMILPS(operand.U8(1), v, upper)
 	} else {
 		g.VPERMILPD(operand.U8(1), v, upper)
 	}
-	g.combine(r, upper, v)
+	g.add(upper, v, v)
 	return v
-}
-
-func (g *gen) and(ops ...op) {
-	if g.isa.masks {
-		g.VPANDQ(ops...)
-	} else {
-		g.VANDPD(ops...)
-	}
 }

@@ -25,12 +25,6 @@ func plainAxpy[T kernels.Float](v *vectorSet[T]) {
 	}
 }
 
-// plainWaxpbyTo makes a second pass, as a program with a message buffer does.
-func plainWaxpbyTo[T kernels.Float](v *vectorSet[T]) {
-	plainWaxpby(v)
-	copy(v.c, v.w)
-}
-
 func plainWaxpbyDot[T kernels.Float](v *vectorSet[T]) {
 	plainWaxpby(v)
 	var sum T
@@ -64,17 +58,6 @@ func plainSum[T kernels.Float](v *vectorSet[T]) {
 		sum += e
 	}
 	v.sink += sum
-}
-
-func plainAbsMax[T kernels.Float](v *vectorSet[T]) {
-	var m T
-	for _, e := range v.x {
-		if e < 0 {
-			e = -e
-		}
-		m = max(m, e)
-	}
-	v.sink += m
 }
 
 // plainCSR is the product with compressed sparse rows.

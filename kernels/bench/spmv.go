@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/intrahpc/intra/kernels"
+	"github.com/intrahpc/intra/kernels/internal/bridge"
 	"github.com/intrahpc/intra/kernels/internal/simd"
 	"github.com/intrahpc/intra/kernels/matrix"
 )
@@ -46,9 +47,9 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 		}
 		k := &p.F64
 		add("SpMV/CSR", p.Name, a, func() { k.CSR32(ptr, col, val, x, y) })
-		add("SpMV/Sliced", p.Name, sliced, func() { kernels.MulRowsOn[float64](p, sliced, 0, x, y) })
+		add("SpMV/Sliced", p.Name, sliced, func() { bridge.MulRows(p, sliced, x, y) })
 		if cols >= rows {
-			add("SpMVDot/Sliced", p.Name, sliced, func() { sink += kernels.MulRowsDotOn[float64](p, sliced, 0, x, y) })
+			add("SpMVDot/Sliced", p.Name, sliced, func() { sink += bridge.MulRowsDot(p, sliced, x, y) })
 		}
 	}
 	if g, err := kernels.NewGaussSeidel(sliced, 0, rows); err == nil && ascending(ptr, col) {
@@ -65,7 +66,7 @@ func SpMV(ctx context.Context, name string, a *matrix.CSR, o Options) ([]Result,
 		sweep(Plain, func() { plainSymGS(ptr, col, val, y) })
 		for _, p := range simd.Paths() {
 			if chosen(o.Paths, p.Name) {
-				sweep(p.Name, func() { kernels.SolveOn(p, g, 0, y) })
+				sweep(p.Name, func() { bridge.Solve(p, g, y) })
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func Vectors(ctx context.Context, o Options) ([]Result, error) {
 // vectorSet is what the kernels work on.
 type vectorSet[T kernels.Float] struct {
 	alpha, beta, sink T
-	x, y, w, c        []T
+	x, y, w           []T
 }
 
 // vectorKernel is a kernel: how many vectors it reads and writes, how it runs,
@@ -98,15 +98,12 @@ func vectorKernels[T kernels.Float]() []vectorKernel[T] {
 		{"Xpby", 2, 1, func(k ops, v set) { k.Xpby(v.x, v.beta, v.y, v.w) }, plainXpby[T]},
 		{"XpbyNT", 2, 1, func(k ops, v set) { k.XpbyNT(v.x, v.beta, v.y, v.w) }, nil},
 		{"Axpy", 2, 1, func(k ops, v set) { k.Xpby(v.w, v.alpha, v.x, v.w) }, plainAxpy[T]},
-		{"WaxpbyTo", 2, 2, func(k ops, v set) { k.WaxpbyTo(v.alpha, v.x, v.beta, v.y, v.w, v.c) }, plainWaxpbyTo[T]},
-		{"WaxpbyToNT", 2, 2, func(k ops, v set) { k.WaxpbyToNT(v.alpha, v.x, v.beta, v.y, v.w, v.c) }, nil},
 		{"WaxpbyDot", 2, 1, func(k ops, v set) { v.sink += k.WaxpbyDot(v.alpha, v.x, v.beta, v.y, v.w) }, plainWaxpbyDot[T]},
 		{"Scale", 1, 1, func(k ops, v set) { k.Scale(v.alpha, v.x, v.w) }, plainScale[T]},
 		{"Copy", 1, 1, func(_ ops, v set) { copy(v.w, v.x) }, plainCopy[T]},
 		{"CopyNT", 1, 1, func(k ops, v set) { k.CopyNT(v.x, v.w) }, nil},
 		{"Dot", 2, 0, func(k ops, v set) { v.sink += k.Dot(v.x, v.y) }, plainDot[T]},
 		{"Sum", 1, 0, func(k ops, v set) { v.sink += k.Sum(v.x) }, plainSum[T]},
-		{"AbsMax", 1, 0, func(k ops, v set) { v.sink += k.AbsMax(v.x) }, plainAbsMax[T]},
 	}
 }
 
@@ -167,7 +164,7 @@ func vectors[T kernels.Float](ctx context.Context, o Options, size string) ([]Re
 
 func newVectorSet[T kernels.Float](n int) *vectorSet[T] {
 	v := &vectorSet[T]{alpha: 0.9, beta: -0.3}
-	for _, s := range []*[]T{&v.x, &v.y, &v.w, &v.c} {
+	for _, s := range []*[]T{&v.x, &v.y, &v.w} {
 		*s = kernels.Alloc[T](n)
 		for i := range *s {
 			(*s)[i] = T(i%31) / 7

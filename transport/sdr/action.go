@@ -66,6 +66,10 @@ func (c *Core) complete(r *Request, st Status, err error) {
 		return // a bookmark
 	}
 	r.status, r.err, r.sends = st, err, nil
+	if r.held {
+		r.ended = true
+		return
+	}
 	c.completed = append(c.completed, r)
 }
 

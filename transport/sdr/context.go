@@ -21,6 +21,11 @@ type Context struct {
 	bound  int  // receives from any source that were bound to an offer and are not complete
 	plans  int  // scripts under way: they will post messages
 	aside  int  // unmatched messages that a receive from any source had to leave
+
+	// Since the last cut, see agreement.
+	anyReceives uint64 // receives from any source that were posted
+	questions   uint64 // that the program has come to
+	claimed     bool   // a receive may have left a message to one from any source
 }
 
 // key is what receives match a message by.

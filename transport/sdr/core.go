@@ -132,8 +132,9 @@ type Core struct {
 	sum         func(payload []byte) uint64 // nil: messages are not compared
 	point       func() uint64               // the safe point of the program; nil: not known
 	differences []*Difference
-	telling     int  // frames with hashes that are on their way to their links, or there
-	spent       bool // some process may be low
+	telling     int        // frames with hashes that are on their way to their links, or there
+	spent       bool       // some process may be low
+	agreed      *agreement // nil: the replicas of this rank decide nothing together
 }
 
 // NewCore returns the core of process rank.replica in a job with these

@@ -61,6 +61,13 @@ func (c *Core) pulling() bool { return c.cut != nil && !c.cut.done }
 // a safe point, if there is one: a receive, or a synchronous send. Other sends
 // to other ranks complete at the cut.
 func (c *Core) Pending() error {
+	if c.agreed != nil {
+		for _, d := range c.agreed.open {
+			if d.req != nil {
+				return c.pendingRecv(d.req, d.req.source)
+			}
+		}
+	}
 	for _, ctx := range c.order {
 		for r := range ctx.any.receives() {
 			return fmt.Errorf("a receive from any rank%s is %w", tagged(r.tag), ErrPending)
@@ -388,6 +395,7 @@ func (c *Core) Cut(joined []Joiner) error {
 		}
 	}
 	c.passed = c.cut.number
+	later := c.agreeAnew()
 	c.forgetBookmarks(c.cut.number + 1)
 	c.resetThreads()
 	c.cut = nil
@@ -413,6 +421,11 @@ func (c *Core) Cut(joined []Joiner) error {
 	}
 	for _, n := range joined {
 		if err := c.replay(n); err != nil {
+			return err
+		}
+	}
+	for i := range later {
+		if err := c.End(later[i].from, &later[i].header, later[i].payload); err != nil {
 			return err
 		}
 	}

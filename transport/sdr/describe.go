@@ -16,6 +16,9 @@ func (e *Engine) Describe() string {
 
 func (c *Core) describe() string {
 	var b strings.Builder
+	if a := c.agreed; a != nil && len(a.open) > 0 {
+		fmt.Fprintf(&b, "%d decisions of replica %d are not settled, the others hold %v\n", len(a.open), a.maker, a.held[a.maker])
+	}
 	for _, ctx := range c.order {
 		for rank, s := range ctx.out {
 			if s == nil {
@@ -68,6 +71,8 @@ func (r *Request) wants() string {
 	switch {
 	case r.ctx.exact:
 		return fmt.Sprintf("number %d of a collective", r.number)
+	case r.chosen:
+		return fmt.Sprintf("number %d, as was decided", r.number)
 	case r.tag == Any:
 		return "any tag"
 	}

@@ -69,16 +69,19 @@ type Config struct {
 	// have one, or none.
 	Reference Reference
 	Limits    Limits
-	// Memory, if set, may be the program's only in part.
-	Memory Memory
+	// Ordered has the replicas of the rank decide together what depends on the order of messages,
+	// until the program asserts that nothing does.
+	Ordered bool
+	// Before, if set, comes before each operation that the program begins.
+	Before Before
 }
 
-// Memory is memory of the program that others may still write.
-type Memory interface {
-	// Unsettled reports whether there is some.
-	Unsettled() bool
-	// Settle waits until there is none.
-	Settle() error
+// Before refuses operations in functions of the program that not all replicas run.
+type Before interface {
+	// Inside reports whether such a function may be running.
+	Inside() bool
+	// Refuse returns an error if the caller is in one.
+	Refuse() error
 }
 
 // Engine runs the protocol over the links of one process. Its methods may be
@@ -104,6 +107,7 @@ type Engine struct {
 	broken   atomic.Bool            // err is set
 	ends     atomic.Uint64          // Core.ends
 	restored atomic.Bool            // began at a position, Resume was not called
+	agrees   atomic.Bool            // Core.agreed is set
 	unused   *unused
 
 	stalls    []*Stall // calls that have waited for a while
@@ -120,6 +124,10 @@ func NewEngine(cfg Config) *Engine {
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
 	e.core.point, e.core.observer, e.core.sum, e.core.now, e.core.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
+	if cfg.Ordered {
+		e.core.agree()
+		e.agrees.Store(e.core.agreed != nil)
+	}
 	e.patient, _ = cfg.Poller.(patient)
 	e.links = make([]transport.Link, len(e.core.processes))
 	e.prompt = make([]transport.Prompt, len(e.core.processes))
@@ -410,18 +418,18 @@ func (e *Engine) failure() error {
 }
 
 // Ready reports that the engine works for the program: it has not failed, what it
-// began at is behind it, and there is nothing to settle.
+// began at is behind it, and no function runs in which operations are refused.
 func (e *Engine) Ready() bool {
-	return !e.broken.Load() && !e.restored.Load() && (e.cfg.Memory == nil || !e.cfg.Memory.Unsettled())
+	return !e.broken.Load() && !e.restored.Load() && (e.cfg.Before == nil || !e.cfg.Before.Inside())
 }
 
-// Settle comes before each operation that the program begins, unless Ready: no
-// message holds memory that others still write.
-func (e *Engine) Settle() error {
-	if e.cfg.Memory == nil {
+// Refuse comes before each operation that the program begins, unless Ready: it returns
+// an error where that is not allowed.
+func (e *Engine) Refuse() error {
+	if e.cfg.Before == nil {
 		return nil
 	}
-	return e.cfg.Memory.Settle()
+	return e.cfg.Before.Refuse()
 }
 
 // Failure returns the error that every call returns because the engine cannot

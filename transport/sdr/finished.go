@@ -317,6 +317,7 @@ func (c *Core) GiveUp(req *Request, err error) {
 	case req.place.line != nil:
 		req.place.leave()
 		req.ctx.unbind(req)
+		c.rematch(req.ctx)
 	}
 	c.complete(req, Status{}, err)
 }

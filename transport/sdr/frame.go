@@ -46,6 +46,13 @@ const (
 	// kindFinished answers it: Args[1] is the number of messages, or the one
 	// of the message that nobody will take, as Args[2] says.
 	kindFinished
+	// kindDecision tells the other replicas of the rank what the sender has decided: Args[3] is
+	// the kind of the decision, Args[1] its number among those in the context, Args[2] among those
+	// that the sender has made. The payload is its value.
+	kindDecision
+	// kindHolds says that the sender holds the decisions below number Args[1] that replica Args[2]
+	// of its rank has made.
+	kindHolds
 )
 
 // flagExact marks the frames of a context whose receives name the message
@@ -79,7 +86,11 @@ func checkHeader(h *transport.Header) error {
 		if h.Args[2] > tagLimit(h.Flags&flagExact != 0) || h.Args[3] > transport.MaxPayload || h.Size != pastBytes(h) {
 			return fmt.Errorf("%w: offer with tag %d of %d bytes", ErrProtocol, h.Args[2], h.Args[3])
 		}
-	case kindGrant, kindWant, kindCredit, kindArrived, kindAsk, kindFinished:
+	case kindDecision:
+		if h.Size == 0 || h.Size > decisionBytes {
+			return fmt.Errorf("%w: decision of %d bytes", ErrProtocol, h.Size)
+		}
+	case kindGrant, kindWant, kindCredit, kindArrived, kindAsk, kindFinished, kindHolds:
 		if h.Size != 0 {
 			return fmt.Errorf("%w: %d bytes of payload with kind %d", ErrProtocol, h.Size, h.Kind)
 		}

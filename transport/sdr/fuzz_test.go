@@ -25,7 +25,7 @@ func FuzzFrames(f *testing.F) {
 		n.send(0, "m", 1, 0)
 		c := n.cores[0]
 		for len(in) >= 10 {
-			h := transport.Header{Channel: transport.ChannelMessage, Kind: in[0] % 9, Flags: uint16(in[7] >> 4)}
+			h := transport.Header{Channel: transport.ChannelMessage, Kind: in[0] % (kindHolds + 1), Flags: uint16(in[7] >> 4)}
 			from := len(degrees)*(degrees[0]-1) + int(in[7])%degrees[0]
 			if !replicated {
 				from = 1

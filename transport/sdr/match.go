@@ -9,6 +9,10 @@ func (c *Core) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
 	c.used = c.used || src == Any
 	c.forget(req)
 	req.ctx, req.buf, req.source, req.tag, req.order, req.back = ctx, buf, src, tag, c.clock, false
+	req.chosen, req.held, req.ended = false, false, false
+	if src == Any {
+		c.enrol(req)
+	}
 	c.postRecv(req)
 }
 
@@ -39,7 +43,7 @@ func (c *Core) postRecv(req *Request) {
 		behind = behind.prev // a receive that lost its message returns to its old place
 	}
 	l.insert(behind, &req.place)
-	if req.source == Any {
+	if req.source == Any && !c.follows() {
 		c.setAsideFor(req)
 	}
 }
@@ -48,6 +52,7 @@ func (c *Core) postRecv(req *Request) {
 func (c *Core) match(m *arrival, req *Request) {
 	ctx, ahead := req.ctx, m.unripe && req.source != Any
 	m.place.leave()
+	c.choose(req, m.stream, m.number)
 	c.bind(m, req)
 	if ahead { // a receive from any source may have waited behind it
 		c.ripen(ctx)
@@ -59,6 +64,9 @@ func (c *Core) match(m *arrival, req *Request) {
 func (c *Core) unexpected(req *Request) *arrival {
 	if req.source != Any {
 		return c.first(req.ctx.in[req.source], req)
+	}
+	if !req.probe && c.follows() {
+		return nil // it waits for the decision
 	}
 	var best *arrival
 	for _, s := range req.ctx.in {
@@ -75,9 +83,16 @@ func (c *Core) unexpected(req *Request) *arrival {
 func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Request {
 	key := s.ctx.key(number, tag)
 	at := s.posted.find(key)
+	for at != nil && !at.receive.accepts(number, tag) { // it is to get another one
+		at = at.after(key)
+	}
 	for p := s.ctx.any.find(key); p != nil; p = p.after(key) {
 		if at != nil && p.receive.order > at.receive.order {
 			break
+		}
+		if c.follows() { // it is to get this message, or another one
+			s.ctx.claimed = true
+			return nil
 		}
 		if s.passed(p.receive) {
 			continue
@@ -91,6 +106,7 @@ func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Reques
 		return nil
 	}
 	at.leave()
+	c.choose(at.receive, s, number)
 	return at.receive
 }
 
@@ -181,6 +197,7 @@ func (c *Core) Cancel(req *Request) bool {
 	}
 	req.place.leave()
 	req.ctx.unbind(req)
+	c.rematch(req.ctx)
 	c.complete(req, Status{Source: Any, Tag: Any, Cancelled: true}, nil)
 	if req.ctx.freed {
 		c.close(req.ctx)
@@ -221,16 +238,35 @@ func (c *Core) first(s *inStream, req *Request) *arrival {
 	if s == nil || s.unexpected.first == nil || s.passed(req) {
 		return nil
 	}
+	if req.chosen {
+		return s.numbered(req.number)
+	}
 	p := s.unexpected.find(req.place.key)
 	if p == nil {
 		return nil
 	}
 	m := p.message
+	if (req.source != Any || req.probe) && c.claimed(m, req) {
+		return nil
+	}
 	if (req.source == Any || req.probe) && !c.ripe(m.past.in(s.ctx)) {
 		c.hidden = c.hidden || req.probe
 		return nil // nor what comes after it
 	}
 	return m
+}
+
+// numbered finds the unmatched message with this number.
+func (s *inStream) numbered(number uint64) *arrival {
+	for m := range s.unexpected.messages() {
+		if m.number >= number {
+			if m.number > number {
+				break
+			}
+			return m
+		}
+	}
+	return nil
 }
 
 func (c *Core) newArrival(s *inStream, number uint64, tag, size int) *arrival {

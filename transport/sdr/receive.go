@@ -74,6 +74,10 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 	case kindFinished:
 		c.heardEnd(p, h)
 		return nil
+	case kindDecision:
+		return c.heardDecision(p, h, payload)
+	case kindHolds:
+		return c.heardHolds(p, h)
 	}
 	if pr.rank == c.rank {
 		return violation(pr, h, "message from the own rank")
@@ -251,7 +255,9 @@ func (c *Core) advance(s *inStream) {
 }
 
 // wants reports whether a message should be asked for that is offered.
-func (c *Core) wants(m *arrival) bool { return m.granted < 0 && (m.req != nil || c.pulling()) }
+func (c *Core) wants(m *arrival) bool {
+	return m.granted < 0 && (m.req != nil && !m.req.held || c.pulling())
+}
 
 // ask asks one of the replicas that offer a message for its payload: the one that serves
 // this replica if it is among them. What comes unasked is only asked for if there is no

@@ -40,9 +40,12 @@ type Request struct {
 	buf    []byte
 	source int
 	tag    int
-	number uint64 // what an exact receive wants
+	number uint64 // what an exact receive wants, or one that was chosen; of one from any source its place, see decisionKey
 	order  uint64 // rank in posting order
 	back   bool   // it was bound to a message that was lost
+	chosen bool   // it was from any source, and has been decided
+	held   bool   // that is not settled: it may not end yet,
+	ended  bool   // as it has
 	bound  *arrival
 	place  place // among the posted receives
 
@@ -64,7 +67,7 @@ func (r *Request) Result() (Status, error) { return r.status, r.err }
 
 // accepts reports whether a receive matches a message of its source.
 func (r *Request) accepts(number uint64, tag int) bool {
-	if r.ctx.exact {
+	if r.ctx.exact || r.chosen {
 		return r.number == number
 	}
 	return r.tag == Any || r.tag == tag

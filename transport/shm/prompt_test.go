@@ -18,7 +18,7 @@ import (
 // what was queued while a frame was handed over at once, with nobody to look for it
 // but the link itself.
 func TestSendNow(t *testing.T) {
-	a, _, in, end := reserving(t, 64<<10)
+	a, in, end := started(t, 64<<10)
 	const senders, each = 3, 1000
 	var wg sync.WaitGroup
 	for s := range senders {
@@ -69,7 +69,7 @@ func TestSendNowFull(t *testing.T) {
 
 // What earlier laps have left in the ring is no frame, even if it looks like one.
 func TestStalePayload(t *testing.T) {
-	a, _, in, end := reserving(t, 4096)
+	a, in, end := started(t, 4096)
 	looks := transport.Header{Channel: transport.ChannelMessage, Kind: 99}
 	var header [transport.HeaderSize]byte
 	looks.Encode(&header)
@@ -94,7 +94,7 @@ func TestStalePayload(t *testing.T) {
 
 // A small payload may stand among the arguments: both arrive as they were.
 func TestSmallPayload(t *testing.T) {
-	a, _, in, end := reserving(t, 4096)
+	a, in, end := started(t, 4096)
 	var headers []transport.Header
 	var payloads [][]byte
 	for zero := range 1 << 6 {

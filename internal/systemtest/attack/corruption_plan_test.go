@@ -37,13 +37,13 @@ func (p *plan) corruption(d dice) {
 		}
 		switch kind := one(d, kinds); kind {
 		case "defect":
-			p.flag("-defect", fmt.Sprintf("%v,q=%s", wrong, one(d, []string{"0.3", "0.05", "0.01", "0.001"})))
+			p.flag("-fault", fmt.Sprintf("defect:%v,q=%s", wrong, one(d, []string{"0.3", "0.05", "0.01", "0.001"})))
 		case "task":
-			p.flag("-flip", fmt.Sprintf("%v@task:%d", wrong, d.IntN(4*p.app.sections)))
+			p.flag("-fault", fmt.Sprintf("flip:%v@task:%d", wrong, d.IntN(4*p.app.sections)))
 		case "state":
-			p.flag("-flip", fmt.Sprintf("%v@state:%d", wrong, d.IntN(p.app.points)))
+			p.flag("-fault", fmt.Sprintf("flip:%v@state:%d", wrong, d.IntN(p.app.points)))
 		case "message":
-			p.flag("-flip", fmt.Sprintf("%v@message:%d", wrong, d.IntN(p.app.messages)))
+			p.flag("-fault", fmt.Sprintf("flip:%v@message:%d", wrong, d.IntN(p.app.messages)))
 		}
 	}
 	if d.once(2) {

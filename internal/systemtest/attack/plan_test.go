@@ -86,7 +86,7 @@ func newPlan(seed uint64) *plan {
 	p.choose(d)
 	if d.once(12) {
 		p.weibull = true
-		p.flag("-weibull", fmt.Sprintf("shape=%s,mtbf=%dms", one(d, []string{"0.5", "0.7", "1", "2"}), 30+d.IntN(400)), "-seed", fmt.Sprint(1+d.IntN(1000)))
+		p.flag("-fault", fmt.Sprintf("weibull:shape=%s,mtbf=%dms", one(d, []string{"0.5", "0.7", "1", "2"}), 30+d.IntN(400)), "-seed", fmt.Sprint(1+d.IntN(1000)))
 	}
 	p.outside(d)
 	return p

@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/needs"
 )
 
 // commandTime is how long one command may take.
-const commandTime = 3 * time.Minute
+const commandTime = 10 * time.Minute
 
 // Every command of the documents does what it says, with what is built from this
 // checkout, unless a note says why it is not run.
@@ -57,7 +59,8 @@ func newReader(t *testing.T) *reader {
 	r.proxy = strings.TrimSpace(r.output(root, "go env GOPROXY"))
 	r.environ = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"GOWORK=off", "GOPROXY=file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download")),
-		"MAKEFLAGS=BIN="+t.TempDir(), "TMPDIR="+t.TempDir())
+		"MAKEFLAGS=BIN="+t.TempDir(), "TMPDIR="+t.TempDir(),
+		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1")
 	return r
 }
 
@@ -72,6 +75,9 @@ func (r *reader) follow(d document) {
 			dir = root
 		case "setup":
 			r.run(dir, value)
+		case "needs":
+			tool, debian, _ := strings.Cut(value, " ")
+			needs.Tool(r.t, tool, debian) // skips what is left of the page
 		case "file":
 			require.NoError(r.t, os.MkdirAll(filepath.Dir(filepath.Join(r.dir, value)), 0o755))
 			require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, value), []byte(b.text), 0o644))
@@ -90,7 +96,9 @@ var kill = regexp.MustCompile(`-kill (\d+\.\d+)@`)
 
 func (r *reader) run(dir, line string) {
 	command := line
-	if line == "go mod tidy" { // which also wants what the tests of other modules need
+	// The first also wants what the tests of other modules need, the second what only
+	// their tests have.
+	if line == "go mod tidy" || strings.HasPrefix(line, "go get gonum.org/") {
 		command = "GOPROXY=" + r.proxy + " " + line
 	}
 	out := r.output(dir, command)
@@ -98,13 +106,27 @@ func (r *reader) run(dir, line string) {
 	for _, m := range kill.FindAllStringSubmatch(line, -1) {
 		require.Regexp(r.t, m[1]+" is (dead|replaced)", out, "%s: nobody was killed", line)
 	}
+	if strings.Contains(line, "(read line; pkill -9") {
+		require.Contains(r.t, out, "killed by SIGKILL", "%s: nobody was killed", line)
+	}
 	if strings.HasPrefix(line, "go mod init") { // what would be downloaded is this checkout
 		r.output(dir, "go mod edit -require github.com/intrahpc/intra@v0.0.0 -replace github.com/intrahpc/intra="+root)
 		sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
 		require.NoError(r.t, err)
 		require.NoError(r.t, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644))
 	}
+	if m := replacement.FindStringSubmatch(line); m != nil {
+		// It is this checkout, by another path. By its own the build cache knows its packages.
+		clone, err := filepath.EvalSymlinks(filepath.Join(dir, m[1]))
+		require.NoError(r.t, err)
+		here, err := filepath.EvalSymlinks(root)
+		require.NoError(r.t, err)
+		require.Equal(r.t, here, clone, line)
+		r.output(dir, "go mod edit -replace github.com/intrahpc/intra="+root)
+	}
 }
+
+var replacement = regexp.MustCompile(`-replace github\.com/intrahpc/intra=(\S+)`)
 
 // output runs a command, which has to succeed, and returns what it writes.
 func (r *reader) output(dir, line string) string {

@@ -41,17 +41,6 @@ func oracleSum[T Float](x []T) T {
 	return oracleNaN(partial[0])
 }
 
-func oracleAbsMax[T Float](x []T) T {
-	var m float64
-	for _, v := range x {
-		if math.IsNaN(float64(v)) {
-			return oracleNaN(v)
-		}
-		m = max(m, math.Abs(float64(v)))
-	}
-	return T(m)
-}
-
 func oracleNaN[T Float](v T) T {
 	if !math.IsNaN(float64(v)) {
 		return v

@@ -23,21 +23,16 @@ func Lanes[T Float]() int {
 // Ops are the kernels of one path for one element type. The comments give
 // the result of element i; the length is that of the last slice.
 type Ops[T Float] struct {
-	Waxpby     func(alpha T, x []T, beta T, y, w []T)    // w = alpha*x + beta*y
-	Xpby       func(x []T, beta T, y, w []T)             // w = x + beta*y
-	WaxpbyNT   func(alpha T, x []T, beta T, y, w []T)    // Waxpby, non-temporal stores
-	XpbyNT     func(x []T, beta T, y, w []T)             // Xpby, non-temporal stores
-	WaxpbyTo   func(alpha T, x []T, beta T, y, w, c []T) // Waxpby, result also to c
-	XpbyTo     func(x []T, beta T, y, w, c []T)          // Xpby, result also to c
-	WaxpbyToNT func(alpha T, x []T, beta T, y, w, c []T) // WaxpbyTo, w by non-temporal stores
-	XpbyToNT   func(x []T, beta T, y, w, c []T)          // XpbyTo, w by non-temporal stores
-	Scale      func(alpha T, x, w []T)                   // w = alpha*x
-	CopyNT     func(x, w []T)                            // w = x, non-temporal stores
-	CopyNTPart func(x, w []T)                            // CopyNT, without the fence
+	Waxpby     func(alpha T, x []T, beta T, y, w []T) // w = alpha*x + beta*y
+	Xpby       func(x []T, beta T, y, w []T)          // w = x + beta*y
+	WaxpbyNT   func(alpha T, x []T, beta T, y, w []T) // Waxpby, non-temporal stores
+	XpbyNT     func(x []T, beta T, y, w []T)          // Xpby, non-temporal stores
+	Scale      func(alpha T, x, w []T)                // w = alpha*x
+	CopyNT     func(x, w []T)                         // w = x, non-temporal stores
+	CopyNTPart func(x, w []T)                         // CopyNT, without the fence
 
 	Dot       func(x, y []T) T                         // sum of x*y
 	Sum       func(x []T) T                            // sum of x
-	AbsMax    func(x []T) T                            // largest |x|, NaN if there is one
 	WaxpbyDot func(alpha T, x []T, beta T, y, w []T) T // Waxpby, returns Dot(w, w)
 	XpbyDot   func(x []T, beta T, y, w []T) T          // Xpby, returns Dot(w, w)
 

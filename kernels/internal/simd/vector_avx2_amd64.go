@@ -17,18 +17,6 @@ func waxpbyNT64AVX2(alpha float64, x []float64, beta float64, y []float64, w []f
 func xpbyNT64AVX2(x []float64, beta float64, y []float64, w []float64)
 
 //go:noescape
-func waxpbyTo64AVX2(alpha float64, x []float64, beta float64, y []float64, w []float64, c []float64)
-
-//go:noescape
-func xpbyTo64AVX2(x []float64, beta float64, y []float64, w []float64, c []float64)
-
-//go:noescape
-func waxpbyToNT64AVX2(alpha float64, x []float64, beta float64, y []float64, w []float64, c []float64)
-
-//go:noescape
-func xpbyToNT64AVX2(x []float64, beta float64, y []float64, w []float64, c []float64)
-
-//go:noescape
 func scale64AVX2(alpha float64, x []float64, w []float64)
 
 //go:noescape
@@ -42,9 +30,6 @@ func dot64AVX2(x []float64, y []float64) float64
 
 //go:noescape
 func sum64AVX2(x []float64) float64
-
-//go:noescape
-func absMax64AVX2(x []float64) float64
 
 //go:noescape
 func waxpbyDot64AVX2(alpha float64, x []float64, beta float64, y []float64, w []float64) float64
@@ -65,18 +50,6 @@ func waxpbyNT32AVX2(alpha float32, x []float32, beta float32, y []float32, w []f
 func xpbyNT32AVX2(x []float32, beta float32, y []float32, w []float32)
 
 //go:noescape
-func waxpbyTo32AVX2(alpha float32, x []float32, beta float32, y []float32, w []float32, c []float32)
-
-//go:noescape
-func xpbyTo32AVX2(x []float32, beta float32, y []float32, w []float32, c []float32)
-
-//go:noescape
-func waxpbyToNT32AVX2(alpha float32, x []float32, beta float32, y []float32, w []float32, c []float32)
-
-//go:noescape
-func xpbyToNT32AVX2(x []float32, beta float32, y []float32, w []float32, c []float32)
-
-//go:noescape
 func scale32AVX2(alpha float32, x []float32, w []float32)
 
 //go:noescape
@@ -90,9 +63,6 @@ func dot32AVX2(x []float32, y []float32) float32
 
 //go:noescape
 func sum32AVX2(x []float32) float32
-
-//go:noescape
-func absMax32AVX2(x []float32) float32
 
 //go:noescape
 func waxpbyDot32AVX2(alpha float32, x []float32, beta float32, y []float32, w []float32) float32

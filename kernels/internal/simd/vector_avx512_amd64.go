@@ -17,18 +17,6 @@ func waxpbyNT64AVX512(alpha float64, x []float64, beta float64, y []float64, w [
 func xpbyNT64AVX512(x []float64, beta float64, y []float64, w []float64)
 
 //go:noescape
-func waxpbyTo64AVX512(alpha float64, x []float64, beta float64, y []float64, w []float64, c []float64)
-
-//go:noescape
-func xpbyTo64AVX512(x []float64, beta float64, y []float64, w []float64, c []float64)
-
-//go:noescape
-func waxpbyToNT64AVX512(alpha float64, x []float64, beta float64, y []float64, w []float64, c []float64)
-
-//go:noescape
-func xpbyToNT64AVX512(x []float64, beta float64, y []float64, w []float64, c []float64)
-
-//go:noescape
 func scale64AVX512(alpha float64, x []float64, w []float64)
 
 //go:noescape
@@ -42,9 +30,6 @@ func dot64AVX512(x []float64, y []float64) float64
 
 //go:noescape
 func sum64AVX512(x []float64) float64
-
-//go:noescape
-func absMax64AVX512(x []float64) float64
 
 //go:noescape
 func waxpbyDot64AVX512(alpha float64, x []float64, beta float64, y []float64, w []float64) float64
@@ -65,18 +50,6 @@ func waxpbyNT32AVX512(alpha float32, x []float32, beta float32, y []float32, w [
 func xpbyNT32AVX512(x []float32, beta float32, y []float32, w []float32)
 
 //go:noescape
-func waxpbyTo32AVX512(alpha float32, x []float32, beta float32, y []float32, w []float32, c []float32)
-
-//go:noescape
-func xpbyTo32AVX512(x []float32, beta float32, y []float32, w []float32, c []float32)
-
-//go:noescape
-func waxpbyToNT32AVX512(alpha float32, x []float32, beta float32, y []float32, w []float32, c []float32)
-
-//go:noescape
-func xpbyToNT32AVX512(x []float32, beta float32, y []float32, w []float32, c []float32)
-
-//go:noescape
 func scale32AVX512(alpha float32, x []float32, w []float32)
 
 //go:noescape
@@ -90,9 +63,6 @@ func dot32AVX512(x []float32, y []float32) float32
 
 //go:noescape
 func sum32AVX512(x []float32) float32
-
-//go:noescape
-func absMax32AVX512(x []float32) float32
 
 //go:noescape
 func waxpbyDot32AVX512(alpha float32, x []float32, beta float32, y []float32, w []float32) float32

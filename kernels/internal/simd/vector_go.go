@@ -14,10 +14,8 @@ func goOps[T Float]() Ops[T] {
 	return Ops[T]{
 		Waxpby: waxpby[T], Xpby: xpby[T],
 		WaxpbyNT: waxpby[T], XpbyNT: xpby[T],
-		WaxpbyTo: waxpbyTo[T], XpbyTo: xpbyTo[T],
-		WaxpbyToNT: waxpbyTo[T], XpbyToNT: xpbyTo[T],
 		Scale: scale[T], CopyNT: copySlice[T], CopyNTPart: copySlice[T],
-		Dot: dot[T], Sum: sum[T], AbsMax: absMax[T],
+		Dot: dot[T], Sum: sum[T],
 		WaxpbyDot: func(alpha T, x []T, beta T, y, w []T) T {
 			waxpby(alpha, x, beta, y, w)
 			return dot(w, w)
@@ -61,22 +59,6 @@ func xpby[T Float](x []T, beta T, y, w []T) {
 	x, y = x[:len(w)], y[:len(w)]
 	for i := range w {
 		w[i] = Canonical(x[i] + T(beta*y[i]))
-	}
-}
-
-func waxpbyTo[T Float](alpha T, x []T, beta T, y, w, c []T) {
-	x, y, w = x[:len(c)], y[:len(c)], w[:len(c)]
-	for i := range c {
-		v := Canonical(T(alpha*x[i]) + T(beta*y[i]))
-		w[i], c[i] = v, v
-	}
-}
-
-func xpbyTo[T Float](x []T, beta T, y, w, c []T) {
-	x, y, w = x[:len(c)], y[:len(c)], w[:len(c)]
-	for i := range c {
-		v := Canonical(x[i] + T(beta*y[i]))
-		w[i], c[i] = v, v
 	}
 }
 
@@ -138,22 +120,6 @@ func tree[T Float](lane []T) T {
 		}
 	}
 	return Canonical(lane[0])
-}
-
-func absMax[T Float](x []T) T {
-	var m T
-	for _, v := range x {
-		if v < 0 {
-			v = -v
-		}
-		if !(v <= m) { // v > m, or one of them is NaN
-			if v != v {
-				return nan[T]()
-			}
-			m = v
-		}
-	}
-	return m
 }
 
 func copySlice[T Float](x, w []T) { copy(w, x) }

@@ -180,18 +180,9 @@ func launchNothing(p *intra.Process, s stepper, kernel func(x, w []float64), x, 
 	}
 }
 
-func nowait(p *intra.Process, x []float64) (s float64) {
-	//intra:section on(p) nowait(1)
-	for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
-		copyTo(x, x[lo:hi])
-	}
-	//intra:section nowait on(p) nowait
-	for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
-		copyTo(x, x[lo:hi])
-	}
+func nowait(p *intra.Process, x []float64) {
 	//intra:section on(p) nowait
 	for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
-		s += sum(x[lo:hi])
+		copyTo(x, x[lo:hi])
 	}
-	return s
 }

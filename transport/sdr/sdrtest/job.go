@@ -18,6 +18,7 @@ type Job struct {
 	Degrees []int
 	Mirror  bool
 	Limits  sdr.Limits
+	Ordered bool // the replicas of a rank decide together what depends on the order of messages
 	Seed    uint64
 	Kills   []Kill
 	// Layer makes what a process runs beside the messages; nil: nothing.
@@ -166,7 +167,7 @@ func (p *Process) config() sdr.Config {
 	j := &p.job.job
 	c := sdr.Config{
 		Rank: p.Rank, Replica: p.Replica, Incarnation: p.cuts.incarnation, Degrees: j.Degrees, Link: p.Link, Poller: p,
-		Context: context.Background(), Mirror: j.Mirror, Limits: j.Limits,
+		Context: context.Background(), Mirror: j.Mirror, Limits: j.Limits, Ordered: j.Ordered,
 		Reference: p.job.pasts.Of(p.Rank),
 	}
 	// Who does not die there sends in the shortest way.

@@ -42,16 +42,9 @@ func scale(a float64, x []float64) {
 	}
 }
 
-//intra:task in(a, x) out(y) fused(timesTo) // twice
+//intra:task in(a, x) out(y) // twice
 func times(a float64, x, y []float64) {
 	for i, v := range x {
 		y[i] += a * v // want `task times reads y before it is written, but y is in out; want inout\(y\)`
-	}
-}
-
-func timesTo(a float64, x, y, y2 []float64) {
-	for i, v := range x {
-		y[i] = a * v
-		y2[i] = y[i]
 	}
 }

@@ -35,20 +35,6 @@ func TestForced(t *testing.T) {
 	require.True(t, c.shares())
 }
 
-// What does not wait is compared with the same native run, and not with the model.
-func TestNoWait(t *testing.T) {
-	c, err := Limited("3GB/s")
-	require.NoError(t, err)
-	own := NoWait(Beside(c)[1])
-	require.Equal(t, Config{Name: "send -nowait at 3GB/s", Ranks: 1, Replicas: 2, Limit: 3e9, Base: "native at 3GB/s",
-		Flags: []string{"-limit", "3GB/s"}, Args: []string{"-nowait"}}, own)
-	require.True(t, own.decides())
-	require.False(t, own.shares())
-	require.Equal(t, "static -nowait at 3GB/s", Forced(own).Name)
-	p := Programs{App: "hpccg"}
-	require.Equal(t, "-nowait", p.hpccg(own, Problem{}).Program[len(p.hpccg(c, Problem{}).Program)])
-}
-
 // overLinks stands for intrarun: the bodies of push take 2 s, its updates 2 GB for each
 // process. Nothing is hidden, and at 1 GB/s the replicas share though they should not.
 func overLinks(t *testing.T) *GTCMeasurement {

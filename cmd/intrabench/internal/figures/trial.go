@@ -35,7 +35,6 @@ type Config struct {
 	Degrees  string   `json:"degrees,omitempty"` // of the ranks, if they differ
 	Flags    []string `json:"flags,omitempty"`   // further ones of intrarun
 	Limit    float64  `json:"limit,omitempty"`   // bandwidth of a link in bytes per second
-	Args     []string `json:"args,omitempty"`    // further ones of the program
 	Jobs     int      `json:"jobs,omitempty"`    // so many at the same time; 0: one
 	Base     string   `json:"base,omitempty"`    // name of the one it is compared with, "" = the first
 }
@@ -83,13 +82,6 @@ func Limited(limit string) (Config, error) {
 	return Config{Name: "send at " + limit, Ranks: 1, Replicas: 2, Flags: []string{"-limit", limit}, Limit: bytes}, nil
 }
 
-// NoWait is a configuration in which HPCCG does not wait for the updates of its solution.
-func NoWait(c Config) Config {
-	c.Name = strings.Replace(c.Name, Send.Name, Send.Name+" -nowait", 1)
-	c.Args = append(slices.Clone(c.Args), "-nowait")
-	return c
-}
-
 // Beside returns the native run over links as limited as those of a configuration, and
 // that configuration, compared with it.
 func Beside(limited Config) []Config {
@@ -101,9 +93,8 @@ func Beside(limited Config) []Config {
 	return []Config{native, limited}
 }
 
-// shares reports whether the configuration may share over limited links, and waits for
-// what it shares, as the model has it.
-func (c Config) shares() bool { return c.Limit > 0 && c.decides() && len(c.Args) == 0 }
+// shares reports whether the configuration may share over limited links.
+func (c Config) shares() bool { return c.Limit > 0 && c.decides() }
 
 // Kernels are the parts of HPCCG that share work, in the paper's order; Total
 // is the whole solver, which also exchanges and adds up over all ranks.
@@ -256,7 +247,7 @@ func (p *Programs) hpccg(c Config, pr Problem) trial.Job {
 	if pr.Fused {
 		args = append(args, "-fused")
 	}
-	return p.job(c, append(args, c.Args...))
+	return p.job(c, args)
 }
 
 // Run makes one trial.

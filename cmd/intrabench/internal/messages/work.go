@@ -8,6 +8,7 @@ import (
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/bridge"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/sdr"
@@ -106,12 +107,12 @@ func newDirectJob(ctx context.Context, degrees []int, mirror bool) (*directJob, 
 		})
 	}
 	for _, p := range all {
-		w, err := comm.World(engines[p])
+		w, err := bridge.World(engines[p])
 		if err != nil {
 			j.end(err)
 			return nil, err
 		}
-		j.worlds = append(j.worlds, w)
+		j.worlds = append(j.worlds, w.(*comm.Comm))
 	}
 	return j, nil
 }

@@ -50,7 +50,6 @@ type launcher struct {
 	section string
 	cell    string
 	region  string
-	second  string // the second body's last parameter; "" without such a body
 	lo, hi  string // of the elements of a part; "" without a clause elementwise
 	parts   map[*annotations.Param]part
 }
@@ -82,20 +81,11 @@ func (l *launcher) names() {
 			reserved[word] = true
 		}
 	}
-	fused := l.hasSecond()
-	if fused {
-		for _, word := range append(strings.FieldsFunc(l.im.typeString(k.Second.Elem), notWord), k.Second.Func.Name()) {
-			reserved[word] = true
-		}
-	}
 	if k.Func.Pkg() != l.im.pkg {
 		reserved[l.im.qualifier(k.Func.Pkg())] = true
 	}
 	if l.hasRecv() {
 		delete(reserved, k.Func.Name())
-		if fused {
-			delete(reserved, k.Second.Func.Name())
-		}
 	}
 	taken := map[string]bool{}
 	for _, p := range all {
@@ -126,9 +116,6 @@ func (l *launcher) names() {
 	l.section = pick("s", "sec", "section")
 	l.cell = pick("cell")
 	l.region = pick("region")
-	if fused {
-		l.second = pick("second")
-	}
 	if len(k.Elementwise) > 0 {
 		if l.lo, l.hi = pick("lo", "from"), "to"; l.lo == "lo" {
 			l.hi = "hi"
@@ -146,14 +133,6 @@ func (l *launcher) names() {
 
 func notWord(r rune) bool {
 	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-}
-
-// hasSecond tells whether there is a second body that can be called here. A
-// twin that launches a kernel of another package may not see it, and then has
-// the update copied.
-func (l *launcher) hasSecond() bool {
-	s := l.k.Second
-	return s != nil && s.Func != nil && (l.k.Func.Pkg() == l.im.pkg || s.Func.Exported())
 }
 
 func (l *launcher) hasRecv() bool { return l.k.Func.Signature().Recv() != nil }
@@ -295,7 +274,7 @@ func (l *launcher) argument(p *annotations.Param) string {
 
 func (l *launcher) call() string {
 	k := l.k
-	call := l.callOf(k.Func)
+	call := l.callKernel(false)
 	switch k.ResultKind() {
 	case annotations.Reduce:
 		return fmt.Sprintf("*%s = %s", l.cell, call)
@@ -304,10 +283,6 @@ func (l *launcher) call() string {
 	}
 	return call
 }
-
-// callOf calls the kernel or its second body with the launcher's parameters
-// and what more is given.
-func (l *launcher) callOf(f *types.Func, more ...string) string { return l.callWith(f, false, more...) }
 
 // elements goes behind a parameter, and cuts elements lo to hi out of it if the
 // clause elementwise names it.
@@ -318,11 +293,12 @@ func (l *launcher) elements(p *annotations.Param, cut bool) string {
 	return fmt.Sprintf("[%s:%s]", l.lo, l.hi)
 }
 
-// callWith is callOf, for elements lo to hi if the call is cut.
-func (l *launcher) callWith(f *types.Func, cut bool, more ...string) string {
+// callKernel calls the kernel with the launcher's parameters, for elements lo to hi if the
+// call is cut.
+func (l *launcher) callKernel(cut bool) string {
 	k := l.k
 	var args []string
-	fun := f.Name()
+	fun := k.Func.Name()
 	if k.Func.Pkg() != l.im.pkg && !l.hasRecv() {
 		fun = l.im.qualifier(k.Func.Pkg()) + "." + fun
 	}
@@ -332,14 +308,13 @@ func (l *launcher) callWith(f *types.Func, cut bool, more ...string) string {
 		case p.Recv:
 			fun = name + "." + fun
 			continue
-		case i == len(k.Params)-1 && f.Signature().Variadic():
+		case i == len(k.Params)-1 && k.Func.Signature().Variadic():
 			name += l.elements(p, cut) + "..."
 		default:
 			name += l.elements(p, cut)
 		}
 		args = append(args, name)
 	}
-	args = append(args, more...)
 	// Type arguments are not inferred from results alone.
 	if tps := k.Func.Signature().TypeParams(); tps.Len() > 0 {
 		var names []string
@@ -358,7 +333,7 @@ func (l *launcher) regions() []string {
 	elementwise := len(l.k.Elementwise) > 0
 	add := func(r annotations.Region, region string) {
 		if elementwise && r.Kind != annotations.In {
-			region = fmt.Sprintf("%s.Elementwise(%s, func(%s, %s int) { %s })", l.im.runtime(), region, l.lo, l.hi, l.callWith(l.k.Func, true))
+			region = fmt.Sprintf("%s.Elementwise(%s, func(%s, %s int) { %s })", l.im.runtime(), region, l.lo, l.hi, l.callKernel(true))
 			elementwise = false
 		}
 		list = append(list, region)
@@ -391,11 +366,6 @@ func (l *launcher) regions() []string {
 			fun, expr = fun+"Var", "&"+expr
 		case annotations.PtrForm, annotations.ResultForm:
 			fun += "Var"
-		}
-		if r.Kind == annotations.Out && l.second != "" {
-			add(r, fmt.Sprintf("%s.OutFused(%q, %s, func(%s []%s) { %s })", l.im.runtime(), r.Name, expr,
-				l.second, l.im.typeString(l.k.Second.Elem), l.callOf(l.k.Second.Func, l.second)))
-			continue
 		}
 		region := fmt.Sprintf("%s.%s(%q, %s)", l.im.intra(), fun, r.Name, expr)
 		if whole != "" {

@@ -80,43 +80,4 @@ var Programs = map[string]func(p *intra.Process) error{
 		}
 		return nil
 	},
-	"what a section that does not wait writes is read too early": func(p *intra.Process) error {
-		two, x, other := []float64{2}, numbers(), []float64{2}
-		s := p.Section(intra.NoWait)
-		launchScale(s, two, x)
-		if err := s.End(); err != nil {
-			return err
-		}
-		other[0] = x[4]
-		s = p.Section()
-		launchScale(s, other, numbers())
-		return s.End()
-	},
-	"what a section that does not wait writes is written too early": func(p *intra.Process) error {
-		two, x := []float64{2}, numbers()
-		s := p.Section(intra.NoWait)
-		launchScale(s, two, x)
-		if err := s.End(); err != nil {
-			return err
-		}
-		s = p.Section(intra.NoWait) // it has nothing to do with that
-		launchScale(s, two, numbers())
-		if err := s.End(); err != nil {
-			return err
-		}
-		x[7] = 1
-		return p.Settle()
-	},
-	"what a section that does not wait reads is written too early": func(p *intra.Process) error {
-		two, x := []float64{2}, numbers()
-		s := p.Section(intra.NoWait)
-		launchScale(s, two, x)
-		if err := s.End(); err != nil {
-			return err
-		}
-		two[0] = 3
-		s = p.Section()
-		launchScale(s, two, numbers())
-		return s.End()
-	},
 }

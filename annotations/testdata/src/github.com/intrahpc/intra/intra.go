@@ -12,7 +12,6 @@ type Process struct{ replica int }
 func (p *Process) Tasks() int        { return 16 }
 func (p *Process) Replica() int      { return p.replica }
 func (p *Process) World() *comm.Comm { return nil }
-func (p *Process) Settle() error     { return nil }
 
 func Blocks(n, parts int) iter.Seq2[int, int] { return func(func(int, int) bool) {} }
 

@@ -1,0 +1,139 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/affinity"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/spawn"
+	"github.com/intrahpc/intra/internal/timeline"
+)
+
+// options are what the flags of one command line ask for. The flags that need others to
+// be understood are kept as they stand until all of them are read.
+type options struct {
+	launch.Config
+	given map[string][]string // the arguments of each flag; of one that does not repeat the last
+	facts map[string]string   // terms that are true without a flag, with a text that names the place
+
+	ranks, replicas int
+	degrees         []int
+	seed            uint64
+	dir             string // of -checkpoint
+	every           uint64
+	page, token     string
+	hosts, hostfile string
+	alone           *bool // nil: intrarun finds out
+
+	oversubscribe, strict bool
+}
+
+func newOptions() *options {
+	return &options{
+		Config: launch.Config{
+			Job: launch.Job{Link: job.LinkSHM, Ring: job.DefaultRing, Direct: job.DirectAuto, Threads: 1, TraceLimit: timeline.DefaultLimit,
+				Stuck: launch.Stuck{After: launch.DefaultStuck}, Endless: launch.DefaultEndless},
+			Bind: affinity.Auto, Fanout: spawn.DefaultFanout, Stdin: os.Stdin,
+		},
+		given: make(map[string][]string), facts: make(map[string]string),
+		ranks: 1, replicas: 2, seed: 1, every: defaultEvery,
+	}
+}
+
+// has reports whether a flag stands on the command line.
+func (o *options) has(name string) bool { return o.given[name] != nil }
+
+// complete fills in what follows from several flags.
+func (o *options) complete() (err error) {
+	if o.Check {
+		o.Threads = 1
+	}
+	if o.Weibull != nil {
+		o.Weibull.Seed = o.seed
+	}
+	if o.Verify != nil {
+		if o.Verify.Seed = o.seed; !o.has("seed") {
+			o.Verify.Seed = rand.Uint64()
+		}
+	}
+	if o.has("checkpoint") {
+		o.Checkpoint = &head.Checkpoint{Dir: o.dir, Every: o.every}
+	}
+	if o.has("http") {
+		if o.Page, err = pageAddress(o.page, o.token, o.has("http-token")); err != nil {
+			return err
+		}
+	}
+	o.MPIBetween = o.MPI && o.has("link")
+	return o.resolveDegrees()
+}
+
+// maxProcesses is far beyond what one host can run, and small enough to count.
+const maxProcesses = 1 << 16
+
+// resolveDegrees finds the replicas of each rank, and what rules want to know of them.
+func (o *options) resolveDegrees() (err error) {
+	spec := job.Spec{Degrees: o.degrees}
+	switch {
+	case o.degrees == nil && o.ranks > maxProcesses/o.replicas:
+		return fmt.Errorf("-n %d with %d replicas each: more than %d processes", o.ranks, o.replicas, maxProcesses)
+	case o.degrees == nil:
+		spec = job.Spec{Ranks: o.ranks, Replicas: o.replicas}
+	case o.has("n") && o.ranks != len(o.degrees):
+		return fmt.Errorf("-n %d, but -degrees %s is for %d ranks: leave -n out", o.ranks, o.given["degrees"][0], len(o.degrees))
+	}
+	if o.Degrees, err = spec.Resolve(); err != nil {
+		return err
+	}
+	if len(o.Degrees) == 1 {
+		o.facts[oneRank] = "the job has one rank"
+	}
+	if rank := slices.Index(o.Degrees, 1); rank >= 0 {
+		o.facts[oneReplica] = fmt.Sprintf("rank %d has one replica", rank)
+	}
+	return nil
+}
+
+// parseDegrees reads numbers like 2,1,2.
+func parseDegrees(list string) (degrees []int, err error) {
+	sum := 0
+	for s := range strings.SplitSeq(list, ",") {
+		d, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || d < 1 {
+			return nil, fmt.Errorf("%q is not a number of replicas, want numbers from 1 like 2,1,2", s)
+		}
+		if sum += min(d, maxProcesses+1); sum > maxProcesses {
+			return nil, fmt.Errorf("more than %d processes", maxProcesses)
+		}
+		degrees = append(degrees, d)
+	}
+	return degrees, nil
+}
+
+// chooseDirect sets -direct auto to off where a rule would refuse -direct on.
+func (o *options) chooseDirect() {
+	if o.Direct == job.DirectAuto && o.clash(find("direct"), true) != nil {
+		o.Direct = job.DirectOff
+	}
+}
+
+// warnOfOld says how the old spellings that were used are written now, a line for each flag.
+func (o *options) warnOfOld(out io.Writer) {
+	for i := range table {
+		r := &table[i]
+		if x := o.Indexed; r.now == "" || !o.has(r.name) || o.Quiet || x != nil && x.Index > 0 {
+			continue
+		}
+		fmt.Fprintf(out, "intrarun: warning: -%s is an old spelling, which only this version reads: write -fault %s%s\n", r.name, r.now, o.given[r.name][0])
+	}
+}

@@ -1,0 +1,60 @@
+//go:build linux
+
+package main
+
+import (
+	"slices"
+	"strconv"
+)
+
+// row describes one flag. The parser, the refusals of combinations, the help and the table in
+// docs/flags.md come from the rows.
+type row struct {
+	name     string
+	group    group
+	common   bool     // one of the ten that the help lists first
+	arg      string   // "": none
+	optional bool     // it may stand without its argument
+	repeats  bool     // all its arguments count, not only the last
+	off      []string // arguments with which it is as if it were not given
+	does     string   // what it does, in one sentence or more
+	initial  string   // the default, "" if does says it
+	set      setter
+	needs    []need
+	excludes []clash
+	now      string // for an old spelling: what stands before its argument in that of -fault
+}
+
+// group is a heading of the help and of the table.
+type group string
+
+const (
+	replicas   group = "Ranks, replicas and cores"
+	hosts      group = "Several hosts"
+	links      group = "Links and sharing: what replicas send each other, and how"
+	losses     group = "Recovery: replacements, backups and files"
+	corruption group = "Silent corruption"
+	bugs       group = "Find a bug, a deadlock or a slow kernel"
+	output     group = "Output: what a job reports while it runs and at its end"
+	faults     group = "Fault injection"
+	old        group = "Old spellings, which only this version reads"
+)
+
+var groups = []group{replicas, hosts, links, losses, corruption, bugs, output, faults, old}
+
+// table holds all flags in the order of the help.
+var table = slices.Concat(replicaFlags, hostFlags, linkFlags, recoveryFlags, corruptionFlags, bugFlags, outputFlags, faultFlags)
+
+// find returns the row of a flag, which is there.
+func find(name string) *row {
+	return &table[slices.IndexFunc(table, func(r row) bool { return r.name == name })]
+}
+
+// isOff reports whether the flag with that argument is as if it were not given.
+func (r *row) isOff(text string) bool {
+	if r.arg == "" {
+		on, err := strconv.ParseBool(text)
+		return err == nil && !on
+	}
+	return text == "" || slices.Contains(r.off, text)
+}

@@ -1,0 +1,145 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/internal/counters"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/vary"
+)
+
+var recoveryFlags = []row{
+	{name: "replace", group: losses, common: true,
+		does: "Replace each lost process by a new one, which joins at a safe point of the program with the state of a live replica.",
+		set:  toggle(func(o *options) *bool { return &o.Replace })},
+	{name: "spares", group: losses, arg: "N", off: []string{"0"},
+		does: "Keep N processes waiting, on hosts with free slots, to replace lost ones at once.",
+		set:  number(func(o *options) *int { return &o.Spares }, 0, maxProcesses, "processes")},
+	{name: "backup", group: losses, common: true, arg: "K",
+		does:  "Copy the state of each rank into the memory of another rank every K safe points, or with auto as often as it pays. When a rank has lost all its replicas, the job rolls back to the copy.",
+		set:   parsed(recovery.ParsePolicy, func(o *options, p recovery.Policy) { o.Backup = p }),
+		needs: []need{{any: []string{"replace", "spares"}, why: "a rank that has lost all its replicas continues in new processes"}},
+		excludes: []clash{{with: oneRank, why: "another rank has to hold the copy",
+			cure: "leave out -backup, or give -n 2 or more"}}},
+	{name: "checkpoint", group: losses, common: true, arg: "DIR",
+		does: "Write the state of the job at safe points to files in DIR, which all hosts share, in the background. The last two sets of files stay.",
+		set:  word(func(o *options) *string { return &o.dir }, "a folder")},
+	{name: "checkpoint-every", group: losses, arg: "K", initial: "10",
+		does:  "Write a set of files every K safe points.",
+		set:   natural(func(o *options) *uint64 { return &o.every }, 1, "a number of safe points"),
+		needs: []need{{any: []string{"checkpoint"}, why: "it says how often files are written"}}},
+	{name: "restart", group: losses, common: true, arg: "DIR",
+		does: "Continue from the newest usable set of files in DIR, or from the set whose folder DIR is, with any degrees.",
+		set:  word(func(o *options) *string { return &o.Restart }, "a folder with checkpoint files")},
+	{name: "restart-anyway", group: losses,
+		does:  "Continue also from files of another program, or of this one with other arguments.",
+		set:   toggle(func(o *options) *bool { return &o.Anyway }),
+		needs: []need{{any: []string{"restart"}, why: "it says which files are good enough"}}},
+}
+
+// defaultEvery is the default of -checkpoint-every.
+const defaultEvery = 10
+
+var corruptionFlags = []row{
+	{name: "sdc", group: corruption, common: true, arg: "MODE", initial: "off", off: []string{"off"},
+		does: "Find wrong results: the replicas of a rank run the same tasks and compare the results, and what they send. dual: all tasks; sample=P: a share of them, like sample=1%; state: the registered state at each safe point, or state=N at each Nth; or two of these, like dual,state.",
+		set:  parsed(job.ParseVerification, func(o *options, v *job.Verification) { o.Verify = v }),
+		excludes: []clash{
+			{with: "check", why: "checked mode compares all tasks itself"},
+			{with: oneReplica, when: []string{"dual", "state"}, why: "there is no other replica to compare with",
+				cure: "give each rank two replicas, or -sdc sample=P"},
+		}},
+	{name: "seed", group: corruption, arg: "NUMBER", initial: "1 for -fault, else random",
+		does:  "Make the choices of -sdc, -vary and -fault weibull follow from NUMBER, so that a job can be repeated.",
+		set:   natural(func(o *options) *uint64 { return &o.seed }, 0, "a number"),
+		needs: []need{{any: []string{"sdc", "vary", "fault=weibull"}, why: "nothing else is random"}}},
+}
+
+var bugFlags = []row{
+	{name: "check", group: bugs,
+		does: "Checked mode: find wrong clauses, forgotten state and replicas that diverge.",
+		set:  toggle(func(o *options) *bool { return &o.Check }),
+		excludes: []clash{
+			{with: "replace", why: "checked mode replaces no processes"},
+			{with: "spares", why: "checked mode replaces no processes"},
+		}},
+	{name: "stuck", group: bugs, arg: "DURATION", initial: "30s",
+		does: "Report processes that wait for each other and make no progress for DURATION. off: do not; abort: end the job then. It can be given twice, with a time and with abort.",
+		set:  func(o *options, text string) error { return setStuck(&o.Stuck, text) }},
+	{name: "endless", group: bugs, arg: "DURATION", initial: "1m",
+		does: "Kill a replica that makes no progress (no section, task, message, safe point, Once or output) for DURATION while every rank has finished in another replica. off: wait for it.",
+		set: func(o *options, text string) (err error) {
+			if o.Endless = 0; text != "off" {
+				o.Endless, err = parseTime(text, leastStuck, "like 60s, or off")
+			}
+			return err
+		}},
+	{name: "clone", group: bugs, arg: "RANK.REPLICA=COMMAND", repeats: true,
+		does: "Start a process by a tool, like '0.1=strace -f -o trace': as COMMAND PROGRAM ARGS, or with PROGRAM in the place of {program}.",
+		set:  parsed(job.ParseClone, func(o *options, c job.Clone) { o.Clones = append(o.Clones, c) }),
+		excludes: []clash{
+			{with: "mpi", why: "a tool cannot start a process of an MPI library"},
+			{with: "sched=static", why: "all replicas would wait for the tasks of the slow one"},
+		}},
+	{name: "counters", group: bugs, arg: "LIST",
+		does: "Count events while tasks run, like cycles,instructions,cache-misses,page-faults,task-clock. The replicas of a rank count different ones, and the report has all.",
+		set:  parsed(counters.Parse, func(o *options, all []string) { o.Counters = all })},
+	{name: "vary", group: bugs, arg: "SPEC",
+		does: "Estimate the significant digits of registered variables: run several sets of processes, all but the first disturbed, and compare them at safe points. SPEC has sets=N and bits=P (the last bit of a share of the numbers that tasks write), order (their results added in another order), state=EPS or state:NAME=EPS (variables at the first safe point), like sets=4,bits=1%; also every=N or size=BYTES. It needs -r 1, which is the default then.",
+		set:  parsed(vary.Parse, func(o *options, spec *vary.Spec) { o.Vary = &vary.Run{Spec: *spec} })},
+}
+
+// leastStatus and leastStuck are the shortest times that make sense: processes report
+// ten times a second what they do, and after a second that they wait.
+const leastStatus, leastStuck = 100 * time.Millisecond, 2 * time.Second
+
+// setStuck sets one of the things that -stuck can set: it may be given twice, with a
+// time and with abort.
+func setStuck(c *launch.Stuck, s string) error {
+	switch s {
+	case "off":
+		*c = launch.Stuck{}
+		return nil
+	case "abort":
+		c.Abort = true
+		if c.After == 0 { // off stood before it
+			c.After = launch.DefaultStuck
+		}
+		return nil
+	}
+	d, err := parseTime(s, leastStuck, "like 30s, off or abort")
+	if err == nil {
+		c.After = d
+	}
+	return err
+}
+
+var faultFlags = []row{
+	{name: "kill", group: faults, arg: "RANK.REPLICA@WHEN", repeats: true,
+		does: "Kill a process (SIGKILL) at a point of its execution. WHEN is a duration, section:K, task:K, update:K, message:K or link:K (a new link, in jobs of more than 8 processes), or a step of recovery, join:STEP or backup:STEP.",
+		set:  parsed(job.ParseKill, func(o *options, k job.Kill) { o.Kills = append(o.Kills, k) })},
+	{name: "fault", group: faults, arg: "SPEC", repeats: true,
+		does: "Inject a fault. flip:RANK.REPLICA@WHAT:N[:BIT] turns one bit of the Nth WHAT, counted from 0: a task's result (task), an update that is received (update), a message to another rank (message), the registered state at a safe point (state). defect:RANK.REPLICA,q=RATE turns a bit in each task's result with that probability, like defect:0.1,q=1e-3. weibull:shape=S,mtbf=T kills processes at random: the times between failures have a Weibull distribution with that shape and mean, like weibull:shape=0.7,mtbf=20s.",
+		set:  func(o *options, text string) error { return o.AddFault(text) }},
+	oldFault("flip"), oldFault("defect"), oldFault("weibull"),
+}
+
+// oldFault is the row of a flag whose argument is one of -fault now.
+func oldFault(kind string) row {
+	now := kind + ":"
+	return row{name: kind, group: old, arg: "SPEC", repeats: true, now: now,
+		does: fmt.Sprintf("Write -fault %sSPEC instead.", now),
+		set: func(o *options, text string) error {
+			if text == "" {
+				return errors.New("want a SPEC, as of -fault")
+			}
+			o.given["fault"] = append(o.given["fault"], now+text)
+			return o.AddFault(now + text)
+		}}
+}

@@ -1,0 +1,402 @@
+package comm_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/simseed"
+	"github.com/intrahpc/intra/transport/sdr/sdrtest"
+)
+
+// The simulation of programs that are not send-deterministic: what they send, and what they
+// observe, depends on the order in which messages come and on what tests report. All replicas of
+// a rank have to observe the same, whoever dies, comes back or goes back.
+
+// course is a random program whose state is the number of the iteration and a hash of all that
+// was observed.
+type course struct {
+	seed       uint64
+	iterations int
+	w          *comm.Comm
+	seen       uint64
+}
+
+func (l *course) see(values ...uint64) {
+	for _, v := range values {
+		l.seen = (l.seen ^ v) * 0x9e3779b97f4a7c15
+		l.seen ^= l.seen >> 29
+	}
+}
+
+// The tags of an iteration are tag*iteration and what follows.
+const tags = 8
+
+func (l *course) plan(iteration int) (*rand.Rand, int) {
+	return rand.New(rand.NewPCG(l.seed, uint64(iteration))), tags * iteration
+}
+
+// receive receives one number from a rank or any, and its source.
+func (l *course) receive(src, tag int) (uint64, int, error) {
+	var v [1]uint64
+	st, err := comm.Recv(l.w, v[:], src, tag)
+	return v[0], st.Source, err
+}
+
+// farm: rank 0 hands the next task to whoever asks first.
+func (l *course) farm(iteration int) error {
+	plan, tag := l.plan(iteration)
+	tasks := uint64(plan.IntN(12))
+	const stop = ^uint64(0)
+	if l.w.Rank() > 0 {
+		result := uint64(0)
+		for {
+			if err := comm.Send(l.w, []uint64{result}, 0, tag); err != nil {
+				return err
+			}
+			task, _, err := l.receive(0, tag+1)
+			if err != nil || task == stop {
+				return err
+			}
+			l.see(task)
+			result = task + 1
+		}
+	}
+	done := uint64(0)
+	for next, working := uint64(0), l.w.Size()-1; working > 0; {
+		src := comm.AnySource
+		if plan.IntN(3) == 0 {
+			st, err := l.w.Probe(comm.AnySource, tag)
+			if err != nil {
+				return err
+			}
+			src = st.Source
+		}
+		result, from, err := l.receive(src, tag)
+		if err != nil {
+			return err
+		}
+		done += result
+		l.see(result, uint64(from))
+		task := next
+		if next == tasks {
+			task = stop
+			working--
+		} else {
+			next++
+		}
+		if err := comm.Send(l.w, []uint64{task}, from, tag+1); err != nil {
+			return err
+		}
+	}
+	if want := tasks * (tasks + 1) / 2; l.w.Size() > 1 && done != want {
+		return fmt.Errorf("results of %d tasks sum up to %d, want %d", tasks, done, want)
+	}
+	return nil
+}
+
+// arrivals: everybody adds up what comes in the order in which it comes, some of it with
+// receives from one source between those from any.
+func (l *course) arrivals(iteration int) error {
+	plan, tag := l.plan(iteration)
+	n, me := l.w.Size(), l.w.Rank()
+	var sends, receives []*comm.Request
+	var bufs [][]uint64
+	sum, want := uint64(0), uint64(0)
+	// pass has one rank send a message, and another post a receive that may get it.
+	pass := func(from, to, size, src, tag int, value uint64) {
+		value += uint64(iteration) << 20
+		if to == me {
+			want += value
+			buf := make([]uint64, 300)
+			bufs = append(bufs, buf)
+			receives = append(receives, comm.Irecv(l.w, buf, src, tag))
+		}
+		if from == me {
+			sends = append(sends, comm.Isend(l.w, slices.Repeat([]uint64{value}, size), to, tag))
+		}
+	}
+	for i := range plan.IntN(6 * n) {
+		from, to, size, kind := plan.IntN(n), plan.IntN(n), []int{1, 40, 300}[plan.IntN(3)], plan.IntN(2)
+		src := comm.AnySource
+		if kind == 1 {
+			src = from
+		}
+		pass(from, to, size, src, tag+kind, uint64(i))
+	}
+	// One from any, then one from a source that the first one may also have, then one from any.
+	a, b, to := plan.IntN(n), plan.IntN(n), plan.IntN(n)
+	pass(a, to, 40, comm.AnySource, tag+2, 1000)
+	pass(a, to, 300, a, tag+2, 1001)
+	pass(b, to, 1, comm.AnySource, tag+2, 1002)
+	for k := range receives {
+		st, err := receives[k].Wait()
+		if err != nil {
+			return err
+		}
+		l.see(bufs[k][0], uint64(st.Source), uint64(st.Count))
+		sum += bufs[k][0]
+	}
+	if sum != want {
+		return fmt.Errorf("messages sum up to %d, want %d", sum, want)
+	}
+	if err := comm.WaitAll(sends...); err != nil {
+		return err
+	}
+	// Rank 0 says what it has seen: others depend on that.
+	word := []uint64{l.seen}
+	if err := comm.Bcast(l.w, word, 0); err != nil {
+		return err
+	}
+	l.see(word[0])
+	return nil
+}
+
+// poll: everybody tests until all has come, and what it sends on counts the tests.
+func (l *course) poll(iteration int) error {
+	plan, tag := l.plan(iteration)
+	n, me := l.w.Size(), l.w.Rank()
+	how := plan.IntN(7)
+	var reqs []*comm.Request
+	bufs := make([][1]uint64, n)
+	for r := range n {
+		reqs = append(reqs, comm.Irecv(l.w, bufs[r][:], comm.AnySource, tag))
+	}
+	never := comm.Irecv(l.w, make([]uint64, 1), comm.AnySource, tag+5)
+	for r := range n {
+		reqs = append(reqs, comm.Isend(l.w, []uint64{uint64(me) + 1}, r, tag))
+	}
+	left := len(reqs)
+	report := func(i int, st comm.Status) {
+		left--
+		l.see(uint64(i), uint64(st.Source), uint64(left))
+	}
+	for tests := uint64(0); left > 0; tests++ {
+		l.see(tests)
+		switch how {
+		case 0:
+			i, st, err := comm.WaitAny(reqs...)
+			if err != nil {
+				return err
+			}
+			report(i, st)
+			reqs[i] = nil
+		case 1, 2:
+			wait := comm.WaitSome
+			if how == 2 {
+				wait = comm.TestSome
+			}
+			done, err := wait(reqs...)
+			if err != nil {
+				return err
+			}
+			for _, i := range done {
+				report(i, comm.Status{})
+				reqs[i] = nil
+			}
+		case 3:
+			i, st, err := comm.TestAny(reqs...)
+			if err != nil {
+				return err
+			}
+			if i >= 0 {
+				report(i, st)
+				reqs[i] = nil
+			}
+		case 4:
+			done, err := comm.TestAll(reqs...)
+			if err != nil {
+				return err
+			}
+			if done {
+				left = 0
+			}
+		case 5:
+			for i, r := range reqs {
+				if r == nil {
+					continue
+				}
+				st, done, err := r.Test()
+				if err != nil {
+					return err
+				}
+				if done {
+					report(i, st)
+					reqs[i] = nil
+				}
+			}
+		case 6:
+			if err := comm.WaitAll(reqs...); err != nil {
+				return err
+			}
+			left = 0
+		}
+	}
+	never.Cancel()
+	if _, err := never.Wait(); !errors.Is(err, comm.ErrCancelled) {
+		return fmt.Errorf("a receive that was cancelled: %w", err)
+	}
+	sum := uint64(0)
+	for _, b := range bufs {
+		sum += b[0]
+		l.see(b[0])
+	}
+	if want := uint64(n * (n + 1) / 2); sum != want {
+		return fmt.Errorf("ranks sum up to %d, want %d", sum, want)
+	}
+	return l.ring(tag + 6)
+}
+
+// ring sends what was seen to the next rank.
+func (l *course) ring(tag int) error {
+	n, me := l.w.Size(), l.w.Rank()
+	var got [1]uint64
+	_, err := comm.Sendrecv(l.w, []uint64{l.seen}, (me+1)%n, tag, got[:], (me-1+n)%n, tag)
+	l.see(got[0])
+	return err
+}
+
+// tokens: each goes where it is sent by who has it, as far as that has seen; rank 0 counts those
+// that end and stops all.
+func (l *course) tokens(iteration int) error {
+	plan, tag := l.plan(iteration)
+	n, me := l.w.Size(), l.w.Rank()
+	each := plan.IntN(3)
+	const ended = 100
+	send := func(hops uint64, to int) error { return comm.Send(l.w, []uint64{hops}, to, tag) }
+	for range each {
+		l.see(1)
+		if err := send(3, int(l.seen%uint64(n))); err != nil {
+			return err
+		}
+	}
+	left := each * n
+	polls := uint64(0)
+	for me > 0 || left > 0 {
+		st, found, err := l.w.Iprobe(comm.AnySource, tag+int(polls%2))
+		if err != nil {
+			return err
+		}
+		if !found {
+			polls++
+			continue
+		}
+		hops, from, err := l.receive(st.Source, st.Tag)
+		if err != nil {
+			return err
+		}
+		l.see(hops, uint64(from), polls)
+		switch {
+		case st.Tag == tag+1:
+			return nil
+		case hops == ended:
+			left--
+		case hops > 0:
+			err = send(hops-1, int(l.seen%uint64(n)))
+		default:
+			err = send(ended, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for r := 1; r < n; r++ {
+		if err := comm.Send(l.w, []uint64{0}, r, tag+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is the program of one process.
+func (l *course) run(p *sdrtest.Process) (uint64, error) {
+	begin := 0
+	if s := p.State(); s != nil {
+		begin, l.seen = int(binary.LittleEndian.Uint64(s)), binary.LittleEndian.Uint64(s[8:])
+	}
+	var err error
+	if l.w, err = comm.World(p.Engine); err != nil {
+		return 0, err
+	}
+	for i := begin; i < l.iterations; i++ {
+		err := p.SafePoint(func() []byte {
+			return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(i)), l.seen)
+		})
+		if err == nil {
+			err = []func(int) error{l.farm, l.arrivals, l.poll, l.tokens}[(l.seed+uint64(i))%4](i)
+		}
+		if err == nil && i%2 == 0 {
+			err = l.w.Barrier()
+		}
+		if err != nil {
+			return 0, fmt.Errorf("iteration %d: %w", i, err)
+		}
+	}
+	return l.seen, l.ring(tags*l.iterations + 7)
+}
+
+// checkAnyOrder runs a course in the random job of a trial.
+func checkAnyOrder(seed uint64) (*sdrtest.Result, error) {
+	t := newTrial(seed)
+	t.job.Ordered = true
+	saw := make(map[*sdrtest.Process]uint64)
+	res, err := t.job.Run(func(p *sdrtest.Process) error {
+		l := &course{seed: seed, iterations: t.iterations}
+		sum, err := l.run(p)
+		if err == nil {
+			saw[p] = sum
+		}
+		return err
+	})
+	if res != nil {
+		err = errors.Join(res.Err(), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("degrees %v, kills %v: %w", t.job.Degrees, t.job.Kills, err)
+	}
+	first := make(map[int]*sdrtest.Process)
+	for _, p := range res.Processes {
+		if sum, ok := saw[p]; ok && !p.Killed {
+			if q := first[p.Rank]; q != nil && saw[q] != sum {
+				return nil, fmt.Errorf("degrees %v, kills %v: %v and %v have seen different things", t.job.Degrees, t.job.Kills, q, p)
+			}
+			first[p.Rank] = p
+		}
+	}
+	return res, nil
+}
+
+// TestAnyOrder runs 600 courses. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with seed S.
+func TestAnyOrder(t *testing.T) {
+	usual := uint64(600)
+	if testing.Short() {
+		usual = 300
+	}
+	var mu sync.Mutex
+	var total sdrtest.Result
+	n := simseed.Search(t, usual, func(seed uint64) error {
+		res, err := checkAnyOrder(seed)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		total.Fired += res.Fired
+		total.Joined += res.Joined
+		total.Rollbacks += res.Rollbacks
+		return nil
+	})
+	if n >= 300 {
+		t.Logf("%d deaths, %d replicas back, %d rollbacks", total.Fired, total.Joined, total.Rollbacks)
+		for _, happened := range []int{total.Fired, total.Joined, total.Rollbacks} {
+			require.Greater(t, happened, int(n)/20, "too few of them to mean anything")
+		}
+	}
+}

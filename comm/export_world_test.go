@@ -1,0 +1,4 @@
+package comm
+
+// World is world, for tests outside of this package.
+var World = world

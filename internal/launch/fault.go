@@ -1,0 +1,77 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// AddFault reads the value of -fault, KIND:WHAT, and adds what it asks for to the job.
+func (j *Job) AddFault(spec string) error {
+	kind, what, _ := strings.Cut(spec, ":")
+	switch kind {
+	case "flip", "defect":
+		parse := job.ParseFlip
+		if kind == "defect" {
+			parse = job.ParseDefect
+		}
+		f, err := parse(what)
+		if err != nil {
+			return err
+		}
+		j.Flips = append(j.Flips, f)
+		return nil
+	case "weibull":
+		w, err := parseWeibull(what)
+		switch {
+		case err != nil:
+			return err
+		case j.Weibull != nil:
+			return errors.New("want weibull at most once: a job has one schedule")
+		}
+		j.Weibull = w
+		return nil
+	case "kill":
+		return fmt.Errorf("want -kill %s", what)
+	}
+	return fmt.Errorf("unknown kind %q: want flip:RANK.REPLICA@WHAT:N, defect:RANK.REPLICA,q=RATE or weibull:shape=S,mtbf=T, like flip:0.1@task:30", kind)
+}
+
+// The bounds of shape and mtbf: the schedule can be computed within them.
+const (
+	leastShape, mostShape = 0.1, 100
+	leastMTBF             = time.Millisecond
+)
+
+// parseWeibull reads shape=S,mtbf=T.
+func parseWeibull(s string) (*head.Weibull, error) {
+	const want = "want shape=S,mtbf=T like shape=0.7,mtbf=20s"
+	w := new(head.Weibull)
+	for part := range strings.SplitSeq(s, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		var err error
+		switch name {
+		case "shape":
+			w.Shape, err = strconv.ParseFloat(value, 64)
+			if err != nil || !(w.Shape >= leastShape && w.Shape <= mostShape) {
+				return nil, fmt.Errorf("shape %q: want a number from %v to %v, like 0.7", value, leastShape, mostShape)
+			}
+		case "mtbf":
+			w.MTBF, err = time.ParseDuration(value)
+			if err != nil || w.MTBF < leastMTBF {
+				return nil, fmt.Errorf("mtbf %q: want a duration of at least %v, like 20s", value, leastMTBF)
+			}
+		default:
+			return nil, fmt.Errorf("%q has neither a shape nor an mtbf: %s", part, want)
+		}
+	}
+	if w.Shape == 0 || w.MTBF == 0 {
+		return nil, errors.New(want)
+	}
+	return w, nil
+}

@@ -1,5 +1,0 @@
-//go:build !intra
-
-package fused
-
-func taggedTo(x, y, y2 []float64) {}
