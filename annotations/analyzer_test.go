@@ -26,7 +26,7 @@ func TestControl(t *testing.T) {
 }
 
 func TestSuggestedFixes(t *testing.T) {
-	for _, pkg := range []string{"infer", "notag"} {
+	for _, pkg := range []string{"infer", "uncertain", "notag"} {
 		t.Run(pkg, func(t *testing.T) {
 			analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), annotations.Analyzer, pkg)
 		})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -158,8 +157,8 @@ func (e *effects) effectsOf(c *target) (*Effects, string) {
 	name := ""
 	if obj != nil && !isStandard(obj.Pkg()) {
 		name = obj.Name()
-		if p := e.fset.Position(obj.Pos()); p.IsValid() {
-			name = fmt.Sprintf("%s at %s:%d", name, filepath.Base(p.Filename), p.Line)
+		if obj.Pos().IsValid() {
+			name += " at " + lineOf(e.fset, obj.Pos())
 		}
 	}
 	if c.fn != nil {
@@ -427,7 +426,7 @@ func (e *effects) call(b *body, instr ssa.CallInstruction, pos token.Pos) {
 		return
 	}
 	for _, l := range b.reach(b.given(c)) {
-		b.events = append(b.events, event{instr: instr, root: l.root, path: l.path, unknown: true, pos: pos, via: rest})
+		b.events = append(b.events, event{instr: instr, root: l.root, path: l.path, unknown: true, into: rest + " at " + lineOf(b.fset, pos), pos: pos})
 	}
 	if c.IsInvoke() || c.StaticCallee() == nil {
 		b.called(b.value(c.Value))
@@ -487,7 +486,7 @@ func (e *effects) callee(b *body, instr ssa.Instruction, c *target, maybe bool, 
 		}
 		guard, decided := b.passGuard(c, acc.Guard)
 		for _, l := range t.list {
-			b.events = append(b.events, event{instr: instr, root: l.root, path: l.path, write: acc.Write, unknown: acc.Unknown,
+			b.events = append(b.events, event{instr: instr, root: l.root, path: l.path, write: acc.Write, unknown: acc.Unknown, into: acc.Into,
 				maybe: acc.Maybe || maybe || decided || !t.certain(), guard: guard, pos: pos, via: name, exposed: acc.Exposed})
 		}
 	}

@@ -31,10 +31,11 @@ func checkKernel(r *resolved, b *body) []finding {
 func (c *kernelCheck) check(r *resolved, b *body) []finding {
 	c.starts, c.reported = starts(c.k.Decl), map[string]bool{}
 	if b != nil {
+		c.body = b
 		c.events = slices.Clone(b.events)
 		slices.SortStableFunc(c.events, func(x, y event) int { return cmp.Compare(x.pos, y.pos) })
 	}
-	c.missing(r, b != nil)
+	c.missing(r)
 	if b == nil {
 		return c.findings
 	}
@@ -60,6 +61,7 @@ func (c *kernelCheck) check(r *resolved, b *body) []finding {
 type kernelCheck struct {
 	k        *Kernel
 	name     string
+	body     *body // nil if there is none
 	events   []event
 	starts   map[token.Pos]token.Pos
 	findings []finding
@@ -220,101 +222,6 @@ func (c *kernelCheck) unwritten(it *ItemInfo) bool {
 	return !slices.ContainsFunc(c.events, func(ev event) bool {
 		return ev.root.kind == paramRoot && ev.root.n == i && (ev.write || ev.unknown) && overlap(ev.path, it.path)
 	})
-}
-
-// missing reports parameters in no clause, with the clause that fits.
-func (c *kernelCheck) missing(r *resolved, seen bool) {
-	if len(r.missing) == 0 || r.broken {
-		return
-	}
-	cured := slices.Clone(c.k.Items)
-	var inferred []*ItemInfo
-	for _, m := range r.missing {
-		inferred = append(inferred, c.infer(m, seen)...)
-	}
-	cured = append(cured, inferred...)
-	order := func(it *ItemInfo) int {
-		if i := slices.Index(c.k.Params, it.Param); i >= 0 {
-			return i
-		}
-		return len(c.k.Params)
-	}
-	slices.SortStableFunc(cured, func(a, b *ItemInfo) int { return order(a) - order(b) })
-	for i, m := range r.missing {
-		fix := cured
-		if i > 0 {
-			fix = nil
-		}
-		cure := "; name it in in, out, inout, reduce or scratch"
-		if seen {
-			cure = "; by its body the kernel needs " + renderClauses(inferred)
-		}
-		if m.param == c.k.Result {
-			cure += fmt.Sprintf("; a partial result of a sum is reduce(+: %s)", m.name)
-		}
-		c.report(r.kernel.Dir.Pos, fix, "%s of kernel %s is in no clause%s", m.name, c.name, cure)
-	}
-}
-
-// infer finds the clauses of a parameter in the body.
-func (c *kernelCheck) infer(m missing, seen bool) []*ItemInfo {
-	item := func(kind Kind, text string) *ItemInfo {
-		return &ItemInfo{Kind: kind, Param: m.param, Item: Item{Root: Ident{Name: m.name}, Text: text}}
-	}
-	if m.param.Index < 0 {
-		return []*ItemInfo{item(Out, m.name)}
-	}
-	if !seen {
-		return []*ItemInfo{item(In, m.name)}
-	}
-	n := slices.Index(c.k.Params, m.param)
-	type use struct{ write, exposed bool }
-	uses := map[string]*use{}
-	for _, ev := range c.events {
-		if ev.root.kind != paramRoot || ev.root.n != n || ev.unknown {
-			continue
-		}
-		u := uses[ev.path]
-		if u == nil {
-			u = &use{}
-			uses[ev.path] = u
-		}
-		u.write = u.write || ev.write
-		u.exposed = u.exposed || !ev.write && ev.exposed
-	}
-	// One clause for the whole of it, if its type can be sent.
-	probe := &resolved{kernel: c.k}
-	whole := &ItemInfo{Kind: Out, Param: m.param, Item: Item{Root: Ident{Name: m.name}, Text: m.name}}
-	sendable := probe.memory(Clause{Kind: Out}, whole, m.param.Var.Type(), "")
-	var write, exposed bool
-	for _, u := range uses {
-		write = write || u.write
-		exposed = exposed || u.exposed
-	}
-	kind := func(write, exposed bool) Kind {
-		switch {
-		case write && exposed:
-			return InOut
-		case write:
-			return Out
-		}
-		return In
-	}
-	if !write || sendable {
-		return []*ItemInfo{item(kind(write, exposed), m.name)}
-	}
-	items := []*ItemInfo{item(In, m.name)}
-	var written []string
-	for path, u := range uses {
-		if u.write {
-			written = append(written, path)
-		}
-	}
-	slices.Sort(written)
-	for _, path := range written {
-		items = append(items, item(kind(true, uses[path].exposed), displayPath(m.name, path)))
-	}
-	return items
 }
 
 // moved returns the items with one of them in another clause.

@@ -2,8 +2,10 @@ package annotations
 
 import (
 	"cmp"
+	"fmt"
 	"go/token"
 	"go/types"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,8 +42,9 @@ type event struct {
 	root    root
 	path    string
 	write   bool
-	unknown bool // code that is not known may read and write it
-	maybe   bool // it may be another memory that is accessed, or none
+	unknown bool   // code that is not known may read and write it
+	into    string // that code, and where it is called
+	maybe   bool   // it may be another memory that is accessed, or none
 	guard   uint64
 	addr    ssa.Value
 	pos     token.Pos
@@ -72,9 +75,10 @@ type Access struct {
 	Param   int // in order, the receiver first; captured variables follow
 	Path    string
 	Write   bool
-	Exposed bool // read before it is written
-	Unknown bool // handed on to code that is not known
-	Maybe   bool // only possible
+	Exposed bool   // read before it is written
+	Unknown bool   // handed on to code that is not known
+	Into    string // that code, and where it is called
+	Maybe   bool   // only possible
 	// Guard holds a bit for each parameter that decides whether the access is reached.
 	Guard uint64
 }
@@ -144,6 +148,7 @@ type effects struct {
 // body is what is found in one function's body.
 type body struct {
 	fn      *ssa.Function
+	fset    *token.FileSet
 	events  []event
 	impure  []Impurity
 	calls   []int
@@ -178,7 +183,7 @@ func (e *effects) of(fn *ssa.Function) *body {
 		from := len(e.order)
 		e.order = append(e.order, fn)
 		e.rounds[fn]++
-		e.memo[fn] = &body{fn: fn, effects: &Effects{}}
+		e.memo[fn] = &body{fn: fn, fset: e.fset, effects: &Effects{}}
 		if known != nil {
 			e.memo[fn] = known
 		}
@@ -216,7 +221,7 @@ type limits struct {
 var defaultLimits = limits{rounds: 4, size: 500, passes: 20, accesses: 200}
 
 func (e *effects) compute(fn *ssa.Function) *body {
-	b := &body{fn: fn, values: map[ssa.Value][]loc{}, cells: map[root][]cell{}, flow: newFlow(fn)}
+	b := &body{fn: fn, fset: e.fset, values: map[ssa.Value][]loc{}, cells: map[root][]cell{}, flow: newFlow(fn)}
 	e.evaluate(b)
 	for _, block := range fn.Blocks {
 		for _, instr := range block.Instrs {
@@ -242,6 +247,7 @@ func (b *body) unknownToAll() {
 		b.events[i].maybe = b.events[i].maybe || b.events[i].root.kind != globalRoot
 	}
 	s := b.effects
+	into := b.tooLong()
 	for i := range s.Accesses {
 		s.Accesses[i].Maybe = true
 	}
@@ -249,7 +255,7 @@ func (b *body) unknownToAll() {
 		if n < len(b.fn.Params) && isBasic(b.fn.Params[n].Type()) {
 			continue
 		}
-		s.Accesses = append(s.Accesses, Access{Param: n, Unknown: true})
+		s.Accesses = append(s.Accesses, Access{Param: n, Unknown: true, Into: into})
 		for i := range b.fn.Signature.Results().Len() {
 			if !isBasic(b.fn.Signature.Results().At(i).Type()) {
 				s.Results = append(s.Results, Flow{Result: i, Param: freshFlow}, Flow{Result: i, Param: n, Any: true})
@@ -261,8 +267,19 @@ func (b *body) unknownToAll() {
 	s.Results = slices.Compact(s.Results)
 	first := b.fn.Blocks[0].Instrs[0]
 	for _, l := range b.wild() {
-		b.events = append(b.events, event{instr: first, root: l.root, unknown: true, pos: b.fn.Pos(), via: "code that is too long to follow"})
+		b.events = append(b.events, event{instr: first, root: l.root, unknown: true, into: into, pos: b.fn.Pos()})
 	}
+}
+
+// tooLong names a function that is beyond the limits.
+func (b *body) tooLong() string {
+	return fmt.Sprintf("all of %s at %s, which is too long to follow", b.fn.Name(), lineOf(b.fset, b.fn.Pos()))
+}
+
+// lineOf is a place as messages name it.
+func lineOf(fset *token.FileSet, pos token.Pos) string {
+	p := fset.Position(pos)
+	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
 
 // summarize makes the effects that callers see.
@@ -276,7 +293,7 @@ func (b *body) summarize(l limits) {
 			if ev.root.kind == freeRoot {
 				n += len(b.fn.Params)
 			}
-			s.Accesses = append(s.Accesses, Access{Param: n, Path: ev.path, Write: ev.write, Exposed: ev.exposed, Unknown: ev.unknown, Maybe: ev.maybe, Guard: ev.guard | b.guards(ev.instr)})
+			s.Accesses = append(s.Accesses, Access{Param: n, Path: ev.path, Write: ev.write, Exposed: ev.exposed, Unknown: ev.unknown, Into: ev.into, Maybe: ev.maybe, Guard: ev.guard | b.guards(ev.instr)})
 		case globalRoot:
 			name := globalName(ev.root.v)
 			if ev.maybe || ev.unknown {
@@ -298,12 +315,12 @@ func (b *body) summarize(l limits) {
 	}
 	slices.SortFunc(s.Accesses, func(x, y Access) int {
 		return cmp.Or(cmp.Compare(x.Param, y.Param), cmp.Compare(x.Path, y.Path), compareBool(x.Write, y.Write),
-			compareBool(x.Exposed, y.Exposed), compareBool(x.Unknown, y.Unknown), compareBool(x.Maybe, y.Maybe), cmp.Compare(x.Guard, y.Guard))
+			compareBool(x.Exposed, y.Exposed), compareBool(x.Unknown, y.Unknown), compareBool(x.Maybe, y.Maybe), cmp.Compare(x.Guard, y.Guard), cmp.Compare(x.Into, y.Into))
 	})
 	s.Accesses = slices.Compact(s.Accesses)
 	if len(s.Accesses) > l.accesses {
 		for i, a := range s.Accesses {
-			s.Accesses[i] = Access{Param: a.Param, Unknown: true}
+			s.Accesses[i] = Access{Param: a.Param, Unknown: true, Into: b.tooLong()}
 		}
 		s.Accesses = slices.Compact(s.Accesses)
 	}

@@ -42,7 +42,7 @@ func (e *effects) group(b *body, instr ssa.Instruction, method string, args []ss
 	}
 	if rest != "" {
 		for _, l := range b.reach(b.value(args[1])) {
-			b.events = append(b.events, event{instr: instr, root: l.root, path: l.path, unknown: true, pos: pos, via: rest})
+			b.events = append(b.events, event{instr: instr, root: l.root, path: l.path, unknown: true, into: rest + " at " + lineOf(b.fset, pos), pos: pos})
 		}
 	}
 }

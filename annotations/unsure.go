@@ -37,8 +37,8 @@ func (c *kernelCheck) unsure(r *resolved, ev *event) {
 	}
 	via := " where the analysis cannot tell what is accessed"
 	switch {
-	case ev.unknown && ev.via != "":
-		via = " through " + ev.via + ", into which the analysis does not look"
+	case ev.unknown:
+		via = " through " + ev.into + ", into which the analysis does not look"
 	case ev.via != "":
 		via = " in " + ev.via
 	}

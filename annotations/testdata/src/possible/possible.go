@@ -2,7 +2,7 @@ package possible // want package:"effects"
 
 //intra:task in(f, y)
 func value(f func([]float64), y []float64) {
-	f(y) // want `task value may write y through the function value f, into which the analysis does not look, but y is in in; run with -check` `task value may write f through`
+	f(y) // want `task value may write y through the function value f at possible.go:5, into which the analysis does not look, but y is in in; run with -check` `task value may write f through`
 }
 
 //intra:task in(x, dirty) out(y)
