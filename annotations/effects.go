@@ -18,9 +18,6 @@ import (
 // holds; an index makes no step. For a parameter g *Grid the elements of the
 // slice g.z are "*.z*", and the slice header itself is "*.z".
 
-// maxPath bounds the length of a path: deeper memory counts as its ancestor.
-const maxPath = 96
-
 type rootKind uint8
 
 const (
