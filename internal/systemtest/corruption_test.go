@@ -251,7 +251,7 @@ func TestHashesAreToldOverAFullRing(t *testing.T) {
 	usable, err := affinity.Usable()
 	require.NoError(t, err)
 	for range 2 { // one of four got through before, on one processor
-		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: flags, Deadline: time.Minute, Prefix: []string{"taskset", "-c", fmt.Sprint(usable[0][0])},
+		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: flags, Deadline: 5 * time.Minute, Prefix: []string{"taskset", "-c", fmt.Sprint(usable[0][0])},
 			Program: []string{binaries.Program(t, "examples/hpccg"), "-nx", "10", "-ny", "10", "-nz", "10", "-iters", "211", "-json"}})
 		require.Contains(t, []int{0, 3}, r.Code, r.Stderr) // the spare may be needed twice
 	}
