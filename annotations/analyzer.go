@@ -1,7 +1,9 @@
 package annotations
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/gob"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -13,22 +15,34 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/ssa"
 )
 
 // Analyzer checks the //intra: directives of a package: their grammar, what
 // they name, what the kernels do, and the sections. Its result is a *Package.
-var Analyzer = &analysis.Analyzer{
-	Name: "intra",
-	Doc: `check //intra:task kernels and //intra:section blocks
+var Analyzer = newAnalyzer(defaultLimits)
+
+func newAnalyzer(l limits) *analysis.Analyzer {
+	c := &clauseAnalysis{limits: l}
+	a := &analysis.Analyzer{
+		Name: "intra",
+		Doc: `check //intra:task kernels and //intra:section blocks
 
 A kernel's clauses say what it reads and writes; a wrong clause gives the
 replicas of a rank different memory. The analyzer compares the clauses with
 what the kernel and the functions it calls do.`,
-	Run:              run,
-	RunDespiteErrors: true,
-	ResultType:       reflect.TypeFor[*Package](),
-	FactTypes:        []analysis.Fact{(*packageFact)(nil)},
+		Run:              c.run,
+		RunDespiteErrors: true,
+		ResultType:       reflect.TypeFor[*Package](),
+		FactTypes:        []analysis.Fact{(*packageFact)(nil)},
+	}
+	a.Flags.BoolVar(&c.possible, "v", false, "also list what is not certain: accesses that the analysis cannot follow and that would break a clause")
+	return a
+}
+
+// clauseAnalysis holds the settings of an analyzer.
+type clauseAnalysis struct {
+	limits   limits
+	possible bool // the flag -v: list errors that are not certain
 }
 
 // packageFact is what other packages have to know: what the functions do, and
@@ -37,6 +51,10 @@ type packageFact struct {
 	Funcs   []Effects
 	Kernels []kernelFact
 	States  []string // types with //intra:state
+
+	// source analyses functions on request, as long as the fact stays in this
+	// process. Encoding the fact fills Funcs.
+	source *packageEffects
 }
 
 type kernelFact struct {
@@ -53,8 +71,39 @@ func (*packageFact) AFact() {}
 
 func (f *packageFact) String() string { return "effects" }
 
-func run(pass *analysis.Pass) (result any, err error) {
-	if standard(pass) {
+// encodedFact is a packageFact without its methods.
+type encodedFact packageFact
+
+// GobEncode analyses all functions: another process cannot request them.
+func (f *packageFact) GobEncode() ([]byte, error) {
+	encoded := encodedFact(*f)
+	if f.source != nil {
+		encoded.Funcs = f.source.all()
+	}
+	var buf bytes.Buffer
+	err := gob.NewEncoder(&buf).Encode(&encoded)
+	return buf.Bytes(), err
+}
+
+// GobDecode decodes what GobEncode encodes.
+func (f *packageFact) GobDecode(data []byte) error {
+	return gob.NewDecoder(bytes.NewReader(data)).Decode((*encodedFact)(f))
+}
+
+// effects returns what a function of the package does; nil if that is not known.
+func (f *packageFact) effects(fn *types.Func) *Effects {
+	if f.source != nil {
+		return f.source.request(fn)
+	}
+	i, ok := slices.BinarySearchFunc(f.Funcs, LocalName(fn), func(e Effects, name string) int { return strings.Compare(e.Func, name) })
+	if !ok {
+		return nil
+	}
+	return &f.Funcs[i]
+}
+
+func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
+	if standard(pass) || KnownByName(pass.Pkg.Path()) && !slices.ContainsFunc(pass.Files, Mentions) {
 		return &Package{Types: pass.Pkg}, nil
 	}
 	s := scanPackage(pass.Fset, pass.Pkg, pass.Files, pass.TypesInfo)
@@ -71,18 +120,13 @@ func run(pass *analysis.Pass) (result any, err error) {
 		return f
 	}
 	known := func(fn *types.Func) *Effects {
-		if fn.Pkg() == nil {
+		if fn.Pkg() == nil || fn.Pkg() == pass.Pkg { // a function of this package without a body
 			return nil
 		}
-		f := factOf(fn.Pkg())
-		if f == nil {
-			return nil
+		if f := factOf(fn.Pkg()); f != nil {
+			return f.effects(fn)
 		}
-		i, ok := slices.BinarySearchFunc(f.Funcs, LocalName(fn), func(e Effects, name string) int { return strings.Compare(e.Func, name) })
-		if !ok {
-			return nil
-		}
-		return &f.Funcs[i]
+		return nil
 	}
 	// The SSA builder wants types that are whole, and says so by a panic. What
 	// a dependency lacks is not among the errors of this package.
@@ -91,7 +135,7 @@ func run(pass *analysis.Pass) (result any, err error) {
 			result, err = nil, fmt.Errorf("package %s or what it imports does not compile: %v", pass.Pkg.Path(), v)
 		}
 	}()
-	eff := buildEffects(pass, known)
+	eff := newPackageEffects(pass, known, c.limits)
 
 	byDecl := map[*ast.FuncDecl][]Directive{}
 	annotated := map[types.Object]bool{} // also where the directives are wrong
@@ -104,6 +148,9 @@ func run(pass *analysis.Pass) (result any, err error) {
 	var diags []analysis.Diagnostic
 	for _, r := range s.open {
 		for _, f := range checkKernel(r, eff.body(r.kernel.Func)) {
+			if f.possible && !c.possible {
+				continue
+			}
 			diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg, SuggestedFixes: fix(r.kernel, byDecl[r.kernel.Decl], f.cured)})
 		}
 		if !r.broken {
@@ -124,9 +171,9 @@ func run(pass *analysis.Pass) (result any, err error) {
 			return foreignCallee(fn, factOf)
 		},
 		annotated: func(fn *types.Func) bool { return annotated[fn] },
-		effects:   eff.effectsOfObject,
+		effects:   eff.ofObject,
 		messages: func(fn *types.Func) string {
-			e := eff.effectsOfObject(fn)
+			e := eff.ofObject(fn)
 			if e == nil {
 				return ""
 			}
@@ -192,131 +239,6 @@ func foreignCallee(fn *types.Func, factOf func(*types.Package) *packageFact) *Ca
 	}
 	k := f.Kernels[i]
 	return &Callee{Func: fn, Result: k.Result, Op: k.Op, Whole: k.Whole, Writes: k.Writes, Reduces: k.Reduces}
-}
-
-// packageEffects are the effects of the package that is analysed.
-type packageEffects struct {
-	*effects
-	prog  *ssa.Program
-	funcs []*types.Func
-}
-
-// buildEffects builds the package in SSA form. Functions that do not compile,
-// such as callers of launchers that are not there yet, are left out.
-func buildEffects(pass *analysis.Pass, known func(*types.Func) *Effects) *packageEffects {
-	pe := &packageEffects{effects: &effects{fset: pass.Fset, known: known, memo: map[*ssa.Function]*body{}}}
-	files, ok := compiling(pass)
-	if !ok {
-		return pe
-	}
-	prog := ssa.NewProgram(pass.Fset, 0)
-	for _, p := range pass.Pkg.Imports() { // what is behind them is made when a method of it is called
-		prog.CreatePackage(p, nil, nil, true)
-	}
-	pe.prog = prog
-	pe.pkg = prog.CreatePackage(pass.Pkg, files, pass.TypesInfo, false)
-	pe.pkg.Build()
-	for _, f := range files {
-		for _, decl := range f.Decls {
-			if fd, ok := decl.(*ast.FuncDecl); ok && fd.Body != nil && fd.Name.Name != "_" && (fd.Recv != nil || fd.Name.Name != "init") {
-				if fn, ok := pass.TypesInfo.Defs[fd.Name].(*types.Func); ok {
-					pe.funcs = append(pe.funcs, fn)
-				}
-			}
-		}
-	}
-	return pe
-}
-
-// compiling returns the files without the bodies that hold type errors; false
-// if there are errors elsewhere.
-func compiling(pass *analysis.Pass) ([]*ast.File, bool) {
-	bad := map[*ast.FuncDecl]bool{}
-	for _, e := range pass.TypeErrors {
-		if e.Soft {
-			continue
-		}
-		decl := enclosingFunc(pass.Files, e.Pos)
-		if decl == nil || decl.Body == nil || e.Pos < decl.Body.Pos() {
-			return nil, false
-		}
-		bad[decl] = true
-	}
-	if len(bad) == 0 {
-		return pass.Files, true
-	}
-	files := slices.Clone(pass.Files)
-	for i, f := range files {
-		copied := *f
-		copied.Decls = slices.Clone(f.Decls)
-		for j, d := range copied.Decls {
-			if fd, ok := d.(*ast.FuncDecl); ok && bad[fd] {
-				without := *fd
-				without.Body = nil
-				copied.Decls[j] = &without
-			}
-		}
-		files[i] = &copied
-	}
-	return files, true
-}
-
-func enclosingFunc(files []*ast.File, pos token.Pos) *ast.FuncDecl {
-	for _, f := range files {
-		if f.FileStart <= pos && pos <= f.FileEnd {
-			for _, d := range f.Decls {
-				if fd, ok := d.(*ast.FuncDecl); ok && fd.Pos() <= pos && pos < fd.End() {
-					return fd
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func (pe *packageEffects) body(fn *types.Func) *body {
-	if pe.prog == nil {
-		return nil
-	}
-	f := pe.prog.FuncValue(fn)
-	if f == nil {
-		return nil
-	}
-	return pe.of(f)
-}
-
-func (pe *packageEffects) effectsOfObject(fn *types.Func) *Effects {
-	if pe.pkg != nil && fn.Pkg() == pe.pkg.Pkg {
-		if b := pe.body(fn); b != nil {
-			return b.effects
-		}
-		return nil
-	}
-	return pe.known(fn)
-}
-
-// fact makes the package's fact.
-func (pe *packageEffects) fact(s *scan) *packageFact {
-	f := &packageFact{}
-	for _, fn := range pe.funcs {
-		if b := pe.body(fn); b != nil {
-			e := *b.effects
-			e.Func = LocalName(fn)
-			f.Funcs = append(f.Funcs, e)
-		}
-	}
-	slices.SortFunc(f.Funcs, func(a, b Effects) int { return strings.Compare(a.Func, b.Func) })
-	for name, k := range s.kernels {
-		f.Kernels = append(f.Kernels, kernelFact{name, k.ResultKind(), k.Op, k.written(true), k.written(false), k.reduced()})
-	}
-	slices.SortFunc(f.Kernels, func(a, b kernelFact) int { return strings.Compare(a.Name, b.Name) })
-	for _, file := range s.pkg.Files {
-		for _, st := range file.States {
-			f.States = append(f.States, st.Type.Name())
-		}
-	}
-	slices.Sort(f.States)
-	return f
 }
 
 // tagFix adds the build line that a section file lacks.

@@ -3,15 +3,22 @@ package annotations_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/go/analysis/analysistest"
 
 	"github.com/intrahpc/intra/annotations"
 )
 
 func TestAnalyzer(t *testing.T) {
-	for _, pkg := range []string{"good", "wrong", "sections"} {
+	for _, pkg := range []string{"good", "wrong", "sections", "ordinary", "certain"} {
 		t.Run(pkg, func(t *testing.T) { analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, pkg) })
 	}
+}
+
+func TestPossibleErrorsAreListed(t *testing.T) {
+	require.NoError(t, annotations.Analyzer.Flags.Set("v", "true"))
+	defer func() { require.NoError(t, annotations.Analyzer.Flags.Set("v", "false")) }()
+	analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, "possible")
 }
 
 func TestControl(t *testing.T) {
@@ -19,7 +26,7 @@ func TestControl(t *testing.T) {
 }
 
 func TestSuggestedFixes(t *testing.T) {
-	for _, pkg := range []string{"infer", "notag"} {
+	for _, pkg := range []string{"infer", "uncertain", "notag"} {
 		t.Run(pkg, func(t *testing.T) {
 			analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), annotations.Analyzer, pkg)
 		})

@@ -16,6 +16,8 @@ type finding struct {
 	pos   token.Pos
 	msg   string
 	cured []*ItemInfo // nil: no fix is offered
+
+	possible bool // it is not certain: only listed
 }
 
 // checkKernel compares what a kernel does with what its clauses say. b is nil
@@ -29,10 +31,11 @@ func checkKernel(r *resolved, b *body) []finding {
 func (c *kernelCheck) check(r *resolved, b *body) []finding {
 	c.starts, c.reported = starts(c.k.Decl), map[string]bool{}
 	if b != nil {
+		c.body = b
 		c.events = slices.Clone(b.events)
 		slices.SortStableFunc(c.events, func(x, y event) int { return cmp.Compare(x.pos, y.pos) })
 	}
-	c.missing(r, b != nil)
+	c.missing(r)
 	if b == nil {
 		return c.findings
 	}
@@ -40,6 +43,10 @@ func (c *kernelCheck) check(r *resolved, b *body) []finding {
 		via := ""
 		if imp.Chain != "" {
 			via = " (in " + imp.Chain + ")"
+		}
+		if imp.Maybe {
+			c.possible(imp.pos, "impure "+imp.What, "task %s may reach code that %s%s", c.name, imp.What, via)
+			continue
 		}
 		c.report(imp.pos, nil, "task %s %s%s", c.name, imp.What, via)
 	}
@@ -54,6 +61,7 @@ func (c *kernelCheck) check(r *resolved, b *body) []finding {
 type kernelCheck struct {
 	k        *Kernel
 	name     string
+	body     *body // nil if there is none
 	events   []event
 	starts   map[token.Pos]token.Pos
 	findings []finding
@@ -64,7 +72,7 @@ func (c *kernelCheck) report(pos token.Pos, cured []*ItemInfo, format string, ar
 	if p, ok := c.starts[pos]; ok {
 		pos = p
 	}
-	c.findings = append(c.findings, finding{pos, fmt.Sprintf(format, args...), cured})
+	c.findings = append(c.findings, finding{pos: pos, msg: fmt.Sprintf(format, args...), cured: cured})
 }
 
 // once tells whether the class of finding about a name is new.
@@ -118,7 +126,8 @@ func (c *kernelCheck) event(r *resolved, ev *event) {
 		via = " in " + ev.via
 	}
 	switch {
-	case ev.unknown:
+	case ev.unknown || ev.maybe:
+		c.unsure(r, ev)
 		return
 	case ev.root.kind == globalRoot:
 		if name := globalName(ev.root.v); ev.write && c.once("global", name) {
@@ -158,7 +167,7 @@ func (c *kernelCheck) event(r *resolved, ev *event) {
 			c.report(ev.pos, c.moved(it, want), "task %s writes %s%s, but %s is in in; want %[5]s(%[4]s)", c.name, shown, via, item, want)
 		}
 	case !ev.write && ev.exposed && it.Kind == Out:
-		if c.once("out", item) {
+		if !c.unwritten(it) && c.once("out", item) {
 			c.report(ev.pos, c.moved(it, InOut), "task %s reads %s%s before it is written, but %s is in out; want inout(%s)", c.name, shown, via, item, it.Item.Text)
 		}
 	case !ev.write && ev.exposed && it.Kind == Scratch:
@@ -190,125 +199,29 @@ func (c *kernelCheck) uncovered(ev *event, p *Param, shown, via string) {
 
 func (c *kernelCheck) anyExposed(param int, it *ItemInfo) bool {
 	return slices.ContainsFunc(c.events, func(ev event) bool {
-		return ev.root.kind == paramRoot && ev.root.n == param && !ev.write && ev.exposed && c.k.match(param, ev.path) == it
+		return ev.root.kind == paramRoot && ev.root.n == param && !ev.write && !ev.maybe && ev.exposed && c.k.match(param, ev.path) == it
 	})
 }
 
 // neverWritten reports out and inout memory that is certainly not written.
 func (c *kernelCheck) neverWritten() {
 	for _, it := range c.k.Items {
-		if it.Kind != Out && it.Kind != InOut && it.Kind != Reduce || it.Param == c.k.Result {
-			continue
-		}
-		i := slices.Index(c.k.Params, it.Param)
-		touched := slices.ContainsFunc(c.events, func(ev event) bool {
-			return ev.root.kind == paramRoot && ev.root.n == i && (ev.write || ev.unknown) && overlap(ev.path, it.path)
-		})
-		if !touched && c.readable(i, it) {
+		if c.unwritten(it) {
 			c.report(it.Item.Pos(), c.moved(it, In), "%s is in %s, but %s never writes it; want in(%[1]s)", it.Item.Path(), it.Kind, c.name)
 		}
 	}
 }
 
-// readable tells whether the body can be trusted to show every write: it does
-// not when pointers come from places that are not followed.
-func (c *kernelCheck) readable(param int, it *ItemInfo) bool {
-	return !slices.ContainsFunc(c.events, func(ev event) bool { return ev.unknown }) && c.k.Decl.Body != nil
-}
-
-// missing reports parameters in no clause, with the clause that fits.
-func (c *kernelCheck) missing(r *resolved, seen bool) {
-	if len(r.missing) == 0 || r.broken {
-		return
+// unwritten tells whether an item is in a clause for memory that is written, and
+// certainly is not.
+func (c *kernelCheck) unwritten(it *ItemInfo) bool {
+	if it.Kind != Out && it.Kind != InOut && it.Kind != Reduce || it.Param == c.k.Result || c.k.Decl.Body == nil {
+		return false
 	}
-	cured := slices.Clone(c.k.Items)
-	var inferred []*ItemInfo
-	for _, m := range r.missing {
-		inferred = append(inferred, c.infer(m, seen)...)
-	}
-	cured = append(cured, inferred...)
-	order := func(it *ItemInfo) int {
-		if i := slices.Index(c.k.Params, it.Param); i >= 0 {
-			return i
-		}
-		return len(c.k.Params)
-	}
-	slices.SortStableFunc(cured, func(a, b *ItemInfo) int { return order(a) - order(b) })
-	for i, m := range r.missing {
-		fix := cured
-		if i > 0 {
-			fix = nil
-		}
-		cure := "; name it in in, out, inout, reduce or scratch"
-		if seen {
-			cure = "; by its body the kernel needs " + renderClauses(inferred)
-		}
-		if m.param == c.k.Result {
-			cure += fmt.Sprintf("; a partial result of a sum is reduce(+: %s)", m.name)
-		}
-		c.report(r.kernel.Dir.Pos, fix, "%s of kernel %s is in no clause%s", m.name, c.name, cure)
-	}
-}
-
-// infer finds the clauses of a parameter in the body.
-func (c *kernelCheck) infer(m missing, seen bool) []*ItemInfo {
-	item := func(kind Kind, text string) *ItemInfo {
-		return &ItemInfo{Kind: kind, Param: m.param, Item: Item{Root: Ident{Name: m.name}, Text: text}}
-	}
-	if m.param.Index < 0 {
-		return []*ItemInfo{item(Out, m.name)}
-	}
-	if !seen {
-		return []*ItemInfo{item(In, m.name)}
-	}
-	n := slices.Index(c.k.Params, m.param)
-	type use struct{ write, exposed bool }
-	uses := map[string]*use{}
-	for _, ev := range c.events {
-		if ev.root.kind != paramRoot || ev.root.n != n || ev.unknown {
-			continue
-		}
-		u := uses[ev.path]
-		if u == nil {
-			u = &use{}
-			uses[ev.path] = u
-		}
-		u.write = u.write || ev.write
-		u.exposed = u.exposed || !ev.write && ev.exposed
-	}
-	// One clause for the whole of it, if its type can be sent.
-	probe := &resolved{kernel: c.k}
-	whole := &ItemInfo{Kind: Out, Param: m.param, Item: Item{Root: Ident{Name: m.name}, Text: m.name}}
-	sendable := probe.memory(Clause{Kind: Out}, whole, m.param.Var.Type(), "")
-	var write, exposed bool
-	for _, u := range uses {
-		write = write || u.write
-		exposed = exposed || u.exposed
-	}
-	kind := func(write, exposed bool) Kind {
-		switch {
-		case write && exposed:
-			return InOut
-		case write:
-			return Out
-		}
-		return In
-	}
-	if !write || sendable {
-		return []*ItemInfo{item(kind(write, exposed), m.name)}
-	}
-	items := []*ItemInfo{item(In, m.name)}
-	var written []string
-	for path, u := range uses {
-		if u.write {
-			written = append(written, path)
-		}
-	}
-	slices.Sort(written)
-	for _, path := range written {
-		items = append(items, item(kind(true, uses[path].exposed), displayPath(m.name, path)))
-	}
-	return items
+	i := slices.Index(c.k.Params, it.Param)
+	return !slices.ContainsFunc(c.events, func(ev event) bool {
+		return ev.root.kind == paramRoot && ev.root.n == i && (ev.write || ev.unknown) && overlap(ev.path, it.path)
+	})
 }
 
 // moved returns the items with one of them in another clause.

@@ -85,10 +85,11 @@
 //
 // The effects of a kernel and of the functions it calls are found in SSA form:
 // which memory, named by a path from a parameter, is read and written. A
-// kernel is refused when it certainly breaks its clauses. Function and
-// interface values, assembly, reflection and unsafe pointers are not followed,
-// and what cannot be proved is accepted: the checked mode of the runtime looks
-// at those when the program runs. Bounds of clauses are compared with indices
+// kernel is refused when it certainly breaks its clauses. Results, fields,
+// closures and methods of values made in the kernel are followed. Function and
+// interface values from elsewhere, assembly and reflection are not: they may
+// read and write what they are given. What is not certain is accepted, listed
+// with the flag -v, and looked at by the checked mode of the runtime. Bounds of clauses are compared with indices
 // that are sums of parameters and of the counter of a loop over such sums, if
 // nothing but the loop decides whether they are reached. Known limits: cutting
 // work into overlapping blocks is left to the runtime's own check; two parameters that alias the same array are seen as different memory.

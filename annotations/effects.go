@@ -2,8 +2,11 @@ package annotations
 
 import (
 	"cmp"
+	"fmt"
 	"go/token"
 	"go/types"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,9 +17,6 @@ import (
 // field f, and "*", what a pointer points to or a slice, map or interface
 // holds; an index makes no step. For a parameter g *Grid the elements of the
 // slice g.z are "*.z*", and the slice header itself is "*.z".
-
-// maxPath bounds the length of a path: deeper memory counts as its ancestor.
-const maxPath = 96
 
 type rootKind uint8
 
@@ -33,36 +33,16 @@ type root struct {
 	v    ssa.Value
 }
 
-// loc says what a value is: a copy of what is at path (addr false), or the
-// address of path (addr true).
-type loc struct {
-	root root
-	path string
-	addr bool
-}
-
-// memory is the path of what the value points to.
-func (l loc) memory() string {
-	if l.addr {
-		return l.path
-	}
-	return extend(l.path, "*")
-}
-
-func extend(path, step string) string {
-	if len(path)+len(step) > maxPath {
-		return path
-	}
-	return path + step
-}
-
 // event is one access to memory by an instruction.
 type event struct {
 	instr   ssa.Instruction
 	root    root
 	path    string
 	write   bool
-	unknown bool // may be accessed by code that is not known
+	unknown bool   // code that is not known may read and write it
+	into    string // that code, and where it is called
+	maybe   bool   // it may be another memory that is accessed, or none
+	guard   uint64
 	addr    ssa.Value
 	pos     token.Pos
 	via     string // the function called, when it is not done here
@@ -92,14 +72,44 @@ type Access struct {
 	Param   int // in order, the receiver first; captured variables follow
 	Path    string
 	Write   bool
-	Exposed bool // read before it is written
-	Unknown bool // handed on to code that is not known
+	Exposed bool   // read before it is written
+	Unknown bool   // handed on to code that is not known
+	Into    string // that code, and where it is called
+	Maybe   bool   // only possible
+	// Guard holds a bit for each parameter that decides whether the access is reached.
+	Guard uint64
+}
+
+// Flow says that a part of a value that a function makes is memory that the
+// caller knows.
+type Flow struct {
+	Result int    // number of the result; of a store, not used
+	At     string // the part, as a path from the value
+	Param  int    // as in Access; or one of the kinds below
+	Global string // name of a package variable
+	Path   string
+	Addr   bool // the address of Path, not a copy of what is there
+	Any    bool // or anything that is reached from there
+}
+
+const (
+	freshFlow  = -1 // new memory
+	globalFlow = -2
+)
+
+// Stored says that a function keeps a value in memory that it is given.
+type Stored struct {
+	Param int
+	Path  string // of the memory
+	Any   bool
+	Flow  Flow
 }
 
 // Impurity is something that a task must not do.
 type Impurity struct {
 	What    string // "calls time.Now", "ranges over a map"
 	Message bool   // it is message passing
+	Maybe   bool   // only possible: it is in a library, which may never come to it
 	Chain   string // where it happens, if not in the function itself
 	pos     token.Pos
 }
@@ -112,6 +122,9 @@ type Effects struct {
 	Globals  []string // package variables written
 	Sets     []string // of these, those that are written as a whole, or a field
 	Reads    []string // package variables read
+	Results  []Flow
+	Stores   []Stored
+	Calls    []int // parameters that are functions, or hold one, and are called
 	Impure   []Impurity
 }
 
@@ -120,35 +133,93 @@ type effects struct {
 	pkg   *ssa.Package
 	fset  *token.FileSet
 	known func(*types.Func) *Effects // of other packages; nil if not known
+	ours  func(path string) bool     // a package of the same module
 	memo  map[*ssa.Function]*body
+
+	open, recursive map[*ssa.Function]bool
+	rounds          map[*ssa.Function]int
+	order           []*ssa.Function // in which they were begun
+	limits          limits
 }
 
 // body is what is found in one function's body.
 type body struct {
 	fn      *ssa.Function
+	fset    *token.FileSet
 	events  []event
 	impure  []Impurity
+	calls   []int
 	effects *Effects
 	values  map[ssa.Value][]loc
-	stores  map[ssa.Value][]*ssa.Store // by the local they store into
+	cells   map[root][]cell
+	changed bool
+	size    int  // of values and cells
+	opaque  bool // it is too much to follow
 	flow    *flow
 }
 
-// of returns what fn does; nil while it is being computed (recursion is cut)
-// or when there is no body.
+// of returns what fn does; nil when there is no body. While fn is being
+// computed (recursion) it returns what is known so far, and notes that this was
+// used.
 func (e *effects) of(fn *ssa.Function) *body {
 	if o := fn.Origin(); o != nil {
 		fn = o
 	}
 	if b, ok := e.memo[fn]; ok {
+		if e.open[fn] {
+			e.recursive[fn] = true
+		}
 		return b
 	}
-	e.memo[fn] = nil
 	if fn.Blocks == nil {
 		return nil
 	}
-	b := &body{fn: fn, values: map[ssa.Value][]loc{}, stores: map[ssa.Value][]*ssa.Store{}, flow: newFlow(fn)}
-	b.collectStores()
+	var known *body
+	e.open[fn] = true
+	for {
+		from := len(e.order)
+		e.order = append(e.order, fn)
+		e.rounds[fn]++
+		e.memo[fn] = &body{fn: fn, fset: e.fset, effects: &Effects{}}
+		if known != nil {
+			e.memo[fn] = known
+		}
+		b := e.compute(fn)
+		stable := !e.recursive[fn] || known != nil && reflect.DeepEqual(b.effects, known.effects)
+		known = b
+		if stable {
+			break
+		}
+		if e.rounds[fn] >= e.limits.rounds {
+			known.unknownToAll()
+			break
+		}
+		for _, f := range e.order[from:] { // they may have used less than is known now
+			if !e.open[f] {
+				delete(e.memo, f)
+			}
+		}
+		e.order = e.order[:from]
+	}
+	delete(e.open, fn)
+	delete(e.recursive, fn)
+	e.memo[fn] = known
+	return known
+}
+
+// limits bound the effort. What a function does is not known if it takes more.
+type limits struct {
+	rounds   int // evaluations of a recursive function
+	size     int // values and cells of a function
+	passes   int // passes over a function
+	accesses int // accesses in a summary
+}
+
+var defaultLimits = limits{rounds: 4, size: 500, passes: 20, accesses: 200}
+
+func (e *effects) compute(fn *ssa.Function) *body {
+	b := &body{fn: fn, fset: e.fset, values: map[ssa.Value][]loc{}, cells: map[root][]cell{}, flow: newFlow(fn)}
+	e.evaluate(b)
 	for _, block := range fn.Blocks {
 		for _, instr := range block.Instrs {
 			e.instr(b, instr)
@@ -159,208 +230,57 @@ func (e *effects) of(fn *ssa.Function) *body {
 			ev.exposed = ev.exposed && b.exposedRead(ev)
 		}
 	}
-	b.summarize()
-	e.memo[fn] = b
+	b.summarize(e.limits)
+	if b.opaque {
+		b.unknownToAll()
+	}
 	return b
 }
 
-func (b *body) collectStores() {
-	for _, block := range b.fn.Blocks {
-		for _, instr := range block.Instrs {
-			st, ok := instr.(*ssa.Store)
-			if !ok {
-				continue
-			}
-			base := st.Addr
-			for {
-				switch a := base.(type) {
-				case *ssa.FieldAddr:
-					base = a.X
-					continue
-				case *ssa.IndexAddr:
-					base = a.X
-					continue
-				}
-				break
-			}
-			b.stores[base] = append(b.stores[base], st)
-		}
+// unknownToAll makes the summary of a body that is beyond the limits: it may
+// read and write all that it is given, and no access of it is certain.
+func (b *body) unknownToAll() {
+	for i := range b.events {
+		b.events[i].maybe = b.events[i].maybe || b.events[i].root.kind != globalRoot
 	}
-}
-
-// value returns what v may be.
-func (b *body) value(v ssa.Value) []loc {
-	if ls, ok := b.values[v]; ok {
-		return ls
+	s := b.effects
+	into := b.tooLong()
+	for i := range s.Accesses {
+		s.Accesses[i].Maybe = true
 	}
-	b.values[v] = nil // cuts cycles
-	ls := b.compute(v)
-	slices.SortFunc(ls, compareLocs)
-	ls = slices.Compact(ls)
-	b.values[v] = ls
-	return ls
-}
-
-func compareLocs(x, y loc) int {
-	if c := cmp.Compare(x.root.kind, y.root.kind); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(x.root.n, y.root.n); c != 0 {
-		return c
-	}
-	if x.root.v != y.root.v {
-		return cmp.Compare(x.root.v.Name(), y.root.v.Name())
-	}
-	if c := cmp.Compare(x.path, y.path); c != 0 {
-		return c
-	}
-	if x.addr == y.addr {
-		return 0
-	} else if x.addr {
-		return 1
-	}
-	return -1
-}
-
-func fresh(v ssa.Value) []loc { return []loc{{root: root{kind: localRoot, v: v}, addr: true}} }
-
-func (b *body) compute(v ssa.Value) []loc {
-	switch v := v.(type) {
-	case *ssa.Parameter:
-		for i, p := range b.fn.Params {
-			if p == v {
-				return []loc{{root: root{kind: paramRoot, n: i}}}
-			}
-		}
-	case *ssa.FreeVar:
-		for i, f := range b.fn.FreeVars {
-			if f == v {
-				return []loc{{root: root{kind: freeRoot, n: i}}}
-			}
-		}
-	case *ssa.Global:
-		return []loc{{root: root{kind: globalRoot, v: v}, addr: true}}
-	case *ssa.Alloc, *ssa.MakeSlice, *ssa.MakeMap, *ssa.MakeChan:
-		return fresh(v)
-	case *ssa.FieldAddr:
-		var ls []loc
-		for _, l := range b.value(v.X) {
-			ls = append(ls, loc{l.root, extend(l.memory(), "."+fieldName(v.X.Type(), v.Field)), true})
-		}
-		return ls
-	case *ssa.Field:
-		var ls []loc
-		for _, l := range b.value(v.X) {
-			if !l.addr {
-				ls = append(ls, loc{l.root, extend(l.path, "."+fieldName(v.X.Type(), v.Field)), false})
-			}
-		}
-		return ls
-	case *ssa.IndexAddr:
-		return addresses(b.value(v.X))
-	case *ssa.Slice:
-		return addresses(b.value(v.X))
-	case *ssa.Index:
-		return b.value(v.X)
-	case *ssa.Lookup:
-		return copies(b.value(v.X))
-	case *ssa.UnOp:
-		if v.Op == token.MUL && !isBasic(v.Type()) {
-			return b.load(v.X)
-		}
-	case *ssa.Phi:
-		var ls []loc
-		for _, e := range v.Edges {
-			ls = append(ls, b.value(e)...)
-		}
-		return ls
-	case *ssa.ChangeType:
-		return b.value(v.X)
-	case *ssa.Convert:
-		if !isBasic(v.Type()) {
-			return b.value(v.X)
-		}
-	case *ssa.MultiConvert:
-		return b.value(v.X)
-	case *ssa.ChangeInterface:
-		return b.value(v.X)
-	case *ssa.SliceToArrayPointer:
-		return b.value(v.X)
-	case *ssa.MakeInterface:
-		return b.value(v.X)
-	case *ssa.TypeAssert:
-		return b.value(v.X)
-	case *ssa.Call:
-		if bi, ok := v.Call.Value.(*ssa.Builtin); ok && bi.Name() == "append" {
-			return append(fresh(v), b.value(v.Call.Args[0])...)
-		}
-	}
-	return nil // not known: nothing is said about it
-}
-
-func addresses(ls []loc) []loc {
-	out := make([]loc, len(ls))
-	for i, l := range ls {
-		out[i] = loc{l.root, l.memory(), true}
-	}
-	return out
-}
-
-func copies(ls []loc) []loc {
-	out := make([]loc, len(ls))
-	for i, l := range ls {
-		out[i] = loc{l.root, l.memory(), false}
-	}
-	return out
-}
-
-// load returns what is read from an address. Locals hold what was stored into
-// them, whenever that was.
-func (b *body) load(addr ssa.Value) []loc {
-	var ls []loc
-	for _, l := range b.value(addr) {
-		if l.root.kind != localRoot {
-			ls = append(ls, loc{l.root, l.memory(), false})
+	for n := range len(b.fn.Params) + len(b.fn.FreeVars) {
+		if n < len(b.fn.Params) && isBasic(b.fn.Params[n].Type()) {
 			continue
 		}
-		at := l.memory()
-		for _, st := range b.stores[l.root.v] {
-			for _, to := range b.value(st.Addr) {
-				rest, ok := strings.CutPrefix(at, to.memory())
-				if to.root != l.root || !ok {
-					continue
-				}
-				for _, val := range b.value(st.Val) {
-					switch {
-					case !val.addr:
-						ls = append(ls, loc{val.root, extend(val.path, rest), false})
-					case rest == "":
-						ls = append(ls, val)
-					}
-				}
+		s.Accesses = append(s.Accesses, Access{Param: n, Unknown: true, Into: into})
+		for i := range b.fn.Signature.Results().Len() {
+			if !isBasic(b.fn.Signature.Results().At(i).Type()) {
+				s.Results = append(s.Results, Flow{Result: i, Param: freshFlow}, Flow{Result: i, Param: n, Any: true})
 			}
 		}
+		s.Calls = append(s.Calls, n)
 	}
-	return ls
+	slices.SortFunc(s.Results, compareFlows)
+	s.Results = slices.Compact(s.Results)
+	first := b.fn.Blocks[0].Instrs[0]
+	for _, l := range b.wild() {
+		b.events = append(b.events, event{instr: first, root: l.root, unknown: true, into: into, pos: b.fn.Pos()})
+	}
 }
 
-func isBasic(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Kind() != types.UnsafePointer
+// tooLong names a function that is beyond the limits.
+func (b *body) tooLong() string {
+	return fmt.Sprintf("all of %s at %s, which is too long to follow", b.fn.Name(), lineOf(b.fset, b.fn.Pos()))
 }
 
-func fieldName(t types.Type, i int) string {
-	if p, ok := coreType(t).(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	if st, ok := coreType(t).(*types.Struct); ok {
-		return st.Field(i).Name()
-	}
-	return "?"
+// lineOf is a place as messages name it.
+func lineOf(fset *token.FileSet, pos token.Pos) string {
+	p := fset.Position(pos)
+	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
 
 // summarize makes the effects that callers see.
-func (b *body) summarize() {
+func (b *body) summarize(l limits) {
 	s := &Effects{}
 	for i := range b.events {
 		ev := &b.events[i]
@@ -370,9 +290,12 @@ func (b *body) summarize() {
 			if ev.root.kind == freeRoot {
 				n += len(b.fn.Params)
 			}
-			s.Accesses = append(s.Accesses, Access{Param: n, Path: ev.path, Write: ev.write, Exposed: ev.exposed, Unknown: ev.unknown})
+			s.Accesses = append(s.Accesses, Access{Param: n, Path: ev.path, Write: ev.write, Exposed: ev.exposed, Unknown: ev.unknown, Into: ev.into, Maybe: ev.maybe, Guard: ev.guard | b.guards(ev.instr)})
 		case globalRoot:
 			name := globalName(ev.root.v)
+			if ev.maybe || ev.unknown {
+				break
+			}
 			if !ev.write {
 				s.Reads = append(s.Reads, name)
 				break
@@ -389,15 +312,24 @@ func (b *body) summarize() {
 	}
 	slices.SortFunc(s.Accesses, func(x, y Access) int {
 		return cmp.Or(cmp.Compare(x.Param, y.Param), cmp.Compare(x.Path, y.Path), compareBool(x.Write, y.Write),
-			compareBool(x.Exposed, y.Exposed), compareBool(x.Unknown, y.Unknown))
+			compareBool(x.Exposed, y.Exposed), compareBool(x.Unknown, y.Unknown), compareBool(x.Maybe, y.Maybe), cmp.Compare(x.Guard, y.Guard), cmp.Compare(x.Into, y.Into))
 	})
 	s.Accesses = slices.Compact(s.Accesses)
+	if len(s.Accesses) > l.accesses {
+		for i, a := range s.Accesses {
+			s.Accesses[i] = Access{Param: a.Param, Unknown: true, Into: b.tooLong()}
+		}
+		s.Accesses = slices.Compact(s.Accesses)
+	}
 	for _, names := range []*[]string{&s.Globals, &s.Sets, &s.Reads} {
 		slices.Sort(*names)
 		*names = slices.Compact(*names)
 	}
+	b.flows(s)
+	slices.Sort(b.calls)
+	s.Calls = slices.Compact(b.calls)
 	slices.SortFunc(s.Impure, func(x, y Impurity) int {
-		return cmp.Or(cmp.Compare(x.What, y.What), cmp.Compare(x.Chain, y.Chain))
+		return cmp.Or(cmp.Compare(x.What, y.What), cmp.Compare(x.Chain, y.Chain), compareBool(x.Maybe, y.Maybe))
 	})
 	s.Impure = slices.Compact(s.Impure)
 	b.effects = s

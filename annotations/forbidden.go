@@ -1,12 +1,9 @@
 package annotations
 
 import (
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
-
-	"golang.org/x/tools/go/ssa"
 )
 
 // The packages of this module that the checks know.
@@ -17,6 +14,17 @@ const (
 	RuntimePath = IntraPath + "/runtime"
 	commPath    = IntraPath + "/comm"
 )
+
+// KnownByName tells whether a package belongs to the runtime, so that the checks
+// know its functions by their names.
+func KnownByName(path string) bool {
+	rest, ok := strings.CutPrefix(path, IntraPath)
+	if !ok {
+		return false
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+	return slices.Contains([]string{"", "comm", "runtime", "internal", "transport", "update", "sched", "annotations"}, first)
+}
 
 // forbiddenCall says what is wrong with calling f in a task, or nothing.
 func forbiddenCall(f *types.Func) (what string, message bool) {
@@ -68,46 +76,4 @@ func forbiddenCall(f *types.Func) (what string, message bool) {
 		}
 	}
 	return "", false
-}
-
-// standardCall records what functions of the standard library do to their
-// arguments, where that is worth knowing.
-func standardCall(b *body, instr ssa.Instruction, f *types.Func, args []ssa.Value, pos token.Pos) bool {
-	if f.Pkg() == nil {
-		return false
-	}
-	name := f.Name()
-	switch f.Pkg().Path() {
-	case "math", "math/bits", "math/cmplx", "cmp", "strings", "strconv", "unicode", "errors", "fmt", "unicode/utf8":
-		return true
-	case "sync/atomic":
-		if len(args) > 0 && !strings.HasPrefix(name, "Load") {
-			b.access(instr, nil, b.value(args[0]), true, pos)
-			return true
-		}
-	case "sort":
-		switch name {
-		case "Float64s", "Ints", "Strings", "Slice", "SliceStable", "Sort", "Stable":
-			b.access(instr, nil, b.value(args[0]), false, pos)
-			b.access(instr, nil, b.value(args[0]), true, pos)
-			return true
-		}
-	case "slices":
-		if len(args) == 0 {
-			return true
-		}
-		for _, p := range []string{"Sort", "Reverse", "Delete", "Insert", "Replace", "Compact"} {
-			if strings.HasPrefix(name, p) && name != "Sorted" && !strings.HasPrefix(name, "SortedFunc") {
-				b.access(instr, nil, b.value(args[0]), false, pos)
-				b.access(instr, nil, b.value(args[0]), true, pos)
-				return true
-			}
-		}
-		switch name {
-		case "Max", "Min", "MaxFunc", "MinFunc", "Contains", "ContainsFunc", "Index", "IndexFunc", "Clone", "IsSorted", "BinarySearch", "BinarySearchFunc":
-			b.access(instr, nil, b.value(args[0]), false, pos)
-			return true
-		}
-	}
-	return false
 }

@@ -36,12 +36,14 @@ func (e *effects) group(b *body, instr ssa.Instruction, method string, args []ss
 	if !b.awaited(instr, args[0]) {
 		b.forbid(pos, "starts a goroutine that may outlive it: call Wait of the same sync.WaitGroup on every way to its end")
 	}
-	switch f := args[1].(type) {
-	case *ssa.MakeClosure: // its effects are recorded where it is made
-	case *ssa.Function:
-		e.callee(b, instr, f, nil, nil, pos)
-	default:
-		b.unknown(instr, f, pos)
+	list, rest := e.callees(b, &ssa.CallCommon{Value: args[1]})
+	for i := range list {
+		e.callee(b, instr, &list[i], len(list) > 1 || rest != "", pos)
+	}
+	if rest != "" {
+		for _, l := range b.reach(b.value(args[1])) {
+			b.events = append(b.events, event{instr: instr, root: l.root, path: l.path, unknown: true, into: rest + " at " + lineOf(b.fset, pos), pos: pos})
+		}
 	}
 }
 

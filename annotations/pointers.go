@@ -141,3 +141,8 @@ func allTerms(t types.Type, info types.BasicInfo) bool {
 	}
 	return true
 }
+
+func isPointer(t types.Type) bool {
+	_, ok := coreType(t).(*types.Pointer)
+	return ok
+}

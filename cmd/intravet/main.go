@@ -4,6 +4,9 @@
 //
 //	go vet -vettool=$(which intravet) ./...
 //
+// With -v, or -intra.v under the go command, it also lists what is not certain:
+// where a kernel may break its clauses, and the analysis cannot look.
+//
 // Alone it takes -fix to apply the suggested fixes, which include writing the
 // clauses that a kernel lacks.
 package main
@@ -25,6 +28,11 @@ func main() {
 			os.Exit(1)
 		}
 		return
+	}
+	for i, arg := range os.Args {
+		if i > 0 && (arg == "-v" || arg == "--v") {
+			os.Args[i] = "-" + annotations.Analyzer.Name + ".v"
+		}
 	}
 	multichecker.Main(annotations.Analyzer, annotations.Control, annotations.Moved)
 }

@@ -40,7 +40,19 @@ func check(p *program) (*checked, error) {
 			concerned = append(concerned, pkg)
 		}
 	}
+	// The checks know the runtime by its names: they need nothing that it imports.
+	imports := map[*packages.Package]map[string]*packages.Package{}
+	packages.Visit(p.roots, nil, func(pkg *packages.Package) {
+		if annotations.KnownByName(pkg.PkgPath) && !slices.Contains(concerned, pkg) {
+			imports[pkg], pkg.Imports = pkg.Imports, nil
+		} else if slices.Contains(concerned, pkg) {
+			imports[pkg], pkg.Imports = pkg.Imports, withoutTests(p.fset, pkg)
+		}
+	})
 	graph, err := checker.Analyze([]*analysis.Analyzer{annotations.Analyzer}, concerned, nil)
+	for pkg, list := range imports {
+		pkg.Imports = list
+	}
 	if err != nil {
 		return nil, fmt.Errorf("analyse packages: %w", err)
 	}
@@ -75,6 +87,23 @@ func check(p *program) (*checked, error) {
 	}
 	c.sort()
 	return c, nil
+}
+
+// withoutTests returns what a package imports but for what only tests without
+// directives do: no kernel calls it.
+func withoutTests(fset *token.FileSet, pkg *packages.Package) map[string]*packages.Package {
+	kept := map[string]*packages.Package{}
+	for _, f := range pkg.Syntax {
+		if strings.HasSuffix(fset.File(f.Package).Name(), "_test.go") && !annotations.Mentions(f) {
+			continue
+		}
+		for _, spec := range f.Imports {
+			if path, err := strconv.Unquote(spec.Path.Value); err == nil && pkg.Imports[path] != nil {
+				kept[path] = pkg.Imports[path]
+			}
+		}
+	}
+	return kept
 }
 
 // undefined is the compiler's word about names that only the outputs declare.

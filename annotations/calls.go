@@ -1,0 +1,574 @@
+package annotations
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// target is a function that a call may reach.
+type target struct {
+	fn   *ssa.Function // nil if only the object is known
+	obj  *types.Func   // nil for a literal
+	vals []ssa.Value   // arguments, for constants; nil if they are not known
+	args [][]loc       // and captured variables after them
+}
+
+// numbered returns what a parameter or captured variable gets.
+func (c *target) numbered(n int) []loc {
+	if n < 0 || n >= len(c.args) {
+		return nil
+	}
+	return c.args[n]
+}
+
+// callees returns what a call may reach; the rest is a function value or method
+// of unknown origin.
+func (e *effects) callees(b *body, c *ssa.CallCommon) (list []target, rest string) {
+	if fn := c.StaticCallee(); fn != nil {
+		var bindings []ssa.Value
+		if mc, ok := c.Value.(*ssa.MakeClosure); ok {
+			bindings = mc.Bindings
+		}
+		obj, _ := fn.Object().(*types.Func)
+		return []target{{fn, obj, c.Args, b.arguments(c.Args, bindings)}}, ""
+	}
+	if c.IsInvoke() {
+		return e.methods(b, c)
+	}
+	for _, l := range b.value(c.Value) {
+		switch v := l.root.v.(type) {
+		case *ssa.MakeClosure:
+			if l.at == "" && !l.any {
+				list = append(list, target{v.Fn.(*ssa.Function), nil, c.Args, b.arguments(c.Args, v.Bindings)})
+				continue
+			}
+		case *ssa.Function:
+			if l.at == "" && !l.any {
+				obj, _ := v.Object().(*types.Func)
+				list = append(list, target{v, obj, c.Args, b.arguments(c.Args, nil)})
+				continue
+			}
+		}
+		rest = "the function value " + shown(c.Value)
+	}
+	if len(list) == 0 {
+		rest = "the function value " + shown(c.Value)
+	}
+	return list, rest
+}
+
+// shown names a value as the source does, if it does.
+func shown(v ssa.Value) string {
+	switch v := v.(type) {
+	case *ssa.Parameter:
+		return v.Name()
+	case *ssa.FreeVar:
+		return v.Name()
+	case *ssa.UnOp:
+		return shown(v.X)
+	case *ssa.Global:
+		return v.Name()
+	case *ssa.FieldAddr:
+		return fieldName(v.X.Type(), v.Field)
+	case *ssa.Field:
+		return fieldName(v.X.Type(), v.Field)
+	case *ssa.Alloc:
+		if v.Comment != "" {
+			return v.Comment
+		}
+	}
+	return "of type " + types.TypeString(v.Type(), func(p *types.Package) string { return p.Name() })
+}
+
+func (b *body) arguments(vals, bindings []ssa.Value) [][]loc {
+	var args [][]loc
+	for _, v := range append(slices.Clip(vals), bindings...) {
+		if isBasic(v.Type()) {
+			args = append(args, nil)
+			continue
+		}
+		args = append(args, b.value(v))
+	}
+	return args
+}
+
+// methods finds the methods that a call through an interface reaches, where the
+// values are made in the same function.
+func (e *effects) methods(b *body, c *ssa.CallCommon) ([]target, string) {
+	unknown := "the method " + c.Method.Name() + " of an interface"
+	values, ok := concrete(c.Value, nil)
+	if !ok || len(values) == 0 {
+		return nil, unknown
+	}
+	var list []target
+	for _, v := range values {
+		obj, index, _ := types.LookupFieldOrMethod(v.Type(), false, c.Method.Pkg(), c.Method.Name())
+		fn, ok := obj.(*types.Func)
+		if !ok || len(index) != 1 {
+			return nil, unknown
+		}
+		recv := b.value(v)
+		if isPointer(v.Type()) && !isPointer(fn.Signature().Recv().Type()) {
+			recv = b.load(recv)
+		}
+		cal := target{obj: fn.Origin(), vals: append([]ssa.Value{v}, c.Args...), args: append([][]loc{recv}, b.arguments(c.Args, nil)...)}
+		if e.pkg != nil && fn.Pkg() == e.pkg.Pkg {
+			cal.fn = e.pkg.Prog.FuncValue(fn.Origin())
+		}
+		list = append(list, cal)
+	}
+	return list, ""
+}
+
+// concrete returns the values that an interface may hold; false if there may be
+// others.
+func concrete(v ssa.Value, seen []ssa.Value) ([]ssa.Value, bool) {
+	if slices.Contains(seen, v) {
+		return nil, true
+	}
+	seen = append(seen, v)
+	switch v := v.(type) {
+	case *ssa.MakeInterface:
+		return []ssa.Value{v.X}, true
+	case *ssa.ChangeInterface:
+		return concrete(v.X, seen)
+	case *ssa.Phi:
+		var all []ssa.Value
+		for _, edge := range v.Edges {
+			vs, ok := concrete(edge, seen)
+			if !ok {
+				return nil, false
+			}
+			all = append(all, vs...)
+		}
+		return all, true
+	}
+	return nil, false
+}
+
+// effectsOf returns what a callee does, and its name with its place for
+// messages; nil if that is not known.
+func (e *effects) effectsOf(c *target) (*Effects, string) {
+	obj := c.obj
+	name := ""
+	if obj != nil && !isStandard(obj.Pkg()) {
+		name = obj.Name()
+		if obj.Pos().IsValid() {
+			name += " at " + lineOf(e.fset, obj.Pos())
+		}
+	}
+	if c.fn != nil {
+		if obj == nil && c.fn.Synthetic != "" {
+			name = c.fn.Name()
+		}
+		if b := e.of(c.fn); b != nil {
+			return b.effects, name
+		}
+	}
+	if obj == nil {
+		return nil, name
+	}
+	if eff := e.known(obj.Origin()); eff != nil {
+		return eff, name
+	}
+	return standardEffects(obj.Origin()), name
+}
+
+// transfer puts into memory what a call stores there, and returns what its
+// results may be.
+func (e *effects) transfer(b *body, instr ssa.CallInstruction) []loc {
+	c := instr.Common()
+	call, _ := instr.(*ssa.Call)
+	if bi, ok := c.Value.(*ssa.Builtin); ok {
+		return b.builtinValue(call, bi.Name(), c.Args)
+	}
+	many := c.Signature().Results().Len() > 1
+	var out []loc
+	list, rest := e.callees(b, c)
+	list = append(list, b.passedClosures(c)...)
+	for i := range list {
+		cal := &list[i]
+		if cal.obj != nil && groupCall(cal.obj) != "" {
+			continue
+		}
+		eff, _ := e.effectsOf(cal)
+		if eff == nil {
+			rest = "?"
+			continue
+		}
+		for _, s := range eff.Stores {
+			at, _ := b.place(cal.numbered(s.Param), s.Path)
+			if s.Any {
+				at = maybeMore(at)
+			}
+			b.put(at, b.flowValue(cal, s.Flow, instr))
+		}
+		if call == nil || cal.vals == nil {
+			continue
+		}
+		for _, f := range eff.Results {
+			ls := b.flowValue(cal, f, instr)
+			if many {
+				ls = tuple(ls, true, fmt.Sprintf("#%d", f.Result))
+			}
+			out = append(out, ls...)
+		}
+	}
+	if rest != "" {
+		out = append(out, b.unknownCall(c, call)...)
+	}
+	return out
+}
+
+// maybeMore: or anything that is reached from there.
+func maybeMore(ls []loc) []loc {
+	out := slices.Clone(ls)
+	for i := range out {
+		out[i].any = true
+	}
+	return out
+}
+
+// flowValue is what the caller has for a part that a callee describes.
+func (b *body) flowValue(c *target, f Flow, instr ssa.CallInstruction) []loc {
+	var ls []loc
+	memory := false
+	switch {
+	case f.Param == freshFlow:
+		v, ok := instr.(ssa.Value)
+		if !ok {
+			return nil
+		}
+		ls = fresh(v)
+	case f.Param == globalFlow:
+		ls = []loc{{root: root{kind: globalRoot, v: namedGlobal{name: f.Global}}, path: f.Path, addr: f.Addr}}
+	default:
+		ls, memory = b.place(c.numbered(f.Param), f.Path)
+		if memory && !f.Addr {
+			ls = b.load(ls)
+		} else if memory {
+			ls = addresses(ls)
+		}
+	}
+	if f.Any {
+		ls = append(maybeMore(ls), b.reach(ls)...)
+	}
+	out := make([]loc, 0, len(ls))
+	for _, l := range ls {
+		out = append(out, l.under(f.At))
+	}
+	return out
+}
+
+// unknownCall: the results of code that is not known may be all that it is
+// given, and all of that may be stored into each other.
+func (b *body) unknownCall(c *ssa.CallCommon, call *ssa.Call) []loc {
+	reached, locals := b.reachAll(b.given(c))
+	for _, l := range reached {
+		if l.root.kind == paramRoot && holdsPointer(pointee(b.fn.Params[l.root.n].Type())) == "" {
+			continue
+		}
+		for _, v := range reached {
+			if v.root != l.root {
+				b.put([]loc{l}, []loc{v})
+			}
+		}
+	}
+	for _, r := range locals {
+		b.put([]loc{{root: r, addr: true, any: true}}, reached)
+		for _, other := range locals {
+			if other != r {
+				b.put([]loc{{root: r, addr: true, any: true}}, []loc{{root: other, addr: true, any: true}})
+			}
+		}
+	}
+	if call == nil || !slices.ContainsFunc(slices.Collect(c.Signature().Results().Variables()), func(v *types.Var) bool { return !isBasic(v.Type()) }) {
+		return nil
+	}
+	out := append(fresh(call), reached...)
+	for _, r := range locals {
+		out = append(out, loc{root: r, addr: true, any: true})
+	}
+	n := c.Signature().Results().Len()
+	if n == 1 {
+		return out
+	}
+	var parts []loc
+	for i := range n {
+		parts = append(parts, tuple(out, true, fmt.Sprintf("#%d", i))...)
+	}
+	return parts
+}
+
+func pointee(t types.Type) types.Type {
+	switch u := coreType(t).(type) {
+	case *types.Pointer:
+		return u.Elem()
+	case *types.Slice:
+		return u.Elem()
+	}
+	return t
+}
+
+// given is all that a call hands over.
+func (b *body) given(c *ssa.CallCommon) []loc {
+	var all []loc
+	if c.IsInvoke() || c.StaticCallee() == nil {
+		all = append(all, b.value(c.Value)...)
+	}
+	for _, a := range c.Args {
+		if !isBasic(a.Type()) {
+			all = append(all, b.value(a)...)
+		}
+	}
+	if mc, ok := c.Value.(*ssa.MakeClosure); ok {
+		for _, v := range mc.Bindings {
+			all = append(all, b.value(v)...)
+		}
+	}
+	return all
+}
+
+// passedClosures are the functions of this package that a call hands over, and
+// that may be called with anything of what it hands over.
+func (b *body) passedClosures(c *ssa.CallCommon) []target {
+	var ls []loc
+	for _, a := range c.Args {
+		if !isBasic(a.Type()) {
+			ls = append(ls, b.value(a)...)
+		}
+	}
+	if len(ls) == 0 {
+		return nil
+	}
+	_, locals := b.reachAll(ls)
+	var list []target
+	for _, r := range locals {
+		var fn *ssa.Function
+		var bindings []ssa.Value
+		switch v := r.v.(type) {
+		case *ssa.MakeClosure:
+			fn, bindings = v.Fn.(*ssa.Function), v.Bindings
+		case *ssa.Function:
+			if v.Pkg == nil || v.Pkg != b.fn.Pkg && v.Parent() == nil {
+				continue
+			}
+			fn = v
+		default:
+			continue
+		}
+		reached, _ := b.reachAll(b.given(c))
+		var args [][]loc
+		for _, p := range fn.Params {
+			if isBasic(p.Type()) {
+				args = append(args, nil)
+			} else {
+				args = append(args, reached)
+			}
+		}
+		args = append(args, b.arguments(nil, bindings)...)
+		list = append(list, target{fn: fn, args: args})
+	}
+	return list
+}
+
+// builtinValue is what a builtin function returns or stores.
+func (b *body) builtinValue(call *ssa.Call, name string, args []ssa.Value) []loc {
+	switch name {
+	case "append":
+		if call == nil {
+			return nil
+		}
+		out := append(fresh(call), b.value(args[0])...)
+		if len(args) > 1 && holdsPointer(pointee(call.Type())) != "" {
+			b.put(out, b.load(b.value(args[1])))
+		}
+		return out
+	case "copy":
+		if holdsPointer(pointee(args[0].Type())) != "" {
+			b.put(b.value(args[0]), b.load(b.value(args[1])))
+		}
+	case "Add", "Slice", "SliceData", "String", "StringData": // of package unsafe
+		return b.value(args[0])
+	}
+	return nil
+}
+
+// call records what a call does.
+func (e *effects) call(b *body, instr ssa.CallInstruction, pos token.Pos) {
+	c := instr.Common()
+	if f, ok := c.Value.(*ssa.Builtin); ok {
+		b.builtin(instr, f.Name(), c.Args, pos)
+		return
+	}
+	if c.IsInvoke() {
+		if what, msg := forbiddenCall(c.Method); what != "" {
+			b.impure = append(b.impure, Impurity{What: what, Message: msg, pos: pos})
+			return
+		}
+	}
+	list, rest := e.callees(b, c)
+	maybe := len(list) > 1 || rest != ""
+	for i := range list {
+		if what := e.callee(b, instr, &list[i], maybe, pos); what != "" {
+			rest = what
+		}
+	}
+	passed := b.passedClosures(c)
+	for i := range passed {
+		e.callee(b, instr, &passed[i], false, pos)
+	}
+	if rest == "" {
+		return
+	}
+	for _, l := range b.reach(b.given(c)) {
+		b.events = append(b.events, event{instr: instr, root: l.root, path: l.path, unknown: true, into: rest + " at " + lineOf(b.fset, pos), pos: pos})
+	}
+	if c.IsInvoke() || c.StaticCallee() == nil {
+		b.called(b.value(c.Value))
+	}
+}
+
+// called notes that what a parameter holds is called.
+func (b *body) called(ls []loc) {
+	for _, l := range ls {
+		if l.root.kind == paramRoot || l.root.kind == freeRoot {
+			b.calls = append(b.calls, b.number(l.root))
+		}
+	}
+}
+
+// callee records what a call of a function does. It returns what is not known.
+func (e *effects) callee(b *body, instr ssa.Instruction, c *target, maybe bool, pos token.Pos) (unknown string) {
+	obj := c.obj
+	if obj != nil {
+		if what, msg := forbiddenCall(obj); what != "" {
+			b.impure = append(b.impure, Impurity{What: what, Message: msg, Maybe: maybe, pos: pos})
+			return ""
+		}
+		if method := groupCall(obj); method != "" {
+			e.group(b, instr, method, c.vals, pos)
+			return ""
+		}
+	}
+	eff, name := e.effectsOf(c)
+	if eff == nil {
+		if obj == nil {
+			return "a function"
+		}
+		return obj.Pkg().Name() + "." + LocalName(obj)
+	}
+	foreign := obj != nil && obj.Pkg() != nil && !e.ours(obj.Pkg().Path())
+	for _, imp := range eff.Impure {
+		imp.pos = pos
+		imp.Maybe = imp.Maybe || maybe || foreign && !imp.Message
+		if name != "" && imp.Chain == "" {
+			imp.Chain = name
+		} else if name != "" {
+			imp.Chain = name + ", " + imp.Chain
+		}
+		if len(imp.Chain) < 200 {
+			b.impure = append(b.impure, imp)
+		}
+	}
+	for _, acc := range eff.Accesses {
+		pointers, memory := b.place(c.numbered(acc.Param), acc.Path)
+		if !memory && !acc.Unknown {
+			continue
+		}
+		t := b.hit(pointers)
+		if acc.Unknown {
+			t = targets{list: b.reach(pointers)}
+		}
+		guard, decided := b.passGuard(c, acc.Guard)
+		for _, l := range t.list {
+			b.events = append(b.events, event{instr: instr, root: l.root, path: l.path, write: acc.Write, unknown: acc.Unknown, into: acc.Into,
+				maybe: acc.Maybe || maybe || decided || !t.certain(), guard: guard, pos: pos, via: name, exposed: acc.Exposed})
+		}
+	}
+	for _, n := range eff.Calls {
+		b.called(c.numbered(n))
+	}
+	for _, g := range eff.Globals {
+		b.events = append(b.events, event{instr: instr, root: root{kind: globalRoot, v: namedGlobal{name: g}}, write: true, pos: pos,
+			maybe: maybe || foreign, via: name, whole: slices.Contains(eff.Sets, g)})
+	}
+	for _, g := range eff.Reads {
+		b.events = append(b.events, event{instr: instr, root: root{kind: globalRoot, v: namedGlobal{name: g}}, pos: pos, via: name})
+	}
+	return ""
+}
+
+// passGuard turns the parameters that decide about an access of a callee into
+// those of the caller. It is decided if one of them is a constant here: whether
+// the access is reached is not worked out then.
+func (b *body) passGuard(c *target, guard uint64) (mask uint64, decided bool) {
+	for i, v := range c.vals {
+		if i < 64 && guard&(1<<i) != 0 {
+			if _, ok := v.(*ssa.Const); ok {
+				return 0, true
+			}
+			mask |= b.deps(v, 0)
+		}
+	}
+	return mask, false
+}
+
+// deps are the parameters that a value is computed from.
+func (b *body) deps(v ssa.Value, depth int) uint64 {
+	if depth > 6 {
+		return 0
+	}
+	switch v := v.(type) {
+	case *ssa.Parameter:
+		if i := slices.Index(b.fn.Params, v); i >= 0 && i < 64 {
+			return 1 << i
+		}
+	case *ssa.BinOp:
+		return b.deps(v.X, depth+1) | b.deps(v.Y, depth+1)
+	case *ssa.UnOp:
+		return b.deps(v.X, depth+1)
+	case *ssa.Convert:
+		return b.deps(v.X, depth+1)
+	case *ssa.ChangeType:
+		return b.deps(v.X, depth+1)
+	case *ssa.Phi:
+		var mask uint64
+		for _, edge := range v.Edges {
+			mask |= b.deps(edge, depth+2)
+		}
+		return mask
+	}
+	return 0
+}
+
+// guards are the parameters that decide, outside of the conditions of loops,
+// whether an instruction is reached.
+func (b *body) guards(instr ssa.Instruction) uint64 {
+	var mask uint64
+	block := instr.Block()
+	for d := block.Idom(); d != nil; d = d.Idom() {
+		cond, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If)
+		if !ok || b.flow.reach(block, true)[d] && !b.flow.reach(d.Succs[1], true)[d] {
+			continue // the condition of a loop around it
+		}
+		for _, s := range d.Succs {
+			if s.Dominates(block) && len(s.Preds) == 1 {
+				mask |= b.deps(cond.Cond, 0)
+			}
+		}
+	}
+	return mask
+}
+
+// namedGlobal is a package variable of which only the name is known.
+type namedGlobal struct {
+	ssa.Value
+	name string
+}
+
+func (g namedGlobal) Name() string { return g.name }
