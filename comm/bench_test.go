@@ -123,6 +123,47 @@ func BenchmarkAllreduce(b *testing.B) {
 	}
 }
 
+// BenchmarkAnySource is a message of one number there and back, received from any source: of ranks
+// without replicas, of pairs that decide together which message that is, and of pairs that assert
+// that they need not.
+func BenchmarkAnySource(b *testing.B) {
+	for _, kind := range []string{"shm", "tcp"} {
+		for _, way := range []struct {
+			name    string
+			degrees []int
+			asserts bool
+		}{{"alone", []int{1, 1}, false}, {"asserted", []int{2, 2}, true}, {"decided", []int{2, 2}, false}} {
+			b.Run(kind+"/"+way.name, func(b *testing.B) {
+				cluster := clusterOf(b, kind, way.degrees, false, sdr.Limits{}, false)
+				require.NoError(b, cluster.run(func(c *comm.Comm, _ *member) error {
+					if way.asserts {
+						if err := c.AssertSendDeterministic(); err != nil {
+							return err
+						}
+					}
+					x := make([]float64, 1)
+					for range b.N {
+						if c.Rank() == 0 {
+							if err := comm.Send(c, x, 1, 0); err != nil {
+								return err
+							}
+						}
+						if _, err := comm.Recv(c, x, comm.AnySource, 0); err != nil {
+							return err
+						}
+						if c.Rank() == 1 {
+							if err := comm.Send(c, x, 0, 0); err != nil {
+								return err
+							}
+						}
+					}
+					return nil
+				}))
+			})
+		}
+	}
+}
+
 // BenchmarkFlood is a message of one number to a rank that takes many of them only after
 // the next ones have been sent, more than it has room for.
 func BenchmarkFlood(b *testing.B) {

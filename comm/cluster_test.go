@@ -112,7 +112,7 @@ func clusterOf(t testing.TB, kind string, degrees []int, mirror bool, limits sdr
 			m := &member{rank: rank, replica: k, cluster: c, poller: transport.NewPoller(), killAt: -1,
 				links: make(map[*member]transport.Link), ended: make(map[*member]chan struct{}), killed: make(chan struct{}), verdicts: make(chan *member, 64)}
 			cfg := sdr.Config{
-				Rank: rank, Replica: k, Degrees: degrees, Poller: m.poller, Context: c.ctx, Mirror: mirror, Limits: limits,
+				Rank: rank, Replica: k, Degrees: degrees, Poller: m.poller, Context: c.ctx, Mirror: mirror, Limits: limits, Ordered: true,
 				Link: func(rank, replica int) transport.Link { return m.links[c.find(rank, replica)] },
 			}
 			if mortal {
