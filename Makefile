@@ -96,7 +96,7 @@ bench: ## one short round of all measurements, a few minutes (BENCH rounds); loo
 
 soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recovery and hosts
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Simulation' ./internal/section ./internal/simulation
-	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -v -run 'Recovery|Schedules' ./comm ./internal/recovery
+	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -v -run 'Recovery|AnyOrder|Schedules' ./comm ./internal/recovery
 	INTRA_SOAK=$$(($(SOAK) / 10)) $(GO) test -timeout 24h -v -run 'Walks' ./internal/head
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Agreement' ./internal/verify
 	INTRA_SOAK=$$(($(SOAK) / 100)) $(GO) test -timeout 24h -v -run 'Schedules' ./internal/arbiter
