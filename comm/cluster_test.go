@@ -129,6 +129,12 @@ func clusterOf(t testing.TB, kind string, degrees []int, mirror bool, limits sdr
 			b.connect(a, lb)
 		}
 	}
+	for _, m := range c.members { // when all links are there: what comes may be answered over any of them
+		for peer, l := range m.links {
+			l.Start(watch{m.engine.Receiver(peer.rank, peer.replica), m.ended[peer]})
+			m.poller.Add(l)
+		}
+	}
 	return c
 }
 
@@ -143,8 +149,6 @@ func (c *cluster) find(rank, replica int) *member {
 
 func (m *member) connect(peer *member, l transport.Link) {
 	m.links[peer], m.ended[peer] = l, make(chan struct{})
-	l.Start(watch{m.engine.Receiver(peer.rank, peer.replica), m.ended[peer]})
-	m.poller.Add(l)
 }
 
 // mid is the death of the process inside its killAt-th message.
