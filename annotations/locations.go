@@ -1,0 +1,194 @@
+package annotations
+
+import (
+	"cmp"
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// loc says what a part of a value may be: a copy of what is at path (addr
+// false), or the address of path (addr true). The part is a path from the
+// value: "" is the value itself, ".s*" what its field s points to, "#1" the
+// second of several results. With any it may be anything that is reached from
+// there, too.
+type loc struct {
+	at   string
+	root root
+	path string
+	addr bool
+	any  bool
+}
+
+// cell is a part of memory into which a function stores a value, at any time.
+type cell struct {
+	path string
+	any  bool // or anything behind path
+	val  loc
+}
+
+// memory is the path of what the value points to.
+func (l loc) memory() string {
+	if l.addr {
+		return l.path
+	}
+	return l.path + "*"
+}
+
+// Bounds of what is told apart; what is beyond counts as any.
+const (
+	maxSteps = 12
+	maxLocs  = 24
+	maxFlows = 48
+)
+
+// to returns l with another path.
+func (l loc) to(path string, addr bool) loc {
+	if l.any {
+		return l
+	}
+	if steps := strings.Count(path, ".") + strings.Count(path, "*"); steps > maxSteps || repeats(path) {
+		return loc{at: l.at, root: l.root, path: l.path, addr: l.addr, any: true}
+	}
+	return loc{at: l.at, root: l.root, path: path, addr: addr}
+}
+
+// repeats tells whether a path passes the same field behind a pointer for the
+// third time, as a walk through a list does.
+func repeats(path string) bool {
+	i := strings.LastIndexByte(path, '.')
+	return i >= 0 && strings.Count(path, strings.TrimRight(path[i:], "*")+"*") > 2
+}
+
+// under returns the part of a part: the loc of at+rest of a value of which l is
+// the part at.
+func (l loc) under(prefix string) loc {
+	l.at = prefix + l.at
+	if strings.Count(l.at, ".")+strings.Count(l.at, "*") > maxSteps {
+		l.at, l.any = prefix[:strings.IndexAny(prefix+"*", ".*")], true
+	}
+	return l
+}
+
+func compareLocs(x, y loc) int {
+	if c := cmp.Or(cmp.Compare(x.root.kind, y.root.kind), cmp.Compare(x.root.n, y.root.n), cmp.Compare(x.at, y.at)); c != 0 {
+		return c
+	}
+	if x.root.v != y.root.v {
+		if c := cmp.Compare(x.root.v.Name(), y.root.v.Name()); c != 0 {
+			return c
+		}
+		return cmp.Compare(fmt.Sprintf("%p", x.root.v), fmt.Sprintf("%p", y.root.v))
+	}
+	return cmp.Or(cmp.Compare(x.path, y.path), compareBool(x.addr, y.addr), compareBool(x.any, y.any))
+}
+
+func fresh(v ssa.Value) []loc { return []loc{{root: root{kind: localRoot, v: v}, addr: true}} }
+
+// normal sorts locs. Of too many, any of their roots is left.
+func normal(ls []loc) []loc {
+	slices.SortFunc(ls, compareLocs)
+	ls = slices.Compact(ls)
+	if len(ls) <= maxLocs {
+		return ls
+	}
+	var few []loc
+	for _, l := range ls {
+		at := l.at[:max(0, strings.IndexAny(l.at+"*", ".*"))]
+		few = append(few, loc{at: at, root: l.root, any: true})
+	}
+	slices.SortFunc(few, compareLocs)
+	return slices.Compact(few)
+}
+
+// tuple returns the locs as a part of a tuple, if it is one.
+func tuple(ls []loc, is bool, part string) []loc {
+	if !is {
+		return ls
+	}
+	out := slices.Clone(ls)
+	for i := range out {
+		out[i] = out[i].under(part)
+	}
+	return out
+}
+
+// field returns what a field of a value may be.
+func field(ls []loc, step string) []loc {
+	var out []loc
+	for _, l := range ls {
+		switch rest, ok := cutPath(l.at, step); {
+		case l.at == "" && (l.any || step[0] == '#'):
+			out = append(out, l)
+		case l.at == "" && !l.addr:
+			out = append(out, l.to(l.path+step, false))
+		case ok:
+			l.at = rest
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// cutPath cuts a path off the beginning of another one.
+func cutPath(path, prefix string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, prefix)
+	return rest, ok && (rest == "" || strings.IndexByte(".*#", rest[0]) >= 0)
+}
+
+// fieldAddr returns what the address of a field may be.
+func fieldAddr(ls []loc, step string) []loc {
+	var out []loc
+	for _, l := range ls {
+		switch rest, ok := cutPath(l.at, "*"+step); {
+		case l.at == "":
+			out = append(out, l.to(l.memory()+step, true))
+		case ok:
+			l.at = "*" + rest
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// addresses returns what the address of an element may be.
+func addresses(ls []loc) []loc {
+	out := slices.Clone(ls)
+	for i, l := range out {
+		if l.at == "" {
+			out[i] = l.to(l.memory(), true)
+		}
+	}
+	return out
+}
+
+// steps splits a path.
+func steps(path string) []string {
+	var list []string
+	for path != "" {
+		n := 1
+		for path[0] != '*' && n < len(path) && strings.IndexByte(".*#", path[n]) < 0 {
+			n++
+		}
+		list, path = append(list, path[:n]), path[n:]
+	}
+	return list
+}
+
+func isBasic(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Kind() != types.UnsafePointer
+}
+
+func fieldName(t types.Type, i int) string {
+	if p, ok := coreType(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if st, ok := coreType(t).(*types.Struct); ok {
+		return st.Field(i).Name()
+	}
+	return "?"
+}
