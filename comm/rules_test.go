@@ -16,28 +16,28 @@ var rules = []ruletest.Rule{
 
 var table = ruletest.Table{Root: "..", Rules: rules, Test: "TestRecovery", Soak: 5000, Sign: `INTRA_SEED=\d+`}
 
-// orders are the rules by which replicas decide together what depends on the order of messages.
+// orders are the rules by which replicas agree on the order of messages.
 var orders = ruletest.Table{Root: "..", Test: "TestAnyOrder", Soak: 3000, Sign: `INTRA_SEED=\d+`, Rules: []ruletest.Rule{
-	ruletest.New("transport/sdr/agree.go", "nothing comes of a decision before all that live hold it",
+	ruletest.New("transport/sdr/agree.go", "a decision takes effect once all live replicas hold it",
 		"held = held && d.number < c.agreed.held[d.maker][k]", "_ = k"),
-	ruletest.New("transport/sdr/agree.go", "a follower leaves what is not settled",
+	ruletest.New("transport/sdr/chosen.go", "a follower ignores decisions that are not settled",
 		"if d == nil || !d.settled && !c.leads() {", "if d == nil {"),
 	ruletest.New("transport/sdr/agree.go", "a new leader makes the decisions its own that it holds",
 		"			c.decide(d)\n		}\n		for _, ctx", "			_ = d\n		}\n		for _, ctx"),
-	ruletest.New("transport/sdr/agree.go", "it has all that are decided before it decides more",
+	ruletest.New("transport/sdr/agree.go", "all posted receives take what is decided before any message is matched",
 		"				if c.obey(req) {\n					req.place.leave()", "				if false {\n					req.place.leave()"),
-	ruletest.New("transport/sdr/agree.go", "what dead leaders have decided is settled by those who hold it",
+	ruletest.New("transport/sdr/agree.go", "decisions of a dead leader are settled when all live replicas hold them",
 		"d.number < c.agreed.held[d.maker][k]", "d.number < c.agreed.held[d.maker][k] && d.maker == c.agreed.maker"),
-	ruletest.New("transport/sdr/agree.go", "who knows of a later leader takes nothing from an earlier one",
-		"		return nil // it is dead: who knows that has decided since\n", ""),
-	ruletest.New("transport/sdr/agree.go", "decisions are of the course after one cut",
+	ruletest.New("transport/sdr/agree.go", "a decision of an earlier leader is refused once a later one is known",
+		"		return nil // the sender is dead: a later leader has decided since\n", ""),
+	ruletest.New("transport/sdr/agree.go", "decisions count within one cut",
 		"	return h.Args[5] == c.passed, nil\n", "	return true, nil\n"),
-	ruletest.New("transport/sdr/match.go", "a follower gives no message to a later receive",
+	ruletest.New("transport/sdr/match.go", "a follower leaves an arriving message to the receive posted first",
 		"			s.ctx.claimed = true\n			return nil\n", "			break\n"),
-	ruletest.New("transport/sdr/match.go", "nor does a later receive take one",
+	ruletest.New("transport/sdr/match.go", "a receive takes no claimed message",
 		"	if (req.source != Any || req.probe) && c.claimed(m, req) {\n		return nil\n	}\n", ""),
-	ruletest.New("transport/sdr/match.go", "what was decided waits for its very message",
-		"	for at != nil && !at.receive.accepts(number, tag) { // it is to get another one\n		at = at.after(key)\n	}\n", ""),
+	ruletest.New("transport/sdr/match.go", "a chosen receive takes the decided message only",
+		"	for at != nil && !at.receive.accepts(number, tag) { // a decision gives it another message\n		at = at.after(key)\n	}\n", ""),
 }}
 
 func TestRulesStand(t *testing.T) {

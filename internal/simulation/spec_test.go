@@ -20,7 +20,7 @@ type spec struct {
 	does       activity
 	pointless  bool // the program never comes to a safe point
 	mirror     bool
-	ordered    bool // the replicas of a rank decide together what depends on the order of messages
+	ordered    bool // see sdr.Config
 	limits     sdr.Limits
 	inPlace    bool
 	inbox      int64

@@ -8,55 +8,58 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// The replicas of a rank receive the same messages, but not in the same order. What a
-// program sees of that order they decide together, unless it asserts that its messages do
-// not depend on it (SendDeterministic): which message a receive from any source gets, and
-// what a test, a probe or a wait for any of several requests comes to.
+// The replicas of a rank receive the same messages, but each replica in an order of its own. A
+// program sees that order where it receives or probes from any source, where it tests a request,
+// and where it waits for any of several. So that all replicas see the same, they agree on it,
+// unless the program asserts that its messages do not depend on it (SendDeterministic).
 //
-// The lowest replica that lives decides, and tells the others. Each of them says to all that
-// it holds the decision, as soon as that has arrived. A decision is settled once all that live
-// hold it, and takes effect nowhere before: no call returns what it brings, no payload is asked
-// for because of it. So nothing that a program does after a decision can be known outside of
-// the rank while a death could still undo the decision, and whoever leads next holds all that
-// any replica has acted on. This is the primary-backup approach with its output commit, one
-// round trip between replicas for a decision; no replica waits until the program of another one
-// gets anywhere.
+// The leader, the lowest live replica, makes a decision and sends it to its siblings. Each sibling
+// acknowledges it to all others on arrival, wherever its program stands. A decision is settled once
+// all live replicas hold it, and takes effect nowhere before: no call returns its result, and no
+// payload is requested because of it. This is the output commit of primary-backup replication:
 //
-// Where a decision has its place in the program says its key: the number of the receive, or of
-// the question, in its context. All replicas begin the same ones in the same order. They count
-// from the last cut on, at which all decisions are carried out.
+//   - Nothing that the program does after a decision leaves the rank while a death could still
+//     undo the decision.
+//   - Whichever replica leads next holds every decision on which any replica has acted. It makes
+//     the decisions that it holds its own, and decides the others afresh.
+//
+// A decision costs one round trip between replicas.
+//
+// A key names the place of a decision in the program: the number of the receive, or of the
+// question, in its context. All replicas reach the same keys in the same order. The numbers begin at
+// 0 after each consistent cut, where every decision has been carried out.
 
 // decisionKey is the place of a decision in the program.
 type decisionKey struct {
 	context uint64
 	kind    uint64 // decidesReceive or decidesQuestion
-	number  uint64 // of those of this kind in the context, since the last cut
+	number  uint64 // counts the keys of this kind in the context since the last cut
 }
 
 // The kinds of decisions.
 const (
 	decidesReceive  = iota // value: rank and number of a message, 8 bytes each
-	decidesQuestion        // value: what the layer above makes of it
+	decidesQuestion        // value: for the layer above
 )
 
-// decision is one that is not carried out, or not settled.
+// decision exists until it is both settled and carried out.
 type decision struct {
 	key     decisionKey
-	maker   int    // replica that has made it, or makes it its own
-	number  uint64 // among those of its maker
+	maker   int    // replica that made it, or made it its own
+	number  uint64 // counts the decisions of its maker
 	value   []byte
 	settled bool
-	req     *Request // that is held until it is settled, see Request.held
+	req     *Request // receive of this process that is held until the decision is settled; or nil
 }
 
-// agreement is what the replicas of this rank have decided since the last cut.
+// agreement is the state of the decisions of this rank since the last cut.
 type agreement struct {
 	due   map[decisionKey]*decision // not carried out
-	open  []*decision               // not settled, in the order in which they came
-	maker int                       // the highest replica that has decided: the lower ones are dead
-	made  uint64                    // decisions of maker, if it is this process
-	held  [][]uint64                // per maker and replica: of those decisions, that one holds those below
-	later []laterFrame              // of replicas that have passed a cut which this one has yet to
+	open  []*decision               // not settled, in order of arrival
+	maker int                       // highest replica that is known to lead or to have led; all lower ones are dead
+	made  uint64                    // decisions that this process has made as maker
+	held  [][]uint64                // held[m][k]: replica k holds the decisions of maker m with lower numbers
+	later []laterFrame              // frames of replicas that passed a cut before this process
 }
 
 type laterFrame struct {
@@ -77,16 +80,16 @@ func newAgreement(degree int) *agreement {
 	return a
 }
 
-// agree has the replicas of this rank decide together what depends on time.
+// agree makes this process agree with its siblings. It is called before anything else.
 func (c *Core) agree() {
 	if degree := c.ranks[c.rank].degree; degree > 1 {
 		c.agreed = newAgreement(degree)
 	}
 }
 
-// SendDeterministic says that what the program does outside of its ranks does not depend on the
-// order in which messages of several ranks arrive: nothing has to be decided. All ranks say so
-// before they have sent anything, or looked for a message from any source.
+// SendDeterministic asserts that the messages and the output of the program do not depend on the
+// order in which messages arrive, so that no decisions are needed. All ranks call it before they
+// send anything or look for a message from any source.
 func (c *Core) SendDeterministic() error {
 	if c.used {
 		return errUsed
@@ -95,79 +98,36 @@ func (c *Core) SendDeterministic() error {
 	return nil
 }
 
-// leads reports whether this process decides for its rank.
+// leads reports whether this process makes the decisions of its rank.
 func (c *Core) leads() bool { return bits.TrailingZeros64(c.ranks[c.rank].live) == c.replica }
 
-// follows reports whether another process decides for its rank.
+// follows reports whether another replica makes the decisions of this rank.
 func (c *Core) follows() bool { return c.agreed != nil && !c.leads() }
 
-// siblings are the other replicas of this rank that live.
+// siblings returns the other live replicas of this rank.
 func (c *Core) siblings() uint64 { return c.ranks[c.rank].live &^ (1 << c.replica) }
 
-// enrol gives a receive from any source its place among those of its context, and has it obey
-// what has been decided about it.
-func (c *Core) enrol(req *Request) {
-	if c.agreed == nil {
-		return
-	}
-	req.number = req.ctx.anyReceives
-	req.ctx.anyReceives++
-	c.obey(req)
-}
-
-// obey makes a receive from any source one of the message that it has to get, and reports whether
-// that is known. A follower leaves what is not settled: another leader may decide otherwise.
-func (c *Core) obey(req *Request) bool {
-	key := decisionKey{req.ctx.id, decidesReceive, req.number}
-	d := c.agreed.due[key]
-	if d == nil || !d.settled && !c.leads() {
-		return false
-	}
-	delete(c.agreed.due, key)
-	req.source, req.number, req.chosen = int(binary.LittleEndian.Uint64(d.value)), binary.LittleEndian.Uint64(d.value[8:]), true
-	if !d.settled {
-		d.req, req.held = req, true
-	}
-	return true
-}
-
-// choose decides that a receive from any source gets a message. Whoever dies, it waits for that
-// one from now on: the source has sent it, or another replica of it will.
-func (c *Core) choose(req *Request, s *inStream, number uint64) {
-	if c.agreed == nil || req.source != Any {
-		return
-	}
-	key := decisionKey{req.ctx.id, decidesReceive, req.number}
-	req.source, req.number, req.chosen = s.rank, number, true
-	if c.siblings() == 0 {
-		return
-	}
-	value := binary.LittleEndian.AppendUint64(make([]byte, 0, receiveBytes), uint64(s.rank))
-	req.held = true
-	c.decide(&decision{key: key, value: binary.LittleEndian.AppendUint64(value, number), req: req})
-}
-
-// Inquire returns the place of a question that the program comes to in a context, for Answer and
-// Answered. All replicas ask the same ones in the same order, each one before the next.
+// Inquire returns the number of the question that the program asks now in a context. A program asks
+// one question of a context at a time, and all replicas ask the same ones in the same order.
 func (c *Core) Inquire(ctx *Context) (number uint64) {
 	c.used = true
 	ctx.questions++
 	return ctx.questions - 1
 }
 
-// MayAnswer reports whether it is this process that has to answer a question.
+// MayAnswer reports whether this process has to answer a question.
 func (c *Core) MayAnswer(ctx *Context, number uint64) bool {
 	return c.leads() && c.agreed.due[decisionKey{ctx.id, decidesQuestion, number}] == nil
 }
 
-// Answer decides what a question comes to, for all replicas.
+// Answer decides a question for all replicas.
 func (c *Core) Answer(ctx *Context, number uint64, value []byte) {
 	d := &decision{key: decisionKey{ctx.id, decidesQuestion, number}, value: value}
 	c.agreed.due[d.key] = d
 	c.decide(d)
 }
 
-// Answered returns the answer once it is settled, and forgets it.
+// Answered returns the answer to a question once it is settled, and removes it.
 func (c *Core) Answered(ctx *Context, number uint64) (value []byte, settled bool) {
 	key := decisionKey{ctx.id, decidesQuestion, number}
 	d := c.agreed.due[key]
@@ -178,12 +138,12 @@ func (c *Core) Answered(ctx *Context, number uint64) (value []byte, settled bool
 	return d.value, true
 }
 
-// decide makes a decision, or makes one of a dead leader that of this process, and tells it to
-// all.
+// decide makes d a decision of this process, also if a dead leader made it before, and sends it to
+// all siblings.
 func (c *Core) decide(d *decision) {
 	a := c.agreed
 	if a.maker != c.replica {
-		a.rise(c.replica)
+		a.setMaker(c.replica)
 	}
 	d.maker, d.number = c.replica, a.made
 	a.made++
@@ -195,19 +155,19 @@ func (c *Core) decide(d *decision) {
 		h.Args[0], h.Args[1], h.Args[2], h.Args[3] = d.key.context, d.key.number, d.number, d.key.kind
 		c.send(c.ranks[c.rank].first+k, h, d.value)
 	}
-	c.count()
+	c.settleHeld()
 }
 
-// rise makes replica k the one that decides from now on.
-func (a *agreement) rise(k int) { a.maker, a.made = k, 0 }
+// setMaker records that replica k leads.
+func (a *agreement) setMaker(k int) { a.maker, a.made = k, 0 }
 
-// concerns reports whether a frame of another replica of this rank is about what is decided now.
-// One of a replica that has passed a cut which this one has yet to is kept until then; older ones
-// are of no use.
+// concerns reports whether a frame of a sibling is of the time since the last cut. A frame of a
+// sibling that passed the next cut before this process is kept until this process passes it; older
+// frames are obsolete.
 func (c *Core) concerns(p int, h *transport.Header, payload []byte) (bool, error) {
 	pr := &c.processes[p]
 	if pr.rank != c.rank || c.agreed == nil {
-		return false, violation(pr, h, "decision for a rank that needs none")
+		return false, violation(pr, h, "decision for a rank that makes none")
 	}
 	if h.Args[5] > c.passed {
 		c.agreed.later = append(c.agreed.later, laterFrame{p, earlyFrame{*h, slices.Clone(payload)}})
@@ -215,8 +175,8 @@ func (c *Core) concerns(p int, h *transport.Header, payload []byte) (bool, error
 	return h.Args[5] == c.passed, nil
 }
 
-// heardDecision takes a decision of process p.
-func (c *Core) heardDecision(p int, h *transport.Header, payload []byte) error {
+// handleDecision takes a decision of process p and acknowledges it to all siblings.
+func (c *Core) handleDecision(p int, h *transport.Header, payload []byte) error {
 	if now, err := c.concerns(p, h, payload); !now {
 		return err
 	}
@@ -227,9 +187,9 @@ func (c *Core) heardDecision(p int, h *transport.Header, payload []byte) error {
 	}
 	switch {
 	case pr.replica < a.maker:
-		return nil // it is dead: who knows that has decided since
+		return nil // the sender is dead: a later leader has decided since
 	case pr.replica > a.maker:
-		a.rise(pr.replica)
+		a.setMaker(pr.replica)
 	}
 	if !c.carriedOut(key) {
 		d := a.due[key]
@@ -246,16 +206,15 @@ func (c *Core) heardDecision(p int, h *transport.Header, payload []byte) error {
 		h := transport.Header{Kind: kindHolds, Args: [6]uint64{1: h.Args[2] + 1, 2: uint64(pr.replica)}}
 		c.send(c.ranks[c.rank].first+k, h, nil)
 	}
-	c.count()
+	c.settleHeld()
 	return nil
 }
 
-// carriedOut reports whether a decision was settled, and has taken effect, before a new leader
-// has told it again.
+// carriedOut reports whether a decision has taken effect already. A new leader may send it again.
 func (c *Core) carriedOut(key decisionKey) bool {
 	ctx, known := c.contexts[key.context]
 	switch {
-	case ctx == nil: // closed; the requests of a freed communicator may be asked about
+	case ctx == nil: // closed: the program may still test requests of a freed communicator
 		return known && key.kind == decidesReceive
 	case key.kind == decidesQuestion:
 		return key.number+1 < ctx.questions
@@ -263,19 +222,9 @@ func (c *Core) carriedOut(key decisionKey) bool {
 	return key.number < ctx.anyReceives && ctx.undecided(key.number) == nil
 }
 
-// undecided returns the receive from any source with this number that waits for a decision, nil
-// if there is none.
-func (ctx *Context) undecided(number uint64) *Request {
-	for r := range ctx.any.receives() {
-		if r.number == number {
-			return r
-		}
-	}
-	return nil
-}
-
-// heardHolds: process p holds so many decisions of their maker, which may be dead by now.
-func (c *Core) heardHolds(p int, h *transport.Header) error {
+// handleHolds takes the acknowledgement of process p. The maker of the decisions may be dead: what all
+// live replicas hold is settled all the same.
+func (c *Core) handleHolds(p int, h *transport.Header) error {
 	if now, err := c.concerns(p, h, nil); !now {
 		return err
 	}
@@ -284,13 +233,13 @@ func (c *Core) heardHolds(p int, h *transport.Header) error {
 	}
 	held := &c.agreed.held[h.Args[2]][c.processes[p].replica]
 	*held = max(*held, h.Args[1])
-	c.count()
+	c.settleHeld()
 	return nil
 }
 
-// count settles the decisions that all replicas of this rank hold which live. Who makes one holds
-// it, and so does this process.
-func (c *Core) count() {
+// settleHeld settles the decisions that all live replicas of this rank hold: their maker, this process,
+// and all that have acknowledged them.
+func (c *Core) settleHeld() {
 	for _, d := range slices.Clone(c.agreed.open) {
 		held := true
 		for k := range each(c.siblings() &^ (1 << d.maker)) {
@@ -302,7 +251,7 @@ func (c *Core) count() {
 	}
 }
 
-// settleDecision has a decision take effect.
+// settleDecision makes a decision take effect.
 func (c *Core) settleDecision(d *decision) {
 	d.settled = true
 	c.agreed.open = slices.DeleteFunc(c.agreed.open, func(o *decision) bool { return o == d })
@@ -319,70 +268,11 @@ func (c *Core) settleDecision(d *decision) {
 	}
 }
 
-// unhold lets a receive end, or ask for its payload, whose message is settled.
-func (c *Core) unhold(req *Request) {
-	req.held = false
-	if m := req.local; m != nil {
-		req.local = nil
-		c.endLocal(m, req)
-	}
-	if req.ended {
-		req.ended = false
-		c.completed = append(c.completed, req)
-	} else if m := req.bound; m != nil && m.offers != 0 && c.wants(m) {
-		c.ask(m)
-	}
-}
-
-// carryOut gives a posted receive from any source what has been decided, if it has.
-func (c *Core) carryOut(req *Request) {
-	if !c.obey(req) {
-		return
-	}
-	req.place.leave()
-	c.postRecv(req)
-	c.rematch(req.ctx)
-}
-
-// claimed reports whether a message of the source may be that of a receive from any source which
-// was posted before req and waits for a decision. Then neither it nor what comes after it is for
-// req yet.
-func (c *Core) claimed(m *arrival, req *Request) bool {
-	ctx := m.stream.ctx
-	if ctx.any.first == nil || !c.follows() {
-		return false
-	}
-	p := ctx.any.find(m.place.key)
-	if p == nil || !req.probe && p.receive.order > req.order {
-		return false
-	}
-	ctx.claimed = true
-	return true
-}
-
-// rematch matches the messages of a context that were claimed: each one, in the order of its
-// source, with the receive that was posted first.
-func (c *Core) rematch(ctx *Context) {
-	if !ctx.claimed {
-		return
-	}
-	ctx.claimed = ctx.any.first != nil
-	for _, s := range ctx.in {
-		if s == nil {
-			continue
-		}
-		for m := range s.unexpected.messages() {
-			if req := c.takePosted(s, m.number, m.tag, m.past); req != nil {
-				m.place.leave()
-				c.bind(m, req)
-			}
-		}
-	}
-}
-
-// bereave: a replica of this rank has died. If this process leads now, it makes the decisions its
-// own that it holds and that others may not hold, and goes on.
-func (c *Core) bereave() {
+// lostSibling follows the death of another replica of this rank. If this process leads from now on,
+// it makes the decisions its own that it holds and that its siblings may lack. All posted receives
+// take what is decided before any message is matched: else a receive could take the message that a
+// decision gives to another one.
+func (c *Core) lostSibling() {
 	a := c.agreed
 	if a == nil {
 		return
@@ -392,7 +282,7 @@ func (c *Core) bereave() {
 			c.decide(d)
 		}
 		for _, ctx := range slices.Clone(c.order) {
-			var decided []*Request // all of them, before a message can be given to one
+			var decided []*Request
 			for req := range ctx.any.receives() {
 				if c.obey(req) {
 					req.place.leave()
@@ -405,14 +295,14 @@ func (c *Core) bereave() {
 			c.rematch(ctx)
 			c.ripen(ctx)
 		}
-		c.news = true // questions that wait for an answer
+		c.news = true // questions wait for an answer
 	}
-	c.count()
+	c.settleHeld()
 }
 
-// agreeAnew begins after a cut, at which all decisions before it have been carried out. It returns
-// what others have said since, who have passed the cut before.
-func (c *Core) agreeAnew() []laterFrame {
+// resetAgreement starts again after a cut, where every decision has been carried out. It returns the
+// frames of siblings that passed the cut before.
+func (c *Core) resetAgreement() []laterFrame {
 	if c.agreed == nil {
 		return nil
 	}

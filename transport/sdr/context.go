@@ -23,9 +23,9 @@ type Context struct {
 	aside  int  // unmatched messages that a receive from any source had to leave
 
 	// Since the last cut, see agreement.
-	anyReceives uint64 // receives from any source that were posted
-	questions   uint64 // that the program has come to
-	claimed     bool   // a receive may have left a message to one from any source
+	anyReceives uint64 // receives from any source that the program has posted
+	questions   uint64 // questions that the program has asked
+	claimed     bool   // a message may have been claimed, see Core.claimed
 }
 
 // key is what receives match a message by.

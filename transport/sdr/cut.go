@@ -395,7 +395,7 @@ func (c *Core) Cut(joined []Joiner) error {
 		}
 	}
 	c.passed = c.cut.number
-	later := c.agreeAnew()
+	later := c.resetAgreement()
 	c.forgetBookmarks(c.cut.number + 1)
 	c.resetThreads()
 	c.cut = nil

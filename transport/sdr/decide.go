@@ -1,11 +1,9 @@
 package sdr
 
-// Agrees reports whether the replicas of this rank decide together what depends on time, with
-// Decide.
+// Agrees reports whether the replicas of this rank agree on questions, with Decide.
 func (e *Engine) Agrees() bool { return e.agrees.Load() }
 
-// SendDeterministic says that what the program does outside of its ranks does not depend on the
-// order of messages, see Core.SendDeterministic.
+// SendDeterministic asserts that the program needs no decisions, see Core.SendDeterministic.
 func (e *Engine) SendDeterministic() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -14,10 +12,10 @@ func (e *Engine) SendDeterministic() error {
 	return err
 }
 
-// Decide returns what a question of the program comes to, which is the same at all replicas of
-// this rank: what outcome returns at one of them, and not before all that live know of it. Where
-// outcome returns nothing it is asked again when something has happened. hopeless and awaited
-// are those of WaitFor.
+// Decide returns the answer to a question of the program, which is the same at all replicas of this
+// rank: the result of outcome at the leader. It returns once all live replicas hold the answer. While
+// outcome returns no bytes, Decide calls it again after each event. hopeless and awaited are those of
+// WaitFor.
 func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() error, awaited func() Awaited) ([]byte, error) {
 	e.mu.Lock()
 	number := e.core.Inquire(ctx)
@@ -46,7 +44,8 @@ func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() err
 	return value, err
 }
 
-// Diverged ends the work of this process, which can no longer be what its peers are.
+// Diverged makes every call of this process fail with err, because its state differs from that of its
+// siblings.
 func (e *Engine) Diverged(err error) {
 	e.mu.Lock()
 	e.fail(err)

@@ -5,11 +5,10 @@
 // until all live replicas of the destination have it, and one of which sends
 // in place of a replica that died [SDR, Algorithm 1]. Ranks may have different
 // numbers of replicas: one that does not exist counts as one that died before
-// its first message. Where programs are send-deterministic no replica leads: a
-// wildcard receive may match in another order on every replica. Where they are not,
-// or do not say so, the replicas of a rank decide together what depends on the order
-// of messages: the lowest one that lives decides, and nothing comes of it before all
-// others hold the decision.
+// its first message. If a program asserts that it is send-deterministic, no replica
+// leads: a wildcard receive may match in another order on every replica. Otherwise the
+// lowest live replica of a rank decides what depends on the order of messages, and a
+// decision takes effect once all live replicas hold it.
 //
 // So that a replica which is behind matches no message with a wildcard that
 // cannot exist yet, messages say what they depend on: an epoch that all ranks have

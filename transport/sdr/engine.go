@@ -69,8 +69,8 @@ type Config struct {
 	// have one, or none.
 	Reference Reference
 	Limits    Limits
-	// Ordered has the replicas of the rank decide together what depends on the order of messages,
-	// until the program asserts that nothing does.
+	// Ordered makes the replicas of a rank agree on what depends on the order of messages, unless the
+	// program asserts that it is send-deterministic.
 	Ordered bool
 	// Before, if set, comes before each operation that the program begins.
 	Before Before

@@ -24,7 +24,7 @@ func (c *Core) Dead(p int) {
 	defer c.expectFewer()
 	if pr.rank == c.rank {
 		c.substitute(before)
-		c.bereave()
+		c.lostSibling()
 		return
 	}
 	for _, ctx := range slices.Clone(c.order) {

@@ -116,7 +116,7 @@ func (c *Core) hopelessReceive(req *Request) error {
 	others := false
 	for rank := range c.ranks {
 		switch {
-		case rank == c.rank && req.ctx.in[rank].offers(req): // it waits for a decision
+		case rank == c.rank && req.ctx.in[rank].offers(req): // the leader may have given it a message of the rank itself
 			return nil
 		case rank == c.rank || req.ctx.member != nil && !req.ctx.member[rank]:
 		case !c.nothingFrom(req, rank):
@@ -151,7 +151,7 @@ func (c *Core) nothingFrom(req *Request, rank int) bool {
 	return !s.offers(req)
 }
 
-// offers reports whether there is a message of a stream that req may get when it is its turn.
+// offers reports whether a stream has an unmatched message that req accepts.
 func (s *inStream) offers(req *Request) bool {
 	if s == nil {
 		return false

@@ -46,12 +46,12 @@ const (
 	// kindFinished answers it: Args[1] is the number of messages, or the one
 	// of the message that nobody will take, as Args[2] says.
 	kindFinished
-	// kindDecision tells the other replicas of the rank what the sender has decided: Args[3] is
-	// the kind of the decision, Args[1] its number among those in the context, Args[2] among those
-	// that the sender has made. The payload is its value.
+	// kindDecision carries a decision of the leader of the rank to its siblings: its kind in Args[3],
+	// its number in the context in Args[1], its number among the decisions of the leader in Args[2],
+	// and its value as the payload.
 	kindDecision
-	// kindHolds says that the sender holds the decisions below number Args[1] that replica Args[2]
-	// of its rank has made.
+	// kindHolds acknowledges to all siblings the decisions of replica Args[2] with numbers below
+	// Args[1].
 	kindHolds
 )
 

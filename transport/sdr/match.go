@@ -11,7 +11,7 @@ func (c *Core) Recv(ctx *Context, req *Request, buf []byte, src, tag int) {
 	req.ctx, req.buf, req.source, req.tag, req.order, req.back = ctx, buf, src, tag, c.clock, false
 	req.chosen, req.held, req.ended, req.local = false, false, false, nil
 	if src == Any {
-		c.enrol(req)
+		c.numberReceive(req)
 	}
 	c.postRecv(req)
 }
@@ -66,7 +66,7 @@ func (c *Core) unexpected(req *Request) *arrival {
 		return c.first(req.ctx.in[req.source], req)
 	}
 	if !req.probe && c.follows() {
-		return nil // it waits for the decision
+		return nil // the receive waits for the decision of the leader
 	}
 	var best *arrival
 	for _, s := range req.ctx.in {
@@ -83,14 +83,14 @@ func (c *Core) unexpected(req *Request) *arrival {
 func (c *Core) takePosted(s *inStream, number uint64, tag int, of *past) *Request {
 	key := s.ctx.key(number, tag)
 	at := s.posted.find(key)
-	for at != nil && !at.receive.accepts(number, tag) { // it is to get another one
+	for at != nil && !at.receive.accepts(number, tag) { // a decision gives it another message
 		at = at.after(key)
 	}
 	for p := s.ctx.any.find(key); p != nil; p = p.after(key) {
 		if at != nil && p.receive.order > at.receive.order {
 			break
 		}
-		if c.follows() { // it is to get this message, or another one
+		if c.follows() { // the leader may give this message to it
 			s.ctx.claimed = true
 			return nil
 		}
@@ -223,8 +223,8 @@ func (c *Core) postLocal(m *Message) {
 	c.enqueue(a)
 }
 
-// endLocal ends a message of this rank to itself that has been given to req. While that is held the
-// program may not learn that it was.
+// endLocal ends a message of this rank to itself that req has received. While req is held, a
+// synchronous send of the message must not end: its end would reveal the decision.
 func (c *Core) endLocal(m *Message, req *Request) {
 	if req.held {
 		req.local = m

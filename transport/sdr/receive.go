@@ -75,9 +75,9 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		c.heardEnd(p, h)
 		return nil
 	case kindDecision:
-		return c.heardDecision(p, h, payload)
+		return c.handleDecision(p, h, payload)
 	case kindHolds:
-		return c.heardHolds(p, h)
+		return c.handleHolds(p, h)
 	}
 	if pr.rank == c.rank {
 		return violation(pr, h, "message from the own rank")

@@ -40,13 +40,13 @@ type Request struct {
 	buf    []byte
 	source int
 	tag    int
-	number uint64   // what an exact receive wants, or one that was chosen; of one from any source its place, see decisionKey
+	number uint64   // message that an exact or chosen receive takes; decisionKey.number of one from any source
 	order  uint64   // rank in posting order
 	back   bool     // it was bound to a message that was lost
-	chosen bool     // it was from any source, and has been decided
-	held   bool     // that is not settled: it may not end yet,
-	ended  bool     // as it has,
-	local  *Message // nor this one that it has got, of the rank itself
+	chosen bool     // it was from any source, and its message has been decided
+	held   bool     // the decision is not settled: the program must not see the end of the receive,
+	ended  bool     // which has come,
+	local  *Message // nor that of this message of the rank to itself, which it has received
 	bound  *arrival
 	place  place // among the posted receives
 

@@ -18,7 +18,7 @@ type Job struct {
 	Degrees []int
 	Mirror  bool
 	Limits  sdr.Limits
-	Ordered bool // the replicas of a rank decide together what depends on the order of messages
+	Ordered bool // see sdr.Config
 	Seed    uint64
 	Kills   []Kill
 	// Layer makes what a process runs beside the messages; nil: nothing.
