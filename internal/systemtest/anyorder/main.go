@@ -1,7 +1,6 @@
-// Anyorder is a program whose messages depend on the order in which others come: rank 0 hands the
-// next task to whoever asks first, and in each pass every rank adds up what the others have sent in
-// the order in which it comes. At the end it says whether all tasks were done once, and whether all
-// ranks have seen what rank 0 has.
+// Anyorder is a program whose messages depend on the order of arrival of others: rank 0 gives the next
+// task to the first rank that asks, and in each pass every rank adds up messages in order of arrival. At
+// the end it prints whether each task was done once and whether all ranks have the same result.
 package main
 
 import (
@@ -35,21 +34,32 @@ func main() {
 	})
 }
 
+// passes is how often the ranks exchange what they have seen, with a safe point before each time.
+const passes = 20
+
 func run(p *intra.Process, tasks uint64) error {
 	w := p.World()
-	seen, done := uint64(0), uint64(0)
-	var err error
-	if w.Rank() == 0 {
-		seen, done, err = farm(w, tasks)
-	} else {
-		seen, err = work(w, tasks)
-	}
-	if err != nil {
-		return err
-	}
-	for pass := range 20 {
-		if seen, err = arrivals(w, pass, seen); err != nil {
+	var seen, done uint64
+	var pass int64
+	intra.Protect(p, "seen", &seen)
+	intra.Protect(p, "done", &done)
+	intra.Protect(p, "pass", &pass)
+	for ; pass <= passes; pass++ {
+		err := p.SafePoint()
+		switch {
+		case err != nil:
+		case pass > 0:
+			seen, err = arrivals(w, int(pass), seen)
+		case w.Rank() == 0:
+			seen, done, err = farm(w, tasks)
+		default:
+			seen, err = work(w, tasks)
+		}
+		if err != nil {
 			return err
+		}
+		if w.Rank() == 0 {
+			fmt.Printf("pass %d: %016x\n", pass, seen)
 		}
 	}
 	low, err := comm.AllreduceValue(w, seen, func(a, b uint64) uint64 { return min(a, b) })
@@ -64,7 +74,7 @@ func run(p *intra.Process, tasks uint64) error {
 	return nil
 }
 
-// farm hands out tasks, and returns a hash of who has done what and the sum of the results.
+// farm distributes the tasks. It returns a hash of the order of the results and their sum.
 func farm(w *comm.Comm, tasks uint64) (seen, done uint64, err error) {
 	next, working := uint64(1), w.Size()-1
 	for working > 0 {
@@ -105,8 +115,8 @@ func work(w *comm.Comm, tasks uint64) (seen uint64, err error) {
 	}
 }
 
-// arrivals takes what the other ranks have seen in the order in which it comes, and then what rank
-// 0 makes of it.
+// arrivals receives the hashes of the other ranks in order of arrival and adds them to the own one. It
+// returns the result of rank 0.
 func arrivals(w *comm.Comm, pass int, seen uint64) (uint64, error) {
 	reqs := make([]*comm.Request, 0, w.Size())
 	for r := range w.Size() {

@@ -83,8 +83,8 @@ func typeName(e ast.Expr) string {
 
 var qualified = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)`)
 
-// Names of packages exist in the text of all documents, and so do methods of the process
-// p. On the page about MPI c is a communicator, r a request and g a group.
+// Each name of a package, and each method of the process p, that a document mentions exists. On the page
+// about MPI, c is a communicator, r a request and g a group.
 func TestNames(t *testing.T) {
 	packages := map[string]api{
 		"intra": exported(t, "."), "comm": exported(t, "comm"), "kernels": exported(t, "kernels"),
