@@ -237,8 +237,8 @@ func (e *effects) compute(fn *ssa.Function) *body {
 	return b
 }
 
-// unknownToAll makes the summary of a body that is beyond the limits: it may
-// read and write all that it is given, and no access of it is certain.
+// unknownToAll summarises a body that exceeds the limits: it may read and write all of its arguments, and
+// no access is certain.
 func (b *body) unknownToAll() {
 	for i := range b.events {
 		b.events[i].maybe = b.events[i].maybe || b.events[i].root.kind != globalRoot

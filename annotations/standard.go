@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The standard library is known by name: its sources are not loaded. Functions
-// that are not listed may read and write what they are given, and return it.
+// The tables of this file describe functions of the standard library by name, as the analysis does not
+// load their sources. A function that the tables lack may read, write and return all of its arguments.
 
 // harmless are packages whose functions write nothing that they are given, but
 // for the exceptions in standardFuncs, and return new memory.

@@ -187,7 +187,7 @@ func (b *body) load(ls []loc) []loc {
 	return normal(out)
 }
 
-// contents returns what is stored into memory, whenever that is.
+// contents returns the values that any store of the function may have put at a path of memory.
 func (b *body) contents(r root, path string) []loc {
 	var out []loc
 	for _, c := range b.cells[r] {

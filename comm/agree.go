@@ -7,24 +7,23 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// The replicas of a rank decide together what depends on the order in which messages come, see
-// package sdr: a receive from AnySource asks for that by itself, and what is here does for tests,
-// probes and waits for any of several requests.
+// Package sdr decides which message a receive from AnySource takes. This file makes the replicas of a
+// rank agree on the results of tests, probes and waits for any of several requests.
 
-// AssertSendDeterministic says that the program sends the same messages, and prints the same, in
-// whatever order messages of different ranks arrive, and whatever a Test, Iprobe, WaitAny or
-// WaitSome reports: it is send-deterministic, as the SDR-MPI paper calls it. Then replicas need not
-// decide together which message a receive from AnySource gets, which costs a round trip between
-// them. A program that says so wrongly gets wrong results.
+// AssertSendDeterministic asserts that the program is send-deterministic [SDR]: it sends the same
+// messages and prints the same lines in whatever order messages of different ranks arrive, and
+// whatever Test, Iprobe, WaitAny or WaitSome report. The replicas of a rank then need not agree on
+// that order, which saves a round trip between them for each such call. A program that asserts this
+// wrongly computes wrong results.
 //
-// Every rank calls it on the world before it sends anything there or elsewhere, and before it
-// receives from any source or tests anything. It holds for the whole job.
+// Every rank calls it on the world before it sends anything, receives from any source or tests a
+// request, on any communicator. It holds for the whole job.
 func (c *Comm) AssertSendDeterministic() error {
 	return c.assert("assert send deterministic", 'd')
 }
 
-// underWay returns the first of the requests about which something has to be decided; nil if
-// there is none: then all are complete, wrong, or of a program that replicas need not agree in.
+// underWay returns the first request that is under way, if the replicas of the rank have to agree on
+// it, else nil.
 func underWay(reqs []*Request) *Request {
 	for _, r := range reqs {
 		if r != nil && r.active && r.err == nil && r.call != nil {
@@ -37,8 +36,8 @@ func underWay(reqs []*Request) *Request {
 	return nil
 }
 
-// agree returns which of the requests are complete, the same ones at all replicas of this rank:
-// what look returns at one of them. If it waits, look returns none until there are some.
+// agree returns the indices that look returns at one of the replicas of this rank, the same at all of
+// them. With wait it calls look until that returns some.
 func agree(reqs []*Request, wait bool, look func() []int) ([]int, error) {
 	r := underWay(reqs)
 	if r == nil {
@@ -68,7 +67,7 @@ func agree(reqs []*Request, wait bool, look func() []int) ([]int, error) {
 	return done, nil
 }
 
-// uvarints reads numbers; behind the end they are 0.
+// uvarints reads numbers; after the end it reads zeros.
 type uvarints struct{ b []byte }
 
 func (u *uvarints) next() uint64 {
@@ -77,8 +76,8 @@ func (u *uvarints) next() uint64 {
 	return v
 }
 
-// agreeOn is agree for a probe: whether there is a message, and of which rank of the job. If it
-// waits there is one.
+// agreeOn is agree for a probe. It returns whether there is a message, and the rank of the job that
+// sent it. With wait it waits for one.
 func (c *Comm) agreeOn(src, tag int, wait bool) (from int, found bool, err error) {
 	value, err := c.engine.Decide(c.p2p, func() []byte {
 		st, ok := c.engine.Probe(c.p2p, src, tag)
@@ -99,7 +98,7 @@ func (c *Comm) agreeOn(src, tag int, wait bool) (from int, found bool, err error
 	return int(n) - 1, n > 0, nil
 }
 
-// agreeToCancel reports whether a receive is taken back.
+// agreeToCancel cancels a receive in all replicas of this rank or in none.
 func (r *Request) agreeToCancel() {
 	done, err := agree([]*Request{r}, false, func() []int {
 		if r.c.engine.Cancel(&r.call.Request) {
@@ -108,11 +107,11 @@ func (r *Request) agreeToCancel() {
 		return []int{}
 	})
 	if err != nil || len(done) == 0 || r.c.engine.Cancel(&r.call.Request) {
-		return // Wait says what has come of it
+		return // Wait returns the result
 	}
 	if st, err := r.c.engine.Wait(r.call); err != nil || st.Cancelled {
-		return // it was taken back here, too
+		return // it is cancelled here, too
 	}
-	r.c.engine.Diverged(fmt.Errorf("cancel of a receive from rank %d with tag %d (%s): it was taken back in another replica of this rank, "+
-		"and has got a message here; receive what may be on its way before it is cancelled", r.peer, r.tag, userCode()))
+	r.c.engine.Diverged(fmt.Errorf("cancel of a receive from rank %d with tag %d (%s): another replica of this rank cancelled it, "+
+		"and here it has received a message; receive what may be on its way before cancelling", r.peer, r.tag, userCode()))
 }

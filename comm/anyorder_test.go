@@ -6,19 +6,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/internal/simseed"
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )
 
-// The simulation of programs that are not send-deterministic: what they send, and what they
-// observe, depends on the order in which messages come and on what tests report. All replicas of
-// a rank have to observe the same, whoever dies, comes back or goes back.
+// These tests simulate programs that are not send-deterministic: their messages depend on the order of
+// arrival and on the results of tests. All replicas of a rank must observe the same, whatever dies,
+// joins or rolls back.
 
 // course is a random program whose state is the number of the iteration and a hash of all that
 // was observed.
@@ -50,7 +48,7 @@ func (l *course) receive(src, tag int) (uint64, int, error) {
 	return v[0], st.Source, err
 }
 
-// farm: rank 0 hands the next task to whoever asks first.
+// farm distributes tasks: rank 0 gives the next one to the first rank that asks.
 func (l *course) farm(iteration int) error {
 	plan, tag := l.plan(iteration)
 	tasks := uint64(plan.IntN(12))
@@ -102,8 +100,7 @@ func (l *course) farm(iteration int) error {
 	return nil
 }
 
-// arrivals: everybody adds up what comes in the order in which it comes, some of it with
-// receives from one source between those from any.
+// arrivals adds up messages in order of arrival, and mixes receives from one source with those from any.
 func (l *course) arrivals(iteration int) error {
 	plan, tag := l.plan(iteration)
 	n, me := l.w.Size(), l.w.Rank()
@@ -150,7 +147,7 @@ func (l *course) arrivals(iteration int) error {
 	if err := comm.WaitAll(sends...); err != nil {
 		return err
 	}
-	// Rank 0 says what it has seen: others depend on that.
+	// The other ranks depend on the order that rank 0 has seen.
 	word := []uint64{l.seen}
 	if err := comm.Bcast(l.w, word, 0); err != nil {
 		return err
@@ -159,7 +156,8 @@ func (l *course) arrivals(iteration int) error {
 	return nil
 }
 
-// poll: everybody tests until all has come, and what it sends on counts the tests.
+// poll tests requests until all are complete. The message that it sends then depends on the number of
+// tests.
 func (l *course) poll(iteration int) error {
 	plan, tag := l.plan(iteration)
 	n, me := l.w.Size(), l.w.Rank()
@@ -254,7 +252,7 @@ func (l *course) poll(iteration int) error {
 	return l.ring(tag + 6)
 }
 
-// ring sends what was seen to the next rank.
+// ring sends the hash to the next rank.
 func (l *course) ring(tag int) error {
 	n, me := l.w.Size(), l.w.Rank()
 	var got [1]uint64
@@ -263,8 +261,9 @@ func (l *course) ring(tag int) error {
 	return err
 }
 
-// tokens: each goes where it is sent by who has it, as far as that has seen; rank 0 counts those
-// that end and stops all.
+// tokens passes tokens between ranks. A rank chooses the next rank of a token by what it has seen, so
+// their ways depend on the order of messages. Rank 0 counts the tokens that end, and then stops all
+// ranks.
 func (l *course) tokens(iteration int) error {
 	plan, tag := l.plan(iteration)
 	n, me := l.w.Size(), l.w.Rank()
@@ -373,35 +372,9 @@ func checkAnyOrder(seed uint64) (*sdrtest.Result, error) {
 	return res, nil
 }
 
-// TestAnyOrder runs 600 courses. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with seed S.
-func TestAnyOrder(t *testing.T) {
-	usual := uint64(600)
-	if testing.Short() {
-		usual = 300
-	}
-	var mu sync.Mutex
-	var total sdrtest.Result
-	n := simseed.Search(t, usual, func(seed uint64) error {
-		res, err := checkAnyOrder(seed)
-		if err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		total.Fired += res.Fired
-		total.Joined += res.Joined
-		total.Rollbacks += res.Rollbacks
-		return nil
-	})
-	if n >= 300 {
-		t.Logf("%d deaths, %d replicas back, %d rollbacks", total.Fired, total.Joined, total.Rollbacks)
-		for _, happened := range []int{total.Fired, total.Joined, total.Rollbacks} {
-			require.Greater(t, happened, int(n)/20, "too few of them to mean anything")
-		}
-	}
-}
+func TestAnyOrder(t *testing.T) { runTrials(t, checkAnyOrder) }
 
-// A request may be tested after its communicator was freed: what that comes to is decided, too.
+// Replicas agree on the test of a request whose communicator was freed.
 func TestOfARequestWhoseCommunicatorIsFreed(t *testing.T) {
 	for seed := range uint64(20) {
 		job := sdrtest.Job{Seed: seed, Degrees: []int{3, 2}, Ordered: true}

@@ -21,7 +21,7 @@ func (c *Comm) AssertNoAnySource() error {
 	return c.assert("assert no any source", 'a')
 }
 
-// assert says something of the whole program, unless it has been said.
+// assert records an assertion about the whole program, which may be repeated.
 func (c *Comm) assert(text string, what byte) error {
 	if err := c.exists(); err != nil {
 		return fmt.Errorf("%s: %w", text, err)
@@ -29,7 +29,7 @@ func (c *Comm) assert(text string, what byte) error {
 	if c.parent != nil {
 		return fmt.Errorf("%s: it holds for all communicators, call it on the world: %w", text, ErrRank)
 	}
-	for _, a := range c.family.said() {
+	for _, a := range c.family.assertions() {
 		if a.what != what || a.at.Load() != nil {
 			continue
 		}

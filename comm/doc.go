@@ -20,20 +20,18 @@
 // two pending receives write the same memory. The replicas of a rank would go on with
 // different values.
 //
-// What a program sees of the order in which messages come, its replicas decide together:
-// which message a receive or a probe from AnySource gets, and what Test, TestAny, TestSome,
-// TestAll, WaitAny, WaitSome, Iprobe and Cancel come to. The lowest replica of the rank that
-// lives decides, and no call returns before all of them know: a round trip between them. A
-// program whose messages and output do not depend on that order saves it with
-// Comm.AssertSendDeterministic on the world. A job that goes back to a backup may take another
-// order from there on.
+// A program may depend on the order in which messages of different ranks arrive. The replicas of a
+// rank agree on it: on the message that a receive or a probe from AnySource takes, and on the results
+// of Test, TestAny, TestSome, TestAll, WaitAny, WaitSome, Iprobe and Cancel. The lowest live replica
+// decides, and the call returns once all live replicas hold the decision, which takes a round trip
+// between them. Comm.AssertSendDeterministic on the world saves that in programs whose messages and
+// output do not depend on the order. After a rollback a job may take another order than before.
 //
-// Cancel of a receive from one rank takes it back in all replicas, or in none. If it was taken
-// back while the message was on its way, a replica that had got it already fails, and its
-// peers go on.
+// Cancel cancels a receive in all replicas of the rank or in none. If one replica cancels a receive
+// whose message another replica has received already, the latter fails, and its peers continue.
 //
-// Rules for programs. The members of a communicator
-// call its collective operations, Dup, Split and Create in the same order.
+// Rules for programs. The members of a communicator call its collective operations, Dup, Split and
+// Create in the same order.
 // Several goroutines of a process may communicate at the same time if each
 // uses a communicator of its own, made by Dup. There are no timeouts: they
 // would be differences between replicas.

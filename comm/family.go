@@ -150,9 +150,9 @@ func (f *family) AppendPosition(b []byte) []byte {
 			b = le.AppendUint64(b, c.made[counter])
 		}
 	}
-	for _, said := range f.said() {
-		if at := said.at.Load(); at != nil {
-			b = append(b, said.what)
+	for _, made := range f.assertions() {
+		if at := made.at.Load(); at != nil {
+			b = append(b, made.what)
 			text(*at)
 		}
 	}
@@ -207,15 +207,15 @@ func (f *family) restore(b []byte) error {
 	for len(r.b) > 0 && !r.short && len(f.list) > 0 {
 		what := r.bytes(1)[0]
 		at := r.text()
-		i := slices.IndexFunc(f.said(), func(s assertion) bool { return s.what == what && s.at.Load() == nil })
+		i := slices.IndexFunc(f.assertions(), func(s assertion) bool { return s.what == what && s.at.Load() == nil })
 		if at == "" || i < 0 {
 			return fmt.Errorf("%w: assertion %q at %q", errRecord, what, at)
 		}
-		said := f.said()[i]
-		if err := said.say(f.engine); err != nil {
+		made := f.assertions()[i]
+		if err := made.say(f.engine); err != nil {
 			return fmt.Errorf("%w: %w", errRecord, err)
 		}
-		said.at.Store(&at)
+		made.at.Store(&at)
 	}
 	if len(f.list) == 0 || len(r.b) > 0 || r.short {
 		return fmt.Errorf("%w: %d communicators, then %d bytes", errRecord, len(f.list), len(r.b))
@@ -223,15 +223,15 @@ func (f *family) restore(b []byte) error {
 	return nil
 }
 
-// assertion is what a program may have said of itself.
+// assertion is one that a program may make about itself.
 type assertion struct {
-	what byte                    // in a position
-	at   *atomic.Pointer[string] // where it was said; nil: it was not
+	what byte                    // names it in a position
+	at   *atomic.Pointer[string] // where the program made it; nil: it has not
 	say  func(*sdr.Engine) error
 }
 
-// said returns what the program may have said.
-func (f *family) said() []assertion {
+// assertions returns all that there are.
+func (f *family) assertions() []assertion {
 	return []assertion{{'a', &f.asserted, (*sdr.Engine).NoAnySource}, {'d', &f.deterministic, (*sdr.Engine).SendDeterministic}}
 }
 

@@ -260,7 +260,7 @@ func (c *Comm) Iprobe(src, tag int) (Status, bool, error) {
 	return st, found, nil
 }
 
-// await waits for a message from a rank of the job, or any, and returns its status.
+// await waits for a message from a rank of the job, or from any, and returns its status.
 func (c *Comm) await(from, tag int) (st Status, err error) {
 	found := false
 	err = c.engine.WaitFor(func() bool {

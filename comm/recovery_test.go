@@ -304,9 +304,13 @@ func (t trial) check() (*sdrtest.Result, error) {
 	return res, nil
 }
 
-// TestRecovery runs 600 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the
-// one with seed S.
 func TestRecovery(t *testing.T) {
+	runTrials(t, func(seed uint64) (*sdrtest.Result, error) { return newTrial(seed).check() })
+}
+
+// runTrials runs 600 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with seed S. It fails if too
+// few of their events happen to mean anything.
+func runTrials(t *testing.T, check func(seed uint64) (*sdrtest.Result, error)) {
 	usual := uint64(600)
 	if testing.Short() {
 		usual = 300
@@ -314,7 +318,7 @@ func TestRecovery(t *testing.T) {
 	var mu sync.Mutex
 	var total sdrtest.Result
 	n := simseed.Search(t, usual, func(seed uint64) error {
-		res, err := newTrial(seed).check()
+		res, err := check(seed)
 		if err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func (r *Request) Test() (st Status, done bool, err error) {
 			return Status{}, false, nil
 		}
 	}
-	r.report() // after an error with what Wait has to say
+	r.report() // after an error this returns it
 	return r.st, true, r.result
 }
 

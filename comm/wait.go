@@ -51,7 +51,7 @@ func TestAll(reqs ...*Request) (bool, error) {
 		}
 		return []int{0}
 	})
-	if err != nil || len(done) > 0 || len(reqs) == 0 { // after an error with what Wait has to say
+	if err != nil || len(done) > 0 || len(reqs) == 0 { // after an error WaitAll returns it
 		return true, WaitAll(reqs...)
 	}
 	return false, nil
@@ -92,7 +92,7 @@ func completeOf(reqs []*Request) (done []int) {
 	return done
 }
 
-// firstOf returns a function that returns the first of those.
+// firstOf returns a function that returns the index of the first of those, if there is one.
 func firstOf(reqs []*Request) func() []int {
 	return func() []int {
 		if i := completeAt(reqs); i >= 0 {
@@ -112,8 +112,8 @@ func reportOf(reqs []*Request, indices []int) (first error) {
 	return first
 }
 
-// waitFor waits until some of the requests are complete and returns those that look does; none
-// if none is under way.
+// waitFor waits until some of the requests are complete and returns the indices that look returns
+// then. It returns none if no request is under way.
 func waitFor(reqs []*Request, call string, look func([]*Request) []int) ([]int, error) {
 	i := slices.IndexFunc(reqs, func(r *Request) bool { return r != nil && r.active })
 	if i < 0 {

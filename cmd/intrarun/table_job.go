@@ -139,8 +139,8 @@ var linkFlags = []row{
 // directOn are the arguments of -direct that ask for stores.
 var directOn = []string{string(job.DirectOn), bare}
 
-// Rings are whole pages; two of them for each pair of processes of a host have to fit its
-// memory.
+// A ring is a whole number of pages. A host holds two rings for each pair of its processes, which bounds
+// their size.
 const minRing, maxRing = 4 << 10, 1 << 30
 
 var outputFlags = []row{

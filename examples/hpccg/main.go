@@ -67,7 +67,7 @@ func parse() (settings, error) {
 func main() { intra.Main(cli.Program(parse, run)) }
 
 func run(p *intra.Process, set settings) error {
-	// What comes from any source is stored by where it came from.
+	// The halo receives from any source and stores each plane by its source.
 	if err := p.World().AssertSendDeterministic(); err != nil {
 		return err
 	}

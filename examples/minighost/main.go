@@ -71,7 +71,7 @@ func parse() (settings, error) {
 func main() { intra.Main(cli.Program(parse, run)) }
 
 func run(p *intra.Process, set settings) error {
-	// The halos are unpacked in the order in which they come, each one into its own place.
+	// The halo unpacks in order of arrival, each face into its own place.
 	if err := p.World().AssertSendDeterministic(); err != nil {
 		return err
 	}

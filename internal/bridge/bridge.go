@@ -4,7 +4,7 @@
 // are of type any, and the comments say what they are.
 package bridge
 
-// Of package intra, for package runtime, which generated code calls.
+// Package intra sets these functions, and package runtime calls them.
 var (
 	// At returns an intra.SectionOption that gives a section its place in the source of
 	// the user, as file:line.

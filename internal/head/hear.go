@@ -150,7 +150,7 @@ func (h *Head) differs(e Differs) {
 		h.stop(ExitDiverged, fmt.Sprintf("divergence of replicas of rank %d: %s", e.Rank, e.Text), byWord)
 		return
 	}
-	h.warnf("warning: %s: what is printed must not depend on time, random numbers, map order or p.Replica() (let intra.Once read such things), nor on the order of messages where the job goes back", e.Text)
+	h.warnf("warning: %s: output must not depend on time, random numbers, map order or p.Replica() (let intra.Once read such things), nor, in a job that rolls back, on the order of messages", e.Text)
 }
 
 // passOn tells the user what processes have to say, once: they mostly all

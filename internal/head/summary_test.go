@@ -255,9 +255,9 @@ func TestCostsOfBackups(t *testing.T) {
 	require.Equal(t, recovery.Policy{Every: 2}, s.config.Backup)
 }
 
-// With -fault weibull a blow that finds nobody counts in the schedule, and is no failure; in
-// the report stand those that have hit somebody.
-func TestBlowsThatHitNobody(t *testing.T) {
+// -fault weibull chooses among all places of the job. A kill of a place without a live process uses up
+// its turn of the schedule; the report lists only the kills that ended a process.
+func TestWeibullKillsOfEmptyPlaces(t *testing.T) {
 	s := newScript(t)
 	s.job([]string{"degrees=2", "hosts=3"})
 	s.config.Weibull = &Weibull{Shape: 1, MTBF: time.Second, Seed: 9}

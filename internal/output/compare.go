@@ -9,18 +9,18 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Of the last lines that are out the forwarder of standard output keeps a hash, and of some
-// the beginning: the lines of replicas are the same, or the replicas have computed something
-// else. A job that goes back to a backup writes lines again that are out already; they are the
-// same, or it has taken another course.
+// The forwarder of standard output keeps a hash of each of the last lines that it has put out, and the
+// beginning of some. A replica that writes another line with the same number has computed something
+// else than its peers; a process that writes another line after a rollback than before it has taken
+// another course. Both are differences.
 
 const (
-	maxCompared = 1 << 15 // lines that are kept: a replica may be so far behind
-	maxShown    = 1 << 10 // of them the last ones with their beginnings, when all replicas have written them
+	maxCompared = 1 << 15 // lines kept, which bounds how far behind a replica is compared
+	maxShown    = 1 << 10 // lines whose beginning is kept after all live replicas have written them
 	shownLine   = 100     // bytes of a line that are shown when it differs
 )
 
-// printed are the last lines that are out.
+// printed holds the last lines put out.
 type printed struct {
 	first int // number of the first one
 	bare  int // lines before this one have no beginning
@@ -28,11 +28,11 @@ type printed struct {
 }
 
 type printedLine struct {
-	known  bool // it came in one piece
-	by     int  // replica
-	course uint32
-	hash   uint64
-	start  string
+	known      bool   // it came in one piece
+	by         int    // replica
+	generation uint32 // of the process that wrote it
+	hash       uint64
+	start      string
 }
 
 // Difference says in what the standard outputs of two replicas differ, the first
@@ -60,7 +60,7 @@ func (f *forwarder) remember(l *lines, b []byte) {
 		if line[len(line)-1] != '\n' {
 			break
 		}
-		p := printedLine{known: whole, by: f.replica(l), course: l.course}
+		p := printedLine{known: whole, by: f.replica(l), generation: l.generation}
 		if whole {
 			p.hash, p.start = xxh3.Hash(line), shown(line)
 		}
@@ -69,8 +69,7 @@ func (f *forwarder) remember(l *lines, b []byte) {
 	}
 }
 
-// forget drops the oldest lines, and the beginnings of those that all live replicas have written
-// long ago.
+// forget bounds the memory of printed.
 func (f *forwarder) forget() {
 	behind := f.emitted
 	for _, l := range f.sources {
@@ -109,12 +108,12 @@ func (f *forwarder) compare(l *lines) {
 		}
 		switch p := &f.printed.lines[k]; {
 		case !p.known || p.hash == xxh3.Hash(line):
-		case p.course < l.course:
+		case p.generation < l.generation:
 			before := ""
 			if p.start != "" {
-				before = fmt.Sprintf(" %q", p.start)
+				before = fmt.Sprintf(", before %q", p.start)
 			}
-			f.differs("rank %d went back and took another course: line %d of the standard output was%s, and is now %q", f.rank, n+1, before, shown(line))
+			f.differs("rank %d rolled back and wrote another line %d of the standard output: %q%s", f.rank, n+1, shown(line), before)
 			return
 		default:
 			f.differs("line %d of the standard output differs: %s wrote %q, %s wrote %q", n+1, f.name(p.by), p.start, f.name(f.replica(l)), shown(line))

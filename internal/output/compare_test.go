@@ -102,16 +102,16 @@ func TestStandardErrorMayDiffer(t *testing.T) {
 	require.Empty(t, f.found())
 }
 
-// What a job writes again that has gone back is what is out, or that is said.
-func TestLinesAfterGoingBack(t *testing.T) {
+// A job that rolls back writes the same lines again, or the difference is found.
+func TestLinesAfterARollback(t *testing.T) {
 	for _, test := range []struct {
 		name, again, want string
 		degree, more      int
 	}{
 		{"the same", "b\nc\nd\n", "", 2, 0},
-		{"another order", "c\nb\nd\n", `rank 7 went back and took another course: line 2 of the standard output was "b", and is now "c"`, 2, 0},
-		{"alone", "b\nx\n", `rank 7 went back and took another course: line 3 of the standard output was "c", and is now "x"`, 1, 0},
-		{"long ago", "x\n", `rank 7 went back and took another course: line 2 of the standard output was, and is now "x"`, 2, 2 * maxShown},
+		{"another order", "c\nb\nd\n", `rank 7 rolled back and wrote another line 2 of the standard output: "c", before "b"`, 2, 0},
+		{"alone", "b\nx\n", `rank 7 rolled back and wrote another line 3 of the standard output: "x", before "c"`, 1, 0},
+		{"long ago", "x\n", `rank 7 rolled back and wrote another line 2 of the standard output: "x"`, 2, 2 * maxShown},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, _, c := forwarderOn(Stdout, test.degree)
@@ -122,7 +122,7 @@ func TestLinesAfterGoingBack(t *testing.T) {
 				f.give(i, "a\n")
 			}
 			at := f.stand(0)
-			at.course = 1
+			at.generation = 1
 			for i := range test.degree {
 				f.give(i, "b\nc\n"+more)
 			}

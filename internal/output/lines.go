@@ -9,15 +9,15 @@ import (
 // lines is what one replica has written to one stream and what is not yet
 // settled: emitted for the rank, or dropped because a peer's was.
 type lines struct {
-	buf    []byte // from the start of line first
-	first  int
-	off    int // bytes of line first that are settled already, of a very long line
-	marks  []mark
-	done   bool   // its process has finished, nothing more comes
-	last   bool   // its process is gone, what is in the pipe is all
-	dead   bool   // another replica speaks for the rank
-	frozen bool   // it is crashing: what it writes now is no output, and only so much is kept
-	course uint32 // how often the job had gone back when its process began or went on
+	buf        []byte // from the start of line first
+	first      int
+	off        int // bytes of line first that are settled already, of a very long line
+	marks      []mark
+	done       bool   // its process has finished, nothing more comes
+	last       bool   // its process is gone, what is in the pipe is all
+	dead       bool   // another replica speaks for the rank
+	frozen     bool   // it is crashing: what it writes now is no output, and only so much is kept
+	generation uint32 // rollbacks of the job when its process began or resumed
 }
 
 // mark says when the bytes up to end arrived.
@@ -28,7 +28,7 @@ type mark struct {
 
 // clone returns the same lines of a process that goes on.
 func (l *lines) clone() *lines {
-	return &lines{buf: slices.Clone(l.buf), first: l.first, off: l.off, marks: slices.Clone(l.marks), course: l.course}
+	return &lines{buf: slices.Clone(l.buf), first: l.first, off: l.off, marks: slices.Clone(l.marks), generation: l.generation}
 }
 
 // full: there is too much.

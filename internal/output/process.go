@@ -129,11 +129,11 @@ func (o *Process) Position() (at Position) {
 	return at
 }
 
-// Resume has a process that writes nothing now go on from there. generation is how often the job
-// has gone back by then.
+// Resume makes a process that writes nothing now continue at a position. generation counts the
+// rollbacks of the job.
 func (o *Process) Resume(at Position, generation uint32) {
 	for s, f := range o.of.streams {
-		f.resume(o.process.Replica, &lines{buf: at[s].Text, first: at[s].Lines, off: at[s].Cut, course: generation})
+		f.resume(o.process.Replica, &lines{buf: at[s].Text, first: at[s].Lines, off: at[s].Cut, generation: generation})
 	}
 	o.mu.Lock()
 	o.muted, o.said = false, nil

@@ -2,7 +2,7 @@ package runreport
 
 import "github.com/intrahpc/intra/internal/job"
 
-// Weibull is what came of a schedule of kills at random.
+// Weibull is the schedule of random kills that -fault weibull asks for.
 type Weibull struct {
 	Shape      float64     `json:"shape"`        // shape of the distribution
 	MTBF       float64     `json:"mtbf_seconds"` // mean time between two failures of the job

@@ -43,7 +43,7 @@ type Rollback struct {
 	At   float64 `json:"at_seconds"` // when it began
 	Lost []int   `json:"lost"`       // ranks that had no replica left
 	// ranks with a dispute (-sdc): something differed and no process could be blamed, or the program
-	// had failed; see docs/corruption.md#what-nobody-can-be-convicted-of
+	// had failed; see docs/corruption.md#unresolved-disputes
 	Differed []int `json:"differed,omitempty"`
 	// the process that was convicted of a wrong result, and may have computed others before (-sdc
 	// sample)
