@@ -53,7 +53,7 @@ func agree(reqs []*Request, wait bool, look func() []int) ([]int, error) {
 			b = binary.AppendUvarint(b, uint64(i))
 		}
 		return b
-	}, func() error { return allHopeless(reqs) }, func() sdr.Awaited { return anyAwaited(reqs) })
+	}, hopelessIf(wait, func() error { return allHopeless(reqs) }), func() sdr.Awaited { return anyAwaited(reqs) })
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +65,15 @@ func agree(reqs []*Request, wait bool, look func() []int) ([]int, error) {
 		}
 	}
 	return done, nil
+}
+
+// hopelessIf returns hopeless for a call that waits. The leader answers any other call at once, so that
+// a follower must wait for the answer even if the operation can never complete.
+func hopelessIf(wait bool, hopeless func() error) func() error {
+	if !wait {
+		return nil
+	}
+	return hopeless
 }
 
 // uvarints reads numbers; after the end it reads zeros.
@@ -88,7 +97,7 @@ func (c *Comm) agreeOn(src, tag int, wait bool) (from int, found bool, err error
 			return binary.AppendUvarint(nil, 0)
 		}
 		return binary.AppendUvarint(nil, uint64(st.Source)+1)
-	}, func() error { return c.engine.NothingComes(c.p2p, src, tag) },
+	}, hopelessIf(wait, func() error { return c.engine.NothingComes(c.p2p, src, tag) }),
 		func() sdr.Awaited { return c.engine.AwaitedProbe(c.p2p, src, tag) })
 	if err != nil {
 		return 0, false, err
