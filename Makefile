@@ -104,7 +104,7 @@ soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recove
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 rules: ## take every rule of the protocols whose file or name matches RULES out in turn: a simulation has to fail
-	@for package in internal/simulation internal/head internal/agentlog internal/verify internal/section internal/recovery internal/job comm; do \
+	@for package in internal/simulation internal/head internal/agentlog internal/verify internal/section internal/recovery internal/job comm transport/sdr; do \
 	  INTRA_RULES='$(RULES)' $(GO) test -timeout 24h -count 1 -v -run '^TestRules(OfTheHead)?AreNeeded$$' ./$$package || exit 1; \
 	done
 

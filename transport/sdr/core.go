@@ -98,6 +98,7 @@ type Core struct {
 	threads       []*thread          // in order of creation
 	threadOf      map[uint64]*thread // nil value: closed
 	causal        bool               // messages carry their past
+	noAny         bool               // no rank receives or probes from any source
 	used          bool               // an operation was begun, or a message from any source looked for
 	reference     Reference          // nil: nobody compares
 	aside         []*Context         // those in which a receive from any source had to leave a message
