@@ -8,6 +8,7 @@ SOAK      ?= 1000000
 CHAOS     ?= 200
 ATTACK    ?= $(if $(INTRA_SEED),1,200)
 FLIPS     ?= 1000
+PROGRAMS  ?= 10000
 WEIBULL   ?= 5
 WATCH     ?= 3600
 MPI_KILLS ?= 100
@@ -25,7 +26,7 @@ TAGGED    := . ./examples/...
 SYSTEM    := -tags system ./internal/testkit/systemtest
 LONG      := $(SYSTEM)/... ./internal/head/arbiter ./cmd/intragen ./cmd/intrabench
 
-.PHONY: help run test system matrix browser pictures manifest race check generate bench soak rules attack flips chaos weibull watch mpi fuzz clean
+.PHONY: help run test system matrix browser pictures manifest race check generate bench soak rules attack flips programs chaos weibull watch mpi fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,6 +114,9 @@ weibull: ## HPCCG on hosts whose processes die at random for minutes and come ba
 
 attack: ## ATTACK random jobs of real processes in which anything fails; INTRA_SEED=S replays one
 	INTRA_ATTACK=$(ATTACK) $(GO) test -timeout 24h -count 1 -v $(SYSTEM)/attack
+
+programs: ## PROGRAMS random kernels with right and wrong clauses; INTRA_SEED=S begins there
+	INTRA_PROGRAMS=$(PROGRAMS) $(GO) test -timeout 24h -count 1 -v $(SYSTEM)/clauses
 
 flips: ## FLIPS jobs of real processes with one bit turned, and ten times as many without; INTRA_SEED=S begins there
 	INTRA_FLIPS=$(FLIPS) $(GO) test -timeout 24h -count 1 -v -run '^Test(No)?Flips$$' $(SYSTEM)

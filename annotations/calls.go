@@ -33,6 +33,7 @@ func (e *effects) transfer(b *body, instr ssa.CallInstruction) []loc {
 	many := c.Signature().Results().Len() > 1
 	var out []loc
 	list, rest := e.callees(b, c)
+	called := len(list)
 	list = append(list, b.passedClosures(c)...)
 	for i := range list {
 		cal := &list[i]
@@ -51,7 +52,7 @@ func (e *effects) transfer(b *body, instr ssa.CallInstruction) []loc {
 			}
 			b.put(at, b.flowValue(cal, s.Flow, instr))
 		}
-		if call == nil || cal.vals == nil {
+		if call == nil || i >= called {
 			continue
 		}
 		for _, f := range eff.Results {

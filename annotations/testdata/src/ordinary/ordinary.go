@@ -80,6 +80,15 @@ func values(y [][2]float64) {
 func half(y []float64) []float64 { return y[:len(y)/2] }
 
 //intra:task out(y)
+func literal(y []float64) { func() []float64 { return y }()[0] = 1 }
+
+//intra:task out(y)
+func captured(y []float64) {
+	all := func() []float64 { return y }
+	all()[0] = 1
+}
+
+//intra:task out(y)
 func halves(y []float64) { half(y)[0] = 1 }
 
 func two(y []float64) (a, b []float64) { n := len(y) / 2; return y[:n], y[n:] }

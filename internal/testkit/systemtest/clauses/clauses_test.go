@@ -1,0 +1,132 @@
+//go:build system
+
+package clauses
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
+)
+
+var binaries jobtest.Binaries
+
+func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
+
+// TestRandomKernels makes a program of 60 kernels. INTRA_PROGRAMS=N makes N kernels in programs of 200,
+// INTRA_SEED=S begins with another seed.
+func TestRandomKernels(t *testing.T) {
+	number := func(name string, otherwise uint64) uint64 {
+		if n, err := strconv.ParseUint(os.Getenv(name), 10, 64); err == nil {
+			return n
+		}
+		return otherwise
+	}
+	seed, left := number("INTRA_SEED", 1), int(number("INTRA_PROGRAMS", 60))
+	for ; left > 0; seed++ {
+		n := min(left, 200)
+		left -= n
+		t.Run(fmt.Sprint("INTRA_SEED=", seed), func(t *testing.T) { checkKernels(t, seed, n) })
+	}
+}
+
+var refusal = regexp.MustCompile(`(?m)^\S*kernels\.go:(\d+):\d*:? (.*)$`)
+
+// checkKernels checks n kernels of a seed.
+func checkKernels(t *testing.T, seed uint64, n int) {
+	dir := module(t)
+	var kernels []*kernel
+	for i := range n {
+		kernels = append(kernels, newKernel(seed, i))
+	}
+	all := len(kernels)
+	for {
+		text, lines := files(kernels)
+		for name, s := range text {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(s), 0o644))
+		}
+		out, err := command(t, dir, binaries.Plain(t, "cmd/intragen"))
+		if err == nil {
+			break
+		}
+		refused := make(map[*kernel]string)
+		for _, m := range refusal.FindAllStringSubmatch(out, -1) {
+			line, err := strconv.Atoi(m[1])
+			require.NoError(t, err)
+			k := at(kernels, lines, line)
+			require.NotNil(t, k, m[0])
+			refused[k] += m[2] + "\n"
+		}
+		require.NotEmpty(t, refused, "intragen fails: %s", out)
+		kernels = slices.DeleteFunc(kernels, func(k *kernel) bool {
+			why, is := refused[k]
+			if is && k.wrong == "" {
+				t.Errorf("the clauses of this kernel are right, and it is refused: %s%s", why, k.source())
+			}
+			return is
+		})
+	}
+	refused := all - len(kernels)
+	mustRun(t, dir, "go", "build", "-o", "plain", ".")
+	mustRun(t, dir, "go", "build", "-tags", "intra", "-o", "shared", ".")
+	var right []string
+	for _, k := range kernels {
+		if k.wrong == "" {
+			right = append(right, strconv.Itoa(k.number))
+		}
+	}
+	want := mustRun(t, dir, "./plain", right...)
+	for _, flags := range []string{"-n 1 -r 2 -sched static", "-n 1 -r 3 -sched static -kill 0.1@task:200 -kill 0.0@update:150", "-n 1 -r 2 -check"} {
+		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags), Program: append([]string{filepath.Join(dir, "shared")}, right...)})
+		require.Zero(t, r.Code, "%s: %s", flags, r.Stderr)
+		require.Equal(t, strings.Split(want, "\n"), strings.Split(r.Stdout, "\n"), flags)
+	}
+	found := 0
+	for _, k := range kernels {
+		if k.wrong == "" {
+			continue
+		}
+		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: []string{"-n", "1", "-r", "2", "-check"},
+			Program: []string{filepath.Join(dir, "shared"), strconv.Itoa(k.number)}})
+		require.NotZero(t, r.Code, "%s, and neither intragen nor -check says so:\n%s", k.wrong, k.source())
+		require.Contains(t, r.Stderr, fmt.Sprintf("kernel%d", k.number), "the reason names another kernel")
+		found++
+	}
+	t.Logf("%d kernels: %d right, %d wrong and refused, %d wrong and found by -check", n, len(right), refused, found)
+}
+
+// module makes a module that uses this one, beside it.
+func module(t *testing.T) (dir string) {
+	dir = t.TempDir()
+	root, err := filepath.Abs("../../../..")
+	require.NoError(t, err)
+	for from, to := range map[string]string{"go.mod": "go.mod", "go.sum": "go.sum"} {
+		b, err := os.ReadFile(filepath.Join(root, from))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, to), b, 0o644))
+	}
+	mustRun(t, dir, "go", "mod", "edit", "-module=example.org/random", "-replace=github.com/intrahpc/intra="+root, "-require=github.com/intrahpc/intra@v0.0.0")
+	return dir
+}
+
+func command(t *testing.T, dir, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func mustRun(t *testing.T, dir, name string, args ...string) string {
+	out, err := command(t, dir, name, args...)
+	require.NoError(t, err, "%s %s: %s", name, strings.Join(args, " "), out)
+	return out
+}
