@@ -37,7 +37,7 @@ var commands = []command{
 	{"amg", "AMG in the same ways", runAMG},
 	{"papers", "overheads and figures of the papers, and E measured against E forecast by the share-or-not rule", runPapers},
 	{"inout", "what it costs that a task changes its memory in place", runInOut},
-	{"vary", "the digits that are left, as a report of intrarun -vary says, drawn", runVary},
+	{"vary", "the digits that are left, as a report of intravary says, drawn", runVary},
 	{"slow", "a section that is shared with a slower replica", runSlow},
 	{"hpccg", "HPCCG as a whole, beside an outside program", runHPCCG},
 	{"pingpong", "messages between two ranks, replicated and not", runPingpong},
