@@ -7,7 +7,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
 // Embedded checks that a rewritten file is up to date. Generated code calls it

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
-	"github.com/intrahpc/intra/internal/watchdog"
+	"github.com/intrahpc/intra/internal/agent/watchdog"
 )
 
 // The processes that are measured are those of this executable.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/intrahpc/intra/internal/proc"
+	"github.com/intrahpc/intra/internal/base/proc"
 )
 
 // hold stops a process that a command has started, directly or not, for up to that long,

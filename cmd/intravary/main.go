@@ -12,10 +12,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/intrahpc/intra/internal/agent/watchdog"
+	"github.com/intrahpc/intra/internal/base/version"
+	"github.com/intrahpc/intra/internal/base/wholefile"
 	"github.com/intrahpc/intra/internal/vary"
-	"github.com/intrahpc/intra/internal/version"
-	"github.com/intrahpc/intra/internal/watchdog"
-	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // Exit codes of intravary itself.

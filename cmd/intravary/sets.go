@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agent/watchdog"
 	"github.com/intrahpc/intra/internal/vary"
-	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // sets runs the sets: the undisturbed one first, with whose values the others compare

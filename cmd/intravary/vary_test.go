@@ -17,7 +17,7 @@ import (
 
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/internal/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/vary"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/update"
 )
 

@@ -80,8 +80,12 @@ func newAgreement(degree int) *agreement {
 	return a
 }
 
-// agree makes this process agree with its siblings. It is called before anything else.
+// agree makes this process agree with its siblings. It is called before anything else, at all
+// processes. No replica then gets past a receive from any source before all its siblings know the
+// decision, so that no message can depend on the completion of a receive that a replica has yet to
+// choose a message for: messages need not carry their causal past.
 func (c *Core) agree() {
+	c.causal = false
 	if degree := c.ranks[c.rank].degree; degree > 1 {
 		c.agreed = newAgreement(degree)
 	}
@@ -94,7 +98,7 @@ func (c *Core) SendDeterministic() error {
 	if c.used {
 		return errUsed
 	}
-	c.agreed = nil
+	c.agreed, c.causal = nil, c.replicated && !c.noAny
 	return nil
 }
 

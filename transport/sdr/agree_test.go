@@ -4,7 +4,22 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
+
+// orders are rules of decisions that the random trials of package comm hardly need.
+var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSource.*", Sign: "--- FAIL: Test", Rules: []ruletest.Rule{
+	ruletest.New("agree.go", "decisions count within one cut",
+		"	return h.Args[5] == c.passed, nil\n", "	return true, nil\n"),
+	ruletest.New("agree.go", "messages carry no past where replicas agree",
+		"	c.causal = false\n	if degree", "	if degree"),
+}}
+
+func TestRulesStand(t *testing.T) { orders.Stand(t) }
+
+// TestRulesAreNeeded takes every rule out in turn: the tests of this file must fail.
+func TestRulesAreNeeded(t *testing.T) { orders.Needed(t) }
 
 // newOrderedNet is a net whose replicas decide together what depends on the order of messages.
 // Processes 0 and 1 are the replicas of rank 0, 2 is rank 1, and 3 is rank 2.
@@ -93,6 +108,67 @@ func TestSynchronousSendWaitsForTheDecision(t *testing.T) {
 	n.deliverAll()
 	require.Contains(t, n.sent(), "0.0->1.0 grant")
 	require.True(t, other.Done())
+}
+
+// An acknowledgement of before a cut says nothing about the decisions after it, whose numbers begin
+// at 0 again.
+func TestDecisionsOfBeforeACutDoNotCount(t *testing.T) {
+	n := newNet(t, Limits{}, 4, 1)
+	for _, c := range n.cores {
+		c.agree()
+	}
+	var receives []*pendingRecv
+	for p := range 4 {
+		receives = append(receives, n.recv(p, Any, 7))
+	}
+	n.send(4, "a", 0, 7)
+	n.deliverAll([2]int{2, 1}, [2]int{3, 1})
+	require.True(t, receives[2].Done())
+	require.False(t, receives[1].Done())
+	n.die(0)
+	n.deliverAll([2]int{2, 3}) // replica 2 acknowledges the decision of replica 1, too: replica 3 learns it late
+	require.True(t, receives[1].Done())
+	n.begin(1, 1, 2, 3, 4)
+	n.deliverAll([2]int{2, 3})
+	for p := 1; p < 5; p++ {
+		require.True(t, n.arrived(p))
+	}
+	n.end(nil, 1, 2, 3, 4)
+	n.deliver(2, 3)
+
+	next := n.recv(3, Any, 7)
+	n.recv(1, Any, 7)
+	n.send(4, "b", 0, 7)
+	n.deliver(4, 1)
+	n.deliver(4, 3)
+	n.deliver(1, 3)
+	require.False(t, next.Done(), "replica 2 does not hold the decision")
+	n.deliverAll()
+	require.Equal(t, "1:b", next.text(t))
+}
+
+// A replica that is behind its sibling gives a message that depends on what it has yet to do to the
+// receive that was posted first. A receive from any source that is posted there can have completed at
+// no sibling.
+func TestMessagesOfOneSourceKeepTheirOrderBehindASibling(t *testing.T) {
+	n := newNet(t, Limits{}, 2, 2)
+	for _, c := range n.cores {
+		c.agree()
+	}
+	any, from := n.recv(0, Any, 7), n.recv(0, 1, 7)
+	n.recv(1, Any, 7)
+	n.recv(1, 1, 7)
+	n.die(2)
+	cause := n.recv(3, 0, 7)
+	n.send(1, "cause", 1, 7) // the first replica is not there yet
+	n.deliver(1, 3)
+	require.Equal(t, "0:cause", cause.text(t))
+	n.cores[3].See(&cause.Request)
+	n.send(3, "effect", 0, 7)
+	n.send(3, "next", 0, 7)
+	n.deliverAll()
+	require.Equal(t, "1:effect", any.text(t))
+	require.Equal(t, "1:next", from.text(t))
 }
 
 // Frames about decisions that no replica of this build sends are refused.

@@ -12,7 +12,8 @@ import (
 // it serves several of them because ranks differ in degree or replicas have
 // died. A receive from any source of such a replica could then match a message
 // that exists only because another replica of the same rank has completed that
-// receive already; no run without replicas does that. So every message of a
+// receive already; no run without replicas does that. Where the replicas of a rank
+// agree on such receives (agree.go), it cannot happen. Elsewhere every message of a
 // replicated job carries its causal past, as the number of operations (sends
 // posted, collectives begun) of each rank on which it depends, and a receive
 // from any source matches only what does not depend on operations that its
@@ -96,7 +97,7 @@ func (c *Core) NoAnySource() error {
 	if c.used {
 		return errUsed
 	}
-	c.causal = false
+	c.noAny, c.causal = true, false
 	return nil
 }
 

@@ -98,6 +98,7 @@ type Core struct {
 	threads       []*thread          // in order of creation
 	threadOf      map[uint64]*thread // nil value: closed
 	causal        bool               // messages carry their past
+	noAny         bool               // no rank receives or probes from any source
 	used          bool               // an operation was begun, or a message from any source looked for
 	reference     Reference          // nil: nobody compares
 	aside         []*Context         // those in which a receive from any source had to leave a message
@@ -130,6 +131,7 @@ type Core struct {
 	direct      Action                      // for SendNow
 	observer    Observer                    // nil: nobody
 	sum         func(payload []byte) uint64 // nil: messages are not compared
+	assertedAt  string                      // where the program calls AssertSendDeterministic, if sum is set for that
 	point       func() uint64               // the safe point of the program; nil: not known
 	differences []*Difference
 	telling     int        // frames with hashes that are on their way to their links, or there

@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// Begin starts the links and, unless this process is given its place later,
+// the messaging engine.
+func (e *Engine) Begin() error {
+	if !e.setup.Joiner {
+		if err := e.recovering.holdFolder(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case e.setup.Joiner:
+	case e.setup.Restart != nil:
+		if err := e.recovering.restart(); err != nil {
+			return err
+		}
+	default:
+		e.messages.Store(sdr.NewEngine(e.messaging()))
+	}
+	for p, w := range e.peerLinks.all() {
+		e.begin(w.link, p, w.incarnation)
+	}
+	go e.report()
+	return nil
+}
+
+// Live is the life of the process in the job: it runs the program, again if
+// the job goes back, and serves the others until it is released.
+func (e *Engine) Live(program func(*Program) error, released <-chan struct{}) error {
+	var err error
+	if e.setup.Joiner {
+		if err = e.recovering.join(released); errors.Is(err, errDismissed) {
+			return nil
+		}
+		e.recovering.traceJoin()
+	}
+	for {
+		if err == nil {
+			err = e.run(program)
+		}
+		if err == nil {
+			e.trace.flush(e.head)
+			if err = e.recovering.written(); err != nil {
+				return err
+			}
+			if err = e.leased(e.ctx); err != nil {
+				return err
+			}
+			if err = e.head.Finish(e.Snapshot()); err != nil {
+				return fmt.Errorf("report the end: %w", err)
+			}
+			err = e.linger(released)
+		}
+		if !e.recovering.goesBack() {
+			return err
+		}
+		if err = e.recovering.goBack(); err != nil {
+			return err
+		}
+	}
+}
+
+// linger serves the others after the program has returned, until the head
+// releases this process or the job goes back.
+func (e *Engine) linger(released <-chan struct{}) error {
+	messages, told := e.messages.Load(), false
+	for {
+		seen := e.changes.Load()
+		select {
+		case <-released:
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return diverged(e.err) // found since it has returned
+		default:
+		}
+		if e.recovering.goesBack() {
+			return errBack
+		}
+		if err := e.stands(); err != nil {
+			return err
+		}
+		if !told && messages.Received() {
+			told = true
+			if err := e.head.Drained(); err != nil {
+				return fmt.Errorf("report that all messages are handed over: %w", err)
+			}
+		}
+		if err := e.poller.Wait(e.ctx, func() bool { return e.changedSince(seen) || !told && messages.Received() }); err != nil {
+			return e.ended(err)
+		}
+	}
+}
+
+// run runs the program and, when it has returned, tells the other replicas of
+// the rank that nothing more comes.
+func (e *Engine) run(program func(*Program) error) error {
+	p, err := e.recovering.newProgram(e)
+	if err == nil {
+		err = program(p)
+	}
+	e.tellAll()
+	if err == nil {
+		err = e.returned(p)
+	}
+	if err != nil {
+		return e.plead(err)
+	}
+	return nil
+}
+
+// tellAll has all others hear what messages this process has received, before it counts
+// what its program has come to: if it has failed of a wrong message, that is what was
+// wrong, and if it has returned nobody is let go before that is found.
+func (e *Engine) tellAll() {
+	m := e.messages.Load()
+	if m == nil {
+		return
+	}
+	e.mu.Lock()
+	ctx := e.runCtx
+	e.mu.Unlock()
+	_ = m.SumsHeard(ctx) // the job ends or goes back, which the caller sees
+}
+
+// returned: the program has.
+func (e *Engine) returned(p *Program) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.recovering.back.Pending() {
+		return errBack
+	}
+	if e.err != nil {
+		return diverged(e.err)
+	}
+	e.finished = true
+	e.notes.returned()
+	if e.stores != nil {
+		e.stores.returned()
+	}
+	e.stats.total.Points, e.stats.total.Place, e.stats.total.Restored = p.points.Load(), p.place(), 0
+	if p.restored {
+		e.stats.total.Restored = p.first + 1
+	}
+	e.bye()
+	return nil
+}

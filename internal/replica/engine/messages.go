@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// detach is up to how many bytes messages are copied that others still have to send.
+const detach = 256 << 10
+
+// messaging describes this process to what carries its messages.
+func (h *sharing) messaging() sdr.Config {
+	c := sdr.Config{
+		Rank: h.setup.Self.Rank, Replica: h.setup.Self.Replica,
+		Incarnation: h.setup.Incarnation,
+		Degrees:     h.setup.Degrees,
+		Link:        func(rank, replica int) transport.Link { return h.linkTo(job.Process{Rank: rank, Replica: replica}) },
+		Poller:      h.poller,
+		Context:     h.ctx,
+		Observer:    h.trace.observer(),
+		Before:      beforeMessages{h},
+		Ordered:     true,
+	}
+	if h.faults.Mid(job.KillMessage) != nil {
+		c.Mid = func() func() bool { return h.faults.Mid(job.KillMessage) }
+	}
+	if h.poller.Crowded() { // a copy takes less than the turns of others
+		c.Limits.Detach = detach
+	}
+	if ahead := h.setup.Ahead; ahead > 0 { // messages of all sizes that can be are copied
+		c.Limits = sdr.Limits{Eager: 1 << 20, Window: ahead / 16, Retain: ahead}
+	}
+	if h.flips != nil {
+		c.Flip = h.flipMessage
+	}
+	if at := h.setup.Verify; at != nil {
+		c.Sum = func(payload []byte) uint64 { return xxh3.HashSeed(payload, at.Seed) }
+		c.Differ, c.Point = h.messageDiffers, h.verifier.at
+	} else {
+		c.SumAsserted, c.Differ = xxh3.Hash, h.assertionFails
+	}
+	return c
+}
+
+// assertionFails takes in that the replicas of this rank have sent different contents, although the
+// program asserts that its messages depend on nothing in which replicas differ.
+func (h *sharing) assertionFails(d *sdr.Difference) {
+	err := fmt.Errorf("%w: %v: the program calls AssertSendDeterministic (%s), but its messages depend on the order in which others arrive, "+
+		"on the results of tests, on time, random numbers or map order; take the call out, and run with -check", ErrDiverged, d, d.Asserted)
+	h.mu.Lock()
+	ends := h.err == nil
+	h.fail(err) // before the head hears of it, which may have this process fail for that right away
+	h.mu.Unlock()
+	if ends {
+		_ = h.head.Fail(failure(err), h.Snapshot()) // if there is no head any more the job ends anyway
+	}
+	h.changed()
+}
+
+// messageDiffers takes in that the replicas of this rank have sent different contents.
+// What was wrong has been delivered, so nothing can be repaired here: the job goes back, or
+// ends.
+func (h *sharing) messageDiffers(d *sdr.Difference) {
+	err := fmt.Errorf("%w: %v", ErrCorrupt, d)
+	h.mu.Lock()
+	v, ends := h.verifier, h.err == nil
+	if v.counts.Undecided = !v.doubt(failure(err)); !v.counts.Undecided {
+		v.doubtSince(d.Point+1, failure(err))
+	}
+	for _, s := range d.Minority() { // which may be dead by now
+		p := job.Process{Rank: h.setup.Self.Rank, Replica: s.Replica}
+		h.verifier.add(job.Conviction{Process: p, Incarnation: s.Incarnation, Core: -1, Task: -1,
+			Message: fmt.Sprintf("message %d to rank %d", d.Number, d.To)})
+	}
+	ends = ends && v.counts.Undecided
+	h.fail(err) // before the head hears of it, which may have this process fail for that right away
+	h.mu.Unlock()
+	// Who has received it waits until it is compared here before it says that its program has
+	// failed, so the head hears of this first.
+	if ends {
+		_ = h.head.Fail(failure(err), h.Snapshot()) // if there is no head any more the job ends anyway
+	} else {
+		h.head.Tell(h.Snapshot)
+	}
+	h.changed()
+}
