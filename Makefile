@@ -88,10 +88,10 @@ bench: ## one short round of all measurements, a few minutes (BENCH rounds); loo
 	$(BIN)/intrabench slow -rounds $(BENCH)
 	$(BIN)/intrabench figures -rounds $(BENCH) -nx 64 -ny 64 -nz 64
 	$(BIN)/intrabench figures -rounds $(BENCH) -app gtc -mthetamax 320 -steps 2
-	$(BIN)/intrabench npb -rounds $(BENCH) -class W
-	$(BIN)/intrabench hpcg -rounds $(BENCH) -nx 32 -ny 32 -nz 32
-	$(BIN)/intrabench minighost -rounds $(BENCH) -nx 64 -ny 64 -nz 64
-	$(BIN)/intrabench amg -rounds $(BENCH) -nx 32 -ny 32 -nz 32
+	$(BIN)/intrabench figures -rounds $(BENCH) -app npb -class W
+	$(BIN)/intrabench figures -rounds $(BENCH) -app hpcg -nx 32 -ny 32 -nz 32
+	$(BIN)/intrabench figures -rounds $(BENCH) -app minighost -nx 64 -ny 64 -nz 64
+	$(BIN)/intrabench figures -rounds $(BENCH) -app amg -nx 32 -ny 32 -nz 32
 	$(BIN)/intrabench papers -rounds $(BENCH) -class W -n 32
 	$(BIN)/intrabench recovery -rounds $(BENCH) -nz 64 -time 1s -failures 2
 

@@ -71,7 +71,7 @@ func TestCheckedReplicasThatDiverge(t *testing.T) {
 				s.Launch(taskBad, func() { copy(w[lo:hi], x[lo:hi]) }, intra.In("x", x[lo:hi]), intra.Out("w", w[lo:hi]))
 			}
 			return s.End()
-		}, []string{"section 0, task 1", "at the entry of the section, in(x) of test.bad, launched at check_test.go:", "elements 25 to 29"}},
+		}, []string{"section 0, task 1", "at the entry of the section, in(x) of test.bad, launched at intra/check_test.go:", "elements 25 to 29"}},
 		{"one element of a long vector", func(p *intra.Process) error {
 			x := vector()
 			x[50] = float64(p.Replica())
@@ -189,7 +189,7 @@ func TestFindingEndsTheJob(t *testing.T) {
 					err := s.End()
 					var se *intra.SectionError
 					require.ErrorAs(t, err, &se)
-					require.Contains(t, se.Pos, "check_test.go:")
+					require.Contains(t, se.Pos, "intra/check_test.go:")
 					if swallowed {
 						require.Error(t, p.Section().End(), "every section fails from now on")
 						return nil

@@ -24,7 +24,7 @@ var (
 type SectionError struct {
 	Section uint64 // number of the section in its process, from 0
 	Task    string // name of the task's type, "" if it is not about one
-	Pos     string // file:line where the section was opened or the task launched
+	Pos     string // folder/file:line where the section was opened or the task launched
 	Err     error
 }
 
@@ -41,7 +41,7 @@ func (e *SectionError) Unwrap() error { return e.Err }
 // its launch.
 type TaskPanic struct {
 	Task  string
-	Pos   string // file:line of the launch
+	Pos   string // folder/file:line of the launch
 	Value any    // of the original panic
 	Stack []byte
 }

@@ -11,7 +11,7 @@ import (
 // checked mode has seen.
 type Finding struct {
 	Task     string // name of the task's type, "" if it is not about one
-	Pos      string // file:line of the launch
+	Pos      string // folder/file:line of the launch
 	Argument string // as in the clause, like out(w); "" if it is not about one
 	Element  int    // of the argument, -1 if it is not about one
 	Text     string // what was seen, and the clause to change

@@ -16,18 +16,18 @@ var ends = map[string]struct {
 	want string
 }{
 	"the program": {func(*intra.Process) error { runtime.Goexit(); return nil },
-		"the program called runtime.Goexit (goexit_test.go:"},
+		"the program called runtime.Goexit (intra/goexit_test.go:"},
 	"a task": {func(p *intra.Process) error {
 		s := p.Section()
 		for range 4 {
 			s.Launch(taskBad, func() { runtime.Goexit() })
 		}
 		return s.End()
-	}, "task test.bad, launched at goexit_test.go:"},
+	}, "task test.bad, launched at intra/goexit_test.go:"},
 	"Once": {func(p *intra.Process) error {
 		_, err := intra.Once(p, func() (int, error) { runtime.Goexit(); return 0, nil })
 		return err
-	}, "the function of the intra.Once called at goexit_test.go:"},
+	}, "the function of the intra.Once called at intra/goexit_test.go:"},
 }
 
 // A program that ends its goroutine fails, with the place, wherever it does that.
@@ -38,9 +38,9 @@ func TestGoexit(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					r := intratest.Run(t, spec, c.run, intratest.Fails(), intratest.Threads(threads))
 					require.ErrorContains(t, r.Err, c.want)
-					require.ErrorContains(t, r.Err, " called runtime.Goexit (goexit_test.go:")
+					require.ErrorContains(t, r.Err, " called runtime.Goexit (intra/goexit_test.go:")
 					require.ErrorContains(t, r.Err, "return an error instead\n\n")
-					require.ErrorContains(t, r.Err, "goexit_test.go:", "the stack of the program")
+					require.ErrorContains(t, r.Err, "intra/goexit_test.go:", "the stack of the program")
 				})
 			}
 		}
@@ -62,5 +62,5 @@ func TestGoexitInATrial(t *testing.T) {
 		}
 		return nil
 	}, intratest.Fails())
-	require.ErrorContains(t, r.Err, "the program called runtime.Goexit (goexit_test.go:")
+	require.ErrorContains(t, r.Err, "the program called runtime.Goexit (intra/goexit_test.go:")
 }

@@ -66,14 +66,14 @@ func TestCallsInTasksAndInOnceAreRefused(t *testing.T) {
 		for _, spec := range []intra.Spec{{Replicas: 1}, {Replicas: 2}, {Ranks: 2, Replicas: 2}} {
 			t.Run(fmt.Sprint(name, " in Once ", spec.Ranks, spec.Replicas), func(t *testing.T) {
 				r := intratest.Run(t, spec, insideOnce(call), intratest.Fails())
-				require.ErrorContains(t, r.Err, name+" is called at inside_test.go:")
-				require.ErrorContains(t, r.Err, " in the function of the intra.Once called at inside_test.go:")
+				require.ErrorContains(t, r.Err, name+" is called at intra/inside_test.go:")
+				require.ErrorContains(t, r.Err, " in the function of the intra.Once called at intra/inside_test.go:")
 				require.ErrorContains(t, r.Err, ": call it before or after")
 			})
 			t.Run(fmt.Sprint(name, " in a task ", spec.Ranks, spec.Replicas), func(t *testing.T) {
 				r := intratest.Run(t, spec, insideTask(call), intratest.Fails())
-				require.ErrorContains(t, r.Err, name+" is called at inside_test.go:")
-				require.ErrorContains(t, r.Err, " in task test.bad, launched at inside_test.go:")
+				require.ErrorContains(t, r.Err, name+" is called at intra/inside_test.go:")
+				require.ErrorContains(t, r.Err, " in task test.bad, launched at intra/inside_test.go:")
 			})
 		}
 	}
@@ -82,7 +82,7 @@ func TestCallsInTasksAndInOnceAreRefused(t *testing.T) {
 // So it is for the other workers of a process.
 func TestCallsInTasksOfOtherWorkersAreRefused(t *testing.T) {
 	r := intratest.Run(t, intra.Spec{Replicas: 2}, insideTask(calls["Barrier"]), intratest.Fails(), intratest.Threads(2))
-	require.ErrorContains(t, r.Err, "Barrier is called at inside_test.go:")
+	require.ErrorContains(t, r.Err, "Barrier is called at intra/inside_test.go:")
 }
 
 // Another goroutine of the program may communicate while a task runs.

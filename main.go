@@ -147,7 +147,11 @@ func runAlone(run func(*Process) error) int {
 			os.Exit(fail(err))
 		}
 	}()
-	err := guard(newProcess(of), run)
+	p := newProcess(of)
+	err := p.attach()
+	if err == nil {
+		err = guard(p, run)
+	}
 	returned = true
 	if err != nil {
 		return fail(err)

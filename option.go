@@ -24,7 +24,7 @@ const (
 
 func (o policyOption) apply(s *Section) { s.shared.Policy = sched.Policy(o) }
 
-// posOption is the place of a section in the source that the user wrote, as file:line.
+// posOption is the place of a section in the source that the user wrote, as folder/file:line.
 // Generated code gets it from package runtime.
 type posOption string
 

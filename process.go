@@ -7,6 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/replica/checked"
 	"github.com/intrahpc/intra/internal/replica/engine"
 	"github.com/intrahpc/intra/internal/replica/reduce"
+	"github.com/intrahpc/intra/internal/vary"
 	"github.com/intrahpc/intra/update"
 )
 
@@ -22,6 +23,7 @@ type Process struct {
 	checker update.Checker
 	parts   reduce.Pool    // of the open section
 	trial   *checked.Trial // in checked mode
+	varied  *vary.Recorder // disturbs this process for intravary; nil: nothing does
 }
 
 func newProcess(run *engine.Program) *Process {

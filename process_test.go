@@ -100,7 +100,7 @@ func TestOnceErrors(t *testing.T) {
 		require.Equal(t, "any length", string(b))
 		s := p.Section()
 		_, err = intra.OnceBytes(p, func() ([]byte, error) { return nil, nil })
-		require.ErrorContains(t, err, "in the section opened at process_test.go:")
+		require.ErrorContains(t, err, "in the section opened at intra/process_test.go:")
 		return s.End()
 	})
 }
@@ -137,7 +137,7 @@ func TestReturningWithAnOpenSection(t *testing.T) {
 		p.Section()
 		return nil
 	}, intratest.Fails())
-	require.ErrorContains(t, r.Err, "the section opened at process_test.go:")
+	require.ErrorContains(t, r.Err, "the section opened at intra/process_test.go:")
 }
 
 func ExampleRun() {

@@ -24,6 +24,8 @@ func program(run func(*Process) error, silence func() (speak func(), err error))
 		p := newProcess(of)
 		if p.engine.Checked() {
 			p.trial = checked.NewTrial(c, of)
+		} else if err := p.attach(); err != nil {
+			return err
 		}
 		if err := guard(p, run); err != nil || p.trial == nil {
 			return err

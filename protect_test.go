@@ -22,24 +22,24 @@ func TestProtectErrors(t *testing.T) {
 			var a, b int
 			intra.Protect(p, "a", &a)
 			intra.Protect(p, "a", &b)
-		}, `protect_test.go:24: intra.Protect("a"): the name is taken already`},
+		}, `intra/protect_test.go:24: intra.Protect("a"): the name is taken already`},
 		{"nil", func(p *intra.Process) {
 			intra.Protect[int](p, "a", nil)
-		}, `protect_test.go:27: intra.Protect("a"): a nil pointer, want the address of a variable`},
+		}, `intra/protect_test.go:27: intra.Protect("a"): a nil pointer, want the address of a variable`},
 		{"pointers", func(p *intra.Process) {
 			var names []string
 			intra.Protect(p, "names", &names)
-		}, `protect_test.go:31: intra.Protect("names"): type string holds pointers`},
+		}, `intra/protect_test.go:31: intra.Protect("names"): type string holds pointers`},
 		{"the first one counts", func(p *intra.Process) {
 			intra.Protect(p, "", new(int))
 			intra.Protect[int](p, "b", nil)
-		}, `protect_test.go:34: intra.Protect(""): a name of 0 bytes`},
+		}, `intra/protect_test.go:34: intra.Protect(""): a name of 0 bytes`},
 		{"late", func(p *intra.Process) {
 			if err := p.SafePoint(); err != nil {
 				panic(err)
 			}
 			intra.Protect(p, "a", new(int))
-		}, `protect_test.go:41: intra.Protect("a"): register all state before the first SafePoint`},
+		}, `intra/protect_test.go:41: intra.Protect("a"): register all state before the first SafePoint`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -34,5 +34,5 @@ func TestRestoredProcess(t *testing.T) {
 	require.Equal(t, 1, ran)
 	_, err = Once(p, func() (int, error) { return 1, nil })
 	require.ErrorContains(t, err, "intra.Once before the first SafePoint of a restored process")
-	require.ErrorContains(t, p.SafePoint(), `restored_internal_test.go:29: intra.Protect("i"): the saved state does not fit the program: `)
+	require.ErrorContains(t, p.SafePoint(), `intra/restored_internal_test.go:29: intra.Protect("i"): the saved state does not fit the program: `)
 }

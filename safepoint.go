@@ -48,6 +48,9 @@ func (p *Process) SafePoint() error {
 		at.Mark(0)
 		check = func(point uint64) error { return p.trial.SafePoint(point, &at) }
 	}
+	if p.varied != nil {
+		check = p.vary
+	}
 	return p.run.SafePoint(check)
 }
 

@@ -111,8 +111,11 @@ func (s *Section) End() error {
 
 // fold folds the partial results of all tasks.
 func (s *Section) fold() {
-	if !s.results.Empty() && !s.p.local() {
-		if order := s.p.engine.FoldOrder(&s.shared); order != nil {
+	if s.p != nil && s.p.varied != nil {
+		for i := range s.shared.Tasks {
+			s.p.varied.Ran(i, s.shared.Tasks[i].Regions)
+		}
+		if order := s.p.varied.Ended(); order != nil {
 			s.results.FoldIn(order)
 			return
 		}

@@ -274,7 +274,7 @@ func TestSectionErrors(t *testing.T) {
 			}
 			p.Section()
 			return p.Section().End()
-		}, "a section is open already: the one opened at section_test.go:"},
+		}, "a section is open already: the one opened at intra/section_test.go:"},
 		{"ended twice", func(p *intra.Process) error {
 			s := p.Section()
 			if err := s.End(); err != nil {
@@ -289,7 +289,7 @@ func TestSectionErrors(t *testing.T) {
 				var se *intra.SectionError
 				require.ErrorAs(t, err, &se)
 				require.ErrorContains(t, err, tt.want)
-				require.Contains(t, se.Pos, "section_test.go:")
+				require.Contains(t, se.Pos, "intra/section_test.go:")
 			}
 			check(tt.run(nil))
 			for replicas := 1; replicas <= 2; replicas++ {
@@ -347,7 +347,7 @@ func TestPanicInATaskNamesKernelAndLaunch(t *testing.T) {
 	var tp *intra.TaskPanic
 	require.ErrorAs(t, r.Err, &tp)
 	require.Equal(t, "test.bad", tp.Task)
-	require.Contains(t, tp.Pos, "section_test.go:")
+	require.Contains(t, tp.Pos, "intra/section_test.go:")
 	require.ErrorContains(t, r.Err, "out of plasma")
 }
 

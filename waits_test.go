@@ -20,7 +20,7 @@ func TestWaitsInOneProcess(t *testing.T) {
 			}
 			return p.World().Barrier()
 		})
-		require.ErrorContains(t, err, "rank 1 waits in Barrier for rank 0, which has finished (waits_test.go:")
+		require.ErrorContains(t, err, "rank 1 waits in Barrier for rank 0, which has finished (intra/waits_test.go:")
 		err = intra.Run(t.Context(), spec, func(p *intra.Process) error {
 			if p.Rank() == 0 {
 				return p.World().Barrier()
@@ -28,6 +28,6 @@ func TestWaitsInOneProcess(t *testing.T) {
 			_, err := comm.AllreduceValue(p.World(), 1.0, comm.Sum)
 			return err
 		})
-		require.ErrorContains(t, err, "rank 0 has called Barrier, rank 1 Allreduce of 8 bytes (waits_test.go:")
+		require.ErrorContains(t, err, "rank 0 has called Barrier, rank 1 Allreduce of 8 bytes (intra/waits_test.go:")
 	}
 }

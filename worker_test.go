@@ -247,7 +247,7 @@ func TestThreadsPanic(t *testing.T) {
 				var panicked *intra.TaskPanic
 				require.ErrorAs(t, report.Err, &panicked)
 				require.Equal(t, "test.bad", panicked.Task)
-				require.Contains(t, panicked.Pos, "worker_test.go:")
+				require.Contains(t, panicked.Pos, "intra/worker_test.go:")
 			})
 		}
 	}

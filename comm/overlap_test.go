@@ -75,7 +75,7 @@ func TestOverlap(t *testing.T) {
 				require.ErrorIs(t, err, comm.ErrOverlap)
 				require.ErrorContains(t, err, fmt.Sprintf("share %d bytes", 4*shared))
 				require.ErrorContains(t, err, test.cure)
-				require.ErrorContains(t, err, "overlap_test.go:")
+				require.ErrorContains(t, err, "comm/overlap_test.go:")
 			}
 			require.NoError(t, test.call(x[2:4]), "neighbours do not overlap")
 		})

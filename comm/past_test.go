@@ -183,7 +183,7 @@ func TestAssertNoAnySource(t *testing.T) {
 		before.Start()
 		_, late := before.Wait()
 		for i, err := range []error{recv, irecv, probe, iprobe, late} {
-			if !errors.Is(err, comm.ErrAnySource) || strings.Count(err.Error(), "past_test.go:") != 2 {
+			if !errors.Is(err, comm.ErrAnySource) || strings.Count(err.Error(), "comm/past_test.go:") != 2 {
 				return fmt.Errorf("call %d: %v", i, err)
 			}
 		}

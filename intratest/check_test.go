@@ -157,7 +157,7 @@ func TestCheckFinds(t *testing.T) {
 					}
 				}, intra.Out("w", w[lo:hi]))
 			}
-		}, nil, "the body writes element 0 of out(w) of task 1 (test.kernel, launched at check_test.go:", 0},
+		}, nil, "the body writes element 0 of out(w) of task 1 (test.kernel, launched at intratest/check_test.go:", 0},
 		{"memory of a later task is written", func(s *intra.Section) {
 			s.Launch(taskKernel, func() { w[0], y[2] = 1, 1 }, intra.Out("w", w))
 			s.Launch(taskOther, func() { y[2] = 2 }, intra.Out("y", y))
@@ -217,7 +217,7 @@ func TestCheckFinds(t *testing.T) {
 			f := found[0]
 			require.Contains(t, f.String(), tt.want)
 			require.Equal(t, "test.kernel", f.Task)
-			require.Contains(t, f.Pos, "check_test.go:")
+			require.Contains(t, f.Pos, "intratest/check_test.go:")
 			require.True(t, strings.HasPrefix(f.String(), f.Pos+": task test.kernel: "))
 			if tt.elem > -2 {
 				require.Equal(t, tt.elem, f.Element)

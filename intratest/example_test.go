@@ -48,5 +48,5 @@ func ExampleCheck() {
 			}
 		}, intra.In("x", x), intra.Out("y", y))
 	})
-	// Output: example_test.go:44: task example.scale: in(x) element 0 is written by the body: move it to inout(x), or to out(x) if it is not read before
+	// Output: intratest/example_test.go:44: task example.scale: in(x) element 0 is written by the body: move it to inout(x), or to out(x) if it is not read before
 }

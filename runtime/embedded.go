@@ -5,6 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"runtime"
+
+	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
 // Embedded checks that a rewritten file is up to date. Generated code calls it
@@ -17,6 +20,16 @@ func Embedded(twin, source, hash string) struct{} {
 	if hex.EncodeToString(sum[:]) != hash {
 		fmt.Fprintf(os.Stderr, "%s is out of date: run go generate\n", twin)
 		os.Exit(2) // as a program that a job refuses
+	}
+	return struct{}{}
+}
+
+// Lines tells which lines of its source the lines of a rewritten file are made of, so that
+// places and stacks name what the user has written. Generated code calls it when the program
+// starts; the table is one of callsite.AddLines.
+func Lines(table string) struct{} {
+	if _, twin, _, ok := runtime.Caller(1); ok {
+		callsite.AddLines(twin, table)
 	}
 	return struct{}{}
 }

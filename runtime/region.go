@@ -7,7 +7,7 @@ import (
 )
 
 // At gives the position of the section in the source that the user wrote, as
-// file:line.
+// folder/file:line.
 func At(position string) intra.SectionOption { return bridge.At(position).(intra.SectionOption) }
 
 // Part says that r is cut from whole, which the task could reach too. Checked

@@ -51,9 +51,13 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	var pr figures.Problem
 	var rounds int
 	problemFlags(fs, &pr, &rounds)
-	app := fs.String("app", figures.HPCCG, "`program` to run: hpccg, figure 5, or gtc, figure 6c")
+	app := fs.String("app", figures.HPCCG, "`program` to run: hpccg, figure 5; gtc, figure 6c; hpcg, minighost, amg, npb or one of ep,cg,is,mg,ft,bt,sp, also several of these with commas, as a whole and by kernel. -nx -ny -nz are 48 by default for hpcg, 96 for minighost, 64 for amg, and -rounds is 5 for all of these")
 	var gtc figures.GTCProblem
-	doubled := gtcFlags(fs, &gtc)
+	gtcFlags(fs, &gtc)
+	var o proxyOptions
+	o.define(fs)
+	steps := fs.Int("steps", 4, "gtc, minighost: time steps (default 4 and 20)")
+	doubled := fs.Bool("double", false, "replicate on twice the cores of the native run, as figure 6 of the paper does, and not on the same ones; not for hpccg")
 	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model and with what should be decided")
 	list := fs.String("only", "", "run these `configurations` only, like native,auto or \"native at 3GB/s,send at 3GB/s\"; the first is what others are compared with")
 	between := hostsFlag(fs)
@@ -63,14 +67,25 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	if err := parse(fs, args); err != nil {
 		return err
 	}
-	if err := checkApp(fs, *app); err != nil {
+	names, err := apps(fs, *app)
+	if err != nil {
 		return err
+	}
+	if *app != figures.HPCCG && *app != figures.GTC {
+		o.points, o.steps, o.rounds, o.doubled, o.hosts = [3]int{pr.NX, pr.NY, pr.NZ}, *steps, rounds, *doubled, *between
+		o.usual(fs)
+		o.limits, o.json, o.plot, o.quiet = *limits, *jsonFile, *plotFile, *quiet
+		all, err := o.proxies(names)
+		if err != nil {
+			return err
+		}
+		return o.run(ctx, out, all...)
 	}
 	if err := checkProblem(pr, rounds); err != nil {
 		return err
 	}
 	if *app == figures.GTC {
-		gtc.Tasks = pr.Tasks
+		gtc.Tasks, gtc.Steps = pr.Tasks, *steps
 		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, hosts: *between, limits: *limits, only: *list, json: *jsonFile, plot: *plotFile, quiet: *quiet}
 		return runGTC(ctx, o, out)
 	}
@@ -85,8 +100,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 		}
 		configs = append(configs, limited(c, *between)...)
 	}
-	configs, err := only(configs, *list)
-	if err != nil {
+	if configs, err = only(configs, *list); err != nil {
 		return err
 	}
 	if *plotFile != "" {

@@ -84,7 +84,7 @@ func TestFiguresUsage(t *testing.T) {
 		"figures -app gtc -only auto,x":   "want some of native,replicated,static,send,auto",
 		"figures -limits 1,2":             `"1" is not a bandwidth`,
 		"figures -limits 1,,2GB/s":        `"GB/s" is not a bandwidth`,
-		"figures -app amg":                "want hpccg or gtc",
+		"figures -app lu":                 "-app lu: want hpccg, gtc, or some of npb",
 		"figures -app gtc -nx 4":          "-nx is not for -app gtc",
 		"figures -app gtc -matrix csr":    "-matrix is not for -app gtc",
 		"figures -app gtc -fused":         "-fused is not for -app gtc",

@@ -15,12 +15,6 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/inout"
 )
 
-// Flags of figures that only one of the programs has.
-var (
-	hpccgOnly = []string{"nx", "ny", "nz", "iters", "matrix", "fused"}
-	gtcOnly   = []string{"micell", "mpsi", "mthetamax", "mzetamax", "steps", "double"}
-)
-
 // gtcOptions say what runGTC measures and where it writes.
 type gtcOptions struct {
 	problem    figures.GTCProblem
@@ -33,33 +27,12 @@ type gtcOptions struct {
 	quiet      bool
 }
 
-// gtcFlags defines the flags that say what GTC follows and on which resources.
-func gtcFlags(fs *flag.FlagSet, pr *figures.GTCProblem) (doubled *bool) {
+// gtcFlags defines the flags that only GTC has.
+func gtcFlags(fs *flag.FlagSet, pr *figures.GTCProblem) {
 	fs.IntVar(&pr.IonsPerCell, "micell", 10, "gtc: ions for each point of the grid")
 	fs.IntVar(&pr.Surfaces, "mpsi", 90, "gtc: radial cells; even")
 	fs.IntVar(&pr.MaxTheta, "mthetamax", 640, "gtc: most poloidal points")
 	fs.IntVar(&pr.MaxZeta, "mzetamax", 2, "gtc: toroidal planes; even")
-	fs.IntVar(&pr.Steps, "steps", 4, "gtc: time steps")
-	return fs.Bool("double", false, "gtc: replicate on twice the cores of the native run, as the paper does, and not on the same ones")
-}
-
-// checkApp refuses flags that the program does not have: they would say
-// nothing.
-func checkApp(fs *flag.FlagSet, app string) (err error) {
-	others := gtcOnly
-	switch app {
-	case figures.HPCCG:
-	case figures.GTC:
-		others = hpccgOnly
-	default:
-		return fmt.Errorf("-app %s: want hpccg or gtc", app)
-	}
-	fs.Visit(func(f *flag.Flag) {
-		if slices.Contains(others, f.Name) {
-			err = fmt.Errorf("-%s is not for -app %s", f.Name, app)
-		}
-	})
-	return err
 }
 
 // check returns the configurations.

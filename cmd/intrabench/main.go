@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
 	"github.com/intrahpc/intra/internal/agent/output"
@@ -30,14 +31,10 @@ var commands = []command{
 	{"kernels", "vector kernels, on every path and at every size", runKernels},
 	{"spmv", "sparse matrix-vector products, in every format", runSpMV},
 	{"share", "a program of yours: native, replicated, with results sent and with the default, and where its time goes", runShare},
-	{"figures", "HPCCG or GTC native, replicated, with results sent and with the default: the paper's figures 5 and 6c, and E over bandwidth", runFigures},
-	{"npb", "the NAS benchmarks native, replicated, shared and direct, as a whole and by kernel", runNPB},
-	{"hpcg", "HPCG in the same ways", runHPCG},
-	{"minighost", "miniGhost in the same ways", runMiniGhost},
-	{"amg", "AMG in the same ways", runAMG},
+	{"figures", "an example (-app) native, replicated, with results sent and with the default: the paper's figures 5 and 6c, and E over bandwidth", runFigures},
 	{"papers", "overheads and figures of the papers, and E measured against E forecast by the share-or-not rule", runPapers},
 	{"inout", "what it costs that a task changes its memory in place", runInOut},
-	{"vary", "the digits that are left, as a report of intrarun -vary says, drawn", runVary},
+	{"vary", "the digits that are left, as a report of intravary says, drawn", runVary},
 	{"slow", "a section that is shared with a slower replica", runSlow},
 	{"hpccg", "HPCCG as a whole, beside an outside program", runHPCCG},
 	{"pingpong", "messages between two ranks, replicated and not", runPingpong},
@@ -49,6 +46,9 @@ var commands = []command{
 
 // jobs are the commands that intrarun runs for others of them.
 var jobs = []command{slowJob, inoutJob, detectHead, detectAgent, detectJob, scaleJob}
+
+// moved are programs that had commands of their own.
+var moved = []string{"npb", "hpcg", "minighost", "amg"}
 
 // errUsage says that the command line was wrong and has been explained.
 var errUsage = errors.New("usage")
@@ -88,6 +88,10 @@ func run(ctx context.Context, args []string, out, diag io.Writer) error {
 			if c.name == args[0] {
 				return c.run(ctx, args[1:], out)
 			}
+		}
+		if slices.Contains(moved, args[0]) {
+			fmt.Fprintf(diag, "intrabench: %s is measured by figures: write intrabench figures -app %[1]s\n", args[0])
+			return errUsage
 		}
 	}
 	fmt.Fprintln(diag, "usage: intrabench COMMAND [flags]")

@@ -20,6 +20,14 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+func TestMovedCommands(t *testing.T) {
+	for _, name := range moved {
+		var diag bytes.Buffer
+		require.ErrorIs(t, run(t.Context(), []string{name, "-rounds", "1"}, nil, &diag), errUsage)
+		require.Equal(t, "intrabench: "+name+" is measured by figures: write intrabench figures -app "+name+"\n", diag.String())
+	}
+}
+
 func TestKernels(t *testing.T) {
 	var out bytes.Buffer
 	args := []string{"kernels", "-rounds", "2", "-size", "L1", "-elem", "float32", "-kernel", "dot,sum", "-path", "go"}

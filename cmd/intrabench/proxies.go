@@ -21,39 +21,52 @@ var npbNames = []string{"ep", "cg", "is", "mg", "ft", "bt", "sp"}
 // proxyNames are all programs.
 var proxyNames = append(slices.Clone(npbNames), "hpcg", "minighost", "amg")
 
-// proxyFlags are what the measurements of the examples have in common.
-type proxyFlags struct {
-	rounds     int
-	doubled    bool
-	hosts      *bool
-	limits     string
-	json, plot string
-	quiet      bool
+// proxyOptions say how figures measures one of proxyNames, or npb for all NAS benchmarks, and
+// where it writes.
+type proxyOptions struct {
+	points                          [3]int // of a native rank; 0: as is usual for the program
+	class, stencil, problem, solver string
+	vars, sets, steps               int
+	rounds                          int
+	doubled, hosts                  bool
+	limits                          string
+	json, plot                      string
+	quiet                           bool
 }
 
-func newProxyFlags(name string) (*flag.FlagSet, *proxyFlags) {
-	fs, f := newFlags(name), &proxyFlags{}
-	fs.IntVar(&f.rounds, "rounds", 5, "how often every configuration runs, in turn")
-	fs.BoolVar(&f.doubled, "double", false, "replicate on twice the cores of the native run, as figure 6 of the paper does, and not on the same ones")
-	fs.StringVar(&f.limits, "limits", "", "also share over links of these `bandwidths`, like 1.2,3GB/s, and compare with what should be decided")
-	f.hosts = hostsFlag(fs)
-	fs.StringVar(&f.json, "json", "", "write everything measured to `FILE`")
-	fs.StringVar(&f.plot, "plot", "", "draw times and efficiencies to `FILE`, .svg, .png or .pdf")
-	fs.BoolVar(&f.quiet, "quiet", false, "do not tell on standard error what runs now")
-	return fs, f
+// define defines the flags that only these programs have.
+func (f *proxyOptions) define(fs *flag.FlagSet) {
+	fs.StringVar(&f.class, "class", "A", "npb: size of the problem: S, W, A, B or C")
+	fs.IntVar(&f.sets, "sets", 1, "hpcg: sets of iterations")
+	fs.StringVar(&f.stencil, "stencil", "3d27", "minighost: points that are averaged: 2d5, 2d9, 3d7 or 3d27")
+	fs.IntVar(&f.vars, "vars", 5, "minighost: grids")
+	fs.StringVar(&f.problem, "problem", "27pt", "amg: 5pt, 7pt or 27pt")
+	fs.StringVar(&f.solver, "solver", "pcg", "amg: pcg or gmres")
 }
 
-// boxFlags define the points of a rank of the native run.
-func boxFlags(fs *flag.FlagSet, edge int) *[3]int {
-	var n [3]int
-	for d, axis := range []string{"x", "y", "z"} {
-		fs.IntVar(&n[d], "n"+axis, edge, "points in "+axis+" of a native rank; one that is replicated on the same cores has twice as many in x")
+// proxies are the programs that a list names.
+func (f *proxyOptions) proxies(list []string) (all []figures.Proxy, err error) {
+	for _, name := range list {
+		switch name {
+		case "hpcg":
+			all = append(all, figures.HPCG(f.box(48), f.sets))
+		case "minighost":
+			all = append(all, figures.MiniGhost(f.stencil, f.box(96), f.vars, f.steps))
+		case "amg":
+			all = append(all, figures.AMG(f.problem, f.solver, f.box(64)))
+		default:
+			some, err := npb(f.class, name)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
+		}
 	}
-	return &n
+	return all, nil
 }
 
 // check returns the configurations.
-func (f *proxyFlags) check() ([]figures.Config, error) {
+func (f *proxyOptions) check() ([]figures.Config, error) {
 	if f.rounds < 1 {
 		return nil, errors.New("-rounds must be at least 1")
 	}
@@ -62,11 +75,11 @@ func (f *proxyFlags) check() ([]figures.Config, error) {
 			return nil, err
 		}
 	}
-	if f.doubled && *f.hosts {
+	if f.doubled && f.hosts {
 		return nil, errors.New("-hosts is not for -double, whose native run has one process")
 	}
 	configs := figures.ProxyConfigs(f.doubled)
-	if *f.hosts { // where nothing can be stored
+	if f.hosts { // where nothing can be stored
 		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Stored.Name })
 	}
 	if f.limits != "" { // what all updates are
@@ -77,13 +90,13 @@ func (f *proxyFlags) check() ([]figures.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		configs = append(configs, limited(c, *f.hosts)...)
+		configs = append(configs, limited(c, f.hosts)...)
 	}
 	return configs, nil
 }
 
 // run measures programs and writes what it finds.
-func (f *proxyFlags) run(ctx context.Context, out io.Writer, proxies ...figures.Proxy) error {
+func (f *proxyOptions) run(ctx context.Context, out io.Writer, proxies ...figures.Proxy) error {
 	configs, err := f.check()
 	if err != nil {
 		return err
@@ -93,7 +106,7 @@ func (f *proxyFlags) run(ctx context.Context, out io.Writer, proxies ...figures.
 		return err
 	}
 	defer programs.Remove()
-	remove, err := apart(programs, *f.hosts)
+	remove, err := apart(programs, f.hosts)
 	if err != nil {
 		return err
 	}
@@ -142,61 +155,17 @@ func parseNames(flag, list string, of []string) ([]string, error) {
 	return names, nil
 }
 
-func runNPB(ctx context.Context, args []string, out io.Writer) error {
-	fs, f := newProxyFlags("npb")
-	class := fs.String("class", "A", "size of the problem: S, W, A, B or C")
-	list := fs.String("programs", strings.Join(npbNames, ","), "`names` of benchmarks, comma-separated")
-	if err := parse(fs, args); err != nil {
-		return err
-	}
-	all, err := npb(*class, *list)
-	if err != nil {
-		return err
-	}
-	return f.run(ctx, out, all...)
-}
-
-// npb lists the benchmarks of a class.
+// npb lists the benchmarks of a class; "npb" names all.
 func npb(class, list string) (all []figures.Proxy, err error) {
+	if list == "npb" {
+		list = strings.Join(npbNames, ",")
+	}
 	if len(class) != 1 || !strings.Contains("SWABC", class) {
 		return nil, fmt.Errorf("-class %s: want S, W, A, B or C", class)
 	}
-	names, err := parseNames("programs", list, npbNames)
+	names, err := parseNames("app", list, npbNames)
 	for _, name := range names {
 		all = append(all, figures.NPB(name, class))
 	}
 	return all, err
-}
-
-func runHPCG(ctx context.Context, args []string, out io.Writer) error {
-	fs, f := newProxyFlags("hpcg")
-	n := boxFlags(fs, 48)
-	sets := fs.Int("sets", 1, "sets of iterations")
-	if err := parse(fs, args); err != nil {
-		return err
-	}
-	return f.run(ctx, out, figures.HPCG(*n, *sets))
-}
-
-func runMiniGhost(ctx context.Context, args []string, out io.Writer) error {
-	fs, f := newProxyFlags("minighost")
-	n := boxFlags(fs, 96)
-	stencil := fs.String("stencil", "3d27", "points that are averaged: 2d5, 2d9, 3d7 or 3d27")
-	vars := fs.Int("vars", 5, "grids")
-	steps := fs.Int("steps", 20, "time steps")
-	if err := parse(fs, args); err != nil {
-		return err
-	}
-	return f.run(ctx, out, figures.MiniGhost(*stencil, *n, *vars, *steps))
-}
-
-func runAMG(ctx context.Context, args []string, out io.Writer) error {
-	fs, f := newProxyFlags("amg")
-	n := boxFlags(fs, 64)
-	problem := fs.String("problem", "27pt", "5pt, 7pt or 27pt")
-	solver := fs.String("solver", "pcg", "pcg or gmres")
-	if err := parse(fs, args); err != nil {
-		return err
-	}
-	return f.run(ctx, out, figures.AMG(*problem, *solver, *n))
 }

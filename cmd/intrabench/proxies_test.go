@@ -32,7 +32,7 @@ func TestProxy(t *testing.T) {
 			Bits   string `json:"state_sha256"`
 		}
 	}
-	out := whole(t, "minighost -stencil 3d27 -nx 8 -ny 8 -nz 8 -vars 1 -steps 2 -limits 100MB/s", &all)
+	out := whole(t, "figures -app minighost -stencil 3d27 -nx 8 -ny 8 -nz 8 -vars 1 -steps 2 -limits 100MB/s", &all)
 	for _, part := range []string{"minighost 3d27: -nx 8 ", "\ntotal ", "send at 100MB/s    1 x 2", "WARNING: quartiles of 1 rounds"} {
 		require.Contains(t, out, part)
 	}
@@ -44,23 +44,26 @@ func TestProxy(t *testing.T) {
 
 func TestProxyUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"npb -class D":                    "-class D: want S, W, A, B or C",
-		"npb -programs cg,lu":             "-programs cg,lu: want some of ep,cg,is,mg,ft,bt,sp",
-		"npb -rounds 0":                   "-rounds must be at least 1",
-		"hpcg -plot f.gif":                "-plot f.gif",
-		"hpcg -hosts -double":             "-hosts is not for -double",
-		"amg -limits fast":                `"fast" is not a bandwidth`,
-		"papers -parts sdr,figure5":       "-parts sdr,figure5: want some of sdr,figure6,partreper,forecast",
-		"papers -programs lu":             "-programs lu: want some of ep,cg,is,mg,ft,bt,sp,hpcg,minighost,amg",
-		"papers -plot f.svg -parts sdr":   "-plot draws figure 6",
-		"papers -plot f.svg -programs is": "-plot draws figure 6",
-		"papers -class X":                 "-class X",
-		"papers -n 20":                    "-n must be a multiple of 8",
-		"papers -ranks 0":                 "-ranks must be at least 1",
-		"papers -rounds 0":                "-rounds must be at least 1",
-		"papers -plot f.gif":              "-plot f.gif",
-		"papers -limits fast":             `"fast" is not a bandwidth`,
-		"minighost -steps":                "usage",
+		"figures -app npb -class D":        "-class D: want S, W, A, B or C",
+		"figures -app cg,lu":               "-app cg,lu: want hpccg, gtc, or some of npb,ep,cg,is,mg,ft,bt,sp,hpcg,minighost,amg",
+		"figures -app cg,gtc":              "-app cg,gtc: want hpccg, gtc, or some of npb",
+		"figures -app npb -rounds 0":       "-rounds must be at least 1",
+		"figures -app hpcg -plot f.gif":    "-plot f.gif",
+		"figures -app hpcg -hosts -double": "-hosts is not for -double",
+		"figures -app amg -limits fast":    `"fast" is not a bandwidth`,
+		"figures -app amg,hpcg -vars 2":    "-vars is not for -app amg,hpcg",
+		"figures -app ep -nx 2":            "-nx is not for -app ep",
+		"papers -parts sdr,figure5":        "-parts sdr,figure5: want some of sdr,figure6,partreper,forecast",
+		"papers -programs lu":              "-programs lu: want some of ep,cg,is,mg,ft,bt,sp,hpcg,minighost,amg",
+		"papers -plot f.svg -parts sdr":    "-plot draws figure 6",
+		"papers -plot f.svg -programs is":  "-plot draws figure 6",
+		"papers -class X":                  "-class X",
+		"papers -n 20":                     "-n must be a multiple of 8",
+		"papers -ranks 0":                  "-ranks must be at least 1",
+		"papers -rounds 0":                 "-rounds must be at least 1",
+		"papers -plot f.gif":               "-plot f.gif",
+		"papers -limits fast":              `"fast" is not a bandwidth`,
+		"figures -app minighost -steps":    "usage",
 	} {
 		t.Run(args, func(t *testing.T) {
 			require.ErrorContains(t, run(t.Context(), strings.Fields(args), nil, nil), want)

@@ -5,14 +5,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
-	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/vary"
 )
 
-// runVary draws what a report of intrarun -vary says.
+// runVary draws what a report of intravary says.
 func runVary(_ context.Context, args []string, out io.Writer) error {
 	fs := newFlags("vary")
 	plot := fs.String("plot", "", "draw the digits over the safe points to `FILE`, .svg, .png or .pdf")
@@ -21,21 +20,18 @@ func runVary(_ context.Context, args []string, out io.Writer) error {
 	}
 	switch {
 	case fs.NArg() != 1:
-		return errors.New("vary wants one report of intrarun -vary -report FILE: usage is intrabench vary [-plot FILE] REPORT")
+		return errors.New("vary wants one report of intravary -report FILE: usage is intrabench vary [-plot FILE] REPORT")
 	case *plot != "":
 		if err := figures.CheckPlotName(*plot); err != nil {
 			return err
 		}
 	}
-	r, err := runreport.Read(fs.Arg(0))
+	r, err := vary.ReadResult(fs.Arg(0))
 	if err != nil {
 		return err
 	}
-	if r.Vary == nil {
-		return fmt.Errorf("%s has no vary: it is not of a job of intrarun -vary, or one in which nothing could be compared", fs.Arg(0))
-	}
-	if err := r.Vary.Print(out); err != nil || *plot == "" {
+	if err := r.Print(out); err != nil || *plot == "" {
 		return err
 	}
-	return figures.PlotVary(*plot, r.Vary)
+	return figures.PlotVary(*plot, r)
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/base/wholefile"
-	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/vary"
 )
 
@@ -22,12 +21,12 @@ func TestVary(t *testing.T) {
 		Course: []vary.Step{{SafePoint: 1, Digits: 15}, {SafePoint: 2, Digits: 12.5}}}
 	write := func(name string, r *vary.Result) string {
 		file := filepath.Join(dir, name)
-		to, err := wholefile.Open(file)
+		text, err := json.Marshal(r)
 		require.NoError(t, err)
-		require.NoError(t, (&runreport.Report{Ranks: 1, Degrees: []int{1}, Vary: r}).Write(to))
+		require.NoError(t, os.WriteFile(file, text, 0o600))
 		return file
 	}
-	varied := write("varied.json", &vary.Result{Spec: "sets=2,bits=0.01", SafePoints: 2, Variables: []vary.Variance{v}, Sets: []vary.Set{{Set: 1, Variables: []vary.Variance{v}}}})
+	varied := write("varied.json", &vary.Result{Version: vary.Version, Spec: "-sets 2 -bits 0.01", SafePoints: 2, Variables: []vary.Variance{v}, Sets: []vary.Set{{Set: 1, Variables: []vary.Variance{v}}}})
 	plot := filepath.Join(dir, "digits.svg")
 	var out strings.Builder
 	require.NoError(t, run(t.Context(), []string{"vary", "-plot", plot, varied}, &out, &out))
@@ -39,7 +38,7 @@ func TestVary(t *testing.T) {
 	for want, args := range map[string][]string{
 		"wants one report":      {"vary"},
 		"ends in .svg":          {"vary", "-plot", "x.gif", varied},
-		"has no vary":           {"vary", write("other.json", nil)},
+		"is no report":          {"vary", write("other.json", &vary.Result{})},
 		"read the report: open": {"vary", filepath.Join(dir, "none.json")},
 	} {
 		require.ErrorContains(t, run(t.Context(), args, &out, &out), want)

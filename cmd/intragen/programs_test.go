@@ -179,7 +179,7 @@ func main() {
 	code, _, stderr := intragen(t, dir, "-v", "./...")
 	require.Zero(t, code, stderr)
 	require.Equal(t, "main_intra.go: written\nmesh/mesh_intra.go: written\n", stderr)
-	const want = "main.go:21: intra.Protect(\"sim.mesh.X\"): the name is taken already\n"
+	want := filepath.Base(dir) + "/main.go:21: intra.Protect(\"sim.mesh.X\"): the name is taken already\n"
 	for _, tags := range []string{"", "intra"} {
 		require.Equal(t, want, mustRun(t, dir, "go", "run", "-tags", tags, "."))
 	}

@@ -240,6 +240,6 @@ func TestArraysElsewhere(t *testing.T) {
 		require.Zero(t, r.code, r.stderr)
 		require.Equal(t, want, r.stdout)
 		require.Zero(t, r.stored("drift"))
-		require.Regexp(t, `direct_test.go:\d+: results of direct.drift are sent, not stored: only on some replicas are the arrays that it writes made by intra.Alloc`, r.stderr)
+		require.Regexp(t, `intrarun/direct_test.go:\d+: results of direct.drift are sent, not stored: only on some replicas are the arrays that it writes made by intra.Alloc`, r.stderr)
 	}
 }

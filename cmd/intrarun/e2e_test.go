@@ -33,7 +33,6 @@ const (
 	asHeavy    = "heavy:"
 	asWalker   = "walker:"
 	asAhead    = "ahead:"
-	asUnstable = "unstable:"
 	asPatient  = "patient:"
 	asEnder    = "ender:"
 )
@@ -57,9 +56,6 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 2 && os.Args[1] == asAhead {
 		intra.Main(func(p *intra.Process) error { return goAhead(p, os.Args[2]) })
-	}
-	if len(os.Args) > 2 && os.Args[1] == asUnstable {
-		intra.Main(func(p *intra.Process) error { return unstable(p, os.Args[2]) })
 	}
 	if len(os.Args) > 2 && os.Args[1] == asEnder {
 		intra.Main(func(p *intra.Process) error { return endHere(p, os.Args[2]) })
@@ -412,7 +408,7 @@ func TestUsageErrors(t *testing.T) {
 		"-weibull 20s true":                         "-weibull 20s: \"20s\" has neither a shape nor an mtbf",
 		"-fault weibull:shape=0,mtbf=1s true":       "want a number from 0.1 to 100",
 		"-fault kill:0.1@1s true":                   "want -kill 0.1@1s",
-		"-seed 3 true":                              "-seed needs -sdc, -vary or -fault weibull",
+		"-seed 3 true":                              "-seed needs -sdc or -fault weibull",
 		"-sdc dual -r 1 true":                       "-sdc dual: rank 0 has one replica, and there is no other replica to compare with",
 		"-sdc some true":                            "want sample, sample=P or dual, or state",
 		"-sdc state -degrees 2,1 true":              "-sdc state: rank 1 has one replica, and there is no other replica to compare with",
@@ -457,6 +453,7 @@ func TestUsageErrors(t *testing.T) {
 		"-mpi true":                                 "no launcher has started intrarun several times (looked for OMPI_COMM_WORLD_SIZE, PMI_FD and SLURM_STEP_ID",
 		"-report /no/such/folder/r true":            "no such file",
 		"-bogus true":                               "-bogus",
+		"-vary sets=2,bits=1 true":                  "-vary is a command of its own: write intravary -sets 4",
 		"-n 2000000000 true":                        "want 1 to 65536 ranks",
 		"-n 60000 true":                             "more than 65536 processes",
 		"-degrees 2000000000 true":                  "more than 65536 processes",

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 
 	"github.com/intrahpc/intra/internal/launch"
 )
@@ -22,18 +21,6 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 		return nil, err
 	case err != nil:
 		return nil, err
-	}
-	if o.Vary != nil {
-		given := make(map[string]bool)
-		for name := range o.given {
-			given[name] = true
-		}
-		if err := checkVaried(given, &o.replicas); err != nil {
-			return nil, err
-		}
-		if o.Vary.Seed = o.seed; !o.has("seed") {
-			o.Vary.Seed = rand.Uint64() >> 16 // that people can type
-		}
 	}
 	switch {
 	case o.has("version"):
@@ -53,9 +40,6 @@ func parse(args []string, out io.Writer) (*launch.Config, error) {
 	if err := o.place(out); err != nil {
 		return nil, err
 	}
-	if o.Vary != nil && o.Placement != nil {
-		return nil, errors.New("-vary runs all sets on this host, and there are others: run it outside the allocation or the launcher")
-	}
 	if err := o.refuse(true); err != nil {
 		return nil, err
 	}
@@ -72,6 +56,10 @@ func (o *options) read(args []string) ([]string, error) {
 	for i := range table {
 		fs.Var(&argument{row: &table[i], o: o, wrong: &wrong}, table[i].name, "")
 	}
+	fs.Func("vary", "", func(string) error {
+		wrong = errors.New("-vary is a command of its own: write intravary -sets 4 -bits 1% intrarun [flags] PROGRAM [args]")
+		return wrong
+	})
 	if err := fs.Parse(joinDirect(fs, args)); err != nil {
 		if wrong != nil {
 			err = wrong

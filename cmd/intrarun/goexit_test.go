@@ -37,9 +37,9 @@ func endHere(p *intra.Process, way string) error {
 // A program that ends its goroutine fails, with the place, by itself and in a job.
 func TestGoexit(t *testing.T) {
 	for way, want := range map[string]string{
-		"program": "the program called runtime.Goexit (goexit_test.go:",
-		"task":    "task test.ender, launched at goexit_test.go:",
-		"once":    "the function of the intra.Once called at goexit_test.go:",
+		"program": "the program called runtime.Goexit (intrarun/goexit_test.go:",
+		"task":    "task test.ender, launched at intrarun/goexit_test.go:",
+		"once":    "the function of the intra.Once called at intrarun/goexit_test.go:",
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()

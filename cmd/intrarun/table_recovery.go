@@ -11,7 +11,6 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/recovery"
-	"github.com/intrahpc/intra/internal/vary"
 )
 
 var recoveryFlags = []row{
@@ -56,9 +55,9 @@ var corruptionFlags = []row{
 				cure: "give each rank two replicas, or -sdc sample=P"},
 		}},
 	{name: "seed", group: corruption, arg: "NUMBER", initial: "1 for -fault, else random",
-		does:  "Make the choices of -sdc, -vary and -fault weibull follow from NUMBER, so that a job can be repeated.",
+		does:  "Make the choices of -sdc and -fault weibull follow from NUMBER, so that a job can be repeated.",
 		set:   natural(func(o *options) *uint64 { return &o.seed }, 0, "a number"),
-		needs: []need{{any: []string{"sdc", "vary", "fault=weibull"}, why: "nothing else is random"}}},
+		needs: []need{{any: []string{"sdc", "fault=weibull"}, why: "nothing else is random"}}},
 }
 
 var bugFlags = []row{
@@ -90,9 +89,6 @@ var bugFlags = []row{
 	{name: "counters", group: bugs, arg: "LIST",
 		does: "Count events while tasks run, like cycles,instructions,cache-misses,page-faults,task-clock. The replicas of a rank count different ones, and the report has all.",
 		set:  parsed(counters.Parse, func(o *options, all []string) { o.Counters = all })},
-	{name: "vary", group: bugs, arg: "SPEC",
-		does: "Estimate the significant digits of registered variables: run several sets of processes, all but the first disturbed, and compare them at safe points. SPEC has sets=N and bits=P (the last bit of a share of the numbers that tasks write), order (their results added in another order), state=EPS or state:NAME=EPS (variables at the first safe point), like sets=4,bits=1%; also every=N or size=BYTES. It needs -r 1, which is the default then.",
-		set:  parsed(vary.Parse, func(o *options, spec *vary.Spec) { o.Vary = &vary.Run{Spec: *spec} })},
 }
 
 // leastStatus and leastStuck are the shortest times that make sense: processes report

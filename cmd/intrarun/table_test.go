@@ -21,7 +21,7 @@ var samples = map[string]string{
 	"n": "2", "r": "2", "degrees": "2,2", "threads": "2", "bind": "none", "stdin": "none", "hosts": "localhost:8", "hostfile": "f", "rsh": "ssh {host}", "fanout": "2",
 	"head": "h", "link": "unix", "ring": "64K", "limit": "1GB/s", "sched": "static", "direct": "on", "spares": "1", "backup": "5", "checkpoint": "d",
 	"checkpoint-every": "5", "restart": "d", "sdc": "dual", "seed": "7", "stuck": "5s", "endless": "5s", "clone": "0.1=nice", "counters": "page-faults",
-	"vary": "sets=2,bits=1", "report": "r", "status-every": "1s", "http": ":0", "http-token": "a-long-token", "trace": "t", "trace-limit": "2M", "kill": "0.1@1h",
+	"report": "r", "status-every": "1s", "http": ":0", "http-token": "a-long-token", "trace": "t", "trace-limit": "2M", "kill": "0.1@1h",
 	"fault": "flip:0.1@task:3", "flip": "0.1@task:3", "defect": "0.1,q=0.5", "weibull": "shape=1,mtbf=1h",
 }
 
@@ -68,7 +68,7 @@ func TestEveryRuleRefuses(t *testing.T) {
 		for _, n := range r.needs {
 			refused("-"+r.name+" needs "+spell(n.any)+", because "+n.why+": add ", sample(r.name))
 			for _, term := range n.any {
-				if !isFact(term) && term != "vary" {
+				if !isFact(term) {
 					_, err := parse([]string{sample(r.name), sample(term), "-n=2", "true"}, io.Discard)
 					require.NoError(t, err, "%s %s", r.name, term)
 				}

@@ -14,12 +14,14 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "82a95e8064455058b1afd8e441a2204f68573e2044e72133275c12227c8e53cd")
 
+var _ = intraruntime.Lines("20:8 23:10 25:11 27:12 28:12 33:17 35:18 37:19 39:20 40:20 46:26 48:27 50:28 52:29 53:29 58:34 60:35 62:36 64:37 65:37 70:42 72:43 74:44 76:45 77:45 82:50 84:51 86:52 88:53 89:53 94:58 96:59 98:60 100:61 101:61 106:66 108:67 110:68 112:69 113:69 119:75 121:76 123:77 125:78 126:78 131:83 133:84 135:85 137:86 138:86 144:92 146:93 148:94 150:95 151:95 156:100 158:101 160:102 163:104 164:104 170:110 172:111 174:112 177:114 178:114")
+
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	defer clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:11"))
+		section := s.p.Section(intraruntime.At("amg/sections.go:11"))
 		for lo, hi := range cut(len(w), s.set.tasks) {
 			launchWaxpby(section, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 		}
@@ -31,7 +33,7 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 func (l *level) dot(x, y []float64) (sum float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:19"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:19"))
 		for lo, hi := range cut(len(x), l.tasks) {
 			launchDot(section, x[lo:hi], y[lo:hi], &sum)
 		}
@@ -44,7 +46,7 @@ func (l *level) dot(x, y []float64) (sum float64) {
 func (l *level) multiply(x, y []float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:28"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:28"))
 		for lo, hi := range cut(len(y), l.tasks) {
 			launchMultiply(section, l.matrix, lo, x, y[lo:hi])
 		}
@@ -56,7 +58,7 @@ func (l *level) multiply(x, y []float64) {
 func (l *level) scale(f float64, r, d []float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:36"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:36"))
 		for lo, hi := range cut(len(d), l.tasks) {
 			launchScale(section, f, l.inverse[lo:hi], r[lo:hi], d[lo:hi])
 		}
@@ -68,7 +70,7 @@ func (l *level) scale(f float64, r, d []float64) {
 func (l *level) residual() {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:44"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:44"))
 		for lo, hi := range cut(len(l.r), l.tasks) {
 			launchResidual(section, l.matrix, lo, l.x, l.r[lo:hi], l.rest[lo:hi])
 		}
@@ -80,7 +82,7 @@ func (l *level) residual() {
 func (l *level) direction(f float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:52"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:52"))
 		for lo, hi := range cut(len(l.r), l.tasks) {
 			launchDirection(section, l.matrix, lo, f, l.inverse[lo:hi], l.x, l.r[lo:hi], l.d[lo:hi])
 		}
@@ -92,7 +94,7 @@ func (l *level) direction(f float64) {
 func (l *level) begin(alpha, beta float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:60"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:60"))
 		for lo, hi := range cut(len(l.r), l.tasks) {
 			launchCorrect(section, l.matrix, lo, alpha, beta, l.inverse[lo:hi], l.d, nil, l.x[lo:hi])
 		}
@@ -104,7 +106,7 @@ func (l *level) begin(alpha, beta float64) {
 func (l *level) correct(alpha, beta float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:68"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:68"))
 		for lo, hi := range cut(len(l.r), l.tasks) {
 			launchCorrect(section, l.matrix, lo, alpha, beta, l.inverse[lo:hi], l.d, l.x[lo:hi], l.next[lo:hi])
 		}
@@ -117,7 +119,7 @@ func (l *level) correct(alpha, beta float64) {
 func (l *level) restrict(next *level) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:77"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:77"))
 		for lo, hi := range cut(len(next.r), l.tasks) {
 			launchMultiply(section, l.down, lo, l.rest, next.r[lo:hi])
 		}
@@ -129,7 +131,7 @@ func (l *level) restrict(next *level) {
 func (l *level) interpolate(next *level) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:85"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:85"))
 		for lo, hi := range cut(len(l.r), l.tasks) {
 			launchInterpolate(section, l.up, lo, next.own(next.x), l.x[lo:hi], l.next[lo:hi])
 		}
@@ -142,7 +144,7 @@ func (l *level) interpolate(next *level) {
 func (l *level) countEntries(a, b *sparse, seen, count []int32) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:94"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:94"))
 		for lo, hi := range cut(len(count), l.tasks) {
 			launchCountEntries(section, a, b, lo, seen, count[lo:hi])
 		}
@@ -154,7 +156,7 @@ func (l *level) countEntries(a, b *sparse, seen, count []int32) {
 func (l *level) fillEntries(a, b *sparse, seen []int32, sums []float64, c *sparse) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:102"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:102"))
 		for lo, hi := range cut(c.rows(), l.tasks) {
 			first, end := c.ptr[lo], c.ptr[hi]
 			launchFillEntries(section, a, b, lo, c.ptr[lo:hi+1], seen, sums, c.col[first:end], c.val[first:end])
@@ -168,7 +170,7 @@ func (l *level) fillEntries(a, b *sparse, seen []int32, sums []float64, c *spars
 func (l *level) fillSmoothed(near []float64, omega float64, t *sparse, seen []int32, sums []float64, c *sparse) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:112"))
+		section := l.p.Section(intraruntime.At("amg/sections.go:112"))
 		for lo, hi := range cut(c.rows(), l.tasks) {
 			first, end := c.ptr[lo], c.ptr[hi]
 			launchFillSmoothed(section, l.a, near, omega, t, lo, c.ptr[lo:hi+1], seen, sums, c.col[first:end], c.val[first:end])

@@ -20,11 +20,13 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "e2e9518c4e47193ce85174153600b9dc18f708828f82a438da19d158e3a6f314")
 
+var _ = intraruntime.Lines("26:10 28:11 30:12 32:13 33:13 38:18 43:22 45:23 48:25 49:25 54:30 57:32 59:33 61:34 62:34 68:40 71:42 73:43 76:45 77:45 82:50 84:51 86:52 88:53 89:53 95:59 97:60 99:61 102:63 103:63 109:69 111:70 113:71 115:72 116:72")
+
 // load makes plasma of random numbers, shared.
 func (s *simulation) load() {
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:12"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:12"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsLoad(section, s.ions, s.grid, lo, hi)
 		}
@@ -39,7 +41,7 @@ func (s *simulation) predict(dt float64) {
 	task := 0
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:23"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:23"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsPredict(section, s.ions, &s.field, dt, lo, hi, &s.sums[task])
 			task++
@@ -53,7 +55,7 @@ func (s *simulation) correct(dt float64) {
 	defer clock(&s.seconds.Push)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:33"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:33"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsCorrect(section, s.ions, &s.field, dt, lo, hi)
 		}
@@ -67,7 +69,7 @@ func (s *simulation) charge() {
 	task := 0
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:43"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:43"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), len(s.parts)) {
 			ions0.LaunchIonsCharge(section, s.ions, s.grid, lo, hi, s.parts[task])
 			task++
@@ -80,7 +82,7 @@ func (s *simulation) charge() {
 func (s *simulation) average(plane int) {
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:52"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:52"))
 		for lo, hi := range intra.Blocks(s.grid.Points, s.tasks) {
 			fields.LaunchPoissonAverage(section, s.poisson, plane, lo, hi)
 		}
@@ -93,7 +95,7 @@ func (s *simulation) average(plane int) {
 func (s *simulation) measureHeat() (tasks int) {
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:61"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:61"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsHeat(section, s.ions, s.grid, lo, hi, &s.heat[tasks])
 			tasks++
@@ -107,7 +109,7 @@ func (s *simulation) measureHeat() (tasks int) {
 func (s *simulation) restore() {
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:71"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:71"))
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsRestore(section, s.ions, s.grid, s.excess, lo, hi)
 		}

@@ -18,12 +18,14 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "e0f68a94c803915ee9e4e40b6d4e85ff8d412571eb9922b710b9df411fc54c11")
 
+var _ = intraruntime.Lines("24:12 27:14 29:15 31:16 32:16 37:21 40:23 42:24 44:25 45:25 51:31 54:33 56:34 58:35 59:35 65:41 68:43 70:44 72:45 73:45 80:52 83:54 85:55 87:56 88:56")
+
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	defer s.clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:15"))
+		section := s.p.Section(intraruntime.At("hpccg/sections.go:15"))
 		for lo, hi := range intra.Blocks(len(w), s.tasks) {
 			launchWaxpby(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 		}
@@ -36,7 +38,7 @@ func (s *solver) ddot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Ddot)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:24"))
+		section := s.p.Section(intraruntime.At("hpccg/sections.go:24"))
 		for lo, hi := range intra.Blocks(len(x), s.tasks) {
 			launchDdot(section, s.how, x[lo:hi], y[lo:hi], &sum)
 		}
@@ -50,7 +52,7 @@ func (s *solver) sparsemv(x, y []float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:34"))
+		section := s.p.Section(intraruntime.At("hpccg/sections.go:34"))
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
 			launchSparsemv(section, s.a, lo, x, y[lo:hi])
 		}
@@ -64,7 +66,7 @@ func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []floa
 	defer s.clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:44"))
+		section := s.p.Section(intraruntime.At("hpccg/sections.go:44"))
 		for lo, hi := range intra.Blocks(len(w), s.tasks) {
 			launchWaxpbyDot(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi], &sum)
 		}
@@ -79,7 +81,7 @@ func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:55"))
+		section := s.p.Section(intraruntime.At("hpccg/sections.go:55"))
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
 			launchSparsemvDot(section, s.how, s.a, lo, x, y[lo:hi], &sum)
 		}

@@ -15,12 +15,14 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "8ef2f98f1dd16fae1e2c27a5fc695b18600774b154bdd78cef04e90dda365250")
 
+var _ = intraruntime.Lines("21:8 24:10 26:11 28:12 29:12 34:17 37:19 39:20 41:21 42:21 48:27 50:28 52:29 54:30 55:30 60:35 62:36 64:37 66:38 67:38 72:43 74:44 76:45 78:46 79:46 85:52 88:54 90:55 92:56 93:56 99:62 102:64 104:65 106:66 107:66 113:72 116:74 118:75 121:77 122:77")
+
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	defer clock(&s.seconds.Waxpby)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:11"))
+		section := s.p.Section(intraruntime.At("hpcg/sections.go:11"))
 		for lo, hi := range cut(0, len(w), s.tasks) {
 			launchWaxpby(section, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 		}
@@ -33,7 +35,7 @@ func (s *solver) dot(x, y []float64) (sum float64) {
 	defer clock(&s.seconds.Dot)()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:20"))
+		section := s.p.Section(intraruntime.At("hpcg/sections.go:20"))
 		for lo, hi := range cut(0, len(x), s.tasks) {
 			launchDot(section, x[lo:hi], y[lo:hi], &sum)
 		}
@@ -46,7 +48,7 @@ func (s *solver) dot(x, y []float64) (sum float64) {
 func (l *level) multiply(x, y []float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:29"))
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:29"))
 		for lo, hi := range cut(0, len(y), l.tasks) {
 			launchMultiply(section, l.matrix, lo, x, y[lo:hi])
 		}
@@ -58,7 +60,7 @@ func (l *level) multiply(x, y []float64) {
 func (l *level) sweepFirst() {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:37"))
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:37"))
 		for lo, hi := range pairs(l.slabs) {
 			launchSweep(section, l.gs, lo, l.r[lo:hi], l.x[lo:hi])
 		}
@@ -70,7 +72,7 @@ func (l *level) sweepFirst() {
 func (l *level) sweepAgain() {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:45"))
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:45"))
 		for lo, hi := range pairs(l.slabs) {
 			launchSweepAgain(section, l.matrix, l.gs, lo, l.r[lo:hi], l.x, l.next[lo:hi])
 		}
@@ -84,7 +86,7 @@ func (l *level) relax(colour int) {
 	first, end := l.order.starts[colour], l.order.starts[colour+1]
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:55"))
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:55"))
 		for lo, hi := range cut(first, end, l.tasks) {
 			launchRelax(section, l.matrix, l.diag[lo:hi], lo, l.r[lo:hi], l.x, l.next[lo:hi])
 		}
@@ -98,7 +100,7 @@ func (l *level) restrict() {
 	c := l.coarse
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:65"))
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:65"))
 		for lo, hi := range cut(0, len(l.row), l.tasks) {
 			launchRestrict(section, l.injected, lo, l.x, l.r, l.row[lo:hi], c.r[lo:hi])
 		}
@@ -112,7 +114,7 @@ func (l *level) prolong() {
 	c := l.coarse
 	//intra:section on(l.p) sched(replicate)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:75"), intra.Replicate)
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:75"), intra.Replicate)
 		for lo, hi := range cut(0, len(l.fine), l.tasks) {
 			first, last := int(l.fine[lo]), int(l.fine[hi-1])
 			launchProlong(section, c.x, l.coarser[lo:hi], l.fine[lo:hi], first, l.x[first:last+1])

@@ -14,6 +14,8 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "b98f3e09ecf1e8fa0e9ae0960e1aa1064304cc897408c12dfc68198c9ad0941d")
 
+var _ = intraruntime.Lines("21:9 26:13 33:19 41:27 45:30 47:31 49:32 50:32")
+
 // diffuse makes the next grid of a variable, and counts what leaves the domain.
 // Within the planes that the rank owns, its halo is zero.
 func (s *simulation) diffuse(v *variable) {
@@ -21,7 +23,7 @@ func (s *simulation) diffuse(v *variable) {
 	width, lost := s.box.width(), 0.0
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:13"))
+		section := s.p.Section(intraruntime.At("minighost/sections.go:13"))
 		for lo, hi := range s.rows() {
 			launchAverage(section, v.grid, s.set.stencil, s.box, lo, s.next[lo*width:hi*width])
 		}
@@ -41,7 +43,7 @@ func (s *simulation) sum(grid []float64) (sum float64) {
 	width := s.box.width()
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("sections.go:31"))
+		section := s.p.Section(intraruntime.At("minighost/sections.go:31"))
 		for lo, hi := range s.rows() {
 			launchTotal(section, grid[lo*width:hi*width], &sum)
 		}

@@ -29,7 +29,7 @@ type Config struct {
 	Spares  []detect.ID               // where each spare is
 
 	// Setup is what all processes are told alike: Check, Sched, TLS, Limit, Trace,
-	// Threads, Verify, Vary, Direct, Counters and Ahead; MPI is for those that begin.
+	// Threads, Verify, Direct, Counters and Ahead; MPI is for those that begin.
 	Setup job.Setup
 	Link  string // between processes of one host: job.LinkSHM, LinkUnix or LinkTCP
 	Ring  int    // size of a shared-memory ring in bytes

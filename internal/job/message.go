@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/intrahpc/intra/internal/vary"
 )
 
 // MaxMessage bounds an encoded message, in bytes. The largest ones name every
@@ -100,8 +98,6 @@ type Setup struct {
 	// Together: the rank has several replicas, all began on one host, and those that are on one
 	// host share memory, which comes right after this.
 	Together bool `json:"together,omitempty"`
-	// Vary says which of several sets of processes this one is in; nil: there is one.
-	Vary *vary.Run `json:"vary,omitempty"`
 	// Counters are what is counted while tasks run, by the replicas of a rank together.
 	Counters []string `json:"counters,omitempty"`
 	// Ahead is how many bytes of messages to a rank a process may keep, so that it need

@@ -16,7 +16,6 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch/livepage"
 	"github.com/intrahpc/intra/internal/recovery"
-	"github.com/intrahpc/intra/internal/vary"
 )
 
 // Exit codes of intrarun.
@@ -89,9 +88,6 @@ type Config struct {
 	Job
 	Program []string      // name and arguments; a package is built first
 	Bind    affinity.Mode // which cores each process gets; "": all
-	// Vary asks for several sets of processes, one after the other, all on this host; nil:
-	// there is one. While one of them runs it says which.
-	Vary *vary.Run
 
 	// Watchdog is the command that, with watchdog.Variable in its environment,
 	// calls watchdog.Run; without one, what wrapper scripts have started may

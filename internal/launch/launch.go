@@ -90,9 +90,6 @@ func Run(ctx context.Context, c Config) (code int) {
 		return ExitCode(err)
 	}
 	defer program.Remove()
-	if c.Vary != nil {
-		return runSets(ctx, &c, program, w, to.report)
-	}
 	console := output.NewConsole(c.Stdout, c.Stderr)
 	defer func() { code = closed(console, code) }()
 	d := newDriver(&c.Job, console, time.Now())
@@ -135,7 +132,7 @@ func (d *driver) runHere(ctx context.Context, c *Config, program *spawn.Program,
 	defer here.Close()
 	d.agents[at.ID], d.here, d.suspend = here, here, c.Suspend
 	hc := c.head([]head.Node{at})
-	hc.Self, hc.FirstHost, hc.Setup.Vary = head.FirstHead, at.Name, c.Vary
+	hc.Self, hc.FirstHost = head.FirstHead, at.Name
 	d.head = head.New(hc)
 	d.run(ctx, c)
 	return d.conclude()

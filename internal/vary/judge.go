@@ -3,51 +3,99 @@ package vary
 import (
 	"cmp"
 	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Records are those of the ranks of a set.
 type Records [][]Record
 
+// ErrNoPoints means that the undisturbed set has nothing to compare with.
+var ErrNoPoints = errors.New("the program came to no safe point, so nothing was compared: call SafePoint in its main loop, and run it under intrarun if it has several ranks")
+
 // Read reads what the processes of a set have recorded. A rank that came to no safe point
-// has none.
-func Read(dir string, set, ranks int) (Records, error) {
-	all := make(Records, ranks)
-	for rank := range all {
-		f, err := os.Open(recordName(dir, set, rank))
-		if errors.Is(err, os.ErrNotExist) {
+// has none; at least one has come to one.
+func Read(dir string, set int) (Records, error) {
+	files, err := filepath.Glob(recordName(dir, set, "*"))
+	if err != nil {
+		return nil, fmt.Errorf("read what safe points show: %w", err)
+	}
+	var all Records
+	for _, name := range files {
+		rank, err := strconv.Atoi(strings.TrimPrefix(name, recordName(dir, set, "")))
+		if err != nil {
+			return nil, fmt.Errorf("read what safe points show: %w", err)
+		}
+		records, err := readFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read what safe points show: %w", err)
+		}
+		if len(records) == 0 {
 			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("-vary: read what safe points show: %w", err)
+		if all == nil {
+			all = make(Records, records[0].Ranks)
 		}
-		for in := gob.NewDecoder(f); err == nil; {
-			var r Record
-			if err = in.Decode(&r); err == nil {
-				all[rank] = append(all[rank], r)
-			}
+		if rank >= len(all) {
+			return nil, fmt.Errorf("rank %d has recorded, and the job has %d ranks", rank, len(all))
 		}
-		f.Close()
-		// What a process wrote that was killed may break off.
-		if err != io.EOF && err != io.ErrUnexpectedEOF {
-			return nil, fmt.Errorf("-vary: read what safe points show: %w", err)
-		}
+		all[rank] = records
 	}
 	return all, nil
 }
 
+// readFile reads the records of a process. If it was killed they may break off.
+func readFile(name string) (all []Record, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for in := gob.NewDecoder(f); ; {
+		var r Record
+		switch err := in.Decode(&r); err {
+		case nil:
+			all = append(all, r)
+		case io.EOF, io.ErrUnexpectedEOF:
+			return all, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
 // Result is what the sets say of a program. See docs/sensitivity.md.
 type Result struct {
-	Spec       string     `json:"spec"`        // as it was asked for
+	Version    int        `json:"version"`     // version of this form of the report
+	Spec       string     `json:"spec"`        // flags that asked for it
 	Seed       uint64     `json:"seed"`        // seed of all choices, for -seed
 	SafePoints int        `json:"safe_points"` // safe points of the undisturbed set
 	Variables  []Variance `json:"variables"`   // of all sets, the worst of each
 	Sets       []Set      `json:"sets"`        // the disturbed sets
+}
+
+// ReadResult reads a report that intravary has written.
+func ReadResult(name string) (*Result, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the report: %w", err)
+	}
+	r := new(Result)
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("read the report %s: %w", name, err)
+	}
+	if r.Version != Version || r.Spec == "" {
+		return nil, fmt.Errorf("%s is no report of this intravary: write one with intravary -report", name)
+	}
+	return r, nil
 }
 
 // Set is one disturbed set.
@@ -55,9 +103,11 @@ type Set struct {
 	Set        int        `json:"set"`             // its number, from 1
 	ExitCode   int        `json:"exit_code"`       // exit code of its job
 	Disturbed  int64      `json:"disturbed"`       // numbers disturbed up to the last safe point
+	Held       int        `json:"held,omitempty"`  // how often -hold has stopped a process
 	SafePoints int        `json:"safe_points"`     // safe points that all its ranks came to
 	Apart      *Apart     `json:"apart,omitempty"` // where it begins to do something else than the undisturbed set
 	Variables  []Variance `json:"variables"`       // how they differ
+	Printed    Printed    `json:"printed"`         // how what it printed differs
 }
 
 // Apart is the first safe point of a rank at which so many sections lie behind it as do
@@ -96,19 +146,33 @@ type Step struct {
 // mostSteps bounds how many of them a report has of a variable.
 const mostSteps = 200
 
-// Judge compares what sets have recorded with the undisturbed one. codes are the exit
-// codes of the disturbed ones.
-func Judge(of Run, undisturbed Records, disturbed []Records, codes []int) *Result {
-	r := &Result{Spec: of.Spec.String(), Seed: of.Seed, SafePoints: undisturbed.points()}
-	for i, records := range disturbed {
-		s := Set{Set: i + 1, ExitCode: codes[i], SafePoints: records.points(), Apart: firstApart(undisturbed, records)}
-		for _, rank := range records {
-			if n := len(rank); n > 0 {
-				s.Disturbed += rank[n-1].Disturbed
-			}
+// Outcome is what a set has left behind.
+type Outcome struct {
+	Records  Records
+	ExitCode int
+	Held     int
+	Printed  []byte
+}
+
+// Version is that of the report.
+const Version = 1
+
+// Judge compares what sets have left behind with the undisturbed one.
+func Judge(of Run, undisturbed Outcome, disturbed []Outcome) (*Result, error) {
+	if len(undisturbed.Records) == 0 || slices.ContainsFunc(undisturbed.Records, func(rank []Record) bool { return len(rank) == 0 }) {
+		return nil, ErrNoPoints
+	}
+	r := &Result{Version: Version, Spec: of.Spec.String(), Seed: of.Seed, SafePoints: undisturbed.Records.points()}
+	for i, o := range disturbed {
+		if o.Records == nil {
+			o.Records = make(Records, len(undisturbed.Records))
 		}
-		for _, name := range records.names() {
-			s.Variables = append(s.Variables, records.variance(name, s.Set))
+		if len(o.Records) != len(undisturbed.Records) {
+			return nil, fmt.Errorf("set %d has %d ranks and the undisturbed one %d", i+1, len(o.Records), len(undisturbed.Records))
+		}
+		s := o.set(i+1, &undisturbed)
+		if s.Disturbed == 0 && s.Held == 0 && s.ExitCode == 0 {
+			return nil, fmt.Errorf("nothing was disturbed in set %d up to its last safe point, so it says nothing: %v met no number, or sum of several tasks, that could be (what is 0 stays; tasks are those of sections in a program with the tag intra)", s.Set, of.Spec)
 		}
 		for _, v := range s.Variables {
 			at := slices.IndexFunc(r.Variables, func(o Variance) bool { return o.Name == v.Name })
@@ -124,7 +188,22 @@ func Judge(of Run, undisturbed Records, disturbed []Records, codes []int) *Resul
 	for i := range r.Variables {
 		r.Variables[i].Course = nil // it is with the set
 	}
-	return r
+	return r, nil
+}
+
+// set compares a set with the undisturbed one.
+func (o *Outcome) set(number int, undisturbed *Outcome) Set {
+	s := Set{Set: number, ExitCode: o.ExitCode, Held: o.Held, SafePoints: o.Records.points(),
+		Apart: firstApart(undisturbed.Records, o.Records), Printed: comparePrinted(undisturbed.Printed, o.Printed)}
+	for _, rank := range o.Records {
+		if n := len(rank); n > 0 {
+			s.Disturbed += rank[n-1].Disturbed
+		}
+	}
+	for _, name := range o.Records.names() {
+		s.Variables = append(s.Variables, o.Records.variance(name, number))
+	}
+	return s
 }
 
 // points is how many safe points all ranks have come to.

@@ -9,34 +9,43 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/update"
 )
+
+func variable(name string, t reflect.Type, mem []byte) checkpoint.Variable {
+	return checkpoint.Variable{Name: name, Type: t, Mem: mem}
+}
 
 // walk has recorders of two ranks go through safe points, at each of which x and n are
 // registered, as at says, with so many sections before it.
 func walk(t *testing.T, run Run, points int, at func(rank, point int) (x []float64, sections uint64)) {
 	for rank := range 2 {
-		r := NewRecorder(run, rank, 2)
+		r := &Recorder{run: run, rank: rank, ranks: 2}
 		for point := 1; point <= points; point++ {
 			x, sections := at(rank, point)
-			r.Ran(uint64(point), 0, []update.Region{update.Slice(update.Out, "x", x)})
+			r.sections = sections
+			r.Ran(0, []update.Region{update.Slice(update.Out, "x", x)})
 			n := []int{point}
-			require.NoError(t, r.Pass(uint64(point), sections, []Variable{
-				{"x", reflect.TypeFor[float64](), memory(x)}, {"n", reflect.TypeFor[int](), memory(n)}, {"seal", nil, []byte("seal")}}))
+			require.NoError(t, r.Pass(uint64(point), []checkpoint.Variable{
+				variable("x", reflect.TypeFor[float64](), memory(x)), variable("n", reflect.TypeFor[int](), memory(n)), variable("seal", nil, []byte("seal"))}))
 		}
 	}
 }
 
 // spent runs sets and judges them.
 func spent(t *testing.T, run Run, sets ...func()) *Result {
-	var all []Records
+	var all []Outcome
 	for i, set := range sets {
 		set()
-		r, err := Read(run.Dir, i, 2)
+		r, err := Read(run.Dir, i)
 		require.NoError(t, err)
-		all = append(all, r)
+		all = append(all, Outcome{Records: r, Held: i, Printed: []byte("pass 1\nresidual = 0.125\n")})
 	}
-	return Judge(run, all[0], all[1:], make([]int, len(sets)-1))
+	all[1].Printed = []byte("pass 1\nresidual = 0.125125\n")
+	result, err := Judge(run, all[0], all[1:])
+	require.NoError(t, err)
+	return result
 }
 
 // TestJudge: what grows by a known factor from a known difference is seen to do so.
@@ -88,8 +97,8 @@ func TestJudge(t *testing.T) {
 		require.NoError(t, r.Print(&text))
 		require.Regexp(t, `x +5 +4.0 +4.\d +4.0 +10 +2 *\n`, text.String())
 		require.Regexp(t, `n +0 +- +- +- +- +1 +same\n`, text.String())
-		require.Contains(t, text.String(), "set 1: 0 numbers disturbed; the same sections and safe points\n")
-		require.Contains(t, text.String(), "set 2: 0 numbers disturbed; apart since safe point 9 of rank 1, with 37 sections before it, not 36\n")
+		require.Contains(t, text.String(), "set 1: 0 numbers disturbed, processes held 1 times; the same sections and safe points; 1 of 2 printed lines differ, the first is line 2, with 3.0 digits\n")
+		require.Contains(t, text.String(), "set 2: 0 numbers disturbed, processes held 2 times; apart since safe point 9 of rank 1, with 37 sections before it, not 36; the same 2 lines printed\n")
 	}
 }
 
@@ -113,30 +122,30 @@ func TestApart(t *testing.T) {
 // TestRecorder: what is wrong is said.
 func TestRecorder(t *testing.T) {
 	x, n := ones(100), []int{1}
-	vars := []Variable{{"x", reflect.TypeFor[float64](), memory(x)}, {"n", reflect.TypeFor[int](), memory(n)}}
+	vars := []checkpoint.Variable{variable("x", reflect.TypeFor[float64](), memory(x)), variable("n", reflect.TypeFor[int](), memory(n))}
 	base := Run{Spec: Spec{Sets: 2, Bits: 1, Every: 1, Size: 1600}, Dir: t.TempDir()}
-	pass := func(spec Spec, set int, vars []Variable) error {
+	pass := func(spec Spec, set int, vars []checkpoint.Variable) error {
 		run := base
 		run.Spec, run.Set = spec, set
-		return NewRecorder(run, 0, 1).Pass(1, 0, vars)
+		return (&Recorder{run: run, ranks: 1}).Pass(1, vars)
 	}
 	require.ErrorIs(t, pass(base.Spec, 0, nil), ErrNothing)
 	require.NoError(t, pass(base.Spec, 0, vars))
 	require.NoError(t, pass(base.Spec, 1, vars))
 	require.ErrorContains(t, pass(base.Spec, 1, vars[:1]), "has registered 1 variables and the undisturbed one 2")
-	require.ErrorContains(t, pass(base.Spec, 1, []Variable{vars[1], vars[0]}), `has registered "n" where the undisturbed one has "x"`)
+	require.ErrorContains(t, pass(base.Spec, 1, []checkpoint.Variable{vars[1], vars[0]}), `has registered "n" where the undisturbed one has "x"`)
 
 	for _, set := range []int{0, 1} {
 		named := base.Spec
 		named.State = []Disturbance{{Name: "y", Eps: 1e-3}}
 		require.ErrorContains(t, pass(named, set, vars), `rank 0 has registered no variable of that name, but ["x" "n"]`)
 		named.State[0].Name = "n"
-		require.ErrorContains(t, pass(named, set, vars), "state:n: that variable has no floating-point numbers")
+		require.ErrorContains(t, pass(named, set, vars), "-state n=EPS: that variable has no floating-point numbers")
 	}
 
-	r := NewRecorder(base, 0, 1)
-	require.NoError(t, r.Pass(1, 0, vars))
-	require.ErrorContains(t, r.Pass(2, 0, vars), "more than the 1600 bytes of a rank: compare fewer safe points (every=N)")
+	r := &Recorder{run: base, ranks: 1}
+	require.NoError(t, r.Pass(1, vars))
+	require.ErrorContains(t, r.Pass(2, vars), "more than the 1600 bytes of a rank: compare fewer safe points (-every N)")
 
 	require.NoError(t, os.RemoveAll(base.Dir))
 	require.ErrorContains(t, pass(base.Spec, 0, vars), "keep what safe points show")
@@ -146,16 +155,79 @@ func TestRecorder(t *testing.T) {
 func TestBrokenOff(t *testing.T) {
 	run := Run{Spec: Spec{Sets: 2, Bits: 1, Every: 1, Size: 1 << 20}, Dir: t.TempDir()}
 	walk(t, run, 5, func(_, point int) ([]float64, uint64) { return ones(3), uint64(point) })
-	name := recordName(run.Dir, 0, 1)
+	name := recordName(run.Dir, 0, "1")
 	b, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(name, b[:len(b)-3], 0o600))
-	all, err := Read(run.Dir, 0, 3)
+	all, err := Read(run.Dir, 0)
 	require.NoError(t, err)
 	require.Len(t, all[0], 5)
 	require.Len(t, all[1], 4)
-	require.Empty(t, all[2])
+	require.Len(t, all, 2)
 	require.NoError(t, os.WriteFile(name, append([]byte{3, 1, 2, 3}, b...), 0o600))
-	_, err = Read(run.Dir, 0, 3)
+	_, err = Read(run.Dir, 0)
 	require.Error(t, err)
+}
+
+// A process finds in its environment how it is disturbed, and only the first replica of a
+// rank records.
+func TestAttach(t *testing.T) {
+	t.Setenv(Variable, "")
+	r, err := Attach(0, 0, 1)
+	require.NoError(t, err)
+	require.Nil(t, r)
+	t.Setenv(Variable, `{"sets":2,"order":true,"set":1}`)
+	first, err := Attach(1, 0, 2)
+	require.NoError(t, err)
+	second, err := Attach(1, 1, 2)
+	require.NoError(t, err)
+	require.False(t, first.silent)
+	require.True(t, second.silent)
+	require.Equal(t, first.Ended()(9), second.Ended()(9), "both are disturbed alike")
+	t.Setenv(Variable, "bits=1")
+	_, err = Attach(0, 0, 1)
+	require.ErrorContains(t, err, "read INTRA_VARY in the environment, which intravary sets")
+}
+
+// Sets that recorded nothing, other ranks, or no disturbance are no result.
+func TestNothingToJudge(t *testing.T) {
+	some := Records{{{Ranks: 1, Point: 1}}}
+	for _, c := range []struct {
+		undisturbed, disturbed Records
+		want                   string
+	}{
+		{nil, some, "no safe point"},
+		{Records{some[0], nil}, some, "no safe point"},
+		{some, some, "nothing was disturbed in set 1"},
+		{some, Records{some[0], some[0]}, "set 1 has 2 ranks and the undisturbed one 1"},
+	} {
+		_, err := Judge(Run{}, Outcome{Records: c.undisturbed}, []Outcome{{Records: c.disturbed}})
+		require.ErrorContains(t, err, c.want)
+	}
+	r, err := Judge(Run{}, Outcome{Records: some}, []Outcome{{ExitCode: 3}})
+	require.NoError(t, err)
+	require.Equal(t, &Apart{SafePoint: 1, Sections: -1}, r.Sets[0].Apart)
+}
+
+// Lines are compared number by number.
+func TestPrinted(t *testing.T) {
+	digits := func(x float64) *float64 { return &x }
+	for _, c := range []struct {
+		was, is string
+		want    Printed
+	}{
+		{"", "", Printed{}},
+		{"a 1\n", "a 1\n", Printed{Lines: 1}},
+		{"a 1\nx = 1000, y = 2\n", "a 1\nx = 1001, y = 2\nb\n", Printed{Lines: 2, Differ: 2, First: 2, Digits: digits(3)}},
+		{"a 1 s\n", "b 2 s\n", Printed{Lines: 1, Differ: 1, First: 1}},
+		{"a\nb\n", "a\n", Printed{Lines: 2, Differ: 1, First: 2}},
+		{"a  1\n", "a 1\n", Printed{Lines: 1, Differ: 1, First: 1}},
+	} {
+		got := comparePrinted([]byte(c.was), []byte(c.is))
+		if c.want.Digits != nil {
+			require.InDelta(t, *c.want.Digits, *got.Digits, 1e-9)
+			got.Digits = c.want.Digits
+		}
+		require.Equal(t, c.want, got, "%q %q", c.was, c.is)
+	}
 }

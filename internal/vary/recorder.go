@@ -2,26 +2,21 @@ package vary
 
 import (
 	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"sync/atomic"
+	"strconv"
 
+	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/update"
 )
 
-// Variable is one that the program has registered, as it is now.
-type Variable struct {
-	Name string
-	Type reflect.Type // of the elements that its memory holds; nil: bytes that nobody else can read
-	Mem  []byte       // of the program
-}
-
 // Record is what a process has seen at a safe point.
 type Record struct {
+	Ranks     int // of the job
 	Point     uint64
 	Sections  uint64 // before it
 	Disturbed int64  // numbers, since the beginning
@@ -35,63 +30,80 @@ type Compared struct {
 	Difference
 }
 
-// Recorder disturbs a process and records its safe points. All of it but Ran is called by
-// the goroutine of the program.
+// Recorder disturbs a process and records its safe points. The goroutine of the program
+// calls it.
 type Recorder struct {
 	run       Run
 	rank      int
-	limit     int64 // of what is written of values
-	disturbed atomic.Int64
+	ranks     int
+	silent    bool   // another replica of the rank records
+	sections  uint64 // that have ended
+	disturbed int64
 
 	file   *os.File // of records; nil before the first safe point
 	out    *gob.Encoder
 	values *valueFile
 }
 
-// NewRecorder returns that of a process of a job with so many ranks.
-func NewRecorder(r Run, rank, ranks int) *Recorder {
-	return &Recorder{run: r, rank: rank, limit: r.Size / int64(ranks)}
+// Variable, in the environment of a process, holds a Run.
+const Variable = "INTRA_VARY"
+
+// Attach returns the recorder of a process, nil without a Run in its environment. All
+// replicas of a rank are disturbed alike, and the first one records.
+func Attach(rank, replica, ranks int) (*Recorder, error) {
+	text := os.Getenv(Variable)
+	if text == "" {
+		return nil, nil
+	}
+	r := &Recorder{rank: rank, ranks: ranks, silent: replica > 0}
+	if err := json.Unmarshal([]byte(text), &r.run); err != nil {
+		return nil, fmt.Errorf("read %s in the environment, which intravary sets: %w", Variable, err)
+	}
+	return r, nil
 }
 
-// Ran comes after a task has run that writes those regions. Several tasks may have at
-// the same time: what is chosen depends on their numbers only.
-func (r *Recorder) Ran(section uint64, task int, regions []update.Region) {
+// Ran comes for each task of a section that has ended, which writes those regions, before
+// anything is made of its results.
+func (r *Recorder) Ran(task int, regions []update.Region) {
 	if r.run.Set > 0 && r.run.Bits > 0 {
-		rng := chance(r.run.Seed, 1, uint64(r.run.Set), uint64(r.rank), section, uint64(task))
-		r.disturbed.Add(turnBits(regions, r.run.Bits, rng))
+		r.disturbed += turnBits(regions, r.run.Bits, chance(r.run.Seed, 1, uint64(r.run.Set), uint64(r.rank), r.sections, uint64(task)))
 	}
 }
 
-// Order returns orders in which the partial results of the tasks of a section are folded,
-// one for each time that it is asked, nil if that is the order of the tasks.
-func (r *Recorder) Order(section uint64) func(n int) []int {
+// Ended comes after the last task of a section. It returns orders in which the partial
+// results are folded, one for each time that it is asked, nil if that is the order of the
+// tasks.
+func (r *Recorder) Ended() func(n int) []int {
+	r.sections++
 	if r.run.Set == 0 || !r.run.Order {
 		return nil
 	}
-	rng := chance(r.run.Seed, 3, uint64(r.run.Set), uint64(r.rank), section)
+	rng := chance(r.run.Seed, 3, uint64(r.run.Set), uint64(r.rank), r.sections)
 	return func(n int) []int {
 		if n > 1 {
-			r.disturbed.Add(1)
+			r.disturbed++
 		}
 		return rng.Perm(n)
 	}
 }
 
 // ErrNothing means that there is nothing to compare.
-var ErrNothing = errors.New("-vary compares registered variables, and the program has registered none: register its result with //intra:state or intra.Protect")
+var ErrNothing = errors.New("intravary compares registered variables, and the program has registered none: register its result with //intra:state or intra.Protect")
 
-// Pass comes at a safe point, before which there were so many sections, with the
-// registered variables as they are.
-func (r *Recorder) Pass(point, sections uint64, vars []Variable) error {
+// Pass comes at a safe point with the registered variables as they are.
+func (r *Recorder) Pass(point uint64, vars []checkpoint.Variable) error {
 	if len(vars) == 0 {
 		return ErrNothing
 	}
-	if r.file == nil {
+	if point == 1 {
 		if err := r.begin(vars); err != nil {
 			return err
 		}
 	}
-	rec := Record{Point: point, Sections: sections, Disturbed: r.disturbed.Load()}
+	if r.silent {
+		return nil
+	}
+	rec := Record{Ranks: r.ranks, Point: point, Sections: r.sections, Disturbed: r.disturbed}
 	if (point-1)%r.run.Every == 0 {
 		var err error
 		if rec.Compared, err = r.compare(point, vars); err != nil {
@@ -99,21 +111,24 @@ func (r *Recorder) Pass(point, sections uint64, vars []Variable) error {
 		}
 	}
 	if err := r.out.Encode(&rec); err != nil {
-		return fmt.Errorf("-vary: write what safe point %d shows: %w", point, err)
+		return fmt.Errorf("intravary: write what safe point %d shows: %w", point, err)
 	}
 	return nil
 }
 
 // begin is for the first safe point.
-func (r *Recorder) begin(vars []Variable) error {
+func (r *Recorder) begin(vars []checkpoint.Variable) error {
 	for _, d := range r.run.State {
 		if err := r.shake(d, vars); err != nil {
 			return err
 		}
 	}
+	if r.silent {
+		return nil
+	}
 	var err error
-	if r.file, err = os.Create(recordName(r.run.Dir, r.run.Set, r.rank)); err != nil {
-		return fmt.Errorf("-vary: keep what safe points show: %w", err)
+	if r.file, err = os.Create(recordName(r.run.Dir, r.run.Set, strconv.Itoa(r.rank))); err != nil {
+		return fmt.Errorf("intravary: keep what safe points show: %w", err)
 	}
 	r.out = gob.NewEncoder(r.file)
 	r.values, err = openValues(filepath.Join(r.run.Dir, fmt.Sprintf("values-%d", r.rank)), r.run.Set > 0)
@@ -121,7 +136,7 @@ func (r *Recorder) begin(vars []Variable) error {
 }
 
 // shake disturbs variables. The undisturbed set only looks whether they are there.
-func (r *Recorder) shake(d Disturbance, vars []Variable) error {
+func (r *Recorder) shake(d Disturbance, vars []checkpoint.Variable) error {
 	for i, v := range vars {
 		if d.Name != "" && v.Name != d.Name {
 			continue
@@ -129,10 +144,10 @@ func (r *Recorder) shake(d Disturbance, vars []Variable) error {
 		numbers := v.Type != nil && slices.ContainsFunc(layout(element(v.Type)), func(x run) bool { return x.float })
 		switch {
 		case !numbers && d.Name != "":
-			return fmt.Errorf("-vary state:%s: that variable has no floating-point numbers that could be disturbed: name another one", d.Name)
+			return fmt.Errorf("-state %s=EPS: that variable has no floating-point numbers that could be disturbed: name another one", d.Name)
 		case numbers && r.run.Set > 0:
 			rng := chance(r.run.Seed, 2, uint64(r.run.Set), uint64(r.rank), uint64(i))
-			r.disturbed.Add(shake(v.Type, v.Mem, d.Eps, rng))
+			r.disturbed += shake(v.Type, v.Mem, d.Eps, rng)
 		}
 		if d.Name != "" {
 			return nil
@@ -145,12 +160,12 @@ func (r *Recorder) shake(d Disturbance, vars []Variable) error {
 	for i, v := range vars {
 		names[i] = v.Name
 	}
-	return fmt.Errorf("-vary state:%s: rank %d has registered no variable of that name, but %q", d.Name, r.rank, names)
+	return fmt.Errorf("-state %s=EPS: rank %d has registered no variable of that name, but %q", d.Name, r.rank, names)
 }
 
 // compare writes the values of the undisturbed set, or compares others with them. Where
 // the undisturbed one has not come to that safe point there is nothing to compare with.
-func (r *Recorder) compare(point uint64, vars []Variable) (all []Compared, err error) {
+func (r *Recorder) compare(point uint64, vars []checkpoint.Variable) (all []Compared, err error) {
 	if r.run.Set > 0 {
 		if there, err := r.values.next(point, len(vars)); !there || err != nil {
 			return nil, err
@@ -161,9 +176,9 @@ func (r *Recorder) compare(point uint64, vars []Variable) (all []Compared, err e
 	for _, v := range vars {
 		c := Compared{Name: v.Name}
 		if r.run.Set == 0 {
-			if r.values.written += int64(len(v.Mem)); r.values.written > r.limit {
-				return nil, fmt.Errorf("-vary: the values of the undisturbed set up to safe point %d are more than the %d bytes of a rank: compare fewer safe points (every=N), or allow more in %s (size=BYTES of all ranks, now %d)",
-					point, r.limit, r.run.Dir, r.run.Size)
+			if r.values.written += int64(len(v.Mem)); r.values.written > r.run.Size/int64(r.ranks) {
+				return nil, fmt.Errorf("intravary: the values of the undisturbed set up to safe point %d are more than the %d bytes of a rank: compare fewer safe points (-every N), or allow more in %s (-size BYTES of all ranks, now %d)",
+					point, r.run.Size/int64(r.ranks), r.run.Dir, r.run.Size)
 			}
 			if err = r.values.write(v.Name, v.Mem); err != nil {
 				return nil, err
@@ -183,6 +198,6 @@ func (r *Recorder) compare(point uint64, vars []Variable) (all []Compared, err e
 	return all, err
 }
 
-func recordName(dir string, set, rank int) string {
-	return filepath.Join(dir, fmt.Sprintf("set-%d-%d", set, rank))
+func recordName(dir string, set int, rank string) string {
+	return filepath.Join(dir, fmt.Sprintf("set-%d-%s", set, rank))
 }

@@ -1,11 +1,13 @@
 package vary
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Spec says how many sets of processes run, and how all but the first are disturbed.
@@ -14,6 +16,7 @@ type Spec struct {
 	Bits  float64       `json:"bits,omitempty"`  // of this share of the numbers that tasks write the last bit is turned
 	Order bool          `json:"order,omitempty"` // the partial results of tasks are added up, or multiplied, in another order
 	State []Disturbance `json:"state,omitempty"` // at the first safe point
+	Hold  time.Duration `json:"hold,omitempty"`  // processes are stopped for up to that long, again and again
 	Every uint64        `json:"every"`           // values are compared at each safe point that follows on a multiple of this number
 	Size  int64         `json:"size"`            // of the values of the undisturbed set in files, in bytes
 }
@@ -36,76 +39,62 @@ type Run struct {
 // The least and the most that can be asked for, and what is taken without a word.
 const (
 	mostSets    = 100
+	usualSets   = 4
 	usualSize   = 1 << 30
 	mostDisturb = 1
 )
 
-const wanted = "want sets=N, then bits=P, order, state=EPS or state:NAME=EPS, and maybe every=N or size=BYTES, with commas between them, like sets=4,bits=1%"
-
-// Parse reads a list like sets=4,bits=1%.
-func Parse(text string) (*Spec, error) {
-	s := &Spec{}
-	var seen []string
-	for part := range strings.SplitSeq(text, ",") {
-		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
-		switch {
-		case !ok && key != "order" || ok && key == "order":
-			return nil, fmt.Errorf("%q is no part of it: %s", part, wanted)
-		case slices.Contains(seen, key):
-			return nil, fmt.Errorf("%s is there twice: give it once", key)
-		}
-		seen = append(seen, key)
-		if err := s.set(key, value); err != nil {
-			return nil, err
-		}
-	}
+// Check completes what was asked for, and says what is missing.
+func (s *Spec) Check() error {
 	switch {
-	case s.Sets == 0:
-		return nil, errors.New("it does not say how many sets of processes run: give sets=N, like sets=4")
-	case s.Bits == 0 && !s.Order && len(s.State) == 0:
-		return nil, errors.New("it does not say how the sets are disturbed: give bits=P, order, state=EPS or state:NAME=EPS, like bits=1%")
+	case s.Bits == 0 && !s.Order && len(s.State) == 0 && s.Hold == 0:
+		return errors.New("nothing says how the sets are disturbed: give -bits P, -order, -state EPS, -state NAME=EPS or -hold DURATION, like -bits 1%")
 	case len(s.State) > 1 && slices.ContainsFunc(s.State, func(d Disturbance) bool { return d.Name == "" }):
-		return nil, errors.New("state=EPS disturbs all variables: leave out state:NAME=EPS, or name all that are to be disturbed")
+		return errors.New("-state EPS disturbs all variables: leave out -state NAME=EPS, or name all that are to be disturbed")
 	}
-	s.Every, s.Size = max(s.Every, 1), max(s.Size, 0)
+	s.Sets, s.Every = cmp.Or(s.Sets, usualSets), max(s.Every, 1)
 	if s.Size == 0 {
 		s.Size = usualSize
 	}
-	return s, nil
+	return nil
 }
 
-func (s *Spec) set(key, value string) (err error) {
-	name, named := strings.CutPrefix(key, "state:")
-	switch {
-	case key == "sets":
+// Set takes the value of a flag.
+func (s *Spec) Set(flag, value string) (err error) {
+	switch flag {
+	case "sets":
 		if s.Sets, err = strconv.Atoi(value); err != nil || s.Sets < 2 || s.Sets > mostSets {
-			return fmt.Errorf("sets=%s: want 2 to %d sets, of which the first is undisturbed", value, mostSets)
+			return fmt.Errorf("want 2 to %d sets, of which the first is undisturbed", mostSets)
 		}
-	case key == "bits":
+	case "bits":
 		if s.Bits, err = number(value); err != nil || !(s.Bits > 0 && s.Bits <= 1) {
-			return fmt.Errorf("bits=%s: want a share of the numbers that tasks write, above 0 and up to 1, or in percent, like 1%%", value)
+			return errors.New("want a share of the numbers that tasks write, above 0 and up to 1, or in percent, like 1%")
 		}
-	case key == "order":
-		s.Order = true
-	case key == "state" || named && name != "":
-		d := Disturbance{Name: name}
-		if !named {
-			d.Name = ""
+	case "state":
+		d := Disturbance{}
+		eps := value
+		if at := strings.LastIndexByte(value, '='); at >= 0 {
+			d.Name, eps = value[:at], value[at+1:]
+			if d.Name == "" {
+				return errors.New("want EPS or NAME=EPS, like x=1e-12")
+			}
 		}
-		if d.Eps, err = number(value); err != nil || !(d.Eps > 0 && d.Eps < mostDisturb) {
-			return fmt.Errorf("%s=%s: want the part of a number by which it is changed, above 0 and below 1, like 1e-12", key, value)
+		if d.Eps, err = number(eps); err != nil || !(d.Eps > 0 && d.Eps < mostDisturb) {
+			return errors.New("want the part of a number by which it is changed, above 0 and below 1, like 1e-12 or x=1e-12")
 		}
 		s.State = append(s.State, d)
-	case key == "every":
+	case "hold":
+		if s.Hold, err = time.ParseDuration(value); err != nil || s.Hold < time.Millisecond || s.Hold > time.Second {
+			return errors.New("want 1ms to 1s, like 20ms")
+		}
+	case "every":
 		if s.Every, err = strconv.ParseUint(value, 10, 32); err != nil || s.Every == 0 {
-			return fmt.Errorf("every=%s: want 1 or more safe points, like 10", value)
+			return errors.New("want 1 or more safe points, like 10")
 		}
-	case key == "size":
+	case "size":
 		if s.Size, err = bytes(value); err != nil {
-			return fmt.Errorf("size=%s: want a number of bytes, like 64M or 4G", value)
+			return errors.New("want a number of bytes, like 64M or 4G")
 		}
-	default:
-		return fmt.Errorf("there is no %q: %s", key, wanted)
 	}
 	return nil
 }
@@ -135,24 +124,27 @@ func bytes(s string) (int64, error) {
 	return n << shift, err
 }
 
-// String is what Parse reads, as far as it matters for what comes out.
+// String is the flags that ask for s, as far as they matter for what comes out.
 func (s Spec) String() string {
-	all := []string{fmt.Sprintf("sets=%d", s.Sets)}
+	all := []string{fmt.Sprintf("-sets %d", s.Sets)}
 	if s.Bits > 0 {
-		all = append(all, fmt.Sprintf("bits=%v", s.Bits))
+		all = append(all, fmt.Sprintf("-bits %v", s.Bits))
 	}
 	if s.Order {
-		all = append(all, "order")
+		all = append(all, "-order")
 	}
 	for _, d := range s.State {
-		key := "state"
-		if d.Name != "" {
-			key += ":" + d.Name
+		name := d.Name
+		if name != "" {
+			name += "="
 		}
-		all = append(all, fmt.Sprintf("%s=%v", key, d.Eps))
+		all = append(all, fmt.Sprintf("-state %s%v", name, d.Eps))
+	}
+	if s.Hold > 0 {
+		all = append(all, fmt.Sprintf("-hold %v", s.Hold))
 	}
 	if s.Every > 1 {
-		all = append(all, fmt.Sprintf("every=%d", s.Every))
+		all = append(all, fmt.Sprintf("-every %d", s.Every))
 	}
-	return strings.Join(all, ",")
+	return strings.Join(all, " ")
 }

@@ -9,7 +9,7 @@ import (
 // Print writes a table for people.
 func (r *Result) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "digits that are left of each variable after %d safe points, by the worst of %d disturbed sets (%s, seed %d):\n", r.SafePoints, len(r.Sets), r.Spec, r.Seed)
+	fmt.Fprintf(w, "digits that are left of each variable after %d safe points, by the worst of %d disturbed sets (intravary %s -seed %d):\n", r.SafePoints, len(r.Sets), r.Spec, r.Seed)
 	fmt.Fprint(t, "variable\tnumbers\tdigits\tmean\tleast\tgrowth\tset\t\n")
 	for i := range r.Variables {
 		v := &r.Variables[i]
@@ -58,10 +58,13 @@ func (v *Variance) remark() string {
 // String says what has become of a set.
 func (s *Set) String() string {
 	text := fmt.Sprintf("set %d: %d numbers disturbed", s.Set, s.Disturbed)
+	if s.Held > 0 {
+		text += fmt.Sprintf(", processes held %d times", s.Held)
+	}
 	if s.ExitCode != 0 {
 		text += fmt.Sprintf("; exit code %d after %d safe points", s.ExitCode, s.SafePoints)
 	}
-	return text + s.Apart.String()
+	return text + s.Apart.String() + "; " + s.Printed.String()
 }
 
 // String says where two sets part.

@@ -28,13 +28,13 @@ func openValues(name string, read bool) (*valueFile, error) {
 			return &valueFile{in: bufio.NewReader(nothing{})}, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("-vary: read the undisturbed values: %w", err)
+			return nil, fmt.Errorf("intravary: read the undisturbed values: %w", err)
 		}
 		return &valueFile{in: bufio.NewReaderSize(f, 1<<20)}, nil
 	}
 	f, err := os.Create(name)
 	if err != nil {
-		return nil, fmt.Errorf("-vary: keep the undisturbed values: %w", err)
+		return nil, fmt.Errorf("intravary: keep the undisturbed values: %w", err)
 	}
 	return &valueFile{out: bufio.NewWriterSize(f, 1<<20)}, nil
 }
@@ -54,7 +54,7 @@ func (f *valueFile) begin(point uint64, variables int) error {
 
 func kept(err error) error {
 	if err != nil {
-		return fmt.Errorf("-vary: keep the undisturbed values: %w", err)
+		return fmt.Errorf("intravary: keep the undisturbed values: %w", err)
 	}
 	return nil
 }
@@ -89,14 +89,14 @@ func (f *valueFile) next(point uint64, variables int) (bool, error) {
 	case err != nil:
 		return false, got(err)
 	case was != point:
-		return false, fmt.Errorf("-vary: the undisturbed values are those of safe point %d, want %d", was, point)
+		return false, fmt.Errorf("intravary: the undisturbed values are those of safe point %d, want %d", was, point)
 	}
 	n, err := f.get()
 	switch {
 	case err != nil:
 		return false, got(err)
 	case n != uint64(variables):
-		return false, fmt.Errorf("-vary: this set has registered %d variables and the undisturbed one %d: register the same in both", variables, n)
+		return false, fmt.Errorf("intravary: this set has registered %d variables and the undisturbed one %d: register the same in both", variables, n)
 	}
 	return true, nil
 }
@@ -107,7 +107,7 @@ func (f *valueFile) get() (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 
-func got(err error) error { return fmt.Errorf("-vary: read the undisturbed values: %w", err) }
+func got(err error) error { return fmt.Errorf("intravary: read the undisturbed values: %w", err) }
 
 // read returns what a variable was, until it is called again. It is aligned as any number.
 func (f *valueFile) read(name string) ([]byte, error) {
@@ -116,7 +116,7 @@ func (f *valueFile) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	if string(was) != name {
-		return nil, fmt.Errorf("-vary: this set has registered %q where the undisturbed one has %q: register the same variables in the same order", name, was)
+		return nil, fmt.Errorf("intravary: this set has registered %q where the undisturbed one has %q: register the same variables in the same order", name, was)
 	}
 	return f.part()
 }

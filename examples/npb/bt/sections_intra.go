@@ -19,6 +19,8 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "6a38bb441e9f0fa2755656baa5c70205c39350913c247d9e4c65dbf730d3b7b9")
 
+var _ = intraruntime.Lines("25:13 28:16 32:19 34:20 36:21 37:21 42:26 45:28 47:29 49:30 50:30")
+
 // blocks solves systems of blocks.
 type blocks struct{ *flow.Benchmark }
 
@@ -28,7 +30,7 @@ func (b blocks) SolvePlanes(axis int) {
 	first, u := b.Own()
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:20"))
+		section := b.P.Section(intraruntime.At("bt/sections.go:20"))
 		for lo, hi := range intra.Blocks(len(b.R)/plane, b.Set.Tasks) {
 			launchSolveAlong(section, b.Gas, axis, u[lo*plane:hi*plane], first+lo, b.R[lo*plane:hi*plane])
 		}
@@ -41,7 +43,7 @@ func (b blocks) SolveColumns() {
 	columns, y := b.Lines()
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:29"))
+		section := b.P.Section(intraruntime.At("bt/sections.go:29"))
 		for lo, hi := range intra.Blocks(columns, b.Set.Tasks) {
 			launchSolveColumns(section, b.Gas, b.Columns, columns, y, lo, hi, b.Changes)
 		}

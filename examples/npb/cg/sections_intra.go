@@ -16,12 +16,14 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "8a17967840ad600d1e62a7be9b588bcf816614991ea96d2c71d547fc462e9a14")
 
+var _ = intraruntime.Lines("23:11 25:12 27:13 30:15 31:15")
+
 // multiplyBlock sets w to the product of the rank's block with x. Tasks begin at
 // multiples of 8 rows, which the kernel takes at a time.
 func (b *benchmark) multiplyBlock(x []float64) {
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:13"))
+		section := b.P.Section(intraruntime.At("cg/sections.go:13"))
 		for lo, hi := range intra.Blocks((len(b.w)+7)/8, b.Set.Tasks) {
 			lo, hi := 8*lo, min(8*hi, len(b.w))
 			launchMultiply(section, b.matrix, lo, x, b.w[lo:hi])

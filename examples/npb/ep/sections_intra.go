@@ -16,11 +16,13 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "51ac795da829caefd8fcddaf3c2f1302a3df59abe9c4858719d007437226c0e6")
 
+var _ = intraruntime.Lines("22:10 24:11 26:12 28:13 29:13")
+
 // tally does the batches of one round.
 func (b *benchmark) tally(first, end int) {
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:12"))
+		section := b.P.Section(intraruntime.At("ep/sections.go:12"))
 		for lo, hi := range intra.Blocks(end-first, b.Set.Tasks) {
 			launchTally(section, first+lo, first+hi, &b.sums, &b.counts)
 		}

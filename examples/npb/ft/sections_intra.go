@@ -16,13 +16,15 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "34ba57ffd96ed4cb2f28ff82da058c258f7c59ea38aec684c0225844411a2513")
 
+var _ = intraruntime.Lines("22:10 26:13 28:14 30:15 31:15 36:20 39:22 41:23 43:24 44:24 49:29 52:31 54:32 56:33 57:33 63:39 66:41 68:42 70:43 71:43")
+
 // fill sets the planes to random numbers.
 func (b *benchmark) fill() {
 	plane := b.of.nx * b.of.ny
 	first := b.P.Rank() * len(b.planes)
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:14"))
+		section := b.P.Section(intraruntime.At("ft/sections.go:14"))
 		for lo, hi := range intra.Blocks(len(b.planes)/plane, b.Set.Tasks) {
 			launchFill(section, first+lo*plane, b.planes[lo*plane:hi*plane])
 		}
@@ -35,7 +37,7 @@ func (b *benchmark) transformPlanes() {
 	plane := b.of.nx * b.of.ny
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:23"))
+		section := b.P.Section(intraruntime.At("ft/sections.go:23"))
 		for lo, hi := range intra.Blocks(len(b.planes)/plane, b.Set.Tasks) {
 			launchTransformPlanes(section, b.tx, b.ty, b.planes[lo*plane:hi*plane])
 		}
@@ -48,7 +50,7 @@ func (b *benchmark) transformColumns() {
 	n := len(b.columns) / b.of.nz
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:32"))
+		section := b.P.Section(intraruntime.At("ft/sections.go:32"))
 		for lo, hi := range intra.Blocks(n/lines, b.Set.Tasks) {
 			launchTransformColumns(section, b.tz, b.columns, n, lo*lines, hi*lines, b.waves)
 		}
@@ -62,7 +64,7 @@ func (b *benchmark) dampColumns(fx, fy, fz []float64) {
 	n := len(b.columns) / b.of.nz
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:42"))
+		section := b.P.Section(intraruntime.At("ft/sections.go:42"))
 		for lo, hi := range intra.Blocks(n/lines, b.Set.Tasks) {
 			launchDampColumns(section, b.tz, b.waves, fx, fy, fz, n, lo*lines, hi*lines, b.columns)
 		}

@@ -16,12 +16,14 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "28ade996e12c92886e73cba499792b6f77ed3d755bcc442f01766c0596f9ece5")
 
+var _ = intraruntime.Lines("22:10 25:12 27:13 29:14 30:14 35:19 38:21 40:22 42:23 43:23 48:28 53:32 55:33 58:35 59:35")
+
 // draw makes the rank's keys.
 func (b *benchmark) draw() {
 	first := b.P.Rank() * len(b.keys)
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:13"))
+		section := b.P.Section(intraruntime.At("is/sections.go:13"))
 		for lo, hi := range intra.Blocks(len(b.keys), b.Set.Tasks) {
 			launchDraw(section, first+lo, 1<<b.of.values, b.keys[lo:hi])
 		}
@@ -34,7 +36,7 @@ func (b *benchmark) order() {
 	buckets := 1 << b.of.buckets
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:22"))
+		section := b.P.Section(intraruntime.At("is/sections.go:22"))
 		for t, at := range b.blocks {
 			launchOrder(section, b.keys[at[0]:at[1]], b.of.shift(), b.ordered[at[0]:at[1]], b.counts[t*buckets:(t+1)*buckets])
 		}
@@ -49,7 +51,7 @@ func (b *benchmark) rankOwn() {
 	starts := cut(b.totals[lo:hi], min(b.Set.Tasks, hi-lo))
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:33"))
+		section := b.P.Section(intraruntime.At("is/sections.go:33"))
 		for t, first := range starts[:len(starts)-1] {
 			end := starts[t+1]
 			launchRank(section, b.runs, b.bounds, hi-lo, first, end, (lo+first)<<shift, b.smaller(lo+first), b.ranks[first<<shift:end<<shift])

@@ -20,6 +20,8 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "d3f96c6099173e47427eab31114ba11f7e2ec7d1a8f9252fb41817e83d6fa934")
 
+var _ = intraruntime.Lines("26:14 29:17 34:22 37:24 39:25 41:26 42:26 47:31 50:33 52:34 54:35 55:35 60:40 63:42 65:43 67:44 68:44 73:49 76:51 78:52 80:53 81:53 86:58 89:60 91:61 93:62 94:62 99:67 101:68 103:69 105:70 106:70")
+
 // leastPoints is how many points are worth a task.
 const leastPoints = 4096
 
@@ -33,7 +35,7 @@ func (l *level) subtract() {
 	s, plane := l.shape, l.shape.plane()
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:25"))
+		section := l.p.Section(intraruntime.At("mg/sections.go:25"))
 		for lo, hi := range l.cut(s.nz) {
 			launchSubtract(section, l.u, l.v, s, lo+1, l.r[(lo+1)*plane:(hi+1)*plane])
 		}
@@ -46,7 +48,7 @@ func (l *level) addSmoothed(r []float64) {
 	s, plane := l.shape, l.shape.plane()
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:34"))
+		section := l.p.Section(intraruntime.At("mg/sections.go:34"))
 		for lo, hi := range l.cut(s.nz) {
 			launchSmooth(section, r, l.smoother, s, lo+1, l.u[(lo+1)*plane:(hi+1)*plane])
 		}
@@ -59,7 +61,7 @@ func (l *level) restrictTo(residual []float64, c *level) {
 	s, coarser, plane := l.shape, c.shape, c.shape.plane()
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:43"))
+		section := l.p.Section(intraruntime.At("mg/sections.go:43"))
 		for lo, hi := range l.cut(coarser.nz) {
 			launchRestrict(section, residual, s, coarser, lo+1, c.v[(lo+1)*plane:(hi+1)*plane])
 		}
@@ -72,7 +74,7 @@ func (l *level) interpolateFrom(c *level) {
 	s, coarser, planes := l.shape, c.shape, 2*l.shape.plane()
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:52"))
+		section := l.p.Section(intraruntime.At("mg/sections.go:52"))
 		for lo, hi := range l.cut(coarser.nz + 1) {
 			launchInterpolate(section, c.u, coarser, s, lo, l.u[lo*planes:hi*planes])
 		}
@@ -85,7 +87,7 @@ func (l *level) addInterpolated(c *level) {
 	s, coarser, planes := l.shape, c.shape, 2*l.shape.plane()
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:61"))
+		section := l.p.Section(intraruntime.At("mg/sections.go:61"))
 		for lo, hi := range l.cut(coarser.nz + 1) {
 			launchAddInterpolated(section, c.u, coarser, s, lo, l.u[lo*planes:hi*planes])
 		}
@@ -97,7 +99,7 @@ func (l *level) addInterpolated(c *level) {
 func (l *level) square() (sum float64) {
 	//intra:section on(l.p)
 	{
-		section := l.p.Section(intraruntime.At("sections.go:69"))
+		section := l.p.Section(intraruntime.At("mg/sections.go:69"))
 		for lo, hi := range l.cut(l.shape.nz) {
 			launchSquare(section, l.r, l.shape, lo+1, hi+1, &sum)
 		}

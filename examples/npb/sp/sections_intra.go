@@ -19,6 +19,8 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "8ab4592eaa57f87e79ebf39f398e24751dd9297a5f2c9cf35f8eb29f00bb82c0")
 
+var _ = intraruntime.Lines("25:13 28:16 32:19 34:20 36:21 37:21 42:26 45:28 47:29 49:30 50:30")
+
 // waves solves a system for each wave.
 type waves struct{ *flow.Benchmark }
 
@@ -28,7 +30,7 @@ func (b waves) SolvePlanes(axis int) {
 	first, u := b.Own()
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:20"))
+		section := b.P.Section(intraruntime.At("sp/sections.go:20"))
 		for lo, hi := range intra.Blocks(len(b.R)/plane, b.Set.Tasks) {
 			launchSolveAlong(section, b.Gas, axis, u[lo*plane:hi*plane], first+lo, b.R[lo*plane:hi*plane])
 		}
@@ -41,7 +43,7 @@ func (b waves) SolveColumns() {
 	columns, y := b.Lines()
 	//intra:section on(b.P)
 	{
-		section := b.P.Section(intraruntime.At("sections.go:29"))
+		section := b.P.Section(intraruntime.At("sp/sections.go:29"))
 		for lo, hi := range intra.Blocks(columns, b.Set.Tasks) {
 			launchSolveColumns(section, b.Gas, b.Columns, columns, y, lo, hi, b.Changes)
 		}

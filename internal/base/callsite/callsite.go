@@ -2,8 +2,6 @@
 package callsite
 
 import (
-	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
 )
@@ -18,7 +16,7 @@ type Site struct {
 // between a launch and the user's source.
 const depth = 3
 
-// At returns a site that is known: file:line.
+// At returns a site that is known: folder/file:line.
 func At(pos string) Site { return Site{at: pos} }
 
 // Mark makes s the place from which the function was called that calls Mark,
@@ -28,7 +26,7 @@ func (s *Site) Mark(skip int) {
 	runtime.Callers(skip+3, s.pcs[:])
 }
 
-// String returns file:line, of the first caller that a user wrote.
+// String returns folder/file:line, of the first caller that a user wrote.
 func (s *Site) String() string {
 	if s.at != "" {
 		return s.at
@@ -68,9 +66,9 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 		f, more := frames.Next()
 		if strings.HasPrefix(f.Function, prefix) {
 			function = f.Function
-		} else if function != "" {
+		} else if source, line := written(f.File, f.Line); function != "" && line > 0 {
 			function = strings.ReplaceAll(function, "[...]", "") // stands for types
-			return function[strings.LastIndexByte(function, '.')+1:], place(f.File, f.Line)
+			return function[strings.LastIndexByte(function, '.')+1:], place(f.Function, source, line)
 		}
 		if !more {
 			return "", "unknown place"
@@ -78,61 +76,35 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 	}
 }
 
-// first is the place of the first caller that a user wrote: as it was written, or else as
-// intragen has copied it into a twin.
+// first is the place of the first caller that a user wrote, perhaps as intragen has copied
+// it. If a launcher has no such caller it is the source of the kernel.
 func first(pcs []uintptr) string {
-	pos, twin := "unknown place", ""
+	pos, launcher := "unknown place", ""
 	if len(pcs) == 0 {
 		return pos
 	}
 	frames := runtime.CallersFrames(pcs)
 	for {
 		f, more := frames.Next()
+		source, line := written(f.File, f.Line)
 		switch {
 		case f.File == "":
-		case generated(f.File):
-			if twin == "" {
-				twin = place(f.File, f.Line)
+		case line == 0:
+			if launcher == "" {
+				launcher = place(f.Function, source, 0)
 			}
 		case !library(f.Function) || isTest(f.File):
-			return place(f.File, f.Line)
+			return place(f.Function, source, line)
 		case pos == "unknown place":
-			pos = place(f.File, f.Line)
+			pos = place(f.Function, source, line)
 		}
 		if !more {
-			if twin != "" {
-				return twin
+			if launcher != "" {
+				return launcher
 			}
 			return pos
 		}
 	}
-}
-
-// place names a line for people. Of a twin it names the source, which the user has written.
-func place(file string, line int) string {
-	if source, ok := sourceOf(filepath.Base(file)); ok {
-		return fmt.Sprintf("%s (line %d of its generated twin)", source, line)
-	}
-	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
-}
-
-// twinEnds end the names of files that intragen has written, and of their sources.
-var twinEnds = [][2]string{{"_intra.go", ".go"}, {"_intra_test.go", "_test.go"}}
-
-// sourceOf returns from what intragen has written a file, if it has.
-func sourceOf(file string) (source string, ok bool) {
-	for _, end := range twinEnds {
-		if name, ok := strings.CutSuffix(file, end[0]); ok {
-			return name + end[1], true
-		}
-	}
-	return "", false
-}
-
-// generated: the file was written by intragen.
-func generated(file string) bool {
-	_, ok := sourceOf(file)
-	return ok
 }
 
 // isTest: the file is a test, perhaps of what is a library to others.

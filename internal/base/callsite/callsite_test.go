@@ -2,6 +2,7 @@ package callsite_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -23,18 +24,18 @@ func helper() callsite.Site { return launch(1) }
 func TestSite(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	here, above := launch(0), helper()
-	want := fmt.Sprintf("callsite_test.go:%d", line+1)
+	want := fmt.Sprintf("callsite/callsite_test.go:%d", line+1)
 	require.Equal(t, want, here.String())
 	require.Equal(t, want, above.String())
 
-	known := callsite.At("add.go:12")
-	require.Equal(t, "add.go:12", known.String())
+	known := callsite.At("heat/add.go:12")
+	require.Equal(t, "heat/add.go:12", known.String())
 	known.Mark(0)
-	require.NotEqual(t, "add.go:12", known.String())
+	require.NotEqual(t, "heat/add.go:12", known.String())
 
 	func() {
 		_, _, line, _ := runtime.Caller(0)
-		require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), place())
+		require.Equal(t, fmt.Sprintf("callsite/callsite_test.go:%d", line+1), place())
 	}()
 
 	var none callsite.Site
@@ -45,7 +46,7 @@ func TestSite(t *testing.T) {
 func TestGeneratedCode(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	s := launcher()
-	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), s.String())
+	require.Equal(t, fmt.Sprintf("callsite/callsite_test.go:%d", line+1), s.String())
 }
 
 func inside(deep bool) string {
@@ -58,7 +59,7 @@ func inside(deep bool) string {
 // Code of one package is left out, however deep it is.
 func TestOutside(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
-	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), inside(true))
+	require.Equal(t, fmt.Sprintf("callsite/callsite_test.go:%d", line+1), inside(true))
 	require.Equal(t, "unknown place", callsite.Outside("nobody"))
 }
 
@@ -73,17 +74,32 @@ func TestInto(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	function, at := typed[int]{}.call()
 	require.Equal(t, "call", function)
-	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), at)
+	require.Equal(t, fmt.Sprintf("callsite/callsite_test.go:%d", line+1), at)
 	function, _ = callsite.Into("nobody")
 	require.Empty(t, function)
 }
 
-// Where only a library has called the generated code, the user's main say, the place is in
-// the source that this was made of, and neither in the library nor in what intragen wrote.
-func TestGeneratedCodeThatALibraryCalls(t *testing.T) {
+// Where only a library has called the launcher, the place is the kernel's source, and neither
+// in the library nor in what intragen wrote.
+func TestLauncherThatALibraryCalls(t *testing.T) {
 	done := make(chan string)
 	go fromTwin(done) // only the runtime of Go has called it
-	require.Regexp(t, `^launch_test\.go \(line \d+ of its generated twin\)$`, <-done)
+	require.Equal(t, "callsite/launch_test.go", <-done)
 	go func() { defer close(done); fromTwin(done) }()
-	require.Regexp(t, `^callsite_test\.go:\d+$`, <-done)
+	require.Regexp(t, `^callsite/callsite_test\.go:\d+$`, <-done)
+}
+
+// A line of a twin is the line of the source that it was made of.
+func TestLinesOfTwin(t *testing.T) {
+	_, file, _, _ := runtime.Caller(0)
+	twin := filepath.Join(filepath.Dir(file), "launch_intra_test.go")
+	callsite.AddLines(twin, "1:100 11:5 12:5 13:6")
+	t.Cleanup(func() { callsite.AddLines(twin, "") })
+	done := make(chan string)
+	go fromTwin(done)
+	require.Equal(t, "callsite/launch_test.go:5", <-done)
+	s := launcher()
+	require.Equal(t, "callsite/launch_test.go:107", s.String())
+	require.Equal(t, fmt.Sprintf("main.launcher\n\t%s:33\n", filepath.Join(filepath.Dir(file), "launch_test.go")),
+		callsite.UserStack(fmt.Appendf(nil, "goroutine 1 [running]:\nmain.launcher(...)\n\t%s:40 +0x1\n", twin)))
 }

@@ -1,7 +1,9 @@
 package callsite
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,14 +24,20 @@ func UserStack(stack []byte) string {
 	var b strings.Builder
 	for i := 1; i+1 < len(lines); i += 2 {
 		call, place := lines[i], lines[i+1]
-		if library(call) {
+		place, _, _ = strings.Cut(place, " +0x")
+		colon := strings.LastIndexByte(place, ':')
+		line, err := strconv.Atoi(place[colon+1:])
+		if library(call) || err != nil {
+			continue
+		}
+		file, line := written(strings.TrimSpace(place[:colon]), line)
+		if line == 0 { // intragen wrote that
 			continue
 		}
 		if at := strings.LastIndexByte(call, '('); at > 0 {
 			call = call[:at]
 		}
-		place, _, _ = strings.Cut(place, " +0x")
-		b.WriteString(call + "\n" + writtenPlace(place) + "\n")
+		fmt.Fprintf(&b, "%s\n\t%s:%d\n", call, file, line)
 	}
 	if b.Len() == 0 {
 		return string(stack)
@@ -40,14 +48,4 @@ func UserStack(stack []byte) string {
 // library reports whether no user wrote a function.
 func library(function string) bool {
 	return slices.ContainsFunc(libraries, func(l string) bool { return strings.HasPrefix(function, l) })
-}
-
-// writtenPlace is the place of a frame, FILE:LINE, by the source that the user wrote.
-func writtenPlace(at string) string {
-	file, line, ok := strings.Cut(at, ".go:")
-	source, twin := sourceOf(file + ".go")
-	if !ok || !twin {
-		return at
-	}
-	return source + " (line " + line + " of its generated twin)"
 }

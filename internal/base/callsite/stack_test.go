@@ -31,8 +31,6 @@ created by github.com/intrahpc/intra/internal/launch/localjob.start in goroutine
 `
 	require.Equal(t, `main.(*Grid).relax
 	/home/me/heat/kernels.go:12
-main.step.launchRelax.func2
-	/home/me/heat/kernels.go (line 31 of its generated twin)
 main.main
 	/home/me/heat/main.go:20
 `, callsite.UserStack([]byte(stack)))

@@ -70,9 +70,6 @@ func (r *Report) Print(w io.Writer) error {
 			return err
 		}
 	}
-	if r.Vary != nil {
-		return r.Vary.Print(w)
-	}
 	return nil
 }
 

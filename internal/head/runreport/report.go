@@ -8,7 +8,6 @@ import (
 	"github.com/intrahpc/intra/internal/base/counters"
 	"github.com/intrahpc/intra/internal/base/wholefile"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/vary"
 )
 
 // Version is that of the form of a report. It changes when a field changes its
@@ -37,7 +36,6 @@ type Report struct {
 	SDC         *Corruption  `json:"sdc,omitempty"`        // what -sdc found
 	Flips       []Flip       `json:"flips,omitempty"`      // what -fault flip and -fault defect asked for
 	Counters    []Counter    `json:"counters,omitempty"`   // how the events of -counters were counted
-	Vary        *vary.Result `json:"vary,omitempty"`       // what -vary found; all else is about the undisturbed set
 	Weibull     *Weibull     `json:"weibull,omitempty"`    // what -fault weibull did
 	Checkpoint  *Checkpoint  `json:"checkpoint,omitempty"` // files that were written
 	Restart     *Restart     `json:"restart,omitempty"`    // files that the job began with

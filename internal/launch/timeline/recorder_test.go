@@ -91,7 +91,7 @@ func TestCallInto(t *testing.T) {
 	for range 2 { // looked up, and remembered
 		function, place := recordCall(r)
 		require.Equal(t, "recordCall", function)
-		require.Equal(t, fmt.Sprintf("recorder_test.go:%d", line+2), place)
+		require.Equal(t, fmt.Sprintf("timeline/recorder_test.go:%d", line+2), place)
 	}
 	require.Len(t, r.sites.known, 1)
 	function, place := r.CallInto("no such package.")

@@ -142,7 +142,7 @@ func (c *Section) run(i int) {
 // their places.
 func (c *Section) leave() error {
 	c.trespasses()
-	c.vary()
+	c.soak()
 	if len(c.findings) > 0 {
 		return c.trial.program.Report(c.findings)
 	}

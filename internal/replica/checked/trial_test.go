@@ -84,12 +84,12 @@ func TestCheckedModeRestores(t *testing.T) {
 		forget string
 		want   []string
 	}{
-		{"x", []string{"trial_test.go:55: task test.grow: the section opened at trial_test.go:64 differs in a process that is restored at this safe point, the 2nd: ",
-			"at the entry of the section, inout(x) of test.grow, launched at trial_test.go:66, has element 0 with hash ",
+		{"x", []string{"checked/trial_test.go:55: task test.grow: the section opened at checked/trial_test.go:64 differs in a process that is restored at this safe point, the 2nd: ",
+			"at the entry of the section, inout(x) of test.grow, launched at checked/trial_test.go:66, has element 0 with hash ",
 			"and in the restored process ", "what it depends on is not registered (intra.Protect), or not computed again"}},
-		{"factor", []string{"in(factor) of test.grow, launched at trial_test.go:66, has element 0 with hash "}},
-		{"pass", []string{"trial_test.go:55: a process that is restored at this safe point, the 2nd, comes to 7 more safe points and 8 sections until it returns, and without that to 6 and 7: is a variable of the loop missing in //intra:state, or in intra.Protect?"}},
-		{"initial message", []string{"trial_test.go:55: a process that is restored at this safe point, the 2nd, fails: ", "restored"}},
+		{"factor", []string{"in(factor) of test.grow, launched at checked/trial_test.go:66, has element 0 with hash "}},
+		{"pass", []string{"checked/trial_test.go:55: a process that is restored at this safe point, the 2nd, comes to 7 more safe points and 8 sections until it returns, and without that to 6 and 7: is a variable of the loop missing in //intra:state, or in intra.Protect?"}},
+		{"initial message", []string{"checked/trial_test.go:55: a process that is restored at this safe point, the 2nd, fails: ", "restored"}},
 	}
 	for _, spec := range []intra.Spec{{Check: true}, {Degrees: []int{2, 1, 2}, Check: true}} {
 		for _, tt := range tests {

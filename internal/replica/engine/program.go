@@ -188,6 +188,9 @@ func (p *Program) settle() error {
 	return nil
 }
 
+// Variables returns the registered variables as they are, but for measured ones.
+func (p *Program) Variables() ([]checkpoint.Variable, error) { return p.state.Variables() }
+
 // Image returns the registered state as it is. It holds the program's memory,
 // and is called at a safe point only.
 func (p *Program) Image() (*checkpoint.Image, error) { return p.state.Image() }

@@ -64,10 +64,7 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 	if r.back.Pending() {
 		return nil, errBack
 	}
-	switch {
-	case r.sharing.varied != nil:
-		p.compare = r.sharing.record
-	case r.sharing.verifier.compares() || r.sharing.flips != nil:
+	if r.sharing.verifier.compares() || r.sharing.flips != nil {
 		p.compare = r.compareState
 	}
 	if v := r.sharing.verifier; v != nil {

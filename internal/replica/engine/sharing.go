@@ -8,7 +8,6 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/replica/fault"
 	"github.com/intrahpc/intra/internal/replica/section"
-	"github.com/intrahpc/intra/internal/vary"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/update"
 )
@@ -45,11 +44,10 @@ type sharing struct {
 	decisions decisions
 	bandwidth bandwidth
 	updates   updates
-	stores    *stores        // nil: there are none
-	verifier  *verifier      // nil: nothing is verified
-	scattered bool           // replicas of the rank are on several hosts, since the last cut at which somebody came
-	flips     *fault.Flips   // nil: none was asked for
-	varied    *vary.Recorder // nil: this is no set of several
+	stores    *stores      // nil: there are none
+	verifier  *verifier    // nil: nothing is verified
+	scattered bool         // replicas of the rank are on several hosts, since the last cut at which somebody came
+	flips     *fault.Flips // nil: none was asked for
 	meter     *counters.Meter
 
 	generation uint32 // how often the job has gone back
@@ -69,9 +67,6 @@ func newSharing(n *node, c Config) *sharing {
 	h.decisions.never = c.Share
 	h.updates.sharing = h
 	h.verifier, h.flips = newVerifier(h), fault.NewFlips(n.setup.Flips)
-	if run := n.setup.Vary; run != nil {
-		h.varied = vary.NewRecorder(*run, self.Rank, len(n.setup.Degrees))
-	}
 	h.meter = counters.New(n.setup.Counters, self.Replica, replicas)
 	for _, c := range h.meter.Counters() {
 		if c.From != counters.FromPerf {
@@ -166,7 +161,6 @@ func (h *sharing) RunAlone(s *Section, i int) {
 	h.workers[0].inside.runTask(s, &s.Tasks[i], s.Tasks[i].Body)
 	counted := counter.End()
 	h.flip(s, i)
-	h.disturb(s, i)
 	h.faults.At(job.KillTask)
 	to := h.now()
 	h.mu.Lock()

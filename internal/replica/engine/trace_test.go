@@ -81,7 +81,7 @@ func TestTracedCalls(t *testing.T) {
 	var calls []string
 	for _, e := range l.got {
 		require.Equal(t, timeline.Call, e.Kind)
-		require.Regexp(t, `^trace_test\.go:\d+$`, e.Place)
+		require.Regexp(t, `^engine/trace_test\.go:\d+$`, e.Place)
 		calls = append(calls, e.Name)
 	}
 	require.Equal(t, []string{"Irecv", "Send", "Bcast", "Barrier"}, calls)

@@ -169,7 +169,7 @@ func (w *worker) body(s *Section) {
 	}()
 	t := &s.Tasks[w.task]
 	body := t.Body
-	if s.verifier.index(w.task) < 0 && w.flips == nil && w.varied == nil {
+	if s.verifier.index(w.task) < 0 && w.flips == nil {
 		if along := s.exchange.along(w, s, t); along != nil {
 			body = along
 		}
@@ -185,7 +185,6 @@ func (w *worker) body(s *Section) {
 	w.counted = w.counter.End()
 	w.inBody = false
 	w.flip(s, w.task)
-	w.disturb(s, w.task)
 	s.verifier.after(s, w.task)
 	w.faults.At(job.KillTask)
 	w.to = w.now()

@@ -18,7 +18,7 @@ type Part struct {
 	Fold func()
 }
 
-// FoldIn folds sums and products in another order, as intrarun -vary order wants it:
+// FoldIn folds sums and products in another order, as intravary -order wants it:
 // order returns a permutation of n parts. Results of other operators keep their order.
 func (r *Results) FoldIn(order func(n int) []int) {
 	var all []Part

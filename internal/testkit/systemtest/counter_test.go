@@ -22,7 +22,7 @@ func TestForgottenCounter(t *testing.T) {
 		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags),
 			Program: []string{program, "-messages"}})
 		require.Equal(t, 1, r.Code, r.Stderr)
-		require.Contains(t, r.Stderr, "main.go:49: a process that is restored at this safe point, the 2nd, comes to 59 more safe points and 61 sections until it returns, and without that to 58 and 60: "+cure)
+		require.Contains(t, r.Stderr, "counter/main.go:49: a process that is restored at this safe point, the 2nd, comes to 59 more safe points and 61 sections until it returns, and without that to 58 and 60: "+cure)
 	}
 	for _, size := range []int{200_000, 800_000, 3_200_000} { // until the joiner is in time
 		r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-r 2 -replace -kill 0.1@section:30"),

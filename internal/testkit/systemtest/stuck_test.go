@@ -27,10 +27,10 @@ func TestDeadlocks(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"-n 2 -r 1", "-n 2 -r 2 -kill 0.1@1s", "-degrees 1,2 -link tcp -replace -kill 1.0@1s"}
 	for i, c := range []struct{ way, want string }{
-		{"cycle", `deadlock: 0 waits in Recv from 1 tag 3 \(main.go:\d+\), 1 waits in Barrier for 0 \(main.go:\d+\)`},
+		{"cycle", `deadlock: 0 waits in Recv from 1 tag 3 \(waits/main.go:\d+\), 1 waits in Barrier for 0 \(waits/main.go:\d+\)`},
 		{"ring", `deadlock: 0 waits in Recv from 1 tag 3 .*, 1 waits in Recv from 0 tag 3 `},
 		// Two cycles of one rank each: one of them is found first.
-		{"itself", `deadlock: (0 waits in Recv from 0|1 waits in Recv from 1) tag 3 \(main.go:\d+\)`},
+		{"itself", `deadlock: (0 waits in Recv from 0|1 waits in Recv from 1) tag 3 \(waits/main.go:\d+\)`},
 		{"ssends", `deadlock: 0 waits in Ssend to 1 tag 3 .*, 1 waits in Ssend to 0 tag 3 `},
 		{"sends", `deadlock: 0 waits in Send to 1 tag 3 .*, 1 waits in Send to 0 tag 3 `},
 		{"waitanys", `deadlock: 0 waits in WaitAny for 1 .*, 1 waits in WaitAny for 0 `},
@@ -100,9 +100,9 @@ func TestStatus(t *testing.T) {
 	t.Run("a deadlock", func(t *testing.T) {
 		t.Parallel()
 		j := begin(t, "-n 2 -r 2 -stuck 2s -status-every 300ms", "cycle")
-		text := shows(t, j, `1\.1  waits in Barrier for 0 \(main.go:\d+\) for [2-9]\.\d s`)
+		text := shows(t, j, `1\.1  waits in Barrier for 0 \(waits/main.go:\d+\) for [2-9]\.\d s`)
 		require.Contains(t, text, "4 of 4 processes live, 0 deaths")
-		require.Regexp(t, `0\.0  waits in Recv from 1 tag 3 \(main.go:\d+\) for `, text)
+		require.Regexp(t, `0\.0  waits in Recv from 1 tag 3 \(waits/main.go:\d+\) for `, text)
 		await(t, j, "deadlock")
 		require.NoError(t, syscall.Kill(pid(t, j, "0.1"), syscall.SIGKILL))
 		shows(t, j, "3 of 4 processes live, 1 deaths")
@@ -169,7 +169,7 @@ func TestDeadlockAfterTheLossOfTheHead(t *testing.T) {
 	r, lost := j.end()
 	require.True(t, lost, r.stderr)
 	require.Equal(t, 1, r.code, r.stderr)
-	require.Regexp(t, `deadlock: 0 waits in Recv from 1 tag 3 \(main.go:\d+\), 1 waits in Barrier for 0 `, r.stderr)
+	require.Regexp(t, `deadlock: 0 waits in Recv from 1 tag 3 \(waits/main.go:\d+\), 1 waits in Barrier for 0 `, r.stderr)
 	require.Equal(t, 1, strings.Count(r.stderr, "deadlock"), r.stderr)
 }
 

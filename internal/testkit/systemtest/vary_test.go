@@ -3,11 +3,13 @@
 package systemtest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
+	"github.com/intrahpc/intra/internal/vary"
 )
 
 // TestVary runs HPCCG and GTC undisturbed, and with the last bits of results disturbed.
@@ -24,18 +26,19 @@ func TestVary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			program := wrongPrograms(t)[name]
 			plain, _ := verified(t, "-n 2 -r 1", program)
-			r, _ := verified(t, "-n 2 -vary sets=3,bits=1%,order -seed 9", program)
+			r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Plain(t, "cmd/intravary"), Flags: strings.Fields("-sets 3 -bits 1% -order -seed 9"),
+				Program: append([]string{binaries.Intrarun(t), "-n", "2", "-r", "1"}, program...)})
 			require.Zero(t, r.Code, r.Stderr)
-			require.Equal(t, plain.Stdout, r.Stdout)
-			var report runreport.Report
+			require.Equal(t, plain.Stdout, timeless(t, strings.TrimSpace(r.Stdout)))
+			var report vary.Result
 			r.Decode(t, &report)
-			require.Len(t, report.Vary.Sets, 2)
-			for _, s := range report.Vary.Sets {
+			require.Len(t, report.Sets, 2)
+			for _, s := range report.Sets {
 				require.Greater(t, s.Disturbed, int64(100))
 				require.Nil(t, s.Apart, "it takes the same way")
 			}
 			digits := make(map[string]float64)
-			for _, v := range report.Vary.Variables {
+			for _, v := range report.Variables {
 				if v.Digits != nil {
 					digits[v.Name] = *v.Digits
 				}

@@ -20,18 +20,18 @@ const hang = 25 * time.Second
 func TestWaitsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ way, want string }{
-		{"barrier", "rank 1 waits in Barrier for rank 0, which has finished (main.go:"},
-		{"receive", "rank 1 waits in Recv for rank 0, which has finished (main.go:"},
-		{"any", "rank 1 waits in Recv for any other rank, and all have finished (main.go:"},
-		{"probe", "rank 1 waits in Probe for rank 0, which has finished (main.go:"},
-		{"ssend", "rank 1 waits in Ssend for rank 0, which has finished (main.go:"},
-		{"large", "rank 1 waits in Send for rank 0, which has finished (main.go:"},
-		{"many", "rank 1 waits in Send for rank 0, which has finished (main.go:"},
-		{"waitany", "rank 1 waits in WaitAny for rank 0, which has finished (main.go:"},
-		{"anothers", "rank 1 waits in Recv for rank 0, which has finished (main.go:"},
-		{"allreduce", "collectives do not match: rank 0 has called Barrier, rank 1 Allreduce of 8 bytes (main.go:"},
+		{"barrier", "rank 1 waits in Barrier for rank 0, which has finished (waits/main.go:"},
+		{"receive", "rank 1 waits in Recv for rank 0, which has finished (waits/main.go:"},
+		{"any", "rank 1 waits in Recv for any other rank, and all have finished (waits/main.go:"},
+		{"probe", "rank 1 waits in Probe for rank 0, which has finished (waits/main.go:"},
+		{"ssend", "rank 1 waits in Ssend for rank 0, which has finished (waits/main.go:"},
+		{"large", "rank 1 waits in Send for rank 0, which has finished (waits/main.go:"},
+		{"many", "rank 1 waits in Send for rank 0, which has finished (waits/main.go:"},
+		{"waitany", "rank 1 waits in WaitAny for rank 0, which has finished (waits/main.go:"},
+		{"anothers", "rank 1 waits in Recv for rank 0, which has finished (waits/main.go:"},
+		{"allreduce", "collectives do not match: rank 0 has called Barrier, rank 1 Allreduce of 8 bytes (waits/main.go:"},
 		{"root", "collectives do not match: rank 0 has called B"},
-		{"length", "rank 0 has called Allreduce of 24 bytes, rank 1 Allreduce of 32 bytes (main.go:"},
+		{"length", "rank 0 has called Allreduce of 24 bytes, rank 1 Allreduce of 32 bytes (waits/main.go:"},
 	} {
 		for _, flags := range []string{"-n 2 -r 1", "-n 2 -r 2", "-degrees 2,1", "-degrees 1,2 -replace"} {
 			t.Run(test.way+" "+flags, func(t *testing.T) {

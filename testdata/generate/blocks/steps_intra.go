@@ -20,6 +20,8 @@ var intraSourceSteps string
 
 var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "d3135747f8aed9e3375e504eab8b4a61eddfbcb74cbe0229cdcc3b88a732842a")
 
+var _ = intraruntime.Lines("26:12 33:18 35:19 38:21 39:21 45:26 47:27 50:29 51:29 54:31 56:32 58:33 59:33")
+
 // Steps returns what all kernels give.
 func Steps(p *intra.Process, rows, cols int) []float64 {
 	u, v := make([]float64, rows*cols), make([]float64, rows*cols)
@@ -29,7 +31,7 @@ func Steps(p *intra.Process, rows, cols int) []float64 {
 	for range 5 {
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("steps.go:19"))
+			section := p.Section(intraruntime.At("blocks/steps.go:19"))
 			for r, c := range intra.Blocks2D(rows, cols, 3, 5) {
 				launchRelax(section, u, v, cols, r.Lo, r.Hi, c.Lo, c.Hi)
 			}
@@ -41,7 +43,7 @@ func Steps(p *intra.Process, rows, cols int) []float64 {
 	product := make([]float64, n*n)
 	//intra:section on(p)
 	{
-		section := p.Section(intraruntime.At("steps.go:27"))
+		section := p.Section(intraruntime.At("blocks/steps.go:27"))
 		for r, c := range intra.Tiles(n, n, 7, 9) {
 			launchMultiply(section, u, v, product, n, r.Lo, r.Hi, c.Lo, c.Hi)
 		}
@@ -50,7 +52,7 @@ func Steps(p *intra.Process, rows, cols int) []float64 {
 	x, m := make([]float64, rows), make([]float64, 2*rows)
 	//intra:section on(p)
 	{
-		section := p.Section(intraruntime.At("steps.go:32"))
+		section := p.Section(intraruntime.At("blocks/steps.go:32"))
 		for lo, hi := range intra.BlocksOf(rows, 4) {
 			launchEnds(section, x, m, lo, hi)
 		}

@@ -24,6 +24,8 @@ var intraSourceSteps string
 
 var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "199f72a543b9d1b583de2cca2dc86a2e709c6c21b97f3ef83ac9786ea061531e")
 
+var _ = intraruntime.Lines("30:18 36:24 45:32 47:33 50:35 51:35 58:41 60:42 68:49 69:49 79:58 98:76 110:87 112:88 123:98 124:98 127:100 131:103 138:109 140:110 143:112 144:112")
+
 // Simulation holds a process.
 type Simulation struct {
 	P    *intra.Process
@@ -41,7 +43,7 @@ func (s *Simulation) Steps(n int) []float64 {
 	/* A block comment. */
 	//intra:section on(s.P)
 	{
-		section := s.P.Section(intraruntime.At("steps.go:33"))
+		section := s.P.Section(intraruntime.At("forms/steps.go:33"))
 		for lo, hi := range intra.Blocks(n, s.P.Tasks()) {
 			launchGridRelax(section, g, lo, hi, make([]float64, hi-lo))
 		}
@@ -54,7 +56,7 @@ func (s *Simulation) Steps(n int) []float64 {
 
 	//intra:section on(s.P) sched(static)
 	{
-		section := s.P.Section(intraruntime.At("steps.go:42"), intra.Static)
+		section := s.P.Section(intraruntime.At("forms/steps.go:42"), intra.Static)
 		for lo, hi := range intra.Blocks(n, s.P.Tasks()) {
 			// Several kinds of kernels in one section.
 			launchGridRelax(section, w.Grid, lo, hi, make([]float64, n))
@@ -74,7 +76,7 @@ func (s *Simulation) Steps(n int) []float64 {
 
 	//intra:section on(s.P)
 	{
-		section := s.P.Section(intraruntime.At("steps.go:58"))
+		section := s.P.Section(intraruntime.At("forms/steps.go:58"))
 		half := n / 2
 		launchAxpy(section, 2, x[:half], z[:half])
 		launchAxpy[float64, []float64](section, 3, x[half:], z[half:])
@@ -106,7 +108,7 @@ func (s *Simulation) Steps(n int) []float64 {
 	f := func(p *intra.Process) {
 		//intra:section
 		{
-			section := p.Section(intraruntime.At("steps.go:88"))
+			section := p.Section(intraruntime.At("forms/steps.go:88"))
 		outer:
 			for lo, hi := range intra.Blocks(n, 4) {
 				for k := range 3 {
@@ -122,7 +124,7 @@ func (s *Simulation) Steps(n int) []float64 {
 		}
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("steps.go:100"))
+			section := p.Section(intraruntime.At("forms/steps.go:100"))
 			launchBoxMove(section, box, 1, ps)
 			launchVariadic(section, 3, list)
 			launchApply(section, math.Sqrt, x, q)
@@ -134,7 +136,7 @@ func (s *Simulation) Steps(n int) []float64 {
 	ions := kern.New(n)
 	//intra:section on(s.P) sched(adaptive)
 	{
-		section := s.P.Section(intraruntime.At("steps.go:110"), intra.Adaptive)
+		section := s.P.Section(intraruntime.At("forms/steps.go:110"), intra.Adaptive)
 		for lo, hi := range intra.Blocks(n, s.P.Tasks()) {
 			kern.LaunchIonsPush(section, ions, 0.1, lo, hi)
 			/* between */

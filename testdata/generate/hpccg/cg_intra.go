@@ -20,6 +20,8 @@ var intraSourceCg string
 
 var _ = intraruntime.Embedded("cg_intra.go", intraSourceCg, "9e2eb291cad5b7f3013d75c25b529ea7e76033f708e36ee4829321fd97a9ea2b")
 
+var _ = intraruntime.Lines("27:13 37:22 39:23 42:25 43:25 49:30 51:31 54:33 55:33 59:36 61:37 64:39 65:39 69:42 71:43 75:46 76:46 81:50 83:51 86:53 87:53 91:56 93:57 95:58 96:58")
+
 // Solve runs iters passes of conjugate gradients on A*x = b and returns the
 // norms of the residual.
 func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
@@ -33,7 +35,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 	// The first residual.
 	//intra:section on(p)
 	{
-		section := p.Section(intraruntime.At("cg.go:23"))
+		section := p.Section(intraruntime.At("hpccg/cg.go:23"))
 		for lo, hi := range intra.Blocks(n, p.Tasks()) {
 			launchDdot(section, r[lo:hi], r[lo:hi], &rho) // of this block
 		}
@@ -45,7 +47,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 		// q = A*d
 		//intra:section on(p) sched(static)
 		{
-			section := p.Section(intraruntime.At("cg.go:31"), intra.Static)
+			section := p.Section(intraruntime.At("hpccg/cg.go:31"), intra.Static)
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchSparsemv(section, A, lo, d, q[lo:hi])
 			}
@@ -55,7 +57,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 		var dq float64
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("cg.go:37"))
+			section := p.Section(intraruntime.At("hpccg/cg.go:37"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchDdot(section, d[lo:hi], q[lo:hi], &dq)
 			}
@@ -65,7 +67,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("cg.go:43"))
+			section := p.Section(intraruntime.At("hpccg/cg.go:43"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchWaxpby(section, 1, x[lo:hi], alpha, d[lo:hi], x[lo:hi])
 				launchWaxpby(section, 1, r[lo:hi], -alpha, q[lo:hi], r[lo:hi])
@@ -77,7 +79,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 		rho = 0
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("cg.go:51"))
+			section := p.Section(intraruntime.At("hpccg/cg.go:51"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchDdot(section, r[lo:hi], r[lo:hi], &rho)
 			}
@@ -87,7 +89,7 @@ func Solve(p *intra.Process, A *Matrix, b, x []float64, iters int) []float64 {
 
 		//intra:section on(p) sched(replicate)
 		{
-			section := p.Section(intraruntime.At("cg.go:57"), intra.Replicate)
+			section := p.Section(intraruntime.At("hpccg/cg.go:57"), intra.Replicate)
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchWaxpby(section, 1, r[lo:hi], beta, d[lo:hi], d[lo:hi]) // d = r + beta*d
 			}

@@ -21,12 +21,14 @@ var intraSourceSectionTest string
 
 var _ = intraruntime.Embedded("section_intra_test.go", intraSourceSectionTest, "df89d9f22154ae9f3fcf51d6c7681487e096a760fda133676bf205d8393b92ee")
 
+var _ = intraruntime.Lines("26:12 30:15 32:16 35:18 36:18 39:20 41:21 43:22 44:22")
+
 func TestSection(t *testing.T) {
 	same.Everywhere(t, "fe555d486cc83792", []string{"0.0@task:0", "0.1@section:1"}, func(p *intra.Process) []float64 {
 		x := make([]int, 100)
 		//intra:section on(p) sched(static)
 		{
-			section := p.Section(intraruntime.At("section_test.go:16"), intra.Static)
+			section := p.Section(intraruntime.At("names/section_test.go:16"), intra.Static)
 			for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
 				launchCount(section, lo, x[lo:hi])
 			}
@@ -35,7 +37,7 @@ func TestSection(t *testing.T) {
 		n := 0
 		//intra:section
 		{
-			section := p.Section(intraruntime.At("section_test.go:21"))
+			section := p.Section(intraruntime.At("names/section_test.go:21"))
 			for lo, hi := range intra.Blocks(len(x), p.Tasks()) {
 				launchOdd(section, x[lo:hi], &n)
 			}

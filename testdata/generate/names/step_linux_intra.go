@@ -16,10 +16,12 @@ var intraSourceStepLinux string
 
 var _ = intraruntime.Embedded("step_linux_intra.go", intraSourceStepLinux, "91dee579ef0488ec2901fd42a92eb028bf4929bed212f298524c8290abbbd716")
 
+var _ = intraruntime.Lines("21:7 24:9 27:11")
+
 func step(p *intra.Process, x, y, z []int) {
 	//intra:section on(p)
 	{
-		section := p.Section(intraruntime.At("step_linux.go:9"))
+		section := p.Section(intraruntime.At("names/step_linux.go:9"))
 		launchDouble(section, x, y)
 		launchTriple(section, x, z)
 		section.MustEnd()

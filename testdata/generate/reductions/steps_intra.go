@@ -20,6 +20,8 @@ var intraSourceSteps string
 
 var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "83442e76c821021386f52c3ccc6753dbc643e25b96b76d3327ef550532b56ea7")
 
+var _ = intraruntime.Lines("26:12 42:27 44:28 47:30 48:30 64:45 66:46 70:49 71:49 76:53 78:54 81:56 82:56")
+
 // Steps returns what all reductions give.
 func Steps(p *intra.Process, n int) []float64 {
 	const dim, k = 3, 5
@@ -38,7 +40,7 @@ func Steps(p *intra.Process, n int) []float64 {
 		farthest = 0
 		//intra:section on(p)
 		{
-			section := p.Section(intraruntime.At("steps.go:28"))
+			section := p.Section(intraruntime.At("reductions/steps.go:28"))
 			for lo, hi := range intra.Blocks(n, p.Tasks()) {
 				launchAssign(section, points[lo*dim:hi*dim], centres, dim, nearest[lo:hi], sums, part, counts, &farthest)
 			}
@@ -60,7 +62,7 @@ func Steps(p *intra.Process, n int) []float64 {
 	common, all, some := ^uint64(0), true, false
 	//intra:section on(p)
 	{
-		section := p.Section(intraruntime.At("steps.go:46"))
+		section := p.Section(intraruntime.At("reductions/steps.go:46"))
 		for lo, hi := range intra.Blocks(n, p.Tasks()) {
 			launchCensus(section, x[lo:hi], &histogram, &seen, &common, &parity, &some, &all)
 			launchBitsOf(section, x[lo:hi], &bits)
@@ -72,7 +74,7 @@ func Steps(p *intra.Process, n int) []float64 {
 	prod, least := []float64{1, 1, 1}, []float64{9, 9, 9}
 	//intra:section on(p)
 	{
-		section := p.Section(intraruntime.At("steps.go:54"))
+		section := p.Section(intraruntime.At("reductions/steps.go:54"))
 		for lo, hi := range intra.Blocks(n, 7) {
 			launchExtents(section, points[lo*dim:hi*dim], e)
 			launchProducts(section, points[lo*dim:hi*dim], prod, least)

@@ -27,7 +27,7 @@ func TestFieldsAreRegistered(t *testing.T) {
 				other.Protect(p, "other")
 				intra.Protect(p, name, new(int))
 				err := p.SafePoint()
-				if got := err != nil && strings.HasPrefix(err.Error(), "state_test.go:") && strings.HasSuffix(err.Error(), "the name is taken already"); got != taken {
+				if got := err != nil && strings.HasPrefix(err.Error(), "state/state_test.go:") && strings.HasSuffix(err.Error(), "the name is taken already"); got != taken {
 					return fmt.Errorf("%v", err)
 				}
 				return nil

@@ -43,7 +43,11 @@ func (t *twin) finish(f *dst.File) ([]byte, error) {
 			}
 		}
 	}
-	return format.Source(text)
+	if text, err = format.Source(text); err != nil {
+		return nil, err
+	}
+	table, err := t.lineTable(text)
+	return bytes.Replace(text, []byte(linesHere), []byte(table), 1), err
 }
 
 // commentsKept refuses to lose a comment, say one in the middle of a call.

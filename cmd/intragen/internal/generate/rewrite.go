@@ -151,7 +151,7 @@ func (t *twin) planSection(sec *annotations.Section) {
 		t.visible(sec.Stmt.Pos(), intra, annotations.IntraPath)
 		return ", " + intra + "." + name
 	}
-	opts := fmt.Sprintf("%s.At(%q)", runtime, fmt.Sprintf("%s:%d", t.source, t.c.fset.Position(sec.Stmt.Pos()).Line))
+	opts := fmt.Sprintf("%s.At(%q)", runtime, fmt.Sprintf("%s/%s:%d", t.folder(), t.source, t.line(sec.Stmt.Pos())))
 	if sec.Sched != "" {
 		opts += option(strings.ToUpper(sec.Sched[:1]) + sec.Sched[1:])
 	}
@@ -327,8 +327,8 @@ func (t *twin) head(f *dst.File) {
 // declarations adds imports, the embedded source, and local launchers.
 func (t *twin) declarations(f *dst.File) error {
 	name := sourceVar(t.source)
-	text := fmt.Sprintf("package p\n\n//go:embed %s\nvar %s string\n\nvar _ = %s.Embedded(%q, %s, \"%x\")\n%s",
-		t.source, name, t.im.runtime(), annotations.OutputName(t.source), name, sha256.Sum256(t.text), t.local.String())
+	text := fmt.Sprintf("package p\n\n//go:embed %s\nvar %s string\n\nvar _ = %s.Embedded(%q, %s, \"%x\")\n\nvar _ = %[3]s.Lines(%[7]q)\n%[8]s",
+		t.source, name, t.im.runtime(), annotations.OutputName(t.source), name, sha256.Sum256(t.text), linesHere, t.local.String())
 	added, err := decorator.Parse(text)
 	if err != nil {
 		return err

@@ -16,6 +16,8 @@ var intraSourceSections string
 
 var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "000e0344f327ccc24757dc52b595aefb8c21249fb14e4699438f26082122f699")
 
+var _ = intraruntime.Lines("22:10 27:14 29:15 31:16 32:16 37:21 39:22 41:23 43:24 44:24 49:29 51:30 53:31 55:32 56:32")
+
 // findSide sets R to the right-hand side of a step.
 func (c *Cube) findSide() {
 	plane := c.N * c.N
@@ -23,7 +25,7 @@ func (c *Cube) findSide() {
 	first, end := c.own(c.p.Rank())
 	//intra:section on(c.p)
 	{
-		section := c.p.Section(intraruntime.At("sections.go:15"))
+		section := c.p.Section(intraruntime.At("flow/sections.go:15"))
 		for lo, hi := range intra.Blocks(end-first, c.tasks) {
 			launchFindSide(section, c.Gas, c.U, c.forcing[lo*plane:hi*plane], base, first+lo, c.R[lo*plane:hi*plane])
 		}
@@ -35,7 +37,7 @@ func (c *Cube) findSide() {
 func (c *Cube) Add() {
 	//intra:section on(c.p)
 	{
-		section := c.p.Section(intraruntime.At("sections.go:23"))
+		section := c.p.Section(intraruntime.At("flow/sections.go:23"))
 		for lo, hi := range intra.Blocks(len(c.Columns), c.tasks) {
 			launchAdd(section, c.Changes[lo:hi], c.Columns[lo:hi])
 		}
@@ -47,7 +49,7 @@ func (c *Cube) Add() {
 func (c *Cube) square(x []State) (sums State) {
 	//intra:section on(c.p)
 	{
-		section := c.p.Section(intraruntime.At("sections.go:31"))
+		section := c.p.Section(intraruntime.At("flow/sections.go:31"))
 		for lo, hi := range intra.Blocks(len(x), c.tasks) {
 			launchSquare(section, x[lo:hi], &sums)
 		}

@@ -47,7 +47,7 @@ func newReader(t *testing.T) *reader {
 	dir := filepath.Join(beside, "empty")
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	bin := t.TempDir()
-	for _, tool := range []string{"intrarun", "intragen", "intravet", "intrabench"} {
+	for _, tool := range []string{"intrarun", "intragen", "intravet", "intravary", "intrabench"} {
 		require.NoError(t, os.Symlink(binaries.Plain(t, "cmd/"+tool), filepath.Join(bin, tool)))
 	}
 	program := "#!/bin/sh\nexec " + binaries.Program(t, "examples/hpccg") + " -nx 8 -ny 8 -nz 8 -iters 100 \"$@\"\n"

@@ -139,7 +139,7 @@ func flagsOf(tool, line string) (all []string) {
 		}
 		for _, w := range words[i+1:] {
 			switch {
-			case w == "PROGRAM" || strings.HasPrefix(w, "."):
+			case w == "PROGRAM" || w == "intrarun" || strings.HasPrefix(w, "."):
 				return all
 			case strings.HasPrefix(w, "-"):
 				name, _, _ := strings.Cut(w[1:], "=")
@@ -152,7 +152,7 @@ func flagsOf(tool, line string) (all []string) {
 
 // Every flag exists, in commands and in the text.
 func TestFlags(t *testing.T) {
-	known := map[string]map[string]bool{"intrarun": flags(t, "intrarun"), "intragen": flags(t, "intragen"), "intravet": flags(t, "intravet")}
+	known := map[string]map[string]bool{"intrarun": flags(t, "intrarun"), "intragen": flags(t, "intragen"), "intravet": flags(t, "intravet"), "intravary": flags(t, "intravary")}
 	anywhere := map[string]bool{"tags": true, "update": true, "json": true} // of the go command, of our tests, and of intrarun status
 	for _, f := range known {
 		for name := range f {

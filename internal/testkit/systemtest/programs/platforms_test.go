@@ -22,7 +22,7 @@ import (
 func TestPlatforms(t *testing.T) {
 	root, err := filepath.Abs("../../../..")
 	require.NoError(t, err)
-	all := []string{".", "./runtime", "./comm", "./kernels", "./intratest", "./examples/...", "./cmd/intragen", "./cmd/intravet", "./cmd/intrarun", "./cmd/intrabench"}
+	all := []string{".", "./runtime", "./comm", "./kernels", "./intratest", "./examples/...", "./cmd/intragen", "./cmd/intravary", "./cmd/intravet", "./cmd/intrarun", "./cmd/intrabench"}
 	type build struct {
 		platform, tags string
 		packages       []string
@@ -57,7 +57,7 @@ func TestInstallFromAnEmptyFolder(t *testing.T) {
 	bin := t.TempDir()
 	commands, names := "intrarun", []string{"intrarun"}
 	if os.Getenv("INTRA_MATRIX") != "" {
-		commands, names = "...", []string{"intragen", "intravet", "intrarun", "intrabench"}
+		commands, names = "...", []string{"intragen", "intravary", "intravet", "intrarun", "intrabench"}
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "install", module+"/cmd/"+commands+"@v0.1.0")
 	cmd.Dir = t.TempDir()

@@ -3,10 +3,11 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/head/runreport"
-	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/vary"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
@@ -37,6 +38,8 @@ func unstable(p *intra.Process, what string) error {
 		return cancel(p)
 	case "wait":
 		return waitDisturbed(p)
+	case "race":
+		return race(p)
 	case "silent":
 		x := 1.0
 		intra.Protect(p, "x", &x)
@@ -199,6 +202,32 @@ func waitDisturbed(p *intra.Process) error {
 	return nil
 }
 
+// race adds up numbers of very different sizes in the order in which they arrive.
+func race(p *intra.Process) error {
+	sum := 0.0
+	intra.Protect(p, "sum", &sum)
+	for range 100 {
+		if err := p.SafePoint(); err != nil {
+			return err
+		}
+		if p.Rank() > 0 {
+			time.Sleep(time.Millisecond)
+			if err := comm.Send(p.World(), []float64{math.Pow(1e-5, float64(p.Rank()))}, 0, 0); err != nil {
+				return err
+			}
+			continue
+		}
+		for range p.Size() - 1 {
+			var x [1]float64
+			if _, err := comm.Recv(p.World(), x[:], comm.AnySource, 0); err != nil {
+				return err
+			}
+			sum = sum*0.9 + x[0]
+		}
+	}
+	return p.SafePoint()
+}
+
 // settle adds up until a sum has a value that only an undisturbed set comes to. The others
 // go on for ten steps, and for "fail" return an error.
 func settle(p *intra.Process, what string) error {
@@ -223,14 +252,45 @@ func settle(p *intra.Process, what string) error {
 	return nil
 }
 
-func varied(t *testing.T, flags, what string) (result, *vary.Result) {
+const (
+	asUnstable  = "unstable:" // first argument
+	asIntravary = "INTRAVARY_OF_A_TEST"
+)
+
+var binaries jobtest.Binaries
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == asUnstable {
+		intra.Main(func(p *intra.Process) error { return unstable(p, os.Args[2]) })
+	}
+	if os.Getenv(asIntravary) != "" {
+		main()
+		return
+	}
+	os.Exit(binaries.Main(m))
+}
+
+// start begins a run: flags are those of intravary, job those of intrarun, "alone" for none.
+func start(t *testing.T, flags, job, what string) *jobtest.Job {
 	t.Helper()
-	r := runJob(t, flags, append(program(asUnstable), what)...)
-	var report runreport.Report
-	b, err := json.Marshal(r.report)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(b, &report))
-	return r, report.Vary
+	command := []string{os.Args[0], asUnstable, what}
+	if job != "alone" {
+		command = slices.Concat([]string{binaries.Intrarun(t)}, strings.Fields(job), command)
+	}
+	return jobtest.Start(t, jobtest.Spec{Intrarun: os.Args[0], Flags: strings.Fields(flags), Program: command,
+		Env: []string{asIntravary + "=1", "GORACE=atexit_sleep_ms=0"}})
+}
+
+// varied runs a program to its end. The result is nil if nothing was compared.
+func varied(t *testing.T, flags, job, what string) (jobtest.Result, *vary.Result) {
+	t.Helper()
+	r := start(t, flags, job, what).Wait(t)
+	if len(r.Report) == 0 {
+		return r, nil
+	}
+	v := new(vary.Result)
+	r.Decode(t, v)
+	return r, v
 }
 
 func variable(t *testing.T, all []vary.Variance, name string) vary.Variance {
@@ -249,9 +309,9 @@ func variable(t *testing.T, all []vary.Variance, name string) vary.Variance {
 func TestDigitsOfEquations(t *testing.T) {
 	_, b := hilbert()
 	for _, eps := range []float64{1e-9, 1e-11} {
-		r, v := varied(t, fmt.Sprintf("-vary sets=6,state:b=%v -seed 7", eps), "solve")
-		require.Zero(t, r.code, r.stderr)
-		require.Equal(t, "solved\n", r.stdout, "of the undisturbed set only")
+		r, v := varied(t, fmt.Sprintf("-sets 6 -state b=%v -seed 7", eps), "-r 1", "solve")
+		require.Zero(t, r.Code, r.Stderr)
+		require.Equal(t, "solved\n", r.Stdout, "of the undisturbed set only")
 		x := variable(t, v.Variables, "x")
 		require.InDelta(t, -math.Log10(eps*reach()*b[0]), *x.Digits, 1)
 		require.InDelta(t, -math.Log10(eps), *variable(t, v.Variables, "b").Digits, 0.1)
@@ -261,16 +321,16 @@ func TestDigitsOfEquations(t *testing.T) {
 			require.Nil(t, s.Apart)
 			require.Equal(t, 2, s.SafePoints)
 		}
-		require.Regexp(t, `x +6 +\d\.\d`, r.stderr)
+		require.Regexp(t, `x +6 +\d\.\d`, r.Stderr)
 	}
 }
 
 // TestDigitsOfRecurrence: last bits of what tasks write grow by 4 in each step, beside
 // what becomes less; on any number of ranks and workers.
 func TestDigitsOfRecurrence(t *testing.T) {
-	for _, flags := range []string{"-r 1", "-n 3 -threads 2", "-n 2 -link tcp"} {
-		r, v := varied(t, flags+" -vary sets=3,bits=1 -seed 3", "recur")
-		require.Zero(t, r.code, r.stderr)
+	for _, flags := range []string{"alone", "-r 1", "-n 3 -r 1 -threads 2", "-n 2 -r 2 -link tcp"} {
+		r, v := varied(t, "-sets 3 -bits 1 -seed 3", flags, "recur")
+		require.Zero(t, r.Code, r.Stderr)
 		is := variable(t, v.Variables, "is")
 		require.InDelta(t, 53*math.Log10(2)-(lowered-1)*math.Log10(4), *is.Digits, 1, flags)
 		require.InDelta(t, 4, is.Growth, 0.5, flags)
@@ -281,13 +341,13 @@ func TestDigitsOfRecurrence(t *testing.T) {
 		}
 	}
 	// The same seed disturbs the same, however many workers there are; another one does not.
-	_, a := varied(t, "-vary sets=3,bits=10% -seed 3", "recur")
-	_, b := varied(t, "-threads 4 -vary sets=3,bits=10% -seed 3", "recur")
-	_, c := varied(t, "-vary sets=3,bits=10% -seed 4", "recur")
+	_, a := varied(t, "-sets 3 -bits 10% -seed 3", "-r 1", "recur")
+	_, b := varied(t, "-jobs 2 -sets 3 -bits 10% -seed 3", "-r 2 -threads 4", "recur")
+	_, c := varied(t, "-sets 3 -bits 10% -seed 4", "-r 1", "recur")
 	require.Equal(t, a, b)
 	require.NotEqual(t, a.Sets, c.Sets)
 	// Values at some safe points only.
-	_, d := varied(t, "-vary sets=3,bits=10%,every=5 -seed 3", "recur")
+	_, d := varied(t, "-sets 3 -bits 10% -every 5 -seed 3", "-r 1", "recur")
 	require.Equal(t, []uint64{1, 6, 11, 16}, pointsOf(d.Sets[0].Variables[0]))
 }
 
@@ -301,39 +361,39 @@ func pointsOf(v vary.Variance) (all []uint64) {
 // TestDigitsOfSums: sums whose terms are a million times as large as what is left of them
 // lose six digits if they are added in another order.
 func TestDigitsOfSums(t *testing.T) {
-	r, v := varied(t, "-n 2 -vary sets=4,order -seed 2", "cancel")
-	require.Zero(t, r.code, r.stderr)
+	r, v := varied(t, "-sets 4 -order -seed 2", "-n 2 -r 1", "cancel")
+	require.Zero(t, r.Code, r.Stderr)
 	largest, left := math.Sqrt(17), 8e-6
 	for _, name := range []string{"sum", "sums"} {
 		require.InDelta(t, 53*math.Log10(2)-math.Log10(largest/left), *variable(t, v.Variables, name).Digits, 1, name)
 	}
 	require.Equal(t, int64(2*10*2), v.Sets[0].Disturbed, "sums in each section of each rank")
-	r, _ = varied(t, "-vary sets=2,order", "recur")
-	require.Equal(t, 1, r.code, "there is nothing to be added")
-	require.Contains(t, r.stderr, "nothing was disturbed in set 1")
+	r, _ = varied(t, "-sets 2 -order", "-r 1", "recur")
+	require.Equal(t, 1, r.Code, "there is nothing to be added")
+	require.Contains(t, r.Stderr, "nothing was disturbed in set 1")
 }
 
 // TestSetsThatGoAnotherWay: a set that does other sections is told of, and one that fails
 // makes the job fail.
 func TestSetsThatGoAnotherWay(t *testing.T) {
-	r, v := varied(t, "-vary sets=2,bits=1", "settle")
-	require.Zero(t, r.code, r.stderr)
+	r, v := varied(t, "-sets 2 -bits 1", "-r 1", "settle")
+	require.Zero(t, r.Code, r.Stderr)
 	require.Equal(t, &vary.Apart{Rank: 0, SafePoint: 5, Sections: 5, Undisturbed: 4}, v.Sets[0].Apart)
-	require.Contains(t, r.stderr, "apart since safe point 5 of rank 0, with 5 sections before it, not 4")
+	require.Contains(t, r.Stderr, "apart since safe point 5 of rank 0, with 5 sections before it, not 4")
 
-	r, v = varied(t, "-vary sets=3,bits=1", "fail")
-	require.Equal(t, 1, r.code, r.stderr)
+	r, v = varied(t, "-sets 3 -bits 1", "-r 1", "fail")
+	require.Equal(t, 1, r.Code, r.Stderr)
 	require.Equal(t, 1, v.Sets[0].ExitCode)
-	require.Contains(t, r.stderr, "it does not settle")
-	require.Contains(t, r.Error, "set 2, which was disturbed, ended with exit code 1")
-	require.Contains(t, r.stderr, "exit code 1 after 10 safe points")
+	require.Contains(t, r.Stderr, "it does not settle")
+	require.Contains(t, r.Stderr, "set 2, which was disturbed, ended with exit code 1")
+	require.Contains(t, r.Stderr, "exit code 1 after 10 safe points")
 }
 
-// TestVaryEnds: an interrupt in any set ends all, and even if intrarun is killed nothing is
-// left, which the end of a job looks for.
-func TestVaryEnds(t *testing.T) {
+// An interrupt in any set ends all, and even if intravary is killed nothing is left, which
+// the end of a job looks for.
+func TestInterruptEndsAllSets(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
-		j, wait := start(t, "-n 2 -v -stuck off -vary sets=3,state=1e-3", append(program(asUnstable), "wait")...)
+		j := start(t, "-v -sets 3 -state 1e-3 -jobs 1", "-n 2 -r 1 -stuck off", "wait")
 		for !strings.Contains(j.Stderr(), "set 1 begins") {
 			select {
 			case <-j.Ended():
@@ -342,60 +402,66 @@ func TestVaryEnds(t *testing.T) {
 			}
 		}
 		require.NoError(t, syscall.Kill(j.PID(), s))
-		r := wait()
+		r := j.Wait(t)
+		require.Empty(t, r.Report)
 		if s == syscall.SIGKILL {
-			require.Equal(t, -1, r.code)
+			require.Equal(t, -1, r.Code)
 			continue
 		}
-		require.Equal(t, 130, r.code, r.stderr)
-		require.Contains(t, r.Error, "-vary: interrupted in set 1")
-		require.NotContains(t, r.stderr, "set 2 begins")
-		require.NotContains(t, r.report, "vary")
+		require.Equal(t, 130, r.Code, r.Stderr)
+		require.Contains(t, r.Stderr, "interrupted before all sets had ended")
+		require.NotContains(t, r.Stderr, "set 2 begins")
 	}
 }
 
-// TestNothingToVary: what cannot be compared, or was not disturbed, is no result.
-func TestNothingToVary(t *testing.T) {
+// What cannot be compared, or was not disturbed, is no result.
+func TestNothingToCompare(t *testing.T) {
 	for _, c := range []struct {
-		flags, what string
-		code        int
-		want        string
+		flags, job, what string
+		code             int
+		want             string
 	}{
-		{"-vary sets=2,bits=1", "silent", 1, "the program came to no safe point, so nothing was compared"},
-		{"-vary sets=2,bits=1", "bare", 1, "-vary compares registered variables, and the program has registered none"},
-		{"-vary sets=2,bits=1", "solve", 1, "nothing was disturbed in set 1 up to its last safe point"},
-		{"-vary sets=2,state:y=1e-3", "solve", 1, `rank 0 has registered no variable of that name, but ["a" "b" "x"]`},
-		{"-vary sets=2,bits=1,size=4K", "recur", 1, "compare fewer safe points (every=N)"},
-		{"-n 2 -vary sets=2,bits=1 -quiet", "recur", 0, ""},
+		{"-bits 1", "-r 1", "silent", 1, "the program came to no safe point, so nothing was compared"},
+		{"-bits 1", "-r 1", "bare", 1, "intravary compares registered variables, and the program has registered none"},
+		{"-bits 1", "-r 1", "solve", 1, "nothing was disturbed in set 1 up to its last safe point"},
+		{"-state y=1e-3", "-r 1", "solve", 1, `rank 0 has registered no variable of that name, but ["a" "b" "x"]`},
+		{"-bits 1 -size 4K", "-r 1", "recur", 1, "compare fewer safe points (-every N)"},
+		{"-bits 1 -quiet", "-n 2 -r 1 -quiet", "recur", 0, ""},
 	} {
-		r, v := varied(t, c.flags, c.what)
-		require.Equal(t, c.code, r.code, "%s: %s", c.flags, r.stderr)
-		require.Contains(t, r.stderr, c.want)
+		r, v := varied(t, "-sets 2 "+c.flags, c.job, c.what)
+		require.Equal(t, c.code, r.Code, "%s: %s", c.flags, r.Stderr)
+		require.Contains(t, r.Stderr, c.want)
+		require.Equal(t, c.code == 0, v != nil)
 		if c.code == 0 {
-			require.NotNil(t, v)
-			require.Empty(t, r.stderr)
-		} else {
-			require.Nil(t, v)
+			require.Empty(t, r.Stderr)
 		}
 	}
 }
 
-// TestVaryRefuses: what -vary has no use for is refused before anything runs.
-func TestVaryRefuses(t *testing.T) {
+// A process that is stopped now and then is overtaken by others, and a program whose result
+// depends on the order of messages shows it.
+func TestOrderOfMessages(t *testing.T) {
+	r, v := varied(t, "-sets 2 -hold 20ms", "-n 3 -r 1", "race")
+	require.Zero(t, r.Code, r.Stderr)
+	require.Positive(t, v.Sets[0].Held)
+	require.Less(t, *variable(t, v.Variables, "sum").Digits, 15.9, r.Stderr)
+}
+
+// A wrong command line is refused before anything runs.
+func TestRefusedFlags(t *testing.T) {
 	for flags, want := range map[string]string{
-		"-vary sets=1,bits=1":                     "want 2 to 100 sets, of which the first is undisturbed",
-		"-vary sets=2,bits=1 -r 2":                "-vary -r 2: replicas of a rank have to agree",
-		"-vary sets=2,bits=1 -degrees 1,1":        "leave out -degrees",
-		"-vary sets=2,bits=1 -kill 0.0@1s":        "leave out -kill",
-		"-vary sets=2,bits=1 -hosts localhost:2":  "leave out -hosts",
-		"-vary sets=2,bits=1 -checkpoint d":       "leave out -checkpoint",
-		"-vary sets=2,bits=1 -r 1 -sdc dual":      "leave out -sdc",
-		"-vary sets=2,bits=1 -trace f -r 1":       "leave out -trace",
-		"-vary sets=2,bits=1 -report /no/where/r": "-report",
+		"-sets 1 -bits 1":           "-sets 1: want 2 to 100 sets, of which the first is undisturbed",
+		"-sets 2":                   "nothing says how the sets are disturbed: give -bits P",
+		"-bits 1 -report /no/where": "-report",
+		"-bits 1 -jobs -1":          "-jobs -1: want 1 or more",
+		"-bitz 1":                   "-bitz",
 	} {
-		r := runJob(t, flags, steps.Program("join", "out:x", "finish")...)
-		require.Equal(t, 2, r.code, "%s: %s", flags, r.stderr)
-		require.Contains(t, r.stderr, want)
-		require.Empty(t, r.stdout)
+		r, _ := varied(t, flags, "-r 1", "recur")
+		require.Equal(t, 2, r.Code, "%s: %s", flags, r.Stderr)
+		require.Contains(t, r.Stderr, want)
+		require.Empty(t, r.Stdout)
 	}
+	r := jobtest.Run(t, jobtest.Spec{Intrarun: os.Args[0], Flags: []string{"-bits", "1"}, Env: []string{asIntravary + "=1"}})
+	require.Equal(t, 2, r.Code)
+	require.Contains(t, r.Stderr, "no command given")
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// vary runs the tasks of this process again, twice, with other contents of all memory that any
+// soak runs the tasks of this process again, twice, with other contents of all memory that any
 // of them writes and of what was left in scratch memory. Only what a task names
 // in inout is for it as it was at the entry. That must make no difference.
-func (c *Section) vary() {
+func (c *Section) soak() {
 	first := make([]outcome, len(c.s.Tasks))
 	var guilty []int
 	var seen []difference

@@ -1,0 +1,32 @@
+package intra
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/vary"
+)
+
+var errVaried = errors.New("intravary compares whole runs, and this process was restored: leave out -restart, -replace and -backup")
+
+// attach has a recorder of intravary watch and disturb this process, if intravary has
+// started the job. It sees what no file shows from outside: the types of registered
+// variables, at every safe point, and the results of tasks before they are used.
+func (p *Process) attach() (err error) {
+	if p.varied, err = vary.Attach(p.Rank(), p.Replica(), p.Size()); p.varied != nil && p.Restored() {
+		return errVaried
+	}
+	return err
+}
+
+// vary has the recorder compare the registered variables at a safe point.
+func (p *Process) vary(point uint64) error {
+	vars, err := p.run.Variables()
+	if err == nil {
+		err = p.varied.Pass(point, vars)
+	}
+	if err != nil {
+		return fmt.Errorf("safe point: %w", err)
+	}
+	return nil
+}
