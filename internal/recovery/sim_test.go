@@ -82,7 +82,7 @@ func returning(seed uint64) *cluster {
 // neither a live replica nor a complete backup of a rank exists; no set of files
 // is complete that holds anything else, and none that was given up.
 func TestSchedules(t *testing.T) {
-	first, n := simseed.Range(t, 6000)
+	first, n := simseed.Range(t, 2000)
 	seen := make(map[string]int)
 	for seed := first; seed < first+n; seed++ {
 		c := random(seed)
