@@ -77,6 +77,9 @@ manifest: ## the manifest in docs/cluster.md against the types of the Kubernetes
 race: ## all tests under the race detector
 	$(GO) test -race -timeout 30m $(PACKAGES)
 
+# One process that loads all packages at once takes a third of the time of one for each
+# package, and collects garbage less often.
+check: export GOGC := 400
 check: ## gofmt, vet and staticcheck with and without the tags, generated files up to date
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v testdata)); \
 	 if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
@@ -86,7 +89,7 @@ check: ## gofmt, vet and staticcheck with and without the tags, generated files 
 	$(GO) run $(STATICCHECK) -tags intra $(TAGGED)
 	$(GO) tool intragen -check ./...
 	$(GO) build -o $(BIN)/intravet ./cmd/intravet
-	$(GO) vet -vettool=$(BIN)/intravet ./examples/...
+	$(BIN)/intravet ./examples/...
 
 generate: ## run every generator
 	$(GO) generate $(PACKAGES)
