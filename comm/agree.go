@@ -13,8 +13,9 @@ import (
 // AssertSendDeterministic asserts that the program is send-deterministic [SDR]: it sends the same
 // messages and prints the same lines in whatever order messages of different ranks arrive, and
 // whatever Test, Iprobe, WaitAny or WaitSome report. The replicas of a rank then need not agree on
-// that order, which saves a round trip between them for each such call. A program that asserts this
-// wrongly computes wrong results.
+// that order, which saves a round trip between them for each such call. Instead they compare hashes of
+// what they send: if the contents of a message differ, the assertion is wrong, and the job ends with
+// exit code 4.
 //
 // Every rank calls it on the world before it sends anything, receives from any source or tests a
 // request, on any communicator. It holds for the whole job.

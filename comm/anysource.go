@@ -36,10 +36,10 @@ func (c *Comm) assert(text string, what byte) error {
 		if c.engine.Restored() {
 			return fmt.Errorf("%s: not said before the safe point: %w", text, ErrRestored)
 		}
-		if err := a.say(c.engine); err != nil {
-			return fmt.Errorf("%s: %w: call it first (%s)", text, err, userCode())
-		}
 		at := userCode()
+		if err := a.say(c.engine, at); err != nil {
+			return fmt.Errorf("%s: %w: call it first (%s)", text, err, at)
+		}
 		a.at.Store(&at)
 	}
 	return nil

@@ -212,7 +212,7 @@ func (f *family) restore(b []byte) error {
 			return fmt.Errorf("%w: assertion %q at %q", errRecord, what, at)
 		}
 		made := f.assertions()[i]
-		if err := made.say(f.engine); err != nil {
+		if err := made.say(f.engine, at); err != nil {
 			return fmt.Errorf("%w: %w", errRecord, err)
 		}
 		made.at.Store(&at)
@@ -227,12 +227,13 @@ func (f *family) restore(b []byte) error {
 type assertion struct {
 	what byte                    // names it in a position
 	at   *atomic.Pointer[string] // where the program made it; nil: it has not
-	say  func(*sdr.Engine) error
+	say  func(e *sdr.Engine, at string) error
 }
 
 // assertions returns all that there are.
 func (f *family) assertions() []assertion {
-	return []assertion{{'a', &f.asserted, (*sdr.Engine).NoAnySource}, {'d', &f.deterministic, (*sdr.Engine).SendDeterministic}}
+	noAny := func(e *sdr.Engine, _ string) error { return e.NoAnySource() }
+	return []assertion{{'a', &f.asserted, noAny}, {'d', &f.deterministic, (*sdr.Engine).SendDeterministic}}
 }
 
 // recordReader reads what may be anything. After its end it reads zeros.

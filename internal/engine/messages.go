@@ -41,8 +41,25 @@ func (h *sharing) messaging() sdr.Config {
 	if at := h.setup.Verify; at != nil {
 		c.Sum = func(payload []byte) uint64 { return xxh3.HashSeed(payload, at.Seed) }
 		c.Differ, c.Point = h.messageDiffers, h.verifier.at
+	} else {
+		c.SumAsserted, c.Differ = xxh3.Hash, h.assertionFails
 	}
 	return c
+}
+
+// assertionFails takes in that the replicas of this rank have sent different contents, although the
+// program asserts that its messages depend on nothing in which replicas differ.
+func (h *sharing) assertionFails(d *sdr.Difference) {
+	err := fmt.Errorf("%w: %v: the program calls AssertSendDeterministic (%s), but its messages depend on the order in which others arrive, "+
+		"on the results of tests, on time, random numbers or map order; take the call out, and run with -check", ErrDiverged, d, d.Asserted)
+	h.mu.Lock()
+	ends := h.err == nil
+	h.fail(err) // before the head hears of it, which may have this process fail for that right away
+	h.mu.Unlock()
+	if ends {
+		_ = h.head.Fail(failure(err), h.Snapshot()) // if there is no head any more the job ends anyway
+	}
+	h.changed()
 }
 
 // messageDiffers takes in that the replicas of this rank have sent different contents.

@@ -36,6 +36,22 @@ func TestMessagesInAnyOrder(t *testing.T) {
 	}
 }
 
+// A program that asserts wrongly that its messages do not depend on the order of others ends with exit
+// code 4, and with a reason that names the message.
+func TestWrongAssertionIsFound(t *testing.T) {
+	t.Parallel()
+	for _, flags := range []string{"-n 3 -r 2", "-n 3 -r 2 -link tcp", "-degrees 2,1,3", "-n 3 -r 2 -replace -backup 1"} {
+		t.Run(flags, func(t *testing.T) {
+			t.Parallel()
+			r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags),
+				Program: []string{binaries.Program(t, "internal/systemtest/anyorder"), "200", "assert"}})
+			require.Equal(t, 4, r.Code, r.Stderr)
+			require.Regexp(t, `replicas of rank \d have sent message \d+ \(tag \d+, 8 bytes\) to rank \d with different contents \(replica \d: [0-9a-f]{16}, replica`, r.Stderr)
+			require.Regexp(t, `AssertSendDeterministic \(\S*main.go:\d+\)`, r.Stderr)
+		})
+	}
+}
+
 // Such a program is right after a rollback, too. It may take another order than before; a line that then
 // differs is reported.
 func TestRollbackOfMessagesInAnyOrder(t *testing.T) {

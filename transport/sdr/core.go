@@ -131,6 +131,7 @@ type Core struct {
 	direct      Action                      // for SendNow
 	observer    Observer                    // nil: nobody
 	sum         func(payload []byte) uint64 // nil: messages are not compared
+	assertedAt  string                      // where the program calls AssertSendDeterministic, if sum is set for that
 	point       func() uint64               // the safe point of the program; nil: not known
 	differences []*Difference
 	telling     int        // frames with hashes that are on their way to their links, or there

@@ -3,11 +3,16 @@ package sdr
 // Agrees reports whether the replicas of this rank agree on questions, with Decide.
 func (e *Engine) Agrees() bool { return e.agrees.Load() }
 
-// SendDeterministic asserts that the program needs no decisions, see Core.SendDeterministic.
-func (e *Engine) SendDeterministic() error {
+// SendDeterministic asserts that the program needs no decisions, see Core.SendDeterministic. From then
+// on what the replicas of a rank send is compared, if Config.SumAsserted is set. at is the place of
+// the assertion in the program.
+func (e *Engine) SendDeterministic(at string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err := e.core.SendDeterministic()
+	if err == nil && e.core.sum == nil {
+		e.core.sum, e.core.assertedAt = e.cfg.SumAsserted, at
+	}
 	e.agrees.Store(e.core.agreed != nil)
 	return err
 }

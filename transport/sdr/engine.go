@@ -56,8 +56,10 @@ type Config struct {
 	// Sum, if set, is a hash: what the replicas of a rank send is compared by it,
 	// and Differ is told of what differs, without a lock. The protocol must be the
 	// parallel one.
-	Sum    func(payload []byte) uint64
-	Differ func(*Difference)
+	Sum func(payload []byte) uint64
+	// SumAsserted is Sum from SendDeterministic on, for programs that call it.
+	SumAsserted func(payload []byte) uint64
+	Differ      func(*Difference)
 	// Point says at which safe point the program is, for Difference; nil: 0.
 	Point func() uint64
 	// Flip, if set, comes before each first transmission of a payload that is not

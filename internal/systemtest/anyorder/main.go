@@ -1,6 +1,7 @@
 // Anyorder is a program whose messages depend on the order of arrival of others: rank 0 gives the next
 // task to the first rank that asks, and in each pass every rank adds up messages in order of arrival. At
-// the end it prints whether each task was done once and whether all ranks have the same result.
+// the end it prints whether each task was done once and whether all ranks have the same result. With a
+// second argument it asserts that its messages depend on no order.
 package main
 
 import (
@@ -29,6 +30,11 @@ func main() {
 		tasks, err := strconv.Atoi(os.Args[1])
 		if err != nil {
 			return err
+		}
+		if len(os.Args) > 2 { // wrong: its messages do depend on the order
+			if err := p.World().AssertSendDeterministic(); err != nil {
+				return err
+			}
 		}
 		return run(p, uint64(tasks))
 	})
