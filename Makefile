@@ -50,9 +50,11 @@ test: ## the tests, but those of `make system`
 	$(GO) test -vet=off $(PACKAGES)
 	$(GO) test -vet=off -tags intra ./examples/...
 
+# One package at a time: processes that wait for each other poll, and the more of them there
+# are for each core, the more of that is in vain.
 system: ## whole jobs whose processes, hosts and network fail; programs of users (hosts: root)
-	$(GO) test -vet=off -timeout 1h -p 2 -parallel 4 $(SYSTEM)/...
-	$(GO) test -vet=off -timeout 1h -p 2 -parallel 4 -tags system -run "$(TAGGEDTESTS)" $(MIXED)
+	$(GO) test -vet=off -timeout 1h -p 1 -parallel 4 $(SYSTEM)/...
+	$(GO) test -vet=off -timeout 1h -p 1 -parallel 4 -tags system -run "$(TAGGEDTESTS)" $(MIXED)
 
 matrix: ## the tests of whole jobs, programs and platforms in every combination, of which the others run some
 	INTRA_MATRIX=1 $(GO) test -vet=off -timeout 6h -count 1 -p 1 -parallel 4 $(SYSTEM)/... ./internal/arbiter ./cmd/... ./examples/...
@@ -63,7 +65,8 @@ paths: ## the kernels without assembly, with a compiler that may fuse multiply a
 	GOAMD64=v3 $(GO) test ./kernels/...
 	GOARCH=arm64 $(GO) vet ./kernels/... . ./runtime ./comm ./examples/...
 
-full: matrix paths race attack ## what CI does in part: every combination and path, all packages under the race detector, all attacks
+full: matrix paths race attack ## what CI does in part: every combination and path, staticcheck of rewritten code, all under the race detector, all attacks
+	$(GO) run $(STATICCHECK) -tags intra $(TAGGED)
 
 browser: ## the live page in a Chromium without a window; skipped where there is none
 	cd internal/systemtest/browser && $(GO) vet ./... && $(GO) test -timeout 30m -v ./...
@@ -80,13 +83,12 @@ race: ## all tests under the race detector
 # One process that loads all packages at once takes a third of the time of one for each
 # package, and collects garbage less often.
 check: export GOGC := 400
-check: ## gofmt, vet and staticcheck with and without the tags, generated files up to date
+check: ## gofmt, vet with and without the tags, staticcheck, generated files up to date
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v testdata)); \
 	 if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
 	$(GO) vet -tags system $(PACKAGES)
 	$(GO) vet -tags intra $(TAGGED)
 	$(GO) run $(STATICCHECK) -tags system $(PACKAGES)
-	$(GO) run $(STATICCHECK) -tags intra $(TAGGED)
 	$(GO) tool intragen -check ./...
 	$(GO) build -o $(BIN)/intravet ./cmd/intravet
 	$(BIN)/intravet ./examples/...

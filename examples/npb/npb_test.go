@@ -53,9 +53,9 @@ func program(name, fields string) *jobtest.Program {
 
 // Class S is verified, and has the bits of a run without replicas, with any degrees,
 // links and schedules, whoever dies, and whether somebody comes in its place.
-// Each program runs in two of the ways, which take turns, and in a matrix in all.
+// By themselves some programs run in two of the ways, which take turns, in a matrix all in all.
 func TestKills(t *testing.T) {
-	for turn, x := range programs {
+	for turn, x := range jobtest.Some(programs, 1, 2, 3, 5) { // SP is like BT; EP and FT send hardly any messages
 		t.Run(x.name, func(t *testing.T) {
 			p := program(x.name, x.fields)
 			for i, flags := range []string{
