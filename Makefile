@@ -22,10 +22,10 @@ TAGGED    := . ./examples/...
 
 # Tests that take long, such as those of whole jobs, have a tag, so that
 # `go test ./...` leaves them out.
-SYSTEM    := -tags system ./internal/systemtest
+SYSTEM    := -tags system ./internal/testkit/systemtest
 # Packages that have such tests beside others, which `make test` runs, and the names of
 # their tagged tests.
-MIXED     := ./internal/arbiter ./cmd/intragen ./cmd/intrabench
+MIXED     := ./internal/head/arbiter ./cmd/intragen ./cmd/intrabench
 TAGGEDTESTS = ^($$(grep -l '^//go:build.*system' $(MIXED:=/*_test.go) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | paste -sd '|'))$$
 
 .PHONY: help run test system matrix paths full browser pictures manifest race check generate bench soak rules attack flips chaos weibull watch mpi fuzz clean
@@ -57,7 +57,7 @@ system: ## whole jobs whose processes, hosts and network fail; programs of users
 	$(GO) test -vet=off -timeout 1h -p 1 -parallel 4 -tags system -run "$(TAGGEDTESTS)" $(MIXED)
 
 matrix: ## the tests of whole jobs, programs and platforms in every combination, of which the others run some
-	INTRA_MATRIX=1 $(GO) test -vet=off -timeout 6h -count 1 -p 1 -parallel 4 $(SYSTEM)/... ./internal/arbiter ./cmd/... ./examples/...
+	INTRA_MATRIX=1 $(GO) test -vet=off -timeout 6h -count 1 -p 1 -parallel 4 $(SYSTEM)/... ./internal/head/arbiter ./cmd/... ./examples/...
 	INTRA_MATRIX=1 $(GO) test -vet=off -timeout 1h -count 1 -tags intra ./examples/...
 
 paths: ## the kernels without assembly, with a compiler that may fuse multiply and add, and vetted for another architecture
@@ -69,13 +69,13 @@ full: matrix paths race attack ## what CI does in part: every combination and pa
 	$(GO) run $(STATICCHECK) -tags intra $(TAGGED)
 
 browser: ## the live page in a Chromium without a window; skipped where there is none
-	cd internal/systemtest/browser && $(GO) vet ./... && $(GO) test -timeout 30m -v ./...
+	cd internal/testkit/systemtest/browser && $(GO) vet ./... && $(GO) test -timeout 30m -v ./...
 
 pictures: ## take the pictures of docs/see.md anew, in that browser
-	cd internal/systemtest/browser && INTRA_PICTURES=1 $(GO) test -timeout 30m -count 1 -v ./...
+	cd internal/testkit/systemtest/browser && INTRA_PICTURES=1 $(GO) test -timeout 30m -count 1 -v ./...
 
 manifest: ## the manifest in docs/cluster.md against the types of the Kubernetes API
-	cd internal/systemtest/kubernetes && $(GO) vet ./... && $(GO) test ./...
+	cd internal/testkit/systemtest/kubernetes && $(GO) vet ./... && $(GO) test ./...
 
 race: ## all tests under the race detector
 	$(GO) test -race -timeout 30m $(PACKAGES)
@@ -114,16 +114,16 @@ bench: ## one short round of all measurements, a few minutes (BENCH rounds); loo
 	$(BIN)/intrabench recovery -rounds $(BENCH) -nz 64 -time 1s -failures 2
 
 soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recovery and hosts
-	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Simulation' ./internal/section ./internal/simulation
+	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Simulation' ./internal/replica/section ./internal/testkit/simulation
 	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -v -run 'Recovery|AnyOrder|Schedules' ./comm ./internal/recovery
 	INTRA_SOAK=$$(($(SOAK) / 10)) $(GO) test -timeout 24h -v -run 'Walks' ./internal/head
-	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Agreement' ./internal/verify
-	INTRA_SOAK=$$(($(SOAK) / 100)) $(GO) test -timeout 24h -v -run 'Schedules|LossesOneByOne' ./internal/arbiter
-	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Walks' ./internal/direct
+	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Agreement' ./internal/replica/verify
+	INTRA_SOAK=$$(($(SOAK) / 100)) $(GO) test -timeout 24h -v -run 'Schedules|LossesOneByOne' ./internal/head/arbiter
+	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Walks' ./internal/replica/direct
 	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 rules: ## take every rule of the protocols whose file or name matches RULES out in turn: a simulation has to fail
-	@for package in internal/simulation internal/head internal/agentlog internal/verify internal/section internal/recovery internal/job comm transport/sdr; do \
+	@for package in internal/testkit/simulation internal/head internal/agent/agentlog internal/replica/verify internal/replica/section internal/recovery internal/job comm transport/sdr; do \
 	  INTRA_RULES='$(RULES)' $(GO) test -timeout 24h -count 1 -v -run '^TestRules(OfTheHead)?AreNeeded$$' ./$$package || exit 1; \
 	done
 
@@ -147,11 +147,11 @@ mpi: ## MPI_KILLS processes of jobs over Open MPI and over MPICH die at random p
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzReconnecting:./transport/tcp FuzzRing:./transport/shm \
-	    FuzzFrames:./transport/sdr FuzzPosition:./transport/sdr FuzzRecord:./comm FuzzOpen:./internal/arbiter FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
-	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./internal/checked FuzzRankPosition:./internal/engine FuzzParseWord:./internal/engine \
-	    FuzzManifest:./internal/checkpoint FuzzFile:./internal/checkpoint FuzzIndex:./internal/checkpoint \
+	    FuzzFrames:./transport/sdr FuzzPosition:./transport/sdr FuzzRecord:./comm FuzzOpen:./internal/head/arbiter FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
+	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./internal/replica/checked FuzzRankPosition:./internal/replica/engine FuzzParseWord:./internal/replica/engine \
+	    FuzzManifest:./internal/base/checkpoint FuzzFile:./internal/base/checkpoint FuzzIndex:./internal/base/checkpoint \
 	    FuzzDecodeMessage:./internal/job FuzzAcceptHandshake:./internal/job FuzzReadCall:./internal/job FuzzDialHandshake:./internal/job \
-	    FuzzExpandNames:./internal/job FuzzReadFrame:./internal/agentwire FuzzRemote:./internal/launch \
+	    FuzzExpandNames:./internal/job FuzzReadFrame:./internal/agent/agentwire FuzzRemote:./internal/launch \
 	    FuzzFindDirectives:./annotations FuzzParseTask:./annotations FuzzParseSection:./annotations FuzzParseState:./annotations; do \
 	  $(GO) test -run XXX -fuzz "^$${target%%:*}$$" -fuzztime $(FUZZTIME) "$${target#*:}" || exit 1; \
 	done

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/intrahpc/intra/internal/arena"
-	"github.com/intrahpc/intra/internal/hugepage"
+	"github.com/intrahpc/intra/internal/base/arena"
+	"github.com/intrahpc/intra/internal/base/hugepage"
 	"github.com/intrahpc/intra/update"
 )
 

@@ -1,7 +1,7 @@
 package intra
 
 import (
-	"github.com/intrahpc/intra/internal/bridge"
+	"github.com/intrahpc/intra/internal/base/bridge"
 )
 
 func init() {

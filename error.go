@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/internal/callsite"
-	"github.com/intrahpc/intra/internal/engine"
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
 // Errors that a SectionError wraps.

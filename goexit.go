@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
 // goexit is the end of a goroutine of the program by runtime.Goexit. It cannot be

@@ -8,12 +8,12 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/intrahpc/intra/internal/callsite"
-	"github.com/intrahpc/intra/internal/checked"
-	"github.com/intrahpc/intra/internal/cure"
-	"github.com/intrahpc/intra/internal/engine"
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/base/cure"
+	"github.com/intrahpc/intra/internal/base/sysmon"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/sysmon"
+	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
 // Exit codes of a process; those of the job are the launcher's.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/intrahpc/intra/internal/engine"
+	"github.com/intrahpc/intra/internal/replica/engine"
 	"github.com/intrahpc/intra/update"
 )
 

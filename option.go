@@ -1,7 +1,7 @@
 package intra
 
 import (
-	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/internal/base/callsite"
 	"github.com/intrahpc/intra/sched"
 )
 

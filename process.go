@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/internal/checked"
-	"github.com/intrahpc/intra/internal/engine"
-	"github.com/intrahpc/intra/internal/reduce"
+	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/replica/engine"
+	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/update"
 )
 

@@ -3,8 +3,8 @@ package intra
 import (
 	"errors"
 
-	"github.com/intrahpc/intra/internal/checked"
-	"github.com/intrahpc/intra/internal/engine"
+	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
 // program is what an engine runs: run with a Process, and in checked mode with

@@ -3,7 +3,7 @@ package intra
 import (
 	"fmt"
 
-	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
 // Measured is implemented by types of which each replica may have another value, such as

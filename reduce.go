@@ -1,7 +1,7 @@
 package intra
 
 import (
-	"github.com/intrahpc/intra/internal/reduce"
+	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/update"
 )
 

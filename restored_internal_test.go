@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/engine"
+	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
 // Recomputing what was not saved may use sections, but nothing that needs the

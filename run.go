@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/localjob"
+	"github.com/intrahpc/intra/internal/launch/localjob"
 )
 
 // ErrLost means that a rank has lost all its replicas.

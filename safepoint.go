@@ -3,8 +3,8 @@ package intra
 import (
 	"fmt"
 
-	"github.com/intrahpc/intra/internal/callsite"
-	"github.com/intrahpc/intra/internal/engine"
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
 // ErrRollback means that the job goes back to its last backup. Every call that blocks

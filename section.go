@@ -5,10 +5,10 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/intrahpc/intra/internal/callsite"
-	"github.com/intrahpc/intra/internal/checked"
-	"github.com/intrahpc/intra/internal/engine"
-	"github.com/intrahpc/intra/internal/reduce"
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/replica/engine"
+	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/update"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/intrahpc/intra/internal/engine"
+	"github.com/intrahpc/intra/internal/replica/engine"
 )
 
 // Task is a type of task: a kernel that sections launch. Tasks are package

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/internal/base/callsite"
 	"github.com/intrahpc/intra/transport/sdr"
 )
 

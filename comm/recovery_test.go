@@ -12,7 +12,7 @@ import (
 
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/comm/commtest"
-	"github.com/intrahpc/intra/internal/simseed"
+	"github.com/intrahpc/intra/internal/testkit/simseed"
 	"github.com/intrahpc/intra/transport/sdr"
 	"github.com/intrahpc/intra/transport/sdr/sdrtest"
 )

@@ -3,7 +3,7 @@ package comm_test
 import (
 	"testing"
 
-	"github.com/intrahpc/intra/internal/ruletest"
+	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
 // rules are those of messages that package simulation hardly comes to.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/bridge"
+	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/job"
 )
 

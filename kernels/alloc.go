@@ -1,6 +1,6 @@
 package kernels
 
-import "github.com/intrahpc/intra/internal/hugepage"
+import "github.com/intrahpc/intra/internal/base/hugepage"
 
 // Alloc is make([]E, n) for large arrays: it asks the system for huge pages
 // where it knows how to, which saves address translation. The slice is an

@@ -4,7 +4,7 @@ import (
 	"math"
 	"reflect"
 
-	"github.com/intrahpc/intra/internal/reduce"
+	"github.com/intrahpc/intra/internal/replica/reduce"
 )
 
 // Op is an operator of reductions of slices: how a part is folded into what it

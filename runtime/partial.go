@@ -4,8 +4,8 @@ import (
 	"unsafe"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/bridge"
-	"github.com/intrahpc/intra/internal/reduce"
+	"github.com/intrahpc/intra/internal/base/bridge"
+	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/update"
 )
 

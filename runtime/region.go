@@ -2,7 +2,7 @@ package runtime
 
 import (
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/bridge"
+	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/update"
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/bridge"
-	"github.com/intrahpc/intra/internal/reduce"
+	"github.com/intrahpc/intra/internal/base/bridge"
+	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/runtime"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/detection"
 	"github.com/intrahpc/intra/internal/launch"
-	"github.com/intrahpc/intra/internal/netns"
+	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
 // runDetect measures how soon losses are handled, and what detection costs.

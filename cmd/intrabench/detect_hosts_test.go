@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/detection"
-	"github.com/intrahpc/intra/internal/netns"
+	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
 // A whole call, of real jobs on hosts, once each: the times mean nothing.

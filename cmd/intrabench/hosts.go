@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
-	"github.com/intrahpc/intra/internal/netns"
+	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
 // hostsFlag says whether the two processes of a job are on hosts of their own.

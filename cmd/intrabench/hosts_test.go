@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/netns"
+	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
 // Whole calls over two hosts: small jobs, whose times mean nothing.

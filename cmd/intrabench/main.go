@@ -15,9 +15,9 @@ import (
 	"os/signal"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
-	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/version"
-	"github.com/intrahpc/intra/internal/watchdog"
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/agent/watchdog"
+	"github.com/intrahpc/intra/internal/base/version"
 )
 
 // command is a subcommand: run gets the arguments after its name.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
-	"github.com/intrahpc/intra/internal/jobtest"
-	"github.com/intrahpc/intra/internal/watchdog"
+	"github.com/intrahpc/intra/internal/agent/watchdog"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // The processes that are measured are those of this executable.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/needs"
+	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
 // Jobs over a native MPI library are measured under its launcher.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/needs"
+	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
 // The program that stands beside ours measures every case of both commands.

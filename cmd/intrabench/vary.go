@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
-	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/head/runreport"
 )
 
 // runVary draws what a report of intrarun -vary says.

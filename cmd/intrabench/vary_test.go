@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/base/wholefile"
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/vary"
-	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // TestVary prints and draws a report, and says what is wrong with one.

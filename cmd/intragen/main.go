@@ -10,7 +10,7 @@ import (
 	"os/signal"
 
 	"github.com/intrahpc/intra/cmd/intragen/internal/generate"
-	"github.com/intrahpc/intra/internal/version"
+	"github.com/intrahpc/intra/internal/base/version"
 )
 
 func main() {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // TestTutorial does what the tutorial says, in a module of its own. Package
-// internal/systemtest/docs runs most of its commands, too.
+// internal/testkit/systemtest/docs runs most of its commands, too.
 func TestTutorial(t *testing.T) {
 	if !jobtest.Matrix() {
 		t.Skip("the tests of the documents run most of it: `make matrix` (INTRA_MATRIX=1) runs it")

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/affinity"
-	"github.com/intrahpc/intra/internal/jobtest/steps"
+	"github.com/intrahpc/intra/internal/base/affinity"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
 // bindings returns on which processors a process may run, by what the kernel

@@ -10,8 +10,8 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/launch"
-	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // commands are what intrarun does besides running a job, by its first argument. They

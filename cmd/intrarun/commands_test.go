@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest/steps"
 	"github.com/intrahpc/intra/internal/launch"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
 func TestReportCommand(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/head/runreport"
 )
 
 // counted runs a program that shares tasks, and returns its report and what

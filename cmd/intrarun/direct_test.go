@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 
 	intraruntime "github.com/intrahpc/intra/runtime"
 )

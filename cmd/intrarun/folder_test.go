@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest/steps"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
 // Two jobs with one folder would remove each other's sets, so the second one is refused. It

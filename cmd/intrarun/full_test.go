@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/jobtest/steps"
-	"github.com/intrahpc/intra/internal/needs"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
+	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
 // onDisk runs intrarun with a disk of its own, mounted at dir with these options, after a

@@ -7,9 +7,9 @@ import (
 	"io"
 	"os"
 
+	"github.com/intrahpc/intra/internal/agent/launcher"
+	"github.com/intrahpc/intra/internal/agent/spawn"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/launcher"
-	"github.com/intrahpc/intra/internal/spawn"
 )
 
 // place finds the hosts, and where on them the processes run.

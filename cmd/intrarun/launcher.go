@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/intrahpc/intra/internal/agent/launcher"
+	"github.com/intrahpc/intra/internal/agent/spawn"
 	"github.com/intrahpc/intra/internal/launch"
-	"github.com/intrahpc/intra/internal/launcher"
-	"github.com/intrahpc/intra/internal/spawn"
 )
 
 // findLauncher returns what a launcher makes of this process, nil if none has started

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest/steps"
-	"github.com/intrahpc/intra/internal/needs"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
+	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
 // A host may have IPv6 only, or no loopback interface. Jobs use what there is, and end

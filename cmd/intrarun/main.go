@@ -15,12 +15,12 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/intrahpc/intra/internal/agentd"
-	"github.com/intrahpc/intra/internal/cure"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/launcher"
+	"github.com/intrahpc/intra/internal/agent/watchdog"
+	"github.com/intrahpc/intra/internal/base/cure"
+	"github.com/intrahpc/intra/internal/base/version"
 	"github.com/intrahpc/intra/internal/launch"
-	"github.com/intrahpc/intra/internal/launcher"
-	"github.com/intrahpc/intra/internal/version"
-	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 func main() { os.Exit(closeOutput(os.Stdout, os.Stderr, run())) }

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agent/launcher"
 	"github.com/intrahpc/intra/internal/launch"
-	"github.com/intrahpc/intra/internal/launcher"
 )
 
 // checkMPI finds out whether so many processes can be those of the launcher.

@@ -11,12 +11,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/intrahpc/intra/internal/affinity"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/base/affinity"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
-	"github.com/intrahpc/intra/internal/spawn"
-	"github.com/intrahpc/intra/internal/timeline"
+	"github.com/intrahpc/intra/internal/launch/timeline"
 )
 
 // options are what the flags of one command line ask for. The flags that need others to

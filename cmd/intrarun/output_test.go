@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest/steps"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
 func TestOutputIsExactlyOnce(t *testing.T) {

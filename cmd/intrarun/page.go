@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/intrahpc/intra/internal/livepage"
+	"github.com/intrahpc/intra/internal/launch/livepage"
 )
 
 // tokenVariable names the token of the page in the environment.

@@ -20,9 +20,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest"
-	"github.com/intrahpc/intra/internal/jobtest/steps"
-	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
 func TestPageFlags(t *testing.T) {

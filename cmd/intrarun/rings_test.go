@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest/steps"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
 // rings finds the shared-memory rings of a process, as paths to its

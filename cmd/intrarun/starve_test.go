@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/jobtest"
-	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // patient is a program that comes to safe points until a file is there.

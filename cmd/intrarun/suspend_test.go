@@ -17,8 +17,8 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest"
-	"github.com/intrahpc/intra/internal/proc"
+	"github.com/intrahpc/intra/internal/base/proc"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // terminal is what a terminal shows of a shell script with job control.

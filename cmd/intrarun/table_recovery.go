@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/intrahpc/intra/internal/counters"
+	"github.com/intrahpc/intra/internal/base/counters"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch"
 	"github.com/intrahpc/intra/internal/recovery"

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/jobtest/steps"
-	"github.com/intrahpc/intra/internal/runreport"
+	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 	"github.com/intrahpc/intra/internal/vary"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )

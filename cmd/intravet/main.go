@@ -18,7 +18,7 @@ import (
 	"golang.org/x/tools/go/analysis/multichecker"
 
 	"github.com/intrahpc/intra/annotations"
-	"github.com/intrahpc/intra/internal/version"
+	"github.com/intrahpc/intra/internal/base/version"
 )
 
 func main() {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
-	"github.com/intrahpc/intra/internal/jobtest"
-	"github.com/intrahpc/intra/internal/jobtest/agreement"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 	"github.com/intrahpc/intra/intratest"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // The tests in this file start real processes through intrarun, and kill them
@@ -52,7 +52,7 @@ func TestEveryProblem(t *testing.T) {
 }
 
 // A handful of deaths of real processes, and what may follow them; package
-// internal/systemtest has many more. Nothing shows in the result.
+// internal/testkit/systemtest has many more. Nothing shows in the result.
 func TestKills(t *testing.T) {
 	const args = "-problem 7pt -nx 16 -ny 16 -nz 16"
 	amg.Same(t, []jobtest.Case{

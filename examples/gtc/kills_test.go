@@ -10,7 +10,7 @@ import (
 
 	"github.com/intrahpc/intra"
 
-	"github.com/intrahpc/intra/internal/bridge"
+	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/intratest"
 )

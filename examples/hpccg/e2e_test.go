@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // The tests in this file start real processes through intrarun, and kill them
@@ -97,7 +97,7 @@ func TestRanks(t *testing.T) {
 }
 
 // A handful of deaths of real processes, and what may follow them; package
-// internal/systemtest has many more. Nothing shows in the result.
+// internal/testkit/systemtest has many more. Nothing shows in the result.
 func TestKills(t *testing.T) {
 	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 40 -json")
 	want := make(map[int]string) // by ranks

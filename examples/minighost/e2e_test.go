@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // The tests in this file start real processes through intrarun, and kill them
@@ -47,7 +47,7 @@ func TestEveryStencil(t *testing.T) {
 }
 
 // A handful of deaths of real processes, and what may follow them; package
-// internal/systemtest has many more. Nothing shows in the result.
+// internal/testkit/systemtest has many more. Nothing shows in the result.
 func TestKills(t *testing.T) {
 	const args = "-stencil 3d27"
 	minighost.Same(t, []jobtest.Case{

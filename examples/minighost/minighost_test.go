@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
-	"github.com/intrahpc/intra/internal/jobtest/agreement"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
 // small returns the settings of a short run.

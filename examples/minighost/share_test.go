@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"github.com/intrahpc/intra/internal/jobtest/agreement"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
 // Clauses are right, and everything that a step depends on is registered, or

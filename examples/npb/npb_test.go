@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // The tests in this file start real processes through intrarun, and kill them

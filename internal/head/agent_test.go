@@ -3,8 +3,8 @@ package head
 import (
 	"syscall"
 
-	"github.com/intrahpc/intra/internal/agentlog"
-	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/agent/agentlog"
+	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/job"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
-	"github.com/intrahpc/intra/internal/simseed"
+	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
 // A solver is a program that passes its safe points evenly, in virtual time. Its ranks

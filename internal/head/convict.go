@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // convicted takes in who has come to a wrong result, as the replicas of its rank

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // killed lists whom the head has killed in what it did.

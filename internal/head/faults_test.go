@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/intrahpc/intra/internal/decision"
-	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
 

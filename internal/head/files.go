@@ -3,11 +3,11 @@ package head
 import (
 	"strings"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
-	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
-	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // This file is the head's part in checkpoint files. Of which job they are is

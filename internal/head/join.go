@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
 

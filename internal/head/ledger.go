@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 )

@@ -4,8 +4,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/intrahpc/intra/internal/cure"
-	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/base/cure"
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
 

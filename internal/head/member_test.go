@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/job"
 )
 

@@ -3,8 +3,8 @@ package head
 import (
 	"fmt"
 
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // joinedWorld: a process is in MPI_COMM_WORLD, or cannot be.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // A replica that never ends, in an endless loop for instance, keeps a job whose ranks

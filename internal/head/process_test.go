@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/intrahpc/intra/internal/agentlog"
+	"github.com/intrahpc/intra/internal/agent/agentlog"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 )

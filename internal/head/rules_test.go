@@ -3,14 +3,14 @@ package head
 import (
 	"testing"
 
-	"github.com/intrahpc/intra/internal/ruletest"
+	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
 // rules are those that the walks show to be needed.
 var rules = []ruletest.Rule{
-	ruletest.New("../agentlog/process.go", "a successor learns how long ago a death was handled", "			m.Ago = now - e.at\n", ""),
-	ruletest.New("../agentlog/process.go", "a process hears of a verdict once", "m.Verdict.Epoch <= p.epoch", "false"),
-	ruletest.New("../agentlog/process.go", "in the life that begins the program has not returned", "return old.is(job.KindFinish, job.KindDrained)", "return false"),
+	ruletest.New("../agent/agentlog/process.go", "a successor learns how long ago a death was handled", "			m.Ago = now - e.at\n", ""),
+	ruletest.New("../agent/agentlog/process.go", "a process hears of a verdict once", "m.Verdict.Epoch <= p.epoch", "false"),
+	ruletest.New("../agent/agentlog/process.go", "in the life that begins the program has not returned", "return old.is(job.KindFinish, job.KindDrained)", "return false"),
 	ruletest.New("join.go", "what is born is started once that is kept", "	m.to(starting)\n	m.made = true\n	h.act(Start{m.from, m.process, m.role})", "	m.to(starting)\n	m.made = true"),
 	ruletest.New("join.go", "a joiner is told that it is one", "	s.Joiner = m.role == Joiner\n", ""),
 	ruletest.New("join.go", "all have joined before anybody begins", "		case !m.ready():\n			return\n		}\n		if first == nil", "		}\n		if first == nil"),
@@ -95,15 +95,15 @@ var unshown = []ruletest.Rule{
 	// TestAProgramThatFails and TestDoubtAtTheEnd show these: the walks come to neither.
 	ruletest.New("doubt.go", "a program that fails again fails", "	h.letFail(d.by, &d.Doubt)\n", ""),
 	ruletest.New("end.go", "nobody goes who may have to go back", " || h.mayGoBack() {", " {"),
-	// spare_given_back.txt shows it: of the jobs of internal/simulation one in 300,000 comes to that moment.
+	// spare_given_back.txt shows it: of the jobs of internal/testkit/simulation one in 300,000 comes to that moment.
 	ruletest.New("replace.go", "a spare that was not chosen is there for others", "	h.unwant(p)\n	m := h.places[p]\n", "	delete(h.wanted, p)\n	m := h.places[p]\n"),
-	// let_go_before_its_start.txt shows it: of the jobs of internal/simulation one in 800,000 comes to that moment.
+	// let_go_before_its_start.txt shows it: of the jobs of internal/testkit/simulation one in 800,000 comes to that moment.
 	ruletest.New("join.go", "who was let go before its place was kept leaves it to another one", "			h.settled(m) // another one may be wanted by now\n", "			m.settled = true\n"),
-	// let_go_and_refused.txt shows it, and no job of internal/simulation.
+	// let_go_and_refused.txt shows it, and no job of internal/testkit/simulation.
 	ruletest.New("join.go", "and so does who was let go and could not be started", "		h.withdraw(m, e.Err)\n		h.settled(m)\n", "		h.withdraw(m, e.Err)\n		m.settled = true\n"),
-	// broken_link_again.txt shows it: of the jobs of internal/simulation one in 50,000 comes to that moment.
+	// broken_link_again.txt shows it: of the jobs of internal/testkit/simulation one in 50,000 comes to that moment.
 	ruletest.New("suspect.go", "a link that breaks again has all of its time", " && o.since == d.since", ""),
-	// freed_joiner.txt shows it: of the jobs of internal/simulation one in 70,000 comes to that moment.
+	// freed_joiner.txt shows it: of the jobs of internal/testkit/simulation one in 70,000 comes to that moment.
 	ruletest.New("restore.go", "who has been let go is not counted on", "	case role == Joiner && x.Freed:", "	case false:"),
 	// A link to a process that is dead and not yet declared so is given up as one that breaks, which the walks do not model.
 	ruletest.New("join.go", "a death is decided before all begin without the dead", "		case m.state == gone: // and everybody has yet to hear of it\n			return\n", "		case m.state == gone:\n			continue\n"),

@@ -3,9 +3,9 @@ package head
 import (
 	"time"
 
+	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/head/stuck"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/runreport"
-	"github.com/intrahpc/intra/internal/stuck"
 )
 
 // recently is how old what a process has said of itself may be to be true of now:

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
-	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // Summary is all that there is to say of a job at its end.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/intrahpc/intra/internal/arena"
+	"github.com/intrahpc/intra/internal/base/arena"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/lazy"
 	"github.com/intrahpc/intra/transport/limit"

@@ -3,7 +3,7 @@ package job
 import (
 	"fmt"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/transport"
 )
 

@@ -3,7 +3,7 @@ package job
 import (
 	"testing"
 
-	"github.com/intrahpc/intra/internal/ruletest"
+	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
 // rules are those of placement: where processes and spares go.

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/intrahpc/intra/internal/listen"
+	"github.com/intrahpc/intra/internal/base/listen"
 	"github.com/intrahpc/intra/transport/tcp"
 )
 

@@ -11,9 +11,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/intrahpc/intra/internal/affinity"
-	"github.com/intrahpc/intra/internal/checkpoint"
-	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/base/affinity"
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/base/lease"
 )
 
 // Session is a process's membership in a job: its control connection. Except

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/lease"
+	"github.com/intrahpc/intra/internal/base/lease"
 )
 
 // heads plays the head for one process of a job in this process.

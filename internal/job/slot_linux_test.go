@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/affinity"
+	"github.com/intrahpc/intra/internal/base/affinity"
 )
 
 // A process has a slot of the board of its host, if there is one, beside all else that it

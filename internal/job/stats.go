@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/intrahpc/intra/internal/counters"
+	"github.com/intrahpc/intra/internal/base/counters"
 )
 
 // Stats is what a process counts about its sections. Totals since its start.

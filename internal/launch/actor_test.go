@@ -6,11 +6,11 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/intrahpc/intra/internal/agentd"
-	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/agent/supervise"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // life is what a process does when it is started (m is nil) or told something. It

@@ -5,11 +5,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/intrahpc/intra/internal/agentd"
-	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/agent/supervise"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // agent is what the head asks of the one that starts, watches and ends the

@@ -14,13 +14,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/intrahpc/intra/internal/agentd"
-	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/agent/watchdog"
+	"github.com/intrahpc/intra/internal/base/listen"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/listen"
-	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/spawn"
-	"github.com/intrahpc/intra/internal/watchdog"
 )
 
 // settleTime is from a failure of an agent until what failed with it is known.

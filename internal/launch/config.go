@@ -8,14 +8,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intrahpc/intra/internal/affinity"
-	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/agent/supervise"
+	"github.com/intrahpc/intra/internal/base/affinity"
+	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/livepage"
+	"github.com/intrahpc/intra/internal/launch/livepage"
 	"github.com/intrahpc/intra/internal/recovery"
-	"github.com/intrahpc/intra/internal/spawn"
-	"github.com/intrahpc/intra/internal/supervise"
 	"github.com/intrahpc/intra/internal/vary"
 )
 

@@ -3,7 +3,7 @@ package launch
 import (
 	"fmt"
 
-	"github.com/intrahpc/intra/internal/spawn"
+	"github.com/intrahpc/intra/internal/agent/spawn"
 )
 
 // tree is that of the hosts which this process and the hosts have to start:

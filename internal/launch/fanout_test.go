@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/intrahpc/intra/internal/agent/spawn"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/spawn"
 )
 
 // What stands behind -hosts and -rsh, and who starts whom.

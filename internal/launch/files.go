@@ -3,8 +3,8 @@ package launch
 import (
 	"fmt"
 
-	"github.com/intrahpc/intra/internal/runreport"
-	"github.com/intrahpc/intra/internal/wholefile"
+	"github.com/intrahpc/intra/internal/base/wholefile"
+	"github.com/intrahpc/intra/internal/head/runreport"
 )
 
 // files are those that the user has named for what comes of a job.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
 // folder is the head's hold on the folder of -checkpoint. The head before this one may have

@@ -17,14 +17,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/agentwire"
-	"github.com/intrahpc/intra/internal/arbiter"
-	"github.com/intrahpc/intra/internal/decision"
-	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/arbiter"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // clerk is an arbiter that keeps everything at once, if it may.

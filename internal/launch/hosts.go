@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/intrahpc/intra/internal/agentd"
-	"github.com/intrahpc/intra/internal/agentwire"
-	"github.com/intrahpc/intra/internal/arbiter"
-	"github.com/intrahpc/intra/internal/decision"
-	"github.com/intrahpc/intra/internal/detect"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/arbiter"
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
 )
 

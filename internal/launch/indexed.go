@@ -8,12 +8,12 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/intrahpc/intra/internal/agentd"
-	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/launcher"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/base/listen"
 	"github.com/intrahpc/intra/internal/head"
-	"github.com/intrahpc/intra/internal/launcher"
-	"github.com/intrahpc/intra/internal/listen"
-	"github.com/intrahpc/intra/internal/spawn"
 )
 
 // ServeIndexed is Serve for the agent of this host in an indexed job. A job that

@@ -10,16 +10,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/agent/supervise"
+	"github.com/intrahpc/intra/internal/agent/watchdog"
+	"github.com/intrahpc/intra/internal/base/listen"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/listen"
-	"github.com/intrahpc/intra/internal/livepage"
-	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/spawn"
-	"github.com/intrahpc/intra/internal/supervise"
-	"github.com/intrahpc/intra/internal/timeline"
-	"github.com/intrahpc/intra/internal/watchdog"
+	"github.com/intrahpc/intra/internal/launch/livepage"
+	"github.com/intrahpc/intra/internal/launch/timeline"
 )
 
 // Run runs the job and returns intrarun's exit code. Everything that there is

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agent/output"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/output"
 )
 
 // outputs is what the processes of a job write, each rank as one.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/intrahpc/intra/internal/arbiter"
-	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/head/arbiter"
+	"github.com/intrahpc/intra/internal/head/decision"
 )
 
 // proposals are the entries that the head wants kept on other hosts and that the

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/arbiter"
-	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/head/arbiter"
+	"github.com/intrahpc/intra/internal/head/decision"
 )
 
 // What the head decides is proposed in its order; it does not get lost that an

@@ -7,12 +7,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/intrahpc/intra/internal/agentd"
-	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/agent/supervise"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/spawn"
-	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // remote is the agent of another host as the head sees it: its end of the

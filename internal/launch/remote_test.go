@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/agentwire"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/agent/supervise"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/spawn"
-	"github.com/intrahpc/intra/internal/supervise"
 )
 
 // Whatever an agent says, the head does not panic.

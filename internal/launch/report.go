@@ -5,11 +5,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
-	"github.com/intrahpc/intra/internal/cure"
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/base/cure"
 	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/runreport"
 )
 
 // conclude says how the job has ended, and returns the exit code.

@@ -14,13 +14,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/agent/watchdog"
 	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/jobtest/steps"
-	"github.com/intrahpc/intra/internal/runreport"
-	"github.com/intrahpc/intra/internal/spawn"
-	"github.com/intrahpc/intra/internal/watchdog"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
 )
 
 // The test binary is also the program of its jobs, made of steps, the agent of a

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agent/jobsocket"
 	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/head/stuck"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/jobsocket"
-	"github.com/intrahpc/intra/internal/livepage"
-	"github.com/intrahpc/intra/internal/runreport"
-	"github.com/intrahpc/intra/internal/stuck"
+	"github.com/intrahpc/intra/internal/launch/livepage"
 )
 
 // watchEvery is how often it is looked whether processes wait for each other.

@@ -5,13 +5,13 @@ import (
 	"net"
 	"os"
 
-	"github.com/intrahpc/intra/internal/agentd"
-	"github.com/intrahpc/intra/internal/agentwire"
-	"github.com/intrahpc/intra/internal/arbiter"
-	"github.com/intrahpc/intra/internal/decision"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/output"
 	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/arbiter"
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/output"
 )
 
 // successor is an agent as the head, after the one before it was lost. It waits

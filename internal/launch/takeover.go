@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/intrahpc/intra/internal/agentd"
-	"github.com/intrahpc/intra/internal/agentwire"
-	"github.com/intrahpc/intra/internal/arbiter"
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
 	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/arbiter"
 )
 
 // Serve is the life of an agent that in tells to which head it belongs. The

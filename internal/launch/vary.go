@@ -9,12 +9,12 @@ import (
 	"os"
 	"time"
 
-	"github.com/intrahpc/intra/internal/output"
-	"github.com/intrahpc/intra/internal/runreport"
-	"github.com/intrahpc/intra/internal/spawn"
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/agent/watchdog"
+	"github.com/intrahpc/intra/internal/base/wholefile"
+	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/vary"
-	"github.com/intrahpc/intra/internal/watchdog"
-	"github.com/intrahpc/intra/internal/wholefile"
 )
 
 // sets runs a program several times, one set of processes after the other.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intrahpc/intra/internal/agentlog"
+	"github.com/intrahpc/intra/internal/agent/agentlog"
 	"github.com/intrahpc/intra/internal/job"
 )
 

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/intrahpc/intra/internal/checkpoint"
+	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 )
 

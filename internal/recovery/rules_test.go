@@ -3,7 +3,7 @@ package recovery
 import (
 	"testing"
 
-	"github.com/intrahpc/intra/internal/ruletest"
+	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
 // rules are those that package simulation hardly comes to.
@@ -28,9 +28,9 @@ var rules = []ruletest.Rule{
 		"		h.older = h.older[:slices.Index(h.older, b)]\n", ""),
 	ruletest.New("rollback.go", "who is back holds the backup that he went back to",
 		"b.number == r.Number && ", ""),
-	ruletest.New("../agentlog/replies.go", "copies of older backups are told of again",
+	ruletest.New("../agent/agentlog/replies.go", "copies of older backups are told of again",
 		" || slices.Contains(s.older, number)", ""),
-	ruletest.New("../agentlog/replies.go", "that a process went back to an older backup too is told again",
+	ruletest.New("../agent/agentlog/replies.go", "that a process went back to an older backup too is told again",
 		"	case job.ReplyReady: // it says as well that the process holds a copy\n		return r.Number == old.Number\n", ""),
 	ruletest.New("slots.go", "copies of older backups are kept",
 		"return n >= number || slices.Contains(older, n)", "return n >= number"),

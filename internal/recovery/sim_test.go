@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/simseed"
+	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
 // schedule makes a random cluster from a seed.

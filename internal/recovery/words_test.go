@@ -1,7 +1,7 @@
 package recovery
 
 import (
-	"github.com/intrahpc/intra/internal/agentlog"
+	"github.com/intrahpc/intra/internal/agent/agentlog"
 	"github.com/intrahpc/intra/internal/job"
 )
 

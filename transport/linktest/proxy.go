@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/listen"
+	"github.com/intrahpc/intra/internal/base/listen"
 )
 
 // proxy passes connections on and cuts them after some bytes.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/listen"
+	"github.com/intrahpc/intra/internal/base/listen"
 	"github.com/intrahpc/intra/transport"
 )
 

@@ -1,6 +1,6 @@
 // Package mpi is the link over a native MPI library, found and loaded at run
 // time, in processes that mpirun, mpiexec or srun has started, or in others in
-// their place (internal/launcher). It is there in programs built with the tag mpi
+// their place (internal/agent/launcher). It is there in programs built with the tag mpi
 // only, since loading a library makes a program a dynamic one; no C compiler and
 // no MPI header is needed.
 //

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/ruletest"
+	"github.com/intrahpc/intra/internal/testkit/ruletest"
 )
 
 // orders are rules of decisions that the random trials of package comm hardly need.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intrahpc/intra/internal/callsite"
+	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
 // Stall is a call of the program that has waited for a while.

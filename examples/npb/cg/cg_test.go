@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	"github.com/intrahpc/intra/internal/jobtest/agreement"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 	"github.com/intrahpc/intra/intratest"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/nas"
-	"github.com/intrahpc/intra/internal/jobtest/agreement"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
 // measure returns a program that finds the result of another problem of class S.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/intrahpc/intra/examples/npb/internal/flow"
-	"github.com/intrahpc/intra/internal/jobtest/agreement"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
 // small is a problem that is quickly solved; its norms are not known.

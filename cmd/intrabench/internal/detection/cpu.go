@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/intrahpc/intra/internal/netns"
+	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
 // cpuTime is what all threads of a process have used so far, also those that

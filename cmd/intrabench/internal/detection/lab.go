@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/intrahpc/intra/internal/netns"
+	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
 // Lab runs real jobs, on hosts made of network namespaces.

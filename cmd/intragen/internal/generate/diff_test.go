@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/needs"
+	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
 func TestUnified(t *testing.T) {

@@ -1,0 +1,95 @@
+package agentd
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/lease"
+	"github.com/intrahpc/intra/internal/head/arbiter"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Lead is what an agent has when it is elected to be the head.
+type Lead struct {
+	Term    uint64
+	State   *decision.State // what has been decided
+	Info    *TakeoverInfo
+	Self    arbiter.ID
+	Roster  []arbiter.Peer
+	Secret  job.Secret
+	Engine  *arbiter.Engine
+	Entered time.Time // when the agent became a node of the arbiter
+	Began   time.Time // when all had joined, the zero time if they have not
+
+	// Actions are what the arbiter says from now on. They have to be taken until
+	// the head ends.
+	Actions <-chan arbiter.Action
+	Over    <-chan struct{} // closed when the agent ends
+
+	Arrived func() []*Incoming // the agents that have come to this head since the last call
+	Wake    <-chan struct{}    // receives when there may be more of them
+
+	actions chan<- arbiter.Action // the other end of Actions
+	done    chan struct{}         // closed when the head has ended,
+	code    int                   // and how the job has
+}
+
+// Host names the host of a node.
+func (l *Lead) Host(id arbiter.ID) string { return l.Info.host(id, l.Roster) }
+
+// begin has the agent be the head from here on.
+func (n *node) begin(a arbiter.Lead) *Lead {
+	actions := make(chan arbiter.Action)
+	l := &Lead{Term: a.Term, State: a.State, Info: n.Takeover, Self: n.Self, Roster: n.Roster, Secret: n.bootstrap.Secret,
+		Engine: n.engine, Entered: n.entered, Actions: actions, Over: n.over,
+		Arrived: func() []*Incoming { return n.listener.admit(a.Term) }, Wake: n.listener.wake,
+		actions: actions, done: make(chan struct{})}
+	if a.State.Started {
+		l.Began = time.Now().Add(a.Began - lease.Now())
+	}
+	go func() {
+		defer close(l.done)
+		l.code = n.head(l)
+	}()
+	return l
+}
+
+// endTime bounds how long an agent waits for its own end as the head.
+const endTime = time.Second
+
+// JobError is the end of an agent's job that did not end well.
+type JobError struct {
+	Code int
+	Head bool // this agent had become the head
+}
+
+// Error says how the job ended.
+func (e *JobError) Error() string {
+	if e.Head {
+		return fmt.Sprintf("the job, whose head this agent had become, ended with exit code %d", e.Code)
+	}
+	return fmt.Sprintf("the job ended with exit code %d", e.Code)
+}
+
+// outcome has the node look for no other head, and waits for the end of this
+// agent as the head if it is one. err is why the agent ends. It is called once.
+func (n *node) outcome(err error) error {
+	close(n.over)
+	n.mu.Lock()
+	lead := n.lead
+	n.mu.Unlock()
+	if lead == nil {
+		return err
+	}
+	select {
+	case <-lead.done:
+	case <-time.After(endTime):
+		return errors.Join(err, errors.New("this agent, as the head, did not finish in time"))
+	}
+	if err == nil && lead.code != 0 {
+		return &JobError{Code: lead.code, Head: true}
+	}
+	return err
+}

@@ -1,0 +1,40 @@
+package agentd
+
+import (
+	"time"
+
+	"github.com/intrahpc/intra/internal/agent/agentlog"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/output"
+)
+
+// hostLog is what the agent of this host remembers of its processes.
+type hostLog = agentlog.Host[frame, streams]
+
+// processLog is that of one process.
+type processLog = agentlog.Process[frame, streams]
+
+// name is the name of a process in frames.
+func name(p *processLog) agentwire.Name { return agentwire.Name(p.Name()) }
+
+// frame is something that the agent has seen of a process, as it sends it to a head.
+type frame struct {
+	kind agentwire.Kind
+	body []byte
+}
+
+// streams are the output and the standard input of a process.
+type streams struct {
+	buffers [output.Crashes]*output.ReplayBuffer
+	stdin   *agentwire.Inbox
+}
+
+// repeat sends to another head what it has to know of a process.
+func repeat(to *agentwire.Conn, p *processLog, now time.Duration) {
+	for _, s := range p.Repeat(now) {
+		if s.Message != nil {
+			s.Seen = frame{agentwire.KindMessage, agentwire.Encode(s.Message)}
+		}
+		to.Send(s.Seen.kind, name(p), s.Seen.body)
+	}
+}

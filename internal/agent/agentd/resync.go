@@ -1,0 +1,36 @@
+package agentd
+
+import (
+	"net"
+
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/base/lease"
+)
+
+// attach gives the connection to a new head, which is told all that it has to
+// know.
+func (s *server) attach(conn net.Conn, term uint64) {
+	m := agentwire.NewConn(conn)
+	s.mu.Lock()
+	logs, a := s.log.All(), Resync{Term: term}
+	for _, at := range logs {
+		a.Processes = append(a.Processes, ProcessResync{State: at.State})
+	}
+	s.mu.Unlock()
+	for i, at := range logs {
+		for st, b := range at.With.buffers {
+			a.Processes[i].From[st], a.Processes[i].Out[st] = b.Rewind()
+		}
+		at.With.stdin.Put(nil) // it was the lost head's
+	}
+	m.SendJSON(agentwire.KindResync, agentwire.Name{}, a)
+	s.mu.Lock()
+	s.conn, s.term = m, term
+	for _, at := range logs {
+		repeat(m, at, lease.Now())
+	}
+	s.mu.Unlock()
+	if !s.node.follows(term) { // meanwhile there is another one
+		m.Close()
+	}
+}

@@ -1,0 +1,129 @@
+package agentd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/launcher"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/agent/supervise"
+	"github.com/intrahpc/intra/internal/agent/watchdog"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Config is what an agent works with.
+type Config struct {
+	Watchdog []string        // the command that starts its watchdog
+	Takeover func(*Lead) int // is the head if this agent is elected, and returns the exit code of the job
+}
+
+// Serve is the life of an agent: it reads from in to which head it belongs,
+// connects, and does what the head says until the job is over. The error says
+// why it ended otherwise; by then its processes are dead.
+func Serve(ctx context.Context, in io.Reader, c Config) error {
+	var s spawn.Bootstrap
+	if err := json.NewDecoder(in).Decode(&s); err != nil {
+		return fmt.Errorf("read from standard input which job this agent belongs to: %w", err)
+	}
+	if s.Version != job.Version {
+		return fmt.Errorf("protocol version %d here, %d at the head: use the same intrarun on all hosts", job.Version, s.Version)
+	}
+	// The end of the input tells that nobody waits for this agent.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		cancel()
+	}()
+	err := ServeJob(ctx, &s, c)
+	if end, ok := errors.AsType[*JobError](err); ok && !end.Head {
+		return nil // the head says it
+	}
+	return err
+}
+
+// ServeJob is the life of an agent that has its bootstrap. ctx bounds the time
+// until it has connected.
+func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
+	w, err := watchdog.Start(c.Watchdog, nil)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	conn, err := connect(ctx, s)
+	if err != nil {
+		return fmt.Errorf("connect to the head: %w", err)
+	}
+	m := agentwire.NewConn(conn)
+	defer m.Close()
+	// An agent that does not reach the head starts none.
+	b := spawn.Start(s, w, func(n spawn.News) { m.SendJSON(agentwire.KindNews, agentwire.Name{}, n) })
+	defer b.Close()
+	n, err := newNode(s, w, c.Takeover)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	conn.SetDeadline(time.Now().Add(PrepareTime))
+	a, err := prepare(m, n)
+	if err != nil {
+		return err
+	}
+	conn.SetDeadline(time.Time{})
+	a.starter = b
+	defer a.close()
+	return a.run()
+}
+
+// PrepareTime bounds the time until an agent has all that it needs.
+const PrepareTime = 2 * time.Minute
+
+// prepare takes the head's plan and the program if this host lacks it.
+func prepare(m *agentwire.Conn, n *node) (*server, error) {
+	f, err := m.Read()
+	if err != nil || f.Kind != agentwire.KindPlan {
+		return nil, fmt.Errorf("wait for the head's plan: %w", errors.Join(err, agentwire.ErrFrame))
+	}
+	var o StartPlan
+	if err := f.Decode(&o); err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(m.LocalAddr().String())
+	if err != nil {
+		return nil, err
+	}
+	ready := Readiness{Address: host, Port: n.sock.Port(), Takeover: n.listener.port()}
+	if err := supervise.CheckDescriptors(o.Processes, o.Link, 0); err != nil {
+		ready.Error = err.Error()
+	} else if o.Hash != "" && spawn.Hash(o.Plan.Path) != o.Hash {
+		ready.Lacks = true
+		m.SendJSON(agentwire.KindReady, agentwire.Name{}, ready)
+		ready.Lacks = false
+		if o.Plan.Path, err = receive(m, o, n.watchdog); err != nil {
+			ready.Error = err.Error()
+		}
+	}
+	m.SendJSON(agentwire.KindReady, agentwire.Name{}, ready)
+	if ready.Error != "" {
+		m.Finish()
+		return nil, errors.New(ready.Error)
+	}
+	var borrower *launcher.Borrower
+	var identity func() (*launcher.Identity, error)
+	if o.Plan.MPI {
+		if borrower, err = launcher.Borrow(launcher.Lender(n.bootstrap.Secret, n.bootstrap.Name)); err != nil {
+			return nil, err
+		}
+		identity = borrower.Next
+	}
+	s := &server{node: n, borrower: borrower, conn: m}
+	s.local = supervise.New(supervise.Config{Observer: s, Secret: n.bootstrap.Secret, Plan: o.Plan, Watchdog: n.watchdog, Lease: n.word, Identity: identity})
+	s.local.Watch(n.paused)
+	return s, nil
+}

@@ -1,0 +1,81 @@
+package launcher
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/base/affinity"
+)
+
+// Identity is what makes a process the one that a launcher has started, to its MPI
+// library: variables, and with PMI-1 a descriptor. Another process of the host that
+// has them is that one in its place, also on its processors.
+type Identity struct {
+	Variables  []string `json:"variables"`
+	Processors []int    `json:"processors"` // to which the launcher has bound it
+	PMI        *os.File `json:"-"`          // nil: the launcher does without
+}
+
+// envPMI names the descriptor by which a process talks to its launcher.
+const envPMI = "PMI_FD"
+
+// families are the beginnings of the names of the variables.
+var families = []string{"OMPI_", "OPAL_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "PMI2_", "MPI_LOCAL", "MPIR_", "HYD", "SLURM"}
+
+func ofLauncher(variable string) bool {
+	return slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(variable, f) })
+}
+
+// Own returns the identity of this process, which keeps it.
+func Own(environ []string) (*Identity, error) {
+	i := new(Identity)
+	var err error
+	if i.Processors, err = affinity.Allowed(); err != nil {
+		return nil, err
+	}
+	for _, v := range environ {
+		number, isPMI := strings.CutPrefix(v, envPMI+"=")
+		switch {
+		case !ofLauncher(v):
+		case !isPMI:
+			i.Variables = append(i.Variables, v)
+		default:
+			fd, err := strconv.Atoi(number)
+			if err == nil {
+				fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("duplicate the descriptor %s: %w", v, err)
+			}
+			i.PMI = os.NewFile(uintptr(fd), "PMI")
+		}
+	}
+	return i, nil
+}
+
+// validate finds variables that no launcher sets: a process that began with them could
+// be another program.
+func (i *Identity) validate() error {
+	for _, v := range i.Variables {
+		if name, _, _ := strings.Cut(v, "="); !ofLauncher(v) || name == envPMI {
+			return fmt.Errorf("the variable %s is none of a launcher's: want %s…", name, strings.Join(families, "…, "))
+		}
+	}
+	return nil
+}
+
+// Environ returns an environment with this identity in place of another one. The
+// process has PMI as the descriptor fd.
+func (i *Identity) Environ(environ []string, fd int) []string {
+	all := slices.DeleteFunc(slices.Clone(environ), ofLauncher)
+	all = append(all, i.Variables...)
+	if i.PMI != nil {
+		all = append(all, fmt.Sprintf("%s=%d", envPMI, fd))
+	}
+	return all
+}

@@ -1,0 +1,53 @@
+package output
+
+import (
+	"errors"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/intrahpc/intra/internal/base/cure"
+)
+
+// readerLeft reports whether a write to w has failed since its reader has left: of a
+// pipe or a socket, or of a terminal that was closed. That reader misses nothing.
+func readerLeft(w io.Writer, err error) bool {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return true
+	}
+	f, ok := w.(*os.File)
+	if !ok || !errors.Is(err, syscall.EIO) {
+		return false
+	}
+	st, statErr := f.Stat()
+	return statErr == nil && st.Mode()&os.ModeCharDevice != 0
+}
+
+// lose notes that nothing can be written to a stream from here on. It is called with mu held.
+func (c *Console) lose(kind Stream, err error) {
+	c.failed[kind] = true
+	if readerLeft(c.w[kind], err) {
+		return
+	}
+	if c.lost == nil {
+		c.lost = err
+	}
+	c.Notef("intrarun: %s is lost from here on: %v", kind, cure.Write(err))
+}
+
+// Lose notes that a stream could not be opened, so that all that is written to it is lost.
+func (c *Console) Lose(kind Stream, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.failed[kind] {
+		c.lose(kind, err)
+	}
+}
+
+// Lost returns the first error with which output was lost, nil if all was written or
+// its reader has left.
+func (c *Console) Lost() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost
+}

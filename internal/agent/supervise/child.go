@@ -1,0 +1,51 @@
+package supervise
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// child is one process and the agent's ends of what it has.
+type child struct {
+	process job.Process
+	taking  [output.Crashes]sync.Mutex // held while bytes of a stream are taken out of its pipe
+	cmd     *exec.Cmd
+	conn    *job.Conn
+	mail    *mailbox
+	stdin   *os.File                 // nil if it has none
+	pipes   [output.Streams]*os.File // read ends
+	ended   atomic.Bool              // the agent has killed it
+	last    atomic.Bool              // it is gone: what is in the pipes is all
+	silent  chan struct{}            // closed when its control connection is read to the end
+	crashed chan struct{}            // closed when the pipe for crashes is
+	program int                      // pid of the program under a wrapper, 0 if there is none
+	since   time.Time                // when it was stopped
+	as      job.Endpoint             // its place, once it has one
+	leave   func()                   // gives back its slot on the board
+	linked  map[job.Endpoint]bool    // peers to which it has a link that one of the two has asked for
+}
+
+// release closes what a process that was not started would have had.
+func (c *child) release() {
+	if c.conn != nil {
+		c.conn.Close()
+	}
+	closeFiles(c.pipes[:])
+	closeFiles([]*os.File{c.stdin})
+	c.leave()
+}
+
+// closeFiles closes those that there are.
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package supervise
+
+import (
+	"github.com/intrahpc/intra/internal/base/affinity"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// takeSlot gives a process a slot on the board of this host until it is gone, unless the
+// user leaves it to the kernel where processes run.
+func (a *Agent) takeSlot(c *child, in *job.Inheritance) error {
+	if a.plan.Bind == affinity.None {
+		return nil
+	}
+	b, err := a.boardOfHost()
+	if err != nil {
+		return err
+	}
+	if slot, ok := b.Take(); ok {
+		in.Board, in.Slot = b.File(), slot // the file stays the board's
+		c.leave = func() { b.Free(slot) }
+	}
+	return nil
+}
+
+// boardOfHost makes the board for the first process.
+func (a *Agent) boardOfHost() (*affinity.Board, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.board == nil {
+		b, err := affinity.NewBoard()
+		if err != nil {
+			return nil, err
+		}
+		a.board = b
+	}
+	return a.board, nil
+}
+
+// bind gives a process, and what replaces it, the processors that a launcher has given
+// to it. This process is bound to those of one of them.
+func (a *Agent) bind(p job.Process, cpus []int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cpus == nil {
+		a.cpus = make(map[job.Process][]int)
+	}
+	a.cpus[p] = cpus
+}

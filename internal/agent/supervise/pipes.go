@@ -1,0 +1,102 @@
+package supervise
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/agent/output"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// pump takes what a process writes until its end. Something that it started
+// may hold the pipe open without writing, for ever: then it is over a while
+// after the process.
+func (a *Agent) pump(c *child, s output.Stream) {
+	r, taken := c.pipes[s], 0
+	buf := make([]byte, 32<<10)
+	for {
+		if c.last.Load() {
+			r.SetReadDeadline(time.Now().Add(output.DrainTime))
+		}
+		n, err := c.take(a.observer, s, buf, taken)
+		if taken += n; err != nil {
+			break
+		}
+	}
+	r.Close()
+	if s == output.Crashes {
+		close(c.crashed)
+	}
+	a.observer.Output(c.process, s, nil)
+}
+
+// take hands one piece of what a process has written to the observer, once
+// there is some.
+func (c *child) take(o Observer, s output.Stream, buf []byte, before int) (n int, err error) {
+	if s == output.Crashes {
+		n, err := c.pipes[s].Read(buf)
+		if n > 0 && before+n <= output.MaxCrash {
+			o.Output(c.process, s, buf[:n])
+		}
+		return n, err
+	}
+	pipe, err := c.pipes[s].SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	failed := pipe.Read(func(fd uintptr) bool {
+		c.taking[s].Lock()
+		defer c.taking[s].Unlock()
+		for n, err = unix.Read(int(fd), buf); err == unix.EINTR; {
+			n, err = unix.Read(int(fd), buf)
+		}
+		switch {
+		case err == unix.EAGAIN:
+			return false
+		case n > 0:
+			o.Output(c.process, s, buf[:n])
+		case err == nil:
+			err = io.EOF
+		}
+		return true
+	})
+	return max(n, 0), errors.Join(failed, err)
+}
+
+// Quiet has Observer.Quiet called with n once all that p has written so far was
+// taken: the pipes are empty. A process that is gone is never quiet.
+func (a *Agent) Quiet(p job.Process, n uint64) {
+	c := a.child(p)
+	if c == nil {
+		return
+	}
+	go func() {
+		for s := range output.Crashes {
+			for !c.empty(s) {
+				time.Sleep(quietPoll)
+			}
+		}
+		a.observer.Quiet(p, n)
+	}()
+}
+
+// quietPoll is how often the agent looks whether a pipe is empty.
+const quietPoll = 100 * time.Microsecond
+
+// empty: everything that was written to a stream has been taken.
+func (c *child) empty(s output.Stream) bool {
+	pipe, err := c.pipes[s].SyscallConn()
+	if err != nil {
+		return true // it has ended
+	}
+	left := 0
+	err = pipe.Control(func(fd uintptr) {
+		c.taking[s].Lock()
+		defer c.taking[s].Unlock()
+		left, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	})
+	return err != nil || left == 0
+}

@@ -1,0 +1,112 @@
+package supervise
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
+)
+
+// place copies an executable to a path.
+func place(t *testing.T, path, from string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, b, 0o700))
+}
+
+func executable(t *testing.T, name string) string {
+	path, err := exec.LookPath(name)
+	require.NoError(t, err)
+	return path
+}
+
+// Whatever becomes of the file of a program, processes are started from what it was; from
+// the file itself while that is the same.
+func TestProgramIsWhatTheJobBeganWith(t *testing.T) {
+	truth, lie := executable(t, "true"), executable(t, "false")
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T, path string)
+		itself bool
+	}{
+		{"nothing happens", func(*testing.T, string) {}, true},
+		{"it is removed", func(t *testing.T, path string) { require.NoError(t, os.Remove(path)) }, false},
+		{"its folder is removed", func(t *testing.T, path string) { require.NoError(t, os.RemoveAll(filepath.Dir(path))) }, false},
+		{"another one takes its place", func(t *testing.T, path string) {
+			place(t, path+".new", lie)
+			require.NoError(t, os.Rename(path+".new", path))
+		}, false},
+		{"it is overwritten", func(t *testing.T, path string) { place(t, path, lie) }, false},
+		{"it is truncated", func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, 0)) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "folder", "program")
+			require.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
+			place(t, path, truth)
+			p := keep(path)
+			defer p.close()
+			<-p.done
+			c.change(t, path)
+			file, err := p.file()
+			require.NoError(t, err)
+			require.Equal(t, c.itself, file == path, file)
+			require.NoError(t, exec.Command(file).Run(), file)
+			if !c.itself {
+				require.Error(t, os.WriteFile(file, nil, 0o700), "the copy can be changed")
+			}
+		})
+	}
+}
+
+// A script, and what cannot be read, are started from their files.
+func TestProgramThatIsNotKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "script")
+	for name, text := range map[string]string{"a script": "#!/bin/sh\n", "an empty file": ""} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o700))
+			p := keep(path)
+			defer p.close()
+			require.NoError(t, os.Remove(path))
+			file, err := p.file()
+			require.NoError(t, err)
+			require.Equal(t, path, file)
+		})
+	}
+}
+
+// A program that could not be copied, and has changed, is not started: the error says what
+// has happened.
+func TestProgramWithoutACopy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "program")
+	place(t, path, executable(t, "true"))
+	p := keep(path)
+	defer p.close()
+	<-p.done
+	p.err = os.ErrPermission
+	file, err := p.file()
+	require.NoError(t, err)
+	require.Equal(t, path, file)
+	require.NoError(t, os.Remove(path))
+	_, err = p.file()
+	require.EqualError(t, err, path+" is not the program any more that the job began with, and that could not be copied: permission denied")
+}
+
+// A process that takes the place of another one is of the build of those that live.
+func TestJoinerAfterARebuild(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "program")
+	place(t, path, os.Args[0])
+	args := steps.Program("join", "out:here", "finish")
+	w := watch(t, Plan{Path: path, Args: args, Environ: os.Environ(), Keep: true})
+	w.Start(job.Process{}, First)
+	w.await("hello 0.0")
+	place(t, path+".new", executable(t, "false"))
+	require.NoError(t, os.Rename(path+".new", path))
+	w.Start(job.Process{Rank: 1}, Joiner)
+	w.await("hello 1.0")
+}

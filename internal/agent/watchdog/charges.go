@@ -1,0 +1,162 @@
+package watchdog
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/lease"
+	"github.com/intrahpc/intra/internal/base/proc"
+)
+
+// charges is what a watchdog watches.
+type charges struct {
+	groups    map[int]bool
+	starting  int // processes whose groups are not known yet
+	folders   []string
+	words     string        // to be said in the end, "" if there are none
+	abandoned time.Duration // when the caller must be gone, 0 if it has no lease
+	paused    bool
+}
+
+// Run is the life of a watchdog: it reads what to clear away until in ends, and
+// does it. While a lease is over the processes are stopped; a caller that is then
+// silent for long is cleared away as well. What the caller has left to be said goes
+// to out.
+func Run(in io.Reader, out io.Writer) {
+	c := &charges{groups: make(map[int]bool)}
+	caller, _ := strconv.Atoi(os.Getenv(Variable))
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	expiry := time.NewTimer(math.MaxInt64)
+	for open := true; open; {
+		var line string
+		select {
+		case line, open = <-lines:
+			if wait, leased := c.take(line); leased {
+				expiry.Reset(wait)
+			}
+		case <-expiry.C:
+			left := c.abandoned - lease.Now()
+			if left > 0 {
+				c.signal(syscall.SIGSTOP)
+				c.paused = true
+				expiry.Reset(left)
+				continue
+			}
+			if os.Getppid() == caller { // else that number may be somebody else's
+				_ = syscall.Kill(caller, syscall.SIGKILL)
+			}
+			open = false
+		}
+	}
+	c.signal(syscall.SIGKILL)
+	if c.starting > 0 {
+		killStartedBy(caller)
+	}
+	if c.words != "" {
+		fmt.Fprintln(out, c.words)
+	}
+	for _, f := range c.folders {
+		_ = os.RemoveAll(f) // nobody is left to hear of it
+	}
+}
+
+// take does what a line says. It returns how long a new lease lasts.
+func (c *charges) take(line string) (wait time.Duration, leased bool) {
+	what, arg, _ := strings.Cut(line, " ")
+	group, _ := strconv.Atoi(arg)
+	switch what {
+	case "starting":
+		c.starting++
+	case "failed":
+		c.starting--
+	case "watch":
+		c.starting--
+		if group > 1 {
+			c.groups[group] = true
+		}
+		if c.paused {
+			proc.SignalGroup(group, syscall.SIGSTOP)
+		}
+	case "forget":
+		delete(c.groups, group)
+	case "words":
+		c.words = arg
+	case "folder":
+		c.folders = append(c.folders, arg)
+	case "lease":
+		var until, abandoned int64
+		if _, err := fmt.Sscan(arg, &until, &abandoned); err != nil {
+			return 0, false
+		}
+		c.abandoned = time.Duration(abandoned)
+		wait = time.Duration(until) - lease.Now()
+		if c.paused && wait > 0 {
+			c.paused = false
+			c.signal(syscall.SIGCONT)
+		}
+		return wait, true
+	}
+	return 0, false
+}
+
+func (c *charges) signal(s syscall.Signal) {
+	for group := range c.groups {
+		proc.SignalGroup(group, s)
+	}
+}
+
+// killStartedBy kills what has the mark of a process that started it, and what
+// that has started. A process that is not done yet has no mark, and dies with
+// its parent. Who is killed may just have started another one, and who is in the
+// middle of an exec shows no environment: it looks again until there is neither.
+func killStartedBy(parent int) {
+	mark := append([]byte(markOf(parent)), 0)
+	killed := make(map[string]bool)
+	for again, end := true, time.Now().Add(5*time.Second); again && time.Now().Before(end); {
+		again = false
+		all, _ := filepath.Glob("/proc/[0-9]*")
+		for _, p := range all {
+			// A process that is gone or somebody else's has no environment to read.
+			environ, err := os.ReadFile(filepath.Join(p, "environ"))
+			switch {
+			case err != nil || killed[p]:
+			case bytes.Contains(environ, mark):
+				pid, _ := strconv.Atoi(filepath.Base(p))
+				proc.Signal(pid, syscall.SIGKILL)
+				killed[p], again = true, true
+			case len(environ) == 0 && amidExec(p):
+				again = true
+			}
+		}
+		if again {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// amidExec says whether the process of a folder in /proc has the memory of a new
+// program (field vsize) in which its environment is not laid out yet (env_end).
+func amidExec(folder string) bool {
+	stat, err := os.ReadFile(filepath.Join(folder, "stat"))
+	if err != nil {
+		return false
+	}
+	const vsize, envEnd, state = 23, 51, 3 // numbered from 1; proc(5)
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	return len(fields) > envEnd-state && fields[vsize-state] != "0" && fields[envEnd-state] == "0"
+}

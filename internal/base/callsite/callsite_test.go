@@ -1,0 +1,89 @@
+package callsite_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/base/callsite"
+)
+
+// launch is a call whose place is wanted.
+func launch(skip int) (s callsite.Site) {
+	s.Mark(skip)
+	return s
+}
+
+func place() string { return callsite.Here() }
+
+func helper() callsite.Site { return launch(1) }
+
+func TestSite(t *testing.T) {
+	_, _, line, _ := runtime.Caller(0)
+	here, above := launch(0), helper()
+	want := fmt.Sprintf("callsite_test.go:%d", line+1)
+	require.Equal(t, want, here.String())
+	require.Equal(t, want, above.String())
+
+	known := callsite.At("add.go:12")
+	require.Equal(t, "add.go:12", known.String())
+	known.Mark(0)
+	require.NotEqual(t, "add.go:12", known.String())
+
+	func() {
+		_, _, line, _ := runtime.Caller(0)
+		require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), place())
+	}()
+
+	var none callsite.Site
+	require.Equal(t, "unknown place", none.String())
+}
+
+// Of generated code it is the user's source that counts, if that has called it.
+func TestGeneratedCode(t *testing.T) {
+	_, _, line, _ := runtime.Caller(0)
+	s := launcher()
+	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), s.String())
+}
+
+func inside(deep bool) string {
+	if deep {
+		return inside(false)
+	}
+	return callsite.Outside("github.com/intrahpc/intra/internal/base/callsite_test.inside")
+}
+
+// Code of one package is left out, however deep it is.
+func TestOutside(t *testing.T) {
+	_, _, line, _ := runtime.Caller(0)
+	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), inside(true))
+	require.Equal(t, "unknown place", callsite.Outside("nobody"))
+}
+
+type typed[T any] struct{}
+
+func (typed[T]) call() (string, string) {
+	return callsite.Into("github.com/intrahpc/intra/internal/base/callsite_test.typed")
+}
+
+// The function is named that the user has called.
+func TestInto(t *testing.T) {
+	_, _, line, _ := runtime.Caller(0)
+	function, at := typed[int]{}.call()
+	require.Equal(t, "call", function)
+	require.Equal(t, fmt.Sprintf("callsite_test.go:%d", line+1), at)
+	function, _ = callsite.Into("nobody")
+	require.Empty(t, function)
+}
+
+// Where only a library has called the generated code, the user's main say, the place is in
+// the source that this was made of, and neither in the library nor in what intragen wrote.
+func TestGeneratedCodeThatALibraryCalls(t *testing.T) {
+	done := make(chan string)
+	go fromTwin(done) // only the runtime of Go has called it
+	require.Regexp(t, `^launch_test\.go \(line \d+ of its generated twin\)$`, <-done)
+	go func() { defer close(done); fromTwin(done) }()
+	require.Regexp(t, `^callsite_test\.go:\d+$`, <-done)
+}

@@ -1,0 +1,314 @@
+package arbiter
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/lease"
+	"github.com/intrahpc/intra/internal/base/listen"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// ErrClosed: the engine has been closed.
+var ErrClosed = errors.New("the arbiter is closed")
+
+// Socket is where a node is reached. Beats have a socket of their own: they
+// must not queue behind output, and datagrams need no reconnection.
+type Socket struct{ conn *net.UDPConn }
+
+// Listen opens the socket of a node. The address is host:port, where either
+// may be left out: every address of the machine, any port.
+func Listen(address string) (*Socket, error) {
+	if address == "" {
+		address = ":0"
+	}
+	network := "udp"
+	if strings.HasPrefix(address, ":") {
+		network = listen.Everywhere(network)
+	}
+	a, err := net.ResolveUDPAddr(network, address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for other hosts: %w", err)
+	}
+	conn, err := net.ListenUDP(network, a)
+	if err != nil {
+		return nil, fmt.Errorf("listen for other hosts: %w", err)
+	}
+	// More than the default is only for bursts; a kernel that allows less drops
+	// what the protocol sends again.
+	_ = conn.SetReadBuffer(4 << 20)
+	return &Socket{conn}, nil
+}
+
+// Port is the port of the socket.
+func (s *Socket) Port() int { return s.conn.LocalAddr().(*net.UDPAddr).Port }
+
+// Close closes a socket that no engine has been started with.
+func (s *Socket) Close() error { return s.conn.Close() }
+
+// Config describes a node to Start.
+type Config struct {
+	Self   ID
+	Roster []Peer
+	Secret job.Secret
+	Timing Timing
+	Word   *lease.Word // of this host's processes; nil if there are none
+	// Renewed, if not nil, is told each new end of this host's lease, 0 when it
+	// is over for good. It must not block.
+	Renewed func(until time.Duration)
+}
+
+// Engine drives a Node: it keeps the time, and sends and receives. Its methods
+// may be called by any goroutine.
+type Engine struct {
+	config    Config
+	node      *Node // of the loop
+	conn      *net.UDPConn
+	addresses map[ID]netip.AddrPort
+	sealer    *sealer
+
+	received chan *Message
+	asked    chan func()
+	closed   chan struct{}
+	close    sync.Once
+	done     sync.WaitGroup
+
+	mu     sync.Mutex
+	some   *sync.Cond
+	events []Action
+	ended  bool
+}
+
+// Start makes this process a node and takes the socket over. Every node of the
+// roster does so with the same roster, secret and timing.
+func Start(s *Socket, c Config) (*Engine, error) {
+	node, err := NewNode(c.Self, c.Roster, c.Timing, lease.Now())
+	if err != nil {
+		return nil, fmt.Errorf("start the arbiter: %w", err)
+	}
+	aead, err := newAEAD(&c.Secret)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		config: c, node: node, conn: s.conn, addresses: make(map[ID]netip.AddrPort),
+		sealer:   newSealer(aead, c.Self),
+		received: make(chan *Message, 1024),
+		asked:    make(chan func()),
+		closed:   make(chan struct{}),
+	}
+	e.some = sync.NewCond(&e.mu)
+	for _, p := range c.Roster {
+		if p.ID == c.Self {
+			continue
+		}
+		a, err := net.ResolveUDPAddr("udp", p.Address)
+		if err == nil && (a == nil || a.Port == 0 || len(a.IP) == 0) {
+			err = fmt.Errorf("%q is not host:port", p.Address)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("start the arbiter: the address of node %d on %s: %w", p.ID, p.Host, err)
+		}
+		e.addresses[p.ID] = a.AddrPort()
+	}
+	var others []ID
+	for _, p := range c.Roster {
+		if p.ID != c.Self {
+			others = append(others, p.ID)
+		}
+	}
+	e.done.Go(func() { e.read(newOpener(aead, others)) })
+	e.done.Go(e.loop)
+	return e, nil
+}
+
+// read takes datagrams in until the socket is closed.
+func (e *Engine) read(o *opener) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, _, err := e.conn.ReadFromUDPAddrPort(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // an ICMP message about a peer: its silence says it all
+			continue
+		}
+		b, from, err := o.open(buf[:n])
+		if err != nil || b == nil {
+			continue // a stranger's, a repetition, or a part
+		}
+		m, err := decodeMessage(b)
+		if err != nil || m.From != from && m.Via != from {
+			continue // another version of intra, which the handshake refuses elsewhere
+		}
+		select {
+		case e.received <- m:
+		case <-e.closed:
+			return
+		}
+	}
+}
+
+// loop owns the node.
+func (e *Engine) loop() {
+	tick := time.NewTicker(e.config.Timing.Detect.Interval)
+	defer tick.Stop()
+	defer e.end()
+	for {
+		select {
+		case m := <-e.received:
+			e.do(e.node.Receive(m, lease.Now()))
+		case f := <-e.asked:
+			f()
+		case <-tick.C:
+			e.catchUp() // what has come must count before anybody is suspected
+			e.do(e.node.Tick(lease.Now()))
+		case <-e.closed:
+			return
+		}
+	}
+}
+
+func (e *Engine) catchUp() {
+	for range len(e.received) {
+		e.do(e.node.Receive(<-e.received, lease.Now()))
+	}
+}
+
+func (e *Engine) do(actions []Action) {
+	var news []Action
+	for _, a := range actions {
+		switch a := a.(type) {
+		case Send:
+			e.send(a)
+		case Lease:
+			e.publish(a.Until)
+		default:
+			news = append(news, a)
+		}
+	}
+	if len(news) == 0 {
+		return
+	}
+	e.mu.Lock()
+	e.events = append(e.events, news...)
+	e.mu.Unlock()
+	e.some.Broadcast()
+}
+
+func (e *Engine) publish(until time.Duration) {
+	if e.config.Word != nil {
+		e.config.Word.Publish(until)
+	}
+	if e.config.Renewed != nil {
+		e.config.Renewed(until)
+	}
+}
+
+func (e *Engine) send(a Send) {
+	to, ok := e.addresses[a.To]
+	if !ok {
+		return
+	}
+	b, err := a.Message.encode()
+	if err != nil {
+		e.do([]Action{Broken{err}})
+		return
+	}
+	for _, d := range e.sealer.seal(b) {
+		// What the network does not take is lost, and sent again if it matters.
+		_, _ = e.conn.WriteToUDPAddrPort(d, to)
+	}
+}
+
+// ask has f run by the loop.
+func (e *Engine) ask(f func()) error {
+	done := make(chan struct{})
+	select {
+	case e.asked <- func() { f(); close(done) }:
+		<-done
+		return nil
+	case <-e.closed:
+		return ErrClosed
+	}
+}
+
+// Next waits for the next thing that happens: a Lead, Yield, Leader, Committed,
+// Deciders, Verdict, Handled, Suspected, Fence or Broken. ok is false after Close. Nothing is
+// dropped; one goroutine calls it.
+func (e *Engine) Next() (a Action, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(e.events) == 0 {
+		if e.ended {
+			return nil, false
+		}
+		e.some.Wait()
+	}
+	a = e.events[0]
+	e.events = e.events[1:]
+	return a, true
+}
+
+// Propose asks for a decision. It returns at once; the decision is made when
+// Next returns it as Committed. The error wraps ErrNotHead if this node is not
+// the head, or has no lease for the moment: it can be tried again until Yield.
+func (e *Engine) Propose(entry decision.Entry) error {
+	var err error
+	closed := e.ask(func() {
+		var actions []Action
+		if actions, err = e.node.Propose(entry, lease.Now()); err == nil {
+			e.do(actions)
+		}
+	})
+	return errors.Join(closed, err)
+}
+
+// Leads reports whether this node may act as the head right now.
+func (e *Engine) Leads() (leads bool) {
+	_ = e.ask(func() { leads = e.node.Leads(lease.Now()) }) // closed: it may not
+	return leads
+}
+
+// Silent is how long ago the last round trip with a node was, 0 for one that
+// this node does not watch.
+func (e *Engine) Silent(id ID) (d time.Duration) {
+	_ = e.ask(func() {
+		s, _ := e.node.observer.Sighting(id, lease.Now())
+		d = s.Age
+	})
+	return d
+}
+
+// Members lists the nodes that keep the decisions.
+func (e *Engine) Members() (all []ID) {
+	_ = e.ask(func() { all = slices.Clone(e.node.members) }) // closed: nobody does here
+	return all
+}
+
+// Close ends the node's part. Others will find it lost unless they are closed
+// too. The lease of its processes ends now.
+func (e *Engine) Close() error {
+	err := ErrClosed
+	e.close.Do(func() {
+		close(e.closed)
+		err = e.conn.Close()
+		e.done.Wait()
+	})
+	return err
+}
+
+func (e *Engine) end() {
+	e.publish(0)
+	e.mu.Lock()
+	e.ended = true
+	e.mu.Unlock()
+	e.some.Broadcast()
+}

@@ -1,0 +1,183 @@
+package arbiter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/base/lease"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// lead is what a node knows as the head of a term. All of it is new in each
+// term: the leases of earlier ones are over.
+type lead struct {
+	term      uint64 // 0: it is not the head
+	announced bool
+	fresh     bool                 // announced, and nobody judged yet
+	until     time.Duration        // its lease
+	longest   time.Duration        // until when it may have given leases, with other members too
+	changing  bool                 // a change of members has been proposed,
+	next      []ID                 // which leads to these
+	told      uint64               // changes of members that were told
+	leased    map[ID]time.Duration // until when, by our clock, others may hold one
+	proposed  map[ID]bool          // those whose loss has been proposed get no more
+	suspected map[ID]bool
+}
+
+// checkLead follows what the log says about who leads.
+func (n *Node) checkLead(now time.Duration) {
+	term := n.log.status().GetTerm()
+	if n.lead.term != 0 && (!n.log.leads() || term != n.lead.term || n.term > n.lead.term) {
+		if n.lead.announced {
+			n.act(Yield{n.lead.term})
+		}
+		n.lead = lead{}
+		if n.leader == n.self {
+			n.leader = 0
+		}
+	}
+	if n.lead.term == 0 && n.log.leads() && term > n.term {
+		n.term, n.leader = term, n.self
+		n.lead = lead{
+			term: term, leased: make(map[ID]time.Duration),
+			proposed: make(map[ID]bool), suspected: make(map[ID]bool),
+		}
+		for _, p := range n.peers {
+			p.promised, p.since = 0, 0
+		}
+		n.renew(now)
+	}
+	if !n.lead.announced && n.Leads(now) {
+		n.lead.announced, n.lead.fresh = true, true
+		n.act(Lead{n.lead.term, n.log.state.Clone(), n.zero})
+	}
+}
+
+// Leads reports whether this node may act as the head now: it is elected, it
+// knows all that earlier heads have decided, and its lease is good.
+func (n *Node) Leads(now time.Duration) bool {
+	return !n.fenced && n.lead.term != 0 && n.term == n.lead.term && n.log.settled() && now < n.lead.until
+}
+
+// renew sets the lease of the head from the promises of the members: it counts
+// from the latest beat by which a majority, itself included, has promised.
+func (n *Node) renew(now time.Duration) {
+	if n.lead.term == 0 {
+		return
+	}
+	start, ok := n.backed(n.log.state.Members, now)
+	if ok && n.lead.changing {
+		var then time.Duration
+		then, ok = n.backed(n.lead.next, now)
+		start = min(start, then)
+	}
+	if !ok {
+		return
+	}
+	n.lead.until = start + n.timing.Lease
+	n.lead.longest = max(n.lead.longest, n.lead.until)
+	n.promised = max(n.promised, start+n.timing.promise()) // it votes for nobody else before that either
+	n.extend(n.lead.until)
+}
+
+// backed returns when the head sent the latest beat by which a majority of the
+// given members, itself included, has promised.
+func (n *Node) backed(members []ID, now time.Duration) (start time.Duration, ok bool) {
+	if len(members) == 1 {
+		return now, members[0] == n.self
+	}
+	var since []time.Duration
+	for _, m := range members {
+		if p := n.peers[m]; p != nil && p.promised > 0 {
+			since = append(since, p.since)
+		}
+	}
+	others := len(members) / 2 // that make a majority with this one
+	if len(since) < others {
+		return 0, false
+	}
+	slices.Sort(since)
+	return since[len(since)-others], true
+}
+
+// grant leases a peer the right to act, from when it sent the beat we had last
+// and no longer than we have it ourselves. The beat came after it was sent, so
+// the lease is over when lease.Wait has passed since then.
+func (n *Node) grant(id ID, p *peer) time.Duration {
+	d := min(n.timing.Lease, n.lead.until-p.came)
+	if p.seq == 0 || d <= 0 || n.lead.proposed[id] {
+		return 0
+	}
+	n.lead.leased[id] = max(n.lead.leased[id], p.came+lease.Wait(d, n.timing.Drift))
+	return d
+}
+
+// maxNews bounds the verdicts in one beat.
+const maxNews = 64
+
+// news is the verdicts that a peer does not know. Members have the log.
+func (n *Node) news(id ID, p *peer) []job.Verdict {
+	if n.isMember(id) || p.epoch >= uint64(len(n.verdicts)) {
+		return nil
+	}
+	next := n.verdicts[p.epoch:]
+	return next[:min(len(next), maxNews)]
+}
+
+// judge declares those lost that all who watch them suspect and whose lease is
+// over.
+func (n *Node) judge(now time.Duration) {
+	if !n.Leads(now) {
+		return
+	}
+	for _, id := range n.order {
+		if n.isLost(id) || n.lead.proposed[id] {
+			continue
+		}
+		own, _ := n.observer.Sighting(id, now)
+		if n.peers[id].seq == 0 && now < n.began+n.timing.Join {
+			continue
+		}
+		if !own.Suspect() {
+			delete(n.lead.suspected, id)
+			continue
+		}
+		others, unheard := n.testimonies(id, now)
+		evidence, lost := detect.Convict(detect.Testimony{Observer: n.self, Sighting: own}, others, unheard)
+		if !n.lead.suspected[id] {
+			n.lead.suspected[id] = true
+			n.act(Suspected{evidence})
+		}
+		if !lost || now < n.lead.leased[id] {
+			continue
+		}
+		n.lead.proposed[id] = true
+		if err := n.propose(decision.Entry{Kind: decision.Lost, At: n.elapsed(now), Node: id, Text: evidence.String(), Testimonies: evidence.Testimonies}); err != nil {
+			n.act(Broken{err})
+		}
+	}
+	n.drain(now)
+}
+
+// testimonies collects what the others say of a node: all that watch it and
+// that we do not suspect themselves. unheard counts those of them that have
+// said nothing lately.
+func (n *Node) testimonies(id ID, now time.Duration) (all []detect.Testimony, unheard int) {
+	for _, o := range n.order {
+		if n.isLost(o) || !n.meet(o, id) {
+			continue
+		}
+		if s, _ := n.observer.Sighting(o, now); s.Suspect() {
+			continue
+		}
+		r, ok := n.peers[o].sightings[id]
+		if !ok || now-r.at > detour*n.timing.Detect.Interval {
+			unheard++
+			continue
+		}
+		all = append(all, detect.Testimony{Observer: o, Sighting: r.Sighting})
+	}
+	return all, unheard
+}

@@ -1,0 +1,261 @@
+package arbiter
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+	"go.etcd.io/raft/v3/tracker"
+
+	"github.com/intrahpc/intra/internal/head/decision"
+)
+
+// replica is one member's copy of the log: Raft without its clock. Node
+// decides when to stand for election and whom to vote for, so the timeouts
+// here never pass.
+type replica struct {
+	self    ID
+	node    *raft.RawNode
+	storage *raft.MemoryStorage
+	state   *decision.State
+	index   uint64 // of the last entry applied
+	term    uint64 // of that entry
+	ticks   int
+	keep    uint64 // entries kept for members that are behind
+	broken  error
+}
+
+const (
+	// keepEntries: a member that is further behind than this gets a snapshot.
+	keepEntries = 1024
+	// resend is after how many ticks a snapshot that has had no answer is taken
+	// for lost.
+	resend = 20
+)
+
+func newReplica(self ID, members []ID) (*replica, error) {
+	storage := raft.NewMemoryStorage()
+	state := decision.NewState()
+	state.Members = slices.Clone(members)
+	conf := new(raftpb.ConfState)
+	for _, m := range members {
+		conf.Voters = append(conf.Voters, uint64(m))
+	}
+	// All begin with the same empty snapshot, as if they had agreed before.
+	first := &raftpb.Snapshot{
+		Data:     state.Snapshot(),
+		Metadata: &raftpb.SnapshotMetadata{ConfState: conf, Index: new(uint64(1)), Term: new(uint64(1))},
+	}
+	if err := storage.ApplySnapshot(first); err != nil {
+		return nil, fmt.Errorf("create the decision log: %w", err)
+	}
+	if err := storage.SetHardState(&raftpb.HardState{Term: new(uint64(1)), Vote: new(uint64(0)), Commit: new(uint64(1))}); err != nil {
+		return nil, fmt.Errorf("create the decision log: %w", err)
+	}
+	node, err := raft.NewRawNode(&raft.Config{
+		ID:                        uint64(self),
+		ElectionTick:              math.MaxInt32,
+		HeartbeatTick:             1,
+		Storage:                   storage,
+		Applied:                   1,
+		MaxSizePerMsg:             16 << 10,
+		MaxInflightMsgs:           64,
+		PreVote:                   true,
+		DisableProposalForwarding: true,
+		Logger:                    quiet{},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the decision log: %w", err)
+	}
+	return &replica{self: self, node: node, storage: storage, state: state, index: 1, term: 1, keep: keepEntries}, nil
+}
+
+// guarded runs a call into Raft. Raft panics when its rules are broken, which
+// only a member that lies or a bug can do; this member then takes part no more.
+func (r *replica) guarded(f func() error) error {
+	if r.broken != nil {
+		return r.broken
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			r.broken = fmt.Errorf("the decision log is corrupt: %v", p)
+		}
+	}()
+	return f()
+}
+
+func (r *replica) status() raft.BasicStatus { return r.node.BasicStatus() }
+
+func (r *replica) leads() bool { return r.broken == nil && r.status().RaftState == raft.StateLeader }
+
+// behind reports whether a member lacks decisions that this leader has applied.
+func (r *replica) behind(id ID) bool {
+	behind := true
+	r.node.WithProgress(func(p uint64, _ raft.ProgressType, at tracker.Progress) {
+		if p == uint64(id) {
+			behind = at.Match < r.index
+		}
+	})
+	return behind
+}
+
+// settled: this leader has applied an entry of its own term, and with it all
+// that its predecessors may have decided.
+func (r *replica) settled() bool { return r.leads() && r.term == r.status().GetTerm() }
+
+// step takes a message of another member in.
+func (r *replica) step(m *raftpb.Message) error {
+	return r.guarded(func() error {
+		err := r.node.Step(m)
+		if errors.Is(err, raft.ErrProposalDropped) {
+			err = nil
+		}
+		return err
+	})
+}
+
+func (r *replica) campaign() { _ = r.guarded(r.node.Campaign) } // a member that may not yet tries again
+
+// tick lets a leader say that it is there, and send again what got lost.
+func (r *replica) tick() {
+	_ = r.guarded(func() error { // broken is seen by leads
+		if r.ticks++; r.ticks%resend == 0 {
+			var waiting []uint64
+			r.node.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
+				if p.State == tracker.StateSnapshot {
+					waiting = append(waiting, id)
+				}
+			})
+			for _, id := range waiting {
+				r.node.ReportSnapshot(id, raft.SnapshotFailure)
+			}
+		}
+		r.node.Tick()
+		return nil
+	})
+}
+
+func (r *replica) propose(data []byte) error {
+	return r.guarded(func() error { return r.node.Propose(data) })
+}
+
+// drain hands out what Raft wants sent, and applies what has been decided.
+func (r *replica) drain(send func(*raftpb.Message), applied func(decision.Entry)) error {
+	return r.guarded(func() error {
+		for r.node.HasReady() {
+			ready := r.node.Ready()
+			if !raft.IsEmptySnap(ready.Snapshot) {
+				if err := r.storage.ApplySnapshot(ready.Snapshot); err != nil {
+					return fmt.Errorf("restore a snapshot of the decisions: %w", err)
+				}
+				if err := r.restore(ready.Snapshot); err != nil {
+					return err
+				}
+			}
+			if err := r.storage.Append(ready.Entries); err != nil {
+				return fmt.Errorf("append to the decision log: %w", err)
+			}
+			if !raft.IsEmptyHardState(ready.HardState) {
+				if err := r.storage.SetHardState(ready.HardState); err != nil {
+					return fmt.Errorf("keep the term: %w", err)
+				}
+			}
+			for _, m := range ready.Messages {
+				send(m)
+			}
+			for _, e := range ready.CommittedEntries {
+				if err := r.apply(e, applied); err != nil {
+					return err
+				}
+			}
+			r.node.Advance(ready)
+		}
+		return r.cut()
+	})
+}
+
+func (r *replica) apply(e *raftpb.Entry, applied func(decision.Entry)) error {
+	r.index, r.term = e.GetIndex(), e.GetTerm()
+	if len(e.GetData()) == 0 { // a leader's first
+		return nil
+	}
+	entry, err := decision.Decode(e.GetData())
+	whole := false
+	if err == nil {
+		entry, whole, err = r.state.Join(entry)
+	}
+	if err != nil {
+		r.broken = err
+		return err
+	}
+	if !whole {
+		return nil
+	}
+	before := r.state.Changes
+	applied(entry)
+	if r.state.Changes == before {
+		return nil
+	}
+	return r.applyMembership(entry)
+}
+
+// applyMembership has Raft count with other members. Who has none of the log gets a
+// snapshot that names it among them.
+func (r *replica) applyMembership(e decision.Entry) error {
+	kind := raftpb.ConfChangeAddNode
+	if e.Kind == decision.Removed {
+		kind = raftpb.ConfChangeRemoveNode
+	}
+	conf := r.node.ApplyConfChange(&raftpb.ConfChange{Type: kind.Enum(), NodeId: new(uint64(e.Node))})
+	if _, err := r.storage.CreateSnapshot(r.index, conf, r.state.Snapshot()); err != nil {
+		return fmt.Errorf("make a snapshot of the decisions: %w", err)
+	}
+	return nil
+}
+
+// restore jumps to a snapshot.
+func (r *replica) restore(s *raftpb.Snapshot) error {
+	state, err := decision.Restore(s.GetData())
+	if err != nil {
+		r.broken = err
+		return err
+	}
+	r.state, r.index, r.term = state, s.GetMetadata().GetIndex(), s.GetMetadata().GetTerm()
+	return nil
+}
+
+// cut forgets old entries.
+func (r *replica) cut() error {
+	first, err := r.storage.FirstIndex()
+	if err != nil || r.index < first+2*r.keep {
+		return err
+	}
+	if _, err := r.storage.CreateSnapshot(r.index, nil, r.state.Snapshot()); err != nil && !errors.Is(err, raft.ErrSnapOutOfDate) {
+		return fmt.Errorf("make a snapshot of the decisions: %w", err)
+	}
+	if err := r.storage.Compact(r.index - r.keep); err != nil {
+		return fmt.Errorf("truncate the decision log: %w", err)
+	}
+	return nil
+}
+
+// quiet is Raft's logger: what it says on the way is of no use to a user, and
+// what it cannot survive is a panic that guarded turns into an error.
+type quiet struct{}
+
+func (quiet) Debug(...any)            {}
+func (quiet) Debugf(string, ...any)   {}
+func (quiet) Info(...any)             {}
+func (quiet) Infof(string, ...any)    {}
+func (quiet) Warning(...any)          {}
+func (quiet) Warningf(string, ...any) {}
+func (quiet) Error(...any)            {}
+func (quiet) Errorf(string, ...any)   {}
+
+func (quiet) Fatal(v ...any)                 { panic(fmt.Sprint(v...)) }
+func (quiet) Fatalf(format string, v ...any) { panic(fmt.Sprintf(format, v...)) }
+func (quiet) Panic(v ...any)                 { panic(fmt.Sprint(v...)) }
+func (quiet) Panicf(format string, v ...any) { panic(fmt.Sprintf(format, v...)) }

@@ -1,0 +1,176 @@
+package arbiter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/intrahpc/intra/internal/head/decision"
+)
+
+// targetMembers is how many members there are where there are as many hosts: one may
+// be lost.
+const targetMembers = 3
+
+// reconfigure has another node take the place of a member that was lost. Members
+// change one at a time, so that a majority before and one after a change have a
+// node in common: who is elected by either ends the lease of the head that has
+// made the change. With leases from before the last change still in force there
+// is no other one, for the same reason. [Raft, 4.1]
+func (n *Node) reconfigure(now time.Duration) {
+	if !n.Leads(now) || len(n.first) == 1 {
+		return
+	}
+	state := n.log.state
+	if n.lead.changing {
+		if !slices.Equal(state.Members, n.lead.next) {
+			return
+		}
+		n.lead.changing = false
+	}
+	e, needed := n.change(now)
+	if !needed {
+		n.tellDeciders()
+		return
+	}
+	start, ok := n.backed(state.Members, now)
+	if !ok || n.lead.longest > start+n.timing.Lease {
+		return
+	}
+	after := &decision.State{Members: slices.Clone(state.Members)}
+	after.Apply(e)
+	n.lead.changing, n.lead.next = true, after.Members
+	if err := n.propose(e); err != nil {
+		n.act(Broken{err})
+		return
+	}
+	n.drain(now)
+}
+
+// change is the next change of members that is needed: the lost go, others take
+// their places, and of two the head stays alone if no third one can be found.
+// Then its loss ends the job, but not that of the other one.
+func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
+	members := n.log.state.Members
+	for _, id := range members {
+		if id != n.self && n.isLost(id) {
+			return decision.Entry{Kind: decision.Removed, At: n.elapsed(now), Node: id}, true
+		}
+	}
+	if len(members) >= targetMembers {
+		return e, false
+	}
+	id, hosts := n.candidate(now)
+	switch {
+	case len(members)+hosts < targetMembers:
+		for _, other := range members {
+			if other != n.self {
+				return decision.Entry{Kind: decision.Removed, At: n.elapsed(now), Node: other}, true
+			}
+		}
+	case id != 0:
+		return decision.Entry{Kind: decision.Added, At: n.elapsed(now), Node: id}, true
+	}
+	return e, false
+}
+
+// candidate is the first node on a host without a member that is heard, 0 if
+// there is none for the moment. hosts counts the hosts that have one or may have
+// one later.
+func (n *Node) candidate(now time.Duration) (id ID, hosts int) {
+	var taken []string
+	for _, p := range n.roster {
+		if n.isMember(p.ID) {
+			taken = append(taken, p.Host)
+		}
+	}
+	var others []string
+	for _, p := range n.roster {
+		if p.ID == n.self || n.isLost(p.ID) || slices.Contains(taken, p.Host) {
+			continue
+		}
+		if !slices.Contains(others, p.Host) {
+			others = append(others, p.Host)
+		}
+		s, _ := n.observer.Sighting(p.ID, now)
+		if id == 0 && n.peers[p.ID].seq > 0 && !s.Suspect() && !n.lead.proposed[p.ID] {
+			id = p.ID
+		}
+	}
+	return id, len(others)
+}
+
+// tellDeciders says who keeps the decisions, once after a change.
+func (n *Node) tellDeciders() {
+	state := n.log.state
+	if n.lead.told == state.Changes {
+		return
+	}
+	for _, id := range state.Members {
+		if id != n.self && n.log.behind(id) {
+			return // for now
+		}
+	}
+	n.lead.told = state.Changes
+	var hosts []string
+	for _, p := range n.roster {
+		if n.isMember(p.ID) {
+			hosts = append(hosts, p.Host)
+		}
+	}
+	d := Deciders{Members: slices.Clone(state.Members)}
+	switch last := len(hosts) - 1; {
+	case last == 0:
+		d.Text = fmt.Sprintf("losing the head on %s ends the job: there is no third host any more to keep its decisions", hosts[0])
+	default:
+		d.Text = fmt.Sprintf("the decisions of the head are kept on %s and %s now", strings.Join(hosts[:last], ", "), hosts[last])
+	}
+	n.act(d)
+}
+
+// applyMembership takes in who the members are after so many changes.
+func (n *Node) applyMembership(changes uint64, members []ID, now time.Duration) {
+	if changes <= n.changes || len(members) == 0 {
+		return
+	}
+	for _, id := range members {
+		if _, there := n.place[id]; !there {
+			return
+		}
+	}
+	n.changes = changes
+	n.ring.setMembers(members)
+	n.greet(now)
+}
+
+// greet begins to exchange beats with all that this node meets.
+func (n *Node) greet(now time.Duration) {
+	for _, p := range n.roster {
+		if n.peers[p.ID] == nil && n.meet(n.self, p.ID) {
+			n.order = append(n.order, p.ID)
+			n.peers[p.ID] = &peer{direct: now, sightings: make(map[ID]report)}
+			n.observer.Watch(p.ID, now)
+		}
+	}
+}
+
+// begin begins to keep the decisions when the head of the term tells them.
+func (n *Node) begin(m *raftpb.Message) bool {
+	if ID(m.GetFrom()) != n.leader || m.GetTerm() != n.term {
+		return false
+	}
+	switch m.GetType() {
+	case raftpb.MsgApp, raftpb.MsgSnap, raftpb.MsgHeartbeat:
+	default:
+		return false
+	}
+	var err error
+	if n.log, err = newReplica(n.self, n.first); err != nil {
+		n.act(Broken{err})
+		return false
+	}
+	return true
+}

@@ -1,0 +1,191 @@
+package decision
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// Kind says what an entry decides.
+type Kind string
+
+// The decisions.
+const (
+	// Born: Process gets, or is about to get, its place in Incarnation on Node.
+	// It is decided before the process is started, or before the spare hears of
+	// its place. ID is by which its agent knows it: the process that it was
+	// started as. A Spare has no place yet, and Process is its ID.
+	Born      Kind = "born"
+	Spawned   Kind = "spawned"   // Process, Incarnation, PID: its agent has started it
+	Started   Kind = "started"   // all have joined
+	Died      Kind = "died"      // Process, Incarnation, Cause, Text
+	Withdrawn Kind = "withdrawn" // Process, Incarnation, Text: it could not be had, or is gone because nobody needed it any more
+	Lost      Kind = "lost"      // Node, Text, Testimonies: with all that runs there
+	Finished  Kind = "finished"  // Process, Incarnation, Generation: run returned nil
+	Drained   Kind = "drained"   // Process, Incarnation, Generation: nobody lacks anything that it sent
+	Fired     Kind = "fired"     // Index, Process, Incarnation: that scheduled kill comes about
+	Injected  Kind = "injected"  // Process, Incarnation: the next failure of the random schedule hits it; Incarnation 0: nobody was there
+
+	Recovery Kind = "recovery" // Recovery, and if the job goes back, Ranks that were lost and Since when
+
+	Opened       Kind = "opened"        // Opened: what was found in the folders
+	SetWhole     Kind = "set whole"     // Set: every rank has its file
+	SetDone      Kind = "set done"      // Done: the set is complete
+	SetAbandoned Kind = "set abandoned" // Abandoned: the set never will be
+
+	Decided  Kind = "decided"  // Code, Text: the end of the job
+	Released Kind = "released" // all that live have finished and may go
+
+	Added   Kind = "added"   // Node: it keeps the decisions from now on
+	Removed Kind = "removed" // Node: it does no more
+
+	Part Kind = "part" // Value: a piece of an entry that is too long for one; see Split
+)
+
+// Entry is one decision. Which fields are set depends on Kind.
+type Entry struct {
+	Kind        Kind          `json:"kind"`
+	At          time.Duration `json:"at,omitempty"` // since all had joined, by the clock of the head
+	Process     job.Process   `json:"process,omitzero"`
+	Incarnation uint32        `json:"incarnation,omitempty"`
+	Generation  uint32        `json:"generation,omitempty"`
+	ID          job.Process   `json:"id,omitzero"`
+	Spare       bool          `json:"spare,omitempty"`
+	Node        detect.ID     `json:"node,omitempty"`
+	PID         int           `json:"pid,omitempty"`
+	Cause       job.Cause     `json:"cause,omitempty"`
+	Code        int           `json:"code,omitempty"`
+	Text        string        `json:"text,omitempty"`
+	Index       int           `json:"index,omitempty"`
+
+	Testimonies []detect.Testimony      `json:"testimonies,omitempty"`
+	Recovery    *recovery.Decision      `json:"recovery,omitempty"`
+	Ranks       []int                   `json:"ranks,omitempty"`
+	Since       time.Duration           `json:"since,omitempty"`
+	Opened      *Folders                `json:"opened,omitempty"`
+	Set         *Set                    `json:"set,omitempty"`
+	Done        *runreport.FileSet      `json:"done,omitempty"`
+	Abandoned   *runreport.AbandonedSet `json:"abandoned,omitempty"`
+
+	Value []byte `json:"value,omitempty"`
+	First bool   `json:"first,omitempty"` // of the pieces
+	Last  bool   `json:"last,omitempty"`
+}
+
+// MaxEntry bounds an encoded entry, in bytes.
+const MaxEntry = 32 << 10
+
+// maxPart bounds the Value of a piece, in bytes. It is text in what is kept.
+const maxPart = 16 << 10
+
+// maxText bounds the text of a decision, in bytes as they are kept.
+const maxText = 8 << 10
+
+// ErrEntry marks an entry that makes no sense or is too long.
+var ErrEntry = errors.New("invalid decision")
+
+func (e *Entry) check() error {
+	ok := true
+	switch e.Kind {
+	case Born:
+		ok = e.Node != 0 && e.Incarnation != 0
+	case Lost, Added, Removed:
+		ok = e.Node != 0
+	case Died:
+		ok = e.Cause != "" && e.Incarnation != 0
+	case Spawned, Withdrawn, Finished, Drained:
+		ok = e.Incarnation != 0
+	case Fired:
+		ok = e.Index >= 0 && e.Incarnation != 0
+	case Recovery:
+		ok = e.Recovery != nil
+	case Opened:
+		ok = e.Opened != nil
+	case SetWhole:
+		ok = e.Set != nil
+	case SetDone:
+		ok = e.Done != nil
+	case SetAbandoned:
+		ok = e.Abandoned != nil
+	case Part:
+		ok = len(e.Value) > 0
+	case Started, Injected, Decided, Released:
+	default:
+		ok = false
+	}
+	if !ok {
+		return fmt.Errorf("%w: incomplete or unknown kind %q", ErrEntry, e.Kind)
+	}
+	return nil
+}
+
+// Encode returns the bytes of an entry that Decode reads. One that is longer
+// than MaxEntry has to be Split.
+func (e *Entry) Encode() ([]byte, error) {
+	b, err := e.encode()
+	if err == nil && len(b) > MaxEntry {
+		return nil, fmt.Errorf("%w: %q has %d bytes, at most %d are allowed", ErrEntry, e.Kind, len(b), MaxEntry)
+	}
+	return b, err
+}
+
+func (e *Entry) encode() ([]byte, error) {
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("encode decision %q: %w", e.Kind, err)
+	}
+	return b, nil
+}
+
+// Decode reads an entry.
+func Decode(b []byte) (e Entry, err error) {
+	if err := json.Unmarshal(b, &e); err != nil {
+		return e, fmt.Errorf("%w: %w", ErrEntry, err)
+	}
+	return e, e.check()
+}
+
+// Split returns the pieces of an entry that is too long to be kept in one, or
+// the entry alone. They are decided in this order, with none of another entry's
+// between them; State.Join puts them together again.
+func Split(e Entry) ([]Entry, error) {
+	b, err := e.encode()
+	if err != nil || len(b) <= MaxEntry {
+		return []Entry{e}, err
+	}
+	var parts []Entry
+	for first := true; len(b) > 0; first = false {
+		n := min(len(b), maxPart)
+		parts = append(parts, Entry{Kind: Part, At: e.At, Value: b[:n], First: first, Last: n == len(b)})
+		b = b[n:]
+	}
+	return parts, nil
+}
+
+// Shorten cuts a text so that there is room for it in an entry, where one byte
+// may take six.
+func Shorten(s string) string {
+	end, size := 0, 0
+	for end < len(s) {
+		_, n := utf8.DecodeRuneInString(s[end:])
+		b, err := json.Marshal(s[end : end+n])
+		if err != nil {
+			panic("decision: a text that cannot be encoded: " + err.Error()) // any text can
+		}
+		if size += len(b) - len(`""`); size > maxText {
+			break
+		}
+		end += n
+	}
+	return s[:end]
+}

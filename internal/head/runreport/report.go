@@ -1,0 +1,122 @@
+package runreport
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/counters"
+	"github.com/intrahpc/intra/internal/base/wholefile"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/vary"
+)
+
+// Version is that of the form of a report. It changes when a field changes its
+// meaning or goes; new fields may come.
+const Version = 1
+
+// Report is what -report writes. docs/report.md is made from the comments of its fields.
+type Report struct {
+	// version of this form of the report. It changes when a field changes its meaning or goes;
+	// fields may be added
+	Version     int          `json:"version"`
+	ExitCode    int          `json:"exit_code"`            // exit code of intrarun
+	Error       string       `json:"error"`                // why the job ended, empty if every rank finished
+	Ranks       int          `json:"ranks"`                // number of ranks
+	Degrees     []int        `json:"degrees"`              // replicas of each rank
+	Link        string       `json:"link"`                 // kind of link within a host: shm, unix or tcp; mpi with -mpi and without -link
+	MPI         *MPI         `json:"mpi,omitempty"`        // the MPI library, with -mpi
+	Limit       float64      `json:"limit,omitempty"`      // bandwidth of a link in bytes per second, from -limit
+	Threads     int          `json:"threads"`              // workers of each process
+	Direct      []int        `json:"direct,omitempty"`     // ranks whose replicas can store into each other's arrays: they began on one host
+	WallSeconds float64      `json:"wall_seconds"`         // time from when all processes had joined to the end
+	IntraTag    bool         `json:"intra_tag"`            // whether the program was built with the tag intra, so that sections are shared
+	Joined      time.Time    `json:"joined,omitzero"`      // when all processes had joined, by the clock of the head's host
+	Failures    []Failure    `json:"failures"`             // the verdicts, in their order
+	Kills       []Kill       `json:"kills"`                // what -kill asked for
+	SDC         *Corruption  `json:"sdc,omitempty"`        // what -sdc found
+	Flips       []Flip       `json:"flips,omitempty"`      // what -fault flip and -fault defect asked for
+	Counters    []Counter    `json:"counters,omitempty"`   // how the events of -counters were counted
+	Vary        *vary.Result `json:"vary,omitempty"`       // what -vary found; all else is about the undisturbed set
+	Weibull     *Weibull     `json:"weibull,omitempty"`    // what -fault weibull did
+	Checkpoint  *Checkpoint  `json:"checkpoint,omitempty"` // files that were written
+	Restart     *Restart     `json:"restart,omitempty"`    // files that the job began with
+	Recovery
+	Counts              // sums over all processes
+	Processes []Process `json:"processes"` // the end of each process
+
+	TaskTypes map[string]TaskType `json:"task_types"` // what was done with each type of task, by its name
+}
+
+// Kill is a death that -kill asked for.
+type Kill struct {
+	Process job.Process `json:"process"` // the process to be killed
+	When    string      `json:"when"`    // the point, as it was given
+	Fired   bool        `json:"fired"`   // whether the point was reached
+}
+
+// End says how a process ended. An alias: the head records the values as strings.
+type End = string
+
+// The ends of a process.
+const (
+	EndFinished  End = "finished"  // its program returned nil, and the job came to its end
+	EndFailed    End = "failed"    // its program returned an error, panicked, or found something wrong
+	EndExited    End = "exited"    // it ended by itself in another way
+	EndKilled    End = "killed"    // by -kill, by -fault weibull, or by a signal that was not intrarun's
+	EndFenced    End = "fenced"    // killed by intrarun, because it was stopped or cut off
+	EndLost      End = "lost"      // with its host
+	EndDismissed End = "dismissed" // it was to replace a dead process, and was not needed any more
+	EndEnded     End = "ended"     // with the job, which had been decided or interrupted
+	EndLeft      End = "left"      // by a head that gave up, maybe to another one: it lived, or its death was not decided yet
+)
+
+// Process is the end of one process.
+type Process struct {
+	Process     job.Process `json:"process"`         // its slot
+	Incarnation uint32      `json:"incarnation"`     // above 1 if it replaced a dead process
+	Host        string      `json:"host"`            // where it ran
+	PID         int         `json:"pid"`             // its process number there
+	End         End         `json:"end"`             // how it ended
+	Status      string      `json:"status"`          // status of the operating system's process
+	Clone       string      `json:"clone,omitempty"` // the tool that started it, from -clone; pid and status are the tool's
+	Counts
+	Usage *counters.Usage `json:"usage,omitempty"` // what it had used up when it last reported that
+}
+
+// Add adds one process, which did what the stats say.
+func (r *Report) Add(p Process, s job.Stats) {
+	p.add(s)
+	r.add(s)
+	p.Usage = s.Usage
+	r.count(p.Process, s.Counters)
+	r.Processes = append(r.Processes, p)
+	for name, t := range s.TaskTypes {
+		all := r.TaskTypes[name]
+		all.add(t, r.Degrees[p.Process.Rank])
+		r.TaskTypes[name] = all
+	}
+}
+
+// Write writes the report to a file, indented.
+func (r *Report) Write(to *wholefile.File) error {
+	r.Version = Version
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	if err := to.WriteBytes(append(b, '\n')); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// Line returns the report on one line.
+func (r *Report) Line() ([]byte, error) {
+	r.Version = Version
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("encode the report: %w", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,240 @@
+package livepage
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/head/runreport"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Samples is how many states of each process are kept for the timeline.
+const Samples = 60
+
+// The states of a process, a letter each.
+const (
+	absent   = '-' // has not begun
+	runs     = 'r'
+	section  = 's'
+	waits    = 'w' // for a second or longer
+	safe     = 'p' // waits at a safe point
+	joining  = 'j'
+	back     = 'b' // is going back
+	finished = 'f'
+	stopped  = 't'
+	lost     = 'o' // out of touch
+	dead     = 'x'
+	ended    = 'e' // with the job, before it had finished
+)
+
+// Frame is what the page shows at one time.
+type Frame struct {
+	Time      float64           `json:"t"`
+	Alive     int               `json:"alive"`
+	Deaths    int               `json:"deaths"`
+	Replaced  int               `json:"replaced"`
+	Rollbacks int               `json:"rollbacks"`
+	Spares    int               `json:"spares"` // that wait
+	E         float64           `json:"e"`
+	Saved     float64           `json:"saved"`
+	Outlook   runreport.Outlook `json:"outlook"`
+	States    string            `json:"states"` // a letter for each process, by rank and replica
+	Rates     []int64           `json:"rates"`  // bytes of updates that each sends in a second
+	Kernels   []Kernel          `json:"kernels"`
+}
+
+// Kernel is what has been done so far with one type of task.
+type Kernel struct {
+	Name     string  `json:"name"`
+	Decision string  `json:"decision"`
+	Run      int64   `json:"run"`
+	Seconds  float64 `json:"seconds"` // in bodies
+	Sections float64 `json:"section_seconds"`
+	Wait     float64 `json:"wait_seconds"`
+	Saved    float64 `json:"saved_seconds"`
+	E        float64 `json:"e"` // 0: not known
+}
+
+// Event is something that happened.
+type Event struct {
+	Time float64 `json:"t"`
+	Kind string  `json:"kind"` // death, return, rollback, deadlock
+	Text string  `json:"text"`
+}
+
+// Sample is the states of all processes at one time.
+type Sample struct {
+	Time   float64 `json:"t"`
+	States string  `json:"states"`
+}
+
+// Model makes of what is known of a job what its page shows. Its zero value knows
+// nothing.
+type Model struct {
+	Frame   Frame
+	History []Sample // up to Samples, the last is that of Frame
+	Events  []Event
+
+	sent                         map[job.Endpoint]int64 // bytes, as of Frame
+	failures, returns, rollbacks int                    // that are among the events
+}
+
+// Take takes in the status of the job, and what its report would be now.
+func (m *Model) Take(s *runreport.Status, r *runreport.Report) {
+	passed := s.Elapsed - m.Frame.Time
+	f := Frame{Time: s.Elapsed, Alive: s.Alive, Deaths: s.Deaths, Replaced: s.Replaced, Rollbacks: s.Rollbacks, E: s.E, Saved: s.Saved, Outlook: s.Outlook}
+	f.States, f.Spares = m.states(s)
+	f.Rates = m.rates(s, r, passed)
+	for _, name := range slices.SortedFunc(maps.Keys(r.TaskTypes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.TaskTypes[b].Seconds, r.TaskTypes[a].Seconds), cmp.Compare(a, b))
+	}) {
+		k := r.TaskTypes[name]
+		f.Kernels = append(f.Kernels, Kernel{Name: name, Decision: k.Decision, Run: k.Run, Seconds: k.Seconds, Sections: k.SectionSeconds,
+			Wait: k.WaitSeconds, Saved: k.Saved, E: k.E})
+	}
+	m.Frame = f
+	m.sample()
+	m.addEvents(r)
+}
+
+// End takes in how the job and each process have ended.
+func (m *Model) End(r *runreport.Report) {
+	at := numbered(r.Degrees)
+	f := &m.Frame
+	if f.States == "" { // it was short
+		f.States, f.Rates = strings.Repeat(string(absent), len(at)), make([]int64, len(at))
+	}
+	letters := []byte(f.States)
+	for i := range r.Processes {
+		k := at[r.Processes[i].Process]
+		switch r.Processes[i].End {
+		case "finished":
+			letters[k] = finished
+		case "failed", "exited", "killed", "fenced", "lost":
+			letters[k] = dead
+		case "ended", "left":
+			if letters[k] != finished {
+				letters[k] = ended
+			}
+		}
+	}
+	f.Time, f.States, f.Deaths = r.WallSeconds, string(letters), len(r.Failures)
+	f.Alive = len(letters) - strings.Count(f.States, string(dead)) - strings.Count(f.States, string(absent))
+	m.sample()
+	m.addEvents(r)
+}
+
+// numbered numbers the processes of a job, by rank and replica.
+func numbered(degrees []int) map[job.Process]int {
+	at := make(map[job.Process]int)
+	for i, p := range job.Processes(degrees) {
+		at[p] = i
+	}
+	return at
+}
+
+// sample adds the states of the frame to the timeline.
+func (m *Model) sample() {
+	if len(m.History) == Samples {
+		m.History = slices.Delete(m.History, 0, 1)
+	}
+	m.History = append(m.History, Sample{m.Frame.Time, m.Frame.States})
+}
+
+// states returns a letter for each place, and how many spares wait.
+func (m *Model) states(s *runreport.Status) (string, int) {
+	at := numbered(s.Degrees)
+	letters := make([]byte, len(at))
+	for i := range letters {
+		letters[i] = absent
+		if was := m.Frame.States; i < len(was) && was[i] != absent {
+			letters[i] = dead
+		}
+	}
+	spares := 0
+	for i := range s.Processes {
+		p := &s.Processes[i]
+		if p.Spare {
+			spares++
+		} else if k, ok := at[p.Process]; ok {
+			letters[k] = letter(p)
+		}
+	}
+	return string(letters), spares
+}
+
+// waitsLong is for how long a process has to do nothing to count as one that waits.
+const waitsLong = 1e9
+
+func letter(p *runreport.ProcessStatus) byte {
+	switch p.State {
+	case "stopped":
+		return stopped
+	case "out of touch":
+		return lost
+	case string(job.StateJoining):
+		return joining
+	case string(job.StateFinished):
+		return finished
+	}
+	d := p.Doing
+	if d == nil {
+		if p.State == string(job.StateRuns) {
+			return runs
+		}
+		return absent
+	}
+	switch {
+	case d.State == job.StateBack:
+		return back
+	case d.State == job.StateSafePoint:
+		return safe
+	case d.Blocked, len(d.Waits) > 0 && d.Idle >= waitsLong:
+		return waits
+	case d.State == job.StateSection, d.State == job.StateOnce:
+		return section
+	}
+	return runs
+}
+
+// rates returns how many bytes of updates each process has sent in a second, since the
+// last time.
+func (m *Model) rates(s *runreport.Status, r *runreport.Report, passed float64) []int64 {
+	sent := make(map[job.Endpoint]int64, len(r.Processes))
+	rate := make(map[job.Process]int64, len(r.Processes))
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		at := job.Endpoint{Process: p.Process, Incarnation: p.Incarnation}
+		sent[at] = p.UpdateBytes
+		if before, ok := m.sent[at]; ok && passed > 0 && p.UpdateBytes > before {
+			rate[p.Process] += int64(float64(p.UpdateBytes-before) / passed)
+		}
+	}
+	m.sent = sent
+	all := []int64{}
+	for _, p := range job.Processes(s.Degrees) {
+		all = append(all, rate[p])
+	}
+	return all
+}
+
+// addEvents adds what has happened since the last time.
+func (m *Model) addEvents(r *runreport.Report) {
+	var more []Event
+	for _, f := range r.Failures[min(m.failures, len(r.Failures)):] {
+		detail, _, _ := strings.Cut(f.Detail, "\n")
+		more = append(more, Event{f.At, "death", fmt.Sprintf("%v died (%s): %s", f.Process, f.Cause, detail)})
+	}
+	for _, n := range r.Replacements[min(m.returns, len(r.Replacements)):] {
+		more = append(more, Event{n.Joined, "return", fmt.Sprintf("%v is back, on %s, %.3f s after its death", n.Process, n.Host, n.Seconds)})
+	}
+	for _, b := range r.Rollbacks[min(m.rollbacks, len(r.Rollbacks)):] {
+		more = append(more, Event{b.At, "rollback", fmt.Sprintf("back to safe point %d, %s", b.SafePoint, b.Why())})
+	}
+	m.failures, m.returns, m.rollbacks = len(r.Failures), len(r.Replacements), len(r.Rollbacks)
+	slices.SortStableFunc(more, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
+	m.Events = append(m.Events, more...)
+}

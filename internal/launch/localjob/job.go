@@ -1,0 +1,191 @@
+package localjob
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/replica/engine"
+)
+
+// Program is what the processes run.
+type Program struct {
+	Run     func(*engine.Program) error
+	Failure func(error) job.Failure // how a run that returned that error failed
+	Hello   job.Hello               // what a process of it says of itself
+}
+
+// Run runs a job in this process until every rank has finished in at least one
+// replica, or the job cannot go on. What tests want of it comes with the
+// context (job.LocalFrom).
+func Run(ctx context.Context, spec job.Spec, program Program) error {
+	degrees, err := spec.Resolve()
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	l := &localJob{
+		ctx: ctx, want: job.LocalFrom(ctx), spec: spec, program: program, began: time.Now(),
+		procs: make(map[head.From]*process), some: make(chan struct{}, 1),
+	}
+	c := l.config(degrees)
+	if c.Checkpoint != nil || c.Restart != "" { // it takes its time, and only files need it
+		if l.program.Hello, err = job.Describe(program.Hello.Tag, program.Hello.Tasks); err != nil {
+			return fmt.Errorf("intra.Run: %w", err)
+		}
+	}
+	l.head = head.New(c)
+	l.loop()
+	l.running.Wait()
+	s := l.head.Summary()
+	l.tellWhatHappened(&s)
+	l.leaveFolder(&s)
+	return l.outcome(&s)
+}
+
+// localJob is a job in this process. What is below events belongs to the
+// goroutine that drives the head, to which everybody else tells events.
+type localJob struct {
+	ctx     context.Context // of the caller: the processes end by the head's word
+	want    *job.Local
+	spec    job.Spec
+	program Program
+	began   time.Time // the zero of the head's clock
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	events []head.Event  // that wait for the head
+	some   chan struct{} // there are some
+
+	head    *head.Head
+	procs   map[head.From]*process
+	started []*process       // all of them, in order
+	refused error            // why the job cannot be had; set before the head is told
+	lock    *checkpoint.Lock // on the folder of the files; set before the head is told
+}
+
+// here is where the head believes its processes to be.
+const here detect.ID = head.FirstHead + 1
+
+// config describes the job to its head.
+func (l *localJob) config(degrees []int) head.Config {
+	w := l.want
+	c := head.Config{
+		Degrees: degrees, Nodes: []head.Node{{ID: here, Name: "this process"}}, Of: make(map[job.Process]detect.ID),
+		Setup:   job.Setup{Check: l.spec.Check, Sched: w.Sched, Threads: w.Threads, Verify: w.Verify},
+		Link:    anyLink,
+		Replace: w.Replace, Backup: recovery.Policy{Every: w.Backup}, Restart: w.Restart, Kills: w.Kills, Flips: w.Flips,
+	}
+	for _, p := range job.Processes(degrees) {
+		c.Of[p] = here
+	}
+	if w.Every > 0 {
+		c.Checkpoint = &head.Checkpoint{Dir: w.Files, Every: w.Every}
+	}
+	return c
+}
+
+// now is the time of the head's clock.
+func (l *localJob) now() time.Duration { return time.Since(l.began) }
+
+// tell hands the head an event. It never blocks, so it may be called with any
+// lock held.
+func (l *localJob) tell(e head.Event) {
+	l.mu.Lock()
+	l.events = append(l.events, e)
+	l.mu.Unlock()
+	select {
+	case l.some <- struct{}{}:
+	default:
+	}
+}
+
+// told returns the events that wait.
+func (l *localJob) told() []head.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	events := l.events
+	l.events = nil
+	return events
+}
+
+// loop drives the head until it has nothing left to do.
+func (l *localJob) loop() {
+	l.step(head.Begin{})
+	alarm := time.NewTimer(0)
+	defer alarm.Stop()
+	for end := l.ctx.Done(); !l.head.Ended(); {
+		var due <-chan time.Time
+		if at, ok := l.head.Deadline(); ok {
+			alarm.Reset(at - l.now())
+			due = alarm.C
+		}
+		select {
+		case <-l.some:
+			for _, e := range l.told() {
+				l.step(e)
+			}
+		case <-due:
+			l.step(head.Tick{})
+		case <-end:
+			end = nil
+			l.step(head.Signalled{Signal: terminate})
+		}
+	}
+}
+
+// step hands the head an event, and then what is the answer to what it wants.
+func (l *localJob) step(e head.Event) {
+	for next := []head.Event{e}; len(next) > 0; next = next[1:] {
+		for _, a := range l.head.Step(next[0], l.now()) {
+			next = append(next, l.do(a)...)
+		}
+	}
+}
+
+// do carries out what the head wants, and returns the answer if there is one at
+// once. There are no spares and no successors here, what processes write is left
+// alone, and nobody reads what the head says of its work.
+func (l *localJob) do(a head.Action) []head.Event {
+	switch a := a.(type) {
+	case head.Propose:
+		return []head.Event{head.Committed(a)}
+	case head.Start:
+		p := newProcess(l, a.To)
+		l.procs[a.To], l.started = p, append(l.started, p)
+		return []head.Event{head.Started{From: a.To, PID: os.Getpid()}, head.Joined{From: a.To, Hello: &l.program.Hello}}
+	case head.Link:
+		if err := l.link(a); err != nil {
+			if l.refused == nil { // it is the same with all of them
+				l.refused = err
+			}
+			return []head.Event{head.Failed{Err: err.Error()}}
+		}
+	case head.Send:
+		l.procs[a.To].hear(a.Message)
+	case head.Kill:
+		l.procs[a.To].end(l.killed())
+	case head.AskQuiet:
+		return []head.Event{head.Quiet{From: a.To, Number: a.Number}}
+	case head.FinishOutput:
+		return []head.Event{head.OutputSettled{From: a.To}}
+	case head.Open:
+		l.running.Go(func() { l.tell(l.open(a)) })
+	case head.Publish:
+		l.running.Go(func() { l.tell(publish(a)) })
+	case head.Discard:
+		l.running.Go(func() { _ = checkpoint.Discard(a.Dir, a.Set) }) // what is left is swept at the end
+	case head.Declared:
+		l.want.Verdicts = append(l.want.Verdicts, a.Verdict.Verdict)
+	}
+	return nil
+}

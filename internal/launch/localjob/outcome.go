@@ -1,0 +1,91 @@
+package localjob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/replica/engine"
+)
+
+// ErrLost means that a rank has lost all its replicas.
+var ErrLost = errors.New("a rank has lost all its replicas")
+
+// errKilled is why a process ends that the head has killed, or that has come to
+// its kill point.
+var errKilled = errors.New("killed on request")
+
+// terminate is as what the head sees the end of the caller's context.
+const terminate = syscall.SIGTERM
+
+// killed is why the head kills a process.
+func (l *localJob) killed() error {
+	if l.ctx.Err() != nil {
+		return context.Cause(l.ctx)
+	}
+	return errKilled
+}
+
+// outcome is how the job has ended. The error of a program is passed on, so that
+// callers find in it what they look for.
+func (l *localJob) outcome(s *head.Summary) error {
+	failure := l.failure(s.By)
+	switch {
+	case s.Code == head.ExitOK:
+		return nil
+	case s.Code == head.ExitLost:
+		return fmt.Errorf("%w: %s", ErrLost, s.Text)
+	case failure != nil:
+		return failure
+	case s.Code == head.ExitDiverged:
+		return fmt.Errorf("%w: %s", engine.ErrDiverged, s.Text)
+	case l.refused != nil:
+		return fmt.Errorf("intra.Run: %w", l.refused)
+	case l.ctx.Err() != nil:
+		return context.Cause(l.ctx)
+	}
+	return fmt.Errorf("intra.Run: %s", s.Text)
+}
+
+// failure is how the program of a process has failed, nil if it has not.
+func (l *localJob) failure(of job.Endpoint) error {
+	for _, p := range l.started {
+		if p.endpoint() == of {
+			return p.failure()
+		}
+	}
+	return nil
+}
+
+// tellWhatHappened fills in what tests want to know.
+func (l *localJob) tellWhatHappened(s *head.Summary) {
+	w := l.want
+	for _, k := range s.Kills {
+		w.Fired = append(w.Fired, k.Fired)
+	}
+	for _, r := range s.Recovery.Replacements {
+		w.Joined = append(w.Joined, r.Process)
+	}
+	w.Rollbacks = len(s.Recovery.Rollbacks)
+	if s.Restart != nil {
+		w.Warnings = append(w.Warnings, s.Restart.Refused...)
+	}
+	if s.Files != nil {
+		for _, set := range s.Files.Sets {
+			w.Sets = append(w.Sets, set.Set)
+		}
+		for _, set := range s.Files.Abandoned {
+			w.Warnings = append(w.Warnings, fmt.Sprintf("checkpoint set %d is abandoned: %s", set.Set, set.Why))
+		}
+	}
+	w.Stats = make(map[job.Process]job.Stats)
+	for _, p := range l.started {
+		if before, replaced := w.Stats[p.at.ID]; replaced {
+			w.Former = append(w.Former, before)
+		}
+		w.Stats[p.at.ID] = p.stats
+	}
+}

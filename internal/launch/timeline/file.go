@@ -1,0 +1,257 @@
+package timeline
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/intrahpc/intra/internal/base/wholefile"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// DefaultLimit is how large a file may become, in bytes, unless it is said.
+const DefaultLimit = 256 << 20
+
+// LeastLimit is the smallest bound that makes sense: a job of a few processes has
+// room for some thousand events in it.
+const LeastLimit = 1 << 20
+
+// compact is how many times smaller a block is, at least, than what is written of
+// it: that bounds what is kept in memory.
+const compact = 4
+
+// File is the timeline of a job: its newest blocks, and at the end the file.
+// Methods of nil do nothing, for a job without one.
+type File struct {
+	to      *wholefile.File
+	limit   int64
+	degrees []int
+	clock   string
+	began   int64 // the moment 0, before any process has started
+
+	mu      sync.Mutex
+	closed  bool
+	blocks  []told
+	size    int64            // of them
+	dropped uint64           // events, with their blocks
+	lost    uint64           // that the blocks which are left say they lack
+	heard   map[string]int64 // by clock, see align
+	own     *Recorder        // of the head
+}
+
+// told is a block of a process.
+type told struct {
+	of    job.Process
+	bytes []byte
+}
+
+// head is the process whose events are the job's.
+var head = job.Process{Rank: None}
+
+// New begins a timeline of at most limit bytes, or DefaultLimit if that is 0, of a job with
+// these degrees. It returns nil if there is no file.
+func New(to *wholefile.File, limit int64, degrees []int) *File {
+	if to == nil {
+		return nil
+	}
+	return &File{to: to, limit: cmp.Or(limit, DefaultLimit), degrees: degrees, clock: clockName(), began: Now(),
+		heard: make(map[string]int64), own: NewRecorder()}
+}
+
+// Add takes in a block of a process. The oldest ones go if there are too many.
+func (t *File) Add(p job.Process, block []byte) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.add(p, block)
+}
+
+func (t *File) add(p job.Process, b []byte) {
+	if t.closed {
+		return
+	}
+	if clock, stamp, ok := stamped(b); ok {
+		d := Now() - stamp
+		if before, known := t.heard[clock]; !known || d < before {
+			t.heard[clock] = d
+		}
+	}
+	t.blocks = append(t.blocks, told{p, b})
+	t.size += int64(len(b))
+	n := 0
+	for ; t.size > t.limit/compact; n++ {
+		t.drop(t.blocks[n])
+	}
+	t.blocks = slices.Delete(t.blocks, 0, n)
+}
+
+// drop forgets a block.
+func (t *File) drop(b told) {
+	t.size -= int64(len(b.bytes))
+	if d, err := decode(b.bytes); err == nil {
+		t.dropped += uint64(len(d.events)) + d.lost
+	}
+}
+
+// Dead marks the death of a process.
+func (t *File) Dead(p job.Process, cause, detail string) {
+	if t != nil {
+		t.own.Add(Event{Kind: Death, At: Now(), Rank: int32(p.Rank), Replica: int32(p.Replica), Name: cause, Place: detail})
+	}
+}
+
+// Note marks what the head has decided, or has seen.
+func (t *File) Note(text string) {
+	if t != nil {
+		t.own.Add(Event{Kind: Note, At: Now(), Name: text})
+	}
+}
+
+// Close writes the file, if keep. It returns how many events are not in it: the oldest
+// ones, for want of room, and those that a process made faster than it could hand them
+// over.
+func (t *File) Close(keep bool) (dropped uint64, err error) {
+	if t == nil {
+		return 0, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if keep {
+		t.Note("end")
+		t.own.Flush(func(b []byte) { t.add(head, b) })
+		err = t.to.Write(t.write)
+	}
+	t.to.Close()
+	t.closed = true
+	if err != nil {
+		err = fmt.Errorf("write the trace: %w", err)
+	}
+	return t.dropped + t.lost, err
+}
+
+// write writes what there is. If that is too much the oldest blocks go, and it is
+// written once more.
+func (t *File) write(f *os.File) error {
+	for {
+		if err := f.Truncate(0); err != nil {
+			return err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		bytes, err := t.writeAll(f)
+		if err != nil || bytes <= t.limit || len(t.blocks) == 0 {
+			return err
+		}
+		// A little more than the share that is too much.
+		n, enough := 0, t.size-int64(float64(t.size)*0.95*float64(t.limit)/float64(bytes))
+		for gone := int64(0); gone < enough && n < len(t.blocks); n++ {
+			gone += int64(len(t.blocks[n].bytes))
+			t.drop(t.blocks[n])
+		}
+		t.blocks = slices.Delete(t.blocks, 0, n)
+	}
+}
+
+// writeAll writes the blocks that are left, and returns the size of the file.
+func (t *File) writeAll(f *os.File) (int64, error) {
+	w := &writer{w: bufio.NewWriterSize(f, 1<<16), zero: t.began,
+		quoted: make(map[string][]byte), numbers: make(map[job.Process]int32)}
+	processes := append(job.Processes(t.degrees), head)
+	for i, p := range processes {
+		w.numbers[p] = int32(i)
+	}
+	a, hosts := newArrows(), make(map[string]bool)
+	of := make(map[job.Process][]*block)
+	t.lost = 0
+	unreadable, ranks := 0, len(t.degrees)
+	for _, b := range t.blocks {
+		d, err := decode(b.bytes)
+		if err != nil {
+			unreadable++
+			continue
+		}
+		if _, ok := w.numbers[b.of]; !ok { // of a process that nobody knows
+			w.numbers[b.of] = int32(len(processes))
+			processes = append(processes, b.of)
+		}
+		t.lost += d.lost
+		if b.of != head {
+			hosts[d.host] = true
+		}
+		ranks = max(ranks, b.of.Rank+1)
+		of[b.of] = append(of[b.of], d)
+		for i := range d.events {
+			if e := &d.events[i]; e.Kind.passes() {
+				a.add(w.numbers[b.of], w.peer(e, b.of), d.clock, e)
+			}
+		}
+	}
+	offset := align(t.clock, t.heard, a.fastest())
+	a.join(offset)
+	if err := t.about(w, len(offset), unreadable); err != nil {
+		return 0, err
+	}
+	names(w, ranks)
+	deaths := make(map[job.Process][]dated)        // are drawn where the process was
+	for _, p := range slices.Backward(processes) { // the job's first
+		l := &layout{w: w, a: a, p: p, name: p.String(), number: w.numbers[p], pid: p.Rank + 1, lanes: make(map[row]*lane)}
+		if p == head {
+			l.pid, l.name = ranks+1, "intrarun"
+		}
+		events := deaths[p]
+		for _, b := range of[p] {
+			if len(hosts) > 1 && p != head {
+				l.name = p.String() + " on " + b.host
+			}
+			for i := range b.events {
+				e := dated{&b.events[i], b.events[i].At + offset[b.clock]}
+				if of := e.peer(); e.Kind == Death && p == head && of != p {
+					deaths[of] = append(deaths[of], e)
+				} else {
+					events = append(events, e)
+				}
+			}
+		}
+		l.all(events)
+	}
+	w.write([]byte("\n]}\n"))
+	if w.err == nil {
+		w.err = w.w.Flush()
+	}
+	return w.bytes, w.err
+}
+
+// about writes what stands in front of the events.
+func (t *File) about(w *writer, clocks, unreadable int) error {
+	other := map[string]any{"program": "intrarun", "droppedEvents": t.dropped + t.lost, "clocks": clocks}
+	if unreadable > 0 {
+		other["unreadableBlocks"] = unreadable
+	}
+	text, err := json.Marshal(other)
+	if err == nil {
+		w.write([]byte(`{"displayTimeUnit":"ms","otherData":`))
+		w.write(text)
+		w.write([]byte(`,"traceEvents":[` + "\n"))
+	}
+	return err
+}
+
+// names names the groups of rows: the job, and its ranks.
+func names(w *writer, ranks int) {
+	for rank := range ranks + 1 {
+		name, order := fmt.Sprintf("rank %d", rank), rank+1
+		if rank == ranks {
+			name, order = "job", 0
+		}
+		w.metadata(rank+1, 0, "process_name", name)
+		w.metadataInt(rank+1, 0, "process_sort_index", order)
+	}
+}

@@ -1,0 +1,153 @@
+package checked
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/replica/engine"
+	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/update"
+)
+
+// The shadow against a plain array that remembers each byte when it is named
+// first.
+func TestShadow(t *testing.T) {
+	for seed := range uint64(300) {
+		g := rand.New(rand.NewPCG(seed, 3))
+		live := make([]byte, 60)
+		held, entry := make([]bool, len(live)), make([]byte, len(live))
+		var s shadow
+		part := func() (lo, hi int) {
+			lo = g.IntN(len(live) + 1)
+			return lo, lo + g.IntN(len(live)-lo+1)
+		}
+		for k := range 8 {
+			for i := range live {
+				live[i] = byte(g.IntN(3))
+			}
+			lo, hi := part()
+			s.add(owner{task: k}, live[lo:hi])
+			for i := lo; i < hi; i++ {
+				if !held[i] {
+					held[i], entry[i] = true, live[i]
+				}
+			}
+		}
+		for range 20 {
+			lo, hi := part()
+			at := -1
+			for i := hi - 1; i >= lo; i-- {
+				if held[i] && live[i] != entry[i] {
+					at = i
+				}
+			}
+			first, _ := bounds(live)
+			d, changed := s.change(live[lo:hi])
+			require.Equal(t, at >= 0, changed)
+			if changed {
+				require.Equal(t, first+uintptr(at), d.addr)
+			}
+			s.restore(live[lo:hi])
+			for i := lo; i < hi; i++ {
+				require.True(t, !held[i] || live[i] == entry[i])
+			}
+			if i := g.IntN(len(live)); held[i] {
+				live[i]++
+			}
+		}
+		s.restoreAll()
+		for range s.changes() {
+			require.Fail(t, "all is restored")
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	type inner struct {
+		A int8
+		_ [3]byte
+		B float32
+	}
+	tests := []struct {
+		of     any
+		solid  bool
+		leaves []leaf
+	}{
+		{3.0, true, []leaf{{0, 8, 1, leafFloat, ""}}},
+		{[3][2]int16{}, true, []leaf{{0, 2, 6, leafSigned, ""}}},
+		{complex64(0), true, []leaf{{0, 4, 2, leafFloat, ""}}},
+		{true, true, []leaf{{0, 1, 1, leafBool, ""}}},
+		{uintptr(0), true, []leaf{{0, 8, 1, leafUnsigned, ""}}},
+		{struct{}{}, true, nil},
+		{inner{}, false, []leaf{{0, 1, 1, leafSigned, ".A"}, {4, 4, 1, leafFloat, ".B"}}},
+		{[2]inner{}, false, []leaf{{0, 1, 1, leafSigned, "[0].A"}, {4, 4, 1, leafFloat, "[0].B"},
+			{8, 1, 1, leafSigned, "[1].A"}, {12, 4, 1, leafFloat, "[1].B"}}},
+	}
+	for _, tt := range tests {
+		l := make(layouts).of(reflect.TypeOf(tt.of))
+		require.Equal(t, tt.solid, l.solid, "%T", tt.of)
+		require.Equal(t, tt.leaves, l.leaves, "%T", tt.of)
+	}
+}
+
+// Poison of one kind differs from that of the other, from its neighbours and
+// between regions, and leaves padding alone.
+func TestPoison(t *testing.T) {
+	for _, v := range []any{1.0, float32(1), 1, int32(1), int16(1), uint64(1), uint32(1), complex(1, 2), struct {
+		A int8
+		B float64
+	}{}} {
+		t.Run(fmt.Sprintf("%T", v), func(t *testing.T) {
+			l := make(layouts).of(reflect.TypeOf(v))
+			const n = 16
+			mem := func(p poison, k int) []byte {
+				b := bytes.Repeat([]byte{0xee}, n*l.size)
+				l.fill(b, p, k, n)
+				return b
+			}
+			a, other, b := mem(poisonA, 0), mem(poisonA, 1), mem(poisonB, 0)
+			for e := range n {
+				at := func(m []byte, e int) string { return string(m[e*l.size : (e+1)*l.size]) }
+				require.NotEqual(t, at(a, e), at(b, e))
+				require.NotEqual(t, at(a, e), at(other, e))
+				require.NotEqual(t, at(a, e), at(a, (e+1)%n))
+			}
+			if !l.solid {
+				require.Equal(t, bytes.Repeat([]byte{0xee}, 7), a[1:8])
+			}
+		})
+	}
+}
+
+// Whatever a peer sends, a difference is described.
+func FuzzDigest(f *testing.F) {
+	x := make([]float64, 40)
+	s := &engine.Section{}
+	t := &Trial{layouts: make(layouts), leftovers: new(leftovers)}
+	c := t.Section(s, new(callsite.Site), nil)
+	s.Tasks = []engine.Task{{Kernel: &engine.Kernel{Name: "k"},
+		Regions: []update.Region{update.Slice(update.In, "x", x), update.Slice(update.Out, "w", x[:3])}}}
+	mine := newDigest(c)
+	own, err := mine.encode(c)
+	require.NoError(f, err)
+	f.Add(own)
+	f.Add([]byte(`{"section":0,"tasks":[{"name":"k","regions":[{"elements":40,"entry":[1]},{"elements":3,"exit":[1,2,3,4,5]}]}]}`))
+	f.Add([]byte(`{"tasks":null}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var other digest
+		if json.Unmarshal(b, &other) != nil {
+			return
+		}
+		v := &section.Divergence{Task: -1}
+		mine.compare(c, &other, v)
+		require.NotEmpty(t, v.Mine)
+		require.NotEmpty(t, v.Theirs)
+	})
+}

@@ -1,0 +1,281 @@
+package checked
+
+import (
+	"runtime/debug"
+
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/replica/engine"
+	"github.com/intrahpc/intra/update"
+)
+
+// Section is checked mode in one section. Every replica runs every task itself,
+// at the end of the section, from the entry state as it is. One of them runs it
+// again, twice with other contents of what the tasks write and of what was left
+// in scratch memory, and in the other ways that a clause allows: task t is for
+// the replica at place t mod r of the r that live. The memory that tasks name is copied when they are
+// launched, and what lies near it in the same arrays when the section ends; a
+// task may change only what it names as out, inout, reduce or scratch.
+type Section struct {
+	trial   *Trial // that the section is compared with, or recorded for
+	s       *engine.Section
+	at      *callsite.Site // where it was opened
+	watched []update.Region
+	stale   []stale  // what tasks of earlier sections have left
+	bodies  []func() // of the tasks
+	shadow  shadow
+	layouts layouts
+	clean   []outcome // of each task, from the entry state as it was
+	digest  *digest   // nil for a rank with one replica
+	guilty  map[*engine.Kernel]int
+	place   int // of this process among the replicas that live, of which
+	of      int // there are so many
+
+	before   string // what may be the cause, of sections before
+	findings []Finding
+	trace    string // of a write nobody was blamed for yet
+	a, b     outcome
+}
+
+// guiltyTasks is the number of tasks of one kernel that are looked into when
+// they go wrong: the others will have the same fault.
+const guiltyTasks = 2
+
+// Section begins checks of s, which was opened at a place, and of memory that
+// no task names.
+func (t *Trial) Section(s *engine.Section, at *callsite.Site, watched []update.Region) *Section {
+	c := &Section{trial: t, s: s, at: at, watched: watched, before: t.leftovers.hint(), stale: t.leftovers.restore(),
+		layouts: t.layouts, guilty: make(map[*engine.Kernel]int)}
+	s.Agree = c.agree
+	return c
+}
+
+// Complete has the tasks done, in every way, once all have been launched.
+func (c *Section) Complete() error {
+	e := c.trial.engine
+	err := e.Err()
+	if err == nil {
+		err = c.enter(e.Replicated())
+	}
+	if err == nil && e.Replicated() {
+		return e.Share(c.s) // with every task run here
+	}
+	if err == nil {
+		for i := range c.s.Tasks {
+			e.RunAlone(c.s, i)
+		}
+		err = c.leave()
+	}
+	if err != nil {
+		return e.Fail(err)
+	}
+	return nil
+}
+
+// outcome is what one run of a task left in its regions.
+type outcome struct {
+	initial  [][]byte // of each region, before the run; empty for in
+	results  [][]byte // after it; empty for in and scratch
+	panicked *Panic
+	// clean: the results are those of the clean run, and are not kept.
+	clean bool
+}
+
+// Panic is the panic of a body.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+// Launched takes in the task launched last.
+func (c *Section) Launched() {
+	i := len(c.s.Tasks) - 1
+	c.bodies = append(c.bodies, c.s.Tasks[i].Body)
+	c.s.Tasks[i].Body = func() { c.run(i) }
+	for k, r := range c.s.Tasks[i].Regions {
+		c.shadow.add(owner{task: i, region: k}, r.Mem)
+	}
+}
+
+// enter begins the end of the section: until here nobody may have written
+// what the tasks name.
+func (c *Section) enter(replicated bool) error {
+	for d := range c.shadow.changes() {
+		c.writtenByControl(d)
+	}
+	if len(c.findings) > 0 {
+		return c.trial.program.Report(c.findings)
+	}
+	for k, r := range c.watched {
+		if r.Err != nil {
+			return r.Err
+		}
+		c.shadow.add(owner{task: watched, region: k}, r.Mem)
+	}
+	c.watchNear()
+	c.place, c.of = c.trial.engine.Turn()
+	c.clean = make([]outcome, len(c.s.Tasks))
+	t := c.trial
+	if replicated || t.watches() {
+		c.digest = newDigest(c)
+	}
+	return t.section(c)
+}
+
+// mine: this process runs task i in all ways. Where others have heard of another
+// death that is so in two places, or in none, for one section.
+func (c *Section) mine(i int) bool { return i%c.of == c.place }
+
+// run runs task i. The memory stays as it was at the entry.
+func (c *Section) run(i int) {
+	clean := &c.clean[i]
+	c.attempt(i, clean, nil)
+	if clean.panicked != nil {
+		panic(clean.panicked) // as it does without checks
+	}
+	if c.mine(i) && c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
+		c.elementwise(i)
+	}
+}
+
+// leave ends the section: nothing but the results of the tasks may have
+// changed, and may depend on other memory than they name. Then these are put in
+// their places.
+func (c *Section) leave() error {
+	c.trespasses()
+	c.vary()
+	if len(c.findings) > 0 {
+		return c.trial.program.Report(c.findings)
+	}
+	for i := range c.s.Tasks {
+		for k, result := range c.clean[i].results {
+			copy(c.s.Tasks[i].Regions[k].Mem, result)
+		}
+	}
+	c.trial.leftovers.leave(c)
+	return nil
+}
+
+// filling changes the contents of region k of a task before a run.
+type filling func(k int, r *update.Region)
+
+// attempt runs task i from the entry state, with out and scratch regions
+// filled as given, and goes back to the entry state.
+func (c *Section) attempt(i int, o *outcome, fill filling) {
+	l := &c.s.Tasks[i]
+	n := len(l.Regions)
+	if len(o.initial) < n {
+		o.initial, o.results = make([][]byte, n), make([][]byte, n)
+	}
+	o.panicked = nil
+	for k := range l.Regions {
+		o.initial[k], o.results[k] = o.initial[k][:0], o.results[k][:0]
+		if l.Regions[k].Mode == update.In {
+			continue
+		}
+		if d, ok := c.shadow.change(l.Regions[k].Mem); ok {
+			c.trace = c.describe(d)
+			c.shadow.restore(l.Regions[k].Mem)
+		}
+	}
+	for k := range l.Regions {
+		if fill != nil && c.fillable(l, k) {
+			fill(k, &l.Regions[k])
+		}
+	}
+	for k, r := range l.Regions {
+		if r.Mode != update.In {
+			o.initial[k] = append(o.initial[k], r.Mem...)
+		}
+	}
+	o.panicked = caught(c.bodies[i])
+	for k, r := range l.Regions {
+		if r.Mode.Written() {
+			o.results[k] = append(o.results[k], r.Mem...)
+		}
+	}
+	for _, r := range l.Regions {
+		if r.Mode != update.In {
+			c.shadow.restore(r.Mem)
+		}
+	}
+}
+
+// caught calls a body and returns its panic.
+func caught(body func()) (p *Panic) {
+	defer func() {
+		if v := recover(); v != nil {
+			p = &Panic{v, debug.Stack()}
+		}
+	}()
+	body()
+	return nil
+}
+
+// fillable: what region k of l holds at the entry means nothing to the task.
+// A region that shares memory with another one of the task is as an inout.
+func (c *Section) fillable(l *engine.Task, k int) bool {
+	r := &l.Regions[k]
+	if r.Mode != update.Out && r.Mode != update.Scratch || len(r.Mem) == 0 {
+		return false
+	}
+	lo, hi := bounds(r.Mem)
+	for j := range l.Regions {
+		if from, to := bounds(l.Regions[j].Mem); j != k && from < hi && lo < to {
+			return false
+		}
+	}
+	return true
+}
+
+// poisons fills every region that may be filled.
+func (c *Section) poisons(p poison) filling {
+	return func(k int, r *update.Region) { c.layouts.of(r.Type).fill(r.Mem, p, k, r.Len()) }
+}
+
+// difference is an element of a region, or a field of it, that runs of a task
+// wrote in different ways. If the body panicked it is none.
+type difference struct {
+	region   int
+	element  int
+	path     string
+	panicked *Panic
+}
+
+// compare looks for something that other runs of task i did not write as
+// the clean run did. A part of an element is in order if all runs wrote the
+// same there, or if all left alone what was there before. Bytes are compared,
+// so a NaN equals itself.
+func (c *Section) compare(i int, others ...*outcome) (difference, bool) {
+	clean := &c.clean[i]
+	for _, o := range others {
+		if o.panicked != nil {
+			return difference{panicked: o.panicked}, true
+		}
+	}
+	for k, result := range clean.results {
+		equal := true
+		for _, o := range others {
+			equal = equal && (o.clean || string(o.results[k]) == string(result))
+		}
+		if equal {
+			continue
+		}
+		lay := c.layouts.of(c.s.Tasks[i].Regions[k].Type)
+		if e, path, ok := lay.search(len(result), func(at, n int) bool {
+			same, left := true, string(result[at:at+n]) == string(clean.initial[k][at:at+n])
+			for _, o := range others {
+				if o.clean {
+					left = false // it held something else before
+					continue
+				}
+				now := string(o.results[k][at : at+n])
+				same = same && now == string(result[at:at+n])
+				left = left && now == string(o.initial[k][at:at+n])
+			}
+			return !same && !left
+		}); ok {
+			return difference{region: k, element: e, path: path}, true
+		}
+	}
+	return difference{}, false
+}

@@ -1,0 +1,302 @@
+package checked
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/replica/engine"
+	"github.com/intrahpc/intra/internal/replica/section"
+)
+
+// Program is a program as checked mode sees it.
+type Program struct {
+	Run    func(run *engine.Program, t *Trial) error // runs it from its start
+	Report func([]Finding) error                     // makes an error of what was found
+	// Fault reports whether an error of Run is the fault of the program: not if
+	// the job has ended, replicas diverged, or Report has made it.
+	Fault func(error) bool
+	// Silence drops what the program prints until speak is called; nil: it is
+	// printed.
+	Silence func() (speak func(), err error)
+	// OneMemory: all processes of the job share the memory of this one.
+	OneMemory bool
+}
+
+// Trial finds forgotten state in checked mode. At a safe point the program is
+// run once more from its start, as a restored process, up to its next safe
+// point; all processes of the job do so together, so that these runs find
+// each other. Then the program goes on where it was, and each section has to
+// read what it read in the trial. The first trial goes on to the end of the
+// program, without checks: it has to come to as many safe points and sections.
+type Trial struct {
+	program *Program
+	run     *engine.Program // that is checked
+	engine  *engine.Engine
+
+	running bool   // this is the trial, not the run it is compared with
+	point   uint64 // 0: none was made yet, or it was compared to its end
+	at      string // file:line of the safe point
+	ended   bool   // the trial has returned, and not come to another safe point
+
+	sections []*digest
+	results  []result // of Once, which may differ from call to call
+	compares int      // of the sections, how many were compared
+	replays  int      // of the results
+
+	progress progress  // since the safe point of the trial
+	whole    *progress // of the trial that went to the end, nil before it
+
+	layouts   layouts
+	leftovers *leftovers
+}
+
+// progress is how far a run came from a safe point on.
+type progress struct {
+	since    uint64 // that safe point
+	at       string // file:line
+	points   uint64
+	sections int
+	light    bool // it is a trial that goes on to the end
+}
+
+// NewTrial returns the checks of one run of a program, before its first trial.
+func NewTrial(p *Program, run *engine.Program) *Trial {
+	return &Trial{program: p, run: run, engine: run.Engine(), layouts: make(layouts),
+		leftovers: &leftovers{poison: poison(run.Self.Replica % 2)}}
+}
+
+// sharesMemory: other processes of the job are in the memory of this one.
+func (t *Trial) sharesMemory() bool {
+	return t.program.OneMemory && (len(t.run.Degrees) > 1 || t.run.Degrees[0] > 1)
+}
+
+// wholeTrial is the safe point of the first trial, which goes on to the end of
+// the program: at safe point 1 the state may still be what a start from the
+// beginning makes of it.
+const wholeTrial = 2
+
+// trials are made at the safe points 2, 8, 32, 128, ….
+func trialDue(point uint64) bool {
+	for p := uint64(wholeTrial); p <= point; p *= 4 {
+		if p == point {
+			return true
+		}
+	}
+	return false
+}
+
+// SafePoint is called at every safe point, at a place in the source: it
+// compares what came before with the last trial, and makes the next one.
+func (t *Trial) SafePoint(point uint64, at *callsite.Site) error {
+	t.leftovers.restore() // it may be part of the state
+	if t.running {
+		return nil
+	}
+	t.progress.points++
+	if err := t.compared(false); err != nil {
+		return err
+	}
+	if err := t.engine.Messages().Pending(); err != nil {
+		return fmt.Errorf("intra.SafePoint: %w", err)
+	}
+	if !trialDue(point) {
+		return nil
+	}
+	im, err := t.run.Image()
+	if err != nil {
+		return fmt.Errorf("intra.SafePoint: %w", err)
+	}
+	im = im.Clone(nil)
+	next := &Trial{program: t.program, run: t.run, engine: t.engine, running: true, point: point, at: at.String(),
+		layouts: t.layouts, leftovers: &leftovers{poison: 1 - t.leftovers.poison},
+		progress: progress{since: point, at: at.String()}}
+	if err := next.try(im); err != nil {
+		return err
+	}
+	next.running, next.leftovers = false, t.leftovers
+	if point == wholeTrial {
+		whole := next.progress
+		t.whole, t.progress = &whole, progress{}
+	}
+	next.whole, next.progress = t.whole, t.progress
+	*t = *next
+	// The trial may have written variables that both runs share.
+	if err := t.run.Reload(im); err != nil {
+		return fmt.Errorf("intra.SafePoint: %w", err)
+	}
+	return nil
+}
+
+// try runs the program from its start to the safe point after that of t.
+func (t *Trial) try(im *checkpoint.Image) error {
+	stopped, to := false, &t.progress
+	again := t.run.Again(im, t.point, func(uint64) error {
+		if t.point == wholeTrial {
+			to.points++
+			to.light = true
+			return nil
+		}
+		stopped = true
+		runtime.Goexit() // the program need not know how to stop here
+		return nil
+	})
+	t.engine.Messages().Recall()
+	defer t.engine.Messages().Resume()
+	if t.program.Silence != nil {
+		speak, err := t.program.Silence()
+		if err != nil {
+			return fmt.Errorf("intra.SafePoint: drop what a trial prints: %w", err)
+		}
+		defer speak()
+	}
+	over := make(chan struct{})
+	var err error
+	go func() {
+		defer close(over)
+		err = t.program.Run(again, t)
+		t.ended = to.points == 0
+		stopped = !t.ended
+	}()
+	<-over
+	if !stopped && !t.ended {
+		runtime.Goexit() // as the trial did, at a kill point
+	}
+	if err == nil || t.run.Context.Err() != nil || !t.program.Fault(err) {
+		return err
+	}
+	return t.found("", "a process that is restored at this safe point, the %s, fails: %v", ordinal(t.point), err)
+}
+
+func (t *Trial) found(task, text string, args ...any) error {
+	return t.program.Report([]Finding{{Task: task, Pos: t.at, Element: -1, Text: fmt.Sprintf(text, args...)}})
+}
+
+// Opened counts a section, and reports whether it is to be checked.
+func (t *Trial) Opened() bool {
+	t.progress.sections++
+	return !t.progress.light
+}
+
+// watches: sections are recorded, or compared with a record.
+func (t *Trial) watches() bool { return t != nil && t.point > 0 }
+
+// section records what the tasks of a section read, or compares it with the
+// record.
+func (t *Trial) section(c *Section) error {
+	switch {
+	case !t.watches():
+		return nil
+	case t.running:
+		t.sections = append(t.sections, &digest{Tasks: c.digest.Tasks})
+		return nil
+	case t.compares == len(t.sections):
+		return t.found("", "a process that is restored at this safe point, the %s, does %d sections up to the next one, and without that it does more; what decides about it is not registered (intra.Protect)",
+			ordinal(t.point), len(t.sections))
+	}
+	then := t.sections[t.compares]
+	t.compares++
+	then.Section = c.digest.Section
+	d := &section.Divergence{Task: -1}
+	if equal(c.digest, then) {
+		return nil
+	}
+	c.digest.compare(c, then, d)
+	task := ""
+	if d.Task >= 0 {
+		task = c.s.Tasks[d.Task].Kernel.Name
+	}
+	return t.found(task, "the section opened at %s differs in a process that is restored at this safe point, the %s: %s, and in the restored process %s; what it depends on is not registered (intra.Protect), or not computed again",
+		c.at, ordinal(t.point), d.Mine, d.Theirs)
+}
+
+// equal: the tasks read the same at the entry of a section.
+func equal(a, b *digest) bool {
+	if len(a.Tasks) != len(b.Tasks) {
+		return false
+	}
+	for i := range a.Tasks {
+		if a.Tasks[i].Name != b.Tasks[i].Name || len(a.Tasks[i].Regions) != len(b.Tasks[i].Regions) {
+			return false
+		}
+		for k := range a.Tasks[i].Regions {
+			x, y := &a.Tasks[i].Regions[k], &b.Tasks[i].Regions[k]
+			if x.Elements != y.Elements || differentBlock(x.Entry, y.Entry) >= 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Returned ends the checks when the program has returned.
+func (t *Trial) Returned() error {
+	if t.running {
+		return nil
+	}
+	if w := t.whole; w != nil && (w.points != t.progress.points || w.sections != t.progress.sections) {
+		t.at = w.at
+		return t.found("", "a process that is restored at this safe point, the %s, comes to %d more safe points and %d sections until it returns, and without that to %d and %d: %s",
+			ordinal(w.since), w.points, w.sections, t.progress.points, t.progress.sections, job.ForgottenState)
+	}
+	return t.compared(true)
+}
+
+// compared ends the comparison with the trial, at the next safe point or
+// when the program has returned.
+func (t *Trial) compared(returned bool) error {
+	if !t.watches() {
+		return nil
+	}
+	did := t.compares
+	switch {
+	case did < len(t.sections):
+		return t.found("", "a process that is restored at this safe point, the %s, does %d sections up to the next one, and without that it does %d; what decides about it is not registered (intra.Protect)",
+			ordinal(t.point), len(t.sections), did)
+	case t.ended != returned:
+		what := map[bool]string{true: "ends without another safe point", false: "comes to another safe point"}
+		return t.found("", "a process that is restored at this safe point, the %s, %s, and without that it %s; what decides about it is not registered (intra.Protect)",
+			ordinal(t.point), what[t.ended], what[returned])
+	}
+	t.point, t.sections, t.results = 0, nil, nil
+	return nil
+}
+
+// result is what a call of Once has returned.
+type result struct {
+	bytes []byte
+	err   error
+}
+
+// Once makes a call of Once have the same result in the trial and after it.
+func (t *Trial) Once(call func() ([]byte, error)) ([]byte, error) {
+	if !t.watches() || t.progress.light || !t.running && t.replays == len(t.results) {
+		return call()
+	}
+	if !t.running {
+		t.replays++
+		r := t.results[t.replays-1]
+		return bytes.Clone(r.bytes), r.err
+	}
+	b, err := call()
+	t.results = append(t.results, result{bytes.Clone(b), err})
+	return b, err
+}
+
+// ordinal writes 2 as 2nd.
+func ordinal(n uint64) string {
+	suffix := "th"
+	switch {
+	case n%100 >= 11 && n%100 <= 13:
+	case n%10 == 1:
+		suffix = "st"
+	case n%10 == 2:
+		suffix = "nd"
+	case n%10 == 3:
+		suffix = "rd"
+	}
+	return fmt.Sprint(n, suffix)
+}

@@ -1,0 +1,66 @@
+package checked_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/replica/checked/testdata/wrong"
+)
+
+// What the programs of testdata/wrong do wrong is found, with the place of the
+// directive and the cure. Without checks all of them end without an error.
+func TestWrongPrograms(t *testing.T) {
+	tests := map[string]struct {
+		want []string // in the one finding
+		pair []string // what is found in a job of two replicas, if not the same
+	}{
+		"the last element of a block": {want: []string{
+			"programs.go:28: task github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double (//intra:task at kernels.go:10): ",
+			"the body writes element 23 of y, and out(y[lo:hi-1]) names elements 0 to 22: name it in inout or out, or keep to the block"}},
+		"the last element of an array": {want: []string{"(//intra:task at kernels.go:10): the body writes element 95 of y, and out(y[lo:hi-1]) names elements 0 to 94: "}},
+		"the element before a block": {want: []string{
+			"(//intra:task at kernels.go:19): the body writes element 23 of inout(y[lo:hi]) of task 0 (github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.shift, launched at programs.go:"}},
+		"the element before the only block": {want: []string{"the body writes element 4 of y, and inout(y[lo:hi]) names elements 5 to 95: "}},
+		"behind the end of a slice": {want: []string{"(//intra:task at kernels.go:39): the body writes element 95 of w, and out(w) names elements 0 to 94: "},
+			pair: []string{}}, // where replicas share one memory, what is behind the end may be another's
+		"the block of another task is read": {want: []string{
+			"(//intra:task at kernels.go:29): the body reads element 23 of y, which task 0 (github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.smooth, launched at programs.go:",
+			"has in inout(y[lo:hi]): what it finds there depends on who runs which task when; read it from a copy that is made before the section"},
+			pair: []string{"(//intra:task at kernels.go:29): the body reads element ", "has in inout(y[lo:hi]): what it finds there depends"}}, // of either task
+		"what another task writes is read through a pointer": {want: []string{
+			"(//intra:task at kernels.go:52): the body reads element ", " of m.z, which task ", "has in out(m.z[lo:hi]): "}},
+		"scratch is read by the next section": {want: []string{
+			"wrong.scale (//intra:task at kernels.go:71): in(s) element 0 is read, and is what github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.norm, launched at programs.go:",
+			"has left in scratch(work): ",
+			"name it there in out(work), or write it before it is read"}},
+		"scratch is read by control code": {pair: []string{
+			"in(x) of ", "elements 0 to 5", "scratch(work) of ", "is it used after its section? then name it in out"}},
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(wrong.Programs)), slices.Collect(maps.Keys(tests)))
+	for name, tt := range tests {
+		run := wrong.Programs[name]
+		t.Run(name, func(t *testing.T) {
+			for _, replicas := range []int{1, 2} {
+				t.Run(fmt.Sprint(replicas), func(t *testing.T) {
+					require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: 1}, run), "without checks")
+					want := tt.want
+					if replicas == 2 && tt.pair != nil {
+						want = tt.pair
+					}
+					err := intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, run)
+					if len(want) == 0 {
+						require.NoError(t, err)
+					}
+					for _, part := range want {
+						require.ErrorContains(t, err, part)
+					}
+				})
+			}
+		})
+	}
+}

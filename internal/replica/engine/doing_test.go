@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/sched"
+)
+
+// A process says where it is, and for how long nothing has been counted.
+func TestDoing(t *testing.T) {
+	g := newGroup(t, 2)
+	g.run(func(r *replica, p *Program) error {
+		e := r.engine
+		d := e.doing()
+		require.Equal(t, job.StateRuns, d.State)
+		require.Empty(t, d.Waits)
+		require.NoError(t, p.SafePoint(nil))
+		require.EqualValues(t, 1, e.doing().Point)
+
+		s := &Section{Policy: sched.Static, At: callsite.At("heat.go:7"), Guard: func(_ *Task, body func()) { body() }}
+		e.Opened(s)
+		require.Equal(t, job.StateSection, e.doing().State)
+		require.Empty(t, e.doing().Waits, "its tasks are launched")
+		for range 2 {
+			s.Tasks = append(s.Tasks, Task{Kernel: kernelAdd, Body: func() {
+				d := e.doing()
+				require.Equal(t, job.StateSection, d.State)
+				require.Equal(t, "heat.go:7", d.At)
+				require.Contains(t, d.Task, kernelAdd.Name)
+				require.Empty(t, d.Waits, "a process whose task runs waits for nothing")
+				require.False(t, d.Blocked)
+			}})
+		}
+		if err := e.Share(s); err != nil {
+			return err
+		}
+		e.Closed(s)
+		require.Equal(t, job.StateRuns, e.doing().State)
+		_, err := e.Once(func() ([]byte, error) {
+			require.Equal(t, job.StateOnce, e.doing().State)
+			return []byte("x"), nil
+		})
+		require.NoError(t, err)
+		d = e.doing()
+		require.Equal(t, job.StateRuns, d.State)
+
+		// What is idle is seen as such, until something is counted.
+		e.mu.Lock()
+		e.progress.moved -= time.Hour
+		e.mu.Unlock()
+		require.GreaterOrEqual(t, e.doing().Idle, time.Hour)
+		require.NoError(t, p.SafePoint(nil))
+		require.Less(t, e.doing().Idle, time.Hour)
+		return nil
+	})
+}
+
+// A section would have taken alone what its tasks take on average, on all workers.
+func TestAlone(t *testing.T) {
+	a := &known{TaskStats: job.TaskStats{Run: 4, Seconds: 2}}
+	b, never := &known{TaskStats: job.TaskStats{Run: 1, Seconds: 3}}, new(known)
+	s := &Section{Tasks: []Task{{known: a}, {known: a}, {known: b}, {known: never}}}
+	require.InDelta(t, 4, s.alone(), 1e-9)
+	s.helpers.size = 2
+	require.InDelta(t, 2, s.alone(), 1e-9)
+}

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/replica/direct"
+)
+
+// What is done of replicate, send and store is what the measured times say, in each
+// combination of what can be done.
+func TestChoiceByMeasuredTimes(t *testing.T) {
+	const ms = time.Millisecond
+	for _, sent := range []time.Duration{5, 12, 30} {
+		for _, stored := range []time.Duration{3, 8, 14, 40} {
+			for can, c := range map[string]candidates{
+				"replicate only": {}, "send": {send: true}, "store": {store: true}, "both": {send: true, store: true},
+			} {
+				want, least := direct.Replicate, time.Duration(10)
+				if c.send && sent < least {
+					want, least = direct.Send, sent
+				}
+				if c.store && stored < least {
+					want = direct.Store
+				}
+				k := ways{alone: 10 * ms, sent: sent * ms, stored: stored * ms, most: c}
+				k.count(200)
+				count := k.count(5000)
+				require.Greater(t, count[want], 4000, "%s: sent %d ms, stored %d ms: %v", can, sent, stored, count)
+				if !c.send {
+					require.Zero(t, count[direct.Send])
+				}
+				if !c.store {
+					require.Zero(t, count[direct.Store])
+				}
+			}
+		}
+	}
+}
+
+// What sharing has cost a kind of section forecasts what it costs another one with
+// updates of that size, which is not tried if that cannot pay.
+func TestForecast(t *testing.T) {
+	const ms, size = time.Millisecond, 64 << 20
+	known := newDecisions()
+	// section runs one whose updates cost 20 ms beside the bodies.
+	section := func(d *decision, alone time.Duration, bytes int) direct.Way {
+		c := candidates{send: true, bytes: bytes}
+		c.costs.send = known.costs.send.of(bytes)
+		w := afterOne(d, d.propose(c), alone)
+		e := execution{way: w, bytes: bytes, took: alone/2 + 20*ms, spent: alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
+		if w == direct.Replicate {
+			e.took, e.spent, e.ran, e.met = alone, alone, 16, false
+		}
+		d.learn(e, &known)
+		return w
+	}
+	count := func(alone time.Duration, bytes int) (shared int, d decision) {
+		for range 100 {
+			if section(&d, alone, bytes) == direct.Send {
+				shared++
+			}
+		}
+		return shared, d
+	}
+	shared, pays := count(60*ms, size)
+	require.Equal(t, 100-foresight, shared, "tried, once it is known what the bodies take")
+	require.Equal(t, "share", pays.word())
+	shared, hopeless := count(10*ms, size)
+	require.Zero(t, shared, "by what is known of the other")
+	require.Equal(t, "replicate", hopeless.word())
+	shared, _ = count(60*ms, size+1)
+	require.Equal(t, 100-foresight, shared, "known to pay, once it is known what the bodies take")
+	shared, _ = count(10*ms, size/4)
+	require.Positive(t, shared, "smaller updates may cost less")
+	shared, _ = count(10*ms, 8*size)
+	require.Zero(t, shared, "much larger ones cost too much in any case")
+}
+
+// A trial that began because memory was touched for the first time ends when it is known what
+// bodies take otherwise, though a section of the trial has touched memory too.
+func TestForecastDuringTrial(t *testing.T) {
+	const ms, size = time.Millisecond, 32 << 20
+	known := newDecisions()
+	for range 3 {
+		known.costs.send.add(size, 4*ms) // what it has cost another kind
+	}
+	var d decision
+	shared := 0
+	for i := range 60 {
+		alone, beside := 3*ms, 5*ms
+		if i < 2 || i == 3 {
+			alone = 100 * ms
+		}
+		c := candidates{send: true, bytes: size}
+		c.costs.send = known.costs.send.of(size)
+		w := afterOne(&d, d.propose(c), alone)
+		e := execution{way: w, bytes: size, took: alone/2 + beside, spent: alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
+		if w == direct.Replicate {
+			e.took, e.spent, e.ran, e.met = alone, alone, 16, false
+		} else {
+			shared++
+		}
+		d.learn(e, &known)
+	}
+	require.Equal(t, "replicate", d.word())
+	require.LessOrEqual(t, shared, 3)
+}
+
+// An update whose time on the link is not known is not sent to find that out, if no
+// link could send it while the bodies run.
+func TestForecastWithoutBandwidth(t *testing.T) {
+	var b bandwidth
+	require.Equal(t, 100*time.Millisecond, b.atBest(1e9))
+	d := decision{}
+	way := d.propose(candidates{send: true, transfer: b.atBest(1e9)})
+	require.Equal(t, direct.Replicate, afterOne(&d, way, 300*time.Millisecond))
+	require.Equal(t, direct.Send, afterOne(&d, way, 500*time.Millisecond))
+}

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/intrahpc/intra/internal/base/callsite"
+)
+
+// inside knows whether a worker is in a function of the program that not all replicas
+// run: the body of a task, or the function of Once. In such a function the program must
+// not begin an operation that all replicas have to begin: a message, a section, a safe
+// point or another Once.
+type inside struct {
+	task atomic.Pointer[Task] // whose body runs; nil: none does
+	once atomic.Bool          // the function of Once runs
+}
+
+// runTask runs the body of a task. refuse looks for its name on stacks.
+//
+//go:noinline
+func (in *inside) runTask(s *Section, t *Task, body func()) {
+	in.task.Store(t)
+	defer in.task.Store(nil)
+	s.Guard(t, body)
+}
+
+// runOnce runs the function of a Once. refuse looks for its name on stacks.
+//
+//go:noinline
+func (in *inside) runOnce(f func() ([]byte, error)) ([]byte, error) {
+	in.once.Store(true)
+	defer in.once.Store(false)
+	return f()
+}
+
+// The names of the two functions above.
+const (
+	taskFrame = ours + "internal/replica/engine.(*inside).runTask"
+	onceFrame = ours + "internal/replica/engine.(*inside).runOnce"
+)
+
+// Prefixes of the functions that a program calls.
+const (
+	commCalls  = ours + "comm."
+	intraCalls = intra
+)
+
+// busy reports whether the worker is in such a function.
+func (in *inside) busy() bool { return in.task.Load() != nil || in.once.Load() }
+
+// refuse returns an error if the caller is in such a function of one of these workers.
+// prefix is that of the functions one of which the program has called.
+func refuse(prefix string, workers []*inside) error {
+	if !slices.ContainsFunc(workers, (*inside).busy) {
+		return nil
+	}
+	frame, called := innermost()
+	if frame == "" { // another goroutine is
+		return nil
+	}
+	function, at := callsite.Into(prefix)
+	where := fmt.Sprintf("the function of the intra.Once called at %s, which one replica runs", called)
+	if frame == taskFrame {
+		var tasks []string // several workers may run one each
+		for _, in := range workers {
+			if t := in.task.Load(); t != nil {
+				tasks = append(tasks, fmt.Sprintf("task %s, launched at %s", t.Kernel.Name, &t.At))
+			}
+		}
+		slices.Sort(tasks)
+		where = strings.Join(slices.Compact(tasks), " or ") + ", which not all replicas run"
+	}
+	return fmt.Errorf("%s is called at %s in %s: call it before or after", function, at, where)
+}
+
+// innermost returns which of the two functions was called last on the stack of the
+// caller, "" if none was, and of runOnce the place where the program has called Once.
+func innermost() (frame, called string) {
+	pcs := make([]uintptr, 64)
+	n := runtime.Callers(2, pcs)
+	for ; n == len(pcs); n = runtime.Callers(2, pcs) {
+		pcs = make([]uintptr, 2*n)
+	}
+	for i, pc := range pcs[:n] {
+		switch f := runtime.FuncForPC(pc - 1).Name(); {
+		case frame == "" && (f == taskFrame || f == onceFrame):
+			frame = f
+		case frame == onceFrame && f == intraCalls+"OnceBytes": // checked mode stands between the two
+			_, called = callsite.Find(pcs[i:n], intraCalls)
+			return frame, called
+		}
+	}
+	return frame, ""
+}
+
+// InOnce returns the place of the Once in whose function the caller is, also while that
+// ends its goroutine; "" if it is in none.
+func InOnce() string {
+	if frame, called := innermost(); frame == onceFrame {
+		return called
+	}
+	return ""
+}
+
+// Refuse returns an error if the program calls package runtime in the body of a task or
+// in the function of Once.
+func (p *Program) Refuse() error {
+	if p.engine != nil {
+		return p.engine.refuse(intraCalls)
+	}
+	return refuse(intraCalls, []*inside{&p.inside})
+}
+
+// RunTask runs task i of a section at its launch, in a process that was started by
+// itself or has not come to its first safe point.
+func (p *Program) RunTask(s *Section, i int) { p.inside.runTask(s, &s.Tasks[i], s.Tasks[i].Body) }
+
+// OnceAlone calls f for a rank that is no process of a job. What comes back is as it
+// would come from another replica.
+func OnceAlone(f func() ([]byte, error)) ([]byte, error) { return decodeOnce(encodeOnce(f())) }
+
+// Once calls f in such a process. What comes back is as it would come from another
+// replica.
+func (p *Program) Once(f func() ([]byte, error)) ([]byte, error) {
+	return decodeOnce(encodeOnce(p.inside.runOnce(f)))
+}
+
+// refuse is refuse for all workers of this process.
+func (h *sharing) refuse(prefix string) error {
+	if !h.inCall() {
+		return nil
+	}
+	all := []*inside{&h.rerun}
+	for i := range h.workers {
+		all = append(all, &h.workers[i].inside)
+	}
+	return refuse(prefix, all)
+}
+
+// inCall reports whether a worker may be in such a function.
+func (h *sharing) inCall() bool {
+	for i := range h.workers {
+		if h.workers[i].inside.busy() {
+			return true
+		}
+	}
+	return h.rerun.busy()
+}
+
+// beforeMessages comes before each message of a process that shares sections.
+type beforeMessages struct{ *sharing }
+
+func (b beforeMessages) Inside() bool  { return b.inCall() }
+func (b beforeMessages) Refuse() error { return b.refuse(commCalls) }
+
+// beforeOwnMessages comes before each message of a process that was started by itself.
+type beforeOwnMessages struct{ *inside }
+
+func (b beforeOwnMessages) Inside() bool  { return b.busy() }
+func (b beforeOwnMessages) Refuse() error { return refuse(commCalls, []*inside{b.inside}) }

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/replica/fault"
+	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// node is a process among the others: its place, the links to them, its clock,
+// and the lock of all that it knows.
+type node struct {
+	began     uint32          // incarnation in which this process began
+	ctx       context.Context // done when the job ends
+	head      Head
+	poller    *transport.Poller
+	peerLinks peerLinks
+	messages  atomic.Pointer[sdr.Engine] // between ranks; nil for a joiner that has no place yet
+	faults    *fault.Points
+	start     time.Time
+	trace     *tracer       // nil: not asked for
+	changes   atomic.Uint64 // counts what a waiting section should look at
+
+	mu sync.Mutex // of all below, of sharing and of recovering
+	// yield is unlocked, for what is called with the lock and gives it up
+	// meanwhile: that takes it as an argument, so that every call says so.
+	yield    func(func())
+	setup    job.Setup
+	err      error    // a divergence: every section fails from now on
+	restored []string // which replicas of this rank were, and at which safe points
+	finished bool     // the program has returned
+	// programEnded is why the program has ended its goroutine, nil if it has not.
+	programEnded error
+	progress     progress
+	failed       func(error) // called with an error that comes then
+	// The run of the program, which ends when the job ends or goes back.
+	runCtx context.Context
+	endRun context.CancelCauseFunc
+	// incarnations are those of the processes that live. A frame of another one
+	// is refused.
+	incarnations map[job.Process]uint32
+}
+
+// firstIncarnation is the incarnation of the processes that start with the job.
+const firstIncarnation = 1
+
+func newNode(ctx context.Context, c Config) *node {
+	setup := c.Head.Setup()
+	n := &node{
+		setup: setup, began: setup.Incarnation, ctx: ctx, head: c.Head,
+		poller:       transport.NewPoller(),
+		faults:       fault.New(setup.Kills, c.Die),
+		start:        time.Now(),
+		incarnations: make(map[job.Process]uint32),
+	}
+	n.poller.Crowd(c.Local, c.Balance)
+	n.yield = n.unlocked
+	n.runCtx, n.endRun = context.WithCancelCause(ctx)
+	n.trace = newTracer(setup, n.start)
+	for p, l := range c.Links {
+		n.peerLinks.set(p, &peerLink{link: l, incarnation: firstIncarnation})
+	}
+	if !setup.Joiner {
+		for _, p := range job.Processes(setup.Degrees) {
+			n.incarnations[p] = firstIncarnation
+		}
+	}
+	return n
+}
+
+func (n *node) now() time.Duration { return time.Since(n.start) }
+
+// since returns the time since a moment of the node's clock, in seconds.
+func (n *node) since(from time.Duration) float64 { return (n.now() - from).Seconds() }
+
+// unlocked calls f without the lock, which it takes again even if f does not
+// return.
+func (n *node) unlocked(f func()) {
+	n.mu.Unlock()
+	defer n.mu.Lock()
+	f()
+}
+
+// changed wakes whoever waits for a change of the protocol's state.
+func (n *node) changed() {
+	n.changes.Add(1)
+	n.poller.Wake()
+}
+
+// changedSince reports whether something has changed since changes was read.
+func (n *node) changedSince(seen uint64) bool { return n.changes.Load() != seen }
+
+// fail makes every section fail from now on.
+func (n *node) fail(err error) {
+	if n.err != nil {
+		return
+	}
+	err = n.withCause(err)
+	n.err = err
+	if n.finished {
+		n.failed(err)
+	}
+}
+
+// withCause adds to a divergence what its cause may be.
+func (n *node) withCause(err error) error {
+	var d *section.Divergence
+	if len(n.restored) == 0 || !errors.As(err, &d) || errors.As(err, new(*afterRestore)) {
+		return err
+	}
+	return &afterRestore{err, n.restored[len(n.restored)-1]}
+}
+
+// afterRestore is a divergence of replicas one of which began with saved state.
+type afterRestore struct {
+	error
+	who string
+}
+
+func (e *afterRestore) Error() string {
+	return fmt.Sprintf("%v; %s: %s", e.error, e.who, job.ForgottenState)
+}
+
+func (e *afterRestore) Unwrap() error { return e.error }
+
+// broken makes everything fail because a peer sent what none of ours does.
+func (n *node) broken(err error) {
+	n.mu.Lock()
+	n.fail(err)
+	n.mu.Unlock()
+	n.changed()
+}
+
+// ended puts the reason why the job ended into the error of a wait.
+func (n *node) ended(err error) error {
+	if err == nil {
+		return nil
+	}
+	if n.ctx.Err() == nil {
+		return context.Cause(n.runCtx) // it goes back
+	}
+	return fmt.Errorf("%w: %w", comm.ErrJobEnded, context.Cause(n.ctx))
+}
+
+// leased comes right before an effect on the outside world: it waits while this
+// host may be taken for lost, in which case another replica may do the same. The
+// error says that the job, or this run of the program, has ended.
+func (n *node) leased(ctx context.Context) error { return n.ended(n.head.Leased(ctx)) }
+
+// reply tells the head, which never blocks for long.
+func (n *node) reply(rs []job.Reply) {
+	for _, r := range rs {
+		n.head.Reply(r)
+	}
+}
+
+// linkTo returns the link to a process, nil if it is dead.
+func (n *node) linkTo(p job.Process) transport.Link {
+	if l := n.peerLinks.get(p, 0); l != nil {
+		return l.link
+	}
+	return nil
+}
+
+// linked reports whether there is a link to the process that lives in that
+// incarnation. One that comes after it begins in a higher one.
+func (n *node) linked(p job.Peer) bool {
+	l := n.peerLinks.get(p.Process, 0)
+	return l != nil && l.incarnation <= p.Incarnation
+}
+
+// Crowded reports whether more processes of the job run on this host than it has cores.
+func (n *node) Crowded() bool { return n.poller.Crowded() }

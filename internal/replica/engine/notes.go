@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/callsite"
+)
+
+// notes are what a process has to say to the user about how the program uses
+// sections. All replicas of all ranks may say the same, so a note names nothing
+// that differs between them, and the head tells of it once.
+type notes struct {
+	said  []string
+	alone map[callsite.Site]alone // of sections opened by hand
+	short map[callsite.Site]int   // of sections: tasks that took less than launching them did
+	told  bool                    // of one with many such tasks
+}
+
+// alone is what replicas did in a section without sharing it.
+type alone struct {
+	launched bool // a task, once: not all of its loops were empty
+	inside   time.Duration
+}
+
+const (
+	// worthSharing is how long replicas have to be in a section without tasks for
+	// that to be worth mentioning: they may only meet in it.
+	worthSharing = time.Millisecond
+	// launching is what it takes to launch a task, roughly: its regions are
+	// kept, compared with those of the other tasks, and made part of the
+	// signature of the section.
+	launching = 500 * time.Nanosecond
+	// manyShort tasks are as many as it takes for that to be worth mentioning.
+	manyShort = 100_000
+)
+
+func (n *notes) add(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(n.said, text) {
+		n.said = append(n.said, text)
+	}
+}
+
+// completed takes in how s went.
+func (n *notes) completed(s *Section) {
+	if s.ByHand {
+		if n.alone == nil {
+			n.alone = make(map[callsite.Site]alone)
+		}
+		before, known := n.alone[s.At]
+		now := alone{before.launched || len(s.Tasks) > 0, before.inside + s.Inside}
+		if now != before || !known {
+			n.alone[s.At] = now
+		}
+	}
+	if n.told || s.ran == s.along || s.inBodies >= launching*time.Duration(s.ran-s.along) {
+		return
+	}
+	if n.short == nil {
+		n.short = make(map[callsite.Site]int)
+	}
+	if n.short[s.At] += len(s.Tasks); n.short[s.At] >= manyShort {
+		n.told = true
+		n.add("%s: the tasks of this section take less than launching one does, about %v: launch fewer that do more each, such as one for each of intra.Blocks(n, p.Tasks())", &s.At, launching)
+	}
+}
+
+// returned takes in that the program has returned.
+func (n *notes) returned() {
+	places := make(map[string]alone) // which may be reached in several ways
+	for at, is := range n.alone {
+		before := places[at.String()]
+		places[at.String()] = alone{before.launched || is.launched, before.inside + is.inside}
+	}
+	for at, is := range places {
+		if !is.launched && is.inside >= worthSharing {
+			n.add("%s: this section has never launched a task, so its work is not shared: a kernel is launched by s.Launch, by the launcher that intragen writes for it, or by its call in a block under //intra:section", at)
+		}
+	}
+	slices.Sort(n.said)
+}

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/update"
+)
+
+// Once takes part in the next call of Once: f runs on one replica, and all get
+// its result.
+func (h *sharing) Once(f func() ([]byte, error)) ([]byte, error) {
+	h.mu.Lock()
+	h.inOnce = true
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		h.inOnce = false
+		h.onces++
+		h.mu.Unlock()
+	}()
+	if h.Serial() {
+		b, err := h.callOnce(f)
+		if err != nil {
+			return nil, err
+		}
+		return decodeOnce(b)
+	}
+	return h.runOnce(f)
+}
+
+// callOnce calls the function of Once here, and returns its result as it travels.
+func (h *sharing) callOnce(f func() ([]byte, error)) ([]byte, error) {
+	if err := h.leased(h.runCtx); err != nil {
+		return nil, err
+	}
+	h.runsHere(true)
+	defer h.runsHere(false)
+	return encodeOnce(h.workers[0].inside.runOnce(f)), nil
+}
+
+func (h *sharing) runsHere(is bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.runsOnce = is
+}
+
+// runOnce takes part in the next call of Once.
+func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
+	h.mu.Lock()
+	h.onceRun = false
+	h.performOnce(h.once.Enter())
+	for {
+		seen := h.changes.Load()
+		if result, ok := h.once.Done(); ok {
+			h.once.Leave()
+			h.mu.Unlock()
+			return decodeOnce(result)
+		}
+		if h.err != nil { // the others may never come here
+			defer h.mu.Unlock()
+			return nil, diverged(h.err)
+		}
+		run := h.onceRun
+		h.onceRun = false
+		number := h.once.Number()
+		h.mu.Unlock()
+		if run {
+			result, err := h.callOnce(f)
+			if err != nil {
+				return nil, err
+			}
+			h.mu.Lock()
+			h.performOnce(h.once.Result(h.setup.Self.Replica, number, result))
+			continue
+		}
+		if err := h.ended(h.poller.Wait(h.runCtx, func() bool { return h.changedSince(seen) })); err != nil {
+			return nil, err
+		}
+		h.mu.Lock()
+	}
+}
+
+// performOnce carries out what the protocol of Once asks for, under the lock.
+func (h *sharing) performOnce(acts []section.OnceAction) {
+	for _, a := range acts {
+		m := update.Message{Section: a.Number, Deaths: a.Deaths}
+		switch a.Kind {
+		case section.OnceRun:
+			h.onceRun = true
+		case section.OnceSend:
+			m.Kind = update.KindOnceResult
+			h.notify(a.Peer, m, a.Result)
+		case section.OnceSayHave:
+			m.Kind = update.KindOnceHave
+			h.notify(a.Peer, m)
+		case section.OnceAsk:
+			m.Kind = update.KindOnceQuery
+			h.notify(a.Peer, m)
+		case section.OnceSayNone:
+			m.Kind = update.KindOnceNone
+			h.notify(a.Peer, m)
+		}
+	}
+}
+
+// The result of a Once travels with a first byte that says whether the rest
+// is the result or the text of an error.
+const (
+	onceOK byte = iota
+	onceError
+)
+
+func encodeOnce(b []byte, err error) []byte {
+	if err != nil {
+		return append([]byte{onceError}, err.Error()...)
+	}
+	return append([]byte{onceOK}, b...)
+}
+
+func decodeOnce(b []byte) ([]byte, error) {
+	switch {
+	case len(b) == 0:
+		return nil, fmt.Errorf("intra.Once: %w: an empty result", ErrDiverged)
+	case b[0] == onceError:
+		return nil, errors.New(string(b[1:]))
+	}
+	return b[1:], nil
+}

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/base/bridge"
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// ErrRollback means that the job goes back to its last backup.
+var ErrRollback = errors.New("the job goes back to its last backup")
+
+// errBack ends a run of the program for a rollback.
+var errBack = fmt.Errorf("safe point: %w", ErrRollback)
+
+// Program is one run of the program: its place in the job, what it has
+// registered as its state, and how far it is.
+type Program struct {
+	Self    job.Process
+	Degrees []int
+	World   *comm.Comm
+	Context context.Context // done when the job ends, or goes back
+
+	engine   *Engine // nil for a process that was started by itself
+	inside   inside  // of such a process, and of one that has not come to its first safe point
+	state    checkpoint.State
+	stateErr error  // the first thing wrong with it
+	ended    error  // why it has ended its goroutine, in a process that was started by itself
+	restored bool   // it began with saved state
+	first    uint64 // safe points before the first one of this run
+	points   atomic.Uint64
+	called   *callsite.Site // the first call of SafePoint; nil before it
+	steps    steps
+
+	// due is set, by any goroutine, when stop is to be called at the next
+	// safe point. Since a safe point is counted before due is read, whoever
+	// sets due and then reads points knows which safe points pass it by.
+	due  atomic.Bool
+	stop func(point uint64) error
+	// compare is called at each safe point after the one that the run began at; nil:
+	// nothing is compared.
+	compare func(point uint64, state *checkpoint.State) error
+	// resumed is called at the first safe point, when the state is complete.
+	resumed func() error
+}
+
+// newWorld returns the communicator of all ranks of the engine's job.
+func newWorld(e *sdr.Engine) (*comm.Comm, error) {
+	world, err := bridge.World(e)
+	return world.(*comm.Comm), err
+}
+
+// NewProgram returns the run of a process that was started by itself.
+func NewProgram() *Program {
+	p := &Program{Degrees: []int{1}, Context: context.Background()}
+	var err error
+	if p.World, err = newWorld(sdr.NewEngine(sdr.Config{Degrees: p.Degrees, Before: beforeOwnMessages{&p.inside}})); err != nil {
+		panic(err) // a new engine has no context yet
+	}
+	return p
+}
+
+// Engine returns what shares the sections of the program, nil if it was started
+// by itself.
+func (p *Program) Engine() *Engine { return p.engine }
+
+// Restored reports whether the program begins with saved state.
+func (p *Program) Restored() bool { return p.restored }
+
+// Resuming reports whether it does and has not come to its first safe point.
+func (p *Program) Resuming() bool { return p.restored && p.points.Load() == p.first }
+
+var errLate = errors.New("register all state before the first SafePoint")
+
+// Protect registers the variable at x as state of the program.
+func (p *Program) Protect(name string, x any) error {
+	if p.points.Load() > p.first {
+		return errLate
+	}
+	return p.state.Add(name, x)
+}
+
+// Fail has the next safe point return err, unless there is an error already.
+func (p *Program) Fail(err error) {
+	if p.stateErr == nil {
+		p.stateErr = err
+	}
+}
+
+// restore makes p a run that begins with a saved state. It is called before the
+// program runs. The first safe point of the program will be the one at which
+// the state was taken, number point, counted from 1.
+func (p *Program) restore(im *checkpoint.Image, point uint64) {
+	p.restored = true
+	p.state.From(im)
+	if p.engine != nil {
+		p.state.Alloc = p.engine.sharing.alloc
+	}
+	p.first = point - 1
+	p.points.Store(point - 1)
+}
+
+// SafePoint does what is due at a safe point. check, if not nil, comes before
+// that, except at the safe point at which the state was taken.
+func (p *Program) SafePoint(check func(point uint64) error) error {
+	point := p.points.Add(1)
+	if p.engine != nil && p.engine.trace != nil {
+		defer p.engine.trace.point(point)()
+	}
+	first := point == p.first+1
+	if first && p.stateErr == nil {
+		p.stateErr = p.settle()
+	}
+	switch {
+	case p.stateErr != nil:
+		return p.stateErr
+	case first && p.restored:
+		return nil // the state was taken at this very safe point
+	case check != nil:
+		if err := check(point); err != nil {
+			return err
+		}
+	}
+	if p.compare != nil {
+		if err := p.compare(point, &p.state); err != nil {
+			return err
+		}
+	}
+	if p.due.Load() {
+		return p.stop(point)
+	}
+	return nil
+}
+
+// End notes that the program has ended its goroutine, and why.
+func (p *Program) End(err error) {
+	if p.engine == nil {
+		p.ended = err
+		return
+	}
+	p.engine.mu.Lock()
+	defer p.engine.mu.Unlock()
+	p.engine.programEnded = err
+}
+
+// Ended returns why a program that was started by itself has ended its goroutine, nil if
+// it has not.
+func (p *Program) Ended() error { return p.ended }
+
+// Ended returns why the program has ended its goroutine, nil if it has not.
+func (e *Engine) Ended() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.programEnded
+}
+
+// Progress notes how far the program says that it is.
+func (p *Program) Progress(done, total int) { p.steps.set(done, total) }
+
+// Called reports whether it is known where SafePoint is called.
+func (p *Program) Called() bool { return p.called != nil }
+
+// CalledAt keeps the place of the first call of SafePoint.
+func (p *Program) CalledAt(at callsite.Site) { p.called = &at }
+
+func (p *Program) place() string {
+	if p.called == nil {
+		return ""
+	}
+	return p.called.String()
+}
+
+// settle ends the registration of state.
+func (p *Program) settle() error {
+	if err := p.state.Settle(); err != nil {
+		return fmt.Errorf("intra.SafePoint: %w; register it before the first SafePoint", err)
+	}
+	if p.resumed != nil {
+		return p.resumed()
+	}
+	return nil
+}
+
+// Image returns the registered state as it is. It holds the program's memory,
+// and is called at a safe point only.
+func (p *Program) Image() (*checkpoint.Image, error) { return p.state.Image() }
+
+// Reload gives the registered variables the values of an image.
+func (p *Program) Reload(im *checkpoint.Image) error { return p.state.Reload(im) }
+
+// Again returns another run of the program, which begins with the state of p
+// at its safe point number point, and calls stop at the one after it. Until
+// that has returned the messages are those of the other run.
+func (p *Program) Again(im *checkpoint.Image, point uint64, stop func(point uint64) error) *Program {
+	q := &Program{Self: p.Self, Degrees: p.Degrees, World: p.World, Context: p.Context, engine: p.engine, stop: stop}
+	q.restore(im, point)
+	q.resumed = func() error { p.engine.messages.Load().Resume(); return nil }
+	q.due.Store(true)
+	return q
+}

@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launch/timeline"
+	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/update"
+)
+
+// updateReceiver takes the frames about sections, and about Once, that come
+// from another replica.
+type updateReceiver struct {
+	*sharing
+	from job.Process
+
+	// The frame announced by Begin, if it is an update.
+	place    section.Place
+	buf      *buffer
+	snapshot update.Snapshot
+}
+
+// Begin implements transport.Receiver.
+func (r *updateReceiver) Begin(h *transport.Header) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.place = section.Discard
+	if r.incarnations[r.from] != h.Incarnation {
+		return nil // of an incarnation that is over
+	}
+	m, u, ok := r.parse(h)
+	if !ok {
+		return nil // its size is not to be believed either
+	}
+	if m.Kind == update.KindUpdate {
+		place, err := r.machine.Announce(u, r.inPlace(u))
+		if err != nil {
+			r.fail(err)
+			return nil
+		}
+		r.place = place
+		switch place {
+		case section.Into:
+			r.filling.Add(1)
+			mem, mode, _ := update.InPlace(r.opened(u.Section).Tasks[u.Task].Regions)
+			if mode == update.InOut && r.receive == job.ReceiveInPlace {
+				r.snapshot.Take(mem)
+			}
+			return mem
+		case section.Discard:
+			r.machine.Refused(u)
+			defer r.changed()
+		}
+	}
+	r.buf = r.staged.get(int(h.Size))
+	return r.buf.mem
+}
+
+// filled notes that nothing is written into the program's memory any more.
+func (r *updateReceiver) filled() {
+	if r.place == section.Into {
+		r.filling.Add(-1)
+	}
+}
+
+// drop gives the buffer of a frame back.
+func (r *updateReceiver) drop() {
+	if r.place = section.Discard; r.buf != nil {
+		r.staged.put(r.buf)
+		r.buf = nil
+	}
+}
+
+// inPlace reports whether an update may be received straight into the memory
+// of its task: it has one written region, of the right size.
+func (h *sharing) inPlace(u section.Update) bool {
+	s := h.opened(u.Section)
+	if h.receive == job.ReceiveStaged || h.retired || s == nil || u.Task >= len(s.Tasks) {
+		return false
+	}
+	mem, _, ok := update.InPlace(s.Tasks[u.Task].Regions)
+	return ok && int64(len(mem)) == u.Size
+}
+
+func (r *updateReceiver) parse(h *transport.Header) (update.Message, section.Update, bool) {
+	m, err := update.ParseMessage(h)
+	if err != nil {
+		r.fail(fmt.Errorf("from %s: %w", r.from, err))
+		return m, section.Update{}, false
+	}
+	return m, section.Update{Peer: r.from.Replica, Section: m.Section, Task: m.Task, Tasks: m.Tasks,
+		Signature: m.Signature, Size: int64(h.Size), At: time.Duration(m.At), Came: r.now()}, true
+}
+
+// End implements transport.Receiver.
+func (r *updateReceiver) End(h *transport.Header, payload []byte) {
+	payload = r.flipUpdate(h, payload)
+	r.mu.Lock()
+	r.filled()
+	if r.incarnations[r.from] != h.Incarnation {
+		r.drop()
+		r.mu.Unlock()
+		return
+	}
+	m, u, ok := r.parse(h)
+	if ok && m.Kind == update.KindUpdate {
+		r.update(u, payload)
+		if m.Next > 0 {
+			u.Task = m.Next - 1
+			if err := r.machine.Claimed(u, r.now()); err != nil {
+				r.fail(err)
+			}
+		}
+	} else if ok {
+		r.word(m, u, payload)
+	}
+	if r.buf != nil {
+		r.staged.put(r.buf)
+		r.buf = nil
+	}
+	r.mu.Unlock()
+	r.changed()
+}
+
+// update takes in a whole update. Its bytes lie in the memory of the task, in
+// a buffer of ours, or in the link's memory; those last must be copied if the
+// update is kept for later.
+func (r *updateReceiver) update(u section.Update, payload []byte) {
+	b, placed := r.buf, r.buf == nil && u.Size > 0 && r.place == section.Into
+	if b != nil && r.place == section.Discard {
+		return
+	}
+	r.buf, r.place = nil, section.Stage
+	borrowed := b == nil
+	if borrowed {
+		b = r.staged.lend(payload)
+	}
+	acts, err := r.machine.Arrive(u, b, placed)
+	if err == nil {
+		err = r.perform(r.opened(u.Section), acts)
+	}
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if placed {
+		s := r.opened(u.Section)
+		r.stats.received(s.Tasks[u.Task].known, 1)
+		r.traceUpdate(timeline.Received, s, u.Task, u.Peer)
+		return
+	}
+	if borrowed && len(acts) == 0 {
+		r.staged.own(b)
+	}
+}
+
+// word takes in a frame that is not an update.
+func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte) {
+	from := r.from.Replica
+	switch m.Kind {
+	case update.KindClaim:
+		if err := r.machine.Claimed(u, r.now()); err != nil {
+			r.fail(err)
+		}
+	case update.KindEntered:
+		if err := r.machine.Entered(u); err != nil {
+			r.fail(err)
+		}
+	case update.KindBye:
+		if err := r.machine.Finished(from, m.Section); err != nil {
+			r.fail(err)
+		}
+		if v := r.verifier; v != nil {
+			v.states.Finished(from)
+		}
+	case update.KindVerify:
+		if err := r.verifier.hear(m, u, payload); err != nil {
+			r.fail(fmt.Errorf("from %v: %w", r.from, err))
+		}
+	case update.KindOnceResult:
+		r.performOnce(r.once.Result(from, m.Section, append([]byte(nil), payload...)))
+	case update.KindOnceHave:
+		r.once.Have(from, m.Section)
+	case update.KindOnceQuery:
+		r.performOnce(r.once.Query(from, m.Section, m.Deaths))
+	case update.KindOnceNone:
+		r.performOnce(r.once.None(from, m.Section, m.Deaths))
+	}
+}
+
+// Torn implements transport.Receiver. Nothing of a torn update may be seen:
+// a staged one is dropped, one in place is undone.
+func (r *updateReceiver) Torn(h *transport.Header, _ int) {
+	r.mu.Lock()
+	r.filled()
+	if r.incarnations[r.from] != h.Incarnation {
+		r.drop()
+		r.mu.Unlock()
+		return
+	}
+	if _, u, ok := r.parse(h); ok && r.place == section.Into {
+		if _, mode, _ := update.InPlace(r.opened(u.Section).Tasks[u.Task].Regions); mode == update.InOut && r.receive == job.ReceiveInPlace {
+			r.snapshot.Restore()
+		}
+		r.machine.Torn(u)
+	}
+	r.stats.total.UpdatesTorn++
+	r.place = section.Stage
+	if r.buf != nil {
+		r.staged.put(r.buf)
+		r.buf = nil
+	}
+	r.mu.Unlock()
+	r.changed()
+}
+
+// Lost implements transport.Receiver: an update that a broken connection took
+// with it.
+func (r *updateReceiver) Lost(h *transport.Header) {
+	r.mu.Lock()
+	if r.incarnations[r.from] != h.Incarnation {
+		r.mu.Unlock()
+		return // of an incarnation that is over
+	}
+	if m, u, ok := r.parse(h); ok && m.Kind == update.KindUpdate {
+		err := r.machine.Lost(u)
+		if err == nil && m.Next > 0 { // the claim that went with it is not lost
+			u.Task = m.Next - 1
+			err = r.machine.Claimed(u, r.now())
+		}
+		if err != nil {
+			r.fail(err)
+		}
+		r.stats.total.UpdatesLost++
+	}
+	r.mu.Unlock()
+	r.changed()
+}
+
+// perform carries out what a received frame about s led to, under the lock.
+func (h *sharing) perform(s *Section, acts []section.Action) error {
+	for _, a := range acts {
+		switch a.Kind {
+		case section.Apply:
+			l := &s.Tasks[a.Task]
+			b := a.Token.(*buffer)
+			if err := update.Apply(l.Regions, b.mem); err != nil {
+				return fmt.Errorf("%w: task %d (%s): replica %d sent %w", ErrDiverged, a.Task, l.Kernel.Name, a.Peer, err)
+			}
+			h.stats.received(l.known, 1)
+			h.traceUpdate(timeline.Received, s, a.Task, a.Peer)
+			h.staged.put(b)
+		case section.Drop:
+			h.staged.put(a.Token.(*buffer))
+		}
+	}
+	return nil
+}
+
+// Closed implements transport.Receiver.
+func (r *updateReceiver) Closed(error) {}

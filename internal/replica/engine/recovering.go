@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// recovering is how a process comes back after a loss, and what it does for
+// others that do: safe points, states on their way, backups, files. The lock of
+// the node is that of all below.
+type recovering struct {
+	*node
+	sharing *sharing
+	bury    func(p job.Process, incarnation uint32) // what is done when a process has died
+
+	member    *recovery.Member
+	program   *Program          // nil before the program runs, and after it has to go back
+	image     *checkpoint.Image // that the next run of the program begins with
+	inside    *Program          // the program, while it is in a safe point at which something is due
+	startAt   *rankPosition     // where the last one began; nil: at the beginning of the job
+	outbound  map[job.Process]*outbound
+	stopDrain context.CancelFunc
+	cutAt     *rankPosition // of the cut in which joiners were admitted
+	slots     recovery.Slots[stateCopy]
+	streams   uint32 // states sent so far
+	arriving  arriving
+	back      recovery.Return[stateCopy]
+	fails     bool // the program is to fail, as the job does not go back for that
+
+	writer *checkpoint.Writer // of files; nil before the first one
+	saving atomic.Int64       // files that are being written
+}
+
+func newRecovering(n *node, h *sharing, bury func(job.Process, uint32)) *recovering {
+	return &recovering{node: n, sharing: h, bury: bury,
+		member: recovery.NewMember(n.setup.Self, 0, n.setup.Next), outbound: make(map[job.Process]*outbound)}
+}
+
+// dead takes out a process that has died.
+func (r *recovering) dead(p job.Process) {
+	r.member.Died(p)
+	delete(r.outbound, p)
+}
+
+// newProgram begins a run of the program.
+func (r *recovering) newProgram(e *Engine) (*Program, error) {
+	world, err := newWorld(r.messages.Load())
+	if err != nil {
+		return nil, fmt.Errorf("make the world communicator: %w", err)
+	}
+	p := &Program{Self: r.setup.Self, Degrees: r.setup.Degrees, World: world, Context: r.runCtx,
+		engine: e, stop: r.safePoint, resumed: r.reached}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.startAt != nil {
+		p.restore(r.image, r.startAt.Point)
+		r.image = nil
+	}
+	if r.back.Pending() {
+		return nil, errBack
+	}
+	switch {
+	case r.sharing.varied != nil:
+		p.compare = r.sharing.record
+	case r.sharing.verifier.compares() || r.sharing.flips != nil:
+		p.compare = r.compareState
+	}
+	if v := r.sharing.verifier; v != nil {
+		v.passed.Store(p)
+	}
+	r.program = p
+	p.due.Store(r.member.Due())
+	return p, nil
+}

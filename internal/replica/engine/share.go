@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/intrahpc/intra/internal/replica/direct"
+	"github.com/intrahpc/intra/sched"
+)
+
+// Share completes s together with the other replicas [INTRA, Algorithm 1,
+// lines 20 to 28].
+func (h *sharing) Share(s *Section) error {
+	err := h.complete(s)
+	if err == nil && s.Agree != nil {
+		err = s.Agree()
+	}
+	if err != nil {
+		return h.sectionFails(err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open = nil
+	h.completed(s, s.begun)
+	took := h.now() - s.begun
+	s.exchange.leave(s)
+	h.learn(s, took)
+	return nil
+}
+
+// sectionFails has all sections fail with err, and returns what the program is told. The
+// one that has failed stays open, as its updates may still arrive. Those from here have left
+// the memory of the program if the job goes back: what it does with that now must reach no
+// replica that has not heard of it.
+func (h *sharing) sectionFails(err error) error {
+	h.mu.Lock()
+	h.fail(err)
+	err = diverged(h.withCause(err))
+	over := h.runCtx.Err() != nil
+	h.mu.Unlock()
+	if over {
+		_ = h.poller.Wait(h.ctx, func() bool { return h.pending.Load() == 0 }) // if the job ends, nobody goes on
+	}
+	return err
+}
+
+// learn takes in how long s took, which is complete.
+func (h *sharing) learn(s *Section, took time.Duration) {
+	if len(s.Tasks) == 0 {
+		return
+	}
+	known := h.stats.of(s.Tasks[0].Kernel)
+	switch {
+	case s.decision != nil:
+		s.decision.learn(execution{way: s.way, bytes: s.bytes, took: took, spent: s.inBodies,
+			ran: s.ran, along: s.along, tasks: len(s.Tasks), workers: s.helpers.size, met: h.machine.Met()}, &h.decisions)
+		known.Decision = s.decision.word()
+		known.DecidedAfter = max(known.DecidedAfter, int64(s.decision.settled(s.way)))
+	case s.Policy == sched.Replicate:
+		known.Decision = "replicate"
+	}
+}
+
+// complete runs tasks and takes in results until all of both is done.
+func (h *sharing) complete(s *Section) error {
+	// This goroutine polls after every task, so that the peers need not wake
+	// a sleeping one with every update; except while it sleeps.
+	h.poller.Attend(true)
+	defer h.poller.Linger()
+	if err := h.work(s); err != nil {
+		return err
+	}
+	if s.verifier != nil {
+		if err := s.verifier.complete(s); err != nil {
+			return err
+		}
+	}
+	return h.handedOver(s)
+}
+
+// work runs tasks and takes in results until those of all tasks of s are here, or
+// nobody waits for them, and no worker has to do with s any more.
+func (h *sharing) work(s *Section) error {
+	h.mu.Lock()
+	defer h.joinHelpers(s)
+	h.open = s
+	w := &h.workers[0]
+	err := h.enter(s)
+	if err == nil && s.decision != nil {
+		err = h.gather(w, s, h.yield)
+	}
+	s.begun = h.now()
+	for err == nil && h.err == nil && s.helpers.end == nil {
+		var next step
+		next, err = w.work(s)
+		switch {
+		case err != nil:
+		case len(w.out) > 0:
+			h.unlocked(w.flush)
+		case next.kind == allHere:
+			return nil
+		case next.kind == waitForPeer:
+			missing, from := s.exchange.missing(), h.now()
+			h.unlocked(func() { err = h.awaitChange(next.seen, next.until) })
+			if missing >= 0 {
+				h.waited(s, missing, from)
+			}
+		}
+	}
+	if s.helpers.end != nil {
+		s.helpers.end()
+	}
+	if err == nil {
+		err = h.err
+	}
+	h.unlocked(w.flush)
+	return err
+}
+
+// reconsider ends sharing s after its first task, which was a try, unless that has shown
+// that it is worth it: this replica goes on alone.
+func (h *sharing) reconsider(s *Section) {
+	if !s.tries {
+		return
+	}
+	s.tries = false
+	if !s.decision.goesOn(s.inBodies, s.ran, len(s.Tasks), s.helpers.size) {
+		s.Policy, s.way = sched.Replicate, direct.Replicate
+		h.machine.Withdraw()
+	}
+}
+
+// gather tells the peers that this replica is here, if they may not hear of it
+// otherwise, and waits in the first section that is shared until they have come
+// to theirs. What comes before it, such as reading the input, takes each
+// another time, and replicas that begin far apart stay so: updates for a
+// replica that is many sections behind find no room there. A peer may never
+// come, so nobody waits for longer than it has taken to come here.
+func (h *sharing) gather(w *worker, s *Section, yield func(func())) error {
+	first := h.gathered != h.machine
+	a, announces := s.exchange.(announcer)
+	if first || announces || s.Policy == sched.Replicate {
+		h.gathered = h.machine
+		w.entered(s)
+	}
+	if first || announces {
+		yield(w.flush)
+	}
+	if first {
+		from := h.now()
+		until := from + min(from, longestGathering)
+		for h.err == nil && h.machine.Alone() && h.now() < until {
+			seen := h.changes.Load()
+			var err error
+			yield(func() { err = h.awaitChange(seen, until) })
+			if err != nil {
+				return err
+			}
+		}
+		if len(s.Tasks) > 0 {
+			h.waited(s, 0, from)
+		}
+	}
+	if announces {
+		return a.meet(s, yield)
+	}
+	return nil
+}
+
+// longestGathering is for a process that has gone back: its clock ran before.
+const longestGathering = time.Minute
+
+// handedOver waits until the memory of this section is no link's any more.
+func (h *sharing) handedOver(s *Section) error {
+	if s.pending.Load() == 0 {
+		return nil
+	}
+	from := h.now()
+	err := h.poller.WaitAttending(h.runCtx, time.Time{}, func() bool { return s.pending.Load() == 0 })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waited(s, 0, from)
+	return h.ended(err)
+}

@@ -1,0 +1,285 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/counters"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/replica/fault"
+	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/internal/vary"
+	"github.com/intrahpc/intra/transport"
+	"github.com/intrahpc/intra/update"
+)
+
+// inboxBytes bounds the updates kept for sections not yet entered, per peer.
+const inboxBytes = 64 << 20
+
+// sharing is what the replicas of a rank do together: sections, and Once. The
+// lock of the node is that of all below.
+type sharing struct {
+	*node
+	peers   []transport.Link // to the replicas of this rank; nil for itself and the dead
+	receive job.Receive
+
+	pending atomic.Int64 // frames whose memory is the program's, not yet handed over
+	filling atomic.Int64 // updates that are being received into it
+
+	machine   *section.Machine
+	gathered  *section.Machine // whose replicas have waited for each other
+	once      *section.Once
+	onceRun   bool           // the protocol wants the function run here
+	current   *Section       // from its opening to its end
+	open      *Section       // while it is shared
+	retired   bool           // the program goes back: nothing more is received into its memory
+	inOnce    bool           // the program is in Once
+	runsOnce  bool           // its function runs here
+	onces     uint64         // calls of it that have ended
+	checker   update.Checker // of scratch space
+	workers   []worker       // of which the first is the goroutine of the program
+	rerun     inside         // the comparison of tasks, which runs some again
+	staged    buffers
+	stats     stats
+	notes     notes
+	decisions decisions
+	bandwidth bandwidth
+	updates   updates
+	stores    *stores        // nil: there are none
+	verifier  *verifier      // nil: nothing is verified
+	scattered bool           // replicas of the rank are on several hosts, since the last cut at which somebody came
+	flips     *fault.Flips   // nil: none was asked for
+	varied    *vary.Recorder // nil: this is no set of several
+	meter     *counters.Meter
+
+	generation uint32 // how often the job has gone back
+}
+
+func newSharing(n *node, c Config) *sharing {
+	self, replicas := n.setup.Self, n.setup.Degrees[n.setup.Self.Rank]
+	h := &sharing{
+		node:      n,
+		peers:     make([]transport.Link, replicas),
+		receive:   c.Receive,
+		machine:   section.New(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}),
+		once:      section.NewOnce(self.Replica, replicas),
+		stats:     newStats(),
+		decisions: newDecisions(),
+	}
+	h.decisions.never = c.Share
+	h.updates.sharing = h
+	h.verifier, h.flips = newVerifier(h), fault.NewFlips(n.setup.Flips)
+	if run := n.setup.Vary; run != nil {
+		h.varied = vary.NewRecorder(*run, self.Rank, len(n.setup.Degrees))
+	}
+	h.meter = counters.New(n.setup.Counters, self.Replica, replicas)
+	for _, c := range h.meter.Counters() {
+		if c.From != counters.FromPerf {
+			h.notes.add("-counters: %s", c)
+		}
+	}
+	h.workers = newWorkers(h, Threads(n.setup))
+	if n.setup.Limit > 0 {
+		h.bandwidth.limit(n.setup.Limit)
+	}
+	for p, l := range c.Links {
+		if p.Rank == self.Rank && !n.setup.Joiner {
+			h.peers[p.Replica] = l
+		}
+	}
+	return h
+}
+
+// Replicated reports whether the rank of this process began with more than one
+// replica.
+func (h *sharing) Replicated() bool { return len(h.peers) > 1 }
+
+// Turn returns the place of this process among the replicas of its rank that live,
+// and how many these are. Others may have heard of other deaths.
+func (h *sharing) Turn() (place, of int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p := range h.peers {
+		if h.machine.Live(p) {
+			if p < h.setup.Self.Replica {
+				place++
+			}
+			of++
+		}
+	}
+	return place, of
+}
+
+// Serial reports whether tasks run when they are launched, since nobody shares
+// them, and there is nobody else here to run them.
+func (h *sharing) Serial() bool { return len(h.peers) == 1 && len(h.workers) == 1 && h.verifier == nil }
+
+// Opened is called in the call that opens s, which gets its number.
+func (h *sharing) Opened(s *Section) {
+	h.faults.At(job.KillSection)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.Number = h.machine.Number()
+	h.current = s
+	if h.trace != nil {
+		s.begun = h.now()
+	}
+}
+
+// Closed counts a section that was completed.
+func (h *sharing) Closed(s *Section) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stats.total.Sections++
+	h.current = nil
+	h.notes.completed(s)
+	if h.Serial() { // its tasks ran when they were launched
+		h.trace.section(s, s.begun, h.now())
+		if err := h.pass(s, signatureOf(s)); err != nil {
+			h.fail(err)
+		}
+	}
+}
+
+// opened returns the section of that number if it is open, nil otherwise.
+func (h *sharing) opened(number uint64) *Section {
+	if h.open != nil && h.open.Number == number {
+		return h.open
+	}
+	return nil
+}
+
+// pass has the machine go past s, which is completed without it.
+func (h *sharing) pass(s *Section, signature uint64) error {
+	acts, err := h.machine.Pass(len(s.Tasks), signature, h.now())
+	if err != nil {
+		return err
+	}
+	return h.perform(s, acts)
+}
+
+// RunAlone runs task i of s at its launch, where sections are serial.
+func (h *sharing) RunAlone(s *Section, i int) {
+	from, counter := h.now(), h.workers[0].counter
+	counter.Begin()
+	defer counter.Abandon()
+	h.workers[0].inside.runTask(s, &s.Tasks[i], s.Tasks[i].Body)
+	counted := counter.End()
+	h.flip(s, i)
+	h.disturb(s, i)
+	h.faults.At(job.KillTask)
+	to := h.now()
+	h.mu.Lock()
+	s.Tasks[i].known = h.stats.of(s.Tasks[i].Kernel)
+	h.stats.ran(&s.Tasks[i], to-from, counted)
+	h.mu.Unlock()
+	s.inBodies, s.ran = s.inBodies+to-from, s.ran+1
+	h.trace.task(s, i, 0, from, to)
+}
+
+// dead takes a process out that has lived, if it is a replica of this rank.
+func (h *sharing) dead(p job.Process) {
+	if p.Rank != h.setup.Self.Rank {
+		return
+	}
+	h.peers[p.Replica] = nil
+	if h.stores != nil {
+		h.stores.died(p.Replica)
+	}
+	h.machine.Dead(p.Replica)
+	h.performOnce(h.once.Dead(p.Replica))
+	if v := h.verifier; v != nil {
+		v.dead(p.Replica)
+	}
+}
+
+// admit makes another replica live, at a cut.
+func (h *sharing) admit(p job.Process) {
+	h.machine.Alive(p.Replica)
+	h.once.Alive(p.Replica)
+	if h.verifier != nil {
+		h.verifier.admit(p.Replica)
+	}
+	h.peers[p.Replica] = h.linkTo(p)
+	if h.stores != nil {
+		h.stores.admit(p.Replica)
+	}
+	// Whether sharing pays has to be found out again, by all replicas at the
+	// same time.
+	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
+}
+
+// position is where the replicas stand, between two sections.
+func (h *sharing) position() section.Position {
+	at := h.machine.Position()
+	h.once.Position(&at)
+	return at
+}
+
+// resumeAt makes this replica stand where its rank stood at a cut, with those
+// peers that live, in a generation.
+func (h *sharing) resumeAt(at section.Position, generation uint32) {
+	self, replicas := h.setup.Self, len(h.peers)
+	h.machine = section.NewAt(section.Config{Replica: self.Replica, Replicas: replicas, InboxBytes: inboxBytes}, at)
+	h.stats.total.Before = int64(at.Number) - h.stats.total.Sections
+	h.once = section.NewOnceAt(self.Replica, replicas, at)
+	if h.verifier != nil {
+		h.verifier.resumeAt(at.Deaths)
+	}
+	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
+	h.current, h.open, h.retired, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, false, nil, false
+	for replica := range h.peers {
+		p := job.Process{Rank: self.Rank, Replica: replica}
+		h.peers[replica] = nil
+		if _, live := h.incarnations[p]; live && p != self {
+			h.peers[replica] = h.linkTo(p)
+			h.machine.Alive(replica)
+			h.once.Alive(replica)
+			if h.verifier != nil {
+				h.verifier.admit(replica)
+			}
+		}
+	}
+	if h.generation = generation; h.stores != nil {
+		h.stores.begin()
+	}
+}
+
+// describe says for people what the open section lacks, if there is one.
+func (h *sharing) describe() string {
+	if h.open == nil || h.open.exchange == nil {
+		return ""
+	}
+	return h.open.exchange.describe()
+}
+
+// retire lets nothing more be received, and no peer store, into the memory of a
+// program that begins anew. It reports whether no link and no peer reads from or
+// writes into it any more; until then it is called again.
+func (h *sharing) retire() bool {
+	h.mu.Lock()
+	h.retired = true
+	ended := h.stores == nil || h.stores.claims.Close()
+	h.mu.Unlock()
+	return ended && h.pending.Load() == 0 && h.filling.Load() == 0
+}
+
+// bye tells the other replicas that nothing more comes.
+func (h *sharing) bye() {
+	m := update.Message{Kind: update.KindBye, Section: h.machine.Number()}
+	for replica, l := range h.peers {
+		if l != nil {
+			h.notify(replica, m)
+		}
+	}
+}
+
+// awaitChange waits for a change since seen, or until a time; 0: for ever. It is
+// called without the lock, by the goroutine of the program, which has promised to poll.
+func (h *sharing) awaitChange(seen uint64, until time.Duration) error {
+	var deadline time.Time
+	if until > 0 {
+		deadline = h.start.Add(until)
+	}
+	return h.ended(h.poller.WaitAttending(h.runCtx, deadline, func() bool { return h.changedSince(seen) }))
+}

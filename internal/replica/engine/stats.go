@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/counters"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/update"
+)
+
+// stats counts what a process does, for the report.
+type stats struct {
+	total job.Stats
+	types map[*Kernel]*known
+	last  *Kernel // asked for last, and the answer
+	found *known
+}
+
+// known is what a process knows of a type of task.
+type known struct {
+	job.TaskStats
+	counted []counters.Count       // in the order of the meter's
+	average time.Duration          // of a body run here, for claims
+	times   map[int]*section.Times // by the memory that a task names, as a power of two
+}
+
+// timesOf is what is known of how long tasks like l take.
+func (k *known) timesOf(l *Task) *section.Times {
+	size := 0
+	for i := range l.Regions {
+		size += len(l.Regions[i].Mem)
+	}
+	size = bits.Len(uint(size))
+	t := k.times[size]
+	if t == nil {
+		if k.times == nil {
+			k.times = make(map[int]*section.Times)
+		}
+		t = new(section.Times)
+		k.times[size] = t
+	}
+	return t
+}
+
+func newStats() stats { return stats{types: make(map[*Kernel]*known)} }
+
+func (s *stats) of(t *Kernel) *known {
+	if s.last == t && t != nil {
+		return s.found
+	}
+	k := s.types[t]
+	if k == nil {
+		k = &known{TaskStats: job.TaskStats{Decision: "share"}}
+		s.types[t] = k
+	}
+	s.last, s.found = t, k
+	return k
+}
+
+// ran notes that t has run here, and what was counted meanwhile.
+func (s *stats) ran(t *Task, spent time.Duration, counted []counters.Count) {
+	k := t.known
+	s.total.TasksRun++
+	k.Run++
+	k.Seconds += spent.Seconds()
+	read, written := update.Traffic(t.Regions)
+	k.ReadBytes += int64(read)
+	k.WrittenBytes += int64(written)
+	if counted != nil && k.counted == nil {
+		k.counted = make([]counters.Count, len(counted))
+	}
+	for i, c := range counted {
+		k.counted[i].Add(c)
+	}
+}
+
+// withCounters returns what is known of a type of task, its counters by their names.
+func (k *known) withCounters(all []counters.Counter) job.TaskStats {
+	t := k.TaskStats
+	for i, c := range k.counted {
+		if c.Tasks > 0 {
+			if t.Counters == nil {
+				t.Counters = make(map[string]counters.Count)
+			}
+			t.Counters[all[i].Name] = c
+		}
+	}
+	return t
+}
+
+func (s *stats) received(k *known, tasks int) {
+	s.total.TasksReceived += int64(tasks)
+	k.Received += int64(tasks)
+}
+
+func (s *stats) sent(k *known, bytes int) {
+	s.total.UpdateBytes += int64(bytes)
+	k.UpdateBytes += int64(bytes)
+}
+
+// waited notes, under the lock, that this process has waited since from for
+// the update of a task, or to be rid of its own ones.
+func (h *sharing) waited(s *Section, task int, from time.Duration) {
+	to := h.now()
+	s.Tasks[task].known.WaitSeconds += (to - from).Seconds()
+	h.trace.wait(s, task, from, to)
+}
+
+// completed notes, under the lock, that s is complete, which began to be
+// shared at from.
+func (h *sharing) completed(s *Section, from time.Duration) {
+	to := h.now()
+	if len(s.Tasks) > 0 {
+		k := s.Tasks[0].known
+		k.SectionSeconds += (to - from).Seconds()
+		k.AloneSeconds += s.alone()
+	}
+	h.trace.section(s, from, to)
+}
+
+// alone is how many seconds s, which is complete, would have taken this process
+// alone: each task as long as such tasks have taken here on average. What one task
+// took says little, if the process had to wait for a core.
+func (s *Section) alone() (seconds float64) {
+	var of *known
+	each := 0.0
+	for i := range s.Tasks {
+		if k := s.Tasks[i].known; k != of {
+			of, each = k, k.Seconds/float64(max(k.Run, 1))
+		}
+		seconds += each
+	}
+	return seconds / float64(max(s.helpers.size, 1))
+}
+
+// Snapshot returns a copy for the head.
+func (h *sharing) Snapshot() job.Stats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.stats.total
+	out.Signature, out.Links = h.machine.Chain(), h.peerLinks.made.Load()
+	out.Notes = slices.Clone(h.notes.said)
+	out.Flipped = h.flips.Fired()
+	if v := h.verifier; v != nil {
+		counts := v.counts
+		counts.Convicted = slices.Clone(v.counts.Convicted)
+		out.Corruption = &counts
+	}
+	out.Counters, out.Usage = h.meter.Counters(), counters.Used()
+	out.TaskTypes = maps.Collect(func(yield func(string, job.TaskStats) bool) {
+		for t, ts := range h.stats.types {
+			if !yield(t.Name, ts.withCounters(out.Counters)) {
+				return
+			}
+		}
+	})
+	return out
+}

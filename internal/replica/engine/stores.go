@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"fmt"
+	"iter"
+	"runtime"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/arena"
+	"github.com/intrahpc/intra/internal/base/ntcopy"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launch/timeline"
+	"github.com/intrahpc/intra/internal/replica/direct"
+	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/update"
+)
+
+// stores is the exchange straight into the arrays of the other replicas, which
+// are on the same host. Sections whose tasks write nothing but such arrays can be
+// completed that way, as long as all replicas that live share the memory.
+type stores struct {
+	*sharing
+	arena  *arena.Arena
+	claims *direct.ClaimTable
+	areas  []*arena.Area // by replica; nil: not known, or there is none
+	ended  []bool        // by replica: the life is over whose area is known
+
+	// Of the section that is prepared or open.
+	places      []uint64 // where the memory lies that its tasks write
+	hints       [8]int   // where memory like that lay before, by the number of the region
+	nonTemporal bool     // results are copied past the caches
+	large       int      // from which size on they are, in bytes
+	part        int      // how much of its results a task computes before it stores that
+
+	any bool   // something has been stored
+	why string // a section could not be completed by stores; "" if all could
+
+	stuck struct { // where a peer was for which this replica has waited in vain
+		at uint64
+		ok bool
+	}
+}
+
+// copying is the copying of the results of a task to a peer.
+type copying struct{ task, peer int }
+
+func (d *stores) enter(s *Section, signature uint64) error {
+	own := d.areas[d.setup.Self.Replica]
+	for k, at := range d.places {
+		own.Place(k).Store(at)
+	}
+	at := direct.Section{Number: s.Number, Tasks: len(s.Tasks), Signature: signature + uint64(len(s.Tasks))}
+	if s.verifier != nil {
+		at.Own = s.verifier.tasks
+	}
+	d.claims.Enter(at)
+	return d.pass(s, signature)
+}
+
+// next finds what w does next in s. What is to be copied w copies itself.
+func (d *stores) next(w *worker, s *Section) (step, error) {
+	if n := len(w.given); n > 0 {
+		c := w.given[n-1]
+		w.given = w.given[:n-1]
+		return d.give(w, s, c.task, c.peer), nil
+	}
+	next, err := d.claims.Next()
+	for _, p := range d.claims.Freed() {
+		d.wake(w, s, p)
+	}
+	if err != nil {
+		return step{}, d.mismatch(s, err.(*direct.Mismatch))
+	}
+	switch next.Kind {
+	case direct.Run:
+		return step{kind: runTask, task: next.Task}, nil
+	case direct.Give:
+		return d.give(w, s, next.Task, next.Peer), nil
+	case direct.Take:
+		return d.take(s, next.Task, next.Peer), nil
+	case direct.Resume:
+		return d.resume(w, s, next.Task, next.Peer, next.From), nil
+	case direct.Wait:
+		return step{kind: waitForPeer}, nil
+	}
+	return step{kind: allHere}, nil
+}
+
+func (d *stores) mismatch(s *Section, m *direct.Mismatch) error {
+	return &section.Divergence{Section: s.Number, Task: -1, Replica: d.setup.Self.Replica, Peer: m.Peer,
+		Mine:   fmt.Sprintf("the tasks, shapes and small arguments have signature %016x", m.Mine),
+		Theirs: fmt.Sprintf("%016x", m.Theirs)}
+}
+
+func (d *stores) first(*Task) bool { return false }
+
+// ran has the results copied to all that are in s and do not have them yet.
+func (d *stores) ran(w *worker, s *Section, task int) {
+	w.peers = d.claims.Ran(task, w.peers[:0])
+	for _, p := range w.peers {
+		if w.ranAlong(p) {
+			d.gave(w, s, task, p)
+		} else {
+			w.given = append(w.given, copying{task, p})
+		}
+	}
+}
+
+// give copies the results of a task to a peer, and lets it know.
+func (d *stores) give(w *worker, s *Section, task, peer int) step {
+	return step{kind: moveResults,
+		move:  func() { d.copyTo(s, task, peer) },
+		moved: func() { d.gave(w, s, task, peer) }}
+}
+
+// gave lets a peer know that it has the results of a task.
+func (d *stores) gave(w *worker, s *Section, task, peer int) {
+	known := s.Tasks[task].known
+	d.claims.Gave(task, peer)
+	d.stats.sent(known, s.Tasks[task].bytes)
+	known.Stored++
+	d.any = true
+	d.traceUpdate(timeline.Sent, s, task, peer)
+	d.wake(w, s, peer)
+}
+
+// wake has w send something to a peer, which may sleep while it waits for s.
+func (d *stores) wake(w *worker, s *Section, peer int) {
+	if link := d.peers[peer]; link != nil {
+		w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})
+	}
+}
+
+// take copies the results of a task out of the arrays of a dead peer.
+func (d *stores) take(s *Section, task, peer int) step {
+	return step{kind: moveResults,
+		move: func() { d.copyFrom(s, task, peer) },
+		moved: func() {
+			d.claims.Took(task)
+			d.stats.received(s.Tasks[task].known, 1)
+		}}
+}
+
+// copyTo copies the results of a task into the arrays of a peer.
+func (d *stores) copyTo(s *Section, task, peer int) {
+	mid := d.faults.Mid(job.KillUpdate)
+	for g, theirs := range d.results(s, task, peer) {
+		to, from := theirs, g.Mem
+		if mid != nil {
+			half := copy(to[:len(to)/2], from)
+			if !mid() {
+				runtime.Goexit() // in a job that runs in one process
+			}
+			to, from, mid = to[half:], from[half:], nil
+		}
+		move(to, from, d.nonTemporal)
+	}
+}
+
+// copyFrom copies the results of a task out of the arrays of a dead peer.
+func (d *stores) copyFrom(s *Section, task, peer int) {
+	for g, theirs := range d.results(s, task, peer) {
+		move(g.Mem, theirs, d.nonTemporal)
+	}
+}
+
+// written are the regions that a task writes.
+func written(t *Task) iter.Seq[*update.Region] {
+	return func(yield func(*update.Region) bool) {
+		for i := range t.Regions {
+			if g := &t.Regions[i]; g.Mode.Written() && len(g.Mem) > 0 && !yield(g) {
+				return
+			}
+		}
+	}
+}
+
+// results are the regions that a task writes, each with where it lies in the
+// arrays of a peer that is in s, as that has said.
+func (d *stores) results(s *Section, task, peer int) iter.Seq2[*update.Region, []byte] {
+	return func(yield func(*update.Region, []byte) bool) {
+		k, area := s.Tasks[task].place, d.areas[peer]
+		for g := range written(&s.Tasks[task]) {
+			if !yield(g, area.At(int(area.Place(k).Load()), len(g.Mem))) {
+				return
+			}
+			k++
+		}
+	}
+}
+
+// move copies memory that does not overlap, past the caches if that is asked
+// for.
+func move(to, from []byte, nonTemporal bool) {
+	if nonTemporal {
+		ntcopy.Copy(to, from)
+		return
+	}
+	copy(to, from)
+}
+
+// leastPatience is how long a peer may be at the same section at least before
+// nobody waits for it.
+const leastPatience = time.Millisecond
+
+// meet waits for peers that are behind, since nothing can be stored into their
+// arrays before they come, and who goes on without them shares no work from
+// then on. It waits as long as they get on: no longer at a time than they would
+// need for all of s; where a task is to run once, until they come, or are dead.
+func (d *stores) meet(s *Section, yield func(func())) error {
+	patience := leastPatience
+	if s.decision.alone.n > 0 {
+		patience = max(patience, 2*s.decision.alone.median(samples))
+	}
+	until, last := d.now()+patience, uint64(0)
+	for first := true; d.err == nil; first = false {
+		seen := d.changes.Load()
+		at, behind := d.machine.Behind(s.Number)
+		if !behind {
+			d.stuck.ok = false
+			return nil
+		}
+		if d.stuck.ok && d.stuck.at == at && !d.ownersOnly() {
+			return nil
+		}
+		if !first && at > last {
+			until = d.now() + patience
+		}
+		last = at
+		if d.now() >= until && d.ownersOnly() {
+			until = d.now() + patience
+		}
+		if d.now() >= until {
+			d.stuck.at, d.stuck.ok = at, true
+			return nil
+		}
+		var err error
+		yield(func() { err = d.awaitChange(seen, until) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *stores) adopted(s *Section, task int) bool {
+	return !d.machine.Live(sched.Owner(len(s.Tasks), len(d.sharing.peers), task))
+}
+
+// missing: the claims tells no task from another.
+func (d *stores) missing() int { return 0 }
+
+func (d *stores) leave(s *Section) {
+	for task := range d.claims.Received {
+		d.stats.received(s.Tasks[task].known, 1)
+	}
+}
+
+func (d *stores) describe() string { return d.claims.Describe() }

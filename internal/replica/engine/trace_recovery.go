@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/launch/timeline"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// point begins a safe point. t is not nil.
+func (t *tracer) point(number uint64) (end func()) {
+	_, place := t.recorder.CallInto("github.com/intrahpc/intra.")
+	return t.begin(timeline.Event{Kind: timeline.Point, Number: number, Place: place})
+}
+
+// stepNames say what a process does in a safe point.
+var stepNames = map[recovery.StepKind]string{
+	recovery.Wait:     "wait for the others",
+	recovery.Drain:    "drain messages",
+	recovery.Donate:   "copy state ahead",
+	recovery.Transfer: "hand over state",
+	recovery.Admit:    "admit",
+	recovery.Copy:     "copy for the backup",
+	recovery.Save:     "copy for the checkpoint",
+	recovery.Leave:    "leave the cut",
+	recovery.GiveUp:   "give the cut up",
+	recovery.Back:     "go back",
+}
+
+// traceStep begins a step in a safe point, under the lock. There is a trace.
+func (r *recovering) traceStep(s recovery.Step) (end func()) {
+	e := timeline.Event{Kind: timeline.Cut, Name: stepNames[s.Kind]}
+	switch {
+	case r.program != nil:
+		e.Number = r.program.points.Load()
+	case r.startAt != nil:
+		e.Number = r.startAt.Point
+	}
+	return r.trace.begin(e)
+}
+
+// traceJoin records how this process has come to its place, since it was started.
+func (r *recovering) traceJoin() {
+	if r.trace == nil {
+		return
+	}
+	e := timeline.Event{Kind: timeline.Join}
+	r.mu.Lock()
+	if r.startAt != nil {
+		e.Number = r.startAt.Point
+	}
+	r.mu.Unlock()
+	r.trace.since(r.trace.origin, e)
+}
+
+// traceRollback begins the way back.
+func (r *recovering) traceRollback() (end func()) {
+	if r.trace == nil {
+		return func() {}
+	}
+	from := r.trace.now()
+	return func() {
+		e := timeline.Event{Kind: timeline.Rollback}
+		r.mu.Lock()
+		if r.startAt != nil {
+			e.Number = r.startAt.Point
+		}
+		r.mu.Unlock()
+		r.trace.since(from, e)
+	}
+}
+
+// traceState begins the way of a state to another process.
+func (r *recovering) traceState(l transferID, to job.Process, bytes int) (end func()) {
+	if r.trace == nil {
+		return func() {}
+	}
+	e := timeline.Event{Kind: timeline.State, Rank: int32(to.Rank), Replica: int32(to.Replica), Number: l.number, Bytes: int64(bytes)}
+	switch l.kind {
+	case transferJoin:
+		e.Name = "state for a joiner"
+	case transferBackup:
+		e.Name = "backup"
+	case transferBack:
+		e.Name = "state to go back to"
+	}
+	return r.trace.begin(e)
+}

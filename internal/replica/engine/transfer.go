@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/transport"
+)
+
+// State travels in chunks over the links, in a channel of its own: a frame
+// that says what follows, the chunks in any order, and one with the manifest,
+// by which they are checked, and the position.
+
+// transferKind says what a state is sent for.
+type transferKind uint8
+
+const (
+	transferJoin   transferKind = 1 + iota // to a joiner: its rank's state
+	transferBackup                         // to a holder
+	transferBack                           // to a process that goes back: its rank's state
+)
+
+// The kinds of frames of transport.ChannelRecovery.
+const (
+	frameBegin uint8 = 1 + iota
+	frameChunk
+	frameEnd
+)
+
+// transferID names a state on its way. Every frame carries it, except that the
+// number and the generation of a joiner's are known at the end only.
+type transferID struct {
+	kind       transferKind
+	stream     uint32 // numbers what a process sends: several may be on their way to one other
+	generation uint32
+	rank       int
+	number     uint64 // of the cut
+	full       uint64 // the last backup that the sender knows to be complete
+}
+
+func (l transferID) header(kind uint8, key checkpoint.Key) transport.Header {
+	return transport.Header{Channel: transport.ChannelRecovery, Kind: kind, Flags: uint16(l.kind),
+		Args: [6]uint64{uint64(l.stream)<<32 | uint64(l.rank), uint64(l.generation), l.number, l.full, uint64(key.Var), uint64(key.Index)}}
+}
+
+func transferIDOf(h *transport.Header) transferID {
+	return transferID{kind: transferKind(h.Flags), stream: uint32(h.Args[0] >> 32), rank: int(h.Args[0] & 0x7fffffff), generation: uint32(h.Args[1]), number: h.Args[2], full: h.Args[3]}
+}
+
+// stateCopy is the state of a rank at a cut.
+type stateCopy struct {
+	image *checkpoint.Image
+	at    []byte        // the position
+	use   *atomic.Int32 // how many links send it
+}
+
+func newUse() *atomic.Int32 { return new(atomic.Int32) }
+
+// memory returns the image for reuse, nil if a link may still read it.
+func (s stateCopy) memory() *checkpoint.Image {
+	if s.image == nil || s.use.Load() > 0 {
+		return nil
+	}
+	return s.image
+}
+
+// outbound is a state on its way to one process.
+type outbound struct {
+	id     transferID
+	link   transport.Link
+	sent   checkpoint.Sent
+	began  bool
+	moving atomic.Int64  // frames that the link holds, and 1 while there will be more
+	use    *atomic.Int32 // of what is sent; nil: it is the program's
+	poller *transport.Poller
+	left   func() // called when no link holds anything of it any more; nil: nobody asks
+}
+
+// send hands a frame to the link. Its payload stays as it is until moving is
+// zero.
+func (o *outbound) send(kind uint8, key checkpoint.Key, payload ...[]byte) {
+	o.moving.Add(1)
+	o.link.Send(&transport.Frame{Header: o.id.header(kind, key), Payload: payload, Owner: o})
+}
+
+// Sent implements transport.Owner.
+func (o *outbound) Sent(*transport.Frame, error) { o.done() }
+
+func (o *outbound) done() {
+	if o.moving.Add(-1) > 0 {
+		return
+	}
+	if o.use != nil {
+		o.use.Add(-1)
+	}
+	if o.left != nil {
+		o.left()
+	}
+	o.poller.Wake()
+}
+
+// begin says what follows, about so many bytes, once.
+func (o *outbound) begin(bytes int) {
+	if !o.began {
+		o.began = true
+		o.send(frameBegin, checkpoint.Key{}, binary.LittleEndian.AppendUint64(nil, uint64(bytes)))
+	}
+}
+
+// all sends everything of im that was not sent before, and the end. half, if
+// set, is called in the middle.
+func (o *outbound) all(im *checkpoint.Image, at []byte, half func()) {
+	o.moving.Add(1)
+	defer o.done()
+	bytes, passed := im.Bytes(), 0
+	o.begin(bytes)
+	for k, c := range o.sent.Changed(im) {
+		o.send(frameChunk, k, c)
+		if before := passed; half != nil && before < bytes/2 && before+len(c) >= bytes/2 {
+			half()
+			half = nil
+		}
+		passed += len(c)
+	}
+	if half != nil {
+		half()
+	}
+	manifest := im.Manifest().Append(nil)
+	size := binary.LittleEndian.AppendUint32(nil, uint32(len(manifest)))
+	o.send(frameEnd, checkpoint.Key{}, size, manifest, at)
+}

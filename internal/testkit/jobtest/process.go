@@ -1,0 +1,86 @@
+package jobtest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/intrahpc/intra/internal/agent/watchdog"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// Process is a running process of a job.
+type Process struct {
+	PID  int
+	Name string // RANK.REPLICA, or what it is
+	Rank bool   // it is one of the program's
+}
+
+// mark, in the environment of intrarun and of all that comes of it, names the job. It is
+// none of those of Intra, which programs must not see.
+const mark = "JOBTEST_JOB"
+
+// watchdogName is that of the process that outlives intrarun by a moment.
+const watchdogName = "watchdog"
+
+// marked finds the processes with a mark that have not ended.
+func marked(value string) (all []Process) {
+	want := fmt.Appendf(nil, "%s=%s", mark, value)
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		// A process that has ended, or is somebody else's, has no environment.
+		b, err := os.ReadFile(filepath.Join(folder, "environ"))
+		if err != nil || !bytes.Contains(b, want) {
+			continue
+		}
+		environ := make(map[string]string)
+		for v := range bytes.SplitSeq(b, []byte{0}) {
+			name, value, _ := strings.Cut(string(v), "=")
+			environ[name] = value // the last one counts
+		}
+		if environ[mark] != value {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(folder))
+		if err != nil {
+			continue
+		}
+		all = append(all, describe(pid, environ))
+	}
+	return all
+}
+
+func describe(pid int, environ map[string]string) Process {
+	name, rank := environ[job.EnvProcess]
+	_, guards := environ[watchdog.Variable]
+	switch {
+	case rank:
+		return Process{pid, name, true}
+	case guards:
+		return Process{pid, watchdogName, false}
+	}
+	command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may have ended
+	args := strings.Split(string(command), "\x00")
+	return Process{pid, filepath.Base(args[0]), false}
+}
+
+func (p Process) String() string { return fmt.Sprintf("%s (%d)", p.Name, p.PID) }
+
+// runs reports whether a thread of a process has not stopped.
+func (p Process) runs() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.PID))
+	for _, thread := range threads {
+		b, err := os.ReadFile(thread) // it may have ended
+		if i := bytes.LastIndexByte(b, ')'); err == nil && !bytes.HasPrefix(b[i+1:], []byte(" T")) {
+			return true
+		}
+	}
+	return false
+}
+
+// signal signals a process that may have ended.
+func (p Process) signal(s syscall.Signal) { _ = syscall.Kill(p.PID, s) }

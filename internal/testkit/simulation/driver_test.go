@@ -1,0 +1,270 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/transport/sdr"
+	"github.com/intrahpc/intra/update"
+)
+
+// driver carries out what the state machines of a process ask for, as package
+// runtime does. Where that gives up its lock, it pauses.
+type driver struct {
+	settling    bool
+	changes     uint64
+	err         error // sections fail with it
+	incarnation uint32
+	lives       map[job.Process]uint32
+
+	msgs    *sdr.Engine
+	machine *section.Machine
+	member  *recovery.Member
+	slots   recovery.Slots[stateCopy]
+	program *program
+	open    *opened // section
+	pending int     // frames whose memory is the program's
+	filling int     // updates that are being received into it
+	retired bool    // it goes back: none is received into it
+
+	life      context.Context // ends when the job goes back
+	endLife   context.CancelCauseFunc
+	stopDrain context.CancelFunc
+	image     [][]byte  // with which this life begins
+	startAt   *position // where; nil: at the beginning of the job
+	cutAt     *position // of the cut in which newcomers were admitted
+	outbound  map[job.Process]*outbound
+	inbound   map[*process]*inbound
+	back      recovery.Return[stateCopy]
+	memory    []uint64 // of the program, in all its lives
+	writing   []*file
+	passed    uint64 // safe points
+	drained   bool   // all that it has sent is handed over, and it has said so
+}
+
+// position is where a rank stands at a cut, beside its state.
+type position struct {
+	section  section.Position
+	point    uint64
+	live     map[job.Process]uint32 // for a newcomer
+	messages []byte
+}
+
+var (
+	errBack      = errors.New("the job goes back")
+	errDismissed = errors.New("not needed any more")
+)
+
+func newDriver(p *process, next uint64) driver {
+	d := driver{incarnation: p.birth, lives: make(map[job.Process]uint32), outbound: make(map[job.Process]*outbound),
+		inbound: make(map[*process]*inbound),
+		machine: section.New(section.Config{Replica: p.self.Replica, Replicas: p.w.spec.degrees[p.self.Rank], InboxBytes: p.w.spec.inbox}),
+		member:  recovery.NewMember(p.self, 0, next)}
+	d.life, d.endLife = context.WithCancelCause(context.Background())
+	if !p.newcomer {
+		for _, q := range job.Processes(p.w.spec.degrees) {
+			d.lives[q] = firstLife
+		}
+	}
+	return d
+}
+
+// begin makes the engine of a process that starts with the job.
+func (p *process) begin() {
+	from := p.w.spec.restart
+	if from == nil {
+		p.msgs = sdr.NewEngine(p.messaging())
+		return
+	}
+	f := from.files[p.self.Rank]
+	p.image, p.startAt = f.image, f.at
+	if err := p.resumeAt(f.at); err != nil {
+		p.w.fail("%v: %v", p, err)
+		return
+	}
+	if err := p.msgs.Cut(); err != nil {
+		p.w.fail("%v: %v", p, err)
+	}
+}
+
+// live is the life of the process in the job.
+func (p *process) live() {
+	var err error
+	if p.newcomer {
+		if err = p.join(); errors.Is(err, errDismissed) {
+			p.left = true
+			return
+		}
+	}
+	for {
+		if err == nil {
+			err = p.runProgram()
+		}
+		if err == nil {
+			err = p.Wait(context.Background(), func() bool { return len(p.writing) == 0 })
+		}
+		if err == nil {
+			p.tell(&job.Message{Kind: job.KindFinish, Stats: new(job.Stats)})
+			if err = p.linger(); err == nil {
+				p.found("at the end")
+				p.left = true
+				return
+			}
+		}
+		if !p.back.Pending() {
+			p.w.fail("%v: %v", p, err)
+			return
+		}
+		if err = p.goBack(); err != nil {
+			p.w.fail("%v goes back: %v", p, err)
+			return
+		}
+	}
+}
+
+// runProgram runs the program, which may end with errBack or errors of aborted
+// calls, and tells the other replicas that nothing more comes.
+func (p *process) runProgram() error {
+	g, err := p.newProgram()
+	if err == nil {
+		err = g.run()
+	}
+	if p.w.spec.compared {
+		_ = p.msgs.SumsHeard(p.life) // the job goes back, as p.back says
+	}
+	if err != nil {
+		return err
+	}
+	if p.back.Pending() {
+		return errBack
+	}
+	if p.err != nil {
+		return p.err
+	}
+	for k := range p.replicas() {
+		p.post(k, update.Message{Kind: update.KindBye, Section: p.machine.Number()}, nil)
+	}
+	return nil
+}
+
+// linger serves the others until the head releases this process or the job
+// goes back.
+func (p *process) linger() error {
+	msgs, told := p.msgs, false
+	p.reach("finished")
+	for {
+		seen := p.changes
+		if p.released {
+			return nil
+		}
+		if p.back.Pending() {
+			return errBack
+		}
+		if !told && msgs.Received() {
+			told, p.drained = true, true
+			p.tell(&job.Message{Kind: job.KindDrained})
+			p.reach("through")
+		}
+		if err := p.Wait(context.Background(), func() bool { return p.changes != seen || !told && msgs.Received() }); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *process) changed() {
+	p.changes++
+	p.Wake()
+}
+
+// waitChange waits until something has changed since seen.
+func (p *process) waitChange(seen uint64) error {
+	p.pause()
+	return p.Wait(p.life, func() bool { return p.changes != seen })
+}
+
+// replicas are the other live replicas of the rank.
+func (p *process) replicas() []int {
+	var all []int
+	for k := range p.w.spec.degrees[p.self.Rank] {
+		q := job.Process{Rank: p.self.Rank, Replica: k}
+		if _, live := p.lives[q]; live && q != p.self {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// join waits until this newcomer has its state and is admitted, or takes part
+// in a rollback, which is told by errBack.
+func (p *process) join() error {
+	for {
+		seen := p.changes
+		if p.released {
+			return errDismissed
+		}
+		step := p.member.Next()
+		switch step.Kind {
+		case recovery.Pass: // has no state yet
+			step.Kind = recovery.Wait
+		case recovery.Admit:
+			if err := p.takePlace(); err != nil {
+				return err
+			}
+		case recovery.Leave:
+			p.reach("go")
+			return nil
+		}
+		if err := p.step(step, seen); err != nil {
+			if p.back.Pending() {
+				return errBack
+			}
+			return err
+		}
+	}
+}
+
+// takePlace makes the engines of this newcomer where its rank stands.
+func (p *process) takePlace() error {
+	p.lives = make(map[job.Process]uint32)
+	for q, life := range p.startAt.live {
+		if p.linked(q, life) {
+			p.lives[q] = life
+		}
+	}
+	return p.resumeAt(p.startAt)
+}
+
+// linked reports whether there is a link to the process that lives in that
+// incarnation. One that comes after it begins in a higher one.
+func (p *process) linked(q job.Process, life uint32) bool {
+	at := p.wires[q]
+	return at != nil && at.birth <= life
+}
+
+// resumeAt makes the engines stand where the rank stood at a cut.
+func (p *process) resumeAt(at *position) error {
+	p.machine = section.NewAt(section.Config{Replica: p.self.Replica, Replicas: p.w.spec.degrees[p.self.Rank], InboxBytes: p.w.spec.inbox}, at.section)
+	p.open, p.retired, p.err = nil, false, nil
+	for _, k := range p.replicas() {
+		p.machine.Alive(k)
+	}
+	var messages sdr.Position
+	if err := messages.UnmarshalBinary(slices.Clone(at.messages)); err != nil {
+		return err
+	}
+	cfg := p.messaging()
+	cfg.Peers = func(rank, replica int) (uint32, bool) {
+		life, ok := p.lives[job.Process{Rank: rank, Replica: replica}]
+		return life, ok
+	}
+	var err error
+	if p.msgs, err = sdr.NewEngineAt(cfg, &messages); err != nil {
+		return fmt.Errorf("begin at safe point %d: %w", at.point, err)
+	}
+	return nil
+}

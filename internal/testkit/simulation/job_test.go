@@ -1,0 +1,96 @@
+package simulation
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/testkit/simseed"
+)
+
+// check runs the job of a seed, and compares what every rank ends with and the
+// end itself with the truth.
+func check(seed uint64) (*world, error) {
+	s := newSpec(seed)
+	plain := newWorld(s.plain())
+	if err := plain.run(); err != nil {
+		return nil, fmt.Errorf("without failures: %w", err)
+	}
+	w := newWorld(s)
+	if err := w.run(); err != nil {
+		return nil, fmt.Errorf("%v: %w", s, err)
+	}
+	if err := w.sameAs(plain); err != nil {
+		return nil, fmt.Errorf("%v: %w", s, err)
+	}
+	from := w.disk.latest(len(s.degrees))
+	if from == nil {
+		return w, nil
+	}
+	s = s.again(from)
+	again := newWorld(s)
+	if err := again.run(); err != nil {
+		return nil, fmt.Errorf("from the files of cut %d: %v: %w", from.cut, s, err)
+	}
+	if err := again.sameAs(plain); err != nil {
+		return nil, fmt.Errorf("from the files of cut %d: %v: %w", from.cut, s, err)
+	}
+	w.seen["a job goes on from files"]++
+	return w, nil
+}
+
+// sameAs compares the states in which the ranks have ended.
+func (w *world) sameAs(plain *world) error {
+	if w.head.code != 0 {
+		return nil
+	}
+	for _, p := range w.processes {
+		if !p.left || p.program == nil {
+			continue
+		}
+		want := plain.processes[p.self.Rank].program
+		if p.program.meta != want.meta {
+			return fmt.Errorf("%v has observed something else than the rank without replicas", p)
+		}
+	}
+	return nil
+}
+
+// TestSimulation runs 2,000 jobs. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with
+// seed S.
+func TestSimulation(t *testing.T) {
+	usual := uint64(2000)
+	if testing.Short() {
+		usual = 300
+	}
+	var mu sync.Mutex
+	seen := make(map[string]int)
+	n := simseed.Search(t, usual, func(seed uint64) error {
+		w, err := check(seed)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for k, v := range w.seen {
+			seen[k] += v
+		}
+		return nil
+	})
+	if n < 2000 {
+		return
+	}
+	t.Log(seen)
+	for _, what := range []string{
+		"joined", "a spare is used", "a rollback overtakes another", "order renew", "order resume", "order transfer", "dismissed",
+		"files published", "files abandoned", "a job goes on from files",
+		"a head is lost", "a head is lost after a replacement", "a head is lost in a rollback", "a decision is lost", "a host is lost", "a link is broken", "a link is mended", "an end of a link is killed", "a link between last replicas is broken", "somebody cannot be started", "update lost",
+		"death at abort", "death at ready", "death at drain", "death at backup send", "death at frame", "death at message",
+		"lost: no backup was complete yet", "lost: nobody is replaced",
+		"a wrong message is found", "a wrong message of a dead process is found",
+	} {
+		require.Greater(t, seen[what], int(n)/2000, "too few of %q to mean anything", what)
+	}
+}

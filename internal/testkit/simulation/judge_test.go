@@ -1,0 +1,148 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// judge looks whether it is true that the job could not be saved, and for the
+// reason that is given.
+func (l *leader) judge(e decision.Entry) {
+	w := l.w
+	if e.Code != head.ExitLost {
+		w.fail("exit code %d, though everybody was killed: %s", e.Code, e.Text)
+	}
+	switch {
+	case strings.HasPrefix(e.Text, "the link between "):
+		l.judgeLink(e.Text)
+	case strings.HasPrefix(e.Text, "the job cannot go back "):
+		l.judgeBack(e.Text)
+	default:
+		l.judgeLost(e.Text)
+	}
+}
+
+// judgeLink: a link between two last replicas broke, and the job cannot come back
+// without one of them.
+func (l *leader) judgeLink(text string) {
+	w := l.w
+	w.seen["lost: a link"]++
+	var p, q job.Process
+	if _, err := fmt.Sscanf(text, "the link between %d.%d and %d.%d broke", &p.Rank, &p.Replica, &q.Rank, &q.Replica); err != nil {
+		w.fail("%v: %s", err, text)
+		return
+	}
+	broken := false
+	for _, r := range w.broken {
+		broken = broken || r.p.self == p && r.q.self == q || r.p.self == q && r.q.self == p
+	}
+	if !broken || l.alive(p.Rank) > 1 || l.alive(q.Rank) > 1 {
+		w.fail("%s: not so", text)
+	}
+}
+
+// saveable reports whether every rank has a live replica, and whether all of a
+// backup is held: as the head knows, and as it may know.
+func (l *leader) saveable() (alive, held, maybe bool) {
+	alive, held = true, l.truth.complete > 0
+	maybe = held
+	for rank := range l.w.spec.degrees {
+		alive = alive && (l.alive(rank) > 0 && !l.truth.rolling || l.state.Drained[rank])
+		held = held && l.copies(rank, l.truth.complete, true) > 0
+		maybe = maybe && l.copies(rank, l.truth.complete, false) > 0
+	}
+	return alive, held, maybe
+}
+
+// judgeBack: the backup is lost that the job was going back to.
+func (l *leader) judgeBack(text string) {
+	w, t := l.w, &l.truth
+	var number uint64
+	var since, rank int
+	var by job.Process
+	if _, err := fmt.Sscanf(text, "the job cannot go back to safe point %d, as it had to since rank %d was lost: the last process that held the state of rank %d is dead: %d.%d,",
+		&number, &since, &rank, &by.Rank, &by.Replica); err != nil {
+		w.fail("%v: %s", err, text)
+		return
+	}
+	w.seen["lost: a backup, on the way back to it"]++
+	dead := false
+	for _, p := range w.processes {
+		dead = dead || p.self == by && p.declared
+	}
+	if !t.rolling || number != t.complete || l.copies(rank, number, true) > 0 || !dead {
+		w.fail("%s: not so (rolling %v, complete %d, %d copies, %v dead %v)", text, t.rolling, t.complete, l.copies(rank, number, true), by, dead)
+	}
+}
+
+// judgeLost: a rank has lost its last replica, and nothing brings it back.
+func (l *leader) judgeLost(text string) {
+	w := l.w
+	var rank int
+	var last job.Process
+	if _, err := fmt.Sscanf(text, "rank %d has lost its last replica %d.%d at", &rank, &last.Rank, &last.Replica); err != nil {
+		w.fail("%v: %s", err, text)
+		return
+	}
+	// A rank that has finished is needed again where the job goes back for another one.
+	finished := l.state.Drained[rank]
+	for other := range w.spec.degrees {
+		finished = finished && (l.alive(other) > 0 || l.state.Drained[other])
+	}
+	if l.alive(rank) > 0 || finished || last.Rank != rank || last != l.lastOf(rank) {
+		w.fail("%s: not so, %d are alive, and %v died last", text, l.alive(rank), l.lastOf(rank))
+	}
+	_, why, replaced := strings.Cut(text, fmt.Sprintf("; rank %d could not be brought back: ", rank))
+	if replaced != w.spec.replaces() {
+		w.fail("%s: why is it not brought back?", text)
+	}
+	if !replaced {
+		w.seen["lost: nobody is replaced"]++
+		return
+	}
+	w.seen["lost: "+why]++
+	alive, held, maybe := l.saveable()
+	if alive || held && !l.exhausted() {
+		w.fail("the job was given up (%s) although every rank has a live replica, or all of a backup is held", text)
+	}
+	// A head that has just taken over need not know yet who holds what.
+	if l.truth.rolling && !maybe && (l.term == 0 || !l.exhausted()) {
+		w.fail("%s: not so, a backup is lost on the way back to it", text)
+	}
+	b := w.spec.backup
+	for part, so := range map[string]bool{
+		"no backup was asked for":     b == recovery.Policy{},
+		"a job of one rank":           len(w.spec.degrees) == 1,
+		"no backup was complete yet":  l.truth.complete == 0,
+		"all processes that held":     l.truth.complete > 0 && !held,
+		"it cannot be started":        l.truth.refused,
+		"no other host":               len(w.lost) == w.spec.hosts,
+		"no spare process is left":    l.tooFewSpares(),
+		"no process is left":          l.tooFewSpares(),
+		"its replacements died too":   l.exhausted(),
+		"its program ended by itself": false,
+	} {
+		if strings.Contains(why, part) && !so {
+			w.fail("%s: not so", text)
+		}
+	}
+}
+
+// lastOf is who of a rank died last that had its state.
+func (l *leader) lastOf(rank int) (last job.Process) {
+	for _, v := range l.state.Verdicts {
+		lived := v.Incarnation <= firstLife
+		for _, r := range l.state.Replaced {
+			lived = lived || r.Process == v.Process && r.Incarnation == v.Incarnation
+		}
+		if v.Process.Rank == rank && lived {
+			last = v.Process
+		}
+	}
+	return last
+}

@@ -1,0 +1,353 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// leader drives the head of the job, as package launch does: it hands it what
+// happens, by the clock of the simulation, and does what it wants. Everything that
+// takes its time is a step of the simulation.
+type leader struct {
+	w      *world
+	head   *head.Head // nil: it is lost, and no other one has come yet
+	term   uint64     // heads before it
+	absent int        // steps until the next one comes
+
+	state  *decision.State       // of the log
+	asked  []decision.Entry      // what the head has proposed, and is not kept yet
+	next   []head.Event          // that come of what the head wanted, before all others
+	start  []head.Start          // on their way to agents
+	late   []head.Event          // answers that take their time
+	losing []detect.ID           // hosts that are about to be declared lost
+	heard  *job.Reply            // that the head is being told
+	quiets map[uint64]*job.Reply // that the head takes in when the process is quiet
+
+	at       map[head.From]*process // by what their agents know them by
+	joined   time.Duration          // when all had, by the head's clock
+	skipped  time.Duration          // that this clock has jumped over
+	deciding int                    // decisions about recovery that are proposed; until they are kept it takes in nothing
+	booted   bool                   // all have begun
+	over     bool                   // the end of the job is decided, or that all may go
+	code     int
+	truth    witness
+
+	steps struct{ keep, start, answer, lose, tick func() }
+}
+
+// firstNode is the host of the first processes: the first head has one of its own.
+const firstNode = head.FirstHead + 1
+
+func newLeader(w *world) *leader {
+	l := &leader{w: w, state: decision.NewState(), at: make(map[head.From]*process), quiets: make(map[uint64]*job.Reply), truth: newWitness()}
+	l.steps.keep, l.steps.start, l.steps.answer, l.steps.lose, l.steps.tick = l.keep, l.begin, l.answer, l.declareLost, func() { l.tick() }
+	return l
+}
+
+// config describes the job to its head.
+func (l *leader) config() head.Config {
+	s := l.w.spec
+	c := head.Config{Degrees: s.degrees, Of: make(map[job.Process]detect.ID), Link: job.LinkSHM, Replace: s.start, Backup: s.backup,
+		Self: head.FirstHead, FirstHost: "h0", Replicated: s.heirs > 0 || s.kept}
+	if l.term > 0 {
+		c.Self = firstNode + 100 + detect.ID(l.term)
+	}
+	for i := range s.hosts {
+		n := head.Node{ID: firstNode + detect.ID(i), Name: fmt.Sprint("h", i+1), Slots: 100}
+		if s.hosts > 1 {
+			n.Listen = "host:0"
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	for _, p := range job.Processes(s.degrees) {
+		c.Of[p] = s.node(p)
+	}
+	for i := range s.spares {
+		c.Spares = append(c.Spares, c.Nodes[i%s.hosts].ID)
+	}
+	if s.files.Every > 0 {
+		c.Checkpoint = &head.Checkpoint{Dir: "files", Every: s.files.Every}
+	}
+	if s.restart != nil {
+		c.Restart = "files"
+	}
+	return c
+}
+
+// boot has all processes join and begin.
+func (l *leader) boot() {
+	l.head = head.New(l.config())
+	l.step(head.Begin{})
+	for moved := true; moved; {
+		moved = false
+		for len(l.start) > 0 {
+			l.begin()
+		}
+		for _, p := range l.w.processes {
+			for len(p.says) > 0 {
+				l.hear(p)
+				moved = true
+			}
+			for len(p.events)+len(p.mail) > 0 {
+				p.hear()
+				moved = true
+			}
+		}
+		for len(l.asked) > 0 {
+			l.keep()
+			moved = true
+		}
+	}
+	l.booted = true
+}
+
+// now is the time by the head's clock.
+func (l *leader) now() time.Duration {
+	return time.Duration(l.w.spec.slow)*l.w.since() + l.skipped
+}
+
+// ended reports whether the job is over.
+func (l *leader) ended() bool { return l.head != nil && l.head.Ended() }
+
+// step hands the head an event, and then those that come of what it wants.
+func (l *leader) step(e head.Event) {
+	if l.head != nil {
+		l.perform(l.head.Step(e, l.now()))
+	}
+}
+
+// perform does what the head wants, and hands it what comes of that at once.
+func (l *leader) perform(acts []head.Action) {
+	l.do(acts)
+	for len(l.next) > 0 {
+		e := l.next[0]
+		l.next = l.next[1:]
+		if c, ok := e.(head.Committed); ok {
+			l.apply(c.Entry)
+		}
+		l.do(l.head.Step(e, l.now()))
+	}
+	l.catchUp()
+}
+
+// moves lists what can happen at the head; all: even what takes its time.
+func (l *leader) moves(list []func(), all bool) []func() {
+	w := l.w
+	if l.head == nil {
+		if l.absent--; l.absent <= 0 || all {
+			w.succeed()
+		}
+	}
+	if len(l.start) > 0 {
+		list = append(list, l.steps.start)
+	}
+	if len(l.losing) > 0 && (all || w.random.IntN(20) == 0) {
+		list = append(list, l.steps.lose)
+	}
+	for _, p := range w.processes {
+		if len(p.writing) > 0 && !p.dead {
+			list = append(list, p.steps.write)
+		}
+		switch {
+		case l.head == nil || p.lost:
+		case len(p.says) > 0:
+			list = append(list, p.steps.speak)
+		case !p.exited && (p.dead || p.left):
+			list = append(list, p.steps.exit)
+		}
+	}
+	if l.head == nil {
+		return list
+	}
+	if think := w.spec.think; len(l.asked) > 0 && (all || think == 0 || w.random.IntN(think) == 0) {
+		list = append(list, l.steps.keep)
+	}
+	if len(l.late) > 0 {
+		list = append(list, l.steps.answer)
+	}
+	if at, ok := l.head.Deadline(); ok && (at <= l.now() || w.rifts > 0 && !l.over && w.random.IntN(50) == 0) {
+		list = append(list, l.steps.tick)
+	}
+	if l.isStruck(w.spec.steady, 20) {
+		list = append(list, w.loseHead)
+	}
+	return list
+}
+
+// tick lets the time come that the head waits for, if there is one.
+func (l *leader) tick() bool {
+	if l.head == nil {
+		return false
+	}
+	at, ok := l.head.Deadline()
+	if ok {
+		l.skipped += max(0, at-l.now())
+		l.step(head.Tick{})
+	}
+	return ok
+}
+
+// answer hands the head an answer that has taken its time.
+func (l *leader) answer() {
+	e := l.late[0]
+	l.late = l.late[1:]
+	if p, ok := e.(head.Published); ok {
+		l.w.disk.whole[p.Set.Number] = true
+		l.w.seen["files published"]++
+	}
+	l.step(e)
+}
+
+// do does what the head wants, in order.
+func (l *leader) do(acts []head.Action) {
+	for _, a := range acts {
+		switch a := a.(type) {
+		case head.Start:
+			l.start = append(l.start, a)
+		case head.Kill:
+			l.kills(a)
+			l.mail(a.To, a)
+		case head.Send:
+			l.sends(a)
+			l.mail(a.To, a)
+		case head.Link:
+			if a.Meet != nil { // else its ends come with all the others
+				for _, id := range []job.Process{a.Lower, a.Higher} {
+					l.mail(l.w.agent(a.Node).Latest(id).With.from, a)
+				}
+			}
+		case head.AskQuiet:
+			if l.heard != nil {
+				l.quiets[a.Number] = l.heard
+			}
+			l.mail(a.To, a)
+		case head.Resume:
+			l.mail(a.To, a)
+		case head.FinishOutput:
+			if l.w.random.IntN(2) == 0 {
+				l.next = append(l.next, head.OutputSettled{From: a.To})
+			} else {
+				l.late = append(l.late, head.OutputSettled{From: a.To})
+			}
+		case head.Propose:
+			l.propose(a.Entry)
+		case head.Open:
+			l.next = append(l.next, l.open(a))
+		case head.Publish:
+			l.publishes(a)
+			l.late = append(l.late, head.Published{Set: a.Set})
+		case head.Discard:
+			if !l.w.disk.given[a.Set] {
+				l.w.fail("set %d was not given up and is discarded", a.Set)
+			}
+			delete(l.w.disk.sets, a.Set)
+		}
+	}
+}
+
+// mail puts something on its way to the agent of a process, which starts first
+// what it was to start before.
+func (l *leader) mail(to head.From, a head.Action) {
+	for l.at[to] == nil && slices.ContainsFunc(l.start, func(s head.Start) bool { return s.To == to }) {
+		l.begin()
+	}
+	p := l.at[to]
+	if p == nil || p.lost {
+		return
+	}
+	if p.mail = append(p.mail, a); l.w.random.IntN(2) == 0 {
+		p.receive(len(p.mail))
+	}
+}
+
+// open looks for files.
+func (l *leader) open(a head.Open) head.Opened {
+	s, found := l.w.spec, new(decision.Folders)
+	if s.files.Every > 0 {
+		found.Write, found.First = &job.Files{Dir: "/files", Job: a.Job}, s.files.First
+	}
+	if s.restart != nil {
+		found.Restart = &decision.Restart{Dir: "/files", Number: 1, Cut: s.restart.cut}
+		for rank := range s.degrees {
+			found.Restart.Files = append(found.Restart.Files, checkpoint.File{Rank: rank})
+		}
+	}
+	return head.Opened{Found: found}
+}
+
+// begin has an agent start a process.
+func (l *leader) begin() {
+	a := l.start[0]
+	l.start = l.start[1:]
+	w := l.w
+	if w.lost[a.Node] {
+		return
+	}
+	log := w.agent(a.Node).Start(name(a.To), a.Role == head.First)
+	if log == nil {
+		return // a head before has ordered that
+	}
+	p := w.newProcess(a, log)
+	l.at[a.To] = p
+	if a.Role == head.Joiner && w.spec.gone > 0 && w.steps >= w.spec.gone {
+		w.seen["somebody cannot be started"]++
+		l.truth.refused = true
+		p.dead, p.exited = true, true
+		p.say(head.Started{From: p.from, Err: "it cannot be started"})
+		return
+	}
+	if a.Role == head.Joiner {
+		w.seen["started"]++
+	}
+	p.say(head.Started{From: p.from, PID: 100 + len(w.processes)})
+	p.say(head.Joined{From: p.from, Hello: w.hello})
+}
+
+// hear takes the next word of the agent of a process.
+func (l *leader) hear(p *process) {
+	e := p.says[0]
+	p.says = p.says[1:]
+	if p.held > 0 {
+		p.held--
+	} else if l.w.heirs > 0 {
+		p.note(e)
+	}
+	l.heard = nil
+	switch e := e.(type) {
+	case head.Said:
+		if r := e.Message.Reply; r != nil {
+			if l.heard = r; r.Kind != job.ReplyReady { // that counts once it is quiet
+				l.truth.hears(l, p, r)
+			}
+		}
+	case head.Quiet:
+		if r := l.quiets[e.Number]; r != nil && r.Kind == job.ReplyReady {
+			l.truth.hears(l, p, r)
+		}
+		delete(l.quiets, e.Number)
+	}
+	l.step(e)
+	l.heard = nil
+}
+
+// exit: the agent of a process has seen it go, and all that it said is known.
+func (l *leader) exit(p *process) {
+	p.exited = true
+	if l.w.heirs > 0 {
+		p.note(p.end())
+	}
+	l.step(p.end())
+}
+
+// String says where the head is.
+func (l *leader) String() string {
+	return fmt.Sprintf("head: term %d there %v over %v, %d proposed %d late %d to start, lost %v, state %s",
+		l.term, l.head != nil, l.over, len(l.asked), len(l.late), len(l.start), l.w.lost, l.state.Snapshot())
+}

@@ -1,0 +1,90 @@
+package simulation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// The log of what is decided: one list that all who keep it agree on. What is
+// proposed takes its time, and may be lost with the head.
+
+// propose has an entry kept: at once where nobody else keeps it.
+func (l *leader) propose(e decision.Entry) {
+	l.foresee(e)
+	if e.Kind == decision.Recovery {
+		l.deciding++
+	}
+	if l.w.heirs == 0 && len(l.asked) == 0 && !l.w.spec.kept {
+		l.next = append(l.next, head.Committed{Entry: e})
+		return
+	}
+	l.asked = append(l.asked, e)
+}
+
+// keep keeps the next entry, and tells the head.
+func (l *leader) keep() {
+	lost := l.isStruck(l.w.spec.steady/25, 6)
+	e := l.asked[0]
+	l.asked = l.asked[1:]
+	l.apply(e)
+	if lost { // it is kept, and not done
+		l.w.loseHead()
+		return
+	}
+	l.step(head.Committed{Entry: e})
+}
+
+// apply takes an entry into the log.
+func (l *leader) apply(e decision.Entry) {
+	w := l.w
+	if e.Kind == decision.Recovery {
+		l.deciding--
+	}
+	if e.Kind == decision.Born && !e.Spare && e.ID != e.Process {
+		w.seen["a spare is used"]++
+		l.at[head.From{Node: e.Node, ID: e.ID, Incarnation: firstLife}].assign(e.Process, e.Incarnation)
+	}
+	for _, v := range l.state.Apply(e) {
+		p := w.holders[endpoint(v.Process, v.Incarnation)]
+		if p == nil { // whom nobody has started
+			continue
+		}
+		if !p.dead && !p.left {
+			w.fail("%v is declared dead (%s: %s), and lives", p, v.Cause, v.Detail)
+		}
+		p.declared = true
+		l.truth.dying = append(l.truth.dying, p)
+	}
+	l.truth.kept(l, e)
+	switch {
+	case e.Kind == decision.Started:
+		l.joined = l.now()
+	case e.Kind == decision.Decided:
+		l.over, l.code = true, e.Code
+	case e.Kind == decision.Released:
+		l.over = true
+	case e.Kind == decision.SetAbandoned:
+		w.seen["files abandoned"]++
+		w.disk.given[e.Abandoned.Set] = true
+	case e.Kind == decision.Recovery && e.Recovery.Kind == recovery.RolledBack:
+		w.seen["kept rolledback"]++
+	}
+}
+
+// declareLost has the next host declared lost.
+func (l *leader) declareLost() {
+	id := l.losing[0]
+	l.losing = l.losing[1:]
+	e := decision.Entry{Kind: decision.Lost, Node: id, Text: fmt.Sprint("host ", id), Testimonies: []detect.Testimony{
+		{Observer: head.FirstHead, Sighting: detect.Sighting{Host: id, Age: 700 * time.Millisecond, Limit: 650 * time.Millisecond}}}}
+	if l.state.Started {
+		e.At = l.now() - l.joined
+	}
+	l.apply(e)
+	l.step(head.Committed{Entry: e})
+}

@@ -1,0 +1,108 @@
+package simulation
+
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport/sdr/sdrtest"
+)
+
+// Losses of more than a process, and of less: hosts, links and spares.
+
+// strikeHost ends all processes of the host of one of them, and spares there. On
+// one host its agent tells that; of others nobody does, until they are declared
+// lost.
+func (w *world) strikeHost(of detect.ID) {
+	if w.lost[of] {
+		return
+	}
+	w.seen["a host is lost"]++
+	for _, p := range w.processes {
+		if p.from.Node == of {
+			w.kill(p, "host")
+			if w.spec.hosts > 1 {
+				p.lost, p.says, p.held, p.mail = true, nil, 0, nil
+			}
+		}
+	}
+	if w.spec.hosts > 1 {
+		w.lost[of] = true
+		w.head.losing = append(w.head.losing, of)
+		if w.head.mayBeLost() && w.random.IntN(3) == 0 {
+			w.loseHead()
+		}
+	}
+}
+
+// strikeSpare ends a process without a rank.
+func (w *world) strikeSpare() {
+	for _, p := range w.processes {
+		if p.role == head.Spare && p.self == p.from.ID && !p.dead {
+			w.seen["a spare dies"]++
+			w.kill(p, "spare")
+			return
+		}
+	}
+}
+
+// interrupt breaks the connection of a link, which makes another one. It may have
+// taken so long that a process has told the head of it.
+func (w *world) interrupt(l *sdrtest.Link) {
+	l.Break()
+	w.seen["break"]++
+	p, q := l.From.(*process), l.To.(*process)
+	if w.random.IntN(4) > 0 || !p.wired(q) || slices.ContainsFunc(w.broken, func(r rift) bool { return r == rift{p, q} || r == rift{q, p} }) {
+		return
+	}
+	w.seen["a link is mended"]++
+	for _, k := range []job.Kind{job.KindSuspect, job.KindMended} {
+		p.tell(&job.Message{Kind: k, Process: &q.self, Incarnation: q.birth, Text: "reset"})
+	}
+}
+
+// rift is a link that has broken for good.
+type rift struct{ p, q *process }
+
+// open reports whether none of its ends is gone.
+func (r rift) open() bool { return !r.p.dead && !r.q.dead && !r.p.left && !r.q.left }
+
+// sever breaks the link between two processes that have one, which both tell the
+// head.
+func (w *world) sever() {
+	var all []rift
+	for _, l := range w.order {
+		p, q := l.From.(*process), l.To.(*process)
+		if r := (rift{p, q}); r.open() && p.wired(q) && q.wired(p) {
+			all = append(all, r)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	r := all[w.random.IntN(len(all))]
+	w.seen["a link is broken"]++
+	for _, l := range w.order {
+		if l.From == r.p && l.To == r.q || l.From == r.q && l.To == r.p {
+			l.Sever()
+		}
+	}
+	w.link(r.p, r.q).Sever()
+	w.link(r.q, r.p).Sever()
+	w.broken = append(w.broken, r)
+	w.rifts++
+	for _, ends := range [][2]*process{{r.p, r.q}, {r.q, r.p}} {
+		ends[0].tell(&job.Message{Kind: job.KindSuspect, Process: &ends[1].self, Incarnation: ends[1].birth, Text: "reset"})
+	}
+}
+
+// countRifts counts the links again that are broken between processes that live.
+func (w *world) countRifts() {
+	w.rifts = 0
+	for _, r := range w.broken {
+		if r.open() {
+			w.rifts++
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// spec describes a random job: all of it follows from the seed.
+type spec struct {
+	seed, plan uint64 // plan: of the program
+	degrees    []int
+	passes     uint64
+	steps      int // of a pass
+	does       activity
+	pointless  bool // the program never comes to a safe point
+	mirror     bool
+	ordered    bool // see sdr.Config
+	limits     sdr.Limits
+	inPlace    bool
+	inbox      int64
+	patience   time.Duration
+	lags       []int
+	breaks     int // one of so many steps breaks a connection; 0: none
+
+	start   bool // processes are started for lost ones
+	spares  int
+	backup  recovery.Policy
+	files   recovery.Files
+	kills   []kill
+	hosts   int
+	gone    int           // step at which the program is removed, so that nobody can be started; 0: never
+	heirs   int           // heads that are lost
+	steady  int           // each in one of so many steps,
+	busy    bool          // or while it does something about a death
+	swift   bool          // the first replicas of all ranks are ahead of the others
+	echo    int           // what a dead process had sent to a newcomer comes in one of so many steps, but all of it
+	shy     int           // links to newcomers are made in one of so many steps that they could be
+	kept    bool          // decisions are kept by others even when nobody could take the head's place any more
+	think   int           // they are in one of so many steps; 0: at once
+	slow    int           // the head's clock goes so many times as fast: the programs are slow
+	cost    time.Duration // of a backup, as processes say
+	restart *restart
+
+	compared bool // messages are
+	wrong    int  // of so many that are received this one is wrong; 0: none
+	doomed   bool // and its sender dies soon
+}
+
+// again is a job that goes on from files of another one, with other degrees.
+func (s *spec) again(from *restart) *spec {
+	a := newSpec(s.seed ^ 1<<40)
+	a.plan, a.passes, a.steps, a.does, a.limits, a.pointless, a.restart = s.plan, s.passes, s.steps, s.does, s.limits, false, from
+	random := rand.New(rand.NewPCG(s.seed, 2))
+	a.degrees = nil
+	for range s.degrees {
+		a.degrees = append(a.degrees, 1+random.IntN(3))
+	}
+	for i := range a.kills {
+		p := &a.kills[i].process
+		p.Rank = random.IntN(len(a.degrees))
+		p.Replica = random.IntN(a.degrees[p.Rank])
+	}
+	return a
+}
+
+// restart is a set of files that a job goes on from.
+type restart struct {
+	cut   uint64
+	files []*file
+}
+
+func newSpec(seed uint64) *spec {
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := &spec{seed: seed, plan: random.Uint64(), passes: 1 + uint64(random.IntN(9)), steps: 1 + random.IntN(2)}
+	for range 1 + random.IntN(4) {
+		s.degrees = append(s.degrees, []int{1, 1, 2, 2, 2, 3}[random.IntN(6)])
+	}
+	s.mirror = random.IntN(12) == 0
+	s.ordered = seed%2 == 0
+	limits := []sdr.Limits{{Eager: 256, Window: 4000, Retain: 3000}, {Eager: 256, Window: 2000, Retain: 20000, Detach: 5000}, {Eager: 1024, Window: 2000, Retain: 40000}, {}}
+	s.limits = limits[random.IntN(len(limits))]
+	s.inPlace = random.IntN(2) == 0
+	s.inbox = []int64{1 << 20, 1000, 0}[random.IntN(3)]
+	s.patience = time.Duration(random.IntN(200)) * time.Microsecond
+	s.lags = [][]int{{0}, {0, 0, 3}, {0, 20}, {0, 4, 60}, {0, 0, 200}}[random.IntN(5)]
+	s.does = []activity{anything, anything, anything, messages, messages, sections}[random.IntN(6)]
+	if random.IntN(4) == 0 {
+		s.breaks = 20 + random.IntN(300)
+	}
+	s.hosts, s.slow, s.cost = 1+random.IntN(3), 1, 100*time.Microsecond
+	if random.IntN(5) > 0 { // else what is lost stays lost
+		s.start = random.IntN(3) > 0
+		if !s.start || random.IntN(3) == 0 {
+			s.spares = random.IntN(4)
+		}
+		switch random.IntN(6) {
+		case 0:
+			s.backup.Auto = true
+		case 1, 2, 3, 4:
+			s.backup.Every = 1 + uint64(random.IntN(3))
+		}
+		if random.IntN(4) == 0 {
+			s.files = recovery.Files{Every: 1 + uint64(random.IntN(4)), First: 1 + uint64(random.IntN(3))}
+		}
+		s.pointless = random.IntN(50) == 0
+	}
+	for range random.IntN(6) {
+		rank := random.IntN(len(s.degrees))
+		pt := points[random.IntN(len(points))]
+		k := kill{process: job.Process{Rank: rank, Replica: random.IntN(s.degrees[rank])}, anybody: random.IntN(2) == 0, point: pt.name, count: random.IntN(pt.most)}
+		if n := random.IntN(12); n < 3 && (k.point == atStep || k.point == atAfter) {
+			k.what = loss(1 + n)
+		}
+		s.kills = append(s.kills, k)
+	}
+	if random.IntN(4) == 0 {
+		s.storm(random)
+	}
+	s.successors(random)
+	if random.IntN(8) == 0 {
+		s.gone = 1 + random.IntN(4000)
+	}
+	if weather := rand.New(rand.NewPCG(seed, 3)); weather.IntN(3) == 0 {
+		storms[weather.IntN(len(storms))](s, weather)
+	}
+	s.err()
+	return s
+}
+
+// activity is what a program does.
+type activity int
+
+const (
+	anything activity = iota
+	messages          // rounds of them, and nothing else
+	sections
+)
+
+// storm makes the job one of replicas that die, and does nothing about it.
+func (s *spec) storm(random *rand.Rand) {
+	s.start, s.spares, s.passes = false, 0, 1+uint64(random.IntN(3))
+	s.does = []activity{messages, messages, sections}[random.IntN(3)]
+	s.backup, s.files = recovery.Policy{}, recovery.Files{}
+	s.limits.Eager = 256
+	s.degrees, s.kills = nil, nil
+	for range 2 + random.IntN(3) {
+		s.degrees = append(s.degrees, 1+random.IntN(3))
+	}
+	if s.does == sections {
+		s.degrees = []int{2 + random.IntN(3), 1 + random.IntN(2)}
+	}
+	for rank, degree := range s.degrees {
+		for replica := range degree - 1 {
+			if random.IntN(3) > 0 {
+				pt := []string{atStep, atStep, "frame", "message"}[random.IntN(4)]
+				if s.does == sections {
+					pt = []string{atStep, "section", "task", "update"}[random.IntN(4)]
+				}
+				most := map[string]int{atStep: 1200, "frame": 100, "message": 30, "section": 6, "task": 15, "update": 15}[pt]
+				s.kills = append(s.kills, kill{process: job.Process{Rank: rank, Replica: (replica + int(s.seed)) % degree}, point: pt, count: random.IntN(most)})
+			}
+		}
+	}
+}
+
+// plain is the same program in a job without replicas and failures.
+func (s *spec) plain() *spec {
+	p := &spec{seed: s.seed, plan: s.plan, passes: s.passes, steps: s.steps, does: s.does, pointless: true, limits: s.limits, inbox: 1 << 20, lags: []int{0}, hosts: 1, slow: 1}
+	for range s.degrees {
+		p.degrees = append(p.degrees, 1)
+	}
+	return p
+}
+
+// replaces reports whether others take the places of lost processes.
+func (s *spec) replaces() bool { return s.start || s.spares > 0 }
+
+// node is the host where a process is at the beginning.
+func (s *spec) node(p job.Process) detect.ID {
+	return firstNode + detect.ID((p.Rank+p.Replica)%s.hosts)
+}
+
+// successors plans how often the head is lost.
+func (s *spec) successors(random *rand.Rand) {
+	s.steady, s.busy = []int{150, 600, 2400}[random.IntN(3)], random.IntN(2) == 0
+	if random.IntN(4) == 0 {
+		s.heirs = 1 + random.IntN(4)
+	}
+}
+
+func (s *spec) String() string {
+	return fmt.Sprintf("degrees %v, %d passes, start %v, spares %d, backup %v, files %+v, kills %v, program removed at %d, message %d wrong",
+		s.degrees, s.passes, s.start, s.spares, s.backup, s.files, s.kills, s.gone, s.wrong)
+}

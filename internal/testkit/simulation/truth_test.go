@@ -1,0 +1,323 @@
+package simulation
+
+import (
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
+)
+
+// witness is what the simulation knows of what can be saved: by what is kept, and
+// by what the head has heard. While a decision about recovery is being kept, the
+// head takes in nothing of what it hears; until then that is unsure.
+type witness struct {
+	complete uint64                   // the last backup that is complete
+	rolling  bool                     // some may have left their lives for a rollback
+	tries    map[job.Process]int      // of a seat that were asked for and have not come to live
+	refused  bool                     // somebody could not be started
+	holds    map[*process][]witnessed // copies of which the head has heard
+	unsure   []*process               // who has copies of which it may not have taken it in yet
+	dying    []*process               // declared dead, which it may not have taken in yet
+	planned  uint64                   // the last backup that was begun
+	cut      uint64                   // that all are to stop at
+	given    map[*process]gave        // newcomers that are given their states in this cut
+	set      uint64                   // of files that is being written
+	savers   map[*process]bool        // who write it and have not said how that went
+}
+
+// gave is a state that is on its way in a cut.
+type gave struct {
+	number uint64
+	by     *process
+}
+
+// witnessed is a copy of the state of a rank.
+type witnessed struct {
+	rank       int
+	number     uint64
+	generation uint32 // in which it was spoken of
+	sure       bool   // the head has taken it in
+}
+
+func newWitness() witness {
+	return witness{tries: make(map[job.Process]int), holds: make(map[*process][]witnessed), given: make(map[*process]gave), savers: make(map[*process]bool)}
+}
+
+// succeed: another head has heard of nothing but of deaths.
+func (t *witness) succeed(*leader) {
+	clear(t.holds)
+	clear(t.given)
+	for _, p := range t.dying {
+		p.known = true
+	}
+	t.unsure, t.dying, t.planned, t.cut = nil, nil, 0, 0
+}
+
+// hears notes what the head learns.
+func (t *witness) hears(l *leader, p *process, r *job.Reply) {
+	c := witnessed{generation: r.Generation}
+	switch r.Kind {
+	case job.ReplySaved:
+		if r.Set == t.set {
+			delete(t.savers, p)
+		}
+		return
+	case job.ReplyStored:
+		c.rank, c.number = r.Rank, r.Number
+	case job.ReplyReady: // it has the state of the last backup, if none was complete since
+		if c.rank, c.number = p.self.Rank, t.complete; r.Generation <= l.state.Recovery.Taken {
+			return
+		}
+	default:
+		return
+	}
+	t.holds[p] = append(t.holds[p], c)
+	t.unsure = append(t.unsure, p)
+}
+
+// catchUp: unless a decision is being kept, the head has taken in what it has heard.
+func (l *leader) catchUp() {
+	t := &l.truth
+	if l.head == nil || l.deciding > 0 {
+		return
+	}
+	for _, p := range t.unsure {
+		for i := range t.holds[p] {
+			c := &t.holds[p][i]
+			c.sure = c.sure || c.generation == l.state.Recovery.Generation && l.lives(p)
+		}
+	}
+	t.unsure = t.unsure[:0]
+	for _, p := range t.dying {
+		p.known = true
+		if t.set > 0 && t.savers[p] && !l.over {
+			l.w.fail("%v has died before it has written its file, and set %d is not given up", p, t.set)
+		}
+	}
+	t.dying = t.dying[:0]
+}
+
+// lives reports whether a process has its state, and was not declared dead.
+func (l *leader) lives(p *process) bool {
+	if p.declared || p.role == head.Spare && p.self == p.from.ID {
+		return false
+	}
+	at, ok := l.state.Recovery.Places[p.self]
+	return !ok || at.Incarnation == p.birth && (at.Status == recovery.Lives || at.Status == recovery.Ended)
+}
+
+// alive counts the replicas of a rank that have their state and were not declared
+// dead.
+func (l *leader) alive(rank int) (n int) {
+	for replica := range l.w.spec.degrees[rank] {
+		at, ok := l.state.Recovery.Places[job.Process{Rank: rank, Replica: replica}]
+		if !ok || at.Status == recovery.Lives || at.Status == recovery.Ended {
+			n++
+		}
+	}
+	return n
+}
+
+// kept notes what an entry says that is kept now.
+func (t *witness) kept(l *leader, e decision.Entry) {
+	switch e.Kind {
+	case decision.Born:
+		if e.Incarnation > firstLife && !e.Spare {
+			t.tries[e.Process]++
+		}
+		return
+	case decision.Recovery:
+	default:
+		return
+	}
+	d := e.Recovery
+	switch d.Kind {
+	case recovery.Admitted:
+		t.join(l, d.Joined)
+		for _, j := range d.Joined {
+			delete(t.tries, j.Process)
+		}
+	case recovery.Left:
+		if d.Set > 0 {
+			t.set = d.Set
+			clear(t.savers)
+			for rank, replica := range d.Savers {
+				t.savers[l.w.holders[l.holder(job.Process{Rank: rank, Replica: replica})]] = true
+			}
+		}
+	case recovery.Complete:
+		t.complete = d.Number
+	case recovery.RolledBack:
+		t.join(l, d.Joined)
+		t.rolling = true
+		t.planned, t.set, t.cut = 0, 0, 0
+		clear(t.given)
+	case recovery.Resumed:
+		t.rolling = false
+		clear(t.tries)
+	}
+}
+
+// join: joiners live.
+func (t *witness) join(l *leader, joined []recovery.Joined) {
+	for _, j := range joined {
+		if p := l.w.holders[endpoint(j.Process, j.Incarnation)]; p != nil {
+			delete(t.given, p)
+			l.w.seen["joined"]++
+		}
+	}
+}
+
+// holder is who has a place.
+func (l *leader) holder(p job.Process) job.Endpoint {
+	return endpoint(p, l.state.Places[p].Incarnation)
+}
+
+// foresee looks whether an entry may be proposed.
+func (l *leader) foresee(e decision.Entry) {
+	t := &l.truth
+	switch e.Kind {
+	case decision.SetWhole, decision.SetAbandoned:
+		t.set = 0
+	case decision.Decided:
+		l.judge(e)
+		l.over = true
+	case decision.Released:
+		l.over = true
+	case decision.Recovery:
+		if d := e.Recovery; d.Kind == recovery.Complete {
+			for rank := range l.w.spec.degrees {
+				if l.copies(rank, d.Number, false) == 0 {
+					l.w.fail("backup %d is said to be complete, and nobody holds the state of rank %d", d.Number, rank)
+				}
+			}
+		}
+	}
+}
+
+// sends notes what the head says, and looks whether it may.
+func (l *leader) sends(a head.Send) {
+	m := a.Message
+	to := l.at[a.To]
+	if m.Kind == job.KindRelease && !l.state.Released {
+		l.w.seen["dismissed"]++
+	}
+	if m.Kind != job.KindOrder || to == nil {
+		return
+	}
+	t, w, o := &l.truth, l.w, m.Order
+	switch o.Kind {
+	case job.OrderTransfer:
+		t.given[w.holders[l.holder(o.Process)]] = gave{o.Number, to}
+	case job.OrderCutAt:
+		w.noteAhead(*o)
+		t.cut = o.Number
+	case job.OrderCancel:
+		t.cut = 0
+		clear(t.given)
+	case job.OrderGo:
+		if o.Number >= t.cut {
+			t.cut = 0
+		}
+		for q, g := range t.given {
+			if g.number == o.Number && !q.declared && !g.by.declared {
+				w.fail("%v is given its state by %v in cut %d, which ends without it", q, g.by, o.Number)
+			}
+		}
+		clear(t.given)
+		if len(o.Plan) > 0 {
+			t.planned = o.Number
+		}
+	}
+}
+
+// kills looks whether a process may be killed: of a broken link one that is not
+// the last of its rank, or that the job can come back without.
+func (l *leader) kills(a head.Kill) {
+	w, p := l.w, l.at[a.To]
+	switch {
+	case p == nil || p.dead || p.left || !l.lives(p): // nobody needs a joiner
+		return
+	case l.state.Released:
+		w.fail("%v has to be killed, for it does not go when it is released", p)
+	case l.over:
+		return
+	}
+	why := false
+	for _, r := range w.broken {
+		why = why || r.p == p || r.q == p
+	}
+	if !why {
+		w.fail("%v is killed, and none of its links broke", p)
+	}
+	w.seen["an end of a link is killed"]++
+	if l.alive(p.self.Rank) == 1 {
+		w.seen["a link between last replicas is broken"]++
+		if !l.survives(p) {
+			w.fail("%v has to go because of a broken link, and a backup is lost with it", p)
+		}
+	}
+}
+
+// publishes looks at the files of a set that is to be made complete.
+func (l *leader) publishes(a head.Publish) {
+	d := l.w.disk
+	if d.given[a.Set.Number] {
+		l.w.fail("set %d was given up and is made complete", a.Set.Number)
+	}
+	for rank := range l.w.spec.degrees {
+		if f := d.sets[a.Set.Number][rank]; f == nil || f.cut != a.Set.Cut {
+			l.w.fail("set %d of cut %d is made complete, and rank %d has %+v", a.Set.Number, a.Set.Cut, rank, f)
+		}
+	}
+}
+
+// passes looks whether a process may go on behind a safe point.
+func (l *leader) passes(p *process, point uint64) {
+	if l.truth.cut > 0 && point >= l.truth.cut && p.member.Generation() == l.state.Recovery.Generation {
+		l.w.fail("%v passes safe point %d, and the cut is at %d", p, point, l.truth.cut)
+	}
+}
+
+// copies counts the live processes that hold the state of a rank in a backup, as
+// the head knows, or, if it need not be sure, may know.
+func (l *leader) copies(rank int, number uint64, sure bool) (n int) {
+	for p, list := range l.truth.holds {
+		if p.known || sure && p.declared {
+			continue
+		}
+		for _, c := range list {
+			if _, held := p.slots.Get(rank, number); held && c.rank == rank && c.number == number && (c.sure || !sure) {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// survives reports whether all of a backup is held when a process is not there.
+func (l *leader) survives(v *process) bool {
+	was := v.known
+	v.known = true
+	defer func() { v.known = was }()
+	for rank := range l.w.spec.degrees {
+		if l.copies(rank, l.truth.complete, false) == 0 {
+			return false
+		}
+	}
+	return l.truth.complete > 0
+}
+
+// exhausted reports whether no process can be had for some seat any more.
+func (l *leader) exhausted() bool {
+	if l.truth.refused || l.tooFewSpares() || len(l.w.lost) == l.w.spec.hosts {
+		return true
+	}
+	for _, n := range l.truth.tries {
+		if n >= 3 {
+			return true
+		}
+	}
+	return false
+}

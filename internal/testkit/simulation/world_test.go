@@ -1,0 +1,223 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport/sdr/sdrtest"
+)
+
+// world is a job that runs: everything in it happens in one goroutine, one
+// step after the other, and the seed chooses the next step.
+type world struct {
+	spec      *spec
+	random    *rand.Rand
+	processes []*process // all that there ever were, in the order of their births
+	links     map[pair]*sdrtest.Link
+	pasts     *sdrtest.Pasts        // beside the causal past of the messages
+	order     []*sdrtest.Link       // in order of creation
+	slow      map[*sdrtest.Link]int // links that move one of so many times
+	head      *leader
+	seen      map[string]int // what happened, for coverage
+	now       time.Duration  // that was jumped over; every step takes a microsecond more
+	steps     int
+	death     int    // the step of the last one
+	spent     []bool // kills that have come about
+	reached   map[string]int
+	doomed    []doomed
+	disk      disk
+	choices   []func()
+	bad       error  // an invariant that is broken
+	broken    []rift // links, for good
+	rifts     int    // of these, those whose ends live
+	lost      map[detect.ID]bool
+	agents    map[detect.ID]*hostLog    // of each host
+	holders   map[job.Endpoint]*process // who has, or had, each place
+	hello     *job.Hello
+	heirs     int // heads that may still be lost
+	hashed    int // messages that were received
+	wrong     *wrong
+}
+
+type pair struct{ from, to *process }
+
+func newWorld(s *spec) *world {
+	w := &world{spec: s, random: rand.New(rand.NewPCG(s.seed, 5)), links: make(map[pair]*sdrtest.Link), pasts: sdrtest.NewPasts(s.degrees), slow: make(map[*sdrtest.Link]int),
+		seen: make(map[string]int), reached: make(map[string]int), spent: make([]bool, len(s.kills)), disk: newDisk()}
+	w.heirs, w.hello = s.heirs, &job.Hello{Tag: true}
+	w.lost, w.agents, w.holders = make(map[detect.ID]bool), make(map[detect.ID]*hostLog), make(map[job.Endpoint]*process)
+	w.head = newLeader(w)
+	w.head.boot()
+	return w
+}
+
+// fail notes the first invariant that is broken.
+func (w *world) fail(format string, args ...any) {
+	if w.bad == nil {
+		w.bad = fmt.Errorf(format, args...)
+	}
+}
+
+// run takes one step after the other until the job has ended.
+func (w *world) run() error {
+	defer func() {
+		for _, p := range w.processes {
+			p.stop()
+		}
+	}()
+	for ; ; w.steps++ {
+		switch {
+		case w.bad != nil:
+			return w.bad
+		case w.pasts.Err() != nil:
+			return w.pasts.Err()
+		case w.head.ended():
+			return nil
+		case w.steps >= maxSteps:
+			return fmt.Errorf("no end: %s", w.state())
+		}
+		w.strike()
+		if w.choose(false); len(w.choices) == 0 {
+			w.choose(true)
+		}
+		if len(w.choices) == 0 && w.head.tick() {
+			continue // nothing but time could help
+		}
+		if len(w.choices) == 0 {
+			return fmt.Errorf("hang: %s", w.state())
+		}
+		w.choices[w.random.IntN(len(w.choices))]()
+	}
+}
+
+const maxSteps = 2_000_000
+
+// choose lists what can happen next. What lags is left out most of the time,
+// unless nothing else can happen.
+func (w *world) choose(all bool) {
+	w.choices = w.choices[:0]
+	later, echo := (*process)(nil), (*sdrtest.Link)(nil)
+	for _, p := range w.processes {
+		if p.dead {
+			continue
+		}
+		behind := !all && p.lag > 0 && w.random.IntN(p.lag) > 0
+		switch {
+		case p.ended:
+		case p.woken && !behind:
+			w.choices = append(w.choices, p.steps.run)
+		case !p.woken && p.deadline > 0 && (later == nil || p.deadline < later.deadline):
+			later = p
+		}
+		if len(p.events)+len(p.mail) > 0 && (all || p.deaf == 0 || w.random.IntN(p.deaf) == 0) {
+			w.choices = append(w.choices, p.steps.hear)
+		}
+		if len(p.meets) > 0 && !behind && (all || w.spec.shy == 0 || w.random.IntN(w.spec.shy) == 0) {
+			w.choices = append(w.choices, p.steps.meet)
+		}
+		if len(p.gifts) > 0 && !behind {
+			w.choices = append(w.choices, p.steps.give)
+		}
+	}
+	w.choices = w.head.moves(w.choices, all)
+	for _, l := range w.order {
+		if !l.CanMove() {
+			continue
+		}
+		// The far end may not have the link yet.
+		if from, to := l.From.(*process), l.To.(*process); !to.dead && !to.wired(from) && l.Ended() {
+			continue
+		}
+		if w.echoes(l) && w.random.IntN(w.spec.echo) > 0 {
+			echo = l
+			continue
+		}
+		if late := w.slow[l]; all || late == 0 || w.random.IntN(late) == 0 {
+			w.choices = append(w.choices, l.Step)
+		}
+	}
+	if w.spec.breaks > 0 && len(w.order) > 0 && w.random.IntN(w.spec.breaks) == 0 {
+		if l := w.order[w.random.IntN(len(w.order))]; !l.From.Gone() && !l.To.Gone() {
+			w.choices = append(w.choices, func() { w.interrupt(l) })
+		}
+	}
+	if w.spec.compared && w.random.IntN(200) == 0 {
+		w.choices = append(w.choices, w.report)
+	}
+	if echo != nil && all && len(w.choices) == 0 {
+		w.choices = append(w.choices, echo.Step)
+	}
+	if later != nil && (len(w.choices) == 0 || w.random.IntN(8) == 0) {
+		w.choices = append(w.choices, later.steps.expire)
+	}
+}
+
+// noteAhead notes that a cut lies before what a dead process has sent that had
+// passed by it without one.
+func (w *world) noteAhead(o job.Order) {
+	for _, p := range w.processes {
+		if p.dead && p.passed >= o.Number && p.member.Generation() == o.Generation {
+			w.seen["a dead process was ahead of a cut"]++
+		}
+	}
+}
+
+// link returns the link from one process to another, which is made when
+// something is sent for the first time.
+func (w *world) link(from, to *process) *sdrtest.Link {
+	key := pair{from, to}
+	l := w.links[key]
+	if l == nil {
+		l = sdrtest.NewLink(from, to, &receiver{p: to, from: from}, w.random)
+		move := l.Step
+		l.Step = func() {
+			move()
+			if from.dead && l.Ended() {
+				to.settle()
+			}
+		}
+		w.links[key] = l
+		w.order = append(w.order, l)
+		if late := w.spec.lags[w.random.IntN(len(w.spec.lags))]; late > 0 {
+			w.slow[l] = late
+		}
+	}
+	return l
+}
+
+// echoes reports whether a link has what a dead process has sent to a newcomer,
+// and takes its time.
+func (w *world) echoes(l *sdrtest.Link) bool {
+	return w.spec.echo > 0 && l.From.(*process).dead && l.To.(*process).newcomer
+}
+
+// current is the process that is in a seat, or was last.
+func (w *world) current(p job.Process) *process {
+	for i := len(w.processes) - 1; i >= 0; i-- {
+		if q := w.processes[i]; q.self == p {
+			return q
+		}
+	}
+	return nil
+}
+
+// state says who waits for whom.
+func (w *world) state() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "step %d\n%s\n", w.steps, w.head.String())
+	for _, p := range w.processes {
+		if !p.declared {
+			b.WriteString(p.String() + ": " + p.describe() + "\n")
+		}
+	}
+	for _, l := range w.order {
+		if !l.Ended() || l.Waiting() > 0 {
+			fmt.Fprintf(&b, "on the link %v-%v: %d frames wait, under way: %v\n", l.From, l.To, l.Waiting(), !l.Ended())
+		}
+	}
+	return b.String()
+}

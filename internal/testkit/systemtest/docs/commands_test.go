@@ -1,0 +1,150 @@
+//go:build system
+
+package docs
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/testkit/needs"
+)
+
+// commandTime is how long one command may take.
+const commandTime = 10 * time.Minute
+
+// Every command of the documents does what it says, with what is built from this
+// checkout, unless a note says why it is not run.
+func TestCommands(t *testing.T) {
+	for _, d := range documents(t) {
+		t.Run(d.name, func(t *testing.T) { newReader(t).follow(d) })
+	}
+}
+
+// reader is somebody who follows a document in an empty folder.
+type reader struct {
+	t       *testing.T
+	dir     string
+	environ []string
+	printed string // by all commands so far
+	proxy   string // that of this machine
+}
+
+func newReader(t *testing.T) *reader {
+	t.Helper()
+	beside, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(root, filepath.Join(beside, "intra"))) // the clone
+	dir := filepath.Join(beside, "empty")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	bin := t.TempDir()
+	for _, tool := range []string{"intrarun", "intragen", "intravet", "intrabench"} {
+		require.NoError(t, os.Symlink(binaries.Plain(t, "cmd/"+tool), filepath.Join(bin, tool)))
+	}
+	program := "#!/bin/sh\nexec " + binaries.Program(t, "examples/hpccg") + " -nx 8 -ny 8 -nz 8 -iters 100 \"$@\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "PROGRAM"), []byte(program), 0o755))
+	r := &reader{t: t, dir: dir}
+	// A proxy that has what this module needs and says "not found" to the rest, so
+	// that nothing is asked of the network.
+	cache := strings.TrimSpace(r.output(root, "go env GOMODCACHE"))
+	r.proxy = strings.TrimSpace(r.output(root, "go env GOPROXY"))
+	r.environ = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"GOWORK=off", "GOPROXY=file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download")),
+		"MAKEFLAGS=BIN="+t.TempDir(), "TMPDIR="+t.TempDir(),
+		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1")
+	return r
+}
+
+func (r *reader) follow(d document) {
+	for _, b := range d.blocks {
+		kind, value, _ := strings.Cut(b.note, ": ")
+		dir := r.dir
+		switch kind {
+		case "not run":
+			continue
+		case "in the repository":
+			dir = root
+		case "setup":
+			r.run(dir, value)
+		case "needs":
+			tool, debian, _ := strings.Cut(value, " ")
+			needs.Tool(r.t, tool, debian) // skips what is left of the page
+		case "file":
+			require.NoError(r.t, os.MkdirAll(filepath.Dir(filepath.Join(r.dir, value)), 0o755))
+			require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, value), []byte(b.text), 0o644))
+		case "printed":
+			for line := range strings.Lines(b.text) {
+				require.Equal(r.t, times[value], strings.Count(r.printed, strings.TrimSpace(line)), "%s:%d\n%s", d.name, b.line, r.printed)
+			}
+		}
+		for _, line := range b.commands() {
+			r.run(dir, line)
+		}
+	}
+}
+
+var kill = regexp.MustCompile(`-kill (\d+\.\d+)@`)
+
+func (r *reader) run(dir, line string) {
+	command := line
+	// The first also wants what the tests of other modules need, the second what only
+	// their tests have.
+	if line == "go mod tidy" || strings.HasPrefix(line, "go get gonum.org/") {
+		command = "GOPROXY=" + r.proxy + " " + line
+	}
+	out := r.output(dir, command)
+	r.printed += out
+	for _, m := range kill.FindAllStringSubmatch(line, -1) {
+		require.Regexp(r.t, m[1]+" is (dead|replaced)", out, "%s: nobody was killed", line)
+	}
+	if strings.Contains(line, "(read line; pkill -9") {
+		require.Contains(r.t, out, "killed by SIGKILL", "%s: nobody was killed", line)
+	}
+	if strings.HasPrefix(line, "go mod init") { // what would be downloaded is this checkout
+		r.output(dir, "go mod edit -require github.com/intrahpc/intra@v0.0.0 -replace github.com/intrahpc/intra="+root)
+		sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+		require.NoError(r.t, err)
+		require.NoError(r.t, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644))
+	}
+	if m := replacement.FindStringSubmatch(line); m != nil {
+		// It is this checkout, by another path. By its own the build cache knows its packages.
+		clone, err := filepath.EvalSymlinks(filepath.Join(dir, m[1]))
+		require.NoError(r.t, err)
+		here, err := filepath.EvalSymlinks(root)
+		require.NoError(r.t, err)
+		require.Equal(r.t, here, clone, line)
+		r.output(dir, "go mod edit -replace github.com/intrahpc/intra="+root)
+	}
+}
+
+var replacement = regexp.MustCompile(`-replace github\.com/intrahpc/intra=(\S+)`)
+
+// output runs a command, which has to succeed, and returns what it writes.
+func (r *reader) output(dir, line string) string {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
+	defer cancel()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "bash", "-c", line)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, r.environ, &out, &out
+	if dir != root {
+		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "GOFLAGS=-mod=mod -ldflags=-w") // DWARF takes a third of the time of each link
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 10 * time.Second
+	began := time.Now()
+	err := cmd.Run()
+	require.NoError(r.t, err, "%s\n%s", line, out.String())
+	r.t.Logf("%.1f s: %s", time.Since(began).Seconds(), line)
+	return out.String()
+}
