@@ -308,16 +308,12 @@ func TestRecovery(t *testing.T) {
 	runTrials(t, func(seed uint64) (*sdrtest.Result, error) { return newTrial(seed).check() })
 }
 
-// runTrials runs 600 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with seed S. It fails if too
+// runTrials runs 300 trials. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with seed S. It fails if too
 // few of their events happen to mean anything.
 func runTrials(t *testing.T, check func(seed uint64) (*sdrtest.Result, error)) {
-	usual := uint64(600)
-	if testing.Short() {
-		usual = 300
-	}
 	var mu sync.Mutex
 	var total sdrtest.Result
-	n := simseed.Search(t, usual, func(seed uint64) error {
+	n := simseed.Search(t, 300, func(seed uint64) error {
 		res, err := check(seed)
 		if err != nil {
 			return err

@@ -64,6 +64,7 @@ func TestHPCCGBesideAPeer(t *testing.T) {
 }
 
 func TestHPCCGFused(t *testing.T) {
+	inMatrix(t)
 	var out bytes.Buffer
 	args := strings.Fields("figures -fused -nx 6 -ny 6 -nz 6 -iters 5 -rounds 1 -quiet -limits 1GB/s -plot")
 	plot := filepath.Join(t.TempDir(), "f.svg")

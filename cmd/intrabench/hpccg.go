@@ -27,6 +27,19 @@ func runHPCCG(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	configs := []figures.Config{figures.Native, figures.Replicated, figures.Send, figures.Auto}
+	peer := figures.Peer{Command: *command}
+	if *pattern != "" {
+		if *command == "" {
+			return fmt.Errorf("-peer-time needs -peer")
+		}
+		var err error
+		if peer.Time, err = regexp.Compile(*pattern); err != nil {
+			return fmt.Errorf("-peer-time: %w", err)
+		}
+		if peer.Time.NumSubexp() < 1 {
+			return fmt.Errorf("-peer-time %s: want a group that holds the time, like 'Time: *([0-9.]+)'", *pattern)
+		}
+	}
 	programs, err := figures.Build(ctx, figures.HPCCG)
 	if err != nil {
 		return err
@@ -34,19 +47,8 @@ func runHPCCG(ctx context.Context, args []string, out io.Writer) error {
 	defer programs.Remove()
 	run := programs.Run
 	if *command != "" {
-		peer := figures.Peer{Command: *command}
-		if *pattern != "" {
-			if peer.Time, err = regexp.Compile(*pattern); err != nil {
-				return fmt.Errorf("-peer-time: %w", err)
-			}
-			if peer.Time.NumSubexp() < 1 {
-				return fmt.Errorf("-peer-time %s: want a group that holds the time, like 'Time: *([0-9.]+)'", *pattern)
-			}
-		}
 		configs = append(configs, figures.PeerConfig)
 		run = peer.Beside(run)
-	} else if *pattern != "" {
-		return fmt.Errorf("-peer-time needs -peer")
 	}
 	m, err := figures.Measure(ctx, run, pr, rounds, configs, progress(*quiet, rounds))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/messages"
 	"github.com/intrahpc/intra/internal/agent/watchdog"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // The processes that are measured are those of this executable.
@@ -25,6 +26,15 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// inMatrix skips a test that runs what others run in another form, unless every
+// combination is wanted.
+func inMatrix(t *testing.T) {
+	t.Helper()
+	if !jobtest.Matrix() {
+		t.Skip("another test runs most of it: `make matrix` runs all (INTRA_MATRIX=1)")
+	}
 }
 
 // A whole call, of real jobs: small ones, whose times mean nothing.

@@ -26,6 +26,7 @@ func TestPapers(t *testing.T) {
 
 // A program of another suite, without what the papers say of it.
 func TestDoubled(t *testing.T) {
+	inMatrix(t)
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), strings.Fields("npb -class S -programs is -rounds 1 -quiet -double"), &out, nil))
 	require.Contains(t, out.String(), "is S: -class S; native on one core, the others on two, 1 rounds in alternation")

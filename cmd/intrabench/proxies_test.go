@@ -26,6 +26,7 @@ func whole(t *testing.T, args string, all any) string {
 }
 
 func TestProxy(t *testing.T) {
+	inMatrix(t) // TestPapers of `make system` runs a proxy, too
 	var all []struct {
 		Trials []struct {
 			Config string

@@ -8,10 +8,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// TestTutorial does what the tutorial says, in a module of its own.
+// TestTutorial does what the tutorial says, in a module of its own. Package
+// internal/testkit/systemtest/docs runs most of its commands, too.
 func TestTutorial(t *testing.T) {
+	if !jobtest.Matrix() {
+		t.Skip("the tests of the documents run most of it: `make matrix` (INTRA_MATRIX=1) runs it")
+	}
 	source := filepath.Join(repository(t), "testdata", "tutorial")
 	dir := newModule(t, map[string]string{
 		"kernels.go": readFile(t, source, "kernels.go"),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 	"github.com/intrahpc/intra/intratest"
 )
@@ -51,8 +52,8 @@ func TestLevels(t *testing.T) {
 		{poisson(cross5, "pcg", 1000, 1000, 1), []int64{1000000, 167000, 18579, 2086, 233, 28, 3}, []int64{4996000, 1499328, 167051, 18870, 2109, 248, 9}, 1.338, 1.188, true},
 	} {
 		t.Run(fmt.Sprint(tt.set.stencil, tt.set.n), func(t *testing.T) {
-			if testing.Short() && tt.long {
-				t.Skip("takes long")
+			if tt.long && !jobtest.Matrix() {
+				t.Skip("takes long: `make matrix` (INTRA_MATRIX=1) runs it")
 			}
 			s, err := newSolver(nil, tt.set)
 			require.NoError(t, err)

@@ -46,16 +46,16 @@ func TestNaturalOrderOfRealProcesses(t *testing.T) {
 		require.NoError(t, json.Unmarshal(line, &r))
 		require.InEpsilonSlice(t, row[:], []float64{r.R0, r.History[1], r.History[2], r.History[5]}, 1e-10)
 	}
-	hpcg.Same(t, []jobtest.Case{
+	hpcg.Same(t, jobtest.Some([]jobtest.Case{
 		{Args: natural, Flags: "-r 2 -link shm"}, {Args: natural, Flags: "-r 3 -link tcp -sched static"},
 		{Args: natural, Flags: "-n 2 -r 2 -link shm"}, {Args: natural, Flags: "-n 2 -r 3 -link tcp -sched static"},
-	}...)
+	}, 1, 2)...)
 }
 
 // A handful of deaths of real processes, and what may follow them; package
 // internal/testkit/systemtest has many more. Nothing shows in the result.
 func TestKills(t *testing.T) {
-	hpcg.Same(t, []jobtest.Case{
+	hpcg.Same(t, jobtest.Some([]jobtest.Case{
 		{Flags: "-r 2"},
 		{Flags: "-r 2 -sched static", Kills: "0.1@section:1000"},
 		{Flags: "-r 3 -sched static -link tcp", Kills: "0.0@task:333 0.2@update:2000"},
@@ -67,7 +67,7 @@ func TestKills(t *testing.T) {
 		{Flags: "-n 2 -r 2 -sched static -link unix", Kills: "0.0@update:770"},
 		{Flags: "-n 2 -r 2 -replace", Kills: "0.1@section:400 1.0@section:900"},
 		{Flags: "-n 2 -r 1 -spares 1 -backup 20", Kills: "1.0@section:1500"},
-	}...)
+	}, 1, 3, 4, 7, 9, 10)...)
 }
 
 // What is printed for people.

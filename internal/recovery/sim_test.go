@@ -82,7 +82,7 @@ func returning(seed uint64) *cluster {
 // neither a live replica nor a complete backup of a rank exists; no set of files
 // is complete that holds anything else, and none that was given up.
 func TestSchedules(t *testing.T) {
-	first, n := simseed.Range(t, 6000)
+	first, n := simseed.Range(t, 2000)
 	seen := make(map[string]int)
 	for seed := first; seed < first+n; seed++ {
 		c := random(seed)
@@ -115,6 +115,24 @@ func TestSchedules(t *testing.T) {
 	} {
 		require.Greater(t, seen[what], int(n)/1000, "too few of %q to mean anything", what)
 	}
+}
+
+// firstToNotice holds the first seeds that noticed the loss of a rule, of those that took
+// hundreds: they are tried before all others. One that notices nothing any more, after a
+// change of the simulation, costs time and nothing else; the test logs the new one.
+var firstToNotice = map[string]uint64{
+	"a step of an older rollback counts for the newer one":     237,
+	`the order "ask" is not repeated`:                          584,
+	`the order "admit" is not repeated`:                        212,
+	"a joiner that has to go back takes another state":         4147,
+	`the order "cancel" is not repeated`:                       1954,
+	"the death of a process before it is one of its successor": 299,
+	`"cut" is not kept`:                                        1212,
+	`the reply "admitted" is not repeated`:                     212,
+	"who is asked again answers as if he had not been asked":   1726,
+	`"asked" is not kept`:                                      534,
+	"a state given for a newer rollback is thrown away":        2005,
+	`the order "cut" is not repeated`:                          8019,
 }
 
 // TestRulesAreNeeded shows that the simulation notices when a rule is broken.
@@ -157,11 +175,20 @@ func TestRulesAreNeeded(t *testing.T) {
 	for name, leaveOut := range rules {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(40_000) {
+			noticed := func(seed uint64) bool {
 				c := random(seed)
 				leaveOut(c)
-				if err := c.run(); err != nil {
+				err := c.run()
+				if err != nil {
 					t.Log(seed, err)
+				}
+				return err != nil
+			}
+			if seed, ok := firstToNotice[name]; ok && noticed(seed) {
+				return
+			}
+			for seed := range uint64(40_000) {
+				if noticed(seed) {
 					return
 				}
 			}

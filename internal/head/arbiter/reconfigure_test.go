@@ -165,7 +165,7 @@ func (c *cluster) over(left []ID) error {
 // TestLossesOneByOne plays many runs in which hosts are lost until one is left,
 // the head's among them.
 func TestLossesOneByOne(t *testing.T) {
-	first, n := simseed.Range(t, 60)
+	first, n := simseed.Range(t, 25)
 	for seed := first; seed < first+n; seed++ {
 		c, err := oneByOne(seed, nil)
 		require.NoError(t, err, "INTRA_SEED=%d\n%s", seed, strings.Join(c.events, "\n"))

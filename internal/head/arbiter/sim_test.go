@@ -213,7 +213,7 @@ func (c *cluster) cutOff(id ID) bool {
 // partition, half-dead links, losses, delays, busy machines and clocks that
 // differ by all that the timing allows.
 func TestSchedules(t *testing.T) {
-	first, n := simseed.Range(t, 150)
+	first, n := simseed.Range(t, 60)
 	for seed := first; seed < first+n; seed++ {
 		c, err := schedule(seed, nil)
 		require.NoError(t, err, "INTRA_SEED=%d\n%s", seed, strings.Join(c.events, "\n"))

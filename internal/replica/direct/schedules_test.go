@@ -102,8 +102,6 @@ func walk(s shape, seed uint64) (wrong string) {
 
 func TestSchedules(t *testing.T) {
 	shapes := []shape{
-		{replicas: 2, tasks: 2, sections: 1, deaths: 1},
-		{replicas: 2, tasks: 1, sections: 2, deaths: 1},
 		{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1},
 		{replicas: 2, tasks: 1, sections: 2, deaths: 1, ways: true},
 		{replicas: 2, tasks: 2, sections: 1, deaths: 1, own: true},
@@ -112,7 +110,8 @@ func TestSchedules(t *testing.T) {
 	if os.Getenv("INTRA_SOAK") != "" {
 		// Three replicas that may die, and whose tasks are anybody's, have too many states:
 		// walks look at those.
-		shapes = append(shapes, shape{replicas: 2, tasks: 2, sections: 2, deaths: 1},
+		shapes = append(shapes, shape{replicas: 2, tasks: 2, sections: 1, deaths: 1}, shape{replicas: 2, tasks: 1, sections: 2, deaths: 1},
+			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1},
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, joins: 1}, shape{replicas: 2, tasks: 1, sections: 3, deaths: 2, joins: 1},
 			shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1, ways: true},
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, own: true}, shape{replicas: 3, tasks: 1, sections: 1, deaths: 2, own: true},
@@ -147,7 +146,7 @@ func (s shape) String() string {
 }
 
 func TestWalks(t *testing.T) {
-	walks := 1000
+	walks := 400
 	if os.Getenv("INTRA_SOAK") != "" {
 		walks = 1_000_000
 	}

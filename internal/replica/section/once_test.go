@@ -152,7 +152,7 @@ func (g *onceGroup) join() (joined bool) {
 func TestOnceSchedules(t *testing.T) {
 	const calls = 4
 	reruns, joins := 0, 0
-	first, n := simseed.Range(t, 20_000)
+	first, n := simseed.Range(t, 6000)
 	for seed := first; seed < first+n; seed++ {
 		g := newOnceGroup(seed, 1+int(seed%4))
 		crashes := g.rng.IntN(2 * len(g.nodes))

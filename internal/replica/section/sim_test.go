@@ -39,7 +39,7 @@ func schedule(seed uint64) *cluster {
 // crashes, torn updates, replicas that are sections apart and full inboxes:
 // every survivor ends with the bits of the serial run.
 func TestSchedules(t *testing.T) {
-	first, n := simseed.Range(t, 20_000)
+	first, n := simseed.Range(t, 6000)
 	crashes, together, held, alone := 0, 0, 0, 0
 	for seed := first; seed < first+n; seed++ {
 		c := schedule(seed)

@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
 // Binaries are the programs that a test binary builds, each once, when a test
-// first asks for it. The zero value is ready for use.
+// first asks for it. The zero value is ready for use. A program that another test binary
+// has built of the same source is not linked again.
 type Binaries struct {
 	mu    sync.Mutex
 	dir   string
@@ -73,25 +75,47 @@ func (b *Binaries) build(t testing.TB, folder string, flags ...string) string {
 	return one.path
 }
 
+// compile builds a program into a folder that all test binaries of a checkout share, so
+// that the first one links it and the others find it up to date. The path that it returns
+// is a link of this test binary's own, which later builds do not change.
 func (b *Binaries) compile(folder string, flags []string) (string, error) {
-	if b.dir == "" {
-		dir, err := os.MkdirTemp("", "jobtest-")
-		if err != nil {
-			return "", fmt.Errorf("make room for programs: %w", err)
-		}
-		b.dir = dir
-	}
 	root, err := moduleRoot()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(b.dir, fmt.Sprintf("%s-%d", filepath.Base(folder), len(b.built)))
-	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "./"+folder)...)
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", folder, err, out)
+	shared := filepath.Join(root, "bin", "tests")
+	if err := os.MkdirAll(shared, 0o755); err != nil {
+		return "", fmt.Errorf("make room for programs: %w", err)
 	}
-	return path, nil
+	if b.dir == "" {
+		if b.dir, err = os.MkdirTemp(shared, "run-"); err != nil {
+			return "", fmt.Errorf("make room for programs: %w", err)
+		}
+	}
+	path := filepath.Join(b.dir, fmt.Sprintf("%s-%d", filepath.Base(folder), len(b.built)))
+	target := filepath.Join(shared, strings.NewReplacer("/", "_", " ", "").Replace(strings.Join(append(flags, folder), "_")))
+	return path, alone(target+".lock", func() error {
+		// Nothing here reads DWARF, which is a third of the time of a link.
+		cmd := exec.Command("go", append(append([]string{"build", "-ldflags=-w", "-o", target}, flags...), "./"+folder)...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "GOTMPDIR="+shared) // so that the go command renames the program into place
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", folder, err, out)
+		}
+		return os.Link(target, path)
+	})
+}
+
+// alone runs f while no other process holds the lock that a file stands for.
+func alone(name string, f func() error) error {
+	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return fmt.Errorf("make room for programs: %w", err)
+	}
+	defer lock.Close() // which unlocks it
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("wait for other test binaries: lock %s: %w", name, err)
+	}
+	return f()
 }
 
 // moduleRoot returns the folder of go.mod above the working directory.

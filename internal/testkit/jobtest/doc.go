@@ -1,5 +1,5 @@
 // Package jobtest runs jobs of real processes in tests: it builds intrarun and
-// the programs once per test binary, gives every job a deadline of its own, ends
+// the programs once per checkout, gives every job a deadline of its own, ends
 // whatever a test has started, and looks for what a job has left behind. Program is a
 // program of which tests only list the cases in which it prints the same bits.
 //

@@ -58,10 +58,10 @@ func (w *world) sameAs(plain *world) error {
 	return nil
 }
 
-// TestSimulation runs 3,000 jobs. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with
+// TestSimulation runs 2,000 jobs. INTRA_SOAK=N runs N, INTRA_SEED=S only the one with
 // seed S.
 func TestSimulation(t *testing.T) {
-	usual := uint64(3000)
+	usual := uint64(2000)
 	if testing.Short() {
 		usual = 300
 	}

@@ -30,7 +30,7 @@ var chaosProblem = strings.Fields("-nx 20 -ny 20 -nz 20 -iters 150 -json")
 // says. Whatever happens, a run ends with the bits of one without failures, or
 // says which rank was lost; nobody is declared dead to whom nothing was done;
 // and nothing stays behind. INTRA_CHAOS=N tries N seeds, INTRA_SEED=S only S.
-func TestChaos(t *testing.T) { testChaos(t, 4, newSchedule) }
+func TestChaos(t *testing.T) { testChaos(t, 3, newSchedule) }
 
 // TestChaosOfTheHead does so with the head among what is lost, and with
 // checkpoint files, from which another run goes on then.
@@ -51,7 +51,11 @@ func testChaos(t *testing.T, n int, newSchedule func(seed uint64) schedule) {
 	net := netns.Test(t, chaosHosts)
 	want := make(map[int]string)
 	quiet := make(map[int]time.Duration)
-	for _, ranks := range []int{2, 4} {
+	// undisturbed runs the problem as it is, once for each number of ranks.
+	undisturbed := func(ranks int) {
+		if want[ranks] != "" {
+			return
+		}
 		c := &chaos{t: t, net: net, schedule: schedule{ranks: ranks}}
 		began := time.Now()
 		r, hash := c.run()
@@ -64,6 +68,7 @@ func testChaos(t *testing.T, n int, newSchedule func(seed uint64) schedule) {
 	name := t.Name()
 	for seed := first; seed < first+n; seed++ {
 		s := newSchedule(uint64(seed))
+		undisturbed(s.ranks)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			c := &chaos{t: t, net: net, schedule: s, quiet: quiet[s.ranks]}
 			r, hash := c.run()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // kills runs the small problem with kills and checks that all of them fired
@@ -38,10 +39,20 @@ func kills(t *testing.T, want, flags string, list ...string) jobRun {
 // schedule each of them runs and sends 8 tasks in each.
 const sections, tasksOfEach = 58, 58 * 8
 
+// steps returns the numbers from 0 to all-1, and without `make matrix` only some of them,
+// evenly spaced, with the first and the last.
+func steps(all, some int) (numbers []int) {
+	some = jobtest.Count(some, all)
+	for i := range some {
+		numbers = append(numbers, i*(all-1)/(some-1))
+	}
+	return numbers
+}
+
 func TestKillAtEveryPoint(t *testing.T) {
 	want := serial(t, small...).sum(t)
 	t.Run("one of two", func(t *testing.T) {
-		for i := range 12 {
+		for _, i := range steps(12, 4) {
 			victim, link := i%2, []string{"shm", "unix", "tcp"}[i%3]
 			flags := "-r 2 -sched static -link " + link
 			kills(t, want, flags, fmt.Sprintf("0.%d@section:%d", victim, i*(sections-1)/11))
@@ -50,7 +61,7 @@ func TestKillAtEveryPoint(t *testing.T) {
 		}
 	})
 	t.Run("two of three", func(t *testing.T) {
-		for i := range 8 {
+		for _, i := range steps(8, 3) {
 			a, b := i%3, (i+1)%3
 			for _, point := range []string{"section", "task", "update"} {
 				most := map[string]int{"section": sections, "task": 58 * 5, "update": 58 * 5}[point]
@@ -61,7 +72,7 @@ func TestKillAtEveryPoint(t *testing.T) {
 	})
 	t.Run("at random", func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2015))
-		for range 20 {
+		for range jobtest.Count(4, 20) {
 			r := 2 + rng.IntN(2)
 			point := []string{"section", "task", "update"}[rng.IntN(3)]
 			most := map[string]int{"section": sections, "task": 58 * 5, "update": 58 * 5}[point]
@@ -94,7 +105,7 @@ func TestKillsWithRanks(t *testing.T) {
 	want := intrarun(t, "-n 4 -r 1", args...).sum(t)
 	rng := rand.New(rand.NewPCG(4, 2013))
 	for _, flags := range []string{"-n 4 -r 2", "-degrees 2,1,2,3"} {
-		for i := range 12 {
+		for i := range jobtest.Count(4, 12) {
 			rank := rng.IntN(4)
 			if flags != "-n 4 -r 2" && rank == 1 {
 				rank = 3

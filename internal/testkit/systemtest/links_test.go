@@ -32,8 +32,10 @@ func TestLinksAreMadeAtFirstUse(t *testing.T) {
 // existed for the other side; the result is that of a job without deaths.
 func TestKillsWhenALinkComes(t *testing.T) {
 	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 20 -json")
-	plain := intrarun(t, "-n 5 -r 1", args...).sum(t)
-	for link, times := range map[string]int{job.LinkSHM: 2, job.LinkUnix: 1} {
+	const ranks = 5
+	alone := fmt.Sprintf("-n %d -r 1", ranks)
+	plain := intrarun(t, alone, args...).sum(t)
+	for link, times := range map[string]int{job.LinkSHM: jobtest.Count(1, 2), job.LinkUnix: jobtest.Count(0, 1)} {
 		for k := range times {
 			for flags, replaced := range map[string]int{
 				"-kill 1.0@link:%[1]d":                                                              0,
@@ -42,12 +44,15 @@ func TestKillsWhenALinkComes(t *testing.T) {
 				"-replace -backup 3 -kill 1.0@section:20 -kill 1.1@section:30 -kill 0.1@link:%[1]d": 3,
 				"-spares 2 -kill 1.0@link:%[2]d -kill 1.0@link:%[1]d":                               1,
 			} {
-				flags = fmt.Sprintf("-n 5 -r 2 -link "+link+" "+flags, k, k+1)
+				if !jobtest.Matrix() && (strings.Contains(flags, "0.1@link") || strings.Contains(flags, "-spares")) {
+					continue // ten processes on two cores mostly wait for each other
+				}
+				flags = fmt.Sprintf("-n %[3]d -r 2 -link "+link+" "+flags, k, k+1, ranks)
 				t.Run(flags, func(t *testing.T) {
 					if replaced > 0 {
 						r, again := lasting(t, flags, "-json", func(r *jobtest.Report) bool { return len(r.Replacements) >= replaced })
 						got := r.sum(t)
-						require.Equal(t, again("-n 5 -r 1").sum(t), got, r.stderr)
+						require.Equal(t, again(alone).sum(t), got, r.stderr)
 						return
 					}
 					r := intrarun(t, flags, args...)

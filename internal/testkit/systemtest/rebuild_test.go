@@ -75,7 +75,7 @@ func TestReplacementAfterARebuild(t *testing.T) {
 		{"built by intrarun, removed", remove, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for iters := 2000; ; iters *= 4 { // until it lasts long enough
+			for iters := 500; ; iters *= 4 { // until it lasts long enough
 				require.Less(t, iters, 200_000, "it has always ended too early")
 				problem := strings.Fields(fmt.Sprintf("-nx 16 -ny 16 -nz 16 -iters %d -json", iters))
 				dir, program := t.TempDir(), "../../../examples/hpccg"
@@ -123,7 +123,7 @@ func TestReplacementOnOtherHostsAfterARebuild(t *testing.T) {
 		{"removed, a host", remove, func(t *testing.T, j *jobtest.Job) { require.NoError(t, n.Hosts[1].Kill()) }, []string{"0.1", "1.1"}, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for iters := 2000; ; iters *= 4 {
+			for iters := 500; ; iters *= 4 {
 				require.Less(t, iters, 200_000, "it has always ended too early")
 				problem := strings.Fields(fmt.Sprintf("-nx 16 -ny 16 -nz 16 -iters %d -json", iters))
 				spec := hostedSpec(t, n, 2, "-n 2 -r 2 -replace", problem)

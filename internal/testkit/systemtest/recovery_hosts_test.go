@@ -23,16 +23,16 @@ func TestRecoveryOnSeveralHosts(t *testing.T) {
 	for _, c := range []struct {
 		name, flags string
 		slots       int
-		passes      int // enough for the detection of a lost host
+		passes      int // at first; four times as many until a lost host is detected before the end
 		during      func()
 		replaced    []string
 		rollbacks   int
 		failures    int
 	}{
-		{"a process", "-n 2 -r 2 -replace -kill 1.1@section:50", 2, 400, nil, []string{"1.1"}, 0, 1},
-		{"a spare, encrypted", "-n 2 -r 2 -spares 1 -tls -kill 1.1@section:50", 2, 400, nil, []string{"1.1"}, 0, 1},
-		{"a host", "-n 2 -r 2 -replace", 2, 1200, lose, []string{"0.1", "1.1"}, 0, 2},
-		{"a host with the only replica", "-n 2 -r 1 -spares 1 -backup 2", 1, 1200, lose, []string{"1.0"}, 1, 1},
+		{"a process", "-n 2 -r 2 -replace -kill 1.1@section:50", 2, 100, nil, []string{"1.1"}, 0, 1},
+		{"a spare, encrypted", "-n 2 -r 2 -spares 1 -tls -kill 1.1@section:50", 2, 100, nil, []string{"1.1"}, 0, 1},
+		{"a host", "-n 2 -r 2 -replace", 2, 300, lose, []string{"0.1", "1.1"}, 0, 2},
+		{"a host with the only replica", "-n 2 -r 1 -spares 1 -backup 2", 1, 300, lose, []string{"1.0"}, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var (

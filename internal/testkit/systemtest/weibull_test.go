@@ -40,7 +40,7 @@ func TestWeibull(t *testing.T) {
 // goes back to backups, and when nothing of that saves it, it goes on from its
 // files. It ends with the bits of a run without failures.
 func TestWeibullAgainstRecovery(t *testing.T) {
-	args := strings.Fields("-nx 32 -ny 32 -nz 32 -iters 700 -json")
+	args := strings.Fields("-nx 32 -ny 32 -nz 32 -iters 400 -json")
 	want := intrarun(t, "-n 2 -r 1", args...).sum(t)
 	dir := t.TempDir()
 	for life := 0; ; life++ {

@@ -137,7 +137,7 @@ func (r *reader) output(dir, line string) string {
 	cmd := exec.CommandContext(ctx, "bash", "-c", line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, r.environ, &out, &out
 	if dir != root {
-		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "GOFLAGS=-mod=mod")
+		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "GOFLAGS=-mod=mod -ldflags=-w") // DWARF takes a third of the time of each link
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

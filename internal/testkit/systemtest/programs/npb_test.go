@@ -5,7 +5,6 @@ package programs
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,17 +14,19 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// Class W of the NAS Parallel Benchmarks is verified, shared while a replica dies;
-// with INTRA_MATRIX (`make matrix`) also alone, and class A. BT and SP are verified in
-// class S otherwise: their steps are alike, class W has 200 and 400, and takes most of
-// the time of all programs here.
+// Class W of some NAS Parallel Benchmarks is verified, shared while a replica dies; with
+// INTRA_MATRIX (`make matrix`) that of all, also alone, and class A. Package examples/npb
+// has class S of each.
 func TestNPB(t *testing.T) {
-	matrix := os.Getenv("INTRA_MATRIX") != ""
+	matrix := jobtest.Matrix()
 	for name, of := range map[string]struct{ class, kill string }{
 		"ep": {"W", "0.1@section:9"}, "cg": {"W", "0.1@section:200"}, "is": {"W", "0.1@section:11"},
 		"mg": {"W", "0.1@section:60"}, "ft": {"W", "0.1@section:7"},
-		"bt": {"S", "0.1@section:150"}, "sp": {"S", "0.1@section:250"}, // in the middle of class S
+		"bt": {"W", "0.1@section:150"}, "sp": {"W", "0.1@section:250"},
 	} {
+		if quick := name == "is" || name == "mg"; !quick && !matrix {
+			continue
+		}
 		program := binaries.Program(t, "examples/npb/"+name)
 		type run struct{ class, flags string }
 		runs := []run{{of.class, "-n 1 -r 2 -kill " + of.kill}}

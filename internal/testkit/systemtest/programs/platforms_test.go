@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // What users build on their own machines: programs with and without the tag,
@@ -27,8 +29,11 @@ func TestPlatforms(t *testing.T) {
 		platform, tags string
 		packages       []string
 	}
-	builds := []build{{"darwin/arm64", "", all}, {"windows/amd64", "intra", []string{"./examples/hpccg", "./intratest", "./cmd/intrarun"}}}
-	if os.Getenv("INTRA_MATRIX") != "" {
+	builds := []build{
+		{"darwin/arm64", "", []string{"./examples/hpccg", "./intratest", "./cmd/intrarun"}},
+		{"windows/amd64", "intra", []string{"./examples/hpccg"}},
+	}
+	if jobtest.Matrix() {
 		builds = nil
 		for _, platform := range []string{"darwin/arm64", "windows/amd64", "freebsd/amd64", "linux/arm64"} {
 			builds = append(builds, build{platform, "", all}, build{platform, "intra", all})
@@ -56,7 +61,7 @@ func TestInstallFromAnEmptyFolder(t *testing.T) {
 	require.NoError(t, err)
 	bin := t.TempDir()
 	commands, names := "intrarun", []string{"intrarun"}
-	if os.Getenv("INTRA_MATRIX") != "" {
+	if jobtest.Matrix() {
 		commands, names = "...", []string{"intragen", "intravary", "intravet", "intrarun", "intrabench"}
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "install", module+"/cmd/"+commands+"@v0.1.0")

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,16 +19,15 @@ var proxies = []struct {
 	points                    map[string]int // how far a process of two ranks counts at the points at which it may be killed
 	backup                    int            // safe points from one backup to the next
 	safe                      int            // a section after the first backup
-	wide                      bool           // more kills
 	long                      bool           // only with INTRA_MATRIX
 }{
-	{"HPCG natural", "examples/hpcg", "-smoother natural" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, false, true},
-	{"HPCG slab", "examples/hpcg", "-smoother slab" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, true, false},
-	{"HPCG colour", "examples/hpcg", "-smoother colour" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, false, true},
+	{"HPCG natural", "examples/hpcg", "-smoother natural" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, true},
+	{"HPCG slab", "examples/hpcg", "-smoother slab" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, false},
+	{"HPCG colour", "examples/hpcg", "-smoother colour" + hpcgSize, hpcgTimes, hpcgPoints, 20, 2000, true},
 	{"miniGhost", "examples/minighost", "-stencil 3d27 -nx 32 -ny 24 -nz 16 -vars 3 -steps 20", "seconds times",
-		map[string]int{"section": 110, "task": 400, "update": 400, "message": 70}, 2, 60, false, false},
-	{"AMG", "examples/amg", "-problem 7pt -nx 16 -ny 16 -nz 16", "seconds times", amgPoints, 2, 420, false, false},
-	{"AMG, GMRES", "examples/amg", "-problem 27pt -solver gmres -nx 16 -ny 16 -nz 16", "seconds times", amgPoints, 2, 420, false, true},
+		map[string]int{"section": 110, "task": 400, "update": 400, "message": 70}, 2, 60, false},
+	{"AMG", "examples/amg", "-problem 7pt -nx 16 -ny 16 -nz 16", "seconds times", amgPoints, 2, 420, false},
+	{"AMG, GMRES", "examples/amg", "-problem 27pt -solver gmres -nx 16 -ny 16 -nz 16", "seconds times", amgPoints, 2, 420, true},
 }
 
 const hpcgSize, hpcgTimes = " -nx 16 -ny 16 -nz 16", "seconds gflops times"
@@ -43,7 +41,7 @@ var (
 // whoever dies where, and whether somebody comes in its place. Links and schedules take
 // turns; with INTRA_MATRIX set (`make matrix`) all combinations run.
 func TestProxies(t *testing.T) {
-	all := os.Getenv("INTRA_MATRIX") != ""
+	all := jobtest.Matrix()
 	for _, x := range proxies {
 		if x.long && !all {
 			continue
@@ -54,9 +52,9 @@ func TestProxies(t *testing.T) {
 			add := func(kills, flags string, args ...any) {
 				cases = append(cases, jobtest.Case{Flags: fmt.Sprintf(flags, args...), Kills: kills})
 			}
-			for i, degrees := range []string{
+			for i, degrees := range jobtest.Some([]string{
 				"-r 1", "-r 2", "-r 3", "-n 2 -r 1", "-n 2 -r 2", "-n 2 -r 3", "-degrees 1,2", "-degrees 3,1", "-degrees 2,1,3,2",
-			} {
+			}, 0, 5, 8) {
 				for j, link := range []string{"shm", "tcp"} {
 					for k, policy := range []string{"static", "adaptive", "replicate"} {
 						if all || j == i%2 && k == (i+j)%3 {
@@ -65,14 +63,8 @@ func TestProxies(t *testing.T) {
 					}
 				}
 			}
-			rng, kills := rand.New(rand.NewPCG(20, 2016)), 4
-			if x.wide {
-				kills = 8
-			}
-			if all {
-				kills = 32
-			}
-			for i := range kills {
+			rng := rand.New(rand.NewPCG(20, 2016))
+			for i := range jobtest.Count(4, 32) {
 				point := []string{"section", "task", "update", "message"}[i%4]
 				link := []string{"shm", "tcp", "unix", "shm -ring 4096", "shm -threads 2"}[i%5]
 				replace := ""

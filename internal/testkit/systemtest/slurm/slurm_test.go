@@ -32,7 +32,7 @@ func checksum(t *testing.T, stdout string) string {
 // An allocation outlives the loss of one of its nodes, and so does a job in it.
 func TestNodeLost(t *testing.T) {
 	c := newCluster(t)
-	program := append([]string{binaries.Program(t, "examples/hpccg")}, strings.Fields("-nx 8 -ny 8 -nz 8 -iters 1500 -json")...)
+	program := append([]string{binaries.Program(t, "examples/hpccg")}, strings.Fields("-nx 8 -ny 8 -nz 8 -iters 400 -json")...)
 	reference := jobtest.Run(t, jobtest.Spec{
 		Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-n 4 -r 1"), Program: program,
 	})
@@ -93,7 +93,7 @@ func TestMPI(t *testing.T) {
 func TestMPINodeLost(t *testing.T) {
 	needMPICH(t)
 	c := newCluster(t)
-	program := append([]string{binaries.Native(t, "examples/hpccg")}, strings.Fields("-nx 8 -ny 8 -nz 8 -iters 1500 -json")...)
+	program := append([]string{binaries.Native(t, "examples/hpccg")}, strings.Fields("-nx 8 -ny 8 -nz 8 -iters 400 -json")...)
 	reference := jobtest.Run(t, jobtest.Spec{
 		Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-n 4 -r 1"), Program: program,
 	})

@@ -1,0 +1,29 @@
+package jobtest
+
+import "os"
+
+// Matrix reports whether tests of whole jobs run in every combination: INTRA_MATRIX is set,
+// as `make matrix` does. By themselves they run some of each kind, since each job takes a
+// second or more of processor time.
+func Matrix() bool { return os.Getenv("INTRA_MATRIX") != "" }
+
+// Some returns the cases that run by themselves, and all of them in a matrix. Each names
+// its place in the list.
+func Some[T any](all []T, places ...int) []T {
+	if Matrix() {
+		return all
+	}
+	some := make([]T, len(places))
+	for i, p := range places {
+		some[i] = all[p]
+	}
+	return some
+}
+
+// Count returns how many jobs of a kind run by themselves, and all of them in a matrix.
+func Count(some, all int) int {
+	if Matrix() {
+		return all
+	}
+	return some
+}
