@@ -18,27 +18,27 @@ const Version = 1
 type Report struct {
 	// version of this form of the report. It changes when a field changes its meaning or goes;
 	// fields may be added
-	Version     int          `json:"version"`
-	ExitCode    int          `json:"exit_code"`            // exit code of intrarun
-	Error       string       `json:"error"`                // why the job ended, empty if every rank finished
-	Ranks       int          `json:"ranks"`                // number of ranks
-	Degrees     []int        `json:"degrees"`              // replicas of each rank
-	Link        string       `json:"link"`                 // kind of link within a host: shm, unix or tcp; mpi with -mpi and without -link
-	MPI         *MPI         `json:"mpi,omitempty"`        // the MPI library, with -mpi
-	Limit       float64      `json:"limit,omitempty"`      // bandwidth of a link in bytes per second, from -limit
-	Threads     int          `json:"threads"`              // workers of each process
-	Direct      []int        `json:"direct,omitempty"`     // ranks whose replicas can store into each other's arrays: they began on one host
-	WallSeconds float64      `json:"wall_seconds"`         // time from when all processes had joined to the end
-	IntraTag    bool         `json:"intra_tag"`            // whether the program was built with the tag intra, so that sections are shared
-	Joined      time.Time    `json:"joined,omitzero"`      // when all processes had joined, by the clock of the head's host
-	Failures    []Failure    `json:"failures"`             // the verdicts, in their order
-	Kills       []Kill       `json:"kills"`                // what -kill asked for
-	SDC         *Corruption  `json:"sdc,omitempty"`        // what -sdc found
-	Flips       []Flip       `json:"flips,omitempty"`      // what -fault flip and -fault defect asked for
-	Counters    []Counter    `json:"counters,omitempty"`   // how the events of -counters were counted
-	Weibull     *Weibull     `json:"weibull,omitempty"`    // what -fault weibull did
-	Checkpoint  *Checkpoint  `json:"checkpoint,omitempty"` // files that were written
-	Restart     *Restart     `json:"restart,omitempty"`    // files that the job began with
+	Version     int         `json:"version"`
+	ExitCode    int         `json:"exit_code"`            // exit code of intrarun
+	Error       string      `json:"error"`                // why the job ended, empty if every rank finished
+	Ranks       int         `json:"ranks"`                // number of ranks
+	Degrees     []int       `json:"degrees"`              // replicas of each rank
+	Link        string      `json:"link"`                 // kind of link within a host: shm, unix or tcp; mpi with -mpi and without -link
+	MPI         *MPI        `json:"mpi,omitempty"`        // the MPI library, with -mpi
+	Limit       float64     `json:"limit,omitempty"`      // bandwidth of a link in bytes per second, from -limit
+	Threads     int         `json:"threads"`              // workers of each process
+	Direct      []int       `json:"direct,omitempty"`     // ranks whose replicas can store into each other's arrays: they began on one host
+	WallSeconds float64     `json:"wall_seconds"`         // time from when all processes had joined to the end
+	IntraTag    bool        `json:"intra_tag"`            // whether the program was built with the tag intra, so that sections are shared
+	Joined      time.Time   `json:"joined,omitzero"`      // when all processes had joined, by the clock of the head's host
+	Failures    []Failure   `json:"failures"`             // the verdicts, in their order
+	Kills       []Kill      `json:"kills"`                // what -kill asked for
+	SDC         *Corruption `json:"sdc,omitempty"`        // what -sdc found
+	Flips       []Flip      `json:"flips,omitempty"`      // what -fault flip and -fault defect asked for
+	Counters    []Counter   `json:"counters,omitempty"`   // how the events of -counters were counted
+	Weibull     *Weibull    `json:"weibull,omitempty"`    // what -fault weibull did
+	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"` // files that were written
+	Restart     *Restart    `json:"restart,omitempty"`    // files that the job began with
 	Recovery
 	Counts              // sums over all processes
 	Processes []Process `json:"processes"` // the end of each process
