@@ -67,8 +67,11 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 	switch {
 	case r.sharing.varied != nil:
 		p.compare = r.sharing.record
-	case r.sharing.verifier.compares() || r.sharing.flips != nil:
+	case r.sharing.verifier.compares() || r.sharing.flips != nil || r.sharing.watch != nil:
 		p.compare = r.compareState
+	}
+	if w := r.sharing.watch; w != nil {
+		w.program.Store(p)
 	}
 	if v := r.sharing.verifier; v != nil {
 		v.passed.Store(p)

@@ -47,6 +47,7 @@ type sharing struct {
 	updates   updates
 	stores    *stores        // nil: there are none
 	verifier  *verifier      // nil: nothing is verified
+	watch     *watcher       // nil: nothing looks for divergence
 	scattered bool           // replicas of the rank are on several hosts, since the last cut at which somebody came
 	flips     *fault.Flips   // nil: none was asked for
 	varied    *vary.Recorder // nil: this is no set of several
@@ -68,7 +69,7 @@ func newSharing(n *node, c Config) *sharing {
 	}
 	h.decisions.never = c.Share
 	h.updates.sharing = h
-	h.verifier, h.flips = newVerifier(h), fault.NewFlips(n.setup.Flips)
+	h.verifier, h.watch, h.flips = newVerifier(h), newWatcher(h), fault.NewFlips(n.setup.Flips)
 	if run := n.setup.Vary; run != nil {
 		h.varied = vary.NewRecorder(*run, self.Rank, len(n.setup.Degrees))
 	}
@@ -191,6 +192,7 @@ func (h *sharing) dead(p job.Process) {
 	if v := h.verifier; v != nil {
 		v.dead(p.Replica)
 	}
+	h.watch.dead(p.Replica)
 }
 
 // admit makes another replica live, at a cut.
@@ -201,6 +203,7 @@ func (h *sharing) admit(p job.Process) {
 		h.verifier.admit(p.Replica)
 	}
 	h.peers[p.Replica] = h.linkTo(p)
+	h.watch.admit(p.Replica)
 	if h.stores != nil {
 		h.stores.admit(p.Replica)
 	}
@@ -226,6 +229,9 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	if h.verifier != nil {
 		h.verifier.resumeAt(at.Deaths)
 	}
+	if h.watch != nil {
+		h.watch.resume()
+	}
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
 	h.current, h.open, h.retired, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, false, nil, false
 	for replica := range h.peers {
@@ -238,6 +244,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 			if h.verifier != nil {
 				h.verifier.admit(replica)
 			}
+			h.watch.admit(replica)
 		}
 	}
 	if h.generation = generation; h.stores != nil {

@@ -9,6 +9,7 @@ type Local struct {
 	Kills    []Kill
 	Flips    []Flip
 	Verify   *Verification
+	Diverge  Diverge // "": strict
 	Capacity int // bytes under way in each direction of an in-memory link; 0 means its default
 	Receive  Receive
 	Share    bool   // never decide to replicate

@@ -100,6 +100,8 @@ type Setup struct {
 	// Together: the rank has several replicas, all began on one host, and those that are on one
 	// host share memory, which comes right after this.
 	Together bool `json:"together,omitempty"`
+	// Diverge says what is done if replicas of a rank differ; empty: they are not compared.
+	Diverge Diverge `json:"diverge,omitempty"`
 	// Vary says which of several sets of processes this one is in; nil: there is one.
 	Vary *vary.Run `json:"vary,omitempty"`
 	// Counters are what is counted while tasks run, by the replicas of a rank together.

@@ -36,13 +36,32 @@ var rules = []ruletest.Rule{
 	ruletest.New("state.go", "a replica may be ahead", "	if point >= s.point {", "	if point == s.point {"),
 	ruletest.New("state.go", "who takes the place of another has said nothing", "statePeer{said: make(map[uint64]uint64)} }", "statePeer{said: s.peers[p].said} }"),
 	ruletest.New("state.go", "the dead are not waited for", "return p != s.me && !s.peers[p].dead }", "return p != s.me }"),
+	ruletest.New("watch.go", "a replica that has returned is not waited for", "return w.lives(p) && !w.peers[p].finished }", "return w.lives(p) }"),
+	ruletest.New("watch.go", "a dead replica is not waited for", "return p != w.me && !w.peers[p].dead }", "return p != w.me }"),
+	ruletest.New("watch.go", "all stop at the latest place", "	if !w.target.Before(to) {", "	if w.target.Number > 0 {"),
+	ruletest.New("watch.go", "a later place is sent on", "			w.send(p, &WatchWord{Kind: WatchStop, Place: w.target, Found: w.found})\n		}\n	}\n}", "		}\n	}\n}"),
+	ruletest.New("watch.go", "a table of an earlier place does not count", "x.target, x.table = word.Place, nil; w.over", "x.target = word.Place; w.over"),
+	ruletest.New("watch.go", "all that come name the same place", "		if w.comes(p) && w.peers[p].target != w.target {", "		if w.comes(p) && false {"),
+	ruletest.New("watch.go", "the next lead gets all tables", "w.told != lead+1 {", "w.told == 0 {"),
+	ruletest.New("watch.go", "the lead asks another replica if the one that it asked has died", "w.asked == nil || w.asked.Peer != first.Peer:", "w.asked == nil:"),
+	ruletest.New("watch.go", "a joiner has sent nothing", "	w.peers[p] = watched{hashes: newHashes()}\n	switch {", "	w.peers[p].dead = false\n	switch {"),
+	ruletest.New("watch.go", "a joiner stops where all do", "	case w.target.Number > 0:\n		w.send(p, ", "	case false:\n		w.send(p, "),
+	ruletest.New("watch.go", "a replica that goes on says so to one that wants to stop", "x.target, x.table = word.Place, nil; w.over {\n			w.send(p, &WatchWord{Kind: WatchOver})", "x.target, x.table = word.Place, nil; w.over {"),
+	ruletest.New("watch.go", "a replica that goes on says so to one that takes it for the lead", "= word.Place, word.Table\n		if w.over {\n			w.send(p, &WatchWord{Kind: WatchOver})", "= word.Place, word.Table\n		if w.over {"),
+	ruletest.New("watch.go", "a peer may be ahead with its hash", "ok := w.peers[p].hashes.at[at]; ok && p != w.me {", "ok := w.peers[p].hashes.at[at]; ok && false {"),
+	ruletest.New("watch.go", "or behind", "ok := w.own.at[word.Place]; ok {", "ok := w.own.at[word.Place]; ok && false {"),
+	ruletest.New("watch.go", "safe points come after sections", "	kind = max(w.found.Place.Kind, w.target.Kind)", "	kind = w.found.Place.Kind"),
+	ruletest.New("places.go", "hashes are kept by level", "level := Place{p.Kind, uint64(bits.TrailingZeros64(p.Number))}", "level := Place{p.Kind, uint64(bits.LeadingZeros64(0))}"),
+	ruletest.New("pace.go", "a replica that lowers its power skips nothing", "p.level = min(p.level, p.choose(n-1))", "p.level = p.choose(n-1)"),
+	ruletest.New("pace.go", "places that come less often are hashed more often", "		p.level = min(p.level, p.choose(n-1))\n", ""),
+	ruletest.New("pace.go", "hashes keep to their share of the time", "level == highest || p.spent+p.cost <= paceFree+then/paceShare {", "true {"),
 }
 
 // unshown are rules that no schedule shows to be needed, and why.
 var unshown = []ruletest.Rule{}
 
 // table says which schedules are to notice the rules.
-var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestStates|TestCompare|TestSchedules|TestAgreement|TestJudge|TestResultIsHeld|TestHeldResultIsAnswered|TestLateWord", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
+var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestWatch|TestPace|TestHashesAreKept|TestStates|TestCompare|TestSchedules|TestAgreement|TestJudge|TestResultIsHeld|TestHeldResultIsAnswered|TestLateWord", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
 
 // TestRulesStand looks for the text of every rule in the machine, where it has to be
 // once: the table says what is there.
