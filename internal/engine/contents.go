@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"reflect"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -52,7 +53,7 @@ const (
 	mostHashes = 64
 )
 
-// variables are the registered ones. MarshalBinary may return other bytes each time, as of
+// variables are the registered ones by their names: replicas may have registered them in another order. MarshalBinary may return other bytes each time, as of
 // a map: then there is nothing to compare, and the variable is skipped.
 func variables(state *checkpoint.State, skip map[string]bool) (contents, error) {
 	all, err := state.Variables()
@@ -75,6 +76,7 @@ func variables(state *checkpoint.State, skip map[string]bool) (contents, error) 
 			c[i].mem = nil
 		}
 	}
+	slices.SortFunc(c, func(a, b content) int { return strings.Compare(a.name, b.name) })
 	return c, nil
 }
 
@@ -171,6 +173,17 @@ func hashOf(i, n int) int {
 		return i
 	}
 	return i * mostHashes / n
+}
+
+// names returns the first name behind each hash.
+func (c contents) names() []namedContent {
+	names := make([]namedContent, min(len(c), mostHashes))
+	for i := range c {
+		if n := &names[hashOf(i, len(c))]; n.name == "" {
+			*n = c[i].namedContent
+		}
+	}
+	return names
 }
 
 // table returns the hashes of all blocks.

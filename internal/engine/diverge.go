@@ -167,6 +167,15 @@ func (w *watcher) hash(at verify.Place, c contents) {
 	w.watched()
 }
 
+// name gives what differed at another safe point the name that it has at this one, if nothing was hashed
+// there on this replica.
+func (w *watcher) name(at verify.Place, c contents) {
+	f := w.machine.Found()
+	if at.Kind == verify.AtSafePoint && f.Place.Kind == at.Kind && w.names[f.Place] == nil && len(c) > 0 {
+		w.names[f.Place] = c.names()
+	}
+}
+
 // mostNames is for how many places names are kept.
 const mostNames = 256
 
@@ -175,13 +184,7 @@ func (w *watcher) keep(at verify.Place, c contents, hashes []uint64) {
 	if len(w.names) >= mostNames {
 		clear(w.names)
 	}
-	names := make([]namedContent, len(hashes))
-	for i := range c {
-		if n := &names[hashOf(i, len(c))]; n.name == "" {
-			*n = c[i].namedContent
-		}
-	}
-	w.names[at], w.at = names, at
+	w.names[at], w.at = c.names(), at
 	all := uint64(0)
 	for g := range hashes {
 		if !bytesIn(c, g) { // which may be other ones for equal contents
@@ -221,7 +224,7 @@ func (w *watcher) watched() {
 		}
 	}
 	if w.finished {
-		w.conclude("no other place followed")
+		_ = w.conclude("only the hash is known, since the program has returned on one of them") // the head hears of it
 		return
 	}
 	if kind, wants := w.machine.Wants(); wants {
@@ -251,7 +254,7 @@ func (w *watcher) stop(at verify.Place, of func() contents) error {
 		c = of()
 		table = c.table()
 	})
-	w.machine.Stop(table)
+	w.machine.Stop(at, table)
 	for {
 		seen := w.changes.Load()
 		if w.err != nil {
@@ -274,6 +277,7 @@ func (w *watcher) stop(at verify.Place, of func() contents) error {
 			if w.unstable(c, block, of) {
 				return nil
 			}
+			w.name(at, c)
 			return w.conclude(w.values(at, c, block))
 		}
 		var err error
@@ -335,7 +339,7 @@ func (w *watcher) conclude(values string) error {
 	}
 	w.fail(fmt.Errorf("%w: %w", ErrDiverged, d))
 	w.changed()
-	return w.err
+	return diverged(w.err)
 }
 
 func describeDifference(f *verify.Difference) string {

@@ -51,6 +51,8 @@ var rules = []ruletest.Rule{
 	ruletest.New("watch.go", "a peer may be ahead with its hash", "ok := w.peers[p].hashes.at[at]; ok && p != w.me {", "ok := w.peers[p].hashes.at[at]; ok && false {"),
 	ruletest.New("watch.go", "or behind", "ok := w.own.at[word.Place]; ok {", "ok := w.own.at[word.Place]; ok && false {"),
 	ruletest.New("watch.go", "safe points come after sections", "	kind = max(w.found.Place.Kind, w.target.Kind)", "	kind = w.found.Place.Kind"),
+	ruletest.New("watch.go", "a table of a place that has changed meanwhile does not count", "	if at == w.target {\n		w.stopped", "	if true {\n		w.stopped"),
+	ruletest.New("watch.go", "where all is alike the next section is tried, and then what is known is told", "w.tries < mostTries && w.Others():", "w.Others():"),
 	ruletest.New("places.go", "hashes are kept by level", "level := Place{p.Kind, uint64(bits.TrailingZeros64(p.Number))}", "level := Place{p.Kind, uint64(bits.LeadingZeros64(0))}"),
 	ruletest.New("pace.go", "a replica that lowers its power skips nothing", "p.level = min(p.level, p.choose(n-1))", "p.level = p.choose(n-1)"),
 	ruletest.New("pace.go", "places that come less often are hashed more often", "		p.level = min(p.level, p.choose(n-1))\n", ""),

@@ -30,6 +30,7 @@ type Watch struct {
 	asked    *Block             // what the lead has asked for
 	got      *Block             // and received
 	wanted   *Block             // what the lead wants of this replica
+	tries    int                // places at which all was alike, as the lead
 	over     bool               // all was told: there are no comparisons any more
 	compared int64
 	out      []Send
@@ -42,6 +43,9 @@ type watched struct {
 	target         Place // that it has named last
 	table          Table // at its target
 }
+
+// mostTries is at how many sections more the replicas stop if their tasks read nothing that differs.
+const mostTries = 16
 
 // Table holds hashes of what a replica has at a place: of each item its size and then those of its
 // blocks.
@@ -229,8 +233,13 @@ func (w *Watch) Stops(at Place) bool {
 	return w.found != nil && !w.over && at == w.target
 }
 
-// Stop takes the table of what this replica has at the place where it stops.
-func (w *Watch) Stop(table Table) { w.stopped, w.table = true, table }
+// Stop takes the table of what this replica has at a place where it stops. While the table was made
+// all may have agreed on a later place.
+func (w *Watch) Stop(at Place, table Table) {
+	if at == w.target {
+		w.stopped, w.table = true, table
+	}
+}
 
 // Step says what a replica that has stopped does next. For WatchGive and WatchTell there is a
 // block, which is nil if no block differs or there is no other replica to compare with.
@@ -265,6 +274,10 @@ func (w *Watch) Step() (step WatchStep, of *Block, out []Send) {
 		}
 	}
 	switch {
+	case first == nil && w.target.Kind == AtSection && w.tries < mostTries && w.Others():
+		w.tries++ // the next tasks may read what differs
+		w.raise(Place{AtSection, w.target.Number + 1})
+		return WatchLeave, nil, w.sends()
 	case first == nil || first.Block < 0:
 		return WatchTell, first, nil
 	case w.asked == nil || w.asked.Peer != first.Peer:

@@ -50,6 +50,7 @@ type watcher struct {
 	next     int // place of the course that comes next
 	reached  [2]uint64
 	stopped  bool // at the place before
+	hashes   bool // it makes its table there
 	finished bool
 	replaced bool
 	dead     bool
@@ -122,7 +123,7 @@ func (k *watching) run() error {
 		if len(moves) == 0 {
 			for _, n := range k.nodes {
 				if !n.dead && !n.finished {
-					return fmt.Errorf("hang: replica %d before place %d, stopped %v, target %v", n.id, n.next, n.stopped, n.w.target)
+					return fmt.Errorf("hang: replica %d before place %d, stopped %v, target %v: %s", n.id, n.next, n.stopped, n.w.target, k.describe())
 				}
 			}
 			return nil
@@ -132,6 +133,16 @@ func (k *watching) run() error {
 		}
 	}
 	return fmt.Errorf("no end")
+}
+
+func (k *watching) describe() (text string) {
+	for _, n := range k.nodes {
+		text += fmt.Sprintf("\n%d: before place %d, stopped %v, finished %v, dead %v, target %v, over %v, told %d, asked %+v, tries %d;", n.id, n.next, n.stopped, n.finished, n.dead, n.w.target, n.w.over, n.w.told, n.w.asked, n.w.tries)
+		for p := range n.w.peers {
+			text += fmt.Sprintf(" %d: %v %v", p, n.w.peers[p].target, n.w.peers[p].table)
+		}
+	}
+	return text
 }
 
 func (n *watcher) moves() (all []func() error) {
@@ -166,7 +177,7 @@ func (n *watcher) moves() (all []func() error) {
 	default:
 		add(n.finish)
 	}
-	if len(all) == 1 && n.stopped { // it only looks again
+	if len(all) == 1 && n.stopped && !n.hashes { // it only looks again
 		if w := *n.w; n.waits(&w) {
 			return nil
 		}
@@ -192,8 +203,7 @@ func (n *watcher) advance() error {
 	n.reached[at.Kind] = at.Number
 	n.next++
 	if n.w.Stops(at) {
-		n.stopped = true
-		n.w.Stop(Table{append([]uint64{3}, n.content(n.next-1)...)})
+		n.stopped, n.hashes = true, true
 		return nil
 	}
 	if n.w.target.Number > 0 && n.w.target.Before(at) && n.w.target.Kind == at.Kind && !n.w.Over() {
@@ -211,6 +221,11 @@ func (n *watcher) advance() error {
 
 // step does what the protocol wants of a replica that has stopped.
 func (n *watcher) step() error {
+	if n.hashes {
+		n.hashes = false
+		n.w.Stop(n.course[n.next-1], Table{append([]uint64{3}, n.content(n.next-1)...)})
+		return nil
+	}
 	step, of, out := n.w.Step()
 	n.sends(out)
 	switch step {
@@ -266,10 +281,9 @@ func (n *watcher) sends(all []Send) {
 	for _, s := range all {
 		n.send(s.To, watchedWord{WatchWord: s.Word})
 	}
-	if n.stopped || n.finished {
-		return
+	if !n.finished {
+		n.propose()
 	}
-	n.propose()
 }
 
 func (n *watcher) send(p int, w watchedWord) {
@@ -321,6 +335,7 @@ func (k *watching) join() {
 	}
 	k.joins--
 	dead.w, dead.dead, dead.next, dead.reached, dead.level, dead.handled = NewWatch(dead.id, len(k.nodes)), false, donor.next, donor.reached, 0, len(k.deaths)
+	dead.finished, dead.hashes = false, false
 	dead.replaced, dead.stopped, dead.hashed = true, false, make(map[Place]bool)
 	for _, o := range k.nodes {
 		switch {
