@@ -10,7 +10,7 @@ type Local struct {
 	Flips    []Flip
 	Verify   *Verification
 	Diverge  Diverge // "": strict
-	Capacity int // bytes under way in each direction of an in-memory link; 0 means its default
+	Capacity int     // bytes under way in each direction of an in-memory link; 0 means its default
 	Receive  Receive
 	Share    bool   // never decide to replicate
 	Threads  int    // workers of each replica; 0 means 1

@@ -36,6 +36,10 @@ var rules = []ruletest.Rule{
 	ruletest.New("state.go", "a replica may be ahead", "	if point >= s.point {", "	if point == s.point {"),
 	ruletest.New("state.go", "who takes the place of another has said nothing", "statePeer{said: make(map[uint64]uint64)} }", "statePeer{said: s.peers[p].said} }"),
 	ruletest.New("state.go", "the dead are not waited for", "return p != s.me && !s.peers[p].dead }", "return p != s.me }"),
+}
+
+// watches are rules of the search for divergence.
+var watches = ruletest.Table{Root: ".", Test: "TestWatch", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `, Rules: []ruletest.Rule{
 	ruletest.New("watch.go", "a replica that has returned is not waited for", "return w.lives(p) && !w.peers[p].finished }", "return w.lives(p) }"),
 	ruletest.New("watch.go", "a dead replica is not waited for", "return p != w.me && !w.peers[p].dead }", "return p != w.me }"),
 	ruletest.New("watch.go", "all stop at the latest place", "	if !w.target.Before(to) {", "	if w.target.Number > 0 {"),
@@ -53,22 +57,34 @@ var rules = []ruletest.Rule{
 	ruletest.New("watch.go", "safe points come after sections", "	kind = max(w.found.Place.Kind, w.target.Kind)", "	kind = w.found.Place.Kind"),
 	ruletest.New("watch.go", "a table of a place that has changed meanwhile does not count", "	if at == w.target {\n		w.stopped", "	if true {\n		w.stopped"),
 	ruletest.New("watch.go", "where all is alike the next section is tried, and then what is known is told", "w.tries < mostTries && w.Others():", "w.Others():"),
+}}
+
+// paces are rules of the choice of places, and of what is kept of them.
+var paces = ruletest.Table{Root: ".", Test: "TestPace|TestHashesAreKept", Soak: 300, Sign: `INTRA_SEED=\d+|--- FAIL: `, Rules: []ruletest.Rule{
 	ruletest.New("places.go", "hashes are kept by level", "level := Place{p.Kind, uint64(bits.TrailingZeros64(p.Number))}", "level := Place{p.Kind, uint64(bits.LeadingZeros64(0))}"),
 	ruletest.New("pace.go", "a replica that lowers its power skips nothing", "p.level = min(p.level, p.choose(n-1))", "p.level = p.choose(n-1)"),
 	ruletest.New("pace.go", "places that come less often are hashed more often", "		p.level = min(p.level, p.choose(n-1))\n", ""),
 	ruletest.New("pace.go", "hashes keep to their share of the time", "level == highest || p.spent+p.cost <= paceFree+then/paceShare {", "true {"),
-}
+}}
 
 // unshown are rules that no schedule shows to be needed, and why.
 var unshown = []ruletest.Rule{}
 
 // table says which schedules are to notice the rules.
-var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestWatch|TestPace|TestHashesAreKept|TestStates|TestCompare|TestSchedules|TestAgreement|TestJudge|TestResultIsHeld|TestHeldResultIsAnswered|TestLateWord", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
+var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "TestStates|TestCompare|TestSchedules|TestAgreement|TestJudge|TestResultIsHeld|TestHeldResultIsAnswered|TestLateWord", Soak: 20000, Sign: `INTRA_SEED=\d+|--- FAIL: `}
 
 // TestRulesStand looks for the text of every rule in the machine, where it has to be
 // once: the table says what is there.
-func TestRulesStand(t *testing.T) { table.Stand(t) }
+func TestRulesStand(t *testing.T) {
+	table.Stand(t)
+	watches.Stand(t)
+	paces.Stand(t)
+}
 
 // TestRulesAreNeeded takes every rule out of the machine in turn: the schedules must
 // fail. It takes long, and runs for the rules whose names INTRA_RULES matches.
-func TestRulesAreNeeded(t *testing.T) { table.Needed(t) }
+func TestRulesAreNeeded(t *testing.T) {
+	table.Needed(t)
+	watches.Needed(t)
+	paces.Needed(t)
+}
