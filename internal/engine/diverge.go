@@ -125,7 +125,11 @@ func (w *watcher) atSection(s *Section) error {
 
 func (w *watcher) due(at verify.Place) bool {
 	if w.pace[at.Kind] == nil {
-		w.pace[at.Kind] = verify.NewPace(at.Number - 1)
+		spent := time.Duration(0)
+		if other := w.pace[1-at.Kind]; other != nil {
+			spent = other.Spent()
+		}
+		w.pace[at.Kind] = verify.NewPace(at.Number-1, spent)
 	}
 	return w.pace[at.Kind].Due(at.Number, w.now)
 }

@@ -24,18 +24,19 @@ type Pace struct {
 }
 
 const (
-	// paceShare is the part of the time that hashes may take, as its inverse: half of
+	// paceShare is the part of the time that hashes may take, as its inverse: less than half of
 	// what is promised, since other costs follow from them.
-	paceShare = 200
+	paceShare = 250
 	// paceFree is the time for hashes before that. What starts a process takes longer,
 	// and a short job is compared often enough to be of use.
-	paceFree = 2 * time.Millisecond
+	paceFree = time.Millisecond
 	// highest is the largest level.
 	highest = 40
 )
 
-// NewPace returns the choice of a process that is about to come to the place after n.
-func NewPace(n uint64) *Pace { return &Pace{at: n} }
+// NewPace returns the choice of a process that is about to come to the place after n, and has
+// spent time on hashes at places of another kind.
+func NewPace(n uint64, spent time.Duration) *Pace { return &Pace{at: n, spent: spent} }
 
 // Due reports whether a hash is to be taken at place n. now is the time of the process,
 // and is asked for now and then only.

@@ -35,7 +35,7 @@ func TestPace(t *testing.T) {
 		first := rng.Uint64N(1000)
 		var all []*pacing
 		for range 2 {
-			all = append(all, &pacing{Pace: NewPace(first), now: time.Duration(rng.Int64N(int64(time.Second))), hashed: make(map[uint64]bool)})
+			all = append(all, &pacing{Pace: NewPace(first, 0), now: time.Duration(rng.Int64N(int64(time.Second))), hashed: make(map[uint64]bool)})
 		}
 		between, cost := time.Duration(1+rng.Int64N(int64(10*time.Millisecond))), time.Duration(1+rng.Int64N(int64(10*time.Millisecond)))
 		places := 3000 + rng.Uint64N(3000)
