@@ -32,6 +32,7 @@ type namedContent struct {
 	name   string
 	kernel *Kernel // of the task that reads them; nil: they are a variable
 	task   int
+	bytes  bool // MarshalBinary has returned them: they may be other ones for equal contents
 }
 
 func (n namedContent) String() string { return n.name + n.where() }
@@ -63,7 +64,7 @@ func variables(state *checkpoint.State, skip map[string]bool) (contents, error) 
 	var again []checkpoint.Variable
 	c := make(contents, len(all))
 	for i, v := range all {
-		c[i] = content{namedContent{name: v.Name}, v.Type, v.Mem}
+		c[i] = content{namedContent{name: v.Name, bytes: v.Type == nil}, v.Type, v.Mem}
 		if v.Type != nil {
 			continue
 		}
@@ -85,7 +86,7 @@ func inputs(s *Section) (c contents) {
 	for t := range s.Tasks {
 		for i := range s.Tasks[t].Regions {
 			if r := &s.Tasks[t].Regions[i]; r.Mode == update.In || r.Mode == update.InOut {
-				c = append(c, content{namedContent{r.Name, s.Tasks[t].Kernel, t}, r.Type, r.Mem})
+				c = append(c, content{namedContent{name: r.Name, kernel: s.Tasks[t].Kernel, task: t}, r.Type, r.Mem})
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func TestValuesThatDiffer(t *testing.T) {
 	require.Equal(t, "n is 7 on replica 0 and 9 on replica 1", one.differs(0, 0, 1, []byte{9, 0, 0, 0}))
 	nan := content{namedContent{name: "y"}, reflect.TypeFor[float32](), bytesOf([]float32{float32(math.NaN()), 0})}
 	require.Regexp(t, `^y\[0\] is NaN \(.*\) on replica 0 and NaN \(.*\) on replica 1$`, nan.differs(0, 0, 1, []byte{1, 0, 0xc0, 0x7f, 0, 0, 0, 0}))
-	text := content{namedContent{name: "b"}, nil, []byte("abc")}
+	text := content{namedContent{name: "b", bytes: true}, nil, []byte("abc")}
 	require.Equal(t, "byte 1 of what MarshalBinary of b returns is 98 on replica 0 and 120 on replica 1", text.differs(0, 0, 1, []byte("axc")))
 }
 
