@@ -49,7 +49,7 @@ const (
 	hashedBlock = 64 << 10
 	// mostHashed is how much a hash is taken of at most. Of more than that each hash takes
 	// another part, which follows from the number of the place.
-	mostHashed = 16 << 20
+	mostHashed = 4 << 20
 	// mostHashes is how many hashes a replica sends at once.
 	mostHashes = 64
 )

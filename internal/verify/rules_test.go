@@ -49,7 +49,6 @@ var watches = ruletest.Table{Root: ".", Test: "TestWatch", Soak: 20000, Sign: `I
 	ruletest.New("watch.go", "the next lead gets all tables", "w.told != lead+1 {", "w.told == 0 {"),
 	ruletest.New("watch.go", "the lead asks another replica if the one that it asked has died", "w.asked == nil || w.asked.Peer != first.Peer:", "w.asked == nil:"),
 	ruletest.New("watch.go", "a joiner has sent nothing", "	w.peers[p] = watched{hashes: newHashes()}\n	switch {", "	w.peers[p].dead = false\n	switch {"),
-	ruletest.New("watch.go", "a joiner stops where all do", "	case w.target.Number > 0:\n		w.send(p, ", "	case false:\n		w.send(p, "),
 	ruletest.New("watch.go", "a replica that goes on says so to one that wants to stop", "x.target, x.table = word.Place, nil; w.over {\n			w.send(p, &WatchWord{Kind: WatchOver})", "x.target, x.table = word.Place, nil; w.over {"),
 	ruletest.New("watch.go", "a replica that goes on says so to one that takes it for the lead", "= word.Place, word.Table\n		if w.over {\n			w.send(p, &WatchWord{Kind: WatchOver})", "= word.Place, word.Table\n		if w.over {"),
 	ruletest.New("watch.go", "a peer may be ahead with its hash", "ok := w.peers[p].hashes.at[at]; ok && p != w.me {", "ok := w.peers[p].hashes.at[at]; ok && false {"),
@@ -57,6 +56,9 @@ var watches = ruletest.Table{Root: ".", Test: "TestWatch", Soak: 20000, Sign: `I
 	ruletest.New("watch.go", "safe points come after sections", "	kind = max(w.found.Place.Kind, w.target.Kind)", "	kind = w.found.Place.Kind"),
 	ruletest.New("watch.go", "a table of a place that has changed meanwhile does not count", "	if at == w.target {\n		w.stopped", "	if true {\n		w.stopped"),
 	ruletest.New("watch.go", "where all is alike the next section is tried, and then what is known is told", "w.tries < mostTries && w.Others():", "w.Others():"),
+}, Unshown: []ruletest.Rule{
+	// A joiner that hears nothing of a place finds the difference by itself or hears of it when the place changes.
+	ruletest.New("watch.go", "a joiner stops where all do", "	case w.target.Number > 0:\n		w.send(p, ", "	case false:\n		w.send(p, "),
 }}
 
 // paces are rules of the choice of places, and of what is kept of them.
