@@ -21,6 +21,7 @@ const (
 	KindOnceNone                   // the answer "no" to a query
 	KindEntered                    // "I have come to this section"
 	KindVerify                     // what came of sampled tasks; Task says which kind of word
+	KindWatch                      // hashes of what replicas must have alike, and what follows from them; Task says which kind of word
 )
 
 // Message is the meaning of a frame on the section channel.
@@ -75,7 +76,7 @@ func ParseMessage(h *transport.Header) (Message, error) {
 	}
 	const most, latest = 1 << 40, 1 << 62
 	switch {
-	case h.Channel != transport.ChannelSection || m.Kind < KindUpdate || m.Kind > KindVerify:
+	case h.Channel != transport.ChannelSection || m.Kind < KindUpdate || m.Kind > KindWatch:
 		return m, fmt.Errorf("%w: channel %d, kind %d", ErrMessage, h.Channel, h.Kind)
 	case h.Args[1] > most || h.Args[2] > most || (m.Kind <= KindClaim && m.Task >= m.Tasks):
 		return m, fmt.Errorf("%w: task %d of %d", ErrMessage, h.Args[1], h.Args[2])

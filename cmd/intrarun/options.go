@@ -41,7 +41,7 @@ type options struct {
 func newOptions() *options {
 	return &options{
 		Config: launch.Config{
-			Job: launch.Job{Link: job.LinkSHM, Ring: job.DefaultRing, Direct: job.DirectAuto, Threads: 1, TraceLimit: timeline.DefaultLimit,
+			Job: launch.Job{Link: job.LinkSHM, Ring: job.DefaultRing, Direct: job.DirectAuto, Diverge: job.DivergeStrict, Threads: 1, TraceLimit: timeline.DefaultLimit,
 				Stuck: launch.Stuck{After: launch.DefaultStuck}, Endless: launch.DefaultEndless},
 			Bind: affinity.Auto, Fanout: spawn.DefaultFanout, Stdin: os.Stdin,
 		},

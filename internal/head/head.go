@@ -62,6 +62,7 @@ type Head struct {
 	publishing int  // sets of files that are being made complete
 
 	differing  map[int]bool                // ranks of which it was said that their replicas print different lines
+	diverged   map[int]string              // ranks whose replicas had different states, and what differed
 	suspicions map[detect.ID]time.Duration // since when a node was suspected last
 	endings    map[detect.ID]string        // why the connection to its agent has ended
 

@@ -14,6 +14,9 @@ func (h *Head) hear(m *member, msg *job.Message) {
 	if msg.Stats != nil {
 		m.stats, m.heard = *msg.Stats, h.now
 		h.passOn(msg.Stats.Notes)
+		if w := msg.Stats.Watched; w != nil {
+			h.watched(m, w)
+		}
 		if c := msg.Stats.Corruption; c != nil {
 			h.convicted(m, c.Convicted)
 			if c.Doubt != nil {
@@ -150,7 +153,7 @@ func (h *Head) differs(e Differs) {
 		h.stop(ExitDiverged, fmt.Sprintf("divergence of replicas of rank %d: %s", e.Rank, e.Text), byWord)
 		return
 	}
-	h.warnf("warning: %s: output must not depend on time, random numbers, map order or p.Replica() (let intra.Once read such things), nor, in a job that rolls back, on the order of messages", e.Text)
+	h.warnf("warning: %s: %s. Output must depend neither on such things (let intra.Once read them) nor on p.Replica() nor, in a job that rolls back, on the order of messages", e.Text, job.DivergeAdvice(false))
 }
 
 // passOn tells the user what processes have to say, once: they mostly all

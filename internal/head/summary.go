@@ -29,6 +29,7 @@ type Summary struct {
 	MPI       *runreport.MPI        // nil: the links are intrarun's own
 	SDC       *runreport.Corruption // nil: no task was verified
 	Flips     []runreport.Flip
+	Diverge   *runreport.Diverge // nil: no states were compared
 	Processes []Process
 	Retired   bool // another head carries on, or may
 }
@@ -78,6 +79,7 @@ func (h *Head) Summary() Summary {
 		s.Restart = &runreport.Restart{Dir: f.Restart.Dir, Set: f.Restart.Number, Point: f.Restart.Cut, Refused: append([]string{}, f.Restart.Refused...)}
 	}
 	s.SDC, s.Flips = h.corruption()
+	s.Diverge = h.divergence()
 	s.MPI = h.mpiSummary()
 	for _, m := range h.all {
 		if m.pid != 0 {

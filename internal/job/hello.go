@@ -16,7 +16,7 @@ import (
 
 // Version is the version of the protocol between head and processes and
 // between processes. Different versions refuse each other.
-const Version = 6
+const Version = 7
 
 // Hello is what a process says of itself when it joins. A program fills in
 // Tag and Tasks; Join fills in the rest.

@@ -9,7 +9,8 @@ type Local struct {
 	Kills    []Kill
 	Flips    []Flip
 	Verify   *Verification
-	Capacity int // bytes under way in each direction of an in-memory link; 0 means its default
+	Diverge  Diverge // "": strict
+	Capacity int     // bytes under way in each direction of an in-memory link; 0 means its default
 	Receive  Receive
 	Share    bool   // never decide to replicate
 	Threads  int    // workers of each replica; 0 means 1

@@ -98,6 +98,8 @@ type Setup struct {
 	// Together: the rank has several replicas, all began on one host, and those that are on one
 	// host share memory, which comes right after this.
 	Together bool `json:"together,omitempty"`
+	// Diverge says what is done if replicas of a rank differ; empty: they are not compared.
+	Diverge Diverge `json:"diverge,omitempty"`
 	// Counters are what is counted while tasks run, by the replicas of a rank together.
 	Counters []string `json:"counters,omitempty"`
 	// Ahead is how many bytes of messages to a rank a process may keep, so that it need

@@ -33,6 +33,8 @@ type Stats struct {
 	// on request that have come about.
 	Corruption *Corruption `json:"corruption,omitempty"`
 	Flipped    []Flip      `json:"flipped,omitempty"`
+	// Watched is nil unless replicas look for divergence.
+	Watched *Watched `json:"watched,omitempty"`
 	// Counters says how what was to be counted in tasks is counted here.
 	Counters []counters.Counter `json:"counters,omitempty"`
 	// Usage is what the process has used up, nil if that is not known.
@@ -52,6 +54,9 @@ func (s *Stats) Diverged(o *Stats) string {
 		return fmt.Sprintf("one left %d sections, the other %d", s.Before+s.Sections, o.Before+o.Sections) + s.afterRestore(o)
 	case s.Signature != o.Signature:
 		return "their sections had different tasks, shapes or arguments" + s.afterRestore(o)
+	}
+	if at, differs := s.Watched.differs(o.Watched); differs {
+		return at.differs() + s.afterRestore(o)
 	}
 	return ""
 }

@@ -42,6 +42,7 @@ type Job struct {
 	Flips   []job.Flip        // wrong results on request
 	Clones  []job.Clone       // processes that a tool starts
 	Verify  *job.Verification // nil: no task is verified
+	Diverge job.Diverge       // what is done about replicas that differ; "": they are not compared
 	Replace bool              // a process that was lost is replaced by a new one
 	Spares  int               // processes that wait to take the place of lost ones
 	Backup  recovery.Policy
@@ -176,7 +177,7 @@ const fewProcesses = 8
 func (j *Job) head(nodes []head.Node) head.Config {
 	c := head.Config{
 		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
-		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify,
+		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.MPI, TLS: j.TLS, Limit: j.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify, Diverge: j.Diverge,
 			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
 		Link: j.Link, MPIBetween: j.MPIBetween, Ring: j.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,
 		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Checkpoint, Restart: j.Restart, Kills: j.Kills, Flips: j.Flips, Clones: j.Clones, Weibull: j.Weibull, Endless: j.Endless,

@@ -87,6 +87,7 @@ func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 		Kills:      s.Kills,
 		SDC:        s.SDC,
 		Flips:      s.Flips,
+		Diverge:    s.Diverge,
 		Weibull:    s.Weibull,
 		Checkpoint: s.Files,
 		Restart:    s.Restart,

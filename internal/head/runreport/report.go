@@ -34,6 +34,7 @@ type Report struct {
 	Failures    []Failure   `json:"failures"`             // the verdicts, in their order
 	Kills       []Kill      `json:"kills"`                // what -kill asked for
 	SDC         *Corruption `json:"sdc,omitempty"`        // what -sdc found
+	Diverge     *Diverge    `json:"diverge,omitempty"`    // what the comparison of states found (-diverge)
 	Flips       []Flip      `json:"flips,omitempty"`      // what -fault flip and -fault defect asked for
 	Counters    []Counter   `json:"counters,omitempty"`   // how the events of -counters were counted
 	Weibull     *Weibull    `json:"weibull,omitempty"`    // what -fault weibull did

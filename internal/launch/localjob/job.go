@@ -1,6 +1,7 @@
 package localjob
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -81,7 +82,7 @@ func (l *localJob) config(degrees []int) head.Config {
 	w := l.want
 	c := head.Config{
 		Degrees: degrees, Nodes: []head.Node{{ID: here, Name: "this process"}}, Of: make(map[job.Process]detect.ID),
-		Setup:   job.Setup{Check: l.spec.Check, Sched: w.Sched, Threads: w.Threads, Verify: w.Verify},
+		Setup:   job.Setup{Check: l.spec.Check, Sched: w.Sched, Threads: w.Threads, Verify: w.Verify, Diverge: cmp.Or(w.Diverge, job.DivergeStrict)},
 		Link:    anyLink,
 		Replace: w.Replace, Backup: recovery.Policy{Every: w.Backup}, Restart: w.Restart, Kills: w.Kills, Flips: w.Flips,
 	}

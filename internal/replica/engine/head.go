@@ -53,6 +53,7 @@ func (e *Engine) report() {
 				continue
 			}
 			rested = 0
+			e.watch.late()
 			e.head.Stats(e.told)
 			if m := e.messages.Load(); m != nil {
 				m.TellSums()

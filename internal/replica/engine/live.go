@@ -107,6 +107,9 @@ func (e *Engine) run(program func(*Program) error) error {
 	}
 	e.tellAll()
 	if err == nil {
+		err = e.watch.leave()
+	}
+	if err == nil {
 		err = e.returned(p)
 	}
 	if err != nil {

@@ -114,7 +114,7 @@ func (n *node) fail(err error) {
 // withCause adds to a divergence what its cause may be.
 func (n *node) withCause(err error) error {
 	var d *section.Divergence
-	if len(n.restored) == 0 || !errors.As(err, &d) || errors.As(err, new(*afterRestore)) {
+	if len(n.restored) == 0 || !errors.As(err, &d) && !errors.As(err, new(*Differing)) || errors.As(err, new(*afterRestore)) {
 		return err
 	}
 	return &afterRestore{err, n.restored[len(n.restored)-1]}

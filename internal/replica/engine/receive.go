@@ -176,8 +176,13 @@ func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte
 		if v := r.verifier; v != nil {
 			v.states.Finished(from)
 		}
+		r.watch.returned(from)
 	case update.KindVerify:
 		if err := r.verifier.hear(m, u, payload); err != nil {
+			r.fail(fmt.Errorf("from %v: %w", r.from, err))
+		}
+	case update.KindWatch:
+		if err := r.watch.hear(from, m, payload); err != nil {
 			r.fail(fmt.Errorf("from %v: %w", r.from, err))
 		}
 	case update.KindOnceResult:

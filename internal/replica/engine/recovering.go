@@ -64,8 +64,11 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 	if r.back.Pending() {
 		return nil, errBack
 	}
-	if r.sharing.verifier.compares() || r.sharing.flips != nil {
+	if r.sharing.verifier.compares() || r.sharing.flips != nil || r.sharing.watch != nil {
 		p.compare = r.compareState
+	}
+	if w := r.sharing.watch; w != nil {
+		w.program.Store(p)
 	}
 	if v := r.sharing.verifier; v != nil {
 		v.passed.Store(p)

@@ -10,7 +10,10 @@ import (
 // Share completes s together with the other replicas [INTRA, Algorithm 1,
 // lines 20 to 28].
 func (h *sharing) Share(s *Section) error {
-	err := h.complete(s)
+	err := h.watch.atSection(s)
+	if err == nil {
+		err = h.complete(s)
+	}
 	if err == nil && s.Agree != nil {
 		err = s.Agree()
 	}

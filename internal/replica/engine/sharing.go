@@ -46,6 +46,7 @@ type sharing struct {
 	updates   updates
 	stores    *stores      // nil: there are none
 	verifier  *verifier    // nil: nothing is verified
+	watch     *watcher     // nil: nothing looks for divergence
 	scattered bool         // replicas of the rank are on several hosts, since the last cut at which somebody came
 	flips     *fault.Flips // nil: none was asked for
 	meter     *counters.Meter
@@ -66,7 +67,7 @@ func newSharing(n *node, c Config) *sharing {
 	}
 	h.decisions.never = c.Share
 	h.updates.sharing = h
-	h.verifier, h.flips = newVerifier(h), fault.NewFlips(n.setup.Flips)
+	h.verifier, h.watch, h.flips = newVerifier(h), newWatcher(h), fault.NewFlips(n.setup.Flips)
 	h.meter = counters.New(n.setup.Counters, self.Replica, replicas)
 	for _, c := range h.meter.Counters() {
 		if c.From != counters.FromPerf {
@@ -185,6 +186,7 @@ func (h *sharing) dead(p job.Process) {
 	if v := h.verifier; v != nil {
 		v.dead(p.Replica)
 	}
+	h.watch.dead(p.Replica)
 }
 
 // admit makes another replica live, at a cut.
@@ -195,6 +197,7 @@ func (h *sharing) admit(p job.Process) {
 		h.verifier.admit(p.Replica)
 	}
 	h.peers[p.Replica] = h.linkTo(p)
+	h.watch.admit(p.Replica)
 	if h.stores != nil {
 		h.stores.admit(p.Replica)
 	}
@@ -220,6 +223,9 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 	if h.verifier != nil {
 		h.verifier.resumeAt(at.Deaths)
 	}
+	if h.watch != nil {
+		h.watch.resume()
+	}
 	h.decisions = decisions{of: newDecisions().of, never: h.decisions.never}
 	h.current, h.open, h.retired, h.inOnce, h.onceRun, h.err, h.finished = nil, nil, false, false, false, nil, false
 	for replica := range h.peers {
@@ -232,6 +238,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 			if h.verifier != nil {
 				h.verifier.admit(replica)
 			}
+			h.watch.admit(replica)
 		}
 	}
 	if h.generation = generation; h.stores != nil {

@@ -16,11 +16,14 @@ import (
 // compares reports whether registered states are compared.
 func (v *verifier) compares() bool { return v != nil && v.every > 0 }
 
-// compareState turns bits of the registered state, if that was requested, and compares
-// it with that of the other replicas, if it is time. A cut at the same safe point comes
+// compareState turns bits of the registered state, if that was requested, looks for
+// divergence, and with -sdc state compares it with that of the other replicas, if it is time. A cut at the same safe point comes
 // after that.
 func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	if err := r.sharing.flipState(state); err != nil {
+		return err
+	}
+	if err := r.sharing.watch.atSafePoint(point, state); err != nil {
 		return err
 	}
 	v := r.sharing.verifier

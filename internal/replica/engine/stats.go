@@ -150,6 +150,7 @@ func (h *sharing) Snapshot() job.Stats {
 		counts.Convicted = slices.Clone(v.counts.Convicted)
 		out.Corruption = &counts
 	}
+	out.Watched = h.watch.snapshot()
 	out.Counters, out.Usage = h.meter.Counters(), counters.Used()
 	out.TaskTypes = maps.Collect(func(yield func(string, job.TaskStats) bool) {
 		for t, ts := range h.stats.types {

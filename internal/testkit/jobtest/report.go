@@ -38,6 +38,13 @@ type Report struct {
 		Point   uint64   `json:"safe_point"`
 		Refused []string `json:"refused"`
 	} `json:"restart"`
+	Diverge *struct {
+		Mode     string   `json:"mode"`
+		Hashes   int64    `json:"hashes"`
+		Compared int64    `json:"compared"`
+		Seconds  float64  `json:"seconds"`
+		Differed []string `json:"differed"`
+	} `json:"diverge"`
 	Threads       int                 `json:"threads"`
 	Direct        []int               `json:"direct"`
 	WallSeconds   float64             `json:"wall_seconds"`

@@ -1,0 +1,74 @@
+package job
+
+import "fmt"
+
+// Diverge says what is done about replicas of a rank whose states differ.
+type Diverge string
+
+// The ways.
+const (
+	DivergeOff    Diverge = "off"    // they are not compared
+	DivergeStrict Diverge = "strict" // the job ends with exit code 4
+	DivergeWarn   Diverge = "warn"   // the user is warned once, and the job goes on
+)
+
+// ParseDiverge reads one of them.
+func ParseDiverge(s string) (Diverge, error) {
+	switch d := Diverge(s); d {
+	case DivergeOff, DivergeStrict, DivergeWarn:
+		return d, nil
+	}
+	return "", fmt.Errorf("want strict, warn or off")
+}
+
+// DivergeCauses are what makes replicas differ, for messages.
+const DivergeCauses = "a wrong clause, or time, random numbers, map order"
+
+// DivergeAdvice is what a message about a difference ends with.
+func DivergeAdvice(checked bool) string {
+	if checked {
+		return DivergeCauses
+	}
+	return DivergeCauses + ": run with -check"
+}
+
+// Watched is what a process has counted of the comparisons of -diverge.
+type Watched struct {
+	Hashes   int64   `json:"hashes"`             // taken here
+	Compared int64   `json:"compared"`           // with those of a higher replica
+	Seconds  float64 `json:"seconds"`            // for all of them
+	Differed string  `json:"differed,omitempty"` // what differed, if that was told here
+	// Last are the newest hashes of a process that has finished, one of each level.
+	Last []Hashed `json:"last,omitempty"`
+}
+
+// Hashed is a hash that was taken.
+type Hashed struct {
+	SafePoint bool   `json:"safe_point,omitempty"` // at a safe point, not at the entry of a section
+	Number    uint64 `json:"number"`
+	Hash      uint64 `json:"hash"`
+}
+
+// differs says that replicas have other hashes there.
+func (h Hashed) differs() string {
+	where := fmt.Sprintf("what the tasks of section %d read", h.Number-1)
+	if h.SafePoint {
+		where = fmt.Sprintf("the registered state at safe point %d", h.Number)
+	}
+	return where + " had other contents: " + DivergeAdvice(false)
+}
+
+// differs returns the first place at which both have hashed, and not the same.
+func (w *Watched) differs(o *Watched) (at Hashed, differs bool) {
+	if w == nil || o == nil {
+		return at, false
+	}
+	for _, a := range w.Last {
+		for _, b := range o.Last {
+			if a.SafePoint == b.SafePoint && a.Number == b.Number && a.Hash != b.Hash {
+				return a, true
+			}
+		}
+	}
+	return at, false
+}

@@ -1,0 +1,498 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/base/counters"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/replica/verify"
+	"github.com/intrahpc/intra/update"
+)
+
+// watcher has the replicas of the rank find that their program has diverged: it compares
+// hashes of the registered state at safe points and, as long as the program has registered
+// nothing, of what the tasks of a section read. Which is done at a section before any task
+// of it runs here, when nothing of it was received.
+type watcher struct {
+	*sharing
+	machine *verify.Watch
+	// stopping: a difference is known, so the program looks at each place whether to stop
+	// there. Since a place is counted before stopping is read, a goroutine that sets it and
+	// then reads the count knows which places pass it by.
+	stopping atomic.Bool
+	over     atomic.Bool // nothing is compared any more
+	found    time.Duration
+	named    time.Duration // until then a place to stop at is waited for; 0: no difference is known
+
+	// Of the goroutine of the program.
+	pace   [2]*verify.Pace // by the kind of places; nil before the first one
+	states bool            // states are compared, and sections no more
+	skip   map[string]bool // variables that cannot be compared
+
+	marshals bool // MarshalBinary returns some of the state
+
+	section atomic.Uint64                   // place of the section that the program has come to
+	program atomic.Pointer[Program]         // the run of the program; nil before it
+	names   map[verify.Place][]namedContent // of what was hashed
+	at      verify.Place                    // where that was last
+	last    map[verify.Place]job.Hashed     // the newest hash of each kind and level
+	counts  job.Watched
+}
+
+// newWatcher returns what looks for divergence in a rank, nil if nothing does. With -sdc
+// its own comparisons take its place.
+func newWatcher(h *sharing) *watcher {
+	if d := h.setup.Diverge; d == "" || d == job.DivergeOff || len(h.peers) < 2 || h.setup.Verify != nil {
+		return nil
+	}
+	w := &watcher{sharing: h}
+	w.begin()
+	return w
+}
+
+// begin begins with peers all of which live.
+func (w *watcher) begin() {
+	w.machine = verify.NewWatch(w.setup.Self.Replica, len(w.peers))
+	w.stopping.Store(false)
+	w.over.Store(false)
+	w.pace, w.states, w.skip, w.named = [2]*verify.Pace{}, false, make(map[string]bool), 0
+	w.section.Store(w.sharing.machine.Number())
+	w.names, w.last, w.at = make(map[verify.Place][]namedContent), make(map[verify.Place]job.Hashed), verify.Place{}
+}
+
+// resume begins with no peer that lives, until they are admitted.
+func (w *watcher) resume() {
+	w.begin()
+	for p := range w.peers {
+		if p != w.setup.Self.Replica {
+			w.machine.Dead(p)
+		}
+	}
+}
+
+// Differing is the error of replicas that have come to different states.
+type Differing struct {
+	Text    string
+	checked bool
+}
+
+func (d *Differing) Error() string {
+	return fmt.Sprintf("%s: %s", d.Text, job.DivergeAdvice(d.checked))
+}
+
+// atSafePoint is called at each safe point but the first one of a run that began with saved
+// state.
+func (w *watcher) atSafePoint(point uint64, state *checkpoint.State) error {
+	if w == nil || w.over.Load() {
+		return nil
+	}
+	at := verify.Place{Kind: verify.AtSafePoint, Number: point}
+	due := w.due(at)
+	if !due && !w.stopping.Load() {
+		return nil
+	}
+	var failed error
+	err := w.visit(at, due, func() contents {
+		c, err := variables(state, w.skip)
+		if err != nil {
+			failed = err
+		}
+		w.states = w.states || len(c) > 0
+		return c
+	})
+	if err = cmp.Or(failed, err); err != nil {
+		return fmt.Errorf("safe point: %w", err)
+	}
+	return nil
+}
+
+// atSection is called when a section begins to be shared.
+func (w *watcher) atSection(s *Section) error {
+	if w == nil || w.over.Load() {
+		return nil
+	}
+	at := verify.Place{Kind: verify.AtSection, Number: s.Number + 1}
+	w.section.Store(at.Number)
+	due := !w.states && !w.setup.Check && w.due(at) // checked mode compares sections itself
+	if !due && !w.stopping.Load() {
+		return nil
+	}
+	return w.visit(at, due, func() contents { return inputs(s) })
+}
+
+func (w *watcher) due(at verify.Place) bool {
+	if w.pace[at.Kind] == nil {
+		spent := time.Duration(0)
+		if other := w.pace[1-at.Kind]; other != nil {
+			spent = other.Spent()
+		}
+		w.pace[at.Kind] = verify.NewPace(at.Number-1, spent)
+	}
+	return w.pace[at.Kind].Due(at.Number, w.now)
+}
+
+// visit hashes what there is at a place, if it is due, and stops there if the replicas have
+// agreed on that.
+func (w *watcher) visit(at verify.Place, due bool, of func() contents) error {
+	if w.stopping.Load() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.watched()
+		if w.machine.Stops(at) {
+			return w.stop(at, of)
+		}
+		return nil
+	}
+	if !due {
+		return nil
+	}
+	took := counters.OnThread(func() { w.hash(at, of()) })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts.Seconds += took.Seconds()
+	w.pace[at.Kind].Took(at.Number, took, w.now())
+	return nil
+}
+
+// hash takes the hashes of contents and sends them.
+func (w *watcher) hash(at verify.Place, c contents) {
+	if len(c) == 0 {
+		return
+	}
+	hashes := c.hashes(at)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts.Hashes++
+	w.keep(at, c, hashes)
+	w.perform(w.machine.Pass(at, hashes))
+	w.watched()
+}
+
+// name gives what differed at another safe point the name that it has at this one, if nothing was hashed
+// there on this replica.
+func (w *watcher) name(at verify.Place, c contents) {
+	f := w.machine.Found()
+	if at.Kind == verify.AtSafePoint && f.Place.Kind == at.Kind && w.names[f.Place] == nil && len(c) > 0 {
+		w.names[f.Place] = c.names()
+	}
+}
+
+// mostNames is for how many places names are kept.
+const mostNames = 256
+
+// keep notes what was hashed, for messages and for the head.
+func (w *watcher) keep(at verify.Place, c contents, hashes []uint64) {
+	if len(w.names) >= mostNames {
+		clear(w.names)
+	}
+	w.names[at], w.at = c.names(), at
+	w.marshals = w.marshals || slices.ContainsFunc(c, func(x content) bool { return x.bytes })
+	all := uint64(0)
+	for g := range hashes {
+		if !bytesIn(c, g) { // which may be other ones for equal contents
+			all = all*31 + hashes[g]
+		}
+	}
+	level := verify.Place{Kind: at.Kind, Number: uint64(bits.TrailingZeros64(at.Number))}
+	w.last[level] = job.Hashed{SafePoint: at.Kind == verify.AtSafePoint, Number: at.Number, Hash: all}
+}
+
+// bytesIn reports whether a group of contents has some that MarshalBinary has returned.
+func bytesIn(c contents, g int) bool {
+	for i := range c {
+		if c[i].of == nil && hashOf(i, len(c)) == g {
+			return true
+		}
+	}
+	return false
+}
+
+// watched does what follows from a difference that has been found, under the lock.
+func (w *watcher) watched() {
+	if w.machine.Over() {
+		w.over.Store(true)
+		return
+	}
+	if w.machine.Found() == nil {
+		return
+	}
+	if w.named == 0 {
+		w.found = w.now()
+		w.named = w.found + longestStop
+		for _, p := range w.pace {
+			if p != nil {
+				w.named = max(w.named, w.found+4*p.Between())
+			}
+		}
+	}
+	if w.finished {
+		_ = w.concludeHash("the program has returned on one of them") // the head hears of it
+		return
+	}
+	if kind, wants := w.machine.Wants(); wants {
+		w.stopping.Store(true)
+		next := w.section.Load() + 1
+		if kind == verify.AtSafePoint {
+			p := w.program.Load()
+			if p == nil {
+				return // its first safe point comes here again
+			}
+			next = p.points.Load() + 1
+		}
+		w.perform(w.machine.Propose(verify.Place{Kind: kind, Number: next}))
+	}
+}
+
+// longestStop is how long replicas take at most to stop at one place and compare what they
+// have there, unless places are further apart: one may wait for ever for what another one
+// does not do.
+const longestStop = 20 * time.Second
+
+// stop compares what there is at the place where all stop, under the lock.
+func (w *watcher) stop(at verify.Place, of func() contents) error {
+	var c contents
+	var table verify.Table
+	w.unlocked(func() {
+		c = of()
+		table = c.table()
+	})
+	w.machine.Stop(at, table)
+	for {
+		seen := w.changes.Load()
+		if w.err != nil {
+			return diverged(w.err)
+		}
+		step, block, out := w.machine.Step()
+		w.perform(out)
+		switch step {
+		case verify.WatchLeave:
+			w.watched()
+			return nil
+		case verify.WatchGive:
+			word := &verify.WatchWord{Kind: verify.WatchBlock, Place: at, Item: block.Item, Block: block.Block}
+			if block.Item < len(c) {
+				word.Bytes = c[block.Item].block(block.Block)
+			}
+			w.perform([]verify.Send{{To: block.Peer, Word: word}})
+			continue
+		case verify.WatchTell:
+			if w.unstable(c, block, of) {
+				return nil
+			}
+			w.name(at, c)
+			return w.conclude(w.values(at, c, block))
+		}
+		var err error
+		w.unlocked(func() {
+			err = w.ended(w.poller.Wait(w.runCtx, func() bool { return w.changedSince(seen) }))
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// marshalled is how often MarshalBinary is called to see whether it always returns the same.
+const marshalled = 64
+
+// unstable reports whether what differs is what MarshalBinary has returned, and that is not
+// always the same: then nothing is known to differ. Comparisons end with that.
+func (w *watcher) unstable(c contents, of *verify.Block, again func() contents) bool {
+	i := w.machine.Found().Index
+	if of != nil {
+		i = of.Item
+	}
+	if len(c) > mostHashes || i >= len(c) || c[i].of != nil || w.machine.Found().Place.Kind != verify.AtSafePoint {
+		return false
+	}
+	for range marshalled {
+		if !w.skip[c[i].name] {
+			w.unlocked(func() { again() })
+		}
+	}
+	if !w.skip[c[i].name] {
+		return false
+	}
+	w.notes.add("intra.Protect(%q): its MarshalBinary returns other bytes each time, so replicas are not compared any more: write maps in a fixed order", c[i].name)
+	w.perform(w.machine.End())
+	w.over.Store(true)
+	return true
+}
+
+// conclude tells what has differed, under the lock: the job ends, or only the user is told.
+// values says in what, as far as that is known.
+func (w *watcher) conclude(values string) error {
+	if w.over.Load() {
+		return nil
+	}
+	f := w.machine.Found()
+	text := describeDifference(f)
+	if names := w.names[f.Place]; f.Index < len(names) && !f.Lengths {
+		text += fmt.Sprintf(", first in %v", names[f.Index])
+	}
+	text += "; " + values
+	d := &Differing{Text: fmt.Sprintf("rank %d: %s", w.setup.Self.Rank, text), checked: w.setup.Check}
+	w.counts.Differed = d.Error()
+	w.over.Store(true)
+	if w.setup.Diverge == job.DivergeWarn {
+		w.perform(w.machine.End())
+		go w.head.Tell(w.Snapshot)
+		return nil
+	}
+	w.fail(fmt.Errorf("%w: %w", ErrDiverged, d))
+	w.changed()
+	return diverged(w.err)
+}
+
+// concludeHash tells what has differed where no values were compared. Of what MarshalBinary has returned
+// other bytes alone prove nothing: then comparisons end without a word.
+func (w *watcher) concludeHash(why string) error {
+	f := w.machine.Found()
+	names, known := w.names[f.Place]
+	if f.Place.Kind == verify.AtSafePoint && !f.Lengths && (!known && w.marshals || known && f.Index < len(names) && names[f.Index].bytes) {
+		w.perform(w.machine.End())
+		w.over.Store(true)
+		return nil
+	}
+	return w.conclude("only the hash is known, since " + why)
+}
+
+func describeDifference(f *verify.Difference) string {
+	if f.Place.Kind == verify.AtSection {
+		return fmt.Sprintf("what the tasks of section %d read differed on replicas %d and %d", f.Place.Number-1, f.A, f.B)
+	}
+	return fmt.Sprintf("the registered state differed on replicas %d and %d at safe point %d", f.A, f.B, f.Place.Number)
+}
+
+// values says what differs at the place where all have stopped.
+func (w *watcher) values(at verify.Place, c contents, of *verify.Block) string {
+	place := fmt.Sprintf("at safe point %d", at.Number)
+	if at.Kind == verify.AtSection {
+		place = fmt.Sprintf("at the entry of section %d", at.Number-1)
+	}
+	self := w.setup.Self.Replica
+	switch {
+	case of == nil && w.machine.Others():
+		return fmt.Sprintf("only the hash is known, since all were alike again %s", place)
+	case of == nil:
+		return fmt.Sprintf("only the hash is known, since no other replica came to compare values %s", place)
+	case of.Item >= len(c):
+		return fmt.Sprintf("%s replica %d has more variables than replica %d, which has %d", place, of.Peer, self, len(c))
+	}
+	x := &c[of.Item]
+	if of.Block < 0 {
+		return fmt.Sprintf("%s %v has %d elements on replica %d and %d on replica %d", place, x.namedContent,
+			len(x.mem)/x.size(), self, of.Size/uint64(x.size()), of.Peer)
+	}
+	return fmt.Sprintf("%s %s", place, x.differs(of.Block, self, of.Peer, of.Bytes))
+}
+
+// hear takes a word of a peer, under the lock.
+func (w *watcher) hear(from int, m update.Message, payload []byte) error {
+	word, err := parseWatch(m, payload)
+	if err == nil && w == nil {
+		err = fmt.Errorf("%w: nothing is compared here", errWatch)
+	}
+	if err != nil {
+		return err
+	}
+	w.perform(w.machine.Hear(from, word))
+	w.watched()
+	return nil
+}
+
+func (w *watcher) perform(all []verify.Send) {
+	for _, s := range all {
+		m, b := watchMessage(s.Word)
+		w.notify(s.To, m, b)
+	}
+}
+
+// admit makes a peer live, at a cut.
+func (w *watcher) admit(p int) {
+	if w != nil {
+		w.perform(w.machine.Alive(p))
+	}
+}
+
+// dead takes a peer out that has lived.
+func (w *watcher) dead(p int) {
+	if w != nil {
+		w.machine.Dead(p)
+	}
+}
+
+// returned takes in that a peer has.
+func (w *watcher) returned(p int) {
+	if w != nil {
+		w.machine.Finished(p)
+	}
+}
+
+// leave is called when the program has returned, and says why it should not have: the others
+// may have hashed what this replica has hashed last.
+func (w *watcher) leave() error {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	until := w.now() + lastHash + w.now()/paceOfEnd
+	for w.at.Number > 0 && w.machine.Found() == nil && !w.machine.Heard(w.at) && w.err == nil && w.now() < until {
+		seen := w.changes.Load()
+		var err error
+		w.unlocked(func() {
+			w.poller.Attend(true)
+			defer w.poller.Attend(false)
+			err = w.awaitChange(seen, until)
+		})
+		if err != nil {
+			return nil // the job ends or goes back, which the caller sees
+		}
+	}
+	if w.machine.Found() == nil || w.machine.Over() {
+		return nil
+	}
+	return w.concludeHash("the program has returned on one of them")
+}
+
+// A replica whose program has returned waits so long for the hashes of others, and so large a
+// part of the time since its start: the others may be far behind, and what they send later is compared as well.
+const lastHash, paceOfEnd = 20 * time.Millisecond, 200
+
+// late ends the wait for a place where all stop.
+func (w *watcher) late() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.named == 0 || w.now() < w.named || w.over.Load() || w.finished {
+		return
+	}
+	err := w.concludeHash("the replicas have come to no common place")
+	if err != nil {
+		w.failed(err) // the program may wait for a message, and not see it
+	}
+}
+
+// snapshot returns the counts, under the lock.
+func (w *watcher) snapshot() *job.Watched {
+	if w == nil {
+		return nil
+	}
+	c := w.counts
+	c.Compared = w.machine.Compared()
+	if w.finished && w.setup.Diverge == job.DivergeStrict && !w.over.Load() {
+		for _, l := range w.last {
+			c.Last = append(c.Last, l)
+		}
+	}
+	return &c
+}

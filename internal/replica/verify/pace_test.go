@@ -1,0 +1,95 @@
+package verify
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/testkit/simseed"
+)
+
+// pacing is a replica that comes to places, with a clock of its own.
+type pacing struct {
+	*Pace
+	now    time.Duration
+	hashed map[uint64]bool
+}
+
+func (p *pacing) visit(n uint64, between, cost time.Duration) {
+	p.now += between
+	if p.Due(n, func() time.Duration { return p.now }) {
+		p.now += cost
+		p.Took(n, cost, p.now)
+		p.hashed[n] = true
+	}
+}
+
+// TestPace has replicas that take different times come to the same places: they hash in
+// common, keep to their share of the time, and hash again where the places come less often.
+func TestPace(t *testing.T) {
+	simseed.Search(t, 300, func(seed uint64) error {
+		rng := rand.New(rand.NewPCG(seed, 37))
+		first := rng.Uint64N(1000)
+		var all []*pacing
+		for range 2 {
+			all = append(all, &pacing{Pace: NewPace(first, 0), now: time.Duration(rng.Int64N(int64(time.Second))), hashed: make(map[uint64]bool)})
+		}
+		between, cost := time.Duration(1+rng.Int64N(int64(10*time.Millisecond))), time.Duration(1+rng.Int64N(int64(10*time.Millisecond)))
+		places := 3000 + rng.Uint64N(3000)
+		slow := first + places/2 // from there on they come less often
+		since := 0
+		for n := first + 1; n <= first+places; n++ {
+			apart := between
+			if n > slow {
+				apart *= 30
+			}
+			for _, p := range all {
+				p.visit(n, apart+time.Duration(rng.Int64N(int64(apart))), cost+time.Duration(rng.Int64N(int64(cost))))
+			}
+			if n > slow && all[0].hashed[n] && all[1].hashed[n] {
+				since++
+			}
+		}
+		for i, p := range all {
+			// The first hashes come before much is known of the time between places.
+			if most := 3*2*cost + paceFree + p.now/100; p.Spent() > most {
+				return fmt.Errorf("replica %d spent %v of %v on hashes that take up to %v, want at most %v", i, p.Spent(), p.now, 2*cost, most)
+			}
+		}
+		if !all[0].hashed[first+1] || !all[1].hashed[first+1] {
+			return fmt.Errorf("the first place was not hashed")
+		}
+		// Half of what the time would allow if both chose the same power and hashes took as long as ever.
+		if could := int(time.Duration(places/2) * 30 * between / paceShare / (4 * cost)); since < could/8-2 && since < int(places/16) {
+			return fmt.Errorf("%d hashes in common, and there was time for %d", since, could)
+		}
+		return nil
+	})
+}
+
+// TestHashesAreKept: however far a replica is ahead, at some level both keep a hash.
+func TestHashesAreKept(t *testing.T) {
+	ahead, behind := NewWatch(0, 2), NewWatch(1, 2)
+	for n := uint64(1); n <= 5000; n++ {
+		for _, s := range ahead.Pass(Place{AtSafePoint, n}, []uint64{n}) {
+			behind.Hear(0, s.Word)
+		}
+	}
+	require.LessOrEqual(t, len(ahead.own.at), kept*14)
+	compared := 0
+	for n := uint64(1); n <= 5000 && behind.Found() == nil; n++ {
+		for _, s := range behind.Pass(Place{AtSafePoint, n}, []uint64{0}) {
+			ahead.Hear(1, s.Word)
+		}
+		compared++
+	}
+	require.NotNil(t, behind.Found())
+	require.Less(t, compared, 1000)
+	require.NotNil(t, ahead.Found())
+	require.Equal(t, behind.Found(), ahead.Found())
+	require.Positive(t, ahead.Compared())
+	require.Zero(t, behind.Compared())
+}

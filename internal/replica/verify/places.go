@@ -1,0 +1,71 @@
+package verify
+
+import "math/bits"
+
+// Place is where the replicas of a rank take hashes of what has to be alike on all of them:
+// the entry of a section, or a safe point. Places of a kind are counted from 1.
+type Place struct {
+	Kind   PlaceKind
+	Number uint64
+}
+
+// PlaceKind tells places apart.
+type PlaceKind uint8
+
+// The kinds of places.
+const (
+	AtSection PlaceKind = iota
+	AtSafePoint
+)
+
+// Before reports whether p comes before o in the order of places, in which all safe points
+// come after all sections.
+func (p Place) Before(o Place) bool {
+	return p.Kind < o.Kind || p.Kind == o.Kind && p.Number < o.Number
+}
+
+// Difference says where two replicas had different hashes.
+type Difference struct {
+	Place   Place
+	A, B    int  // the replicas; A is the lower one
+	Index   int  // of the first hash that differed
+	Lengths bool // they had different numbers of hashes, and those up to Index were alike
+}
+
+// differ compares the hashes of two replicas at a place.
+func differ(at Place, a, b int, of, other []uint64) *Difference {
+	for i := range min(len(of), len(other)) {
+		if of[i] != other[i] {
+			return &Difference{Place: at, A: min(a, b), B: max(a, b), Index: i}
+		}
+	}
+	if len(of) != len(other) {
+		return &Difference{Place: at, A: min(a, b), B: max(a, b), Index: min(len(of), len(other)), Lengths: true}
+	}
+	return nil
+}
+
+// kept is how many hashes of each level a replica keeps: those at multiples of 2 that are
+// none of 4, and so on.
+const kept = 16
+
+// hashes keeps the last hashes of a replica, of each level as many: what two replicas have
+// both hashed is found again however far one is ahead, at some level.
+type hashes struct {
+	at   map[Place][]uint64
+	last map[Place][]Place // places that are kept, by their kind and level
+}
+
+func newHashes() hashes {
+	return hashes{at: make(map[Place][]uint64), last: make(map[Place][]Place)}
+}
+
+func (h *hashes) put(p Place, of []uint64) {
+	level := Place{p.Kind, uint64(bits.TrailingZeros64(p.Number))}
+	last := append(h.last[level], p)
+	if len(last) > kept {
+		delete(h.at, last[0])
+		last = append(last[:0], last[1:]...)
+	}
+	h.at[p], h.last[level] = of, last
+}

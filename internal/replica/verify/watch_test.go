@@ -1,0 +1,414 @@
+package verify
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/testkit/simseed"
+)
+
+// A watching is the replicas of a rank that look for divergence, with links and a head, in
+// one goroutine and driven by one seed.
+type watching struct {
+	rng     *rand.Rand
+	course  []Place // of the program: all places in their order
+	nodes   []*watcher
+	words   [][][]watchedWord // from, to
+	deaths  []int
+	crashes int
+	joins   int  // still to come
+	strict  bool // the job ends when a difference was told
+	ended   bool // it has
+	faulty  int  // replica whose state goes wrong; -1: none
+	from    int  // at this place of the course
+	to      int  // and until that one
+	told    []told
+}
+
+// told is what a replica has told about a difference.
+type told struct {
+	by    int
+	found Difference
+	of    *Block
+}
+
+type watchedWord struct {
+	*WatchWord
+	finished bool
+}
+
+// watcher is one replica.
+type watcher struct {
+	*watching
+	id       int
+	w        *Watch
+	next     int // place of the course that comes next
+	reached  [2]uint64
+	stopped  bool // at the place before
+	hashes   bool // it makes its table there
+	finished bool
+	replaced bool
+	dead     bool
+	handled  int
+	level    int
+	hashed   map[Place]bool
+}
+
+// mostLevel is the highest level in the simulation.
+const mostLevel = 2
+
+func newWatching(seed uint64) *watching {
+	rng := rand.New(rand.NewPCG(seed, 31))
+	k := &watching{rng: rng, faulty: -1, joins: rng.IntN(2), strict: rng.IntN(2) == 0}
+	var sections, points uint64
+	pointsFrom := rng.IntN(12)
+	for i := range 4 + rng.IntN(20) {
+		if i < pointsFrom || rng.IntN(2) == 0 {
+			sections++
+			k.course = append(k.course, Place{AtSection, sections})
+		} else {
+			points++
+			k.course = append(k.course, Place{AtSafePoint, points})
+		}
+	}
+	n := 1 + rng.IntN(4)
+	if rng.IntN(4) > 0 {
+		k.faulty, k.from = rng.IntN(n), rng.IntN(len(k.course))
+		k.to = k.from + 1 + rng.IntN(len(k.course))
+	}
+	k.crashes = rng.IntN(n + 1)
+	for i := range n {
+		k.nodes = append(k.nodes, &watcher{watching: k, id: i, w: NewWatch(i, n), hashed: make(map[Place]bool)})
+		k.words = append(k.words, make([][]watchedWord, n))
+	}
+	return k
+}
+
+// wrong reports whether the state of n is wrong at a place of the course.
+func (n *watcher) wrong(i int) bool {
+	return n.id == n.faulty && !n.replaced && i >= n.from && i < n.to
+}
+
+// content is what n has at a place, in blocks.
+func (n *watcher) content(i int) (blocks []uint64) {
+	at := n.course[i]
+	blocks = []uint64{at.Number, uint64(at.Kind), 7}
+	if n.wrong(i) {
+		blocks[1] |= 1 << 40
+	}
+	return blocks
+}
+
+// run drives the replicas until all that live have come to the end of the course.
+func (k *watching) run() error {
+	for range 100_000 {
+		if k.ended {
+			return nil
+		}
+		var moves []func() error
+		for _, n := range k.nodes {
+			if !n.dead {
+				moves = append(moves, n.moves()...)
+			}
+		}
+		if k.rng.IntN(10) == 0 {
+			k.join()
+			continue
+		}
+		if len(moves) == 0 {
+			for _, n := range k.nodes {
+				if !n.dead && !n.finished {
+					return fmt.Errorf("hang: replica %d before place %d, stopped %v, target %v: %s", n.id, n.next, n.stopped, n.w.target, k.describe())
+				}
+			}
+			return nil
+		}
+		if err := moves[k.rng.IntN(len(moves))](); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("no end")
+}
+
+func (k *watching) describe() (text string) {
+	for _, n := range k.nodes {
+		text += fmt.Sprintf("\n%d: before place %d, stopped %v, finished %v, dead %v, target %v, over %v, told %d, asked %+v, tries %d;", n.id, n.next, n.stopped, n.finished, n.dead, n.w.target, n.w.over, n.w.told, n.w.asked, n.w.tries)
+		for p := range n.w.peers {
+			text += fmt.Sprintf(" %d: %v %v", p, n.w.peers[p].target, n.w.peers[p].table)
+		}
+	}
+	return text
+}
+
+func (n *watcher) moves() (all []func() error) {
+	add := func(f func()) { all = append(all, func() error { f(); return nil }) }
+	for from := range n.nodes {
+		if q := n.words[from][n.id]; len(q) > 0 {
+			add(func() {
+				n.words[from][n.id] = q[1:]
+				if q[0].finished {
+					n.w.Finished(from)
+				} else {
+					n.sends(n.w.Hear(from, q[0].WatchWord))
+				}
+				n.propose()
+			})
+		}
+	}
+	if n.handled < len(n.deaths) {
+		if d := n.deaths[n.handled]; len(n.words[d][n.id]) == 0 {
+			add(func() { n.handled++; n.w.Dead(d) })
+		}
+	}
+	if n.crashes > 0 && n.live() > 1 && n.rng.IntN(25) == 0 {
+		add(func() { n.crashes--; n.die() })
+	}
+	switch {
+	case n.finished:
+	case n.stopped:
+		all = append(all, n.step)
+	case n.next < len(n.course):
+		all = append(all, n.advance)
+	default:
+		add(n.finish)
+	}
+	if len(all) == 1 && n.stopped && !n.hashes { // it only looks again
+		if w := *n.w; n.waits(&w) {
+			return nil
+		}
+	}
+	return all
+}
+
+// waits reports whether a step of a copy does nothing.
+func (n *watcher) waits(w *Watch) bool {
+	step, _, out := w.Step()
+	return step == WatchWait && len(out) == 0
+}
+
+func (n *watcher) propose() {
+	if kind, wants := n.w.Wants(); wants && !n.finished {
+		n.sends(n.w.Propose(Place{kind, n.reached[kind] + 1}))
+	}
+}
+
+// advance brings the program to its next place.
+func (n *watcher) advance() error {
+	at := n.course[n.next]
+	n.reached[at.Kind] = at.Number
+	n.next++
+	if n.w.Stops(at) {
+		n.stopped, n.hashes = true, true
+		return nil
+	}
+	if n.w.target.Number > 0 && n.w.target.Before(at) && n.w.target.Kind == at.Kind && !n.w.Over() {
+		return fmt.Errorf("replica %d has passed the place %v where all stop", n.id, n.w.target)
+	}
+	if at.Number%(1<<n.level) == 0 && n.w.Found() == nil {
+		of := slices.Clone(n.content(n.next - 1))
+		n.hashed[at] = true
+		n.sends(n.w.Pass(at, of))
+		n.level = n.rng.IntN(mostLevel + 1)
+		n.propose()
+	}
+	return nil
+}
+
+// step does what the protocol wants of a replica that has stopped.
+func (n *watcher) step() error {
+	if n.hashes {
+		n.hashes = false
+		n.w.Stop(n.course[n.next-1], Table{append([]uint64{3}, n.content(n.next-1)...)})
+		return nil
+	}
+	step, of, out := n.w.Step()
+	n.sends(out)
+	switch step {
+	case WatchLeave:
+		n.stopped = false
+	case WatchGive:
+		bytes := binary.LittleEndian.AppendUint64(nil, n.content(n.next - 1)[of.Block])
+		n.send(of.Peer, watchedWord{WatchWord: &WatchWord{Kind: WatchBlock, Place: n.course[n.next-1], Item: of.Item, Block: of.Block, Bytes: bytes}})
+	case WatchTell:
+		return n.tell(of)
+	}
+	return nil
+}
+
+// tell looks whether what n tells is true.
+func (n *watcher) tell(of *Block) error {
+	n.watching.told = append(n.watching.told, told{n.id, *n.w.Found(), of})
+	at := n.course[n.next-1]
+	if of != nil {
+		mine, theirs := n.content(n.next - 1)[of.Block], binary.LittleEndian.Uint64(of.Bytes)
+		if mine == theirs {
+			return fmt.Errorf("replica %d tells of a difference from %d at %v that there is not", n.id, of.Peer, at)
+		}
+		if !n.wrong(n.next-1) && !n.nodes[of.Peer].wrong(n.next-1) {
+			return fmt.Errorf("replica %d tells of a difference from %d at %v, and both are right", n.id, of.Peer, at)
+		}
+	}
+	for _, o := range n.nodes {
+		if !o.dead && !o.finished && (!o.stopped || o.course[o.next-1] != at) && o.handled == len(o.deaths) && n.handled == len(n.deaths) {
+			return fmt.Errorf("replica %d tells what differs at %v, and %d has not stopped there", n.id, at, o.id)
+		}
+	}
+	if n.strict {
+		n.ended = true
+		return nil
+	}
+	n.sends(n.w.End())
+	return nil
+}
+
+func (n *watcher) finish() {
+	n.finished = true
+	if f := n.w.Found(); f != nil && !n.w.Over() {
+		n.watching.told = append(n.watching.told, told{n.id, *f, nil})
+		n.ended = n.strict
+	}
+	for p := range n.nodes {
+		n.send(p, watchedWord{finished: true})
+	}
+}
+
+func (n *watcher) sends(all []Send) {
+	for _, s := range all {
+		n.send(s.To, watchedWord{WatchWord: s.Word})
+	}
+	if !n.finished {
+		n.propose()
+	}
+}
+
+func (n *watcher) send(p int, w watchedWord) {
+	if p != n.id && !n.nodes[p].dead {
+		n.words[n.id][p] = append(n.words[n.id][p], w)
+	}
+}
+
+func (k *watching) live() (n int) {
+	for _, x := range k.nodes {
+		if !x.dead {
+			n++
+		}
+	}
+	return n
+}
+
+// die: of the last words to each of the others some are lost.
+func (n *watcher) die() {
+	n.dead = true
+	for p, w := range n.words[n.id] {
+		n.words[n.id][p] = w[:n.rng.IntN(len(w)+1)]
+	}
+	for p := range n.nodes {
+		n.words[p][n.id] = nil
+	}
+	n.watching.deaths = append(n.watching.deaths, n.id)
+}
+
+// join has another process take the place of a dead one, if all that live stand between the
+// same two places, as in a cut.
+func (k *watching) join() {
+	var donor, dead *watcher
+	for _, n := range k.nodes {
+		switch {
+		case n.dead:
+			dead = n
+		case donor == nil:
+			donor = n
+		case n.next != donor.next:
+			return
+		}
+		if !n.dead && (n.handled < len(k.deaths) || n.finished || n.stopped) {
+			return
+		}
+	}
+	if dead == nil || donor == nil || k.joins == 0 {
+		return
+	}
+	k.joins--
+	dead.w, dead.dead, dead.next, dead.reached, dead.level, dead.handled = NewWatch(dead.id, len(k.nodes)), false, donor.next, donor.reached, 0, len(k.deaths)
+	dead.finished, dead.hashes = false, false
+	dead.replaced, dead.stopped, dead.hashed = true, false, make(map[Place]bool)
+	for _, o := range k.nodes {
+		switch {
+		case o == dead:
+		case o.dead:
+			dead.w.Dead(o.id)
+		default:
+			o.sends(o.w.Alive(dead.id))
+		}
+	}
+}
+
+// missed returns an error if two replicas have both hashed what differed, and nothing was
+// found.
+func (k *watching) missed() error {
+	for _, n := range k.nodes {
+		for _, o := range k.nodes {
+			if n.id >= o.id || n.dead || o.dead || n.replaced || o.replaced || n.w.Found() != nil || o.w.Found() != nil {
+				continue
+			}
+			for i, at := range k.course {
+				if n.wrong(i) != o.wrong(i) && n.hashed[at] && o.hashed[at] {
+					return fmt.Errorf("replicas %d and %d differed at %v, and nothing was found", n.id, o.id, at)
+				}
+				if at.Number%(1<<mostLevel) == 0 && (!n.hashed[at] || !o.hashed[at]) {
+					return fmt.Errorf("replicas %d and %d have not both hashed %v", n.id, o.id, at)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// TestWatch runs ranks through programs of which one replica goes wrong for a while, and any
+// dies or is replaced at any point: a difference that two replicas have hashed is found,
+// nothing else is, all stop at one place and tell the truth about it, and no replica hangs.
+func TestWatch(t *testing.T) {
+	blocks, hashesOnly, joined := 0, 0, 0
+	check := func(seed uint64) (*watching, error) {
+		k := newWatching(seed)
+		if err := k.run(); err != nil {
+			return k, err
+		}
+		for _, x := range k.told {
+			if k.faulty < 0 || x.found.A != k.faulty && x.found.B != k.faulty {
+				return k, fmt.Errorf("replica %d tells of a difference between sound replicas: %+v", x.by, x.found)
+			}
+		}
+		if k.faulty >= 0 && len(k.told) == 0 {
+			return k, k.missed()
+		}
+		return k, nil
+	}
+	n := simseed.Search(t, 4000, func(seed uint64) error { _, err := check(seed); return err })
+	for seed := range min(n, 2000) {
+		k, err := check(seed)
+		require.NoError(t, err)
+		for _, x := range k.nodes {
+			if x.replaced {
+				joined++
+			}
+		}
+		for _, x := range k.told {
+			if x.of != nil {
+				blocks++
+			} else {
+				hashesOnly++
+			}
+		}
+	}
+	if n >= 2000 {
+		require.Greater(t, blocks, 100)
+		require.Greater(t, hashesOnly, 100)
+		require.Greater(t, joined, 30)
+	}
+}
