@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+
+	"github.com/intrahpc/intra/internal/bridge"
 )
 
 // Embedded checks that a rewritten file is up to date. Generated code calls it
@@ -15,7 +17,7 @@ import (
 func Embedded(twin, source, hash string) struct{} {
 	sum := sha256.Sum256([]byte(source))
 	if hex.EncodeToString(sum[:]) != hash {
-		fmt.Fprintf(os.Stderr, "%s is out of date: run go generate\n", twin)
+		fmt.Fprintln(os.Stderr, bridge.OutOfDateError(twin))
 		os.Exit(2) // as a program that a job refuses
 	}
 	return struct{}{}

@@ -34,5 +34,5 @@ func main() {
 			os.Args[i] = "-" + annotations.Analyzer.Name + ".v"
 		}
 	}
-	multichecker.Main(annotations.Analyzer, annotations.Control, annotations.Moved)
+	multichecker.Main(annotations.Analyzer, annotations.Control, annotations.Moved, annotations.Stale)
 }

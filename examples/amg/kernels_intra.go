@@ -3,9 +3,16 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/kernels"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "dfdc07ed7f3bb7e3fec9c4187469fa5f")
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/amg.waxpby")
 

@@ -3,10 +3,16 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/kernels"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "5c236b19f7dbec4fa24c61b4da71f3c0")
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/hpccg.waxpby")
 

@@ -3,9 +3,16 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/kernels"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "fa3583406a81f4b8e972a4d4dbb6acb5")
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/hpcg.waxpby")
 

@@ -3,9 +3,15 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "64b6f8f8046ae9df3a6046ee7b2a4a73")
 
 var taskFill = intra.Register("github.com/intrahpc/intra/examples/npb/ft.fill")
 

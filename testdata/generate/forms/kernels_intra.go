@@ -3,9 +3,15 @@
 package forms
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "ce5bbb9c8d8ccec1e551178ea9c6383c")
 
 var taskGridRelax = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.Grid.relax")
 

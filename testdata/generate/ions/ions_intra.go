@@ -3,9 +3,15 @@
 package ions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed ions.go
+var intraSourceIons string
+
+var _ = intraruntime.Clauses("ions_intra.go", intraSourceIons, "210713018c3d934bf5b20ad3bfc80000")
 
 var taskIonsPush = intra.Register("github.com/intrahpc/intra/testdata/generate/ions.Ions.Push")
 

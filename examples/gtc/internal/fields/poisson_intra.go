@@ -3,9 +3,15 @@
 package fields
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed poisson.go
+var intraSourcePoisson string
+
+var _ = intraruntime.Clauses("poisson_intra.go", intraSourcePoisson, "7320a0eadc1d2495d88b2a0174371995")
 
 var taskPoissonAverage = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/fields.Poisson.Average")
 

@@ -3,9 +3,16 @@
 package ions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed charge.go
+var intraSourceCharge string
+
+var _ = intraruntime.Clauses("charge_intra.go", intraSourceCharge, "be620e8b2f3756588e0211537157d40a")
 
 var taskIonsCharge = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Charge")
 

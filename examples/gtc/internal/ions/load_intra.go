@@ -3,10 +3,16 @@
 package ions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed load.go
+var intraSourceLoad string
+
+var _ = intraruntime.Clauses("load_intra.go", intraSourceLoad, "9cae670a4404131aa3ddc1b99002a071")
 
 var taskIonsLoad = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Load")
 

@@ -3,10 +3,16 @@
 package ions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed profile.go
+var intraSourceProfile string
+
+var _ = intraruntime.Clauses("profile_intra.go", intraSourceProfile, "df37ad33d260c64b319249cf4b34854d")
 
 var taskIonsHeat = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Heat")
 

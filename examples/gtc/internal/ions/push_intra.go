@@ -3,10 +3,16 @@
 package ions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed push.go
+var intraSourcePush string
+
+var _ = intraruntime.Clauses("push_intra.go", intraSourcePush, "91755d62bd918889f43e841232189d68")
 
 var taskIonsPredict = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Predict")
 
