@@ -98,6 +98,9 @@ func (s *Section) End() error {
 	if s.err == nil {
 		s.independent()
 	}
+	if s.err != nil && s.check != nil {
+		s.check.Restore()
+	}
 	if err := s.complete(); err != nil {
 		s.fail(err)
 	}

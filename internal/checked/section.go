@@ -24,11 +24,13 @@ type Section struct {
 	bodies  []func() // of the tasks
 	shadow  shadow
 	layouts layouts
-	clean   []outcome // of each task, from the entry state as it was
-	digest  *digest   // nil for a rank with one replica
-	guilty  map[*engine.Kernel]int
-	place   int // of this process among the replicas that live, of which
-	of      int // there are so many
+
+	withheld []withheld
+	clean    []outcome // of each task, from the entry state as it was
+	digest   *digest   // nil for a rank with one replica
+	guilty   map[*engine.Kernel]int
+	place    int // of this process among the replicas that live, of which
+	of       int // there are so many
 
 	before   string // what may be the cause, of sections before
 	findings []Finding
@@ -94,11 +96,16 @@ func (c *Section) Launched() {
 	for k, r := range c.s.Tasks[i].Regions {
 		c.shadow.add(owner{task: i, region: k}, r.Mem)
 	}
+	c.withhold(i)
 }
 
 // enter begins the end of the section: until here nobody may have written
 // what the tasks name.
 func (c *Section) enter(replicated bool) error {
+	c.release()
+	if !replicated {
+		c.readEarly()
+	}
 	for d := range c.shadow.changes() {
 		c.writtenByControl(d)
 	}
@@ -152,6 +159,7 @@ func (c *Section) leave() error {
 		}
 	}
 	c.trial.leftovers.leave(c)
+	c.trial.remember(c.withheld)
 	return nil
 }
 

@@ -75,6 +75,25 @@ func scale(s, x []float64) {
 	}
 }
 
+// square is right; it is the code of the section that reads what it writes.
+//
+//intra:task in(x) out(y)
+func square(x, y []float64) {
+	for i, v := range x {
+		y[i] = float64(v * v)
+	}
+}
+
+// carry adds up, from what the block before has come to.
+//
+//intra:task in(before) inout(y)
+func carry(before float64, y []float64) {
+	for i := range y {
+		before += y[i]
+		y[i] = before
+	}
+}
+
 func at(y []float64, i int) float64     { return y[i] }
 func set(y []float64, i int, v float64) { y[i] = v }
 

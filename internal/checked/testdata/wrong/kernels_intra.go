@@ -3,9 +3,15 @@
 package wrong
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "18f18aebf0b13bba4e9954bcfc9c6a29")
 
 var taskDouble = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.double")
 
@@ -78,5 +84,25 @@ func launchScale(sec *intra.Section, s, x []float64) {
 	sec.Launch(taskScale, func() { scale(s, x) },
 		intra.In("s", s),
 		intra.InOut("x", x),
+	)
+}
+
+var taskSquare = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.square")
+
+// launchSquare launches square as a task of s.
+func launchSquare(s *intra.Section, x, y []float64) {
+	s.Launch(taskSquare, func() { square(x, y) },
+		intra.In("x", x),
+		intra.Out("y", y),
+	)
+}
+
+var taskCarry = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.carry")
+
+// launchCarry launches carry as a task of s.
+func launchCarry(s *intra.Section, before float64, y []float64) {
+	s.Launch(taskCarry, func() { carry(before, y) },
+		intra.InVar("before", &before),
+		intra.InOut("y", y),
 	)
 }
