@@ -64,6 +64,7 @@ type kernelFact struct {
 	Whole   []int
 	Writes  []int
 	Reduces []int
+	Items   []CalleeItem
 }
 
 // AFact marks a fact.
@@ -203,6 +204,11 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 	for _, e := range s.errs {
 		diags = append(diags, analysis.Diagnostic{Pos: e.Pos, Message: e.Msg, SuggestedFixes: tagFix(pass, e)})
 	}
+	if c.possible {
+		for _, e := range s.listed {
+			diags = append(diags, analysis.Diagnostic{Pos: e.Pos, Message: e.Msg})
+		}
+	}
 	slices.SortStableFunc(diags, func(a, b analysis.Diagnostic) int { return cmp.Compare(a.Pos, b.Pos) })
 	for _, d := range diags {
 		pass.Report(d)
@@ -238,7 +244,7 @@ func foreignCallee(fn *types.Func, factOf func(*types.Package) *packageFact) *Ca
 		return nil
 	}
 	k := f.Kernels[i]
-	return &Callee{Func: fn, Result: k.Result, Op: k.Op, Whole: k.Whole, Writes: k.Writes, Reduces: k.Reduces}
+	return &Callee{Func: fn, Result: k.Result, Op: k.Op, Whole: k.Whole, Writes: k.Writes, Reduces: k.Reduces, Items: k.Items}
 }
 
 // tagFix adds the build line that a section file lacks.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestAnalyzer(t *testing.T) {
-	for _, pkg := range []string{"good", "wrong", "sections", "ordinary", "certain"} {
+	for _, pkg := range []string{"good", "wrong", "sections", "ordinary", "certain", "conflicts"} {
 		t.Run(pkg, func(t *testing.T) { analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, pkg) })
 	}
 }
@@ -18,7 +18,9 @@ func TestAnalyzer(t *testing.T) {
 func TestPossibleErrorsAreListed(t *testing.T) {
 	require.NoError(t, annotations.Analyzer.Flags.Set("v", "true"))
 	defer func() { require.NoError(t, annotations.Analyzer.Flags.Set("v", "false")) }()
-	analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, "possible")
+	for _, pkg := range []string{"possible", "conflictslisted"} {
+		t.Run(pkg, func(t *testing.T) { analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, pkg) })
+	}
 }
 
 func TestControl(t *testing.T) {
