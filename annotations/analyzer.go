@@ -148,11 +148,16 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 	}
 	var diags []analysis.Diagnostic
 	for _, r := range s.open {
+		var listed []*Error
 		for _, f := range checkKernel(r, eff.body(r.kernel.Func)) {
-			if f.possible && !c.possible {
+			if f.possible {
+				listed = append(listed, &Error{f.pos, f.msg})
 				continue
 			}
 			diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg, SuggestedFixes: fix(r.kernel, byDecl[r.kernel.Decl], f.cured)})
+		}
+		if c.possible {
+			diags = append(diags, listedAs(pass.Fset, r.kernel.Dir.Pos, "kernel "+LocalName(r.kernel.Func), listed)...)
 		}
 		if !r.broken {
 			for _, f := range checkBounds(pass.TypesInfo, r.kernel) {
@@ -205,8 +210,8 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 		diags = append(diags, analysis.Diagnostic{Pos: e.Pos, Message: e.Msg, SuggestedFixes: tagFix(pass, e)})
 	}
 	if c.possible {
-		for _, e := range s.listed {
-			diags = append(diags, analysis.Diagnostic{Pos: e.Pos, Message: e.Msg})
+		for _, l := range s.listed {
+			diags = append(diags, listedAs(pass.Fset, l.section.Dir.Pos, "this section", l.places)...)
 		}
 	}
 	slices.SortStableFunc(diags, func(a, b analysis.Diagnostic) int { return cmp.Compare(a.Pos, b.Pos) })

@@ -257,7 +257,7 @@ func (c *conflicts) judge(r *launched, t *touch) (msg string, how relation) {
 	}
 	msg = fmt.Sprintf("%s %s%s here%s after a task of kernel %s that %s it was launched%s; %s", t.text, may, does, via, kernel, uses, turn, cure)
 	if how == maybeInside {
-		msg += "; run with -check to see whether it is"
+		msg += runCheck + "is"
 	}
 	return msg, how
 }

@@ -36,9 +36,15 @@ type scan struct {
 	kernels map[string]*Kernel // by local name
 	open    []*resolved        // kernels with what is missing in their clauses
 	errs    []*Error
-	listed  []*Error // what is not certain
+	listed  []listedSection
 
 	generated map[*token.File]bool // files of our own making
+}
+
+// listedSection is what is possible about a section, and not certain.
+type listedSection struct {
+	section *Section
+	places  []*Error
 }
 
 // ScanKernels returns the kernels of a package by their names within it.
@@ -115,7 +121,7 @@ func (s *scan) sections(sc *sectionScope) {
 			}
 			sec, errs, listed := sc.resolve(d, fn, st)
 			s.errs = append(s.errs, errs...)
-			s.listed = append(s.listed, listed...)
+			s.listed = append(s.listed, listedSection{sec, listed})
 			file.Sections = append(file.Sections, sec)
 		}
 	}

@@ -65,6 +65,7 @@ func launchSparsemv(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []
 		intra.InVar("lo", &lo),
 		intra.In("x", x),
 		intra.Out("y", y),
+		intraruntime.Reach("a", a),
 	)
 }
 
@@ -79,5 +80,6 @@ func launchSparsemvDot(s *intra.Section, how arithmetic, a kernels.Matrix[float6
 		intra.In("x", x),
 		intra.Out("y", y),
 		region,
+		intraruntime.Reach("a", a),
 	)
 }

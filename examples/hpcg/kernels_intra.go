@@ -47,6 +47,7 @@ func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y [
 		intra.InVar("lo", &lo),
 		intra.In("x", x),
 		intra.Out("y", y),
+		intraruntime.Reach("a", a),
 	)
 }
 
@@ -58,6 +59,7 @@ func launchSweep(s *intra.Section, g *kernels.GaussSeidel[float64], lo int, r, x
 		intra.InVar("lo", &lo),
 		intra.In("r", r),
 		intra.Out("x", x),
+		intraruntime.Reach("g", g),
 	)
 }
 
@@ -70,6 +72,8 @@ func launchSweepAgain(s *intra.Section, a *kernels.Sliced[float64], g *kernels.G
 		intra.In("r", r),
 		intra.In("x", x),
 		intra.Out("next", next),
+		intraruntime.Reach("a", a),
+		intraruntime.Reach("g", g),
 	)
 }
 
@@ -83,6 +87,7 @@ func launchRelax(s *intra.Section, a *kernels.Sliced[float64], diag []float64, l
 		intra.In("r", r),
 		intra.In("x", x),
 		intra.Out("next", next),
+		intraruntime.Reach("a", a),
 	)
 }
 
@@ -96,6 +101,7 @@ func launchRestrict(s *intra.Section, a *kernels.Sliced[float64], lo int, x, r [
 		intra.In("r", r),
 		intra.In("rows", rows),
 		intra.Out("coarse", coarse),
+		intraruntime.Reach("a", a),
 	)
 }
 

@@ -25,12 +25,14 @@ type Section struct {
 	shadow  shadow
 	layouts layouts
 
-	withheld []withheld
-	clean    []outcome // of each task, from the entry state as it was
-	digest   *digest   // nil for a rank with one replica
-	guilty   map[*engine.Kernel]int
-	place    int // of this process among the replicas that live, of which
-	of       int // there are so many
+	withheld  []withheld
+	arguments [][]argument // of each task
+	reached   map[visit]*reached
+	clean     []outcome // of each task, from the entry state as it was
+	digest    *digest   // nil for a rank with one replica
+	guilty    map[*engine.Kernel]int
+	place     int // of this process among the replicas that live, of which
+	of        int // there are so many
 
 	before   string // what may be the cause, of sections before
 	findings []Finding
@@ -88,9 +90,10 @@ type Panic struct {
 	Stack []byte
 }
 
-// Launched takes in the task launched last.
-func (c *Section) Launched() {
+// Launched takes in the task launched last, with the regions that it was given.
+func (c *Section) Launched(given []update.Region) {
 	i := len(c.s.Tasks) - 1
+	c.arguments = append(c.arguments, arguments(given))
 	c.bodies = append(c.bodies, c.s.Tasks[i].Body)
 	c.s.Tasks[i].Body = func() { c.run(i) }
 	for k, r := range c.s.Tasks[i].Regions {
@@ -135,7 +138,7 @@ func (c *Section) mine(i int) bool { return i%c.of == c.place }
 // run runs task i. The memory stays as it was at the entry.
 func (c *Section) run(i int) {
 	clean := &c.clean[i]
-	c.attempt(i, clean, nil)
+	c.watchArguments(i, func() { c.attempt(i, clean, nil) }, func() { c.attempt(i, &c.a, nil) })
 	if clean.panicked != nil {
 		panic(clean.panicked) // as it does without checks
 	}

@@ -48,6 +48,8 @@ func TestWrongPrograms(t *testing.T) {
 			pair: []string{"diverged", "in(before)", "element 0 was read too early: it is what element 23 of inout(y) of "}},
 		"results are written in the section":        {want: []string{"out(y) element 5 was written between the launch and the end of the section"}},
 		"a buffer is filled again between launches": {want: []string{"in(x) element 0 was written between the launch and the end of the section: write it before the launch or after the section"}},
+		"a function counts its calls":               {want: []string{"wrong.apply (//intra:task at kernels.go:", "in(f) leads to f.calls, which the body changes each time that it runs: "}},
+		"a model counts its steps":                  {want: []string{"wrong.advance (//intra:task at kernels.go:", "in(m) leads to m.inner.steps, which the body changes each time that it runs: "}},
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(wrong.Programs)), slices.Collect(maps.Keys(tests)))
 	for name, tt := range tests {
@@ -70,5 +72,13 @@ func TestWrongPrograms(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestWorkMemoryBehindAnArgumentIsAccepted: what a body leaves behind an argument is the
+// same after each run, so that nothing is kept there.
+func TestWorkMemoryBehindAnArgumentIsAccepted(t *testing.T) {
+	for _, replicas := range []int{1, 2} {
+		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Right))
 	}
 }

@@ -22,5 +22,6 @@ func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y [
 		intra.InVar("lo", &lo),
 		intra.In("x", x),
 		intra.Out("y", y),
+		intraruntime.Reach("a", a),
 	)
 }

@@ -29,6 +29,8 @@ var taskTransformPlanes = intra.Register("github.com/intrahpc/intra/examples/npb
 func launchTransformPlanes(s *intra.Section, tx, ty *fourier, u []complex128) {
 	s.Launch(taskTransformPlanes, func() { transformPlanes(tx, ty, u) },
 		intra.InOut("u", u),
+		intraruntime.Reach("tx", tx),
+		intraruntime.Reach("ty", ty),
 	)
 }
 
@@ -42,6 +44,7 @@ func launchTransformColumns(s *intra.Section, t *fourier, u []complex128, column
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns), lo, hi, columns),
+		intraruntime.Reach("t", t),
 	)
 }
 
@@ -58,5 +61,6 @@ func launchDampColumns(s *intra.Section, t *fourier, u []complex128, fx, fy, fz 
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns), lo, hi, columns),
+		intraruntime.Reach("t", t),
 	)
 }

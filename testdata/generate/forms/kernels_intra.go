@@ -22,6 +22,7 @@ func launchGridRelax(s *intra.Section, g *Grid, lo, hi int, tmp []float64) {
 		intra.InVar("hi", &hi),
 		intraruntime.Part(g.Z[:], intra.Out("g.Z[lo:hi]", g.Z[lo:hi])),
 		intra.Scratch("tmp", tmp),
+		intraruntime.Reach("g", g),
 	)
 }
 
@@ -57,6 +58,7 @@ func LaunchVecFill[E ~float32 | ~float64](s *intra.Section, v *Vec[E], k E, lo, 
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.Part(v.Data[:], intra.Out("v.Data[lo:hi]", v.Data[lo:hi])),
+		intraruntime.Reach("v", v),
 	)
 }
 

@@ -46,5 +46,6 @@ func launchSparsemv(s *intra.Section, A *Matrix, lo int, x, y []float64) {
 		intra.InVar("lo", &lo),
 		intra.In("x", x),
 		intra.Out("y", y),
+		intraruntime.Reach("A", A),
 	)
 }

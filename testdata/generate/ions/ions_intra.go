@@ -22,6 +22,7 @@ func LaunchIonsPush(s *intra.Section, ions *Ions, dt float64, lo, hi int) {
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo:hi])),
+		intraruntime.Reach("ions", ions),
 	)
 }
 

@@ -386,6 +386,13 @@ func (l *launcher) regions() []string {
 		}
 		add(r, region)
 	}
+	for _, a := range l.k.Arguments() {
+		expr := strings.Join(append([]string{l.local[a.Param.Var.Name()]}, a.Fields...), ".")
+		if !a.Pointer {
+			expr = "&" + expr
+		}
+		list = append(list, fmt.Sprintf("%s.Reach(%q, %s)", l.im.runtime(), a.Name, expr))
+	}
 	return list
 }
 

@@ -22,5 +22,6 @@ func LaunchPoissonAverage(sec *intra.Section, s *Poisson, plane, lo, hi int) {
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo:hi])),
+		intraruntime.Reach("s", s),
 	)
 }

@@ -22,5 +22,7 @@ func LaunchIonsCharge(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, densi
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intra.Out("density", density),
+		intraruntime.Reach("z", z),
+		intraruntime.Reach("g", g),
 	)
 }

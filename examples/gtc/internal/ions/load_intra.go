@@ -27,5 +27,7 @@ func LaunchIonsLoad(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int) {
 		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
 		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
 		intraruntime.Part(z.Mu[:], intra.InOut("z.Mu[lo:hi]", z.Mu[lo:hi])),
+		intraruntime.Reach("g", g),
+		intraruntime.Reach("z", z),
 	)
 }

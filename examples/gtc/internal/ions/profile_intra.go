@@ -22,6 +22,8 @@ func LaunchIonsHeat(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, heat *H
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intra.OutVar("heat", heat),
+		intraruntime.Reach("z", z),
+		intraruntime.Reach("g", g),
 	)
 }
 
@@ -34,5 +36,7 @@ func LaunchIonsRestore(s *intra.Section, z *Ions, g *grid.Grid, excess [5]float6
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+		intraruntime.Reach("z", z),
+		intraruntime.Reach("g", g),
 	)
 }

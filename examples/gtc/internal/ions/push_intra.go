@@ -28,6 +28,8 @@ func LaunchIonsPredict(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi i
 		intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
 		intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
 		intra.OutVar("sums", sums),
+		intraruntime.Reach("z", z),
+		intraruntime.Reach("f", f),
 	)
 }
 
@@ -44,6 +46,8 @@ func LaunchIonsCorrect(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi i
 		intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
 		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
 		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+		intraruntime.Reach("z", z),
+		intraruntime.Reach("f", f),
 	)
 }
 

@@ -124,4 +124,19 @@ var Programs = map[string]func(p *intra.Process) error{
 			launchSquare(s, buf, y[lo:hi])
 		})
 	},
+	"a function counts its calls": func(p *intra.Process) error {
+		x, y, f := numbers(), make([]float64, n), &counting{make([]float64, 1), map[string]int{}}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchApply(s, f, x[lo:hi], y[lo:hi]) })
+	},
+	"a model counts its steps": func(p *intra.Process) error {
+		y, m := make([]float64, n), &model{"m", &struct{ steps []int }{make([]int, 3)}}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchAdvance(s, m, y[lo:hi]) })
+	},
+}
+
+// Right is a program whose tasks work in memory that no clause names, and that means
+// nothing.
+func Right(p *intra.Process) error {
+	x, y, f := numbers(), make([]float64, n), &working{make([]float64, 1)}
+	return blocks(p, func(s *intra.Section, lo, hi int) { launchApply(s, f, x[lo:hi], y[lo:hi]) })
 }
