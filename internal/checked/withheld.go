@@ -29,7 +29,7 @@ func (c *Section) withhold(i int) {
 	t := &c.s.Tasks[i]
 	for k := range t.Regions {
 		r := &t.Regions[k]
-		if r.Mode != update.Out && r.Mode != update.InOut && r.Mode != update.Scratch || len(r.Mem) == 0 || c.sharedWithin(i, k) {
+		if r.Mode != update.Out && r.Mode != update.InOut && r.Mode != update.Scratch || len(r.Mem) == 0 || c.withheldBefore(i, k) {
 			continue
 		}
 		w := withheld{mem: r.Mem, lay: c.layouts.of(r.Type), len: r.Len(), start: c.trial.start, owner: owner{task: i, region: k},
@@ -40,11 +40,11 @@ func (c *Section) withhold(i int) {
 	}
 }
 
-// sharedWithin reports whether an earlier region of the task is in memory of region k.
-func (c *Section) sharedWithin(i, k int) bool {
-	t := &c.s.Tasks[i]
-	for j := range k {
-		if t.Regions[j].Mode != update.In && update.Shared(t.Regions[j].Mem, t.Regions[k].Mem) {
+// withheldBefore reports whether memory of region k of task i is that of another region
+// that may hold something else: tasks may share scratch memory.
+func (c *Section) withheldBefore(i, k int) bool {
+	for sp := range c.shadow.pieces(c.s.Tasks[i].Regions[k].Mem) {
+		if sp.owner != (owner{task: i, region: k}) && c.region(sp.owner).Mode != update.In {
 			return true
 		}
 	}

@@ -82,3 +82,9 @@ func TestWorkMemoryBehindAnArgumentIsAccepted(t *testing.T) {
 		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Right))
 	}
 }
+
+func TestTasksMayShareScratch(t *testing.T) {
+	for _, replicas := range []int{1, 2} {
+		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Shares))
+	}
+}

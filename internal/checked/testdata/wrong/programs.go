@@ -134,6 +134,12 @@ var Programs = map[string]func(p *intra.Process) error{
 	},
 }
 
+// Shares is a program whose tasks share scratch memory.
+func Shares(p *intra.Process) error {
+	x, work := numbers(), make([]float64, 4)
+	return blocks(p, func(s *intra.Section, lo, hi int) { launchNorm(s, x[lo:hi], work) })
+}
+
 // Right is a program whose tasks work in memory that no clause names, and that means
 // nothing.
 func Right(p *intra.Process) error {
