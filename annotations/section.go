@@ -91,6 +91,7 @@ func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (s
 	w.uses()
 	if fn != nil {
 		w.conflicts(fn)
+		w.functions(fn)
 	}
 	w.globals()
 	w.jumpsIn(fn)

@@ -55,3 +55,25 @@ func total(b []float64) (s float64) {
 
 //intra:task in(x) out(y)
 func Square(x, y []float64) { sq(x, y) }
+
+//intra:task in(f, x) out(y)
+func apply(f func(float64) float64, x, y []float64) {
+	for i, v := range x {
+		y[i] = f(v)
+	}
+}
+
+var calls int
+
+func counted(x float64) float64 { calls++; return x }
+
+func half(x float64) float64 { return x / 2 }
+
+type meter struct {
+	n    int
+	unit float64
+}
+
+func (m *meter) read(x float64) float64 { m.n++; return x * m.unit }
+
+func (m *meter) scale(x float64) float64 { return x * m.unit }

@@ -192,3 +192,31 @@ func accepted(p *intra.Process, g *grid, x, y, v []float64, bufs [][]float64, ys
 	}
 	return t
 }
+
+func functions(p *intra.Process, m *meter, x, y []float64) int {
+	n, last, tmp, factor := 0, 0.0, 0.0, 2.0
+	seen := make([]int, 4)
+	count := func(v float64) float64 { n++; return v }
+	remember := func(v float64) float64 { last = v; return v }
+	histogram := func(v float64) float64 { seen[int(v)]++; return v }
+	work := func(v float64) float64 { tmp = v * v; return tmp }
+	pure := func(v float64) float64 {
+		s := v
+		s += factor
+		return s
+	}
+	//intra:section on(p)
+	for lo, hi := range intra.Blocks(len(y), p.Tasks()) {
+		apply(count, x[lo:hi], y[lo:hi])                                          // want `count is passed to kernel apply, and updates n \(sections.go:\d+\): another replica that runs the task does not do so here; keep no state in it, or compute it after the section`
+		apply(remember, x[lo:hi], y[lo:hi])                                       // want `remember is passed to kernel apply, and writes last`
+		apply(histogram, x[lo:hi], y[lo:hi])                                      // want `histogram is passed to kernel apply, and updates seen\[int\(v\)\]`
+		apply(func(v float64) float64 { n = n + 1; return v }, x[lo:hi], y[lo:hi]) // want `a function literal is passed to kernel apply, and updates n`
+		apply(counted, x[lo:hi], y[lo:hi])                                        // want `counted is passed to kernel apply, and writes the package variable conflicts.calls`
+		apply(m.read, x[lo:hi], y[lo:hi])                                         // want `m.read is passed to kernel apply, and writes its receiver.n`
+		apply(work, x[lo:hi], y[lo:hi])
+		apply(pure, x[lo:hi], y[lo:hi])
+		apply(half, x[lo:hi], y[lo:hi])
+		apply(m.scale, x[lo:hi], y[lo:hi])
+	}
+	return n + int(last) + seen[0]
+}
