@@ -4,7 +4,7 @@
 //
 //	go vet -vettool=$(which intravet) ./...
 //
-// With -v, or -intra.v under the go command, it also lists what is not certain:
+// With -v, or -intra.v under the go command, it also lists what is not certain, in one line a directive:
 // where a kernel may break its clauses, and the analysis cannot look.
 //
 // Alone it takes -fix to apply the suggested fixes, which include writing the
