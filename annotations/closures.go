@@ -49,7 +49,8 @@ func (w *sectionWalk) function(v *sectionValues, around ast.Node, l *Launch, arg
 	kernel := l.Callee.Func.Name()
 	const cure = "another replica that runs the task does not do so here; keep no state in it, or compute it after the section"
 	if lit, ok := e.(*ast.FuncLit); ok {
-		for _, k := range w.keeps(lit, around) {
+		if all := w.keeps(lit, around); len(all) > 0 {
+			k := all[0] // a certain one, if there is one
 			name := "a function literal"
 			if _, inline := ast.Unparen(arg).(*ast.FuncLit); !inline {
 				name = types.ExprString(arg)
@@ -60,7 +61,6 @@ func (w *sectionWalk) function(v *sectionValues, around ast.Node, l *Launch, arg
 				return
 			}
 			w.listed = append(w.listed, &Error{arg.Pos(), fmt.Sprintf("%s (%s), which is an error if it matters from call to call%sdoes", text, lineOf(w.fset, k.pos), runCheck)})
-			return
 		}
 		return
 	}
@@ -113,10 +113,11 @@ type kept struct {
 	certain    bool
 }
 
-// keeps lists them. A write is certainly state if it depends on what was there before,
-// or if the variable is used elsewhere.
+// keeps lists them, the certain ones first. A write is certainly state if it depends on
+// what was there before the call, or if the variable is used elsewhere.
 func (w *sectionWalk) keeps(lit *ast.FuncLit, around ast.Node) []kept {
 	var found []kept
+	begun := map[types.Object]bool{} // set in the call before
 	note := func(e ast.Expr, updates bool) {
 		id := rootIdent(e)
 		if id == nil {
@@ -131,10 +132,20 @@ func (w *sectionWalk) keeps(lit *ast.FuncLit, around ast.Node) []kept {
 		if updates {
 			does = "updates"
 		}
-		found = append(found, kept{does, types.ExprString(e), e.Pos(), updates || whole && w.readElsewhere(obj, lit, around)})
+		found = append(found, kept{does, types.ExprString(e), e.Pos(), updates && !begun[obj] || whole && w.readElsewhere(obj, lit, around)})
+		begun[obj] = begun[obj] || !updates
 	}
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
+		case *ast.CallExpr: // of clear, copy, or a function that may set it
+			for _, arg := range n.Args {
+				if u, ok := ast.Unparen(arg).(*ast.UnaryExpr); ok && u.Op == token.AND {
+					arg = u.X
+				}
+				if id := rootIdent(arg); id != nil {
+					begun[w.info.ObjectOf(id)] = true
+				}
+			}
 		case *ast.IncDecStmt:
 			note(n.X, true)
 		case *ast.AssignStmt:

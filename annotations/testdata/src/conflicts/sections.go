@@ -200,6 +200,16 @@ func functions(p *intra.Process, m *meter, x, y []float64) int {
 	remember := func(v float64) float64 { last = v; return v }
 	histogram := func(v float64) float64 { seen[int(v)]++; return v }
 	work := func(v float64) float64 { tmp = v * v; return tmp }
+	sum, squares := 0.0, make([]float64, 3)
+	norm := func(v float64) float64 {
+		sum = 0
+		clear(squares)
+		for i := range squares {
+			squares[i] += v * v
+			sum += squares[i]
+		}
+		return sum
+	}
 	pure := func(v float64) float64 {
 		s := v
 		s += factor
@@ -214,6 +224,7 @@ func functions(p *intra.Process, m *meter, x, y []float64) int {
 		apply(counted, x[lo:hi], y[lo:hi])                                        // want `counted is passed to kernel apply, and writes the package variable conflicts.calls`
 		apply(m.read, x[lo:hi], y[lo:hi])                                         // want `m.read is passed to kernel apply, and writes its receiver.n`
 		apply(work, x[lo:hi], y[lo:hi])
+		apply(norm, x[lo:hi], y[lo:hi])
 		apply(pure, x[lo:hi], y[lo:hi])
 		apply(half, x[lo:hi], y[lo:hi])
 		apply(m.scale, x[lo:hi], y[lo:hi])
