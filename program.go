@@ -2,7 +2,10 @@ package intra
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
+	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/replica/checked"
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
@@ -21,6 +24,9 @@ func program(run func(*Process) error, silence func() (speak func(), err error))
 		OneMemory: silence == nil, // a job of Run
 	}
 	return func(of *engine.Program) error {
+		if len(bridge.OutOfDate) > 0 && slices.Max(of.Degrees) > 1 {
+			return bridge.OutOfDateError(strings.Join(bridge.OutOfDate, ", "))
+		}
 		p := newProcess(of)
 		if p.engine.Checked() {
 			p.trial = checked.NewTrial(c, of)

@@ -78,7 +78,7 @@ func (s *Section) Launch(t *Task, body func(), regions ...Region) {
 	switch {
 	case s.err != nil:
 	case s.check != nil:
-		s.check.Launched()
+		s.check.Launched(regions)
 	case s.p.alone():
 		s.p.runAlone(&s.shared, len(s.shared.Tasks)-1)
 	}
@@ -97,6 +97,9 @@ func (s *Section) End() error {
 	defer s.p.close(s)
 	if s.err == nil {
 		s.independent()
+	}
+	if s.err != nil && s.check != nil {
+		s.check.Restore()
 	}
 	if err := s.complete(); err != nil {
 		s.fail(err)

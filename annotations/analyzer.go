@@ -64,6 +64,7 @@ type kernelFact struct {
 	Whole   []int
 	Writes  []int
 	Reduces []int
+	Items   []CalleeItem
 }
 
 // AFact marks a fact.
@@ -147,11 +148,16 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 	}
 	var diags []analysis.Diagnostic
 	for _, r := range s.open {
+		var listed []*Error
 		for _, f := range checkKernel(r, eff.body(r.kernel.Func)) {
-			if f.possible && !c.possible {
+			if f.possible {
+				listed = append(listed, &Error{f.pos, f.msg})
 				continue
 			}
 			diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg, SuggestedFixes: fix(r.kernel, byDecl[r.kernel.Decl], f.cured)})
+		}
+		if c.possible {
+			diags = append(diags, listedAs(pass.Fset, r.kernel.Dir.Pos, "kernel "+LocalName(r.kernel.Func), listed)...)
 		}
 		if !r.broken {
 			for _, f := range checkBounds(pass.TypesInfo, r.kernel) {
@@ -203,6 +209,11 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 	for _, e := range s.errs {
 		diags = append(diags, analysis.Diagnostic{Pos: e.Pos, Message: e.Msg, SuggestedFixes: tagFix(pass, e)})
 	}
+	if c.possible {
+		for _, l := range s.listed {
+			diags = append(diags, listedAs(pass.Fset, l.section.Dir.Pos, "this section", l.places)...)
+		}
+	}
 	slices.SortStableFunc(diags, func(a, b analysis.Diagnostic) int { return cmp.Compare(a.Pos, b.Pos) })
 	for _, d := range diags {
 		pass.Report(d)
@@ -238,7 +249,7 @@ func foreignCallee(fn *types.Func, factOf func(*types.Package) *packageFact) *Ca
 		return nil
 	}
 	k := f.Kernels[i]
-	return &Callee{Func: fn, Result: k.Result, Op: k.Op, Whole: k.Whole, Writes: k.Writes, Reduces: k.Reduces}
+	return &Callee{Func: fn, Result: k.Result, Op: k.Op, Whole: k.Whole, Writes: k.Writes, Reduces: k.Reduces, Items: k.Items}
 }
 
 // tagFix adds the build line that a section file lacks.

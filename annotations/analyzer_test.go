@@ -11,13 +11,15 @@ import (
 
 func TestAnalyzer(t *testing.T) {
 	// All in one run, since each one loads the standard library.
-	analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, "good", "wrong", "sections", "ordinary", "certain")
+	analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, "good", "wrong", "sections", "ordinary", "certain", "conflicts")
 }
 
 func TestPossibleErrorsAreListed(t *testing.T) {
 	require.NoError(t, annotations.Analyzer.Flags.Set("v", "true"))
 	defer func() { require.NoError(t, annotations.Analyzer.Flags.Set("v", "false")) }()
-	analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, "possible")
+	for _, pkg := range []string{"possible", "conflictslisted"} {
+		t.Run(pkg, func(t *testing.T) { analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, pkg) })
+	}
 }
 
 func TestControl(t *testing.T) {

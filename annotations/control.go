@@ -179,8 +179,8 @@ type slot struct {
 	field int // -1: all of it
 }
 
-// place returns the local variable that an address belongs to.
-func place(addr ssa.Value) (slot, bool) {
+// slotAt returns the local variable that an address belongs to.
+func slotAt(addr ssa.Value) (slot, bool) {
 	field := -1
 	for {
 		switch a := addr.(type) {
@@ -211,7 +211,7 @@ func (s *spread) add(v ssa.Value, o *origin) {
 
 // stored is what is in the memory at an address.
 func (s *spread) stored(addr ssa.Value) *origin {
-	at, ok := place(addr)
+	at, ok := slotAt(addr)
 	if !ok {
 		return nil
 	}
@@ -233,7 +233,7 @@ func (s *spread) step(instr ssa.Instruction) {
 	switch i := instr.(type) {
 	case *ssa.Store:
 		if o := s.values[i.Val]; o != nil {
-			if at, ok := place(i.Addr); ok && s.slots[at] == nil {
+			if at, ok := slotAt(i.Addr); ok && s.slots[at] == nil {
 				s.slots[at], s.changed = o, true
 			}
 		}

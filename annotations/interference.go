@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 )
 
 // loops refuses tasks of a loop that all write the same memory.
@@ -80,30 +79,6 @@ func (w *sectionWalk) uses() {
 	})
 }
 
-// touched refuses control code that uses elements of what a task launched
-// before it works on. Only the plain cases are seen: the slice is passed as a
-// whole, or the index is the very bound it is cut at.
-func (w *sectionWalk) touched() {
-	for _, l := range w.sec.Launches {
-		for i, arg := range arguments(l) {
-			whole, from := ast.Unparen(arg), ""
-			if s, ok := whole.(*ast.SliceExpr); ok {
-				whole = s.X
-				if s.Low != nil {
-					from = types.ExprString(s.Low)
-				} else {
-					from = "0"
-				}
-			}
-			id, ok := whole.(*ast.Ident)
-			if !ok || w.info.Uses[id] == nil || w.assigned(w.info.Uses[id]) {
-				continue
-			}
-			w.elements(l, w.info.Uses[id], from, slices.Contains(l.Callee.Writes, i))
-		}
-	}
-}
-
 func arguments(l *Launch) []ast.Expr {
 	if l.Callee.Func.Signature().Recv() != nil {
 		if sel, ok := ast.Unparen(l.Call.Fun).(*ast.SelectorExpr); ok {
@@ -111,45 +86,4 @@ func arguments(l *Launch) []ast.Expr {
 		}
 	}
 	return l.Call.Args
-}
-
-// elements looks for uses of elements of v after a launch.
-func (w *sectionWalk) elements(l *Launch, v types.Object, from string, written bool) {
-	match := func(e ast.Expr) bool {
-		x, ok := ast.Unparen(e).(*ast.IndexExpr)
-		if !ok || from != "" && types.ExprString(x.Index) != from {
-			return false
-		}
-		id, ok := ast.Unparen(x.X).(*ast.Ident)
-		return ok && w.info.Uses[id] == v
-	}
-	name := l.Callee.Func.Name()
-	ast.Inspect(w.sec.Stmt, func(n ast.Node) bool {
-		if n == nil || n.End() <= l.Stmt.End() {
-			return false
-		}
-		var targets []ast.Expr
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			targets = n.Lhs
-		case *ast.IncDecStmt:
-			targets = []ast.Expr{n.X}
-		}
-		for _, t := range targets {
-			if t.Pos() >= l.Stmt.End() && match(t) && !w.launches(n) {
-				w.errorf(t.Pos(), "%s is written here after a task of kernel %s that uses it was launched; write it after the section", types.ExprString(t), name)
-				return false
-			}
-		}
-		if e, ok := n.(ast.Expr); ok && written && n.Pos() >= l.Stmt.End() && match(e) {
-			w.errorf(n.Pos(), "%s is used here after a task of kernel %s that writes it was launched; it has its value after the section", types.ExprString(e), name)
-			return false
-		}
-		return true
-	})
-}
-
-// launches tells whether a statement is itself a launch.
-func (w *sectionWalk) launches(n ast.Node) bool {
-	return slices.ContainsFunc(w.sec.Launches, func(l *Launch) bool { return l.Stmt == n })
 }

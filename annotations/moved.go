@@ -68,7 +68,7 @@ func usesRuntime(f *ast.File, spec *ast.ImportSpec) bool {
 
 // generatedOnly are the names of package runtime.
 var generatedOnly = map[string]bool{
-	"At": true, "Elementwise": true, "Embedded": true, "Lines": true, "Part": true,
+	"At": true, "Clauses": true, "Elementwise": true, "Embedded": true, "Lines": true, "Part": true, "Reach": true,
 	"InBlock": true, "OutBlock": true, "InOutBlock": true, "ScratchBlock": true,
 	"ReduceSlice": true, "ReduceVar": true, "Partial": true, "Op": true,
 	"OpAdd": true, "OpMul": true, "OpMin": true, "OpMax": true, "OpAnd": true, "OpOr": true,

@@ -36,8 +36,15 @@ type scan struct {
 	kernels map[string]*Kernel // by local name
 	open    []*resolved        // kernels with what is missing in their clauses
 	errs    []*Error
+	listed  []listedSection
 
 	generated map[*token.File]bool // files of our own making
+}
+
+// listedSection is what is possible about a section, and not certain.
+type listedSection struct {
+	section *Section
+	places  []*Error
 }
 
 // ScanKernels returns the kernels of a package by their names within it.
@@ -112,8 +119,9 @@ func (s *scan) sections(sc *sectionScope) {
 					fn = fd
 				}
 			}
-			sec, errs := sc.resolve(d, fn, st)
+			sec, errs, listed := sc.resolve(d, fn, st)
 			s.errs = append(s.errs, errs...)
+			s.listed = append(s.listed, listedSection{sec, listed})
 			file.Sections = append(file.Sections, sec)
 		}
 	}
@@ -144,7 +152,30 @@ func (s *scan) states(sc *stateScope) {
 func (k *Kernel) callee() *Callee {
 	c := &Callee{Func: k.Func, Result: k.ResultKind(), Op: k.Op}
 	c.Whole, c.Writes, c.Reduces = k.written(true), k.written(false), k.reduced()
+	c.Items = k.calleeItems()
 	return c
+}
+
+func (k *Kernel) calleeItems() []CalleeItem {
+	var items []CalleeItem
+	for _, it := range k.Items {
+		i := slices.Index(k.Params, it.Param)
+		if i < 0 {
+			continue
+		}
+		item := CalleeItem{Param: i, Kind: it.Kind, Path: it.path}
+		if b := it.Item.Slice; b != nil {
+			item.Cut, item.Columns = true, b.Cols != nil
+			if b.Lo != nil {
+				item.Lo = b.Lo.Text
+			}
+			if b.Hi != nil {
+				item.Hi = b.Hi.Text
+			}
+		}
+		items = append(items, item)
+	}
+	return items
 }
 
 // written lists the parameters whose memory is written, or that are written

@@ -106,7 +106,7 @@ func (pe *packageEffects) all() []Effects {
 func (pe *packageEffects) fact(s *scan) *packageFact {
 	f := &packageFact{source: pe}
 	for name, k := range s.kernels {
-		f.Kernels = append(f.Kernels, kernelFact{name, k.ResultKind(), k.Op, k.written(true), k.written(false), k.reduced()})
+		f.Kernels = append(f.Kernels, kernelFact{name, k.ResultKind(), k.Op, k.written(true), k.written(false), k.reduced(), k.calleeItems()})
 	}
 	slices.SortFunc(f.Kernels, func(a, b kernelFact) int { return strings.Compare(a.Name, b.Name) })
 	for _, file := range s.pkg.Files {

@@ -76,3 +76,59 @@ func (k *Kernel) split(r Region, t types.Type, path string, named []string) []Re
 	}
 	return regions
 }
+
+// Argument is a part of a kernel's arguments in in that holds pointers: no region is made
+// of it.
+type Argument struct {
+	Name    string
+	Param   *Param
+	Fields  []string
+	Pointer bool // its value is one pointer, or an interface
+}
+
+// Arguments lists those that lead to memory. Functions do, and cannot be followed.
+func (k *Kernel) Arguments() []Argument {
+	var list []Argument
+	for _, it := range k.Items {
+		if it.Kind != In || it.Form != NoRegion || it.Param == k.Result || it.Item.Slice != nil || !leads(it.typ, map[types.Type]bool{}) {
+			continue
+		}
+		a := Argument{Name: it.Item.Path(), Param: it.Param}
+		for _, f := range it.Item.Fields {
+			a.Fields = append(a.Fields, f.Name)
+		}
+		switch it.typ.Underlying().(type) {
+		case *types.Pointer, *types.Map, *types.Interface:
+			a.Pointer = true
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// leads reports whether a value of a type may lead to memory that can be written.
+func leads(t types.Type, seen map[types.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
+		return false
+	}
+	if isProcess(t) {
+		return false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Pointer, *types.Map, *types.Interface, *types.Slice:
+		return true
+	case *types.Array:
+		return leads(u.Elem(), seen)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if leads(f.Type(), seen) {
+				return true
+			}
+		}
+	}
+	return false
+}

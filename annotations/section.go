@@ -35,6 +35,17 @@ type Callee struct {
 	Whole   []int // parameters (receiver first) that are written as a whole
 	Writes  []int // parameters that are written at all
 	Reduces []int // parameters that stand for partial results
+	Items   []CalleeItem
+}
+
+// CalleeItem is an item of a kernel's clauses, as sections see it.
+type CalleeItem struct {
+	Param   int // the receiver first
+	Kind    Kind
+	Path    string // of the memory, from the parameter; see effects.go
+	Cut     bool   // a part of it, with bounds as the clause has them
+	Lo, Hi  string
+	Columns bool // of rows and columns
 }
 
 // sectionScope is where sections are resolved.
@@ -53,6 +64,7 @@ type sectionWalk struct {
 	*sectionScope
 	sec     *Section
 	errs    []*Error
+	listed  []*Error   // what is not certain
 	stack   []ast.Node // from the section's statement down
 	targets map[*ast.Ident]bool
 }
@@ -61,8 +73,9 @@ func (w *sectionWalk) errorf(pos token.Pos, format string, args ...any) {
 	w.errs = append(w.errs, &Error{pos, fmt.Sprintf(format, args...)})
 }
 
-// resolve resolves the section at st; fn is the outermost function around it.
-func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (*Section, []*Error) {
+// resolve resolves the section at st; fn is the outermost function around it. listed
+// is what is possible, and not certain.
+func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (sec *Section, errs, listed []*Error) {
 	dir := d.Sections[st]
 	args, errs := ParseSection(dir.Args, dir.ArgsPos)
 	w := &sectionWalk{sectionScope: sc, sec: &Section{Stmt: st, Dir: dir, Sched: args.Sched}, errs: errs, targets: map[*ast.Ident]bool{}}
@@ -76,13 +89,16 @@ func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (*
 	}
 	w.walk(st)
 	w.uses()
-	w.touched()
+	if fn != nil {
+		w.conflicts(fn)
+		w.functions(fn)
+	}
 	w.globals()
 	w.jumpsIn(fn)
 	if len(w.sec.Launches) == 0 && len(w.errs) == 0 {
 		w.nothing()
 	}
-	return w.sec, w.errs
+	return w.sec, w.errs, w.listed
 }
 
 // process finds the expression of type *intra.Process.

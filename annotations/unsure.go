@@ -11,7 +11,7 @@ func (c *kernelCheck) possible(pos token.Pos, class, format string, args ...any)
 	if p, ok := c.starts[pos]; ok {
 		pos = p
 	}
-	msg := fmt.Sprintf(format, args...) + "; run with -check to see whether it does"
+	msg := fmt.Sprintf(format, args...) + runCheck + "does"
 	if c.once(class, msg) {
 		c.findings = append(c.findings, finding{pos: pos, msg: msg, possible: true})
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/base/callsite"
 )
 
@@ -18,7 +19,7 @@ import (
 func Embedded(twin, source, hash string) struct{} {
 	sum := sha256.Sum256([]byte(source))
 	if hex.EncodeToString(sum[:]) != hash {
-		fmt.Fprintf(os.Stderr, "%s is out of date: run go generate\n", twin)
+		fmt.Fprintln(os.Stderr, bridge.OutOfDateError(twin))
 		os.Exit(2) // as a program that a job refuses
 	}
 	return struct{}{}

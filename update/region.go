@@ -40,6 +40,10 @@ type Region struct {
 	// before. Expand makes a region of each row; all else has 0 here.
 	Rows, Row, Stride int
 
+	// Reach is an argument that holds pointers, for checked mode only: the region has
+	// no memory of its own, and Expand leaves it out. nil in all other regions.
+	Reach any
+
 	// Elementwise, if set, may be called instead of the body of the task, for
 	// elements lo to hi at a time, until it was called for each once. All regions
 	// that the task writes have as many as this one.
@@ -62,6 +66,14 @@ func Slice[T any](mode Mode, name string, s []T) Region {
 func bytesOf[T any](s []T) []byte {
 	size := int(unsafe.Sizeof(*new(T)))
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
+}
+
+// Reaches makes a region of an argument that holds pointers.
+func Reaches(name string, v any) Region {
+	if v == nil {
+		v = struct{}{}
+	}
+	return Region{Name: name, Reach: v}
 }
 
 // Part returns r, which is cut from whole.
@@ -116,6 +128,9 @@ func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width
 func Expand(to, regions []Region) []Region {
 	for i := range regions {
 		r := &regions[i]
+		if r.Reach != nil {
+			continue
+		}
 		if r.Rows == 0 {
 			to = append(to, *r)
 			continue

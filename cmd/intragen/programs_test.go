@@ -41,6 +41,31 @@ func TestPrograms(t *testing.T) {
 		require.Equal(t, "[0 2 4 6 8 10 12 14 16 18]\n", mustRun(t, dir, "go", "run", "-tags", "intra", "."))
 	})
 
+	t.Run("edited clauses refuse the program at its start until it is generated again", func(t *testing.T) {
+		text, twin := readFile(t, dir, "kernels.go"), readFile(t, dir, "kernels_intra.go")
+		defer writeFiles(t, dir, map[string]string{"kernels.go": text, "kernels_intra.go": twin})
+		want := mustRun(t, dir, "go", "run", "-tags", "intra", ".")
+		writeFiles(t, dir, map[string]string{"kernels.go": strings.Replace(strings.Replace(text, "out(y)", "inout(y)", 1), "y[i] =", "y[i] +=", 1)})
+		out, err := command(t, dir, "go", "run", "-tags", "intra", ".")
+		require.Error(t, err)
+		require.Contains(t, out, "kernels_intra.go is out of date: run go generate")
+		require.Equal(t, want, mustRun(t, dir, "go", "run", "."), "the plain build alone does what the sources say")
+
+		tool := filepath.Join(t.TempDir(), "intravet")
+		mustRun(t, repository(t), "go", "build", "-o", tool, "./cmd/intravet")
+		out, err = command(t, dir, tool, ".")
+		require.Error(t, err)
+		require.Contains(t, out, "kernels.go:1:9: kernels_intra.go is out of date, clauses or signatures have changed since: run go generate")
+		code, stdout, _ := intragen(t, dir, "-check")
+		require.Equal(t, 1, code)
+		require.Contains(t, stdout, "kernels_intra.go: stale")
+
+		code, _, stderr := intragen(t, dir)
+		require.Zero(t, code, stderr)
+		require.Equal(t, want, mustRun(t, dir, "go", "run", "-tags", "intra", "."))
+		require.Empty(t, mustRun(t, dir, tool, "."))
+	})
+
 	t.Run("a stale twin ends the program at its start", func(t *testing.T) {
 		writeFiles(t, dir, map[string]string{"main.go": readFile(t, dir, "main.go") + "\n// edited\n"})
 		out, err := command(t, dir, "go", "run", "-tags", "intra", ".")

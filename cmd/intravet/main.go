@@ -4,7 +4,7 @@
 //
 //	go vet -vettool=$(which intravet) ./...
 //
-// With -v, or -intra.v under the go command, it also lists what is not certain:
+// With -v, or -intra.v under the go command, it also lists what is not certain, in one line a directive:
 // where a kernel may break its clauses, and the analysis cannot look.
 //
 // Alone it takes -fix to apply the suggested fixes, which include writing the
@@ -34,5 +34,5 @@ func main() {
 			os.Args[i] = "-" + annotations.Analyzer.Name + ".v"
 		}
 	}
-	multichecker.Main(annotations.Analyzer, annotations.Control, annotations.Moved)
+	multichecker.Main(annotations.Analyzer, annotations.Control, annotations.Moved, annotations.Stale)
 }

@@ -3,9 +3,16 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/kernels"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "dfdc07ed7f3bb7e3fec9c4187469fa5f")
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/amg.waxpby")
 
@@ -40,6 +47,7 @@ func launchMultiply(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []
 		intra.InVar("lo", &lo),
 		intra.In("x", x),
 		intra.Out("y", y),
+		intraruntime.Reach("a", a),
 	)
 }
 
@@ -64,6 +72,7 @@ func launchResidual(s *intra.Section, a kernels.Matrix[float64], lo int, x, r, y
 		intra.In("x", x),
 		intra.In("r", r),
 		intra.Out("y", y),
+		intraruntime.Reach("a", a),
 	)
 }
 
@@ -78,6 +87,7 @@ func launchDirection(s *intra.Section, a kernels.Matrix[float64], lo int, f floa
 		intra.In("x", x),
 		intra.In("r", r),
 		intra.Out("d", d),
+		intraruntime.Reach("a", a),
 	)
 }
 
@@ -93,6 +103,7 @@ func launchCorrect(s *intra.Section, a kernels.Matrix[float64], lo int, alpha, b
 		intra.In("d", d),
 		intra.In("x", x),
 		intra.Out("next", next),
+		intraruntime.Reach("a", a),
 	)
 }
 
@@ -105,6 +116,7 @@ func launchInterpolate(s *intra.Section, p kernels.Matrix[float64], lo int, coar
 		intra.In("coarse", coarse),
 		intra.In("x", x),
 		intra.Out("next", next),
+		intraruntime.Reach("p", p),
 	)
 }
 
@@ -116,6 +128,8 @@ func launchCountEntries(s *intra.Section, a, b *sparse, lo int, seen, count []in
 		intra.InVar("lo", &lo),
 		intra.Scratch("seen", seen),
 		intra.Out("count", count),
+		intraruntime.Reach("a", a),
+		intraruntime.Reach("b", b),
 	)
 }
 
@@ -130,6 +144,8 @@ func launchFillEntries(s *intra.Section, a, b *sparse, lo int, ptr []int64, seen
 		intra.Scratch("sums", sums),
 		intra.Out("col", col),
 		intra.Out("val", val),
+		intraruntime.Reach("a", a),
+		intraruntime.Reach("b", b),
 	)
 }
 
@@ -146,5 +162,7 @@ func launchFillSmoothed(s *intra.Section, a *sparse, near []float64, omega float
 		intra.Scratch("sums", sums),
 		intra.Out("col", col),
 		intra.Out("val", val),
+		intraruntime.Reach("a", a),
+		intraruntime.Reach("t", t),
 	)
 }

@@ -3,10 +3,16 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/kernels"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "5c236b19f7dbec4fa24c61b4da71f3c0")
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/hpccg.waxpby")
 
@@ -59,6 +65,7 @@ func launchSparsemv(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []
 		intra.InVar("lo", &lo),
 		intra.In("x", x),
 		intra.Out("y", y),
+		intraruntime.Reach("a", a),
 	)
 }
 
@@ -73,5 +80,6 @@ func launchSparsemvDot(s *intra.Section, how arithmetic, a kernels.Matrix[float6
 		intra.In("x", x),
 		intra.Out("y", y),
 		region,
+		intraruntime.Reach("a", a),
 	)
 }

@@ -3,9 +3,16 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/kernels"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "fa3583406a81f4b8e972a4d4dbb6acb5")
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/hpcg.waxpby")
 
@@ -40,6 +47,7 @@ func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y [
 		intra.InVar("lo", &lo),
 		intra.In("x", x),
 		intra.Out("y", y),
+		intraruntime.Reach("a", a),
 	)
 }
 
@@ -51,6 +59,7 @@ func launchSweep(s *intra.Section, g *kernels.GaussSeidel[float64], lo int, r, x
 		intra.InVar("lo", &lo),
 		intra.In("r", r),
 		intra.Out("x", x),
+		intraruntime.Reach("g", g),
 	)
 }
 
@@ -63,6 +72,8 @@ func launchSweepAgain(s *intra.Section, a *kernels.Sliced[float64], g *kernels.G
 		intra.In("r", r),
 		intra.In("x", x),
 		intra.Out("next", next),
+		intraruntime.Reach("a", a),
+		intraruntime.Reach("g", g),
 	)
 }
 
@@ -76,6 +87,7 @@ func launchRelax(s *intra.Section, a *kernels.Sliced[float64], diag []float64, l
 		intra.In("r", r),
 		intra.In("x", x),
 		intra.Out("next", next),
+		intraruntime.Reach("a", a),
 	)
 }
 
@@ -89,6 +101,7 @@ func launchRestrict(s *intra.Section, a *kernels.Sliced[float64], lo int, x, r [
 		intra.In("r", r),
 		intra.In("rows", rows),
 		intra.Out("coarse", coarse),
+		intraruntime.Reach("a", a),
 	)
 }
 

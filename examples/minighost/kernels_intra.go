@@ -3,8 +3,15 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "edc35d5f20012b935cc2ab11269dd5d5")
 
 var taskAverage = intra.Register("github.com/intrahpc/intra/examples/minighost.average")
 

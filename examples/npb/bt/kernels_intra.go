@@ -3,10 +3,16 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/npb/internal/flow"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "31d8db099c3ac57ab12794b87c61f3a0")
 
 var taskSolveAlong = intra.Register("github.com/intrahpc/intra/examples/npb/bt.solveAlong")
 

@@ -3,9 +3,16 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/kernels"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "1b536581b00833595983ab46aac7a31b")
 
 var taskMultiply = intra.Register("github.com/intrahpc/intra/examples/npb/cg.multiply")
 
@@ -15,5 +22,6 @@ func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y [
 		intra.InVar("lo", &lo),
 		intra.In("x", x),
 		intra.Out("y", y),
+		intraruntime.Reach("a", a),
 	)
 }

@@ -3,9 +3,15 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "ac331912673fbd9838f27f1995b12803")
 
 var taskTally = intra.Register("github.com/intrahpc/intra/examples/npb/ep.tally")
 

@@ -3,9 +3,15 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "64b6f8f8046ae9df3a6046ee7b2a4a73")
 
 var taskFill = intra.Register("github.com/intrahpc/intra/examples/npb/ft.fill")
 
@@ -23,6 +29,8 @@ var taskTransformPlanes = intra.Register("github.com/intrahpc/intra/examples/npb
 func launchTransformPlanes(s *intra.Section, tx, ty *fourier, u []complex128) {
 	s.Launch(taskTransformPlanes, func() { transformPlanes(tx, ty, u) },
 		intra.InOut("u", u),
+		intraruntime.Reach("tx", tx),
+		intraruntime.Reach("ty", ty),
 	)
 }
 
@@ -36,6 +44,7 @@ func launchTransformColumns(s *intra.Section, t *fourier, u []complex128, column
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns), lo, hi, columns),
+		intraruntime.Reach("t", t),
 	)
 }
 
@@ -52,5 +61,6 @@ func launchDampColumns(s *intra.Section, t *fourier, u []complex128, fx, fy, fz 
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns), lo, hi, columns),
+		intraruntime.Reach("t", t),
 	)
 }

@@ -3,8 +3,15 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "7dd36d11b9506b31d2a6cdf73466ab29")
 
 var taskDraw = intra.Register("github.com/intrahpc/intra/examples/npb/is.draw")
 
@@ -41,5 +48,6 @@ func launchRank(s *intra.Section, runs [][]int32, bounds []int32, buckets, first
 		intra.InVar("lowest", &lowest),
 		intra.InVar("smaller", &smaller),
 		intra.Out("ranks", ranks),
+		intraruntime.Reach("runs", &runs),
 	)
 }

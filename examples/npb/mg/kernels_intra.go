@@ -3,8 +3,15 @@
 package main
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "3a64ed907f6436a4689890f597587764")
 
 var taskSubtract = intra.Register("github.com/intrahpc/intra/examples/npb/mg.subtract")
 

@@ -1,8 +1,10 @@
 // Package bridge is the way between packages of this module to what they do not export
 // to programs. A package sets its functions when it is initialised; the packages that call
-// them import it, so they are set before. Bridge imports nothing: arguments and results
+// them import it, so they are set before. Bridge imports nothing of this module: arguments and results
 // are of type any, and the comments say what they are.
 package bridge
+
+import "errors"
 
 // Package intra sets these functions, and package runtime calls them.
 var (
@@ -21,3 +23,12 @@ var World func(engine any) (any, error)
 // Receive, of package intratest, returns an intratest.Option: updates that do not lie whole
 // in the memory of the process are received in one way, a job.Receive.
 var Receive func(way int) any
+
+// OutOfDate lists the generated files whose clauses are not those of their sources, in a
+// build without the tag intra. Package runtime appends to it when the program starts.
+var OutOfDate []string
+
+// OutOfDateError says what to do about a generated file that is out of date.
+func OutOfDateError(file string) error {
+	return errors.New(file + " is out of date: run go generate")
+}

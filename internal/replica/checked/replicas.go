@@ -168,7 +168,7 @@ func (d *digest) compare(c *Section, other *digest, v *section.Divergence) {
 					v.Task = i
 					v.Mine = fmt.Sprintf("%s, %s of %s, launched at %s, has %s with hash %016x", when.text, clause(&c.s.Tasks[i].Regions[k]),
 						d.Tasks[i].Name, &c.s.Tasks[i].At, elements(d.Tasks[i].Regions[k].Elements, block), a[block])
-					v.Theirs = fmt.Sprintf("%016x", b[block])
+					v.Theirs = fmt.Sprintf("%016x", b[block]) + c.early(i, k, block)
 					return
 				}
 			}

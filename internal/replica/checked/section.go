@@ -24,11 +24,15 @@ type Section struct {
 	bodies  []func() // of the tasks
 	shadow  shadow
 	layouts layouts
-	clean   []outcome // of each task, from the entry state as it was
-	digest  *digest   // nil for a rank with one replica
-	guilty  map[*engine.Kernel]int
-	place   int // of this process among the replicas that live, of which
-	of      int // there are so many
+
+	withheld  []withheld
+	arguments [][]argument // of each task
+	reached   map[visit]*reached
+	clean     []outcome // of each task, from the entry state as it was
+	digest    *digest   // nil for a rank with one replica
+	guilty    map[*engine.Kernel]int
+	place     int // of this process among the replicas that live, of which
+	of        int // there are so many
 
 	before   string // what may be the cause, of sections before
 	findings []Finding
@@ -86,19 +90,25 @@ type Panic struct {
 	Stack []byte
 }
 
-// Launched takes in the task launched last.
-func (c *Section) Launched() {
+// Launched takes in the task launched last, with the regions that it was given.
+func (c *Section) Launched(given []update.Region) {
 	i := len(c.s.Tasks) - 1
+	c.arguments = append(c.arguments, arguments(given))
 	c.bodies = append(c.bodies, c.s.Tasks[i].Body)
 	c.s.Tasks[i].Body = func() { c.run(i) }
 	for k, r := range c.s.Tasks[i].Regions {
 		c.shadow.add(owner{task: i, region: k}, r.Mem)
 	}
+	c.withhold(i)
 }
 
 // enter begins the end of the section: until here nobody may have written
 // what the tasks name.
 func (c *Section) enter(replicated bool) error {
+	c.release()
+	if !replicated {
+		c.readEarly()
+	}
 	for d := range c.shadow.changes() {
 		c.writtenByControl(d)
 	}
@@ -128,7 +138,7 @@ func (c *Section) mine(i int) bool { return i%c.of == c.place }
 // run runs task i. The memory stays as it was at the entry.
 func (c *Section) run(i int) {
 	clean := &c.clean[i]
-	c.attempt(i, clean, nil)
+	c.watchArguments(i, func() { c.attempt(i, clean, nil) }, func() { c.attempt(i, &c.a, nil) })
 	if clean.panicked != nil {
 		panic(clean.panicked) // as it does without checks
 	}
@@ -152,6 +162,7 @@ func (c *Section) leave() error {
 		}
 	}
 	c.trial.leftovers.leave(c)
+	c.trial.remember(c.withheld)
 	return nil
 }
 

@@ -52,6 +52,8 @@ type Trial struct {
 
 	layouts   layouts
 	leftovers *leftovers
+	released  []withheld // of sections before; without the memory
+	start     int        // of the poison of the next region
 }
 
 // progress is how far a run came from a safe point on.

@@ -40,6 +40,16 @@ func TestWrongPrograms(t *testing.T) {
 			"name it there in out(work), or write it before it is read"}},
 		"scratch is read by control code": {pair: []string{
 			"in(x) of ", "elements 0 to 5", "scratch(work) of ", "is it used after its section? then name it in out"}},
+		"results are read in the section": {want: []string{"wrong.carry ", "in(before) element 0 was read too early: it is what element 1 of out(y) of ",
+			"wrong.square, launched at programs.go:", "held until its section ended: the code of a section cannot read what its tasks write; read it after the section"},
+			pair: []string{"diverged", "in(before)", "element 0 was read too early: it is what element 1 of out(y) of "}},
+		"results are read and computed with in the section": {pair: []string{"diverged", "in(before)", "until a section ends, each replica holds something else in what its tasks write, such as inout(y) of ", ", or out(y) of "}},
+		"a carry from block to block": {want: []string{"wrong.carry ", "in(before) element 0 was read too early: it is what element 23 of inout(y) of "},
+			pair: []string{"diverged", "in(before)", "element 0 was read too early: it is what element 23 of inout(y) of "}},
+		"results are written in the section":        {want: []string{"out(y) element 5 was written between the launch and the end of the section"}},
+		"a buffer is filled again between launches": {want: []string{"in(x) element 0 was written between the launch and the end of the section: write it before the launch or after the section"}},
+		"a function counts its calls":               {want: []string{"wrong.apply (//intra:task at kernels.go:", "in(f) leads to f.calls, which the body changes each time that it runs: "}},
+		"a model counts its steps":                  {want: []string{"wrong.advance (//intra:task at kernels.go:", "in(m) leads to m.inner.steps, which the body changes each time that it runs: "}},
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(wrong.Programs)), slices.Collect(maps.Keys(tests)))
 	for name, tt := range tests {
@@ -62,5 +72,19 @@ func TestWrongPrograms(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestWorkMemoryBehindAnArgumentIsAccepted: what a body leaves behind an argument is the
+// same after each run, so that nothing is kept there.
+func TestWorkMemoryBehindAnArgumentIsAccepted(t *testing.T) {
+	for _, replicas := range []int{1, 2} {
+		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Right))
+	}
+}
+
+func TestTasksMayShareScratch(t *testing.T) {
+	for _, replicas := range []int{1, 2} {
+		require.NoError(t, intra.Run(t.Context(), intra.Spec{Replicas: replicas, Check: true}, wrong.Shares))
 	}
 }

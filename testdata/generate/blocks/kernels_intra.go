@@ -3,9 +3,15 @@
 package blocks
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "f8fdf98c5485e86679e7df01ef9e55e5")
 
 var taskRelax = intra.Register("github.com/intrahpc/intra/testdata/generate/blocks.relax")
 

@@ -3,9 +3,15 @@
 package forms
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "ce5bbb9c8d8ccec1e551178ea9c6383c")
 
 var taskGridRelax = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.Grid.relax")
 
@@ -16,6 +22,7 @@ func launchGridRelax(s *intra.Section, g *Grid, lo, hi int, tmp []float64) {
 		intra.InVar("hi", &hi),
 		intraruntime.Part(g.Z[:], intra.Out("g.Z[lo:hi]", g.Z[lo:hi])),
 		intra.Scratch("tmp", tmp),
+		intraruntime.Reach("g", g),
 	)
 }
 
@@ -51,6 +58,7 @@ func LaunchVecFill[E ~float32 | ~float64](s *intra.Section, v *Vec[E], k E, lo, 
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.Part(v.Data[:], intra.Out("v.Data[lo:hi]", v.Data[lo:hi])),
+		intraruntime.Reach("v", v),
 	)
 }
 

@@ -3,9 +3,15 @@
 package hpccg
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "64263288c36e37eae7f5334717fa9a6f")
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/testdata/generate/hpccg.waxpby")
 
@@ -40,5 +46,6 @@ func launchSparsemv(s *intra.Section, A *Matrix, lo int, x, y []float64) {
 		intra.InVar("lo", &lo),
 		intra.In("x", x),
 		intra.Out("y", y),
+		intraruntime.Reach("A", A),
 	)
 }

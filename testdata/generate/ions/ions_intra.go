@@ -3,9 +3,15 @@
 package ions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed ions.go
+var intraSourceIons string
+
+var _ = intraruntime.Clauses("ions_intra.go", intraSourceIons, "210713018c3d934bf5b20ad3bfc80000")
 
 var taskIonsPush = intra.Register("github.com/intrahpc/intra/testdata/generate/ions.Ions.Push")
 
@@ -16,6 +22,7 @@ func LaunchIonsPush(s *intra.Section, ions *Ions, dt float64, lo, hi int) {
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo:hi])),
+		intraruntime.Reach("ions", ions),
 	)
 }
 

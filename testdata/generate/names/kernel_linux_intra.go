@@ -5,8 +5,15 @@
 package names
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernel_linux.go
+var intraSourceKernelLinux string
+
+var _ = intraruntime.Clauses("kernel_linux_intra.go", intraSourceKernelLinux, "c5a74b8a754a9690018cdfb8e6decebf")
 
 var taskDouble = intra.Register("github.com/intrahpc/intra/testdata/generate/names.double")
 

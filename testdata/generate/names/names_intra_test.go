@@ -3,8 +3,15 @@
 package names
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed names_test.go
+var intraSourceNamesTest string
+
+var _ = intraruntime.Clauses("names_intra_test.go", intraSourceNamesTest, "45b534d9571a2267147c0ea5bc4290f6")
 
 var taskOdd = intra.Register("github.com/intrahpc/intra/testdata/generate/names.odd")
 

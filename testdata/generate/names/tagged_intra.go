@@ -5,8 +5,15 @@
 package names
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed tagged.go
+var intraSourceTagged string
+
+var _ = intraruntime.Clauses("tagged_intra.go", intraSourceTagged, "2d99793ddcf1e1ad95712e63c4f7a029")
 
 var taskTriple = intra.Register("github.com/intrahpc/intra/testdata/generate/names.triple")
 

@@ -3,9 +3,15 @@
 package reductions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "8c1ce8b750c461d84acef642d326ee31")
 
 var taskAssign = intra.Register("github.com/intrahpc/intra/testdata/generate/reductions.assign")
 

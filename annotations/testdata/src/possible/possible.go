@@ -1,8 +1,8 @@
 package possible // want package:"effects"
 
-//intra:task in(f, y)
+//intra:task in(f, y) // want `kernel value: 2 accesses are possible that would be errors: task value may write . through the function value f at possible.go:5, into which the analysis does not look, but . is in in \(possible.go:5\); task value may write . through the function value .*; run with -check to see whether they happen`
 func value(f func([]float64), y []float64) {
-	f(y) // want `task value may write y through the function value f at possible.go:5, into which the analysis does not look, but y is in in; run with -check` `task value may write f through`
+	f(y)
 }
 
 //intra:task in(x, dirty) out(y)
@@ -12,4 +12,9 @@ func copied(x, y []float64, dirty bool) {
 		b = y
 	}
 	b[0] = 1 // want `task copied may write x where the analysis cannot tell what is accessed, but x is in in; run with -check`
+}
+
+//intra:task in(f, a, b, c, d) // want `kernel many: 5 accesses are possible that would be errors: .* \(possible.go:19\); .* \(possible.go:19\); .* \(possible.go:19\); and 2 more; run with -check`
+func many(f func(a, b, c, d []float64), a, b, c, d []float64) {
+	f(a, b, c, d)
 }

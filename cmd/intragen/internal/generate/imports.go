@@ -124,3 +124,11 @@ func (im *imports) block(have map[string]bool) string {
 	b.WriteString(")\n")
 	return b.String()
 }
+
+// withEmbed adds package embed to an import declaration of block.
+func withEmbed(block string) string {
+	if block == "" {
+		return "import _ \"embed\"\n"
+	}
+	return strings.Replace(block, "import (\n", "import (\n\t_ \"embed\"\n", 1)
+}

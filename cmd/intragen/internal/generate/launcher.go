@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/intrahpc/intra/annotations"
+	"github.com/intrahpc/intra/internal/base/clauses"
 )
 
 // launcherFile prints the registrations and launchers of one file's kernels,
-// and the methods of its state types.
-func launcherFile(pkg *types.Package, f *annotations.File, source string) ([]byte, error) {
+// and the methods of its state types. text is that of the source.
+func launcherFile(pkg *types.Package, f *annotations.File, source, text string) ([]byte, error) {
 	im := newImports(pkg, f.Syntax, nil)
 	var body bytes.Buffer
 	for _, k := range f.Kernels {
@@ -30,13 +31,25 @@ func launcherFile(pkg *types.Package, f *annotations.File, source string) ([]byt
 	if line := annotations.ConstraintLine(annotations.Constraint(f.Syntax), source, false); line != "" {
 		fmt.Fprintf(&b, "%s\n\n", line)
 	}
-	fmt.Fprintf(&b, "package %s\n\n%s", pkg.Name(), im.block(nil))
+	embedded := ""
+	if len(f.Kernels) > 0 {
+		name := sourceVar(source)
+		embedded = fmt.Sprintf("\n//go:embed %s\nvar %s string\n\nvar _ = %s.Clauses(%q, %[2]s, %[5]q)\n",
+			source, name, im.runtime(), annotations.OutputName(source), clauses.Fingerprint(text))
+	}
+	fmt.Fprintf(&b, "package %s\n\n", pkg.Name())
+	if imports := im.block(nil); embedded != "" {
+		b.WriteString(withEmbed(imports))
+	} else {
+		b.WriteString(imports)
+	}
+	b.WriteString(embedded)
 	b.Write(body.Bytes())
-	text, err := format.Source(b.Bytes())
+	printed, err := format.Source(b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("print launchers of %s: %w", source, err)
 	}
-	return text, nil
+	return printed, nil
 }
 
 // launcher prints one launcher.
@@ -372,6 +385,13 @@ func (l *launcher) regions() []string {
 			region = fmt.Sprintf("%s.Part(%s, %s)", l.im.runtime(), whole, region)
 		}
 		add(r, region)
+	}
+	for _, a := range l.k.Arguments() {
+		expr := strings.Join(append([]string{l.local[a.Param.Var.Name()]}, a.Fields...), ".")
+		if !a.Pointer {
+			expr = "&" + expr
+		}
+		list = append(list, fmt.Sprintf("%s.Reach(%q, %s)", l.im.runtime(), a.Name, expr))
 	}
 	return list
 }

@@ -49,17 +49,16 @@ func (c *checked) plan() ([]output, []Diagnostic, error) {
 			}
 			planned[path] = true
 			o := output{path: path, source: f.Name}
-			var err error
+			text, err := os.ReadFile(f.Name)
+			if err != nil {
+				return nil, nil, err
+			}
 			if len(f.Sections) > 0 {
-				var text []byte
-				if text, err = os.ReadFile(f.Name); err != nil {
-					return nil, nil, err
-				}
 				var more []Diagnostic
 				o.text, more, err = c.twinFile(pkg, f, text)
 				diags = append(diags, more...)
 			} else {
-				o.text, err = launcherFile(pkg.Types, f, filepath.Base(f.Name))
+				o.text, err = launcherFile(pkg.Types, f, filepath.Base(f.Name), string(text))
 			}
 			if err != nil {
 				return nil, nil, err

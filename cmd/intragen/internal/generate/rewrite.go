@@ -335,10 +335,7 @@ func (t *twin) declarations(f *dst.File) error {
 	}
 	imports := t.im.block(t.have)
 	if !t.importsEmbed() {
-		imports = strings.Replace(imports, "import (\n", "import (\n\t_ \"embed\"\n", 1)
-		if imports == "" {
-			imports = "import _ \"embed\"\n"
-		}
+		imports = withEmbed(imports)
 	}
 	at := 0
 	for i, d := range f.Decls {

@@ -3,9 +3,15 @@
 package fields
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed poisson.go
+var intraSourcePoisson string
+
+var _ = intraruntime.Clauses("poisson_intra.go", intraSourcePoisson, "7320a0eadc1d2495d88b2a0174371995")
 
 var taskPoissonAverage = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/fields.Poisson.Average")
 
@@ -16,5 +22,6 @@ func LaunchPoissonAverage(sec *intra.Section, s *Poisson, plane, lo, hi int) {
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo:hi])),
+		intraruntime.Reach("s", s),
 	)
 }

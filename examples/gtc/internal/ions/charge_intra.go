@@ -3,9 +3,16 @@
 package ions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
+	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed charge.go
+var intraSourceCharge string
+
+var _ = intraruntime.Clauses("charge_intra.go", intraSourceCharge, "be620e8b2f3756588e0211537157d40a")
 
 var taskIonsCharge = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Charge")
 
@@ -15,5 +22,7 @@ func LaunchIonsCharge(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, densi
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intra.Out("density", density),
+		intraruntime.Reach("z", z),
+		intraruntime.Reach("g", g),
 	)
 }

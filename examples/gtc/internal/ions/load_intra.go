@@ -3,10 +3,16 @@
 package ions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed load.go
+var intraSourceLoad string
+
+var _ = intraruntime.Clauses("load_intra.go", intraSourceLoad, "9cae670a4404131aa3ddc1b99002a071")
 
 var taskIonsLoad = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Load")
 
@@ -21,5 +27,7 @@ func LaunchIonsLoad(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int) {
 		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
 		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
 		intraruntime.Part(z.Mu[:], intra.InOut("z.Mu[lo:hi]", z.Mu[lo:hi])),
+		intraruntime.Reach("g", g),
+		intraruntime.Reach("z", z),
 	)
 }

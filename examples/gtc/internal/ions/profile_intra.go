@@ -3,10 +3,16 @@
 package ions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed profile.go
+var intraSourceProfile string
+
+var _ = intraruntime.Clauses("profile_intra.go", intraSourceProfile, "df37ad33d260c64b319249cf4b34854d")
 
 var taskIonsHeat = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Heat")
 
@@ -16,6 +22,8 @@ func LaunchIonsHeat(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, heat *H
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intra.OutVar("heat", heat),
+		intraruntime.Reach("z", z),
+		intraruntime.Reach("g", g),
 	)
 }
 
@@ -28,5 +36,7 @@ func LaunchIonsRestore(s *intra.Section, z *Ions, g *grid.Grid, excess [5]float6
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+		intraruntime.Reach("z", z),
+		intraruntime.Reach("g", g),
 	)
 }

@@ -3,10 +3,16 @@
 package ions
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed push.go
+var intraSourcePush string
+
+var _ = intraruntime.Clauses("push_intra.go", intraSourcePush, "91755d62bd918889f43e841232189d68")
 
 var taskIonsPredict = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Predict")
 
@@ -22,6 +28,8 @@ func LaunchIonsPredict(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi i
 		intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
 		intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
 		intra.OutVar("sums", sums),
+		intraruntime.Reach("z", z),
+		intraruntime.Reach("f", f),
 	)
 }
 
@@ -38,6 +46,8 @@ func LaunchIonsCorrect(s *intra.Section, z *Ions, f *Field, dt float64, lo, hi i
 		intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo:hi])),
 		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo:hi])),
 		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo:hi])),
+		intraruntime.Reach("z", z),
+		intraruntime.Reach("f", f),
 	)
 }
 

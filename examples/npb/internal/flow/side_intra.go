@@ -3,9 +3,15 @@
 package flow
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed side.go
+var intraSourceSide string
+
+var _ = intraruntime.Clauses("side_intra.go", intraSourceSide, "f626390f25703394cd90fe3a257f9c01")
 
 var taskFindSide = intra.Register("github.com/intrahpc/intra/examples/npb/internal/flow.findSide")
 

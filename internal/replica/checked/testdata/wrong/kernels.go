@@ -75,6 +75,80 @@ func scale(s, x []float64) {
 	}
 }
 
+// square is right; it is the code of the section that reads what it writes.
+//
+//intra:task in(x) out(y)
+func square(x, y []float64) {
+	for i, v := range x {
+		y[i] = float64(v * v)
+	}
+}
+
+// carry adds up, from what the block before has come to.
+//
+//intra:task in(before) inout(y)
+func carry(before float64, y []float64) {
+	for i := range y {
+		before += y[i]
+		y[i] = before
+	}
+}
+
+// function is called by tasks.
+type function interface{ eval(x float64) float64 }
+
+// counting keeps state from call to call.
+type counting struct {
+	work  []float64
+	calls map[string]int
+}
+
+func (c *counting) eval(x float64) float64 {
+	c.calls["eval"]++
+	return square2(c.work, x)
+}
+
+// working keeps nothing that matters.
+type working struct{ work []float64 }
+
+func (w *working) eval(x float64) float64 { return square2(w.work, x) }
+
+func square2(work []float64, x float64) float64 {
+	work[0] = x
+	return float64(work[0] * x)
+}
+
+// apply has no part in what f keeps.
+//
+//intra:task in(f, x) out(y)
+func apply(f function, x, y []float64) {
+	for i, v := range x {
+		y[i] = f.eval(v)
+	}
+}
+
+// model leads to its steps by pointers.
+type model struct {
+	name  string
+	inner *struct{ steps []int }
+}
+
+func (m *model) step() { fillInts(m.inner.steps) }
+
+func fillInts(n []int) {
+	for i := range n {
+		n[i]++
+	}
+}
+
+// advance counts steps where no clause names them.
+//
+//intra:task in(m) out(y)
+func advance(m interface{ step() }, y []float64) {
+	m.step()
+	clear(y)
+}
+
 func at(y []float64, i int) float64     { return y[i] }
 func set(y []float64, i int, v float64) { y[i] = v }
 

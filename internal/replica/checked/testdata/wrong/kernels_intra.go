@@ -3,9 +3,15 @@
 package wrong
 
 import (
+	_ "embed"
 	"github.com/intrahpc/intra"
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
+
+//go:embed kernels.go
+var intraSourceKernels string
+
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "3023e665a7148fa2b366d532cb133b65")
 
 var taskDouble = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double")
 
@@ -58,6 +64,7 @@ func launchMeshRelax(s *intra.Section, m *mesh, lo, hi int) {
 		intra.InVar("lo", &lo),
 		intra.InVar("hi", &hi),
 		intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo:hi])),
+		intraruntime.Reach("m", m),
 	)
 }
 
@@ -78,5 +85,46 @@ func launchScale(sec *intra.Section, s, x []float64) {
 	sec.Launch(taskScale, func() { scale(s, x) },
 		intra.In("s", s),
 		intra.InOut("x", x),
+	)
+}
+
+var taskSquare = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.square")
+
+// launchSquare launches square as a task of s.
+func launchSquare(s *intra.Section, x, y []float64) {
+	s.Launch(taskSquare, func() { square(x, y) },
+		intra.In("x", x),
+		intra.Out("y", y),
+	)
+}
+
+var taskCarry = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.carry")
+
+// launchCarry launches carry as a task of s.
+func launchCarry(s *intra.Section, before float64, y []float64) {
+	s.Launch(taskCarry, func() { carry(before, y) },
+		intra.InVar("before", &before),
+		intra.InOut("y", y),
+	)
+}
+
+var taskApply = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.apply")
+
+// launchApply launches apply as a task of s.
+func launchApply(s *intra.Section, f function, x, y []float64) {
+	s.Launch(taskApply, func() { apply(f, x, y) },
+		intra.In("x", x),
+		intra.Out("y", y),
+		intraruntime.Reach("f", f),
+	)
+}
+
+var taskAdvance = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.advance")
+
+// launchAdvance launches advance as a task of s.
+func launchAdvance(s *intra.Section, m interface{ step() }, y []float64) {
+	s.Launch(taskAdvance, func() { advance(m, y) },
+		intra.Out("y", y),
+		intraruntime.Reach("m", m),
 	)
 }

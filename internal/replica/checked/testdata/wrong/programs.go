@@ -80,4 +80,69 @@ var Programs = map[string]func(p *intra.Process) error{
 		}
 		return nil
 	},
+	"results are read in the section": func(p *intra.Process) error {
+		x, y := numbers(), make([]float64, n)
+		s := p.Section()
+		launchSquare(s, x[:2], y[:2])
+		t := at(y, 1)
+		if err := s.End(); err != nil {
+			return err
+		}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchCarry(s, t, x[lo:hi]) })
+	},
+	"results are read and computed with in the section": func(p *intra.Process) error {
+		x, y := numbers(), make([]float64, n)
+		s := p.Section()
+		launchSquare(s, x[:2], y[:2])
+		t := 3*at(y, 1) + 1
+		if err := s.End(); err != nil {
+			return err
+		}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchCarry(s, t, x[lo:hi]) })
+	},
+	"a carry from block to block": func(p *intra.Process) error {
+		y := numbers()
+		before := 0.0
+		return blocks(p, func(s *intra.Section, lo, hi int) {
+			if lo > 0 {
+				before = at(y, lo-1)
+			}
+			launchCarry(s, before, y[lo:hi])
+		})
+	},
+	"results are written in the section": func(p *intra.Process) error {
+		x, y := numbers(), make([]float64, n)
+		s := p.Section()
+		launchSquare(s, x, y)
+		set(y, 5, 0)
+		return s.End()
+	},
+	"a buffer is filled again between launches": func(p *intra.Process) error {
+		y, buf := make([]float64, n), make([]float64, n/4)
+		return blocks(p, func(s *intra.Section, lo, hi int) {
+			fill(buf, float64(lo))
+			launchSquare(s, buf, y[lo:hi])
+		})
+	},
+	"a function counts its calls": func(p *intra.Process) error {
+		x, y, f := numbers(), make([]float64, n), &counting{make([]float64, 1), map[string]int{}}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchApply(s, f, x[lo:hi], y[lo:hi]) })
+	},
+	"a model counts its steps": func(p *intra.Process) error {
+		y, m := make([]float64, n), &model{"m", &struct{ steps []int }{make([]int, 3)}}
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchAdvance(s, m, y[lo:hi]) })
+	},
+}
+
+// Shares is a program whose tasks share scratch memory.
+func Shares(p *intra.Process) error {
+	x, work := numbers(), make([]float64, 4)
+	return blocks(p, func(s *intra.Section, lo, hi int) { launchNorm(s, x[lo:hi], work) })
+}
+
+// Right is a program whose tasks work in memory that no clause names, and that means
+// nothing.
+func Right(p *intra.Process) error {
+	x, y, f := numbers(), make([]float64, n), &working{make([]float64, 1)}
+	return blocks(p, func(s *intra.Section, lo, hi int) { launchApply(s, f, x[lo:hi], y[lo:hi]) })
 }

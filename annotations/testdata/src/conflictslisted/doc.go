@@ -1,0 +1,1 @@
+package conflictslisted // want package:"effects"

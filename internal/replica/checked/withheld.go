@@ -1,0 +1,180 @@
+package checked
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/intrahpc/intra/sched"
+	"github.com/intrahpc/intra/update"
+)
+
+// withheld is memory that a task launched in the open section writes. The code of the
+// section may not touch it: it has the results of the task when the section ends. Until
+// then it holds something else on each replica, so that code that reads it makes the
+// replicas differ.
+type withheld struct {
+	mem   []byte // nil once the section has ended
+	lay   *layout
+	len   int // in elements
+	start int // of its poison
+	owner owner
+	name  string // of the region, as in the clause
+	by    string // the kernel
+	at    string // file:line of the launch
+}
+
+// withhold fills what the task launched last writes.
+func (c *Section) withhold(i int) {
+	t := &c.s.Tasks[i]
+	for k := range t.Regions {
+		r := &t.Regions[k]
+		if r.Mode != update.Out && r.Mode != update.InOut && r.Mode != update.Scratch || len(r.Mem) == 0 || c.withheldBefore(i, k) {
+			continue
+		}
+		w := withheld{mem: r.Mem, lay: c.layouts.of(r.Type), len: r.Len(), start: c.trial.start, owner: owner{task: i, region: k},
+			name: clause(r), by: t.Kernel.Name, at: t.At.String()}
+		w.lay.soak(w.mem, c.trial.leftovers.poison, w.start)
+		c.withheld = append(c.withheld, w)
+		c.trial.start = (c.trial.start + w.len) % period // so that a value tells where it comes from
+	}
+}
+
+// withheldBefore reports whether memory of region k of task i is that of another region
+// that may hold something else: tasks may share scratch memory.
+func (c *Section) withheldBefore(i, k int) bool {
+	for sp := range c.shadow.pieces(c.s.Tasks[i].Regions[k].Mem) {
+		if sp.owner != (owner{task: i, region: k}) && c.region(sp.owner).Mode != update.In {
+			return true
+		}
+	}
+	return false
+}
+
+// Restore gives the memory of the tasks its entry values again.
+func (c *Section) Restore() {
+	for _, w := range c.withheld {
+		c.shadow.restore(w.mem)
+	}
+}
+
+// release restores the memory, and finds what of it the code of the section has written.
+func (c *Section) release() {
+	var want []byte
+	for _, w := range c.withheld {
+		want = append(want[:0], w.mem...) // for the padding
+		w.lay.soak(want, c.trial.leftovers.poison, w.start)
+		if at := firstDifference(w.mem, want); at >= 0 {
+			lo, _ := bounds(w.mem)
+			c.writtenByControl(change{lo + uintptr(at), w.owner})
+		}
+	}
+	c.Restore()
+}
+
+// remembered is the number of regions of sections before that a difference between
+// replicas may come from.
+const remembered = 256
+
+// remember keeps what the memory held, without the memory.
+func (t *Trial) remember(all []withheld) {
+	for _, w := range all[max(0, len(all)-remembered):] {
+		w.mem = nil
+		t.released = append(t.released, w)
+	}
+	if n := len(t.released) - remembered; n > 0 {
+		t.released = slices.Delete(t.released, 0, n)
+	}
+}
+
+// telling reports whether poison cannot be met by chance: that of floating-point numbers
+// has 52 bits, and that of integers is small.
+func (l *layout) telling() bool {
+	return l.solid && !slices.ContainsFunc(l.leaves, func(f leaf) bool { return f.kind != leafFloat || f.size != 8 })
+}
+
+// source returns the region whose poison is the element of mem at e, and which element
+// of the region has it.
+func (c *Section) source(lay *layout, mem []byte, e int) (w *withheld, element int) {
+	if !lay.telling() {
+		return nil, 0
+	}
+	x := mem[e*lay.size : (e+1)*lay.size]
+	for _, all := range [][]withheld{c.withheld, c.trial.released} {
+		for n := range all {
+			w := &all[len(all)-1-n]
+			if w.lay != lay {
+				continue
+			}
+			pattern := lay.pattern(c.trial.leftovers.poison)
+			for i := range min(w.len, period) {
+				at := (w.start + i) % period * lay.size
+				if string(pattern[at:at+lay.size]) == string(x) {
+					return w, i
+				}
+			}
+		}
+	}
+	return nil, 0
+}
+
+// fewElements is the size up to which the arguments of a task are looked through.
+const fewElements = 4
+
+// fewRegions is the number of regions that a text names as possible causes.
+const fewRegions = 3
+
+// readEarly finds small arguments that were read from memory that is withheld. It is for
+// a rank with one replica: others differ from each other.
+func (c *Section) readEarly() {
+	if len(c.withheld)+len(c.trial.released) == 0 {
+		return
+	}
+	for i := range c.s.Tasks {
+		for k := range c.s.Tasks[i].Regions {
+			r := &c.s.Tasks[i].Regions[k]
+			if r.Mode != update.In || r.Len() > fewElements {
+				continue
+			}
+			for e := range r.Len() {
+				if w, element := c.source(c.layouts.of(r.Type), r.Mem, e); w != nil {
+					c.found(i, clause(r), e, fmt.Sprintf("%s element %d was read too early: %s", clause(r), e, w.describe(element)))
+				}
+			}
+		}
+	}
+}
+
+func (w *withheld) describe(element int) string {
+	return fmt.Sprintf("it is what element %d of %s of %s, launched at %s, held until its section ended: the code of a section cannot read what its tasks write; read it after the section", element, w.name, w.by, w.at)
+}
+
+// early ends the text about a difference between replicas in a block of elements of
+// region k of task i, as it was at the entry.
+func (c *Section) early(i, k, block int) string {
+	r := &c.s.Tasks[i].Regions[k]
+	n := 0
+	for lo, hi := range sched.Blocks(r.Len(), digestBlocks) {
+		if n == block && r.Mode == update.In {
+			for e := lo; e < min(hi, lo+fewElements*digestBlocks); e++ {
+				if w, element := c.source(c.layouts.of(r.Type), r.Mem, e); w != nil {
+					return "; element " + fmt.Sprint(e) + " was read too early: " + w.describe(element)
+				}
+			}
+		}
+		n++
+	}
+	var such []string
+	for _, all := range [][]withheld{c.trial.released, c.withheld} {
+		for _, w := range slices.Backward(all) {
+			if text := fmt.Sprintf("%s of %s, launched at %s", w.name, w.by, w.at); len(such) < fewRegions && !slices.Contains(such, text) {
+				such = append(such, text)
+			}
+		}
+	}
+	if such == nil {
+		return ""
+	}
+	return "; until a section ends, each replica holds something else in what its tasks write, such as " + strings.Join(such, ", or ") +
+		": does the code of the section read it? it has its value after the section"
+}
