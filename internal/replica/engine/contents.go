@@ -47,15 +47,18 @@ func (n namedContent) where() string {
 const (
 	// hashedBlock is the size of the parts of which tables hold hashes.
 	hashedBlock = 64 << 10
-	// mostHashed is how much a hash is taken of at most. Of more than that each hash takes
-	// another part, which follows from the number of the place.
-	mostHashed = 4 << 20
+	// mostHashed bounds the memory that one hash reads. Of more than that each hash reads
+	// another part, which follows from the number of the place. The bound keeps the first hashes
+	// cheap, before the time that one takes is known; it does not change how much is hashed in a
+	// given time.
+	mostHashed = 1 << 20
 	// mostHashes is how many hashes a replica sends at once.
 	mostHashes = 64
 )
 
-// variables are the registered ones by their names: replicas may have registered them in another order. MarshalBinary may return other bytes each time, as of
-// a map: then there is nothing to compare, and the variable is skipped.
+// variables returns the registered variables in the order of their names, as replicas may have
+// registered them in another order. MarshalBinary may return other bytes each time, as for a map:
+// then there is nothing to compare, and the variable is skipped.
 func variables(state *checkpoint.State, skip map[string]bool) (contents, error) {
 	all, err := state.Variables()
 	if err != nil {
