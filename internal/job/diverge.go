@@ -45,6 +45,7 @@ type Watched struct {
 // Hashed is a hash that was taken.
 type Hashed struct {
 	SafePoint bool   `json:"safe_point,omitempty"` // at a safe point, not at the entry of a section
+	End       bool   `json:"end,omitempty"`        // when the program had returned
 	Number    uint64 `json:"number"`
 	Hash      uint64 `json:"hash"`
 }
@@ -52,7 +53,10 @@ type Hashed struct {
 // differs says that replicas have other hashes there.
 func (h Hashed) differs() string {
 	where := fmt.Sprintf("what the tasks of section %d read", h.Number-1)
-	if h.SafePoint {
+	switch {
+	case h.End:
+		where = "the registered state when the program returned"
+	case h.SafePoint:
 		where = fmt.Sprintf("the registered state at safe point %d", h.Number)
 	}
 	return where + " had other contents: " + DivergeAdvice(false)

@@ -200,7 +200,7 @@ func (w *watcher) keep(at verify.Place, c contents, hashes []uint64) {
 		}
 	}
 	level := verify.Place{Kind: at.Kind, Number: uint64(bits.TrailingZeros64(at.Number))}
-	w.last[level] = job.Hashed{SafePoint: at.Kind == verify.AtSafePoint, Number: at.Number, Hash: all}
+	w.last[level] = job.Hashed{SafePoint: at.Kind == verify.AtSafePoint, End: at.Number == verify.AtEnd, Number: at.Number, Hash: all}
 }
 
 // bytesIn reports whether a group of contents has some that MarshalBinary has returned.
@@ -367,6 +367,9 @@ func describeDifference(f *verify.Difference) string {
 	if f.Place.Kind == verify.AtSection {
 		return fmt.Sprintf("what the tasks of section %d read differed on replicas %d and %d", f.Place.Number-1, f.A, f.B)
 	}
+	if f.Place.Number == verify.AtEnd {
+		return fmt.Sprintf("the registered state differed on replicas %d and %d when the program returned", f.A, f.B)
+	}
 	return fmt.Sprintf("the registered state differed on replicas %d and %d at safe point %d", f.A, f.B, f.Place.Number)
 }
 
@@ -435,12 +438,14 @@ func (w *watcher) returned(p int) {
 	}
 }
 
-// leave is called when the program has returned, and says why it should not have: the others
-// may have hashed what this replica has hashed last.
+// leave is called when the program has returned. It takes a last hash, so that differences that
+// arose after the hash before are found, waits for those of the others, and returns an error if they
+// differ.
 func (w *watcher) leave() error {
 	if w == nil {
 		return nil
 	}
+	w.hashEnd()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	until := w.now() + lastHash + w.now()/paceOfEnd
@@ -460,6 +465,22 @@ func (w *watcher) leave() error {
 		return nil
 	}
 	return w.concludeHash("the program has returned on one of them")
+}
+
+// hashEnd takes the hash of the registered state at the end of the program.
+func (w *watcher) hashEnd() {
+	p := w.program.Load()
+	if p == nil || w.over.Load() || w.stopping.Load() {
+		return
+	}
+	c, err := variables(&p.state, w.skip)
+	if err != nil {
+		return // the program has returned: what MarshalBinary needs may be closed
+	}
+	took := counters.OnThread(func() { w.hash(verify.Place{Kind: verify.AtSafePoint, Number: verify.AtEnd}, c) })
+	w.mu.Lock()
+	w.counts.Seconds += took.Seconds()
+	w.mu.Unlock()
 }
 
 // A replica whose program has returned waits so long for the hashes of others, and so large a

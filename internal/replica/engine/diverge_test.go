@@ -72,7 +72,7 @@ func TestHashesOfContents(t *testing.T) {
 	*(*byte)(unsafe.Add(unsafe.Pointer(&p[7].kind), 3)) = 1
 	require.Equal(t, was, c.hashes(at))
 	require.Equal(t, table, c.table())
-	p[99].kind = 1
+	p[99].value, p[99].kind = 0, 1
 	require.NotEqual(t, was, c.hashes(at))
 	require.NotEqual(t, table, c.table())
 

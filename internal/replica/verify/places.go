@@ -9,6 +9,9 @@ type Place struct {
 	Number uint64
 }
 
+// AtEnd is the number of the safe point that stands for the end of the program.
+const AtEnd = 1 << 63
+
 // PlaceKind tells places apart.
 type PlaceKind uint8
 

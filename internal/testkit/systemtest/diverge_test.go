@@ -61,6 +61,20 @@ func TestDivergenceIsFound(t *testing.T) {
 	require.GreaterOrEqual(t, 2*valued.Load(), all.Load(), "few messages have values")
 }
 
+// A difference that arises shortly before the program returns is found by the hash at its end.
+func TestDivergenceInTheLastPassesIsFound(t *testing.T) {
+	t.Parallel()
+	for _, flags := range []string{"-n 1 -r 2", "-n 1 -r 3 -kill 0.0@section:300", "-degrees 1,2 -link tcp"} {
+		t.Run(flags, func(t *testing.T) {
+			t.Parallel()
+			r := diverge(t, flags, "late", "400", false)
+			require.Equal(t, 4, r.code, r.stderr)
+			require.Contains(t, r.stderr, "the registered state")
+			require.Contains(t, r.stderr, "a wrong clause, or time, random numbers, map order: run with -check")
+		})
+	}
+}
+
 // requireDiverged looks for what a message has in any case.
 func requireDiverged(t *testing.T, text string) {
 	t.Helper()

@@ -120,6 +120,8 @@ func step(p *intra.Process, how string, pass int, x, y []float64) error {
 		x[19] = float64(p.Replica())
 	case how == "once" && pass == 3: // it is alike again in the next pass
 		x[20] = float64(p.Replica())
+	case how == "late" && pass == 390:
+		x[22] += float64(p.Replica())
 	case how == "map":
 		m := make(map[int]int)
 		for i := range 1000 {
