@@ -68,7 +68,7 @@ func TestClone(t *testing.T) {
 	t.Run("starts nothing", func(t *testing.T) {
 		r := runJob(t, "-r 2 -clone 0.1="+tool(t, "exit 5"), steps.Program("join", "finish")...)
 		require.Equal(t, 1, r.code, r.stderr)
-		require.Regexp(t, `0\.1.*exit status 5; it never joined the job.*under /`, r.stderr)
+		require.Regexp(t, `0\.1.*exit status 5 before it had joined the job.*under /`, r.stderr)
 	})
 	t.Run("a rank alone", func(t *testing.T) {
 		r := runJob(t, "-r 1 -clone 0.0=nice", steps.Program("join", "finish")...)

@@ -145,7 +145,11 @@ func (m *member) cause() ending {
 			e.detail += ": the program, or a library that it uses, calls os.Exit(0)"
 		}
 	}
-	if m.hello == nil && e.cause == job.CauseExit {
+	switch {
+	case m.hello != nil || e.cause != job.CauseExit:
+	case ws.ExitStatus() != 0: // it has written why
+		e.detail += " before it had joined the job"
+	default:
 		e.detail += "; it never joined the job: is it a program that calls intra.Main?"
 	}
 	return e

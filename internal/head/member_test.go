@@ -55,6 +55,7 @@ func TestCauses(t *testing.T) {
 		{"under a shell", member{hello: hello, pid: 6}, exit(137), false, ending{job.CauseSignal, "killed by SIGKILL under its wrapper"}, "killed"},
 		{"with such a code", member{hello: hello, pid: 7}, exit(137), false, ending{job.CauseExit, "text"}, "exited"},
 		{"never joined", member{pid: 7}, exit(0), false, ending{job.CauseExit, "text; it never joined the job: is it a program that calls intra.Main?"}, "exited"},
+		{"refused before it had joined", member{pid: 7}, exit(2), false, ending{job.CauseExit, "text before it had joined the job"}, "exited"},
 		{"killed before it had joined", member{pid: 7}, signal(syscall.SIGTERM), false, ending{job.CauseSignal, "killed by SIGTERM"}, "killed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
