@@ -9,9 +9,9 @@ import (
 var ErrAnySource = errors.New("from any source, which the program asserts never to do")
 
 // AssertNoAnySource says that no rank of the job will receive or probe from
-// AnySource, on any communicator, like mpi_assert_no_any_source of MPI. Messages
-// of replicated ranks then say nothing of what they depend on; without it, that
-// grows with the number of ranks in programs that have no collectives of all ranks.
+// AnySource, on any communicator, like mpi_assert_no_any_source of MPI. In a program that
+// calls AssertSendDeterministic, messages of replicated ranks then do not carry their causal past;
+// without it, that grows with the number of ranks if there are no collectives of all ranks.
 // Every rank calls it on the world before it sends anything there or elsewhere, and
 // before it receives from any source. AnySource is an error from then on.
 //

@@ -37,8 +37,8 @@
 // would be differences between replicas.
 //
 // A program that never receives from AnySource may say so at its start, by
-// Comm.AssertNoAnySource on the world. Messages of replicated ranks are smaller
-// then if it has no barriers or reductions of all ranks.
+// Comm.AssertNoAnySource on the world. After AssertSendDeterministic messages of
+// replicated ranks are smaller then, if it has no barriers or reductions of all ranks.
 //
 // A call that waits for a rank whose program has returned, and that nothing
 // can come from any more, fails with ErrFinished; ranks of a communicator that
