@@ -29,7 +29,7 @@ SYSTEM    := -tags system ./internal/testkit/systemtest
 MIXED     := ./internal/head/arbiter ./cmd/intragen ./cmd/intrabench
 TAGGEDTESTS = ^($$(grep -l '^//go:build.*system' $(MIXED:=/*_test.go) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | paste -sd '|'))$$
 
-.PHONY: help run test system matrix paths full browser pictures manifest race check generate bench soak rules attack flips programs chaos weibull watch mpi fuzz clean
+.PHONY: help run test system matrix paths full browser pictures manifest race check generate bench soak rules attack flips programs chaos weibull watch mpi fuzz house comments clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -159,6 +159,12 @@ fuzz: ## every fuzz target for FUZZTIME
 	    FuzzFindDirectives:./annotations FuzzParseTask:./annotations FuzzParseSection:./annotations FuzzParseState:./annotations; do \
 	  $(GO) test -run XXX -fuzz "^$${target%%:*}$$" -fuzztime $(FUZZTIME) "$${target#*:}" || exit 1; \
 	done
+
+house: ## the sizes of the rooms, what they import, the largest types
+	$(GO) run ./internal/testkit/house sizes
+
+comments: ## 200 comments drawn at random, for somebody who has not written them; SEED=S draws others
+	$(GO) run ./internal/testkit/house comments $(SEED)
 
 clean: ## remove what was built
 	rm -rf $(BIN)

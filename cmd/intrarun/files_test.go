@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/intrahpc/intra/internal/launch/timeline/traceformat"
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/testkit/jobtest/steps"
+	"github.com/intrahpc/intra/internal/timeline/traceformat"
 )
 
 // writes runs a job with one of -report and -trace, and returns its exit code and output.

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/agent/spawn"
 	"github.com/intrahpc/intra/internal/base/affinity"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/launch/timeline"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/transport/limit"
 )
 

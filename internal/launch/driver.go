@@ -22,7 +22,7 @@ import (
 	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch/livepage"
-	"github.com/intrahpc/intra/internal/launch/timeline"
+	"github.com/intrahpc/intra/internal/timeline"
 )
 
 // driver runs a head: one goroutine hands it what happens, and does what it

@@ -19,7 +19,7 @@ import (
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch/livepage"
-	"github.com/intrahpc/intra/internal/launch/timeline"
+	"github.com/intrahpc/intra/internal/timeline"
 )
 
 // Run runs the job and returns intrarun's exit code. Everything that there is

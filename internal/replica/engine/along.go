@@ -5,8 +5,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/intrahpc/intra/internal/base/ntcopy"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/replica/ntcopy"
 	"github.com/intrahpc/intra/update"
 )
 

@@ -2,8 +2,8 @@ package engine
 
 import (
 	"github.com/intrahpc/intra/internal/base/arena"
-	"github.com/intrahpc/intra/internal/base/ntcopy"
 	"github.com/intrahpc/intra/internal/replica/direct"
+	"github.com/intrahpc/intra/internal/replica/ntcopy"
 )
 
 // areaWords are the words of the areas as the protocol uses them. Nobody has

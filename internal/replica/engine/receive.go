@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/launch/timeline"
 	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/update"
 )

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/arena"
-	"github.com/intrahpc/intra/internal/base/ntcopy"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/launch/timeline"
 	"github.com/intrahpc/intra/internal/replica/direct"
+	"github.com/intrahpc/intra/internal/replica/ntcopy"
 	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/sched"
 	"github.com/intrahpc/intra/update"
 )

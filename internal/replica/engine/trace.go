@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/launch/timeline"
+	"github.com/intrahpc/intra/internal/timeline"
 	"github.com/intrahpc/intra/transport/sdr"
 	"github.com/intrahpc/intra/update"
 )

@@ -2,8 +2,8 @@ package engine
 
 import (
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/launch/timeline"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/timeline"
 )
 
 // point begins a safe point. t is not nil.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/launch/timeline/traceformat"
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
+	"github.com/intrahpc/intra/internal/timeline/traceformat"
 )
 
 // readTrace reads a timeline, which follows the rules of its format.

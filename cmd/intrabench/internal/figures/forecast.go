@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
-	"github.com/intrahpc/intra/internal/base/ntcopy"
+	"github.com/intrahpc/intra/internal/replica/ntcopy"
 )
 
 // Forecast compares what sharing a kernel has given with what it should give by the

@@ -11,14 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/intrahpc/intra/internal/launch/timeline/traceformat"
+	"github.com/intrahpc/intra/internal/timeline/traceformat"
 )
 
 var codeSpan = regexp.MustCompile("`([^`]+)`")
 
 // documented are the kinds in docs/timeline.md, with the arguments of each.
 func documented(t *testing.T) map[string][]string {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "timeline.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "timeline.md"))
 	require.NoError(t, err)
 	kinds, in := make(map[string][]string), false
 	for line := range strings.Lines(string(text)) {

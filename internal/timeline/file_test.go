@@ -10,7 +10,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/base/wholefile"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/launch/timeline/traceformat"
+	"github.com/intrahpc/intra/internal/timeline/traceformat"
 )
 
 // file is a timeline that a test writes.

@@ -82,7 +82,7 @@ func TestAddAllocatesNothing(t *testing.T) {
 }
 
 func recordCall(r *Recorder) (string, string) {
-	return r.CallInto("github.com/intrahpc/intra/internal/launch/timeline.recordCall")
+	return r.CallInto("github.com/intrahpc/intra/internal/timeline.recordCall")
 }
 
 func TestCallInto(t *testing.T) {
