@@ -41,7 +41,7 @@ func TestWrongPrograms(t *testing.T) {
 		"scratch is read by control code": {pair: []string{
 			"in(x) of ", "elements 0 to 5", "scratch(work) of ", "is it used after its section? then name it in out"}},
 		"results are read in the section": {want: []string{"wrong.carry ", "in(before) element 0 was read too early: it is what element 1 of out(y) of ",
-			"wrong.square, launched at programs.go:", "held until its section ended: the code of a section cannot read what its tasks write; read it after the section"},
+			"wrong.square, launched at wrong/programs.go:", "held until its section ended: the code of a section cannot read what its tasks write; read it after the section"},
 			pair: []string{"diverged", "in(before)", "element 0 was read too early: it is what element 1 of out(y) of "}},
 		"results are read and computed with in the section": {pair: []string{"diverged", "in(before)", "until a section ends, each replica holds something else in what its tasks write, such as inout(y) of ", ", or out(y) of "}},
 		"a carry from block to block": {want: []string{"wrong.carry ", "in(before) element 0 was read too early: it is what element 23 of inout(y) of "},

@@ -27,8 +27,8 @@ type wrong struct {
 	open        bool     // nobody has found it
 }
 
-// leastWrong is the size of the smallest message that may be wrong. Two that are larger and are
-// held at once differ in their contents.
+// leastWrong is the size of the smallest message that may be wrong. Two that are larger, are not all
+// zeros and are held at once differ in their contents.
 const leastWrong = 24
 
 // err plans whether messages are compared, and which one is wrong.
@@ -64,7 +64,7 @@ func (p *process) sum(payload []byte) uint64 {
 		return x.hash
 	}
 	at := p.taking
-	if at == nil || len(payload) < leastWrong {
+	if at == nil || len(payload) < leastWrong || bytes.Count(payload, []byte{0}) == len(payload) {
 		return hash
 	}
 	if w.hashed++; w.hashed != w.spec.wrong {
