@@ -14,36 +14,35 @@ type Stats struct {
 	TasksReceived int64  `json:"tasks_received"` // results taken from a peer
 	TasksRerun    int64  `json:"tasks_rerun"`    // run here in place of a dead peer
 	UpdateBytes   int64  `json:"update_bytes"`   // payload of updates sent
-	UpdatesTorn   int64  `json:"updates_torn"`   // updates that broke off here
-	UpdatesLost   int64  `json:"updates_lost"`   // updates that a connection took with it
+	UpdatesTorn   int64  `json:"updates_torn"`   // updates that were only partially received here
+	UpdatesLost   int64  `json:"updates_lost"`   // updates that were lost with a connection
 	Signature     uint64 `json:"signature"`      // of all sections entered, in order
 	Links         int64  `json:"links"`          // made to other processes
-	// Before is what Sections lacks of the rank's: those before this process
-	// joined, less those that were left again after a rollback.
+	// Before is the number of the rank's sections that Sections does not count: those from
+	// before this process joined, less those that were run again after a rollback.
 	Before int64 `json:"before,omitempty"`
-	// Points are the safe points behind a process that has finished, of which
-	// Place is the first call, and Restored the one at which it began with saved
-	// state, 0 if it did not.
+	// Points is the number of safe points that a finished process has passed. Place is
+	// file:line of its first call of SafePoint. Restored is the safe point at which it
+	// began with saved state, 0 if it did not.
 	Points    uint64               `json:"points,omitempty"`
 	Restored  uint64               `json:"restored,omitempty"`
 	Place     string               `json:"place,omitempty"`
 	TaskTypes map[string]TaskStats `json:"task_types,omitempty"`
-	Notes     []string             `json:"notes,omitempty"` // to the user, who hears each of them once
-	// Corruption is nil unless tasks are verified. Flipped are the wrong results
-	// on request that have come about.
+	Notes     []string             `json:"notes,omitempty"` // notes to the user; the head prints each one once
+	// Corruption is nil unless tasks are verified. Flipped lists the requested bit flips
+	// that have happened.
 	Corruption *Corruption `json:"corruption,omitempty"`
 	Flipped    []Flip      `json:"flipped,omitempty"`
-	// Counters says how what was to be counted in tasks is counted here.
+	// Counters describes how this process measures the requested counters of tasks.
 	Counters []counters.Counter `json:"counters,omitempty"`
-	// Usage is what the process has used up, nil if that is not known.
+	// Usage is the resources that the process has used, nil if unknown.
 	Usage *counters.Usage `json:"usage,omitempty"`
-	// Doing is what it does now: nil if it does not say. It comes with the counts that
-	// are reported in the middle of the job.
+	// Doing is what the process does now, nil if it does not report it. Only reports
+	// before the end of the process carry it.
 	Doing *Doing `json:"doing,omitempty"`
 }
 
-// Diverged says in what two replicas of a rank differ that have both finished,
-// or returns "".
+// Diverged returns how two finished replicas of a rank differ, or "".
 func (s *Stats) Diverged(o *Stats) string {
 	switch {
 	case s.Points != o.Points:
@@ -56,8 +55,8 @@ func (s *Stats) Diverged(o *Stats) string {
 	return ""
 }
 
-// Apart says in what two processes of different ranks differ that have both
-// finished, one of which began with saved state, or returns "".
+// Apart returns how two finished processes of different ranks differ, or "". It compares
+// only if one of them began with saved state.
 func (s *Stats) Apart(o *Stats) string {
 	if s.Points == o.Points || s.Restored == 0 && o.Restored == 0 {
 		return ""
@@ -74,8 +73,7 @@ func (s *Stats) points(o *Stats) string {
 		s.Points, s.Before+s.Sections, o.Points, o.Before+o.Sections, at) + s.afterRestore(o)
 }
 
-// ForgottenState is what most often makes a process that is restored do
-// something else than the others.
+// ForgottenState names the most frequent reason why a restored process diverges.
 const ForgottenState = "is a variable of the loop missing in //intra:state, or in intra.Protect?"
 
 func (s *Stats) afterRestore(o *Stats) string {
