@@ -24,8 +24,8 @@ const (
 	admitting                 // no message is in flight, and the processes connect the joiners
 )
 
-// donate has the lowest live replica of each joiner's rank copy state to it
-// ahead of the cut, beside the computation.
+// donate orders the lowest live replica of each joiner's rank to copy state to the joiner
+// before the cut, while the computation goes on.
 func (h *Head) donate() {
 	for _, s := range h.replicas {
 		if s.status != arrived || !h.connected(s) {
@@ -224,7 +224,7 @@ func (h *Head) differ() bool {
 	})
 }
 
-// leave ends the cut. In a planned one a backup is taken, or files are written.
+// leave ends the cut. In a planned cut it also plans the backup or the files.
 func (h *Head) leave() {
 	number := h.cut.number
 	o := job.Order{Kind: job.OrderGo, Number: number}
