@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Clone asks for a process to be started by a tool, such as strace or perf record.
+// Clone requests that a tool, such as strace or perf record, starts a process.
 type Clone struct {
 	Process Process  `json:"process"`
 	Command []string `json:"command"`

@@ -163,7 +163,7 @@ const linkDoubt = 3 * time.Second
 // network is a process's part in the links over TCP.
 type network struct {
 	secure *Secure
-	from   *net.TCPAddr                 // the address that peers reach also reaches them
+	from   *net.TCPAddr                 // local address of outgoing connections: peers reach it, so it reaches them
 	below  map[string]*tcp.Reconnecting // by the name of the peer, which dials
 	lower  map[string]Endpoint
 }

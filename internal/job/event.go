@@ -46,7 +46,7 @@ type FailureKind string
 const (
 	FailError      FailureKind = "error"      // run returned an error
 	FailPanic      FailureKind = "panic"      // run or a task panicked
-	FailDivergence FailureKind = "divergence" // two replicas proved to differ
+	FailDivergence FailureKind = "divergence" // two replicas diverged
 	FailFinding    FailureKind = "finding"    // checked mode found a wrong clause
 	FailRefused    FailureKind = "refused"    // it cannot run as the job requires
 	FailCorruption FailureKind = "corruption" // results of a task differ, and no replica can be blamed

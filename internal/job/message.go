@@ -21,7 +21,7 @@ const (
 	KindOpen      Kind = "open"      // P Version, Nonce
 	KindChallenge Kind = "challenge" // H Version, Nonce, MAC
 	KindJoin      Kind = "join"      // P MAC, Hello
-	KindReject    Kind = "reject"    // P Text: the head has failed the handshake
+	KindReject    Kind = "reject"    // P Text: the process refuses the head in the handshake
 	KindRefuse    Kind = "refuse"    // H Text: the process may not join
 	KindSetup     Kind = "setup"     // H Setup, Epoch
 	KindWorld     Kind = "world"     // P World, if Setup asks for it

@@ -38,7 +38,7 @@ func (s *Session) onFirstUse(p Peer, f *os.File) (transport.Link, error) {
 	return l, nil
 }
 
-// wanted is a link that may be asked for.
+// wanted is a link that is made at its first use, and has not been made yet.
 type wanted struct {
 	link *lazy.Link
 	peer Peer

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/counters"
 )
 
-// Stats is what a process counts about its sections. Totals since its start.
+// Stats holds the counts of a process: totals since its start.
 type Stats struct {
 	Sections      int64  `json:"sections"`       // sections left
 	TasksRun      int64  `json:"tasks_run"`      // bodies run here
@@ -96,16 +96,16 @@ type TaskStats struct {
 	// time in sections that were completed together with other replicas and whose first task is of
 	// this type
 	SectionSeconds float64 `json:"section_seconds"`
-	// time that those sections would have taken the processes alone: all tasks as long as those that
-	// ran there took on average
+	// time that those sections would have taken the processes alone, if all tasks took as long as
+	// those that ran here did on average
 	AloneSeconds float64                   `json:"alone_seconds"`
 	UpdateBytes  int64                     `json:"update_bytes"`       // payload of updates sent, or stored
-	Stored       int64                     `json:"stored,omitempty"`   // how often results were stored straight into the arrays of another replica
+	Stored       int64                     `json:"stored,omitempty"`   // number of times that results were stored straight into the arrays of another replica
 	ReadBytes    int64                     `json:"read_bytes"`         // size of the in and inout regions of the bodies run
 	WrittenBytes int64                     `json:"written_bytes"`      // size of their out, inout and reduce regions
-	Counters     map[string]counters.Count `json:"counters,omitempty"` // what was counted meanwhile, by its name
+	Counters     map[string]counters.Count `json:"counters,omitempty"` // counts of the events of -counters during these tasks, by the name of the event
 	Decision     string                    `json:"decision"`           // share or replicate: share if any process shares it
-	// after how many sections of one kind sharing has begun or ended last, trials aside; the most of
-	// all processes and kinds, 0 if it never changed
+	// number of sections of one kind after which the decision last changed, without trials; the
+	// maximum over all processes and kinds, 0 if it never changed
 	DecidedAfter int64 `json:"decided_after"`
 }
