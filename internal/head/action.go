@@ -87,7 +87,7 @@ type Resume struct {
 	Anew       bool   // output after Position may be wrong and is printed again
 }
 
-// Move makes the output of a spare part of that of a rank.
+// Move makes the output of a spare a part of its new rank's output.
 type Move struct {
 	To
 	Process job.Process

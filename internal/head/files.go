@@ -30,7 +30,7 @@ func (h *Head) opened(e Opened) {
 	if h.phase != joining {
 		return
 	}
-	if e.Err != "" { // the processes still wait for their places, and are not to blame
+	if e.Err != "" { // the processes still wait for their slots, and have done nothing wrong
 		h.stop(ExitRefused, "the job is refused: "+strings.ReplaceAll(e.Err, "\n", "; "), atOnce)
 		return
 	}

@@ -35,7 +35,7 @@ func (h *Head) after(d time.Duration, t timer) {
 	t.at = h.now + d
 	i, _ := slices.BinarySearchFunc(h.timers, t.at, func(o timer, at time.Duration) int {
 		if o.at <= at {
-			return -1 // of two at one time the first goes first
+			return -1 // timers of the same time keep their order
 		}
 		return 1
 	})

@@ -12,9 +12,9 @@ import (
 type Timing struct {
 	// Detect says when a node is suspect. Its Interval is the time between beats.
 	Detect detect.Config
-	// Lease is how long a head may act after a beat that a majority echoes.
+	// Lease is the time for which a head may act after a beat that a majority echoes.
 	Lease time.Duration
-	// Drift bounds how much the rate of any clock differs from true time.
+	// Drift bounds the relative error of the rate of any clock.
 	Drift float64
 	// Stagger delays the candidacies of members that suspect the head at the same time.
 	Stagger time.Duration
@@ -51,8 +51,8 @@ func (t Timing) Rarer(n int) Timing {
 // head: until the lease that the head may derive from the echo is certainly over.
 func (t *Timing) promise() time.Duration { return lease.Wait(t.Lease, t.Drift) }
 
-// succession bounds the time, on machines that are not late, from the end of the
-// last lease until a member stands for election.
+// succession bounds the time from the end of the last lease until a member stands for
+// election, on machines that are not delayed.
 func (t *Timing) succession() time.Duration {
 	return t.promise() + t.Detect.Ceiling
 }

@@ -61,7 +61,7 @@ const (
 	stepsWindow, stepsLeast = 30 * time.Second, 5
 )
 
-// meter is the rate of a count that grows.
+// meter measures the rate of a growing count.
 type meter struct {
 	began            bool
 	older, mid, last mark // the rate is from older to last; mid will be older next
