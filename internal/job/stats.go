@@ -97,7 +97,7 @@ type TaskStats struct {
 	// this type
 	SectionSeconds float64 `json:"section_seconds"`
 	// time that those sections would have taken the processes alone, if all tasks took as long as
-	// those that ran here did on average
+	// the average task that the process ran in them
 	AloneSeconds float64                   `json:"alone_seconds"`
 	UpdateBytes  int64                     `json:"update_bytes"`       // payload of updates sent, or stored
 	Stored       int64                     `json:"stored,omitempty"`   // number of times that results were stored straight into the arrays of another replica
