@@ -33,7 +33,8 @@ type Member struct {
 	rolled   bool          // this generation is over
 }
 
-// NewMember returns the Member of a process that starts with the job, not as a joiner.
+// NewMember returns the Member of a process that is in no cut: at the start of its program,
+// or in a new generation after a rollback. next is the planned cut, 0 if there is none.
 func NewMember(self job.Process, generation uint32, next uint64) *Member {
 	return &Member{self: self, generation: generation, next: next}
 }
